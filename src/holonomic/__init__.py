@@ -1,0 +1,1 @@
+"""Simulate constrained mechanical systems so that the answer stays on its constraints."""

@@ -1,0 +1,1 @@
+"""The shell command: turns names into objects, then calls what a script would call."""

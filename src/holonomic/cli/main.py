@@ -1,0 +1,37 @@
+"""The `holonomic` command and its subcommands."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from .._version import __version__
+from .cache import cache
+from .methods import methods
+from .run import run
+
+app = typer.Typer(
+    help="Simulate constrained mechanical systems so that the answer stays on its constraints.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,  # a fault of ours shows a plain traceback, good to copy into a report
+)
+app.command()(run)
+app.command()(methods)
+app.command()(cache)
+
+
+def show_version(wanted: bool):
+    if wanted:
+        typer.echo(f"holonomic {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def main(
+    version: Annotated[
+        bool, typer.Option("--version", callback=show_version, is_eager=True, help="Print the version.")
+    ] = False,
+):
+    pass

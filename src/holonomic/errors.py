@@ -1,0 +1,80 @@
+"""Exception classes, and the status codes that kernels return instead of raising."""
+
+from __future__ import annotations
+
+# What a kernel returns. 0 is success; the loop's own results come first, then what a step can die of.
+OK = 0
+DONE = 1  # the end was reached
+MORE = 2  # quota used or buffer full: call again
+EVENT = 3  # a terminal or mapping event was reached
+NEED_REFINED = 10  # the refined twin of the field is wanted and not compiled yet
+NEED_TERMS = 11  # the dense terms M, f, G, γ are wanted and not compiled yet
+NOT_FINITE = 20  # a model function gave NaN or infinity
+SINGULAR = 21  # the saddle-point matrix is singular: a singular position
+PULL_FAILED = 22  # the stabilization did not converge
+STEP_COLLAPSED = 23  # the step fell below rounding
+TOO_MANY_STEPS = 24  # max_steps reached
+
+
+class HolonomicError(Exception):
+    """Base of all errors raised on purpose. `solution` holds what was computed before, or None."""
+
+    def __init__(self, message: str = "", solution=None):
+        super().__init__(message)
+        self.solution = solution
+
+
+class BadArgument(HolonomicError, ValueError):
+    """An argument that cannot be meant: wrong size, wrong name, contradiction."""
+
+
+class UnknownArgument(HolonomicError, TypeError):
+    """An argument name that does not exist here."""
+
+
+class UntraceableFunction(HolonomicError, TypeError):
+    """A user function that cannot be run on symbols."""
+
+
+class WrongShape(HolonomicError, ValueError):
+    """A user function returned something of the wrong size."""
+
+
+class NotFinite(HolonomicError, ArithmeticError):
+    """A user function returned NaN or infinity."""
+
+
+class InconsistentState(HolonomicError, ValueError):
+    """Initial values that miss a constraint."""
+
+
+class RedundantConstraints(HolonomicError, ValueError):
+    """Rows of the constraint Jacobian that repeat each other."""
+
+
+class SingularMass(HolonomicError, ValueError):
+    """A mass matrix that is not symmetric, or not positive definite on the tangent space."""
+
+
+class ForgottenVelocityTerms(HolonomicError, ValueError):
+    """M depends on q, but the force has no terms quadratic in v."""
+
+
+class IncompatibleMethods(HolonomicError, ValueError):
+    """A formulation, integrator and stabilization that do not fit together."""
+
+
+class StepFailed(HolonomicError, RuntimeError):
+    """The run had to stop. `solution` holds everything up to there."""
+
+
+class SingularPosition(StepFailed):
+    """The mechanism is in a singular position: its constraints lost rank."""
+
+
+class StiffnessWarning(UserWarning):
+    """An explicit integrator met stiffness: its steps are limited by stability."""
+
+
+class RedundancyWarning(UserWarning):
+    """Redundant constraints are simulated; some reactions are not unique."""

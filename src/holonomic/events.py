@@ -1,0 +1,55 @@
+"""Event: a zero of a function of the state, located inside a step."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from .errors import BadArgument
+
+DIRECTIONS = {"both": 0, "rising": 1, "falling": -1, 0: 0, 1: 1, -1: -1, None: 0}
+
+
+@dataclass(frozen=True)
+class Event:
+    """Watch a function of the state for its zeros.
+
+    Parameters
+    ----------
+    f : function
+        Names what it needs of `t, q, v, a, lam, p, u` (for an `Ode`: `t, y, p, u`); returns one number.
+    direction : {"both", "rising", "falling"}
+        Which crossings count. SciPy's 0, 1, -1 are understood.
+    terminal : bool
+        Stop the run there.
+    then : function, optional
+        Maps the state and the run goes on: names what it needs of `t, q, v, p` and returns (q, v) (an `Ode`:
+        of `t, y, p`, returns y). The new velocity is made consistent in the mass metric, as by an impulse.
+
+    A function that is zero at the start counts only if it leaves zero in its direction.
+    """
+
+    f: Callable
+    direction: str | int = "both"
+    terminal: bool = False
+    then: Callable | None = None
+
+    def __post_init__(self):
+        if not callable(self.f):
+            raise BadArgument(f"an Event needs a function, got {self.f!r}.")
+        if self.direction not in DIRECTIONS:
+            raise BadArgument(f"direction={self.direction!r}: choose 'both', 'rising' or 'falling'.")
+        if self.terminal and self.then is not None:
+            raise BadArgument("an Event either ends the run (terminal=True) or maps the state (then=), not both.")
+        if self.then is not None and not callable(self.then):
+            raise BadArgument(f"then= must be a function of the state, got {self.then!r}.")
+
+    @property
+    def sign(self) -> int:
+        """Direction as a number: 0 both, 1 rising, -1 falling."""
+        return DIRECTIONS[self.direction]
+
+    @property
+    def stops(self) -> bool:
+        """Whether the step loop has to return at this event."""
+        return self.terminal or self.then is not None

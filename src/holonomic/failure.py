@@ -1,0 +1,100 @@
+"""Turn a status code of the step loop into an exception that says what, where, how much and what to do."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .errors import (
+    NOT_FINITE,
+    PULL_FAILED,
+    SINGULAR,
+    STEP_COLLAPSED,
+    TOO_MANY_STEPS,
+    HolonomicError,
+    NotFinite,
+    SingularPosition,
+    StepFailed,
+)
+from .kernels import state as s
+
+MANY_TIMES = 1e4  # growth of the multipliers that points to a singular position
+
+
+def explain(status: int, run, plan, sol) -> HolonomicError:
+    """Return the exception for a run that had to stop; it carries the solution so far."""
+    cause = int(run.I[s.LAST_STATUS]) if status == STEP_COLLAPSED else status
+    t = run.t
+    if status == TOO_MANY_STEPS:
+        return StepFailed(
+            f"max_steps = {int(run.I[s.LIMIT])} steps were used up at t = {t:.6g} of {run.S[s.T_STOP]:.6g} (last step "
+            f"{abs(run.S[s.H]):.1e}). Raise max_steps, or loosen rtol. See error.solution.",
+            sol,
+        )
+    if cause == NOT_FINITE:
+        return NotFinite(_not_finite(run, plan), sol)
+    if cause == SINGULAR:
+        return SingularPosition(_singular(run, plan), sol)
+    if cause == PULL_FAILED and status != STEP_COLLAPSED:
+        return StepFailed(
+            f"the projection onto the constraints did not converge at t = {t:.6g}. Use a smaller step. "
+            "See error.solution.",
+            sol,
+        )
+    if status == STEP_COLLAPSED:
+        return StepFailed(_collapsed(run, plan, sol), sol)
+    return StepFailed(f"the run stopped at t = {t:.6g} (status {status}). See error.solution.", sol)
+
+
+def _collapsed(run, plan, sol) -> str:
+    text = f"the step fell to {abs(run.S[s.H]):.1e} at t = {run.t:.6g}."
+    model = plan.model
+    scale = run.atol + run.S[s.RTOL] * np.maximum(np.abs(run.x), np.abs(run.xn))
+    worst = int(np.argmax(np.nan_to_num(np.abs(run.E[0]) / scale, nan=np.inf)))
+    letter, at = ("q", worst) if worst < model.nq else ("v", worst - model.nq)
+    letter = "y" if model.is_ode else letter
+    name = model.coordinates[at] if at < len(model.coordinates) else ""
+    named = f" ({name!r})" if name and not name.startswith(f"{letter}[") else ""
+    text += f" The largest error is in {letter}[{at}]{named}"
+    lam = sol.lam if not model.is_ode and model.n_lam else None
+    if lam is not None and len(lam) > 11:
+        growth = np.max(np.abs(lam[-1])) / max(np.max(np.abs(lam[-11])), 1e-300)
+        if growth > MANY_TIMES:
+            return text + (
+                f" and λ grew {growth:.0e}-fold in 10 steps: the mechanism is near a singular position. "
+                "See error.solution."
+            )
+    return text + ". The solution may have a singularity there, or the force a jump; see error.solution."
+
+
+def _not_finite(run, plan) -> str:
+    model = plan.model
+    letter = "y" if model.is_ode else "q"
+    where = np.array2string(run.x[: model.nq], precision=6, separator=", ", threshold=10)
+    culprit = model.blame(run.S[s.T_FAILED], run.x, run.data) or "a function of the system"
+    return (
+        f"{culprit} gives NaN or infinity near t = {run.S[s.T_FAILED]:.6g}, {letter} = {where}. Check its domain "
+        "(square roots, divisions, logarithms). See error.solution."
+    )
+
+
+def _singular(run, plan) -> str:
+    from .initial import rank_by_rows, terms
+
+    model = plan.model
+    text = f"singular position at t = {run.t:.6g}: "
+    try:
+        M, _, G, _ = terms(model, run.t, run.x[: model.nq], run.x[model.nq :], run.data)
+        _, order = rank_by_rows(G)
+        dependent = model.row_labels[int(order[-1])]
+        singular_values = np.linalg.svd(G, compute_uv=False)
+        if singular_values[-1] > 1e-6 * singular_values[0]:
+            return text.replace("singular position", "the mass matrix is singular on the tangent space") + (
+                "M has no inverse in a direction the constraints leave free. Give every free coordinate some mass."
+            )
+        text += (
+            f"the row of {dependent!r} becomes a combination of the others (smallest singular value of G "
+            f"{singular_values[-1]:.1e}). "
+        )
+    except (np.linalg.LinAlgError, HolonomicError, ValueError, IndexError):
+        text += "the constraint Jacobian loses rank. "
+    return text + "Multipliers are not defined there. See error.solution."

@@ -1,0 +1,1 @@
+"""Formulations: which unknowns and equations are integrated."""

@@ -1,0 +1,19 @@
+"""What every formulation says of itself."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+
+class Formulation:
+    """Base of all formulations.
+
+    `gives` is what an integrator must take: "ode" or "residual".
+    """
+
+    gives: ClassVar[str]
+    index: ClassVar[int]
+    references: ClassVar[tuple[str, ...]] = ()
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}()"

@@ -1,0 +1,1 @@
+"""Integrators: how one step is taken."""

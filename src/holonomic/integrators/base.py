@@ -1,0 +1,49 @@
+"""What every integrator says of itself, and what it gives to the step loop."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from ..kernels.compile import Kernel
+
+
+@dataclass(frozen=True, eq=False)
+class Lowered:
+    """An integrator as the step loop wants it: kernels by slot name, numbers, and rows of stages."""
+
+    slots: dict[str, Kernel]  # advance, finish, accept, dense, interpolate
+    ip: np.ndarray
+    fp: np.ndarray
+    rows: int  # rows of K
+    errors: int  # error vectors; 0: fixed step only
+    exponent: float = 0.0  # h_new = h safety err_old^beta / err^exponent
+    beta: float = 0.0
+    safety: float = 0.9
+    fac_min: float = 0.2
+    fac_max: float = 10.0
+    stiff_bound: float = 0.0
+    error_order: int = 0
+
+
+class Integrator:
+    """Base of all integrators.
+
+    Class attributes say what it can do; plans, tables and tests read them.
+    """
+
+    order: ClassVar[int]
+    takes: ClassVar[str] = "ode"  # what a formulation must give: "ode" or "residual"
+    adaptive: ClassVar[bool]  # has an error estimate
+    implicit: ClassVar[bool] = False
+    references: ClassVar[tuple[str, ...]] = ()
+
+    def lower(self) -> Lowered:
+        """Return the kernels and numbers of this integrator."""
+        raise NotImplementedError(f"{type(self).__name__} does not say how it is run")
+
+    def __repr__(self) -> str:
+        given: dict[str, Any] = vars(self)
+        return f"{type(self).__name__}({', '.join(f'{k}={v!r}' for k, v in given.items())})"

@@ -1,0 +1,203 @@
+"""Explicit Runge-Kutta methods: one kernel for all tableaus.
+
+    X_i = x + h Σ_{j<i} A_ij K_j,   K_i = field(t + c_i h, X_i),   x1 = x + h Σ b_i K_i
+
+K_0 is the field at the old point, kept from the step before. The stage at the new point is evaluated after
+the stabilization has moved it; it serves the error estimate, the dense output and the next step, so no
+point is evaluated twice.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+
+import numpy as np
+
+from ..errors import OK
+from ..kernels.compile import kernel, leaf
+from ..kernels.evaluate import evaluate
+from ..kernels.signatures import ACCEPT, ADVANCE, DENSE, FINISH, INTERPOLATE, NROW, NX
+from ..kernels.vectors import copy
+from . import tableaus
+from .base import Integrator, Lowered
+
+# ip: stages, error vectors, extra stages, rows of D; then where each part of the tableau starts in fp
+STAGES, ERRORS, EXTRA, ROWS_D, AT_B, AT_C, AT_E, AT_D, AT_XA, AT_XC = range(10)
+
+
+@leaf
+def combine(out, x, h, fp, at, K, count, n):
+    """out = x + h Σ_{j<count} fp[at+j] K[j]"""
+    for i in range(n):
+        out[i] = x[i]
+    for j in range(count):
+        weight = h * fp[at + j]
+        if weight != 0.0:
+            for i in range(n):
+                out[i] += weight * K[j, i]
+
+
+@leaf
+def combine_error(out, h, fp, at, K, count, n):
+    """out = h Σ_{j<count} fp[at+j] K[j]"""
+    for i in range(n):
+        out[i] = 0.0
+    for j in range(count):
+        weight = h * fp[at + j]
+        if weight != 0.0:
+            for i in range(n):
+                out[i] += weight * K[j, i]
+
+
+@kernel(ADVANCE)
+def advance(fns, n, data, ip, fp, t, h, x, K, xn, xs, W):
+    """Stages 1 .. s-1 and the new point; the argument of the last stage stays in xs."""
+    s = ip[STAGES]
+    nx = n[NX]
+    for i in range(1, s):
+        combine(xs, x, h, fp, i * s, K, i, nx)
+        status = evaluate(fns, n, t + fp[ip[AT_C] + i] * h, xs, data, K[i], W)
+        if status != OK:
+            return status
+    combine(xn, x, h, fp, ip[AT_B], K, s, nx)
+    return OK
+
+
+@kernel(FINISH)
+def finish(fns, n, data, ip, fp, t, h, x, K, xn, xs, E, W):
+    """The stage at the new point, and the error vectors."""
+    s = ip[STAGES]
+    status = evaluate(fns, n, t + h, xn, data, K[s], W)
+    if status != OK:
+        return status
+    for k in range(ip[ERRORS]):
+        combine_error(E[k], h, fp, ip[AT_E] + k * (s + 1), K, s + 1, n[NX])
+    return OK
+
+
+@kernel(ACCEPT)
+def accept(n, ip, fp, h, x, K, xn):
+    """The stage at the new point is the first of the next step."""
+    copy(K[ip[STAGES]], K[0], n[NROW])
+    copy(xn, x, n[NX])
+    return OK
+
+
+@kernel(DENSE)
+def dense(fns, n, data, ip, fp, t, h, x, K, xn, xs, W):
+    """Extra stages of the dense output."""
+    first = ip[STAGES] + 1
+    width = first + ip[EXTRA]
+    for i in range(ip[EXTRA]):
+        combine(xs, x, h, fp, ip[AT_XA] + i * width, K, first + i, n[NX])
+        status = evaluate(fns, n, t + fp[ip[AT_XC] + i] * h, xs, data, K[first + i], W)
+        if status != OK:
+            return status
+    return OK
+
+
+@leaf
+def interpolant(theta, h, x, x1, K, s, fp, at_d, rows_d, width, n, out):
+    """Cubic Hermite through both (stabilized) ends, plus the terms of D that vanish there with their slopes."""
+    turn = 1.0 - theta
+    rise = theta * theta * (3.0 - 2.0 * theta)
+    first = h * theta * turn * turn
+    last = -h * theta * theta * turn
+    for i in range(n):
+        out[i] = x[i] + rise * (x1[i] - x[i]) + first * K[0, i] + last * K[s, i]
+    for row in range(rows_d):
+        bump = theta * theta * turn * turn  # θ²(1-θ)², then times θ, (1-θ), θ
+        if row >= 1:
+            bump *= theta
+        if row >= 2:
+            bump *= turn
+        if row >= 3:
+            bump *= theta
+        for j in range(width):
+            weight = h * bump * fp[at_d + row * width + j]
+            if weight != 0.0:
+                for i in range(n):
+                    out[i] += weight * K[j, i]
+
+
+@kernel(INTERPOLATE)
+def interpolate(n, ip, fp, theta, h, x, K, xn, out):
+    """The state at t + θ h."""
+    width = ip[STAGES] + 1 + ip[EXTRA]
+    interpolant(theta, h, x, xn, K, ip[STAGES], fp, ip[AT_D], ip[ROWS_D], width, n[NX], out)
+    return OK
+
+
+@cache
+def _lowered(tableau: tableaus.Tableau) -> Lowered:
+    s, extra = tableau.n_stages, tableau.n_extra
+    parts = [tableau.A, tableau.b, tableau.c, np.array(tableau.error), tableau.D, tableau.extra_A, tableau.extra_c]
+    flat = [np.asarray(part, dtype=float).ravel() for part in parts]
+    starts = np.cumsum([0] + [len(part) for part in flat])
+    ip = np.array([s, len(tableau.error), extra, len(tableau.D), *starts[1:7]], dtype=np.int64)
+    return Lowered(
+        slots={
+            "advance": advance, "finish": finish, "accept": accept, "dense": dense, "interpolate": interpolate,
+        },
+        ip=ip, fp=np.concatenate([*flat, np.zeros(1)]), rows=s + 1 + extra, errors=len(tableau.error),
+        exponent=tableau.exponent, beta=tableau.beta, safety=tableau.safety, fac_min=tableau.fac_min,
+        fac_max=tableau.fac_max, stiff_bound=tableau.stiff_bound, error_order=tableau.error_order,
+    )  # fmt: skip
+
+
+class RungeKutta(Integrator):
+    """Explicit Runge-Kutta method given by its tableau."""
+
+    tableau: tableaus.Tableau
+
+    def lower(self) -> Lowered:
+        return _lowered(self.tableau)
+
+
+class Euler(RungeKutta):
+    """Forward Euler, order 1, fixed step."""
+
+    order, adaptive, references = 1, False, ("HNW93",)
+    tableau = tableaus.EULER
+
+
+class Heun(RungeKutta):
+    """Heun's method (explicit trapezoid), order 2, fixed step."""
+
+    order, adaptive, references = 2, False, ("HNW93",)
+    tableau = tableaus.HEUN
+
+
+class Midpoint(RungeKutta):
+    """Explicit midpoint rule, order 2, fixed step."""
+
+    order, adaptive, references = 2, False, ("HNW93",)
+    tableau = tableaus.MIDPOINT
+
+
+class RK4(RungeKutta):
+    """The classical Runge-Kutta method, order 4, fixed step."""
+
+    order, adaptive, references = 4, False, ("HNW93",)
+    tableau = tableaus.RK4
+
+
+class RK23(RungeKutta):
+    """Bogacki-Shampine 3(2), adaptive."""
+
+    order, adaptive, references = 3, True, ("bogacki-shampine-1989",)
+    tableau = tableaus.RK23
+
+
+class RK45(RungeKutta):
+    """Dormand-Prince 5(4) with DOPRI5's controller and dense output of order 4."""
+
+    order, adaptive, references = 5, True, ("dormand-prince-1980", "HNW93")
+    tableau = tableaus.RK45
+
+
+class DOP853(RungeKutta):
+    """Dormand-Prince 8(5,3), adaptive, with dense output of order 7."""
+
+    order, adaptive, references = 8, True, ("prince-dormand-1981", "HNW93")
+    tableau = tableaus.DOP853

@@ -1,0 +1,163 @@
+"""How a kernel is compiled, kept on disk, and called through its address.
+
+`@leaf` marks small loops over components: always compiled, callable from Python and from kernels.
+`@inner` marks what kernels share: compiled inside compiled kernels, plain Python in interpreted ones.
+`@kernel(SIGNATURE)` marks a slot function (a step, a pull): it keeps the plain Python function for
+interpreted and GPU runs and compiles, when first asked for, to a machine address. The step loop calls its
+slots through these addresses (about 5 ns a call), so any pairing of methods runs without compiling.
+
+Nothing is compiled at import. What Numba compiles is kept in our own folder, stamped with a hash of all
+kernel sources: Numba's own stamp looks at one file only and would miss a change in a leaf it calls.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import inspect
+import sys
+from pathlib import Path
+
+import numba
+from numba.core import caching, cgutils, types
+from numba.extending import intrinsic, overload, register_jitable
+
+from . import cachefolder
+
+_PACKAGE = Path(__file__).resolve().parent.parent
+OPTIONS = {"error_model": "numpy", "nogil": True}
+
+
+@functools.cache
+def kernel_stamp() -> str:
+    """Return the hash of every source a kernel may come from, and of the compiler's version."""
+    digest = hashlib.sha256(f"{numba.__version__} {sys.version_info[:2]}".encode())
+    for place in ("kernels", "integrators", "stabilizations", "formulations"):
+        for path in sorted((_PACKAGE / place).glob("*.py")):
+            digest.update(path.read_bytes())
+    return digest.hexdigest()[:16]
+
+
+class _Locator(caching._CacheLocator):
+    """Puts a kernel's compiled code into our folder, under the stamp of all kernel sources."""
+
+    def __init__(self, py_func, py_file):
+        self._name = f"{Path(py_file).stem}-{py_func.__code__.co_firstlineno}"
+        source = inspect.getsource(py_func) if Path(py_file).suffix == ".py" else py_func.__qualname__
+        self._own = hashlib.sha256(source.encode()).hexdigest()[:12]
+
+    def get_cache_path(self):
+        return str(cachefolder.folder() / "kernels" / kernel_stamp())
+
+    def ensure_cache_path(self):
+        Path(self.get_cache_path()).mkdir(parents=True, exist_ok=True)
+
+    def get_source_stamp(self):
+        return kernel_stamp() + self._own
+
+    def get_disambiguator(self):
+        return f"{self._name}-{self._own}"
+
+    @classmethod
+    def from_function(cls, py_func, py_file):
+        try:
+            locator = cls(py_func, py_file)
+            locator.ensure_cache_path()
+        except OSError as problem:
+            cachefolder.tell_unwritable(problem)
+            return None
+        return locator
+
+
+class _CacheImpl(caching.CompileResultCacheImpl):
+    _locator_classes = [_Locator]
+
+
+class _KernelCache(caching.FunctionCache):
+    _impl_class = _CacheImpl
+
+
+def _cached(dispatcher):
+    try:
+        dispatcher._cache = _KernelCache(dispatcher.py_func)
+    except RuntimeError:
+        pass  # no folder to write to: compiled anew in every process
+    return dispatcher
+
+
+def leaf(function):
+    """Compile a loop over components on first use; it stays compiled even in interpreted runs."""
+    return _cached(numba.njit(**OPTIONS)(function))
+
+
+def inner(function):
+    """Mark a function that kernels call and that calls model functions: compiled in compiled kernels only."""
+    return register_jitable(**OPTIONS)(function)
+
+
+class Kernel:
+    """A slot function: plain Python source plus, on request, its machine address."""
+
+    def __init__(self, function, signature):
+        self.py = function
+        self.signature = signature
+        functools.update_wrapper(self, function)
+
+    @functools.cached_property
+    def compiled(self):
+        """The Numba dispatcher, compiled for the slot's signature."""
+        dispatcher = _cached(numba.njit(**OPTIONS)(self.py))
+        dispatcher.compile(self.signature)
+        return dispatcher
+
+    @functools.cached_property
+    def address(self) -> int:
+        """The address the step loop calls."""
+        result = self.compiled.overloads[self.signature.args]
+        return result.library.get_pointer_to_function(result.fndesc.llvm_func_name)
+
+    def __call__(self, *args):
+        return self.py(*args)
+
+
+def kernel(signature):
+    """Mark a slot function of this signature."""
+    return lambda function: Kernel(function, signature)
+
+
+def slot_caller(signature, index: int):
+    """Make the function by which the loop calls slot number `index` of a table of slots.
+
+    Interpreted, the table is a sequence of Python functions. Compiled, it is an int64 array of addresses.
+    """
+
+    @intrinsic
+    def at_address(typingctx, address, arguments):
+        def codegen(context, builder, outer, args):
+            values = cgutils.unpack_tuple(builder, args[1])
+            values = [
+                context.cast(builder, value, have, want)
+                for value, have, want in zip(values, outer.args[1].types, signature.args, strict=True)
+            ]
+            function_type = context.call_conv.get_function_type(signature.return_type, signature.args)
+            pointer = builder.inttoptr(args[0], function_type.as_pointer())
+            status, result = context.call_conv.call_function(
+                builder, pointer, signature.return_type, signature.args, values
+            )
+            with cgutils.if_unlikely(builder, status.is_error):
+                context.call_conv.return_status_propagate(builder, status)
+            return result
+
+        return signature.return_type(address, arguments), codegen
+
+    def call(slots, *arguments):
+        return slots[index](*arguments)
+
+    @overload(call)
+    def compiled(slots, *arguments):
+        def through_address(slots, *arguments):
+            return at_address(slots[index], arguments)
+
+        return through_address
+
+    return call

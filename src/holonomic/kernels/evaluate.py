@@ -1,0 +1,122 @@
+"""One evaluation of the field, and what to do when the unrolled solve is not to be trusted.
+
+The emitted solve does not pivot; it loses about ε/ρ of its accuracy, ρ = min d_i/A_ii being its smallest
+pivot ratio, which it returns:
+
+    ρ > 1e-4            as it is
+    1e-8 < ρ <= 1e-4    its twin with one step of iterative refinement
+    below, or NaN       dense LU with pivoting and refinement of the whole saddle-point matrix
+                        (also right where M is positive definite on the tangent space only)
+    LU below 1e-14      a singular position
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from ..errors import NEED_REFINED, NEED_TERMS, NOT_FINITE, OK, SINGULAR
+from .compile import inner, leaf
+from .linalg import lu_factor, lu_refine, lu_solve
+from .signatures import FIELD, NL, NQ, NROW, NV, NX, REFINED, TERMS, call_model, has_function
+from .vectors import all_finite
+
+RHO_PLAIN = 1e-4
+RHO_REFINED = 1e-8
+
+
+@inner
+def evaluate(fns, n, t, x, data, out, W):
+    """Field at (t, x) into the stage row `out`; W is workspace of `dense_work` numbers."""
+    call_model(fns, FIELD, t, x, x, data, out)
+    if out[n[NROW] - 1] > RHO_PLAIN and all_finite(out, n[NX]):
+        return OK
+    return evaluate_carefully(fns, n, t, x, data, out, W)
+
+
+@inner
+def evaluate_carefully(fns, n, t, x, data, out, W):
+    """The refined twin, or the dense solve."""
+    if n[NV] == 0:
+        return OK if all_finite(out, n[NX]) else NOT_FINITE
+    if out[n[NROW] - 1] > RHO_REFINED and all_finite(out, n[NX]):
+        if not has_function(fns, REFINED):
+            return NEED_REFINED
+        call_model(fns, REFINED, t, x, x, data, out)
+        return OK if all_finite(out, n[NX]) else NOT_FINITE
+    if not has_function(fns, TERMS):
+        return NEED_TERMS
+    nq, nv, nl = n[NQ], n[NV], n[NL]
+    size = nv + nl
+    count = nq + nv * nv + nv + nl * nv + nl
+    call_model(fns, TERMS, t, x, x, data, W)
+    if not all_finite(W, count):
+        return NOT_FINITE
+    return dense_saddle(W, nq, nv, nl, size, count, out)
+
+
+def dense_work(nq, nv, nl):
+    """Numbers of workspace the dense solve takes."""
+    size = nv + nl
+    return nq + nv * nv + nv + nl * nv + nl + 2 * size * size + 5 * size + 8
+
+
+@leaf
+def dense_saddle(W, nq, nv, nl, size, count, out):
+    """Solve [M Gᵀ; G 0](v', λ) = (f, -γ) from the terms in W, scaled to the size of 1."""
+    at_M, at_f = nq, nq + nv * nv
+    at_G = at_f + nv
+    at_gamma = at_G + nl * nv
+    K0 = W[count : count + size * size].reshape((size, size))
+    K = W[count + size * size : count + 2 * size * size].reshape((size, size))
+    at = count + 2 * size * size
+    b = W[at : at + size]
+    x = W[at + size : at + 2 * size]
+    r = W[at + 2 * size : at + 3 * size]
+    piv = W[at + 3 * size : at + 4 * size].view(np.int64)
+    scale = W[at + 4 * size : at + 5 * size]
+    for i in range(size):
+        for j in range(size):
+            K0[i, j] = 0.0
+    # unit diagonal of M and largest entry 1 in each row of G: pivots then measure angles, not units
+    for i in range(nv):
+        diagonal = W[at_M + i * nv + i]
+        scale[i] = 1.0 / math.sqrt(diagonal) if diagonal > 0.0 else 1.0
+    for i in range(nv):
+        for j in range(nv):
+            K0[i, j] = W[at_M + i * nv + j] * scale[i] * scale[j]
+        b[i] = W[at_f + i] * scale[i]
+    for k in range(nl):
+        largest = 0.0
+        for j in range(nv):
+            largest = max(largest, abs(W[at_G + k * nv + j]) * scale[j])
+        if largest == 0.0:
+            return SINGULAR
+        scale[nv + k] = 1.0 / largest
+        for j in range(nv):
+            K0[nv + k, j] = W[at_G + k * nv + j] * scale[j] * scale[nv + k]
+            K0[j, nv + k] = K0[nv + k, j]
+        b[nv + k] = -W[at_gamma + k] * scale[nv + k]
+    for i in range(size):
+        for j in range(size):
+            K[i, j] = K0[i, j]
+        x[i] = b[i]
+    if lu_factor(K, piv) != 0:
+        return SINGULAR
+    smallest, largest = 1e300, 0.0
+    for i in range(size):
+        smallest = min(smallest, abs(K[i, i]))
+        largest = max(largest, abs(K[i, i]))
+    if smallest <= 1e-14 * largest:
+        return SINGULAR
+    lu_solve(K, piv, x)
+    lu_refine(K0, K, piv, b, x, r)
+    for i in range(nq):
+        out[i] = W[i]
+    for i in range(nv):
+        out[nq + i] = x[i] * scale[i]
+    for k in range(nl):
+        out[nq + nv + k] = x[nv + k] * scale[nv + k]
+    out[nq + nv + nl] = smallest / largest
+    return OK if all_finite(out, nq + nv + nl) else NOT_FINITE

@@ -1,0 +1,145 @@
+"""The Numba type of each slot, and the layout of the arrays that all kernels share.
+
+Three tables go through every kernel:
+
+`fns`    the model's functions, see `Fn`: address and context, two int64 each
+`slots`  the methods' functions, see `Slot`: one address each
+`n`      sizes and offsets, see the `N_` constants
+
+In interpreted runs `fns` and `slots` are tuples of Python functions; the source of the kernels is the same.
+
+A state is x = (q, v), flat. A stage row is K = (q', v', λ, ρ): what the field gives at one point.
+"""
+
+from __future__ import annotations
+
+from enum import IntEnum
+
+from llvmlite import ir
+from numba.core import types
+from numba.extending import intrinsic, overload
+
+from .compile import slot_caller
+
+
+class Fn(IntEnum):
+    """Model functions; each is f(t, a, b, data, out) on flat arrays. Kernels use the plain integers below."""
+
+    FIELD = 0  # a = x -> (q', v', λ, ρ)
+    REFINED = 1  # the same with one step of iterative refinement
+    TERMS = 2  # a = x -> (q', M, f, G, γ), dense, row by row
+    RESIDUAL = 3  # a = x -> (position rows, velocity rows)
+    POS_FACTOR = 4  # a = x -> F: ρ, 1/‖rows‖, factors of J W⁻¹ Jᵀ, J = position rows by q
+    POS_SOLVE = 5  # a = F, b = r -> W⁻¹Jᵀ (J W⁻¹ Jᵀ)⁻¹ r
+    POS_TANGENT = 6  # a = F, b = e -> W⁻¹Jᵀ (J W⁻¹ Jᵀ)⁻¹ J e
+    VEL_FACTOR = 7  # the same for velocity rows by v
+    VEL_SOLVE = 8
+    VEL_TANGENT = 9
+    FULL_FACTOR = 10  # the same for all rows by x
+    FULL_SOLVE = 11
+    FULL_TANGENT = 12
+    EVENTS = 13  # a = x, b = (v', λ) -> event values
+    OUTPUTS = 14  # a = x, b = (v', λ) -> named outputs
+    ENERGY = 15  # a = x -> kinetic, potential
+    REACTIONS = 16  # a = x, b = λ -> -Gᵀλ
+
+
+N_FUNCTIONS = len(Fn)
+FIELD, REFINED, TERMS, RESIDUAL = 0, 1, 2, 3
+POS_FACTOR, POS_SOLVE, POS_TANGENT = 4, 5, 6
+VEL_FACTOR, VEL_SOLVE, VEL_TANGENT = 7, 8, 9
+FULL_FACTOR, FULL_SOLVE, FULL_TANGENT = 10, 11, 12
+EVENTS, OUTPUTS, ENERGY, REACTIONS = 13, 14, 15, 16
+
+
+class Slot(IntEnum):
+    """Method functions of a plan."""
+
+    ADVANCE = 0  # integrator: stages and the new point
+    FINISH = 1  # integrator: the stage at the (stabilized) new point, and the error vectors
+    ACCEPT = 2  # integrator: make the new point the old one
+    DENSE = 3  # integrator: extra stages for the dense output
+    INTERPOLATE = 4  # integrator: the state inside the step
+    PULL = 5  # stabilization: move a state towards the constraints
+    TANGENT = 6  # stabilization: the same for error vectors
+
+
+# n: sizes, and offsets into the workspace W
+NX, NQ, NV, NL, NP, NROW, NK, NEV, NERR, SHARED, WP, WV, WF, WR, WD, WE = range(16)
+N_SIZES = 16
+# NX states, NQ positions, NV velocities, NL multipliers and velocity rows, NP position rows (constraints and
+# invariants), NROW length of a stage row, NK length of (v', λ), NEV events, NERR error vectors,
+# SHARED 1 if position and velocity rows have one Jacobian and so one factor buffer. W begins with room for the
+# dense solve; then come the factor buffers at WP, WV, WF, the residuals at WR and the corrections at WD, which
+# end at WE.
+
+f8 = types.float64
+i8 = types.int64
+vec = types.Array(f8, 1, "C")
+mat = types.Array(f8, 2, "C")
+ints = types.Array(i8, 1, "C")
+
+_head = (ints, ints, vec)  # fns, n, data
+ADVANCE = i8(*_head, ints, vec, f8, f8, vec, mat, vec, vec, vec)  # ip, fp, t, h, x, K, xn, xs, W
+FINISH = i8(*_head, ints, vec, f8, f8, vec, mat, vec, vec, mat, vec)  # ip, fp, t, h, x, K, xn, xs, E, W
+ACCEPT = i8(ints, ints, vec, f8, vec, mat, vec)  # n, ip, fp, h, x, K, xn
+DENSE = i8(*_head, ints, vec, f8, f8, vec, mat, vec, vec, vec)  # ip, fp, t, h, x, K, xn, xs, W
+INTERPOLATE = i8(ints, ints, vec, f8, f8, vec, mat, vec, vec)  # n, ip, fp, theta, h, x, K, xn, out
+PULL = i8(*_head, vec, f8, vec, vec)  # sp, t, x, W
+TANGENT = i8(*_head, vec, vec, vec)  # sp, e, W
+
+call_advance = slot_caller(ADVANCE, Slot.ADVANCE.value)
+call_finish = slot_caller(FINISH, Slot.FINISH.value)
+call_accept = slot_caller(ACCEPT, Slot.ACCEPT.value)
+call_dense = slot_caller(DENSE, Slot.DENSE.value)
+call_interpolate = slot_caller(INTERPOLATE, Slot.INTERPOLATE.value)
+call_pull = slot_caller(PULL, Slot.PULL.value)
+call_tangent = slot_caller(TANGENT, Slot.TANGENT.value)
+
+
+@intrinsic
+def _call_pointer(typingctx, address, context_address, t, a, b, data, out):
+    double = ir.DoubleType()
+    pointer = double.as_pointer()
+    byte_pointer = ir.IntType(8).as_pointer()
+
+    def codegen(context, builder, signature, args):
+        def start(position):
+            array_type = signature.args[position]
+            return context.make_array(array_type)(context, builder, args[position]).data
+
+        function_type = ir.FunctionType(
+            ir.VoidType(), [byte_pointer, double, pointer, pointer, pointer, pointer]
+        )
+        function = builder.inttoptr(args[0], function_type.as_pointer())
+        held = builder.inttoptr(args[1], byte_pointer)
+        builder.call(function, [held, args[2], start(3), start(4), start(5), start(6)])
+        return context.get_dummy_value()
+
+    return types.none(address, context_address, t, a, b, data, out), codegen
+
+
+def call_model(fns, which, t, a, b, data, out):
+    """Call model function `which` at time t."""
+    fns[which](t, a, b, data, out)
+
+
+@overload(call_model)
+def _call_model(fns, which, t, a, b, data, out):
+    def through_address(fns, which, t, a, b, data, out):
+        _call_pointer(fns[2 * which], fns[2 * which + 1], t, a, b, data, out)
+
+    return through_address
+
+
+def has_function(fns, which):
+    """Tell whether model function `which` is there."""
+    return fns[which] is not None
+
+
+@overload(has_function)
+def _has_function(fns, which):
+    def by_address(fns, which):
+        return fns[2 * which] != 0
+
+    return by_address

@@ -1,0 +1,17 @@
+"""The layout of the loop's own memory: everything that lets a run stop and go on without losing a bit."""
+
+from __future__ import annotations
+
+# S, float64: time, step, controller memory, limits
+T, H, ERR_OLD, T_STOP, RHO_LEAST, H_USED, T_NEW, T_BASE, H_FIXED, T_STIFF, T_FAILED, H_MAX = range(12)
+RTOL, EXPONENT, BETA, SAFETY, FAC_MIN, FAC_MAX, STIFF_BOUND, WORST = range(12, 20)
+N_FLOATS = 20
+
+# I, int64: phase, counters, flags
+PHASE, ACCEPTED, REJECTED, FAILED, PULL_REJECTED, ROWS, SAVED, QUOTA, LIMIT, FIXED, STEP_NUMBER = range(11)
+STIFF, NONSTIFF, IS_STIFF, LAST_STATUS, AFTER_REJECT, LAST, KEEP_STEPS, DENSE_READY = range(11, 19)
+EVENT_ROWS, RETAKE, EVENT_FIELD, FRESH, PULLS, DENSES, HIT, EVALUATIONS, REFINEMENTS = range(19, 28)
+N_INTS = 28
+
+# phases
+STEPPING, WATCHING, WRITING = 0, 1, 2

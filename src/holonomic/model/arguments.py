@@ -1,0 +1,79 @@
+"""How a user's function is called: by the names of its arguments."""
+
+from __future__ import annotations
+
+import inspect
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+
+from ..errors import BadArgument
+
+BASIC = ("t", "q", "v", "p", "u")  # what every function of a System may name
+FULL = (*BASIC, "a", "lam")  # outputs and events
+ODE = ("t", "y", "p", "u")
+
+
+class Names(SimpleNamespace):
+    """Parameters or inputs, by attribute (p.mass) or by name (p["mass"])."""
+
+    def __getitem__(self, name):
+        return getattr(self, name)
+
+    def __getattr__(self, name):
+        known = ", ".join(vars(self)) or "none"
+        raise AttributeError(f"there is no {name!r} here; known: {known}")
+
+
+def wanted(function, role: str, allowed: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the names a function asks for, refusing any that it cannot have."""
+    try:
+        parameters = inspect.signature(function).parameters.values()
+    except (TypeError, ValueError):
+        raise BadArgument(f"{role} must be a number, an array or a function, got {function!r}.") from None
+    names = []
+    for parameter in parameters:
+        if parameter.name in allowed:
+            names.append(parameter.name)
+        elif parameter.default is inspect.Parameter.empty:
+            if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
+                continue
+            raise BadArgument(
+                f"{role} asks for {parameter.name!r}; it can have {', '.join(allowed)} (chosen by name)."
+            )
+    return tuple(names)
+
+
+def call(function, role: str, allowed: tuple[str, ...], values: dict[str, Any]):
+    """Call a user's function with what it names; a constant stands for itself."""
+    if not callable(function):
+        return function
+    return function(**{name: values[name] for name in wanted(function, role, allowed)})
+
+
+def flatten_params(params: dict[str, Any]) -> np.ndarray:
+    """Return all parameters as one flat array, in order."""
+    if not params:
+        return np.zeros(0)
+    return np.concatenate([np.asarray(value, dtype=float).ravel() for value in params.values()])
+
+
+def param_slices(params: dict[str, Any]) -> dict[str, tuple[slice, tuple[int, ...]]]:
+    """Return where each parameter lies in the flat array, and its shape."""
+    places, at = {}, 0
+    for name, value in params.items():
+        shape = np.shape(value)
+        size = int(np.prod(shape))
+        places[name] = (slice(at, at + size), shape)
+        at += size
+    return places
+
+
+def param_names(flat: Any, places: dict[str, tuple[slice, tuple[int, ...]]]) -> Names:
+    """Return parameters by name out of a flat array of numbers or symbols."""
+    found = {}
+    for name, (where, shape) in places.items():
+        values = flat[where]
+        found[name] = values[0] if shape == () else values.reshape(shape)
+    return Names(**found)

@@ -1,0 +1,254 @@
+"""Model: a system traced, differentiated and compiled, with its labels and sizes.
+
+Two keys lead to machine code. The fingerprint of the user's functions leads to a record (numbers, labels,
+content names), so that a known system needs neither tracing nor CasADi. The content name leads to the
+object file, shared by all systems that differ only in numbers.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numba
+import numpy as np
+
+from .._version import __version__
+from ..kernels import cachefolder
+from ..kernels.compile import leaf
+from ..kernels.signatures import N_FUNCTIONS, Fn, call_model
+from . import machine
+from .arguments import FULL, ODE, call, flatten_params, param_slices
+from .fingerprint import fingerprint
+from .system import Ode, System, coordinate_names
+
+ANNOUNCE_ABOVE = 3000  # operations from which compiling is announced: it takes about a second
+
+
+@dataclass(frozen=True)
+class Variant:
+    """What a set of functions is emitted for: metric, Baumgarte gains, independent rows, events."""
+
+    metric: str | tuple[float, ...] | None = None
+    gains: bool = False
+    rows: tuple[int, ...] | None = None
+    events: Any = None  # {name: function}
+
+
+@dataclass(frozen=True)
+class Functions:
+    """Addresses of compiled model functions, and the lengths of what they write."""
+
+    addresses: dict[Fn, int]
+    lengths: dict[Fn, int]
+
+
+@leaf
+def invoke(fns, which, t, a, b, data, out):
+    """Call one model function from Python."""
+    call_model(fns, which, t, a, b, data, out)
+
+
+class Model:
+    """Compiled functions of one system at given sizes."""
+
+    interpreted = False
+
+    def __init__(self, system: System | Ode, q0: np.ndarray, v0: np.ndarray, t0: float = 0.0):
+        self.system = system
+        self.is_ode = isinstance(system, Ode)
+        self._start = (q0, v0, t0)
+        self.nq, self.nv = len(q0), len(v0)
+        self.places = param_slices(dict(system.params or {}))
+        self.coordinates, self.turns = coordinate_names(system, self.nq)
+        self._functions: dict[str, Functions] = {}
+        self._key = self._fingerprint()
+        self._record = self._read_record()
+        if self._record is None:
+            self._record = self._make_record()
+            self._write_record()
+        record = self._record
+        self.numbers = np.array(record["numbers"])
+        self.constraint_labels: list[str] = record["constraint_labels"]
+        self.nonholonomic_labels: list[str] = record["nonholonomic_labels"]
+        self.invariant_labels: list[str] = record["invariant_labels"]
+        self.output_shapes = {name: tuple(shape) for name, shape in record["output_shapes"].items()}
+        self.n_constraints = len(self.constraint_labels)
+        self.n_lam = self.n_constraints + len(self.nonholonomic_labels)
+        self.n_invariants = len(self.invariant_labels)
+        self.has_potential = getattr(system, "potential", None) is not None
+        # position and velocity rows have one Jacobian, so one factorization serves both
+        self.shared = (
+            not self.is_ode
+            and system.kinematics is None
+            and system.nonholonomic is None
+            and not self.n_invariants
+        )
+
+    @property
+    def row_labels(self) -> list[str]:
+        """Labels of the velocity-level rows: constraints, then nonholonomic ones."""
+        return self.constraint_labels + self.nonholonomic_labels
+
+    @property
+    def inputs(self) -> dict[str, Any]:
+        return dict(self.system.inputs or {})
+
+    def data(self) -> np.ndarray:
+        """Return the data array: parameters, numbers, inputs, invariants at the start, gains."""
+        params = flatten_params(dict(self.system.params or {}))
+        return np.concatenate(
+            [params, self.numbers, np.zeros(3 * len(self.inputs) + self.n_invariants + 2)]
+        )
+
+    @cached_property
+    def data_places(self) -> dict[str, slice]:
+        """Where inputs, invariants' start values and gains lie in data."""
+        at = sum(where.stop - where.start for where, _ in self.places.values()) + len(self.numbers)
+        inputs = slice(at, at + 3 * len(self.inputs))
+        start = slice(inputs.stop, inputs.stop + self.n_invariants)
+        return {"inputs": inputs, "invariants": start, "gains": slice(start.stop, start.stop + 2)}
+
+    def functions(self, wanted: tuple[Fn, ...], variant: Variant = Variant()) -> Functions:
+        """Return the compiled functions, compiling what is not known yet."""
+        wanted = tuple(self._really(fn) for fn in wanted)
+        events_key = fingerprint(variant.events) if variant.events else ""
+        ours = self._variant_key(wanted, variant, events_key)
+        if ours in self._functions and events_key is not None:
+            return self._functions[ours]
+        found = self._load(ours) if events_key is not None else None
+        if found is None:
+            found = self._compile(wanted, variant, ours if events_key is not None else None)
+        self._functions[ours] = found
+        return found
+
+    def _really(self, fn: Fn) -> Fn:
+        return Fn[fn.name.replace("POS", "VEL")] if self.shared and fn.name.startswith("POS") else fn
+
+    def table(self, wanted: tuple[Fn, ...], variant: Variant = Variant()) -> tuple[np.ndarray, dict[Fn, int]]:
+        """Return the table of addresses that kernels take, and the lengths of the functions' results."""
+        functions = self.functions(wanted, variant)
+        fns = np.zeros(2 * N_FUNCTIONS, dtype=np.int64)
+        lengths = {}
+        for fn in wanted:
+            fns[2 * fn] = functions.addresses[self._really(fn)]
+            lengths[fn] = functions.lengths[self._really(fn)]
+        return fns, lengths
+
+    def evaluate(self, fn: Fn, t: float, a, b, data, variant: Variant = Variant()) -> np.ndarray:
+        """Call one function from Python; `a` and `b` as in `signatures.Fn`."""
+        fns, lengths = self.table((fn,), variant)
+        out = np.empty(lengths[fn])
+        invoke(fns, int(fn), float(t), np.ascontiguousarray(a), np.ascontiguousarray(b), data, out)
+        return out
+
+    # the walk from functions to machine code
+
+    @cached_property
+    def _traced(self):
+        from .trace import trace
+
+        return trace(self.system, *self._start)
+
+    def _derived(self, variant: Variant):
+        from .derive import Derived
+        from .trace import trace
+
+        traced = self._traced
+        if variant.events:
+            traced = trace(self.system, *self._start, events=variant.events)
+            if len(traced.numbers) != len(self.numbers) or not np.array_equal(traced.numbers, self.numbers):
+                # numbers of the events come last, so the model's own keep their places only if none is added
+                return Derived(traced.expressions, variant.rows), traced.numbers
+        return Derived(traced.expressions, variant.rows), self.numbers
+
+    def _compile(self, wanted, variant: Variant, key: str | None) -> Functions:
+        import casadi
+
+        from .derive import tapes
+
+        derived, _ = self._derived(variant)
+        metric = variant.metric
+        if isinstance(metric, tuple):
+            metric = casadi.SX(list(metric))
+        made = tapes(derived, tuple(dict.fromkeys(wanted)), metric, variant.gains)
+        named = {fn.name: tape for fn, tape in made.items()}
+        size = sum(len(tape) for tape in made.values())
+        if size > ANNOUNCE_ABOVE:
+            print(f"holonomic: compiling a model of {size} operations ...", file=sys.stderr, flush=True)
+        name = machine.compile_tapes(named)
+        lengths = {fn.name: len(tape.outputs) for fn, tape in made.items()}
+        if key is not None:
+            self._record["objects"][key] = {"name": name, "lengths": lengths, "operations": size}
+            self._write_record()
+        addresses = machine.addresses(name, tuple(named))
+        if addresses is None:
+            raise RuntimeError("compiled machine code could not be loaded")
+        return Functions(
+            {fn: addresses[fn.name] for fn in made}, {fn: lengths[fn.name] for fn in made}
+        )
+
+    def _load(self, key: str) -> Functions | None:
+        entry = self._record["objects"].get(key)
+        if entry is None:
+            return None
+        addresses = machine.addresses(entry["name"], tuple(entry["lengths"]))
+        if addresses is None:
+            return None
+        return Functions(
+            {Fn[name]: addresses[name] for name in entry["lengths"]},
+            {Fn[name]: length for name, length in entry["lengths"].items()},
+        )
+
+    def _variant_key(self, wanted, variant: Variant, events_key) -> str:
+        names = ",".join(sorted({fn.name for fn in wanted}))
+        return f"{names}|{variant.metric}|{variant.gains}|{variant.rows}|{events_key}"
+
+    # the record on disk
+
+    def _fingerprint(self) -> str | None:
+        s = self.system
+        described = {name: getattr(s, name) for name in s.__dataclass_fields__ if name != "params"}
+        if described.get("inputs"):
+            described["inputs"] = {
+                name: given if callable(given) else "value" for name, given in described["inputs"].items()
+            }
+        shapes = {name: np.shape(value) for name, value in (s.params or {}).items()}
+        versions = (__version__, numba.__version__, machine.content_name({}))
+        return fingerprint(type(s).__name__, described, shapes, self.nq, self.nv, versions)
+
+    def _read_record(self) -> dict | None:
+        if self._key is None:
+            return None
+        content = cachefolder.read("models", self._key + ".json")
+        try:
+            return None if content is None else json.loads(content)
+        except ValueError:
+            return None  # unreadable means rebuilt
+
+    def _make_record(self) -> dict:
+        traced = self._traced
+        return {
+            "numbers": traced.numbers.tolist(),
+            "constraint_labels": traced.constraint_labels,
+            "nonholonomic_labels": traced.nonholonomic_labels,
+            "invariant_labels": traced.invariant_labels,
+            "output_shapes": {name: list(shape) for name, shape in traced.output_shapes.items()},
+            "objects": {},
+        }
+
+    def _write_record(self) -> None:
+        if self._key is not None:
+            cachefolder.write("models", self._key + ".json", json.dumps(self._record).encode())
+
+
+def call_outputs(system, values: dict[str, Any]) -> dict[str, np.ndarray]:
+    """Call the named outputs as plain Python."""
+    allowed = ODE if isinstance(system, Ode) else FULL
+    return {
+        name: np.asarray(call(function, f"output {name!r}", allowed, values), dtype=float)
+        for name, function in (system.outputs or {}).items()
+    }

@@ -1,0 +1,2 @@
+"""placeholder"""
+class InterpretedModel: pass

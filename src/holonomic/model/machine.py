@@ -1,0 +1,109 @@
+"""Machine code of model functions: compiled once, kept by content, loaded in milliseconds."""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+
+import llvmlite
+import llvmlite.binding as llvm
+from llvmlite import ir
+
+from ..kernels import cachefolder
+from .emit import FLAGS, llvm_function
+from .tape import Tape
+
+# Above this many operations the optimizer's time grows faster than its use.
+FAST_COMPILE_ABOVE = 6000
+
+_engines: list = []  # engines own the code of their functions: they live as long as the process
+
+
+@functools.cache
+def _machine():
+    """Return the target machine of this computer, and text that identifies it."""
+    llvm.initialize_native_target()
+    llvm.initialize_native_asmprinter()
+    target = llvm.Target.from_default_triple()
+    features = llvm.get_host_cpu_features().flatten()
+    machine = target.create_target_machine(
+        cpu=llvm.get_host_cpu_name(), features=features, opt=2, reloc="pic", codemodel="jitdefault"
+    )
+    identity = f"{llvmlite.__version__} {llvm.get_host_cpu_name()} {target.triple} {features} {FLAGS}"
+    return machine, hashlib.sha256(identity.encode()).hexdigest()[:8]
+
+
+def content_name(tapes: dict[str, Tape]) -> str:
+    """Return the cache name of a set of functions on this machine."""
+    digest = hashlib.sha256(_machine()[1].encode())
+    for name in sorted(tapes):
+        digest.update(name.encode())
+        digest.update(tapes[name].text().encode())
+    return digest.hexdigest()[:32]
+
+
+def compile_tapes(tapes: dict[str, Tape]) -> str:
+    """Compile the tapes into one object file in the cache; return its content name.
+
+    Returns at once when the object is there already.
+    """
+    name = content_name(tapes)
+    if name in _loaded or cachefolder.read("models", name + ".o") is not None:
+        return name
+    code = _compile(tapes)
+    cachefolder.write("models", name + ".o", code)
+    _memory[name] = code
+    return name
+
+
+_memory: dict[str, bytes] = {}  # objects compiled in this process, for when nothing can be written
+_loaded: dict[str, dict[str, int]] = {}
+
+
+def addresses(name: str, functions: tuple[str, ...]) -> dict[str, int] | None:
+    """Return the address of each function of a compiled object, or None when it is not in the cache."""
+    if name in _loaded:
+        return _loaded[name]
+    code = _memory.get(name) or cachefolder.read("models", name + ".o")
+    if code is None:
+        return None
+    _machine()
+    machine = llvm.Target.from_default_triple().create_target_machine(codemodel="jitdefault")
+    try:
+        engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), machine)
+        engine.add_object_file(llvm.ObjectFileRef.from_data(code))
+        engine.finalize_object()
+    except RuntimeError:
+        return None  # unreadable means rebuilt
+    found = {function: engine.get_function_address(function) for function in functions}
+    if not all(found.values()):
+        return None
+    _engines.append(engine)
+    _loaded[name] = found
+    return found
+
+
+def _compile(tapes: dict[str, Tape]) -> bytes:
+    machine, _ = _machine()
+    module = ir.Module("model")
+    module.triple = llvm.Target.from_default_triple().triple
+    for function, tape in tapes.items():
+        llvm_function(module, tape, function)
+    compiled = llvm.parse_assembly(str(module))
+    size = sum(len(tape) for tape in tapes.values())
+    options = llvm.create_pipeline_tuning_options(speed_level=1 if size > FAST_COMPILE_ABOVE else 2)
+    options.slp_vectorization = False
+    builder = llvm.create_pass_builder(machine, options)
+    builder.getModulePassManager().run(compiled, builder)
+    return machine.emit_object(compiled)
+
+
+def assembly(tapes: dict[str, Tape]) -> str:
+    """Return the machine code as text, for people."""
+    machine, _ = _machine()
+    module = ir.Module("model")
+    module.triple = llvm.Target.from_default_triple().triple
+    for function, tape in tapes.items():
+        llvm_function(module, tape, function)
+    return machine.emit_assembly(llvm.parse_assembly(str(module)))
+

@@ -1,0 +1,185 @@
+"""What a user states: a mechanical system, or an ODE with invariants. Frozen; knows nothing of time stepping."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from ..errors import BadArgument
+from .arguments import BASIC, FULL, ODE, wanted
+
+Quantity = Any  # a number, an array, or a function of named arguments
+Labelled = Any  # a function or constant, or {name: function}
+
+
+@dataclass(frozen=True, eq=False)
+class System:
+    """A constrained mechanical system in plain NumPy.
+
+    q' = Z(q) v,   M(t, q) v' = f(t, q, v) - Gᵀλ,   0 = g(t, q),   G = ∂g/∂q Z
+
+    Every function names what it needs of `t, q, v, p, u` (time, positions, velocities, parameters, inputs);
+    outputs also of `a, lam` (accelerations, multipliers). A constant may stand for a function.
+
+    Parameters
+    ----------
+    mass : array or function
+        Mass matrix M (nv x nv), symmetric.
+    force : array or function, optional
+        Applied force f (nv), everything that is not in `potential`. SI units.
+    constraint : function or {name: function}, optional
+        Holonomic constraints g = 0; each a number or a vector. Names label rows in messages and results.
+    potential : function, optional
+        Potential energy V(q); contributes -∂V/∂q to the force and is counted in the energy.
+    nonholonomic : function or {name: function}, optional
+        Velocity constraints Â(t, q) v + b(t, q) = 0, written as a function of v (linear in v).
+    kinematics : function, optional
+        Z(q), nq x nv, where q' = Z v and not v (quaternions).
+    invariants : {name: function}, optional
+        Functions of q alone that the exact motion keeps (the norm of a quaternion); kept by projecting q.
+    params : dict, optional
+        Parameters by name: numbers or arrays, available as `p.name`.
+    inputs : dict, optional
+        Inputs by name, available as `u.name`: a number, a function of t, or a pair (times, values), taken
+        as linear in between and constant outside; steps end on the times.
+    outputs : dict, optional
+        Named outputs, functions that may also use `a` and `lam`; read as `sol[name]`.
+    coordinates : sequence of str, or {name: kind}, optional
+        Names of the coordinates; kind "angle" marks one that counts turns.
+    velocity_terms : bool, optional
+        For M depending on q: True adds the Coriolis and centrifugal terms that follow from M, False says
+        that `force` has them or that they are meant to be missing.
+    trace : bool
+        True: functions are traced, differentiated and compiled. False: run as plain Python.
+    derivatives : dict, optional
+        With trace=False: functions "G", "g_t" and "gamma"; what is missing is made by differences.
+    """
+
+    mass: Quantity
+    force: Quantity = None
+    constraint: Labelled = None
+    potential: Quantity = field(default=None, kw_only=True)
+    nonholonomic: Labelled = field(default=None, kw_only=True)
+    kinematics: Quantity = field(default=None, kw_only=True)
+    invariants: Mapping[str, Callable] | None = field(default=None, kw_only=True)
+    params: Mapping[str, Any] | None = field(default=None, kw_only=True)
+    inputs: Mapping[str, Any] | None = field(default=None, kw_only=True)
+    outputs: Mapping[str, Callable] | None = field(default=None, kw_only=True)
+    coordinates: Sequence[str] | Mapping[str, str] | None = field(default=None, kw_only=True)
+    velocity_terms: bool | None = field(default=None, kw_only=True)
+    trace: bool = field(default=True, kw_only=True)
+    derivatives: Mapping[str, Callable] | None = field(default=None, kw_only=True)
+    kinetic: Quantity = field(default=None, kw_only=True, repr=False)
+
+    def __post_init__(self):
+        for name in ("mass", "force", "potential", "kinematics", "kinetic"):
+            given = getattr(self, name)
+            if callable(given):
+                wanted(given, f"{name}()", BASIC)
+        for name in ("constraint", "nonholonomic", "invariants"):
+            for label, function in labelled(getattr(self, name), name).items():
+                if callable(function):
+                    asked = wanted(function, f"{name} {label!r}", BASIC)
+                    if name == "constraint" and not set(asked) & {"t", "q"}:
+                        raise BadArgument(
+                            f"constraint {label!r} depends on nothing: it names neither q nor t. "
+                            "Write it as a function of q."
+                        )
+                else:
+                    raise BadArgument(
+                        f"{name} {label!r} is the constant {function!r}: it depends on nothing. "
+                        "Write it as a function of q."
+                    )
+        for label, function in (self.outputs or {}).items():
+            if callable(function):
+                wanted(function, f"output {label!r}", FULL)
+        _check_params(self.params)
+        if self.derivatives and self.trace:
+            raise BadArgument("derivatives= goes with trace=False; traced systems are differentiated exactly.")
+
+    @classmethod
+    def from_energies(cls, kinetic, potential=None, constraint=None, force=None, **more) -> System:
+        """Make a system from its kinetic energy T(t, q, v) and potential energy V(t, q).
+
+        M = ∂²T/∂v², and the velocity terms follow from T by Lagrange's equations:
+        d/dt(∂T/∂v) - ∂T/∂q + ∂V/∂q = f - Gᵀλ.
+        """
+        if not more.get("trace", True):
+            raise BadArgument("from_energies needs derivatives of the energies: it works with trace=True only.")
+        return cls(mass=None, force=force, constraint=constraint, potential=potential, kinetic=kinetic, **more)
+
+    def with_params(self, **changes) -> System:
+        """Return the same system with some parameters changed."""
+        unknown = set(changes) - set(self.params or {})
+        if unknown:
+            raise BadArgument(f"unknown parameter {sorted(unknown)[0]!r}; known: {', '.join(self.params or {})}.")
+        return replace(self, params={**(self.params or {}), **changes})
+
+
+@dataclass(frozen=True, eq=False)
+class Ode:
+    """An ordinary differential equation y' = rhs(t, y) whose invariants are to be kept.
+
+    Parameters
+    ----------
+    rhs : function
+        Names what it needs of `t, y, p, u`; returns y'.
+    invariants : {name: function}, optional
+        Functions of `t, y, p` that the exact flow keeps; each is kept at its value at t0.
+    params, inputs, outputs, coordinates, trace
+        As for `System`; outputs name `t, y, p, u`.
+    """
+
+    rhs: Callable
+    invariants: Mapping[str, Callable] | None = None
+    params: Mapping[str, Any] | None = field(default=None, kw_only=True)
+    inputs: Mapping[str, Any] | None = field(default=None, kw_only=True)
+    outputs: Mapping[str, Callable] | None = field(default=None, kw_only=True)
+    coordinates: Sequence[str] | Mapping[str, str] | None = field(default=None, kw_only=True)
+    trace: bool = field(default=True, kw_only=True)
+    derivatives: Mapping[str, Callable] | None = field(default=None, kw_only=True)
+
+    def __post_init__(self):
+        wanted(self.rhs, "rhs()", ODE)
+        for label, function in labelled(self.invariants, "invariant").items():
+            wanted(function, f"invariant {label!r}", ODE)
+        for label, function in (self.outputs or {}).items():
+            wanted(function, f"output {label!r}", ODE)
+        _check_params(self.params)
+
+    with_params = System.with_params
+
+
+def labelled(given: Labelled, role: str) -> dict[str, Any]:
+    """Return {label: function} of what was given: a mapping, one function, or nothing."""
+    if given is None:
+        return {}
+    if isinstance(given, Mapping):
+        return dict(given)
+    return {role: given}
+
+
+def coordinate_names(system, n: int) -> tuple[list[str], list[bool]]:
+    """Return the names of n coordinates, and which of them count turns."""
+    given = system.coordinates
+    letter = "y" if isinstance(system, Ode) else "q"
+    if given is None:
+        return [f"{letter}[{i}]" for i in range(n)], [False] * n
+    names = list(given)
+    if len(names) != n:
+        raise BadArgument(f"coordinates= names {len(names)} coordinates, but there are {n}.")
+    kinds = given.values() if isinstance(given, Mapping) else [""] * n
+    return names, [kind == "angle" for kind in kinds]
+
+
+def _check_params(params) -> None:
+    for name, value in (params or {}).items():
+        if not str(name).isidentifier():
+            raise BadArgument(f"parameter name {name!r} cannot be written as p.name.")
+        try:
+            np.asarray(value, dtype=float)
+        except (TypeError, ValueError):
+            raise BadArgument(f"parameter {name!r} must be a number or an array, got {value!r}.") from None

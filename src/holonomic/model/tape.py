@@ -1,0 +1,114 @@
+"""An expression graph as a flat list of operations: what is printed, compiled or played.
+
+A tape computes `out` from (t, a, b, data). Its nodes are in evaluation order and each is used under its
+number: ("in", which, index), ("const", value), or (operation, first, second). Equal nodes are merged, so a
+sine that appears in mass, force and constraint is computed once.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass
+
+# inputs of every model function, by position
+INPUTS = ("t", "a", "b", "data")
+COMMUTATIVE = {"add", "mul", "and", "or", "fmin", "fmax", "eq", "ne"}
+
+
+@dataclass(frozen=True)
+class Tape:
+    """Operations in evaluation order, and which node goes to which output (None: zero)."""
+
+    nodes: tuple[tuple, ...]
+    outputs: tuple[int | None, ...]
+
+    def __len__(self) -> int:
+        return sum(1 for node in self.nodes if node[0] not in ("in", "const"))
+
+    def text(self) -> str:
+        """Return the tape as text; equal text means equal function."""
+        return json.dumps([self.nodes, self.outputs], separators=(",", ":"))
+
+    @classmethod
+    def from_text(cls, text: str) -> Tape:
+        nodes, outputs = json.loads(text)
+        return cls(tuple(tuple(node) for node in nodes), tuple(outputs))
+
+    def content(self) -> str:
+        """Return the hash that names this function in the cache."""
+        return hashlib.sha256(self.text().encode()).hexdigest()[:32]
+
+
+class TapeBuilder:
+    """Collects nodes, merging equal ones."""
+
+    def __init__(self):
+        self.nodes: list[tuple] = []
+        self.known: dict[tuple, int] = {}
+
+    def add(self, node: tuple) -> int:
+        if node[0] in COMMUTATIVE and node[1] > node[2]:
+            node = (node[0], node[2], node[1])
+        at = self.known.get(node)
+        if at is None:
+            at = self.known[node] = len(self.nodes)
+            self.nodes.append(node)
+        return at
+
+
+def record(t, a, b, data, out) -> Tape:
+    """Record the CasADi expression `out` of the symbols t, a, b, data as a tape."""
+    import casadi
+
+    names = operation_names()
+    function = casadi.Function("record", [t, a, b, data], [casadi.densify(out)], {"allow_free": False})
+    builder = TapeBuilder()
+    work: dict[int, int] = {}
+    outputs: list[int | None] = [None] * out.numel()
+    for k in range(function.n_instructions()):
+        code = function.instruction_id(k)
+        name = names[code]
+        source, target = function.instruction_input(k), function.instruction_output(k)
+        if name == "const":
+            value = function.instruction_constant(k)
+            work[target[0]] = builder.add(("const", float(value)))
+        elif name == "input":
+            work[target[0]] = builder.add(("in", source[0], source[1]))
+        elif name == "output":
+            node = work[source[0]]
+            outputs[target[1]] = None if builder.nodes[node] == ("const", 0.0) else node
+        else:
+            work[target[0]] = builder.add((name, *(work[i] for i in source)))
+    return _share_reciprocals(Tape(tuple(builder.nodes), tuple(outputs)))
+
+
+def _share_reciprocals(tape: Tape) -> Tape:
+    """Replace divisions by a common divisor with one reciprocal and products: pivots divide many times."""
+    divisors: dict[int, int] = {}
+    for node in tape.nodes:
+        if node[0] == "div":
+            divisors[node[2]] = divisors.get(node[2], 0) + 1
+    builder = TapeBuilder()
+    renamed: list[int] = []
+    for node in tape.nodes:
+        if node[0] in ("in", "const"):
+            renamed.append(builder.add(node))
+        elif node[0] == "div" and divisors[node[2]] > 1:
+            reciprocal = builder.add(("inv", renamed[node[2]]))
+            renamed.append(builder.add(("mul", renamed[node[1]], reciprocal)))
+        else:
+            renamed.append(builder.add((node[0], *(renamed[i] for i in node[1:]))))
+    outputs = tuple(None if node is None else renamed[node] for node in tape.outputs)
+    return Tape(tuple(builder.nodes), outputs)
+
+
+def operation_names() -> dict[int, str]:
+    """Return CasADi's operation numbers with our names for them (lower case)."""
+    import casadi
+
+    return {
+        getattr(casadi, name): name[3:].lower()
+        for name in dir(casadi)
+        if name.startswith("OP_") and isinstance(getattr(casadi, name), int)
+    }

@@ -1,0 +1,371 @@
+"""Run the user's functions on symbols, check the result against the functions themselves, free the numbers.
+
+The numbers that appear in the user's functions leave the expressions and become entries of `data`
+(0, 1, -1 and small integers and halves stay: they are structure), so that systems which differ only in
+numbers share one compiled model.
+
+data = (parameters, numbers, inputs: value, slope, time for each, invariants at the start, two gains)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import casadi
+import numpy as np
+from casadi import SX
+
+from ..errors import (
+    BadArgument,
+    ForgottenVelocityTerms,
+    NotFinite,
+    SingularMass,
+    UntraceableFunction,
+    WrongShape,
+)
+from . import symbols
+from .arguments import BASIC, FULL, ODE, Names, call, flatten_params, param_names, param_slices
+from .derive import Expressions
+from .system import Ode, System, labelled
+from .tape import operation_names
+
+STRUCTURE = {0.0, 1.0, -1.0, 2.0, -2.0, 3.0, 4.0, 0.5, -0.5}  # numbers that stay in the source
+CHECK_TOLERANCE = 1e-10  # traced and own function differ by rounding only
+
+
+@dataclass(frozen=True)
+class Traced:
+    """Expressions with freed numbers, the numbers, and the labels of rows and outputs."""
+
+    expressions: Expressions
+    numbers: np.ndarray
+    constraint_labels: list[str]
+    nonholonomic_labels: list[str]
+    invariant_labels: list[str]
+    output_shapes: dict[str, tuple[int, ...]]
+    event_names: list[str]
+
+
+class Scene:
+    """The symbols of one system, and the numeric points at which the user's functions are checked."""
+
+    def __init__(self, system: System | Ode, q0: np.ndarray, v0: np.ndarray, t0: float):
+        self.system = system
+        self.is_ode = isinstance(system, Ode)
+        nq, nv = len(q0), len(v0)
+        self.t_sx, t = symbols.scalar("t")
+        self.q_sx, q = symbols.vector("q" if not self.is_ode else "y", nq)
+        self.v_sx, v = symbols.vector("v", nv)
+        self.a_sx, a = symbols.vector("a", nv)
+        params = dict(system.params or {})
+        self.places = param_slices(params)
+        self.flat_params = flatten_params(params)
+        self.p_sx, p = symbols.vector("p", len(self.flat_params))
+        names = {"t": t, "p": param_names(p, self.places)}
+        inputs = dict(system.inputs or {})
+        self.u_sx, u = symbols.vector("u", 3 * len(inputs))
+        self.inputs = inputs
+        symbolic_inputs = {}
+        for i, (name, given) in enumerate(inputs.items()):
+            if callable(given):
+                symbolic_inputs[name] = call(given, f"input {name!r}", ("t", "p"), names)
+            else:
+                symbolic_inputs[name] = u[3 * i] + u[3 * i + 1] * (t - u[3 * i + 2])
+        names["u"] = Names(**symbolic_inputs)
+        names |= {"y": q} if self.is_ode else {"q": q, "v": v, "a": a}
+        self.names = names
+        self.allowed = ODE if self.is_ode else BASIC
+        self.points = self._points(q0, v0, t0)
+
+    def _points(self, q0, v0, t0) -> list[dict[str, Any]]:
+        """The start and two points near it; random, but the same every time."""
+        random = np.random.default_rng(7)
+        points = []
+        for spread in (0.0, 0.05, 0.3):
+            q = q0 + spread * random.uniform(-1, 1, len(q0)) * (0.3 + np.abs(q0))
+            v = v0 + spread * random.uniform(-1, 1, len(v0)) * (1.0 + np.abs(v0))
+            point = {"t": t0 + spread, "a": random.uniform(-1, 1, len(v0)), "lam": None}
+            point |= {"y": q} if self.is_ode else {"q": q, "v": v}
+            point["p"] = param_names(self.flat_params, self.places)
+            point["u"] = Names(**{name: self._input_at(given, point) for name, given in self.inputs.items()})
+            points.append(point)
+        return points
+
+    def _input_at(self, given, point):
+        if callable(given):
+            return call(given, "input", ("t", "p"), point)
+        if isinstance(given, tuple):
+            return float(np.interp(point["t"], *given))
+        return float(given)
+
+    def run(self, function, role: str, shape, allowed=None) -> SX:
+        """Run one function on the symbols, check its shape and its values at the numeric points."""
+        allowed = allowed or self.allowed
+        try:
+            with symbols.tracing(role):
+                value = call(function, role, allowed, self.names)
+                result = symbols.to_sx(value)
+        except (UntraceableFunction, WrongShape):
+            raise
+        except (TypeError, NotImplementedError, RuntimeError) as problem:
+            raise UntraceableFunction(
+                f"{role} cannot be run on symbols: {type(problem).__name__}: {problem}. "
+                "Write it with NumPy functions of its arguments, or pass trace=False to run it as plain Python."
+            ) from problem
+        if shape is not None and result.shape != shape:
+            if shape[1] == 1 and result.shape == (shape[1], shape[0]):
+                result = result.T
+            elif not (result.numel() == 1 and shape == (1, 1)):
+                raise WrongShape(f"{role} returned shape {_shape(result.shape)}, expected {_shape(shape)}.")
+        if shape is None:
+            result = casadi.reshape(result, result.numel(), 1)
+        if callable(function):
+            self._check(function, role, allowed, result)
+        return result
+
+    def _check(self, function, role: str, allowed, traced: SX) -> None:
+        """Compare the traced function with the user's own at numeric points."""
+        free = [symbol for symbol in (self.t_sx, self.q_sx, self.v_sx, self.a_sx, self.p_sx, self.u_sx)]
+        if "lam" in self.names:
+            free.append(self.lam_sx)
+        evaluate = casadi.Function("check", free, [casadi.densify(traced)], {"allow_free": False})
+        for index, point in enumerate(self.points):
+            with np.errstate(all="ignore"):
+                try:
+                    own = np.asarray(call(function, role, allowed, point), dtype=float)
+                except Exception as problem:
+                    if index == 0:
+                        raise UntraceableFunction(
+                            f"{role} fails on numbers: {type(problem).__name__}: {problem}"
+                        ) from problem
+                    continue  # a point outside the function's domain proves nothing
+            position = point["y"] if self.is_ode else point["q"]
+            if index == 0 and not np.all(np.isfinite(own)):
+                raise NotFinite(
+                    f"{role} is {own.ravel()[~np.isfinite(own.ravel())][0]} at the start, t = {point['t']:g}, "
+                    f"{'y' if self.is_ode else 'q'} = {_numbers(position)}."
+                )
+            velocity = np.zeros(0) if self.is_ode else point["v"]
+            given = [point["t"], position, velocity, point["a"], self.flat_params, self._flat_inputs(point)]
+            if "lam" in self.names:
+                given.append(point["lam"])
+            mine = np.array(evaluate(*given)).reshape(-1, order="C")
+            own = own.reshape(-1)
+            if traced.shape[1] > 1:
+                mine = np.array(evaluate(*given)).reshape(-1)
+            if mine.size != own.size:
+                raise WrongShape(f"{role} returned {own.size} numbers, but {mine.size} symbols.")
+            scale = CHECK_TOLERANCE * (1.0 + np.max(np.abs(own), initial=0.0))
+            for entry in range(own.size):
+                if np.isfinite(own[entry]) and not abs(own[entry] - mine[entry]) <= scale:
+                    raise UntraceableFunction(
+                        f"{role} gives {own[entry]:.6g} in entry {entry} on numbers, but {mine[entry]:.6g} when "
+                        f"traced on symbols (t = {point['t']:g}, {'y' if self.is_ode else 'q'} = "
+                        f"{_numbers(position)}). Does it use random numbers, mutable state, or a branch on "
+                        "values? Rewrite with np.where, or pass trace=False."
+                    )
+
+    def _flat_inputs(self, point) -> np.ndarray:
+        flat = np.zeros(3 * len(self.inputs))
+        for i, name in enumerate(self.inputs):
+            if not callable(self.inputs[name]):
+                flat[3 * i] = point["u"][name]
+                flat[3 * i + 2] = point["t"]
+        return flat
+
+    def with_multipliers(self, n: int) -> None:
+        """Make lam known to outputs and events."""
+        self.lam_sx, lam = symbols.vector("lam", n)
+        self.names["lam"] = lam
+        random = np.random.default_rng(3)
+        for point in self.points:
+            point["lam"] = random.uniform(-1, 1, n)
+
+
+def trace(system: System | Ode, q0, v0, t0: float, events: Mapping[str, Any] | None = None) -> Traced:
+    """Trace a system at sizes len(q0), len(v0); events are functions like outputs."""
+    scene = Scene(system, q0, v0, t0)
+    nv = len(v0)
+    parts: dict[str, Any] = {}
+    labels: dict[str, list[str]] = {"constraint": [], "nonholonomic": [], "invariants": []}
+
+    def rows(name: str, singular: str) -> SX:
+        found = []
+        for label, function in labelled(getattr(system, name, None), singular).items():
+            value = scene.run(function, f"{singular} {label!r}" if label != singular else f"{singular}()", None)
+            if casadi.jacobian(value, casadi.vertcat(scene.t_sx, scene.q_sx, scene.v_sx)).nnz() == 0:
+                raise BadArgument(f"{singular} {label!r} depends on nothing: neither t nor q enters its value.")
+            found.append(value)
+            count = value.numel()
+            labels[name] += [label] if count == 1 else [f"{label}[{i}]" for i in range(count)]
+        return casadi.vertcat(*found) if found else SX(0, 1)
+
+    invariants = rows("invariants", "invariant")
+    if scene.is_ode:
+        parts["rhs"] = scene.run(system.rhs, "rhs()", (len(q0), 1))
+        parts["constraint"] = SX(0, 1)
+        n_lam = 0
+    else:
+        parts["constraint"] = rows("constraint", "constraint")
+        nonholonomic = rows("nonholonomic", "nonholonomic")
+        parts["nonholonomic"] = nonholonomic if nonholonomic.numel() else None
+        if nonholonomic.numel() and casadi.jacobian(
+            casadi.jacobian(nonholonomic, scene.v_sx), scene.v_sx
+        ).nnz():
+            raise BadArgument("nonholonomic constraints must be linear in v: Â(t, q) v + b(t, q).")
+        n_lam = parts["constraint"].numel() + nonholonomic.numel()
+        if system.kinematics is not None:
+            parts["kinematics"] = scene.run(system.kinematics, "kinematics()", (len(q0), nv))
+        elif len(q0) != nv:
+            raise BadArgument(f"q has {len(q0)} entries but v has {nv}; give kinematics=Z(q) where q' = Z v.")
+        if system.potential is not None:
+            parts["potential"] = scene.run(system.potential, "potential()", (1, 1))
+        parts |= _mass_and_force(system, scene, nv)
+    parts["invariants"] = invariants
+    if not scene.is_ode:
+        scene.with_multipliers(n_lam)
+    full = ODE if scene.is_ode else FULL
+    outputs, shapes = {}, {}
+    for name, function in (system.outputs or {}).items():
+        value = symbols.to_sx(call(function, f"output {name!r}", full, scene.names))
+        outputs[name] = scene.run(function, f"output {name!r}", value.shape, full).T
+        shapes[name] = () if value.numel() == 1 else tuple(n for n in value.shape if n != 1) or (1,)
+    watched = {}
+    for name, function in (events or {}).items():
+        watched[name] = scene.run(function, f"event {name!r}", None, full)
+        if watched[name].numel() != 1:
+            raise WrongShape(f"event {name!r} returned {watched[name].numel()} numbers; it must return one.")
+    freed, numbers, numbers_sx = _free_numbers(parts, outputs, watched)
+    start_sx = SX.sym("h0", invariants.numel())
+    if invariants.numel():
+        freed["invariants"] = freed["invariants"] - start_sx
+    data = casadi.vertcat(scene.p_sx, numbers_sx, scene.u_sx, start_sx, SX.sym("gain", 2))
+    expressions = Expressions(
+        t=scene.t_sx, q=scene.q_sx, v=scene.v_sx, a=scene.a_sx,
+        lam=getattr(scene, "lam_sx", SX(0, 1)), data=data, **freed,
+    )  # fmt: skip
+    return Traced(
+        expressions, numbers, labels["constraint"], labels["nonholonomic"], labels["invariants"], shapes,
+        list(watched),
+    )  # fmt: skip
+
+
+def _mass_and_force(system: System, scene: Scene, nv: int) -> dict[str, SX]:
+    """M and f, from the user's functions or from the kinetic energy, with the checks on both."""
+    q, v, t = scene.q_sx, scene.v_sx, scene.t_sx
+    force = SX.zeros(nv, 1)
+    if system.force is not None:
+        force = scene.run(system.force, "force()", (nv, 1))
+    if system.kinetic is not None:
+        T = scene.run(system.kinetic, "kinetic()", (1, 1))
+        momentum = casadi.jacobian(T, v).T
+        M = casadi.jacobian(momentum, v)
+        q_dot = v if system.kinematics is None else scene.run(system.kinematics, "kinematics()", None)
+        slope = casadi.jacobian(T, q).T
+        if system.kinematics is not None:
+            Z = casadi.reshape(q_dot, len(scene.points[0]["q"]), nv)
+            q_dot, slope = Z @ v, Z.T @ slope
+        change = casadi.jtimes(momentum, q, q_dot) + casadi.jtimes(momentum, t, SX(1))
+        return {"mass": casadi.sparsify(M), "force": force + slope - change, "kinetic": T}
+    M = scene.run(system.mass, "mass()", (nv, nv))
+    _check_symmetric(M, scene)
+    coriolis = _coriolis(M, q, v) if system.kinematics is None else SX.zeros(nv, 1)
+    if system.velocity_terms:
+        return {"mass": M, "force": force - coriolis}
+    if system.velocity_terms is None and coriolis.nnz() and system.kinematics is None:
+        quadratic = casadi.jacobian(casadi.jacobian(force, v), v).nnz()
+        if not quadratic and not _vanishes(coriolis, scene):
+            raise ForgottenVelocityTerms(
+                "mass() depends on q, but force() has no term quadratic in v, although the Coriolis and "
+                "centrifugal terms of this mass matrix are not zero. Pass velocity_terms=True to add them, or "
+                "velocity_terms=False if force() is meant as it stands."
+            )
+    return {"mass": M, "force": force}
+
+
+def _coriolis(M: SX, q: SX, v: SX) -> SX:
+    """d/dt(M v) - M v' - ∂/∂q(½ vᵀM v): what Lagrange's equations subtract from the force."""
+    momentum = M @ v
+    return casadi.sparsify(casadi.jtimes(momentum, q, v) - casadi.jacobian(casadi.dot(v, momentum) / 2, q).T)
+
+
+def _vanishes(expression: SX, scene: Scene) -> bool:
+    evaluate = casadi.Function("at", [scene.t_sx, scene.q_sx, scene.v_sx, scene.p_sx, scene.u_sx], [expression])
+    random = np.random.default_rng(1)
+    for point in scene.points:
+        v = random.uniform(-1, 1, len(point["v"]))
+        value = evaluate(point["t"], point["q"], v, scene.flat_params, scene._flat_inputs(point))
+        if np.max(np.abs(np.array(value)), initial=0.0) > 1e-12:
+            return False
+    return True
+
+
+def _check_symmetric(M: SX, scene: Scene) -> None:
+    evaluate = casadi.Function("M", [scene.t_sx, scene.q_sx, scene.v_sx, scene.p_sx, scene.u_sx], [M])
+    for point in scene.points:
+        value = np.array(evaluate(point["t"], point["q"], point["v"], scene.flat_params, scene._flat_inputs(point)))
+        gap = np.abs(value - value.T)
+        if not np.all(np.isfinite(value)):
+            continue
+        if gap.max(initial=0.0) > 1e-10 * (np.abs(value).max(initial=0.0) + 1e-300):
+            i, j = np.unravel_index(np.argmax(gap), gap.shape)
+            raise SingularMass(
+                f"the mass matrix is not symmetric: M[{i},{j}] = {value[i, j]:.6g}, M[{j},{i}] = {value[j, i]:.6g} "
+                f"at q = {_numbers(point['q'])}. Correct mass()."
+            )
+
+
+def _free_numbers(parts, outputs, events) -> tuple[dict[str, Any], np.ndarray, SX]:
+    """Replace the numbers in all expressions by symbols; return expressions, numbers and symbols."""
+    names = [name for name, value in parts.items() if value is not None]
+    everything = [parts[name] for name in names] + list(outputs.values()) + list(events.values())
+    inputs = casadi.symvar(casadi.vertcat(*(casadi.vec(value) for value in everything)))
+    arguments = casadi.vertcat(*inputs) if inputs else SX(0, 1)
+    function = casadi.Function("all", [arguments], everything)
+    operations = operation_names()
+    values: list[float] = []
+    known: dict[float, SX] = {}
+    work: dict[int, SX] = {}
+    nonzeros: list[list[SX]] = [[SX(0)] * value.nnz() for value in everything]
+    for k in range(function.n_instructions()):
+        name = operations[function.instruction_id(k)]
+        source, target = function.instruction_input(k), function.instruction_output(k)
+        if name == "const":
+            value = float(function.instruction_constant(k))
+            if value in STRUCTURE or not np.isfinite(value):
+                work[target[0]] = SX(value)
+            else:
+                if value not in known:
+                    known[value] = SX.sym(f"c{len(values)}")
+                    values.append(value)
+                work[target[0]] = known[value]
+        elif name == "input":
+            work[target[0]] = inputs[source[1]]
+        elif name == "output":
+            nonzeros[target[0]][target[1]] = work[source[0]]
+        elif len(source) == 1:
+            work[target[0]] = SX.unary(function.instruction_id(k), work[source[0]])
+        else:
+            work[target[0]] = SX.binary(function.instruction_id(k), work[source[0]], work[source[1]])
+    rebuilt = [
+        SX(value.sparsity(), casadi.vertcat(*parts_)) if parts_ else SX(value.sparsity())
+        for value, parts_ in zip(everything, nonzeros, strict=True)
+    ]
+    made: dict[str, Any] = dict(zip(names, rebuilt, strict=False))
+    at = len(names)
+    made["outputs"] = dict(zip(outputs, rebuilt[at : at + len(outputs)], strict=True))
+    made["events"] = dict(zip(events, rebuilt[at + len(outputs) :], strict=True))
+    numbers_sx = casadi.vertcat(*known.values()) if known else SX(0, 1)
+    return made, np.array(values), numbers_sx
+
+
+def _shape(shape) -> str:
+    return f"({shape[0]},)" if shape[1] == 1 else f"{shape}"
+
+
+def _numbers(values) -> str:
+    return np.array2string(np.asarray(values), precision=4, threshold=8, separator=", ")
+
+

@@ -1,0 +1,232 @@
+"""Plan: does this combination work, and what does it lower to.
+
+A plan is the checked choice of formulation, integrator, stabilization and tolerances for one model, with
+every kernel address and every array size the step loop needs. It holds no state of a run, so it is made
+once and used for many.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from .errors import BadArgument, IncompatibleMethods
+from .formulations.base import Formulation
+from .formulations.index1 import Index1
+from .integrators.base import Integrator
+from .integrators.runge_kutta import DOP853
+from .kernels.evaluate import dense_work
+from .kernels.signatures import (
+    N_SIZES,
+    NERR,
+    NEV,
+    NK,
+    NL,
+    NP,
+    NQ,
+    NROW,
+    NV,
+    NX,
+    SHARED,
+    WD,
+    WE,
+    WF,
+    WP,
+    WR,
+    WV,
+    Fn,
+    Slot,
+)
+from .model.compiled import Variant
+from .stabilizations.base import Stabilization
+from .stabilizations.baumgarte import Baumgarte
+from .stabilizations.none import Unstabilized
+from .stabilizations.projection import Projection
+
+
+@dataclass(frozen=True)
+class Choice:
+    """What the user chose, with defaults filled in; equal choices share one plan."""
+
+    formulation: Formulation
+    integrator: Integrator
+    stabilization: Stabilization
+    step: float | None
+    rtol: float
+    atol: Any  # number, or tuple of numbers per state component
+    constraint_tol: float
+    chosen: tuple[str, ...]  # which of the three the user named himself
+
+
+class Plan:
+    """The checked, lowered choice; `why()` says in words what will run and for what reason."""
+
+    def __init__(self, model, choice: Choice, events: dict | None, rows: tuple[int, ...] | None = None):
+        self.model, self.choice, self.events, self.rows = model, choice, events or {}, rows
+        check_fit(choice, model)
+        self.integrator = choice.integrator.lower()
+        hopeless = np.inf if choice.step is not None else max(1e4 * choice.rtol, 1e-8)
+        self.stabilization = choice.stabilization.lower(choice.constraint_tol, hopeless)
+        metric = self.stabilization.metric
+        if metric is not None and not isinstance(metric, str):
+            metric = tuple(float(value) for value in metric)
+            if len(metric) != model.nq + model.nv:
+                raise BadArgument(f"metric has {len(metric)} weights; q and v have {model.nq + model.nv} entries.")
+        self.variant = Variant(metric=metric, gains=self.stabilization.gains is not None, rows=rows)
+        self.n_lam = model.n_lam if rows is None else len(rows)
+        lost = 0 if rows is None else model.n_constraints - sum(row < model.n_constraints for row in rows)
+        self.n_position = model.n_constraints + model.n_invariants - lost
+        self.slots = self._slots()
+        self.fns, self.sizes = self._functions()
+
+    def _slots(self):
+        kernels = [self.integrator.slots[name] for name in ("advance", "finish", "accept", "dense", "interpolate")]
+        kernels += [self.stabilization.pull, self.stabilization.tangent]
+        if self.model.interpreted:
+            return tuple(kernel.py for kernel in kernels)
+        table = np.zeros(len(Slot), dtype=np.int64)
+        for index, kernel in enumerate(kernels):
+            table[index] = kernel.address
+        return table
+
+    def _functions(self):
+        model, needs = self.model, self.stabilization.needs
+        fns, lengths = model.table((Fn.FIELD, *needs), self.variant)
+        n = np.zeros(N_SIZES, dtype=np.int64)
+        nq, nv, nl = model.nq, model.nv, self.n_lam
+        n[NX], n[NQ], n[NV], n[NL], n[NP] = nq + nv, nq, nv, nl, self.n_position
+        n[NROW], n[NK], n[NEV], n[NERR] = nq + nv + nl + 1, nv + nl, len(self.events), self.integrator.errors
+        n[SHARED] = int(model.shared)
+        at = dense_work(nq, nv, nl)
+        n[WP] = at
+        if not model.shared:
+            at += lengths.get(Fn.POS_FACTOR, 0)
+        n[WV] = at
+        at += lengths.get(Fn.VEL_FACTOR, 0)
+        n[WF] = at
+        at += lengths.get(Fn.FULL_FACTOR, 0)
+        n[WR] = at
+        at += self.n_position + nl + 1
+        n[WD] = at
+        n[WE] = at + nq + nv + 1
+        if self.events:
+            fns = self._add_events(fns)
+        return fns, n
+
+    def _add_events(self, fns):
+        watched = {name: event.f for name, event in self.events.items()}
+        variant = Variant(rows=self.rows, events=watched)
+        more, _ = self.model.table((Fn.EVENTS,), variant)
+        if self.model.interpreted:
+            return tuple(b if a is None else a for a, b in zip(fns, more, strict=True))
+        return np.where(fns != 0, fns, more)
+
+    @cached_property
+    def event_field(self) -> bool:
+        """Whether an event function asks for accelerations or multipliers."""
+        from .model.arguments import FULL, ODE, wanted
+
+        allowed = ODE if self.model.is_ode else FULL
+        return any(
+            set(wanted(event.f, f"event {name!r}", allowed)) & {"a", "lam"} for name, event in self.events.items()
+        )
+
+    def add_function(self, fn: Fn) -> None:
+        """Compile one more model function: the refined twin or the dense terms, when a run asks for them."""
+        more, _ = self.model.table((fn,), self.variant)
+        self.fns = np.where(self.fns != 0, self.fns, more)
+
+    def data(self) -> np.ndarray:
+        """Return the model's data with this plan's gains."""
+        data = self.model.data()
+        gains = self.stabilization.gains
+        if gains is not None:
+            data[-2:] = (gains[0] / 2, 0.0) if self.model.is_ode else gains
+        return data
+
+    def why(self) -> str:
+        """Say in plain words what runs and why."""
+        c = self.choice
+        named = {
+            "formulation": repr(c.formulation), "integrator": repr(c.integrator),
+            "stabilization": repr(c.stabilization),
+        }  # fmt: skip
+        reasons = {
+            "formulation": "accelerations and multipliers are solved for at every point",
+            "integrator": "order 8 with error control: the fewest evaluations for smooth motion",
+            "stabilization": "the constraints hold to the tolerance after every step",
+        }
+        if self.model.is_ode and not self.model.n_invariants:
+            reasons["stabilization"] = "there is no invariant to keep"
+        lines = []
+        for role, text in named.items():
+            lines.append(f"{role}: {text}, {'as asked' if role in c.chosen else reasons[role]}")
+        if c.step is not None:
+            lines.append(f"step: {c.step:g}, fixed")
+        else:
+            lines.append(f"step: chosen by error, rtol {c.rtol:g}")
+        return "\n".join(lines)
+
+    def __repr__(self) -> str:
+        c = self.choice
+        return f"{c.formulation!r} + {c.integrator!r} + {c.stabilization!r}"
+
+
+def make_choice(model, formulation, integrator, stabilization, step, rtol, atol, constraint_tol) -> Choice:
+    """Fill in what was left to us: Index1 + DOP853 + Projection; RK4 for a fixed step."""
+    chosen = tuple(
+        role
+        for role, given in (
+            ("formulation", formulation), ("integrator", integrator), ("stabilization", stabilization),
+        )
+        if not (isinstance(given, str) and given == "auto")
+    )  # fmt: skip
+    formulation = _resolve(formulation, Formulation, "formulation", Index1)
+    integrator = _resolve(integrator, Integrator, "integrator", DOP853)
+    keeps_nothing = model.n_lam == 0 and model.n_invariants == 0
+    default = Unstabilized if keeps_nothing else Projection
+    stabilization = Unstabilized() if stabilization is None else stabilization
+    stabilization = _resolve(stabilization, Stabilization, "stabilization", default)
+    if keeps_nothing and stabilization.acts != "none":
+        raise IncompatibleMethods(
+            f"{stabilization!r} has nothing to pull back to: the system has no constraints and no invariants. "
+            "Pass stabilization=None."
+        )
+    return Choice(formulation, integrator, stabilization, step, rtol, atol, constraint_tol, chosen)
+
+
+def _resolve(given, base: type, role: str, default: type):
+    if isinstance(given, str) and given == "auto":
+        return default()
+    if isinstance(given, type) and issubclass(given, base):
+        return given()
+    if isinstance(given, base):
+        return given
+    if isinstance(given, str):
+        raise BadArgument(f"{role}={given!r}: pass an object, for example {role}={default.__name__}().")
+    raise BadArgument(f"{role}={given!r} is not a {role}; for example {role}={default.__name__}().")
+
+
+def check_fit(choice: Choice, model) -> None:
+    """Refuse combinations that do not fit, naming a way out."""
+    f, i, s = choice.formulation, choice.integrator, choice.stabilization
+    if f.gives != i.takes:
+        raise IncompatibleMethods(
+            f"{type(i).__name__} integrates {'ODEs' if i.takes == 'ode' else 'residuals'}, but {f!r} leaves "
+            f"{'algebraic unknowns' if f.gives == 'residual' else 'an ODE'}. To keep {type(i).__name__} use "
+            "formulation=Index1()."
+        )
+    if choice.step is None and not i.adaptive:
+        raise BadArgument(f"{type(i).__name__} has no error estimate: give step=, or use RK45 or DOP853.")
+    if isinstance(s, Baumgarte) and choice.step is not None:
+        alpha = s.pair()[0] / 2
+        if alpha * abs(choice.step) > 1.0:
+            raise IncompatibleMethods(
+                f"Baumgarte with α h = {alpha * abs(choice.step):.3g} > 1 is unstable with an explicit integrator. "
+                f"Use alpha <= {1 / abs(choice.step):.3g}, a smaller step, or stabilization=Projection()."
+            )
+
+

@@ -1,0 +1,77 @@
+"""Problems that bring their start, their end and a reference answer."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable
+from functools import partial
+
+from ..errors import BadArgument
+from .car_axis import car_axis
+from .chain import chain, double_pendulum
+from .four_bars import four_bars
+from .jansen import jansen
+from .kepler import kepler
+from .pendulum import pendulum, pendulum_a01
+from .problem import Problem, Reference
+from .seven_body import seven_body
+from .slider_crank import slider_crank
+from .slider_crank_spring import slider_crank_spring
+from .two_link_arm import two_link_arm
+
+__all__ = [
+    "Problem",
+    "Reference",
+    "car_axis",
+    "catalogue",
+    "chain",
+    "double_pendulum",
+    "four_bars",
+    "get",
+    "jansen",
+    "kepler",
+    "pendulum",
+    "pendulum_a01",
+    "seven_body",
+    "slider_crank",
+    "slider_crank_spring",
+    "two_link_arm",
+]
+
+
+def catalogue() -> dict[str, Callable[..., Problem]]:
+    """Return all problems: the name used in the shell -> the function that makes the problem."""
+    return {
+        "pendulum": pendulum,
+        "pendulum-a01": pendulum_a01,
+        "double-pendulum": double_pendulum,
+        "chain": chain,
+        "two-link-arm": two_link_arm,
+        "two-link-arm-II": partial(two_link_arm, "II"),
+        "slider-crank": slider_crank,
+        "slider-crank-spring": slider_crank_spring,
+        "four-bars": four_bars,
+        "seven-body": seven_body,
+        "car-axis": car_axis,
+        "jansen": jansen,
+        "kepler": kepler,
+    }
+
+
+def get(name: str, **params) -> Problem:
+    """Return a problem by name; case and the choice of - or _ do not matter.
+
+    Parameters
+    ----------
+    name : str
+        A key of `catalogue()`.
+    **params
+        Passed on to the function that makes it.
+    """
+    makers = {key.lower(): make for key, make in catalogue().items()}
+    wanted = name.lower().replace("_", "-")
+    if wanted not in makers:
+        near = difflib.get_close_matches(wanted, makers, n=3, cutoff=0.5)
+        hint = f"Did you mean {' or '.join(near)}? " if near else ""
+        raise BadArgument(f"There is no problem '{name}'. {hint}There are: {', '.join(catalogue())}.")
+    return makers[wanted](**params)

@@ -1,0 +1,166 @@
+"""Problem and Reference: a system with its start, its end and the answer it should give."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from ..errors import BadArgument, UnknownArgument
+from ..model.system import Ode, System
+
+LEVELS = ("q", "v", "a", "lam", "y")
+
+
+@dataclass(frozen=True, eq=False)
+class Reference:
+    """The state of a problem at one time, and how far it can be trusted.
+
+    Parameters
+    ----------
+    t : float
+        Time in seconds.
+    q, v, a, lam, y : array_like, optional
+        Positions, velocities, accelerations, multipliers; for an `Ode` only y. None where nothing is known.
+    digits : mapping
+        Trusted digits by name, for example ``{"q": 14, "v": 13}``.
+    source : str
+        Where the numbers come from.
+    components : sequence of int, optional
+        Which entries of q and v are given, when not all of them are.
+    """
+
+    t: float
+    q: Any = None
+    v: Any = None
+    lam: Any = None
+    a: Any = None
+    y: Any = None
+    digits: Mapping[str, float] = field(default_factory=dict)
+    source: str = ""
+    components: tuple[int, ...] | None = None
+
+    def __post_init__(self):
+        for name in LEVELS:
+            values = getattr(self, name)
+            if values is not None:
+                values = np.array(values, dtype=float)
+                values.setflags(write=False)
+                object.__setattr__(self, name, values)
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """A system with start, end and reference answer. It starts at t = 0.
+
+    Parameters
+    ----------
+    name : str
+        The name used in the shell, such as ``"seven-body"``.
+    title : str
+        What it is, in a few words.
+    system : System or Ode
+        The equations.
+    t_end : float
+        End of the published interval, in seconds.
+    q0, v0 : tuple of float
+        Consistent start of a `System`.
+    y0 : tuple of float
+        Start of an `Ode`.
+    references : tuple of Reference
+        Known states. Empty when parameters were changed and no exact solution exists.
+    exact : callable, optional
+        t -> (q, v), or t -> y for an `Ode`.
+    source : str
+        Where the problem comes from; keys of references.bib in square brackets.
+    notes : str
+        What makes it worth running.
+    """
+
+    name: str
+    title: str
+    system: System | Ode
+    t_end: float
+    q0: tuple[float, ...] | None = None
+    v0: tuple[float, ...] | None = None
+    y0: tuple[float, ...] | None = None
+    references: tuple[Reference, ...] = ()
+    exact: Callable[[float], Any] | None = None
+    source: str = ""
+    notes: str = ""
+
+    t0 = 0.0
+
+    def reference(self, t: float | None = None) -> Reference:
+        """Return the reference at time t (default: the end): a stored one, or one from the exact solution."""
+        t = self.t_end if t is None else float(t)
+        for known in self.references:
+            if same_time(known.t, t):
+                return known
+        if self.exact is None:
+            times = ", ".join(f"{r.t:g}" for r in self.references) or "none"
+            raise BadArgument(f"{self.name} has no reference at t = {t:g}. Times with one: {times}.")
+        if self.y0 is not None:
+            return Reference(t, y=self.exact(t), source="exact solution")
+        q, v = self.exact(t)
+        return Reference(t, q=q, v=v, source="exact solution")
+
+    def digits(self, sol) -> dict[str, float]:
+        """Count the correct digits of a solution at the last of its saved times that has a reference.
+
+        The number is -log10 of the largest |x - ref| / max(1, |ref|), at most 16, for each of q, v and lam
+        (y for an `Ode`) that the reference and the solution both hold.
+        """
+        k, known = self._last_common_time(sol)
+        found = {}
+        for name in ("q", "v", "lam", "y"):
+            want, have = getattr(known, name), getattr(sol, name, None)
+            if want is None or have is None:
+                continue
+            x = np.asarray(have)[k]
+            if known.components is not None and name in ("q", "v"):
+                x = x[list(known.components)]
+            found[name] = correct_digits(x, want)
+        return found
+
+    def _last_common_time(self, sol):
+        t = np.atleast_1d(np.asarray(sol.t, dtype=float))
+        for known in sorted(self.references, key=lambda r: -r.t):
+            k = int(np.argmin(np.abs(t - known.t)))
+            if same_time(t[k], known.t):
+                return k, known
+        if self.exact is not None:
+            return len(t) - 1, self.reference(t[-1])
+        times = ", ".join(f"{r.t:g}" for r in self.references) or "none, because parameters were changed"
+        raise BadArgument(
+            f"No saved time of this solution has a reference of {self.name} (times with one: {times}). "
+            "Pass such a time as t_end or in save_at."
+        )
+
+
+def same_time(s: float, t: float) -> bool:
+    """Tell whether two times differ by no more than the rounding of a sum of steps."""
+    return abs(s - t) <= 1e-12 * max(abs(s), abs(t))
+
+
+def correct_digits(x, reference) -> float:
+    """Return -log10 max |x - ref| / max(1, |ref|), at most 16; minus infinity for NaN."""
+    x, reference = np.asarray(x, dtype=float), np.asarray(reference, dtype=float)
+    error = np.max(np.abs(x - reference) / np.maximum(1.0, np.abs(reference)))
+    return float(-np.log10(max(error, 1e-16))) if np.isfinite(error) else -np.inf
+
+
+def choose(
+    defaults: dict[str, float], given: dict[str, float], problem: str
+) -> tuple[dict[str, float], bool]:
+    """Put the caller's parameters over the published ones; also return whether all are still as published."""
+    for name in given:
+        if name not in defaults:
+            near = difflib.get_close_matches(name, defaults, n=3)
+            hint = f"Did you mean {' or '.join(near)}?" if near else f"It has {', '.join(defaults)}."
+            raise UnknownArgument(f"{problem} has no parameter '{name}'. {hint}")
+    params = {name: float(given.get(name, value)) for name, value in defaults.items()}
+    return params, params == defaults

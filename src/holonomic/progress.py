@@ -1,0 +1,43 @@
+"""A progress bar for long runs in a terminal; silent otherwise."""
+
+from __future__ import annotations
+
+import sys
+import time
+
+PATIENCE = 2.0  # seconds before a bar is shown without being asked for
+
+
+class Progress:
+    """Shows how far a run has come."""
+
+    def __init__(self, t0: float, t1: float, wanted: bool | None):
+        self.t0, self.t1, self.wanted = t0, t1, wanted
+        self.began = time.perf_counter()
+        self.bar = None
+        self.silent = wanted is False or (wanted is None and not sys.stderr.isatty())
+
+    def tell(self, t: float) -> None:
+        """Show that the run has come to t."""
+        if self.silent:
+            return
+        if self.bar is None:
+            if self.wanted is None and time.perf_counter() - self.began < PATIENCE:
+                return
+            from rich.progress import BarColumn, TextColumn, TimeRemainingColumn
+            from rich.progress import Progress as Bar
+
+            columns = TextColumn("{task.description}"), BarColumn(), TextColumn("{task.percentage:.0f} %")
+            from rich.console import Console
+
+            self.bar = Bar(*columns, TimeRemainingColumn(), console=Console(stderr=True), transient=True)
+            self.bar.start()
+            self.task = self.bar.add_task("simulating", total=1.0)
+        done = (t - self.t0) / (self.t1 - self.t0)
+        self.bar.update(self.task, completed=done, description=f"t = {t:.4g}")
+
+    def close(self) -> None:
+        """Take the bar away."""
+        if self.bar is not None:
+            self.bar.stop()
+            self.bar = None

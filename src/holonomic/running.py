@@ -1,0 +1,241 @@
+"""One run of the step loop: its arrays, and the small Python loop around the compiled one.
+
+The compiled loop returns about every 50 ms; between two calls Python stores what was written, shows
+progress, notices Ctrl-C, compiles what is missing and deals with events.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from .errors import DONE, EVENT, MORE, NEED_REFINED, NEED_TERMS, OK
+from .kernels import state as s
+from .kernels.compile import leaf
+from .kernels.control import first_step
+from .kernels.drive import drive
+from .kernels.evaluate import evaluate
+from .kernels.signatures import EVENTS, NK, NROW, NX, Fn, call_model
+from .plan import Plan
+
+CHUNK_NUMBERS = 200_000  # size of one recording buffer
+STRETCH_SECONDS = 0.05
+
+
+@leaf
+def evaluate_compiled(fns, n, t, x, data, out, W):
+    """`evaluate` for compiled models, from Python."""
+    return evaluate(fns, n, t, x, data, out, W)
+
+
+@leaf
+def events_compiled(fns, t, x, k, data, out):
+    """Event values for compiled models, from Python."""
+    call_model(fns, EVENTS, t, x, k, data, out)
+
+
+@dataclass
+class Record:
+    """What a run has written so far: chunks of (t, x, (v', λ))."""
+
+    t: list[np.ndarray] = field(default_factory=list)
+    x: list[np.ndarray] = field(default_factory=list)
+    k: list[np.ndarray] = field(default_factory=list)
+
+    def add(self, t, x, k, rows: int) -> None:
+        if rows:
+            self.t.append(t[:rows].copy())
+            self.x.append(x[:rows].copy())
+            self.k.append(k[:rows].copy())
+
+    def joined(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        if len(self.t) != 1:
+            self.t, self.x, self.k = ([np.concatenate(part)] for part in (self.t, self.x, self.k))
+        return self.t[0], self.x[0], self.k[0]
+
+
+class Run:
+    """State and buffers of one run of a plan."""
+
+    def __init__(self, plan: Plan, data: np.ndarray, t0: float, x0: np.ndarray, t_end: float, *,
+                 save_t: np.ndarray | None, max_steps: int, max_step: float, first: float | None):  # fmt: skip
+        self.plan, self.data = plan, data
+        n = plan.sizes
+        nx, nrow, nk, nev = int(n[NX]), int(n[NROW]), int(n[NK]), len(plan.events)
+        lowered = plan.integrator
+        self.S, self.I = S, I = np.zeros(s.N_FLOATS), np.zeros(s.N_INTS, dtype=np.int64)
+        self.x, self.xn, self.xs = x0.copy(), np.zeros(nx), np.zeros(nx)
+        self.K = np.zeros((lowered.rows, nrow))
+        self.E = np.zeros((max(1, lowered.errors), nx))
+        self.W = np.zeros(int(n[-1]) + 8)
+        choice = plan.choice
+        self.atol = np.ascontiguousarray(np.broadcast_to(np.asarray(choice.atol, dtype=float), (nx,)))
+        self.turns = np.zeros(nx, dtype=np.int64)
+        self.turns[: plan.model.nq] = plan.model.turns
+        S[s.T], S[s.T_BASE], S[s.T_STOP] = t0, t0, t_end
+        S[s.ERR_OLD], S[s.RHO_LEAST], S[s.RTOL] = 1e-4, 1.0, choice.rtol
+        S[s.EXPONENT], S[s.BETA], S[s.SAFETY] = lowered.exponent, lowered.beta, lowered.safety
+        S[s.FAC_MIN], S[s.FAC_MAX], S[s.STIFF_BOUND] = lowered.fac_min, lowered.fac_max, lowered.stiff_bound
+        self.direction = 1.0 if t_end >= t0 else -1.0
+        S[s.H_MAX] = max_step
+        I[s.LIMIT] = max_steps
+        I[s.LAST] = int(lowered.ip[0])
+        if choice.step is not None:
+            I[s.FIXED] = 1
+            S[s.H_FIXED] = S[s.H] = abs(choice.step) * self.direction
+        self.first = first
+        self.save_t = np.zeros(0) if save_t is None else save_t
+        I[s.KEEP_STEPS] = save_t is None
+        rows = max(16, min(2048, CHUNK_NUMBERS // (nx + nk + 1)))
+        self.rec = (np.zeros(rows), np.zeros((rows, nx)), np.zeros((rows, nk)))
+        self.record = Record()
+        rows = 64 * nev
+        self.ev = tuple(np.zeros(max(1, nev), dtype=np.int64) for _ in range(4))  # dir, stop, sign, old
+        for i, event in enumerate(plan.events.values()):
+            self.ev[0][i], self.ev[1][i] = event.sign, event.stops
+        self.ev_floats = tuple(np.zeros(max(1, nev)) for _ in range(3))  # at, value, scratch
+        self.found = (np.zeros(4 * nev + 4), np.zeros(4 * nev + 4, dtype=np.int64))
+        self.xe, self.ke = np.zeros(nx), np.zeros(nrow + nev)
+        self.rec_ev = (np.zeros(rows), np.zeros(rows, dtype=np.int64), np.zeros((rows, nx)), np.zeros((rows, nk)))
+        self.events: list[tuple[int, float, np.ndarray, np.ndarray]] = []
+        self._quota = 2000 if not plan.model.interpreted else 50
+        I[s.EVENT_FIELD] = plan.event_field if nev else 0
+
+    @property
+    def t(self) -> float:
+        return float(self.S[s.T])
+
+    def begin(self) -> int:
+        """Evaluate the first point, choose the first step, write the first row; return a status."""
+        plan, n, S, I = self.plan, self.plan.sizes, self.S, self.I
+        while True:
+            status = self._evaluate(self.t, self.x, self.K[0])
+            if status not in (NEED_REFINED, NEED_TERMS):
+                break
+            plan.add_function(Fn.REFINED if status == NEED_REFINED else Fn.TERMS)
+        if status != OK:
+            I[s.LAST_STATUS], S[s.T_FAILED] = status, self.t
+            return status
+        I[s.FRESH] = 1
+        S[s.RHO_LEAST] = min(S[s.RHO_LEAST], self.K[0, -1])
+        if not I[s.FIXED]:
+            S[s.H] = self._first_step() if self.first is None else self.first * self.direction
+        self._arm_events(fresh=True)
+        first_row = I[s.KEEP_STEPS] or (len(self.save_t) and self.save_t[0] == self.t)
+        if first_row:
+            self._write_current()
+            I[s.SAVED] = 0 if I[s.KEEP_STEPS] else 1
+        return OK
+
+    def _write_current(self) -> None:
+        nq, nk = self.plan.model.nq, int(self.plan.sizes[NK])
+        self.record.add(np.array([self.t]), self.x[None, :], self.K[0][None, nq : nq + nk], 1)
+
+    def _evaluate(self, t, x, out) -> int:
+        if self.plan.model.interpreted:
+            return evaluate(self.plan.fns, self.plan.sizes, t, x, self.data, out, self.W)
+        return evaluate_compiled(self.plan.fns, self.plan.sizes, t, x, self.data, out, self.W)
+
+    def _first_step(self) -> float:
+        S, n = self.S, int(self.plan.sizes[NX])
+        most = min(S[s.H_MAX], abs(S[s.T_STOP] - S[s.T]))
+        order = self.plan.integrator.error_order
+        order = max(order, self.plan.choice.integrator.order - 1)
+        f = self.K[0]
+        arguments = (order, self.atol, S[s.RTOL], self.direction, most, n)
+        h = first_step(self.t, self.x, f, self.xn, f, *arguments, 0)
+        self.xn[:] = self.x + h * f[:n]
+        if self._evaluate(self.t + h, self.xn, self.K[1]) != OK:
+            return h
+        return first_step(self.t, self.x, f, self.xn, self.K[1], *arguments, 1)
+
+    def _arm_events(self, fresh: bool, mapped: tuple[int, ...] = ()) -> None:
+        nev = len(self.plan.events)
+        if not nev:
+            return
+        values = self.ev_floats[2]
+        nq = self.plan.model.nq
+        if self.plan.model.interpreted:
+            call_model(self.plan.fns, EVENTS, self.t, self.x, self.K[0][nq:], self.data, values)
+        else:
+            events_compiled(self.plan.fns, self.t, self.x, self.K[0][nq:], self.data, values)
+        for k in range(nev):
+            sign = int(np.sign(values[k]))
+            self.ev[2][k] = (2 if fresh else 0) if sign == 0 else sign
+            if k in mapped and abs(values[k]) <= 1e-9 * (1.0 + abs(self.ev_floats[1][k])):
+                self.ev[2][k] = 0  # armed again after it has left zero
+            self.ev_floats[1][k] = values[k]
+
+    def restart(self, x: np.ndarray, mapped: tuple[int, ...]) -> int:
+        """Go on from another state at the same time: new first step, controller memory forgotten."""
+        self.x[:] = x
+        S, I = self.S, self.I
+        S[s.ERR_OLD] = 1e-4
+        I[s.AFTER_REJECT] = I[s.STIFF] = I[s.NONSTIFF] = 0
+        status = self._evaluate(self.t, self.x, self.K[0])
+        if status in (NEED_REFINED, NEED_TERMS):
+            self.plan.add_function(Fn.REFINED if status == NEED_REFINED else Fn.TERMS)
+            return self.restart(x, mapped)
+        if status != OK:
+            I[s.LAST_STATUS], S[s.T_FAILED] = status, self.t
+            return status
+        I[s.FRESH] = 1
+        if I[s.FIXED]:
+            S[s.T_BASE], I[s.STEP_NUMBER] = self.t, 0
+        else:
+            S[s.H] = self._first_step()
+        self._arm_events(fresh=False, mapped=mapped)
+        if I[s.KEEP_STEPS]:
+            self._write_current()
+        return OK
+
+    def stop_at(self, t_stop: float) -> None:
+        """Set the time at which the loop returns DONE."""
+        self.S[s.T_STOP] = t_stop
+        if self.I[s.FIXED]:
+            self.S[s.T_BASE], self.I[s.STEP_NUMBER] = self.t, 0
+
+    def field_changed(self) -> None:
+        """The data have changed: the first stage must be evaluated again."""
+        self.I[s.FRESH] = 0
+
+    def go(self, tell=None) -> int:
+        """Run until the stop time, an event or a failure; `tell(t)` is called about every 50 ms."""
+        plan, I = self.plan, self.I
+        loop = drive.py_func if plan.model.interpreted else drive
+        while True:
+            quota = I[s.QUOTA] = self._quota
+            began = time.perf_counter()
+            try:
+                status = loop(
+                    plan.slots, plan.fns, plan.sizes, self.data, plan.integrator.ip, plan.integrator.fp,
+                    plan.stabilization.sp, self.S, I, self.x, self.xn, self.xs, self.K, self.E, self.W, self.atol,
+                    self.turns, *self.rec, self.save_t, *self.ev, *self.ev_floats, *self.found, self.xe, self.ke,
+                    *self.rec_ev,
+                )  # fmt: skip
+            finally:
+                self._collect()
+            if status in (NEED_REFINED, NEED_TERMS):
+                plan.add_function(Fn.REFINED if status == NEED_REFINED else Fn.TERMS)
+                continue
+            if status != MORE:
+                return status
+            used = time.perf_counter() - began
+            steps = quota - int(I[s.QUOTA])
+            if steps > 10 and used > 0:
+                self._quota = int(min(1e7, max(20, steps * STRETCH_SECONDS / used)))
+            if tell is not None:
+                tell(self.t)
+
+    def _collect(self) -> None:
+        self.record.add(*self.rec, int(self.I[s.ROWS]))
+        self.I[s.ROWS] = 0
+        t, index, x, k = self.rec_ev
+        for row in range(int(self.I[s.EVENT_ROWS])):
+            self.events.append((int(index[row]), float(t[row]), x[row].copy(), k[row].copy()))
+        self.I[s.EVENT_ROWS] = 0
+
+
+__all__ = ["DONE", "EVENT", "Record", "Run"]

@@ -1,0 +1,410 @@
+"""simulate(): the walk from a user's call to a Solution, top to bottom."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from . import failure
+from .errors import (
+    DONE,
+    EVENT,
+    OK,
+    BadArgument,
+    InconsistentState,
+    StiffnessWarning,
+    UnknownArgument,
+    WrongShape,
+)
+from .events import Event
+from .initial import Start, prepare, residuals, terms
+from .inputs import InputTables
+from .kernels import state as s
+from .kernels.signatures import Fn
+from .model.arguments import call, param_names
+from .model.compiled import Model
+from .model.interpreted import InterpretedModel
+from .model.system import Ode, System
+from .plan import Choice, Plan, make_choice
+from .progress import Progress
+from .running import Run
+from .solution import Solution
+
+FOREIGN = {
+    "method": "integrator", "t_span": "t_end (a number, or a pair (t0, t_end))", "t_eval": "save_at",
+    "dt": "step", "h": "step", "max_step_size": "max_step", "y_0": "y0", "x0": "q0 and v0",
+    "dense_output": "nothing: sol(t) always works", "args": "params of the System", "jac": "nothing: derivatives "
+    "are exact", "tol": "rtol and atol", "n_steps": "max_steps", "h0": "first_step", "vectorized": "nothing",
+}  # fmt: skip
+
+
+def simulate(
+    system,
+    t_end: float | tuple[float, float] | None = None,
+    *,
+    q0=None,
+    v0=None,
+    y0=None,
+    lam0=None,
+    integrator="auto",
+    stabilization="auto",
+    formulation="auto",
+    rtol: float | None = None,
+    atol=None,
+    step: float | None = None,
+    constraint_tol: float | None = None,
+    save_at=None,
+    events: Mapping[str, Any] | None = None,
+    initial: str = "check",
+    hold=None,
+    redundant: str | None = None,
+    max_steps: int = 1_000_000,
+    max_step: float = np.inf,
+    first_step: float | None = None,
+    progress: bool | None = None,
+    **unknown,
+) -> Solution:
+    """Simulate a system from consistent initial values.
+
+    Parameters
+    ----------
+    system : System, Ode or Problem
+        What to simulate; a problem brings its own start and end.
+    t_end : float or (float, float)
+        End time, or (t0, t_end); the end may lie before the start. Seconds.
+    q0, v0 : array_like
+        Initial positions and velocities of a System (or another run's `sol.end`, given as `q0=sol.end`).
+    y0 : array_like
+        Initial state of an Ode.
+    lam0 : array_like, optional
+        Multipliers you expect at the start; checked against those that follow from the equations.
+    integrator, stabilization, formulation
+        Objects (a class without brackets is accepted); "auto": we choose, None: without.
+    rtol, atol : float
+        Tolerances of the error per step, 1e-6 and 1e-9; `atol` may be an array over (q, v), or a mapping with
+        "q" and "v" or coordinate names.
+    step : float, optional
+        Fixed step instead of error control.
+    constraint_tol : float, optional
+        Largest distance from the constraints; min(1e-10, rtol/10).
+    save_at : int or array_like, optional
+        Number of equidistant times, or times, to keep; otherwise every accepted step is kept.
+    events : {name: Event or function}, optional
+        Zeros to locate.
+    initial : {"check", "project"}
+        Check the initial values, or move them onto the constraints, leaving coordinates `hold` in place.
+    redundant : {None, "minimum-norm", "drop"}
+        What to do about redundant constraint rows; None refuses them by name.
+    max_steps, max_step, first_step
+        Limits of the step control.
+    progress : bool, optional
+        Show a bar; by default when the run takes longer than about two seconds in a terminal.
+
+    Returns
+    -------
+    Solution
+        Raises a `HolonomicError` with `.solution`, the run so far, when it has to stop.
+    """
+    if unknown:
+        _refuse_unknown(unknown)
+    if hasattr(system, "system") and hasattr(system, "t_end"):  # a Problem
+        problem, system = system, system.system
+        t_end = problem.t_end if t_end is None else t_end
+        if isinstance(system, Ode):
+            y0 = problem.y0 if y0 is None else y0
+        else:
+            q0, v0 = problem.q0 if q0 is None else q0, problem.v0 if v0 is None else v0
+    if not isinstance(system, System | Ode):
+        raise BadArgument(f"simulate needs a System, an Ode or a Problem, got {type(system).__name__}.")
+    t0, q, v = _start_values(system, q0, v0, y0, t_end)
+    t0, t1 = _interval(t0, t_end)
+    model = model_of(system, q, v, t0)
+    choice = _choice(model, formulation, integrator, stabilization, rtol, atol, step, constraint_tol)
+    watched = _events(events)
+    data = model.data()
+    tables = InputTables(model)
+    tables.set(data, t0, 1.0 if t1 >= t0 else -1.0)
+    begin = prepare(
+        model, t0, q, v, data, tol=choice.constraint_tol, initial=initial, hold=hold, redundant=redundant
+    )
+    plan = plan_of(model, choice, watched, begin.rows)
+    data = plan.data()
+    tables.set(data, t0, 1.0 if t1 >= t0 else -1.0)
+    x0 = np.concatenate([begin.q, begin.v])
+    if model.n_invariants:
+        places = model.data_places["invariants"]
+        data[places] = 0.0
+        r = model.evaluate(Fn.RESIDUAL, t0, x0, np.zeros(0), data)
+        data[places] = r[model.n_constraints : model.n_constraints + model.n_invariants]
+    save_t = _save_times(save_at, t0, t1)
+    limits = {"max_steps": max_steps, "max_step": _positive(max_step, "max_step"), "first": first_step}
+    run = Run(plan, data, t0, x0, t1, save_t=save_t, **limits)
+    return _walk(run, plan, tables, begin, t0, t1, lam0, progress)
+
+
+def _walk(run: Run, plan: Plan, tables, begin: Start, t0, t1, lam0, progress) -> Solution:
+    """Run the stretches between breaks of inputs and events; wrap whatever there is at the end."""
+    bar = Progress(t0, t1, progress)
+    ended = "end"
+    status = run.begin()
+    if status == OK and lam0 is not None:
+        _check_multipliers(plan, run, lam0)
+    try:
+        while status == OK:
+            run.stop_at(tables.next_break(run.t, t1))
+            status = run.go(bar.tell)
+            if status == EVENT:
+                stop, status = _happened(run, plan)
+                if stop:
+                    ended, status = stop, DONE
+                    break
+            elif status == DONE:
+                if run.t == t1:
+                    break
+                tables.set(run.data, run.t, run.direction)
+                run.field_changed()
+                status = OK
+    except KeyboardInterrupt:
+        bar.close()
+        ended = "interrupted"
+        status = DONE
+    bar.close()
+    sol = Solution.from_run(run, plan, begin, ended)
+    if run.I[s.IS_STIFF]:
+        warnings.warn(
+            f"the step is limited by stability, not accuracy, since t = {run.S[s.T_STIFF]:.4g}: the problem is stiff "
+            f"for {type(plan.choice.integrator).__name__}. The result is right but slow; an implicit integrator "
+            "would take fewer steps.",
+            StiffnessWarning,
+            stacklevel=3,
+        )
+    if status != DONE:
+        raise failure.explain(status, run, plan, sol)
+    return sol
+
+
+def _happened(run: Run, plan: Plan) -> tuple[str | None, int]:
+    """Deal with the events at the current time: end the run, or map the state and go on."""
+    names = list(plan.events)
+    here = [index for index, t, _, _ in run.events if t == run.t]
+    stopping = [k for k in dict.fromkeys(here) if plan.events[names[k]].stops]
+    for k in stopping:
+        if plan.events[names[k]].terminal:
+            return names[k], DONE
+    x = run.x.copy()
+    for k in stopping:
+        x = _mapped(run, plan, names[k], x)
+    return None, run.restart(x, tuple(stopping))
+
+
+def _mapped(run: Run, plan: Plan, name: str, x: np.ndarray) -> np.ndarray:
+    """Apply `then`: position checked, velocity made consistent in the mass metric (an impulse is -GᵀΛ)."""
+    model = plan.model
+    nq = model.nq
+    p = param_names(run.data, model.places)
+    role = f"then of event {name!r}"
+    if model.is_ode:
+        y = call(plan.events[name].then, role, ("t", "y", "p"), {"t": run.t, "y": x.copy(), "p": p})
+        return _vector(y, model.nq, f"{role}: y")
+    values = {"t": run.t, "q": x[:nq].copy(), "v": x[nq:].copy(), "p": p}
+    result = call(plan.events[name].then, role, ("t", "q", "v", "p"), values)
+    if not (isinstance(result, tuple | list) and len(result) == 2):
+        raise WrongShape(f"{role} must return (q, v).", Solution.from_run(run, plan, None, name))
+    q, v = _vector(result[0], nq, f"{role}: q"), _vector(result[1], model.nv, f"{role}: v")
+    if not model.n_lam:
+        return np.concatenate([q, v])
+    g, gv = residuals(model, run.t, q, v, run.data)
+    M, _, G, _ = terms(model, run.t, q, v, run.data)
+    g = g[: model.n_constraints]
+    if len(g):
+        distance = np.abs(g) / np.maximum(np.linalg.norm(G[: len(g)], axis=1), 1e-300)
+        worst = int(np.argmax(distance))
+        if not distance[worst] <= 1e-8 * max(1.0, np.linalg.norm(q)):
+            raise InconsistentState(
+                f"{role} moves q off constraint {model.constraint_labels[worst]!r} by {abs(g[worst]):.1e} at "
+                f"t = {run.t:.6g} (allowed 1.0e-08). Return a position on the constraints.",
+                Solution.from_run(run, plan, None, name),
+            )
+    X = np.linalg.solve(M, G.T)
+    v = v - X @ np.linalg.lstsq(G @ X, gv, rcond=1e-12)[0]
+    return np.concatenate([q, v])
+
+
+def model_of(system, q, v, t0) -> Model | InterpretedModel:
+    """Return the model of a system at these sizes, made once."""
+    known = system.__dict__.setdefault("_models", {})
+    key = (len(q), len(v))
+    if key not in known:
+        known[key] = Model(system, q, v, t0) if system.trace else InterpretedModel(system, q, v, t0)
+    return known[key]
+
+
+def plan_of(model, choice: Choice, events: dict[str, Event], rows) -> Plan:
+    """Return the plan of a choice, made once per model (runs with events make their own)."""
+    known = model.__dict__.setdefault("_plans", {})
+    key = (choice, rows) if not events else None
+    try:
+        if key in known:
+            return known[key]
+    except TypeError:
+        key = None
+    plan = Plan(model, choice, events, rows)
+    if key is not None:
+        known[key] = plan
+    return plan
+
+
+def _refuse_unknown(unknown: dict[str, Any]) -> None:
+    name = next(iter(unknown))
+    if name in FOREIGN:
+        raise UnknownArgument(f"simulate has no argument {name!r}; here it is called {FOREIGN[name]}.")
+    import difflib
+    import inspect
+
+    known = [n for n in inspect.signature(simulate).parameters if n != "unknown"]
+    near = difflib.get_close_matches(name, known, 1)
+    hint = f"Did you mean {near[0]!r}?" if near else f"Known: {', '.join(known)}."
+    raise UnknownArgument(f"simulate has no argument {name!r}. {hint}")
+
+
+def _vector(values, n: int | None, what: str) -> np.ndarray:
+    try:
+        vector = np.array(values, dtype=float).reshape(-1)
+    except (TypeError, ValueError):
+        raise BadArgument(f"{what} must be numbers, got {values!r}.") from None
+    if n is not None and len(vector) != n:
+        raise BadArgument(f"{what} has {len(vector)} entries, expected {n}.")
+    if not np.all(np.isfinite(vector)):
+        raise BadArgument(f"{what}[{int(np.flatnonzero(~np.isfinite(vector))[0])}] is not finite: {vector}.")
+    return vector
+
+
+def _start_values(system, q0, v0, y0, t_end):
+    """Return (t0 or None, q, v) from the given start; an earlier run's end may stand for it."""
+    if isinstance(system, Ode):
+        given = y0 if y0 is not None else q0
+        if hasattr(given, "y") and hasattr(given, "t"):
+            return float(given.t), _vector(given.y, None, "y0"), np.zeros(0)
+        if given is None:
+            raise BadArgument("simulate needs y0, the initial state of the Ode.")
+        if v0 is not None:
+            raise BadArgument("an Ode starts from y0 alone; v0 belongs to a System.")
+        return None, _vector(given, None, "y0"), np.zeros(0)
+    if y0 is not None:
+        raise BadArgument("a System starts from q0 and v0; y0 belongs to an Ode.")
+    if hasattr(q0, "q") and hasattr(q0, "t"):
+        return float(q0.t), _vector(q0.q, None, "q0"), _vector(q0.v if v0 is None else v0, None, "v0")
+    if q0 is None or v0 is None:
+        missing = "q0" if q0 is None else "v0"
+        raise BadArgument(f"simulate needs {missing}: initial positions and velocities are q0= and v0=.")
+    q, v = _vector(q0, None, "q0"), _vector(v0, None, "v0")
+    if system.kinematics is None and len(q) != len(v):
+        raise BadArgument(f"q0 has {len(q)} entries but v0 has {len(v)}; they must agree unless kinematics= is given.")
+    return None, q, v
+
+
+def _interval(t0, t_end) -> tuple[float, float]:
+    if t_end is None:
+        raise BadArgument("simulate needs t_end: a number, or a pair (t0, t_end).")
+    if np.ndim(t_end) == 1 and len(t_end) == 2:
+        t0, t_end = t_end
+    elif np.ndim(t_end) != 0:
+        raise BadArgument(f"t_end must be a number or a pair (t0, t_end), got {t_end!r}.")
+    t0, t1 = float(0.0 if t0 is None else t0), float(t_end)
+    if not (np.isfinite(t0) and np.isfinite(t1)):
+        raise BadArgument(f"the interval ({t0}, {t1}) must be finite.")
+    if t0 == t1:
+        raise BadArgument(f"the interval is empty: it begins and ends at t = {t0:g}.")
+    return t0, t1
+
+
+def _positive(value, name: str) -> float:
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        raise BadArgument(f"{name}={value!r} must be a positive number.") from None
+    if not number > 0:
+        raise BadArgument(f"{name}={value!r} must be a positive number.")
+    return number
+
+
+def _choice(model, formulation, integrator, stabilization, rtol, atol, step, constraint_tol) -> Choice:
+    if step is not None:
+        if rtol is not None or atol is not None:
+            raise BadArgument("step= fixes the step, rtol= and atol= choose it by error: give one or the other.")
+        step = _positive(step, "step")
+    rtol = 1e-6 if rtol is None else _positive(rtol, "rtol")
+    if rtol >= 1.0 or rtol < 1e-14:
+        raise BadArgument(f"rtol={rtol:g} must lie between 1e-14 and 1; double precision has 16 digits.")
+    if model.interpreted and rtol < model.attainable_rtol and step is None:
+        raise BadArgument(
+            f"rtol={rtol:g} cannot be reached: G and gamma come from differences, good to "
+            f"{model.attainable_rtol:g}. Give derivatives={{'G': ..., 'gamma': ...}}, or rtol >= {model.attainable_rtol:g}."
+        )
+    atol = _tolerance(model, 1e-9 if atol is None else atol)
+    tol = max(min(1e-10, rtol / 10), 1e-14) if constraint_tol is None else _positive(constraint_tol, "constraint_tol")
+    return make_choice(model, formulation, integrator, stabilization, step, rtol, atol, tol)
+
+
+def _tolerance(model, atol):
+    if isinstance(atol, Mapping):
+        values = np.full(model.nq + model.nv, 1e-9)
+        for name, value in atol.items():
+            value = _positive(value, f"atol[{name!r}]")
+            if name == "q" or (name == "y" and model.is_ode):
+                values[: model.nq] = value
+            elif name == "v":
+                values[model.nq :] = value
+            elif name in model.coordinates:
+                values[model.coordinates.index(name)] = value
+            else:
+                raise BadArgument(f"atol[{name!r}]: known are 'q', 'v' and {', '.join(model.coordinates)}.")
+        return tuple(values)
+    if np.ndim(atol) == 0:
+        number = float(atol)
+        if not number >= 0.0:
+            raise BadArgument(f"atol={atol!r} must not be negative.")
+        return number
+    values = _vector(atol, model.nq + model.nv, "atol")
+    if values.min() < 0.0:
+        raise BadArgument("atol must not be negative.")
+    return tuple(values)
+
+
+def _save_times(save_at, t0, t1) -> np.ndarray | None:
+    if save_at is None:
+        return None
+    if np.ndim(save_at) == 0:
+        if int(save_at) != save_at or save_at < 2:
+            raise BadArgument(f"save_at={save_at!r}: a number of times must be a whole number, at least 2.")
+        return np.linspace(t0, t1, int(save_at))
+    times = _vector(save_at, None, "save_at")
+    forward = 1.0 if t1 >= t0 else -1.0
+    if np.any(np.diff(times) * forward <= 0):
+        raise BadArgument("save_at must go from t0 to t_end without repeating a time.")
+    if len(times) and ((times[0] - t0) * forward < 0 or (times[-1] - t1) * forward > 0):
+        raise BadArgument(f"save_at reaches from {times[0]:g} to {times[-1]:g}, outside the run ({t0:g}, {t1:g}).")
+    return times
+
+
+def _events(events) -> dict[str, Event]:
+    if events is None:
+        return {}
+    if not isinstance(events, Mapping):
+        raise BadArgument('events= is a mapping {name: Event(...)}, for example {"slack": Event(lambda lam: lam[0])}.')
+    return {name: event if isinstance(event, Event) else Event(event) for name, event in events.items()}
+
+
+def _check_multipliers(plan: Plan, run: Run, lam0) -> None:
+    lam = run.K[0][plan.model.nq + plan.model.nv : -1]
+    given = _vector(lam0, len(lam), "lam0")
+    gap = np.abs(given - lam)
+    worst = int(np.argmax(gap)) if len(gap) else 0
+    if len(gap) and gap[worst] > 1e-6 * (1.0 + np.abs(lam).max()):
+        raise InconsistentState(
+            f"lam0 misses the acceleration level: {plan.model.row_labels[worst]!r} needs {lam[worst]:.6g}, given "
+            f"{given[worst]:.6g}. Leave lam0 out; it is computed."
+        )

@@ -1,0 +1,1 @@
+"""Stabilizations: what pulls the state back to the constraints without new unknowns."""

@@ -1,0 +1,100 @@
+"""What every stabilization says of itself, and what it gives to the step loop."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from ..errors import OK
+from ..kernels.compile import Kernel, kernel
+from ..kernels.signatures import (
+    FULL_TANGENT,
+    NL,
+    NP,
+    NQ,
+    NV,
+    NX,
+    POS_TANGENT,
+    PULL,
+    TANGENT,
+    VEL_TANGENT,
+    WD,
+    WE,
+    WF,
+    WP,
+    WR,
+    WV,
+    Fn,
+    call_model,
+)
+from ..kernels.vectors import subtract
+
+# sp: what a pull reads; each stabilization uses its part
+TOL, ITERATIONS, ALPHA, SWEEPS, POSITION, VELOCITY, FULL, HOPELESS = range(8)
+N_NUMBERS = 8
+
+
+@dataclass(frozen=True, eq=False)
+class Lowered:
+    """A stabilization as the step loop wants it."""
+
+    pull: Kernel
+    tangent: Kernel
+    sp: np.ndarray
+    needs: tuple[Fn, ...] = ()  # model functions it calls
+    metric: str | tuple[float, ...] | None = None
+    gains: tuple[float, float] | None = None  # on velocity and position residual, inside the field
+
+
+class Stabilization:
+    """Base of all stabilizations.
+
+    `acts`: "field" bends the right-hand side, "step" moves the state after a step.
+    `drift_order`: orders of |g| and |G v + g_t| for an integrator of order p, as text.
+    """
+
+    acts: ClassVar[str]
+    drift_order: ClassVar[str] = ""
+    references: ClassVar[tuple[str, ...]] = ()
+
+    def lower(self, tol: float, hopeless: float = np.inf) -> Lowered:
+        """Return kernels and numbers; `tol` is the run's constraint tolerance.
+
+        A point further from the constraints than `hopeless` (scaled) is not worth pulling back.
+        """
+        raise NotImplementedError(f"{type(self).__name__} does not say how it is run")
+
+
+@kernel(PULL)
+def no_pull(fns, n, data, sp, t, x, W):
+    """Leave the state alone."""
+    return OK
+
+
+@kernel(TANGENT)
+def no_tangent(fns, n, data, sp, e, W):
+    """Leave the error estimate alone."""
+    return OK
+
+
+@kernel(TANGENT)
+def tangent(fns, n, data, sp, e, W):
+    """Take out of an error vector what the pull takes out of the state: e -= W⁻¹Jᵀ(J W⁻¹ Jᵀ)⁻¹ J e.
+
+    The factors are those the pull left in the workspace. [eich-1993] Sec. 3: only the projected part of the
+    local error enters the error of the projected method.
+    """
+    d = W[n[WD] : n[WE]]
+    if sp[FULL] > 0.0:
+        call_model(fns, FULL_TANGENT, 0.0, W[n[WF] : n[WR]], e, data, d)
+        subtract(e, 0, d, n[NX], 1.0)
+        return OK
+    if sp[POSITION] > 0.0 and n[NP] > 0:
+        call_model(fns, POS_TANGENT, 0.0, W[n[WP] : n[WR]], e, data, d)
+        subtract(e, 0, d, n[NQ], 1.0)
+    if sp[VELOCITY] > 0.0 and n[NL] > 0:
+        call_model(fns, VEL_TANGENT, 0.0, W[n[WV] : n[WR]], e[n[NQ] :], data, d)
+        subtract(e, n[NQ], d, n[NV], 1.0)
+    return OK

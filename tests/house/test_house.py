@@ -1,0 +1,137 @@
+"""The house rules: style, types, layers, and what text files may say."""
+
+import ast
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import holonomic
+
+ROOT = Path(__file__).parents[2]
+SOURCE = ROOT / "src" / "holonomic"
+NOT_OURS = {"build", "dist", "site", "__pycache__", "node_modules"}
+TEXT = {"", *".py .md .toml .yml .yaml .cff .bib .txt .json .cfg .ini .sh .ipynb".split()}
+
+
+def text_files():
+    for folder, folders, files in os.walk(ROOT):
+        inside = Path(folder)
+        folders[:] = [
+            name
+            for name in folders
+            if name not in NOT_OURS and (not name.startswith(".") or (inside == ROOT and name == ".ci"))
+        ]
+        for name in files:
+            path = inside / name
+            if path.suffix in TEXT and not path.is_symlink():
+                yield path
+
+
+def run(*command):
+    """Run a tool from the root of the checkout on this source; its output is what a failure shows."""
+    env = os.environ | {"PYTHONPATH": str(ROOT / "src"), "NO_COLOR": "1"}
+    done = subprocess.run([sys.executable, *command], cwd=ROOT, env=env, capture_output=True, text=True)
+    assert done.returncode == 0, f"exit {done.returncode}\n{done.stdout}\n{done.stderr}"
+    return done.stdout
+
+
+def test_ruff_finds_nothing():
+    run("-m", "ruff", "check", "--no-cache", ".")
+
+
+def test_pyright_accepts_the_public_api():
+    run("-m", "pyright", "--pythonpath", sys.executable)
+
+
+def test_imports_follow_the_layers():
+    run("-c", "from importlinter.cli import lint_imports_command as main; main(['--no-cache'])")
+
+
+def test_text_files_name_no_path_of_one_machine():
+    own = re.compile(r"(?<![\w.~<-])/(?:work|root|home|Users)/\w|[A-Z]:\\Users\\|\.\./shared\b")
+    found = [
+        f"{path.relative_to(ROOT)}:{number}: {line.strip()}"
+        for path in text_files()
+        if path != Path(__file__)
+        for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1)
+        if own.search(line)
+    ]
+    assert not found, "\n".join(found)
+
+
+@pytest.mark.parametrize("name", sorted(holonomic.__all__))
+def test_public_name_has_a_docstring(name):
+    thing = getattr(holonomic, name)
+    if isinstance(thing, str):  # __version__
+        return
+    doc = thing.__doc__ or ""
+    assert doc.strip(), f"holonomic.{name} has no docstring"
+    # A dataclass without a docstring gets its own signature as one.
+    assert not doc.startswith(f"{name}("), f"holonomic.{name} has only the docstring that dataclass makes"
+
+
+def test_only_view_imports_matplotlib():
+    found = [
+        str(path.relative_to(ROOT))
+        for path in SOURCE.rglob("*.py")
+        if path.relative_to(SOURCE).parts[0] != "view"
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if any(name.split(".")[0] == "matplotlib" for name in imported(node))
+    ]
+    assert not found
+
+
+def imported(node):
+    if isinstance(node, ast.Import):
+        return [alias.name for alias in node.names]
+    if isinstance(node, ast.ImportFrom) and node.level == 0:
+        return [node.module or ""]
+    return []
+
+
+def test_importing_the_package_loads_no_heavy_library_it_may_not_need():
+    heavy = ["casadi", "matplotlib", "scipy.optimize", "xarray", "pandas", "plotly", "dask"]
+    loaded = run("-c", f"import sys, holonomic; print(*[n for n in {heavy!r} if n in sys.modules])")
+    assert loaded.split() == []
+
+
+def test_every_reference_key_is_in_the_bibliography():
+    bibliography = (SOURCE / "references.bib").read_text(encoding="utf-8")
+    keys = set(re.findall(r"^@\w+\{([^,]+),", bibliography, flags=re.MULTILINE))
+    named = {
+        (str(path.relative_to(ROOT)), key)
+        for path in SOURCE.rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        for key in reference_keys(node)
+    }
+    missing = sorted(f"{path}: {key}" for path, key in named if key not in keys)
+    assert not missing, "\n".join(missing)
+
+
+def reference_keys(node):
+    """The strings in ``references = (...)`` or ``references=(...)``, in classes and calls."""
+    if isinstance(node, ast.Assign) and any(
+        getattr(target, "id", "") == "references" for target in node.targets
+    ):
+        value = node.value
+    elif isinstance(node, ast.AnnAssign) and getattr(node.target, "id", "") == "references":
+        value = node.value
+    elif isinstance(node, ast.keyword) and node.arg == "references":
+        value = node.value
+    else:
+        return []
+    if not isinstance(value, ast.Tuple | ast.List):
+        return []
+    return [item.value for item in value.elts if isinstance(item, ast.Constant)]
+
+
+def test_citation_file_gives_the_package_version():
+    stated = re.search(
+        r"^version: (\S+)$", (ROOT / "CITATION.cff").read_text(encoding="utf-8"), flags=re.MULTILINE
+    )
+    assert stated is not None
+    assert stated.group(1) == holonomic.__version__
