@@ -1,1 +1,69 @@
 """Simulate constrained mechanical systems so that the answer stays on its constraints."""
+
+from ._version import __version__
+from .errors import (
+    BadArgument,
+    ForgottenVelocityTerms,
+    HolonomicError,
+    IncompatibleMethods,
+    InconsistentState,
+    NotFinite,
+    RedundancyWarning,
+    RedundantConstraints,
+    SingularMass,
+    SingularPosition,
+    StepFailed,
+    StiffnessWarning,
+    UnknownArgument,
+    UntraceableFunction,
+    WrongShape,
+)
+from .events import Event
+from .formulations.index1 import Index1
+from .integrators.runge_kutta import DOP853, RK4, RK23, RK45, Euler, Heun, Midpoint
+from .model.system import Ode, System
+from .simulate import simulate
+from .solution import Solution
+from .stabilizations.baumgarte import Baumgarte
+from .stabilizations.post import PostStabilization, S_both, S_both2, S_full, S_pos, S_vel
+from .stabilizations.projection import Projection
+
+__all__ = [
+    "DOP853",
+    "RK4",
+    "RK23",
+    "RK45",
+    "BadArgument",
+    "Baumgarte",
+    "Euler",
+    "Event",
+    "ForgottenVelocityTerms",
+    "Heun",
+    "HolonomicError",
+    "IncompatibleMethods",
+    "InconsistentState",
+    "Index1",
+    "Midpoint",
+    "NotFinite",
+    "Ode",
+    "PostStabilization",
+    "Projection",
+    "RedundancyWarning",
+    "RedundantConstraints",
+    "S_both",
+    "S_both2",
+    "S_full",
+    "S_pos",
+    "S_vel",
+    "SingularMass",
+    "SingularPosition",
+    "Solution",
+    "StepFailed",
+    "StiffnessWarning",
+    "System",
+    "UnknownArgument",
+    "UntraceableFunction",
+    "WrongShape",
+    "__version__",
+    "simulate",
+]

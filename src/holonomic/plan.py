@@ -18,7 +18,7 @@ from .formulations.base import Formulation
 from .formulations.index1 import Index1
 from .integrators.base import Integrator
 from .integrators.runge_kutta import DOP853
-from .kernels.evaluate import dense_work
+from .kernels.evaluate import dense_work, evaluate_carefully
 from .kernels.signatures import (
     N_SIZES,
     NERR,
@@ -114,6 +114,8 @@ class Plan:
         n[WE] = at + nq + nv + 1
         if self.events:
             fns = self._add_events(fns)
+        if not model.interpreted:
+            fns[2 * Fn.CAREFUL] = evaluate_carefully.address
         return fns, n
 
     def _add_events(self, fns):

@@ -25,15 +25,15 @@ STRETCH_SECONDS = 0.05
 
 
 @leaf
-def evaluate_compiled(fns, n, t, x, data, out, W):
+def evaluate_compiled(fns, n, t, x, data, K, row, W):
     """`evaluate` for compiled models, from Python."""
-    return evaluate(fns, n, t, x, data, out, W)
+    return evaluate(fns, n, t, x, data, K, row, W)
 
 
 @leaf
-def events_compiled(fns, t, x, k, data, out):
+def events_compiled(fns, t, x, K, at, data, out):
     """Event values for compiled models, from Python."""
-    call_model(fns, EVENTS, t, x, k, data, out)
+    call_model(fns, EVENTS, t, x, 0, K, at, data, out, 0)
 
 
 @dataclass
@@ -95,9 +95,9 @@ class Run:
         self.ev = tuple(np.zeros(max(1, nev), dtype=np.int64) for _ in range(4))  # dir, stop, sign, old
         for i, event in enumerate(plan.events.values()):
             self.ev[0][i], self.ev[1][i] = event.sign, event.stops
-        self.ev_floats = tuple(np.zeros(max(1, nev)) for _ in range(3))  # at, value, scratch
+        self.ev_floats = tuple(np.zeros(max(1, nev)) for _ in range(4))  # at, value, scratch, sampled
         self.found = (np.zeros(4 * nev + 4), np.zeros(4 * nev + 4, dtype=np.int64))
-        self.xe, self.ke = np.zeros(nx), np.zeros(nrow + nev)
+        self.xe, self.ke = np.zeros(nx), np.zeros((1, nrow))
         self.rec_ev = (np.zeros(rows), np.zeros(rows, dtype=np.int64), np.zeros((rows, nx)), np.zeros((rows, nk)))
         self.events: list[tuple[int, float, np.ndarray, np.ndarray]] = []
         self._quota = 2000 if not plan.model.interpreted else 50
@@ -111,7 +111,7 @@ class Run:
         """Evaluate the first point, choose the first step, write the first row; return a status."""
         plan, n, S, I = self.plan, self.plan.sizes, self.S, self.I
         while True:
-            status = self._evaluate(self.t, self.x, self.K[0])
+            status = self._evaluate(self.t, self.x, 0)
             if status not in (NEED_REFINED, NEED_TERMS):
                 break
             plan.add_function(Fn.REFINED if status == NEED_REFINED else Fn.TERMS)
@@ -133,10 +133,9 @@ class Run:
         nq, nk = self.plan.model.nq, int(self.plan.sizes[NK])
         self.record.add(np.array([self.t]), self.x[None, :], self.K[0][None, nq : nq + nk], 1)
 
-    def _evaluate(self, t, x, out) -> int:
-        if self.plan.model.interpreted:
-            return evaluate(self.plan.fns, self.plan.sizes, t, x, self.data, out, self.W)
-        return evaluate_compiled(self.plan.fns, self.plan.sizes, t, x, self.data, out, self.W)
+    def _evaluate(self, t, x, row) -> int:
+        go = evaluate if self.plan.model.interpreted else evaluate_compiled
+        return go(self.plan.fns, self.plan.sizes, t, x, self.data, self.K, row, self.W)
 
     def _first_step(self) -> float:
         S, n = self.S, int(self.plan.sizes[NX])
@@ -147,7 +146,7 @@ class Run:
         arguments = (order, self.atol, S[s.RTOL], self.direction, most, n)
         h = first_step(self.t, self.x, f, self.xn, f, *arguments, 0)
         self.xn[:] = self.x + h * f[:n]
-        if self._evaluate(self.t + h, self.xn, self.K[1]) != OK:
+        if self._evaluate(self.t + h, self.xn, 1) != OK:
             return h
         return first_step(self.t, self.x, f, self.xn, self.K[1], *arguments, 1)
 
@@ -158,9 +157,9 @@ class Run:
         values = self.ev_floats[2]
         nq = self.plan.model.nq
         if self.plan.model.interpreted:
-            call_model(self.plan.fns, EVENTS, self.t, self.x, self.K[0][nq:], self.data, values)
+            call_model(self.plan.fns, EVENTS, self.t, self.x, 0, self.K, nq, self.data, values, 0)
         else:
-            events_compiled(self.plan.fns, self.t, self.x, self.K[0][nq:], self.data, values)
+            events_compiled(self.plan.fns, self.t, self.x, self.K, nq, self.data, values)
         for k in range(nev):
             sign = int(np.sign(values[k]))
             self.ev[2][k] = (2 if fresh else 0) if sign == 0 else sign
@@ -174,7 +173,7 @@ class Run:
         S, I = self.S, self.I
         S[s.ERR_OLD] = 1e-4
         I[s.AFTER_REJECT] = I[s.STIFF] = I[s.NONSTIFF] = 0
-        status = self._evaluate(self.t, self.x, self.K[0])
+        status = self._evaluate(self.t, self.x, 0)
         if status in (NEED_REFINED, NEED_TERMS):
             self.plan.add_function(Fn.REFINED if status == NEED_REFINED else Fn.TERMS)
             return self.restart(x, mapped)

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from .kernels import state as s
-from .kernels.signatures import Fn
 
 
 @dataclass(frozen=True)
@@ -64,6 +63,46 @@ class Solution:
         t, x, k = run.record.joined() if run.record.t else (np.zeros(0), np.zeros((0, len(run.x))), np.zeros((0, 0)))
         return cls(plan, run.data, t, x, k, list(run.events), statistics(run), ended, begin, bool(run.I[s.KEEP_STEPS]))
 
+    @property
+    def q(self) -> np.ndarray:
+        """Positions, (time, coordinate)."""
+        return self._x[:, : self.plan.model.nq]
+
+    y = q
+
+    @property
+    def v(self) -> np.ndarray:
+        """Velocities."""
+        return self._x[:, self.plan.model.nq :]
+
+    @property
+    def a(self) -> np.ndarray:
+        """Accelerations v'."""
+        return self._k[:, : self.plan.model.nv]
+
+    @property
+    def lam(self) -> np.ndarray:
+        """Multipliers λ."""
+        return self._k[:, self.plan.model.nv :]
+
+    @property
+    def end(self) -> State:
+        """The last state; the start of the next run."""
+        return State(float(self.t[-1]), self.q[-1], self.v[-1], self.lam[-1], self.a[-1])
+
+    @cached_property
+    def events(self) -> dict[str, EventLog]:
+        """Where each event happened."""
+        model = self.plan.model
+        logs = {}
+        for index, name in enumerate(self.plan.events):
+            rows = [(t, x, k) for which, t, x, k in self._events if which == index]
+            x = np.array([row[1] for row in rows]).reshape(len(rows), model.nq + model.nv)
+            k = np.array([row[2] for row in rows]).reshape(len(rows), -1)
+            t = np.array([row[0] for row in rows])
+            logs[name] = EventLog(t, x[:, : model.nq], x[:, model.nq :], k[:, model.nv :], k[:, : model.nv])
+        return logs
+
 
 def statistics(run) -> dict[str, Any]:
     """Counters of a run."""
@@ -81,6 +120,3 @@ def statistics(run) -> dict[str, Any]:
         "smallest pivot ratio": float(S[s.RHO_LEAST]),
         "stiff": bool(I[s.IS_STIFF]),
     }
-
-
-__all__ = ["EventLog", "Fn", "Solution", "State", "cached_property"]

@@ -1,6 +1,7 @@
 """The shell command: what it prints, where, and with which exit code."""
 
 import json
+import warnings
 from types import SimpleNamespace
 
 import numpy as np
@@ -74,7 +75,7 @@ def test_run_of_a_named_problem_reports_digits(shell):
     found = json.loads(result.stdout)
     assert found["ok"] is True
     # rtol 1e-8 leaves about 6 digits here; 4 still tells a right answer from a wrong one.
-    assert found["digits"] > 4
+    assert found["digits"]["q"] > 4
     # Constraints are kept to 1e-10 as a distance; lengths of this mechanism are below 1.
     assert found["largest_drift"]["position"] < 1e-9
 
@@ -107,13 +108,19 @@ def test_picture_is_written_where_asked(shell, pendulum, tmp_path):
     result = shell("run", pendulum, "--picture", picture)
     assert result.exit_code == 0, result.stderr
     assert picture.read_bytes().startswith(b"\x89PNG")
-    assert str(picture) in result.stdout
 
 
 def test_picture_of_unknown_format_is_refused(shell, pendulum, tmp_path):
     result = shell("run", pendulum, "--picture", tmp_path / "swing.nonsense")
     assert result.exit_code == 1
     assert "could not be written" in result.stderr
+
+
+def test_picture_in_a_missing_folder_is_refused_before_the_run(shell, pendulum, tmp_path, monkeypatch):
+    monkeypatch.setattr(run_module, "simulate", lambda job, options: pytest.fail("it ran"))
+    result = shell("run", pendulum, "--picture", tmp_path / "nowhere" / "swing.png")
+    assert result.exit_code == 2
+    assert "nowhere" in result.stderr
 
 
 def test_failed_run_exits_1_with_the_message_on_stderr_and_keeps_the_picture(shell, pendulum, broken_run):
@@ -155,6 +162,17 @@ def test_file_without_the_names_exits_2_and_says_which(shell, tmp_path):
     assert "system" in result.stderr
 
 
+def test_file_with_a_system_that_cannot_be_meant_exits_1_with_our_message_alone(shell, tmp_path):
+    path = tmp_path / "constant.py"
+    path.write_text(
+        "from holonomic import System\nsystem = System(mass=1.0, constraint=3.0)\n", encoding="utf-8"
+    )
+    result = shell("run", path)
+    assert result.exit_code == 1
+    assert result.stderr.startswith(f"{path}: BadArgument: constraint")
+    assert "Traceback" not in result.stderr
+
+
 def test_unknown_integrator_exits_2_and_names_the_nearest(shell, pendulum):
     result = shell("run", pendulum, "--integrator", "DOP835")
     assert result.exit_code == 2
@@ -163,6 +181,24 @@ def test_unknown_integrator_exits_2_and_names_the_nearest(shell, pendulum):
 
 def test_negative_tolerance_exits_2(shell, pendulum):
     assert shell("run", pendulum, "--rtol", "-1").exit_code == 2
+
+
+def test_method_with_wrong_numbers_exits_2_and_shows_how_it_is_written(shell, pendulum):
+    result = shell("run", pendulum, "--stabilization", "Projection(tolerance=1)")
+    assert result.exit_code == 2
+    assert "Projection(tol=None" in result.stderr
+
+
+def test_warning_is_one_line_on_stderr(shell, pendulum, monkeypatch, broken_run):
+    stop = run_module.simulate
+
+    def warn_and_stop(job, options):
+        warnings.warn("slow but right", UserWarning, stacklevel=2)
+        return stop(job, options)
+
+    monkeypatch.setattr(run_module, "simulate", warn_and_stop)
+    result = shell("run", pendulum, "--quiet")
+    assert result.stderr.splitlines()[0] == "UserWarning: slow but right"
 
 
 def test_methods_lists_every_method_once(shell):

@@ -8,14 +8,19 @@ import importlib
 import inspect
 import json
 import pkgutil
-from typing import Annotated
+from typing import Annotated, NoReturn
 
 import typer
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
 
+from ..errors import HolonomicError
+
+BAD_USAGE = 2
 KINDS = ("formulation", "integrator", "stabilization")
 FITS = ("takes", "gives", "acts")  # the attributes by which methods are matched to each other
+MORE = ("adaptive", "implicit", "index", "drift_order")
 
 
 def classes(kind: str) -> dict[str, type]:
@@ -29,20 +34,28 @@ def classes(kind: str) -> dict[str, type]:
     while waiting:
         method = waiting.pop(0)
         waiting += method.__subclasses__()
-        if not method.__name__.startswith("_") and not inspect.isabstract(method):
+        if complete(kind, method):
             found[method.__name__] = method
     return dict(sorted(found.items()))
 
 
+def complete(kind: str, method: type) -> bool:
+    """Tell a method from the base of a family: a family of integrators leaves the order open."""
+    hidden = method.__name__.startswith("_") or inspect.isabstract(method)
+    return not hidden and (kind != "integrator" or hasattr(method, "order"))
+
+
 def describe(kind: str, method: type) -> dict:
     """Return what the class attributes say about a method, ready for JSON."""
-    fits = {name: plain(getattr(method, name)) for name in FITS if getattr(method, name, None) is not None}
+    said = {
+        name: plain(value) for name in FITS + MORE if (value := getattr(method, name, None)) not in (None, "")
+    }
     order = getattr(method, "order", None)
     return {
         "name": method.__name__,
         "kind": kind,
         "order": order if isinstance(order, int) else None,
-        **fits,
+        **said,
         "summary": (inspect.getdoc(method) or "").partition("\n")[0],
         "references": list(getattr(method, "references", ())),
     }
@@ -55,6 +68,12 @@ def plain(value):
     if isinstance(value, tuple | list):
         return [plain(item) for item in value]
     return value if isinstance(value, str | int | float | bool) else str(value)
+
+
+def refuse(message: str) -> NoReturn:
+    """Say on stderr what cannot be meant, and exit with the code for bad usage."""
+    typer.echo(f"holonomic: {message}", err=True)
+    raise typer.Exit(BAD_USAGE)
 
 
 def nearest(word: str, names) -> str:
@@ -83,19 +102,23 @@ def make(kind: str, text: str):
         else:
             name, arguments, options = ast.unparse(called), [], {}
     except (SyntaxError, ValueError):
-        raise typer.BadParameter(
-            f"{text!r} is not a method. Write a name, or a name with numbers as in 'Baumgarte(alpha=20)'."
-        ) from None
+        refuse(f"{text!r} is not a method. Write a name, or a name with numbers as in 'Baumgarte(alpha=20)'.")
     known = classes(kind)
     method = {key.lower(): known[key] for key in known}.get(name.lower())
     if method is None:
-        raise typer.BadParameter(f"no {kind} is called {name!r}. {nearest(name, known)}")
+        refuse(f"no {kind} is called {name!r}. {nearest(name, known)}")
     try:
         return method(*arguments, **options)
-    except (TypeError, ValueError) as problem:
-        raise typer.BadParameter(
-            f"{text!r} cannot be made: {problem}. It is {method.__name__}{inspect.signature(method)}."
-        ) from None
+    except HolonomicError as problem:
+        refuse(str(problem))
+    except TypeError as problem:
+        refuse(f"{problem}. It is written {written(method)}.")
+
+
+def written(method: type) -> str:
+    """Return a method with its parameters and defaults, without types."""
+    given = inspect.signature(method).parameters.values()
+    return f"{method.__name__}({', '.join(str(p.replace(annotation=p.empty)) for p in given)})"
 
 
 def methods(
@@ -110,19 +133,35 @@ def methods(
     if not console.is_terminal:
         console = Console(highlight=False, width=140)  # a pipe has no width; 80 would break the summaries
     for kind in KINDS:
-        table = Table(title=f"{kind}s", title_justify="left", title_style="bold", box=None, pad_edge=False)
-        table.add_column("name", no_wrap=True)
-        table.add_column("order", justify="right")
-        table.add_column("fits", no_wrap=True)
-        table.add_column("what it does")
-        table.add_column("references")
-        for row in rows:
-            if row["kind"] == kind:
-                fits = ", ".join(f"{name} {words(row[name])}" for name in FITS if name in row)
-                order = "" if row["order"] is None else str(row["order"])
-                table.add_row(row["name"], order, fits, row["summary"], ", ".join(row["references"]))
-        console.print(table)
+        console.print(table_of(kind, [row for row in rows if row["kind"] == kind]))
         console.print()
+
+
+def table_of(kind: str, rows: list[dict]) -> Table:
+    """Return the table of one kind; what is empty for all of them gets no column."""
+    table = Table(title=f"{kind}s", title_justify="left", title_style="bold", box=None, pad_edge=False)
+    columns = {
+        "name": [row["name"] for row in rows],
+        "order": ["" if row["order"] is None else str(row["order"]) for row in rows],
+        "step": [steps(row) for row in rows],
+        "drift order, g; G v": [row.get("drift_order", "") for row in rows],
+        "fits": [", ".join(f"{name} {words(row[name])}" for name in FITS if name in row) for row in rows],
+        "what it does": [row["summary"] for row in rows],
+        "references": [", ".join(row["references"]) for row in rows],
+    }
+    columns = {title: cells for title, cells in columns.items() if any(cells)}
+    for title in columns:
+        table.add_column(title, no_wrap=title in ("name", "step", "fits"))
+    for cells in zip(*columns.values(), strict=True):
+        table.add_row(*map(escape, cells))
+    return table
+
+
+def steps(row: dict) -> str:
+    """Return how an integrator's step may be chosen."""
+    if "adaptive" not in row:
+        return ""
+    return "by error or fixed" if row["adaptive"] else "fixed"
 
 
 def words(value) -> str:

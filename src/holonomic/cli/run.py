@@ -7,17 +7,19 @@ import math
 import runpy
 import sys
 import time
-from contextlib import nullcontext
+import warnings
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.console import Console
 
-from .methods import make, nearest, plain
+from ..errors import BadArgument, HolonomicError, IncompatibleMethods, UnknownArgument
+from .methods import make, plain, refuse
 
-FAILED = 1  # the exit code of a run that stopped early; bad usage is 2
+# Exit codes; bad usage is 2.
+FAILED = 1
+INTERRUPTED = 130  # what shells give for Ctrl-C
 
 
 @dataclass
@@ -43,6 +45,9 @@ def run(
     step: Annotated[
         float | None, typer.Option(help="Fixed step size; without it the step is controlled.")
     ] = None,
+    formulation: Annotated[
+        str | None, typer.Option(metavar="NAME", help="As in 'holonomic methods'.")
+    ] = None,
     integrator: Annotated[str | None, typer.Option(metavar="NAME", help="As in 'holonomic methods'.")] = None,
     stabilization: Annotated[
         str | None,
@@ -61,38 +66,45 @@ def run(
 
     FILE.py defines `problem`, or `system`, `t_end`, `q0` and `v0`.
     """
-    from ..errors import BadArgument, HolonomicError, IncompatibleMethods, UnknownArgument
-
-    job = load(target)
-    options: dict[str, Any] = {"rtol": rtol, "atol": atol, "step": step}
-    options = {name: value for name, value in options.items() if value is not None}
-    if integrator is not None:
-        options["integrator"] = make("integrator", integrator)
-    if stabilization is not None:
-        options["stabilization"] = make("stabilization", stabilization)
-    if t_end is not None:
-        job.t_end = t_end
+    if picture is not None and not picture.resolve().parent.is_dir():
+        refuse(f"there is no folder {picture.resolve().parent} for the picture.")
+    chosen = {"formulation": formulation, "integrator": integrator, "stabilization": stabilization}
+    options: dict[str, Any] = {kind: make(kind, text) for kind, text in chosen.items() if text is not None}
+    numbers = {"rtol": rtol, "atol": atol, "step": step}
+    options |= {name: value for name, value in numbers.items() if value is not None}
+    if quiet or as_json or not sys.stdout.isatty():
+        options["progress"] = False
 
     began = time.perf_counter()
-    failure = None
-    try:
-        with busy(job.name, quiet or as_json):
+    failure = solution = None
+    with warnings.catch_warnings():
+        warnings.showwarning = warn
+        job = load(target)
+        job.t_end = job.t_end if t_end is None else t_end
+        try:
             solution = simulate(job, options)
-    except (BadArgument, UnknownArgument, IncompatibleMethods) as problem:
-        raise typer.BadParameter(str(problem)) from None
-    except HolonomicError as problem:
-        failure, solution = problem, problem.solution
+        except (BadArgument, UnknownArgument, IncompatibleMethods) as problem:
+            refuse(str(problem))
+        except HolonomicError as problem:
+            failure, solution = problem, problem.solution
     seconds = time.perf_counter() - began
 
-    if picture is not None and solution is not None:
-        save(solution, picture)
     if as_json:
-        typer.echo(json.dumps(record(job, solution, failure, seconds, picture), indent=2, ensure_ascii=False))
+        typer.echo(json.dumps(record(job, solution, failure, seconds), indent=2, ensure_ascii=False))
     elif not quiet and solution is not None:
-        report(job, solution, failure, seconds, picture)
+        report(job, solution, failure, seconds)
+    kept = picture is None or solution is None or save(solution, picture)
     if failure is not None:
         typer.echo(f"{type(failure).__name__}: {failure}", err=True)
+    if failure is not None or not kept:
         raise typer.Exit(FAILED)
+    if getattr(solution, "ended", "") == "interrupted":
+        raise typer.Exit(INTERRUPTED)
+
+
+def warn(message, category, *where):
+    """Show a warning as one line, without the place in our source that Python would add."""
+    typer.echo(f"{category.__name__}: {message}", err=True)
 
 
 def simulate(job: Job, options: dict[str, Any]):
@@ -108,26 +120,26 @@ def load(target: str) -> Job:
     """Find a problem by name, or read it from a file."""
     if target.endswith(".py"):
         return from_file(Path(target))
-    from .. import problems
+    from ..problems import get
 
     try:
-        problem = problems.get(target)
-    except LookupError:
-        raise typer.BadParameter(
-            f"no problem is called {target!r}. {nearest(target, problems.names())}"
-        ) from None
+        problem = get(target)
+    except BadArgument as unknown:
+        refuse(str(unknown))
     return Job(problem.name, problem, None, {}, problem)
 
 
 def from_file(path: Path) -> Job:
     """Run a user's file and take `problem`, or `system`, `t_end` and the start, from its names."""
     if not path.is_file():
-        raise typer.BadParameter(f"there is no file {path}.")
-    sys.path.insert(
-        0, str(path.resolve().parent)
-    )  # as when Python runs the file: it may import its neighbours
+        refuse(f"there is no file {path}.")
+    # As when Python itself runs the file: it may import its neighbours.
+    sys.path.insert(0, str(path.resolve().parent))
     try:
         names = runpy.run_path(str(path))
+    except HolonomicError as problem:
+        typer.echo(f"{path}: {type(problem).__name__}: {problem}", err=True)
+        raise typer.Exit(FAILED) from None
     finally:
         sys.path.pop(0)
     if "problem" in names:
@@ -135,52 +147,44 @@ def from_file(path: Path) -> Job:
         return Job(getattr(problem, "name", path.stem), problem, None, {}, problem)
     missing = [name for name in ("system", "t_end") if name not in names]
     if missing:
-        raise typer.BadParameter(
-            f"{path} defines no {' and no '.join(missing)}. Define problem, or system, t_end, q0 and v0."
-        )
+        refuse(f"{path} defines no {' and no '.join(missing)}. Define problem, or system, t_end, q0 and v0.")
     start = {name: names[name] for name in ("q0", "v0", "y0") if name in names}
     return Job(path.stem, names["system"], names["t_end"], start)
 
 
-def busy(name: str, silent: bool):
-    """Return a sign of life for people at a terminal, and nothing for pipes and files."""
-    console = Console(stderr=True)
-    if silent or not (console.is_terminal and sys.stdout.isatty()):
-        return nullcontext()
-    return console.status(f"running {name}")
-
-
-def save(solution, path: Path) -> None:
-    """Write the picture; the format follows the file name."""
+def save(solution, path: Path) -> bool:
+    """Write the picture, in the format that the file name asks for; tell whether it worked."""
     try:
         solution.plot("q", "drift").savefig(path, bbox_inches="tight")
     except (OSError, ValueError) as problem:
         typer.echo(f"the picture {path} could not be written: {problem}", err=True)
-        raise typer.Exit(FAILED) from None
+        return False
+    return True
 
 
-def digits(job: Job, solution, failure) -> float | None:
-    """Return the correct digits against the problem's reference answer, where there is one for this end."""
-    if job.problem is None or failure is not None or job.t_end not in (None, job.problem.t_end):
-        return None
-    found = job.problem.digits(solution)
-    return None if found is None else float(found)
+def digits(job: Job, solution, failure) -> dict[str, float]:
+    """Return the correct digits against the problem's reference answer; nothing where there is none."""
+    if job.problem is None or failure is not None:
+        return {}
+    try:
+        return job.problem.digits(solution)
+    except BadArgument:  # no reference at any time of this run
+        return {}
 
 
-def report(job: Job, solution, failure, seconds: float, picture: Path | None) -> None:
-    """Print the solution's own report, the accuracy, and where the picture is."""
+def report(job: Job, solution, failure, seconds: float) -> None:
+    """Print the solution's own report, the accuracy and the time."""
     title = getattr(job.problem, "title", "")
     typer.echo(f"{job.name}: {title}" if title else job.name)
     typer.echo(str(solution))
-    accuracy = digits(job, solution, failure)
-    if accuracy is not None:
-        typer.echo(f"{accuracy:.1f} correct digits against the reference answer")
+    correct = digits(job, solution, failure)
+    if correct:
+        parts = ", ".join(f"{name} {count:.1f}" for name, count in correct.items())
+        typer.echo(f"correct digits against the reference answer: {parts}")
     typer.echo(f"{seconds:.2f} s, compiling included")
-    if picture is not None:
-        typer.echo(f"picture: {picture}")
 
 
-def record(job: Job, solution, failure, seconds: float, picture: Path | None) -> dict:
+def record(job: Job, solution, failure, seconds: float) -> dict:
     """Return the run as JSON holds it: plan, statistics, largest drift by level, end state."""
     from .._version import __version__
 
@@ -194,7 +198,7 @@ def record(job: Job, solution, failure, seconds: float, picture: Path | None) ->
     if solution is None:
         return found
     return found | {
-        "digits": number(digits(job, solution, failure)),
+        "digits": {name: number(count) for name, count in digits(job, solution, failure).items()},
         "plan": solution.plan.why(),
         "statistics": {name: number(value) for name, value in solution.stats.items()},
         "largest_drift": {level: number(abs(values).max()) for level, values in solution.drift.items()},
@@ -203,7 +207,6 @@ def record(job: Job, solution, failure, seconds: float, picture: Path | None) ->
             "q": list(map(number, solution.q[-1])),
             "v": list(map(number, solution.v[-1])),
         },
-        "picture": None if picture is None else str(picture),
     }
 
 

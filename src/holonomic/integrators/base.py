@@ -47,3 +47,9 @@ class Integrator:
     def __repr__(self) -> str:
         given: dict[str, Any] = vars(self)
         return f"{type(self).__name__}({', '.join(f'{k}={v!r}' for k, v in given.items())})"
+
+    def __eq__(self, other) -> bool:
+        return type(self) is type(other) and vars(self) == vars(other)
+
+    def __hash__(self) -> int:
+        return hash((type(self), *vars(self).items()))

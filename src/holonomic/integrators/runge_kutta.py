@@ -17,7 +17,7 @@ from ..errors import OK
 from ..kernels.compile import kernel, leaf
 from ..kernels.evaluate import evaluate
 from ..kernels.signatures import ACCEPT, ADVANCE, DENSE, FINISH, INTERPOLATE, NROW, NX
-from ..kernels.vectors import copy
+from ..kernels.vectors import copy, copy_row
 from . import tableaus
 from .base import Integrator, Lowered
 
@@ -38,15 +38,15 @@ def combine(out, x, h, fp, at, K, count, n):
 
 
 @leaf
-def combine_error(out, h, fp, at, K, count, n):
-    """out = h Σ_{j<count} fp[at+j] K[j]"""
+def combine_error(E, row, h, fp, at, K, count, n):
+    """E[row] = h Σ_{j<count} fp[at+j] K[j]"""
     for i in range(n):
-        out[i] = 0.0
+        E[row, i] = 0.0
     for j in range(count):
         weight = h * fp[at + j]
         if weight != 0.0:
             for i in range(n):
-                out[i] += weight * K[j, i]
+                E[row, i] += weight * K[j, i]
 
 
 @kernel(ADVANCE)
@@ -56,7 +56,7 @@ def advance(fns, n, data, ip, fp, t, h, x, K, xn, xs, W):
     nx = n[NX]
     for i in range(1, s):
         combine(xs, x, h, fp, i * s, K, i, nx)
-        status = evaluate(fns, n, t + fp[ip[AT_C] + i] * h, xs, data, K[i], W)
+        status = evaluate(fns, n, t + fp[ip[AT_C] + i] * h, xs, data, K, i, W)
         if status != OK:
             return status
     combine(xn, x, h, fp, ip[AT_B], K, s, nx)
@@ -67,18 +67,18 @@ def advance(fns, n, data, ip, fp, t, h, x, K, xn, xs, W):
 def finish(fns, n, data, ip, fp, t, h, x, K, xn, xs, E, W):
     """The stage at the new point, and the error vectors."""
     s = ip[STAGES]
-    status = evaluate(fns, n, t + h, xn, data, K[s], W)
+    status = evaluate(fns, n, t + h, xn, data, K, s, W)
     if status != OK:
         return status
     for k in range(ip[ERRORS]):
-        combine_error(E[k], h, fp, ip[AT_E] + k * (s + 1), K, s + 1, n[NX])
+        combine_error(E, k, h, fp, ip[AT_E] + k * (s + 1), K, s + 1, n[NX])
     return OK
 
 
 @kernel(ACCEPT)
 def accept(n, ip, fp, h, x, K, xn):
     """The stage at the new point is the first of the next step."""
-    copy(K[ip[STAGES]], K[0], n[NROW])
+    copy_row(K, ip[STAGES], K, 0, n[NROW])
     copy(xn, x, n[NX])
     return OK
 
@@ -90,7 +90,7 @@ def dense(fns, n, data, ip, fp, t, h, x, K, xn, xs, W):
     width = first + ip[EXTRA]
     for i in range(ip[EXTRA]):
         combine(xs, x, h, fp, ip[AT_XA] + i * width, K, first + i, n[NX])
-        status = evaluate(fns, n, t + fp[ip[AT_XC] + i] * h, xs, data, K[first + i], W)
+        status = evaluate(fns, n, t + fp[ip[AT_XC] + i] * h, xs, data, K, first + i, W)
         if status != OK:
             return status
     return OK

@@ -19,13 +19,15 @@ import sys
 from pathlib import Path
 
 import numba
-from numba.core import caching, cgutils, types
+from numba.core import caching, cgutils
 from numba.extending import intrinsic, overload, register_jitable
 
 from . import cachefolder
 
 _PACKAGE = Path(__file__).resolve().parent.parent
-OPTIONS = {"error_model": "numpy", "nogil": True}
+# contract: a product and a sum may be rounded once instead of twice; nothing else is relaxed.
+# _nrt=False: no reference is counted, and a kernel that would allocate does not compile at all.
+OPTIONS = {"error_model": "numpy", "nogil": True, "fastmath": {"contract"}, "_nrt": False}
 
 
 @functools.cache

@@ -97,13 +97,13 @@ EPS = 2.220446049250313e-16
 
 
 @leaf
-def write_row(rec_t, rec_x, rec_k, row, t, x, k, nq, nx, nk):
-    """Keep (t, x, v', λ)."""
+def write_row(rec_t, rec_x, rec_k, row, t, x, K, stage, nq, nx, nk):
+    """Keep (t, x, v', λ), the last two out of a row of K."""
     rec_t[row] = t
     for i in range(nx):
         rec_x[row, i] = x[i]
     for i in range(nk):
-        rec_k[row, i] = k[nq + i]
+        rec_k[row, i] = K[stage, nq + i]
 
 
 @leaf
@@ -120,7 +120,7 @@ def worst_component(E, x, xn, atol, rtol, n):
 @inner
 def start(fns, n, data, S, I, x, K, W):
     """Evaluate the field at the first point, or after a change of state."""
-    status = evaluate(fns, n, S[T], x, data, K[0], W)
+    status = evaluate(fns, n, S[T], x, data, K, 0, W)
     if status == OK:
         S[RHO_LEAST] = min(S[RHO_LEAST], K[0, n[NROW] - 1])
     return status
@@ -141,7 +141,7 @@ def attempt(slots, fns, n, data, ip, fp, sp, S, I, t, h, x, xn, xs, K, E, W, ato
         return status
     if n[NERR] > 0:
         for k in range(n[NERR]):
-            call_tangent(slots, fns, n, data, sp, E[k], W)
+            call_tangent(slots, fns, n, data, sp, E, k, W)
         S[WORST] = error_norm(E, n[NERR], x, xn, atol, S[RTOL], turns, n[NQ], n[NX])
     else:
         S[WORST] = 0.0
@@ -164,7 +164,7 @@ def refuse(S, I, h, status):
 
 @leaf
 def drive(slots, fns, n, data, ip, fp, sp, S, I, x, xn, xs, K, E, W, atol, turns, rec_t, rec_x, rec_k, save_t,
-          ev_dir, ev_stop, ev_sign, ev_old, ev_at, ev_value, ev_scratch, found_theta, found_index, xe, ke, rec_ev_t,
+          ev_dir, ev_stop, ev_sign, ev_old, ev_at, ev_value, ev_scratch, ev_sampled, found_theta, found_index, xe, ke, rec_ev_t,
           rec_ev_i, rec_ev_x, rec_ev_k):  # fmt: skip
     """Go on until there is something to say."""
     nx, nq, nk = n[NX], n[NQ], n[NK]
@@ -277,7 +277,7 @@ def drive(slots, fns, n, data, ip, fp, sp, S, I, x, xn, xs, K, E, W, atol, turns
                     ev_old[k] = ev_sign[k]
                 count = find_events(
                     slots, fns, n, data, ip, fp, sp, S, I, x, K, xn, last, xe, ke, W, ev_dir, ev_sign, ev_at,
-                    ev_value, ev_scratch, found_theta, found_index,
+                    ev_value, ev_scratch, ev_sampled, found_theta, found_index,
                 )  # fmt: skip
                 if count < 0:
                     if -count == NEED_REFINED or -count == NEED_TERMS:
@@ -293,7 +293,7 @@ def drive(slots, fns, n, data, ip, fp, sp, S, I, x, xn, xs, K, E, W, atol, turns
                         if theta * abs(S[H_USED]) <= 8.0 * EPS * max(abs(S[T]), abs(S[T_NEW])):
                             # at the start of the step: the state is already there
                             row = I[EVENT_ROWS]
-                            write_row(rec_ev_t, rec_ev_x, rec_ev_k, row, S[T], x, K[0], nq, nx, nk)
+                            write_row(rec_ev_t, rec_ev_x, rec_ev_k, row, S[T], x, K, 0, nq, nx, nk)
                             rec_ev_i[row] = k
                             I[EVENT_ROWS] += 1
                             I[PHASE] = STEPPING
@@ -307,7 +307,7 @@ def drive(slots, fns, n, data, ip, fp, sp, S, I, x, xn, xs, K, E, W, atol, turns
                     ev_old[k] = -ev_old[k]
                     row = I[EVENT_ROWS]
                     if theta >= 1.0:
-                        write_row(rec_ev_t, rec_ev_x, rec_ev_k, row, S[T_NEW], xn, K[last], nq, nx, nk)
+                        write_row(rec_ev_t, rec_ev_x, rec_ev_k, row, S[T_NEW], xn, K, last, nq, nx, nk)
                     else:
                         status = state_inside(
                             slots, fns, n, data, ip, fp, sp, theta, S[T], S[H_USED], x, K, xn, xe, ke, W, True
@@ -315,7 +315,7 @@ def drive(slots, fns, n, data, ip, fp, sp, S, I, x, xn, xs, K, E, W, atol, turns
                         if status != OK:
                             return status
                         t_event = S[T] + theta * S[H_USED]
-                        write_row(rec_ev_t, rec_ev_x, rec_ev_k, row, t_event, xe, ke, nq, nx, nk)
+                        write_row(rec_ev_t, rec_ev_x, rec_ev_k, row, t_event, xe, ke, 0, nq, nx, nk)
                     rec_ev_i[row] = k
                     I[EVENT_ROWS] += 1
                 if retake:
@@ -327,7 +327,7 @@ def drive(slots, fns, n, data, ip, fp, sp, S, I, x, xn, xs, K, E, W, atol, turns
         if I[KEEP_STEPS] != 0:
             if I[ROWS] >= room:
                 return MORE
-            write_row(rec_t, rec_x, rec_k, I[ROWS], S[T_NEW], xn, K[last], nq, nx, nk)
+            write_row(rec_t, rec_x, rec_k, I[ROWS], S[T_NEW], xn, K, last, nq, nx, nk)
             I[ROWS] += 1
         else:
             while I[SAVED] < save_t.shape[0] and (save_t[I[SAVED]] - S[T_NEW]) * forward <= 0.0:
@@ -335,7 +335,7 @@ def drive(slots, fns, n, data, ip, fp, sp, S, I, x, xn, xs, K, E, W, atol, turns
                     return MORE
                 wanted = save_t[I[SAVED]]
                 if wanted == S[T_NEW]:
-                    write_row(rec_t, rec_x, rec_k, I[ROWS], wanted, xn, K[last], nq, nx, nk)
+                    write_row(rec_t, rec_x, rec_k, I[ROWS], wanted, xn, K, last, nq, nx, nk)
                 else:
                     if I[DENSE_READY] == 0:
                         status = call_dense(slots, fns, n, data, ip, fp, S[T], S[H_USED], x, K, xn, xs, W)
@@ -350,7 +350,7 @@ def drive(slots, fns, n, data, ip, fp, sp, S, I, x, xn, xs, K, E, W, atol, turns
                     )
                     if status != OK:
                         return status
-                    write_row(rec_t, rec_x, rec_k, I[ROWS], wanted, xe, ke, nq, nx, nk)
+                    write_row(rec_t, rec_x, rec_k, I[ROWS], wanted, xe, ke, 0, nq, nx, nk)
                 I[ROWS] += 1
                 I[SAVED] += 1
         retaken = I[RETAKE]
@@ -369,7 +369,7 @@ def drive(slots, fns, n, data, ip, fp, sp, S, I, x, xn, xs, K, E, W, atol, turns
                 crossed = sign != 0 and abs(ev_old[k]) == 1 and sign != ev_old[k]
                 if k == retaken - 1 or (crossed and (ev_dir[k] == 0 or ev_dir[k] == sign)):
                     row = I[EVENT_ROWS]
-                    write_row(rec_ev_t, rec_ev_x, rec_ev_k, row, S[T], x, K[0], nq, nx, nk)
+                    write_row(rec_ev_t, rec_ev_x, rec_ev_k, row, S[T], x, K, 0, nq, nx, nk)
                     rec_ev_i[row] = k
                     I[EVENT_ROWS] += 1
                     sign = 0  # armed again after it has left zero

@@ -17,43 +17,56 @@ import math
 import numpy as np
 
 from ..errors import NEED_REFINED, NEED_TERMS, NOT_FINITE, OK, SINGULAR
-from .compile import inner, leaf
+from .compile import inner, kernel, leaf
 from .linalg import lu_factor, lu_refine, lu_solve
-from .signatures import FIELD, NL, NQ, NROW, NV, NX, REFINED, TERMS, call_model, has_function
-from .vectors import all_finite
+from .signatures import (
+    CAREFULLY,
+    FIELD,
+    NL,
+    NQ,
+    NROW,
+    NV,
+    NX,
+    REFINED,
+    TERMS,
+    call_careful,
+    call_model,
+    has_function,
+)
+from .vectors import all_finite, row_finite
 
 RHO_PLAIN = 1e-4
 RHO_REFINED = 1e-8
 
 
 @inner
-def evaluate(fns, n, t, x, data, out, W):
-    """Field at (t, x) into the stage row `out`; W is workspace of `dense_work` numbers."""
-    call_model(fns, FIELD, t, x, x, data, out)
-    if out[n[NROW] - 1] > RHO_PLAIN and all_finite(out, n[NX]):
+def evaluate(fns, n, t, x, data, K, row, W):
+    """Field at (t, x) into a row of K; W is workspace of `dense_work` numbers."""
+    call_model(fns, FIELD, t, x, 0, x, 0, data, K, row * K.shape[1])
+    if K[row, n[NROW] - 1] > RHO_PLAIN and row_finite(K, row, n[NX]):
         return OK
-    return evaluate_carefully(fns, n, t, x, data, out, W)
+    return call_careful(fns, fns, n, t, x, data, K, row, W)
 
 
-@inner
-def evaluate_carefully(fns, n, t, x, data, out, W):
-    """The refined twin, or the dense solve."""
+@kernel(CAREFULLY)
+def evaluate_carefully(fns, n, t, x, data, K, row, W):
+    """The refined twin, or the dense solve; called through its address to keep the common path short."""
+    finite = row_finite(K, row, n[NX])
     if n[NV] == 0:
-        return OK if all_finite(out, n[NX]) else NOT_FINITE
-    if out[n[NROW] - 1] > RHO_REFINED and all_finite(out, n[NX]):
+        return OK if finite else NOT_FINITE
+    if K[row, n[NROW] - 1] > RHO_REFINED and finite:
         if not has_function(fns, REFINED):
             return NEED_REFINED
-        call_model(fns, REFINED, t, x, x, data, out)
-        return OK if all_finite(out, n[NX]) else NOT_FINITE
+        call_model(fns, REFINED, t, x, 0, x, 0, data, K, row * K.shape[1])
+        return OK if row_finite(K, row, n[NX]) else NOT_FINITE
     if not has_function(fns, TERMS):
         return NEED_TERMS
     nq, nv, nl = n[NQ], n[NV], n[NL]
-    size = nv + nl
     count = nq + nv * nv + nv + nl * nv + nl
-    call_model(fns, TERMS, t, x, x, data, W)
+    call_model(fns, TERMS, t, x, 0, x, 0, data, W, 0)
     if not all_finite(W, count):
         return NOT_FINITE
-    return dense_saddle(W, nq, nv, nl, size, count, out)
+    return dense_saddle(W, nq, nv, nl, nv + nl, count, K[row])
 
 
 def dense_work(nq, nv, nl):

@@ -12,7 +12,7 @@ from .compile import inner
 from .evaluate import evaluate
 from .signatures import EVENTS, NEV, NK, NQ, NX, call_interpolate, call_model, call_pull
 from .state import DENSES, EVENT_FIELD, H_USED, PULLS, T
-from .vectors import copy
+from .vectors import copy, copy_row
 
 SAMPLES = 3
 MAX_ITERATIONS = 80
@@ -28,7 +28,7 @@ def state_inside(slots, fns, n, data, ip, fp, sp, theta, t, h, x, K, xn, xe, ke,
     if status != OK:
         return status
     if with_field:
-        return evaluate(fns, n, t + theta * h, xe, data, ke, W)
+        return evaluate(fns, n, t + theta * h, xe, data, ke, 0, W)
     return OK
 
 
@@ -37,7 +37,7 @@ def event_values(slots, fns, n, data, ip, fp, sp, theta, t, h, x, K, xn, last, x
     """Event functions at t + θ h."""
     if theta >= 1.0:
         copy(xn, xe, n[NX])
-        copy(K[last], ke, n[NQ] + n[NK])
+        copy_row(K, last, ke, 0, n[NQ] + n[NK])
     else:
         I[PULLS] += 1
         status = state_inside(
@@ -45,13 +45,13 @@ def event_values(slots, fns, n, data, ip, fp, sp, theta, t, h, x, K, xn, last, x
         )
         if status != OK:
             return status
-    call_model(fns, EVENTS, t + theta * h, xe, ke[n[NQ] :], data, values)
+    call_model(fns, EVENTS, t + theta * h, xe, 0, ke, n[NQ], data, values, 0)
     return OK
 
 
 @inner
 def find_events(slots, fns, n, data, ip, fp, sp, S, I, x, K, xn, last, xe, ke, W, ev_dir, ev_sign, ev_at, ev_value,
-                values, found_theta, found_index):  # fmt: skip
+                values, sampled, found_theta, found_index):  # fmt: skip
     """Collect the crossings of this step in order of time; return their number, or minus a status.
 
     ev_sign holds the last nonzero sign of each event, ev_at and ev_value where and what it was.
@@ -64,7 +64,9 @@ def find_events(slots, fns, n, data, ip, fp, sp, S, I, x, K, xn, last, xe, ke, W
         if status != OK:
             return -status
         for k in range(n[NEV]):
-            value = values[k]
+            sampled[k] = values[k]
+        for k in range(n[NEV]):
+            value = sampled[k]
             sign = 1 if value > 0.0 else (-1 if value < 0.0 else 0)
             if sign == 0:
                 continue
@@ -76,7 +78,7 @@ def find_events(slots, fns, n, data, ip, fp, sp, S, I, x, K, xn, last, xe, ke, W
             elif ev_sign[k] != 0 and sign != ev_sign[k] and (ev_dir[k] == 0 or ev_dir[k] == sign):
                 zero = close_in(
                     slots, fns, n, data, ip, fp, sp, t, h, x, K, xn, last, xe, ke, W, I, k, ev_at[k], ev_value[k],
-                    theta, value,
+                    theta, value, values,
                 )  # fmt: skip
                 if zero < 0.0:
                     return int(zero)
@@ -100,9 +102,8 @@ def find_events(slots, fns, n, data, ip, fp, sp, S, I, x, K, xn, last, xe, ke, W
 
 
 @inner
-def close_in(slots, fns, n, data, ip, fp, sp, t, h, x, K, xn, last, xe, ke, W, I, k, a, fa, b, fb):
+def close_in(slots, fns, n, data, ip, fp, sp, t, h, x, K, xn, last, xe, ke, W, I, k, a, fa, b, fb, values):
     """Return θ of the zero of event k between a and b, where its signs differ; minus a status on failure."""
-    values = ke[len(ke) - n[NEV] :]  # behind the stage row, so that no array is made here
     tolerance = max(4e-16, 4e-16 * abs(t / h)) if h != 0.0 else 1.0
     if fa == 0.0:
         return a

@@ -2,11 +2,12 @@
 
 Three tables go through every kernel:
 
-`fns`    the model's functions, see `Fn`: address and context, two int64 each
+`fns`    the model's functions, see `Fn`: address and context, two entries each
 `slots`  the methods' functions, see `Slot`: one address each
 `n`      sizes and offsets, see the `N_` constants
 
-In interpreted runs `fns` and `slots` are tuples of Python functions; the source of the kernels is the same.
+In interpreted runs `fns` and `slots` are tuples of Python functions (None in the places of contexts); the
+source of the kernels is the same.
 
 A state is x = (q, v), flat. A stage row is K = (q', v', λ, ρ): what the field gives at one point.
 """
@@ -42,6 +43,7 @@ class Fn(IntEnum):
     OUTPUTS = 14  # a = x, b = (v', λ) -> named outputs
     ENERGY = 15  # a = x -> kinetic, potential
     REACTIONS = 16  # a = x, b = λ -> -Gᵀλ
+    CAREFUL = 17  # no model function: the kernel that takes over when FIELD cannot be trusted
 
 
 N_FUNCTIONS = len(Fn)
@@ -49,7 +51,7 @@ FIELD, REFINED, TERMS, RESIDUAL = 0, 1, 2, 3
 POS_FACTOR, POS_SOLVE, POS_TANGENT = 4, 5, 6
 VEL_FACTOR, VEL_SOLVE, VEL_TANGENT = 7, 8, 9
 FULL_FACTOR, FULL_SOLVE, FULL_TANGENT = 10, 11, 12
-EVENTS, OUTPUTS, ENERGY, REACTIONS = 13, 14, 15, 16
+EVENTS, OUTPUTS, ENERGY, REACTIONS, CAREFUL = 13, 14, 15, 16, 17
 
 
 class Slot(IntEnum):
@@ -86,7 +88,8 @@ ACCEPT = i8(ints, ints, vec, f8, vec, mat, vec)  # n, ip, fp, h, x, K, xn
 DENSE = i8(*_head, ints, vec, f8, f8, vec, mat, vec, vec, vec)  # ip, fp, t, h, x, K, xn, xs, W
 INTERPOLATE = i8(ints, ints, vec, f8, f8, vec, mat, vec, vec)  # n, ip, fp, theta, h, x, K, xn, out
 PULL = i8(*_head, vec, f8, vec, vec)  # sp, t, x, W
-TANGENT = i8(*_head, vec, vec, vec)  # sp, e, W
+TANGENT = i8(*_head, vec, mat, i8, vec)  # sp, E, row, W
+CAREFULLY = i8(ints, ints, f8, vec, vec, mat, i8, vec)  # fns, n, t, x, data, K, row, W
 
 call_advance = slot_caller(ADVANCE, Slot.ADVANCE.value)
 call_finish = slot_caller(FINISH, Slot.FINISH.value)
@@ -95,46 +98,56 @@ call_dense = slot_caller(DENSE, Slot.DENSE.value)
 call_interpolate = slot_caller(INTERPOLATE, Slot.INTERPOLATE.value)
 call_pull = slot_caller(PULL, Slot.PULL.value)
 call_tangent = slot_caller(TANGENT, Slot.TANGENT.value)
+call_careful = slot_caller(CAREFULLY, 2 * CAREFUL)
 
 
 @intrinsic
-def _call_pointer(typingctx, address, context_address, t, a, b, data, out):
+def _call_pointer(typingctx, address, context_address, t, a, at_a, b, at_b, data, out, at_out):
     double = ir.DoubleType()
     pointer = double.as_pointer()
     byte_pointer = ir.IntType(8).as_pointer()
 
     def codegen(context, builder, signature, args):
-        def start(position):
+        def start(position, offset=None):
             array_type = signature.args[position]
-            return context.make_array(array_type)(context, builder, args[position]).data
+            first = context.make_array(array_type)(context, builder, args[position]).data
+            return first if offset is None else builder.gep(first, [args[offset]])
 
         function_type = ir.FunctionType(
             ir.VoidType(), [byte_pointer, double, pointer, pointer, pointer, pointer]
         )
         function = builder.inttoptr(args[0], function_type.as_pointer())
         held = builder.inttoptr(args[1], byte_pointer)
-        builder.call(function, [held, args[2], start(3), start(4), start(5), start(6)])
+        builder.call(function, [held, args[2], start(3, 4), start(5, 6), start(7), start(8, 9)])
         return context.get_dummy_value()
 
-    return types.none(address, context_address, t, a, b, data, out), codegen
+    i = types.int64
+    return types.none(i, i, types.float64, a, i, b, i, data, out, i), codegen
 
 
-def call_model(fns, which, t, a, b, data, out):
-    """Call model function `which` at time t."""
-    fns[which](t, a, b, data, out)
+def call_model(fns, which, t, a, at_a, b, at_b, data, out, at_out):
+    """Call model function `which` at time t; a, b and out are read and written from the given offsets.
+
+    Offsets instead of slices: a slice counts references, which costs more than the call.
+    """
+    fns[2 * which](t, _from(a, at_a), _from(b, at_b), data, _from(out, at_out))
+
+
+def _from(array, offset):
+    return array if offset == 0 and array.ndim == 1 else array.reshape(-1)[offset:]
 
 
 @overload(call_model)
-def _call_model(fns, which, t, a, b, data, out):
-    def through_address(fns, which, t, a, b, data, out):
-        _call_pointer(fns[2 * which], fns[2 * which + 1], t, a, b, data, out)
+def _call_model(fns, which, t, a, at_a, b, at_b, data, out, at_out):
+    def through_address(fns, which, t, a, at_a, b, at_b, data, out, at_out):
+        _call_pointer(fns[2 * which], fns[2 * which + 1], t, a, at_a, b, at_b, data, out, at_out)
 
     return through_address
 
 
 def has_function(fns, which):
     """Tell whether model function `which` is there."""
-    return fns[which] is not None
+    return fns[2 * which] is not None
 
 
 @overload(has_function)

@@ -15,27 +15,50 @@ def copy(source, target, n):
 
 
 @leaf
-def subtract(x, at, d, n, factor):
-    """x[at:at+n] -= factor d"""
+def copy_row(source, row, target, to, n):
+    """target[to] = source[row], matrices"""
     for i in range(n):
-        x[at + i] -= factor * d[i]
+        target[to, i] = source[row, i]
+
+
+@leaf
+def subtract(x, at, W, at_d, n, factor):
+    """x[at:at+n] -= factor W[at_d:at_d+n]"""
+    for i in range(n):
+        x[at + i] -= factor * W[at_d + i]
+
+
+@leaf
+def subtract_row(E, row, at, W, at_d, n):
+    """E[row, at:at+n] -= W[at_d:at_d+n]"""
+    for i in range(n):
+        E[row, at + i] -= W[at_d + i]
+
+
+@leaf
+def row_finite(K, row, n):
+    """Tell whether the first n entries of a row are finite."""
+    for i in range(n):
+        if not abs(K[row, i]) <= 1.7976931348623157e308:
+            return False
+    return True
 
 
 @leaf
 def all_finite(x, n):
     """Tell whether the first n entries are finite."""
-    total = 0.0
     for i in range(n):
-        total += x[i] * 0.0  # NaN and infinity turn this into NaN
-    return total == 0.0
+        if not abs(x[i]) <= 1.7976931348623157e308:
+            return False
+    return True
 
 
 @leaf
-def largest_scaled(r, at, scale, n):
-    """max |r[at+i] scale[1+i]|: residuals as distances, the scale being 1/‖row‖ behind ρ in a factor buffer."""
+def largest_scaled(W, at_r, at_F, n):
+    """max |r_i| / ‖row_i‖: residuals at at_r as distances, 1/‖row‖ standing behind ρ in the factors at at_F."""
     largest = 0.0
     for i in range(n):
-        value = abs(r[at + i]) * scale[1 + i]
+        value = abs(W[at_r + i]) * W[at_F + 1 + i]
         if not value <= largest:  # NaN wins
             largest = value
     return largest

@@ -38,6 +38,9 @@ class Variant:
     events: Any = None  # {name: function}
 
 
+PLAIN = Variant()
+
+
 @dataclass(frozen=True)
 class Functions:
     """Addresses of compiled model functions, and the lengths of what they write."""
@@ -49,7 +52,7 @@ class Functions:
 @leaf
 def invoke(fns, which, t, a, b, data, out):
     """Call one model function from Python."""
-    call_model(fns, which, t, a, b, data, out)
+    call_model(fns, which, t, a, 0, b, 0, data, out, 0)
 
 
 class Model:
@@ -65,6 +68,7 @@ class Model:
         self.places = param_slices(dict(system.params or {}))
         self.coordinates, self.turns = coordinate_names(system, self.nq)
         self._functions: dict[str, Functions] = {}
+        self._tables: dict[Any, Any] = {}
         self._key = self._fingerprint()
         self._record = self._read_record()
         if self._record is None:
@@ -112,7 +116,7 @@ class Model:
         start = slice(inputs.stop, inputs.stop + self.n_invariants)
         return {"inputs": inputs, "invariants": start, "gains": slice(start.stop, start.stop + 2)}
 
-    def functions(self, wanted: tuple[Fn, ...], variant: Variant = Variant()) -> Functions:
+    def functions(self, wanted: tuple[Fn, ...], variant: Variant = PLAIN) -> Functions:
         """Return the compiled functions, compiling what is not known yet."""
         wanted = tuple(self._really(fn) for fn in wanted)
         events_key = fingerprint(variant.events) if variant.events else ""
@@ -128,8 +132,16 @@ class Model:
     def _really(self, fn: Fn) -> Fn:
         return Fn[fn.name.replace("POS", "VEL")] if self.shared and fn.name.startswith("POS") else fn
 
-    def table(self, wanted: tuple[Fn, ...], variant: Variant = Variant()) -> tuple[np.ndarray, dict[Fn, int]]:
+    def table(self, wanted: tuple[Fn, ...], variant: Variant = PLAIN) -> tuple[np.ndarray, dict[Fn, int]]:
         """Return the table of addresses that kernels take, and the lengths of the functions' results."""
+        if variant.events is None:
+            if (wanted, variant) not in self._tables:
+                self._tables[wanted, variant] = self._table(wanted, variant)
+            fns, lengths = self._tables[wanted, variant]
+            return fns.copy(), lengths
+        return self._table(wanted, variant)
+
+    def _table(self, wanted, variant):
         functions = self.functions(wanted, variant)
         fns = np.zeros(2 * N_FUNCTIONS, dtype=np.int64)
         lengths = {}
@@ -138,7 +150,7 @@ class Model:
             lengths[fn] = functions.lengths[self._really(fn)]
         return fns, lengths
 
-    def evaluate(self, fn: Fn, t: float, a, b, data, variant: Variant = Variant()) -> np.ndarray:
+    def evaluate(self, fn: Fn, t: float, a, b, data, variant: Variant = PLAIN) -> np.ndarray:
         """Call one function from Python; `a` and `b` as in `signatures.Fn`."""
         fns, lengths = self.table((fn,), variant)
         out = np.empty(lengths[fn])

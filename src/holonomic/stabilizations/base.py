@@ -21,15 +21,13 @@ from ..kernels.signatures import (
     TANGENT,
     VEL_TANGENT,
     WD,
-    WE,
     WF,
     WP,
-    WR,
     WV,
     Fn,
     call_model,
 )
-from ..kernels.vectors import subtract
+from ..kernels.vectors import subtract_row
 
 # sp: what a pull reads; each stabilization uses its part
 TOL, ITERATIONS, ALPHA, SWEEPS, POSITION, VELOCITY, FULL, HOPELESS = range(8)
@@ -66,6 +64,12 @@ class Stabilization:
         """
         raise NotImplementedError(f"{type(self).__name__} does not say how it is run")
 
+    def __eq__(self, other) -> bool:
+        return type(self) is type(other) and vars(self) == vars(other)
+
+    def __hash__(self) -> int:
+        return hash((type(self), *vars(self).items()))
+
 
 @kernel(PULL)
 def no_pull(fns, n, data, sp, t, x, W):
@@ -74,27 +78,27 @@ def no_pull(fns, n, data, sp, t, x, W):
 
 
 @kernel(TANGENT)
-def no_tangent(fns, n, data, sp, e, W):
+def no_tangent(fns, n, data, sp, E, row, W):
     """Leave the error estimate alone."""
     return OK
 
 
 @kernel(TANGENT)
-def tangent(fns, n, data, sp, e, W):
+def tangent(fns, n, data, sp, E, row, W):
     """Take out of an error vector what the pull takes out of the state: e -= W⁻¹Jᵀ(J W⁻¹ Jᵀ)⁻¹ J e.
 
     The factors are those the pull left in the workspace. [eich-1993] Sec. 3: only the projected part of the
     local error enters the error of the projected method.
     """
-    d = W[n[WD] : n[WE]]
+    at, nq = row * E.shape[1], n[NQ]
     if sp[FULL] > 0.0:
-        call_model(fns, FULL_TANGENT, 0.0, W[n[WF] : n[WR]], e, data, d)
-        subtract(e, 0, d, n[NX], 1.0)
+        call_model(fns, FULL_TANGENT, 0.0, W, n[WF], E, at, data, W, n[WD])
+        subtract_row(E, row, 0, W, n[WD], n[NX])
         return OK
     if sp[POSITION] > 0.0 and n[NP] > 0:
-        call_model(fns, POS_TANGENT, 0.0, W[n[WP] : n[WR]], e, data, d)
-        subtract(e, 0, d, n[NQ], 1.0)
+        call_model(fns, POS_TANGENT, 0.0, W, n[WP], E, at, data, W, n[WD])
+        subtract_row(E, row, 0, W, n[WD], nq)
     if sp[VELOCITY] > 0.0 and n[NL] > 0:
-        call_model(fns, VEL_TANGENT, 0.0, W[n[WV] : n[WR]], e[n[NQ] :], data, d)
-        subtract(e, n[NQ], d, n[NV], 1.0)
+        call_model(fns, VEL_TANGENT, 0.0, W, n[WV], E, at + nq, data, W, n[WD])
+        subtract_row(E, row, nq, W, n[WD], n[NV])
     return OK

@@ -31,7 +31,6 @@ from ..kernels.signatures import (
     VEL_FACTOR,
     VEL_SOLVE,
     WD,
-    WE,
     WF,
     WP,
     WR,
@@ -135,36 +134,32 @@ def S_full() -> PostStabilization:
 def pull(fns, n, data, sp, t, x, W):
     """Apply the sweeps in place."""
     nq, rows = n[NQ], n[NP]
-    r = W[n[WR] : n[WD]]
-    d = W[n[WD] : n[WE]]
+    at_r, at_d = n[WR], n[WD]
     if sp[FULL] > 0.0:
-        F = W[n[WF] : n[WR]]
-        call_model(fns, FULL_FACTOR, t, x, x, data, F)
-        if not F[0] > RHO_SMALLEST:
+        call_model(fns, FULL_FACTOR, t, x, 0, x, 0, data, W, n[WF])
+        if not W[n[WF]] > RHO_SMALLEST:
             return SINGULAR
         for _ in range(int(sp[SWEEPS])):
-            call_model(fns, RESIDUAL, t, x, x, data, r)
-            call_model(fns, FULL_SOLVE, t, F, r, data, d)
-            subtract(x, 0, d, n[NX], sp[ALPHA])
+            call_model(fns, RESIDUAL, t, x, 0, x, 0, data, W, at_r)
+            call_model(fns, FULL_SOLVE, t, W, n[WF], W, at_r, data, W, at_d)
+            subtract(x, 0, W, at_d, n[NX], sp[ALPHA])
         return OK
-    Fp = W[n[WP] : n[WR]]
-    Fv = W[n[WV] : n[WR]]
     on_position = sp[POSITION] > 0.0 and rows > 0
     on_velocity = sp[VELOCITY] > 0.0 and n[NL] > 0
     if on_position or n[SHARED] == 1:
-        call_model(fns, POS_FACTOR, t, x, x, data, Fp)
-        if not Fp[0] > RHO_SMALLEST:
+        call_model(fns, POS_FACTOR, t, x, 0, x, 0, data, W, n[WP])
+        if not W[n[WP]] > RHO_SMALLEST:
             return SINGULAR
     if on_velocity and n[SHARED] == 0:
-        call_model(fns, VEL_FACTOR, t, x, x, data, Fv)
-        if not Fv[0] > RHO_SMALLEST:
+        call_model(fns, VEL_FACTOR, t, x, 0, x, 0, data, W, n[WV])
+        if not W[n[WV]] > RHO_SMALLEST:
             return SINGULAR
     for _ in range(int(sp[SWEEPS])):
-        call_model(fns, RESIDUAL, t, x, x, data, r)
+        call_model(fns, RESIDUAL, t, x, 0, x, 0, data, W, at_r)
         if on_position:
-            call_model(fns, POS_SOLVE, t, Fp, r, data, d)
-            subtract(x, 0, d, nq, sp[ALPHA])
+            call_model(fns, POS_SOLVE, t, W, n[WP], W, at_r, data, W, at_d)
+            subtract(x, 0, W, at_d, nq, sp[ALPHA])
         if on_velocity:
-            call_model(fns, VEL_SOLVE, t, Fv, r[rows:], data, d)
-            subtract(x, nq, d, n[NV], sp[ALPHA])
+            call_model(fns, VEL_SOLVE, t, W, n[WV], W, at_r + rows, data, W, at_d)
+            subtract(x, nq, W, at_d, n[NV], sp[ALPHA])
     return OK

@@ -21,7 +21,6 @@ from ..kernels.signatures import (
     VEL_FACTOR,
     VEL_SOLVE,
     WD,
-    WE,
     WP,
     WR,
     WV,
@@ -79,39 +78,38 @@ class Projection(Stabilization):
 def pull(fns, n, data, sp, t, x, W):
     """Project x = (q, v) in place; the factors at the new point stay in W for the error estimate."""
     nq, rows = n[NQ], n[NP]
-    r = W[n[WR] : n[WD]]
-    d = W[n[WD] : n[WE]]
+    at_r, at_d = n[WR], n[WD]
     moved = False
     if rows > 0:
-        F = W[n[WP] : n[WR]]
-        call_model(fns, POS_FACTOR, t, x, x, data, F)
-        if not F[0] > RHO_SMALLEST:
+        at_F = n[WP]
+        call_model(fns, POS_FACTOR, t, x, 0, x, 0, data, W, at_F)
+        if not W[at_F] > RHO_SMALLEST:
             return SINGULAR
         scale = max(1.0, norm(x, 0, nq))
         before = 1e300
         converged = False
         for _ in range(int(sp[ITERATIONS]) + 1):
-            call_model(fns, RESIDUAL, t, x, x, data, r)
-            distance = largest_scaled(r, 0, F, rows) / scale
+            call_model(fns, RESIDUAL, t, x, 0, x, 0, data, W, at_r)
+            distance = largest_scaled(W, at_r, at_F, rows) / scale
             if distance <= sp[TOL] or (distance <= 1e-13 and distance >= 0.5 * before):
                 converged = True
                 break
             if not distance < 0.7 * before or distance > sp[HOPELESS]:
                 return PULL_FAILED
             before = distance
-            call_model(fns, POS_SOLVE, t, F, r, data, d)
-            subtract(x, 0, d, nq, 1.0)
+            call_model(fns, POS_SOLVE, t, W, at_F, W, at_r, data, W, at_d)
+            subtract(x, 0, W, at_d, nq, 1.0)
             moved = True
         if not converged:
             return PULL_FAILED
     else:
-        call_model(fns, RESIDUAL, t, x, x, data, r)
+        call_model(fns, RESIDUAL, t, x, 0, x, 0, data, W, at_r)
     if n[NL] > 0:
-        F = W[n[WV] : n[WR]]
+        at_F = n[WV]
         if moved or n[SHARED] == 0:
-            call_model(fns, VEL_FACTOR, t, x, x, data, F)
-            if not F[0] > RHO_SMALLEST:
+            call_model(fns, VEL_FACTOR, t, x, 0, x, 0, data, W, at_F)
+            if not W[at_F] > RHO_SMALLEST:
                 return SINGULAR
-        call_model(fns, VEL_SOLVE, t, F, r[rows:], data, d)
-        subtract(x, nq, d, n[NV], 1.0)
+        call_model(fns, VEL_SOLVE, t, W, at_F, W, at_r + rows, data, W, at_d)
+        subtract(x, nq, W, at_d, n[NV], 1.0)
     return OK
