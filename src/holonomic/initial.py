@@ -13,9 +13,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from .errors import BadArgument, InconsistentState, RedundancyWarning, RedundantConstraints, SingularPosition
+from .kernels.consistent import distances
 from .kernels.signatures import Fn
 
 RANK_TOLERANCE = 1e-9
+RHO_FULL_RANK = 1e-10  # pivot ratio of G Gᵀ, about the square of the smallest angle between rows
 GAUSS_NEWTON_STEPS = 30
 
 
@@ -77,6 +79,8 @@ def prepare(model, t, q, v, data, *, tol: float, initial: str, hold, redundant: 
         raise BadArgument('hold= goes with initial="project".')
     if model.is_ode or model.n_lam == 0:
         return Start(q, v)
+    if initial == "check" and _plainly_consistent(model, t, q, v, data, max(tol, 1e-10)):
+        return Start(q, v)
     rows, not_unique = _independent_rows(model, t, q, v, data, redundant)
     n = model.n_constraints
     scale_q = max(1.0, float(np.linalg.norm(q)))
@@ -104,6 +108,18 @@ def prepare(model, t, q, v, data, *, tol: float, initial: str, hold, redundant: 
                 f'(allowed {tol:.1e}). Correct v0, or pass initial="project" to move v0 by about {moved:.1e}.'
             )
     return Start(q, v, rows=rows, not_unique=not_unique)
+
+
+def _plainly_consistent(model, t, q, v, data, tol) -> bool:
+    """The common case in a few microseconds: full rank, and both levels within tolerance."""
+    if model.interpreted:
+        return False
+    fns, lengths = model.table((Fn.VEL_FACTOR, Fn.RESIDUAL))
+    F, r, found = np.empty(lengths[Fn.VEL_FACTOR]), np.empty(lengths[Fn.RESIDUAL]), np.empty(3)
+    n_position = model.n_constraints + model.n_invariants
+    x = np.concatenate([q, v])
+    distances(fns, t, x, data, F, r, found, model.n_constraints, n_position, model.n_lam, model.nq, model.nv)
+    return found[0] > RHO_FULL_RANK and found[1] <= tol and found[2] <= tol
 
 
 def _refuse_position(model, t, q, data, held, worst, g, distance, tol) -> None:
@@ -195,7 +211,7 @@ def _independent_rows(model, t, q, v, data, redundant):
             "of the Jacobian vanishes. Write it so that its gradient is not zero on the constraint, for example "
             "|d| - L instead of (|d| - L)**2."
         )
-    if probe[0] > 1e-10:  # pivot ratio of G Gᵀ: about the square of the smallest angle
+    if probe[0] > RHO_FULL_RANK:
         return None, ()
     G = terms(model, t, q, v, data)[2]
     rank, order = rank_by_rows(G)

@@ -79,6 +79,7 @@ class Plan:
         self.n_lam = model.n_lam if rows is None else len(rows)
         lost = 0 if rows is None else model.n_constraints - sum(row < model.n_constraints for row in rows)
         self.n_position = model.n_constraints + model.n_invariants - lost
+        self.spare: list = []  # workspaces of finished runs, for the next ones
         self.slots = self._slots()
         self.fns, self.sizes = self._functions()
 
@@ -144,10 +145,14 @@ class Plan:
     def data(self) -> np.ndarray:
         """Return the model's data with this plan's gains."""
         data = self.model.data()
+        self.enter_gains(data)
+        return data
+
+    def enter_gains(self, data: np.ndarray) -> None:
+        """Write Baumgarte's gains to their place in data."""
         gains = self.stabilization.gains
         if gains is not None:
             data[-2:] = (gains[0] / 2, 0.0) if self.model.is_ode else gains
-        return data
 
     def why(self) -> str:
         """Say in plain words what runs and why."""

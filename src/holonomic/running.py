@@ -17,11 +17,12 @@ from .kernels.compile import leaf
 from .kernels.control import first_step
 from .kernels.drive import drive
 from .kernels.evaluate import evaluate
-from .kernels.signatures import EVENTS, NK, NROW, NX, Fn, call_model
+from .kernels.signatures import EVENTS, NK, NROW, NX, WE, Fn, call_model
 from .plan import Plan
 
 CHUNK_NUMBERS = 200_000  # size of one recording buffer
 STRETCH_SECONDS = 0.05
+NOTHING = np.zeros(0)
 
 
 @leaf
@@ -50,10 +51,42 @@ class Record:
             self.x.append(x[:rows].copy())
             self.k.append(k[:rows].copy())
 
+    def write(self, t: float, x, k) -> None:
+        """Keep one row."""
+        self.t.append(np.array([t]))
+        self.x.append(x[None, :].copy())
+        self.k.append(k[None, :].copy())
+
     def joined(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         if len(self.t) != 1:
             self.t, self.x, self.k = ([np.concatenate(part)] for part in (self.t, self.x, self.k))
         return self.t[0], self.x[0], self.k[0]
+
+
+class Workspace:
+    """The arrays of one run; a plan keeps those of finished runs, so that short runs need not make them."""
+
+    def __init__(self, plan: Plan):
+        n = plan.sizes
+        nx, nrow, nk, nev = int(n[NX]), int(n[NROW]), int(n[NK]), len(plan.events)
+        lowered = plan.integrator
+        self.x, self.xn, self.xs, self.xe = (np.zeros(nx) for _ in range(4))
+        self.K, self.ke = np.zeros((lowered.rows, nrow)), np.zeros((1, nrow))
+        self.E = np.zeros((max(1, lowered.errors), nx))
+        self.W = np.zeros(int(n[WE]) + 8)
+        self.last = int(lowered.ip[0])
+        self.atol = np.ascontiguousarray(np.broadcast_to(np.asarray(plan.choice.atol, dtype=float), (nx,)))
+        self.turns = np.zeros(nx, dtype=np.int64)
+        self.turns[: plan.model.nq] = plan.model.turns
+        rows = max(16, min(2048, CHUNK_NUMBERS // (nx + nk + 1)))
+        self.rec = (np.empty(rows), np.empty((rows, nx)), np.empty((rows, nk)))
+        rows = 64 * nev
+        self.ev = tuple(np.zeros(max(1, nev), dtype=np.int64) for _ in range(4))  # dir, stop, sign, old
+        for i, event in enumerate(plan.events.values()):
+            self.ev[0][i], self.ev[1][i] = event.sign, event.stops
+        self.ev_floats = tuple(np.zeros(max(1, nev)) for _ in range(4))  # at, value, scratch, sampled
+        self.found = (np.zeros(4 * nev + 4), np.zeros(4 * nev + 4, dtype=np.int64))
+        self.rec_ev = (np.zeros(rows), np.zeros(rows, dtype=np.int64), np.zeros((rows, nx)), np.zeros((rows, nk)))
 
 
 class Run:
@@ -62,18 +95,16 @@ class Run:
     def __init__(self, plan: Plan, data: np.ndarray, t0: float, x0: np.ndarray, t_end: float, *,
                  save_t: np.ndarray | None, max_steps: int, max_step: float, first: float | None):  # fmt: skip
         self.plan, self.data = plan, data
-        n = plan.sizes
-        nx, nrow, nk, nev = int(n[NX]), int(n[NROW]), int(n[NK]), len(plan.events)
-        lowered = plan.integrator
+        lowered, choice, nev = plan.integrator, plan.choice, len(plan.events)
+        try:
+            work = plan.spare.pop()
+        except IndexError:
+            work = Workspace(plan)
+        self.work = work
         self.S, self.I = S, I = np.zeros(s.N_FLOATS), np.zeros(s.N_INTS, dtype=np.int64)
-        self.x, self.xn, self.xs = x0.copy(), np.zeros(nx), np.zeros(nx)
-        self.K = np.zeros((lowered.rows, nrow))
-        self.E = np.zeros((max(1, lowered.errors), nx))
-        self.W = np.zeros(int(n[-1]) + 8)
-        choice = plan.choice
-        self.atol = np.ascontiguousarray(np.broadcast_to(np.asarray(choice.atol, dtype=float), (nx,)))
-        self.turns = np.zeros(nx, dtype=np.int64)
-        self.turns[: plan.model.nq] = plan.model.turns
+        self.x, self.xn, self.xs, self.K, self.E, self.W = work.x, work.xn, work.xs, work.K, work.E, work.W
+        self.x[:] = x0
+        self.atol, self.turns, self.rec = work.atol, work.turns, work.rec
         S[s.T], S[s.T_BASE], S[s.T_STOP] = t0, t0, t_end
         S[s.ERR_OLD], S[s.RHO_LEAST], S[s.RTOL] = 1e-4, 1.0, choice.rtol
         S[s.EXPONENT], S[s.BETA], S[s.SAFETY] = lowered.exponent, lowered.beta, lowered.safety
@@ -81,27 +112,23 @@ class Run:
         self.direction = 1.0 if t_end >= t0 else -1.0
         S[s.H_MAX] = max_step
         I[s.LIMIT] = max_steps
-        I[s.LAST] = int(lowered.ip[0])
+        I[s.LAST] = work.last
         if choice.step is not None:
             I[s.FIXED] = 1
             S[s.H_FIXED] = S[s.H] = abs(choice.step) * self.direction
         self.first = first
-        self.save_t = np.zeros(0) if save_t is None else save_t
+        self.save_t = NOTHING if save_t is None else save_t
         I[s.KEEP_STEPS] = save_t is None
-        rows = max(16, min(2048, CHUNK_NUMBERS // (nx + nk + 1)))
-        self.rec = (np.zeros(rows), np.zeros((rows, nx)), np.zeros((rows, nk)))
         self.record = Record()
-        rows = 64 * nev
-        self.ev = tuple(np.zeros(max(1, nev), dtype=np.int64) for _ in range(4))  # dir, stop, sign, old
-        for i, event in enumerate(plan.events.values()):
-            self.ev[0][i], self.ev[1][i] = event.sign, event.stops
-        self.ev_floats = tuple(np.zeros(max(1, nev)) for _ in range(4))  # at, value, scratch, sampled
-        self.found = (np.zeros(4 * nev + 4), np.zeros(4 * nev + 4, dtype=np.int64))
-        self.xe, self.ke = np.zeros(nx), np.zeros((1, nrow))
-        self.rec_ev = (np.zeros(rows), np.zeros(rows, dtype=np.int64), np.zeros((rows, nx)), np.zeros((rows, nk)))
+        self.ev, self.ev_floats, self.found = work.ev, work.ev_floats, work.found
+        self.xe, self.ke, self.rec_ev = work.xe, work.ke, work.rec_ev
         self.events: list[tuple[int, float, np.ndarray, np.ndarray]] = []
         self._quota = 2000 if not plan.model.interpreted else 50
         I[s.EVENT_FIELD] = plan.event_field if nev else 0
+
+    def release(self) -> None:
+        """Give the arrays back to the plan: a next run uses them again."""
+        self.plan.spare.append(self.work)
 
     @property
     def t(self) -> float:
@@ -131,7 +158,7 @@ class Run:
 
     def _write_current(self) -> None:
         nq, nk = self.plan.model.nq, int(self.plan.sizes[NK])
-        self.record.add(np.array([self.t]), self.x[None, :], self.K[0][None, nq : nq + nk], 1)
+        self.record.write(self.t, self.x, self.K[0, nq : nq + nk])
 
     def _evaluate(self, t, x, row) -> int:
         go = evaluate if self.plan.model.interpreted else evaluate_compiled

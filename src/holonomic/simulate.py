@@ -131,8 +131,7 @@ def simulate(
         model, t0, q, v, data, tol=choice.constraint_tol, initial=initial, hold=hold, redundant=redundant
     )
     plan = plan_of(model, choice, watched, begin.rows)
-    data = plan.data()
-    tables.set(data, t0, 1.0 if t1 >= t0 else -1.0)
+    plan.enter_gains(data)
     x0 = np.concatenate([begin.q, begin.v])
     if model.n_invariants:
         places = model.data_places["invariants"]
@@ -183,6 +182,7 @@ def _walk(run: Run, plan: Plan, tables, begin: Start, t0, t1, lam0, progress) ->
         )
     if status != DONE:
         raise failure.explain(status, run, plan, sol)
+    run.release()
     return sol
 
 

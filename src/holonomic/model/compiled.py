@@ -103,10 +103,12 @@ class Model:
 
     def data(self) -> np.ndarray:
         """Return the data array: parameters, numbers, inputs, invariants at the start, gains."""
+        return self._data.copy()
+
+    @cached_property
+    def _data(self) -> np.ndarray:
         params = flatten_params(dict(self.system.params or {}))
-        return np.concatenate(
-            [params, self.numbers, np.zeros(3 * len(self.inputs) + self.n_invariants + 2)]
-        )
+        return np.concatenate([params, self.numbers, np.zeros(3 * len(self.inputs) + self.n_invariants + 2)])
 
     @cached_property
     def data_places(self) -> dict[str, slice]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -96,7 +97,7 @@ class System:
         for label, function in (self.outputs or {}).items():
             if callable(function):
                 wanted(function, f"output {label!r}", FULL)
-        _check_params(self.params)
+        object.__setattr__(self, "params", _own_params(self.params))
         if self.derivatives and self.trace:
             raise BadArgument("derivatives= goes with trace=False; traced systems are differentiated exactly.")
 
@@ -148,7 +149,7 @@ class Ode:
             wanted(function, f"invariant {label!r}", ODE)
         for label, function in (self.outputs or {}).items():
             wanted(function, f"output {label!r}", ODE)
-        _check_params(self.params)
+        object.__setattr__(self, "params", _own_params(self.params))
 
     with_params = System.with_params
 
@@ -175,11 +176,16 @@ def coordinate_names(system, n: int) -> tuple[list[str], list[bool]]:
     return names, [kind == "angle" for kind in kinds]
 
 
-def _check_params(params) -> None:
+def _own_params(params) -> Mapping[str, Any]:
+    """Return checked parameters that no one else can change."""
+    own = {}
     for name, value in (params or {}).items():
         if not str(name).isidentifier():
             raise BadArgument(f"parameter name {name!r} cannot be written as p.name.")
         try:
-            np.asarray(value, dtype=float)
+            number = np.array(value, dtype=float)
         except (TypeError, ValueError):
             raise BadArgument(f"parameter {name!r} must be a number or an array, got {value!r}.") from None
+        number.flags.writeable = False
+        own[name] = number if number.ndim else float(number)
+    return MappingProxyType(own)
