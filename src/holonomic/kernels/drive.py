@@ -93,6 +93,11 @@ from .state import (
 )
 from .vectors import copy
 
+# The projected error estimate decides, but counts for no less than this share of the whole one: on a system
+# with one or two degrees of freedom its few components vanish together now and then, and a step far too
+# long is taken. Measured on eight problems with DOP853 at rtol 1e-5 to 1e-9: the evaluations needed for one
+# error hardly depend on the share (within 10 %), but at 0 single errors are up to 100 times too large.
+SHARE = 0.3
 EPS = 2.220446049250313e-16
 
 
@@ -140,9 +145,12 @@ def attempt(slots, fns, n, data, ip, fp, sp, S, I, t, h, x, xn, xs, K, E, W, ato
     if status != OK:
         return status
     if n[NERR] > 0:
+        whole = error_norm(E, n[NERR], x, xn, atol, S[RTOL], turns, n[NQ], n[NX])
         for k in range(n[NERR]):
             call_tangent(slots, fns, n, data, sp, E, k, W)
-        S[WORST] = error_norm(E, n[NERR], x, xn, atol, S[RTOL], turns, n[NQ], n[NX])
+        S[WORST] = max(
+            error_norm(E, n[NERR], x, xn, atol, S[RTOL], turns, n[NQ], n[NX]), SHARE * whole
+        )
     else:
         S[WORST] = 0.0
     return OK

@@ -1,0 +1,1 @@
+"""Studies: experiments over methods and step sizes."""
