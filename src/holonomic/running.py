@@ -6,6 +6,7 @@ progress, notices Ctrl-C, compiles what is missing and deals with events.
 
 from __future__ import annotations
 
+import sys
 import time
 from dataclasses import dataclass, field
 
@@ -13,7 +14,7 @@ import numpy as np
 
 from .errors import DONE, EVENT, MORE, NEED_REFINED, NEED_TERMS, OK
 from .kernels import state as s
-from .kernels.compile import leaf
+from .kernels.compile import is_compiled, leaf
 from .kernels.control import first_step
 from .kernels.drive import drive
 from .kernels.evaluate import evaluate
@@ -35,6 +36,13 @@ def evaluate_compiled(fns, n, t, x, data, K, row, W):
 def events_compiled(fns, t, x, K, at, data, out):
     """Event values for compiled models, from Python."""
     call_model(fns, EVENTS, t, x, 0, K, at, data, out, 0)
+
+
+def announce() -> None:
+    """Say that the kernels are being compiled, where they have not been on this installation."""
+    if not is_compiled(drive):
+        text = "holonomic: compiling the kernels, once per installation (10 to 30 s) ..."
+        print(text, file=sys.stderr, flush=True)
 
 
 @dataclass

@@ -30,7 +30,7 @@ from .model.interpreted import InterpretedModel
 from .model.system import Ode, System
 from .plan import Choice, Plan, make_choice
 from .progress import Progress
-from .running import Run
+from .running import Run, announce
 from .solution import Solution
 
 FOREIGN = {
@@ -251,6 +251,8 @@ def plan_of(model, choice: Choice, events: dict[str, Event], rows) -> Plan:
             return known[key]
     except TypeError:
         key = None
+    if not model.interpreted:
+        announce()
     plan = Plan(model, choice, events, rows)
     if key is not None:
         known[key] = plan

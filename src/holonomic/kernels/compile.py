@@ -92,6 +92,14 @@ def leaf(function):
     return _cached(numba.njit(**OPTIONS)(function))
 
 
+def is_compiled(dispatcher) -> bool:
+    """Tell whether a leaf is compiled already, in this process or on disk."""
+    if dispatcher.signatures:
+        return True
+    path = getattr(dispatcher._cache, "cache_path", None)
+    return bool(path) and any(Path(path).glob(f"*.{dispatcher.__name__}-*.nbi"))
+
+
 def inner(function):
     """Mark a function that kernels call and that calls model functions: compiled in compiled kernels only."""
     return register_jitable(**OPTIONS)(function)

@@ -21,24 +21,12 @@ from ..kernels import cachefolder
 from ..kernels.compile import leaf
 from ..kernels.signatures import N_FUNCTIONS, Fn, call_model
 from . import machine
-from .arguments import FULL, ODE, call, flatten_params, param_slices
+from .arguments import FULL, ODE, call
+from .base import PLAIN, ModelBase, Variant
 from .fingerprint import fingerprint
-from .system import Ode, System, coordinate_names
+from .system import Ode, System
 
 ANNOUNCE_ABOVE = 3000  # operations from which compiling is announced: it takes about a second
-
-
-@dataclass(frozen=True)
-class Variant:
-    """What a set of functions is emitted for: metric, Baumgarte gains, independent rows, events."""
-
-    metric: str | tuple[float, ...] | None = None
-    gains: bool = False
-    rows: tuple[int, ...] | None = None
-    events: Any = None  # {name: function}
-
-
-PLAIN = Variant()
 
 
 @dataclass(frozen=True)
@@ -55,18 +43,14 @@ def invoke(fns, which, t, a, b, data, out):
     call_model(fns, which, t, a, 0, b, 0, data, out, 0)
 
 
-class Model:
+class Model(ModelBase):
     """Compiled functions of one system at given sizes."""
 
     interpreted = False
 
     def __init__(self, system: System | Ode, q0: np.ndarray, v0: np.ndarray, t0: float = 0.0):
-        self.system = system
-        self.is_ode = isinstance(system, Ode)
+        super().__init__(system, q0, v0)
         self._start = (q0, v0, t0)
-        self.nq, self.nv = len(q0), len(v0)
-        self.places = param_slices(dict(system.params or {}))
-        self.coordinates, self.turns = coordinate_names(system, self.nq)
         self._functions: dict[str, Functions] = {}
         self._tables: dict[Any, Any] = {}
         self._key = self._fingerprint()
@@ -76,47 +60,10 @@ class Model:
             self._write_record()
         record = self._record
         self.numbers = np.array(record["numbers"])
-        self.constraint_labels: list[str] = record["constraint_labels"]
-        self.nonholonomic_labels: list[str] = record["nonholonomic_labels"]
-        self.invariant_labels: list[str] = record["invariant_labels"]
+        self.constraint_labels = record["constraint_labels"]
+        self.nonholonomic_labels = record["nonholonomic_labels"]
+        self.invariant_labels = record["invariant_labels"]
         self.output_shapes = {name: tuple(shape) for name, shape in record["output_shapes"].items()}
-        self.n_constraints = len(self.constraint_labels)
-        self.n_lam = self.n_constraints + len(self.nonholonomic_labels)
-        self.n_invariants = len(self.invariant_labels)
-        self.has_potential = getattr(system, "potential", None) is not None
-        # position and velocity rows have one Jacobian, so one factorization serves both
-        self.shared = (
-            not self.is_ode
-            and system.kinematics is None
-            and system.nonholonomic is None
-            and not self.n_invariants
-        )
-
-    @property
-    def row_labels(self) -> list[str]:
-        """Labels of the velocity-level rows: constraints, then nonholonomic ones."""
-        return self.constraint_labels + self.nonholonomic_labels
-
-    @property
-    def inputs(self) -> dict[str, Any]:
-        return dict(self.system.inputs or {})
-
-    def data(self) -> np.ndarray:
-        """Return the data array: parameters, numbers, inputs, invariants at the start, gains."""
-        return self._data.copy()
-
-    @cached_property
-    def _data(self) -> np.ndarray:
-        params = flatten_params(dict(self.system.params or {}))
-        return np.concatenate([params, self.numbers, np.zeros(3 * len(self.inputs) + self.n_invariants + 2)])
-
-    @cached_property
-    def data_places(self) -> dict[str, slice]:
-        """Where inputs, invariants' start values and gains lie in data."""
-        at = sum(where.stop - where.start for where, _ in self.places.values()) + len(self.numbers)
-        inputs = slice(at, at + 3 * len(self.inputs))
-        start = slice(inputs.stop, inputs.stop + self.n_invariants)
-        return {"inputs": inputs, "invariants": start, "gains": slice(start.stop, start.stop + 2)}
 
     def functions(self, wanted: tuple[Fn, ...], variant: Variant = PLAIN) -> Functions:
         """Return the compiled functions, compiling what is not known yet."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,8 +23,9 @@ DRIFT_SAMPLES = 200  # rows of a run at which its drift is looked at
 class Fit:
     """Sizes of one quantity over the step, and the slope of log size over log step.
 
-    `used` marks the points above roundoff. `order` is infinite when none of them is above it (the quantity
-    is exact), and NaN when one point is left: a line needs two.
+    `used` marks the points above roundoff. `order` is infinite when there is none (the quantity is exact).
+    With a single one, at the largest step, it is what the fall to roundoff at the next step proves at least.
+    It is NaN when a run blew up, or when the only point is at the smallest step.
     """
 
     steps: np.ndarray
@@ -36,13 +37,17 @@ class Fit:
     def of(cls, steps, sizes, roundoff: float) -> Fit:
         """Fit a line through the points above `roundoff`."""
         steps, sizes = np.asarray(steps, dtype=float), np.asarray(sizes, dtype=float)
-        used = ~(sizes <= roundoff)  # NaN and infinity stay in: a run that blew up has no order
-        if not used.any():
-            order = np.inf
-        elif used.sum() == 1 or not np.all(np.isfinite(sizes)):
+        used = ~(sizes <= roundoff)
+        if not np.all(np.isfinite(sizes)):
             order = np.nan
-        else:
+        elif not used.any():
+            order = np.inf
+        elif used.sum() > 1:
             order = np.polyfit(np.log(steps[used]), np.log(sizes[used]), 1)[0]
+        elif used[0]:
+            order = np.log(sizes[0] / roundoff) / np.log(steps[0] / steps[1])
+        else:
+            order = np.nan
         return cls(steps, sizes, used, float(order))
 
     @property
@@ -53,7 +58,7 @@ class Fit:
 
 @dataclass(frozen=True, eq=False)
 class ObservedOrder:
-    """What `observed_order` measured: a `Fit` for each level of the error at the end, and of the drift.
+    """What `observed_order` measured: a `Fit` for each level of the error, and of the drift.
 
     `error` has "q", "v" and "lam" ("y" for an Ode), `drift` "position" and "velocity" (the largest scaled
     residual of the run). `print` shows the table.
@@ -76,9 +81,10 @@ class ObservedOrder:
         lines = [f"{self.integrator!r} with {self.stabilization!r}"]
         lines.append(f"{'step':>16}" + "".join(f"{step:>11.3g}" for step in steps) + "     order")
         for name, fit in fits.items():
-            cells = (f"{size:.2e}" + (" " if used else "*") for size, used in zip(fit.sizes, fit.used, strict=True))
+            marks = np.where(fit.used, " ", "*")
+            sizes = "".join(f"{size:>10.2e}{mark}" for size, mark in zip(fit.sizes, marks, strict=True))
             order = "exact" if fit.exact else f"{fit.order:.2f}"
-            lines.append(f"{name:>16}" + "".join(f"{cell:>11}" for cell in cells) + f"{order:>10}")
+            lines.append(f"{name:>16}{sizes}{order:>10}")
         if not all(fit.used.all() for fit in fits.values()):
             lines.append("* at roundoff, not used")
         return "\n".join(lines)
@@ -99,30 +105,34 @@ def observed_order(
     v0=None,
     y0=None,
     formulation="auto",
-    reference=None,
+    exact: Callable | None = None,
+    constraint_tol: float = 1e-14,
     roundoff: float = ROUNDOFF,
     drift_roundoff: float = DRIFT_ROUNDOFF,
 ) -> ObservedOrder:
     """Run a system with several fixed steps and fit the order of its error and of its drift.
 
-    The size of an error is the largest |x - ref| / max(1, |ref|) at the end, component by component; the size
-    of the drift is the largest |g_i| / ‖G_i‖ over max(1, ‖q‖) along the run (velocity level: over
+    The size of an error is the largest |x - exact| / max(1, |exact|) over components and over the times that
+    all runs have in common, so that an error which passes through zero does not look like order. The size of
+    the drift is the largest |g_i| / ‖G_i‖ over max(1, ‖q‖) along the run (velocity level: over
     max(1, ‖v‖)). Points at roundoff are discarded.
 
     Parameters
     ----------
     system : Problem, System or Ode
-        A problem brings its start, end and reference.
+        A problem brings its start, its end and, if it has one, its exact solution.
     integrator, stabilization, formulation
         As in `simulate`.
     steps : sequence of float
-        Step sizes in seconds, at least two. Each should divide the interval: a shorter last step has
-        another error.
+        Step sizes in seconds, at least two, each the interval over a whole number. The more of their grid
+        points coincide, the better: for example the interval over 20, 40 and 80.
     t_end, q0, v0, y0
         As in `simulate`.
-    reference : Reference, or object with q, v and lam (or y), optional
-        The state at the end. Otherwise the problem's own, or else a run with DOP853 at a quarter of the
-        smallest step.
+    exact : callable, optional
+        t -> (q, v), or t -> y for an Ode. Otherwise the problem's own, or else a run with DOP853 and steps
+        of at most a quarter of the smallest.
+    constraint_tol : float
+        As in `simulate`; tight, so that it does not hide the order of a projection.
     roundoff, drift_roundoff : float
         Sizes below which a point is discarded.
 
@@ -133,45 +143,59 @@ def observed_order(
     steps = sorted((float(step) for step in steps), reverse=True)
     if len(steps) < 2 or len(set(steps)) < len(steps) or not steps[-1] > 0:
         raise BadArgument(f"steps={steps} must be at least two different positive step sizes.")
-    given = {"t_end": t_end, "q0": q0, "v0": v0, "y0": y0, "formulation": formulation}
-    known = _reference(system, given, steps[-1]) if reference is None else reference
-    errors: dict[str, list[float]] = {}
-    drifts: dict[str, list[float]] = {}
-    for step in steps:
-        sol = simulate(system, **given, integrator=integrator, stabilization=stabilization, step=step)
-        for name, size in _errors(sol, known).items():
-            errors.setdefault(name, []).append(size)
-        for name, size in drift_sizes(sol).items():
-            drifts.setdefault(name, []).append(size)
+    given = {"t_end": t_end, "q0": q0, "v0": v0, "y0": y0}
+    given |= {"formulation": formulation, "constraint_tol": constraint_tol}
+    methods = {"integrator": integrator, "stabilization": stabilization}
+    runs = [simulate(system, **given, **methods, step=step) for step in steps]
+    rows = _common_rows(runs)
+    exact = exact or getattr(system, "exact", None)
+    if exact is not None:
+        known = _exactly(exact, runs[0], rows[0])
+    else:
+        known = _reference_run(system, given, steps[-1], runs[0], rows[0])
+    errors, drifts = [], []
+    for sol, at in zip(runs, rows, strict=True):
+        errors.append(
+            {
+                name: float(np.max(np.abs(getattr(sol, name)[at] - want) / np.maximum(1.0, np.abs(want))))
+                for name, want in known.items()
+                if want.size
+            }
+        )
+        drifts.append(drift_sizes(sol))
     return ObservedOrder(
-        sol.plan.choice.integrator,
-        sol.plan.choice.stabilization,
-        {name: Fit.of(steps, sizes, roundoff) for name, sizes in errors.items()},
-        {name: Fit.of(steps, sizes, drift_roundoff) for name, sizes in drifts.items()},
+        runs[0].plan.choice.integrator,
+        runs[0].plan.choice.stabilization,
+        {name: Fit.of(steps, [sizes[name] for sizes in errors], roundoff) for name in errors[0]},
+        {name: Fit.of(steps, [sizes[name] for sizes in drifts], drift_roundoff) for name in drifts[0]},
     )
 
 
-def _reference(system, given: dict[str, Any], smallest: float):
-    """The problem's reference at the end, or a run that is far more accurate than what is measured."""
-    if hasattr(system, "reference"):
-        end = given["t_end"]
-        try:
-            return system.reference(end if end is None or np.ndim(end) == 0 else end[1])
-        except BadArgument:
-            pass  # no reference at this time
-    return simulate(system, **given, integrator=DOP853(), step=smallest / 4).end
+def _common_rows(runs) -> list[np.ndarray]:
+    """Rows of each run at the times that all of them have, the start left out."""
+    first, last = runs[0].t[0], runs[0].t[-1]
+    places = [np.round((sol.t - first) / (last - first) * 1e9).astype(np.int64) for sol in runs]
+    common = set(places[0]).intersection(*places[1:]) - {0}
+    return [np.flatnonzero(np.isin(place, list(common))) for place in places]
 
 
-def _errors(sol, known) -> dict[str, float]:
+def _exactly(exact: Callable, sol, rows) -> dict[str, np.ndarray]:
+    values = [exact(t) for t in sol.t[rows]]
+    if sol.plan.model.is_ode:
+        return {"y": np.array(values)}
+    return {"q": np.array([q for q, _ in values]), "v": np.array([v for _, v in values])}
+
+
+def _reference_run(system, given, smallest: float, sol, rows) -> dict[str, np.ndarray]:
+    """A run with DOP853 that steps on the common times."""
+    times = np.concatenate([sol.t[:1], sol.t[rows]])
+    apart = float(np.min(np.abs(np.diff(times))))
+    fine = simulate(system, **given, integrator=DOP853(), step=apart / np.ceil(4 * apart / smallest - 1e-6))
+    at = [int(np.argmin(np.abs(fine.t - t))) for t in times[1:]]
+    if not np.allclose(fine.t[at], times[1:], rtol=0, atol=1e-9 * abs(times[-1] - times[0])):
+        raise BadArgument("the steps have no even grid in common. Choose the interval over whole numbers.")
     names = ("y",) if sol.plan.model.is_ode else ("q", "v", "lam")
-    found = {}
-    for name in names:
-        want = getattr(known, name, None)
-        if want is not None and np.size(want):
-            want = np.asarray(want, dtype=float)
-            gap = np.abs(getattr(sol, name)[-1] - want) / np.maximum(1.0, np.abs(want))
-            found[name] = float(np.max(gap))
-    return found
+    return {name: getattr(fine, name)[at] for name in names}
 
 
 def drift_sizes(sol, samples: int = DRIFT_SAMPLES) -> dict[str, float]:

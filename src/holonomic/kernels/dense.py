@@ -1,0 +1,85 @@
+"""Projections by dense Cholesky, for models whose functions run as plain Python.
+
+Emitted models unroll these solves over their sparsity; here they are loops. Both keep to one layout as far as
+kernels look: F[0] = ρ and then 1/‖row‖ for every row of J. The rest of F is X = W⁻¹Jᵀ, J, the Cholesky factor
+of J X, and room for one right-hand side.
+"""
+
+from __future__ import annotations
+
+import math
+
+from .compile import leaf
+from .linalg import chol_solve, cholesky
+
+
+def factors_length(rows, columns):
+    """Length of F for a Jacobian of this shape."""
+    return 1 + 2 * rows + 2 * rows * columns + rows * rows
+
+
+@leaf
+def factor_rows(J, X, F):
+    """Fill F from J (rows x columns) and X = W⁻¹Jᵀ (columns x rows); ρ = 0 where J X is not positive definite."""
+    rows, columns = J.shape
+    at_J = 1 + rows + rows * columns
+    at_L = at_J + rows * columns
+    L = F[at_L : at_L + rows * rows].reshape((rows, rows))
+    for i in range(rows):
+        length = 0.0
+        for j in range(columns):
+            length += J[i, j] * J[i, j]
+            F[at_J + i * columns + j] = J[i, j]
+            F[1 + rows + j * rows + i] = X[j, i]
+        F[1 + i] = 1.0 / max(math.sqrt(length), 1e-300)
+        for k in range(i + 1):
+            total = 0.0
+            for j in range(columns):
+                total += J[i, j] * X[j, k]
+            L[i, k] = total
+        L[0, i] = L[i, i]  # the first row above the diagonal is free: it keeps the diagonal until ρ is known
+    first = L[0, 0]
+    F[0] = 0.0
+    if cholesky(L) == 0:
+        rho = 1.0
+        for i in range(rows):
+            rho = min(rho, L[i, i] * L[i, i] / (first if i == 0 else L[0, i]))
+        F[0] = rho
+
+
+@leaf
+def solve_rows(F, rows, columns, r, out):
+    """out = X (J X)⁻¹ r with the factors of `factor_rows`."""
+    at_X = 1 + rows
+    at_L = at_X + 2 * rows * columns
+    at_r = at_L + rows * rows
+    held = F[at_r : at_r + rows]
+    for i in range(rows):
+        held[i] = r[i]
+    chol_solve(F[at_L:at_r].reshape((rows, rows)), held)
+    for j in range(columns):
+        total = 0.0
+        for i in range(rows):
+            total += F[at_X + j * rows + i] * held[i]
+        out[j] = total
+
+
+@leaf
+def tangent_rows(F, rows, columns, e, out):
+    """out = X (J X)⁻¹ J e: the part of e that leads off the constraints."""
+    at_X = 1 + rows
+    at_J = at_X + rows * columns
+    at_L = at_J + rows * columns
+    at_r = at_L + rows * rows
+    held = F[at_r : at_r + rows]
+    for i in range(rows):
+        total = 0.0
+        for j in range(columns):
+            total += F[at_J + i * columns + j] * e[j]
+        held[i] = total
+    chol_solve(F[at_L:at_r].reshape((rows, rows)), held)
+    for j in range(columns):
+        total = 0.0
+        for i in range(rows):
+            total += F[at_X + j * rows + i] * held[i]
+        out[j] = total

@@ -1,0 +1,166 @@
+"""What compiled and interpreted models share: sizes, labels, the layout of data, and whom to blame for a NaN."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from ..errors import HolonomicError
+from ..kernels.signatures import Fn
+from .arguments import BASIC, ODE, Names, call, flatten_params, param_names, param_slices
+from .system import Ode, System, coordinate_names, labelled
+
+
+@dataclass(frozen=True)
+class Variant:
+    """What a set of functions is made for: metric, Baumgarte gains, independent rows, events."""
+
+    metric: str | tuple[float, ...] | None = None
+    gains: bool = False
+    rows: tuple[int, ...] | None = None
+    events: Any = None  # {name: function}
+
+
+PLAIN = Variant()
+
+
+class ModelBase:
+    """Sizes, labels and data of one system; functions come from the classes that inherit from it."""
+
+    interpreted: bool
+    numbers: np.ndarray
+    constraint_labels: list[str]
+    nonholonomic_labels: list[str]
+    invariant_labels: list[str]
+    output_shapes: dict[str, tuple[int, ...]]
+
+    def __init__(self, system: System | Ode, q0: np.ndarray, v0: np.ndarray):
+        self.system = system
+        self.is_ode = isinstance(system, Ode)
+        self.nq, self.nv = len(q0), len(v0)
+        self.places = param_slices(dict(system.params or {}))
+        self.coordinates, self.turns = coordinate_names(system, self.nq)
+        self.has_potential = getattr(system, "potential", None) is not None
+
+    def evaluate(self, fn: Fn, t: float, a, b, data, variant: Variant = PLAIN) -> np.ndarray:
+        """Call one function from Python; `a` and `b` as in `signatures.Fn`."""
+        raise NotImplementedError
+
+    @cached_property
+    def n_constraints(self) -> int:
+        return len(self.constraint_labels)
+
+    @cached_property
+    def n_lam(self) -> int:
+        return self.n_constraints + len(self.nonholonomic_labels)
+
+    @cached_property
+    def n_invariants(self) -> int:
+        return len(self.invariant_labels)
+
+    @cached_property
+    def shared(self) -> bool:
+        """Whether position and velocity rows have one Jacobian, so that one factorization serves both."""
+        if isinstance(self.system, Ode):
+            return False
+        return self.system.kinematics is None and self.system.nonholonomic is None and not self.n_invariants
+
+    @property
+    def row_labels(self) -> list[str]:
+        """Labels of the velocity-level rows: constraints, then nonholonomic ones."""
+        return self.constraint_labels + self.nonholonomic_labels
+
+    @property
+    def inputs(self) -> dict[str, Any]:
+        return dict(self.system.inputs or {})
+
+    def data(self) -> np.ndarray:
+        """Return the data array: parameters, numbers, inputs, invariants at the start, gains."""
+        return self._data.copy()
+
+    @cached_property
+    def _data(self) -> np.ndarray:
+        params = flatten_params(dict(self.system.params or {}))
+        return np.concatenate([params, self.numbers, np.zeros(3 * len(self.inputs) + self.n_invariants + 2)])
+
+    @cached_property
+    def data_places(self) -> dict[str, slice]:
+        """Where inputs, invariants' start values and gains lie in data."""
+        at = sum(where.stop - where.start for where, _ in self.places.values()) + len(self.numbers)
+        inputs = slice(at, at + 3 * len(self.inputs))
+        start = slice(inputs.stop, inputs.stop + self.n_invariants)
+        return {"inputs": inputs, "invariants": start, "gains": slice(start.stop, start.stop + 2)}
+
+    # who gave a NaN
+
+    def blame(self, t: float, x: np.ndarray, data: np.ndarray) -> str | None:
+        """Name the user's function that is not finite at this state, or whose derivative is not; None: no one."""
+        values: dict[str, Any] = {"t": float(t), "p": param_names(data, self.places)}
+        values |= {"y": x.copy()} if self.is_ode else {"q": x[: self.nq].copy(), "v": x[self.nq :].copy()}
+        allowed = ODE if self.is_ode else BASIC
+        with np.errstate(all="ignore"):
+            inputs = {}
+            for i, (name, given) in enumerate(self.inputs.items()):
+                role, at = f"input {name!r}", self.data_places["inputs"].start + 3 * i
+                line = data[at] + data[at + 1] * (t - data[at + 2])
+                inputs[name] = _outcome(given, role, ("t", "p"), values) if callable(given) else line
+                if not np.all(np.isfinite(inputs[name])):
+                    return role
+            values["u"] = Names(**inputs)
+            for role, function in self._roles():
+                if not np.all(np.isfinite(_outcome(function, role, allowed, values))):
+                    return role
+            return self._blame_derivative(t, x, data)
+
+    def _roles(self) -> Iterator[tuple[str, Any]]:
+        """The user's functions, by the names messages call them."""
+        for name in ("rhs", "mass", "force", "potential", "kinetic", "kinematics"):
+            if getattr(self.system, name, None) is not None:
+                yield f"{name}()", getattr(self.system, name)
+        kinds = {"constraint": "constraint", "nonholonomic": "nonholonomic", "invariants": "invariant"}
+        for name, singular in kinds.items():
+            for label, function in labelled(getattr(self.system, name, None), singular).items():
+                yield role_of(label, singular), function
+
+    def _blame_derivative(self, t, x, data) -> str | None:
+        if self.is_ode:
+            return None
+        nq, nv = self.nq, self.nv
+        try:
+            flat = self.evaluate(Fn.TERMS, t, x, np.zeros(0), data)
+        except (HolonomicError, ValueError, ArithmeticError, np.linalg.LinAlgError):
+            return None
+        parts = np.split(flat, np.cumsum([nq, nv * nv, nv, self.n_lam * nv]))
+        if not np.all(np.isfinite(parts[2])):
+            return "the derivative of potential()" if self.has_potential else "the velocity terms of mass()"
+        for part, which in ((parts[3].reshape(self.n_lam, nv), "derivative"), (parts[4], "second derivative")):
+            for row, label in enumerate(self.row_labels):
+                if not np.all(np.isfinite(part[row])):
+                    return f"the {which} of constraint {label!r}"
+        return None
+
+
+def role_of(label: str, singular: str) -> str:
+    """Return how messages call a labelled function: constraint 'rod', or constraint() if it has no name."""
+    return f"{singular} {label!r}" if label != singular else f"{singular}()"
+
+
+def out_of_domain(problem: Exception) -> bool:
+    """Tell whether an exception means what NaN means: an argument outside a function's domain."""
+    if isinstance(problem, ArithmeticError):  # division by zero, overflow
+        return True
+    return isinstance(problem, ValueError) and ("math domain" in str(problem) or "expected a" in str(problem))
+
+
+def _outcome(function, role, allowed, values) -> np.ndarray:
+    """What a user's function gives; NaN where it raises instead."""
+    try:
+        return np.asarray(call(function, role, allowed, values), dtype=float)
+    except (ArithmeticError, ValueError) as problem:
+        if not out_of_domain(problem):
+            raise
+        return np.array(np.nan)
