@@ -7,6 +7,7 @@ from .errors import (
     HolonomicError,
     IncompatibleMethods,
     InconsistentState,
+    MissingExtra,
     NotFinite,
     RedundancyWarning,
     RedundantConstraints,
@@ -15,6 +16,7 @@ from .errors import (
     StepFailed,
     StiffnessWarning,
     UnknownArgument,
+    UnknownName,
     UntraceableFunction,
     WrongShape,
 )
@@ -22,6 +24,7 @@ from .events import Event
 from .formulations.index1 import Index1
 from .integrators.runge_kutta import DOP853, RK4, RK23, RK45, Euler, Heun, Midpoint
 from .model.system import Ode, System
+from .saving import load
 from .simulate import simulate
 from .solution import Solution
 from .stabilizations.baumgarte import Baumgarte
@@ -44,6 +47,7 @@ __all__ = [
     "InconsistentState",
     "Index1",
     "Midpoint",
+    "MissingExtra",
     "NotFinite",
     "Ode",
     "PostStabilization",
@@ -62,8 +66,10 @@ __all__ = [
     "StiffnessWarning",
     "System",
     "UnknownArgument",
+    "UnknownName",
     "UntraceableFunction",
     "WrongShape",
     "__version__",
+    "load",
     "simulate",
 ]

@@ -14,6 +14,8 @@ SINGULAR = 21  # the saddle-point matrix is singular: a singular position
 PULL_FAILED = 22  # the stabilization did not converge
 STEP_COLLAPSED = 23  # the step fell below rounding
 TOO_MANY_STEPS = 24  # max_steps reached
+ACCUMULATES = 25  # an event that maps the state happens again at once
+NO_CONVERGENCE = 25  # Newton's iteration of an implicit step did not converge
 
 
 class HolonomicError(Exception):
@@ -30,6 +32,16 @@ class BadArgument(HolonomicError, ValueError):
 
 class UnknownArgument(HolonomicError, TypeError):
     """An argument name that does not exist here."""
+
+
+class UnknownName(HolonomicError, KeyError):
+    """A name that a solution does not know: no output, no coordinate, no constraint."""
+
+    __str__ = Exception.__str__  # KeyError would show the message in quotes
+
+
+class MissingExtra(HolonomicError, ImportError):
+    """An optional library is not installed."""
 
 
 class UntraceableFunction(HolonomicError, TypeError):

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 
 from .errors import BadArgument
 
@@ -16,8 +16,9 @@ class Event:
 
     Parameters
     ----------
-    f : function
-        Names what it needs of `t, q, v, a, lam, p, u` (for an `Ode`: `t, y, p, u`); returns one number.
+    f : function or str
+        Names what it needs of `t, q, v, a, lam, p, u` (for an `Ode`: `t, y, p, u`); returns one number. A text is
+        the name of one of the system's outputs.
     direction : {"both", "rising", "falling"}
         Which crossings count. SciPy's 0, 1, -1 are understood.
     terminal : bool
@@ -29,20 +30,29 @@ class Event:
     A function that is zero at the start counts only if it leaves zero in its direction.
     """
 
-    f: Callable
+    f: Callable | str
     direction: str | int = "both"
     terminal: bool = False
     then: Callable | None = None
 
     def __post_init__(self):
-        if not callable(self.f):
-            raise BadArgument(f"an Event needs a function, got {self.f!r}.")
+        if not callable(self.f) and not isinstance(self.f, str):
+            raise BadArgument(f"an Event needs a function or the name of an output, got {self.f!r}.")
         if self.direction not in DIRECTIONS:
             raise BadArgument(f"direction={self.direction!r}: choose 'both', 'rising' or 'falling'.")
         if self.terminal and self.then is not None:
             raise BadArgument("an Event either ends the run (terminal=True) or maps the state (then=), not both.")
         if self.then is not None and not callable(self.then):
             raise BadArgument(f"then= must be a function of the state, got {self.then!r}.")
+
+    def of(self, name: str, outputs: Mapping[str, Callable]) -> Event:
+        """Return the event with its function, where it was given as the name of an output."""
+        if not isinstance(self.f, str):
+            return self
+        if self.f not in outputs:
+            known = ", ".join(outputs) or "none"
+            raise BadArgument(f"event {name!r} watches output {self.f!r}, which the system does not have; known: {known}.")
+        return replace(self, f=outputs[self.f])
 
     @property
     def sign(self) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from .errors import (
+    ACCUMULATES,
     NOT_FINITE,
     PULL_FAILED,
     SINGULAR,
@@ -16,23 +17,31 @@ from .errors import (
     StepFailed,
 )
 from .kernels import state as s
+from .kernels.signatures import Fn
+from .model.base import Variant
 
 MANY_TIMES = 1e4  # growth of the multipliers that points to a singular position
+PROBES = 24  # points ahead of the last state at which functions are tried, each four times as far
+RAPID_IMPACTS = 20  # impacts of one event in very short order: they accumulate
 
 
 def explain(status: int, run, plan, sol) -> HolonomicError:
     """Return the exception for a run that had to stop; it carries the solution so far."""
-    cause = int(run.I[s.LAST_STATUS]) if status == STEP_COLLAPSED else status
     t = run.t
+    cause = status
+    if status == STEP_COLLAPSED and run.S[s.T_FAILED] == run.S[s.T]:
+        cause = int(run.I[s.LAST_STATUS])  # what the attempts from here failed of, other than their error
     if status == TOO_MANY_STEPS:
         return StepFailed(
             f"max_steps = {int(run.I[s.LIMIT])} steps were used up at t = {t:.6g} of {run.S[s.T_STOP]:.6g} (last step "
             f"{abs(run.S[s.H]):.1e}). Raise max_steps, or loosen rtol. See error.solution.",
             sol,
         )
-    if cause == NOT_FINITE:
-        return NotFinite(_not_finite(run, plan), sol)
-    if cause == SINGULAR:
+    if cause in (NOT_FINITE, SINGULAR):
+        # factors of a NaN look singular, so a function that is not finite comes first
+        found = _culprit(run, plan, ahead=cause == NOT_FINITE)
+        if found is not None or cause == NOT_FINITE:
+            return NotFinite(_not_finite(run, plan, found), sol)
         return SingularPosition(_singular(run, plan), sol)
     if cause == PULL_FAILED and status != STEP_COLLAPSED:
         return StepFailed(
@@ -43,6 +52,16 @@ def explain(status: int, run, plan, sol) -> HolonomicError:
     if status == STEP_COLLAPSED:
         return StepFailed(_collapsed(run, plan, sol), sol)
     return StepFailed(f"the run stopped at t = {t:.6g} (status {status}). See error.solution.", sol)
+
+
+def accumulating(name: str, run, sol) -> StepFailed:
+    """Return the exception for impacts that come in ever shorter order."""
+    return StepFailed(
+        f"event {name!r} happens in ever shorter order before t = {run.t:.9g}: its impacts accumulate there "
+        f"({sum(row[0] == list(run.plan.events).index(name) for row in run.events)} so far). Go on from "
+        "error.solution.end with a system that rests, or let then= lose less speed.",
+        sol,
+    )
 
 
 def _collapsed(run, plan, sol) -> str:
@@ -66,14 +85,52 @@ def _collapsed(run, plan, sol) -> str:
     return text + ". The solution may have a singularity there, or the force a jump; see error.solution."
 
 
-def _not_finite(run, plan) -> str:
+def _culprit(run, plan, ahead: bool):
+    """Find a function that is not finite where the last attempts failed; return (its name, t, x) or None."""
     model = plan.model
+    for t, x in _suspects(run, ahead):
+        if np.all(np.isfinite(x)):
+            name = model.blame(t, x, run.data) or _blamed_event(run, plan, t, x)
+            if name is not None:
+                return name, t, x
+    return None
+
+
+def _suspects(run, ahead: bool):
+    """Points at which the last attempt may have failed: stages, the start, and (if asked) further ahead."""
+    t, h = float(run.S[s.T_FAILED]), float(run.S[s.H])
+    tried = int(run.I[s.ACCEPTED] + run.I[s.REJECTED] + run.I[s.FAILED]) > 0
+    if tried:
+        yield t, run.xs
+        yield t + h, run.xn
+    yield t, run.x
+    if ahead and tried:
+        slope = run.K[0, : len(run.x)]
+        for k in range(PROBES):
+            distance = 4.0**k * h
+            if abs(distance) <= abs(run.S[s.T_STOP] - t):
+                yield t + distance, run.x + distance * slope
+
+
+def _blamed_event(run, plan, t, x) -> str | None:
+    if not plan.events:
+        return None
+    model = plan.model
+    variant = Variant(rows=plan.rows, events={name: event.f for name, event in plan.events.items()})
+    field = model.evaluate(Fn.FIELD, t, x, np.zeros(0), run.data, Variant(rows=plan.rows))
+    values = model.evaluate(Fn.EVENTS, t, x, field[model.nq : -1], run.data, variant)
+    bad = np.flatnonzero(np.isnan(values))
+    return f"event {list(plan.events)[bad[0]]!r}" if len(bad) else None
+
+
+def _not_finite(run, plan, found) -> str:
+    model = plan.model
+    culprit, t, x = found or ("a function of the system", float(run.S[s.T_FAILED]), run.x)
     letter = "y" if model.is_ode else "q"
-    where = np.array2string(run.x[: model.nq], precision=6, separator=", ", threshold=10)
-    culprit = model.blame(run.S[s.T_FAILED], run.x, run.data) or "a function of the system"
+    where = np.array2string(x[: model.nq], precision=6, separator=", ", threshold=10)
     return (
-        f"{culprit} gives NaN or infinity near t = {run.S[s.T_FAILED]:.6g}, {letter} = {where}. Check its domain "
-        "(square roots, divisions, logarithms). See error.solution."
+        f"{culprit} gives NaN or infinity near t = {t:.6g}, {letter} = {where}. Check its domain (square roots, "
+        "divisions, logarithms). See error.solution."
     )
 
 

@@ -12,13 +12,23 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .errors import BadArgument, InconsistentState, RedundancyWarning, RedundantConstraints, SingularPosition
+from .errors import (
+    BadArgument,
+    InconsistentState,
+    NotFinite,
+    RedundancyWarning,
+    RedundantConstraints,
+    SingularPosition,
+    WrongShape,
+)
 from .kernels.consistent import distances
 from .kernels.signatures import Fn
+from .model.arguments import call, param_names
 
 RANK_TOLERANCE = 1e-9
 RHO_FULL_RANK = 1e-10  # pivot ratio of G Gᵀ, about the square of the smallest angle between rows
 GAUSS_NEWTON_STEPS = 30
+MAPPED_TOLERANCE = 1e-8  # how far off the constraints an event may put the position
 
 
 @dataclass(frozen=True)
@@ -31,6 +41,7 @@ class Start:
     moved_v: float = 0.0
     rows: tuple[int, ...] | None = None  # independent rows, where some are redundant
     not_unique: tuple[str, ...] = ()  # labels whose reactions are not unique
+    redundant: str | None = None  # "minimum-norm" or "drop", where rows are redundant
 
 
 def residuals(model, t, q, v, data) -> tuple[np.ndarray, np.ndarray]:
@@ -82,12 +93,13 @@ def prepare(model, t, q, v, data, *, tol: float, initial: str, hold, redundant: 
     if initial == "check" and _plainly_consistent(model, t, q, v, data, max(tol, 1e-10)):
         return Start(q, v)
     rows, not_unique = _independent_rows(model, t, q, v, data, redundant)
+    redundant = None if rows is None else redundant
     n = model.n_constraints
     scale_q = max(1.0, float(np.linalg.norm(q)))
     if initial == "project":
         q1 = _project_position(model, t, q, data, held, tol * scale_q)
         v1 = _project_velocity(model, t, q1, v, data, held)
-        return Start(q1, v1, float(np.linalg.norm(q1 - q)), float(np.linalg.norm(v1 - v)), rows, not_unique)
+        return Start(q1, v1, float(np.linalg.norm(q1 - q)), float(np.linalg.norm(v1 - v)), rows, not_unique, redundant)
     g, gv = residuals(model, t, q, v, data)
     g = g[:n]
     if np.any(np.abs(g) > 0.0) or np.any(np.abs(gv) > 0.0):
@@ -107,7 +119,65 @@ def prepare(model, t, q, v, data, *, tol: float, initial: str, hold, redundant: 
                 f"v0 misses the velocity level of constraint {model.row_labels[worst]!r} by {abs(gv[worst]):.1e} "
                 f'(allowed {tol:.1e}). Correct v0, or pass initial="project" to move v0 by about {moved:.1e}.'
             )
-    return Start(q, v, rows=rows, not_unique=not_unique)
+    return Start(q, v, rows=rows, not_unique=not_unique, redundant=redundant)
+
+
+def after_event(model, event, name: str, t: float, x: np.ndarray, data: np.ndarray) -> np.ndarray:
+    """Apply an event's `then`: the position is checked, the velocity made consistent as by an impulse.
+
+    M (v⁺ - v) + GᵀΛ = 0,  G v⁺ + g_t = 0: the mass metric, because an impulse is -GᵀΛ.
+    """
+    nq = model.nq
+    role = f"then of event {name!r}"
+    values = {"t": t, "p": param_names(data, model.places)}
+    values |= {"y": x.copy()} if model.is_ode else {"q": x[:nq].copy(), "v": x[nq:].copy()}
+    result = call(event.then, role, tuple(name for name in ("t", "q", "v", "y", "p") if name in values), values)
+    if model.is_ode:
+        return _mapped_vector(result, nq, f"{role}: y", t)
+    if not (isinstance(result, tuple | list) and len(result) == 2):
+        raise WrongShape(f"{role} must return (q, v), got {type(result).__name__} at t = {t:.6g}.")
+    q = _mapped_vector(result[0], nq, f"{role}: q", t)
+    v = _mapped_vector(result[1], model.nv, f"{role}: v", t)
+    if not model.n_lam:
+        return np.concatenate([q, v])
+    n = model.n_constraints
+    before, here = (_distances(model, t, position, data) for position in (x[:nq], q))
+    allowed = np.maximum(MAPPED_TOLERANCE * max(1.0, float(np.linalg.norm(q))), 2.0 * before)
+    if n and np.any(~(here <= allowed)):
+        worst = int(np.argmax(here / allowed))
+        raise InconsistentState(
+            f"{role} moves q off constraint {model.constraint_labels[worst]!r} by {here[worst]:.1e} at t = {t:.6g} "
+            f"(allowed {allowed[worst]:.1e}). Return a position on the constraints."
+        )
+    M, _, G, _ = terms(model, t, q, v, data)
+    missing = residuals(model, t, q, v, data)[1]
+    # scaled to unit diagonal of M and unit rows of G, so that the rank test sees angles, not units
+    diagonal = np.diag(M)
+    by = np.where(diagonal > 0.0, 1.0 / np.sqrt(np.where(diagonal > 0.0, diagonal, 1.0)), 1.0)
+    rows = 1.0 / np.maximum(np.linalg.norm(G * by, axis=1), 1e-300)
+    scaled = G * by * rows[:, None]
+    saddle = np.block([[M * np.outer(by, by), scaled.T], [scaled, np.zeros((len(G), len(G)))]])
+    right = np.concatenate([np.zeros(model.nv), -missing * rows])
+    impulse = np.linalg.lstsq(saddle, right, rcond=1e-12)[0]
+    return np.concatenate([q, v + by * impulse[: model.nv]])
+
+
+def _mapped_vector(values, n: int, what: str, t: float) -> np.ndarray:
+    try:
+        vector = np.array(values, dtype=float).reshape(-1)
+    except (TypeError, ValueError):
+        raise WrongShape(f"{what} must be numbers, got {values!r} at t = {t:.6g}.") from None
+    if len(vector) != n:
+        raise WrongShape(f"{what} has {len(vector)} entries, expected {n}, at t = {t:.6g}.")
+    if not np.all(np.isfinite(vector)):
+        raise NotFinite(f"{what} is {vector} at t = {t:.6g}: not finite.")
+    return vector
+
+
+def _distances(model, t, q, data) -> np.ndarray:
+    """|g_i|/‖∂g_i/∂q‖ of the constraints."""
+    g = residuals(model, t, q, np.zeros(model.nv), data)[0][: model.n_constraints]
+    return np.abs(g) / np.maximum(np.linalg.norm(position_jacobian(model, t, q, data), axis=1), 1e-300)
 
 
 def _plainly_consistent(model, t, q, v, data, tol) -> bool:

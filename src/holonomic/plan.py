@@ -14,13 +14,16 @@ from typing import Any
 import numpy as np
 
 from .errors import BadArgument, IncompatibleMethods
-from .formulations.base import Formulation
+from .formulations.base import Block, Formulation
 from .formulations.index1 import Index1
 from .integrators.base import Integrator
 from .integrators.runge_kutta import DOP853
 from .kernels.evaluate import dense_work, evaluate_carefully
+from .kernels.newton import newton_work
 from .kernels.signatures import (
+    MIDDLE,
     N_SIZES,
+    ND,
     NERR,
     NEV,
     NK,
@@ -30,13 +33,17 @@ from .kernels.signatures import (
     NROW,
     NV,
     NX,
+    NY,
     SHARED,
     WD,
     WE,
     WF,
+    WM,
+    WN,
     WP,
     WR,
     WV,
+    WX,
     Fn,
     Slot,
 )
@@ -70,18 +77,27 @@ class Plan:
         self.integrator = choice.integrator.lower()
         hopeless = np.inf if choice.step is not None else max(1e4 * choice.rtol, 1e-8)
         self.stabilization = choice.stabilization.lower(choice.constraint_tol, hopeless)
-        metric = self.stabilization.metric
-        if metric is not None and not isinstance(metric, str):
-            metric = tuple(float(value) for value in metric)
-            if len(metric) != model.nq + model.nv:
-                raise BadArgument(f"metric has {len(metric)} weights; q and v have {model.nq + model.nv} entries.")
-        self.variant = Variant(metric=metric, gains=self.stabilization.gains is not None, rows=rows)
+        metric = _metric(self.stabilization.metric, model)
+        implicit = choice.formulation if choice.integrator.takes == "residual" else None
+        lowered = self.stabilization
+        self.variant = Variant(
+            metric=metric, gains=lowered.baumgarte, rows=rows, formulation=implicit, bend=lowered.bend,
+            direction=lowered.direction,
+        )  # fmt: skip
         self.n_lam = model.n_lam if rows is None else len(rows)
         lost = 0 if rows is None else model.n_constraints - sum(row < model.n_constraints for row in rows)
         self.n_position = model.n_constraints + model.n_invariants - lost
+        self.blocks = self._blocks(implicit)
         self.spare: list = []  # workspaces of finished runs, for the next ones
         self.slots = self._slots()
         self.fns, self.sizes = self._functions()
+
+    def _blocks(self, implicit) -> tuple[Block, ...]:
+        """The unknowns: q and v, and whatever an implicit formulation adds."""
+        nq, nv = self.model.nq, self.model.nv
+        if implicit is None:
+            return (Block("q", nq), Block("v", nv))
+        return implicit.blocks(nq, nv, self.n_lam, self.n_position - self.model.n_invariants)
 
     def _slots(self):
         kernels = [self.integrator.slots[name] for name in ("advance", "finish", "accept", "dense", "interpolate")]
@@ -95,11 +111,16 @@ class Plan:
 
     def _functions(self):
         model, needs = self.model, self.stabilization.needs
+        if self.variant.formulation is not None:
+            needs = (Fn.EQUATIONS, Fn.BY_Y, Fn.BY_SLOPE, *needs)
         fns, lengths = model.table((Fn.FIELD, *needs), self.variant)
         n = np.zeros(N_SIZES, dtype=np.int64)
         nq, nv, nl = model.nq, model.nv, self.n_lam
-        n[NX], n[NQ], n[NV], n[NL], n[NP] = nq + nv, nq, nv, nl, self.n_position
+        ny = sum(block.size for block in self.blocks)
+        n[NX], n[NY], n[NQ], n[NV], n[NL], n[NP] = ny, ny, nq, nv, nl, self.n_position
         n[NROW], n[NK], n[NEV], n[NERR] = nq + nv + nl + 1, nv + nl, len(self.events), self.integrator.errors
+        n[ND] = nq + nv + sum(block.size for block in self.blocks[2:] if block.differential)
+        n[MIDDLE] = int(getattr(self.variant.formulation, "index", 0) == 1)
         n[SHARED] = int(model.shared)
         at = dense_work(nq, nv, nl)
         n[WP] = at
@@ -112,7 +133,12 @@ class Plan:
         n[WR] = at
         at += self.n_position + nl + 1
         n[WD] = at
-        n[WE] = at + nq + nv + 1
+        at += nq + nv + 1
+        n[WM] = at
+        at += max(nq + nv, self.n_position + nl) + 1
+        n[WX] = at
+        n[WN] = at + ny + 2
+        n[WE] = n[WN] + (newton_work(ny) if self.variant.formulation is not None else 0)
         if self.events:
             fns = self._add_events(fns)
         if not model.interpreted:
@@ -148,11 +174,15 @@ class Plan:
         self.enter_gains(data)
         return data
 
-    def enter_gains(self, data: np.ndarray) -> None:
-        """Write Baumgarte's gains to their place in data."""
-        gains = self.stabilization.gains
-        if gains is not None:
-            data[-2:] = (gains[0] / 2, 0.0) if self.model.is_ode else gains
+    def enter_gains(self, data: np.ndarray, direction: float = 1.0) -> None:
+        """Write Baumgarte's gains to their place in data; what damps forward in time must be turned backward."""
+        lowered, places = self.stabilization, self.model.data_places["gains"]
+        if lowered.shift is not None:
+            data[places.start] = lowered.shift
+        if lowered.gains is not None:
+            order = self.model.order if lowered.baumgarte else 1
+            for level, gain in enumerate(lowered.gains(order)):
+                data[places.start + level] = gain * direction ** (order - level)
 
     def why(self) -> str:
         """Say in plain words what runs and why."""
@@ -217,19 +247,44 @@ def _resolve(given, base: type, role: str, default: type):
     raise BadArgument(f"{role}={given!r} is not a {role}; for example {role}={default.__name__}().")
 
 
+def _metric(metric, model):
+    """Return the metric of a stabilization: None, "mass", or a tuple of weights for (q, v)."""
+    if metric is None:
+        return None
+    if isinstance(metric, str):
+        if metric != "mass":
+            raise BadArgument(f'metric={metric!r}: choose None, "mass" or weights for q and v.')
+        if model.is_ode or model.system.kinematics is not None:
+            why = "an Ode has no mass matrix" if model.is_ode else "with kinematics= M does not measure q"
+            raise IncompatibleMethods(f'metric="mass" cannot be used: {why}. Pass metric=None, or weights.')
+        return metric
+    weights = tuple(float(value) for value in metric)
+    if len(weights) != model.nq + model.nv:
+        raise BadArgument(f"metric has {len(weights)} weights; q and v have {model.nq + model.nv} entries.")
+    if not min(weights) > 0.0:
+        raise BadArgument(f"metric={weights}: weights must be positive.")
+    return weights
+
+
 def check_fit(choice: Choice, model) -> None:
     """Refuse combinations that do not fit, naming a way out."""
     f, i, s = choice.formulation, choice.integrator, choice.stabilization
-    if f.gives != i.takes:
+    if i.takes not in f.gives:
         raise IncompatibleMethods(
             f"{type(i).__name__} integrates {'ODEs' if i.takes == 'ode' else 'residuals'}, but {f!r} leaves "
-            f"{'algebraic unknowns' if f.gives == 'residual' else 'an ODE'}. To keep {type(i).__name__} use "
+            f"{'algebraic unknowns' if 'residual' in f.gives else 'an ODE'}. To keep {type(i).__name__} use "
             "formulation=Index1()."
+        )
+    there = {"position": model.n_constraints + model.n_invariants, "velocity": model.n_lam}
+    if s.acts == "step" and not any(there[level] for level in s.levels):
+        raise IncompatibleMethods(
+            f"{s!r} corrects the {' and '.join(s.levels)} level alone, where "
+            f"{'an Ode' if model.is_ode else 'this system'} keeps nothing. Use S_both2() or Projection()."
         )
     if choice.step is None and not i.adaptive:
         raise BadArgument(f"{type(i).__name__} has no error estimate: give step=, or use RK45 or DOP853.")
-    if isinstance(s, Baumgarte) and choice.step is not None:
-        alpha = s.pair()[0] / 2
+    if isinstance(s, Baumgarte) and choice.step is not None and not i.implicit:
+        alpha = s.rate
         if alpha * abs(choice.step) > 1.0:
             raise IncompatibleMethods(
                 f"Baumgarte with α h = {alpha * abs(choice.step):.3g} > 1 is unstable with an explicit integrator. "

@@ -36,6 +36,15 @@ class Progress:
         done = (t - self.t0) / (self.t1 - self.t0)
         self.bar.update(self.task, completed=done, description=f"t = {t:.4g}")
 
+    def interrupted(self, t: float) -> None:
+        """Say that Ctrl-C ended the run and that nothing is lost."""
+        self.close()
+        print(
+            f"holonomic: interrupted at t = {t:.6g} of {self.t1:.6g}; the solution so far is returned.",
+            file=sys.stderr,
+            flush=True,
+        )
+
     def close(self) -> None:
         """Take the bar away."""
         if self.bar is not None:

@@ -12,7 +12,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from .errors import DONE, EVENT, MORE, NEED_REFINED, NEED_TERMS, OK
+from .errors import DONE, EVENT, MORE, NEED_REFINED, NEED_TERMS, NOT_FINITE, OK
+from .kernels import locate
 from .kernels import state as s
 from .kernels.compile import is_compiled, leaf
 from .kernels.control import first_step
@@ -24,6 +25,9 @@ from .plan import Plan
 CHUNK_NUMBERS = 200_000  # size of one recording buffer
 STRETCH_SECONDS = 0.05
 NOTHING = np.zeros(0)
+DIFFERENCE = 1e-5  # relative step of central differences: truncation 1e-10, rounding 1e-11
+UNCLEAR = 1e-9  # of the sum of sizes: what is left of a derivative by these differences
+RAPID = 1e-9  # of the time covered: impacts in shorter order than this accumulate
 
 
 @leaf
@@ -43,6 +47,22 @@ def announce() -> None:
     if not is_compiled(drive):
         text = "holonomic: compiling the kernels, once per installation (10 to 30 s) ..."
         print(text, file=sys.stderr, flush=True)
+
+
+def drive_interpreted(slots, fns, n, data, ip, fp, sp, S, I, *arrays):
+    """The step loop as plain Python. Numbers looked up one by one are lists there: four times faster."""
+    S_list, I_list = S.tolist(), I.tolist()
+    try:
+        with np.errstate(all="ignore"):  # what is not finite is found and named by us
+            return drive.py_func(slots, fns, n.tolist(), data, ip.tolist(), fp, sp, S_list, I_list, *arrays)
+    finally:
+        S[:], I[:] = S_list, I_list
+
+
+def evaluate_interpreted(*arguments):
+    """`evaluate` for interpreted models."""
+    with np.errstate(all="ignore"):
+        return evaluate(*arguments)
 
 
 @dataclass
@@ -79,7 +99,7 @@ class Workspace:
         nx, nrow, nk, nev = int(n[NX]), int(n[NROW]), int(n[NK]), len(plan.events)
         lowered = plan.integrator
         self.x, self.xn, self.xs, self.xe = (np.zeros(nx) for _ in range(4))
-        self.K, self.ke = np.zeros((lowered.rows, nrow)), np.zeros((1, nrow))
+        self.K, self.ke = np.zeros((lowered.rows, max(nx, nrow))), np.zeros((1, nrow))
         self.E = np.zeros((max(1, lowered.errors), nx))
         self.W = np.zeros(int(n[WE]) + 8)
         self.last = int(lowered.ip[0])
@@ -89,11 +109,11 @@ class Workspace:
         rows = max(16, min(2048, CHUNK_NUMBERS // (nx + nk + 1)))
         self.rec = (np.empty(rows), np.empty((rows, nx)), np.empty((rows, nk)))
         rows = 64 * nev
-        self.ev = tuple(np.zeros(max(1, nev), dtype=np.int64) for _ in range(4))  # dir, stop, sign, old
-        for i, event in enumerate(plan.events.values()):
-            self.ev[0][i], self.ev[1][i] = event.sign, event.stops
-        self.ev_floats = tuple(np.zeros(max(1, nev)) for _ in range(4))  # at, value, scratch, sampled
-        self.found = (np.zeros(4 * nev + 4), np.zeros(4 * nev + 4, dtype=np.int64))
+        self.ev = (np.zeros((5, nev), dtype=np.int64), np.zeros((5, nev)))  # see kernels.locate
+        self.ev[0][locate.DIRECTION] = [event.sign for event in plan.events.values()]
+        self.ev[0][locate.STOPS] = [event.stops for event in plan.events.values()]
+        found = locate.MOST * nev + 1
+        self.found = (np.zeros(found), np.zeros(found, dtype=np.int64))
         self.rec_ev = (np.zeros(rows), np.zeros(rows, dtype=np.int64), np.zeros((rows, nx)), np.zeros((rows, nk)))
 
 
@@ -102,7 +122,7 @@ class Run:
 
     def __init__(self, plan: Plan, data: np.ndarray, t0: float, x0: np.ndarray, t_end: float, *,
                  save_t: np.ndarray | None, max_steps: int, max_step: float, first: float | None):  # fmt: skip
-        self.plan, self.data = plan, data
+        self.plan, self.data, self.start = plan, data, (t0, x0)
         lowered, choice, nev = plan.integrator, plan.choice, len(plan.events)
         try:
             work = plan.spare.pop()
@@ -111,7 +131,9 @@ class Run:
         self.work = work
         self.S, self.I = S, I = np.zeros(s.N_FLOATS), np.zeros(s.N_INTS, dtype=np.int64)
         self.x, self.xn, self.xs, self.K, self.E, self.W = work.x, work.xn, work.xs, work.K, work.E, work.W
-        self.x[:] = x0
+        self.x[: len(x0)] = x0
+        self.W[plan.sizes[WX] + plan.sizes[NX]] = 0.0  # nothing is remembered of another run
+        self._forget()
         self.atol, self.turns, self.rec = work.atol, work.turns, work.rec
         S[s.T], S[s.T_BASE], S[s.T_STOP] = t0, t0, t_end
         S[s.ERR_OLD], S[s.RHO_LEAST], S[s.RTOL] = 1e-4, 1.0, choice.rtol
@@ -128,9 +150,11 @@ class Run:
         self.save_t = NOTHING if save_t is None else save_t
         I[s.KEEP_STEPS] = save_t is None
         self.record = Record()
-        self.ev, self.ev_floats, self.found = work.ev, work.ev_floats, work.found
+        self.ev, self.found = work.ev, work.found
         self.xe, self.ke, self.rec_ev = work.xe, work.ke, work.rec_ev
         self.events: list[tuple[int, float, np.ndarray, np.ndarray]] = []
+        self._handled = 0  # events that have been dealt with
+        self._rapid: dict[int, tuple[float, int]] = {}  # event -> when it last happened, how often in short order
         self._quota = 2000 if not plan.model.interpreted else 50
         I[s.EVENT_FIELD] = plan.event_field if nev else 0
 
@@ -154,22 +178,31 @@ class Run:
             I[s.LAST_STATUS], S[s.T_FAILED] = status, self.t
             return status
         I[s.FRESH] = 1
-        S[s.RHO_LEAST] = min(S[s.RHO_LEAST], self.K[0, -1])
+        S[s.RHO_LEAST] = min(S[s.RHO_LEAST], self.K[0, int(n[NROW]) - 1])
+        self._fill_multipliers()
         if not I[s.FIXED]:
             S[s.H] = self._first_step() if self.first is None else self.first * self.direction
-        self._arm_events(fresh=True)
         first_row = I[s.KEEP_STEPS] or (len(self.save_t) and self.save_t[0] == self.t)
         if first_row:
             self._write_current()
             I[s.SAVED] = 0 if I[s.KEEP_STEPS] else 1
-        return OK
+        return self._arm_events(fresh=True)
+
+    def _fill_multipliers(self) -> None:
+        """Start values of what an implicit formulation adds to q and v: λ from the field, the rest vanishes."""
+        at = first = self.plan.model.nq + self.plan.model.nv
+        self.x[at:] = 0.0
+        for block in self.plan.blocks[2:]:
+            if block.name == "lam":
+                self.x[at : at + block.size] = self.K[0, first : first + block.size]
+            at += block.size
 
     def _write_current(self) -> None:
         nq, nk = self.plan.model.nq, int(self.plan.sizes[NK])
         self.record.write(self.t, self.x, self.K[0, nq : nq + nk])
 
     def _evaluate(self, t, x, row) -> int:
-        go = evaluate if self.plan.model.interpreted else evaluate_compiled
+        go = evaluate_interpreted if self.plan.model.interpreted else evaluate_compiled
         return go(self.plan.fns, self.plan.sizes, t, x, self.data, self.K, row, self.W)
 
     def _first_step(self) -> float:
@@ -185,24 +218,87 @@ class Run:
             return h
         return first_step(self.t, self.x, f, self.xn, self.K[1], *arguments, 1)
 
-    def _arm_events(self, fresh: bool, mapped: tuple[int, ...] = ()) -> None:
-        nev = len(self.plan.events)
-        if not nev:
-            return
-        values = self.ev_floats[2]
-        nq = self.plan.model.nq
+    def _events_at(self, t: float, x: np.ndarray, row: int) -> np.ndarray:
+        """Event functions at (t, x), accelerations and multipliers being in a row of K."""
+        values = np.zeros(len(self.plan.events))
+        at = row * self.K.shape[1] + self.plan.model.nq
         if self.plan.model.interpreted:
-            call_model(self.plan.fns, EVENTS, self.t, self.x, 0, self.K, nq, self.data, values, 0)
+            with np.errstate(all="ignore"):
+                call_model(self.plan.fns, EVENTS, t, x, 0, self.K, at, self.data, values, 0)
         else:
-            events_compiled(self.plan.fns, self.t, self.x, self.K, nq, self.data, values)
-        for k in range(nev):
-            sign = int(np.sign(values[k]))
-            self.ev[2][k] = (2 if fresh else 0) if sign == 0 else sign
-            if k in mapped and abs(values[k]) <= 1e-9 * (1.0 + abs(self.ev_floats[1][k])):
-                self.ev[2][k] = 0  # armed again after it has left zero
-            self.ev_floats[1][k] = values[k]
+            events_compiled(self.plan.fns, t, x, self.K, at, self.data, values)
+        return values
 
-    def restart(self, x: np.ndarray, mapped: tuple[int, ...]) -> int:
+    def _event_rates(self) -> np.ndarray:
+        """Time derivatives of the event functions at the current state by central differences; 0 where unclear."""
+        x, slope = self.x, self.K[0, : len(self.x)].copy()
+        rates, sizes = np.zeros((2, len(self.plan.events)))
+        for i in range(-1, len(x)):
+            change = 1.0 if i < 0 else slope[i]
+            if change == 0.0:
+                continue
+            step = DIFFERENCE * (1.0 + abs(self.t if i < 0 else x[i]))
+            ends = []
+            for side in (step, -step):
+                t, moved = (self.t + side, x) if i < 0 else (self.t, x.copy())
+                if i >= 0:
+                    moved[i] += side
+                row = 0
+                if self.I[s.EVENT_FIELD]:
+                    row = 1
+                    if self._evaluate(t, moved, row) != OK:
+                        return np.zeros(len(rates))
+                ends.append(self._events_at(t, moved, row))
+            part = change * (ends[0] - ends[1]) / (2.0 * step)
+            rates += part
+            sizes += np.abs(part)
+        return np.where(np.abs(rates) > UNCLEAR * sizes, rates, 0.0)
+
+    def _arm_events(self, fresh: bool, counted: tuple[int, ...] = ()) -> int:
+        """Note on which side of zero the event functions start, and where they leave zero, to which side."""
+        if not self.plan.events:
+            return OK
+        ev, ev_f = self.ev
+        ev_f[locate.START] = values = self._events_at(self.t, self.x, 0)
+        if np.any(np.isnan(values)):
+            self.I[s.LAST_STATUS], self.S[s.T_FAILED] = NOT_FINITE, self.t
+            self.xn[:] = self.x
+            return NOT_FINITE
+        ev[locate.SIGN], ev[locate.LEAD] = np.sign(values), 0
+        zero = values == 0.0
+        zero[list(counted)] = True
+        if np.any(zero):
+            ev[locate.SIGN, zero] = locate.AT_START if fresh else locate.COUNTED
+            ev[locate.LEAD, zero] = self.direction * np.sign(self._event_rates()[zero])
+        return OK
+
+    def happened(self) -> list[int]:
+        """Return the events at the current time that have not been dealt with yet."""
+        here = [index for index, t, _, _ in self.events[self._handled :] if t == self.t]
+        self._handled = len(self.events)
+        return list(dict.fromkeys(here))
+
+    def rapid(self, index: int) -> int:
+        """Note that an event maps the state; return how many times it has done so in very short order."""
+        last, times = self._rapid.get(index, (np.nan, 0))
+        # against what the run has covered: a run from t = 0 has no other scale
+        short = abs(self.t - last) <= RAPID * max(abs(self.t), abs(self.t - self.start[0]))
+        self._rapid[index] = (self.t, times + 1 if short else 0)
+        return self._rapid[index][1]
+
+    def ends_on_zero(self) -> list[int]:
+        """Write down the events whose functions are zero exactly where the run ends; return them."""
+        ev, ev_f = self.ev
+        here = []
+        nq, nk = self.plan.model.nq, int(self.plan.sizes[NK])
+        for index in range(len(self.plan.events)):
+            sign, wanted = ev[locate.SIGN, index], ev[locate.DIRECTION, index]
+            if abs(sign) == 1 and ev_f[locate.START, index] == 0.0 and wanted in (0, -sign):
+                self.events.append((index, self.t, self.x.copy(), self.K[0, nq : nq + nk].copy()))
+                here.append(index)
+        return here
+
+    def restart(self, x: np.ndarray, counted: tuple[int, ...]) -> int:
         """Go on from another state at the same time: new first step, controller memory forgotten."""
         self.x[:] = x
         S, I = self.S, self.I
@@ -211,19 +307,18 @@ class Run:
         status = self._evaluate(self.t, self.x, 0)
         if status in (NEED_REFINED, NEED_TERMS):
             self.plan.add_function(Fn.REFINED if status == NEED_REFINED else Fn.TERMS)
-            return self.restart(x, mapped)
+            return self.restart(x, counted)
         if status != OK:
             I[s.LAST_STATUS], S[s.T_FAILED] = status, self.t
             return status
         I[s.FRESH] = 1
         if I[s.FIXED]:
             S[s.T_BASE], I[s.STEP_NUMBER] = self.t, 0
-        else:
+        elif self.t != S[s.T_STOP]:
             S[s.H] = self._first_step()
-        self._arm_events(fresh=False, mapped=mapped)
         if I[s.KEEP_STEPS]:
             self._write_current()
-        return OK
+        return self._arm_events(fresh=False, counted=counted)
 
     def stop_at(self, t_stop: float) -> None:
         """Set the time at which the loop returns DONE."""
@@ -238,7 +333,7 @@ class Run:
     def go(self, tell=None) -> int:
         """Run until the stop time, an event or a failure; `tell(t)` is called about every 50 ms."""
         plan, I = self.plan, self.I
-        loop = drive.py_func if plan.model.interpreted else drive
+        loop = drive_interpreted if plan.model.interpreted else drive
         while True:
             quota = I[s.QUOTA] = self._quota
             began = time.perf_counter()
@@ -246,7 +341,7 @@ class Run:
                 status = loop(
                     plan.slots, plan.fns, plan.sizes, self.data, plan.integrator.ip, plan.integrator.fp,
                     plan.stabilization.sp, self.S, I, self.x, self.xn, self.xs, self.K, self.E, self.W, self.atol,
-                    self.turns, *self.rec, self.save_t, *self.ev, *self.ev_floats, *self.found, self.xe, self.ke,
+                    self.turns, *self.rec, self.save_t, *self.ev, *self.found, self.xe, self.ke,
                     *self.rec_ev,
                 )  # fmt: skip
             finally:

@@ -14,17 +14,16 @@ from .errors import (
     EVENT,
     OK,
     BadArgument,
+    HolonomicError,
     InconsistentState,
     StiffnessWarning,
     UnknownArgument,
-    WrongShape,
 )
 from .events import Event
-from .initial import Start, prepare, residuals, terms
+from .initial import Start, after_event, prepare
 from .inputs import InputTables
 from .kernels import state as s
 from .kernels.signatures import Fn
-from .model.arguments import call, param_names
 from .model.compiled import Model
 from .model.interpreted import InterpretedModel
 from .model.system import Ode, System
@@ -123,7 +122,7 @@ def simulate(
     t0, t1 = _interval(t0, t_end)
     model = model_of(system, q, v, t0)
     choice = _choice(model, formulation, integrator, stabilization, rtol, atol, step, constraint_tol)
-    watched = _events(events)
+    watched = _events(events, system)
     data = model.data()
     tables = InputTables(model)
     tables.set(data, t0, 1.0 if t1 >= t0 else -1.0)
@@ -131,13 +130,9 @@ def simulate(
         model, t0, q, v, data, tol=choice.constraint_tol, initial=initial, hold=hold, redundant=redundant
     )
     plan = plan_of(model, choice, watched, begin.rows)
-    plan.enter_gains(data)
+    plan.enter_gains(data, 1.0 if t1 >= t0 else -1.0)
     x0 = np.concatenate([begin.q, begin.v])
-    if model.n_invariants:
-        places = model.data_places["invariants"]
-        data[places] = 0.0
-        r = model.evaluate(Fn.RESIDUAL, t0, x0, np.zeros(0), data)
-        data[places] = r[model.n_constraints : model.n_constraints + model.n_invariants]
+    _set_invariants(model, t0, x0, data)
     save_t = _save_times(save_at, t0, t1)
     limits = {"max_steps": max_steps, "max_step": _positive(max_step, "max_step"), "first": first_step}
     run = Run(plan, data, t0, x0, t1, save_t=save_t, **limits)
@@ -156,22 +151,23 @@ def _walk(run: Run, plan: Plan, tables, begin: Start, t0, t1, lam0, progress) ->
             run.stop_at(tables.next_break(run.t, t1))
             status = run.go(bar.tell)
             if status == EVENT:
-                stop, status = _happened(run, plan)
+                stop, status = _happened(run, plan, begin)
                 if stop:
                     ended, status = stop, DONE
                     break
             elif status == DONE:
                 if run.t == t1:
+                    ended = _ended(run, plan)
                     break
                 tables.set(run.data, run.t, run.direction)
                 run.field_changed()
                 status = OK
     except KeyboardInterrupt:
+        bar.interrupted(run.t)
+        ended, status = "interrupted", DONE
+    finally:
         bar.close()
-        ended = "interrupted"
-        status = DONE
-    bar.close()
-    sol = Solution.from_run(run, plan, begin, ended)
+    sol = Solution.from_run(run, plan, begin, ended if status == DONE else "failed")
     if run.I[s.IS_STIFF]:
         warnings.warn(
             f"the step is limited by stability, not accuracy, since t = {run.S[s.T_STIFF]:.4g}: the problem is stiff "
@@ -186,51 +182,40 @@ def _walk(run: Run, plan: Plan, tables, begin: Start, t0, t1, lam0, progress) ->
     return sol
 
 
-def _happened(run: Run, plan: Plan) -> tuple[str | None, int]:
+def _happened(run: Run, plan: Plan, begin: Start) -> tuple[str | None, int]:
     """Deal with the events at the current time: end the run, or map the state and go on."""
-    names = list(plan.events)
-    here = [index for index, t, _, _ in run.events if t == run.t]
-    stopping = [k for k in dict.fromkeys(here) if plan.events[names[k]].stops]
+    names, fired = list(plan.events), run.happened()
+    stopping = [k for k in fired if plan.events[names[k]].stops]
     for k in stopping:
         if plan.events[names[k]].terminal:
             return names[k], DONE
     x = run.x.copy()
     for k in stopping:
-        x = _mapped(run, plan, names[k], x)
-    return None, run.restart(x, tuple(stopping))
+        if run.rapid(k) >= failure.RAPID_IMPACTS:
+            raise failure.accumulating(names[k], run, Solution.from_run(run, plan, begin, "failed"))
+        try:
+            x = after_event(plan.model, plan.events[names[k]], names[k], run.t, x, run.data)
+        except HolonomicError as problem:
+            problem.solution = Solution.from_run(run, plan, begin, "failed")
+            raise
+    _set_invariants(plan.model, run.t, x, run.data)
+    return None, run.restart(x, tuple(fired))
 
 
-def _mapped(run: Run, plan: Plan, name: str, x: np.ndarray) -> np.ndarray:
-    """Apply `then`: position checked, velocity made consistent in the mass metric (an impulse is -GᵀΛ)."""
-    model = plan.model
-    nq = model.nq
-    p = param_names(run.data, model.places)
-    role = f"then of event {name!r}"
-    if model.is_ode:
-        y = call(plan.events[name].then, role, ("t", "y", "p"), {"t": run.t, "y": x.copy(), "p": p})
-        return _vector(y, model.nq, f"{role}: y")
-    values = {"t": run.t, "q": x[:nq].copy(), "v": x[nq:].copy(), "p": p}
-    result = call(plan.events[name].then, role, ("t", "q", "v", "p"), values)
-    if not (isinstance(result, tuple | list) and len(result) == 2):
-        raise WrongShape(f"{role} must return (q, v).", Solution.from_run(run, plan, None, name))
-    q, v = _vector(result[0], nq, f"{role}: q"), _vector(result[1], model.nv, f"{role}: v")
-    if not model.n_lam:
-        return np.concatenate([q, v])
-    g, gv = residuals(model, run.t, q, v, run.data)
-    M, _, G, _ = terms(model, run.t, q, v, run.data)
-    g = g[: model.n_constraints]
-    if len(g):
-        distance = np.abs(g) / np.maximum(np.linalg.norm(G[: len(g)], axis=1), 1e-300)
-        worst = int(np.argmax(distance))
-        if not distance[worst] <= 1e-8 * max(1.0, np.linalg.norm(q)):
-            raise InconsistentState(
-                f"{role} moves q off constraint {model.constraint_labels[worst]!r} by {abs(g[worst]):.1e} at "
-                f"t = {run.t:.6g} (allowed 1.0e-08). Return a position on the constraints.",
-                Solution.from_run(run, plan, None, name),
-            )
-    X = np.linalg.solve(M, G.T)
-    v = v - X @ np.linalg.lstsq(G @ X, gv, rcond=1e-12)[0]
-    return np.concatenate([q, v])
+def _ended(run: Run, plan: Plan) -> str:
+    """Count events at the very end of the run; a terminal one is what ended it."""
+    names = list(plan.events)
+    stops = [names[k] for k in run.ends_on_zero() if plan.events[names[k]].terminal]
+    return stops[0] if stops else "end"
+
+
+def _set_invariants(model, t: float, x: np.ndarray, data: np.ndarray) -> None:
+    """Enter the values at which the invariants are kept from here on: those of this state."""
+    if model.n_invariants:
+        places = model.data_places["invariants"]
+        data[places] = 0.0
+        r = model.evaluate(Fn.RESIDUAL, t, x, np.zeros(0), data)
+        data[places] = r[model.n_constraints : model.n_constraints + model.n_invariants]
 
 
 def model_of(system, q, v, t0) -> Model | InterpretedModel:
@@ -343,8 +328,9 @@ def _choice(model, formulation, integrator, stabilization, rtol, atol, step, con
         raise BadArgument(f"rtol={rtol:g} must lie between 1e-14 and 1; double precision has 16 digits.")
     if model.interpreted and rtol < model.attainable_rtol and step is None:
         raise BadArgument(
-            f"rtol={rtol:g} cannot be reached: G and gamma come from differences, good to "
-            f"{model.attainable_rtol:g}. Give derivatives={{'G': ..., 'gamma': ...}}, or rtol >= {model.attainable_rtol:g}."
+            f"rtol={rtol:g} cannot be reached: {' and '.join(model.inexact)} come from differences, good to "
+            f"{model.attainable_rtol:g}. Give them as derivatives={{'{model.inexact[0]}': ...}}, or rtol >= "
+            f"{model.attainable_rtol:g}."
         )
     atol = _tolerance(model, 1e-9 if atol is None else atol)
     tol = max(min(1e-10, rtol / 10), 1e-14) if constraint_tol is None else _positive(constraint_tol, "constraint_tol")
@@ -392,12 +378,13 @@ def _save_times(save_at, t0, t1) -> np.ndarray | None:
     return times
 
 
-def _events(events) -> dict[str, Event]:
+def _events(events, system) -> dict[str, Event]:
     if events is None:
         return {}
     if not isinstance(events, Mapping):
         raise BadArgument('events= is a mapping {name: Event(...)}, for example {"slack": Event(lambda lam: lam[0])}.')
-    return {name: event if isinstance(event, Event) else Event(event) for name, event in events.items()}
+    given = {name: event if isinstance(event, Event) else Event(event) for name, event in events.items()}
+    return {name: event.of(name, system.outputs or {}) for name, event in given.items()}
 
 
 def _check_multipliers(plan: Plan, run: Run, lam0) -> None:

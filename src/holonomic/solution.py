@@ -1,14 +1,25 @@
-"""Solution: the record of one run."""
+"""Solution: the record of one run. It keeps references to what the run wrote and computes the rest when asked."""
 
 from __future__ import annotations
 
+import difflib
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from . import cite, report, sampling
+from .drift import Drift, multiplier_labels
+from .errors import BadArgument, UnknownName
 from .kernels import state as s
+from .kernels.signatures import NK, Fn
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 
 @dataclass(frozen=True)
@@ -29,7 +40,7 @@ class State:
 
 @dataclass(frozen=True)
 class EventLog:
-    """Where one event happened: times, positions, velocities."""
+    """Where one event happened: times, and the states there, before any mapping."""
 
     t: np.ndarray
     q: np.ndarray
@@ -39,77 +50,417 @@ class EventLog:
 
     @property
     def y(self) -> np.ndarray:
+        """The states of an Ode."""
         return self.q
 
     def __len__(self) -> int:
         return len(self.t)
 
 
-class Solution:
-    """What a run computed. Time is the first axis of every array; nothing is computed until asked for."""
+@dataclass(frozen=True)
+class Energy:
+    """Kinetic and potential energy along a solution, and their sum; J."""
 
-    def __init__(self, plan, data, t, x, k, events, stats, ended, begin, steps_kept):
-        self.plan = plan
-        self._data, self._x, self._k = data, x, k
-        self.t = t
-        self._events = events
-        self.stats: dict[str, Any] = stats
-        self.ended: str = ended
-        self._begin = begin
-        self._steps_kept = steps_kept
+    kinetic: np.ndarray
+    potential: np.ndarray
+    total: np.ndarray
+
+
+class Solution:
+    """What a run computed. Time is the first axis of every array.
+
+    `sol(t)` is a Solution at other times, on the constraints like the recorded ones. `sol[name]` is a named output,
+    a coordinate, or the multiplier of a constraint. `print(sol)` says what ran and why.
+
+    After an event that maps the state, the record holds its time twice: before and after.
+    """
+
+    plan: Any
+    ended: str  #: "end", "interrupted", "failed", or the name of the event that ended the run
+    _data: Any
+    _record: Any
+    _start: Any
+    _stop: Any
+    _events: Any
+    _counters: Any
+    _begin: Any
+    _steps_kept: bool
+    _parent: Solution | None = None
+    _single = False  # one time, given as a number: arrays without a time axis
 
     @classmethod
     def from_run(cls, run, plan, begin, ended: str) -> Solution:
-        t, x, k = run.record.joined() if run.record.t else (np.zeros(0), np.zeros((0, len(run.x))), np.zeros((0, 0)))
-        return cls(plan, run.data, t, x, k, list(run.events), statistics(run), ended, begin, bool(run.I[s.KEEP_STEPS]))
+        """Keep what a run wrote; nothing is computed."""
+        kept = bool(run.I[s.KEEP_STEPS])
+        stop = None
+        if not (kept and run.record.t):  # the last state may not be among the kept ones, and its arrays are used again
+            nq = plan.model.nq
+            stop = (run.t, run.x.copy(), run.K[0, nq : nq + plan.sizes[NK]].copy())
+        return cls._of(
+            plan=plan, _data=run.data, _record=run.record, _events=run.events, _begin=begin, ended=ended,
+            _start=run.start, _stop=stop, _counters=(run.S, run.I), _steps_kept=kept,
+        )  # fmt: skip
+
+    @classmethod
+    def _of(cls, **fields) -> Solution:
+        made = cls.__new__(cls)
+        made.__dict__.update(fields)
+        return made
+
+    @cached_property
+    def _arrays(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """t, x = (q, v) and k = (v', λ of the rows that were simulated), time first."""
+        if self._record.t:
+            return self._record.joined()
+        return np.zeros(0), np.zeros((0, len(self._stop[1]))), np.zeros((0, len(self._stop[2])))
+
+    @cached_property
+    def _first(self) -> tuple[float, np.ndarray]:
+        return float(self._start[0]), self._start[1]
+
+    @cached_property
+    def _final(self) -> tuple[float, np.ndarray, np.ndarray]:
+        """Where the run stands at its end, which need not be a time that was kept."""
+        t, x, k = self._arrays
+        if len(t) and (self._steps_kept or self._parent is not None):
+            return float(t[-1]), x[-1], k[-1]
+        return self._stop
+
+    @property
+    def _limits(self) -> dict[str, Any]:
+        S, I = self._counters
+        return {"max_steps": int(I[s.LIMIT]), "max_step": float(S[s.H_MAX])}
+
+    def _shaped(self, values: np.ndarray) -> np.ndarray:
+        return values[0] if self._single else values
+
+    @property
+    def t(self) -> np.ndarray:
+        """Times, s."""
+        return self._shaped(self._arrays[0])
 
     @property
     def q(self) -> np.ndarray:
         """Positions, (time, coordinate)."""
-        return self._x[:, : self.plan.model.nq]
+        return self._shaped(self._arrays[1][:, : self.plan.model.nq])
 
-    y = q
+    @property
+    def y(self) -> np.ndarray:
+        """States of an Ode, (time, component)."""
+        return self.q
 
     @property
     def v(self) -> np.ndarray:
-        """Velocities."""
-        return self._x[:, self.plan.model.nq :]
+        """Velocities, (time, coordinate)."""
+        nq, nv = self.plan.model.nq, self.plan.model.nv
+        return self._shaped(self._arrays[1][:, nq : nq + nv])
 
     @property
     def a(self) -> np.ndarray:
-        """Accelerations v'."""
-        return self._k[:, : self.plan.model.nv]
+        """Accelerations v', (time, coordinate)."""
+        return self._shaped(self._arrays[2][:, : self.plan.model.nv])
+
+    @cached_property
+    def _multipliers(self) -> np.ndarray:
+        return sampling.multipliers(self)
 
     @property
     def lam(self) -> np.ndarray:
-        """Multipliers λ."""
-        return self._k[:, self.plan.model.nv :]
+        """Multipliers λ, (time, row): constraints, then nonholonomic ones, redundant rows included."""
+        return self._shaped(self._multipliers)
+
+    @property
+    def span(self) -> tuple[float, float]:
+        """Beginning and end of the run, s."""
+        if self._parent is not None:
+            return self._parent.span
+        return self._first[0], self._final[0]
 
     @property
     def end(self) -> State:
         """The last state; the start of the next run."""
-        return State(float(self.t[-1]), self.q[-1], self.v[-1], self.lam[-1], self.a[-1])
+        t, x, k = self._final
+        model = self.plan.model
+        nq, nv = model.nq, model.nv
+        lam = k[nv:]
+        if self.plan.rows is not None or (model.is_ode and model.n_constraints):
+            lam = self._rows(np.array([t]), x[None], k[None]).lam[0]
+        return State(t, x[:nq], x[nq : nq + nv], lam, k[:nv])
+
+    def _rows(self, t, x, k, single=False) -> Solution:
+        """A Solution at other times of this run."""
+        return self._of(
+            plan=self.plan, _data=self._data, _arrays=(t, x, k), _events=self._events, _begin=self._begin,
+            ended=self.ended, _steps_kept=self._steps_kept, _counters=self._counters, _single=single,
+            _parent=self if self._parent is None else self._parent,
+        )  # fmt: skip
+
+    def __call__(self, t) -> Solution:
+        """Return the solution at time t, or at several times, of any order; s.
+
+        The step that contains t is taken again and its dense output used, stabilized like the step itself, so the
+        state is as accurate as the run and on the constraints. At recorded times it is the recorded state; where a
+        time was recorded twice, the later one. With `save_at=`, the run is repeated from the kept time before.
+        A number gives arrays without a time axis.
+        """
+        source = self if self._parent is None else self._parent
+        if source._data is None:  # loaded: there is no model
+            from .saving import between
+
+            return between(source, t)
+        return source._rows(*sampling.states_at(source, t), single=np.ndim(t) == 0)
 
     @cached_property
     def events(self) -> dict[str, EventLog]:
-        """Where each event happened."""
-        model = self.plan.model
+        """Where each event happened, by name."""
+        _, x, k = self._arrays
+        width, nk = x.shape[1], k.shape[1]
         logs = {}
         for index, name in enumerate(self.plan.events):
-            rows = [(t, x, k) for which, t, x, k in self._events if which == index]
-            x = np.array([row[1] for row in rows]).reshape(len(rows), model.nq + model.nv)
-            k = np.array([row[2] for row in rows]).reshape(len(rows), -1)
-            t = np.array([row[0] for row in rows])
-            logs[name] = EventLog(t, x[:, : model.nq], x[:, model.nq :], k[:, model.nv :], k[:, : model.nv])
+            found = [row for row in self._events if row[0] == index]
+            t = np.array([row[1] for row in found])
+            x = np.array([row[2] for row in found]).reshape(len(found), width)
+            k = np.array([row[3] for row in found]).reshape(len(found), nk)
+            there = self._rows(t, x, k)
+            logs[name] = EventLog(t, there.q, there.v, there.lam, there.a)
         return logs
 
+    @cached_property
+    def stats(self) -> dict[str, Any]:
+        """Counters of the run."""
+        return statistics(*self._counters, self.plan.integrator.rows)
 
-def statistics(run) -> dict[str, Any]:
-    """Counters of a run."""
-    I, S = run.I, run.S
+    @cached_property
+    def _jumps(self) -> np.ndarray:
+        return sampling.jump_times(self) if self._parent is None else self._parent._jumps
+
+    @cached_property
+    def _kept_invariants(self) -> np.ndarray:
+        return sampling.kept_invariants(self) if self._parent is None else self._parent._kept_invariants
+
+    # what is computed along the run when asked for; kept as (time, ...) arrays
+
+    @cached_property
+    def _forces(self) -> np.ndarray:
+        return sampling.values_along(self, Fn.REACTIONS, self._multipliers)
+
+    @cached_property
+    def _outputs(self) -> dict[str, np.ndarray]:
+        shapes = self.plan.model.output_shapes
+        if not shapes:
+            return {}
+        k, model = self._arrays[2], self.plan.model
+        known = k if self.plan.rows is None else np.hstack([k[:, : model.nv], self._multipliers])
+        flat = sampling.values_along(self, Fn.OUTPUTS, known)
+        found, at = {}, 0
+        for name, shape in shapes.items():
+            size = int(np.prod(shape))
+            found[name] = flat[:, at : at + size].reshape(len(flat), *shape)
+            at += size
+        return found
+
+    @cached_property
+    def _residuals(self) -> np.ndarray:
+        return sampling.values_along(self, Fn.RESIDUAL)
+
+    @cached_property
+    def _accelerations_left(self) -> np.ndarray:
+        model = self.plan.model
+        flat = sampling.values_along(self, Fn.TERMS)
+        gamma = flat[:, flat.shape[1] - model.n_lam :]
+        return np.einsum("tki,ti->tk", sampling.jacobians(self, flat), self._arrays[2][:, : model.nv]) + gamma
+
+    @cached_property
+    def _energies(self) -> np.ndarray:
+        return sampling.values_along(self, Fn.ENERGY)
+
+    @property
+    def reactions(self) -> np.ndarray:
+        """-Gᵀλ, (time, nv): the force that all constraints together exert on the system.
+
+        A mass hanging at rest reads +m g.
+        """
+        return self._shaped(self._forces)
+
+    def reaction(self, label: str) -> np.ndarray:
+        """-Gᵀλ of one constraint alone, (time, nv): the force it exerts on the system.
+
+        Parameters
+        ----------
+        label : str
+            A constraint's name, for all of its rows, or the name of one row, such as "pin[0]".
+        """
+        model = self.plan.model
+        rows = _rows_of(label, model.row_labels) if not model.is_ode else []
+        if not rows:
+            raise _unknown(label, "constraint", {"constraints": _stems(model.row_labels)})
+        if self._data is None:
+            raise BadArgument("a loaded solution holds the sum of the reactions alone; reaction(label) needs the model.")
+        alone = np.zeros_like(self._multipliers)
+        alone[:, rows] = self._multipliers[:, rows]
+        return self._shaped(sampling.values_along(self, Fn.REACTIONS, alone))
+
+    @property
+    def drift(self) -> Drift:
+        """Residuals of the constraints by level, and of the invariants by name."""
+        return Drift(self)
+
+    @property
+    def energy(self) -> Energy:
+        """Kinetic, potential and total energy of a System; J."""
+        if self.plan.model.is_ode:
+            raise BadArgument("an Ode has no energy of its own. State it as an output or an invariant of the Ode.")
+        kinetic, potential = self._energies[:, 0], self._energies[:, 1]
+        return Energy(*(self._shaped(part) for part in (kinetic, potential, kinetic + potential)))
+
+    @property
+    def energy_error(self) -> np.ndarray:
+        """Change of the total energy since the beginning, relative to the energy that moves.
+
+        That is the largest kinetic energy, or the largest change of the potential energy: the total may be zero.
+        """
+        source = self if self._parent is None else self._parent
+        if self.plan.model.is_ode or not len(source._energies):
+            return self.energy.total
+        kinetic, potential = source._energies.T
+        moving = max(np.max(kinetic), np.max(np.abs(potential - potential[0])))
+        return (self.energy.total - (kinetic[0] + potential[0])) / (moving or 1.0)
+
+    def __getitem__(self, name: str) -> np.ndarray:
+        """Return a named output, a coordinate, or the multiplier of a constraint; time first."""
+        model = self.plan.model
+        if name in model.output_shapes:
+            return self._shaped(self._outputs[name])
+        if name in model.coordinates:
+            return self.q[..., model.coordinates.index(name)]
+        labels = multiplier_labels(model)
+        rows = _rows_of(name, labels)
+        if rows:
+            return self.lam[..., rows[0] if name == labels[rows[0]] else rows]
+        raise _unknown(name, "quantity", self._names())
+
+    def _names(self) -> dict[str, list[str]]:
+        model = self.plan.model
+        constraints = _stems(multiplier_labels(model))
+        known = {"outputs": model.output_shapes, "coordinates": model.coordinates, "constraints": constraints}
+        return {kind: list(names) for kind, names in known.items() if names}
+
+    # reports and files
+
+    @cached_property
+    def _facts(self) -> dict[str, Any]:
+        return report.facts(self)
+
+    def __repr__(self) -> str:
+        return report.as_text(self)
+
+    def _repr_html_(self) -> str:
+        return report.as_html(self)
+
+    def _references(self) -> tuple[str, ...]:
+        return tuple(self.__dict__["_facts"]["references"]) if self._data is None else cite.keys(self.plan)
+
+    def cite(self, software: bool = False) -> str:
+        """Return BibTeX entries of the methods that this run used; of CasADi and Numba too, if asked for."""
+        return cite.entries(self._references() + (cite.SOFTWARE if software else ()))
+
+    def plot(
+        self,
+        *names: str,
+        ax: Axes | Sequence[Axes] | None = None,
+        style: str = "light",
+        points: int = 2000,
+        **line,
+    ) -> Figure:
+        """Plot quantities over time, one axes per name.
+
+        Parameters
+        ----------
+        *names : str
+            "q", "v", "a", "lam", "reactions", "drift", "energy", or what `sol[name]` knows. Left out: "q", "drift".
+        ax : Axes or sequence of Axes, optional
+            Where to draw; a new figure if not given.
+        style : {"light", "dark"}
+            Colours of a new figure, and of the lines.
+        points : int
+            Number of points of a curve; those between steps come from `sol(t)`.
+        **line
+            Further properties of the lines, as for Matplotlib's `Axes.plot`.
+
+        Returns
+        -------
+        matplotlib.figure.Figure
+        """
+        from .view.plot import plot
+
+        return plot(self, names, ax=ax, style=style, points=points, **line)
+
+    def phase(self, *names: str, ax: Axes | None = None, style: str = "light", points: int = 2000, **line) -> Figure:
+        """Plot a coordinate's velocity over it, or a second quantity over the first."""
+        from .view.plot import phase
+
+        return phase(self, names, ax=ax, style=style, points=points, **line)
+
+    def save(self, path: str | Path) -> None:
+        """Write the run to a NetCDF-3 file: all arrays, labels, events, and what ran. `load` reads it again."""
+        from .saving import save
+
+        save(self, path)
+
+    @staticmethod
+    def load(path: str | Path) -> Solution:
+        """Read a run that was saved. It holds the arrays but no model: `sol(t)` is cubic in between."""
+        from .saving import load
+
+        return load(path)
+
+    def to_xarray(self):
+        """Return an xarray Dataset with dimensions time, coordinate and constraint, and their labels."""
+        from .tables import to_xarray
+
+        return to_xarray(self)
+
+    def to_dataframe(self):
+        """Return a pandas DataFrame: one row per time, one column per component."""
+        from .tables import to_dataframe
+
+        return to_dataframe(self)
+
+    def to_csv(self, path: str | Path) -> None:
+        """Write the table of `to_dataframe` as comma-separated text, every digit kept."""
+        from .tables import to_csv
+
+        to_csv(self, path)
+
+
+def _rows_of(label: str, labels: Sequence[str]) -> list[int]:
+    """Rows that carry this label: one, or all of a constraint that has several."""
+    if label in labels:
+        return [list(labels).index(label)]
+    return [i for i, name in enumerate(labels) if name.startswith(f"{label}[") and name.endswith("]")]
+
+
+def _stems(labels: Sequence[str]) -> list[str]:
+    """Names of constraints, each once, however many rows it has."""
+    return list(dict.fromkeys(name.partition("[")[0] if name.endswith("]") else name for name in labels))
+
+
+def _unknown(name, what: str, known: dict[str, list[str]]) -> UnknownName:
+    every = [each for names in known.values() for each in names]
+    near = difflib.get_close_matches(str(name), every, 3)
+    if near:
+        hint = f"Did you mean {' or '.join(map(repr, near))}?"
+    else:
+        hint = "; ".join(f"{kind}: {', '.join(names[:12])}" for kind, names in known.items()) or "it has none"
+        hint = hint[0].upper() + hint[1:] + "."
+    return UnknownName(f"the solution has no {what} {name!r}. {hint}")
+
+
+def statistics(S, I, rows: int) -> dict[str, Any]:
+    """Return the counters of a run by name; `rows` is how many stages the dense output needs in all."""
     stages = int(I[s.LAST])
     attempts = int(I[s.ACCEPTED] + I[s.REJECTED])
-    extra = run.plan.integrator.rows - stages - 1
+    extra = rows - stages - 1
     return {
         "steps": int(I[s.ACCEPTED]),
         "rejected": int(I[s.REJECTED]),

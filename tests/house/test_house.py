@@ -79,18 +79,26 @@ def test_only_view_imports_matplotlib():
         str(path.relative_to(ROOT))
         for path in SOURCE.rglob("*.py")
         if path.relative_to(SOURCE).parts[0] != "view"
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
-        if any(name.split(".")[0] == "matplotlib" for name in imported(node))
+        if "matplotlib" in imported_when_run(ast.parse(path.read_text(encoding="utf-8")))
     ]
     assert not found
 
 
-def imported(node):
-    if isinstance(node, ast.Import):
-        return [alias.name for alias in node.names]
-    if isinstance(node, ast.ImportFrom) and node.level == 0:
-        return [node.module or ""]
-    return []
+def imported_when_run(tree):
+    """The libraries that a file imports anywhere but under `if TYPE_CHECKING`."""
+    found = set()
+    waiting = [tree]
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, ast.If) and getattr(node.test, "id", "") == "TYPE_CHECKING":
+            waiting += node.orelse
+            continue
+        if isinstance(node, ast.Import):
+            found |= {alias.name.split(".")[0] for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.level == 0:
+            found.add((node.module or "").split(".")[0])
+        waiting += ast.iter_child_nodes(node)
+    return found
 
 
 def test_importing_the_package_loads_no_heavy_library_it_may_not_need():
@@ -99,34 +107,45 @@ def test_importing_the_package_loads_no_heavy_library_it_may_not_need():
     assert loaded.split() == []
 
 
-def test_every_reference_key_is_in_the_bibliography():
+def test_every_source_that_is_cited_is_in_the_bibliography():
     bibliography = (SOURCE / "references.bib").read_text(encoding="utf-8")
-    keys = set(re.findall(r"^@\w+\{([^,]+),", bibliography, flags=re.MULTILINE))
-    named = {
-        (str(path.relative_to(ROOT)), key)
+    keys = re.findall(r"^@\w+\{([^,]+),", bibliography, flags=re.MULTILINE)
+    assert len(keys) == len(set(keys))
+    missing = {
+        f"{path.relative_to(ROOT)}: {key}"
         for path in SOURCE.rglob("*.py")
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
-        for key in reference_keys(node)
+        for text in strings(path)
+        for key in re.findall(r"\[((?:[a-z]+-)+\d{4}|[A-Z]{2,4}\d{2})\]", text)
+        if key not in keys
     }
-    missing = sorted(f"{path}: {key}" for path, key in named if key not in keys)
-    assert not missing, "\n".join(missing)
+    missing |= {
+        f"{path.relative_to(ROOT)}: {key}"
+        for path in SOURCE.rglob("*.py")
+        for key in class_references(path)
+        if key not in keys
+    }
+    assert not missing, "\n".join(sorted(missing))
 
 
-def reference_keys(node):
-    """The strings in ``references = (...)`` or ``references=(...)``, in classes and calls."""
-    if isinstance(node, ast.Assign) and any(
-        getattr(target, "id", "") == "references" for target in node.targets
-    ):
-        value = node.value
-    elif isinstance(node, ast.AnnAssign) and getattr(node.target, "id", "") == "references":
-        value = node.value
-    elif isinstance(node, ast.keyword) and node.arg == "references":
-        value = node.value
-    else:
-        return []
-    if not isinstance(value, ast.Tuple | ast.List):
-        return []
-    return [item.value for item in value.elts if isinstance(item, ast.Constant)]
+def strings(path):
+    """All strings in a file, docstrings among them."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str):
+            yield node.value
+
+
+def class_references(path):
+    """The keys that the classes of a file list as `references`, alone or in an assignment of several names."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        for line in node.body if isinstance(node, ast.ClassDef) else ():
+            if not isinstance(line, ast.Assign):
+                continue
+            names, values = [line.targets[0]], [line.value]
+            if isinstance(names[0], ast.Tuple) and isinstance(values[0], ast.Tuple):
+                names, values = names[0].elts, values[0].elts
+            for name, value in zip(names, values, strict=True):
+                if getattr(name, "id", "") == "references" and isinstance(value, ast.Tuple):
+                    yield from (item.value for item in value.elts if isinstance(item, ast.Constant))
 
 
 def test_citation_file_gives_the_package_version():

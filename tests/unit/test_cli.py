@@ -42,12 +42,10 @@ def broken_run(monkeypatch):
     """Make every run stop at t = 0.25 with a solution that reaches that far."""
     saved = []
     so_far = SimpleNamespace(
-        t=np.array([0.0, 0.25]),
-        q=np.array([[1.0, 0.0], [0.5, -0.8]]),
-        v=np.array([[0.0, 0.0], [np.inf, 1.0]]),
         drift={"position": np.array([[0.0], [-3e-11]])},
         stats={"steps": np.int64(1)},
-        plan=SimpleNamespace(why=lambda: "as asked"),
+        end=SimpleNamespace(t=0.25, q=np.array([0.5, -0.8]), v=np.array([np.inf, 1.0])),
+        plan=SimpleNamespace(why=lambda: "as asked", model=SimpleNamespace(is_ode=False)),
         plot=lambda *names: SimpleNamespace(savefig=lambda path, **options: saved.append((names, path))),
     )
 
@@ -220,6 +218,7 @@ def test_methods_table_shows_every_name_unbroken(shell):
 
 def test_method_text_becomes_an_object_with_its_numbers():
     assert make("stabilization", "baumgarte(alpha=20)").alpha == 20
+    assert make("stabilization", "S_pos").on == "position"
     assert make("stabilization", "None") is None
     assert make("integrator", "auto") == "auto"
 

@@ -8,7 +8,9 @@ import typer
 
 from .._version import __version__
 from .cache import cache
+from .compare import compare
 from .methods import methods
+from .reproduce import reproduce
 from .run import run
 
 app = typer.Typer(
@@ -18,6 +20,8 @@ app = typer.Typer(
     pretty_exceptions_enable=False,  # a fault of ours shows a plain traceback, good to copy into a report
 )
 app.command()(run)
+app.command()(compare)
+app.command()(reproduce)
 app.command()(methods)
 app.command()(cache)
 

@@ -8,6 +8,7 @@ import importlib
 import inspect
 import json
 import pkgutil
+from collections.abc import Callable
 from typing import Annotated, NoReturn
 
 import typer
@@ -16,10 +17,13 @@ from rich.markup import escape
 from rich.table import Table
 
 from ..errors import HolonomicError
+from ..stabilizations import post
 
 BAD_USAGE = 2
 KINDS = ("formulation", "integrator", "stabilization")
 FITS = ("takes", "gives", "acts")  # the attributes by which methods are matched to each other
+# The names of the papers for certain settings of PostStabilization.
+S_METHODS = {make.__name__: make for make in (post.S_vel, post.S_pos, post.S_both, post.S_both2, post.S_full)}
 MORE = ("adaptive", "implicit", "index", "drift_order")
 
 
@@ -103,7 +107,7 @@ def make(kind: str, text: str):
             name, arguments, options = ast.unparse(called), [], {}
     except (SyntaxError, ValueError):
         refuse(f"{text!r} is not a method. Write a name, or a name with numbers as in 'Baumgarte(alpha=20)'.")
-    known = classes(kind)
+    known: dict[str, Callable] = {**classes(kind), **(S_METHODS if kind == "stabilization" else {})}
     method = {key.lower(): known[key] for key in known}.get(name.lower())
     if method is None:
         refuse(f"no {kind} is called {name!r}. {nearest(name, known)}")
@@ -115,7 +119,7 @@ def make(kind: str, text: str):
         refuse(f"{problem}. It is written {written(method)}.")
 
 
-def written(method: type) -> str:
+def written(method: Callable) -> str:
     """Return a method with its parameters and defaults, without types."""
     given = inspect.signature(method).parameters.values()
     return f"{method.__name__}({', '.join(str(p.replace(annotation=p.empty)) for p in given)})"

@@ -201,13 +201,16 @@ def record(job: Job, solution, failure, seconds: float) -> dict:
         "digits": {name: number(count) for name, count in digits(job, solution, failure).items()},
         "plan": solution.plan.why(),
         "statistics": {name: number(value) for name, value in solution.stats.items()},
-        "largest_drift": {level: number(abs(values).max()) for level, values in solution.drift.items()},
-        "end": {
-            "t": number(solution.t[-1]),
-            "q": list(map(number, solution.q[-1])),
-            "v": list(map(number, solution.v[-1])),
-        },
+        "largest_drift": {level: number(abs(values).max(initial=0.0)) for level, values in solution.drift.items()},
+        "end": end_state(solution),
     }
+
+
+def end_state(solution) -> dict:
+    """Return the last state: t, q and v, or t and y for an Ode."""
+    end = solution.end
+    letters = "y" if solution.plan.model.is_ode else "qv"
+    return {"t": number(end.t)} | {letter: list(map(number, getattr(end, letter))) for letter in letters}
 
 
 def number(value):

@@ -1,16 +1,44 @@
-"""Index 1: the constraint at acceleration level, accelerations and multipliers solved for in every stage."""
+"""Index 1: the constraint at acceleration level, accelerations and multipliers solved for at every point."""
 
 from __future__ import annotations
 
-from .base import Formulation
+from .base import Block, Formulation, Unknowns, acceleration_level, dynamics
 
 
 class Index1(Formulation):
-    """Solve [M Gᵀ; G 0](v', λ) = (f, -γ) at every point; what is integrated is the ODE for (q, v).
+    """Solve [M Gᵀ; G 0](v', λ) = (f, -γ) at every point.
+
+    Explicit integrators take the ODE for (q, v). Implicit ones take the residual with λ unknown,
+
+        q' = Z v,   M v' = f - Gᵀλ,   0 = G M⁻¹(f - Gᵀλ) + γ (+ 2α(Gv + g_t) + β²g with Baumgarte)
 
     For an `Ode` it is the equation itself.
+
+    References
+    ----------
+    [eich-1993] (1.4) - (1.7); [ascher-petzold-1993] Sec. 3 for Baumgarte inside an implicit discretization.
     """
 
-    gives = "ode"
+    gives = ("ode", "residual")
     index = 1
     references = ("eich-1993",)
+
+    def blocks(self, nq, nv, n_lam, n_position):
+        return (Block("q", nq), Block("v", nv), Block("lam", n_lam, 1))
+
+    def equations(self, d, gains):
+        if d.is_ode:
+            return _ode(d, gains)
+        u = Unknowns(d, ("lam", d.n_lam))
+        (lam,) = u.extra
+        return u.equations(u.q_slope - d.q_dot, dynamics(d, u, lam), acceleration_level(d, lam, gains))
+
+
+def _ode(d, gains):
+    import casadi
+
+    from .base import Equations
+
+    field = d.field(gains=gains)[:-1]
+    slope = casadi.SX.sym("slope", d.e.q.numel())
+    return Equations(d.e.q, slope, slope - field)

@@ -26,6 +26,10 @@ class Lowered:
     fac_max: float = 10.0
     stiff_bound: float = 0.0
     error_order: int = 0
+    starting_points: int = 0  # points of a multistep method behind the first one
+    one_step: bool = True  # a step can be taken again from its start alone
+    steers: int = -1  # row of K whose first numbers say the next step and the order, where it chooses itself
+    wants_scales: bool = False  # fp is to begin with rtol, Newton's bound, atol and the powers of h
 
 
 class Integrator:

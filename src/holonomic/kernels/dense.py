@@ -20,7 +20,7 @@ def factors_length(rows, columns):
 
 @leaf
 def factor_rows(J, X, F):
-    """Fill F from J (rows x columns) and X = W⁻¹Jᵀ (columns x rows); ρ = 0 where J X is not positive definite."""
+    """Fill F from J and X = W⁻¹Jᵀ; ρ = 0 where J X is not positive definite."""
     rows, columns = J.shape
     at_J = 1 + rows + rows * columns
     at_L = at_J + rows * columns

@@ -12,6 +12,7 @@ changes no bit of it. It returns
 from __future__ import annotations
 
 from ..errors import (
+    ACCUMULATES,
     DONE,
     EVENT,
     MORE,
@@ -26,7 +27,22 @@ from ..errors import (
 from .compile import inner, leaf
 from .control import error_norm, step_factor, stiffness
 from .evaluate import evaluate
-from .locate import event_values, find_events, state_inside
+from .locate import (
+    COUNTED,
+    DIRECTION,
+    END,
+    MOST,
+    NEXT,
+    SIGN,
+    START,
+    STOPS,
+    TRIAL,
+    event_values,
+    find_events,
+    keep,
+    resolution,
+    state_inside,
+)
 from .signatures import (
     NERR,
     NEV,
@@ -72,6 +88,7 @@ from .state import (
     QUOTA,
     REJECTED,
     RETAKE,
+    RETAKEN,
     RHO_LEAST,
     ROWS,
     RTOL,
@@ -86,6 +103,7 @@ from .state import (
     T_NEW,
     T_STIFF,
     T_STOP,
+    TRIES,
     WATCHING,
     WORST,
     WRITING,
@@ -99,6 +117,9 @@ from .vectors import copy
 # error hardly depend on the share (within 10 %), but at 0 single errors are up to 100 times too large.
 SHARE = 0.3
 EPS = 2.220446049250313e-16
+AGAIN = -1  # the step is taken again, to end on an event
+MAX_TRIES = 6
+NEAR = 1e-3  # in θ: over this distance an event function is as good as straight
 
 
 @leaf
@@ -109,6 +130,15 @@ def write_row(rec_t, rec_x, rec_k, row, t, x, K, stage, nq, nx, nk):
         rec_x[row, i] = x[i]
     for i in range(nk):
         rec_k[row, i] = K[stage, nq + i]
+
+
+@inner
+def write_event(rec_t, rec_i, rec_x, rec_k, I, k, t, x, K, stage, nq, nx, nk):
+    """Write down event k."""
+    row = I[EVENT_ROWS]
+    write_row(rec_t, rec_x, rec_k, row, t, x, K, stage, nq, nx, nk)
+    rec_i[row] = k
+    I[EVENT_ROWS] += 1
 
 
 @leaf
@@ -138,7 +168,7 @@ def attempt(slots, fns, n, data, ip, fp, sp, S, I, t, h, x, xn, xs, K, E, W, ato
     if status != OK:
         return status
     I[PULLS] += 1
-    status = call_pull(slots, fns, n, data, sp, t + h, xn, W)
+    status = call_pull(slots, fns, n, data, sp, t + h, h, x, xs, xn, W)
     if status != OK:
         return status
     status = call_finish(slots, fns, n, data, ip, fp, t, h, x, K, xn, xs, E, W)
@@ -168,12 +198,118 @@ def refuse(S, I, h, status):
     S[H] = h * (0.7 if status == SINGULAR else 0.25)
     I[AFTER_REJECT] = 1
     I[RETAKE] = 0
+    I[TRIES] = 0
+
+
+@leaf
+def distance_left(ev_f, k):
+    """How far beyond the end of the step, in θ, event k is zero, going straight on; 2 where it goes away from zero."""
+    value = ev_f[END, k]
+    slope = (value - ev_f[TRIAL, k]) / NEAR
+    if value == 0.0 or slope == 0.0:
+        return 0.0 if value == 0.0 else 2.0
+    missing = -value / slope
+    return missing if missing > 0.0 else 2.0
+
+
+@inner
+def watch(slots, fns, n, data, ip, fp, sp, S, I, x, K, xn, xs, last, xe, ke, W, ev, ev_f, found_theta, found_index,
+          rec_ev_t, rec_ev_i, rec_ev_x, rec_ev_k):  # fmt: skip
+    """Look for events in an accepted step and write them down.
+
+    A step that contains a stopping event is taken again so that it ends there: the state then has the full order
+    of the integrator. AGAIN asks for that, with the length in S[H] and the event in I[RETAKE]. As the dense output
+    is not quite the new step, two or three attempts bring the end onto the zero to rounding. EVENT: a stopping
+    event at the very start of the step, which is given up.
+    """
+    nev, nq, nx, nk = n[NEV], n[NQ], n[NX], n[NK]
+    status = call_dense(slots, fns, n, data, ip, fp, S[T], S[H_USED], x, K, xn, xs, W)
+    if status != OK:
+        return status
+    I[DENSE_READY] = 1
+    I[DENSES] += 1
+    count = find_events(
+        slots, fns, n, data, ip, fp, sp, S, I, x, K, xn, last, xe, ke, W, ev, ev_f, found_theta, found_index
+    )
+    if count < 0:
+        return -count
+    shortest = resolution(S)
+    stop = -1
+    for i in range(count):
+        if stop < 0 and ev[STOPS, found_index[i]] != 0:
+            stop = i
+    cut = 2.0  # events from here on are at the end of the step
+    close = max(32.0 * EPS, 4.0 * shortest)
+    if stop >= 0:
+        cut = found_theta[stop]
+        if cut <= shortest:
+            for i in range(count):
+                if found_theta[i] <= shortest:
+                    k = found_index[i]
+                    write_event(rec_ev_t, rec_ev_i, rec_ev_x, rec_ev_k, I, k, S[T], x, K, 0, nq, nx, nk)
+                    ev[SIGN, k] = COUNTED
+            I[RETAKE] = 0
+            I[TRIES] = 0
+            return EVENT
+        I[RETAKE] = found_index[stop] + 1
+        if 1.0 - cut > close and I[TRIES] < MAX_TRIES:
+            S[H] = cut * S[H_USED]
+            I[TRIES] += 1
+            return AGAIN
+    if I[RETAKE] != 0:
+        status = event_values(
+            slots, fns, n, data, ip, fp, sp, 1.0 - NEAR, S, I, x, K, xn, last, xe, ke, W, ev_f, TRIAL
+        )
+        if status != OK:
+            return status
+        if stop < 0:
+            # the end does not quite reach the zero it was taken for
+            missing = distance_left(ev_f, I[RETAKE] - 1)
+            if missing > NEAR:  # it turned back: no event here
+                I[RETAKE] = 0
+                I[TRIES] = 0
+                I[STEP_NUMBER] -= 1  # with a fixed step: the next one goes to the end of this one
+            elif missing > close and I[TRIES] < MAX_TRIES:
+                S[H] = (1.0 + missing) * S[H_USED]
+                I[TRIES] += 1
+                return AGAIN
+            else:
+                cut = 1.0
+                count = keep(found_theta, found_index, count, 1.0, I[RETAKE] - 1)
+        for k in range(nev):  # others at the same instant, which rounding has left on this side of zero
+            here = cut <= 1.0 and abs(ev[NEXT, k]) == 1 and ev[DIRECTION, k] != ev[NEXT, k]
+            if here and distance_left(ev_f, k) <= 2.0 * close:
+                for i in range(count):
+                    here = here and not (found_index[i] == k and found_theta[i] >= cut)
+                if here:
+                    count = keep(found_theta, found_index, count, 1.0, k)
+    rows = I[EVENT_ROWS]
+    for i in range(count):
+        theta, k = found_theta[i], found_index[i]
+        if theta >= cut or theta >= 1.0:
+            write_event(rec_ev_t, rec_ev_i, rec_ev_x, rec_ev_k, I, k, S[T_NEW], xn, K, last, nq, nx, nk)
+            continue
+        status = state_inside(
+            slots, fns, n, data, ip, fp, sp, theta, S[T], S[H_USED], x, K, xn, xe, ke, W, True
+        )
+        if status != OK:
+            I[EVENT_ROWS] = rows
+            return status
+        write_event(
+            rec_ev_t, rec_ev_i, rec_ev_x, rec_ev_k, I, k, S[T] + theta * S[H_USED], xe, ke, 0, nq, nx, nk
+        )
+    for k in range(nev):
+        ev[SIGN, k] = ev[NEXT, k]
+        ev_f[START, k] = ev_f[END, k]
+    for i in range(count):
+        if found_theta[i] >= cut:
+            ev[SIGN, found_index[i]] = COUNTED
+    return OK
 
 
 @leaf
 def drive(slots, fns, n, data, ip, fp, sp, S, I, x, xn, xs, K, E, W, atol, turns, rec_t, rec_x, rec_k, save_t,
-          ev_dir, ev_stop, ev_sign, ev_old, ev_at, ev_value, ev_scratch, ev_sampled, found_theta, found_index, xe, ke, rec_ev_t,
-          rec_ev_i, rec_ev_x, rec_ev_k):  # fmt: skip
+          ev, ev_f, found_theta, found_index, xe, ke, rec_ev_t, rec_ev_i, rec_ev_x, rec_ev_k):  # fmt: skip
     """Go on until there is something to say."""
     nx, nq, nk = n[NX], n[NQ], n[NK]
     last = I[LAST]
@@ -186,7 +322,7 @@ def drive(slots, fns, n, data, ip, fp, sp, S, I, x, xn, xs, K, E, W, atol, turns
                 return DONE
             if I[QUOTA] <= 0:
                 return MORE
-            if I[ACCEPTED] + I[REJECTED] + I[FAILED] >= I[LIMIT]:
+            if I[ACCEPTED] + I[REJECTED] + I[FAILED] + I[RETAKEN] >= I[LIMIT]:
                 return TOO_MANY_STEPS
             if I[FRESH] == 0:
                 status = start(fns, n, data, S, I, x, K, W)
@@ -196,7 +332,9 @@ def drive(slots, fns, n, data, ip, fp, sp, S, I, x, xn, xs, K, E, W, atol, turns
             h = S[H]
             I[HIT] = 0
             if I[RETAKE] != 0:
-                pass
+                if abs(h) >= abs(left):
+                    h = left
+                    I[HIT] = 1
             elif I[FIXED] != 0:
                 h = S[H_FIXED]
                 if abs(left) <= abs(h) * (1.0 + 1e-9):
@@ -236,6 +374,7 @@ def drive(slots, fns, n, data, ip, fp, sp, S, I, x, xn, xs, K, E, W, atol, turns
                         S[H] = h * 0.1
                     I[AFTER_REJECT] = 1
                     I[RETAKE] = 0
+                    I[TRIES] = 0
                     if abs(S[H]) <= 16.0 * EPS * max(abs(t), abs(S[T_STOP])) and abs(S[H]) < 1e-12:
                         S[WORST] = worst_component(E, x, xn, atol, S[RTOL], nx)
                         return STEP_COLLAPSED
@@ -269,64 +408,27 @@ def drive(slots, fns, n, data, ip, fp, sp, S, I, x, xn, xs, K, E, W, atol, turns
             I[DENSE_READY] = 0
             I[PHASE] = WATCHING
         if I[PHASE] == WATCHING:
-            if n[NEV] > 0 and I[RETAKE] == 0:
-                if I[EVENT_ROWS] + 4 * n[NEV] > rec_ev_t.shape[0]:
+            if n[NEV] > 0:
+                if I[EVENT_ROWS] + MOST * n[NEV] > rec_ev_t.shape[0]:
                     return MORE
-                status = call_dense(slots, fns, n, data, ip, fp, S[T], S[H_USED], x, K, xn, xs, W)
+                status = watch(
+                    slots, fns, n, data, ip, fp, sp, S, I, x, K, xn, xs, last, xe, ke, W, ev, ev_f, found_theta,
+                    found_index, rec_ev_t, rec_ev_i, rec_ev_x, rec_ev_k,
+                )  # fmt: skip
+                if status == AGAIN or status == EVENT:
+                    I[PHASE] = STEPPING
+                    I[RETAKEN] += 1
+                    if status == EVENT:
+                        return EVENT
+                    continue
+                if status == NEED_REFINED or status == NEED_TERMS or status == ACCUMULATES:
+                    return status
                 if status != OK:
-                    if status == NEED_REFINED or status == NEED_TERMS:
+                    if I[FIXED] != 0:
+                        I[LAST_STATUS] = status
+                        S[T_FAILED] = S[T]
                         return status
                     refuse(S, I, S[H_USED], status)
-                    I[PHASE] = STEPPING
-                    continue
-                I[DENSE_READY] = 1
-                for k in range(n[NEV]):  # what was the end of the last step is the start of this one
-                    ev_at[k] = 0.0
-                    ev_old[k] = ev_sign[k]
-                count = find_events(
-                    slots, fns, n, data, ip, fp, sp, S, I, x, K, xn, last, xe, ke, W, ev_dir, ev_sign, ev_at,
-                    ev_value, ev_scratch, ev_sampled, found_theta, found_index,
-                )  # fmt: skip
-                if count < 0:
-                    if -count == NEED_REFINED or -count == NEED_TERMS:
-                        return -count
-                    refuse(S, I, S[H_USED], -count)
-                    I[PHASE] = STEPPING
-                    continue
-                retake = False
-                for i in range(count):
-                    theta = found_theta[i]
-                    k = found_index[i]
-                    if ev_stop[k] != 0:
-                        if theta * abs(S[H_USED]) <= 8.0 * EPS * max(abs(S[T]), abs(S[T_NEW])):
-                            # at the start of the step: the state is already there
-                            row = I[EVENT_ROWS]
-                            write_row(rec_ev_t, rec_ev_x, rec_ev_k, row, S[T], x, K, 0, nq, nx, nk)
-                            rec_ev_i[row] = k
-                            I[EVENT_ROWS] += 1
-                            I[PHASE] = STEPPING
-                            ev_sign[k] = 0
-                            return EVENT
-                        if theta < 1.0:
-                            retake = True
-                            S[H] = theta * S[H_USED]
-                        I[RETAKE] = k + 1
-                        break
-                    ev_old[k] = -ev_old[k]
-                    row = I[EVENT_ROWS]
-                    if theta >= 1.0:
-                        write_row(rec_ev_t, rec_ev_x, rec_ev_k, row, S[T_NEW], xn, K, last, nq, nx, nk)
-                    else:
-                        status = state_inside(
-                            slots, fns, n, data, ip, fp, sp, theta, S[T], S[H_USED], x, K, xn, xe, ke, W, True
-                        )
-                        if status != OK:
-                            return status
-                        t_event = S[T] + theta * S[H_USED]
-                        write_row(rec_ev_t, rec_ev_x, rec_ev_k, row, t_event, xe, ke, 0, nq, nx, nk)
-                    rec_ev_i[row] = k
-                    I[EVENT_ROWS] += 1
-                if retake:
                     I[PHASE] = STEPPING
                     continue
             I[PHASE] = WRITING
@@ -361,26 +463,12 @@ def drive(slots, fns, n, data, ip, fp, sp, S, I, x, xn, xs, K, E, W, atol, turns
                     write_row(rec_t, rec_x, rec_k, I[ROWS], wanted, xe, ke, 0, nq, nx, nk)
                 I[ROWS] += 1
                 I[SAVED] += 1
-        retaken = I[RETAKE]
         call_accept(slots, n, ip, fp, S[H_USED], x, K, xn)
         S[T] = S[T_NEW]
         I[ACCEPTED] += 1
         I[STEP_NUMBER] += 1
         I[PHASE] = STEPPING
-        if retaken != 0:
+        if I[RETAKE] != 0:
             I[RETAKE] = 0
-            status = event_values(
-                slots, fns, n, data, ip, fp, sp, 1.0, S[T], S[H_USED], x, K, xn, last, xe, ke, W, I, ev_scratch
-            )
-            for k in range(n[NEV]):
-                sign = 1 if ev_scratch[k] > 0.0 else (-1 if ev_scratch[k] < 0.0 else 0)
-                crossed = sign != 0 and abs(ev_old[k]) == 1 and sign != ev_old[k]
-                if k == retaken - 1 or (crossed and (ev_dir[k] == 0 or ev_dir[k] == sign)):
-                    row = I[EVENT_ROWS]
-                    write_row(rec_ev_t, rec_ev_x, rec_ev_k, row, S[T], x, K, 0, nq, nx, nk)
-                    rec_ev_i[row] = k
-                    I[EVENT_ROWS] += 1
-                    sign = 0  # armed again after it has left zero
-                ev_sign[k] = sign
-                ev_value[k] = ev_scratch[k]
+            I[TRIES] = 0
             return EVENT

@@ -26,10 +26,10 @@ from .signatures import (
     NQ,
     NROW,
     NV,
-    NX,
     REFINED,
     TERMS,
     call_careful,
+    call_field,
     call_model,
     has_function,
 )
@@ -42,8 +42,8 @@ RHO_REFINED = 1e-8
 @inner
 def evaluate(fns, n, t, x, data, K, row, W):
     """Field at (t, x) into a row of K; W is workspace of `dense_work` numbers."""
-    call_model(fns, FIELD, t, x, 0, x, 0, data, K, row * K.shape[1])
-    if K[row, n[NROW] - 1] > RHO_PLAIN and row_finite(K, row, n[NX]):
+    call_field(fns, FIELD, t, x, data, K, row)
+    if K[row, n[NROW] - 1] > RHO_PLAIN and row_finite(K, row, n[NQ] + n[NV]):
         return OK
     return call_careful(fns, fns, n, t, x, data, K, row, W)
 
@@ -51,14 +51,14 @@ def evaluate(fns, n, t, x, data, K, row, W):
 @kernel(CAREFULLY)
 def evaluate_carefully(fns, n, t, x, data, K, row, W):
     """The refined twin, or the dense solve; called through its address to keep the common path short."""
-    finite = row_finite(K, row, n[NX])
+    finite = row_finite(K, row, n[NQ] + n[NV])
     if n[NV] == 0:
         return OK if finite else NOT_FINITE
     if K[row, n[NROW] - 1] > RHO_REFINED and finite:
         if not has_function(fns, REFINED):
             return NEED_REFINED
-        call_model(fns, REFINED, t, x, 0, x, 0, data, K, row * K.shape[1])
-        return OK if row_finite(K, row, n[NX]) else NOT_FINITE
+        call_field(fns, REFINED, t, x, data, K, row)
+        return OK if row_finite(K, row, n[NQ] + n[NV]) else NOT_FINITE
     if not has_function(fns, TERMS):
         return NEED_TERMS
     nq, nv, nl = n[NQ], n[NV], n[NL]

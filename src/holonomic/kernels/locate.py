@@ -1,21 +1,39 @@
 """Finding events inside one step.
 
-Event functions are looked at on the projected dense output at θ = 1/3, 2/3, 1. A crossing is a change
-between nonzero signs; a zero that is only touched changes nothing, so no event is lost or counted twice.
-Each crossing is then closed in by regula falsi with Illinois' weights.
+Event functions are looked at on the projected dense output at θ = 1/3, 2/3, 1, and once more where the cubic
+through the values of a step dips below zero between two of them. A crossing is a change between nonzero
+signs; a zero that is only touched changes nothing, so no event is lost or counted twice. Each crossing is
+closed in by regula falsi with Illinois' weights.
+
+Where a function starts from zero (at the start of a run, or because its event has just happened) the sign
+says nothing. LEAD, the sign of its time derivative there, takes its place: a ball that has just bounced
+rises, however short its flight.
 """
 
 from __future__ import annotations
 
-from ..errors import OK
-from .compile import inner
+import math
+
+from ..errors import ACCUMULATES, NOT_FINITE, OK
+from .compile import inner, leaf
 from .evaluate import evaluate
 from .signatures import EVENTS, NEV, NK, NQ, NX, call_interpolate, call_model, call_pull
-from .state import DENSES, EVENT_FIELD, H_USED, PULLS, T
+from .state import EVENT_FIELD, H_USED, PULLS, RETAKE, T_NEW, T
 from .vectors import copy, copy_row
 
-SAMPLES = 3
+EPS = 2.220446049250313e-16
 MAX_ITERATIONS = 80
+MOST = 8  # crossings of one event in one step: a zero at the start, two in each third, one to spare
+
+# rows of `ev` (int64), one column per event
+DIRECTION, STOPS, SIGN, NEXT, LEAD = range(5)
+# DIRECTION 0 both, 1 rising, -1 falling; STOPS 1 where the run has to stop; SIGN the last nonzero sign before
+# this step, NEXT the one at its end; besides ±1:
+COUNTED = 0  # zero, and its event has been counted: armed again when it has left zero
+AT_START = 2  # zero at the start of the run: counts if it leaves in its direction
+
+# rows of `ev_f` (float64): values at θ = 0, 1/3, 2/3, 1, and at a trial
+START, END, TRIAL = 0, 3, 4
 
 
 @inner
@@ -24,7 +42,7 @@ def state_inside(slots, fns, n, data, ip, fp, sp, theta, t, h, x, K, xn, xe, ke,
     status = call_interpolate(slots, n, ip, fp, theta, h, x, K, xn, xe)
     if status != OK:
         return status
-    status = call_pull(slots, fns, n, data, sp, t + theta * h, xe, W)
+    status = call_pull(slots, fns, n, data, sp, t + theta * h, 0.0, xe, xe, xe, W)
     if status != OK:
         return status
     if with_field:
@@ -33,103 +51,210 @@ def state_inside(slots, fns, n, data, ip, fp, sp, theta, t, h, x, K, xn, xe, ke,
 
 
 @inner
-def event_values(slots, fns, n, data, ip, fp, sp, theta, t, h, x, K, xn, last, xe, ke, W, I, values):
-    """Event functions at t + θ h."""
+def event_values(slots, fns, n, data, ip, fp, sp, theta, S, I, x, K, xn, last, xe, ke, W, ev_f, row):
+    """Event functions at T + θ H_USED into a row of ev_f."""
     if theta >= 1.0:
         copy(xn, xe, n[NX])
         copy_row(K, last, ke, 0, n[NQ] + n[NK])
+        t = S[T_NEW]
     else:
         I[PULLS] += 1
         status = state_inside(
-            slots, fns, n, data, ip, fp, sp, theta, t, h, x, K, xn, xe, ke, W, I[EVENT_FIELD] != 0
+            slots, fns, n, data, ip, fp, sp, theta, S[T], S[H_USED], x, K, xn, xe, ke, W, I[EVENT_FIELD] != 0
         )
         if status != OK:
             return status
-    call_model(fns, EVENTS, t + theta * h, xe, 0, ke, n[NQ], data, values, 0)
-    return OK
+        t = S[T] + theta * S[H_USED]
+    call_model(fns, EVENTS, t, xe, 0, ke, n[NQ], data, ev_f, row * n[NEV])
+    return NOT_FINITE if has_nan(ev_f, row, n[NEV]) else OK
+
+
+@leaf
+def has_nan(ev_f, row, nev):
+    """Tell whether an event function is NaN in a row of values."""
+    for k in range(nev):
+        if ev_f[row, k] != ev_f[row, k]:
+            return True
+    return False
+
+
+@leaf
+def sign_of(value):
+    """-1, 0 or 1"""
+    return 1 if value > 0.0 else (-1 if value < 0.0 else 0)
+
+
+@leaf
+def keep(found_theta, found_index, count, theta, k):
+    """Add a crossing in order of time, equal times in the order of the events; return the new number."""
+    i = count
+    while i > 0 and (found_theta[i - 1] > theta or (found_theta[i - 1] == theta and found_index[i - 1] > k)):
+        found_theta[i] = found_theta[i - 1]
+        found_index[i] = found_index[i - 1]
+        i -= 1
+    found_theta[i] = theta
+    found_index[i] = k
+    return count + 1
+
+
+@leaf
+def dip(ev_f, k, third, sign):
+    """θ in (third/3, (third+1)/3) where event k probably passes zero and comes back, or -1.
+
+    The cubic through the four values of the step has an extremum there, beyond zero or near it: below a tenth
+    of what is left at both ends.
+    """
+    f0, f1, f2, f3 = ev_f[0, k], ev_f[1, k], ev_f[2, k], ev_f[3, k]
+    # Newton's form in s = 3 θ: f0 + d1 s + d2 s(s-1)/2 + d3 s(s-1)(s-2)/6
+    d1, d2, d3 = f1 - f0, f2 - 2.0 * f1 + f0, f3 - 3.0 * f2 + 3.0 * f1 - f0
+    a, b, c = 0.5 * d3, d2 - d3, d1 - 0.5 * d2 + d3 / 3.0  # derivative: a s² + b s + c
+    least = 0.1 * min(abs(ev_f[third, k]), abs(ev_f[third + 1, k]))
+    root = b * b - 4.0 * a * c
+    if root < 0.0:
+        return -1.0
+    pivot = -0.5 * (b + math.copysign(math.sqrt(root), b))
+    for i in range(2):
+        below, above = (a, pivot) if i == 0 else (pivot, c)
+        if below == 0.0:
+            continue
+        s = above / below
+        if s > third and s < third + 1:
+            value = f0 + s * (d1 + 0.5 * (s - 1.0) * (d2 + (s - 2.0) * d3 / 3.0))
+            if sign * value < least:
+                return s / 3.0
+    return -1.0
 
 
 @inner
-def find_events(slots, fns, n, data, ip, fp, sp, S, I, x, K, xn, last, xe, ke, W, ev_dir, ev_sign, ev_at, ev_value,
-                values, sampled, found_theta, found_index):  # fmt: skip
+def find_events(slots, fns, n, data, ip, fp, sp, S, I, x, K, xn, last, xe, ke, W, ev, ev_f, found_theta,
+                found_index):  # fmt: skip
     """Collect the crossings of this step in order of time; return their number, or minus a status.
 
-    ev_sign holds the last nonzero sign of each event, ev_at and ev_value where and what it was.
+    Signs at the end of the step go to NEXT: they count once the step is accepted.
     """
-    t, h = S[T], S[H_USED]
-    count = 0
-    for sample in range(1, SAMPLES + 1):
-        theta = sample / SAMPLES if sample < SAMPLES else 1.0
-        status = event_values(slots, fns, n, data, ip, fp, sp, theta, t, h, x, K, xn, last, xe, ke, W, I, values)
+    for third in range(1, 4):
+        theta = third / 3.0 if third < 3 else 1.0
+        status = event_values(slots, fns, n, data, ip, fp, sp, theta, S, I, x, K, xn, last, xe, ke, W, ev_f, third)
         if status != OK:
             return -status
-        for k in range(n[NEV]):
-            sampled[k] = values[k]
-        for k in range(n[NEV]):
-            value = sampled[k]
-            sign = 1 if value > 0.0 else (-1 if value < 0.0 else 0)
-            if sign == 0:
+    count = 0
+    for k in range(n[NEV]):
+        sign, wanted = ev[SIGN, k], ev[DIRECTION, k]
+        for third in range(3):
+            a, b = third / 3.0, (third + 1) / 3.0 if third < 2 else 1.0
+            fa, fb = ev_f[third, k], ev_f[third + 1, k]
+            new = sign_of(fb)
+            if new == 0:
                 continue
-            if ev_sign[k] == 2:  # zero at the start of the run: counts if it leaves in its direction
-                if ev_dir[k] == 0 or ev_dir[k] == sign:
-                    found_theta[count] = 0.0
-                    found_index[count] = k
-                    count += 1
-            elif ev_sign[k] != 0 and sign != ev_sign[k] and (ev_dir[k] == 0 or ev_dir[k] == sign):
-                zero = close_in(
-                    slots, fns, n, data, ip, fp, sp, t, h, x, K, xn, last, xe, ke, W, I, k, ev_at[k], ev_value[k],
-                    theta, value, values,
-                )  # fmt: skip
-                if zero < 0.0:
-                    return int(zero)
-                found_theta[count] = zero
-                found_index[count] = k
-                count += 1
-            ev_sign[k] = sign
-            ev_at[k] = theta
-            ev_value[k] = value
-    for i in range(1, count):  # by time; equal times keep their order
-        theta, index = found_theta[i], found_index[i]
-        j = i - 1
-        while j >= 0 and found_theta[j] > theta:
-            found_theta[j + 1] = found_theta[j]
-            found_index[j + 1] = found_index[j]
-            j -= 1
-        found_theta[j + 1] = theta
-        found_index[j + 1] = index
-    I[DENSES] += 1
+            if sign == COUNTED or sign == AT_START:
+                left = ev[LEAD, k] if ev[LEAD, k] != 0 else new
+                if sign == AT_START and (wanted == 0 or wanted == left):
+                    count = keep(found_theta, found_index, count, 0.0, k)
+                sign = new
+                if new != left and (wanted == 0 or wanted == new):
+                    zero = way_back(
+                        slots, fns, n, data, ip, fp, sp, S, I, x, K, xn, last, xe, ke, W, ev_f, k, left, b, fb
+                    )
+                    if zero < 0.0:
+                        return int(zero)
+                    if zero > 0.0:
+                        count = keep(found_theta, found_index, count, zero, k)
+                    elif ev[STOPS, k] != 0:
+                        I[RETAKE] = k + 1
+                        return -ACCUMULATES
+            elif new != sign:
+                sign = new
+                if wanted == 0 or wanted == new:
+                    zero = close_in(
+                        slots, fns, n, data, ip, fp, sp, S, I, x, K, xn, last, xe, ke, W, ev_f, k, a, fa, b, fb
+                    )
+                    if zero < 0.0:
+                        return int(zero)
+                    count = keep(found_theta, found_index, count, zero, k)
+            elif fa != 0.0:
+                middle = dip(ev_f, k, third, sign)
+                if middle < 0.0:
+                    continue
+                status = event_values(
+                    slots, fns, n, data, ip, fp, sp, middle, S, I, x, K, xn, last, xe, ke, W, ev_f, TRIAL
+                )
+                if status != OK:
+                    return -status
+                value = ev_f[TRIAL, k]
+                if sign_of(value) != -sign:
+                    continue
+                if wanted == 0 or wanted == -sign:
+                    zero = close_in(
+                        slots, fns, n, data, ip, fp, sp, S, I, x, K, xn, last, xe, ke, W, ev_f, k, a, fa, middle, value
+                    )
+                    if zero < 0.0:
+                        return int(zero)
+                    count = keep(found_theta, found_index, count, zero, k)
+                if wanted == 0 or wanted == sign:
+                    zero = close_in(
+                        slots, fns, n, data, ip, fp, sp, S, I, x, K, xn, last, xe, ke, W, ev_f, k, middle, value, b, fb
+                    )
+                    if zero < 0.0:
+                        return int(zero)
+                    count = keep(found_theta, found_index, count, zero, k)
+        ev[NEXT, k] = sign
     return count
 
 
 @inner
-def close_in(slots, fns, n, data, ip, fp, sp, t, h, x, K, xn, last, xe, ke, W, I, k, a, fa, b, fb, values):
+def resolution(S):
+    """The smallest θ that time itself can tell from 0."""
+    return 8.0 * EPS * max(abs(S[T]), abs(S[T_NEW])) / abs(S[H_USED])
+
+
+@inner
+def close_in(slots, fns, n, data, ip, fp, sp, S, I, x, K, xn, last, xe, ke, W, ev_f, k, a, fa, b, fb):
     """Return θ of the zero of event k between a and b, where its signs differ; minus a status on failure."""
-    tolerance = max(4e-16, 4e-16 * abs(t / h)) if h != 0.0 else 1.0
+    tolerance = max(2.0 * EPS, 0.25 * resolution(S))
     if fa == 0.0:
         return a
     side = 0
     for i in range(MAX_ITERATIONS):
-        if abs(b - a) <= tolerance:
+        if b - a <= tolerance:
             break
         c = (fa * b - fb * a) / (fa - fb) if i % 3 != 2 else 0.5 * (a + b)
         if not (c > a and c < b):
             c = 0.5 * (a + b)
-        if c == a or c == b:
+        if c <= a or c >= b:
             break
-        status = event_values(slots, fns, n, data, ip, fp, sp, c, t, h, x, K, xn, last, xe, ke, W, I, values)
+        status = event_values(slots, fns, n, data, ip, fp, sp, c, S, I, x, K, xn, last, xe, ke, W, ev_f, TRIAL)
         if status != OK:
             return -float(status)
-        fc = values[k]
+        fc = ev_f[TRIAL, k]
         if fc == 0.0:
             return c
-        if fc * fb > 0.0:
-            b, fb = c, fc
-            if side == -1:
-                fa *= 0.5
-            side = -1
-        else:
+        if fc * fa > 0.0:
             a, fa = c, fc
             if side == 1:
                 fb *= 0.5
             side = 1
+        else:
+            b, fb = c, fc
+            if side == -1:
+                fa *= 0.5
+            side = -1
     return b
+
+
+@inner
+def way_back(slots, fns, n, data, ip, fp, sp, S, I, x, K, xn, last, xe, ke, W, ev_f, k, left, b, fb):
+    """Return θ in (0, b) where event k, which left zero towards `left`, comes back; 0 where that is at once."""
+    shortest = resolution(S)
+    a = 0.5 * b
+    while a > shortest:
+        status = event_values(slots, fns, n, data, ip, fp, sp, a, S, I, x, K, xn, last, xe, ke, W, ev_f, TRIAL)
+        if status != OK:
+            return -float(status)
+        fa = ev_f[TRIAL, k]
+        if fa * left > 0.0:
+            return close_in(
+                slots, fns, n, data, ip, fp, sp, S, I, x, K, xn, last, xe, ke, W, ev_f, k, a, fa, b, fb
+            )
+        b, fb = a, fa
+        a *= 0.5
+    return 0.0

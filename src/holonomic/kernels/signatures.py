@@ -44,6 +44,17 @@ class Fn(IntEnum):
     ENERGY = 15  # a = x -> kinetic, potential
     REACTIONS = 16  # a = x, b = λ -> -Gᵀλ
     CAREFUL = 17  # no model function: the kernel that takes over when FIELD cannot be trusted
+    EQUATIONS = 18  # a = y, b = y' -> R(t, y, y'), what a formulation leaves to an implicit integrator
+    BY_Y = 19  # a = y, b = y' -> ∂R/∂y, dense, row by row
+    BY_SLOPE = 20  # a = y, b = y' -> ∂R/∂y', dense, row by row
+    CURVATURE = 21  # a = x, b = Δq -> L Δq, L = velocity rows by q
+    POS_INVERSE = 22  # a = F, b = r -> (J D)⁻¹ r, the first half of POS_SOLVE, D = W⁻¹Jᵀ or another direction
+    VEL_INVERSE = 23
+    FULL_INVERSE = 24
+    POS_SPREAD = 25  # a = x, b = μ -> D(x) μ, its second half with D at another point
+    VEL_SPREAD = 26
+    FULL_SPREAD = 27
+    MULTIPLIERS = 28  # a = x -> algebraic unknowns y of a Dae
 
 
 N_FUNCTIONS = len(Fn)
@@ -52,6 +63,9 @@ POS_FACTOR, POS_SOLVE, POS_TANGENT = 4, 5, 6
 VEL_FACTOR, VEL_SOLVE, VEL_TANGENT = 7, 8, 9
 FULL_FACTOR, FULL_SOLVE, FULL_TANGENT = 10, 11, 12
 EVENTS, OUTPUTS, ENERGY, REACTIONS, CAREFUL = 13, 14, 15, 16, 17
+EQUATIONS, BY_Y, BY_SLOPE = 18, 19, 20
+CURVATURE, POS_INVERSE, VEL_INVERSE, FULL_INVERSE = 21, 22, 23, 24
+POS_SPREAD, VEL_SPREAD, FULL_SPREAD = 25, 26, 27
 
 
 class Slot(IntEnum):
@@ -67,13 +81,15 @@ class Slot(IntEnum):
 
 
 # n: sizes, and offsets into the workspace W
-NX, NQ, NV, NL, NP, NROW, NK, NEV, NERR, SHARED, WP, WV, WF, WR, WD, WE = range(16)
-N_SIZES = 16
+NX, NQ, NV, NL, NP, NROW, NK, NEV, NERR, SHARED, WP, WV, WF, WR, WD, WN, WE, NY, WM, WX, ND, MIDDLE = range(22)
+N_SIZES = 22
 # NX states, NQ positions, NV velocities, NL multipliers and velocity rows, NP position rows (constraints and
 # invariants), NROW length of a stage row, NK length of (v', λ), NEV events, NERR error vectors,
 # SHARED 1 if position and velocity rows have one Jacobian and so one factor buffer. W begins with room for the
-# dense solve; then come the factor buffers at WP, WV, WF, the residuals at WR and the corrections at WD, which
-# end at WE.
+# dense solve; then come the factor buffers at WP, WV, WF, the residuals at WR, the corrections at WD,
+# intermediate multipliers at WM, an intermediate state at WX, behind it what a pull remembers (one number), and
+# Newton's matrices at WN, which end at WE. NY unknowns of an implicit formulation, q and v first (NX = NY then), ND
+# of them differential; MIDDLE 1 if its algebraic equations belong to the stages of a step, not to its end.
 
 f8 = types.float64
 i8 = types.int64
@@ -87,7 +103,9 @@ FINISH = i8(*_head, ints, vec, f8, f8, vec, mat, vec, vec, mat, vec)  # ip, fp, 
 ACCEPT = i8(ints, ints, vec, f8, vec, mat, vec)  # n, ip, fp, h, x, K, xn
 DENSE = i8(*_head, ints, vec, f8, f8, vec, mat, vec, vec, vec)  # ip, fp, t, h, x, K, xn, xs, W
 INTERPOLATE = i8(ints, ints, vec, f8, f8, vec, mat, vec, vec)  # n, ip, fp, theta, h, x, K, xn, out
-PULL = i8(*_head, vec, f8, vec, vec)  # sp, t, x, W
+PULL = i8(*_head, vec, f8, f8, vec, vec, vec, vec)  # sp, t, h, old, stage, x, W
+# t is the time of x, the state to be moved; old the state at t - h, stage the argument of the integrator's last
+# stage. Inside a step (dense output, events) h is 0 and there is neither.
 TANGENT = i8(*_head, vec, mat, i8, vec)  # sp, E, row, W
 CAREFULLY = i8(ints, ints, f8, vec, vec, mat, i8, vec)  # fns, n, t, x, data, K, row, W
 
@@ -141,6 +159,20 @@ def _from(array, offset):
 def _call_model(fns, which, t, a, at_a, b, at_b, data, out, at_out):
     def through_address(fns, which, t, a, at_a, b, at_b, data, out, at_out):
         _call_pointer(fns[2 * which], fns[2 * which + 1], t, a, at_a, b, at_b, data, out, at_out)
+
+    return through_address
+
+
+def call_field(fns, which, t, x, data, K, row):
+    """Call FIELD or REFINED at (t, x) into a row of K."""
+    fns[2 * which](t, x, x, data, K[row])
+
+
+@overload(call_field)
+def _call_field(fns, which, t, x, data, K, row):
+    def through_address(fns, which, t, x, data, K, row):
+        at = row * K.shape[1]
+        _call_pointer(fns[2 * which], fns[2 * which + 1], t, x, 0, x, 0, data, K, at)
 
     return through_address
 

@@ -1,4 +1,4 @@
-"""What compiled and interpreted models share: sizes, labels, the layout of data, and whom to blame for a NaN."""
+"""What compiled and interpreted models share: sizes, labels, the layout of data, whom to blame for a NaN."""
 
 from __future__ import annotations
 
@@ -12,17 +12,47 @@ import numpy as np
 from ..errors import HolonomicError
 from ..kernels.signatures import Fn
 from .arguments import BASIC, ODE, Names, call, flatten_params, param_names, param_slices
+from .dae import Dae, state_values
 from .system import Ode, System, coordinate_names, labelled
+
+
+N_GAINS = 3  # places for gains at the end of data: one for each level of a residual
+
+
+@dataclass(frozen=True)
+class Bend:
+    """How a stabilization of invariants changes the field: z' = fhat - γ F h; D and F as in `directions`."""
+
+    F: str = "1.13"
+    D: Any = "orthogonal"
+    integral: bool = False  # fhat replaced by fhat - F (H fhat + h_t)
+
+
+@dataclass(frozen=True)
+class Direction:
+    """In which directions whole states are corrected, as in `directions`."""
+
+    D: Any = "orthogonal"
+    shifted: bool = False  # H D + c I in the place of H D, c being the first gain
 
 
 @dataclass(frozen=True)
 class Variant:
-    """What a set of functions is made for: metric, Baumgarte gains, independent rows, events."""
+    """What a set of functions is made for: metric, Baumgarte gains, independent rows, events, directions."""
 
     metric: str | tuple[float, ...] | None = None
     gains: bool = False
     rows: tuple[int, ...] | None = None
     events: Any = None  # {name: function}
+    formulation: Any = None  # one that gives a residual
+    bend: Bend | None = None
+    direction: Direction | None = None
+
+    @property
+    def functions(self) -> tuple:
+        """Directions that are functions of the user's."""
+        ways = [way.D for way in (self.bend, self.direction) if way is not None]
+        return tuple(D for D in dict.fromkeys(ways) if not isinstance(D, str))
 
 
 PLAIN = Variant()
@@ -56,7 +86,12 @@ class ModelBase:
 
     @cached_property
     def n_lam(self) -> int:
-        return self.n_constraints + len(self.nonholonomic_labels)
+        return 0 if self.is_ode else self.n_constraints + len(self.nonholonomic_labels)
+
+    @property
+    def order(self) -> int:
+        """How often constraints are differentiated: twice for a System, not at all for invariants (1: h' = ..)."""
+        return 2 if not self.is_ode else getattr(self.system, "order", 1)
 
     @cached_property
     def n_invariants(self) -> int:
@@ -85,7 +120,7 @@ class ModelBase:
     @cached_property
     def _data(self) -> np.ndarray:
         params = flatten_params(dict(self.system.params or {}))
-        return np.concatenate([params, self.numbers, np.zeros(3 * len(self.inputs) + self.n_invariants + 2)])
+        return np.concatenate([params, self.numbers, np.zeros(3 * len(self.inputs) + self.n_invariants + N_GAINS)])
 
     @cached_property
     def data_places(self) -> dict[str, slice]:
@@ -93,15 +128,16 @@ class ModelBase:
         at = sum(where.stop - where.start for where, _ in self.places.values()) + len(self.numbers)
         inputs = slice(at, at + 3 * len(self.inputs))
         start = slice(inputs.stop, inputs.stop + self.n_invariants)
-        return {"inputs": inputs, "invariants": start, "gains": slice(start.stop, start.stop + 2)}
+        return {"inputs": inputs, "invariants": start, "gains": slice(start.stop, start.stop + N_GAINS)}
 
     # who gave a NaN
 
     def blame(self, t: float, x: np.ndarray, data: np.ndarray) -> str | None:
-        """Name the user's function that is not finite at this state, or whose derivative is not; None: no one."""
+        """Name the user's function that is not finite at this state, or whose derivative is not, if any."""
+        nq = self.nq
         values: dict[str, Any] = {"t": float(t), "p": param_names(data, self.places)}
-        values |= {"y": x.copy()} if self.is_ode else {"q": x[: self.nq].copy(), "v": x[self.nq :].copy()}
-        allowed = ODE if self.is_ode else BASIC
+        values |= state_values(self.system, x[:nq].copy(), x[nq : nq + self.nv].copy())
+        allowed = self.system.names if isinstance(self.system, Dae) else ODE if self.is_ode else BASIC
         with np.errstate(all="ignore"):
             inputs = {}
             for i, (name, given) in enumerate(self.inputs.items()):
@@ -118,10 +154,10 @@ class ModelBase:
 
     def _roles(self) -> Iterator[tuple[str, Any]]:
         """The user's functions, by the names messages call them."""
-        for name in ("rhs", "mass", "force", "potential", "kinetic", "kinematics"):
+        for name in ("rhs", "f", "B", "mass", "force", "potential", "kinetic", "kinematics"):
             if getattr(self.system, name, None) is not None:
                 yield f"{name}()", getattr(self.system, name)
-        kinds = {"constraint": "constraint", "nonholonomic": "nonholonomic", "invariants": "invariant"}
+        kinds = {"constraint": "constraint", "g": "constraint", "nonholonomic": "nonholonomic", "invariants": "invariant"}
         for name, singular in kinds.items():
             for label, function in labelled(getattr(self.system, name, None), singular).items():
                 yield role_of(label, singular), function
@@ -131,16 +167,18 @@ class ModelBase:
             return None
         nq, nv = self.nq, self.nv
         try:
-            flat = self.evaluate(Fn.TERMS, t, x, np.zeros(0), data)
+            flat = self.evaluate(Fn.TERMS, t, x[: nq + nv], np.zeros(0), data)
         except (HolonomicError, ValueError, ArithmeticError, np.linalg.LinAlgError):
             return None
         parts = np.split(flat, np.cumsum([nq, nv * nv, nv, self.n_lam * nv]))
         if not np.all(np.isfinite(parts[2])):
             return "the derivative of potential()" if self.has_potential else "the velocity terms of mass()"
-        for part, which in ((parts[3].reshape(self.n_lam, nv), "derivative"), (parts[4], "second derivative")):
-            for row, label in enumerate(self.row_labels):
-                if not np.all(np.isfinite(part[row])):
-                    return f"the {which} of constraint {label!r}"
+        G, gamma = parts[3].reshape(self.n_lam, nv), parts[4]
+        for row, label in enumerate(self.row_labels):
+            if not np.all(np.isfinite(G[row])):
+                return f"the derivative of constraint {label!r}"
+            if not np.isfinite(gamma[row]):
+                return f"the second derivative of constraint {label!r}"
         return None
 
 

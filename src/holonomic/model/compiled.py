@@ -7,10 +7,13 @@ object file, shared by all systems that differ only in numbers.
 
 from __future__ import annotations
 
+import functools
+import hashlib
 import json
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 import numba
@@ -35,6 +38,17 @@ class Functions:
 
     addresses: dict[Fn, int]
     lengths: dict[Fn, int]
+
+
+@functools.cache
+def source_stamp() -> str:
+    """Return the hash of the sources that turn a system into functions: other sources, other functions."""
+    digest = hashlib.sha256()
+    package = Path(__file__).parents[1]
+    for place in ("model", "formulations"):
+        for path in sorted((package / place).glob("*.py")):
+            digest.update(path.read_bytes())
+    return digest.hexdigest()[:16]
 
 
 @leaf
@@ -68,7 +82,8 @@ class Model(ModelBase):
     def functions(self, wanted: tuple[Fn, ...], variant: Variant = PLAIN) -> Functions:
         """Return the compiled functions, compiling what is not known yet."""
         wanted = tuple(self._really(fn) for fn in wanted)
-        events_key = fingerprint(variant.events) if variant.events else ""
+        named = (variant.events, variant.functions)
+        events_key = fingerprint(*named) if any(named) else ""
         ours = self._variant_key(wanted, variant, events_key)
         if ours in self._functions and events_key is not None:
             return self._functions[ours]
@@ -115,27 +130,29 @@ class Model(ModelBase):
         return trace(self.system, *self._start)
 
     def _derived(self, variant: Variant):
-        from .derive import Derived
-        from .trace import trace
+        from .derive_dae import derive
+        from .trace import trace, trace_direction
 
         traced = self._traced
         if variant.events:
-            traced = trace(self.system, *self._start, events=variant.events)
-            if len(traced.numbers) != len(self.numbers) or not np.array_equal(traced.numbers, self.numbers):
-                # numbers of the events come last, so the model's own keep their places only if none is added
-                return Derived(traced.expressions, variant.rows), traced.numbers
-        return Derived(traced.expressions, variant.rows), self.numbers
+            traced = trace(self.system, *self._start, events=variant.events, numbers=self.numbers)
+        derived = derive(traced.expressions, variant.rows)
+        derived.bend = variant.bend
+        for D in variant.functions:
+            derived.given[D] = trace_direction(self.system, *self._start, D, derived, self.data_places)
+        return derived
 
     def _compile(self, wanted, variant: Variant, key: str | None) -> Functions:
         import casadi
 
         from .derive import tapes
 
-        derived, _ = self._derived(variant)
+        derived = self._derived(variant)
         metric = variant.metric
         if isinstance(metric, tuple):
             metric = casadi.SX(list(metric))
-        made = tapes(derived, tuple(dict.fromkeys(wanted)), metric, variant.gains)
+        equations = None if variant.formulation is None else variant.formulation.equations(derived, variant.gains)
+        made = tapes(derived, tuple(dict.fromkeys(wanted)), metric, variant.gains, equations, variant.direction)
         named = {fn.name: tape for fn, tape in made.items()}
         size = sum(len(tape) for tape in made.values())
         if size > ANNOUNCE_ABOVE:
@@ -166,7 +183,11 @@ class Model(ModelBase):
 
     def _variant_key(self, wanted, variant: Variant, events_key) -> str:
         names = ",".join(sorted({fn.name for fn in wanted}))
-        return f"{names}|{variant.metric}|{variant.gains}|{variant.rows}|{events_key}"
+        ways = [
+            way if way is None or isinstance(way.D, str) else replace(way, D="given")  # it is in events_key
+            for way in (variant.bend, variant.direction)
+        ]
+        return f"{names}|{variant.metric}|{variant.gains}|{variant.rows}|{variant.formulation}|{ways}|{events_key}"
 
     # the record on disk
 
@@ -178,7 +199,7 @@ class Model(ModelBase):
                 name: given if callable(given) else "value" for name, given in described["inputs"].items()
             }
         shapes = {name: np.shape(value) for name, value in (s.params or {}).items()}
-        versions = (__version__, numba.__version__, machine.content_name({}))
+        versions = (__version__, numba.__version__, machine.content_name({}), source_stamp())
         return fingerprint(type(s).__name__, described, shapes, self.nq, self.nv, versions)
 
     def _read_record(self) -> dict | None:

@@ -14,7 +14,11 @@ from functools import cached_property
 import casadi
 from casadi import SX
 
+from ..errors import IncompatibleMethods
 from ..kernels.signatures import Fn
+from .base import N_GAINS, Bend, Direction
+from .directions import bent, directed
+from .factors import Factors, Projector, factor
 from .tape import Tape, record
 
 
@@ -22,7 +26,7 @@ from .tape import Tape, record
 class Expressions:
     """What tracing gives: symbols and the user's functions of them, numbers already in `data`.
 
-    For an ODE, `rhs` is set, q is the whole state and everything mechanical is empty.
+    For an ODE, `rhs` is set, q is the whole state and everything mechanical is empty; for a Dae, `order`.
     """
 
     t: SX
@@ -40,35 +44,12 @@ class Expressions:
     potential: SX | None = None
     kinematics: SX | None = None
     nonholonomic: SX | None = None
+    order: int = 0  # of a Dae, with f, B and g
+    f: SX | None = None
+    B: SX | None = None
+    g: SX | None = None
     outputs: dict[str, SX] = field(default_factory=dict)
     events: dict[str, SX] = field(default_factory=dict)
-
-
-@dataclass(frozen=True)
-class Factors:
-    """A symbolic LDLᵀ factorization, and its smallest pivot ratio ρ = min d_i / A_ii."""
-
-    D: SX
-    LT: SX
-    p: list[int]
-    rho: SX
-
-    def solve(self, b: SX) -> SX:
-        return casadi.sparsify(casadi.ldl_solve(casadi.densify(b), self.D, self.LT, self.p))
-
-
-def factor(A: SX) -> Factors:
-    """Factor a symmetric positive definite matrix of expressions, ordered for little fill."""
-    A = casadi.sparsify(A)
-    if A.shape[0] == 0:
-        return Factors(SX(0, 1), SX(0, 0), [], SX(1))
-    D, LT, p = casadi.ldl(A, True)
-    rho = SX(1)
-    diagonal = casadi.diag(A)
-    for i, pivot in enumerate(p):
-        ratio = D[i] / diagonal[pivot] if not diagonal[pivot].is_zero() else SX(0)
-        rho = casadi.fmin(ratio, rho)
-    return Factors(D, LT, p, rho)
 
 
 class Derived:
@@ -78,6 +59,8 @@ class Derived:
         """`rows` selects independent velocity-level rows where some are redundant."""
         self.e = expressions
         self.rows = rows
+        self.bend: Bend | None = None
+        self.given: dict = {}  # directions that are functions of the user's, traced
 
     @property
     def is_ode(self) -> bool:
@@ -182,25 +165,21 @@ class Derived:
         lam = S.solve(self.G @ y + gamma)
         return y - X @ lam, lam
 
+    def gain(self, level: int) -> SX:
+        """Factor of the residual at a level, out of data; 0 is also the one gain of invariants."""
+        return self.e.data[self.e.data.numel() - N_GAINS + level]
+
     def _gamma_with(self, gains: bool) -> SX:
-        """γ, or with Baumgarte's terms: γ + 2α(Gv + g_t) + β² g, gains being the last two of data."""
+        """γ, or with Baumgarte's terms: γ + α₁(Gv + g_t) + α₀ g."""
         if not gains:
             return self.gamma
-        velocity_gain, position_gain = self.e.data[-2], self.e.data[-1]
-        gamma = self.gamma + velocity_gain * self.velocity_rows
+        gamma = self.gamma + self.gain(1) * self.velocity_rows
         n_holonomic = self.position_rows.numel() - self.e.invariants.numel()
         g = casadi.vertcat(self.position_rows[:n_holonomic], SX.zeros(self.n_lam - n_holonomic, 1))
-        return gamma + position_gain * g
+        return gamma + self.gain(0) * g
 
-    def field(self, refined: bool = False, gains: bool = False) -> SX:
-        """(q', v', λ, ρ); `refined` adds one step of iterative refinement."""
-        if self.is_ode:
-            rhs = self.q_dot
-            if gains and self.position_rows.numel():
-                # continuous stabilization of the invariants: y' = f - gain Hᵀ(HHᵀ)⁻¹ h
-                S = factor(self.J @ self.J.T)
-                rhs = rhs - self.e.data[-2] * (self.J.T @ S.solve(self.position_rows))
-            return casadi.vertcat(rhs, SX(1))
+    def solved(self, refined: bool = False, gains: bool = False) -> tuple[SX, SX, SX]:
+        """v', λ, ρ; `refined` adds one step of iterative refinement."""
         f, gamma = self.force, self._gamma_with(gains)
         v_dot, lam = self._solve_saddle(f, gamma)
         if refined:
@@ -211,13 +190,36 @@ class Derived:
         rho = self.mass_factors.rho
         if self.n_lam:
             rho = casadi.fmin(self.saddle["S"].rho, rho)
-        return casadi.vertcat(self.q_dot, v_dot, lam, rho)
+        return v_dot, lam, rho
+
+    def field(self, refined: bool = False, gains: bool = False) -> SX:
+        """(q', v', λ, ρ), less what a stabilization of invariants takes away."""
+        if self.is_ode:
+            return casadi.vertcat(self.q_dot - self.taken(gains), SX(1))
+        v_dot, lam, rho = self.solved(refined, gains)
+        return casadi.vertcat(casadi.vertcat(self.q_dot, v_dot) - self.taken(), lam, rho)
+
+    def taken(self, gains: bool = False) -> SX:
+        """What a stabilization of invariants takes away from (q', v'); with `gains`, Baumgarte's for an ODE."""
+        bend = Bend() if gains and self.position_rows.numel() else self.bend
+        return SX(self.x.numel(), 1) if bend is None else bent(self, bend)
 
     def terms(self, gains: bool = False) -> SX:
-        """(q', M, f, G, γ), matrices row by row."""
+        """(q', M, f, G, γ), matrices row by row; the solution v' of the saddle point is the bent one."""
         e = self.e
+        taken = self.taken()
+        dq, dv = taken[: e.q.numel()], taken[e.q.numel() :]
+        f, gamma = self.force - e.mass @ dv, self._gamma_with(gains) + self.G @ dv
         flat = [casadi.vec(casadi.densify(matrix).T) for matrix in (e.mass, self.G)]
-        return casadi.vertcat(self.q_dot, flat[0], self.force, flat[1], self._gamma_with(gains))
+        return casadi.vertcat(self.q_dot - dq, flat[0], f, flat[1], gamma)
+
+    def curvature(self, dq: SX) -> SX:
+        """L Δq, L the Jacobian of the velocity rows by q."""
+        return casadi.jtimes(self.velocity_rows, self.e.q, dq)
+
+    def residual_rate(self) -> SX:
+        """d/dt of the residuals along the field: H z' + h_t. The velocity rows have none."""
+        return casadi.vertcat(self._along(self.position_rows), SX.zeros(self.n_lam, 1))
 
     def residual(self) -> SX:
         return casadi.vertcat(self.position_rows, self.velocity_rows)
@@ -231,70 +233,27 @@ class Derived:
             X = casadi.sparsify(casadi.diag(1 / weights) @ J.T)
         return Projector(J, X, same=not mass and weights is None)
 
+    def direction(self, D: str) -> SX:
+        """Named directions of an Ode; there are none but Hᵀ."""
+        raise IncompatibleMethods(f'D="{D}" belongs to constraints; an Ode knows D="orthogonal" and functions of y.')
+
     def reactions(self, lam: SX) -> SX:
         return -(self.G.T @ lam)
-
-
-class Projector:
-    """Symbolic Δ = W⁻¹Jᵀ (J W⁻¹ Jᵀ)⁻¹ r in two halves: factors stored in a buffer F, and solves from it.
-
-    F holds ρ, 1/‖row‖ for every row, the nonzeros of X = W⁻¹Jᵀ, of J (unless J = Xᵀ), of LT, and D.
-    """
-
-    def __init__(self, J: SX, X: SX, same: bool):
-        self.J, self.X, self.same = J, X, same
-        self.n_rows, self.n_columns = J.shape
-        self.factors = factor(J @ X)
-
-    @cached_property
-    def buffer(self) -> SX:
-        rows = [casadi.norm_2(self.J[i, :]) for i in range(self.n_rows)]
-        inverse = [1 / casadi.fmax(row, SX(1e-300)) for row in rows]
-        parts = [self.factors.rho, *inverse, _nonzeros(self.X)]
-        if not self.same:
-            parts.append(_nonzeros(self.J))
-        parts += [_nonzeros(self.factors.LT), casadi.densify(self.factors.D)]
-        return casadi.vertcat(*parts)
-
-    @property
-    def size(self) -> int:
-        return self.buffer.numel()
-
-    def _unpack(self, F: SX) -> tuple[SX, SX, Factors]:
-        at = 1 + self.n_rows
-
-        def take(sparsity):
-            nonlocal at
-            count = sparsity.nnz()
-            matrix = SX(sparsity, F[at : at + count]) if count else SX(sparsity)
-            at += count
-            return matrix
-
-        X = take(self.X.sparsity())
-        J = X.T if self.same else take(self.J.sparsity())
-        LT = take(self.factors.LT.sparsity())
-        D = F[at : at + self.n_rows]
-        return X, J, Factors(D, LT, self.factors.p, F[0])
-
-    def solve(self, F: SX, r: SX) -> SX:
-        X, _, factors = self._unpack(F)
-        return X @ factors.solve(r) if self.n_rows else SX.zeros(self.n_columns, 1)
-
-    def tangent(self, F: SX, e: SX) -> SX:
-        X, J, factors = self._unpack(F)
-        return X @ factors.solve(J @ e) if self.n_rows else SX.zeros(self.n_columns, 1)
-
-
-def _nonzeros(matrix: SX) -> SX:
-    return casadi.vertcat(*matrix.nonzeros()) if matrix.nnz() else SX(0, 1)
 
 
 def _eye_like(vector: SX) -> SX:
     return SX.eye(vector.numel())
 
 
-def tapes(d: Derived, wanted: tuple[Fn, ...], metric=None, gains: bool = False) -> dict[Fn, Tape]:
-    """Record the wanted model functions. `metric`: None, "mass", or an SX of weights for (q, v)."""
+def tapes(
+    d: Derived, wanted: tuple[Fn, ...], metric=None, gains: bool = False, equations=None,
+    direction: Direction | None = None,
+) -> dict[Fn, Tape]:  # fmt: skip
+    """Record the wanted model functions. `metric`: None, "mass", or an SX of weights for (q, v).
+
+    `equations` is what an implicit formulation leaves: R(t, y, y') = 0. `direction` is the way in which whole
+    states are corrected.
+    """
     e = d.e
     nothing = SX.sym("none", 0)
     nq = e.q.numel()
@@ -302,6 +261,8 @@ def tapes(d: Derived, wanted: tuple[Fn, ...], metric=None, gains: bool = False) 
     projectors: dict[str, Projector] = {}
 
     def projector(level: str) -> Projector:
+        if level == "FULL" and direction is not None:
+            projectors.setdefault(level, directed(d, direction))
         if level not in projectors:
             J = {"POS": d.J, "VEL": d.G, "FULL": d.H}[level]
             weights = None
@@ -312,12 +273,21 @@ def tapes(d: Derived, wanted: tuple[Fn, ...], metric=None, gains: bool = False) 
 
     for fn in wanted:
         a, b, out = d.x, nothing, None
-        if fn is Fn.FIELD:
+        if fn in (Fn.EQUATIONS, Fn.BY_Y, Fn.BY_SLOPE):
+            a, b, out = equations.y, equations.slope, equations.residual
+            if fn is not Fn.EQUATIONS:
+                out = casadi.vec(casadi.densify(casadi.jacobian(out, a if fn is Fn.BY_Y else b)).T)
+        elif fn is Fn.FIELD:
             out = d.field(gains=gains)
         elif fn is Fn.REFINED:
             out = d.field(refined=True, gains=gains)
         elif fn is Fn.TERMS:
             out = d.terms(gains=gains)
+        elif fn is Fn.CURVATURE:
+            b = SX.sym("dq", nq)
+            out = d.curvature(b)
+        elif fn is Fn.MULTIPLIERS:
+            out = d.multipliers(gains)
         elif fn is Fn.RESIDUAL:
             out = d.residual()
         elif fn is Fn.ENERGY:
@@ -334,9 +304,12 @@ def tapes(d: Derived, wanted: tuple[Fn, ...], metric=None, gains: bool = False) 
             p = projector(level)
             if action == "FACTOR":
                 out = p.buffer
+            elif action == "SPREAD":
+                b = SX.sym("mu", p.n_rows)
+                out = p.spread(b)
             else:
                 a = SX.sym("F", p.size)
-                b = SX.sym("r", p.n_rows if action == "SOLVE" else p.n_columns)
-                out = p.solve(a, b) if action == "SOLVE" else p.tangent(a, b)
+                b = SX.sym("r", p.n_columns if action == "TANGENT" else p.n_rows)
+                out = {"SOLVE": p.solve, "TANGENT": p.tangent, "INVERSE": p.inverse}[action](a, b)
         made[fn] = record(e.t, a, b, e.data, out)
     return made

@@ -2,7 +2,7 @@
 
 A step must be small beside the size over which a function bends and large beside rounding. That size is not
 known, so it is measured once per coordinate: of several candidates the one is taken at which halving the step
-changes the derivative least. What is left of that change is the error that can be expected.
+changes the second derivative least. What is left of that change is the error that can be expected.
 """
 
 from __future__ import annotations
@@ -14,54 +14,60 @@ import numpy as np
 FIRST = 1e-3
 SECOND = 6e-3
 SMALLEST = -5  # decimal exponent of the smallest scale tried
-GOOD = 1e-10  # relative change below which no other scale is tried
+GOOD = 1e-9  # relative change of the second derivative below which no other scale is tried
 
 
 class Differences:
-    """Derivatives of one function f(t, q) with vector values, with steps measured at given points.
+    """Derivatives of one function f(t, q) with array values, with steps measured at given points.
 
     Parameters
     ----------
     f : function of (t, q)
-        Returns an array of fixed length.
+        Returns an array of fixed shape.
     points : sequence of (t, q)
-        Where the scales are measured; the first one counts, others are left out if f is not finite there.
+        Where the scales are measured; all but the first are left out where f is not finite.
     timed : bool
         Whether f depends on t.
     """
 
     def __init__(self, f, points, timed: bool):
         self.timed = timed
-        self.scale = np.ones(len(points[0][1]))
-        self.scale_t = 1.0
-        self.error = 0.0
-        slopes = [self.by_q(f, t, q) for t, q in points]
-        kept = [i for i, slope in enumerate(slopes) if i == 0 or np.all(np.isfinite(slope))]
-        points = [points[i] for i in kept]
-        size = max((float(np.max(np.abs(slopes[i]), initial=0.0)) for i in kept), default=0.0) or 1.0
-        for i in range(len(self.scale)):
+        self.scale, self.scale_t = np.ones(len(points[0][1])), 1.0
+        first, *others = points
+        points = [first, *(point for point in others if np.all(np.isfinite(self.by_q(f, *point))))]
+        self.error = self.error_second = 0.0  # relative, of first and second derivatives
+        size = max(float(np.max(np.abs(self.by_q(f, t, q)), initial=0.0)) for t, q in points) or 1.0
+        lines = [(i, [_line(f, t, q, i) for t, q in points]) for i in range(len(self.scale))]
+        for i, along in lines:
             largest = max(abs(q[i]) for _, q in points)
-            self.scale[i], change = _best(lambda c, i=i: self._column(f, points, i, c), largest, size)
-            self.error = max(self.error, change)
+            self.scale[i] = self._measure(along, size, largest)
         if timed:
-            size = max(size, max(float(np.max(np.abs(self.by_t(f, t, q)), initial=0.0)) for t, q in points))
-            self.scale_t, change = _best(lambda c: self._time_slope(f, points, c), 1.0, size)
-            self.error = max(self.error, change)
+            size = max(size, *(float(np.max(np.abs(self.by_t(f, t, q)), initial=0.0)) for t, q in points))
+            self.scale_t = self._measure([_line(f, t, q, None) for t, q in points], size, 1.0)
 
-    def _column(self, f, points, i, scale):
-        return np.array([_first(lambda s: f(t, _moved(q, i, s)), FIRST * scale) for t, q in points])
-
-    def _time_slope(self, f, points, scale):
-        return np.array([_first(lambda s: f(t + s, q), FIRST * scale) for t, q in points])
+    def _measure(self, lines, size: float, largest: float) -> float:
+        """The scale at which halving the step changes second derivatives least."""
+        top = int(np.ceil(np.log10(max(1.0, largest))))
+        best, least = 1.0, np.inf
+        for exponent in [0, *range(-1, SMALLEST - 1, -1), *range(1, top + 1)]:
+            scale = 10.0**exponent
+            change = scale / size * _change(_second, lines, SECOND * scale)
+            if change < 0.5 * least:
+                best, least = scale, change
+            if least <= GOOD:
+                break
+        self.error_second = max(self.error_second, least)
+        self.error = max(self.error, _change(_first, lines, FIRST * best) / size)
+        return best
 
     def by_q(self, f, t, q) -> np.ndarray:
-        """∂f/∂q, one column per coordinate."""
-        columns = [_first(lambda s, i=i: f(t, _moved(q, i, s)), FIRST * self.scale[i]) for i in range(len(q))]
+        """∂f/∂q, the coordinates along a last axis of their own."""
+        columns = [_first(_line(f, t, q, i), FIRST * self.scale[i]) for i in range(len(q))]
         return np.stack(columns, axis=-1)
 
     def by_t(self, f, t, q) -> np.ndarray:
         """∂f/∂t."""
-        return _first(lambda s: f(t + s, q), FIRST * self.scale_t)
+        return _first(_line(f, t, q, None), FIRST * self.scale_t)
 
     def along(self, f, t, q, q_dot) -> np.ndarray:
         """df/ds along (t + s, q + s q_dot)."""
@@ -75,13 +81,7 @@ class Differences:
         rate = self._rate(q_dot)
         if rate == 0.0:
             return 0.0 * f(t, q)
-        s = SECOND / rate
-
-        def at(s):
-            return f(t + s, q + s * (q_dot + 0.5 * s * bend))
-
-        outer, inner = at(2 * s) + at(-2 * s), at(s) + at(-s)
-        return (16.0 * inner - outer - 30.0 * f(t, q)) / (12.0 * s * s)
+        return _second(lambda s: f(t + s, q + s * (q_dot + 0.5 * s * bend)), SECOND / rate)
 
     def _rate(self, q_dot) -> float:
         """How many scales the argument moves per unit of s."""
@@ -89,25 +89,30 @@ class Differences:
         return max(fastest, 1.0 / self.scale_t) if self.timed else fastest
 
 
+def _line(f, t, q, i):
+    """f as a function of the distance moved along coordinate i, or in time for None."""
+
+    def moved(s):
+        if i is None:
+            return f(t + s, q)
+        x = q.copy()
+        x[i] += s
+        return f(t, x)
+
+    return moved
+
+
 def _first(f, s):
     return (8.0 * (f(s) - f(-s)) - (f(2 * s) - f(-2 * s))) / (12.0 * s)
 
 
-def _moved(q, i, s):
-    moved = q.copy()
-    moved[i] += s
-    return moved
+def _second(f, s):
+    return (16.0 * (f(s) + f(-s)) - (f(2 * s) + f(-2 * s)) - 30.0 * f(0.0)) / (12.0 * s * s)
 
 
-def _best(slope, largest: float, size: float) -> tuple[float, float]:
-    """The scale at which halving changes the slope least, and that change relative to `size`."""
-    top = int(np.ceil(np.log10(max(1.0, largest))))
-    best, least = 1.0, np.inf
-    for exponent in [0, *range(-1, SMALLEST - 1, -1), *range(1, top + 1)]:
-        scale = 10.0**exponent
-        change = float(np.max(np.abs(slope(scale) - slope(0.5 * scale)), initial=0.0)) / size
-        if change < 0.5 * least:
-            best, least = scale, change
-        if least <= GOOD:
-            break
-    return best, least
+def _change(derivative, lines, s) -> float:
+    """Largest change of a derivative when its step is halved; infinite where it is not finite."""
+    change = max(
+        float(np.max(np.abs(derivative(line, s) - derivative(line, 0.5 * s)), initial=0.0)) for line in lines
+    )
+    return change if np.isfinite(change) else np.inf

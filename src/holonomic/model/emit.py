@@ -25,7 +25,8 @@ PYTHON = {
     "lt": "(1.0 if x < y else 0.0)", "le": "(1.0 if x <= y else 0.0)", "eq": "(1.0 if x == y else 0.0)",
     "ne": "(1.0 if x != y else 0.0)", "not": "(1.0 if x == 0 else 0.0)",
     "and": "(1.0 if x != 0 and y != 0 else 0.0)", "or": "(1.0 if x != 0 or y != 0 else 0.0)",
-    "if_else_zero": "(y if x != 0 else 0.0)", "fmin": "(x if x < y else y)", "fmax": "(x if x > y else y)",
+    "if_else_zero": "(y if x != 0 else 0.0)", "fmin": "(x if x < y or x != x else y)",
+    "fmax": "(x if x > y or x != x else y)",
     "assign": "x",
 }  # fmt: skip
 
@@ -135,8 +136,8 @@ def _operation(module, builder, name, x, y=None):
             module, ir.FunctionType(DOUBLE, [DOUBLE] * len(arguments)), LIBRARY[name]
         )
         return builder.call(known, arguments)
-    truth = lambda value: builder.fcmp_unordered("!=", value, zero)  # noqa: E731
-    number = lambda bit: builder.uitofp(bit, DOUBLE)  # noqa: E731
+    truth = lambda value: builder.fcmp_unordered("!=", value, zero)
+    number = lambda bit: builder.uitofp(bit, DOUBLE)
     ordered = {"lt": "<", "le": "<=", "eq": "=="}
     if name in ordered:
         return number(builder.fcmp_ordered(ordered[name], x, y))
@@ -150,10 +151,9 @@ def _operation(module, builder, name, x, y=None):
         return number(builder.or_(truth(x), truth(y)))
     if name == "if_else_zero":
         return builder.select(truth(x), y, zero)
-    if name == "fmin":
-        return builder.select(builder.fcmp_ordered("<", x, y), x, y)
-    if name == "fmax":
-        return builder.select(builder.fcmp_ordered(">", x, y), x, y)
+    if name in ("fmin", "fmax"):  # NaN if either is, as in np.minimum: a NaN y loses the comparison and stays
+        smaller = builder.select(builder.fcmp_ordered("<" if name == "fmin" else ">", x, y), x, y)
+        return builder.select(builder.fcmp_unordered("uno", x, x), x, smaller)
     if name == "sign":
         minus = ir.Constant(DOUBLE, -1.0)
         negative = builder.select(builder.fcmp_ordered("<", x, zero), minus, x)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import hashlib
+from pathlib import Path
 
 import llvmlite
 import llvmlite.binding as llvm
@@ -30,7 +31,10 @@ def _machine():
         cpu=llvm.get_host_cpu_name(), features=features, opt=2, reloc="pic", codemodel="jitdefault"
     )
     identity = f"{llvmlite.__version__} {llvm.get_host_cpu_name()} {target.triple} {features} {FLAGS}"
-    return machine, hashlib.sha256(identity.encode()).hexdigest()[:8]
+    digest = hashlib.sha256(identity.encode())
+    for name in ("emit.py", "machine.py"):  # what turns a tape into machine code
+        digest.update(Path(__file__).with_name(name).read_bytes())
+    return machine, digest.hexdigest()[:8]
 
 
 def content_name(tapes: dict[str, Tape]) -> str:
@@ -48,12 +52,19 @@ def compile_tapes(tapes: dict[str, Tape]) -> str:
     Returns at once when the object is there already.
     """
     name = content_name(tapes)
-    if name in _loaded or cachefolder.read("models", name + ".o") is not None:
+    if name in _loaded or _kept(name) is not None:
         return name
     code = _compile(tapes)
-    cachefolder.write("models", name + ".o", code)
+    cachefolder.write("models", name + ".o", hashlib.sha256(code).digest() + code)
     _memory[name] = code
     return name
+
+
+def _kept(name: str) -> bytes | None:
+    """Return an object from the cache; None where it is missing or damaged: LLVM would not survive it."""
+    content = cachefolder.read("models", name + ".o") or b""
+    digest, code = content[:32], content[32:]
+    return code if code and hashlib.sha256(code).digest() == digest else None
 
 
 _memory: dict[str, bytes] = {}  # objects compiled in this process, for when nothing can be written
@@ -64,7 +75,7 @@ def addresses(name: str, functions: tuple[str, ...]) -> dict[str, int] | None:
     """Return the address of each function of a compiled object, or None when it is not in the cache."""
     if name in _loaded:
         return _loaded[name]
-    code = _memory.get(name) or cachefolder.read("models", name + ".o")
+    code = _memory.get(name) or _kept(name)
     if code is None:
         return None
     _machine()

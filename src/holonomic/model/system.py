@@ -56,7 +56,8 @@ class System:
     trace : bool
         True: functions are traced, differentiated and compiled. False: run as plain Python.
     derivatives : dict, optional
-        With trace=False: functions "G", "g_t" and "gamma"; what is missing is made by differences.
+        With trace=False: functions "G" (∂g/∂q), "g_t" and "gamma" of the constraints, "potential" (∂V/∂q) and "H"
+        (∂h/∂q of the invariants); what is missing is made by differences, which limits rtol.
     """
 
     mass: Quantity
@@ -166,14 +167,15 @@ def labelled(given: Labelled, role: str) -> dict[str, Any]:
 def coordinate_names(system, n: int) -> tuple[list[str], list[bool]]:
     """Return the names of n coordinates, and which of them count turns."""
     given = system.coordinates
-    letter = "y" if isinstance(system, Ode) else "q"
-    if given is None:
-        return [f"{letter}[{i}]" for i in range(n)], [False] * n
-    names = list(given)
+    order = getattr(system, "order", 1)  # the state of a Dae holds the derivatives of its coordinates, too
+    n //= order
+    letter = "x" if hasattr(system, "order") else "y" if isinstance(system, Ode) else "q"
+    names = [f"{letter}[{i}]" for i in range(n)] if given is None else list(given)
     if len(names) != n:
         raise BadArgument(f"coordinates= names {len(names)} coordinates, but there are {n}.")
     kinds = given.values() if isinstance(given, Mapping) else [""] * n
-    return names, [kind == "angle" for kind in kinds]
+    names += ["d" * level + name for level in range(1, order) for name in names]
+    return names, [kind == "angle" for kind in kinds] + [False] * (len(names) - n)
 
 
 def _own_params(params) -> Mapping[str, Any]:

@@ -4,7 +4,7 @@ The numbers that appear in the user's functions leave the expressions and become
 (0, 1, -1 and small integers and halves stay: they are structure), so that systems which differ only in
 numbers share one compiled model.
 
-data = (parameters, numbers, inputs: value, slope, time for each, invariants at the start, two gains)
+data = (parameters, numbers, inputs: value, slope, time for each, invariants at the start, gains)
 """
 
 from __future__ import annotations
@@ -27,7 +27,10 @@ from ..errors import (
 )
 from . import symbols
 from .arguments import BASIC, FULL, ODE, Names, call, flatten_params, param_names, param_slices
+from .base import N_GAINS
+from .dae import Dae, level_labels, state_values
 from .derive import Expressions
+from .derive_dae import with_multipliers_solved
 from .system import Ode, System, labelled
 from .tape import operation_names
 
@@ -54,9 +57,11 @@ class Scene:
     def __init__(self, system: System | Ode, q0: np.ndarray, v0: np.ndarray, t0: float):
         self.system = system
         self.is_ode = isinstance(system, Ode)
+        self.is_dae = isinstance(system, Dae)
+        self.letter = "x" if self.is_dae else "y" if self.is_ode else "q"  # of the state, in messages
         nq, nv = len(q0), len(v0)
         self.t_sx, t = symbols.scalar("t")
-        self.q_sx, q = symbols.vector("q" if not self.is_ode else "y", nq)
+        self.q_sx, q = symbols.vector(self.letter, nq)
         self.v_sx, v = symbols.vector("v", nv)
         self.a_sx, a = symbols.vector("a", nv)
         params = dict(system.params or {})
@@ -74,9 +79,10 @@ class Scene:
             else:
                 symbolic_inputs[name] = u[3 * i] + u[3 * i + 1] * (t - u[3 * i + 2])
         names["u"] = Names(**symbolic_inputs)
-        names |= {"y": q} if self.is_ode else {"q": q, "v": v, "a": a}
+        names |= state_values(system, q, v) if self.is_ode else {"q": q, "v": v, "a": a}
         self.names = names
-        self.allowed = ODE if self.is_ode else BASIC
+        self.allowed = system.names if isinstance(system, Dae) else ODE if self.is_ode else BASIC
+        self.lam_sx: SX | None = None  # known from `with_multipliers` on
         self.points = self._points(q0, v0, t0)
 
     def _points(self, q0, v0, t0) -> list[dict[str, Any]]:
@@ -86,8 +92,8 @@ class Scene:
         for spread in (0.0, 0.05, 0.3):
             q = q0 + spread * random.uniform(-1, 1, len(q0)) * (0.3 + np.abs(q0))
             v = v0 + spread * random.uniform(-1, 1, len(v0)) * (1.0 + np.abs(v0))
-            point = {"t": t0 + spread, "a": random.uniform(-1, 1, len(v0)), "lam": None}
-            point |= {"y": q} if self.is_ode else {"q": q, "v": v}
+            point = {"t": t0 + spread, "a": random.uniform(-1, 1, len(v0)), "lam": None, "state": (q, v)}
+            point |= state_values(self.system, q, v)
             point["p"] = param_names(self.flat_params, self.places)
             point["u"] = Names(**{name: self._input_at(given, point) for name, given in self.inputs.items()})
             points.append(point)
@@ -128,7 +134,7 @@ class Scene:
     def _check(self, function, role: str, allowed, traced: SX) -> None:
         """Compare the traced function with the user's own at numeric points."""
         free = [symbol for symbol in (self.t_sx, self.q_sx, self.v_sx, self.a_sx, self.p_sx, self.u_sx)]
-        if "lam" in self.names:
+        if self.lam_sx is not None:
             free.append(self.lam_sx)
         evaluate = casadi.Function("check", free, [casadi.densify(traced)], {"allow_free": False})
         for index, point in enumerate(self.points):
@@ -141,15 +147,14 @@ class Scene:
                             f"{role} fails on numbers: {type(problem).__name__}: {problem}"
                         ) from problem
                     continue  # a point outside the function's domain proves nothing
-            position = point["y"] if self.is_ode else point["q"]
+            position, velocity = point["state"]
             if index == 0 and not np.all(np.isfinite(own)):
                 raise NotFinite(
                     f"{role} is {own.ravel()[~np.isfinite(own.ravel())][0]} at the start, t = {point['t']:g}, "
-                    f"{'y' if self.is_ode else 'q'} = {_numbers(position)}."
+                    f"{self.letter} = {_numbers(position)}."
                 )
-            velocity = np.zeros(0) if self.is_ode else point["v"]
             given = [point["t"], position, velocity, point["a"], self.flat_params, self._flat_inputs(point)]
-            if "lam" in self.names:
+            if self.lam_sx is not None:
                 given.append(point["lam"])
             mine = np.array(evaluate(*given)).reshape(-1, order="C")
             own = own.reshape(-1)
@@ -162,7 +167,7 @@ class Scene:
                 if np.isfinite(own[entry]) and not abs(own[entry] - mine[entry]) <= scale:
                     raise UntraceableFunction(
                         f"{role} gives {own[entry]:.6g} in entry {entry} on numbers, but {mine[entry]:.6g} when "
-                        f"traced on symbols (t = {point['t']:g}, {'y' if self.is_ode else 'q'} = "
+                        f"traced on symbols (t = {point['t']:g}, {self.letter} = "
                         f"{_numbers(position)}). Does it use random numbers, mutable state, or a branch on "
                         "values? Rewrite with np.where, or pass trace=False."
                     )
@@ -176,20 +181,25 @@ class Scene:
         return flat
 
     def with_multipliers(self, n: int) -> None:
-        """Make lam known to outputs and events."""
-        self.lam_sx, lam = symbols.vector("lam", n)
-        self.names["lam"] = lam
+        """Make lam (y of a Dae) known to outputs and events."""
+        name = "y" if self.is_dae else "lam"
+        self.lam_sx, self.names[name] = symbols.vector(name, n)
         random = np.random.default_rng(3)
         for point in self.points:
-            point["lam"] = random.uniform(-1, 1, n)
+            point["lam"] = point[name] = random.uniform(-1, 1, n)
 
 
-def trace(system: System | Ode, q0, v0, t0: float, events: Mapping[str, Any] | None = None) -> Traced:
-    """Trace a system at sizes len(q0), len(v0); events are functions like outputs."""
+def trace(
+    system: System | Ode, q0, v0, t0: float, events: Mapping[str, Any] | None = None, numbers=None
+) -> Traced:
+    """Trace a system at sizes len(q0), len(v0); events are functions like outputs.
+
+    With `numbers` from an earlier trace, only these leave the expressions, so that data keep their layout.
+    """
     scene = Scene(system, q0, v0, t0)
     nv = len(v0)
     parts: dict[str, Any] = {}
-    labels: dict[str, list[str]] = {"constraint": [], "nonholonomic": [], "invariants": []}
+    labels: dict[str, list[str]] = {"constraint": [], "nonholonomic": [], "invariants": [], "g": []}
 
     def rows(name: str, singular: str) -> SX:
         found = []
@@ -203,7 +213,11 @@ def trace(system: System | Ode, q0, v0, t0: float, events: Mapping[str, Any] | N
         return casadi.vertcat(*found) if found else SX(0, 1)
 
     invariants = rows("invariants", "invariant")
-    if scene.is_ode:
+    if isinstance(system, Dae):
+        parts |= _dae_parts(system, scene, rows("g", "constraint"), len(q0) // system.order)
+        labels["constraint"] = level_labels(labels.pop("g"), system.order)
+        n_lam = parts["g"].numel()
+    elif scene.is_ode:
         parts["rhs"] = scene.run(system.rhs, "rhs()", (len(q0), 1))
         parts["constraint"] = SX(0, 1)
         n_lam = 0
@@ -224,32 +238,56 @@ def trace(system: System | Ode, q0, v0, t0: float, events: Mapping[str, Any] | N
             parts["potential"] = scene.run(system.potential, "potential()", (1, 1))
         parts |= _mass_and_force(system, scene, nv)
     parts["invariants"] = invariants
-    if not scene.is_ode:
+    if scene.is_dae or not scene.is_ode:
         scene.with_multipliers(n_lam)
-    full = ODE if scene.is_ode else FULL
+    full = (*scene.allowed, "y") if scene.is_dae else ODE if scene.is_ode else FULL
     outputs, shapes = {}, {}
     for name, function in (system.outputs or {}).items():
-        value = symbols.to_sx(call(function, f"output {name!r}", full, scene.names))
-        outputs[name] = scene.run(function, f"output {name!r}", value.shape, full).T
-        shapes[name] = () if value.numel() == 1 else tuple(n for n in value.shape if n != 1) or (1,)
+        role = f"output {name!r}"
+        with symbols.tracing(role):
+            value = symbols.to_sx(call(function, role, full, scene.names))
+        outputs[name] = scene.run(function, role, value.shape, full).T  # transposed: row by row on the tape
+        shapes[name] = np.shape(call(function, role, full, scene.points[0]))
     watched = {}
     for name, function in (events or {}).items():
         watched[name] = scene.run(function, f"event {name!r}", None, full)
         if watched[name].numel() != 1:
             raise WrongShape(f"event {name!r} returned {watched[name].numel()} numbers; it must return one.")
-    freed, numbers, numbers_sx = _free_numbers(parts, outputs, watched)
+    freed, numbers, numbers_sx = _free_numbers(parts, outputs, watched, numbers)
     start_sx = SX.sym("h0", invariants.numel())
     if invariants.numel():
         freed["invariants"] = freed["invariants"] - start_sx
-    data = casadi.vertcat(scene.p_sx, numbers_sx, scene.u_sx, start_sx, SX.sym("gain", 2))
+    data = casadi.vertcat(scene.p_sx, numbers_sx, scene.u_sx, start_sx, SX.sym("gain", N_GAINS))
+    lam = SX(0, 1) if scene.lam_sx is None else scene.lam_sx
     expressions = Expressions(
-        t=scene.t_sx, q=scene.q_sx, v=scene.v_sx, a=scene.a_sx,
-        lam=getattr(scene, "lam_sx", SX(0, 1)), data=data, **freed,
+        t=scene.t_sx, q=scene.q_sx, v=scene.v_sx, a=scene.a_sx, lam=lam, data=data,
+        order=system.order if isinstance(system, Dae) else 0, **freed,
     )  # fmt: skip
+    if scene.is_dae:
+        expressions = with_multipliers_solved(expressions)
     return Traced(
         expressions, numbers, labels["constraint"], labels["nonholonomic"], labels["invariants"], shapes,
         list(watched),
     )  # fmt: skip
+
+
+def _dae_parts(system: Dae, scene: Scene, g: SX, n: int) -> dict[str, SX]:
+    """f, B and g of x^(m) = f - B y, 0 = g."""
+    f = scene.run(system.f, "f()", (n, 1))
+    B = scene.run(system.B, "B()", (n, g.numel()))
+    return {"f": f, "B": B, "g": g, "constraint": SX(0, 1)}
+
+
+def trace_direction(system, q0, v0, t0: float, D, derived, places: dict[str, slice]) -> SX:
+    """Trace a user's direction D in the symbols of a derived model: one column per row that is kept."""
+    scene = Scene(system, q0, v0, t0)
+    e, rows = derived.e, derived.H.shape[0]
+    shape = (e.q.numel() + e.v.numel(), rows)
+    traced = scene.run(D, "D()", shape)
+    inputs = places["inputs"]
+    own = [scene.t_sx, scene.q_sx, scene.v_sx, scene.p_sx, scene.u_sx]
+    there = [e.t, e.q, e.v, e.data[: scene.p_sx.numel()], e.data[inputs.start : inputs.stop]]
+    return casadi.sparsify(casadi.graph_substitute(traced, own, there))
 
 
 def _mass_and_force(system: System, scene: Scene, nv: int) -> dict[str, SX]:
@@ -317,7 +355,7 @@ def _check_symmetric(M: SX, scene: Scene) -> None:
             )
 
 
-def _free_numbers(parts, outputs, events) -> tuple[dict[str, Any], np.ndarray, SX]:
+def _free_numbers(parts, outputs, events, given=None) -> tuple[dict[str, Any], np.ndarray, SX]:
     """Replace the numbers in all expressions by symbols; return expressions, numbers and symbols."""
     names = [name for name, value in parts.items() if value is not None]
     everything = [parts[name] for name in names] + list(outputs.values()) + list(events.values())
@@ -325,8 +363,8 @@ def _free_numbers(parts, outputs, events) -> tuple[dict[str, Any], np.ndarray, S
     arguments = casadi.vertcat(*inputs) if inputs else SX(0, 1)
     function = casadi.Function("all", [arguments], everything)
     operations = operation_names()
-    values: list[float] = []
-    known: dict[float, SX] = {}
+    values: list[float] = [] if given is None else [float(value) for value in given]
+    known: dict[float, SX] = {value: SX.sym(f"c{i}") for i, value in enumerate(values)}
     work: dict[int, SX] = {}
     nonzeros: list[list[SX]] = [[SX(0)] * value.nnz() for value in everything]
     for k in range(function.n_instructions()):
@@ -334,7 +372,7 @@ def _free_numbers(parts, outputs, events) -> tuple[dict[str, Any], np.ndarray, S
         source, target = function.instruction_input(k), function.instruction_output(k)
         if name == "const":
             value = float(function.instruction_constant(k))
-            if value in STRUCTURE or not np.isfinite(value):
+            if value in STRUCTURE or not np.isfinite(value) or (given is not None and value not in known):
                 work[target[0]] = SX(value)
             else:
                 if value not in known:

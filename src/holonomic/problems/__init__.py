@@ -10,11 +10,12 @@ from ..errors import BadArgument
 from .car_axis import car_axis
 from .chain import chain, double_pendulum
 from .four_bars import four_bars
+from .invariant_examples import cubic_time, leaving_circle
 from .jansen import jansen
 from .kepler import kepler
 from .pendulum import pendulum, pendulum_a01
 from .problem import Problem, Reference
-from .seven_body import seven_body
+from .seven_body import seven_body, seven_body_a03
 from .slider_crank import slider_crank
 from .slider_crank_spring import slider_crank_spring
 from .two_link_arm import two_link_arm
@@ -25,14 +26,17 @@ __all__ = [
     "car_axis",
     "catalogue",
     "chain",
+    "cubic_time",
     "double_pendulum",
     "four_bars",
     "get",
     "jansen",
     "kepler",
+    "leaving_circle",
     "pendulum",
     "pendulum_a01",
     "seven_body",
+    "seven_body_a03",
     "slider_crank",
     "slider_crank_spring",
     "two_link_arm",
@@ -52,9 +56,12 @@ def catalogue() -> dict[str, Callable[..., Problem]]:
         "slider-crank-spring": slider_crank_spring,
         "four-bars": four_bars,
         "seven-body": seven_body,
+        "seven-body-a03": seven_body_a03,
         "car-axis": car_axis,
         "jansen": jansen,
         "kepler": kepler,
+        "cubic-time": cubic_time,
+        "leaving-circle": leaving_circle,
     }
 
 

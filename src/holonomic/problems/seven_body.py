@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from ..model.system import System
@@ -94,6 +96,13 @@ def seven_body(*, t_end: float = 0.03, **params: float) -> Problem:
             "The values distributed with the test set carry 9.6 correct digits in q, 7.3 in v and 5.9 in λ; "
             "the references here are recomputed."
         ),
+    )
+
+
+def seven_body_a03(*, t_end: float = 0.05, **params: float) -> Problem:
+    """Return the seven-body mechanism over the interval of A03 of [iftomm-benchmarks], 0.05 s."""
+    return replace(
+        seven_body(t_end=t_end, **params), name="seven-body-a03", title="Seven-body mechanism, IFToMM A03"
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -28,10 +29,11 @@ from ..kernels.signatures import (
     call_model,
 )
 from ..kernels.vectors import subtract_row
+from ..model.base import Bend, Direction
 
 # sp: what a pull reads; each stabilization uses its part
-TOL, ITERATIONS, ALPHA, SWEEPS, POSITION, VELOCITY, FULL, HOPELESS = range(8)
-N_NUMBERS = 8
+TOL, ITERATIONS, ALPHA, SWEEPS, POSITION, VELOCITY, FULL, HOPELESS, GAIN, KEEP, AT_STAGE, AGAIN, COUPLED, PLAIN = range(14)
+N_NUMBERS = 14
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,18 +45,24 @@ class Lowered:
     sp: np.ndarray
     needs: tuple[Fn, ...] = ()  # model functions it calls
     metric: str | tuple[float, ...] | None = None
-    gains: tuple[float, float] | None = None  # on velocity and position residual, inside the field
+    gains: Callable[[int], tuple[float, ...]] | None = None  # order m -> α_0 .. α_(m-1), inside the field
+    baumgarte: bool = False  # the gains are Baumgarte's
+    bend: Bend | None = None  # what is taken away from the field, with the first gain
+    direction: Direction | None = None  # other than Hᵀ, for pulls of the whole state
+    shift: float | None = None  # number in the place of the first gain, where no field uses it
 
 
 class Stabilization:
     """Base of all stabilizations.
 
     `acts`: "field" bends the right-hand side, "step" moves the state after a step.
+    `levels`: which residuals it pulls down; the invariants of an Ode stand at position level.
     `drift_order`: orders of |g| and |G v + g_t| for an integrator of order p, as text.
     """
 
     acts: ClassVar[str]
-    drift_order: ClassVar[str] = ""
+    levels: tuple[str, ...] = ("position", "velocity")
+    drift_order: str = ""
     references: ClassVar[tuple[str, ...]] = ()
 
     def lower(self, tol: float, hopeless: float = np.inf) -> Lowered:
@@ -72,7 +80,7 @@ class Stabilization:
 
 
 @kernel(PULL)
-def no_pull(fns, n, data, sp, t, x, W):
+def no_pull(fns, n, data, sp, t, h, old, stage, x, W):
     """Leave the state alone."""
     return OK
 
@@ -93,7 +101,7 @@ def tangent(fns, n, data, sp, E, row, W):
     at, nq = row * E.shape[1], n[NQ]
     if sp[FULL] > 0.0:
         call_model(fns, FULL_TANGENT, 0.0, W, n[WF], E, at, data, W, n[WD])
-        subtract_row(E, row, 0, W, n[WD], n[NX])
+        subtract_row(E, row, 0, W, n[WD], nq + n[NV])
         return OK
     if sp[POSITION] > 0.0 and n[NP] > 0:
         call_model(fns, POS_TANGENT, 0.0, W, n[WP], E, at, data, W, n[WD])

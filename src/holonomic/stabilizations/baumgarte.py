@@ -1,7 +1,8 @@
-"""Baumgarte's stabilization: the constraint obeys a damped oscillator instead of g̈ = 0."""
+"""Baumgarte's stabilization: the constraint obeys a damped linear equation instead of g^(m) = 0."""
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,31 +15,32 @@ from .base import N_NUMBERS, Lowered, Stabilization, no_pull, no_tangent
 class Baumgarte(Stabilization):
     """Replace g̈ = 0 by g̈ + 2α ġ + β² g = 0 in the accelerations.
 
-    For an `Ode` with invariants: y' = f - α Hᵀ(HHᵀ)⁻¹ h.
+    For a `Dae` of order m: g^(m) + α_(m-1) g^(m-1) + .. + α_0 g = 0, usually with the characteristic polynomial
+    (τ + α)^m. For an `Ode` with invariants h, which is order 1: y' = f - α Hᵀ(HHᵀ)⁻¹ h.
 
     Parameters
     ----------
     alpha : float
         Damping of the constraint error, 1/s.
     beta : float, optional
-        Its frequency, 1/s; equal to alpha if not given (critical damping).
+        Its frequency, 1/s, for order 2; equal to alpha if not given (critical damping).
     gamma : float, optional
         As in the papers: alpha = beta = gamma.
-    gains : pair of float, optional
-        The factors of ġ and g themselves, (α₁, α₀) = (2α, β²): "Baum(α₁, α₀)".
+    gains : tuple of float, optional
+        The factors of g^(m-1), .., g themselves. Order 2: (α₁, α₀) = (2α, β²), "Baum(α₁, α₀)".
 
     References
     ----------
-    [baumgarte-1972]; [ascher-chin-petzold-reich-1995] (2.1).
+    [baumgarte-1972]; [ascher-chin-petzold-reich-1995] (2.1) - (2.3); [ascher-chin-reich-1992] (1.4), (1.5).
     """
 
     alpha: float | None = None
     beta: float | None = None
     gamma: float | None = None
-    gains: tuple[float, float] | None = None
+    gains: tuple[float, ...] | None = None
     acts = "field"
     drift_order = "p; p (bounded)"
-    references = ("baumgarte-1972", "ascher-chin-petzold-reich-1995")
+    references = ("baumgarte-1972", "ascher-chin-petzold-reich-1995", "ascher-chin-reich-1992")
 
     def __post_init__(self):
         ways = [self.alpha is not None, self.gamma is not None, self.gains is not None]
@@ -46,16 +48,33 @@ class Baumgarte(Stabilization):
             raise BadArgument("Baumgarte needs exactly one of alpha=, gamma= or gains=, e.g. Baumgarte(alpha=20).")
         if self.beta is not None and self.alpha is None:
             raise BadArgument("beta= goes with alpha=.")
-        if min(self.pair()) < 0.0:
-            raise BadArgument(f"Baumgarte's gains must not be negative, got {self.pair()}.")
-
-    def pair(self) -> tuple[float, float]:
-        """Return the factors of ġ and of g."""
         if self.gains is not None:
-            return (float(self.gains[0]), float(self.gains[1]))
-        alpha = float(self.alpha if self.alpha is not None else self.gamma)  # type: ignore[arg-type]
-        beta = alpha if self.beta is None else float(self.beta)
-        return (2.0 * alpha, beta * beta)
+            object.__setattr__(self, "gains", tuple(float(gain) for gain in self.gains))
+        given = self.gains if self.gains is not None else (self.rate, self.beta or 0.0)
+        if not min(given, default=-1.0) >= 0.0:
+            raise BadArgument(f"Baumgarte's gains must not be negative, got {given}.")
+
+    @property
+    def rate(self) -> float:
+        """α: how fast the constraint error decays where damping is critical; the mean rate of other gains."""
+        if self.gains is not None:
+            return self.gains[0] / len(self.gains)  # the sum of the roots of the polynomial is -α_(m-1)
+        return float(self.alpha if self.alpha is not None else self.gamma)  # type: ignore[arg-type]
+
+    def factors(self, order: int) -> tuple[float, ...]:
+        """Return α_0 .. α_(m-1), the factors of g, .., g^(m-1), for order m."""
+        if self.gains is not None:
+            if len(self.gains) != order:
+                raise BadArgument(
+                    f"gains={self.gains} are {len(self.gains)}, but the constraint is differentiated {order} times: "
+                    f"give {order}, or alpha=."
+                )
+            return self.gains[::-1]
+        if self.beta is not None:
+            if order != 2:
+                raise BadArgument(f"beta= is for order 2; with order {order} give alpha= alone, or gains=.")
+            return (self.beta * self.beta, 2.0 * self.rate)
+        return tuple(math.comb(order, j) * self.rate ** (order - j) for j in range(order))
 
     def lower(self, tol: float, hopeless: float = np.inf) -> Lowered:
-        return Lowered(no_pull, no_tangent, np.zeros(N_NUMBERS), gains=self.pair())
+        return Lowered(no_pull, no_tangent, np.zeros(N_NUMBERS), gains=self.factors, baumgarte=True)

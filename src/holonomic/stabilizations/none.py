@@ -11,6 +11,7 @@ class Unstabilized(Stabilization):
     """Nothing; what `stabilization=None` means."""
 
     acts = "none"
+    levels = ()
     drift_order = "p; p"
 
     def lower(self, tol: float, hopeless: float = np.inf) -> Lowered:

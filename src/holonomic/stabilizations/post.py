@@ -1,107 +1,208 @@
 """Post-stabilization: one or more fixed corrections after every step.
 
-    z <- z - α F(z~) h(z),   h = (g, G v + g_t),   F frozen at the predicted point z~
+    z <- z - α F h(z),   h = (g, G v + g_t)
 
     S_vel    v alone                       S_both    q and v, each by P = W⁻¹Gᵀ(G W⁻¹ Gᵀ)⁻¹
     S_pos    q alone                       S_both2   two sweeps of S_both, factored once
     S_full   F = Hᵀ(HHᵀ)⁻¹ with the whole Jacobian H of h
+
+What F is made of can be older than z: the predicted point, the last stage, some steps before.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 
 from ..errors import OK, SINGULAR, BadArgument
-from ..kernels.compile import kernel
+from ..kernels.compile import inner, kernel
 from ..kernels.signatures import (
+    CURVATURE,
     FULL_FACTOR,
+    FULL_INVERSE,
     FULL_SOLVE,
+    FULL_SPREAD,
     NL,
     NP,
     NQ,
     NV,
     NX,
     POS_FACTOR,
+    POS_INVERSE,
     POS_SOLVE,
+    POS_SPREAD,
     PULL,
     RESIDUAL,
     SHARED,
     VEL_FACTOR,
+    VEL_INVERSE,
     VEL_SOLVE,
+    VEL_SPREAD,
     WD,
     WF,
+    WM,
     WP,
     WR,
     WV,
+    WX,
     Fn,
     call_model,
 )
 from ..kernels.vectors import subtract
-from .base import ALPHA, FULL, N_NUMBERS, POSITION, SWEEPS, VELOCITY, Lowered, Stabilization, tangent
+from ..model.base import Direction
+from .base import (
+    AGAIN,
+    ALPHA,
+    AT_STAGE,
+    COUPLED,
+    FULL,
+    KEEP,
+    N_NUMBERS,
+    PLAIN,
+    POSITION,
+    SWEEPS,
+    VELOCITY,
+    Lowered,
+    Stabilization,
+    no_tangent,
+    tangent,
+)
+from .invariant import check_operator
 from .projection import RHO_SMALLEST
 
-_DRIFT = {
-    ("velocity", 1): "p; exact",
-    ("position", 1): "2(p+1); p",
-    ("both", 1): "2(p+1); p+1",
-    ("both", 2): "2(p+1); 2(p+1)",
-    ("full", 1): "2(p+1); 2(p+1)",
-}
+ON = ("both", "velocity", "position", "full", "cheap-full")
+FREEZE = ("predicted", "inverse", "stage")
 
 
 @dataclass(frozen=True)
 class PostStabilization(Stabilization):
-    """Correct the state after every step by one or more sweeps with factors of the predicted point.
+    """Correct the state after every step by one or more sweeps, z <- z - α F h(z).
+
+    With P = W⁻¹Gᵀ(G W⁻¹ Gᵀ)⁻¹ and L = ∂(G v + g_t)/∂q
+
+        "both"         Δq = P g,   Δv = P (G v + g_t)
+        "cheap-full"   Δq = P g,   Δv = P (G v + g_t - L Δq)
+        "full"         F = Hᵀ(HHᵀ)⁻¹,   H = [G 0; L G]
+
+    One sweep with α = 1 is one Newton step of coordinate projection; where h is linear in z it is exact.
 
     Parameters
     ----------
-    on : {"both", "velocity", "position", "full"}
-        What is corrected; "full" couples position and velocity through the whole Jacobian.
+    on : {"both", "velocity", "position", "full", "cheap-full"}
+        What is corrected, and how; for an `Ode` and a `Dae`, "both" corrects the whole state.
     sweeps : int
         Corrections per step, all with the same factors; 2 with "both" is S_both2, the default.
     alpha : float
         Fraction of the correction, between 0 and 2; 1 is near optimal.
     metric : None, "mass" or sequence of float
         W, as in `Projection`. "full" knows identity and weights.
+    D : {"orthogonal", "blocks", "mass", "B"} or function, optional
+        Correct the whole state along other directions: F = D (H D)⁻¹. A function names what it needs of the state
+        (t, q, v, p; t, y, p; t, x, dx, p) and returns one column per entry of h.
+    F : {"1.13", "1.14"}
+        With D: F = D (H D)⁻¹ or F = D itself; then α is not bounded by 2 but by the eigenvalues of H D.
+    freeze : {"predicted", "inverse", "stage"}
+        Where F is evaluated: at the predicted point for all sweeps; there for the inverse alone, the directions W⁻¹Gᵀ
+        in front of it being those of the intermediate point; at the integrator's last stage, if that has c = 1.
+    keep : int
+        Steps for which factors are kept, 1 by default.
 
     References
     ----------
-    [ascher-chin-reich-1992] (3.9), (4.8); [ascher-chin-petzold-reich-1995] (5.4) - (5.6) and S-both².
+    [ascher-chin-reich-1992] (3.9), (4.7), (4.8), and Sec. 3 and 5 for factors that are kept;
+    [ascher-chin-petzold-reich-1995] (4.5), (4.6), (5.4) - (5.6) and S-both².
     """
 
     on: str = "both"
     sweeps: int = 2
     alpha: float = 1.0
     metric: str | tuple[float, ...] | None = None
+    D: str | Callable | None = None
+    F: str = "1.13"
+    freeze: str = "predicted"
+    keep: int = 1
     acts = "step"
     drift_order = "2(p+1); 2(p+1)"
     references = ("ascher-chin-petzold-reich-1995", "ascher-chin-reich-1992")
 
     def __post_init__(self):
-        if self.on not in ("both", "velocity", "position", "full"):
-            raise BadArgument(f"on={self.on!r}: choose 'both', 'velocity', 'position' or 'full'.")
-        if not (isinstance(self.sweeps, int) and self.sweeps >= 1):
-            raise BadArgument(f"sweeps={self.sweeps!r} must be a whole number, at least 1.")
-        if not 0.0 < self.alpha < 2.0:
+        if self.on not in ON:
+            raise BadArgument(f"on={self.on!r}: choose {', '.join(map(repr, ON))}.")
+        for name in ("sweeps", "keep"):
+            if not (isinstance(getattr(self, name), int) and getattr(self, name) >= 1):
+                raise BadArgument(f"{name}={getattr(self, name)!r} must be a whole number, at least 1.")
+        if not (0.0 < self.alpha < np.inf if self.F == "1.14" else 0.0 < self.alpha < 2.0):
             raise BadArgument(f"alpha={self.alpha!r} must lie between 0 and 2; 1 is near optimal.")
+        if self.freeze not in FREEZE:
+            raise BadArgument(f"freeze={self.freeze!r}: choose {', '.join(map(repr, FREEZE))}.")
+        if self.freeze == "inverse" and self.keep > 1:
+            raise BadArgument('freeze="inverse" keeps factors over sweeps, keep= over steps: choose one.')
         if self.on == "full" and self.metric == "mass":
-            raise BadArgument('metric="mass" has no meaning for on="full"; use on="both".')
+            raise BadArgument('metric="mass" has no meaning for on="full"; use on="both" or "cheap-full".')
+        self._check_direction()
+        levels = {"velocity": ("velocity",), "position": ("position",)}.get(self.on, ("position", "velocity"))
+        object.__setattr__(self, "levels", levels)
+        object.__setattr__(self, "drift_order", self._drift_order())
+
+    def _check_direction(self) -> None:
+        check_operator(self.F, "orthogonal" if self.D is None else self.D, ("1.13", "1.14"))
+        if self.D is None:
+            if self.F != "1.13":
+                raise BadArgument('F="1.14" needs D=, e.g. D="orthogonal".')
+            return
+        if self.on not in ("both", "full"):
+            raise BadArgument(f"D= moves the whole state; on={self.on!r} does not go with it.")
+        if self.metric is not None:
+            raise BadArgument("D= and metric= both say in which direction the state is moved: give one of them.")
+        if self.F == "1.14" and (self.freeze != "predicted" or self.keep > 1):
+            raise BadArgument('F="1.14" has no factors that could be frozen or kept.')
+
+    def _drift_order(self) -> str:
+        # [ascher-chin-petzold-reich-1995] Sec. 5: a sweep squares what it finds, but for couplings left out
+        if self.alpha != 1.0 or self.F == "1.14":  # a part of the residual stays after every step
+            corrected = {"velocity": "p; p+1", "position": "p+1; p"}
+            return corrected.get(self.on, "p+1; p+1")
+        one_sweep_of_both = self.on == "both" and self.sweeps == 1 and self.D is None
+        if self.keep > 1 or self.freeze == "stage":  # a sweep leaves of the residual what F is off
+            order = f"p+{1 + self.sweeps}"
+            other = {"velocity": f"p; {order}", "position": f"{order}; p"}
+            return other.get(self.on, f"{order}; {'p+1' if one_sweep_of_both else order}")
+        if self.on == "velocity":
+            return "p; exact"
+        if self.on == "position":
+            return "2(p+1); p"
+        return "2(p+1); p+1" if one_sweep_of_both else "2(p+1); 2(p+1)"
+
+    @property
+    def needs_stage(self) -> bool:
+        """Whether it uses the integrator's last stage."""
+        return self.freeze == "stage"
 
     def lower(self, tol: float, hopeless: float = np.inf) -> Lowered:
         sp = np.zeros(N_NUMBERS)
-        sp[ALPHA], sp[SWEEPS] = self.alpha, self.sweeps
-        sp[FULL] = self.on == "full"
-        sp[POSITION] = self.on in ("both", "position")
-        sp[VELOCITY] = self.on in ("both", "velocity")
-        if self.on == "full":
+        sp[ALPHA], sp[SWEEPS], sp[KEEP] = self.alpha, self.sweeps, self.keep
+        sp[AT_STAGE], sp[AGAIN], sp[PLAIN] = self.freeze == "stage", self.freeze == "inverse", self.F == "1.14"
+        sp[FULL] = self.on == "full" or self.D is not None
+        if sp[FULL]:
             needs = (Fn.RESIDUAL, Fn.FULL_FACTOR, Fn.FULL_SOLVE, Fn.FULL_TANGENT)
-        else:
-            needs = (
-                Fn.RESIDUAL, Fn.POS_FACTOR, Fn.POS_SOLVE, Fn.POS_TANGENT,
-                Fn.VEL_FACTOR, Fn.VEL_SOLVE, Fn.VEL_TANGENT,
-            )  # fmt: skip
+            if self.freeze == "inverse":
+                needs += (Fn.FULL_INVERSE, Fn.FULL_SPREAD)
+            if self.F == "1.14":
+                return Lowered(pull_full, no_tangent, sp, (Fn.RESIDUAL, Fn.FULL_SPREAD), direction=Direction(self.D))
+            way = None if self.D is None else Direction(self.D)
+            return Lowered(pull_full, tangent, sp, needs, metric=self.metric, direction=way)
+        sp[POSITION] = self.on != "velocity"
+        sp[VELOCITY] = self.on != "position"
+        sp[COUPLED] = self.on == "cheap-full"
+        needs = (
+            Fn.RESIDUAL, Fn.POS_FACTOR, Fn.POS_SOLVE, Fn.POS_TANGENT, Fn.VEL_FACTOR, Fn.VEL_SOLVE, Fn.VEL_TANGENT,
+        )  # fmt: skip
+        if self.freeze == "inverse":
+            needs += (Fn.POS_INVERSE, Fn.POS_SPREAD, Fn.VEL_INVERSE, Fn.VEL_SPREAD)
+        if self.on == "cheap-full":
+            needs += (Fn.CURVATURE,)
         return Lowered(pull, tangent, sp, needs, metric=self.metric)
 
 
@@ -130,36 +231,81 @@ def S_full() -> PostStabilization:
     return PostStabilization("full", 1)
 
 
+@inner
+def due(n, sp, h, W):
+    """Tell whether to factor now. The number of steps since then is remembered behind the state at WX."""
+    if sp[KEEP] <= 1.0:
+        return True
+    at = n[WX] + n[NX]
+    used = W[at]
+    if h == 0.0:  # inside a step: with the factors of the steps, if there are any
+        return used == 0.0
+    if used == 0.0 or used >= sp[KEEP]:
+        W[at] = 1.0
+        return True
+    W[at] = used + 1.0
+    return False
+
+
 @kernel(PULL)
-def pull(fns, n, data, sp, t, x, W):
-    """Apply the sweeps in place."""
-    nq, rows = n[NQ], n[NP]
-    at_r, at_d = n[WR], n[WD]
-    if sp[FULL] > 0.0:
-        call_model(fns, FULL_FACTOR, t, x, 0, x, 0, data, W, n[WF])
-        if not W[n[WF]] > RHO_SMALLEST:
-            return SINGULAR
-        for _ in range(int(sp[SWEEPS])):
-            call_model(fns, RESIDUAL, t, x, 0, x, 0, data, W, at_r)
-            call_model(fns, FULL_SOLVE, t, W, n[WF], W, at_r, data, W, at_d)
-            subtract(x, 0, W, at_d, n[NX], sp[ALPHA])
-        return OK
+def pull(fns, n, data, sp, t, h, old, stage, x, W):
+    """Apply the sweeps level by level, in place."""
+    nq, nv, rows = n[NQ], n[NV], n[NP]
+    at_r, at_d, at_m = n[WR], n[WD], n[WM]
     on_position = sp[POSITION] > 0.0 and rows > 0
     on_velocity = sp[VELOCITY] > 0.0 and n[NL] > 0
-    if on_position or n[SHARED] == 1:
-        call_model(fns, POS_FACTOR, t, x, 0, x, 0, data, W, n[WP])
-        if not W[n[WP]] > RHO_SMALLEST:
-            return SINGULAR
-    if on_velocity and n[SHARED] == 0:
-        call_model(fns, VEL_FACTOR, t, x, 0, x, 0, data, W, n[WV])
-        if not W[n[WV]] > RHO_SMALLEST:
-            return SINGULAR
-    for _ in range(int(sp[SWEEPS])):
+    if due(n, sp, h, W):
+        point = stage if sp[AT_STAGE] > 0.0 and h != 0.0 else x
+        if on_position or n[SHARED] == 1:
+            call_model(fns, POS_FACTOR, t, point, 0, point, 0, data, W, n[WP])
+            if not W[n[WP]] > RHO_SMALLEST:
+                return SINGULAR
+        if on_velocity and n[SHARED] == 0:
+            call_model(fns, VEL_FACTOR, t, point, 0, point, 0, data, W, n[WV])
+            if not W[n[WV]] > RHO_SMALLEST:
+                return SINGULAR
+    for sweep in range(int(sp[SWEEPS])):
+        again = sp[AGAIN] > 0.0 and sweep > 0
         call_model(fns, RESIDUAL, t, x, 0, x, 0, data, W, at_r)
         if on_position:
-            call_model(fns, POS_SOLVE, t, W, n[WP], W, at_r, data, W, at_d)
+            if again:
+                call_model(fns, POS_INVERSE, t, W, n[WP], W, at_r, data, W, at_m)
+                call_model(fns, POS_SPREAD, t, x, 0, W, at_m, data, W, at_d)
+            else:
+                call_model(fns, POS_SOLVE, t, W, n[WP], W, at_r, data, W, at_d)
+        if on_velocity:
+            if sp[COUPLED] > 0.0 and on_position:
+                call_model(fns, CURVATURE, t, x, 0, W, at_d, data, W, at_m)
+                subtract(W, at_r + rows, W, at_m, n[NL], 1.0)
+            if again:
+                call_model(fns, VEL_INVERSE, t, W, n[WV], W, at_r + rows, data, W, at_m)
+                call_model(fns, VEL_SPREAD, t, x, 0, W, at_m, data, W, at_d + nq)
+            else:
+                call_model(fns, VEL_SOLVE, t, W, n[WV], W, at_r + rows, data, W, at_d + nq)
+        if on_position:
             subtract(x, 0, W, at_d, nq, sp[ALPHA])
         if on_velocity:
-            call_model(fns, VEL_SOLVE, t, W, n[WV], W, at_r + rows, data, W, at_d)
-            subtract(x, nq, W, at_d, n[NV], sp[ALPHA])
+            subtract(x, nq, W, at_d + nq, nv, sp[ALPHA])
+    return OK
+
+
+@kernel(PULL)
+def pull_full(fns, n, data, sp, t, h, old, stage, x, W):
+    """Apply the sweeps to the whole state, in place."""
+    nx, at_F, at_r, at_d = n[NQ] + n[NV], n[WF], n[WR], n[WD]
+    if sp[PLAIN] <= 0.0 and due(n, sp, h, W):
+        point = stage if sp[AT_STAGE] > 0.0 and h != 0.0 else x
+        call_model(fns, FULL_FACTOR, t, point, 0, point, 0, data, W, at_F)
+        if not W[at_F] > RHO_SMALLEST:
+            return SINGULAR
+    for sweep in range(int(sp[SWEEPS])):
+        call_model(fns, RESIDUAL, t, x, 0, x, 0, data, W, at_r)
+        if sp[PLAIN] > 0.0:
+            call_model(fns, FULL_SPREAD, t, x, 0, W, at_r, data, W, at_d)
+        elif sp[AGAIN] > 0.0 and sweep > 0:
+            call_model(fns, FULL_INVERSE, t, W, at_F, W, at_r, data, W, n[WM])
+            call_model(fns, FULL_SPREAD, t, x, 0, W, n[WM], data, W, at_d)
+        else:
+            call_model(fns, FULL_SOLVE, t, W, at_F, W, at_r, data, W, at_d)
+        subtract(x, 0, W, at_d, nx, sp[ALPHA])
     return OK

@@ -2,33 +2,55 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 
-from ..errors import OK, PULL_FAILED, SINGULAR
-from ..kernels.compile import kernel
+from ..errors import OK, PULL_FAILED, SINGULAR, BadArgument
+from ..kernels.compile import inner, kernel, leaf
 from ..kernels.signatures import (
+    FULL_FACTOR,
+    FULL_SOLVE,
+    FULL_TANGENT,
     NL,
     NP,
     NQ,
     NV,
     POS_FACTOR,
     POS_SOLVE,
+    POS_TANGENT,
     PULL,
     RESIDUAL,
     SHARED,
     VEL_FACTOR,
     VEL_SOLVE,
     WD,
+    WF,
+    WM,
     WP,
     WR,
     WV,
+    WX,
     Fn,
     call_model,
 )
 from ..kernels.vectors import largest_scaled, norm, subtract
-from .base import HOPELESS, ITERATIONS, N_NUMBERS, POSITION, TOL, VELOCITY, Lowered, Stabilization, tangent
+from ..model.base import Direction
+from .base import (
+    AGAIN,
+    FULL,
+    HOPELESS,
+    ITERATIONS,
+    N_NUMBERS,
+    POSITION,
+    TOL,
+    VELOCITY,
+    Lowered,
+    Stabilization,
+    tangent,
+)
+from .invariant import check_operator
 
 RHO_SMALLEST = 1e-14  # below, the factors of J W⁻¹ Jᵀ hold no digit
 
@@ -40,6 +62,10 @@ class Projection(Stabilization):
     Solves  Δq + W⁻¹Gᵀμ = 0,  g(t, q + Δq) = 0  by simplified Newton with the factors of this step, then
     Δv + W⁻¹Gᵀν = 0,  G(v + Δv) + g_t = 0, which is linear. For an `Ode` the invariants take the place of g.
 
+    With on="full" or D the whole state z = (q, v) is moved at once:  Δz + D μ = 0,  h(t, z + Δz) = 0,  D = Hᵀ if
+    not given. at="predicted" takes the directions at the point that is moved, at="new" at the point that is reached:
+    what lies between them is then orthogonal to the constraints there, to rounding instead of to first order.
+
     Parameters
     ----------
     tol : float, optional
@@ -48,18 +74,40 @@ class Projection(Stabilization):
         W: identity, the mass matrix, or weights for (q, v). Not "mass" for heterogeneous masses.
     max_iterations : int
         Newton steps before the step is refused.
+    at : {"predicted", "new"}
+        Where the directions are taken.
+    on : {"both", "full"}
+        Positions, then velocities; or both at once.
+    D : {"orthogonal", "blocks", "mass", "B"} or function, optional
+        Directions in which the whole state is moved, as in `PostStabilization`.
 
     References
     ----------
-    [HLW06] Sec. IV.4 (its y is our q, v); [eich-1993] (2.4), (2.5); [ascher-petzold-1993] (4.18) - (4.22).
+    [HLW06] Sec. IV.4 (its y is our q, v); [eich-1993] (2.4), (2.5); [ascher-petzold-1993] (4.18) - (4.22);
+    [ascher-chin-reich-1992] (3.10) with D at the predicted point; [ascher-chin-petzold-reich-1995] (5.3) at the new.
     """
 
     tol: float | None = None
     metric: str | tuple[float, ...] | None = None
     max_iterations: int = 8
+    at: str = "predicted"
+    on: str = "both"
+    D: str | Callable | None = None
     acts = "step"
     drift_order = "below tolerance; rounding"
-    references = ("HLW06", "eich-1993")
+    references = ("HLW06", "eich-1993", "ascher-chin-reich-1992", "ascher-chin-petzold-reich-1995")
+
+    def __post_init__(self):
+        if self.at not in ("predicted", "new"):
+            raise BadArgument(f"at={self.at!r}: choose 'predicted' or 'new'.")
+        if self.on not in ("both", "full"):
+            raise BadArgument(f"on={self.on!r}: choose 'both' or 'full'.")
+        if self.D is not None:
+            check_operator("1.13", self.D, ("1.13",))
+            if self.metric is not None:
+                raise BadArgument("D= and metric= both say in which direction the state is moved: give one of them.")
+        if self.on == "full" and self.metric == "mass":
+            raise BadArgument('metric="mass" has no meaning for on="full"; use on="both", or D="mass".')
 
     def lower(self, tol: float, hopeless: float = np.inf) -> Lowered:
         sp = np.zeros(N_NUMBERS)
@@ -67,15 +115,21 @@ class Projection(Stabilization):
         sp[ITERATIONS] = self.max_iterations
         sp[POSITION] = sp[VELOCITY] = 1.0
         sp[HOPELESS] = hopeless
+        sp[AGAIN] = self.at == "new"
+        if self.on == "full" or self.D is not None:
+            sp[FULL] = 1.0
+            needs = (Fn.RESIDUAL, Fn.FULL_FACTOR, Fn.FULL_SOLVE, Fn.FULL_TANGENT)
+            way = None if self.D is None else Direction(self.D)
+            return Lowered(pull_whole, tangent, sp, needs, metric=self.metric, direction=way)
         needs = (
             Fn.RESIDUAL, Fn.POS_FACTOR, Fn.POS_SOLVE, Fn.POS_TANGENT,
             Fn.VEL_FACTOR, Fn.VEL_SOLVE, Fn.VEL_TANGENT,
         )  # fmt: skip
-        return Lowered(pull, tangent, sp, needs, metric=self.metric)
+        return Lowered(pull if self.at == "predicted" else pull_new, tangent, sp, needs, metric=self.metric)
 
 
 @kernel(PULL)
-def pull(fns, n, data, sp, t, x, W):
+def pull(fns, n, data, sp, t, h, old, stage, x, W):
     """Project x = (q, v) in place; the factors at the new point stay in W for the error estimate."""
     nq, rows = n[NQ], n[NP]
     at_r, at_d = n[WR], n[WD]
@@ -113,3 +167,94 @@ def pull(fns, n, data, sp, t, x, W):
         call_model(fns, VEL_SOLVE, t, W, at_F, W, at_r + rows, data, W, at_d)
         subtract(x, nq, W, at_d, n[NV], 1.0)
     return OK
+
+
+@leaf
+def remember(x, W, at, n):
+    """W[at:at+n] = x"""
+    for i in range(n):
+        W[at + i] = x[i]
+
+
+@leaf
+def begin_again(x, W, at_x, at_d, at_m, n):
+    """x = x̃ - W[at_d:], x̃ = W[at_x:]; the way from the old x to x̃ goes to W[at_m:]."""
+    for i in range(n):
+        W[at_m + i] = W[at_x + i] - x[i]
+        x[i] = W[at_x + i] - W[at_d + i]
+
+
+@leaf
+def largest_change(x, W, at_x, at_m, n):
+    """max |x - (x̃ - e)|, e = W[at_m:]: what the last iteration changed."""
+    largest = 0.0
+    for i in range(n):
+        change = abs(x[i] - W[at_x + i] + W[at_m + i])
+        if not change <= largest:  # NaN wins
+            largest = change
+    return largest
+
+
+@inner
+def to_manifold(fns, n, data, sp, t, x, W, factor, solve, along, at_F, rows, size):
+    """Move the first `size` entries of x to where `rows` residuals vanish; residuals and factors stay in W.
+
+    With directions at the new point: the point of the linearized rows that lies from x̃ along the directions at x,
+    x̃ - D (J D)⁻¹ (r + J (x̃ - x)), until x stays where it is.
+    """
+    at_r, at_d, at_m, at_x = n[WR], n[WD], n[WM], n[WX]
+    scale = max(1.0, norm(x, 0, size))
+    before, change = 1e300, 0.0
+    remember(x, W, at_x, size)
+    for iteration in range(int(sp[ITERATIONS]) + 1):
+        if iteration == 0 or sp[AGAIN] > 0.0:
+            call_model(fns, factor, t, x, 0, x, 0, data, W, at_F)
+            if not W[at_F] > RHO_SMALLEST:
+                return SINGULAR
+        call_model(fns, RESIDUAL, t, x, 0, x, 0, data, W, at_r)
+        distance = max(largest_scaled(W, at_r, at_F, rows), change) / scale
+        if distance <= sp[TOL] or (distance <= 1e-13 and distance >= 0.5 * before):
+            return OK
+        # the change of the first iteration is as large as the distance it had to go: no sign of trouble
+        if (not distance < 0.7 * before and (iteration != 1 or change == 0.0)) or distance > sp[HOPELESS]:
+            return PULL_FAILED
+        before = distance
+        call_model(fns, solve, t, W, at_F, W, at_r, data, W, at_d)
+        if sp[AGAIN] > 0.0:
+            begin_again(x, W, at_x, at_d, at_m, size)
+            call_model(fns, along, t, W, at_F, W, at_m, data, W, at_d)
+            subtract(x, 0, W, at_d, size, 1.0)
+            change = largest_change(x, W, at_x, at_m, size)
+        else:
+            subtract(x, 0, W, at_d, size, 1.0)
+    return PULL_FAILED
+
+
+@kernel(PULL)
+def pull_new(fns, n, data, sp, t, h, old, stage, x, W):
+    """Project q, then v, in the directions of the new point."""
+    rows, at_r, at_d = n[NP], n[WR], n[WD]
+    if rows > 0:
+        status = to_manifold(
+            fns, n, data, sp, t, x, W, POS_FACTOR, POS_SOLVE, POS_TANGENT, n[WP], rows, n[NQ]
+        )  # fmt: skip
+        if status != OK:
+            return status
+    else:
+        call_model(fns, RESIDUAL, t, x, 0, x, 0, data, W, at_r)
+    if n[NL] > 0:
+        if n[SHARED] == 0 or rows == 0:
+            call_model(fns, VEL_FACTOR, t, x, 0, x, 0, data, W, n[WV])
+            if not W[n[WV]] > RHO_SMALLEST:
+                return SINGULAR
+        call_model(fns, VEL_SOLVE, t, W, n[WV], W, at_r + rows, data, W, at_d)
+        subtract(x, n[NQ], W, at_d, n[NV], 1.0)
+    return OK
+
+
+@kernel(PULL)
+def pull_whole(fns, n, data, sp, t, h, old, stage, x, W):
+    """Project the whole state."""
+    return to_manifold(
+        fns, n, data, sp, t, x, W, FULL_FACTOR, FULL_SOLVE, FULL_TANGENT, n[WF], n[NP] + n[NL], n[NQ] + n[NV]
+    )  # fmt: skip

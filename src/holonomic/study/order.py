@@ -14,6 +14,7 @@ from ..integrators.runge_kutta import DOP853
 from ..kernels.signatures import Fn
 from ..simulate import simulate
 
+EPS = 2.220446049250313e-16
 ROUNDOFF = 1e-12  # relative size below which an error says nothing about the method
 DRIFT_ROUNDOFF = 1e-13  # the same for distances from the constraints: they do not accumulate
 DRIFT_SAMPLES = 200  # rows of a run at which its drift is looked at
@@ -24,8 +25,8 @@ class Fit:
     """Sizes of one quantity over the step, and the slope of log size over log step.
 
     `used` marks the points above roundoff. `order` is infinite when there is none (the quantity is exact).
-    With a single one, at the largest step, it is what the fall to roundoff at the next step proves at least.
-    It is NaN when a run blew up, or when the only point is at the smallest step.
+    With a single one, at the largest step, it is the slope to the next: roundoff can only make that smaller.
+    It is NaN when a run blew up, or when the only point is not at the largest step.
     """
 
     steps: np.ndarray
@@ -45,7 +46,7 @@ class Fit:
         elif used.sum() > 1:
             order = np.polyfit(np.log(steps[used]), np.log(sizes[used]), 1)[0]
         elif used[0]:
-            order = np.log(sizes[0] / roundoff) / np.log(steps[0] / steps[1])
+            order = np.log(sizes[0] / max(sizes[1], EPS)) / np.log(steps[0] / steps[1])
         else:
             order = np.nan
         return cls(steps, sizes, used, float(order))

@@ -1,0 +1,116 @@
+"""`holonomic compare`: one problem by several methods, side by side."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from ..errors import HolonomicError
+from .methods import make, refuse
+from .run import FAILED, load, number
+
+
+def compare(
+    target: Annotated[
+        str,
+        typer.Argument(
+            metavar="NAME|FILE.py", help="A problem that comes with holonomic, or a file of yours."
+        ),
+    ],
+    integrator: Annotated[str, typer.Option(metavar="A,B,...", help="As in 'holonomic methods'.")] = "auto",
+    stabilization: Annotated[
+        str, typer.Option(metavar="A,B,...", help="For example none,baumgarte:20,S_both2,projection.")
+    ] = "auto",
+    formulation: Annotated[str, typer.Option(metavar="A,B,...", help="As in 'holonomic methods'.")] = "auto",
+    step: Annotated[str | None, typer.Option(metavar="H,H,...", help="Fixed step sizes.")] = None,
+    rtol: Annotated[
+        str | None, typer.Option(metavar="R,R,...", help="Relative tolerances, where the step is controlled.")
+    ] = None,
+    t_end: Annotated[
+        float | None, typer.Option(help="When to stop, instead of the problem's own end.")
+    ] = None,
+    picture: Annotated[
+        Path | None, typer.Option(metavar="PATH", help="Save a picture of the drift over time.")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of the table.")] = False,
+):
+    """Run a problem with every combination of the given methods and put the results side by side.
+
+    A combination that does not apply, or a run that stops, is a row with its reason. Settings of a method
+    follow in brackets or after colons: Baumgarte(alpha=20) and baumgarte:20 are the same.
+    """
+    if picture is not None and not picture.resolve().parent.is_dir():
+        refuse(f"there is no folder {picture.resolve().parent} for the picture.")
+    chosen = {"formulation": formulation, "integrator": integrator, "stabilization": stabilization}
+    options: dict[str, Any] = {kind: methods_of(kind, text) for kind, text in chosen.items()}
+    options |= {name: numbers(name, text) for name, text in (("step", step), ("rtol", rtol)) if text is not None}
+    job = load(target)
+    found = run(job, t_end, options)
+    if as_json:
+        typer.echo(json.dumps(record(job.name, found), indent=2, ensure_ascii=False))
+    else:
+        typer.echo(str(found))
+    if picture is not None:
+        save(found, picture)
+    if not any(row.ok for row in found):
+        raise typer.Exit(FAILED)
+
+
+def run(job, t_end, options):
+    """Call compare() and turn a refusal of the whole call into bad usage."""
+    from ..study.compare import compare as call
+
+    try:
+        return call(job.what, job.t_end if t_end is None else t_end, **job.start, **options)
+    except HolonomicError as problem:
+        refuse(str(problem))
+
+
+def methods_of(kind: str, text: str) -> list:
+    """Turn a list such as `none,baumgarte:20,S_both2` into method objects."""
+    return [make(kind, spelled(part)) for part in parts_of(text)]
+
+
+def parts_of(text: str) -> list[str]:
+    """Split at the commas that stand outside brackets."""
+    parts = [part.strip() for part in re.split(r",(?![^()]*\))", text)]
+    if not all(parts):
+        refuse(f"{text!r} has an empty place between its commas.")
+    return parts
+
+
+def spelled(part: str) -> str:
+    """Return `name:1:2` as `name(1, 2)`."""
+    name, *settings = part.split(":")
+    return f"{name}({', '.join(settings)})" if settings else part
+
+
+def numbers(name: str, text: str) -> list[float]:
+    """Turn `1e-2,1e-3` into numbers."""
+    try:
+        return [float(part) for part in parts_of(text)]
+    except ValueError:
+        refuse(f"--{name} {text!r} must be numbers with commas between them, such as 1e-2,1e-3.")
+
+
+def save(found, path: Path) -> None:
+    """Write the picture, in the format that the file name asks for."""
+    try:
+        found.plot().savefig(path, bbox_inches="tight", dpi=150)
+    except (OSError, ValueError) as problem:
+        typer.echo(f"the picture {path} could not be written: {problem}", err=True)
+        raise typer.Exit(FAILED) from None
+
+
+def record(name: str, found) -> dict:
+    """Return the comparison as JSON holds it."""
+    known = found.reference
+    return {
+        "name": name,
+        "reference": {"kind": known.kind, "text": known.text, "agreement": number(known.agreement)},
+        "rows": [{key: number(value) for key, value in row.to_dict().items()} for row in found],
+    }

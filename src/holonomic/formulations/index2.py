@@ -1,0 +1,30 @@
+"""Index 2: the constraint at velocity level."""
+
+from __future__ import annotations
+
+from .base import Block, Formulation, Unknowns, dynamics
+
+
+class Index2(Formulation):
+    """q' = Z v,   M v' = f - Gᵀλ,   0 = G v + g_t.
+
+    Stable, but the position constraint drifts. With rapidly varying constraints and heterogeneous masses a
+    stiff integrator treats the term F C' explicitly and may blow up.
+
+    References
+    ----------
+    [ascher-petzold-1993] Sec. 2, "d-2" of Tables 4.3 - 4.9; [steinbrecher-2003] EoM2.
+    """
+
+    gives = ("residual",)
+    index = 2
+    keeps = ("velocity",)
+    references = ("ascher-petzold-1993",)
+
+    def blocks(self, nq, nv, n_lam, n_position):
+        return (Block("q", nq), Block("v", nv), Block("lam", n_lam, 1))
+
+    def equations(self, d, gains):
+        u = Unknowns(d, ("lam", d.n_lam))
+        (lam,) = u.extra
+        return u.equations(u.q_slope - d.q_dot, dynamics(d, u, lam), d.velocity_rows)

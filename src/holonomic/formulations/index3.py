@@ -1,0 +1,29 @@
+"""Index 3: the constraint as it is given."""
+
+from __future__ import annotations
+
+from .base import Block, Formulation, Unknowns, dynamics, position_level
+
+
+class Index3(Formulation):
+    """q' = Z v,   M v' = f - Gᵀλ,   0 = g.
+
+    Velocities lose one power of h, multipliers two; inconsistent starting values may grow without bound.
+
+    References
+    ----------
+    [eich-1993] (1.1); [steinbrecher-2003] EoM.
+    """
+
+    gives = ("residual",)
+    index = 3
+    keeps = ("position",)
+    references = ("eich-1993", "steinbrecher-2003")
+
+    def blocks(self, nq, nv, n_lam, n_position):
+        return (Block("q", nq), Block("v", nv, 1), Block("lam", n_lam, 2))
+
+    def equations(self, d, gains):
+        u = Unknowns(d, ("lam", d.n_lam))
+        (lam,) = u.extra
+        return u.equations(u.q_slope - d.q_dot, dynamics(d, u, lam), position_level(d))

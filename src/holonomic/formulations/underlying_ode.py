@@ -1,0 +1,43 @@
+"""The underlying ODE: multipliers integrated too."""
+
+from __future__ import annotations
+
+from .base import Block, Formulation, Unknowns, dynamics
+
+
+class UnderlyingODE(Formulation):
+    """q' = Z v,   M v' = f - Gᵀλ,   λ' = d/dt of the λ(t, q, v) of index 1.
+
+    All constraints are invariants of this ODE; none is imposed, so all levels drift.
+
+    References
+    ----------
+    [steinbrecher-2003] uODE (d-index 0).
+    """
+
+    gives = ("residual",)
+    index = 0
+    references = ("steinbrecher-2003",)
+
+    def blocks(self, nq, nv, n_lam, n_position):
+        return (Block("q", nq), Block("v", nv), Block("lam", n_lam, differential=True))
+
+    def equations(self, d, gains):
+        import casadi
+
+        e = d.e
+        u = Unknowns(d, ("lam", d.n_lam))
+        (lam,) = u.extra
+        # 0 = G M⁻¹(f - Gᵀλ) + γ differentiated once, the accelerations being those of this λ
+        v_dot = d.mass_factors.solve(d.force - d.G.T @ lam)
+        level = d.G @ v_dot + d.gamma
+        rate = (
+            casadi.jtimes(level, e.q, d.q_dot)
+            + casadi.jtimes(level, e.v, v_dot)
+            + casadi.jtimes(level, e.t, casadi.SX(1))
+        )
+        S = d.saddle["S"]
+        lam_slope = S.solve(rate)
+        return u.equations(
+            u.q_slope - d.q_dot, dynamics(d, u, lam), u.extra_slope[0] - lam_slope
+        )

@@ -1,0 +1,327 @@
+"""BDF of variable step and order 1 to 5 for any residual, with the stabilization inside the step.
+
+The past is kept as backward differences D_j = ∇^j y_n on equal steps; when the step changes they are
+interpolated to the new spacing. With y_p = Σ D_j the predicted point, γ_j = 1 + 1/2 + .. + 1/j and d = y1 - y_p,
+
+    y1' = (Σ γ_j D_j + γ_k d) / h,      error of the step  d / (k + 1)
+
+so that R(t1, y1, α y1 + β) = 0 with α = γ_k / h is solved by simplified Newton iteration, its exact Jacobian
+kept until convergence slows down. A stabilization moves y1 before d goes into the error estimate and into the
+differences: the history is on the constraints. Multipliers count in the error and in Newton's stopping
+rule times h (index 2) or h² (index 3).
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from ..errors import NO_CONVERGENCE, OK, SINGULAR
+from ..kernels.compile import kernel, leaf
+from ..kernels.evaluate import evaluate
+from ..kernels.newton import AT_BETA, AT_R, AT_SLOPE, factor_newton, newton_step_scaled, vectors_at
+from ..kernels.signatures import (
+    ACCEPT,
+    ADVANCE,
+    BY_SLOPE,
+    BY_Y,
+    DENSE,
+    EQUATIONS,
+    FINISH,
+    INTERPOLATE,
+    NQ,
+    NROW,
+    NV,
+    NY,
+    WN,
+    call_model,
+)
+from ..kernels.vectors import copy, copy_row
+from .base import Integrator, Lowered
+
+MAX_ORDER = 5
+# rows of K: field at the old and the new point, differences D_0 .. D_7, control numbers
+D, CONTROL = 2, 10
+# control numbers: step of the differences, order, equal steps since the last change, next step, α of the
+# factors, whether the Jacobian is of this step
+H_D, ORDER, EQUAL, H_NEXT, ALPHA, FRESH = range(6)
+ITERATIONS = 4
+GROW_FROM = 1.2  # a smaller growth of the step is not worth a new factorization
+
+
+@leaf
+def gamma(k):
+    """1 + 1/2 + .. + 1/k"""
+    total = 0.0
+    for j in range(1, k + 1):
+        total += 1.0 / j
+    return total
+
+
+@leaf
+def begin(K, x, h, ny, differential):
+    """First order from the field at the start."""
+    for i in range(ny):
+        K[D, i] = x[i]
+        K[D + 1, i] = h * K[0, i] if i < differential else 0.0
+        for j in range(2, 8):
+            K[D + j, i] = 0.0
+    K[CONTROL, H_D] = h
+    K[CONTROL, ORDER] = 1.0
+    K[CONTROL, EQUAL] = 0.0
+    K[CONTROL, ALPHA] = 0.0
+
+
+@leaf
+def respace(K, factor, order, ny):
+    """Differences of the interpolating polynomial on steps `factor` times as long.
+
+    In Newton's basis D~_j = Σ_i M_ji D_i, where M = R(factor) U as in [shampine-reichelt-1997]: the values at
+    the new points, differenced. Done column by column, for orders up to 5.
+    """
+    for i in range(ny):
+        d0, d1, d2, d3, d4, d5 = K[D, i], K[D + 1, i], K[D + 2, i], K[D + 3, i], K[D + 4, i], K[D + 5, i]
+        if order < 5:
+            d5 = 0.0
+        if order < 4:
+            d4 = 0.0
+        if order < 3:
+            d3 = 0.0
+        if order < 2:
+            d2 = 0.0
+        v0 = d0
+        v1 = value_at(-factor, d0, d1, d2, d3, d4, d5)
+        v2 = value_at(-2.0 * factor, d0, d1, d2, d3, d4, d5)
+        v3 = value_at(-3.0 * factor, d0, d1, d2, d3, d4, d5)
+        v4 = value_at(-4.0 * factor, d0, d1, d2, d3, d4, d5)
+        v5 = value_at(-5.0 * factor, d0, d1, d2, d3, d4, d5)
+        K[D + 1, i] = v0 - v1
+        if order > 1:
+            K[D + 2, i] = v0 - 2.0 * v1 + v2
+        if order > 2:
+            K[D + 3, i] = v0 - 3.0 * v1 + 3.0 * v2 - v3
+        if order > 3:
+            K[D + 4, i] = v0 - 4.0 * v1 + 6.0 * v2 - 4.0 * v3 + v4
+        if order > 4:
+            K[D + 5, i] = v0 - 5.0 * v1 + 10.0 * v2 - 10.0 * v3 + 5.0 * v4 - v5
+
+
+@leaf
+def value_at(s, d0, d1, d2, d3, d4, d5):
+    """Newton's backward interpolant at s steps from the newest point (s <= 0 is the past)."""
+    a1 = s
+    a2 = a1 * (s + 1.0) / 2.0
+    a3 = a2 * (s + 2.0) / 3.0
+    a4 = a3 * (s + 3.0) / 4.0
+    a5 = a4 * (s + 4.0) / 5.0
+    return d0 + a1 * d1 + a2 * d2 + a3 * d3 + a4 * d4 + a5 * d5
+
+
+@leaf
+def predict(K, order, xn, xp, W, beta, alpha, h, ny):
+    """y_p, and β of y' = α y + β."""
+    for i in range(ny):
+        total, weighted, weight = K[D, i], 0.0, 0.0
+        for j in range(1, order + 1):
+            weight += 1.0 / j
+            total += K[D + j, i]
+            weighted += weight * K[D + j, i]
+        xn[i] = total
+        xp[i] = total
+        W[beta + i] = weighted / h - alpha * total
+
+
+@leaf
+def slope_of(W, slope, beta, alpha, y, ny):
+    """y' = α y + β"""
+    for i in range(ny):
+        W[slope + i] = alpha * y[i] + W[beta + i]
+
+
+@kernel(ADVANCE)
+def advance(fns, n, data, ip, fp, t, h, x, K, xn, xs, W):
+    """Solve for the new point; the predicted one stays in xs."""
+    ny, at, differential = n[NY], n[WN], n[NQ] + n[NV]
+    if K[CONTROL, H_D] == 0.0:
+        begin(K, x, h, ny, differential)
+    order = int(K[CONTROL, ORDER])
+    if h != K[CONTROL, H_D]:
+        respace(K, h / K[CONTROL, H_D], order, ny)
+        K[CONTROL, H_D] = h
+        K[CONTROL, EQUAL] = 0.0
+    alpha = gamma(order) / h
+    v = vectors_at(at, ny)
+    r, slope, beta = v + AT_R * ny, v + AT_SLOPE * ny, v + AT_BETA * ny
+    size = ny * ny
+    t1 = t + h
+    K[CONTROL, FRESH] = 0.0
+    while True:
+        predict(K, order, xn, xs, W, beta, alpha, h, ny)
+        # factors for a slightly different α converge too; the correction below makes up for most of it
+        drift = alpha / K[CONTROL, ALPHA] if K[CONTROL, ALPHA] != 0.0 else 0.0
+        if not (drift > 0.7 and drift < 1.4) or K[CONTROL, FRESH] == 1.0:
+            slope_of(W, slope, beta, alpha, xn, ny)
+            call_model(fns, BY_Y, t1, xn, 0, W, slope, data, W, at)
+            call_model(fns, BY_SLOPE, t1, xn, 0, W, slope, data, W, at + size)
+            if factor_newton(W, at, ny, alpha, 1.0, differential) != 0:
+                K[CONTROL, ALPHA] = 0.0
+                return SINGULAR
+            K[CONTROL, ALPHA] = alpha
+            K[CONTROL, FRESH] = 1.0
+            drift = 1.0
+        damping = 2.0 / (1.0 + drift)
+        before, converged = 0.0, False
+        for iteration in range(ITERATIONS):
+            slope_of(W, slope, beta, alpha, xn, ny)
+            call_model(fns, EQUATIONS, t1, xn, 0, W, slope, data, W, r)
+            change = newton_step_scaled(W, at, ny, xn, damping, h, fp)
+            if not change <= 1e100:
+                break
+            if iteration > 0:
+                rate = change / before if before > 0.0 else 0.0
+                if rate >= 1.0 or rate ** (ITERATIONS - iteration) / (1.0 - rate) * change > fp[1]:
+                    break
+                if change == 0.0 or rate / (1.0 - rate) * change < fp[1]:
+                    converged = True
+                    break
+            elif change <= 0.01 * fp[1]:
+                converged = True
+                break
+            before = change
+        if converged:
+            return OK
+        if K[CONTROL, FRESH] == 1.0:
+            K[CONTROL, ALPHA] = 0.0
+            return NO_CONVERGENCE
+        K[CONTROL, FRESH] = 1.0
+
+
+@leaf
+def error_vector(E, row, xn, xp, order, h, fp, ny):
+    """d / (k + 1), multipliers weighted by their power of h."""
+    for i in range(ny):
+        E[row, i] = (xn[i] - xp[i]) / (order + 1) * h ** int(fp[2 + ny + i])
+
+
+@kernel(FINISH)
+def finish(fns, n, data, ip, fp, t, h, x, K, xn, xs, E, W):
+    """The field at the new point for the record, and the error vector."""
+    error_vector(E, 0, xn, xs, int(K[CONTROL, ORDER]), abs(h), fp, n[NY])
+    return evaluate(fns, n, t + h, xn, data, K, 1, W)
+
+
+@leaf
+def scaled_norm(K, row, x, h, fp, nq, differential, ny):
+    """Size of a row in the error norm: RMS over q, over v and over multipliers, the largest counts."""
+    worst = 0.0
+    first = 0
+    for block in range(3):
+        last = nq if block == 0 else (differential if block == 1 else ny)
+        total = 0.0
+        for i in range(first, last):
+            part = K[row, i] * h ** int(fp[2 + ny + i]) / (fp[2 + i] + fp[0] * abs(x[i]))
+            total += part * part
+        if last > first:
+            worst = max(worst, math.sqrt(total / (last - first)))
+        first = last
+    return worst
+
+
+@kernel(ACCEPT)
+def accept(n, ip, fp, h, x, K, xn):
+    """Update the differences with the stabilized point; choose order and step."""
+    ny, nq, differential = n[NY], n[NQ], n[NQ] + n[NV]
+    order = int(K[CONTROL, ORDER])
+    for i in range(ny):
+        predicted = 0.0
+        for j in range(order + 1):
+            predicted += K[D + j, i]
+        d = xn[i] - predicted
+        K[D + order + 2, i] = d - K[D + order + 1, i]
+        K[D + order + 1, i] = d
+        for j in range(order, -1, -1):
+            K[D + j, i] += K[D + j + 1, i]
+    copy(xn, x, ny)
+    copy_row(K, 1, K, 0, n[NROW])
+    K[CONTROL, EQUAL] += 1.0
+    K[CONTROL, H_NEXT] = h
+    if K[CONTROL, EQUAL] < order + 1:
+        return OK
+    size = abs(h)
+    here = scaled_norm(K, D + order + 1, x, size, fp, nq, differential, ny) / (order + 1)
+    best, factor = order, max(here, 1e-10) ** (-1.0 / (order + 1))
+    if order > 1:
+        below = scaled_norm(K, D + order, x, size, fp, nq, differential, ny) / order
+        candidate = max(below, 1e-10) ** (-1.0 / order)
+        if candidate > factor:
+            best, factor = order - 1, candidate
+    if order < ip[1]:
+        above = scaled_norm(K, D + order + 2, x, size, fp, nq, differential, ny) / (order + 2)
+        candidate = max(above, 1e-10) ** (-1.0 / (order + 2))
+        if candidate > factor:
+            best, factor = order + 1, candidate
+    factor = min(10.0, 0.9 * factor)
+    if best != order:
+        K[CONTROL, ORDER] = best
+        K[CONTROL, EQUAL] = 0.0
+    if factor >= GROW_FROM or factor < 1.0 or best != order:
+        K[CONTROL, H_NEXT] = h * max(0.2, factor)
+    return OK
+
+
+@kernel(DENSE)
+def dense(fns, n, data, ip, fp, t, h, x, K, xn, xs, W):
+    """Nothing to prepare."""
+    return OK
+
+
+@leaf
+def history_polynomial(theta, K, xn, order, ny, out):
+    """Interpolant through the new point and those before it."""
+    for i in range(ny):
+        predicted = 0.0
+        for j in range(order + 1):
+            predicted += K[D + j, i]
+        step = xn[i] - predicted
+        # differences at the new point, from the highest down; s = θ - 1 steps from there
+        s = theta - 1.0
+        total, basis = 0.0, 1.0
+        for j in range(order + 1):
+            new = step
+            for m in range(j, order + 1):
+                new += K[D + m, i]
+            if j > 0:
+                basis *= (s + j - 1) / j
+            total += basis * new
+        out[i] = total
+
+
+@kernel(INTERPOLATE)
+def interpolate(n, ip, fp, theta, h, x, K, xn, out):
+    """The unknowns at t + θ h, to the order of the step."""
+    history_polynomial(theta, K, xn, int(K[CONTROL, ORDER]), n[NY], out)
+    return OK
+
+
+class BDF(Integrator):
+    """Backward differentiation of variable step and order 1 to 5, implicit, for stiff systems.
+
+    With `Projection` it is the coordinate projection method of Eich: projected history, projected error.
+
+    References
+    ----------
+    [eich-1993]; quasi-constant steps as in [shampine-reichelt-1997]; [HW96] Sec. V.1, VII.
+    """
+
+    order, adaptive, implicit, takes = 5, True, True, "residual"
+    references = ("eich-1993", "shampine-reichelt-1997", "HW96")
+
+    def lower(self) -> Lowered:
+        return Lowered(
+            slots={
+                "advance": advance, "finish": finish, "accept": accept, "dense": dense, "interpolate": interpolate,
+            },
+            ip=np.array([1, MAX_ORDER], dtype=np.int64), fp=np.zeros(2), rows=11, errors=1, exponent=0.5, error_order=1,
+            fac_min=0.2, fac_max=10.0, one_step=False, steers=CONTROL, wants_scales=True,
+        )  # fmt: skip

@@ -1,0 +1,303 @@
+"""Implicit methods with a fixed step for any residual: BDF of order 1 to 6, trapezoidal rule, midpoint rule.
+
+    BDF             R(t1, y1, Σ α_i y_{1-i} / h) = 0
+    trapezoidal     differential rows: the mean of R(t0, y0, δ) and R(t1, y1, δ), δ = (y1 - y0)/h
+    midpoint        differential rows: R(t0 + h/2, (y0 + y1)/2, δ), multipliers not averaged
+                    algebraic rows of both at t1 (of index 1 in the middle, where its multipliers belong)
+
+Newton's method with the exact Jacobian; it is formed anew where convergence is slow.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..errors import OK, SINGULAR, STEP_COLLAPSED, BadArgument
+from ..kernels.compile import kernel, leaf
+from ..kernels.evaluate import evaluate
+from ..kernels.newton import (
+    AT_BETA,
+    AT_MIDDLE,
+    AT_OLD,
+    AT_R,
+    AT_SLOPE,
+    ENOUGH,
+    STALLED,
+    factor_newton,
+    newton_step,
+    vectors_at,
+)
+from ..kernels.signatures import (
+    ACCEPT,
+    ADVANCE,
+    BY_SLOPE,
+    BY_Y,
+    DENSE,
+    EQUATIONS,
+    FINISH,
+    INTERPOLATE,
+    MIDDLE,
+    ND,
+    NQ,
+    NROW,
+    NV,
+    NY,
+    WN,
+    call_model,
+)
+from ..kernels.vectors import copy, copy_row
+from .base import Integrator, Lowered
+
+# ip: the row of slopes at the new point, order, kind
+LAST, ORDER, KIND = range(3)
+BDF_KIND, TRAPEZOIDAL_KIND, MIDPOINT_KIND = range(3)
+HISTORY = 2  # rows of K from here on hold y of the steps before
+ITERATIONS = 20
+
+# α_0 .. α_k of the BDF of order k, [eich-1993] Sec. 2
+ALPHA = {
+    1: (1, -1),
+    2: (3 / 2, -2, 1 / 2),
+    3: (11 / 6, -3, 3 / 2, -1 / 3),
+    4: (25 / 12, -4, 3, -4 / 3, 1 / 4),
+    5: (137 / 60, -5, 5, -10 / 3, 5 / 4, -1 / 5),
+    6: (147 / 60, -6, 15 / 2, -20 / 3, 15 / 4, -6 / 5, 1 / 6),
+}
+
+
+@leaf
+def bdf_history(W, at_beta, h, x, K, fp, order, ny):
+    """β = Σ_{i>=1} α_i y_{1-i} / h"""
+    for i in range(ny):
+        total = fp[1] * x[i]
+        for j in range(2, order + 1):
+            total += fp[j] * K[HISTORY + j - 2, i]
+        W[at_beta + i] = total / h
+
+
+@leaf
+def predict(xn, x, K, h, differential, ny):
+    """Start Newton's iteration from q0 + h q0', v0 + h v0' and the old multipliers."""
+    for i in range(differential):
+        xn[i] = x[i] + h * K[0, i]
+    for i in range(differential, ny):
+        xn[i] = x[i]
+
+
+@leaf
+def slope_from(W, at_slope, at_beta, alpha, y, ny):
+    """y' = α y + β"""
+    for i in range(ny):
+        W[at_slope + i] = alpha * y[i] + W[at_beta + i]
+
+
+@leaf
+def middle(W, at, x, y, differential, ny):
+    """Mean of old and new; multipliers are those of the step."""
+    for i in range(ny):
+        W[at + i] = 0.5 * (x[i] + y[i]) if i < differential else y[i]
+
+
+@leaf
+def average_rows(W, at_r, at_old, differential):
+    """Differential rows of the trapezoidal rule."""
+    for i in range(differential):
+        W[at_r + i] = 0.5 * (W[at_r + i] + W[at_old + i])
+
+
+@leaf
+def copy_algebraic(W, at_from, at_to, differential, ny):
+    """Take the algebraic rows from another evaluation."""
+    for i in range(differential, ny):
+        W[at_to + i] = W[at_from + i]
+
+
+@leaf
+def halve_columns(W, at, differential, rows, ny):
+    """Midpoint rule: the first rows see the differential unknowns through their mean."""
+    for i in range(rows):
+        for j in range(differential):
+            W[at + i * ny + j] *= 0.5
+
+
+@leaf
+def copy_matrix_rows(W, at_from, at_to, first, ny):
+    """Rows first .. ny-1 of one matrix into another."""
+    for i in range(first, ny):
+        for j in range(ny):
+            W[at_to + i * ny + j] = W[at_from + i * ny + j]
+
+
+@kernel(ADVANCE)
+def advance(fns, n, data, ip, fp, t, h, x, K, xn, xs, W):
+    """Solve for the new point."""
+    ny, at, kind = n[NY], n[WN], ip[KIND]
+    differential = n[ND]
+    v = vectors_at(at, ny)
+    r, slope, beta, mid, old = v + AT_R * ny, v + AT_SLOPE * ny, v + AT_BETA * ny, v + AT_MIDDLE * ny, v + AT_OLD * ny
+    size = ny * ny
+    t1 = t + h
+    alpha = fp[0] / h if kind == BDF_KIND else 1.0 / h
+    if kind == BDF_KIND:
+        bdf_history(W, beta, h, x, K, fp, ip[ORDER], ny)
+    else:
+        for i in range(ny):
+            W[beta + i] = -x[i] / h
+    predict(xn, x, K, h, n[NQ] + n[NV], ny)
+    before = 1e300
+    fresh = True
+    for iteration in range(ITERATIONS):
+        slope_from(W, slope, beta, alpha, xn, ny)
+        if kind == MIDPOINT_KIND:
+            middle(W, mid, x, xn, differential, ny)
+            call_model(fns, EQUATIONS, t1, xn, 0, W, slope, data, W, old)
+            call_model(fns, EQUATIONS, t + 0.5 * h, W, mid, W, slope, data, W, r)
+            if n[MIDDLE] == 0:
+                copy_algebraic(W, old, r, differential, ny)
+        else:
+            call_model(fns, EQUATIONS, t1, xn, 0, W, slope, data, W, r)
+            if kind == TRAPEZOIDAL_KIND:
+                call_model(fns, EQUATIONS, t, x, 0, W, slope, data, W, old)
+                average_rows(W, r, old, differential)
+        if fresh:
+            if kind == MIDPOINT_KIND:
+                call_model(fns, BY_Y, t1, xn, 0, W, slope, data, W, at + 2 * size)
+                call_model(fns, BY_Y, t + 0.5 * h, W, mid, W, slope, data, W, at)
+                call_model(fns, BY_SLOPE, t + 0.5 * h, W, mid, W, slope, data, W, at + size)
+                halve_columns(W, at, differential, ny if n[MIDDLE] == 1 else differential, ny)
+                if n[MIDDLE] == 0:
+                    copy_matrix_rows(W, at + 2 * size, at, differential, ny)
+                weight = 1.0
+            else:
+                call_model(fns, BY_Y, t1, xn, 0, W, slope, data, W, at)
+                call_model(fns, BY_SLOPE, t1, xn, 0, W, slope, data, W, at + size)
+                weight = 0.5 if kind == TRAPEZOIDAL_KIND else 1.0
+            if factor_newton(W, at, ny, alpha, weight, differential) != 0:
+                return SINGULAR
+            fresh = False
+        change = newton_step(W, at, ny, xn)
+        if change <= ENOUGH or (change <= STALLED and change >= 0.3 * before):
+            return OK
+        if not change <= 1e200:
+            return STEP_COLLAPSED
+        if change > 0.1 * before or iteration % 4 == 3:
+            fresh = True
+        before = change
+    return STEP_COLLAPSED
+
+
+@kernel(FINISH)
+def finish(fns, n, data, ip, fp, t, h, x, K, xn, xs, E, W):
+    """The field at the new point, for the predictor, the dense output and the record."""
+    return evaluate(fns, n, t + h, xn, data, K, 1, W)
+
+
+@kernel(ACCEPT)
+def accept(n, ip, fp, h, x, K, xn):
+    """Shift the history."""
+    ny = n[NY]
+    for j in range(ip[ORDER] - 2, 0, -1):
+        copy_row(K, HISTORY + j - 1, K, HISTORY + j, ny)
+    if ip[ORDER] > 1:
+        for i in range(ny):
+            K[HISTORY, i] = x[i]
+    copy_row(K, 1, K, 0, n[NROW])
+    copy(xn, x, ny)
+    return OK
+
+
+@kernel(DENSE)
+def dense(fns, n, data, ip, fp, t, h, x, K, xn, xs, W):
+    """Nothing to prepare."""
+    return OK
+
+
+@leaf
+def hermite(theta, h, x, K, xn, differential, ny, out):
+    """Cubic through both ends for q and v, a line for multipliers."""
+    turn = 1.0 - theta
+    rise = theta * theta * (3.0 - 2.0 * theta)
+    for i in range(differential):
+        bend = theta * turn * (turn * K[0, i] - theta * K[1, i])
+        out[i] = x[i] + rise * (xn[i] - x[i]) + h * bend
+    for i in range(differential, ny):
+        out[i] = x[i] + theta * (xn[i] - x[i])
+
+
+@kernel(INTERPOLATE)
+def interpolate(n, ip, fp, theta, h, x, K, xn, out):
+    """The unknowns at t + θ h."""
+    hermite(theta, h, x, K, xn, n[NQ] + n[NV], n[NY], out)
+    return OK
+
+
+_SLOTS = {"advance": advance, "finish": finish, "accept": accept, "dense": dense, "interpolate": interpolate}
+
+
+def _lowered(kind: int, order: int, alpha) -> Lowered:
+    ip = np.array([1, order, kind], dtype=np.int64)
+    fp = np.zeros(8)
+    fp[: len(alpha)] = alpha
+    return Lowered(_SLOTS, ip, fp, rows=HISTORY + max(1, order), errors=0, starting_points=order - 1)
+
+
+@dataclass(frozen=True)
+class FixedBDF(Integrator):
+    """Backward differentiation formula of fixed order 1 to 6 and fixed step.
+
+    The first order - 1 points come from DOP853 at tight tolerance, so that the order is seen from the start.
+
+    Parameters
+    ----------
+    order : int
+        1 to 6.
+
+    References
+    ----------
+    [eich-1993] Sec. 2; [HW96] Sec. V.1.
+    """
+
+    order: int = 2  # type: ignore[misc]
+    takes = "residual"
+    adaptive = False
+    implicit = True
+    references = ("HW96", "eich-1993")
+
+    def __post_init__(self):
+        if self.order not in ALPHA:
+            raise BadArgument(f"order={self.order!r}: BDF formulas are stable for orders 1 to 6.")
+
+    def lower(self) -> Lowered:
+        return _lowered(BDF_KIND, self.order, ALPHA[self.order])
+
+
+class BackwardEuler(Integrator):
+    """Backward Euler, order 1, fixed step, for any residual."""
+
+    order, adaptive, implicit, takes = 1, False, True, "residual"
+    references = ("HW96",)
+
+    def lower(self) -> Lowered:
+        return _lowered(BDF_KIND, 1, ALPHA[1])
+
+
+class Trapezoidal(Integrator):
+    """Implicit trapezoidal rule, order 2, fixed step; algebraic equations at the new point."""
+
+    order, adaptive, implicit, takes = 2, False, True, "residual"
+    references = ("steinbrecher-2003", "HW96")
+
+    def lower(self) -> Lowered:
+        return _lowered(TRAPEZOIDAL_KIND, 1, ALPHA[1])
+
+
+class ImplicitMidpoint(Integrator):
+    """Implicit midpoint rule, order 2, fixed step; algebraic equations at the new point."""
+
+    order, adaptive, implicit, takes = 2, False, True, "residual"
+    references = ("HW96", "ascher-petzold-1993")
+
+    def lower(self) -> Lowered:
+        return _lowered(MIDPOINT_KIND, 1, ALPHA[1])

@@ -1,0 +1,85 @@
+"""Newton's method for one implicit stage, with exact Jacobians and dense LU.
+
+The matrices live in the workspace from n[WN] on: ∂R/∂y, ∂R/∂y', Newton's matrix and its factors, then
+vectors. `newton_work` says how much that is.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .compile import leaf
+from .linalg import lu_factor, lu_solve
+
+# vectors behind the three matrices, in units of NY
+AT_R, AT_SLOPE, AT_STEP, AT_PIVOTS, AT_BETA, AT_MIDDLE, AT_OLD = range(7)
+N_VECTORS = 8
+ENOUGH = 1e-12  # change of the last iteration, relative to 1 + |y|, at which iteration stops
+STALLED = 1e-6  # and at which rounding may stop it: multipliers of index 3 carry ε/h²
+
+
+def newton_work(ny: int) -> int:
+    """Numbers of workspace that Newton's method takes."""
+    return 3 * ny * ny + N_VECTORS * ny + 8
+
+
+@leaf
+def vectors_at(at, ny):
+    """Where the vectors begin."""
+    return at + 3 * ny * ny
+
+
+@leaf
+def factor_newton(W, at, ny, alpha, weight_y, first_algebraic):
+    """Form weight_y ∂R/∂y + alpha ∂R/∂y' (algebraic rows with weight 1) and factor it."""
+    size = ny * ny
+    A = W[at : at + size].reshape((ny, ny))
+    B = W[at + size : at + 2 * size].reshape((ny, ny))
+    J = W[at + 2 * size : at + 3 * size].reshape((ny, ny))
+    for i in range(ny):
+        weight = weight_y if i < first_algebraic else 1.0
+        for j in range(ny):
+            J[i, j] = weight * A[i, j] + alpha * B[i, j]
+    start = at + 3 * size + AT_PIVOTS * ny
+    return lu_factor(J, W[start : start + ny].view(np.int64))
+
+
+@leaf
+def newton_step(W, at, ny, y):
+    """y -= J⁻¹ R; return the size of the change, relative to 1 + |y|."""
+    size = ny * ny
+    J = W[at + 2 * size : at + 3 * size].reshape((ny, ny))
+    vectors = at + 3 * size
+    pivots = W[vectors + AT_PIVOTS * ny : vectors + (AT_PIVOTS + 1) * ny].view(np.int64)
+    R = W[vectors + AT_R * ny : vectors + (AT_R + 1) * ny]
+    lu_solve(J, pivots, R)
+    largest = 0.0
+    for i in range(ny):
+        y[i] -= R[i]
+        change = abs(R[i]) / (1.0 + abs(y[i]))
+        if not change <= largest:
+            largest = change
+    return largest
+
+
+@leaf
+def newton_step_scaled(W, at, ny, y, damping, h, fp):
+    """y -= damping J⁻¹ R; return the size of the change in the error norm.
+
+    fp holds rtol, the stopping bound, atol and the powers of h, the last two for every unknown.
+    """
+    size = ny * ny
+    J = W[at + 2 * size : at + 3 * size].reshape((ny, ny))
+    vectors = at + 3 * size
+    pivots = W[vectors + AT_PIVOTS * ny : vectors + (AT_PIVOTS + 1) * ny].view(np.int64)
+    R = W[vectors + AT_R * ny : vectors + (AT_R + 1) * ny]
+    lu_solve(J, pivots, R)
+    largest = 0.0
+    for i in range(ny):
+        step = damping * R[i]
+        scale = fp[2 + i] + fp[0] * abs(y[i])
+        y[i] -= step
+        change = abs(step) * abs(h) ** int(fp[2 + ny + i]) / scale
+        if not change <= largest:
+            largest = change
+    return largest

@@ -1,0 +1,146 @@
+"""The user's functions on numbers: called by the names of their arguments, looked at once at the start.
+
+Every function becomes f(t, q, v, data) -> float array of known shape; for an Ode, q is y and v is empty.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..errors import NotFinite, WrongShape
+from .arguments import BASIC, FULL, ODE, Names, call, param_names, wanted
+from .base import ModelBase, role_of
+from .system import labelled
+
+# where the value of each name comes from, in the scope of a caller
+SOURCES = {
+    "t": "t", "q": "q", "y": "q", "v": "v", "a": "a", "lam": "lam",
+    "p": "params(data)", "u": "inputs(t, data)",
+}  # fmt: skip
+
+
+class Calling:
+    """Makes callers of a system's functions at the sizes of its start."""
+
+    def __init__(self, model: ModelBase, q0: np.ndarray, v0: np.ndarray, t0: float):
+        self.model, self.system = model, model.system
+        self.nq, self.nv = model.nq, model.nv
+        self.allowed = ODE if model.is_ode else BASIC
+        self.labels: dict[str, list[str]] = {"constraint": [], "nonholonomic": [], "invariants": []}
+        self._size = sum(where.stop - where.start for where, _ in model.places.values())
+        self._inputs = list(model.inputs.items())
+        self._known: tuple[bytes | None, Names] = (None, Names())
+        self.data = self._start_data(t0)
+        self.points = _points(t0, q0, v0)
+
+    def _start_data(self, t0: float) -> np.ndarray:
+        data = np.zeros(self._size + 3 * len(self._inputs))
+        for name, (where, _) in self.model.places.items():
+            data[where] = np.ravel(self.system.params[name])
+        for i, (_, given) in enumerate(self._inputs):
+            if not callable(given):
+                data[self._size + 3 * i] = np.interp(t0, *given) if isinstance(given, tuple) else float(given)
+        return data
+
+    def params(self, data) -> Names:
+        """The parameters in data, by name; made anew only when they have changed."""
+        content = data[: self._size].tobytes()
+        known = self._known
+        if known[0] != content:
+            own = data[: self._size].copy()
+            own.flags.writeable = False
+            known = self._known = (content, param_names(own, self.model.places))
+        return known[1]
+
+    def inputs(self, t, data) -> Names:
+        """The inputs at time t, by name."""
+        at = self._size
+        values = {}
+        for name, given in self._inputs:
+            if callable(given):
+                values[name] = call(given, f"input {name!r}", ("t", "p"), {"t": t, "p": self.params(data)})
+            else:
+                values[name] = data[at] + data[at + 1] * (t - data[at + 2])
+            at += 3
+        return Names(**values)
+
+    def caller(self, function, role: str, allowed, extended: bool = False):
+        """Return a user's function as f(t, q, v, data), or f(t, q, v, data, a, lam) if `extended`."""
+        if not callable(function):
+            constant = np.array(function, dtype=float)
+            return lambda *_: constant
+        names = ", ".join(f"{name}={SOURCES[name]}" for name in wanted(function, role, allowed))
+        arguments = "t, q, v, data, a, lam" if extended else "t, q, v, data"
+        scope = {"function": function, "asarray": np.asarray, "params": self.params, "inputs": self.inputs}
+        # written out, because picking arguments from a mapping costs as much as many a user's function
+        return eval(f"lambda {arguments}: asarray(function({names}), float)", scope)
+
+    def checked(self, function, role: str, shape: tuple[int, ...] | None):
+        """Return the caller of a function after a look at its value at the start; shape None: any vector."""
+        f = self.caller(function, role, self.allowed)
+        value = self.at_start(f, role)
+        expected = (value.size,) if shape is None else shape
+        wrong = len(expected) == 2 and value.shape != expected and 1 not in expected
+        if wrong or value.size != int(np.prod(expected)):
+            raise WrongShape(f"{role} returned shape {value.shape}, expected {expected}.")
+        if not np.all(np.isfinite(value)):
+            t, q, _ = self.points[0]
+            bad = value.ravel()[~np.isfinite(value.ravel())][0]
+            raise NotFinite(f"{role} is {bad} at the start, t = {t:g}, {self.where(q)}.")
+        if value.shape == expected:
+            return f
+        return lambda t, q, v, data: f(t, q, v, data).reshape(expected)
+
+    def at_start(self, f, role: str, *more) -> np.ndarray:
+        """The value of a function at the start; what it raises says where it was called."""
+        t, q, v = self.points[0]
+        with np.errstate(all="ignore"):
+            try:
+                return f(t, q.copy(), v.copy(), self.data, *more)
+            except Exception as problem:
+                problem.add_note(f"raised by {role} at the start, t = {t:g}, {self.where(q)}")
+                raise
+
+    def where(self, q) -> str:
+        """A position as text, for messages."""
+        letter = "y" if self.model.is_ode else "q"
+        return f"{letter} = {np.array2string(q, precision=4, threshold=8, separator=', ')}"
+
+    def rows(self, name: str, singular: str):
+        """Return the stacked rows of a labelled quantity, or None; labels go to self.labels."""
+        labels = self.labels[name]
+        found = []
+        for label, function in labelled(getattr(self.system, name, None), singular).items():
+            f = self.checked(function, role_of(label, singular), None)
+            count = self.at_start(f, role_of(label, singular)).size
+            labels += [label] if count == 1 else [f"{label}[{i}]" for i in range(count)]
+            found.append(f)
+        if len(found) < 2:
+            return found[0] if found else None
+        return lambda t, q, v, data: np.concatenate([f(t, q, v, data) for f in found])
+
+    def timed(self, name: str) -> bool:
+        """Whether a quantity depends on time, directly or through inputs."""
+        functions = labelled(getattr(self.system, name, None), name).values()
+        return any(set(wanted(f, name, self.allowed)) & {"t", "u"} for f in functions if callable(f))
+
+    def named(self, functions, role: str, n_lam: int) -> tuple[dict, dict[str, tuple[int, ...]]]:
+        """Outputs or events as f(t, q, v, data, a, lam), and their shapes."""
+        allowed = ODE if self.model.is_ode else FULL
+        made, shapes = {}, {}
+        for name, function in (functions or {}).items():
+            made[name] = self.caller(function, f"{role} {name!r}", allowed, extended=True)
+            value = self.at_start(made[name], f"{role} {name!r}", np.zeros(self.nv), np.zeros(n_lam))
+            shapes[name] = value.shape
+        return made, shapes
+
+
+def _points(t0, q0, v0) -> list[tuple[float, np.ndarray, np.ndarray]]:
+    """The start and two points near it; random, but the same every time."""
+    random = np.random.default_rng(7)
+    points = []
+    for spread in (0.0, 0.05, 0.3):
+        q = q0 + spread * random.uniform(-1, 1, len(q0)) * (0.3 + np.abs(q0))
+        v = v0 + spread * random.uniform(-1, 1, len(v0)) * (1.0 + np.abs(v0))
+        points.append((t0 + spread, q, v))
+    return points

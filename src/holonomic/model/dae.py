@@ -1,0 +1,129 @@
+"""What a user states: a differential-algebraic equation of order m and index m + 1."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from ..errors import BadArgument, InconsistentState
+from ..kernels.signatures import Fn
+from .arguments import wanted
+from .system import Ode, _own_params, labelled
+
+DERIVATIVES = ("x", "dx", "ddx")  # names of x, x', x''
+NEWTON_STEPS = 30
+
+
+@dataclass(frozen=True, eq=False)
+class Dae(Ode):
+    """A differential-algebraic equation in which constraints are kept by algebraic unknowns y.
+
+    x^(m) = f(t, x, x', .., x^(m-1)) - B(t, x) y,   0 = g(t, x),   m = 1, 2 or 3
+
+    It has index m + 1. With G = ∂g/∂x and G B regular, the m-th derivative of the constraint gives y and with it
+    an ordinary differential equation for z = (x, x', .., x^(m-1)),
+
+    G B y = d^m g/dt^m with y = 0,   h = (g, g', .., g^(m-1)) = 0 along solutions
+
+    which is what is integrated; every stabilization keeps h. Functions name what they need of `t, x, dx, ddx, p, u`
+    (`dx` is x', `ddx` is x''); outputs and events also of `y`.
+
+    Parameters
+    ----------
+    order : {1, 2, 3}
+        m.
+    f : function
+        Right-hand side without constraint, as long as x.
+    B : array or function
+        Matrix of the algebraic unknowns, rows as in x, one column per constraint.
+    g : function or {name: function}
+        Constraints, functions of t and x.
+    invariants, params, inputs, outputs, coordinates
+        As for `Ode`; coordinates name the entries of x.
+
+    References
+    ----------
+    [ascher-chin-reich-1992] (1.1) - (1.3), (1.11).
+    """
+
+    rhs: Any = field(default=None, init=False, repr=False)
+    invariants: Mapping[str, Callable] | None = field(default=None, kw_only=True)
+    order: int = field(kw_only=True)
+    f: Any = field(kw_only=True)
+    B: Any = field(kw_only=True)
+    g: Any = field(kw_only=True)
+
+    def __post_init__(self):
+        if self.order not in (1, 2, 3):
+            raise BadArgument(f"order={self.order!r}: a Dae has order 1, 2 or 3.")
+        if not self.trace or self.derivatives:
+            raise BadArgument("a Dae is differentiated m times: it works with trace=True only.")
+        state = ("t", *DERIVATIVES[: self.order], "p", "u")
+        if callable(self.f):
+            wanted(self.f, "f()", state)
+        if callable(self.B):
+            wanted(self.B, "B()", state)
+        for label, function in labelled(self.g, "g").items():
+            if not callable(function):
+                raise BadArgument(f"constraint {label!r} is the constant {function!r}. Write it as a function of x.")
+            wanted(function, f"constraint {label!r}", ("t", "x", "p", "u"))
+        for label, function in labelled(self.invariants, "invariant").items():
+            wanted(function, f"invariant {label!r}", state)
+        for label, function in (self.outputs or {}).items():
+            wanted(function, f"output {label!r}", (*state, "y"))
+        object.__setattr__(self, "params", _own_params(self.params))
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """What functions of the state may name."""
+        return ("t", *DERIVATIVES[: self.order], "p", "u")
+
+
+def state_values(system, q, v) -> dict[str, Any]:
+    """Return the state under the names that a system's functions use."""
+    if isinstance(system, Dae):
+        n = len(q) // system.order
+        return {name: q[i * n : (i + 1) * n] for i, name in enumerate(DERIVATIVES[: system.order])}
+    return {"y": q} if isinstance(system, Ode) else {"q": q, "v": v}
+
+
+def level_labels(labels: list[str], order: int) -> list[str]:
+    """Return the labels of g, g', .., level by level."""
+    return [label + "'" * level for level in range(order) for label in labels]
+
+
+def consistent(model, t: float, z: np.ndarray, data: np.ndarray, tol: float, initial: str) -> np.ndarray:
+    """Return z on all levels of the constraints: checked, or moved there along the shortest way.
+
+    Raises
+    ------
+    InconsistentState
+        Where a level is missed by more than `tol` (over max(1, ‖z‖)), or cannot be reached.
+    """
+    nothing, n = np.zeros(0), model.n_constraints
+    x = z.copy()
+    for _ in range(NEWTON_STEPS if initial == "project" else 1):
+        F = model.evaluate(Fn.POS_FACTOR, t, x, nothing, data)
+        r = model.evaluate(Fn.RESIDUAL, t, x, nothing, data)
+        r[n:] = 0.0  # invariants are kept at their value at the start, whatever it is
+        distance = np.abs(r[:n]) * F[1 : 1 + n] / max(1.0, float(np.linalg.norm(x)))
+        worst = int(np.argmax(distance))
+        if distance[worst] <= (1e-2 * tol + 1e-15 if initial == "project" else max(tol, 1e-10)):
+            return x
+        x = x - model.evaluate(Fn.POS_SOLVE, t, F, r, data)
+    label = model.constraint_labels[worst]
+    if initial == "project":
+        if distance[worst] <= tol:
+            return x
+        raise InconsistentState(
+            f"the start cannot be moved onto the constraints: {NEWTON_STEPS} Newton steps leave {label!r} at "
+            f"{abs(r[worst]):.1e}. Start closer."
+        )
+    raise InconsistentState(
+        f"the start misses constraint {label!r} by {abs(r[worst]):.1e} (allowed {tol:.1e}). Correct "
+        f'{", ".join(f"{name}0" for name in DERIVATIVES[: model.system.order])}, or pass initial="project" to move '
+        f"them by about {np.linalg.norm(x - z):.1e}."
+    )

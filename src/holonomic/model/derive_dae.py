@@ -1,0 +1,99 @@
+"""From f, B and g of a differential-algebraic equation to the ODE that is integrated.
+
+    x^(m) = f - B y,  0 = g:   G B y = g^(m) with y = 0,  + Σ α_j g^(j) with Baumgarte's terms
+
+z = (x, x', .., x^(m-1)) is the whole state; g, g', .., g^(m-1) are its rows, all of them position rows.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import cached_property
+
+import casadi
+from casadi import SX
+
+from ..errors import IncompatibleMethods
+from .derive import Derived, Expressions
+from .factors import factor_general
+
+
+def derive(expressions: Expressions, rows: tuple[int, ...] | None = None) -> Derived:
+    """Return what follows from traced expressions, of whatever kind they are."""
+    return DerivedDae(expressions, rows) if expressions.order else Derived(expressions, rows)
+
+
+class DerivedDae(Derived):
+    """Everything that follows from f, B and g."""
+
+    @property
+    def is_ode(self) -> bool:
+        return True
+
+    @property
+    def n(self) -> int:
+        """Entries of x."""
+        return self.e.f.numel()
+
+    @cached_property
+    def _levels(self) -> list[SX]:
+        """g, g', .., and last g^(m) with y = 0."""
+        e, levels = self.e, [self.e.g]
+        flow = casadi.vertcat(e.q[self.n :], e.f)
+        for _ in range(e.order):
+            rate = casadi.jtimes(levels[-1], e.q, flow) + casadi.jtimes(levels[-1], e.t, SX(1))
+            levels.append(casadi.sparsify(rate))
+        return levels
+
+    @cached_property
+    def _GB(self) -> SX:
+        return casadi.sparsify(casadi.jacobian(self.e.g, self.e.q[: self.n]) @ self.e.B)
+
+    @cached_property
+    def _factors(self):
+        return factor_general(self._GB)
+
+    def multipliers(self, gains: bool = False) -> SX:
+        """y, by QR and one step of iterative refinement."""
+        wanted = self._levels[-1]
+        if gains:
+            for level, row in enumerate(self._levels[:-1]):
+                wanted = wanted + self.gain(level) * row
+        y = self._factors.solve(wanted)
+        return y + self._factors.solve(wanted - self._GB @ y)
+
+    def _rhs(self, gains: bool) -> SX:
+        return casadi.vertcat(self.e.q[self.n :], self.e.f - self.e.B @ self.multipliers(gains))
+
+    @cached_property
+    def q_dot(self) -> SX:
+        return self._rhs(gains=False)
+
+    @cached_property
+    def position_rows(self) -> SX:
+        return casadi.vertcat(*self._levels[:-1], self.e.invariants)
+
+    def field(self, refined: bool = False, gains: bool = False) -> SX:
+        return casadi.vertcat(self._rhs(gains) - self.taken(), self._factors.rho)
+
+    def residual_rate(self) -> SX:
+        last = SX.zeros(self.e.g.numel(), 1)  # g^(m) is what y makes zero
+        kept = [self._along(self.e.invariants)] if self.e.invariants.numel() else []
+        return casadi.vertcat(*self._levels[1:-1], last, *kept)
+
+    def direction(self, D: str) -> SX:
+        """One block of columns per level: B, or Gᵀ."""
+        if self.e.invariants.numel() or D == "mass":
+            raise IncompatibleMethods(f'D="{D}" does not say how to move a Dae with its invariants. Use D="orthogonal".')
+        block = self.e.B if D == "B" else casadi.jacobian(self.e.g, self.e.q[: self.n]).T
+        return casadi.diagcat(*[block] * self.e.order)
+
+
+def with_multipliers_solved(e: Expressions) -> Expressions:
+    """Put the solution for y in its place in outputs and events."""
+    y = DerivedDae(e).multipliers()
+    named = {
+        kind: {name: casadi.substitute(value, e.lam, y) for name, value in getattr(e, kind).items()}
+        for kind in ("outputs", "events")
+    }
+    return replace(e, lam=SX(0, 1), **named)

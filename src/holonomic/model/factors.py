@@ -1,0 +1,158 @@
+"""Linear solves unrolled into straight-line code, and the corrections D (J D)⁻¹ r that are made of them.
+
+Symmetric positive definite matrices are factored by LDLᵀ without pivoting, any others by QR (Gram-Schmidt).
+Both know how far they can be trusted: ρ is the smallest pivot beside what it started from.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+
+import casadi
+from casadi import SX
+
+
+@dataclass(frozen=True)
+class Factors:
+    """A symbolic LDLᵀ factorization, and its smallest pivot ratio ρ = min d_i / A_ii."""
+
+    D: SX
+    LT: SX
+    p: list[int]
+    rho: SX
+
+    def solve(self, b: SX) -> SX:
+        return casadi.sparsify(casadi.ldl_solve(casadi.densify(b), self.D, self.LT, self.p))
+
+    def parts(self) -> list[SX]:
+        """What has to be stored to solve again."""
+        return [nonzeros(self.LT), casadi.densify(self.D)]
+
+    def stored(self, take: Callable, rho: SX) -> Factors:
+        """The same factors out of storage."""
+        LT = take(self.LT.sparsity())
+        return Factors(take(casadi.densify(self.D).sparsity()), LT, self.p, rho)
+
+
+@dataclass(frozen=True)
+class GeneralFactors:
+    """A symbolic factorization Q R of any square matrix, and ρ = min |R_ii| / ‖column i‖."""
+
+    Q: SX
+    R: SX
+    rho: SX
+
+    def solve(self, b: SX) -> SX:
+        return casadi.sparsify(casadi.solve(self.R, self.Q.T @ b))
+
+    def parts(self) -> list[SX]:
+        return [nonzeros(self.Q), nonzeros(self.R)]
+
+    def stored(self, take: Callable, rho: SX) -> GeneralFactors:
+        Q = take(self.Q.sparsity())
+        return GeneralFactors(Q, take(self.R.sparsity()), rho)
+
+
+def factor(A: SX) -> Factors:
+    """Factor a symmetric positive definite matrix of expressions, ordered for little fill."""
+    A = casadi.sparsify(A)
+    if A.shape[0] == 0:
+        return Factors(SX(0, 1), SX(0, 0), [], SX(1))
+    D, LT, p = casadi.ldl(A, True)
+    rho = SX(1)
+    diagonal = casadi.diag(A)
+    for i, pivot in enumerate(p):
+        ratio = D[i] / diagonal[pivot] if not diagonal[pivot].is_zero() else SX(0)
+        rho = casadi.fmin(ratio, rho)
+    return Factors(D, LT, p, rho)
+
+
+def factor_general(A: SX) -> GeneralFactors:
+    """Factor any square matrix of expressions."""
+    A = casadi.sparsify(A)
+    if A.shape[0] == 0:
+        return GeneralFactors(SX(0, 0), SX(0, 0), SX(1))
+    Q, R = casadi.qr(A)
+    rho = SX(1)
+    for i in range(A.shape[0]):
+        size = casadi.norm_2(A[:, i])
+        rho = casadi.fmin(casadi.fabs(R[i, i]) / casadi.fmax(size, SX(1e-300)), rho)
+    return GeneralFactors(casadi.sparsify(Q), casadi.sparsify(R), rho)
+
+
+class Projector:
+    """Symbolic Δ = D (J D)⁻¹ r in two halves: factors stored in a buffer F, and solves from it.
+
+    F holds ρ, 1/‖row‖ for every row, the nonzeros of D, of J (unless J = Dᵀ), and the factors of J D.
+
+    Parameters
+    ----------
+    J : SX
+        Jacobian of the rows.
+    D : SX
+        Directions, one per row.
+    same : bool
+        Whether D = Jᵀ.
+    symmetric : bool
+        Whether J D is symmetric positive definite, as with D = W⁻¹Jᵀ.
+    shift : SX, optional
+        Number added to the diagonal of J D.
+    """
+
+    def __init__(self, J: SX, D: SX, *, same: bool = False, symmetric: bool = True, shift: SX | None = None):
+        self.J, self.D, self.same = J, D, same
+        self.n_rows, self.n_columns = J.shape
+        A = J @ D if shift is None else J @ D + shift * SX.eye(self.n_rows)
+        self.factors = factor(A) if symmetric else factor_general(A)
+
+    @cached_property
+    def buffer(self) -> SX:
+        rows = [casadi.norm_2(self.J[i, :]) for i in range(self.n_rows)]
+        inverse = [1 / casadi.fmax(row, SX(1e-300)) for row in rows]
+        parts = [self.factors.rho, *inverse, nonzeros(self.D)]
+        if not self.same:
+            parts.append(nonzeros(self.J))
+        return casadi.vertcat(*parts, *self.factors.parts())
+
+    @property
+    def size(self) -> int:
+        return self.buffer.numel()
+
+    def _unpack(self, F: SX) -> tuple[SX, SX, Factors | GeneralFactors]:
+        at = 1 + self.n_rows
+
+        def take(sparsity):
+            nonlocal at
+            count = sparsity.nnz()
+            matrix = SX(sparsity, F[at : at + count]) if count else SX(sparsity)
+            at += count
+            return matrix
+
+        D = take(self.D.sparsity())
+        J = D.T if self.same else take(self.J.sparsity())
+        return D, J, self.factors.stored(take, F[0])
+
+    def solve(self, F: SX, r: SX) -> SX:
+        """D (J D)⁻¹ r."""
+        D, _, factors = self._unpack(F)
+        return D @ factors.solve(r) if self.n_rows else SX.zeros(self.n_columns, 1)
+
+    def tangent(self, F: SX, e: SX) -> SX:
+        """D (J D)⁻¹ J e."""
+        D, J, factors = self._unpack(F)
+        return D @ factors.solve(J @ e) if self.n_rows else SX.zeros(self.n_columns, 1)
+
+    def inverse(self, F: SX, r: SX) -> SX:
+        """(J D)⁻¹ r."""
+        return self._unpack(F)[2].solve(r) if self.n_rows else SX(0, 1)
+
+    def spread(self, mu: SX) -> SX:
+        """D μ, at the point of the symbols."""
+        return self.D @ mu if self.n_rows else SX.zeros(self.n_columns, 1)
+
+
+def nonzeros(matrix: SX) -> SX:
+    """The nonzeros of a matrix as a column."""
+    return casadi.vertcat(*matrix.nonzeros()) if matrix.nnz() else SX(0, 1)

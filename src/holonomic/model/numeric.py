@@ -1,0 +1,296 @@
+"""The terms of the equations on numbers, for models that run as plain Python.
+
+What the equations need beyond the user's functions is taken from `derivatives=` or made by differences:
+
+    G = ∂g/∂q Z,   g_t,   γ = d/ds (G v + g_t) along (1, Z v),   ∂V/∂q,   H = ∂h/∂q of the invariants h
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..errors import BadArgument, ForgottenVelocityTerms, SingularMass
+from .base import ModelBase
+from .calling import Calling
+from .differences import Differences
+
+DERIVATIVES = ("G", "g_t", "gamma", "potential", "H")
+WRONG_DERIVATIVE = 1e-4  # a given derivative further than this from differences is a mistake, not rounding
+
+
+class Numeric(Calling):
+    """What a field, a residual or a projection is made of; each a function of (t, q, v, data).
+
+    Given derivatives: "G" = ∂g/∂q (nq columns), "g_t", "gamma" of the holonomic constraints, "potential" =
+    ∂V/∂q, "H" = ∂h/∂q of the invariants.
+    """
+
+    def __init__(self, model: ModelBase, q0: np.ndarray, v0: np.ndarray, t0: float):
+        super().__init__(model, q0, v0, t0)
+        self.inexact: list[str] = []  # what comes from differences and enters the accelerations
+        self.error = 0.0  # of that, relative
+        given = dict(self.system.derivatives or {})
+        known = ("H",) if model.is_ode else DERIVATIVES
+        for name in given:
+            if name not in known:
+                raise BadArgument(f"derivatives= has no {name!r}; known: {', '.join(known)}.")
+        self.g = self.nonholonomic = self.Z = None
+        self.invariants = self.rows("invariants", "invariant")
+        if model.is_ode:
+            self.rhs = self.checked(self.system.rhs, "rhs()", (self.nq,))
+        else:
+            self._mechanics(given)
+        if self.invariants is not None:
+            self._invariant_derivatives(given)
+
+    def _mechanics(self, given: dict[str, Any]) -> None:
+        system, nq, nv = self.system, self.nq, self.nv
+        if system.kinetic is not None:
+            raise BadArgument("energies have to be differentiated: kinetic= works with trace=True only.")
+        if system.kinematics is not None:
+            self.Z = self.checked(system.kinematics, "kinematics()", (nq, nv))
+        elif nq != nv:
+            raise BadArgument(f"q has {nq} entries but v has {nv}; give kinematics=Z(q) where q' = Z v.")
+        self.mass = self.checked(system.mass, "mass()", (nv, nv))
+        self.constant_mass = not callable(system.mass)
+        self._check_symmetric()
+        force = np.zeros(nv) if system.force is None else system.force
+        self.own_force = self.checked(force, "force()", (nv,))
+        self.potential = self._gradient = None
+        if system.potential is not None:
+            self.potential = self.checked(system.potential, "potential()", ())
+            self._potential_derivative(given)
+        self._mass_steps: Differences | None = None
+        if not self.constant_mass and self.Z is None and system.velocity_terms is not False:
+            self._velocity_terms()
+        self.g = self.rows("constraint", "constraint")
+        self.nonholonomic = self.rows("nonholonomic", "nonholonomic")
+        if self.g is not None:
+            self._constraint_derivatives(given)
+        if self.nonholonomic is not None:
+            self._check_linear()
+            self._nonholonomic_steps = self._differences(self.nonholonomic, True)
+            self._by_differences("gamma", self._nonholonomic_steps.error)
+
+    # derivatives
+
+    def _differences(self, f, timed: bool) -> Differences:
+        v = self.points[-1][2] + 0.5  # not zero
+        with np.errstate(all="ignore"):
+            points = [(t, q) for t, q, _ in self.points[:2]]
+            return Differences(lambda t, q: f(t, q, v, self.data), points, timed)
+
+    def _by_differences(self, name: str, error: float) -> None:
+        if name not in self.inexact:
+            self.inexact.append(name)
+        self.error = max(self.error, error)
+
+    def _given(self, given, name: str, shape, by_differences):
+        """The derivative as the user gave it, compared with differences; or None."""
+        if name not in given:
+            return None
+        role = f"derivatives[{name!r}]"
+        own = self.checked(given[name], role, shape)
+        for t, q, v in self.points[:2]:
+            with np.errstate(all="ignore"):
+                theirs, mine = own(t, q, v, self.data), by_differences(t, q, v, self.data)
+            gap, size = np.abs(theirs - mine), max(1.0, float(np.max(np.abs(mine), initial=0.0)))
+            if np.all(np.isfinite(gap)) and np.max(gap, initial=0.0) > WRONG_DERIVATIVE * size:
+                at = np.unravel_index(np.argmax(gap), gap.shape)
+                raise BadArgument(
+                    f"{role} gives {theirs[at]:.6g} in entry [{', '.join(map(str, at))}], but differences "
+                    f"give {mine[at]:.6g} (t = {t:g}, {self.where(q)}). Correct it, or leave it out."
+                )
+        return own
+
+    def _potential_derivative(self, given: dict[str, Any]) -> None:
+        V = self.potential
+        steps = self._differences(V, False)
+
+        def slope(t, q, v, data):
+            return steps.by_q(lambda t, q: V(t, q, v, data), t, q)
+
+        self._gradient = self._given(given, "potential", (self.nq,), slope)
+        if self._gradient is None:
+            self._gradient = slope
+            self._by_differences("potential", steps.error)
+
+    def _invariant_derivatives(self, given: dict[str, Any]) -> None:
+        h = self.invariants
+        steps = self._differences(h, False)
+
+        def slope(t, q, v, data):
+            return steps.by_q(lambda t, q: h(t, q, v, data), t, q)
+
+        self.H = self._given(given, "H", (len(self.labels["invariants"]), self.nq), slope) or slope
+
+    def _constraint_derivatives(self, given: dict[str, Any]) -> None:
+        g, count, timed = self.g, len(self.labels["constraint"]), self.timed("constraint")
+        steps = self._steps = self._differences(g, timed)
+        still = np.zeros(count)
+
+        def by_q(t, q, v, data):
+            return steps.by_q(lambda t, q: g(t, q, v, data), t, q)
+
+        def by_t(t, q, v, data):
+            return steps.by_t(lambda t, q: g(t, q, v, data), t, q) if timed else still
+
+        self._check_depends(by_q, by_t)
+        own = self._given(given, "G", (count, self.nq), by_q)
+        self.exact_G = own is not None
+        self.jacobian = own or by_q
+        own = self._given(given, "g_t", (count,), by_t)
+        self.g_t = own or by_t
+        if timed and own is None:
+            self._by_differences("g_t", steps.error)
+        if not self.exact_G:
+            self._by_differences("G", steps.error)
+        self._gamma = self._given(given, "gamma", (count,), self._gamma_by_differences)
+        if self._gamma is None:
+            self._gamma = self._gamma_by_differences
+            self._by_differences("gamma", steps.error if self.exact_G else steps.error_second)
+
+    def _gamma_by_differences(self, t, q, v, data) -> np.ndarray:
+        q_dot = self.q_dot(t, q, v, data)
+        if self.exact_G:
+            return self._steps.along(lambda t, q: self.holonomic_velocity(t, q, v, data), t, q, q_dot)
+        bend = 0.0
+        if self.Z is not None:
+            bend = self._steps.along(lambda t, q: self.q_dot(t, q, v, data), t, q, q_dot)
+        return self._steps.twice_along(lambda t, q: self.g(t, q, v, data), t, q, q_dot, bend)
+
+    # checks
+
+    def _check_depends(self, by_q, by_t) -> None:
+        size = np.zeros(len(self.labels["constraint"]))
+        for t, q, v in self.points:
+            with np.errstate(all="ignore"):
+                size = np.fmax(size, np.max(np.abs(by_q(t, q, v, self.data)), axis=1, initial=0.0))
+                size = np.fmax(size, np.abs(by_t(t, q, v, self.data)))
+        for label, value in zip(self.labels["constraint"], size, strict=True):
+            if value == 0.0:
+                raise BadArgument(
+                    f"constraint {label!r} depends on nothing: neither t nor q enters its value."
+                )
+
+    def _check_symmetric(self) -> None:
+        for t, q, v in self.points:
+            with np.errstate(all="ignore"):
+                M = self.mass(t, q, v, self.data)
+            gap = np.abs(M - M.T)
+            if np.all(np.isfinite(M)) and np.max(gap, initial=0.0) > 1e-10 * (np.max(np.abs(M)) + 1e-300):
+                i, j = np.unravel_index(np.argmax(gap), gap.shape)
+                raise SingularMass(
+                    f"the mass matrix is not symmetric: M[{i},{j}] = {M[i, j]:.6g}, "
+                    f"M[{j},{i}] = {M[j, i]:.6g} at {self.where(q)}. Correct mass()."
+                )
+
+    def _check_linear(self) -> None:
+        r = self.nonholonomic
+        for t, q, v in self.points:
+            v = v + 0.5  # not zero
+            with np.errstate(all="ignore"):
+                none, once, twice = (r(t, q, k * v, self.data) for k in (0.0, 1.0, 2.0))
+            bent = np.abs(twice - 2.0 * once + none)
+            if np.all(np.isfinite(bent)) and np.max(bent) > 1e-10 * (1.0 + np.max(np.abs(twice))):
+                raise BadArgument("nonholonomic constraints must be linear in v: Â(t, q) v + b(t, q).")
+
+    def _velocity_terms(self) -> None:
+        """What follows from M(q): added, refused as forgotten, or nothing."""
+        steps = self._mass_steps = self._differences(self.mass, False)
+        t, q, _ = self.points[1]
+        v = np.random.default_rng(1).uniform(-1, 1, self.nv)
+        size = np.max(np.abs(self.mass(t, q, v, self.data)))
+        vanish = np.max(np.abs(self.coriolis(t, q, v, self.data))) <= 1e-9 * size  # what differences can tell
+        if vanish or not self.system.velocity_terms:
+            self._mass_steps = None
+        else:
+            self._by_differences("velocity terms", steps.error)
+        f = lambda v: self.own_force(t, q, v, self.data)
+        bent = np.abs(f(v) + f(-v) - 2.0 * f(0.0 * v))
+        linear = np.max(bent) <= 1e-12 * (1.0 + np.max(np.abs(f(v))))
+        if self.system.velocity_terms is None and linear and not vanish:
+            raise ForgottenVelocityTerms(
+                "mass() depends on q, but force() has no term quadratic in v, although the Coriolis and "
+                "centrifugal terms of this mass matrix are not zero. Pass velocity_terms=True to add them, "
+                "or velocity_terms=False if force() is meant as it stands."
+            )
+
+    # the terms
+
+    def coriolis(self, t, q, v, data) -> np.ndarray:
+        """d/dt(M v) - M v' - ∂/∂q(½ vᵀM v): what Lagrange's equations subtract from the force."""
+        slope = self._mass_steps.by_q(lambda t, q: self.mass(t, q, v, data) @ v, t, q)  # ∂(M v)/∂q
+        return slope @ v - 0.5 * (v @ slope)
+
+    def q_dot(self, t, q, v, data) -> np.ndarray:
+        """Z v"""
+        return v if self.Z is None else self.Z(t, q, v, data) @ v
+
+    def force(self, t, q, v, data) -> np.ndarray:
+        """Applied force: the user's, minus the gradient of the potential pulled back by Z."""
+        f = self.own_force(t, q, v, data)
+        if self._gradient is not None:
+            slope = self._gradient(t, q, v, data)
+            f = f - (slope if self.Z is None else slope @ self.Z(t, q, v, data))
+        if self._mass_steps is not None:
+            f = f - self.coriolis(t, q, v, data)
+        return f
+
+    def holonomic_velocity(self, t, q, v, data) -> np.ndarray:
+        """G v + g_t"""
+        q_dot = self.q_dot(t, q, v, data)
+        if self.exact_G:
+            return self.jacobian(t, q, v, data) @ q_dot + self.g_t(t, q, v, data)
+        return self._steps.along(lambda t, q: self.g(t, q, v, data), t, q, q_dot)
+
+    def velocity_rows(self, t, q, v, data) -> np.ndarray:
+        """G v + g_t, then Â v + b."""
+        rows = [] if self.g is None else [self.holonomic_velocity(t, q, v, data)]
+        if self.nonholonomic is not None:
+            rows.append(self.nonholonomic(t, q, v, data))
+        return _stacked(rows, (0,))
+
+    def G(self, t, q, v, data) -> np.ndarray:
+        """Jacobian of the velocity rows by v: ∂g/∂q Z, then Â (exact, since its rows are linear in v)."""
+        rows = []
+        if self.g is not None:
+            J = self.jacobian(t, q, v, data)
+            rows.append(J if self.Z is None else J @ self.Z(t, q, v, data))
+        if self.nonholonomic is not None:
+            none = self.nonholonomic(t, q, np.zeros(self.nv), data)
+            columns = [self.nonholonomic(t, q, unit, data) - none for unit in np.eye(self.nv)]
+            rows.append(np.stack(columns, axis=1))
+        return _stacked(rows, (0, self.nv))
+
+    def gamma(self, t, q, v, data) -> np.ndarray:
+        """γ of all velocity rows."""
+        rows = [] if self.g is None else [self._gamma(t, q, v, data)]
+        if self.nonholonomic is not None:
+            steps, q_dot = self._nonholonomic_steps, self.q_dot(t, q, v, data)
+            rows.append(steps.along(lambda t, q: self.nonholonomic(t, q, v, data), t, q, q_dot))
+        return _stacked(rows, (0,))
+
+    def position_rows(self, t, q, v, data) -> np.ndarray:
+        """g, then the invariants (with their values at the start)."""
+        return _stacked([f(t, q, v, data) for f in (self.g, self.invariants) if f is not None], (0,))
+
+    def position_jacobian(self, t, q, v, data) -> np.ndarray:
+        """Jacobian of the position rows by q."""
+        rows = [] if self.g is None else [self.jacobian(t, q, v, data)]
+        if self.invariants is not None:
+            rows.append(self.H(t, q, v, data))
+        return _stacked(rows, (0, self.nq))
+
+    def velocity_by_q(self, t, q, v, data) -> np.ndarray:
+        """Jacobian of the velocity rows by q, for corrections that couple both levels."""
+        steps = self._steps if self.g is not None else self._nonholonomic_steps
+        return steps.by_q(lambda t, q: self.velocity_rows(t, q, v, data), t, q)
+
+
+def _stacked(rows: list[np.ndarray], empty: tuple[int, ...]) -> np.ndarray:
+    if len(rows) == 1:
+        return rows[0]
+    return np.concatenate(rows) if rows else np.zeros(empty)

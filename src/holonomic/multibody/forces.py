@@ -1,0 +1,276 @@
+"""Forces between bodies: springs, dampers, motors, friction, stops, contacts, and any function of named things.
+
+A force is a function of (t, q, v, p, u) that returns what it does: a tuple of (body, force or None, point,
+torque). Those with an energy are also potentials; the model takes them from there and the function serves
+the results alone. All of them close over plain values and functions only.
+"""
+
+from __future__ import annotations
+
+import types
+
+import numpy as np
+
+from .vectors import dot, minus, plus, times
+
+
+def line(q, v, p, place, motion, first, second):
+    """Unit vector from the first mark to the second, their distance and its rate."""
+    P, Q = place(q, p, first)[0], place(q, p, second)[0]
+    d = minus(Q, P)
+    length = np.sqrt(dot(d, d))
+    e = times(1.0 / length, d)
+    rate = dot(e, minus(motion(q, v, p, second)[0], motion(q, v, p, first)[0]))
+    return e, length, rate, P, Q
+
+
+def along_line(tension, place, motion, first, second, none):
+    """A force along the line between two marks; tension(length, rate, t, p, u) pulls them together."""
+
+    def force(t, q, v, p, u):
+        e, length, rate, P, Q = line(q, v, p, place, motion, first, second)
+        pull = times(tension(length, rate, t, p, u), e)
+        return ((first[0], pull, P, none), (second[0], times(-1.0, pull), Q, none))
+
+    return force
+
+
+def linear_tension(stiffness, natural, damping):
+    """k (l - l0) + c l'."""
+
+    def tension(length, rate, t, p, u):
+        return p[stiffness] * (length - p[natural]) + p[damping] * rate
+
+    return tension
+
+
+def damping_tension(damping):
+    """c l'."""
+
+    def tension(length, rate, t, p, u):
+        return p[damping] * rate
+
+    return tension
+
+
+def spring_energy(place, first, second, stiffness, natural):
+    """k (l - l0)²/2."""
+
+    def energy(q, p):
+        d = minus(place(q, p, second)[0], place(q, p, first)[0])
+        stretch = np.sqrt(dot(d, d)) - p[natural]
+        return p[stiffness] * stretch * stretch / 2.0
+
+    return energy
+
+
+def user_tension(function, names, natural):
+    """A user's function of length, stretch, rate, t, p and u."""
+
+    def tension(length, rate, t, p, u):
+        given = {"length": length, "stretch": length - p[natural], "rate": rate, "t": t, "p": p, "u": u}
+        return function(**{name: given[name] for name in names})
+
+    return tension
+
+
+def on_angle(torque, value, rate, place, first, second):
+    """A torque on a revolute joint; torque(angle, speed, t, p, u) acts on the second body."""
+
+    def force(t, q, v, p, u):
+        T = torque(value(q, p), rate(q, v, p), t, p, u)
+        return ((first[0], None, None, -T), (second[0], None, None, T))
+
+    return force
+
+
+def on_position(thrust, value, rate, place, along, first, second, none):
+    """A force along a sliding joint; thrust(position, speed, t, p, u) acts on the second body.
+
+    Both forces act at the second body's point, so that they are in balance.
+    """
+
+    def force(t, q, v, p, u):
+        here = place(q, p, first)
+        F = times(thrust(value(q, p), rate(q, v, p), t, p, u), along(here))
+        Q = place(q, p, second)[0]
+        return ((first[0], times(-1.0, F), Q, none), (second[0], F, Q, none))
+
+    return force
+
+
+def linear_effort(stiffness, rest, damping):
+    """-k (x - x0) - c x'."""
+
+    def effort(x, rate, t, p, u):
+        return -(p[stiffness] * (x - p[rest])) - p[damping] * rate
+
+    return effort
+
+
+def effort_energy(value, stiffness, rest):
+    """k (x - x0)²/2."""
+
+    def energy(q, p):
+        stretch = value(q, p) - p[rest]
+        return p[stiffness] * stretch * stretch / 2.0
+
+    return energy
+
+
+def damping_effort(damping):
+    """-c x'."""
+
+    def effort(x, rate, t, p, u):
+        return -(p[damping] * rate)
+
+    return effort
+
+
+def constant_effort(key):
+    """The same at all times."""
+
+    def effort(x, rate, t, p, u):
+        return p[key]
+
+    return effort
+
+
+def curve_effort(rates, efforts):
+    """A torque-speed curve: linear between its points, constant outside."""
+
+    def effort(x, rate, t, p, u):
+        return np.interp(rate, rates, efforts)
+
+    return effort
+
+
+def user_effort(function, names, first, second):
+    """A user's function of angle or position, speed, t, p and u."""
+
+    def effort(x, rate, t, p, u):
+        given = {first: x, second: rate, "t": t, "p": p, "u": u}
+        return function(**{name: given[name] for name in names})
+
+    return effort
+
+
+def friction_effort(coulomb, static, stribeck, viscous, smoothing):
+    """Regularized Coulomb friction with Stribeck's peak: it opposes the rate.
+
+    -(F_c + (F_s - F_c) exp(-(x'/x_s)²)) tanh(x'/ε) - d x'
+    """
+
+    def effort(x, rate, t, p, u):
+        ratio = rate / p[stribeck]
+        level = p[coulomb] + (p[static] - p[coulomb]) * np.exp(-(ratio * ratio))
+        return -(level * np.tanh(rate / p[smoothing])) - p[viscous] * rate
+
+    return effort
+
+
+def stop_effort(lower, upper, stiffness, damping):
+    """Compliant stops: k δ (1 + c δ') beyond a limit, never pulling back; Hunt and Crossley's law, exponent 1."""
+
+    def effort(x, rate, t, p, u):
+        low, high = p[lower] - x, x - p[upper]
+        up = np.maximum(low, 0.0) * np.maximum(1.0 - p[damping] * rate, 0.0)
+        down = np.maximum(high, 0.0) * np.maximum(1.0 + p[damping] * rate, 0.0)
+        return p[stiffness] * (up - down)
+
+    return effort
+
+
+def on_point(value, place, mark, none):
+    """A force on a body at a mark; value(t, q, v, p, u) in the ground frame."""
+
+    def force(t, q, v, p, u):
+        return ((mark[0], tuple(value(t, q, v, p, u)), place(q, p, mark)[0], none),)
+
+    return force
+
+
+def torque_on(value, mark):
+    """A torque on a body, from the ground."""
+
+    def force(t, q, v, p, u):
+        return ((mark[0], None, None, value(t, q, v, p, u)),)
+
+    return force
+
+
+def user_value(function, names, things):
+    """A user's function of t, p, u and named bodies, points and joints."""
+
+    def value(t, q, v, p, u):
+        given = {"t": t, "p": p, "u": u}
+        for name, look in things:
+            given[name] = look(q, v, p)
+        return function(**{name: given[name] for name in names})
+
+    return value
+
+
+def constant_vector(keys):
+    """A force that stays the same in the ground frame."""
+
+    def value(t, q, v, p, u):
+        return tuple(p[key] for key in keys)
+
+    return value
+
+
+def constant_number(key):
+    """A torque that stays the same."""
+
+    def value(t, q, v, p, u):
+        return p[key]
+
+    return value
+
+
+def seen_mark(place, motion, mark):
+    """What a user's function sees of a body or a point: position, velocity, angle, speed."""
+
+    def look(q, v, p):
+        here, moving = place(q, p, mark), motion(q, v, p, mark)
+        return types.SimpleNamespace(
+            position=np.array(here[0]), velocity=np.array(moving[0]), angle=here[2], speed=moving[1]
+        )
+
+    return look
+
+
+def seen_joint(value, rate, name):
+    """What a user's function sees of a joint: angle or position, and speed."""
+
+    def look(q, v, p):
+        return types.SimpleNamespace(**{name: value(q, p), "speed": rate(q, v, p)})
+
+    return look
+
+
+def contact(place, motion, cross_spin, mark, plane, normal, keys, exponent, none):
+    """Compliant contact of a circle or sphere with the half space behind a plane of the ground.
+
+    N = k δⁿ (1 + c δ'), never pulling, the law of Hunt and Crossley (1975); friction μ N s/√(s² + ε²) against
+    the slip s.
+    """
+    radius, stiffness, damping, friction, smoothing = keys
+
+    def force(t, q, v, p, u):
+        P = place(q, p, mark)[0]
+        n = tuple(p[key] for key in normal)
+        n = times(1.0 / np.sqrt(dot(n, n)), n)
+        height = dot(n, minus(P, tuple(p[key] for key in plane)))
+        depth = np.maximum(p[radius] - height, 0.0)
+        velocity, spin = motion(q, v, p, mark)
+        arm = times(-(p[radius] - depth), n)  # from the centre to the middle of the contact
+        slip = plus(velocity, cross_spin(spin, arm))
+        closing = -dot(n, slip)
+        N = p[stiffness] * depth**exponent * np.maximum(1.0 + p[damping] * closing, 0.0)
+        tangential = minus(slip, times(dot(n, slip), n))
+        drag = -p[friction] * N / np.sqrt(dot(tangential, tangential) + p[smoothing] * p[smoothing])
+        return ((mark[0], plus(times(N, n), times(drag, tangential)), plus(P, arm), none),)
+
+    return force

@@ -1,0 +1,316 @@
+"""The methods of Mechanism that add joints and drives."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..errors import BadArgument
+from . import joints, joints3d, rows
+from . import shapes as sh
+from .body import Body, Point
+from .joint import Drive, Joint
+from .parameters import positive
+
+
+class JointMethods:
+    """Joints by name: `m.revolute("A", crank, link, at=A)`. All return the Joint."""
+
+    def revolute(self, name: str, first, second, *, at, axis=None) -> Joint:
+        """Add a hinge: the bodies share a point and, in space, an axis.
+
+        Parameters
+        ----------
+        name : str
+            Name in results: `sol[name].force` acts on the second body.
+        first, second : Body or str
+            The bodies; `m.ground` may be one.
+        at : point, Point, or a pair of these
+            Where it is drawn; a pair gives the point on each body apart.
+        axis : three floats, optional
+            Axis of a hinge in space, in the drawing; z if not given.
+        """
+        if self.dimension == 2:
+            return self._join("revolute", name, first, second, at, joints.revolute, coordinate="angle")
+        axis = (0.0, 0.0, 1.0) if axis is None else axis
+        return self._join("revolute", name, first, second, at, joints3d.revolute, axis=axis, coordinate="angle")
+
+    def prismatic(self, name: str, first, second, *, at, axis) -> Joint:
+        """Add a slide: the second body moves along a line of the first and does not turn against it.
+
+        Parameters are those of `revolute`; `axis` is the direction in the drawing.
+        """
+        if self.dimension == 2:
+            return self._join("prismatic", name, first, second, at, joints.prismatic, axis=axis,
+                              coordinate="position", offset=True)  # fmt: skip
+        return self._join("prismatic", name, first, second, at, joints3d.prismatic, axis=axis, coordinate="position",
+                          offset=True)  # fmt: skip
+
+    def fixed(self, name: str, first, second, *, at=None) -> Joint:
+        """Add a weld: neither body moves against the other. Without at=, it is at the second body's centre."""
+        second_body = self._body(second)
+        at = (second_body if not second_body.is_ground else self._body(first)).position if at is None else at
+        kind = joints.fixed if self.dimension == 2 else joints3d.fixed
+        return self._join("fixed", name, first, second, at, kind, offset=True)
+
+    def pin_in_slot(self, name: str, slot, pin, *, at, axis) -> Joint:
+        """Add a pin of the second body that moves in a straight slot of the first.
+
+        Parameters are those of `revolute`; `axis` is the direction of the slot in the drawing.
+        """
+        self._planar("pin_in_slot")
+        return self._join("pin-in-slot", name, slot, pin, at, joints.pin_in_slot, axis=axis, coordinate="position")
+
+    def distance(self, name: str, first, second, *, at, length: float | None = None) -> Joint:
+        """Add a massless rod of fixed length between a point of each body.
+
+        Parameters
+        ----------
+        name, first, second
+            As for `revolute`. The force on the second body acts at its point.
+        at : pair of points
+            Its ends as drawn, on the first and on the second body.
+        length : float, optional
+            m; as drawn if not given. Parameter "name.length".
+        """
+        ends = self._two_places(name, at)
+        drawn = float(np.linalg.norm(np.subtract(*(self._drawn(end, name) for end in ends))))
+        length = drawn if length is None else length
+        kind = joints.distance if self.dimension == 2 else joints3d.distance
+        return self._join("distance", name, first, second, ends, kind, numbers={"length": length})
+
+    def gear(self, name: str, first, second, *, at=None, radii=None, ratio: float | None = None) -> Joint:
+        """Add a pair of gears.
+
+        Parameters
+        ----------
+        name, first, second
+            As for `revolute`.
+        at : pair of points
+            Centres of the two wheels as drawn (with `radii`).
+        radii : (float, float)
+            Pitch radii, m; the second negative for a ring around the first. The tooth force acts where the
+            pitch circles touch; turning centres (planets) are taken into account. Parameters "name.radius", "name.other".
+        ratio : float
+            Instead of radii: angle of the second against the ground = ratio x angle of the first; negative
+            where they turn against each other. Torques only. Parameter "name.ratio".
+        """
+        self._planar("gear")
+        if (radii is None) == (ratio is None):
+            raise BadArgument(f"gear {name!r}: give radii=(r1, r2) with at=(centre, centre), or ratio=.")
+        bodies = self._body(first), self._body(second)
+        angles = [body.rotation for body in bodies]
+        if ratio is not None:
+            places = tuple(body.position if not body.is_ground else (0.0, 0.0) for body in bodies)
+            offset = angles[1] - ratio * angles[0]
+            return self._join("gear", name, first, second, places if at is None else at, joints.gear_ratio,
+                              numbers={"ratio": ratio}, constants=(offset,))  # fmt: skip
+        ends = self._two_places(name, at)
+        r1, r2 = (float(radius) for radius in radii)
+        line = np.subtract(self._drawn(ends[1], name), self._drawn(ends[0], name))
+        apart = float(np.linalg.norm(line))
+        if r1 <= 0.0 or r2 == 0.0 or r1 + r2 == 0.0:
+            raise BadArgument(f"gear {name!r}: radii {radii} must be positive, the second negative for an internal gear.")
+        if abs(apart - abs(r1 + r2)) > 0.01 * apart:
+            raise BadArgument(
+                f"gear {name!r}: the centres are {apart:.4g} m apart, but the pitch circles touch at {abs(r1 + r2):.4g} m."
+            )
+        offset = (r1 * angles[0] + r2 * angles[1]) / (r1 + r2) - np.arctan2(line[1], line[0])
+        return self._join("gear", name, first, second, ends, joints.gear, numbers={"radius": r1, "other": r2},
+                          constants=(float(offset),), signed=True)  # fmt: skip
+
+    def rack_and_pinion(self, name: str, rack, pinion, *, at, axis, radius: float) -> Joint:
+        """Add a rack, the first body, whose pitch line drives a pinion, the second.
+
+        Parameters
+        ----------
+        at : pair of points
+            A point of the rack's pitch line and the centre of the pinion, as drawn.
+        axis : two floats
+            Direction of the rack in the drawing.
+        radius : float
+            Pitch radius, m. Parameter "name.radius", negative where the pinion is right of the direction.
+        """
+        return self._rolls("rack-and-pinion", name, rack, pinion, at, axis, radius, joints.rack_and_pinion)
+
+    def rolling(self, name: str, line, disk, *, at, axis, radius: float) -> Joint:
+        """Add a disk, the second body, that rolls without slipping on a line of the first and stays on it.
+
+        Parameters are those of `rack_and_pinion`: a point of the line and the centre of the disk.
+        """
+        return self._rolls("rolling", name, line, disk, at, axis, radius, joints.rolling, coordinate="angle")
+
+    def skate(self, name: str, body, *, at, axis) -> Joint:
+        """Add a knife edge (or a wheel seen from above) to a body: its point does not move across `axis`."""
+        self._planar("skate")
+        return self._join("skate", name, self.ground, body, at, joints.skate, axis=axis, level="velocity")
+
+    def _rolls(self, kind, name, first, second, at, axis, radius, residual, coordinate=None) -> Joint:
+        self._planar(kind)
+        ends = self._two_places(name, at)
+        u = self._unit(axis, name)
+        d = np.subtract(self._drawn(ends[1], name), self._drawn(ends[0], name))
+        height = float(u[0] * d[1] - u[1] * d[0])
+        radius = float(radius)
+        if not radius > 0.0:
+            raise BadArgument(f"{kind} {name!r}: the radius must be positive, got {radius:g}.")
+        if abs(abs(height) - radius) > 0.01 * radius:
+            raise BadArgument(
+                f"{kind} {name!r}: the centre is {abs(height):.4g} m from the line, but the radius is {radius:.4g} m. "
+                "Draw them touching."
+            )
+        radius = radius if height > 0 else -radius
+        relative = self._body(second).rotation - self._body(first).rotation
+        offset = float(np.dot(u, d)) + radius * relative
+        return self._join(kind, name, first, second, ends, residual, axis=axis, numbers={"radius": radius},
+                          constants=(offset,), coordinate=coordinate, signed=True)  # fmt: skip
+
+    # drives
+
+    def drive(self, of, *, angle=None, position=None, speed=None, path=None) -> Drive:
+        """Prescribe the motion of a joint or a point; what it takes is a result.
+
+        The torque or force of the drive is in `sol[joint].torque` or `.force`. A mechanism all of whose
+        freedom is driven gives inverse dynamics.
+
+        Parameters
+        ----------
+        of : str, Joint or Point
+            A joint with an angle or a position; with `path`, a point.
+        angle, position : float or function of t
+            Value to follow, rad or m. Parameter "joint.angle" or "joint.position" if a number.
+        speed : float or function of t
+            Rate to keep from where the mechanism stands at t = 0. Parameter "joint.speed" if a number.
+        path : function of t
+            Coordinates of the point.
+        """
+        given = {"angle": angle, "position": position, "speed": speed, "path": path}
+        chosen = [key for key, value in given.items() if value is not None]
+        if len(chosen) != 1:
+            raise BadArgument(f"a drive needs one of angle=, position=, speed= and path=, got {', '.join(chosen) or 'none'}.")
+        if path is not None:
+            return self._drive_path(of, path)
+        kind = chosen[0]
+        joint = self._joint(of, f"{kind} drive", None if kind == "speed" else kind)
+        name = f"{joint.name} drive"
+        self._new(name, "drive")
+        value = given[kind]
+        drive = Drive(name, joint.name, joint.marks, None, (joint.coordinate,), value=joint.value)
+        if kind == "speed" and not callable(value):
+            key = self.params.add(f"{joint.name}.speed", value)
+            drive.start = self.params.add(f"{joint.name}.start", 0.0)
+            drive.rows = rows.steady_rows(joint.value, key, drive.start)
+        elif kind == "speed":
+            drive.level, drive.value = "velocity", None
+            drive.rows = rows.rate_rows(joint.rate, self._of_time(value, name))
+        else:
+            if callable(value):
+                drive.wanted = self._of_time(value, name)
+            else:
+                drive.wanted = rows.constant(self.params.add(f"{joint.name}.{kind}", value))
+            drive.rows = rows.following_rows(joint.value, drive.wanted)
+        return self._enter_drive(drive)
+
+    def _drive_path(self, of, path) -> Drive:
+        point = of if isinstance(of, Point) else self.points.get(of)
+        if point is None:
+            raise self._unknown(of, "point", self.points)
+        if not callable(path):
+            raise BadArgument(f"drive of point {point.name!r}: path= is a function of t that returns its coordinates.")
+        name = f"{point.name} drive"
+        self._new(name, "drive")
+        mark = point.mark
+        made = rows.path_rows(self.kit.place, mark, self._of_time(path, name))
+        return self._enter_drive(Drive(name, point.name, (mark, mark), made, tuple("xyz"[: self.dimension])))
+
+    def _enter_drive(self, drive: Drive) -> Drive:
+        drive.rows.row_names = drive.labels
+        self.drives[drive.name] = drive
+        self._changed()
+        return drive
+
+    def _of_time(self, function, role):
+        return rows.of_time(function, self._asked(function, role, ("t", "p")))
+
+    # how a joint is made
+
+    def _join(self, kind, name, first, second, at, residual, *, axis=None, coordinate=None, offset=False,
+              numbers=None, constants=(), level="position", signed=False) -> Joint:  # fmt: skip
+        self._new(name, "joint")
+        first, second = self._body(first), self._body(second)
+        if first is second:
+            raise BadArgument(f"joint {name!r} joins body {first.name!r} with itself. Name two bodies, or m.ground.")
+        keys = self._places(name, at)
+        direction = None
+        if axis is not None and self.dimension == 2:
+            direction = self.params.add_point(f"{name}.axis", self._unit(axis, name))
+        elif self.dimension == 3:
+            direction = self.kit.axes_of(None if axis is None else self._unit(axis, name))
+        marks = self._mark(first, keys[0], direction), self._mark(second, keys[1], direction)
+        check = None if signed or "ratio" in (numbers or {}) else positive
+        names = tuple(self.params.add(f"{name}.{key}", value, check) for key, value in (numbers or {}).items())
+        if offset and self.dimension == 2:
+            constants = (*constants, second.rotation - first.rotation)
+        table = joints if self.dimension == 2 else joints3d
+        place, motion = self.kit.place, self.kit.motion
+        if level == "velocity":
+            made = rows.skate_rows(residual, place, motion, *marks)
+        else:
+            made = rows.joint_rows(residual, place, *marks, names, constants)
+        made.row_names = table.ROWS[kind]
+        joint = Joint(name, kind, first, second, marks, made, table.ROWS[kind], level, coordinate,
+                      holds_rotation=kind in ("prismatic", "fixed"))  # fmt: skip
+        if coordinate is not None:
+            value, derivative = table.VALUES[coordinate]
+            joint.value = rows.joint_value(value, place, *marks)
+            joint.rate = rows.joint_rate(derivative, place, motion, *marks)
+        self.joints[name] = joint
+        self._changed()
+        return joint
+
+    def _places(self, name: str, at) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """Parameters of the joint's point on each body."""
+        if self._is_pair(at):
+            return tuple(
+                end.mark[1] if isinstance(end, Point) else self.params.add_point(f"{name}.{side}", end)
+                for side, end in zip(("first", "second"), self._two_places(name, at), strict=True)
+            )
+        if isinstance(at, Point | str):
+            keys = self._point(at).mark[1]
+        else:
+            keys = self.params.add_point(name, sh.point(at, f"at of joint {name!r}", self.dimension))
+        return keys, keys
+
+    def _is_pair(self, at) -> bool:
+        return not isinstance(at, Point | str) and len(at) == 2 and not all(np.isscalar(part) and not isinstance(part, str) for part in at)
+
+    def _two_places(self, name: str, at):
+        if at is None or not self._is_pair(at):
+            raise BadArgument(f"{name!r} needs two points: at=(point on the first body, point on the second).")
+        return tuple(
+            self._point(end) if isinstance(end, Point | str)
+            else sh.point(end, f"at of {name!r}", self.dimension) for end in at
+        )  # fmt: skip
+
+    def _drawn(self, end, name) -> tuple[float, ...]:
+        return end.position if isinstance(end, Point) else sh.point(end, f"at of {name!r}", self.dimension)
+
+    def _point(self, given) -> Point:
+        if isinstance(given, Point):
+            return given
+        if given in self.points:
+            return self.points[given]
+        raise self._unknown(given, "point", self.points)
+
+    def _unit(self, axis, name) -> tuple[float, ...]:
+        vector = np.array(sh.point(axis, f"axis of {name!r}", self.dimension))
+        length = float(np.linalg.norm(vector))
+        if length == 0.0:
+            raise BadArgument(f"axis of {name!r} has no direction: {axis!r}.")
+        return tuple((vector / length).tolist())
+
+    def _planar(self, what: str) -> None:
+        if self.dimension != 2:
+            raise BadArgument(f"{what} exists in planar mechanisms only (gravity with two numbers).")
+
+
+__all__ = ["Body", "JointMethods"]

@@ -1,0 +1,59 @@
+"""What a mechanism keeps of a joint, a drive and a force."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from .body import Body
+
+
+@dataclass(eq=False)
+class Joint:
+    """A joint between two bodies; made by methods of `Mechanism` such as `revolute`."""
+
+    name: str
+    kind: str
+    first: Body
+    second: Body
+    marks: tuple = field(repr=False)  # on the first and on the second body
+    rows: Callable = field(repr=False)  # of (q, p), or of (q, v, p) at velocity level
+    labels: tuple[str, ...] = field(repr=False)
+    level: str = field(default="position", repr=False)
+    coordinate: str | None = field(default=None, repr=False)  # "angle", "position" or None
+    value: Callable | None = field(default=None, repr=False)
+    rate: Callable | None = field(default=None, repr=False)
+    holds_rotation: bool = field(default=False, repr=False)  # the bodies keep their relative rotation
+
+
+@dataclass(eq=False)
+class Drive:
+    """A prescribed motion of a joint or a point; made by `Mechanism.drive`."""
+
+    name: str
+    of: str  # name of the joint or point
+    marks: tuple = field(repr=False)
+    rows: Callable = field(repr=False)
+    labels: tuple[str, ...] = field(repr=False)
+    level: str = field(default="position", repr=False)
+    start: str | None = field(default=None, repr=False)  # parameter that takes the assembled value
+    wanted: Callable | None = field(default=None, repr=False)  # of (t, p)
+    value: Callable | None = field(default=None, repr=False)  # of (q, p)
+
+
+@dataclass(eq=False)
+class Force:
+    """A force; made by methods of `Mechanism` such as `spring` or `motor`."""
+
+    name: str
+    kind: str
+    act: Callable = field(repr=False)  # (t, q, v, p, u) -> what it does to which body
+    marks: tuple = field(repr=False)
+    energy: Callable | None = field(default=None, repr=False)  # of (q, p)
+    damping: Callable | None = field(default=None, repr=False)  # the part of `act` that is not in the energy
+    on: str | None = None  # name of a joint it acts on
+
+    @property
+    def applied(self) -> Callable | None:
+        """What the model adds to the force; the rest follows from the energy."""
+        return self.act if self.energy is None else self.damping

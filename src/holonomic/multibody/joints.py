@@ -1,0 +1,121 @@
+"""Joints in the plane: each type is one plain function of two frames that vanishes when the joint is closed.
+
+A frame is (position, direction, angle): the joint's point on the body, the joint's direction as it turns with
+the body, and the angle of the body. The functions take numbers, symbols and time series alike; the model, the
+assembly and the results all use these same functions.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .vectors import cross, dot, minus, times
+
+
+def revolute(first, second):
+    """The two points coincide."""
+    return minus(second[0], first[0])
+
+
+def prismatic(first, second, offset):
+    """The second point stays on the line of the first body, and both bodies turn together."""
+    return (across(first, second), second[2] - first[2] - offset)
+
+
+def fixed(first, second, offset):
+    """Neither moves against the other."""
+    x, y = minus(second[0], first[0])
+    return (x, y, second[2] - first[2] - offset)
+
+
+def pin_in_slot(first, second):
+    """The pin of the second body stays on the line of the slot in the first."""
+    return (across(first, second),)
+
+
+def distance(first, second, length):
+    """The distance is kept; (d² - L²)/(2 L) has the unit gradient of d - L, and no root."""
+    d = minus(second[0], first[0])
+    return ((dot(d, d) - length * length) / (2.0 * length),)
+
+
+def gear(first, second, radius, other, offset):
+    """Two wheels roll on each other: their pitch circles do not slip.
+
+    r₁(φ₁ - θ) + r₂(φ₂ - θ) = const with the angle θ of the line of centres, written as the cross product of
+    the line of centres with the direction where it must be, so that it counts turns. r₂ < 0: internal gear.
+    The force acts where the pitch circles touch, so bearings feel it.
+    """
+    angle = (radius * first[2] + other * second[2]) / (radius + other) - offset
+    return (cross((np.cos(angle), np.sin(angle)), minus(second[0], first[0])),)
+
+
+def gear_ratio(first, second, ratio, offset):
+    """The angles keep a ratio, φ₂ = ratio φ₁ + offset; only torques act, the gear's housing is the ground."""
+    return (second[2] - ratio * first[2] - offset,)
+
+
+def rack_and_pinion(first, second, radius, offset):
+    """The pinion, second, rolls along the rack's line; radius < 0 where it lies to the right of the direction."""
+    return (dot(first[1], minus(second[0], first[0])) + radius * (second[2] - first[2]) - offset,)
+
+
+def rolling(first, second, radius, offset):
+    """A disk, second, rolls on a line of the first body without leaving it."""
+    return (across(first, second) - radius, *rack_and_pinion(first, second, radius, offset))
+
+
+def skate(first, second, velocity):
+    """A knife edge of the second body: no velocity across its direction. Not integrable."""
+    return (cross(second[1], velocity),)
+
+
+def across(first, second):
+    """Distance of the second point from the line of the first frame, positive to the left."""
+    return cross(first[1], minus(second[0], first[0]))
+
+
+def angle(first, second):
+    """Angle of the second body against the first; it counts turns."""
+    return second[2] - first[2]
+
+
+def position(first, second):
+    """Distance travelled along the joint's direction on the first body, zero where it is drawn."""
+    u = first[1]
+    return dot(u, minus(second[0], first[0])) / np.sqrt(dot(u, u))
+
+
+def angle_rate(first, second, moving, other):
+    """Derivative of `angle`; moving and other are (velocity, angular velocity) of the two frames."""
+    return other[1] - moving[1]
+
+
+def position_rate(first, second, moving, other):
+    """Derivative of `position`."""
+    u, d, w = first[1], minus(second[0], first[0]), moving[1]
+    change = dot(u, minus(other[0], moving[0])) + w * cross(u, d)
+    return change / np.sqrt(dot(u, u))
+
+
+def along(first):
+    """Unit vector of the joint's direction."""
+    u = first[1]
+    return times(1.0 / np.sqrt(dot(u, u)), u)
+
+
+ROWS = {
+    "revolute": ("x", "y"),
+    "prismatic": ("across", "angle"),
+    "fixed": ("x", "y", "angle"),
+    "pin-in-slot": ("across",),
+    "distance": ("length",),
+    "gear": ("mesh",),
+    "rack-and-pinion": ("mesh",),
+    "rolling": ("gap", "roll"),
+    "skate": ("across",),
+}
+VALUES = {
+    "angle": (angle, angle_rate),
+    "position": (position, position_rate),
+}

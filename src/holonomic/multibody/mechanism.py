@@ -1,0 +1,261 @@
+"""Mechanism: bodies, joints and forces by name, that assemble into a System."""
+
+from __future__ import annotations
+
+import difflib
+from typing import Any
+
+import numpy as np
+
+from ..errors import BadArgument
+from ..model.arguments import wanted
+from . import plane, space
+from . import shapes as sh
+from .assemble import Assembly, assemble
+from .body import Body, Point, combine
+from .forcing import ForceMethods
+from .joining import JointMethods
+from .joint import Drive, Force, Joint
+from .lower import lower
+from .mobility import Mobility, mobility
+from .parameters import Parameters, positive
+
+RESERVED = ("energy", "power", "gravity")
+
+
+class Mechanism(JointMethods, ForceMethods):
+    """A machine out of bodies, joints and forces. SI units, radians.
+
+    Draw it: give bodies and joints their places in one drawing, in which the mechanism stands in some
+    position that it can have. `simulate(m, t_end)` starts from that position at rest, or from where
+    `m.assemble` put it. Results are read by name: `sol["A"].force`, `sol["slider"].position`.
+
+    Parameters
+    ----------
+    gravity : sequence of float
+        Two numbers make a planar mechanism, three a spatial one; m/s². (0, 0) is without.
+
+    Attributes
+    ----------
+    ground : Body
+        What does not move.
+    params : Parameters
+        Every number by its dotted name, such as "link.mass" or "A.x"; can be set, and swept.
+    """
+
+    def __init__(self, gravity=(0.0, -9.81)):
+        given = sh.point(gravity, "gravity")
+        self.dimension = len(given)
+        self.kit: Any = plane if self.dimension == 2 else space
+        self.params = Parameters(self._moved)
+        self._gravity = self.params.add_point("gravity", given)
+        self.bodies: dict[str, Body] = {}
+        self.joints: dict[str, Joint] = {}
+        self.drives: dict[str, Drive] = {}
+        self.forces: dict[str, Force] = {}
+        self.points: dict[str, Point] = {}
+        self.inputs: dict[str, Any] = {}
+        self.ground = Body("ground", -1, self, 0.0 if self.dimension == 2 else np.eye(3))
+        self._made: Any = None
+        self._assembly: Assembly | None = None
+        self._request: tuple | None = None  # what `assemble` was asked for last
+
+    # bodies and points
+
+    def body(
+        self, name: str, *shapes: sh.Shape, at=None, angle=None, mass: float | None = None, inertia=None, com=None,
+        about=None,
+    ) -> Body:  # fmt: skip
+        """Add a body.
+
+        Parameters
+        ----------
+        name : str
+            Its name in labels and results.
+        *shapes : Shape
+            `rod`, `box`, `plate`, `disk`, `polygon`, `cylinder`, `sphere`; several make one body. They give
+            mass, centre of mass and inertia, and are drawn.
+        at : point, or two points, optional
+            Origin of the frame in which everything else here is stated; with two points, the x axis goes
+            through the second. Without it, shapes stand in the drawing itself.
+        angle : float or 3 x 3 array, optional
+            Angle of that frame, rad; in space its axes as columns.
+        mass : float
+            kg, where no shape gives it.
+        inertia : float, three floats or 3 x 3 array, optional
+            kg m². Without it and without a shape the body is a point mass, which may not be turned by forces.
+        com : point, optional
+            Centre of mass; the frame's origin if not given.
+        about : point, optional
+            Point about which `inertia` was taken; the centre of mass if not given.
+        """
+        self._new(name, "body")
+        made = combine(name, self.dimension, shapes, at, angle, mass, inertia, com, about)
+        body = Body(name, len(self.bodies), self, made.rotation, made.shapes, made.size, made.inertia is None)
+        self.params.add(f"{name}.mass", made.mass, positive)
+        if made.inertia is not None:
+            self._add_inertia(name, made.inertia)
+        body.origin = self.params.add_point(name, made.centre)
+        self.bodies[name] = body
+        self._changed()
+        return body
+
+    def _add_inertia(self, name: str, inertia) -> None:
+        if self.dimension == 2:
+            self.params.add(f"{name}.inertia", inertia, positive)
+            return
+        scale = np.abs(inertia).max()
+        for i, j in ((0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2)):
+            if i == j or abs(inertia[i, j]) > 1e-14 * scale:  # products of inertia that vanish stay out of the model
+                self.params.add(f"{name}.inertia.{'xyz'[i]}{'xyz'[j]}", inertia[i, j], positive if i == j else None)
+
+    def point(self, name: str, body, at) -> Point:
+        """Add a named point of a body, at a place in the drawing; read as `sol[name].position`."""
+        self._new(name, "point")
+        body = self._body(body)
+        keys = self.params.add_point(name, sh.point(at, f"point {name!r}", self.dimension))
+        self.points[name] = Point(name, body, self._mark(body, keys))
+        self._changed()
+        return self.points[name]
+
+    def input(self, name: str, given) -> None:
+        """Add a control input, seen by functions of forces as `u.name`.
+
+        A number, a function of t, or a pair (times, values), linear in between; steps end on the times.
+        """
+        if name in self.inputs:
+            raise BadArgument(f"there is an input {name!r} already.")
+        self.inputs[name] = given
+        self._changed()
+
+    # assembling
+
+    def assemble(self, values=None, *, speeds=None, near=None) -> Assembly:
+        """Move the mechanism to given joint angles or positions, and give it speed.
+
+        Parameters
+        ----------
+        values : {str: float}, optional
+            Angles (rad) or positions (m) by joint name. The mechanism is taken there in small steps, so of
+            several closures it keeps to the one it stands in.
+        speeds : {str: float}, optional
+            Angular or sliding speeds by joint name; everything else moves as little as possible.
+        near : optional
+            Where to begin: {body: (x, y, angle)}, the coordinates of all bodies, or the end of a run
+            (`sol.end`). The position drawn if not given.
+
+        Returns
+        -------
+        Assembly
+            Coordinates and velocities, how far bodies moved, and which joints were open.
+        """
+        self._request = (dict(values or {}), dict(speeds or {}), near)
+        self._assembly = None
+        return self.assembly
+
+    def mobility(self) -> Mobility:
+        """Count degrees of freedom where the mechanism stands, and name redundant rows by joint."""
+        return mobility(self)
+
+    @property
+    def assembly(self) -> Assembly:
+        """The position and velocity from which a run starts, and what it took to close the joints."""
+        if self._assembly is None:
+            try:
+                self._assembly = assemble(self, *(self._request or ({}, {}, None)), drawn=self._request is None)
+            except BadArgument:
+                self._request = None
+                raise
+        return self._assembly
+
+    def to_system(self):
+        """Return (system, q0, v0): what `simulate` runs, and the assembled start."""
+        assembly = self.assembly
+        if self._made is None:
+            self._made = lower(self)
+        params = dict(self.params)
+        if any(params[name] != value for name, value in self._made.params.items()):
+            self._made = self._made.with_params(**params)
+        return self._made, assembly.q, assembly.v
+
+    # names
+
+    def _changed(self) -> None:
+        """Forget what was assembled and lowered; the next use does it again."""
+        self._made = self._assembly = None
+
+    def _moved(self) -> None:
+        """A number has changed: the equations stay, the assembled position does not."""
+        self._assembly = None
+
+    def _new(self, name: str, what: str) -> None:
+        if not isinstance(name, str) or not name:
+            raise BadArgument(f"a {what} needs a name, got {name!r}. Write m.{what}('crank', ...).")
+        if name in RESERVED or name == "ground":
+            raise BadArgument(f"{name!r} is a name of its own here; call the {what} something else.")
+        if "." in name or "[" in name:
+            raise BadArgument(f"{what} {name!r}: names have no dots or brackets, because parameters are name.number.")
+        for kind, known in self._kinds().items():
+            if name in known:
+                raise BadArgument(f"the name {name!r} is used twice: there is a {kind} {name!r} already.")
+
+    def _kinds(self) -> dict[str, dict[str, Any]]:
+        return {
+            "body": self.bodies, "joint": self.joints, "point": self.points, "force": self.forces,
+            "drive": self.drives,
+        }  # fmt: skip
+
+    def __getitem__(self, name: str):
+        """Return a body, joint, point, force or drive by name."""
+        if name == "ground":
+            return self.ground
+        for known in self._kinds().values():
+            if name in known:
+                return known[name]
+        raise self._unknown(name, "body, joint, point or force")
+
+    def _unknown(self, name, what: str, known=None) -> BadArgument:
+        names = [key for kind in self._kinds().values() for key in kind] if known is None else list(known)
+        near = difflib.get_close_matches(str(name), names, n=3, cutoff=0.5)
+        hint = f"Did you mean {' or '.join(map(repr, near))}?" if near else f"There are: {', '.join(names) or 'none'}."
+        return BadArgument(f"there is no {what} {name!r}. {hint}")
+
+    def _body(self, given) -> Body:
+        if isinstance(given, Body):
+            if given.mechanism is not self:
+                raise BadArgument(f"body {given.name!r} belongs to another mechanism.")
+            return given
+        if given == "ground":
+            return self.ground
+        if given in self.bodies:
+            return self.bodies[given]
+        raise self._unknown(given, "body", self.bodies)
+
+    def _joint(self, given, role: str, coordinate: str | None = None) -> Joint:
+        joint = given if isinstance(given, Joint) else self.joints.get(given)
+        if joint is None:
+            raise self._unknown(given, "joint", self.joints)
+        if joint.coordinate is None:
+            raise BadArgument(f"{role} of joint {joint.name!r}: a {joint.kind} joint has neither one angle nor one position.")
+        if coordinate is not None and joint.coordinate != coordinate:
+            raise BadArgument(
+                f"{role} of joint {joint.name!r}: a {joint.kind} joint has a {joint.coordinate}, not a {coordinate}. "
+                f"Write {joint.coordinate}=."
+            )
+        return joint
+
+    def _mark(self, body: Body, keys, direction=None) -> tuple:
+        """A place on a body as plain values; see `plane` and `space`."""
+        rotation = body.rotation if self.dimension == 2 else tuple(map(tuple, np.asarray(body.rotation).tolist()))
+        return (body.index, tuple(keys), body.origin, rotation, direction)
+
+    def _asked(self, function, role: str, allowed: tuple[str, ...]) -> tuple[str, ...]:
+        """Names that a user's function asks for."""
+        return wanted(function, role, allowed)
+
+    def __repr__(self) -> str:
+        kind = "planar" if self.dimension == 2 else "spatial"
+        parts = [f"{len(known)} {plural}" for plural, known in
+                 (("bodies", self.bodies), ("joints", self.joints), ("drives", self.drives), ("forces", self.forces))
+                 if known]  # fmt: skip
+        return f"Mechanism({kind}: {', '.join(parts) or 'empty'})"

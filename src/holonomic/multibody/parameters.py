@@ -1,0 +1,105 @@
+"""The numbers of a mechanism under dotted names: "link.mass", "A.x", "spring.stiffness"."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable, Iterator, MutableMapping
+
+import numpy as np
+
+from ..errors import BadArgument
+
+
+class Parameters(MutableMapping):
+    """Every number of a mechanism by its dotted name; setting one changes the mechanism.
+
+    Points are where they are drawn: moving "A.x" moves the joint on both of its bodies.
+    """
+
+    def __init__(self, changed: Callable[[], None]):
+        self._values: dict[str, float] = {}
+        self._checks: dict[str, Callable[[str, float], None]] = {}
+        self._changed = changed
+
+    def add(self, name: str, value: float, check: Callable[[str, float], None] | None = None) -> str:
+        """Enter a new number and return its name."""
+        self._values[name] = _number(name, value)
+        if check is not None:
+            check(name, self._values[name])
+            self._checks[name] = check
+        return name
+
+    def add_point(self, name: str, values) -> tuple[str, ...]:
+        """Enter the components of a point or a direction and return their names."""
+        return tuple(
+            self.add(f"{name}.{axis}", value) for axis, value in zip("xyz", values, strict=False)
+        )
+
+    def drop(self, *names: str) -> None:
+        """Take numbers out again."""
+        for name in names:
+            self._values.pop(name, None)
+            self._checks.pop(name, None)
+
+    def __getitem__(self, name: str) -> float:
+        try:
+            return self._values[name]
+        except KeyError:
+            raise self._unknown(name) from None
+
+    def __setitem__(self, name: str, value: float) -> None:
+        if name not in self._values:
+            raise self._unknown(name)
+        number = _number(name, value)
+        if name in self._checks:
+            self._checks[name](name, number)
+        self._values[name] = number
+        self._changed()
+
+    def __delitem__(self, name: str) -> None:
+        raise BadArgument(f"a parameter such as {name!r} belongs to its body, joint or force; it cannot be deleted.")
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._values)
+
+    def __len__(self) -> int:
+        return len(self._values)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._values
+
+    def __repr__(self) -> str:
+        width = max(map(len, self._values), default=0)
+        return "\n".join(f"{name:{width}}  {value:g}" for name, value in self._values.items())
+
+    def _unknown(self, name) -> BadArgument:
+        near = difflib.get_close_matches(str(name), self._values, n=3)
+        stem = str(name).split(".")[0]
+        own = [key for key in self._values if key.startswith(stem + ".")]
+        if near:
+            hint = f"Did you mean {' or '.join(map(repr, near))}?"
+        else:
+            hint = f"{stem!r} has {', '.join(own)}." if own else "m.params lists them all."
+        return BadArgument(f"there is no parameter {name!r}. {hint}")
+
+
+def positive(name: str, value: float) -> None:
+    """Refuse a number that must be positive and is not."""
+    if not value > 0.0:
+        raise BadArgument(f"{name} = {value:g} must be positive.")
+
+
+def not_negative(name: str, value: float) -> None:
+    """Refuse a negative number."""
+    if not value >= 0.0:
+        raise BadArgument(f"{name} = {value:g} must not be negative.")
+
+
+def _number(name: str, value) -> float:
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        raise BadArgument(f"{name} must be a number, got {value!r}.") from None
+    if not np.isfinite(number):
+        raise BadArgument(f"{name} must be finite, got {number}.")
+    return number

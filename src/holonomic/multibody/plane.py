@@ -1,0 +1,120 @@
+"""Bodies in the plane: where they are, how fast, and what a force does to them.
+
+A body has the coordinates (x, y, angle) of its centre of mass, absolute, and its velocities are their
+derivatives. Points and directions of a body are kept as they were drawn; they follow the body by the
+rotation since the drawing.
+
+A mark is a place on a body, as plain values: (body, keys of the drawn point, keys of the drawn centre of
+mass, drawn angle of the body, keys of a drawn direction or None). Body -1 is the ground. Functions take
+components that are numbers, symbols or time series alike.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .vectors import cross, minus
+
+DIMENSION = 2
+NQ = NV = 3  # coordinates and velocities of one body
+NO_TORQUE = 0.0
+
+
+def labels(name: str) -> dict[str, str]:
+    """Names and kinds of a body's coordinates."""
+    return {f"{name} x": "length", f"{name} y": "length", f"{name} angle": "angle"}
+
+
+def drawn(position, angle) -> tuple:
+    """Coordinates of a body as it is drawn."""
+    return (*position, angle)
+
+
+def centre(q, k):
+    """Centre of mass of body k."""
+    return (q[3 * k], q[3 * k + 1])
+
+
+def turned(q, k, drawn_angle):
+    """(cos, sin) of the rotation since the drawing."""
+    angle = q[3 * k + 2] - drawn_angle
+    return np.cos(angle), np.sin(angle)
+
+
+def place(q, p, mark):
+    """Frame of a mark: position, direction (its own, or that of the body's x axis), angle of the body."""
+    k, point, origin, drawn_angle, direction = mark
+    P = (p[point[0]], p[point[1]])
+    if k < 0:
+        return P, (1.0, 0.0) if direction is None else (p[direction[0]], p[direction[1]]), 0.0
+    c, s = turned(q, k, drawn_angle)
+    dx, dy = P[0] - p[origin[0]], P[1] - p[origin[1]]
+    x, y = centre(q, k)
+    position = (x + c * dx - s * dy, y + s * dx + c * dy)
+    if direction is None:
+        angle = q[3 * k + 2]
+        return position, (np.cos(angle), np.sin(angle)), angle
+    ux, uy = p[direction[0]], p[direction[1]]
+    return position, (c * ux - s * uy, s * ux + c * uy), q[3 * k + 2]
+
+
+def motion(q, v, p, mark):
+    """Velocity of a mark and angular velocity of its body."""
+    k = mark[0]
+    if k < 0:
+        return (0.0, 0.0), 0.0
+    r = minus(place(q, p, mark)[0], centre(q, k))
+    w = v[3 * k + 2]
+    return (v[3 * k] - w * r[1], v[3 * k + 1] + w * r[0]), w
+
+
+def rate_of_direction(u, w):
+    """Derivative of a direction that turns with w."""
+    return (-w * u[1], w * u[0])
+
+
+def generalized(q, k, force, point, torque):
+    """What a force at a point and a torque do to the velocities of body k."""
+    if force is None:
+        return (0.0, 0.0, torque)
+    return (force[0], force[1], torque + cross(minus(point, centre(q, k)), force))
+
+
+def wrench_at(q, k, forces, point):
+    """The inverse of `generalized`: force, and torque about a point, from generalized forces on body k."""
+    force = (forces[0], forces[1])
+    return force, forces[2] - cross(minus(point, centre(q, k)), force)
+
+
+def move_torque(force, torque, here, there):
+    """Torque about another point of the same force and torque."""
+    return torque + cross(minus(here, there), force)
+
+
+def negative(torque):
+    """The opposite torque."""
+    return -torque
+
+
+def into_frame(q, k, vector):
+    """Components of a vector along the axes of body k."""
+    if k < 0:
+        return vector
+    angle = q[3 * k + 2]
+    c, s = np.cos(angle), np.sin(angle)
+    return (c * vector[0] + s * vector[1], c * vector[1] - s * vector[0])
+
+
+def spin_into_frame(q, k, torque):
+    """A torque in the plane is the same for every frame of the plane."""
+    return torque
+
+
+def acceleration_of(q, v, a, p, mark):
+    """Acceleration of a mark."""
+    k = mark[0]
+    if k < 0:
+        return (0.0, 0.0)
+    r = minus(place(q, p, mark)[0], centre(q, k))
+    w, dw = v[3 * k + 2], a[3 * k + 2]
+    return (a[3 * k] - dw * r[1] - w * w * r[0], a[3 * k + 1] + dw * r[0] - w * w * r[1])

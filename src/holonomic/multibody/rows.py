@@ -1,0 +1,103 @@
+"""Functions of (t, q, v, p) out of joints, drives and marks.
+
+They close over plain values and functions only, so that a known mechanism is found in the cache by what it
+does, without being traced again.
+"""
+
+from __future__ import annotations
+
+from . import drives
+
+
+def joint_rows(residual, place, first, second, keys=(), constants=()):
+    """Constraint rows of a joint between two marks; its numbers are parameters, then constants."""
+
+    def rows(q, p):
+        numbers = [p[key] for key in keys]
+        return residual(place(q, p, first), place(q, p, second), *numbers, *constants)
+
+    return rows
+
+
+def skate_rows(residual, place, motion, first, second):
+    """Velocity rows of a knife edge."""
+
+    def rows(q, v, p):
+        return residual(place(q, p, first), place(q, p, second), motion(q, v, p, second)[0])
+
+    return rows
+
+
+def joint_value(coordinate, place, first, second):
+    """Angle or position of a joint."""
+
+    def value(q, p):
+        return coordinate(place(q, p, first), place(q, p, second))
+
+    return value
+
+
+def joint_rate(derivative, place, motion, first, second):
+    """Derivative of an angle or position of a joint."""
+
+    def rate(q, v, p):
+        return derivative(
+            place(q, p, first), place(q, p, second), motion(q, v, p, first), motion(q, v, p, second)
+        )
+
+    return rate
+
+
+def steady_rows(value, rate, start):
+    """Rows of a drive with constant speed."""
+
+    def rows(t, q, p):
+        return drives.hold_rate(value(q, p), t, p[rate], p[start])
+
+    return rows
+
+
+def following_rows(value, wanted):
+    """Rows of a drive that follows a function of time."""
+
+    def rows(t, q, p):
+        return drives.follow(value(q, p), wanted(t, p))
+
+    return rows
+
+
+def rate_rows(rate, wanted):
+    """Velocity rows of a drive whose speed is a function of time."""
+
+    def rows(t, q, v, p):
+        return drives.follow_rate(rate(q, v, p), wanted(t, p))
+
+    return rows
+
+
+def path_rows(place, mark, wanted):
+    """Rows of a drive that moves a point."""
+
+    def rows(t, q, p):
+        return drives.follow_path(place(q, p, mark)[0], wanted(t, p))
+
+    return rows
+
+
+def of_time(function, names):
+    """A user's function of t and p, called with what it names."""
+
+    def value(t, p):
+        given = {"t": t, "p": p}
+        return function(**{name: given[name] for name in names})
+
+    return value
+
+
+def constant(key):
+    """A parameter as a function of time."""
+
+    def value(t, p):
+        return p[key]
+
+    return value

@@ -1,0 +1,49 @@
+"""Vectors as tuples of components: the components may be numbers, symbols, complex numbers or whole time series."""
+
+from __future__ import annotations
+
+
+def plus(a, b):
+    """a + b."""
+    return tuple(x + y for x, y in zip(a, b, strict=True))
+
+
+def minus(a, b):
+    """a - b."""
+    return tuple(x - y for x, y in zip(a, b, strict=True))
+
+
+def times(c, a):
+    """c a, with a number c."""
+    return tuple(c * x for x in a)
+
+
+def dot(a, b):
+    """a · b."""
+    total = a[0] * b[0]
+    for x, y in zip(a[1:], b[1:], strict=True):
+        total = total + x * y
+    return total
+
+
+def cross(a, b):
+    """a × b: a number in the plane, a vector in space."""
+    if len(a) == 2:
+        return a[0] * b[1] - a[1] * b[0]
+    return (a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0])
+
+
+def apply(rows, a):
+    """R a, the matrix given by its rows."""
+    return tuple(dot(row, a) for row in rows)
+
+
+def transposed(rows):
+    """Rᵀ."""
+    return tuple(zip(*rows, strict=True))
+
+
+def product(A, B):
+    """A B, both given by their rows."""
+    columns = transposed(B)
+    return tuple(tuple(dot(row, column) for column in columns) for row in A)

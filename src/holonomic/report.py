@@ -1,0 +1,136 @@
+"""What a solution says of itself, in a terminal and in a notebook."""
+
+from __future__ import annotations
+
+import html
+from typing import Any
+
+import numpy as np
+
+from ._version import __version__
+
+Lines = list[tuple[str, str]]
+
+
+def facts(sol) -> dict[str, Any]:
+    """Return what ran, in numbers and words that can be saved with the arrays."""
+    import numba
+
+    plan, begin = sol.plan, sol._begin
+    choice = plan.choice
+    atol = choice.atol if isinstance(choice.atol, float) else [float(value) for value in choice.atol]
+    return {
+        "plan": repr(plan),
+        "why": plan.why(),
+        "tolerances": {
+            "rtol": choice.rtol, "atol": atol, "step": choice.step, "constraint_tol": choice.constraint_tol,
+        },
+        "versions": {"holonomic": __version__, "numba": numba.__version__, "numpy": np.__version__},
+        "references": list(sol._references()),
+        "moved": [getattr(begin, "moved_q", 0.0), getattr(begin, "moved_v", 0.0)],
+        "redundant": getattr(begin, "redundant", None),
+        "not_unique": list(getattr(begin, "not_unique", ())),
+    }  # fmt: skip
+
+
+def heading(sol) -> str:
+    """Say over which time the run went and how it ended."""
+    t0, t1 = sol.span
+    ended = {
+        "end": "reached its end",
+        "interrupted": "interrupted, kept so far",
+        "failed": "stopped by a failure, kept so far",
+    }.get(sol.ended, f"ended by event {sol.ended!r}")
+    return f"Solution from t = {t0:.6g} to {t1:.6g} s, {ended}"
+
+
+def lines(sol) -> Lines:
+    """Return the report as pairs (what, text)."""
+    known, stats, model = sol._facts, sol.stats, sol.plan.model
+    found: Lines = []
+    tolerances = known["tolerances"]
+    for line in known["why"].splitlines():
+        name, _, text = line.partition(": ")
+        if name == "step" and tolerances["step"] is None and "atol" not in text:
+            text += f", atol {_absolute(tolerances['atol'])}"
+        found.append((name, text))
+    if model.n_lam or model.n_invariants:
+        what = "constraints" if model.n_lam else "invariants"
+        found.append((what, f"tolerance {tolerances['constraint_tol']:g}, as a distance"))
+    kept = "every step kept" if sol._steps_kept else f"{len(sol.t)} times kept"
+    found.append(("steps", f"{stats['steps']}, {stats['rejected']} rejected, {kept}"))
+    if stats["failed attempts"]:
+        failed = f"{stats['failed attempts']} attempts, {stats['projection failures']} of them in the projection"
+        found.append(("failed", failed))
+    found.append(("evaluations", f"{stats['field evaluations']} of the field, {stats['pulls']} pulls"))
+    if model.nv:
+        found.append(("pivot ratio", f"{stats['smallest pivot ratio']:.1e} at the smallest"))
+    if stats["stiff"]:
+        found.append(("stiffness", "met: the step was limited by stability"))
+    found += _drift(sol)
+    if not model.is_ode and len(sol.t):
+        energy = sol.energy.total
+        found.append(("energy", f"changes by {_largest(energy - energy[0]):.2e} J, {_largest(sol.energy_error):.1e} relative"))
+    if sol.events:
+        found.append(("events", ", ".join(f"{name} {len(log)}" for name, log in sol.events.items())))
+    moved_q, moved_v = known["moved"]
+    if moved_q or moved_v:
+        found.append(("start", f"moved onto the constraints, by {moved_q:.1e} in q and {moved_v:.1e} in v"))
+    if known["not_unique"]:
+        how = "dropped rows carry none" if known["redundant"] == "drop" else "the smallest are given"
+        found.append(("not unique", f"reactions of {', '.join(map(repr, known['not_unique']))}; {how}"))
+    if sol._data is None:
+        found.append(("loaded", "arrays without the model: sol(t) is cubic Hermite in (q, v) and (v, a) between the saved times"))
+    found.append(("versions", ", ".join(f"{name} {version}" for name, version in known["versions"].items())))
+    return found
+
+
+def _absolute(atol) -> str:
+    return f"{atol:g}" if np.ndim(atol) == 0 else f"{min(atol):g} to {max(atol):g} by component"
+
+
+def _drift(sol) -> Lines:
+    found: Lines = []
+    for level in sol.drift:
+        worst = sol.drift.worst(level)
+        row = "" if worst.label == level else f"{worst.label!r} "
+        found.append(("drift" if not found else "", f"{level} {worst.value:.1e} ({row}at t = {worst.t:.6g})"))
+    return found
+
+
+def _largest(values: np.ndarray) -> float:
+    return float(np.max(np.abs(values), initial=0.0))
+
+
+def as_text(sol) -> str:
+    """Return the report for a terminal."""
+    if sol._single or sol._parent is not None:
+        return _states(sol)
+    rows = lines(sol)
+    wide = max(len(name) for name, _ in rows)
+    return "\n".join([heading(sol), *(f"  {name:<{wide}}  {text}" for name, text in rows)])
+
+
+def _states(sol) -> str:
+    """A solution at chosen times: the state itself if it is one, else how many and where."""
+    letters = ["y"] if sol.plan.model.is_ode else ["q", "v", "a", "lam"]
+    if sol._single:
+        with np.printoptions(precision=8, threshold=20):
+            parts = [f"  {letter:<3}  {getattr(sol, letter)}" for letter in letters if getattr(sol, letter).size]
+        return "\n".join([f"Solution at t = {float(sol.t):.8g} s", *parts])
+    if not len(sol.t):
+        return "Solution at no time"
+    return f"Solution at {len(sol.t)} times from {sol.t[0]:.6g} to {sol.t[-1]:.6g} s: {', '.join(letters)}, drift, energy"
+
+
+def as_html(sol) -> str:
+    """Return the report for a notebook."""
+    if sol._single or sol._parent is not None:
+        return f"<pre>{html.escape(_states(sol))}</pre>"
+    cell = "text-align:left;vertical-align:top;padding:1px 12px 1px 0"
+    body = "".join(
+        f'<tr><th style="{cell};font-weight:600">{html.escape(name)}</th>'
+        f'<td style="{cell}">{html.escape(text)}</td></tr>'
+        for name, text in lines(sol)
+    )
+    return f'<div><strong>{html.escape(heading(sol))}</strong><table style="margin-top:4px">{body}</table></div>'

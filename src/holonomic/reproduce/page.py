@@ -1,0 +1,36 @@
+"""The page of the documentation that shows every reproduced number."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from .._version import __version__
+from .report import Report
+
+HEAD = """# Reproduced papers
+
+Every table and every number that these papers give, computed with this package's public methods. The page is
+written by
+
+```sh
+holonomic reproduce --page docs/reproduction.md
+```
+
+and one paper or one table is shown by `holonomic reproduce KEY [TABLE]`, with exit code 1 when a rule is
+broken. *printed* is what the paper prints, or what its text claims; *ours* is what came out here. The rule was
+fixed before, from runs of another program, and is as strict as the print allows: two printed digits are met
+within 5 to 8 %, numbers at the level of roundoff in magnitude only. Where the print itself cannot be
+reproduced, the remark below the table says why.
+"""
+
+
+def page(reports: Sequence[Report]) -> str:
+    """Return the page as Markdown."""
+    counts = [f"- [{r.paper.title}](#{_anchor(r.paper.title)}): {r.summary()}" for r in reports]
+    made = f"Made with holonomic {__version__}, in {sum(r.seconds for r in reports):.0f} s on one core."
+    return "\n\n".join([HEAD.rstrip(), "\n".join(counts), made, *(r.to_markdown() for r in reports)]) + "\n"
+
+
+def _anchor(title: str) -> str:
+    kept = "".join(c for c in title.lower() if c.isalnum() or c in " -_")
+    return kept.replace(" ", "-")

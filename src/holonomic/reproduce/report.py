@@ -1,0 +1,119 @@
+"""Report: every number of a paper, what it should be, what it is here, and the verdict."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ..study.table import Table, show
+from .paper import Paper, PaperTable
+from .rules import FAILS, HOLDS, NOT_TESTABLE
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One number: where it stands, what is printed, what we get, the rule and the verdict.
+
+    `printed` is what the paper prints or claims (None where it gives no number), `recomputed` what was found
+    when the entry was made, by another program. `ours` is a number, an ensemble, a blow-up or, where the run
+    could not be made, the reason.
+    """
+
+    table: str
+    method: str
+    quantity: str
+    printed: Any
+    recomputed: Any
+    ours: Any
+    rule: str
+    verdict: str
+    note: str = ""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the entry as JSON holds it."""
+        found = {name: getattr(self, name) for name in self.__dataclass_fields__}
+        ours = self.ours
+        if hasattr(ours, "median"):
+            found["ours"] = {"least": ours.least, "median": ours.median, "most": ours.most}
+        elif not isinstance(ours, int | float) or not math.isfinite(ours):
+            found["ours"] = str(ours)
+        return found
+
+
+class Report(Sequence[Entry]):
+    """All entries of a paper, or of some of its tables. `ok` is True when no rule is broken."""
+
+    def __init__(self, paper: Paper, tables: Sequence[PaperTable], entries: Sequence[Entry], seconds: float):
+        self.paper, self.tables, self.entries, self.seconds = paper, list(tables), list(entries), seconds
+
+    def __len__(self) -> int:
+        return len(self.entries)
+
+    def __getitem__(self, index):
+        return self.entries[index]
+
+    @property
+    def ok(self) -> bool:
+        """True when no rule is broken."""
+        return not self.failed
+
+    @property
+    def failed(self) -> list[Entry]:
+        """The entries whose rule is broken."""
+        return [entry for entry in self if entry.verdict == FAILS]
+
+    def summary(self) -> str:
+        """Return the counts and the time in one line."""
+        counts = {verdict: sum(e.verdict == verdict for e in self) for verdict in (HOLDS, FAILS, NOT_TESTABLE)}
+        parts = [f"{len(self)} numbers", f"{counts[HOLDS]} hold", f"{counts[FAILS]} fail"]
+        if counts[NOT_TESTABLE]:
+            parts.append(f"{counts[NOT_TESTABLE]} not testable")
+        rest = len(self) - sum(counts.values())
+        if rest:
+            parts.append(f"{rest} shown without a rule")
+        return f"{', '.join(parts)}; {self.seconds:.1f} s"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the report as JSON holds it."""
+        return {
+            "paper": self.paper.key, "title": self.paper.title, "ok": self.ok, "seconds": round(self.seconds, 2),
+            "entries": [entry.to_dict() for entry in self],
+        }  # fmt: skip
+
+    def table_of(self, table: PaperTable) -> Table:
+        """Return one table's entries; remarks are numbered below it."""
+        entries = [entry for entry in self if entry.table == table.id]
+        notes = {note: n for n, note in enumerate(dict.fromkeys(e.note for e in entries if e.note), 1)}
+        rows = tuple(
+            (
+                e.method, e.quantity, _cell(e.printed), _cell(e.ours), e.rule,
+                e.verdict + (f" [{notes[e.note]}]" if e.note else ""),
+            )
+            for e in entries
+        )  # fmt: skip
+        columns = ("method", "quantity", "printed", "ours", "rule", "verdict")
+        return Table("", columns, rows, tuple(f"[{n}] {note}" for note, n in notes.items()))
+
+    def __repr__(self) -> str:
+        parts = [f"{self.paper.title} [{self.paper.key}]"]
+        for table in self.tables:
+            parts.append(f"\n{table.title}\n  {table.settings}\n")
+            parts.append(self.table_of(table).text())
+        return "\n".join([*parts, "", self.summary()])
+
+    def to_markdown(self) -> str:
+        """Return the report as a section of a Markdown page."""
+        parts = [f"## {self.paper.title}", f"`{self.paper.key}`: {self.summary().rpartition(';')[0]}."]
+        for table in self.tables:
+            shown = self.table_of(table)
+            parts += [f"### {table.title}", table.settings, table.status, shown.markdown()]
+            parts += ["\n".join(f"{line}  " for line in shown.footer)] if shown.footer else []
+        return "\n\n".join(part for part in parts if part)
+
+
+def _cell(value) -> str:
+    if value is None:
+        return ""
+    return show(value) if isinstance(value, int | float) else str(value)

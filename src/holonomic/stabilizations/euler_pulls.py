@@ -1,0 +1,225 @@
+"""The stabilizing term -γ F h discretized by Euler's methods, beside any integrator φ of the field.
+
+    forward    z₁ = φ(z₀) - α F(z₀) h(z₀)        explicit, at the old point
+    backward   z₁ = φ(z₀) - α F(z₁) h(z₁)        implicit, at the new point; α -> ∞ is coordinate projection
+
+α = h γ. The low order of the term does not lower the order of the integrator: it vanishes on the manifold.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..errors import OK, PULL_FAILED, SINGULAR, BadArgument
+from ..kernels.compile import kernel, leaf
+from ..kernels.signatures import (
+    FULL_FACTOR,
+    FULL_SOLVE,
+    FULL_SPREAD,
+    FULL_TANGENT,
+    NQ,
+    NV,
+    PULL,
+    RESIDUAL,
+    WD,
+    WF,
+    WM,
+    WR,
+    WX,
+    Fn,
+    call_model,
+)
+from ..kernels.vectors import subtract
+from ..model.base import Direction
+from .base import ALPHA, GAIN, ITERATIONS, N_NUMBERS, PLAIN, Lowered, Stabilization, no_tangent
+from .invariant import ORTHOGONAL, check_operator
+from .projection import RHO_SMALLEST, remember
+
+ENOUGH = 1e-14  # last change of the iteration beside 1 + ‖z‖
+STALLED = 1e-11  # change from which rounding may be what stops it
+
+
+@dataclass(frozen=True)
+class _EulerStabilization(Stabilization):
+    """What both have in common."""
+
+    alpha: float | None = None
+    F: str = "1.13"
+    D: str | Callable = "orthogonal"
+    gain: float | None = None
+    gamma: float | None = None
+    acts = "step"
+    drift_order = "p+1; p+1"
+    references = ("ascher-chin-reich-1992",)
+
+    def __post_init__(self):
+        if self.gain is not None and self.gamma is not None:
+            raise BadArgument("gain= and gamma= are the same thing: give one of them.")
+        gain = self.gain if self.gain is not None else self.gamma
+        object.__setattr__(self, "gain", gain)
+        object.__setattr__(self, "gamma", None)
+        if self.alpha is not None and gain is not None:
+            raise BadArgument("alpha = h gain: give one of them.")
+        if self.alpha is None and gain is None:
+            object.__setattr__(self, "alpha", 1.0)
+        for name in ("alpha", "gain"):
+            given = getattr(self, name)
+            if given is not None and not 0.0 < float(given) < np.inf:
+                raise BadArgument(f"{name}={given!r} must be a positive number.")
+        check_operator(self.F, self.D, ("1.13", "1.14", "1.7", "1.8"))
+
+    @property
+    def plain(self) -> bool:
+        """Whether F is D itself."""
+        return ORTHOGONAL.get(self.F, self.F) == "1.14"
+
+    def _numbers(self) -> np.ndarray:
+        sp = np.zeros(N_NUMBERS)
+        sp[ALPHA], sp[GAIN], sp[PLAIN] = self.alpha or 0.0, self.gain or 0.0, self.plain
+        return sp
+
+
+@dataclass(frozen=True)
+class ForwardEulerStabilization(_EulerStabilization):
+    """Subtract α F h of the old point from every step: z₁ = φ(z₀) - α F(z₀) h(z₀).
+
+    h, F and D are those of `InvariantStabilization`. What a step leaves of h is the integrator's own error of this
+    step and (1 - α) of what was there before.
+
+    Parameters
+    ----------
+    alpha : float
+        Between 0 and 2 with F = "1.13", where 1 is near optimal and the default; h γ.
+    F : {"1.13", "1.14", "1.7", "1.8"}
+        F = D (H D)⁻¹, or F = D.
+    D : {"orthogonal", "blocks", "mass", "B"} or function
+        Directions.
+    gain : float, optional
+        γ instead of α; `gamma` is the papers' name.
+
+    References
+    ----------
+    [ascher-chin-reich-1992] (3.3), (3.4) and Theorem 3.1.
+    """
+
+    def __post_init__(self):
+        super().__post_init__()
+        if not self.plain and (self.alpha or 0.0) >= 2.0:
+            raise BadArgument(f"alpha={self.alpha!r} must lie between 0 and 2; 1 is near optimal.")
+
+    def lower(self, tol: float, hopeless: float = np.inf) -> Lowered:
+        needs = (Fn.RESIDUAL, Fn.FULL_SPREAD) if self.plain else (Fn.RESIDUAL, Fn.FULL_FACTOR, Fn.FULL_SOLVE)
+        return Lowered(forward_pull, no_tangent, self._numbers(), needs, direction=Direction(self.D))
+
+
+@dataclass(frozen=True)
+class BackwardEulerStabilization(_EulerStabilization):
+    """Subtract α F h of the new point from every step: z₁ = φ(z₀) - α F(z₁) h(z₁).
+
+    h, F and D are those of `InvariantStabilization`. Solved by Newton's method with D held fixed in the derivative,
+    (I + α D (H D)⁻¹ H)⁻¹ = I - α/(1 + α) D (H D)⁻¹ H; what a step leaves of h is 1/(1 + α) of what it finds.
+
+    Parameters
+    ----------
+    alpha : float
+        Any positive number, default 1; h γ. For a very large one use `Projection`.
+    F : {"1.13", "1.14", "1.7", "1.8"}
+        F = D (H D)⁻¹, or F = D.
+    D : {"orthogonal", "blocks", "mass", "B"} or function
+        Directions.
+    gain : float, optional
+        γ instead of α, with F = "1.13"; `gamma` is the papers' name.
+    max_iterations : int
+        Newton steps before the step is refused.
+
+    References
+    ----------
+    [ascher-chin-reich-1992] (3.7) and Theorem 3.2; [ascher-chin-petzold-reich-1995] (5.2).
+    """
+
+    max_iterations: int = 12
+    references = ("ascher-chin-reich-1992", "ascher-chin-petzold-reich-1995")
+
+    def __post_init__(self):
+        super().__post_init__()
+        if self.plain and self.alpha is None:
+            raise BadArgument('F="1.14" needs alpha=: its Newton matrix is made for one α.')
+
+    def lower(self, tol: float, hopeless: float = np.inf) -> Lowered:
+        sp = self._numbers()
+        sp[ITERATIONS] = self.max_iterations
+        needs = (Fn.RESIDUAL, Fn.FULL_FACTOR, Fn.FULL_TANGENT, Fn.FULL_SPREAD if self.plain else Fn.FULL_SOLVE)
+        way = Direction(self.D, shifted=self.plain)
+        return Lowered(backward_pull, no_tangent, sp, needs, direction=way, shift=1.0 / self.alpha if self.plain else None)
+
+
+@kernel(PULL)
+def forward_pull(fns, n, data, sp, t, h, old, stage, x, W):
+    """x -= α F h at the old point; inside a step the interpolant lies between stabilized points already."""
+    if h == 0.0:
+        return OK
+    before, at_r, at_d = t - h, n[WR], n[WD]
+    alpha = sp[ALPHA] if sp[ALPHA] > 0.0 else sp[GAIN] * abs(h)
+    call_model(fns, RESIDUAL, before, old, 0, old, 0, data, W, at_r)
+    if sp[PLAIN] > 0.0:
+        call_model(fns, FULL_SPREAD, before, old, 0, W, at_r, data, W, at_d)
+    else:
+        call_model(fns, FULL_FACTOR, before, old, 0, old, 0, data, W, n[WF])
+        if not W[n[WF]] > RHO_SMALLEST:
+            return SINGULAR
+        call_model(fns, FULL_SOLVE, before, W, n[WF], W, at_r, data, W, at_d)
+    subtract(x, 0, W, at_d, n[NQ] + n[NV], alpha)
+    return OK
+
+
+@leaf
+def defect(x, W, at_d, at_x, alpha, n):
+    """W[at_d:] = x - W[at_x:] + α W[at_d:], the residual of the implicit equation."""
+    for i in range(n):
+        W[at_d + i] = x[i] - W[at_x + i] + alpha * W[at_d + i]
+
+
+@leaf
+def improve(x, W, at_d, at_m, share, n):
+    """x -= W[at_d:] - share W[at_m:]; return the change beside 1 + |x|."""
+    largest = 0.0
+    for i in range(n):
+        step = W[at_d + i] - share * W[at_m + i]
+        x[i] -= step
+        change = abs(step) / (1.0 + abs(x[i]))
+        if not change <= largest:  # NaN wins
+            largest = change
+    return largest
+
+
+@kernel(PULL)
+def backward_pull(fns, n, data, sp, t, h, old, stage, x, W):
+    """Solve x + α F(x) h(x) = x̃ for x."""
+    if h == 0.0:
+        return OK
+    nx, at_r, at_d, at_F = n[NQ] + n[NV], n[WR], n[WD], n[WF]
+    alpha = sp[ALPHA] if sp[ALPHA] > 0.0 else sp[GAIN] * abs(h)
+    share = 1.0 if sp[PLAIN] > 0.0 else alpha / (1.0 + alpha)
+    remember(x, W, n[WX], nx)
+    before = 1e300
+    for _ in range(int(sp[ITERATIONS])):
+        call_model(fns, FULL_FACTOR, t, x, 0, x, 0, data, W, at_F)
+        if not W[at_F] > RHO_SMALLEST:
+            return SINGULAR
+        call_model(fns, RESIDUAL, t, x, 0, x, 0, data, W, at_r)
+        if sp[PLAIN] > 0.0:
+            call_model(fns, FULL_SPREAD, t, x, 0, W, at_r, data, W, at_d)
+        else:
+            call_model(fns, FULL_SOLVE, t, W, at_F, W, at_r, data, W, at_d)
+        defect(x, W, at_d, n[WX], alpha, nx)
+        call_model(fns, FULL_TANGENT, t, W, at_F, W, at_d, data, W, n[WM])
+        change = improve(x, W, at_d, n[WM], share, nx)
+        if change <= ENOUGH or (change <= STALLED and change >= 0.5 * before):
+            return OK
+        if not change < 0.9 * before:
+            return PULL_FAILED
+        before = change
+    return PULL_FAILED

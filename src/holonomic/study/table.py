@@ -1,0 +1,108 @@
+"""Tables in plain text, HTML and LaTeX: one list of columns for all three."""
+
+from __future__ import annotations
+
+import html
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Table:
+    """Rows of cells that are numbers or words, with a title above and remarks below.
+
+    `remarks` maps a row's number to what is said under the table about it.
+    """
+
+    title: str
+    columns: tuple[str, ...]
+    rows: tuple[tuple, ...]
+    footer: tuple[str, ...] = ()
+
+    def text(self) -> str:
+        """Return the table as plain text."""
+        cells = [[show(value) for value in row] for row in self.rows]
+        widths = [
+            max(len(title), *(len(row[i]) for row in cells)) if cells else len(title)
+            for i, title in enumerate(self.columns)
+        ]
+        left = [self._is_words(i) for i in range(len(self.columns))]
+        lines = [self.title] if self.title else []
+        lines.append(_line(self.columns, widths, left))
+        lines.append("  ".join("-" * width for width in widths))
+        lines += [_line(row, widths, left) for row in cells]
+        lines += self.footer
+        return "\n".join(lines)
+
+    def html(self) -> str:
+        """Return the table as HTML, for notebooks."""
+        head = "".join(f"<th>{html.escape(title)}</th>" for title in self.columns)
+        body = []
+        for row in self.rows:
+            inner = "".join(
+                f'<td style="text-align:{"left" if self._is_words(i) else "right"}">{html.escape(show(value))}</td>'
+                for i, value in enumerate(row)
+            )
+            body.append(f"<tr>{inner}</tr>")
+        foot = "".join(f"<p>{html.escape(line)}</p>" for line in self.footer)
+        caption = f"<caption>{html.escape(self.title)}</caption>" if self.title else ""
+        return f"<table>{caption}<thead><tr>{head}</tr></thead><tbody>{''.join(body)}</tbody></table>{foot}"
+
+    def latex(self) -> str:
+        """Return the table as LaTeX; it needs the package booktabs."""
+        kinds = "".join("l" if self._is_words(i) else "r" for i in range(len(self.columns)))
+        lines = [rf"\begin{{tabular}}{{{kinds}}}", r"\toprule"]
+        lines.append(" & ".join(escape(title) for title in self.columns) + r" \\")
+        lines.append(r"\midrule")
+        lines += [" & ".join(_latex_cell(value) for value in row) + r" \\" for row in self.rows]
+        lines += [r"\bottomrule", r"\end{tabular}"]
+        lines += [f"% {line}" for line in (self.title, *self.footer) if line]
+        return "\n".join(lines)
+
+    def markdown(self) -> str:
+        """Return the table as Markdown."""
+        lines = ["| " + " | ".join(self.columns) + " |"]
+        lines.append("|" + "|".join(" --- " if self._is_words(i) else " ---: " for i in range(len(self.columns))) + "|")
+        lines += ["| " + " | ".join(show(value).replace("|", r"\|") for value in row) + " |" for row in self.rows]
+        return "\n".join(lines)
+
+    def _is_words(self, column: int) -> bool:
+        return any(isinstance(row[column], str) and row[column] for row in self.rows)
+
+
+def show(value) -> str:
+    """Return a cell as text: numbers with three figures, nothing for what is not known."""
+    if value is None or (isinstance(value, float) and math.isnan(value)):
+        return ""
+    if isinstance(value, bool | str):
+        return str(value)
+    if isinstance(value, int):
+        return str(value)
+    if math.isinf(value):
+        return "inf"
+    if value == 0:
+        return "0"
+    return f"{value:.2e}" if not 1e-2 <= abs(value) < 1e4 else f"{value:.3g}"
+
+
+def escape(text: str) -> str:
+    """Return text with the characters that mean something to LaTeX made harmless."""
+    special = {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"}
+    return "".join(special.get(c, "\\" + c if c in "&%$#_{}" else c) for c in text)
+
+
+def _latex_cell(value) -> str:
+    text = show(value)
+    if isinstance(value, int | float) and not isinstance(value, bool) and "e" in text:
+        mantissa, exponent = text.split("e")
+        return rf"${mantissa}\cdot 10^{{{int(exponent)}}}$"
+    return escape(text)
+
+
+def _line(cells: Sequence[str], widths: Sequence[int], left: Sequence[bool]) -> str:
+    parts = (
+        cell.ljust(width) if side else cell.rjust(width)
+        for cell, width, side in zip(cells, widths, left, strict=True)
+    )
+    return "  ".join(parts).rstrip()

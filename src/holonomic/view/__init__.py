@@ -1,0 +1,1 @@
+"""Pictures of runs; the only place that imports Matplotlib."""

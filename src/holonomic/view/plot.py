@@ -1,0 +1,286 @@
+"""Plots of a run over time, and of one quantity over another."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import matplotlib
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import LogLocator, NullFormatter
+
+from ..drift import multiplier_labels
+from ..errors import BadArgument
+from ..sampling import refined
+from .styles import colours, style_of
+
+STILL = {"agg", "cairo", "pdf", "pgf", "ps", "svg", "template"}  # backends without windows
+FLOOR = 1e-17  # smallest residual on a logarithmic axis, where zero has no place; rounding is at 1e-16
+STRETCHES = 100  # of time, for each of which the drift shows its largest value
+MANY = 12  # lines from which a legend lists only some of them
+MANY_EVENTS = 40  # from here on an event is marked at the edge alone
+
+UNIT = "SI units"  # of a quantity that the user has not called an angle
+TIME = "time t  (s)"
+WORDS = {
+    "q": "Positions q", "v": "Velocities v", "a": "Accelerations v'", "lam": "Multipliers λ",
+    "reactions": r"Reactions $-G^T λ$", "drift": "Drift", "energy": "Energy", "y": "State y",
+}  # fmt: skip
+
+
+@dataclass
+class Panel:
+    """What one axes shows."""
+
+    title: str
+    unit: str
+    values: np.ndarray  # (time, line)
+    labels: list[str]
+    dashes: list[str] = field(default_factory=list)
+    is_drift: bool = False
+
+    @property
+    def heading(self) -> str:
+        """Title and unit in one line."""
+        return f"{self.title}  ({self.unit})"
+
+
+class Picture(Figure):
+    """A figure that notebooks show as it is, without pyplot."""
+
+    def _repr_png_(self) -> bytes:
+        buffer = io.BytesIO()
+        self.savefig(buffer, format="png", dpi=120)
+        return buffer.getvalue()
+
+
+def plot(sol, names: Sequence[str], *, ax=None, style: str = "light", points: int = 2000, **line) -> Figure:
+    """Draw one axes per name; see `Solution.plot`."""
+    if not names:
+        names = ("y" if sol.plan.model.is_ode else "q",)
+        names += ("drift",) if len(sol.drift) else ()
+    if not len(np.atleast_1d(sol.t)):
+        raise BadArgument("there is nothing to plot: the solution has no times.")
+    look = style_of(style)
+    fine = _fine(sol, points)
+    panels = [panel(fine, name) for name in names]
+    given = None if ax is None else list(np.atleast_1d(np.asarray(ax, dtype=object)).ravel())
+    if given is not None and len(given) != len(panels):
+        raise BadArgument(f"ax has {len(given)} axes for {len(panels)} names ({', '.join(names)}).")
+    with matplotlib.rc_context(look.settings):
+        if given is None:
+            figure = _new_figure((7.6, 0.5 + 2.15 * len(panels)))
+            given = list(figure.subplots(len(panels), 1, sharex=True, squeeze=False)[:, 0])
+        t = np.atleast_1d(fine.t)
+        for each, axes in zip(panels, given, strict=True):
+            (_draw_drift if each.is_drift else _draw)(axes, t, each, look, line)
+            axes.set_title(each.title, loc="left")
+            axes.set_title(each.unit, loc="right", fontweight="normal", fontsize=8.5)
+            axes.margins(x=0)
+        marked = _mark_events(sol, given, look)
+        for each, axes in zip(panels, given, strict=True):
+            _legend(axes, each, marked if axes is given[0] else [])
+        if ax is None:
+            given[-1].set_xlabel(TIME)
+            given[0].set_xlim(*sorted((t[0], t[-1])) if len(t) > 1 else (t[0] - 0.5, t[0] + 0.5))
+        else:
+            for axes in given:
+                axes.set_xlabel(axes.get_xlabel() or TIME)
+    return _figure_of(given[0])
+
+
+def phase(sol, names: Sequence[str], *, ax: Axes | None = None, style="light", points=2000, **line) -> Figure:
+    """Draw a coordinate's velocity over it, or a second quantity over the first; see `Solution.phase`."""
+    if len(names) not in (1, 2):
+        raise BadArgument('phase needs one coordinate, as in phase("beta"), or two quantities.')
+    model = sol.plan.model
+    fine = _fine(sol, points)
+    first = panel(fine, names[0])
+    if len(names) == 2:
+        second = panel(fine, names[1])
+    elif names[0] in model.coordinates and model.nv == model.nq:
+        at = model.coordinates.index(names[0])
+        unit = "rad/s" if model.turns[at] else UNIT
+        second = Panel(_velocity_name(names[0]), unit, np.atleast_2d(fine.v)[:, [at]], [""])
+    else:
+        raise BadArgument(f"phase({names[0]!r}) needs a coordinate with a velocity of its own; give two names.")
+    if first.values.shape[1] != 1 or second.values.shape[1] != 1:
+        raise BadArgument(f"phase draws one line: {' and '.join(names)} must be single numbers over time.")
+    look = style_of(style)
+    with matplotlib.rc_context(look.settings):
+        t = np.atleast_1d(fine.t)
+        x, y = (_broken(t, each.values)[1][:, 0] for each in (first, second))
+        path = len(names) == 2 and first.unit == second.unit  # one length over another: true proportions
+        if ax is None:
+            height = 4.6
+            if path and np.nanmax(x) > np.nanmin(x):
+                height = float(np.clip(5.2 * (np.nanmax(y) - np.nanmin(y)) / (np.nanmax(x) - np.nanmin(x)), 1.6, 6.0)) + 0.8
+            ax = _new_figure((5.6, height)).subplots()
+        colour = colours(look, 1)[0]
+        ax.plot(x, y, **{"color": colour, "linewidth": 1.3} | line)
+        mark = {"linestyle": "none", "markersize": 6, "color": colour, "clip_on": False, "zorder": 3}
+        ax.plot(x[0], y[0], marker="o", markerfacecolor=look.ground, label="start", **mark)
+        ax.plot(x[-1], y[-1], marker="o", label="end", **mark)
+        ax.set_xlabel(first.heading)
+        ax.set_ylabel(second.heading)
+        ax.margins(0.06)
+        ax.legend(loc="best")
+        if path:
+            ax.set_aspect("equal")
+    return _figure_of(ax)
+
+
+def panel(sol, name: str) -> Panel:
+    """Return what a name stands for: an array of the run, a named output, a coordinate, a multiplier."""
+    model = sol.plan.model
+    angles = model.turns
+    if name in ("q", "y") and (name == "y") == model.is_ode:
+        return Panel(WORDS[name], _unit(angles, "rad"), _lines(sol, sol.q), list(model.coordinates))
+    if name in ("v", "a", "reactions") and not model.is_ode:
+        own = model.nv == model.nq
+        labels = [_velocity_name(c, name) for c in model.coordinates] if own else _numbered(name, model.nv)
+        unit = {"v": "rad/s", "a": "rad/s²", "reactions": "N m"}[name]
+        return Panel(WORDS[name], _unit(angles if own else [False], unit), _lines(sol, getattr(sol, name)), labels)
+    if name == "lam" and multiplier_labels(model):
+        return Panel(WORDS[name], UNIT, _lines(sol, sol.lam), multiplier_labels(model))
+    if name == "drift" and len(sol.drift):
+        return _drift_panel(sol)
+    if name == "energy" and not model.is_ode:
+        e = sol.energy
+        values = np.stack([np.atleast_1d(part) for part in (e.total, e.kinetic, e.potential)], axis=1)
+        return Panel(WORDS[name], "J", values, ["total", "kinetic", "potential"], dashes=["-", "--", ":"])
+    if name in model.invariant_labels:
+        return Panel(f"Change of {name}", UNIT, _lines(sol, sol.drift[name]), [""])
+    values = sol[name]  # says what there is, if there is no such name
+    labels = [""]
+    if values.ndim > (0 if sol._single else 1):
+        labels = [f"[{', '.join(map(str, at))}]" for at in np.ndindex(values.shape[0 if sol._single else 1 :])]
+    unit = "rad" if name in model.coordinates and angles[model.coordinates.index(name)] else UNIT
+    title = f"λ of {name}" if name not in model.output_shapes and name not in model.coordinates else name
+    return Panel(title, unit, _lines(sol, values), labels)
+
+
+def _drift_panel(sol) -> Panel:
+    """The largest residual of every level, and every invariant."""
+    formulas = {"position": "position  |g|", "velocity": r"velocity  |G v + $g_t$|"}
+    parts, labels = [], []
+    for level in sol.drift:
+        values = np.abs(_lines(sol, sol.drift[level]))
+        parts.append(np.maximum(values.max(axis=1), FLOOR))
+        labels.append(formulas.get(level, level))
+    return Panel(WORDS["drift"], "largest row, SI units", np.stack(parts, axis=1), labels, is_drift=True)
+
+
+def _lines(sol, values: np.ndarray) -> np.ndarray:
+    return np.asarray(values, dtype=float).reshape(np.atleast_1d(sol.t).size, -1)
+
+
+def _unit(angles, unit: str) -> str:
+    if all(angles):
+        return unit
+    return f"SI units, {unit}" if any(angles) else UNIT
+
+
+def _velocity_name(coordinate: str, letter: str = "v") -> str:
+    """v[0] of q[0]; of a named coordinate the name, primed once per derivative."""
+    if coordinate.startswith("q[") and letter != "reactions":
+        return letter + coordinate[1:]
+    return coordinate + {"v": "′", "a": "″"}.get(letter, "")
+
+
+def _numbered(letter: str, n: int) -> list[str]:
+    return [f"{letter}[{i}]" for i in range(n)]
+
+
+def _fine(sol, points: int):
+    """The run with points between its steps; a solution at chosen times stays as it is."""
+    if sol._parent is not None or len(sol.t) < 2:
+        return sol
+    if sol._data is None:
+        t = sol.t
+        inside = max(1, points // len(t))
+        parts = np.arange(inside) / inside
+        between = (t[:-1, None] + np.diff(t)[:, None] * parts)[np.diff(t) != 0].ravel()
+        return sol(np.append(between, t[-1]))
+    return sol._rows(*refined(sol, points))
+
+
+def _broken(t: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Part the curve where a time was recorded twice: the state jumped there."""
+    jumps = np.flatnonzero(np.diff(t) == 0) + 1
+    return np.insert(t, jumps, np.nan), np.insert(values, jumps, np.nan, axis=0)
+
+
+def _draw(axes: Axes, t: np.ndarray, each: Panel, look, line: dict[str, Any]) -> None:
+    count = each.values.shape[1]
+    shades = colours(look, count)
+    times, values = _broken(t, each.values)
+    marker = {"marker": "o"} if len(t) == 1 else {}
+    for i in range(count):
+        dash = each.dashes[i] if each.dashes else "-"
+        own: dict[str, Any] = {"color": shades[i], "linewidth": 1.4, "linestyle": dash} | marker | line
+        axes.plot(times, values[:, i], label=each.labels[i], **own)
+    axes.ticklabel_format(axis="y", style="sci", scilimits=(-4, 5), useMathText=True)
+
+
+def _draw_drift(axes: Axes, t: np.ndarray, each: Panel, look, line: dict[str, Any]) -> None:
+    """Residuals swing over ten powers of ten within a step: show the largest of each stretch of time."""
+    shades = colours(look, each.values.shape[1])
+    edges = np.unique(np.linspace(0, len(t), min(STRETCHES, len(t)) + 1).astype(int))
+    for i, values in enumerate(each.values.T):
+        largest = np.maximum.reduceat(values, edges[:-1])
+        own: dict[str, Any] = {"color": shades[i], "linewidth": 1.2, "drawstyle": "steps-post"} | line
+        if len(t) == 1:
+            own["marker"] = "o"
+        axes.plot(t[np.append(edges[:-1], len(t) - 1)], np.append(largest, largest[-1]), label=each.labels[i], **own)
+    axes.set_yscale("log")
+    axes.yaxis.set_major_locator(LogLocator(numticks=7))
+    axes.yaxis.set_minor_formatter(NullFormatter())
+    axes.tick_params(axis="y", which="minor", left=False)
+
+
+def _mark_events(sol, axes: list[Axes], look) -> list:
+    """Mark events by thin lines through all axes; return their handles for the legend."""
+    found = []
+    dashes = [(0, (4, 3)), (0, (1, 1.5)), (0, (6, 2, 1, 2))]
+    for index, (name, log) in enumerate(sol.events.items()):
+        if not len(log):
+            continue
+        shade = look.marks[index % len(look.marks)]
+        own: dict[str, Any] = {"color": shade, "linewidth": 1.0, "linestyle": dashes[index % 3], "zorder": 1.5}
+        high = 1.0 if len(log) <= MANY_EVENTS else 0.04
+        for each in axes:
+            for t in log.t:
+                mark = each.axvline(t, ymax=high, **own)
+        mark.set_label(f"{name} ({len(log)})" if len(log) > 1 else name)
+        found.append(mark)
+    return found
+
+
+def _legend(axes: Axes, each: Panel, marked: list) -> None:
+    handles = [line for line in axes.get_lines() if line.get_label() in each.labels and line.get_label()]
+    if len(handles) > MANY:
+        handles = [handles[i] for i in np.unique(np.linspace(0, len(handles) - 1, 6).astype(int))]
+    handles += marked
+    if handles:
+        axes.legend(handles=handles, loc="upper left", bbox_to_anchor=(1.01, 1.03), borderaxespad=0.0)
+
+
+def _new_figure(size: tuple[float, float]) -> Figure:
+    """A figure of pyplot's where there are windows, so that plt.show() shows it; one of its own elsewhere."""
+    from matplotlib import pyplot
+
+    backend = matplotlib.get_backend().lower()
+    if backend in STILL or "inline" in backend:
+        return Picture(figsize=size, layout="constrained")
+    return pyplot.figure(figsize=size, layout="constrained")
+
+
+def _figure_of(axes: Axes) -> Figure:
+    figure = axes.get_figure()
+    assert figure is not None
+    return figure  # type: ignore[return-value]

@@ -1,0 +1,52 @@
+"""Impacts in ever shorter order: an explanation, never a hang and never a fall through the floor."""
+
+import numpy as np
+import pytest
+
+from holonomic import RK4, Event, StepFailed, System, simulate
+
+G = 9.81
+BALL = System(mass=[[1.0]], force=[-G])
+
+
+def bounce(e, floor=0.0):
+    return {"floor": Event(lambda q: q[0] - floor, "falling", then=lambda q, v: (q, -e * v))}
+
+
+@pytest.mark.parametrize("floor", [0.0, 1.0, 1e3])
+@pytest.mark.parametrize("e", [0.9, 0.5, 0.1, 1e-3, 1e-8])
+def test_accumulating_impacts_end_in_an_explanation(e, floor):
+    with pytest.raises(StepFailed, match=r"event 'floor' happens in ever shorter order before t = .*accumulate") as caught:
+        simulate(BALL, 100.0, q0=[floor + 1.0], v0=[0.0], events=bounce(e, floor))
+    sol = caught.value.solution
+    # all impacts together: first fall times (1 + e)/(1 - e)
+    limit = np.sqrt(2 / G) * (1 + e) / (1 - e)
+    assert np.isclose(sol.end.t, limit, rtol=1e-6)
+    assert np.all(np.diff(sol.events["floor"].t) >= 0)
+    assert np.min(sol.q) > floor - 1e-9 * max(1.0, floor)
+    assert sol.ended == "failed"
+
+
+def test_accumulating_impacts_are_noticed_with_a_fixed_step():
+    with pytest.raises(StepFailed, match="accumulate"):
+        simulate(BALL, 100.0, q0=[1.0], v0=[0.0], events=bounce(0.5), integrator=RK4(), step=0.05)
+
+
+def test_impacts_count_towards_max_steps():
+    with pytest.raises(StepFailed, match="max_steps = 300 steps were used up") as caught:
+        simulate(BALL, 1e4, q0=[1.0], v0=[0.0], events=bounce(1.0), max_steps=300)
+    assert 30 < len(caught.value.solution.events["floor"].t) < 300
+
+
+def test_a_mapping_that_does_nothing_does_not_stop_the_run():
+    idle = {"level": Event(lambda q: q[0] - 0.5, then=lambda q, v: (q, v))}
+    sol = simulate(BALL, 1.0, q0=[1.0], v0=[0.0], events=idle)
+    assert len(sol.events["level"].t) == 1
+    assert np.allclose(sol.end.q, 1 - G / 2)
+
+
+def test_a_mapping_that_keeps_the_state_beyond_the_wall_is_not_repeated_for_ever():
+    # the map throws the ball back below the floor: it leaves zero downwards, and that is its own doing
+    under = {"floor": Event(lambda q: q[0], "falling", then=lambda q, v: (q - 0.5, v))}
+    sol = simulate(BALL, 1.0, q0=[1.0], v0=[0.0], events=under)
+    assert len(sol.events["floor"].t) == 1

@@ -1,0 +1,195 @@
+"""The public checks accept our methods, and refuse those that do not do what they declare."""
+
+import numpy as np
+import pytest
+
+from holonomic import (
+    DOP853,
+    RK4,
+    RK23,
+    RK45,
+    BadArgument,
+    Baumgarte,
+    Euler,
+    Heun,
+    Index1,
+    Midpoint,
+    PostStabilization,
+    Projection,
+    S_both,
+    S_full,
+    S_pos,
+    S_vel,
+    problems,
+)
+from holonomic.study.order import Fit, observed_order
+from holonomic.testing import bead, check_formulation, check_integrator, check_stabilization, promised
+
+
+@pytest.mark.parametrize("integrator", [Euler, Heun, Midpoint, RK23, RK4, RK45, DOP853])
+def test_our_integrators_do_what_they_declare(integrator):
+    check_integrator(integrator)
+
+
+@pytest.mark.parametrize(
+    "stabilization",
+    [
+        None,
+        Baumgarte(alpha=3),
+        Projection(),
+        Projection(metric="mass"),
+        S_vel(),
+        S_pos(),
+        S_both(),
+        PostStabilization(),
+        PostStabilization(metric="mass"),
+        PostStabilization(alpha=0.9),
+        PostStabilization(sweeps=3),
+        S_full(),
+        PostStabilization("full", 2),
+    ],
+    ids=repr,
+)
+def test_our_stabilizations_do_what_they_declare(stabilization):
+    check_stabilization(stabilization)
+
+
+def test_index_1_solves_the_equations_of_motion():
+    check_formulation(Index1())
+
+
+class TooProud(RK4):
+    """Declares an order it has not."""
+
+    order = 5
+
+
+class NoEstimate(RK4):
+    """Declares an error estimate it has not."""
+
+    adaptive = True
+
+
+class TooModest(RK45):
+    """Has an error estimate and denies it."""
+
+    adaptive = False
+
+
+@pytest.mark.parametrize(
+    ("integrator", "text"),
+    [
+        (TooProud(), r"TooProud\(\) declares order 5, but shows [34]\.\d\d on"),
+        (NoEstimate(), "declares adaptive = True, but has 0 error estimates"),
+        (TooModest(), "declares adaptive = False, but has 1 error estimates"),
+        (Projection(), "is no Integrator"),
+    ],
+    ids=lambda x: type(x).__name__,
+)
+def test_an_integrator_that_declares_what_is_not_so_is_refused(integrator, text):
+    with pytest.raises(AssertionError, match=text):
+        check_integrator(integrator)
+
+
+class Sloppy(Projection):
+    """Stops projecting far from the constraints."""
+
+    def lower(self, tol, hopeless=np.inf):
+        return super().lower(1e-3, hopeless)
+
+
+class Boaster(Projection.__base__):
+    """Does nothing and declares much."""
+
+    acts = "step"
+    drift_order = "2(p+1); p"
+
+    def lower(self, tol, hopeless=np.inf):
+        return Baumgarte(alpha=0).lower(tol, hopeless)
+
+    def __repr__(self):
+        return "Boaster()"
+
+
+class Unreadable(Boaster):
+    """Declares what no one can read."""
+
+    drift_order = "small"
+
+
+class Actless(Boaster):
+    """Does not say how it acts."""
+
+    acts = "sometimes"
+
+
+@pytest.mark.parametrize(
+    ("stabilization", "text"),
+    [
+        (Sloppy(), r"Sloppy.* declares drift_order 'below tolerance; rounding'"),
+        (Boaster(), r"Boaster\(\) declares drift_order '2\(p\+1\); p', so 4.0 at position level with Euler"),
+        (Unreadable(), "drift_order='small' cannot be read"),
+        (Actless(), "must declare acts"),
+    ],
+    ids=lambda x: type(x).__name__,
+)
+def test_a_stabilization_that_declares_what_is_not_so_is_refused(stabilization, text):
+    with pytest.raises(AssertionError, match=text):
+        check_stabilization(stabilization)
+
+
+@pytest.mark.parametrize(
+    ("text", "p", "expected"),
+    [
+        ("p; p", 4, [4, 4]),
+        ("p; exact", 2, [2, np.inf]),
+        ("2(p+1); p+1", 4, [10, 5]),
+        ("3(p+1); 2(p+1)", 1, [6, 4]),
+        ("below tolerance; rounding", 4, ["tolerance", np.inf]),
+        ("p; p (bounded)", 1, [1, 1]),
+        ("2p; 2p+1", 3, [6, 7]),
+    ],
+)
+def test_declared_drift_orders_are_read(text, p, expected):
+    assert promised(text, p) == expected
+
+
+def test_each_post_stabilization_declares_its_own_drift_orders():
+    made = {make: make().drift_order for make in (S_vel, S_pos, S_both, S_full)}
+    assert made == {S_vel: "p; exact", S_pos: "2(p+1); p", S_both: "2(p+1); p+1", S_full: "2(p+1); 2(p+1)"}
+
+
+STEPS = np.array([0.1, 0.05, 0.025, 0.0125])
+
+
+def test_fit_finds_the_slope_and_discards_points_at_roundoff():
+    fit = Fit.of(STEPS, np.maximum(STEPS**8, 3e-13), roundoff=1e-12)
+    assert fit.order == pytest.approx(8.0, abs=1e-10)
+    assert fit.used.tolist() == [True, True, False, False]
+
+
+def test_fit_of_roundoff_alone_is_exact():
+    fit = Fit.of(STEPS, [3e-16, 0.0, 1e-16, 2e-16], roundoff=1e-13)
+    assert fit.exact and fit.order == np.inf
+
+
+def test_fit_of_one_point_takes_the_slope_to_the_next():
+    fit = Fit.of(STEPS, [1.6e-12, 1e-13, 1e-13, 1e-13], roundoff=1e-12)
+    assert fit.order == pytest.approx(4.0)
+
+
+@pytest.mark.parametrize("sizes", [[1e-3, np.nan, 1e-5, 1e-6], [1e-14, 1e-14, 1e-14, 1e-3]])
+def test_fit_without_a_line_has_no_order(sizes):
+    assert np.isnan(Fit.of(STEPS, sizes, roundoff=1e-12).order)
+
+
+def test_a_system_without_exact_solution_is_measured_against_a_fine_run():
+    study = observed_order(bead(), RK4(), S_both(), [2 / n for n in (60, 90, 120)])
+    assert study.order == pytest.approx(4.0, abs=0.2)
+    assert study.error["lam"].order == pytest.approx(4.0, abs=0.3)
+    assert "error of q" in repr(study) and "drift, velocity" in repr(study)
+
+
+def test_too_few_steps_are_refused():
+    with pytest.raises(BadArgument, match="at least two different"):
+        observed_order(problems.pendulum_a01(t_end=1.0), RK4(), None, [0.1, 0.1])
