@@ -19,6 +19,11 @@ def order_of(model) -> int:
     return getattr(getattr(model, "system", model), "order", 1)
 
 
+def is_dae(model) -> bool:
+    """Tell whether a model is that of a Dae: its states hold derivatives, its multipliers are called y."""
+    return model.is_ode and model.n_constraints > 0
+
+
 def multiplier_labels(model) -> list[str]:
     """Return the labels of λ: of the rows of a System, of the constraints of a Dae."""
     labels = list(model.constraint_labels)

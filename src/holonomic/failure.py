@@ -22,7 +22,6 @@ from .model.base import Variant
 
 MANY_TIMES = 1e4  # growth of the multipliers that points to a singular position
 PROBES = 24  # points ahead of the last state at which functions are tried, each four times as far
-RAPID_IMPACTS = 20  # impacts of one event in very short order: they accumulate
 
 
 def explain(status: int, run, plan, sol) -> HolonomicError:
@@ -37,6 +36,8 @@ def explain(status: int, run, plan, sol) -> HolonomicError:
             f"{abs(run.S[s.H]):.1e}). Raise max_steps, or loosen rtol. See error.solution.",
             sol,
         )
+    if status == ACCUMULATES:
+        return accumulating(list(plan.events)[int(run.I[s.RETAKE]) - 1], run, sol)
     if cause in (NOT_FINITE, SINGULAR):
         # factors of a NaN look singular, so a function that is not finite comes first
         found = _culprit(run, plan, ahead=cause == NOT_FINITE)

@@ -23,6 +23,7 @@ from .errors import (
 )
 from .kernels.consistent import distances
 from .kernels.signatures import Fn
+from .model.dae import Dae, consistent, state_values
 from .model.arguments import call, param_names
 
 RANK_TOLERANCE = 1e-9
@@ -83,11 +84,17 @@ def position_jacobian(model, t, q, data) -> np.ndarray:
 
 def prepare(model, t, q, v, data, *, tol: float, initial: str, hold, redundant: str | None) -> Start:
     """Return consistent initial values or say why not."""
-    if initial not in ("check", "project"):
-        raise BadArgument(f'initial={initial!r}: choose "check" or "project".')
+    if initial not in ("check", "project", "free"):
+        raise BadArgument(f'initial={initial!r}: choose "check", "project" or "free".')
     held = _held(model, hold)
-    if hold is not None and initial == "check":
+    if hold is not None and initial != "project":
         raise BadArgument('hold= goes with initial="project".')
+    if initial == "free":
+        return Start(q, v)
+    if isinstance(model.system, Dae):
+        if hold is not None:
+            raise BadArgument("hold= is for a System; a Dae is moved along the shortest way.")
+        return Start(consistent(model, t, q, data, tol, initial), v)
     if model.is_ode or model.n_lam == 0:
         return Start(q, v)
     if initial == "check" and _plainly_consistent(model, t, q, v, data, max(tol, 1e-10)):
@@ -130,8 +137,10 @@ def after_event(model, event, name: str, t: float, x: np.ndarray, data: np.ndarr
     nq = model.nq
     role = f"then of event {name!r}"
     values = {"t": t, "p": param_names(data, model.places)}
-    values |= {"y": x.copy()} if model.is_ode else {"q": x[:nq].copy(), "v": x[nq:].copy()}
-    result = call(event.then, role, tuple(name for name in ("t", "q", "v", "y", "p") if name in values), values)
+    values |= state_values(model.system, x[:nq].copy(), x[nq:].copy())
+    result = call(event.then, role, tuple(values), values)
+    if isinstance(model.system, Dae):  # x alone, or (x, x', ..)
+        return _mapped_vector(np.concatenate([np.ravel(part) for part in result]), nq, f"{role}: (x, x', ..)", t)
     if model.is_ode:
         return _mapped_vector(result, nq, f"{role}: y", t)
     if not (isinstance(result, tuple | list) and len(result) == 2):

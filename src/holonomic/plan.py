@@ -7,7 +7,7 @@ once and used for many.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -19,7 +19,6 @@ from .formulations.index1 import Index1
 from .integrators.base import Integrator
 from .integrators.runge_kutta import DOP853
 from .kernels.evaluate import dense_work, evaluate_carefully
-from .kernels.newton import newton_work
 from .kernels.signatures import (
     MIDDLE,
     N_SIZES,
@@ -88,6 +87,9 @@ class Plan:
         lost = 0 if rows is None else model.n_constraints - sum(row < model.n_constraints for row in rows)
         self.n_position = model.n_constraints + model.n_invariants - lost
         self.blocks = self._blocks(implicit)
+        if self.integrator.wants_scales:
+            fp = np.concatenate([self._scales(), self.integrator.fp])
+            self.integrator = replace(self.integrator, fp=fp)
         self.spare: list = []  # workspaces of finished runs, for the next ones
         self.slots = self._slots()
         self.fns, self.sizes = self._functions()
@@ -98,6 +100,21 @@ class Plan:
         if implicit is None:
             return (Block("q", nq), Block("v", nv))
         return implicit.blocks(nq, nv, self.n_lam, self.n_position - self.model.n_invariants)
+
+    def _scales(self) -> np.ndarray:
+        """rtol, Newton's bound, atol and the powers of h for every unknown."""
+        rtol = self.choice.rtol
+        powers = np.concatenate([np.full(block.size, block.power) for block in self.blocks])
+        return np.concatenate([[rtol, max(10 * np.finfo(float).eps / rtol, min(0.03, rtol**0.5))], self.atol, powers])
+
+    @cached_property
+    def atol(self) -> np.ndarray:
+        """Absolute tolerance of every unknown; multipliers get that of the last velocity."""
+        given = np.asarray(self.choice.atol, dtype=float)
+        n = sum(block.size for block in self.blocks)
+        if given.ndim == 0:
+            return np.full(n, float(given))
+        return np.concatenate([given, np.full(n - len(given), given[-1])])
 
     def _slots(self):
         kernels = [self.integrator.slots[name] for name in ("advance", "finish", "accept", "dense", "interpolate")]
@@ -138,7 +155,7 @@ class Plan:
         at += max(nq + nv, self.n_position + nl) + 1
         n[WX] = at
         n[WN] = at + ny + 2
-        n[WE] = n[WN] + (newton_work(ny) if self.variant.formulation is not None else 0)
+        n[WE] = n[WN] + (self.integrator.work(ny) if self.variant.formulation is not None else 0)
         if self.events:
             fns = self._add_events(fns)
         if not model.interpreted:
@@ -156,11 +173,10 @@ class Plan:
     @cached_property
     def event_field(self) -> bool:
         """Whether an event function asks for accelerations or multipliers."""
-        from .model.arguments import FULL, ODE, wanted
+        from .model.arguments import FULL, wanted
 
-        allowed = ODE if self.model.is_ode else FULL
-        return any(
-            set(wanted(event.f, f"event {name!r}", allowed)) & {"a", "lam"} for name, event in self.events.items()
+        return not self.model.is_ode and any(
+            set(wanted(event.f, f"event {name!r}", FULL)) & {"a", "lam"} for name, event in self.events.items()
         )
 
     def add_function(self, fn: Fn) -> None:
@@ -223,7 +239,7 @@ def make_choice(model, formulation, integrator, stabilization, step, rtol, atol,
     )  # fmt: skip
     formulation = _resolve(formulation, Formulation, "formulation", Index1)
     integrator = _resolve(integrator, Integrator, "integrator", DOP853)
-    keeps_nothing = model.n_lam == 0 and model.n_invariants == 0
+    keeps_nothing = model.n_lam == 0 and model.n_constraints == 0 and model.n_invariants == 0
     default = Unstabilized if keeps_nothing else Projection
     stabilization = Unstabilized() if stabilization is None else stabilization
     stabilization = _resolve(stabilization, Stabilization, "stabilization", default)

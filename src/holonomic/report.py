@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ._version import __version__
+from .stabilizations.base import TOL
 
 Lines = list[tuple[str, str]]
 
@@ -18,12 +19,13 @@ def facts(sol) -> dict[str, Any]:
 
     plan, begin = sol.plan, sol._begin
     choice = plan.choice
+    tol = float(plan.stabilization.sp[TOL])
     atol = choice.atol if isinstance(choice.atol, float) else [float(value) for value in choice.atol]
     return {
         "plan": repr(plan),
         "why": plan.why(),
         "tolerances": {
-            "rtol": choice.rtol, "atol": atol, "step": choice.step, "constraint_tol": choice.constraint_tol,
+            "rtol": choice.rtol, "atol": atol, "step": choice.step, "constraint_tol": None if tol == 0.0 else tol,
         },
         "versions": {"holonomic": __version__, "numba": numba.__version__, "numpy": np.__version__},
         "references": list(sol._references()),
@@ -54,9 +56,9 @@ def lines(sol) -> Lines:
         if name == "step" and tolerances["step"] is None and "atol" not in text:
             text += f", atol {_absolute(tolerances['atol'])}"
         found.append((name, text))
-    if model.n_lam or model.n_invariants:
-        what = "constraints" if model.n_lam else "invariants"
-        found.append((what, f"tolerance {tolerances['constraint_tol']:g}, as a distance"))
+    if tolerances["constraint_tol"] is not None:
+        what = "constraints" if model.n_constraints or model.n_lam else "invariants"
+        found.append((what, f"kept to {tolerances['constraint_tol']:g}, as a distance"))
     kept = "every step kept" if sol._steps_kept else f"{len(sol.t)} times kept"
     found.append(("steps", f"{stats['steps']}, {stats['rejected']} rejected, {kept}"))
     if stats["failed attempts"]:

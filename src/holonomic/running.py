@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import sys
 import time
+from collections import deque
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -19,7 +20,7 @@ from .kernels.compile import is_compiled, leaf
 from .kernels.control import first_step
 from .kernels.drive import drive
 from .kernels.evaluate import evaluate
-from .kernels.signatures import EVENTS, NK, NROW, NX, WE, Fn, call_model
+from .kernels.signatures import EVENTS, NK, NROW, NX, WE, WX, Fn, call_model
 from .plan import Plan
 
 CHUNK_NUMBERS = 200_000  # size of one recording buffer
@@ -27,7 +28,8 @@ STRETCH_SECONDS = 0.05
 NOTHING = np.zeros(0)
 DIFFERENCE = 1e-5  # relative step of central differences: truncation 1e-10, rounding 1e-11
 UNCLEAR = 1e-9  # of the sum of sizes: what is left of a derivative by these differences
-RAPID = 1e-9  # of the time covered: impacts in shorter order than this accumulate
+MANY_IMPACTS = 50  # in ever shorter order: they accumulate
+SHORT_WAIT = 1e-5  # of the longest wait for an impact
 
 
 @leaf
@@ -103,7 +105,7 @@ class Workspace:
         self.E = np.zeros((max(1, lowered.errors), nx))
         self.W = np.zeros(int(n[WE]) + 8)
         self.last = int(lowered.ip[0])
-        self.atol = np.ascontiguousarray(np.broadcast_to(np.asarray(plan.choice.atol, dtype=float), (nx,)))
+        self.atol = plan.atol
         self.turns = np.zeros(nx, dtype=np.int64)
         self.turns[: plan.model.nq] = plan.model.turns
         rows = max(16, min(2048, CHUNK_NUMBERS // (nx + nk + 1)))
@@ -143,6 +145,10 @@ class Run:
         S[s.H_MAX] = max_step
         I[s.LIMIT] = max_steps
         I[s.LAST] = work.last
+        I[s.STEERS] = lowered.steers
+        S[s.STAY] = 1.2 if choice.integrator.implicit else 1.0
+        if not lowered.one_step:
+            self.K[2:] = 0.0
         if choice.step is not None:
             I[s.FIXED] = 1
             S[s.H_FIXED] = S[s.H] = abs(choice.step) * self.direction
@@ -154,7 +160,7 @@ class Run:
         self.xe, self.ke, self.rec_ev = work.xe, work.ke, work.rec_ev
         self.events: list[tuple[int, float, np.ndarray, np.ndarray]] = []
         self._handled = 0  # events that have been dealt with
-        self._rapid: dict[int, tuple[float, int]] = {}  # event -> when it last happened, how often in short order
+        self._waits: dict[int, tuple[float, float, deque]] = {}  # event -> last time, longest wait, last waits
         self._quota = 2000 if not plan.model.interpreted else 50
         I[s.EVENT_FIELD] = plan.event_field if nev else 0
 
@@ -278,13 +284,17 @@ class Run:
         self._handled = len(self.events)
         return list(dict.fromkeys(here))
 
-    def rapid(self, index: int) -> int:
-        """Note that an event maps the state; return how many times it has done so in very short order."""
-        last, times = self._rapid.get(index, (np.nan, 0))
-        # against what the run has covered: a run from t = 0 has no other scale
-        short = abs(self.t - last) <= RAPID * max(abs(self.t), abs(self.t - self.start[0]))
-        self._rapid[index] = (self.t, times + 1 if short else 0)
-        return self._rapid[index][1]
+    def accumulates(self, index: int) -> bool:
+        """Note that an event maps the state; tell whether it does so in ever shorter order.
+
+        That is: the last impacts came far faster than the longest wait, and faster and faster. Near the limit
+        rounding, not the impacts, decides when the next one comes, so the order need not be strict.
+        """
+        last, longest, waits = self._waits.get(index, (self.start[0], 0.0, deque(maxlen=MANY_IMPACTS)))
+        waits.append(abs(self.t - last))
+        longest = max(longest, waits[-1])
+        self._waits[index] = (self.t, longest, waits)
+        return len(waits) == MANY_IMPACTS and max(waits) <= SHORT_WAIT * longest and waits[-1] <= 0.5 * waits[0]
 
     def ends_on_zero(self) -> list[int]:
         """Write down the events whose functions are zero exactly where the run ends; return them."""
@@ -301,9 +311,12 @@ class Run:
     def restart(self, x: np.ndarray, counted: tuple[int, ...]) -> int:
         """Go on from another state at the same time: new first step, controller memory forgotten."""
         self.x[:] = x
+        self._forget()
         S, I = self.S, self.I
         S[s.ERR_OLD] = 1e-4
         I[s.AFTER_REJECT] = I[s.STIFF] = I[s.NONSTIFF] = 0
+        if not self.plan.integrator.one_step:
+            self.K[2:] = 0.0  # the history ends here
         status = self._evaluate(self.t, self.x, 0)
         if status in (NEED_REFINED, NEED_TERMS):
             self.plan.add_function(Fn.REFINED if status == NEED_REFINED else Fn.TERMS)
@@ -312,6 +325,7 @@ class Run:
             I[s.LAST_STATUS], S[s.T_FAILED] = status, self.t
             return status
         I[s.FRESH] = 1
+        self._fill_multipliers()
         if I[s.FIXED]:
             S[s.T_BASE], I[s.STEP_NUMBER] = self.t, 0
         elif self.t != S[s.T_STOP]:
@@ -329,6 +343,12 @@ class Run:
     def field_changed(self) -> None:
         """The data have changed: the first stage must be evaluated again."""
         self.I[s.FRESH] = 0
+        self._forget()
+
+    def _forget(self) -> None:
+        """A method that looks back begins anew."""
+        if self.plan.integrator.remembers:
+            self.K[1:] = 0.0
 
     def go(self, tell=None) -> int:
         """Run until the stop time, an event or a failure; `tell(t)` is called about every 50 ms."""

@@ -67,23 +67,16 @@ def direction(sol) -> float:
     return 1.0 if t1 >= t0 else -1.0
 
 
-def refined(sol, points: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return the recorded rows with further ones between them, about `points` in all, for a smooth curve.
+def times_between(t: np.ndarray, points: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return times between recorded ones, so that there are about `points` in all, and where they belong.
 
-    Every step gets equally many: steps are short where the solution bends. Both rows of a jump stay.
+    Every step gets equally many: steps are short where the solution bends.
     """
-    t, x, k = sol._arrays
     widths = np.diff(t)
-    steps = np.count_nonzero(widths)
-    inside = (points // steps - 1) if steps else 0
-    if inside < 1:
-        return t, x, k
+    steps = np.flatnonzero(widths)
+    inside = max(0, points // len(steps) - 1) if len(steps) else 0
     parts = np.arange(1, inside + 1) / (inside + 1)
-    between = t[:-1, None] + widths[:, None] * parts
-    used = widths != 0
-    _, xs, ks = states_at(sol, between[used].ravel())
-    at = np.repeat(np.flatnonzero(used) + 1, inside)
-    return np.insert(t, at, between[used].ravel()), np.insert(x, at, xs, axis=0), np.insert(k, at, ks, axis=0)
+    return (t[steps, None] + widths[steps, None] * parts).ravel(), np.repeat(steps + 1, inside)
 
 
 def _pieces(sol, t: np.ndarray):

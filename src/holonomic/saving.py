@@ -218,7 +218,7 @@ def _rebuilt(known: dict[str, Any], arrays: dict[str, np.ndarray]) -> Solution:
     end_q, end_v, end_a, end_lam = (np.array(part, dtype=float) for part in last)
     return Solution._of(
         plan=SavedPlan(model, dict.fromkeys(known["events"]), facts["plan"], facts["why"]),
-        ended=known["ended"], stats=known["stats"], events=events, _data=None, _begin=None, _counters=None,
+        ended=known["ended"], stats=known["stats"], events=events, _data=None, _begin=None, _counters=None, _events=(),
         _steps_kept=known["steps_kept"], _facts=facts, _first=(known["span"][0], x[0]),
         _final=(t_end, np.concatenate([end_q, end_v]), np.concatenate([end_a, end_lam])),
         _arrays=(get("time"), x, np.hstack([a, lam])), _multipliers=lam,
@@ -262,10 +262,15 @@ def between(sol: Solution, wanted) -> Solution:
     rates = x[:, nq:] if sol._slopes is None else sol._slopes
     states = np.hstack([cubic(x[:, :nq], rates), cubic(x[:, nq:], k[:, :nv])])
     there = sol._rows(times, states, smooth(k), single=np.ndim(wanted) == 0)
+    return _with_arrays(there, sol, smooth)
+
+
+def _with_arrays(there: Solution, sol: Solution, change) -> Solution:
+    """Enter what a loaded solution holds besides states, changed to other times."""
     there.__dict__.update(
-        _facts=sol._facts, stats=sol.stats, events=sol.events, _multipliers=smooth(sol._multipliers),
-        _forces=smooth(sol._forces), _energies=smooth(sol._energies), _residuals=smooth(sol._residuals),
-        _outputs={name: smooth(values) for name, values in sol._outputs.items()},
+        _facts=sol._facts, stats=sol.stats, events=sol.events,
+        _outputs={name: change(values) for name, values in sol._outputs.items()},
+        **{name: change(getattr(sol, name)) for name in ("_multipliers", "_forces", "_energies", "_residuals")},
     )  # fmt: skip
     return there
 

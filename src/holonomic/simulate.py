@@ -25,6 +25,7 @@ from .inputs import InputTables
 from .kernels import state as s
 from .kernels.signatures import Fn
 from .model.compiled import Model
+from .model.dae import Dae, start_of
 from .model.interpreted import InterpretedModel
 from .model.system import Ode, System
 from .plan import Choice, Plan, make_choice
@@ -34,10 +35,12 @@ from .solution import Solution
 
 FOREIGN = {
     "method": "integrator", "t_span": "t_end (a number, or a pair (t0, t_end))", "t_eval": "save_at",
-    "dt": "step", "h": "step", "max_step_size": "max_step", "y_0": "y0", "x0": "q0 and v0",
+    "dt": "step", "h": "step", "max_step_size": "max_step", "y_0": "y0",
     "dense_output": "nothing: sol(t) always works", "args": "params of the System", "jac": "nothing: derivatives "
     "are exact", "tol": "rtol and atol", "n_steps": "max_steps", "h0": "first_step", "vectorized": "nothing",
 }  # fmt: skip
+
+START_NAMES = {System: "a System starts from q0 and v0", Ode: "an Ode starts from y0"}
 
 
 def simulate(
@@ -47,6 +50,9 @@ def simulate(
     q0=None,
     v0=None,
     y0=None,
+    x0=None,
+    dx0=None,
+    ddx0=None,
     lam0=None,
     integrator="auto",
     stabilization="auto",
@@ -70,7 +76,7 @@ def simulate(
 
     Parameters
     ----------
-    system : System, Ode or Problem
+    system : System, Ode, Dae or Problem
         What to simulate; a problem brings its own start and end.
     t_end : float or (float, float)
         End time, or (t0, t_end); the end may lie before the start. Seconds.
@@ -78,6 +84,8 @@ def simulate(
         Initial positions and velocities of a System (or another run's `sol.end`, given as `q0=sol.end`).
     y0 : array_like
         Initial state of an Ode.
+    x0, dx0, ddx0 : array_like
+        Initial x, x', x'' of a Dae, as many as its order (or another run's `sol.end`, given as `x0=sol.end`).
     lam0 : array_like, optional
         Multipliers you expect at the start; checked against those that follow from the equations.
     integrator, stabilization, formulation
@@ -93,8 +101,9 @@ def simulate(
         Number of equidistant times, or times, to keep; otherwise every accepted step is kept.
     events : {name: Event or function}, optional
         Zeros to locate.
-    initial : {"check", "project"}
-        Check the initial values, or move them onto the constraints, leaving coordinates `hold` in place.
+    initial : {"check", "project", "free"}
+        Check the initial values, or move them onto the constraints, leaving coordinates `hold` in place. "free" takes
+        them as they are, to watch a stabilization pull: constraints and invariants both to zero.
     redundant : {None, "minimum-norm", "drop"}
         What to do about redundant constraint rows; None refuses them by name.
     max_steps, max_step, first_step
@@ -117,8 +126,14 @@ def simulate(
         else:
             q0, v0 = problem.q0 if q0 is None else q0, problem.v0 if v0 is None else v0
     if not isinstance(system, System | Ode):
-        raise BadArgument(f"simulate needs a System, an Ode or a Problem, got {type(system).__name__}.")
-    t0, q, v = _start_values(system, q0, v0, y0, t_end)
+        raise BadArgument(f"simulate needs a System, an Ode, a Dae or a Problem, got {type(system).__name__}.")
+    if isinstance(system, Dae):
+        t0, q = start_of(system, x0, dx0, ddx0, y0)
+        v = np.zeros(0)
+    else:
+        if x0 is not None or dx0 is not None or ddx0 is not None:
+            raise BadArgument(f"x0, dx0 and ddx0 belong to a Dae; {START_NAMES[type(system)]}.")
+        t0, q, v = _start_values(system, q0, v0, y0, t_end)
     t0, t1 = _interval(t0, t_end)
     model = model_of(system, q, v, t0)
     choice = _choice(model, formulation, integrator, stabilization, rtol, atol, step, constraint_tol)
@@ -131,11 +146,12 @@ def simulate(
     )
     plan = plan_of(model, choice, watched, begin.rows)
     plan.enter_gains(data, 1.0 if t1 >= t0 else -1.0)
-    x0 = np.concatenate([begin.q, begin.v])
-    _set_invariants(model, t0, x0, data)
+    z0 = np.concatenate([begin.q, begin.v])
+    if initial != "free":
+        _set_invariants(model, t0, z0, data)
     save_t = _save_times(save_at, t0, t1)
     limits = {"max_steps": max_steps, "max_step": _positive(max_step, "max_step"), "first": first_step}
-    run = Run(plan, data, t0, x0, t1, save_t=save_t, **limits)
+    run = Run(plan, data, t0, z0, t1, save_t=save_t, **limits)
     return _walk(run, plan, tables, begin, t0, t1, lam0, progress)
 
 
@@ -191,7 +207,7 @@ def _happened(run: Run, plan: Plan, begin: Start) -> tuple[str | None, int]:
             return names[k], DONE
     x = run.x.copy()
     for k in stopping:
-        if run.rapid(k) >= failure.RAPID_IMPACTS:
+        if run.accumulates(k):
             raise failure.accumulating(names[k], run, Solution.from_run(run, plan, begin, "failed"))
         try:
             x = after_event(plan.model, plan.events[names[k]], names[k], run.t, x, run.data)

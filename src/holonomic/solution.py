@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from . import cite, report, sampling
-from .drift import Drift, multiplier_labels
+from .drift import Drift, is_dae, multiplier_labels, order_of
 from .errors import BadArgument, UnknownName
 from .kernels import state as s
 from .kernels.signatures import NK, Fn
@@ -146,8 +146,30 @@ class Solution:
 
     @property
     def y(self) -> np.ndarray:
-        """States of an Ode, (time, component)."""
-        return self.q
+        """States of an Ode, (time, component); algebraic unknowns of a Dae, (time, row)."""
+        return self.lam if is_dae(self.plan.model) else self.q
+
+    def _part(self, name: str) -> np.ndarray:
+        model, level = self.plan.model, ("x", "dx", "ddx").index(name)
+        if not is_dae(model) or level >= order_of(model):
+            raise BadArgument(f"sol.{name}: only a Dae has it, of order {level + 1} at least. A System has q and v, an Ode y.")
+        n = model.nq // order_of(model)
+        return self._shaped(self._arrays[1][:, level * n : (level + 1) * n])
+
+    @property
+    def x(self) -> np.ndarray:
+        """x of a Dae, (time, component)."""
+        return self._part("x")
+
+    @property
+    def dx(self) -> np.ndarray:
+        """x' of a Dae of order 2 or 3."""
+        return self._part("dx")
+
+    @property
+    def ddx(self) -> np.ndarray:
+        """x'' of a Dae of order 3."""
+        return self._part("ddx")
 
     @property
     def v(self) -> np.ndarray:
@@ -209,6 +231,18 @@ class Solution:
 
             return between(source, t)
         return source._rows(*sampling.states_at(source, t), single=np.ndim(t) == 0)
+
+    def _with_times_between(self, points: int) -> Solution:
+        """All rows, both of every jump too, and others between them for a smooth curve."""
+        t, x, k = self._arrays
+        between, at = sampling.times_between(t, points)
+        if not len(between):
+            return self
+        there = self(between)
+        fine = self._rows(*(np.insert(a, at, b, axis=0) for a, b in zip(self._arrays, there._arrays, strict=True)))
+        for name in ("_multipliers", "_forces", "_energies", "_residuals") if self._data is None else ():
+            fine.__dict__[name] = np.insert(getattr(self, name), at, getattr(there, name), axis=0)
+        return fine
 
     @cached_property
     def events(self) -> dict[str, EventLog]:

@@ -21,7 +21,7 @@ def test_accumulating_impacts_end_in_an_explanation(e, floor):
     sol = caught.value.solution
     # all impacts together: first fall times (1 + e)/(1 - e)
     limit = np.sqrt(2 / G) * (1 + e) / (1 - e)
-    assert np.isclose(sol.end.t, limit, rtol=1e-6)
+    assert np.isclose(sol.end.t, limit, rtol=1e-4)  # near it rounding decides about the flights
     assert np.all(np.diff(sol.events["floor"].t) >= 0)
     assert np.min(sol.q) > floor - 1e-9 * max(1.0, floor)
     assert sol.ended == "failed"

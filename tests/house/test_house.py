@@ -135,7 +135,7 @@ def strings(path):
 
 
 def class_references(path):
-    """The keys that the classes of a file list as `references`, alone or in an assignment of several names."""
+    """The keys that the classes of a file list as `references`, alone or beside other names."""
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         for line in node.body if isinstance(node, ast.ClassDef) else ():
             if not isinstance(line, ast.Assign):

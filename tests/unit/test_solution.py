@@ -409,7 +409,7 @@ def test_report_says_what_ran_and_how_well():
     text = str(sol)
     assert text == repr(sol)
     assert text.startswith("Solution from t = 0 to 0.01 s, reached its end")
-    for part in ("Index1()", "DOP853()", "Projection(", "rtol 1e-06", "atol 1e-09", "tolerance 1e-10", "rejected",
+    for part in ("Index1()", "DOP853()", "Projection(", "rtol 1e-06", "atol 1e-09", "kept to 1e-10", "rejected",
                  "pivot ratio", "drift", "velocity", "energy", "changes by", "holonomic", "numba", "numpy"):  # fmt: skip
         assert part in text, part
     assert re.search(r"position \d.\de-\d+ \('loop \d [xy]' at t = ", text)

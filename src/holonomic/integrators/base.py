@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 
 from ..kernels.compile import Kernel
+from ..kernels.newton import newton_work
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,8 +30,10 @@ class Lowered:
     error_order: int = 0
     starting_points: int = 0  # points of a multistep method behind the first one
     one_step: bool = True  # a step can be taken again from its start alone
+    remembers: bool = False  # rows of K behind the first keep something from step to step
     steers: int = -1  # row of K whose first numbers say the next step and the order, where it chooses itself
     wants_scales: bool = False  # fp is to begin with rtol, Newton's bound, atol and the powers of h
+    work: Callable[[int], int] = newton_work  # numbers of workspace of an implicit step, by unknowns
 
 
 class Integrator:
@@ -42,6 +46,7 @@ class Integrator:
     takes: ClassVar[str] = "ode"  # what a formulation must give: "ode" or "residual"
     adaptive: ClassVar[bool]  # has an error estimate
     implicit: ClassVar[bool] = False
+    stage_at_end: ClassVar[bool] = False  # the last stage before the new point stands at t + h
     references: ClassVar[tuple[str, ...]] = ()
 
     def lower(self) -> Lowered:

@@ -150,6 +150,10 @@ class RungeKutta(Integrator):
 
     tableau: tableaus.Tableau
 
+    @property
+    def stage_at_end(self) -> bool:  # type: ignore[override]
+        return self.tableau.n_stages > 1 and float(self.tableau.c[-1]) == 1.0
+
     def lower(self) -> Lowered:
         return _lowered(self.tableau)
 

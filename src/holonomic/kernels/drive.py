@@ -94,6 +94,10 @@ from .state import (
     RTOL,
     SAFETY,
     SAVED,
+    STAY,
+    STEER_ORDER,
+    STEER_STEP,
+    STEERS,
     STEP_NUMBER,
     STEPPING,
     STIFF,
@@ -369,7 +373,10 @@ def drive(slots, fns, n, data, ip, fp, sp, S, I, x, xn, xs, K, E, W, atol, turns
             if n[NERR] > 0 and I[FIXED] == 0:
                 if not err <= 1.0:
                     I[REJECTED] += 1
-                    S[H] = h * step_factor(err, 1.0, S[EXPONENT], 0.0, S[SAFETY], S[FAC_MIN], 1.0)
+                    exponent = S[EXPONENT]
+                    if I[STEERS] >= 0:
+                        exponent = 1.0 / (K[I[STEERS], STEER_ORDER] + 1.0)
+                    S[H] = h * step_factor(err, 1.0, exponent, 0.0, S[SAFETY], S[FAC_MIN], 1.0)
                     if not err <= 1e300:
                         S[H] = h * 0.1
                     I[AFTER_REJECT] = 1
@@ -384,6 +391,8 @@ def drive(slots, fns, n, data, ip, fp, sp, S, I, x, xn, xs, K, E, W, atol, turns
                 )
                 if I[AFTER_REJECT] != 0:
                     factor = min(factor, 1.0)
+                if factor > 1.0 and factor < S[STAY]:
+                    factor = 1.0  # an implicit method keeps its factors
                 proposal = h * factor
                 # a step cut short by the stop time says nothing about the next one
                 if I[HIT] != 0 and abs(proposal) < abs(S[H]):
@@ -464,6 +473,8 @@ def drive(slots, fns, n, data, ip, fp, sp, S, I, x, xn, xs, K, E, W, atol, turns
                 I[ROWS] += 1
                 I[SAVED] += 1
         call_accept(slots, n, ip, fp, S[H_USED], x, K, xn)
+        if I[STEERS] >= 0 and (I[HIT] == 0 or abs(K[I[STEERS], STEER_STEP]) > abs(S[H])):
+            S[H] = K[I[STEERS], STEER_STEP]
         S[T] = S[T_NEW]
         I[ACCEPTED] += 1
         I[STEP_NUMBER] += 1

@@ -90,6 +90,35 @@ def state_values(system, q, v) -> dict[str, Any]:
     return {"y": q} if isinstance(system, Ode) else {"q": q, "v": v}
 
 
+def start_of(system: Dae, x0, dx0, ddx0, z0) -> tuple[float | None, np.ndarray]:
+    """Return (t0 or None, z): the initial values joined; an earlier run's end may stand for them."""
+    if hasattr(x0, "q") and hasattr(x0, "t"):
+        return float(x0.t), np.array(x0.q, dtype=float)
+    if z0 is not None:
+        given = np.array(z0, dtype=float).reshape(-1)
+        if x0 is not None or len(given) % system.order:
+            raise BadArgument(f"y0 stands for (x, x', ..) of a Dae: {system.order} parts of one length, and no x0.")
+        return None, given
+    parts = []
+    for name, given in zip(DERIVATIVES, (x0, dx0, ddx0), strict=True):
+        if DERIVATIVES.index(name) >= system.order:
+            if given is not None:
+                raise BadArgument(f"{name}0 is not part of the state of a Dae of order {system.order}.")
+            continue
+        if given is None:
+            raise BadArgument(f"simulate needs {name}0: a Dae of order {system.order} starts from {_starts(system)}.")
+        parts.append(np.array(given, dtype=float).reshape(-1))
+        if len(parts[-1]) != len(parts[0]):
+            raise BadArgument(f"{name}0 has {len(parts[-1])} entries, x0 has {len(parts[0])}.")
+        if not np.all(np.isfinite(parts[-1])):
+            raise BadArgument(f"{name}0 is not finite: {parts[-1]}.")
+    return None, np.concatenate(parts)
+
+
+def _starts(system: Dae) -> str:
+    return ", ".join(f"{name}0" for name in DERIVATIVES[: system.order])
+
+
 def level_labels(labels: list[str], order: int) -> list[str]:
     """Return the labels of g, g', .., level by level."""
     return [label + "'" * level for level in range(order) for label in labels]
@@ -124,6 +153,5 @@ def consistent(model, t: float, z: np.ndarray, data: np.ndarray, tol: float, ini
         )
     raise InconsistentState(
         f"the start misses constraint {label!r} by {abs(r[worst]):.1e} (allowed {tol:.1e}). Correct "
-        f'{", ".join(f"{name}0" for name in DERIVATIVES[: model.system.order])}, or pass initial="project" to move '
-        f"them by about {np.linalg.norm(x - z):.1e}."
+        f'{_starts(model.system)}, or pass initial="project" to move them by about {np.linalg.norm(x - z):.1e}.'
     )

@@ -74,12 +74,13 @@ def user_tension(function, names, natural):
     return tension
 
 
-def on_angle(torque, value, rate, place, first, second):
-    """A torque on a revolute joint; torque(angle, speed, t, p, u) acts on the second body."""
+def on_angle(torque, value, rate, place, about, first, second):
+    """A torque on a revolute joint; torque(angle, speed, t, p, u) acts on the second body about the axis."""
 
     def force(t, q, v, p, u):
         T = torque(value(q, p), rate(q, v, p), t, p, u)
-        return ((first[0], None, None, -T), (second[0], None, None, T))
+        here = place(q, p, first)
+        return ((first[0], None, None, about(here, -T)), (second[0], None, None, about(here, T)))
 
     return force
 

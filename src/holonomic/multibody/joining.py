@@ -7,7 +7,7 @@ import numpy as np
 from ..errors import BadArgument
 from . import joints, joints3d, rows
 from . import shapes as sh
-from .body import Body, Point
+from .body import Point
 from .joint import Drive, Joint
 from .parameters import positive
 
@@ -313,4 +313,3 @@ class JointMethods:
             raise BadArgument(f"{what} exists in planar mechanisms only (gravity with two numbers).")
 
 
-__all__ = ["Body", "JointMethods"]

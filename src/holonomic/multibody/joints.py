@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from .vectors import cross, dot, minus, times
+from .vectors import cross, dot, minus
 
 
 def revolute(first, second):
@@ -96,12 +96,6 @@ def position_rate(first, second, moving, other):
     u, d, w = first[1], minus(second[0], first[0]), moving[1]
     change = dot(u, minus(other[0], moving[0])) + w * cross(u, d)
     return change / np.sqrt(dot(u, u))
-
-
-def along(first):
-    """Unit vector of the joint's direction."""
-    u = first[1]
-    return times(1.0 / np.sqrt(dot(u, u)), u)
 
 
 ROWS = {

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from .vectors import cross, minus
+from .vectors import cross, dot, minus, times
 
 DIMENSION = 2
 NQ = NV = 3  # coordinates and velocities of one body
@@ -86,6 +86,22 @@ def wrench_at(q, k, forces, point):
     return force, forces[2] - cross(minus(point, centre(q, k)), force)
 
 
+def about(frame, torque):
+    """A torque about the axis of a joint."""
+    return torque
+
+
+def along(frame):
+    """Unit vector of a joint's direction."""
+    u = frame[1]
+    return times(1.0 / np.sqrt(dot(u, u)), u)
+
+
+def spin_arm(w, arm):
+    """w × arm: velocity of the end of an arm."""
+    return (-w * arm[1], w * arm[0])
+
+
 def move_torque(force, torque, here, there):
     """Torque about another point of the same force and torque."""
     return torque + cross(minus(here, there), force)
@@ -118,3 +134,53 @@ def acceleration_of(q, v, a, p, mark):
     r = minus(place(q, p, mark)[0], centre(q, k))
     w, dw = v[3 * k + 2], a[3 * k + 2]
     return (a[3 * k] - dw * r[1] - w * w * r[0], a[3 * k + 1] + dw * r[0] - w * w * r[1])
+
+
+def mass_block(p, keys):
+    """Mass matrix of one body; keys are the names of its mass and, unless it is a point mass, of its inertia."""
+    m = p[keys[0]]
+    J = p[keys[1][0][1]] if keys[1] else 0.0
+    return ((m, 0.0, 0.0), (0.0, m, 0.0), (0.0, 0.0, J))
+
+
+def links(k, other, value):
+    """Entries of the mass matrix that tie the rotations of two bodies; see `lower`."""
+    yield 3 * k + 2, 3 * other + 2 if other >= 0 else -1, value
+
+
+def gyroscopic(masses):
+    """There is none in the plane."""
+    return ()
+
+
+def kinematics(n_bodies):
+    """q' = v."""
+    return None
+
+
+def invariants(bodies):
+    """There is none: an angle is free."""
+    return None
+
+
+def weights(size):
+    """Weights of q and of v of one body in projections."""
+    return (1.0, 1.0, size**2), (1.0, 1.0, size**2)
+
+
+def moved(q, delta):
+    """Coordinates after a small displacement."""
+    return q + delta
+
+
+def directions(q):
+    """Z: how coordinates change with velocities."""
+    return None
+
+
+POSE = "(x, y, angle)"
+
+
+def rotation_between(a, b) -> float:
+    """Angle between two positions of one body."""
+    return float(abs(b[2] - a[2]))

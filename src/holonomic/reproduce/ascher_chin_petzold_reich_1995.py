@@ -142,7 +142,9 @@ MOST_STEPS = 300_000
 
 def adaptive(method: str):
     """Return a method as the paper's adaptive program has it."""
-    return PostStabilization("both", 2, freeze="stage") if method == "S-both²" else METHODS[method]
+    if method == "S-both²":
+        return PostStabilization("both", 2, freeze="stage", estimate="whole")
+    return METHODS[method]
 
 
 def long_arm(row) -> dict:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, is_dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -72,11 +72,20 @@ class Stabilization:
         """
         raise NotImplementedError(f"{type(self).__name__} does not say how it is run")
 
+    def __repr__(self) -> str:
+        given = [part for part in fields(self) if getattr(self, part.name) != part.default] if is_dataclass(self) else []
+        return f"{type(self).__name__}({', '.join(f'{part.name}={shown(getattr(self, part.name))}' for part in given)})"
+
     def __eq__(self, other) -> bool:
         return type(self) is type(other) and vars(self) == vars(other)
 
     def __hash__(self) -> int:
         return hash((type(self), *vars(self).items()))
+
+
+def shown(value) -> str:
+    """Return an argument as it is written, a function by its name."""
+    return getattr(value, "__name__", "function") if callable(value) else repr(value)
 
 
 @kernel(PULL)

@@ -11,7 +11,7 @@ from ..errors import BadArgument
 from .base import N_NUMBERS, Lowered, Stabilization, no_pull, no_tangent
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Baumgarte(Stabilization):
     """Replace g̈ = 0 by g̈ + 2α ġ + β² g = 0 in the accelerations.
 

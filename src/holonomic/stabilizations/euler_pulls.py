@@ -42,7 +42,7 @@ ENOUGH = 1e-14  # last change of the iteration beside 1 + ‖z‖
 STALLED = 1e-11  # change from which rounding may be what stops it
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class _EulerStabilization(Stabilization):
     """What both have in common."""
 
@@ -82,7 +82,7 @@ class _EulerStabilization(Stabilization):
         return sp
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class ForwardEulerStabilization(_EulerStabilization):
     """Subtract α F h of the old point from every step: z₁ = φ(z₀) - α F(z₀) h(z₀).
 
@@ -115,7 +115,7 @@ class ForwardEulerStabilization(_EulerStabilization):
         return Lowered(forward_pull, no_tangent, self._numbers(), needs, direction=Direction(self.D))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class BackwardEulerStabilization(_EulerStabilization):
     """Subtract α F h of the new point from every step: z₁ = φ(z₀) - α F(z₁) h(z₁).
 

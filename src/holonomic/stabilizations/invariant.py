@@ -15,7 +15,7 @@ ORTHOGONAL = {"1.7": "1.13", "1.8": "1.14"}  # index 2, where H = G: the general
 NAMED = ("orthogonal", "blocks", "mass", "B")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class InvariantStabilization(Stabilization):
     """Replace z' = f̂(z) by z' = f̂(z) - γ F(z) h(z).
 

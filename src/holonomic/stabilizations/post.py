@@ -76,7 +76,7 @@ ON = ("both", "velocity", "position", "full", "cheap-full")
 FREEZE = ("predicted", "inverse", "stage")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class PostStabilization(Stabilization):
     """Correct the state after every step by one or more sweeps, z <- z - α F h(z).
 
@@ -108,6 +108,9 @@ class PostStabilization(Stabilization):
         in front of it being those of the intermediate point; at the integrator's last stage, if that has c = 1.
     keep : int
         Steps for which factors are kept, 1 by default.
+    estimate : {"projected", "whole"}
+        Which error decides over the step: without the part that the correction removes, or all of it, as in the
+        papers.
 
     References
     ----------
@@ -123,6 +126,7 @@ class PostStabilization(Stabilization):
     F: str = "1.13"
     freeze: str = "predicted"
     keep: int = 1
+    estimate: str = "projected"
     acts = "step"
     drift_order = "2(p+1); 2(p+1)"
     references = ("ascher-chin-petzold-reich-1995", "ascher-chin-reich-1992")
@@ -137,6 +141,8 @@ class PostStabilization(Stabilization):
             raise BadArgument(f"alpha={self.alpha!r} must lie between 0 and 2; 1 is near optimal.")
         if self.freeze not in FREEZE:
             raise BadArgument(f"freeze={self.freeze!r}: choose {', '.join(map(repr, FREEZE))}.")
+        if self.estimate not in ("projected", "whole"):
+            raise BadArgument(f"estimate={self.estimate!r}: choose 'projected' or 'whole'.")
         if self.freeze == "inverse" and self.keep > 1:
             raise BadArgument('freeze="inverse" keeps factors over sweeps, keep= over steps: choose one.')
         if self.on == "full" and self.metric == "mass":
@@ -192,7 +198,7 @@ class PostStabilization(Stabilization):
             if self.F == "1.14":
                 return Lowered(pull_full, no_tangent, sp, (Fn.RESIDUAL, Fn.FULL_SPREAD), direction=Direction(self.D))
             way = None if self.D is None else Direction(self.D)
-            return Lowered(pull_full, tangent, sp, needs, metric=self.metric, direction=way)
+            return Lowered(pull_full, self._tangent(), sp, needs, metric=self.metric, direction=way)
         sp[POSITION] = self.on != "velocity"
         sp[VELOCITY] = self.on != "position"
         sp[COUPLED] = self.on == "cheap-full"
@@ -203,7 +209,10 @@ class PostStabilization(Stabilization):
             needs += (Fn.POS_INVERSE, Fn.POS_SPREAD, Fn.VEL_INVERSE, Fn.VEL_SPREAD)
         if self.on == "cheap-full":
             needs += (Fn.CURVATURE,)
-        return Lowered(pull, tangent, sp, needs, metric=self.metric)
+        return Lowered(pull, self._tangent(), sp, needs, metric=self.metric)
+
+    def _tangent(self):
+        return tangent if self.estimate == "projected" else no_tangent
 
 
 def S_vel() -> PostStabilization:

@@ -55,7 +55,7 @@ from .invariant import check_operator
 RHO_SMALLEST = 1e-14  # below, the factors of J W⁻¹ Jᵀ hold no digit
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Projection(Stabilization):
     """Return to the constraints along the shortest path.
 

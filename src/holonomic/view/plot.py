@@ -15,7 +15,6 @@ from matplotlib.ticker import LogLocator, NullFormatter
 
 from ..drift import multiplier_labels
 from ..errors import BadArgument
-from ..sampling import refined
 from .styles import colours, style_of
 
 STILL = {"agg", "cairo", "pdf", "pgf", "ps", "svg", "template"}  # backends without windows
@@ -200,13 +199,7 @@ def _fine(sol, points: int):
     """The run with points between its steps; a solution at chosen times stays as it is."""
     if sol._parent is not None or len(sol.t) < 2:
         return sol
-    if sol._data is None:
-        t = sol.t
-        inside = max(1, points // len(t))
-        parts = np.arange(inside) / inside
-        between = (t[:-1, None] + np.diff(t)[:, None] * parts)[np.diff(t) != 0].ravel()
-        return sol(np.append(between, t[-1]))
-    return sol._rows(*refined(sol, points))
+    return sol._with_times_between(points)
 
 
 def _broken(t: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

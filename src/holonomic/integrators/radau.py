@@ -1,0 +1,307 @@
+"""Radau IIA with three stages, order 5, adaptive, for any residual R(t, y, y') = 0.
+
+The stages Z_i = Y_i - y0 obey
+
+    R(t0 + c_i h, y0 + Z_i, Σ_j a_ij Z_j / h) = 0,      a = A⁻¹,      y1 = y0 + Z_3
+
+Newton's method with ∂R/∂y and ∂R/∂y' of the start of the step falls apart into one real and one complex
+system, because a = T Λ T⁻¹ has one real eigenvalue γ and a pair α ± iβ:
+
+    (∂R/∂y + γ/h ∂R/∂y') Δw_1 = ...,      (∂R/∂y + (α - iβ)/h ∂R/∂y')(Δw_2 + i Δw_3) = ...,      Z = T w
+
+The error estimate is -E⁻¹ R(t0, y0, -Σ e_i Z_i / h) with the real matrix E, which filters stiff parts.
+Index-raised unknowns count in the error and in Newton's stopping rule times h or h².
+
+References
+----------
+[HW96] Sec. IV.8 (its z is our Z, its M y' - f our R).
+"""
+
+from __future__ import annotations
+
+from functools import cache
+
+import numpy as np
+
+from ..errors import NO_CONVERGENCE, OK, SINGULAR
+from ..kernels.compile import kernel, leaf
+from ..kernels.complex_lu import complex_lu_factor, complex_lu_solve
+from ..kernels.evaluate import evaluate
+from ..kernels.linalg import lu_factor, lu_solve
+from ..kernels.signatures import (
+    ACCEPT,
+    ADVANCE,
+    BY_SLOPE,
+    BY_Y,
+    DENSE,
+    EQUATIONS,
+    FINISH,
+    INTERPOLATE,
+    NQ,
+    NROW,
+    NV,
+    NY,
+    WN,
+    call_model,
+)
+from ..kernels.vectors import copy, copy_row
+from .base import Integrator, Lowered
+
+SQ6 = 6.0**0.5
+C = ((4.0 - SQ6) / 10.0, (4.0 + SQ6) / 10.0, 1.0)
+A = np.array(
+    [
+        [(88 - 7 * SQ6) / 360, (296 - 169 * SQ6) / 1800, (-2 + 3 * SQ6) / 225],
+        [(296 + 169 * SQ6) / 1800, (88 + 7 * SQ6) / 360, (-2 - 3 * SQ6) / 225],
+        [(16 - SQ6) / 36, (16 + SQ6) / 36, 1 / 9],
+    ]
+)
+E_WEIGHTS = (-(13.0 + 7.0 * SQ6) / 3.0, (-13.0 + 7.0 * SQ6) / 3.0, -1.0 / 3.0)
+ITERATIONS = 7
+
+# rows of K: field at both ends, stages Z of the last step and of this one, control
+OLD_Z, Z, CONTROL = 2, 5, 8
+H_OLD, H_FACTORS, JACOBIAN_GOOD, FRESH, RETRY = range(5)
+# fp: scales (2 + 2 ny numbers), then these 3 x 3 matrices and numbers, from the end
+N_CONSTANTS = 9 + 9 + 9 + 3
+
+# the workspace from n[WN] on, in units of ny²: ∂R/∂y, ∂R/∂y', real factors, complex factors; then vectors
+VECTORS = 5
+
+
+def radau_work(ny: int) -> int:
+    """Numbers of workspace that a Radau step takes."""
+    return VECTORS * ny * ny + 10 * ny + 8
+
+
+@cache
+def _constants() -> np.ndarray:
+    """a = A⁻¹, T, T⁻¹, and γ, α, β."""
+    a = np.linalg.inv(A)
+    values, vectors = np.linalg.eig(a)
+    real = int(np.argmin(np.abs(values.imag)))
+    pair = int(np.argmax(values.imag))
+    T = np.column_stack([vectors[:, real].real, vectors[:, pair].real, vectors[:, pair].imag])
+    return np.concatenate(
+        [a.ravel(), T.ravel(), np.linalg.inv(T).ravel(),
+         [values[real].real, values[pair].real, values[pair].imag]]
+    )  # fmt: skip
+
+
+@leaf
+def factor_both(W, at, ny, h, gamma, alpha, beta):
+    """Form and factor the real and the complex matrix."""
+    size = ny * ny
+    Jy = W[at : at + size].reshape((ny, ny))
+    Js = W[at + size : at + 2 * size].reshape((ny, ny))
+    real = W[at + 2 * size : at + 3 * size].reshape((ny, ny))
+    re = W[at + 3 * size : at + 4 * size].reshape((ny, ny))
+    im = W[at + 4 * size : at + 5 * size].reshape((ny, ny))
+    for i in range(ny):
+        for j in range(ny):
+            real[i, j] = Jy[i, j] + gamma / h * Js[i, j]
+            re[i, j] = Jy[i, j] + alpha / h * Js[i, j]
+            im[i, j] = -beta / h * Js[i, j]
+    v = at + VECTORS * size
+    if lu_factor(real, W[v : v + ny].view(np.int64)) != 0:
+        return 1
+    return complex_lu_factor(re, im, W[v + ny : v + 2 * ny].view(np.int64))
+
+
+@leaf
+def start_stages(K, x, h, differential, ny, c1, c2):
+    """Z from the polynomial of the last step, or from the slopes at the start."""
+    old = K[CONTROL, H_OLD]
+    for i in range(ny):
+        if old == 0.0:
+            slope = h * K[0, i] if i < differential else 0.0
+            K[Z, i], K[Z + 1, i], K[Z + 2, i] = c1 * slope, c2 * slope, slope
+        else:
+            z1, z2, z3 = K[OLD_Z, i], K[OLD_Z + 1, i], K[OLD_Z + 2, i]
+            for stage in range(3):
+                c = c1 if stage == 0 else (c2 if stage == 1 else 1.0)
+                K[Z + stage, i] = stage_polynomial(1.0 + c * h / old, z1, z2, z3, c1, c2) - z3
+
+
+@leaf
+def stage_polynomial(s, z1, z2, z3, c1, c2):
+    """Cubic through 0 at 0, z1 at c1, z2 at c2, z3 at 1."""
+    l1 = s * (s - c2) * (s - 1.0) / (c1 * (c1 - c2) * (c1 - 1.0))
+    l2 = s * (s - c1) * (s - 1.0) / (c2 * (c2 - c1) * (c2 - 1.0))
+    l3 = s * (s - c1) * (s - c2) / ((1.0 - c1) * (1.0 - c2))
+    return l1 * z1 + l2 * z2 + l3 * z3
+
+
+@leaf
+def stage_arguments(W, at_y, at_slope, x, K, fp, constants, stage, h, ny):
+    """y0 + Z_i and Σ a_ij Z_j / h."""
+    for i in range(ny):
+        W[at_y + i] = x[i] + K[Z + stage, i]
+        total = 0.0
+        for j in range(3):
+            total += fp[constants + 3 * stage + j] * K[Z + j, i]
+        W[at_slope + i] = total / h
+
+
+@leaf
+def newton_update(W, at, at_r, x, K, h, fp, constants, ny):
+    """One Newton step for all stages from the residuals at at_r; return the size of the change."""
+    size = ny * ny
+    v = at + VECTORS * size
+    real = W[at + 2 * size : at + 3 * size].reshape((ny, ny))
+    re = W[at + 3 * size : at + 4 * size].reshape((ny, ny))
+    im = W[at + 4 * size : at + 5 * size].reshape((ny, ny))
+    r1, r2, r3 = W[at_r : at_r + ny], W[at_r + ny : at_r + 2 * ny], W[at_r + 2 * ny : at_r + 3 * ny]
+    T, inverse = constants + 9, constants + 18
+    for i in range(ny):
+        a, b, c = r1[i], r2[i], r3[i]
+        r1[i] = -(fp[inverse] * a + fp[inverse + 1] * b + fp[inverse + 2] * c)
+        r2[i] = -(fp[inverse + 3] * a + fp[inverse + 4] * b + fp[inverse + 5] * c)
+        r3[i] = -(fp[inverse + 6] * a + fp[inverse + 7] * b + fp[inverse + 8] * c)
+    lu_solve(real, W[v : v + ny].view(np.int64), r1)
+    complex_lu_solve(re, im, W[v + ny : v + 2 * ny].view(np.int64), r2, r3)
+    largest = 0.0
+    for i in range(ny):
+        weight = abs(h) ** int(fp[2 + ny + i]) / (fp[2 + i] + fp[0] * abs(x[i]))
+        for stage in range(3):
+            step = fp[T + 3 * stage] * r1[i] + fp[T + 3 * stage + 1] * r2[i] + fp[T + 3 * stage + 2] * r3[i]
+            K[Z + stage, i] += step
+            change = abs(step) * weight
+            if not change <= largest:
+                largest = change
+    return largest
+
+
+@kernel(ADVANCE)
+def advance(fns, n, data, ip, fp, t, h, x, K, xn, xs, W):
+    """Solve for the stages."""
+    ny, at, differential = n[NY], n[WN], n[NQ] + n[NV]
+    size = ny * ny
+    constants = 2 + 2 * ny
+    v = at + VECTORS * size
+    at_r, at_y, at_slope = v + 2 * ny, v + 5 * ny, v + 6 * ny
+    gamma, alpha, beta = fp[constants + 27], fp[constants + 28], fp[constants + 29]
+    c1, c2 = (4.0 - SQ6) / 10.0, (4.0 + SQ6) / 10.0
+    for _ in range(2):
+        if K[CONTROL, JACOBIAN_GOOD] == 0.0:
+            for i in range(ny):
+                W[at_slope + i] = K[0, i] if i < differential else 0.0
+            call_model(fns, BY_Y, t, x, 0, W, at_slope, data, W, at)
+            call_model(fns, BY_SLOPE, t, x, 0, W, at_slope, data, W, at + size)
+            K[CONTROL, JACOBIAN_GOOD] = 1.0
+            K[CONTROL, FRESH] = 1.0
+            K[CONTROL, H_FACTORS] = 0.0
+        if K[CONTROL, H_FACTORS] != h:
+            if factor_both(W, at, ny, h, gamma, alpha, beta) != 0:
+                K[CONTROL, JACOBIAN_GOOD] = 0.0
+                return SINGULAR
+            K[CONTROL, H_FACTORS] = h
+        start_stages(K, x, h, differential, ny, c1, c2)
+        before, rate, converged = 0.0, 0.0, False
+        for iteration in range(ITERATIONS):
+            for stage in range(3):
+                c = c1 if stage == 0 else (c2 if stage == 1 else 1.0)
+                stage_arguments(W, at_y, at_slope, x, K, fp, constants, stage, h, ny)
+                call_model(fns, EQUATIONS, t + c * h, W, at_y, W, at_slope, data, W, at_r + stage * ny)
+            change = newton_update(W, at, at_r, x, K, h, fp, constants, ny)
+            if not change <= 1e100:
+                break
+            if iteration > 0:
+                rate = change / before if before > 0.0 else 0.0
+                if rate >= 0.99 or rate ** (ITERATIONS - 1 - iteration) / (1.0 - rate) * change > fp[1]:
+                    break
+                if rate / (1.0 - rate) * change <= fp[1] or change == 0.0:
+                    converged = True
+                    break
+            elif change <= 0.001 * fp[1]:
+                converged = True
+                break
+            before = change
+        if converged:
+            # where Newton converged at once the Jacobian is good for the next step too
+            K[CONTROL, RETRY] = 1.0 if rate > 1e-3 else 0.0
+            for i in range(ny):
+                xn[i] = x[i] + K[Z + 2, i]
+            return OK
+        if K[CONTROL, FRESH] == 1.0:
+            break
+        K[CONTROL, JACOBIAN_GOOD] = 0.0
+    K[CONTROL, JACOBIAN_GOOD] = 0.0
+    return NO_CONVERGENCE
+
+
+@leaf
+def scale_error(E, W, at_r, h, fp, ny):
+    """The estimate as a vector, index-raised unknowns times their power of h."""
+    for i in range(ny):
+        E[0, i] = -W[at_r + i] * abs(h) ** int(fp[2 + ny + i])
+
+
+@kernel(FINISH)
+def finish(fns, n, data, ip, fp, t, h, x, K, xn, xs, E, W):
+    """The filtered error estimate, and the field at the new point."""
+    ny, at = n[NY], n[WN]
+    size = ny * ny
+    v = at + VECTORS * size
+    at_r, at_slope = v + 2 * ny, v + 6 * ny
+    e1, e2, e3 = -(13.0 + 7.0 * SQ6) / 3.0, (-13.0 + 7.0 * SQ6) / 3.0, -1.0 / 3.0
+    for i in range(ny):
+        W[at_slope + i] = -(e1 * K[Z, i] + e2 * K[Z + 1, i] + e3 * K[Z + 2, i]) / h
+    call_model(fns, EQUATIONS, t, x, 0, W, at_slope, data, W, at_r)
+    real = W[at + 2 * size : at + 3 * size].reshape((ny, ny))
+    lu_solve(real, W[v : v + ny].view(np.int64), W[at_r : at_r + ny])
+    scale_error(E, W, at_r, h, fp, ny)
+    return evaluate(fns, n, t + h, xn, data, K, 1, W)
+
+
+@kernel(ACCEPT)
+def accept(n, ip, fp, h, x, K, xn):
+    """Keep the stages for the next prediction."""
+    ny = n[NY]
+    for stage in range(3):
+        copy_row(K, Z + stage, K, OLD_Z + stage, ny)
+    K[CONTROL, H_OLD] = h
+    K[CONTROL, FRESH] = 0.0
+    if K[CONTROL, RETRY] == 1.0:
+        K[CONTROL, JACOBIAN_GOOD] = 0.0
+    copy_row(K, 1, K, 0, n[NROW])
+    copy(xn, x, ny)
+    return OK
+
+
+@kernel(DENSE)
+def dense(fns, n, data, ip, fp, t, h, x, K, xn, xs, W):
+    """Nothing to prepare: the stages define the polynomial."""
+    return OK
+
+
+@leaf
+def collocation_polynomial(theta, x, K, xn, ny, c1, c2, out):
+    """Through all stages, and through the stabilized end."""
+    rise = theta * theta * (3.0 - 2.0 * theta)
+    for i in range(ny):
+        z1, z2, z3 = K[Z, i], K[Z + 1, i], K[Z + 2, i]
+        out[i] = x[i] + stage_polynomial(theta, z1, z2, z3, c1, c2) + rise * (xn[i] - x[i] - z3)
+
+
+@kernel(INTERPOLATE)
+def interpolate(n, ip, fp, theta, h, x, K, xn, out):
+    """The unknowns at t + θ h."""
+    collocation_polynomial(theta, x, K, xn, n[NY], (4.0 - SQ6) / 10.0, (4.0 + SQ6) / 10.0, out)
+    return OK
+
+
+class Radau(Integrator):
+    """Radau IIA of order 5, adaptive, implicit, for stiff systems and every index up to 3."""
+
+    order, adaptive, implicit, takes = 5, True, True, "residual"
+    references = ("HW96",)
+
+    def lower(self) -> Lowered:
+        return Lowered(
+            slots={
+                "advance": advance, "finish": finish, "accept": accept, "dense": dense, "interpolate": interpolate,
+            },
+            ip=np.array([1], dtype=np.int64), fp=_constants(), rows=9, errors=1, exponent=0.25, error_order=3,
+            fac_min=0.2, fac_max=8.0, one_step=False, wants_scales=True, work=radau_work,
+        )  # fmt: skip

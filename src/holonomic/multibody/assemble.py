@@ -1,0 +1,315 @@
+"""Closing the joints: from the drawing, or from given joint angles, to consistent positions and velocities.
+
+Newton's method on the joints' own functions, differentiated by complex steps; each step is the shortest that
+closes the linearized joints, lengths counted as they are and rotations times the size of the body.
+"""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from ..errors import BadArgument, InconsistentState
+from ..model.arguments import Names, wanted
+from .lower import body_sizes, mechanism_size
+
+CLOSED = 1e-12  # relative to the size of the mechanism; what rounding leaves
+SMALL = 1e-2  # gaps of a drawing that are closed without being asked, relative to its size
+SILENT = 1e-6  # gaps not worth a warning: coordinates written with six digits
+COMPLEX = 1e-30  # complex step: no cancellation, so it may be this small
+
+
+class AssemblyWarning(UserWarning):
+    """A drawing whose joints did not quite meet was corrected."""
+
+
+@dataclass(frozen=True, eq=False)
+class Assembly:
+    """Where a run starts, and what it took.
+
+    Parameters
+    ----------
+    q, v : array
+        Consistent coordinates and velocities of all bodies.
+    gaps : {str: float}
+        How far each joint was open before, m (rad where only angles count); closed ones are left out.
+    moved : float
+        Largest displacement of a body from where it was before, m.
+    turned : float
+        Largest rotation of a body, rad.
+    values : {str: float}
+        Angle or position of each joint that has one.
+    """
+
+    q: np.ndarray
+    v: np.ndarray
+    gaps: dict[str, float] = field(default_factory=dict)
+    moved: float = 0.0
+    turned: float = 0.0
+    values: dict[str, float] = field(default_factory=dict)
+
+    def __str__(self) -> str:
+        text = f"assembled: bodies moved by at most {self.moved:.3g} m and turned by at most {self.turned:.3g} rad"
+        if self.gaps:
+            worst = max(self.gaps, key=self.gaps.get)
+            text += f"; joint {worst!r} was open by {self.gaps[worst]:.3g}"
+        return text + ". Of several closures, this is the one nearest to the start."
+
+
+class Kinematics:
+    """Rows of all joints and drives as numbers, with derivatives."""
+
+    def __init__(self, m):
+        self.m, self.kit = m, m.kit
+        self.nb = len(m.bodies)
+        self.nq, self.nv = m.kit.NQ * self.nb, m.kit.NV * self.nb
+        parts = (*m.joints.values(), *m.drives.values())
+        # in the order of the System's rows: holonomic, then velocity constraints
+        self.parts = [part for level in ("position", "velocity") for part in parts if part.level == level]
+        self.names = {part.name: wanted(part.rows, part.name, ("t", "q", "v", "p")) for part in self.parts}
+        self.p = Names(**dict(m.params))
+        sizes = body_sizes(m)
+        self.scale = np.sqrt([w for name in m.bodies for w in m.kit.weights(sizes[name])[1]])
+        self.size = mechanism_size(m)
+        self.labels = [(part.name, label) for part in self.parts for label in part.labels]
+
+    def value(self, part, t, q, v=None):
+        """Rows of one joint or drive."""
+        given = {"t": t, "q": q, "v": v, "p": self.p}
+        return np.array([entry + 0.0 for entry in part.rows(**{name: given[name] for name in self.names[part.name]})])
+
+    def columns(self, part):
+        """Velocities that a part's rows depend on."""
+        nv = self.kit.NV
+        bodies = sorted({mark[0] for mark in part.marks if mark[0] >= 0})
+        return [nv * k + i for k in bodies for i in range(nv)]
+
+    def slope(self, function, t, q, columns):
+        """Derivative of a function of q along the velocities `columns`, by complex steps."""
+        Z = self.kit.directions(q)
+        found = []
+        for j in columns:
+            step = np.zeros(len(q), dtype=complex)
+            step[:] = q
+            if Z is None:
+                step[j] += 1j * COMPLEX
+            else:
+                step += 1j * COMPLEX * Z[:, j]
+            found.append(np.imag(function(step)) / COMPLEX)
+        return np.array(found).T
+
+    def jacobian(self, t, q, parts=None):
+        """G of all rows, velocity constraints included."""
+        blocks = []
+        for part in self.parts if parts is None else parts:
+            columns = self.columns(part)
+            block = np.zeros((len(part.labels), self.nv))
+            if part.level == "position":
+                block[:, columns] = self.slope(lambda x, part=part: self.value(part, t, x), t, q, columns)
+            else:
+                rest = self.value(part, t, q, np.zeros(self.nv))
+                for j in columns:
+                    block[:, j] = self.value(part, t, q, np.eye(self.nv)[j]) - rest
+            blocks.append(block)
+        return np.vstack(blocks) if blocks else np.zeros((0, self.nv))
+
+    def explicit_rates(self, t, q):
+        """What G v has to be: minus the derivative by time, and minus the free term of velocity constraints."""
+        found = []
+        for part in self.parts:
+            if part.level == "velocity":
+                found.append(-self.value(part, t, q, np.zeros(self.nv)))
+            elif "t" in self.names[part.name]:
+                found.append(-self._by_time(part, t, q))
+            else:
+                found.append(np.zeros(len(part.labels)))
+        return np.concatenate(found) if found else np.zeros(0)
+
+    def _by_time(self, part, t, q):
+        """∂g/∂t of a drive; a user's function need not take complex numbers, so Richardson differences."""
+        h = 1e-3
+        slope = [(self.value(part, t + s, q) - self.value(part, t - s, q)) / (2 * s) for s in (h, h / 2, h / 4)]
+        once = [(4 * slope[i + 1] - slope[i]) / 3 for i in range(2)]
+        return (16 * once[1] - once[0]) / 15
+
+    def residual(self, t, q, parts=None):
+        """Rows at position level."""
+        found = [self.value(part, t, q) for part in (self.parts if parts is None else parts) if part.level == "position"]
+        return np.concatenate(found) if found else np.zeros(0)
+
+    def gaps(self, t, q) -> dict[str, float]:
+        """How far each joint is open."""
+        return {
+            part.name: float(np.linalg.norm(self.value(part, t, q)))
+            for part in self.parts if part.level == "position"
+        }  # fmt: skip
+
+
+def assemble(m, values, speeds, near, drawn: bool = False) -> Assembly:
+    """Return consistent positions and velocities; `drawn`: no one asked for it, so only small gaps are closed."""
+    k = Kinematics(m)
+    begin = _begin(m, k, near)
+    joints = [part for part in k.parts if part.level == "position" and part.name in m.joints]
+    gaps = {name: gap for name, gap in k.gaps(0.0, begin).items() if name in m.joints and gap > CLOSED * k.size}
+    if drawn:
+        _refuse_large(gaps, k.size)
+    q = close(k, begin, joints, {}, "")
+    q = _go_to(m, k, q, joints, values)
+    for drive in m.drives.values():
+        if drive.start is not None:
+            m.params._values[drive.start] = float(drive.value(q, k.p))
+    k.p = Names(**dict(m.params))
+    velocity_nq = m.kit.NQ
+    before, after = begin.reshape(-1, velocity_nq), q.reshape(-1, velocity_nq)
+    moved = float(np.max(np.linalg.norm(after[:, : m.dimension] - before[:, : m.dimension], axis=1)))
+    turned = max(m.kit.rotation_between(a, b) for a, b in zip(before, after, strict=True))
+    if drawn and gaps and max(gaps.values()) > SILENT * k.size:
+        worst = max(gaps, key=gaps.get)
+        warnings.warn(
+            f"joint {worst!r} was open by {gaps[worst]:.2g} in the drawing; bodies were moved by up to {moved:.2g} m "
+            "to close it. m.assembly has the details.",
+            AssemblyWarning,
+            stacklevel=5,
+        )
+    v = _velocities(m, k, q, speeds)
+    found = {name: float(joint.value(q, k.p)) for name, joint in m.joints.items() if joint.value is not None}
+    return Assembly(q, v, gaps, moved, turned, found)
+
+
+def _begin(m, k: Kinematics, near) -> np.ndarray:
+    """Coordinates to begin with."""
+    drawn = m._drawn_position()
+    if near is None:
+        return drawn
+    if isinstance(near, dict):
+        q = drawn.copy().reshape(-1, m.kit.NQ)
+        for name, pose in near.items():
+            body = m._body(name)
+            pose = np.ravel(pose)
+            if len(pose) != m.kit.NQ:
+                raise BadArgument(f"near[{name!r}] needs {m.kit.NQ} numbers, {m.kit.POSE}; got {len(pose)}.")
+            q[body.index] = pose
+        return q.ravel()
+    q = np.array(getattr(near, "q", near), dtype=float).ravel()
+    if len(q) != k.nq:
+        raise BadArgument(f"near= has {len(q)} coordinates, the mechanism {k.nq}.")
+    return q
+
+
+def _refuse_large(gaps, size) -> None:
+    for name, gap in gaps.items():
+        if gap > SMALL * size:
+            raise InconsistentState(
+                f"joint {name!r} is open by {gap:.3g} in the drawing (closed without asking up to {SMALL * size:.2g}). "
+                "Draw its two points in one place, or call m.assemble() to close it as near as possible to the drawing."
+            )
+
+
+def close(k: Kinematics, q, parts, targets, what: str, steps: int = 40) -> np.ndarray:
+    """Newton's method, shortest steps: rows of `parts` to zero and joint values to their targets."""
+    x = q.copy()
+    before = np.inf
+    for _ in range(steps):
+        r, J = _rows_and_targets(k, x, parts, targets)
+        if not len(r):
+            return x
+        norms = np.maximum(np.linalg.norm(J / k.scale, axis=1), 1e-300)
+        distance = float(np.max(np.abs(r) / norms))
+        if distance <= CLOSED * k.size or (distance <= 1e-9 * k.size and distance >= 0.5 * before):
+            return x
+        before = distance
+        step = np.linalg.lstsq(J / k.scale / norms[:, None], -r / norms, rcond=1e-9)[0]
+        largest = float(np.max(np.abs(step)))
+        x = k.kit.moved(x, step / k.scale * min(1.0, 0.3 * k.size / max(largest, 1e-300)))
+    if not distance <= 1e-9 * k.size:
+        gap = {part.name: float(np.linalg.norm(k.value(part, 0.0, x))) for part in parts}
+        worst = max(gap, key=gap.get) if gap else what
+        raise InconsistentState(
+            f"the joints cannot be closed{what}: {steps} Newton steps leave joint {worst!r} open by {gap.get(worst, distance):.2g}. "
+            "Check the lengths, or start nearer to a closed position with near=."
+        )
+    return x
+
+
+def _rows_and_targets(k: Kinematics, x, parts, targets):
+    r, J = [k.residual(0.0, x, parts)], [k.jacobian(0.0, x, parts)]
+    for joint, wanted_value in targets.values():
+        columns = k.columns(joint)
+        row = np.zeros((1, k.nv))
+        row[:, columns] = k.slope(lambda y, joint=joint: np.array([joint.value(y, k.p)]), 0.0, x, columns)
+        r.append(np.array([joint.value(x, k.p) - wanted_value]))
+        J.append(row)
+    return np.concatenate(r), np.vstack(J)
+
+
+def _go_to(m, k: Kinematics, q, joints, values):
+    """Take joint values to their targets in small steps, so that the closure stays the same one."""
+    targets = {}
+    for name, value in values.items():
+        joint = m._joint(name, "assemble")
+        targets[joint.name] = (joint, float(value))
+    for drive in m.drives.values():
+        if drive.wanted is not None:
+            value = float(drive.wanted(0.0, k.p))
+            if drive.of in targets and abs(targets[drive.of][1] - value) > 1e-9:
+                raise BadArgument(
+                    f"assemble: joint {drive.of!r} is driven and has the value {value:.6g} at t = 0, not {targets[drive.of][1]:.6g}."
+                )
+            targets[drive.of] = (m.joints[drive.of], value)
+    paths = [drive for drive in m.drives.values() if drive.level == "position" and drive.value is None]
+    if paths:
+        q = close(k, q, [*joints, *paths], {}, " with the driven points in place")
+        joints = [*joints, *paths]
+    if not targets:
+        return q
+    first = {name: float(joint.value(q, k.p)) for name, (joint, _) in targets.items()}
+    span = max(
+        abs(value - first[name]) / (0.1 if joint.coordinate == "angle" else 0.05 * k.size)
+        for name, (joint, value) in targets.items()
+    )
+    done, step = 0.0, 1.0 / max(1.0, np.ceil(span))
+    smallest = step / 64
+    while done < 1.0:
+        share = min(1.0, done + step)
+        now = {name: (joint, first[name] + share * (value - first[name])) for name, (joint, value) in targets.items()}
+        try:
+            q = close(k, q, joints, now, "", steps=12)
+        except InconsistentState:
+            step /= 2
+            if step < smallest:
+                name, (joint, value) = next(iter(targets.items()))
+                reached = float(joint.value(q, k.p))
+                raise InconsistentState(
+                    f"assemble: joint {name!r} comes no further than {reached:.4g} on the way to {value:.4g}; the other joints "
+                    "hold it there. Ask for less, or begin from another closure with near=."
+                ) from None
+            continue
+        done = share
+    return q
+
+
+def _velocities(m, k: Kinematics, q, speeds) -> np.ndarray:
+    """The smallest velocities that meet the drives and the asked speeds."""
+    rows, wanted_rates = [k.jacobian(0.0, q)], [k.explicit_rates(0.0, q)]
+    names = [name for name, _ in k.labels]
+    for name, speed in speeds.items():
+        joint = m._joint(name, "speed")
+        row = [float(joint.rate(q, unit, k.p)) for unit in np.eye(k.nv)]
+        rows.append(np.array([row]))
+        wanted_rates.append(np.array([float(speed)]))
+        names.append(name)
+    G, right = np.vstack(rows), np.concatenate(wanted_rates)
+    if not len(G) or not np.any(right):
+        return np.zeros(k.nv)
+    norms = np.maximum(np.linalg.norm(G / k.scale, axis=1), 1e-300)
+    v = np.linalg.lstsq(G / k.scale / norms[:, None], right / norms, rcond=1e-9)[0] / k.scale
+    left = np.abs(G @ v - right) / norms
+    worst = int(np.argmax(left))
+    if left[worst] > 1e-8 * max(1.0, float(np.max(np.abs(right) / norms))):
+        raise InconsistentState(
+            f"the speeds asked for cannot be had together: {names[worst]!r} misses its own by {left[worst]:.2g}. "
+            "Ask for fewer, or leave the dead centre."
+        )
+    return v

@@ -1,0 +1,307 @@
+"""The methods of Mechanism that add forces."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..errors import BadArgument
+from . import forces as fo
+from .body import Body, Point
+from .joint import Force, Joint
+from .parameters import not_negative, positive
+
+
+class ForceMethods:
+    """Forces by name: `m.spring("s", slider, m.ground, at=(B, W), stiffness=100.0)`. All return the Force.
+
+    Functions given to them name what they need: t, p (parameters), u (inputs), and what each method says.
+    """
+
+    def spring(self, name: str, first, second, *, at, stiffness: float | None = None, length: float | None = None,
+               damping: float = 0.0, force=None) -> Force:  # fmt: skip
+        """Add a spring, with a damper if wanted, between a point of each body.
+
+        Parameters
+        ----------
+        name : str
+            `sol[name].tension`, `.length`, `.energy`, `.power`; a positive tension pulls the ends together.
+        first, second : Body or str
+            Its bodies.
+        at : pair of points
+            Its ends as drawn.
+        stiffness, damping : float
+            N/m and N s/m. Parameters "name.stiffness", "name.damping".
+        length : float, optional
+            Natural length, m; as drawn if not given. Parameter "name.length".
+        force : function, optional
+            Instead of stiffness: tension as a function of what it names of length, stretch, rate, t, p, u.
+        """
+        marks, drawn = self._line(name, first, second, at)
+        kit = self.kit
+        natural = self.params.add(f"{name}.length", drawn if length is None else length, not_negative)
+        if drawn == 0.0 and self.params[natural] != 0.0:
+            raise BadArgument(f"spring {name!r} is drawn with its ends in one place, where it has no direction. Draw them apart.")
+        if (stiffness is None) == (force is None):
+            raise BadArgument(f"spring {name!r}: give stiffness= or force=, one of them.")
+        if force is not None:
+            names = self._asked(force, f"force of {name!r}", ("length", "stretch", "rate", "t", "p", "u"))
+            tension = fo.user_tension(force, names, natural)
+            return self._enter(Force(name, "spring", self._pull(tension, marks), marks))
+        k = self.params.add(f"{name}.stiffness", stiffness, not_negative)
+        c = self.params.add(f"{name}.damping", damping, not_negative)
+        whole = self._pull(fo.linear_tension(k, natural, c), marks)
+        energy = fo.spring_energy(kit.place, *marks, k, natural)
+        damped = self._pull(fo.damping_tension(c), marks) if damping else None
+        return self._enter(Force(name, "spring", whole, marks, energy, damped))
+
+    def damper(self, name: str, first, second, *, at, damping: float) -> Force:
+        """Add a viscous damper between a point of each body; N s/m. Parameter "name.damping"."""
+        marks, drawn = self._line(name, first, second, at)
+        if drawn == 0.0:
+            raise BadArgument(f"damper {name!r} is drawn with its ends in one place, where it has no direction. Draw them apart.")
+        c = self.params.add(f"{name}.damping", damping, not_negative)
+        return self._enter(Force(name, "damper", self._pull(fo.damping_tension(c), marks), marks))
+
+    def torsion_spring(self, joint, *, stiffness: float, angle: float | None = None, damping: float = 0.0) -> Force:
+        """Add a spring on a joint's angle (N m/rad) or position (N/m), read as "joint spring".
+
+        `angle` is where it is relaxed; as drawn if not given. Parameters "joint spring.stiffness", ".rest", ".damping".
+        """
+        joint = self._joint(joint, "spring")
+        name = f"{joint.name} spring"
+        self._new(name, "force")
+        k = self.params.add(f"{name}.stiffness", stiffness, not_negative)
+        drawn = float(joint.value(self._drawn_position(), self.params))
+        rest = self.params.add(f"{name}.rest", drawn if angle is None else angle)
+        c = self.params.add(f"{name}.damping", damping, not_negative)
+        whole = self._effort(joint, fo.linear_effort(k, rest, c))
+        energy = fo.effort_energy(joint.value, k, rest)
+        damped = self._effort(joint, fo.damping_effort(c)) if damping else None
+        return self._enter(Force(name, "spring", whole, joint.marks, energy, damped, joint.name))
+
+    def motor(self, joint, *, torque=None, force=None, curve=None) -> Force:
+        """Add a motor on a joint, read as "joint motor"; it acts on the second body and against the first.
+
+        Parameters
+        ----------
+        joint : Joint or str
+            A joint with an angle (torque) or a position (force).
+        torque, force : float or function
+            N m or N. A function names what it needs of angle or position, speed, t, p, u.
+        curve : pair of sequences
+            Instead: speeds and the torque (force) at each, linear in between, constant outside.
+        """
+        joint = self._joint(joint, "motor", "position" if force is not None else "angle" if torque is not None else None)
+        name = f"{joint.name} motor"
+        self._new(name, "force")
+        given = [part for part in (torque, force, curve) if part is not None]
+        if len(given) != 1:
+            raise BadArgument(f"a motor needs one of torque=, force= and curve=, got {len(given)}.")
+        if curve is not None:
+            rates, efforts = (np.asarray(part, dtype=float) for part in curve)
+            if rates.ndim != 1 or rates.shape != efforts.shape or len(rates) < 2 or np.any(np.diff(rates) <= 0):
+                raise BadArgument(f"the curve of {name!r} is a pair (speeds, torques) of equal length; speeds must increase.")
+            effort = fo.curve_effort(tuple(rates.tolist()), tuple(efforts.tolist()))
+        elif callable(given[0]):
+            allowed = (joint.coordinate, "speed", "t", "p", "u")
+            names = self._asked(given[0], f"torque of {name!r}", allowed)
+            effort = fo.user_effort(given[0], names, joint.coordinate, "speed")
+        else:
+            word = "torque" if joint.coordinate == "angle" else "force"
+            effort = fo.constant_effort(self.params.add(f"{name}.{word}", given[0]))
+        return self._enter(Force(name, "motor", self._effort(joint, effort), joint.marks, on=joint.name))
+
+    def friction(self, joint, *, coulomb: float, static: float | None = None, stribeck: float | None = None,
+                 viscous: float = 0.0, smoothing: float = 1e-2) -> Force:  # fmt: skip
+        """Add dry friction on a joint for a known load, read as "joint friction".
+
+        -(F_c + (F_s - F_c) exp(-(x'/x_s)²)) tanh(x'/ε) - d x'
+
+        Parameters
+        ----------
+        joint : Joint or str
+            A joint with an angle or a position.
+        coulomb, static : float
+            Torque (N m) or force (N) when sliding, F_c, and at the peak when it starts to slide, F_s; equal if not given.
+            For a load N: coulomb = μ N, in a bearing times its radius. Friction that follows the joint's own
+            reaction would need an implicit method; state the load here.
+        stribeck : float
+            Speed x_s at which the peak has faded; ten times `smoothing` if not given.
+        viscous : float
+            d, N m s or N s/m.
+        smoothing : float
+            Speed ε below which friction grows from zero, rad/s or m/s: it creeps instead of sticking. Small values
+            make the problem stiff.
+        """
+        if callable(coulomb) or callable(static):
+            raise BadArgument(
+                "friction from a function of the reactions needs an implicit method. State the torque or force itself, "
+                "coulomb=μ N for a known load N."
+            )
+        joint = self._joint(joint, "friction")
+        name = f"{joint.name} friction"
+        self._new(name, "force")
+        numbers = {"coulomb": coulomb, "static": coulomb if static is None else static,
+                   "stribeck": 10 * smoothing if stribeck is None else stribeck, "viscous": viscous,
+                   "smoothing": smoothing}  # fmt: skip
+        keys = [
+            self.params.add(f"{name}.{key}", value, positive if key in ("stribeck", "smoothing") else not_negative)
+            for key, value in numbers.items()
+        ]
+        act = self._effort(joint, fo.friction_effort(*keys))
+        return self._enter(Force(name, "friction", act, joint.marks, on=joint.name))
+
+    def stop(self, joint, *, lower: float, upper: float, stiffness: float, damping: float = 0.0) -> Force:
+        """Add compliant stops at the limits of a joint, read as "joint stop".
+
+        Parameters
+        ----------
+        joint : Joint or str
+            A joint with an angle or a position.
+        lower, upper : float
+            Limits, rad or m.
+        stiffness : float
+            N m/rad or N/m beyond a limit.
+        damping : float
+            c of k δ (1 + c δ'), s/rad or s/m.
+        """
+        joint = self._joint(joint, "stop")
+        if not lower < upper:
+            raise BadArgument(f"the stop of joint {joint.name!r} needs lower < upper, got {lower:g} and {upper:g}.")
+        name = f"{joint.name} stop"
+        self._new(name, "force")
+        numbers = {"lower": lower, "upper": upper, "stiffness": stiffness, "damping": damping}
+        checks = {"stiffness": positive, "damping": not_negative}
+        keys = [self.params.add(f"{name}.{key}", value, checks.get(key)) for key, value in numbers.items()]
+        act = self._effort(joint, fo.stop_effort(*keys))
+        return self._enter(Force(name, "stop", act, joint.marks, on=joint.name))
+
+    def force(self, name: str, body, *, at=None, value) -> Force:
+        """Add a force on a body, in the ground frame, from outside.
+
+        Parameters
+        ----------
+        name : str
+            Name in results.
+        body : Body or str
+            What it acts on.
+        at : point or Point, optional
+            Where it acts, moving with the body; the centre of mass if not given.
+        value : sequence of float, or function
+            N. A function names what it needs of t, p, u and of bodies, points and joints:
+            `lambda t, slider, O: (-3 * slider.velocity[0], O.angle)`. Bodies and points have position, velocity,
+            angle, speed; joints angle or position, and speed.
+        """
+        self._new(name, "force")
+        mark = self._force_mark(name, body, at)
+        if callable(value):
+            act = fo.on_point(self._named(value, name), self.kit.place, mark, self.kit.NO_TORQUE)
+        else:
+            keys = self.params.add_point(f"{name}.value", np.atleast_1d(value))
+            if len(keys) != self.dimension:
+                raise BadArgument(f"force {name!r} needs {self.dimension} numbers, got {value!r}.")
+            act = fo.on_point(fo.constant_vector(keys), self.kit.place, mark, self.kit.NO_TORQUE)
+        return self._enter(Force(name, "force", act, (mark,)))
+
+    def torque(self, name: str, body, *, value) -> Force:
+        """Add a torque on a body from outside; N m. A function names what it needs, as for `force`."""
+        self._new(name, "force")
+        mark = self._force_mark(name, body, None)
+        if callable(value):
+            act = fo.torque_on(self._named(value, name), mark)
+        elif self.dimension == 2:
+            act = fo.torque_on(fo.constant_number(self.params.add(f"{name}.value", value)), mark)
+        else:
+            act = fo.torque_on(fo.constant_vector(self.params.add_point(f"{name}.value", value)), mark)
+        return self._enter(Force(name, "force", act, (mark,)))
+
+    def contact(self, name: str, body, *, centre, radius: float, point, normal, stiffness: float, exponent: float = 1.5,
+                damping: float = 0.0, friction: float = 0.0, smoothing: float = 1e-2) -> Force:  # fmt: skip
+        """Add compliant contact of a circle or sphere with the ground: N = k δⁿ (1 + c δ').
+
+        Parameters
+        ----------
+        name, body
+            As for `force`.
+        centre : point or Point
+            Centre of the circle on the body, as drawn.
+        radius : float
+            m.
+        point, normal : points
+            A point of the ground's surface and the direction out of it.
+        stiffness : float
+            k, N/mⁿ.
+        exponent : float
+            n; 1.5 is Hertz's sphere.
+        damping : float
+            c, s/m.
+        friction : float
+            Coefficient μ; slip slower than `smoothing` (m/s) is opposed in proportion.
+        """
+        self._new(name, "force")
+        mark = self._force_mark(name, body, centre)
+        surface = self.params.add_point(f"{name}.surface", self._drawn(point, name))
+        direction = self.params.add_point(f"{name}.normal", self._unit(normal, name))
+        numbers = {"radius": radius, "stiffness": stiffness, "damping": damping, "friction": friction,
+                   "smoothing": smoothing}  # fmt: skip
+        keys = [self.params.add(f"{name}.{key}", value, positive if key in ("radius", "stiffness", "smoothing") else not_negative)
+                for key, value in numbers.items()]  # fmt: skip
+        kit = self.kit
+        act = fo.contact(kit.place, kit.motion, kit.spin_arm, mark, surface, direction, tuple(keys), float(exponent), kit.NO_TORQUE)
+        return self._enter(Force(name, "contact", act, (mark,)))
+
+    # how a force is made
+
+    def _line(self, name, first, second, at):
+        self._new(name, "force")
+        first, second = self._body(first), self._body(second)
+        if first is second:
+            raise BadArgument(f"{name!r} acts between body {first.name!r} and itself. Name two bodies, or m.ground.")
+        ends = self._two_places(name, at)
+        drawn = float(np.linalg.norm(np.subtract(*(self._drawn(end, name) for end in ends))))
+        keys = self._places(name, ends)
+        return (self._mark(first, keys[0]), self._mark(second, keys[1])), drawn
+
+    def _pull(self, tension, marks):
+        return fo.along_line(tension, self.kit.place, self.kit.motion, *marks, self.kit.NO_TORQUE)
+
+    def _effort(self, joint: Joint, effort):
+        kit, marks = self.kit, joint.marks
+        if joint.coordinate == "angle":
+            return fo.on_angle(effort, joint.value, joint.rate, kit.place, kit.about, *marks)
+        return fo.on_position(effort, joint.value, joint.rate, kit.place, kit.along, *marks, kit.NO_TORQUE)
+
+    def _force_mark(self, name: str, body, at) -> tuple:
+        body = self._body(body)
+        if body.is_ground:
+            raise BadArgument(f"{name!r} acts on the ground, which does not move. Name a body.")
+        if at is None:
+            return self._mark(body, body.origin)
+        keys = self._point(at).mark[1] if isinstance(at, Point | str) else self.params.add_point(name, self._drawn(at, name))
+        return self._mark(body, keys)
+
+    def _named(self, function, name: str):
+        """A user's function of t, p, u and named bodies, points and joints."""
+        every = {**self.bodies, **self.points, **self.joints}
+        names = self._asked(function, f"value of {name!r}", ("t", "p", "u", *every))
+        things = []
+        for key in names:
+            if key in ("t", "p", "u"):
+                continue
+            thing = every[key]
+            if isinstance(thing, Joint):
+                joint = self._joint(thing, f"value of {name!r} asks for the angle or position")
+                things.append((key, fo.seen_joint(joint.value, joint.rate, joint.coordinate)))
+            else:
+                mark = self._mark(thing, thing.origin) if isinstance(thing, Body) else thing.mark
+                things.append((key, fo.seen_mark(self.kit.place, self.kit.motion, mark)))
+        return fo.user_value(function, names, tuple(things))
+
+    def _enter(self, force: Force) -> Force:
+        self.forces[force.name] = force
+        self._changed()
+        return force
+
+    def _drawn_position(self) -> np.ndarray:
+        """Coordinates of all bodies as drawn."""
+        return np.array([x for body in self.bodies.values() for x in self.kit.drawn(body.position, body.rotation)])

@@ -1,0 +1,229 @@
+"""From bodies, joints and forces to a System: absolute coordinates, one constraint per joint.
+
+Everything that enters the System closes over plain values and functions, and every number is a parameter, so
+mechanisms that differ in numbers share one compiled model.
+"""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from ..errors import BadArgument
+from ..model.system import System
+from .vectors import dot
+
+
+class UnitsWarning(UserWarning):
+    """Lengths that look like millimetres where metres are meant."""
+
+
+@dataclass(frozen=True, eq=False)
+class AssembledSystem(System):
+    """The System of a mechanism; results are read by the names of its bodies, joints and forces.
+
+    `metric` weighs lengths by 1 and rotations by the squared size of the body when the state is projected.
+    """
+
+    resolver: Any = field(default=None, kw_only=True, repr=False)
+    redundant: str = field(default="minimum-norm", kw_only=True, repr=False)
+    metric: tuple[float, ...] | None = field(default=None, kw_only=True, repr=False)
+
+
+def lower(m) -> AssembledSystem:
+    """Return the equations of a mechanism."""
+    from .results import Resolver
+
+    if not m.bodies:
+        raise BadArgument("the mechanism has no bodies. Add one with m.body(name, rod(start, end, mass=1.0)).")
+    kit = m.kit
+    _check_units(m)
+    bodies = tuple(m.bodies.values())
+    masses = tuple(_mass_keys(m, body) for body in bodies)
+    links = tuple(_held_point_masses(m))
+    coordinates: dict[str, str] = {}
+    for body in bodies:
+        coordinates |= kit.labels(body.name)
+    level = {"position": {}, "velocity": {}}
+    for part in (*m.joints.values(), *m.drives.values()):
+        level[part.level][part.name] = part.rows
+    applied = tuple(force.applied for force in m.forces.values() if force.applied is not None)
+    energies = tuple(force.energy for force in m.forces.values() if force.energy is not None)
+    weights = tuple((k, body[0]) for k, body in enumerate(masses))
+    spins = kit.gyroscopic(masses)
+    none = len(energies) == 0 and all(m.params[key] == 0.0 for key in m._gravity)
+    return AssembledSystem(
+        mass=mass_function(kit.mass_block, kit.NV, masses, links),
+        force=force_function(kit.generalized, kit.NV, len(bodies), applied, spins) if applied or spins else None,
+        constraint=level["position"] or None,
+        nonholonomic=level["velocity"] or None,
+        potential=None if none else potential_function(kit.centre, m._gravity, weights, energies),
+        kinematics=kit.kinematics(len(bodies)),
+        invariants=kit.invariants(bodies),
+        params=dict(m.params),
+        inputs=dict(m.inputs) or None,
+        coordinates=coordinates,
+        resolver=Resolver(m),
+        metric=metric(m),
+    )
+
+
+def mass_function(block, nv, masses, links):
+    """M: one block per body; `links` tie the rotation of a point mass to the body that holds it."""
+
+    def mass(p):
+        n = nv * len(masses)
+        M = [[0.0] * n for _ in range(n)]
+        for k, keys in enumerate(masses):
+            for i, row in enumerate(block(p, keys)):
+                for j, value in enumerate(row):
+                    M[nv * k + i][nv * k + j] = value
+        for one, other, value in links:
+            M[one][one] += value
+            if other >= 0:
+                M[other][other] += value
+                M[one][other] -= value
+                M[other][one] -= value
+        return M
+
+    return mass
+
+
+def force_function(generalized, nv, n_bodies, applied, spins):
+    """f: what all forces do to the bodies, and the gyroscopic torques in space."""
+
+    def force(t, q, v, p, u):
+        total = [0.0] * (nv * n_bodies)
+        for act in applied:
+            for k, push, point, torque in act(t, q, v, p, u):
+                if k >= 0:
+                    for i, value in enumerate(generalized(q, k, push, point, torque)):
+                        total[nv * k + i] = total[nv * k + i] + value
+        for spin in spins:
+            for at, value in spin(v, p):
+                total[at] = total[at] + value
+        return total
+
+    return force
+
+
+def potential_function(centre, gravity, weights, energies):
+    """V: gravity and everything elastic."""
+
+    def potential(q, p):
+        g = tuple(p[key] for key in gravity)
+        total = 0.0
+        for k, mass in weights:
+            total = total - p[mass] * dot(g, centre(q, k))
+        for energy in energies:
+            total = total + energy(q, p)
+        return total
+
+    return potential
+
+
+def _mass_keys(m, body) -> tuple:
+    """Names of a body's mass and inertia; numbers stand for a point mass without."""
+    inertia = tuple((key.removeprefix(f"{body.name}.inertia"), key) for key in m.params if key.startswith(f"{body.name}.inertia"))
+    return (f"{body.name}.mass", inertia)
+
+
+def _held_point_masses(m):
+    """Tie the rotation of each point mass to the body that holds it, or let it be.
+
+    A body without inertia makes M singular in its rotation. Where a joint keeps its rotation equal to
+    another body's, D (ω - ω')²/2 is added to the kinetic energy for some D > 0: it is zero in every motion, so
+    accelerations and multipliers do not change at all.
+    """
+    for body in m.bodies.values():
+        if not body.point_mass:
+            continue
+        own = [joint for joint in m.joints.values() if body in (joint.first, joint.second)]
+        size = max(body_sizes(m)[body.name], 1e-6)
+        nominal = body.mass * size**2
+        holding = next((joint for joint in own if joint.holds_rotation), None)
+        if holding is not None:
+            other = holding.first if holding.second is body else holding.second
+            yield from m.kit.links(body.index, other.index, nominal)
+            continue
+        _check_unturned(m, body, own)
+        yield from m.kit.links(body.index, -1, nominal)
+
+
+def _check_unturned(m, body, joints) -> None:
+    """Refuse a point mass that something may turn: its rotation would have no inertia."""
+    centre = np.array(body.position)
+    for joint in joints:
+        mark = joint.marks[0] if joint.first is body else joint.marks[1]
+        place = np.array([m.params[key] for key in mark[1]])
+        if np.linalg.norm(place - centre) > 1e-9 * (1.0 + np.linalg.norm(centre)) or joint.kind in ("gear", "rolling", "rack-and-pinion"):
+            raise BadArgument(
+                f"body {body.name!r} has no inertia, but joint {joint.name!r} can turn it. Give inertia=, or a shape."
+            )
+    names = {joint.name for joint in joints}
+    turning = [force for force in m.forces.values() if force.on in names]
+    turning += [drive for drive in m.drives.values() if drive.of in names]
+    for force in turning:
+        raise BadArgument(f"body {body.name!r} has no inertia, but {force.name!r} turns it. Give inertia=, or a shape.")
+    for force in m.forces.values():
+        for mark in force.marks:
+            if mark[0] == body.index and force.kind != "spring":
+                place = np.array([m.params[key] for key in mark[1]])
+                if np.linalg.norm(place - centre) > 1e-9 * (1.0 + np.linalg.norm(centre)):
+                    raise BadArgument(f"body {body.name!r} has no inertia, but {force.name!r} turns it. Give inertia=, or a shape.")
+
+
+def drawn_points(m) -> dict[str, list[np.ndarray]]:
+    """All points of each body in the drawing: centre, joints, forces."""
+    found = {name: [np.array(body.position)] for name, body in m.bodies.items()}
+    found["ground"] = []
+    names = {body.index: name for name, body in m.bodies.items()} | {-1: "ground"}
+    for part in (*m.joints.values(), *m.forces.values(), *m.points.values()):
+        for mark in part.marks if hasattr(part, "marks") else (part.mark,):
+            found[names[mark[0]]].append(np.array([m.params[key] for key in mark[1]]))
+    return found
+
+
+def mechanism_size(m) -> float:
+    """Largest extent of the drawing, m."""
+    points = np.array([point for points in drawn_points(m).values() for point in points])
+    reach = max((2 * body.size for body in m.bodies.values()), default=0.0)
+    return max(float(np.max(np.ptp(points, axis=0))), reach) or 1.0
+
+
+def body_sizes(m) -> dict[str, float]:
+    """Largest distance of a drawn point of each body from its centre of mass, m."""
+    whole = mechanism_size(m)
+    sizes = {}
+    for name, points in drawn_points(m).items():
+        if name == "ground":
+            continue
+        body = m.bodies[name]
+        far = max(float(np.linalg.norm(point - points[0])) for point in points)
+        size = max(far, body.size)
+        sizes[name] = size if size > 1e-6 * whole else whole
+    return sizes
+
+
+def metric(m) -> tuple[float, ...]:
+    """Weights of (q, v) in projections: 1 for lengths, squared body size for rotations."""
+    sizes = body_sizes(m)
+    q = [weight for name in m.bodies for weight in m.kit.weights(sizes[name])[0]]
+    v = [weight for name in m.bodies for weight in m.kit.weights(sizes[name])[1]]
+    return tuple(q + v)
+
+
+def _check_units(m) -> None:
+    for name, size in body_sizes(m).items():
+        mass = m.bodies[name].mass
+        if size > 50.0 and mass < size:
+            warnings.warn(
+                f"body {name!r} reaches {size:.3g} m from its centre and weighs {mass:.3g} kg. Lengths are in metres: "
+                "multiply millimetres by 1e-3.",
+                UnitsWarning,
+                stacklevel=6,
+            )
+            return

@@ -1,0 +1,81 @@
+"""Degrees of freedom, redundant rows and the distance from a singular position."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..errors import InconsistentState
+from ..initial import rank_by_rows
+from .assemble import Kinematics, close
+
+RANK = 1e-8  # singular values below, relative to the largest, count as zero
+
+
+@dataclass(frozen=True)
+class Mobility:
+    """What the joints leave free where the mechanism stands.
+
+    Parameters
+    ----------
+    dof : int
+        Degrees of freedom; drives count as constraints.
+    rows, rank : int
+        Number of constraint rows, and how many are independent.
+    redundant : {str: int}
+        Rows that repeat others, by joint: their reactions are not unique.
+    margin : float
+        Smallest singular value that should not be zero, rows scaled to 1: near 0 the position is singular.
+    """
+
+    dof: int
+    rows: int
+    rank: int
+    redundant: dict[str, int]
+    margin: float
+
+    def __str__(self) -> str:
+        text = f"{self.dof} degree{'s' if self.dof != 1 else ''} of freedom; {self.rank} of {self.rows} rows independent"
+        if self.redundant:
+            text += "; redundant: " + ", ".join(f"{count} at {name!r}" for name, count in self.redundant.items())
+        return text + f"; margin from a singular position {self.margin:.2g}"
+
+
+def mobility(m) -> Mobility:
+    """Count where the mechanism is assembled; rank that is higher nearby means a singular position, not redundancy."""
+    q = m.assembly.q
+    k = Kinematics(m)
+    G = _scaled(k, q)
+    rows = len(G)
+    if not rows:
+        return Mobility(k.nv, 0, 0, {}, np.inf)
+    generic, order = _rank(G), rank_by_rows(G)[1]
+    parts = [part for part in k.parts if part.level == "position"]
+    random = np.random.default_rng(11)
+    for spread in (1e-3, 1e-2):
+        try:
+            near = k.kit.moved(q, spread * k.size * random.uniform(-1, 1, k.nv) / k.scale)
+            nearby = _scaled(k, close(k, near, parts, {}, ""))
+        except InconsistentState:
+            continue
+        if _rank(nearby) > generic:
+            generic = _rank(nearby)
+            order = rank_by_rows(nearby)[1]
+    values = np.linalg.svd(G, compute_uv=False)
+    redundant: dict[str, int] = {}
+    for row in sorted(order[generic:]):
+        name = k.labels[row][0]
+        redundant[name] = redundant.get(name, 0) + 1
+    return Mobility(k.nv - generic, rows, generic, redundant, float(values[generic - 1]))
+
+
+def _scaled(k: Kinematics, q) -> np.ndarray:
+    """G with rotations measured in lengths and rows of length 1."""
+    G = k.jacobian(0.0, q) / k.scale
+    return G / np.maximum(np.linalg.norm(G, axis=1), 1e-300)[:, None]
+
+
+def _rank(G) -> int:
+    values = np.linalg.svd(G, compute_uv=False)
+    return int(np.sum(values > RANK * values[0]))

@@ -1,0 +1,138 @@
+"""Compiled code between processes: found again, rebuilt when damaged, done without where nothing can be written."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import holonomic
+from holonomic import System
+from holonomic.kernels.signatures import Fn
+from holonomic.model import machine
+from holonomic.model.compiled import Model
+
+SOURCE = str(Path(holonomic.__file__).parents[1])
+
+# A fresh process that makes a model and uses a leaf; it says what was compiled and whether CasADi was needed.
+PROCESS = """
+import sys
+import numpy as np
+from holonomic import System
+from holonomic.kernels.signatures import Fn
+from holonomic.kernels.vectors import norm
+from holonomic.model import machine
+from holonomic.model.compiled import Model
+
+compiled = 0
+own = machine._compile
+
+def counting(tapes):
+    global compiled
+    compiled += 1
+    return own(tapes)
+
+machine._compile = counting
+model = Model(System(np.diag([1.0, 2.0]), [0, -9.81], lambda q: q @ q - 1.0), np.array([1.0, 0.0]), np.zeros(2))
+fns, _ = model.table((Fn.FIELD,))
+assert fns[0] != 0
+assert norm(np.array([3.0, 4.0]), 0, 2) == 5.0
+print(compiled, "casadi" in sys.modules, sum(norm.stats.cache_hits.values()))
+"""
+
+
+def start(cache):
+    environment = dict(os.environ, HOLONOMIC_CACHE=str(cache), PYTHONPATH=SOURCE)
+    return subprocess.Popen(
+        [sys.executable, "-c", PROCESS], env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+
+
+def finish(process):
+    """Return (objects compiled, whether CasADi was imported, leaves found in the cache), and what was said."""
+    out, err = process.communicate(timeout=300)
+    assert process.returncode == 0, err
+    compiled, casadi, hits = out.split()
+    return (int(compiled), casadi == "True", int(hits)), err
+
+
+def test_a_second_process_compiles_nothing_and_needs_no_casadi(tmp_path):
+    assert finish(start(tmp_path))[0] == (1, True, 0)
+    assert finish(start(tmp_path))[0] == (0, False, 1)
+
+
+def test_where_nothing_can_be_written_one_line_says_so(tmp_path):
+    (tmp_path / "file").write_text("a file where the folder should be")
+    counts, err = finish(start(tmp_path / "file" / "cache"))
+    assert counts == (1, True, 0)
+    said = [line for line in err.splitlines() if line.startswith("holonomic: compiled code cannot be kept")]
+    assert len(said) == 1
+    assert "HOLONOMIC_CACHE" in said[0]
+
+
+@pytest.mark.slow
+def test_six_cold_processes_at_once_agree(tmp_path):
+    processes = [start(tmp_path) for _ in range(6)]
+    assert all(finish(process)[0][0] <= 1 for process in processes)
+    assert finish(start(tmp_path))[0] == (0, False, 1)
+    assert [path for path in (tmp_path / "models").iterdir() if path.name.startswith(".tmp")] == []
+
+
+class Fresh:
+    """Models as a fresh process would make them, in this one; counts what is compiled."""
+
+    def __init__(self, cache, patch):
+        self.cache, self.patch, self.compiled = cache / "models", patch, 0
+        patch.setenv("HOLONOMIC_CACHE", str(cache))
+        own = machine._compile
+
+        def counting(tapes):
+            self.compiled += 1
+            return own(tapes)
+
+        patch.setattr(machine, "_compile", counting)
+
+    def field(self, gravity=-9.81):
+        """v' of a pendulum, from a model that remembers nothing."""
+        self.patch.setattr(machine, "_loaded", {})
+        self.patch.setattr(machine, "_memory", {})
+        system = System(np.diag([1.0, 2.0]), [0, gravity], lambda q: q @ q - 1.0)
+        model = Model(system, np.array([1.0, 0.0]), np.zeros(2))
+        return model.evaluate(Fn.FIELD, 0.0, [1.0, 0.0, 0.0, 0.0], [], model.data())[2:4]
+
+
+@pytest.fixture
+def fresh(tmp_path, monkeypatch):
+    made = Fresh(tmp_path, monkeypatch)
+    np.testing.assert_allclose(made.field(), [0.0, -9.81 / 2])
+    assert made.compiled == 1
+    return made
+
+
+def test_other_numbers_use_the_same_machine_code(fresh):
+    np.testing.assert_allclose(fresh.field(-1.62), [0.0, -1.62 / 2])
+    assert fresh.compiled == 1
+    assert len(list(fresh.cache.glob("*.o"))) == 1
+
+
+@pytest.mark.parametrize(
+    "damage", [lambda code: code[:200], lambda code: b"", lambda code: code[:-1] + b"?"], ids=["cut", "empty", "bit"]
+)
+def test_a_damaged_object_is_rebuilt(fresh, damage):
+    (path,) = fresh.cache.glob("*.o")
+    whole = path.read_bytes()
+    path.write_bytes(damage(whole))
+    np.testing.assert_allclose(fresh.field(), [0.0, -9.81 / 2])
+    assert fresh.compiled == 2
+    assert path.read_bytes() == whole
+    fresh.field()
+    assert fresh.compiled == 2
+
+
+def test_a_damaged_record_is_rebuilt(fresh):
+    (path,) = fresh.cache.glob("*.json")
+    path.write_bytes(b'{"numbers": [1')
+    np.testing.assert_allclose(fresh.field(), [0.0, -9.81 / 2])
+    assert fresh.compiled == 1  # traced again; the object is still there

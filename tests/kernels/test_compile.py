@@ -1,0 +1,54 @@
+"""Kernels are compiled so that nothing is allocated and no reference is counted inside the step loop."""
+
+import numpy as np
+import pytest
+from numba.core.errors import NumbaError
+
+from holonomic.kernels.compile import OPTIONS, inner, leaf
+from holonomic.kernels.drive import drive
+from holonomic.kernels.signatures import call_model
+
+
+def test_kernels_are_compiled_without_a_memory_manager():
+    assert OPTIONS["_nrt"] is False
+    assert OPTIONS["fastmath"] == {"contract"}
+    assert OPTIONS["error_model"] == "numpy"
+    for name, value in OPTIONS.items():
+        if name != "fastmath":
+            assert drive.targetoptions[name] == value
+
+
+def test_a_leaf_that_allocates_does_not_compile():
+    def makes_an_array(n):
+        total = 0.0
+        for value in np.zeros(n):
+            total += value
+        return total
+
+    with pytest.raises(NumbaError, match="Only accept returning of array passed into the function"):
+        leaf(makes_an_array)(3)
+
+
+def test_an_inner_function_that_allocates_does_not_compile():
+    @inner
+    def difference(x):
+        return x - 1.0
+
+    def outer(x):
+        return difference(x)[0]
+
+    with pytest.raises(NumbaError, match="Only accept returning of array passed into the function"):
+        leaf(outer)(np.ones(3))
+
+
+def test_interpreted_calls_see_the_same_offsets_as_compiled_ones():
+    seen = []
+
+    def model(t, a, b, data, out):
+        seen.append((t, a[0], b[0], data[0]))
+        out[0] = 7.0
+
+    a, b, out = np.arange(6.0).reshape(2, 3), np.arange(10.0, 16.0), np.zeros((2, 2))
+    call_model((model, None), 0, 0.5, a, 3, b, 2, np.array([9.0]), out, 3)
+    assert seen == [(0.5, 3.0, 12.0, 9.0)]
+    np.testing.assert_array_equal(out, [[0.0, 0.0], [0.0, 7.0]])

@@ -1,0 +1,99 @@
+"""The two printers of a tape, machine code and Python, compute the same numbers."""
+
+import ctypes
+import math
+import re
+
+import numpy as np
+import pytest
+
+from holonomic.kernels.signatures import Fn
+from holonomic.model import machine
+from holonomic.model.base import PLAIN
+from holonomic.model.compiled import Model
+from holonomic.model.derive import tapes
+from holonomic.model.emit import PYTHON, python_source
+from holonomic.model.tape import Tape
+from holonomic.problems import seven_body
+
+POINTER = ctypes.POINTER(ctypes.c_double)
+PROTOTYPE = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_double, POINTER, POINTER, POINTER, POINTER)
+
+# where an operation is defined, as ranges of its operands; elsewhere Python raises and machine code gives NaN
+POSITIVE, UNIT, ABOVE_ONE, ANY = (1e-3, 30.0), (-0.999, 0.999), (1.001, 30.0), (-20.0, 20.0)
+DOMAIN = {
+    "sqrt": POSITIVE, "log": POSITIVE, "pow": POSITIVE, "constpow": POSITIVE, "asin": UNIT, "acos": UNIT,
+    "acosh": ABOVE_ONE, "atanh": UNIT, "log1p": POSITIVE,
+}  # fmt: skip
+UNARY = {name for name, text in PYTHON.items() if not re.search(r"\by\b", text)}
+
+
+def call(addresses, name, t, a, b, data, out):
+    """Call machine code on arrays."""
+    pointers = [array.ctypes.data_as(POINTER) for array in (a, b, data, out)]
+    PROTOTYPE(addresses[name])(None, t, *pointers)
+
+
+def printed(tape, name):
+    """The Python function of a tape."""
+    scope = {"math": math}
+    exec(python_source(tape, name), scope)
+    return scope[name]
+
+
+def one_operation(name):
+    operands = (0,) if name in UNARY else (0, 1)
+    return Tape((("in", 1, 0), ("in", 2, 0), (name, *operands)), (2,))
+
+
+@pytest.fixture(scope="module")
+def operations():
+    made = {name: one_operation(name) for name in PYTHON}
+    return made, machine.addresses(machine.compile_tapes(made), tuple(made))
+
+
+@pytest.mark.parametrize("name", PYTHON)
+def test_python_equals_machine_code(name, operations):
+    made, addresses = operations
+    function = printed(made[name], "f")
+    random = np.random.default_rng(sum(map(ord, name)))
+    for _ in range(200):
+        a, b = random.uniform(*DOMAIN.get(name, ANY), (2, 1))
+        if name in ("eq", "ne", "le", "lt", "and", "or", "not", "if_else_zero", "sign"):
+            a, b = np.round(a / 10.0), np.round(b / 10.0)  # often equal, often zero
+        mine, theirs = np.zeros(1), np.zeros(1)
+        function(0.0, a, b, a, mine)
+        call(addresses, name, 0.0, a, b, a, theirs)
+        # both call the C library, perhaps in different builds: two units in the last place
+        assert abs(mine[0] - theirs[0]) <= 2.0 * np.spacing(abs(mine[0])), (a, b)
+
+
+@pytest.mark.parametrize("name", ["fmin", "fmax"])
+@pytest.mark.parametrize("pair", [(1.0, np.nan), (np.nan, 1.0), (np.nan, np.nan), (-1.0, 2.0), (2.0, -1.0)])
+def test_nan_goes_through_minimum_and_maximum_as_in_numpy(name, pair, operations):
+    made, addresses = operations
+    a, b = np.array([pair[0]]), np.array([pair[1]])
+    expected = (np.minimum if name == "fmin" else np.maximum)(a, b)
+    mine, theirs = np.zeros(1), np.zeros(1)
+    printed(made[name], "f")(0.0, a, b, a, mine)
+    call(addresses, name, 0.0, a, b, a, theirs)
+    np.testing.assert_array_equal(mine, expected)
+    np.testing.assert_array_equal(theirs, expected)
+
+
+def test_a_whole_mechanism_is_the_same_printed_and_compiled():
+    problem = seven_body()
+    q, v = np.asarray(problem.q0, dtype=float), np.asarray(problem.v0, dtype=float)
+    model = Model(problem.system, q, v)
+    wanted = (Fn.FIELD, Fn.RESIDUAL, Fn.TERMS, Fn.VEL_FACTOR)
+    made = tapes(model._derived(PLAIN), wanted)
+    data, random = model.data(), np.random.default_rng(2)
+    for fn, tape in made.items():
+        function = printed(tape, fn.name)
+        for _ in range(5):
+            x = np.concatenate([q + 0.1 * random.uniform(-1, 1, 7), 10.0 * random.uniform(-1, 1, 7)])
+            mine, theirs = np.zeros(len(tape.outputs)), model.evaluate(fn, 0.0, x, [0.0], data)
+            function(0.0, x, x, data, mine)
+            # 500 operations, some fused in machine code; pivot ratios down to 1e-3 amplify their rounding
+            np.testing.assert_allclose(mine, theirs, rtol=1e-9, atol=1e-11 * np.max(np.abs(theirs)))
+
