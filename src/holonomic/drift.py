@@ -9,25 +9,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from .errors import UnknownName
+from .naming import order_of
 
 LEVELS = ("position", "velocity", "acceleration")
 FORMULAS = {"position": "g", "velocity": "G v + g_t", "acceleration": "G v' + γ"}
-
-
-def order_of(model) -> int:
-    """Return how many levels of its constraints a state holds as rows of their own: m for a Dae, else 1."""
-    return getattr(getattr(model, "system", model), "order", 1)
-
-
-def is_dae(model) -> bool:
-    """Tell whether a model is that of a Dae: its states hold derivatives, its multipliers are called y."""
-    return model.is_ode and model.n_constraints > 0
-
-
-def multiplier_labels(model) -> list[str]:
-    """Return the labels of λ: of the rows of a System, of the constraints of a Dae."""
-    labels = list(model.constraint_labels)
-    return labels[: len(labels) // order_of(model)] if model.is_ode else list(model.row_labels)
 
 
 @dataclass(frozen=True)
@@ -42,10 +27,10 @@ class Worst:
 class Drift(Mapping):
     """Residuals along a solution, (time, row): g itself, not scaled.
 
-    `drift["position"]` is g, `drift["velocity"]` is G v + g_t (then the nonholonomic rows), and each invariant has
-    its change since the start (or since an event mapped the state) under its own name. `drift["acceleration"]`,
-    G v' + γ, is computed when asked for and not listed. Levels without rows are left out. A Dae of order m has the
-    first m levels of g, g', g''.
+    `drift["position"]` is g, `drift["velocity"]` is G v + g_t (then the nonholonomic rows), each invariant
+    has its change since the start (or since an event mapped the state) under its own name. Levels without
+    rows are left out; `drift["acceleration"]`, G v' + γ, is computed when asked for and not listed. A Dae of
+    order m has the first m levels of g, g', g''.
     """
 
     def __init__(self, sol):
@@ -73,7 +58,9 @@ class Drift(Mapping):
         if level == "acceleration" and sol.plan.model.n_lam:
             return sol._shaped(sol._accelerations_left)
         near = difflib.get_close_matches(str(level), [*self._labels, "acceleration"], 3)
-        hint = f"Did you mean {' or '.join(map(repr, near))}?" if near else f"It has {', '.join(self) or 'none'}."
+        hint = f"It has {', '.join(self) or 'none'}."
+        if near:
+            hint = f"Did you mean {' or '.join(map(repr, near))}?"
         raise UnknownName(f"drift has no level or invariant {level!r}. {hint}")
 
     def __iter__(self) -> Iterator[str]:

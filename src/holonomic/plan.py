@@ -19,10 +19,12 @@ from .formulations.index1 import Index1
 from .integrators.base import Integrator
 from .integrators.runge_kutta import DOP853
 from .kernels.evaluate import dense_work, evaluate_carefully
+from .kernels.select import nothing, select, select_data, select_work
 from .kernels.signatures import (
     MIDDLE,
     N_SIZES,
     ND,
+    NDR,
     NERR,
     NEV,
     NK,
@@ -33,6 +35,8 @@ from .kernels.signatures import (
     NV,
     NX,
     NY,
+    SELECT,
+    SELECT_KIND,
     SHARED,
     WD,
     WE,
@@ -49,6 +53,7 @@ from .kernels.signatures import (
 from .model.compiled import Variant
 from .stabilizations.base import Stabilization
 from .stabilizations.baumgarte import Baumgarte
+from .stabilizations.invariant import InvariantStabilization
 from .stabilizations.none import Unstabilized
 from .stabilizations.projection import Projection
 
@@ -76,6 +81,7 @@ class Plan:
         self.integrator = choice.integrator.lower()
         hopeless = np.inf if choice.step is not None else max(1e4 * choice.rtol, 1e-8)
         self.stabilization = choice.stabilization.lower(choice.constraint_tol, hopeless)
+        check_traced(choice, self.stabilization, model)
         metric = _metric(self.stabilization.metric, model)
         implicit = choice.formulation if choice.integrator.takes == "residual" else None
         lowered = self.stabilization
@@ -119,6 +125,7 @@ class Plan:
     def _slots(self):
         kernels = [self.integrator.slots[name] for name in ("advance", "finish", "accept", "dense", "interpolate")]
         kernels += [self.stabilization.pull, self.stabilization.tangent]
+        kernels.append(nothing if getattr(self.variant.formulation, "selector", None) is None else select)
         if self.model.interpreted:
             return tuple(kernel.py for kernel in kernels)
         table = np.zeros(len(Slot), dtype=np.int64)
@@ -137,9 +144,17 @@ class Plan:
         n[NX], n[NY], n[NQ], n[NV], n[NL], n[NP] = ny, ny, nq, nv, nl, self.n_position
         n[NROW], n[NK], n[NEV], n[NERR] = nq + nv + nl + 1, nv + nl, len(self.events), self.integrator.errors
         n[ND] = nq + nv + sum(block.size for block in self.blocks[2:] if block.differential)
-        n[MIDDLE] = int(getattr(self.variant.formulation, "index", 0) == 1)
+        n[NDR] = n[ND]
+        selector = getattr(self.variant.formulation, "selector", None)
+        if selector is not None:
+            n[NDR] = 2 * (nv - nl)
+            n[SELECT], n[SELECT_KIND] = len(model.data()), selector
+            fns = self._with_terms(fns)
+        n[MIDDLE] = int(getattr(self.variant.formulation, "in_stages", False))
         n[SHARED] = int(model.shared)
         at = dense_work(nq, nv, nl)
+        if selector is not None:
+            at += select_work(nv, nl)
         n[WP] = at
         if not model.shared:
             at += lengths.get(Fn.POS_FACTOR, 0)
@@ -161,6 +176,18 @@ class Plan:
         if not model.interpreted:
             fns[2 * Fn.CAREFUL] = evaluate_carefully.address
         return fns, n
+
+    def _with_terms(self, fns):
+        """Selectors look at G and M before every step."""
+        more, _ = self.model.table((Fn.TERMS,), Variant(rows=self.rows))
+        return np.where(fns != 0, fns, more)
+
+    def extended(self, data: np.ndarray) -> np.ndarray:
+        """Return data with room for the selectors of this plan."""
+        if not self.sizes[SELECT]:
+            return data
+        model = self.model
+        return np.concatenate([data, np.zeros(select_data(model.nq, model.nv, self.n_lam))])
 
     def _add_events(self, fns):
         watched = {name: event.f for name, event in self.events.items()}
@@ -306,5 +333,35 @@ def check_fit(choice: Choice, model) -> None:
                 f"Baumgarte with α h = {alpha * abs(choice.step):.3g} > 1 is unstable with an explicit integrator. "
                 f"Use alpha <= {1 / abs(choice.step):.3g}, a smaller step, or stabilization=Projection()."
             )
+    if getattr(s, "needs_stage", False) and not i.stage_at_end:
+        raise IncompatibleMethods(
+            f'{s!r} takes its factors from the last stage, but {type(i).__name__} has none at the end of the step. Use '
+            'RK4, RK45 or DOP853, or freeze="predicted".'
+        )
+    if getattr(s, "on", "") == "cheap-full" and model.is_ode:
+        raise IncompatibleMethods(
+            f'{s!r} goes level by level, which only a System has. Use PostStabilization(D="blocks") for a Dae, '
+            "PostStabilization() for an Ode."
+        )
+    if isinstance(s, InvariantStabilization):
+        if i.takes == "residual" and not isinstance(f, Index1):
+            raise IncompatibleMethods(
+                f"{s!r} changes the field, which {f!r} does not use. Use formulation=Index1(), or stabilization=None."
+            )
+        if choice.step is not None and not i.implicit and s.rate * abs(choice.step) > i.damping_limit:
+            raise IncompatibleMethods(
+                f"{s!r} with γ h = {s.rate * abs(choice.step):.3g} > {i.damping_limit:g} is unstable with "
+                f"{type(i).__name__}. Use gain <= {i.damping_limit / abs(choice.step):.3g}, a smaller step, or "
+                "stabilization=PostStabilization()."
+            )
 
 
+def check_traced(choice: Choice, lowered, model) -> None:
+    """Refuse what needs derivatives that only a traced system has."""
+    known = {Fn.RESIDUAL} | {fn for fn in Fn if fn.name.endswith(("_FACTOR", "_SOLVE", "_TANGENT"))}
+    more = lowered.bend or lowered.direction or set(lowered.needs) - known
+    if model.interpreted and more:
+        raise IncompatibleMethods(
+            f"{choice.stabilization!r} needs derivatives that a system with trace=False does not have. Use "
+            "Projection(), PostStabilization() or Baumgarte()."
+        )

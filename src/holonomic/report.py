@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ._version import __version__
+from .naming import is_dae, order_of
 from .stabilizations.base import TOL
 
 Lines = list[tuple[str, str]]
@@ -25,7 +26,7 @@ def facts(sol) -> dict[str, Any]:
         "plan": repr(plan),
         "why": plan.why(),
         "tolerances": {
-            "rtol": choice.rtol, "atol": atol, "step": choice.step, "constraint_tol": None if tol == 0.0 else tol,
+            "rtol": choice.rtol, "atol": atol, "step": choice.step, "constraint_tol": tol if tol > 0 else None,
         },
         "versions": {"holonomic": __version__, "numba": numba.__version__, "numpy": np.__version__},
         "references": list(sol._references()),
@@ -62,8 +63,8 @@ def lines(sol) -> Lines:
     kept = "every step kept" if sol._steps_kept else f"{len(sol.t)} times kept"
     found.append(("steps", f"{stats['steps']}, {stats['rejected']} rejected, {kept}"))
     if stats["failed attempts"]:
-        failed = f"{stats['failed attempts']} attempts, {stats['projection failures']} of them in the projection"
-        found.append(("failed", failed))
+        lost = stats["projection failures"]
+        found.append(("failed", f"{stats['failed attempts']} attempts, {lost} of them in the projection"))
     found.append(("evaluations", f"{stats['field evaluations']} of the field, {stats['pulls']} pulls"))
     if model.nv:
         found.append(("pivot ratio", f"{stats['smallest pivot ratio']:.1e} at the smallest"))
@@ -71,8 +72,8 @@ def lines(sol) -> Lines:
         found.append(("stiffness", "met: the step was limited by stability"))
     found += _drift(sol)
     if not model.is_ode and len(sol.t):
-        energy = sol.energy.total
-        found.append(("energy", f"changes by {_largest(energy - energy[0]):.2e} J, {_largest(sol.energy_error):.1e} relative"))
+        change = _largest(sol.energy.total - sol.energy.total[0])
+        found.append(("energy", f"changes by {change:.2e} J, {_largest(sol.energy_error):.1e} relative"))
     if sol.events:
         found.append(("events", ", ".join(f"{name} {len(log)}" for name, log in sol.events.items())))
     moved_q, moved_v = known["moved"]
@@ -82,7 +83,9 @@ def lines(sol) -> Lines:
         how = "dropped rows carry none" if known["redundant"] == "drop" else "the smallest are given"
         found.append(("not unique", f"reactions of {', '.join(map(repr, known['not_unique']))}; {how}"))
     if sol._data is None:
-        found.append(("loaded", "arrays without the model: sol(t) is cubic Hermite in (q, v) and (v, a) between the saved times"))
+        found.append(
+            ("loaded", "without the model: between its times sol(t) is cubic Hermite in (q, v), (v, a)")
+        )
     found.append(("versions", ", ".join(f"{name} {version}" for name, version in known["versions"].items())))
     return found
 
@@ -115,14 +118,18 @@ def as_text(sol) -> str:
 
 def _states(sol) -> str:
     """A solution at chosen times: the state itself if it is one, else how many and where."""
-    letters = ["y"] if sol.plan.model.is_ode else ["q", "v", "a", "lam"]
+    model = sol.plan.model
+    letters = ["y"] if model.is_ode else ["q", "v", "a", "lam"]
+    if is_dae(model):
+        letters = ["x", "dx", "ddx"][: order_of(model)] + letters
     if sol._single:
+        values = {letter: getattr(sol, letter) for letter in letters}
         with np.printoptions(precision=8, threshold=20):
-            parts = [f"  {letter:<3}  {getattr(sol, letter)}" for letter in letters if getattr(sol, letter).size]
+            parts = [f"  {letter:<3}  {value}" for letter, value in values.items() if value.size]
         return "\n".join([f"Solution at t = {float(sol.t):.8g} s", *parts])
     if not len(sol.t):
         return "Solution at no time"
-    return f"Solution at {len(sol.t)} times from {sol.t[0]:.6g} to {sol.t[-1]:.6g} s: {', '.join(letters)}, drift, energy"
+    return f"Solution at {len(sol.t)} times from {sol.t[0]:.6g} to {sol.t[-1]:.6g} s: {', '.join(letters)}"
 
 
 def as_html(sol) -> str:
@@ -135,4 +142,5 @@ def as_html(sol) -> str:
         f'<td style="{cell}">{html.escape(text)}</td></tr>'
         for name, text in lines(sol)
     )
-    return f'<div><strong>{html.escape(heading(sol))}</strong><table style="margin-top:4px">{body}</table></div>'
+    head = f"<strong>{html.escape(heading(sol))}</strong>"
+    return f'<div>{head}<table style="margin-top:4px">{body}</table></div>'

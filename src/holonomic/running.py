@@ -317,6 +317,7 @@ class Run:
         I[s.AFTER_REJECT] = I[s.STIFF] = I[s.NONSTIFF] = 0
         if not self.plan.integrator.one_step:
             self.K[2:] = 0.0  # the history ends here
+        I[s.PREPARED] = 0
         status = self._evaluate(self.t, self.x, 0)
         if status in (NEED_REFINED, NEED_TERMS):
             self.plan.add_function(Fn.REFINED if status == NEED_REFINED else Fn.TERMS)

@@ -8,6 +8,7 @@ repeated from the last kept time before.
 from __future__ import annotations
 
 import warnings
+from itertools import pairwise
 
 import numpy as np
 
@@ -91,7 +92,7 @@ def _pieces(sol, t: np.ndarray):
     since = _jumps_before(sol, t)
     change = (np.diff(piece) != 0) | (np.diff(since) != 0)
     cuts = [0, *(np.flatnonzero(change) + 1).tolist(), len(t)]
-    for first, last in zip(cuts[:-1], cuts[1:], strict=True):
+    for first, last in pairwise(cuts):
         if last > first:
             tables.set(data, float(t[first]), forward)
             if since[first] >= 0:
@@ -122,7 +123,7 @@ def jump_times(sol) -> np.ndarray:
 
 
 def kept_invariants(sol) -> np.ndarray:
-    """Values at which the invariants were kept, from the start and after each jump: those of the first state."""
+    """Values at which the invariants were kept since the start and since each jump."""
     model = sol.plan.model
     t, x, _ = sol._arrays
     # with every step kept the state after a jump is the second row at its time; else the next kept one serves
@@ -155,8 +156,8 @@ def _replayed(sol, times, rows):
             plan.add_function(Fn.REFINED if status == NEED_REFINED else Fn.TERMS)
         if status != OK:
             raise StepFailed(
-                f"the state at t = {times[done[0]]:.6g} could not be brought onto the constraints (status {status}). "
-                "Its neighbours are recorded in t, q and v; a smaller rtol or step brings them closer.",
+                f"the state at t = {times[done[0]]:.6g} could not be brought onto the constraints (status "
+                f"{status}). Its neighbours are recorded; a smaller rtol or step brings them closer.",
                 sol,
             )
     return out_x, out_k
@@ -199,7 +200,7 @@ def values_along(sol, fn: Fn, b: np.ndarray | None = None) -> np.ndarray:
 
 
 def multipliers(sol) -> np.ndarray:
-    """Return λ of all rows (y of a Dae); those of rows dropped as redundant are filled in as the run was told to.
+    """Return λ of all rows (y of a Dae), rows that were dropped as redundant included.
 
     "drop": zeros. "minimum-norm": the smallest λ with the same Gᵀλ, which is what the reactions depend on.
     """

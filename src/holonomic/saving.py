@@ -1,6 +1,6 @@
 """Runs as files: NetCDF-3 through SciPy.
 
-Reactions, outputs, drift and energy are computed before they are saved, so that a file needs no model to be read.
+Reactions, outputs, drift and energy are computed before they are saved: a file needs no model to be read.
 """
 
 from __future__ import annotations
@@ -10,17 +10,18 @@ import os
 import struct
 import tempfile
 from dataclasses import asdict, dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from .drift import multiplier_labels, order_of
 from .errors import BadArgument
 from .kernels.signatures import Fn
+from .naming import multiplier_labels, order_of
 from .sampling import check_times, values_along
 from .solution import EventLog, Solution
-from .tables import Variables, labels, slug, variables
+from .tables import Variables, labels, slug, state_name, variables
 
 FORMAT = 1
 LARGEST = 2**32 - 4  # bytes of one variable in NetCDF-3 with 64-bit offsets
@@ -96,7 +97,9 @@ def save(sol: Solution, path: str | Path) -> None:
     arrays |= _rates(sol) | _event_variables(sol)
     too_large = [name for name, (_, values, _) in arrays.items() if values.nbytes > LARGEST]
     if too_large:
-        raise BadArgument(f"{too_large[0]!r} is larger than NetCDF-3 holds (4 GiB). Keep fewer times: save_at=.")
+        raise BadArgument(
+            f"{too_large[0]!r} is larger than NetCDF-3 holds (4 GiB). Keep fewer times: save_at=."
+        )
     known = {
         "labels": asdict(Labels.of(model)), "facts": sol._facts, "stats": sol.stats, "ended": sol.ended,
         "steps_kept": sol._steps_kept, "span": sol.span, "events": list(sol.plan.events),
@@ -146,7 +149,11 @@ def _rates(sol) -> Variables:
         values = values_along(sol, Fn.FIELD)[:, : model.nq]
     else:
         values = None
-    return {} if values is None else {"rate": (("time", "coordinate"), values, "time derivative of the positions")}
+    return (
+        {}
+        if values is None
+        else {"rate": (("time", "coordinate"), values, "time derivative of the positions")}
+    )
 
 
 def _event_variables(sol) -> Variables:
@@ -157,15 +164,19 @@ def _event_variables(sol) -> Variables:
         for part, dims in last.items():
             values = getattr(log, part)
             if values.size:
-                found[f"event_{index}_{part}"] = (f"event_{index}_times", *dims), values, f"event {name}: {part}"
+                found[f"event_{index}_{part}"] = (
+                    (f"event_{index}_times", *dims),
+                    values,
+                    f"event {name}: {part}",
+                )
     return found
 
 
 def load(path: str | Path) -> Solution:
     """Read a run saved by `Solution.save`.
 
-    The result holds all arrays, drift, energy, outputs and reactions, bit for bit, but no model: between the saved
-    times `sol(t)` is cubic.
+    The result holds all arrays, drift, energy, outputs and reactions, bit for bit, but no model: between the
+    saved times `sol(t)` is cubic.
     """
     from scipy.io import netcdf_file
 
@@ -177,7 +188,16 @@ def load(path: str | Path) -> Solution:
             arrays = {name: np.array(v[...]) for name, v in file.variables.items()}
             attributes = dict(file._attributes)
     # what SciPy's reader fails of, depending on where a file ends or what it holds instead
-    except (TypeError, ValueError, KeyError, IndexError, EOFError, OverflowError, MemoryError, struct.error) as problem:
+    except (
+        TypeError,
+        ValueError,
+        KeyError,
+        IndexError,
+        EOFError,
+        OverflowError,
+        MemoryError,
+        struct.error,
+    ) as problem:
         raise BadArgument(
             f"{path} cannot be read: it is no NetCDF-3 file, or its end is missing ({problem}). "
             "Save the run again with sol.save(path)."
@@ -186,13 +206,15 @@ def load(path: str | Path) -> Solution:
         raise BadArgument(f"{path} is a NetCDF file, but not a run saved by holonomic.")
     if int(attributes["holonomic_format"]) > FORMAT:
         raise BadArgument(
-            f"{path} was written by a newer holonomic (format {int(attributes['holonomic_format'])}, known up to "
-            f"{FORMAT}). Update holonomic to read it."
+            f"{path} was written by a newer holonomic (format {int(attributes['holonomic_format'])}, "
+            f"known up to {FORMAT}). Update holonomic to read it."
         )
     try:
         return _rebuilt(json.loads(attributes["run"].decode()), arrays)
     except (KeyError, ValueError, TypeError) as problem:
-        raise BadArgument(f"{path} is damaged: {problem!r}. Save the run again with sol.save(path).") from problem
+        raise BadArgument(
+            f"{path} is damaged: {problem!r}. Save the run again with sol.save(path)."
+        ) from problem
 
 
 def _rebuilt(known: dict[str, Any], arrays: dict[str, np.ndarray]) -> Solution:
@@ -206,23 +228,26 @@ def _rebuilt(known: dict[str, Any], arrays: dict[str, np.ndarray]) -> Solution:
         return np.ascontiguousarray(arrays[name], dtype=float).reshape(length, *shape)
 
     nq, nv, nl = model.nq, model.nv, len(multiplier_labels(model))
-    x = np.hstack([get("y" if model.is_ode else "q", nq), get("v", nv)])
+    x = np.hstack([get(state_name(model), nq), get("v", nv)])
     a, lam = get("a", nv), get("lam", nl)
     facts = known["facts"]
     events = {}
     for index, name in enumerate(known["events"]):
         n = len(arrays.get(f"event_{index}_t", ()))
         sizes = {"t": (), "q": (nq,), "v": (nv,), "lam": (nl,), "a": (nv,)}
-        events[name] = EventLog(**{part: get(f"event_{index}_{part}", *s, length=n) for part, s in sizes.items()})
+        events[name] = EventLog(
+            **{part: get(f"event_{index}_{part}", *s, length=n) for part, s in sizes.items()}
+        )
     t_end, *last = known["end"]
     end_q, end_v, end_a, end_lam = (np.array(part, dtype=float) for part in last)
     return Solution._of(
         plan=SavedPlan(model, dict.fromkeys(known["events"]), facts["plan"], facts["why"]),
-        ended=known["ended"], stats=known["stats"], events=events, _data=None, _begin=None, _counters=None, _events=(),
-        _steps_kept=known["steps_kept"], _facts=facts, _first=(known["span"][0], x[0]),
+        ended=known["ended"], stats=known["stats"], events=events, _steps_kept=known["steps_kept"],
+        _facts=facts, _data=None, _begin=None, _counters=None, _events=(), _first=(known["span"][0], x[0]),
         _final=(t_end, np.concatenate([end_q, end_v]), np.concatenate([end_a, end_lam])),
         _arrays=(get("time"), x, np.hstack([a, lam])), _multipliers=lam,
-        _forces=get("reactions", nv), _energies=np.stack([get("energy_kinetic"), get("energy_potential")], axis=1),
+        _forces=get("reactions", nv),
+        _energies=np.stack([get("energy_kinetic"), get("energy_potential")], axis=1),
         _residuals=np.hstack([
             get("drift_position", model.n_constraints), get("drift_invariant", model.n_invariants),
             get("drift_velocity", model.n_lam),
@@ -262,24 +287,23 @@ def between(sol: Solution, wanted) -> Solution:
     rates = x[:, nq:] if sol._slopes is None else sol._slopes
     states = np.hstack([cubic(x[:, :nq], rates), cubic(x[:, nq:], k[:, :nv])])
     there = sol._rows(times, states, smooth(k), single=np.ndim(wanted) == 0)
-    return _with_arrays(there, sol, smooth)
-
-
-def _with_arrays(there: Solution, sol: Solution, change) -> Solution:
-    """Enter what a loaded solution holds besides states, changed to other times."""
-    there.__dict__.update(
-        _facts=sol._facts, stats=sol.stats, events=sol.events,
-        _outputs={name: change(values) for name, values in sol._outputs.items()},
-        **{name: change(getattr(sol, name)) for name in ("_multipliers", "_forces", "_energies", "_residuals")},
-    )  # fmt: skip
+    hold(there, sol, sol, lambda values, _: smooth(values))
     return there
+
+
+def hold(target: Solution, first: Solution, second: Solution, join) -> None:
+    """Enter what a loaded solution holds besides states: join(array of the first, array of the second)."""
+    names = ("_multipliers", "_forces", "_energies", "_residuals")
+    target.__dict__.update({name: join(getattr(first, name), getattr(second, name)) for name in names})
+    outputs = {name: join(values, second._outputs[name]) for name, values in first._outputs.items()}
+    target.__dict__.update(_outputs=outputs, _facts=first._facts, stats=first.stats, events=first.events)
 
 
 def _slopes_between_jumps(t: np.ndarray, values: np.ndarray) -> np.ndarray:
     """Differences of second order over each stretch between times that were recorded twice."""
     slopes = np.zeros_like(values)
     cuts = [0, *(np.flatnonzero(np.diff(t) == 0) + 1).tolist(), len(t)]
-    for first, last in zip(cuts[:-1], cuts[1:], strict=True):
+    for first, last in pairwise(cuts):
         if last - first >= 2:
             order = 2 if last - first >= 3 else 1
             slopes[first:last] = np.gradient(values[first:last], t[first:last], axis=0, edge_order=order)

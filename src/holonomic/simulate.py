@@ -76,8 +76,8 @@ def simulate(
 
     Parameters
     ----------
-    system : System, Ode, Dae or Problem
-        What to simulate; a problem brings its own start and end.
+    system : System, Ode, Dae, Problem or Mechanism
+        What to simulate; a problem brings its own start and end, a mechanism its start.
     t_end : float or (float, float)
         End time, or (t0, t_end); the end may lie before the start. Seconds.
     q0, v0 : array_like
@@ -118,6 +118,9 @@ def simulate(
     """
     if unknown:
         _refuse_unknown(unknown)
+    if hasattr(system, "to_system"):  # a Mechanism, from where it was assembled
+        system, q, v = system.to_system()
+        q0, v0 = q if q0 is None else q0, v if q0 is None and v0 is None else v0
     if hasattr(system, "system") and hasattr(system, "t_end"):  # a Problem
         problem, system = system, system.system
         t_end = problem.t_end if t_end is None else t_end
@@ -142,13 +145,15 @@ def simulate(
     tables = InputTables(model)
     tables.set(data, t0, 1.0 if t1 >= t0 else -1.0)
     begin = prepare(
-        model, t0, q, v, data, tol=choice.constraint_tol, initial=initial, hold=hold, redundant=redundant
+        model, t0, q, v, data, tol=choice.constraint_tol, initial=initial, hold=hold,
+        redundant=redundant or getattr(system, "redundant", None),
     )
     plan = plan_of(model, choice, watched, begin.rows)
     plan.enter_gains(data, 1.0 if t1 >= t0 else -1.0)
     z0 = np.concatenate([begin.q, begin.v])
     if initial != "free":
         _set_invariants(model, t0, z0, data)
+    data = plan.extended(data)
     save_t = _save_times(save_at, t0, t1)
     limits = {"max_steps": max_steps, "max_step": _positive(max_step, "max_step"), "first": first_step}
     run = Run(plan, data, t0, z0, t1, save_t=save_t, **limits)

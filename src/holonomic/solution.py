@@ -1,10 +1,8 @@
-"""Solution: the record of one run. It keeps references to what the run wrote and computes the rest when asked."""
+"""Solution: the record of one run. It refers to what the run wrote and computes the rest when asked."""
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,65 +10,23 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from . import cite, report, sampling
-from .drift import Drift, is_dae, multiplier_labels, order_of
-from .errors import BadArgument, UnknownName
+from .drift import Drift
+from .errors import BadArgument
 from .kernels import state as s
 from .kernels.signatures import NK, Fn
+from .naming import is_dae, multiplier_labels, order_of, rows_of, stems, unknown
+from .states import Energy, EventLog, State, statistics
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 
-@dataclass(frozen=True)
-class State:
-    """A consistent state at one time; `simulate(..., q0=sol.end)` goes on from it."""
-
-    t: float
-    q: np.ndarray
-    v: np.ndarray
-    lam: np.ndarray
-    a: np.ndarray
-
-    @property
-    def y(self) -> np.ndarray:
-        """The state of an Ode."""
-        return self.q
-
-
-@dataclass(frozen=True)
-class EventLog:
-    """Where one event happened: times, and the states there, before any mapping."""
-
-    t: np.ndarray
-    q: np.ndarray
-    v: np.ndarray
-    lam: np.ndarray
-    a: np.ndarray
-
-    @property
-    def y(self) -> np.ndarray:
-        """The states of an Ode."""
-        return self.q
-
-    def __len__(self) -> int:
-        return len(self.t)
-
-
-@dataclass(frozen=True)
-class Energy:
-    """Kinetic and potential energy along a solution, and their sum; J."""
-
-    kinetic: np.ndarray
-    potential: np.ndarray
-    total: np.ndarray
-
-
 class Solution:
     """What a run computed. Time is the first axis of every array.
 
-    `sol(t)` is a Solution at other times, on the constraints like the recorded ones. `sol[name]` is a named output,
-    a coordinate, or the multiplier of a constraint. `print(sol)` says what ran and why.
+    `sol(t)` is a Solution at other times, on the constraints like the recorded ones. `sol[name]` is a named
+    output, a coordinate, or the multiplier of a constraint. `print(sol)` says what ran and why.
 
     After an event that maps the state, the record holds its time twice: before and after.
     """
@@ -93,7 +49,8 @@ class Solution:
         """Keep what a run wrote; nothing is computed."""
         kept = bool(run.I[s.KEEP_STEPS])
         stop = None
-        if not (kept and run.record.t):  # the last state may not be among the kept ones, and its arrays are used again
+        if not (kept and run.record.t):
+            # the last state is not among the kept ones; the run's arrays will be used again
             nq = plan.model.nq
             stop = (run.t, run.x.copy(), run.K[0, nq : nq + plan.sizes[NK]].copy())
         return cls._of(
@@ -152,7 +109,9 @@ class Solution:
     def _part(self, name: str) -> np.ndarray:
         model, level = self.plan.model, ("x", "dx", "ddx").index(name)
         if not is_dae(model) or level >= order_of(model):
-            raise BadArgument(f"sol.{name}: only a Dae has it, of order {level + 1} at least. A System has q and v, an Ode y.")
+            raise BadArgument(
+                f"sol.{name} belongs to a Dae of order {level + 1} or more. A System has q and v, an Ode y."
+            )
         n = model.nq // order_of(model)
         return self._shaped(self._arrays[1][:, level * n : (level + 1) * n])
 
@@ -220,9 +179,10 @@ class Solution:
     def __call__(self, t) -> Solution:
         """Return the solution at time t, or at several times, of any order; s.
 
-        The step that contains t is taken again and its dense output used, stabilized like the step itself, so the
-        state is as accurate as the run and on the constraints. At recorded times it is the recorded state; where a
-        time was recorded twice, the later one. With `save_at=`, the run is repeated from the kept time before.
+        The step that contains t is taken again and its dense output used, stabilized like the step itself,
+        so the state is as accurate as the run and on the constraints. At recorded times it is the recorded
+        state; where a time was recorded twice, the later one. With `save_at=`, the run is repeated from the
+        kept time before.
         A number gives arrays without a time axis.
         """
         source = self if self._parent is None else self._parent
@@ -234,14 +194,19 @@ class Solution:
 
     def _with_times_between(self, points: int) -> Solution:
         """All rows, both of every jump too, and others between them for a smooth curve."""
-        t, x, k = self._arrays
-        between, at = sampling.times_between(t, points)
+        between, at = sampling.times_between(self._arrays[0], points)
         if not len(between):
             return self
         there = self(between)
-        fine = self._rows(*(np.insert(a, at, b, axis=0) for a, b in zip(self._arrays, there._arrays, strict=True)))
-        for name in ("_multipliers", "_forces", "_energies", "_residuals") if self._data is None else ():
-            fine.__dict__[name] = np.insert(getattr(self, name), at, getattr(there, name), axis=0)
+
+        def join(mine: np.ndarray, new: np.ndarray) -> np.ndarray:
+            return np.insert(mine, at, new, axis=0)
+
+        fine = self._rows(*map(join, self._arrays, there._arrays))
+        if self._data is None:
+            from .saving import hold
+
+            hold(fine, self, there, join)
         return fine
 
     @cached_property
@@ -325,11 +290,13 @@ class Solution:
             A constraint's name, for all of its rows, or the name of one row, such as "pin[0]".
         """
         model = self.plan.model
-        rows = _rows_of(label, model.row_labels) if not model.is_ode else []
+        rows = rows_of(label, model.row_labels) if not model.is_ode else []
         if not rows:
-            raise _unknown(label, "constraint", {"constraints": _stems(model.row_labels)})
+            raise unknown(label, "constraint", {"constraints": stems(model.row_labels)})
         if self._data is None:
-            raise BadArgument("a loaded solution holds the sum of the reactions alone; reaction(label) needs the model.")
+            raise BadArgument(
+                "a loaded solution holds the sum of the reactions alone; reaction(label) needs the model."
+            )
         alone = np.zeros_like(self._multipliers)
         alone[:, rows] = self._multipliers[:, rows]
         return self._shaped(sampling.values_along(self, Fn.REACTIONS, alone))
@@ -343,7 +310,9 @@ class Solution:
     def energy(self) -> Energy:
         """Kinetic, potential and total energy of a System; J."""
         if self.plan.model.is_ode:
-            raise BadArgument("an Ode has no energy of its own. State it as an output or an invariant of the Ode.")
+            raise BadArgument(
+                "an Ode has no energy of its own. State it as an output or an invariant of the Ode."
+            )
         kinetic, potential = self._energies[:, 0], self._energies[:, 1]
         return Energy(*(self._shaped(part) for part in (kinetic, potential, kinetic + potential)))
 
@@ -351,7 +320,7 @@ class Solution:
     def energy_error(self) -> np.ndarray:
         """Change of the total energy since the beginning, relative to the energy that moves.
 
-        That is the largest kinetic energy, or the largest change of the potential energy: the total may be zero.
+        That is the largest kinetic energy, or the largest change of the potential one: the total may be zero.
         """
         source = self if self._parent is None else self._parent
         if self.plan.model.is_ode or not len(source._energies):
@@ -363,19 +332,22 @@ class Solution:
     def __getitem__(self, name: str) -> np.ndarray:
         """Return a named output, a coordinate, or the multiplier of a constraint; time first."""
         model = self.plan.model
+        resolver = getattr(getattr(model, "system", None), "resolver", None)
+        if resolver is not None and name in resolver:  # bodies, joints and forces of a mechanism
+            return resolver.view(self, name)
         if name in model.output_shapes:
             return self._shaped(self._outputs[name])
         if name in model.coordinates:
             return self.q[..., model.coordinates.index(name)]
         labels = multiplier_labels(model)
-        rows = _rows_of(name, labels)
+        rows = rows_of(name, labels)
         if rows:
             return self.lam[..., rows[0] if name == labels[rows[0]] else rows]
-        raise _unknown(name, "quantity", self._names())
+        raise unknown(name, "quantity", self._names())
 
     def _names(self) -> dict[str, list[str]]:
         model = self.plan.model
-        constraints = _stems(multiplier_labels(model))
+        constraints = stems(multiplier_labels(model))
         known = {"outputs": model.output_shapes, "coordinates": model.coordinates, "constraints": constraints}
         return {kind: list(names) for kind, names in known.items() if names}
 
@@ -411,7 +383,8 @@ class Solution:
         Parameters
         ----------
         *names : str
-            "q", "v", "a", "lam", "reactions", "drift", "energy", or what `sol[name]` knows. Left out: "q", "drift".
+            "q", "v", "a", "lam", "reactions", "drift", "energy", or what `sol[name]` knows; if left out, "q"
+            and "drift".
         ax : Axes or sequence of Axes, optional
             Where to draw; a new figure if not given.
         style : {"light", "dark"}
@@ -429,14 +402,16 @@ class Solution:
 
         return plot(self, names, ax=ax, style=style, points=points, **line)
 
-    def phase(self, *names: str, ax: Axes | None = None, style: str = "light", points: int = 2000, **line) -> Figure:
+    def phase(
+        self, *names: str, ax: Axes | None = None, style: str = "light", points: int = 2000, **line
+    ) -> Figure:
         """Plot a coordinate's velocity over it, or a second quantity over the first."""
         from .view.plot import phase
 
         return phase(self, names, ax=ax, style=style, points=points, **line)
 
     def save(self, path: str | Path) -> None:
-        """Write the run to a NetCDF-3 file: all arrays, labels, events, and what ran. `load` reads it again."""
+        """Write the run to a NetCDF-3 file: arrays, labels, events, and what ran. `load` reads it again."""
         from .saving import save
 
         save(self, path)
@@ -467,41 +442,4 @@ class Solution:
         to_csv(self, path)
 
 
-def _rows_of(label: str, labels: Sequence[str]) -> list[int]:
-    """Rows that carry this label: one, or all of a constraint that has several."""
-    if label in labels:
-        return [list(labels).index(label)]
-    return [i for i, name in enumerate(labels) if name.startswith(f"{label}[") and name.endswith("]")]
-
-
-def _stems(labels: Sequence[str]) -> list[str]:
-    """Names of constraints, each once, however many rows it has."""
-    return list(dict.fromkeys(name.partition("[")[0] if name.endswith("]") else name for name in labels))
-
-
-def _unknown(name, what: str, known: dict[str, list[str]]) -> UnknownName:
-    every = [each for names in known.values() for each in names]
-    near = difflib.get_close_matches(str(name), every, 3)
-    if near:
-        hint = f"Did you mean {' or '.join(map(repr, near))}?"
-    else:
-        hint = "; ".join(f"{kind}: {', '.join(names[:12])}" for kind, names in known.items()) or "it has none"
-        hint = hint[0].upper() + hint[1:] + "."
-    return UnknownName(f"the solution has no {what} {name!r}. {hint}")
-
-
-def statistics(S, I, rows: int) -> dict[str, Any]:
-    """Return the counters of a run by name; `rows` is how many stages the dense output needs in all."""
-    stages = int(I[s.LAST])
-    attempts = int(I[s.ACCEPTED] + I[s.REJECTED])
-    extra = rows - stages - 1
-    return {
-        "steps": int(I[s.ACCEPTED]),
-        "rejected": int(I[s.REJECTED]),
-        "failed attempts": int(I[s.FAILED]),
-        "projection failures": int(I[s.PULL_REJECTED]),
-        "field evaluations": 1 + attempts * stages + int(I[s.DENSES]) * extra,
-        "pulls": int(I[s.PULLS]),
-        "smallest pivot ratio": float(S[s.RHO_LEAST]),
-        "stiff": bool(I[s.IS_STIFF]),
-    }
+__all__ = ["Energy", "EventLog", "Solution", "State"]

@@ -9,14 +9,14 @@ from pathlib import Path
 
 import numpy as np
 
-from .drift import multiplier_labels
 from .errors import MissingExtra
+from .naming import is_dae, multiplier_labels
 
 Variables = dict[str, tuple[tuple[str, ...], np.ndarray, str]]  # name -> dimensions, array, description
 
 
 def labels(model) -> dict[str, list[str]]:
-    """Return the dimensions that have labels: coordinate, speed (where v is no q'), constraint, holonomic, invariant."""
+    """Return the dimensions that have labels, and these; `speed` where v has not the length of q."""
     found = {"coordinate": list(model.coordinates)}
     if model.nv and model.nv != model.nq:
         found["speed"] = [f"v[{i}]" for i in range(model.nv)]
@@ -29,16 +29,21 @@ def labels(model) -> dict[str, list[str]]:
     return found
 
 
+def state_name(model) -> str:
+    """q and v of a System, y of an Ode; a Dae's y are its multipliers, its state (x, x', ..) is z."""
+    return "z" if is_dae(model) else "y" if model.is_ode else "q"
+
+
 def variables(sol) -> Variables:
     """Return every array of a solution with its dimensions; those without entries are left out."""
     model = sol.plan.model
     speed = "coordinate" if model.nv == model.nq else "speed"
     holonomic = "constraint" if model.n_constraints == len(multiplier_labels(model)) else "holonomic"
     n, first = model.n_constraints, model.n_constraints + model.n_invariants
-    t, x, k = sol._arrays
+    _, x, k = sol._arrays
     if model.is_ode:
         found: Variables = {
-            "y": (("time", "coordinate"), x[:, : model.nq], "state"),
+            state_name(model): (("time", "coordinate"), x[:, : model.nq], "state"),
             "lam": (("time", "constraint"), sol._multipliers, "algebraic unknowns"),
         }
     else:
@@ -49,7 +54,11 @@ def variables(sol) -> Variables:
             "lam": (("time", "constraint"), sol._multipliers, "multipliers"),
         }
         if model.n_lam:
-            found["reactions"] = ("time", speed), sol._forces, "-G^T lam, force of the constraints on the system"
+            found["reactions"] = (
+                ("time", speed),
+                sol._forces,
+                "-G^T lam, force of the constraints on the system",
+            )
         kinetic, potential = sol._energies.T
         found["energy_kinetic"] = ("time",), kinetic, "kinetic energy, J"
         found["energy_potential"] = ("time",), potential, "potential energy, J"
@@ -57,7 +66,11 @@ def variables(sol) -> Variables:
         r = sol._residuals
         found["drift_position"] = ("time", holonomic), r[:, :n], "g"
         found["drift_velocity"] = ("time", "constraint"), r[:, first:], "G v + g_t"
-        found["drift_invariant"] = ("time", "invariant"), r[:, n:first], "change of the invariants since the start"
+        found["drift_invariant"] = (
+            ("time", "invariant"),
+            r[:, n:first],
+            "change of the invariants since the start",
+        )
     for name, values in sol._outputs.items():
         axes = tuple(f"output_{slug(name)}_{i}" for i in range(values.ndim - 1))
         found[f"output_{slug(name)}"] = ("time", *axes), values, f"output {name}"
@@ -83,7 +96,11 @@ def to_xarray(sol):
         data[name] = xarray.Variable(dims, values, {"long_name": text})
     for name in model.output_shapes:
         if f"output_{slug(name)}" in data:
-            free = name if name not in data and name not in labels(model) and name != "time" else f"output {name}"
+            free = (
+                name
+                if name not in data and name not in labels(model) and name != "time"
+                else f"output {name}"
+            )
             data[free] = data.pop(f"output_{slug(name)}")
     time = xarray.Variable("time", sol._arrays[0], {"units": "s"})
     attributes = {"plan": sol._facts["why"], "versions": str(sol._facts["versions"]), "ended": sol.ended}
@@ -91,7 +108,7 @@ def to_xarray(sol):
 
 
 def columns(sol) -> dict[str, np.ndarray]:
-    """Return every component under a name of its own: beta, v[beta], a[beta], lam[rod], reaction[beta], outputs."""
+    """Return every component under a name of its own: beta, v[beta], a[beta], lam[rod], reaction[beta]."""
     model = sol.plan.model
     names = [re.sub(r"^[qy]\[(\d+)\]$", r"\1", name) for name in model.coordinates]
     speeds = names if model.nv == model.nq else [str(i) for i in range(model.nv)]

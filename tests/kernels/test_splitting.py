@@ -11,7 +11,7 @@ EVENTS = {"bottom": Event(lambda q: q[0]), "pull": Event(lambda lam: lam[0] - 10
 RUNS = {
     "every step": dict(integrator=DOP853()),
     "at times": dict(integrator=RK45(), save_at=40),
-    "fixed step": dict(integrator=RK4(), step=0.02, save_at=np.linspace(0.0, 1.5, 17)),
+    "fixed step": dict(integrator=RK4(), step=0.02, save_at=np.linspace(0.0, 2.5, 17)),
     "events": dict(integrator=RK45(), events=EVENTS),
 }
 
@@ -30,7 +30,7 @@ def run(system, quota, rows, monkeypatch, **how):
 
             patch.setattr(running.Workspace, "__init__", small)
         system.__dict__.pop("_models", None)  # plans keep workspaces of earlier runs
-        return simulate(system, 1.5, q0=[1, 0], v0=[0, 0], **how)
+        return simulate(system, 2.5, q0=[1, 0], v0=[0, 0], **how)
 
 
 @pytest.mark.parametrize("mode", SYSTEMS)

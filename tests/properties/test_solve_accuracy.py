@@ -12,7 +12,7 @@ import pytest
 from holonomic import System, problems
 from holonomic.errors import NEED_REFINED, NEED_TERMS, OK, SINGULAR
 from holonomic.kernels.evaluate import RHO_PLAIN, RHO_REFINED, dense_saddle, dense_work
-from holonomic.kernels.signatures import NROW, Fn
+from holonomic.kernels.signatures import NROW, WE, Fn
 from holonomic.model.base import PLAIN
 from holonomic.model.derive import tapes
 from holonomic.model.emit import python_source
@@ -183,7 +183,7 @@ class Measured:
     def used(self):
         """What the step loop computes at this state, its status, and which solve it came from."""
         plan = plan_of(self.model)
-        K, W = np.zeros((1, int(plan.sizes[NROW]))), np.zeros(int(plan.sizes[-1]) + 8)
+        K, W = np.zeros((1, int(plan.sizes[NROW]))), np.zeros(int(plan.sizes[WE]) + 8)
         which = "plain"
         while True:
             status = evaluate_compiled(plan.fns, plan.sizes, 0.0, self.x, self.data, K, 0, W)

@@ -12,6 +12,7 @@ from holonomic import (
     BadArgument,
     Baumgarte,
     Event,
+    Index1,
     Ode,
     Projection,
     RedundancyWarning,
@@ -94,7 +95,9 @@ def test_outputs_keep_their_shapes_row_by_row():
     assert sol["row"].shape == (n, 1, 3)
     assert sol["one"].shape == (n, 1)
     assert sol["number"].shape == (n,)
-    expected = [[[x, y, 1.0], [lx, ly, vy]] for (x, y), (lx, ly), (_, vy) in zip(sol.q, sol.lam, sol.v, strict=True)]
+    expected = [
+        [[x, y, 1.0], [lx, ly, vy]] for (x, y), (lx, ly), (_, vy) in zip(sol.q, sol.lam, sol.v, strict=True)
+    ]
     assert np.array_equal(sol["sheet"], expected)
     assert np.array_equal(sol["number"], 2.0 * sol.t)
     assert sol(0.1)["sheet"].shape == (2, 3)
@@ -108,11 +111,13 @@ def test_coordinates_and_multipliers_are_found_by_name():
     assert np.array_equal(sol["pin[1]"], sol.lam[:, 1])
     assert sol(0.05)["pin"].shape == (2,)
     assert sol(0.05)["y"].shape == ()
-    with pytest.raises(UnknownName, match="no quantity 'shet'. Did you mean 'sheet'"):
+    with pytest.raises(UnknownName, match=r"no quantity 'shet'\. Did you mean 'sheet'"):
         sol["shet"]
-    with pytest.raises(KeyError, match="Outputs: sheet, row, one, number; coordinates: x, y; constraints: pin"):
+    with pytest.raises(
+        KeyError, match="Outputs: sheet, row, one, number; coordinates: x, y; constraints: pin"
+    ):
         sol["wing"]
-    with pytest.raises(UnknownName, match="no constraint 'pim'. Did you mean 'pin'"):
+    with pytest.raises(UnknownName, match=r"no constraint 'pim'\. Did you mean 'pin'"):
         sol.reaction("pim")
 
 
@@ -409,8 +414,9 @@ def test_report_says_what_ran_and_how_well():
     text = str(sol)
     assert text == repr(sol)
     assert text.startswith("Solution from t = 0 to 0.01 s, reached its end")
-    for part in ("Index1()", "DOP853()", "Projection(", "rtol 1e-06", "atol 1e-09", "kept to 1e-10", "rejected",
-                 "pivot ratio", "drift", "velocity", "energy", "changes by", "holonomic", "numba", "numpy"):  # fmt: skip
+    said = ["Index1()", "DOP853()", "Projection(", "rtol 1e-06", "atol 1e-09", "kept to 1e-10", "rejected"]
+    said += ["pivot ratio", "drift", "velocity", "energy", "changes by", "holonomic", "numba", "numpy"]
+    for part in said:
         assert part in text, part
     assert re.search(r"position \d.\de-\d+ \('loop \d [xy]' at t = ", text)
     assert f"{sol.stats['steps']}, {sol.stats['rejected']} rejected" in text
@@ -443,17 +449,28 @@ def test_cite_gives_exactly_the_methods_used():
         return set(re.findall(r"^@\w+\{([^,]+),", sol.cite(**options), flags=re.MULTILINE))
 
     sol = simulate(pendulum(), 0.1)
-    assert keys(sol) == {"eich-1993", "prince-dormand-1981", "HNW93", "HLW06"}
+    assert keys(sol) == {*Index1.references, *DOP853.references, *Projection.references}
+    assert "prince-dormand-1981" in keys(sol)
     assert keys(sol, software=True) - keys(sol) == {"andersson-2019", "lam-2015"}
     free = simulate(System(mass=np.eye(1)), 0.1, q0=[0], v0=[1], integrator=RK4(), step=0.01)
     assert keys(free) == {"HNW93"}
     held = simulate(pendulum(), 0.1, stabilization=Baumgarte(alpha=5))
-    assert "baumgarte-1972" in keys(held) and "HLW06" not in keys(held)
+    assert keys(held) == {*Index1.references, *DOP853.references, *Baumgarte.references}
 
 
 def test_construction_computes_nothing():
     sol = simulate(pendulum(), 0.1, stabilization=Projection())
-    lazy = {"_arrays", "stats", "events", "_facts", "_multipliers", "_forces", "_residuals", "_energies", "_outputs"}
+    lazy = {
+        "_arrays",
+        "stats",
+        "events",
+        "_facts",
+        "_multipliers",
+        "_forces",
+        "_residuals",
+        "_energies",
+        "_outputs",
+    }
     assert not lazy & set(sol.__dict__)
 
 
@@ -473,7 +490,10 @@ def test_rotations_with_kinematics_are_sampled_on_the_unit_sphere():
         return np.array([-1.0 * v[1] * v[2], 1.0 * v[0] * v[2], 0.0])
 
     top = System(
-        mass=np.diag([1.0, 1.0, 2.0]), force=gyroscopic, kinematics=rates, invariants={"norm": lambda q: q @ q}
+        mass=np.diag([1.0, 1.0, 2.0]),
+        force=gyroscopic,
+        kinematics=rates,
+        invariants={"norm": lambda q: q @ q},
     )
     sol = simulate(top, 2.0, q0=[1, 0, 0, 0], v0=[0.3, 0.1, 4.0])
     there = sol(np.linspace(0, 2, 41))

@@ -37,6 +37,7 @@ class Equations:
     y: Any
     slope: Any
     residual: Any
+    selectors: Any = None  # symbols for what is chosen before every step, at the end of data
 
 
 class Formulation:
@@ -50,6 +51,8 @@ class Formulation:
     index: ClassVar[int]
     keeps: ClassVar[tuple[str, ...]] = ()
     references: ClassVar[tuple[str, ...]] = ()
+    selector: ClassVar[int | None] = None  # which selectors are chosen before every step, if any
+    in_stages: ClassVar[bool] = False  # its algebraic equations belong to the stages of a step, not to its end
 
     def blocks(self, nq: int, nv: int, n_lam: int, n_position: int) -> tuple[Block, ...]:
         """Return the unknowns of the residual, q and v first."""
@@ -85,14 +88,14 @@ class Unknowns:
         self.y = casadi.vertcat(e.q, e.v, *self.extra)
         self.slope = casadi.vertcat(self.q_slope, self.v_slope, *self.extra_slope)
 
-    def equations(self, kinematic, dynamic, *algebraic) -> Equations:
+    def equations(self, kinematic, dynamic, *algebraic, selectors=None) -> Equations:
         """Join differential and algebraic equations into a residual."""
         import casadi
 
         residual = casadi.vertcat(kinematic, dynamic, *algebraic)
         if residual.numel() != self.y.numel():
             raise BadArgument(f"the formulation has {residual.numel()} equations for {self.y.numel()} unknowns.")
-        return Equations(self.y, self.slope, residual)
+        return Equations(self.y, self.slope, residual, selectors)
 
 
 def dynamics(d: Derived, u: Unknowns, lam):

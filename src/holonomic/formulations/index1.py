@@ -21,6 +21,7 @@ class Index1(Formulation):
 
     gives = ("ode", "residual")
     index = 1
+    in_stages = True
     references = ("eich-1993",)
 
     def blocks(self, nq, nv, n_lam, n_position):
@@ -31,7 +32,10 @@ class Index1(Formulation):
             return _ode(d, gains)
         u = Unknowns(d, ("lam", d.n_lam))
         (lam,) = u.extra
-        return u.equations(u.q_slope - d.q_dot, dynamics(d, u, lam), acceleration_level(d, lam, gains))
+        taken = d.taken()  # by a stabilization of invariants
+        dq, dv = taken[: d.e.q.numel()], taken[d.e.q.numel() :]
+        dynamic = dynamics(d, u, lam) + d.e.mass @ dv
+        return u.equations(u.q_slope - d.q_dot + dq, dynamic, acceleration_level(d, lam, gains))
 
 
 def _ode(d, gains):

@@ -55,6 +55,7 @@ class AdamsBashforth2(Integrator):
     """
 
     order, adaptive = 2, False
+    damping_limit = 1.0
     references = ("HNW93", "ascher-chin-reich-1992")
 
     def lower(self) -> Lowered:

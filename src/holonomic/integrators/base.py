@@ -47,6 +47,7 @@ class Integrator:
     adaptive: ClassVar[bool]  # has an error estimate
     implicit: ClassVar[bool] = False
     stage_at_end: ClassVar[bool] = False  # the last stage before the new point stands at t + h
+    damping_limit: ClassVar[float] = 2.0  # explicit methods: z' = -γ z stays bounded up to about this γ h
     references: ClassVar[tuple[str, ...]] = ()
 
     def lower(self) -> Lowered:

@@ -40,6 +40,7 @@ from ..kernels.signatures import (
     INTERPOLATE,
     MIDDLE,
     ND,
+    NDR,
     NQ,
     NROW,
     NV,
@@ -134,7 +135,7 @@ def copy_matrix_rows(W, at_from, at_to, first, ny):
 def advance(fns, n, data, ip, fp, t, h, x, K, xn, xs, W):
     """Solve for the new point."""
     ny, at, kind = n[NY], n[WN], ip[KIND]
-    differential = n[ND]
+    differential, rows = n[ND], n[NDR]
     v = vectors_at(at, ny)
     r, slope, beta, mid, old = v + AT_R * ny, v + AT_SLOPE * ny, v + AT_BETA * ny, v + AT_MIDDLE * ny, v + AT_OLD * ny
     size = ny * ny
@@ -155,26 +156,26 @@ def advance(fns, n, data, ip, fp, t, h, x, K, xn, xs, W):
             call_model(fns, EQUATIONS, t1, xn, 0, W, slope, data, W, old)
             call_model(fns, EQUATIONS, t + 0.5 * h, W, mid, W, slope, data, W, r)
             if n[MIDDLE] == 0:
-                copy_algebraic(W, old, r, differential, ny)
+                copy_algebraic(W, old, r, rows, ny)
         else:
             call_model(fns, EQUATIONS, t1, xn, 0, W, slope, data, W, r)
             if kind == TRAPEZOIDAL_KIND:
                 call_model(fns, EQUATIONS, t, x, 0, W, slope, data, W, old)
-                average_rows(W, r, old, differential)
+                average_rows(W, r, old, rows)
         if fresh:
             if kind == MIDPOINT_KIND:
                 call_model(fns, BY_Y, t1, xn, 0, W, slope, data, W, at + 2 * size)
                 call_model(fns, BY_Y, t + 0.5 * h, W, mid, W, slope, data, W, at)
                 call_model(fns, BY_SLOPE, t + 0.5 * h, W, mid, W, slope, data, W, at + size)
-                halve_columns(W, at, differential, ny if n[MIDDLE] == 1 else differential, ny)
+                halve_columns(W, at, differential, ny if n[MIDDLE] == 1 else rows, ny)
                 if n[MIDDLE] == 0:
-                    copy_matrix_rows(W, at + 2 * size, at, differential, ny)
+                    copy_matrix_rows(W, at + 2 * size, at, rows, ny)
                 weight = 1.0
             else:
                 call_model(fns, BY_Y, t1, xn, 0, W, slope, data, W, at)
                 call_model(fns, BY_SLOPE, t1, xn, 0, W, slope, data, W, at + size)
                 weight = 0.5 if kind == TRAPEZOIDAL_KIND else 1.0
-            if factor_newton(W, at, ny, alpha, weight, differential) != 0:
+            if factor_newton(W, at, ny, alpha, weight, rows) != 0:
                 return SINGULAR
             fresh = False
         change = newton_step(W, at, ny, xn)

@@ -50,10 +50,12 @@ from .signatures import (
     NQ,
     NROW,
     NX,
+    SELECT,
     call_accept,
     call_advance,
     call_dense,
     call_finish,
+    call_prepare,
     call_pull,
     call_tangent,
 )
@@ -83,6 +85,7 @@ from .state import (
     LIMIT,
     NONSTIFF,
     PHASE,
+    PREPARED,
     PULL_REJECTED,
     PULLS,
     QUOTA,
@@ -333,6 +336,13 @@ def drive(slots, fns, n, data, ip, fp, sp, S, I, x, xn, xs, K, E, W, atol, turns
                 if status != OK:
                     return status
                 I[FRESH] = 1
+            if n[SELECT] > 0 and I[PREPARED] == 0:
+                status = call_prepare(slots, fns, n, data, t, x, W)
+                if status != OK:
+                    I[LAST_STATUS] = status
+                    S[T_FAILED] = t
+                    return status
+                I[PREPARED] = 1
             h = S[H]
             I[HIT] = 0
             if I[RETAKE] != 0:
@@ -478,6 +488,7 @@ def drive(slots, fns, n, data, ip, fp, sp, S, I, x, xn, xs, K, E, W, atol, turns
         S[T] = S[T_NEW]
         I[ACCEPTED] += 1
         I[STEP_NUMBER] += 1
+        I[PREPARED] = 0
         I[PHASE] = STEPPING
         if I[RETAKE] != 0:
             I[RETAKE] = 0

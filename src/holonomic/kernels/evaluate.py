@@ -37,6 +37,7 @@ from .vectors import all_finite, row_finite
 
 RHO_PLAIN = 1e-4
 RHO_REFINED = 1e-8
+RHO_SINGULAR = 1e-14
 
 
 @inner
@@ -53,6 +54,8 @@ def evaluate_carefully(fns, n, t, x, data, K, row, W):
     """The refined twin, or the dense solve; called through its address to keep the common path short."""
     finite = row_finite(K, row, n[NQ] + n[NV])
     if n[NV] == 0:
+        if not K[row, n[NROW] - 1] > RHO_SINGULAR:  # G B of a Dae; an Ode has ρ = 1
+            return SINGULAR
         return OK if finite else NOT_FINITE
     if K[row, n[NROW] - 1] > RHO_REFINED and finite:
         if not has_function(fns, REFINED):

@@ -1,7 +1,7 @@
 """Finding events inside one step.
 
-Event functions are looked at on the projected dense output at θ = 1/3, 2/3, 1, and once more where the cubic
-through the values of a step dips below zero between two of them. A crossing is a change between nonzero
+Event functions are looked at on the projected dense output at θ = 1/3, 2/3, 1, and where the cubic through the
+values of a step dips towards zero between two of them. A crossing is a change between nonzero
 signs; a zero that is only touched changes nothing, so no event is lost or counted twice. Each crossing is
 closed in by regula falsi with Illinois' weights.
 
@@ -23,6 +23,7 @@ from .vectors import copy, copy_row
 
 EPS = 2.220446049250313e-16
 MAX_ITERATIONS = 80
+DIVES = 5  # parabolas for the deepest point of a dip towards zero
 MOST = 8  # crossings of one event in one step: a zero at the start, two in each third, one to spare
 
 # rows of `ev` (int64), one column per event
@@ -99,16 +100,15 @@ def keep(found_theta, found_index, count, theta, k):
 
 @leaf
 def dip(ev_f, k, third, sign):
-    """θ in (third/3, (third+1)/3) where event k probably passes zero and comes back, or -1.
+    """θ in (third/3, (third+1)/3) where event k comes closer to zero than at both ends, or -1.
 
-    The cubic through the four values of the step has an extremum there, beyond zero or near it: below a tenth
-    of what is left at both ends.
+    By the cubic through the four values of the step.
     """
     f0, f1, f2, f3 = ev_f[0, k], ev_f[1, k], ev_f[2, k], ev_f[3, k]
     # Newton's form in s = 3 θ: f0 + d1 s + d2 s(s-1)/2 + d3 s(s-1)(s-2)/6
     d1, d2, d3 = f1 - f0, f2 - 2.0 * f1 + f0, f3 - 3.0 * f2 + 3.0 * f1 - f0
     a, b, c = 0.5 * d3, d2 - d3, d1 - 0.5 * d2 + d3 / 3.0  # derivative: a s² + b s + c
-    least = 0.1 * min(abs(ev_f[third, k]), abs(ev_f[third + 1, k]))
+    least = min(abs(ev_f[third, k]), abs(ev_f[third + 1, k]))
     root = b * b - 4.0 * a * c
     if root < 0.0:
         return -1.0
@@ -122,6 +122,43 @@ def dip(ev_f, k, third, sign):
             value = f0 + s * (d1 + 0.5 * (s - 1.0) * (d2 + (s - 2.0) * d3 / 3.0))
             if sign * value < least:
                 return s / 3.0
+    return -1.0
+
+
+@inner
+def bottom(slots, fns, n, data, ip, fp, sp, S, I, x, K, xn, last, xe, ke, W, ev_f, k, third, sign):
+    """θ in this third where event k, of one sign at both ends, has the other; its value stands in TRIAL.
+
+    -1 where there is none, -10 and below is minus a status. The deepest point is sought by parabolas.
+    """
+    m = dip(ev_f, k, third, sign)
+    if m < 0.0:
+        return -1.0
+    a, b = third / 3.0, (third + 1) / 3.0
+    fa, fb = ev_f[third, k], ev_f[third + 1, k]
+    for _ in range(DIVES):
+        status = event_values(slots, fns, n, data, ip, fp, sp, m, S, I, x, K, xn, last, xe, ke, W, ev_f, TRIAL)
+        if status != OK:
+            return -float(status)
+        fm = ev_f[TRIAL, k]
+        if sign * fm < 0.0:
+            return m
+        left, right = (fm - fa) / (m - a), (fb - fm) / (b - m)
+        curve = (right - left) / (b - a)
+        if not sign * curve > 0.0:
+            return -1.0
+        # f(θ) ≈ fa + left (θ - a) + curve (θ - a)(θ - m)
+        new = 0.5 * (a + m) - 0.5 * left / curve
+        if not (new > a and new < b):
+            return -1.0
+        value = fa + (new - a) * (left + curve * (new - m))
+        if sign * value > 0.9 * abs(fm) or abs(new - m) < 1e-6 * (b - a):
+            return -1.0
+        if new < m:
+            b, fb = m, fm
+        else:
+            a, fa = m, fm
+        m = new
     return -1.0
 
 
@@ -172,17 +209,12 @@ def find_events(slots, fns, n, data, ip, fp, sp, S, I, x, K, xn, last, xe, ke, W
                         return int(zero)
                     count = keep(found_theta, found_index, count, zero, k)
             elif fa != 0.0:
-                middle = dip(ev_f, k, third, sign)
+                middle = bottom(slots, fns, n, data, ip, fp, sp, S, I, x, K, xn, last, xe, ke, W, ev_f, k, third, sign)
+                if middle < -1.0:
+                    return int(middle)
                 if middle < 0.0:
                     continue
-                status = event_values(
-                    slots, fns, n, data, ip, fp, sp, middle, S, I, x, K, xn, last, xe, ke, W, ev_f, TRIAL
-                )
-                if status != OK:
-                    return -status
                 value = ev_f[TRIAL, k]
-                if sign_of(value) != -sign:
-                    continue
                 if wanted == 0 or wanted == -sign:
                     zero = close_in(
                         slots, fns, n, data, ip, fp, sp, S, I, x, K, xn, last, xe, ke, W, ev_f, k, a, fa, middle, value

@@ -26,13 +26,13 @@ def put_state(xe, ke, nq, nx, nk, out_x, out_k, row):
 
 
 @leaf
-def replay(slots, fns, n, data, ip, fp, sp, rec_t, rec_x, steps, wanted, last, x, xn, xs, K, E, xe, ke, W, out_x,
-           out_k, done):  # fmt: skip
-    """States at `wanted[done[0]:last]`, in the order of the run; steps[j] is the row where the step of time j begins.
+def replay(slots, fns, n, data, ip, fp, sp, rec_t, rec_x, steps, wanted, last, x, xn, xs, K, E, xe, ke, W,
+           out_x, out_k, done):  # fmt: skip
+    """States at `wanted[done[0]:last]`, in the order of the run; the step of time j begins at row steps[j].
 
     Each step is taken again from its recorded beginning, once for all times inside it. Its recorded end takes
-    the place of the end computed here, so that the curve joins the recorded points. done[0] counts the times that
-    are finished: after NEED_REFINED or NEED_TERMS the call is repeated.
+    the place of the end computed here, so that the curve joins the recorded points. done[0] counts the times
+    that are finished: after NEED_REFINED or NEED_TERMS the call is repeated.
     """
     nx, nq, nk = n[NX], n[NQ], n[NK]
     now = -1

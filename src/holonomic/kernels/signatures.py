@@ -78,18 +78,20 @@ class Slot(IntEnum):
     INTERPOLATE = 4  # integrator: the state inside the step
     PULL = 5  # stabilization: move a state towards the constraints
     TANGENT = 6  # stabilization: the same for error vectors
+    PREPARE = 7  # formulation: what has to be chosen before a step
 
 
 # n: sizes, and offsets into the workspace W
-NX, NQ, NV, NL, NP, NROW, NK, NEV, NERR, SHARED, WP, WV, WF, WR, WD, WN, WE, NY, WM, WX, ND, MIDDLE = range(22)
-N_SIZES = 22
+NX, NQ, NV, NL, NP, NROW, NK, NEV, NERR, SHARED, WP, WV, WF, WR, WD, WN, WE, NY, WM, WX, ND, MIDDLE, NDR, SELECT, SELECT_KIND = range(25)
+N_SIZES = 25
 # NX states, NQ positions, NV velocities, NL multipliers and velocity rows, NP position rows (constraints and
 # invariants), NROW length of a stage row, NK length of (v', λ), NEV events, NERR error vectors,
 # SHARED 1 if position and velocity rows have one Jacobian and so one factor buffer. W begins with room for the
 # dense solve; then come the factor buffers at WP, WV, WF, the residuals at WR, the corrections at WD,
 # intermediate multipliers at WM, an intermediate state at WX, behind it what a pull remembers (one number), and
 # Newton's matrices at WN, which end at WE. NY unknowns of an implicit formulation, q and v first (NX = NY then), ND
-# of them differential; MIDDLE 1 if its algebraic equations belong to the stages of a step, not to its end.
+# of them differential; MIDDLE 1 if its algebraic equations belong to the stages of a step, not to its end. NDR
+# differential equations; SELECT where selectors begin in data (0: none), SELECT_KIND which ones.
 
 f8 = types.float64
 i8 = types.int64
@@ -107,6 +109,7 @@ PULL = i8(*_head, vec, f8, f8, vec, vec, vec, vec)  # sp, t, h, old, stage, x, W
 # t is the time of x, the state to be moved; old the state at t - h, stage the argument of the integrator's last
 # stage. Inside a step (dense output, events) h is 0 and there is neither.
 TANGENT = i8(*_head, vec, mat, i8, vec)  # sp, E, row, W
+PREPARE = i8(*_head, f8, vec, vec)  # t, x, W
 CAREFULLY = i8(ints, ints, f8, vec, vec, mat, i8, vec)  # fns, n, t, x, data, K, row, W
 
 call_advance = slot_caller(ADVANCE, Slot.ADVANCE.value)
@@ -116,6 +119,7 @@ call_dense = slot_caller(DENSE, Slot.DENSE.value)
 call_interpolate = slot_caller(INTERPOLATE, Slot.INTERPOLATE.value)
 call_pull = slot_caller(PULL, Slot.PULL.value)
 call_tangent = slot_caller(TANGENT, Slot.TANGENT.value)
+call_prepare = slot_caller(PREPARE, Slot.PREPARE.value)
 call_careful = slot_caller(CAREFULLY, 2 * CAREFUL)
 
 

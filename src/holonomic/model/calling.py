@@ -10,7 +10,7 @@ import numpy as np
 from ..errors import NotFinite, WrongShape
 from .arguments import BASIC, FULL, ODE, Names, call, param_names, wanted
 from .base import ModelBase, role_of
-from .system import labelled
+from .system import labelled, row_names
 
 # where the value of each name comes from, in the scope of a caller
 SOURCES = {
@@ -113,7 +113,7 @@ class Calling:
         for label, function in labelled(getattr(self.system, name, None), singular).items():
             f = self.checked(function, role_of(label, singular), None)
             count = self.at_start(f, role_of(label, singular)).size
-            labels += [label] if count == 1 else [f"{label}[{i}]" for i in range(count)]
+            labels += [label] if count == 1 else [f"{label}[{i}]" for i in row_names(function, count)]
             found.append(f)
         if len(found) < 2:
             return found[0] if found else None

@@ -29,6 +29,7 @@ from .base import PLAIN, ModelBase, Variant
 from .fingerprint import fingerprint
 from .system import Ode, System
 
+UNKEYED = ("params", "resolver", "metric")  # fields of a system that do not enter the compiled functions
 ANNOUNCE_ABOVE = 3000  # operations from which compiling is announced: it takes about a second
 
 
@@ -193,7 +194,7 @@ class Model(ModelBase):
 
     def _fingerprint(self) -> str | None:
         s = self.system
-        described = {name: getattr(s, name) for name in s.__dataclass_fields__ if name != "params"}
+        described = {name: getattr(s, name) for name in s.__dataclass_fields__ if name not in UNKEYED}
         if described.get("inputs"):
             described["inputs"] = {
                 name: given if callable(given) else "value" for name, given in described["inputs"].items()

@@ -257,6 +257,9 @@ def tapes(
     e = d.e
     nothing = SX.sym("none", 0)
     nq = e.q.numel()
+    data = e.data
+    if equations is not None and equations.selectors is not None:
+        data = casadi.vertcat(e.data, equations.selectors)
     made: dict[Fn, Tape] = {}
     projectors: dict[str, Projector] = {}
 
@@ -311,5 +314,5 @@ def tapes(
                 a = SX.sym("F", p.size)
                 b = SX.sym("r", p.n_columns if action == "TANGENT" else p.n_rows)
                 out = {"SOLVE": p.solve, "TANGENT": p.tangent, "INVERSE": p.inverse}[action](a, b)
-        made[fn] = record(e.t, a, b, e.data, out)
+        made[fn] = record(e.t, a, b, data, out)
     return made

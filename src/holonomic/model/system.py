@@ -164,6 +164,11 @@ def labelled(given: Labelled, role: str) -> dict[str, Any]:
     return {role: given}
 
 
+def row_names(function, count: int) -> Sequence[Any]:
+    """What the rows of a vector constraint are called in brackets: their numbers, or names the function brings."""
+    return getattr(function, "row_names", range(count))
+
+
 def coordinate_names(system, n: int) -> tuple[list[str], list[bool]]:
     """Return the names of n coordinates, and which of them count turns."""
     given = system.coordinates
@@ -182,7 +187,7 @@ def _own_params(params) -> Mapping[str, Any]:
     """Return checked parameters that no one else can change."""
     own = {}
     for name, value in (params or {}).items():
-        if not str(name).isidentifier():
+        if not (str(name).isidentifier() or "." in str(name)):  # p["link.mass"]: numbers of a mechanism
             raise BadArgument(f"parameter name {name!r} cannot be written as p.name.")
         try:
             number = np.array(value, dtype=float)

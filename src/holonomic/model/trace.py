@@ -31,7 +31,7 @@ from .base import N_GAINS
 from .dae import Dae, level_labels, state_values
 from .derive import Expressions
 from .derive_dae import with_multipliers_solved
-from .system import Ode, System, labelled
+from .system import Ode, System, labelled, row_names
 from .tape import operation_names
 
 STRUCTURE = {0.0, 1.0, -1.0, 2.0, -2.0, 3.0, 4.0, 0.5, -0.5}  # numbers that stay in the source
@@ -209,7 +209,7 @@ def trace(
                 raise BadArgument(f"{singular} {label!r} depends on nothing: neither t nor q enters its value.")
             found.append(value)
             count = value.numel()
-            labels[name] += [label] if count == 1 else [f"{label}[{i}]" for i in range(count)]
+            labels[name] += [label] if count == 1 else [f"{label}[{i}]" for i in row_names(function, count)]
         return casadi.vertcat(*found) if found else SX(0, 1)
 
     invariants = rows("invariants", "invariant")
@@ -287,7 +287,7 @@ def trace_direction(system, q0, v0, t0: float, D, derived, places: dict[str, sli
     inputs = places["inputs"]
     own = [scene.t_sx, scene.q_sx, scene.v_sx, scene.p_sx, scene.u_sx]
     there = [e.t, e.q, e.v, e.data[: scene.p_sx.numel()], e.data[inputs.start : inputs.stop]]
-    return casadi.sparsify(casadi.graph_substitute(traced, own, there))
+    return casadi.sparsify(casadi.substitute(traced, casadi.vertcat(*own), casadi.vertcat(*there)))
 
 
 def _mass_and_force(system: System, scene: Scene, nv: int) -> dict[str, SX]:

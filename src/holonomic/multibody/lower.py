@@ -62,7 +62,7 @@ def lower(m) -> AssembledSystem:
         nonholonomic=level["velocity"] or None,
         potential=None if none else potential_function(kit.centre, m._gravity, weights, energies),
         kinematics=kit.kinematics(len(bodies)),
-        invariants=kit.invariants(bodies),
+        invariants=kit.invariants(tuple(body.name for body in bodies)),
         params=dict(m.params),
         inputs=dict(m.inputs) or None,
         coordinates=coordinates,

@@ -158,7 +158,7 @@ def kinematics(n_bodies):
     return None
 
 
-def invariants(bodies):
+def invariants(names):
     """There is none: an angle is free."""
     return None
 
@@ -184,3 +184,29 @@ POSE = "(x, y, angle)"
 def rotation_between(a, b) -> float:
     """Angle between two positions of one body."""
     return float(abs(b[2] - a[2]))
+
+
+def direction(q, k, i):
+    """(coordinate, change) of a unit velocity i of body k."""
+    return ((3 * k + i, 1.0),)
+
+
+def body_angle(q, k):
+    """Angle of body k."""
+    return q[3 * k + 2]
+
+
+def rotation(q, k):
+    """Axes of body k as columns, given by rows."""
+    c, s = np.cos(q[3 * k + 2]), np.sin(q[3 * k + 2])
+    return ((c, -s), (s, c))
+
+
+def angular_acceleration(q, a, k):
+    """Angular acceleration of body k."""
+    return a[3 * k + 2]
+
+
+def counted(record, joint):
+    """Angle of a joint; coordinates count turns by themselves."""
+    return joint.value(record.q, record.p)

@@ -10,6 +10,7 @@ from ..errors import BadArgument
 from .car_axis import car_axis
 from .chain import chain, double_pendulum
 from .four_bars import four_bars
+from .index2_pair import index2_pair
 from .invariant_examples import cubic_time, leaving_circle
 from .jansen import jansen
 from .kepler import kepler
@@ -30,6 +31,7 @@ __all__ = [
     "double_pendulum",
     "four_bars",
     "get",
+    "index2_pair",
     "jansen",
     "kepler",
     "leaving_circle",
@@ -60,6 +62,7 @@ def catalogue() -> dict[str, Callable[..., Problem]]:
         "car-axis": car_axis,
         "jansen": jansen,
         "kepler": kepler,
+        "index-2-pair": index2_pair,
         "cubic-time": cubic_time,
         "leaving-circle": leaving_circle,
     }

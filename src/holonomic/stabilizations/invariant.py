@@ -76,6 +76,11 @@ class InvariantStabilization(Stabilization):
         if self.F == "4.8" and self.D not in ("orthogonal", "mass"):
             raise BadArgument(f'F="4.8" knows D="orthogonal" and D="mass", not {self.D!r}.')
 
+    @property
+    def rate(self) -> float:
+        """How fast h decays, where the gain alone says so; otherwise 0."""
+        return self.gain if self.F in ("1.13", "1.7", "4.8") else 0.0  # type: ignore[return-value]
+
     def lower(self, tol: float, hopeless: float = np.inf) -> Lowered:
         bend = Bend(ORTHOGONAL.get(self.F, self.F), self.D, self.integral)
         return Lowered(

@@ -13,8 +13,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, NullFormatter
 
-from ..drift import multiplier_labels
 from ..errors import BadArgument
+from ..naming import is_dae, multiplier_labels, order_of
 from .styles import colours, style_of
 
 STILL = {"agg", "cairo", "pdf", "pgf", "ps", "svg", "template"}  # backends without windows
@@ -28,6 +28,7 @@ TIME = "time t  (s)"
 WORDS = {
     "q": "Positions q", "v": "Velocities v", "a": "Accelerations v'", "lam": "Multipliers λ",
     "reactions": r"Reactions $-G^T λ$", "drift": "Drift", "energy": "Energy", "y": "State y",
+    "x": "x", "dx": "x'", "ddx": "x''",
 }  # fmt: skip
 
 
@@ -60,7 +61,8 @@ class Picture(Figure):
 def plot(sol, names: Sequence[str], *, ax=None, style: str = "light", points: int = 2000, **line) -> Figure:
     """Draw one axes per name; see `Solution.plot`."""
     if not names:
-        names = ("y" if sol.plan.model.is_ode else "q",)
+        model = sol.plan.model
+        names = ("x" if is_dae(model) else "y" if model.is_ode else "q",)
         names += ("drift",) if len(sol.drift) else ()
     if not len(np.atleast_1d(sol.t)):
         raise BadArgument("there is nothing to plot: the solution has no times.")
@@ -106,18 +108,20 @@ def phase(sol, names: Sequence[str], *, ax: Axes | None = None, style="light", p
         unit = "rad/s" if model.turns[at] else UNIT
         second = Panel(_velocity_name(names[0]), unit, np.atleast_2d(fine.v)[:, [at]], [""])
     else:
-        raise BadArgument(f"phase({names[0]!r}) needs a coordinate with a velocity of its own; give two names.")
+        raise BadArgument(
+            f"phase({names[0]!r}) needs a coordinate with a velocity of its own; give two names."
+        )
     if first.values.shape[1] != 1 or second.values.shape[1] != 1:
         raise BadArgument(f"phase draws one line: {' and '.join(names)} must be single numbers over time.")
     look = style_of(style)
     with matplotlib.rc_context(look.settings):
         t = np.atleast_1d(fine.t)
         x, y = (_broken(t, each.values)[1][:, 0] for each in (first, second))
-        path = len(names) == 2 and first.unit == second.unit  # one length over another: true proportions
+        # one coordinate over another is a path: true proportions
+        path = len(names) == 2 and first.unit == second.unit and set(names) <= set(model.coordinates)
         if ax is None:
-            height = 4.6
-            if path and np.nanmax(x) > np.nanmin(x):
-                height = float(np.clip(5.2 * (np.nanmax(y) - np.nanmin(y)) / (np.nanmax(x) - np.nanmin(x)), 1.6, 6.0)) + 0.8
+            wide, high = np.nanmax(x) - np.nanmin(x), np.nanmax(y) - np.nanmin(y)
+            height = float(np.clip(5.2 * high / wide, 1.6, 6.0)) + 0.8 if path and wide > 0 else 4.6
             ax = _new_figure((5.6, height)).subplots()
         colour = colours(look, 1)[0]
         ax.plot(x, y, **{"color": colour, "linewidth": 1.3} | line)
@@ -137,15 +141,20 @@ def panel(sol, name: str) -> Panel:
     """Return what a name stands for: an array of the run, a named output, a coordinate, a multiplier."""
     model = sol.plan.model
     angles = model.turns
-    if name in ("q", "y") and (name == "y") == model.is_ode:
-        return Panel(WORDS[name], _unit(angles, "rad"), _lines(sol, sol.q), list(model.coordinates))
+    coordinates = [_plain(name) for name in model.coordinates]
+    if is_dae(model) and name in ("x", "dx", "ddx")[: order_of(model)]:
+        values = _lines(sol, getattr(sol, name))
+        return Panel(WORDS[name], UNIT, values, coordinates[: values.shape[1]])
+    if name in ("q", "y") and (name == "y") == model.is_ode and not is_dae(model):
+        return Panel(WORDS[name], _unit(angles, "rad"), _lines(sol, sol.q), coordinates)
     if name in ("v", "a", "reactions") and not model.is_ode:
         own = model.nv == model.nq
-        labels = [_velocity_name(c, name) for c in model.coordinates] if own else _numbered(name, model.nv)
-        unit = {"v": "rad/s", "a": "rad/s²", "reactions": "N m"}[name]
-        return Panel(WORDS[name], _unit(angles if own else [False], unit), _lines(sol, getattr(sol, name)), labels)
-    if name == "lam" and multiplier_labels(model):
-        return Panel(WORDS[name], UNIT, _lines(sol, sol.lam), multiplier_labels(model))
+        labels = [_velocity_name(c, name) for c in coordinates] if own else _numbered(name, model.nv)
+        unit = _unit(angles if own else [False], {"v": "rad/s", "a": "rad/s²", "reactions": "N m"}[name])
+        return Panel(WORDS[name], unit, _lines(sol, getattr(sol, name)), labels)
+    if name == ("y" if is_dae(model) else "lam") and multiplier_labels(model):
+        title = "Algebraic unknowns y" if name == "y" else WORDS[name]
+        return Panel(title, UNIT, _lines(sol, sol.lam), [_plain(label) for label in multiplier_labels(model)])
     if name == "drift" and len(sol.drift):
         return _drift_panel(sol)
     if name == "energy" and not model.is_ode:
@@ -153,14 +162,13 @@ def panel(sol, name: str) -> Panel:
         values = np.stack([np.atleast_1d(part) for part in (e.total, e.kinetic, e.potential)], axis=1)
         return Panel(WORDS[name], "J", values, ["total", "kinetic", "potential"], dashes=["-", "--", ":"])
     if name in model.invariant_labels:
-        return Panel(f"Change of {name}", UNIT, _lines(sol, sol.drift[name]), [""])
+        return Panel(f"Change of {_plain(name)}", UNIT, _lines(sol, sol.drift[name]), [""])
     values = sol[name]  # says what there is, if there is no such name
-    labels = [""]
-    if values.ndim > (0 if sol._single else 1):
-        labels = [f"[{', '.join(map(str, at))}]" for at in np.ndindex(values.shape[0 if sol._single else 1 :])]
+    inner = np.shape(values)[0 if sol._single else 1 :]
+    labels = [f"[{', '.join(map(str, at))}]" if at else "" for at in np.ndindex(inner)]
     unit = "rad" if name in model.coordinates and angles[model.coordinates.index(name)] else UNIT
-    title = f"λ of {name}" if name not in model.output_shapes and name not in model.coordinates else name
-    return Panel(title, unit, _lines(sol, values), labels)
+    own = name in model.output_shapes or name in model.coordinates
+    return Panel(_plain(name) if own else f"λ of {_plain(name)}", unit, _lines(sol, values), labels)
 
 
 def _drift_panel(sol) -> Panel:
@@ -170,8 +178,13 @@ def _drift_panel(sol) -> Panel:
     for level in sol.drift:
         values = np.abs(_lines(sol, sol.drift[level]))
         parts.append(np.maximum(values.max(axis=1), FLOOR))
-        labels.append(formulas.get(level, level))
+        labels.append(formulas.get(level) or _plain(level))
     return Panel(WORDS["drift"], "largest row, SI units", np.stack(parts, axis=1), labels, is_drift=True)
+
+
+def _plain(name: str) -> str:
+    """A user's name as it is, not as a formula."""
+    return name.replace("$", r"\$")
 
 
 def _lines(sol, values: np.ndarray) -> np.ndarray:
@@ -229,7 +242,9 @@ def _draw_drift(axes: Axes, t: np.ndarray, each: Panel, look, line: dict[str, An
         own: dict[str, Any] = {"color": shades[i], "linewidth": 1.2, "drawstyle": "steps-post"} | line
         if len(t) == 1:
             own["marker"] = "o"
-        axes.plot(t[np.append(edges[:-1], len(t) - 1)], np.append(largest, largest[-1]), label=each.labels[i], **own)
+        axes.plot(
+            t[np.append(edges[:-1], len(t) - 1)], np.append(largest, largest[-1]), label=each.labels[i], **own
+        )
     axes.set_yscale("log")
     axes.yaxis.set_major_locator(LogLocator(numticks=7))
     axes.yaxis.set_minor_formatter(NullFormatter())
@@ -244,7 +259,12 @@ def _mark_events(sol, axes: list[Axes], look) -> list:
         if not len(log):
             continue
         shade = look.marks[index % len(look.marks)]
-        own: dict[str, Any] = {"color": shade, "linewidth": 1.0, "linestyle": dashes[index % 3], "zorder": 1.5}
+        own: dict[str, Any] = {
+            "color": shade,
+            "linewidth": 1.0,
+            "linestyle": dashes[index % 3],
+            "zorder": 1.5,
+        }
         high = 1.0 if len(log) <= MANY_EVENTS else 0.04
         for each in axes:
             for t in log.t:

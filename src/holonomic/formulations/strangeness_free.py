@@ -1,0 +1,79 @@
+"""Strangeness-free: all constraints of all levels, and just as many differential equations as are free."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ..errors import BadArgument, IncompatibleMethods
+from ..kernels.select import CONSTANT, NULL_SPACE, ROWS
+from .base import Block, Formulation, Unknowns, acceleration_level, dynamics
+
+KINDS = {"null-space": NULL_SPACE, "rows": ROWS, "constant": CONSTANT}
+
+
+def selector_kind(selectors: str) -> int:
+    """Return the number of a kind of selectors."""
+    if selectors not in KINDS:
+        raise BadArgument(f"selectors={selectors!r}: choose {', '.join(map(repr, KINDS))}.")
+    return KINDS[selectors]
+
+
+def selector_symbols(d, user: str):
+    """Return S_p, S_v and the symbols behind them, in the order in which they lie in data."""
+    import casadi
+
+    if d.e.kinematics is not None or d.e.nonholonomic is not None or d.e.invariants.numel():
+        raise IncompatibleMethods(
+            f"{user} selects among positions and velocities alike: it needs q' = v and holonomic constraints only. "
+            "Use GGL(), or Index1() with Projection()."
+        )
+    nv = d.e.v.numel()
+    nf = nv - d.n_lam
+    symbols = casadi.SX.sym("selectors", 2 * nf * nv + 1)
+    Sp = casadi.reshape(symbols[: nf * nv], nv, nf).T
+    Sv = casadi.reshape(symbols[nf * nv : 2 * nf * nv], nv, nf).T
+    return Sp, Sv, symbols
+
+
+@dataclass(frozen=True, eq=True)
+class StrangenessFree(Formulation):
+    """S_p q' = S_p v,   S_v M v' = S_v (f - Gᵀλ),   0 = g,   0 = G v + g_t,   0 = G M⁻¹(f - Gᵀλ) + γ.
+
+    The same solutions as the given equations, index 1, no hidden constraints and no new unknowns. The
+    selectors are frozen over a step.
+
+    Parameters
+    ----------
+    selectors : {"null-space", "rows", "constant"}
+        Null space of G before every step; rows of the identity by pivoted QR; null space of a reference
+        point. The last two are chosen anew when a monitor says so.
+
+    References
+    ----------
+    [steinbrecher-2003] Theorem 26, Algorithm 27.
+    """
+
+    selectors: str = "null-space"
+    gives = ("residual",)
+    index = 1
+    keeps = ("position", "velocity", "acceleration")
+    references = ("steinbrecher-2003",)
+
+    def __post_init__(self):
+        selector_kind(self.selectors)
+
+    @property
+    def selector(self) -> int:  # type: ignore[override]
+        return selector_kind(self.selectors)
+
+    def blocks(self, nq, nv, n_lam, n_position):
+        return (Block("q", nq), Block("v", nv), Block("lam", n_lam, 1))
+
+    def equations(self, d, gains):
+        u = Unknowns(d, ("lam", d.n_lam))
+        (lam,) = u.extra
+        Sp, Sv, symbols = selector_symbols(d, "StrangenessFree")
+        return u.equations(
+            Sp @ (u.q_slope - d.q_dot), Sv @ dynamics(d, u, lam),
+            d.position_rows, d.velocity_rows, acceleration_level(d, lam, gains), selectors=symbols,
+        )  # fmt: skip

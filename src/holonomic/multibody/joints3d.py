@@ -1,0 +1,2 @@
+"""Joints in space."""
+revolute = prismatic = fixed = distance = None

@@ -1,0 +1,71 @@
+"""What a solution hands out: one state, the states at an event, energies, counters."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from .kernels import state as s
+
+
+@dataclass(frozen=True)
+class State:
+    """A consistent state at one time; `simulate(..., q0=sol.end)` goes on from it."""
+
+    t: float
+    q: np.ndarray
+    v: np.ndarray
+    lam: np.ndarray
+    a: np.ndarray
+
+    @property
+    def y(self) -> np.ndarray:
+        """The state of an Ode."""
+        return self.q
+
+
+@dataclass(frozen=True)
+class EventLog:
+    """Where one event happened: times, and the states there, before any mapping."""
+
+    t: np.ndarray
+    q: np.ndarray
+    v: np.ndarray
+    lam: np.ndarray
+    a: np.ndarray
+
+    @property
+    def y(self) -> np.ndarray:
+        """The states of an Ode."""
+        return self.q
+
+    def __len__(self) -> int:
+        return len(self.t)
+
+
+@dataclass(frozen=True)
+class Energy:
+    """Kinetic and potential energy along a solution, and their sum; J."""
+
+    kinetic: np.ndarray
+    potential: np.ndarray
+    total: np.ndarray
+
+
+def statistics(S, I, rows: int) -> dict[str, Any]:
+    """Return the counters of a run by name; `rows` is how many stages the dense output needs in all."""
+    stages = int(I[s.LAST])
+    attempts = int(I[s.ACCEPTED] + I[s.REJECTED])
+    extra = rows - stages - 1
+    return {
+        "steps": int(I[s.ACCEPTED]),
+        "rejected": int(I[s.REJECTED]),
+        "failed attempts": int(I[s.FAILED]),
+        "projection failures": int(I[s.PULL_REJECTED]),
+        "field evaluations": 1 + attempts * stages + int(I[s.DENSES]) * extra,
+        "pulls": int(I[s.PULLS]),
+        "smallest pivot ratio": float(S[s.RHO_LEAST]),
+        "stiff": bool(I[s.IS_STIFF]),
+    }
