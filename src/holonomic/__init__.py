@@ -21,8 +21,20 @@ from .errors import (
     WrongShape,
 )
 from .events import Event
+from .formulations.ggl import GGL
 from .formulations.index1 import Index1
+from .formulations.index2 import Index2
+from .formulations.index3 import Index3
+from .formulations.projected_invariants import ProjectedInvariants
+from .formulations.state_space import StateSpace
+from .formulations.strangeness_free import StrangenessFree
+from .formulations.underlying_ode import UnderlyingODE
 from .integrators.adams import AdamsBashforth2
+from .integrators.bdf import BDF
+from .integrators.generalized_alpha import GeneralizedAlpha
+from .integrators.implicit_steps import BackwardEuler, FixedBDF, ImplicitMidpoint, Trapezoidal
+from .integrators.radau import Radau
+from .integrators.rattle import RATTLE
 from .integrators.runge_kutta import DOP853, RK4, RK23, RK45, Euler, Heun, Midpoint
 from .model.dae import Dae
 from .model.system import Ode, System
@@ -38,32 +50,43 @@ from .study.compare import Comparison, compare
 from .study.work_precision import WorkPrecision, work_precision
 
 __all__ = [
-    "DOP853",
-    "RK4",
-    "RK23",
-    "RK45",
     "AdamsBashforth2",
+    "BDF",
+    "BackwardEuler",
     "BackwardEulerStabilization",
     "BadArgument",
     "Baumgarte",
     "Comparison",
+    "DOP853",
     "Dae",
     "Euler",
     "Event",
+    "FixedBDF",
     "ForgottenVelocityTerms",
     "ForwardEulerStabilization",
+    "GGL",
+    "GeneralizedAlpha",
     "Heun",
     "HolonomicError",
+    "ImplicitMidpoint",
     "IncompatibleMethods",
     "InconsistentState",
     "Index1",
+    "Index2",
+    "Index3",
     "InvariantStabilization",
     "Midpoint",
     "MissingExtra",
     "NotFinite",
     "Ode",
     "PostStabilization",
+    "ProjectedInvariants",
     "Projection",
+    "RATTLE",
+    "RK23",
+    "RK4",
+    "RK45",
+    "Radau",
     "RedundancyWarning",
     "RedundantConstraints",
     "S_both",
@@ -74,9 +97,13 @@ __all__ = [
     "SingularMass",
     "SingularPosition",
     "Solution",
+    "StateSpace",
     "StepFailed",
     "StiffnessWarning",
+    "StrangenessFree",
     "System",
+    "Trapezoidal",
+    "UnderlyingODE",
     "UnknownArgument",
     "UnknownName",
     "UntraceableFunction",

@@ -13,12 +13,14 @@ from .errors import (
     TOO_MANY_STEPS,
     HolonomicError,
     NotFinite,
+    SingularMass,
     SingularPosition,
     StepFailed,
 )
 from .kernels import state as s
 from .kernels.signatures import Fn
 from .model.base import Variant
+from .rank import massless, rank_by_rows, terms
 
 MANY_TIMES = 1e4  # growth of the multipliers that points to a singular position
 PROBES = 24  # points ahead of the last state at which functions are tried, each four times as far
@@ -43,7 +45,7 @@ def explain(status: int, run, plan, sol) -> HolonomicError:
         found = _culprit(run, plan, ahead=cause == NOT_FINITE)
         if found is not None or cause == NOT_FINITE:
             return NotFinite(_not_finite(run, plan, found), sol)
-        return SingularPosition(_singular(run, plan), sol)
+        return _singular(run, plan, sol)
     if cause == PULL_FAILED and status != STEP_COLLAPSED:
         return StepFailed(
             f"the projection onto the constraints did not converge at t = {t:.6g}. Use a smaller step. "
@@ -135,24 +137,25 @@ def _not_finite(run, plan, found) -> str:
     )
 
 
-def _singular(run, plan) -> str:
-    from .initial import rank_by_rows, terms
-
-    model = plan.model
-    text = f"singular position at t = {run.t:.6g}: "
+def _singular(run, plan, sol) -> HolonomicError:
+    """A singular saddle-point matrix: the mass, the constraints, or neither can be told."""
+    model, t = plan.model, run.t
+    q, v = run.x[: model.nq], run.x[model.nq : model.nq + model.nv]
+    why = "the constraint Jacobian loses rank. "
     try:
-        M, _, G, _ = terms(model, run.t, run.x[: model.nq], run.x[model.nq :], run.data)
-        _, order = rank_by_rows(G)
-        dependent = model.row_labels[int(order[-1])]
-        singular_values = np.linalg.svd(G, compute_uv=False)
-        if singular_values[-1] > 1e-6 * singular_values[0]:
-            return text.replace("singular position", "the mass matrix is singular on the tangent space") + (
-                "M has no inverse in a direction the constraints leave free. Give every free coordinate some mass."
+        M, _, G, _ = terms(model, t, q, v, run.data)
+        found = massless(model, M, G)
+        if found is not None:
+            return SingularMass(f"at t = {t:.6g} {found} See error.solution.", sol)
+        if len(G):
+            dependent = model.row_labels[int(rank_by_rows(G)[1][-1])]
+            smallest = np.linalg.svd(G / np.linalg.norm(G, axis=1)[:, None], compute_uv=False)[-1]
+            why = (
+                f"the row of {dependent!r} becomes a combination of the others (smallest singular value of the scaled "
+                f"G {smallest:.1e}). "
             )
-        text += (
-            f"the row of {dependent!r} becomes a combination of the others (smallest singular value of G "
-            f"{singular_values[-1]:.1e}). "
-        )
     except (np.linalg.LinAlgError, HolonomicError, ValueError, IndexError):
-        text += "the constraint Jacobian loses rank. "
-    return text + "Multipliers are not defined there. See error.solution."
+        pass
+    return SingularPosition(
+        f"singular position at t = {t:.6g}: {why}Multipliers are not defined there. See error.solution.", sol
+    )

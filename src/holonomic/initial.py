@@ -1,35 +1,32 @@
-"""Check or make consistent initial values; find redundant rows.
+"""Check or make consistent initial values.
 
 Position level by Gauss-Newton, velocity level by one linear least-squares step, both over the coordinates
-that are not held. Redundant rows are found by pivoted QR of Gᵀ at the start and at perturbed positions
-on the constraints: rank low at all of them is redundancy, rank low at the start alone a singular position.
+that are not held. What the rank of the constraints says about a start stands in `rank`.
 """
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
 
 import numpy as np
 
-from .errors import (
-    BadArgument,
-    InconsistentState,
-    NotFinite,
-    RedundancyWarning,
-    RedundantConstraints,
-    SingularPosition,
-    WrongShape,
-)
+from .errors import BadArgument, InconsistentState, NotFinite
 from .kernels.consistent import distances
 from .kernels.signatures import Fn
-from .model.dae import Dae, consistent, state_values
-from .model.arguments import call, param_names
+from .model.dae import Dae, consistent
+from .rank import (
+    RHO_FULL_RANK,
+    check_redundant,
+    independent_rows,
+    rank_by_rows,
+    refuse_massless,
+    refuse_vanishing,
+    terms,
+)
 
-RANK_TOLERANCE = 1e-9
-RHO_FULL_RANK = 1e-10  # pivot ratio of G Gᵀ, about the square of the smallest angle between rows
 GAUSS_NEWTON_STEPS = 30
-MAPPED_TOLERANCE = 1e-8  # how far off the constraints an event may put the position
+LEAST_TOLERANCE = 1e-10  # initial values typed by hand need not be better than this
+__all__ = ["Start", "position_jacobian", "prepare", "rank_by_rows", "residuals", "terms"]
 
 
 @dataclass(frozen=True)
@@ -52,33 +49,17 @@ def residuals(model, t, q, v, data) -> tuple[np.ndarray, np.ndarray]:
     return r[:n], r[n:]
 
 
-def terms(model, t, q, v, data) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """M, f, G, γ as arrays."""
-    flat = model.evaluate(Fn.TERMS, t, np.concatenate([q, v]), np.zeros(0), data)
-    nq, nv, nl = model.nq, model.nv, model.n_lam
-    at = nq
-    M = flat[at : at + nv * nv].reshape(nv, nv)
-    at += nv * nv
-    f = flat[at : at + nv]
-    at += nv
-    G = flat[at : at + nl * nv].reshape(nl, nv)
-    return M, f, G, flat[at + nl * nv :]
-
-
-def position_jacobian(model, t, q, data) -> np.ndarray:
-    """∂g/∂q with nq columns, at the constraints alone."""
-    if model.shared or (not model.is_ode and model.system.kinematics is None):
-        G = terms(model, t, q, np.zeros(model.nv), data)[2]
-        return G[: model.n_constraints]
-    step = 1e-7
+def position_jacobian(model, t, q, data, invariants: bool = False) -> np.ndarray:
+    """∂g/∂q with nq columns; with the invariants below, if asked for."""
+    n = model.n_constraints + (model.n_invariants if invariants else 0)
+    if model.system.kinematics is None and n == model.n_constraints:
+        return terms(model, t, q, np.zeros(model.nv), data)[2][:n]
+    step = 1e-6 * (1.0 + np.abs(q))
     columns = []
     for i in range(model.nq):
-        ahead, behind = q.copy(), q.copy()
-        ahead[i] += step * (1 + abs(q[i]))
-        behind[i] -= step * (1 + abs(q[i]))
-        zero = np.zeros(model.nv)
-        difference = residuals(model, t, ahead, zero, data)[0] - residuals(model, t, behind, zero, data)[0]
-        columns.append(difference[: model.n_constraints] / (ahead[i] - behind[i]))
+        move = np.where(np.arange(model.nq) == i, step, 0.0)
+        ends = [residuals(model, t, q + side * move, np.zeros(model.nv), data)[0][:n] for side in (1, -1)]
+        columns.append((ends[0] - ends[1]) / (2 * step[i]))
     return np.array(columns).T
 
 
@@ -86,6 +67,7 @@ def prepare(model, t, q, v, data, *, tol: float, initial: str, hold, redundant: 
     """Return consistent initial values or say why not."""
     if initial not in ("check", "project", "free"):
         raise BadArgument(f'initial={initial!r}: choose "check", "project" or "free".')
+    check_redundant(redundant)
     held = _held(model, hold)
     if hold is not None and initial != "project":
         raise BadArgument('hold= goes with initial="project".')
@@ -95,104 +77,75 @@ def prepare(model, t, q, v, data, *, tol: float, initial: str, hold, redundant: 
         if hold is not None:
             raise BadArgument("hold= is for a System; a Dae is moved along the shortest way.")
         return Start(consistent(model, t, q, data, tol, initial), v)
-    if model.is_ode or model.n_lam == 0:
-        return Start(q, v)
-    if initial == "check" and _plainly_consistent(model, t, q, v, data, max(tol, 1e-10)):
-        return Start(q, v)
-    rows, not_unique = _independent_rows(model, t, q, v, data, redundant)
-    redundant = None if rows is None else redundant
-    n = model.n_constraints
-    scale_q = max(1.0, float(np.linalg.norm(q)))
-    if initial == "project":
-        q1 = _project_position(model, t, q, data, held, tol * scale_q)
-        v1 = _project_velocity(model, t, q1, v, data, held)
-        return Start(q1, v1, float(np.linalg.norm(q1 - q)), float(np.linalg.norm(v1 - v)), rows, not_unique, redundant)
-    g, gv = residuals(model, t, q, v, data)
-    g = g[:n]
-    if np.any(np.abs(g) > 0.0) or np.any(np.abs(gv) > 0.0):
-        G = terms(model, t, q, v, data)[2]
-        norms = np.linalg.norm(G, axis=1)
-        if n:
-            distance = np.abs(g) / np.maximum(norms[:n], 1e-300) / scale_q
-            worst = int(np.argmax(distance))
-            if not distance[worst] <= max(tol, 1e-10):
-                _refuse_position(model, t, q, data, held, worst, g, distance, tol)
-        scale_v = max(float(np.linalg.norm(v)), 1.0)
-        speed = np.abs(gv) / np.maximum(norms, 1e-300) / scale_v
-        worst = int(np.argmax(speed))
-        if not speed[worst] <= max(tol, 1e-10):
-            moved = np.linalg.norm(_project_velocity(model, t, q, v, data, held) - v)
-            raise InconsistentState(
-                f"v0 misses the velocity level of constraint {model.row_labels[worst]!r} by {abs(gv[worst]):.1e} "
-                f'(allowed {tol:.1e}). Correct v0, or pass initial="project" to move v0 by about {moved:.1e}.'
-            )
-    return Start(q, v, rows=rows, not_unique=not_unique, redundant=redundant)
-
-
-def after_event(model, event, name: str, t: float, x: np.ndarray, data: np.ndarray) -> np.ndarray:
-    """Apply an event's `then`: the position is checked, the velocity made consistent as by an impulse.
-
-    M (v⁺ - v) + GᵀΛ = 0,  G v⁺ + g_t = 0: the mass metric, because an impulse is -GᵀΛ.
-    """
-    nq = model.nq
-    role = f"then of event {name!r}"
-    values = {"t": t, "p": param_names(data, model.places)}
-    values |= state_values(model.system, x[:nq].copy(), x[nq:].copy())
-    result = call(event.then, role, tuple(values), values)
-    if isinstance(model.system, Dae):  # x alone, or (x, x', ..)
-        return _mapped_vector(np.concatenate([np.ravel(part) for part in result]), nq, f"{role}: (x, x', ..)", t)
     if model.is_ode:
-        return _mapped_vector(result, nq, f"{role}: y", t)
-    if not (isinstance(result, tuple | list) and len(result) == 2):
-        raise WrongShape(f"{role} must return (q, v), got {type(result).__name__} at t = {t:.6g}.")
-    q = _mapped_vector(result[0], nq, f"{role}: q", t)
-    v = _mapped_vector(result[1], model.nv, f"{role}: v", t)
+        return Start(q, v)
+    examined = model.__dict__.get("_start_examined", False)
+    if model.n_lam and examined and initial == "check" and _plainly_consistent(model, t, q, v, data, tol):
+        return Start(q, v)
+    start = _prepared(model, t, q, v, data, tol, initial, held, redundant, examined)
+    if not examined:  # true of the model, so looked at once
+        refuse_massless(model, t, start.q, start.v, data)
+        model.__dict__["_start_examined"] = True
+    return start
+
+
+def _prepared(model, t, q, v, data, tol, initial, held, redundant, examined) -> Start:
     if not model.n_lam:
-        return np.concatenate([q, v])
-    n = model.n_constraints
-    before, here = (_distances(model, t, position, data) for position in (x[:nq], q))
-    allowed = np.maximum(MAPPED_TOLERANCE * max(1.0, float(np.linalg.norm(q))), 2.0 * before)
-    if n and np.any(~(here <= allowed)):
-        worst = int(np.argmax(here / allowed))
+        return Start(q, v)
+    if not all(np.all(np.isfinite(part)) for part in residuals(model, t, q, v, data)):
+        culprit = model.blame(t, np.concatenate([q, v]), data) or "a constraint"
+        raise NotFinite(f"{culprit} is not finite at the start, t = {t:g}, q = {np.array2string(q, threshold=8)}.")
+    q1, v1 = q, v
+    if initial == "project":
+        q1 = _project_position(model, t, q, data, held, tol * max(1.0, float(np.linalg.norm(q))))
+        v1 = _project_velocity(model, t, q1, v, data, held)
+    else:
+        _check_levels(model, t, q, v, data, tol)
+    if not examined:
+        refuse_vanishing(model, t, q1, v1, data)
+    none_held = np.zeros(model.nq, dtype=bool)
+    rows, not_unique = independent_rows(
+        model, t, q1, v1, data, redundant, lambda near: _project_position(model, t, near, data, none_held, 1e-10)
+    )
+    moved = (float(np.linalg.norm(new - old)) for new, old in ((q1, q), (v1, v)))
+    return Start(q1, v1, *moved, rows, not_unique, None if rows is None else redundant)
+
+
+def _check_levels(model, t, q, v, data, tol) -> None:
+    """Refuse a state off its constraints, at position level and then at velocity level."""
+    n, allowed = model.n_constraints, max(tol, LEAST_TOLERANCE)
+    g, gv = residuals(model, t, q, v, data)
+    norms = np.linalg.norm(terms(model, t, q, v, data)[2], axis=1)
+    norms[norms == 0.0] = 1.0
+    at_rest = np.zeros(model.nq, dtype=bool)
+    far = np.abs(g[:n]) / norms[:n]
+    most = allowed * max(1.0, float(np.linalg.norm(q)))
+    if n and not np.max(far) <= most:
+        worst = int(np.argmax(far))
+        try:
+            moved = np.linalg.norm(_project_position(model, t, q, data, at_rest, most) - q)
+            way = f'Correct q0, or pass initial="project" to move q0 by about {moved:.1e}.'
+        except InconsistentState:
+            way = "Correct q0: projecting it does not converge either."
         raise InconsistentState(
-            f"{role} moves q off constraint {model.constraint_labels[worst]!r} by {here[worst]:.1e} at t = {t:.6g} "
-            f"(allowed {allowed[worst]:.1e}). Return a position on the constraints."
+            f"q0 misses constraint {model.constraint_labels[worst]!r} by {far[worst]:.1e} (allowed {most:.1e}). {way}"
         )
-    M, _, G, _ = terms(model, t, q, v, data)
-    missing = residuals(model, t, q, v, data)[1]
-    # scaled to unit diagonal of M and unit rows of G, so that the rank test sees angles, not units
-    diagonal = np.diag(M)
-    by = np.where(diagonal > 0.0, 1.0 / np.sqrt(np.where(diagonal > 0.0, diagonal, 1.0)), 1.0)
-    rows = 1.0 / np.maximum(np.linalg.norm(G * by, axis=1), 1e-300)
-    scaled = G * by * rows[:, None]
-    saddle = np.block([[M * np.outer(by, by), scaled.T], [scaled, np.zeros((len(G), len(G)))]])
-    right = np.concatenate([np.zeros(model.nv), -missing * rows])
-    impulse = np.linalg.lstsq(saddle, right, rcond=1e-12)[0]
-    return np.concatenate([q, v + by * impulse[: model.nv]])
-
-
-def _mapped_vector(values, n: int, what: str, t: float) -> np.ndarray:
-    try:
-        vector = np.array(values, dtype=float).reshape(-1)
-    except (TypeError, ValueError):
-        raise WrongShape(f"{what} must be numbers, got {values!r} at t = {t:.6g}.") from None
-    if len(vector) != n:
-        raise WrongShape(f"{what} has {len(vector)} entries, expected {n}, at t = {t:.6g}.")
-    if not np.all(np.isfinite(vector)):
-        raise NotFinite(f"{what} is {vector} at t = {t:.6g}: not finite.")
-    return vector
-
-
-def _distances(model, t, q, data) -> np.ndarray:
-    """|g_i|/‖∂g_i/∂q‖ of the constraints."""
-    g = residuals(model, t, q, np.zeros(model.nv), data)[0][: model.n_constraints]
-    return np.abs(g) / np.maximum(np.linalg.norm(position_jacobian(model, t, q, data), axis=1), 1e-300)
+    fast = np.abs(gv) / norms
+    most = allowed * max(1.0, float(np.linalg.norm(v)))
+    if not np.max(fast) <= most:
+        worst = int(np.argmax(fast))
+        moved = np.linalg.norm(_project_velocity(model, t, q, v, data, at_rest) - v)
+        raise InconsistentState(
+            f"v0 misses the velocity level of constraint {model.row_labels[worst]!r} by {fast[worst]:.1e} (allowed "
+            f'{most:.1e}). Correct v0, or pass initial="project" to move v0 by about {moved:.1e}.'
+        )
 
 
 def _plainly_consistent(model, t, q, v, data, tol) -> bool:
     """The common case in a few microseconds: full rank, and both levels within tolerance."""
     if model.interpreted:
         return False
+    tol = max(tol, LEAST_TOLERANCE)
     fns, lengths = model.table((Fn.VEL_FACTOR, Fn.RESIDUAL))
     F, r, found = np.empty(lengths[Fn.VEL_FACTOR]), np.empty(lengths[Fn.RESIDUAL]), np.empty(3)
     n_position = model.n_constraints + model.n_invariants
@@ -201,136 +154,62 @@ def _plainly_consistent(model, t, q, v, data, tol) -> bool:
     return found[0] > RHO_FULL_RANK and found[1] <= tol and found[2] <= tol
 
 
-def _refuse_position(model, t, q, data, held, worst, g, distance, tol) -> None:
-    try:
-        moved = np.linalg.norm(_project_position(model, t, q, data, held, tol) - q)
-        way = f'Correct q0, or pass initial="project" to move q0 by about {moved:.1e}.'
-    except InconsistentState:
-        way = "Correct q0: projecting it does not converge either."
-    raise InconsistentState(
-        f"q0 misses constraint {model.constraint_labels[worst]!r} by {abs(g[worst]):.1e} (allowed {tol:.1e}). {way}"
-    )
-
-
 def _held(model, hold) -> np.ndarray:
+    """Which coordinates stay: by name, by number, or several of either."""
     held = np.zeros(model.nq, dtype=bool)
-    for name in [hold] if isinstance(hold, str | int) else (hold or ()):
-        if isinstance(name, str):
-            if name not in model.coordinates:
-                raise BadArgument(f"hold={name!r} is no coordinate; known: {', '.join(model.coordinates)}.")
+    if hold is None:
+        return held
+    for name in [hold] if isinstance(hold, str) or np.ndim(hold) == 0 else hold:
+        if isinstance(name, str) and name in model.coordinates:
             held[model.coordinates.index(name)] = True
-        else:
+        elif isinstance(name, int | np.integer) and -model.nq <= name < model.nq:
             held[name] = True
+        else:
+            known = ", ".join(model.coordinates)
+            raise BadArgument(f"hold={name!r} is no coordinate; known: {known}, or 0 to {model.nq - 1}.")
     return held
 
 
 def _project_position(model, t, q, data, held, tol) -> np.ndarray:
-    """Gauss-Newton: the nearest point with g = 0, held coordinates staying."""
+    """Gauss-Newton: the nearest point with g = 0, held coordinates staying and invariants keeping their values."""
     free = ~held
+    kept = residuals(model, t, q, np.zeros(model.nv), data)[0]
+    kept[: model.n_constraints] = 0.0
     x = q.copy()
-    for _ in range(GAUSS_NEWTON_STEPS):
-        g = residuals(model, t, x, np.zeros(model.nv), data)[0]
-        G = position_jacobian(model, t, x, data)
-        norms = np.maximum(np.linalg.norm(G, axis=1), 1e-300)
-        if np.max(np.abs(g[: len(G)]) / norms, initial=0.0) <= tol * 1e-2 + 1e-15:
+    for _ in range(GAUSS_NEWTON_STEPS + 1):
+        g = residuals(model, t, x, np.zeros(model.nv), data)[0] - kept
+        J = position_jacobian(model, t, x, data, invariants=True)
+        if not (np.all(np.isfinite(g)) and np.all(np.isfinite(J))):
+            break
+        distance = np.abs(g) / np.maximum(np.linalg.norm(J, axis=1), 1e-300)
+        if np.max(distance, initial=0.0) <= tol * 1e-2 + 1e-15:
             return x
         # the point of the linearized constraints nearest to the given q, not to the last iterate
-        target = -g[: len(G)] + G[:, free] @ (x - q)[free]
-        step = np.linalg.lstsq(G[:, free], target, rcond=1e-12)[0]
-        x[free] = q[free] + step
-    g = residuals(model, t, x, np.zeros(model.nv), data)[0][: model.n_constraints]
-    norms = np.maximum(np.linalg.norm(position_jacobian(model, t, x, data), axis=1), 1e-300)
-    distance = np.abs(g) / norms
-    worst = int(np.argmax(distance))
-    if distance[worst] <= tol:
+        target = -g + J[:, free] @ (x - q)[free]
+        x[free] = q[free] + np.linalg.lstsq(J[:, free], target, rcond=1e-12)[0]
+    if np.all(np.isfinite(g)) and np.max(distance) <= tol:
         return x
+    worst = int(np.argmax(np.abs(g)))
     held_text = "with the held coordinates " if held.any() else ""
+    label = (model.constraint_labels + model.invariant_labels)[worst]
     raise InconsistentState(
-        f"q0 cannot be moved onto the constraints {held_text}({GAUSS_NEWTON_STEPS} Gauss-Newton steps leave "
-        f"{model.constraint_labels[worst]!r} at {abs(g[worst]):.1e}). Start closer, or hold fewer coordinates."
+        f"q0 cannot be moved onto the constraints {held_text}({GAUSS_NEWTON_STEPS} Gauss-Newton steps leave {label!r} "
+        f"at {abs(g[worst]):.1e}). {'Hold fewer coordinates, or start closer.' if held.any() else 'Start closer.'}"
     )
 
 
 def _project_velocity(model, t, q, v, data, held) -> np.ndarray:
+    """The nearest velocity with G v + g_t = 0, that of held coordinates staying."""
     G = terms(model, t, q, v, data)[2]
     gv = residuals(model, t, q, v, data)[1]
     free = ~held if model.nv == model.nq else np.ones(model.nv, dtype=bool)
+    norms = np.linalg.norm(G, axis=1)
+    norms[norms == 0.0] = 1.0
     new = v.copy()
-    new[free] -= np.linalg.lstsq(G[:, free], gv, rcond=1e-12)[0]
-    left = residuals(model, t, q, new, data)[1]
-    norms = np.maximum(np.linalg.norm(G, axis=1), 1e-300)
-    if np.max(np.abs(left) / norms, initial=0.0) > 1e-9 * max(1.0, float(np.linalg.norm(v))):
-        worst = int(np.argmax(np.abs(left) / norms))
-        raise InconsistentState(
-            f"v0 cannot meet the velocity level of {model.row_labels[worst]!r} with the held coordinates. "
-            "Hold fewer coordinates."
-        )
+    new[free] -= np.linalg.lstsq(G[:, free] / norms[:, None], gv / norms, rcond=1e-12)[0]
+    left = np.abs(residuals(model, t, q, new, data)[1]) / norms
+    if not np.max(left, initial=0.0) <= 1e-9 * max(1.0, float(np.linalg.norm(v))):
+        worst = model.row_labels[int(np.argmax(left))]
+        held_text = " with the held coordinates. Hold fewer" if held.any() else ", whatever v0. Look at its time derivative"
+        raise InconsistentState(f"the velocity level of constraint {worst!r} cannot be met{held_text}.")
     return new
-
-
-def rank_by_rows(G: np.ndarray) -> tuple[int, np.ndarray]:
-    """Rank of G, and its rows in the order in which pivoted QR picks them."""
-    from scipy.linalg import qr
-
-    norms = np.maximum(np.linalg.norm(G, axis=1), 1e-300)
-    _, R, order = qr((G / norms[:, None]).T, mode="economic", pivoting=True)
-    diagonal = np.abs(np.diag(R))
-    rank = int(np.sum(diagonal > RANK_TOLERANCE * max(diagonal[0], 1e-300))) if len(diagonal) else 0
-    return rank, order
-
-
-def _independent_rows(model, t, q, v, data, redundant):
-    """Test the rank; return (rows to keep or None, labels that are not unique)."""
-    probe = model.evaluate(Fn.VEL_FACTOR, t, np.concatenate([q, v]), np.zeros(0), data)
-    norms = 1.0 / probe[1 : 1 + model.n_lam]
-    vanishing = np.flatnonzero(norms < 1e-290)
-    if len(vanishing):
-        raise SingularPosition(
-            f"constraint {model.row_labels[vanishing[0]]!r} does not depend on any coordinate at the start: its row "
-            "of the Jacobian vanishes. Write it so that its gradient is not zero on the constraint, for example "
-            "|d| - L instead of (|d| - L)**2."
-        )
-    if probe[0] > RHO_FULL_RANK:
-        return None, ()
-    G = terms(model, t, q, v, data)[2]
-    rank, order = rank_by_rows(G)
-    m = model.n_lam
-    if rank == m:
-        return None, ()
-    random = np.random.default_rng(5)
-    for spread in (1e-3, 1e-2):
-        nearby = q + spread * random.uniform(-1, 1, model.nq) * (0.3 + np.abs(q))
-        try:
-            nearby = _project_position(model, t, nearby, data, np.zeros(model.nq, dtype=bool), 1e-10)
-        except InconsistentState:
-            continue
-        near_rank, near_order = rank_by_rows(terms(model, t, nearby, v, data)[2])
-        if near_rank > rank:
-            raise SingularPosition(
-                f"the start is a singular position: the constraint Jacobian has rank {rank} of {m} there, but "
-                f"{near_rank} nearby. Start from another position, for example a little further along the motion."
-            )
-        order = near_order
-    kept, dropped = sorted(order[:rank]), sorted(order[rank:])
-    labels = model.row_labels
-    partners = {}
-    for row in dropped:
-        weights = np.linalg.lstsq(G[kept].T, G[row], rcond=None)[0]
-        partners[row] = labels[kept[int(np.argmax(np.abs(weights)))]]
-    first = dropped[0]
-    if redundant is None:
-        raise RedundantConstraints(
-            f"at t = {t:g} the constraint Jacobian has rank {rank} of {m}: {labels[first]!r} repeats "
-            f'{partners[first]!r}. Remove one, or pass redundant="minimum-norm" (reactions of these two are then not '
-            "unique)."
-        )
-    if redundant not in ("minimum-norm", "drop"):
-        raise BadArgument(f'redundant={redundant!r}: choose "minimum-norm" or "drop".')
-    involved = [labels[row] for row in dropped] + list(dict.fromkeys(partners.values()))
-    warnings.warn(
-        f"{m - rank} of {m} constraint rows are redundant; reactions of {', '.join(map(repr, involved))} are not "
-        f"unique ({'the smallest are given' if redundant == 'minimum-norm' else 'dropped rows carry none'}).",
-        RedundancyWarning,
-        stacklevel=4,
-    )
-    return tuple(int(row) for row in kept), tuple(involved)

@@ -137,6 +137,7 @@ class Plan:
         model, needs = self.model, self.stabilization.needs
         if self.variant.formulation is not None:
             needs = (Fn.EQUATIONS, Fn.BY_Y, Fn.BY_SLOPE, *needs)
+        needs = tuple(dict.fromkeys((*needs, *self.integrator.needs)))
         fns, lengths = model.table((Fn.FIELD, *needs), self.variant)
         n = np.zeros(N_SIZES, dtype=np.int64)
         nq, nv, nl = model.nq, model.nv, self.n_lam
@@ -239,8 +240,8 @@ class Plan:
             "integrator": "order 8 with error control: the fewest evaluations for smooth motion",
             "stabilization": "the constraints hold to the tolerance after every step",
         }
-        if self.model.is_ode and not self.model.n_invariants:
-            reasons["stabilization"] = "there is no invariant to keep"
+        if not (self.model.n_lam or self.model.n_constraints or self.model.n_invariants):
+            reasons["stabilization"] = "there is no constraint and no invariant to keep"
         lines = []
         for role, text in named.items():
             lines.append(f"{role}: {text}, {'as asked' if role in c.chosen else reasons[role]}")
@@ -292,8 +293,8 @@ def _resolve(given, base: type, role: str, default: type):
 
 def _metric(metric, model):
     """Return the metric of a stabilization: None, "mass", or a tuple of weights for (q, v)."""
-    if metric is None:
-        return None
+    if metric is None:  # a mechanism brings its own: rotations weigh as the lengths they move
+        return getattr(model.system, "metric", None)
     if isinstance(metric, str):
         if metric != "mass":
             raise BadArgument(f'metric={metric!r}: choose None, "mass" or weights for q and v.')
@@ -314,10 +315,16 @@ def check_fit(choice: Choice, model) -> None:
     f, i, s = choice.formulation, choice.integrator, choice.stabilization
     if i.takes not in f.gives:
         raise IncompatibleMethods(
-            f"{type(i).__name__} integrates {'ODEs' if i.takes == 'ode' else 'residuals'}, but {f!r} leaves "
-            f"{'algebraic unknowns' if 'residual' in f.gives else 'an ODE'}. To keep {type(i).__name__} use "
-            "formulation=Index1()."
+            f"{type(i).__name__} integrates ODEs, but {f!r} leaves algebraic unknowns. With {f!r} use Radau or BDF; to "
+            f"keep {type(i).__name__} use formulation=Index1()."
         )
+    if i.indices is not None and f.index not in i.indices:
+        raise IncompatibleMethods(
+            f"{type(i).__name__} takes equations of index {' or '.join(map(str, i.indices))}, but {f!r} has index "
+            f"{f.index}. Use formulation=Index{i.indices[-1]}(), or Radau or BDF with {f!r}."
+        )
+    if i.takes == "residual":
+        _check_implicit(f, i, model)
     there = {"position": model.n_constraints + model.n_invariants, "velocity": model.n_lam}
     if s.acts == "step" and not any(there[level] for level in s.levels):
         raise IncompatibleMethods(
@@ -338,10 +345,10 @@ def check_fit(choice: Choice, model) -> None:
             f'{s!r} takes its factors from the last stage, but {type(i).__name__} has none at the end of the step. Use '
             'RK4, RK45 or DOP853, or freeze="predicted".'
         )
-    if getattr(s, "on", "") == "cheap-full" and model.is_ode:
+    if s.mechanical and model.is_ode and getattr(s, "metric", None) != "mass":  # a metric has a message of its own
         raise IncompatibleMethods(
-            f'{s!r} goes level by level, which only a System has. Use PostStabilization(D="blocks") for a Dae, '
-            "PostStabilization() for an Ode."
+            f"{s!r} takes levels apart or needs a mass matrix, which a System alone has. Use D=\"orthogonal\" or "
+            'D="blocks".'
         )
     if isinstance(s, InvariantStabilization):
         if i.takes == "residual" and not isinstance(f, Index1):
@@ -354,6 +361,21 @@ def check_fit(choice: Choice, model) -> None:
                 f"{type(i).__name__}. Use gain <= {i.damping_limit / abs(choice.step):.3g}, a smaller step, or "
                 "stabilization=PostStabilization()."
             )
+
+
+def _check_implicit(f, i, model) -> None:
+    """What implicit formulations and integrators ask of a system."""
+    name = type(i).__name__
+    if model.interpreted:
+        raise IncompatibleMethods(f"{name} needs exact Jacobians, which trace=False does not have. Use trace=True.")
+    if model.is_ode and not isinstance(f, Index1):
+        raise IncompatibleMethods(f"{f!r} is for a System; an Ode has one formulation. Use formulation=Index1().")
+    if i.indices is None:
+        return
+    if not model.n_lam or model.system.kinematics is not None or model.system.nonholonomic is not None:
+        raise IncompatibleMethods(f"{name} is for holonomic constraints and q' = v. Use Radau or BDF.")
+    if i.constant_mass and not model.has_constant_mass:
+        raise IncompatibleMethods(f"{name} needs a constant mass matrix. Use GeneralizedAlpha() or Radau().")
 
 
 def check_traced(choice: Choice, lowered, model) -> None:

@@ -20,13 +20,13 @@ def facts(sol) -> dict[str, Any]:
 
     plan, begin = sol.plan, sol._begin
     choice = plan.choice
-    tol = float(plan.stabilization.sp[TOL])
+    tol = float(plan.stabilization.sp[TOL]) or None  # zero where nothing is brought to a tolerance
     atol = choice.atol if isinstance(choice.atol, float) else [float(value) for value in choice.atol]
     return {
         "plan": repr(plan),
         "why": plan.why(),
         "tolerances": {
-            "rtol": choice.rtol, "atol": atol, "step": choice.step, "constraint_tol": tol if tol > 0 else None,
+            "rtol": choice.rtol, "atol": atol, "step": choice.step, "constraint_tol": tol,
         },
         "versions": {"holonomic": __version__, "numba": numba.__version__, "numpy": np.__version__},
         "references": list(sol._references()),

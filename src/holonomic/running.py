@@ -237,9 +237,10 @@ class Run:
 
     def _event_rates(self) -> np.ndarray:
         """Time derivatives of the event functions at the current state by central differences; 0 where unclear."""
-        x, slope = self.x, self.K[0, : len(self.x)].copy()
+        n = self.plan.model.nq + self.plan.model.nv
+        x, slope = self.x, self.K[0, :n].copy()
         rates, sizes = np.zeros((2, len(self.plan.events)))
-        for i in range(-1, len(x)):
+        for i in range(-1, n):
             change = 1.0 if i < 0 else slope[i]
             if change == 0.0:
                 continue
@@ -310,7 +311,7 @@ class Run:
 
     def restart(self, x: np.ndarray, counted: tuple[int, ...]) -> int:
         """Go on from another state at the same time: new first step, controller memory forgotten."""
-        self.x[:] = x
+        self.x[: len(x)] = x
         self._forget()
         S, I = self.S, self.I
         S[s.ERR_OLD] = 1e-4

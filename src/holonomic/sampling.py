@@ -207,7 +207,7 @@ def multipliers(sol) -> np.ndarray:
     model, kept, k = sol.plan.model, sol.plan.rows, sol._arrays[2]
     if model.is_ode and model.n_constraints:
         return values_along(sol, Fn.MULTIPLIERS)
-    lam = k[:, model.nv :]
+    lam = unknowns(sol).get("lam", k[:, model.nv :])
     if kept is None:
         return lam
     full = np.zeros((len(k), model.n_lam))
@@ -218,6 +218,13 @@ def multipliers(sol) -> np.ndarray:
     force = np.einsum("tki,tk->ti", G, full)
     # rows count as dependent by the same bound as in the rank test before the run
     return np.einsum("tki,ti->tk", np.linalg.pinv(np.swapaxes(G, 1, 2), rcond=1e-9), force)
+
+
+def unknowns(sol) -> dict[str, np.ndarray]:
+    """Return what an implicit formulation solved for beside q and v, by name: "lam", "mu", "tau"."""
+    blocks, x = sol.plan.blocks[2:], sol._arrays[1]
+    ends = np.cumsum([sol.plan.model.nq + sol.plan.model.nv, *(block.size for block in blocks)])
+    return {block.name: x[:, ends[i] : ends[i + 1]] for i, block in enumerate(blocks)}
 
 
 def jacobians(sol, flat: np.ndarray) -> np.ndarray:

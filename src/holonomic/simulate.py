@@ -20,7 +20,8 @@ from .errors import (
     UnknownArgument,
 )
 from .events import Event
-from .initial import Start, after_event, prepare
+from .impact import after_event
+from .initial import Start, prepare
 from .inputs import InputTables
 from .kernels import state as s
 from .kernels.signatures import Fn
@@ -155,8 +156,7 @@ def simulate(
         _set_invariants(model, t0, z0, data)
     data = plan.extended(data)
     save_t = _save_times(save_at, t0, t1)
-    limits = {"max_steps": max_steps, "max_step": _positive(max_step, "max_step"), "first": first_step}
-    run = Run(plan, data, t0, z0, t1, save_t=save_t, **limits)
+    run = Run(plan, data, t0, z0, t1, save_t=save_t, **_limits(max_steps, max_step, first_step))
     return _walk(run, plan, tables, begin, t0, t1, lam0, progress)
 
 
@@ -210,7 +210,7 @@ def _happened(run: Run, plan: Plan, begin: Start) -> tuple[str | None, int]:
     for k in stopping:
         if plan.events[names[k]].terminal:
             return names[k], DONE
-    x = run.x.copy()
+    x = run.x[: plan.model.nq + plan.model.nv].copy()
     for k in stopping:
         if run.accumulates(k):
             raise failure.accumulating(names[k], run, Solution.from_run(run, plan, begin, "failed"))
@@ -321,7 +321,10 @@ def _interval(t0, t_end) -> tuple[float, float]:
         t0, t_end = t_end
     elif np.ndim(t_end) != 0:
         raise BadArgument(f"t_end must be a number or a pair (t0, t_end), got {t_end!r}.")
-    t0, t1 = float(0.0 if t0 is None else t0), float(t_end)
+    try:
+        t0, t1 = float(0.0 if t0 is None else t0), float(t_end)
+    except (TypeError, ValueError):
+        raise BadArgument(f"t_end must be a number or a pair (t0, t_end), got {t_end!r}.") from None
     if not (np.isfinite(t0) and np.isfinite(t1)):
         raise BadArgument(f"the interval ({t0}, {t1}) must be finite.")
     if t0 == t1:
@@ -337,6 +340,21 @@ def _positive(value, name: str) -> float:
     if not number > 0:
         raise BadArgument(f"{name}={value!r} must be a positive number.")
     return number
+
+
+def _is_whole(value, least: int) -> bool:
+    try:
+        return int(value) == value and value >= least
+    except (TypeError, ValueError):
+        return False
+
+
+def _limits(max_steps, max_step, first_step) -> dict[str, Any]:
+    """Check the limits of the step control."""
+    if not _is_whole(max_steps, 1):
+        raise BadArgument(f"max_steps={max_steps!r} must be a whole number, at least 1.")
+    first = None if first_step is None else _positive(first_step, "first_step")
+    return {"max_steps": int(max_steps), "max_step": _positive(max_step, "max_step"), "first": first}
 
 
 def _choice(model, formulation, integrator, stabilization, rtol, atol, step, constraint_tol) -> Choice:
@@ -373,13 +391,10 @@ def _tolerance(model, atol):
                 raise BadArgument(f"atol[{name!r}]: known are 'q', 'v' and {', '.join(model.coordinates)}.")
         return tuple(values)
     if np.ndim(atol) == 0:
-        number = float(atol)
-        if not number >= 0.0:
-            raise BadArgument(f"atol={atol!r} must not be negative.")
-        return number
+        return _positive(atol, "atol")
     values = _vector(atol, model.nq + model.nv, "atol")
-    if values.min() < 0.0:
-        raise BadArgument("atol must not be negative.")
+    if not values.min() > 0.0:
+        raise BadArgument(f"atol[{int(np.argmin(values))}]={values.min():g} must be a positive number.")
     return tuple(values)
 
 
@@ -387,7 +402,7 @@ def _save_times(save_at, t0, t1) -> np.ndarray | None:
     if save_at is None:
         return None
     if np.ndim(save_at) == 0:
-        if int(save_at) != save_at or save_at < 2:
+        if not _is_whole(save_at, 2):
             raise BadArgument(f"save_at={save_at!r}: a number of times must be a whole number, at least 2.")
         return np.linspace(t0, t1, int(save_at))
     times = _vector(save_at, None, "save_at")

@@ -164,7 +164,7 @@ class Solution:
         model = self.plan.model
         nq, nv = model.nq, model.nv
         lam = k[nv:]
-        if self.plan.rows is not None or (model.is_ode and model.n_constraints):
+        if self._data is not None and (self.plan.rows is not None or is_dae(model)):
             lam = self._rows(np.array([t]), x[None], k[None]).lam[0]
         return State(t, x[:nq], x[nq : nq + nv], lam, k[:nv])
 
@@ -202,7 +202,8 @@ class Solution:
         def join(mine: np.ndarray, new: np.ndarray) -> np.ndarray:
             return np.insert(mine, at, new, axis=0)
 
-        fine = self._rows(*map(join, self._arrays, there._arrays))
+        t, x, k = map(join, self._arrays, there._arrays)
+        fine = self._rows(t, x, k)
         if self._data is None:
             from .saving import hold
 
@@ -227,7 +228,8 @@ class Solution:
     @cached_property
     def stats(self) -> dict[str, Any]:
         """Counters of the run."""
-        return statistics(*self._counters, self.plan.integrator.rows)
+        S, I = self._counters
+        return statistics(S, I, self.plan.integrator.rows)
 
     @cached_property
     def _jumps(self) -> np.ndarray:

@@ -328,7 +328,7 @@ def _distance(sol, row: int, problem: Problem, t: float) -> float:
 def _works_on_ode(stabilization) -> bool:
     """Tell whether a stabilization can keep invariants: they are position rows, and have no mass matrix."""
     has_level = not stabilization.levels or "position" in stabilization.levels
-    return has_level and getattr(stabilization, "metric", None) != "mass"
+    return has_level and not stabilization.mechanical
 
 
 def _object(given, base: type):

@@ -1,4 +1,4 @@
-"""Compiled code between processes: found again, rebuilt when damaged, done without where nothing can be written."""
+"""Compiled code between processes: found again, rebuilt when damaged, done without if it must."""
 
 import os
 import subprocess
@@ -35,7 +35,8 @@ def counting(tapes):
     return own(tapes)
 
 machine._compile = counting
-model = Model(System(np.diag([1.0, 2.0]), [0, -9.81], lambda q: q @ q - 1.0), np.array([1.0, 0.0]), np.zeros(2))
+system = System(np.diag([1.0, 2.0]), [0, -9.81], lambda q: q @ q - 1.0)
+model = Model(system, np.array([1.0, 0.0]), np.zeros(2))
 fns, _ = model.table((Fn.FIELD,))
 assert fns[0] != 0
 assert norm(np.array([3.0, 4.0]), 0, 2) == 5.0
@@ -46,12 +47,16 @@ print(compiled, "casadi" in sys.modules, sum(norm.stats.cache_hits.values()))
 def start(cache):
     environment = dict(os.environ, HOLONOMIC_CACHE=str(cache), PYTHONPATH=SOURCE)
     return subprocess.Popen(
-        [sys.executable, "-c", PROCESS], env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        [sys.executable, "-c", PROCESS],
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
     )
 
 
 def finish(process):
-    """Return (objects compiled, whether CasADi was imported, leaves found in the cache), and what was said."""
+    """Return (objects compiled, CasADi imported or not, leaves found in the cache), and what was said."""
     out, err = process.communicate(timeout=300)
     assert process.returncode == 0, err
     compiled, casadi, hits = out.split()
@@ -118,7 +123,9 @@ def test_other_numbers_use_the_same_machine_code(fresh):
 
 
 @pytest.mark.parametrize(
-    "damage", [lambda code: code[:200], lambda code: b"", lambda code: code[:-1] + b"?"], ids=["cut", "empty", "bit"]
+    "damage",
+    [lambda code: code[:200], lambda code: b"", lambda code: code[:-1] + b"?"],
+    ids=["cut", "empty", "bit"],
 )
 def test_a_damaged_object_is_rebuilt(fresh, damage):
     (path,) = fresh.cache.glob("*.o")

@@ -97,4 +97,3 @@ def test_a_whole_mechanism_is_the_same_printed_and_compiled():
             function(0.0, x, x, data, mine)
             # 500 operations, some fused in machine code; pivot ratios down to 1e-3 amplify their rounding
             np.testing.assert_allclose(mine, theirs, rtol=1e-9, atol=1e-11 * np.max(np.abs(theirs)))
-

@@ -1,4 +1,4 @@
-"""The step loop may return at any point between two steps or two rows: splitting a run changes no bit of it."""
+"""The step loop may return between any two steps or rows: splitting a run changes no bit of it."""
 
 import numpy as np
 import pytest
@@ -20,7 +20,8 @@ def run(system, quota, rows, monkeypatch, **how):
     """Simulate with a loop that returns after `quota` attempts, into buffers of `rows` rows."""
     with monkeypatch.context() as patch:
         if quota is not None:
-            patch.setattr(running.Run, "_quota", property(lambda self: quota, lambda self, value: None), raising=False)
+            fixed = property(lambda self: quota, lambda self, value: None)
+            patch.setattr(running.Run, "_quota", fixed, raising=False)
         if rows is not None:
             made = running.Workspace.__init__
 

@@ -24,7 +24,7 @@ def tables():
             yield pytest.param(key, table, id=f"{key} {table}", marks=marks)
 
 
-@pytest.mark.parametrize(("key", "table"), tables())
+@pytest.mark.parametrize(("key", "table"), list(tables()))
 def test_every_rule_of_the_table_holds(key, table):
     report = reproduce(key, table)
     broken = [(e.method, e.quantity, e.printed, str(e.ours), e.rule) for e in report.failed]
@@ -66,8 +66,10 @@ FACTOR = {"kind": "factor", "of": "printed", "factor": 3.0, "printed": 6.0}
         ({"kind": "below", "value": 1e-13}, -9e-14, "holds"),
         ({"kind": "below", "value": 1e-13}, -2e-13, "FAILS"),
         ({"kind": "above", "value": 1.0}, 0.9, "FAILS"),
-        ({"kind": "absolute", "claimed": 4.0, "tol": 0.2}, 4.19, "holds"),
-        ({"kind": "absolute", "claimed": 4.0, "tol": 0.2}, 4.21, "FAILS"),
+        ({"kind": "absolute", "of": "claimed", "claimed": 4.0, "tol": 0.2}, 4.19, "holds"),
+        ({"kind": "absolute", "of": "claimed", "claimed": 4.0, "tol": 0.2}, 4.21, "FAILS"),
+        ({**RELATIVE, "print": "wrong"}, 2.0, "print not reproducible"),
+        ({**RELATIVE, "print": "wrong"}, 3.0, "FAILS"),
         ({"kind": "blow-up"}, BlowUp(9.2), "holds"),
         ({"kind": "blow-up"}, 0.3, "FAILS"),
         ({"kind": "not testable", "because": "chaos"}, 7.0, "not testable"),

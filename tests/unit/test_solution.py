@@ -1,6 +1,7 @@
 """What a solution gives: states between steps, reactions, outputs, drift, energy, report, references."""
 
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -239,6 +240,15 @@ def test_baumgarte_runs_are_sampled_with_their_gains(exact):
     sol = simulate(pendulum(), 2.0, rtol=1e-9, atol=1e-11, stabilization=Baumgarte(alpha=10))
     # rtol 1e-9; a replay without gains would leave an acceleration-level error of α²g ~ 1e-7 as well
     assert np.max(np.abs(sol(TIMES).q - exact[0])) < 1e-7
+
+
+def test_interpreted_runs_are_sampled_alike(swing):
+    interpreted = simulate(replace(pendulum().system, trace=False), 2.0, q0=[1, 0], v0=[0, 0])
+    there = interpreted(TIMES[::8])
+    # the same steps up to rounding: γ comes from differences, good to about 1e-9
+    assert there.q == pytest.approx(swing(TIMES[::8]).q, abs=1e-8)
+    assert there.drift.max()["position"] <= 2.0e-10
+    assert interpreted.reactions[5] == pytest.approx(interpreted(interpreted.t[5]).reactions, abs=1e-12)
 
 
 # jumps

@@ -10,6 +10,7 @@ import numpy as np
 
 from ..kernels.compile import Kernel
 from ..kernels.newton import newton_work
+from ..kernels.signatures import Fn
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,6 +34,7 @@ class Lowered:
     remembers: bool = False  # rows of K behind the first keep something from step to step
     steers: int = -1  # row of K whose first numbers say the next step and the order, where it chooses itself
     wants_scales: bool = False  # fp is to begin with rtol, Newton's bound, atol and the powers of h
+    needs: tuple[Fn, ...] = ()  # model functions beside those of its formulation
     work: Callable[[int], int] = newton_work  # numbers of workspace of an implicit step, by unknowns
 
 
@@ -46,6 +48,8 @@ class Integrator:
     takes: ClassVar[str] = "ode"  # what a formulation must give: "ode" or "residual"
     adaptive: ClassVar[bool]  # has an error estimate
     implicit: ClassVar[bool] = False
+    indices: ClassVar[tuple[int, ...] | None] = None  # indices of the residuals it takes; None: all
+    constant_mass: ClassVar[bool] = False  # whether it needs one
     stage_at_end: ClassVar[bool] = False  # the last stage before the new point stands at t + h
     damping_limit: ClassVar[float] = 2.0  # explicit methods: z' = -γ z stays bounded up to about this γ h
     references: ClassVar[tuple[str, ...]] = ()

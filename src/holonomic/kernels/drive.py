@@ -73,7 +73,6 @@ from .state import (
     FAILED,
     FIXED,
     FRESH,
-    H,
     H_FIXED,
     H_MAX,
     H_USED,
@@ -114,9 +113,9 @@ from .state import (
     WATCHING,
     WORST,
     WRITING,
+    H,
     T,
 )
-from .vectors import copy
 
 # The projected error estimate decides, but counts for no less than this share of the whole one: on a system
 # with one or two degrees of freedom its few components vanish together now and then, and a step far too

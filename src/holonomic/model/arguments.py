@@ -15,6 +15,10 @@ FULL = (*BASIC, "a", "lam")  # outputs and events
 ODE = ("t", "y", "p", "u")
 
 
+class UnknownParameter(BadArgument, AttributeError):
+    """A name that is neither in params= nor in inputs=."""
+
+
 class Names(SimpleNamespace):
     """Parameters or inputs, by attribute (p.mass) or by name (p["mass"])."""
 
@@ -22,8 +26,10 @@ class Names(SimpleNamespace):
         return getattr(self, name)
 
     def __getattr__(self, name):
+        if name.startswith("__"):
+            raise AttributeError(name)
         known = ", ".join(vars(self)) or "none"
-        raise AttributeError(f"there is no {name!r} here; known: {known}")
+        raise UnknownParameter(f"unknown parameter or input {name!r}; known: {known}.")
 
 
 def wanted(function, role: str, allowed: tuple[str, ...]) -> tuple[str, ...]:
@@ -39,6 +45,11 @@ def wanted(function, role: str, allowed: tuple[str, ...]) -> tuple[str, ...]:
         elif parameter.default is inspect.Parameter.empty:
             if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
                 continue
+            if parameter.name == "lam" and role == "force()":
+                raise BadArgument(
+                    "force() asks for 'lam': forces that depend on the multipliers, such as friction, are not "
+                    "supported by the explicit methods. It can have t, q, v, p, u."
+                )
             raise BadArgument(
                 f"{role} asks for {parameter.name!r}; it can have {', '.join(allowed)} (chosen by name)."
             )

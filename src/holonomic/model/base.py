@@ -15,7 +15,6 @@ from .arguments import BASIC, ODE, Names, call, flatten_params, param_names, par
 from .dae import Dae, state_values
 from .system import Ode, System, coordinate_names, labelled
 
-
 N_GAINS = 3  # places for gains at the end of data: one for each level of a residual
 
 
@@ -103,6 +102,19 @@ class ModelBase:
         if isinstance(self.system, Ode):
             return False
         return self.system.kinematics is None and self.system.nonholonomic is None and not self.n_invariants
+
+    @cached_property
+    def has_constant_mass(self) -> bool:
+        """Whether M is the same at the start and at a point beside it."""
+        if self.is_ode:
+            return False
+        q, v, t = self._start
+        values = []
+        for shift in (0.0, 0.1):
+            x = np.concatenate([q + shift * (1.0 + np.abs(q)), v + shift])
+            flat = self.evaluate(Fn.TERMS, t + shift, x, np.zeros(0), self.data())
+            values.append(flat[self.nq : self.nq + self.nv**2])
+        return bool(np.allclose(values[0], values[1], rtol=1e-12, atol=0.0))
 
     @property
     def row_labels(self) -> list[str]:

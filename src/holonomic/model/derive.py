@@ -122,6 +122,11 @@ class Derived:
         rows = casadi.vertcat(self.position_rows, self.velocity_rows)
         return casadi.sparsify(casadi.jacobian(rows, self.x))
 
+    @property
+    def H_measured(self) -> SX:
+        """What position rows are long by q, velocity rows by v, as where each is corrected by itself."""
+        return self.H if self.is_ode else casadi.diagcat(self.J, self.G)
+
     @cached_property
     def x(self) -> SX:
         return casadi.vertcat(self.e.q, self.e.v)
@@ -231,10 +236,13 @@ class Derived:
             X = self.mass_factors.solve(J.T)
         elif weights is not None:
             X = casadi.sparsify(casadi.diag(1 / weights) @ J.T)
-        return Projector(J, X, same=not mass and weights is None)
+        measured = self.H_measured if J is self.H else None
+        return Projector(J, X, same=not mass and weights is None, measured=measured)
 
     def direction(self, D: str) -> SX:
-        """Named directions of an Ode; there are none but Hᵀ."""
+        """Named directions of an Ode: all its rows are of one level, so there is one block, Hᵀ."""
+        if D == "blocks":
+            return self.H.T
         raise IncompatibleMethods(f'D="{D}" belongs to constraints; an Ode knows D="orthogonal" and functions of y.')
 
     def reactions(self, lam: SX) -> SX:

@@ -47,8 +47,6 @@ def correction(d, F: str, D, r: SX) -> SX:
 
 def _level_by_level(d, D, r: SX, coupled: bool) -> SX:
     """Position first, then velocity; `coupled` takes the change of G v + g_t with q into account, (4.6)."""
-    if d.is_ode:
-        raise IncompatibleMethods('F="4.8" goes level by level, and only a System has levels. Use F="1.13".')
     at = d.position_rows.numel()
     X, Y = _block(d, D, d.J), _block(d, D, d.G)
     dq = X @ factor(d.J @ X).solve(r[:at]) if at else SX.zeros(d.e.q.numel(), 1)
@@ -80,4 +78,6 @@ def directed(d, way: Direction) -> Projector:
     """The projector of the whole state along D."""
     shift = d.gain(0) if way.shifted else None
     orthogonal = isinstance(way.D, str) and way.D == "orthogonal"
-    return Projector(d.H, direction(d, way.D), same=orthogonal, symmetric=orthogonal, shift=shift)
+    return Projector(
+        d.H, direction(d, way.D), same=orthogonal, symmetric=orthogonal, shift=shift, measured=d.H_measured
+    )

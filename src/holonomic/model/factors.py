@@ -99,17 +99,23 @@ class Projector:
         Whether J D is symmetric positive definite, as with D = W⁻¹Jᵀ.
     shift : SX, optional
         Number added to the diagonal of J D.
+    measured : SX, optional
+        Matrix whose rows say how long the rows are, if not J: residuals are measured as distances by them.
     """
 
-    def __init__(self, J: SX, D: SX, *, same: bool = False, symmetric: bool = True, shift: SX | None = None):
+    def __init__(
+        self, J: SX, D: SX, *, same: bool = False, symmetric: bool = True, shift: SX | None = None,
+        measured: SX | None = None,
+    ):  # fmt: skip
         self.J, self.D, self.same = J, D, same
+        self.measured = J if measured is None else measured
         self.n_rows, self.n_columns = J.shape
         A = J @ D if shift is None else J @ D + shift * SX.eye(self.n_rows)
         self.factors = factor(A) if symmetric else factor_general(A)
 
     @cached_property
     def buffer(self) -> SX:
-        rows = [casadi.norm_2(self.J[i, :]) for i in range(self.n_rows)]
+        rows = [casadi.norm_2(self.measured[i, :]) for i in range(self.n_rows)]
         inverse = [1 / casadi.fmax(row, SX(1e-300)) for row in rows]
         parts = [self.factors.rho, *inverse, nonzeros(self.D)]
         if not self.same:

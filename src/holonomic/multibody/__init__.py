@@ -5,17 +5,22 @@ from .lower import UnitsWarning
 from .mechanism import Mechanism
 from .mobility import Mobility
 from .shapes import Shape, box, cylinder, disk, plate, polygon, rod, sphere
+from .statics import Equilibrium, Modes, equilibrium, linearize
 
 __all__ = [
     "Assembly",
     "AssemblyWarning",
+    "Equilibrium",
     "Mechanism",
     "Mobility",
+    "Modes",
     "Shape",
     "UnitsWarning",
     "box",
     "cylinder",
     "disk",
+    "equilibrium",
+    "linearize",
     "plate",
     "polygon",
     "rod",

@@ -115,6 +115,13 @@ class Kinematics:
             blocks.append(block)
         return np.vstack(blocks) if blocks else np.zeros((0, self.nv))
 
+    def rate_row(self, joint, q):
+        """Derivative of a joint's angle or position by all velocities."""
+        row = np.zeros((1, self.nv))
+        for j in self.columns(joint):
+            row[0, j] = joint.rate(q, np.eye(self.nv)[j], self.p)
+        return row
+
     def explicit_rates(self, t, q):
         """What G v has to be: minus the derivative by time, and minus the free term of velocity constraints."""
         found = []
@@ -150,7 +157,7 @@ class Kinematics:
 def assemble(m, values, speeds, near, drawn: bool = False) -> Assembly:
     """Return consistent positions and velocities; `drawn`: no one asked for it, so only small gaps are closed."""
     k = Kinematics(m)
-    begin = _begin(m, k, near)
+    begin = beginning(m, k, near)
     joints = [part for part in k.parts if part.level == "position" and part.name in m.joints]
     gaps = {name: gap for name, gap in k.gaps(0.0, begin).items() if name in m.joints and gap > CLOSED * k.size}
     if drawn:
@@ -178,7 +185,7 @@ def assemble(m, values, speeds, near, drawn: bool = False) -> Assembly:
     return Assembly(q, v, gaps, moved, turned, found)
 
 
-def _begin(m, k: Kinematics, near) -> np.ndarray:
+def beginning(m, k: Kinematics, near) -> np.ndarray:
     """Coordinates to begin with."""
     drawn = m._drawn_position()
     if near is None:
@@ -236,11 +243,9 @@ def close(k: Kinematics, q, parts, targets, what: str, steps: int = 40) -> np.nd
 def _rows_and_targets(k: Kinematics, x, parts, targets):
     r, J = [k.residual(0.0, x, parts)], [k.jacobian(0.0, x, parts)]
     for joint, wanted_value in targets.values():
-        columns = k.columns(joint)
-        row = np.zeros((1, k.nv))
-        row[:, columns] = k.slope(lambda y, joint=joint: np.array([joint.value(y, k.p)]), 0.0, x, columns)
-        r.append(np.array([joint.value(x, k.p) - wanted_value]))
-        J.append(row)
+        frames = (k.kit.place(x, k.p, mark) for mark in joint.marks)
+        r.append(np.array([float(joint.gap(*frames, wanted_value))]))
+        J.append(k.rate_row(joint, x))
     return np.concatenate(r), np.vstack(J)
 
 
@@ -296,8 +301,7 @@ def _velocities(m, k: Kinematics, q, speeds) -> np.ndarray:
     names = [name for name, _ in k.labels]
     for name, speed in speeds.items():
         joint = m._joint(name, "speed")
-        row = [float(joint.rate(q, unit, k.p)) for unit in np.eye(k.nv)]
-        rows.append(np.array([row]))
+        rows.append(k.rate_row(joint, q))
         wanted_rates.append(np.array([float(speed)]))
         names.append(name)
     G, right = np.vstack(rows), np.concatenate(wanted_rates)

@@ -28,6 +28,11 @@ class JointMethods:
             Where it is drawn; a pair gives the point on each body apart.
         axis : three floats, optional
             Axis of a hinge in space, in the drawing; z if not given.
+
+        Notes
+        -----
+        The angle of a planar hinge is that of the second body's x axis against the first's; in space it is
+        counted from the drawing.
         """
         if self.dimension == 2:
             return self._join("revolute", name, first, second, at, joints.revolute, coordinate="angle")
@@ -39,18 +44,43 @@ class JointMethods:
 
         Parameters are those of `revolute`; `axis` is the direction in the drawing.
         """
-        if self.dimension == 2:
-            return self._join("prismatic", name, first, second, at, joints.prismatic, axis=axis,
-                              coordinate="position", offset=True)  # fmt: skip
-        return self._join("prismatic", name, first, second, at, joints3d.prismatic, axis=axis, coordinate="position",
-                          offset=True)  # fmt: skip
+        kind = joints.prismatic if self.dimension == 2 else joints3d.prismatic
+        return self._join("prismatic", name, first, second, at, kind, axis=axis, coordinate="position", offset=True)
 
     def fixed(self, name: str, first, second, *, at=None) -> Joint:
         """Add a weld: neither body moves against the other. Without at=, it is at the second body's centre."""
-        second_body = self._body(second)
-        at = (second_body if not second_body.is_ground else self._body(first)).position if at is None else at
+        other = self._body(second)
+        at = (other if not other.is_ground else self._body(first)).position if at is None else at
         kind = joints.fixed if self.dimension == 2 else joints3d.fixed
-        return self._join("fixed", name, first, second, at, kind, offset=True)
+        axis = None if self.dimension == 2 else (1.0, 0.0, 0.0)
+        return self._join("fixed", name, first, second, at, kind, axis=axis, offset=True)
+
+    def spherical(self, name: str, first, second, *, at) -> Joint:
+        """Add a ball joint in space: the bodies share a point. Parameters are those of `revolute`."""
+        self._spatial("spherical")
+        return self._join("spherical", name, first, second, at, joints3d.spherical)
+
+    def cylindrical(self, name: str, first, second, *, at, axis) -> Joint:
+        """Add a joint in space that slides along an axis and turns about it: `.angle` and `.position`."""
+        self._spatial("cylindrical")
+        joint = self._join("cylindrical", name, first, second, at, joints3d.cylindrical, axis=axis, coordinate="angle")
+        value, rate = joints3d.VALUES["position"]
+        places = (self.kit.place, *joint.marks)
+        motions = (self.kit.place, self.kit.motion, *joint.marks)
+        joint.more["position"] = rows.joint_value(value, *places), rows.joint_rate(rate, *motions)
+        return joint
+
+    def universal(self, name: str, first, second, *, at, axis, other) -> Joint:
+        """Add a Cardan joint in space: `axis` is fixed in the first body, `other` in the second, normal to each other."""
+        self._spatial("universal")
+        if abs(float(np.dot(self._unit(axis, name), self._unit(other, name)))) > 1e-9:
+            raise BadArgument(f"universal joint {name!r}: axis and other must be drawn normal to each other.")
+        return self._join("universal", name, first, second, at, joints3d.universal, axis=axis, other=other)
+
+    def planar(self, name: str, first, second, *, at, axis) -> Joint:
+        """Add a joint in space that slides and turns in the plane normal to `axis`."""
+        self._spatial("planar")
+        return self._join("planar", name, first, second, at, joints3d.planar, axis=axis)
 
     def pin_in_slot(self, name: str, slot, pin, *, at, axis) -> Joint:
         """Add a pin of the second body that moves in a straight slot of the first.
@@ -132,12 +162,44 @@ class JointMethods:
         """
         return self._rolls("rack-and-pinion", name, rack, pinion, at, axis, radius, joints.rack_and_pinion)
 
-    def rolling(self, name: str, line, disk, *, at, axis, radius: float) -> Joint:
-        """Add a disk, the second body, that rolls without slipping on a line of the first and stays on it.
+    def rolling(self, name: str, line, disk, *, at, axis=None, radius: float, normal=(0.0, 0.0, 1.0)) -> Joint:
+        """Add a disk, the second body, that rolls without slipping on the first and stays on it.
 
-        Parameters are those of `rack_and_pinion`: a point of the line and the centre of the disk.
+        Parameters
+        ----------
+        at : pair of points
+            A point of the line (in space: of the plane) and the centre of the disk, as drawn.
+        axis : sequence of float, optional
+            Direction of the line; in space the axis of the disk, or None for a sphere.
+        radius : float
+            m. Parameter "name.radius".
+        normal : three floats
+            Normal of the plane in space, z if not given.
         """
-        return self._rolls("rolling", name, line, disk, at, axis, radius, joints.rolling, coordinate="angle")
+        if self.dimension == 2:
+            return self._rolls("rolling", name, line, disk, at, axis, radius, joints.rolling, coordinate="angle")
+        return self._rolls_in_space(name, line, disk, at, axis, radius, normal)
+
+    def _rolls_in_space(self, name, plane, disk, at, axis, radius, normal) -> Joint:
+        ends = self._two_places(name, at)
+        n, d = self._unit(normal, name), np.subtract(self._drawn(ends[1], name), self._drawn(ends[0], name))
+        tilt = 1.0 if axis is None else float(np.sqrt(1.0 - np.dot(n, self._unit(axis, name)) ** 2))
+        if abs(float(np.dot(n, d)) - radius * tilt) > 0.01 * radius:
+            raise BadArgument(
+                f"rolling {name!r}: the centre is {np.dot(n, d):.4g} m above the plane, but the radius is {radius:.4g} m"
+                f"{'' if axis is None else f', which at this tilt means {radius * tilt:.4g} m'}. Draw them touching."
+            )
+        height, slip = (
+            (joints3d.sphere_height, joints3d.sphere_slip) if axis is None else (joints3d.disk_height, joints3d.disk_slip)
+        )
+        joint = self._join("rolling", name, plane, disk, ends, height, axis=n, axis2=axis, numbers={"radius": radius})
+        more = f"{name} slip"
+        made = rows.velocity_rows(slip, self.kit.place, self.kit.motion, *joint.marks, (f"{name}.radius",))
+        made.row_names = joints3d.ROWS["slip"]
+        self.joints[more] = Joint(
+            more, "slip", joint.first, joint.second, joint.marks, made, joints3d.ROWS["slip"], "velocity", of=name
+        )
+        return joint
 
     def skate(self, name: str, body, *, at, axis) -> Joint:
         """Add a knife edge (or a wheel seen from above) to a body: its point does not move across `axis`."""
@@ -198,7 +260,7 @@ class JointMethods:
         if kind == "speed" and not callable(value):
             key = self.params.add(f"{joint.name}.speed", value)
             drive.start = self.params.add(f"{joint.name}.start", 0.0)
-            drive.rows = rows.steady_rows(joint.value, key, drive.start)
+            drive.rows = rows.steady_rows(joint.gap, self.kit.place, *joint.marks, key, drive.start)
         elif kind == "speed":
             drive.level, drive.value = "velocity", None
             drive.rows = rows.rate_rows(joint.rate, self._of_time(value, name))
@@ -207,7 +269,7 @@ class JointMethods:
                 drive.wanted = self._of_time(value, name)
             else:
                 drive.wanted = rows.constant(self.params.add(f"{joint.name}.{kind}", value))
-            drive.rows = rows.following_rows(joint.value, drive.wanted)
+            drive.rows = rows.following_rows(joint.gap, self.kit.place, *joint.marks, drive.wanted)
         return self._enter_drive(drive)
 
     def _drive_path(self, of, path) -> Drive:
@@ -233,19 +295,20 @@ class JointMethods:
 
     # how a joint is made
 
-    def _join(self, kind, name, first, second, at, residual, *, axis=None, coordinate=None, offset=False,
-              numbers=None, constants=(), level="position", signed=False) -> Joint:  # fmt: skip
+    def _join(self, kind, name, first, second, at, residual, *, axis=None, other=None, axis2=None, coordinate=None,
+              offset=False, numbers=None, constants=(), level="position", signed=False) -> Joint:  # fmt: skip
         self._new(name, "joint")
         first, second = self._body(first), self._body(second)
         if first is second:
             raise BadArgument(f"joint {name!r} joins body {first.name!r} with itself. Name two bodies, or m.ground.")
         keys = self._places(name, at)
-        direction = None
+        directions = (None, None)
         if axis is not None and self.dimension == 2:
-            direction = self.params.add_point(f"{name}.axis", self._unit(axis, name))
-        elif self.dimension == 3:
-            direction = self.kit.axes_of(None if axis is None else self._unit(axis, name))
-        marks = self._mark(first, keys[0], direction), self._mark(second, keys[1], direction)
+            directions = (self.params.add_point(f"{name}.axis", self._unit(axis, name)),) * 2
+        elif axis is not None:
+            drawn = self.kit.axes_of(self._unit(axis, name), None if other is None else self._unit(other, name))
+            directions = (drawn, drawn if axis2 is None else self.kit.axes_of(self._unit(axis2, name)))
+        marks = tuple(map(self._mark, (first, second), keys, directions))
         check = None if signed or "ratio" in (numbers or {}) else positive
         names = tuple(self.params.add(f"{name}.{key}", value, check) for key, value in (numbers or {}).items())
         if offset and self.dimension == 2:
@@ -253,7 +316,7 @@ class JointMethods:
         table = joints if self.dimension == 2 else joints3d
         place, motion = self.kit.place, self.kit.motion
         if level == "velocity":
-            made = rows.skate_rows(residual, place, motion, *marks)
+            made = rows.velocity_rows(residual, place, motion, *marks, names)
         else:
             made = rows.joint_rows(residual, place, *marks, names, constants)
         made.row_names = table.ROWS[kind]
@@ -263,6 +326,7 @@ class JointMethods:
             value, derivative = table.VALUES[coordinate]
             joint.value = rows.joint_value(value, place, *marks)
             joint.rate = rows.joint_rate(derivative, place, motion, *marks)
+            joint.gap = table.GAPS[coordinate]
         self.joints[name] = joint
         self._changed()
         return joint
@@ -307,6 +371,10 @@ class JointMethods:
         if length == 0.0:
             raise BadArgument(f"axis of {name!r} has no direction: {axis!r}.")
         return tuple((vector / length).tolist())
+
+    def _spatial(self, what: str) -> None:
+        if self.dimension != 3:
+            raise BadArgument(f"{what} joints exist in spatial mechanisms only (gravity with three numbers).")
 
     def _planar(self, what: str) -> None:
         if self.dimension != 2:

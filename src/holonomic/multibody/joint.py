@@ -23,6 +23,9 @@ class Joint:
     coordinate: str | None = field(default=None, repr=False)  # "angle", "position" or None
     value: Callable | None = field(default=None, repr=False)
     rate: Callable | None = field(default=None, repr=False)
+    gap: Callable | None = field(default=None, repr=False)  # of two frames and a wanted value
+    more: dict[str, tuple] = field(default_factory=dict, repr=False)  # further coordinates: value and rate
+    of: str | None = field(default=None, repr=False)  # the joint it is a part of
     holds_rotation: bool = field(default=False, repr=False)  # the bodies keep their relative rotation
 
 

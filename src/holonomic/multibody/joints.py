@@ -65,9 +65,9 @@ def rolling(first, second, radius, offset):
     return (across(first, second) - radius, *rack_and_pinion(first, second, radius, offset))
 
 
-def skate(first, second, velocity):
+def skate(first, second, moving, other):
     """A knife edge of the second body: no velocity across its direction. Not integrable."""
-    return (cross(second[1], velocity),)
+    return (cross(second[1], other[0]),)
 
 
 def across(first, second):
@@ -98,6 +98,16 @@ def position_rate(first, second, moving, other):
     return change / np.sqrt(dot(u, u))
 
 
+def angle_gap(first, second, wanted):
+    """Angle minus what is wanted."""
+    return angle(first, second) - wanted
+
+
+def position_gap(first, second, wanted):
+    """Position minus what is wanted."""
+    return position(first, second) - wanted
+
+
 ROWS = {
     "revolute": ("x", "y"),
     "prismatic": ("across", "angle"),
@@ -113,3 +123,4 @@ VALUES = {
     "angle": (angle, angle_rate),
     "position": (position, position_rate),
 }
+GAPS = {"angle": angle_gap, "position": position_gap}

@@ -1,2 +1,144 @@
-"""Joints in space."""
-revolute = prismatic = fixed = distance = None
+"""Joints in space: each type is one plain function of two frames that vanishes when the joint is closed.
+
+A frame is (position, axes): the joint's point on the body, and the joint's three axes as they turn with the
+body, the first along the joint's axis. Both frames coincide in the drawing.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .vectors import cross, dot, minus, plus, times
+
+
+def spherical(first, second):
+    """The two points coincide."""
+    return minus(second[0], first[0])
+
+
+def revolute(first, second):
+    """Points and axes coincide."""
+    return (*spherical(first, second), *parallel(first, second))
+
+
+def cylindrical(first, second):
+    """The second point stays on the axis, and the axes stay parallel."""
+    return (*on_axis(first, second), *parallel(first, second))
+
+
+def prismatic(first, second):
+    """The second point stays on the axis, and the bodies do not turn against each other."""
+    return (*on_axis(first, second), *unturned(first, second))
+
+
+def fixed(first, second):
+    """Neither moves against the other."""
+    return (*spherical(first, second), *unturned(first, second))
+
+
+def universal(first, second):
+    """Points coincide; the first axis on the first body stays normal to the second axis on the second."""
+    return (*spherical(first, second), dot(first[1][0], second[1][1]))
+
+
+def planar(first, second):
+    """The second point stays in the plane normal to the axis, and the axes stay parallel."""
+    return (dot(first[1][0], minus(second[0], first[0])), *parallel(first, second))
+
+
+def distance(first, second, length):
+    """The distance is kept; (d² - L²)/(2 L) has the unit gradient of d - L, and no root."""
+    d = minus(second[0], first[0])
+    return ((dot(d, d) - length * length) / (2.0 * length),)
+
+
+def disk_height(first, second, radius):
+    """The rim of a disk (its axis is the joint's axis on the second body) touches the plane normal to the first's."""
+    n, c = first[1][0], dot(first[1][0], second[1][0])
+    return (dot(n, minus(second[0], first[0])) - radius * np.sqrt(1.0 - c * c),)
+
+
+def disk_slip(first, second, radius, moving, other):
+    """Velocity along the plane of the disk's point that touches it; zero without slipping. Not integrable."""
+    n, axis = first[1][0], second[1][0]
+    c = dot(n, axis)
+    down = times(-radius / np.sqrt(1.0 - c * c), minus(n, times(c, axis)))
+    return slip_along(first, plus(other[0], cross(other[1], down)))
+
+
+def sphere_height(first, second, radius):
+    """A sphere touches the plane."""
+    return (dot(first[1][0], minus(second[0], first[0])) - radius,)
+
+
+def sphere_slip(first, second, radius, moving, other):
+    """Velocity along the plane of the sphere's point that touches it."""
+    return slip_along(first, plus(other[0], cross(other[1], times(-radius, first[1][0]))))
+
+
+def slip_along(first, velocity):
+    """The two components in the plane normal to the first frame's axis."""
+    return (dot(first[1][1], velocity), dot(first[1][2], velocity))
+
+
+def on_axis(first, second):
+    """Distance from the axis, two components."""
+    d = minus(second[0], first[0])
+    return (dot(first[1][1], d), dot(first[1][2], d))
+
+
+def parallel(first, second):
+    """The second's axis has no component across the first's."""
+    return (dot(first[1][1], second[1][0]), dot(first[1][2], second[1][0]))
+
+
+def unturned(first, second):
+    """No rotation about any axis."""
+    return (*parallel(first, second), dot(first[1][2], second[1][1]))
+
+
+def angle(first, second):
+    """Angle about the axis since the drawing, between -π and π; results count turns."""
+    return np.arctan2(dot(first[1][2], second[1][1]), dot(first[1][1], second[1][1]))
+
+
+def angle_rate(first, second, moving, other):
+    """Derivative of `angle`."""
+    return dot(first[1][0], minus(other[1], moving[1]))
+
+
+def position(first, second):
+    """Distance travelled along the axis since the drawing."""
+    return dot(first[1][0], minus(second[0], first[0]))
+
+
+def position_rate(first, second, moving, other):
+    """Derivative of `position`."""
+    axis, d = first[1][0], minus(second[0], first[0])
+    return dot(axis, minus(other[0], moving[0])) + dot(cross(moving[1], axis), d)
+
+
+def angle_gap(first, second, wanted):
+    """sin(angle - wanted): smooth through all turns."""
+    return dot(first[1][2], second[1][1]) * np.cos(wanted) - dot(first[1][1], second[1][1]) * np.sin(wanted)
+
+
+def position_gap(first, second, wanted):
+    """Position minus what is wanted."""
+    return position(first, second) - wanted
+
+
+ROWS = {
+    "spherical": ("x", "y", "z"),
+    "revolute": ("x", "y", "z", "tilt 1", "tilt 2"),
+    "cylindrical": ("across 1", "across 2", "tilt 1", "tilt 2"),
+    "prismatic": ("across 1", "across 2", "tilt 1", "tilt 2", "twist"),
+    "fixed": ("x", "y", "z", "tilt 1", "tilt 2", "twist"),
+    "universal": ("x", "y", "z", "cross"),
+    "planar": ("height", "tilt 1", "tilt 2"),
+    "distance": ("length",),
+    "rolling": ("height",),
+    "slip": ("slip 1", "slip 2"),
+}
+VALUES = {"angle": (angle, angle_rate), "position": (position, position_rate)}
+GAPS = {"angle": angle_gap, "position": position_gap}

@@ -209,8 +209,11 @@ def body_sizes(m) -> dict[str, float]:
 
 
 def metric(m) -> tuple[float, ...]:
-    """Weights of (q, v) in projections: 1 for lengths, squared body size for rotations."""
-    sizes = body_sizes(m)
+    """Weights of (q, v) in projections: 1 for lengths, squared body size for rotations.
+
+    Sizes are rounded to powers of two, because the weights are part of the compiled model.
+    """
+    sizes = {name: float(2.0 ** np.round(np.log2(size))) for name, size in body_sizes(m).items()}
     q = [weight for name in m.bodies for weight in m.kit.weights(sizes[name])[0]]
     v = [weight for name in m.bodies for weight in m.kit.weights(sizes[name])[1]]
     return tuple(q + v)

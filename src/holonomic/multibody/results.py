@@ -40,7 +40,12 @@ class Resolver:
 
     def view(self, sol, name: str):
         """Return what a name stands for in a solution."""
-        record = Record(self, sol)
+        model = sol.plan.model
+        p = param_names(sol._data, model.places)
+        return self.view_of(Record(self, sol.t, sol.q, sol.v, sol.a, sol.lam, p, model.inputs), name)
+
+    def view_of(self, record: Record, name: str):
+        """Return what a name stands for in a record of arrays."""
         if name == "energy":
             return EnergyView(record)
         if name == "power":
@@ -68,15 +73,13 @@ class Resolver:
 class Record:
     """The arrays of a run with coordinates first, so that functions of components take whole time series."""
 
-    def __init__(self, resolver: Resolver, sol):
+    def __init__(self, resolver: Resolver, t, q, v, a, lam, p, inputs):
         self.resolver, self.kit = resolver, resolver.kit
-        self.single = np.ndim(sol.t) == 0
-        self.t = np.atleast_1d(sol.t)
-        self.q, self.v, self.a = (np.atleast_2d(part).T for part in (sol.q, sol.v, sol.a))
-        self.lam = np.atleast_2d(sol.lam).T if np.size(sol.lam) else np.zeros((0, len(self.t)))
-        model = sol.plan.model
-        self.p = param_names(sol._data, model.places)
-        self._inputs = model.inputs
+        self.single = np.ndim(t) == 0
+        self.t = np.atleast_1d(t)
+        self.q, self.v, self.a = (np.atleast_2d(part).T for part in (q, v, a))
+        self.lam = np.atleast_2d(lam).T if np.size(lam) else np.zeros((0, len(self.t)))
+        self.p, self._inputs = p, inputs
 
     @cached_property
     def u(self) -> Names:
@@ -220,7 +223,8 @@ class JointView:
     @cached_property
     def _wrench(self):
         r, joint = self._record, self._joint
-        parts = [joint, *(drive for drive in r.resolver.drives.values() if drive.of == joint.name)]
+        every = (*r.resolver.drives.values(), *r.resolver.joints.values())
+        parts = [joint, *(part for part in every if part.of == joint.name)]
         point = r.place(joint.marks[1])[0]
         k, sign = (joint.second.index, 1.0) if joint.second.index >= 0 else (joint.first.index, -1.0)
         total = [sum(each) for each in zip(*(r.generalized_reaction(part, k) for part in parts), strict=True)]
@@ -252,6 +256,8 @@ class JointView:
 
     def _value(self, kind: str):
         joint, r = self._joint, self._record
+        if kind in joint.more:
+            return joint.more[kind][0](r.q, r.p)
         if joint.coordinate != kind:
             has = f"it has a {joint.coordinate}" if joint.coordinate else "it has neither an angle nor a position"
             raise AttributeError(f"joint {joint.name!r} is {joint.kind} and has no {kind}; {has}.")

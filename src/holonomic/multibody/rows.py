@@ -1,12 +1,13 @@
-"""Functions of (t, q, v, p) out of joints, drives and marks.
+"""Functions of (t, q, v, p) out of joints and marks; drives prescribe a joint's motion as a function of time.
 
 They close over plain values and functions only, so that a known mechanism is found in the cache by what it
-does, without being traced again.
+does, without being traced again. A drive is a constraint that depends on time; its multiplier is the torque or
+force the drive needs.
 """
 
 from __future__ import annotations
 
-from . import drives
+from .vectors import minus
 
 
 def joint_rows(residual, place, first, second, keys=(), constants=()):
@@ -19,11 +20,13 @@ def joint_rows(residual, place, first, second, keys=(), constants=()):
     return rows
 
 
-def skate_rows(residual, place, motion, first, second):
-    """Velocity rows of a knife edge."""
+def velocity_rows(residual, place, motion, first, second, keys=()):
+    """Velocity rows of a joint that cannot be integrated: rolling, knife edges."""
 
     def rows(q, v, p):
-        return residual(place(q, p, first), place(q, p, second), motion(q, v, p, second)[0])
+        numbers = [p[key] for key in keys]
+        frames = place(q, p, first), place(q, p, second)
+        return residual(*frames, *numbers, motion(q, v, p, first), motion(q, v, p, second))
 
     return rows
 
@@ -48,20 +51,20 @@ def joint_rate(derivative, place, motion, first, second):
     return rate
 
 
-def steady_rows(value, rate, start):
-    """Rows of a drive with constant speed."""
+def steady_rows(gap, place, first, second, rate, start):
+    """Rows of a drive with constant speed: angle or position = start + rate t."""
 
     def rows(t, q, p):
-        return drives.hold_rate(value(q, p), t, p[rate], p[start])
+        return (gap(place(q, p, first), place(q, p, second), p[start] + p[rate] * t),)
 
     return rows
 
 
-def following_rows(value, wanted):
+def following_rows(gap, place, first, second, wanted):
     """Rows of a drive that follows a function of time."""
 
     def rows(t, q, p):
-        return drives.follow(value(q, p), wanted(t, p))
+        return (gap(place(q, p, first), place(q, p, second), wanted(t, p)),)
 
     return rows
 
@@ -70,7 +73,7 @@ def rate_rows(rate, wanted):
     """Velocity rows of a drive whose speed is a function of time."""
 
     def rows(t, q, v, p):
-        return drives.follow_rate(rate(q, v, p), wanted(t, p))
+        return (rate(q, v, p) - wanted(t, p),)
 
     return rows
 
@@ -79,7 +82,7 @@ def path_rows(place, mark, wanted):
     """Rows of a drive that moves a point."""
 
     def rows(t, q, p):
-        return drives.follow_path(place(q, p, mark)[0], wanted(t, p))
+        return minus(place(q, p, mark)[0], wanted(t, p))
 
     return rows
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from ..study.table import Table, show
 from .paper import Paper, PaperTable
-from .rules import FAILS, HOLDS, NOT_TESTABLE
+from .rules import FAILS, HOLDS, NOT_TESTABLE, NOT_THE_PRINT, SHOWN
 
 
 @dataclass(frozen=True)
@@ -66,13 +66,13 @@ class Report(Sequence[Entry]):
 
     def summary(self) -> str:
         """Return the counts and the time in one line."""
-        counts = {verdict: sum(e.verdict == verdict for e in self) for verdict in (HOLDS, FAILS, NOT_TESTABLE)}
-        parts = [f"{len(self)} numbers", f"{counts[HOLDS]} hold", f"{counts[FAILS]} fail"]
-        if counts[NOT_TESTABLE]:
-            parts.append(f"{counts[NOT_TESTABLE]} not testable")
-        rest = len(self) - sum(counts.values())
-        if rest:
-            parts.append(f"{rest} shown without a rule")
+        words = {
+            HOLDS: "hold", FAILS: "fail", NOT_THE_PRINT: "as recomputed where the print cannot be reproduced",
+            NOT_TESTABLE: "not testable", SHOWN: "shown without a rule",
+        }  # fmt: skip
+        counts = {verdict: sum(entry.verdict == verdict for entry in self) for verdict in words}
+        parts = [f"{len(self)} numbers"]
+        parts += [f"{n} {words[verdict]}" for verdict, n in counts.items() if n or verdict in (HOLDS, FAILS)]
         return f"{', '.join(parts)}; {self.seconds:.1f} s"
 
     def to_dict(self) -> dict[str, Any]:

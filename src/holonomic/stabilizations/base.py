@@ -16,7 +16,6 @@ from ..kernels.signatures import (
     NP,
     NQ,
     NV,
-    NX,
     POS_TANGENT,
     PULL,
     TANGENT,
@@ -56,11 +55,13 @@ class Stabilization:
     """Base of all stabilizations.
 
     `acts`: "field" bends the right-hand side, "step" moves the state after a step.
+    `mechanical`: whether it takes levels apart or needs a mass matrix, which a System alone has.
     `levels`: which residuals it pulls down; the invariants of an Ode stand at position level.
     `drift_order`: orders of |g| and |G v + g_t| for an integrator of order p, as text.
     """
 
     acts: ClassVar[str]
+    mechanical = False
     levels: tuple[str, ...] = ("position", "velocity")
     drift_order: str = ""
     references: ClassVar[tuple[str, ...]] = ()

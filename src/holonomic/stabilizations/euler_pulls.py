@@ -72,6 +72,10 @@ class _EulerStabilization(Stabilization):
         check_operator(self.F, self.D, ("1.13", "1.14", "1.7", "1.8"))
 
     @property
+    def mechanical(self) -> bool:  # type: ignore[override]
+        return self.D == "mass"
+
+    @property
     def plain(self) -> bool:
         """Whether F is D itself."""
         return ORTHOGONAL.get(self.F, self.F) == "1.14"

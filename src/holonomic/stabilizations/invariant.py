@@ -77,6 +77,10 @@ class InvariantStabilization(Stabilization):
             raise BadArgument(f'F="4.8" knows D="orthogonal" and D="mass", not {self.D!r}.')
 
     @property
+    def mechanical(self) -> bool:  # type: ignore[override]
+        return self.F == "4.8" or self.D == "mass"
+
+    @property
     def rate(self) -> float:
         """How fast h decays, where the gain alone says so; otherwise 0."""
         return self.gain if self.F in ("1.13", "1.7", "4.8") else 0.0  # type: ignore[return-value]

@@ -170,16 +170,23 @@ class PostStabilization(Stabilization):
         if self.alpha != 1.0 or self.F == "1.14":  # a part of the residual stays after every step
             corrected = {"velocity": "p; p+1", "position": "p+1; p"}
             return corrected.get(self.on, "p+1; p+1")
-        one_sweep_of_both = self.on == "both" and self.sweeps == 1 and self.D is None
-        if self.keep > 1 or self.freeze == "stage":  # a sweep leaves of the residual what F is off
-            order = f"p+{1 + self.sweeps}"
-            other = {"velocity": f"p; {order}", "position": f"{order}; p"}
-            return other.get(self.on, f"{order}; {'p+1' if one_sweep_of_both else order}")
+        uncoupled = self.on == "both" and self.D is None
+        if self.keep > 1 or self.freeze == "stage":
+            # F is off by O(h), at the last stage by O(h²), and a sweep leaves that much of what it finds; without
+            # the coupling L the velocity is one sweep behind
+            each = 1 if self.keep > 1 else 2
+            full, behind = f"p+{1 + each * self.sweeps}", f"p+{1 + each * (self.sweeps - 1)}"
+            other = {"velocity": f"p; {full}", "position": f"{full}; p"}
+            return other.get(self.on, f"{full}; {behind if uncoupled else full}")
         if self.on == "velocity":
             return "p; exact"
         if self.on == "position":
             return "2(p+1); p"
-        return "2(p+1); p+1" if one_sweep_of_both else "2(p+1); 2(p+1)"
+        return "2(p+1); p+1" if uncoupled and self.sweeps == 1 else "2(p+1); 2(p+1)"
+
+    @property
+    def mechanical(self) -> bool:  # type: ignore[override]
+        return self.on == "cheap-full" or self.D == "mass" or self.metric == "mass"
 
     @property
     def needs_stage(self) -> bool:

@@ -108,6 +108,12 @@ class Projection(Stabilization):
                 raise BadArgument("D= and metric= both say in which direction the state is moved: give one of them.")
         if self.on == "full" and self.metric == "mass":
             raise BadArgument('metric="mass" has no meaning for on="full"; use on="both", or D="mass".')
+        if self.on == "full" or self.D is not None:
+            object.__setattr__(self, "drift_order", "below tolerance; below tolerance")
+
+    @property
+    def mechanical(self) -> bool:  # type: ignore[override]
+        return self.D == "mass" or self.metric == "mass"
 
     def lower(self, tol: float, hopeless: float = np.inf) -> Lowered:
         sp = np.zeros(N_NUMBERS)
@@ -196,14 +202,16 @@ def largest_change(x, W, at_x, at_m, n):
 
 
 @inner
-def to_manifold(fns, n, data, sp, t, x, W, factor, solve, along, at_F, rows, size):
-    """Move the first `size` entries of x to where `rows` residuals vanish; residuals and factors stay in W.
+def to_manifold(fns, n, data, sp, t, x, W, factor, solve, along, at_F, speeds, size):
+    """Move the first `size` entries of x to where the position rows and `speeds` velocity rows vanish.
+
+    Residuals and factors stay in W.
 
     With directions at the new point: the point of the linearized rows that lies from x̃ along the directions at x,
     x̃ - D (J D)⁻¹ (r + J (x̃ - x)), until x stays where it is.
     """
     at_r, at_d, at_m, at_x = n[WR], n[WD], n[WM], n[WX]
-    scale = max(1.0, norm(x, 0, size))
+    rows, scale, scale_v = n[NP], max(1.0, norm(x, 0, n[NQ])), max(1.0, norm(x, n[NQ], n[NV]))
     before, change = 1e300, 0.0
     remember(x, W, at_x, size)
     for iteration in range(int(sp[ITERATIONS]) + 1):
@@ -213,7 +221,10 @@ def to_manifold(fns, n, data, sp, t, x, W, factor, solve, along, at_F, rows, siz
                 return SINGULAR
         call_model(fns, RESIDUAL, t, x, 0, x, 0, data, W, at_r)
         distance = max(largest_scaled(W, at_r, at_F, rows), change) / scale
-        if distance <= sp[TOL] or (distance <= 1e-13 and distance >= 0.5 * before):
+        if speeds > 0:
+            distance = max(largest_scaled(W, at_r + rows, at_F + rows, speeds) / scale_v, distance)
+        # a little less than the tolerance, because the lengths of the rows are those of another point
+        if distance <= 0.9 * sp[TOL] or (distance <= 1e-13 and distance >= 0.5 * before):
             return OK
         # the change of the first iteration is as large as the distance it had to go: no sign of trouble
         if (not distance < 0.7 * before and (iteration != 1 or change == 0.0)) or distance > sp[HOPELESS]:
@@ -236,7 +247,7 @@ def pull_new(fns, n, data, sp, t, h, old, stage, x, W):
     rows, at_r, at_d = n[NP], n[WR], n[WD]
     if rows > 0:
         status = to_manifold(
-            fns, n, data, sp, t, x, W, POS_FACTOR, POS_SOLVE, POS_TANGENT, n[WP], rows, n[NQ]
+            fns, n, data, sp, t, x, W, POS_FACTOR, POS_SOLVE, POS_TANGENT, n[WP], 0, n[NQ]
         )  # fmt: skip
         if status != OK:
             return status
@@ -256,5 +267,5 @@ def pull_new(fns, n, data, sp, t, h, old, stage, x, W):
 def pull_whole(fns, n, data, sp, t, h, old, stage, x, W):
     """Project the whole state."""
     return to_manifold(
-        fns, n, data, sp, t, x, W, FULL_FACTOR, FULL_SOLVE, FULL_TANGENT, n[WF], n[NP] + n[NL], n[NQ] + n[NV]
+        fns, n, data, sp, t, x, W, FULL_FACTOR, FULL_SOLVE, FULL_TANGENT, n[WF], n[NL], n[NQ] + n[NV]
     )  # fmt: skip

@@ -143,8 +143,8 @@ def panel(sol, name: str) -> Panel:
     angles = model.turns
     coordinates = [_plain(name) for name in model.coordinates]
     if is_dae(model) and name in ("x", "dx", "ddx")[: order_of(model)]:
-        values = _lines(sol, getattr(sol, name))
-        return Panel(WORDS[name], UNIT, values, coordinates[: values.shape[1]])
+        values, first = _lines(sol, getattr(sol, name)), name.count("d") * len(coordinates) // order_of(model)
+        return Panel(WORDS[name], UNIT, values, coordinates[first : first + values.shape[1]])
     if name in ("q", "y") and (name == "y") == model.is_ode and not is_dae(model):
         return Panel(WORDS[name], _unit(angles, "rad"), _lines(sol, sol.q), coordinates)
     if name in ("v", "a", "reactions") and not model.is_ode:

@@ -1,0 +1,192 @@
+"""RATTLE: the symplectic method of order 2 for constrained conservative systems.
+
+    v½ = v0 + h/2 M⁻¹(f(q0) - G(q0)ᵀλ),   q1 = q0 + h v½,   g(q1) = 0
+    v1 = v½ + h/2 M⁻¹(f(q1) - G(q1)ᵀμ),   G(q1) v1 + g_t = 0
+
+Energy does not drift over long times. M must be constant and q' = v; forces that depend on velocities are
+taken at v0 and v½, which keeps order 1 only.
+
+References
+----------
+[HLW06] Sec. VII.1.4.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..errors import NO_CONVERGENCE, OK, SINGULAR
+from ..kernels.compile import kernel, leaf
+from ..kernels.evaluate import evaluate
+from ..kernels.linalg import lu_factor, lu_solve
+from ..kernels.signatures import (
+    ACCEPT,
+    ADVANCE,
+    FINISH,
+    NL,
+    NP,
+    NQ,
+    NROW,
+    NV,
+    NY,
+    RESIDUAL,
+    TERMS,
+    WN,
+    Fn,
+    call_model,
+)
+from ..kernels.vectors import copy, copy_row
+from .base import Integrator, Lowered
+from .implicit_steps import dense, interpolate
+
+ITERATIONS = 40
+ENOUGH = 1e-14
+
+
+def rattle_work(ny: int) -> int:
+    """Numbers of workspace of one step: terms, M, M⁻¹Gᵀ, two small matrices and vectors."""
+    return 6 * ny * ny + 12 * ny + 16
+
+
+@leaf
+def copy_terms(W, at, count):
+    """Move the terms out of the way of the next evaluation."""
+    for i in range(count):
+        W[at + i] = W[i]
+
+
+@leaf
+def spread(W, at_M, at_G, at_X, nv, nl):
+    """X = M⁻¹Gᵀ, column by column (nl rows of nv numbers); M is overwritten by its factors."""
+    M = W[at_M : at_M + nv * nv].reshape((nv, nv))
+    pivots = W[at_X + nl * nv : at_X + nl * nv + nv].view(np.int64)
+    if lu_factor(M, pivots) != 0:
+        return 1
+    for k in range(nl):
+        column = W[at_X + k * nv : at_X + (k + 1) * nv]
+        for j in range(nv):
+            column[j] = W[at_G + k * nv + j]
+        lu_solve(M, pivots, column)
+    return 0
+
+
+@leaf
+def couple(W, at_G, at_X, at_S, nv, nl):
+    """Factors of S = G X."""
+    S = W[at_S : at_S + nl * nl].reshape((nl, nl))
+    for i in range(nl):
+        for j in range(nl):
+            total = 0.0
+            for k in range(nv):
+                total += W[at_G + i * nv + k] * W[at_X + j * nv + k]
+            S[i, j] = total
+    return lu_factor(S, W[at_S + nl * nl : at_S + nl * nl + nl].view(np.int64))
+
+
+@leaf
+def solve_small(W, at_S, at_r, nl):
+    """r <- S⁻¹ r"""
+    S = W[at_S : at_S + nl * nl].reshape((nl, nl))
+    lu_solve(S, W[at_S + nl * nl : at_S + nl * nl + nl].view(np.int64), W[at_r : at_r + nl])
+
+
+@leaf
+def kick(W, at_M, at_f, at_pivots, at_a, nv):
+    """a = M⁻¹f with the factors in place of M."""
+    a = W[at_a : at_a + nv]
+    for i in range(nv):
+        a[i] = W[at_f + i]
+    lu_solve(W[at_M : at_M + nv * nv].reshape((nv, nv)), W[at_pivots : at_pivots + nv].view(np.int64), a)
+
+
+@kernel(ADVANCE)
+def advance(fns, n, data, ip, fp, t, h, x, K, xn, xs, W):
+    """Positions by Newton's method with the matrix of the start, velocities by one linear solve."""
+    ny, nq, nv, nl, at = n[NY], n[NQ], n[NV], n[NL], n[WN]
+    count = nq + nv * nv + nv + nl * nv + nl
+    at_M, at_f = at + nq, at + nq + nv * nv
+    at_G = at_f + nv
+    at_X = at + count
+    at_S = at_X + nl * nv + nv
+    at_a, at_r = at_S + nl * nl + nl, at_S + nl * nl + nl + nv
+    call_model(fns, TERMS, t, x, 0, x, 0, data, W, 0)
+    copy_terms(W, at, count)
+    if spread(W, at_M, at_G, at_X, nv, nl) != 0 or couple(W, at_G, at_X, at_S, nv, nl) != 0:
+        return SINGULAR
+    kick(W, at_M, at_f, at_X + nl * nv, at_a, nv)
+    for i in range(nv):
+        xn[nq + i] = x[nq + i] + 0.5 * h * W[at_a + i]
+        xn[i] = x[i] + h * xn[nq + i]
+    for i in range(nq + nv, ny):
+        xn[i] = 0.0
+    before, converged = 1e300, False
+    for _ in range(ITERATIONS):
+        call_model(fns, RESIDUAL, t + h, xn, 0, xn, 0, data, W, at_r)
+        solve_small(W, at_S, at_r, nl)
+        change = 0.0
+        for i in range(nv):
+            step = 0.0
+            for k in range(nl):
+                step += W[at_X + k * nv + i] * W[at_r + k]
+            xn[i] -= step
+            xn[nq + i] -= step / h
+            change = max(change, abs(step) / (1.0 + abs(xn[i])))
+        for k in range(nl):
+            xn[nq + nv + k] += 2.0 * W[at_r + k] / (h * h)
+        if not change <= 1e100:
+            return NO_CONVERGENCE
+        if change <= ENOUGH or (change <= 1e-12 and change >= 0.3 * before):
+            converged = True
+            break
+        before = change
+    if not converged:
+        return NO_CONVERGENCE
+    call_model(fns, TERMS, t + h, xn, 0, xn, 0, data, W, 0)
+    copy_terms(W, at, count)
+    if spread(W, at_M, at_G, at_X, nv, nl) != 0 or couple(W, at_G, at_X, at_S, nv, nl) != 0:
+        return SINGULAR
+    kick(W, at_M, at_f, at_X + nl * nv, at_a, nv)
+    for i in range(nv):
+        xn[nq + i] += 0.5 * h * W[at_a + i]
+    call_model(fns, RESIDUAL, t + h, xn, 0, xn, 0, data, W, at_r)
+    first = at_r + n[NP]
+    solve_small(W, at_S, first, nl)
+    for i in range(nv):
+        for k in range(nl):
+            xn[nq + i] -= W[at_X + k * nv + i] * W[first + k]
+    return OK
+
+
+@kernel(FINISH)
+def finish(fns, n, data, ip, fp, t, h, x, K, xn, xs, E, W):
+    """The field at the new point; its multipliers are those of the record."""
+    status = evaluate(fns, n, t + h, xn, data, K, 1, W)
+    for k in range(n[NL]):
+        xn[n[NQ] + n[NV] + k] = K[1, n[NQ] + n[NV] + k]
+    return status
+
+
+@kernel(ACCEPT)
+def accept(n, ip, fp, h, x, K, xn):
+    """Go on from the new point."""
+    copy_row(K, 1, K, 0, n[NROW])
+    copy(xn, x, n[NY])
+    return OK
+
+
+class RATTLE(Integrator):
+    """RATTLE: symplectic, order 2, fixed step, both constraint levels; constant M, forces of q alone."""
+
+    order, adaptive, implicit, takes = 2, False, True, "residual"
+    indices = (3,)
+    constant_mass = True
+    references = ("HLW06",)
+
+    def lower(self) -> Lowered:
+        return Lowered(
+            slots={
+                "advance": advance, "finish": finish, "accept": accept, "dense": dense, "interpolate": interpolate,
+            },
+            ip=np.array([1], dtype=np.int64), fp=np.zeros(1), rows=2, errors=0, work=rattle_work,
+            needs=(Fn.RESIDUAL, Fn.TERMS),
+        )  # fmt: skip

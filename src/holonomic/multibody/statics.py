@@ -1,0 +1,241 @@
+"""Equilibrium of a mechanism, and small motions around it.
+
+At rest the applied forces and the reactions balance: f(q, 0) - Gᵀλ = 0, g(q) = 0. Around it, on the tangent
+q = q₀ + N y of the constraints (G N = 0),
+
+    NᵀM N y'' + NᵀC N y' + NᵀK N y = 0,   C = -∂f/∂v,   K = -∂(f - Gᵀλ)/∂q.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from ..errors import BadArgument, StepFailed
+from ..model.arguments import Names, call
+from .assemble import Kinematics, beginning, close
+from .results import Record, Resolver
+
+STEPS = 100
+BALANCED = 1e-10  # forces left over, relative to those that act
+
+
+class Statics(Kinematics):
+    """Forces and masses of a mechanism as numbers, at t = 0."""
+
+    def __init__(self, m):
+        super().__init__(m)
+        self.system = m.to_system()[0]
+        self.p = Names(**dict(self.system.params))
+        given = {"t": 0.0, "p": self.p}
+        self.u = Names(**{
+            name: float(call(value, name, ("t", "p"), given) if callable(value)
+                        else np.interp(0.0, *value) if isinstance(value, tuple) else value)
+            for name, value in (self.system.inputs or {}).items()
+        })  # fmt: skip
+
+    def mass(self) -> np.ndarray:
+        return np.array(self.system.mass(self.p), dtype=float)
+
+    def force(self, q, v) -> np.ndarray:
+        """All applied forces, those of potentials included."""
+        total = np.zeros(self.nv)
+        if self.system.force is not None:
+            total += np.array(self.system.force(0.0, q, v, self.p, self.u), dtype=float)
+        if self.system.potential is not None:
+            V = lambda x: np.array([self.system.potential(x, self.p)])
+            total -= self.slope(V, 0.0, q, range(self.nv))[0]
+        return total
+
+    def stiffness(self, q, lam) -> np.ndarray:
+        """-∂(f - Gᵀλ)/∂q along the velocities, by central differences."""
+        left = lambda x: self.force(x, np.zeros(self.nv)) - self.jacobian(0.0, x).T @ lam
+        columns = []
+        for j in range(self.nv):
+            step = np.zeros(self.nv)
+            step[j] = h = 1e-5 * self.size / self.scale[j]
+            columns.append((left(self.kit.moved(q, -step)) - left(self.kit.moved(q, step))) / (2 * h))
+        return np.array(columns).T
+
+    def damping(self, q) -> np.ndarray:
+        """-∂f/∂v at rest."""
+        if self.system.force is None:
+            return np.zeros((self.nv, self.nv))
+        columns = []
+        for j in range(self.nv):
+            step = np.zeros(self.nv)
+            step[j] = h = 1e-6 * self.size / self.scale[j]
+            columns.append((self.force(q, -step) - self.force(q, step)) / (2 * h))
+        return np.array(columns).T
+
+    def multipliers(self, q) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """The smallest λ that balances best, what is left over, and G; forces on rotations count per length."""
+        f, G = self.force(q, np.zeros(self.nv)), self.jacobian(0.0, q)
+        lam = np.linalg.lstsq((G / self.scale).T, f / self.scale, rcond=1e-10)[0]
+        return lam, (f - G.T @ lam) / self.scale, G
+
+
+@dataclass(frozen=True, eq=False)
+class Equilibrium:
+    """A position at rest. Results are read by name: `eq["A"].force`, `eq["link"].position`.
+
+    Parameters
+    ----------
+    q, lam : array
+        Coordinates and multipliers.
+    stable : bool or None
+        Whether the stiffness on the tangent of the constraints is positive; None without freedom.
+    left : float
+        Largest force left over, N.
+    """
+
+    q: np.ndarray
+    lam: np.ndarray
+    stable: bool | None
+    left: float
+    _record: Record = field(repr=False)
+
+    def __getitem__(self, name: str) -> Any:
+        """Return a body, joint, point or force by name."""
+        resolver = self._record.resolver
+        if name not in resolver:
+            raise BadArgument(f"there is no {name!r}. There are: {', '.join(resolver.names)}.")
+        return resolver.view_of(self._record, name)
+
+
+def equilibrium(m, near=None) -> Equilibrium:
+    """Find a position of rest, with the reactions there.
+
+    Newton's method on the tangent of the constraints, downhill where the energy allows; drives stand where they
+    are at t = 0, inputs at their value then.
+
+    Parameters
+    ----------
+    m : Mechanism
+        What to bring to rest.
+    near : optional
+        Where to begin, as for `Mechanism.assemble`; where the mechanism stands if not given.
+
+    Returns
+    -------
+    Equilibrium
+        Raises `StepFailed` if there is none in reach.
+    """
+    s = Statics(m)
+    parts = [part for part in s.parts if part.level == "position"]
+    q = m.assembly.q if near is None else close(s, beginning(m, s, near), parts, {}, "")
+    for _ in range(STEPS):
+        lam, left, G = s.multipliers(q)
+        acting = max(float(np.max(np.abs(s.force(q, np.zeros(s.nv)) / s.scale))), 1e-300)
+        N = tangent(s, G)
+        if not N.shape[1] or np.max(np.abs(left)) <= BALANCED * acting:
+            break
+        K = N.T @ s.stiffness(q, lam) @ N
+        step = N @ _downhill(K, N.T @ (left * s.scale), 0.1 * s.size)
+        largest = float(np.max(np.abs(step * s.scale)))
+        step *= min(1.0, 0.1 * s.size / max(largest, 1e-300))
+        q = close(s, s.kit.moved(q, step), parts, {}, "")
+        if largest <= 1e-13 * s.size:
+            lam, left, G = s.multipliers(q)
+            break
+    else:
+        raise StepFailed(
+            f"no equilibrium near the start: after {STEPS} steps a force of {np.max(np.abs(left)):.2g} N is left over. "
+            "Does something keep the mechanism from falling or sliding away? Begin elsewhere with near=."
+        )
+    N = tangent(s, G)
+    stable = None
+    if N.shape[1]:
+        K = N.T @ s.stiffness(q, lam) @ N
+        values = np.linalg.eigvalsh((K + K.T) / 2)
+        stable = bool(values[0] > -1e-7 * np.max(np.abs(values)))
+    zero = np.zeros(s.nv)
+    record = Record(Resolver(m), 0.0, q, zero, zero, lam, s.p, s.system.inputs or {})
+    return Equilibrium(q, lam, stable, float(np.max(np.abs(left))), record)
+
+
+def _downhill(K, slope, most: float) -> np.ndarray:
+    """Newton's step, turned downhill where the stiffness is negative and limited where it vanishes."""
+    if np.abs(K - K.T).max() > 1e-6 * np.abs(K).max():  # forces without a potential: no hill to speak of
+        return np.linalg.lstsq(K, slope, rcond=1e-10)[0]
+    values, vectors = np.linalg.eigh((K + K.T) / 2)
+    along = vectors.T @ slope
+    return vectors @ (along / np.maximum(np.maximum(np.abs(values), np.abs(along) / most), 1e-300))
+
+
+def tangent(s: Kinematics, G) -> np.ndarray:
+    """Velocities that the constraints leave free, as columns."""
+    if not len(G):
+        return np.eye(s.nv)
+    scaled = G / s.scale
+    scaled = scaled / np.maximum(np.linalg.norm(scaled, axis=1), 1e-300)[:, None]
+    _, values, rows = np.linalg.svd(scaled)
+    rank = int(np.sum(values > 1e-8 * values[0]))
+    return rows[rank:].T / s.scale[:, None]
+
+
+@dataclass(frozen=True, eq=False)
+class Modes:
+    """Small motions around an equilibrium.
+
+    Parameters
+    ----------
+    eigenvalues : array of complex
+        All of them, 1/s; in pairs where the motion oscillates.
+    frequencies : array
+        Undamped eigenfrequencies |s|/2π of the oscillating modes in Hz, growing.
+    damping : array
+        Damping ratio -Re s/|s| of each.
+    modes : array, (coordinate, mode)
+        Velocities of the bodies' coordinates in each mode, largest displacement 1.
+    M, C, K : array
+        Mass, damping and stiffness on the tangent of the constraints.
+    """
+
+    eigenvalues: np.ndarray
+    frequencies: np.ndarray
+    damping: np.ndarray
+    modes: np.ndarray
+    M: np.ndarray
+    C: np.ndarray
+    K: np.ndarray
+
+    def __str__(self) -> str:
+        lines = [f"{f:.6g} Hz, damping {100 * d:.3g} %" for f, d in zip(self.frequencies, self.damping, strict=True)]
+        return "\n".join(lines) or "no oscillating mode"
+
+
+def linearize(m, at: Equilibrium | None = None) -> Modes:
+    """Return eigenfrequencies, damping and modes of small motions on the constraints.
+
+    Parameters
+    ----------
+    m : Mechanism
+        What to linearize.
+    at : Equilibrium, optional
+        Where; the equilibrium nearest to where the mechanism stands if not given.
+    """
+    at = equilibrium(m) if at is None else at
+    s = Statics(m)
+    N = tangent(s, s.jacobian(0.0, at.q))
+    n = N.shape[1]
+    if n == 0:
+        raise BadArgument("the mechanism has no degree of freedom: nothing can vibrate. Leave out a drive or a joint.")
+    M, C, K = (N.T @ matrix @ N for matrix in (s.mass(), s.damping(at.q), s.stiffness(at.q, at.lam)))
+    inverse = np.linalg.inv(M)
+    A = np.block([[np.zeros((n, n)), np.eye(n)], [-inverse @ K, -inverse @ C]])
+    eigenvalues, vectors = np.linalg.eig(A)
+    order = np.lexsort((-eigenvalues.imag, np.abs(eigenvalues)))
+    eigenvalues, vectors = eigenvalues[order], vectors[:, order]
+    scale = np.abs(eigenvalues).max()
+    up = [i for i, s_ in enumerate(eigenvalues) if s_.imag > 1e-9 * scale]
+    shapes = N @ vectors[:n, up]
+    shapes = shapes / np.array([column[np.argmax(np.abs(column))] for column in shapes.T] or [1.0])
+    if not np.any(np.abs(shapes.imag) > 1e-9):
+        shapes = shapes.real
+    found = eigenvalues[up]
+    return Modes(eigenvalues, np.abs(found) / (2 * np.pi), -found.real / np.abs(found), shapes, M, C, K)
+
+

@@ -1,0 +1,210 @@
+"""What the constraints leave free at a position: rank, redundant rows, singular positions, missing mass.
+
+Redundant rows are found by pivoted QR of Gᵀ at the start and at perturbed positions on the constraints: rank low
+at all of them is redundancy, rank low at the start alone a singular position.
+"""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+
+from .errors import (
+    BadArgument,
+    InconsistentState,
+    RedundancyWarning,
+    RedundantConstraints,
+    SingularMass,
+    SingularPosition,
+)
+from .kernels.signatures import Fn
+
+RANK_TOLERANCE = 1e-9
+RHO_FULL_RANK = 1e-10  # pivot ratio of G Gᵀ, about the square of the smallest angle between rows
+VANISHING = 1e-6  # a row this much smaller at the start than around it vanishes there
+NOTHING = 1e-290  # norms below this are zero
+MASSLESS = 1e-12  # of the masses of single coordinates
+SPREADS = (1e-3, 1e-2, 3e-2, 1e-1)  # how far, relatively, perturbed positions lie
+
+
+def terms(model, t, q, v, data) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """M, f, G, γ as arrays."""
+    flat = model.evaluate(Fn.TERMS, t, np.concatenate([q, v]), np.zeros(0), data)
+    nq, nv, nl = model.nq, model.nv, model.n_lam
+    at = nq
+    M = flat[at : at + nv * nv].reshape(nv, nv)
+    at += nv * nv
+    f = flat[at : at + nv]
+    at += nv
+    G = flat[at : at + nl * nv].reshape(nl, nv)
+    return M, f, G, flat[at + nl * nv :]
+
+
+def rank_by_rows(G: np.ndarray) -> tuple[int, np.ndarray]:
+    """Rank of G, and its rows in the order in which pivoted QR picks them."""
+    from scipy.linalg import qr
+
+    norms = np.maximum(np.linalg.norm(G, axis=1), 1e-300)
+    _, R, order = qr((G / norms[:, None]).T, mode="economic", pivoting=True)
+    diagonal = np.abs(np.diag(R))
+    rank = int(np.sum(diagonal > RANK_TOLERANCE * max(diagonal[0], 1e-300))) if len(diagonal) else 0
+    return rank, order
+
+
+def perturbed(q: np.ndarray, random, spread: float) -> np.ndarray:
+    """A position near q."""
+    return q + spread * random.uniform(-1, 1, len(q)) * (0.3 + np.abs(q))
+
+
+def refuse_vanishing(model, t, q, v, data) -> None:
+    """Refuse a constraint without a gradient where it holds, such as (|d| - L)²: its force has no direction."""
+    random = np.random.default_rng(3)
+    here = _row_norms(model, t, q, v, data)
+    around = np.max([_row_norms(model, t, perturbed(q, random, 1e-2), v, data) for _ in range(3)], axis=0)
+    with np.errstate(invalid="ignore"):
+        vanishing = np.flatnonzero(~(here > VANISHING * around) & np.isfinite(here))
+    if not len(vanishing):
+        return
+    label = model.row_labels[vanishing[0]]
+    if not around[vanishing[0]] > NOTHING:
+        raise SingularPosition(
+            f"constraint {label!r} depends on no coordinate: its row of the Jacobian vanishes. Write it as a function "
+            "of q."
+        )
+    raise SingularPosition(
+        f"the gradient of constraint {label!r} vanishes where the constraint holds ({here[vanishing[0]]:.1e} at the "
+        f"start, {around[vanishing[0]]:.1e} nearby), so its force has no direction. Write it so that it crosses zero, "
+        "for example |d| - L instead of (|d| - L)**2."
+    )
+
+
+def _row_norms(model, t, q, v, data) -> np.ndarray:
+    """‖G_i‖ of every row."""
+    F = model.evaluate(Fn.VEL_FACTOR, t, np.concatenate([q, v]), np.zeros(0), data)
+    return 1.0 / F[1 : 1 + model.n_lam]
+
+
+def independent_rows(model, t, q, v, data, redundant: str | None, project):
+    """Test the rank; return (rows to keep or None, labels that are not unique).
+
+    `project(position)` moves a position onto the constraints or raises `InconsistentState`.
+    """
+    m = model.n_lam
+    probe = model.evaluate(Fn.VEL_FACTOR, t, np.concatenate([q, v]), np.zeros(0), data)
+    if probe[0] > RHO_FULL_RANK and np.all(probe[1 : 1 + m] < 1.0 / NOTHING):
+        return None, ()
+    G = terms(model, t, q, v, data)[2]
+    rank, order = rank_by_rows(G)
+    if rank == m:
+        return None, ()
+    random = np.random.default_rng(5)
+    for spread in SPREADS:
+        try:
+            nearby = project(perturbed(q, random, spread))
+        except InconsistentState:
+            continue
+        near_rank, near_order = rank_by_rows(terms(model, t, nearby, v, data)[2])
+        if near_rank > rank:
+            raise SingularPosition(
+                f"the start is a singular position: the constraint Jacobian has rank {rank} of {m} there, but "
+                f"{near_rank} nearby. Start from another position, for example a little further along the motion."
+            )
+        order = near_order
+    kept, dropped = sorted(order[:rank]), sorted(order[rank:])
+    labels = model.row_labels
+    partners = {row: _partners(G, row, kept) for row in dropped}
+    repeats = [
+        f"{labels[row]!r} repeats {'' if len(others) == 1 else 'a combination of '}{_listed(labels, others)}"
+        for row, others in partners.items()
+    ]
+    involved = [labels[row] for row in sorted({*dropped, *(other for others in partners.values() for other in others)})]
+    if redundant is None:
+        remove = "Remove one" if len(dropped) == 1 else f"Remove {len(dropped)}"
+        these = "these two" if len(involved) == 2 else f"these {len(involved)}"
+        raise RedundantConstraints(
+            f"at t = {t:g} the constraint Jacobian has rank {rank} of {m}: {'; '.join(repeats)}. {remove}, or pass "
+            f'redundant="minimum-norm" (reactions of {these} are then not unique).'
+        )
+    warnings.warn(
+        f"{m - rank} of {m} constraint rows are redundant: {'; '.join(repeats)}. Their reactions are not unique "
+        f"({'the smallest are given' if redundant == 'minimum-norm' else 'dropped rows carry none'}).",
+        RedundancyWarning,
+        stacklevel=5,
+    )
+    return tuple(int(row) for row in kept), tuple(involved)
+
+
+def check_redundant(redundant) -> None:
+    """Refuse what is no choice about redundant rows."""
+    if redundant not in (None, "minimum-norm", "drop"):
+        raise BadArgument(f'redundant={redundant!r}: choose "minimum-norm" or "drop".')
+
+
+def _partners(G: np.ndarray, row: int, kept: list[int]) -> list[int]:
+    """The kept rows of which a dropped one is made, the most important first."""
+    norms = np.linalg.norm(G, axis=1)
+    weights = np.linalg.lstsq((G[kept] / norms[kept, None]).T, G[row] / norms[row], rcond=None)[0]
+    ranked = np.argsort(-np.abs(weights))
+    return [kept[i] for i in ranked if abs(weights[i]) > 1e-6 * np.max(np.abs(weights))]
+
+
+def _listed(labels, rows) -> str:
+    names = [repr(labels[row]) for row in rows]
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
+
+
+def refuse_massless(model, t, q, v, data) -> None:
+    """Refuse a mass matrix that is not positive definite on what the constraints leave free."""
+    M = _mass(model, t, q, data)
+    diagonal = np.diag(M)
+    if np.all(diagonal > 0.0):
+        by = 1.0 / np.sqrt(diagonal)
+        if np.linalg.eigvalsh(M * np.outer(by, by))[0] > MASSLESS:
+            return
+    M, _, G, _ = terms(model, t, q, v, data)
+    found = massless(model, M, G)
+    if found is not None:
+        raise SingularMass(f"at t = {t:.6g} {found}")
+
+
+def _mass(model, t, q, data) -> np.ndarray:
+    """M from the kinetic energy at unit velocities: T(e_i + e_j) - T(e_i) - T(e_j) + T(0)."""
+    n = model.nv
+    kinetic = lambda v: model.evaluate(Fn.ENERGY, t, np.concatenate([q, v]), np.zeros(0), data)[0]
+    units = np.eye(n)
+    rest = kinetic(np.zeros(n))
+    single = np.array([kinetic(unit) for unit in units])
+    M = np.empty((n, n))
+    for i in range(n):
+        for j in range(i + 1):
+            M[i, j] = M[j, i] = kinetic(units[i] + units[j]) - single[i] - single[j] + rest
+    return M
+
+
+def massless(model, M: np.ndarray, G: np.ndarray) -> str | None:
+    """Name the free motion that has no mass, or none that is positive; None where there is none."""
+    if not (np.all(np.isfinite(M)) and np.all(np.isfinite(G))) or not len(M):
+        return None
+    diagonal = np.diag(M)
+    by = np.where(diagonal > 0.0, 1.0 / np.sqrt(np.where(diagonal > 0.0, diagonal, 1.0)), 1.0)
+    free = np.eye(len(M))
+    if len(G):
+        _, values, turned = np.linalg.svd(G * by)
+        free = turned[int(np.sum(values > RANK_TOLERANCE * max(values[0], 1e-300))) :].T
+    if not free.shape[1]:
+        return None
+    values, motions = np.linalg.eigh(free.T @ (M * np.outer(by, by)) @ free)
+    if values[0] > MASSLESS:
+        return None
+    at = int(np.argmax(np.abs(by * (free @ motions[:, 0]))))
+    name = model.coordinates[at] if model.nv == model.nq else f"v[{at}]"
+    if values[0] < -MASSLESS:
+        return (
+            f"the mass matrix is not positive definite: {name} can move, and the mass of that motion is "
+            f"{values[0]:.1e} of its size. Correct mass()."
+        )
+    return (
+        f"the mass matrix is singular on the tangent space: {name} can move and has no mass. Give it mass, or a "
+        "constraint that fixes it."
+    )
