@@ -1,6 +1,7 @@
 """Simulate constrained mechanical systems so that the answer stays on its constraints."""
 
 from ._version import __version__
+from .ensemble import Ensemble, grid, sample, sweep
 from .errors import (
     BadArgument,
     ForgottenVelocityTerms,
@@ -50,6 +51,10 @@ from .study.compare import Comparison, compare
 from .study.work_precision import WorkPrecision, work_precision
 
 __all__ = [
+    "sweep",
+    "sample",
+    "grid",
+    "Ensemble",
     "AdamsBashforth2",
     "BDF",
     "BackwardEuler",

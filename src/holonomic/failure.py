@@ -6,6 +6,7 @@ import numpy as np
 
 from .errors import (
     ACCUMULATES,
+    NO_CONVERGENCE,
     NOT_FINITE,
     PULL_FAILED,
     SINGULAR,
@@ -57,6 +58,19 @@ def explain(status: int, run, plan, sol) -> HolonomicError:
     return StepFailed(f"the run stopped at t = {t:.6g} (status {status}). See error.solution.", sol)
 
 
+def reason(status: int, plan) -> str:
+    """Say in one line what a status means, where no run is at hand to look into."""
+    words = {
+        NOT_FINITE: "a function of the system gave NaN or infinity",
+        SINGULAR: "the constraints lost rank: a singular position",
+        PULL_FAILED: "the projection onto the constraints did not converge",
+        STEP_COLLAPSED: "the step fell to rounding level",
+        TOO_MANY_STEPS: "max_steps were used up",
+        NO_CONVERGENCE: "Newton's iteration did not converge",
+    }
+    return words.get(status, f"it stopped with status {status}")
+
+
 def accumulating(name: str, run, sol) -> StepFailed:
     """Return the exception for impacts that come in ever shorter order."""
     return StepFailed(
@@ -82,10 +96,20 @@ def _collapsed(run, plan, sol) -> str:
         growth = np.max(np.abs(lam[-1])) / max(np.max(np.abs(lam[-11])), 1e-300)
         if growth > MANY_TIMES:
             return text + (
-                f" and λ grew {growth:.0e}-fold in 10 steps: the mechanism is near a singular position. "
-                "See error.solution."
+                f" and λ grew {_times(growth)} in 10 steps: the mechanism is near a singular position. See "
+                "error.solution."
             )
     return text + ". The solution may have a singularity there, or the force a jump; see error.solution."
+
+
+def _times(growth: float) -> str:
+    """A large factor in words."""
+    if not growth < 1e7:
+        return "more than ten millionfold"
+    for size, word in ((1e6, "a millionfold"), (1e5, "a hundred thousandfold"), (1e4, "ten thousandfold")):
+        if growth >= size:
+            return word
+    return f"{growth:.0f}-fold"
 
 
 def _culprit(run, plan, ahead: bool):
@@ -142,6 +166,11 @@ def _singular(run, plan, sol) -> HolonomicError:
     model, t = plan.model, run.t
     q, v = run.x[: model.nq], run.x[model.nq : model.nq + model.nv]
     why = "the constraint Jacobian loses rank. "
+    if model.is_ode:
+        why = "G B of the Dae is singular, its y not defined" if model.n_constraints else (
+            "the gradients of the invariants become dependent"
+        )  # fmt: skip
+        return SingularPosition(f"at t = {t:.6g} {why}. See error.solution.", sol)
     try:
         M, _, G, _ = terms(model, t, q, v, run.data)
         found = massless(model, M, G)

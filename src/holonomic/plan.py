@@ -286,9 +286,17 @@ def _resolve(given, base: type, role: str, default: type):
         return given()
     if isinstance(given, base):
         return given
+    known = {kind.__name__: kind for kind in _kinds(base)}
+    example = f"{role}={given if isinstance(given, str) and given in known else default.__name__}()"
     if isinstance(given, str):
-        raise BadArgument(f"{role}={given!r}: pass an object, for example {role}={default.__name__}().")
-    raise BadArgument(f"{role}={given!r} is not a {role}; for example {role}={default.__name__}().")
+        raise BadArgument(f"{role}={given!r}: pass an object, for example {example}.")
+    article = "an" if role[0] in "aeiou" else "a"
+    raise BadArgument(f"{role}={given!r} is not {article} {role}; for example {example}.")
+
+
+def _kinds(base: type) -> list[type]:
+    """All classes below one."""
+    return [kind for child in base.__subclasses__() for kind in (child, *_kinds(child))]
 
 
 def _metric(metric, model):

@@ -72,10 +72,11 @@ def refuse_vanishing(model, t, q, v, data) -> None:
             f"constraint {label!r} depends on no coordinate: its row of the Jacobian vanishes. Write it as a function "
             "of q."
         )
+    size = here[vanishing[0]] if here[vanishing[0]] > NOTHING else 0.0
     raise SingularPosition(
-        f"the gradient of constraint {label!r} vanishes where the constraint holds ({here[vanishing[0]]:.1e} at the "
-        f"start, {around[vanishing[0]]:.1e} nearby), so its force has no direction. Write it so that it crosses zero, "
-        "for example |d| - L instead of (|d| - L)**2."
+        f"the gradient of constraint {label!r} vanishes where the constraint holds ({size:.1e} at the start, "
+        f"{around[vanishing[0]]:.1e} nearby), so its force has no direction. Write it so that it crosses zero, for "
+        "example |d| - L instead of (|d| - L)**2."
     )
 
 

@@ -137,10 +137,10 @@ def simulate(
     else:
         if x0 is not None or dx0 is not None or ddx0 is not None:
             raise BadArgument(f"x0, dx0 and ddx0 belong to a Dae; {START_NAMES[type(system)]}.")
-        t0, q, v = _start_values(system, q0, v0, y0, t_end)
-    t0, t1 = _interval(t0, t_end)
+        t0, q, v = start_values(system, q0, v0, y0, t_end)
+    t0, t1 = interval(t0, t_end)
     model = model_of(system, q, v, t0)
-    choice = _choice(model, formulation, integrator, stabilization, rtol, atol, step, constraint_tol)
+    choice = choose(model, formulation, integrator, stabilization, rtol, atol, step, constraint_tol)
     watched = _events(events, system)
     data = model.data()
     tables = InputTables(model)
@@ -155,7 +155,7 @@ def simulate(
     if initial != "free":
         _set_invariants(model, t0, z0, data)
     data = plan.extended(data)
-    save_t = _save_times(save_at, t0, t1)
+    save_t = save_times(save_at, t0, t1)
     run = Run(plan, data, t0, z0, t1, save_t=save_t, **_limits(max_steps, max_step, first_step))
     return _walk(run, plan, tables, begin, t0, t1, lam0, progress)
 
@@ -290,7 +290,7 @@ def _vector(values, n: int | None, what: str) -> np.ndarray:
     return vector
 
 
-def _start_values(system, q0, v0, y0, t_end):
+def start_values(system, q0, v0, y0, t_end):
     """Return (t0 or None, q, v) from the given start; an earlier run's end may stand for it."""
     if isinstance(system, Ode):
         given = y0 if y0 is not None else q0
@@ -314,7 +314,7 @@ def _start_values(system, q0, v0, y0, t_end):
     return None, q, v
 
 
-def _interval(t0, t_end) -> tuple[float, float]:
+def interval(t0, t_end) -> tuple[float, float]:
     if t_end is None:
         raise BadArgument("simulate needs t_end: a number, or a pair (t0, t_end).")
     if np.ndim(t_end) == 1 and len(t_end) == 2:
@@ -357,7 +357,7 @@ def _limits(max_steps, max_step, first_step) -> dict[str, Any]:
     return {"max_steps": int(max_steps), "max_step": _positive(max_step, "max_step"), "first": first}
 
 
-def _choice(model, formulation, integrator, stabilization, rtol, atol, step, constraint_tol) -> Choice:
+def choose(model, formulation, integrator, stabilization, rtol, atol, step, constraint_tol) -> Choice:
     if step is not None:
         if rtol is not None or atol is not None:
             raise BadArgument("step= fixes the step, rtol= and atol= choose it by error: give one or the other.")
@@ -398,7 +398,7 @@ def _tolerance(model, atol):
     return tuple(values)
 
 
-def _save_times(save_at, t0, t1) -> np.ndarray | None:
+def save_times(save_at, t0, t1) -> np.ndarray | None:
     if save_at is None:
         return None
     if np.ndim(save_at) == 0:

@@ -227,7 +227,8 @@ import numpy as np
 from numpy.linalg import norm
 from holonomic.model.fingerprint import fingerprint
 table = {"a": np.arange(3.0), "b": {1.0, 2.0, "x"}}
-print(fingerprint(lambda q: norm(q) + np.interp(q[0], table["a"], table["a"]) + len(table["b"]), [1, 2.5], "x"))
+f = lambda q: norm(q) + np.interp(q[0], table["a"], table["a"]) + len(table["b"])
+print(fingerprint(f, [1, 2.5], "x"))
 """
 
 

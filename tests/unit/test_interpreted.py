@@ -41,9 +41,7 @@ ARM_DERIVATIVES = {
     "g_t": lambda t, q: np.array([-0.2 * np.cos(t) * (q[0] - 0.1 * np.sin(t)), 0.0]),
     "gamma": lambda t, q, v: np.array(
         [
-            2.0 * (v[0] - 0.1 * np.cos(t)) ** 2
-            + 2.0 * v[1] ** 2
-            + 0.2 * np.sin(t) * (q[0] - 0.1 * np.sin(t)),
+            2.0 * (v[0] - 0.1 * np.cos(t)) ** 2 + 2.0 * v[1] ** 2 + 0.2 * np.sin(t) * (q[0] - 0.1 * np.sin(t)),
             2.0 * (v[2] - v[0]) ** 2 + 2.0 * (v[3] - v[1]) ** 2,
         ]
     ),
@@ -70,6 +68,9 @@ SLED = dict(  # moves along its blade only
     force=[0.1, -0.2, 0.3],
     nonholonomic={"blade": lambda t, q, v: v[0] * np.sin(q[2]) - v[1] * np.cos(q[2]) - 0.1 * np.cos(t)},
 )
+SLED_DERIVATIVES = {
+    "gamma": lambda t, q, v: np.array([(v[0] * np.cos(q[2]) + v[1] * np.sin(q[2])) * v[2] + 0.1 * np.sin(t)]),
+}
 KEPLER = dict(
     rhs=lambda y: np.array([y[2], y[3], *(-y[:2] / (y[0] ** 2 + y[1] ** 2) ** 1.5)]),
     invariants={
@@ -81,7 +82,8 @@ CASES = {
     "arm": (System, ARM, ARM_DERIVATIVES, [0.3, -0.9, 0.5, -1.3], [0.5, 0.2, -1.0, 0.3]),
     "arm by differences": (System, ARM, None, [0.3, -0.9, 0.5, -1.3], [0.5, 0.2, -1.0, 0.3]),
     "body": (System, BODY, None, [0.7, 0.2, 0.4, -0.3], [0.3, -1.0, 0.7]),
-    "sled": (System, SLED, None, [0.1, 0.2, 0.6], [1.0, 0.5, -0.4]),
+    "sled": (System, SLED, SLED_DERIVATIVES, [0.1, 0.2, 0.6], [1.0, 0.5, -0.4]),
+    "sled by differences": (System, SLED, None, [0.1, 0.2, 0.6], [1.0, 0.5, -0.4]),
     "kepler": (Ode, KEPLER, None, [0.8, 0.3, -0.2, 1.1], []),
 }
 
@@ -96,7 +98,7 @@ def pair(case):
 
 def assert_close(a, b, case):
     """Rounding where derivatives are given; where they are differences, the error they are good for."""
-    tolerance = 1e-12 if case == "arm" else 1e-9
+    tolerance = 1e-12 if case in ("arm", "sled") else 1e-9
     np.testing.assert_allclose(a, b, rtol=tolerance, atol=tolerance * (1.0 + np.max(np.abs(b), initial=0.0)))
 
 

@@ -46,12 +46,19 @@ class DerivedDae(Derived):
         return levels
 
     @cached_property
+    def _G(self) -> SX:
+        return casadi.sparsify(casadi.jacobian(self.e.g, self.e.q[: self.n]))
+
+    @cached_property
     def _GB(self) -> SX:
-        return casadi.sparsify(casadi.jacobian(self.e.g, self.e.q[: self.n]) @ self.e.B)
+        return casadi.sparsify(self._G @ self.e.B)
 
     @cached_property
     def _factors(self):
-        return factor_general(self._GB)
+        """Of G B; ρ is small where a column of B lies along the constraints."""
+        B = self.e.B
+        sizes = [casadi.norm_fro(self._G) * casadi.norm_2(B[:, i]) for i in range(B.shape[1])]
+        return factor_general(self._GB, sizes)
 
     def multipliers(self, gains: bool = False) -> SX:
         """y, by QR and one step of iterative refinement."""
@@ -85,7 +92,7 @@ class DerivedDae(Derived):
         """One block of columns per level: B, or Gᵀ."""
         if self.e.invariants.numel() or D == "mass":
             raise IncompatibleMethods(f'D="{D}" does not say how to move a Dae with its invariants. Use D="orthogonal".')
-        block = self.e.B if D == "B" else casadi.jacobian(self.e.g, self.e.q[: self.n]).T
+        block = self.e.B if D == "B" else self._G.T
         return casadi.diagcat(*[block] * self.e.order)
 
 

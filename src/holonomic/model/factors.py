@@ -38,7 +38,7 @@ class Factors:
 
 @dataclass(frozen=True)
 class GeneralFactors:
-    """A symbolic factorization Q R of any square matrix, and ρ = min |R_ii| / ‖column i‖."""
+    """A symbolic factorization Q R of any square matrix, and ρ = min |R_ii| / size of column i."""
 
     Q: SX
     R: SX
@@ -69,15 +69,15 @@ def factor(A: SX) -> Factors:
     return Factors(D, LT, p, rho)
 
 
-def factor_general(A: SX) -> GeneralFactors:
-    """Factor any square matrix of expressions."""
+def factor_general(A: SX, sizes: list[SX] | None = None) -> GeneralFactors:
+    """Factor any square matrix of expressions; pivots are measured by the lengths of its columns, or by `sizes`."""
     A = casadi.sparsify(A)
     if A.shape[0] == 0:
         return GeneralFactors(SX(0, 0), SX(0, 0), SX(1))
     Q, R = casadi.qr(A)
     rho = SX(1)
     for i in range(A.shape[0]):
-        size = casadi.norm_2(A[:, i])
+        size = casadi.norm_2(A[:, i]) if sizes is None else sizes[i]
         rho = casadi.fmin(casadi.fabs(R[i, i]) / casadi.fmax(size, SX(1e-300)), rho)
     return GeneralFactors(casadi.sparsify(Q), casadi.sparsify(R), rho)
 

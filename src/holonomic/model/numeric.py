@@ -23,8 +23,8 @@ WRONG_DERIVATIVE = 1e-4  # a given derivative further than this from differences
 class Numeric(Calling):
     """What a field, a residual or a projection is made of; each a function of (t, q, v, data).
 
-    Given derivatives: "G" = ∂g/∂q (nq columns), "g_t", "gamma" of the holonomic constraints, "potential" =
-    ∂V/∂q, "H" = ∂h/∂q of the invariants.
+    Given derivatives: "G" = ∂g/∂q (nq columns), "g_t", "gamma" = γ of the constraints and then the nonholonomic
+    ones, "potential" = ∂V/∂q, "H" = ∂h/∂q of the invariants.
     """
 
     def __init__(self, model: ModelBase, q0: np.ndarray, v0: np.ndarray, t0: float):
@@ -67,12 +67,19 @@ class Numeric(Calling):
             self._velocity_terms()
         self.g = self.rows("constraint", "constraint")
         self.nonholonomic = self.rows("nonholonomic", "nonholonomic")
+        error = 0.0  # of γ by differences
         if self.g is not None:
-            self._constraint_derivatives(given)
+            error = self._constraint_derivatives(given)
         if self.nonholonomic is not None:
             self._check_linear()
             self._nonholonomic_steps = self._differences(self.nonholonomic, True)
-            self._by_differences("gamma", self._nonholonomic_steps.error)
+            error = max(error, self._nonholonomic_steps.error)
+        n_lam = len(self.labels["constraint"]) + len(self.labels["nonholonomic"])
+        self.gamma = self._given(given, "gamma", (n_lam,), self._gamma_by_differences)
+        if self.gamma is None:
+            self.gamma = self._gamma_by_differences
+            if n_lam:
+                self._by_differences("gamma", error)
 
     # derivatives
 
@@ -126,7 +133,8 @@ class Numeric(Calling):
 
         self.H = self._given(given, "H", (len(self.labels["invariants"]), self.nq), slope) or slope
 
-    def _constraint_derivatives(self, given: dict[str, Any]) -> None:
+    def _constraint_derivatives(self, given: dict[str, Any]) -> float:
+        """Set G and g_t; return the error of γ by differences."""
         g, count, timed = self.g, len(self.labels["constraint"]), self.timed("constraint")
         steps = self._steps = self._differences(g, timed)
         still = np.zeros(count)
@@ -147,19 +155,23 @@ class Numeric(Calling):
             self._by_differences("g_t", steps.error)
         if not self.exact_G:
             self._by_differences("G", steps.error)
-        self._gamma = self._given(given, "gamma", (count,), self._gamma_by_differences)
-        if self._gamma is None:
-            self._gamma = self._gamma_by_differences
-            self._by_differences("gamma", steps.error if self.exact_G else steps.error_second)
+        return steps.error if self.exact_G else steps.error_second
 
     def _gamma_by_differences(self, t, q, v, data) -> np.ndarray:
+        """γ of all velocity rows: of rows that are known exactly the first difference, of g the second."""
         q_dot = self.q_dot(t, q, v, data)
-        if self.exact_G:
-            return self._steps.along(lambda t, q: self.holonomic_velocity(t, q, v, data), t, q, q_dot)
-        bend = 0.0
-        if self.Z is not None:
-            bend = self._steps.along(lambda t, q: self.q_dot(t, q, v, data), t, q, q_dot)
-        return self._steps.twice_along(lambda t, q: self.g(t, q, v, data), t, q, q_dot, bend)
+        rows = []
+        if self.g is not None and self.exact_G:
+            rows.append(self._steps.along(lambda t, q: self.holonomic_velocity(t, q, v, data), t, q, q_dot))
+        elif self.g is not None:
+            bend = 0.0
+            if self.Z is not None:
+                bend = self._steps.along(lambda t, q: self.q_dot(t, q, v, data), t, q, q_dot)
+            rows.append(self._steps.twice_along(lambda t, q: self.g(t, q, v, data), t, q, q_dot, bend))
+        if self.nonholonomic is not None:
+            steps = self._nonholonomic_steps
+            rows.append(steps.along(lambda t, q: self.nonholonomic(t, q, v, data), t, q, q_dot))
+        return _stacked(rows, (0,))
 
     # checks
 
@@ -171,9 +183,7 @@ class Numeric(Calling):
                 size = np.fmax(size, np.abs(by_t(t, q, v, self.data)))
         for label, value in zip(self.labels["constraint"], size, strict=True):
             if value == 0.0:
-                raise BadArgument(
-                    f"constraint {label!r} depends on nothing: neither t nor q enters its value."
-                )
+                raise BadArgument(f"constraint {label!r} depends on nothing: neither t nor q enters its value.")
 
     def _check_symmetric(self) -> None:
         for t, q, v in self.points:
@@ -264,14 +274,6 @@ class Numeric(Calling):
             columns = [self.nonholonomic(t, q, unit, data) - none for unit in np.eye(self.nv)]
             rows.append(np.stack(columns, axis=1))
         return _stacked(rows, (0, self.nv))
-
-    def gamma(self, t, q, v, data) -> np.ndarray:
-        """γ of all velocity rows."""
-        rows = [] if self.g is None else [self._gamma(t, q, v, data)]
-        if self.nonholonomic is not None:
-            steps, q_dot = self._nonholonomic_steps, self.q_dot(t, q, v, data)
-            rows.append(steps.along(lambda t, q: self.nonholonomic(t, q, v, data), t, q, q_dot))
-        return _stacked(rows, (0,))
 
     def position_rows(self, t, q, v, data) -> np.ndarray:
         """g, then the invariants (with their values at the start)."""

@@ -26,7 +26,7 @@ from ..errors import (
     WrongShape,
 )
 from . import symbols
-from .arguments import BASIC, FULL, ODE, Names, call, flatten_params, param_names, param_slices
+from .arguments import BASIC, FULL, ODE, Names, UnknownParameter, call, flatten_params, param_names, param_slices
 from .base import N_GAINS
 from .dae import Dae, level_labels, state_values
 from .derive import Expressions
@@ -115,6 +115,8 @@ class Scene:
                 result = symbols.to_sx(value)
         except (UntraceableFunction, WrongShape):
             raise
+        except UnknownParameter as problem:
+            raise BadArgument(f"{role} uses {problem}") from None
         except (TypeError, NotImplementedError, RuntimeError) as problem:
             raise UntraceableFunction(
                 f"{role} cannot be run on symbols: {type(problem).__name__}: {problem}. "
@@ -207,6 +209,8 @@ def trace(
             value = scene.run(function, f"{singular} {label!r}" if label != singular else f"{singular}()", None)
             if casadi.jacobian(value, casadi.vertcat(scene.t_sx, scene.q_sx, scene.v_sx)).nnz() == 0:
                 raise BadArgument(f"{singular} {label!r} depends on nothing: neither t nor q enters its value.")
+            if singular == "constraint" and casadi.jacobian(value, scene.q_sx).nnz() == 0:
+                raise BadArgument(f"constraint {label!r} depends on no coordinate: only t enters its value.")
             found.append(value)
             count = value.numel()
             labels[name] += [label] if count == 1 else [f"{label}[{i}]" for i in row_names(function, count)]

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, MutableMapping
 
 import numpy as np
 
-from ..errors import BadArgument
+from ..errors import BadArgument, UnknownName
 
 
 class Parameters(MutableMapping):
@@ -72,7 +72,7 @@ class Parameters(MutableMapping):
         width = max(map(len, self._values), default=0)
         return "\n".join(f"{name:{width}}  {value:g}" for name, value in self._values.items())
 
-    def _unknown(self, name) -> BadArgument:
+    def _unknown(self, name) -> UnknownName:
         near = difflib.get_close_matches(str(name), self._values, n=3)
         stem = str(name).split(".")[0]
         own = [key for key in self._values if key.startswith(stem + ".")]
@@ -80,7 +80,7 @@ class Parameters(MutableMapping):
             hint = f"Did you mean {' or '.join(map(repr, near))}?"
         else:
             hint = f"{stem!r} has {', '.join(own)}." if own else "m.params lists them all."
-        return BadArgument(f"there is no parameter {name!r}. {hint}")
+        return UnknownName(f"there is no parameter {name!r}. {hint}")
 
 
 def positive(name: str, value: float) -> None:

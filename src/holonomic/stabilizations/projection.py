@@ -52,6 +52,7 @@ from .base import (
 )
 from .invariant import check_operator
 
+RHO_USUAL = 100.0  # a pivot ratio above 1/100 is usual
 RHO_SMALLEST = 1e-14  # below, the factors of J W⁻¹ Jᵀ hold no digit
 
 
@@ -146,12 +147,14 @@ def pull(fns, n, data, sp, t, h, old, stage, x, W):
         if not W[at_F] > RHO_SMALLEST:
             return SINGULAR
         scale = max(1.0, norm(x, 0, nq))
+        # near a singular position a residual r means a position r/√ρ and a velocity r/ρ off the constraints
+        tol = max(sp[TOL] * min(1.0, RHO_USUAL * W[at_F]), min(sp[TOL], 1e-15))
         before = 1e300
         converged = False
         for _ in range(int(sp[ITERATIONS]) + 1):
             call_model(fns, RESIDUAL, t, x, 0, x, 0, data, W, at_r)
             distance = largest_scaled(W, at_r, at_F, rows) / scale
-            if distance <= sp[TOL] or (distance <= 1e-13 and distance >= 0.5 * before):
+            if distance <= tol or (distance <= 1e-13 and distance >= 0.5 * before):
                 converged = True
                 break
             if not distance < 0.7 * before or distance > sp[HOPELESS]:

@@ -1,0 +1,81 @@
+"""The loop over ensemble members: each from its own start and data, all in one set of arrays.
+
+Members do not see each other, so their numbers are the same in whatever order and on however many threads
+they run. A member that fails leaves its status behind and the loop goes on.
+"""
+
+from __future__ import annotations
+
+from ..errors import MORE, OK
+from .compile import leaf
+from .control import first_step
+from .drive import drive, write_row
+from .evaluate import evaluate
+from .signatures import NK, NQ, NROW, NV, NX
+from .state import (
+    ACCEPTED,
+    FIXED,
+    FRESH,
+    H_MAX,
+    N_FLOATS,
+    N_INTS,
+    QUOTA,
+    REJECTED,
+    RHO_LEAST,
+    ROWS,
+    RTOL,
+    SAVED,
+    T_STOP,
+    H,
+    T,
+)
+
+PLENTY = 1 << 62
+
+
+@leaf
+def run_members(first, last, slots, fns, n, ip, fp, sp, DATA, X0, S0, I0, order, data, S, I, x, xn, xs, K, E, W, atol,
+                turns, rec_t, save_t, ev, ev_f, found_theta, found_index, xe, ke, rec_ev_t, rec_ev_i, rec_ev_x,
+                rec_ev_k, OUT_X, OUT_K, STATUS, REACHED, STEPS, SAVED_ROWS):  # fmt: skip
+    """Run members first .. last-1; what they saved goes to OUT_X and OUT_K, member by member."""
+    nx, nq, nk = n[NX], n[NQ], n[NK]
+    for m in range(first, last):
+        for i in range(DATA.shape[1]):
+            data[i] = DATA[m, i]
+        for i in range(nq + n[NV]):
+            x[i] = X0[m, i]
+        for i in range(N_FLOATS):
+            S[i] = S0[i]
+        for i in range(N_INTS):
+            I[i] = I0[i]
+        for row in range(2, K.shape[0]):
+            K[row, 0] = 0.0
+        t = S[T]
+        status = evaluate(fns, n, t, x, data, K, 0, W)
+        if status == OK:
+            I[FRESH] = 1
+            S[RHO_LEAST] = min(S[RHO_LEAST], K[0, n[NROW] - 1])
+            if I[FIXED] == 0:
+                forward = 1.0 if S[T_STOP] >= t else -1.0
+                most = min(S[H_MAX], abs(S[T_STOP] - t))
+                row = K[0]
+                h = first_step(t, x, row, xn, row, order, atol, S[RTOL], forward, most, nx, 0)
+                for i in range(nx):
+                    xn[i] = x[i] + h * K[0, i]
+                if evaluate(fns, n, t + h, xn, data, K, 1, W) == OK:
+                    h = first_step(t, x, row, xn, K[1], order, atol, S[RTOL], forward, most, nx, 1)
+                S[H] = h
+            if save_t.shape[0] > 0 and save_t[0] == t:
+                write_row(rec_t, OUT_X[m], OUT_K[m], 0, t, x, K, 0, nq, nx, nk)
+                I[ROWS] = 1
+                I[SAVED] = 1
+            I[QUOTA] = PLENTY
+            status = MORE
+            while status == MORE:
+                status = drive(slots, fns, n, data, ip, fp, sp, S, I, x, xn, xs, K, E, W, atol, turns, rec_t,
+                               OUT_X[m], OUT_K[m], save_t, ev, ev_f, found_theta, found_index, xe, ke, rec_ev_t,
+                               rec_ev_i, rec_ev_x, rec_ev_k)  # fmt: skip
+        STATUS[m] = status
+        REACHED[m] = S[T]
+        STEPS[m] = I[ACCEPTED] + I[REJECTED]
+        SAVED_ROWS[m] = I[ROWS]

@@ -1,0 +1,194 @@
+"""What systems share: one object file for all that differ only in numbers, kept from process to process."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from holonomic import RK4, System, simulate
+from holonomic.kernels import cachefolder
+from holonomic.kernels.signatures import Fn
+from holonomic.model import machine
+from holonomic.model.compiled import Model
+
+
+def fresh(low=0.3, high=0.9):
+    """A number that has not been in any source before, so that nothing can have been compiled for it."""
+    return low + (high - low) * int.from_bytes(os.urandom(6), "big") / 2**48
+
+
+def ellipse(k, a, g, s):
+    """Bead on an ellipse; all numbers in the functions themselves."""
+    return System(
+        mass=np.diag([k, 1.3 * k + a]),
+        force=lambda q, v: np.array([-g * v[0] * q[1], -g - s * q[0]]),
+        constraint={"wire": lambda q: (q[0] / a) ** 2 + q[1] ** 2 * s - s},
+    )
+
+
+def forbid_compiling(monkeypatch):
+    def refuse(tapes):
+        raise AssertionError(f"compiled again: {list(tapes)}")
+
+    monkeypatch.setattr(machine, "_compile", refuse)
+
+
+def run(system, a):
+    return simulate(system, 0.1, q0=[0.0, 1.0], v0=[0.5, 0.0], integrator=RK4(), step=0.01)
+
+
+def test_a_system_that_differs_only_in_numbers_compiles_nothing(monkeypatch):
+    first = [fresh() for _ in range(4)]
+    one = run(ellipse(*first), first[1])
+    forbid_compiling(monkeypatch)
+    second = [fresh() for _ in range(4)]
+    two = run(ellipse(*second), second[1])
+    assert not np.allclose(one.q[-1], two.q[-1])
+    # and it is its own numbers that it ran with
+    assert (two.q[:, 0] / second[1]) ** 2 + two.q[:, 1] ** 2 * second[3] == pytest.approx(
+        np.full(len(two.t), second[3]), abs=1e-9
+    )
+
+
+def test_two_systems_that_differ_only_in_numbers_share_one_object_file():
+    names = []
+    for _ in range(2):
+        numbers = [fresh() for _ in range(4)]
+        model = Model(ellipse(*numbers), np.array([0.0, 1.0]), np.array([0.5, 0.0]))
+        model.functions((Fn.FIELD, Fn.RESIDUAL))
+        names.append({entry["name"] for entry in model._record["objects"].values()})
+    assert names[0] == names[1] and len(names[0]) == 1
+
+
+def test_other_parameters_compile_nothing_and_trace_nothing(monkeypatch):
+    system = System(
+        mass=lambda p: p.m * np.eye(2),
+        potential=lambda q, p: p.m * p.g[1] * q[1] + p.g[0] * q[0] ** 2,
+        constraint=lambda q, p: q @ q - p.L**2,
+        params={"m": 1.0, "g": [0.1, 9.81], "L": 1.0},
+    )
+    start = {"v0": [0.5, 0.0], "integrator": RK4(), "step": 0.01}
+    simulate(system, 0.1, q0=[0.0, -1.0], **start)
+    forbid_compiling(monkeypatch)
+    monkeypatch.setattr(Model, "_traced", property(lambda self: pytest.fail("traced again")))
+    L = 1 + fresh()
+    other = simulate(system.with_params(m=fresh(), g=[fresh(), fresh()], L=L), 0.1, q0=[0.0, -L], **start)
+    assert np.sum(other.q**2, axis=1) == pytest.approx(np.full(len(other.t), L**2), abs=1e-9)
+
+
+def test_numbers_that_are_structure_make_another_model():
+    """0 and ±1 decide which operations there are, so they stay in the code."""
+    with_number, with_zero = (
+        Model(System(mass=np.eye(1), force=lambda q, c=c: c * np.sin(q)), np.zeros(1), np.zeros(1))
+        for c in (fresh(), 0.0)
+    )
+    for model in (with_number, with_zero):
+        model.functions((Fn.FIELD,))
+    names = [{e["name"] for e in model._record["objects"].values()} for model in (with_number, with_zero)]
+    assert names[0] != names[1]
+
+
+# without a key
+
+
+class Law:
+    """A user's object: nothing can be told about what it will do tomorrow."""
+
+    def __init__(self, stiffness):
+        self.stiffness = stiffness
+
+    def force(self, q):
+        return -self.stiffness * q
+
+
+def test_a_system_without_a_key_works_and_is_traced_every_time():
+    law = Law(2.0)
+    system = System(mass=np.eye(1), force=law.force)
+    model = Model(system, np.ones(1), np.zeros(1))
+    assert model._key is None
+    sol = simulate(system, 1.0, q0=[1.0], v0=[0.0], rtol=1e-10)
+    assert sol.q[-1, 0] == pytest.approx(np.cos(np.sqrt(2.0)), abs=1e-8)
+    law.stiffness = 3.0  # the same method, another behaviour
+    sol = simulate(System(mass=np.eye(1), force=law.force), 1.0, q0=[1.0], v0=[0.0], rtol=1e-10)
+    assert sol.q[-1, 0] == pytest.approx(np.cos(np.sqrt(3.0)), abs=1e-8)
+
+
+# the cache
+
+
+@pytest.fixture
+def empty_models(tmp_path, monkeypatch):
+    """A cache folder without models; what is compiled of the kernels is taken from the usual one."""
+    kernels = cachefolder.folder() / "kernels"
+    if kernels.exists():
+        try:
+            (tmp_path / "kernels").symlink_to(kernels, target_is_directory=True)
+        except OSError:  # Windows without the right to make links
+            shutil.copytree(kernels, tmp_path / "kernels")
+    monkeypatch.setenv("HOLONOMIC_CACHE", str(tmp_path))
+    return tmp_path
+
+
+SCRIPT = textwrap.dedent(
+    """
+    import sys
+    import numpy as np
+    from holonomic import RK4, System, simulate
+    from holonomic.model import machine
+
+    compiled = []
+    compile_ = machine._compile
+    machine._compile = lambda tapes: compiled.append(list(tapes)) or compile_(tapes)
+    pendulum = System(mass=1.7 * np.eye(2), force=[0, -9.81], constraint=lambda q: q @ q - NUMBER)
+    sol = simulate(pendulum, 0.1, q0=[NUMBER**0.5, 0], v0=[0, 0], integrator=RK4(), step=0.01)
+    print(len(compiled), "casadi" in sys.modules, repr(float(sol.q[-1, 1])))
+    """
+)
+
+
+def in_a_process(script):
+    source = Path(machine.__file__).parents[2]
+    env = os.environ | {"PYTHONPATH": str(source)}
+    done = subprocess.run([sys.executable, "-c", script], env=env, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    compiled, casadi_loaded, y = done.stdout.split()
+    return int(compiled), casadi_loaded == "True", y
+
+
+def test_what_one_process_compiled_the_next_one_loads(empty_models):
+    first = in_a_process(SCRIPT.replace("NUMBER", "2.25"))
+    second = in_a_process(SCRIPT.replace("NUMBER", "2.25"))
+    assert first[0] > 0 and first[1]
+    assert second[:2] == (0, False)  # neither compiled nor traced
+    assert second[2] == first[2]  # the same bits
+
+
+def test_another_process_with_other_numbers_traces_but_compiles_nothing(empty_models):
+    first = in_a_process(SCRIPT.replace("NUMBER", "2.25"))
+    other = in_a_process(SCRIPT.replace("NUMBER", "1.69"))
+    assert first[0] > 0
+    assert other[:2] == (0, True)
+    assert other[2] != first[2]
+
+
+def test_a_damaged_cache_is_rebuilt(empty_models):
+    first = in_a_process(SCRIPT.replace("NUMBER", "2.25"))
+    for path in (empty_models / "models").iterdir():
+        path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
+    again = in_a_process(SCRIPT.replace("NUMBER", "2.25"))
+    assert again[0] > 0 and again[2] == first[2]
+
+
+def test_records_hold_numbers_labels_and_the_names_of_objects(empty_models):
+    in_a_process(SCRIPT.replace("NUMBER", "2.25"))
+    (record,) = (json.loads(path.read_text()) for path in (empty_models / "models").glob("*.json"))
+    assert record["constraint_labels"] == ["constraint"]
+    assert {1.7, -9.81, 2.25} <= set(record["numbers"])
+    for entry in record["objects"].values():
+        assert (empty_models / "models" / f"{entry['name']}.o").exists()
