@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import os
+import warnings
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
@@ -175,7 +176,9 @@ def sample(n: int, method: str = "sobol", seed: int = 0, **ranges) -> dict[str, 
     makers = {"sobol": qmc.Sobol, "latin-hypercube": qmc.LatinHypercube}
     if method not in makers:
         raise BadArgument(f"method={method!r}: choose {', '.join(map(repr, makers))}.")
-    points = makers[method](d=len(ranges), rng=np.random.default_rng(seed)).random(n)
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "The balance properties")  # of Sobol points, for n not a power of 2
+        points = makers[method](d=len(ranges), rng=np.random.default_rng(seed)).random(n)
     return {name: low + (high - low) * points[:, i] for i, (name, (low, high)) in enumerate(ranges.items())}
 
 

@@ -50,6 +50,7 @@ from .kernels.signatures import (
     Fn,
     Slot,
 )
+from .model.arguments import FULL, wanted
 from .model.compiled import Variant
 from .stabilizations.base import Stabilization
 from .stabilizations.baumgarte import Baumgarte
@@ -192,17 +193,25 @@ class Plan:
 
     def _add_events(self, fns):
         watched = {name: event.f for name, event in self.events.items()}
+        if self.rows is not None:
+            self._refuse_multipliers(watched)
         variant = Variant(rows=self.rows, events=watched)
         more, _ = self.model.table((Fn.EVENTS,), variant)
         if self.model.interpreted:
             return tuple(b if a is None else a for a, b in zip(fns, more, strict=True))
         return np.where(fns != 0, fns, more)
 
+    def _refuse_multipliers(self, watched) -> None:
+        for name, function in watched.items():
+            if "lam" in wanted(function, f"event {name!r}", FULL):
+                raise BadArgument(
+                    f"event {name!r} watches lam, but constraint rows are redundant and their multipliers not unique. "
+                    "Watch a force or an acceleration instead, or remove the redundant rows."
+                )
+
     @cached_property
     def event_field(self) -> bool:
         """Whether an event function asks for accelerations or multipliers."""
-        from .model.arguments import FULL, wanted
-
         return not self.model.is_ode and any(
             set(wanted(event.f, f"event {name!r}", FULL)) & {"a", "lam"} for name, event in self.events.items()
         )

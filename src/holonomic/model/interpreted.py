@@ -275,6 +275,10 @@ class Functions:
             J = np.ascontiguousarray(jacobian(t, q, v, data))
             X = np.ascontiguousarray(self._over_metric(level, J, t, q, v, data))
             factor_rows(J, X, out)
+            if level == "FULL":  # each row is measured by what its level depends on: g by q, G v + g_t by v
+                n = self.n_position
+                lengths = [*np.linalg.norm(J[:n, : self.nq], axis=1), *np.linalg.norm(J[n:, self.nq :], axis=1)]
+                out[1 : 1 + rows] = 1.0 / np.maximum(lengths, 1e-300)
 
         return _nan_outside(factor, length, np.linalg.LinAlgError), length
 
