@@ -55,7 +55,8 @@ from holonomic.study.table import Table
 from holonomic.testing import bead
 
 INTEGRATORS = (
-    Euler(), BackwardEuler(), Heun(), Midpoint(), AdamsBashforth2(), ImplicitMidpoint(), RK23(), RK4(), RK45(), DOP853(),
+    Euler(), BackwardEuler(), Heun(), Midpoint(), AdamsBashforth2(), ImplicitMidpoint(), RK23(), RK4(), RK45(),
+    DOP853(),
 )  # fmt: skip
 STABILIZATIONS = (
     None, Baumgarte(alpha=3), InvariantStabilization(gain=3), ForwardEulerStabilization(), BackwardEulerStabilization(),
@@ -246,8 +247,8 @@ def verdict(cost: Table) -> str:
     return (
         f"The papers claim that S_both2 costs well below one stage. Counted in stages as programs of their time had "
         f"them, with M, G and f evaluated and the saddle-point system solved by dense LU ({cost.footer[0]}), it costs "
-        f"{dense}, and the claim holds. Our own stage is unrolled sparse code and several times faster, so that the same "
-        f"correction weighs {ours} of our stages; the whole step becomes 10 to 40 % longer."
+        f"{dense}, and the claim holds. Our own stage is unrolled sparse code and several times faster, so that the "
+        f"same correction weighs {ours} of our stages; the whole step becomes 10 to 40 % longer."
     )
 
 

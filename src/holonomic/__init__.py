@@ -26,6 +26,7 @@ from .formulations.ggl import GGL
 from .formulations.index1 import Index1
 from .formulations.index2 import Index2
 from .formulations.index3 import Index3
+from .formulations.overdetermined import Overdetermined
 from .formulations.projected_invariants import ProjectedInvariants
 from .formulations.state_space import StateSpace
 from .formulations.strangeness_free import StrangenessFree
@@ -84,6 +85,7 @@ __all__ = [
     "MissingExtra",
     "NotFinite",
     "Ode",
+    "Overdetermined",
     "PostStabilization",
     "ProjectedInvariants",
     "Projection",

@@ -98,6 +98,9 @@ class Ensemble:
         }
 
     def __getitem__(self, name: str) -> np.ndarray:
+        resolver = getattr(self.plan.model.system, "resolver", None)
+        if resolver is not None and name in resolver:  # bodies, joints and forces of a mechanism
+            return resolver.view_members(self, name)
         if name in self.plan.model.coordinates:
             return self.q[:, :, self.plan.model.coordinates.index(name)]
         if name in self.plan.model.output_shapes:
@@ -210,7 +213,7 @@ def sweep(
 
     Parameters
     ----------
-    system : System or Ode
+    system : System, Ode or Mechanism
         Compiled once; all members share it.
     t_end : float or (float, float)
         As for `simulate`.
@@ -237,6 +240,10 @@ def sweep(
     """
     if on != "threads":
         raise BadArgument(f'on={on!r}: sweeps run on "threads".')
+    if hasattr(system, "to_system"):  # a Mechanism, from where it was assembled
+        system, q, v = system.to_system()
+        initial = "project" if q0 is None else initial  # other lengths: the same drawing, other speeds
+        q0, v0 = q if q0 is None else q0, v if q0 is None and v0 is None else v0
     changed = {name: np.asarray(values, dtype=float) for name, values in (params or {}).items()}
     members = _count(system, changed, {"q0": q0, "v0": v0, "y0": y0})
     _, q, v = start_values(system, _first(q0), _first(v0), _first(y0), t_end)
@@ -247,6 +254,8 @@ def sweep(
     choice = choose(model, formulation, integrator, stabilization, rtol, atol, step, constraint_tol)
     X0 = _starts(model, members, q0 if y0 is None else y0, v0)
     plan = plan_of(model, choice, {}, None)
+    if plan.integrator.starting_points:
+        raise BadArgument(f"sweep does not start {choice.integrator!r}. Use BDF(), or a one-step method.")
     DATA = _data(model, plan, changed, members, t0, t1)
     failed = _consistent(model, X0, DATA, t0, choice.constraint_tol, initial, hold)
     save_t = save_times(save_at, t0, t1)

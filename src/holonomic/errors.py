@@ -15,7 +15,7 @@ PULL_FAILED = 22  # the stabilization did not converge
 STEP_COLLAPSED = 23  # the step fell below rounding
 TOO_MANY_STEPS = 24  # max_steps reached
 ACCUMULATES = 25  # an event that maps the state happens again at once
-NO_CONVERGENCE = 25  # Newton's iteration of an implicit step did not converge
+NO_CONVERGENCE = 26  # Newton's iteration of an implicit step did not converge
 
 
 class HolonomicError(Exception):

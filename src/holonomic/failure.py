@@ -7,6 +7,7 @@ import numpy as np
 from .errors import (
     ACCUMULATES,
     NO_CONVERGENCE,
+    NO_CONVERGENCE,
     NOT_FINITE,
     PULL_FAILED,
     SINGULAR,
@@ -47,6 +48,8 @@ def explain(status: int, run, plan, sol) -> HolonomicError:
         if found is not None or cause == NOT_FINITE:
             return NotFinite(_not_finite(run, plan, found), sol)
         return _singular(run, plan, sol)
+    if cause == NO_CONVERGENCE:
+        return StepFailed(_no_convergence(run, plan), sol)
     if cause == PULL_FAILED and status != STEP_COLLAPSED:
         return StepFailed(
             f"the projection onto the constraints did not converge at t = {t:.6g}. Use a smaller step. "
@@ -71,12 +74,28 @@ def reason(status: int, plan) -> str:
     return words.get(status, f"it stopped with status {status}")
 
 
+def _no_convergence(run, plan) -> str:
+    """Newton's iteration of an implicit step failed: how long the step was, and what may help."""
+    text = (
+        f"Newton's iteration did not converge in a step of {abs(run.S[s.H]):.1e} from t = {run.t:.6g}: the equations have "
+        "no solution near the last point. "
+    )
+    f = plan.choice.formulation
+    if f.index == 3:
+        return text + (
+            f"{f!r} needs consistent starting values, and its multipliers may grow: use a smaller step, or GGL(). See "
+            "error.solution."
+        )
+    return text + "Use a smaller step, and see error.solution for a force that jumps or a singular position ahead."
+
+
 def accumulating(name: str, run, sol) -> StepFailed:
-    """Return the exception for impacts that come in ever shorter order."""
+    """Return the exception for impacts that come in ever shorter order, or that leave no speed."""
+    index = list(run.plan.events).index(name)
+    impacts = sum(row[0] == index for row in run.events)
     return StepFailed(
-        f"event {name!r} happens in ever shorter order before t = {run.t:.9g}: its impacts accumulate there "
-        f"({sum(row[0] == list(run.plan.events).index(name) for row in run.events)} so far). Go on from "
-        "error.solution.end with a system that rests, or let then= lose less speed.",
+        f"event {name!r} becomes a lasting contact at t = {run.t:.9g} ({impacts} impact{'s' * (impacts != 1)} so far): "
+        "then= leaves no speed to move away. Go on from error.solution.end with a system that rests there.",
         sol,
     )
 

@@ -19,6 +19,7 @@ from .formulations.index1 import Index1
 from .integrators.base import Integrator
 from .integrators.runge_kutta import DOP853
 from .kernels.evaluate import dense_work, evaluate_carefully
+from .kernels.newton import least_squares_work
 from .kernels.select import nothing, select, select_data, select_work
 from .kernels.signatures import (
     MIDDLE,
@@ -31,10 +32,12 @@ from .kernels.signatures import (
     NL,
     NP,
     NQ,
+    NR,
     NROW,
     NV,
     NX,
     NY,
+    PULLED,
     SELECT,
     SELECT_KIND,
     SHARED,
@@ -52,6 +55,7 @@ from .kernels.signatures import (
 )
 from .model.arguments import FULL, wanted
 from .model.compiled import Variant
+from .model.dae import Dae
 from .stabilizations.base import Stabilization
 from .stabilizations.baumgarte import Baumgarte
 from .stabilizations.invariant import InvariantStabilization
@@ -80,6 +84,11 @@ class Plan:
         self.model, self.choice, self.events, self.rows = model, choice, events or {}, rows
         check_fit(choice, model)
         self.integrator = choice.integrator.lower()
+        if self.integrator.starting_points and self.events:
+            raise IncompatibleMethods(
+                f"{choice.integrator!r} keeps its steps even and cannot end one on an event. Use BDF(), or a one-step "
+                "method such as Trapezoidal()."
+            )
         hopeless = np.inf if choice.step is not None else max(1e4 * choice.rtol, 1e-8)
         self.stabilization = choice.stabilization.lower(choice.constraint_tol, hopeless)
         check_traced(choice, self.stabilization, model)
@@ -106,7 +115,15 @@ class Plan:
         nq, nv = self.model.nq, self.model.nv
         if implicit is None:
             return (Block("q", nq), Block("v", nv))
+        if implicit.for_dae and self.model.is_ode:
+            each = self._n_algebraic
+            return implicit.blocks(nq, nv, each, each)
         return implicit.blocks(nq, nv, self.n_lam, self.n_position - self.model.n_invariants)
+
+    @property
+    def _n_algebraic(self) -> int:
+        """Multipliers, or algebraic unknowns of a Dae, whose constraints are counted once per level."""
+        return self.model.n_constraints // self.model.order if self.model.is_ode else self.n_lam
 
     def _scales(self) -> np.ndarray:
         """rtol, Newton's bound, atol and the powers of h for every unknown."""
@@ -120,8 +137,11 @@ class Plan:
         given = np.asarray(self.choice.atol, dtype=float)
         n = sum(block.size for block in self.blocks)
         if given.ndim == 0:
-            return np.full(n, float(given))
-        return np.concatenate([given, np.full(n - len(given), given[-1])])
+            atol = np.full(n, float(given))
+        else:
+            atol = np.concatenate([given, np.full(n - len(given), given[-1])])
+        counts = np.concatenate([np.full(block.size, block.counts) for block in self.blocks])
+        return np.where(counts, atol, np.inf)
 
     def _slots(self):
         kernels = [self.integrator.slots[name] for name in ("advance", "finish", "accept", "dense", "interpolate")]
@@ -146,14 +166,18 @@ class Plan:
         n[NX], n[NY], n[NQ], n[NV], n[NL], n[NP] = ny, ny, nq, nv, nl, self.n_position
         n[NROW], n[NK], n[NEV], n[NERR] = nq + nv + nl + 1, nv + nl, len(self.events), self.integrator.errors
         n[ND] = nq + nv + sum(block.size for block in self.blocks[2:] if block.differential)
-        n[NDR] = n[ND]
-        selector = getattr(self.variant.formulation, "selector", None)
+        n[NDR], n[NR] = n[ND], ny
+        implicit = self.variant.formulation
+        if implicit is not None:
+            n[NDR] = implicit.differential_rows(int(n[ND]), self._n_algebraic, model.order)
+            n[NR] = lengths[Fn.EQUATIONS]
+            n[MIDDLE] = nl if implicit.in_stages else 0
+        selector = getattr(implicit, "selector", None)
         if selector is not None:
-            n[NDR] = 2 * (nv - nl)
             n[SELECT], n[SELECT_KIND] = len(model.data()), selector
             fns = self._with_terms(fns)
-        n[MIDDLE] = int(getattr(self.variant.formulation, "in_stages", False))
         n[SHARED] = int(model.shared)
+        n[PULLED] = int(nl > 0 and Fn.VEL_FACTOR in self.stabilization.needs)
         at = dense_work(nq, nv, nl)
         if selector is not None:
             at += select_work(nv, nl)
@@ -172,7 +196,11 @@ class Plan:
         at += max(nq + nv, self.n_position + nl) + 1
         n[WX] = at
         n[WN] = at + ny + 2
-        n[WE] = n[WN] + (self.integrator.work(ny) if self.variant.formulation is not None else 0)
+        n[WE] = n[WN]
+        if n[NR] > ny:
+            n[WE] += least_squares_work(ny, int(n[NR]), int(n[NR] - n[NDR]))
+        elif implicit is not None:
+            n[WE] += self.integrator.work(ny)
         if self.events:
             fns = self._add_events(fns)
         if not model.interpreted:
@@ -196,7 +224,8 @@ class Plan:
         if self.rows is not None:
             self._refuse_multipliers(watched)
         variant = Variant(rows=self.rows, events=watched)
-        more, _ = self.model.table((Fn.EVENTS,), variant)
+        wanted_functions = (Fn.EVENTS,) if self.model.interpreted else (Fn.EVENTS, Fn.EVENT_RATES)
+        more, _ = self.model.table(wanted_functions, variant)
         if self.model.interpreted:
             return tuple(b if a is None else a for a, b in zip(fns, more, strict=True))
         return np.where(fns != 0, fns, more)
@@ -251,6 +280,8 @@ class Plan:
         }
         if not (self.model.n_lam or self.model.n_constraints or self.model.n_invariants):
             reasons["stabilization"] = "there is no constraint and no invariant to keep"
+        elif c.stabilization.acts == "none":
+            reasons["stabilization"] = "the formulation keeps the constraints itself"
         lines = []
         for role, text in named.items():
             lines.append(f"{role}: {text}, {'as asked' if role in c.chosen else reasons[role]}")
@@ -277,7 +308,8 @@ def make_choice(model, formulation, integrator, stabilization, step, rtol, atol,
     formulation = _resolve(formulation, Formulation, "formulation", Index1)
     integrator = _resolve(integrator, Integrator, "integrator", DOP853)
     keeps_nothing = model.n_lam == 0 and model.n_constraints == 0 and model.n_invariants == 0
-    default = Unstabilized if keeps_nothing else Projection
+    kept = integrator.takes == "residual" and {"position", "velocity"} <= set(formulation.keeps)
+    default = Unstabilized if keeps_nothing or (kept and not model.n_invariants) else Projection
     stabilization = Unstabilized() if stabilization is None else stabilization
     stabilization = _resolve(stabilization, Stabilization, "stabilization", default)
     if keeps_nothing and stabilization.acts != "none":
@@ -367,11 +399,11 @@ def check_fit(choice: Choice, model) -> None:
             f"{s!r} takes levels apart or needs a mass matrix, which a System alone has. Use D=\"orthogonal\" or "
             'D="blocks".'
         )
+    if s.acts == "field" and i.takes == "residual" and not isinstance(f, Index1):
+        raise IncompatibleMethods(
+            f"{s!r} changes the field, which {f!r} does not use. Use formulation=Index1(), or stabilization=None."
+        )
     if isinstance(s, InvariantStabilization):
-        if i.takes == "residual" and not isinstance(f, Index1):
-            raise IncompatibleMethods(
-                f"{s!r} changes the field, which {f!r} does not use. Use formulation=Index1(), or stabilization=None."
-            )
         if choice.step is not None and not i.implicit and s.rate * abs(choice.step) > i.damping_limit:
             raise IncompatibleMethods(
                 f"{s!r} with γ h = {s.rate * abs(choice.step):.3g} > {i.damping_limit:g} is unstable with "
@@ -385,8 +417,19 @@ def _check_implicit(f, i, model) -> None:
     name = type(i).__name__
     if model.interpreted:
         raise IncompatibleMethods(f"{name} needs exact Jacobians, which trace=False does not have. Use trace=True.")
-    if model.is_ode and not isinstance(f, Index1):
-        raise IncompatibleMethods(f"{f!r} is for a System; an Ode has one formulation. Use formulation=Index1().")
+    if model.is_ode and not isinstance(f, Index1) and not (f.for_dae and isinstance(model.system, Dae)):
+        what = "a Dae of its order" if isinstance(model.system, Dae) else "an Ode"
+        raise IncompatibleMethods(f"{f!r} is for a System; it does not know {what}. Use formulation=Index1().")
+    if f.overdetermined and not i.overdetermined:
+        raise IncompatibleMethods(
+            f"{f!r} has more equations than unknowns, which {name} does not take. Use BackwardEuler(), FixedBDF(), "
+            f"Trapezoidal() or ImplicitMidpoint() with a step, or StrangenessFree() with {name}."
+        )
+    if i.plain and not f.plain:
+        raise IncompatibleMethods(
+            f"{name} has a place for λ and one level of the constraints, but {f!r} has further unknowns. Use "
+            f"formulation=Index{(i.indices or (3,))[-1]}(), or Radau or BDF with {f!r}."
+        )
     if i.indices is None:
         return
     if not model.n_lam or model.system.kinematics is not None or model.system.nonholonomic is not None:

@@ -20,14 +20,14 @@ from .kernels.compile import is_compiled, leaf
 from .kernels.control import first_step
 from .kernels.drive import drive
 from .kernels.evaluate import evaluate
-from .kernels.signatures import EVENTS, NK, NROW, NX, WE, WX, Fn, call_model
+from .kernels.signatures import EVENT_RATES, EVENTS, NK, NROW, NX, WE, WX, Fn, call_model
 from .plan import Plan
 
 CHUNK_NUMBERS = 200_000  # size of one recording buffer
 STRETCH_SECONDS = 0.05
 NOTHING = np.zeros(0)
 DIFFERENCE = 1e-5  # relative step of central differences: truncation 1e-10, rounding 1e-11
-UNCLEAR = 1e-9  # of the sum of sizes: what is left of a derivative by these differences
+UNCLEAR, UNCLEAR_ESTIMATE = 1e-14, 1e-9  # of the sum of sizes: a derivative below this may be rounding
 MANY_IMPACTS = 50  # in ever shorter order: they accumulate
 SHORT_WAIT = 1e-5  # of the longest wait for an impact
 
@@ -67,6 +67,12 @@ def evaluate_interpreted(*arguments):
         return evaluate(*arguments)
 
 
+@leaf
+def rates_compiled(fns, t, x, K, at, data, out):
+    """Time derivatives of the event functions for compiled models, from Python."""
+    call_model(fns, EVENT_RATES, t, x, 0, K, at, data, out, 0)
+
+
 @dataclass
 class Record:
     """What a run has written so far: chunks of (t, x, (v', λ))."""
@@ -101,7 +107,8 @@ class Workspace:
         nx, nrow, nk, nev = int(n[NX]), int(n[NROW]), int(n[NK]), len(plan.events)
         lowered = plan.integrator
         self.x, self.xn, self.xs, self.xe = (np.zeros(nx) for _ in range(4))
-        self.K, self.ke = np.zeros((lowered.rows, max(nx, nrow))), np.zeros((1, nrow))
+        # rows of K also keep an integrator's own numbers (the order of BDF and the like), up to 8 of them
+        self.K, self.ke = np.zeros((lowered.rows, max(nx, nrow, 8))), np.zeros((1, nrow))
         self.E = np.zeros((max(1, lowered.errors), nx))
         self.W = np.zeros(int(n[WE]) + 8)
         self.last = int(lowered.ip[0])
@@ -111,7 +118,7 @@ class Workspace:
         rows = max(16, min(2048, CHUNK_NUMBERS // (nx + nk + 1)))
         self.rec = (np.empty(rows), np.empty((rows, nx)), np.empty((rows, nk)))
         rows = 64 * nev
-        self.ev = (np.zeros((5, nev), dtype=np.int64), np.zeros((5, nev)))  # see kernels.locate
+        self.ev = (np.zeros((6, nev), dtype=np.int64), np.zeros((5, nev)))  # see kernels.locate
         self.ev[0][locate.DIRECTION] = [event.sign for event in plan.events.values()]
         self.ev[0][locate.STOPS] = [event.stops for event in plan.events.values()]
         found = locate.MOST * nev + 1
@@ -153,6 +160,7 @@ class Run:
             I[s.FIXED] = 1
             S[s.H_FIXED] = S[s.H] = abs(choice.step) * self.direction
         self.first = first
+        self.lam0: np.ndarray | None = None  # multipliers to start from, where the start need not be consistent
         self.save_t = NOTHING if save_t is None else save_t
         I[s.KEEP_STEPS] = save_t is None
         self.record = Record()
@@ -196,12 +204,18 @@ class Run:
 
     def _fill_multipliers(self) -> None:
         """Start values of what an implicit formulation adds to q and v: λ from the field, the rest vanishes."""
-        at = first = self.plan.model.nq + self.plan.model.nv
+        model = self.plan.model
+        at = first = model.nq + model.nv
         self.x[at:] = 0.0
         for block in self.plan.blocks[2:]:
-            if block.name == "lam":
+            if block.name == "lam" and self.lam0 is not None:
+                self.x[at : at + block.size] = self.lam0
+            elif block.name == "lam" and model.is_ode:  # of a Dae
+                self.x[at : at + block.size] = model.evaluate(Fn.MULTIPLIERS, self.t, self.x[:first], NOTHING, self.data)
+            elif block.name == "lam":
                 self.x[at : at + block.size] = self.K[0, first : first + block.size]
             at += block.size
+        self.lam0 = None
 
     def _write_current(self) -> None:
         nq, nk = self.plan.model.nq, int(self.plan.sizes[NK])
@@ -212,14 +226,14 @@ class Run:
         return go(self.plan.fns, self.plan.sizes, t, x, self.data, self.K, row, self.W)
 
     def _first_step(self) -> float:
-        S, n = self.S, int(self.plan.sizes[NX])
+        S, n = self.S, self.plan.model.nq + self.plan.model.nv
         most = min(S[s.H_MAX], abs(S[s.T_STOP] - S[s.T]))
         order = self.plan.integrator.error_order
         order = max(order, self.plan.choice.integrator.order - 1)
         f = self.K[0]
         arguments = (order, self.atol, S[s.RTOL], self.direction, most, n)
         h = first_step(self.t, self.x, f, self.xn, f, *arguments, 0)
-        self.xn[:] = self.x + h * f[:n]
+        self.xn[:n] = self.x[:n] + h * f[:n]
         if self._evaluate(self.t + h, self.xn, 1) != OK:
             return h
         return first_step(self.t, self.x, f, self.xn, self.K[1], *arguments, 1)
@@ -236,7 +250,19 @@ class Run:
         return values
 
     def _event_rates(self) -> np.ndarray:
-        """Time derivatives of the event functions at the current state by central differences; 0 where unclear."""
+        """Time derivatives of the event functions at the current state; 0 where rounding decides their sign."""
+        exact = not self.plan.model.interpreted and not self.I[s.EVENT_FIELD]
+        rates, sizes = self._exact_rates() if exact else self._estimated_rates()
+        return np.where(np.abs(rates) > (UNCLEAR if exact else UNCLEAR_ESTIMATE) * sizes, rates, 0.0)
+
+    def _exact_rates(self) -> tuple[np.ndarray, np.ndarray]:
+        nev = len(self.plan.events)
+        out = np.zeros(2 * nev)
+        rates_compiled(self.plan.fns, self.t, self.x, self.K, self.plan.model.nq, self.data, out)
+        return out[:nev], out[nev:]
+
+    def _estimated_rates(self) -> tuple[np.ndarray, np.ndarray]:
+        """By central differences: functions that run as Python, or that use accelerations or multipliers."""
         n = self.plan.model.nq + self.plan.model.nv
         x, slope = self.x, self.K[0, :n].copy()
         rates, sizes = np.zeros((2, len(self.plan.events)))
@@ -254,26 +280,31 @@ class Run:
                 if self.I[s.EVENT_FIELD]:
                     row = 1
                     if self._evaluate(t, moved, row) != OK:
-                        return np.zeros(len(rates))
+                        return np.zeros_like(rates), sizes
                 ends.append(self._events_at(t, moved, row))
             part = change * (ends[0] - ends[1]) / (2.0 * step)
             rates += part
             sizes += np.abs(part)
-        return np.where(np.abs(rates) > UNCLEAR * sizes, rates, 0.0)
+        return rates, sizes
 
     def _arm_events(self, fresh: bool, counted: tuple[int, ...] = ()) -> int:
-        """Note on which side of zero the event functions start, and where they leave zero, to which side."""
+        """Note on which side of zero the event functions start, and where they leave zero, to which side.
+
+        Events that have just been counted start from zero unless their mapping has clearly moved them off it.
+        """
         if not self.plan.events:
             return OK
         ev, ev_f = self.ev
-        ev_f[locate.START] = values = self._events_at(self.t, self.x, 0)
+        values = self._events_at(self.t, self.x, 0)
         if np.any(np.isnan(values)):
             self.I[s.LAST_STATUS], self.S[s.T_FAILED] = NOT_FINITE, self.t
             self.xn[:] = self.x
             return NOT_FINITE
-        ev[locate.SIGN], ev[locate.LEAD] = np.sign(values), 0
         zero = values == 0.0
-        zero[list(counted)] = True
+        for index in counted:
+            usual = np.max(np.abs(ev_f[1:3, index]))  # inside the step that led here
+            zero[index] |= abs(values[index]) <= 1e-9 * usual + 4.0 * abs(ev_f[locate.START, index])
+        ev[locate.SIGN], ev[locate.LEAD], ev_f[locate.START] = np.sign(values), 0, values
         if np.any(zero):
             ev[locate.SIGN, zero] = locate.AT_START if fresh else locate.COUNTED
             ev[locate.LEAD, zero] = self.direction * np.sign(self._event_rates()[zero])
@@ -284,6 +315,19 @@ class Run:
         here = [index for index, t, _, _ in self.events[self._handled :] if t == self.t]
         self._handled = len(self.events)
         return list(dict.fromkeys(here))
+
+    def by_rounding(self, indices: list[int]) -> list[int]:
+        """Return those events at the current time whose functions go the other way: rounding alone made them cross."""
+        if not indices:
+            return []
+        came = self.ev[0][locate.CAME]
+        rates = self.direction * self._event_rates()
+        return [index for index in indices if came[index] * rates[index] < 0.0]
+
+    def forget(self, indices: list[int]) -> None:
+        """Take events at the current time out of the log again."""
+        self.events = [row for row in self.events if not (row[0] in indices and row[1] == self.t)]
+        self._handled = len(self.events)
 
     def accumulates(self, index: int) -> bool:
         """Note that an event maps the state; tell whether it does so in ever shorter order.
@@ -341,6 +385,11 @@ class Run:
         self.S[s.T_STOP] = t_stop
         if self.I[s.FIXED]:
             self.S[s.T_BASE], self.I[s.STEP_NUMBER] = self.t, 0
+
+    def go_to(self, t: float) -> None:
+        """Take a state that was entered as that of time t."""
+        self.S[s.T] = t
+        self.field_changed()
 
     def field_changed(self) -> None:
         """The data have changed: the first stage must be evaluated again."""

@@ -141,7 +141,7 @@ def _replayed(sol, times, rows):
     t, x, _ = sol._arrays
     lowered, work = plan.integrator, Workspace(plan)
     out_x, out_k = np.empty((len(times), int(n[NX]))), np.empty((len(times), int(n[NK])))
-    go, ip = sample.replay, lowered.ip
+    go, ip = sample.replay, lowered.ip if lowered.between is None else lowered.between
     if plan.model.interpreted:  # numbers looked up one by one are lists there, which is faster
         go, n, ip = sample.replay.py_func, n.tolist(), ip.tolist()
     done = np.zeros(1, dtype=np.int64)
@@ -168,6 +168,11 @@ def _repeated(sol, times, rows):
     from .simulate import _walk
 
     plan, (t, x, _) = sol.plan, sol._arrays
+    if plan.integrator.starting_points:
+        raise BadArgument(
+            f"{plan.choice.integrator!r} cannot be started again between the saved times. Leave out save_at, so that "
+            "every step is kept, or add the times you want to it."
+        )
     size = plan.model.nq + plan.model.nv
     out_x, out_k = [], []
     for row in np.unique(rows):
@@ -205,9 +210,12 @@ def multipliers(sol) -> np.ndarray:
     "drop": zeros. "minimum-norm": the smallest λ with the same Gᵀλ, which is what the reactions depend on.
     """
     model, kept, k = sol.plan.model, sol.plan.rows, sol._arrays[2]
-    if model.is_ode and model.n_constraints:
-        return values_along(sol, Fn.MULTIPLIERS)
-    lam = unknowns(sol).get("lam", k[:, model.nv :])
+    lam = unknowns(sol).get("lam")
+    differential = any(block.name == "lam" and block.differential for block in sol.plan.blocks)
+    if lam is None or (sol.plan.choice.integrator.multipliers_in_stages and not differential):
+        lam = k[:, model.nv :]
+        if model.is_ode and model.n_constraints:
+            return values_along(sol, Fn.MULTIPLIERS)
     if kept is None:
         return lam
     full = np.zeros((len(k), model.n_lam))

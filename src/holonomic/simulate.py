@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -21,7 +22,7 @@ from .errors import (
 )
 from .events import Event
 from .impact import after_event
-from .initial import Start, prepare
+from .initial import Start, position_jacobian, prepare
 from .inputs import InputTables
 from .kernels import state as s
 from .kernels.signatures import Fn
@@ -33,6 +34,7 @@ from .plan import Choice, Plan, make_choice
 from .progress import Progress
 from .running import Run, announce
 from .solution import Solution
+from .starting import start_multistep
 
 FOREIGN = {
     "method": "integrator", "t_span": "t_end (a number, or a pair (t0, t_end))", "t_eval": "save_at",
@@ -88,7 +90,8 @@ def simulate(
     x0, dx0, ddx0 : array_like
         Initial x, x', x'' of a Dae, as many as its order (or another run's `sol.end`, given as `x0=sol.end`).
     lam0 : array_like, optional
-        Multipliers you expect at the start; checked against those that follow from the equations.
+        Multipliers you expect at the start; checked against those that follow from the equations. With
+        initial="free", where λ is an unknown of the formulation, those the run begins with.
     integrator, stabilization, formulation
         Objects (a class without brackets is accepted); "auto": we choose, None: without.
     rtol, atol : float
@@ -149,6 +152,7 @@ def simulate(
         model, t0, q, v, data, tol=choice.constraint_tol, initial=initial, hold=hold,
         redundant=redundant or getattr(system, "redundant", None),
     )
+    choice = _settled(choice, model, t0, begin.q, data)
     plan = plan_of(model, choice, watched, begin.rows)
     plan.enter_gains(data, 1.0 if t1 >= t0 else -1.0)
     z0 = np.concatenate([begin.q, begin.v])
@@ -157,16 +161,20 @@ def simulate(
     data = plan.extended(data)
     save_t = save_times(save_at, t0, t1)
     run = Run(plan, data, t0, z0, t1, save_t=save_t, **_limits(max_steps, max_step, first_step))
-    return _walk(run, plan, tables, begin, t0, t1, lam0, progress)
+    if initial == "free" and lam0 is not None:
+        run.lam0, lam0 = _free_multipliers(plan, lam0), None
+    return _walk(run, plan, tables, begin, t0, t1, lam0, progress, free=initial == "free")
 
 
-def _walk(run: Run, plan: Plan, tables, begin: Start, t0, t1, lam0, progress) -> Solution:
+def _walk(run: Run, plan: Plan, tables, begin: Start, t0, t1, lam0, progress, free: bool = False) -> Solution:
     """Run the stretches between breaks of inputs and events; wrap whatever there is at the end."""
     bar = Progress(t0, t1, progress)
     ended = "end"
     status = run.begin()
     if status == OK and lam0 is not None:
         _check_multipliers(plan, run, lam0)
+    if status == OK and plan.integrator.starting_points:
+        start_multistep(run, begin, t1, free)
     try:
         while status == OK:
             run.stop_at(tables.next_break(run.t, t1))
@@ -210,6 +218,10 @@ def _happened(run: Run, plan: Plan, begin: Start) -> tuple[str | None, int]:
     for k in stopping:
         if plan.events[names[k]].terminal:
             return names[k], DONE
+    spurious = run.by_rounding(stopping)
+    if spurious:
+        run.forget(spurious)
+        stopping = [k for k in stopping if k not in spurious]
     x = run.x[: plan.model.nq + plan.model.nv].copy()
     for k in stopping:
         if run.accumulates(k):
@@ -423,8 +435,32 @@ def _events(events, system) -> dict[str, Event]:
     return {name: event.of(name, system.outputs or {}) for name, event in given.items()}
 
 
+def _settled(choice: Choice, model, t0: float, q, data) -> Choice:
+    """Let a formulation choose what it chooses at the start."""
+
+    def jacobian():
+        if model.is_ode:
+            raise BadArgument('D="unit" is for a System. For a Dae give an array, one column per constraint.')
+        return position_jacobian(model, t0, q, data)
+
+    formulation = choice.formulation.settled(jacobian)
+    return choice if formulation is choice.formulation else replace(choice, formulation=formulation)
+
+
+def _free_multipliers(plan: Plan, lam0) -> np.ndarray:
+    """Return the multipliers that a run begins with, consistent or not."""
+    for block in plan.blocks:
+        if block.name == "lam":
+            return _vector(lam0, block.size, "lam0")
+    raise BadArgument(
+        f"lam0 with initial=\"free\" is where λ is an unknown; {plan.choice.formulation!r} with "
+        f"{type(plan.choice.integrator).__name__} solves for it. Leave it out."
+    )
+
+
 def _check_multipliers(plan: Plan, run: Run, lam0) -> None:
-    lam = run.K[0][plan.model.nq + plan.model.nv : -1]
+    first = plan.model.nq + plan.model.nv
+    lam = run.K[0, first : first + plan.n_lam]
     given = _vector(lam0, len(lam), "lam0")
     gap = np.abs(given - lam)
     worst = int(np.argmax(gap)) if len(gap) else 0

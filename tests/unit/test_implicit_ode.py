@@ -32,7 +32,9 @@ def test_one_step_solves_the_implicit_equation():
 def test_midpoint_keeps_quadratic_invariants_of_a_nonlinear_field():
     """Euler's equations of a rigid body: energy and angular momentum are quadratic."""
     J = np.array([1.0, 2.0, 3.0])
-    body = Ode(lambda y: np.array([y[1] * y[2] * (1 / 3 - 1 / 2), y[2] * y[0] * (1 - 1 / 3), y[0] * y[1] * (1 / 2 - 1)]))
+    body = Ode(
+        lambda y: np.array([y[1] * y[2] * (1 / 3 - 1 / 2), y[2] * y[0] * (1 - 1 / 3), y[0] * y[1] * (1 / 2 - 1)])
+    )
     sol = simulate(body, 50.0, y0=[1.0, 0.2, 0.5], integrator=ImplicitMidpoint(), step=0.1)
     for weights in (np.ones(3), 1 / J):
         value = sol.y**2 @ weights

@@ -70,7 +70,9 @@ def test_integral_without_gain_keeps_every_residual():
 
 
 def test_decay_holds_for_moving_constraints_and_backward_in_time():
-    system = System(mass=np.eye(2), force=[0.0, -9.81], constraint=lambda t, q: q[0] ** 2 + q[1] ** 2 - 1 - 0.1 * np.sin(t))
+    system = System(
+        mass=np.eye(2), force=[0.0, -9.81], constraint=lambda t, q: q[0] ** 2 + q[1] ** 2 - 1 - 0.1 * np.sin(t)
+    )
     for end in (1.0, -1.0):
         sol = simulate(system, end, **OFF, **TIGHT, stabilization=InvariantStabilization(gain=3.0))
         s, r = residuals(sol)
@@ -95,7 +97,9 @@ def test_plain_directions_decay_with_the_eigenvalue_of_hd():
     """F = D = Hᵀ: for h = |y|² - 1, h' = -4γ (1 + h) h, so h/(1 + h) decays like exp(-4γt)."""
     ode = Ode(lambda y: np.array([y[1], -y[0]]), invariants={"h": lambda y: y @ y - 1})
     for F in ("1.8", "1.14"):
-        sol = simulate(ode, 1.0, y0=[1.2, 0.0], **TIGHT, initial="free", stabilization=InvariantStabilization(gain=0.5, F=F))
+        sol = simulate(
+            ode, 1.0, y0=[1.2, 0.0], **TIGHT, initial="free", stabilization=InvariantStabilization(gain=0.5, F=F)
+        )
         h = np.sum(sol.y**2, axis=1) - 1
         np.testing.assert_allclose(h / (1 + h), h[0] / (1 + h[0]) * np.exp(-2.0 * sol.t), atol=1e-8)
 
@@ -498,7 +502,11 @@ def test_combinations_that_cannot_work_name_a_way_out(stabilization, run, messag
 
 
 def test_directions_of_a_system_are_refused_for_an_ode():
-    for stabilization in (PostStabilization(D="mass"), PostStabilization(on="cheap-full"), InvariantStabilization(1.0, F="4.8")):
+    for stabilization in (
+        PostStabilization(D="mass"),
+        PostStabilization(on="cheap-full"),
+        InvariantStabilization(1.0, F="4.8"),
+    ):
         with pytest.raises(IncompatibleMethods, match="a System alone has"):
             simulate(CUBIC, 1.0, y0=[0.0], integrator=Euler(), step=0.1, stabilization=stabilization)
     with pytest.raises(IncompatibleMethods, match='D="B" belongs to constraints'):
@@ -508,4 +516,6 @@ def test_directions_of_a_system_are_refused_for_an_ode():
 def test_what_needs_tracing_is_refused_without_it():
     plain = System(mass=np.eye(2), force=[0.0, -9.81], constraint=lambda q: q @ q - 1, trace=False)
     with pytest.raises(IncompatibleMethods, match="trace=False"):
-        simulate(plain, 1.0, q0=[1, 0], v0=[0, 0], step=0.01, integrator=RK4(), stabilization=InvariantStabilization(1.0))
+        simulate(
+            plain, 1.0, q0=[1, 0], v0=[0, 0], step=0.01, integrator=RK4(), stabilization=InvariantStabilization(1.0)
+        )

@@ -8,8 +8,11 @@ many as there are entries in q and v; the algebraic ones behind them contain no 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
 
 from ..errors import BadArgument
 
@@ -21,13 +24,15 @@ if TYPE_CHECKING:
 class Block:
     """One group of unknowns; its error counts times h to the given power, by the index it is raised to.
 
-    q and v are differential; so are further blocks that say so, which must come right behind them.
+    q and v are differential; so are further blocks that say so, which must come right behind them. What vanishes
+    for exact solutions need not count: its effect is in the others, in their units.
     """
 
     name: str
     size: int
     power: int = 0
     differential: bool = False
+    counts: bool = True
 
 
 @dataclass(frozen=True)
@@ -52,7 +57,18 @@ class Formulation:
     keeps: ClassVar[tuple[str, ...]] = ()
     references: ClassVar[tuple[str, ...]] = ()
     selector: ClassVar[int | None] = None  # which selectors are chosen before every step, if any
-    in_stages: ClassVar[bool] = False  # its algebraic equations belong to the stages of a step, not to its end
+    in_stages: ClassVar[bool] = False  # its last n_lam equations belong to the stages of a step, not to its end
+    for_dae: ClassVar[bool] = False  # whether it also knows the equations of a Dae
+    plain: ClassVar[bool] = False  # q, v and λ with one level of the constraints
+    overdetermined: ClassVar[bool] = False  # more equations than unknowns: those with slopes in the least-squares sense
+
+    def settled(self, jacobian: Callable[[], np.ndarray]) -> Formulation:
+        """Return the formulation with whatever it chooses at the start of a run chosen, by ∂g/∂q there."""
+        return self
+
+    def differential_rows(self, unknowns: int, n_lam: int, order: int) -> int:
+        """Return how many equations contain slopes, of as many differential unknowns; `order` is 2, a Dae's its m."""
+        return unknowns
 
     def blocks(self, nq: int, nv: int, n_lam: int, n_position: int) -> tuple[Block, ...]:
         """Return the unknowns of the residual, q and v first."""
@@ -118,12 +134,52 @@ def acceleration_level(d: Derived, lam, gains: bool):
     return d.G @ d.mass_factors.solve(d.force - d.G.T @ lam) + d._gamma_with(gains)
 
 
-def direction(d: Derived, D: str):
-    """D by name: "G" (∂g/∂q)ᵀ, "mass" M⁻¹Gᵀ, "unit" rows of the identity at the pivots of a start value."""
-    n = d.position_rows.numel() - d.e.invariants.numel()
-    if D == "G":
-        return d.J[:n, :].T
-    if D == "mass":
-        X = d.mass_factors.solve(d.G[:n, :].T)
+def checked_direction(D):
+    """Return D as formulations keep it: a name, a function, or numbers as a tuple of rows."""
+    if isinstance(D, str):
+        if D not in ("G", "mass", "unit"):
+            raise BadArgument(f'D={D!r}: choose "G", "mass" or "unit", or give an array or a function.')
+        return D
+    if callable(D):
+        return D
+    try:
+        rows = np.array(D, dtype=float)
+    except (TypeError, ValueError):
+        raise BadArgument(f"D={D!r} must be a name, an array with one column per constraint, or a function.") from None
+    if rows.ndim == 1:
+        rows = rows[:, None]
+    if rows.ndim != 2 or not np.all(np.isfinite(rows)):
+        raise BadArgument(f"D={D!r} must be an array of numbers with one column per constraint.")
+    return tuple(tuple(row) for row in rows.tolist())
+
+
+def unit_direction(G: np.ndarray) -> tuple:
+    """Return columns of the identity: the coordinates on which the constraints depend most, by pivoted QR of G."""
+    from scipy.linalg import qr
+
+    pivots = qr(G, mode="r", pivoting=True)[1][: len(G)]
+    return tuple(tuple(float(i == pivot) for pivot in pivots) for i in range(G.shape[1]))
+
+
+def direction(d: Derived, D):
+    """D as an expression: "G" (∂g/∂q)ᵀ, "mass" M⁻¹Gᵀ (B of a Dae), a function that was traced, or numbers."""
+    import casadi
+
+    if d.e.order:
+        g, x = d.e.g, d.e.q[: d.e.f.numel()]
+    else:
+        g, x = d.position_rows[: d.position_rows.numel() - d.e.invariants.numel()], d.e.q
+    if isinstance(D, str):
+        if D == "G":
+            return casadi.sparsify(casadi.jacobian(g, x)).T
+        if D == "unit":
+            raise BadArgument('D="unit" is chosen at the start of one run. Give an array, one column per constraint.')
+        if d.e.order:
+            return d.e.B
+        X = d.mass_factors.solve(d.G[: g.numel(), :].T)
         return X if d.e.kinematics is None else d.e.kinematics @ X
-    raise BadArgument(f'D={D!r}: choose "G" or "mass".')
+    given = d.given[D] if callable(D) else casadi.SX(casadi.DM([list(row) for row in D]))
+    if given.shape != (x.numel(), g.numel()):
+        raise BadArgument(f"D has the shape {given.shape}; {x.numel()} coordinates and {g.numel()} constraints need "
+                          f"{(x.numel(), g.numel())}.")  # fmt: skip
+    return given

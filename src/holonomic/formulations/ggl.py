@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 
-from .base import Block, Formulation, Unknowns, direction, dynamics
+from .base import Block, Formulation, Unknowns, checked_direction, direction, dynamics, unit_direction
 
 
 @dataclass(frozen=True, eq=True)
@@ -15,22 +16,29 @@ class GGL(Formulation):
 
     Parameters
     ----------
-    D : {"G", "mass"}
-        Direction of the position correction: (∂g/∂q)ᵀ, or M⁻¹Gᵀ.
+    D : {"G", "mass", "unit"}, array or function
+        Direction of the position correction, one column per constraint: (∂g/∂q)ᵀ; M⁻¹Gᵀ; columns of the identity,
+        chosen at the start of the run; numbers; or a function of t, q, v, p.
 
     References
     ----------
     [ascher-petzold-1993] (4.15), its S; D = Gᵀ is [gear-gupta-leimkuhler-1985].
     """
 
-    D: str = "G"
+    D: str | tuple | Callable = "G"
     gives = ("residual",)
     index = 2
     keeps = ("position", "velocity")
     references = ("gear-gupta-leimkuhler-1985", "ascher-petzold-1993")
 
+    def __post_init__(self):
+        object.__setattr__(self, "D", checked_direction(self.D))
+
+    def settled(self, jacobian):
+        return replace(self, D=unit_direction(jacobian())) if self.D == "unit" else self
+
     def blocks(self, nq, nv, n_lam, n_position):
-        return (Block("q", nq), Block("v", nv), Block("lam", n_lam, 1), Block("mu", n_position, 1))
+        return (Block("q", nq), Block("v", nv), Block("lam", n_lam, 1), Block("mu", n_position, 1, counts=False))
 
     def equations(self, d, gains):
         n = d.position_rows.numel() - d.e.invariants.numel()

@@ -19,6 +19,7 @@ class Index1(Formulation):
     [eich-1993] (1.4) - (1.7); [ascher-petzold-1993] Sec. 3 for Baumgarte inside an implicit discretization.
     """
 
+    plain = True
     gives = ("ode", "residual")
     index = 1
     in_stages = True

@@ -3,21 +3,26 @@
 from __future__ import annotations
 
 from .base import Block, Formulation, Unknowns, dynamics
+from .dae import dae_equations
 
 
 class Index2(Formulation):
     """q' = Z v,   M v' = f - Gᵀλ,   0 = G v + g_t.
+
+    For a `Dae` of order m: x^(m) = f - B y,  0 = g^(m-1); with m = 1 that is the equation as it is given.
 
     Stable, but the position constraint drifts. With rapidly varying constraints and heterogeneous masses a
     stiff integrator treats the term F C' explicitly and may blow up.
 
     References
     ----------
-    [ascher-petzold-1993] Sec. 2, "d-2" of Tables 4.3 - 4.9; [steinbrecher-2003] EoM2.
+    [ascher-petzold-1993] Sec. 2, "d-2" of Tables 4.3 - 4.8; [steinbrecher-2003] EoM2.
     """
 
+    plain = True
     gives = ("residual",)
     index = 2
+    for_dae = True
     keeps = ("velocity",)
     references = ("ascher-petzold-1993",)
 
@@ -25,6 +30,8 @@ class Index2(Formulation):
         return (Block("q", nq), Block("v", nv), Block("lam", n_lam, 1))
 
     def equations(self, d, gains):
+        if d.e.order:
+            return dae_equations(d, self.index)
         u = Unknowns(d, ("lam", d.n_lam))
         (lam,) = u.extra
         return u.equations(u.q_slope - d.q_dot, dynamics(d, u, lam), d.velocity_rows)

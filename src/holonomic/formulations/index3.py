@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from .base import Block, Formulation, Unknowns, dynamics, position_level
+from .dae import dae_equations
 
 
 class Index3(Formulation):
     """q' = Z v,   M v' = f - Gᵀλ,   0 = g.
+
+    For a `Dae` of order m >= 2: x^(m) = f - B y,  0 = g^(m-2).
 
     Velocities lose one power of h, multipliers two; inconsistent starting values may grow without bound.
 
@@ -15,8 +18,10 @@ class Index3(Formulation):
     [eich-1993] (1.1); [steinbrecher-2003] EoM.
     """
 
+    plain = True
     gives = ("residual",)
     index = 3
+    for_dae = True
     keeps = ("position",)
     references = ("eich-1993", "steinbrecher-2003")
 
@@ -24,6 +29,8 @@ class Index3(Formulation):
         return (Block("q", nq), Block("v", nv, 1), Block("lam", n_lam, 2))
 
     def equations(self, d, gains):
+        if d.e.order:
+            return dae_equations(d, self.index)
         u = Unknowns(d, ("lam", d.n_lam))
         (lam,) = u.extra
         return u.equations(u.q_slope - d.q_dot, dynamics(d, u, lam), position_level(d))

@@ -1,11 +1,12 @@
-"""Projected invariants: differentiate twice, eliminate λ, then impose the constraints again with new multipliers."""
+"""Projected invariants: differentiate, eliminate λ, then impose the constraints again with new multipliers."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 
-from ..errors import BadArgument
-from .base import Block, Formulation, Unknowns, direction
+from ..errors import BadArgument, IncompatibleMethods
+from .base import Block, Formulation, Unknowns, checked_direction, direction, unit_direction
 
 
 @dataclass(frozen=True, eq=True)
@@ -16,38 +17,54 @@ class ProjectedInvariants(Formulation):
         Pb   q' = Z v - D μ,          v' = v̂ - Gᵀτ,    0 = g,   0 = G v + g_t
         Pc   q' = Z v - Gᵀμ - Lᵀτ,    v' = v̂ - Gᵀτ,    0 = g,   0 = G v + g_t,    L = ∂(G v + g_t)/∂q
 
-    The stiff part of a rapidly varying constraint stays in what is treated implicitly.
+    The stiff part of a rapidly varying constraint stays in what is treated implicitly. μ and τ vanish for exact
+    solutions. For a `Dae` of order m: x^(m) = f - B ŷ with ŷ eliminated; Pa moves x by D μ and keeps g, Pb moves x'
+    by D τ too and keeps g' as well.
 
     Parameters
     ----------
     kind : {"Pa", "Pb", "Pc"}
         Position level alone, both levels, both with the transpose of the whole Jacobian.
-    D : {"G", "mass"}
-        Direction of the position correction; "mass" loses the stability for heterogeneous masses.
+    D : {"G", "mass", "unit"}, array or function
+        Direction of the position correction, one column per constraint: (∂g/∂q)ᵀ; M⁻¹Gᵀ (B of a Dae), which loses
+        the stability for heterogeneous masses; columns of the identity, chosen at the start of the run; numbers; or
+        a function of t, q, v, p.
 
     References
     ----------
-    [ascher-petzold-1993] (3.28), (4.14), (4.16), (4.17).
+    [ascher-petzold-1993] (3.28), (4.7), (4.14), (4.16), (4.17).
     """
 
     kind: str = "Pa"
-    D: str = "G"
+    D: str | tuple | Callable = "G"
     gives = ("residual",)
     index = 2
-    keeps = ("position",)
+    for_dae = True
     references = ("ascher-petzold-1993",)
 
     def __post_init__(self):
         if self.kind not in ("Pa", "Pb", "Pc"):
             raise BadArgument(f'kind={self.kind!r}: choose "Pa", "Pb" or "Pc".')
+        object.__setattr__(self, "D", checked_direction(self.D))
+        if self.kind == "Pc" and self.D != "G":
+            raise BadArgument('kind="Pc" has the transposed Jacobian for its directions: leave out D, or use "Pb".')
+
+    @property
+    def keeps(self) -> tuple[str, ...]:  # type: ignore[override]
+        return ("position",) if self.kind == "Pa" else ("position", "velocity")
+
+    def settled(self, jacobian):
+        return replace(self, D=unit_direction(jacobian())) if self.D == "unit" else self
 
     def blocks(self, nq, nv, n_lam, n_position):
-        blocks = (Block("q", nq), Block("v", nv), Block("mu", n_position, 1))
-        return blocks if self.kind == "Pa" else (*blocks, Block("tau", n_lam, 1))
+        blocks = (Block("q", nq), Block("v", nv), Block("mu", n_position, 1, counts=False))
+        return blocks if self.kind == "Pa" else (*blocks, Block("tau", n_lam, 1, counts=False))
 
     def equations(self, d, gains):
         import casadi
 
+        if d.e.order:
+            return self._dae(d)
         n = d.position_rows.numel() - d.e.invariants.numel()
         g = d.position_rows[:n]
         v_hat = d._solve_saddle(d.force, d.gamma)[0]
@@ -61,5 +78,22 @@ class ProjectedInvariants(Formulation):
         kinematic = u.q_slope - d.q_dot + direction(d, self.D) @ mu
         if self.kind == "Pc":
             L = casadi.jacobian(d.velocity_rows, d.e.q)
-            kinematic = u.q_slope - d.q_dot + d.J[:n, :].T @ mu + L.T @ tau
+            kinematic = kinematic + L.T @ tau
         return u.equations(kinematic, u.v_slope - v_hat + d.G.T @ tau, g, d.velocity_rows)
+
+    def _dae(self, d):
+        import casadi
+
+        order, n, rows = d.e.order, d.n, d.e.g.numel()
+        if self.kind == "Pc" or (self.kind == "Pb" and order == 1):
+            raise IncompatibleMethods(
+                f"{self!r} is for {'a System' if self.kind == 'Pc' else 'order 2 or 3'}; this is a Dae of order {order}. "
+                'Use ProjectedInvariants("Pa").'
+            )
+        names = ("mu",) if self.kind == "Pa" else ("mu", "tau")
+        u = Unknowns(d, *((name, rows) for name in names))
+        D = direction(d, self.D)
+        taken = [D @ multiplier for multiplier in u.extra]
+        taken += [casadi.SX.zeros(n, 1)] * (order - len(taken))
+        kinematic = u.q_slope - d.q_dot + casadi.vertcat(*taken)
+        return u.equations(kinematic, casadi.SX(0, 1), *d._levels[: len(names)])

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
+
+from ..errors import BadArgument, IncompatibleMethods
 from .base import Block, Formulation, Unknowns
 from .strangeness_free import selector_kind, selector_symbols
 
@@ -16,39 +19,71 @@ class StateSpace(Formulation):
 
     u = R q are the independent coordinates; the constraints give the others. R is kept until a monitor,
     which looks before every step, finds it badly placed; the unknowns are q and v throughout, so that a change
-    needs no restart.
+    needs no restart. For a `Dae`: R x^(m) = R (f - B ŷ) with ŷ eliminated, and all levels of g; R has to be given.
 
     Parameters
     ----------
     kind : {"partition", "tangent"}
         R = rows of the identity (coordinate partitioning), or a basis of the tangent space at a reference
         point.
+    R : array, optional
+        A constant R of your own, one row per degree of freedom. Nothing watches it: where (R; G) becomes singular
+        the equations are unstable.
 
     References
     ----------
-    [wehage-haug-1982], [potra-rheinboldt-1991]; [ascher-petzold-1993] Sec. 2.
+    [wehage-haug-1982], [potra-rheinboldt-1991]; [ascher-petzold-1993] Sec. 2, (3.17).
     """
 
     kind: str = "tangent"
+    R: tuple | None = None
     gives = ("residual",)
     index = 1
+    for_dae = True
     keeps = ("position", "velocity")
     references = ("wehage-haug-1982", "potra-rheinboldt-1991", "ascher-petzold-1993")
 
     def __post_init__(self):
-        selector_kind(KINDS.get(self.kind, self.kind))
+        if self.kind not in KINDS:
+            raise BadArgument(f"kind={self.kind!r}: choose {' or '.join(map(repr, KINDS))}.")
+        if self.R is not None:
+            rows = np.atleast_2d(np.array(self.R, dtype=float))
+            object.__setattr__(self, "R", tuple(tuple(row) for row in rows.tolist()))
 
     @property
-    def selector(self) -> int:  # type: ignore[override]
-        return selector_kind(KINDS.get(self.kind, self.kind))
+    def selector(self) -> int | None:  # type: ignore[override]
+        return selector_kind(KINDS[self.kind]) if self.R is None else None
+
+    def differential_rows(self, unknowns, n_lam, order):
+        return unknowns - order * n_lam
 
     def blocks(self, nq, nv, n_lam, n_position):
         return (Block("q", nq), Block("v", nv))
 
     def equations(self, d, gains):
+        import casadi
+
         u = Unknowns(d)
+        if d.e.order:
+            if self.R is None:
+                raise IncompatibleMethods("StateSpace of a Dae needs R=, one row per degree of freedom.")
+            R = self._given(d.n, d.e.g.numel())
+            all_R = casadi.diagcat(*[R] * d.e.order)
+            return u.equations(all_R @ (u.q_slope - d.q_dot), casadi.SX(0, 1), *d._levels[:-1])
         R, _, symbols = selector_symbols(d, "StateSpace")
+        if self.R is not None:
+            R, symbols = self._given(d.e.q.numel(), d.n_lam), None
         v_hat = d._solve_saddle(d.force, d.gamma)[0]
         return u.equations(
             R @ (u.q_slope - d.q_dot), R @ (u.v_slope - v_hat), d.position_rows, d.velocity_rows, selectors=symbols
         )
+
+    def _given(self, nq: int, n_lam: int):
+        import casadi
+
+        R = casadi.SX(casadi.DM([list(row) for row in self.R]))  # type: ignore[union-attr]
+        if R.shape != (nq - n_lam, nq):
+            raise BadArgument(
+                f"R has the shape {R.shape}; {nq} coordinates and {n_lam} constraints need {(nq - n_lam, nq)}."
+            )
+        return R

@@ -40,7 +40,7 @@ class StrangenessFree(Formulation):
     """S_p q' = S_p v,   S_v M v' = S_v (f - Gᵀλ),   0 = g,   0 = G v + g_t,   0 = G M⁻¹(f - Gᵀλ) + γ.
 
     The same solutions as the given equations, index 1, no hidden constraints and no new unknowns. The
-    selectors are frozen over a step.
+    selectors are frozen over a step. For linear equations of motion this is Algorithm 13 of the paper.
 
     Parameters
     ----------
@@ -50,12 +50,13 @@ class StrangenessFree(Formulation):
 
     References
     ----------
-    [steinbrecher-2003] Theorem 26, Algorithm 27.
+    [steinbrecher-2003] Theorem 26, Algorithms 13 and 27.
     """
 
     selectors: str = "null-space"
     gives = ("residual",)
     index = 1
+    in_stages = True
     keeps = ("position", "velocity", "acceleration")
     references = ("steinbrecher-2003",)
 
@@ -65,6 +66,9 @@ class StrangenessFree(Formulation):
     @property
     def selector(self) -> int:  # type: ignore[override]
         return selector_kind(self.selectors)
+
+    def differential_rows(self, unknowns, n_lam, order):
+        return unknowns - order * n_lam
 
     def blocks(self, nq, nv, n_lam, n_position):
         return (Block("q", nq), Block("v", nv), Block("lam", n_lam, 1))

@@ -30,6 +30,7 @@ class Lowered:
     stiff_bound: float = 0.0
     error_order: int = 0
     starting_points: int = 0  # points of a multistep method behind the first one
+    between: np.ndarray | None = None  # ip for looking into a recorded step, where its two ends suffice for that
     one_step: bool = True  # a step can be taken again from its start alone
     remembers: bool = False  # rows of K behind the first keep something from step to step
     steers: int = -1  # row of K whose first numbers say the next step and the order, where it chooses itself
@@ -50,6 +51,9 @@ class Integrator:
     implicit: ClassVar[bool] = False
     indices: ClassVar[tuple[int, ...] | None] = None  # indices of the residuals it takes; None: all
     constant_mass: ClassVar[bool] = False  # whether it needs one
+    plain: ClassVar[bool] = False  # takes (q, v, λ) and one level of the constraints only, no further multipliers
+    overdetermined: ClassVar[bool] = False  # takes more equations than unknowns
+    multipliers_in_stages: ClassVar[bool] = False  # unknown multipliers are not those of the end of a step
     stage_at_end: ClassVar[bool] = False  # the last stage before the new point stands at t + h
     damping_limit: ClassVar[float] = 2.0  # explicit methods: z' = -γ z stays bounded up to about this γ h
     references: ClassVar[tuple[str, ...]] = ()

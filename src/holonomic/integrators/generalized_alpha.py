@@ -168,6 +168,7 @@ class GeneralizedAlpha(Integrator):
     adaptive = False
     implicit = True
     indices = (2, 3)
+    plain = True
     references = ("arnold-bruels-2007",)
 
     def __post_init__(self):

@@ -3,9 +3,10 @@
     BDF             R(t1, y1, Σ α_i y_{1-i} / h) = 0
     trapezoidal     differential rows: the mean of R(t0, y0, δ) and R(t1, y1, δ), δ = (y1 - y0)/h
     midpoint        differential rows: R(t0 + h/2, (y0 + y1)/2, δ), multipliers not averaged
-                    algebraic rows of both at t1 (of index 1 in the middle, where its multipliers belong)
+                    algebraic rows of both at t1 (those of the acceleration level in the middle, where the
+                    multipliers belong)
 
-Newton's method with the exact Jacobian; it is formed anew where convergence is slow.
+Newton's method with the exact Jacobian, to rounding.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..errors import OK, SINGULAR, STEP_COLLAPSED, BadArgument
+from ..errors import NO_CONVERGENCE, OK, SINGULAR, BadArgument
 from ..kernels.compile import kernel, leaf
 from ..kernels.evaluate import evaluate
 from ..kernels.newton import (
@@ -25,7 +26,9 @@ from ..kernels.newton import (
     AT_SLOPE,
     ENOUGH,
     STALLED,
+    factor_least_squares,
     factor_newton,
+    least_squares_step,
     newton_step,
     vectors_at,
 )
@@ -42,6 +45,7 @@ from ..kernels.signatures import (
     ND,
     NDR,
     NQ,
+    NR,
     NROW,
     NV,
     NY,
@@ -53,7 +57,7 @@ from .base import Integrator, Lowered
 
 # ip: the row of slopes at the new point, order, kind
 LAST, ORDER, KIND = range(3)
-BDF_KIND, TRAPEZOIDAL_KIND, MIDPOINT_KIND = range(3)
+BDF_KIND, TRAPEZOIDAL_KIND, MIDPOINT_KIND, NO_STEP = range(4)
 HISTORY = 2  # rows of K from here on hold y of the steps before
 ITERATIONS = 20
 
@@ -109,54 +113,59 @@ def average_rows(W, at_r, at_old, differential):
 
 
 @leaf
-def copy_algebraic(W, at_from, at_to, differential, ny):
-    """Take the algebraic rows from another evaluation."""
-    for i in range(differential, ny):
+def copy_rows(W, at_from, at_to, first, last, width):
+    """Rows first .. last-1 of a matrix, or entries of a vector (width 1), into another."""
+    for i in range(first * width, last * width):
         W[at_to + i] = W[at_from + i]
 
 
 @leaf
-def halve_columns(W, at, differential, rows, ny):
-    """Midpoint rule: the first rows see the differential unknowns through their mean."""
-    for i in range(rows):
+def halve_columns(W, at, differential, equations, ny):
+    """Midpoint rule: differential unknowns are seen through their mean."""
+    for i in range(equations):
         for j in range(differential):
             W[at + i * ny + j] *= 0.5
 
 
 @leaf
-def copy_matrix_rows(W, at_from, at_to, first, ny):
-    """Rows first .. ny-1 of one matrix into another."""
-    for i in range(first, ny):
-        for j in range(ny):
-            W[at_to + i * ny + j] = W[at_from + i * ny + j]
+def difference_to(W, at_beta, h, x, ny):
+    """β of y' = (y - x) / h"""
+    for i in range(ny):
+        W[at_beta + i] = -x[i] / h
 
 
 @kernel(ADVANCE)
 def advance(fns, n, data, ip, fp, t, h, x, K, xn, xs, W):
     """Solve for the new point."""
-    ny, at, kind = n[NY], n[WN], ip[KIND]
-    differential, rows = n[ND], n[NDR]
+    kind = ip[KIND]
+    if kind == NO_STEP:
+        return OK
+    ny, nr, at = n[NY], n[NR], n[WN]
+    differential, rows, in_end = n[ND], n[NDR], n[NR] - n[MIDDLE]
+    square = nr == ny
+    size, width = nr * ny, ny
     v = vectors_at(at, ny)
-    r, slope, beta, mid, old = v + AT_R * ny, v + AT_SLOPE * ny, v + AT_BETA * ny, v + AT_MIDDLE * ny, v + AT_OLD * ny
-    size = ny * ny
-    t1 = t + h
+    if not square:
+        width = max(ny + nr - rows, nr)
+        v = at + 2 * size + (ny + nr - rows) * (ny + nr - rows)
+    r, slope, beta = v + AT_R * width, v + AT_SLOPE * width, v + AT_BETA * width
+    mid, old = v + AT_MIDDLE * width, v + AT_OLD * width
+    t1, t_mid = t + h, t + 0.5 * h
     alpha = fp[0] / h if kind == BDF_KIND else 1.0 / h
+    weight = 0.5 if kind == TRAPEZOIDAL_KIND else 1.0
     if kind == BDF_KIND:
         bdf_history(W, beta, h, x, K, fp, ip[ORDER], ny)
     else:
-        for i in range(ny):
-            W[beta + i] = -x[i] / h
+        difference_to(W, beta, h, x, ny)
     predict(xn, x, K, h, n[NQ] + n[NV], ny)
-    before = 1e300
-    fresh = True
+    before, fresh = 0.0, True
     for iteration in range(ITERATIONS):
         slope_from(W, slope, beta, alpha, xn, ny)
         if kind == MIDPOINT_KIND:
             middle(W, mid, x, xn, differential, ny)
             call_model(fns, EQUATIONS, t1, xn, 0, W, slope, data, W, old)
-            call_model(fns, EQUATIONS, t + 0.5 * h, W, mid, W, slope, data, W, r)
-            if n[MIDDLE] == 0:
-                copy_algebraic(W, old, r, rows, ny)
+            call_model(fns, EQUATIONS, t_mid, W, mid, W, slope, data, W, r)
+            copy_rows(W, old, r, rows, in_end, 1)
         else:
             call_model(fns, EQUATIONS, t1, xn, 0, W, slope, data, W, r)
             if kind == TRAPEZOIDAL_KIND:
@@ -164,29 +173,30 @@ def advance(fns, n, data, ip, fp, t, h, x, K, xn, xs, W):
                 average_rows(W, r, old, rows)
         if fresh:
             if kind == MIDPOINT_KIND:
-                call_model(fns, BY_Y, t1, xn, 0, W, slope, data, W, at + 2 * size)
-                call_model(fns, BY_Y, t + 0.5 * h, W, mid, W, slope, data, W, at)
-                call_model(fns, BY_SLOPE, t + 0.5 * h, W, mid, W, slope, data, W, at + size)
-                halve_columns(W, at, differential, ny if n[MIDDLE] == 1 else rows, ny)
-                if n[MIDDLE] == 0:
-                    copy_matrix_rows(W, at + 2 * size, at, rows, ny)
-                weight = 1.0
+                call_model(fns, BY_Y, t1, xn, 0, W, slope, data, W, at + size)
+                call_model(fns, BY_Y, t_mid, W, mid, W, slope, data, W, at)
+                halve_columns(W, at, differential, nr, ny)
+                copy_rows(W, at + size, at, rows, in_end, ny)
+                call_model(fns, BY_SLOPE, t_mid, W, mid, W, slope, data, W, at + size)
             else:
                 call_model(fns, BY_Y, t1, xn, 0, W, slope, data, W, at)
                 call_model(fns, BY_SLOPE, t1, xn, 0, W, slope, data, W, at + size)
-                weight = 0.5 if kind == TRAPEZOIDAL_KIND else 1.0
-            if factor_newton(W, at, ny, alpha, weight, rows) != 0:
+            if square:
+                failed = factor_newton(W, at, ny, alpha, weight, rows)
+            else:
+                failed = factor_least_squares(W, at, ny, nr, rows, alpha, weight)
+            if failed != 0:
                 return SINGULAR
-            fresh = False
-        change = newton_step(W, at, ny, xn)
-        if change <= ENOUGH or (change <= STALLED and change >= 0.3 * before):
-            return OK
+        change = newton_step(W, at, ny, xn) if square else least_squares_step(W, at, ny, nr, rows, xn)
         if not change <= 1e200:
-            return STEP_COLLAPSED
-        if change > 0.1 * before or iteration % 4 == 3:
-            fresh = True
+            return NO_CONVERGENCE
+        rate = change / before if before > 0.0 else 1.0
+        if change * min(1.0, rate) <= ENOUGH or (fresh and change <= STALLED and rate >= 0.3):
+            return OK
+        # the Jacobian is formed anew where convergence is slow
+        fresh = rate > 0.1 and iteration > 0
         before = change
-    return STEP_COLLAPSED
+    return NO_CONVERGENCE
 
 
 @kernel(FINISH)
@@ -241,14 +251,26 @@ def _lowered(kind: int, order: int, alpha) -> Lowered:
     ip = np.array([1, order, kind], dtype=np.int64)
     fp = np.zeros(8)
     fp[: len(alpha)] = alpha
-    return Lowered(_SLOTS, ip, fp, rows=HISTORY + max(1, order), errors=0, starting_points=order - 1)
+    return Lowered(
+        _SLOTS, ip, fp, rows=HISTORY + max(1, order), errors=0, starting_points=order - 1,
+        between=np.array([1, order, NO_STEP], dtype=np.int64),
+    )  # fmt: skip
+
+
+class _ImplicitStep(Integrator):
+    """What the methods of this file have in common."""
+
+    adaptive, implicit, takes = False, True, "residual"
+    overdetermined = True
 
 
 @dataclass(frozen=True)
-class FixedBDF(Integrator):
-    """Backward differentiation formula of fixed order 1 to 6 and fixed step.
+class FixedBDF(_ImplicitStep):
+    """Backward differentiation formula of fixed order 1 to 6 and fixed step, for any residual.
 
-    The first order - 1 points come from DOP853 at tight tolerance, so that the order is seen from the start.
+    The first order - 1 points come from DOP853 at tight tolerance, so that the order is seen from the start. Steps
+    stay even: the interval must be a whole number of them, and with an order above 1 there are no events. Inside a
+    step q and v are cubic. Multipliers of index 3 have their order from the (order + 2)nd step on.
 
     Parameters
     ----------
@@ -261,9 +283,6 @@ class FixedBDF(Integrator):
     """
 
     order: int = 2  # type: ignore[misc]
-    takes = "residual"
-    adaptive = False
-    implicit = True
     references = ("HW96", "eich-1993")
 
     def __post_init__(self):
@@ -274,30 +293,38 @@ class FixedBDF(Integrator):
         return _lowered(BDF_KIND, self.order, ALPHA[self.order])
 
 
-class BackwardEuler(Integrator):
+class BackwardEuler(_ImplicitStep):
     """Backward Euler, order 1, fixed step, for any residual."""
 
-    order, adaptive, implicit, takes = 1, False, True, "residual"
+    order = 1
     references = ("HW96",)
 
     def lower(self) -> Lowered:
         return _lowered(BDF_KIND, 1, ALPHA[1])
 
 
-class Trapezoidal(Integrator):
-    """Implicit trapezoidal rule, order 2, fixed step; algebraic equations at the new point."""
+class Trapezoidal(_ImplicitStep):
+    """Implicit trapezoidal rule, order 2, fixed step; algebraic equations at the new point.
 
-    order, adaptive, implicit, takes = 2, False, True, "residual"
+    It damps nothing: multipliers of index 2 keep the error they start with, alternating in sign, and those of
+    index 3 need not converge at all. With such formulations prefer a BDF.
+    """
+
+    order = 2
     references = ("steinbrecher-2003", "HW96")
 
     def lower(self) -> Lowered:
         return _lowered(TRAPEZOIDAL_KIND, 1, ALPHA[1])
 
 
-class ImplicitMidpoint(Integrator):
-    """Implicit midpoint rule, order 2, fixed step; algebraic equations at the new point."""
+class ImplicitMidpoint(_ImplicitStep):
+    """Implicit midpoint rule, order 2, fixed step; algebraic equations at the new point.
 
-    order, adaptive, implicit, takes = 2, False, True, "residual"
+    Multipliers belong to the middle of a step; `sol.lam` is solved for anew at its ends.
+    """
+
+    order = 2
+    multipliers_in_stages = True
     references = ("HW96", "ascher-petzold-1993")
 
     def lower(self) -> Lowered:

@@ -179,6 +179,7 @@ class RATTLE(Integrator):
 
     order, adaptive, implicit, takes = 2, False, True, "residual"
     indices = (3,)
+    plain = True
     constant_mass = True
     references = ("HLW06",)
 

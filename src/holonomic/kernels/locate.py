@@ -27,9 +27,10 @@ DIVES = 5  # parabolas for the deepest point of a dip towards zero
 MOST = 8  # crossings of one event in one step: a zero at the start, two in each third, one to spare
 
 # rows of `ev` (int64), one column per event
-DIRECTION, STOPS, SIGN, NEXT, LEAD = range(5)
+DIRECTION, STOPS, SIGN, NEXT, LEAD, CAME = range(6)
 # DIRECTION 0 both, 1 rising, -1 falling; STOPS 1 where the run has to stop; SIGN the last nonzero sign before
-# this step, NEXT the one at its end; besides ±1:
+# this step, NEXT the one at its end; LEAD the sign to which a function leaves zero, 0 where unknown; CAME the sign
+# towards which it crossed zero when its event last happened. SIGN besides ±1:
 COUNTED = 0  # zero, and its event has been counted: armed again when it has left zero
 AT_START = 2  # zero at the start of the run: counts if it leaves in its direction
 
@@ -86,15 +87,19 @@ def sign_of(value):
 
 
 @leaf
-def keep(found_theta, found_index, count, theta, k):
-    """Add a crossing in order of time, equal times in the order of the events; return the new number."""
+def keep(found_theta, found, count, theta, k, sign):
+    """Add a crossing of event k towards `sign` in order of time, equal times in the order of the events.
+
+    Event and sign are kept as one number, 2 k or 2 k + 1. Return the new number of crossings.
+    """
+    code = 2 * k + (1 if sign > 0 else 0)
     i = count
-    while i > 0 and (found_theta[i - 1] > theta or (found_theta[i - 1] == theta and found_index[i - 1] > k)):
+    while i > 0 and (found_theta[i - 1] > theta or (found_theta[i - 1] == theta and found[i - 1] > code)):
         found_theta[i] = found_theta[i - 1]
-        found_index[i] = found_index[i - 1]
+        found[i] = found[i - 1]
         i -= 1
     found_theta[i] = theta
-    found_index[i] = k
+    found[i] = code
     return count + 1
 
 
@@ -164,10 +169,11 @@ def bottom(slots, fns, n, data, ip, fp, sp, S, I, x, K, xn, last, xe, ke, W, ev_
 
 @inner
 def find_events(slots, fns, n, data, ip, fp, sp, S, I, x, K, xn, last, xe, ke, W, ev, ev_f, found_theta,
-                found_index):  # fmt: skip
+                found):  # fmt: skip
     """Collect the crossings of this step in order of time; return their number, or minus a status.
 
-    Signs at the end of the step go to NEXT: they count once the step is accepted.
+    Signs at the end of the step go to NEXT: they count once the step is accepted. ACCUMULATES: an event that has
+    just mapped the state happens again at once.
     """
     for third in range(1, 4):
         theta = third / 3.0 if third < 3 else 1.0
@@ -185,8 +191,11 @@ def find_events(slots, fns, n, data, ip, fp, sp, S, I, x, K, xn, last, xe, ke, W
                 continue
             if sign == COUNTED or sign == AT_START:
                 left = ev[LEAD, k] if ev[LEAD, k] != 0 else new
+                if sign == COUNTED and ev[LEAD, k] == 0 and ev[STOPS, k] != 0 and ev[CAME, k] == new:
+                    I[RETAKE] = k + 1  # mapped, left without speed, and now it passes on
+                    return -ACCUMULATES
                 if sign == AT_START and (wanted == 0 or wanted == left):
-                    count = keep(found_theta, found_index, count, 0.0, k)
+                    count = keep(found_theta, found, count, 0.0, k, left)
                 sign = new
                 if new != left and (wanted == 0 or wanted == new):
                     zero = way_back(
@@ -195,7 +204,7 @@ def find_events(slots, fns, n, data, ip, fp, sp, S, I, x, K, xn, last, xe, ke, W
                     if zero < 0.0:
                         return int(zero)
                     if zero > 0.0:
-                        count = keep(found_theta, found_index, count, zero, k)
+                        count = keep(found_theta, found, count, zero, k, new)
                     elif ev[STOPS, k] != 0:
                         I[RETAKE] = k + 1
                         return -ACCUMULATES
@@ -207,7 +216,7 @@ def find_events(slots, fns, n, data, ip, fp, sp, S, I, x, K, xn, last, xe, ke, W
                     )
                     if zero < 0.0:
                         return int(zero)
-                    count = keep(found_theta, found_index, count, zero, k)
+                    count = keep(found_theta, found, count, zero, k, new)
             elif fa != 0.0:
                 middle = bottom(slots, fns, n, data, ip, fp, sp, S, I, x, K, xn, last, xe, ke, W, ev_f, k, third, sign)
                 if middle < -1.0:
@@ -221,14 +230,14 @@ def find_events(slots, fns, n, data, ip, fp, sp, S, I, x, K, xn, last, xe, ke, W
                     )
                     if zero < 0.0:
                         return int(zero)
-                    count = keep(found_theta, found_index, count, zero, k)
+                    count = keep(found_theta, found, count, zero, k, -sign)
                 if wanted == 0 or wanted == sign:
                     zero = close_in(
                         slots, fns, n, data, ip, fp, sp, S, I, x, K, xn, last, xe, ke, W, ev_f, k, middle, value, b, fb
                     )
                     if zero < 0.0:
                         return int(zero)
-                    count = keep(found_theta, found_index, count, zero, k)
+                    count = keep(found_theta, found, count, zero, k, sign)
         ev[NEXT, k] = sign
     return count
 

@@ -2,6 +2,12 @@
 
 The matrices live in the workspace from n[WN] on: ∂R/∂y, ∂R/∂y', Newton's matrix and its factors, then
 vectors. `newton_work` says how much that is.
+
+Where there are more equations than unknowns, the algebraic ones c hold exactly and the others d in the sense of
+least squares: Newton's matrix is then that of the constrained Gauss-Newton method,
+
+    [ Jdᵀ Jd  Jcᵀ ] [ Δ ]     [ Jdᵀ d ]
+    [   Jc     0  ] [ κ ] = - [   c   ]
 """
 
 from __future__ import annotations
@@ -14,13 +20,24 @@ from .linalg import lu_factor, lu_solve
 # vectors behind the three matrices, in units of NY
 AT_R, AT_SLOPE, AT_STEP, AT_PIVOTS, AT_BETA, AT_MIDDLE, AT_OLD = range(7)
 N_VECTORS = 8
-ENOUGH = 1e-12  # change of the last iteration, relative to 1 + |y|, at which iteration stops
-STALLED = 1e-6  # and at which rounding may stop it: multipliers of index 3 carry ε/h²
+ENOUGH = 1e-15  # change to come, relative to 1 + |y|, at which iteration stops
+STALLED = 1e-6  # change at which rounding may stop it: multipliers of index 3 carry ε/h²
 
 
 def newton_work(ny: int) -> int:
     """Numbers of workspace that Newton's method takes."""
     return 3 * ny * ny + N_VECTORS * ny + 8
+
+
+def least_squares_work(ny: int, equations: int, exact: int) -> int:
+    """The same for more equations than unknowns, `exact` of them to hold exactly."""
+    size = matrix_size(ny, equations, exact)
+    return 2 * equations * ny + size * size + N_VECTORS * max(size, equations) + 8
+
+
+def matrix_size(ny: int, equations: int, exact: int) -> int:
+    """Rows of Newton's matrix."""
+    return ny if equations == ny else ny + exact
 
 
 @leaf
@@ -80,6 +97,60 @@ def newton_step_scaled(W, at, ny, y, damping, h, fp):
         scale = fp[2 + i] + fp[0] * abs(y[i])
         y[i] -= step
         change = abs(step) * abs(h) ** int(fp[2 + ny + i]) / scale
+        if not change <= largest:
+            largest = change
+    return largest
+
+
+@leaf
+def factor_least_squares(W, at, ny, nr, first_algebraic, alpha, weight_y):
+    """Form Jd, Jc in the place of ∂R/∂y, then the Gauss-Newton matrix, and factor it."""
+    nk = ny + nr - first_algebraic
+    A = W[at : at + nr * ny].reshape((nr, ny))
+    B = W[at + nr * ny : at + 2 * nr * ny].reshape((nr, ny))
+    J = W[at + 2 * nr * ny : at + 2 * nr * ny + nk * nk].reshape((nk, nk))
+    for i in range(nr):
+        weight = weight_y if i < first_algebraic else 1.0
+        for j in range(ny):
+            A[i, j] = weight * A[i, j] + alpha * B[i, j]
+    for i in range(ny):
+        for j in range(ny):
+            total = 0.0
+            for k in range(first_algebraic):
+                total += A[k, i] * A[k, j]
+            J[i, j] = total
+    for k in range(nk - ny):
+        for j in range(ny):
+            J[ny + k, j] = A[first_algebraic + k, j]
+            J[j, ny + k] = A[first_algebraic + k, j]
+        for j in range(nk - ny):
+            J[ny + k, ny + j] = 0.0
+    start = at + 2 * nr * ny + nk * nk + AT_PIVOTS * max(nk, nr)
+    return lu_factor(J, W[start : start + nk].view(np.int64))
+
+
+@leaf
+def least_squares_step(W, at, ny, nr, first_algebraic, y):
+    """y += Δ; return the size of the change, relative to 1 + |y|."""
+    nk = ny + nr - first_algebraic
+    A = W[at : at + nr * ny].reshape((nr, ny))
+    J = W[at + 2 * nr * ny : at + 2 * nr * ny + nk * nk].reshape((nk, nk))
+    vectors, stride = at + 2 * nr * ny + nk * nk, max(nk, nr)
+    pivots = W[vectors + AT_PIVOTS * stride : vectors + AT_PIVOTS * stride + nk].view(np.int64)
+    R = W[vectors + AT_R * stride : vectors + AT_R * stride + nr]
+    right = W[vectors + AT_STEP * stride : vectors + AT_STEP * stride + nk]
+    for j in range(ny):
+        total = 0.0
+        for k in range(first_algebraic):
+            total += A[k, j] * R[k]
+        right[j] = total
+    for k in range(nk - ny):
+        right[ny + k] = R[first_algebraic + k]
+    lu_solve(J, pivots, right)
+    largest = 0.0
+    for i in range(ny):
+        y[i] -= right[i]
+        change = abs(right[i]) / (1.0 + abs(y[i]))
         if not change <= largest:
             largest = change
     return largest

@@ -55,6 +55,7 @@ class Fn(IntEnum):
     VEL_SPREAD = 26
     FULL_SPREAD = 27
     MULTIPLIERS = 28  # a = x -> algebraic unknowns y of a Dae
+    EVENT_RATES = 29  # a = x, b = (v', λ) -> time derivatives of the event functions, then the sums of their parts' sizes
 
 
 N_FUNCTIONS = len(Fn)
@@ -66,6 +67,7 @@ EVENTS, OUTPUTS, ENERGY, REACTIONS, CAREFUL = 13, 14, 15, 16, 17
 EQUATIONS, BY_Y, BY_SLOPE = 18, 19, 20
 CURVATURE, POS_INVERSE, VEL_INVERSE, FULL_INVERSE = 21, 22, 23, 24
 POS_SPREAD, VEL_SPREAD, FULL_SPREAD = 25, 26, 27
+EVENT_RATES = 29
 
 
 class Slot(IntEnum):
@@ -82,16 +84,18 @@ class Slot(IntEnum):
 
 
 # n: sizes, and offsets into the workspace W
-NX, NQ, NV, NL, NP, NROW, NK, NEV, NERR, SHARED, WP, WV, WF, WR, WD, WN, WE, NY, WM, WX, ND, MIDDLE, NDR, SELECT, SELECT_KIND = range(25)
-N_SIZES = 25
+NX, NQ, NV, NL, NP, NROW, NK, NEV, NERR, SHARED, WP, WV, WF, WR, WD, WN, WE, NY, WM, WX = range(20)
+ND, MIDDLE, NDR, SELECT, SELECT_KIND, PULLED, NR = range(20, 27)
+N_SIZES = 27
 # NX states, NQ positions, NV velocities, NL multipliers and velocity rows, NP position rows (constraints and
 # invariants), NROW length of a stage row, NK length of (v', λ), NEV events, NERR error vectors,
 # SHARED 1 if position and velocity rows have one Jacobian and so one factor buffer. W begins with room for the
 # dense solve; then come the factor buffers at WP, WV, WF, the residuals at WR, the corrections at WD,
 # intermediate multipliers at WM, an intermediate state at WX, behind it what a pull remembers (one number), and
 # Newton's matrices at WN, which end at WE. NY unknowns of an implicit formulation, q and v first (NX = NY then), ND
-# of them differential; MIDDLE 1 if its algebraic equations belong to the stages of a step, not to its end. NDR
-# differential equations; SELECT where selectors begin in data (0: none), SELECT_KIND which ones.
+# of them differential; NR equations, NDR of them with slopes, the first ones; the last MIDDLE belong to the stages of
+# a step, not to its end; SELECT where selectors begin in data (0: none), SELECT_KIND which ones;
+# PULLED 1 if a pull leaves factors of the velocity rows at WV, their pivot ratio first.
 
 f8 = types.float64
 i8 = types.int64

@@ -50,8 +50,8 @@ class Variant:
     @property
     def functions(self) -> tuple:
         """Directions that are functions of the user's."""
-        ways = [way.D for way in (self.bend, self.direction) if way is not None]
-        return tuple(D for D in dict.fromkeys(ways) if not isinstance(D, str))
+        ways = [way.D for way in (self.bend, self.direction, self.formulation) if hasattr(way, "D")]
+        return tuple(D for D in dict.fromkeys(ways) if callable(D))
 
 
 PLAIN = Variant()
@@ -169,8 +169,8 @@ class ModelBase:
         for name in ("rhs", "f", "B", "mass", "force", "potential", "kinetic", "kinematics"):
             if getattr(self.system, name, None) is not None:
                 yield f"{name}()", getattr(self.system, name)
-        kinds = {"constraint": "constraint", "g": "constraint", "nonholonomic": "nonholonomic", "invariants": "invariant"}
-        for name, singular in kinds.items():
+        kinds = {"constraint": "constraint", "nonholonomic": "nonholonomic", "invariants": "invariant"}
+        for name, singular in [*kinds.items(), ("g", "constraint")]:
             for label, function in labelled(getattr(self.system, name, None), singular).items():
                 yield role_of(label, singular), function
 

@@ -140,7 +140,11 @@ class Model(ModelBase):
         derived = derive(traced.expressions, variant.rows)
         derived.bend = variant.bend
         for D in variant.functions:
-            derived.given[D] = trace_direction(self.system, *self._start, D, derived, self.data_places)
+            shape = None
+            if D is getattr(variant.formulation, "D", None):  # one column per constraint, as long as q (x of a Dae)
+                levels = self.order if self.is_ode else 1
+                shape = (self.nq // levels, self.n_constraints // levels)
+            derived.given[D] = trace_direction(self.system, *self._start, D, derived, self.data_places, shape)
         return derived
 
     def _compile(self, wanted, variant: Variant, key: str | None) -> Functions:
@@ -185,10 +189,10 @@ class Model(ModelBase):
     def _variant_key(self, wanted, variant: Variant, events_key) -> str:
         names = ",".join(sorted({fn.name for fn in wanted}))
         ways = [
-            way if way is None or isinstance(way.D, str) else replace(way, D="given")  # it is in events_key
-            for way in (variant.bend, variant.direction)
+            replace(way, D="G" if way is variant.formulation else "given") if callable(getattr(way, "D", None)) else way
+            for way in (variant.bend, variant.direction, variant.formulation)  # functions are in events_key
         ]
-        return f"{names}|{variant.metric}|{variant.gains}|{variant.rows}|{variant.formulation}|{ways}|{events_key}"
+        return f"{names}|{variant.metric}|{variant.gains}|{variant.rows}|{ways}|{events_key}"
 
     # the record on disk
 

@@ -226,6 +226,13 @@ class Derived:
         """d/dt of the residuals along the field: H z' + h_t. The velocity rows have none."""
         return casadi.vertcat(self._along(self.position_rows), SX.zeros(self.n_lam, 1))
 
+    def rates(self, values: SX) -> SX:
+        """Time derivatives of functions of (t, q, v) along the motion, v' being known; then Σ |∂f/∂x_i x_i'|."""
+        slope = casadi.vertcat(self.q_dot, self.e.a)
+        parts = casadi.jacobian(values, self.x) @ casadi.diag(slope)
+        by_time = casadi.jacobian(values, self.e.t)
+        return casadi.vertcat(casadi.sum2(parts) + by_time, casadi.sum2(casadi.fabs(parts)) + casadi.fabs(by_time))
+
     def residual(self) -> SX:
         return casadi.vertcat(self.position_rows, self.velocity_rows)
 
@@ -306,6 +313,8 @@ def tapes(
         elif fn is Fn.REACTIONS:
             b = SX.sym("lam", d.n_lam)
             out = d.reactions(b)
+        elif fn is Fn.EVENT_RATES:
+            b, out = casadi.vertcat(e.a, e.lam), d.rates(casadi.vertcat(*e.events.values()))
         elif fn in (Fn.EVENTS, Fn.OUTPUTS):
             named = e.events if fn is Fn.EVENTS else e.outputs
             b = casadi.vertcat(e.a, e.lam)

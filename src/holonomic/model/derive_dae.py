@@ -91,7 +91,9 @@ class DerivedDae(Derived):
     def direction(self, D: str) -> SX:
         """One block of columns per level: B, or Gᵀ."""
         if self.e.invariants.numel() or D == "mass":
-            raise IncompatibleMethods(f'D="{D}" does not say how to move a Dae with its invariants. Use D="orthogonal".')
+            raise IncompatibleMethods(
+                f'D="{D}" does not say how to move a Dae with its invariants. Use D="orthogonal".'
+            )
         block = self.e.B if D == "B" else self._G.T
         return casadi.diagcat(*[block] * self.e.order)
 

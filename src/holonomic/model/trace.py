@@ -282,11 +282,11 @@ def _dae_parts(system: Dae, scene: Scene, g: SX, n: int) -> dict[str, SX]:
     return {"f": f, "B": B, "g": g, "constraint": SX(0, 1)}
 
 
-def trace_direction(system, q0, v0, t0: float, D, derived, places: dict[str, slice]) -> SX:
+def trace_direction(system, q0, v0, t0: float, D, derived, places: dict[str, slice], shape=None) -> SX:
     """Trace a user's direction D in the symbols of a derived model: one column per row that is kept."""
     scene = Scene(system, q0, v0, t0)
     e, rows = derived.e, derived.H.shape[0]
-    shape = (e.q.numel() + e.v.numel(), rows)
+    shape = (e.q.numel() + e.v.numel(), rows) if shape is None else shape
     traced = scene.run(D, "D()", shape)
     inputs = places["inputs"]
     own = [scene.t_sx, scene.q_sx, scene.v_sx, scene.p_sx, scene.u_sx]

@@ -37,8 +37,6 @@ def lower(m) -> AssembledSystem:
     """Return the equations of a mechanism."""
     from .results import Resolver
 
-    if not m.bodies:
-        raise BadArgument("the mechanism has no bodies. Add one with m.body(name, rod(start, end, mass=1.0)).")
     kit = m.kit
     _check_units(m)
     bodies = tuple(m.bodies.values())

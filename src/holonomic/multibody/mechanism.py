@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import BadArgument
+from ..errors import BadArgument, HolonomicError
 from ..model.arguments import wanted
 from . import plane, space
 from . import shapes as sh
@@ -161,9 +161,11 @@ class Mechanism(JointMethods, ForceMethods):
     def assembly(self) -> Assembly:
         """The position and velocity from which a run starts, and what it took to close the joints."""
         if self._assembly is None:
+            if not self.bodies:
+                raise BadArgument("the mechanism has no bodies. Add one with m.body(name, rod(start, end, mass=1.0)).")
             try:
                 self._assembly = assemble(self, *(self._request or ({}, {}, None)), drawn=self._request is None)
-            except BadArgument:
+            except HolonomicError:
                 self._request = None
                 raise
         return self._assembly
@@ -239,7 +241,7 @@ class Mechanism(JointMethods, ForceMethods):
             raise BadArgument(f"{role} of joint {joint.name!r}: a {joint.kind} joint has neither one angle nor one position.")
         if coordinate is not None and joint.coordinate != coordinate:
             raise BadArgument(
-                f"{role} of joint {joint.name!r}: a {joint.kind} joint has a {joint.coordinate}, not a {coordinate}. "
+                f"{role} of joint {joint.name!r}: a {joint.kind} joint has {_a(joint.coordinate)}, not {_a(coordinate)}. "
                 f"Write {joint.coordinate}=."
             )
         return joint
@@ -259,3 +261,7 @@ class Mechanism(JointMethods, ForceMethods):
                  (("bodies", self.bodies), ("joints", self.joints), ("drives", self.drives), ("forces", self.forces))
                  if known]  # fmt: skip
         return f"Mechanism({kind}: {', '.join(parts) or 'empty'})"
+
+
+def _a(word: str) -> str:
+    return f"{'an' if word[0] in 'aeiou' else 'a'} {word}"

@@ -44,6 +44,15 @@ class Resolver:
         p = param_names(sol._data, model.places)
         return self.view_of(Record(self, sol.t, sol.q, sol.v, sol.a, sol.lam, p, model.inputs), name)
 
+    def view_members(self, runs, name: str):
+        """Return what a name stands for in an ensemble: member first, then time."""
+        model, n = runs.plan.model, len(runs.t)
+        p = param_names(np.repeat(runs._data, n, axis=0).T, model.places)
+        parts = (part.reshape(-1, part.shape[-1]) for part in (runs.q, runs.v, runs.a, runs.lam))
+        record = Record(self, np.tile(runs.t, len(runs)), *parts, p, model.inputs)
+        record.shape = (len(runs), n)
+        return self.view_of(record, name)
+
     def view_of(self, record: Record, name: str):
         """Return what a name stands for in a record of arrays."""
         if name == "energy":
@@ -75,11 +84,11 @@ class Record:
 
     def __init__(self, resolver: Resolver, t, q, v, a, lam, p, inputs):
         self.resolver, self.kit = resolver, resolver.kit
-        self.single = np.ndim(t) == 0
         self.t = np.atleast_1d(t)
         self.q, self.v, self.a = (np.atleast_2d(part).T for part in (q, v, a))
         self.lam = np.atleast_2d(lam).T if np.size(lam) else np.zeros((0, len(self.t)))
         self.p, self._inputs = p, inputs
+        self.shape: tuple[int, ...] = np.shape(t)
 
     @cached_property
     def u(self) -> Names:
@@ -104,7 +113,7 @@ class Record:
             stacked = np.stack([self.full(part) for part in value], axis=-1)
         else:
             stacked = np.array(self.full(value))
-        return stacked[0] if self.single else stacked
+        return stacked.reshape(*self.shape, *stacked.shape[1:])
 
     def rows(self, part, q, v):
         """Rows of a joint or drive over time."""
@@ -191,7 +200,7 @@ class BodyView(PointView):
         r = self._record
         rows = r.kit.rotation(r.q, self._body.index)
         stacked = np.stack([np.stack([r.full(x) for x in row], axis=-1) for row in rows], axis=-2)
-        return stacked[0] if r.single else stacked
+        return stacked.reshape(*r.shape, *stacked.shape[1:])
 
     @property
     def angular_velocity(self) -> np.ndarray:

@@ -259,9 +259,10 @@ def body_angle(q, k):
 
 def counted(record, joint):
     """Angle of a joint over time: whole turns are found from its speed between the times."""
-    angle = np.array(record.full(joint.value(record.q, record.p)))
-    speed = record.full(joint.rate(record.q, record.v, record.p))
-    expected = np.diff(record.t) * (speed[1:] + speed[:-1]) / 2
+    shape = record.shape or (1,)
+    angle = np.array(record.full(joint.value(record.q, record.p))).reshape(shape)
+    speed = record.full(joint.rate(record.q, record.v, record.p)).reshape(shape)
+    expected = np.diff(record.t.reshape(shape)) * (speed[..., 1:] + speed[..., :-1]) / 2
     turns = np.round((expected - np.diff(angle)) / (2 * np.pi))
-    angle[1:] += 2 * np.pi * np.cumsum(turns)
-    return angle
+    angle[..., 1:] += 2 * np.pi * np.cumsum(turns, axis=-1)
+    return angle.ravel()

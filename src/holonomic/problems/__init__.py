@@ -9,13 +9,19 @@ from functools import partial
 from ..errors import BadArgument
 from .car_axis import car_axis
 from .chain import chain, double_pendulum
+from .four_bar import four_bar, four_bar_spatial
 from .four_bars import four_bars
+from .from_bodies import four_bars_from_bodies, pendulum_from_bodies, seven_body_from_bodies
+from .heavy_top import heavy_top
 from .index2_pair import index2_pair
 from .invariant_examples import cubic_time, leaving_circle
 from .jansen import jansen
 from .kepler import kepler
+from .peaucellier import peaucellier
 from .pendulum import pendulum, pendulum_a01
 from .problem import Problem, Reference
+from .rolling_disk import rolling_disk
+from .scotch_yoke import scotch_yoke
 from .seven_body import seven_body, seven_body_a03
 from .slider_crank import slider_crank
 from .slider_crank_spring import slider_crank_spring
@@ -29,16 +35,25 @@ __all__ = [
     "chain",
     "cubic_time",
     "double_pendulum",
+    "four_bar",
+    "four_bar_spatial",
     "four_bars",
+    "four_bars_from_bodies",
     "get",
+    "heavy_top",
     "index2_pair",
     "jansen",
     "kepler",
     "leaving_circle",
+    "peaucellier",
     "pendulum",
     "pendulum_a01",
+    "pendulum_from_bodies",
+    "rolling_disk",
+    "scotch_yoke",
     "seven_body",
     "seven_body_a03",
+    "seven_body_from_bodies",
     "slider_crank",
     "slider_crank_spring",
     "two_link_arm",
@@ -61,6 +76,15 @@ def catalogue() -> dict[str, Callable[..., Problem]]:
         "seven-body-a03": seven_body_a03,
         "car-axis": car_axis,
         "jansen": jansen,
+        "four-bar": four_bar,
+        "four-bar-spatial": four_bar_spatial,
+        "scotch-yoke": scotch_yoke,
+        "peaucellier": peaucellier,
+        "heavy-top": heavy_top,
+        "rolling-disk": rolling_disk,
+        "pendulum-from-bodies": pendulum_from_bodies,
+        "four-bars-from-bodies": four_bars_from_bodies,
+        "seven-body-from-bodies": seven_body_from_bodies,
         "kepler": kepler,
         "index-2-pair": index2_pair,
         "cubic-time": cubic_time,

@@ -215,10 +215,12 @@ def recursion(method: str) -> dict:
         point, 5 * h, q0=[1.0], v0=[1.0], initial="free", integrator=Euler(), step=h, stabilization=stabilization
     )
     s, r = sol.q[:, 0], sol.v[:, 0]
-    later = {"|(s, r)| after two steps": float(max(np.abs(s[2:]).max(), np.abs(r[2:]).max()))}
     if baumgarte:
-        return {"|s_1 - s_0 - h r_0|": abs(s[1] - s[0] - h * r[0]), "|r_1 + s_0/h + r_0|": abs(r[1] + s[0] / h + r[0])} | later
-    return {"|s_1 - h r_0|": abs(s[1] - h * r[0]), "|r_1|": abs(r[1])} | later
+        first = {"|s_1 - s_0 - h r_0|": s[1] - s[0] - h * r[0], "|r_1 + s_0/h + r_0|": r[1] + s[0] / h + r[0]}
+    else:
+        first = {"|s_1 - h r_0|": s[1] - h * r[0], "|r_1|": r[1]}
+    first["|(s, r)| after two steps"] = max(np.abs(s[2:]).max(), np.abs(r[2:]).max())
+    return {name: float(abs(value)) for name, value in first.items()}
 
 
 COMPUTE = {

@@ -61,17 +61,15 @@ def _entries(table: PaperTable, compute: Callable) -> list[Entry]:
             value = ours.get(quantity, "not computed")
             verdict = FAILS if isinstance(value, str) else judge(rule, value)
             note = " ".join(part for part in (rule.get("note", ""), row.get("note", "")) if part)
-            found.append(
-                Entry(
-                    table.id, _label(row), quantity, rule.get("printed", rule.get("claimed")),
-                    rule.get("recomputed"), value, rule_text(rule), verdict, note,
-                )  # fmt: skip
-            )
+            printed = rule.get("printed", rule.get("claimed"))
+            stated = (table.id, _label(row), quantity, printed, rule.get("recomputed"))
+            found.append(Entry(*stated, value, rule_text(rule), verdict, note))
     return found
 
 
 def _label(row: Mapping) -> str:
     """Return a row's settings in words: the method, then what else is set."""
-    rest = {name: value for name, value in row.items() if not isinstance(value, dict) and name not in ("method", "note")}
+    rest = {name: value for name, value in row.items() if name not in ("method", "note")}
+    rest = {name: value for name, value in rest.items() if not isinstance(value, dict)}
     parts = [f"{name} = {value:g}" if isinstance(value, float) else f"{name} = {value}" for name, value in rest.items()]
     return ", ".join([str(row.get("method", "")), *parts]).strip(", ")

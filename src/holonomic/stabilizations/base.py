@@ -31,7 +31,8 @@ from ..kernels.vectors import subtract_row
 from ..model.base import Bend, Direction
 
 # sp: what a pull reads; each stabilization uses its part
-TOL, ITERATIONS, ALPHA, SWEEPS, POSITION, VELOCITY, FULL, HOPELESS, GAIN, KEEP, AT_STAGE, AGAIN, COUPLED, PLAIN = range(14)
+TOL, ITERATIONS, ALPHA, SWEEPS, POSITION, VELOCITY, FULL, HOPELESS = range(8)
+GAIN, KEEP, AT_STAGE, AGAIN, COUPLED, PLAIN = range(8, 14)
 N_NUMBERS = 14
 
 
@@ -74,8 +75,9 @@ class Stabilization:
         raise NotImplementedError(f"{type(self).__name__} does not say how it is run")
 
     def __repr__(self) -> str:
-        given = [part for part in fields(self) if getattr(self, part.name) != part.default] if is_dataclass(self) else []
-        return f"{type(self).__name__}({', '.join(f'{part.name}={shown(getattr(self, part.name))}' for part in given)})"
+        parts = fields(self) if is_dataclass(self) else ()
+        given = [(part.name, getattr(self, part.name)) for part in parts if getattr(self, part.name) != part.default]
+        return f"{type(self).__name__}({', '.join(f'{name}={shown(value)}' for name, value in given)})"
 
     def __eq__(self, other) -> bool:
         return type(self) is type(other) and vars(self) == vars(other)

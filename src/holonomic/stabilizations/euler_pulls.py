@@ -157,7 +157,8 @@ class BackwardEulerStabilization(_EulerStabilization):
         sp[ITERATIONS] = self.max_iterations
         needs = (Fn.RESIDUAL, Fn.FULL_FACTOR, Fn.FULL_TANGENT, Fn.FULL_SPREAD if self.plain else Fn.FULL_SOLVE)
         way = Direction(self.D, shifted=self.plain)
-        return Lowered(backward_pull, no_tangent, sp, needs, direction=way, shift=1.0 / self.alpha if self.plain else None)
+        shift = 1.0 / self.alpha if self.plain else None  # type: ignore[operator]
+        return Lowered(backward_pull, no_tangent, sp, needs, direction=way, shift=shift)
 
 
 @kernel(PULL)

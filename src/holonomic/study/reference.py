@@ -21,8 +21,8 @@ TIGHT = {"rtol": 1e-12, "atol": 1e-14}
 class Truth:
     """A state that errors are measured against.
 
-    `kind` is "stored" (with the problem), "exact", "computed" or "none"; `agreement` is how far two independent computations
-    differ (NaN where it was not computed here); `text` says all this in words.
+    `kind` is "stored" (with the problem), "exact", "computed" or "none"; `agreement` is how far two independent
+    computations differ (NaN where it was not computed here); `text` says all this in words.
     """
 
     kind: str

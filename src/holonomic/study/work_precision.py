@@ -43,12 +43,14 @@ class WorkPrecision(Comparison):
             runs = [row for row in runs if row.ok and np.isfinite(row.error_q) and row.error_q > 0]
             cells: list[Any] = [name]
             for cost in ("seconds", "evaluations"):
-                cells.append(_crossing([row.error_q for row in runs], [getattr(row, cost) for row in runs], error))
+                known = [row for row in runs if getattr(row, cost) is not None]
+                cells.append(_crossing([row.error_q for row in known], [getattr(row, cost) for row in known], error))
             rows.append(tuple(cells))
         title = f"{self.name}: cost of an error of {error:g}"
         return Table(title, ("method", "time [s]", "evaluations"), tuple(rows))
 
-    def plot(self, error: str = "error_q", costs: Sequence[str] = ("seconds", "evaluations")):
+    def plot(self, error: str = "error_q", costs: str | Sequence[str] = ("seconds", "evaluations"),
+             style: str = "light"):  # fmt: skip
         """Draw error over cost, one line per method; return the Matplotlib figure.
 
         Parameters
@@ -57,10 +59,12 @@ class WorkPrecision(Comparison):
             What is on the vertical axis.
         costs : sequence of {"seconds", "evaluations", "steps"}
             What is on the horizontal axes, a panel for each.
+        style : {"light", "dark"}
+            Colours.
         """
         from ..view.compare_plot import work_precision_figure
 
-        return work_precision_figure(self, error, [costs] if isinstance(costs, str) else list(costs))
+        return work_precision_figure(self, error, [costs] if isinstance(costs, str) else list(costs), style)
 
 
 def _crossing(errors, costs, wanted: float) -> float:

@@ -1,0 +1,141 @@
+"""Assembling: as drawn, by joint names, nearest closure; mobility, redundancy, singular positions."""
+
+import numpy as np
+import pytest
+
+from holonomic import InconsistentState, RedundancyWarning, simulate
+from holonomic.multibody import AssemblyWarning, Mechanism, rod
+
+from .machines import four_bar, pendulum, slider_crank
+
+
+def open_pair(gap):
+    """Two rods whose common pin is drawn in two places."""
+    m = Mechanism()
+    first, second = m.body("first", rod((0, 0), (1, 0), mass=1.0)), m.body("second", rod((1, 0), (2, 0), mass=1.0))
+    m.revolute("O", m.ground, first, at=(0, 0))
+    m.revolute("A", first, second, at=((1, 0), (1 + gap, 0)))
+    return m
+
+
+def test_a_drawing_that_closes_is_taken_as_it_is():
+    m = slider_crank()
+    drawn = m._drawn_position()
+    assert np.array_equal(m.assembly.q, drawn)
+    assert not np.any(m.assembly.v)
+    assert m.assembly.gaps == {}
+
+
+def test_a_small_gap_is_closed_and_reported():
+    m = open_pair(2e-3)
+    with pytest.warns(AssemblyWarning, match=r"joint 'A' was open by 0\.002 in the drawing"):
+        q = m.assembly.q
+    assert m.assembly.gaps == {"A": pytest.approx(2e-3)}
+    assert 0.0 < m.assembly.moved < 2.1e-3
+    sol = simulate(m, 0.1)
+    assert np.allclose(sol.q[0], q)
+
+
+def test_a_large_gap_is_refused_by_name_and_closed_when_asked():
+    m = open_pair(0.3)
+    with pytest.raises(InconsistentState, match=r"joint 'A' is open by 0\.3 in the drawing"):
+        simulate(m, 0.1)
+    m.assemble()
+    assert m.assembly.gaps["A"] == pytest.approx(0.3)
+    simulate(m, 0.1)
+
+
+def test_assemble_moves_by_joint_names_along_the_same_closure():
+    m = slider_crank()
+    m.assemble({"O": 0.3})
+    r, l = np.hypot(0.25, 0.433), np.hypot(1.436, 0.433)
+    x = r * np.cos(0.3) + np.sqrt(l**2 - (r * np.sin(0.3)) ** 2)
+    sol = simulate(m, 0.01)
+    assert sol["O"].angle[0] == pytest.approx(0.3, abs=1e-12)
+    assert sol["slider"].position[0] == pytest.approx([x, 0.0], abs=1e-12)
+
+
+def test_assemble_counts_turns():
+    m = slider_crank()
+    m.assemble({"O": 1.0 + 4 * np.pi})
+    assert m.assembly.values["O"] == pytest.approx(1.0 + 4 * np.pi)
+
+
+def test_speeds_are_met_and_consistent():
+    m = slider_crank()
+    m.assemble({"O": 0.5}, speeds={"O": 3.0})
+    sol = simulate(m, 0.01)
+    assert sol["O"].speed[0] == pytest.approx(3.0, abs=1e-10)
+    assert np.abs(sol.drift.velocity).max() < 1e-10
+
+
+def test_the_other_closure_is_reached_from_near_it():
+    m = four_bar()
+    up = m.assemble().q
+    flipped = {"b": (1.0, -0.5, -1.0), "c": (2.2, -0.9, -2.0)}
+    down = m.assemble(near=flipped).q
+    assert np.abs(up - down).max() > 0.3
+    assert m.assembly.moved < 1.0
+
+
+def test_what_cannot_be_reached_says_how_far_it_gets():
+    m = four_bar()
+    with pytest.raises(InconsistentState, match=r"joint 'D' comes no further than .* on the way to 9"):
+        m.assemble({"D": 9.0})
+
+
+def test_a_drive_brings_the_mechanism_to_its_first_value():
+    m = slider_crank(angle=lambda t: 0.2 + t)
+    sol = simulate(m, 0.5, save_at=3)
+    np.testing.assert_allclose(sol["O"].angle, 0.2 + sol.t, atol=1e-9)
+    with pytest.raises(ValueError, match="joint 'O' is driven and has the value 0.2 at t = 0, not 1"):
+        m.assemble({"O": 1.0})
+
+
+def test_a_run_goes_on_from_the_end_of_another():
+    m = slider_crank(speed=2.0)
+    whole, half = simulate(m, 1.0, rtol=1e-9), simulate(m, 0.5, rtol=1e-9)
+    rest = simulate(m, 1.0, q0=half.end, rtol=1e-9)
+    np.testing.assert_allclose(rest.q[-1], whole.q[-1], atol=1e-8)
+
+
+def test_mobility_counts_freedom_and_drives():
+    assert slider_crank().mobility().dof == 1
+    assert slider_crank(speed=1.0).mobility().dof == 0
+    assert pendulum().mobility().margin == pytest.approx(1.0, rel=0.5)
+
+
+def test_a_spatial_four_bar_has_rank_17_of_20_and_one_degree_of_freedom():
+    found = four_bar(3).mobility()
+    assert (found.dof, found.rank, found.rows) == (1, 17, 20)
+    assert sum(found.redundant.values()) == 3
+    assert set(found.redundant) <= {"A", "B", "C", "D"}
+    assert "17 of 20 rows independent" in str(found)
+
+
+def test_redundant_joints_run_with_one_warning_and_the_motion_of_the_plane():
+    flat, space = four_bar(2), four_bar(3)
+    T = np.linspace(0, 2, 11)
+    with pytest.warns(RedundancyWarning, match="3 of 20 constraint rows are redundant") as seen:
+        solid = simulate(space, 2.0, rtol=1e-8, save_at=T)
+    assert len(seen) == 1
+    plane = simulate(flat, 2.0, rtol=1e-8, save_at=T)
+    for name in "abc":
+        np.testing.assert_allclose(solid[name].position[:, :2], plane[name].position, atol=1e-7)  # 10 rtol
+    for name in "ABCD":
+        np.testing.assert_allclose(solid[name].force[:, :2], plane[name].force, atol=1e-4)
+        np.testing.assert_allclose(solid[name].angle, plane[name].angle - plane[name].angle[0], atol=1e-6)
+
+
+def test_a_flat_parallelogram_is_singular_and_not_redundant():
+    m = Mechanism(gravity=(0, 0))
+    a = m.body("a", rod((0, 0), (1, 0), mass=1.0))
+    b = m.body("b", rod((1, 0), (3, 0), mass=1.0))
+    c = m.body("c", rod((2, 0), (3, 0), mass=1.0))
+    for name, first, second, at in (("A", m.ground, a, (0, 0)), ("B", a, b, (1, 0)), ("C", b, c, (3, 0)),
+                                    ("D", m.ground, c, (2, 0))):  # fmt: skip
+        m.revolute(name, first, second, at=at)
+    found = m.mobility()
+    assert found.redundant == {}
+    assert found.dof == 1
+    assert found.margin < 1e-6

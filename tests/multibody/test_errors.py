@@ -1,0 +1,121 @@
+"""What is wrong, where, and what to write instead."""
+
+import warnings
+
+import pytest
+
+from holonomic import simulate
+from holonomic.errors import BadArgument
+from holonomic.multibody import Mechanism, UnitsWarning, box, disk, polygon, rod
+
+from .machines import slider_crank
+
+
+def refuse(match):
+    return pytest.raises(BadArgument, match=match)
+
+
+def test_a_body_without_mass_place_or_sense():
+    m = Mechanism()
+    with refuse(r"body 'a' has mass 0 kg; it must be positive"):
+        m.body("a", at=(0, 0), mass=0.0)
+    with refuse(r"body 'a' has no mass. Give mass=, or a shape such as rod"):
+        m.body("a", at=(0, 0))
+    with refuse(r"body 'a' has no place. Give at="):
+        m.body("a", mass=1.0)
+    with refuse(r"body 'a': its rod has no mass. Write rod\(..., mass=1.0\)"):
+        m.body("a", rod((0, 0), (1, 0)))
+    with refuse(r"a rod with 3 coordinates in a mechanism with 2"):
+        m.body("a", rod((0, 0, 0), (1, 0, 0), mass=1.0))
+    with refuse(r"length of a rod must be a positive number"):
+        rod((1, 1), (1, 1), mass=1.0)
+    with refuse(r"corners of the polygon lie on one line"):
+        polygon([(0, 0), (1, 1), (2, 2)], mass=1.0)
+
+
+def test_inertia_that_no_body_has():
+    m = Mechanism()
+    with refuse(r"body 'a' has inertia -1 kg m²; it must be positive"):
+        m.body("a", at=(0, 0), mass=1.0, inertia=-1.0)
+    with refuse(r"too small: the mass alone, 1 m away, gives 2"):
+        m.body("a", at=(0, 0), mass=2.0, inertia=0.5, about=(1, 0))
+    space = Mechanism(gravity=(0, 0, -9.81))
+    with refuse(r"principal inertias 1, 1, 3 kg m² are not physical"):
+        space.body("a", at=(0, 0, 0), mass=1.0, inertia=(1.0, 1.0, 3.0))
+
+
+def test_names_used_twice_unknown_or_reserved():
+    m = slider_crank()
+    with refuse(r"the name 'A' is used twice: there is a joint 'A' already"):
+        m.body("A", at=(0, 0), mass=1.0)
+    with refuse(r"there is no body 'cranc'. Did you mean 'crank'\?"):
+        m.revolute("X", "cranc", m.ground, at=(0, 0))
+    with refuse(r"there is no joint 'Q'"):
+        m.drive("Q", speed=1.0)
+    with refuse(r"'energy' is a name of its own here"):
+        m.body("energy", at=(0, 0), mass=1.0)
+    with refuse(r"names have no dots"):
+        m.body("a.b", at=(0, 0), mass=1.0)
+
+
+def test_a_joint_of_a_body_with_itself_or_of_another_mechanism():
+    m, other = slider_crank(), slider_crank()
+    with refuse(r"joint 'X' joins body 'crank' with itself"):
+        m.revolute("X", "crank", "crank", at=(0, 0))
+    with refuse(r"body 'crank' belongs to another mechanism"):
+        m.revolute("X", other["crank"], m.ground, at=(0, 0))
+
+
+def test_drives_and_motors_that_do_not_fit_their_joint():
+    m = slider_crank()
+    with refuse(r"a prismatic joint has a position, not an angle. Write position="):
+        m.drive("guide", angle=1.0)
+    with refuse(r"a drive needs one of angle=, position=, speed= and path=, got none"):
+        m.drive("O")
+    with refuse(r"a motor needs one of torque=, force= and curve="):
+        m.motor("O")
+    with refuse(r"asks for 'phi'; it can have angle, speed, t, p, u"):
+        m.motor("O", torque=lambda phi: 0.0)
+
+
+def test_a_point_mass_that_something_turns():
+    m = Mechanism()
+    m.revolute("O", m.ground, m.body("bob", at=(1, 0), mass=1.0), at=(0, 0))
+    with refuse(r"body 'bob' has no inertia, but joint 'O' can turn it. Give inertia=, or a shape"):
+        simulate(m, 0.1)
+
+
+def test_gears_and_wheels_that_do_not_touch():
+    m = Mechanism()
+    a, b = m.body("a", disk((0, 0), 0.1, mass=1.0)), m.body("b", disk((1, 0), 0.1, mass=1.0))
+    with refuse(r"the centres are 1 m apart, but the pitch circles touch at 0.2 m"):
+        m.gear("g", a, b, at=((0, 0), (1, 0)), radii=(0.1, 0.1))
+    with refuse(r"the centre is 0.5 m from the line, but the radius is 0.1 m. Draw them touching"):
+        m.rolling("r", m.ground, a, at=((0, -0.5), (0, 0)), axis=(1, 0), radius=0.1)
+
+
+def test_millimetres_are_noticed():
+    m = Mechanism()
+    m.revolute("O", m.ground, m.body("arm", rod((0, 0), (300, 0), mass=1.0)), at=(0, 0))
+    with pytest.warns(UnitsWarning, match=r"body 'arm' reaches .* m .* multiply millimetres by 1e-3"):
+        m.to_system()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        slider_crank().to_system()
+
+
+def test_an_empty_mechanism_and_planar_joints_in_space():
+    with refuse(r"the mechanism has no bodies"):
+        Mechanism().to_system()
+    space = Mechanism(gravity=(0, 0, -9.81))
+    space.body("a", box((0, 0, 0), (1, 1, 1), mass=1.0))
+    with refuse(r"pin_in_slot exists in planar mechanisms only"):
+        space.pin_in_slot("p", "a", space.ground, at=(0, 0, 0), axis=(1, 0, 0))
+    with refuse(r"spherical joints exist in spatial mechanisms only"):
+        Mechanism().spherical("s", "a", "b", at=(0, 0))
+
+
+def test_a_solution_does_not_know_the_name():
+    sol = simulate(slider_crank(speed=1.0), 0.1)
+    with pytest.raises(KeyError, match="slider"):
+        sol["slyder"]

@@ -1,0 +1,77 @@
+"""Dotted names: every number can be read, set and swept, and means what is drawn."""
+
+import numpy as np
+import pytest
+
+from holonomic import simulate
+from holonomic.multibody import Mechanism, rod
+
+from .machines import four_bar, slider_crank
+
+
+def test_every_number_has_a_dotted_name():
+    m = four_bar()
+    m.spring("s", m.ground, "b", at=((1, 3), (1, 1.5)), stiffness=40.0)
+    m.friction("D", coulomb=0.1)
+    names = ["gravity.y", "a.mass", "a.inertia", "a.x", "B.x", "B.y", "s.stiffness", "s.length", "s.first.x", "D friction.coulomb"]
+    assert set(names) <= set(m.params)
+    assert m.params["s.length"] == pytest.approx(1.5)
+
+
+def test_setting_a_mass_is_building_with_that_mass():
+    m, other = four_bar(), four_bar()
+    m.params["b.mass"] = 5.0
+    m.params["b.inertia"] *= 2.5
+    heavy = Mechanism()
+    P = {"A": (0, 0), "B": (0, 1), "C": (2, 2), "D": (2.5, 0)}
+    bodies = [heavy.ground, heavy.body("a", rod(P["A"], P["B"], mass=1.0)), heavy.body("b", rod(P["B"], P["C"], mass=5.0)),
+              heavy.body("c", rod(P["D"], P["C"], mass=1.5))]  # fmt: skip
+    for name, i, j in (("A", 0, 1), ("B", 1, 2), ("C", 2, 3), ("D", 0, 3)):
+        heavy.revolute(name, bodies[i], bodies[j], at=P[name])
+    runs = [simulate(each, 1.0, save_at=3) for each in (m, heavy, other)]
+    np.testing.assert_allclose(runs[0].q, runs[1].q, atol=1e-12)
+    assert np.abs(runs[0].q - runs[2].q).max() > 1e-3
+
+
+def test_moving_a_joint_is_drawing_it_elsewhere():
+    m = slider_crank(speed=3.0)
+    m.params["A.x"] += 0.05
+    redrawn = Mechanism()
+    O, A, B = (0, 0), (0.25, 0.433), (1.686, 0)
+    crank, link = redrawn.body("crank", rod(O, A, mass=1.0)), redrawn.body("link", rod(A, B, mass=2.0))
+    slider = redrawn.body("slider", at=B, mass=1.0)
+    redrawn.revolute("O", redrawn.ground, crank, at=O)
+    redrawn.revolute("A", crank, link, at=(0.30, 0.433))
+    redrawn.revolute("B", link, slider, at=B)
+    redrawn.prismatic("guide", redrawn.ground, slider, at=B, axis=(1, 0))
+    redrawn.drive("O", speed=3.0)
+    runs = [simulate(each, 1.0, save_at=5) for each in (m, redrawn)]
+    np.testing.assert_allclose(runs[0].q, runs[1].q, atol=1e-12)
+
+
+def test_the_system_takes_dotted_names_too():
+    system, q, v = slider_crank().to_system()
+    heavy = system.with_params(**{"slider.mass": 7.0})
+    sol = simulate(heavy, 0.1, q0=q, v0=v)
+    assert sol["slider"].kinetic[-1] == pytest.approx(3.5 * sol["slider"].velocity[-1, 0] ** 2)
+    assert system.params["slider.mass"] == 1.0
+
+
+def test_mechanisms_that_differ_in_numbers_share_one_compiled_model():
+    m = slider_crank()
+    simulate(m, 0.1)
+    first = m.to_system()[0]
+    m.params["link.mass"] = 4.0
+    simulate(m, 0.1)
+    second = m.to_system()[0]
+    assert first is not second
+    models = [next(iter(system.__dict__["_models"].values())) for system in (first, second)]
+    assert models[0]._key == models[1]._key
+
+
+def test_an_unknown_parameter_proposes_near_ones():
+    m = slider_crank()
+    with pytest.raises(KeyError, match="there is no parameter 'link.mas'. Did you mean 'link.mass'"):
+        m.params["link.mas"] = 1.0
+    with pytest.raises(ValueError, match="link.mass = 0 must be positive"):
+        m.params["link.mass"] = 0.0
