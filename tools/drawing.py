@@ -32,7 +32,8 @@ def pin(ax, at, fixed=False, size=4.5, color=INK, alpha=1.0):
     """Draw a pin; a fixed one on a small triangle."""
     if fixed:
         ax.plot(*at, marker="^", markersize=2.4 * size, color=PALE, zorder=1, markeredgecolor=INK, markeredgewidth=0.8)
-    ax.plot(*at, marker="o", markersize=size, color="white", markeredgecolor=color, markeredgewidth=1.2, zorder=4, alpha=alpha)
+    edge = {"markeredgecolor": color, "markeredgewidth": 1.2}
+    ax.plot(*at, marker="o", markersize=size, color="white", zorder=4, alpha=alpha, **edge)
 
 
 def spring(ax, start, end, turns=7, width=0.0022, color=GREEN, alpha=1.0):
@@ -57,7 +58,7 @@ def bare(ax, xlim=None, ylim=None):
 
 def seven_body_points(q, p) -> dict[str, np.ndarray]:
     """Return the pins of the seven-body mechanism at one position; p are its parameters."""
-    beta, theta, gamma, phi, delta, omega, epsilon = q
+    beta, theta, gamma, _, delta, _, epsilon = q
     at = {"O": (0.0, 0.0), "A": (p["xa"], p["ya"]), "B": (p["xb"], p["yb"]), "C": (p["xc"], p["yc"])}
     at = {name: np.array(place) for name, place in at.items()}
     turn = lambda angle: np.array([np.cos(angle), np.sin(angle)])
@@ -76,8 +77,7 @@ def draw_seven_body(ax, q, p, alpha=1.0, pins=True, width=4.0):
         ("O", "F"): ORANGE, ("F", "E"): BLUE, ("A", "G"): PINK, ("G", "E"): SKY, ("A", "H"): GOLD, ("H", "E"): GREY,
     }.items():  # fmt: skip
         bar(ax, at[start], at[end], color, width, alpha)
-    plate = Polygon([at["B"], at["E"], at["D"]], closed=True, facecolor=GREEN, edgecolor=GREEN, alpha=0.35 * alpha, zorder=1)
-    ax.add_patch(plate)
+    ax.add_patch(Polygon([at["B"], at["E"], at["D"]], facecolor=GREEN, edgecolor=GREEN, alpha=0.35 * alpha, zorder=1))
     if pins:
         for start, end in (("B", "E"), ("E", "D"), ("D", "B")):
             bar(ax, at[start], at[end], GREEN, 1.6, alpha)

@@ -9,10 +9,25 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
+import matplotlib
 import numpy as np
 from drawing import (
-    BLUE, GOLD, GREEN, GREY, INK, ORANGE, PALE, PINK, bar, bare, draw_jansen, draw_seven_body, jansen_points, pin,
-    prepare, seven_body_points,
+    BLUE,
+    GOLD,
+    GREEN,
+    GREY,
+    INK,
+    ORANGE,
+    PALE,
+    PINK,
+    bar,
+    bare,
+    draw_jansen,
+    draw_seven_body,
+    jansen_points,
+    pin,
+    prepare,
+    seven_body_points,
 )  # fmt: skip
 from matplotlib.colors import TwoSlopeNorm
 from matplotlib.figure import Figure
@@ -106,7 +121,8 @@ def pendulum_picture() -> Figure:
         ax.plot(*q, "o", color=BLUE, markersize=9, alpha=0.25 + 0.75 * k / 12, zorder=3)
         if np.linalg.norm(force) > 0.5:
             tip = q + force / 60
-            ax.annotate("", tip, q, arrowprops={"arrowstyle": "-|>", "color": ORANGE, "linewidth": 1.3, "shrinkA": 0, "shrinkB": 0}, zorder=4)
+            arrow = {"arrowstyle": "-|>", "color": ORANGE, "linewidth": 1.3, "shrinkA": 0, "shrinkB": 0}
+            ax.annotate("", tip, q, arrowprops=arrow, zorder=4)
     pin(ax, (0, 0), fixed=True, size=5)
     bare(ax, (-1.15, 1.15), (-1.15, 0.25))
     ax.set_title("Half a swing, and the force of the rod", loc="left")
@@ -203,7 +219,8 @@ def events_picture() -> Figure:
     flash = sol(np.arange(0.0, 3.6, 0.05))
     top.plot(*flash.q.T, "o", color=BLUE, markersize=5, alpha=0.35)
     hits = sol.events["floor"]
-    top.plot(hits.q[:, 0], hits.q[:, 1], "o", color=ORANGE, markersize=5, zorder=5, label=f"{len(hits)} impacts, located inside their steps")
+    label = f"{len(hits)} impacts, located inside their steps"
+    top.plot(hits.q[:, 0], hits.q[:, 1], "o", color=ORANGE, markersize=5, zorder=5, label=label)
     top.plot(sol.q[:, 0], sol.q[:, 1], "|", color=GREY, markersize=9, label="ends of steps")
     top.axhline(0, color=INK, linewidth=1.2)
     top.set_ylabel("height (m)")
@@ -228,8 +245,6 @@ def jansen_picture() -> Figure:
     at = 130
     tension = turn["bar tension"]
     norm = TwoSlopeNorm(0.0, -80, 80)
-    import matplotlib
-
     colors = matplotlib.colormaps["RdYlBu"](norm(np.clip(tension[at], -80, 80)) * 0.96 + 0.02)
     draw_jansen(left, turn.q[at], JANSEN, colors=[INK] * 11, width=6.0)
     draw_jansen(left, turn.q[at], JANSEN, colors=colors, width=4.2)
@@ -239,7 +254,7 @@ def jansen_picture() -> Figure:
     colorbar = figure.colorbar(scale, ax=left, orientation="horizontal", shrink=0.6, pad=0.01, aspect=35)
     colorbar.set_label("pushed   ←   force in the bar (N)   →   pulled")
     turned = np.linspace(0, 1, 400)
-    for n, (name, color) in enumerate(zip("jkh", (BLUE, ORANGE, GREEN), strict=True)):
+    for name, color in zip("jkh", (BLUE, ORANGE, GREEN), strict=True):
         right.plot(turned, tension[:, "mjbkcdefghi".index(name)], color=color, linewidth=1.5, label=f"bar {name}")
     right.axhline(0, color=PALE, linewidth=0.8)
     right.axvline(turned[at], color=PALE, linewidth=0.8, linestyle="--")
@@ -251,7 +266,7 @@ def jansen_picture() -> Figure:
 
 
 def jansen_animation(path: Path) -> None:
-    """Two runs side by side with the same steps: without stabilization bars change their lengths, with it they do not."""
+    """Two runs with the same steps: without stabilization bars change their lengths, with it they do not."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from PIL import Image
 

@@ -15,7 +15,7 @@ print(sol)
 
 figure, (left, right) = plt.subplots(1, 2, figsize=(8.6, 4.2), layout="constrained")
 times = np.linspace(0, 0.75, 16)
-for t, q in zip(times, sol(times).q):
+for t, q in zip(times, sol(times).q, strict=True):
     left.plot([0, *q[0::2]], [0, *q[1::2]], color=plt.cm.viridis(t / 0.8), linewidth=1.4)
 left.plot(*sol(np.linspace(0, 0.75, 600))["tip"].T, color="0.6", linewidth=0.8, linestyle="--", zorder=0)
 left.set_aspect("equal")

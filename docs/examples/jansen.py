@@ -21,7 +21,7 @@ for k in range(0, 300, 25):
     at = {"axle": (0, 0), "hip": (-p["a"], -p["l"])}
     at |= {name: turn.q[k, 2 * n : 2 * n + 2] for n, name in enumerate(("crank", "top", "low", "back", "knee", "foot"))}
     for start, stop in BARS.values():
-        ax.plot(*zip(at[start], at[stop]), color=plt.cm.twilight(k / 300), linewidth=1.2, alpha=0.7)
+        ax.plot(*zip(at[start], at[stop], strict=True), color=plt.cm.viridis(k / 300), linewidth=1.0, alpha=0.8)
 ax.plot(*turn["foot"].T, color="black", linewidth=2)
 ax.set_aspect("equal")
 ax.set_title("one turn of the crank, and the path of the foot")

@@ -19,7 +19,7 @@ invariants = {
     "energy": lambda y: (y[2] ** 2 + y[3] ** 2) / 2 - 1 / np.sqrt(y[0] ** 2 + y[1] ** 2),
 }
 figure, axes = plt.subplots(1, 2, figsize=(8.6, 3.9), layout="constrained", sharex=True, sharey=True)
-for ax, kept in zip(axes, (None, invariants)):
+for ax, kept in zip(axes, (None, invariants), strict=True):
     sol = simulate(Ode(rhs, invariants=kept), 200.0, y0=[0.4, 0, 0, 2], integrator=RK4(), step=0.12)
     y = sol(np.linspace(0, 200, 6000)).y
     ax.plot(y[:, 0], y[:, 1], linewidth=0.6)

@@ -20,7 +20,7 @@ v0 = np.column_stack([speeds, 0 * speeds])
 runs = sweep(pendulum, 4.0, q0=[0, -1], v0=v0, save_at=1200)
 
 figure, ax = plt.subplots(figsize=(6.4, 4.2), layout="constrained")
-for q, v, speed in zip(runs.q, runs.v, speeds):
+for q, v, speed in zip(runs.q, runs.v, speeds, strict=True):
     angle = np.arctan2(q[:, 0], -q[:, 1])
     rate = v[:, 1] * q[:, 0] - v[:, 0] * q[:, 1]
     angle[1:][abs(np.diff(angle)) > np.pi] = np.nan  # no line across the cut at 180 degrees

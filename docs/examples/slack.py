@@ -19,9 +19,11 @@ figure, ax = plt.subplots(figsize=(5.2, 5.0), layout="constrained")
 t, q, v = 0.0, np.array([0.0, -1.0]), np.array([6.6, 0.0])
 for part in range(9):
     flies = part % 2 == 1
-    sol = simulate(free if flies else held, (t, 12.0), q0=q, v0=v, events=straight if flies else slack, initial="project")
+    system, events = (free, straight) if flies else (held, slack)
+    sol = simulate(system, (t, 12.0), q0=q, v0=v, events=events, initial="project")
     path = sol(np.linspace(sol.t[0], sol.end.t, 200)).q
-    ax.plot(*path.T, color="tab:orange" if flies else "tab:blue", linewidth=1.4, label=("flies" if flies else "held") if part < 2 else None)
+    name = ("flies" if flies else "held") if part < 2 else None
+    ax.plot(*path.T, color="tab:orange" if flies else "tab:blue", linewidth=1.4, label=name)
     t, q, v = sol.end.t, sol.end.q, sol.end.v
     if sol.ended == "end":
         break

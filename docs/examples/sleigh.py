@@ -1,7 +1,8 @@
 """Chaplygin's sleigh.
 
 A constraint on velocities alone: the blade may slide along its own direction and turn, not move sideways. The
-centre of mass lies ahead of the blade, and the sleigh ends on a straight line, whatever its start.
+centre of mass lies ahead of the blade. Pushed backwards and turned a little, the sleigh swings round and ends on a
+straight line, centre of mass first.
 """
 
 import matplotlib.pyplot as plt
@@ -23,5 +24,5 @@ for turn in np.linspace(-4, 4, 9):
     ax.plot(q[:, 0], q[:, 1], linewidth=1.4, label=f"{turn:g} rad/s")
 ax.set_aspect("equal")
 ax.set_title("path of the centre of mass, by the turn it starts with")
-ax.legend(fontsize=7, ncols=2)
+ax.legend(fontsize=8, loc="center left", bbox_to_anchor=(1.01, 0.5))
 figure.savefig("sleigh.png", dpi=120)

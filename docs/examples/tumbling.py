@@ -28,9 +28,9 @@ body = System(
 sol = simulate(body, 40.0, q0=[1, 0, 0, 0], v0=[0.01, 2.0, 0.0])
 t = np.linspace(0, 40, 2000)
 figure, ax = plt.subplots(figsize=(8.0, 3.2), layout="constrained")
-for k, name in enumerate(("smallest inertia", "middle inertia", "largest inertia")):
-    ax.plot(t, sol(t).v[:, k], label=name)
+for k, name in enumerate(("smallest", "middle", "largest")):
+    ax.plot(t, sol(t).v[:, k], label=f"about the axis of {name} inertia")
 ax.set_xlabel("time (s)")
-ax.set_ylabel("angular velocity about the axis of (rad/s)")
+ax.set_ylabel("angular velocity (rad/s)")
 ax.legend(loc="upper right", fontsize=8)
 figure.savefig("tumbling.png", dpi=120)

@@ -1,4 +1,4 @@
-"""What if the lengths are not exact?
+"""What if the numbers are not exact?
 
 A slider-crank with spring and damper; stiffness, damping and push are known to 20 %. 512 runs over a
 space-filling sample give the band in which the slider moves.

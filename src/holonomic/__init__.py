@@ -18,6 +18,7 @@ from .errors import (
     StiffnessWarning,
     UnknownArgument,
     UnknownName,
+    UnstableWarning,
     UntraceableFunction,
     WrongShape,
 )
@@ -113,6 +114,7 @@ __all__ = [
     "UnderlyingODE",
     "UnknownArgument",
     "UnknownName",
+    "UnstableWarning",
     "UntraceableFunction",
     "WorkPrecision",
     "WrongShape",

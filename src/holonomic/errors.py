@@ -88,5 +88,9 @@ class StiffnessWarning(UserWarning):
     """An explicit integrator met stiffness: its steps are limited by stability."""
 
 
+class UnstableWarning(UserWarning):
+    """A run with a fixed step whose state grew beyond all bounds: the discretization is unstable."""
+
+
 class RedundancyWarning(UserWarning):
     """Redundant constraints are simulated; some reactions are not unique."""

@@ -51,7 +51,7 @@ class Event:
             return self
         if self.f not in outputs:
             known = ", ".join(outputs) or "none"
-            raise BadArgument(f"event {name!r} watches output {self.f!r}, which the system does not have; known: {known}.")
+            raise BadArgument(f"event {name!r}: the system has no output {self.f!r}; known: {known}.")
         return replace(self, f=outputs[self.f])
 
     @property

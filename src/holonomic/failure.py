@@ -7,7 +7,6 @@ import numpy as np
 from .errors import (
     ACCUMULATES,
     NO_CONVERGENCE,
-    NO_CONVERGENCE,
     NOT_FINITE,
     PULL_FAILED,
     SINGULAR,
@@ -19,12 +18,14 @@ from .errors import (
     SingularPosition,
     StepFailed,
 )
+from .formulations.index1 import Index1
+from .formulations.projected_invariants import ProjectedInvariants
 from .kernels import state as s
 from .kernels.signatures import Fn
 from .model.base import Variant
 from .rank import massless, rank_by_rows, terms
 
-MANY_TIMES = 1e4  # growth of the multipliers that points to a singular position
+BOUND = 1e10  # growth of a state with a fixed step, beside 1 + its size at the start, that is worth a warning
 PROBES = 24  # points ahead of the last state at which functions are tried, each four times as far
 
 
@@ -52,13 +53,18 @@ def explain(status: int, run, plan, sol) -> HolonomicError:
         return StepFailed(_no_convergence(run, plan), sol)
     if cause == PULL_FAILED and status != STEP_COLLAPSED:
         return StepFailed(
-            f"the projection onto the constraints did not converge at t = {t:.6g}. Use a smaller step. "
-            "See error.solution.",
-            sol,
+            f"the projection onto the constraints did not converge at t = {t:.6g}{_shorter(plan, sol)}", sol
         )
     if status == STEP_COLLAPSED:
         return StepFailed(_collapsed(run, plan, sol), sol)
     return StepFailed(f"the run stopped at t = {t:.6g} (status {status}). See error.solution.", sol)
+
+
+def _shorter(plan, sol) -> str:
+    grew = _growth(plan, sol)
+    if grew is None:
+        return ". Use a smaller step. See error.solution."
+    return f", and {grew}: the mechanism is near a singular position. See error.solution."
 
 
 def reason(status: int, plan) -> str:
@@ -72,6 +78,27 @@ def reason(status: int, plan) -> str:
         NO_CONVERGENCE: "Newton's iteration did not converge",
     }
     return words.get(status, f"it stopped with status {status}")
+
+
+def unstable(run, plan) -> str | None:
+    """Say why a run with a fixed step may have blown up, if its state at the end is beyond all bounds."""
+    size = plan.model.nq + plan.model.nv
+    first, last = (float(np.max(np.abs(x[:size]), initial=0.0)) for x in (run.start[1], run.x))
+    if not run.I[s.FIXED] or last <= BOUND * (1.0 + first):
+        return None
+    f, i = plan.choice.formulation, plan.choice.integrator
+    text = f"the state grew from {first:.1e} to {last:.1e}: {i!r} with step {abs(run.S[s.H_FIXED]):g} is unstable here"
+    if not i.implicit:
+        return text + ". Use a smaller step, or an implicit integrator such as BDF()."
+    way = getattr(f, "D", None)
+    if isinstance(f, Index1) and plan.choice.stabilization.acts == "field":
+        return text + f". {plan.choice.stabilization!r} may be too strong or too weak: use ProjectedInvariants()."
+    if f.index >= 2 and not (isinstance(f, ProjectedInvariants) and way == "G"):
+        return text + (
+            f". {f!r} treats the change of the constraints' direction as an explicit method does, which fails where they "
+            "turn rapidly or masses differ widely. Use ProjectedInvariants(), or a smaller step."
+        )
+    return text + ". Use a smaller step, or another formulation such as ProjectedInvariants()."
 
 
 def _no_convergence(run, plan) -> str:
@@ -110,25 +137,22 @@ def _collapsed(run, plan, sol) -> str:
     name = model.coordinates[at] if at < len(model.coordinates) else ""
     named = f" ({name!r})" if name and not name.startswith(f"{letter}[") else ""
     text += f" The largest error is in {letter}[{at}]{named}"
-    lam = sol.lam if not model.is_ode and model.n_lam else None
-    if lam is not None and len(lam) > 11:
-        growth = np.max(np.abs(lam[-1])) / max(np.max(np.abs(lam[-11])), 1e-300)
-        if growth > MANY_TIMES:
-            return text + (
-                f" and λ grew {_times(growth)} in 10 steps: the mechanism is near a singular position. See "
-                "error.solution."
-            )
+    grew = _growth(plan, sol)
+    if grew is not None:
+        return text + f" and {grew}: the mechanism is near a singular position. See error.solution."
     return text + ". The solution may have a singularity there, or the force a jump; see error.solution."
 
 
-def _times(growth: float) -> str:
-    """A large factor in words."""
-    if not growth < 1e7:
-        return "more than ten millionfold"
-    for size, word in ((1e6, "a millionfold"), (1e5, "a hundred thousandfold"), (1e4, "ten thousandfold")):
-        if growth >= size:
-            return word
-    return f"{growth:.0f}-fold"
+def _growth(plan, sol) -> str | None:
+    """Say by how much λ has grown at the end of a run, if that points to a singular position."""
+    if plan.model.is_ode or not plan.model.n_lam or len(sol.t) < 3:
+        return None
+    size = np.max(np.abs(sol.lam), axis=1)
+    for factor, word in ((1e6, "a millionfold"), (1e4, "ten thousandfold")):
+        small = np.flatnonzero(size <= size[-1] / factor)
+        if len(small) and np.median(size) <= size[-1] / 1e3:  # a λ that merely passes through zero does not count
+            return f"λ grew {word} in {len(size) - 1 - small[-1]} steps"
+    return None
 
 
 def _culprit(run, plan, ahead: bool):

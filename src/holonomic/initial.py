@@ -79,13 +79,13 @@ def prepare(model, t, q, v, data, *, tol: float, initial: str, hold, redundant: 
         return Start(consistent(model, t, q, data, tol, initial), v)
     if model.is_ode:
         return Start(q, v)
-    examined = model.__dict__.get("_start_examined", False)
+    examined = model.start_examined
     if model.n_lam and examined and initial == "check" and _plainly_consistent(model, t, q, v, data, tol):
         return Start(q, v)
     start = _prepared(model, t, q, v, data, tol, initial, held, redundant, examined)
     if not examined:  # true of the model, so looked at once
         refuse_massless(model, t, start.q, start.v, data)
-        model.__dict__["_start_examined"] = True
+        model.note_examined()
     return start
 
 
@@ -210,6 +210,6 @@ def _project_velocity(model, t, q, v, data, held) -> np.ndarray:
     left = np.abs(residuals(model, t, q, new, data)[1]) / norms
     if not np.max(left, initial=0.0) <= 1e-9 * max(1.0, float(np.linalg.norm(v))):
         worst = model.row_labels[int(np.argmax(left))]
-        held_text = " with the held coordinates. Hold fewer" if held.any() else ", whatever v0. Look at its time derivative"
-        raise InconsistentState(f"the velocity level of constraint {worst!r} cannot be met{held_text}.")
+        way = " with the held coordinates. Hold fewer." if held.any() else ", whatever v0. Check how it depends on t."
+        raise InconsistentState(f"the velocity level of constraint {worst!r} cannot be met{way}")
     return new

@@ -37,7 +37,6 @@ from .kernels.signatures import (
     NV,
     NX,
     NY,
-    PULLED,
     SELECT,
     SELECT_KIND,
     SHARED,
@@ -177,7 +176,6 @@ class Plan:
             n[SELECT], n[SELECT_KIND] = len(model.data()), selector
             fns = self._with_terms(fns)
         n[SHARED] = int(model.shared)
-        n[PULLED] = int(nl > 0 and Fn.VEL_FACTOR in self.stabilization.needs)
         at = dense_work(nq, nv, nl)
         if selector is not None:
             at += select_work(nv, nl)

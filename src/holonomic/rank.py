@@ -157,30 +157,15 @@ def _listed(labels, rows) -> str:
 
 def refuse_massless(model, t, q, v, data) -> None:
     """Refuse a mass matrix that is not positive definite on what the constraints leave free."""
-    M = _mass(model, t, q, data)
+    M, _, G, _ = terms(model, t, q, v, data)
     diagonal = np.diag(M)
     if np.all(diagonal > 0.0):
         by = 1.0 / np.sqrt(diagonal)
         if np.linalg.eigvalsh(M * np.outer(by, by))[0] > MASSLESS:
             return
-    M, _, G, _ = terms(model, t, q, v, data)
     found = massless(model, M, G)
     if found is not None:
         raise SingularMass(f"at t = {t:.6g} {found}")
-
-
-def _mass(model, t, q, data) -> np.ndarray:
-    """M from the kinetic energy at unit velocities: T(e_i + e_j) - T(e_i) - T(e_j) + T(0)."""
-    n = model.nv
-    kinetic = lambda v: model.evaluate(Fn.ENERGY, t, np.concatenate([q, v]), np.zeros(0), data)[0]
-    units = np.eye(n)
-    rest = kinetic(np.zeros(n))
-    single = np.array([kinetic(unit) for unit in units])
-    M = np.empty((n, n))
-    for i in range(n):
-        for j in range(i + 1):
-            M[i, j] = M[j, i] = kinetic(units[i] + units[j]) - single[i] - single[j] + rest
-    return M
 
 
 def massless(model, M: np.ndarray, G: np.ndarray) -> str | None:

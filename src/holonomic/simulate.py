@@ -19,6 +19,7 @@ from .errors import (
     InconsistentState,
     StiffnessWarning,
     UnknownArgument,
+    UnstableWarning,
 )
 from .events import Event
 from .impact import after_event
@@ -207,6 +208,9 @@ def _walk(run: Run, plan: Plan, tables, begin: Start, t0, t1, lam0, progress, fr
         )
     if status != DONE:
         raise failure.explain(status, run, plan, sol)
+    text = failure.unstable(run, plan)
+    if text is not None:
+        warnings.warn(text, UnstableWarning, stacklevel=3)
     run.release()
     return sol
 

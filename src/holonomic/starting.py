@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 
 from .errors import BadArgument
@@ -71,7 +73,9 @@ def _points(run: Run, begin, times: np.ndarray, free: bool):
         plan, data, run.t, run.x[:size].copy(), float(times[-1]), save_t=times, max_steps=1_000_000, max_step=np.inf,
         first=None,
     )  # fmt: skip
-    sol = _walk(other, plan, InputTables(model), begin, run.t, float(times[-1]), None, False)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # a few steps of a stiff system are no trouble
+        sol = _walk(other, plan, InputTables(model), begin, run.t, float(times[-1]), None, False)
     t, x, k = sol._arrays
     rows = np.zeros((len(t), len(run.x)))
     rows[:, :size] = x[:, :size]

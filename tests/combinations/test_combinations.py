@@ -141,17 +141,9 @@ def test_a_formulation_that_does_not_fit_is_refused_with_one_that_does(formulati
 
 
 IMPLICIT = [pair for pair in PAIRS if fits(*pair) and pair[1].takes == "residual"]
-# what is known not to work; the mark must go when it does
-BROKEN = {("GGL", "GeneralizedAlpha"), ("ProjectedInvariants", "GeneralizedAlpha")}
 
 
-def marked(pair):
-    names = tuple(type(thing).__name__ for thing in pair)
-    marks = [pytest.mark.xfail(reason="Newton's matrix is singular", strict=True)] if names in BROKEN else []
-    return pytest.param(*pair, marks=marks, id="-".join(names))
-
-
-@pytest.mark.parametrize(("formulation", "integrator"), [marked(pair) for pair in IMPLICIT])
+@pytest.mark.parametrize(("formulation", "integrator"), IMPLICIT, ids=repr)
 def test_every_implicit_pair_runs_or_says_what_does(formulation, integrator):
     problem = problems.pendulum_a01(t_end=0.1)
     run = {"integrator": integrator, "stabilization": None}

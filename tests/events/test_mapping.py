@@ -113,8 +113,9 @@ def test_an_impulse_acts_along_the_constraints_in_the_mass_metric():
     # two unequal masses on a rigid rod, in line with their motion; the first hits a wall elastically
     m1, m2, w = 1.0, 5.0, 2.0
     dumbbell = System(
-        mass=np.diag([m1, m1, m2, m2]), force=np.zeros(4), constraint={"rod": lambda q: (q[2:] - q[:2]) @ (q[2:] - q[:2]) - 1}
-    )
+        mass=np.diag([m1, m1, m2, m2]), force=np.zeros(4),
+        constraint={"rod": lambda q: (q[2:] - q[:2]) @ (q[2:] - q[:2]) - 1},
+    )  # fmt: skip
     hit = Event(lambda q: q[0], "falling", then=lambda q, v: (q, np.array([-v[0], v[1], v[2], v[3]])))
     sol = simulate(dumbbell, 1.5, q0=[1, 0, 2, 0], v0=[-w, 0, -w, 0], events={"wall": hit})
     assert np.allclose(sol.events["wall"].t, [0.5], atol=1e-12)
@@ -127,17 +128,16 @@ def test_an_impulse_acts_along_the_constraints_in_the_mass_metric():
 
 
 def test_an_impulse_turns_a_rod_that_is_hit_at_its_end():
-    # a rod at right angles to its motion; mass 1 stopped by a wall, the other goes on: no impulse along the rod
+    # a rod at right angles to its motion; mass 1 thrown back by a wall, the other goes on: no impulse along the rod
     dumbbell = System(
         mass=np.diag([1.0, 1.0, 3.0, 3.0]), force=np.zeros(4),
         constraint={"rod": lambda q: (q[2:] - q[:2]) @ (q[2:] - q[:2]) - 1},
     )  # fmt: skip
-    hit = Event(lambda q: q[1], "falling", then=lambda q, v: (q, np.array([v[0], 0.0, v[2], v[3]])))
+    hit = Event(lambda q: q[1], "falling", then=lambda q, v: (q, np.array([v[0], -v[1], v[2], v[3]])))
     sol = simulate(dumbbell, 0.6, q0=[0, 0.5, 1, 0.5], v0=[0, -1, 0, -1], events={"wall": hit})
     after = np.flatnonzero(sol.t == sol.events["wall"].t[0])[1]
-    assert np.allclose(sol.v[after], [0, 0, 0, -1], atol=1e-12)
-    momentum = sol.v[after:] @ np.array([[0, 1.0, 0, 0], [0, 0, 0, 3.0]]).T
-    assert np.allclose(momentum.sum(axis=1), -3.0, atol=1e-9)
+    assert np.allclose(sol.v[after], [0, 1, 0, -1], atol=1e-12)
+    assert np.allclose(sol.v[after:, 1] + 3.0 * sol.v[after:, 3], 1.0 - 3.0, atol=1e-9)  # momentum
 
 
 def test_mapped_velocities_are_made_consistent_with_redundant_rows():
@@ -215,7 +215,8 @@ def test_backward_runs_map_too():
 
 def test_then_may_use_time_and_parameters():
     grow = Event(lambda t: t - 1.0, then=lambda t, q, v, p: (q + p.jump * t, v))
-    sol = simulate(System(mass=[[1.0]], force=[0.0], params={"jump": 3.0}), 2.0, q0=[0.0], v0=[0.0], events={"jump": grow})
+    free = System(mass=[[1.0]], force=[0.0], params={"jump": 3.0})
+    sol = simulate(free, 2.0, q0=[0.0], v0=[0.0], events={"jump": grow})
     assert np.allclose(sol.end.q, [3.0])
 
 
@@ -233,5 +234,6 @@ def test_impacts_work_with_post_stabilization():
     wall = {"wall": Event(lambda q: q[0], "falling", then=lambda q, v: (q, -0.5 * v))}
     sol = simulate(pendulum, 5.0, q0=[1, 0], v0=[0, 0], events=wall, stabilization=PostStabilization(), rtol=1e-8)
     # each swing back has e² of the energy of the one before
-    top = [1 + np.max(sol.q[(sol.t > a) & (sol.t < b), 1]) for a, b in zip(sol.events["wall"].t, sol.events["wall"].t[1:], strict=False)]  # fmt: skip
+    hits = sol.events["wall"].t
+    top = [1 + np.max(sol.q[(sol.t > a) & (sol.t < b), 1]) for a, b in zip(hits, hits[1:], strict=False)]
     assert np.allclose(top[:3], 0.25 ** np.arange(1, 4), rtol=2e-2)  # from recorded steps, not the very top

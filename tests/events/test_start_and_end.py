@@ -27,7 +27,8 @@ def test_a_zero_at_the_start_that_comes_back_within_the_first_step_is_seen():
 
 
 def test_leaving_zero_by_acceleration_alone_counts():
-    sol = simulate(BALL, 1.0, q0=[0.0], v0=[0.0], events={"falls": Event(lambda q: q[0], "falling"), "rises": Event(lambda q: q[0], "rising")})  # fmt: skip
+    events = {"falls": Event(lambda q: q[0], "falling"), "rises": Event(lambda q: q[0], "rising")}
+    sol = simulate(BALL, 1.0, q0=[0.0], v0=[0.0], events=events)
     assert sol.events["falls"].t.tolist() == [0.0]
     assert sol.events["rises"].t.tolist() == []
 
@@ -69,7 +70,7 @@ def test_no_event_where_the_function_stays_zero():
 
 def test_a_function_that_rests_at_zero_counts_once_when_it_goes_on_to_the_other_side():
     # below zero, then zero for a while, then above
-    ramp = lambda y: np.where(y[0] < 0.3, y[0] - 0.3, np.where(y[0] > 0.7, y[0] - 0.7, 0.0))  # noqa: E731
+    ramp = lambda y: np.where(y[0] < 0.3, y[0] - 0.3, np.where(y[0] > 0.7, y[0] - 0.7, 0.0))
     sol = simulate(RISING, 1.0, y0=[0.0], events={"through": ramp}, max_step=0.05)
     assert len(sol.events["through"].t) == 1
     assert 0.3 <= sol.events["through"].t[0] <= 0.7 + 1e-12

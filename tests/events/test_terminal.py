@@ -91,7 +91,8 @@ def test_a_run_in_short_stretches_gives_the_same_events():
     from holonomic import running
 
     def run():
-        return simulate(SPRING, 40.0, q0=[1.0], v0=[0.0], events={"zero": lambda q: q[0], "turn": lambda v: v[0]}, max_step=0.1)
+        watched = {"zero": lambda q: q[0], "turn": lambda v: v[0]}
+        return simulate(SPRING, 40.0, q0=[1.0], v0=[0.0], events=watched, max_step=0.1)
 
     whole = run()
     first = running.Run.__init__

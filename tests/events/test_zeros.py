@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from holonomic import RK4, RK23, RK45, DOP853, Euler, Event, Ode, System, simulate
+from holonomic import DOP853, RK4, RK23, RK45, Euler, Event, Ode, System, simulate
 
 # y = (sin(ωt + φ), cos(ωt + φ)) / (1, 1): zeros of y[0] at (kπ - φ)/ω
 ROTOR = Ode(lambda y, p: np.array([p.omega * y[1], -p.omega * y[0]]), params={"omega": 1.0})
@@ -71,7 +71,7 @@ def test_two_and_three_zeros_in_one_step_are_all_found():
 
 def test_direction_chooses_among_the_zeros_of_one_step():
     still = Ode(lambda y: 0 * y + 1.0)
-    cubic = lambda y: (y[0] - 0.2) * (y[0] - 0.21) * (y[0] - 0.8)  # noqa: E731
+    cubic = lambda y: (y[0] - 0.2) * (y[0] - 0.21) * (y[0] - 0.8)
     events = {"up": Event(cubic, "rising"), "down": Event(cubic, "falling"), "one": Event(cubic, 1)}
     sol = simulate(still, 1.0, y0=[0.0], events=events, first_step=1.0)
     assert np.allclose(sol.events["up"].t, [0.2, 0.8], atol=1e-14)
@@ -153,7 +153,8 @@ def test_events_may_use_multipliers_and_accelerations():
 
 
 def test_events_may_use_parameters_and_inputs():
-    driven = Ode(lambda u: np.array([u.pull]), params={"level": 0.5}, inputs={"pull": ([0.0, 1.0, 2.0], [0.0, 2.0, 0.0])})
+    pull = ([0.0, 1.0, 2.0], [0.0, 2.0, 0.0])
+    driven = Ode(lambda u: np.array([u.pull]), params={"level": 0.5}, inputs={"pull": pull})
     events = {"level": lambda y, p: y[0] - p.level, "weak": lambda u: u.pull - 1.0}
     # y = t² up to t = 1; the input is 1 at t = 0.5 and t = 1.5
     sol = simulate(driven, 2.0, y0=[0.0], events=events)

@@ -1,19 +1,22 @@
 """The public checks accept our methods, and refuse those that do not do what they declare."""
 
+import importlib
+import pkgutil
+
 import numpy as np
 import pytest
 
+import holonomic.integrators
+import holonomic.stabilizations
 from holonomic import (
-    DOP853,
     RK4,
-    RK23,
     RK45,
+    BackwardEulerStabilization,
     BadArgument,
     Baumgarte,
-    Euler,
-    Heun,
+    ForwardEulerStabilization,
     Index1,
-    Midpoint,
+    InvariantStabilization,
     PostStabilization,
     Projection,
     S_both,
@@ -22,40 +25,88 @@ from holonomic import (
     S_vel,
     problems,
 )
+from holonomic.errors import OK
+from holonomic.integrators.base import Integrator
+from holonomic.integrators.runge_kutta import RungeKutta
+from holonomic.integrators.tableaus import Tableau
+from holonomic.kernels.compile import kernel
+from holonomic.kernels.signatures import PULL
+from holonomic.stabilizations.base import N_NUMBERS, Lowered, Stabilization, no_pull, no_tangent
+from holonomic.stabilizations.none import Unstabilized
 from holonomic.study.order import Fit, observed_order
 from holonomic.testing import bead, check_formulation, check_integrator, check_stabilization, promised
 
 
-@pytest.mark.parametrize("integrator", [Euler, Heun, Midpoint, RK23, RK4, RK45, DOP853])
-def test_our_integrators_do_what_they_declare(integrator):
+def subclasses(base, package):
+    """All classes of the package below `base`, hidden ones left out."""
+    for module in pkgutil.iter_modules(package.__path__):
+        importlib.import_module(f"{package.__name__}.{module.name}")
+    waiting, found = [base], set()
+    while waiting:
+        waiting += (kind := waiting.pop()).__subclasses__()
+        if kind.__module__.startswith(package.__name__) and not kind.__name__.startswith("_"):
+            found.add(kind)
+    return found - {base}
+
+
+EXPLICIT = [
+    kind
+    for kind in sorted(subclasses(Integrator, holonomic.integrators), key=lambda kind: kind.__name__)
+    if kind.takes == "ode" and hasattr(kind, "order")
+]
+STABILIZATIONS = [
+    None,
+    Baumgarte(alpha=3),
+    InvariantStabilization(gain=3),
+    ForwardEulerStabilization(alpha=0.8),
+    BackwardEulerStabilization(alpha=1.0),
+    Projection(),
+    Projection(metric="mass"),
+    Projection(at="new"),
+    S_vel(),
+    S_pos(),
+    S_both(),
+    PostStabilization(),
+    PostStabilization(metric="mass"),
+    PostStabilization(alpha=0.9),
+    PostStabilization(sweeps=3),
+    PostStabilization(freeze="inverse"),
+    PostStabilization("cheap-full", 1),
+    S_full(),
+    PostStabilization("full", 2),
+]
+
+
+@pytest.mark.parametrize("integrator", EXPLICIT)
+def test_our_explicit_integrators_do_what_they_declare(integrator):
     check_integrator(integrator)
 
 
-@pytest.mark.parametrize(
-    "stabilization",
-    [
-        None,
-        Baumgarte(alpha=3),
-        Projection(),
-        Projection(metric="mass"),
-        S_vel(),
-        S_pos(),
-        S_both(),
-        PostStabilization(),
-        PostStabilization(metric="mass"),
-        PostStabilization(alpha=0.9),
-        PostStabilization(sweeps=3),
-        S_full(),
-        PostStabilization("full", 2),
-    ],
-    ids=repr,
-)
+@pytest.mark.parametrize("stabilization", STABILIZATIONS, ids=repr)
 def test_our_stabilizations_do_what_they_declare(stabilization):
     check_stabilization(stabilization)
 
 
+def test_no_stabilization_is_left_unchecked():
+    checked = {type(stabilization) for stabilization in STABILIZATIONS} | {Unstabilized}
+    assert subclasses(Stabilization, holonomic.stabilizations) <= checked
+
+
 def test_index_1_solves_the_equations_of_motion():
     check_formulation(Index1())
+
+
+class Ralston(RungeKutta):
+    """A method written elsewhere."""
+
+    order, adaptive = 2, False
+    tableau = Tableau(
+        "Ralston", order=2, A=[[0, 0], [2 / 3, 0]], b=[1 / 4, 3 / 4], c=[0, 2 / 3], dense_order=2
+    )
+
+
+def test_an_integrator_written_elsewhere_is_accepted():
+    check_integrator(Ralston)
 
 
 class TooProud(RK4):
@@ -98,17 +149,31 @@ class Sloppy(Projection):
         return super().lower(1e-3, hopeless)
 
 
-class Boaster(Projection.__base__):
+@kernel(PULL)
+def push(fns, n, data, sp, t, h, old, stage, x, W):
+    """Move the state by the same length after every step, however short."""
+    x[0] += 1e-6
+    return OK
+
+
+class Pusher(Stabilization):
+    """Spoils the solution."""
+
+    acts = "step"
+    drift_order = "p; p"
+
+    def lower(self, tol, hopeless=np.inf):
+        return Lowered(push, no_tangent, np.zeros(N_NUMBERS))
+
+
+class Boaster(Stabilization):
     """Does nothing and declares much."""
 
     acts = "step"
     drift_order = "2(p+1); p"
 
     def lower(self, tol, hopeless=np.inf):
-        return Baumgarte(alpha=0).lower(tol, hopeless)
-
-    def __repr__(self):
-        return "Boaster()"
+        return Lowered(no_pull, no_tangent, np.zeros(N_NUMBERS))
 
 
 class Unreadable(Boaster):
@@ -127,6 +192,7 @@ class Actless(Boaster):
     ("stabilization", "text"),
     [
         (Sloppy(), r"Sloppy.* declares drift_order 'below tolerance; rounding'"),
+        (Pusher(), r"Pusher\(\) lowers the order of RK4\(\) from 4 to"),
         (Boaster(), r"Boaster\(\) declares drift_order '2\(p\+1\); p', so 4.0 at position level with Euler"),
         (Unreadable(), "drift_order='small' cannot be read"),
         (Actless(), "must declare acts"),

@@ -127,6 +127,50 @@ def test_default_values_count():
     )
 
 
+def test_attributes_of_a_function_count():
+    def key(number):
+        function = made("def f(q):\n    return f.k * q")
+        function.k = number
+        return fingerprint(function)
+
+    assert key(1.0) == key(1.0) is not None
+    assert key(1.0) != key(2.0)
+
+
+def test_a_function_in_the_clothes_of_a_librarys_is_told_by_its_own_code():
+    def key(number):
+        return fingerprint(functools.wraps(np.linalg.solve)(lambda q: number * q))
+
+    assert key(1.0) != key(2.0)
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "def f(q):\n    from laws import K\n    return K * q",
+        "def f(q):\n    import laws\n    return laws.K * q",
+        "def f(q):\n    return [g() for g in [lambda: __import__('laws')]][0].K * q",
+        "def f(q):\n    return globals()['K'] * q",
+        "def f(q):\n    return eval('K') * q",
+        "def f(q):\n    return getattr(laws, 'K') * q",
+        "def f(q):\n    return np.loadtxt('table.txt') * q",
+    ],
+)
+def test_what_is_looked_up_when_a_function_runs_gives_no_key(source):
+    assert fingerprint(made(source, laws=module_with("K = 2.0"), K=2.0)) is None
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "def f(q):\n    import numpy as numbers\n    return numbers.sin(q)",
+        "def f(q, p):\n    return getattr(p, 'open') * p.eval * q",
+    ],
+)
+def test_libraries_and_parameters_of_any_name_do_not_take_the_key(source):
+    assert fingerprint(made(source)) == fingerprint(made(source)) is not None
+
+
 def test_functions_inside_functions_count():
     source = "def f(q):\n    def inner(x):\n        return 2.0 * x\n    return inner(q)"
     assert fingerprint(made(source)) != fingerprint(made(source.replace("2.0", "3.0")))
@@ -156,6 +200,19 @@ def test_a_changed_function_of_a_users_module_changes_the_key(closed):
     assert key(laws.replace("K = 2.0", "K = 3.0")) != key(laws)
     assert key(laws.replace("K * x", "K * x**2")) != key(laws)
     assert key(laws.replace("return x", "return 5 * x")) == key(laws)
+
+
+def test_functions_that_read_different_names_of_one_module_all_count():
+    """One of the names having been seen does not mean that the others have."""
+
+    def key(first, second):
+        package = types.ModuleType("package")
+        package.laws = module_with(f"A = {first}\nB = {second}")
+        one = made("def f(q):\n    return package.laws.A * q", package=package)
+        return fingerprint((one, made("def f(q):\n    return package.laws.B * q", package=package)))
+
+    assert key(1.0, 2.0) == key(1.0, 2.0) is not None
+    assert len({key(1.0, 2.0), key(3.0, 2.0), key(1.0, 3.0)}) == 3
 
 
 def test_a_module_inside_a_module_is_followed():
@@ -205,6 +262,10 @@ class Table:
         functools.partial(Table()),
         iter([1, 2]),
         types.ModuleType("laws"),
+        np.ones(2).dot,  # bound to numbers that its name does not tell
+        {"k": 2.0}.get,
+        np.frompyfunc(spring, 1, 1),
+        np.random.rand,
     ],
     ids=lambda value: type(value).__name__,
 )

@@ -9,7 +9,7 @@ many as there are entries in q and v; the algebraic ones behind them contain no 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, is_dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -79,14 +79,21 @@ class Formulation:
         raise NotImplementedError(f"{type(self).__name__} gives no residual")
 
     def __repr__(self) -> str:
-        given = ", ".join(f"{name}={value!r}" for name, value in vars(self).items())
-        return f"{type(self).__name__}({given})"
+        given = vars(self)
+        if is_dataclass(self):
+            given = {p.name: getattr(self, p.name) for p in fields(self) if getattr(self, p.name) != p.default}
+        return f"{type(self).__name__}({', '.join(f'{name}={shown(value)}' for name, value in given.items())})"
 
     def __eq__(self, other) -> bool:
         return type(self) is type(other) and vars(self) == vars(other)
 
     def __hash__(self) -> int:
         return hash((type(self), *vars(self).items()))
+
+
+def shown(value) -> str:
+    """Return an argument as it is written, a function by its name."""
+    return getattr(value, "__name__", "function") if callable(value) else repr(value)
 
 
 class Unknowns:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from .base import Block, Formulation, Unknowns, checked_direction, direction, dynamics, unit_direction
 
 
-@dataclass(frozen=True, eq=True)
+@dataclass(frozen=True, eq=True, repr=False)
 class GGL(Formulation):
     """q' = Z v - D μ,   M v' = f - Gᵀλ,   0 = g,   0 = G v + g_t.
 

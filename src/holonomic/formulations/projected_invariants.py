@@ -9,7 +9,7 @@ from ..errors import BadArgument, IncompatibleMethods
 from .base import Block, Formulation, Unknowns, checked_direction, direction, unit_direction
 
 
-@dataclass(frozen=True, eq=True)
+@dataclass(frozen=True, eq=True, repr=False)
 class ProjectedInvariants(Formulation):
     """With v̂(t, q, v) the accelerations of index 1:
 

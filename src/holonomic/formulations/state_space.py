@@ -13,7 +13,7 @@ from .strangeness_free import selector_kind, selector_symbols
 KINDS = {"partition": "rows", "tangent": "constant"}
 
 
-@dataclass(frozen=True, eq=True)
+@dataclass(frozen=True, eq=True, repr=False)
 class StateSpace(Formulation):
     """R q' = R v,   R v' = R v̂(t, q, v),   0 = g,   0 = G v + g_t,   v̂ the accelerations of index 1.
 

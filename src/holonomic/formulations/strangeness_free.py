@@ -35,7 +35,7 @@ def selector_symbols(d, user: str):
     return Sp, Sv, symbols
 
 
-@dataclass(frozen=True, eq=True)
+@dataclass(frozen=True, eq=True, repr=False)
 class StrangenessFree(Formulation):
     """S_p q' = S_p v,   S_v M v' = S_v (f - Gᵀλ),   0 = g,   0 = G v + g_t,   0 = G M⁻¹(f - Gᵀλ) + γ.
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any, ClassVar
+from dataclasses import dataclass, fields, is_dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -63,8 +63,10 @@ class Integrator:
         raise NotImplementedError(f"{type(self).__name__} does not say how it is run")
 
     def __repr__(self) -> str:
-        given: dict[str, Any] = vars(self)
-        return f"{type(self).__name__}({', '.join(f'{k}={v!r}' for k, v in given.items())})"
+        given = vars(self)
+        if is_dataclass(self):
+            given = {p.name: getattr(self, p.name) for p in fields(self) if getattr(self, p.name) != p.default}
+        return f"{type(self).__name__}({', '.join(f'{name}={value!r}' for name, value in given.items())})"
 
     def __eq__(self, other) -> bool:
         return type(self) is type(other) and vars(self) == vars(other)

@@ -55,8 +55,9 @@ from ..kernels.signatures import (
 from ..kernels.vectors import copy, copy_row
 from .base import Integrator, Lowered
 
-# ip: the row of slopes at the new point, order, kind
-LAST, ORDER, KIND = range(3)
+# ip: the row of slopes at the new point, order, kind, whether all algebraic rows belong to the stage, whether one
+# iteration is enough
+LAST, ORDER, KIND, IN_STAGE, ONCE = range(5)
 BDF_KIND, TRAPEZOIDAL_KIND, MIDPOINT_KIND, NO_STEP = range(4)
 HISTORY = 2  # rows of K from here on hold y of the steps before
 ITERATIONS = 20
@@ -141,7 +142,8 @@ def advance(fns, n, data, ip, fp, t, h, x, K, xn, xs, W):
     if kind == NO_STEP:
         return OK
     ny, nr, at = n[NY], n[NR], n[WN]
-    differential, rows, in_end = n[ND], n[NDR], n[NR] - n[MIDDLE]
+    differential, rows = n[ND], n[NDR]
+    in_end = rows if ip[IN_STAGE] == 1 else nr - n[MIDDLE]
     square = nr == ny
     size, width = nr * ny, ny
     v = vectors_at(at, ny)
@@ -190,6 +192,8 @@ def advance(fns, n, data, ip, fp, t, h, x, K, xn, xs, W):
         change = newton_step(W, at, ny, xn) if square else least_squares_step(W, at, ny, nr, rows, xn)
         if not change <= 1e200:
             return NO_CONVERGENCE
+        if ip[ONCE] == 1:
+            return OK
         rate = change / before if before > 0.0 else 1.0
         if change * min(1.0, rate) <= ENOUGH or (fresh and change <= STALLED and rate >= 0.3):
             return OK
@@ -247,13 +251,13 @@ def interpolate(n, ip, fp, theta, h, x, K, xn, out):
 _SLOTS = {"advance": advance, "finish": finish, "accept": accept, "dense": dense, "interpolate": interpolate}
 
 
-def _lowered(kind: int, order: int, alpha) -> Lowered:
-    ip = np.array([1, order, kind], dtype=np.int64)
+def _lowered(kind: int, order: int, alpha, in_stage: bool = False, once: bool = False) -> Lowered:
+    ip = np.array([1, order, kind, in_stage, once], dtype=np.int64)
     fp = np.zeros(8)
     fp[: len(alpha)] = alpha
     return Lowered(
         _SLOTS, ip, fp, rows=HISTORY + max(1, order), errors=0, starting_points=order - 1,
-        between=np.array([1, order, NO_STEP], dtype=np.int64),
+        between=np.array([1, order, NO_STEP, in_stage, once], dtype=np.int64),
     )  # fmt: skip
 
 
@@ -293,14 +297,23 @@ class FixedBDF(_ImplicitStep):
         return _lowered(BDF_KIND, self.order, ALPHA[self.order])
 
 
+@dataclass(frozen=True, repr=False)
 class BackwardEuler(_ImplicitStep):
-    """Backward Euler, order 1, fixed step, for any residual."""
+    """Backward Euler, order 1, fixed step, for any residual.
 
+    Parameters
+    ----------
+    once : bool
+        One Newton iteration in every step, without a test: the linearly implicit Euler method. It is exact for linear
+        equations; on others the constraints are met to first order only.
+    """
+
+    once: bool = False
     order = 1
     references = ("HW96",)
 
     def lower(self) -> Lowered:
-        return _lowered(BDF_KIND, 1, ALPHA[1])
+        return _lowered(BDF_KIND, 1, ALPHA[1], once=self.once)
 
 
 class Trapezoidal(_ImplicitStep):
@@ -317,15 +330,27 @@ class Trapezoidal(_ImplicitStep):
         return _lowered(TRAPEZOIDAL_KIND, 1, ALPHA[1])
 
 
+@dataclass(frozen=True, repr=False)
 class ImplicitMidpoint(_ImplicitStep):
-    """Implicit midpoint rule, order 2, fixed step; algebraic equations at the new point.
+    """Implicit midpoint rule, order 2, fixed step.
 
     Multipliers belong to the middle of a step; `sol.lam` is solved for anew at its ends.
+
+    Parameters
+    ----------
+    constraints : {"end", "stage"}
+        Where the constraints hold: at the new point, or in the middle of the step as in Gauss's method. With "stage"
+        and `Projection` it is the projected Gauss method of [ascher-petzold-1993].
     """
 
+    constraints: str = "end"
     order = 2
     multipliers_in_stages = True
     references = ("HW96", "ascher-petzold-1993")
 
+    def __post_init__(self):
+        if self.constraints not in ("end", "stage"):
+            raise BadArgument(f'constraints={self.constraints!r}: choose "end" or "stage".')
+
     def lower(self) -> Lowered:
-        return _lowered(MIDPOINT_KIND, 1, ALPHA[1])
+        return _lowered(MIDPOINT_KIND, 1, ALPHA[1], self.constraints == "stage")

@@ -85,8 +85,8 @@ class Slot(IntEnum):
 
 # n: sizes, and offsets into the workspace W
 NX, NQ, NV, NL, NP, NROW, NK, NEV, NERR, SHARED, WP, WV, WF, WR, WD, WN, WE, NY, WM, WX = range(20)
-ND, MIDDLE, NDR, SELECT, SELECT_KIND, PULLED, NR = range(20, 27)
-N_SIZES = 27
+ND, MIDDLE, NDR, SELECT, SELECT_KIND, NR = range(20, 26)
+N_SIZES = 26
 # NX states, NQ positions, NV velocities, NL multipliers and velocity rows, NP position rows (constraints and
 # invariants), NROW length of a stage row, NK length of (v', λ), NEV events, NERR error vectors,
 # SHARED 1 if position and velocity rows have one Jacobian and so one factor buffer. W begins with room for the
@@ -94,8 +94,7 @@ N_SIZES = 27
 # intermediate multipliers at WM, an intermediate state at WX, behind it what a pull remembers (one number), and
 # Newton's matrices at WN, which end at WE. NY unknowns of an implicit formulation, q and v first (NX = NY then), ND
 # of them differential; NR equations, NDR of them with slopes, the first ones; the last MIDDLE belong to the stages of
-# a step, not to its end; SELECT where selectors begin in data (0: none), SELECT_KIND which ones;
-# PULLED 1 if a pull leaves factors of the velocity rows at WV, their pivot ratio first.
+# a step, not to its end; SELECT where selectors begin in data (0: none), SELECT_KIND which ones.
 
 f8 = types.float64
 i8 = types.int64

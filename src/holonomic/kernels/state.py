@@ -4,8 +4,8 @@ from __future__ import annotations
 
 # S, float64: time, step, controller memory, limits
 T, H, ERR_OLD, T_STOP, RHO_LEAST, H_USED, T_NEW, T_BASE, H_FIXED, T_STIFF, T_FAILED, H_MAX = range(12)
-RTOL, EXPONENT, BETA, SAFETY, FAC_MIN, FAC_MAX, STIFF_BOUND, WORST, STAY, RHO_MOST = range(12, 22)
-N_FLOATS = 22
+RTOL, EXPONENT, BETA, SAFETY, FAC_MIN, FAC_MAX, STIFF_BOUND, WORST, STAY = range(12, 21)
+N_FLOATS = 21
 
 # I, int64: phase, counters, flags
 PHASE, ACCEPTED, REJECTED, FAILED, PULL_REJECTED, ROWS, SAVED, QUOTA, LIMIT, FIXED, STEP_NUMBER = range(11)

@@ -61,6 +61,7 @@ class ModelBase:
     """Sizes, labels and data of one system; functions come from the classes that inherit from it."""
 
     interpreted: bool
+    start_examined: bool = False  # whether mass matrix and rank have been looked into at a start
     numbers: np.ndarray
     constraint_labels: list[str]
     nonholonomic_labels: list[str]
@@ -78,6 +79,10 @@ class ModelBase:
     def evaluate(self, fn: Fn, t: float, a, b, data, variant: Variant = PLAIN) -> np.ndarray:
         """Call one function from Python; `a` and `b` as in `signatures.Fn`."""
         raise NotImplementedError
+
+    def note_examined(self) -> None:
+        """Remember that mass matrix and rank have been looked into."""
+        self.start_examined = True
 
     @cached_property
     def n_constraints(self) -> int:

@@ -30,6 +30,7 @@ from .fingerprint import fingerprint
 from .system import Ode, System
 
 UNKEYED = ("params", "resolver", "metric")  # fields of a system that do not enter the compiled functions
+MANY_LOOKS = 4  # evaluations from Python after which a function is worth compiling
 ANNOUNCE_ABOVE = 3000  # operations from which compiling is announced: it takes about a second
 
 
@@ -68,6 +69,8 @@ class Model(ModelBase):
         self._start = (q0, v0, t0)
         self._functions: dict[str, Functions] = {}
         self._tables: dict[Any, Any] = {}
+        self._graphs: dict[tuple[Fn, Variant], Any] = {}
+        self._looks: dict[tuple[Fn, Variant], int] = {}
         self._key = self._fingerprint()
         self._record = self._read_record()
         if self._record is None:
@@ -75,6 +78,7 @@ class Model(ModelBase):
             self._write_record()
         record = self._record
         self.numbers = np.array(record["numbers"])
+        self.start_examined = record.get("examined", False)
         self.constraint_labels = record["constraint_labels"]
         self.nonholonomic_labels = record["nonholonomic_labels"]
         self.invariant_labels = record["invariant_labels"]
@@ -88,7 +92,9 @@ class Model(ModelBase):
         ours = self._variant_key(wanted, variant, events_key)
         if ours in self._functions and events_key is not None:
             return self._functions[ours]
-        found = self._load(ours) if events_key is not None else None
+        found = None
+        if events_key is not None:
+            found = self._within(wanted, variant, events_key) or self._load(ours)
         if found is None:
             found = self._compile(wanted, variant, ours if events_key is not None else None)
         self._functions[ours] = found
@@ -117,10 +123,17 @@ class Model(ModelBase):
 
     def evaluate(self, fn: Fn, t: float, a, b, data, variant: Variant = PLAIN) -> np.ndarray:
         """Call one function from Python; `a` and `b` as in `signatures.Fn`."""
+        fn = self._really(fn)
+        if self._is_rare(fn, variant):
+            return self._by_graph(fn, float(t), a, b, data, variant)
         fns, lengths = self.table((fn,), variant)
         out = np.empty(lengths[fn])
         invoke(fns, int(fn), float(t), np.ascontiguousarray(a), np.ascontiguousarray(b), data, out)
         return out
+
+    def note_examined(self) -> None:
+        self.start_examined = self._record["examined"] = True
+        self._write_record()
 
     # the walk from functions to machine code
 
@@ -147,17 +160,52 @@ class Model(ModelBase):
             derived.given[D] = trace_direction(self.system, *self._start, D, derived, self.data_places, shape)
         return derived
 
-    def _compile(self, wanted, variant: Variant, key: str | None) -> Functions:
+    def _request(self, wanted: tuple[Fn, ...], variant: Variant) -> tuple:
+        """What `derive.graphs` and `derive.tapes` take."""
         import casadi
-
-        from .derive import tapes
 
         derived = self._derived(variant)
         metric = variant.metric
         if isinstance(metric, tuple):
             metric = casadi.SX(list(metric))
         equations = None if variant.formulation is None else variant.formulation.equations(derived, variant.gains)
-        made = tapes(derived, tuple(dict.fromkeys(wanted)), metric, variant.gains, equations, variant.direction)
+        return derived, wanted, metric, variant.gains, equations, variant.direction
+
+    def _by_graph(self, fn: Fn, t: float, a, b, data, variant: Variant) -> np.ndarray:
+        """Evaluate on the expression graph: slow, but nothing is compiled for a single look."""
+        import casadi
+
+        from .derive import graphs
+
+        if (fn, variant) not in self._graphs:
+            *inputs, out = graphs(*self._request((fn,), variant))[fn]
+            self._graphs[fn, variant] = casadi.Function("look", inputs, [casadi.densify(out)])
+        return np.array(self._graphs[fn, variant](t, a, b, data)).reshape(-1)
+
+    def _is_rare(self, fn: Fn, variant: Variant) -> bool:
+        """Whether a function has been asked for from Python only a few times and need not be compiled yet."""
+        if "_traced" not in self.__dict__ or variant.events is not None or variant.functions:
+            return False
+        known = self._functions.values()
+        if ((fn,), variant) in self._tables or any(fn in found.addresses for found in known):
+            return False
+        self._looks[fn, variant] = self._looks.get((fn, variant), 0) + 1
+        return self._looks[fn, variant] <= MANY_LOOKS
+
+    def _within(self, wanted, variant: Variant, events_key) -> Functions | None:
+        """A compiled set that has all the wanted functions and more."""
+        names = {fn.name for fn in wanted}
+        suffix = self._variant_key((), variant, events_key)
+        for key, entry in self._record["objects"].items():
+            head, _, tail = key.partition("|")
+            if "|" + tail == suffix and names < set(head.split(",")):
+                return self._load(key)
+        return None
+
+    def _compile(self, wanted, variant: Variant, key: str | None) -> Functions:
+        from .derive import tapes
+
+        made = tapes(*self._request(tuple(dict.fromkeys(wanted)), variant))
         named = {fn.name: tape for fn, tape in made.items()}
         size = sum(len(tape) for tape in made.values())
         if size > ANNOUNCE_ABOVE:

@@ -260,11 +260,13 @@ def _eye_like(vector: SX) -> SX:
     return SX.eye(vector.numel())
 
 
-def tapes(
+def graphs(
     d: Derived, wanted: tuple[Fn, ...], metric=None, gains: bool = False, equations=None,
     direction: Direction | None = None,
-) -> dict[Fn, Tape]:  # fmt: skip
-    """Record the wanted model functions. `metric`: None, "mass", or an SX of weights for (q, v).
+) -> dict[Fn, tuple[SX, SX, SX, SX, SX]]:  # fmt: skip
+    """Return (t, a, b, data, out) of the wanted model functions.
+
+    `metric`: None, "mass", or an SX of weights for (q, v).
 
     `equations` is what an implicit formulation leaves: R(t, y, y') = 0. `direction` is the way in which whole
     states are corrected.
@@ -275,7 +277,7 @@ def tapes(
     data = e.data
     if equations is not None and equations.selectors is not None:
         data = casadi.vertcat(e.data, equations.selectors)
-    made: dict[Fn, Tape] = {}
+    made: dict[Fn, tuple[SX, SX, SX, SX, SX]] = {}
     projectors: dict[str, Projector] = {}
 
     def projector(level: str) -> Projector:
@@ -331,5 +333,10 @@ def tapes(
                 a = SX.sym("F", p.size)
                 b = SX.sym("r", p.n_columns if action == "TANGENT" else p.n_rows)
                 out = {"SOLVE": p.solve, "TANGENT": p.tangent, "INVERSE": p.inverse}[action](a, b)
-        made[fn] = record(e.t, a, b, data, out)
+        made[fn] = (e.t, a, b, data, out)
     return made
+
+
+def tapes(d: Derived, wanted: tuple[Fn, ...], *arguments) -> dict[Fn, Tape]:
+    """Record the wanted model functions; arguments as for `graphs`."""
+    return {fn: record(*graph) for fn, graph in graphs(d, wanted, *arguments).items()}

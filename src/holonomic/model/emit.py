@@ -7,6 +7,8 @@ compile in well under a tenth of a second. Python source is for reading, for int
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 from llvmlite import ir
 
 from .tape import INPUTS, Tape
@@ -51,6 +53,10 @@ FUNCTION = ir.FunctionType(
 )
 
 
+PIECE_FUNCTION = ir.FunctionType(ir.VoidType(), [DOUBLE, POINTER, POINTER, POINTER, POINTER, POINTER])
+PIECE = 500  # nodes of one piece of a long tape
+
+
 def python_source(tape: Tape, name: str) -> str:
     """Return the tape as a Python function `name(t, a, b, data, out)`."""
     lines = [f"def {name}(t, a, b, data, out):"]
@@ -79,30 +85,107 @@ def _substitute(expression: str, node: tuple) -> str:
 
 
 def llvm_function(module: ir.Module, tape: Tape, name: str) -> ir.Function:
-    """Add the tape to an LLVM module as `void name(ctx, t, a, b, data, out)`."""
+    """Add the tape to an LLVM module as `void name(ctx, t, a, b, data, out)`.
+
+    A long tape becomes a chain of pieces that hand values on in an array on the stack: the time of the
+    compiler grows faster than the length of one piece.
+    """
+    if len(tape.nodes) > PIECE + PIECE // 2:
+        return _in_pieces(module, tape, name)
     function = ir.Function(module, FUNCTION, name)
-    for argument in function.args[2:]:
-        argument.add_attribute("noalias")
+    _no_alias(function)
     builder = ir.IRBuilder(function.append_basic_block())
     _, t, a, b, data, out = function.args
-    sources = {"t": t, "a": a, "b": b, "data": data}
-    values: list[ir.Value] = []
-    for node in tape.nodes:
+    values = _Values(module, builder, tape, {"t": t, "a": a, "b": b, "data": data})
+    for k in range(len(tape.nodes)):
+        values[k]
+    _store_outputs(builder, tape, range(len(tape.outputs)), values, out)
+    builder.ret_void()
+    return function
+
+
+class _Values:
+    """Values of nodes inside one function: computed in order, or read from where an earlier piece left them."""
+
+    def __init__(self, module, builder, tape, sources, handed=None, places=None):
+        self.module, self.builder, self.tape, self.sources = module, builder, tape, sources
+        self.handed, self.places = handed, places or {}
+        self.known: dict[int, ir.Value] = {}
+
+    def __getitem__(self, k: int) -> ir.Value:
+        if k not in self.known:
+            self.known[k] = self._make(k)
+        return self.known[k]
+
+    def _make(self, k: int) -> ir.Value:
+        node = self.tape.nodes[k]
         if node[0] == "in":
             which = INPUTS[node[1]]
             if which == "t":
-                values.append(t)
-            else:
-                values.append(builder.load(_element(builder, sources[which], node[2])))
-        elif node[0] == "const":
-            values.append(ir.Constant(DOUBLE, node[1]))
-        else:
-            values.append(_operation(module, builder, node[0], *(values[i] for i in node[1:])))
-    zero = ir.Constant(DOUBLE, 0.0)
+                return self.sources["t"]
+            return self.builder.load(_element(self.builder, self.sources[which], node[2]))
+        if node[0] == "const":
+            return ir.Constant(DOUBLE, node[1])
+        if k in self.places:
+            return self.builder.load(_element(self.builder, self.handed, self.places[k]))
+        return _operation(self.module, self.builder, node[0], *(self[i] for i in node[1:]))
+
+
+def _in_pieces(module: ir.Module, tape: Tape, name: str) -> ir.Function:
+    bounds = [*range(0, len(tape.nodes), PIECE), len(tape.nodes)]
+    piece_of = [k // PIECE for k in range(len(tape.nodes))]
+    finished = [0] * len(tape.outputs)  # the piece that writes an output
     for index, node in enumerate(tape.outputs):
-        builder.store(zero if node is None else values[node], _element(builder, out, index))
+        finished[index] = 0 if node is None else piece_of[node]
+    crossing = sorted(
+        {
+            i
+            for k, node in enumerate(tape.nodes)
+            if node[0] not in ("in", "const")
+            for i in node[1:]
+            if piece_of[i] < piece_of[k] and tape.nodes[i][0] not in ("in", "const")
+        }
+    )
+    places = {node: place for place, node in enumerate(crossing)}
+    pieces = []
+    for number, (first, last) in enumerate(pairwise(bounds)):
+        piece = ir.Function(module, PIECE_FUNCTION, f"{name}_piece_{number}")
+        piece.linkage = "internal"
+        piece.attributes.add("noinline")
+        _no_alias(piece)
+        builder = ir.IRBuilder(piece.append_basic_block())
+        t, a, b, data, out, handed = piece.args
+        before = {node: place for node, place in places.items() if node < first}
+        sources = {"t": t, "a": a, "b": b, "data": data}
+        values = _Values(module, builder, tape, sources, handed, before)
+        for k in range(first, last):
+            if tape.nodes[k][0] not in ("in", "const"):
+                values[k]
+            if k in places:
+                builder.store(values[k], _element(builder, handed, places[k]))
+        here = [index for index, where in enumerate(finished) if where == number]
+        _store_outputs(builder, tape, here, values, out)
+        builder.ret_void()
+        pieces.append(piece)
+    function = ir.Function(module, FUNCTION, name)
+    builder = ir.IRBuilder(function.append_basic_block())
+    handed = builder.alloca(DOUBLE, max(1, len(crossing)))
+    for piece in pieces:
+        builder.call(piece, [*function.args[1:], handed])
     builder.ret_void()
     return function
+
+
+def _store_outputs(builder, tape: Tape, indices, values, out) -> None:
+    for index in indices:
+        node = tape.outputs[index]
+        builder.store(ir.Constant(DOUBLE, 0.0) if node is None else values[node], _element(builder, out, index))
+
+
+def _no_alias(function: ir.Function) -> None:
+    for argument in function.args:
+        if isinstance(argument.type, ir.PointerType) and argument.type == POINTER:
+            argument.add_attribute("noalias")
 
 
 def _element(builder, pointer, index):

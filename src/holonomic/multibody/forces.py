@@ -230,6 +230,36 @@ def constant_number(key):
     return value
 
 
+def bushing_energy(strain, place, first, second, stiffness, constants):
+    """Σ k s²/2 over all displacements and rotations."""
+
+    def energy(q, p):
+        total = 0.0
+        for s, key in zip(strain(place(q, p, first), place(q, p, second), *constants), stiffness, strict=True):
+            total = total + p[key] * s * s / 2.0
+        return total
+
+    return energy
+
+
+def bushing_force(strain, rates, wrench, place, motion, first, second, stiffness, damping, constants):
+    """-k s - c s' for every displacement and rotation; without `stiffness`, the damping alone."""
+
+    def force(t, q, v, p, u):
+        frames = place(q, p, first), place(q, p, second)
+        change = rates(*frames, motion(q, v, p, first), motion(q, v, p, second))
+        efforts = [-p[key] * rate for key, rate in zip(damping, change, strict=True)]
+        if stiffness:
+            strains = strain(*frames, *constants)
+            efforts = [e - p[key] * s for e, key, s in zip(efforts, stiffness, strains, strict=True)]
+        F, T = wrench(*frames, efforts)
+        Q = frames[1][0]
+        back = times(-1.0, T) if isinstance(T, tuple) else -T
+        return ((first[0], times(-1.0, F), Q, back), (second[0], F, Q, T))
+
+    return force
+
+
 def seen_mark(place, motion, mark):
     """What a user's function sees of a body or a point: position, velocity, angle, speed."""
 

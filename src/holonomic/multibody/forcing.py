@@ -6,6 +6,7 @@ import numpy as np
 
 from ..errors import BadArgument
 from . import forces as fo
+from . import joints, joints3d
 from .body import Body, Point
 from .joint import Force, Joint
 from .parameters import not_negative, positive
@@ -78,6 +79,43 @@ class ForceMethods:
         energy = fo.effort_energy(joint.value, k, rest)
         damped = self._effort(joint, fo.damping_effort(c)) if damping else None
         return self._enter(Force(name, "spring", whole, joint.marks, energy, damped, joint.name))
+
+    def bushing(self, name: str, first, second, *, at, stiffness, damping=0.0, axis=None) -> Force:
+        """Add an elastic bearing between two bodies: springs for every displacement and rotation at a point.
+
+        Parameters
+        ----------
+        name, first, second
+            As for `spring`; relaxed where it is drawn.
+        at : point or Point
+            Where it is drawn.
+        stiffness, damping : sequence of float, or float
+            Along the axis, across it, and in rotation: 3 numbers in the plane (N/m, N/m, N m/rad), 6 in space. One number
+            damps all alike. Parameters "name.stiffness.1" and so on.
+        axis : sequence of float, optional
+            Direction on the first body; x if not given.
+        """
+        self._new(name, "force")
+        first, second = self._body(first), self._body(second)
+        if first is second:
+            raise BadArgument(f"{name!r} acts between body {first.name!r} and itself. Name two bodies, or m.ground.")
+        n = 3 if self.dimension == 2 else 6
+        springs, dampers = np.ravel(stiffness), np.broadcast_to(np.ravel(damping), (n,)) if np.size(damping) == 1 else np.ravel(damping)
+        if len(springs) != n or len(dampers) != n:
+            raise BadArgument(f"bushing {name!r} needs {n} stiffnesses (and one or {n} dampings), got {len(springs)} and {len(dampers)}.")
+        keys = self._places(name, at)
+        axis = self._unit((1.0, 0.0, 0.0)[: self.dimension] if axis is None else axis, name)
+        direction = self.params.add_point(f"{name}.axis", axis) if self.dimension == 2 else self.kit.axes_of(axis)
+        marks = tuple(self._mark(body, key, direction) for body, key in zip((first, second), keys, strict=True))
+        k = tuple(self.params.add(f"{name}.stiffness.{i + 1}", value, not_negative) for i, value in enumerate(springs))
+        c = tuple(self.params.add(f"{name}.damping.{i + 1}", value, not_negative) for i, value in enumerate(dampers))
+        table = joints if self.dimension == 2 else joints3d
+        constants = (second.rotation - first.rotation,) if self.dimension == 2 else ()
+        parts = (table.bushing, table.bushing_rates, table.bushing_wrench, self.kit.place, self.kit.motion, *marks)
+        whole = fo.bushing_force(*parts, k, c, constants)
+        damped = fo.bushing_force(*parts, (), c, constants) if np.any(dampers) else None
+        energy = fo.bushing_energy(table.bushing, self.kit.place, *marks, k, constants)
+        return self._enter(Force(name, "bushing", whole, marks, energy, damped))
 
     def motor(self, joint, *, torque=None, force=None, curve=None) -> Force:
         """Add a motor on a joint, read as "joint motor"; it acts on the second body and against the first.

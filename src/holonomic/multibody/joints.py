@@ -86,6 +86,24 @@ def position(first, second):
     return dot(u, minus(second[0], first[0])) / np.sqrt(dot(u, u))
 
 
+def bushing(first, second, offset):
+    """Displacements along and across the first body's direction, and rotation: what a bushing is strained by."""
+    return (dot(first[1], minus(second[0], first[0])), across(first, second), second[2] - first[2] - offset)
+
+
+def bushing_wrench(first, second, efforts):
+    """Force and torque on the second body of efforts along the displacements and the rotation."""
+    u = first[1]
+    return (efforts[0] * u[0] - efforts[1] * u[1], efforts[0] * u[1] + efforts[1] * u[0]), efforts[2]
+
+
+def bushing_rates(first, second, moving, other):
+    """Derivatives of `bushing`."""
+    d, w = minus(second[0], first[0]), moving[1]
+    relative = minus(minus(other[0], moving[0]), (-w * d[1], w * d[0]))
+    return (dot(first[1], relative), cross(first[1], relative), other[1] - moving[1])
+
+
 def angle_rate(first, second, moving, other):
     """Derivative of `angle`; moving and other are (velocity, angular velocity) of the two frames."""
     return other[1] - moving[1]

@@ -97,6 +97,34 @@ def unturned(first, second):
     return (*parallel(first, second), dot(first[1][2], second[1][1]))
 
 
+def bushing(first, second):
+    """Displacements along the joint's axes on the first body, and small rotations about them."""
+    d = minus(second[0], first[0])
+    return (*(dot(axis, d) for axis in first[1]), *(dot(first[1][i], second[1][j]) for i, j in PAIRS))
+
+
+def bushing_wrench(first, second, efforts):
+    """Force and torque on the second body of efforts along the displacements and rotations of `bushing`."""
+    force, torque = (0.0, 0.0, 0.0), (0.0, 0.0, 0.0)
+    for axis, effort in zip(first[1], efforts[:3], strict=True):
+        force = plus(force, times(effort, axis))
+    for (i, j), effort in zip(PAIRS, efforts[3:], strict=True):
+        torque = plus(torque, times(effort, cross(second[1][j], first[1][i])))
+    return force, torque
+
+
+def bushing_rates(first, second, moving, other):
+    """Derivatives of `bushing`."""
+    d = minus(second[0], first[0])
+    relative = minus(minus(other[0], moving[0]), cross(moving[1], d))
+    spin = minus(other[1], moving[1])
+    turning = (dot(spin, cross(second[1][j], first[1][i])) for i, j in PAIRS)
+    return (*(dot(axis, relative) for axis in first[1]), *turning)
+
+
+PAIRS = ((2, 1), (0, 2), (1, 0))  # axes whose product is the sine of the rotation about the first, second, third axis
+
+
 def angle(first, second):
     """Angle about the axis since the drawing, between -π and π; results count turns."""
     return np.arctan2(dot(first[1][2], second[1][1]), dot(first[1][1], second[1][1]))

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from functools import partial
 
 from ..errors import BadArgument
+from .ascher_petzold import heterogeneous_masses, rapid_constraint, rapid_pair
 from .car_axis import car_axis
 from .chain import chain, double_pendulum
 from .four_bar import four_bar, four_bar_spatial
@@ -26,6 +27,7 @@ from .seven_body import seven_body, seven_body_a03
 from .slider_crank import slider_crank
 from .slider_crank_spring import slider_crank_spring
 from .two_link_arm import two_link_arm
+from .unit_circle import unit_circle
 
 __all__ = [
     "Problem",
@@ -41,6 +43,7 @@ __all__ = [
     "four_bars_from_bodies",
     "get",
     "heavy_top",
+    "heterogeneous_masses",
     "index2_pair",
     "jansen",
     "kepler",
@@ -49,6 +52,8 @@ __all__ = [
     "pendulum",
     "pendulum_a01",
     "pendulum_from_bodies",
+    "rapid_constraint",
+    "rapid_pair",
     "rolling_disk",
     "scotch_yoke",
     "seven_body",
@@ -57,6 +62,7 @@ __all__ = [
     "slider_crank",
     "slider_crank_spring",
     "two_link_arm",
+    "unit_circle",
 ]
 
 
@@ -87,6 +93,10 @@ def catalogue() -> dict[str, Callable[..., Problem]]:
         "seven-body-from-bodies": seven_body_from_bodies,
         "kepler": kepler,
         "index-2-pair": index2_pair,
+        "rapid-pair": rapid_pair,
+        "heterogeneous-masses": heterogeneous_masses,
+        "rapid-constraint": rapid_constraint,
+        "unit-circle": unit_circle,
         "cubic-time": cubic_time,
         "leaving-circle": leaving_circle,
     }

@@ -27,7 +27,7 @@ reproduced, the remark below the table says why.
 def page(reports: Sequence[Report]) -> str:
     """Return the page as Markdown."""
     counts = [f"- [{r.paper.title}](#{_anchor(r.paper.title)}): {r.summary()}" for r in reports]
-    made = f"Made with holonomic {__version__}, in {sum(r.seconds for r in reports):.0f} s on one core."
+    made = f"Made with holonomic {__version__}; all together took {sum(r.seconds for r in reports):.0f} s."
     return "\n\n".join([HEAD.rstrip(), "\n".join(counts), made, *(r.to_markdown() for r in reports)]) + "\n"
 
 

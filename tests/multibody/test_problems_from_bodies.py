@@ -1,0 +1,80 @@
+"""Problems out of bodies: references, and the same numbers as the equations written by hand."""
+
+import warnings
+
+import numpy as np
+import pytest
+
+from holonomic import RedundancyWarning, problems, simulate
+
+FROM_BODIES = ["four-bar", "scotch-yoke", "peaucellier", "heavy-top", "rolling-disk", "pendulum-from-bodies",
+               "seven-body-from-bodies"]  # fmt: skip
+
+
+@pytest.mark.parametrize("name", FROM_BODIES)
+def test_a_run_meets_the_reference(name):
+    problem = problems.get(name)
+    sol = simulate(problem, rtol=1e-10, atol=1e-12)
+    found = problem.digits(sol)
+    # global errors exceed the tolerance per step by the stability of the motion, at most a few hundred times here
+    assert found["q"] > 7.5
+    assert found["v"] > 7.0
+
+
+def test_the_spatial_four_bar_meets_the_planar_reference():
+    problem = problems.four_bar_spatial(t_end=1.0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RedundancyWarning)
+        sol = simulate(problem, rtol=1e-10, atol=1e-12)
+    assert problem.digits(sol)["q"] > 8.5
+
+
+@pytest.mark.parametrize("name", [*FROM_BODIES, "four-bar-spatial", "four-bars-from-bodies"])
+def test_start_and_exact_solution_agree(name):
+    problem = problems.get(name)
+    if problem.exact is None:
+        assert problem.references
+        return
+    q, v = problem.exact(0.0)
+    np.testing.assert_allclose(problem.q0, q, atol=1e-14)
+    np.testing.assert_allclose(problem.v0, v, atol=1e-13)
+
+
+def test_the_pendulum_is_that_written_by_hand():
+    by_hand, built = problems.pendulum_a01(), problems.pendulum_from_bodies()
+    T = np.linspace(0, 3, 13)
+    runs = [simulate(problem, 3.0, rtol=1e-13, atol=1e-14, save_at=T) for problem in (by_hand, built)]
+    np.testing.assert_allclose(runs[1]["bob"].position, runs[0].q, atol=1e-10)
+    tension = np.linalg.norm(runs[1]["rod"].force, axis=1)
+    np.testing.assert_allclose(tension, np.abs(runs[0]["tension"]), atol=1e-10)
+
+
+def test_the_row_of_four_bars_is_that_written_by_hand():
+    by_hand, built = problems.four_bars(2), problems.four_bars_from_bodies(2)
+    T = np.linspace(0, 0.6, 7)  # up to the first singular position at 0.71 s
+    runs = [simulate(problem, 0.6, rtol=1e-13, atol=1e-14, save_at=T) for problem in (by_hand, built)]
+    np.testing.assert_allclose(runs[1]["B1 left"].place, runs[0].q[:, 2:4], atol=1e-10)
+
+
+def test_the_row_of_four_bars_passes_its_singular_positions():
+    problem = problems.four_bars_from_bodies(2)
+    sol = simulate(problem, rtol=1e-6, atol=1e-8)
+    assert problem.digits(sol)["q"] > 3.5  # ten passages, each of which costs accuracy
+
+
+def test_the_seven_body_mechanism_is_that_written_by_hand():
+    by_hand, built = problems.seven_body(), problems.seven_body_from_bodies()
+    runs = [simulate(problem, rtol=1e-13, atol=1e-14, save_at=[0.01, 0.02, 0.03]) for problem in (by_hand, built)]
+    angle = {k: runs[1][f"K{k}"].angle for k in range(1, 8)}
+    seven = np.stack([angle[1], angle[2] - angle[1], angle[3], angle[4] - angle[5], angle[5], angle[6] - angle[7], angle[7]], axis=-1)
+    np.testing.assert_allclose(seven, runs[0].q, atol=1e-10)
+    # the three branches' forces on the coupler at E
+    together = -(runs[1]["E3"].force + runs[1]["E4"].force + runs[1]["E6"].force)
+    np.testing.assert_allclose(together, runs[0]["force at E"], rtol=1e-8)
+
+
+def test_the_tip_of_peaucelliers_linkage_moves_on_a_line():
+    sol = simulate(problems.peaucellier())
+    x, y = sol["tip"].position.T
+    assert np.ptp(x) < 1e-9
+    assert np.ptp(y) > 0.7

@@ -1,0 +1,64 @@
+"""Run the examples of the gallery and write its page.
+
+    python tools/make_gallery.py             run all examples, then write docs/gallery.md
+    python tools/make_gallery.py kepler      run one of them, then write docs/gallery.md
+    python tools/make_gallery.py --page      write docs/gallery.md only
+"""
+
+from __future__ import annotations
+
+import ast
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+EXAMPLES = ROOT / "docs" / "examples"
+IMAGES = ROOT / "docs" / "images" / "gallery"
+PAGE = ROOT / "docs" / "gallery.md"
+
+# what comes first on the page; the rest follows by name
+FIRST = ("pendulum", "jansen", "seven_body", "slider_crank", "top", "drift", "kepler", "slack", "bouncing")
+
+HEAD = """# Gallery
+
+Each picture was made by the script below it, which is run by the tests. Each is complete: copy it, run it,
+and it leaves the picture in the folder where you are.
+"""
+
+
+def examples() -> list[Path]:
+    """All examples in the order of the page."""
+    by_name = {path.stem: path for path in sorted(EXAMPLES.glob("*.py"))}
+    return [by_name.pop(name) for name in FIRST] + list(by_name.values())
+
+
+def entry(path: Path) -> str:
+    """One example as Markdown: title and text from its docstring, picture, code."""
+    doc = ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or ""
+    title, _, text = doc.partition("\n")
+    title = title.rstrip(".")
+    return (
+        f"## {title}\n\n{text.strip()}\n\n![{title}](images/gallery/{path.stem}.png)\n\n"
+        f'??? example "[`{path.name}`](examples/{path.name})"\n\n'
+        f'    ```python\n    --8<-- "docs/examples/{path.name}"\n    ```\n'
+    )
+
+
+def page() -> str:
+    """The whole page."""
+    return "\n".join([HEAD, *(entry(path) for path in examples())])
+
+
+def main(names: list[str]) -> None:
+    if names != ["--page"]:
+        for path in [EXAMPLES / f"{name}.py" for name in names] or examples():
+            env = os.environ | {"MPLBACKEND": "Agg"}
+            subprocess.run([sys.executable, str(path)], cwd=IMAGES, env=env, check=True, stdout=subprocess.DEVNULL)
+            print(f"{path.stem}.png: {(IMAGES / path.stem).with_suffix('.png').stat().st_size / 1000:.0f} kB")
+    PAGE.write_text(page(), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
