@@ -25,6 +25,7 @@ from .kernels.signatures import Fn
 from .model.base import Variant
 from .rank import massless, rank_by_rows, terms
 
+NEARLY_MASSLESS = 1e-6  # of the masses of single coordinates: where a step fell to nothing, this is why
 BOUND = 1e10  # growth of a state with a fixed step, beside 1 + its size at the start, that is worth a warning
 PROBES = 24  # points ahead of the last state at which functions are tried, each four times as far
 
@@ -140,7 +141,16 @@ def _collapsed(run, plan, sol) -> str:
     grew = _growth(plan, sol)
     if grew is not None:
         return text + f" and {grew}: the mechanism is near a singular position. See error.solution."
+    found = None if model.is_ode else massless(model, *_mass_and_rows(run, model), least=NEARLY_MASSLESS)
+    if found is not None:
+        return text + f", and {found} See error.solution."
     return text + ". The solution may have a singularity there, or the force a jump; see error.solution."
+
+
+def _mass_and_rows(run, model) -> tuple[np.ndarray, np.ndarray]:
+    """M and G at the last state."""
+    M, _, G, _ = terms(model, run.t, run.x[: model.nq], run.x[model.nq : model.nq + model.nv], run.data)
+    return M, G
 
 
 def _growth(plan, sol) -> str | None:
@@ -207,7 +217,6 @@ def _not_finite(run, plan, found) -> str:
 def _singular(run, plan, sol) -> HolonomicError:
     """A singular saddle-point matrix: the mass, the constraints, or neither can be told."""
     model, t = plan.model, run.t
-    q, v = run.x[: model.nq], run.x[model.nq : model.nq + model.nv]
     why = "the constraint Jacobian loses rank. "
     if model.is_ode:
         why = "G B of the Dae is singular, its y not defined" if model.n_constraints else (
@@ -215,7 +224,7 @@ def _singular(run, plan, sol) -> HolonomicError:
         )  # fmt: skip
         return SingularPosition(f"at t = {t:.6g} {why}. See error.solution.", sol)
     try:
-        M, _, G, _ = terms(model, t, q, v, run.data)
+        M, G = _mass_and_rows(run, model)
         found = massless(model, M, G)
         if found is not None:
             return SingularMass(f"at t = {t:.6g} {found} See error.solution.", sol)

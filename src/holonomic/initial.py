@@ -105,7 +105,7 @@ def _prepared(model, t, q, v, data, tol, initial, held, redundant, examined) -> 
         refuse_vanishing(model, t, q1, v1, data)
     none_held = np.zeros(model.nq, dtype=bool)
     rows, not_unique = independent_rows(
-        model, t, q1, v1, data, redundant, lambda near: _project_position(model, t, near, data, none_held, 1e-10)
+        model, t, q1, v1, data, redundant, lambda near: _project_position(model, t, near, data, none_held, 1e-13)
     )
     moved = (float(np.linalg.norm(new - old)) for new, old in ((q1, q), (v1, v)))
     return Start(q1, v1, *moved, rows, not_unique, None if rows is None else redundant)

@@ -109,6 +109,9 @@ class Plan:
         self.slots = self._slots()
         self.fns, self.sizes = self._functions()
 
+    def __reduce__(self):
+        return type(self), (self.model, self.choice, self.events, self.rows)
+
     def _blocks(self, implicit) -> tuple[Block, ...]:
         """The unknowns: q and v, and whatever an implicit formulation adds."""
         nq, nv = self.model.nq, self.model.nv

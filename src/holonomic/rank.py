@@ -25,6 +25,7 @@ RHO_FULL_RANK = 1e-10  # pivot ratio of G Gᵀ, about the square of the smallest
 VANISHING = 1e-6  # a row this much smaller at the start than around it vanishes there
 NOTHING = 1e-290  # norms below this are zero
 MASSLESS = 1e-12  # of the masses of single coordinates
+LEFT = 1e-2  # of the distance from a singular position: the least angle between rows there
 SPREADS = (1e-3, 1e-2, 3e-2, 1e-1)  # how far, relatively, perturbed positions lie
 
 
@@ -41,14 +42,14 @@ def terms(model, t, q, v, data) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.
     return M, f, G, flat[at + nl * nv :]
 
 
-def rank_by_rows(G: np.ndarray) -> tuple[int, np.ndarray]:
+def rank_by_rows(G: np.ndarray, tolerance: float = RANK_TOLERANCE) -> tuple[int, np.ndarray]:
     """Rank of G, and its rows in the order in which pivoted QR picks them."""
     from scipy.linalg import qr
 
     norms = np.maximum(np.linalg.norm(G, axis=1), 1e-300)
     _, R, order = qr((G / norms[:, None]).T, mode="economic", pivoting=True)
     diagonal = np.abs(np.diag(R))
-    rank = int(np.sum(diagonal > RANK_TOLERANCE * max(diagonal[0], 1e-300))) if len(diagonal) else 0
+    rank = int(np.sum(diagonal > tolerance * max(diagonal[0], 1e-300))) if len(diagonal) else 0
     return rank, order
 
 
@@ -105,7 +106,9 @@ def independent_rows(model, t, q, v, data, redundant: str | None, project):
             nearby = project(perturbed(q, random, spread))
         except InconsistentState:
             continue
-        near_rank, near_order = rank_by_rows(terms(model, t, nearby, v, data)[2])
+        # where rows are redundant, a position meets them to the square of its distance from their branch: an angle
+        # between rows that comes from there is far smaller than one that comes from leaving a singular position
+        near_rank, near_order = rank_by_rows(terms(model, t, nearby, v, data)[2], LEFT * spread)
         if near_rank > rank:
             raise SingularPosition(
                 f"the start is a singular position: the constraint Jacobian has rank {rank} of {m} there, but "
@@ -168,8 +171,8 @@ def refuse_massless(model, t, q, v, data) -> None:
         raise SingularMass(f"at t = {t:.6g} {found}")
 
 
-def massless(model, M: np.ndarray, G: np.ndarray) -> str | None:
-    """Name the free motion that has no mass, or none that is positive; None where there is none."""
+def massless(model, M: np.ndarray, G: np.ndarray, least: float = MASSLESS) -> str | None:
+    """Name the free motion that has no mass, or none that is positive; None where all have more than `least`."""
     if not (np.all(np.isfinite(M)) and np.all(np.isfinite(G))) or not len(M):
         return None
     diagonal = np.diag(M)
@@ -181,11 +184,11 @@ def massless(model, M: np.ndarray, G: np.ndarray) -> str | None:
     if not free.shape[1]:
         return None
     values, motions = np.linalg.eigh(free.T @ (M * np.outer(by, by)) @ free)
-    if values[0] > MASSLESS:
+    if values[0] > least:
         return None
     at = int(np.argmax(np.abs(by * (free @ motions[:, 0]))))
     name = model.coordinates[at] if model.nv == model.nq else f"v[{at}]"
-    if values[0] < -MASSLESS:
+    if values[0] < -least:
         return (
             f"the mass matrix is not positive definite: {name} can move, and the mass of that motion is "
             f"{values[0]:.1e} of its size. Correct mass()."

@@ -210,7 +210,7 @@ class Run:
         for block in self.plan.blocks[2:]:
             if block.name == "lam" and self.lam0 is not None:
                 self.x[at : at + block.size] = self.lam0
-            elif block.name == "lam" and model.is_ode:  # of a Dae
+            elif block.name == "lam" and model.is_ode and block.size:  # of a Dae
                 self.x[at : at + block.size] = model.evaluate(Fn.MULTIPLIERS, self.t, self.x[:first], NOTHING, self.data)
             elif block.name == "lam":
                 self.x[at : at + block.size] = self.K[0, first : first + block.size]

@@ -256,12 +256,13 @@ def _set_invariants(model, t: float, x: np.ndarray, data: np.ndarray) -> None:
 
 
 def model_of(system, q, v, t0) -> Model | InterpretedModel:
-    """Return the model of a system at these sizes, made once."""
+    """Return the model of a system at these sizes, made once and anew where what its functions read has changed."""
     known = system.__dict__.setdefault("_models", {})
     key = (len(q), len(v))
-    if key not in known:
-        known[key] = Model(system, q, v, t0) if system.trace else InterpretedModel(system, q, v, t0)
-    return known[key]
+    model = known.get(key)
+    if model is None or model.outdated():
+        model = known[key] = Model(system, q, v, t0) if system.trace else InterpretedModel(system, q, v, t0)
+    return model
 
 
 def plan_of(model, choice: Choice, events: dict[str, Event], rows) -> Plan:

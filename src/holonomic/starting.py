@@ -43,7 +43,6 @@ def start_multistep(run: Run, begin, t1: float, free: bool) -> None:
     if InputTables(plan.model).next_break(t0, t1) != t1:
         raise BadArgument(f"{name} keeps its steps even and cannot end them where a table of inputs bends. Use BDF().")
     grid = t0 + h * np.arange(1, count + 1)
-    times, rows = grid, np.zeros((0, 0))
     wanted = run.save_t[(run.save_t - t0) * np.sign(h) > 0]
     wanted = wanted[(wanted - grid[-1]) * np.sign(h) <= 0]
     times = np.unique(np.concatenate([grid, wanted]))
@@ -57,6 +56,7 @@ def start_multistep(run: Run, begin, t1: float, free: bool) -> None:
     run.x[:] = past[-1]
     for j in range(2, count + 2):
         run.K[HISTORY + j - 2, : len(run.x)] = past[count + 1 - j]
+    run.K[HISTORY + count, 0] = h
     run.go_to(grid[-1])
 
 

@@ -88,7 +88,7 @@ def test_a_drive_brings_the_mechanism_to_its_first_value():
     m = slider_crank(angle=lambda t: 0.2 + t)
     sol = simulate(m, 0.5, save_at=3)
     np.testing.assert_allclose(sol["O"].angle, 0.2 + sol.t, atol=1e-9)
-    with pytest.raises(ValueError, match="joint 'O' is driven and has the value 0.2 at t = 0, not 1"):
+    with pytest.raises(ValueError, match=r"joint 'O' is driven and has the value 0.2 at t = 0, not 1"):
         m.assemble({"O": 1.0})
 
 

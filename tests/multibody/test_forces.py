@@ -75,7 +75,7 @@ def test_stribeck_friction_is_largest_when_it_starts_to_slide():
 
 def test_friction_that_would_follow_the_reactions_is_refused_with_a_way_out():
     m = car()
-    with pytest.raises(ValueError, match="needs an implicit method. State the torque or force itself"):
+    with pytest.raises(ValueError, match=r"needs an implicit method. State the torque or force itself"):
         m.friction("rail", coulomb=lambda lam: 0.1 * lam)
 
 
@@ -83,7 +83,9 @@ def test_a_stop_turns_a_body_back_and_keeps_its_energy_without_damping():
     m = car()
     m.stop("rail", lower=-0.5, upper=0.5, stiffness=1e4)
     sol = simulate(m, 2.0, q0=[1, 0, 0], v0=[1.0, 0, 0], rtol=1e-8)
-    assert sol["car"].velocity[-1, 0] == pytest.approx(-1.0, abs=1e-4) or sol["car"].velocity[-1, 0] == pytest.approx(1.0, abs=1e-4)
+    assert sol["car"].velocity[-1, 0] == pytest.approx(-1.0, abs=1e-4) or sol["car"].velocity[-1, 0] == pytest.approx(
+        1.0, abs=1e-4
+    )
     assert np.max(sol["rail"].position) < 0.5 + 1.0 * np.sqrt(2.0 / 1e4) * 1.001
 
 
@@ -112,7 +114,11 @@ def test_contact_friction_makes_a_sliding_disk_roll():
 def test_forces_are_functions_of_named_things_inputs_and_parameters():
     m = slider_crank()
     m.input("wind", ([0.0, 1.0], [0.0, 2.0]))
-    m.force("push", "slider", value=lambda t, u, slider, O, p: (-3 * slider.velocity[0] + u.wind + O.angle * p["slider.mass"], 0))
+    m.force(
+        "push",
+        "slider",
+        value=lambda t, u, slider, O, p: (-3 * slider.velocity[0] + u.wind + O.angle * p["slider.mass"], 0),
+    )
     sol = simulate(m, 1.0, save_at=11)
     wanted = -3 * sol["slider"].velocity[:, 0] + 2 * sol.t + sol["O"].angle
     np.testing.assert_allclose(sol["push"].force[:, 0], wanted, atol=1e-10)

@@ -66,7 +66,9 @@ def test_the_seven_body_mechanism_is_that_written_by_hand():
     by_hand, built = problems.seven_body(), problems.seven_body_from_bodies()
     runs = [simulate(problem, rtol=1e-13, atol=1e-14, save_at=[0.01, 0.02, 0.03]) for problem in (by_hand, built)]
     angle = {k: runs[1][f"K{k}"].angle for k in range(1, 8)}
-    seven = np.stack([angle[1], angle[2] - angle[1], angle[3], angle[4] - angle[5], angle[5], angle[6] - angle[7], angle[7]], axis=-1)
+    seven = np.stack(
+        [angle[1], angle[2] - angle[1], angle[3], angle[4] - angle[5], angle[5], angle[6] - angle[7], angle[7]], axis=-1
+    )
     np.testing.assert_allclose(seven, runs[0].q, atol=1e-10)
     # the three branches' forces on the coupler at E
     together = -(runs[1]["E3"].force + runs[1]["E4"].force + runs[1]["E6"].force)

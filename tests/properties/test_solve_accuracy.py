@@ -14,6 +14,7 @@ from holonomic.errors import NEED_REFINED, NEED_TERMS, OK, SINGULAR
 from holonomic.kernels.evaluate import RHO_PLAIN, RHO_REFINED, dense_saddle, dense_work
 from holonomic.kernels.signatures import NROW, WE, Fn
 from holonomic.model.base import PLAIN
+from holonomic.model.compiled import invoke
 from holonomic.model.derive import tapes
 from holonomic.model.emit import python_source
 from holonomic.plan import Plan, make_choice
@@ -130,16 +131,21 @@ class Measured:
         self.model = model = model_of(case.system, case.q, case.v, 0.0)
         self.x = np.concatenate([case.q, case.v])
         self.data = model.data()
-        self.plain = model.evaluate(Fn.FIELD, 0.0, self.x, NOTHING, self.data)
-        self.refined = model.evaluate(Fn.REFINED, 0.0, self.x, NOTHING, self.data)
+        self.plain, self.refined = self._compiled(Fn.FIELD), self._compiled(Fn.REFINED)
         self.dense, self.dense_status = self._dense()
         self.rho = self.plain[-1]
         self._solve_exactly()
 
+    def _compiled(self, fn):
+        fns, lengths = self.model.table((fn,))
+        out = np.empty(lengths[fn])
+        invoke(fns, int(fn), 0.0, self.x, NOTHING, self.data, out)
+        return out
+
     def _dense(self):
         model = self.model
         nq, nv, nl = model.nq, model.nv, model.n_lam
-        flat = model.evaluate(Fn.TERMS, 0.0, self.x, NOTHING, self.data)
+        flat = self._compiled(Fn.TERMS)
         W = np.zeros(dense_work(nq, nv, nl))
         W[: len(flat)] = flat
         row = np.full(nq + nv + nl + 1, np.nan)

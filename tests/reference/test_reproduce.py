@@ -1,6 +1,7 @@
 """Papers reproduced: every rule of their tables holds, and the judge that says so can say no."""
 
 import json
+from importlib import resources
 
 import pytest
 from typer.testing import CliRunner
@@ -32,8 +33,10 @@ def test_every_rule_of_the_table_holds(key, table):
     assert len(report) > 0
 
 
-def test_papers_are_those_of_the_bibliography():
-    assert tuple(papers()) == KEYS
+def test_papers_are_in_the_bibliography():
+    text = (resources.files("holonomic") / "references.bib").read_text(encoding="utf-8")
+    assert set(KEYS) <= set(papers())
+    assert all(f"{{{key}," in text for key in papers())
 
 
 @pytest.mark.parametrize("key", KEYS)
@@ -104,7 +107,7 @@ def test_shell_lists_papers_and_tables(shell):
     shown = shell().stdout
     assert all(key in shown for key in KEYS)
     assert "Table 6.4: seven-body mechanism" in shown
-    assert [paper["key"] for paper in json.loads(shell("--json").stdout)] == list(KEYS)
+    assert [paper["key"] for paper in json.loads(shell("--json").stdout)] == list(papers())
 
 
 def test_shell_prints_printed_ours_rule_and_verdict(shell):

@@ -8,10 +8,26 @@ import numpy as np
 import pytest
 
 from holonomic import Ode, System, UntraceableFunction, simulate
-from holonomic.initial import residuals, terms
 from holonomic.kernels.signatures import Fn
 from holonomic.model.base import PLAIN
-from holonomic.model.compiled import Model
+from holonomic.model.compiled import Model, invoke
+
+
+def compiled(model, fn, t, a, b=()):
+    """What the machine code of one function gives."""
+    fns, lengths = model.table((fn,))
+    out = np.empty(lengths[fn])
+    invoke(fns, int(fn), float(t), np.array(a, dtype=float), np.array(b, dtype=float), model.data(), out)
+    return out
+
+
+def terms(model, t, q, v):
+    """M, f, G, γ."""
+    flat = compiled(model, Fn.TERMS, t, np.concatenate([q, v]))
+    nv, nl = model.nv, model.n_lam
+    _, M, f, G, gamma = np.split(flat, np.cumsum([model.nq, nv * nv, nv, nl * nv]))
+    return M.reshape(nv, nv), f, G.reshape(nl, nv), gamma
+
 
 # A cart with a heading (c, s) of length 1, v = (x', y', turning rate): kinematics, a rheonomic constraint, a
 # nonholonomic one with a drift of its own, M depending on t and q. Written once for NumPy and for mpmath; the
@@ -138,7 +154,7 @@ def close(found, exact):
 
 def test_derived_terms_of_a_random_rheonomic_system_with_kinematics_and_nonholonomic_rows(state):
     model, t, q, v, exact = state
-    M, f, G, gamma = terms(model, t, q, v, model.data())
+    M, f, G, gamma = terms(model, t, q, v)
     close(M, mass(mpmath, exact.t, exact.q, exact.a))
     close(f, exact.applied_force())
     close(G, exact.G())
@@ -147,9 +163,9 @@ def test_derived_terms_of_a_random_rheonomic_system_with_kinematics_and_nonholon
 
 def test_residuals_at_position_and_velocity_level(state):
     model, t, q, v, exact = state
-    g, gv = residuals(model, t, q, v, model.data())
-    close(g, constraint(mpmath, exact.t, exact.q, exact.a))
-    close(gv, exact.rows(exact.t, exact.q, exact.v))
+    rows = compiled(model, Fn.RESIDUAL, t, np.concatenate([q, v]))
+    close(rows[:2], constraint(mpmath, exact.t, exact.q, exact.a))
+    close(rows[2:], exact.rows(exact.t, exact.q, exact.v))
 
 
 def test_jacobian_of_all_rows_by_the_whole_state(state):
@@ -162,7 +178,7 @@ def test_jacobian_of_all_rows_by_the_whole_state(state):
 def test_projections_solve_with_those_jacobians(state):
     """FACTOR and SOLVE: Jᵀ(J Jᵀ)⁻¹ r; TANGENT: Jᵀ(J Jᵀ)⁻¹ J e."""
     model, t, q, v, exact = state
-    x, data = np.concatenate([q, v]), model.data()
+    x = np.concatenate([q, v])
     H = np.array([[float(y) for y in row] for row in exact.H()])
     jacobians = {"POS": H[:2, :4], "VEL": H[2:, 4:], "FULL": H}
     # rows are measured by what a residual is a distance of: g by q, G v + g_t by v
@@ -170,21 +186,21 @@ def test_projections_solve_with_those_jacobians(state):
     lengths["FULL"] = np.concatenate([lengths["POS"], lengths["VEL"]])
     random = np.random.default_rng(0)
     for level, J in jacobians.items():
-        F = model.evaluate(Fn[f"{level}_FACTOR"], t, x, np.zeros(0), data)
+        F = compiled(model, Fn[f"{level}_FACTOR"], t, x)
         assert 1 / F[1 : 1 + len(J)] == pytest.approx(lengths[level], rel=1e-12)
         r, e = random.uniform(-1, 1, len(J)), random.uniform(-1, 1, J.shape[1])
         back = lambda right, J=J: J.T @ np.linalg.solve(J @ J.T, right)
         tolerance = 1e-13 * np.linalg.cond(J) ** 2
-        found = model.evaluate(Fn[f"{level}_SOLVE"], t, F, r, data)
+        found = compiled(model, Fn[f"{level}_SOLVE"], t, F, r)
         assert found == pytest.approx(back(r), rel=tolerance, abs=tolerance)
-        found = model.evaluate(Fn[f"{level}_TANGENT"], t, F, e, data)
+        found = compiled(model, Fn[f"{level}_TANGENT"], t, F, e)
         assert found == pytest.approx(back(J @ e), rel=tolerance, abs=tolerance)
 
 
 def test_the_field_solves_the_equations_of_motion(state):
     model, t, q, v, _ = state
-    field = model.evaluate(Fn.FIELD, t, np.concatenate([q, v]), np.zeros(0), model.data())
-    M, f, G, gamma = terms(model, t, q, v, model.data())
+    field = compiled(model, Fn.FIELD, t, np.concatenate([q, v]))
+    M, f, G, gamma = terms(model, t, q, v)
     q_dot, a, lam = field[:4], field[4:7], field[7:10]
     assert q_dot == pytest.approx(np.array(kinematics(q)) @ v, rel=1e-14)
     size = np.max(np.abs(M)) * np.max(np.abs(a)) + np.max(np.abs(G)) * np.max(np.abs(lam))
@@ -195,9 +211,17 @@ def test_the_field_solves_the_equations_of_motion(state):
 def test_reactions_are_minus_g_transposed_lambda(state):
     model, t, q, v, _ = state
     lam = np.array([1.3, -0.4, 0.7])
-    G = terms(model, t, q, v, model.data())[2]
-    found = model.evaluate(Fn.REACTIONS, t, np.concatenate([q, v]), lam, model.data())
+    G = terms(model, t, q, v)[2]
+    found = compiled(model, Fn.REACTIONS, t, np.concatenate([q, v]), lam)
     assert found == pytest.approx(-G.T @ lam, rel=1e-14)
+
+
+@pytest.mark.parametrize("fn", [Fn.TERMS, Fn.RESIDUAL, Fn.FIELD, Fn.VEL_FACTOR, Fn.ENERGY])
+def test_a_single_look_from_python_agrees_with_the_machine_code(state, fn):
+    model, t, q, v, _ = state
+    x = np.concatenate([q, v])
+    look = model.evaluate(fn, t, x, np.zeros(0), model.data())
+    assert look == pytest.approx(compiled(model, fn, t, x), rel=1e-11, abs=1e-12)
 
 
 def derived(model):
@@ -213,7 +237,7 @@ def test_a_system_from_energies_equals_the_one_written_by_hand():
     by_energy = System.from_energies(kinetic, lambda q: 1.7 * q[0] ** 2 * np.cos(q[1]))
     q, v = np.array([0.8, 0.4]), np.array([0.3, -1.1])
     model = Model(by_energy, q, v)
-    M, f, _, _ = terms(model, 0.0, q, v, model.data())
+    M, f, _, _ = terms(model, 0.0, q, v)
     s, c = np.sin(q[1]), np.cos(q[1])
     assert M == pytest.approx(np.array([[1, s / 2], [s / 2, 2.3 * q[0] ** 2]]), rel=1e-15)
     # d/dt ∂T/∂v - ∂T/∂q with v' = 0
@@ -228,7 +252,7 @@ def test_velocity_terms_that_follow_from_the_mass_matrix():
     added = System(mass=M, force=[0.3, -0.2], velocity_terms=True)
     energy = System.from_energies(lambda q, v: v @ M(q) @ v / 2, force=[0.3, -0.2])
     q, v = np.array([0.3, 0.9]), np.array([1.2, -0.8])
-    found = [terms(model, 0.0, q, v, model.data())[1] for model in (Model(added, q, v), Model(energy, q, v))]
+    found = [terms(model, 0.0, q, v)[1] for model in (Model(added, q, v), Model(energy, q, v))]
     assert found[0] == pytest.approx(found[1], rel=1e-14)
 
 

@@ -1,4 +1,4 @@
-"""BDF of variable step and order 1 to 5 for any residual, with the stabilization inside the step.
+"""BDF of variable step and order 1 to 6 for any residual, with the stabilization inside the step.
 
 The past is kept as backward differences D_j = ∇^j y_n on equal steps; when the step changes they are
 interpolated to the new spacing. With y_p = Σ D_j the predicted point, γ_j = 1 + 1/2 + .. + 1/j and d = y1 - y_p,
@@ -14,10 +14,11 @@ rule times h (index 2) or h² (index 3).
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 
 import numpy as np
 
-from ..errors import NO_CONVERGENCE, OK, SINGULAR
+from ..errors import NO_CONVERGENCE, OK, SINGULAR, BadArgument
 from ..kernels.compile import kernel, leaf
 from ..kernels.evaluate import evaluate
 from ..kernels.newton import AT_BETA, AT_R, AT_SLOPE, factor_newton, newton_step_scaled, vectors_at
@@ -40,9 +41,8 @@ from ..kernels.signatures import (
 from ..kernels.vectors import copy, copy_row
 from .base import Integrator, Lowered
 
-MAX_ORDER = 5
-# rows of K: field at the old and the new point, differences D_0 .. D_7, control numbers
-D, CONTROL = 2, 10
+# rows of K: field at the old and the new point, differences D_0 .. D_8, control numbers
+D, CONTROL = 2, 11
 # control numbers: step of the differences, order, equal steps since the last change, next step, α of the
 # factors, whether the Jacobian is of this step
 H_D, ORDER, EQUAL, H_NEXT, ALPHA, FRESH = range(6)
@@ -65,7 +65,7 @@ def begin(K, x, h, ny, differential):
     for i in range(ny):
         K[D, i] = x[i]
         K[D + 1, i] = h * K[0, i] if i < differential else 0.0
-        for j in range(2, 8):
+        for j in range(2, 9):
             K[D + j, i] = 0.0
     K[CONTROL, H_D] = h
     K[CONTROL, ORDER] = 1.0
@@ -78,10 +78,11 @@ def respace(K, factor, order, ny):
     """Differences of the interpolating polynomial on steps `factor` times as long.
 
     In Newton's basis D~_j = Σ_i M_ji D_i, where M = R(factor) U as in [shampine-reichelt-1997]: the values at
-    the new points, differenced. Done column by column, for orders up to 5.
+    the new points, differenced. Done column by column, for orders up to 6.
     """
     for i in range(ny):
         d0, d1, d2, d3, d4, d5 = K[D, i], K[D + 1, i], K[D + 2, i], K[D + 3, i], K[D + 4, i], K[D + 5, i]
+        d6 = K[D + 6, i] if order > 5 else 0.0
         if order < 5:
             d5 = 0.0
         if order < 4:
@@ -91,11 +92,12 @@ def respace(K, factor, order, ny):
         if order < 2:
             d2 = 0.0
         v0 = d0
-        v1 = value_at(-factor, d0, d1, d2, d3, d4, d5)
-        v2 = value_at(-2.0 * factor, d0, d1, d2, d3, d4, d5)
-        v3 = value_at(-3.0 * factor, d0, d1, d2, d3, d4, d5)
-        v4 = value_at(-4.0 * factor, d0, d1, d2, d3, d4, d5)
-        v5 = value_at(-5.0 * factor, d0, d1, d2, d3, d4, d5)
+        v1 = value_at(-factor, d0, d1, d2, d3, d4, d5, d6)
+        v2 = value_at(-2.0 * factor, d0, d1, d2, d3, d4, d5, d6)
+        v3 = value_at(-3.0 * factor, d0, d1, d2, d3, d4, d5, d6)
+        v4 = value_at(-4.0 * factor, d0, d1, d2, d3, d4, d5, d6)
+        v5 = value_at(-5.0 * factor, d0, d1, d2, d3, d4, d5, d6)
+        v6 = value_at(-6.0 * factor, d0, d1, d2, d3, d4, d5, d6)
         K[D + 1, i] = v0 - v1
         if order > 1:
             K[D + 2, i] = v0 - 2.0 * v1 + v2
@@ -105,17 +107,20 @@ def respace(K, factor, order, ny):
             K[D + 4, i] = v0 - 4.0 * v1 + 6.0 * v2 - 4.0 * v3 + v4
         if order > 4:
             K[D + 5, i] = v0 - 5.0 * v1 + 10.0 * v2 - 10.0 * v3 + 5.0 * v4 - v5
+        if order > 5:
+            K[D + 6, i] = v0 - 6.0 * v1 + 15.0 * v2 - 20.0 * v3 + 15.0 * v4 - 6.0 * v5 + v6
 
 
 @leaf
-def value_at(s, d0, d1, d2, d3, d4, d5):
+def value_at(s, d0, d1, d2, d3, d4, d5, d6):
     """Newton's backward interpolant at s steps from the newest point (s <= 0 is the past)."""
     a1 = s
     a2 = a1 * (s + 1.0) / 2.0
     a3 = a2 * (s + 2.0) / 3.0
     a4 = a3 * (s + 3.0) / 4.0
     a5 = a4 * (s + 4.0) / 5.0
-    return d0 + a1 * d1 + a2 * d2 + a3 * d3 + a4 * d4 + a5 * d5
+    a6 = a5 * (s + 5.0) / 6.0
+    return d0 + a1 * d1 + a2 * d2 + a3 * d3 + a4 * d4 + a5 * d5 + a6 * d6
 
 
 @leaf
@@ -304,24 +309,35 @@ def interpolate(n, ip, fp, theta, h, x, K, xn, out):
     return OK
 
 
+@dataclass(frozen=True, repr=False)
 class BDF(Integrator):
     """Backward differentiation of variable step and order 1 to 5, implicit, for stiff systems.
 
     With `Projection` it is the coordinate projection method of Eich: projected history, projected error.
+
+    Parameters
+    ----------
+    max_order : int
+        1 to 6. Order 6 takes fewer steps at tight tolerances, but is unstable for fast oscillations with little damping.
 
     References
     ----------
     [eich-1993]; quasi-constant steps as in [shampine-reichelt-1997]; [HW96] Sec. V.1, VII.
     """
 
+    max_order: int = 5
     order, adaptive, implicit, takes = 5, True, True, "residual"
     references = ("eich-1993", "shampine-reichelt-1997", "HW96")
+
+    def __post_init__(self):
+        if self.max_order not in range(1, 7):
+            raise BadArgument(f"max_order={self.max_order!r}: BDF formulas are stable for orders 1 to 6.")
 
     def lower(self) -> Lowered:
         return Lowered(
             slots={
                 "advance": advance, "finish": finish, "accept": accept, "dense": dense, "interpolate": interpolate,
             },
-            ip=np.array([1, MAX_ORDER], dtype=np.int64), fp=np.zeros(2), rows=11, errors=1, exponent=0.5, error_order=1,
+            ip=np.array([1, self.max_order], dtype=np.int64), fp=np.zeros(2), rows=12, errors=1, exponent=0.5, error_order=1,
             fac_min=0.2, fac_max=10.0, one_step=False, steers=CONTROL, wants_scales=True,
         )  # fmt: skip

@@ -59,7 +59,7 @@ from .base import Integrator, Lowered
 # iteration is enough
 LAST, ORDER, KIND, IN_STAGE, ONCE = range(5)
 BDF_KIND, TRAPEZOIDAL_KIND, MIDPOINT_KIND, NO_STEP = range(4)
-HISTORY = 2  # rows of K from here on hold y of the steps before
+HISTORY = 2  # rows of K from here on hold y of the steps before; the one behind them begins with the even step
 ITERATIONS = 20
 
 # α_0 .. α_k of the BDF of order k, [eich-1993] Sec. 2
@@ -153,6 +153,8 @@ def advance(fns, n, data, ip, fp, t, h, x, K, xn, xs, W):
     r, slope, beta = v + AT_R * width, v + AT_SLOPE * width, v + AT_BETA * width
     mid, old = v + AT_MIDDLE * width, v + AT_OLD * width
     t1, t_mid = t + h, t + 0.5 * h
+    if ip[ORDER] > 1:
+        h = K[HISTORY + ip[ORDER] - 1, 0]  # differences of times are steps with rounding, which even steps must not have
     alpha = fp[0] / h if kind == BDF_KIND else 1.0 / h
     weight = 0.5 if kind == TRAPEZOIDAL_KIND else 1.0
     if kind == BDF_KIND:

@@ -84,6 +84,10 @@ class ModelBase:
         """Remember that mass matrix and rank have been looked into."""
         self.start_examined = True
 
+    def outdated(self) -> bool:
+        """Tell whether the system's functions would do something else now."""
+        return False
+
     @cached_property
     def n_constraints(self) -> int:
         return len(self.constraint_labels)

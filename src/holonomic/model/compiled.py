@@ -28,9 +28,10 @@ from .arguments import FULL, ODE, call
 from .base import PLAIN, ModelBase, Variant
 from .fingerprint import fingerprint
 from .system import Ode, System
+from .watch import Watch
 
 UNKEYED = ("params", "resolver", "metric")  # fields of a system that do not enter the compiled functions
-MANY_LOOKS = 4  # evaluations from Python after which a function is worth compiling
+MANY_LOOKS = 12  # evaluations from Python after which a function is worth compiling
 ANNOUNCE_ABOVE = 3000  # operations from which compiling is announced: it takes about a second
 
 
@@ -71,6 +72,7 @@ class Model(ModelBase):
         self._tables: dict[Any, Any] = {}
         self._graphs: dict[tuple[Fn, Variant], Any] = {}
         self._looks: dict[tuple[Fn, Variant], int] = {}
+        self._watch = Watch(self._described())
         self._key = self._fingerprint()
         self._record = self._read_record()
         if self._record is None:
@@ -83,6 +85,17 @@ class Model(ModelBase):
         self.nonholonomic_labels = record["nonholonomic_labels"]
         self.invariant_labels = record["invariant_labels"]
         self.output_shapes = {name: tuple(shape) for name, shape in record["output_shapes"].items()}
+
+    def __reduce__(self):
+        return type(self), (self.system, *self._start)  # addresses mean nothing in another process
+
+    def outdated(self) -> bool:
+        """Tell whether the system's functions would do something else now: a global or a table has changed."""
+        if not self._watch.changed():
+            return False
+        self._watch = Watch(self._described())
+        key = self._fingerprint()
+        return key is None or key != self._key
 
     def functions(self, wanted: tuple[Fn, ...], variant: Variant = PLAIN) -> Functions:
         """Return the compiled functions, compiling what is not known yet."""
@@ -244,13 +257,18 @@ class Model(ModelBase):
 
     # the record on disk
 
-    def _fingerprint(self) -> str | None:
+    def _described(self) -> dict[str, Any]:
+        """What the compiled functions follow from, numbers that are arguments left out."""
         s = self.system
         described = {name: getattr(s, name) for name in s.__dataclass_fields__ if name not in UNKEYED}
         if described.get("inputs"):
             described["inputs"] = {
                 name: given if callable(given) else "value" for name, given in described["inputs"].items()
             }
+        return described
+
+    def _fingerprint(self) -> str | None:
+        s, described = self.system, self._described()
         shapes = {name: np.shape(value) for name, value in (s.params or {}).items()}
         versions = (__version__, numba.__version__, machine.content_name({}), source_stamp())
         return fingerprint(type(s).__name__, described, shapes, self.nq, self.nv, versions)

@@ -11,7 +11,7 @@ import numpy as np
 from ..errors import BadArgument, InconsistentState
 from ..kernels.signatures import Fn
 from .arguments import wanted
-from .system import Ode, _own_params, labelled
+from .system import Ode, freeze, labelled
 
 DERIVATIVES = ("x", "dx", "ddx")  # names of x, x', x''
 NEWTON_STEPS = 30
@@ -74,7 +74,7 @@ class Dae(Ode):
             wanted(function, f"invariant {label!r}", state)
         for label, function in (self.outputs or {}).items():
             wanted(function, f"output {label!r}", (*state, "y"))
-        object.__setattr__(self, "params", _own_params(self.params))
+        freeze(self, "f", "B")
 
     @property
     def names(self) -> tuple[str, ...]:

@@ -140,7 +140,7 @@ def _feed_function(digest, function: types.FunctionType, seen: dict) -> None:
     _feed_code(digest, function.__code__, seen)
     for part in (function.__defaults__, function.__kwdefaults__, vars(function)):
         _feed(digest, part, seen)
-    names = _global_names(function.__code__)
+    names = global_names(function.__code__)
     for cell in function.__closure__ or ():
         try:
             _feed_named(digest, cell.cell_contents, names, seen)
@@ -180,10 +180,11 @@ def _is_opaque(code: types.CodeType) -> bool:
     )
 
 
-def _global_names(code: types.CodeType) -> set[str]:
+def global_names(code: types.CodeType) -> set[str]:
+    """Names that code looks up outside itself, inner functions included."""
     # co_names also holds attribute names; a name that happens to be a global too only makes the key finer
     names = set(code.co_names)
     for constant in code.co_consts:
         if isinstance(constant, types.CodeType):
-            names |= _global_names(constant)
+            names |= global_names(constant)
     return names

@@ -46,6 +46,7 @@ class InterpretedModel(ModelBase):
 
     def __init__(self, system: System | Ode, q0: np.ndarray, v0: np.ndarray, t0: float = 0.0):
         super().__init__(system, q0, v0)
+        self._start = (q0, v0, t0)
         self.numeric = Numeric(self, np.asarray(q0, dtype=float), np.asarray(v0, dtype=float), float(t0))
         self.numbers = np.zeros(0)
         self.constraint_labels = self.numeric.labels["constraint"]
@@ -58,6 +59,9 @@ class InterpretedModel(ModelBase):
             error = min(1.0, max(DIFFERENCES_RTOL, 10.0 * self.numeric.error))
             self.attainable_rtol = float(10.0 ** np.ceil(np.log10(error) - 1e-9))
         self._tables: dict[Any, Any] = {}
+
+    def __reduce__(self):
+        return type(self), (self.system, *self._start)
 
     def table(self, wanted: tuple[Fn, ...], variant: Variant = PLAIN) -> tuple[tuple, dict[Fn, int]]:
         """Return the table of functions that kernels take, and the lengths of the functions' results."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
@@ -98,7 +99,7 @@ class System:
         for label, function in (self.outputs or {}).items():
             if callable(function):
                 wanted(function, f"output {label!r}", FULL)
-        object.__setattr__(self, "params", _own_params(self.params))
+        freeze(self, "mass", "force", "kinematics")
         if self.derivatives and self.trace:
             raise BadArgument("derivatives= goes with trace=False; traced systems are differentiated exactly.")
 
@@ -113,12 +114,44 @@ class System:
             raise BadArgument("from_energies needs derivatives of the energies: it works with trace=True only.")
         return cls(mass=None, force=force, constraint=constraint, potential=potential, kinetic=kinetic, **more)
 
+    @classmethod
+    def from_sympy(cls, method, params=None, *, inputs=None, constraint=None, **more) -> System:
+        """Make a system from equations derived with sympy.physics.mechanics.
+
+        Constraints are kept as constraints, whatever SymPy made of them: dependent speeds and SymPy's own multipliers
+        are left out.
+
+        Parameters
+        ----------
+        method : KanesMethod, LagrangesMethod, or JointsMethod or System of SymPy
+            With its equations formed.
+        params : {Symbol: float}
+            Values of all symbols.
+        inputs : {dynamicsymbol: number, function of t, or (times, values)}, optional
+            Given functions of time, such as applied torques.
+        constraint : list or {name: expression}, optional
+            Holonomic constraints in the coordinates, instead of those of `method`.
+        **more
+            Further arguments of System, such as outputs.
+        """
+        from .from_sympy import system_from_sympy
+
+        return system_from_sympy(cls, method, params, inputs, constraint, **more)
+
     def with_params(self, **changes) -> System:
         """Return the same system with some parameters changed."""
         unknown = set(changes) - set(self.params or {})
         if unknown:
             raise BadArgument(f"unknown parameter {sorted(unknown)[0]!r}; known: {', '.join(self.params or {})}.")
         return replace(self, params={**(self.params or {}), **changes})
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What is pickled: all but the compiled models, which are made anew."""
+        state = {name: value for name, value in vars(self).items() if name != "_models"}
+        return state | {"params": dict(self.params or {})}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state | {"params": _own_params(state["params"])})
 
 
 @dataclass(frozen=True, eq=False)
@@ -150,9 +183,11 @@ class Ode:
             wanted(function, f"invariant {label!r}", ODE)
         for label, function in (self.outputs or {}).items():
             wanted(function, f"output {label!r}", ODE)
-        object.__setattr__(self, "params", _own_params(self.params))
+        freeze(self)
 
     with_params = System.with_params
+    __getstate__ = System.__getstate__
+    __setstate__ = System.__setstate__
 
 
 def labelled(given: Labelled, role: str) -> dict[str, Any]:
@@ -181,6 +216,27 @@ def coordinate_names(system, n: int) -> tuple[list[str], list[bool]]:
     kinds = given.values() if isinstance(given, Mapping) else [""] * n
     names += ["d" * level + name for level in range(1, order) for name in names]
     return names, [kind == "angle" for kind in kinds] + [False] * (len(names) - n)
+
+
+def freeze(system, *constants: str) -> None:
+    """Take parameters, inputs and arrays that stand for functions into our own hands: no one else changes them."""
+    object.__setattr__(system, "params", _own_params(system.params))
+    if system.inputs:
+        object.__setattr__(system, "inputs", {name: _own_input(name, given) for name, given in system.inputs.items()})
+    for name in constants:
+        if not callable(getattr(system, name)):
+            object.__setattr__(system, name, copy.deepcopy(getattr(system, name)))
+
+
+def _own_input(name: str, given):
+    """Return a table as a pair of arrays, (times, values), however its two rows were given."""
+    if not isinstance(given, tuple | list | np.ndarray) or getattr(given, "ndim", 1) == 0:
+        return given
+    try:
+        times, values = (np.array(part, dtype=float) for part in given)
+    except (TypeError, ValueError):
+        raise BadArgument(f"input {name!r} must be a number, a function of t, or a pair (times, values).") from None
+    return times, values
 
 
 def _own_params(params) -> Mapping[str, Any]:

@@ -143,7 +143,9 @@ class Kinematics:
 
     def residual(self, t, q, parts=None):
         """Rows at position level."""
-        found = [self.value(part, t, q) for part in (self.parts if parts is None else parts) if part.level == "position"]
+        found = [
+            self.value(part, t, q) for part in (self.parts if parts is None else parts) if part.level == "position"
+        ]
         return np.concatenate(found) if found else np.zeros(0)
 
     def gaps(self, t, q) -> dict[str, float]:
@@ -234,8 +236,8 @@ def close(k: Kinematics, q, parts, targets, what: str, steps: int = 40) -> np.nd
         gap = {part.name: float(np.linalg.norm(k.value(part, 0.0, x))) for part in parts}
         worst = max(gap, key=gap.get) if gap else what
         raise InconsistentState(
-            f"the joints cannot be closed{what}: {steps} Newton steps leave joint {worst!r} open by {gap.get(worst, distance):.2g}. "
-            "Check the lengths, or start nearer to a closed position with near=."
+            f"the joints cannot be closed{what}: {steps} Newton steps leave joint {worst!r} open by "
+            f"{gap.get(worst, distance):.2g}. Check the lengths, or start nearer to a closed position with near=."
         )
     return x
 
@@ -260,7 +262,8 @@ def _go_to(m, k: Kinematics, q, joints, values):
             value = float(drive.wanted(0.0, k.p))
             if drive.of in targets and abs(targets[drive.of][1] - value) > 1e-9:
                 raise BadArgument(
-                    f"assemble: joint {drive.of!r} is driven and has the value {value:.6g} at t = 0, not {targets[drive.of][1]:.6g}."
+                    f"assemble: joint {drive.of!r} is driven and has the value {value:.6g} at t = 0, not "
+                    f"{targets[drive.of][1]:.6g}."
                 )
             targets[drive.of] = (m.joints[drive.of], value)
     paths = [drive for drive in m.drives.values() if drive.level == "position" and drive.value is None]
@@ -287,8 +290,8 @@ def _go_to(m, k: Kinematics, q, joints, values):
                 name, (joint, value) = next(iter(targets.items()))
                 reached = float(joint.value(q, k.p))
                 raise InconsistentState(
-                    f"assemble: joint {name!r} comes no further than {reached:.4g} on the way to {value:.4g}; the other joints "
-                    "hold it there. Ask for less, or begin from another closure with near=."
+                    f"assemble: joint {name!r} comes no further than {reached:.4g} on the way to {value:.4g}; the "
+                    "other joints hold it there. Ask for less, or begin from another closure with near=."
                 ) from None
             continue
         done = share

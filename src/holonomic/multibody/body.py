@@ -114,7 +114,9 @@ def _checked_shapes(name, dimension, shapes, mass):
     without = [shape for shape in shapes if shape.mass is None]
     if mass is None:
         if without:
-            raise BadArgument(f"body {name!r}: its {without[0].kind} has no mass. Write {without[0].kind}(..., mass=1.0).")
+            raise BadArgument(
+                f"body {name!r}: its {without[0].kind} has no mass. Write {without[0].kind}(..., mass=1.0)."
+            )
         return tuple(shapes)
     mass = _mass(name, mass)
     if len(shapes) > 1 or not without:
@@ -175,7 +177,8 @@ def _about_centre(name, inertia, mass, about, centre):
     if not smallest > 0.0:
         raise BadArgument(
             f"body {name!r}: an inertia of {np.max(inertia):g} about {about} is too small: the mass alone, "
-            f"{np.linalg.norm(d):g} m away, gives {mass * float(d @ d):g}. Leave about= out if it is about the centre of mass."
+            f"{np.linalg.norm(d):g} m away, gives {mass * float(d @ d):g}. Leave about= out if it is about the centre "
+            "of mass."
         )
     return moved
 
@@ -190,7 +193,9 @@ def _mass(name, mass) -> float:
     except (TypeError, ValueError):
         raise BadArgument(f"body {name!r}: mass must be a number, got {mass!r}.") from None
     if not (number > 0.0 and np.isfinite(number)):
-        raise BadArgument(f"body {name!r} has mass {number:g} kg; it must be positive. A massless link is a distance joint.")
+        raise BadArgument(
+            f"body {name!r} has mass {number:g} kg; it must be positive. A massless link is a distance joint."
+        )
     positive(f"{name}.mass", number)
     return number
 
@@ -221,9 +226,11 @@ def _check_inertia(name, inertia) -> None:
         raise BadArgument(f"body {name!r}: its inertia is not symmetric.")
     principal = np.linalg.eigvalsh((inertia + inertia.T) / 2)
     if not principal[0] > 0.0:
-        raise BadArgument(f"body {name!r}: its inertia has the principal value {principal[0]:.3g}; all must be positive.")
+        raise BadArgument(
+            f"body {name!r}: its inertia has the principal value {principal[0]:.3g}; all must be positive."
+        )
     if principal[2] > (principal[0] + principal[1]) * (1 + 1e-9):
         raise BadArgument(
-            f"body {name!r}: principal inertias {principal[0]:.4g}, {principal[1]:.4g}, {principal[2]:.4g} kg m² are not "
-            "physical: none may exceed the sum of the other two."
+            f"body {name!r}: principal inertias {principal[0]:.4g}, {principal[1]:.4g}, {principal[2]:.4g} kg m² are "
+            "not physical: none may exceed the sum of the other two."
         )

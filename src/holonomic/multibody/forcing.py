@@ -41,7 +41,9 @@ class ForceMethods:
         kit = self.kit
         natural = self.params.add(f"{name}.length", drawn if length is None else length, not_negative)
         if drawn == 0.0 and self.params[natural] != 0.0:
-            raise BadArgument(f"spring {name!r} is drawn with its ends in one place, where it has no direction. Draw them apart.")
+            raise BadArgument(
+                f"spring {name!r} is drawn with its ends in one place, where it has no direction. Draw them apart."
+            )
         if (stiffness is None) == (force is None):
             raise BadArgument(f"spring {name!r}: give stiffness= or force=, one of them.")
         if force is not None:
@@ -59,7 +61,9 @@ class ForceMethods:
         """Add a viscous damper between a point of each body; N s/m. Parameter "name.damping"."""
         marks, drawn = self._line(name, first, second, at)
         if drawn == 0.0:
-            raise BadArgument(f"damper {name!r} is drawn with its ends in one place, where it has no direction. Draw them apart.")
+            raise BadArgument(
+                f"damper {name!r} is drawn with its ends in one place, where it has no direction. Draw them apart."
+            )
         c = self.params.add(f"{name}.damping", damping, not_negative)
         return self._enter(Force(name, "damper", self._pull(fo.damping_tension(c), marks), marks))
 
@@ -90,8 +94,8 @@ class ForceMethods:
         at : point or Point
             Where it is drawn.
         stiffness, damping : sequence of float, or float
-            Along the axis, across it, and in rotation: 3 numbers in the plane (N/m, N/m, N m/rad), 6 in space. One number
-            damps all alike. Parameters "name.stiffness.1" and so on.
+            Along the axis, across it, and in rotation: 3 numbers in the plane (N/m, N/m, N m/rad), 6 in space.
+            One number damps all alike. Parameters "name.stiffness.1" and so on.
         axis : sequence of float, optional
             Direction on the first body; x if not given.
         """
@@ -100,9 +104,15 @@ class ForceMethods:
         if first is second:
             raise BadArgument(f"{name!r} acts between body {first.name!r} and itself. Name two bodies, or m.ground.")
         n = 3 if self.dimension == 2 else 6
-        springs, dampers = np.ravel(stiffness), np.broadcast_to(np.ravel(damping), (n,)) if np.size(damping) == 1 else np.ravel(damping)
+        springs, dampers = (
+            np.ravel(stiffness),
+            np.broadcast_to(np.ravel(damping), (n,)) if np.size(damping) == 1 else np.ravel(damping),
+        )
         if len(springs) != n or len(dampers) != n:
-            raise BadArgument(f"bushing {name!r} needs {n} stiffnesses (and one or {n} dampings), got {len(springs)} and {len(dampers)}.")
+            raise BadArgument(
+                f"bushing {name!r} needs {n} stiffnesses (and one or {n} dampings), got {len(springs)} and "
+                f"{len(dampers)}."
+            )
         keys = self._places(name, at)
         axis = self._unit((1.0, 0.0, 0.0)[: self.dimension] if axis is None else axis, name)
         direction = self.params.add_point(f"{name}.axis", axis) if self.dimension == 2 else self.kit.axes_of(axis)
@@ -129,7 +139,9 @@ class ForceMethods:
         curve : pair of sequences
             Instead: speeds and the torque (force) at each, linear in between, constant outside.
         """
-        joint = self._joint(joint, "motor", "position" if force is not None else "angle" if torque is not None else None)
+        joint = self._joint(
+            joint, "motor", "position" if force is not None else "angle" if torque is not None else None
+        )
         name = f"{joint.name} motor"
         self._new(name, "force")
         given = [part for part in (torque, force, curve) if part is not None]
@@ -138,7 +150,9 @@ class ForceMethods:
         if curve is not None:
             rates, efforts = (np.asarray(part, dtype=float) for part in curve)
             if rates.ndim != 1 or rates.shape != efforts.shape or len(rates) < 2 or np.any(np.diff(rates) <= 0):
-                raise BadArgument(f"the curve of {name!r} is a pair (speeds, torques) of equal length; speeds must increase.")
+                raise BadArgument(
+                    f"the curve of {name!r} is a pair (speeds, torques) of equal length; speeds must increase."
+                )
             effort = fo.curve_effort(tuple(rates.tolist()), tuple(efforts.tolist()))
         elif callable(given[0]):
             allowed = (joint.coordinate, "speed", "t", "p", "u")
@@ -160,8 +174,8 @@ class ForceMethods:
         joint : Joint or str
             A joint with an angle or a position.
         coulomb, static : float
-            Torque (N m) or force (N) when sliding, F_c, and at the peak when it starts to slide, F_s; equal if not given.
-            For a load N: coulomb = μ N, in a bearing times its radius. Friction that follows the joint's own
+            Torque (N m) or force (N) when sliding, F_c, and at the peak when it starts to slide, F_s; equal if not
+            given. For a load N: coulomb = μ N, in a bearing times its radius. Friction that follows the joint's own
             reaction would need an implicit method; state the load here.
         stribeck : float
             Speed x_s at which the peak has faded; ten times `smoothing` if not given.
@@ -282,10 +296,15 @@ class ForceMethods:
         direction = self.params.add_point(f"{name}.normal", self._unit(normal, name))
         numbers = {"radius": radius, "stiffness": stiffness, "damping": damping, "friction": friction,
                    "smoothing": smoothing}  # fmt: skip
-        keys = [self.params.add(f"{name}.{key}", value, positive if key in ("radius", "stiffness", "smoothing") else not_negative)
-                for key, value in numbers.items()]  # fmt: skip
+        above = ("radius", "stiffness", "smoothing")
+        keys = [
+            self.params.add(f"{name}.{key}", value, positive if key in above else not_negative)
+            for key, value in numbers.items()
+        ]
         kit = self.kit
-        act = fo.contact(kit.place, kit.motion, kit.spin_arm, mark, surface, direction, tuple(keys), float(exponent), kit.NO_TORQUE)
+        act = fo.contact(
+            kit.place, kit.motion, kit.spin_arm, mark, surface, direction, tuple(keys), float(exponent), kit.NO_TORQUE
+        )
         return self._enter(Force(name, "contact", act, (mark,)))
 
     # how a force is made
@@ -315,7 +334,11 @@ class ForceMethods:
             raise BadArgument(f"{name!r} acts on the ground, which does not move. Name a body.")
         if at is None:
             return self._mark(body, body.origin)
-        keys = self._point(at).mark[1] if isinstance(at, Point | str) else self.params.add_point(name, self._drawn(at, name))
+        keys = (
+            self._point(at).mark[1]
+            if isinstance(at, Point | str)
+            else self.params.add_point(name, self._drawn(at, name))
+        )
         return self._mark(body, keys)
 
     def _named(self, function, name: str):

@@ -71,7 +71,7 @@ class JointMethods:
         return joint
 
     def universal(self, name: str, first, second, *, at, axis, other) -> Joint:
-        """Add a Cardan joint in space: `axis` is fixed in the first body, `other` in the second, normal to each other."""
+        """Add a Cardan joint in space: `axis` is fixed in the first body, `other`, normal to it, in the second."""
         self._spatial("universal")
         if abs(float(np.dot(self._unit(axis, name), self._unit(other, name)))) > 1e-9:
             raise BadArgument(f"universal joint {name!r}: axis and other must be drawn normal to each other.")
@@ -119,7 +119,8 @@ class JointMethods:
             Centres of the two wheels as drawn (with `radii`).
         radii : (float, float)
             Pitch radii, m; the second negative for a ring around the first. The tooth force acts where the
-            pitch circles touch; turning centres (planets) are taken into account. Parameters "name.radius", "name.other".
+            pitch circles touch; turning centres (planets) are taken into account. Parameters "name.radius",
+            "name.other".
         ratio : float
             Instead of radii: angle of the second against the ground = ratio x angle of the first; negative
             where they turn against each other. Torques only. Parameter "name.ratio".
@@ -139,10 +140,13 @@ class JointMethods:
         line = np.subtract(self._drawn(ends[1], name), self._drawn(ends[0], name))
         apart = float(np.linalg.norm(line))
         if r1 <= 0.0 or r2 == 0.0 or r1 + r2 == 0.0:
-            raise BadArgument(f"gear {name!r}: radii {radii} must be positive, the second negative for an internal gear.")
+            raise BadArgument(
+                f"gear {name!r}: radii {radii} must be positive, the second negative for an internal gear."
+            )
         if abs(apart - abs(r1 + r2)) > 0.01 * apart:
             raise BadArgument(
-                f"gear {name!r}: the centres are {apart:.4g} m apart, but the pitch circles touch at {abs(r1 + r2):.4g} m."
+                f"gear {name!r}: the centres are {apart:.4g} m apart, but the pitch circles touch at "
+                f"{abs(r1 + r2):.4g} m."
             )
         offset = (r1 * angles[0] + r2 * angles[1]) / (r1 + r2) - np.arctan2(line[1], line[0])
         return self._join("gear", name, first, second, ends, joints.gear, numbers={"radius": r1, "other": r2},
@@ -186,11 +190,14 @@ class JointMethods:
         tilt = 1.0 if axis is None else float(np.sqrt(1.0 - np.dot(n, self._unit(axis, name)) ** 2))
         if abs(float(np.dot(n, d)) - radius * tilt) > 0.01 * radius:
             raise BadArgument(
-                f"rolling {name!r}: the centre is {np.dot(n, d):.4g} m above the plane, but the radius is {radius:.4g} m"
+                f"rolling {name!r}: the centre is {np.dot(n, d):.4g} m above the plane, but the radius is "
+                f"{radius:.4g} m"
                 f"{'' if axis is None else f', which at this tilt means {radius * tilt:.4g} m'}. Draw them touching."
             )
         height, slip = (
-            (joints3d.sphere_height, joints3d.sphere_slip) if axis is None else (joints3d.disk_height, joints3d.disk_slip)
+            (joints3d.sphere_height, joints3d.sphere_slip)
+            if axis is None
+            else (joints3d.disk_height, joints3d.disk_slip)
         )
         joint = self._join("rolling", name, plane, disk, ends, height, axis=n, axis2=axis, numbers={"radius": radius})
         more = f"{name} slip"
@@ -248,7 +255,9 @@ class JointMethods:
         given = {"angle": angle, "position": position, "speed": speed, "path": path}
         chosen = [key for key, value in given.items() if value is not None]
         if len(chosen) != 1:
-            raise BadArgument(f"a drive needs one of angle=, position=, speed= and path=, got {', '.join(chosen) or 'none'}.")
+            raise BadArgument(
+                f"a drive needs one of angle=, position=, speed= and path=, got {', '.join(chosen) or 'none'}."
+            )
         if path is not None:
             return self._drive_path(of, path)
         kind = chosen[0]
@@ -345,7 +354,11 @@ class JointMethods:
         return keys, keys
 
     def _is_pair(self, at) -> bool:
-        return not isinstance(at, Point | str) and len(at) == 2 and not all(np.isscalar(part) and not isinstance(part, str) for part in at)
+        return (
+            not isinstance(at, Point | str)
+            and len(at) == 2
+            and not all(np.isscalar(part) and not isinstance(part, str) for part in at)
+        )
 
     def _two_places(self, name: str, at):
         if at is None or not self._is_pair(at):
@@ -379,5 +392,3 @@ class JointMethods:
     def _planar(self, what: str) -> None:
         if self.dimension != 2:
             raise BadArgument(f"{what} exists in planar mechanisms only (gravity with two numbers).")
-
-

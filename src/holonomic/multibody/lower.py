@@ -125,7 +125,9 @@ def potential_function(centre, gravity, weights, energies):
 
 def _mass_keys(m, body) -> tuple:
     """Names of a body's mass and inertia; numbers stand for a point mass without."""
-    inertia = tuple((key.removeprefix(f"{body.name}.inertia"), key) for key in m.params if key.startswith(f"{body.name}.inertia"))
+    inertia = tuple(
+        (key.removeprefix(f"{body.name}.inertia"), key) for key in m.params if key.startswith(f"{body.name}.inertia")
+    )
     return (f"{body.name}.mass", inertia)
 
 
@@ -157,7 +159,11 @@ def _check_unturned(m, body, joints) -> None:
     for joint in joints:
         mark = joint.marks[0] if joint.first is body else joint.marks[1]
         place = np.array([m.params[key] for key in mark[1]])
-        if np.linalg.norm(place - centre) > 1e-9 * (1.0 + np.linalg.norm(centre)) or joint.kind in ("gear", "rolling", "rack-and-pinion"):
+        if np.linalg.norm(place - centre) > 1e-9 * (1.0 + np.linalg.norm(centre)) or joint.kind in (
+            "gear",
+            "rolling",
+            "rack-and-pinion",
+        ):
             raise BadArgument(
                 f"body {body.name!r} has no inertia, but joint {joint.name!r} can turn it. Give inertia=, or a shape."
             )
@@ -171,7 +177,9 @@ def _check_unturned(m, body, joints) -> None:
             if mark[0] == body.index and force.kind != "spring":
                 place = np.array([m.params[key] for key in mark[1]])
                 if np.linalg.norm(place - centre) > 1e-9 * (1.0 + np.linalg.norm(centre)):
-                    raise BadArgument(f"body {body.name!r} has no inertia, but {force.name!r} turns it. Give inertia=, or a shape.")
+                    raise BadArgument(
+                        f"body {body.name!r} has no inertia, but {force.name!r} turns it. Give inertia=, or a shape."
+                    )
 
 
 def drawn_points(m) -> dict[str, list[np.ndarray]]:

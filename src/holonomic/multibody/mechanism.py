@@ -238,11 +238,13 @@ class Mechanism(JointMethods, ForceMethods):
         if joint is None:
             raise self._unknown(given, "joint", self.joints)
         if joint.coordinate is None:
-            raise BadArgument(f"{role} of joint {joint.name!r}: a {joint.kind} joint has neither one angle nor one position.")
+            raise BadArgument(
+                f"{role} of joint {joint.name!r}: a {joint.kind} joint has neither one angle nor one position."
+            )
         if coordinate is not None and joint.coordinate != coordinate:
             raise BadArgument(
-                f"{role} of joint {joint.name!r}: a {joint.kind} joint has {_a(joint.coordinate)}, not {_a(coordinate)}. "
-                f"Write {joint.coordinate}=."
+                f"{role} of joint {joint.name!r}: a {joint.kind} joint has {_a(joint.coordinate)}, not "
+                f"{_a(coordinate)}. Write {joint.coordinate}=."
             )
         return joint
 

@@ -36,7 +36,9 @@ class Mobility:
     margin: float
 
     def __str__(self) -> str:
-        text = f"{self.dof} degree{'s' if self.dof != 1 else ''} of freedom; {self.rank} of {self.rows} rows independent"
+        text = (
+            f"{self.dof} degree{'s' if self.dof != 1 else ''} of freedom; {self.rank} of {self.rows} rows independent"
+        )
         if self.redundant:
             text += "; redundant: " + ", ".join(f"{count} at {name!r}" for name, count in self.redundant.items())
         return text + f"; margin from a singular position {self.margin:.2g}"

@@ -31,9 +31,7 @@ class Parameters(MutableMapping):
 
     def add_point(self, name: str, values) -> tuple[str, ...]:
         """Enter the components of a point or a direction and return their names."""
-        return tuple(
-            self.add(f"{name}.{axis}", value) for axis, value in zip("xyz", values, strict=False)
-        )
+        return tuple(self.add(f"{name}.{axis}", value) for axis, value in zip("xyz", values, strict=False))
 
     def drop(self, *names: str) -> None:
         """Take numbers out again."""

@@ -125,7 +125,7 @@ class Record:
             stacked = np.stack([self.full(part) for part in value], axis=-1)
         else:
             stacked = np.array(self.full(value))
-        return stacked.reshape(*self.shape, *stacked.shape[1:])
+        return stacked.reshape(self.shape + stacked.shape[1:])
 
     def rows(self, part, q, v):
         """Rows of a joint or drive over time."""

@@ -44,9 +44,7 @@ def joint_rate(derivative, place, motion, first, second):
     """Derivative of an angle or position of a joint."""
 
     def rate(q, v, p):
-        return derivative(
-            place(q, p, first), place(q, p, second), motion(q, v, p, first), motion(q, v, p, second)
-        )
+        return derivative(place(q, p, first), place(q, p, second), motion(q, v, p, first), motion(q, v, p, second))
 
     return rate
 

@@ -237,5 +237,3 @@ def linearize(m, at: Equilibrium | None = None) -> Modes:
         shapes = shapes.real
     found = eigenvalues[up]
     return Modes(eigenvalues, np.abs(found) / (2 * np.pi), -found.real / np.abs(found), shapes, M, C, K)
-
-

@@ -63,7 +63,7 @@ class BodyView(PointView):
         r = self._record
         rows = r.kit.rotation(r.q, self._body.index)
         stacked = np.stack([np.stack([r.full(x) for x in row], axis=-1) for row in rows], axis=-2)
-        return stacked.reshape(*r.shape, *stacked.shape[1:])
+        return stacked.reshape(r.shape + stacked.shape[1:])
 
     @property
     def angular_velocity(self) -> np.ndarray:

@@ -72,7 +72,8 @@ def four_bars_from_bodies(
 
     return problem_of(
         made, name="four-bars-from-bodies", title=f"Row of {n} four-bar linkages (IFToMM A02) from bodies", t_end=t_end,
-        exact=exact, source="[iftomm-benchmarks] A02", notes="The uprights lie flat twice in a turn: G loses rank n there.",
+        exact=exact, source="[iftomm-benchmarks] A02",
+        notes="The uprights lie flat twice in a turn: G loses rank n there.",
     )  # fmt: skip
 
 
@@ -133,8 +134,11 @@ def pins(q, p):
         "E": (p["rr"] * np.cos(be) - p["d"] * np.cos(be + th), p["rr"] * np.sin(be) - p["d"] * np.sin(be + th)),
         "H": (p["xa"] + p["zt"] * np.cos(de), p["ya"] + p["zt"] * np.sin(de)),
         "G": (p["xa"] + p["u"] * np.sin(ep), p["ya"] - p["u"] * np.cos(ep)),
-        "D": (p["xb"] + p["sc"] * np.sin(ga) + p["sd"] * np.cos(ga), p["yb"] - p["sc"] * np.cos(ga) + p["sd"] * np.sin(ga)),
-    }  # fmt: skip
+        "D": (
+            p["xb"] + p["sc"] * np.sin(ga) + p["sd"] * np.cos(ga),
+            p["yb"] - p["sc"] * np.cos(ga) + p["sd"] * np.sin(ga),
+        ),
+    }
 
 
 def absolute(q, p):

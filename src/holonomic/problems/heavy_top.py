@@ -24,15 +24,16 @@ def heavy_top(*, t_end: float = 1.0) -> Problem:
     m.spherical("tip", m.ground, "top", at=(0.0, 0.0, 0.0))
     made = problem_of(
         m, name="heavy-top", title="Heavy top", t_end=t_end, references=REFERENCES,
-        source="Géradin and Cardona, Flexible Multibody Dynamics (2001), Sec. 5.8; Brüls and Cardona, J. Comput. Nonlinear "
-        "Dyn. 5 (2010) 031002",
+        source="data of Brüls, Cardona and Arnold, Mech. Mach. Theory 48 (2012) 121-137",
         notes="24 turns a second: the angular momentum about the vertical, that about the axis and the energy stay.",
     )  # fmt: skip
     v = np.concatenate([np.cross(SPIN, (0.0, LENGTH, 0.0)), SPIN])
     return Problem(**{**{name: getattr(made, name) for name in made.__dataclass_fields__}, "v0": tuple(v.tolist())})
 
 
-SOURCE = "own runs of Euler's equations about the tip and of this problem, at three tolerances, agreeing to these digits"
+SOURCE = (
+    "own runs of Euler's equations about the tip and of this problem, at three tolerances, agreeing to these digits"
+)
 
 REFERENCES = (
     Reference(

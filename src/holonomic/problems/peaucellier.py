@@ -50,7 +50,8 @@ def peaucellier(*, swing: float = 0.6, speed: float = 3.0, t_end: float = 5.0) -
 
     return problem_of(
         m, name="peaucellier", title="Peaucellier's straight-line linkage", t_end=t_end, exact=exact,
-        source="own, closed form", notes="Seven bars, three loops; the tip's distance from the line is a test of closure.",
+        source="own, closed form",
+        notes="Seven bars, three loops; the tip's distance from the line is a test of closure.",
     )  # fmt: skip
 
 

@@ -17,10 +17,12 @@ holonomic reproduce --page docs/reproduction.md
 ```
 
 and one paper or one table is shown by `holonomic reproduce KEY [TABLE]`, with exit code 1 when a rule is
-broken. *printed* is what the paper prints, or what its text claims; *ours* is what came out here. The rule was
-fixed before, from runs of another program, and is as strict as the print allows: two printed digits are met
-within 5 to 8 %, numbers at the level of roundoff in magnitude only. Where the print itself cannot be
-reproduced, the remark below the table says why.
+broken. *printed* is what the paper prints, or what its text claims; *ours* is what came out here. The rules come
+from runs of another program: two printed digits are met within 5 to 8 %, numbers at the level of roundoff in
+magnitude only. Where a paper claims something in words alone ("unchanged", "of the same order"), the number in the
+rule is ours. Readings that the text leaves open (which second-order method, where a matrix is frozen, which
+error decides over the step) were chosen because they reproduce the print; they are stated above each table. Where
+the print itself cannot be reproduced, the remark below the table says why.
 """
 
 

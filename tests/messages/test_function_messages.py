@@ -1,0 +1,213 @@
+"""What is said about the user's functions: shapes, names, domains, tracing."""
+
+import numpy as np
+import pytest
+
+from holonomic import Event, Ode, System, simulate
+from holonomic.errors import (
+    BadArgument,
+    ForgottenVelocityTerms,
+    NotFinite,
+    UntraceableFunction,
+    WrongShape,
+)
+
+START = {"q0": [1.0, 0.0], "v0": [0.0, 0.0]}
+
+
+def point(**more):
+    return System(**{"mass": np.eye(2), "force": [0, -9.81], **more})
+
+
+def message(kind, system, t_end=1.0, **more):
+    with pytest.raises(kind) as caught:
+        simulate(system, t_end, **{**START, **more})
+    return str(caught.value)
+
+
+def rod_with_a_branch(q):
+    if q[0] > 0:
+        return q @ q - 1
+    return 1 - q @ q
+
+
+def test_a_branch_on_a_value():
+    assert message(UntraceableFunction, point(constraint=rod_with_a_branch)) == (
+        'constraint() compares q[0] with a number ("if q[0] > 0"), so its derivative cannot be formed. Use '
+        "np.where(q[0] > 0, a, b), or an Event for a change of regime."
+    )
+
+
+def test_a_branch_in_an_event():
+    assert message(UntraceableFunction, point(), events={"side": lambda q: 1 if q[0] > 0 else -1}).startswith(
+        "event 'side' compares q[0] with a number"
+    )
+
+
+@pytest.mark.parametrize(
+    ("made", "text"),
+    [
+        (lambda: point(force=[0, 0, 0]), "force() returned shape (3,), expected (2,)."),
+        (lambda: point(mass=np.eye(3)), "mass() returned shape (3, 3), expected (2, 2)."),
+        (lambda: point(potential=lambda q: q), "potential() returned shape (2,), expected (1,)."),
+        (lambda: point(kinematics=lambda q: np.eye(3)), "kinematics() returned shape (3, 3), expected (2, 2)."),
+    ],
+)
+def test_wrong_shapes(made, text):
+    assert message(WrongShape, made()) == text
+
+
+def test_event_that_is_not_one_number():
+    assert message(WrongShape, point(), events={"pair": lambda q: q}) == (
+        "event 'pair' returned 2 numbers; it must return one."
+    )
+
+
+def test_rhs_of_the_wrong_size():
+    with pytest.raises(WrongShape, match=r"rhs\(\) returned shape \(2,\), expected \(3,\)"):
+        simulate(Ode(lambda y: y[:2]), 1.0, y0=[1, 2, 3])
+
+
+def test_nan_at_the_start():
+    assert message(NotFinite, point(force=lambda q: np.array([np.sqrt(-q[0]), 0]))) == (
+        "force() is nan at the start, t = 0, q = [1., 0.]."
+    )
+
+
+def test_nan_on_the_way_names_function_time_and_place_and_keeps_the_solution():
+    # x = 1 - t²: the square root ends at t = 1
+    edge = point(force=lambda q: np.array([-2.0, 1e-3 * np.sqrt(q[0])]))
+    with pytest.raises(NotFinite, match=r"^force\(\) gives NaN or infinity near t = (0\.99|1|1\.0)\d*, q = \[") as caught:
+        simulate(edge, 2.0, **START)
+    assert str(caught.value).endswith("Check its domain (square roots, divisions, logarithms). See error.solution.")
+    sol = caught.value.solution
+    assert sol.ended == "failed"
+    assert 0.9 < sol.t[-1] <= 1.0
+    assert np.allclose(sol.q[:, 0], 1 - sol.t**2, atol=1e-6)
+
+
+def test_nan_in_an_event():
+    logarithm = {"low": lambda q: np.log(q[0]) + 5}
+    with pytest.raises(NotFinite, match=r"^event 'low' gives NaN or infinity near t = 1, ") as caught:
+        simulate(point(force=[-2.0, 0.0]), 2.0, **START, events=logarithm)
+    assert 0.9 < caught.value.solution.t[-1] <= 1.0
+    assert message(NotFinite, point(), q0=[-1.0, 0.0], events=logarithm) == (
+        "event 'low' is nan at the start, t = 0, q = [-1.,  0.]."
+    )
+
+
+def test_constraint_that_depends_on_nothing():
+    assert message(BadArgument, point(constraint={"idle": lambda q: 0 * q[0]})) == (
+        "constraint 'idle' depends on nothing: neither t nor q enters its value."
+    )
+    assert message(BadArgument, point(constraint={"clock": lambda t: t})) == (
+        "constraint 'clock' depends on no coordinate: only t enters its value."
+    )
+    with pytest.raises(BadArgument, match="constraint 'idle' depends on nothing: it names neither q nor t"):
+        point(constraint={"idle": lambda p: 1.0})
+    with pytest.raises(BadArgument, match="constraint 'idle' is the constant 0.0: it depends on nothing"):
+        point(constraint={"idle": 0.0})
+
+
+def test_force_that_asks_for_the_multipliers():
+    with pytest.raises(BadArgument) as caught:
+        point(force=lambda q, lam: -0.1 * lam[0] * q, constraint=lambda q: q @ q - 1)
+    assert str(caught.value) == (
+        "force() asks for 'lam': forces that depend on the multipliers, such as friction, are not supported by the "
+        "explicit methods. It can have t, q, v, p, u."
+    )
+
+
+def test_names_that_functions_cannot_have():
+    with pytest.raises(BadArgument, match=r"^force\(\) asks for 'velocity'; it can have t, q, v, p, u \(chosen by name\)"):
+        point(force=lambda velocity: velocity)
+    assert message(BadArgument, point(), events={"odd": lambda z: z}) == (
+        "event 'odd' asks for 'z'; it can have t, q, v, p, u, a, lam (chosen by name)."
+    )
+    with pytest.raises(BadArgument, match=r"^event 'odd' asks for 'lam'; it can have t, y, p, u"):
+        simulate(Ode(lambda y: -y), 1.0, y0=[1.0], events={"odd": lambda lam: lam[0]})
+
+
+def test_unknown_parameters_and_inputs():
+    assert message(BadArgument, point(force=lambda p: [0, -p.gravity], params={"g": 9.81})) == (
+        "force() uses unknown parameter or input 'gravity'; known: g."
+    )
+    assert message(BadArgument, point(force=lambda u: [0, u.push], inputs={"pull": 1.0})) == (
+        "force() uses unknown parameter or input 'push'; known: pull."
+    )
+    with pytest.raises(BadArgument, match=r"unknown parameter 'gravity'; known: g\."):
+        point(params={"g": 9.81}).with_params(gravity=1.0)
+
+
+def test_forgotten_coriolis_terms_and_both_ways_out():
+    arm = {"mass": lambda q: np.array([[1 + q[1] ** 2, 0], [0, 1]]), "force": [0, 0]}
+    assert message(ForgottenVelocityTerms, System(**arm)) == (
+        "mass() depends on q, but force() has no term quadratic in v, although the Coriolis and centrifugal terms of "
+        "this mass matrix are not zero. Pass velocity_terms=True to add them, or velocity_terms=False if force() is meant "
+        "as it stands."
+    )
+    # polar coordinates (angle, radius - with 1 + r² as inertia): angular momentum is kept only with the terms
+    start = {"q0": [0.0, 1.0], "v0": [1.0, 0.5]}
+    momentum = lambda sol: (1 + sol.q[:, 1] ** 2) * sol.v[:, 0]
+    right = simulate(System(**arm, velocity_terms=True), 1.0, **start, rtol=1e-9)
+    assert np.ptp(momentum(right)) < 1e-7
+    as_it_stands = simulate(System(**arm, velocity_terms=False), 1.0, **start)
+    assert np.ptp(momentum(as_it_stands)) > 0.1
+
+
+def test_inconsistent_sizes():
+    assert message(BadArgument, point(), q0=[1, 0, 0]) == (
+        "q0 has 3 entries but v0 has 2; they must agree unless kinematics= is given."
+    )
+    assert message(BadArgument, point(coordinates=["x"])) == "coordinates= names 1 coordinates, but there are 2."
+
+
+def test_nonholonomic_constraints_must_be_linear_in_v():
+    assert message(BadArgument, point(nonholonomic=lambda v: v @ v)) == (
+        "nonholonomic constraints must be linear in v: Â(t, q) v + b(t, q)."
+    )
+
+
+@pytest.mark.parametrize(
+    ("then", "text"),
+    [
+        (lambda q: q, "then of event 'half' must return (q, v), got ndarray at t = 0.5."),
+        (lambda q, v: (q, v[:1]), "then of event 'half': v has 1 entries at t = 0.5, expected 2."),
+        (lambda q, v: (q * np.nan, v), "then of event 'half': q is not finite at t = 0.5: [nan nan]."),
+        (lambda q, v: (q, "fast"), "then of event 'half': v must be numbers, got 'fast' at t = 0.5."),
+        (
+            lambda q, v: (2 * q, v),
+            "then of event 'half' moves q off constraint 'rod' by 7.5e-01 at t = 0.5 (allowed 2.0e-08). Return a "
+            "position on the constraints.",
+        ),
+        (
+            lambda q, v: 1 / 0,
+            "then of event 'half' failed at t = 0.5: ZeroDivisionError: division by zero. See error.solution.",
+        ),
+        (lambda lam: lam, "then of event 'half' asks for 'lam'; it can have t, p, q, v (chosen by name)."),
+    ],
+)
+def test_what_then_must_return_is_said_and_the_solution_kept(then, text):
+    pendulum = point(constraint={"rod": lambda q: q @ q - 1})
+    with pytest.raises(Exception) as caught:
+        simulate(pendulum, 1.0, **START, events={"half": Event(lambda t: t - 0.5, then=then)})
+    assert str(caught.value) == text
+    assert caught.value.solution.t[-1] == 0.5
+
+
+def test_events_must_be_named_and_made_of_functions():
+    assert message(BadArgument, point(), events=[lambda q: q[0]]) == (
+        'events= is a mapping {name: Event(...)}, for example {"slack": Event(lambda lam: lam[0])}.'
+    )
+    assert message(BadArgument, point(), events={"five": 5}) == (
+        "an Event needs a function or the name of an output, got 5."
+    )
+    assert message(BadArgument, point(), events={"slack": Event("tension")}) == (
+        "event 'slack': the system has no output 'tension'; known: none."
+    )
+    with pytest.raises(BadArgument, match="direction='up': choose 'both', 'rising' or 'falling'"):
+        Event(lambda q: q[0], direction="up")
+    with pytest.raises(BadArgument, match="either ends the run"):
+        Event(lambda q: q[0], terminal=True, then=lambda q, v: (q, v))
+    with pytest.raises(BadArgument, match="then= must be a function of the state, got 3"):
+        Event(lambda q: q[0], then=3)

@@ -1,0 +1,88 @@
+"""Equilibrium with reactions; eigenfrequencies and damping on the constraints."""
+
+import numpy as np
+import pytest
+
+from holonomic import StepFailed, simulate
+from holonomic.errors import BadArgument
+from holonomic.multibody import Mechanism, equilibrium, linearize, rod
+
+from .machines import four_bar, pendulum, slider_crank
+
+
+def test_a_pendulum_hangs_down_and_its_hinge_carries_it():
+    rest = equilibrium(pendulum())
+    assert rest["O"].angle == pytest.approx(-np.pi / 2)
+    assert rest["O"].force == pytest.approx([0, 2.0 * 9.81])
+    assert rest.stable
+
+
+def test_small_swings_have_the_frequency_of_the_physical_pendulum():
+    m = pendulum()
+    found = linearize(m)
+    assert found.frequencies == pytest.approx([np.sqrt(1.5 * 9.81) / (2 * np.pi)], rel=1e-7)
+    assert found.damping == pytest.approx([0.0], abs=1e-9)
+
+
+def test_damping_is_that_of_the_oscillator():
+    m = Mechanism(gravity=(0, 0))
+    m.prismatic("rail", m.ground, m.body("car", at=(1, 0), mass=2.0), at=(1, 0), axis=(1, 0))
+    m.spring("s", m.ground, "car", at=((0, 0), (1, 0)), stiffness=8.0, damping=0.8, length=0.7)
+    found = linearize(m)
+    assert found.frequencies == pytest.approx([2.0 / (2 * np.pi)], rel=1e-7)
+    assert found.damping == pytest.approx([0.1], rel=1e-6)
+    assert equilibrium(m)["car"].position[0] == pytest.approx(0.7)
+
+
+def test_the_double_pendulum_of_point_masses_has_its_two_frequencies():
+    m = Mechanism()
+    for name, y in (("up", -1.0), ("low", -2.0)):
+        m.body(name, at=(0, y), mass=1.0)
+    m.distance("first", m.ground, "up", at=((0, 0), (0, -1)))
+    m.distance("second", "up", "low", at=((0, -1), (0, -2)))
+    found = linearize(m)
+    # ω² = (2 ± √2) g/l; the free rotations of the point masses have frequency zero
+    wanted = np.sqrt((2 + np.array([-1, 1]) * np.sqrt(2)) * 9.81) / (2 * np.pi)
+    assert found.frequencies[-2:] == pytest.approx(wanted, rel=1e-6)
+
+
+def test_a_run_started_off_rest_swings_with_the_linearized_frequency():
+    m = four_bar()
+    rest = equilibrium(m)
+    found = linearize(m, rest)
+    mode = found.modes[:, 0].real
+    m.assemble(near=rest.q + 1e-4 * mode)
+    period = 1.0 / found.frequencies[0]
+    sol = simulate(m, 3 * period, rtol=1e-10, atol=1e-13, save_at=301)
+    away = (sol.q - rest.q) @ mode / (mode @ mode)
+    np.testing.assert_allclose(
+        away, 1e-4 * np.cos(2 * np.pi * sol.t / period), atol=2e-7
+    )  # squares of 1e-4, times a few
+
+
+def test_reactions_at_rest_balance_every_body_with_a_spring_and_an_input():
+    m = slider_crank()
+    m.input("push", 12.0)
+    m.force("hand", "slider", value=lambda u: (-u.push, 0))
+    m.spring("s", m.ground, "slider", at=((3.0, 0), (1.686, 0)), stiffness=60.0)
+    rest = equilibrium(m)
+    total = rest["B"].force + rest["guide"].force + rest["s"].force + rest["hand"].force + [0, -9.81]
+    assert total == pytest.approx([0, 0], abs=1e-7)
+
+
+def test_what_only_falls_has_no_equilibrium():
+    m = Mechanism()
+    m.body("stone", rod((0, 0), (1, 0), mass=1.0))
+    with pytest.raises(StepFailed, match="no equilibrium near the start"):
+        equilibrium(m)
+
+
+def test_a_driven_mechanism_cannot_vibrate():
+    with pytest.raises(BadArgument, match="no degree of freedom"):
+        linearize(slider_crank(angle=0.5))
+
+
+def test_an_upside_down_pendulum_is_left_for_the_stable_side():
+    m = pendulum()
+    m.assemble({"O": np.pi / 2 - 0.05})
+    assert equilibrium(m)["O"].angle == pytest.approx(-np.pi / 2)

@@ -1,0 +1,200 @@
+"""Arguments of simulate(): what is accepted, and what is said about the rest."""
+
+import numpy as np
+import pytest
+
+from holonomic import DOP853, RK4, RK45, Ode, Projection, System, problems, simulate
+from holonomic.errors import BadArgument, UnknownArgument
+
+BALL = System(mass=np.eye(2), force=[0, -9.81], coordinates=["x", "y"])
+START = {"q0": [0.0, 0.0], "v0": [1.0, 1.0]}
+
+
+def refused(kind=BadArgument, *args, system=BALL, **more):
+    with pytest.raises(kind) as caught:
+        simulate(system, *(args or (1.0,)), **{**START, **more})
+    return str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("method", "simulate has no argument 'method'; here it is called integrator."),
+        ("t_span", "simulate has no argument 't_span'; here it is called t_end (a number, or a pair (t0, t_end))."),
+        ("t_eval", "simulate has no argument 't_eval'; here it is called save_at."),
+        ("dt", "simulate has no argument 'dt'; here it is called step."),
+        ("stablization", "simulate has no argument 'stablization'. Did you mean 'stabilization'?"),
+    ],
+)
+def test_other_names_are_translated(name, text):
+    assert refused(UnknownArgument, **{name: 1}) == text
+
+
+def test_an_unknown_name_lists_the_known_ones():
+    text = refused(UnknownArgument, colour="red")
+    assert text.startswith("simulate has no argument 'colour'. Known: system, t_end, q0, v0, ")
+
+
+@pytest.mark.parametrize(
+    ("given", "text"),
+    [
+        ({"rtol": 0}, "rtol=0 must be a positive number."),
+        ({"rtol": "fine"}, "rtol='fine' must be a positive number."),
+        ({"rtol": 2}, "rtol=2 must lie between 1e-14 and 1; double precision has 16 digits."),
+        ({"rtol": 1e-17}, "rtol=1e-17 must lie between 1e-14 and 1; double precision has 16 digits."),
+        ({"atol": -1e-6}, "atol=-1e-06 must be a positive number."),
+        ({"atol": 0}, "atol=0 must be a positive number."),
+        ({"atol": np.nan}, "atol=nan must be a positive number."),
+        ({"atol": [1e-6, 1e-6]}, "atol has 2 entries, expected 4."),
+        ({"atol": [1e-6, 1e-6, 0.0, 1e-6]}, "atol[2]=0 must be a positive number."),
+        ({"atol": {"z": 1e-6}}, "atol['z']: known are 'q', 'v' and x, y."),
+        ({"constraint_tol": 0.0}, "constraint_tol=0.0 must be a positive number."),
+        (
+            {"step": 0.1, "rtol": 1e-6, "integrator": RK4()},
+            "step= fixes the step, rtol= and atol= choose it by error: give one or the other.",
+        ),
+        ({"step": -0.1, "integrator": RK4()}, "step=-0.1 must be a positive number."),
+        ({"max_steps": 0}, "max_steps=0 must be a whole number, at least 1."),
+        ({"max_steps": 10.5}, "max_steps=10.5 must be a whole number, at least 1."),
+        ({"max_steps": "many"}, "max_steps='many' must be a whole number, at least 1."),
+        ({"max_step": 0}, "max_step=0 must be a positive number."),
+        ({"first_step": -1.0}, "first_step=-1.0 must be a positive number."),
+        ({"save_at": 1}, "save_at=1: a number of times must be a whole number, at least 2."),
+        ({"save_at": "all"}, "save_at='all': a number of times must be a whole number, at least 2."),
+        ({"save_at": [0.0, 2.0]}, "save_at reaches from 0 to 2, outside the run (0, 1)."),
+        ({"save_at": [0.5, 0.2]}, "save_at must go from t0 to t_end without repeating a time."),
+        ({"save_at": [0.5, 0.5]}, "save_at must go from t0 to t_end without repeating a time."),
+        ({"initial": "guess"}, 'initial=\'guess\': choose "check", "project" or "free".'),
+        ({"redundant": "ignore"}, 'redundant=\'ignore\': choose "minimum-norm" or "drop".'),
+        ({"hold": "x"}, 'hold= goes with initial="project".'),
+        ({"hold": "z", "initial": "project"}, "hold='z' is no coordinate; known: x, y, or 0 to 1."),
+        ({"hold": [2], "initial": "project"}, "hold=2 is no coordinate; known: x, y, or 0 to 1."),
+        ({"q0": [0, np.inf]}, "q0[1] is not finite: [ 0. inf]."),
+        ({"q0": "here"}, "q0 must be numbers, got 'here'."),
+        ({"q0": None}, "simulate needs q0: initial positions and velocities are q0= and v0=."),
+        ({"v0": None}, "simulate needs v0: initial positions and velocities are q0= and v0=."),
+        ({"y0": [1.0]}, "a System starts from q0 and v0; y0 belongs to an Ode."),
+        ({"lam0": [1.0]}, "lam0 has 1 entries, expected 0."),
+        ({"integrator": "RK45"}, "integrator='RK45': pass an object, for example integrator=RK45()."),
+        ({"integrator": "ode45"}, "integrator='ode45': pass an object, for example integrator=DOP853()."),
+        ({"integrator": None}, "integrator=None is not an integrator; for example integrator=DOP853()."),
+        ({"stabilization": 3}, "stabilization=3 is not a stabilization; for example stabilization=Unstabilized()."),
+        ({"integrator": RK4()}, "RK4 has no error estimate: give step=, or use RK45 or DOP853."),
+    ],
+)
+def test_values_that_cannot_be_meant(given, text):
+    assert refused(**given) == text
+
+
+@pytest.mark.parametrize(
+    ("t_end", "text"),
+    [
+        (None, "simulate needs t_end: a number, or a pair (t0, t_end)."),
+        (0.0, "the interval is empty: it begins and ends at t = 0."),
+        ((1.0, 1.0), "the interval is empty: it begins and ends at t = 1."),
+        (np.inf, "the interval (0.0, inf) must be finite."),
+        ((0, 1, 2), "t_end must be a number or a pair (t0, t_end), got (0, 1, 2)."),
+        ("soon", "t_end must be a number or a pair (t0, t_end), got 'soon'."),
+    ],
+)
+def test_intervals_that_cannot_be_meant(t_end, text):
+    assert refused(BadArgument, t_end) == text
+
+
+def test_something_else_than_a_system():
+    with pytest.raises(BadArgument, match="simulate needs a System, an Ode, .* got function"):
+        simulate(lambda t, y: -y, 1.0, y0=[1.0])
+
+
+def test_an_ode_says_what_it_starts_from():
+    decay = Ode(lambda y: -y)
+    with pytest.raises(BadArgument, match=r"simulate needs y0, the initial state of the Ode\."):
+        simulate(decay, 1.0)
+    with pytest.raises(BadArgument, match="an Ode starts from y0 alone; v0 belongs to a System"):
+        simulate(decay, 1.0, y0=[1.0], v0=[1.0])
+
+
+def test_a_class_without_brackets_is_accepted():
+    sol = simulate(BALL, 1.0, **START, integrator=RK45)
+    assert sol.plan.choice.integrator == RK45()
+
+
+def test_defaults_are_those_that_are_promised():
+    pendulum = System(mass=np.eye(2), force=[0, -9.81], constraint=lambda q: q @ q - 1)
+    choice = simulate(pendulum, 0.1, q0=[1, 0], v0=[0, 0]).plan.choice
+    assert (choice.rtol, choice.atol, choice.constraint_tol) == (1e-6, 1e-9, 1e-10)
+    assert choice.integrator == DOP853() and choice.stabilization == Projection()
+
+
+def test_tolerances_by_level_and_by_name():
+    by_name = simulate(BALL, 1.0, **START, atol={"q": 1e-3, "v": 1e-4, "y": 1e-5})
+    assert by_name.plan.choice.atol == (1e-3, 1e-5, 1e-4, 1e-4)
+    by_entry = simulate(BALL, 1.0, **START, atol=[1e-3, 1e-5, 1e-4, 1e-4])
+    assert by_entry.plan.choice.atol == by_name.plan.choice.atol
+
+
+def test_saved_times_are_exactly_those_asked_for():
+    times = np.array([0.0, 0.1, 0.35, 1.0])
+    sol = simulate(BALL, 1.0, **START, save_at=times)
+    assert np.array_equal(sol.t, times)
+    assert np.allclose(sol.q[:, 1], times - 9.81 / 2 * times**2, atol=1e-12)
+    assert np.array_equal(simulate(BALL, 1.0, **START, save_at=5).t, np.linspace(0, 1, 5))
+
+
+def test_saved_times_may_leave_out_both_ends():
+    sol = simulate(BALL, 1.0, **START, save_at=[0.25, 0.5])
+    assert sol.t.tolist() == [0.25, 0.5]
+    assert sol.end.t == 1.0
+    assert np.allclose(sol.end.q[1], 1 - 9.81 / 2)
+
+
+def test_backward_runs_and_backward_saved_times():
+    ahead = simulate(BALL, 1.0, **START)
+    back = simulate(BALL, (1.0, 0.0), q0=ahead.end.q, v0=ahead.end.v, save_at=[1.0, 0.5, 0.0])
+    assert back.t.tolist() == [1.0, 0.5, 0.0]
+    assert np.allclose(back.q[-1], START["q0"], atol=1e-12)
+
+
+def test_limits_of_the_step_are_kept():
+    sol = simulate(BALL, 1.0, **START, max_step=0.03, first_step=0.01)
+    assert np.isclose(sol.t[1], 0.01)
+    assert np.max(np.diff(sol.t)) <= 0.03 * (1 + 1e-12)
+
+
+def test_a_fixed_step_ends_exactly_at_the_end():
+    sol = simulate(BALL, 1.0, **START, integrator=RK4(), step=0.3)
+    assert np.allclose(sol.t, [0, 0.3, 0.6, 0.9, 1.0])
+    assert sol.t[-1] == 1.0
+    many = simulate(BALL, 1.0, **START, integrator=RK4(), step=0.1)
+    assert len(many.t) == 11  # no extra step of rounding
+
+
+def test_a_run_can_be_continued_from_its_end():
+    pendulum = System(mass=np.eye(2), force=[0, -9.81], constraint=lambda q: q @ q - 1)
+    whole = simulate(pendulum, 2.0, q0=[1, 0], v0=[0, 0], rtol=1e-9)
+    half = simulate(pendulum, 1.0, q0=[1, 0], v0=[0, 0], rtol=1e-9)
+    rest = simulate(pendulum, 2.0, q0=half.end, rtol=1e-9)
+    assert rest.t[0] == 1.0
+    assert np.allclose(rest.end.q, whole.end.q, atol=1e-7)
+
+
+def test_a_problem_brings_its_start_and_end():
+    problem = problems.pendulum()
+    sol = simulate(problem)
+    assert sol.t[-1] == problem.t_end
+    assert np.array_equal(sol.q[0], problem.q0)
+    assert simulate(problem, 0.5).t[-1] == 0.5
+
+
+def test_the_arguments_come_out_as_they_went_in():
+    q0, v0, times = np.array([0.0, 0.0]), np.array([1.0, 1.0]), np.array([0.0, 0.5, 1.0])
+    events = {"top": lambda v: v[1]}
+    simulate(BALL, 1.0, q0=q0, v0=v0, save_at=times, events=events)
+    assert q0.tolist() == [0, 0] and v0.tolist() == [1, 1] and times.tolist() == [0, 0.5, 1] and list(events) == ["top"]
+
+
+def test_progress_is_silent_without_a_terminal_and_shown_when_asked_for(capfd):
+    simulate(BALL, 1.0, **START)
+    assert capfd.readouterr().err == ""
+    simulate(BALL, 200.0, **START, integrator=RK4(), step=1e-5, save_at=3, max_steps=10**8, progress=True)
+    capfd.readouterr()  # what a bar looks like depends on the terminal; that it does no harm is what counts
