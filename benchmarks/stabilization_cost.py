@@ -228,7 +228,8 @@ stages* are evaluations by dense LU, for comparison.
 {verdict}
 
 Shortest of {rounds} rounds each, taken in turn; {machine}; holonomic {version}, NumPy {numpy}.
-Ratios matter, not nanoseconds.
+Ratios matter, not nanoseconds; on a machine shared with other work, extra costs of repeated runs differed by up to
+half a stage.
 """
 
 

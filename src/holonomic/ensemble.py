@@ -286,7 +286,8 @@ def _run(plan, template, DATA, X0, save_t, skip, workers, progress):
         rec_t = np.empty(len(save_t))
         run_members(
             first, last, plan.slots, plan.fns, plan.sizes, plan.integrator.ip, plan.integrator.fp,
-            plan.stabilization.sp, DATA, X0, S0, I0, order, np.empty(DATA.shape[1]), np.empty(s.N_FLOATS), np.empty(s.N_INTS, dtype=np.int64),
+            plan.stabilization.sp, DATA, X0, S0, I0, order, np.empty(DATA.shape[1]),
+            np.empty(s.N_FLOATS), np.empty(s.N_INTS, dtype=np.int64),
             work.x, work.xn, work.xs, work.K, work.E, work.W, work.atol, work.turns, rec_t, save_t, *work.ev,
             *work.found, work.xe, work.ke, *work.rec_ev, x, k, status, reached, steps, saved,
         )  # fmt: skip

@@ -21,6 +21,8 @@ class InputTables:
                 times, values = (np.asarray(part, dtype=float) for part in given)
                 if times.ndim != 1 or times.shape != values.shape or len(times) < 2:
                     raise BadArgument(f"input {name!r} must be a pair (times, values) of equal length, at least 2.")
+                if not (np.all(np.isfinite(times)) and np.all(np.isfinite(values))):
+                    raise BadArgument(f"input {name!r} is not finite everywhere: {times}, {values}.")
                 if np.any(np.diff(times) <= 0):
                     raise BadArgument(f"the times of input {name!r} must increase.")
                 breaks.update(times.tolist())

@@ -57,11 +57,12 @@ class Energy:
 def statistics(S, I, rows: int) -> dict[str, Any]:
     """Return the counters of a run by name; `rows` is how many stages the dense output needs in all."""
     stages = int(I[s.LAST])
-    attempts = int(I[s.ACCEPTED] + I[s.REJECTED])
+    attempts = int(I[s.ACCEPTED] + I[s.REJECTED] + I[s.RETAKEN])
     extra = rows - stages - 1
     return {
         "steps": int(I[s.ACCEPTED]),
         "rejected": int(I[s.REJECTED]),
+        "taken again for events": int(I[s.RETAKEN]),
         "failed attempts": int(I[s.FAILED]),
         "projection failures": int(I[s.PULL_REJECTED]),
         "field evaluations": 1 + attempts * stages + int(I[s.DENSES]) * extra,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import io
+import linecache
 import re
 import shlex
 from collections.abc import Iterator
@@ -69,7 +70,9 @@ def run_page(path: Path, folder: Path) -> str:
 
 def run_python(block: Block, where: str, namespace: dict) -> str:
     """Run a block; return what it printed. Errors show the page and the line."""
-    code = compile("\n" * block.line + block.text, where.rpartition(":")[0], "exec")
+    source, name = "\n" * block.line + block.text, where.rpartition(":")[0]
+    code = compile(source, name, "exec")
+    linecache.cache[name] = (len(source), None, source.splitlines(keepends=True), name)  # messages quote lines
     out = io.StringIO()
     with contextlib.redirect_stdout(out):
         exec(code, namespace)

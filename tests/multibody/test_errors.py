@@ -78,10 +78,11 @@ def test_drives_and_motors_that_do_not_fit_their_joint():
         m.motor("O", torque=lambda phi: 0.0)
 
 
-def test_a_point_mass_that_something_turns():
+def test_a_point_mass_that_turns_freely():
     m = Mechanism()
-    m.revolute("O", m.ground, m.body("bob", at=(1, 0), mass=1.0), at=(0, 0))
-    with refuse(r"body 'bob' has no inertia, but joint 'O' can turn it. Give inertia=, or a shape"):
+    m.revolute("O", m.ground, m.body("bob", at=(1, 0), mass=1.0), at=(1, 0))
+    m.motor("O", torque=1.0)
+    with refuse(r"body 'bob' has no inertia, but its joints let it turn. Give inertia=, or a shape"):
         simulate(m, 0.1)
 
 

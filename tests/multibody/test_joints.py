@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from holonomic import simulate
+from holonomic import problems, simulate
 from holonomic.multibody import Mechanism, box, disk, rod
 
 from .machines import slider_crank, wheel_pair
@@ -176,3 +176,10 @@ def test_a_point_mass_welded_to_a_rod_adds_its_mass_and_no_inertia_of_its_own():
     sol = simulate(m, 0.05, rtol=1e-10)
     J, moment = 3.0 / 3 + 2.0, -(3.0 * 0.5 + 2.0) * 9.81
     assert sol["arm"].angular_acceleration[0] == pytest.approx(moment / J, rel=1e-12)
+
+
+def test_a_point_mass_on_a_hinge_away_from_it_is_the_mathematical_pendulum():
+    m = Mechanism()
+    m.revolute("O", m.ground, m.body("bob", at=(-1, 0), mass=1.0), at=(0, 0))
+    sol = simulate(m, 5.0, rtol=1e-10, atol=1e-12)
+    np.testing.assert_allclose(sol["bob"].position[-1], problems.pendulum_a01().reference(5.0).q, atol=1e-8)

@@ -72,7 +72,7 @@ class _Locator(caching._CacheLocator):
 
 
 class _CacheImpl(caching.CompileResultCacheImpl):
-    _locator_classes = [_Locator]
+    _locator_classes = [_Locator]  # noqa: RUF012  a list in Numba's own class too
 
 
 class _KernelCache(caching.FunctionCache):

@@ -86,6 +86,7 @@ from .state import (
     LAST_STATUS,
     LIMIT,
     NONSTIFF,
+    OF_STEP,
     PHASE,
     PREPARED,
     PULL_REJECTED,
@@ -132,6 +133,7 @@ EPS = 2.220446049250313e-16
 # (41 speeds, rtol 1e-6 to 1e-10, DOP853 and RK45): 328 of 328 runs stay on their branch.
 DODGE, MAX_DODGES = 0.93, 12
 LANDING = 1e-14  # rounding of the state, times 50
+HANDED_OVER = -(1 << 40)  # rows of this step are out of reach
 AGAIN = -1  # the step is taken again, to end on an event
 MAX_TRIES = 6
 NEAR = 1e-3  # in θ: over this distance an event function is as good as straight
@@ -484,8 +486,10 @@ def drive(slots, fns, n, data, ip, fp, sp, S, I, x, xn, xs, K, E, W, atol, turns
                     I[PHASE] = STEPPING
                     continue
             I[PHASE] = WRITING
+            I[OF_STEP] = 0
         # WRITING
         room = rec_t.shape[0]
+        status = OK
         if I[KEEP_STEPS] != 0:
             if I[ROWS] >= room:
                 return MORE
@@ -494,6 +498,7 @@ def drive(slots, fns, n, data, ip, fp, sp, S, I, x, xn, xs, K, E, W, atol, turns
         else:
             while I[SAVED] < save_t.shape[0] and (save_t[I[SAVED]] - S[T_NEW]) * forward <= 0.0:
                 if I[ROWS] >= room:
+                    I[OF_STEP] = HANDED_OVER
                     return MORE
                 wanted = save_t[I[SAVED]]
                 if wanted == S[T_NEW]:
@@ -511,10 +516,24 @@ def drive(slots, fns, n, data, ip, fp, sp, S, I, x, xn, xs, K, E, W, atol, turns
                         slots, fns, n, data, ip, fp, sp, theta, S[T], S[H_USED], x, K, xn, xe, ke, W, True
                     )
                     if status != OK:
-                        return status
+                        break
                     write_row(rec_t, rec_x, rec_k, I[ROWS], wanted, xe, ke, 0, nq, nx, nk)
                 I[ROWS] += 1
                 I[SAVED] += 1
+                I[OF_STEP] += 1
+            if status == NEED_REFINED or status == NEED_TERMS:
+                I[OF_STEP] = HANDED_OVER
+                return status
+            if status != OK:
+                if I[FIXED] != 0 or n[NEV] > 0 or I[OF_STEP] < 0:
+                    I[LAST_STATUS] = status
+                    S[T_FAILED] = S[T]
+                    return status
+                I[ROWS] -= I[OF_STEP]  # the step is too long for its dense output: none of it is kept
+                I[SAVED] -= I[OF_STEP]
+                refuse(S, I, S[H_USED], status)
+                I[PHASE] = STEPPING
+                continue
         call_accept(slots, n, ip, fp, S[H_USED], x, K, xn)
         if I[STEERS] >= 0 and (I[HIT] == 0 or abs(K[I[STEERS], STEER_STEP]) > abs(S[H])):
             S[H] = K[I[STEERS], STEER_STEP]

@@ -11,9 +11,10 @@ N_FLOATS = 21
 PHASE, ACCEPTED, REJECTED, FAILED, PULL_REJECTED, ROWS, SAVED, QUOTA, LIMIT, FIXED, STEP_NUMBER = range(11)
 STIFF, NONSTIFF, IS_STIFF, LAST_STATUS, AFTER_REJECT, LAST, KEEP_STEPS, DENSE_READY = range(11, 19)
 EVENT_ROWS, RETAKE, EVENT_FIELD, FRESH, PULLS, DENSES, HIT, EVALUATIONS, REFINEMENTS = range(19, 28)
-RETAKEN, TRIES, STEERS, PREPARED, DODGES = range(28, 33)
-N_INTS = 33
+RETAKEN, TRIES, STEERS, PREPARED, DODGES, OF_STEP = range(28, 34)
+N_INTS = 34
 
+# OF_STEP: how many rows in the buffer belong to the step that is being written
 # STEERS: -1, or the row of K in which an integrator that chooses its own step and order says them
 STEER_ORDER, STEER_STEP = 1, 3
 

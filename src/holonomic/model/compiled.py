@@ -193,7 +193,9 @@ class Model(ModelBase):
         if (fn, variant) not in self._graphs:
             *inputs, out = graphs(*self._request((fn,), variant))[fn]
             self._graphs[fn, variant] = casadi.Function("look", inputs, [casadi.densify(out)])
-        return np.array(self._graphs[fn, variant](t, a, b, data)).reshape(-1)
+        look = self._graphs[fn, variant]
+        given = [values[: look.numel_in(i)] for i, values in enumerate((a, b, data), 1)]  # arrays may be longer
+        return np.array(look(t, *given)).reshape(-1)
 
     def _is_rare(self, fn: Fn, variant: Variant) -> bool:
         """Whether a function has been asked for from Python only a few times and need not be compiled yet."""
@@ -209,7 +211,7 @@ class Model(ModelBase):
         """A compiled set that has all the wanted functions and more."""
         names = {fn.name for fn in wanted}
         suffix = self._variant_key((), variant, events_key)
-        for key, entry in self._record["objects"].items():
+        for key in self._record["objects"]:
             head, _, tail = key.partition("|")
             if "|" + tail == suffix and names < set(head.split(",")):
                 return self._load(key)

@@ -97,7 +97,7 @@ def _told_by_name(thing) -> bool:
         owner = thing.__self__
         if isinstance(owner, types.ModuleType):
             return _of_library(owner.__name__) or owner.__name__ in sys.stdlib_module_names
-        return owner is None or isinstance(owner, type) and _of_library(owner.__module__)
+        return owner is None or (isinstance(owner, type) and _of_library(owner.__module__))
     return True
 
 

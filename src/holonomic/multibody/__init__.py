@@ -6,6 +6,7 @@ from .mechanism import Mechanism
 from .mobility import Mobility
 from .shapes import Shape, box, cylinder, disk, plate, polygon, rod, sphere
 from .statics import Equilibrium, Modes, equilibrium, linearize
+from .urdf import UrdfWarning
 
 __all__ = [
     "Assembly",
@@ -16,6 +17,7 @@ __all__ = [
     "Modes",
     "Shape",
     "UnitsWarning",
+    "UrdfWarning",
     "box",
     "cylinder",
     "disk",

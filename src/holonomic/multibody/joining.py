@@ -82,6 +82,16 @@ class JointMethods:
         self._spatial("planar")
         return self._join("planar", name, first, second, at, joints3d.planar, axis=axis)
 
+    def close(self, name: str, first, second, *, at, axis=None) -> Joint:
+        """Close a loop: a pin between two bodies that are joined otherwise already.
+
+        Parameters are those of `revolute`; `at` is usually a pair, the pin's place on each body. In space it is a
+        ball joint unless an axis is given.
+        """
+        if self.dimension == 3 and axis is None:
+            return self.spherical(name, first, second, at=at)
+        return self.revolute(name, first, second, at=at, axis=axis)
+
     def pin_in_slot(self, name: str, slot, pin, *, at, axis) -> Joint:
         """Add a pin of the second body that moves in a straight slot of the first.
 

@@ -136,7 +136,8 @@ def _held_point_masses(m):
 
     A body without inertia makes M singular in its rotation. Where a joint keeps its rotation equal to
     another body's, D (ω - ω')²/2 is added to the kinetic energy for some D > 0: it is zero in every motion, so
-    accelerations and multipliers do not change at all.
+    accelerations and multipliers do not change at all. Where nothing turns it, any inertia does. Otherwise M
+    stays singular; the saddle-point matrix is not, if the joints hold the rotation, but it is solved more slowly.
     """
     for body in m.bodies.values():
         if not body.point_mass:
@@ -149,37 +150,41 @@ def _held_point_masses(m):
             other = holding.first if holding.second is body else holding.second
             yield from m.kit.links(body.index, other.index, nominal)
             continue
-        _check_unturned(m, body, own)
-        yield from m.kit.links(body.index, -1, nominal)
+        if not _may_turn(m, body, own):
+            yield from m.kit.links(body.index, -1, nominal)
 
 
-def _check_unturned(m, body, joints) -> None:
-    """Refuse a point mass that something may turn: its rotation would have no inertia."""
+def _may_turn(m, body, joints) -> bool:
+    """Whether something may turn a point mass: a joint or a force away from its centre, or a torque."""
     centre = np.array(body.position)
-    for joint in joints:
-        mark = joint.marks[0] if joint.first is body else joint.marks[1]
-        place = np.array([m.params[key] for key in mark[1]])
-        if np.linalg.norm(place - centre) > 1e-9 * (1.0 + np.linalg.norm(centre)) or joint.kind in (
-            "gear",
-            "rolling",
-            "rack-and-pinion",
-        ):
-            raise BadArgument(
-                f"body {body.name!r} has no inertia, but joint {joint.name!r} can turn it. Give inertia=, or a shape."
-            )
     names = {joint.name for joint in joints}
-    turning = [force for force in m.forces.values() if force.on in names]
-    turning += [drive for drive in m.drives.values() if drive.of in names]
-    for force in turning:
-        raise BadArgument(f"body {body.name!r} has no inertia, but {force.name!r} turns it. Give inertia=, or a shape.")
-    for force in m.forces.values():
-        for mark in force.marks:
-            if mark[0] == body.index and force.kind != "spring":
-                place = np.array([m.params[key] for key in mark[1]])
-                if np.linalg.norm(place - centre) > 1e-9 * (1.0 + np.linalg.norm(centre)):
-                    raise BadArgument(
-                        f"body {body.name!r} has no inertia, but {force.name!r} turns it. Give inertia=, or a shape."
-                    )
+    parts = [*joints, *(force for force in m.forces.values() if body.index in (mark[0] for mark in force.marks))]
+    for part in parts:
+        place = next(mark[1] for mark in part.marks if mark[0] == body.index)
+        away = np.linalg.norm(np.array([m.params[key] for key in place]) - centre)
+        if away > 1e-9 * (1.0 + np.linalg.norm(centre)) or getattr(part, "on", None) is not None:
+            return True
+        if part.kind in ("gear", "rolling", "rack-and-pinion", "bushing", "skate"):
+            return True
+    return any(drive.of in names for drive in m.drives.values())
+
+
+def check_masses(m, system, q) -> None:
+    """Refuse a mechanism whose point masses can turn freely: M must be positive on what the joints leave free."""
+    from .assemble import Kinematics
+    from .statics import tangent
+
+    if not any(body.point_mass for body in m.bodies.values()):
+        return
+    k = Kinematics(m)
+    N = tangent(k, k.jacobian(0.0, q))
+    M = np.array(system.mass(k.p), dtype=float)
+    values, vectors = np.linalg.eigh(N.T @ M @ N) if N.shape[1] else (np.ones(1), None)
+    if values[0] > 1e-12 * values[-1]:
+        return
+    moving = np.abs(N @ vectors[:, 0]) * k.scale
+    worst = list(m.bodies)[int(np.argmax(moving)) // m.kit.NV]
+    raise BadArgument(f"body {worst!r} has no inertia, but its joints let it turn. Give inertia=, or a shape.")
 
 
 def drawn_points(m) -> dict[str, list[np.ndarray]]:

@@ -16,7 +16,7 @@ from .body import Body, Point, combine
 from .forcing import ForceMethods
 from .joining import JointMethods
 from .joint import Drive, Force, Joint
-from .lower import lower
+from .lower import check_masses, lower
 from .mobility import Mobility, mobility
 from .parameters import Parameters, positive
 
@@ -55,10 +55,39 @@ class Mechanism(JointMethods, ForceMethods):
         self.forces: dict[str, Force] = {}
         self.points: dict[str, Point] = {}
         self.inputs: dict[str, Any] = {}
+        self.limits: dict[str, dict[str, float]] = {}  # by joint; from URDF files
         self.ground = Body("ground", -1, self, 0.0 if self.dimension == 2 else np.eye(3))
         self._made: Any = None
         self._assembly: Assembly | None = None
         self._request: tuple | None = None  # what `assemble` was asked for last
+
+    @classmethod
+    def from_urdf(cls, path, *, gravity=(0.0, 0.0, -9.81), package_dirs=None, base="fixed", stops=None) -> Mechanism:
+        """Read a spatial mechanism from a URDF file, drawn with all joints at zero.
+
+        Links keep their names as bodies, joints as joints; links without mass become points of the body they are fixed
+        to. `m.limits` has the joints' limits. Close loops afterwards with `m.close`.
+
+        Parameters
+        ----------
+        path : str or Path
+            The file.
+        gravity : three floats
+            m/s².
+        package_dirs : path or sequence of paths, optional
+            Where "package://" meshes are; meshes are only drawn.
+        base : {"fixed", "free"}
+            Whether the root link is the ground, or a body that may move.
+        stops : float, optional
+            Stiffness of compliant stops at the joints' limits, N m/rad or N/m; none if not given.
+        """
+        from .urdf import fill
+
+        m = cls(gravity=gravity)
+        if m.dimension != 3:
+            raise BadArgument(f"a URDF file is spatial: gravity needs three numbers, got {gravity!r}.")
+        fill(m, path, package_dirs, base, stops)
+        return m
 
     # bodies and points
 
@@ -175,6 +204,7 @@ class Mechanism(JointMethods, ForceMethods):
         assembly = self.assembly
         if self._made is None:
             self._made = lower(self)
+            check_masses(self, self._made, assembly.q)
         params = dict(self.params)
         if any(params[name] != value for name, value in self._made.params.items()):
             self._made = self._made.with_params(**params)

@@ -92,6 +92,8 @@ def heterogeneous_masses(*, nu: float = 1000.0, damping: float = 1.0, t_end: flo
             mass=mass,
             force=force,
             constraint={"g": lambda t, q: q[0] + (t - 2) * q[1] + (1 - t) * np.exp(t)},
+            coordinates=["p1", "p2"],
+            outputs={"reaction": lambda t, lam: np.array([-lam[0], (2 - t) * lam[0]])},
             params={"nu": nu, "damping": damping},
         ),
         t_end=t_end,
@@ -132,6 +134,8 @@ def rapid_constraint(*, nu: float = 100.0, t_end: float = 1.0) -> Problem:
             constraint={
                 "g": lambda t, q, p: np.sin(p.nu * t) * (q[0] - np.exp(t)) + np.cos(p.nu * t) * (q[1] - np.exp(t)),
             },
+            coordinates=["p1", "p2"],
+            outputs={"reaction": lambda t, lam, p: -lam[0] * np.array([np.sin(p.nu * t), np.cos(p.nu * t)])},
             params={"nu": nu},
         ),
         t_end=t_end,

@@ -25,6 +25,8 @@ def unit_circle(*, t_end: float = 5.0) -> Problem:
             mass=np.eye(2),
             force=lambda q, v: np.array([-q[0] - 2 * q[0] * v[0] * v[1], -v[0] + 2 * q[0] * q[1] ** 2]),
             constraint={"circle": lambda q: q @ q - 1},
+            coordinates=["x", "y"],
+            outputs={"pull": lambda lam: 2 * lam[0]},
         ),
         t_end=t_end,
         q0=(0.0, 1.0),

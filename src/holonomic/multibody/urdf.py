@@ -1,0 +1,243 @@
+"""Mechanisms from URDF files: links become bodies, joints become joints, visuals are kept for drawing.
+
+The tree is laid out with all joints at zero; that is the drawing. Loops, which URDF cannot state, are closed
+in Python afterwards with `m.close`.
+"""
+
+from __future__ import annotations
+
+import warnings
+import xml.etree.ElementTree as ET
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..errors import BadArgument
+from . import shapes as sh
+
+JOINTS = {
+    "revolute": "revolute",
+    "continuous": "revolute",
+    "prismatic": "prismatic",
+    "fixed": "fixed",
+    "planar": "planar",
+}
+
+
+class UrdfWarning(UserWarning):
+    """Something in a URDF file that could not be taken over."""
+
+
+@dataclass
+class Link:
+    """A link of the file and where it stands with all joints at zero."""
+
+    name: str
+    element: ET.Element
+    place: np.ndarray = field(default_factory=lambda: np.eye(4))
+    body: Any = None  # the body it became, or is a part of
+
+
+def fill(m, path, package_dirs, base: str, stops: float | None) -> None:
+    """Read a file into an empty mechanism."""
+    path = Path(path)
+    try:
+        robot = ET.parse(path).getroot()
+    except FileNotFoundError:
+        raise BadArgument(f"there is no file {path}.") from None
+    except ET.ParseError as problem:
+        raise BadArgument(f"{path} is not XML: {problem}. If it is a xacro file, run xacro on it first.") from None
+    if robot.tag != "robot":
+        raise BadArgument(f"{path} begins with <{robot.tag}>, not with <robot>: it is no URDF file.")
+    links = {element.get("name"): Link(element.get("name"), element) for element in robot.findall("link")}
+    joints = {element.get("name"): element for element in robot.findall("joint")}
+    if "world" not in links and any(_parent(element) == "world" for element in joints.values()):
+        links["world"] = Link("world", ET.Element("link"))  # some files leave the ground out
+    children = {_end(element, "child", links): element for element in joints.values()}
+    roots = [name for name in links if name not in children]
+    if len(roots) != 1:
+        raise BadArgument(f"{path} has {len(roots)} links without a parent ({', '.join(roots)}); a tree has one.")
+    meshes = Meshes(path, package_dirs)
+    root = links[roots[0]]
+    if base == "free":
+        _body(m, root, meshes)
+    elif base == "fixed":
+        root.body = m.ground
+    else:
+        raise BadArgument(f'base={base!r}: choose "fixed" (the root link is the ground) or "free".')
+    for element in _from_root(root.name, joints, links):
+        _join(m, element, links, meshes, stops)
+
+
+def _from_root(root: str, joints, links):
+    """Joints in an order in which every parent comes before its children."""
+    waiting, known = list(joints.values()), {root}
+    while waiting:
+        ready = [element for element in waiting if _end(element, "parent", links) in known]
+        if not ready:
+            raise BadArgument(f"joint {waiting[0].get('name')!r} hangs in a loop of parents. Close loops with m.close.")
+        for element in ready:
+            yield element
+            known.add(_end(element, "child", links))
+            waiting.remove(element)
+
+
+def _join(m, element, links, meshes, stops) -> None:
+    name, kind = element.get("name"), element.get("type")
+    parent, child = links[_end(element, "parent", links)], links[_end(element, "child", links)]
+    child.place = parent.place @ _transform(element.find("origin"))
+    at, axis = child.place[:3, 3], child.place[:3, :3] @ _numbers(element.find("axis"), "xyz", (1.0, 0.0, 0.0))
+    if element.find("mimic") is not None:
+        raise BadArgument(f"joint {name!r} mimics another, which is not supported. Take <mimic> out and drive both.")
+    if kind == "floating":
+        _body(m, child, meshes)
+        return
+    if kind not in JOINTS:
+        raise BadArgument(f"joint {name!r} has the type {kind!r}; known are {', '.join(JOINTS)} and floating.")
+    if kind == "fixed" and (child.element.find("inertial") is None or parent.body is m.ground):
+        child.body = parent.body
+        _draw(child, meshes, m)
+        if child.name not in m._kinds()["point"] and child.name not in m.bodies:
+            m.point(child.name, child.body, at)
+        return
+    _body(m, child, meshes)
+    how = {} if kind == "fixed" else {"axis": axis}
+    getattr(m, JOINTS[kind])(name, parent.body, child.body, at=at, **how)
+    _limits(m, name, kind, element, stops)
+
+
+def _limits(m, name, kind, element, stops) -> None:
+    """Keep limits, and add friction and stops where they are wanted."""
+    limit, dynamics = element.find("limit"), element.find("dynamics")
+    if limit is not None and kind != "continuous":
+        m.limits[name] = {key: float(limit.get(key, default)) for key, default in LIMITS.items()}
+    if dynamics is not None and kind in ("revolute", "continuous", "prismatic"):
+        damping, friction = float(dynamics.get("damping", 0.0)), float(dynamics.get("friction", 0.0))
+        if damping or friction:
+            m.friction(name, coulomb=friction, viscous=damping)
+    if stops is not None and name in m.limits and kind in ("revolute", "prismatic"):
+        m.stop(name, lower=m.limits[name]["lower"], upper=m.limits[name]["upper"], stiffness=stops)
+
+
+LIMITS = {"lower": 0.0, "upper": 0.0, "effort": np.inf, "velocity": np.inf}
+
+
+def _body(m, link: Link, meshes) -> None:
+    inertial = link.element.find("inertial")
+    if inertial is None:
+        raise BadArgument(
+            f"link {link.name!r} moves but has no <inertial>. Give it mass and inertia, or fix it to its parent."
+        )
+    place = link.place @ _transform(inertial.find("origin"))
+    mass = float(inertial.find("mass").get("value"))
+    given = inertial.find("inertia")
+    ixx, ixy, ixz, iyy, iyz, izz = (float(given.get(key, 0.0)) for key in ("ixx", "ixy", "ixz", "iyy", "iyz", "izz"))
+    J = [[ixx, ixy, ixz], [ixy, iyy, iyz], [ixz, iyz, izz]]
+    J = J if np.any(J) else None  # a point mass
+    link.body = m.body(link.name, at=place[:3, 3], angle=place[:3, :3], mass=mass, inertia=J)
+    _draw(link, meshes, m)
+
+
+def _draw(link: Link, meshes, m) -> None:
+    """Keep what is seen of a link; it does not enter the inertia."""
+    found = []
+    for visual in link.element.findall("visual"):
+        place = link.place @ _transform(visual.find("origin"))
+        made = _shape(visual.find("geometry"), place, link.name, meshes)
+        if made is not None:
+            found.append(made)
+    link.body.shapes = (*link.body.shapes, *found)
+    if found and not link.body.is_ground:
+        centre = np.array(link.body.position)
+        reach = max(float(np.linalg.norm(np.subtract(shape.centre, centre))) + shape.size for shape in found)
+        link.body.size = max(link.body.size, reach)
+
+
+def _shape(geometry, place, name, meshes) -> sh.Shape | None:
+    """A shape without mass from <geometry>; its axes are those of the file."""
+    if geometry is None or not len(geometry):
+        return None
+    what = geometry[0]
+    centre, axes = tuple(place[:3, 3].tolist()), place[:3, :3]
+    bare = lambda kind, size, outline: sh.Shape(kind, None, centre, axes, np.zeros((3, 3)), size, outline)
+    if what.tag == "box":
+        size = _numbers(what, "size", (1.0, 1.0, 1.0))
+        return bare("box", float(np.linalg.norm(size)) / 2, {"size": tuple(size.tolist())})
+    if what.tag == "sphere":
+        radius = float(what.get("radius"))
+        return bare("sphere", radius, {"radius": radius})
+    if what.tag == "cylinder":
+        radius, length = float(what.get("radius")), float(what.get("length"))
+        along_z = axes @ np.array(
+            [[0.0, 0.0, -1.0], [0.0, 1.0, 0.0], [1.0, 0.0, 0.0]]
+        )  # ours runs along x, URDF's along z
+        outline = {"radius": radius, "length": length, "inner": 0.0}
+        return sh.Shape(
+            "cylinder", None, centre, along_z, np.zeros((3, 3)), float(np.hypot(radius, length / 2)), outline
+        )
+    if what.tag == "mesh":
+        file = meshes.find(what.get("filename"), name)
+        return (
+            None
+            if file is None
+            else bare("mesh", 0.0, {"file": file, "scale": tuple(_numbers(what, "scale", (1.0,) * 3))})
+        )
+    return None
+
+
+class Meshes:
+    """Where mesh files are."""
+
+    def __init__(self, path: Path, package_dirs):
+        given = [package_dirs] if isinstance(package_dirs, str | Path) else list(package_dirs or ())
+        self.folders = [path.parent, *map(Path, given), *path.resolve().parents]
+
+    def find(self, name: str, link: str) -> str | None:
+        """Path of a mesh file, or None with a warning."""
+        wanted = name.removeprefix("file://")
+        if name.startswith("package://"):
+            wanted = name.removeprefix("package://")
+        for folder in self.folders:
+            if (folder / wanted).is_file():
+                return str(folder / wanted)
+        warnings.warn(
+            f"link {link!r}: its mesh {name!r} is not there, so it is not drawn; the motion does not need it. "
+            "Pass package_dirs= with the folder that holds it.",
+            UrdfWarning,
+            stacklevel=7,
+        )
+        return None
+
+
+def _parent(joint) -> str | None:
+    element = joint.find("parent")
+    return None if element is None else element.get("link")
+
+
+def _end(joint, which: str, links) -> str:
+    element = joint.find(which)
+    name = None if element is None else element.get("link")
+    if name not in links:
+        raise BadArgument(f"joint {joint.get('name')!r} has the {which} link {name!r}, which is not in the file.")
+    return name
+
+
+def _numbers(element, key: str, default) -> np.ndarray:
+    text = None if element is None else element.get(key)
+    return np.array(default if text is None else [float(part) for part in text.split()])
+
+
+def _transform(origin) -> np.ndarray:
+    """4 x 4 matrix of <origin xyz rpy>: roll about x, then pitch about y, then yaw about z, all fixed axes."""
+    roll, pitch, yaw = _numbers(origin, "rpy", (0.0, 0.0, 0.0))
+    (cr, sr), (cp, sp), (cy, sy) = ((np.cos(angle), np.sin(angle)) for angle in (roll, pitch, yaw))
+    made = np.eye(4)
+    made[:3, :3] = (
+        np.array([[cy, -sy, 0], [sy, cy, 0], [0, 0, 1]])
+        @ np.array([[cp, 0, sp], [0, 1, 0], [-sp, 0, cp]])
+        @ np.array([[1, 0, 0], [0, cr, -sr], [0, sr, cr]])
+    )
+    made[:3, 3] = _numbers(origin, "xyz", (0.0, 0.0, 0.0))
+    return made

@@ -1,0 +1,237 @@
+"""[eich-1993]: BDF with coordinate projection on the pendulum and on a linear equation with an invariant.
+
+The paper integrates the index-1 form and projects (x, y, x', y') at once, orthogonally: Index1 with
+Projection(on="full", at="new"). Its multiplier is -2 times ours.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+
+import numpy as np
+
+from ..formulations.index1 import Index1
+from ..integrators.bdf import BDF
+from ..integrators.implicit_steps import ALPHA, FixedBDF
+from ..integrators.runge_kutta import Euler
+from ..model.system import Ode
+from ..problems import pendulum
+from ..simulate import simulate
+from ..stabilizations.post import PostStabilization
+from ..stabilizations.projection import Projection
+
+ORTHOGONAL = Projection(tol=1e-15, on="full", at="new")
+
+
+# Table 3.1 and runs with a fixed step, over 50 periods
+
+
+@cache
+def fifty_periods(tol: float, projected: bool) -> dict[str, float]:
+    """Return what is left of the pendulum's start after 100 s, with error control."""
+    stabilization = Projection(tol=1e-13, on="full", at="new") if projected else None
+    return left(
+        simulate(
+            pendulum(), formulation=Index1(), integrator=BDF(max_order=6), stabilization=stabilization, rtol=tol, atol=tol
+        )
+    )
+
+
+def left(sol) -> dict[str, float]:
+    """Return the differences to the start, which is the exact state at the end."""
+    (x, y), (dx, dy) = sol.q[-1], sol.v[-1]
+    return {
+        "RES": float(abs(x * x + y * y - 1)),
+        "dx": float(abs(x - 1)),
+        "dy": float(abs(y)),
+        "dx'": float(abs(dx)),
+        "dy'": float(abs(dy)),
+        "dlambda": float(2 * abs(sol.lam[-1, 0])),
+        "steps": sol.stats["steps"],
+    }
+
+
+def table_3_1(row) -> dict:
+    """Return the errors with one tolerance, and how they compare with and without projection."""
+    tol = row["TOL"]
+    without, found = fifty_periods(tol, False), fifty_periods(tol, True)
+    if row["method"] == "BDF":
+        return without | {"RES over that with projection": without["RES"] / max(found["RES"], 1e-16)}
+    off = abs(found["dx"] - found["dy"] ** 2 / 2) - 1e-14  # dx is a difference of numbers near 1
+    return found | {
+        "|dx - dy²/2| over dx": max(0.0, off) / found["dx"],
+        "dy over that without projection": found["dy"] / without["dy"],
+    }
+
+
+def fixed_step(row) -> dict:
+    """Return the same for BDF of order k with N steps."""
+    projected = row["method"].endswith("projection")
+    return left(
+        simulate(
+            pendulum(), formulation=Index1(), integrator=FixedBDF(row["k"]), step=100.0 / row["N"],
+            stabilization=ORTHOGONAL if projected else None,
+        )  # fmt: skip
+    )
+
+
+# Theorems 3.1 and 3.2: order
+
+
+def order_pendulum(row) -> dict:
+    """Return errors and orders on the pendulum to t = 1.8."""
+    problem, sizes = pendulum(t_end=1.8), {True: [], False: []}
+    for n in row["N"]:
+        for projected, found in sizes.items():
+            sol = simulate(
+                problem, formulation=Index1(), integrator=FixedBDF(row["k"]), step=1.8 / n,
+                stabilization=ORTHOGONAL if projected else None,
+            )  # fmt: skip
+            q, v = problem.exact(sol.t)
+            found.append(max(np.abs(sol.q - q.T).max(), np.abs(sol.v - v.T).max()))
+    return orders(sizes)
+
+
+def orders(sizes) -> dict:
+    """Return the last errors and the order between the last two."""
+    projected, plain = sizes[True], sizes[False]
+    return {
+        "order with projection": float(np.log2(projected[-2] / projected[-1])),
+        "order without": float(np.log2(plain[-2] / plain[-1])),
+        "error with projection": float(projected[-1]),
+        "error without": float(plain[-1]),
+        "largest ratio of errors": float(np.max(np.array(projected) / np.array(plain))),
+    }
+
+
+H = np.array([[1.0, 2.0, -1.0]])
+P = np.eye(3) - H.T @ H / (H @ H.T)
+A = P @ np.array([[-1, 0.5, 0.3], [0.2, -2, 0.7], [-0.4, 0.1, -0.5]])
+
+
+def linear(constant: bool = False) -> Ode:
+    """Return y' = A y + u with H y + z = 0 along y = (sin 2t, cos t, e^(-t/2)); or H y constant instead."""
+
+    def exact(t):
+        return np.array([np.sin(2 * t), np.cos(t), np.exp(-t / 2)])
+
+    def slope(t):
+        return np.array([2 * np.cos(2 * t), -np.sin(t), -np.exp(-t / 2) / 2])
+
+    if constant:
+        return Ode(lambda t, y: A @ y + P @ slope(t), invariants={"H y": lambda y: H[0] @ y})
+    return Ode(
+        lambda t, y: A @ (y - exact(t)) + slope(t), invariants={"H y + z": lambda t, y: H[0] @ (y - exact(t))}
+    )
+
+
+def known(t) -> np.ndarray:
+    """Return y of the linear equation."""
+    return np.array([np.sin(2 * t), np.cos(t), np.exp(-t / 2)])
+
+
+def linear_run(system: Ode, k: int, h: float, t_end: float, projected: bool):
+    """Return a run of the linear equation from its exact start."""
+    return simulate(
+        system, t_end, y0=known(0.0), formulation=Index1(), integrator=FixedBDF(k), step=h,
+        stabilization=Projection(tol=1e-15) if projected else None,
+    )  # fmt: skip
+
+
+def order_linear(row) -> dict:
+    """Return errors and orders on the linear equation to t = 2."""
+    system, sizes, residual = linear(), {True: [], False: []}, 0.0
+    for n in row["N"]:
+        for projected, found in sizes.items():
+            sol = linear_run(system, row["k"], 2.0 / n, 2.0, projected)
+            off = sol.y - known(sol.t).T
+            found.append(np.linalg.norm(off, axis=1).max())
+            if projected:
+                residual = max(residual, float(np.abs(off @ H[0]).max()))
+    return orders(sizes) | {"invariant with projection": residual}
+
+
+def local_errors(row) -> dict:
+    """Return how well the formulas for the local error of one step hold; or what is left of a constant invariant."""
+    h, system = 0.05, linear()
+    if "constant" in row["method"]:
+        largest = 0.0
+        for k in range(1, 7):
+            kept = linear_run(linear(constant=True), k, h, 2.0, False).y @ H[0]
+            largest = max(largest, float(np.abs(kept - kept[0]).max()))
+        return {"largest change of the invariant": largest}
+    worst = 0.0
+    for k in (1, 2, 3):
+        t = k * h
+        plain = linear_run(system, k, h, t, False).y[-1] - known(t)
+        if "unprojected" in row["method"]:
+            past = sum(alpha * known(t - i * h) for i, alpha in enumerate(ALPHA[k]))
+            slope = np.array([2 * np.cos(2 * t), -np.sin(t), -np.exp(-t / 2) / 2])
+            formula = np.linalg.solve(ALPHA[k][0] * np.eye(3) - h * A, h * slope - past)
+            worst = max(worst, float(np.abs(plain - formula).max()))
+        else:
+            projected = linear_run(system, k, h, t, True).y[-1] - known(t)
+            worst = max(worst, float(np.abs(projected - P @ plain).max()))
+    return {"largest difference": worst}
+
+
+# The projection itself
+
+
+def manifold(z) -> tuple[np.ndarray, np.ndarray]:
+    """Return the residuals of the pendulum's position and velocity, and their Jacobian."""
+    x, y, dx, dy = z
+    return np.array([x * x + y * y - 1, x * dx + y * dy]), np.array([[2 * x, 2 * y, 0, 0], [dx, dy, x, y]])
+
+
+def gauss_newton(row) -> dict:
+    """Return rates of the Gauss-Newton iteration for a start at the distance eps, and what one factorization does."""
+    found = [projection(eps) for eps in (row["eps"], row["eps"] / 10)]
+    return {
+        "first rate": found[0]["rate"],
+        "first rate over that for eps/10": found[0]["rate"] / found[1]["rate"],
+        "|limit - Projection(at='new')|": found[0]["limit"],
+        "residual left by one factorization": found[0]["residual"],
+        "its distance from the limit over eps²": found[0]["off"] / row["eps"] ** 2,
+        "that distance over that for eps/10": found[0]["off"] / found[1]["off"],
+    }
+
+
+@cache
+def projection(eps: float) -> dict[str, float]:
+    """Return what the iteration does from a point at the distance eps of the manifold."""
+    q, v = pendulum().exact(0.666)
+    way = np.array([0.6, -0.3, 0.5, 0.4])
+    point = np.concatenate([q, v]) + eps * way / np.linalg.norm(way)
+    iterates = [point]
+    for _ in range(12):
+        phi, J = manifold(iterates[-1])
+        iterates.append(point - J.T @ np.linalg.solve(J @ J.T, phi + J @ (point - iterates[-1])))
+    moved = [np.linalg.norm(b - a) for a, b in zip(iterates, iterates[1:], strict=False)]
+    resting = Ode(
+        lambda y: 0 * y,
+        invariants={"rod": lambda y: y[0] ** 2 + y[1] ** 2 - 1, "speed": lambda y: y[0] * y[2] + y[1] * y[3]},
+    )
+
+    def after(stabilization) -> np.ndarray:
+        given = {"y0": point, "integrator": Euler(), "step": 1.0, "initial": "free"}
+        return simulate(resting, 1.0, **given, stabilization=stabilization).y[-1]
+
+    ours = after(Projection(tol=1e-15, at="new", max_iterations=20))
+    frozen = after(PostStabilization("both", 12))
+    return {
+        "rate": float(moved[1] / moved[0]),
+        "limit": float(np.abs(ours - iterates[-1]).max()),
+        "residual": float(np.abs(manifold(frozen)[0]).max()),
+        "off": float(np.linalg.norm(frozen - iterates[-1])),
+    }
+
+
+COMPUTE = {
+    "3.1": table_3_1,
+    "fixed-step": fixed_step,
+    "theorem-3.2": order_pendulum,
+    "theorem-3.1": order_linear,
+    "local-error": local_errors,
+    "projection": gauss_newton,
+}

@@ -1,0 +1,120 @@
+"""URDF files: the tree, its inertia and limits, what is drawn, and what is wrong with a file."""
+
+import numpy as np
+import pytest
+
+from holonomic import simulate
+from holonomic.errors import BadArgument
+from holonomic.multibody import Mechanism, UrdfWarning, rod
+
+LINK = """
+  <link name="{name}">
+    <inertial>
+      <origin xyz="{half} 0 0" rpy="0 0 0"/>
+      <mass value="{mass}"/>
+      <inertia ixx="{thin}" ixy="0" ixz="0" iyy="{J}" iyz="0" izz="{J}"/>
+    </inertial>
+    <visual><origin xyz="{half} 0 0"/><geometry>{geometry}</geometry></visual>
+  </link>"""
+
+
+def link(name, length, mass, geometry='<box size="1 0.1 0.1"/>'):
+    J = mass * length**2 / 12
+    return LINK.format(name=name, half=length / 2, mass=mass, J=J, thin=J / 50, geometry=geometry)
+
+
+def write(folder, *parts):
+    path = folder / "robot.urdf"
+    path.write_text('<robot name="arm">\n<link name="base"/>' + "\n".join(parts) + "\n</robot>", encoding="utf-8")
+    return path
+
+
+def joint(name, parent, child, x, kind="revolute", more="", axis="0 -1 0", rpy="0 0 0"):
+    return f"""
+  <joint name="{name}" type="{kind}">
+    <parent link="{parent}"/><child link="{child}"/>
+    <origin xyz="{x} 0 0" rpy="{rpy}"/><axis xyz="{axis}"/>
+    <limit lower="-2" upper="2" effort="10" velocity="5"/>{more}
+  </joint>"""
+
+
+def arm(folder, more="", **how):
+    joints = joint("shoulder", "base", "upper", 0, more=more), joint("elbow", "upper", "lower", 1.0)
+    return write(folder, link("upper", 1.0, 2.0, **how), link("lower", 0.5, 1.0), *joints)
+
+
+def test_an_arm_from_a_file_swings_like_one_built_by_hand(tmp_path):
+    m = Mechanism.from_urdf(arm(tmp_path))
+    built = Mechanism(gravity=(0, -9.81))
+    upper, lower = (
+        built.body("upper", rod((0, 0), (1, 0), mass=2.0)),
+        built.body("lower", rod((1, 0), (1.5, 0), mass=1.0)),
+    )
+    built.revolute("shoulder", built.ground, upper, at=(0, 0))
+    built.revolute("elbow", upper, lower, at=(1, 0))
+    runs = [simulate(each, 1.0, rtol=1e-9, save_at=11) for each in (m, built)]
+    # in the file the arm moves in the x-z plane, about -y
+    np.testing.assert_allclose(runs[0]["lower"].position[:, [0, 2]], runs[1]["lower"].position, atol=1e-7)
+    np.testing.assert_allclose(runs[0]["elbow"].angle, runs[1]["elbow"].angle, atol=1e-7)
+    assert m.limits["elbow"] == {"lower": -2.0, "upper": 2.0, "effort": 10.0, "velocity": 5.0}
+    assert [shape.kind for shape in m["upper"].shapes] == ["box"]
+
+
+def test_rotated_origins_are_followed(tmp_path):
+    path = write(tmp_path, link("upper", 1.0, 2.0), joint("shoulder", "base", "upper", 0, rpy="0 0 1.5707963267948966"))
+    m = Mechanism.from_urdf(path)
+    assert m["upper"].position == pytest.approx((0.0, 0.5, 0.0))
+    # the axis turns with the origin
+    sol = simulate(m, 0.05)
+    assert sol["upper"].angular_velocity[-1] == pytest.approx([sol["upper"].angular_velocity[-1][0], 0, 0], abs=1e-9)
+
+
+def test_damping_friction_and_stops_come_from_the_file(tmp_path):
+    m = Mechanism.from_urdf(arm(tmp_path, more='<dynamics damping="0.5" friction="0.1"/>'), stops=1e3)
+    assert m.params["shoulder friction.viscous"] == 0.5
+    assert m.params["elbow stop.upper"] == 2.0
+
+
+def test_links_without_mass_are_points_and_a_free_base_is_a_body(tmp_path):
+    path = write(tmp_path, '<link name="tool"/>', link("upper", 1.0, 2.0), joint("shoulder", "base", "upper", 0),
+                 joint("flange", "upper", "tool", 1.0, kind="fixed"))  # fmt: skip
+    m = Mechanism.from_urdf(path)
+    assert simulate(m, 0.1)["tool"].position[0] == pytest.approx([1.0, 0, 0])
+    with pytest.raises(BadArgument, match="link 'base' moves but has no <inertial>"):
+        Mechanism.from_urdf(path, base="free")
+
+
+def test_a_loop_is_closed_in_python(tmp_path):
+    path = write(
+        tmp_path, link("a", 1.0, 1.0), link("b", 1.0, 1.0), joint("A", "base", "a", 0), joint("B", "base", "b", 1.0)
+    )
+    m = Mechanism.from_urdf(path)
+    m.distance("bar", "a", "b", at=((1, 0, 0), (2, 0, 0)))
+    assert m.mobility().dof == 1
+    m.close("tie", "a", "b", at=((0.5, 0, 0), (0.5, 0, 0)))
+    assert m.mobility().dof == 0
+
+
+def test_a_missing_mesh_is_a_warning_and_the_motion_is_the_same(tmp_path):
+    path = arm(tmp_path, geometry='<mesh filename="package://arm/upper.stl"/>')
+    with pytest.warns(UrdfWarning, match=r"link 'upper': its mesh 'package://arm/upper.stl' is not there"):
+        m = Mechanism.from_urdf(path)
+    simulate(m, 0.1)
+    (tmp_path / "meshes" / "arm").mkdir(parents=True)
+    (tmp_path / "meshes" / "arm" / "upper.stl").write_text("solid", encoding="utf-8")
+    found = Mechanism.from_urdf(path, package_dirs=tmp_path / "meshes")
+    assert found["upper"].shapes[0].outline["file"].endswith("upper.stl")
+
+
+def test_files_that_are_wrong_say_where(tmp_path):
+    with pytest.raises(BadArgument, match="there is no file"):
+        Mechanism.from_urdf(tmp_path / "nothing.urdf")
+    (tmp_path / "text.urdf").write_text("hello", encoding="utf-8")
+    with pytest.raises(BadArgument, match="is not XML"):
+        Mechanism.from_urdf(tmp_path / "text.urdf")
+    with pytest.raises(BadArgument, match="joint 'J' has the child link 'ghost', which is not in the file"):
+        Mechanism.from_urdf(write(tmp_path, joint("J", "base", "ghost", 0)))
+    with pytest.raises(BadArgument, match="link 'x' moves but has no <inertial>"):
+        Mechanism.from_urdf(write(tmp_path, '<link name="x"/>', joint("J", "base", "x", 0)))
+    with pytest.raises(BadArgument, match="joint 'J' has the type 'ball'"):
+        Mechanism.from_urdf(write(tmp_path, link("x", 1.0, 1.0), joint("J", "base", "x", 0, kind="ball")))
