@@ -3,6 +3,7 @@
     python tools/make_gallery.py             run all examples, then write docs/gallery.md
     python tools/make_gallery.py kepler      run one of them, then write docs/gallery.md
     python tools/make_gallery.py --page      write docs/gallery.md only
+    python tools/make_gallery.py --check     exit with 1 if docs/gallery.md is not up to date
 """
 
 from __future__ import annotations
@@ -52,6 +53,8 @@ def page() -> str:
 
 
 def main(names: list[str]) -> None:
+    if names == ["--check"]:
+        sys.exit(PAGE.read_text(encoding="utf-8") != page())
     if names != ["--page"]:
         for path in [EXAMPLES / f"{name}.py" for name in names] or examples():
             env = os.environ | {"MPLBACKEND": "Agg"}

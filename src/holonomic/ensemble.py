@@ -19,11 +19,14 @@ from .initial import prepare
 from .inputs import InputTables
 from .kernels import state as s
 from .kernels.batch import run_members
-from .kernels.signatures import Fn
+from .kernels.signatures import NX, Fn
+from .model.system import Ode, System
+from .naming import is_dae
 from .plan import Plan
 from .progress import Progress
 from .running import Run, Workspace
-from .simulate import choose, interval, model_of, plan_of, save_times, start_values
+from .simulate import _limits, choose, interval, model_of, plan_of, save_times, start_values
+from .solution import Solution
 
 BLOCK = 64  # members a thread takes at once
 
@@ -62,7 +65,10 @@ class Ensemble:
         """Positions, (member, time, coordinate); NaN where a member had stopped."""
         return self._x[:, :, : self.plan.model.nq]
 
-    y = q
+    @property
+    def y(self) -> np.ndarray:
+        """States of an Ode, (member, time, component); algebraic unknowns of a Dae, (member, time, row)."""
+        return self.lam if is_dae(self.plan.model) else self.q
 
     @property
     def v(self) -> np.ndarray:
@@ -75,27 +81,26 @@ class Ensemble:
         """Accelerations."""
         return self._k[:, :, : self.plan.model.nv]
 
-    @property
+    @cached_property
     def lam(self) -> np.ndarray:
-        """Multipliers."""
-        return self._k[:, :, self.plan.model.nv :]
+        """Multipliers (y of a Dae), (member, time, row)."""
+        if len(self.plan.blocks) == 2 and not self.plan.model.is_ode:
+            return self._k[:, :, self.plan.model.nv :]
+        return np.array([self._member(m)._multipliers for m in range(len(self))])
+
+    def _member(self, m: int) -> Solution:
+        """One run, at the saved times."""
+        x, k = self._x[m], self._k[m]
+        return Solution._of(
+            plan=self.plan, ended="end", _data=self._data[m], _arrays=(self.t, x, k), _events=(), _begin=None,
+            _first=(float(self.t[0]), x[0]), _final=(float(self.t[-1]), x[-1], k[-1]), _steps_kept=False,
+        )  # fmt: skip
 
     @cached_property
     def outputs(self) -> dict[str, np.ndarray]:
         """All named outputs, (member, time, ...)."""
-        model = self.plan.model
-        shapes = model.output_shapes
-        sizes = [int(np.prod(shape)) for shape in shapes.values()]
-        flat = np.full((*self._x.shape[:2], sum(sizes)), np.nan)
-        n = model.nq + model.nv
-        for m, j in itertools.product(range(len(self)), range(len(self.t))):
-            if np.isfinite(self._x[m, j, 0]):
-                flat[m, j] = model.evaluate(Fn.OUTPUTS, self.t[j], self._x[m, j, :n], self._k[m, j], self._data[m])
-        ends = np.cumsum([0, *sizes])
-        return {
-            name: flat[:, :, ends[i] : ends[i + 1]].reshape(*flat.shape[:2], *shape)
-            for i, (name, shape) in enumerate(shapes.items())
-        }
+        found = [self._member(m)._outputs for m in range(len(self))]
+        return {name: np.array([each[name] for each in found]) for name in self.plan.model.output_shapes}
 
     def __getitem__(self, name: str) -> np.ndarray:
         resolver = getattr(self.plan.model.system, "resolver", None)
@@ -244,35 +249,39 @@ def sweep(
         system, q, v = system.to_system()
         initial = "project" if q0 is None else initial  # other lengths: the same drawing, other speeds
         q0, v0 = q if q0 is None else q0, v if q0 is None and v0 is None else v0
+    if not isinstance(system, System | Ode):
+        raise BadArgument(f"sweep needs a System, an Ode or a Mechanism, got {type(system).__name__}.")
     changed = {name: np.asarray(values, dtype=float) for name, values in (params or {}).items()}
     members = _count(system, changed, {"q0": q0, "v0": v0, "y0": y0})
-    _, q, v = start_values(system, _first(q0), _first(v0), _first(y0), t_end)
-    t0, t1 = interval(None, t_end)
+    began, q, v = start_values(system, _first(q0), _first(v0), _first(y0), t_end)
+    t0, t1 = interval(began, t_end)
     model = model_of(system, q, v, t0)
     if model.interpreted:
         raise BadArgument("sweep needs a compiled system: trace=False runs one at a time, with simulate.")
     choice = choose(model, formulation, integrator, stabilization, rtol, atol, step, constraint_tol)
-    X0 = _starts(model, members, q0 if y0 is None else y0, v0)
+    X0 = _starts(members, (q, q0 if y0 is None else y0), (v, v0))
     plan = plan_of(model, choice, {}, None)
     if plan.integrator.starting_points:
         raise BadArgument(f"sweep does not start {choice.integrator!r}. Use BDF(), or a one-step method.")
     DATA = _data(model, plan, changed, members, t0, t1)
     failed = _consistent(model, X0, DATA, t0, choice.constraint_tol, initial, hold)
     save_t = save_times(save_at, t0, t1)
-    limits = {"max_steps": max_steps, "max_step": max_step, "first": None}
-    template = Run(plan, DATA[0], t0, X0[0], t1, save_t=save_t, **limits)
-    results = _run(plan, template, DATA, X0, save_t, {f.member for f in failed}, workers, progress)
-    x, k, status, reached, steps = results
+    if save_t is None:
+        raise BadArgument("sweep keeps the same times of all members: give save_at, a number of times or times.")
+    template = Run(plan, DATA[0], t0, X0[0], t1, save_t=save_t, **_limits(max_steps, max_step, None))
+    unable = {f.member for f in failed}
+    x, k, status, reached, steps = _run(plan, template, DATA, X0, save_t, unable, workers, progress)
+    template.release()
     failed += [
         Failure(m, float(reached[m]), reason(int(status[m]), plan))
         for m in range(members)
-        if status[m] != DONE and not any(f.member == m for f in failed)
+        if status[m] != DONE and m not in unable
     ]
     return Ensemble(plan, save_t, x, k, DATA, status, reached, steps, changed, sorted(failed, key=lambda f: f.member))
 
 
 def _run(plan, template, DATA, X0, save_t, skip, workers, progress):
-    members, nx = len(DATA), int(plan.sizes[0])
+    members, nx = len(DATA), int(plan.sizes[NX])
     nk = template.rec[2].shape[1]
     x = np.full((members, len(save_t), nx), np.nan)
     k = np.full((members, len(save_t), nk), np.nan)
@@ -280,13 +289,14 @@ def _run(plan, template, DATA, X0, save_t, skip, workers, progress):
     steps, saved = np.zeros(members, dtype=np.int64), np.zeros(members, dtype=np.int64)
     order = max(plan.integrator.error_order, plan.choice.integrator.order - 1)
     S0, I0 = template.S.copy(), template.I.copy()
+    X0, at_lam = _with_multipliers(plan, DATA, X0, float(S0[s.T]))
 
     def block(first: int, last: int) -> int:
         work = Workspace(plan)
         rec_t = np.empty(len(save_t))
         run_members(
             first, last, plan.slots, plan.fns, plan.sizes, plan.integrator.ip, plan.integrator.fp,
-            plan.stabilization.sp, DATA, X0, S0, I0, order, np.empty(DATA.shape[1]),
+            plan.stabilization.sp, DATA, X0, at_lam, S0, I0, order, np.empty(DATA.shape[1]),
             np.empty(s.N_FLOATS), np.empty(s.N_INTS, dtype=np.int64),
             work.x, work.xn, work.xs, work.K, work.E, work.W, work.atol, work.turns, rec_t, save_t, *work.ev,
             *work.found, work.xe, work.ke, *work.rec_ev, x, k, status, reached, steps, saved,
@@ -300,9 +310,14 @@ def _run(plan, template, DATA, X0, save_t, skip, workers, progress):
     while pieces:
         done = 0
         with ThreadPoolExecutor(count) as pool:
-            for future in as_completed([pool.submit(block, first, last) for first, last in pieces]):
-                done += future.result()
-                bar.tell(float(done))
+            try:
+                for future in as_completed([pool.submit(block, first, last) for first, last in pieces]):
+                    done += future.result()
+                    bar.tell(float(done))
+            except BaseException:  # Ctrl-C: those that run are waited for, the others are not begun
+                pool.shutdown(cancel_futures=True)
+                bar.close()
+                raise
         missing = {NEED_REFINED: Fn.REFINED, NEED_TERMS: Fn.TERMS}
         wanted = [code for code in missing if np.any(status == code)]
         again = np.flatnonzero(np.isin(status, wanted)).tolist()
@@ -343,18 +358,38 @@ def _count(system, params, starts) -> int:
         raise BadArgument(
             f"all arrays run along the members and must have equal length, got {text}. For products use grid()."
         )
-    return next(iter(lengths.values()))
+    members = next(iter(lengths.values()))
+    if not members:
+        raise BadArgument(f"there is nothing to run: {next(iter(lengths))!r} has no members.")
+    return members
 
 
 def _first(values):
     return values if values is None or np.ndim(values) < 2 else np.asarray(values)[0]
 
 
-def _starts(model, members, q0, v0) -> np.ndarray:
-    parts = [np.broadcast_to(np.asarray(q0, dtype=float), (members, model.nq))]
-    if model.nv:
-        parts.append(np.broadcast_to(np.asarray(v0, dtype=float), (members, model.nv)))
-    return np.ascontiguousarray(np.hstack(parts))
+def _starts(members: int, *parts) -> np.ndarray:
+    """Return (member, entry): each part is the first member's vector, and what was given, for one or for all."""
+    rows = [
+        np.broadcast_to(np.asarray(given, dtype=float) if np.ndim(given) == 2 else first, (members, len(first)))
+        for first, given in parts
+    ]
+    return np.ascontiguousarray(np.hstack(rows))
+
+
+def _with_multipliers(plan: Plan, DATA, X0, t0: float) -> tuple[np.ndarray, int]:
+    """Return starts with room for what a formulation adds, and where λ is to be entered from the field; -1: nowhere."""
+    model, at = plan.model, X0.shape[1]
+    X = np.zeros((len(X0), int(plan.sizes[NX])))
+    X[:, :at] = X0
+    for block in plan.blocks[2:]:
+        if block.name == "lam" and not model.is_ode:
+            return X, at
+        if block.name == "lam":
+            for m in range(len(X)):
+                X[m, at : at + block.size] = model.evaluate(Fn.MULTIPLIERS, t0, X0[m], np.zeros(0), DATA[m])
+        at += block.size
+    return X, -1
 
 
 def _data(model, plan, changed, members, t0, t1) -> np.ndarray:

@@ -14,6 +14,8 @@ DIRECTIONS = {"both": 0, "rising": 1, "falling": -1, 0: 0, 1: 1, -1: -1, None: 0
 class Event:
     """Watch a function of the state for its zeros.
 
+    A function that is zero at the start counts only if it leaves zero in its direction.
+
     Parameters
     ----------
     f : function or str
@@ -26,8 +28,6 @@ class Event:
     then : function, optional
         Maps the state and the run goes on: names what it needs of `t, q, v, p` and returns (q, v) (an `Ode`:
         of `t, y, p`, returns y). The new velocity is made consistent in the mass metric, as by an impulse.
-
-    A function that is zero at the start counts only if it leaves zero in its direction.
     """
 
     f: Callable | str

@@ -83,6 +83,8 @@ class Plan:
         self.model, self.choice, self.events, self.rows = model, choice, events or {}, rows
         check_fit(choice, model)
         self.integrator = choice.integrator.lower()
+        if choice.step is not None and self.integrator.patient is not None:
+            self.integrator = replace(self.integrator, ip=self.integrator.patient)
         if self.integrator.starting_points and self.events:
             raise IncompatibleMethods(
                 f"{choice.integrator!r} keeps its steps even and cannot end one on an event. Use BDF(), or a one-step "

@@ -18,6 +18,7 @@ from .formulations.base import Formulation
 from .formulations.index1 import Index1
 from .initial import terms
 from .integrators.base import Integrator
+from .integrators.implicit_steps import BackwardEuler
 from .integrators.runge_kutta import DOP853, RK4, Euler, Midpoint
 from .model.system import System
 from .problems.kepler import kepler
@@ -177,17 +178,21 @@ def check_stabilization(stabilization) -> None:
 
 
 def check_formulation(formulation) -> None:
-    """Check accelerations and multipliers of a formulation against a dense solve of the equations of motion.
+    """Check that a formulation describes the motion of the equations of motion.
 
-    [M Gᵀ; G 0](v', λ) = (f, -γ) at every point of a run, solved by NumPy; on a pendulum, on a rheonomic
-    system, and on a skate, whose constraint is nonholonomic.
+    One that gives an ODE: [M Gᵀ; G 0] (v', λ) = (f, -γ) at every point of a run, solved by NumPy; on a pendulum, on a
+    rheonomic system, and on a skate, whose constraint is nonholonomic. One that gives a residual: backward Euler
+    converges to the motion with order 1 on the first two, and the levels it declares to keep hold at every step.
 
     Parameters
     ----------
     formulation : Formulation
-        One that gives an ODE.
+        An object, or a class that needs no arguments.
     """
     formulation = _object(formulation, Formulation)
+    if "ode" not in formulation.gives:
+        _check_residual(formulation)
+        return
     for problem in (pendulum_a01(t_end=1.0), moving_pendulum(), skate()):
         sol = simulate(problem, formulation=formulation, integrator=RK4(), step=problem.t_end / 20)
         model, data = sol.plan.model, sol.plan.data()
@@ -204,6 +209,29 @@ def check_formulation(formulation) -> None:
                 f"{formulation!r} gives (v', λ) = {found} at t = {t:g} of {problem.title!r}; the equations "
                 f"of motion give {want} (off by {gap:.1e}, allowed {allowed:.1e})",
             )
+
+
+def _check_residual(formulation) -> None:
+    for problem in (pendulum_a01(t_end=0.5), moving_pendulum(t_end=0.5)):
+        truth = simulate(problem, rtol=1e-11, atol=1e-12).end
+        errors = []
+        for steps in (200, 400):
+            sol = simulate(
+                problem, formulation=formulation, integrator=BackwardEuler(), step=problem.t_end / steps, stabilization=None
+            )
+            end = sol.end
+            errors.append(max(np.max(np.abs(end.q - truth.q)), np.max(np.abs(end.v - truth.v))))
+            for level in formulation.keeps:
+                if level in sol.drift:
+                    worst = float(np.max(np.abs(sol.drift[level])))
+                    # Newton's iteration stops at changes of 1e-12; G and v are of size 1 to 10 here
+                    _require(worst <= 1e-9, f"{formulation!r} declares to keep the {level} level, but leaves {worst:.1e}")
+        order = float(np.log2(errors[0] / errors[1]))
+        _require(
+            order >= 1.0 - SLACK,
+            f"{formulation!r} with BackwardEuler shows order {order:.2f} on {problem.title!r} (errors {errors[0]:.1e}, "
+            f"{errors[1]:.1e}); its equations do not describe the motion",
+        )
 
 
 def skate(t_end: float = 1.0) -> Problem:

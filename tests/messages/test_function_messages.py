@@ -77,7 +77,9 @@ def test_nan_at_the_start():
 def test_nan_on_the_way_names_function_time_and_place_and_keeps_the_solution():
     # x = 1 - t²: the square root ends at t = 1
     edge = point(force=lambda q: np.array([-2.0, 1e-3 * np.sqrt(q[0])]))
-    with pytest.raises(NotFinite, match=r"^force\(\) gives NaN or infinity near t = (0\.99|1|1\.0)\d*, q = \[") as caught:
+    with pytest.raises(
+        NotFinite, match=r"^force\(\) gives NaN or infinity near t = (0\.99|1|1\.0)\d*, q = \["
+    ) as caught:
         simulate(edge, 2.0, **START)
     assert str(caught.value).endswith("Check its domain (square roots, divisions, logarithms). See error.solution.")
     sol = caught.value.solution
@@ -119,7 +121,9 @@ def test_force_that_asks_for_the_multipliers():
 
 
 def test_names_that_functions_cannot_have():
-    with pytest.raises(BadArgument, match=r"^force\(\) asks for 'velocity'; it can have t, q, v, p, u \(chosen by name\)"):
+    with pytest.raises(
+        BadArgument, match=r"^force\(\) asks for 'velocity'; it can have t, q, v, p, u \(chosen by name\)"
+    ):
         point(force=lambda velocity: velocity)
     assert message(BadArgument, point(), events={"odd": lambda z: z}) == (
         "event 'odd' asks for 'z'; it can have t, q, v, p, u, a, lam (chosen by name)."

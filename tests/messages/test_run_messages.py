@@ -3,7 +3,19 @@
 import numpy as np
 import pytest
 
-from holonomic import RK4, RK45, Baumgarte, Event, Ode, PostStabilization, Projection, System, problems, simulate
+from holonomic import (
+    GGL,
+    RK4,
+    RK45,
+    Baumgarte,
+    Event,
+    Ode,
+    PostStabilization,
+    Projection,
+    System,
+    problems,
+    simulate,
+)
 from holonomic.errors import IncompatibleMethods, SingularMass, SingularPosition, StepFailed, StiffnessWarning
 
 G = 9.81
@@ -130,10 +142,18 @@ def test_stabilization_without_anything_to_keep():
 def test_baumgarte_too_strong_for_the_step():
     pendulum = System(mass=np.eye(2), force=[0, -G], constraint=ROD)
     with pytest.raises(IncompatibleMethods) as caught:
-        simulate(
-            pendulum, 1.0, q0=[1, 0], v0=[0, 0], integrator=RK4(), step=0.1, stabilization=Baumgarte(alpha=20)
-        )
+        simulate(pendulum, 1.0, q0=[1, 0], v0=[0, 0], integrator=RK4(), step=0.1, stabilization=Baumgarte(alpha=20))
     assert str(caught.value) == (
         "Baumgarte with α h = 2 > 1 is unstable with an explicit integrator. Use alpha <= 10, a smaller step, or "
         "stabilization=Projection()."
+    )
+
+
+def test_formulation_and_integrator_that_do_not_fit():
+    pendulum = System(mass=np.eye(2), force=[0, -G], constraint=ROD)
+    with pytest.raises(IncompatibleMethods) as caught:
+        simulate(pendulum, 1.0, q0=[1, 0], v0=[0, 0], integrator=RK4(), step=0.01, formulation=GGL())
+    assert str(caught.value) == (
+        "RK4 integrates ODEs, but GGL() leaves algebraic unknowns. With GGL() use Radau or BDF; to keep RK4 use "
+        "formulation=Index1()."
     )

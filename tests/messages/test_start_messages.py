@@ -116,7 +116,9 @@ def test_mass_that_is_singular_on_the_tangent_space():
         "at t = 0 the mass matrix is singular on the tangent space: {} can move and has no mass. Give it mass, or a "
         "constraint that fixes it."
     )
-    assert message(SingularMass, System(mass=np.diag([1.0, 0]), force=[0, 0]), [1, 0], [0, 0]) == expected.format("q[1]")
+    assert message(SingularMass, System(mass=np.diag([1.0, 0]), force=[0, 0]), [1, 0], [0, 0]) == expected.format(
+        "q[1]"
+    )
     named = System(
         mass=np.diag([1.0, 0, 0]), force=[0, 0, 0], constraint={"fixed": lambda q: q[1]}, coordinates=["x", "y", "z"]
     )

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from holonomic import RedundancyWarning, problems, simulate
+from holonomic.problems.from_bodies import jansen_mechanism
 
 FROM_BODIES = ["four-bar", "scotch-yoke", "peaucellier", "heavy-top", "rolling-disk", "pendulum-from-bodies",
                "seven-body-from-bodies"]  # fmt: skip
@@ -80,3 +81,11 @@ def test_the_tip_of_peaucelliers_linkage_moves_on_a_line():
     x, y = sol["tip"].position.T
     assert np.ptp(x) < 1e-9
     assert np.ptp(y) > 0.7
+
+
+def test_jansens_leg_is_that_written_by_hand():
+    by_hand, built = problems.jansen(), jansen_mechanism()
+    T = np.linspace(0, 0.5, 6)
+    runs = [simulate(problem, 0.5, rtol=1e-11, atol=1e-12, save_at=T) for problem in (by_hand, built)]
+    np.testing.assert_allclose(runs[1]["tip"].position, runs[0]["foot"], atol=1e-9)
+    np.testing.assert_allclose(runs[1]["axle 1"].speed, runs[0]["crank speed"], atol=1e-8)

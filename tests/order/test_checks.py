@@ -6,6 +6,7 @@ import pkgutil
 import numpy as np
 import pytest
 
+import holonomic
 import holonomic.integrators
 import holonomic.stabilizations
 from holonomic import (
@@ -259,3 +260,26 @@ def test_a_system_without_exact_solution_is_measured_against_a_fine_run():
 def test_too_few_steps_are_refused():
     with pytest.raises(BadArgument, match="at least two different"):
         observed_order(problems.pendulum_a01(t_end=1.0), RK4(), None, [0.1, 0.1])
+
+
+@pytest.mark.parametrize(
+    "formulation",
+    [
+        holonomic.Index2(), holonomic.Index3(), holonomic.GGL(), holonomic.ProjectedInvariants("Pa"),
+        holonomic.ProjectedInvariants("Pb"), holonomic.ProjectedInvariants("Pc"), holonomic.UnderlyingODE(),
+        holonomic.StrangenessFree(), holonomic.StrangenessFree("rows"), holonomic.StateSpace("partition"),
+    ],
+    ids=repr,
+)  # fmt: skip
+def test_every_residual_formulation_describes_the_motion(formulation):
+    check_formulation(formulation)
+
+
+def test_check_formulation_notices_a_wrong_residual():
+    class Heavy(holonomic.Index2):
+        def equations(self, d, gains):
+            right = super().equations(d, gains)
+            return type(right)(right.y, right.slope, right.residual + 0.01 * right.y[0], right.selectors)
+
+    with pytest.raises(AssertionError, match=r"do not describe the motion|declares to keep"):
+        check_formulation(Heavy())

@@ -89,7 +89,9 @@ def test_free_start_is_not_looked_at():
     assert np.array_equal(sol.q[0], [1.1, 0])
 
 
-TWICE = System(mass=np.eye(2), force=[0, -G], constraint={"rod": lambda q: q @ q - 1, "again": lambda q: 3 * (q @ q) - 3})
+TWICE = System(
+    mass=np.eye(2), force=[0, -G], constraint={"rod": lambda q: q @ q - 1, "again": lambda q: 3 * (q @ q) - 3}
+)
 
 
 @pytest.mark.parametrize("way", ["minimum-norm", "drop"])
@@ -122,7 +124,9 @@ def parallelogram(links):
 
 def test_an_extra_parallel_link_is_redundant_and_does_not_change_the_motion():
     start = {"q0": [0.6, -0.8, 0.0], "v0": [0.8, 0.6, 0.0]}
-    with pytest.raises(RedundantConstraints, match=r"rank 2 of 3: 'link \d' repeats a combination of 'link \d' and 'link \d'"):
+    with pytest.raises(
+        RedundantConstraints, match=r"rank 2 of 3: 'link \d' repeats a combination of 'link \d' and 'link \d'"
+    ):
         simulate(parallelogram(3), 1.0, **start)
     with pytest.warns(RedundancyWarning):
         three = simulate(parallelogram(3), 2.0, **start, redundant="minimum-norm", rtol=1e-9)
@@ -167,7 +171,9 @@ def test_four_bars_pass_their_singular_positions_on_the_right_branch():
 def test_the_branch_survives_at_other_speeds_and_tolerances(speed):
     row = problems.four_bars(2, speed=speed)
     for rtol in (1e-6, 1e-8, 1e-10):
-        sol = simulate(problems.four_bars(2).system, 5.0, q0=row.q0, v0=row.v0, rtol=rtol, atol=rtol, integrator=DOP853())
+        sol = simulate(
+            problems.four_bars(2).system, 5.0, q0=row.q0, v0=row.v0, rtol=rtol, atol=rtol, integrator=DOP853()
+        )
         # on the wrong branch the error is of the size of the links
         assert np.max(np.abs(sol.q[-1] - row.exact(5.0)[0])) < max(1e4 * rtol, 1e-5)
 

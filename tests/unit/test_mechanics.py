@@ -268,9 +268,7 @@ def double_pendulum_from_energies(m1, m2, l1, l2):
         second = first + (l2 * v[1]) ** 2 + 2 * l1 * l2 * v[0] * v[1] * np.cos(q[0] - q[1])
         return 0.5 * m1 * first + 0.5 * m2 * second
 
-    return System.from_energies(
-        kinetic, lambda q: -(m1 + m2) * G * l1 * np.cos(q[0]) - m2 * G * l2 * np.cos(q[1])
-    )
+    return System.from_energies(kinetic, lambda q: -(m1 + m2) * G * l1 * np.cos(q[0]) - m2 * G * l2 * np.cos(q[1]))
 
 
 def test_energies_give_the_equations_that_are_written_by_hand():
@@ -303,9 +301,7 @@ def test_minimal_and_redundant_coordinates_agree():
     )  # fmt: skip
     q0, v0 = joints(angles, speeds)
     redundant = simulate(points, 3.0, q0=q0, v0=v0, rtol=1e-10, atol=1e-12)
-    minimal = simulate(
-        double_pendulum_from_energies(m1, m2, l1, l2), 3.0, q0=angles, v0=speeds, rtol=1e-10, atol=1e-12
-    )
+    minimal = simulate(double_pendulum_from_energies(m1, m2, l1, l2), 3.0, q0=angles, v0=speeds, rtol=1e-10, atol=1e-12)
     assert np.allclose(redundant.q[-1], joints(minimal.q[-1], minimal.v[-1])[0], atol=1e-7)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+import holonomic as h
 from holonomic import BadArgument, Projection, System, grid, sample, simulate, sweep
 
 
@@ -28,6 +29,50 @@ def test_each_member_equals_its_own_run_bit_by_bit(swing):
         assert np.array_equal(alone.q, runs.q[member])
         assert np.array_equal(alone.lam, runs.lam[member])
         assert np.array_equal(alone["tension"], runs["tension"][member])
+
+
+METHODS = [
+    {"integrator": h.BDF(), "formulation": h.Index2()},
+    {"integrator": h.BDF(), "formulation": h.Index1(), "step": 0.02},
+    {"integrator": h.Radau(), "formulation": h.Index3()},
+    {"integrator": h.Radau(), "formulation": h.GGL()},
+    {"integrator": h.Radau(), "formulation": h.StateSpace()},
+    {"integrator": h.GeneralizedAlpha(), "formulation": h.Index3(), "step": 0.02},
+    {"integrator": h.Trapezoidal(), "formulation": h.Index2(), "step": 0.02},
+    {"integrator": h.AdamsBashforth2(), "step": 0.02},
+    {"integrator": h.RK4(), "step": 0.02, "stabilization": h.PostStabilization(keep=3)},
+]
+
+
+@pytest.mark.parametrize("methods", METHODS, ids=lambda methods: " ".join(map(repr, methods.values())))
+def test_nothing_of_one_member_is_left_for_the_next(swing, methods):
+    """Methods that look back, keep factors or solve for λ begin every member as they begin a single run."""
+    start = {"q0": [0, -1], "v0": [1, 0], "save_at": 5, **methods}
+    runs = sweep(swing, 0.5, params={"g": [9.0, 2.0, 15.0]}, workers=1, **start)
+    assert not runs.failed
+    for member, g in enumerate([9.0, 2.0, 15.0]):
+        alone = simulate(swing.with_params(g=g), 0.5, **start)
+        assert np.array_equal(alone.q, runs.q[member])
+        assert np.array_equal(alone.lam, runs.lam[member])
+        assert np.array_equal(alone["tension"], runs["tension"][member])
+
+
+def test_a_dae_is_swept_with_its_algebraic_unknowns():
+    circle = h.Dae(
+        order=2, f=lambda p: np.array([0.0, -p.g]), B=lambda x: 2 * x[:, None], g=lambda x: x @ x - 1, params={"g": 9.81}
+    )
+    for methods in ({}, {"integrator": h.Radau(), "formulation": h.Index3()}):
+        runs = sweep(circle, 0.5, y0=[1.0, 0.0, 0.0, 0.0], params={"g": [2.0, 9.81]}, save_at=4, **methods)
+        alone = simulate(circle, 0.5, x0=[1.0, 0.0], dx0=[0.0, 0.0], save_at=4, **methods)
+        assert np.array_equal(alone.y, runs.y[1])
+        assert np.array_equal(alone.x, runs.q[1, :, :2])
+
+
+def test_a_sweep_goes_on_from_the_end_of_a_run(swing):
+    first = simulate(swing, 0.5, q0=[0, -1], v0=[1, 0])
+    runs = sweep(swing, 1.0, q0=first.end, params={"m": [1.0, 2.0]}, save_at=3)
+    assert runs.t[0] == 0.5
+    assert np.array_equal(runs.q[0], simulate(swing, 1.0, q0=first.end, save_at=3).q)
 
 
 def test_numbers_do_not_depend_on_the_number_of_threads(swing):

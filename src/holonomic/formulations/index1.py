@@ -6,7 +6,7 @@ from .base import Block, Formulation, Unknowns, acceleration_level, dynamics
 
 
 class Index1(Formulation):
-    """Solve [M Gᵀ; G 0](v', λ) = (f, -γ) at every point.
+    """Solve [M Gᵀ; G 0] (v', λ) = (f, -γ) at every point.
 
     Explicit integrators take the ODE for (q, v). Implicit ones take the residual with λ unknown,
 

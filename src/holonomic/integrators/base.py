@@ -31,6 +31,7 @@ class Lowered:
     error_order: int = 0
     starting_points: int = 0  # points of a multistep method behind the first one
     between: np.ndarray | None = None  # ip for looking into a recorded step, where its two ends suffice for that
+    patient: np.ndarray | None = None  # ip for fixed steps, where an iteration should not give up early
     one_step: bool = True  # a step can be taken again from its start alone
     remembers: bool = False  # rows of K behind the first keep something from step to step
     steers: int = -1  # row of K whose first numbers say the next step and the order, where it chooses itself

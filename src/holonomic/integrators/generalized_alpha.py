@@ -154,12 +154,12 @@ def accept(n, ip, fp, h, x, K, xn):
 class GeneralizedAlpha(Integrator):
     """Generalized-α method, order 2, fixed step, with numerical damping at high frequencies.
 
+    Takes index 3 (the usual form) and index 2; q' must be v.
+
     Parameters
     ----------
     rho : float
         Spectral radius at infinite frequency, 0 (strong damping) to 1 (none).
-
-    Takes index 3 (the usual form) and index 2; q' must be v.
     """
 
     rho: float = 0.8

@@ -57,7 +57,10 @@ A = np.array(
     ]
 )
 E_WEIGHTS = (-(13.0 + 7.0 * SQ6) / 3.0, (-13.0 + 7.0 * SQ6) / 3.0, -1.0 / 3.0)
-ITERATIONS = 7
+# Newton steps, and how many where the step is fixed: there giving up early gains nothing
+MANY, PATIENT = 7, 30
+# ip: the row of slopes at the new point, the most Newton steps, whether to give up early
+LAST, ITERATIONS, EARLY = range(3)
 
 # rows of K: field at both ends, stages Z of the last step and of this one, control
 OLD_Z, Z, CONTROL = 2, 5, 8
@@ -197,8 +200,8 @@ def advance(fns, n, data, ip, fp, t, h, x, K, xn, xs, W):
                 return SINGULAR
             K[CONTROL, H_FACTORS] = h
         start_stages(K, x, h, differential, ny, c1, c2)
-        before, rate, converged = 0.0, 0.0, False
-        for iteration in range(ITERATIONS):
+        before, rate, last_fall, converged = 0.0, 0.0, 0.0, False
+        for iteration in range(ip[ITERATIONS]):
             for stage in range(3):
                 c = c1 if stage == 0 else (c2 if stage == 1 else 1.0)
                 stage_arguments(W, at_y, at_slope, x, K, fp, constants, stage, h, ny)
@@ -207,12 +210,17 @@ def advance(fns, n, data, ip, fp, t, h, x, K, xn, xs, W):
             if not change <= 1e100:
                 break
             if iteration > 0:
-                rate = change / before if before > 0.0 else 0.0
-                if rate >= 0.99 or rate ** (ITERATIONS - 1 - iteration) / (1.0 - rate) * change > fp[1]:
-                    break
-                if rate / (1.0 - rate) * change <= fp[1] or change == 0.0:
+                # the changes of an index above 1 need not fall evenly: the mean of two falls is what counts
+                fall = change / before if before > 0.0 else 0.0
+                rate = fall if iteration == 1 else (fall * last_fall) ** 0.5
+                last_fall = fall
+                if change == 0.0 or (rate < 0.99 and rate / (1.0 - rate) * change <= fp[1]):
                     converged = True
                     break
+                if ip[EARLY] == 1 and iteration > 1:
+                    left = ip[ITERATIONS] - 1 - iteration
+                    if rate >= 0.99 or rate**left / (1.0 - rate) * change > fp[1]:
+                        break
             elif change <= 0.001 * fp[1]:
                 converged = True
                 break
@@ -237,20 +245,53 @@ def scale_error(E, W, at_r, h, fp, ny):
         E[0, i] = -W[at_r + i] * abs(h) ** int(fp[2 + ny + i])
 
 
+@leaf
+def filter_error(W, at, at_r, ny):
+    """r <- E⁻¹ r with the real factors."""
+    size = ny * ny
+    v = at + VECTORS * size
+    real = W[at + 2 * size : at + 3 * size].reshape((ny, ny))
+    lu_solve(real, W[v : v + ny].view(np.int64), W[at_r : at_r + ny])
+
+
+@leaf
+def error_size(E, x, fp, ny):
+    """The largest component of the estimate beside its tolerance."""
+    largest = 0.0
+    for i in range(ny):
+        part = abs(E[0, i]) / (fp[2 + i] + fp[0] * abs(x[i]))
+        if not part <= largest:
+            largest = part
+    return largest
+
+
+@leaf
+def step_aside(W, at_y, at_r, x, ny):
+    """y0 + error."""
+    for i in range(ny):
+        W[at_y + i] = x[i] - W[at_r + i]
+
+
 @kernel(FINISH)
 def finish(fns, n, data, ip, fp, t, h, x, K, xn, xs, E, W):
     """The filtered error estimate, and the field at the new point."""
     ny, at = n[NY], n[WN]
     size = ny * ny
     v = at + VECTORS * size
-    at_r, at_slope = v + 2 * ny, v + 6 * ny
+    at_r, at_y, at_slope = v + 2 * ny, v + 5 * ny, v + 6 * ny
     e1, e2, e3 = -(13.0 + 7.0 * SQ6) / 3.0, (-13.0 + 7.0 * SQ6) / 3.0, -1.0 / 3.0
     for i in range(ny):
         W[at_slope + i] = -(e1 * K[Z, i] + e2 * K[Z + 1, i] + e3 * K[Z + 2, i]) / h
     call_model(fns, EQUATIONS, t, x, 0, W, at_slope, data, W, at_r)
-    real = W[at + 2 * size : at + 3 * size].reshape((ny, ny))
-    lu_solve(real, W[v : v + ny].view(np.int64), W[at_r : at_r + ny])
+    filter_error(W, at, at_r, ny)
     scale_error(E, W, at_r, h, fp, ny)
+    if not error_size(E, x, fp, ny) < 1.0:
+        # once more from y0 + error, as in [HW96] Sec. IV.8: a start that misses the algebraic equations by more than
+        # is allowed would otherwise be held against steps of any length
+        step_aside(W, at_y, at_r, x, ny)
+        call_model(fns, EQUATIONS, t, W, at_y, W, at_slope, data, W, at_r)
+        filter_error(W, at, at_r, ny)
+        scale_error(E, W, at_r, h, fp, ny)
     return evaluate(fns, n, t + h, xn, data, K, 1, W)
 
 
@@ -302,6 +343,7 @@ class Radau(Integrator):
             slots={
                 "advance": advance, "finish": finish, "accept": accept, "dense": dense, "interpolate": interpolate,
             },
-            ip=np.array([1], dtype=np.int64), fp=_constants(), rows=9, errors=1, exponent=0.25, error_order=3,
-            fac_min=0.2, fac_max=8.0, one_step=False, wants_scales=True, work=radau_work,
+            ip=np.array([1, MANY, 1], dtype=np.int64), patient=np.array([1, PATIENT, 0], dtype=np.int64),
+            fp=_constants(), rows=9, errors=1, exponent=0.25, error_order=3, fac_min=0.2, fac_max=8.0,
+            one_step=False, wants_scales=True, work=radau_work,
         )  # fmt: skip

@@ -27,23 +27,7 @@ from ..errors import (
 from .compile import inner, leaf
 from .control import error_norm, step_factor, stiffness
 from .evaluate import evaluate
-from .locate import (
-    CAME,
-    COUNTED,
-    DIRECTION,
-    END,
-    MOST,
-    NEXT,
-    SIGN,
-    START,
-    STOPS,
-    TRIAL,
-    event_values,
-    find_events,
-    keep,
-    resolution,
-    state_inside,
-)
+from .locate import MOST, state_inside
 from .signatures import (
     NERR,
     NEV,
@@ -120,6 +104,8 @@ from .state import (
     H,
     T,
 )
+from .vectors import write_row
+from .watch import AGAIN, watch
 
 # The projected error estimate decides, but counts for no less than this share of the whole one: on a system
 # with one or two degrees of freedom its few components vanish together now and then, and a step far too
@@ -134,28 +120,6 @@ EPS = 2.220446049250313e-16
 DODGE, MAX_DODGES = 0.93, 12
 LANDING = 1e-14  # rounding of the state, times 50
 HANDED_OVER = -(1 << 40)  # rows of this step are out of reach
-AGAIN = -1  # the step is taken again, to end on an event
-MAX_TRIES = 6
-NEAR = 1e-3  # in θ: over this distance an event function is as good as straight
-
-
-@leaf
-def write_row(rec_t, rec_x, rec_k, row, t, x, K, stage, nq, nx, nk):
-    """Keep (t, x, v', λ), the last two out of a row of K."""
-    rec_t[row] = t
-    for i in range(nx):
-        rec_x[row, i] = x[i]
-    for i in range(nk):
-        rec_k[row, i] = K[stage, nq + i]
-
-
-@inner
-def write_event(rec_t, rec_i, rec_x, rec_k, I, k, t, x, K, stage, nq, nx, nk):
-    """Write down event k."""
-    row = I[EVENT_ROWS]
-    write_row(rec_t, rec_x, rec_k, row, t, x, K, stage, nq, nx, nk)
-    rec_i[row] = k
-    I[EVENT_ROWS] += 1
 
 
 @leaf
@@ -232,111 +196,6 @@ def refuse(S, I, h, status):
     I[AFTER_REJECT] = 1
     I[RETAKE] = 0
     I[TRIES] = 0
-
-
-@leaf
-def distance_left(ev_f, k):
-    """How far beyond the end of the step, in θ, event k is zero, going straight on; 2 where that leads nowhere."""
-    value = ev_f[END, k]
-    slope = (value - ev_f[TRIAL, k]) / NEAR
-    if value == 0.0 or slope == 0.0:
-        return 0.0 if value == 0.0 else 2.0
-    missing = -value / slope
-    return missing if missing > 0.0 else 2.0
-
-
-@inner
-def watch(slots, fns, n, data, ip, fp, sp, S, I, x, K, xn, xs, last, xe, ke, W, ev, ev_f, found_theta, found,
-          rec_ev_t, rec_ev_i, rec_ev_x, rec_ev_k):  # fmt: skip
-    """Look for events in an accepted step and write them down.
-
-    A step that contains a stopping event is taken again so that it ends there: the state then has the full order
-    of the integrator. AGAIN asks for that, with the length in S[H] and the event in I[RETAKE]. As the dense output
-    is not quite the new step, two or three attempts bring the end onto the zero to rounding. EVENT: a stopping
-    event at the very start of the step, which is given up.
-    """
-    nev, nq, nx, nk = n[NEV], n[NQ], n[NX], n[NK]
-    status = call_dense(slots, fns, n, data, ip, fp, S[T], S[H_USED], x, K, xn, xs, W)
-    if status != OK:
-        return status
-    I[DENSE_READY] = 1
-    I[DENSES] += 1
-    count = find_events(
-        slots, fns, n, data, ip, fp, sp, S, I, x, K, xn, last, xe, ke, W, ev, ev_f, found_theta, found
-    )
-    if count < 0:
-        return -count
-    shortest = resolution(S)
-    stop = -1
-    for i in range(count):
-        if stop < 0 and ev[STOPS, found[i] // 2] != 0:
-            stop = i
-    cut = 2.0  # events from here on are at the end of the step
-    close = max(32.0 * EPS, 4.0 * shortest)
-    if stop >= 0:
-        cut = found_theta[stop]
-        if cut <= shortest:
-            for i in range(count):
-                if found_theta[i] <= shortest:
-                    k = found[i] // 2
-                    write_event(rec_ev_t, rec_ev_i, rec_ev_x, rec_ev_k, I, k, S[T], x, K, 0, nq, nx, nk)
-                    ev[SIGN, k] = COUNTED
-                    ev[CAME, k] = 2 * (found[i] % 2) - 1
-            I[RETAKE] = 0
-            I[TRIES] = 0
-            return EVENT
-        I[RETAKE] = found[stop] // 2 + 1
-        if 1.0 - cut > close and I[TRIES] < MAX_TRIES:
-            S[H] = cut * S[H_USED]
-            I[TRIES] += 1
-            return AGAIN
-    if I[RETAKE] != 0:
-        status = event_values(
-            slots, fns, n, data, ip, fp, sp, 1.0 - NEAR, S, I, x, K, xn, last, xe, ke, W, ev_f, TRIAL
-        )
-        if status != OK:
-            return status
-        if stop < 0:
-            # the end does not quite reach the zero it was taken for: a little further, or this is as near as rounding
-            # and the error of the dense output let it come
-            missing = distance_left(ev_f, I[RETAKE] - 1)
-            if missing > close and missing <= NEAR and I[TRIES] < MAX_TRIES:
-                S[H] = (1.0 + missing) * S[H_USED]
-                I[TRIES] += 1
-                return AGAIN
-            cut = 1.0
-            k = I[RETAKE] - 1
-            count = keep(found_theta, found, count, 1.0, k, -ev[NEXT, k])
-        for k in range(nev):  # others at the same instant, which rounding has left on this side of zero
-            here = abs(ev[NEXT, k]) == 1 and ev[DIRECTION, k] != ev[NEXT, k]
-            if here and distance_left(ev_f, k) <= 2.0 * close:
-                for i in range(count):
-                    here = here and not (found[i] // 2 == k and found_theta[i] >= cut)
-                if here:
-                    count = keep(found_theta, found, count, 1.0, k, -ev[NEXT, k])
-    rows = I[EVENT_ROWS]
-    for i in range(count):
-        theta, k = found_theta[i], found[i] // 2
-        if theta >= cut or theta >= 1.0:
-            write_event(rec_ev_t, rec_ev_i, rec_ev_x, rec_ev_k, I, k, S[T_NEW], xn, K, last, nq, nx, nk)
-            continue
-        status = state_inside(
-            slots, fns, n, data, ip, fp, sp, theta, S[T], S[H_USED], x, K, xn, xe, ke, W, True
-        )
-        if status != OK:
-            I[EVENT_ROWS] = rows
-            return status
-        write_event(
-            rec_ev_t, rec_ev_i, rec_ev_x, rec_ev_k, I, k, S[T] + theta * S[H_USED], xe, ke, 0, nq, nx, nk
-        )
-    for k in range(nev):
-        ev[SIGN, k] = ev[NEXT, k]
-        ev_f[START, k] = ev_f[END, k]
-    for i in range(count):
-        if found_theta[i] >= cut:
-            ev[SIGN, found[i] // 2] = COUNTED
-            ev[CAME, found[i] // 2] = 2 * (found[i] % 2) - 1
-    return OK
 
 
 @leaf

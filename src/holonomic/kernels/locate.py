@@ -293,9 +293,7 @@ def way_back(slots, fns, n, data, ip, fp, sp, S, I, x, K, xn, last, xe, ke, W, e
             return -float(status)
         fa = ev_f[TRIAL, k]
         if fa * left > 0.0:
-            return close_in(
-                slots, fns, n, data, ip, fp, sp, S, I, x, K, xn, last, xe, ke, W, ev_f, k, a, fa, b, fb
-            )
+            return close_in(slots, fns, n, data, ip, fp, sp, S, I, x, K, xn, last, xe, ke, W, ev_f, k, a, fa, b, fb)
         b, fb = a, fa
         a *= 0.5
     return 0.0

@@ -71,3 +71,13 @@ def norm(x, at, n):
     for i in range(n):
         total += x[at + i] * x[at + i]
     return math.sqrt(total)
+
+
+@leaf
+def write_row(rec_t, rec_x, rec_k, row, t, x, K, stage, nq, nx, nk):
+    """Keep (t, x, v', λ), the last two out of a row of K."""
+    rec_t[row] = t
+    for i in range(nx):
+        rec_x[row, i] = x[i]
+    for i in range(nk):
+        rec_k[row, i] = K[stage, nq + i]

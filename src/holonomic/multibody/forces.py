@@ -261,12 +261,13 @@ def bushing_force(strain, rates, wrench, place, motion, first, second, stiffness
 
 
 def seen_mark(place, motion, mark):
-    """What a user's function sees of a body or a point: position, velocity, angle, speed."""
+    """What a user's function sees of a body or a point: position, velocity, speed, and in the plane angle."""
 
     def look(q, v, p):
         here, moving = place(q, p, mark), motion(q, v, p, mark)
+        angle = {"angle": here[2]} if len(here) == 3 else {}
         return types.SimpleNamespace(
-            position=np.array(here[0]), velocity=np.array(moving[0]), angle=here[2], speed=moving[1]
+            position=np.array(here[0]), velocity=np.array(moving[0]), speed=moving[1], **angle
         )
 
     return look

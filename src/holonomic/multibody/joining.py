@@ -100,8 +100,8 @@ class JointMethods:
         self._planar("pin_in_slot")
         return self._join("pin-in-slot", name, slot, pin, at, joints.pin_in_slot, axis=axis, coordinate="position")
 
-    def distance(self, name: str, first, second, *, at, length: float | None = None) -> Joint:
-        """Add a massless rod of fixed length between a point of each body.
+    def distance(self, name: str, first, second, *, at, length=None) -> Joint:
+        """Add a massless rod between a point of each body, of fixed length or an actuator of given length.
 
         Parameters
         ----------
@@ -109,14 +109,20 @@ class JointMethods:
             As for `revolute`. The force on the second body acts at its point.
         at : pair of points
             Its ends as drawn, on the first and on the second body.
-        length : float, optional
-            m; as drawn if not given. Parameter "name.length".
+        length : float or function of t, optional
+            m; as drawn if not given. Parameter "name.length" if it is a number.
         """
         ends = self._two_places(name, at)
         drawn = float(np.linalg.norm(np.subtract(*(self._drawn(end, name) for end in ends))))
-        length = drawn if length is None else length
         kind = joints.distance if self.dimension == 2 else joints3d.distance
-        return self._join("distance", name, first, second, ends, kind, numbers={"length": length})
+        if not callable(length):
+            length = drawn if length is None else length
+            return self._join("distance", name, first, second, ends, kind, numbers={"length": length})
+        wanted = self._of_time(length, name)
+        joint = self._join("distance", name, first, second, ends, kind, constants=(drawn,))
+        joint.rows = rows.timed_rows(kind, self.kit.place, *joint.marks, wanted)
+        joint.rows.row_names = joint.labels
+        return joint
 
     def gear(self, name: str, first, second, *, at=None, radii=None, ratio: float | None = None) -> Joint:
         """Add a pair of gears.

@@ -20,6 +20,15 @@ def joint_rows(residual, place, first, second, keys=(), constants=()):
     return rows
 
 
+def timed_rows(residual, place, first, second, wanted):
+    """Constraint rows of a joint with one number that is a function of time: a leg of given length."""
+
+    def rows(t, q, p):
+        return residual(place(q, p, first), place(q, p, second), wanted(t, p))
+
+    return rows
+
+
 def velocity_rows(residual, place, motion, first, second, keys=()):
     """Velocity rows of a joint that cannot be integrated: rolling, knife edges."""
 

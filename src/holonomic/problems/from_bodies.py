@@ -6,6 +6,9 @@ import numpy as np
 
 from ..multibody import Mechanism, rod
 from .four_bars import parallel_motion
+from .jansen import BARS, JOINTS
+from .jansen import PARAMS as LEG
+from .jansen import Q0 as LEG_START
 from .pendulum import released_from_horizontal
 from .problem import Problem, Reference, choose
 from .seven_body import PARAMS, Q0, REFERENCES
@@ -87,6 +90,41 @@ def winding(t, n, l, g, speed, x, y) -> float:
     period = 2 * ellipkm1(1 / (1 + s)) / (np.sqrt(1 + s) * w / 2)  # of a whole turn
     part = np.arctan2(x, y) % (2 * np.pi)
     return 2 * np.pi * np.round(t / period - part / (2 * np.pi)) + part
+
+
+def jansen_mechanism(*, torque: float | None = None, speed: float | None = None) -> Mechanism:
+    """Return one leg of Jansen's linkage as eleven rods and sixteen hinges, drawn in the start of `jansen`.
+
+    Bars are called as in `jansen`, "bar m" and so on; where several meet, the first is hinged to each of the others.
+    The point "tip" is the foot.
+
+    Parameters
+    ----------
+    torque : float, optional
+        Of the motor at the crank, N m, less the damping of `jansen` times the speed; as there if not given.
+    speed : float, optional
+        Instead: crank driven at this speed, rad/s.
+    """
+    p = LEG
+    places = {"axle": (0.0, 0.0), "hip": (-p["a"], -p["l"])}
+    for n, joint in enumerate(JOINTS):
+        places[joint] = LEG_START[2 * n : 2 * n + 2]
+    made = Mechanism(gravity=(0.0, -p["gravity"]))
+    meeting: dict[str, list[str]] = {"axle": ["ground"], "hip": ["ground"]}
+    for name, ends in BARS.items():
+        made.body(f"bar {name}", rod(*(places[end] for end in ends), mass=p["rho"] * p[name]))
+        for end in ends:
+            meeting.setdefault(end, []).append(f"bar {name}")
+    for joint, (first, *others) in meeting.items():
+        for number, other in enumerate(others, start=1):
+            made.revolute(f"{joint} {number}", first, other, at=places[joint])
+    made.point("tip", "bar h", places["foot"])
+    if speed is not None:
+        made.drive("axle 1", speed=speed)
+    else:
+        pull, damping = p["torque"] if torque is None else torque, p["damping"]
+        made.motor("axle 1", torque=lambda speed: pull - damping * speed)
+    return made
 
 
 def seven_body_from_bodies(*, t_end: float = 0.03, **params: float) -> Problem:

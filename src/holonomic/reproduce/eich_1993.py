@@ -7,6 +7,7 @@ Projection(on="full", at="new"). Its multiplier is -2 times ours.
 from __future__ import annotations
 
 from functools import cache
+from itertools import pairwise
 
 import numpy as np
 
@@ -66,13 +67,11 @@ def table_3_1(row) -> dict:
 
 def fixed_step(row) -> dict:
     """Return the same for BDF of order k with N steps."""
-    projected = row["method"].endswith("projection")
-    return left(
-        simulate(
-            pendulum(), formulation=Index1(), integrator=FixedBDF(row["k"]), step=100.0 / row["N"],
-            stabilization=ORTHOGONAL if projected else None,
-        )  # fmt: skip
-    )
+    sol = simulate(
+        pendulum(), formulation=Index1(), integrator=FixedBDF(row["k"]), step=100.0 / row["N"],
+        stabilization=ORTHOGONAL if row["method"].endswith("projection") else None,
+    )  # fmt: skip
+    return left(sol)
 
 
 # Theorems 3.1 and 3.2: order
@@ -207,7 +206,7 @@ def projection(eps: float) -> dict[str, float]:
     for _ in range(12):
         phi, J = manifold(iterates[-1])
         iterates.append(point - J.T @ np.linalg.solve(J @ J.T, phi + J @ (point - iterates[-1])))
-    moved = [np.linalg.norm(b - a) for a, b in zip(iterates, iterates[1:], strict=False)]
+    moved = [np.linalg.norm(b - a) for a, b in pairwise(iterates)]
     resting = Ode(
         lambda y: 0 * y,
         invariants={"rod": lambda y: y[0] ** 2 + y[1] ** 2 - 1, "speed": lambda y: y[0] * y[2] + y[1] * y[3]},

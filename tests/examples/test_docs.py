@@ -1,0 +1,96 @@
+"""README, documentation and gallery run, and say what there is."""
+
+import os
+import re
+import runpy
+import subprocess
+import sys
+
+import matplotlib
+import numpy as np
+import pytest
+from pages import DOCS, ROOT, blocks, pages, run_page
+
+EXAMPLES = sorted((DOCS / "examples").glob("*.py"))
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """An empty current folder, and pictures without windows."""
+    monkeypatch.chdir(tmp_path)
+    matplotlib.use("Agg")
+    yield tmp_path
+    from matplotlib import pyplot
+
+    pyplot.close("all")
+
+
+def name(path):
+    return path.relative_to(ROOT).as_posix()
+
+
+def with_code():
+    return [path for path in pages() if any(block.language in ("python", "sh") for block in blocks(path))]
+
+
+@pytest.mark.parametrize("path", with_code(), ids=name)
+def test_code_of_the_page_runs(path, folder):
+    run_page(path, folder)
+
+
+@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
+def test_example_runs_and_leaves_its_picture(path, folder):
+    runpy.run_path(str(path), run_name="__main__")
+    picture = matplotlib.image.imread(folder / f"{path.stem}.png")
+    # a page on which something is drawn: more than one pixel in a hundred differs from the ground
+    assert np.mean(np.any(picture != picture[0, 0], axis=2)) > 0.01
+
+
+@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
+def test_example_is_short_and_its_picture_is_there(path):
+    assert len(path.read_text(encoding="utf-8").splitlines()) < 40
+    assert (DOCS / "images" / "gallery" / f"{path.stem}.png").exists(), "python tools/make_gallery.py makes it"
+
+
+def tool(*command):
+    """Run a tool in a process of its own: methods that tests define must not appear in its tables."""
+    env = os.environ | {"PYTHONPATH": str(ROOT / "src")}
+    return subprocess.run([sys.executable, *command], cwd=ROOT, env=env, capture_output=True, text=True)
+
+
+@pytest.mark.parametrize("program", ["make_methods_page", "make_gallery"])
+def test_generated_page_is_up_to_date(program):
+    done = tool(f"tools/{program}.py", "--check")
+    assert done.returncode == 0, f"run python tools/{program}.py\n{done.stderr}"
+
+
+def test_navigation_lists_every_page():
+    settings = (ROOT / "mkdocs.yml").read_text(encoding="utf-8")
+    listed = set(re.findall(r"^ +- .+: ([\w/-]+\.md)$", settings, flags=re.MULTILINE))
+    there = {path.relative_to(DOCS).as_posix() for path in DOCS.rglob("*.md")}
+    assert listed == there, f"in mkdocs.yml and not in docs: {listed - there}; not in mkdocs.yml: {there - listed}"
+
+
+@pytest.mark.parametrize("path", [ROOT / "README.md", *sorted(DOCS.rglob("*.md"))], ids=name)
+def test_links_and_pictures_of_the_page_exist(path):
+    text = re.sub(r"^```.*?^```", "", path.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
+    targets = re.findall(r"\]\(([^)#\s]+)[^)]*\)", text)
+    missing = [t for t in targets if not re.match(r"\w+:", t) and not (path.parent / t).exists()]
+    assert not missing
+
+
+def test_readme_has_its_two_commands():
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    for mark in ("run-command", "test-command"):
+        assert re.search(rf"<!-- {mark} -->\n```sh\n[^\n]+\n```\n", text), f"{mark}: one line of code after its mark"
+
+
+def test_animation_stays_small():
+    assert (DOCS / "images" / "jansen.gif").stat().st_size < 1.5e6
+
+
+@pytest.mark.slow
+def test_site_builds_strictly(tmp_path):
+    pytest.importorskip("mkdocs")
+    done = tool("-m", "mkdocs", "build", "--strict", "--site-dir", str(tmp_path / "site"))
+    assert done.returncode == 0, done.stderr
