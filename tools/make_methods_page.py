@@ -69,7 +69,8 @@ def formulations() -> str:
     for method in classes("formulation").values():
         found = describe("formulation", method)
         keeps = ", ".join(method().keeps) or "none"
-        rows.append([called(method), str(found.get("index", "")), " or ".join(found["gives"]), keeps, first_line(method), keys(found)])
+        gives = " or ".join(found["gives"])
+        rows.append([called(method), str(found.get("index", "")), gives, keeps, first_line(method), keys(found)])
     return table(["formulation", "index", "gives", "levels it imposes", "equations", "from"], sorted(rows))
 
 
@@ -110,10 +111,12 @@ def references(page: str) -> str:
     lines = []
     for one in wanted:
         key, entry = by_anchor[one]
-        field = {name.lower(): " ".join(value.split()) for name, value in re.findall(r"(\w+)\s*=\s*\{(.*?)\}(?=,?\n)", entry, flags=re.DOTALL)}
+        found = re.findall(r"(\w+)\s*=\s*\{(.*?)\}(?=,?\n)", entry, flags=re.DOTALL)
+        field = {name.lower(): " ".join(value.split()) for name, value in found}
         authors = field.get("author", "").replace(" and ", "; ").rstrip(".")
-        where = next((field[name] for name in ("journal", "institution", "publisher", "howpublished") if name in field), "")
-        text = ". ".join(part for part in (authors, field.get("title", ""), ", ".join(filter(None, (where, field.get("year", ""))))) if part)
+        places = [field[name] for name in ("journal", "institution", "publisher", "howpublished") if name in field]
+        when = ", ".join(part for part in (*places[:1], field.get("year", "")) if part)
+        text = ". ".join(part for part in (authors, field.get("title", ""), when) if part)
         lines.append(f'- <a id="{one}"></a>`{key}`: {plain(text)}.')
     return "\n".join(lines)
 
@@ -127,9 +130,8 @@ def plain(text: str) -> str:
 
 def page() -> str:
     """The whole page."""
-    body = "\n".join([
-        HEAD, "## Formulations\n", formulations(), "", "## Integrators\n", integrators(), "", "## Stabilizations\n", stabilizations(), "",
-    ])  # fmt: skip
+    parts = {"Formulations": formulations, "Integrators": integrators, "Stabilizations": stabilizations}
+    body = HEAD + "".join(f"\n## {title}\n\n{make()}\n" for title, make in parts.items())
     return body + "\n" + FOOT.format(rows=names(), references=references(body))
 
 

@@ -16,6 +16,7 @@ import numpy as np
 from .errors import BadArgument, IncompatibleMethods
 from .formulations.base import Block, Formulation
 from .formulations.index1 import Index1
+from .formulations.underlying_ode import UnderlyingODE
 from .integrators.base import Integrator
 from .integrators.runge_kutta import DOP853
 from .kernels.evaluate import dense_work, evaluate_carefully
@@ -433,12 +434,21 @@ def _check_implicit(f, i, model) -> None:
             f"{name} has a place for λ and one level of the constraints, but {f!r} has further unknowns. Use "
             f"formulation=Index{(i.indices or (3,))[-1]}(), or Radau or BDF with {f!r}."
         )
+    if getattr(i, "max_order", 0) > 5 and not isinstance(f, Index1 | UnderlyingODE):
+        raise IncompatibleMethods(
+            f"{i!r}: order 6 is unstable with changing steps where constraints are among the equations, as in {f!r}. Use "
+            "BDF(), or formulation=Index1() with Projection()."
+        )
     if i.indices is None:
         return
     if not model.n_lam or model.system.kinematics is not None or model.system.nonholonomic is not None:
         raise IncompatibleMethods(f"{name} is for holonomic constraints and q' = v. Use Radau or BDF.")
     if i.constant_mass and not model.has_constant_mass:
         raise IncompatibleMethods(f"{name} needs a constant mass matrix. Use GeneralizedAlpha() or Radau().")
+    if i.conservative and model.has_velocity_forces:
+        raise IncompatibleMethods(
+            f"{name} is of order 2 for forces of t and q alone, but force() depends on v. Use GeneralizedAlpha() or Radau()."
+        )
 
 
 def check_traced(choice: Choice, lowered, model) -> None:

@@ -396,8 +396,8 @@ def choose(model, formulation, integrator, stabilization, rtol, atol, step, cons
 def _tolerance(model, atol):
     if isinstance(atol, Mapping):
         values = np.full(model.nq + model.nv, 1e-9)
-        for name, value in atol.items():
-            value = _positive(value, f"atol[{name!r}]")
+        for name in sorted(atol, key=lambda name: name not in ("q", "v", "y")):  # single coordinates come last
+            value = _positive(atol[name], f"atol[{name!r}]")
             if name == "q" or (name == "y" and model.is_ode):
                 values[: model.nq] = value
             elif name == "v":

@@ -107,7 +107,7 @@ def test_constraint_that_depends_on_nothing():
     )
     with pytest.raises(BadArgument, match="constraint 'idle' depends on nothing: it names neither q nor t"):
         point(constraint={"idle": lambda p: 1.0})
-    with pytest.raises(BadArgument, match="constraint 'idle' is the constant 0.0: it depends on nothing"):
+    with pytest.raises(BadArgument, match=r"constraint 'idle' is the constant 0\.0: it depends on nothing"):
         point(constraint={"idle": 0.0})
 
 

@@ -37,23 +37,23 @@ def test_ctrl_c_keeps_the_solution_so_far(capsys):
     events = {"bottom": lambda q: q[0]}
     simulate(PENDULUM, 0.1, q0=[1, 0], v0=[0, 0], events=events, save_at=10)
     sol = interrupted_after(
-        0.4, lambda: simulate(PENDULUM, 1e6, q0=[1, 0], v0=[0, 0], events=events, max_steps=10**9, save_at=10**6)
+        1.0, lambda: simulate(PENDULUM, 1e6, q0=[1, 0], v0=[0, 0], events=events, max_steps=10**9, save_at=10**6)
     )
     assert sol.ended == "interrupted"
     assert 10 < sol.end.t < 1e6
     assert len(sol.t) == int(sol.end.t // 1.000001) + 1
     assert np.max(np.abs(np.sum(sol.q**2, axis=1) - 1)) < 1e-9
-    # the period is 2.36 s, two zeros in each
-    assert np.isclose(len(sol.events["bottom"].t), sol.end.t / 1.18, rtol=0.01)
+    # two zeros in each period of 2.3678 s
+    assert np.isclose(len(sol.events["bottom"].t), sol.end.t / 1.1839, rtol=1e-3, atol=2)
     said = capsys.readouterr().err
-    assert said == f"holonomic: interrupted at t = {sol.end.t:.6g} of 1e+06; the solution so far is returned.\n"
+    assert said.endswith(f"holonomic: interrupted at t = {sol.end.t:.6g} of 1e+06; the solution so far is returned.\n")
 
 
 def test_an_interrupted_run_can_be_continued_without_a_seam():
     oscillator = Ode(lambda y: np.array([y[1], -y[0]]))
     simulate(oscillator, 1.0, y0=[1.0, 0.0])
     first = interrupted_after(
-        0.2, lambda: simulate(oscillator, 1e7, y0=[1.0, 0.0], rtol=1e-12, atol=1e-12, max_steps=10**9)
+        0.5, lambda: simulate(oscillator, 1e7, y0=[1.0, 0.0], rtol=1e-12, atol=1e-12, max_steps=10**9)
     )
     assert first.ended == "interrupted"
     assert first.t[-1] == first.end.t

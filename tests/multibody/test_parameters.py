@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from holonomic import simulate
+from holonomic import simulate, sweep
 from holonomic.multibody import Mechanism, rod
 
 from .machines import four_bar, slider_crank
@@ -87,3 +87,15 @@ def test_an_unknown_parameter_proposes_near_ones():
         m.params["link.mas"] = 1.0
     with pytest.raises(ValueError, match=r"link.mass = 0 must be positive"):
         m.params["link.mass"] = 0.0
+
+
+def test_a_sweep_over_dotted_names_reads_forces_by_name():
+    m = slider_crank(speed=10.0)
+    masses, places = np.array([1.0, 2.0, 4.0]), np.array([0.25, 0.24, 0.26])
+    runs = sweep(m, 0.5, params={"link.mass": masses, "A.x": places}, save_at=6)
+    assert not runs.failed
+    for member, (mass, place) in enumerate(zip(masses, places, strict=True)):
+        m.params["link.mass"], m.params["A.x"] = mass, place
+        alone = simulate(m, 0.5, save_at=6)
+        np.testing.assert_allclose(runs["A"].force[member], alone["A"].force, rtol=1e-6, atol=1e-6)
+        np.testing.assert_allclose(runs["slider"].position[member], alone["slider"].position, atol=1e-8)

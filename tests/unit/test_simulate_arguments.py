@@ -102,7 +102,7 @@ def test_intervals_that_cannot_be_meant(t_end, text):
 
 
 def test_something_else_than_a_system():
-    with pytest.raises(BadArgument, match="simulate needs a System, an Ode, .* got function"):
+    with pytest.raises(BadArgument, match=r"simulate needs a System, an Ode, .* got function"):
         simulate(lambda t, y: -y, 1.0, y0=[1.0])
 
 

@@ -136,6 +136,9 @@ def test_to_xarray_has_labels(swing):
         ({"params": {"g": [1.0, 2.0], "m": [1.0]}}, "equal length, got g 2, m 1. For products use grid()"),
         ({}, "nothing to sweep over"),
         ({"params": {"g": [1.0]}, "on": "moon"}, "on='moon'"),
+        ({"params": {"g": []}}, "there is nothing to run: 'g' has no members"),
+        ({"params": {"g": [1.0]}, "save_at": None}, "give save_at"),
+        ({"params": {"g": [1.0]}, "max_steps": 0}, "max_steps=0 must be a whole number"),
     ],
 )
 def test_bad_input_says_what_to_do(swing, options, text):

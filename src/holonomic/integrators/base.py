@@ -52,6 +52,7 @@ class Integrator:
     implicit: ClassVar[bool] = False
     indices: ClassVar[tuple[int, ...] | None] = None  # indices of the residuals it takes; None: all
     constant_mass: ClassVar[bool] = False  # whether it needs one
+    conservative: ClassVar[bool] = False  # takes forces of t and q alone
     plain: ClassVar[bool] = False  # takes (q, v, λ) and one level of the constraints only, no further multipliers
     overdetermined: ClassVar[bool] = False  # takes more equations than unknowns
     multipliers_in_stages: ClassVar[bool] = False  # unknown multipliers are not those of the end of a step

@@ -318,7 +318,8 @@ class BDF(Integrator):
     Parameters
     ----------
     max_order : int
-        1 to 6. Order 6 takes fewer steps at tight tolerances, but is unstable for fast oscillations with little damping.
+        1 to 6. Order 6 takes fewer steps at tight tolerances, but is unstable for fast oscillations with little damping
+        and, while steps change, with constraints among the equations: it is for Index1 and UnderlyingODE.
 
     References
     ----------

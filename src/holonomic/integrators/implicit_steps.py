@@ -162,7 +162,7 @@ def advance(fns, n, data, ip, fp, t, h, x, K, xn, xs, W):
     else:
         difference_to(W, beta, h, x, ny)
     predict(xn, x, K, h, n[NQ] + n[NV], ny)
-    before, fresh = 0.0, True
+    before, fresh, factored = 0.0, True, 0
     for iteration in range(ITERATIONS):
         slope_from(W, slope, beta, alpha, xn, ny)
         if kind == MIDPOINT_KIND:
@@ -191,16 +191,16 @@ def advance(fns, n, data, ip, fp, t, h, x, K, xn, xs, W):
                 failed = factor_least_squares(W, at, ny, nr, rows, alpha, weight)
             if failed != 0:
                 return SINGULAR
+            factored += 1
         change = newton_step(W, at, ny, xn) if square else least_squares_step(W, at, ny, nr, rows, xn)
         if not change <= 1e200:
             return NO_CONVERGENCE
         if ip[ONCE] == 1:
             return OK
-        rate = change / before if before > 0.0 else 1.0
-        if change * min(1.0, rate) <= ENOUGH or (fresh and change <= STALLED and rate >= 0.3):
+        rate = change / before if iteration > 0 and before > 0.0 else 1.0
+        if change * min(1.0, rate) <= ENOUGH or (factored > 1 and change <= STALLED and rate >= 0.3):
             return OK
-        # the Jacobian is formed anew where convergence is slow
-        fresh = rate > 0.1 and iteration > 0
+        fresh = iteration > 0 and rate > 0.1  # the Jacobian is formed anew where convergence is slow
         before = change
     return NO_CONVERGENCE
 

@@ -181,6 +181,7 @@ class RATTLE(Integrator):
     indices = (3,)
     plain = True
     constant_mass = True
+    conservative = True
     references = ("HLW06",)
 
     def lower(self) -> Lowered:

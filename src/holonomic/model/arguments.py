@@ -40,6 +40,10 @@ def wanted(function, role: str, allowed: tuple[str, ...]) -> tuple[str, ...]:
         raise BadArgument(f"{role} must be a number, an array or a function, got {function!r}.") from None
     names = []
     for parameter in parameters:
+        if parameter.kind is parameter.POSITIONAL_ONLY and parameter.default is parameter.empty:
+            raise BadArgument(
+                f"{role} takes {parameter.name!r} by position only, but arguments are chosen by name. Leave out the /."
+            )
         if parameter.name in allowed:
             names.append(parameter.name)
         elif parameter.default is inspect.Parameter.empty:

@@ -125,6 +125,18 @@ class ModelBase:
             values.append(flat[self.nq : self.nq + self.nv**2])
         return bool(np.allclose(values[0], values[1], rtol=1e-12, atol=0.0))
 
+    @cached_property
+    def has_velocity_forces(self) -> bool:
+        """Whether the force is another one at other velocities."""
+        if self.is_ode:
+            return False
+        q, v, t = self._start
+        forces = []
+        for shift in (0.0, 0.37):
+            flat = self.evaluate(Fn.TERMS, t, np.concatenate([q, v + shift * (1.0 + np.abs(v))]), np.zeros(0), self.data())
+            forces.append(flat[self.nq + self.nv**2 : self.nq + self.nv**2 + self.nv])
+        return not np.allclose(forces[0], forces[1], rtol=1e-12, atol=0.0)
+
     @property
     def row_labels(self) -> list[str]:
         """Labels of the velocity-level rows: constraints, then nonholonomic ones."""

@@ -20,6 +20,7 @@ from casadi import SX
 from ..errors import (
     BadArgument,
     ForgottenVelocityTerms,
+    HolonomicError,
     NotFinite,
     SingularMass,
     UntraceableFunction,
@@ -113,13 +114,14 @@ class Scene:
             with symbols.tracing(role):
                 value = call(function, role, allowed, self.names)
                 result = symbols.to_sx(value)
-        except (UntraceableFunction, WrongShape):
-            raise
         except UnknownParameter as problem:
             raise BadArgument(f"{role} uses {problem}") from None
-        except (TypeError, NotImplementedError, RuntimeError) as problem:
+        except HolonomicError:
+            raise
+        except Exception as problem:
+            text = next(iter(str(problem).splitlines()), "")
             raise UntraceableFunction(
-                f"{role} cannot be run on symbols: {type(problem).__name__}: {problem}. "
+                f"{role} cannot be run on symbols: {type(problem).__name__}: {text.rstrip('.')}. "
                 "Write it with NumPy functions of its arguments, or pass trace=False to run it as plain Python."
             ) from problem
         if shape is not None and result.shape != shape:

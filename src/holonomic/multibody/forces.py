@@ -266,9 +266,7 @@ def seen_mark(place, motion, mark):
     def look(q, v, p):
         here, moving = place(q, p, mark), motion(q, v, p, mark)
         angle = {"angle": here[2]} if len(here) == 3 else {}
-        return types.SimpleNamespace(
-            position=np.array(here[0]), velocity=np.array(moving[0]), speed=moving[1], **angle
-        )
+        return types.SimpleNamespace(position=np.array(here[0]), velocity=np.array(moving[0]), speed=moving[1], **angle)
 
     return look
 

@@ -10,11 +10,13 @@ from ..errors import BadArgument
 from .ascher_petzold import heterogeneous_masses, rapid_constraint, rapid_pair
 from .car_axis import car_axis
 from .chain import chain, double_pendulum
+from .double_wishbone import double_wishbone
 from .four_bar import four_bar, four_bar_spatial
 from .four_bars import four_bars
 from .from_bodies import four_bars_from_bodies, pendulum_from_bodies, seven_body_from_bodies
 from .heavy_top import heavy_top
 from .index2_pair import index2_pair
+from .inline_engine import inline_engine
 from .invariant_examples import cubic_time, leaving_circle
 from .jansen import jansen
 from .kepler import kepler
@@ -26,6 +28,7 @@ from .scotch_yoke import scotch_yoke
 from .seven_body import seven_body, seven_body_a03
 from .slider_crank import slider_crank
 from .slider_crank_spring import slider_crank_spring
+from .stewart_platform import stewart_platform
 from .two_link_arm import two_link_arm
 from .unit_circle import unit_circle
 
@@ -37,6 +40,7 @@ __all__ = [
     "chain",
     "cubic_time",
     "double_pendulum",
+    "double_wishbone",
     "four_bar",
     "four_bar_spatial",
     "four_bars",
@@ -45,6 +49,7 @@ __all__ = [
     "heavy_top",
     "heterogeneous_masses",
     "index2_pair",
+    "inline_engine",
     "jansen",
     "kepler",
     "leaving_circle",
@@ -61,6 +66,7 @@ __all__ = [
     "seven_body_from_bodies",
     "slider_crank",
     "slider_crank_spring",
+    "stewart_platform",
     "two_link_arm",
     "unit_circle",
 ]
@@ -86,7 +92,10 @@ def catalogue() -> dict[str, Callable[..., Problem]]:
         "four-bar-spatial": four_bar_spatial,
         "scotch-yoke": scotch_yoke,
         "peaucellier": peaucellier,
+        "inline-engine": inline_engine,
         "heavy-top": heavy_top,
+        "double-wishbone": double_wishbone,
+        "stewart-platform": stewart_platform,
         "rolling-disk": rolling_disk,
         "pendulum-from-bodies": pendulum_from_bodies,
         "four-bars-from-bodies": four_bars_from_bodies,

@@ -154,7 +154,9 @@ def pull(fns, n, data, sp, t, h, old, stage, x, W):
         for _ in range(int(sp[ITERATIONS]) + 1):
             call_model(fns, RESIDUAL, t, x, 0, x, 0, data, W, at_r)
             distance = largest_scaled(W, at_r, at_F, rows) / scale
-            if distance <= tol or (distance <= 1e-13 and distance >= 0.5 * before):
+            # one correction in any case: it costs little and leaves rounding instead of the tolerance
+            enough = tol if moved else min(tol, 1e-14)
+            if distance <= enough or (distance <= 1e-13 and distance >= 0.5 * before):
                 converged = True
                 break
             if not distance < 0.7 * before or distance > sp[HOPELESS]:
