@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from .errors import BadArgument
+from .model.system import input_table
 
 
 class InputTables:
@@ -17,22 +17,9 @@ class InputTables:
         for i, (name, given) in enumerate(model.inputs.items()):
             if callable(given):
                 continue
-            if isinstance(given, tuple):
-                times, values = (np.asarray(part, dtype=float) for part in given)
-                if times.ndim != 1 or times.shape != values.shape or len(times) < 2:
-                    raise BadArgument(f"input {name!r} must be a pair (times, values) of equal length, at least 2.")
-                if not (np.all(np.isfinite(times)) and np.all(np.isfinite(values))):
-                    raise BadArgument(f"input {name!r} is not finite everywhere: {times}, {values}.")
-                if np.any(np.diff(times) <= 0):
-                    raise BadArgument(f"the times of input {name!r} must increase.")
+            times, values = input_table(name, given)
+            if len(times) > 1:
                 breaks.update(times.tolist())
-            else:
-                try:
-                    times, values = np.zeros(1), np.array([float(given)])
-                except (TypeError, ValueError):
-                    raise BadArgument(
-                        f"input {name!r} must be a number, a function of t, or a pair (times, values)."
-                    ) from None
             self.tables.append((i, times, values))
         self.breaks = np.array(sorted(breaks))
 

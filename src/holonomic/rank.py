@@ -26,6 +26,7 @@ VANISHING = 1e-6  # a row this much smaller at the start than around it vanishes
 NOTHING = 1e-290  # norms below this are zero
 MASSLESS = 1e-12  # of the masses of single coordinates
 LEFT = 1e-2  # of the distance from a singular position: the least angle between rows there
+SMALLEST = 1e-12  # positions below this are zero, their size says nothing about the system
 SPREADS = (1e-3, 1e-2, 3e-2, 1e-1)  # how far, relatively, perturbed positions lie
 
 
@@ -54,8 +55,10 @@ def rank_by_rows(G: np.ndarray, tolerance: float = RANK_TOLERANCE) -> tuple[int,
 
 
 def perturbed(q: np.ndarray, random, spread: float) -> np.ndarray:
-    """A position near q."""
-    return q + spread * random.uniform(-1, 1, len(q)) * (0.3 + np.abs(q))
+    """A position near q: `spread` is relative to each coordinate and, for small ones, to the largest, at most 1."""
+    largest = float(np.max(np.abs(q), initial=0.0))
+    usual = min(1.0, largest) if largest > SMALLEST else 1.0
+    return q + spread * random.uniform(-1, 1, len(q)) * (0.3 * usual + np.abs(q))
 
 
 def refuse_vanishing(model, t, q, v, data) -> None:

@@ -72,8 +72,7 @@ def lines(sol) -> Lines:
         found.append(("stiffness", "met: the step was limited by stability"))
     found += _drift(sol)
     if not model.is_ode and len(sol.t):
-        change = _largest(sol.energy.total - sol.energy.total[0])
-        found.append(("energy", f"changes by {change:.2e} J, {_largest(sol.energy_error):.1e} relative"))
+        found.append(("energy", _energy(sol)))
     if sol.events:
         found.append(("events", ", ".join(f"{name} {len(log)}" for name, log in sol.events.items())))
     moved_q, moved_v = known["moved"]
@@ -88,6 +87,15 @@ def lines(sol) -> Lines:
         )
     found.append(("versions", ", ".join(f"{name} {version}" for name, version in known["versions"].items())))
     return found
+
+
+def _energy(sol) -> str:
+    """How well the total is kept; without a potential there is no total to keep."""
+    if not sol.plan.model.has_potential:
+        first, last = sol.energy.kinetic[[0, -1]]
+        return f"kinetic {first:.3g} J at first, {last:.3g} J at last; without potential= there is no total"
+    change = _largest(sol.energy.total - sol.energy.total[0])
+    return f"changes by {change:.2e} J, {_largest(sol.energy_error):.1e} relative"
 
 
 def _absolute(atol) -> str:

@@ -83,19 +83,21 @@ class Record:
 
     def add(self, t, x, k, rows: int) -> None:
         if rows:
-            self.t.append(t[:rows].copy())
-            self.x.append(x[:rows].copy())
+            # times last: where Ctrl-C comes in between, a chunk without times does not count
             self.k.append(k[:rows].copy())
+            self.x.append(x[:rows].copy())
+            self.t.append(t[:rows].copy())
 
     def write(self, t: float, x, k) -> None:
         """Keep one row."""
-        self.t.append(np.array([t]))
-        self.x.append(x[None, :].copy())
         self.k.append(k[None, :].copy())
+        self.x.append(x[None, :].copy())
+        self.t.append(np.array([t]))
 
     def joined(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        if len(self.t) != 1:
-            self.t, self.x, self.k = ([np.concatenate(part)] for part in (self.t, self.x, self.k))
+        count = len(self.t)
+        if count != 1 or len(self.k) != 1:
+            self.t, self.x, self.k = ([np.concatenate(part[:count])] for part in (self.t, self.x, self.k))
         return self.t[0], self.x[0], self.k[0]
 
 

@@ -212,7 +212,7 @@ def multipliers(sol) -> np.ndarray:
     model, kept, k = sol.plan.model, sol.plan.rows, sol._arrays[2]
     lam = unknowns(sol).get("lam")
     differential = any(block.name == "lam" and block.differential for block in sol.plan.blocks)
-    if lam is None or (sol.plan.choice.integrator.multipliers_in_stages and not differential):
+    if lam is None or not lam.size or (sol.plan.choice.integrator.multipliers_in_stages and not differential):
         lam = k[:, model.nv :]
         if model.is_ode and model.n_constraints:
             return values_along(sol, Fn.MULTIPLIERS)

@@ -302,6 +302,8 @@ def _vector(values, n: int | None, what: str) -> np.ndarray:
         raise BadArgument(f"{what} must be numbers, got {values!r}.") from None
     if n is not None and len(vector) != n:
         raise BadArgument(f"{what} has {len(vector)} entries, expected {n}.")
+    if what in ("q0", "y0") and not len(vector):
+        raise BadArgument(f"{what} is empty: there is nothing to simulate.")
     if not np.all(np.isfinite(vector)):
         raise BadArgument(f"{what}[{int(np.flatnonzero(~np.isfinite(vector))[0])}] is not finite: {vector}.")
     return vector
@@ -396,7 +398,8 @@ def choose(model, formulation, integrator, stabilization, rtol, atol, step, cons
 def _tolerance(model, atol):
     if isinstance(atol, Mapping):
         values = np.full(model.nq + model.nv, 1e-9)
-        for name in sorted(atol, key=lambda name: name not in ("q", "v", "y")):  # single coordinates come last
+        whole = ("q", "v", "y") if model.is_ode else ("q", "v")
+        for name in sorted(atol, key=lambda name: name not in whole):  # single coordinates come last
             value = _positive(atol[name], f"atol[{name!r}]")
             if name == "q" or (name == "y" and model.is_ode):
                 values[: model.nq] = value

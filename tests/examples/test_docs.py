@@ -94,3 +94,12 @@ def test_site_builds_strictly(tmp_path):
     pytest.importorskip("mkdocs")
     done = tool("-m", "mkdocs", "build", "--strict", "--site-dir", str(tmp_path / "site"))
     assert done.returncode == 0, done.stderr
+
+
+def test_api_page_has_every_public_name():
+    import holonomic
+
+    page = (DOCS / "api.md").read_text(encoding="utf-8")
+    errors = vars(holonomic.errors)  # listed there as a module
+    missing = {one for one in holonomic.__all__ if one not in errors and f"::: holonomic.{one}\n" not in page} - {"__version__"}
+    assert not missing

@@ -1,5 +1,8 @@
 """Kernels are compiled so that nothing is allocated and no reference is counted inside the step loop."""
 
+import importlib.util
+import linecache
+
 import numpy as np
 import pytest
 from numba.core.errors import NumbaError
@@ -52,3 +55,32 @@ def test_interpreted_calls_see_the_same_offsets_as_compiled_ones():
     call_model((model, None), 0, 0.5, a, 3, b, 2, np.array([9.0]), out, 3)
     assert seen == [(0.5, 3.0, 12.0, 9.0)]
     np.testing.assert_array_equal(out, [[0.0, 0.0], [0.0, 7.0]])
+
+
+FILE = """
+from holonomic.kernels.compile import leaf
+
+@leaf
+def helper(x):
+    return {factor} * x
+
+@leaf
+def caller(x):
+    return 2.0 * helper(x)
+"""
+
+
+def test_a_leaf_of_a_users_file_that_changes_is_seen_by_those_who_call_it(tmp_path, monkeypatch):
+    """What stands on disk of a caller holds the code of the leaf: its own source says nothing about that."""
+    monkeypatch.setenv("HOLONOMIC_CACHE", str(tmp_path / "cache"))
+
+    def result(factor):
+        path = tmp_path / "method.py"
+        path.write_text(FILE.format(factor=factor))
+        spec = importlib.util.spec_from_file_location("method", path)
+        module = importlib.util.module_from_spec(spec)
+        linecache.checkcache(str(path))
+        exec(compile(path.read_text(), path, "exec"), vars(module))
+        return module.caller(1.0)
+
+    assert [result(3.0), result(5.0), result(3.0)] == [6.0, 10.0, 6.0]

@@ -132,6 +132,36 @@ def test_names_that_functions_cannot_have():
         simulate(Ode(lambda y: -y), 1.0, y0=[1.0], events={"odd": lambda lam: lam[0]})
 
 
+def test_arguments_by_position_only():
+    def force(q, /):
+        return -q
+
+    with pytest.raises(BadArgument) as caught:
+        point(force=force)
+    assert str(caught.value) == (
+        "force() takes 'q' by position only, but arguments are chosen by name. Leave out the /."
+    )
+
+
+def test_a_function_that_fails_on_symbols_only():
+    def force(q):
+        if type(q[0]) is not np.float64:
+            raise LookupError("no such type.\nDetails follow.")
+        return -q
+
+    assert message(UntraceableFunction, point(force=force)) == (
+        "force() cannot be run on symbols: LookupError: no such type. Write it with NumPy functions of its arguments, "
+        "or pass trace=False to run it as plain Python."
+    )
+
+
+def test_a_mistake_in_a_function_is_shown_as_it_is():
+    """An error that has nothing to do with symbols keeps its own type and place."""
+    with pytest.raises(IndexError, match="index 5 is out of bounds") as caught:
+        simulate(point(force=lambda q: [q[5], 0.0]), 1.0, **START)
+    assert caught.value.__notes__ == ["raised by force() at the start, t = 0, q = [1., 0.]"]
+
+
 def test_unknown_parameters_and_inputs():
     assert message(BadArgument, point(force=lambda p: [0, -p.gravity], params={"g": 9.81})) == (
         "force() uses unknown parameter or input 'gravity'; known: g."
@@ -164,6 +194,9 @@ def test_inconsistent_sizes():
         "q0 has 3 entries but v0 has 2; they must agree unless kinematics= is given."
     )
     assert message(BadArgument, point(coordinates=["x"])) == "coordinates= names 1 coordinates, but there are 2."
+    assert message(BadArgument, point(coordinates=["x", "x"])) == (
+        "coordinates= has the name 'x' twice; every coordinate needs its own."
+    )
 
 
 def test_nonholonomic_constraints_must_be_linear_in_v():

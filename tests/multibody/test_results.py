@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from holonomic import simulate
+from holonomic import Event, simulate
 from holonomic.multibody import Mechanism, box, disk, rod
 
 from .machines import four_bar, pendulum, slider_crank
@@ -172,3 +172,15 @@ def test_names_of_rods_and_points_reach_the_labels():
     sol = simulate(m, 0.1)
     assert sol["crank angle"].shape == sol.t.shape
     assert rod(*((0, 0), (1, 0))).kind == "rod"
+
+
+def test_outputs_and_events_are_functions_of_named_things():
+    m = slider_crank()
+    m.assemble({"O": 1.0}, speeds={"O": 5.0})
+    m.output("lead", lambda slider, O: slider.position[0] - np.cos(O.angle))
+    top = Event(m.quantity(lambda O: O.angle - 2.0), terminal=True)
+    sol = simulate(m, 2.0, events={"top": top}, rtol=1e-9)
+    assert sol["O"].angle[-1] == pytest.approx(2.0, abs=1e-9)
+    np.testing.assert_allclose(sol["lead"], sol["slider"].position[:, 0] - np.cos(sol["O"].angle), atol=1e-12)
+    with pytest.raises(ValueError, match="used twice"):
+        m.output("slider", lambda O: O.angle)

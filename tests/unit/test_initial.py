@@ -150,6 +150,21 @@ def test_nearly_parallel_rows_are_not_called_redundant():
     assert begin(narrow, [0, 0], [0, 0]).rows is None
 
 
+@pytest.mark.parametrize("length", [1e-9, 1e-6, 1e6])
+def test_a_system_may_be_small_or_large(length):
+    """What lies near a position is measured by the size of the system, not in metres."""
+    rod = System(mass=np.eye(2), force=[0, -G], constraint=lambda q: q @ q - length**2)
+    start = begin(rod, [length, 0], [0, 0], tol=1e-10 * min(1.0, length))
+    assert start.rows is None
+
+
+def test_a_gradient_that_vanishes_on_the_constraint_is_refused_at_any_size():
+    for length in (1e-9, 1.0, 1e6):
+        rod = System(mass=np.eye(2), force=[0, -G], constraint={"rod": lambda q: (q @ q - length**2) ** 2})  # noqa: B023
+        with pytest.raises(SingularPosition, match="the gradient of constraint 'rod' vanishes"):
+            begin(rod, [length, 0], [0, 0])
+
+
 def test_a_singular_start_is_refused_as_such():
     with pytest.raises(SingularPosition, match=r"rank \d of \d there, but \d nearby"):
         simulate(problems.four_bars(2).system, 1.0, q0=[1, 0, 2, 0, 3, 0], v0=np.zeros(6))

@@ -242,9 +242,8 @@ def test_inputs_with_different_numbers_share_one_model():
     ],
 )
 def test_inputs_that_cannot_be_meant(given, text):
-    pushed = Ode(lambda u: np.array([u.push]), inputs={"push": given})
     with pytest.raises(BadArgument, match=text):
-        simulate(pushed, 1.0, y0=[0.0])
+        simulate(Ode(lambda u: np.array([u.push]), inputs={"push": given}), 1.0, y0=[0.0])
 
 
 def double_pendulum_by_hand(m1, m2, l1, l2):

@@ -6,12 +6,13 @@ import shutil
 import subprocess
 import sys
 import textwrap
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from holonomic import RK4, System, simulate
+from holonomic import RK4, Index1, Radau, System, simulate
 from holonomic.kernels import cachefolder
 from holonomic.kernels.signatures import Fn
 from holonomic.model import machine
@@ -119,6 +120,24 @@ def test_a_system_without_a_key_works_and_is_traced_every_time():
     assert sol.q[-1, 0] == pytest.approx(np.cos(np.sqrt(3.0)), abs=1e-8)
 
 
+def test_the_equations_of_someone_elses_formulation_are_not_taken_from_the_cache():
+    """Whoever writes one runs it, changes it and runs it again under the same name."""
+
+    def end(stiffness):
+        class Mine(Index1):
+            def equations(self, d, gains):
+                given = super().equations(d, gains)
+                rows = given.residual
+                rows[1] = rows[1] + stiffness * d.e.q[0]
+                return replace(given, residual=rows)
+
+        free = System(mass=np.eye(1), force=lambda q: -q)
+        start = {"q0": [1.0], "v0": [0.0], "rtol": 1e-9}
+        return simulate(free, 1.0, formulation=Mine(), integrator=Radau(), **start).end.q[0]
+
+    assert [end(0.0), end(3.0)] == pytest.approx([np.cos(1.0), np.cos(2.0)], abs=1e-7)
+
+
 # the cache
 
 
@@ -139,7 +158,7 @@ SCRIPT = textwrap.dedent(
     """
     import sys
     import numpy as np
-    from holonomic import RK4, System, simulate
+    from holonomic import RK4, Index1, Radau, System, simulate
     from holonomic.model import machine
 
     compiled = []

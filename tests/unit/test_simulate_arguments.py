@@ -71,6 +71,7 @@ def test_an_unknown_name_lists_the_known_ones():
         ({"hold": [2], "initial": "project"}, "hold=2 is no coordinate; known: x, y, or 0 to 1."),
         ({"q0": [0, np.inf]}, "q0[1] is not finite: [ 0. inf]."),
         ({"q0": "here"}, "q0 must be numbers, got 'here'."),
+        ({"q0": [], "v0": []}, "q0 is empty: there is nothing to simulate."),
         ({"q0": None}, "simulate needs q0: initial positions and velocities are q0= and v0=."),
         ({"v0": None}, "simulate needs v0: initial positions and velocities are q0= and v0=."),
         ({"y0": [1.0]}, "a System starts from q0 and v0; y0 belongs to an Ode."),
@@ -129,6 +130,8 @@ def test_defaults_are_those_that_are_promised():
 def test_tolerances_by_level_and_by_name():
     by_name = simulate(BALL, 1.0, **START, atol={"q": 1e-3, "v": 1e-4, "y": 1e-5})
     assert by_name.plan.choice.atol == (1e-3, 1e-5, 1e-4, 1e-4)
+    other_order = simulate(BALL, 1.0, **START, atol={"y": 1e-5, "v": 1e-4, "q": 1e-3})
+    assert other_order.plan.choice.atol == by_name.plan.choice.atol
     by_entry = simulate(BALL, 1.0, **START, atol=[1e-3, 1e-5, 1e-4, 1e-4])
     assert by_entry.plan.choice.atol == by_name.plan.choice.atol
 

@@ -86,7 +86,8 @@ def test_a_table_of_inputs_may_be_any_pair_of_rows(table):
     assert simulate(system, 2.0, q0=[0.0], v0=[0.0]).end.v[0] == pytest.approx(1.0, abs=1e-9)
 
 
-@pytest.mark.parametrize("table", [(TIMES, ["a", "b", "c"]), (TIMES,), [TIMES, VALUES, VALUES]])
+@pytest.mark.parametrize("table", [(TIMES, ["a", "b", "c"]), (TIMES,), [TIMES, VALUES, VALUES], "hard"])
 def test_an_input_that_is_no_table_is_refused_by_name(table):
+    system = System(mass=1.0, force=lambda u: [u.push], inputs={"push": table})
     with pytest.raises(BadArgument, match="input 'push' must be a number, a function of t, or a pair"):
-        System(mass=1.0, force=lambda u: [u.push], inputs={"push": table})
+        simulate(system, 1.0, q0=[0.0], v0=[0.0])

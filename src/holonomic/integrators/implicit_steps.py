@@ -198,7 +198,9 @@ def advance(fns, n, data, ip, fp, t, h, x, K, xn, xs, W):
         if ip[ONCE] == 1:
             return OK
         rate = change / before if iteration > 0 and before > 0.0 else 1.0
-        if change * min(1.0, rate) <= ENOUGH or (factored > 1 and change <= STALLED and rate >= 0.3):
+        # the first ratio is no rate: multipliers start far off but enter linearly
+        to_come = change * min(1.0, rate) if iteration > 1 else change
+        if to_come <= ENOUGH or (factored > 1 and change <= STALLED and rate >= 0.3):
             return OK
         fresh = iteration > 0 and rate > 0.1  # the Jacobian is formed anew where convergence is slow
         before = change

@@ -40,13 +40,24 @@ def kernel_stamp() -> str:
     return digest.hexdigest()[:16]
 
 
+def _neighbours(py_file: str) -> bytes:
+    """Return the hash of the folder a kernel of a user's comes from: the leaves it calls stand there."""
+    path = Path(py_file).resolve()
+    if path.suffix != ".py" or _PACKAGE in path.parents:  # ours are all in the stamp
+        return b""
+    digest = hashlib.sha256()
+    for each in sorted(path.parent.glob("*.py")):
+        digest.update(each.read_bytes())
+    return digest.digest()
+
+
 class _Locator(caching._CacheLocator):
     """Puts a kernel's compiled code into our folder, under the stamp of all kernel sources."""
 
     def __init__(self, py_func, py_file):
         self._name = f"{Path(py_file).stem}-{py_func.__code__.co_firstlineno}"
         source = inspect.getsource(py_func) if Path(py_file).suffix == ".py" else py_func.__qualname__
-        self._own = hashlib.sha256(source.encode()).hexdigest()[:12]
+        self._own = hashlib.sha256(source.encode() + _neighbours(py_file)).hexdigest()[:12]
 
     def get_cache_path(self):
         return str(cachefolder.folder() / "kernels" / kernel_stamp())

@@ -10,7 +10,7 @@ import numpy as np
 from ..errors import NotFinite, WrongShape
 from .arguments import BASIC, FULL, ODE, Names, call, param_names, wanted
 from .base import ModelBase, role_of
-from .system import labelled, row_names
+from .system import input_table, labelled, row_names
 
 # where the value of each name comes from, in the scope of a caller
 SOURCES = {
@@ -37,9 +37,9 @@ class Calling:
         data = np.zeros(self._size + 3 * len(self._inputs))
         for name, (where, _) in self.model.places.items():
             data[where] = np.ravel(self.system.params[name])
-        for i, (_, given) in enumerate(self._inputs):
+        for i, (name, given) in enumerate(self._inputs):
             if not callable(given):
-                data[self._size + 3 * i] = np.interp(t0, *given) if isinstance(given, tuple) else float(given)
+                data[self._size + 3 * i] = np.interp(t0, *input_table(name, given))
         return data
 
     def params(self, data) -> Names:

@@ -213,6 +213,9 @@ def coordinate_names(system, n: int) -> tuple[list[str], list[bool]]:
     names = [f"{letter}[{i}]" for i in range(n)] if given is None else list(given)
     if len(names) != n:
         raise BadArgument(f"coordinates= names {len(names)} coordinates, but there are {n}.")
+    twice = [name for name in names if names.count(name) > 1]
+    if twice:
+        raise BadArgument(f"coordinates= has the name {twice[0]!r} twice; every coordinate needs its own.")
     kinds = given.values() if isinstance(given, Mapping) else [""] * n
     names += ["d" * level + name for level in range(1, order) for name in names]
     return names, [kind == "angle" for kind in kinds] + [False] * (len(names) - n)
@@ -222,20 +225,33 @@ def freeze(system, *constants: str) -> None:
     """Take parameters, inputs and arrays that stand for functions into our own hands: no one else changes them."""
     object.__setattr__(system, "params", _own_params(system.params))
     if system.inputs:
-        object.__setattr__(system, "inputs", {name: _own_input(name, given) for name, given in system.inputs.items()})
+        object.__setattr__(system, "inputs", {name: _own_input(given) for name, given in system.inputs.items()})
     for name in constants:
         if not callable(getattr(system, name)):
             object.__setattr__(system, name, copy.deepcopy(getattr(system, name)))
 
 
-def _own_input(name: str, given):
-    """Return a table as a pair of arrays, (times, values), however its two rows were given."""
+def _own_input(given):
+    """Return a table as a pair of arrays of our own, however its rows were given; whether it is one is seen later."""
     if not isinstance(given, tuple | list | np.ndarray) or getattr(given, "ndim", 1) == 0:
         return given
+    return tuple(np.array(part) for part in given)
+
+
+def input_table(name: str, given) -> tuple[np.ndarray, np.ndarray]:
+    """Return a checked input as (times, values); a number is a table of one time."""
     try:
-        times, values = (np.array(part, dtype=float) for part in given)
+        if not isinstance(given, tuple):
+            return np.zeros(1), np.array([float(given)])
+        times, values = (np.asarray(part, dtype=float) for part in given)
     except (TypeError, ValueError):
         raise BadArgument(f"input {name!r} must be a number, a function of t, or a pair (times, values).") from None
+    if times.ndim != 1 or times.shape != values.shape or len(times) < 2:
+        raise BadArgument(f"input {name!r} must be a pair (times, values) of equal length, at least 2.")
+    if not (np.all(np.isfinite(times)) and np.all(np.isfinite(values))):
+        raise BadArgument(f"input {name!r} is not finite everywhere: {times}, {values}.")
+    if np.any(np.diff(times) <= 0):
+        raise BadArgument(f"the times of input {name!r} must increase.")
     return times, values
 
 

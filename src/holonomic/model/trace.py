@@ -32,7 +32,7 @@ from .base import N_GAINS
 from .dae import Dae, level_labels, state_values
 from .derive import Expressions
 from .derive_dae import with_multipliers_solved
-from .system import Ode, System, labelled, row_names
+from .system import Ode, System, input_table, labelled, row_names
 from .tape import operation_names
 
 STRUCTURE = {0.0, 1.0, -1.0, 2.0, -2.0, 3.0, 4.0, 0.5, -0.5}  # numbers that stay in the source
@@ -96,16 +96,14 @@ class Scene:
             point = {"t": t0 + spread, "a": random.uniform(-1, 1, len(v0)), "lam": None, "state": (q, v)}
             point |= state_values(self.system, q, v)
             point["p"] = param_names(self.flat_params, self.places)
-            point["u"] = Names(**{name: self._input_at(given, point) for name, given in self.inputs.items()})
+            point["u"] = Names(**{name: self._input_at(name, given, point) for name, given in self.inputs.items()})
             points.append(point)
         return points
 
-    def _input_at(self, given, point):
+    def _input_at(self, name, given, point):
         if callable(given):
-            return call(given, "input", ("t", "p"), point)
-        if isinstance(given, tuple):
-            return float(np.interp(point["t"], *given))
-        return float(given)
+            return call(given, f"input {name!r}", ("t", "p"), point)
+        return float(np.interp(point["t"], *input_table(name, given)))
 
     def run(self, function, role: str, shape, allowed=None) -> SX:
         """Run one function on the symbols, check its shape and its values at the numeric points."""
@@ -119,6 +117,10 @@ class Scene:
         except HolonomicError:
             raise
         except Exception as problem:
+            if self._fails_on_numbers(function, role, allowed):  # a mistake that has nothing to do with symbols
+                t, (q, _) = self.points[0]["t"], self.points[0]["state"]
+                problem.add_note(f"raised by {role} at the start, t = {t:g}, {self.letter} = {_numbers(q)}")
+                raise
             text = next(iter(str(problem).splitlines()), "")
             raise UntraceableFunction(
                 f"{role} cannot be run on symbols: {type(problem).__name__}: {text.rstrip('.')}. "
@@ -134,6 +136,14 @@ class Scene:
         if callable(function):
             self._check(function, role, allowed, result)
         return result
+
+    def _fails_on_numbers(self, function, role: str, allowed) -> bool:
+        try:
+            with np.errstate(all="ignore"):
+                call(function, role, allowed, self.points[0])
+        except Exception:
+            return True
+        return False
 
     def _check(self, function, role: str, allowed, traced: SX) -> None:
         """Compare the traced function with the user's own at numeric points."""

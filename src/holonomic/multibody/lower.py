@@ -63,6 +63,7 @@ def lower(m) -> AssembledSystem:
         invariants=kit.invariants(tuple(body.name for body in bodies)),
         params=dict(m.params),
         inputs=dict(m.inputs) or None,
+        outputs=dict(m.outputs) or None,
         coordinates=coordinates,
         resolver=Resolver(m),
         metric=metric(m),

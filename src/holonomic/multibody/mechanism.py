@@ -13,6 +13,7 @@ from . import plane, space
 from . import shapes as sh
 from .assemble import Assembly, assemble
 from .body import Body, Point, combine
+from .driving import DriveMethods
 from .forcing import ForceMethods
 from .joining import JointMethods
 from .joint import Drive, Force, Joint
@@ -23,7 +24,7 @@ from .parameters import Parameters, positive
 RESERVED = ("energy", "power", "gravity")
 
 
-class Mechanism(JointMethods, ForceMethods):
+class Mechanism(JointMethods, DriveMethods, ForceMethods):
     """A machine out of bodies, joints and forces. SI units, radians.
 
     Draw it: give bodies and joints their places in one drawing, in which the mechanism stands in some
@@ -55,6 +56,7 @@ class Mechanism(JointMethods, ForceMethods):
         self.forces: dict[str, Force] = {}
         self.points: dict[str, Point] = {}
         self.inputs: dict[str, Any] = {}
+        self.outputs: dict[str, Any] = {}
         self.limits: dict[str, dict[str, float]] = {}  # by joint; from URDF files
         self.ground = Body("ground", -1, self, 0.0 if self.dimension == 2 else np.eye(3))
         self._made: Any = None
@@ -157,6 +159,19 @@ class Mechanism(JointMethods, ForceMethods):
         self.inputs[name] = given
         self._changed()
 
+    def quantity(self, function):
+        """Return a function for events and outputs from one of named things: `lambda O, slider: O.angle - 1.0`.
+
+        It names what it needs of t, p, u, bodies, points and joints, as the functions of `force` do.
+        """
+        return self._named(function, "the quantity")
+
+    def output(self, name: str, function) -> None:
+        """Add a named output, a function as for `quantity`; read as `sol[name]`, plotted and kept by sweeps."""
+        self._new(name, "output")
+        self.outputs[name] = self.quantity(function)
+        self._changed()
+
     # assembling
 
     def assemble(self, values=None, *, speeds=None, near=None) -> Assembly:
@@ -234,7 +249,7 @@ class Mechanism(JointMethods, ForceMethods):
     def _kinds(self) -> dict[str, dict[str, Any]]:
         return {
             "body": self.bodies, "joint": self.joints, "point": self.points, "force": self.forces,
-            "drive": self.drives,
+            "drive": self.drives, "output": self.outputs,
         }  # fmt: skip
 
     def __getitem__(self, name: str):

@@ -1,0 +1,79 @@
+"""The methods of Mechanism that prescribe motion: drives of joints and of points."""
+
+from __future__ import annotations
+
+from ..errors import BadArgument
+from . import rows
+from .body import Point
+from .joint import Drive
+
+
+class DriveMethods:
+    """Drives: `m.drive("O", speed=10.0)`."""
+
+    def drive(self, of, *, angle=None, position=None, speed=None, path=None) -> Drive:
+        """Prescribe the motion of a joint or a point; what it takes is a result.
+
+        The torque or force of the drive is in `sol[joint].torque` or `.force`. A mechanism all of whose
+        freedom is driven gives inverse dynamics.
+
+        Parameters
+        ----------
+        of : str, Joint or Point
+            A joint with an angle or a position; with `path`, a point.
+        angle, position : float or function of t
+            Value to follow, rad or m. Parameter "joint.angle" or "joint.position" if a number.
+        speed : float or function of t
+            Rate to keep from where the mechanism stands at t = 0. Parameter "joint.speed" if a number.
+        path : function of t
+            Coordinates of the point.
+        """
+        given = {"angle": angle, "position": position, "speed": speed, "path": path}
+        chosen = [key for key, value in given.items() if value is not None]
+        if len(chosen) != 1:
+            raise BadArgument(
+                f"a drive needs one of angle=, position=, speed= and path=, got {', '.join(chosen) or 'none'}."
+            )
+        if path is not None:
+            return self._drive_path(of, path)
+        kind = chosen[0]
+        joint = self._joint(of, f"{kind} drive", None if kind == "speed" else kind)
+        name = f"{joint.name} drive"
+        self._new(name, "drive")
+        value = given[kind]
+        drive = Drive(name, joint.name, joint.marks, None, (joint.coordinate,), value=joint.value)
+        if kind == "speed" and not callable(value):
+            key = self.params.add(f"{joint.name}.speed", value)
+            drive.start = self.params.add(f"{joint.name}.start", 0.0)
+            drive.rows = rows.steady_rows(joint.gap, self.kit.place, *joint.marks, key, drive.start)
+        elif kind == "speed":
+            drive.level, drive.value = "velocity", None
+            drive.rows = rows.rate_rows(joint.rate, self._of_time(value, name))
+        else:
+            if callable(value):
+                drive.wanted = self._of_time(value, name)
+            else:
+                drive.wanted = rows.constant(self.params.add(f"{joint.name}.{kind}", value))
+            drive.rows = rows.following_rows(joint.gap, self.kit.place, *joint.marks, drive.wanted)
+        return self._enter_drive(drive)
+
+    def _drive_path(self, of, path) -> Drive:
+        point = of if isinstance(of, Point) else self.points.get(of)
+        if point is None:
+            raise self._unknown(of, "point", self.points)
+        if not callable(path):
+            raise BadArgument(f"drive of point {point.name!r}: path= is a function of t that returns its coordinates.")
+        name = f"{point.name} drive"
+        self._new(name, "drive")
+        mark = point.mark
+        made = rows.path_rows(self.kit.place, mark, self._of_time(path, name))
+        return self._enter_drive(Drive(name, point.name, (mark, mark), made, tuple("xyz"[: self.dimension])))
+
+    def _enter_drive(self, drive: Drive) -> Drive:
+        drive.rows.row_names = drive.labels
+        self.drives[drive.name] = drive
+        self._changed()
+        return drive
+
+    def _of_time(self, function, role):
+        return rows.of_time(function, self._asked(function, role, ("t", "p")))
