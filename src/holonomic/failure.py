@@ -83,9 +83,11 @@ def reason(status: int, plan) -> str:
 
 def unstable(run, plan) -> str | None:
     """Say why a run with a fixed step may have blown up, if its state at the end is beyond all bounds."""
+    if not run.I[s.FIXED]:
+        return None
     size = plan.model.nq + plan.model.nv
     first, last = (float(np.max(np.abs(x[:size]), initial=0.0)) for x in (run.start[1], run.x))
-    if not run.I[s.FIXED] or last <= BOUND * (1.0 + first):
+    if last <= BOUND * (1.0 + first):
         return None
     f, i = plan.choice.formulation, plan.choice.integrator
     text = f"the state grew from {first:.1e} to {last:.1e}: {i!r} with step {abs(run.S[s.H_FIXED]):g} is unstable here"

@@ -184,12 +184,8 @@ class Run:
 
     def begin(self) -> int:
         """Evaluate the first point, choose the first step, write the first row; return a status."""
-        plan, n, S, I = self.plan, self.plan.sizes, self.S, self.I
-        while True:
-            status = self._evaluate(self.t, self.x, 0)
-            if status not in (NEED_REFINED, NEED_TERMS):
-                break
-            plan.add_function(Fn.REFINED if status == NEED_REFINED else Fn.TERMS)
+        n, S, I = self.plan.sizes, self.S, self.I
+        status = self._evaluate(self.t, self.x, 0)
         if status != OK:
             I[s.LAST_STATUS], S[s.T_FAILED] = status, self.t
             return status
@@ -224,8 +220,13 @@ class Run:
         self.record.write(self.t, self.x, self.K[0, nq : nq + nk])
 
     def _evaluate(self, t, x, row) -> int:
+        """Field at (t, x) into a row of K, compiling what it needs; return a status."""
         go = evaluate_interpreted if self.plan.model.interpreted else evaluate_compiled
-        return go(self.plan.fns, self.plan.sizes, t, x, self.data, self.K, row, self.W)
+        while True:
+            status = go(self.plan.fns, self.plan.sizes, t, x, self.data, self.K, row, self.W)
+            if status not in (NEED_REFINED, NEED_TERMS):
+                return status
+            self.plan.add_function(Fn.REFINED if status == NEED_REFINED else Fn.TERMS)
 
     def _first_step(self) -> float:
         S, n = self.S, self.plan.model.nq + self.plan.model.nv
@@ -366,9 +367,6 @@ class Run:
             self.K[2:] = 0.0  # the history ends here
         I[s.PREPARED] = 0
         status = self._evaluate(self.t, self.x, 0)
-        if status in (NEED_REFINED, NEED_TERMS):
-            self.plan.add_function(Fn.REFINED if status == NEED_REFINED else Fn.TERMS)
-            return self.restart(x, counted)
         if status != OK:
             I[s.LAST_STATUS], S[s.T_FAILED] = status, self.t
             return status

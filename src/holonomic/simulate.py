@@ -270,10 +270,11 @@ def plan_of(model, choice: Choice, events: dict[str, Event], rows) -> Plan:
     known = model.__dict__.setdefault("_plans", {})
     key = (choice, rows) if not events else None
     try:
-        if key in known:
-            return known[key]
+        plan = known.get(key)
     except TypeError:
-        key = None
+        plan = key = None
+    if plan is not None:
+        return plan
     if not model.interpreted:
         announce()
     plan = Plan(model, choice, events, rows)
@@ -304,7 +305,7 @@ def _vector(values, n: int | None, what: str) -> np.ndarray:
         raise BadArgument(f"{what} has {len(vector)} entries, expected {n}.")
     if what in ("q0", "y0") and not len(vector):
         raise BadArgument(f"{what} is empty: there is nothing to simulate.")
-    if not np.all(np.isfinite(vector)):
+    if not np.isfinite(vector).all():
         raise BadArgument(f"{what}[{int(np.flatnonzero(~np.isfinite(vector))[0])}] is not finite: {vector}.")
     return vector
 

@@ -1,11 +1,14 @@
 """What is said when a run has to stop, and that everything up to there is kept."""
 
+import re
+
 import numpy as np
 import pytest
 
 from holonomic import (
     GGL,
     RK4,
+    RK23,
     RK45,
     Baumgarte,
     Event,
@@ -43,15 +46,33 @@ def over_stretched():
     return arm, {"q0": [x, y], "v0": v0}
 
 
-@pytest.mark.parametrize("more", [{}, {"integrator": RK45()}, {"stabilization": PostStabilization()}])
-def test_a_step_that_falls_to_nothing_near_a_singular_position(more):
+FELL = (
+    r"the step fell to \d\.\de-1\d at t = 0\.5\. The largest error is in [qv]\[[01]\] \('elbow [xy]'\) and λ grew a millionfold "
+    r"in \d+ steps: the mechanism is near a singular position\. See error\.solution\."
+)
+LOST = (
+    r"singular position at t = 0\.5: the row of '(upper arm|forearm)' becomes a combination of the others \(smallest singular "
+    r"value of the scaled G \d\.\de-\d\d\)\. Multipliers are not defined there\. See error\.solution\."
+)
+
+
+@pytest.mark.parametrize(
+    "more",
+    [{}, {"integrator": RK45()}, {"integrator": RK23()}, {"stabilization": PostStabilization()}, {"rtol": 1e-9}],
+)
+def test_a_dead_end_is_called_a_singular_position(more):
     arm, start = over_stretched()
     text, sol = stopped(StepFailed, arm, 1.0, **start, **more)
-    assert text.startswith("the step fell to ")
-    assert " at t = 0.5. The largest error is in v[" in text and "('elbow " in text
-    assert " and λ grew a millionfold in " in text
-    assert text.endswith(" steps: the mechanism is near a singular position. See error.solution.")
+    # which of the two comes first, the smallest step or the smallest pivot, is decided by rounding
+    assert re.fullmatch(FELL, text) or re.fullmatch(LOST, text), text
     assert np.isclose(sol.t[-1], 0.5, atol=1e-6)
+
+
+def test_the_step_is_said_to_fall_where_the_multipliers_grow():
+    # at one of these tolerances at least the step falls before the last pivot does
+    arm, start = over_stretched()
+    texts = [stopped(StepFailed, arm, 1.0, **start, rtol=rtol)[0] for rtol in (1e-3, 1e-4, 1e-5, 1e-6, 1e-7, 1e-8)]
+    assert any(re.fullmatch(FELL, text) for text in texts)
 
 
 def test_a_fixed_step_that_ends_near_a_singular_position():

@@ -134,9 +134,7 @@ def errors(name, integrator, formulation, n, stabilization=None):
 def observed(name, integrator, formulation, stabilization=None, more=1):
     n = more * COARSE[integrator.order]
     coarse, fine = (errors(name, integrator, formulation, k, stabilization) for k in (n, 2 * n))
-    return {
-        part: np.inf if coarse[part] < 1e-11 else np.log2(coarse[part] / fine[part]) for part in coarse
-    }, coarse
+    return {part: np.inf if coarse[part] < 1e-11 else np.log2(coarse[part] / fine[part]) for part in coarse}, coarse
 
 
 @pytest.mark.parametrize("integrator", INTEGRATORS, ids=repr)
@@ -233,7 +231,9 @@ def test_errors_follow_the_tolerance(name, integrator, formulation):
     problem, q, v, lam = adaptive_reference(name)
     off = []
     for rtol in (1e-4, 1e-8):
-        sol = simulate(problem, formulation=formulation, integrator=integrator, stabilization=None, rtol=rtol, atol=rtol)
+        sol = simulate(
+            problem, formulation=formulation, integrator=integrator, stabilization=None, rtol=rtol, atol=rtol
+        )
         found = ((sol.q[-1], q), (sol.v[-1], v), (sol.lam[-1], lam))
         off.append([np.abs(a - b).max() / max(1.0, np.abs(b).max()) for a, b in found])
     coarse, fine = np.array(off)

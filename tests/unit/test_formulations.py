@@ -204,7 +204,9 @@ def test_a_dae_is_solved_as_it_is_given_and_by_projected_invariants():
         assert sizes[0] / sizes[1] == pytest.approx(4.0, rel=0.1), formulation
 
 
-@pytest.mark.parametrize("formulation", [Index2(), Index3(), ProjectedInvariants("Pb"), StateSpace(R=[[0, 1]])], ids=repr)
+@pytest.mark.parametrize(
+    "formulation", [Index2(), Index3(), ProjectedInvariants("Pb"), StateSpace(R=[[0, 1]])], ids=repr
+)
 def test_a_dae_of_order_2_is_the_system_it_describes(formulation):
     pendulum = Dae(
         order=2, f=lambda: np.array([0, -9.81]), B=lambda x: np.array([[2 * x[0]], [2 * x[1]]]), g=lambda x: x @ x - 1
@@ -290,7 +292,9 @@ def test_one_iteration_is_exact_for_linear_equations():
 
 
 def test_newton_that_does_not_converge_is_named():
-    with pytest.raises(StepFailed, match=r"Newton's iteration did not converge .* Index3\(\) needs consistent") as failed:
+    with pytest.raises(
+        StepFailed, match=r"Newton's iteration did not converge .* Index3\(\) needs consistent"
+    ) as failed:
         run(
             problems.unit_circle(), Index3(), Trapezoidal(), step=0.005, q0=[1e-4, 1.0001], v0=[0.999, 0.001],
             lam0=[-1e-4], initial="free",

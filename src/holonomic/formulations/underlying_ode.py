@@ -38,6 +38,4 @@ class UnderlyingODE(Formulation):
         )
         S = d.saddle["S"]
         lam_slope = S.solve(rate)
-        return u.equations(
-            u.q_slope - d.q_dot, dynamics(d, u, lam), u.extra_slope[0] - lam_slope
-        )
+        return u.equations(u.q_slope - d.q_dot, dynamics(d, u, lam), u.extra_slope[0] - lam_slope)

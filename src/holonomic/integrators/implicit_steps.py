@@ -154,7 +154,9 @@ def advance(fns, n, data, ip, fp, t, h, x, K, xn, xs, W):
     mid, old = v + AT_MIDDLE * width, v + AT_OLD * width
     t1, t_mid = t + h, t + 0.5 * h
     if ip[ORDER] > 1:
-        h = K[HISTORY + ip[ORDER] - 1, 0]  # differences of times are steps with rounding, which even steps must not have
+        h = K[
+            HISTORY + ip[ORDER] - 1, 0
+        ]  # differences of times are steps with rounding, which even steps must not have
     alpha = fp[0] / h if kind == BDF_KIND else 1.0 / h
     weight = 0.5 if kind == TRAPEZOIDAL_KIND else 1.0
     if kind == BDF_KIND:

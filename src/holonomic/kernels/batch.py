@@ -6,7 +6,7 @@ they run. A member that fails leaves its status behind and the loop goes on.
 
 from __future__ import annotations
 
-from ..errors import MORE, OK
+from ..errors import MORE, NEED_REFINED, NEED_TERMS, OK
 from .compile import leaf
 from .control import first_step
 from .drive import drive
@@ -73,9 +73,11 @@ def run_members(first, last, slots, fns, n, ip, fp, sp, DATA, X0, at_lam, S0, I0
                 h = first_step(t, x, row, xn, row, order, atol, S[RTOL], forward, most, nz, 0)
                 for i in range(nz):
                     xn[i] = x[i] + h * K[0, i]
-                if evaluate(fns, n, t + h, xn, data, K, 1, W) == OK:
+                status = evaluate(fns, n, t + h, xn, data, K, 1, W)
+                if status == OK:
                     h = first_step(t, x, row, xn, K[1], order, atol, S[RTOL], forward, most, nz, 1)
                 S[H] = h
+        if status != NEED_REFINED and status != NEED_TERMS and I[FRESH] == 1:
             if save_t.shape[0] > 0 and save_t[0] == t:
                 write_row(rec_t, OUT_X[m], OUT_K[m], 0, t, x, K, 0, nq, nx, nk)
                 I[ROWS] = 1

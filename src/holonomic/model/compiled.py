@@ -11,6 +11,7 @@ import functools
 import hashlib
 import json
 import sys
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -73,7 +74,7 @@ class Model(ModelBase):
         self._tables: dict[Any, Any] = {}
         self._graphs: dict[tuple[Fn, Variant], Any] = {}
         self._looks: dict[tuple[Fn, Variant], int] = {}
-        self._watch = Watch(self._described())
+        self._watch = self._watched()
         self._key = self._fingerprint()
         self._record = self._read_record()
         if self._record is None:
@@ -94,7 +95,7 @@ class Model(ModelBase):
         """Tell whether the system's functions would do something else now: a global or a table has changed."""
         if not self._watch.changed():
             return False
-        self._watch = Watch(self._described())
+        self._watch = self._watched()
         key = self._fingerprint()
         return key is None or key != self._key
 
@@ -271,6 +272,12 @@ class Model(ModelBase):
                 name: given if callable(given) else "value" for name, given in described["inputs"].items()
             }
         return described
+
+    def _watched(self) -> Watch:
+        """A look at what the system's functions read; all else in a system is its own."""
+        given = self._described().values()
+        listed = (each if isinstance(each, Mapping) else {"": each} for each in given)
+        return Watch(*(function for each in listed for function in each.values() if callable(function)))
 
     def _fingerprint(self) -> str | None:
         s, described = self.system, self._described()

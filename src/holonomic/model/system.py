@@ -222,13 +222,17 @@ def coordinate_names(system, n: int) -> tuple[list[str], list[bool]]:
 
 
 def freeze(system, *constants: str) -> None:
-    """Take parameters, inputs and arrays that stand for functions into our own hands: no one else changes them."""
+    """Take parameters, inputs, labels and arrays that stand for functions into our own hands, as they are now."""
     object.__setattr__(system, "params", _own_params(system.params))
     if system.inputs:
         object.__setattr__(system, "inputs", {name: _own_input(given) for name, given in system.inputs.items()})
     for name in constants:
         if not callable(getattr(system, name)):
             object.__setattr__(system, name, copy.deepcopy(getattr(system, name)))
+    for name in ("constraint", "nonholonomic", "invariants", "g", "outputs"):
+        given = getattr(system, name, None)
+        if isinstance(given, Mapping):
+            object.__setattr__(system, name, dict(given))
 
 
 def _own_input(given):

@@ -95,7 +95,8 @@ class Watch:
             self._cells.append((cell, value))
             self._follow(value, names)
         for part in (function.__defaults__, function.__kwdefaults__, vars(function)):
-            self._follow(part, names)
+            if part:
+                self._follow(part, names)
         if not _is_library(function):
             self._hold(function.__globals__, names & set(function.__globals__), names)
 

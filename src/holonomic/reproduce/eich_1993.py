@@ -33,7 +33,12 @@ def fifty_periods(tol: float, projected: bool) -> dict[str, float]:
     stabilization = Projection(tol=1e-13, on="full", at="new") if projected else None
     return left(
         simulate(
-            pendulum(), formulation=Index1(), integrator=BDF(max_order=6), stabilization=stabilization, rtol=tol, atol=tol
+            pendulum(),
+            formulation=Index1(),
+            integrator=BDF(max_order=6),
+            stabilization=stabilization,
+            rtol=tol,
+            atol=tol,
         )
     )
 
@@ -119,9 +124,7 @@ def linear(constant: bool = False) -> Ode:
 
     if constant:
         return Ode(lambda t, y: A @ y + P @ slope(t), invariants={"H y": lambda y: H[0] @ y})
-    return Ode(
-        lambda t, y: A @ (y - exact(t)) + slope(t), invariants={"H y + z": lambda t, y: H[0] @ (y - exact(t))}
-    )
+    return Ode(lambda t, y: A @ (y - exact(t)) + slope(t), invariants={"H y + z": lambda t, y: H[0] @ (y - exact(t))})
 
 
 def known(t) -> np.ndarray:
