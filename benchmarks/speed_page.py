@@ -48,7 +48,7 @@ def main() -> None:
         "# Speed",
         f"Measured on {date.today():%Y-%m-%d}: {processor()}, {platform.system()}, Python "
         f"{platform.python_version()}, {packages}. One core. Each table comes from one run of one command, so that "
-        "its rows saw the same machine; between runs times move by 10 to 30 %, ratios by less.",
+        "its rows saw the same machine; on a shared one a time may be off by a factor of two and a ratio by half of that.",
         "## Against hand-written C",
         "The seven-body mechanism (7 angles, 6 loop equations), written in NumPy, against C that was written by hand "
         "for this one mechanism (`gcc -O3 -march=native -ffast-math`): a dense pivoted LU of the 13 x 13 saddle-point "
