@@ -39,11 +39,19 @@ def explain(status: int, run, plan, sol) -> HolonomicError:
     if status == TOO_MANY_STEPS:
         return StepFailed(
             f"max_steps = {int(run.I[s.LIMIT])} steps were used up at t = {t:.6g} of {run.S[s.T_STOP]:.6g} (last step "
-            f"{abs(run.S[s.H]):.1e}). Raise max_steps, or loosen rtol. See error.solution.",
+            f"{abs(run.S[s.H_USED] or run.S[s.H]):.1e}). Raise max_steps, or loosen rtol. See error.solution.",
             sol,
         )
     if status == ACCUMULATES:
         return accumulating(list(plan.events)[int(run.I[s.RETAKE]) - 1], run, sol)
+    if cause in (NOT_FINITE, SINGULAR) and plan.model.lam_in_force:
+        where = _without_multipliers(run, plan)
+        if where is not None:
+            return SingularPosition(
+                f"at t = {where:.6g} the force depends on λ so strongly that λ is not unique or does not exist "
+                "(Painlevé's paradox). Use less friction, or stop before with an event. See error.solution.",
+                sol,
+            )
     if cause in (NOT_FINITE, SINGULAR):
         # factors of a NaN look singular, so a function that is not finite comes first
         found = _culprit(run, plan, ahead=cause == NOT_FINITE)
@@ -164,6 +172,18 @@ def _growth(plan, sol) -> str | None:
         small = np.flatnonzero(size <= size[-1] / factor)
         if len(small) and np.median(size) <= size[-1] / 1e3:  # a λ that merely passes through zero does not count
             return f"λ grew {word} in {len(size) - 1 - small[-1]} steps"
+    return None
+
+
+def _without_multipliers(run, plan) -> float | None:
+    """Return a time at which the equations for λ have no unique solution, near where the last attempts failed."""
+    model = plan.model
+    for t, x in _suspects(run, ahead=True):
+        state = x[: model.nq + model.nv]
+        if np.all(np.isfinite(state)):
+            rho = model.evaluate(Fn.FIELD, t, state, np.zeros(0), run.data[: len(model.data())])[-1]
+            if not rho > 0.0 and model.blame(t, state, run.data) is None:
+                return float(t)
     return None
 
 

@@ -120,7 +120,7 @@ class Plan:
         nq, nv = self.model.nq, self.model.nv
         if implicit is None:
             return (Block("q", nq), Block("v", nv))
-        if implicit.for_dae and self.model.is_ode:
+        if self.model.is_ode and (implicit.for_dae or self.model.lam_in_force):
             each = self._n_algebraic
             return implicit.blocks(nq, nv, each, each)
         return implicit.blocks(nq, nv, self.n_lam, self.n_position - self.model.n_invariants)
@@ -134,6 +134,9 @@ class Plan:
         """rtol, Newton's bound, atol and the powers of h for every unknown."""
         rtol = self.choice.rtol
         powers = np.concatenate([np.full(block.size, block.power) for block in self.blocks])
+        if isinstance(self.model.system, Dae):  # x^(j) is of an index m - j below that of y
+            m, index = self.model.order, self.variant.formulation.index
+            powers[: self.model.nq] = np.repeat([max(0, index - 1 - m + j) for j in range(m)], self.model.nq // m)
         return np.concatenate([[rtol, max(10 * np.finfo(float).eps / rtol, min(0.03, rtol**0.5))], self.atol, powers])
 
     @cached_property
@@ -176,7 +179,7 @@ class Plan:
         if implicit is not None:
             n[NDR] = implicit.differential_rows(int(n[ND]), self._n_algebraic, model.order)
             n[NR] = lengths[Fn.EQUATIONS]
-            n[MIDDLE] = nl if implicit.in_stages else 0
+            n[MIDDLE] = sum(block.size for block in self.blocks if block.name == "lam") if implicit.in_stages else 0
         selector = getattr(implicit, "selector", None)
         if selector is not None:
             n[SELECT], n[SELECT_KIND] = len(model.data()), selector
@@ -277,12 +280,18 @@ class Plan:
             "formulation": repr(c.formulation), "integrator": repr(c.integrator),
             "stabilization": repr(c.stabilization),
         }  # fmt: skip
+        model = self.model
+        solved = "algebraic unknowns are" if model.is_ode else "accelerations are"
+        if model.n_lam:
+            solved = "accelerations and multipliers are"
         reasons = {
-            "formulation": "accelerations and multipliers are solved for at every point",
+            "formulation": f"{solved} solved for at every point",
             "integrator": "order 8 with error control: the fewest evaluations for smooth motion",
             "stabilization": "the constraints hold to the tolerance after every step",
         }
-        if not (self.model.n_lam or self.model.n_constraints or self.model.n_invariants):
+        if model.is_ode and not model.n_constraints:
+            reasons["formulation"] = "the equations are integrated as they stand"
+        if not (model.n_lam or model.n_constraints or model.n_invariants):
             reasons["stabilization"] = "there is no constraint and no invariant to keep"
         elif c.stabilization.acts == "none":
             reasons["stabilization"] = "the formulation keeps the constraints itself"

@@ -92,6 +92,8 @@ def save(sol: Solution, path: str | Path) -> None:
     if sol._parent is not None:
         raise BadArgument("sol(t) is part of a run: save the run itself.")
     path = Path(path)
+    if not path.resolve().parent.is_dir():
+        raise BadArgument(f"there is no folder {path.resolve().parent} to save {path.name} in.")
     model = sol.plan.model
     arrays = {"time": (("time",), sol._arrays[0], "time, s")} | variables(sol)
     arrays |= _rates(sol) | _event_variables(sol)

@@ -10,6 +10,7 @@ import pytest
 
 import holonomic
 from holonomic import System
+from holonomic.kernels import cachefolder
 from holonomic.kernels.signatures import Fn
 from holonomic.model import machine
 from holonomic.model.compiled import Model
@@ -144,3 +145,26 @@ def test_a_damaged_record_is_rebuilt(fresh):
     path.write_bytes(b'{"numbers": [1')
     np.testing.assert_allclose(fresh.field(), [0.0, -9.81 / 2])
     assert fresh.compiled == 1  # traced again; the object is still there
+
+
+def test_what_was_not_used_for_longest_leaves_first(tmp_path, monkeypatch):
+    """The folder is looked at once in a process that writes; what is in use stays, however old."""
+    monkeypatch.setenv("HOLONOMIC_CACHE", str(tmp_path))
+    monkeypatch.setattr(cachefolder, "LIMIT_BYTES", 2500)
+    monkeypatch.setattr(cachefolder, "_trimmed", True)
+    monkeypatch.setattr(cachefolder, "_in_use", set())
+    for age, name in enumerate(["d", "c", "b", "a"]):
+        cachefolder.write("models", name, bytes(1000))
+        os.utime(tmp_path / "models" / name, (1e9 + age, 1e9 + age))
+    kernels = tmp_path / "kernels" / "stamp"
+    kernels.mkdir(parents=True)
+    (kernels / "drive").write_bytes(bytes(1000))
+    os.utime(kernels / "drive", (1e8, 1e8))
+    cachefolder.hold(kernels)
+    assert cachefolder.read("models", "c") is not None  # used now
+    monkeypatch.setattr(cachefolder, "_trimmed", False)
+    cachefolder.write("models", "e", bytes(100))
+    left = sorted(path.name for path, _, _ in cachefolder.entries())
+    assert left == ["c", "drive", "e"]
+    cachefolder.write("models", "f", bytes(1000))  # looked at once: the rest is for the next process
+    assert len(cachefolder.entries()) == 4

@@ -113,16 +113,16 @@ def test_constraint_that_depends_on_nothing():
 
 def test_force_that_asks_for_the_multipliers():
     with pytest.raises(BadArgument) as caught:
-        point(force=lambda q, lam: -0.1 * lam[0] * q, constraint=lambda q: q @ q - 1)
+        point(force=lambda q, lam: -0.1 * lam[0] * q, constraint=lambda q: q @ q - 1, trace=False)
     assert str(caught.value) == (
-        "force() asks for 'lam': forces that depend on the multipliers, such as friction, are not supported by the "
-        "explicit methods. It can have t, q, v, p, u."
+        "force() asks for 'lam': forces that depend on the multipliers, such as friction, need trace=True. With "
+        "trace=False it can have t, q, v, p, u."
     )
 
 
 def test_names_that_functions_cannot_have():
     with pytest.raises(
-        BadArgument, match=r"^force\(\) asks for 'velocity'; it can have t, q, v, p, u \(chosen by name\)"
+        BadArgument, match=r"^force\(\) asks for 'velocity'; it can have t, q, v, p, u, lam \(chosen by name\)"
     ):
         point(force=lambda velocity: velocity)
     assert message(BadArgument, point(), events={"odd": lambda z: z}) == (

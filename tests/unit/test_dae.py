@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from holonomic import (
+    BDF,
     RK4,
     RK45,
     BackwardEulerStabilization,
@@ -14,9 +15,11 @@ from holonomic import (
     Event,
     ForwardEulerStabilization,
     InconsistentState,
+    Index3,
     InvariantStabilization,
     PostStabilization,
     Projection,
+    Radau,
     SingularPosition,
     System,
     simulate,
@@ -222,6 +225,17 @@ def test_daes_that_cannot_be_meant_are_refused(more, message):
     given = {"order": 1, "f": lambda x: x, "B": lambda x: x.reshape(2, 1), "g": lambda x: x @ x - 1} | more
     with pytest.raises(BadArgument, match=message):
         Dae(**given)
+
+
+@pytest.mark.parametrize("integrator", [BDF(), Radau()], ids=repr)
+@pytest.mark.parametrize("rtol", [1e-4, 1e-6])
+def test_index_three_counts_every_derivative_by_its_own_index(integrator, rtol):
+    """x' is of index 2 there: its error in one step is known to h alone, and must count times h."""
+    damped = Dae(order=2, f=lambda x, dx: -x - 0.1 * dx, B=lambda x: 2 * x.reshape(2, 1), g=lambda x: x @ x - 1)
+    exact = simulate(damped, 3.0, **START[2], rtol=1e-12).x[-1]
+    sol = simulate(damped, 3.0, **START[2], integrator=integrator, formulation=Index3(), rtol=rtol, stabilization=None)
+    # some hundred steps, and BDF of order 2 to 5 lets errors of one sign add up
+    assert np.max(np.abs(sol.x[-1] - exact)) < 50 * rtol
 
 
 def test_b_along_the_constraint_is_a_singular_position():

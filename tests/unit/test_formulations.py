@@ -178,6 +178,21 @@ def test_strangeness_free_is_algorithm_13_for_linear_equations():
     assert abs(third) < 1e-13
 
 
+def test_selectors_of_the_dynamics_are_watched_where_masses_differ():
+    """G turns slowly, but S_v M N changes its sign where the light mass takes over: S_p alone would not notice."""
+    system = System(mass=np.diag([1.0, 100.0]), force=[0.0, -9.81], constraint=lambda q: q @ q - 1)
+    given = {"q0": [1, 0], "v0": [0, 0.8]}
+    known = simulate(system, 6.0, **given, rtol=1e-11, atol=1e-11, save_at=301)
+    for formulation in (StrangenessFree("constant"), StateSpace("tangent")):
+        off = []
+        for n in (2400, 4800):
+            sol = simulate(
+                system, 6.0, **given, formulation=formulation, integrator=Trapezoidal(), step=6.0 / n, stabilization=None
+            )
+            off.append(np.abs(sol.q[:: n // 300] - known.q).max())
+        assert off[1] < 5e-3 and off[1] < off[0] / 3, formulation
+
+
 def test_a_formulation_that_keeps_both_levels_needs_no_stabilization():
     problem = bead(t_end=0.2)
     for formulation in (GGL(), ProjectedInvariants("Pb"), StrangenessFree(), StateSpace(), Overdetermined()):
@@ -379,6 +394,7 @@ def test_selectors_need_positions_and_velocities_of_one_kind(formulation):
         (lambda: ProjectedInvariants("Pc", D="mass"), 'leave out D, or use "Pb"'),
         (lambda: StrangenessFree("columns"), "choose 'null-space', 'rows', 'constant'"),
         (lambda: StateSpace("rows"), "choose 'partition' or 'tangent'"),
+        (lambda: Baumgarte(gamma=np.inf), r"use formulation=Index3\(\)"),
         (lambda: FixedBDF(7), "stable for orders 1 to 6"),
         (lambda: BDF(max_order=7), "stable for orders 1 to 6"),
         (lambda: ImplicitMidpoint("middle"), 'choose "end" or "stage"'),

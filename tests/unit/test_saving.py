@@ -182,6 +182,12 @@ def test_a_failed_write_leaves_the_old_file(tmp_path, monkeypatch):
     assert list(tmp_path.iterdir()) == [path]
 
 
+def test_a_folder_that_is_not_there_is_named(tmp_path):
+    sol = simulate(pendulum(), 0.1)
+    with pytest.raises(BadArgument, match=r"^there is no folder .*missing to save run.nc in\.$"):
+        sol.save(tmp_path / "missing" / "run.nc")
+
+
 def test_a_part_of_a_run_is_not_saved(tmp_path):
     with pytest.raises(BadArgument, match="save the run itself"):
         simulate(pendulum(), 0.1)([0.0, 0.05]).save(tmp_path / "run.nc")

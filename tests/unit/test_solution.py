@@ -426,6 +426,14 @@ def test_report_speaks_of_a_change_of_energy_only_where_there_is_a_total(swing):
     assert "energy         kinetic 0 J at first, 18 J at last; without potential= there is no total" in str(pushed)
 
 
+def test_report_says_what_is_solved_for():
+    """An Ode has no accelerations and no multipliers, a System without constraints no multipliers."""
+    ode = simulate(Ode(lambda y: -y), 1.0, y0=[1.0])
+    assert "formulation    Index1(), the equations are integrated as they stand" in str(ode)
+    free = simulate(System(mass=1.0, force=2.0), 1.0, q0=[0.0], v0=[0.0])
+    assert "Index1(), accelerations are solved for at every point" in str(free)
+
+
 def test_report_says_what_ran_and_how_well():
     sol = simulate(seven_body(), 0.01)
     text = str(sol)

@@ -123,6 +123,6 @@ def test_what_leads_everywhere_is_left_at_some_point():
             link = types.SimpleNamespace(next=link)
         return link
 
-    links = [chain(50) for _ in range(1000)]
-    watch = Watch(lambda q: links[0].next * q)
-    assert len(watch._bound) < 10_000 and not watch.changed()
+    for links in ([chain(50) for _ in range(1000)], [chain(5000)]):
+        watch = Watch(lambda q, links=links: links[0].next * q)
+        assert len(watch._bound) < 10_000 and not watch.changed()

@@ -123,7 +123,7 @@ class Unknowns:
 
 def dynamics(d: Derived, u: Unknowns, lam):
     """M v' - f + Gᵀλ."""
-    return d.e.mass @ u.v_slope - d.force + d.G.T @ lam
+    return d.e.mass @ u.v_slope - d.force_at(lam) + d.G.T @ lam
 
 
 def position_level(d: Derived):
@@ -138,7 +138,7 @@ def position_level(d: Derived):
 
 def acceleration_level(d: Derived, lam, gains: bool):
     """G M⁻¹(f - Gᵀλ) + γ, with Baumgarte's terms if there are gains."""
-    return d.G @ d.mass_factors.solve(d.force - d.G.T @ lam) + d._gamma_with(gains)
+    return d.G @ d.mass_factors.solve(d.force_at(lam) - d.G.T @ lam) + d._gamma_with(gains)
 
 
 def checked_direction(D):

@@ -11,8 +11,8 @@ if TYPE_CHECKING:
     from .base import Equations
 
 
-def dae_equations(d, index: int) -> Equations:
-    """Return the equations with 0 = g^(m + 1 - index)."""
+def dae_equations(d, index: int, gains: bool = False) -> Equations:
+    """Return the equations with 0 = g^(m + 1 - index); `gains` adds Baumgarte's terms to index 1."""
     import casadi
 
     order = d.e.order
@@ -22,5 +22,9 @@ def dae_equations(d, index: int) -> Equations:
         )
     u = Unknowns(d, ("lam", d.e.g.numel()))
     (y,) = u.extra
-    flow = casadi.vertcat(d.e.q[d.n :], d.e.f - d.e.B @ y)
-    return u.equations(u.q_slope - flow, casadi.SX(0, 1), d._levels[order + 1 - index])
+    flow = casadi.vertcat(d.e.q[d.n :], d.f_at(y) - d.e.B @ y)
+    if index == 1:
+        level = casadi.substitute(d.last_level(gains), d.y, y) - d._GB @ y
+    else:
+        level = d._levels[order + 1 - index]
+    return u.equations(u.q_slope - flow, casadi.SX(0, 1), level)

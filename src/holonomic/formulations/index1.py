@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from .base import Block, Formulation, Unknowns, acceleration_level, dynamics
+from .dae import dae_equations
 
 
 class Index1(Formulation):
@@ -29,6 +30,8 @@ class Index1(Formulation):
         return (Block("q", nq), Block("v", nv), Block("lam", n_lam, 1))
 
     def equations(self, d, gains):
+        if d.e.order and d.lam_in_force:
+            return dae_equations(d, 1, gains)
         if d.is_ode:
             return _ode(d, gains)
         u = Unknowns(d, ("lam", d.n_lam))

@@ -67,7 +67,7 @@ class ProjectedInvariants(Formulation):
             return self._dae(d)
         n = d.position_rows.numel() - d.e.invariants.numel()
         g = d.position_rows[:n]
-        v_hat = d._solve_saddle(d.force, d.gamma)[0]
+        v_hat = d.solved()[0]
         if self.kind == "Pa":
             u = Unknowns(d, ("mu", n))
             (mu,) = u.extra

@@ -73,7 +73,7 @@ class StateSpace(Formulation):
         R, _, symbols = selector_symbols(d, "StateSpace")
         if self.R is not None:
             R, symbols = self._given(d.e.q.numel(), d.n_lam), None
-        v_hat = d._solve_saddle(d.force, d.gamma)[0]
+        v_hat = d.solved()[0]
         return u.equations(
             R @ (u.q_slope - d.q_dot), R @ (u.v_slope - v_hat), d.position_rows, d.velocity_rows, selectors=symbols
         )

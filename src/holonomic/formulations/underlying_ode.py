@@ -25,17 +25,21 @@ class UnderlyingODE(Formulation):
     def equations(self, d, gains):
         import casadi
 
+        from ..model.factors import factor_general
+
         e = d.e
         u = Unknowns(d, ("lam", d.n_lam))
         (lam,) = u.extra
         # 0 = G M⁻¹(f - Gᵀλ) + γ differentiated once, the accelerations being those of this λ
-        v_dot = d.mass_factors.solve(d.force - d.G.T @ lam)
+        v_dot = d.mass_factors.solve(d.force_at(lam) - d.G.T @ lam)
         level = d.G @ v_dot + d.gamma
         rate = (
             casadi.jtimes(level, e.q, d.q_dot)
             + casadi.jtimes(level, e.v, v_dot)
             + casadi.jtimes(level, e.t, casadi.SX(1))
         )
-        S = d.saddle["S"]
-        lam_slope = S.solve(rate)
+        if d.lam_in_force:
+            lam_slope = -factor_general(casadi.jacobian(level, lam)).solve(rate)
+        else:
+            lam_slope = d.saddle["S"].solve(rate)
         return u.equations(u.q_slope - d.q_dot, dynamics(d, u, lam), u.extra_slope[0] - lam_slope)

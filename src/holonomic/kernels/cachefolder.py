@@ -2,7 +2,8 @@
 
 Two kinds of entries live there, both named by content so that none is ever rewritten:
 `models/` holds the machine code of emitted models and the records that lead to it, `kernels/` what Numba
-compiled of the kernels. Where nothing can be written, everything still works and is compiled anew.
+compiled of the kernels. Where nothing can be written, everything still works and is compiled anew. What has
+not been used for longest leaves when the folder grows too large; a process that writes looks at that once.
 """
 
 from __future__ import annotations
@@ -16,7 +17,8 @@ from pathlib import Path
 
 LIMIT_BYTES = 512 * 1024 * 1024  # oldest entries leave when the folder grows past this
 
-_told = False
+_told = _trimmed = False
+_in_use: set[Path] = set()  # folders whose entries leave last
 
 
 def folder() -> Path:
@@ -35,10 +37,14 @@ def folder() -> Path:
 
 def read(kind: str, name: str) -> bytes | None:
     """Return the entry's bytes, or None when it is not there or cannot be read."""
+    path = folder() / kind / name
     try:
-        return (folder() / kind / name).read_bytes()
+        content = path.read_bytes()
     except OSError:
         return None
+    with contextlib.suppress(OSError):
+        os.utime(path)  # used now
+    return content
 
 
 def write(kind: str, name: str, content: bytes) -> None:
@@ -57,6 +63,11 @@ def write(kind: str, name: str, content: bytes) -> None:
             raise
     except OSError as problem:
         tell_unwritable(problem)
+        return
+    global _trimmed
+    if not _trimmed:
+        _trimmed = True
+        trim()
 
 
 def tell_unwritable(problem: OSError) -> None:
@@ -82,9 +93,15 @@ def entries() -> list[tuple[Path, int, float]]:
     return found
 
 
-def trim(limit: int = LIMIT_BYTES) -> int:
+def hold(place: Path) -> None:
+    """Keep the entries of a folder that is in use as long as there are others."""
+    _in_use.add(place)
+
+
+def trim(limit: int | None = None) -> int:
     """Remove the oldest entries until the folder is below the limit; return how many went."""
-    found = sorted(entries(), key=lambda entry: entry[2])
+    limit = LIMIT_BYTES if limit is None else limit
+    found = sorted(entries(), key=lambda entry: (entry[0].parent in _in_use, entry[2]))
     total = sum(size for _, size, _ in found)
     removed = 0
     for path, size, _ in found:

@@ -63,7 +63,9 @@ class _Locator(caching._CacheLocator):
         return str(cachefolder.folder() / "kernels" / kernel_stamp())
 
     def ensure_cache_path(self):
-        Path(self.get_cache_path()).mkdir(parents=True, exist_ok=True)
+        path = Path(self.get_cache_path())
+        path.mkdir(parents=True, exist_ok=True)
+        cachefolder.hold(path)
 
     def get_source_stamp(self):
         return kernel_stamp() + self._own

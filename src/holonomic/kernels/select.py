@@ -7,8 +7,9 @@ choices, all frozen over a step:
     rows          rows of the identity: the coordinates that pivoted QR of G leaves free
     constant      Nᵀ of a reference point
 
-The last two are kept until the smallest pivot of S N, about its smallest singular value, falls below 1/2,
-and then chosen anew. The unknowns stay the same, so a change needs no restart.
+The last two are kept until the smallest pivot of S_p N, about its smallest singular value, falls below 1/2, or that
+of S_v M N below 1/2 of what it was when they were chosen; then they are chosen anew. The unknowns stay the same, so a
+change needs no restart.
 """
 
 from __future__ import annotations
@@ -27,11 +28,11 @@ RANK = 1e-12
 
 def select_work(nv: int, nl: int) -> int:
     """Numbers of workspace behind the terms."""
-    return 2 * nv * nl + 3 * nv * nv + 8 * (nv + nl) + 8
+    return 3 * nv * nl + 4 * nv * nv + 8 * (nv + nl) + 8
 
 
 def select_data(nq: int, nv: int, nl: int) -> int:
-    """Numbers in data: both selectors, and whether there are any yet."""
+    """Numbers in data: both selectors, and the smallest pivot of S_v M N they began with (0: there are none yet)."""
     return 2 * (nv - nl) * nv + 1
 
 
@@ -62,7 +63,7 @@ def null_space(W, at_G, at, nv, nl):
 
 @leaf
 def smallest_pivot(W, data, at_S, at_N, at, nv, nf):
-    """Smallest pivot of S N over the largest row of S: about the smallest singular value."""
+    """Smallest pivot of S N: about the smallest singular value."""
     B = W[at : at + nf * nf].reshape((nf, nf))
     for i in range(nf):
         for j in range(nf):
@@ -78,6 +79,17 @@ def smallest_pivot(W, data, at_S, at_N, at, nv, nf):
     for i in range(nf):
         least = min(least, abs(B[i, i]))
     return least
+
+
+@leaf
+def weigh(W, at_M, at_N, at, nv, nf):
+    """M N (nv x nf, row by row) at `at`."""
+    for i in range(nv):
+        for j in range(nf):
+            total = 0.0
+            for k in range(nv):
+                total += W[at_M + i * nv + k] * W[at_N + k * nf + j]
+            W[at + i * nf + j] = total
 
 
 @leaf
@@ -127,20 +139,25 @@ def choose(W, data, at_data, kind, nq, nv, nl):
     at_N = null_space(W, at_G, at, nv, nl)
     if at_N < 0:
         return 1
-    free = at_N + nv * nf
+    at_MN = at_N + nv * nf
+    free = at_MN + nv * nf
+    weigh(W, at_M, at_N, at_MN, nv, nf)
     if kind != NULL_SPACE and data[at_flag] != 0.0 and smallest_pivot(W, data, at_Sp, at_N, free, nv, nf) >= GOOD:
-        return 0
-    data[at_flag] = 1.0
+        if smallest_pivot(W, data, at_Sv, at_MN, free, nv, nf) >= GOOD * data[at_flag]:
+            return 0
     if kind == ROWS:
         if choose_rows(W, data, at_G, at_Sp, free, nv, nl) != 0:
             return 1
         if accelerations_of_rows(W, at_M, at_G, free, nv, nl) != 0:
             return 1
-        return choose_rows(W, data, free, at_Sv, free + nl * nv + nv * nv, nv, nl)
-    for k in range(nf):
-        for j in range(nv):
-            data[at_Sp + k * nv + j] = W[at_N + j * nf + k]
-            data[at_Sv + k * nv + j] = W[at_N + j * nf + k]
+        if choose_rows(W, data, free, at_Sv, free + nl * nv + nv * nv, nv, nl) != 0:
+            return 1
+    else:
+        for k in range(nf):
+            for j in range(nv):
+                data[at_Sp + k * nv + j] = W[at_N + j * nf + k]
+                data[at_Sv + k * nv + j] = W[at_N + j * nf + k]
+    data[at_flag] = max(smallest_pivot(W, data, at_Sv, at_MN, free, nv, nf), 1e-300)
     return 0
 
 

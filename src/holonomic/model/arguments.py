@@ -51,8 +51,8 @@ def wanted(function, role: str, allowed: tuple[str, ...]) -> tuple[str, ...]:
                 continue
             if parameter.name == "lam" and role == "force()":
                 raise BadArgument(
-                    "force() asks for 'lam': forces that depend on the multipliers, such as friction, are not "
-                    "supported by the explicit methods. It can have t, q, v, p, u."
+                    "force() asks for 'lam': forces that depend on the multipliers, such as friction, need trace=True. "
+                    "With trace=False it can have t, q, v, p, u."
                 )
             raise BadArgument(
                 f"{role} asks for {parameter.name!r}; it can have {', '.join(allowed)} (chosen by name)."

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -126,6 +127,13 @@ class ModelBase:
         return bool(np.allclose(values[0], values[1], rtol=1e-12, atol=0.0))
 
     @cached_property
+    def lam_in_force(self) -> bool:
+        """Whether force() names lam, or f() of a Dae y."""
+        name = "y" if self.is_ode else "lam"
+        function = getattr(self.system, "f", None) if self.is_ode else getattr(self.system, "force", None)
+        return callable(function) and name in inspect.signature(function).parameters
+
+    @cached_property
     def has_velocity_forces(self) -> bool:
         """Whether the force is another one at other velocities."""
         if self.is_ode:
@@ -171,6 +179,9 @@ class ModelBase:
         values: dict[str, Any] = {"t": float(t), "p": param_names(data, self.places)}
         values |= state_values(self.system, x[:nq].copy(), x[nq : nq + self.nv].copy())
         allowed = self.system.names if isinstance(self.system, Dae) else ODE if self.is_ode else BASIC
+        if self.lam_in_force:  # friction is looked at without its normal forces
+            name, n = ("y", self.n_constraints // self.order) if self.is_ode else ("lam", self.n_lam)
+            values[name], allowed = np.zeros(n), (*allowed, name)
         with np.errstate(all="ignore"):
             inputs = {}
             for i, (name, given) in enumerate(self.inputs.items()):
@@ -204,7 +215,7 @@ class ModelBase:
         except (HolonomicError, ValueError, ArithmeticError, np.linalg.LinAlgError):
             return None
         parts = np.split(flat, np.cumsum([nq, nv * nv, nv, self.n_lam * nv]))
-        if not np.all(np.isfinite(parts[2])):
+        if not np.all(np.isfinite(parts[2])) and not self.lam_in_force:
             return "the derivative of potential()" if self.has_potential else "the velocity terms of mass()"
         G, gamma = parts[3].reshape(self.n_lam, nv), parts[4]
         for row, label in enumerate(self.row_labels):

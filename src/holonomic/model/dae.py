@@ -36,7 +36,8 @@ class Dae(Ode):
     order : {1, 2, 3}
         m.
     f : function
-        Right-hand side without constraint, as long as x.
+        Right-hand side without constraint, as long as x. It may also depend on `y`, as friction does on normal forces;
+        B y is then the part that is there without friction.
     B : array or function
         Matrix of the algebraic unknowns, rows as in x, one column per constraint.
     g : function or {name: function}
@@ -63,7 +64,7 @@ class Dae(Ode):
             raise BadArgument("a Dae is differentiated m times: it works with trace=True only.")
         state = ("t", *DERIVATIVES[: self.order], "p", "u")
         if callable(self.f):
-            wanted(self.f, "f()", state)
+            wanted(self.f, "f()", (*state, "y"))
         if callable(self.B):
             wanted(self.B, "B()", state)
         for label, function in labelled(self.g, "g").items():

@@ -19,6 +19,7 @@ from ..kernels.signatures import Fn
 from .base import N_GAINS, Bend, Direction
 from .directions import bent, directed
 from .factors import Factors, Projector, factor
+from .friction import at, depends, solve_multipliers
 from .tape import Tape, record
 
 
@@ -48,6 +49,7 @@ class Expressions:
     f: SX | None = None
     B: SX | None = None
     g: SX | None = None
+    y: SX | None = None  # symbols of a Dae's algebraic unknowns, where f contains them
     outputs: dict[str, SX] = field(default_factory=dict)
     events: dict[str, SX] = field(default_factory=dict)
 
@@ -147,6 +149,30 @@ class Derived:
         return e.force - slope
 
     @cached_property
+    def lam_in_force(self) -> bool:
+        """Whether the force depends on the multipliers."""
+        return depends(self.e.force, self.e.lam)
+
+    def force_at(self, lam: SX) -> SX:
+        """The force with given multipliers of the rows that are kept; those of dropped rows vanish."""
+        if not self.lam_in_force:
+            return self.force
+        full = lam
+        if self.rows is not None:
+            entries = [SX(0)] * self.e.lam.numel()
+            for i, row in enumerate(self.rows):
+                entries[row] = lam[i]
+            full = casadi.vertcat(*entries)
+        return at(self.force, self.e.lam, full)
+
+    def _multipliers(self, gamma: SX) -> tuple[SX, SX]:
+        """λ where the force depends on it, and ρ."""
+        lam = SX.sym("lam", self.n_lam)
+        start = self._solve_saddle(self.force_at(SX.zeros(self.n_lam, 1)), gamma)[1]
+        residual = self.G @ self.mass_factors.solve(self.force_at(lam) - self.G.T @ lam) + gamma
+        return solve_multipliers(residual, lam, start, casadi.densify(-(self.G @ self.saddle["X"])))
+
+    @cached_property
     def kinetic(self) -> SX:
         e = self.e
         return e.kinetic if e.kinetic is not None else casadi.dot(e.v, e.mass @ e.v) / 2
@@ -186,6 +212,10 @@ class Derived:
     def solved(self, refined: bool = False, gains: bool = False) -> tuple[SX, SX, SX]:
         """v', λ, ρ; `refined` adds one step of iterative refinement."""
         f, gamma = self.force, self._gamma_with(gains)
+        if self.lam_in_force:
+            lam, rho = self._multipliers(gamma)
+            v_dot = self.mass_factors.solve(self.force_at(lam) - self.G.T @ lam)
+            return v_dot, lam, casadi.fmin(rho, self.mass_factors.rho)
         v_dot, lam = self._solve_saddle(f, gamma)
         if refined:
             lost_f = f - self.e.mass @ v_dot - self.G.T @ lam
@@ -214,7 +244,11 @@ class Derived:
         e = self.e
         taken = self.taken()
         dq, dv = taken[: e.q.numel()], taken[e.q.numel() :]
-        f, gamma = self.force - e.mass @ dv, self._gamma_with(gains) + self.G @ dv
+        force, gamma = self.force, self._gamma_with(gains)
+        if self.lam_in_force:  # at λ; NaN where there is none
+            lam, rho = self._multipliers(gamma)
+            force = casadi.if_else(rho > 0, self.force_at(lam), SX.nan(*force.shape))
+        f, gamma = force - e.mass @ dv, gamma + self.G @ dv
         flat = [casadi.vec(casadi.densify(matrix).T) for matrix in (e.mass, self.G)]
         return casadi.vertcat(self.q_dot - dq, flat[0], f, flat[1], gamma)
 

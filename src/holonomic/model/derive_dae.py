@@ -16,6 +16,7 @@ from casadi import SX
 from ..errors import IncompatibleMethods
 from .derive import Derived, Expressions
 from .factors import factor_general
+from .friction import at, depends, solve_multipliers
 
 
 def derive(expressions: Expressions, rows: tuple[int, ...] | None = None) -> Derived:
@@ -60,17 +61,45 @@ class DerivedDae(Derived):
         sizes = [casadi.norm_fro(self._G) * casadi.norm_2(B[:, i]) for i in range(B.shape[1])]
         return factor_general(self._GB, sizes)
 
-    def multipliers(self, gains: bool = False) -> SX:
-        """y, by QR and one step of iterative refinement."""
+    def last_level(self, gains: bool) -> SX:
+        """g^(m) without B y, + Σ α_j g^(j) with Baumgarte's terms."""
         wanted = self._levels[-1]
         if gains:
             for level, row in enumerate(self._levels[:-1]):
                 wanted = wanted + self.gain(level) * row
-        y = self._factors.solve(wanted)
-        return y + self._factors.solve(wanted - self._GB @ y)
+        return wanted
+
+    @cached_property
+    def lam_in_force(self) -> bool:
+        return depends(self.e.f, self.y)
+
+    @property
+    def y(self) -> SX:
+        """Symbols of y."""
+        return self.e.lam if self.e.y is None else self.e.y
+
+    def f_at(self, y: SX) -> SX:
+        """f with given algebraic unknowns."""
+        return at(self.e.f, self.y, y) if self.lam_in_force else self.e.f
+
+    def _solved_for_y(self, gains: bool) -> tuple[SX, SX]:
+        """y and ρ: by QR and one step of iterative refinement; by Newton's method where f depends on y."""
+        wanted, rho = self.last_level(gains), self._factors.rho
+        if not self.lam_in_force:
+            y = self._factors.solve(wanted)
+            return y + self._factors.solve(wanted - self._GB @ y), rho
+        y = self.y
+        start = self._factors.solve(at(wanted, y, SX.zeros(y.numel(), 1)))
+        found, converged = solve_multipliers(wanted - self._GB @ y, y, start, -casadi.densify(self._GB))
+        return found, casadi.fmin(rho, converged)
+
+    def multipliers(self, gains: bool = False) -> SX:
+        """y."""
+        return self._solved_for_y(gains)[0]
 
     def _rhs(self, gains: bool) -> SX:
-        return casadi.vertcat(self.e.q[self.n :], self.e.f - self.e.B @ self.multipliers(gains))
+        y = self.multipliers(gains)
+        return casadi.vertcat(self.e.q[self.n :], self.f_at(y) - self.e.B @ y)
 
     @cached_property
     def q_dot(self) -> SX:
@@ -81,7 +110,7 @@ class DerivedDae(Derived):
         return casadi.vertcat(*self._levels[:-1], self.e.invariants)
 
     def field(self, refined: bool = False, gains: bool = False) -> SX:
-        return casadi.vertcat(self._rhs(gains) - self.taken(), self._factors.rho)
+        return casadi.vertcat(self._rhs(gains) - self.taken(), self._solved_for_y(gains)[1])
 
     def residual_rate(self) -> SX:
         last = SX.zeros(self.e.g.numel(), 1)  # g^(m) is what y makes zero
@@ -105,4 +134,4 @@ def with_multipliers_solved(e: Expressions) -> Expressions:
         kind: {name: casadi.substitute(value, e.lam, y) for name, value in getattr(e, kind).items()}
         for kind in ("outputs", "events")
     }
-    return replace(e, lam=SX(0, 1), **named)
+    return replace(e, lam=SX(0, 1), y=e.lam, **named)

@@ -81,7 +81,7 @@ class System:
         for name in ("mass", "force", "potential", "kinematics", "kinetic"):
             given = getattr(self, name)
             if callable(given):
-                wanted(given, f"{name}()", BASIC)
+                wanted(given, f"{name}()", (*BASIC, "lam") if name == "force" and self.trace else BASIC)
         for name in ("constraint", "nonholonomic", "invariants"):
             for label, function in labelled(getattr(self, name), name).items():
                 if callable(function):

@@ -230,13 +230,13 @@ def trace(
 
     invariants = rows("invariants", "invariant")
     if isinstance(system, Dae):
-        parts |= _dae_parts(system, scene, rows("g", "constraint"), len(q0) // system.order)
+        g = rows("g", "constraint")
+        scene.with_multipliers(g.numel())
+        parts |= _dae_parts(system, scene, g, len(q0) // system.order)
         labels["constraint"] = level_labels(labels.pop("g"), system.order)
-        n_lam = parts["g"].numel()
     elif scene.is_ode:
         parts["rhs"] = scene.run(system.rhs, "rhs()", (len(q0), 1))
         parts["constraint"] = SX(0, 1)
-        n_lam = 0
     else:
         parts["constraint"] = rows("constraint", "constraint")
         nonholonomic = rows("nonholonomic", "nonholonomic")
@@ -252,10 +252,9 @@ def trace(
             raise BadArgument(f"q has {len(q0)} entries but v has {nv}; give kinematics=Z(q) where q' = Z v.")
         if system.potential is not None:
             parts["potential"] = scene.run(system.potential, "potential()", (1, 1))
+        scene.with_multipliers(n_lam)
         parts |= _mass_and_force(system, scene, nv)
     parts["invariants"] = invariants
-    if scene.is_dae or not scene.is_ode:
-        scene.with_multipliers(n_lam)
     full = (*scene.allowed, "y") if scene.is_dae else ODE if scene.is_ode else FULL
     outputs, shapes = {}, {}
     for name, function in (system.outputs or {}).items():
@@ -289,7 +288,7 @@ def trace(
 
 def _dae_parts(system: Dae, scene: Scene, g: SX, n: int) -> dict[str, SX]:
     """f, B and g of x^(m) = f - B y, 0 = g."""
-    f = scene.run(system.f, "f()", (n, 1))
+    f = scene.run(system.f, "f()", (n, 1), (*scene.allowed, "y"))
     B = scene.run(system.B, "B()", (n, g.numel()))
     return {"f": f, "B": B, "g": g, "constraint": SX(0, 1)}
 
@@ -311,7 +310,7 @@ def _mass_and_force(system: System, scene: Scene, nv: int) -> dict[str, SX]:
     q, v, t = scene.q_sx, scene.v_sx, scene.t_sx
     force = SX.zeros(nv, 1)
     if system.force is not None:
-        force = scene.run(system.force, "force()", (nv, 1))
+        force = scene.run(system.force, "force()", (nv, 1), (*scene.allowed, "lam"))
     if system.kinetic is not None:
         T = scene.run(system.kinetic, "kinetic()", (1, 1))
         momentum = casadi.jacobian(T, v).T

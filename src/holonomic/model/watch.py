@@ -7,6 +7,7 @@ for every name that is read, so it is done before every run.
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import sys
 import types
@@ -37,7 +38,8 @@ class Watch:
         self._lists: list[tuple[Any, list]] = []
         self._seen: dict = {}
         for thing in things:
-            self._follow(thing, set())
+            with contextlib.suppress(RecursionError):  # what lies deeper is not followed
+                self._follow(thing, set())
         self._seen.clear()
 
     def changed(self) -> bool:
@@ -69,7 +71,8 @@ class Watch:
                 self._follow(part, names)
         elif isinstance(thing, types.MethodType):
             self._follow(thing.__func__, names)
-            self._follow(thing.__self__, global_names(thing.__func__.__code__))
+            code = getattr(thing.__func__, "__code__", None)
+            self._follow(thing.__self__, set() if code is None else global_names(code))
         elif isinstance(thing, np.ndarray):
             if not thing.dtype.hasobject:
                 self._arrays.append((thing, thing.tobytes()))

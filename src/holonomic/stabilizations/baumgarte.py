@@ -53,6 +53,11 @@ class Baumgarte(Stabilization):
         given = self.gains if self.gains is not None else (self.rate, self.beta or 0.0)
         if not min(given, default=-1.0) >= 0.0:
             raise BadArgument(f"Baumgarte's gains must not be negative, got {given}.")
+        if math.isinf(max(given)):
+            raise BadArgument(
+                "with infinite gains the constraint itself is imposed: use formulation=Index3(), for a Dae of order 1 "
+                "Index2(), with an implicit integrator."
+            )
 
     @property
     def rate(self) -> float:
