@@ -385,7 +385,7 @@ def _with_multipliers(plan: Plan, DATA, X0, t0: float) -> tuple[np.ndarray, int]
     for block in plan.blocks[2:]:
         if block.name == "lam" and not model.is_ode:
             return X, at
-        if block.name == "lam":
+        if block.name == "lam" and block.size:  # of a Dae
             for m in range(len(X)):
                 X[m, at : at + block.size] = model.evaluate(Fn.MULTIPLIERS, t0, X0[m], np.zeros(0), DATA[m])
         at += block.size

@@ -1,5 +1,7 @@
 """Results by name: signs, places, balance of every body, power and energy."""
 
+import copy
+
 import numpy as np
 import pytest
 
@@ -184,3 +186,13 @@ def test_outputs_and_events_are_functions_of_named_things():
     np.testing.assert_allclose(sol["lead"], sol["slider"].position[:, 0] - np.cos(sol["O"].angle), atol=1e-12)
     with pytest.raises(ValueError, match="used twice"):
         m.output("slider", lambda O: O.angle)
+
+
+def test_copies_of_a_mechanism_and_of_its_run_give_the_same_results():
+    m = slider_crank(speed=10.0)
+    sol = simulate(m, 0.05)
+    twin = copy.deepcopy(m)
+    twin.params["link.mass"] = 9.0
+    assert m.params["link.mass"] != 9.0
+    assert np.array_equal(copy.deepcopy(sol)["A"].force, sol["A"].force)
+    assert np.array_equal(simulate(copy.deepcopy(m), 0.05)["A"].force, sol["A"].force)

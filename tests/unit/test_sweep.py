@@ -68,6 +68,12 @@ def test_a_dae_is_swept_with_its_algebraic_unknowns():
         assert np.array_equal(alone.x, runs.q[1, :, :2])
 
 
+def test_an_ode_is_swept_by_an_implicit_method():
+    decay = h.Ode(lambda y, p: -p.k * y, params={"k": 1.0})
+    runs = sweep(decay, 1.0, y0=[1.0], params={"k": [1.0, 50.0]}, save_at=3, integrator=h.Radau())
+    assert np.array_equal(runs.y[1], simulate(decay.with_params(k=50.0), 1.0, y0=[1.0], save_at=3, integrator=h.Radau()).y)
+
+
 def test_a_sweep_goes_on_from_the_end_of_a_run(swing):
     first = simulate(swing, 0.5, q0=[0, -1], v0=[1, 0])
     runs = sweep(swing, 1.0, q0=first.end, params={"m": [1.0, 2.0]}, save_at=3)

@@ -21,10 +21,11 @@ Labelled = Any  # a function or constant, or {name: function}
 class System:
     """A constrained mechanical system in plain NumPy.
 
-    q' = Z(q) v,   M(t, q) v' = f(t, q, v) - Gᵀλ,   0 = g(t, q),   G = ∂g/∂q Z
+    q' = Z(q) v,   M(t, q) v' = f(t, q, v, λ) - Gᵀλ,   0 = g(t, q),   G = ∂g/∂q Z
 
     Every function names what it needs of `t, q, v, p, u` (time, positions, velocities, parameters, inputs);
-    outputs also of `a, lam` (accelerations, multipliers). A constant may stand for a function.
+    the force also of `lam` (multipliers: friction), outputs of `a, lam` (accelerations, multipliers). A constant may
+    stand for a function.
 
     Parameters
     ----------

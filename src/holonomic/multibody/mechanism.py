@@ -47,7 +47,6 @@ class Mechanism(JointMethods, DriveMethods, ForceMethods):
     def __init__(self, gravity=(0.0, -9.81)):
         given = sh.point(gravity, "gravity")
         self.dimension = len(given)
-        self.kit: Any = plane if self.dimension == 2 else space
         self.params = Parameters(self._moved)
         self._gravity = self.params.add_point("gravity", given)
         self.bodies: dict[str, Body] = {}
@@ -62,6 +61,11 @@ class Mechanism(JointMethods, DriveMethods, ForceMethods):
         self._made: Any = None
         self._assembly: Assembly | None = None
         self._request: tuple | None = None  # what `assemble` was asked for last
+
+    @property
+    def kit(self) -> Any:
+        """The formulas of the plane or of space; a module, which copies of a mechanism could not hold."""
+        return plane if self.dimension == 2 else space
 
     @classmethod
     def from_urdf(cls, path, *, gravity=(0.0, 0.0, -9.81), package_dirs=None, base="fixed", stops=None) -> Mechanism:

@@ -9,6 +9,7 @@ import numpy as np
 
 from ..errors import BadArgument
 from ..model.arguments import Names, call, param_names, wanted
+from . import plane, space
 from .views import BodyView, DriveView, EnergyView, ForceView, JointView, PointView, PowerView
 
 COMPLEX = 1e-30
@@ -18,7 +19,7 @@ class Resolver:
     """What the names of a mechanism mean in a run; frozen when the mechanism was lowered."""
 
     def __init__(self, m):
-        self.kit, self.dimension = m.kit, m.dimension
+        self.dimension = m.dimension
         self.bodies, self.joints = dict(m.bodies), dict(m.joints)
         self.points, self.forces, self.drives = dict(m.points), dict(m.forces), dict(m.drives)
         self.gravity = m._gravity
@@ -30,6 +31,11 @@ class Resolver:
             self.layout[part.name] = slice(at, at + len(part.labels))
             at += len(part.labels)
         self.names = [*self.bodies, *self.joints, *self.points, *self.forces, *self.drives, "energy", "power"]
+
+    @property
+    def kit(self) -> Any:
+        """The formulas of the plane or of space; a module, which copies could not hold."""
+        return plane if self.dimension == 2 else space
 
     def __contains__(self, name: object) -> bool:
         return name in self.names

@@ -31,6 +31,7 @@ from .slider_crank_spring import slider_crank_spring
 from .stewart_platform import stewart_platform
 from .two_link_arm import two_link_arm
 from .unit_circle import unit_circle
+from .wheelset import wheelset
 
 __all__ = [
     "Problem",
@@ -69,6 +70,7 @@ __all__ = [
     "stewart_platform",
     "two_link_arm",
     "unit_circle",
+    "wheelset",
 ]
 
 
@@ -106,6 +108,7 @@ def catalogue() -> dict[str, Callable[..., Problem]]:
         "heterogeneous-masses": heterogeneous_masses,
         "rapid-constraint": rapid_constraint,
         "unit-circle": unit_circle,
+        "wheelset": wheelset,
         "cubic-time": cubic_time,
         "leaving-circle": leaving_circle,
     }

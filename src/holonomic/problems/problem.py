@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import BadArgument, UnknownArgument
+from ..model.dae import Dae
 from ..model.system import Ode, System
 
 LEVELS = ("q", "v", "a", "lam", "y")
@@ -30,7 +31,7 @@ class Reference:
     source : str
         Where the numbers come from.
     components : sequence of int, optional
-        Which entries of q and v are given, when not all of them are.
+        Which entries of q and v (y of an `Ode`) are given, when not all of them are.
     """
 
     t: float
@@ -118,10 +119,12 @@ class Problem:
         found = {}
         for name in ("q", "v", "lam", "y"):
             want, have = getattr(known, name), getattr(sol, name, None)
+            if name == "y" and isinstance(self.system, Dae):
+                have = sol.q  # the whole state; y of such a solution are its algebraic unknowns
             if want is None or have is None:
                 continue
             x = np.asarray(have)[k]
-            if known.components is not None and name in ("q", "v"):
+            if known.components is not None and name in ("q", "v", "y"):
                 x = x[list(known.components)]
             found[name] = correct_digits(x, want)
         return found
