@@ -50,6 +50,7 @@ from .stabilizations.invariant import InvariantStabilization
 from .stabilizations.post import PostStabilization, S_both, S_both2, S_full, S_pos, S_vel
 from .stabilizations.projection import Projection
 from .study.compare import Comparison, compare
+from .study.essential import essential_ode
 from .study.work_precision import WorkPrecision, work_precision
 
 __all__ = [
@@ -120,6 +121,7 @@ __all__ = [
     "WrongShape",
     "__version__",
     "compare",
+    "essential_ode",
     "load",
     "simulate",
     "work_precision",
