@@ -1,7 +1,6 @@
 """Simulate constrained mechanical systems so that the answer stays on its constraints."""
 
 from ._version import __version__
-from .ensemble import Ensemble, grid, sample, sweep
 from .errors import (
     BadArgument,
     ForgottenVelocityTerms,
@@ -52,6 +51,9 @@ from .stabilizations.projection import Projection
 from .study.compare import Comparison, compare
 from .study.essential import essential_ode
 from .study.work_precision import WorkPrecision, work_precision
+from .sweeping.design import grid, sample
+from .sweeping.ensemble import Ensemble
+from .sweeping.sweep import sweep
 
 __all__ = [
     "sweep",

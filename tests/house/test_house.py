@@ -27,7 +27,7 @@ def text_files():
         ]
         for name in files:
             path = inside / name
-            if path.suffix in TEXT and not path.is_symlink():
+            if path.suffix in TEXT and name != ".git" and not path.is_symlink():  # .git: a file in a linked worktree
                 yield path
 
 

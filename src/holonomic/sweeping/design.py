@@ -1,0 +1,41 @@
+"""grid() and sample(): which parameters the members of a sweep have."""
+
+from __future__ import annotations
+
+import itertools
+import warnings
+
+import numpy as np
+
+from ..errors import BadArgument
+
+
+def grid(**axes) -> dict[str, np.ndarray]:
+    """Return all combinations of the given values, as arrays of equal length for `sweep`."""
+    columns = zip(*itertools.product(*(np.asarray(values) for values in axes.values())), strict=True)
+    return {name: np.array(column) for name, column in zip(axes, columns, strict=True)}
+
+
+def sample(n: int, method: str = "sobol", seed: int = 0, **ranges) -> dict[str, np.ndarray]:
+    """Draw n points of a space-filling design, each parameter between its two bounds.
+
+    Parameters
+    ----------
+    n : int
+        Number of members.
+    method : {"sobol", "latin-hypercube"}
+        Design, from `scipy.stats.qmc`.
+    seed : int
+        The same seed draws the same points.
+    **ranges : (low, high)
+        Bounds by name.
+    """
+    from scipy.stats import qmc
+
+    makers = {"sobol": qmc.Sobol, "latin-hypercube": qmc.LatinHypercube}
+    if method not in makers:
+        raise BadArgument(f"method={method!r}: choose {', '.join(map(repr, makers))}.")
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "The balance properties")  # of Sobol points, for n not a power of 2
+        points = makers[method](d=len(ranges), rng=np.random.default_rng(seed)).random(n)
+    return {name: low + (high - low) * points[:, i] for i, (name, (low, high)) in enumerate(ranges.items())}
