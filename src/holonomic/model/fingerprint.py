@@ -18,6 +18,8 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from .makers import Made
+
 # Their functions are told by name and version; those of all other modules by what they do.
 LIBRARIES = ("builtins", "cmath", "math", "numpy", "operator", "scipy")
 _NUMPY_FUNCTION = type(np.linalg.norm)  # what NumPy makes of most of its functions
@@ -74,6 +76,9 @@ def _feed(digest, thing, seen: dict) -> None:
     elif isinstance(thing, functools.partial):
         for part in (thing.func, thing.args, thing.keywords):
             _feed(digest, part, seen)
+    elif isinstance(thing, Made):
+        _feed(digest, thing.function, seen)
+        _feed(digest, thing.notes, seen)
     elif isinstance(thing, types.MethodType):
         raise Unknown  # bound to an object whose state may matter
     elif type(thing) is np.poly1d or type(thing).__module__.startswith("numpy.polynomial"):
@@ -92,7 +97,7 @@ def _told_by_name(thing) -> bool:
     if isinstance(thing, np.ufunc):  # np.frompyfunc makes others
         return getattr(np, thing.__name__, None) is thing or _is_special(thing)
     if isinstance(thing, type):
-        return _of_library(thing.__module__)
+        return thing is types.SimpleNamespace or _of_library(thing.__module__)
     if isinstance(thing, types.BuiltinFunctionType):
         owner = thing.__self__
         if isinstance(owner, types.ModuleType):

@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..errors import BadArgument
+from .makers import maker
 
 
 def system_from_sympy(cls, method, params=None, inputs=None, constraint=None, **more):
@@ -34,8 +35,9 @@ def system_from_sympy(cls, method, params=None, inputs=None, constraint=None, **
         positions = sympy.Matrix(list(constraint.values()) if isinstance(constraint, dict) else constraint)
         velocities = sympy.Matrix()
     t = dynamicsymbols._t
-    plain = {symbol: sympy.Symbol(f"q{i}") for i, symbol in enumerate(q)}
-    plain |= {symbol: sympy.Symbol(f"v{i}") for i, symbol in enumerate(u)}
+    # names that no symbol of a user has
+    plain = {symbol: sympy.Symbol(f"_q{i}") for i, symbol in enumerate(q)}
+    plain |= {symbol: sympy.Symbol(f"_v{i}") for i, symbol in enumerate(u)}
     names = {symbol: str(symbol) for symbol in (params or {})}
     driven = {symbol: _name(symbol) for symbol in (inputs or {})}
     tidy = lambda expression: expression.subs(plain) if len(expression) else expression
@@ -48,15 +50,14 @@ def system_from_sympy(cls, method, params=None, inputs=None, constraint=None, **
         raise BadArgument(
             f"from_sympy: no value for {listed}. Give params={{symbol: value}}, or inputs= for functions of t."
         )
-    order = (list(plain.values()), t, list(names), list(driven))
+    plain |= {symbol: sympy.Symbol(f"_u{i}") for i, symbol in enumerate(driven)}
+    arguments = (*(plain[symbol] for symbol in (*q, *u)), t, *names, *(plain[symbol] for symbol in driven))
+    keys, sources = tuple(names.values()), tuple(driven.values())
 
-    def compiled(expression):
-        """A function of (q, v, t, parameters, inputs) of the expression."""
-        return sympy.lambdify([*order[0], order[1], *order[2], *order[3]], tidy(expression).tolist(), "numpy", cse=True)
+    def make(expression, flat: bool):
+        return _caller(arguments, tidy(expression).tolist(), keys, sources, flat)
 
     n = len(q)
-    keys, sources = tuple(names.values()), tuple(driven.values())
-    make = lambda expression, flat: _caller(compiled(expression), n, len(u), keys, sources, flat)
     rows = _labels(constraint, positions)
     identity = Z == sympy.eye(n)
     return cls(
@@ -73,10 +74,16 @@ def system_from_sympy(cls, method, params=None, inputs=None, constraint=None, **
     )
 
 
-def _caller(function, n, m, keys, sources, flat):
+@maker
+def _caller(arguments, entries, keys, sources, flat):
+    """A function of (t, q, v, p, u) of a matrix of expressions; flat: of its only column."""
+    import sympy
+
+    function = sympy.lambdify(arguments, entries, "numpy", cse=True)
+
     def value(t, q, v, p, u):
-        entries = function(*q, *v, t, *(p[key] for key in keys), *(u[key] for key in sources))
-        return [row[0] for row in entries] if flat else entries
+        found = function(*q, *v, t, *(p[key] for key in keys), *(u[key] for key in sources))
+        return [row[0] for row in found] if flat else found
 
     return value
 

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from .fingerprint import LIBRARIES, global_names
+from .makers import Made
 
 MOST = 2000  # names that are followed: an object that leads everywhere would never end
 _PLAIN = (bool, int, float, complex, str, bytes, type(None), np.generic, types.BuiltinFunctionType)
@@ -66,6 +67,8 @@ class Watch:
         self._seen[key] = thing
         if isinstance(thing, types.FunctionType):
             self._follow_function(thing)
+        elif isinstance(thing, Made):
+            self._follow(thing.function, names)
         elif isinstance(thing, functools.partial):
             for part in (thing.func, thing.args, thing.keywords):
                 self._follow(part, names)

@@ -7,10 +7,11 @@ the results alone. All of them close over plain values and functions only.
 
 from __future__ import annotations
 
-import types
+from types import SimpleNamespace
 
 import numpy as np
 
+from ..model.makers import maker
 from .vectors import dot, minus, plus, times
 
 
@@ -24,6 +25,7 @@ def line(q, v, p, place, motion, first, second):
     return e, length, rate, P, Q
 
 
+@maker
 def along_line(tension, place, motion, first, second, none):
     """A force along the line between two marks; tension(length, rate, t, p, u) pulls them together."""
 
@@ -35,6 +37,7 @@ def along_line(tension, place, motion, first, second, none):
     return force
 
 
+@maker
 def linear_tension(stiffness, natural, damping):
     """k (l - l0) + c l'."""
 
@@ -44,6 +47,7 @@ def linear_tension(stiffness, natural, damping):
     return tension
 
 
+@maker
 def damping_tension(damping):
     """c l'."""
 
@@ -53,6 +57,7 @@ def damping_tension(damping):
     return tension
 
 
+@maker
 def spring_energy(place, first, second, stiffness, natural):
     """k (l - l0)²/2."""
 
@@ -64,6 +69,7 @@ def spring_energy(place, first, second, stiffness, natural):
     return energy
 
 
+@maker
 def user_tension(function, names, natural):
     """A user's function of length, stretch, rate, t, p and u."""
 
@@ -74,6 +80,7 @@ def user_tension(function, names, natural):
     return tension
 
 
+@maker
 def on_angle(torque, value, rate, place, about, first, second):
     """A torque on a revolute joint; torque(angle, speed, t, p, u) acts on the second body about the axis."""
 
@@ -85,6 +92,7 @@ def on_angle(torque, value, rate, place, about, first, second):
     return force
 
 
+@maker
 def on_position(thrust, value, rate, place, along, first, second, none):
     """A force along a sliding joint; thrust(position, speed, t, p, u) acts on the second body.
 
@@ -100,6 +108,7 @@ def on_position(thrust, value, rate, place, along, first, second, none):
     return force
 
 
+@maker
 def linear_effort(stiffness, rest, damping):
     """-k (x - x0) - c x'."""
 
@@ -109,6 +118,7 @@ def linear_effort(stiffness, rest, damping):
     return effort
 
 
+@maker
 def effort_energy(value, stiffness, rest):
     """k (x - x0)²/2."""
 
@@ -119,6 +129,7 @@ def effort_energy(value, stiffness, rest):
     return energy
 
 
+@maker
 def damping_effort(damping):
     """-c x'."""
 
@@ -128,6 +139,7 @@ def damping_effort(damping):
     return effort
 
 
+@maker
 def constant_effort(key):
     """The same at all times."""
 
@@ -137,6 +149,7 @@ def constant_effort(key):
     return effort
 
 
+@maker
 def curve_effort(rates, efforts):
     """A torque-speed curve: linear between its points, constant outside."""
 
@@ -146,6 +159,7 @@ def curve_effort(rates, efforts):
     return effort
 
 
+@maker
 def user_effort(function, names, first, second):
     """A user's function of angle or position, speed, t, p and u."""
 
@@ -156,6 +170,7 @@ def user_effort(function, names, first, second):
     return effort
 
 
+@maker
 def friction_effort(coulomb, static, stribeck, viscous, smoothing):
     """Regularized Coulomb friction with Stribeck's peak: it opposes the rate.
 
@@ -170,6 +185,7 @@ def friction_effort(coulomb, static, stribeck, viscous, smoothing):
     return effort
 
 
+@maker
 def stop_effort(lower, upper, stiffness, damping):
     """Compliant stops: k δ (1 + c δ') beyond a limit, never pulling back; Hunt and Crossley's law, exponent 1."""
 
@@ -182,6 +198,7 @@ def stop_effort(lower, upper, stiffness, damping):
     return effort
 
 
+@maker
 def on_point(value, place, mark, none):
     """A force on a body at a mark; value(t, q, v, p, u) in the ground frame."""
 
@@ -191,6 +208,7 @@ def on_point(value, place, mark, none):
     return force
 
 
+@maker
 def torque_on(value, mark):
     """A torque on a body, from the ground."""
 
@@ -200,6 +218,7 @@ def torque_on(value, mark):
     return force
 
 
+@maker
 def user_value(function, names, things):
     """A user's function of t, p, u and named bodies, points and joints."""
 
@@ -212,6 +231,7 @@ def user_value(function, names, things):
     return value
 
 
+@maker
 def constant_vector(keys):
     """A force that stays the same in the ground frame."""
 
@@ -221,6 +241,7 @@ def constant_vector(keys):
     return value
 
 
+@maker
 def constant_number(key):
     """A torque that stays the same."""
 
@@ -230,6 +251,7 @@ def constant_number(key):
     return value
 
 
+@maker
 def bushing_energy(strain, place, first, second, stiffness, constants):
     """Σ k s²/2 over all displacements and rotations."""
 
@@ -242,6 +264,7 @@ def bushing_energy(strain, place, first, second, stiffness, constants):
     return energy
 
 
+@maker
 def bushing_force(strain, rates, wrench, place, motion, first, second, stiffness, damping, constants):
     """-k s - c s' for every displacement and rotation; without `stiffness`, the damping alone."""
 
@@ -260,26 +283,29 @@ def bushing_force(strain, rates, wrench, place, motion, first, second, stiffness
     return force
 
 
+@maker
 def seen_mark(place, motion, mark):
     """What a user's function sees of a body or a point: position, velocity, speed, and in the plane angle."""
 
     def look(q, v, p):
         here, moving = place(q, p, mark), motion(q, v, p, mark)
         angle = {"angle": here[2]} if len(here) == 3 else {}
-        return types.SimpleNamespace(position=np.array(here[0]), velocity=np.array(moving[0]), speed=moving[1], **angle)
+        return SimpleNamespace(position=np.array(here[0]), velocity=np.array(moving[0]), speed=moving[1], **angle)
 
     return look
 
 
+@maker
 def seen_joint(value, rate, name):
     """What a user's function sees of a joint: angle or position, and speed."""
 
     def look(q, v, p):
-        return types.SimpleNamespace(**{name: value(q, p), "speed": rate(q, v, p)})
+        return SimpleNamespace(**{name: value(q, p), "speed": rate(q, v, p)})
 
     return look
 
 
+@maker
 def contact(place, motion, cross_spin, mark, plane, normal, keys, exponent, none):
     """Compliant contact of a circle or sphere with the half space behind a plane of the ground.
 

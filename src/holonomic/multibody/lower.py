@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import BadArgument
+from ..model.makers import maker
 from ..model.system import System
 from .vectors import dot
 
@@ -70,6 +71,7 @@ def lower(m) -> AssembledSystem:
     )
 
 
+@maker
 def mass_function(block, nv, masses, links):
     """M: one block per body; `links` tie the rotation of a point mass to the body that holds it."""
 
@@ -91,6 +93,7 @@ def mass_function(block, nv, masses, links):
     return mass
 
 
+@maker
 def force_function(generalized, nv, n_bodies, applied, spins):
     """f: what all forces do to the bodies, and the gyroscopic torques in space."""
 
@@ -109,6 +112,7 @@ def force_function(generalized, nv, n_bodies, applied, spins):
     return force
 
 
+@maker
 def potential_function(centre, gravity, weights, energies):
     """V: gravity and everything elastic."""
 

@@ -7,9 +7,11 @@ force the drive needs.
 
 from __future__ import annotations
 
+from ..model.makers import maker
 from .vectors import minus
 
 
+@maker
 def joint_rows(residual, place, first, second, keys=(), constants=()):
     """Constraint rows of a joint between two marks; its numbers are parameters, then constants."""
 
@@ -20,6 +22,7 @@ def joint_rows(residual, place, first, second, keys=(), constants=()):
     return rows
 
 
+@maker
 def timed_rows(residual, place, first, second, wanted):
     """Constraint rows of a joint with one number that is a function of time: a leg of given length."""
 
@@ -29,6 +32,7 @@ def timed_rows(residual, place, first, second, wanted):
     return rows
 
 
+@maker
 def velocity_rows(residual, place, motion, first, second, keys=()):
     """Velocity rows of a joint that cannot be integrated: rolling, knife edges."""
 
@@ -40,6 +44,7 @@ def velocity_rows(residual, place, motion, first, second, keys=()):
     return rows
 
 
+@maker
 def joint_value(coordinate, place, first, second):
     """Angle or position of a joint."""
 
@@ -49,6 +54,7 @@ def joint_value(coordinate, place, first, second):
     return value
 
 
+@maker
 def joint_rate(derivative, place, motion, first, second):
     """Derivative of an angle or position of a joint."""
 
@@ -58,6 +64,7 @@ def joint_rate(derivative, place, motion, first, second):
     return rate
 
 
+@maker
 def steady_rows(gap, place, first, second, rate, start):
     """Rows of a drive with constant speed: angle or position = start + rate t."""
 
@@ -67,6 +74,7 @@ def steady_rows(gap, place, first, second, rate, start):
     return rows
 
 
+@maker
 def following_rows(gap, place, first, second, wanted):
     """Rows of a drive that follows a function of time."""
 
@@ -76,6 +84,7 @@ def following_rows(gap, place, first, second, wanted):
     return rows
 
 
+@maker
 def rate_rows(rate, wanted):
     """Velocity rows of a drive whose speed is a function of time."""
 
@@ -85,6 +94,7 @@ def rate_rows(rate, wanted):
     return rows
 
 
+@maker
 def path_rows(place, mark, wanted):
     """Rows of a drive that moves a point."""
 
@@ -94,6 +104,7 @@ def path_rows(place, mark, wanted):
     return rows
 
 
+@maker
 def of_time(function, names):
     """A user's function of t and p, called with what it names."""
 
@@ -104,6 +115,7 @@ def of_time(function, names):
     return value
 
 
+@maker
 def constant(key):
     """A parameter as a function of time."""
 

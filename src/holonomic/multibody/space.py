@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..model.makers import maker
 from .shapes import axes_from
 from .vectors import apply, cross, dot, minus, plus, product, times, transposed
 
@@ -175,6 +176,7 @@ def gyroscopic(masses):
     return tuple(_spinning(k, keys) for k, keys in enumerate(masses) if keys[1])
 
 
+@maker
 def _spinning(k, keys):
     def spinning(v, p):
         w = (v[6 * k + 3], v[6 * k + 4], v[6 * k + 5])
@@ -191,6 +193,7 @@ def quaternion_rate(e):
     return ((-b, -c, -d), (a, -d, c), (d, a, -b), (-c, b, a))
 
 
+@maker
 def kinematics(n_bodies):
     """Z(q)."""
 
@@ -213,6 +216,7 @@ def invariants(names):
     return {f"norm {name}": _norm(k) for k, name in enumerate(names)}
 
 
+@maker
 def _norm(k):
     def norm(q):
         e = (q[7 * k + 3], q[7 * k + 4], q[7 * k + 5], q[7 * k + 6])
