@@ -66,6 +66,11 @@ def lines(sol) -> Lines:
         lost = stats["projection failures"]
         found.append(("failed", f"{stats['failed attempts']} attempts, {lost} of them in the projection"))
     found.append(("evaluations", f"{stats['field evaluations']} of the field, {stats['pulls']} pulls"))
+    if stats["residuals"]:
+        found.append(
+            ("implicit", f"{stats['residuals']} residuals, {stats['Jacobians']} Jacobians, "
+             f"{stats['factorizations']} factorizations")
+        )  # fmt: skip
     if model.nv:
         found.append(("pivot ratio", f"{stats['smallest pivot ratio']:.1e} at the smallest"))
     if stats["stiff"]:

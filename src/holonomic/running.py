@@ -18,6 +18,7 @@ from .kernels import locate
 from .kernels import state as s
 from .kernels.compile import is_compiled, leaf
 from .kernels.control import first_step
+from .kernels.counting import N_COUNTS
 from .kernels.drive import drive
 from .kernels.evaluate import evaluate
 from .kernels.signatures import EVENT_RATES, EVENTS, NK, NROW, NX, WE, WX, Fn, call_model
@@ -144,6 +145,7 @@ class Run:
         self.x, self.xn, self.xs, self.K, self.E, self.W = work.x, work.xn, work.xs, work.K, work.E, work.W
         self.x[: len(x0)] = x0
         self.W[plan.sizes[WX] + plan.sizes[NX]] = 0.0  # nothing is remembered of another run
+        self.W[-N_COUNTS:] = 0.0
         self._forget()
         self.atol, self.turns, self.rec = work.atol, work.turns, work.rec
         S[s.T], S[s.T_BASE], S[s.T_STOP] = t0, t0, t_end
@@ -432,6 +434,7 @@ class Run:
     def _collect(self) -> None:
         self.record.add(*self.rec, int(self.I[s.ROWS]))
         self.I[s.ROWS] = 0
+        self.I[s.COUNTS :] = self.W[: -N_COUNTS - 1 : -1]
         t, index, x, k = self.rec_ev
         for row in range(int(self.I[s.EVENT_ROWS])):
             self.events.append((int(index[row]), float(t[row]), x[row].copy(), k[row].copy()))

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from .kernels import state as s
+from .kernels.counting import FACTORIZATIONS, JACOBIANS, RESIDUALS
 
 
 @dataclass(frozen=True)
@@ -66,6 +67,9 @@ def statistics(S, I, rows: int) -> dict[str, Any]:
         "failed attempts": int(I[s.FAILED]),
         "projection failures": int(I[s.PULL_REJECTED]),
         "field evaluations": 1 + attempts * stages + int(I[s.DENSES]) * extra,
+        "residuals": int(I[s.COUNTS + RESIDUALS]),
+        "Jacobians": int(I[s.COUNTS + JACOBIANS]),
+        "factorizations": int(I[s.COUNTS + FACTORIZATIONS]),
         "pulls": int(I[s.PULLS]),
         "smallest pivot ratio": float(S[s.RHO_LEAST]),
         "stiff": bool(I[s.IS_STIFF]),

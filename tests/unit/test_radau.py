@@ -47,3 +47,24 @@ def test_a_start_that_misses_its_equations_by_more_than_the_tolerance_stops_no_s
     """v of theta2 goes through zero: what was good enough is then too much for its relative tolerance."""
     sol = simulate(get("two-link-arm"), 5.0, integrator=Radau(), formulation=h.GGL(), stabilization=None, rtol=1e-4)
     assert sol.ended == "end"
+
+
+@pytest.mark.parametrize("integrator", [Radau(), h.BDF(), h.GeneralizedAlpha(), h.BackwardEuler()], ids=repr)
+def test_an_implicit_run_says_what_it_did(pendulum, integrator):
+    options = {} if integrator.adaptive else {"step": 0.01}
+    form = h.Index3() if isinstance(integrator, h.GeneralizedAlpha) else h.Index2()
+    for _ in range(2):  # the second run finds the workspace of the first
+        sol = simulate(
+            pendulum, 0.4, q0=[0, -1], v0=[3, 0], integrator=integrator, formulation=form, stabilization=None, **options
+        )
+        stats = sol.stats
+        attempts = stats["steps"] + stats["rejected"] + stats["failed attempts"]
+        # at least one residual an attempt, at most thirty Newton steps of three stages; a Jacobian serves its factors
+        assert attempts <= stats["residuals"] < 90 * attempts
+        assert 1 <= stats["Jacobians"] <= stats["factorizations"] <= stats["residuals"]
+        assert f"{stats['residuals']} residuals" in str(sol)
+
+
+def test_an_explicit_run_counts_no_residuals(pendulum):
+    sol = simulate(pendulum, 0.4, q0=[0, -1], v0=[3, 0])
+    assert sol.stats["residuals"] == sol.stats["factorizations"] == 0 and "residuals" not in str(sol)

@@ -21,6 +21,7 @@ import numpy as np
 
 from ..errors import NO_CONVERGENCE, OK, SINGULAR, BadArgument
 from ..kernels.compile import kernel, leaf
+from ..kernels.counting import FACTORIZATIONS, JACOBIANS, RESIDUALS, count
 from ..kernels.evaluate import evaluate
 from ..kernels.linalg import lu_factor, lu_solve
 from ..kernels.signatures import (
@@ -82,6 +83,8 @@ def newton_matrix(W, at, ny, nq, nv, h, fp):
             J[i, j] = slope + by_v * W[row + nq + j] + by_q * W[row + j]
         for j in range(nv, m):
             J[i, j] = W[row + nq + j]
+    count(W, JACOBIANS, 1)
+    count(W, FACTORIZATIONS, 1)
     return lu_factor(J, W[at + 3 * size : at + 3 * size + m].view(np.int64))
 
 
@@ -110,6 +113,7 @@ def advance(fns, n, data, ip, fp, t, h, x, K, xn, xs, W):
         for i in range(nq + nv, ny):
             W[at_slope + i] = 0.0
         call_model(fns, EQUATIONS, t + h, xn, 0, W, at_slope, data, W, at_r)
+        count(W, RESIDUALS, 1)
         if iteration % 3 == 0:
             call_model(fns, BY_Y, t + h, xn, 0, W, at_slope, data, W, at)
             call_model(fns, BY_SLOPE, t + h, xn, 0, W, at_slope, data, W, at + size)

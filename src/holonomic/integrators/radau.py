@@ -26,6 +26,7 @@ import numpy as np
 from ..errors import NO_CONVERGENCE, OK, SINGULAR
 from ..kernels.compile import kernel, leaf
 from ..kernels.complex_lu import complex_lu_factor, complex_lu_solve
+from ..kernels.counting import FACTORIZATIONS, JACOBIANS, RESIDUALS, count
 from ..kernels.evaluate import evaluate
 from ..kernels.linalg import lu_factor, lu_solve
 from ..kernels.signatures import (
@@ -105,6 +106,7 @@ def factor_both(W, at, ny, h, gamma, alpha, beta):
             real[i, j] = Jy[i, j] + gamma / h * Js[i, j]
             re[i, j] = Jy[i, j] + alpha / h * Js[i, j]
             im[i, j] = -beta / h * Js[i, j]
+    count(W, FACTORIZATIONS, 1)
     v = at + VECTORS * size
     if lu_factor(real, W[v : v + ny].view(np.int64)) != 0:
         return 1
@@ -156,6 +158,7 @@ def newton_update(W, at, at_r, x, K, h, fp, constants, ny):
     im = W[at + 4 * size : at + 5 * size].reshape((ny, ny))
     r1, r2, r3 = W[at_r : at_r + ny], W[at_r + ny : at_r + 2 * ny], W[at_r + 2 * ny : at_r + 3 * ny]
     T, inverse = constants + 9, constants + 18
+    count(W, RESIDUALS, 3)
     for i in range(ny):
         a, b, c = r1[i], r2[i], r3[i]
         r1[i] = -(fp[inverse] * a + fp[inverse + 1] * b + fp[inverse + 2] * c)
@@ -191,6 +194,7 @@ def advance(fns, n, data, ip, fp, t, h, x, K, xn, xs, W):
                 W[at_slope + i] = K[0, i] if i < differential else 0.0
             call_model(fns, BY_Y, t, x, 0, W, at_slope, data, W, at)
             call_model(fns, BY_SLOPE, t, x, 0, W, at_slope, data, W, at + size)
+            count(W, JACOBIANS, 1)
             K[CONTROL, JACOBIAN_GOOD] = 1.0
             K[CONTROL, FRESH] = 1.0
             K[CONTROL, H_FACTORS] = 0.0
@@ -248,6 +252,7 @@ def scale_error(E, W, at_r, h, fp, ny):
 @leaf
 def filter_error(W, at, at_r, ny):
     """r <- E⁻¹ r with the real factors."""
+    count(W, RESIDUALS, 1)
     size = ny * ny
     v = at + VECTORS * size
     real = W[at + 2 * size : at + 3 * size].reshape((ny, ny))

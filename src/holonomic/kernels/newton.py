@@ -15,6 +15,7 @@ from __future__ import annotations
 import numpy as np
 
 from .compile import leaf
+from .counting import FACTORIZATIONS, JACOBIANS, RESIDUALS, count
 from .linalg import lu_factor, lu_solve
 
 # vectors behind the three matrices, in units of NY
@@ -57,6 +58,8 @@ def factor_newton(W, at, ny, alpha, weight_y, first_algebraic):
         weight = weight_y if i < first_algebraic else 1.0
         for j in range(ny):
             J[i, j] = weight * A[i, j] + alpha * B[i, j]
+    count(W, JACOBIANS, 1)
+    count(W, FACTORIZATIONS, 1)
     start = at + 3 * size + AT_PIVOTS * ny
     return lu_factor(J, W[start : start + ny].view(np.int64))
 
@@ -64,6 +67,7 @@ def factor_newton(W, at, ny, alpha, weight_y, first_algebraic):
 @leaf
 def newton_step(W, at, ny, y):
     """y -= J⁻¹ R; return the size of the change, relative to 1 + |y|."""
+    count(W, RESIDUALS, 1)
     size = ny * ny
     J = W[at + 2 * size : at + 3 * size].reshape((ny, ny))
     vectors = at + 3 * size
@@ -85,6 +89,7 @@ def newton_step_scaled(W, at, ny, y, damping, h, fp):
 
     fp holds rtol, the stopping bound, atol and the powers of h, the last two for every unknown.
     """
+    count(W, RESIDUALS, 1)
     size = ny * ny
     J = W[at + 2 * size : at + 3 * size].reshape((ny, ny))
     vectors = at + 3 * size
@@ -125,6 +130,8 @@ def factor_least_squares(W, at, ny, nr, first_algebraic, alpha, weight_y):
             J[j, ny + k] = A[first_algebraic + k, j]
         for j in range(nk - ny):
             J[ny + k, ny + j] = 0.0
+    count(W, JACOBIANS, 1)
+    count(W, FACTORIZATIONS, 1)
     start = at + 2 * nr * ny + nk * nk + AT_PIVOTS * max(nk, nr)
     return lu_factor(J, W[start : start + nk].view(np.int64))
 
@@ -132,6 +139,7 @@ def factor_least_squares(W, at, ny, nr, first_algebraic, alpha, weight_y):
 @leaf
 def least_squares_step(W, at, ny, nr, first_algebraic, y):
     """y += Δ; return the size of the change, relative to 1 + |y|."""
+    count(W, RESIDUALS, 1)
     nk = ny + nr - first_algebraic
     A = W[at : at + nr * ny].reshape((nr, ny))
     J = W[at + 2 * nr * ny : at + 2 * nr * ny + nk * nk].reshape((nk, nk))
