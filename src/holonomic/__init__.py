@@ -34,6 +34,7 @@ from .formulations.underlying_ode import UnderlyingODE
 from .integrators.adams import AdamsBashforth2
 from .integrators.bdf import BDF
 from .integrators.generalized_alpha import GeneralizedAlpha
+from .integrators.half_explicit import PHEM56
 from .integrators.implicit_steps import BackwardEuler, FixedBDF, ImplicitMidpoint, Trapezoidal
 from .integrators.radau import Radau
 from .integrators.rattle import RATTLE
@@ -93,6 +94,7 @@ __all__ = [
     "PostStabilization",
     "ProjectedInvariants",
     "Projection",
+    "PHEM56",
     "RATTLE",
     "RK23",
     "RK4",

@@ -16,6 +16,7 @@ import numpy as np
 from .errors import BadArgument, IncompatibleMethods
 from .formulations.base import Block, Formulation
 from .formulations.index1 import Index1
+from .formulations.index2 import Index2
 from .formulations.underlying_ode import UnderlyingODE
 from .integrators.base import Integrator
 from .integrators.runge_kutta import DOP853
@@ -84,6 +85,8 @@ class Plan:
         self.model, self.choice, self.events, self.rows = model, choice, events or {}, rows
         check_fit(choice, model)
         self.integrator = choice.integrator.lower()
+        if self.integrator.unconstrained is not None and not model.n_lam:
+            self.integrator = self.integrator.unconstrained
         if choice.step is not None and self.integrator.patient is not None:
             self.integrator = replace(self.integrator, ip=self.integrator.patient)
         if self.integrator.starting_points and self.events:
@@ -206,7 +209,7 @@ class Plan:
         n[WE] = n[WN]
         if n[NR] > ny:
             n[WE] += least_squares_work(ny, int(n[NR]), int(n[NR] - n[NDR]))
-        elif implicit is not None:
+        elif implicit is not None or self.integrator.needs:
             n[WE] += self.integrator.work(ny)
         if self.events:
             fns = self._add_events(fns)
@@ -318,8 +321,9 @@ def make_choice(model, formulation, integrator, stabilization, step, rtol, atol,
         )
         if not (isinstance(given, str) and given == "auto")
     )  # fmt: skip
-    formulation = _resolve(formulation, Formulation, "formulation", Index1)
     integrator = _resolve(integrator, Integrator, "integrator", DOP853)
+    natural = Index2 if integrator.takes == "half-explicit" else Index1
+    formulation = _resolve(formulation, Formulation, "formulation", natural)
     keeps_nothing = model.n_lam == 0 and model.n_constraints == 0 and model.n_invariants == 0
     kept = integrator.takes == "residual" and {"position", "velocity"} <= set(formulation.keeps)
     default = Unstabilized if keeps_nothing or (kept and not model.n_invariants) else Projection
@@ -375,6 +379,8 @@ def _metric(metric, model):
 def check_fit(choice: Choice, model) -> None:
     """Refuse combinations that do not fit, naming a way out."""
     f, i, s = choice.formulation, choice.integrator, choice.stabilization
+    if i.takes == "half-explicit":
+        _check_half_explicit(f, i, model)
     if i.takes not in f.gives:
         raise IncompatibleMethods(
             f"{type(i).__name__} integrates ODEs, but {f!r} leaves algebraic unknowns. With {f!r} use Radau or BDF; to "
@@ -412,7 +418,7 @@ def check_fit(choice: Choice, model) -> None:
             f"{s!r} takes levels apart or needs a mass matrix, which a System alone has. Use D=\"orthogonal\" or "
             'D="blocks".'
         )
-    if s.acts == "field" and i.takes == "residual" and not isinstance(f, Index1):
+    if s.acts == "field" and i.takes != "ode" and not isinstance(f, Index1) and not _plain_ode(model):
         raise IncompatibleMethods(
             f"{s!r} changes the field, which {f!r} does not use. Use formulation=Index1(), or stabilization=None."
         )
@@ -423,6 +429,28 @@ def check_fit(choice: Choice, model) -> None:
                 f"{type(i).__name__}. Use gain <= {i.damping_limit / abs(choice.step):.3g}, a smaller step, or "
                 "stabilization=PostStabilization()."
             )
+
+
+def _plain_ode(model) -> bool:
+    """Whether the model is an Ode, which has one formulation."""
+    return model.is_ode and not isinstance(model.system, Dae)
+
+
+def _check_half_explicit(f, i, model) -> None:
+    """What half-explicit integrators ask of a system."""
+    name = type(i).__name__
+    if i.takes not in f.gives:
+        raise IncompatibleMethods(
+            f"{name} takes the constraints at velocity level, which {f!r} does not give. With {name} use "
+            f"formulation=Index2(), or leave it out; with {f!r} use {'RK45' if 'ode' in f.gives else 'Radau or BDF'}."
+        )
+    if isinstance(model.system, Dae):
+        raise IncompatibleMethods(f"{name} is for a System or an Ode, not for a Dae. Use RK45() with formulation=Index1().")
+    if model.lam_in_force:
+        raise IncompatibleMethods(
+            f"{name} solves linear equations for the multipliers, but force() depends on them. Use RK45() with "
+            "formulation=Index1(), or Radau()."
+        )
 
 
 def _check_implicit(f, i, model) -> None:

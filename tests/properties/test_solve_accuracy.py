@@ -149,7 +149,8 @@ class Measured:
         W = np.zeros(dense_work(nq, nv, nl))
         W[: len(flat)] = flat
         row = np.full(nq + nv + nl + 1, np.nan)
-        return row, dense_saddle(W, nq, nv, nl, nv + nl, len(flat), row)
+        at_G = nq + nv * nv + nv
+        return row, dense_saddle(W, nq, nv, nl, nv + nl, len(flat), at_G, at_G + nl * nv, row)
 
     def _solve_exactly(self):
         """M, f, G, γ from the traced graph in 50 digits, then v' and λ; the state is taken as exact."""

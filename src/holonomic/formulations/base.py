@@ -48,7 +48,7 @@ class Equations:
 class Formulation:
     """Base of all formulations.
 
-    `gives` says what an integrator may take: "ode", "residual" or both. `keeps` are the levels whose
+    `gives` says what an integrator may take: "ode", "residual", "half-explicit". `keeps` are the levels whose
     residuals it makes vanish by itself.
     """
 

@@ -11,6 +11,8 @@ class Index2(Formulation):
 
     For a `Dae` of order m: x^(m) = f - B y,  0 = g^(m-1); with m = 1 that is the equation as it is given.
 
+    Half-explicit integrators take the velocity constraint inside their steps and solve linear equations only.
+
     Stable, but the position constraint drifts. With rapidly varying constraints and heterogeneous masses a
     stiff integrator treats the term F C' explicitly and may blow up.
 
@@ -20,7 +22,7 @@ class Index2(Formulation):
     """
 
     plain = True
-    gives = ("residual",)
+    gives = ("residual", "half-explicit")
     index = 2
     for_dae = True
     keeps = ("velocity",)

@@ -36,6 +36,7 @@ class Lowered:
     remembers: bool = False  # rows of K behind the first keep something from step to step
     steers: int = -1  # row of K whose first numbers say the next step and the order, where it chooses itself
     wants_scales: bool = False  # fp is to begin with rtol, Newton's bound, atol and the powers of h
+    unconstrained: Lowered | None = None  # what runs in its place where there are no constraints
     needs: tuple[Fn, ...] = ()  # model functions beside those of its formulation
     work: Callable[[int], int] = newton_work  # numbers of workspace of an implicit step, by unknowns
 
@@ -47,7 +48,7 @@ class Integrator:
     """
 
     order: ClassVar[int]
-    takes: ClassVar[str] = "ode"  # what a formulation must give: "ode" or "residual"
+    takes: ClassVar[str] = "ode"  # what a formulation must give: "ode", "residual" or "half-explicit"
     adaptive: ClassVar[bool]  # has an error estimate
     implicit: ClassVar[bool] = False
     indices: ClassVar[tuple[int, ...] | None] = None  # indices of the residuals it takes; None: all

@@ -69,7 +69,8 @@ def evaluate_carefully(fns, n, t, x, data, K, row, W):
     call_model(fns, TERMS, t, x, 0, x, 0, data, W, 0)
     if not all_finite(W, count):
         return NOT_FINITE
-    return dense_saddle(W, nq, nv, nl, nv + nl, count, K[row])
+    at_G = nq + nv * nv + nv
+    return dense_saddle(W, nq, nv, nl, nv + nl, count, at_G, at_G + nl * nv, K[row])
 
 
 def dense_work(nq, nv, nl):
@@ -79,11 +80,10 @@ def dense_work(nq, nv, nl):
 
 
 @leaf
-def dense_saddle(W, nq, nv, nl, size, count, out):
-    """Solve [M Gᵀ; G 0](v', λ) = (f, -γ) from the terms in W, scaled to the size of 1."""
+def dense_saddle(W, nq, nv, nl, size, count, at_low, at_gamma, out):
+    """Solve [M Gᵀ; Ḡ 0](v', λ) = (f, -γ) from the terms in W, scaled to the size of 1; Ḡ and γ stand where it is said."""
     at_M, at_f = nq, nq + nv * nv
     at_G = at_f + nv
-    at_gamma = at_G + nl * nv
     K0 = W[count : count + size * size].reshape((size, size))
     K = W[count + size * size : count + 2 * size * size].reshape((size, size))
     at = count + 2 * size * size
@@ -111,8 +111,8 @@ def dense_saddle(W, nq, nv, nl, size, count, out):
             return SINGULAR
         scale[nv + k] = 1.0 / largest
         for j in range(nv):
-            K0[nv + k, j] = W[at_G + k * nv + j] * scale[j] * scale[nv + k]
-            K0[j, nv + k] = K0[nv + k, j]
+            K0[nv + k, j] = W[at_low + k * nv + j] * scale[j] * scale[nv + k]
+            K0[j, nv + k] = W[at_G + k * nv + j] * scale[j] * scale[nv + k]
         b[nv + k] = -W[at_gamma + k] * scale[nv + k]
     for i in range(size):
         for j in range(size):

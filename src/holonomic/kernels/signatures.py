@@ -56,6 +56,9 @@ class Fn(IntEnum):
     FULL_SPREAD = 27
     MULTIPLIERS = 28  # a = x -> algebraic unknowns y of a Dae
     EVENT_RATES = 29  # a = x, b = (v', λ) -> time derivatives of the event functions, then the sums of their parts' sizes
+    KINEMATICS = 30  # a = x -> q'
+    VELOCITY = 31  # a = x -> velocity rows, and G row by row
+    HALF_EXPLICIT = 32  # a = x, b = (s, Ḡ) -> (q', v', λ, ρ) with M v' = f - Gᵀλ and Ḡ v' + s = 0
 
 
 N_FUNCTIONS = len(Fn)
@@ -67,7 +70,7 @@ EVENTS, OUTPUTS, ENERGY, REACTIONS, CAREFUL = 13, 14, 15, 16, 17
 EQUATIONS, BY_Y, BY_SLOPE = 18, 19, 20
 CURVATURE, POS_INVERSE, VEL_INVERSE, FULL_INVERSE = 21, 22, 23, 24
 POS_SPREAD, VEL_SPREAD, FULL_SPREAD = 25, 26, 27
-EVENT_RATES = 29
+EVENT_RATES, KINEMATICS, VELOCITY, HALF_EXPLICIT = 29, 30, 31, 32
 
 
 class Slot(IntEnum):

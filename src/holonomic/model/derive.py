@@ -18,7 +18,7 @@ from ..errors import IncompatibleMethods
 from ..kernels.signatures import Fn
 from .base import N_GAINS, Bend, Direction
 from .directions import bent, directed
-from .factors import Factors, Projector, factor
+from .factors import Factors, Projector, factor, factor_general
 from .friction import at, depends, solve_multipliers
 from .tape import Tape, record
 
@@ -227,6 +227,21 @@ class Derived:
             rho = casadi.fmin(self.saddle["S"].rho, rho)
         return v_dot, lam, rho
 
+    def velocity(self) -> SX:
+        """Velocity rows, and G row by row."""
+        return casadi.vertcat(self.velocity_rows, casadi.vec(casadi.densify(self.G).T))
+
+    def half_explicit(self, b: SX) -> SX:
+        """(q', v', λ, ρ) with M v' = f - Gᵀλ and Ḡ v' + s = 0; b = (s, Ḡ row by row), Ḡ with the pattern of G."""
+        n_lam, nv = self.G.shape
+        pattern = casadi.DM(self.G.sparsity(), 1)
+        other = casadi.sparsify(casadi.reshape(b[n_lam:], nv, n_lam).T * pattern)
+        M, X = self.mass_factors, self.saddle["X"]
+        y = M.solve(self.force)
+        S = factor_general(other @ X)
+        lam = S.solve(other @ y + b[:n_lam])
+        return casadi.vertcat(self.q_dot, y - X @ lam, lam, casadi.fmin(S.rho, M.rho))
+
     def field(self, refined: bool = False, gains: bool = False) -> SX:
         """(q', v', λ, ρ), less what a stabilization of invariants takes away."""
         if self.is_ode:
@@ -342,6 +357,13 @@ def graphs(
             out = d.curvature(b)
         elif fn is Fn.MULTIPLIERS:
             out = d.multipliers(gains)
+        elif fn is Fn.KINEMATICS:
+            out = d.q_dot
+        elif fn is Fn.VELOCITY:
+            out = d.velocity()
+        elif fn is Fn.HALF_EXPLICIT:
+            b = SX.sym("ahead", d.n_lam * (e.v.numel() + 1))
+            out = d.half_explicit(b)
         elif fn is Fn.RESIDUAL:
             out = d.residual()
         elif fn is Fn.ENERGY:

@@ -189,6 +189,7 @@ class Functions:
         nq, nv, nl = self.nq, self.nv, self.n_lam
         terms, count = self._terms()
         room, size, n = dense_work(nq, nv, nl), nv + nl, nq + nv + nl + 1
+        at_G = nq + nv * nv + nv
 
         def field(t, a, b, data, out):
             W = np.empty(room)
@@ -197,16 +198,45 @@ class Functions:
             except (ArithmeticError, ValueError) as problem:
                 _or_raise(problem)
                 W[0] = np.nan
-            if dense_saddle(W, nq, nv, nl, size, count, out) == OK:
-                out[n - 1] = 1.0
-            else:
-                out[:n] = np.nan
-                if all_finite(W, count):
-                    out[n - 1] = 0.0
+            _solved(W, nq, nv, nl, size, count, at_G, at_G + nl * nv, out)
 
         return field, n
 
-    def _terms(self):
+    def _kinematics(self):
+        def kinematics(t, a, b, data, out):
+            out[: self.nq] = self.numeric.q_dot(t, *self._split(a), data)
+
+        return _nan_outside(kinematics, self.nq), self.nq
+
+    def _velocity(self):
+        nl, count = self.n_lam, self.n_lam * (self.nv + 1)
+
+        def velocity(t, a, b, data, out):
+            q, v = self._split(a)
+            out[:nl] = self._velocity_rows(t, q, v, data)
+            out[nl:count] = self._G(t, q, v, data).ravel()
+
+        return _nan_outside(velocity, count), count
+
+    def _half_explicit(self):
+        """Field of a half-explicit stage; γ is not asked for, which is its advantage."""
+        nq, nv, nl = self.nq, self.nv, self.n_lam
+        terms, count = self._terms(gamma=False)
+        room, n = dense_work(nq, nv, nl), nq + nv + nl + 1
+
+        def half_explicit(t, a, b, data, out):
+            W = np.empty(room + nl * (nv + 1))
+            W[room:] = b[: nl * (nv + 1)]
+            try:
+                terms(t, a, b, data, W)
+            except (ArithmeticError, ValueError) as problem:
+                _or_raise(problem)
+                W[0] = np.nan
+            _solved(W, nq, nv, nl, nv + nl, count, room + nl, room, out)
+
+        return half_explicit, n
+
+    def _terms(self, gamma: bool = True):
         numeric, nq, nv, nl = self.numeric, self.nq, self.nv, self.n_lam
         at_f, at_G = nq + nv * nv, nq + nv * nv + nv
         at_gamma = at_G + nl * nv
@@ -219,7 +249,7 @@ class Functions:
             out[at_f:at_G] = numeric.force(t, q, v, data)
             if nl:
                 out[at_G:at_gamma] = self._G(t, q, v, data).ravel()
-                out[at_gamma:count] = self._gamma(t, q, v, data)
+                out[at_gamma:count] = self._gamma(t, q, v, data) if gamma else 0.0
 
         return terms, count
 
@@ -341,6 +371,17 @@ class Functions:
                 out[ends[i] : ends[i + 1]] = f(t, q, v, data, held[:nv], lam).ravel()
 
         return _nan_outside(named, ends[-1]), ends[-1]
+
+
+def _solved(W, nq, nv, nl, size, count, at_low, at_gamma, out) -> None:
+    """Solve for a row of K; ρ = 0 at a singular position."""
+    n = nq + size + 1
+    if dense_saddle(W, nq, nv, nl, size, count, at_low, at_gamma, out) == OK:
+        out[n - 1] = 1.0
+    else:
+        out[:n] = np.nan
+        if all_finite(W, count):
+            out[n - 1] = 0.0
 
 
 def _or_raise(problem: Exception) -> None:

@@ -1,0 +1,184 @@
+"""Half-explicit Runge-Kutta for the constraint at velocity level, order 5, adaptive.
+
+The stages are those of Dormand and Prince, but their accelerations come from a velocity constraint a little ahead
+instead of from the acceleration level:
+
+    Q_i = q + h Σ_{j<i} a_ij Q'_j,    V_i = v + h Σ_{j<i} a_ij V'_j,    Q'_i = Z(Q_i) V_i
+    M(Q_i) V'_i = f(Q_i, V_i) - G(Q_i)ᵀΛ_i,      G(Q̄_i) V̄_i + g_t = 0
+    Q̄_i = q + h Σ_{j<=i} ā_ij Q'_j,    V̄_i = v + h Σ_{j<=i} ā_ij V'_j,         i = 2 .. 6
+
+which is linear in V'_i and Λ_i. Q̄_6, V̄_6 are the new point, so that the velocity constraint holds there. The first stage
+is the field at the old point. No stage needs γ, and none of them has to be on the constraints.
+
+The embedded method of order 4 is one more such stage, at the new point: its weight of the last acceleration is
+chosen so that its velocity, too, meets the constraint. Its error would otherwise be that of the Λ_i, which are of low
+order each.
+
+References
+----------
+[murua-1997], method of Sec. 5 (its Z is our λ); stages of [dormand-prince-1980].
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import cache
+
+import numpy as np
+
+from ..errors import NEED_TERMS, NOT_FINITE, OK
+from ..kernels.compile import inner, kernel, leaf
+from ..kernels.evaluate import RHO_REFINED, dense_saddle, evaluate
+from ..kernels.signatures import (
+    ADVANCE,
+    FINISH,
+    HALF_EXPLICIT,
+    KINEMATICS,
+    NL,
+    NQ,
+    NROW,
+    NV,
+    NX,
+    TERMS,
+    VELOCITY,
+    WN,
+    Fn,
+    call_model,
+    has_function,
+)
+from ..kernels.vectors import all_finite, row_finite
+from . import tableaus
+from .base import Integrator, Lowered
+from .runge_kutta import AT_B, AT_C, AT_E, STAGES, _lowered, combine, combine_error
+
+# ip of Runge-Kutta, then where ā and c̄ begin in fp
+AT_BAR, AT_C_BAR = 10, 11
+
+# ā of the stages 2 .. 6 and of the embedded method, which has the field at the new point for its 7th stage: [murua-1997].
+# Σ_j ā_ij c_j^k = c̄_i^(k+1) / (k+1) for k = 0, 1, 2.
+BAR = (
+    (3 / 40, 9 / 40),
+    (21 / 256, 45 / 256, 15 / 128),
+    (19235 / 98784, -225 / 392, 6235 / 6174, 2755 / 32928),
+    (-293 / 1152, 85 / 48, -2275 / 1908, 35 / 32, -2835 / 6784),
+    (35 / 384, 0.0, 500 / 1113, 125 / 192, -2187 / 6784, 11 / 84),
+    (5179 / 57600, 0.0, 7571 / 16695, 393 / 640, -92097 / 339200, 187 / 2100, 1 / 40),
+)
+C_BAR = (3 / 10, 3 / 8, 5 / 7, 1.0, 1.0, 1.0)
+
+
+def half_explicit_work(nx: int) -> int:
+    """Numbers of workspace of a stage: velocity rows, their Jacobian, a state."""
+    return nx * nx + 3 * nx + 8
+
+
+@leaf
+def ahead(W, at, x, h, fp, at_bar, K, stage, row, nq, n):
+    """(Q̄, V̄) without the acceleration of this stage; its Q' is in a row of K."""
+    for i in range(n):
+        total = 0.0
+        for j in range(stage):
+            total += fp[at_bar + j] * K[j, i]
+        if i < nq:
+            total += fp[at_bar + stage] * K[row, i]
+        W[at + i] = x[i] + h * total
+
+
+@leaf
+def scale(W, at, n, factor):
+    """W[at:at+n] *= factor"""
+    for i in range(n):
+        W[at + i] *= factor
+
+
+@inner
+def constrained(fns, n, data, ip, fp, t, t_stage, h, stage, row, x, xs, K, W):
+    """Field of one stage with its argument xs, into a row of K: the accelerations that meet the constraint ahead."""
+    nq, nv, nl, at = n[NQ], n[NV], n[NL], n[WN]
+    at_x = at + nl + nl * nv
+    width = ip[STAGES] + 1
+    at_bar = ip[AT_BAR] + stage * width
+    first = row * K.shape[1]
+    call_model(fns, KINEMATICS, t_stage, xs, 0, xs, 0, data, K, first)
+    ahead(W, at_x, x, h, fp, at_bar, K, stage, row, nq, nq + nv)
+    call_model(fns, VELOCITY, t + fp[ip[AT_C_BAR] + stage] * h, W, at_x, W, at_x, data, W, at)
+    scale(W, at, nl, 1.0 / (h * fp[at_bar + stage]))
+    call_model(fns, HALF_EXPLICIT, t_stage, xs, 0, W, at, data, K, first)
+    if K[row, n[NROW] - 1] > RHO_REFINED and row_finite(K, row, nq + nv):
+        return OK
+    if not has_function(fns, TERMS):
+        return NEED_TERMS
+    count = nq + nv * nv + nv + nl * nv + nl
+    call_model(fns, TERMS, t_stage, xs, 0, xs, 0, data, W, 0)
+    if not all_finite(W, count):
+        return NOT_FINITE
+    return dense_saddle(W, nq, nv, nl, nv + nl, count, at + nl, at, K[row])
+
+
+@kernel(ADVANCE)
+def advance(fns, n, data, ip, fp, t, h, x, K, xn, xs, W):
+    """The stages and the new point; the argument of the last stage stays in xs."""
+    s = ip[STAGES]
+    for i in range(1, s):
+        combine(xs, x, h, fp, i * s, K, i, n[NX])
+        status = constrained(fns, n, data, ip, fp, t, t + fp[ip[AT_C] + i] * h, h, i, i, x, xs, K, W)
+        if status != OK:
+            return status
+    combine(xn, x, h, fp, ip[AT_B], K, s, n[NX])
+    return OK
+
+
+@leaf
+def use_other_accelerations(E, weight, K, row, other, nq, n):
+    """Put the accelerations of another row of K in the place of those of `row`, in the first error vector."""
+    for i in range(nq, n):
+        E[0, i] += weight * (K[other, i] - K[row, i])
+
+
+@kernel(FINISH)
+def finish(fns, n, data, ip, fp, t, h, x, K, xn, xs, E, W):
+    """The field at the new point, and the error vector."""
+    s = ip[STAGES]
+    status = evaluate(fns, n, t + h, xn, data, K, s, W)
+    if status != OK:
+        return status
+    status = constrained(fns, n, data, ip, fp, t, t + h, h, s, s + 1, x, xn, K, W)
+    if status != OK:
+        return status
+    combine_error(E, 0, h, fp, ip[AT_E], K, s + 1, n[NX])
+    use_other_accelerations(E, h * fp[ip[AT_E] + s], K, s, s + 1, n[NQ], n[NX])
+    return OK
+
+
+@cache
+def _half_explicit() -> Lowered:
+    explicit = _lowered(tableaus.RK45)
+    s = tableaus.RK45.n_stages
+    bar = np.zeros((s + 1, s + 1))
+    for i, weights in enumerate(BAR, 1):
+        bar[i, : i + 1] = weights
+    at = len(explicit.fp)
+    return replace(
+        explicit, slots={**explicit.slots, "advance": advance, "finish": finish},
+        ip=np.array([*explicit.ip, at, at + bar.size], dtype=np.int64),
+        fp=np.concatenate([explicit.fp, bar.ravel(), [0.0], C_BAR]), rows=explicit.rows + 1,
+        unconstrained=explicit, needs=(Fn.KINEMATICS, Fn.VELOCITY, Fn.HALF_EXPLICIT), work=half_explicit_work,
+    )  # fmt: skip
+
+
+class PHEM56(Integrator):
+    """Half-explicit Runge-Kutta 5(4) of Murua for index 2, adaptive: velocity constraints inside the step, no γ.
+
+    Explicit for what is not stiff, without differentiating the constraints twice: linear solves only. The velocity
+    constraint holds after every step, the position constraint by a stabilization. Accelerations and multipliers at
+    the ends of steps are solved for. Without constraints it is `RK45`.
+    """
+
+    order, adaptive = 5, True
+    takes = "half-explicit"
+    stage_at_end = True
+    damping_limit = 3.3
+    references = ("murua-1997", "dormand-prince-1980")
+
+    def lower(self) -> Lowered:
+        return _half_explicit()
