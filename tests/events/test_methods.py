@@ -4,7 +4,20 @@ import numpy as np
 import pytest
 from scipy.special import ellipk
 
-from holonomic import BDF, GGL, RK4, RK23, Event, ImplicitMidpoint, Radau, StepFailed, System, Trapezoidal, simulate
+from holonomic import (
+    BDF,
+    GGL,
+    PHEM56,
+    RK4,
+    RK23,
+    Event,
+    ImplicitMidpoint,
+    Radau,
+    StepFailed,
+    System,
+    Trapezoidal,
+    simulate,
+)
 
 G = 9.81
 PERIOD = 4 * ellipk(0.5) / np.sqrt(G)  # of a pendulum released from the horizontal
@@ -23,6 +36,7 @@ def wall():
     [
         ({"integrator": RK23(), "rtol": 1e-8}, 1e-6),
         ({"integrator": RK4(), "step": 1e-2}, 1e-5),
+        ({"integrator": PHEM56(), "rtol": 1e-8}, 1e-6),
         ({"integrator": BDF(), "rtol": 1e-7}, 1e-5),
         ({"integrator": Radau(), "rtol": 1e-7}, 1e-6),
         ({"integrator": BDF(), "formulation": GGL(), "rtol": 1e-7}, 1e-5),

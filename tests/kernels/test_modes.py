@@ -5,6 +5,7 @@ import pytest
 
 from holonomic import (
     DOP853,
+    PHEM56,
     RK4,
     RK23,
     RK45,
@@ -94,6 +95,12 @@ def test_compiled_step_equals_interpreted_step(integrator, stabilization):
     assert_rounding(simulate(PLAIN, 0.01, **START, **how), simulate(TRACED, 0.01, **START, **how))
 
 
+@pytest.mark.parametrize("stabilization", ["none", "projection", "S_both2", "S_full"])
+def test_compiled_half_explicit_step_equals_interpreted_step(stabilization):
+    how = dict(integrator=PHEM56(), stabilization=STABILIZATIONS[stabilization], step=0.01)
+    assert_rounding(simulate(PLAIN, 0.01, **START, **how), simulate(TRACED, 0.01, **START, **how))
+
+
 @pytest.mark.parametrize(
     "stabilization",
     [None, Baumgarte(alpha=5.0), Projection(), PostStabilization()],
@@ -106,7 +113,7 @@ def test_compiled_step_of_an_ode_equals_interpreted_step(integrator, stabilizati
     assert_rounding(plain, simulate(Ode(rhs, MOMENTUM), 0.01, **how))
 
 
-@pytest.mark.parametrize("integrator", [RK23(), RK45(), DOP853()], ids=repr)
+@pytest.mark.parametrize("integrator", [RK23(), RK45(), DOP853(), PHEM56()], ids=repr)
 def test_step_control_dense_output_and_events_are_the_same_in_both(integrator):
     how = dict(integrator=integrator, rtol=1e-7, atol=1e-9, save_at=11)
     how["events"] = {"level": Event(lambda q: q[1] + 0.3), "pull": Event(lambda lam: lam[1] - 5.0)}

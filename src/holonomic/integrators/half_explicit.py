@@ -16,7 +16,7 @@ order each.
 
 References
 ----------
-[murua-1997], method of Sec. 5 (its Z is our λ); stages of [dormand-prince-1980].
+[murua-1997] (its z is our λ); stages of [dormand-prince-1980].
 """
 
 from __future__ import annotations
