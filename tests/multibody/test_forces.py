@@ -73,10 +73,29 @@ def test_stribeck_friction_is_largest_when_it_starts_to_slide():
     assert fast["rail friction"].force[0, 0] == pytest.approx(-1.0 - 1.0, rel=1e-6)
 
 
-def test_friction_that_would_follow_the_reactions_is_refused_with_a_way_out():
-    m = car()
-    with pytest.raises(ValueError, match=r"needs an implicit method. State the torque or force itself"):
-        m.friction("rail", coulomb=lambda lam: 0.1 * lam)
+def test_a_nonlinear_torsion_spring_is_what_its_function_says():
+    m = pendulum()
+    m.torsion_spring("O", torque=lambda stretch, speed: -5.0 * stretch**3 - 0.2 * speed)
+    m.assemble({"O": 0.5})
+    sol = simulate(m, 0.5, save_at=5)
+    np.testing.assert_allclose(sol["O spring"].torque, -5.0 * sol["O"].angle ** 3 - 0.2 * sol["O"].speed, atol=1e-12)
+    with pytest.raises(ValueError, match=r"give stiffness= or torque=, one of them"):
+        pendulum().torsion_spring("O", stiffness=1.0, torque=lambda angle: angle)
+
+
+def test_numbers_that_are_zero_at_first_count_once_they_are_set():
+    m = pendulum()
+    m.torsion_spring("O", stiffness=1.0, damping=0.0)
+    m.params["O spring.damping"] = 2.0
+    m.params["gravity.y"] = 0.0
+    still = Mechanism(gravity=(0, 0))
+    still.body("stone", at=(0, 0), mass=1.0)
+    still.to_system()
+    still.params["gravity.y"] = -9.81
+    assert simulate(still, 1.0)["stone"].position[-1, 1] == pytest.approx(-9.81 / 2)
+    sol = simulate(m, 0.1, q0=m.assembly.q, v0=[0, 0.5, 1.0], save_at=2)
+    assert sol["O spring"].torque[0] == pytest.approx(-2.0)
+    assert sol["power"].spring[0] == pytest.approx(-2.0)
 
 
 def test_a_stop_turns_a_body_back_and_keeps_its_energy_without_damping():

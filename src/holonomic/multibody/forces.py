@@ -1,4 +1,4 @@
-"""Forces between bodies: springs, dampers, motors, friction, stops, contacts, and any function of named things.
+"""Forces between bodies: springs, dampers, bushings, contacts, and any function of named things.
 
 A force is a function of (t, q, v, p, u) that returns what it does: a tuple of (body, force or None, point,
 torque). Those with an energy are also potentials; the model takes them from there and the function serves
@@ -38,11 +38,12 @@ def along_line(tension, place, motion, first, second, none):
 
 
 @maker
-def linear_tension(stiffness, natural, damping):
+def linear_tension(stiffness, natural, damping=None):
     """k (l - l0) + c l'."""
 
     def tension(length, rate, t, p, u):
-        return p[stiffness] * (length - p[natural]) + p[damping] * rate
+        pull = p[stiffness] * (length - p[natural])
+        return pull if damping is None else pull + p[damping] * rate
 
     return tension
 
@@ -78,124 +79,6 @@ def user_tension(function, names, natural):
         return function(**{name: given[name] for name in names})
 
     return tension
-
-
-@maker
-def on_angle(torque, value, rate, place, about, first, second):
-    """A torque on a revolute joint; torque(angle, speed, t, p, u) acts on the second body about the axis."""
-
-    def force(t, q, v, p, u):
-        T = torque(value(q, p), rate(q, v, p), t, p, u)
-        here = place(q, p, first)
-        return ((first[0], None, None, about(here, -T)), (second[0], None, None, about(here, T)))
-
-    return force
-
-
-@maker
-def on_position(thrust, value, rate, place, along, first, second, none):
-    """A force along a sliding joint; thrust(position, speed, t, p, u) acts on the second body.
-
-    Both forces act at the second body's point, so that they are in balance.
-    """
-
-    def force(t, q, v, p, u):
-        here = place(q, p, first)
-        F = times(thrust(value(q, p), rate(q, v, p), t, p, u), along(here))
-        Q = place(q, p, second)[0]
-        return ((first[0], times(-1.0, F), Q, none), (second[0], F, Q, none))
-
-    return force
-
-
-@maker
-def linear_effort(stiffness, rest, damping):
-    """-k (x - x0) - c x'."""
-
-    def effort(x, rate, t, p, u):
-        return -(p[stiffness] * (x - p[rest])) - p[damping] * rate
-
-    return effort
-
-
-@maker
-def effort_energy(value, stiffness, rest):
-    """k (x - x0)²/2."""
-
-    def energy(q, p):
-        stretch = value(q, p) - p[rest]
-        return p[stiffness] * stretch * stretch / 2.0
-
-    return energy
-
-
-@maker
-def damping_effort(damping):
-    """-c x'."""
-
-    def effort(x, rate, t, p, u):
-        return -(p[damping] * rate)
-
-    return effort
-
-
-@maker
-def constant_effort(key):
-    """The same at all times."""
-
-    def effort(x, rate, t, p, u):
-        return p[key]
-
-    return effort
-
-
-@maker
-def curve_effort(rates, efforts):
-    """A torque-speed curve: linear between its points, constant outside."""
-
-    def effort(x, rate, t, p, u):
-        return np.interp(rate, rates, efforts)
-
-    return effort
-
-
-@maker
-def user_effort(function, names, first, second):
-    """A user's function of angle or position, speed, t, p and u."""
-
-    def effort(x, rate, t, p, u):
-        given = {first: x, second: rate, "t": t, "p": p, "u": u}
-        return function(**{name: given[name] for name in names})
-
-    return effort
-
-
-@maker
-def friction_effort(coulomb, static, stribeck, viscous, smoothing):
-    """Regularized Coulomb friction with Stribeck's peak: it opposes the rate.
-
-    -(F_c + (F_s - F_c) exp(-(x'/x_s)²)) tanh(x'/ε) - d x'
-    """
-
-    def effort(x, rate, t, p, u):
-        ratio = rate / p[stribeck]
-        level = p[coulomb] + (p[static] - p[coulomb]) * np.exp(-(ratio * ratio))
-        return -(level * np.tanh(rate / p[smoothing])) - p[viscous] * rate
-
-    return effort
-
-
-@maker
-def stop_effort(lower, upper, stiffness, damping):
-    """Compliant stops: k δ (1 + c δ') beyond a limit, never pulling back; Hunt and Crossley's law, exponent 1."""
-
-    def effort(x, rate, t, p, u):
-        low, high = p[lower] - x, x - p[upper]
-        up = np.maximum(low, 0.0) * np.maximum(1.0 - p[damping] * rate, 0.0)
-        down = np.maximum(high, 0.0) * np.maximum(1.0 + p[damping] * rate, 0.0)
-        return p[stiffness] * (up - down)
-
-    return effort
 
 
 @maker
@@ -266,12 +149,14 @@ def bushing_energy(strain, place, first, second, stiffness, constants):
 
 @maker
 def bushing_force(strain, rates, wrench, place, motion, first, second, stiffness, damping, constants):
-    """-k s - c s' for every displacement and rotation; without `stiffness`, the damping alone."""
+    """-k s - c s' for every displacement and rotation; without `stiffness` or `damping`, the other alone."""
 
     def force(t, q, v, p, u):
         frames = place(q, p, first), place(q, p, second)
-        change = rates(*frames, motion(q, v, p, first), motion(q, v, p, second))
-        efforts = [-p[key] * rate for key, rate in zip(damping, change, strict=True)]
+        efforts = [0.0] * len(stiffness or damping)
+        if damping:
+            change = rates(*frames, motion(q, v, p, first), motion(q, v, p, second))
+            efforts = [e - p[key] * rate for e, key, rate in zip(efforts, damping, change, strict=True)]
         if stiffness:
             strains = strain(*frames, *constants)
             efforts = [e - p[key] * s for e, key, s in zip(efforts, stiffness, strains, strict=True)]

@@ -9,17 +9,18 @@ from . import forces as fo
 from . import joints, joints3d
 from .body import Body, Point
 from .joint import Force, Joint
+from .joint_forcing import JointForceMethods
 from .parameters import not_negative, positive
 
 
-class ForceMethods:
+class ForceMethods(JointForceMethods):
     """Forces by name: `m.spring("s", slider, m.ground, at=(B, W), stiffness=100.0)`. All return the Force.
 
     Functions given to them name what they need: t, p (parameters), u (inputs), and what each method says.
     """
 
     def spring(self, name: str, first, second, *, at, stiffness: float | None = None, length: float | None = None,
-               damping: float = 0.0, force=None) -> Force:  # fmt: skip
+               damping: float | None = None, force=None) -> Force:  # fmt: skip
         """Add a spring, with a damper if wanted, between a point of each body.
 
         Parameters
@@ -51,10 +52,13 @@ class ForceMethods:
             tension = fo.user_tension(force, names, natural)
             return self._enter(Force(name, "spring", self._pull(tension, marks), marks))
         k = self.params.add(f"{name}.stiffness", stiffness, not_negative)
-        c = self.params.add(f"{name}.damping", damping, not_negative)
-        whole = self._pull(fo.linear_tension(k, natural, c), marks)
         energy = fo.spring_energy(kit.place, *marks, k, natural)
-        damped = self._pull(fo.damping_tension(c), marks) if damping else None
+        if damping is None:
+            whole, damped = self._pull(fo.linear_tension(k, natural), marks), None
+        else:
+            c = self.params.add(f"{name}.damping", damping, not_negative)
+            whole = self._pull(fo.linear_tension(k, natural, c), marks)
+            damped = self._pull(fo.damping_tension(c), marks)
         return self._enter(Force(name, "spring", whole, marks, energy, damped))
 
     def damper(self, name: str, first, second, *, at, damping: float) -> Force:
@@ -67,24 +71,7 @@ class ForceMethods:
         c = self.params.add(f"{name}.damping", damping, not_negative)
         return self._enter(Force(name, "damper", self._pull(fo.damping_tension(c), marks), marks))
 
-    def torsion_spring(self, joint, *, stiffness: float, angle: float | None = None, damping: float = 0.0) -> Force:
-        """Add a spring on a joint's angle (N m/rad) or position (N/m), read as "joint spring".
-
-        `angle` is where it is relaxed; as drawn if not given. Parameters "joint spring.stiffness", ".rest", ".damping".
-        """
-        joint = self._joint(joint, "spring")
-        name = f"{joint.name} spring"
-        self._new(name, "force")
-        k = self.params.add(f"{name}.stiffness", stiffness, not_negative)
-        drawn = float(joint.value(self._drawn_position(), self.params))
-        rest = self.params.add(f"{name}.rest", drawn if angle is None else angle)
-        c = self.params.add(f"{name}.damping", damping, not_negative)
-        whole = self._effort(joint, fo.linear_effort(k, rest, c))
-        energy = fo.effort_energy(joint.value, k, rest)
-        damped = self._effort(joint, fo.damping_effort(c)) if damping else None
-        return self._enter(Force(name, "spring", whole, joint.marks, energy, damped, joint.name))
-
-    def bushing(self, name: str, first, second, *, at, stiffness, damping=0.0, axis=None) -> Force:
+    def bushing(self, name: str, first, second, *, at, stiffness, damping=None, axis=None) -> Force:
         """Add an elastic bearing between two bodies: springs for every displacement and rotation at a point.
 
         Parameters
@@ -104,14 +91,12 @@ class ForceMethods:
         if first is second:
             raise BadArgument(f"{name!r} acts between body {first.name!r} and itself. Name two bodies, or m.ground.")
         n = 3 if self.dimension == 2 else 6
-        springs, dampers = (
-            np.ravel(stiffness),
-            np.broadcast_to(np.ravel(damping), (n,)) if np.size(damping) == 1 else np.ravel(damping),
-        )
-        if len(springs) != n or len(dampers) != n:
+        springs = np.ravel(stiffness)
+        dampers = () if damping is None else np.ravel(damping) if np.size(damping) > 1 else np.full(n, float(damping))
+        if len(springs) != n or len(dampers) not in (0, n):
             raise BadArgument(
                 f"bushing {name!r} needs {n} stiffnesses (and one or {n} dampings), got {len(springs)} and "
-                f"{len(dampers)}."
+                f"{np.size(damping)}."
             )
         keys = self._places(name, at)
         axis = self._unit((1.0, 0.0, 0.0)[: self.dimension] if axis is None else axis, name)
@@ -123,110 +108,9 @@ class ForceMethods:
         constants = (second.rotation - first.rotation,) if self.dimension == 2 else ()
         parts = (table.bushing, table.bushing_rates, table.bushing_wrench, self.kit.place, self.kit.motion, *marks)
         whole = fo.bushing_force(*parts, k, c, constants)
-        damped = fo.bushing_force(*parts, (), c, constants) if np.any(dampers) else None
+        damped = fo.bushing_force(*parts, (), c, constants) if c else None
         energy = fo.bushing_energy(table.bushing, self.kit.place, *marks, k, constants)
         return self._enter(Force(name, "bushing", whole, marks, energy, damped))
-
-    def motor(self, joint, *, torque=None, force=None, curve=None) -> Force:
-        """Add a motor on a joint, read as "joint motor"; it acts on the second body and against the first.
-
-        Parameters
-        ----------
-        joint : Joint or str
-            A joint with an angle (torque) or a position (force).
-        torque, force : float or function
-            N m or N. A function names what it needs of angle or position, speed, t, p, u.
-        curve : pair of sequences
-            Instead: speeds and the torque (force) at each, linear in between, constant outside.
-        """
-        joint = self._joint(
-            joint, "motor", "position" if force is not None else "angle" if torque is not None else None
-        )
-        name = f"{joint.name} motor"
-        self._new(name, "force")
-        given = [part for part in (torque, force, curve) if part is not None]
-        if len(given) != 1:
-            raise BadArgument(f"a motor needs one of torque=, force= and curve=, got {len(given)}.")
-        if curve is not None:
-            rates, efforts = (np.asarray(part, dtype=float) for part in curve)
-            if rates.ndim != 1 or rates.shape != efforts.shape or len(rates) < 2 or np.any(np.diff(rates) <= 0):
-                raise BadArgument(
-                    f"the curve of {name!r} is a pair (speeds, torques) of equal length; speeds must increase."
-                )
-            effort = fo.curve_effort(tuple(rates.tolist()), tuple(efforts.tolist()))
-        elif callable(given[0]):
-            allowed = (joint.coordinate, "speed", "t", "p", "u")
-            names = self._asked(given[0], f"torque of {name!r}", allowed)
-            effort = fo.user_effort(given[0], names, joint.coordinate, "speed")
-        else:
-            word = "torque" if joint.coordinate == "angle" else "force"
-            effort = fo.constant_effort(self.params.add(f"{name}.{word}", given[0]))
-        return self._enter(Force(name, "motor", self._effort(joint, effort), joint.marks, on=joint.name))
-
-    def friction(self, joint, *, coulomb: float, static: float | None = None, stribeck: float | None = None,
-                 viscous: float = 0.0, smoothing: float = 1e-2) -> Force:  # fmt: skip
-        """Add dry friction on a joint for a known load, read as "joint friction".
-
-        -(F_c + (F_s - F_c) exp(-(x'/x_s)²)) tanh(x'/ε) - d x'
-
-        Parameters
-        ----------
-        joint : Joint or str
-            A joint with an angle or a position.
-        coulomb, static : float
-            Torque (N m) or force (N) when sliding, F_c, and at the peak when it starts to slide, F_s; equal if not
-            given. For a load N: coulomb = μ N, in a bearing times its radius. Friction that follows the joint's own
-            reaction would need an implicit method; state the load here.
-        stribeck : float
-            Speed x_s at which the peak has faded; ten times `smoothing` if not given.
-        viscous : float
-            d, N m s or N s/m.
-        smoothing : float
-            Speed ε below which friction grows from zero, rad/s or m/s: it creeps instead of sticking. Small values
-            make the problem stiff.
-        """
-        if callable(coulomb) or callable(static):
-            raise BadArgument(
-                "friction from a function of the reactions needs an implicit method. State the torque or force itself, "
-                "coulomb=μ N for a known load N."
-            )
-        joint = self._joint(joint, "friction")
-        name = f"{joint.name} friction"
-        self._new(name, "force")
-        numbers = {"coulomb": coulomb, "static": coulomb if static is None else static,
-                   "stribeck": 10 * smoothing if stribeck is None else stribeck, "viscous": viscous,
-                   "smoothing": smoothing}  # fmt: skip
-        keys = [
-            self.params.add(f"{name}.{key}", value, positive if key in ("stribeck", "smoothing") else not_negative)
-            for key, value in numbers.items()
-        ]
-        act = self._effort(joint, fo.friction_effort(*keys))
-        return self._enter(Force(name, "friction", act, joint.marks, on=joint.name))
-
-    def stop(self, joint, *, lower: float, upper: float, stiffness: float, damping: float = 0.0) -> Force:
-        """Add compliant stops at the limits of a joint, read as "joint stop".
-
-        Parameters
-        ----------
-        joint : Joint or str
-            A joint with an angle or a position.
-        lower, upper : float
-            Limits, rad or m.
-        stiffness : float
-            N m/rad or N/m beyond a limit.
-        damping : float
-            c of k δ (1 + c δ'), s/rad or s/m.
-        """
-        joint = self._joint(joint, "stop")
-        if not lower < upper:
-            raise BadArgument(f"the stop of joint {joint.name!r} needs lower < upper, got {lower:g} and {upper:g}.")
-        name = f"{joint.name} stop"
-        self._new(name, "force")
-        numbers = {"lower": lower, "upper": upper, "stiffness": stiffness, "damping": damping}
-        checks = {"stiffness": positive, "damping": not_negative}
-        keys = [self.params.add(f"{name}.{key}", value, checks.get(key)) for key, value in numbers.items()]
-        act = self._effort(joint, fo.stop_effort(*keys))
-        return self._enter(Force(name, "stop", act, joint.marks, on=joint.name))
 
     def force(self, name: str, body, *, at=None, value) -> Force:
         """Add a force on a body, in the ground frame, from outside.
@@ -321,12 +205,6 @@ class ForceMethods:
 
     def _pull(self, tension, marks):
         return fo.along_line(tension, self.kit.place, self.kit.motion, *marks, self.kit.NO_TORQUE)
-
-    def _effort(self, joint: Joint, effort):
-        kit, marks = self.kit, joint.marks
-        if joint.coordinate == "angle":
-            return fo.on_angle(effort, joint.value, joint.rate, kit.place, kit.about, *marks)
-        return fo.on_position(effort, joint.value, joint.rate, kit.place, kit.along, *marks, kit.NO_TORQUE)
 
     def _force_mark(self, name: str, body, at) -> tuple:
         body = self._body(body)

@@ -50,11 +50,12 @@ class Force:
 
     name: str
     kind: str
-    act: Callable = field(repr=False)  # (t, q, v, p, u) -> what it does to which body
+    act: Callable = field(repr=False)  # (t, q, v, p, u) -> what it does to which body; with a load, its λ at the end
     marks: tuple = field(repr=False)
     energy: Callable | None = field(default=None, repr=False)  # of (q, p)
     damping: Callable | None = field(default=None, repr=False)  # the part of `act` that is not in the energy
     on: str | None = None  # name of a joint it acts on
+    load: str | None = None  # name of a joint whose multipliers it follows
 
     @property
     def applied(self) -> Callable | None:

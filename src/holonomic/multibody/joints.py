@@ -137,6 +137,7 @@ ROWS = {
     "rolling": ("gap", "roll"),
     "skate": ("across",),
 }
+LOADS = {"revolute": (0, 1), "prismatic": (0,), "pin-in-slot": (0,)}  # rows whose multipliers are the force of contact
 VALUES = {
     "angle": (angle, angle_rate),
     "position": (position, position_rate),

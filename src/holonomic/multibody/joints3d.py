@@ -168,5 +168,6 @@ ROWS = {
     "rolling": ("height",),
     "slip": ("slip 1", "slip 2"),
 }
+LOADS = {"revolute": (0, 1, 2), "prismatic": (0, 1), "cylindrical": (0, 1)}  # rows that are the force of contact
 VALUES = {"angle": (angle, angle_rate), "position": (position, position_rate)}
 GAPS = {"angle": angle_gap, "position": position_gap}

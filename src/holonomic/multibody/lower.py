@@ -49,24 +49,26 @@ def lower(m) -> AssembledSystem:
     level = {"position": {}, "velocity": {}}
     for part in (*m.joints.values(), *m.drives.values()):
         level[part.level][part.name] = part.rows
-    applied = tuple(force.applied for force in m.forces.values() if force.applied is not None)
+    resolver = Resolver(m)
+    applied = tuple(
+        (force.applied, resolver.rows_of(force.load)) for force in m.forces.values() if force.applied is not None
+    )
     energies = tuple(force.energy for force in m.forces.values() if force.energy is not None)
     weights = tuple((k, body[0]) for k, body in enumerate(masses))
     spins = kit.gyroscopic(masses)
-    none = len(energies) == 0 and all(m.params[key] == 0.0 for key in m._gravity)
     return AssembledSystem(
         mass=mass_function(kit.mass_block, kit.NV, masses, links),
-        force=force_function(kit.generalized, kit.NV, len(bodies), applied, spins) if applied or spins else None,
+        force=_force(kit, len(bodies), applied, spins),
         constraint=level["position"] or None,
         nonholonomic=level["velocity"] or None,
-        potential=None if none else potential_function(kit.centre, m._gravity, weights, energies),
+        potential=potential_function(kit.centre, m._gravity, weights, energies),
         kinematics=kit.kinematics(len(bodies)),
         invariants=kit.invariants(tuple(body.name for body in bodies)),
         params=dict(m.params),
         inputs=dict(m.inputs) or None,
         outputs=dict(m.outputs) or None,
         coordinates=coordinates,
-        resolver=Resolver(m),
+        resolver=resolver,
         metric=metric(m),
     )
 
@@ -93,21 +95,44 @@ def mass_function(block, nv, masses, links):
     return mass
 
 
+def _force(kit, n_bodies, applied, spins):
+    """The force, of the multipliers only where one of the forces follows them: their solve costs more."""
+    if not applied and not spins:
+        return None
+    loaded = any(rows is not None for _, rows in applied)
+    return (loaded_function if loaded else force_function)(kit.generalized, kit.NV, n_bodies, applied, spins)
+
+
+def total_force(generalized, nv, n_bodies, applied, spins, t, q, v, p, u, lam):
+    """f: what all forces do to the bodies, and the gyroscopic torques in space."""
+    total = [0.0] * (nv * n_bodies)
+    for act, rows in applied:
+        for k, push, point, torque in act(t, q, v, p, u) if rows is None else act(t, q, v, p, u, lam[slice(*rows)]):
+            if k >= 0:
+                for i, value in enumerate(generalized(q, k, push, point, torque)):
+                    total[nv * k + i] = total[nv * k + i] + value
+    for spin in spins:
+        for at, value in spin(v, p):
+            total[at] = total[at] + value
+    return total
+
+
 @maker
 def force_function(generalized, nv, n_bodies, applied, spins):
-    """f: what all forces do to the bodies, and the gyroscopic torques in space."""
+    """f of (t, q, v, p, u)."""
 
     def force(t, q, v, p, u):
-        total = [0.0] * (nv * n_bodies)
-        for act in applied:
-            for k, push, point, torque in act(t, q, v, p, u):
-                if k >= 0:
-                    for i, value in enumerate(generalized(q, k, push, point, torque)):
-                        total[nv * k + i] = total[nv * k + i] + value
-        for spin in spins:
-            for at, value in spin(v, p):
-                total[at] = total[at] + value
-        return total
+        return total_force(generalized, nv, n_bodies, applied, spins, t, q, v, p, u, None)
+
+    return force
+
+
+@maker
+def loaded_function(generalized, nv, n_bodies, applied, spins):
+    """f where friction follows the reactions."""
+
+    def force(t, q, v, p, u, lam):
+        return total_force(generalized, nv, n_bodies, applied, spins, t, q, v, p, u, lam)
 
     return force
 

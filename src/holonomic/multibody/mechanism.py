@@ -18,7 +18,7 @@ from .forcing import ForceMethods
 from .joining import JointMethods
 from .joint import Drive, Force, Joint
 from .lower import check_masses, lower
-from .mobility import Mobility, mobility
+from .mobility import Mobility, mobility, refuse_shared_loads
 from .parameters import Parameters, positive
 
 RESERVED = ("energy", "power", "gravity")
@@ -224,6 +224,7 @@ class Mechanism(JointMethods, DriveMethods, ForceMethods):
         if self._made is None:
             self._made = lower(self)
             check_masses(self, self._made, assembly.q)
+            refuse_shared_loads(self, assembly.q)
         params = dict(self.params)
         if any(params[name] != value for name, value in self._made.params.items()):
             self._made = self._made.with_params(**params)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..errors import InconsistentState
+from ..errors import BadArgument, InconsistentState
 from ..initial import rank_by_rows
 from .assemble import Kinematics, close
 
@@ -70,6 +70,25 @@ def mobility(m) -> Mobility:
         name = k.labels[row][0]
         redundant[name] = redundant.get(name, 0) + 1
     return Mobility(k.nv - generic, rows, generic, redundant, float(values[generic - 1]))
+
+
+def refuse_shared_loads(m, q) -> None:
+    """Refuse friction under a reaction that redundant joints share: there is no one friction."""
+    loaded = [force for force in m.forces.values() if force.load is not None]
+    if not loaded:
+        return
+    k = Kinematics(m)
+    U, values, _ = np.linalg.svd(_scaled(k, q))
+    rank = int(np.sum(values > RANK * values[0]))
+    free = np.linalg.norm(U[:, rank:], axis=1)  # of each row's multiplier
+    for force in loaded:
+        share = max(free[i] for i, (name, _) in enumerate(k.labels) if name == force.load)
+        if share > RANK:
+            raise BadArgument(
+                f"{force.name!r} follows the reaction of joint {force.load!r}, which is not unique: other joints carry "
+                "the same load (m.mobility() names them). Replace one of them by a joint that leaves more free, such "
+                "as spherical for revolute, or state the load, coulomb=."
+            )
 
 
 def _scaled(k: Kinematics, q) -> np.ndarray:

@@ -37,6 +37,10 @@ class Resolver:
         """The formulas of the plane or of space; a module, which copies could not hold."""
         return plane if self.dimension == 2 else space
 
+    def rows_of(self, joint: str | None) -> tuple[int, int] | None:
+        """First row of a joint's multipliers, and the one after its last."""
+        return None if joint is None else (self.layout[joint].start, self.layout[joint].stop)
+
     def __contains__(self, name: object) -> bool:
         return name in self.names
 
@@ -160,6 +164,11 @@ class Record:
                 slopes = [a - b for a, b in zip(*pair, strict=True)]
             found.append(-sum(self.full(s) * l for s, l in zip(slopes, lam, strict=True)) + np.zeros(n))
         return tuple(found)
+
+    def acts(self, force, function):
+        """What a force does to which body over time."""
+        load = () if force.load is None else (self.lam[self.resolver.layout[force.load]],)
+        return function(self.t, self.q, self.v, self.p, self.u, *load)
 
     def place(self, mark):
         return self.kit.place(self.q, self.p, mark)

@@ -39,11 +39,13 @@ class Statics(Kinematics):
     def mass(self) -> np.ndarray:
         return np.array(self.system.mass(self.p), dtype=float)
 
-    def force(self, q, v) -> np.ndarray:
-        """All applied forces, those of potentials included."""
+    def force(self, q, v, lam=None) -> np.ndarray:
+        """All applied forces, those of potentials included; friction under reactions only where these are given."""
         total = np.zeros(self.nv)
         if self.system.force is not None:
-            total += np.array(self.system.force(0.0, q, v, self.p, self.u), dtype=float)
+            lam = np.zeros(len(self.labels)) if lam is None else lam
+            given = {"t": 0.0, "q": q, "v": v, "p": self.p, "u": self.u, "lam": lam}
+            total += np.array(call(self.system.force, "force()", tuple(given), given), dtype=float)
         if self.system.potential is not None:
             V = lambda x: np.array([self.system.potential(x, self.p)])
             total -= self.slope(V, 0.0, q, range(self.nv))[0]
@@ -59,7 +61,7 @@ class Statics(Kinematics):
             columns.append((left(self.kit.moved(q, -step)) - left(self.kit.moved(q, step))) / (2 * h))
         return np.array(columns).T
 
-    def damping(self, q) -> np.ndarray:
+    def damping(self, q, lam) -> np.ndarray:
         """-∂f/∂v at rest."""
         if self.system.force is None:
             return np.zeros((self.nv, self.nv))
@@ -67,7 +69,7 @@ class Statics(Kinematics):
         for j in range(self.nv):
             step = np.zeros(self.nv)
             step[j] = h = 1e-6 * self.size / self.scale[j]
-            columns.append((self.force(q, -step) - self.force(q, step)) / (2 * h))
+            columns.append((self.force(q, -step, lam) - self.force(q, step, lam)) / (2 * h))
         return np.array(columns).T
 
     def multipliers(self, q) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -223,7 +225,7 @@ def linearize(m, at: Equilibrium | None = None) -> Modes:
     n = N.shape[1]
     if n == 0:
         raise BadArgument("the mechanism has no degree of freedom: nothing can vibrate. Leave out a drive or a joint.")
-    M, C, K = (N.T @ matrix @ N for matrix in (s.mass(), s.damping(at.q), s.stiffness(at.q, at.lam)))
+    M, C, K = (N.T @ matrix @ N for matrix in (s.mass(), s.damping(at.q, at.lam), s.stiffness(at.q, at.lam)))
     inverse = np.linalg.inv(M)
     A = np.block([[np.zeros((n, n)), np.eye(n)], [-inverse @ K, -inverse @ C]])
     eigenvalues, vectors = np.linalg.eig(A)

@@ -195,8 +195,7 @@ class ForceView:
 
     @cached_property
     def _acts(self):
-        r = self._record
-        return self._force.act(r.t, r.q, r.v, r.p, r.u)
+        return self._record.acts(self._force, self._force.act)
 
     @property
     def force(self) -> np.ndarray:
@@ -287,7 +286,7 @@ class PowerView:
         found = {}
         for force in r.resolver.forces.values():
             if force.applied is not None:
-                found[force.name] = r.out(sum(r.work(*act) for act in force.applied(r.t, r.q, r.v, r.p, r.u)))
+                found[force.name] = r.out(sum(r.work(*act) for act in r.acts(force, force.applied)))
         for drive in r.resolver.drives.values():
             found[drive.name] = r.out(_drive_power(r, drive))
         return found

@@ -1,0 +1,161 @@
+"""Forces on joints: springs, motors, friction and stops along a joint's angle or position.
+
+An effort is a function of (x, rate, t, p, u): the angle or position, its rate, time, parameters and inputs. It is the
+torque or force on the joint's second body. Friction that follows the joint's own reaction takes its multipliers, too.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..model.makers import maker
+from .vectors import times
+
+
+@maker
+def on_angle(torque, value, rate, place, about, first, second):
+    """A torque on a revolute joint; torque(angle, speed, t, p, u) acts on the second body about the axis."""
+
+    def force(t, q, v, p, u, *load):
+        T = torque(value(q, p), rate(q, v, p), t, p, u, *load)
+        here = place(q, p, first)
+        return ((first[0], None, None, about(here, -T)), (second[0], None, None, about(here, T)))
+
+    return force
+
+
+@maker
+def on_position(thrust, value, rate, place, along, first, second, none):
+    """A force along a sliding joint; thrust(position, speed, t, p, u) acts on the second body.
+
+    Both forces act at the second body's point, so that they are in balance.
+    """
+
+    def force(t, q, v, p, u, *load):
+        here = place(q, p, first)
+        F = times(thrust(value(q, p), rate(q, v, p), t, p, u, *load), along(here))
+        Q = place(q, p, second)[0]
+        return ((first[0], times(-1.0, F), Q, none), (second[0], F, Q, none))
+
+    return force
+
+
+@maker
+def linear_effort(stiffness, rest, damping=None):
+    """-k (x - x0) - c x'."""
+
+    def effort(x, rate, t, p, u):
+        pull = -(p[stiffness] * (x - p[rest]))
+        return pull if damping is None else pull - p[damping] * rate
+
+    return effort
+
+
+@maker
+def effort_energy(value, stiffness, rest):
+    """k (x - x0)²/2."""
+
+    def energy(q, p):
+        stretch = value(q, p) - p[rest]
+        return p[stiffness] * stretch * stretch / 2.0
+
+    return energy
+
+
+@maker
+def damping_effort(damping):
+    """-c x'."""
+
+    def effort(x, rate, t, p, u):
+        return -(p[damping] * rate)
+
+    return effort
+
+
+@maker
+def constant_effort(key):
+    """The same at all times."""
+
+    def effort(x, rate, t, p, u):
+        return p[key]
+
+    return effort
+
+
+@maker
+def curve_effort(rates, efforts):
+    """A torque-speed curve: linear between its points, constant outside; both are keys of parameters."""
+
+    def effort(x, rate, t, p, u):
+        value = p[efforts[0]]
+        for i in range(len(rates) - 1):
+            low, high = p[rates[i]], p[rates[i + 1]]
+            slope = (p[efforts[i + 1]] - p[efforts[i]]) / (high - low)
+            value = value + slope * (np.minimum(np.maximum(rate, low), high) - low)
+        return value
+
+    return effort
+
+
+@maker
+def user_effort(function, names, first, second, rest=None):
+    """A user's function of angle or position, speed, t, p and u; with a rest, of the stretch from there, too."""
+
+    def effort(x, rate, t, p, u):
+        given = {first: x, second: rate, "t": t, "p": p, "u": u}
+        if rest is not None:
+            given["stretch"] = x - p[rest]
+        return function(**{name: given[name] for name in names})
+
+    return effort
+
+
+def stribeck_level(rate, p, coulomb, static, stribeck, smoothing):
+    """(c + (s - c) exp(-(x'/x_s)²)) tanh(x'/ε): regularized Coulomb friction with Stribeck's peak."""
+    ratio = rate / p[stribeck]
+    level = p[coulomb] + (p[static] - p[coulomb]) * np.exp(-(ratio * ratio))
+    return level * np.tanh(rate / p[smoothing])
+
+
+@maker
+def friction_effort(coulomb, static, stribeck, viscous, smoothing):
+    """Friction of a known size against the rate, and viscous damping."""
+
+    def effort(x, rate, t, p, u):
+        return -stribeck_level(rate, p, coulomb, static, stribeck, smoothing) - p[viscous] * rate
+
+    return effort
+
+
+@maker
+def loaded_friction(rows, arm, coefficient, static, stribeck, viscous, smoothing):
+    """Friction of a joint under its own reaction: coefficient x arm x |force of the given rows|, against the rate.
+
+    The rate of an angle times the arm is the speed of sliding; a slide has no arm.
+    """
+
+    def effort(x, rate, t, p, u, load):
+        squares = LEAST_LOAD * LEAST_LOAD
+        for row in rows:
+            squares = squares + load[row] * load[row]
+        reach = 1.0 if arm is None else p[arm]
+        level = stribeck_level(reach * rate, p, coefficient, static, stribeck, smoothing)
+        return -(reach * np.sqrt(squares) * level) - p[viscous] * rate
+
+    return effort
+
+
+LEAST_LOAD = 1e-6  # N; rounds the corner of |force| at zero
+
+
+@maker
+def stop_effort(lower, upper, stiffness, damping):
+    """Compliant stops: k δ (1 + c δ') beyond a limit, never pulling back; Hunt and Crossley's law, exponent 1."""
+
+    def effort(x, rate, t, p, u):
+        low, high = p[lower] - x, x - p[upper]
+        up = np.maximum(low, 0.0) * np.maximum(1.0 - p[damping] * rate, 0.0)
+        down = np.maximum(high, 0.0) * np.maximum(1.0 + p[damping] * rate, 0.0)
+        return p[stiffness] * (up - down)
+
+    return effort

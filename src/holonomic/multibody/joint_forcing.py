@@ -1,0 +1,195 @@
+"""The methods of Mechanism that add forces on joints."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..errors import BadArgument
+from . import efforts as ef
+from . import joints, joints3d
+from .joint import Force, Joint
+from .parameters import not_negative, positive
+
+
+class JointForceMethods:
+    """Forces along a joint's angle or position: `m.motor("O", torque=2.0)`. All return the Force."""
+
+    def torsion_spring(self, joint, *, stiffness: float | None = None, angle: float | None = None,
+                       damping: float | None = None, torque=None) -> Force:  # fmt: skip
+        """Add a spring on a joint's angle or position, read as "joint spring".
+
+        Parameters
+        ----------
+        joint : Joint or str
+            A joint with an angle or a position.
+        stiffness, damping : float
+            N m/rad and N m s/rad; N/m and N s/m on a slide. Parameters "joint spring.stiffness", ".damping".
+        angle : float, optional
+            Where it is relaxed; as drawn if not given. Parameter "joint spring.rest".
+        torque : function, optional
+            Instead of stiffness: torque (force) on the second body, of what it names of angle (position), stretch,
+            speed, t, p, u.
+        """
+        joint = self._joint(joint, "spring")
+        name = f"{joint.name} spring"
+        self._new(name, "force")
+        if (stiffness is None) == (torque is None):
+            raise BadArgument(f"{name!r}: give stiffness= or torque=, one of them.")
+        drawn = float(joint.value(self._drawn_position(), self.params))
+        rest = self.params.add(f"{name}.rest", drawn if angle is None else angle)
+        if torque is not None:
+            names = self._asked(torque, f"torque of {name!r}", (joint.coordinate, "stretch", "speed", "t", "p", "u"))
+            act = self._effort(joint, ef.user_effort(torque, names, joint.coordinate, "speed", rest))
+            return self._enter(Force(name, "spring", act, joint.marks, on=joint.name))
+        k = self.params.add(f"{name}.stiffness", stiffness, not_negative)
+        energy = ef.effort_energy(joint.value, k, rest)
+        if damping is None:
+            whole, damped = self._effort(joint, ef.linear_effort(k, rest)), None
+        else:
+            c = self.params.add(f"{name}.damping", damping, not_negative)
+            whole = self._effort(joint, ef.linear_effort(k, rest, c))
+            damped = self._effort(joint, ef.damping_effort(c))
+        return self._enter(Force(name, "spring", whole, joint.marks, energy, damped, joint.name))
+
+    def motor(self, joint, *, torque=None, force=None, curve=None) -> Force:
+        """Add a motor on a joint, read as "joint motor"; it acts on the second body and against the first.
+
+        Parameters
+        ----------
+        joint : Joint or str
+            A joint with an angle (torque) or a position (force).
+        torque, force : float or function
+            N m or N. A function names what it needs of angle or position, speed, t, p, u.
+        curve : pair of sequences
+            Instead: speeds and the torque (force) at each, linear in between, constant outside. Parameters
+            "joint motor.speed.1", "joint motor.torque.1" and so on.
+        """
+        joint = self._joint(
+            joint, "motor", "position" if force is not None else "angle" if torque is not None else None
+        )
+        name = f"{joint.name} motor"
+        self._new(name, "force")
+        given = [part for part in (torque, force, curve) if part is not None]
+        if len(given) != 1:
+            raise BadArgument(f"a motor needs one of torque=, force= and curve=, got {len(given)}.")
+        if curve is not None:
+            rates, efforts = (np.asarray(part, dtype=float) for part in curve)
+            if rates.ndim != 1 or rates.shape != efforts.shape or len(rates) < 2 or np.any(np.diff(rates) <= 0):
+                raise BadArgument(
+                    f"the curve of {name!r} is a pair (speeds, torques) of equal length; speeds must increase."
+                )
+            word = "torque" if joint.coordinate == "angle" else "force"
+            effort = ef.curve_effort(
+                *(tuple(self.params.add(f"{name}.{key}.{i + 1}", value) for i, value in enumerate(values))
+                  for key, values in (("speed", rates), (word, efforts)))
+            )  # fmt: skip
+        elif callable(given[0]):
+            allowed = (joint.coordinate, "speed", "t", "p", "u")
+            names = self._asked(given[0], f"torque of {name!r}", allowed)
+            effort = ef.user_effort(given[0], names, joint.coordinate, "speed")
+        else:
+            word = "torque" if joint.coordinate == "angle" else "force"
+            effort = ef.constant_effort(self.params.add(f"{name}.{word}", given[0]))
+        return self._enter(Force(name, "motor", self._effort(joint, effort), joint.marks, on=joint.name))
+
+    def friction(self, joint, *, coulomb: float | None = None, coefficient: float | None = None,
+                 radius: float | None = None, static: float | None = None, stribeck: float | None = None,
+                 viscous: float = 0.0, smoothing: float = 1e-2) -> Force:  # fmt: skip
+        """Add dry friction on a joint, read as "joint friction": for a known load, or under the joint's own reaction.
+
+        Known load: -(F_c + (F_s - F_c) exp(-(x'/x_s)²)) tanh(x'/ε) - d x'. Under the reaction F of the joint, the same
+        with F_c = μ |F|, and in a bearing of radius r with the sliding speed r x' and the torque r μ |F|.
+
+        Parameters
+        ----------
+        joint : Joint or str
+            A joint with an angle or a position.
+        coulomb : float
+            F_c, torque (N m) or force (N) when sliding, for a known load.
+        coefficient : float
+            Instead: μ. The reaction is that of the joint without its drive; forces along a hinge's axis count.
+        radius : float
+            r of the bearing, m, with `coefficient` on an angle.
+        static : float
+            F_s, or the coefficient μ_s, at the peak where it starts to slide; as when sliding if not given.
+        stribeck : float
+            Speed x_s at which the peak has faded; ten times `smoothing` if not given. m/s where there is a radius.
+        viscous : float
+            d, N m s or N s/m.
+        smoothing : float
+            Speed ε below which friction grows from zero, rad/s or m/s: it creeps instead of sticking. Small values
+            make the problem stiff.
+        """
+        joint = self._joint(joint, "friction")
+        name = f"{joint.name} friction"
+        self._new(name, "force")
+        if (coulomb is None) == (coefficient is None):
+            raise BadArgument(
+                f"{name!r}: give coulomb=, the torque or force of a known load, or coefficient= for friction that "
+                "follows the joint's own reaction."
+            )
+        if callable(coulomb) or callable(coefficient) or callable(static):
+            raise BadArgument(f"{name!r}: give numbers; coefficient= already follows the joint's own reaction.")
+        sliding = {"coulomb": coulomb} if coefficient is None else {"coefficient": coefficient}
+        (level,) = sliding.values()
+        numbers = sliding | {"static": level if static is None else static,
+                             "stribeck": 10 * smoothing if stribeck is None else stribeck, "viscous": viscous,
+                             "smoothing": smoothing}  # fmt: skip
+        if coefficient is not None:
+            self._check_bearing(joint, name, radius)
+        keys = [
+            self.params.add(f"{name}.{key}", value, positive if key in ("stribeck", "smoothing") else not_negative)
+            for key, value in numbers.items()
+        ]
+        if coefficient is None:
+            act = self._effort(joint, ef.friction_effort(*keys))
+            return self._enter(Force(name, "friction", act, joint.marks, on=joint.name))
+        arm = None if radius is None else self.params.add(f"{name}.radius", radius, positive)
+        act = self._effort(joint, ef.loaded_friction(self._loads[joint.kind], arm, *keys))
+        return self._enter(Force(name, "friction", act, joint.marks, on=joint.name, load=joint.name))
+
+    @property
+    def _loads(self) -> dict[str, tuple[int, ...]]:
+        return (joints if self.dimension == 2 else joints3d).LOADS
+
+    def _check_bearing(self, joint: Joint, name: str, radius) -> None:
+        if joint.kind not in self._loads:
+            raise BadArgument(
+                f"{name!r}: friction under the reaction is known for {', '.join(self._loads)} joints, not for a "
+                f"{joint.kind} joint. State the torque or force itself, coulomb=."
+            )
+        if (radius is None) == (joint.coordinate == "angle"):
+            more = "Give radius=, that of the bearing." if radius is None else "A slide has no radius=; leave it out."
+            raise BadArgument(f"{name!r} is friction on {'an' if radius is None else 'no'} angle. {more}")
+
+    def stop(self, joint, *, lower: float, upper: float, stiffness: float, damping: float = 0.0) -> Force:
+        """Add compliant stops at the limits of a joint, read as "joint stop".
+
+        Parameters
+        ----------
+        joint : Joint or str
+            A joint with an angle or a position.
+        lower, upper : float
+            Limits, rad or m.
+        stiffness : float
+            N m/rad or N/m beyond a limit.
+        damping : float
+            c of k δ (1 + c δ'), s/rad or s/m.
+        """
+        joint = self._joint(joint, "stop")
+        if not lower < upper:
+            raise BadArgument(f"the stop of joint {joint.name!r} needs lower < upper, got {lower:g} and {upper:g}.")
+        name = f"{joint.name} stop"
+        self._new(name, "force")
+        numbers = {"lower": lower, "upper": upper, "stiffness": stiffness, "damping": damping}
+        checks = {"stiffness": positive, "damping": not_negative}
+        keys = [self.params.add(f"{name}.{key}", value, checks.get(key)) for key, value in numbers.items()]
+        act = self._effort(joint, ef.stop_effort(*keys))
+        return self._enter(Force(name, "stop", act, joint.marks, on=joint.name))
+
+    def _effort(self, joint: Joint, effort):
+        kit, marks = self.kit, joint.marks
+        if joint.coordinate == "angle":
+            return ef.on_angle(effort, joint.value, joint.rate, kit.place, kit.about, *marks)
+        return ef.on_position(effort, joint.value, joint.rate, kit.place, kit.along, *marks, kit.NO_TORQUE)
+
