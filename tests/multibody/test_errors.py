@@ -110,8 +110,8 @@ def test_an_empty_mechanism_and_planar_joints_in_space():
         Mechanism().to_system()
     space = Mechanism(gravity=(0, 0, -9.81))
     space.body("a", box((0, 0, 0), (1, 1, 1), mass=1.0))
-    with refuse(r"pin_in_slot exists in planar mechanisms only"):
-        space.pin_in_slot("p", "a", space.ground, at=(0, 0, 0), axis=(1, 0, 0))
+    with refuse(r"skate exists in planar mechanisms only"):
+        space.skate("p", "a", at=(0, 0, 0), axis=(1, 0, 0))
     with refuse(r"spherical joints exist in spatial mechanisms only"):
         Mechanism().spherical("s", "a", "b", at=(0, 0))
 

@@ -14,6 +14,7 @@ import numpy as np
 from ..errors import BadArgument, InconsistentState
 from ..model.arguments import Names, wanted
 from .lower import body_sizes, mechanism_size
+from .snapping import refuse_turned, snapped
 
 CLOSED = 1e-12  # relative to the size of the mechanism; what rounding leaves
 SMALL = 1e-2  # gaps of a drawing that are closed without being asked, relative to its size
@@ -164,7 +165,8 @@ def assemble(m, values, speeds, near, drawn: bool = False) -> Assembly:
     gaps = {name: gap for name, gap in k.gaps(0.0, begin).items() if name in m.joints and gap > CLOSED * k.size}
     if drawn:
         _refuse_large(gaps, k.size)
-    q = close(k, begin, joints, {}, "")
+        refuse_turned(m, k, begin)
+    q = close(k, snapped(m, k, begin), joints, {}, "")
     q = _go_to(m, k, q, joints, values)
     for drive in m.drives.values():
         if drive.start is not None:

@@ -1,4 +1,4 @@
-"""Bodies, points of bodies, and how mass properties are put together."""
+"""Bodies, points and frames of bodies, and how mass properties are put together."""
 
 from __future__ import annotations
 
@@ -52,6 +52,11 @@ class Point:
     def position(self) -> tuple[float, ...]:
         """Where it is drawn, m."""
         return tuple(self.body.mechanism.params[key] for key in self.mark[1])
+
+
+@dataclass(frozen=True, eq=False)
+class Frame(Point):
+    """A named point of a body with a direction; made by `Mechanism.frame`. Joints drawn at it take its first axis."""
 
 
 @dataclass(frozen=True)

@@ -99,9 +99,9 @@ class ForceMethods(JointForceMethods):
                 f"{np.size(damping)}."
             )
         keys = self._places(name, at)
-        axis = self._unit((1.0, 0.0, 0.0)[: self.dimension] if axis is None else axis, name)
-        direction = self.params.add_point(f"{name}.axis", axis) if self.dimension == 2 else self.kit.axes_of(axis)
-        marks = tuple(self._mark(body, key, direction) for body, key in zip((first, second), keys, strict=True))
+        usual = (1.0, 0.0, 0.0)[: self.dimension]
+        directions = self._directions("bushing", name, at, axis, None, None, usual)
+        marks = tuple(map(self._mark, (first, second), keys, directions))
         k = tuple(self.params.add(f"{name}.stiffness.{i + 1}", value, not_negative) for i, value in enumerate(springs))
         c = tuple(self.params.add(f"{name}.damping.{i + 1}", value, not_negative) for i, value in enumerate(dampers))
         table = joints if self.dimension == 2 else joints3d

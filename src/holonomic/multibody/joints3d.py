@@ -76,6 +76,41 @@ def sphere_slip(first, second, radius, moving, other):
     return slip_along(first, plus(other[0], cross(other[1], times(-radius, first[1][0]))))
 
 
+def gear(first, second, radius, other, side, moving, turning):
+    """Two wheels do not slip where their pitch circles touch; spur, internal and bevel gears.
+
+    The point of contact lies on both wheels towards the other's centre, normal to the wheel's axis (away from it on the
+    inner wheel of an internal gear, side = -1). Their velocities along the teeth are equal there: a row at velocity
+    level, because angles in space do not count turns.
+    """
+    d = minus(second[0], first[0])
+    here = across_axis(first[1][0], d)
+    there = across_axis(second[1][0], times(-1.0, d))
+    along = cross(first[1][0], here)
+    one = plus(moving[0], cross(moving[1], times(side * radius, here)))
+    two = plus(turning[0], cross(turning[1], times(side * other, there)))
+    return (dot(along, minus(two, one)),)
+
+
+def gear_ratio(first, second, ratio, moving, turning):
+    """Angular velocities about the two axes keep a ratio; only torques act, the housing is the ground."""
+    return (dot(second[1][0], turning[1]) - ratio * dot(first[1][0], moving[1]),)
+
+
+def rack_and_pinion(first, second, radius, moving, turning):
+    """The pinion, second, does not slip on the rack's line: equal velocities along it where they touch."""
+    u, d = first[1][0], minus(second[0], first[0])
+    arm = times(-radius, across_axis(u, d))
+    touching = plus(moving[0], cross(moving[1], plus(d, arm)))
+    return (dot(u, minus(plus(turning[0], cross(turning[1], arm)), touching)),)
+
+
+def across_axis(axis, d):
+    """Unit vector along what of d is normal to an axis."""
+    n = minus(d, times(dot(axis, d), axis))
+    return times(1.0 / np.sqrt(dot(n, n)), n)
+
+
 def slip_along(first, velocity):
     """The two components in the plane normal to the first frame's axis."""
     return (dot(first[1][1], velocity), dot(first[1][2], velocity))
@@ -164,10 +199,14 @@ ROWS = {
     "fixed": ("x", "y", "z", "tilt 1", "tilt 2", "twist"),
     "universal": ("x", "y", "z", "cross"),
     "planar": ("height", "tilt 1", "tilt 2"),
+    "pin-in-slot": ("across 1", "across 2"),
     "distance": ("length",),
+    "gear": ("mesh",),
+    "rack-and-pinion": ("mesh",),
     "rolling": ("height",),
     "slip": ("slip 1", "slip 2"),
 }
-LOADS = {"revolute": (0, 1, 2), "prismatic": (0, 1), "cylindrical": (0, 1)}  # rows that are the force of contact
+# rows whose multipliers are the force of contact
+LOADS = {"revolute": (0, 1, 2), "prismatic": (0, 1), "cylindrical": (0, 1), "pin-in-slot": (0, 1)}
 VALUES = {"angle": (angle, angle_rate), "position": (position, position_rate)}
 GAPS = {"angle": angle_gap, "position": position_gap}

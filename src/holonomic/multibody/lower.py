@@ -34,11 +34,11 @@ class AssembledSystem(System):
     metric: tuple[float, ...] | None = field(default=None, kw_only=True, repr=False)
 
 
-def lower(m) -> AssembledSystem:
-    """Return the equations of a mechanism."""
+def lower(m, varying=()) -> AssembledSystem:
+    """Return the equations of a mechanism; numbers of its structure are built in, but for those that vary."""
     from .results import Resolver
 
-    kit = m.kit
+    kit, built_in = m.kit, m.params.built_in(varying)
     _check_units(m)
     bodies = tuple(m.bodies.values())
     masses = tuple(_mass_keys(m, body) for body in bodies)
@@ -48,8 +48,8 @@ def lower(m) -> AssembledSystem:
         coordinates |= kit.labels(body.name)
     level = {"position": {}, "velocity": {}}
     for part in (*m.joints.values(), *m.drives.values()):
-        level[part.level][part.name] = part.rows
-    resolver = Resolver(m)
+        level[part.level][part.name] = hold(part.rows, built_in)
+    resolver = Resolver(m, built_in)
     applied = tuple(
         (force.applied, resolver.rows_of(force.load)) for force in m.forces.values() if force.applied is not None
     )
@@ -58,19 +58,42 @@ def lower(m) -> AssembledSystem:
     spins = kit.gyroscopic(masses)
     return AssembledSystem(
         mass=mass_function(kit.mass_block, kit.NV, masses, links),
-        force=_force(kit, len(bodies), applied, spins),
+        force=hold(_force(kit, len(bodies), applied, spins), built_in),
         constraint=level["position"] or None,
         nonholonomic=level["velocity"] or None,
-        potential=potential_function(kit.centre, m._gravity, weights, energies),
+        potential=hold(potential_function(kit.centre, m._gravity, weights, energies), built_in),
         kinematics=kit.kinematics(len(bodies)),
         invariants=kit.invariants(tuple(body.name for body in bodies)),
-        params=dict(m.params),
+        params={name: value for name, value in m.params.items() if name not in built_in},
         inputs=dict(m.inputs) or None,
         outputs=dict(m.outputs) or None,
         coordinates=coordinates,
         resolver=resolver,
         metric=metric(m),
     )
+
+
+def hold(function, numbers: dict[str, float]):
+    """A function of p for which some parameters have fixed numbers."""
+    if function is None or not numbers:
+        return function
+    made = held(function, tuple(numbers.items()))
+    if hasattr(function, "row_names"):
+        made.row_names = function.row_names
+    return made
+
+
+@maker
+def held(function, numbers):
+    """The function with p that also has these numbers."""
+
+    def with_numbers(**given):
+        if "p" in given:
+            given["p"] = type(given["p"])(**given["p"].__dict__, **dict(numbers))
+        return function(**given)
+
+    with_numbers.__wrapped__ = function  # asked for the same names
+    return with_numbers
 
 
 @maker

@@ -12,12 +12,12 @@ from ..model.arguments import wanted
 from . import plane, space
 from . import shapes as sh
 from .assemble import Assembly, assemble
-from .body import Body, Point, combine
+from .body import Body, Frame, Point, combine
 from .driving import DriveMethods
 from .forcing import ForceMethods
 from .joining import JointMethods
 from .joint import Drive, Force, Joint
-from .lower import check_masses, lower
+from .lower import check_masses, hold, lower
 from .mobility import Mobility, mobility, refuse_shared_loads
 from .parameters import Parameters, positive
 
@@ -47,7 +47,7 @@ class Mechanism(JointMethods, DriveMethods, ForceMethods):
     def __init__(self, gravity=(0.0, -9.81)):
         given = sh.point(gravity, "gravity")
         self.dimension = len(given)
-        self.params = Parameters(self._moved)
+        self.params = Parameters(self._moved, self._changed)
         self._gravity = self.params.add_point("gravity", given)
         self.bodies: dict[str, Body] = {}
         self.joints: dict[str, Joint] = {}
@@ -153,6 +153,34 @@ class Mechanism(JointMethods, DriveMethods, ForceMethods):
         self._changed()
         return self.points[name]
 
+    def frame(self, name: str, body, at, axis=None, other=None) -> Frame:
+        """Add a named frame of a body; read as `sol[name].position` and `.rotation`. A joint drawn at it takes its axis.
+
+        Joints between two frames, `at=("tool", "socket")`, bring them to coincide as far as the joint demands.
+
+        Parameters
+        ----------
+        name : str
+            Its name; parameters "name.x", "name.axis.x" and so on.
+        body : Body or str
+            The body it belongs to, or m.ground.
+        at : point
+            Its origin in the drawing.
+        axis : sequence of float, optional
+            Its first axis in the drawing, that of joints; x if not given.
+        other : three floats, optional
+            In space, a direction normal to `axis`: its second axis.
+        """
+        self._new(name, "frame")
+        body = self._body(body)
+        keys = self.params.add_point(name, sh.point(at, f"frame {name!r}", self.dimension))
+        axis = (1.0, 0.0, 0.0)[: self.dimension] if axis is None else axis
+        if other is not None and (self.dimension == 2 or abs(np.dot(self._unit(axis, name), self._unit(other, name))) > 1e-9):
+            raise BadArgument(f"frame {name!r}: other= is a direction in space, drawn normal to axis.")
+        self.points[name] = Frame(name, body, self._mark(body, keys, self._direction(name, axis, other)))
+        self._changed()
+        return self.points[name]
+
     def input(self, name: str, given) -> None:
         """Add a control input, seen by functions of forces as `u.name`.
 
@@ -168,7 +196,7 @@ class Mechanism(JointMethods, DriveMethods, ForceMethods):
 
         It names what it needs of t, p, u, bodies, points and joints, as the functions of `force` do.
         """
-        return self._named(function, "the quantity")
+        return hold(self._named(function, "the quantity"), self.params.built_in())
 
     def output(self, name: str, function) -> None:
         """Add a named output, a function as for `quantity`; read as `sol[name]`, plotted and kept by sweeps."""
@@ -218,17 +246,29 @@ class Mechanism(JointMethods, DriveMethods, ForceMethods):
                 raise
         return self._assembly
 
-    def to_system(self):
-        """Return (system, q0, v0): what `simulate` runs, and the assembled start."""
+    def to_system(self, varying=()):
+        """Return (system, q0, v0): what `simulate` runs, and the assembled start.
+
+        `varying` names parameters that are to be changed in the system itself, as `sweep` does. It matters for axes of
+        joints in space only: their numbers, zeros above all, are part of the equations otherwise.
+        """
         assembly = self.assembly
+        varying = tuple(name for name in varying if name in self.params.built_in())
+        if varying:
+            return self._lowered(assembly, varying), assembly.q, assembly.v
         if self._made is None:
-            self._made = lower(self)
-            check_masses(self, self._made, assembly.q)
-            refuse_shared_loads(self, assembly.q)
-        params = dict(self.params)
-        if any(params[name] != value for name, value in self._made.params.items()):
-            self._made = self._made.with_params(**params)
+            self._made = self._lowered(assembly)
+        known = self._made.params
+        changes = {name: value for name, value in self.params.items() if name in known and known[name] != value}
+        if changes:
+            self._made = self._made.with_params(**changes)
         return self._made, assembly.q, assembly.v
+
+    def _lowered(self, assembly: Assembly, varying=()):
+        made = lower(self, varying)
+        check_masses(self, made, assembly.q)
+        refuse_shared_loads(self, assembly.q)
+        return made
 
     # names
 

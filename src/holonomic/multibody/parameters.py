@@ -16,8 +16,10 @@ class Parameters(MutableMapping):
     Points are where they are drawn: moving "A.x" moves the joint on both of its bodies.
     """
 
-    def __init__(self, changed: Callable[[], None]):
+    def __init__(self, changed: Callable[[], None], rebuilt: Callable[[], None]):
         self._values: dict[str, float] = {}
+        self._built_in: set[str] = set()  # numbers of the structure; see `lower`
+        self._rebuilt = rebuilt
         self._checks: dict[str, Callable[[str, float], None]] = {}
         self._changed = changed
 
@@ -32,6 +34,14 @@ class Parameters(MutableMapping):
     def add_point(self, name: str, values) -> tuple[str, ...]:
         """Enter the components of a point or a direction and return their names."""
         return tuple(self.add(f"{name}.{axis}", value) for axis, value in zip("xyz", values, strict=False))
+
+    def build_in(self, *names: str) -> None:
+        """Make numbers part of the structure: zeros among them leave the equations."""
+        self._built_in.update(names)
+
+    def built_in(self, varying=()) -> dict[str, float]:
+        """Numbers of the structure, but for those that are to vary."""
+        return {name: self._values[name] for name in self._values if name in self._built_in and name not in varying}
 
     def drop(self, *names: str) -> None:
         """Take numbers out again."""
@@ -52,7 +62,7 @@ class Parameters(MutableMapping):
         if name in self._checks:
             self._checks[name](name, number)
         self._values[name] = number
-        self._changed()
+        (self._rebuilt if name in self._built_in else self._changed)()
 
     def __delitem__(self, name: str) -> None:
         raise BadArgument(f"a parameter such as {name!r} belongs to its body, joint or force; it cannot be deleted.")

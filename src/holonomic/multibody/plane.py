@@ -210,3 +210,9 @@ def angular_acceleration(q, a, k):
 def counted(record, joint):
     """Angle of a joint; coordinates count turns by themselves."""
     return joint.value(record.q, record.p)
+
+
+def axes_at(frame):
+    """Axes of a frame, each a vector."""
+    u = along(frame)
+    return u, (-u[1], u[0])

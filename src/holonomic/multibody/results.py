@@ -10,7 +10,8 @@ import numpy as np
 from ..errors import BadArgument
 from ..model.arguments import Names, call, param_names, wanted
 from . import plane, space
-from .views import BodyView, DriveView, EnergyView, ForceView, JointView, PointView, PowerView
+from .body import Frame
+from .views import BodyView, DriveView, EnergyView, ForceView, FrameView, JointView, PointView, PowerView
 
 COMPLEX = 1e-30
 
@@ -18,8 +19,9 @@ COMPLEX = 1e-30
 class Resolver:
     """What the names of a mechanism mean in a run; frozen when the mechanism was lowered."""
 
-    def __init__(self, m):
+    def __init__(self, m, built_in=None):
         self.dimension = m.dimension
+        self.built_in = m.params.built_in() if built_in is None else built_in  # parameters the model does not have
         self.bodies, self.joints = dict(m.bodies), dict(m.joints)
         self.points, self.forces, self.drives = dict(m.points), dict(m.forces), dict(m.drives)
         self.gravity = m._gravity
@@ -47,17 +49,20 @@ class Resolver:
     def view(self, sol, name: str):
         """Return what a name stands for in a solution."""
         model = sol.plan.model
-        p = param_names(sol._data, model.places)
+        p = self._with_built_in(param_names(sol._data, model.places))
         return self.view_of(Record(self, sol.t, sol.q, sol.v, sol.a, sol.lam, p, model.inputs), name)
 
     def view_members(self, runs, name: str):
         """Return what a name stands for in an ensemble: member first, then time."""
         model, n = runs.plan.model, len(runs.t)
-        p = param_names(np.repeat(runs._data, n, axis=0).T, model.places)
+        p = self._with_built_in(param_names(np.repeat(runs._data, n, axis=0).T, model.places))
         parts = (part.reshape(-1, part.shape[-1]) for part in (runs.q, runs.v, runs.a, runs.lam))
         record = Record(self, np.tile(runs.t, len(runs)), *parts, p, model.inputs)
         record.shape = (len(runs), n)
         return self.view_of(record, name)
+
+    def _with_built_in(self, p: Names) -> Names:
+        return Names(**vars(p), **self.built_in)
 
     def view_of(self, record: Record, name: str):
         """Return what a name stands for in a record of arrays."""
@@ -73,7 +78,8 @@ class Resolver:
             return DriveView(record, self.drives[name])
         if name in self.forces:
             return ForceView(record, self.forces[name])
-        return PointView(record, self.points[name].mark)
+        point = self.points[name]
+        return (FrameView if isinstance(point, Frame) else PointView)(record, point.mark)
 
     def drawing(self) -> dict[str, list[dict[str, Any]]]:
         """Shapes of every body in its own frame (origin at the centre of mass), for whoever draws them.

@@ -7,19 +7,31 @@ force the drive needs.
 
 from __future__ import annotations
 
+import numpy as np
+
 from ..model.makers import maker
 from .vectors import minus
 
 
 @maker
-def joint_rows(residual, place, first, second, keys=(), constants=()):
-    """Constraint rows of a joint between two marks; its numbers are parameters, then constants."""
+def joint_rows(residual, place, first, second, keys=(), constants=(), aligned=False):
+    """Constraint rows of a joint between two marks; its numbers are parameters, then constants.
+
+    `aligned`: the last number is an angle between two bodies in the plane whose drawn directions are to coincide.
+    """
 
     def rows(q, p):
-        numbers = [p[key] for key in keys]
-        return residual(place(q, p, first), place(q, p, second), *numbers, *constants)
+        numbers = [*(p[key] for key in keys), *constants]
+        if aligned:
+            numbers[-1] = numbers[-1] + drawn_angle(p, first[4]) - drawn_angle(p, second[4])
+        return residual(place(q, p, first), place(q, p, second), *numbers)
 
     return rows
+
+
+def drawn_angle(p, direction):
+    """Angle of a drawn direction in the plane."""
+    return np.arctan2(p[direction[1]], p[direction[0]])
 
 
 @maker
@@ -33,13 +45,13 @@ def timed_rows(residual, place, first, second, wanted):
 
 
 @maker
-def velocity_rows(residual, place, motion, first, second, keys=()):
+def velocity_rows(residual, place, motion, first, second, keys=(), constants=()):
     """Velocity rows of a joint that cannot be integrated: rolling, knife edges."""
 
     def rows(q, v, p):
         numbers = [p[key] for key in keys]
         frames = place(q, p, first), place(q, p, second)
-        return residual(*frames, *numbers, motion(q, v, p, first), motion(q, v, p, second))
+        return residual(*frames, *numbers, *constants, motion(q, v, p, first), motion(q, v, p, second))
 
     return rows
 

@@ -256,12 +256,15 @@ def _axes_along_x(direction):
 def axes_from(direction, second=None) -> np.ndarray:
     """Axes as columns: the first along a direction, the second near another one (any, if not given)."""
     x = np.asarray(direction, dtype=float) / np.linalg.norm(direction)
-    if second is None:
-        # level where that makes sense: the y axis of a rod in the x-y plane then lies in that plane
-        second = np.cross((0.0, 0.0, 1.0), x) if abs(x[2]) < 0.9 else (0.0, 1.0, 0.0)
+    second = second_axis(x) if second is None else second
     y = np.asarray(second, dtype=float) - x * float(np.dot(second, x))
     y = y / np.linalg.norm(y)
     return np.array([x, y, np.cross(x, y)]).T
+
+
+def second_axis(x) -> np.ndarray:
+    """A direction for the second axis: level where that makes sense, so for x in the x-y plane it lies in that plane."""
+    return np.cross((0.0, 0.0, 1.0), x) if abs(x[2]) < 0.9 else np.array((0.0, 1.0, 0.0))
 
 
 def _direction(given, what: str):

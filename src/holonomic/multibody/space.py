@@ -5,7 +5,8 @@ velocity of its centre and the angular velocity along its own axes as velocities
 matrix is that of e/|e|, so nothing depends on the length of the quaternion; the length is an invariant.
 
 A mark is a place on a body, as plain values: (body, keys of the drawn point, keys of the drawn centre of
-mass, drawn axes of the body by rows, drawn axes of the joint as three vectors or None). Body -1 is the
+mass, drawn axes of the body by rows, drawn direction of the joint or None). A direction is (keys of the axis, another
+vector or its keys, which fixes the second axis). Body -1 is the
 ground. A frame is (position, axes of the joint).
 """
 
@@ -14,7 +15,6 @@ from __future__ import annotations
 import numpy as np
 
 from ..model.makers import maker
-from .shapes import axes_from
 from .vectors import apply, cross, dot, minus, plus, product, times, transposed
 
 DIMENSION = 3
@@ -65,20 +65,25 @@ def rotation(q, k):
     )
 
 
-def axes_of(axis, second=None):
-    """Axes of a joint in the drawing: the first along its axis; None without an axis."""
-    if axis is None:
-        return None
-    return tuple(map(tuple, axes_from(axis, second).T.tolist()))
+def drawn_axes(p, direction):
+    """Axes of a joint in the drawing: the first along its axis, the second in the plane of the axis and another one."""
+    keys, other = direction
+    x = tuple(p[key] for key in keys)
+    x = times(1.0 / np.sqrt(dot(x, x)), x)
+    y = tuple(p[part] if isinstance(part, str) else part for part in other)
+    y = minus(y, times(dot(x, y), x))
+    y = times(1.0 / np.sqrt(dot(y, y)), y)
+    return x, y, cross(x, y)
 
 
 def place(q, p, mark):
     """Frame of a mark: its position and the joint's axes (the body's own, if the mark has none)."""
-    k, point, origin, drawn_axes, axes = mark
+    k, point, origin, drawn, direction = mark
     P = tuple(p[key] for key in point)
+    axes = None if direction is None else drawn_axes(p, direction)
     if k < 0:
         return P, axes
-    R = product(rotation(q, k), transposed(drawn_axes))
+    R = product(rotation(q, k), transposed(drawn))
     position = plus(centre(q, k), apply(R, minus(P, tuple(p[key] for key in origin))))
     return position, None if axes is None else tuple(apply(R, axis) for axis in axes)
 
@@ -270,3 +275,8 @@ def counted(record, joint):
     turns = np.round((expected - np.diff(angle)) / (2 * np.pi))
     angle[..., 1:] += 2 * np.pi * np.cumsum(turns, axis=-1)
     return angle.ravel()
+
+
+def axes_at(frame):
+    """Axes of a frame, each a vector."""
+    return frame[1]

@@ -28,8 +28,9 @@ class Statics(Kinematics):
     def __init__(self, m):
         super().__init__(m)
         self.system = m.to_system()[0]
-        self.p = Names(**dict(self.system.params))
-        given = {"t": 0.0, "p": self.p}
+        self.p = Names(**dict(m.params))
+        self.own = Names(**dict(self.system.params))  # what the system's functions take
+        given = {"t": 0.0, "p": self.own}
         self.u = Names(**{
             name: float(call(value, name, ("t", "p"), given) if callable(value)
                         else np.interp(0.0, *value) if isinstance(value, tuple) else value)
@@ -37,17 +38,17 @@ class Statics(Kinematics):
         })  # fmt: skip
 
     def mass(self) -> np.ndarray:
-        return np.array(self.system.mass(self.p), dtype=float)
+        return np.array(self.system.mass(p=self.own), dtype=float)
 
     def force(self, q, v, lam=None) -> np.ndarray:
         """All applied forces, those of potentials included; friction under reactions only where these are given."""
         total = np.zeros(self.nv)
         if self.system.force is not None:
             lam = np.zeros(len(self.labels)) if lam is None else lam
-            given = {"t": 0.0, "q": q, "v": v, "p": self.p, "u": self.u, "lam": lam}
+            given = {"t": 0.0, "q": q, "v": v, "p": self.own, "u": self.u, "lam": lam}
             total += np.array(call(self.system.force, "force()", tuple(given), given), dtype=float)
         if self.system.potential is not None:
-            V = lambda x: np.array([self.system.potential(x, self.p)])
+            V = lambda x: np.array([self.system.potential(q=x, p=self.own)])
             total -= self.slope(V, 0.0, q, range(self.nv))[0]
         return total
 

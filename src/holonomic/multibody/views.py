@@ -40,6 +40,18 @@ class PointView:
         return r.out(r.kit.acceleration_of(r.q, r.v, r.a, r.p, self._mark))
 
 
+class FrameView(PointView):
+    """A frame of a body: a point with axes."""
+
+    @property
+    def rotation(self) -> np.ndarray:
+        """Axes as columns, (time, n, n)."""
+        r = self._record
+        axes = r.kit.axes_at(r.place(self._mark))
+        stacked = np.stack([np.stack([r.full(x) for x in axis], axis=-1) for axis in axes], axis=-1)
+        return stacked.reshape(r.shape + stacked.shape[1:])
+
+
 class BodyView(PointView):
     """A body: position, velocity and acceleration of its centre of mass; angle, speed, kinetic energy."""
 
