@@ -114,8 +114,9 @@ def unstable(run, plan) -> str | None:
 
 def _no_convergence(run, plan) -> str:
     """Newton's iteration of an implicit step failed: how long the step was, and what may help."""
+    h = abs(plan.choice.step or run.S[s.H])
     text = (
-        f"Newton's iteration did not converge in a step of {abs(run.S[s.H]):.1e} from t = {run.t:.6g}: the equations have "
+        f"Newton's iteration did not converge in a step of {h:.1e} from t = {run.t:.6g}: the equations have "
         "no solution near the last point. "
     )
     f = plan.choice.formulation

@@ -63,6 +63,8 @@ from .stabilizations.invariant import InvariantStabilization
 from .stabilizations.none import Unstabilized
 from .stabilizations.projection import Projection
 
+TIGHT = 1e-10  # tolerance of Newton's method where steps are fixed; it goes on to a ten-thousandth of it
+
 
 @dataclass(frozen=True)
 class Choice:
@@ -135,12 +137,16 @@ class Plan:
 
     def _scales(self) -> np.ndarray:
         """rtol, Newton's bound, atol and the powers of h for every unknown."""
-        rtol = self.choice.rtol
+        rtol, atol = self.choice.rtol, self.atol
+        bound = max(10 * np.finfo(float).eps / rtol, min(0.03, rtol**0.5))
+        if self.choice.step is not None:  # there is no error to compare with: as far as rounding lets it
+            rtol, bound = min(rtol, TIGHT), 1e-4
+            atol = np.where(np.isfinite(atol), np.minimum(atol, TIGHT), atol)
         powers = np.concatenate([np.full(block.size, block.power) for block in self.blocks])
         if isinstance(self.model.system, Dae):  # x^(j) is of an index m - j below that of y
             m, index = self.model.order, self.variant.formulation.index
             powers[: self.model.nq] = np.repeat([max(0, index - 1 - m + j) for j in range(m)], self.model.nq // m)
-        return np.concatenate([[rtol, max(10 * np.finfo(float).eps / rtol, min(0.03, rtol**0.5))], self.atol, powers])
+        return np.concatenate([[rtol, bound], atol, powers])
 
     @cached_property
     def atol(self) -> np.ndarray:

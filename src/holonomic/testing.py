@@ -39,6 +39,7 @@ COARSEST = {
     "moving-pendulum": (100, 40, 30, 96, 16, 16, 16, 20),
     "kepler": (100, 40, 30, 16, 10, 60, 80, 88),
 }
+MULTISTEP = 16  # a multistep method looks several steps back: its leading term rules with this many times more steps
 # The same for the drift of `bead`, for orders 1, 2 and 4. What is corrected every step has a high order and
 # needs large steps to stay above roundoff.
 COARSEST_DRIFT = {1: (200, 200), 2: (80, 80), 4: (60, 28)}
@@ -91,9 +92,14 @@ def _problems(order: int) -> list[Problem]:
     return [pendulum_a01(t_end=1.0), moving_pendulum(), orbit]
 
 
-def _steps(problem: Problem, order: int, spread=SPREAD) -> list[float]:
-    n = COARSEST[problem.name][min(order, 8) - 1]
+def _steps(problem: Problem, order: int, spread=SPREAD, more: int = 1) -> list[float]:
+    n = more * COARSEST[problem.name][min(order, 8) - 1]
     return [problem.t_end / round(n * factor) for factor in spread]
+
+
+def _more(problem: Problem, order: int) -> int:
+    """How many times more steps a multistep method needs; on the long orbit more would be roundoff."""
+    return MULTISTEP // 2 if order > 5 and problem.y0 is not None else MULTISTEP
 
 
 def check_integrator(integrator, *, formulation="auto") -> None:
@@ -116,14 +122,16 @@ def check_integrator(integrator, *, formulation="auto") -> None:
     _require(isinstance(order, int) and order >= 1, f"{name} must declare order, a number, not {order!r}")
     adaptive = getattr(integrator, "adaptive", None)
     _require(isinstance(adaptive, bool), f"{name} must declare adaptive, True or False, not {adaptive!r}")
-    estimates = integrator.lower().errors
+    lowered = integrator.lower()
+    estimates = lowered.errors
+    multistep = order > 2 and (lowered.starting_points > 0 or lowered.steers >= 0)
     text = f"{name} declares adaptive = {adaptive}, but has {estimates} error estimates"
     _require(adaptive == (estimates > 0), text)
     with_it = {"integrator": integrator, "formulation": formulation}
     for problem in _problems(order):
         if problem.y0 is not None and not (formulation == "auto" or isinstance(formulation, Index1)):
             continue  # an Ode has one formulation
-        steps = _steps(problem, order)
+        steps = _steps(problem, order, more=_more(problem, order) if multistep else 1)
         options = {"formulation": formulation, "roundoff": ROUNDOFF / 10 if order > 5 else ROUNDOFF}
         for stabilization in (None, Projection()):
             study = observed_order(problem, integrator, stabilization, steps, **options)
@@ -135,7 +143,7 @@ def check_integrator(integrator, *, formulation="auto") -> None:
         _check_deterministic(name, problem, run)
         _check_backward(name, problem, run)
         _check_inside(name, problem, run)
-        _check_error_control(name, problem, integrator.adaptive, with_it)
+        _check_error_control(name, problem, integrator.adaptive, with_it, order)
 
 
 def check_stabilization(stabilization) -> None:
@@ -329,7 +337,7 @@ def _check_inside(name: str, problem: Problem, run: dict) -> None:
     )
 
 
-def _check_error_control(name: str, problem: Problem, adaptive: bool, run: dict) -> None:
+def _check_error_control(name: str, problem: Problem, adaptive: bool, run: dict, order: int = 8) -> None:
     if not adaptive:
         try:
             simulate(problem, **run)
@@ -338,14 +346,15 @@ def _check_error_control(name: str, problem: Problem, adaptive: bool, run: dict)
         raise AssertionError(f"{name} declares adaptive = False, but runs without step=")
     loose, tight = (simulate(problem, **run, rtol=rtol, atol=rtol / 100) for rtol in (1e-4, 1e-8))
     errors = [_distance(sol, len(sol.t) - 1, problem, problem.t_end) for sol in (loose, tight)]
-    # the error of a run is some hundred times its tolerance per step; it must follow the tolerance down
+    # the error of a run is some hundred times its tolerance per step; it must follow the tolerance down. With order 1 it
+    # goes with the root of it.
     _require(
-        errors[1] <= 1e-5 and (errors[1] <= 0.1 * errors[0] or errors[0] <= 1e-6),
+        errors[1] <= (1e-5 if order > 1 else 1e-3) and (errors[1] <= 0.1 * errors[0] or errors[0] <= 1e-6),
         f"{name}: on {problem.title!r} rtol = 1e-4 leaves an error of {errors[0]:.1e}, rtol = 1e-8 one of "
         f"{errors[1]:.1e}",
     )
     drift = max(drift_sizes(tight).values(), default=0.0)
-    _require(drift <= 1e-5, f"{name}: on {problem.title!r} at rtol = 1e-8 the drift is {drift:.1e}")
+    _require(drift <= (1e-5 if order > 1 else 1e-3), f"{name}: on {problem.title!r} at rtol = 1e-8 the drift is {drift:.1e}")
 
 
 def _distance(sol, row: int, problem: Problem, t: float) -> float:

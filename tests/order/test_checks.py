@@ -50,11 +50,13 @@ def subclasses(base, package):
     return found - {base}
 
 
-EXPLICIT = [
-    kind
+CATALOGUE = [
+    kind()
     for kind in sorted(subclasses(Integrator, holonomic.integrators), key=lambda kind: kind.__name__)
-    if kind.takes == "ode" and hasattr(kind, "order")
+    if hasattr(kind, "order")
 ]
+CATALOGUE += [holonomic.FixedBDF(k) for k in (1, 3, 4, 5, 6)] + [holonomic.BDF(k) for k in (1, 2, 3, 4, 6)]
+CATALOGUE += [holonomic.ImplicitMidpoint("stage")]
 STABILIZATIONS = [
     None,
     Baumgarte(alpha=3),
@@ -78,9 +80,17 @@ STABILIZATIONS = [
 ]
 
 
-@pytest.mark.parametrize("integrator", EXPLICIT)
-def test_our_explicit_integrators_do_what_they_declare(integrator):
-    check_integrator(integrator)
+@pytest.mark.parametrize("integrator", CATALOGUE, ids=repr)
+def test_every_integrator_does_what_it_declares(integrator):
+    # those that take one index only say which
+    takes = integrator.indices
+    check_integrator(integrator, formulation="auto" if takes is None else getattr(holonomic, f"Index{takes[-1]}")())
+
+
+@pytest.mark.parametrize("formulation", [holonomic.Index2(), holonomic.GGL()], ids=repr)
+@pytest.mark.parametrize("integrator", [holonomic.BDF(), holonomic.Radau()], ids=repr)
+def test_fixed_steps_of_adaptive_implicit_methods_show_their_order_in_other_formulations(integrator, formulation):
+    check_integrator(integrator, formulation=formulation)
 
 
 @pytest.mark.parametrize("stabilization", STABILIZATIONS, ids=repr)

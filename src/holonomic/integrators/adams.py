@@ -7,7 +7,7 @@ import numpy as np
 from ..errors import OK
 from ..kernels.compile import kernel, leaf
 from ..kernels.signatures import ACCEPT, ADVANCE, NROW, NX
-from ..kernels.vectors import copy, copy_row
+from ..kernels.vectors import copy_row, move_on
 from .base import Integrator, Lowered
 from .runge_kutta import dense, finish, interpolate
 
@@ -36,8 +36,7 @@ def accept(n, ip, fp, h, x, K, xn):
     """Shift the history; the new row is the field at the stabilized point."""
     copy_row(K, NOW, K, PAST, n[NROW])
     K[PAST, n[NROW] - 1] = h
-    copy_row(K, NEW, K, NOW, n[NROW])
-    copy(xn, x, n[NX])
+    move_on(K, NEW, n[NROW], xn, x, n[NX])
     return OK
 
 

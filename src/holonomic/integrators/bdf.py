@@ -19,9 +19,18 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..errors import NO_CONVERGENCE, OK, SINGULAR, BadArgument
-from ..kernels.compile import kernel, leaf
+from ..kernels.compile import inner, kernel, leaf
 from ..kernels.evaluate import evaluate
-from ..kernels.newton import AT_BETA, AT_R, AT_SLOPE, factor_newton, newton_step_scaled, vectors_at
+from ..kernels.newton import (
+    AT_BETA,
+    AT_R,
+    AT_ROUNDING,
+    AT_SLOPE,
+    ROUNDING,
+    factor_newton,
+    newton_step_scaled,
+    vectors_at,
+)
 from ..kernels.signatures import (
     ACCEPT,
     ADVANCE,
@@ -38,15 +47,20 @@ from ..kernels.signatures import (
     WN,
     call_model,
 )
-from ..kernels.vectors import copy, copy_row
+from ..kernels.vectors import move_on
 from .base import Integrator, Lowered
+from .looking_back import STAGES, look_back, looking_back_numbers
 
 # rows of K: field at the old and the new point, differences D_0 .. D_8, control numbers
-D, CONTROL = 2, 11
+D, CONTROL, LOOKING_BACK = 2, 11, 12
+# ip: the row of slopes at the new point, the highest order, the most Newton steps, whether to give up early, whether to
+# begin with the full order
+LAST, HIGHEST, MOST, EARLY, AT_ONCE = range(5)
 # control numbers: step of the differences, order, equal steps since the last change, next step, α of the
 # factors, whether the Jacobian is of this step
 H_D, ORDER, EQUAL, H_NEXT, ALPHA, FRESH = range(6)
-ITERATIONS = 4
+# Newton steps, and how many where the step is fixed: there giving up early gains nothing
+MANY, PATIENT = 4, 30
 GROW_FROM = 1.2  # a smaller growth of the step is not worth a new factorization
 
 
@@ -144,40 +158,56 @@ def slope_of(W, slope, beta, alpha, y, ny):
         W[slope + i] = alpha * y[i] + W[beta + i]
 
 
+@inner
+def refresh(fns, n, data, t1, y, alpha, K, W, slope, beta):
+    """Form and factor Newton's matrix at y."""
+    ny, at = n[NY], n[WN]
+    slope_of(W, slope, beta, alpha, y, ny)
+    call_model(fns, BY_Y, t1, y, 0, W, slope, data, W, at)
+    call_model(fns, BY_SLOPE, t1, y, 0, W, slope, data, W, at + ny * ny)
+    if factor_newton(W, at, ny, alpha, 1.0, n[NQ] + n[NV]) != 0:
+        K[CONTROL, ALPHA] = 0.0
+        return SINGULAR
+    K[CONTROL, ALPHA] = alpha
+    K[CONTROL, FRESH] = 1.0
+    return OK
+
+
 @kernel(ADVANCE)
 def advance(fns, n, data, ip, fp, t, h, x, K, xn, xs, W):
     """Solve for the new point; the predicted one stays in xs."""
     ny, at, differential = n[NY], n[WN], n[NQ] + n[NV]
+    t1 = t + h
     if K[CONTROL, H_D] == 0.0:
         begin(K, x, h, ny, differential)
+        if ip[AT_ONCE] == 1:
+            reached = look_back(fns, n, data, fp, 2 + 2 * ny, t, h, x, K, xn, xs, W, D, LOOKING_BACK, ip[HIGHEST])
+            K[CONTROL, ORDER] = reached
+            if reached == 1:
+                begin(K, x, h, ny, differential)
     order = int(K[CONTROL, ORDER])
-    if h != K[CONTROL, H_D]:
+    # differences of times are steps with rounding, which even steps must not have
+    if abs(h - K[CONTROL, H_D]) <= 1e-10 * abs(h):
+        h = K[CONTROL, H_D]
+    else:
         respace(K, h / K[CONTROL, H_D], order, ny)
         K[CONTROL, H_D] = h
         K[CONTROL, EQUAL] = 0.0
     alpha = gamma(order) / h
     v = vectors_at(at, ny)
     r, slope, beta = v + AT_R * ny, v + AT_SLOPE * ny, v + AT_BETA * ny
-    size = ny * ny
-    t1 = t + h
     K[CONTROL, FRESH] = 0.0
     while True:
         predict(K, order, xn, xs, W, beta, alpha, h, ny)
         # factors for a slightly different α converge too; the correction below makes up for most of it
         drift = alpha / K[CONTROL, ALPHA] if K[CONTROL, ALPHA] != 0.0 else 0.0
         if not (drift > 0.7 and drift < 1.4) or K[CONTROL, FRESH] == 1.0:
-            slope_of(W, slope, beta, alpha, xn, ny)
-            call_model(fns, BY_Y, t1, xn, 0, W, slope, data, W, at)
-            call_model(fns, BY_SLOPE, t1, xn, 0, W, slope, data, W, at + size)
-            if factor_newton(W, at, ny, alpha, 1.0, differential) != 0:
-                K[CONTROL, ALPHA] = 0.0
+            if refresh(fns, n, data, t1, xn, alpha, K, W, slope, beta) != OK:
                 return SINGULAR
-            K[CONTROL, ALPHA] = alpha
-            K[CONTROL, FRESH] = 1.0
             drift = 1.0
         damping = 2.0 / (1.0 + drift)
         before, converged = 0.0, False
-        for iteration in range(ITERATIONS):
+        for iteration in range(ip[MOST]):
             slope_of(W, slope, beta, alpha, xn, ny)
             call_model(fns, EQUATIONS, t1, xn, 0, W, slope, data, W, r)
             change = newton_step_scaled(W, at, ny, xn, damping, h, fp)
@@ -185,11 +215,18 @@ def advance(fns, n, data, ip, fp, t, h, x, K, xn, xs, W):
                 break
             if iteration > 0:
                 rate = change / before if before > 0.0 else 0.0
-                if rate >= 1.0 or rate ** (ITERATIONS - iteration) / (1.0 - rate) * change > fp[1]:
-                    break
-                if change == 0.0 or rate / (1.0 - rate) * change < fp[1]:
+                if change == 0.0 or (rate < 1.0 and rate / (1.0 - rate) * change < fp[1]):
                     converged = True
                     break
+                if ip[EARLY] == 1 and (rate >= 1.0 or rate ** (ip[MOST] - iteration) / (1.0 - rate) * change > fp[1]):
+                    break
+                if ip[EARLY] == 0 and rate >= AT_ROUNDING and change <= ROUNDING:
+                    converged = True
+                    break
+                if ip[EARLY] == 0 and rate > 0.1:
+                    if refresh(fns, n, data, t1, xn, alpha, K, W, slope, beta) != OK:
+                        return SINGULAR
+                    damping = 1.0
             elif change <= 0.01 * fp[1]:
                 converged = True
                 break
@@ -247,8 +284,7 @@ def accept(n, ip, fp, h, x, K, xn):
         K[D + order + 1, i] = d
         for j in range(order, -1, -1):
             K[D + j, i] += K[D + j + 1, i]
-    copy(xn, x, ny)
-    copy_row(K, 1, K, 0, n[NROW])
+    move_on(K, 1, n[NROW], xn, x, ny)
     K[CONTROL, EQUAL] += 1.0
     K[CONTROL, H_NEXT] = h
     if K[CONTROL, EQUAL] < order + 1:
@@ -261,7 +297,7 @@ def accept(n, ip, fp, h, x, K, xn):
         candidate = max(below, 1e-10) ** (-1.0 / order)
         if candidate > factor:
             best, factor = order - 1, candidate
-    if order < ip[1]:
+    if order < ip[HIGHEST]:
         above = scaled_norm(K, D + order + 2, x, size, fp, nq, differential, ny) / (order + 2)
         candidate = max(above, 1e-10) ** (-1.0 / (order + 2))
         if candidate > factor:
@@ -313,7 +349,8 @@ def interpolate(n, ip, fp, theta, h, x, K, xn, out):
 class BDF(Integrator):
     """Backward differentiation of variable step and order 1 to 5, implicit, for stiff systems.
 
-    With `Projection` it is the coordinate projection method of Eich: projected history, projected error.
+    With `Projection` it is the coordinate projection method of Eich: projected history, projected error. With a fixed
+    step it begins with its highest order: DOP853 says where the motion would have come from.
 
     Parameters
     ----------
@@ -333,12 +370,15 @@ class BDF(Integrator):
     def __post_init__(self):
         if self.max_order not in range(1, 7):
             raise BadArgument(f"max_order={self.max_order!r}: BDF formulas are stable for orders 1 to 6.")
+        object.__setattr__(self, "order", self.max_order)
 
     def lower(self) -> Lowered:
         return Lowered(
             slots={
                 "advance": advance, "finish": finish, "accept": accept, "dense": dense, "interpolate": interpolate,
             },
-            ip=np.array([1, self.max_order], dtype=np.int64), fp=np.zeros(2), rows=12, errors=1, exponent=0.5, error_order=1,
-            fac_min=0.2, fac_max=10.0, one_step=False, steers=CONTROL, wants_scales=True,
+            ip=np.array([1, self.max_order, MANY, 1, 0], dtype=np.int64),
+            patient=np.array([1, self.max_order, PATIENT, 0, 1], dtype=np.int64), fp=looking_back_numbers(),
+            rows=LOOKING_BACK + STAGES, errors=1, exponent=0.5, error_order=1, fac_min=0.2,
+            fac_max=10.0, one_step=False, steers=CONTROL, wants_scales=True,
         )  # fmt: skip

@@ -38,7 +38,7 @@ from ..kernels.signatures import (
     WN,
     call_model,
 )
-from ..kernels.vectors import copy, copy_row
+from ..kernels.vectors import copy_row, move_on
 from .base import Integrator, Lowered
 from .implicit_steps import dense, interpolate
 
@@ -149,8 +149,7 @@ def accept(n, ip, fp, h, x, K, xn):
     """New accelerations become the old ones."""
     copy_row(K, NEW_TRUE, K, TRUE, n[NV])
     copy_row(K, NEW_ALGORITHMIC, K, ALGORITHMIC, n[NV])
-    copy_row(K, 1, K, 0, n[NROW])
-    copy(xn, x, n[NY])
+    move_on(K, 1, n[NROW], xn, x, n[NY])
     return OK
 
 

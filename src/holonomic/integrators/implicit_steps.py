@@ -52,7 +52,7 @@ from ..kernels.signatures import (
     WN,
     call_model,
 )
-from ..kernels.vectors import copy, copy_row
+from ..kernels.vectors import copy_row, move_on
 from .base import Integrator, Lowered
 
 # ip: the row of slopes at the new point, order, kind, whether all algebraic rows belong to the stage, whether one
@@ -224,8 +224,7 @@ def accept(n, ip, fp, h, x, K, xn):
     if ip[ORDER] > 1:
         for i in range(ny):
             K[HISTORY, i] = x[i]
-    copy_row(K, 1, K, 0, n[NROW])
-    copy(xn, x, ny)
+    move_on(K, 1, n[NROW], xn, x, ny)
     return OK
 
 

@@ -29,6 +29,7 @@ from ..kernels.complex_lu import complex_lu_factor, complex_lu_solve
 from ..kernels.counting import FACTORIZATIONS, JACOBIANS, RESIDUALS, count
 from ..kernels.evaluate import evaluate
 from ..kernels.linalg import lu_factor, lu_solve
+from ..kernels.newton import AT_ROUNDING, ROUNDING
 from ..kernels.signatures import (
     ACCEPT,
     ADVANCE,
@@ -45,7 +46,7 @@ from ..kernels.signatures import (
     WN,
     call_model,
 )
-from ..kernels.vectors import copy, copy_row
+from ..kernels.vectors import copy_row, move_on
 from .base import Integrator, Lowered
 
 SQ6 = 6.0**0.5
@@ -221,6 +222,9 @@ def advance(fns, n, data, ip, fp, t, h, x, K, xn, xs, W):
                 if change == 0.0 or (rate < 0.99 and rate / (1.0 - rate) * change <= fp[1]):
                     converged = True
                     break
+                if ip[EARLY] == 0 and rate >= AT_ROUNDING and change <= ROUNDING:
+                    converged = True
+                    break
                 if ip[EARLY] == 1 and iteration > 1:
                     left = ip[ITERATIONS] - 1 - iteration
                     if rate >= 0.99 or rate**left / (1.0 - rate) * change > fp[1]:
@@ -310,8 +314,7 @@ def accept(n, ip, fp, h, x, K, xn):
     K[CONTROL, FRESH] = 0.0
     if K[CONTROL, RETRY] == 1.0:
         K[CONTROL, JACOBIAN_GOOD] = 0.0
-    copy_row(K, 1, K, 0, n[NROW])
-    copy(xn, x, ny)
+    move_on(K, 1, n[NROW], xn, x, ny)
     return OK
 
 

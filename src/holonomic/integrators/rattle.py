@@ -35,7 +35,7 @@ from ..kernels.signatures import (
     Fn,
     call_model,
 )
-from ..kernels.vectors import copy, copy_row
+from ..kernels.vectors import move_on
 from .base import Integrator, Lowered
 from .implicit_steps import dense, interpolate
 
@@ -169,8 +169,7 @@ def finish(fns, n, data, ip, fp, t, h, x, K, xn, xs, E, W):
 @kernel(ACCEPT)
 def accept(n, ip, fp, h, x, K, xn):
     """Go on from the new point."""
-    copy_row(K, 1, K, 0, n[NROW])
-    copy(xn, x, n[NY])
+    move_on(K, 1, n[NROW], xn, x, n[NY])
     return OK
 
 

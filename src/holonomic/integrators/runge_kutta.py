@@ -17,7 +17,7 @@ from ..errors import OK
 from ..kernels.compile import kernel, leaf
 from ..kernels.evaluate import evaluate
 from ..kernels.signatures import ACCEPT, ADVANCE, DENSE, FINISH, INTERPOLATE, NROW, NX
-from ..kernels.vectors import copy, copy_row
+from ..kernels.vectors import move_on
 from . import tableaus
 from .base import Integrator, Lowered
 
@@ -78,8 +78,7 @@ def finish(fns, n, data, ip, fp, t, h, x, K, xn, xs, E, W):
 @kernel(ACCEPT)
 def accept(n, ip, fp, h, x, K, xn):
     """The stage at the new point is the first of the next step."""
-    copy_row(K, ip[STAGES], K, 0, n[NROW])
-    copy(xn, x, n[NX])
+    move_on(K, ip[STAGES], n[NROW], xn, x, n[NX])
     return OK
 
 

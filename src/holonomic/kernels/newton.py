@@ -23,6 +23,9 @@ AT_R, AT_SLOPE, AT_STEP, AT_PIVOTS, AT_BETA, AT_MIDDLE, AT_OLD = range(7)
 N_VECTORS = 8
 ENOUGH = 1e-15  # change to come, relative to 1 + |y|, at which iteration stops
 STALLED = 1e-6  # change at which rounding may stop it: multipliers of index 3 carry ε/h²
+# Fixed steps of methods that measure changes in the error norm: where they no longer fall, and are this small beside
+# tolerances of 1e-10, it is by rounding
+AT_ROUNDING, ROUNDING = 0.9, 10.0
 
 
 def newton_work(ny: int) -> int:
@@ -65,22 +68,33 @@ def factor_newton(W, at, ny, alpha, weight_y, first_algebraic):
 
 
 @leaf
-def newton_step(W, at, ny, y):
-    """y -= J⁻¹ R; return the size of the change, relative to 1 + |y|."""
+def solve_newton(W, at, ny):
+    """R <- J⁻¹ R with the factors in place; return where R stands."""
     count(W, RESIDUALS, 1)
     size = ny * ny
     J = W[at + 2 * size : at + 3 * size].reshape((ny, ny))
     vectors = at + 3 * size
     pivots = W[vectors + AT_PIVOTS * ny : vectors + (AT_PIVOTS + 1) * ny].view(np.int64)
-    R = W[vectors + AT_R * ny : vectors + (AT_R + 1) * ny]
-    lu_solve(J, pivots, R)
+    lu_solve(J, pivots, W[vectors + AT_R * ny : vectors + (AT_R + 1) * ny])
+    return vectors + AT_R * ny
+
+
+@leaf
+def subtract_step(y, W, at_step, ny):
+    """y -= step; return the size of the change, relative to 1 + |y|."""
     largest = 0.0
     for i in range(ny):
-        y[i] -= R[i]
-        change = abs(R[i]) / (1.0 + abs(y[i]))
+        y[i] -= W[at_step + i]
+        change = abs(W[at_step + i]) / (1.0 + abs(y[i]))
         if not change <= largest:
             largest = change
     return largest
+
+
+@leaf
+def newton_step(W, at, ny, y):
+    """y -= J⁻¹ R; return the size of the change, relative to 1 + |y|."""
+    return subtract_step(y, W, solve_newton(W, at, ny), ny)
 
 
 @leaf
@@ -89,16 +103,10 @@ def newton_step_scaled(W, at, ny, y, damping, h, fp):
 
     fp holds rtol, the stopping bound, atol and the powers of h, the last two for every unknown.
     """
-    count(W, RESIDUALS, 1)
-    size = ny * ny
-    J = W[at + 2 * size : at + 3 * size].reshape((ny, ny))
-    vectors = at + 3 * size
-    pivots = W[vectors + AT_PIVOTS * ny : vectors + (AT_PIVOTS + 1) * ny].view(np.int64)
-    R = W[vectors + AT_R * ny : vectors + (AT_R + 1) * ny]
-    lu_solve(J, pivots, R)
+    at_step = solve_newton(W, at, ny)
     largest = 0.0
     for i in range(ny):
-        step = damping * R[i]
+        step = damping * W[at_step + i]
         scale = fp[2 + i] + fp[0] * abs(y[i])
         y[i] -= step
         change = abs(step) * abs(h) ** int(fp[2 + ny + i]) / scale
@@ -155,10 +163,4 @@ def least_squares_step(W, at, ny, nr, first_algebraic, y):
     for k in range(nk - ny):
         right[ny + k] = R[first_algebraic + k]
     lu_solve(J, pivots, right)
-    largest = 0.0
-    for i in range(ny):
-        y[i] -= right[i]
-        change = abs(right[i]) / (1.0 + abs(y[i]))
-        if not change <= largest:
-            largest = change
-    return largest
+    return subtract_step(y, W, vectors + AT_STEP * stride, ny)

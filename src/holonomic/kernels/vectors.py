@@ -22,6 +22,15 @@ def copy_row(source, row, target, to, n):
 
 
 @leaf
+def move_on(K, last, n_row, xn, x, n):
+    """The new point and the field there, a row of K, become the old ones."""
+    for i in range(n_row):
+        K[0, i] = K[last, i]
+    for i in range(n):
+        x[i] = xn[i]
+
+
+@leaf
 def subtract(x, at, W, at_d, n, factor):
     """x[at:at+n] -= factor W[at_d:at_d+n]"""
     for i in range(n):
