@@ -6,14 +6,17 @@ they run. A member that fails leaves its status behind and the loop goes on.
 
 from __future__ import annotations
 
-from ..errors import MORE, NEED_REFINED, NEED_TERMS, OK
-from .compile import leaf
+from ..errors import DONE, EVENT, MORE, NEED_REFINED, NEED_TERMS, NOT_FINITE, OK
+from .compile import inner, leaf
 from .control import first_step
 from .drive import drive
 from .evaluate import evaluate
-from .signatures import NK, NL, NQ, NROW, NV, NX, WX
+from .locate import AT_START, CAME, DIRECTION, LEAD, NEXT, SIGN, START, STOPS, has_nan, sign_of
+from .signatures import EVENT_RATES, EVENTS, NEV, NK, NL, NQ, NROW, NV, NX, WX, call_model
 from .state import (
     ACCEPTED,
+    EVENT_FIELD,
+    EVENT_ROWS,
     FIXED,
     FRESH,
     H_MAX,
@@ -25,6 +28,8 @@ from .state import (
     ROWS,
     RTOL,
     SAVED,
+    STEP_NUMBER,
+    T_BASE,
     T_STOP,
     H,
     T,
@@ -32,18 +37,131 @@ from .state import (
 from .vectors import write_row
 
 PLENTY = 1 << 62
+# what a member may be left with besides the statuses of `drive`
+MANY_EVENTS = 101  # more events than there is room for
+BY_PYTHON = 102  # an event function of accelerations starts at zero: its derivative is formed outside
+UNCLEAR_RATE = 1e-14  # of the sum of sizes: a derivative below this may be rounding
 
 
 @leaf
-def run_members(first, last, slots, fns, n, ip, fp, sp, DATA, X0, at_lam, S0, I0, order, data, S, I, x, xn, xs, K, E,
-                W, atol, turns, rec_t, save_t, ev, ev_f, found_theta, found, xe, ke, rec_ev_t, rec_ev_i, rec_ev_x,
-                rec_ev_k, OUT_X, OUT_K, STATUS, REACHED, STEPS, SAVED_ROWS):  # fmt: skip
+def enter_tables(m, t, forward, data, at_table, first_time, times, VALUES):
+    """Enter the piece of every tabulated input that begins at t: value, slope and time, three numbers in data."""
+    for j in range(at_table.shape[0]):
+        a, b = first_time[j], first_time[j + 1]
+        low, high = a, b  # as many times as lie before t, or at t where time runs forward
+        while low < high:
+            middle = (low + high) // 2
+            if times[middle] < t or (forward > 0.0 and times[middle] == t):
+                low = middle + 1
+            else:
+                high = middle
+        at = at_table[j]
+        data[at + 1] = 0.0
+        data[at + 2] = t
+        if low == a:
+            data[at] = VALUES[m, a]
+        elif low == b:
+            data[at] = VALUES[m, b - 1]
+        else:
+            data[at] = VALUES[m, low - 1]
+            data[at + 1] = (VALUES[m, low] - VALUES[m, low - 1]) / (times[low] - times[low - 1])
+            data[at + 2] = times[low - 1]
+
+
+@inner
+def arm_events(fns, n, data, S, I, x, K, ev, ev_f, rates, forward):
+    """Note on which side of zero the event functions start, and to which side those at zero leave it."""
+    nev, nq = n[NEV], n[NQ]
+    call_model(fns, EVENTS, S[T], x, 0, K, nq, data, ev_f, 0)
+    if has_nan(ev_f, START, nev):
+        return NOT_FINITE
+    at_zero = False
+    for k in range(nev):
+        ev[SIGN, k] = sign_of(ev_f[START, k])
+        ev[LEAD, k] = ev[NEXT, k] = ev[CAME, k] = 0
+        at_zero = at_zero or ev_f[START, k] == 0.0
+    if at_zero:
+        if I[EVENT_FIELD] != 0:
+            return BY_PYTHON
+        call_model(fns, EVENT_RATES, S[T], x, 0, K, nq, data, rates, 0)
+        for k in range(nev):
+            if ev_f[START, k] == 0.0:
+                ev[SIGN, k] = AT_START
+                if abs(rates[k]) > UNCLEAR_RATE * rates[nev + k]:
+                    ev[LEAD, k] = sign_of(rates[k] * forward)
+    return OK
+
+
+@inner
+def keep_events(m, n, I, rec_t, rec_i, rec_x, rec_k, EV_N, EV_T, EV_I, EV_X, EV_K):
+    """Move the events of the last stretch to those of the member; False: there is no more room."""
+    for row in range(I[EVENT_ROWS]):
+        at = EV_N[m]
+        if at >= EV_T.shape[1]:
+            return False
+        EV_T[m, at], EV_I[m, at] = rec_t[row], rec_i[row]
+        for i in range(n[NX]):
+            EV_X[m, at, i] = rec_x[row, i]
+        for i in range(n[NK]):
+            EV_K[m, at, i] = rec_k[row, i]
+        EV_N[m] = at + 1
+    I[EVENT_ROWS] = 0
+    return True
+
+
+@inner
+def note_ends(m, n, S, I, x, K, ev, ev_f, rec_t, rec_i, rec_x, rec_k, ENDED):
+    """Write down events whose functions are zero exactly where the run ends; a terminal one is what ended it."""
+    for k in range(n[NEV]):
+        sign, wanted = ev[SIGN, k], ev[DIRECTION, k]
+        if (sign == 1 or sign == -1) and ev_f[START, k] == 0.0 and (wanted == 0 or wanted == -sign):
+            write_row(rec_t, rec_x, rec_k, I[EVENT_ROWS], S[T], x, K, 0, n[NQ], n[NX], n[NK])
+            rec_i[I[EVENT_ROWS]] = k
+            I[EVENT_ROWS] += 1
+            if ev[STOPS, k] != 0 and ENDED[m] < 0:
+                ENDED[m] = k
+
+
+@inner
+def begin(fns, n, data, S, I, order, at_lam, x, xn, K, W, atol):
+    """Evaluate the first point and choose the first step."""
+    nz = n[NQ] + n[NV]
+    t = S[T]
+    status = evaluate(fns, n, t, x, data, K, 0, W)
+    if status != OK:
+        return status
+    I[FRESH] = 1
+    S[RHO_LEAST] = min(S[RHO_LEAST], K[0, n[NROW] - 1])
+    if at_lam >= 0:
+        for i in range(n[NL]):
+            x[at_lam + i] = K[0, nz + i]
+    if I[FIXED] == 0:
+        forward = 1.0 if S[T_STOP] >= t else -1.0
+        most = min(S[H_MAX], abs(S[T_STOP] - t))
+        row = K[0]
+        h = first_step(t, x, row, xn, row, order, atol, S[RTOL], forward, most, nz, 0)
+        for i in range(nz):
+            xn[i] = x[i] + h * K[0, i]
+        status = evaluate(fns, n, t + h, xn, data, K, 1, W)
+        if status == OK:
+            h = first_step(t, x, row, xn, K[1], order, atol, S[RTOL], forward, most, nz, 1)
+        S[H] = h
+    return status
+
+
+@leaf
+def run_members(first, last, slots, fns, n, ip, fp, sp, DATA, X0, at_lam, S0, I0, order, remembers, stops, tables, data,
+                S, I, x, xn, xs, K, E, W, atol, turns, rec_t, save_t, ev, ev_f, rates, found_theta, found, xe, ke,
+                rec_ev_t, rec_ev_i, rec_ev_x, rec_ev_k, OUT_X, OUT_K, STATUS, REACHED, STEPS, SAVED_ROWS, ENDED, EV_N,
+                EV_T, EV_I, EV_X, EV_K):  # fmt: skip
     """Run members first .. last-1; what they saved goes to OUT_X and OUT_K, member by member.
 
-    Where λ is an unknown, it stands at_lam in x and starts from the field; -1: it is not, or X0 has it.
+    Where λ is an unknown, it stands at_lam in x and starts from the field; -1: it is not, or X0 has it. `stops` are
+    the times at which a stretch ends: breaks of tabulated inputs, and the end. `tables` holds where each table stands
+    in data, where its times begin, the times, and the values, (member, time).
     """
-    nx, nq, nk = n[NX], n[NQ], n[NK]
-    nz = nq + n[NV]
+    nx, nq, nk, nev = n[NX], n[NQ], n[NK], n[NEV]
+    at_table, first_time, times, VALUES = tables
     for m in range(first, last):
         for i in range(DATA.shape[1]):
             data[i] = DATA[m, i]
@@ -58,37 +176,72 @@ def run_members(first, last, slots, fns, n, ip, fp, sp, DATA, X0, at_lam, S0, I0
         for row in range(1, K.shape[0]):
             for i in range(K.shape[1]):
                 K[row, i] = 0.0
-        t = S[T]
-        status = evaluate(fns, n, t, x, data, K, 0, W)
-        if status == OK:
-            I[FRESH] = 1
-            S[RHO_LEAST] = min(S[RHO_LEAST], K[0, n[NROW] - 1])
-            if at_lam >= 0:
-                for i in range(n[NL]):
-                    x[at_lam + i] = K[0, nz + i]
-            if I[FIXED] == 0:
-                forward = 1.0 if S[T_STOP] >= t else -1.0
-                most = min(S[H_MAX], abs(S[T_STOP] - t))
-                row = K[0]
-                h = first_step(t, x, row, xn, row, order, atol, S[RTOL], forward, most, nz, 0)
-                for i in range(nz):
-                    xn[i] = x[i] + h * K[0, i]
-                status = evaluate(fns, n, t + h, xn, data, K, 1, W)
-                if status == OK:
-                    h = first_step(t, x, row, xn, K[1], order, atol, S[RTOL], forward, most, nz, 1)
-                S[H] = h
+        forward = 1.0 if S[T_STOP] >= S[T] else -1.0
+        ENDED[m] = -1
+        EV_N[m] = 0
+        enter_tables(m, S[T], forward, data, at_table, first_time, times, VALUES)
+        status = begin(fns, n, data, S, I, order, at_lam, x, xn, K, W, atol)
         if status != NEED_REFINED and status != NEED_TERMS and I[FRESH] == 1:
-            if save_t.shape[0] > 0 and save_t[0] == t:
-                write_row(rec_t, OUT_X[m], OUT_K[m], 0, t, x, K, 0, nq, nx, nk)
+            status = OK
+            if save_t.shape[0] > 0 and save_t[0] == S[T]:
+                write_row(rec_t, OUT_X[m], OUT_K[m], 0, S[T], x, K, 0, nq, nx, nk)
                 I[ROWS] = 1
                 I[SAVED] = 1
             I[QUOTA] = PLENTY
-            status = MORE
-            while status == MORE:
-                status = drive(slots, fns, n, data, ip, fp, sp, S, I, x, xn, xs, K, E, W, atol, turns, rec_t,
-                               OUT_X[m], OUT_K[m], save_t, ev, ev_f, found_theta, found, xe, ke, rec_ev_t,
-                               rec_ev_i, rec_ev_x, rec_ev_k)  # fmt: skip
+            if nev > 0:
+                status = arm_events(fns, n, data, S, I, x, K, ev, ev_f, rates, forward)
+            stretch = 0
+            while status == OK:
+                S[T_STOP] = stops[stretch]
+                if I[FIXED] != 0:
+                    S[T_BASE] = S[T]
+                    I[STEP_NUMBER] = 0
+                status = MORE
+                while status == MORE:
+                    status = drive(slots, fns, n, data, ip, fp, sp, S, I, x, xn, xs, K, E, W, atol, turns, rec_t,
+                                   OUT_X[m], OUT_K[m], save_t, ev, ev_f, found_theta, found, xe, ke, rec_ev_t,
+                                   rec_ev_i, rec_ev_x, rec_ev_k)  # fmt: skip
+                    if status == EVENT:
+                        for row in range(I[EVENT_ROWS]):
+                            k = rec_ev_i[row]
+                            if ENDED[m] < 0 and rec_ev_t[row] == S[T] and ev[STOPS, k] != 0:
+                                ENDED[m] = k
+                    if nev > 0:
+                        room = keep_events(m, n, I, rec_ev_t, rec_ev_i, rec_ev_x, rec_ev_k, EV_N, EV_T, EV_I, EV_X, EV_K)
+                        if room and status == DONE and stretch == stops.shape[0] - 1:
+                            note_ends(m, n, S, I, x, K, ev, ev_f, rec_ev_t, rec_ev_i, rec_ev_x, rec_ev_k, ENDED)
+                            room = keep_events(m, n, I, rec_ev_t, rec_ev_i, rec_ev_x, rec_ev_k, EV_N, EV_T, EV_I, EV_X,
+                                               EV_K)  # fmt: skip
+                        if not room:
+                            status = MANY_EVENTS
+                if status == DONE and stretch < stops.shape[0] - 1:
+                    stretch += 1
+                    enter_tables(m, S[T], forward, data, at_table, first_time, times, VALUES)
+                    I[FRESH] = 0
+                    if remembers:
+                        for row in range(1, K.shape[0]):
+                            for i in range(K.shape[1]):
+                                K[row, i] = 0.0
+                    status = OK
         STATUS[m] = status
         REACHED[m] = S[T]
         STEPS[m] = I[ACCEPTED] + I[REJECTED]
         SAVED_ROWS[m] = I[ROWS]
+
+
+@leaf
+def along_members(fns, which, times, X, B, DATA, tables, forward, data, OUT):
+    """Model function `which` at all times of all members: OUT[m, i] = f(times[i], X[m, i], B[m, i]); NaN where X is."""
+    at_table, first_time, table_times, VALUES = tables
+    nx, nb, size = X.shape[2], B.shape[2], OUT.shape[2]
+    for m in range(X.shape[0]):
+        for i in range(DATA.shape[1]):
+            data[i] = DATA[m, i]
+        for i in range(times.shape[0]):
+            row = m * times.shape[0] + i
+            if X[m, i, 0] == X[m, i, 0]:
+                enter_tables(m, times[i], forward, data, at_table, first_time, table_times, VALUES)
+                call_model(fns, which, times[i], X, row * nx, B, row * nb, data, OUT, row * size)
+            else:
+                for j in range(size):
+                    OUT[m, i, j] = X[m, i, 0]

@@ -29,6 +29,7 @@ from .arguments import FULL, ODE, call
 from .base import PLAIN, ModelBase, Variant
 from .fingerprint import fingerprint
 from .system import Ode, System
+from .tape import Tape
 from .watch import Watch
 
 UNKEYED = ("params", "resolver", "metric")  # fields of a system that do not enter the compiled functions
@@ -137,6 +138,13 @@ class Model(ModelBase):
             fns[2 * fn] = functions.addresses[self._really(fn)]
             lengths[fn] = functions.lengths[self._really(fn)]
         return fns, lengths
+
+    def tapes(self, wanted: tuple[Fn, ...], variant: Variant = PLAIN) -> dict[Fn, Tape]:
+        """Return what functions compute as plain data, which another process can compile."""
+        from .derive import tapes
+
+        made = tapes(*self._request(tuple(dict.fromkeys(self._really(fn) for fn in wanted)), variant))
+        return {fn: made[self._really(fn)] for fn in wanted}
 
     def evaluate(self, fn: Fn, t: float, a, b, data, variant: Variant = PLAIN) -> np.ndarray:
         """Call one function from Python; `a` and `b` as in `signatures.Fn`."""

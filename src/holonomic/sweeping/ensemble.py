@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
-from ..errors import BadArgument, HolonomicError
-from ..naming import is_dae
-from ..solution import Solution
-from .job import Job
+from ..errors import DONE, EVENT, BadArgument, MissingExtra
+from ..failure import reason
+from .job import Chunk, Happenings, Job
+from .sketch import Summary
+
+HELD_BYTES = 256 << 20  # up to so much of one quantity is taken into memory for exact quantiles
 
 
 @dataclass(frozen=True)
@@ -23,26 +26,95 @@ class Failure:
     why: str
 
 
-class Ensemble:
-    """What many runs computed: arrays with the member as first axis, time as second."""
+@dataclass(frozen=True)
+class EventLog:
+    """One event over all members: which member, when, in which state."""
 
-    def __init__(self, job: Job, x, k, status, reached, steps, failed):
+    member: np.ndarray
+    t: np.ndarray
+    q: np.ndarray
+    v: np.ndarray
+    members: int
+
+    def __len__(self) -> int:
+        return len(self.t)
+
+    @cached_property
+    def count(self) -> np.ndarray:
+        """How often it happened, by member."""
+        return np.bincount(self.member, minlength=self.members)
+
+    @cached_property
+    def first(self) -> np.ndarray:
+        """Time at which it happened first, by member; NaN where it did not."""
+        found = np.full(self.members, np.nan)
+        found[self.member[::-1]] = self.t[::-1]
+        return found
+
+
+class Log:
+    """How the members of a sweep ended, filled chunk by chunk."""
+
+    def __init__(self, job: Job):
+        n = job.count
+        self.job = job
+        self.status, self.steps = np.zeros(n, dtype=np.int64), np.zeros(n, dtype=np.int64)
+        self.reached, self.ended = np.full(n, job.t0), np.full(n, -1)
+        self.why: dict[int, str] = {}
+        self._events: dict[int, Happenings] = {}
+
+    def add(self, chunk: Chunk) -> None:
+        """Take what a chunk says of its members."""
+        here = slice(chunk.first, chunk.last)
+        self.status[here], self.steps[here] = chunk.status, chunk.steps
+        self.reached[here], self.ended[here] = chunk.reached, chunk.ended
+        self.why |= chunk.why
+        self._events[chunk.first] = chunk.events
+
+    @property
+    def events(self) -> Happenings:
+        """All events, in order of members."""
+        return Happenings.joined([self._events[first] for first in sorted(self._events)])
+
+    def failures(self) -> list[Failure]:
+        """Which members did not reach the end or a terminal event, when and why."""
+        words = {int(status): reason(int(status), self.job.plan) for status in np.unique(self.status)}
+        bad = np.flatnonzero((self.status != DONE) & (self.status != EVENT))
+        return [
+            Failure(int(m), float(self.reached[m]), self.why.get(int(m)) or words[int(self.status[m])])
+            for m in sorted({*bad.tolist(), *self.why})
+        ]
+
+
+class Source(Protocol):
+    """Where the values of an ensemble are."""
+
+    def values(self, name: str) -> Any: ...
+    def stretches(self, name: str) -> Iterator[tuple[int, int, np.ndarray]]: ...
+    def summary(self, name: str) -> Summary | None: ...
+    def names(self) -> list[str]: ...
+
+
+class Ensemble:
+    """What many runs computed: arrays with the member as first axis, time as second.
+
+    Values that were kept in a store are read when asked for. The reducers (`mean`, `std`, `extremes`, `quantiles`) never
+    hold all of them.
+    """
+
+    def __init__(self, job: Job, source: Source, log: Log):
         self.job, self.plan, self.t = job, job.plan, job.save_t
-        self._x, self._k = x, k
-        self._status, self.reached, self.steps = status, reached, steps
+        self.source, self._log = source, log
         self.params: dict[str, np.ndarray] = job.params
-        self.failed: list[Failure] = failed
+        self.reached, self.steps = log.reached, log.steps
+        self.failed: list[Failure] = log.failures()
 
     def __len__(self) -> int:
         return self.job.count
 
     @cached_property
-    def _data(self) -> np.ndarray:
-        return self.job.members(0, self.job.count).data
-
-    @property
     def ok(self) -> np.ndarray:
-        """Which members reached the end."""
+        """Which members reached the end, or a terminal event."""
         good = np.ones(len(self), dtype=bool)
         good[[failure.member for failure in self.failed]] = False
         return good
@@ -50,96 +122,136 @@ class Ensemble:
     @property
     def q(self) -> np.ndarray:
         """Positions, (member, time, coordinate); NaN where a member had stopped."""
-        return self._x[:, :, : self.plan.model.nq]
+        return self.source.values("q")
 
     @property
     def y(self) -> np.ndarray:
         """States of an Ode, (member, time, component); algebraic unknowns of a Dae, (member, time, row)."""
-        return self.lam if is_dae(self.plan.model) else self.q
+        return self.source.values("y")
 
     @property
     def v(self) -> np.ndarray:
         """Velocities, (member, time, coordinate)."""
-        nq, nv = self.plan.model.nq, self.plan.model.nv
-        return self._x[:, :, nq : nq + nv]
+        return self.source.values("v")
 
     @property
     def a(self) -> np.ndarray:
         """Accelerations."""
-        return self._k[:, :, : self.plan.model.nv]
+        return self.source.values("a")
 
-    @cached_property
+    @property
     def lam(self) -> np.ndarray:
         """Multipliers (y of a Dae), (member, time, row)."""
-        if len(self.plan.blocks) == 2 and not self.plan.model.is_ode:
-            return self._k[:, :, self.plan.model.nv :]
-        return np.array([self._member(m)._multipliers for m in range(len(self))])
+        return self.source.values("lam")
 
-    def _member(self, m: int) -> Solution:
-        """One run, at the saved times."""
-        x, k = self._x[m], self._k[m]
-        return Solution._of(
-            plan=self.plan, ended="end", _data=self._data[m], _arrays=(self.t, x, k), _events=(), _begin=None,
-            _first=(float(self.t[0]), x[0]), _final=(float(self.t[-1]), x[-1], k[-1]), _steps_kept=False,
-        )  # fmt: skip
+    def __getitem__(self, name: str):
+        if name in self.params and name not in self.source.names():
+            return self.params[name]
+        return self.source.values(name)
+
+    @property
+    def outputs(self) -> dict[str, np.ndarray]:
+        """All named outputs that were kept, (member, time, ...)."""
+        names = [name for name in self.plan.model.output_shapes if name in self.source.names()]
+        return {name: self.source.values(name) for name in names}
 
     @cached_property
-    def outputs(self) -> dict[str, np.ndarray]:
-        """All named outputs, (member, time, ...)."""
-        found = [self._member(m)._outputs for m in range(len(self))]
-        return {name: np.array([each[name] for each in found]) for name in self.plan.model.output_shapes}
+    def events(self) -> Mapping[str, EventLog]:
+        """Events by name, over all members."""
+        log, model = self._log.events, self.plan.model
+        found = {}
+        for number, name in enumerate(self.plan.events):
+            mine = log.which == number
+            x = log.x[mine]
+            found[name] = EventLog(
+                log.member[mine], log.t[mine], x[:, : model.nq], x[:, model.nq : model.nq + model.nv], len(self)
+            )
+        return found
 
-    def __getitem__(self, name: str) -> np.ndarray:
-        resolver = getattr(self.plan.model.system, "resolver", None)
-        if resolver is not None and name in resolver:  # bodies, joints and forces of a mechanism
-            return resolver.view_members(self, name)
-        if name in self.plan.model.coordinates:
-            return self.q[:, :, self.plan.model.coordinates.index(name)]
-        if name in self.plan.model.output_shapes:
-            return self.outputs[name]
-        if name in self.params:
-            return self.params[name]
-        known = [*self.plan.model.coordinates, *self.plan.model.output_shapes, *self.params]
-        raise BadArgument(f"there is no {name!r} in this ensemble; there is: {', '.join(known)}.")
+    @cached_property
+    def ended(self) -> np.ndarray:
+        """What ended each run: "end", the name of a terminal event, or "failed"."""
+        names = np.array([*self.plan.events, "end"], dtype=object)
+        found = names[self._log.ended]
+        found[~self.ok] = "failed"
+        return found
+
+    # over the members
 
     def mean(self, name: str) -> np.ndarray:
         """Mean over the members that reached the end, (time, ...)."""
-        return np.nanmean(self[name][self.ok], axis=0)
+        return self._summed(name).mean()
 
-    def quantiles(self, name: str, q=(0.05, 0.5, 0.95)) -> np.ndarray:
-        """Quantiles over the members that reached the end, (quantile, time, ...)."""
-        return np.nanquantile(self[name][self.ok], q, axis=0)
+    def std(self, name: str) -> np.ndarray:
+        """Standard deviation over the members that reached the end, (time, ...)."""
+        return self._summed(name).std()
 
     def extremes(self, name: str) -> tuple[np.ndarray, np.ndarray]:
         """Smallest and largest over the members that reached the end, (time, ...) each."""
-        values = self[name][self.ok]
-        return np.nanmin(values, axis=0), np.nanmax(values, axis=0)
+        return self._summed(name).extremes()
+
+    def quantiles(self, name: str, q=(0.05, 0.5, 0.95)) -> np.ndarray:
+        """Quantiles over the members that reached the end, (quantile, time, ...).
+
+        Exact where the quantity fits into memory; else from one pass over it, with ranks off by no more than
+        `quantile_error(name)`.
+        """
+        if self.source.summary(name) is None and self._bytes(name) <= HELD_BYTES:
+            import warnings
+
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", RuntimeWarning)  # times that no member reached
+                return np.nanquantile(np.asarray(self.source.values(name))[self.ok], q, axis=0)
+        return self._summed(name).quantiles(q)
+
+    def quantile_error(self, name: str) -> float:
+        """Largest error of the rank of what `quantiles` gives, as a share of the members; 0: exact."""
+        if self.source.summary(name) is None and self._bytes(name) <= HELD_BYTES:
+            return 0.0
+        return self._summed(name).sketch.error(int(self.ok.sum()))
+
+    def _bytes(self, name: str) -> int:
+        for _, _, values in self.source.stretches(name):
+            return 8 * len(self) * int(np.prod(np.shape(values)[1:]))
+        return 0
+
+    def _summed(self, name: str) -> Summary:
+        known = self.source.summary(name)
+        if known is None:
+            memory = self.__dict__.setdefault("_summaries", {})
+            known = memory.get(name)
+        if known is None:
+            for first, last, values in self.source.stretches(name):
+                if not isinstance(values, np.ndarray):
+                    raise BadArgument(f'{name!r} has several quantities: name one, for example "{name}.position".')
+                if known is None:
+                    known = Summary(values.shape[1:])
+                known.add(values[self.ok[first:last]])
+            memory[name] = known
+        return known
 
     def to_xarray(self):
-        """Return a Dataset with dimensions member, time and coordinate."""
+        """Return a Dataset with dimensions member, time and coordinate; what is in a store is read as it is used."""
         try:
             import xarray
         except ImportError:
-            raise HolonomicError('to_xarray needs xarray: pip install "holonomic[xarray]".') from None
-        model = self.plan.model
-        variables: dict[str, Any] = {"q": (("member", "time", "coordinate"), self.q)}
-        if model.nv:
-            last = "coordinate" if model.nv == model.nq else "rate"
-            variables["v"] = (("member", "time", last), self.v)
-        for name, values in self.outputs.items():
-            more = tuple(f"{name}_{i}" for i in range(values.ndim - 2))
-            variables[name] = (("member", "time", *more), values)
-        for name, values in self.params.items():
-            variables[f"param_{name}"] = (("member", *(f"{name}_{i}" for i in range(values.ndim - 1))), values)
-        return xarray.Dataset(variables, coords={"time": self.t, "coordinate": list(model.coordinates)})
+            raise MissingExtra('to_xarray needs xarray: pip install "holonomic[xarray]".') from None
+        from .labels import dataset
+
+        return dataset(xarray, self)
 
     def __repr__(self) -> str:
         lines = [
             f"Ensemble of {len(self)} runs, t = {self.t[0]:g} .. {self.t[-1]:g}, {len(self.t)} times saved",
             f"  {self.plan!r}",
-            f"  over: {', '.join(self.params) or 'initial values'}",
+            f"  over: {', '.join([*self.params, *self.job.inputs]) or 'initial values'}",
             f"  {int(np.sum(self.steps))} steps; {len(self.failed)} failed",
         ]
+        where = str(self.source)
+        if where:
+            lines.append(f"  {where}")
+        for name in self.plan.events:
+            lines.append(f"  event {name!r}: {len(self.events[name])} in {np.count_nonzero(self.events[name].count)} runs")
         lines += [f"    member {f.member} at t = {f.t:.6g}: {f.why}" for f in self.failed[:5]]
         if len(self.failed) > 5:
             lines.append(f"    ... and {len(self.failed) - 5} more")

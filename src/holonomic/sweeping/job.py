@@ -17,10 +17,10 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from ..kernels.signatures import NK, NX
 from ..plan import Plan
-from ..running import Run
+from .inputs import Tables
 from .members import Members, consistent, rows_of
+from .program import Program
 
 CHUNK_BYTES = 8 << 20  # of results in one chunk
 FEWEST, MOST = 16, 4096  # members in a chunk
@@ -29,70 +29,92 @@ PARTS = 32  # into so many chunks a small sweep is cut, for an even load
 
 @dataclass(frozen=True)
 class Job:
-    """One sweep: a plan, and what is different for each member."""
+    """One sweep: a program, and what is different for each member. It can be pickled."""
 
-    plan: Plan
+    program: Program
     t0: float
     t1: float
     save_t: np.ndarray
     count: int  # members
     data: np.ndarray  # what members have in common
+    places: dict[str, slice]  # of parameters, in data
     params: dict[str, np.ndarray]  # by name, (member, ...)
+    tables: Tables
+    inputs: tuple[str, ...]  # those that the sweep sets
     q0: np.ndarray  # (member, coordinate), or one row for all
     v0: np.ndarray
     initial: str
-    hold: Any
+    held: np.ndarray  # which coordinates stay when a start is projected
     limits: dict[str, Any]
+    memory: tuple[np.ndarray, np.ndarray]  # S and I, the loop's own memory, as every member begins with it
+    wanted: tuple[str, ...] | None = None  # quantities to keep; None: the whole state
+
+    @property
+    def plan(self) -> Plan:
+        """The plan; only in the process in which the sweep was called."""
+        assert self.program.plan is not None
+        return self.program.plan
+
+    def data_of(self, first: int, last: int) -> np.ndarray:
+        """Data of a stretch of members, (member, entry)."""
+        DATA = np.tile(self.data, (last - first, 1))
+        for name, values in self.params.items():
+            DATA[:, self.places[name]] = values[first:last].reshape(last - first, -1)
+        return DATA
 
     def members(self, first: int, last: int) -> Members:
         """Data and consistent starts of a stretch of members."""
-        plan, n = self.plan, last - first
-        DATA = np.tile(self.data, (n, 1))
-        for name, values in self.params.items():
-            where, _ = plan.model.places[name]
-            DATA[:, where] = values[first:last].reshape(n, -1)
         X0 = np.hstack([rows_of(self.q0, first, last), rows_of(self.v0, first, last)])
-        return consistent(plan, X0, DATA, self.t0, self.initial, self.hold)
+        return consistent(self.program, X0, self.data_of(first, last), self.t0, self.initial, self.held)
 
     def part(self, first: int, last: int) -> Job:
         """The same sweep over a stretch of its members."""
         return replace(
             self, count=last - first, params={name: values[first:last] for name, values in self.params.items()},
-            q0=rows_of(self.q0, first, last), v0=rows_of(self.v0, first, last),
+            tables=self.tables.part(first, last),
+            q0=self.q0 if len(self.q0) == 1 else self.q0[first:last],
+            v0=self.v0 if len(self.v0) == 1 else self.v0[first:last],
         )  # fmt: skip
 
     @cached_property
-    def memory(self) -> tuple[np.ndarray, np.ndarray]:
-        """S and I, the loop's own memory, as every member begins with it."""
-        x0 = np.concatenate([self.q0[0], self.v0[0]])
-        run = Run(self.plan, self.data, self.t0, x0, self.t1, save_t=self.save_t, **self.limits)
-        run.release()
-        return run.S.copy(), run.I.copy()
-
-    @property
-    def direction(self) -> float:
-        return 1.0 if self.t1 >= self.t0 else -1.0
+    def stops(self) -> np.ndarray:
+        """Times at which every member's steps end."""
+        return self.tables.stops(self.t0, self.t1)
 
     @property
     def shape(self) -> tuple[int, int, int]:
         """Saved times, unknowns in x and numbers in k of one member."""
-        return len(self.save_t), int(self.plan.sizes[NX]), int(self.plan.sizes[NK])
-
-    @property
-    def order(self) -> int:
-        """Order that the first step is chosen for."""
-        return max(self.plan.integrator.error_order, self.plan.choice.integrator.order - 1)
+        return (len(self.save_t), *self.program.shape)
 
     @property
     def chunk(self) -> int:
         """Members in one chunk; it follows from the job alone, so that another machine cuts alike."""
         times, nx, nk = self.shape
+        # what is kept may be less than what is computed: both have to fit
         fit = CHUNK_BYTES // max(1, 8 * times * (nx + nk))
-        return int(max(1, min(max(fit, 1), MOST, max(FEWEST, -(-self.count // PARTS)))))
+        return int(max(1, min(fit, MOST, max(FEWEST, -(-self.count // PARTS)))))
 
     def pieces(self) -> list[tuple[int, int]]:
         """All members, cut into chunks."""
         return [(first, min(first + self.chunk, self.count)) for first in range(0, self.count, self.chunk)]
+
+
+@dataclass
+class Happenings:
+    """Events of a stretch of members, in order of members and times."""
+
+    member: np.ndarray
+    which: np.ndarray  # number of the event
+    t: np.ndarray
+    x: np.ndarray
+    k: np.ndarray
+
+    @classmethod
+    def joined(cls, parts: list[Happenings]) -> Happenings:
+        """All in one, in order of members."""
+        whole = [np.concatenate([getattr(part, name) for part in parts]) for name in ("member", "which", "t", "x", "k")]
+        order = np.argsort(whole[0], kind="stable")
+        return cls(*(each[order] for each in whole))
 
 
 @dataclass
@@ -103,11 +125,14 @@ class Chunk:
     last: int
     x: np.ndarray  # (member, time, unknown); NaN where a member had stopped
     k: np.ndarray  # (member, time, accelerations and multipliers)
-    status: np.ndarray  # of `errors`: DONE, or what a member failed of
+    status: np.ndarray  # of `errors`: DONE, EVENT where a terminal event ended the run, or what a member failed of
     reached: np.ndarray  # time
     steps: np.ndarray
     rows: np.ndarray  # saved
-    unable: dict[int, str] = field(default_factory=dict)  # member -> why it could not start
+    ended: np.ndarray  # number of the terminal event; -1: none
+    events: Happenings
+    why: dict[int, str] = field(default_factory=dict)  # member -> why it failed, where a status does not say it
+    kept: dict[str, np.ndarray] = field(default_factory=dict)  # the wanted quantities, in the place of x and k
 
 
 class Engine(Protocol):

@@ -1,15 +1,21 @@
-"""The members of a sweep: how many there are, their data, and a consistent start for each."""
+"""The members of a sweep: how many there are, and a consistent start for each."""
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass, field
 
 import numpy as np
 
-from ..errors import BadArgument, HolonomicError
-from ..initial import prepare
+from ..errors import BadArgument, HolonomicError, RedundancyWarning
+from ..initial import LEAST_TOLERANCE, prepare
+from ..kernels import assemble as a
+from ..kernels.sample import along
 from ..kernels.signatures import NX, Fn
-from ..plan import Plan
+from .program import Program
+
+MODES = {"check": a.CHECK, "project": a.PROJECT, "free": a.FREE}
+FEW = 8  # members of a stretch that get a message of their own; looking into each takes milliseconds
 
 
 @dataclass
@@ -22,22 +28,12 @@ class Members:
     unable: dict[int, str] = field(default_factory=dict)  # number within the stretch -> why it cannot start
 
 
-def count(system, params, starts) -> int:
-    """Return the number of members; all arrays must agree on it."""
-    lengths = {}
-    for name, values in params.items():
-        own = (system.params or {}).get(name)
-        if own is None:
-            known = ", ".join(system.params or {}) or "none"
-            raise BadArgument(f"params={{{name!r}: ...}}: the system has no such parameter; known: {known}.")
-        if values.ndim != np.ndim(own) + 1 or values.shape[1:] != np.shape(own):
-            raise BadArgument(f"params[{name!r}] has shape {values.shape}; expected (members, *{np.shape(own)}).")
-        lengths[name] = len(values)
-    for name, values in starts.items():
-        if values is not None and np.ndim(values) == 2:
-            lengths[name] = len(values)
+def count(lengths: dict[str, int]) -> int:
+    """Return the number of members; all arrays, named here with their lengths, must agree on it."""
     if not lengths:
-        raise BadArgument("nothing to sweep over: give params={name: values} or a (member, entry) array of starts.")
+        raise BadArgument(
+            "nothing to sweep over: give params={name: values}, inputs={name: values} or a (member, entry) array of starts."
+        )
     if len(set(lengths.values())) > 1:
         text = ", ".join(f"{name} {length}" for name, length in lengths.items())
         raise BadArgument(
@@ -49,14 +45,34 @@ def count(system, params, starts) -> int:
     return members
 
 
+def check_params(system, params: dict[str, np.ndarray]) -> None:
+    """Refuse parameters that the system does not have, and those of another shape."""
+    for name, values in params.items():
+        own = (system.params or {}).get(name)
+        if own is None:
+            known = ", ".join(system.params or {}) or "none"
+            raise BadArgument(f"params={{{name!r}: ...}}: the system has no such parameter; known: {known}.")
+        if values.ndim != np.ndim(own) + 1 or values.shape[1:] != np.shape(own):
+            raise BadArgument(f"params[{name!r}] has shape {values.shape}; expected (members, *{np.shape(own)}).")
+        bad = np.flatnonzero(~np.isfinite(values).all(axis=tuple(range(1, values.ndim))))
+        if len(bad):
+            raise BadArgument(f"params[{name!r}] of member {bad[0]} is not finite: {values[bad[0]]}.")
+
+
 def first_of(values):
     """The first member's start, where each has its own."""
     return values if values is None or np.ndim(values) < 2 else np.asarray(values)[0]
 
 
-def all_of(given, first: np.ndarray) -> np.ndarray:
+def all_of(given, first: np.ndarray, name: str) -> np.ndarray:
     """Starts of all members, or one row where all have the same."""
-    return np.asarray(given, dtype=float) if np.ndim(given) == 2 else first[None]
+    if np.ndim(given) != 2:
+        return first[None]
+    values = np.asarray(given, dtype=float)
+    bad = np.flatnonzero(~np.isfinite(values).all(axis=1))
+    if len(bad):
+        raise BadArgument(f"{name} of member {bad[0]} is not finite: {values[bad[0]]}.")
+    return values
 
 
 def rows_of(values: np.ndarray, first: int, last: int) -> np.ndarray:
@@ -64,37 +80,108 @@ def rows_of(values: np.ndarray, first: int, last: int) -> np.ndarray:
     return np.broadcast_to(values, (last - first, values.shape[1])) if len(values) == 1 else values[first:last]
 
 
-def consistent(plan: Plan, X0, DATA, t0: float, initial: str, hold) -> Members:
-    """Check or project the start of every member, in place; name those that cannot start."""
-    model, unable = plan.model, {}
-    for m in range(len(X0)):
+def consistent(program: Program, X0, DATA, t0: float, initial: str, held: np.ndarray) -> Members:
+    """Check or project the start of every member; name those that cannot start.
+
+    Compiled; what the compiled look cannot decide goes through `initial.prepare` where the user's functions are at hand.
+    """
+    model, members = program.model, Members(DATA, X0, -1)
+    if model.is_dae:
+        _by_python(program, members, range(len(X0)), t0, initial, held)
+    elif not (model.is_ode and not model.n_invariants):
+        status, found = _assemble(program, X0, DATA, t0, initial, held)
+        off = np.flatnonzero((status == a.OFF_POSITION) | (status == a.OFF_VELOCITY))
+        shown = off[:FEW] if program.plan is not None else off[:0]
+        for m in off[len(shown) :]:
+            members.unable[int(m)] = _off(int(status[m]), found[m], initial)
+        unclear = np.flatnonzero(status == a.UNCLEAR)
+        _by_python(program, members, np.union1d(shown, unclear).astype(int), t0, initial, held)
+    members.starts, members.at_lam = _with_multipliers(program, DATA, X0, t0)
+    return members
+
+
+def _assemble(program: Program, X, DATA, t0, initial, held) -> tuple[np.ndarray, np.ndarray]:
+    model = program.model
+    nq, nv, nl, n = model.nq, model.nv, model.n_lam, model.n_constraints + model.n_invariants
+    fns, lengths = program.table("start")
+    ranked, of_rank = program.table("rank") if not model.is_ode else (fns, {})
+    kept = nl if program.rows is None else len(program.rows)
+    sizes = np.array([nq, nv, nl, model.n_constraints, model.n_invariants, kept, model.exact], dtype=np.int64)
+    free_q = np.flatnonzero(~held)
+    free_v = free_q if nv == nq else np.arange(nv)
+    most = max(nq, nv, n, nl) + 1
+
+    def qr(rows, columns):
+        return np.empty((rows, columns)), np.empty(min(rows, columns)), np.empty(columns, np.int64), np.empty(3 * columns)
+
+    room = max(lengths.get(Fn.VEL_FACTOR, 0), of_rank.get(Fn.VEL_FACTOR, 0)) + 1
+    residual = lengths[Fn.RESIDUAL] + 1
+    found, status = np.zeros((len(X), 2)), np.zeros(len(X), dtype=np.int64)
+    a.assemble(
+        fns, ranked, t0, X, DATA, sizes, MODES[initial], program.tol, max(program.tol, LEAST_TOLERANCE), free_q, free_v,
+        model.at_invariants, np.zeros(nq + nv), np.zeros(nq), np.empty(DATA.shape[1]), np.zeros(residual),
+        np.zeros(residual), np.zeros(residual), np.zeros(lengths.get(Fn.TERMS, 0) + 1), np.zeros(room),
+        np.zeros((n, nq)), np.zeros(most), np.zeros(most), qr(len(free_q), n), qr(len(free_v), nl), qr(nv, nl),
+        found, status,
+    )  # fmt: skip
+    return status, found
+
+
+def _off(status: int, found: np.ndarray, initial: str) -> str:
+    """Say how far a start is off, where no message of its own was made."""
+    what, level = ("q0", "the constraints") if status == a.OFF_POSITION else ("v0", "the velocity level of the constraints")
+    if initial == "project":
+        return f"{what} cannot be moved onto {level}: {found[status - 1]:.1e} is left."
+    return f'{what} misses {level} by {found[status - 1]:.1e}. Correct it, or pass initial="project".'
+
+
+def _by_python(program: Program, members: Members, which, t0, initial, held) -> None:
+    """Look into single members with all means, and say what is wrong in full."""
+    X0, DATA, model = members.starts, members.data, program.plan and program.plan.model
+    for m in map(int, which):
+        if model is None:
+            members.unable[m] = UNDECIDED
+            continue
         try:
-            begin = prepare(
-                model, t0, X0[m, : model.nq].copy(), X0[m, model.nq :].copy(), DATA[m],
-                tol=plan.choice.constraint_tol, initial=initial, hold=hold, redundant=None,
-            )  # fmt: skip
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", RedundancyWarning)  # said of the first member
+                begin = prepare(
+                    model, t0, X0[m, : model.nq].copy(), X0[m, model.nq :].copy(), DATA[m], tol=program.tol,
+                    initial=initial, hold=np.flatnonzero(held).tolist() or None, redundant=program.redundant,
+                )  # fmt: skip
         except HolonomicError as problem:
-            unable[m] = str(problem)
+            members.unable[m] = str(problem)
+            continue
+        if begin.rows != program.rows:
+            kept = [model.n_lam if rows is None else len(rows) for rows in (begin.rows, program.rows)]
+            members.unable[m] = (
+                f"its constraints have rank {kept[0]}, those of the other members rank {kept[1]}. Run it with simulate()."
+            )
             continue
         X0[m] = np.concatenate([begin.q, begin.v])
-        if model.n_invariants:
+        if model.n_invariants and initial != "free":
             places = model.data_places["invariants"]
             DATA[m, places] = 0.0
             r = model.evaluate(Fn.RESIDUAL, t0, X0[m], np.zeros(0), DATA[m])
             DATA[m, places] = r[model.n_constraints : model.n_constraints + model.n_invariants]
-    return Members(DATA, *_with_multipliers(plan, DATA, X0, t0), unable)
 
 
-def _with_multipliers(plan: Plan, DATA, X0, t0: float) -> tuple[np.ndarray, int]:
+UNDECIDED = "?"  # a worker without the user's functions leaves these members to the process that has them
+
+
+def _with_multipliers(program: Program, DATA, X0, t0: float) -> tuple[np.ndarray, int]:
     """Return starts with room for what a formulation adds, and where λ is to be entered from the field; -1: nowhere."""
-    model, at = plan.model, X0.shape[1]
-    X = np.zeros((len(X0), int(plan.sizes[NX])))
+    at = X0.shape[1]
+    X = np.zeros((len(X0), int(program.sizes[NX])))
     X[:, :at] = X0
-    for block in plan.blocks[2:]:
-        if block.name == "lam" and not model.is_ode:
+    for block in program.blocks[2:]:
+        if block.name == "lam" and not program.model.is_ode:
             return X, at
         if block.name == "lam" and block.size:  # of a Dae
+            fns, lengths = program.table("multipliers")
+            times, out = np.full(len(X), t0), np.empty((len(X), lengths[Fn.MULTIPLIERS]))
             for m in range(len(X)):
-                X[m, at : at + block.size] = model.evaluate(Fn.MULTIPLIERS, t0, X0[m], np.zeros(0), DATA[m])
+                along(fns, int(Fn.MULTIPLIERS), times, X0, np.zeros((len(X), 0)), DATA[m], m, m + 1, out)
+            X[:, at : at + block.size] = out
         at += block.size
     return X, -1

@@ -2,21 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from ..errors import DONE, BadArgument
-from ..failure import reason
-from ..inputs import InputTables
+from ..errors import BadArgument, HolonomicError
+from ..initial import _held, prepare
 from ..model.system import Ode, System
-from ..progress import Progress
-from ..simulate import _limits, choose, interval, model_of, plan_of, save_times, start_values
-from .ensemble import Ensemble, Failure
+from ..progress import Tally
+from ..running import Run
+from ..simulate import _events, _limits, _settled, choose, interval, model_of, plan_of, save_times, start_values
+from .ensemble import Ensemble, Log
+from .inputs import Tables, lengths
 from .job import Engine, Job
-from .members import all_of, count, first_of
+from .members import all_of, check_params, count, first_of
+from .piece import finish
+from .program import Program
+from .quantities import Quantities
+from .sources import Named, Summed, Whole
 from .threads import Threads
+
+TRIES = 50  # members looked at for one that can start, to see which rows are redundant
 
 
 def sweep(
@@ -27,7 +34,11 @@ def sweep(
     v0=None,
     y0=None,
     params: Mapping[str, Any] | None = None,
+    inputs: Mapping[str, Any] | None = None,
     save_at=2,
+    outputs: str | Sequence[str] | None = None,
+    keep: str = "all",
+    events: Mapping[str, Any] | None = None,
     integrator="auto",
     stabilization="auto",
     formulation="auto",
@@ -37,9 +48,10 @@ def sweep(
     constraint_tol: float | None = None,
     initial: str = "check",
     hold=None,
+    redundant: str | None = None,
     max_steps: int = 1_000_000,
     max_step: float = np.inf,
-    on: str = "threads",
+    on="threads",
     workers: int | None = None,
     progress: bool | None = None,
 ) -> Ensemble:
@@ -56,10 +68,21 @@ def sweep(
     params : dict
         Parameters of the system by name, one value (or array) per member, all of one length; `grid` and `sample`
         make such dicts.
+    inputs : dict
+        Inputs of the system by name: a number per member, or a pair (times, values) with values (member, time).
     save_at : int or array_like
         Times to keep; 2 keeps start and end.
-    initial : {"check", "project"}
+    outputs : list of str, optional
+        Keep these quantities only: "q", "v", "a", "lam", coordinates, named outputs, or quantities of a mechanism such
+        as "A.force". Without it the whole state is kept, and everything can be read.
+    keep : {"all", "summary"}
+        "summary": mean, extremes and quantiles of `outputs` over the members, and no trajectory.
+    events : {name: Event or function}, optional
+        As for `simulate`; see `runs.events`.
+    initial : {"check", "project", "free"}
         Members whose start misses the constraints are refused, or moved onto them (`hold=` as for `simulate`).
+    redundant : {None, "minimum-norm", "drop"}
+        What to do about redundant constraint rows; they are the same for all members.
     on : {"threads"}
         Where to run; threads on this machine, without Python's lock.
     workers : int, optional
@@ -77,73 +100,126 @@ def sweep(
         system, q, v = system.to_system(varying=tuple(params or ()))
         initial = "project" if q0 is None else initial  # other lengths: the same drawing, other speeds
         q0, v0 = q if q0 is None else q0, v if q0 is None and v0 is None else v0
+    if hasattr(system, "system") and hasattr(system, "t_end"):  # a Problem
+        problem, system = system, system.system
+        t_end = problem.t_end if t_end is None else t_end
+        if isinstance(system, Ode):
+            y0 = problem.y0 if y0 is None else y0
+        else:
+            q0, v0 = problem.q0 if q0 is None else q0, problem.v0 if v0 is None else v0
     if not isinstance(system, System | Ode):
         raise BadArgument(f"sweep needs a System, an Ode or a Mechanism, got {type(system).__name__}.")
+    if keep not in ("all", "summary"):
+        raise BadArgument(f'keep={keep!r}: choose "all" or "summary".')
     changed = {name: np.asarray(values, dtype=float) for name, values in (params or {}).items()}
-    members = count(system, changed, {"q0": q0, "v0": v0, "y0": y0})
+    check_params(system, changed)
+    starts = {"q0": q0, "v0": v0, "y0": y0}
+    members = count(
+        {name: len(values) for name, values in changed.items()}
+        | lengths(inputs)
+        | {name: len(values) for name, values in starts.items() if values is not None and np.ndim(values) == 2}
+    )
     began, q, v = start_values(system, first_of(q0), first_of(v0), first_of(y0), t_end)
     t0, t1 = interval(began, t_end)
     model = model_of(system, q, v, t0)
     if model.interpreted:
         raise BadArgument("sweep needs a compiled system: trace=False runs one at a time, with simulate.")
-    choice = choose(model, formulation, integrator, stabilization, rtol, atol, step, constraint_tol)
-    plan = plan_of(model, choice, {}, None)
-    if plan.integrator.starting_points:
-        raise BadArgument(f"sweep does not start {choice.integrator!r}. Use BDF(), or a one-step method.")
     save_t = save_times(save_at, t0, t1)
     if save_t is None:
         raise BadArgument("sweep keeps the same times of all members: give save_at, a number of times or times.")
-    job = Job(
-        plan, t0, t1, save_t, members, _data(model, plan, t0, t1), changed, all_of(q0 if y0 is None else y0, q),
-        all_of(v0, v), initial, hold, _limits(max_steps, max_step, None),
+    limits = _limits(max_steps, max_step, None)
+    job = plan_job(
+        model, (formulation, integrator, stabilization, rtol, atol, step, constraint_tol), _events(events, system),
+        t0, t1, save_t, members, changed, inputs, all_of(q0 if y0 is None else y0, q, "q0" if y0 is None else "y0"),
+        all_of(v0, v, "v0"), initial, hold, redundant or getattr(system, "redundant", None), limits,
+        _wanted(outputs, keep),
     )  # fmt: skip
-    return gather(job, engine, progress)
+    return gather(job, engine, keep, progress)
+
+
+def plan_job(
+    model, methods, events, t0, t1, save_t, members, params, inputs, q0, v0, initial, hold, redundant, limits, wanted
+) -> Job:
+    """Settle what is common to all members: the plan, with the rows that the first member shows to be redundant."""
+    choice = choose(model, *methods)
+    tables = Tables.of(model, inputs)
+    held = _held(model, hold)
+    data = model.data()
+    rows = begin = None
+    for m in range(min(members, TRIES)):
+        own = data.copy()
+        for name, values in params.items():
+            own[model.places[name][0]] = values[m].reshape(-1)
+        _enter(tables, own, m, t0, 1.0 if t1 >= t0 else -1.0)
+        q, v = (values[m if len(values) > 1 else 0].copy() for values in (q0, v0))
+        try:
+            begin = prepare(
+                model, t0, q, v, own, tol=choice.constraint_tol, initial=initial, hold=hold, redundant=redundant
+            )
+        except BadArgument:
+            raise
+        except HolonomicError:
+            continue  # told of each member by itself
+        rows = begin.rows
+        choice = _settled(choice, model, t0, begin.q, own)
+        break
+    plan = plan_of(model, choice, events, rows)
+    plan.enter_gains(data, 1.0 if t1 >= t0 else -1.0)
+    data = plan.extended(data)
+    x0 = np.concatenate([q0[0], v0[0]])
+    run = Run(plan, data, t0, x0, t1, save_t=save_t, **limits)
+    memory = run.S.copy(), run.I.copy()
+    run.release()
+    places = {name: model.places[name][0] for name in params}
+    job = Job(
+        Program(plan, redundant if rows is not None else None), t0, t1, save_t, members, data, places, params, tables,
+        tuple(inputs or {}), q0, v0, initial, held, limits, memory, wanted,
+    )  # fmt: skip
+    for name in wanted or ():
+        known = Quantities(job, 0, 0, np.zeros((0, *job.shape[:2])), np.zeros((0, job.shape[0], job.shape[2])))
+        if not known.knows(name):
+            raise BadArgument(f"outputs={name!r}: there is no such quantity; there is: q, v, a, lam, {', '.join(known.names())}.")
+    return job
+
+
+def _enter(tables: Tables, data: np.ndarray, m: int, t: float, forward: float) -> None:
+    """Enter the inputs of one member at a time."""
+    from ..kernels.batch import enter_tables
+
+    enter_tables(0, t, forward, data, tables.at, tables.first, tables.times, tables.rows(m, m + 1))
+
+
+def _wanted(outputs, keep: str) -> tuple[str, ...] | None:
+    """The names to keep; None: the whole state."""
+    if outputs is None:
+        if keep == "summary":
+            raise BadArgument('keep="summary" needs outputs=, the quantities to sum up, for example outputs=["q"].')
+        return None
+    names = (outputs,) if isinstance(outputs, str) else tuple(outputs)
+    if not names or not all(isinstance(name, str) for name in names):
+        raise BadArgument(f'outputs={outputs!r}: give names, for example outputs=["q", "tension"].')
+    return names
 
 
 def engine_of(on, workers: int | None) -> Engine:
     """Return the engine that `on=` asks for."""
-    if on == "threads":
+    if workers is not None and (workers != int(workers) or workers < 1):
+        raise BadArgument(f"workers={workers!r} must be a whole number, at least 1.")
+    if isinstance(on, str) and on == "threads":
         return Threads(workers)
     raise BadArgument(f'on={on!r}: sweeps run on "threads".')
 
 
-def gather(job: Job, engine: Engine, progress: bool | None) -> Ensemble:
-    """Run a job and hold all of its results in memory."""
-    times, nx, nk = job.shape
-    x, k = np.empty((job.count, times, nx)), np.empty((job.count, times, nk))
-    status, steps = np.zeros(job.count, dtype=np.int64), np.zeros(job.count, dtype=np.int64)
-    reached = np.empty(job.count)
-    failed = []
-    bar, done = Progress(0.0, float(job.count), progress), 0
+def gather(job: Job, engine: Engine, keep: str, progress: bool | None) -> Ensemble:
+    """Run a job and keep what is asked for."""
+    source = Summed(job) if keep == "summary" else Named(job) if job.wanted else Whole(job)
+    log, bar = Log(job), Tally(job.count, progress)
     try:
         for chunk in engine.chunks(job, job.pieces()):
-            here = slice(chunk.first, chunk.last)
-            x[here], k[here] = chunk.x, chunk.k
-            status[here], steps[here], reached[here] = chunk.status, chunk.steps, chunk.reached
-            failed += failures(job, chunk)
-            done += chunk.last - chunk.first
-            bar.tell(float(done))
+            chunk = finish(job, chunk)
+            source.add(chunk)
+            log.add(chunk)
+            bar.add(chunk.last - chunk.first)
     finally:
         bar.close()
-    return Ensemble(job, x, k, status, reached, steps, sorted(failed, key=lambda failure: failure.member))
-
-
-def failures(job: Job, chunk) -> list[Failure]:
-    """Which members of a chunk did not reach the end, when and why."""
-    found = [Failure(m, job.t0, why) for m, why in chunk.unable.items()]
-    for i in np.flatnonzero(chunk.status != DONE):
-        if chunk.first + i not in chunk.unable:
-            found.append(Failure(chunk.first + int(i), float(chunk.reached[i]), reason(int(chunk.status[i]), job.plan)))
-    return found
-
-
-def _data(model, plan, t0, t1) -> np.ndarray:
-    """Data that all members have in common."""
-    data = model.data()
-    direction = 1.0 if t1 >= t0 else -1.0
-    plan.enter_gains(data, direction)
-    tables = InputTables(model)
-    if len(tables.breaks):
-        raise BadArgument("sweep cannot follow inputs given as tables; give them as functions of t.")
-    tables.set(data, t0, direction)
-    return plan.extended(data)
+    return Ensemble(job, source, log)

@@ -1,0 +1,259 @@
+"""Consistent starts for many members: `initial` compiled, one member after the other.
+
+Same equations as in `holonomic.initial`: position by Gauss-Newton to the nearest point of the constraints, velocity by
+one linear least-squares step, both over the coordinates that are not held. What is not plain (rank, a function that is
+not finite) is left for Python to look into.
+"""
+
+from __future__ import annotations
+
+import math
+
+from .compile import inner, leaf
+from .linalg import apply_q, qr_pivoted, solve_upper_transposed
+from .signatures import RESIDUAL, TERMS, VEL_FACTOR, call_model
+
+FINE, OFF_POSITION, OFF_VELOCITY, UNCLEAR = 0, 1, 2, 3
+CHECK, PROJECT, FREE = 0, 1, 2
+MOST_STEPS = 31
+RANK_OF_STEP, RANK = 1e-12, 1e-9  # of the rows' angles, as in `initial` and `rank`
+FULL_RANK = 1e-10
+VELOCITY_LEFT = 1e-9
+
+# sizes: positions, velocities, rows with multipliers, position constraints, invariants, independent rows, whether
+# TERMS holds ∂g/∂q
+NQ, NV, NL, NC, NI, KEPT, EXACT = range(7)
+
+
+@leaf
+def nearest_step(qr, b, rows, r):
+    """b = the shortest solution of Aᵀ b = r, A = qr[0]; its columns are the rows of the equations.
+
+    Returns the rank; -1: not finite. Columns are scaled to unit length, which changes no solution.
+    """
+    A, tau, jpvt, work = qr
+    m, n = A.shape
+    for j in range(n):
+        size = 0.0
+        for i in range(m):
+            size += A[i, j] * A[i, j]
+        size = math.sqrt(size)
+        rows[j] = 1.0 / size if size > 0.0 else 1.0
+        for i in range(m):
+            A[i, j] *= rows[j]
+    rank = qr_pivoted(A, tau, jpvt, work, RANK_OF_STEP)
+    if rank < 0:
+        return rank
+    for i in range(m):
+        b[i] = 0.0
+    for k in range(rank):
+        b[k] = r[jpvt[k]] * rows[jpvt[k]]
+    solve_upper_transposed(A, rank, b)
+    apply_q(A, tau, b)
+    return rank
+
+
+@inner
+def position_rows(fns, t, z, data, sizes, trial, terms, J):
+    """J = position rows by q: out of the terms, or by central differences."""
+    nq, nv = sizes[NQ], sizes[NV]
+    n = sizes[NC] + sizes[NI]
+    if sizes[EXACT] != 0:
+        call_model(fns, TERMS, t, z, 0, z, 0, data, terms, 0)
+        at = nq + nv * nv + nv
+        for i in range(n):
+            for j in range(nq):
+                J[i, j] = terms[at + i * nv + j]
+        return
+    for j in range(nq):
+        held = z[j]
+        step = 1e-6 * (1.0 + abs(held))
+        z[j] = held + step
+        call_model(fns, RESIDUAL, t, z, 0, z, 0, data, trial, 0)
+        for i in range(n):
+            J[i, j] = trial[i]
+        z[j] = held - step
+        call_model(fns, RESIDUAL, t, z, 0, z, 0, data, trial, 0)
+        for i in range(n):
+            J[i, j] = (J[i, j] - trial[i]) / (2.0 * step)
+        z[j] = held
+    return
+
+
+@inner
+def to_position(fns, t, q, z, data, sizes, free, tol, g, kept, trial, terms, J, qr, b, rows):
+    """Move z onto the constraints, nearest to q; return FINE, OFF_POSITION or UNCLEAR."""
+    nq = sizes[NQ]
+    n = sizes[NC] + sizes[NI]
+    A = qr[0]
+    nfree = A.shape[0]
+    call_model(fns, RESIDUAL, t, z, 0, z, 0, data, kept, 0)
+    for i in range(sizes[NC]):
+        kept[i] = 0.0
+    worst = 0.0
+    rank = n
+    for _ in range(MOST_STEPS):
+        call_model(fns, RESIDUAL, t, z, 0, z, 0, data, g, 0)
+        position_rows(fns, t, z, data, sizes, trial, terms, J)
+        worst = 0.0
+        for i in range(n):
+            g[i] -= kept[i]
+            size = 0.0
+            for j in range(nq):
+                size += J[i, j] * J[i, j]
+            distance = abs(g[i]) / max(math.sqrt(size), 1e-300)
+            if not distance <= worst:
+                worst = distance
+        if not worst <= 1e300:
+            return UNCLEAR
+        if worst <= tol * 1e-2 + 1e-15:
+            return FINE
+        # the point of the linearized constraints nearest to the given q, not to the last iterate
+        for i in range(n):
+            target = -g[i]
+            for k in range(nfree):
+                j = free[k]
+                A[k, i] = J[i, j]
+                target += J[i, j] * (z[j] - q[j])
+            g[i] = target
+        rank = nearest_step(qr, b, rows, g)
+        if rank < 0:
+            return UNCLEAR
+        for k in range(nfree):
+            z[free[k]] = q[free[k]] + b[k]
+    if worst <= tol:
+        return FINE
+    return OFF_POSITION if rank == n else UNCLEAR
+
+
+@inner
+def to_velocity(fns, t, z, data, sizes, free, g, terms, qr, b, rows):
+    """Move the velocity in z to the nearest with G v + g_t = 0; return FINE or OFF_VELOCITY."""
+    nq, nv, nl = sizes[NQ], sizes[NV], sizes[NL]
+    n = sizes[NC] + sizes[NI]
+    A = qr[0]
+    nfree = A.shape[0]
+    speed = 0.0
+    for j in range(nv):
+        speed += z[nq + j] * z[nq + j]
+    call_model(fns, TERMS, t, z, 0, z, 0, data, terms, 0)
+    call_model(fns, RESIDUAL, t, z, 0, z, 0, data, g, 0)
+    at = nq + nv * nv + nv
+    for i in range(nl):
+        for k in range(nfree):
+            A[k, i] = terms[at + i * nv + free[k]]
+    if nearest_step(qr, b, rows, g[n:]) < 0:
+        return UNCLEAR
+    for k in range(nfree):
+        z[nq + free[k]] -= b[k]
+    call_model(fns, RESIDUAL, t, z, 0, z, 0, data, g, 0)
+    for i in range(nl):
+        size = 0.0
+        for j in range(nv):
+            size += terms[at + i * nv + j] * terms[at + i * nv + j]
+        size = math.sqrt(size)
+        left = abs(g[n + i]) / (size if size > 0.0 else 1.0)
+        if not left <= VELOCITY_LEFT * max(1.0, math.sqrt(speed)):
+            return OFF_VELOCITY
+    return FINE
+
+
+@inner
+def distances_here(fns, t, z, data, sizes, F, g, found):
+    """found = largest distance from the position rows over max(1, ‖q‖), and from the velocity rows over max(1, ‖v‖)."""
+    nq, nv = sizes[NQ], sizes[NV]
+    call_model(fns, VEL_FACTOR, t, z, 0, z, 0, data, F, 0)
+    call_model(fns, RESIDUAL, t, z, 0, z, 0, data, g, 0)
+    n = sizes[NC] + sizes[NI]
+    first, second = 0.0, 0.0
+    for i in range(sizes[NC]):
+        value = abs(g[i]) * F[1 + i]
+        if not value <= first:
+            first = value
+    for i in range(sizes[NL]):
+        value = abs(g[n + i]) * F[1 + i]
+        if not value <= second:
+            second = value
+    size, speed = 0.0, 0.0
+    for j in range(nq):
+        size += z[j] * z[j]
+    for j in range(nv):
+        speed += z[nq + j] * z[nq + j]
+    found[0] = first / max(1.0, math.sqrt(size))
+    found[1] = second / max(1.0, math.sqrt(speed))
+
+
+@inner
+def clear_rank(fns, ranked, t, z, data, sizes, F, terms, qr):
+    """Whether the rows to keep are plainly independent, and the others plainly repeat them."""
+    nq, nv, nl = sizes[NQ], sizes[NV], sizes[NL]
+    call_model(ranked, VEL_FACTOR, t, z, 0, z, 0, data, F, 0)
+    if not F[0] > FULL_RANK:
+        return False
+    if sizes[KEPT] == nl:
+        return True
+    call_model(fns, TERMS, t, z, 0, z, 0, data, terms, 0)
+    at = nq + nv * nv + nv
+    R = qr[0]
+    for i in range(nl):
+        size = 0.0
+        for j in range(nv):
+            size += terms[at + i * nv + j] * terms[at + i * nv + j]
+        size = max(math.sqrt(size), 1e-300)
+        for j in range(nv):
+            R[j, i] = terms[at + i * nv + j] / size
+    return qr_pivoted(R, qr[1], qr[2], qr[3], RANK) == sizes[KEPT]
+
+
+@leaf
+def assemble(fns, ranked, t, X, DATA, sizes, mode, tol, least, free_q, free_v, at_invariants, z, q, data, g, kept, trial,
+             terms, F, J, b, rows, qr_q, qr_v, qr_all, FOUND, STATUS):  # fmt: skip
+    """Check or project the start of every member in X, in place; STATUS says which are fine, FOUND how far off.
+
+    `fns` has RESIDUAL, TERMS and VEL_FACTOR of all rows, `ranked` VEL_FACTOR of those to keep; the three `qr_` are
+    workspaces (matrix, tau, pivots, work) for the free positions, the free velocities and all velocities.
+    """
+    nq, nv, nc = sizes[NQ], sizes[NV], sizes[NC]
+    for m in range(X.shape[0]):
+        for i in range(DATA.shape[1]):
+            data[i] = DATA[m, i]
+        for i in range(nq + nv):
+            z[i] = X[m, i]
+        status = FINE
+        if sizes[NL] > 0 and mode != FREE:
+            if mode == PROJECT:
+                size = 0.0
+                for i in range(nq):
+                    q[i] = z[i]
+                    size += z[i] * z[i]
+                for i in range(nv):
+                    z[nq + i] = 0.0
+                if nc + sizes[NI] > 0:
+                    most = tol * max(1.0, math.sqrt(size))
+                    status = to_position(
+                        fns, t, q, z, data, sizes, free_q, most, g, kept, trial, terms, J, qr_q, b, rows
+                    )
+                for i in range(nv):
+                    z[nq + i] = X[m, nq + i]
+                if status == FINE:
+                    status = to_velocity(fns, t, z, data, sizes, free_v, g, terms, qr_v, b, rows)
+            distances_here(fns, t, z, data, sizes, F, g, FOUND[m])
+            if mode == CHECK:
+                if not FOUND[m, 0] <= least:
+                    status = OFF_POSITION
+                elif not FOUND[m, 1] <= least:
+                    status = OFF_VELOCITY
+            if not FOUND[m, 0] <= 1e300 or not FOUND[m, 1] <= 1e300:
+                status = UNCLEAR
+            if status == FINE and not clear_rank(fns, ranked, t, z, data, sizes, F, terms, qr_all):
+                status = UNCLEAR
+        if status == FINE:
+            for i in range(nq + nv):
+                X[m, i] = z[i]
+            if sizes[NI] > 0 and mode != FREE:
+                for i in range(sizes[NI]):
+                    data[at_invariants + i] = 0.0
+                call_model(fns, RESIDUAL, t, z, 0, z, 0, data, g, 0)
+                for i in range(sizes[NI]):
+                    DATA[m, at_invariants + i] = g[nc + i]
+        STATUS[m] = status

@@ -1,0 +1,222 @@
+"""Program: everything that members run on, as data that can travel to another process.
+
+In the process that made it, a program stands on its plan. What is sent elsewhere holds no function of the user's: the
+traced and differentiated equations travel as tapes and are compiled where they arrive, once per process, or found there
+in the cache. So functions that cannot be pickled (lambdas, closures, those typed at a prompt) are no obstacle.
+"""
+
+from __future__ import annotations
+
+import importlib
+import threading
+from dataclasses import dataclass
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+
+from ..errors import BadArgument
+from ..kernels.compile import Kernel
+from ..kernels.evaluate import evaluate_carefully
+from ..kernels.select import nothing, select
+from ..kernels.signatures import N_FUNCTIONS, NK, NX, SELECT, Fn
+from ..model import machine
+from ..model.base import PLAIN, Variant
+from ..model.dae import Dae
+from ..model.tape import Tape
+from ..plan import Plan
+
+MORE = {Fn.REFINED: "refined", Fn.TERMS: "terms"}  # what the loop may ask for
+
+
+@dataclass(frozen=True)
+class Facts:
+    """Sizes of a model, and where things lie in its data."""
+
+    nq: int
+    nv: int
+    n_lam: int
+    n_constraints: int
+    n_invariants: int
+    is_ode: bool
+    is_dae: bool
+    exact: bool  # whether TERMS holds ∂g/∂q
+    turns: tuple[int, ...]
+    at_invariants: int
+    output_shapes: dict[str, tuple[int, ...]]
+    coordinates: tuple[str, ...]
+
+
+class Program:
+    """Kernels, model functions, sizes and numbers of one plan."""
+
+    def __init__(self, plan: Plan, redundant: str | None):
+        model = plan.model
+        self.plan: Plan | None = plan
+        self.redundant = redundant
+        self.model = Facts(
+            model.nq, model.nv, model.n_lam, model.n_constraints, model.n_invariants, model.is_ode,
+            isinstance(model.system, Dae),
+            not model.is_ode and model.system.kinematics is None and not model.n_invariants,
+            tuple(int(turn) for turn in model.turns), model.data_places["invariants"].start, dict(model.output_shapes),
+            tuple(model.coordinates),
+        )  # fmt: skip
+        lowered = plan.integrator
+        self.sizes, self.atol, self.blocks, self.rows = plan.sizes, plan.atol, plan.blocks, plan.rows
+        self.sp, self.tol = plan.stabilization.sp, plan.choice.constraint_tol
+        self.integrator = SimpleNamespace(
+            rows=lowered.rows, errors=lowered.errors, ip=lowered.ip, fp=lowered.fp, remembers=lowered.remembers,
+        )  # fmt: skip
+        self.order = max(lowered.error_order, plan.choice.integrator.order - 1)
+        self.lam_in_x = _lam_in_x(plan)
+        # of an event, its function is among the model's
+        self.events = {name: SimpleNamespace(sign=e.sign, stops=e.stops) for name, e in plan.events.items()}
+        self.by_python = lowered.starting_points > 0 or any(e.then is not None for e in plan.events.values())
+        self.event_field = plan.event_field if plan.events else False
+        self.slots = plan.slots
+        self._tables: dict[str, tuple[np.ndarray, dict[Fn, int]]] = {}
+        self._lock = threading.RLock()
+
+    @property
+    def fns(self) -> np.ndarray:
+        """Addresses of the model functions that the loop calls."""
+        if self.plan is not None:
+            return self.plan.fns
+        if not hasattr(self, "_fns"):
+            fns = np.zeros(2 * N_FUNCTIONS, dtype=np.int64)
+            for group in ("run", "select", "events"):
+                if group in self._tapes:
+                    fns = np.where(fns != 0, fns, self.table(group)[0])
+            fns[2 * Fn.CAREFUL] = evaluate_carefully.address
+            self._fns = fns
+        return self._fns
+
+    def add(self, fn: Fn) -> None:
+        """Compile a function that the loop asks for in rare cases only."""
+        with self._lock:
+            if self.plan is not None:
+                self.plan.add_function(fn)
+            else:
+                self._fns = np.where(self.fns != 0, self.fns, self.table(MORE[fn])[0])
+
+    def table(self, group: str) -> tuple[np.ndarray, dict[Fn, int]]:
+        """Return addresses and lengths of a group of functions, see `_groups`."""
+        with self._lock:
+            if group not in self._tables:
+                if self.plan is not None:
+                    self._tables[group] = self.plan.model.table(*self._groups()[group])
+                else:
+                    self._tables[group] = _compiled(self._tapes[group])
+            return self._tables[group]
+
+    def _groups(self) -> dict[str, tuple[tuple[Fn, ...], Variant]]:
+        """Functions by what they serve, and the variant they are made for."""
+        assert self.plan is not None
+        plan, model = self.plan, self.plan.model
+        of_rows = Variant(rows=plan.rows)
+        groups: dict[str, tuple[tuple[Fn, ...], Variant]] = {
+            "run": (tuple(fn for fn in Fn if self._in_run(fn)), plan.variant),
+        }
+        if plan.sizes[SELECT]:
+            groups["select"] = ((Fn.TERMS,), of_rows)
+        if plan.events:
+            watched = {name: event.f for name, event in plan.events.items()}
+            groups["events"] = ((Fn.EVENTS, Fn.EVENT_RATES), Variant(rows=plan.rows, events=watched))
+        if not model.is_ode:
+            groups |= {name: ((fn,), plan.variant) for fn, name in MORE.items()}
+            groups["start"] = ((Fn.RESIDUAL, Fn.TERMS, Fn.VEL_FACTOR), PLAIN)
+            groups["rank"] = ((Fn.VEL_FACTOR,), of_rows)
+        else:
+            groups["start"] = ((Fn.RESIDUAL,), PLAIN)
+        if self.model.output_shapes:
+            groups["outputs"] = ((Fn.OUTPUTS,), PLAIN)
+        if self.model.is_dae:
+            groups["multipliers"] = ((Fn.MULTIPLIERS,), PLAIN)
+        return groups
+
+    def _in_run(self, fn: Fn) -> bool:
+        from_elsewhere = {Fn.CAREFUL, Fn.EVENTS, Fn.EVENT_RATES, *MORE}
+        return bool(self.plan.fns[2 * fn]) and fn not in from_elsewhere
+
+    # travelling
+
+    def __getstate__(self) -> dict[str, Any]:
+        state = {name: value for name, value in vars(self).items() if name not in UNSENT}
+        state["plan"], state["_tables"] = None, {}
+        if self.plan is not None:
+            state["_tapes"] = {
+                group: {fn.name: tape.text() for fn, tape in self.plan.model.tapes(*what).items()}
+                for group, what in self._groups().items()
+            }
+            state["_kernels"] = [_kernel_name(kernel, self.plan) for kernel in self._slot_kernels()]
+        return state
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state)
+        self._lock = threading.RLock()
+        self.slots = np.array([_kernel(*name).address for name in self._kernels], dtype=np.int64)
+
+    def _slot_kernels(self) -> list[Kernel]:
+        plan = self.plan
+        names = ("advance", "finish", "accept", "dense", "interpolate")
+        chooses = getattr(plan.variant.formulation, "selector", None) is not None
+        return [
+            *(plan.integrator.slots[name] for name in names), plan.stabilization.pull, plan.stabilization.tangent,
+            select if chooses else nothing,
+        ]  # fmt: skip
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Unknowns in x and numbers in k at one saved time."""
+        return int(self.sizes[NX]), int(self.sizes[NK])
+
+
+UNSENT = ("plan", "slots", "_lock", "_tables", "_fns")
+
+
+def _lam_in_x(plan: Plan) -> slice | None:
+    """Where multipliers are to be read in x; None: they stand in k, see `sampling.multipliers`."""
+    differential = any(block.name == "lam" and block.differential for block in plan.blocks)
+    at = plan.model.nq + plan.model.nv
+    for block in plan.blocks[2:]:
+        if block.name == "lam" and block.size and (differential or not plan.choice.integrator.multipliers_in_stages):
+            return slice(at, at + block.size)
+        at += block.size
+    return None
+
+
+def _compiled(texts: dict[str, str]) -> tuple[np.ndarray, dict[Fn, int]]:
+    """Compile tapes; return the table of their addresses, and the lengths of what they write."""
+    tapes = {name: Tape.from_text(text) for name, text in texts.items()}
+    same: dict[str, str] = {}  # text -> name under which it is compiled
+    for name, text in texts.items():
+        same.setdefault(text, name)
+    own = {name: tapes[name] for name in same.values()}
+    found = machine.addresses(machine.compile_tapes(own), tuple(own))
+    if found is None:
+        raise RuntimeError("compiled machine code could not be loaded")
+    fns = np.zeros(2 * N_FUNCTIONS, dtype=np.int64)
+    for name, text in texts.items():
+        fns[2 * Fn[name]] = found[same[text]]
+    return fns, {Fn[name]: len(tape.outputs) for name, tape in tapes.items()}
+
+
+def _kernel_name(kernel: Kernel, plan: Plan) -> tuple[str, str]:
+    """Where other processes find a kernel; refuses those they cannot find."""
+    module, name = kernel.__module__, kernel.__qualname__
+    try:
+        if module != "__main__" and _kernel(module, name) is kernel:
+            return module, name
+    except (ImportError, AttributeError):
+        pass
+    raise BadArgument(
+        f"kernel {name!r} of {plan!r} is defined in {module!r}, where other processes cannot find it. Move it to the top "
+        'level of a module that the workers can import, or use on="threads".'
+    )
+
+
+def _kernel(module: str, name: str) -> Kernel:
+    found: Any = importlib.import_module(module)
+    for part in name.split("."):
+        found = getattr(found, part)
+    return found

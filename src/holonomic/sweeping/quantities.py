@@ -1,0 +1,150 @@
+"""What can be read of the runs of a stretch of members: by name, member first, then time."""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+import numpy as np
+
+from ..errors import BadArgument
+from ..kernels.batch import along_members
+from ..kernels.signatures import Fn
+from .job import Job
+
+ARRAYS = ("q", "v", "a", "lam", "y")
+
+
+class Quantities:
+    """Arrays of members first .. last-1 out of x = (q, v, ...) and k = (v', λ)."""
+
+    def __init__(self, job: Job, first: int, last: int, x: np.ndarray, k: np.ndarray):
+        self.job, self.first, self.last, self.x, self.k = job, first, last, x, k
+        self.model = job.program.model
+
+    def __len__(self) -> int:
+        return self.last - self.first
+
+    @property
+    def plan(self):
+        return self.job.plan
+
+    @property
+    def t(self) -> np.ndarray:
+        return self.job.save_t
+
+    @cached_property
+    def _data(self) -> np.ndarray:
+        return self.job.data_of(self.first, self.last)
+
+    @property
+    def q(self) -> np.ndarray:
+        return self.x[:, :, : self.model.nq]
+
+    @property
+    def v(self) -> np.ndarray:
+        return self.x[:, :, self.model.nq : self.model.nq + self.model.nv]
+
+    @property
+    def a(self) -> np.ndarray:
+        return self.k[:, :, : self.model.nv]
+
+    @property
+    def y(self) -> np.ndarray:
+        """States of an Ode, algebraic unknowns of a Dae."""
+        return self.lam if self.model.is_dae else self.q
+
+    @cached_property
+    def lam(self) -> np.ndarray:
+        """Multipliers of all rows, those that were dropped as redundant included; see `sampling.multipliers`."""
+        program, model = self.job.program, self.model
+        if program.lam_in_x is not None:
+            lam = self.x[:, :, program.lam_in_x]
+        elif model.is_dae:
+            return self._along("multipliers", Fn.MULTIPLIERS, self.k[:, :, :0])
+        else:
+            lam = self.k[:, :, model.nv :]
+        if program.rows is None:
+            return lam
+        full = np.zeros((*lam.shape[:2], model.n_lam))
+        full[:, :, list(program.rows)] = lam
+        if program.redundant == "drop":
+            return full
+        terms = self._along("start", Fn.TERMS, self.k[:, :, :0])
+        at = model.nq + model.nv**2 + model.nv
+        G = terms[:, :, at : at + model.n_lam * model.nv].reshape(*lam.shape[:2], model.n_lam, model.nv)
+        force = np.einsum("mtki,mtk->mti", G, full)
+        there = np.isfinite(force).all(axis=2)
+        full[~there] = np.nan
+        inverse = np.linalg.pinv(np.swapaxes(G[there], 1, 2), rcond=1e-9)
+        full[there] = np.einsum("rki,ri->rk", inverse, force[there])
+        return full
+
+    @cached_property
+    def outputs(self) -> dict[str, np.ndarray]:
+        """All named outputs."""
+        shapes, known = self.model.output_shapes, self.k
+        if not shapes:
+            return {}
+        if self.job.program.rows is not None:
+            known = np.concatenate([self.a, self.lam], axis=2)
+        flat = self._along("outputs", Fn.OUTPUTS, known)
+        found, at = {}, 0
+        for name, shape in shapes.items():
+            size = int(np.prod(shape))
+            found[name] = flat[:, :, at : at + size].reshape(*flat.shape[:2], *shape)
+            at += size
+        return found
+
+    def _along(self, group: str, fn: Fn, b: np.ndarray) -> np.ndarray:
+        fns, lengths = self.job.program.table(group)
+        out = np.empty((len(self), len(self.t), lengths[fn]))
+        tables = self.job.tables
+        along_members(
+            fns, int(fn), self.t, np.ascontiguousarray(self.x), np.ascontiguousarray(b), self._data,
+            (tables.at, tables.first, tables.times, tables.rows(self.first, self.last)),
+            1.0 if self.job.t1 >= self.job.t0 else -1.0, np.empty(self._data.shape[1]), out,
+        )  # fmt: skip
+        return out
+
+    @property
+    def resolver(self):
+        """What names mean in a mechanism; None where there is none, or where the user's functions are not at hand."""
+        plan = self.job.program.plan
+        return None if plan is None else getattr(plan.model.system, "resolver", None)
+
+    def knows(self, name: str) -> bool:
+        """Whether a name can be read here."""
+        return (
+            name in ARRAYS or name in self.model.coordinates or name in self.model.output_shapes
+            or name in self.job.params or self._of_mechanism(name) is not None
+        )  # fmt: skip
+
+    def _of_mechanism(self, name: str) -> tuple[str, str] | None:
+        """A body, joint or force, and perhaps one of its quantities: "A", or "A.force"."""
+        if self.resolver is None:
+            return None
+        for part, _, attribute in ((name, "", ""), name.rpartition(".")):
+            if part in self.resolver:
+                return part, attribute
+        return None
+
+    def __getitem__(self, name: str):
+        model = self.model
+        if name in ARRAYS and not (name in model.coordinates or name in model.output_shapes):
+            return getattr(self, name)
+        named = self._of_mechanism(name)
+        if named is not None:
+            view = self.resolver.view_members(self, named[0])
+            return getattr(view, named[1]) if named[1] else view
+        if name in model.coordinates:
+            return self.q[:, :, model.coordinates.index(name)]
+        if name in model.output_shapes:
+            return self.outputs[name]
+        if name in self.job.params:
+            return self.job.params[name][self.first : self.last]
+        raise BadArgument(f"there is no {name!r} in this ensemble; there is: {', '.join(self.names())}.")
+
+    def names(self) -> list[str]:
+        """What can be read by name."""
+        known = [] if self.resolver is None else self.resolver.names
+        return [*known, *self.model.coordinates, *self.model.output_shapes, *self.job.params]

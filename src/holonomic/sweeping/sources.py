@@ -1,0 +1,141 @@
+"""Where chunks go and values are read from: held in memory, whole or by name, or summed up on the way."""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Iterator
+from functools import cached_property
+
+import numpy as np
+
+from ..errors import DONE, EVENT, BadArgument
+from .job import Chunk, Job
+from .quantities import Quantities
+from .sketch import Summary
+
+STRETCH = 4096  # members looked at together
+
+
+class Whole:
+    """x and k of all members in memory: everything can be read of them."""
+
+    def __init__(self, job: Job):
+        times, nx, nk = job.shape
+        self.job = job
+        self.x, self.k = np.empty((job.count, times, nx)), np.empty((job.count, times, nk))
+
+    def add(self, chunk: Chunk) -> None:
+        self.x[chunk.first : chunk.last], self.k[chunk.first : chunk.last] = chunk.x, chunk.k
+
+    @cached_property
+    def _all(self) -> Quantities:
+        return Quantities(self.job, 0, self.job.count, self.x, self.k)
+
+    def values(self, name: str):
+        return self._all[name]
+
+    def lazily(self, name: str):
+        return self.values(name)
+
+    def stretches(self, name: str) -> Iterator[tuple[int, int, np.ndarray]]:
+        for first in range(0, self.job.count, STRETCH):
+            last = min(first + STRETCH, self.job.count)
+            yield first, last, Quantities(self.job, first, last, self.x[first:last], self.k[first:last])[name]
+
+    def summary(self, name: str) -> Summary | None:
+        return None
+
+    def names(self) -> list[str]:
+        return self._all.names()
+
+    def kept(self) -> list[str]:
+        model = self.job.program.model
+        return ["q", *(["v"] if model.nv else []), *model.output_shapes]
+
+    def __str__(self) -> str:
+        return ""
+
+
+class Named:
+    """The chosen quantities of all members in memory."""
+
+    def __init__(self, job: Job):
+        self.job, self.held = job, {}
+
+    def add(self, chunk: Chunk) -> None:
+        for name, values in chunk.kept.items():
+            if name not in self.held:
+                self.held[name] = np.empty((self.job.count, *values.shape[1:]))
+            self.held[name][chunk.first : chunk.last] = values
+
+    def values(self, name: str) -> np.ndarray:
+        if name not in self.held:
+            raise not_kept(name, self.held)
+        return self.held[name]
+
+    lazily = values
+
+    def stretches(self, name: str) -> Iterator[tuple[int, int, np.ndarray]]:
+        values = self.values(name)
+        for first in range(0, self.job.count, STRETCH):
+            yield first, min(first + STRETCH, self.job.count), values[first : first + STRETCH]
+
+    def summary(self, name: str) -> Summary | None:
+        return None
+
+    def names(self) -> list[str]:
+        return list(self.held)
+
+    kept = names
+
+    def __str__(self) -> str:
+        return f"kept: {', '.join(self.held)}"
+
+
+class Summed:
+    """Mean, extremes and quantiles of the chosen quantities; no trajectory is held."""
+
+    def __init__(self, job: Job):
+        self.job, self.sums = job, {}
+        self.next, self.waiting = 0, []  # chunks are taken in order of members, so that sums do not depend on luck
+
+    def add(self, chunk: Chunk) -> None:
+        good = ((chunk.status == DONE) | (chunk.status == EVENT)) & ~np.isin(
+            np.arange(chunk.first, chunk.last), list(chunk.why)
+        )
+        heapq.heappush(self.waiting, (chunk.first, chunk.last, good, chunk.kept))
+        while self.waiting and self.waiting[0][0] == self.next:
+            _, self.next, good, kept = heapq.heappop(self.waiting)
+            for name, values in kept.items():
+                if name not in self.sums:
+                    self.sums[name] = Summary(values.shape[1:])
+                self.sums[name].add(values[good])
+
+    def values(self, name: str):
+        raise BadArgument(
+            f'this ensemble keeps no trajectories, only summaries: read mean({name!r}), extremes({name!r}) or '
+            f'quantiles({name!r}), or sweep with keep="all".'
+        )
+
+    lazily = values
+
+    def stretches(self, name: str):
+        return iter(())
+
+    def summary(self, name: str) -> Summary | None:
+        if name not in self.sums:
+            raise not_kept(name, self.sums)
+        return self.sums[name]
+
+    def names(self) -> list[str]:
+        return list(self.sums)
+
+    def kept(self) -> list[str]:
+        return []
+
+    def __str__(self) -> str:
+        return f"summed up: {', '.join(self.sums)}"
+
+
+def not_kept(name: str, held) -> BadArgument:
+    return BadArgument(f"{name!r} was not kept; kept: {', '.join(held)}. Name it in outputs= of sweep.")

@@ -1,0 +1,155 @@
+"""What is kept of a sweep and how it is read: chosen quantities, summaries over members, labels, progress."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pytest
+
+from holonomic import BadArgument, System, sample, simulate, sweep
+from holonomic.multibody import Mechanism, rod
+from holonomic.progress import Tally
+from holonomic.sweeping.sketch import Sketch, Summary
+
+START = {"q0": [0, -1], "v0": [1, 0], "save_at": 7}
+
+
+@pytest.fixture(scope="module")
+def swing():
+    return System(
+        mass=lambda p: p.m * np.eye(2), potential=lambda q, p: p.m * p.g * q[1],
+        constraint={"rod": lambda q, p: q @ q - p.L**2}, params={"m": 1.0, "g": 9.81, "L": 1.0},
+        outputs={"tension": lambda lam, p: 2 * p.L * lam[0], "place": lambda q: 2 * q}, coordinates=["x", "y"],
+    )  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def whole(swing):
+    return sweep(swing, 1.0, params=sample(100, g=(5.0, 15.0), m=(0.5, 2.0)), **START)
+
+
+def test_chosen_outputs_are_those_of_the_whole_state(swing, whole):
+    names = ["tension", "q", "x", "place", "lam"]
+    runs = sweep(swing, 1.0, params=whole.params, outputs=names, **START)
+    for name in names:
+        assert np.array_equal(runs[name], whole[name])
+    assert np.array_equal(runs["g"], whole["g"])
+    with pytest.raises(BadArgument, match="'v' was not kept; kept: tension, q, x, place, lam"):
+        runs.v
+    assert "kept: tension, q" in repr(runs)
+
+
+def test_summaries_equal_those_of_all_trajectories(swing, whole):
+    runs = sweep(swing, 1.0, params=whole.params, outputs=["tension", "q"], keep="summary", **START)
+    for name in ("tension", "q"):
+        assert np.allclose(runs.mean(name), whole[name].mean(axis=0), rtol=1e-13, atol=1e-15)
+        assert np.allclose(runs.std(name), whole[name].std(axis=0), rtol=1e-10, atol=1e-14)
+        assert np.array_equal(runs.extremes(name)[1], whole[name].max(axis=0))
+        assert np.array_equal(runs.quantiles(name, 0.3), np.quantile(whole[name], 0.3, axis=0))  # few: exact
+        assert runs.quantile_error(name) == 0.0
+    with pytest.raises(BadArgument, match="keeps no trajectories"):
+        runs.q
+
+
+def test_a_summary_does_not_depend_on_the_number_of_workers(swing):
+    params = sample(500, g=(5.0, 15.0), L=(0.9, 1.1))
+    found = [
+        sweep(swing, 1.0, params=params, outputs=["q"], keep="summary", initial="project", workers=workers, **START)
+        for workers in (1, 3)
+    ]
+    assert np.array_equal(found[0].mean("q"), found[1].mean("q"))
+    assert np.array_equal(found[0].quantiles("q"), found[1].quantiles("q"))
+
+
+def test_a_summary_leaves_failed_members_out(swing):
+    runs = sweep(swing, 1.0, params={"L": [1.0, 1.5, 1.0], "g": [5.0, 5.0, 9.0]}, outputs=["x"], keep="summary", **START)
+    assert len(runs.failed) == 1
+    assert np.isfinite(runs.mean("x")).all()
+
+
+def test_a_sketch_of_quantiles_keeps_its_bound():
+    random = np.random.default_rng(4)
+    values = random.normal(size=(20_000, 3)) ** 3
+    sketch = Sketch(3)
+    sketch.k = 64
+    sketch.filling = np.empty((64, 3))
+    for part in np.array_split(values, 77):
+        sketch.add(part)
+    assert 0 < sketch.error(len(values)) < 0.1  # log2(20000/64)/(2*64)
+    assert sum(buffer is not None for buffer in sketch.levels) * 64 < 1000
+    for q in (0.0, 0.05, 0.5, 0.9, 1.0):
+        got = sketch.quantiles(np.array(q), np.full(3, len(values)))
+        rank = (values < got).mean(axis=0)
+        assert np.all(np.abs(rank - q) <= sketch.error(len(values)) + 1e-4)
+
+
+def test_a_summary_counts_only_members_that_are_there():
+    random = np.random.default_rng(5)
+    values = random.normal(size=(300, 4)) + 1e8
+    values[::3, 2] = np.nan
+    values[:, 3] = np.nan
+    summary = Summary((4,))
+    for part in np.array_split(values, 7):
+        summary.add(part)
+    assert np.allclose(summary.mean()[:3], np.nanmean(values[:, :3], axis=0), rtol=1e-15)
+    assert np.allclose(summary.std()[:3], np.nanstd(values[:, :3], axis=0), rtol=1e-6)  # no cancellation beside 1e8
+    assert np.array_equal(summary.quantiles([0.5])[0, :3], np.nanquantile(values[:, :3], 0.5, axis=0))
+    assert np.isnan(summary.mean()[3]) and np.isnan(summary.extremes()[0][3])
+
+
+def test_quantities_of_a_mechanism_can_be_kept_by_name():
+    m = Mechanism(gravity=(0, -9.81))
+    link = m.body("link", rod((0, 0), (1, 0), mass=1.0))
+    m.revolute("A", m.ground, link, at=(0, 0))
+    masses = np.array([1.0, 2.0])
+    runs = sweep(m, 0.5, params={"link.mass": masses}, outputs=["A.force", "link.position"], save_at=5)
+    whole = sweep(m, 0.5, params={"link.mass": masses}, save_at=5)
+    assert np.array_equal(runs["A.force"], whole["A"].force)
+    assert np.array_equal(whole["A.force"], whole["A"].force)
+    assert whole.mean("link.position").shape == (5, 2)
+    with pytest.raises(BadArgument, match="name one, for example"):
+        whole.mean("A")
+
+
+@pytest.mark.parametrize(
+    ("options", "text"),
+    [
+        ({"outputs": ["tensoin"]}, "no such quantity; there is: q, v, a, lam, x, y, tension"),
+        ({"outputs": [3]}, "give names"),
+        ({"keep": "summary"}, "needs outputs="),
+        ({"keep": "some"}, 'choose "all" or "summary"'),
+        ({"workers": 0}, "workers=0 must be a whole number"),
+        ({"params": {"g": [1.0, np.inf]}}, r"params\['g'\] of member 1 is not finite"),
+        ({"v0": np.array([[1.0, 0.0], [np.nan, 0.0]])}, "v0 of member 1 is not finite"),
+    ],
+)
+def test_bad_choices_are_named(swing, options, text):
+    with pytest.raises(BadArgument, match=text):
+        sweep(swing, 1.0, **{"params": {"g": [1.0, 2.0]}, **START, **options})
+
+
+def test_to_xarray_says_how_members_ended_and_which_events_they_had(swing):
+    pytest.importorskip("xarray", reason="extra xarray")
+    runs = sweep(swing, 1.0, params={"L": [1.0, 2.0, 1.0]}, events={"low": lambda q: q[0]}, **START)
+    data = runs.to_xarray()
+    assert data["ok"].values.tolist() == [True, False, True]
+    assert data["event_count"].dims == ("member", "event")
+    assert data["tension"].dims == ("member", "time")
+    assert list(data["event"].values) == ["low"]
+
+
+def test_events_at_the_start_of_a_member_are_those_of_a_single_run(swing):
+    runs = sweep(swing, 1.0, params={"g": [9.81]}, events={"low": lambda q: q[0]}, **START)
+    alone = simulate(swing, 1.0, events={"low": lambda q: q[0]}, **START)
+    assert np.array_equal(runs.events["low"].t, alone.events["low"].t)
+
+
+def test_the_tally_says_rate_and_time_left(capsys):
+    tally = Tally(1000, True)
+    tally.began -= 2.0
+    tally.add(100)
+    assert "100 of 1000 runs" in tally.text()
+    assert re.search(r" (50|[34]\d) a second", tally.text())  # the machine may be busy
+    assert re.search(r"0:00:(1\d|2\d) left", tally.text())
+    tally.close()
