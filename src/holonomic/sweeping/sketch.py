@@ -36,7 +36,7 @@ class Summary:
         there = ~np.isnan(flat)
         counted, plain = there.sum(axis=0), np.where(there, flat, 0.0)
         total = plain.sum(axis=0)
-        # sums of squares about the mean are joined without cancellation, [chan-golub-leveque-1983] (2.1)
+        # sums of squares about the mean are joined without cancellation, [chan-golub-leveque-1983]
         mean = total / np.maximum(counted, 1)
         squares = (np.where(there, flat - mean, 0.0) ** 2).sum(axis=0)
         both = np.maximum(self.count + counted, 1)
