@@ -96,7 +96,7 @@ def save(sol: Solution, path: str | Path) -> None:
         raise BadArgument(f"there is no folder {path.resolve().parent} to save {path.name} in.")
     model = sol.plan.model
     arrays = {"time": (("time",), sol._arrays[0], "time, s")} | variables(sol)
-    arrays |= _rates(sol) | _event_variables(sol)
+    arrays |= _rates(sol) | _event_variables(sol) | _drawn_variables(sol)
     too_large = [name for name, (_, values, _) in arrays.items() if values.nbytes > LARGEST]
     if too_large:
         raise BadArgument(
@@ -105,6 +105,7 @@ def save(sol: Solution, path: str | Path) -> None:
     known = {
         "labels": asdict(Labels.of(model)), "facts": sol._facts, "stats": sol.stats, "ended": sol.ended,
         "steps_kept": sol._steps_kept, "span": sol.span, "events": list(sol.plan.events),
+        "scene": sol._scene, "stopped": sol._stopped,
         "end": [sol.end.t, *(getattr(sol.end, part).tolist() for part in ("q", "v", "a", "lam"))],
     }  # fmt: skip
     handle, draft = tempfile.mkstemp(dir=path.resolve().parent, prefix=path.name, suffix=".part")
@@ -172,6 +173,16 @@ def _event_variables(sol) -> Variables:
                     f"event {name}: {part}",
                 )
     return found
+
+
+def _drawn_variables(sol) -> Variables:
+    """What moves the drawing: forces of joints, corners of lines."""
+    words = {"forces": "forces of the joints on their second bodies, N", "lines": "corners of the drawn lines, m"}
+    return {
+        f"drawn_{name}": (("time", f"drawn_{name}_number", "drawn_axis"), values, words[name])
+        for name, values in sol._drawn.items()
+        if values.size
+    }
 
 
 def load(path: str | Path) -> Solution:
@@ -256,6 +267,8 @@ def _rebuilt(known: dict[str, Any], arrays: dict[str, np.ndarray]) -> Solution:
         ]),
         _outputs={name: get(f"output_{slug(name)}", *shape) for name, shape in model.output_shapes.items()},
         _slopes=get("rate", nq) if "rate" in arrays else None,
+        _scene=known.get("scene"), _stopped=tuple(known["stopped"]) if known.get("stopped") else None,
+        _drawn={name[6:]: np.array(values) for name, values in arrays.items() if name.startswith("drawn_")},
     )  # fmt: skip
 
 
@@ -298,7 +311,8 @@ def hold(target: Solution, first: Solution, second: Solution, join) -> None:
     names = ("_multipliers", "_forces", "_energies", "_residuals")
     target.__dict__.update({name: join(getattr(first, name), getattr(second, name)) for name in names})
     outputs = {name: join(values, second._outputs[name]) for name, values in first._outputs.items()}
-    target.__dict__.update(_outputs=outputs, _facts=first._facts, stats=first.stats, events=first.events)
+    moved = {name: join(values, second._drawn[name]) for name, values in first._drawn.items()}
+    target.__dict__.update(_outputs=outputs, _drawn=moved, _facts=first._facts, stats=first.stats, events=first.events)
 
 
 def _slopes_between_jumps(t: np.ndarray, values: np.ndarray) -> np.ndarray:

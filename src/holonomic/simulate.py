@@ -195,6 +195,9 @@ def _walk(run: Run, plan: Plan, tables, begin: Start, t0, t1, lam0, progress, fr
     except KeyboardInterrupt:
         bar.interrupted(run.t)
         ended, status = "interrupted", DONE
+    except HolonomicError as problem:
+        _with_reason(problem, t1)
+        raise
     finally:
         bar.close()
     sol = Solution.from_run(run, plan, begin, ended if status == DONE else "failed")
@@ -207,12 +210,19 @@ def _walk(run: Run, plan: Plan, tables, begin: Start, t0, t1, lam0, progress, fr
             stacklevel=3,
         )
     if status != DONE:
-        raise failure.explain(status, run, plan, sol)
+        raise _with_reason(failure.explain(status, run, plan, sol), t1)
     text = failure.unstable(run, plan)
     if text is not None:
         warnings.warn(text, UnstableWarning, stacklevel=3)
     run.release()
     return sol
+
+
+def _with_reason(problem: HolonomicError, t1: float) -> HolonomicError:
+    """Let the solution so far know why it goes no further."""
+    if problem.solution is not None:
+        problem.solution._stopped = (f"{type(problem).__name__}: {problem}", t1)
+    return problem
 
 
 def _happened(run: Run, plan: Plan, begin: Start) -> tuple[str | None, int]:

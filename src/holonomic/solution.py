@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from . import cite, report, sampling
+from . import cite, drawn, report, sampling
 from .drift import Drift
 from .errors import BadArgument
 from .kernels import state as s
@@ -42,6 +42,7 @@ class Solution:
     _begin: Any
     _steps_kept: bool
     _parent: Solution | None = None
+    _stopped: tuple[str, float] | None = None  # why the run failed, and the end it was to reach
     _single = False  # one time, given as a number: arrays without a time axis
 
     @classmethod
@@ -275,6 +276,20 @@ class Solution:
     def _energies(self) -> np.ndarray:
         return sampling.values_along(self, Fn.ENERGY)
 
+    @cached_property
+    def _scene(self) -> dict[str, Any] | None:
+        return drawn.describe(self) if self._parent is None else self._parent._scene
+
+    @cached_property
+    def _drawn(self) -> dict[str, np.ndarray]:
+        return drawn.arrays(self)
+
+    @property
+    def failure(self) -> str:
+        """Why a run that failed had to stop; empty for one that did not."""
+        source = self if self._parent is None else self._parent
+        return source._stopped[0] if source._stopped else ""
+
     @property
     def reactions(self) -> np.ndarray:
         """-Gᵀλ, (time, nv): the force that all constraints together exert on the system.
@@ -411,6 +426,16 @@ class Solution:
         from .view.plot import phase
 
         return phase(self, names, ax=ax, style=style, points=points, **line)
+
+    def view(self, *others: Solution, **options):
+        """Show the run moving, on a page in the browser or in the notebook; others lie over it.
+
+        Options are those of `holonomic.view.view`: path, names, signals, traces, forces, frames, title, style, show.
+        Mechanisms show their bodies and joints, systems with `drawing=` their lines, others one coordinate over another.
+        """
+        from .view import view
+
+        return view([self, *others], **options)
 
     def save(self, path: str | Path) -> None:
         """Write the run to a NetCDF-3 file: arrays, labels, events, and what ran. `load` reads it again."""

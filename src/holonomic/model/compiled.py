@@ -32,7 +32,7 @@ from .system import Ode, System
 from .tape import Tape
 from .watch import Watch
 
-UNKEYED = ("params", "resolver", "metric")  # fields of a system that do not enter the compiled functions
+UNKEYED = ("params", "resolver", "metric", "drawing")  # fields of a system that do not enter the compiled functions
 MANY_LOOKS = 12  # evaluations from Python after which a function is worth compiling
 PACKAGE = __name__.partition(".")[0] + "."
 ANNOUNCE_ABOVE = 3000  # operations from which compiling is announced: it takes about a second

@@ -60,6 +60,9 @@ class System:
     derivatives : dict, optional
         With trace=False: functions "G" (∂g/∂q), "g_t" and "gamma" of the constraints, "potential" (∂V/∂q) and "H"
         (∂h/∂q of the invariants); what is missing is made by differences, which limits rtol.
+    drawing : function, optional
+        How the system looks, for `sol.view()` and `sol.animate()`: a function of what it names of `t, q, v, p` that
+        returns lines by name, each a list of points, `{"rod": [(0, 0), q]}`; a single point is a mass.
     """
 
     mass: Quantity
@@ -77,6 +80,7 @@ class System:
     trace: bool = field(default=True, kw_only=True)
     derivatives: Mapping[str, Callable] | None = field(default=None, kw_only=True)
     kinetic: Quantity = field(default=None, kw_only=True, repr=False)
+    drawing: Callable | None = field(default=None, kw_only=True, repr=False)
 
     def __post_init__(self):
         for name in ("mass", "force", "potential", "kinematics", "kinetic"):
@@ -165,8 +169,8 @@ class Ode:
         Names what it needs of `t, y, p, u`; returns y'.
     invariants : {name: function}, optional
         Functions of `t, y, p` that the exact flow keeps; each is kept at its value at t0.
-    params, inputs, outputs, coordinates, trace
-        As for `System`; outputs name `t, y, p, u`.
+    params, inputs, outputs, coordinates, trace, drawing
+        As for `System`; outputs and the drawing name `t, y, p`, outputs also `u`.
     """
 
     rhs: Callable
@@ -177,6 +181,7 @@ class Ode:
     coordinates: Sequence[str] | Mapping[str, str] | None = field(default=None, kw_only=True)
     trace: bool = field(default=True, kw_only=True)
     derivatives: Mapping[str, Callable] | None = field(default=None, kw_only=True)
+    drawing: Callable | None = field(default=None, kw_only=True, repr=False)
 
     def __post_init__(self):
         wanted(self.rhs, "rhs()", ODE)

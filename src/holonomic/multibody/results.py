@@ -24,7 +24,7 @@ class Resolver:
         self.built_in = m.params.built_in() if built_in is None else built_in  # parameters the model does not have
         self.bodies, self.joints = dict(m.bodies), dict(m.joints)
         self.points, self.forces, self.drives = dict(m.points), dict(m.forces), dict(m.drives)
-        self.gravity = m._gravity
+        self.gravity, self.ground_shapes = m._gravity, tuple(m.ground.shapes)
         self.centres = {name: np.array(body.position) for name, body in m.bodies.items()}
         self.layout: dict[str, slice] = {}
         at = 0
@@ -96,6 +96,18 @@ class Resolver:
                 axes = shape.axes - body.rotation if self.dimension == 2 else turn @ shape.axes
                 found[name].append({"kind": shape.kind, "outline": shape.outline, "centre": centre, "axes": axes})
         return found
+
+    def description(self, p) -> dict[str, Any]:
+        """Everything that is drawn of the mechanism, as plain data; see `drawing.describe`."""
+        from .drawing import describe
+
+        return describe(self, p)
+
+    def joint_forces(self, sol, names) -> np.ndarray:
+        """Force of each named joint on its second body, (time, joint, axis)."""
+        from .drawing import joint_forces
+
+        return joint_forces(self, sol, names)
 
     def body_number(self, given) -> int:
         """Number of a body given as an object or a name; -1 for the ground."""

@@ -9,7 +9,8 @@ from matplotlib.ticker import EngFormatter, LogLocator, NullFormatter
 
 from ..errors import BadArgument
 from ..study.measure import drift
-from .plot import FLOOR, TIME, _new_figure
+from .plot import TIME, _new_figure
+from .quantities import FLOOR
 from .styles import style_of
 
 MOST_POINTS = 300  # of one line; more of them only make a black band

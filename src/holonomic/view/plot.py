@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 import matplotlib
@@ -14,39 +13,16 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, NullFormatter
 
 from ..errors import BadArgument
-from ..naming import is_dae, multiplier_labels, order_of
+from ..naming import is_dae
+from .quantities import UNIT, Panel, panel, velocity_name
 from .styles import colours, style_of
 
 STILL = {"agg", "cairo", "pdf", "pgf", "ps", "svg", "template"}  # backends without windows
-FLOOR = 1e-17  # smallest residual on a logarithmic axis, where zero has no place; rounding is at 1e-16
 STRETCHES = 100  # of time, for each of which the drift shows its largest value
 MANY = 12  # lines from which a legend lists only some of them
 MANY_EVENTS = 40  # from here on an event is marked at the edge alone
 
-UNIT = "SI units"  # of a quantity that the user has not called an angle
 TIME = "time t  (s)"
-WORDS = {
-    "q": "Positions q", "v": "Velocities v", "a": "Accelerations v'", "lam": "Multipliers λ",
-    "reactions": r"Reactions $-G^T λ$", "drift": "Drift", "energy": "Energy", "y": "State y",
-    "x": "x", "dx": "x'", "ddx": "x''",
-}  # fmt: skip
-
-
-@dataclass
-class Panel:
-    """What one axes shows."""
-
-    title: str
-    unit: str
-    values: np.ndarray  # (time, line)
-    labels: list[str]
-    dashes: list[str] = field(default_factory=list)
-    is_drift: bool = False
-
-    @property
-    def heading(self) -> str:
-        """Title and unit in one line."""
-        return f"{self.title}  ({self.unit})"
 
 
 class Picture(Figure):
@@ -79,7 +55,7 @@ def plot(sol, names: Sequence[str], *, ax=None, style: str = "light", points: in
         t = np.atleast_1d(fine.t)
         for each, axes in zip(panels, given, strict=True):
             (_draw_drift if each.is_drift else _draw)(axes, t, each, look, line)
-            axes.set_title(each.title, loc="left")
+            axes.set_title(_plain(each.title), loc="left")
             axes.set_title(each.unit, loc="right", fontweight="normal", fontsize=8.5)
             axes.margins(x=0)
         marked = _mark_events(sol, given, look)
@@ -106,7 +82,7 @@ def phase(sol, names: Sequence[str], *, ax: Axes | None = None, style="light", p
     elif names[0] in model.coordinates and model.nv == model.nq:
         at = model.coordinates.index(names[0])
         unit = "rad/s" if model.turns[at] else UNIT
-        second = Panel(_velocity_name(names[0]), unit, np.atleast_2d(fine.v)[:, [at]], [""])
+        second = Panel(velocity_name(names[0]), unit, np.atleast_2d(fine.v)[:, [at]], [""])
     else:
         raise BadArgument(
             f"phase({names[0]!r}) needs a coordinate with a velocity of its own; give two names."
@@ -128,8 +104,8 @@ def phase(sol, names: Sequence[str], *, ax: Axes | None = None, style="light", p
         mark = {"linestyle": "none", "markersize": 6, "color": colour, "clip_on": False, "zorder": 3}
         ax.plot(x[0], y[0], marker="o", markerfacecolor=look.ground, label="start", **mark)
         ax.plot(x[-1], y[-1], marker="o", label="end", **mark)
-        ax.set_xlabel(first.heading)
-        ax.set_ylabel(second.heading)
+        ax.set_xlabel(_plain(first.heading))
+        ax.set_ylabel(_plain(second.heading))
         ax.margins(0.06)
         ax.legend(loc="best")
         if path:
@@ -137,75 +113,9 @@ def phase(sol, names: Sequence[str], *, ax: Axes | None = None, style="light", p
     return _figure_of(ax)
 
 
-def panel(sol, name: str) -> Panel:
-    """Return what a name stands for: an array of the run, a named output, a coordinate, a multiplier."""
-    model = sol.plan.model
-    angles = model.turns
-    coordinates = [_plain(name) for name in model.coordinates]
-    if is_dae(model) and name in ("x", "dx", "ddx")[: order_of(model)]:
-        values, first = _lines(sol, getattr(sol, name)), name.count("d") * len(coordinates) // order_of(model)
-        return Panel(WORDS[name], UNIT, values, coordinates[first : first + values.shape[1]])
-    if name in ("q", "y") and (name == "y") == model.is_ode and not is_dae(model):
-        return Panel(WORDS[name], _unit(angles, "rad"), _lines(sol, sol.q), coordinates)
-    if name in ("v", "a", "reactions") and not model.is_ode:
-        own = model.nv == model.nq
-        labels = [_velocity_name(c, name) for c in coordinates] if own else _numbered(name, model.nv)
-        unit = _unit(angles if own else [False], {"v": "rad/s", "a": "rad/s²", "reactions": "N m"}[name])
-        return Panel(WORDS[name], unit, _lines(sol, getattr(sol, name)), labels)
-    if name == ("y" if is_dae(model) else "lam") and multiplier_labels(model):
-        title = "Algebraic unknowns y" if name == "y" else WORDS[name]
-        return Panel(title, UNIT, _lines(sol, sol.lam), [_plain(label) for label in multiplier_labels(model)])
-    if name == "drift" and len(sol.drift):
-        return _drift_panel(sol)
-    if name == "energy" and not model.is_ode:
-        e = sol.energy
-        values = np.stack([np.atleast_1d(part) for part in (e.total, e.kinetic, e.potential)], axis=1)
-        return Panel(WORDS[name], "J", values, ["total", "kinetic", "potential"], dashes=["-", "--", ":"])
-    if name in model.invariant_labels:
-        return Panel(f"Change of {_plain(name)}", UNIT, _lines(sol, sol.drift[name]), [""])
-    values = sol[name]  # says what there is, if there is no such name
-    inner = np.shape(values)[0 if sol._single else 1 :]
-    labels = [f"[{', '.join(map(str, at))}]" if at else "" for at in np.ndindex(inner)]
-    unit = "rad" if name in model.coordinates and angles[model.coordinates.index(name)] else UNIT
-    own = name in model.output_shapes or name in model.coordinates
-    return Panel(_plain(name) if own else f"λ of {_plain(name)}", unit, _lines(sol, values), labels)
-
-
-def _drift_panel(sol) -> Panel:
-    """The largest residual of every level, and every invariant."""
-    formulas = {"position": "position  |g|", "velocity": r"velocity  |G v + $g_t$|"}
-    parts, labels = [], []
-    for level in sol.drift:
-        values = np.abs(_lines(sol, sol.drift[level]))
-        parts.append(np.maximum(values.max(axis=1), FLOOR))
-        labels.append(formulas.get(level) or _plain(level))
-    return Panel(WORDS["drift"], "largest row, SI units", np.stack(parts, axis=1), labels, is_drift=True)
-
-
 def _plain(name: str) -> str:
     """A user's name as it is, not as a formula."""
     return name.replace("$", r"\$")
-
-
-def _lines(sol, values: np.ndarray) -> np.ndarray:
-    return np.asarray(values, dtype=float).reshape(np.atleast_1d(sol.t).size, -1)
-
-
-def _unit(angles, unit: str) -> str:
-    if all(angles):
-        return unit
-    return f"SI units, {unit}" if any(angles) else UNIT
-
-
-def _velocity_name(coordinate: str, letter: str = "v") -> str:
-    """v[0] of q[0]; of a named coordinate the name, primed once per derivative."""
-    if coordinate.startswith("q[") and letter != "reactions":
-        return letter + coordinate[1:]
-    return coordinate + {"v": "′", "a": "″"}.get(letter, "")
-
-
-def _numbered(letter: str, n: int) -> list[str]:
-    return [f"{letter}[{i}]" for i in range(n)]
 
 
 def _fine(sol, points: int):
@@ -229,7 +139,7 @@ def _draw(axes: Axes, t: np.ndarray, each: Panel, look, line: dict[str, Any]) ->
     for i in range(count):
         dash = each.dashes[i] if each.dashes else "-"
         own: dict[str, Any] = {"color": shades[i], "linewidth": 1.4, "linestyle": dash} | marker | line
-        axes.plot(times, values[:, i], label=each.labels[i], **own)
+        axes.plot(times, values[:, i], label=_plain(each.labels[i]), **own)
     axes.ticklabel_format(axis="y", style="sci", scilimits=(-4, 5), useMathText=True)
 
 
@@ -275,7 +185,7 @@ def _mark_events(sol, axes: list[Axes], look) -> list:
 
 
 def _legend(axes: Axes, each: Panel, marked: list) -> None:
-    handles = [line for line in axes.get_lines() if line.get_label() in each.labels and line.get_label()]
+    handles = [line for line in axes.get_lines() if line.get_label() in map(_plain, each.labels) and line.get_label()]
     if len(handles) > MANY:
         handles = [handles[i] for i in np.unique(np.linspace(0, len(handles) - 1, 6).astype(int))]
     handles += marked

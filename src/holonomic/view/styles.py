@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-import matplotlib
 import numpy as np
 
 from ..errors import BadArgument
@@ -64,4 +63,6 @@ def colours(look: Look, count: int) -> list[Any]:
     """Return colours for `count` lines: the hues, or for more lines than hues a sequence."""
     if count <= len(look.lines):
         return list(look.lines[:count])
+    import matplotlib
+
     return list(matplotlib.colormaps[look.sequence](np.linspace(*look.ends, count)))

@@ -1,0 +1,136 @@
+// A run without a picture: one quantity over another, and a point that moves along.
+
+class Phase {
+  constructor(canvas, tools) {
+    this.canvas = canvas;
+    this.g = canvas.getContext("2d");
+    const make = (value, label) => {
+      const select = document.createElement("select");
+      select.setAttribute("aria-label", label);
+      fillSignals(select, true);
+      select.value = value;
+      select.addEventListener("change", () => { this.fit(); paint(); });
+      return select;
+    };
+    this.across = make(meta.phase[0], "Quantity across");
+    this.up = make(meta.phase[1], "Quantity up");
+    const over = document.createElement("span");
+    over.textContent = "over";
+    over.style.cssText = "align-self:center;font-size:12.5px;color:var(--soft)";
+    tools.prepend(this.up, over, this.across);
+    this.resize();
+    this.fit();
+  }
+
+  resize() { Object.assign(this, fitCanvas(this.canvas)); if (!this.moved) this.fit(); }
+
+  pick(select) {
+    const at = select.value.lastIndexOf(":"), signal = signals.get(select.value.slice(0, at));
+    return { signal, line: Number(select.value.slice(at + 1)), name: select.selectedOptions[0] ? select.selectedOptions[0].textContent : "" };
+  }
+
+  fit() {
+    const a = this.pick(this.across), b = this.pick(this.up);
+    this.named = [a, b];
+    this.curves = tracks.map(track => {
+      const [fa, fb] = [a.signal.get(track), b.signal.get(track)];
+      if (!fa || !fb || fa.tau.length !== fb.tau.length) return null;
+      const n = fa.tau.length, x = new Float64Array(n), y = new Float64Array(n);
+      for (let f = 0; f < n; f++) { x[f] = fa.values[f * fa.lines + a.line]; y[f] = fb.values[f * fb.lines + b.line]; }
+      return { track, x, y, fa, fb };
+    });
+    const boxes = this.curves.filter(Boolean).map(c => {
+      const good = [...c.x.keys()].filter(f => Number.isFinite(c.x[f] + c.y[f]));
+      return box(good.map(f => c.x[f]), good.map(f => c.y[f]));
+    }).filter(Boolean).sort((p, q) => Math.max(p.w, p.h) - Math.max(q.w, q.h));
+    const own = boxes.length ? join(boxes.filter(p => Math.max(p.w, p.h) < 2.5 * Math.max(boxes[0].w, boxes[0].h))) : { x: 0, y: 0, w: 1, h: 1 };
+    this.x = own.x; this.y = own.y;
+    this.kx = (this.w - 110) / own.w;
+    this.ky = (this.h - 110) / own.h;
+    if (a.signal === b.signal && ["q", "y", "x"].includes(a.signal.name)) this.kx = this.ky = Math.min(this.kx, this.ky); // a path: true proportions
+    this.moved = false;
+  }
+
+  to(x, y) { return [(x - this.x) * this.kx + this.w / 2 + 16, this.h / 2 - 6 - (y - this.y) * this.ky]; }
+
+  pan(dx, dy) { this.x -= dx / this.kx; this.y += dy / this.ky; this.moved = true; }
+
+  zoom(factor, px, py) {
+    const dx = (px - this.w / 2 - 16), dy = (py - this.h / 2 + 6);
+    this.x += dx / this.kx * (1 - 1 / factor);
+    this.y -= dy / this.ky * (1 - 1 / factor);
+    this.kx *= factor;
+    this.ky *= factor;
+    this.moved = true;
+  }
+
+  draw(show, time) {
+    const { g } = this, r = ratio();
+    g.setTransform(r, 0, 0, r, 0, 0);
+    g.clearRect(0, 0, this.w, this.h);
+    this.axes();
+    for (const curve of this.curves) {
+      if (!curve || !curve.track.visible) continue;
+      const colour = trackColour(curve.track);
+      g.lineJoin = "round";
+      this.stroke(curve, curve.x.length, clear(colour, 0.25), 1.1);
+      const { i } = curve.track.find(time, curve.fa.tau);
+      this.stroke(curve, i + 1, clear(colour, 0.95), 1.8);
+      const now = [curve.fa, curve.fb].map((f, k) => valueAt(curve.track, f, this.named[k].line, time));
+      const p = this.to(...now);
+      if (!Number.isFinite(p[0] + p[1])) continue;
+      g.fillStyle = colour;
+      g.strokeStyle = look.ground;
+      g.lineWidth = 2;
+      g.beginPath(); g.arc(p[0], p[1], 7, 0, 7); g.fill(); g.stroke();
+      curve.track.point = now;
+    }
+    return "";
+  }
+
+  stroke(curve, last, colour, wide) {
+    const { g } = this;
+    g.strokeStyle = colour;
+    g.lineWidth = wide;
+    g.beginPath();
+    let pen = false;
+    for (let f = 0; f < last; f++) {
+      const p = this.to(curve.x[f], curve.y[f]);
+      if (!Number.isFinite(p[0] + p[1])) pen = false;
+      else if (pen) g.lineTo(p[0], p[1]);
+      else { g.moveTo(p[0], p[1]); pen = true; }
+    }
+    g.stroke();
+  }
+
+  axes() {
+    const { g } = this, left = 54, bottom = this.h - 40;
+    g.font = FONT;
+    g.lineWidth = 1;
+    g.strokeStyle = look.grid;
+    g.fillStyle = look.soft;
+    const x0 = this.x - (this.w / 2 + 16 - left) / this.kx, x1 = this.x + (this.w / 2 - 16) / this.kx;
+    const y0 = this.y - (bottom - this.h / 2 + 6) / this.ky, y1 = this.y + (this.h / 2 - 6) / this.ky;
+    g.textAlign = "center"; g.textBaseline = "top";
+    for (const v of ticks(x0, x1, this.w / 110)) {
+      const [px] = this.to(v, 0), x = Math.round(px) + 0.5;
+      g.beginPath(); g.moveTo(x, 0); g.lineTo(x, bottom); g.stroke();
+      g.fillText(tickText(v, x0, x1), x, bottom + 5);
+    }
+    g.textAlign = "right"; g.textBaseline = "middle";
+    for (const v of ticks(y0, y1, this.h / 80)) {
+      const y = Math.round(this.to(0, v)[1]) + 0.5;
+      if (y > bottom) continue;
+      g.beginPath(); g.moveTo(left, y); g.lineTo(this.w, y); g.stroke();
+      g.fillText(tickText(v, y0, y1), left - 6, y);
+    }
+    g.fillStyle = look.ink;
+    g.textAlign = "center"; g.textBaseline = "bottom";
+    g.fillText(`${this.named[0].name}  (${this.named[0].signal.unit})`, (left + this.w) / 2, this.h - 6);
+    g.save();
+    g.translate(13, bottom / 2);
+    g.rotate(-Math.PI / 2);
+    g.fillText(`${this.named[1].name}  (${this.named[1].signal.unit})`, 0, 3);
+    g.restore();
+  }
+}

@@ -1,0 +1,3 @@
+class Solid {
+  constructor() { throw new Error("later"); }
+}

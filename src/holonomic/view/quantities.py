@@ -1,0 +1,174 @@
+"""What a name stands for in a picture: the numbers over time, their labels and their unit."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from ..drawn import joint_names
+from ..errors import BadArgument
+from ..naming import is_dae, multiplier_labels, order_of, unknown
+
+FLOOR = 1e-17  # smallest residual on a logarithmic axis, where zero has no place; rounding is at 1e-16
+UNIT = "SI units"  # of a quantity that the user has not called an angle
+WORDS = {
+    "q": "Positions q", "v": "Velocities v", "a": "Accelerations v'", "lam": "Multipliers λ",
+    "reactions": "Reactions −Gᵀλ", "drift": "Drift", "energy": "Energy", "y": "State y",
+    "x": "x", "dx": "x'", "ddx": "x''",
+}  # fmt: skip
+UNITS = {
+    "position": "m", "velocity": "m/s", "acceleration": "m/s²", "angle": "rad", "angular_velocity": "rad/s",
+    "angular_acceleration": "rad/s²", "force": "N", "torque": "N m", "place": "m", "power": "W", "kinetic": "J",
+    "energy": "J", "gravity": "J", "elastic": "J", "total": "J", "tension": "N", "length": "m",
+}  # fmt: skip
+FIRST = ("force", "position", "total")  # what a body, joint, force or energy shows if nothing else is asked for
+
+
+@dataclass
+class Panel:
+    """What one axes shows."""
+
+    title: str
+    unit: str
+    values: np.ndarray  # (time, line)
+    labels: list[str]
+    dashes: list[str] = field(default_factory=list)
+    is_drift: bool = False
+
+    @property
+    def heading(self) -> str:
+        """Title and unit in one line."""
+        return f"{self.title}  ({self.unit})"
+
+
+def panel(sol, name: str) -> Panel:
+    """Return what a name stands for: an array of the run, a named output, a coordinate, a multiplier, "A.force"."""
+    model = sol.plan.model
+    angles, coordinates = model.turns, list(model.coordinates)
+    if is_dae(model) and name in ("x", "dx", "ddx")[: order_of(model)]:
+        values, first = lines(sol, getattr(sol, name)), name.count("d") * len(coordinates) // order_of(model)
+        return Panel(WORDS[name], UNIT, values, coordinates[first : first + values.shape[1]])
+    if name in ("q", "y") and (name == "y") == model.is_ode and not is_dae(model):
+        return Panel(WORDS[name], _unit(angles, "rad"), lines(sol, sol.q), coordinates)
+    if name in ("v", "a", "reactions") and not model.is_ode:
+        own = model.nv == model.nq
+        labels = [velocity_name(c, name) for c in coordinates] if own else [f"{name}[{i}]" for i in range(model.nv)]
+        unit = _unit(angles if own else [False], {"v": "rad/s", "a": "rad/s²", "reactions": "N m"}[name])
+        return Panel(WORDS[name], unit, lines(sol, getattr(sol, name)), labels)
+    if name == ("y" if is_dae(model) else "lam") and multiplier_labels(model):
+        title = "Algebraic unknowns y" if name == "y" else WORDS[name]
+        return Panel(title, UNIT, lines(sol, sol.lam), multiplier_labels(model))
+    if name == "drift" and len(sol.drift):
+        return _drift_panel(sol)
+    if name == "energy" and not model.is_ode:
+        e = sol.energy
+        values = np.stack([np.atleast_1d(part) for part in (e.total, e.kinetic, e.potential)], axis=1)
+        return Panel(WORDS[name], "J", values, ["total", "kinetic", "potential"], dashes=["-", "--", ":"])
+    if name in model.invariant_labels:
+        return Panel(f"Change of {name}", UNIT, lines(sol, sol.drift[name]), [""])
+    if _is_part(sol, name):
+        return _part(sol, name)
+    values = sol[name]  # says what there is, if there is no such name
+    inner = np.shape(values)[0 if sol._single else 1 :]
+    labels = [f"[{', '.join(map(str, at))}]" if at else "" for at in np.ndindex(inner)]
+    unit = "rad" if name in model.coordinates and angles[model.coordinates.index(name)] else UNIT
+    own = name in model.output_shapes or name in model.coordinates
+    return Panel(name if own else f"λ of {name}", unit, lines(sol, values), labels)
+
+
+def _drift_panel(sol) -> Panel:
+    """The largest residual of every level, and every invariant."""
+    formulas = {"position": "position  |g|", "velocity": "velocity  |G v + gₜ|"}
+    parts, labels = [], []
+    for level in sol.drift:
+        values = np.abs(lines(sol, sol.drift[level]))
+        parts.append(np.maximum(values.max(axis=1), FLOOR))
+        labels.append(formulas.get(level) or level)
+    return Panel(WORDS["drift"], "largest row, SI units", np.stack(parts, axis=1), labels, is_drift=True)
+
+
+# parts of a mechanism, "slider.position"
+
+
+def _is_part(sol, name: str) -> bool:
+    first = name.partition(".")[0]
+    if name in sol.plan.model.output_shapes or name in sol.plan.model.coordinates:
+        return False
+    resolver = getattr(getattr(sol.plan.model, "system", None), "resolver", None)
+    return first in resolver if resolver is not None else first in _known_parts(sol)
+
+
+def _part(sol, name: str) -> Panel:
+    """A property of a body, joint, point or force."""
+    first, _, wanted = name.partition(".")
+    if sol._data is None:
+        found = _known_parts(sol)[first]
+    else:
+        found = sol[first]
+    if not wanted:
+        wanted = next(key for key in FIRST if _has(found, key))
+    if not _has(found, wanted):
+        there = [key for key in (*UNITS, "speed") if _has(found, key)]
+        raise unknown(name, "quantity", {f"of {first!r} there is": [f"{first}.{key}" for key in there]})
+    values = found[wanted]() if isinstance(found, dict) else getattr(found, wanted)
+    if callable(values) or isinstance(values, dict):
+        raise BadArgument(f"{name!r} is not a number or a vector over time.")
+    values = np.asarray(values, dtype=float).reshape(np.atleast_1d(sol.t).size, -1)
+    labels = list("xyz"[: values.shape[1]]) if 1 < values.shape[1] <= 3 else [""]
+    if values.shape[1] > 3:
+        labels = [f"[{i // 3}, {i % 3}]" for i in range(values.shape[1])]
+    unit = UNITS.get(wanted, UNIT)
+    if wanted == "speed":
+        unit = "m/s" if _has(found, "position") and not _has(found, "angular_velocity") else "rad/s"
+    if wanted == "torque" and values.shape[1] == 1:
+        labels = [""]
+    return Panel(f"{first}: {wanted.replace('_', ' ')}", unit, values, labels)
+
+
+def _has(found, key: str) -> bool:
+    if isinstance(found, dict):
+        return key in found
+    try:
+        return getattr(found, key, None) is not None
+    except (ArithmeticError, ValueError, TypeError):
+        return False
+
+
+def _known_parts(sol) -> dict[str, dict]:
+    """What a loaded run still knows of a mechanism: functions of bodies, joints and points, by name."""
+    scene = sol._scene
+    if sol._data is not None or not scene or not scene["bodies"]:
+        return {}
+    flat = scene["dimension"] == 2
+    nq, nv, n = (3, 3, 2) if flat else (7, 6, 3)
+    found: dict[str, dict] = {}
+    for k, body in enumerate(scene["bodies"]):
+        q, v = (lambda k=k: np.atleast_2d(sol.q)[:, nq * k :]), (lambda k=k: np.atleast_2d(sol.v)[:, nv * k :])
+        found[body["name"]] = {"position": lambda q=q: q()[:, :n], "velocity": lambda v=v: v()[:, :n]}
+        if flat:
+            found[body["name"]] |= {"angle": lambda q=q: q()[:, 2], "speed": lambda v=v: v()[:, 2]}
+    for k, name in enumerate(joint_names(scene)):
+        found[name] = {"force": lambda k=k: sol._drawn["forces"].reshape(-1, len(joint_names(scene)), n)[:, k]}
+    return found
+
+
+# lines and their names
+
+
+def lines(sol, values: np.ndarray) -> np.ndarray:
+    """Numbers over time as columns."""
+    return np.asarray(values, dtype=float).reshape(np.atleast_1d(sol.t).size, -1)
+
+
+def _unit(angles, unit: str) -> str:
+    if all(angles):
+        return unit
+    return f"SI units, {unit}" if any(angles) else UNIT
+
+
+def velocity_name(coordinate: str, letter: str = "v") -> str:
+    """v[0] of q[0]; of a named coordinate the name, primed once per derivative."""
+    if coordinate.startswith("q[") and letter != "reactions":
+        return letter + coordinate[1:]
+    return coordinate + {"v": "′", "a": "″"}.get(letter, "")

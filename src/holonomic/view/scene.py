@@ -1,0 +1,364 @@
+"""One description of what is drawn of runs, for the page, for films and for whoever draws next.
+
+A Scene holds plain data: what there is (bodies, joints, springs, lines; see `multibody.drawing` and `drawn`),
+and for each run a Track: its frames, the places of bodies in them, the forces of joints and the signals that go
+beside the picture. Nothing here knows how it will be drawn.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from .. import report
+from ..drawn import joint_names
+from ..errors import BadArgument, HolonomicError
+from ..solution import Solution
+from .quantities import FLOOR, Panel, panel
+
+FRAMES = 1000
+FINE = 0.25  # rad; a body should turn by no more from one frame to the next
+MOST_FRAMES = 6000
+MOST_NUMBERS = 6_000_000  # of places of bodies in all runs together: 24 MB
+MOST_SIGNALS = 2_000_000  # numbers of signals that nobody has asked for: 8 MB
+DRIFT_POINTS = 400  # stretches of time, of each of which the drift shows its largest value
+
+
+@dataclass
+class Signal:
+    """Numbers over time to be shown beside the picture."""
+
+    name: str
+    group: str
+    unit: str
+    labels: list[str]
+    values: np.ndarray  # (time, line)
+    t: np.ndarray | None = None  # the frames' times if None
+    logarithmic: bool = False
+
+
+@dataclass
+class Track:
+    """One run: where everything is in each frame."""
+
+    name: str
+    t: np.ndarray
+    poses: np.ndarray  # (frame, body, 3 or 7)
+    lines: np.ndarray  # (frame, point, 2 or 3)
+    forces: np.ndarray  # (frame, joint, 2 or 3)
+    signals: list[Signal]
+    heading: str
+    facts: list[tuple[str, str]]
+    failure: str = ""
+    wanted_end: float | None = None
+    events: dict[str, np.ndarray] = field(default_factory=dict)
+
+
+@dataclass
+class Scene:
+    """What is drawn, and how it moves in each run."""
+
+    title: str
+    what: dict[str, Any] | None  # None: nothing but numbers
+    tracks: list[Track]
+    notes: list[str]
+    phase: tuple[str, str] | None  # signals across which a run without a picture is drawn
+    shown: list[str]  # signals asked for
+    traces: list[str]  # points asked for
+    show_forces: bool = False
+
+    @property
+    def dimension(self) -> int:
+        """2 or 3; 0 where there is no picture."""
+        return 0 if self.what is None else int(self.what["dimension"])
+
+
+def scene_of(
+    runs, *, names: Sequence[str] | None = None, frames: int | None = None, signals: Sequence[str] = (),
+    traces: Sequence[str] = (), forces: bool = False, title: str = "",
+) -> Scene:  # fmt: skip
+    """Return what is drawn of one run or several: a Solution, a list of them, or {name: Solution}."""
+    runs, names = _named(runs, names)
+    first = runs[0]
+    wanted = [signals] if isinstance(signals, str) else list(signals)
+    what = first._scene
+    notes: list[str] = []
+    for sol, name in zip(runs[1:], names[1:], strict=True):
+        if sol._scene != what and not _alike(sol._scene, what):
+            raise BadArgument(f"{name} shows another mechanism than {names[0]}; runs side by side need the same bodies.")
+    count = _frame_count(runs, frames, notes)
+    tracks = [_track(sol, name, count, wanted, notes) for sol, name in zip(runs, names, strict=True)]
+    what = None if what is None else _even_widths(what)
+    known = [part["name"] for part in (*what["points"], *what["bodies"], *what["joints"])] if what else []
+    known += [line["name"] for line in what.get("lines", ())] if what else []
+    traces = [traces] if isinstance(traces, str) else list(traces)
+    for name in traces:
+        if name not in known:
+            raise BadArgument(f"there is no point, body or joint {name!r} to trace. There are: {', '.join(known) or 'none'}.")
+    if what is not None and not traces:
+        traces = [point["name"] for point in what["points"]]
+    _count_bad(tracks, notes)
+    return Scene(title or _title(first), what, tracks, notes, _phase(first), wanted, traces, forces)
+
+
+def _named(runs, names) -> tuple[list[Solution], list[str]]:
+    if isinstance(runs, Mapping):
+        names, runs = list(runs), list(runs.values())
+    elif isinstance(runs, Solution):
+        runs = [runs]
+    else:
+        runs = list(runs)
+    for sol in runs:
+        if not isinstance(sol, Solution):
+            raise BadArgument(f"view shows solutions of simulate() or load(), got {type(sol).__name__}.")
+        if not np.size(sol.t):
+            raise BadArgument("there is nothing to view: the run has no times.")
+    if not runs:
+        raise BadArgument("there is nothing to view: no runs were given.")
+    if names is None:
+        names = _names_of(runs)
+    if len(names) != len(runs):
+        raise BadArgument(f"names= has {len(names)} names for {len(runs)} runs.")
+    return runs, [str(name) for name in names]
+
+
+def _names_of(runs: list[Solution]) -> list[str]:
+    """What tells the runs apart: the choices in which they differ."""
+    if len(runs) == 1:
+        return ["run"]
+    said = [dict(line.split(": ", 1) for line in sol._facts["why"].splitlines() if ": " in line) for sol in runs]
+    differ = [key for key in said[0] if len({each.get(key) for each in said}) > 1]
+    # of several choices the shortest that tells all of them apart; a plain choice begins with its name
+    texts = [[each.get(key, "").split(";")[0].split(",")[0].split(" (")[0].strip() for key in differ] for each in said]
+    names = [" + ".join(filter(None, parts)) for parts in texts]
+    if len(set(names)) < len(names) or not all(0 < len(name) <= 60 for name in names):
+        return [f"run {i + 1}" for i in range(len(runs))]
+    return names
+
+
+def _alike(one, other) -> bool:
+    """Whether two descriptions have the same bodies and lines; sizes may differ."""
+    if one is None or other is None or one["dimension"] != other["dimension"]:
+        return False
+    same = [body["name"] for body in one["bodies"]] == [body["name"] for body in other["bodies"]]
+    return same and one.get("lines") == other.get("lines")
+
+
+def _title(sol) -> str:
+    what = sol._scene
+    if what is None or not what["bodies"]:
+        return "An Ode" if sol.plan.model.is_ode else "A run"
+    n = len(what["bodies"])
+    return f"{'Planar' if what['dimension'] == 2 else 'Spatial'} mechanism, {n} {'body' if n == 1 else 'bodies'}"
+
+
+# frames
+
+
+def _frame_count(runs, frames, notes) -> int:
+    if frames is not None:
+        if not 2 <= int(frames) <= 100_000:
+            raise BadArgument(f"frames={frames!r} must lie between 2 and 100000.")
+        return int(frames)
+    count = FRAMES
+    what = runs[0]._scene
+    width = 3
+    if what is not None and what["bodies"]:
+        width = 3 if what["dimension"] == 2 else 7
+        count = max(count, *(_needed(sol, what) for sol in runs))
+    most = max(50, MOST_NUMBERS // (len(runs) * width * max(1, len(what["bodies"]) if what else 1)))
+    if count > min(most, MOST_FRAMES):
+        count = min(most, MOST_FRAMES)
+        if most < FRAMES:
+            notes.append(f"{count} frames, so that the page stays small; frames= asks for more.")
+    return count
+
+
+def _needed(sol, what) -> int:
+    """Frames for which no body turns too far from one to the next; the mean over the run."""
+    q = np.atleast_2d(sol.q)
+    if what["dimension"] == 2:
+        turned = np.abs(np.diff(q[:, 2::3], axis=0)).sum(axis=0) if len(q) > 1 else np.zeros(1)
+    else:
+        e = q.reshape(len(q), -1, 7)[:, :, 3:]
+        turned = 2 * np.linalg.norm(np.diff(e, axis=0), axis=2).sum(axis=0) if len(q) > 1 else np.zeros(1)
+    largest = float(np.nanmax(turned, initial=0.0))
+    return int(min(largest / FINE, 1e6)) if np.isfinite(largest) else FRAMES
+
+
+def _sampled(sol, count: int) -> Solution:
+    """The run at equally spaced times, or at its own where it kept chosen ones or cannot be asked in between."""
+    t0, t1 = sol.span
+    own = np.atleast_1d(sol.t)
+    if sol._parent is not None or sol._single or len(own) < 2 or t0 == t1:
+        return sol
+    ready = sol._data is None or (sol._steps_kept and sol.plan.integrator.one_step)
+    if not ready:
+        return sol  # asking in between would run it all again
+    try:
+        return sol(np.linspace(t0, t1, count))
+    except HolonomicError:
+        return sol
+
+
+def _track(sol, name: str, count: int, wanted: list[str], notes: list[str]) -> Track:
+    fine = _sampled(sol, count)
+    t, keep = np.unique(np.atleast_1d(fine.t), return_index=True)
+    if sol.span[1] < sol.span[0]:
+        t, keep = t[::-1], keep[::-1]
+    what = sol._scene
+    n = len(np.atleast_1d(fine.t))
+    dimension = what["dimension"] if what else 2
+    width = 3 if dimension == 2 else 7
+    bodies = len(what["bodies"]) if what else 0
+    poses = np.atleast_2d(fine.q)[:, : width * bodies].reshape(n, bodies, width)[keep]
+    if dimension == 3 and bodies:
+        poses = _same_side(poses)
+    source = sol if sol._parent is None else sol._parent
+    moving = {key: np.asarray(values).reshape(n, -1, dimension)[keep] for key, values in fine._drawn.items()}
+    none = np.zeros((len(t), 0, dimension))
+    stopped = source._stopped
+    return Track(
+        name, t, poses, moving.get("lines", none), moving.get("forces", none),
+        _signals(sol, fine, keep, wanted, notes), report.heading(source), report.lines(source),
+        failure=sol.failure, wanted_end=stopped[1] if stopped else None,
+        events={key: np.asarray(log.t) for key, log in source.events.items() if len(log)},
+    )  # fmt: skip
+
+
+def _same_side(poses: np.ndarray) -> np.ndarray:
+    """Quaternions e and -e are the same rotation: take the one nearest to the frame before."""
+    e = poses[:, :, 3:]
+    signs = np.sign(np.einsum("tbi,tbi->tb", e[1:], e[:-1]))
+    signs = np.cumprod(np.vstack([np.ones((1, e.shape[1])), np.where(signs == 0, 1, signs)]), axis=0)
+    return np.concatenate([poses[:, :, :3], e * signs[:, :, None]], axis=2)
+
+
+# signals
+
+
+def _signals(sol, fine, keep, wanted: list[str], notes: list[str]) -> list[Signal]:
+    """Drift and energy first, then what was asked for, then whatever else there is room for."""
+    model = sol.plan.model
+    source = sol if sol._parent is None else sol._parent
+    found: list[Signal] = []
+    if len(source.drift):
+        found.append(_drift(source))
+    if not model.is_ode:
+        found.append(_from(panel(fine, "energy"), "energy", "Run", keep))
+        if model.has_potential:
+            change = np.atleast_1d(fine.energy_error)[:, None]
+            found.append(Signal("energy error", "Run", "relative", [""], change[keep]))
+    found += [_from(panel(fine, name), name, "Chosen", keep) for name in wanted if name not in ("drift", "energy")]
+    room, left = MOST_SIGNALS, 0
+    for name, group in _offered(sol):
+        size = len(keep)
+        if any(signal.name == name for signal in found):
+            continue
+        if room < size:
+            left += 1
+            continue
+        try:
+            made = _from(panel(fine, name), name, group, keep)
+        except (HolonomicError, AttributeError, ArithmeticError):
+            continue
+        room -= made.values.size
+        found.append(made)
+    if left:
+        notes.append(f"{left} signals are left out, so that the page stays small; signals= asks for some by name.")
+    return found
+
+
+def _offered(sol) -> list[tuple[str, str]]:
+    """Names of what may be shown, by group."""
+    model = sol.plan.model
+    found = [(name, "Outputs") for name in model.output_shapes]
+    what = sol._scene
+    if what is not None and what["bodies"]:
+        live = sol._data is not None
+        for joint in what["joints"] if live else ():
+            kinds = sol.plan.model.system.resolver.joints[joint["name"]].coordinate
+            found += [(f"{joint['name']}.{key}", "Joints") for key in ((kinds, "speed") if kinds else ())]
+        if live:
+            found += [(f"{name}.torque", "Joints") for name in joint_names(what) if _turns(what, name)]
+        found += [(f"{body['name']}.velocity", "Bodies") for body in what["bodies"]]
+        found += [(f"{body['name']}.speed", "Bodies") for body in what["bodies"] if live or what["dimension"] == 2]
+        return found
+    letters = ("x", "dx", "ddx", "y") if model.is_ode and model.n_constraints else ("y",) if model.is_ode else (
+        "q", "v", "a", "lam", "reactions",
+    )  # fmt: skip
+    return found + [(name, "Run") for name in letters]
+
+
+def _turns(what, name: str) -> bool:
+    return any(joint["name"] == name and joint["kind"] in ("prismatic", "fixed") for joint in what["joints"])
+
+
+def _from(made: Panel, name: str, group: str, keep) -> Signal:
+    values = made.values[keep] if len(made.values) >= len(keep) else made.values
+    return Signal(name, group, made.unit, list(made.labels), values)
+
+
+def _drift(source) -> Signal:
+    made = panel(source, "drift")
+    t = np.atleast_1d(source.t)
+    values = np.where(np.isfinite(made.values), made.values, np.nan)
+    if len(t) > DRIFT_POINTS:
+        cuts = np.linspace(0, len(t), DRIFT_POINTS + 1).astype(int)[:-1]
+        t, values = t[cuts], np.fmax.reduceat(values, cuts, axis=0)
+    return Signal("drift", "Run", made.unit, list(made.labels), np.maximum(values, FLOOR), t=t, logarithmic=True)
+
+
+# what a scene says of itself
+
+
+def _phase(sol) -> tuple[str, str] | None:
+    """Two quantities across which a run without a picture is drawn: (signal, line) twice, as "q:0" and "q:1"."""
+    model = sol.plan.model
+    if model.is_ode and model.n_constraints:
+        letter, size = "x", np.atleast_2d(sol.x).shape[1]
+        return ("x:0", "x:1") if size > 1 else ("x:0", "dx:0") if hasattr(sol, "dx") and _has_rate(sol) else None
+    letter = "y" if model.is_ode else "q"
+    if model.nq >= 2:
+        return f"{letter}:0", f"{letter}:1"
+    return None if model.is_ode else ("q:0", "v:0")
+
+
+def _has_rate(sol) -> bool:
+    try:
+        return sol.dx is not None
+    except HolonomicError:
+        return False
+
+
+def _even_widths(what: dict[str, Any]) -> dict[str, Any]:
+    """Rods that were given no width are a fifteenth of their length wide; drawn side by side they get one width."""
+    rods = [s for body in what["bodies"] for s in body["shapes"] if s["kind"] == "rod" and _default_width(s)]
+    if not rods:
+        return what
+    width = float(np.median([shape["width"] for shape in rods]))
+    width = min(width, 2.5 * min(shape["width"] for shape in rods))
+    bodies = [
+        body | {"shapes": [s | {"width": width} if s["kind"] == "rod" and _default_width(s) else s for s in body["shapes"]]}
+        for body in what["bodies"]
+    ]
+    return what | {"bodies": bodies}
+
+
+def _default_width(shape) -> bool:
+    return abs(shape["width"] - shape["length"] / 15) < 1e-12 * shape["length"]
+
+
+def _count_bad(tracks: list[Track], notes: list[str]) -> None:
+    for track in tracks:
+        bad = ~np.isfinite(track.poses).all(axis=(1, 2)) | ~np.isfinite(track.lines).all(axis=(1, 2))
+        for signal in track.signals:
+            if signal.t is None and len(signal.values) == len(bad) and signal.group == "Run":
+                bad = bad | np.isnan(signal.values).any(axis=1)
+        if bad.any():
+            where = track.t[np.flatnonzero(bad)[0]]
+            who = "" if len(tracks) == 1 else f"{track.name}: "
+            notes.append(f"{who}{bad.sum()} of {len(bad)} frames have numbers that are not finite, from t = {where:.6g} s on.")
