@@ -8,10 +8,12 @@ import typer
 
 from .._version import __version__
 from .cache import cache
+from .cite import cite
 from .compare import compare
 from .methods import methods
 from .reproduce import reproduce
 from .run import run
+from .view import view
 
 app = typer.Typer(
     help="Simulate constrained mechanical systems so that the answer stays on its constraints.",
@@ -21,8 +23,10 @@ app = typer.Typer(
 )
 app.command()(run)
 app.command()(compare)
+app.command()(view)
 app.command()(reproduce)
 app.command()(methods)
+app.command()(cite)
 app.command()(cache)
 
 

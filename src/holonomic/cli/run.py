@@ -59,6 +59,9 @@ def run(
     picture: Annotated[
         Path | None, typer.Option(metavar="PATH", help="Save a picture of q and the drift.")
     ] = None,
+    keep: Annotated[
+        Path | None, typer.Option("--save", metavar="PATH", help="Save the run, for 'holonomic view' and holonomic.load.")
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of the report.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing unless the run fails.")] = False,
 ):
@@ -68,6 +71,8 @@ def run(
     """
     if picture is not None and not picture.resolve().parent.is_dir():
         refuse(f"there is no folder {picture.resolve().parent} for the picture.")
+    if keep is not None and not keep.resolve().parent.is_dir():
+        refuse(f"there is no folder {keep.resolve().parent} for the run.")
     chosen = {"formulation": formulation, "integrator": integrator, "stabilization": stabilization}
     options: dict[str, Any] = {kind: make(kind, text) for kind, text in chosen.items() if text is not None}
     numbers = {"rtol": rtol, "atol": atol, "step": step}
@@ -94,6 +99,8 @@ def run(
     elif not quiet and solution is not None:
         report(job, solution, failure, seconds)
     kept = picture is None or solution is None or save(solution, picture)
+    if keep is not None and solution is not None:
+        kept = save_run(solution, keep) and kept
     if failure is not None:
         typer.echo(f"{type(failure).__name__}: {failure}", err=True)
     if failure is not None or not kept:
@@ -158,6 +165,16 @@ def save(solution, path: Path) -> bool:
         solution.plot("q", "drift").savefig(path, bbox_inches="tight")
     except (OSError, ValueError) as problem:
         typer.echo(f"the picture {path} could not be written: {problem}", err=True)
+        return False
+    return True
+
+
+def save_run(solution, path: Path) -> bool:
+    """Write the run as a file; tell whether it worked."""
+    try:
+        solution.save(path)
+    except (OSError, HolonomicError) as problem:
+        typer.echo(f"the run {path} could not be saved: {problem}", err=True)
         return False
     return True
 

@@ -99,7 +99,9 @@ def _plain(shape: dict[str, Any]) -> dict[str, Any]:
 
 def _sketch(k: int, joints, links, points) -> list[dict[str, Any]]:
     """A body without shapes is drawn as what holds its joints, ends of springs and points together."""
-    places = [at for part in (*joints, *links) for body, at in zip(part["bodies"], part["at"], strict=True) if body == k]
+    places = [
+        at for part in (*joints, *links) for body, at in zip(part["bodies"], part["at"], strict=True) if body == k
+    ]
     places += [point["at"] for point in points if point["body"] == k]
     apart: list[list[float]] = []
     for at in places:

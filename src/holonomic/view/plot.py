@@ -84,9 +84,7 @@ def phase(sol, names: Sequence[str], *, ax: Axes | None = None, style="light", p
         unit = "rad/s" if model.turns[at] else UNIT
         second = Panel(velocity_name(names[0]), unit, np.atleast_2d(fine.v)[:, [at]], [""])
     else:
-        raise BadArgument(
-            f"phase({names[0]!r}) needs a coordinate with a velocity of its own; give two names."
-        )
+        raise BadArgument(f"phase({names[0]!r}) needs a coordinate with a velocity of its own; give two names.")
     if first.values.shape[1] != 1 or second.values.shape[1] != 1:
         raise BadArgument(f"phase draws one line: {' and '.join(names)} must be single numbers over time.")
     look = style_of(style)
@@ -152,9 +150,7 @@ def _draw_drift(axes: Axes, t: np.ndarray, each: Panel, look, line: dict[str, An
         own: dict[str, Any] = {"color": shades[i], "linewidth": 1.2, "drawstyle": "steps-post"} | line
         if len(t) == 1:
             own["marker"] = "o"
-        axes.plot(
-            t[np.append(edges[:-1], len(t) - 1)], np.append(largest, largest[-1]), label=each.labels[i], **own
-        )
+        axes.plot(t[np.append(edges[:-1], len(t) - 1)], np.append(largest, largest[-1]), label=each.labels[i], **own)
     axes.set_yscale("log")
     axes.yaxis.set_major_locator(LogLocator(numticks=7))
     axes.yaxis.set_minor_formatter(NullFormatter())

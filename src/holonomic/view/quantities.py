@@ -80,11 +80,13 @@ def panel(sol, name: str) -> Panel:
 def _drift_panel(sol) -> Panel:
     """The largest residual of every level, and every invariant."""
     formulas = {"position": "position  |g|", "velocity": "velocity  |G v + gₜ|"}
-    parts, labels = [], []
+    found: dict[str, np.ndarray] = {}
+    in_space = bool(sol._scene) and sol._scene["bodies"]
     for level in sol.drift:
-        values = np.abs(lines(sol, sol.drift[level]))
-        parts.append(np.maximum(values.max(axis=1), FLOOR))
-        labels.append(formulas.get(level) or level)
+        values = np.abs(lines(sol, sol.drift[level])).max(axis=1)
+        label = formulas.get(level) or ("unit quaternions" if in_space and level.startswith("norm ") else level)
+        found[label] = np.maximum(values, found.get(label, FLOOR))
+    parts, labels = list(found.values()), list(found)
     return Panel(WORDS["drift"], "largest row, SI units", np.stack(parts, axis=1), labels, is_drift=True)
 
 

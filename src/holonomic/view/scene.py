@@ -88,7 +88,9 @@ def scene_of(
     notes: list[str] = []
     for sol, name in zip(runs[1:], names[1:], strict=True):
         if sol._scene != what and not _alike(sol._scene, what):
-            raise BadArgument(f"{name} shows another mechanism than {names[0]}; runs side by side need the same bodies.")
+            raise BadArgument(
+                f"{name} shows another mechanism than {names[0]}; runs side by side need the same bodies."
+            )
     count = _frame_count(runs, frames, notes)
     tracks = [_track(sol, name, count, wanted, notes) for sol, name in zip(runs, names, strict=True)]
     what = None if what is None else _even_widths(what)
@@ -97,7 +99,9 @@ def scene_of(
     traces = [traces] if isinstance(traces, str) else list(traces)
     for name in traces:
         if name not in known:
-            raise BadArgument(f"there is no point, body or joint {name!r} to trace. There are: {', '.join(known) or 'none'}.")
+            raise BadArgument(
+                f"there is no point, body or joint {name!r} to trace. There are: {', '.join(known) or 'none'}."
+            )
     if what is not None and not traces:
         traces = [point["name"] for point in what["points"]]
     _count_bad(tracks, notes)
@@ -342,7 +346,8 @@ def _even_widths(what: dict[str, Any]) -> dict[str, Any]:
     width = float(np.median([shape["width"] for shape in rods]))
     width = min(width, 2.5 * min(shape["width"] for shape in rods))
     bodies = [
-        body | {"shapes": [s | {"width": width} if s["kind"] == "rod" and _default_width(s) else s for s in body["shapes"]]}
+        body
+        | {"shapes": [s | {"width": width} if s["kind"] == "rod" and _default_width(s) else s for s in body["shapes"]]}
         for body in what["bodies"]
     ]
     return what | {"bodies": bodies}
@@ -361,4 +366,6 @@ def _count_bad(tracks: list[Track], notes: list[str]) -> None:
         if bad.any():
             where = track.t[np.flatnonzero(bad)[0]]
             who = "" if len(tracks) == 1 else f"{track.name}: "
-            notes.append(f"{who}{bad.sum()} of {len(bad)} frames have numbers that are not finite, from t = {where:.6g} s on.")
+            notes.append(
+                f"{who}{bad.sum()} of {len(bad)} frames have numbers that are not finite, from t = {where:.6g} s on."
+            )

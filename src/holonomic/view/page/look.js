@@ -1,6 +1,5 @@
 // Colours, lettering and numbers as text.
 
-const css = getComputedStyle(document.documentElement);
 const dark = matchMedia("(prefers-color-scheme: dark)");
 let look = meta.looks.light;
 
@@ -49,8 +48,8 @@ function ticks(low, high, count) {
 const ratio = () => Math.min(window.devicePixelRatio || 1, 2);
 
 // Fit a canvas to its box; return its size in CSS pixels.
-function fitCanvas(canvas) {
-  const box = canvas.getBoundingClientRect(), r = ratio();
+function fitCanvas(canvas, quality = 1) {
+  const box = canvas.getBoundingClientRect(), r = ratio() * quality;
   const w = Math.max(1, Math.round(box.width * r)), h = Math.max(1, Math.round(box.height * r));
   if (canvas.width !== w || canvas.height !== h) { canvas.width = w; canvas.height = h; }
   return { w: w / r, h: h / r };

@@ -5,6 +5,7 @@ const show = {
   joints: true, forces: Boolean(meta.forces), names: false, grid: true, traces: new Set(meta.traces.filter(n => traceable.has(n))),
 };
 let time = 0, playing = false, speed = 1, last = null, painter = null, asked = false, fps = 0, frames = 0;
+const slow = { seen: 0 };
 
 function complain(message) {
   const line = document.createElement("p");
@@ -52,6 +53,7 @@ function tick(now) {
   if (!playing) return;
   if (last !== null) {
     const passed = (now - last) / 1000;
+    if (++slow.seen % 20 === 0) { if (fps < 32 && painter.relax) painter.relax(); }
     fps = fps ? fps + 0.1 * (1 / Math.max(passed, 1e-3) - fps) : 1 / Math.max(passed, 1e-3);
     time += Math.min(passed, 0.1) * speed;
     if (time >= span) time = span > 0 ? time % span : 0;
@@ -267,6 +269,8 @@ class Blank {
 
 // For tests and for other scripts on the page.
 window.holonomic = {
+  // where a point, body or joint is drawn now, in metres
+  where: (name, run = 0) => { const it = traceable.get(name); return Array.from(tracks[run].place(it.body, it.at)); },
   play, pause, seek: t => seek(forward * (t - begin)), draw, tracks, signals, show, panels,
   get painter() { return painter; },
   get time() { return begin + forward * time; },

@@ -1,0 +1,78 @@
+"""`holonomic cite`: BibTeX of exactly the methods that a run used, or would use."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from ..cite import SOFTWARE, entries
+from ..errors import BadArgument, HolonomicError, IncompatibleMethods, UnknownArgument
+from .methods import KINDS, classes, make, refuse
+from .run import load, simulate
+from .view import loaded
+
+EXAMPLES = """\b
+Examples:
+  holonomic cite run.nc                           methods of a saved run
+  holonomic cite jansen --integrator Radau        what this run would use
+  holonomic cite Projection                       one method
+  holonomic cite run.nc --software >> paper.bib   CasADi and Numba, too
+"""
+
+
+def cite(
+    target: Annotated[
+        str,
+        typer.Argument(
+            metavar="RUN.nc|NAME|FILE.py|METHOD", help="A saved run, a problem, a file of yours, or a method."
+        ),
+    ],
+    formulation: Annotated[str | None, typer.Option(metavar="NAME", help="As in 'holonomic run'.")] = None,
+    integrator: Annotated[str | None, typer.Option(metavar="NAME", help="As in 'holonomic run'.")] = None,
+    stabilization: Annotated[str | None, typer.Option(metavar="NAME", help="As in 'holonomic run'.")] = None,
+    step: Annotated[float | None, typer.Option(help="As in 'holonomic run'.")] = None,
+    software: Annotated[
+        bool, typer.Option("--software", help="Also the software that differentiates and compiles.")
+    ] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print keys and BibTeX as JSON.")] = False,
+):
+    """Print BibTeX of exactly the methods that a run used, or would use."""
+    chosen = {"formulation": formulation, "integrator": integrator, "stabilization": stabilization}
+    options: dict[str, Any] = {kind: make(kind, text) for kind, text in chosen.items() if text is not None}
+    if step is not None:
+        options["step"] = step
+    keys = keys_of(target, options)
+    keys = tuple(dict.fromkeys(keys + (SOFTWARE if software else ())))
+    bibtex = entries(keys) if keys else ""
+    if as_json:
+        typer.echo(json.dumps({"keys": list(keys), "bibtex": bibtex}, indent=2, ensure_ascii=False))
+    elif keys:
+        typer.echo(bibtex, nl=False)
+    else:
+        typer.echo(f"holonomic: nothing to cite for {target}: textbook methods.", err=True)
+
+
+cite.__doc__ = f"{cite.__doc__}\n\n{EXAMPLES}"
+
+
+def keys_of(target: str, options: dict[str, Any]) -> tuple[str, ...]:
+    """Keys of a saved run, of a method by name, or of what a problem would be run with."""
+    if Path(target).suffix == ".nc" or (Path(target).is_file() and not target.endswith(".py")):
+        if options:
+            refuse("a saved run has its methods already; leave --formulation, --integrator and --stabilization out.")
+        return loaded(target)._references()
+    for kind in KINDS:
+        for name, method in classes(kind).items():
+            if name.lower() == target.lower():
+                return tuple(getattr(method, "references", ()))
+    try:
+        return simulate(load(target), options | {"max_steps": 1, "progress": False})._references()
+    except (BadArgument, UnknownArgument, IncompatibleMethods) as problem:
+        refuse(str(problem))
+    except HolonomicError as problem:  # one step is enough to know the plan
+        if problem.solution is None:
+            refuse(f"{type(problem).__name__}: {problem}")
+        return problem.solution._references()
