@@ -74,8 +74,8 @@ def view(
     names = None if len(runs) == 1 else [Path(target).stem for target in targets]
     path = output if output is not None else new_file(titles[0])
     try:
-        page = call(
-            runs, path=path, names=names if names and len(set(names)) == len(names) else None,
+        page = runs[0].view(
+            *runs[1:], path=path, names=names if names and len(set(names)) == len(names) else None,
             signals=words(signals), traces=words(traces), forces=forces, frames=frames,
             title=titles[0] if len(set(titles)) == 1 else " and ".join(titles), style=style,
         )  # fmt: skip
