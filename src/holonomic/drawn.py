@@ -56,7 +56,7 @@ def joint_names(scene: dict[str, Any]) -> list[str]:
 def _lines(sol, row: int) -> dict[str, np.ndarray]:
     model = sol.plan.model
     t, x, _ = sol._arrays
-    q = x[row, : model.nq]
+    q = x[row, : model.nc]
     values = {"t": float(t[row]), "q": q, "y": q, "v": x[row, model.nq : model.nq + model.nv]}
     values["p"] = param_names(sol._data, model.places)
     made = call(model.system.drawing, "drawing()", ALLOWED, values)

@@ -20,15 +20,16 @@ class Event:
     Parameters
     ----------
     f : function or str
-        Names what it needs of `t, q, v, a, lam, p, u` (for an `Ode`: `t, y, p, u`); returns one number. A text is
-        the name of one of the system's outputs.
+        Names what it needs of `t, q, v, a, lam, p, u`, states and algebraic variables (for an `Ode`: `t, y, p, u`);
+        returns one number. A text is the name of one of the system's outputs.
     direction : {"both", "rising", "falling"}
         Which crossings count. SciPy's 0, 1, -1 are understood.
     terminal : bool
         Stop the run there.
     then : function, optional
-        Maps the state and the run goes on: names what it needs of `t, q, v, p` and returns (q, v) (an `Ode`:
-        of `t, y, p`, returns y). The new velocity is made consistent in the mass metric, as by an impulse.
+        Maps the state and the run goes on: names what it needs of `t, q, v, p` and returns (q, v), or (q, v, s) to
+        change states too (an `Ode`: of `t, y, p`, returns y). The new velocity is made consistent in the mass metric,
+        as by an impulse.
     """
 
     f: Callable | str

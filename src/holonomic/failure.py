@@ -44,6 +44,10 @@ def explain(status: int, run, plan, sol) -> HolonomicError:
         )
     if status == ACCUMULATES:
         return accumulating(list(plan.events)[int(run.I[s.RETAKE]) - 1], run, sol)
+    if cause in (NOT_FINITE, SINGULAR, PULL_FAILED) and plan.model.nw:
+        unsolved = _unsolved(run, plan, sol)
+        if unsolved is not None:
+            return unsolved
     if cause in (NOT_FINITE, SINGULAR) and plan.model.lam_in_force:
         where = _without_multipliers(run, plan)
         if where is not None:
@@ -144,9 +148,7 @@ def _collapsed(run, plan, sol) -> str:
     model = plan.model
     scale = run.atol + run.S[s.RTOL] * np.maximum(np.abs(run.x), np.abs(run.xn))
     worst = int(np.argmax(np.nan_to_num(np.abs(run.E[0]) / scale, nan=np.inf)))
-    letter, at = ("q", worst) if worst < model.nq else ("v", worst - model.nq)
-    letter = "y" if model.is_ode else letter
-    name = model.coordinates[at] if at < len(model.coordinates) else ""
+    letter, at, name = _component(model, worst)
     named = f" ({name!r})" if name and not name.startswith(f"{letter}[") else ""
     text += f" The largest error is in {letter}[{at}]{named}"
     grew = _growth(plan, sol)
@@ -156,6 +158,44 @@ def _collapsed(run, plan, sol) -> str:
     if found is not None:
         return text + f", and {found} See error.solution."
     return text + ". The solution may have a singularity there, or the force a jump; see error.solution."
+
+
+def _component(model, i: int) -> tuple[str, int, str]:
+    """Letter, place and name of an entry of (q, s, w, v)."""
+    extras = model.extras
+    parts = (
+        ("y" if model.is_ode else "q", model.nc, model.coordinates), ("s", model.ns, extras.state_labels),
+        ("w", model.nw, extras.algebraic_labels), ("v", model.nv, model.coordinates),
+    )  # fmt: skip
+    for letter, size, names in parts:
+        if i < size:
+            return letter, i, names[i] if i < len(names) else ""
+        i -= size
+    return "v", i, ""
+
+
+def _unsolved(run, plan, sol) -> SingularPosition | None:
+    """Say where the algebraic equations have no solution, near where the last attempts failed; None: nowhere."""
+    model, data = plan.model, run.data[: len(plan.model.data())]
+    for t, x in _suspects(run, ahead=False):
+        state = x[: model.nq + model.nv]
+        if not np.all(np.isfinite(state)) or np.all(np.isfinite(model.evaluate(Fn.SETTLED, t, state, np.zeros(0), data))):
+            continue
+        flat = model.evaluate(Fn.ALGEBRAIC, t, state, np.zeros(0), data)
+        if not np.all(np.isfinite(flat)):
+            continue
+        first = model.evaluate(Fn.ALGEBRAIC, run.start[0], run.start[1][: len(state)], np.zeros(0), data)
+        before, least = (
+            np.linalg.svd(each[model.nw :].reshape(model.nw, model.nw), compute_uv=False)[-1] for each in (first, flat)
+        )
+        names = ", ".join(map(repr, model.extras.algebraic_labels))
+        return SingularPosition(
+            f"near t = {t:.6g} the algebraic equations cannot be solved for {names}: the smallest singular value of ∂k/∂w "
+            f"went from {before:.1e} at the start to {least:.1e}. Where it vanishes, w is not unique or does not exist. See "
+            "error.solution.",
+            sol,
+        )
+    return None
 
 
 def _mass_and_rows(run, model) -> tuple[np.ndarray, np.ndarray]:
@@ -230,7 +270,7 @@ def _not_finite(run, plan, found) -> str:
     model = plan.model
     culprit, t, x = found or ("a function of the system", float(run.S[s.T_FAILED]), run.x)
     letter = "y" if model.is_ode else "q"
-    where = np.array2string(x[: model.nq], precision=6, separator=", ", threshold=10)
+    where = np.array2string(x[: model.nc], precision=6, separator=", ", threshold=10)
     return (
         f"{culprit} gives NaN or infinity near t = {t:.6g}, {letter} = {where}. Check its domain (square roots, "
         "divisions, logarithms). See error.solution."

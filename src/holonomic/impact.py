@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from .errors import HolonomicError, InconsistentState, NotFinite, StepFailed, WrongShape
-from .initial import position_jacobian, residuals
+from .initial import position_jacobian, residuals, settled
 from .model.arguments import call, param_names
 from .model.dae import Dae, state_values
 from .rank import terms
@@ -21,7 +21,7 @@ def after_event(model, event, name: str, t: float, x: np.ndarray, data: np.ndarr
     nq = model.nq
     role = f"then of event {name!r}"
     values = {"t": t, "p": param_names(data, model.places)}
-    values |= state_values(model.system, x[:nq].copy(), x[nq:].copy())
+    values |= state_values(model.system, x[:nq].copy(), x[nq:].copy(), model.extras)
     try:
         result = call(event.then, role, tuple(values), values)
     except HolonomicError:
@@ -34,13 +34,21 @@ def after_event(model, event, name: str, t: float, x: np.ndarray, data: np.ndarr
         return _vector(np.concatenate([np.ravel(part) for part in result]), nq, f"{role}: (x, x', ..)", t)
     if model.is_ode:
         return _vector(result, nq, f"{role}: y", t)
-    if not (isinstance(result, tuple | list) and len(result) == 2):
-        raise WrongShape(f"{role} must return (q, v), got {type(result).__name__} at t = {t:.6g}.")
-    q, v = _vector(result[0], nq, f"{role}: q", t), _vector(result[1], model.nv, f"{role}: v", t)
+    whole = isinstance(result, tuple | list) and len(result) == 3 and model.ns > 0
+    if not (whole or (isinstance(result, tuple | list) and len(result) == 2)):
+        wanted = "(q, v) or (q, v, s)" if model.ns else "(q, v)"
+        raise WrongShape(f"{role} must return {wanted}, got {type(result).__name__} at t = {t:.6g}.")
+    q, v = _vector(result[0], model.nc, f"{role}: q", t), _vector(result[1], model.nv, f"{role}: v", t)
+    q = np.concatenate([q, x[model.nc : nq]])
+    if whole:
+        q[model.nc : model.nc + model.ns] = _vector(result[2], model.ns, f"{role}: s", t)
+    if model.nw:
+        q = settled(model, t, q, v, data)
     if not model.n_lam:
         return np.concatenate([q, v])
     _check_position(model, role, t, x[:nq], q, data)
-    return np.concatenate([q, v + _impulse(model, t, q, v, data)])
+    v = v + _impulse(model, t, q, v, data)
+    return np.concatenate([settled(model, t, q, v, data) if model.nw else q, v])
 
 
 def _vector(values, n: int, what: str, t: float) -> np.ndarray:
@@ -60,7 +68,7 @@ def _check_position(model, role: str, t: float, before: np.ndarray, q: np.ndarra
     if not model.n_constraints:
         return
     was, here = (_distances(model, t, position, data) for position in (before, q))
-    allowed = np.maximum(MAPPED_TOLERANCE * max(1.0, float(np.linalg.norm(q))), 2.0 * was)
+    allowed = np.maximum(MAPPED_TOLERANCE * max(1.0, float(np.linalg.norm(q[: model.nc]))), 2.0 * was)
     if np.any(~(here <= allowed)):
         worst = int(np.argmax(here / allowed))
         raise InconsistentState(

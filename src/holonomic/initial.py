@@ -6,11 +6,11 @@ that are not held. What the rank of the constraints says about a start stands in
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from .errors import BadArgument, InconsistentState, NotFinite
+from .errors import BadArgument, InconsistentState, NotFinite, SingularPosition
 from .kernels.consistent import distances
 from .kernels.signatures import Fn
 from .model.dae import Dae, consistent
@@ -24,7 +24,10 @@ from .rank import (
     terms,
 )
 
-GAUSS_NEWTON_STEPS = 30
+GAUSS_NEWTON_STEPS = NEWTON_STEPS = 30
+DAMPING = (1.0, 0.5, 0.25, 0.1, 0.02)  # shares of a Newton step that are tried, until the equations get smaller
+SETTLED = 1e-9  # last Newton step, beside 1 + |w|: the next would be its square
+SINGULAR = 1e-12
 LEAST_TOLERANCE = 1e-10  # initial values typed by hand need not be better than this
 __all__ = ["Start", "position_jacobian", "prepare", "rank_by_rows", "residuals", "terms"]
 
@@ -40,6 +43,7 @@ class Start:
     rows: tuple[int, ...] | None = None  # independent rows, where some are redundant
     not_unique: tuple[str, ...] = ()  # labels whose reactions are not unique
     redundant: str | None = None  # "minimum-norm" or "drop", where rows are redundant
+    moved_w: float = 0.0  # how far the guess of the algebraic variables was off
 
 
 def residuals(model, t, q, v, data) -> tuple[np.ndarray, np.ndarray]:
@@ -53,10 +57,14 @@ def position_jacobian(model, t, q, data, invariants: bool = False) -> np.ndarray
     """∂g/∂q with nq columns; with the invariants below, if asked for."""
     n = model.n_constraints + (model.n_invariants if invariants else 0)
     if model.system.kinematics is None and n == model.n_constraints:
-        return terms(model, t, q, np.zeros(model.nv), data)[2][:n]
-    step = 1e-6 * (1.0 + np.abs(q))
+        J = terms(model, t, q, np.zeros(model.nv), data)[2][:n]
+        return np.hstack([J, np.zeros((n, len(model.extras)))]) if len(model.extras) else J
+    step = 1e-6 * (1.0 + np.abs(q)) * (np.arange(model.nq) < model.nc)
     columns = []
     for i in range(model.nq):
+        if i >= model.nc:
+            columns.append(np.zeros(n))
+            continue
         move = np.where(np.arange(model.nq) == i, step, 0.0)
         ends = [residuals(model, t, q + side * move, np.zeros(model.nv), data)[0][:n] for side in (1, -1)]
         columns.append((ends[0] - ends[1]) / (2 * step[i]))
@@ -71,6 +79,9 @@ def prepare(model, t, q, v, data, *, tol: float, initial: str, hold, redundant: 
     held = _held(model, hold)
     if hold is not None and initial != "project":
         raise BadArgument('hold= goes with initial="project".')
+    guess = q
+    if model.nw:
+        q = settled(model, t, q, v, data)
     if initial == "free":
         return Start(q, v)
     if isinstance(model.system, Dae):
@@ -83,10 +94,61 @@ def prepare(model, t, q, v, data, *, tol: float, initial: str, hold, redundant: 
     if model.n_lam and examined and initial == "check" and _plainly_consistent(model, t, q, v, data, tol):
         return Start(q, v)
     start = _prepared(model, t, q, v, data, tol, initial, held, redundant, examined)
+    if model.nw:
+        q = settled(model, t, start.q, start.v, data)
+        start = replace(start, q=q, moved_w=float(np.linalg.norm((q - guess)[model.nq - model.nw :])))
     if not examined:  # true of the model, so looked at once
         refuse_massless(model, t, start.q, start.v, data)
         model.note_examined()
     return start
+
+
+def settled(model, t, q, v, data) -> np.ndarray:
+    """Return (q, s, w) with w solved from its equations by damped Newton steps, or say why it cannot be.
+
+    Raises
+    ------
+    SingularPosition, InconsistentState, NotFinite
+    """
+    nw, x = model.nw, np.concatenate([q, v])
+    where, labels = slice(model.nq - nw, model.nq), model.extras.algebraic_labels
+    k, K = _algebraic(model, t, x, data)
+    if not (np.all(np.isfinite(k)) and np.all(np.isfinite(K))):
+        culprit = model.blame(t, x, data) or "an algebraic equation or its derivative"
+        raise NotFinite(f"{culprit} is not finite at t = {t:.6g} with w = {x[where]}. Give another w0.")
+    for _ in range(NEWTON_STEPS):
+        sizes = np.maximum(np.max(np.abs(K), axis=1), 1e-300)  # rows to the size of 1: equations have units
+        least = np.linalg.svd(K / sizes[:, None], compute_uv=False)[-1]
+        if least < SINGULAR:
+            raise SingularPosition(
+                f"the algebraic equations do not determine {', '.join(map(repr, labels))} at t = {t:.6g}: ∂k/∂w is "
+                f"singular (smallest singular value of its scaled rows {least:.1e}). Give another w0, or other equations."
+            )
+        move = np.linalg.solve(K, k)
+        if np.max(np.abs(move) / (1.0 + np.abs(x[where]))) <= SETTLED:
+            x[where] -= move
+            return x[: model.nq]
+        for share in DAMPING:
+            tried = x.copy()
+            tried[where] -= share * move
+            k_new, K_new = _algebraic(model, t, tried, data)
+            shrinks = np.linalg.norm(k_new / sizes) <= (1.0 - 0.25 * share) * np.linalg.norm(k / sizes)
+            if np.all(np.isfinite(K_new)) and shrinks:
+                break
+        else:
+            break
+        x, k, K = tried, k_new, K_new
+    worst = int(np.argmax(np.abs(k)))
+    raise InconsistentState(
+        f"the algebraic equations cannot be solved from w0 at t = {t:.6g}: Newton's method leaves {labels[worst]!r} at "
+        f"{abs(k[worst]):.1e}. Give a w0 closer to the solution."
+    )
+
+
+def _algebraic(model, t, x, data) -> tuple[np.ndarray, np.ndarray]:
+    """k and ∂k/∂w."""
+    flat = model.evaluate(Fn.ALGEBRAIC, t, x, np.zeros(0), data)
+    return flat[: model.nw], flat[model.nw :].reshape(model.nw, model.nw)
 
 
 def _prepared(model, t, q, v, data, tol, initial, held, redundant, examined) -> Start:
@@ -97,7 +159,7 @@ def _prepared(model, t, q, v, data, tol, initial, held, redundant, examined) -> 
         raise NotFinite(f"{culprit} is not finite at the start, t = {t:g}, q = {np.array2string(q, threshold=8)}.")
     q1, v1 = q, v
     if initial == "project":
-        q1 = _project_position(model, t, q, data, held, tol * max(1.0, float(np.linalg.norm(q))))
+        q1 = _project_position(model, t, q, data, held, tol * max(1.0, float(np.linalg.norm(q[: model.nc]))))
         v1 = _project_velocity(model, t, q1, v, data, held)
     else:
         _check_levels(model, t, q, v, data, tol)
@@ -119,7 +181,7 @@ def _check_levels(model, t, q, v, data, tol) -> None:
     norms[norms == 0.0] = 1.0
     at_rest = np.zeros(model.nq, dtype=bool)
     far = np.abs(g[:n]) / norms[:n]
-    most = allowed * max(1.0, float(np.linalg.norm(q)))
+    most = allowed * max(1.0, float(np.linalg.norm(q[: model.nc])))
     if n and not np.max(far) <= most:
         worst = int(np.argmax(far))
         try:
@@ -150,7 +212,7 @@ def _plainly_consistent(model, t, q, v, data, tol) -> bool:
     F, r, found = np.empty(lengths[Fn.VEL_FACTOR]), np.empty(lengths[Fn.RESIDUAL]), np.empty(3)
     n_position = model.n_constraints + model.n_invariants
     x = np.concatenate([q, v])
-    distances(fns, t, x, data, F, r, found, model.n_constraints, n_position, model.n_lam, model.nq, model.nv)
+    distances(fns, t, x, data, F, r, found, model.n_constraints, n_position, model.n_lam, model.nc, model.nq, model.nv)
     return found[0] > RHO_FULL_RANK and found[1] <= tol and found[2] <= tol
 
 
@@ -162,17 +224,17 @@ def _held(model, hold) -> np.ndarray:
     for name in [hold] if isinstance(hold, str) or np.ndim(hold) == 0 else hold:
         if isinstance(name, str) and name in model.coordinates:
             held[model.coordinates.index(name)] = True
-        elif isinstance(name, int | np.integer) and -model.nq <= name < model.nq:
-            held[name] = True
+        elif isinstance(name, int | np.integer) and -model.nc <= name < model.nc:
+            held[: model.nc][name] = True
         else:
             known = ", ".join(model.coordinates)
-            raise BadArgument(f"hold={name!r} is no coordinate; known: {known}, or 0 to {model.nq - 1}.")
+            raise BadArgument(f"hold={name!r} is no coordinate; known: {known}, or 0 to {model.nc - 1}.")
     return held
 
 
 def _project_position(model, t, q, data, held, tol) -> np.ndarray:
     """Gauss-Newton: the nearest point with g = 0, held coordinates staying and invariants keeping their values."""
-    free = ~held
+    free = ~held & (np.arange(model.nq) < model.nc)
     kept = residuals(model, t, q, np.zeros(model.nv), data)[0]
     kept[: model.n_constraints] = 0.0
     x = q.copy()
@@ -187,6 +249,8 @@ def _project_position(model, t, q, data, held, tol) -> np.ndarray:
         # the point of the linearized constraints nearest to the given q, not to the last iterate
         target = -g + J[:, free] @ (x - q)[free]
         x[free] = q[free] + np.linalg.lstsq(J[:, free], target, rcond=1e-12)[0]
+        if model.nw:
+            x = settled(model, t, x, np.zeros(model.nv), data)
     if np.all(np.isfinite(g)) and np.max(distance) <= tol:
         return x
     worst = int(np.argmax(np.abs(g)))
@@ -202,7 +266,7 @@ def _project_velocity(model, t, q, v, data, held) -> np.ndarray:
     """The nearest velocity with G v + g_t = 0, that of held coordinates staying."""
     G = terms(model, t, q, v, data)[2]
     gv = residuals(model, t, q, v, data)[1]
-    free = ~held if model.nv == model.nq else np.ones(model.nv, dtype=bool)
+    free = ~held[: model.nc] if model.nv == model.nc else np.ones(model.nv, dtype=bool)
     norms = np.linalg.norm(G, axis=1)
     norms[norms == 0.0] = 1.0
     new = v.copy()

@@ -26,6 +26,7 @@ from .kernels.select import nothing, select, select_data, select_work
 from .kernels.signatures import (
     MIDDLE,
     N_SIZES,
+    NC,
     ND,
     NDR,
     NERR,
@@ -37,6 +38,7 @@ from .kernels.signatures import (
     NR,
     NROW,
     NV,
+    NW,
     NX,
     NY,
     SELECT,
@@ -57,6 +59,7 @@ from .kernels.signatures import (
 from .model.arguments import FULL, wanted
 from .model.compiled import Variant
 from .model.dae import Dae
+from .model.extra import allowed
 from .stabilizations.base import Stabilization
 from .stabilizations.baumgarte import Baumgarte
 from .stabilizations.invariant import InvariantStabilization
@@ -146,6 +149,11 @@ class Plan:
         if isinstance(self.model.system, Dae):  # x^(j) is of an index m - j below that of y
             m, index = self.model.order, self.variant.formulation.index
             powers[: self.model.nq] = np.repeat([max(0, index - 1 - m + j) for j in range(m)], self.model.nq // m)
+        if len(self.model.extras):  # states that follow λ lose one power less than it, algebraic variables what v loses
+            nc, ns, nq = self.model.nc, self.model.ns, self.model.nq
+            lam = max((block.power for block in self.blocks if block.name == "lam"), default=0)
+            powers[nc : nc + ns] = max(0, lam - 1)
+            powers[nc + ns : nq] = self.blocks[1].power
         return np.concatenate([[rtol, bound], atol, powers])
 
     @cached_property
@@ -176,17 +184,22 @@ class Plan:
         if self.variant.formulation is not None:
             needs = (Fn.EQUATIONS, Fn.BY_Y, Fn.BY_SLOPE, *needs)
         needs = tuple(dict.fromkeys((*needs, *self.integrator.needs)))
+        if len(model.extras) and not model.interpreted:
+            needs += (Fn.EXTRA_RATES,)
+        if model.nw:
+            needs += (Fn.SETTLED,)
         fns, lengths = model.table((Fn.FIELD, *needs), self.variant)
         n = np.zeros(N_SIZES, dtype=np.int64)
         nq, nv, nl = model.nq, model.nv, self.n_lam
         ny = sum(block.size for block in self.blocks)
         n[NX], n[NY], n[NQ], n[NV], n[NL], n[NP] = ny, ny, nq, nv, nl, self.n_position
+        n[NC], n[NW] = model.nc, model.nw
         n[NROW], n[NK], n[NEV], n[NERR] = nq + nv + nl + 1, nv + nl, len(self.events), self.integrator.errors
         n[ND] = nq + nv + sum(block.size for block in self.blocks[2:] if block.differential)
         n[NDR], n[NR] = n[ND], ny
         implicit = self.variant.formulation
         if implicit is not None:
-            n[NDR] = implicit.differential_rows(int(n[ND]), self._n_algebraic, model.order)
+            n[NDR] = implicit.differential_rows(int(n[ND]), self._n_algebraic, model.order) - model.nw
             n[NR] = lengths[Fn.EQUATIONS]
             n[MIDDLE] = sum(block.size for block in self.blocks if block.name == "lam") if implicit.in_stages else 0
         selector = getattr(implicit, "selector", None)
@@ -248,7 +261,7 @@ class Plan:
 
     def _refuse_multipliers(self, watched) -> None:
         for name, function in watched.items():
-            if "lam" in wanted(function, f"event {name!r}", FULL):
+            if "lam" in wanted(function, f"event {name!r}", allowed(self.model.system, "output", FULL)):
                 raise BadArgument(
                     f"event {name!r} watches lam, but constraint rows are redundant and their multipliers not unique. "
                     "Watch a force or an acceleration instead, or remove the redundant rows."
@@ -258,7 +271,8 @@ class Plan:
     def event_field(self) -> bool:
         """Whether an event function asks for accelerations or multipliers."""
         return not self.model.is_ode and any(
-            set(wanted(event.f, f"event {name!r}", FULL)) & {"a", "lam"} for name, event in self.events.items()
+            set(wanted(event.f, f"event {name!r}", allowed(self.model.system, "output", FULL))) & {"a", "lam"}
+            for name, event in self.events.items()
         )
 
     def add_function(self, fn: Fn) -> None:
@@ -375,11 +389,11 @@ def _metric(metric, model):
             raise IncompatibleMethods(f'metric="mass" cannot be used: {why}. Pass metric=None, or weights.')
         return metric
     weights = tuple(float(value) for value in metric)
-    if len(weights) != model.nq + model.nv:
-        raise BadArgument(f"metric has {len(weights)} weights; q and v have {model.nq + model.nv} entries.")
+    if len(weights) != model.nc + model.nv:
+        raise BadArgument(f"metric has {len(weights)} weights; q and v have {model.nc + model.nv} entries.")
     if not min(weights) > 0.0:
         raise BadArgument(f"metric={weights}: weights must be positive.")
-    return weights
+    return weights[: model.nc] + (1.0,) * len(model.extras) + weights[model.nc :]
 
 
 def check_fit(choice: Choice, model) -> None:
@@ -444,6 +458,10 @@ def _plain_ode(model) -> bool:
 
 def _check_half_explicit(f, i, model) -> None:
     """What half-explicit integrators ask of a system."""
+    if len(model.extras):
+        raise IncompatibleMethods(
+            f"{type(i).__name__} knows q and v alone, no states and algebraic variables. Use DOP853, Radau or BDF."
+        )
     name = type(i).__name__
     if i.takes not in f.gives:
         raise IncompatibleMethods(
@@ -484,6 +502,8 @@ def _check_implicit(f, i, model) -> None:
         )
     if i.indices is None:
         return
+    if len(model.extras):
+        raise IncompatibleMethods(f"{name} knows q and v alone, no states and algebraic variables. Use Radau or BDF.")
     if not model.n_lam or model.system.kinematics is not None or model.system.nonholonomic is not None:
         raise IncompatibleMethods(f"{name} is for holonomic constraints and q' = v. Use Radau or BDF.")
     if i.constant_mass and not model.has_constant_mass:

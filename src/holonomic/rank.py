@@ -190,7 +190,7 @@ def massless(model, M: np.ndarray, G: np.ndarray, least: float = MASSLESS) -> st
     if values[0] > least:
         return None
     at = int(np.argmax(np.abs(by * (free @ motions[:, 0]))))
-    name = model.coordinates[at] if model.nv == model.nq else f"v[{at}]"
+    name = model.coordinates[at] if model.nv == model.nc else f"v[{at}]"
     if values[0] < -least:
         return (
             f"the mass matrix is not positive definite: {name} can move, and the mass of that motion is "

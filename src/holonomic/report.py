@@ -30,7 +30,7 @@ def facts(sol) -> dict[str, Any]:
         },
         "versions": {"holonomic": __version__, "numba": numba.__version__, "numpy": np.__version__},
         "references": list(sol._references()),
-        "moved": [getattr(begin, "moved_q", 0.0), getattr(begin, "moved_v", 0.0)],
+        "moved": [getattr(begin, f"moved_{letter}", 0.0) for letter in "qvw"],
         "redundant": getattr(begin, "redundant", None),
         "not_unique": list(getattr(begin, "not_unique", ())),
     }  # fmt: skip
@@ -80,9 +80,11 @@ def lines(sol) -> Lines:
         found.append(("energy", _energy(sol)))
     if sol.events:
         found.append(("events", ", ".join(f"{name} {len(log)}" for name, log in sol.events.items())))
-    moved_q, moved_v = known["moved"]
+    moved_q, moved_v, *moved_w = known["moved"]
     if moved_q or moved_v:
         found.append(("start", f"moved onto the constraints, by {moved_q:.1e} in q and {moved_v:.1e} in v"))
+    if model.nw and moved_w:
+        found.append(("algebraic", f"solved for at every point; w0 was off by {moved_w[0]:.1e} at the start"))
     if known["not_unique"]:
         how = "dropped rows carry none" if known["redundant"] == "drop" else "the smallest are given"
         found.append(("not unique", f"reactions of {', '.join(map(repr, known['not_unique']))}; {how}"))
@@ -132,7 +134,7 @@ def as_text(sol) -> str:
 def _states(sol) -> str:
     """A solution at chosen times: the state itself if it is one, else how many and where."""
     model = sol.plan.model
-    letters = ["y"] if model.is_ode else ["q", "v", "a", "lam"]
+    letters = ["y"] if model.is_ode else ["q", "v", "s", "w", "a", "lam"]
     if is_dae(model):
         letters = ["x", "dx", "ddx"][: order_of(model)] + letters
     if sol._single:
@@ -142,7 +144,8 @@ def _states(sol) -> str:
         return "\n".join([f"Solution at t = {float(sol.t):.8g} s", *parts])
     if not len(sol.t):
         return "Solution at no time"
-    return f"Solution at {len(sol.t)} times from {sol.t[0]:.6g} to {sol.t[-1]:.6g} s: {', '.join(letters)}"
+    shown = [letter for letter in letters if letter not in ("s", "w") or getattr(model, f"n{letter}")]
+    return f"Solution at {len(sol.t)} times from {sol.t[0]:.6g} to {sol.t[-1]:.6g} s: {', '.join(shown)}"
 
 
 def as_html(sol) -> str:

@@ -18,6 +18,7 @@ import numpy as np
 
 from .errors import BadArgument
 from .kernels.signatures import Fn
+from .model.extra import NONE, Extras
 from .naming import multiplier_labels, order_of
 from .sampling import check_times, values_along
 from .solution import EventLog, Solution
@@ -42,11 +43,31 @@ class Labels:
     nonholonomic_labels: list[str]
     invariant_labels: list[str]
     output_shapes: dict[str, tuple[int, ...]]
+    extras: Extras = NONE
 
     @classmethod
     def of(cls, model) -> Labels:
         names = [name for name in cls.__dataclass_fields__ if name != "order"]
         return cls(order=order_of(model), **{name: getattr(model, name) for name in names})
+
+    @classmethod
+    def read(cls, said: dict[str, Any]) -> Labels:
+        """The labels as they come out of a file."""
+        kinds = {kind: tuple((name, size) for name, size in parts) for kind, parts in said.get("extras", {}).items()}
+        shapes = {name: tuple(shape) for name, shape in said["output_shapes"].items()}
+        return cls(**said | {"output_shapes": shapes, "extras": Extras(**kinds)})
+
+    @property
+    def ns(self) -> int:
+        return self.extras.ns
+
+    @property
+    def nw(self) -> int:
+        return self.extras.nw
+
+    @property
+    def nc(self) -> int:
+        return self.nq - len(self.extras)
 
     @property
     def row_labels(self) -> list[str]:
@@ -106,7 +127,7 @@ def save(sol: Solution, path: str | Path) -> None:
         "labels": asdict(Labels.of(model)), "facts": sol._facts, "stats": sol.stats, "ended": sol.ended,
         "steps_kept": sol._steps_kept, "span": sol.span, "events": list(sol.plan.events),
         "scene": sol._scene, "stopped": sol._stopped,
-        "end": [sol.end.t, *(getattr(sol.end, part).tolist() for part in ("q", "v", "a", "lam"))],
+        "end": [sol.end.t, *(getattr(sol.end, part).tolist() for part in ("q", "v", "a", "lam", "s", "w"))],
     }  # fmt: skip
     handle, draft = tempfile.mkstemp(dir=path.resolve().parent, prefix=path.name, suffix=".part")
     os.close(handle)
@@ -148,21 +169,22 @@ def _rates(sol) -> Variables:
     model = sol.plan.model
     if sol._data is None:
         values = sol._slopes
-    elif model.is_ode or model.system.kinematics is not None:
+    elif model.is_ode or model.system.kinematics is not None or len(model.extras):
         values = values_along(sol, Fn.FIELD)[:, : model.nq]
     else:
         values = None
     return (
         {}
         if values is None
-        else {"rate": (("time", "coordinate"), values, "time derivative of the positions")}
+        else {"rate": (("time", "position" if len(model.extras) else "coordinate"), values, "time derivative of the positions")}
     )
 
 
 def _event_variables(sol) -> Variables:
     found: Variables = {}
-    speed = "coordinate" if sol.plan.model.nv == sol.plan.model.nq else "speed"
+    speed = "coordinate" if sol.plan.model.nv == sol.plan.model.nc else "speed"
     last = {"t": (), "q": ("coordinate",), "v": (speed,), "a": (speed,), "lam": ("constraint",)}
+    last |= {"s": ("state",), "w": ("algebraic",)}
     for index, (name, log) in enumerate(sol.events.items()):
         for part, dims in last.items():
             values = getattr(log, part)
@@ -231,8 +253,7 @@ def load(path: str | Path) -> Solution:
 
 
 def _rebuilt(known: dict[str, Any], arrays: dict[str, np.ndarray]) -> Solution:
-    said = known["labels"]
-    model = Labels(**said | {"output_shapes": {k: tuple(v) for k, v in said["output_shapes"].items()}})
+    model = Labels.read(known["labels"])
     rows = len(arrays["time"])
 
     def get(name: str, *shape: int, length: int = rows) -> np.ndarray:
@@ -240,24 +261,25 @@ def _rebuilt(known: dict[str, Any], arrays: dict[str, np.ndarray]) -> Solution:
             return np.zeros((length, *shape))
         return np.ascontiguousarray(arrays[name], dtype=float).reshape(length, *shape)
 
-    nq, nv, nl = model.nq, model.nv, len(multiplier_labels(model))
-    x = np.hstack([get(state_name(model), nq), get("v", nv)])
+    nq, nv, nl = model.nc, model.nv, len(multiplier_labels(model))
+    ns, nw = model.ns, model.nw
+    x = np.hstack([get(state_name(model), nq), get("s", ns), get("w", nw), get("v", nv)])
     a, lam = get("a", nv), get("lam", nl)
     facts = known["facts"]
     events = {}
     for index, name in enumerate(known["events"]):
         n = len(arrays.get(f"event_{index}_t", ()))
-        sizes = {"t": (), "q": (nq,), "v": (nv,), "lam": (nl,), "a": (nv,)}
+        sizes = {"t": (), "q": (nq,), "v": (nv,), "lam": (nl,), "a": (nv,), "s": (ns,), "w": (nw,)}
         events[name] = EventLog(
             **{part: get(f"event_{index}_{part}", *s, length=n) for part, s in sizes.items()}
         )
     t_end, *last = known["end"]
-    end_q, end_v, end_a, end_lam = (np.array(part, dtype=float) for part in last)
+    end_q, end_v, end_a, end_lam, *more = (np.array(part, dtype=float) for part in last)
     return Solution._of(
         plan=SavedPlan(model, dict.fromkeys(known["events"]), facts["plan"], facts["why"]),
         ended=known["ended"], stats=known["stats"], events=events, _steps_kept=known["steps_kept"],
         _facts=facts, _data=None, _begin=None, _counters=None, _events=(), _first=(known["span"][0], x[0]),
-        _final=(t_end, np.concatenate([end_q, end_v]), np.concatenate([end_a, end_lam])),
+        _final=(t_end, np.concatenate([end_q, *more, end_v]), np.concatenate([end_a, end_lam])),
         _arrays=(get("time"), x, np.hstack([a, lam])), _multipliers=lam,
         _forces=get("reactions", nv),
         _energies=np.stack([get("energy_kinetic"), get("energy_potential")], axis=1),
@@ -266,7 +288,7 @@ def _rebuilt(known: dict[str, Any], arrays: dict[str, np.ndarray]) -> Solution:
             get("drift_velocity", model.n_lam),
         ]),
         _outputs={name: get(f"output_{slug(name)}", *shape) for name, shape in model.output_shapes.items()},
-        _slopes=get("rate", nq) if "rate" in arrays else None,
+        _slopes=get("rate", model.nq) if "rate" in arrays else None, _settled=get("w", nw),
         _scene=known.get("scene"), _stopped=tuple(known["stopped"]) if known.get("stopped") else None,
         _drawn={name[6:]: np.array(values) for name, values in arrays.items() if name.startswith("drawn_")},
     )  # fmt: skip
@@ -308,7 +330,7 @@ def between(sol: Solution, wanted) -> Solution:
 
 def hold(target: Solution, first: Solution, second: Solution, join) -> None:
     """Enter what a loaded solution holds besides states: join(array of the first, array of the second)."""
-    names = ("_multipliers", "_forces", "_energies", "_residuals")
+    names = ("_multipliers", "_forces", "_energies", "_residuals", "_settled")
     target.__dict__.update({name: join(getattr(first, name), getattr(second, name)) for name in names})
     outputs = {name: join(values, second._outputs[name]) for name, values in first._outputs.items()}
     moved = {name: join(values, second._drawn[name]) for name, values in first._drawn.items()}

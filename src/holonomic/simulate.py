@@ -29,8 +29,10 @@ from .kernels import state as s
 from .kernels.signatures import Fn
 from .model.compiled import Model
 from .model.dae import Dae, start_of
+from .model.extra import NONE, Extras, start_of_extras
 from .model.interpreted import InterpretedModel
 from .model.system import Ode, System
+from .naming import rows_of
 from .plan import Choice, Plan, make_choice
 from .progress import Progress
 from .running import Run, announce
@@ -54,6 +56,8 @@ def simulate(
     q0=None,
     v0=None,
     y0=None,
+    s0=None,
+    w0=None,
     x0=None,
     dx0=None,
     ddx0=None,
@@ -88,6 +92,9 @@ def simulate(
         Initial positions and velocities of a System (or another run's `sol.end`, given as `q0=sol.end`).
     y0 : array_like
         Initial state of an Ode.
+    s0, w0 : mapping or array_like
+        Initial values of a System's states, and a first guess of its algebraic variables, which are solved for: by
+        name, or one number each in their order.
     x0, dx0, ddx0 : array_like
         Initial x, x', x'' of a Dae, as many as its order (or another run's `sol.end`, given as `x0=sol.end`).
     lam0 : array_like, optional
@@ -97,7 +104,7 @@ def simulate(
         Objects (a class without brackets is accepted); "auto": we choose, None: without.
     rtol, atol : float
         Tolerances of the error per step, 1e-6 and 1e-9; `atol` may be an array over (q, v), or a mapping with
-        "q" and "v" or coordinate names.
+        "q", "v", "s", "w" or names of coordinates, states and algebraic variables.
     step : float, optional
         Fixed step instead of error control.
     constraint_tol : float, optional
@@ -132,9 +139,12 @@ def simulate(
         if isinstance(system, Ode):
             y0 = problem.y0 if y0 is None else y0
         else:
+            own = q0 is None
             q0, v0 = problem.q0 if q0 is None else q0, problem.v0 if v0 is None else v0
+            s0, w0 = problem.s0 if own and s0 is None else s0, problem.w0 if own and w0 is None else w0
     if not isinstance(system, System | Ode):
         raise BadArgument(f"simulate needs a System, an Ode, a Dae or a Problem, got {type(system).__name__}.")
+    more, extras = start_of_extras(system, s0, w0, q0 if hasattr(q0, "t") else None)
     if isinstance(system, Dae):
         t0, q = start_of(system, x0, dx0, ddx0, y0)
         v = np.zeros(0)
@@ -143,7 +153,8 @@ def simulate(
             raise BadArgument(f"x0, dx0 and ddx0 belong to a Dae; {START_NAMES[type(system)]}.")
         t0, q, v = start_values(system, q0, v0, y0, t_end)
     t0, t1 = interval(t0, t_end)
-    model = model_of(system, q, v, t0)
+    q = np.concatenate([q, more])
+    model = model_of(system, q, v, t0, extras)
     choice = choose(model, formulation, integrator, stabilization, rtol, atol, step, constraint_tol)
     watched = _events(events, system)
     data = model.data()
@@ -265,13 +276,14 @@ def _set_invariants(model, t: float, x: np.ndarray, data: np.ndarray) -> None:
         data[places] = r[model.n_constraints : model.n_constraints + model.n_invariants]
 
 
-def model_of(system, q, v, t0) -> Model | InterpretedModel:
+def model_of(system, q, v, t0, extras: Extras = NONE) -> Model | InterpretedModel:
     """Return the model of a system at these sizes, made once and anew where what its functions read has changed."""
     known = system.__dict__.setdefault("_models", {})
-    key = (len(q), len(v))
+    key = (len(q), len(v), extras)
     model = known.get(key)
     if model is None or model.outdated():
-        model = known[key] = Model(system, q, v, t0) if system.trace else InterpretedModel(system, q, v, t0)
+        kind = Model if system.trace else InterpretedModel
+        model = known[key] = kind(system, q, v, t0, extras)
     return model
 
 
@@ -409,24 +421,26 @@ def choose(model, formulation, integrator, stabilization, rtol, atol, step, cons
 def _tolerance(model, atol):
     if isinstance(atol, Mapping):
         values = np.full(model.nq + model.nv, 1e-9)
-        whole = ("q", "v", "y") if model.is_ode else ("q", "v")
-        for name in sorted(atol, key=lambda name: name not in whole):  # single coordinates come last
+        parts = {"q": slice(0, model.nc), "v": slice(model.nq, None)}
+        if model.is_ode:
+            parts["y"] = parts["q"]
+        if len(model.extras):
+            parts |= {"s": slice(model.nc, model.nc + model.ns), "w": slice(model.nc + model.ns, model.nq)}
+        labels = [*model.coordinates, *model.extras.state_labels, *model.extras.algebraic_labels]
+        for name in sorted(atol, key=lambda name: name not in parts):  # single coordinates come last
             value = _positive(atol[name], f"atol[{name!r}]")
-            if name == "q" or (name == "y" and model.is_ode):
-                values[: model.nq] = value
-            elif name == "v":
-                values[model.nq :] = value
-            elif name in model.coordinates:
-                values[model.coordinates.index(name)] = value
-            else:
-                raise BadArgument(f"atol[{name!r}]: known are 'q', 'v' and {', '.join(model.coordinates)}.")
+            rows = rows_of(name, labels)
+            if name not in parts and not rows:
+                parts = [part for part in parts if part != "y"]
+                raise BadArgument(f"atol[{name!r}]: known are {', '.join(map(repr, parts))} and {', '.join(labels)}.")
+            values[parts.get(name, rows)] = value
         return tuple(values)
     if np.ndim(atol) == 0:
         return _positive(atol, "atol")
-    values = _vector(atol, model.nq + model.nv, "atol")
+    values = _vector(atol, model.nc + model.nv, "atol")
     if not values.min() > 0.0:
         raise BadArgument(f"atol[{int(np.argmin(values))}]={values.min():g} must be a positive number.")
-    return tuple(values)
+    return tuple(np.insert(values, model.nc, np.full(len(model.extras), 1e-9)))
 
 
 def save_times(save_at, t0, t1) -> np.ndarray | None:
@@ -460,7 +474,7 @@ def _settled(choice: Choice, model, t0: float, q, data) -> Choice:
     def jacobian():
         if model.is_ode:
             raise BadArgument('D="unit" is for a System. For a Dae give an array, one column per constraint.')
-        return position_jacobian(model, t0, q, data)
+        return position_jacobian(model, t0, q, data)[:, : model.nc]
 
     formulation = choice.formulation.settled(jacobian)
     return choice if formulation is choice.formulation else replace(choice, formulation=formulation)

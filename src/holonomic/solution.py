@@ -100,7 +100,23 @@ class Solution:
     @property
     def q(self) -> np.ndarray:
         """Positions, (time, coordinate)."""
-        return self._shaped(self._arrays[1][:, : self.plan.model.nq])
+        return self._shaped(self._arrays[1][:, : self.plan.model.nc])
+
+    @property
+    def s(self) -> np.ndarray:
+        """States beside positions and velocities, (time, state)."""
+        model = self.plan.model
+        return self._shaped(self._arrays[1][:, model.nc : model.nc + model.ns])
+
+    @property
+    def w(self) -> np.ndarray:
+        """Algebraic variables, (time, variable)."""
+        return self._shaped(self._settled)
+
+    @cached_property
+    def _settled(self) -> np.ndarray:
+        model = self.plan.model
+        return sampling.values_along(self, Fn.SETTLED) if model.nw else np.zeros((len(self._arrays[0]), 0))
 
     @property
     def y(self) -> np.ndarray:
@@ -164,10 +180,10 @@ class Solution:
         t, x, k = self._final
         model = self.plan.model
         nq, nv = model.nq, model.nv
-        lam = k[nv:]
+        lam, nc, ns = k[nv:], model.nc, model.ns
         if self._data is not None and (self.plan.rows is not None or is_dae(model)):
             lam = self._rows(np.array([t]), x[None], k[None]).lam[0]
-        return State(t, x[:nq], x[nq : nq + nv], lam, k[:nv])
+        return State(t, x[:nc], x[nq : nq + nv], lam, k[:nv], x[nc : nc + ns], x[nc + ns : nq])
 
     def _rows(self, t, x, k, single=False) -> Solution:
         """A Solution at other times of this run."""
@@ -223,7 +239,7 @@ class Solution:
             x = np.array([row[2] for row in found]).reshape(len(found), width)
             k = np.array([row[3] for row in found]).reshape(len(found), nk)
             there = self._rows(t, x, k)
-            logs[name] = EventLog(t, there.q, there.v, there.lam, there.a)
+            logs[name] = EventLog(t, there.q, there.v, there.lam, there.a, there.s, there.w)
         return logs
 
     @cached_property
@@ -347,7 +363,7 @@ class Solution:
         return (self.energy.total - (kinetic[0] + potential[0])) / (moving or 1.0)
 
     def __getitem__(self, name: str) -> np.ndarray:
-        """Return a named output, a coordinate, or the multiplier of a constraint; time first."""
+        """Return a named output, coordinate, state or algebraic variable, or the multiplier of a constraint; time first."""
         model = self.plan.model
         resolver = getattr(getattr(model, "system", None), "resolver", None)
         if resolver is not None and name in resolver:  # bodies, joints and forces of a mechanism
@@ -356,6 +372,10 @@ class Solution:
             return self._shaped(self._outputs[name])
         if name in model.coordinates:
             return self.q[..., model.coordinates.index(name)]
+        found = model.extras.rows(name)
+        if found is not None:
+            values = getattr(self, found[0])[..., found[1]]
+            return values[..., 0] if len(found[1]) == 1 else values
         labels = multiplier_labels(model)
         rows = rows_of(name, labels)
         if rows:
@@ -365,7 +385,10 @@ class Solution:
     def _names(self) -> dict[str, list[str]]:
         model = self.plan.model
         constraints = stems(multiplier_labels(model))
-        known = {"outputs": model.output_shapes, "coordinates": model.coordinates, "constraints": constraints}
+        known = {
+            "outputs": model.output_shapes, "coordinates": model.coordinates, "constraints": constraints,
+            "states": model.extras.state_labels, "algebraic variables": model.extras.algebraic_labels,
+        }  # fmt: skip
         return {kind: list(names) for kind, names in known.items() if names}
 
     # reports and files

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from .kernels import state as s
 from .kernels.counting import FACTORIZATIONS, JACOBIANS, RESIDUALS
+
+
+def _nothing() -> np.ndarray:
+    return np.zeros(0)
+
 
 
 @dataclass(frozen=True)
@@ -20,6 +25,8 @@ class State:
     v: np.ndarray
     lam: np.ndarray
     a: np.ndarray
+    s: np.ndarray = field(default_factory=_nothing)
+    w: np.ndarray = field(default_factory=_nothing)
 
     @property
     def y(self) -> np.ndarray:
@@ -36,6 +43,8 @@ class EventLog:
     v: np.ndarray
     lam: np.ndarray
     a: np.ndarray
+    s: np.ndarray = field(default_factory=_nothing)
+    w: np.ndarray = field(default_factory=_nothing)
 
     @property
     def y(self) -> np.ndarray:

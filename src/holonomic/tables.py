@@ -18,7 +18,11 @@ Variables = dict[str, tuple[tuple[str, ...], np.ndarray, str]]  # name -> dimens
 def labels(model) -> dict[str, list[str]]:
     """Return the dimensions that have labels, and these; `speed` where v has not the length of q."""
     found = {"coordinate": list(model.coordinates)}
-    if model.nv and model.nv != model.nq:
+    if model.ns:
+        found["state"] = model.extras.state_labels
+    if model.nw:
+        found["algebraic"] = model.extras.algebraic_labels
+    if model.nv and model.nv != model.nc:
         found["speed"] = [f"v[{i}]" for i in range(model.nv)]
     if multiplier_labels(model):
         found["constraint"] = multiplier_labels(model)
@@ -37,7 +41,7 @@ def state_name(model) -> str:
 def variables(sol) -> Variables:
     """Return every array of a solution with its dimensions; those without entries are left out."""
     model = sol.plan.model
-    speed = "coordinate" if model.nv == model.nq else "speed"
+    speed = "coordinate" if model.nv == model.nc else "speed"
     holonomic = "constraint" if model.n_constraints == len(multiplier_labels(model)) else "holonomic"
     n, first = model.n_constraints, model.n_constraints + model.n_invariants
     _, x, k = sol._arrays
@@ -48,7 +52,9 @@ def variables(sol) -> Variables:
         }
     else:
         found = {
-            "q": (("time", "coordinate"), x[:, : model.nq], "positions"),
+            "q": (("time", "coordinate"), x[:, : model.nc], "positions"),
+            "s": (("time", "state"), x[:, model.nc : model.nc + model.ns], "states"),
+            "w": (("time", "algebraic"), sol._settled, "algebraic variables"),
             "v": (("time", speed), x[:, model.nq : model.nq + model.nv], "velocities"),
             "a": (("time", speed), k[:, : model.nv], "accelerations"),
             "lam": (("time", "constraint"), sol._multipliers, "multipliers"),
@@ -111,13 +117,15 @@ def columns(sol) -> dict[str, np.ndarray]:
     """Return every component under a name of its own: beta, v[beta], a[beta], lam[rod], reaction[beta]."""
     model = sol.plan.model
     names = [re.sub(r"^[qy]\[(\d+)\]$", r"\1", name) for name in model.coordinates]
-    speeds = names if model.nv == model.nq else [str(i) for i in range(model.nv)]
+    speeds = names if model.nv == model.nc else [str(i) for i in range(model.nv)]
     _, x, k = sol._arrays
-    found = dict(zip(model.coordinates, x[:, : model.nq].T, strict=True))
+    found = dict(zip(model.coordinates, x[:, : model.nc].T, strict=True))
     if not model.is_ode:
         v = x[:, model.nq : model.nq + model.nv]
         found |= {f"v[{name}]": values for name, values in zip(speeds, v.T, strict=True)}
         found |= {f"a[{name}]": values for name, values in zip(speeds, k[:, : model.nv].T, strict=True)}
+        found |= dict(zip(model.extras.state_labels, x[:, model.nc : model.nc + model.ns].T, strict=True))
+        found |= dict(zip(model.extras.algebraic_labels, sol._settled.T, strict=True))
     lam = zip(multiplier_labels(model), sol._multipliers.T, strict=True)
     found |= {f"lam[{name}]": values for name, values in lam}
     if model.n_lam:

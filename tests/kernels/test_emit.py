@@ -11,7 +11,7 @@ from holonomic.kernels.signatures import Fn
 from holonomic.model import machine
 from holonomic.model.base import PLAIN
 from holonomic.model.compiled import Model
-from holonomic.model.derive import tapes
+from holonomic.model.graphs import tapes
 from holonomic.model.emit import PYTHON, python_source
 from holonomic.model.tape import Tape
 from holonomic.problems import seven_body

@@ -103,19 +103,22 @@ class Unknowns:
         import casadi
 
         e = d.e
+        self.d = d
         self.q, self.v = e.q, e.v
-        self.q_slope = casadi.SX.sym("q_slope", e.q.numel())
+        whole = casadi.SX.sym("q_slope", e.q.numel())
+        self.q_slope = whole[: e.q.numel() - e.nw]  # of q and of states; algebraic variables have none
         self.v_slope = casadi.SX.sym("v_slope", e.v.numel())
         self.extra = [casadi.SX.sym(name, size) for name, size in extra]
         self.extra_slope = [casadi.SX.sym(f"{name}_slope", size) for name, size in extra]
         self.y = casadi.vertcat(e.q, e.v, *self.extra)
-        self.slope = casadi.vertcat(self.q_slope, self.v_slope, *self.extra_slope)
+        self.slope = casadi.vertcat(whole, self.v_slope, *self.extra_slope)
 
     def equations(self, kinematic, dynamic, *algebraic, selectors=None) -> Equations:
-        """Join differential and algebraic equations into a residual."""
+        """Join differential and algebraic equations into a residual; those of algebraic variables come between."""
         import casadi
 
-        residual = casadi.vertcat(kinematic, dynamic, *algebraic)
+        own = [self.d.e.algebraic] if self.d.e.nw else []
+        residual = casadi.vertcat(kinematic, dynamic, *own, *algebraic)
         if residual.numel() != self.y.numel():
             raise BadArgument(f"the formulation has {residual.numel()} equations for {self.y.numel()} unknowns.")
         return Equations(self.y, self.slope, residual, selectors)
@@ -124,6 +127,16 @@ class Unknowns:
 def dynamics(d: Derived, u: Unknowns, lam):
     """M v' - f + Gᵀλ."""
     return d.e.mass @ u.v_slope - d.force_at(lam) + d.G.T @ lam
+
+
+def kinematics(d: Derived, u: Unknowns, lam, moved=None):
+    """q' - Z v, then s' - h(v', λ) of states; `moved` is added to the first."""
+    import casadi
+
+    rows = u.q_slope - (d.flow(d.accelerations(lam), lam) if d.e.ns else d.q_dot[: d.nc])
+    if moved is None:
+        return rows
+    return rows + casadi.vertcat(moved[: d.nc], casadi.SX.zeros(d.e.ns, 1))
 
 
 def position_level(d: Derived):
@@ -175,10 +188,10 @@ def direction(d: Derived, D):
     if d.e.order:
         g, x = d.e.g, d.e.q[: d.e.f.numel()]
     else:
-        g, x = d.position_rows[: d.position_rows.numel() - d.e.invariants.numel()], d.e.q
+        g, x = d.position_rows[: d.position_rows.numel() - d.e.invariants.numel()], d.e.q[: d.nc]
     if isinstance(D, str):
         if D == "G":
-            return casadi.sparsify(casadi.jacobian(g, x)).T
+            return casadi.sparsify(casadi.jacobian(g, x)).T if d.e.order else d.by_q(g)[:, : d.nc].T
         if D == "unit":
             raise BadArgument('D="unit" is chosen at the start of one run. Give an array, one column per constraint.')
         if d.e.order:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from .base import Block, Formulation, Unknowns, checked_direction, direction, dynamics, unit_direction
+from .base import Block, Formulation, Unknowns, checked_direction, direction, dynamics, kinematics, unit_direction
 
 
 @dataclass(frozen=True, eq=True, repr=False)
@@ -44,5 +44,5 @@ class GGL(Formulation):
         n = d.position_rows.numel() - d.e.invariants.numel()
         u = Unknowns(d, ("lam", d.n_lam), ("mu", n))
         lam, mu = u.extra
-        kinematic = u.q_slope - d.q_dot + direction(d, self.D) @ mu
+        kinematic = kinematics(d, u, lam, direction(d, self.D) @ mu)
         return u.equations(kinematic, dynamics(d, u, lam), d.velocity_rows, d.position_rows[:n])

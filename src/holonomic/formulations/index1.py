@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .base import Block, Formulation, Unknowns, acceleration_level, dynamics
+from .base import Block, Formulation, Unknowns, acceleration_level, dynamics, kinematics
 from .dae import dae_equations
 
 
@@ -39,7 +39,7 @@ class Index1(Formulation):
         taken = d.taken()  # by a stabilization of invariants
         dq, dv = taken[: d.e.q.numel()], taken[d.e.q.numel() :]
         dynamic = dynamics(d, u, lam) + d.e.mass @ dv
-        return u.equations(u.q_slope - d.q_dot + dq, dynamic, acceleration_level(d, lam, gains))
+        return u.equations(kinematics(d, u, lam, dq), dynamic, acceleration_level(d, lam, gains))
 
 
 def _ode(d, gains):

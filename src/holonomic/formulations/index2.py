@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .base import Block, Formulation, Unknowns, dynamics
+from .base import Block, Formulation, Unknowns, dynamics, kinematics
 from .dae import dae_equations
 
 
@@ -36,4 +36,4 @@ class Index2(Formulation):
             return dae_equations(d, self.index)
         u = Unknowns(d, ("lam", d.n_lam))
         (lam,) = u.extra
-        return u.equations(u.q_slope - d.q_dot, dynamics(d, u, lam), d.velocity_rows)
+        return u.equations(kinematics(d, u, lam), dynamics(d, u, lam), d.velocity_rows)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .base import Block, Formulation, Unknowns, dynamics, position_level
+from .base import Block, Formulation, Unknowns, dynamics, kinematics, position_level
 from .dae import dae_equations
 
 
@@ -33,4 +33,4 @@ class Index3(Formulation):
             return dae_equations(d, self.index)
         u = Unknowns(d, ("lam", d.n_lam))
         (lam,) = u.extra
-        return u.equations(u.q_slope - d.q_dot, dynamics(d, u, lam), position_level(d))
+        return u.equations(kinematics(d, u, lam), dynamics(d, u, lam), position_level(d))

@@ -67,18 +67,20 @@ class ProjectedInvariants(Formulation):
             return self._dae(d)
         n = d.position_rows.numel() - d.e.invariants.numel()
         g = d.position_rows[:n]
-        v_hat = d.solved()[0]
+        v_hat, lam, _ = d.solved()
+        flow = d.flow(v_hat, lam)
+        still = casadi.SX.zeros(d.e.ns, 1)
         if self.kind == "Pa":
             u = Unknowns(d, ("mu", n))
             (mu,) = u.extra
-            kinematic = u.q_slope - d.q_dot + direction(d, self.D) @ mu
+            kinematic = u.q_slope - flow + casadi.vertcat(direction(d, self.D) @ mu, still)
             return u.equations(kinematic, u.v_slope - v_hat, g)
         u = Unknowns(d, ("mu", n), ("tau", d.n_lam))
         mu, tau = u.extra
-        kinematic = u.q_slope - d.q_dot + direction(d, self.D) @ mu
+        moved = direction(d, self.D) @ mu
         if self.kind == "Pc":
-            L = casadi.jacobian(d.velocity_rows, d.e.q)
-            kinematic = kinematic + L.T @ tau
+            moved = moved + d.by_q(d.velocity_rows)[:, : d.nc].T @ tau
+        kinematic = u.q_slope - flow + casadi.vertcat(moved, still)
         return u.equations(kinematic, u.v_slope - v_hat + d.G.T @ tau, g, d.velocity_rows)
 
     def _dae(self, d):

@@ -8,7 +8,7 @@ import numpy as np
 
 from ..errors import BadArgument, IncompatibleMethods
 from .base import Block, Formulation, Unknowns
-from .strangeness_free import selector_kind, selector_symbols
+from .strangeness_free import selected, selector_kind, selector_symbols
 
 KINDS = {"partition": "rows", "tangent": "constant"}
 
@@ -72,11 +72,12 @@ class StateSpace(Formulation):
             return u.equations(all_R @ (u.q_slope - d.q_dot), casadi.SX(0, 1), *d._levels[:-1])
         R, _, symbols = selector_symbols(d, "StateSpace")
         if self.R is not None:
-            R, symbols = self._given(d.e.q.numel(), d.n_lam), None
-        v_hat = d.solved()[0]
+            R, symbols = self._given(d.nc, d.n_lam), None
+        v_hat, lam, _ = d.solved()
         return u.equations(
-            R @ (u.q_slope - d.q_dot), R @ (u.v_slope - v_hat), d.position_rows, d.velocity_rows, selectors=symbols
-        )
+            selected(R, u.q_slope - d.flow(v_hat, lam)), R @ (u.v_slope - v_hat),
+            d.position_rows, d.velocity_rows, selectors=symbols,
+        )  # fmt: skip
 
     def _given(self, nq: int, n_lam: int):
         import casadi

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from ..errors import BadArgument, IncompatibleMethods
 from ..kernels.select import CONSTANT, NULL_SPACE, ROWS
-from .base import Block, Formulation, Unknowns, acceleration_level, dynamics
+from .base import Block, Formulation, Unknowns, acceleration_level, dynamics, kinematics
 
 KINDS = {"null-space": NULL_SPACE, "rows": ROWS, "constant": CONSTANT}
 
@@ -33,6 +33,14 @@ def selector_symbols(d, user: str):
     Sp = casadi.reshape(symbols[: nf * nv], nv, nf).T
     Sv = casadi.reshape(symbols[nf * nv : 2 * nf * nv], nv, nf).T
     return Sp, Sv, symbols
+
+
+def selected(S, kinematic):
+    """S times the rows of the coordinates; those of states stay as they are."""
+    import casadi
+
+    n = S.shape[1]
+    return casadi.vertcat(S @ kinematic[:n], kinematic[n:])
 
 
 @dataclass(frozen=True, eq=True, repr=False)
@@ -78,6 +86,6 @@ class StrangenessFree(Formulation):
         (lam,) = u.extra
         Sp, Sv, symbols = selector_symbols(d, "StrangenessFree")
         return u.equations(
-            Sp @ (u.q_slope - d.q_dot), Sv @ dynamics(d, u, lam),
+            selected(Sp, kinematics(d, u, lam)), Sv @ dynamics(d, u, lam),
             d.position_rows, d.velocity_rows, acceleration_level(d, lam, gains), selectors=symbols,
         )  # fmt: skip

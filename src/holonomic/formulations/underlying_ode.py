@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .base import Block, Formulation, Unknowns, dynamics
+from .base import Block, Formulation, Unknowns, dynamics, kinematics
 
 
 class UnderlyingODE(Formulation):
@@ -31,10 +31,10 @@ class UnderlyingODE(Formulation):
         u = Unknowns(d, ("lam", d.n_lam))
         (lam,) = u.extra
         # 0 = G M⁻¹(f - Gᵀλ) + γ differentiated once, the accelerations being those of this λ
-        v_dot = d.mass_factors.solve(d.force_at(lam) - d.G.T @ lam)
+        v_dot = d.accelerations(lam)
         level = d.G @ v_dot + d.gamma
         rate = (
-            casadi.jtimes(level, e.q, d.q_dot)
+            casadi.jtimes(level, e.q, d.with_field(d.q_dot, v_dot, lam))
             + casadi.jtimes(level, e.v, v_dot)
             + casadi.jtimes(level, e.t, casadi.SX(1))
         )
@@ -42,4 +42,4 @@ class UnderlyingODE(Formulation):
             lam_slope = -factor_general(casadi.jacobian(level, lam)).solve(rate)
         else:
             lam_slope = d.saddle["S"].solve(rate)
-        return u.equations(u.q_slope - d.q_dot, dynamics(d, u, lam), u.extra_slope[0] - lam_slope)
+        return u.equations(kinematics(d, u, lam), dynamics(d, u, lam), u.extra_slope[0] - lam_slope)

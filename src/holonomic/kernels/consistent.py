@@ -8,7 +8,7 @@ from .vectors import norm
 
 
 @leaf
-def distances(fns, t, x, data, F, r, found, n_constraints, n_position, n_lam, nq, nv):
+def distances(fns, t, x, data, F, r, found, n_constraints, n_position, n_lam, nc, nq, nv):
     """found = (ρ of G Gᵀ, largest |g_i|/‖G_i‖ over max(1, ‖q‖), largest |(Gv + g_t)_i|/‖G_i‖ over max(1, ‖v‖))."""
     call_model(fns, VEL_FACTOR, t, x, 0, x, 0, data, F, 0)
     call_model(fns, RESIDUAL, t, x, 0, x, 0, data, r, 0)
@@ -17,7 +17,7 @@ def distances(fns, t, x, data, F, r, found, n_constraints, n_position, n_lam, nq
         value = abs(r[i]) * F[1 + i]
         if not value <= worst:
             worst = value
-    found[1] = worst / max(1.0, norm(x, 0, nq))
+    found[1] = worst / max(1.0, norm(x, 0, nc))
     worst = 0.0
     for i in range(n_lam):
         value = abs(r[n_position + i]) * F[1 + i]

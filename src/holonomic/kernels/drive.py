@@ -28,6 +28,7 @@ from .compile import inner, leaf
 from .control import error_norm, step_factor, stiffness
 from .evaluate import evaluate
 from .locate import MOST, state_inside
+from .settle import settle
 from .signatures import (
     NERR,
     NEV,
@@ -167,6 +168,9 @@ def attempt(slots, fns, n, data, ip, fp, sp, S, I, t, h, x, xn, xs, K, E, W, ato
         return status
     I[PULLS] += 1
     status = call_pull(slots, fns, n, data, sp, t + h, h, x, xs, xn, W)
+    if status != OK:
+        return status
+    status = settle(fns, n, data, t + h, xn, W)
     if status != OK:
         return status
     status = call_finish(slots, fns, n, data, ip, fp, t, h, x, K, xn, xs, E, W)

@@ -21,7 +21,9 @@ from .compile import inner, kernel, leaf
 from .linalg import lu_factor, lu_refine, lu_solve
 from .signatures import (
     CAREFULLY,
+    EXTRA_RATES,
     FIELD,
+    NC,
     NL,
     NQ,
     NROW,
@@ -70,7 +72,12 @@ def evaluate_carefully(fns, n, t, x, data, K, row, W):
     if not all_finite(W, count):
         return NOT_FINITE
     at_G = nq + nv * nv + nv
-    return dense_saddle(W, nq, nv, nl, nv + nl, count, at_G, at_G + nl * nv, K[row])
+    status = dense_saddle(W, nq, nv, nl, nv + nl, count, at_G, at_G + nl * nv, K[row])
+    if status != OK or n[NC] == nq:
+        return status
+    at = row * K.shape[1]
+    call_model(fns, EXTRA_RATES, t, x, 0, K, at + nq, data, K, at + n[NC])
+    return OK if row_finite(K, row, nq) else NOT_FINITE
 
 
 def dense_work(nq, nv, nl):

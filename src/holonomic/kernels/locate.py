@@ -17,6 +17,7 @@ import math
 from ..errors import ACCUMULATES, NOT_FINITE, OK
 from .compile import inner, leaf
 from .evaluate import evaluate
+from .settle import settle
 from .signatures import EVENTS, NEV, NK, NQ, NX, call_interpolate, call_model, call_pull
 from .state import EVENT_FIELD, H_USED, PULLS, RETAKE, T_NEW, T
 from .vectors import copy, copy_row
@@ -45,6 +46,9 @@ def state_inside(slots, fns, n, data, ip, fp, sp, theta, t, h, x, K, xn, xe, ke,
     if status != OK:
         return status
     status = call_pull(slots, fns, n, data, sp, t + theta * h, 0.0, xe, xe, xe, W)
+    if status != OK:
+        return status
+    status = settle(fns, n, data, t + theta * h, xe, W)
     if status != OK:
         return status
     if with_field:

@@ -59,6 +59,9 @@ class Fn(IntEnum):
     KINEMATICS = 30  # a = x -> q'
     VELOCITY = 31  # a = x -> velocity rows, and G row by row
     HALF_EXPLICIT = 32  # a = x, b = (s, Ḡ) -> (q', v', λ, ρ) with M v' = f - Gᵀλ and Ḡ v' + s = 0
+    EXTRA_RATES = 33  # a = x, b = (v', λ) -> s', w': what rides behind the coordinates in q
+    SETTLED = 34  # a = x -> w that solves its equations, from the w in x on
+    ALGEBRAIC = 35  # a = x -> (k, ∂k/∂w row by row), w as it is in x
 
 
 N_FUNCTIONS = len(Fn)
@@ -71,6 +74,7 @@ EQUATIONS, BY_Y, BY_SLOPE = 18, 19, 20
 CURVATURE, POS_INVERSE, VEL_INVERSE, FULL_INVERSE = 21, 22, 23, 24
 POS_SPREAD, VEL_SPREAD, FULL_SPREAD = 25, 26, 27
 EVENT_RATES, KINEMATICS, VELOCITY, HALF_EXPLICIT = 29, 30, 31, 32
+EXTRA_RATES, SETTLED = 33, 34
 
 
 class Slot(IntEnum):
@@ -88,16 +92,17 @@ class Slot(IntEnum):
 
 # n: sizes, and offsets into the workspace W
 NX, NQ, NV, NL, NP, NROW, NK, NEV, NERR, SHARED, WP, WV, WF, WR, WD, WN, WE, NY, WM, WX = range(20)
-ND, MIDDLE, NDR, SELECT, SELECT_KIND, NR = range(20, 26)
-N_SIZES = 26
-# NX states, NQ positions, NV velocities, NL multipliers and velocity rows, NP position rows (constraints and
-# invariants), NROW length of a stage row, NK length of (v', λ), NEV events, NERR error vectors,
-# SHARED 1 if position and velocity rows have one Jacobian and so one factor buffer. W begins with room for the
-# dense solve; then come the factor buffers at WP, WV, WF, the residuals at WR, the corrections at WD,
-# intermediate multipliers at WM, an intermediate state at WX, behind it what a pull remembers (one number), and
-# Newton's matrices at WN, which end at WE. NY unknowns of an implicit formulation, q and v first (NX = NY then), ND
-# of them differential; NR equations, NDR of them with slopes, the first ones; the last MIDDLE belong to the stages of
-# a step, not to its end; SELECT where selectors begin in data (0: none), SELECT_KIND which ones.
+ND, MIDDLE, NDR, SELECT, SELECT_KIND, NR, NC, NW = range(20, 28)
+N_SIZES = 28
+# NX states, NQ positions, of which NC are coordinates, the others extra states and, last, NW algebraic variables, NV
+# velocities, NL multipliers and velocity rows, NP position rows (constraints and invariants), NROW length of a stage
+# row, NK length of (v', λ), NEV events, NERR error vectors, SHARED 1 if position and velocity rows have one Jacobian
+# and so one factor buffer. W begins with room for the dense solve; then come the factor buffers at WP, WV, WF, the
+# residuals at WR, the corrections at WD, intermediate multipliers at WM, an intermediate state at WX, behind it what
+# a pull remembers (one number), and Newton's matrices at WN, which end at WE. NY unknowns of an implicit formulation,
+# q and v first (NX = NY then), ND of them differential; NR equations, NDR of them with slopes, the first ones; the
+# last MIDDLE belong to the stages of a step, not to its end; SELECT where selectors begin in data (0: none),
+# SELECT_KIND which ones.
 
 f8 = types.float64
 i8 = types.int64

@@ -14,6 +14,8 @@ from ..errors import HolonomicError
 from ..kernels.signatures import Fn
 from .arguments import BASIC, ODE, Names, call, flatten_params, param_names, param_slices
 from .dae import Dae, state_values
+from .extra import NONE, Extras
+from .extra import allowed as seen
 from .system import Ode, System, coordinate_names, labelled
 
 N_GAINS = 3  # places for gains at the end of data: one for each level of a residual
@@ -69,12 +71,16 @@ class ModelBase:
     invariant_labels: list[str]
     output_shapes: dict[str, tuple[int, ...]]
 
-    def __init__(self, system: System | Ode, q0: np.ndarray, v0: np.ndarray):
-        self.system = system
+    def __init__(self, system: System | Ode, q0: np.ndarray, v0: np.ndarray, extras: Extras = NONE):
+        """q0 holds the extras, too: nq counts coordinates (nc), states (ns) and algebraic variables (nw)."""
+        self.system, self.extras = system, extras
         self.is_ode = isinstance(system, Ode)
         self.nq, self.nv = len(q0), len(v0)
+        self.ns, self.nw = extras.ns, extras.nw
+        self.nc = self.nq - len(extras)
         self.places = param_slices(dict(system.params or {}))
-        self.coordinates, self.turns = coordinate_names(system, self.nq)
+        self.coordinates, self.turns = coordinate_names(system, self.nc)
+        self.turns = self.turns + [False] * len(extras)
         self.has_potential = getattr(system, "potential", None) is not None
 
     def evaluate(self, fn: Fn, t: float, a, b, data, variant: Variant = PLAIN) -> np.ndarray:
@@ -111,14 +117,15 @@ class ModelBase:
         """Whether position and velocity rows have one Jacobian, so that one factorization serves both."""
         if isinstance(self.system, Ode):
             return False
-        return self.system.kinematics is None and self.system.nonholonomic is None and not self.n_invariants
+        system = self.system
+        return system.kinematics is None and system.nonholonomic is None and not (self.n_invariants or len(self.extras))
 
     @cached_property
     def has_constant_mass(self) -> bool:
         """Whether M is the same at the start and at a point beside it."""
         if self.is_ode:
             return False
-        q, v, t = self._start
+        q, v, t = self._start[:3]
         values = []
         for shift in (0.0, 0.1):
             x = np.concatenate([q + shift * (1.0 + np.abs(q)), v + shift])
@@ -138,7 +145,7 @@ class ModelBase:
         """Whether the force is another one at other velocities."""
         if self.is_ode:
             return False
-        q, v, t = self._start
+        q, v, t = self._start[:3]
         forces = []
         for shift in (0.0, 0.37):
             flat = self.evaluate(Fn.TERMS, t, np.concatenate([q, v + shift * (1.0 + np.abs(v))]), np.zeros(0), self.data())
@@ -177,9 +184,14 @@ class ModelBase:
         """Name the user's function that is not finite at this state, or whose derivative is not, if any."""
         nq = self.nq
         values: dict[str, Any] = {"t": float(t), "p": param_names(data, self.places)}
-        values |= state_values(self.system, x[:nq].copy(), x[nq : nq + self.nv].copy())
-        allowed = self.system.names if isinstance(self.system, Dae) else ODE if self.is_ode else BASIC
-        if self.lam_in_force:  # friction is looked at without its normal forces
+        values |= state_values(self.system, x[:nq].copy(), x[nq : nq + self.nv].copy(), self.extras)
+        allowed = ODE if self.is_ode else seen(self.system, "force", BASIC)
+        if isinstance(self.system, Dae):
+            allowed = self.system.names
+        if len(self.extras):  # states may ask for what is not known here
+            values |= {"a": np.zeros(self.nv), "lam": np.zeros(self.n_lam)}
+            allowed = (*allowed, "a", "lam")
+        elif self.lam_in_force:  # friction is looked at without its normal forces
             name, n = ("y", self.n_constraints // self.order) if self.is_ode else ("lam", self.n_lam)
             values[name], allowed = np.zeros(n), (*allowed, name)
         with np.errstate(all="ignore"):
@@ -201,6 +213,9 @@ class ModelBase:
         for name in ("rhs", "f", "B", "mass", "force", "potential", "kinetic", "kinematics"):
             if getattr(self.system, name, None) is not None:
                 yield f"{name}()", getattr(self.system, name)
+        for kind, word in (("states", "state"), ("algebraic", "algebraic equation")):
+            for label, function in (getattr(self.system, kind, None) or {}).items():
+                yield f"{word} {label!r}", function
         kinds = {"constraint": "constraint", "nonholonomic": "nonholonomic", "invariants": "invariant"}
         for name, singular in [*kinds.items(), ("g", "constraint")]:
             for label, function in labelled(getattr(self.system, name, None), singular).items():

@@ -10,6 +10,7 @@ import numpy as np
 from ..errors import NotFinite, WrongShape
 from .arguments import BASIC, FULL, ODE, Names, call, param_names, wanted
 from .base import ModelBase, role_of
+from .extra import allowed
 from .system import input_table, labelled, row_names
 
 # where the value of each name comes from, in the scope of a caller
@@ -31,7 +32,9 @@ class Calling:
         self._inputs = list(model.inputs.items())
         self._known: tuple[bytes | None, Names] = (None, Names())
         self.data = self._start_data(t0)
-        self.points = _points(t0, q0, v0)
+        self.points = _points(t0, q0, v0, model.nq - model.nw)
+        self.sources, self._raw = dict(SOURCES), dict(SOURCES)
+        self._name_extras()
 
     def _start_data(self, t0: float) -> np.ndarray:
         data = np.zeros(self._size + 3 * len(self._inputs))
@@ -64,20 +67,47 @@ class Calling:
             at += 3
         return Names(**values)
 
-    def caller(self, function, role: str, allowed, extended: bool = False):
-        """Return a user's function as f(t, q, v, data), or f(t, q, v, data, a, lam) if `extended`."""
+    def _name_extras(self) -> None:
+        """Where q, states and algebraic variables come from: out of (q, s, w), w solved for (or as it is: raw)."""
+        nc, ns, nq = self.model.nc, self.model.ns, self.nq
+        if nc == nq:
+            return
+        self.sources["q"] = self._raw["q"] = f"q[:{nc}]"
+        self.sources["s"] = self._raw["s"] = f"q[{nc}:{nc + ns}]"
+        self.sources["w"], self._raw["w"] = "solved(t, q, v, data)", f"q[{nc + ns}:]"
+        for letter, parts in (("s", self.model.extras.states), ("w", self.model.extras.algebraic)):
+            at = 0
+            for name, size in parts:
+                where = f"[{at}]" if size == 1 else f"[{at}:{at + size}]"
+                for sources in (self.sources, self._raw):
+                    sources[name] = sources[letter] + where
+                at += size
+
+    def solved(self, t, q, v, data) -> np.ndarray:
+        """Return the algebraic variables at a state."""
+        raise NotImplementedError
+
+    def caller(self, function, role: str, allowed, extended: bool = False, raw: bool = False):
+        """Return a user's function as f(t, q, v, data), or f(t, q, v, data, a, lam) if `extended`.
+
+        It sees algebraic variables as they are in q if `raw`, otherwise solved for.
+        """
         if not callable(function):
             constant = np.array(function, dtype=float)
             return lambda *_: constant
-        names = ", ".join(f"{name}={SOURCES[name]}" for name in wanted(function, role, allowed))
+        sources = self._raw if raw else self.sources
+        names = ", ".join(f"{name}={sources[name]}" for name in wanted(function, role, allowed))
         arguments = "t, q, v, data, a, lam" if extended else "t, q, v, data"
-        scope = {"function": function, "asarray": np.asarray, "params": self.params, "inputs": self.inputs}
+        scope = {
+            "function": function, "asarray": np.asarray, "params": self.params, "inputs": self.inputs,
+            "solved": self.solved,
+        }  # fmt: skip
         # written out, because picking arguments from a mapping costs as much as many a user's function
         return eval(f"lambda {arguments}: asarray(function({names}), float)", scope)
 
-    def checked(self, function, role: str, shape: tuple[int, ...] | None):
+    def checked(self, function, role: str, shape: tuple[int, ...] | None, kind: str = "", raw: bool = False):
         """Return the caller of a function after a look at its value at the start; shape None: any vector."""
-        f = self.caller(function, role, self.allowed)
+        f = self.caller(function, role, allowed(self.system, kind, self.allowed), raw=raw)
         value = self.at_start(f, role)
         expected = (value.size,) if shape is None else shape
         wrong = len(expected) == 2 and value.shape != expected and 1 not in expected
@@ -111,7 +141,7 @@ class Calling:
         labels = self.labels[name]
         found = []
         for label, function in labelled(getattr(self.system, name, None), singular).items():
-            f = self.checked(function, role_of(label, singular), None)
+            f = self.checked(function, role_of(label, singular), None, name)
             count = self.at_start(f, role_of(label, singular)).size
             labels += [label] if count == 1 else [f"{label}[{i}]" for i in row_names(function, count)]
             found.append(f)
@@ -122,25 +152,26 @@ class Calling:
     def timed(self, name: str) -> bool:
         """Whether a quantity depends on time, directly or through inputs."""
         functions = labelled(getattr(self.system, name, None), name).values()
-        return any(set(wanted(f, name, self.allowed)) & {"t", "u"} for f in functions if callable(f))
+        known = allowed(self.system, name, self.allowed)
+        return any(set(wanted(f, name, known)) & {"t", "u"} for f in functions if callable(f))
 
     def named(self, functions, role: str, n_lam: int) -> tuple[dict, dict[str, tuple[int, ...]]]:
         """Outputs or events as f(t, q, v, data, a, lam), and their shapes."""
-        allowed = ODE if self.model.is_ode else FULL
+        known = ODE if self.model.is_ode else allowed(self.system, "output", FULL)
         made, shapes = {}, {}
         for name, function in (functions or {}).items():
-            made[name] = self.caller(function, f"{role} {name!r}", allowed, extended=True)
+            made[name] = self.caller(function, f"{role} {name!r}", known, extended=True)
             value = self.at_start(made[name], f"{role} {name!r}", np.zeros(self.nv), np.zeros(n_lam))
             shapes[name] = value.shape
         return made, shapes
 
 
-def _points(t0, q0, v0) -> list[tuple[float, np.ndarray, np.ndarray]]:
-    """The start and two points near it; random, but the same every time."""
+def _points(t0, q0, v0, count: int) -> list[tuple[float, np.ndarray, np.ndarray]]:
+    """The start and two points near it, in the first `count` entries of q; random, but the same every time."""
     random = np.random.default_rng(7)
     points = []
     for spread in (0.0, 0.05, 0.3):
-        q = q0 + spread * random.uniform(-1, 1, len(q0)) * (0.3 + np.abs(q0))
+        q = q0 + spread * random.uniform(-1, 1, len(q0)) * (0.3 + np.abs(q0)) * (np.arange(len(q0)) < count)
         v = v0 + spread * random.uniform(-1, 1, len(v0)) * (1.0 + np.abs(v0))
         points.append((t0 + spread, q, v))
     return points

@@ -25,8 +25,8 @@ from ..kernels import cachefolder
 from ..kernels.compile import leaf
 from ..kernels.signatures import N_FUNCTIONS, Fn, call_model
 from . import machine
-from .arguments import FULL, ODE, call
 from .base import PLAIN, ModelBase, Variant
+from .extra import NONE, Extras
 from .fingerprint import fingerprint
 from .system import Ode, System
 from .tape import Tape
@@ -68,9 +68,9 @@ class Model(ModelBase):
 
     interpreted = False
 
-    def __init__(self, system: System | Ode, q0: np.ndarray, v0: np.ndarray, t0: float = 0.0):
-        super().__init__(system, q0, v0)
-        self._start = (q0, v0, t0)
+    def __init__(self, system: System | Ode, q0, v0, t0: float = 0.0, extras: Extras = NONE):
+        super().__init__(system, q0, v0, extras)
+        self._start = (q0, v0, t0, extras)
         self._functions: dict[str, Functions] = {}
         self._tables: dict[Any, Any] = {}
         self._graphs: dict[tuple[Fn, Variant], Any] = {}
@@ -181,12 +181,12 @@ class Model(ModelBase):
             shape = None
             if D is getattr(variant.formulation, "D", None):  # one column per constraint, as long as q (x of a Dae)
                 levels = self.order if self.is_ode else 1
-                shape = (self.nq // levels, self.n_constraints // levels)
+                shape = (self.nc // levels, self.n_constraints // levels)
             derived.given[D] = trace_direction(self.system, *self._start, D, derived, self.data_places, shape)
         return derived
 
     def _request(self, wanted: tuple[Fn, ...], variant: Variant) -> tuple:
-        """What `derive.graphs` and `derive.tapes` take."""
+        """What `graphs` and `tapes` take."""
         import casadi
 
         derived = self._derived(variant)
@@ -200,7 +200,7 @@ class Model(ModelBase):
         """Evaluate on the expression graph: slow, but nothing is compiled for a single look."""
         import casadi
 
-        from .derive import graphs
+        from .graphs import graphs
 
         if (fn, variant) not in self._graphs:
             *inputs, out = graphs(*self._request((fn,), variant))[fn]
@@ -230,7 +230,7 @@ class Model(ModelBase):
         return None
 
     def _compile(self, wanted, variant: Variant, key: str | None) -> Functions:
-        from .derive import tapes
+        from .graphs import tapes
 
         made = tapes(*self._request(tuple(dict.fromkeys(wanted)), variant))
         named = {fn.name: tape for fn, tape in made.items()}
@@ -291,7 +291,8 @@ class Model(ModelBase):
         s, described = self.system, self._described()
         shapes = {name: np.shape(value) for name, value in (s.params or {}).items()}
         versions = (__version__, numba.__version__, machine.content_name({}), source_stamp())
-        return fingerprint(type(s).__name__, described, shapes, self.nq, self.nv, versions)
+        sizes = (self.nq, self.nv, self.extras.states, self.extras.algebraic)
+        return fingerprint(type(s).__name__, described, shapes, sizes, versions)
 
     def _read_record(self) -> dict | None:
         if self._key is None:
@@ -316,12 +317,3 @@ class Model(ModelBase):
     def _write_record(self) -> None:
         if self._key is not None:
             cachefolder.write("models", self._key + ".json", json.dumps(self._record).encode())
-
-
-def call_outputs(system, values: dict[str, Any]) -> dict[str, np.ndarray]:
-    """Call the named outputs as plain Python."""
-    allowed = ODE if isinstance(system, Ode) else FULL
-    return {
-        name: np.asarray(call(function, f"output {name!r}", allowed, values), dtype=float)
-        for name, function in (system.outputs or {}).items()
-    }

@@ -11,6 +11,7 @@ import numpy as np
 from ..errors import BadArgument, InconsistentState
 from ..kernels.signatures import Fn
 from .arguments import wanted
+from .extra import NONE, Extras
 from .system import Ode, freeze, labelled
 
 DERIVATIVES = ("x", "dx", "ddx")  # names of x, x', x''
@@ -83,12 +84,14 @@ class Dae(Ode):
         return ("t", *DERIVATIVES[: self.order], "p", "u")
 
 
-def state_values(system, q, v) -> dict[str, Any]:
-    """Return the state under the names that a system's functions use."""
+def state_values(system, q, v, extras: Extras = NONE) -> dict[str, Any]:
+    """Return the state under the names that a system's functions use; q holds the extras, too."""
     if isinstance(system, Dae):
         n = len(q) // system.order
         return {name: q[i * n : (i + 1) * n] for i, name in enumerate(DERIVATIVES[: system.order])}
-    return {"y": q} if isinstance(system, Ode) else {"q": q, "v": v}
+    if isinstance(system, Ode):
+        return {"y": q}
+    return {"q": q[: len(q) - len(extras)], "v": v} | extras.values(q)
 
 
 def start_of(system: Dae, x0, dx0, ddx0, z0) -> tuple[float | None, np.ndarray]:

@@ -4,6 +4,8 @@ All of it is exact and symbolic. The linear solves are unrolled over the known s
 S = G M⁻¹ Gᵀ and of the projections' J W⁻¹ Jᵀ become straight-line code.
 
     q' = Z v,   M v' = f - Gᵀλ,   rows: G v + g_t = 0 and Â v + b = 0,   G v' + γ = 0 for all of them
+
+Where there are states s and algebraic variables w, `e.q` is (q, s, w), see `extra`.
 """
 
 from __future__ import annotations
@@ -15,12 +17,11 @@ import casadi
 from casadi import SX
 
 from ..errors import IncompatibleMethods
-from ..kernels.signatures import Fn
-from .base import N_GAINS, Bend, Direction
-from .directions import bent, directed
+from .base import N_GAINS, Bend
+from .directions import bent
 from .factors import Factors, Projector, factor, factor_general
 from .friction import at, depends, solve_multipliers
-from .tape import Tape, record
+from .settling import settled
 
 
 @dataclass(frozen=True)
@@ -50,6 +51,10 @@ class Expressions:
     B: SX | None = None
     g: SX | None = None
     y: SX | None = None  # symbols of a Dae's algebraic unknowns, where f contains them
+    ns: int = 0  # states behind the coordinates, with their rates
+    nw: int = 0  # algebraic variables behind these, with their equations
+    states: SX | None = None
+    algebraic: SX | None = None
     outputs: dict[str, SX] = field(default_factory=dict)
     events: dict[str, SX] = field(default_factory=dict)
 
@@ -68,12 +73,79 @@ class Derived:
     def is_ode(self) -> bool:
         return self.e.rhs is not None
 
+    @property
+    def nc(self) -> int:
+        """Coordinates: what e.q holds before states and algebraic variables."""
+        return self.e.q.numel() - self.e.ns - self.e.nw
+
+    @property
+    def w(self) -> SX:
+        return self.e.q[self.nc + self.e.ns :]
+
+    @cached_property
+    def k_w(self) -> SX:
+        return casadi.sparsify(casadi.jacobian(self.e.algebraic, self.w))
+
+    @cached_property
+    def _k_w_factors(self):
+        return factor_general(self.k_w)
+
+    @cached_property
+    def w_by_q(self) -> SX:
+        """How algebraic variables follow the coordinates."""
+        return -self._k_w_factors.solve(casadi.jacobian(self.e.algebraic, self.e.q[: self.nc]))
+
+    @cached_property
+    def settled(self) -> SX:
+        """w with k = 0, from the w in e.q on."""
+        return settled(self.e.algebraic, self.k_w, self.w)
+
     @cached_property
     def q_dot(self) -> SX:
+        """Z v, then s' and w'; these may contain the symbols of v' and λ."""
         e = self.e
         if self.is_ode:
             return e.rhs
-        return e.v if e.kinematics is None else e.kinematics @ e.v
+        rates = [e.v if e.kinematics is None else e.kinematics @ e.v]
+        if e.ns:
+            rates.append(e.states)
+        if e.nw:
+            known = casadi.vertcat(*rates, SX.zeros(e.nw, 1))
+            moved = casadi.jtimes(e.algebraic, e.q, known) + casadi.jtimes(e.algebraic, e.t, SX(1))
+            rates.append(-self._k_w_factors.solve(moved + casadi.jtimes(e.algebraic, e.v, e.a)))
+        return casadi.vertcat(*rates)
+
+    def flow(self, v_dot: SX, lam: SX) -> SX:
+        """q' and s' (not w') with given accelerations and multipliers."""
+        return self.with_field(self.q_dot[: self.nc + self.e.ns], v_dot, lam)
+
+    def with_field(self, expression: SX, v_dot: SX, lam: SX) -> SX:
+        """An expression with accelerations and multipliers of the kept rows entered."""
+        if not (self.e.ns or self.e.nw):
+            return expression
+        symbols, values = casadi.vertcat(self.e.a, self.e.lam), casadi.vertcat(v_dot, self._all_rows(lam))
+        return casadi.substitute(expression, symbols, casadi.densify(values))
+
+    def through_states(self) -> SX:
+        """Rate at which states alone change the constraints."""
+        e = self.e
+        by_state = SX.zeros(self.nc, 1), e.states if e.ns else SX(0, 1), SX.zeros(e.nw, 1)
+        change = casadi.vertcat(*by_state)
+        if e.nw:
+            follows = -self._k_w_factors.solve(casadi.jtimes(e.algebraic, e.q, change))
+            change = casadi.vertcat(change[: self.nc + e.ns], follows)
+        return casadi.jtimes(e.constraint, e.q, change)
+
+    def by_q(self, rows: SX) -> SX:
+        """Jacobian by the coordinates, algebraic variables following; columns of s and w are empty."""
+        J = casadi.jacobian(rows, self.e.q)
+        extra = self.e.ns + self.e.nw
+        if extra:
+            own = J[:, : self.nc]
+            if self.e.nw:
+                own = own + J[:, self.nc + self.e.ns :] @ self.w_by_q
+            J = casadi.horzcat(own, SX(rows.numel(), extra))
+        return casadi.sparsify(J)
 
     def _along(self, expression: SX) -> SX:
         """Time derivative with v held: what G v + g_t is to g."""
@@ -116,13 +188,13 @@ class Derived:
     @cached_property
     def J(self) -> SX:
         """Jacobian of the position rows by q."""
-        return casadi.sparsify(casadi.jacobian(self.position_rows, self.e.q))
+        return self.by_q(self.position_rows)
 
     @cached_property
     def H(self) -> SX:
         """Jacobian of all rows by the whole state (q, v)."""
         rows = casadi.vertcat(self.position_rows, self.velocity_rows)
-        return casadi.sparsify(casadi.jacobian(rows, self.x))
+        return casadi.horzcat(self.by_q(rows), casadi.sparsify(casadi.jacobian(rows, self.e.v)))
 
     @property
     def H_measured(self) -> SX:
@@ -143,7 +215,8 @@ class Derived:
         e = self.e
         if e.potential is None:
             return e.force
-        slope = casadi.jtimes(e.potential, e.q, _eye_like(e.q)).T
+        own = e.q[: self.nc]
+        slope = casadi.jtimes(e.potential, own, SX.eye(self.nc)).T
         if e.kinematics is not None:
             slope = e.kinematics.T @ slope
         return e.force - slope
@@ -155,15 +228,16 @@ class Derived:
 
     def force_at(self, lam: SX) -> SX:
         """The force with given multipliers of the rows that are kept; those of dropped rows vanish."""
-        if not self.lam_in_force:
-            return self.force
-        full = lam
-        if self.rows is not None:
-            entries = [SX(0)] * self.e.lam.numel()
-            for i, row in enumerate(self.rows):
-                entries[row] = lam[i]
-            full = casadi.vertcat(*entries)
-        return at(self.force, self.e.lam, full)
+        return at(self.force, self.e.lam, self._all_rows(lam)) if self.lam_in_force else self.force
+
+    def _all_rows(self, lam: SX) -> SX:
+        """Multipliers of all rows; those of dropped rows vanish."""
+        if self.rows is None:
+            return lam
+        entries = [SX(0)] * self.e.lam.numel()
+        for i, row in enumerate(self.rows):
+            entries[row] = lam[i]
+        return casadi.vertcat(*entries)
 
     def _multipliers(self, gamma: SX) -> tuple[SX, SX]:
         """λ where the force depends on it, and ρ."""
@@ -214,8 +288,7 @@ class Derived:
         f, gamma = self.force, self._gamma_with(gains)
         if self.lam_in_force:
             lam, rho = self._multipliers(gamma)
-            v_dot = self.mass_factors.solve(self.force_at(lam) - self.G.T @ lam)
-            return v_dot, lam, casadi.fmin(rho, self.mass_factors.rho)
+            return self.accelerations(lam), lam, casadi.fmin(rho, self.mass_factors.rho)
         v_dot, lam = self._solve_saddle(f, gamma)
         if refined:
             lost_f = f - self.e.mass @ v_dot - self.G.T @ lam
@@ -247,7 +320,12 @@ class Derived:
         if self.is_ode:
             return casadi.vertcat(self.q_dot - self.taken(gains), SX(1))
         v_dot, lam, rho = self.solved(refined, gains)
-        return casadi.vertcat(casadi.vertcat(self.q_dot, v_dot) - self.taken(), lam, rho)
+        q_dot = self.with_field(self.q_dot, v_dot, lam)
+        return casadi.vertcat(casadi.vertcat(q_dot, v_dot) - self.taken(), lam, rho)
+
+    def accelerations(self, lam: SX) -> SX:
+        """v' with given multipliers."""
+        return self.mass_factors.solve(self.force_at(lam) - self.G.T @ lam)
 
     def taken(self, gains: bool = False) -> SX:
         """What a stabilization of invariants takes away from (q', v'); with `gains`, Baumgarte's for an ODE."""
@@ -255,7 +333,10 @@ class Derived:
         return SX(self.x.numel(), 1) if bend is None else bent(self, bend)
 
     def terms(self, gains: bool = False) -> SX:
-        """(q', M, f, G, γ), matrices row by row; the solution v' of the saddle point is the bent one."""
+        """(q', M, f, G, γ), matrices row by row; the solution v' of the saddle point is the bent one.
+
+        s' and w' wait for v' and λ: EXTRA_RATES gives them.
+        """
         e = self.e
         taken = self.taken()
         dq, dv = taken[: e.q.numel()], taken[e.q.numel() :]
@@ -265,10 +346,13 @@ class Derived:
             force = casadi.if_else(rho > 0, self.force_at(lam), SX.nan(*force.shape))
         f, gamma = force - e.mass @ dv, gamma + self.G @ dv
         flat = [casadi.vec(casadi.densify(matrix).T) for matrix in (e.mass, self.G)]
-        return casadi.vertcat(self.q_dot - dq, flat[0], f, flat[1], gamma)
+        q_dot = casadi.vertcat(self.q_dot[: self.nc], SX.zeros(e.ns + e.nw, 1))
+        return casadi.vertcat(q_dot - dq, flat[0], f, flat[1], gamma)
 
     def curvature(self, dq: SX) -> SX:
         """L Δq, L the Jacobian of the velocity rows by q."""
+        if self.e.nw:
+            dq = casadi.vertcat(dq[: self.nc + self.e.ns], self.w_by_q @ dq[: self.nc])
         return casadi.jtimes(self.velocity_rows, self.e.q, dq)
 
     def residual_rate(self) -> SX:
@@ -289,11 +373,16 @@ class Derived:
         """Factor and solves of the shortest way back along W⁻¹Jᵀ, W the metric."""
         X = J.T
         if mass:
-            X = self.mass_factors.solve(J.T)
+            X = self.over_mass(J)
         elif weights is not None:
             X = casadi.sparsify(casadi.diag(1 / weights) @ J.T)
         measured = self.H_measured if J is self.H else None
         return Projector(J, X, same=not mass and weights is None, measured=measured)
+
+    def over_mass(self, J: SX) -> SX:
+        """M⁻¹Jᵀ, of rows by v or by q; s and w stay where they are."""
+        nv = self.e.v.numel()
+        return casadi.vertcat(self.mass_factors.solve(J[:, :nv].T), SX(J.shape[1] - nv, J.shape[0]))
 
     def direction(self, D: str) -> SX:
         """Named directions of an Ode: all its rows are of one level, so there is one block, Hᵀ."""
@@ -303,96 +392,3 @@ class Derived:
 
     def reactions(self, lam: SX) -> SX:
         return -(self.G.T @ lam)
-
-
-def _eye_like(vector: SX) -> SX:
-    return SX.eye(vector.numel())
-
-
-def graphs(
-    d: Derived, wanted: tuple[Fn, ...], metric=None, gains: bool = False, equations=None,
-    direction: Direction | None = None,
-) -> dict[Fn, tuple[SX, SX, SX, SX, SX]]:  # fmt: skip
-    """Return (t, a, b, data, out) of the wanted model functions.
-
-    `metric`: None, "mass", or an SX of weights for (q, v).
-
-    `equations` is what an implicit formulation leaves: R(t, y, y') = 0. `direction` is the way in which whole
-    states are corrected.
-    """
-    e = d.e
-    nothing = SX.sym("none", 0)
-    nq = e.q.numel()
-    data = e.data
-    if equations is not None and equations.selectors is not None:
-        data = casadi.vertcat(e.data, equations.selectors)
-    made: dict[Fn, tuple[SX, SX, SX, SX, SX]] = {}
-    projectors: dict[str, Projector] = {}
-
-    def projector(level: str) -> Projector:
-        if level == "FULL" and direction is not None:
-            projectors.setdefault(level, directed(d, direction))
-        if level not in projectors:
-            J = {"POS": d.J, "VEL": d.G, "FULL": d.H}[level]
-            weights = None
-            if isinstance(metric, SX):
-                weights = {"POS": metric[:nq], "VEL": metric[nq:], "FULL": metric}[level]
-            projectors[level] = d.projector(J, weights, mass=isinstance(metric, str) and level != "FULL")
-        return projectors[level]
-
-    for fn in wanted:
-        a, b, out = d.x, nothing, None
-        if fn in (Fn.EQUATIONS, Fn.BY_Y, Fn.BY_SLOPE):
-            a, b, out = equations.y, equations.slope, equations.residual
-            if fn is not Fn.EQUATIONS:
-                out = casadi.vec(casadi.densify(casadi.jacobian(out, a if fn is Fn.BY_Y else b)).T)
-        elif fn is Fn.FIELD:
-            out = d.field(gains=gains)
-        elif fn is Fn.REFINED:
-            out = d.field(refined=True, gains=gains)
-        elif fn is Fn.TERMS:
-            out = d.terms(gains=gains)
-        elif fn is Fn.CURVATURE:
-            b = SX.sym("dq", nq)
-            out = d.curvature(b)
-        elif fn is Fn.MULTIPLIERS:
-            out = d.multipliers(gains)
-        elif fn is Fn.KINEMATICS:
-            out = d.q_dot
-        elif fn is Fn.VELOCITY:
-            out = d.velocity()
-        elif fn is Fn.HALF_EXPLICIT:
-            b = SX.sym("ahead", d.n_lam * (e.v.numel() + 1))
-            out = d.half_explicit(b)
-        elif fn is Fn.RESIDUAL:
-            out = d.residual()
-        elif fn is Fn.ENERGY:
-            out = casadi.vertcat(d.kinetic, SX(0) if e.potential is None else e.potential)
-        elif fn is Fn.REACTIONS:
-            b = SX.sym("lam", d.n_lam)
-            out = d.reactions(b)
-        elif fn is Fn.EVENT_RATES:
-            b, out = casadi.vertcat(e.a, e.lam), d.rates(casadi.vertcat(*e.events.values()))
-        elif fn in (Fn.EVENTS, Fn.OUTPUTS):
-            named = e.events if fn is Fn.EVENTS else e.outputs
-            b = casadi.vertcat(e.a, e.lam)
-            out = casadi.vertcat(*(casadi.vec(casadi.densify(value)) for value in named.values()))
-        else:
-            level, action = fn.name.split("_")
-            p = projector(level)
-            if action == "FACTOR":
-                out = p.buffer
-            elif action == "SPREAD":
-                b = SX.sym("mu", p.n_rows)
-                out = p.spread(b)
-            else:
-                a = SX.sym("F", p.size)
-                b = SX.sym("r", p.n_columns if action == "TANGENT" else p.n_rows)
-                out = {"SOLVE": p.solve, "TANGENT": p.tangent, "INVERSE": p.inverse}[action](a, b)
-        made[fn] = (e.t, a, b, data, out)
-    return made
-
-
-def tapes(d: Derived, wanted: tuple[Fn, ...], *arguments) -> dict[Fn, Tape]:
-    """Record the wanted model functions; arguments as for `graphs`."""
-    return {fn: record(*graph) for fn, graph in graphs(d, wanted, *arguments).items()}

@@ -28,16 +28,19 @@ class Differences:
         Where the scales are measured; all but the first are left out where f is not finite.
     timed : bool
         Whether f depends on t.
+    count : int, optional
+        How many entries of q it depends on, the first ones.
     """
 
-    def __init__(self, f, points, timed: bool):
+    def __init__(self, f, points, timed: bool, count: int | None = None):
         self.timed = timed
+        self.count = len(points[0][1]) if count is None else count
         self.scale, self.scale_t = np.ones(len(points[0][1])), 1.0
         first, *others = points
         points = [first, *(point for point in others if np.all(np.isfinite(self.by_q(f, *point))))]
         self.error = self.error_second = 0.0  # relative, of first and second derivatives
         size = max(float(np.max(np.abs(self.by_q(f, t, q)), initial=0.0)) for t, q in points) or 1.0
-        lines = [(i, [_line(f, t, q, i) for t, q in points]) for i in range(len(self.scale))]
+        lines = [(i, [_line(f, t, q, i) for t, q in points]) for i in range(self.count)]
         for i, along in lines:
             largest = max(abs(q[i]) for _, q in points)
             self.scale[i] = self._measure(along, size, largest)
@@ -62,7 +65,8 @@ class Differences:
 
     def by_q(self, f, t, q) -> np.ndarray:
         """∂f/∂q, the coordinates along a last axis of their own."""
-        columns = [_first(_line(f, t, q, i), FIRST * self.scale[i]) for i in range(len(q))]
+        columns = [_first(_line(f, t, q, i), FIRST * self.scale[i]) for i in range(self.count)]
+        columns += [0.0 * columns[0]] * (len(q) - self.count)
         return np.stack(columns, axis=-1)
 
     def by_t(self, f, t, q) -> np.ndarray:

@@ -71,7 +71,7 @@ def _block(d, D: str, J: SX) -> SX:
         return J.T
     if d.e.kinematics is not None:
         raise IncompatibleMethods(f'D="{D}" needs q\' = v, but the system has kinematics=. Use D="blocks".')
-    return d.mass_factors.solve(J.T)
+    return d.over_mass(J)
 
 
 def directed(d, way: Direction) -> Projector:

@@ -18,6 +18,7 @@ from ..kernels.evaluate import dense_saddle, dense_work
 from ..kernels.signatures import N_FUNCTIONS, NROW, Fn
 from ..kernels.vectors import all_finite
 from .base import PLAIN, ModelBase, Variant, out_of_domain
+from .extra import NONE, Extras
 from .numeric import Numeric
 from .system import Ode, System
 
@@ -44,9 +45,9 @@ class InterpretedModel(ModelBase):
 
     interpreted = True
 
-    def __init__(self, system: System | Ode, q0: np.ndarray, v0: np.ndarray, t0: float = 0.0):
-        super().__init__(system, q0, v0)
-        self._start = (q0, v0, t0)
+    def __init__(self, system: System | Ode, q0, v0, t0: float = 0.0, extras: Extras = NONE):
+        super().__init__(system, q0, v0, extras)
+        self._start = (q0, v0, t0, extras)
         self.numeric = Numeric(self, np.asarray(q0, dtype=float), np.asarray(v0, dtype=float), float(t0))
         self.numbers = np.zeros(0)
         self.constraint_labels = self.numeric.labels["constraint"]
@@ -188,6 +189,7 @@ class Functions:
     def _saddle_field(self):
         nq, nv, nl = self.nq, self.nv, self.n_lam
         terms, count = self._terms()
+        nc, extra_rates = self.model.nc, self._extra_rates()[0]
         room, size, n = dense_work(nq, nv, nl), nv + nl, nq + nv + nl + 1
         at_G = nq + nv * nv + nv
 
@@ -199,6 +201,8 @@ class Functions:
                 _or_raise(problem)
                 W[0] = np.nan
             _solved(W, nq, nv, nl, size, count, at_G, at_G + nl * nv, out)
+            if nc < nq:
+                extra_rates(t, a, out[nq:], data, out[nc:])
 
         return field, n
 
@@ -253,6 +257,36 @@ class Functions:
 
         return terms, count
 
+    def _extra_rates(self):
+        nc, nq, nv, nl, every = self.model.nc, self.nq, self.nv, self.n_lam, self.model.n_lam
+
+        def extra_rates(t, a, b, data, out):
+            q, v = self._split(a)
+            lam = b[nv : nv + nl].copy()
+            if self.rows is not None:
+                lam = np.zeros(every)
+                lam[self.rows] = b[nv : nv + nl]
+            out[: nq - nc] = self.numeric.extra_rates(t, q, v, data, b[:nv].copy(), lam)
+
+        return _nan_outside(extra_rates, nq - nc), nq - nc
+
+    def _settled(self):
+        nw = self.model.nw
+
+        def settled(t, a, b, data, out):
+            out[:nw] = self.numeric.solved(t, *self._split(a), data)
+
+        return _nan_outside(settled, nw), nw
+
+    def _algebraic(self):
+        nw = self.model.nw
+
+        def algebraic(t, a, b, data, out):
+            k, k_w = self.numeric.algebraic(t, *self._split(a), data)
+            out[:nw], out[nw : nw + nw * nw] = k, k_w.ravel()
+
+        return _nan_outside(algebraic, nw + nw * nw), nw + nw * nw
+
     def _residual(self):
         n_position, count = self.n_position, self.n_position + self.n_lam
 
@@ -294,7 +328,8 @@ class Functions:
         """X = W⁻¹Jᵀ."""
         metric = self.variant.metric
         if isinstance(metric, str) and level != "FULL":
-            return np.linalg.solve(self.numeric.mass(t, q, v, data), J.T)
+            X = np.linalg.solve(self.numeric.mass(t, q, v, data), J.T[: self.nv])
+            return np.vstack([X, np.zeros((J.shape[1] - self.nv, J.shape[0]))])
         if isinstance(metric, tuple):
             weights = {"POS": metric[: self.nq], "VEL": metric[self.nq :], "FULL": metric}[level]
             return J.T / np.array(weights)[:, None]

@@ -11,12 +11,14 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import BadArgument, ForgottenVelocityTerms, SingularMass
+from ..errors import BadArgument, ForgottenVelocityTerms, SingularMass, WrongShape
 from .base import ModelBase
 from .calling import Calling
 from .differences import Differences
+from .extra import allowed, check_uses
 
 DERIVATIVES = ("G", "g_t", "gamma", "potential", "H")
+NEWTON_STEPS, SETTLED = 20, 1e-9
 WRONG_DERIVATIVE = 1e-4  # a given derivative further than this from differences is a mistake, not rounding
 
 
@@ -37,6 +39,9 @@ class Numeric(Calling):
             if name not in known:
                 raise BadArgument(f"derivatives= has no {name!r}; known: {', '.join(known)}.")
         self.g = self.nonholonomic = self.Z = None
+        self.nc = model.nc
+        if len(model.extras):
+            self._extras(given)
         self.invariants = self.rows("invariants", "invariant")
         if model.is_ode:
             self.rhs = self.checked(self.system.rhs, "rhs()", (self.nq,))
@@ -45,22 +50,37 @@ class Numeric(Calling):
         if self.invariants is not None:
             self._invariant_derivatives(given)
 
+    def _extras(self, given: dict[str, Any]) -> None:
+        """Rates of states, equations of algebraic variables, and whether constraints may use them."""
+        check_uses(self.system, given)
+        self.rates = []
+        for name, size in self.model.extras.states:
+            role, known = f"state {name!r}", allowed(self.system, "states", self.allowed)
+            f = self.caller(self.system.states[name], role, known, extended=True)
+            self.rates.append((role, size, f))
+        rows = [
+            self.checked(self.system.algebraic[name], f"algebraic equation {name!r}", (size,), "algebraic", raw=True)
+            for name, size in self.model.extras.algebraic
+        ]
+        self.k = lambda t, q, v, data: np.concatenate([np.atleast_1d(f(t, q, v, data)) for f in rows])
+        self._last: tuple[Any, np.ndarray] = (None, np.zeros(0))
+
     def _mechanics(self, given: dict[str, Any]) -> None:
-        system, nq, nv = self.system, self.nq, self.nv
+        system, nq, nv = self.system, self.nc, self.nv
         if system.kinetic is not None:
             raise BadArgument("energies have to be differentiated: kinetic= works with trace=True only.")
         if system.kinematics is not None:
             self.Z = self.checked(system.kinematics, "kinematics()", (nq, nv))
         elif nq != nv:
             raise BadArgument(f"q has {nq} entries but v has {nv}; give kinematics=Z(q) where q' = Z v.")
-        self.mass = self.checked(system.mass, "mass()", (nv, nv))
+        self.mass = self.checked(system.mass, "mass()", (nv, nv), "mass")
         self.constant_mass = not callable(system.mass)
         self._check_symmetric()
         force = np.zeros(nv) if system.force is None else system.force
-        self.own_force = self.checked(force, "force()", (nv,))
+        self.own_force = self.checked(force, "force()", (nv,), "force")
         self.potential = self._gradient = None
         if system.potential is not None:
-            self.potential = self.checked(system.potential, "potential()", ())
+            self.potential = self.checked(system.potential, "potential()", (), "potential")
             self._potential_derivative(given)
         self._mass_steps: Differences | None = None
         if not self.constant_mass and self.Z is None and system.velocity_terms is not False:
@@ -87,7 +107,7 @@ class Numeric(Calling):
         v = self.points[-1][2] + 0.5  # not zero
         with np.errstate(all="ignore"):
             points = [(t, q) for t, q, _ in self.points[:2]]
-            return Differences(lambda t, q: f(t, q, v, self.data), points, timed)
+            return Differences(lambda t, q: f(t, q, v, self.data), points, timed, self.nq - self.model.nw)
 
     def _by_differences(self, name: str, error: float) -> None:
         if name not in self.inexact:
@@ -117,9 +137,9 @@ class Numeric(Calling):
         steps = self._differences(V, False)
 
         def slope(t, q, v, data):
-            return steps.by_q(lambda t, q: V(t, q, v, data), t, q)
+            return steps.by_q(lambda t, q: V(t, q, v, data), t, q)[: self.nc]
 
-        self._gradient = self._given(given, "potential", (self.nq,), slope)
+        self._gradient = self._given(given, "potential", (self.nc,), slope)
         if self._gradient is None:
             self._gradient = slope
             self._by_differences("potential", steps.error)
@@ -135,18 +155,19 @@ class Numeric(Calling):
 
     def _constraint_derivatives(self, given: dict[str, Any]) -> float:
         """Set G and g_t; return the error of γ by differences."""
-        g, count, timed = self.g, len(self.labels["constraint"]), self.timed("constraint")
+        g, count = self.g, len(self.labels["constraint"])
+        timed = self.timed("constraint") or (self.model.nw > 0 and self.timed("algebraic"))
         steps = self._steps = self._differences(g, timed)
         still = np.zeros(count)
 
         def by_q(t, q, v, data):
-            return steps.by_q(lambda t, q: g(t, q, v, data), t, q)
+            return steps.by_q(lambda t, q: g(t, q, v, data), t, q)[:, : self.nc]
 
         def by_t(t, q, v, data):
             return steps.by_t(lambda t, q: g(t, q, v, data), t, q) if timed else still
 
         self._check_depends(by_q, by_t)
-        own = self._given(given, "G", (count, self.nq), by_q)
+        own = self._given(given, "G", (count, self.nc), by_q)
         self.exact_G = own is not None
         self.jacobian = own or by_q
         own = self._given(given, "g_t", (count,), by_t)
@@ -165,7 +186,7 @@ class Numeric(Calling):
             rows.append(self._steps.along(lambda t, q: self.holonomic_velocity(t, q, v, data), t, q, q_dot))
         elif self.g is not None:
             bend = 0.0
-            if self.Z is not None:
+            if self.Z is not None or self.model.ns:
                 bend = self._steps.along(lambda t, q: self.q_dot(t, q, v, data), t, q, q_dot)
             rows.append(self._steps.twice_along(lambda t, q: self.g(t, q, v, data), t, q, q_dot, bend))
         if self.nonholonomic is not None:
@@ -232,12 +253,65 @@ class Numeric(Calling):
 
     def coriolis(self, t, q, v, data) -> np.ndarray:
         """d/dt(M v) - M v' - ∂/∂q(½ vᵀM v): what Lagrange's equations subtract from the force."""
-        slope = self._mass_steps.by_q(lambda t, q: self.mass(t, q, v, data) @ v, t, q)  # ∂(M v)/∂q
+        slope = self._mass_steps.by_q(lambda t, q: self.mass(t, q, v, data) @ v, t, q)[:, : self.nc]  # ∂(M v)/∂q
         return slope @ v - 0.5 * (v @ slope)
 
     def q_dot(self, t, q, v, data) -> np.ndarray:
-        """Z v"""
-        return v if self.Z is None else self.Z(t, q, v, data) @ v
+        """Z v, then s' without accelerations and multipliers, then zeros for w, which is solved for."""
+        own = v if self.Z is None else self.Z(t, q, v, data) @ v
+        if self.nc == self.nq:
+            return own
+        still = np.zeros(self.nv), np.zeros(self.model.n_lam) if hasattr(self, "gamma") else np.zeros(0)
+        return np.concatenate([own, self.state_rates(t, q, v, data, *still), np.zeros(self.model.nw)])
+
+    def state_rates(self, t, q, v, data, a, lam) -> np.ndarray:
+        """s'"""
+        found = [np.zeros(0)]
+        for role, size, f in self.rates:
+            found.append(np.atleast_1d(f(t, q, v, data, a, lam)))
+            if found[-1].shape != (size,):
+                raise WrongShape(f"{role} returned shape {found[-1].shape}, expected {(size,)}.")
+        return np.concatenate(found)
+
+    def solved(self, t, q, v, data) -> np.ndarray:
+        """Algebraic variables at a state, by Newton's method from those in q on; NaN where there are none."""
+        key = (t, q.tobytes(), v.tobytes(), data.tobytes())
+        if self._last[0] != key:
+            self._last = (key, self._newton(t, q, v, data))
+        return self._last[1].copy()
+
+    def _newton(self, t, q, v, data) -> np.ndarray:
+        at = self.nq - self.model.nw
+        x = q.copy()
+        for _ in range(NEWTON_STEPS):
+            k, k_w = self.algebraic(t, x, v, data)
+            try:
+                move = np.linalg.solve(k_w, k)
+            except np.linalg.LinAlgError:
+                break
+            x[at:] -= move
+            change = np.max(np.abs(move) / (1.0 + np.abs(x[at:])))
+            if change <= 1e-13 or not np.isfinite(change):
+                break
+        return x[at:] if change <= SETTLED else np.full(self.model.nw, np.nan)
+
+    def algebraic(self, t, q, v, data) -> tuple[np.ndarray, np.ndarray]:
+        """k and ∂k/∂w, w as it is in q."""
+        at, columns = self.nq - self.model.nw, []
+        for i in range(at, self.nq):
+            step = 1e-5 * (1.0 + abs(q[i])) * (np.arange(self.nq) == i)
+            columns.append((self.k(t, q + step, v, data) - self.k(t, q - step, v, data)) / (2 * step[i]))
+        return self.k(t, q, v, data), np.array(columns).T
+
+    def extra_rates(self, t, q, v, data, a, lam) -> np.ndarray:
+        """s' and w' with accelerations and multipliers known; w' by differences along the motion."""
+        rates = self.state_rates(t, q, v, data, a, lam)
+        if not self.model.nw:
+            return rates
+        along = np.concatenate([self.q_dot(t, q, v, data)[: self.nc], rates, np.zeros(self.model.nw)])
+        s = 1e-5 / max(1.0, float(np.max(np.abs(along), initial=0.0)), float(np.max(np.abs(a), initial=0.0)))
+        ends = [self.solved(t + side, q + side * along, v + side * a, data) for side in (s, -s)]
+        return np.concatenate([rates, (ends[0] - ends[1]) / (2 * s)])
 
     def force(self, t, q, v, data) -> np.ndarray:
         """Applied force: the user's, minus the gradient of the potential pulled back by Z."""
@@ -253,7 +327,7 @@ class Numeric(Calling):
         """G v + g_t"""
         q_dot = self.q_dot(t, q, v, data)
         if self.exact_G:
-            return self.jacobian(t, q, v, data) @ q_dot + self.g_t(t, q, v, data)
+            return self.jacobian(t, q, v, data) @ q_dot[: self.nc] + self.g_t(t, q, v, data)
         return self._steps.along(lambda t, q: self.g(t, q, v, data), t, q, q_dot)
 
     def velocity_rows(self, t, q, v, data) -> np.ndarray:
@@ -283,13 +357,17 @@ class Numeric(Calling):
         """Jacobian of the position rows by q."""
         rows = [] if self.g is None else [self.jacobian(t, q, v, data)]
         if self.invariants is not None:
-            rows.append(self.H(t, q, v, data))
-        return _stacked(rows, (0, self.nq))
+            rows.append(self.H(t, q, v, data)[:, : self.nc])
+        return self._padded(_stacked(rows, (0, self.nc)))
+
+    def _padded(self, J: np.ndarray) -> np.ndarray:
+        """Rows by q with empty columns for states and algebraic variables."""
+        return J if self.nc == self.nq else np.hstack([J, np.zeros((len(J), self.nq - self.nc))])
 
     def velocity_by_q(self, t, q, v, data) -> np.ndarray:
         """Jacobian of the velocity rows by q, for corrections that couple both levels."""
         steps = self._steps if self.g is not None else self._nonholonomic_steps
-        return steps.by_q(lambda t, q: self.velocity_rows(t, q, v, data), t, q)
+        return self._padded(steps.by_q(lambda t, q: self.velocity_rows(t, q, v, data), t, q)[:, : self.nc])
 
 
 def _stacked(rows: list[np.ndarray], empty: tuple[int, ...]) -> np.ndarray:

@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 
 from ..errors import BadArgument
-from .arguments import BASIC, FULL, ODE, wanted
+from .arguments import BASIC, ODE, wanted
+from .extra import allowed, check_names
 
 Quantity = Any  # a number, an array, or a function of named arguments
 Labelled = Any  # a function or constant, or {name: function}
@@ -25,7 +26,9 @@ class System:
 
     Every function names what it needs of `t, q, v, p, u` (time, positions, velocities, parameters, inputs);
     the force also of `lam` (multipliers: friction), outputs of `a, lam` (accelerations, multipliers). A constant may
-    stand for a function.
+    stand for a function. States s and algebraic variables w beside q and v are named one by one, or as `s` and `w`:
+
+    s' = h(t, q, v, s, w, a, λ),   0 = k(t, q, v, s, w)
 
     Parameters
     ----------
@@ -43,6 +46,12 @@ class System:
         Z(q), nq x nv, where q' = Z v and not v (quaternions).
     invariants : {name: function}, optional
         Functions of q alone that the exact motion keeps (the norm of a quaternion); kept by projecting q.
+    states : {name: function}, optional
+        Rates of further states, such as a motor's current or an integrator in a controller; they may use `a` and
+        `lam`. Initial values are `simulate(..., s0={name: value})`; results `sol.s`, `sol[name]`.
+    algebraic : {name: function}, optional
+        Residuals of further variables that follow from the state at every instant, such as the point of a contact;
+        ∂k/∂w must be regular. `simulate(..., w0={name: value})` is a first guess; results `sol.w`, `sol[name]`.
     params : dict, optional
         Parameters by name: numbers or arrays, available as `p.name`.
     inputs : dict, optional
@@ -72,6 +81,8 @@ class System:
     nonholonomic: Labelled = field(default=None, kw_only=True)
     kinematics: Quantity = field(default=None, kw_only=True)
     invariants: Mapping[str, Callable] | None = field(default=None, kw_only=True)
+    states: Mapping[str, Callable] | None = field(default=None, kw_only=True)
+    algebraic: Mapping[str, Callable] | None = field(default=None, kw_only=True)
     params: Mapping[str, Any] | None = field(default=None, kw_only=True)
     inputs: Mapping[str, Any] | None = field(default=None, kw_only=True)
     outputs: Mapping[str, Callable] | None = field(default=None, kw_only=True)
@@ -83,15 +94,22 @@ class System:
     drawing: Callable | None = field(default=None, kw_only=True, repr=False)
 
     def __post_init__(self):
+        check_names(self)
         for name in ("mass", "force", "potential", "kinematics", "kinetic"):
             given = getattr(self, name)
             if callable(given):
-                wanted(given, f"{name}()", (*BASIC, "lam") if name == "force" and self.trace else BASIC)
+                known = allowed(self, name, BASIC)
+                wanted(given, f"{name}()", (*known, "lam") if name == "force" and self.trace else known)
+        for kind, word in (("states", "state"), ("algebraic", "algebraic equation")):
+            for label, function in (getattr(self, kind) or {}).items():
+                if callable(function):
+                    wanted(function, f"{word} {label!r}", allowed(self, kind, BASIC))
         for name in ("constraint", "nonholonomic", "invariants"):
             for label, function in labelled(getattr(self, name), name).items():
                 if callable(function):
-                    asked = wanted(function, f"{name} {label!r}", BASIC)
-                    if name == "constraint" and not set(asked) & {"t", "q"}:
+                    known = allowed(self, name, BASIC)
+                    asked = wanted(function, f"{name} {label!r}", known)
+                    if name == "constraint" and not set(asked) & {"t", "q", *known[len(BASIC) :]}:
                         raise BadArgument(
                             f"constraint {label!r} depends on nothing: it names neither q nor t. "
                             "Write it as a function of q."
@@ -103,7 +121,7 @@ class System:
                     )
         for label, function in (self.outputs or {}).items():
             if callable(function):
-                wanted(function, f"output {label!r}", FULL)
+                wanted(function, f"output {label!r}", allowed(self, "output", BASIC))
         freeze(self, "mass", "force", "kinematics")
         if self.derivatives and self.trace:
             raise BadArgument("derivatives= goes with trace=False; traced systems are differentiated exactly.")
@@ -235,7 +253,7 @@ def freeze(system, *constants: str) -> None:
     for name in constants:
         if not callable(getattr(system, name)):
             object.__setattr__(system, name, copy.deepcopy(getattr(system, name)))
-    for name in ("constraint", "nonholonomic", "invariants", "g", "outputs"):
+    for name in ("constraint", "nonholonomic", "invariants", "g", "outputs", "states", "algebraic"):
         given = getattr(system, name, None)
         if isinstance(given, Mapping):
             object.__setattr__(system, name, dict(given))

@@ -27,11 +27,13 @@ from ..errors import (
     WrongShape,
 )
 from . import symbols
-from .arguments import BASIC, FULL, ODE, Names, UnknownParameter, call, flatten_params, param_names, param_slices
+from .arguments import BASIC, ODE, Names, UnknownParameter, call, flatten_params, param_names, param_slices
 from .base import N_GAINS
 from .dae import Dae, level_labels, state_values
-from .derive import Expressions
+from .derive import Derived, Expressions
 from .derive_dae import with_multipliers_solved
+from .extra import NONE, Extras, allowed
+from .settling import check_rules
 from .system import Ode, System, input_table, labelled, row_names
 from .tape import operation_names
 
@@ -55,8 +57,8 @@ class Traced:
 class Scene:
     """The symbols of one system, and the numeric points at which the user's functions are checked."""
 
-    def __init__(self, system: System | Ode, q0: np.ndarray, v0: np.ndarray, t0: float):
-        self.system = system
+    def __init__(self, system: System | Ode, q0: np.ndarray, v0: np.ndarray, t0: float, extras: Extras = NONE):
+        self.system, self.extras = system, extras
         self.is_ode = isinstance(system, Ode)
         self.is_dae = isinstance(system, Dae)
         self.letter = "x" if self.is_dae else "y" if self.is_ode else "q"  # of the state, in messages
@@ -80,7 +82,7 @@ class Scene:
             else:
                 symbolic_inputs[name] = u[3 * i] + u[3 * i + 1] * (t - u[3 * i + 2])
         names["u"] = Names(**symbolic_inputs)
-        names |= state_values(system, q, v) if self.is_ode else {"q": q, "v": v, "a": a}
+        names |= state_values(system, q, v, extras) | ({} if self.is_ode else {"a": a})
         self.names = names
         self.allowed = system.names if isinstance(system, Dae) else ODE if self.is_ode else BASIC
         self.lam_sx: SX | None = None  # known from `with_multipliers` on
@@ -94,7 +96,7 @@ class Scene:
             q = q0 + spread * random.uniform(-1, 1, len(q0)) * (0.3 + np.abs(q0))
             v = v0 + spread * random.uniform(-1, 1, len(v0)) * (1.0 + np.abs(v0))
             point = {"t": t0 + spread, "a": random.uniform(-1, 1, len(v0)), "lam": None, "state": (q, v)}
-            point |= state_values(self.system, q, v)
+            point |= state_values(self.system, q, v, self.extras)
             point["p"] = param_names(self.flat_params, self.places)
             point["u"] = Names(**{name: self._input_at(name, given, point) for name, given in self.inputs.items()})
             points.append(point)
@@ -104,6 +106,10 @@ class Scene:
         if callable(given):
             return call(given, f"input {name!r}", ("t", "p"), point)
         return float(np.interp(point["t"], *input_table(name, given)))
+
+    def seen(self, role: str) -> tuple[str, ...]:
+        """What a function in this role may name."""
+        return allowed(self.system, role, self.allowed)
 
     def run(self, function, role: str, shape, allowed=None) -> SX:
         """Run one function on the symbols, check its shape and its values at the numeric points."""
@@ -204,21 +210,23 @@ class Scene:
 
 
 def trace(
-    system: System | Ode, q0, v0, t0: float, events: Mapping[str, Any] | None = None, numbers=None
+    system: System | Ode, q0, v0, t0: float, extras: Extras = NONE, events: Mapping[str, Any] | None = None, numbers=None
 ) -> Traced:
-    """Trace a system at sizes len(q0), len(v0); events are functions like outputs.
+    """Trace a system at sizes len(q0), len(v0), q0 with the extras; events are functions like outputs.
 
     With `numbers` from an earlier trace, only these leave the expressions, so that data keep their layout.
     """
-    scene = Scene(system, q0, v0, t0)
-    nv = len(v0)
+    scene = Scene(system, q0, v0, t0, extras)
+    nv, nc = len(v0), len(q0) - len(extras)
     parts: dict[str, Any] = {}
     labels: dict[str, list[str]] = {"constraint": [], "nonholonomic": [], "invariants": [], "g": []}
 
     def rows(name: str, singular: str) -> SX:
         found = []
         for label, function in labelled(getattr(system, name, None), singular).items():
-            value = scene.run(function, f"{singular} {label!r}" if label != singular else f"{singular}()", None)
+            value = scene.run(
+                function, f"{singular} {label!r}" if label != singular else f"{singular}()", None, scene.seen(name)
+            )
             if casadi.jacobian(value, casadi.vertcat(scene.t_sx, scene.q_sx, scene.v_sx)).nnz() == 0:
                 raise BadArgument(f"{singular} {label!r} depends on nothing: neither t nor q enters its value.")
             if singular == "constraint" and casadi.jacobian(value, scene.q_sx).nnz() == 0:
@@ -247,15 +255,15 @@ def trace(
             raise BadArgument("nonholonomic constraints must be linear in v: Â(t, q) v + b(t, q).")
         n_lam = parts["constraint"].numel() + nonholonomic.numel()
         if system.kinematics is not None:
-            parts["kinematics"] = scene.run(system.kinematics, "kinematics()", (len(q0), nv))
-        elif len(q0) != nv:
-            raise BadArgument(f"q has {len(q0)} entries but v has {nv}; give kinematics=Z(q) where q' = Z v.")
+            parts["kinematics"] = scene.run(system.kinematics, "kinematics()", (nc, nv))
+        elif nc != nv:
+            raise BadArgument(f"q has {nc} entries but v has {nv}; give kinematics=Z(q) where q' = Z v.")
         if system.potential is not None:
-            parts["potential"] = scene.run(system.potential, "potential()", (1, 1))
+            parts["potential"] = scene.run(system.potential, "potential()", (1, 1), scene.seen("potential"))
         scene.with_multipliers(n_lam)
-        parts |= _mass_and_force(system, scene, nv)
+        parts |= _mass_and_force(system, scene, nv) | _extra_parts(system, scene)
     parts["invariants"] = invariants
-    full = (*scene.allowed, "y") if scene.is_dae else ODE if scene.is_ode else FULL
+    full = (*scene.allowed, "y") if scene.is_dae else ODE if scene.is_ode else scene.seen("output")
     outputs, shapes = {}, {}
     for name, function in (system.outputs or {}).items():
         role = f"output {name!r}"
@@ -276,8 +284,10 @@ def trace(
     lam = SX(0, 1) if scene.lam_sx is None else scene.lam_sx
     expressions = Expressions(
         t=scene.t_sx, q=scene.q_sx, v=scene.v_sx, a=scene.a_sx, lam=lam, data=data,
-        order=system.order if isinstance(system, Dae) else 0, **freed,
+        order=system.order if isinstance(system, Dae) else 0, ns=extras.ns, nw=extras.nw, **freed,
     )  # fmt: skip
+    if len(extras):
+        check_rules(Derived(expressions), labels["constraint"], labels["nonholonomic"], extras.algebraic_labels)
     if scene.is_dae:
         expressions = with_multipliers_solved(expressions)
     return Traced(
@@ -293,12 +303,27 @@ def _dae_parts(system: Dae, scene: Scene, g: SX, n: int) -> dict[str, SX]:
     return {"f": f, "B": B, "g": g, "constraint": SX(0, 1)}
 
 
-def trace_direction(system, q0, v0, t0: float, D, derived, places: dict[str, slice], shape=None) -> SX:
+def _extra_parts(system: System, scene: Scene) -> dict[str, SX]:
+    """Rates of the states, and the equations of the algebraic variables."""
+    found = {}
+    for kind, sizes, word in (
+        ("states", scene.extras.states, "state"), ("algebraic", scene.extras.algebraic, "algebraic equation"),
+    ):  # fmt: skip
+        rows = [scene.run(getattr(system, kind)[name], f"{word} {name!r}", (n, 1), scene.seen(kind)) for name, n in sizes]
+        if rows:
+            found[kind] = casadi.vertcat(*rows)
+    return found
+
+
+def trace_direction(system, q0, v0, t0: float, extras, D, derived, places: dict[str, slice], shape=None) -> SX:
     """Trace a user's direction D in the symbols of a derived model: one column per row that is kept."""
-    scene = Scene(system, q0, v0, t0)
+    scene = Scene(system, q0, v0, t0, extras)
     e, rows = derived.e, derived.H.shape[0]
-    shape = (e.q.numel() + e.v.numel(), rows) if shape is None else shape
-    traced = scene.run(D, "D()", shape)
+    whole = shape is None
+    traced = scene.run(D, "D()", (derived.nc + e.v.numel(), rows) if whole else shape)
+    if whole and len(extras):  # states and algebraic variables stay
+        nc = derived.nc
+        traced = casadi.vertcat(traced[:nc, :], SX(len(extras), rows), traced[nc:, :])
     inputs = places["inputs"]
     own = [scene.t_sx, scene.q_sx, scene.v_sx, scene.p_sx, scene.u_sx]
     there = [e.t, e.q, e.v, e.data[: scene.p_sx.numel()], e.data[inputs.start : inputs.stop]]
@@ -307,10 +332,10 @@ def trace_direction(system, q0, v0, t0: float, D, derived, places: dict[str, sli
 
 def _mass_and_force(system: System, scene: Scene, nv: int) -> dict[str, SX]:
     """M and f, from the user's functions or from the kinetic energy, with the checks on both."""
-    q, v, t = scene.q_sx, scene.v_sx, scene.t_sx
+    q, v, t = scene.q_sx[: len(scene.points[0]["q"])], scene.v_sx, scene.t_sx
     force = SX.zeros(nv, 1)
     if system.force is not None:
-        force = scene.run(system.force, "force()", (nv, 1), (*scene.allowed, "lam"))
+        force = scene.run(system.force, "force()", (nv, 1), (*scene.seen("force"), "lam"))
     if system.kinetic is not None:
         T = scene.run(system.kinetic, "kinetic()", (1, 1))
         momentum = casadi.jacobian(T, v).T
@@ -322,9 +347,9 @@ def _mass_and_force(system: System, scene: Scene, nv: int) -> dict[str, SX]:
             q_dot, slope = Z @ v, Z.T @ slope
         change = casadi.jtimes(momentum, q, q_dot) + casadi.jtimes(momentum, t, SX(1))
         return {"mass": casadi.sparsify(M), "force": force + slope - change, "kinetic": T}
-    M = scene.run(system.mass, "mass()", (nv, nv))
+    M = scene.run(system.mass, "mass()", (nv, nv), scene.seen("mass"))
     _check_symmetric(M, scene)
-    coriolis = _coriolis(M, q, v) if system.kinematics is None else SX.zeros(nv, 1)
+    coriolis = _coriolis(M, q[:nv], v) if system.kinematics is None else SX.zeros(nv, 1)
     if system.velocity_terms:
         return {"mass": M, "force": force - coriolis}
     if system.velocity_terms is None and coriolis.nnz() and system.kinematics is None:
@@ -349,7 +374,7 @@ def _vanishes(expression: SX, scene: Scene) -> bool:
     random = np.random.default_rng(1)
     for point in scene.points:
         v = random.uniform(-1, 1, len(point["v"]))
-        value = evaluate(point["t"], point["q"], v, scene.flat_params, scene._flat_inputs(point))
+        value = evaluate(point["t"], point["state"][0], v, scene.flat_params, scene._flat_inputs(point))
         if np.max(np.abs(np.array(value)), initial=0.0) > 1e-12:
             return False
     return True
@@ -358,7 +383,7 @@ def _vanishes(expression: SX, scene: Scene) -> bool:
 def _check_symmetric(M: SX, scene: Scene) -> None:
     evaluate = casadi.Function("M", [scene.t_sx, scene.q_sx, scene.v_sx, scene.p_sx, scene.u_sx], [M])
     for point in scene.points:
-        value = np.array(evaluate(point["t"], point["q"], point["v"], scene.flat_params, scene._flat_inputs(point)))
+        value = np.array(evaluate(point["t"], *point["state"], scene.flat_params, scene._flat_inputs(point)))
         gap = np.abs(value - value.T)
         if not np.all(np.isfinite(value)):
             continue

@@ -13,7 +13,7 @@ from ..errors import BadArgument, UnknownArgument
 from ..model.dae import Dae
 from ..model.system import Ode, System
 
-LEVELS = ("q", "v", "a", "lam", "y")
+LEVELS = ("q", "v", "a", "lam", "y", "s", "w")
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,8 +24,9 @@ class Reference:
     ----------
     t : float
         Time in seconds.
-    q, v, a, lam, y : array_like, optional
-        Positions, velocities, accelerations, multipliers; for an `Ode` only y. None where nothing is known.
+    q, v, a, lam, y, s, w : array_like, optional
+        Positions, velocities, accelerations, multipliers, states and algebraic variables; for an `Ode` only y. None
+        where nothing is known.
     digits : mapping
         Trusted digits by name, for example ``{"q": 14, "v": 13}``.
     source : str
@@ -40,6 +41,8 @@ class Reference:
     lam: Any = None
     a: Any = None
     y: Any = None
+    s: Any = None
+    w: Any = None
     digits: Mapping[str, float] = field(default_factory=dict)
     source: str = ""
     components: tuple[int, ...] | None = None
@@ -71,6 +74,8 @@ class Problem:
         Consistent start of a `System`.
     y0 : tuple of float
         Start of an `Ode`.
+    s0, w0 : mapping, optional
+        Start of a `System`'s states, and a guess of its algebraic variables.
     references : tuple of Reference
         Known states. Empty when parameters were changed and no exact solution exists.
     exact : callable, optional
@@ -88,6 +93,8 @@ class Problem:
     q0: tuple[float, ...] | None = None
     v0: tuple[float, ...] | None = None
     y0: tuple[float, ...] | None = None
+    s0: Any = None
+    w0: Any = None
     references: tuple[Reference, ...] = ()
     exact: Callable[[float], Any] | None = None
     source: str = ""
@@ -112,12 +119,12 @@ class Problem:
     def digits(self, sol) -> dict[str, float]:
         """Count the correct digits of a solution at the last of its saved times that has a reference.
 
-        The number is -log10 of the largest |x - ref| / max(1, |ref|), at most 16, for each of q, v and lam
-        (y for an `Ode`) that the reference and the solution both hold.
+        The number is -log10 of the largest |x - ref| / max(1, |ref|), at most 16, for each of q, v, lam, s and
+        w (y for an `Ode`) that the reference and the solution both hold.
         """
         k, known = self._last_common_time(sol)
         found = {}
-        for name in ("q", "v", "lam", "y"):
+        for name in ("q", "v", "lam", "y", "s", "w"):
             want, have = getattr(known, name), getattr(sol, name, None)
             if name == "y" and isinstance(self.system, Dae):
                 have = sol.q  # the whole state; y of such a solution are its algebraic unknowns

@@ -13,6 +13,7 @@ from ..kernels.signatures import (
     FULL_FACTOR,
     FULL_SOLVE,
     FULL_TANGENT,
+    NC,
     NL,
     NP,
     NQ,
@@ -146,7 +147,7 @@ def pull(fns, n, data, sp, t, h, old, stage, x, W):
         call_model(fns, POS_FACTOR, t, x, 0, x, 0, data, W, at_F)
         if not W[at_F] > RHO_SMALLEST:
             return SINGULAR
-        scale = max(1.0, norm(x, 0, nq))
+        scale = max(1.0, norm(x, 0, n[NC]))
         # near a singular position a residual r means a position r/√ρ and a velocity r/ρ off the constraints
         tol = max(sp[TOL] * min(1.0, RHO_USUAL * W[at_F]), min(sp[TOL], 1e-15))
         before = 1e300
@@ -216,7 +217,7 @@ def to_manifold(fns, n, data, sp, t, x, W, factor, solve, along, at_F, speeds, s
     x̃ - D (J D)⁻¹ (r + J (x̃ - x)), until x stays where it is.
     """
     at_r, at_d, at_m, at_x = n[WR], n[WD], n[WM], n[WX]
-    rows, scale, scale_v = n[NP], max(1.0, norm(x, 0, n[NQ])), max(1.0, norm(x, n[NQ], n[NV]))
+    rows, scale, scale_v = n[NP], max(1.0, norm(x, 0, n[NC])), max(1.0, norm(x, n[NQ], n[NV]))
     before, change = 1e300, 0.0
     remember(x, W, at_x, size)
     for iteration in range(int(sp[ITERATIONS]) + 1):

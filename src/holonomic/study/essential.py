@@ -83,8 +83,8 @@ def essential_ode(sol, t: float | None = None) -> Essential:
     now = float(at.t)
     if isinstance(model.system, Dae):
         found = _of_dae(model, now, at.q, sol._data)
-    elif model.is_ode or not model.n_lam or model.system.kinematics is not None:
-        raise BadArgument("essential_ode needs constraints: a System with q' = v, or a Dae.")
+    elif model.is_ode or not model.n_lam or model.system.kinematics is not None or len(model.extras):
+        raise BadArgument("essential_ode needs constraints: a System with q' = v and no states, or a Dae.")
     else:
         found = _of_system(model, now, at.q, at.v, sol._data)
     C, B, masses = found.frame(0.0)

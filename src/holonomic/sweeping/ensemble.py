@@ -125,6 +125,16 @@ class Ensemble:
         return self.source.values("q")
 
     @property
+    def s(self) -> np.ndarray:
+        """States, (member, time, state)."""
+        return self.source.values("s")
+
+    @property
+    def w(self) -> np.ndarray:
+        """Algebraic variables, (member, time, variable)."""
+        return self.source.values("w")
+
+    @property
     def y(self) -> np.ndarray:
         """States of an Ode, (member, time, component); algebraic unknowns of a Dae, (member, time, row)."""
         return self.source.values("y")
@@ -164,7 +174,7 @@ class Ensemble:
             mine = log.which == number
             x = log.x[mine]
             found[name] = EventLog(
-                log.member[mine], log.t[mine], x[:, : model.nq], x[:, model.nq : model.nq + model.nv], len(self)
+                log.member[mine], log.t[mine], x[:, : model.nc], x[:, model.nq : model.nq + model.nv], len(self)
             )
         return found
 

@@ -9,8 +9,8 @@ def dimensions(program, name: str, ndim: int) -> tuple[str, ...]:
     """Names of the axes of a quantity: member, time and its own."""
     model = program.model
     own = {
-        "q": ("coordinate",), "v": ("coordinate" if model.nv == model.nq else "rate",),
-        "a": ("coordinate" if model.nv == model.nq else "rate",), "lam": ("row",),
+        "q": ("coordinate",), "v": ("coordinate" if model.nv == model.nc else "rate",),
+        "a": ("coordinate" if model.nv == model.nc else "rate",), "s": ("state",), "w": ("algebraic",), "lam": ("row",),
         "y": ("row" if model.is_dae else "coordinate",),
     }  # fmt: skip
     if name in own and ndim == 3:

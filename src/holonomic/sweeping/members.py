@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -61,7 +62,7 @@ def check_params(system, params: dict[str, np.ndarray]) -> None:
 
 def first_of(values):
     """The first member's start, where each has its own."""
-    return values if values is None or np.ndim(values) < 2 else np.asarray(values)[0]
+    return values if values is None or isinstance(values, Mapping) or np.ndim(values) < 2 else np.asarray(values)[0]
 
 
 def all_of(given, first: np.ndarray, name: str) -> np.ndarray:
@@ -75,6 +76,12 @@ def all_of(given, first: np.ndarray, name: str) -> np.ndarray:
     return values
 
 
+def beside(*parts: np.ndarray) -> np.ndarray:
+    """Columns of several starts side by side, as many rows as the longest has."""
+    rows = max(map(len, parts))
+    return np.hstack([np.broadcast_to(part, (rows, part.shape[1])) for part in parts])
+
+
 def rows_of(values: np.ndarray, first: int, last: int) -> np.ndarray:
     """Rows of a stretch of members; one row is that of every member."""
     return np.broadcast_to(values, (last - first, values.shape[1])) if len(values) == 1 else values[first:last]
@@ -86,7 +93,7 @@ def consistent(program: Program, X0, DATA, t0: float, initial: str, held: np.nda
     Compiled; what the compiled look cannot decide goes through `initial.prepare` where the user's functions are at hand.
     """
     model, members = program.model, Members(DATA, X0, -1)
-    if model.is_dae:
+    if model.is_dae or len(model.extras):
         _by_python(program, members, range(len(X0)), t0, initial, held)
     elif not (model.is_ode and not model.n_invariants):
         status, found = _assemble(program, X0, DATA, t0, initial, held)

@@ -23,6 +23,7 @@ from ..kernels.signatures import N_FUNCTIONS, NK, NX, SELECT, Fn
 from ..model import machine
 from ..model.base import PLAIN, Variant
 from ..model.dae import Dae
+from ..model.extra import Extras
 from ..model.tape import Tape
 from ..plan import Plan
 
@@ -45,6 +46,11 @@ class Facts:
     at_invariants: int
     output_shapes: dict[str, tuple[int, ...]]
     coordinates: tuple[str, ...]
+    extras: Extras
+
+    @property
+    def nc(self) -> int:
+        return self.nq - len(self.extras)
 
 
 class Program:
@@ -59,7 +65,7 @@ class Program:
             isinstance(model.system, Dae),
             not model.is_ode and model.system.kinematics is None and not model.n_invariants,
             tuple(int(turn) for turn in model.turns), model.data_places["invariants"].start, dict(model.output_shapes),
-            tuple(model.coordinates),
+            tuple(model.coordinates), model.extras,
         )  # fmt: skip
         lowered = plan.integrator
         self.sizes, self.atol, self.blocks, self.rows = plan.sizes, plan.atol, plan.blocks, plan.rows

@@ -11,7 +11,7 @@ from ..kernels.batch import along_members
 from ..kernels.signatures import Fn
 from .job import Job
 
-ARRAYS = ("q", "v", "a", "lam", "y")
+ARRAYS = ("q", "v", "a", "lam", "y", "s", "w")
 
 
 class Quantities:
@@ -38,7 +38,17 @@ class Quantities:
 
     @property
     def q(self) -> np.ndarray:
-        return self.x[:, :, : self.model.nq]
+        return self.x[:, :, : self.model.nc]
+
+    @property
+    def s(self) -> np.ndarray:
+        """States beside q and v."""
+        return self.x[:, :, self.model.nc : self.model.nc + self.model.extras.ns]
+
+    @property
+    def w(self) -> np.ndarray:
+        """Algebraic variables."""
+        return self.x[:, :, self.model.nc + self.model.extras.ns : self.model.nq]
 
     @property
     def v(self) -> np.ndarray:
@@ -117,6 +127,7 @@ class Quantities:
         return (
             name in ARRAYS or name in self.model.coordinates or name in self.model.output_shapes
             or name in self.job.params or self._of_mechanism(name) is not None
+            or self.model.extras.rows(name) is not None
         )  # fmt: skip
 
     def _of_mechanism(self, name: str) -> tuple[str, str] | None:
@@ -140,6 +151,10 @@ class Quantities:
             return self.q[:, :, model.coordinates.index(name)]
         if name in model.output_shapes:
             return self.outputs[name]
+        found = model.extras.rows(name)
+        if found is not None:
+            values = getattr(self, found[0])[:, :, found[1]]
+            return values[:, :, 0] if len(found[1]) == 1 else values
         if name in self.job.params:
             return self.job.params[name][self.first : self.last]
         raise BadArgument(f"there is no {name!r} in this ensemble; there is: {', '.join(self.names())}.")
@@ -147,4 +162,6 @@ class Quantities:
     def names(self) -> list[str]:
         """What can be read by name."""
         known = [] if self.resolver is None else self.resolver.names
-        return [*known, *self.model.coordinates, *self.model.output_shapes, *self.job.params]
+        extras = self.model.extras
+        own = [*extras.state_labels, *extras.algebraic_labels]
+        return [*known, *self.model.coordinates, *own, *self.model.output_shapes, *self.job.params]

@@ -9,6 +9,7 @@ import numpy as np
 
 from ..errors import BadArgument, HolonomicError
 from ..initial import _held, prepare
+from ..model.extra import start_of_extras
 from ..model.system import Ode, System
 from ..progress import Tally
 from ..running import Run
@@ -16,7 +17,7 @@ from ..simulate import _events, _limits, _settled, choose, interval, model_of, p
 from .ensemble import Ensemble, Log
 from .inputs import Tables, lengths
 from .job import Engine, Job
-from .members import all_of, check_params, count, first_of
+from .members import all_of, beside, check_params, count, first_of
 from .piece import finish
 from .program import Program
 from .quantities import Quantities
@@ -33,6 +34,8 @@ def sweep(
     q0=None,
     v0=None,
     y0=None,
+    s0=None,
+    w0=None,
     params: Mapping[str, Any] | None = None,
     inputs: Mapping[str, Any] | None = None,
     save_at=2,
@@ -65,6 +68,8 @@ def sweep(
         As for `simulate`.
     q0, v0, y0 : array_like
         One start for all members, or (member, entry) arrays.
+    s0, w0 : mapping or array_like
+        States and a guess of algebraic variables, as for `simulate`; a (member, entry) array of s0 gives each its own.
     params : dict
         Parameters of the system by name, one value (or array) per member, all of one length; `grid` and `sample`
         make such dicts.
@@ -107,13 +112,14 @@ def sweep(
             y0 = problem.y0 if y0 is None else y0
         else:
             q0, v0 = problem.q0 if q0 is None else q0, problem.v0 if v0 is None else v0
+            s0, w0 = problem.s0 if s0 is None else s0, problem.w0 if w0 is None else w0
     if not isinstance(system, System | Ode):
         raise BadArgument(f"sweep needs a System, an Ode or a Mechanism, got {type(system).__name__}.")
     if keep not in ("all", "summary"):
         raise BadArgument(f'keep={keep!r}: choose "all" or "summary".')
     changed = {name: np.asarray(values, dtype=float) for name, values in (params or {}).items()}
     check_params(system, changed)
-    starts = {"q0": q0, "v0": v0, "y0": y0}
+    starts = {"q0": q0, "v0": v0, "y0": y0, "s0": s0}
     members = count(
         {name: len(values) for name, values in changed.items()}
         | lengths(inputs)
@@ -121,7 +127,8 @@ def sweep(
     )
     began, q, v = start_values(system, first_of(q0), first_of(v0), first_of(y0), t_end)
     t0, t1 = interval(began, t_end)
-    model = model_of(system, q, v, t0)
+    more, extras = start_of_extras(system, first_of(s0), w0, q0 if hasattr(q0, "t") else None)
+    model = model_of(system, np.concatenate([q, more]), v, t0, extras)
     if model.interpreted:
         raise BadArgument("sweep needs a compiled system: trace=False runs one at a time, with simulate.")
     save_t = save_times(save_at, t0, t1)
@@ -130,7 +137,11 @@ def sweep(
     limits = _limits(max_steps, max_step, None)
     job = plan_job(
         model, (formulation, integrator, stabilization, rtol, atol, step, constraint_tol), _events(events, system),
-        t0, t1, save_t, members, changed, inputs, all_of(q0 if y0 is None else y0, q, "q0" if y0 is None else "y0"),
+        t0, t1, save_t, members, changed, inputs,
+        beside(
+            all_of(q0 if y0 is None else y0, q, "q0" if y0 is None else "y0"), all_of(s0, more[: extras.ns], "s0"),
+            more[None, extras.ns :],
+        ),
         all_of(v0, v, "v0"), initial, hold, redundant or getattr(system, "redundant", None), limits,
         _wanted(outputs, keep),
     )  # fmt: skip

@@ -79,7 +79,7 @@ def phase(sol, names: Sequence[str], *, ax: Axes | None = None, style="light", p
     first = panel(fine, names[0])
     if len(names) == 2:
         second = panel(fine, names[1])
-    elif names[0] in model.coordinates and model.nv == model.nq:
+    elif names[0] in model.coordinates and model.nv == model.nc:
         at = model.coordinates.index(names[0])
         unit = "rad/s" if model.turns[at] else UNIT
         second = Panel(velocity_name(names[0]), unit, np.atleast_2d(fine.v)[:, [at]], [""])

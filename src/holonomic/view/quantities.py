@@ -15,7 +15,7 @@ UNIT = "SI units"  # of a quantity that the user has not called an angle
 WORDS = {
     "q": "Positions q", "v": "Velocities v", "a": "Accelerations v'", "lam": "Multipliers λ",
     "reactions": "Reactions −Gᵀλ", "drift": "Drift", "energy": "Energy", "y": "State y",
-    "x": "x", "dx": "x'", "ddx": "x''",
+    "s": "States s", "w": "Algebraic variables w", "x": "x", "dx": "x'", "ddx": "x''",
 }  # fmt: skip
 UNITS = {
     "position": "m", "velocity": "m/s", "acceleration": "m/s²", "angle": "rad", "angular_velocity": "rad/s",
@@ -45,17 +45,20 @@ class Panel:
 def panel(sol, name: str) -> Panel:
     """Return what a name stands for: an array of the run, a named output, a coordinate, a multiplier, "A.force"."""
     model = sol.plan.model
-    angles, coordinates = model.turns, list(model.coordinates)
+    angles, coordinates = model.turns[: model.nc], list(model.coordinates)
     if is_dae(model) and name in ("x", "dx", "ddx")[: order_of(model)]:
         values, first = lines(sol, getattr(sol, name)), name.count("d") * len(coordinates) // order_of(model)
         return Panel(WORDS[name], UNIT, values, coordinates[first : first + values.shape[1]])
     if name in ("q", "y") and (name == "y") == model.is_ode and not is_dae(model):
         return Panel(WORDS[name], _unit(angles, "rad"), lines(sol, sol.q), coordinates)
     if name in ("v", "a", "reactions") and not model.is_ode:
-        own = model.nv == model.nq
+        own = model.nv == model.nc
         labels = [velocity_name(c, name) for c in coordinates] if own else [f"{name}[{i}]" for i in range(model.nv)]
         unit = _unit(angles if own else [False], {"v": "rad/s", "a": "rad/s²", "reactions": "N m"}[name])
         return Panel(WORDS[name], unit, lines(sol, getattr(sol, name)), labels)
+    if name in ("s", "w") and getattr(model, f"n{name}"):
+        labels = model.extras.state_labels if name == "s" else model.extras.algebraic_labels
+        return Panel(WORDS[name], UNIT, lines(sol, getattr(sol, name)), labels)
     if name == ("y" if is_dae(model) else "lam") and multiplier_labels(model):
         title = "Algebraic unknowns y" if name == "y" else WORDS[name]
         return Panel(title, UNIT, lines(sol, sol.lam), multiplier_labels(model))
@@ -73,7 +76,7 @@ def panel(sol, name: str) -> Panel:
     inner = np.shape(values)[0 if sol._single else 1 :]
     labels = [f"[{', '.join(map(str, at))}]" if at else "" for at in np.ndindex(inner)]
     unit = "rad" if name in model.coordinates and angles[model.coordinates.index(name)] else UNIT
-    own = name in model.output_shapes or name in model.coordinates
+    own = name in model.output_shapes or name in model.coordinates or model.extras.rows(name) is not None
     return Panel(name if own else f"λ of {name}", unit, lines(sol, values), labels)
 
 

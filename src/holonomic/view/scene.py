@@ -326,7 +326,7 @@ def _phase(sol) -> tuple[str, str] | None:
         letter, size = "x", np.atleast_2d(sol.x).shape[1]
         return ("x:0", "x:1") if size > 1 else ("x:0", "dx:0") if hasattr(sol, "dx") and _has_rate(sol) else None
     letter = "y" if model.is_ode else "q"
-    if model.nq >= 2:
+    if model.nc >= 2:
         return f"{letter}:0", f"{letter}:1"
     return None if model.is_ode else ("q:0", "v:0")
 

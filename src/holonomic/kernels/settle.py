@@ -1,0 +1,27 @@
+"""Algebraic variables after a state has been moved: solved again, from where they were."""
+
+from __future__ import annotations
+
+from ..errors import NOT_FINITE, OK
+from .compile import inner, leaf
+from .signatures import NQ, NW, SETTLED, WD, call_model
+
+
+@leaf
+def take(x, at_x, W, at, n):
+    """x[at_x:] = W[at:], n numbers; 1 where one of them is not finite."""
+    for i in range(n):
+        if not abs(W[at + i]) < 1e300:
+            return 1
+    for i in range(n):
+        x[at_x + i] = W[at + i]
+    return 0
+
+
+@inner
+def settle(fns, n, data, t, x, W):
+    """Make the algebraic variables in x fit the rest of it."""
+    if n[NW] == 0:
+        return OK
+    call_model(fns, SETTLED, t, x, 0, x, 0, data, W, n[WD])
+    return NOT_FINITE if take(x, n[NQ] - n[NW], W, n[WD], n[NW]) != 0 else OK

@@ -1,0 +1,113 @@
+"""The model functions that kernels call, each as one expression graph made from what was derived."""
+
+from __future__ import annotations
+
+import casadi
+from casadi import SX
+
+from ..kernels.signatures import Fn
+from .base import Direction
+from .derive import Derived
+from .directions import directed
+from .factors import Projector
+from .tape import Tape, record
+
+AS_GIVEN = (Fn.EQUATIONS, Fn.BY_Y, Fn.BY_SLOPE, Fn.ALGEBRAIC)  # these take w as it is; all others solve for it
+
+
+def graphs(
+    d: Derived, wanted: tuple[Fn, ...], metric=None, gains: bool = False, equations=None,
+    direction: Direction | None = None,
+) -> dict[Fn, tuple[SX, SX, SX, SX, SX]]:  # fmt: skip
+    """Return (t, a, b, data, out) of the wanted model functions.
+
+    `metric`: None, "mass", or an SX of weights for (q, v).
+
+    `equations` is what an implicit formulation leaves: R(t, y, y') = 0. `direction` is the way in which whole
+    states are corrected.
+    """
+    e = d.e
+    nothing = SX.sym("none", 0)
+    nq = e.q.numel()
+    data = e.data
+    if equations is not None and equations.selectors is not None:
+        data = casadi.vertcat(e.data, equations.selectors)
+    made: dict[Fn, tuple[SX, SX, SX, SX, SX]] = {}
+    projectors: dict[str, Projector] = {}
+
+    def projector(level: str) -> Projector:
+        if level == "FULL" and direction is not None:
+            projectors.setdefault(level, directed(d, direction))
+        if level not in projectors:
+            J = {"POS": d.J, "VEL": d.G, "FULL": d.H}[level]
+            weights = None
+            if isinstance(metric, SX):
+                weights = {"POS": metric[:nq], "VEL": metric[nq:], "FULL": metric}[level]
+            projectors[level] = d.projector(J, weights, mass=isinstance(metric, str) and level != "FULL")
+        return projectors[level]
+
+    for fn in wanted:
+        a, b, out = d.x, nothing, None
+        if fn in (Fn.EQUATIONS, Fn.BY_Y, Fn.BY_SLOPE):
+            a, b, out = equations.y, equations.slope, equations.residual
+            if fn is not Fn.EQUATIONS:
+                out = casadi.vec(casadi.densify(casadi.jacobian(out, a if fn is Fn.BY_Y else b)).T)
+        elif fn is Fn.FIELD:
+            out = d.field(gains=gains)
+        elif fn is Fn.REFINED:
+            out = d.field(refined=True, gains=gains)
+        elif fn is Fn.TERMS:
+            out = d.terms(gains=gains)
+        elif fn is Fn.CURVATURE:
+            b = SX.sym("dq", nq)
+            out = d.curvature(b)
+        elif fn is Fn.MULTIPLIERS:
+            out = d.multipliers(gains)
+        elif fn is Fn.KINEMATICS:
+            out = d.q_dot
+        elif fn is Fn.VELOCITY:
+            out = d.velocity()
+        elif fn is Fn.HALF_EXPLICIT:
+            b = SX.sym("ahead", d.n_lam * (e.v.numel() + 1))
+            out = d.half_explicit(b)
+        elif fn is Fn.RESIDUAL:
+            out = d.residual()
+        elif fn is Fn.ENERGY:
+            out = casadi.vertcat(d.kinetic, SX(0) if e.potential is None else e.potential)
+        elif fn is Fn.REACTIONS:
+            b = SX.sym("lam", d.n_lam)
+            out = d.reactions(b)
+        elif fn is Fn.EVENT_RATES:
+            b, out = casadi.vertcat(e.a, e.lam), d.rates(casadi.vertcat(*e.events.values()))
+        elif fn in (Fn.EVENTS, Fn.OUTPUTS):
+            named = e.events if fn is Fn.EVENTS else e.outputs
+            b = casadi.vertcat(e.a, e.lam)
+            out = casadi.vertcat(*(casadi.vec(casadi.densify(value)) for value in named.values()))
+        elif fn is Fn.EXTRA_RATES:
+            lam = SX.sym("lam", d.n_lam)
+            b, out = casadi.vertcat(e.a, lam), d.with_field(d.q_dot[d.nc :], e.a, lam)
+        elif fn is Fn.SETTLED:
+            out = d.w
+        elif fn is Fn.ALGEBRAIC:
+            out = casadi.vertcat(e.algebraic, casadi.vec(casadi.densify(d.k_w).T))
+        else:
+            level, action = fn.name.split("_")
+            p = projector(level)
+            if action == "FACTOR":
+                out = p.buffer
+            elif action == "SPREAD":
+                b = SX.sym("mu", p.n_rows)
+                out = p.spread(b)
+            else:
+                a = SX.sym("F", p.size)
+                b = SX.sym("r", p.n_columns if action == "TANGENT" else p.n_rows)
+                out = {"SOLVE": p.solve, "TANGENT": p.tangent, "INVERSE": p.inverse}[action](a, b)
+        if e.nw and fn not in AS_GIVEN:
+            out = casadi.substitute(out, d.w, d.settled)
+        made[fn] = (e.t, a, b, data, out)
+    return made
+
+
+def tapes(d: Derived, wanted: tuple[Fn, ...], *arguments) -> dict[Fn, Tape]:
+    """Record the wanted model functions; arguments as for `graphs`."""
+    return {fn: record(*graph) for fn, graph in graphs(d, wanted, *arguments).items()}

@@ -1,0 +1,411 @@
+"""States and algebraic variables beside q and v: a motor's current, a bristle, contact points."""
+
+import numpy as np
+import pytest
+from scipy.integrate import solve_ivp
+
+import holonomic
+from holonomic import (
+    BDF,
+    GGL,
+    RK4,
+    Baumgarte,
+    Event,
+    GeneralizedAlpha,
+    ImplicitMidpoint,
+    Index1,
+    Index2,
+    Index3,
+    Ode,
+    Overdetermined,
+    PostStabilization,
+    ProjectedInvariants,
+    Radau,
+    StateSpace,
+    StrangenessFree,
+    System,
+    Trapezoidal,
+    UnderlyingODE,
+    simulate,
+    sweep,
+)
+from holonomic.errors import (
+    BadArgument,
+    HolonomicError,
+    IncompatibleMethods,
+    InconsistentState,
+    NotFinite,
+    SingularPosition,
+    WrongShape,
+)
+
+MOTOR = {"m": 1.0, "g": 9.81, "R": 2.0, "K": 0.5, "inductance": 0.05, "V": 6.0}
+START = {"q0": [0, -1], "v0": [0, 0], "s0": {"current": 0.0}}
+
+
+def motor(**more):
+    """A DC motor with inductance turns a pendulum in Cartesian coordinates."""
+    return System(
+        mass=lambda p: p.m * np.eye(2),
+        potential=lambda q, p: p.m * p.g * q[1],
+        force=lambda q, current, p: p.K * current * np.array([-q[1], q[0]]),
+        constraint={"rod": lambda q: q @ q - 1},
+        states={
+            "current": lambda current, q, v, p: (p.V - p.R * current - p.K * (q[0] * v[1] - q[1] * v[0])) / p.inductance
+        },
+        params=MOTOR,
+        **more,
+    )
+
+
+@pytest.fixture(scope="module")
+def machine():
+    return motor()
+
+
+@pytest.fixture(scope="module")
+def swing():
+    """Angle, speed and current at t = 1 from the equation in the angle, by SciPy."""
+    p = MOTOR
+
+    def rhs(t, y):
+        angle, speed, current = y
+        back = (p["V"] - p["R"] * current - p["K"] * speed) / p["inductance"]
+        return [speed, -p["g"] * np.sin(angle) + p["K"] * current, back]
+
+    return solve_ivp(rhs, (0, 1), [0, 0, 0], method="Radau", rtol=1e-11, atol=1e-12).y[:, -1]
+
+
+def off(sol, swing):
+    """Largest error at the end, in position and current."""
+    at = np.array([np.sin(swing[0]), -np.cos(swing[0]), swing[2]])
+    return np.max(np.abs(np.concatenate([sol.end.q, sol.end.s]) - at))
+
+
+def test_states_follow_their_equations_with_explicit_methods(machine, swing):
+    sol = simulate(machine, 1.0, rtol=1e-9, **START)
+    assert off(sol, swing) < 1e-8  # ten times the tolerance
+    assert sol.s.shape == (len(sol.t), 1) and sol.q.shape[1] == 2
+    assert np.array_equal(sol["current"], sol.s[:, 0])
+    assert sol.drift.max()["position"] < 1e-10
+
+
+@pytest.mark.parametrize("stabilization", [None, Baumgarte(alpha=10), PostStabilization(on="full")])
+def test_states_with_every_kind_of_stabilization(machine, swing, stabilization):
+    assert off(simulate(machine, 1.0, rtol=1e-9, stabilization=stabilization, **START), swing) < 1e-7
+
+
+@pytest.mark.parametrize("integrator", [BDF(), Radau()])
+@pytest.mark.parametrize(
+    "formulation",
+    [Index1(), Index2(), Index3(), GGL(), GGL("mass"), ProjectedInvariants("Pc"), StrangenessFree("rows"), StateSpace()],
+    ids=repr,
+)
+def test_states_in_every_formulation(machine, swing, formulation, integrator):
+    sol = simulate(machine, 1.0, rtol=1e-7, integrator=integrator, formulation=formulation, **START)
+    assert off(sol, swing) < 2e-5  # 200 times the tolerance: BDF with index 3 is the loosest
+
+
+def test_states_in_the_underlying_ode(machine, swing):
+    sol = simulate(machine, 1.0, rtol=1e-8, integrator=Radau(), formulation=UnderlyingODE(), **START)
+    assert off(sol, swing) < 1e-6
+
+
+@pytest.mark.parametrize("integrator", [Trapezoidal(), ImplicitMidpoint()], ids=repr)
+def test_fixed_steps_keep_their_order(machine, swing, integrator):
+    errors = [
+        off(simulate(machine, 1.0, integrator=integrator, formulation=Overdetermined(), step=h, **START), swing)
+        for h in (0.02, 0.01)
+    ]
+    assert np.log2(errors[0] / errors[1]) == pytest.approx(2.0, abs=0.2)
+
+
+def test_plain_python_gives_the_same(machine):
+    ends = [simulate(s, 0.3, integrator=RK4(), step=0.01, **START).end for s in (machine, motor(trace=False))]
+    assert ends[0].s == pytest.approx(ends[1].s, abs=1e-9)  # γ by differences, good to 1e-9
+    assert ends[0].q == pytest.approx(ends[1].q, abs=1e-9)
+
+
+def test_a_bristle_lets_a_block_stick_and_slide():
+    """LuGre friction with σ0 = 1e3: below the break-away force the block creeps less than a bristle bends."""
+
+    def rate(z, v):
+        return v[0] - 1e3 * np.abs(v[0]) / 2.0 * z
+
+    system = System([[1.0]], lambda z, t: [t - 1e3 * z], states={"z": rate})
+    still = simulate(system, 1.9, q0=[0], v0=[0], s0=[0], integrator=Radau())
+    assert abs(still.end.q[0]) < 3 * 2.0 / 1e3 and still.end.s[0] == pytest.approx(1.9 / 1e3, rel=0.1)
+    assert simulate(system, 4.0, q0=[0], v0=[0], s0=[0], integrator=Radau()).end.q[0] > 0.3
+
+
+def test_states_may_use_accelerations_and_multipliers():
+    """The work of the rod's force and the change of speed, integrated: λ and v' reach s' wherever they come from."""
+    system = System(
+        np.eye(2), [0, -9.81], {"rod": lambda q: q @ q - 1},
+        states={"pull": lambda lam: 2 * lam[0], "speed": lambda a: a},
+    )  # fmt: skip
+    start = {"q0": [1, 0], "v0": [0, 0], "s0": {"pull": 0, "speed": [0, 0]}}
+    for method in (
+        {},
+        {"integrator": Radau(), "formulation": Index1()},
+        {"integrator": Radau(), "formulation": Index3()},
+        {"integrator": Radau(), "formulation": StateSpace()},
+        {"integrator": RK4(), "step": 1e-3},
+    ):
+        sol = simulate(system, 0.5, **start, **({"rtol": 1e-9} if "step" not in method else {}), **method)
+        loss = 1e-4 if isinstance(method.get("formulation"), Index3) else 1e-6  # λ of index 3 counts times h² only
+        assert sol["speed"][-1] == pytest.approx(sol.end.v, abs=loss)
+        # the tension 2 λ is v² + g cos = 3 g |y|: its integral by quadrature over the dense output
+        t = np.linspace(0, 0.5, 2001)
+        assert sol["pull"][-1] == pytest.approx(np.trapezoid(-3 * 9.81 * sol(t).q[:, 1], t), rel=10 * loss)
+
+
+def test_a_state_that_steers_a_constraint():
+    """A servo pushes a mass along a screw: s' = cos s does not depend on the motion."""
+    for trace in (True, False):
+        system = System(
+            np.eye(2), states={"feed": lambda feed: np.cos(feed)}, constraint={"screw": lambda q, feed: q[0] - feed},
+            trace=trace,
+        )  # fmt: skip
+        sol = simulate(system, 1.0, q0=[0, 0], v0=[1, 0], s0=[0])
+        assert sol.end.q[0] == pytest.approx(np.arcsin(np.tanh(1.0)), abs=1e-6)  # s' = cos s is solved by the Gudermannian
+        assert sol.drift.max()["velocity"] < 1e-9
+
+
+def test_large_states_do_not_loosen_the_constraints():
+    """A pressure of 1e7 Pa stands beside coordinates of the size of 1."""
+    system = System(
+        np.eye(2), [0, -9.81], lambda q: q @ q - 1, states={"pressure": lambda pressure: 1e7 - pressure}
+    )
+    sol = simulate(system, 1.0, q0=[1, 0], v0=[0, 0], s0=[1e7])
+    assert sol.drift.max()["position"] < 1e-10
+
+
+# algebraic variables
+
+
+def slide(**more):
+    """A bead on x = θ + 0.2 sin θ, y = cos θ; θ and the drag follow from implicit equations."""
+    return System(
+        np.eye(2), lambda v, drag: np.array([0, -9.81]) - drag * v,
+        {"curve": lambda q, angle: q[1] - np.cos(angle)},
+        algebraic={
+            "drag": lambda drag, v: drag + drag**3 - 0.3 * (v @ v),
+            "angle": lambda angle, q: angle + 0.2 * np.sin(angle) - q[0],
+        },
+        **more,
+    )  # fmt: skip
+
+
+BEAD = {"q0": [0.5 + 0.2 * np.sin(0.5), np.cos(0.5)], "v0": [0, 0], "w0": {"drag": 0.1, "angle": 0.3}}
+
+
+@pytest.fixture(scope="module")
+def bead():
+    return slide()
+
+
+@pytest.fixture(scope="module")
+def slid():
+    """θ and θ' at t = 1.5, from the equation in θ."""
+
+    def rhs(t, y):
+        th, om = y
+        along = np.array([1 + 0.2 * np.cos(th), -np.sin(th)])
+        bend = np.array([-0.2 * np.sin(th), -np.cos(th)])
+        v = along * om
+        roots = np.roots([1, 0, 1, -0.3 * (v @ v)])
+        drag = roots[np.argmin(np.abs(roots.imag))].real
+        return [om, along @ (np.array([0, -9.81]) - drag * v - bend * om**2) / (along @ along)]
+
+    return solve_ivp(rhs, (0, 1.5), [0.5, 0.0], rtol=1e-11, atol=1e-12).y[:, -1]
+
+
+def test_algebraic_variables_are_solved_at_every_point(bead, slid):
+    sol = simulate(bead, 1.5, rtol=1e-9, **BEAD)
+    assert sol.end.w[1] == pytest.approx(slid[0], abs=1e-8)
+    assert sol["angle"][0] == pytest.approx(0.5, abs=1e-12)  # from the guess 0.3
+    there = sol(np.linspace(0, 1.5, 50))
+    drag, angle = there.w.T
+    assert np.max(np.abs(drag + drag**3 - 0.3 * np.sum(there.v**2, axis=1))) < 1e-14
+    assert np.max(np.abs(angle + 0.2 * np.sin(angle) - there.q[:, 0])) < 1e-14
+    assert sol.drift.max()["position"] < 1e-10
+    assert "w0 was off by 2.2e-01" in str(sol)
+
+
+@pytest.mark.parametrize("integrator", [BDF(), Radau()])
+@pytest.mark.parametrize(
+    "formulation",
+    [Index1(), Index2(), Index3(), GGL(), ProjectedInvariants("Pb"), StrangenessFree(), StateSpace("partition")],
+    ids=repr,
+)
+def test_algebraic_variables_in_every_formulation(bead, slid, formulation, integrator):
+    sol = simulate(bead, 1.5, rtol=1e-7, integrator=integrator, formulation=formulation, **BEAD)
+    assert sol.end.w[1] == pytest.approx(slid[0], abs=5e-5)
+
+
+@pytest.mark.parametrize("formulation", [Index1(), GGL(), StrangenessFree(), Overdetermined()], ids=repr)
+def test_fixed_steps_keep_their_order_with_algebraic_variables(bead, slid, formulation):
+    errors = [
+        abs(simulate(bead, 1.5, integrator=Trapezoidal(), formulation=formulation, step=h, **BEAD).end.w[1] - slid[0])
+        for h in (0.02, 0.01)
+    ]
+    assert np.log2(errors[0] / errors[1]) == pytest.approx(2.0, abs=0.2)
+
+
+def test_algebraic_variables_in_plain_python(bead):
+    given = {"integrator": RK4(), "step": 0.02, **BEAD}
+    ends = [simulate(system, 0.1, **given).end for system in (bead, slide(trace=False))]
+    assert ends[0].q == pytest.approx(ends[1].q, abs=1e-8)
+    assert ends[0].w == pytest.approx(ends[1].w, abs=1e-8)
+
+
+# around a run
+
+
+def test_events_see_and_map_states(machine):
+    event = Event(lambda current: current - 1.0, direction="rising", then=lambda q, v, s: (q, v, 0.0 * s))
+    sol = simulate(machine, 0.2, events={"trip": event}, **START)
+    assert len(sol.events["trip"]) > 1 and np.all(np.abs(sol.events["trip"].s - 1.0) < 1e-9)
+    assert sol["current"].max() < 1.0 + 1e-9
+
+
+def test_events_see_algebraic_variables(bead):
+    sol = simulate(bead, 1.5, events={"fast": lambda drag: drag - 0.5}, **BEAD)
+    assert sol.events["fast"].w[:, 0] == pytest.approx(0.5, abs=1e-9)
+
+
+def test_an_earlier_end_starts_the_next_run(machine):
+    whole = simulate(machine, 0.4, integrator=RK4(), step=0.01, **START)
+    half = simulate(machine, 0.2, integrator=RK4(), step=0.01, **START)
+    rest = simulate(machine, 0.4, q0=half.end, integrator=RK4(), step=0.01)
+    assert rest.end.s == pytest.approx(whole.end.s, abs=1e-13)
+
+
+def test_a_saved_run_holds_states_and_algebraic_variables(bead, machine, tmp_path):
+    for system, start in ((bead, BEAD), (machine, START)):
+        sol = simulate(system, 0.3, events={"e": lambda t: t - 0.2}, **start)
+        sol.save(tmp_path / "run.nc")
+        read = holonomic.Solution.load(tmp_path / "run.nc")
+        for name in ("q", "v", "s", "w"):
+            assert np.array_equal(getattr(read, name), getattr(sol, name))
+            assert np.array_equal(getattr(read.events["e"], name), getattr(sol.events["e"], name))
+            assert getattr(read(0.17), name) == pytest.approx(getattr(sol(0.17), name), abs=1e-2)
+            assert np.array_equal(getattr(read.end, name), getattr(sol.end, name))
+        columns = read.to_dataframe().columns
+        assert set(sol.plan.model.extras.state_labels + sol.plan.model.extras.algebraic_labels) <= set(columns)
+
+
+def test_sweeps_over_parameters_and_states(machine):
+    runs = sweep(machine, 0.3, params={"V": [2.0, 6.0]}, save_at=4, rtol=1e-8, **START)
+    alone = simulate(machine.with_params(V=2.0), 0.3, rtol=1e-8, save_at=4, **START)
+    assert runs["current"][0] == pytest.approx(alone["current"], abs=1e-12)
+    runs = sweep(machine, 0.3, **(START | {"s0": [[0.0], [1.0], [2.0]]}))
+    assert np.array_equal(runs.s[:, 0, 0], [0, 1, 2]) and not runs.failed
+
+
+def test_sweeps_solve_for_algebraic_variables(bead):
+    runs = sweep(bead, 0.3, **(BEAD | {"v0": [[0, 0], [0, 0]]}))
+    assert runs["angle"][1, 0] == pytest.approx(0.5, abs=1e-12)
+
+
+def test_tolerances_by_name(machine):
+    loose = simulate(machine, 0.3, atol={"current": 1e-2, "q": 1e-3, "v": 1e-3}, rtol=1e-3, **START)
+    assert loose.stats["steps"] < simulate(machine, 0.3, rtol=1e-8, **START).stats["steps"]
+
+
+# messages
+
+
+def said(error, *given, **named) -> str:
+    with pytest.raises(error) as caught:
+        named.setdefault("q0", [0.0]), named.setdefault("v0", [1.0])
+        system = System(np.eye(1), **named.pop("system")) if "system" in named else given[0]
+        simulate(system, 1.0, **named)
+    return str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("given", "text"),
+    [
+        ({"s0": None}, "simulate needs s0, the initial values of its states: s0={'current': ...}."),
+        ({"s0": {"i": 1}}, "s0 has 'i', which is no state; known: current."),
+        ({"s0": {}}, "s0 has no value for 'current'."),
+        ({"s0": [np.nan]}, "s0 is not finite: [nan]."),
+        ({"s0": [0], "w0": [0]}, "w0= is given, but the system has no algebraic variables. State them as algebraic=."),
+    ],
+)
+def test_what_a_start_lacks_is_said(machine, given, text):
+    assert said(BadArgument, machine, **(START | given)) == text
+
+
+def test_several_states_need_a_number_each():
+    system = System(np.eye(1), states={"a1": lambda t: 1.0, "b1": lambda t: 1.0})
+    assert "s0 has 3 entries for the states a1, b1." in said(BadArgument, system, s0=[1, 2, 3])
+    system = System(np.eye(1), states={"a1": lambda t: [1.0, 2.0]})
+    assert said(WrongShape, system, s0=[0]) == "state 'a1' returned shape (2,), expected (1,)."
+
+
+@pytest.mark.parametrize(
+    ("given", "text"),
+    [
+        ({"states": {"q": lambda t: 1.0}}, "states= has the name 'q', which functions use for something else."),
+        ({"states": {"z": lambda x: 1.0}}, "state 'z' asks for 'x'; it can have t, q, v, p, u, s, z, a, lam"),
+        ({"states": {"z": 1.0}, "algebraic": {"z": 1.0}}, "'z' names a state and an algebraic variable; each needs its"),
+    ],
+)
+def test_names_that_cannot_be_meant(given, text):
+    with pytest.raises(BadArgument) as caught:
+        System(np.eye(1), **given)
+    assert text in str(caught.value)
+
+
+def test_equations_that_do_not_determine_their_variables_are_refused():
+    assert said(BadArgument, system={"algebraic": {"z": lambda q: q[0]}}, w0=[0]) == (
+        "the algebraic equations do not determine 'z': nothing in algebraic= depends on 'z'."
+    )
+    double = {"algebraic": {"z": lambda z, q: (z - 0.3) ** 2 - 0 * q[0]}}
+    assert "∂k/∂w is singular" in said(SingularPosition, system=double, w0=[0.3])
+    nowhere = {"algebraic": {"z": lambda z: z**2 + 1}}
+    assert "cannot be solved from w0 at t = 0: Newton's method leaves 'z' at 1.0e+00" in said(
+        InconsistentState, system=nowhere, w0=[0.3]
+    )
+    assert "is nan at the start" in said(NotFinite, system={"algebraic": {"z": lambda z: np.log(z - 1)}}, w0=[0.3])
+
+
+@pytest.mark.parametrize("method", [{}, {"integrator": BDF()}])
+def test_variables_that_cease_to_exist_are_named(method):
+    """z² = 0.09 - q ends at q = 0.09, where ∂k/∂z vanishes."""
+    fold = {"algebraic": {"z": lambda z, q: z**2 + q[0] - 0.09}}
+    system = System(np.eye(1), **fold)
+    with pytest.raises(HolonomicError) as caught:
+        simulate(system, 1.0, q0=[0], v0=[1], w0=[0.3], **method)
+    assert caught.value.solution.end.t == pytest.approx(0.09, abs=1e-3)
+    if not method:
+        assert "the algebraic equations cannot be solved for 'z'" in str(caught.value)
+
+
+@pytest.mark.parametrize("trace", [True, False])
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"states": {"z": lambda v: v[0]}, "s0": [0]},
+        {"states": {"z": lambda lam: lam[0]}, "s0": [0]},
+        {"algebraic": {"z": lambda z, v: z - v[0]}, "w0": [0]},
+    ],
+)
+def test_constraints_of_what_changes_with_the_motion_are_refused(given, trace):
+    start = {name: given[name] for name in ("s0", "w0") if name in given}
+    kinds = {name: given[name] for name in ("states", "algebraic") if name in given}
+    text = said(BadArgument, system={"constraint": {"c": lambda q, z: q[0] - z}, "trace": trace, **kinds}, **start)
+    assert text.startswith("constraint 'c' uses") and "no longer act along the constraint" in text
+
+
+def test_methods_for_q_and_v_alone_refuse_states(machine):
+    with pytest.raises(IncompatibleMethods, match=r"no states and algebraic variables\. Use Radau or BDF"):
+        simulate(machine, 1.0, integrator=GeneralizedAlpha(), formulation=Index3(), step=0.01, **START)
+
+
+def test_an_ode_has_no_s0():
+    with pytest.raises(BadArgument, match="has no states"):
+        simulate(Ode(lambda y: -y), 1.0, y0=[1.0], s0=[1.0])
