@@ -11,8 +11,8 @@ from holonomic.kernels.signatures import Fn
 from holonomic.model import machine
 from holonomic.model.base import PLAIN
 from holonomic.model.compiled import Model
-from holonomic.model.graphs import tapes
 from holonomic.model.emit import PYTHON, python_source
+from holonomic.model.graphs import tapes
 from holonomic.model.tape import Tape
 from holonomic.problems import seven_body
 

@@ -15,8 +15,8 @@ from holonomic.kernels.evaluate import RHO_PLAIN, RHO_REFINED, dense_saddle, den
 from holonomic.kernels.signatures import NROW, WE, Fn
 from holonomic.model.base import PLAIN
 from holonomic.model.compiled import invoke
-from holonomic.model.graphs import tapes
 from holonomic.model.emit import python_source
+from holonomic.model.graphs import tapes
 from holonomic.plan import Plan, make_choice
 from holonomic.running import evaluate_compiled
 from holonomic.simulate import model_of
