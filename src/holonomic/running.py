@@ -110,8 +110,8 @@ class Workspace:
         nx, nrow, nk, nev = int(n[NX]), int(n[NROW]), int(n[NK]), len(plan.events)
         lowered = plan.integrator
         self.x, self.xn, self.xs, self.xe = (np.zeros(nx) for _ in range(4))
-        # rows of K also keep an integrator's own numbers (the order of BDF and the like), up to 8 of them
-        self.K, self.ke = np.zeros((lowered.rows, max(nx, nrow, 8))), np.zeros((1, nrow))
+        # rows of K also keep an integrator's own numbers (the order of BDF and the like), up to 16 of them
+        self.K, self.ke = np.zeros((lowered.rows, max(nx, nrow, 16))), np.zeros((1, nrow))
         self.E = np.zeros((max(1, lowered.errors), nx))
         self.W = np.zeros(int(n[WE]) + 8)
         self.last = int(lowered.ip[0])
@@ -156,7 +156,7 @@ class Run:
         S[s.H_MAX] = max_step
         I[s.LIMIT] = max_steps
         I[s.LAST] = work.last
-        I[s.STEERS] = lowered.steers
+        I[s.STEERS], I[s.ADVISES] = lowered.steers, lowered.advises
         S[s.STAY] = 1.2 if choice.integrator.implicit else 1.0
         if not lowered.one_step:
             self.K[2:] = 0.0
@@ -363,7 +363,7 @@ class Run:
         self.x[: len(x)] = x
         self._forget()
         S, I = self.S, self.I
-        S[s.ERR_OLD] = 1e-4
+        S[s.ERR_OLD], S[s.H_ACC] = 1e-4, 0.0
         I[s.AFTER_REJECT] = I[s.STIFF] = I[s.NONSTIFF] = 0
         if not self.plan.integrator.one_step:
             self.K[2:] = 0.0  # the history ends here

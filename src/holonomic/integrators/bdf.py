@@ -57,8 +57,10 @@ D, CONTROL, LOOKING_BACK = 2, 11, 12
 # begin with the full order
 LAST, HIGHEST, MOST, EARLY, AT_ONCE = range(5)
 # control numbers: step of the differences, order, equal steps since the last change, next step, α of the
-# factors, whether the Jacobian is of this step
-H_D, ORDER, EQUAL, H_NEXT, ALPHA, FRESH = range(6)
+# factors, whether the Jacobian is of this step, the rate at which iterations with these factors converge
+H_D, ORDER, EQUAL, H_NEXT, ALPHA, FRESH, RATE = range(7)
+UNKNOWN = 0.5  # rate of new factors, until it is known
+BOUND = 0.03  # of the tolerance, what an iteration may leave; 0.003 changes no digit and takes 30 % more iterations
 # Newton steps, and how many where the step is fixed: there giving up early gains nothing
 MANY, PATIENT = 4, 30
 GROW_FROM = 1.2  # a smaller growth of the step is not worth a new factorization
@@ -170,6 +172,7 @@ def refresh(fns, n, data, t1, y, alpha, K, W, slope, beta):
         return SINGULAR
     K[CONTROL, ALPHA] = alpha
     K[CONTROL, FRESH] = 1.0
+    K[CONTROL, RATE] = UNKNOWN
     return OK
 
 
@@ -196,6 +199,7 @@ def advance(fns, n, data, ip, fp, t, h, x, K, xn, xs, W):
     alpha = gamma(order) / h
     v = vectors_at(at, ny)
     r, slope, beta = v + AT_R * ny, v + AT_SLOPE * ny, v + AT_BETA * ny
+    bound = BOUND if ip[EARLY] == 1 else fp[1]
     K[CONTROL, FRESH] = 0.0
     while True:
         predict(K, order, xn, xs, W, beta, alpha, h, ny)
@@ -206,6 +210,8 @@ def advance(fns, n, data, ip, fp, t, h, x, K, xn, xs, W):
                 return SINGULAR
             drift = 1.0
         damping = 2.0 / (1.0 + drift)
+        if ip[EARLY] == 0:
+            K[CONTROL, RATE] = 0.99
         before, converged = 0.0, False
         for iteration in range(ip[MOST]):
             slope_of(W, slope, beta, alpha, xn, ny)
@@ -215,21 +221,24 @@ def advance(fns, n, data, ip, fp, t, h, x, K, xn, xs, W):
                 break
             if iteration > 0:
                 rate = change / before if before > 0.0 else 0.0
-                if change == 0.0 or (rate < 1.0 and rate / (1.0 - rate) * change < fp[1]):
+                if ip[EARLY] == 1:
+                    if rate >= 0.9 or rate ** (ip[MOST] - iteration) / (1.0 - rate) * change > bound:
+                        break
+                    K[CONTROL, RATE] = max(rate, 0.3 * K[CONTROL, RATE])
+                else:
+                    K[CONTROL, RATE] = min(rate, 0.99)
+            to_come = K[CONTROL, RATE] / (1.0 - K[CONTROL, RATE]) * change
+            if change == 0.0 or to_come <= bound:
+                converged = True
+                break
+            if ip[EARLY] == 0 and iteration > 0:
+                if rate >= AT_ROUNDING and change <= ROUNDING:
                     converged = True
                     break
-                if ip[EARLY] == 1 and (rate >= 1.0 or rate ** (ip[MOST] - iteration) / (1.0 - rate) * change > fp[1]):
-                    break
-                if ip[EARLY] == 0 and rate >= AT_ROUNDING and change <= ROUNDING:
-                    converged = True
-                    break
-                if ip[EARLY] == 0 and rate > 0.1:
+                if rate > 0.1:
                     if refresh(fns, n, data, t1, xn, alpha, K, W, slope, beta) != OK:
                         return SINGULAR
                     damping = 1.0
-            elif change <= 0.01 * fp[1]:
-                converged = True
-                break
             before = change
         if converged:
             return OK

@@ -46,6 +46,7 @@ from ..kernels.signatures import (
     WN,
     call_model,
 )
+from ..kernels.state import ADVICE_KEEP, ADVICE_SAFETY, ADVICE_SHRINK
 from ..kernels.vectors import copy_row, move_on
 from .base import Integrator, Lowered
 
@@ -67,6 +68,7 @@ LAST, ITERATIONS, EARLY = range(3)
 # rows of K: field at both ends, stages Z of the last step and of this one, control
 OLD_Z, Z, CONTROL = 2, 5, 8
 H_OLD, H_FACTORS, JACOBIAN_GOOD, FRESH, RETRY = range(5)
+SLOWNESS = 8  # θ/(1 - θ) of the last iteration; 5 to 7 are the advice to the step loop
 # fp: scales (2 + 2 ny numbers), then these 3 x 3 matrices and numbers, from the end
 N_CONSTANTS = 9 + 9 + 9 + 3
 
@@ -150,7 +152,18 @@ def stage_arguments(W, at_y, at_slope, x, K, fp, constants, stage, h, ny):
 
 
 @leaf
-def newton_update(W, at, at_r, x, K, h, fp, constants, ny):
+def block_norms(total_q, total_v, total_rest, nq, differential, ny):
+    """RMS over all stages, of q, of v and of the rest; the largest counts."""
+    worst = (total_q / (3 * nq)) ** 0.5
+    if differential > nq:
+        worst = max(worst, (total_v / (3 * (differential - nq))) ** 0.5)
+    if ny > differential:
+        worst = max(worst, (total_rest / (3 * (ny - differential))) ** 0.5)
+    return worst
+
+
+@leaf
+def newton_update(W, at, at_r, x, K, h, fp, constants, nq, differential, ny):
     """One Newton step for all stages from the residuals at at_r; return the size of the change."""
     size = ny * ny
     v = at + VECTORS * size
@@ -167,16 +180,20 @@ def newton_update(W, at, at_r, x, K, h, fp, constants, ny):
         r3[i] = -(fp[inverse + 6] * a + fp[inverse + 7] * b + fp[inverse + 8] * c)
     lu_solve(real, W[v : v + ny].view(np.int64), r1)
     complex_lu_solve(re, im, W[v + ny : v + 2 * ny].view(np.int64), r2, r3)
-    largest = 0.0
+    total_q, total_v, total_rest = 0.0, 0.0, 0.0
     for i in range(ny):
         weight = abs(h) ** int(fp[2 + ny + i]) / (fp[2 + i] + fp[0] * abs(x[i]))
         for stage in range(3):
             step = fp[T + 3 * stage] * r1[i] + fp[T + 3 * stage + 1] * r2[i] + fp[T + 3 * stage + 2] * r3[i]
             K[Z + stage, i] += step
-            change = abs(step) * weight
-            if not change <= largest:
-                largest = change
-    return largest
+            change = (step * weight) ** 2
+            if i < nq:
+                total_q += change
+            elif i < differential:
+                total_v += change
+            else:
+                total_rest += change
+    return block_norms(total_q, total_v, total_rest, nq, differential, ny)
 
 
 @kernel(ADVANCE)
@@ -205,13 +222,18 @@ def advance(fns, n, data, ip, fp, t, h, x, K, xn, xs, W):
                 return SINGULAR
             K[CONTROL, H_FACTORS] = h
         start_stages(K, x, h, differential, ny, c1, c2)
-        before, rate, last_fall, converged = 0.0, 0.0, 0.0, False
+        before, rate, last_fall, converged, done = 0.0, 0.0, 0.0, False, 0
+        slowness = max(K[CONTROL, SLOWNESS], 1e-16) ** 0.8 if K[CONTROL, SLOWNESS] > 0.0 else 1.0  # of the last step
+        if ip[EARLY] == 0:
+            slowness = 1000.0
+        K[CONTROL, ADVICE_SHRINK] = 0.5
         for iteration in range(ip[ITERATIONS]):
             for stage in range(3):
                 c = c1 if stage == 0 else (c2 if stage == 1 else 1.0)
                 stage_arguments(W, at_y, at_slope, x, K, fp, constants, stage, h, ny)
                 call_model(fns, EQUATIONS, t + c * h, W, at_y, W, at_slope, data, W, at_r + stage * ny)
-            change = newton_update(W, at, at_r, x, K, h, fp, constants, ny)
+            change = newton_update(W, at, at_r, x, K, h, fp, constants, n[NQ], differential, ny)
+            done += 1
             if not change <= 1e100:
                 break
             if iteration > 0:
@@ -219,30 +241,35 @@ def advance(fns, n, data, ip, fp, t, h, x, K, xn, xs, W):
                 fall = change / before if before > 0.0 else 0.0
                 rate = fall if iteration == 1 else (fall * last_fall) ** 0.5
                 last_fall = fall
-                if change == 0.0 or (rate < 0.99 and rate / (1.0 - rate) * change <= fp[1]):
-                    converged = True
-                    break
-                if ip[EARLY] == 0 and rate >= AT_ROUNDING and change <= ROUNDING:
-                    converged = True
-                    break
-                if ip[EARLY] == 1 and iteration > 1:
-                    left = ip[ITERATIONS] - 1 - iteration
-                    if rate >= 0.99 or rate**left / (1.0 - rate) * change > fp[1]:
-                        break
-            elif change <= 0.001 * fp[1]:
+                slowness = rate / (1.0 - rate) if rate < 0.99 else 100.0
+            if change == 0.0 or slowness * change <= fp[1]:
                 converged = True
                 break
+            if ip[EARLY] == 0 and iteration > 0 and rate >= AT_ROUNDING and change <= ROUNDING:
+                converged = True
+                break
+            if ip[EARLY] == 1 and iteration > 1:
+                left = ip[ITERATIONS] - 1 - iteration
+                if rate >= 0.99:
+                    break
+                to_come = slowness * rate**left * change / fp[1]
+                if to_come > 1.0:
+                    K[CONTROL, ADVICE_SHRINK] = 0.8 * min(20.0, to_come) ** (-1.0 / (4.0 + left))
+                    break
             before = change
+        K[CONTROL, SLOWNESS] = slowness
         if converged:
             # where Newton converged at once the Jacobian is good for the next step too
             K[CONTROL, RETRY] = 1.0 if rate > 1e-3 else 0.0
+            K[CONTROL, ADVICE_KEEP] = 1.0 - K[CONTROL, RETRY]
+            K[CONTROL, ADVICE_SAFETY] = min(1.0, (1.0 + 2.0 * MANY) / (done + 2.0 * MANY))
             for i in range(ny):
                 xn[i] = x[i] + K[Z + 2, i]
             return OK
+        K[CONTROL, SLOWNESS] = 0.0
         if K[CONTROL, FRESH] == 1.0:
             break
         K[CONTROL, JACOBIAN_GOOD] = 0.0
-    K[CONTROL, JACOBIAN_GOOD] = 0.0
     return NO_CONVERGENCE
 
 
@@ -353,5 +380,5 @@ class Radau(Integrator):
             },
             ip=np.array([1, MANY, 1], dtype=np.int64), patient=np.array([1, PATIENT, 0], dtype=np.int64),
             fp=_constants(), rows=9, errors=1, exponent=0.25, error_order=3, fac_min=0.2, fac_max=8.0,
-            one_step=False, wants_scales=True, work=radau_work,
+            one_step=False, advises=CONTROL, wants_scales=True, work=radau_work,
         )  # fmt: skip

@@ -48,6 +48,12 @@ def step_factor(err, err_old, exponent, beta, safety, fac_min, fac_max):
 
 
 @leaf
+def predicted_factor(err, err_acc, h, h_acc, exponent, safety):
+    """h_new / h by the predictive control of Gustafsson, from this step and the one before: [HW96] (IV.8.25)."""
+    return safety * h / h_acc * (err_acc / max(err, 1e-10) ** 2) ** exponent
+
+
+@leaf
 def stiffness(h, K, last, xn, xs, n):
     """h times an estimate of the dominant eigenvalue, from the two last stages ([HW96] Sec. IV.2)."""
     above, below = 0.0, 0.0

@@ -18,6 +18,7 @@ from ..errors import (
     MORE,
     NEED_REFINED,
     NEED_TERMS,
+    NO_CONVERGENCE,
     OK,
     PULL_FAILED,
     SINGULAR,
@@ -25,7 +26,7 @@ from ..errors import (
     TOO_MANY_STEPS,
 )
 from .compile import inner, leaf
-from .control import error_norm, step_factor, stiffness
+from .control import error_norm, predicted_factor, step_factor, stiffness
 from .evaluate import evaluate
 from .locate import MOST, state_inside
 from .settle import settle
@@ -48,11 +49,16 @@ from .signatures import (
 )
 from .state import (
     ACCEPTED,
+    ADVICE_KEEP,
+    ADVICE_SAFETY,
+    ADVICE_SHRINK,
+    ADVISES,
     AFTER_REJECT,
     BETA,
     DENSE_READY,
     DENSES,
     DODGES,
+    ERR_ACC,
     ERR_OLD,
     EVENT_ROWS,
     EXPONENT,
@@ -61,6 +67,7 @@ from .state import (
     FAILED,
     FIXED,
     FRESH,
+    H_ACC,
     H_FIXED,
     H_MAX,
     H_USED,
@@ -203,6 +210,19 @@ def refuse(S, I, h, status):
 
 
 @leaf
+def advised_factor(S, err, h, factor, keep, safety):
+    """h_new / h of an implicit one-step method: less after a hard iteration, foreseen from two steps, factors kept."""
+    factor = min(S[FAC_MAX], max(S[FAC_MIN], factor * safety))
+    if S[H_ACC] != 0.0:
+        factor = min(factor, max(S[FAC_MIN], predicted_factor(err, S[ERR_ACC], h, S[H_ACC], S[EXPONENT], S[SAFETY] * safety)))
+    S[H_ACC] = h
+    S[ERR_ACC] = max(err, 1e-2)
+    if factor >= 1.0 and factor <= S[STAY] and keep != 0.0:
+        factor = 1.0
+    return factor
+
+
+@leaf
 def drive(slots, fns, n, data, ip, fp, sp, S, I, x, xn, xs, K, E, W, atol, turns, rec_t, rec_x, rec_k, save_t,
           ev, ev_f, found_theta, found, xe, ke, rec_ev_t, rec_ev_i, rec_ev_x, rec_ev_k):  # fmt: skip
     """Go on until there is something to say."""
@@ -264,6 +284,8 @@ def drive(slots, fns, n, data, ip, fp, sp, S, I, x, xn, xs, K, E, W, atol, turns
                     S[T_FAILED] = t
                     return status
                 refuse(S, I, h, status)
+                if status == NO_CONVERGENCE and I[ADVISES] >= 0:
+                    S[H] = h * K[I[ADVISES], ADVICE_SHRINK]
                 if status == SINGULAR and I[DODGES] < MAX_DODGES:
                     I[DODGES] += 1
                     S[H] = h * DODGE
@@ -297,9 +319,13 @@ def drive(slots, fns, n, data, ip, fp, sp, S, I, x, xn, xs, K, E, W, atol, turns
                 factor = step_factor(
                     err, S[ERR_OLD], S[EXPONENT], S[BETA], S[SAFETY], S[FAC_MIN], S[FAC_MAX]
                 )
+                if I[ADVISES] >= 0:
+                    factor = advised_factor(
+                        S, err, h, factor, K[I[ADVISES], ADVICE_KEEP], K[I[ADVISES], ADVICE_SAFETY]
+                    )
                 if I[AFTER_REJECT] != 0:
                     factor = min(factor, 1.0)
-                if factor > 1.0 and factor < S[STAY]:
+                if factor > 1.0 and factor < S[STAY] and I[ADVISES] < 0:
                     factor = 1.0  # an implicit method keeps its factors
                 proposal = h * factor
                 # a step cut short by the stop time says nothing about the next one

@@ -18,6 +18,8 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
+
 from .compile import leaf
 
 HUGE = 1.7976931348623157e308  # largest float64; anything not below it in size is inf or nan
@@ -45,6 +47,7 @@ def lu_factor(A, piv):
         A small pivot is no failure: whether it is too small depends on the units of the unknowns.
     """
     n = A.shape[0]
+    scale = piv.view(np.float64)
     for i in range(n):
         largest = 0.0
         for j in range(n):
@@ -53,12 +56,12 @@ def lu_factor(A, piv):
                 return j + 1
             if size > largest:
                 largest = size
-        # piv[i] is free until step i and keeps the binary exponent of the row's size until then
-        piv[i] = math.frexp(largest)[1]
+        # piv[i] is free until step i and keeps the power of two that brings the row to the size of 1 until then
+        scale[i] = math.ldexp(1.0, -max(math.frexp(largest)[1], -1000))
     for k in range(n):
         row, best = -1, 0.0
         for i in range(k, n):
-            size = math.ldexp(abs(A[i, k]), -piv[i])
+            size = abs(A[i, k]) * scale[i]
             if size > best and size <= HUGE:
                 row, best = i, size
         if row < 0:
@@ -68,7 +71,7 @@ def lu_factor(A, piv):
                 held = A[k, j]
                 A[k, j] = A[row, j]
                 A[row, j] = held
-            piv[row] = piv[k]
+            scale[row] = scale[k]
         piv[k] = row
         pivot = A[k, k]
         for i in range(k + 1, n):
