@@ -5,8 +5,9 @@ import warnings
 import numpy as np
 import pytest
 
-from holonomic import RedundancyWarning, problems, simulate
+from holonomic import RedundancyWarning, StiffnessWarning, problems, simulate
 from holonomic.problems.from_bodies import jansen_mechanism
+from holonomic.problems.jansen_walker import LEGS
 
 FROM_BODIES = ["four-bar", "scotch-yoke", "peaucellier", "inline-engine", "heavy-top", "rolling-disk", "stewart-platform",
                "double-wishbone", "pendulum-from-bodies", "seven-body-from-bodies"]  # fmt: skip
@@ -103,3 +104,20 @@ def test_the_first_order_forces_of_the_engine_balance():
     shaking = np.fft.rfft(sol["main"].force[:, 1] + sum(sol[f"bore {n}"].force[:, 1] for n in range(1, 5)))
     # the pistons move by cos φ and r/(4 l) cos 2φ: opposite pairs cancel the first and add the second
     assert np.abs(shaking[1]) < 1e-6 * np.abs(shaking[2])
+
+
+def test_the_walker_walks_upright_and_its_feet_carry_it():
+    problem = problems.jansen_walker()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", StiffnessWarning)  # feet that stand are stiff
+        sol = simulate(problem, rtol=1e-8)
+    found = problem.digits(sol)
+    assert found["q"] > 6.0  # feet strike and leave: not smooth
+    assert np.abs(sol["chassis"].angle).max() < 0.03
+    assert sol["chassis"].position[-1, 0] > 2.6
+    feet = [f"{name} foot" for name in LEGS]
+    even = sol(np.linspace(2.0, 5.0, 3001))  # after the start, about one turn of the crank
+    lift = sum(even[foot].force[:, 1] for foot in feet)
+    weight = 9.81 * sum(value for name, value in even.plan.model.system.params.items() if name.endswith(".mass"))
+    assert np.mean(lift) == pytest.approx(weight, rel=0.01)  # it neither rises nor falls for long
+    assert min(np.min(even[foot].force[:, 1]) for foot in feet) >= 0.0

@@ -138,6 +138,21 @@ class JointView:
         """Where the joint is, m."""
         return self._record.out(self._wrench[1])
 
+    @property
+    def ends(self) -> np.ndarray:
+        """The joint's points on the first and on the second body, m: (time, 2, n). They differ for rods, slides, gears."""
+        r = self._record
+        return np.stack([r.out(r.place(mark)[0]) for mark in self._joint.marks[:2]], axis=-2)
+
+    @property
+    def tension(self) -> np.ndarray:
+        """Pull of a distance rod between its ends, N; negative where it is pushed together."""
+        r, joint = self._record, self._joint
+        if joint.kind != "distance":
+            raise AttributeError(f"joint {joint.name!r} is {joint.kind} and has no tension; it has .force and .torque.")
+        d = minus(*(r.place(mark)[0] for mark in joint.marks))
+        return r.out(dot(self._wrench[0][0], d) / np.sqrt(dot(d, d)))
+
     def _value(self, kind: str):
         joint, r = self._joint, self._record
         if kind in joint.more:

@@ -19,6 +19,7 @@ from .index2_pair import index2_pair
 from .inline_engine import inline_engine
 from .invariant_examples import cubic_time, leaving_circle
 from .jansen import jansen
+from .jansen_walker import jansen_walker
 from .kepler import kepler
 from .peaucellier import peaucellier
 from .pendulum import pendulum, pendulum_a01
@@ -52,6 +53,7 @@ __all__ = [
     "index2_pair",
     "inline_engine",
     "jansen",
+    "jansen_walker",
     "kepler",
     "leaving_circle",
     "peaucellier",
@@ -90,6 +92,7 @@ def catalogue() -> dict[str, Callable[..., Problem]]:
         "seven-body-a03": seven_body_a03,
         "car-axis": car_axis,
         "jansen": jansen,
+        "jansen-walker": jansen_walker,
         "four-bar": four_bar,
         "four-bar-spatial": four_bar_spatial,
         "scotch-yoke": scotch_yoke,
