@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 
 from holonomic import RedundancyWarning, StiffnessWarning, problems, simulate
+from holonomic.multibody.assemble import Kinematics
+from holonomic.problems.delta_robot import delta_robot_mechanism, path, shoulder_angle
 from holonomic.problems.from_bodies import jansen_mechanism
 from holonomic.problems.jansen_walker import LEGS
 
@@ -121,3 +123,36 @@ def test_the_walker_walks_upright_and_its_feet_carry_it():
     weight = 9.81 * sum(value for name, value in even.plan.model.system.params.items() if name.endswith(".mass"))
     assert np.mean(lift) == pytest.approx(weight, rel=0.01)  # it neither rises nor falls for long
     assert min(np.min(even[foot].force[:, 1]) for foot in feet) >= 0.0
+
+
+def test_the_delta_robot_has_three_freedoms_limits_and_meshes():
+    m = delta_robot_mechanism()
+    found = m.mobility()
+    assert (found.dof, found.rank, found.redundant) == (3, 39, {})
+    assert m.limits["shoulder 2"] == {"lower": -0.6, "upper": 1.4, "effort": 40.0, "velocity": 12.0}
+    assert [shape.kind for shape in m["platform"].shapes] == ["mesh"]
+    assert m.assembly.moved < 1e-12  # the file is drawn closed
+
+
+def test_the_closed_form_of_the_delta_robot_meets_every_joint():
+    problem = problems.delta_robot()
+    m, (q, v) = delta_robot_mechanism(), problem.exact(0.7)
+    k = Kinematics(m)
+    assert np.abs(k.residual(0.0, q)).max() < 1e-13
+    assert np.abs(k.jacobian(0.0, q) @ v).max() < 1e-11  # v by differences of sixth order
+    limits = m.limits["shoulder 1"]
+    angles = shoulder_angle(1)(np.linspace(0, 2, 200))
+    assert limits["lower"] < angles.min() < angles.max() < limits["upper"]
+
+
+@pytest.mark.slow
+def test_the_delta_robot_follows_its_circle_and_its_motors_pay_for_it():
+    """Slow: 45 000 operations are compiled, once."""
+    problem = problems.delta_robot()
+    sol = simulate(problem, rtol=1e-10, atol=1e-12, save_at=601)
+    found = problem.digits(sol)
+    assert found["q"] > 11
+    np.testing.assert_allclose(sol["platform"].position, np.array([path(t) for t in sol.t]), atol=1e-10)
+    power = sum(sol[f"shoulder {leg} drive"].power for leg in (1, 2, 3))
+    change = np.gradient(sol["energy"].total, sol.t, edge_order=2)
+    np.testing.assert_allclose(power[1:-1], change[1:-1], atol=1e-3 * np.abs(power).max())  # differences of order 2

@@ -92,14 +92,17 @@ class JointMethods(GearMethods):
         self._spatial("planar")
         return self._join("planar", name, first, second, at, joints3d.planar, axis=axis)
 
-    def close(self, name: str, first, second, *, at, axis=None) -> Joint:
-        """Close a loop: a pin between two bodies that are joined otherwise already.
+    def close(self, name: str, first, second, *, at, axis=None, other=None) -> Joint:
+        """Close a loop: a joint between two bodies that are joined otherwise already.
 
-        Parameters are those of `revolute`; `at` is usually a pair, the pin's place on each body. In space it is a
-        ball joint unless an axis is given.
+        Parameters are those of `revolute`; `at` is usually a pair, the joint's place on each body. In space it is a
+        ball joint, with `axis` a hinge, and with `axis` and `other` a universal joint. A frame at= makes a hinge.
         """
-        if self.dimension == 3 and axis is None:
+        framed = any(self._framed(end) for end in (at if self._is_pair(at) else (at,)))
+        if self.dimension == 3 and axis is None and not framed:
             return self.spherical(name, first, second, at=at)
+        if other is not None:
+            return self.universal(name, first, second, at=at, axis=axis, other=other)
         return self.revolute(name, first, second, at=at, axis=axis)
 
     def pin_in_slot(self, name: str, slot, pin, *, at, axis=None) -> Joint:

@@ -10,6 +10,7 @@ from ..errors import BadArgument
 from .ascher_petzold import heterogeneous_masses, rapid_constraint, rapid_pair
 from .car_axis import car_axis
 from .chain import chain, double_pendulum
+from .delta_robot import delta_robot
 from .double_wishbone import double_wishbone
 from .four_bar import four_bar, four_bar_spatial
 from .four_bars import four_bars
@@ -41,6 +42,7 @@ __all__ = [
     "catalogue",
     "chain",
     "cubic_time",
+    "delta_robot",
     "double_pendulum",
     "double_wishbone",
     "four_bar",
@@ -101,6 +103,7 @@ def catalogue() -> dict[str, Callable[..., Problem]]:
         "heavy-top": heavy_top,
         "double-wishbone": double_wishbone,
         "stewart-platform": stewart_platform,
+        "delta-robot": delta_robot,
         "rolling-disk": rolling_disk,
         "pendulum-from-bodies": pendulum_from_bodies,
         "four-bars-from-bodies": four_bars_from_bodies,
