@@ -1,6 +1,7 @@
 """Simulate constrained mechanical systems so that the answer stays on its constraints."""
 
 from ._version import __version__
+from .diagnose import Diagnosis, diagnose
 from .errors import (
     BadArgument,
     ForgottenVelocityTerms,
@@ -21,6 +22,7 @@ from .errors import (
     UntraceableFunction,
     WrongShape,
 )
+from .essential import essential_ode
 from .events import Event
 from .formulations.ggl import GGL
 from .formulations.index1 import Index1
@@ -50,7 +52,6 @@ from .stabilizations.invariant import InvariantStabilization
 from .stabilizations.post import PostStabilization, S_both, S_both2, S_full, S_pos, S_vel
 from .stabilizations.projection import Projection
 from .study.compare import Comparison, compare
-from .study.essential import essential_ode
 from .study.work_precision import WorkPrecision, work_precision
 from .sweeping.design import grid, sample
 from .sweeping.ensemble import Ensemble
@@ -125,6 +126,8 @@ __all__ = [
     "WrongShape",
     "__version__",
     "compare",
+    "Diagnosis",
+    "diagnose",
     "essential_ode",
     "load",
     "simulate",

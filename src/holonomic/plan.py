@@ -86,6 +86,8 @@ class Choice:
 class Plan:
     """The checked, lowered choice; `why()` says in words what will run and for what reason."""
 
+    solution: Any = None
+
     def __init__(self, model, choice: Choice, events: dict | None, rows: tuple[int, ...] | None = None):
         self.model, self.choice, self.events, self.rows = model, choice, events or {}, rows
         check_fit(choice, model)
@@ -296,8 +298,29 @@ class Plan:
             for level, gain in enumerate(lowered.gains(order)):
                 data[places.start + level] = gain * direction ** (order - level)
 
+    def _copy(self, **fields) -> Plan:
+        made = object.__new__(type(self))
+        made.__dict__.update(self.__dict__, **fields)
+        return made
+
+    def of_states(self) -> Plan:
+        """Return this plan for looking at states (q, v) alone, without what its formulation adds to them."""
+        return self._copy(blocks=self.blocks[:2])
+
+    def of_run(self, sol) -> Plan:
+        """Return this plan as that of a solution: `why()` then tells its numbers, too."""
+        return self._copy(solution=sol)
+
     def why(self) -> str:
-        """Say in plain words what runs and why."""
+        """Say in plain words what runs and why, with the numbers of the run."""
+        if self.solution is None:
+            return self.summary()
+        from .telling import reasons
+
+        return "\n".join([self.summary(), *reasons(self.solution)])
+
+    def summary(self) -> str:
+        """Say in plain words what runs."""
         c = self.choice
         named = {
             "formulation": repr(c.formulation), "integrator": repr(c.integrator),
@@ -308,8 +331,10 @@ class Plan:
         if model.n_lam:
             solved = "accelerations and multipliers are"
         reasons = {
-            "formulation": f"{solved} solved for at every point",
-            "integrator": "order 8 with error control: the fewest evaluations for smooth motion",
+            "formulation": f"{solved} solved for at every point" if isinstance(c.formulation, Index1) else (
+                f"index {c.formulation.index}, constraints are among the equations"
+            ),
+            "integrator": _PRAISE.get(type(c.integrator).__name__, "chosen by us"),
             "stabilization": "the constraints hold to the tolerance after every step",
         }
         if model.is_ode and not model.n_constraints:
@@ -330,6 +355,15 @@ class Plan:
     def __repr__(self) -> str:
         c = self.choice
         return f"{c.formulation!r} + {c.integrator!r} + {c.stabilization!r}"
+
+
+_PRAISE = {
+    "DOP853": "order 8 with error control: the fewest evaluations for smooth motion",
+    "BDF": "implicit, orders 1 to 5: long steps where fast motion has decayed",
+    "Radau": "implicit, order 5: long steps where the equations are stiff, high accuracy or oscillation",
+    "RATTLE": "symplectic: the energy swings and does not creep",
+    "ImplicitMidpoint": "symmetric: the energy hardly creeps",
+}
 
 
 def make_choice(model, formulation, integrator, stabilization, step, rtol, atol, constraint_tol) -> Choice:

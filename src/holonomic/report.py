@@ -10,6 +10,7 @@ import numpy as np
 from ._version import __version__
 from .naming import is_dae, order_of
 from .stabilizations.base import TOL
+from .telling import changes
 
 Lines = list[tuple[str, str]]
 
@@ -24,7 +25,7 @@ def facts(sol) -> dict[str, Any]:
     atol = choice.atol if isinstance(choice.atol, float) else [float(value) for value in choice.atol]
     return {
         "plan": repr(plan),
-        "why": plan.why(),
+        "summary": "\n".join([plan.summary(), *changes(sol)]),
         "tolerances": {
             "rtol": choice.rtol, "atol": atol, "step": choice.step, "constraint_tol": tol,
         },
@@ -52,7 +53,7 @@ def lines(sol) -> Lines:
     known, stats, model = sol._facts, sol.stats, sol.plan.model
     found: Lines = []
     tolerances = known["tolerances"]
-    for line in known["why"].splitlines():
+    for line in known.get("summary", known.get("why", "")).splitlines():
         name, _, text = line.partition(": ")
         if name == "step" and tolerances["step"] is None and "atol" not in text:
             text += f", atol {_absolute(tolerances['atol'])}"

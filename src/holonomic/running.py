@@ -230,6 +230,33 @@ class Run:
                 return status
             self.plan.add_function(Fn.REFINED if status == NEED_REFINED else Fn.TERMS)
 
+    def slope(self, t: float, x: np.ndarray, row: int) -> bool:
+        """Put the field at (t, x) into a row of K; tell whether it is there."""
+        return self._evaluate(t, x, row) == OK
+
+    def handed_to(self, plan: Plan, t_end: float, started: bool = True) -> tuple[Run, int]:
+        """Return a run of another plan that goes on from the current state, and its status; events go on as they are.
+
+        Before the first step (not `started`) it begins anew instead.
+        """
+        model, S, I = self.plan.model, self.S, self.I
+        data = plan.extended(self.data[: len(model.data())].copy())
+        plan.enter_gains(data, self.direction)
+        used = int(I[s.ACCEPTED] + I[s.REJECTED] + I[s.FAILED] + I[s.RETAKEN])
+        left = None if I[s.KEEP_STEPS] else self.save_t[int(I[s.SAVED]) if started else 0 :]
+        x = self.x[: model.nq + model.nv].copy()
+        other = Run(
+            plan, data, self.t, x, t_end, save_t=left, max_steps=max(1, int(I[s.LIMIT]) - used), max_step=S[s.H_MAX],
+            first=None,
+        )  # fmt: skip
+        status = other.begin()
+        if not started:
+            return other, status
+        other.events, other._handled, other._waits = self.events, self._handled, self._waits
+        for mine, others in zip(self.ev, other.ev, strict=True):
+            others[:] = mine
+        return other, status
+
     def _first_step(self) -> float:
         S, n = self.S, self.plan.model.nq + self.plan.model.nv
         most = min(S[s.H_MAX], abs(S[s.T_STOP] - S[s.T]))
@@ -403,12 +430,15 @@ class Run:
         if self.plan.integrator.remembers:
             self.K[1:] = 0.0
 
-    def go(self, tell=None) -> int:
-        """Run until the stop time, an event or a failure; `tell(t)` is called about every 50 ms."""
+    def go(self, tell=None, most: int | None = None) -> int:
+        """Run until the stop time, an event or a failure; `tell(t)` is called about every 50 ms.
+
+        With `most`, return MORE after that many attempted steps.
+        """
         plan, I = self.plan, self.I
         loop = drive_interpreted if plan.model.interpreted else drive
         while True:
-            quota = I[s.QUOTA] = self._quota
+            quota = I[s.QUOTA] = self._quota if most is None else min(self._quota, most)
             began = time.perf_counter()
             try:
                 status = loop(
@@ -426,6 +456,10 @@ class Run:
                 return status
             used = time.perf_counter() - began
             steps = quota - int(I[s.QUOTA])
+            if most is not None:
+                most -= steps
+                if most <= 0:
+                    return MORE
             if steps > 10 and used > 0:
                 self._quota = int(min(1e7, max(20, steps * STRETCH_SECONDS / used)))
             if tell is not None:

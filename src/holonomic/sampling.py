@@ -12,6 +12,7 @@ from itertools import pairwise
 
 import numpy as np
 
+from . import joined
 from .errors import NEED_REFINED, NEED_TERMS, OK, BadArgument, StepFailed
 from .inputs import InputTables
 from .kernels import sample
@@ -36,7 +37,9 @@ def states_at(sol, wanted) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     end = (~known) & (times == sol._final[0])
     xs[end], ks[end] = sol._final[1], sol._final[2]
     rest = np.flatnonzero(~known & ~end)
-    if len(rest):
+    if len(rest) and sol._parts:
+        xs[rest], ks[rest] = joined.states(sol._parts, times[rest], forward)
+    elif len(rest):
         inside = _replayed if sol._steps_kept and sol.plan.integrator.one_step else _repeated
         xs[rest], ks[rest] = inside(sol, times[rest], rows[rest])
     return times[back], xs[back], ks[back]

@@ -124,7 +124,7 @@ def save(sol: Solution, path: str | Path) -> None:
             f"{too_large[0]!r} is larger than NetCDF-3 holds (4 GiB). Keep fewer times: save_at=."
         )
     known = {
-        "labels": asdict(Labels.of(model)), "facts": sol._facts, "stats": sol.stats, "ended": sol.ended,
+        "labels": asdict(Labels.of(model)), "facts": sol._facts | {"why": sol.plan.why()}, "stats": sol.stats, "ended": sol.ended,
         "steps_kept": sol._steps_kept, "span": sol.span, "events": list(sol.plan.events),
         "scene": sol._scene, "stopped": sol._stopped,
         "end": [sol.end.t, *(getattr(sol.end, part).tolist() for part in ("q", "v", "a", "lam", "s", "w"))],
@@ -144,7 +144,7 @@ def save(sol: Solution, path: str | Path) -> None:
                 variable.long_name = text.encode()
             file.title = b"A run of holonomic"
             file.holonomic_format = np.int32(FORMAT)
-            file.plan = sol._facts["why"].encode()
+            file.plan = sol.plan.why().encode()
             file.versions = ", ".join(f"{k} {v}" for k, v in sol._facts["versions"].items()).encode()
             file.run = json.dumps(known, ensure_ascii=False).encode()
         os.replace(draft, path)

@@ -10,9 +10,11 @@ from typing import Any
 import numpy as np
 
 from . import failure
+from .choosing import Choosing
 from .errors import (
     DONE,
     EVENT,
+    MORE,
     OK,
     BadArgument,
     HolonomicError,
@@ -25,6 +27,7 @@ from .events import Event
 from .impact import after_event
 from .initial import Start, position_jacobian, prepare
 from .inputs import InputTables
+from .joined import join
 from .kernels import state as s
 from .kernels.signatures import Fn
 from .model.compiled import Model
@@ -130,6 +133,40 @@ def simulate(
     """
     if unknown:
         _refuse_unknown(unknown)
+    system, t0, t1, q, v, extras = opened(system, t_end, q0, v0, y0, s0, w0, x0, dx0, ddx0)
+    model = model_of(system, q, v, t0, extras)
+    choice = choose(model, formulation, integrator, stabilization, rtol, atol, step, constraint_tol)
+    watched = _events(events, system)
+    data = model.data()
+    tables = InputTables(model)
+    tables.set(data, t0, 1.0 if t1 >= t0 else -1.0)
+    begin = prepare(
+        model, t0, q, v, data, tol=choice.constraint_tol, initial=initial, hold=hold,
+        redundant=redundant or getattr(system, "redundant", None),
+    )
+    choice = _settled(choice, model, t0, begin.q, data)
+    plan = plan_of(model, choice, watched, begin.rows)
+    choosing = None
+    if "integrator" not in choice.chosen and step is None and not model.interpreted and initial != "free":
+        given = {"formulation": formulation, "stabilization": stabilization}
+        choosing = Choosing(model, given, choice, t1, lambda other: plan_of(model, other, watched, begin.rows))
+    plan.enter_gains(data, 1.0 if t1 >= t0 else -1.0)
+    z0 = np.concatenate([begin.q, begin.v])
+    if initial != "free":
+        _set_invariants(model, t0, z0, data)
+    data = plan.extended(data)
+    save_t = save_times(save_at, t0, t1)
+    run = Run(plan, data, t0, z0, t1, save_t=save_t, **_limits(max_steps, max_step, first_step))
+    if initial == "free" and lam0 is not None:
+        run.lam0, lam0 = _free_multipliers(plan, lam0), None
+    return _walk(run, plan, tables, begin, t0, t1, lam0, progress, free=initial == "free", choosing=choosing)
+
+
+def opened(system, t_end, q0, v0, y0, s0, w0, x0, dx0, ddx0, endless: bool = False):
+    """Return (system, t0, t1, q, v, extras) of what is to be simulated: a Mechanism and a Problem bring their own start.
+
+    With `endless`, the interval may be an infinite one.
+    """
     if hasattr(system, "to_system"):  # a Mechanism, from where it was assembled
         system, q, v = system.to_system()
         q0, v0 = q if q0 is None else q0, v if q0 is None and v0 is None else v0
@@ -152,37 +189,23 @@ def simulate(
         if x0 is not None or dx0 is not None or ddx0 is not None:
             raise BadArgument(f"x0, dx0 and ddx0 belong to a Dae; {START_NAMES[type(system)]}.")
         t0, q, v = start_values(system, q0, v0, y0, t_end)
-    t0, t1 = interval(t0, t_end)
     q = np.concatenate([q, more])
-    model = model_of(system, q, v, t0, extras)
-    choice = choose(model, formulation, integrator, stabilization, rtol, atol, step, constraint_tol)
-    watched = _events(events, system)
-    data = model.data()
-    tables = InputTables(model)
-    tables.set(data, t0, 1.0 if t1 >= t0 else -1.0)
-    begin = prepare(
-        model, t0, q, v, data, tol=choice.constraint_tol, initial=initial, hold=hold,
-        redundant=redundant or getattr(system, "redundant", None),
-    )
-    choice = _settled(choice, model, t0, begin.q, data)
-    plan = plan_of(model, choice, watched, begin.rows)
-    plan.enter_gains(data, 1.0 if t1 >= t0 else -1.0)
-    z0 = np.concatenate([begin.q, begin.v])
-    if initial != "free":
-        _set_invariants(model, t0, z0, data)
-    data = plan.extended(data)
-    save_t = save_times(save_at, t0, t1)
-    run = Run(plan, data, t0, z0, t1, save_t=save_t, **_limits(max_steps, max_step, first_step))
-    if initial == "free" and lam0 is not None:
-        run.lam0, lam0 = _free_multipliers(plan, lam0), None
-    return _walk(run, plan, tables, begin, t0, t1, lam0, progress, free=initial == "free")
+    if endless and t_end == (0.0, np.inf):
+        return system, 0.0 if t0 is None else t0, np.inf, q, v, extras
+    return system, *interval(t0, t_end), q, v, extras
 
 
-def _walk(run: Run, plan: Plan, tables, begin: Start, t0, t1, lam0, progress, free: bool = False) -> Solution:
-    """Run the stretches between breaks of inputs and events; wrap whatever there is at the end."""
+def _walk(
+    run: Run, plan: Plan, tables, begin: Start, t0, t1, lam0, progress, free: bool = False,
+    choosing: Choosing | None = None,
+) -> Solution:  # fmt: skip
+    """Run the stretches between breaks of inputs, events and changes of plan; wrap whatever there is at the end."""
     bar = Progress(t0, t1, progress)
     ended = "end"
+    parts: list[Solution] = []
     status = run.begin()
+    if choosing is not None and status == OK:
+        run, status = _take_over(run, choosing.at_start(run), choosing, begin, parts, started=False)
     if status == OK and lam0 is not None:
         _check_multipliers(plan, run, lam0)
     if status == OK and plan.integrator.starting_points:
@@ -190,15 +213,19 @@ def _walk(run: Run, plan: Plan, tables, begin: Start, t0, t1, lam0, progress, fr
     try:
         while status == OK:
             run.stop_at(tables.next_break(run.t, t1))
-            status = run.go(bar.tell)
-            if status == EVENT:
-                stop, status = _happened(run, plan, begin)
+            status = run.go(bar.tell, None if choosing is None else choosing.look)
+            if choosing is not None and status not in (OK, DONE, EVENT):
+                other = choosing.on_the_way(run) if status == MORE else choosing.failed(run, failure.reason(status, plan))
+                if status == MORE or other is not None:
+                    run, status = _take_over(run, other, choosing, begin, parts)
+            elif status == EVENT:
+                stop, status = _happened(run, begin, parts, choosing)
                 if stop:
                     ended, status = stop, DONE
                     break
             elif status == DONE:
                 if run.t == t1:
-                    ended = _ended(run, plan)
+                    ended = _ended(run, run.plan)
                     break
                 tables.set(run.data, run.t, run.direction)
                 run.field_changed()
@@ -211,8 +238,9 @@ def _walk(run: Run, plan: Plan, tables, begin: Start, t0, t1, lam0, progress, fr
         raise
     finally:
         bar.close()
-    sol = Solution.from_run(run, plan, begin, ended if status == DONE else "failed")
-    if run.I[s.IS_STIFF]:
+    plan = run.plan
+    sol = _wrapped(run, begin, ended if status == DONE else "failed", parts, choosing)
+    if choosing is None and run.I[s.IS_STIFF]:
         warnings.warn(
             f"the step is limited by stability, not accuracy, since t = {run.S[s.T_STIFF]:.4g}: the problem is stiff "
             f"for {type(plan.choice.integrator).__name__}. The result is right but slow; an implicit integrator "
@@ -236,8 +264,28 @@ def _with_reason(problem: HolonomicError, t1: float) -> HolonomicError:
     return problem
 
 
-def _happened(run: Run, plan: Plan, begin: Start) -> tuple[str | None, int]:
+def _take_over(run: Run, other: Choice | None, choosing, begin: Start, parts: list, started=True) -> tuple[Run, int]:
+    """Let another plan go on from where a run stands, if there is one; return the run that goes on."""
+    if other is None:
+        return run, OK
+    if started:
+        parts.append(Solution.from_run(run, run.plan, begin, "changed"))
+    return run.handed_to(choosing.plan_for(other), choosing.t_end, started)
+
+
+def _wrapped(run: Run, begin: Start, ended: str, parts: list, choosing) -> Solution:
+    """Return the solution of a run, with those of the plans before it."""
+    sol = Solution.from_run(run, run.plan, begin, ended)
+    if parts:
+        sol = join([*parts, sol])
+    if choosing is not None:
+        sol._story = choosing.story()
+    return sol
+
+
+def _happened(run: Run, begin: Start, parts: list, choosing) -> tuple[str | None, int]:
     """Deal with the events at the current time: end the run, or map the state and go on."""
+    plan = run.plan
     names, fired = list(plan.events), run.happened()
     stopping = [k for k in fired if plan.events[names[k]].stops]
     for k in stopping:
@@ -250,11 +298,11 @@ def _happened(run: Run, plan: Plan, begin: Start) -> tuple[str | None, int]:
     x = run.x[: plan.model.nq + plan.model.nv].copy()
     for k in stopping:
         if run.accumulates(k):
-            raise failure.accumulating(names[k], run, Solution.from_run(run, plan, begin, "failed"))
+            raise failure.accumulating(names[k], run, _wrapped(run, begin, "failed", parts, choosing))
         try:
             x = after_event(plan.model, plan.events[names[k]], names[k], run.t, x, run.data)
         except HolonomicError as problem:
-            problem.solution = Solution.from_run(run, plan, begin, "failed")
+            problem.solution = _wrapped(run, begin, "failed", parts, choosing)
             raise
     _set_invariants(plan.model, run.t, x, run.data)
     return None, run.restart(x, tuple(fired))

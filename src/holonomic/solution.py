@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from . import cite, drawn, report, sampling
+from . import cite, drawn, joined, report, sampling
 from .drift import Drift
 from .errors import BadArgument
 from .kernels import state as s
@@ -31,7 +31,7 @@ class Solution:
     After an event that maps the state, the record holds its time twice: before and after.
     """
 
-    plan: Any
+    _plan: Any
     ended: str  #: "end", "interrupted", "failed", or the name of the event that ended the run
     _data: Any
     _record: Any
@@ -43,6 +43,8 @@ class Solution:
     _steps_kept: bool
     _parent: Solution | None = None
     _stopped: tuple[str, float] | None = None  # why the run failed, and the end it was to reach
+    _parts: tuple[Solution, ...] = ()  # runs of several plans, one after the other
+    _story: Any = None  # where the integrator was left open: what was seen, and the changes of plan
     _single = False  # one time, given as a number: arrays without a time axis
 
     @classmethod
@@ -55,9 +57,14 @@ class Solution:
             nq = plan.model.nq
             stop = (run.t, run.x.copy(), run.K[0, nq : nq + plan.sizes[NK]].copy())
         return cls._of(
-            plan=plan, _data=run.data, _record=run.record, _events=run.events, _begin=begin, ended=ended,
+            _plan=plan, _data=run.data, _record=run.record, _events=run.events, _begin=begin, ended=ended,
             _start=run.start, _stop=stop, _counters=(run.S, run.I), _steps_kept=kept,
         )  # fmt: skip
+
+    @cached_property
+    def plan(self) -> Any:
+        """What ran; `plan.why()` says the numbers that led there."""
+        return self._plan if self._story is None else self._plan.of_run(self)
 
     @classmethod
     def _of(cls, **fields) -> Solution:
@@ -68,6 +75,8 @@ class Solution:
     @cached_property
     def _arrays(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """t, x = (q, v) and k = (v', λ of the rows that were simulated), time first."""
+        if self._parts:
+            return joined.arrays(self._parts)
         if self._record.t:
             return self._record.joined()
         return np.zeros(0), np.zeros((0, len(self._stop[1]))), np.zeros((0, len(self._stop[2])))
@@ -236,7 +245,7 @@ class Solution:
         for index, name in enumerate(self.plan.events):
             found = [row for row in self._events if row[0] == index]
             t = np.array([row[1] for row in found])
-            x = np.array([row[2] for row in found]).reshape(len(found), width)
+            x = np.array([row[2][:width] for row in found]).reshape(len(found), width)
             k = np.array([row[3] for row in found]).reshape(len(found), nk)
             there = self._rows(t, x, k)
             logs[name] = EventLog(t, there.q, there.v, there.lam, there.a, there.s, there.w)
@@ -245,6 +254,8 @@ class Solution:
     @cached_property
     def stats(self) -> dict[str, Any]:
         """Counters of the run."""
+        if self._parts:
+            return joined.stats(self._parts)
         S, I = self._counters
         return statistics(S, I, self.plan.integrator.rows)
 
@@ -404,7 +415,10 @@ class Solution:
         return report.as_html(self)
 
     def _references(self) -> tuple[str, ...]:
-        return tuple(self.__dict__["_facts"]["references"]) if self._data is None else cite.keys(self.plan)
+        if self._data is None:
+            return tuple(self.__dict__["_facts"]["references"])
+        plans = [part._plan for part in self._parts] or [self.plan]
+        return tuple(dict.fromkeys(key for plan in plans for key in cite.keys(plan)))
 
     def cite(self, software: bool = False) -> str:
         """Return BibTeX entries of the methods that this run used; of CasADi and Numba too, if asked for."""

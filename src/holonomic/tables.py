@@ -109,7 +109,7 @@ def to_xarray(sol):
             )
             data[free] = data.pop(f"output_{slug(name)}")
     time = xarray.Variable("time", sol._arrays[0], {"units": "s"})
-    attributes = {"plan": sol._facts["why"], "versions": str(sol._facts["versions"]), "ended": sol.ended}
+    attributes = {"plan": sol.plan.why(), "versions": str(sol._facts["versions"]), "ended": sol.ended}
     return xarray.Dataset(data, {"time": time} | labels(model), attributes)
 
 

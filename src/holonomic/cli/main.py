@@ -10,6 +10,7 @@ from .._version import __version__
 from .cache import cache
 from .cite import cite
 from .compare import compare
+from .diagnose import diagnose
 from .methods import methods
 from .reproduce import reproduce
 from .run import run
@@ -23,6 +24,7 @@ app = typer.Typer(
 )
 app.command()(run)
 app.command()(compare)
+app.command()(diagnose)
 app.command()(view)
 app.command()(reproduce)
 app.command()(methods)

@@ -30,7 +30,9 @@ from .scotch_yoke import scotch_yoke
 from .seven_body import seven_body, seven_body_a03
 from .slider_crank import slider_crank
 from .slider_crank_spring import slider_crank_spring
+from .spring_pendulum import spring_pendulum
 from .stewart_platform import stewart_platform
+from .suspension import suspension
 from .two_link_arm import two_link_arm
 from .unit_circle import unit_circle
 from .wheelset import wheelset
@@ -71,7 +73,9 @@ __all__ = [
     "seven_body_from_bodies",
     "slider_crank",
     "slider_crank_spring",
+    "spring_pendulum",
     "stewart_platform",
+    "suspension",
     "two_link_arm",
     "unit_circle",
     "wheelset",
@@ -85,6 +89,8 @@ def catalogue() -> dict[str, Callable[..., Problem]]:
         "pendulum-a01": pendulum_a01,
         "double-pendulum": double_pendulum,
         "chain": chain,
+        "spring-pendulum": spring_pendulum,
+        "suspension": suspension,
         "two-link-arm": two_link_arm,
         "two-link-arm-II": partial(two_link_arm, "II"),
         "slider-crank": slider_crank,

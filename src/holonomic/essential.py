@@ -26,11 +26,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..errors import BadArgument
-from ..initial import terms
-from ..kernels.signatures import Fn
-from ..model.arguments import call, param_names
-from ..model.dae import Dae, state_values
+from .errors import BadArgument
+from .kernels.signatures import Fn
+from .model.arguments import call, param_names
+from .model.dae import Dae, state_values
+from .rank import terms
 
 DIFFERENCE = 1e-5  # of central differences, beside 1 + |x|: derivatives to about 1e-10
 LONGER = 1e-5  # s: of differences along the motion, second ones too; good to about 1e-5 of their size
@@ -78,19 +78,23 @@ def essential_ode(sol, t: float | None = None) -> Essential:
     t : float, optional
         Time in seconds; the end if not given.
     """
-    model = sol.plan.model
     at = sol(sol.t[-1] if t is None else float(t))
-    now = float(at.t)
+    return essential_at(sol.plan.model, float(at.t), at.q, at.v, sol._data, sol.plan.rows)
+
+
+def essential_at(model, t: float, q, v, data, rows=None) -> Essential:
+    """Return the rates of a model at one state; `rows` are the independent ones, where some are redundant."""
+    now = t
     if isinstance(model.system, Dae):
-        found = _of_dae(model, now, at.q, sol._data)
+        found = _of_dae(model, now, q, data)
     elif model.is_ode or not model.n_lam or model.system.kinematics is not None or len(model.extras):
         raise BadArgument("essential_ode needs constraints: a System with q' = v and no states, or a Dae.")
     else:
-        found = _of_system(model, now, at.q, at.v, sol._data)
+        found = _of_system(model, now, q, v, data, slice(None) if rows is None else list(rows))
     C, B, masses = found.frame(0.0)
     rate = (found.frame(LONGER)[0] - found.frame(-LONGER)[0]) / (2 * LONGER)
-    rows = np.linalg.svd(B.T)[2][B.shape[1] :]
-    frames = [_coordinates(*found.frame(side * LONGER)[:2], rows) for side in (-1, 0, 1)]
+    left = np.linalg.svd(B.T)[2][B.shape[1] :]
+    frames = [_coordinates(*found.frame(side * LONGER)[:2], left) for side in (-1, 0, 1)]
     R, dR, ddR = _derivatives([frame[0] for frame in frames])
     S, dS, _ = _derivatives([frame[1] for frame in frames])
     if len(found.A) == 1:
@@ -155,7 +159,7 @@ def _differences(function, x) -> np.ndarray:
     return np.array(columns).T
 
 
-def _of_system(model, t, q, v, data) -> _Found:
+def _of_system(model, t, q, v, data, rows) -> _Found:
     inverse = np.linalg.inv(terms(model, t, q, v, data)[0])
     A1 = inverse @ _differences(lambda x: terms(model, t, x, v, data)[1], q)
     A2 = inverse @ _differences(lambda x: terms(model, t, q, x, data)[1], v)
@@ -164,6 +168,7 @@ def _of_system(model, t, q, v, data) -> _Found:
 
     def frame(s):
         M, _, G, _ = terms(model, t + s, q + s * v + s * s / 2 * a, v + s * a, data)
+        G = G[rows]
         sizes = np.linalg.eigvalsh(M)
         return G, np.linalg.solve(M, G.T), float(sizes[-1] / sizes[0])
 

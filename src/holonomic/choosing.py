@@ -1,0 +1,232 @@
+"""The automatic choice: what suits a state, and when to change it on the way.
+
+A run in which the integrator was left open begins with the explicit method of order 8, unless the field's fastest rate
+at the start is far beyond what the motion needs. On the way the step loop tells when stability, not accuracy, limits
+the step; an implicit method takes over from that state, and hands back when the stiffness has gone. Deciding costs a
+dozen evaluations of the field.
+
+Which implicit method: the decision guide of [ascher-petzold-1993] Sec. 5, and measurements on the problems of this
+library (docs/automatic-choice.md). BDF on projected invariants with D = Gᵀ was the fastest, or within 10 % of it, on
+every stiff problem whose fast motion decays; index-2 forms that discretize M v' = f - Gᵀλ directly lose their stability
+where h ‖F C'‖ is large (its Tables 4.3 to 4.8).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from .errors import HolonomicError
+from .formulations.ggl import GGL
+from .formulations.index1 import Index1
+from .formulations.projected_invariants import ProjectedInvariants
+from .indicators import Indicators, accurate_step, indicators_at
+from .integrators.bdf import BDF
+from .integrators.radau import Radau
+from .kernels import state as s
+from .kernels.fastest import look
+from .model.dae import Dae
+from .plan import Choice, Plan, make_choice
+
+STABLE = 6.0  # |h λ| up to which DOP853 is stable, [HW96] Sec. IV.2
+# A step that accuracy allows, times the fastest rate, from which on an implicit method wins. BDF takes 7 to 10 steps where
+# DOP853 takes one, and DOP853 is stable up to 6: measured, the two are level at about 30 to 60.
+FAR_BEYOND = 50.0
+DECAYS = 0.2  # of the rate: what loses less than this share while it turns by one radian is an oscillation
+WORTH = 60  # explicit steps to go: below that nothing is gained by a change
+TIGHT = 1e-7  # below this rtol Radau, of order 5 in every step, is faster than BDF
+FIRST_LOOK, LONGEST_LOOK = 25, 1600  # steps between two looks, doubled each time
+LONGER = 3.0  # an explicit step must be this many times longer than the implicit ones, to go back
+MOST_CHANGES = 20
+SMALL = 8  # velocities up to which equations with v̂ eliminated are cheap to differentiate
+
+
+@dataclass(frozen=True)
+class Change:
+    """One change of plan: when (s), to what, and the numbers behind it."""
+
+    t: float
+    choice: Choice
+    fastest: float  # 1/s
+    real: float  # 1/s
+    step: float  # s: the step that was to be left behind
+    reason: str
+
+
+@dataclass(frozen=True)
+class Rates:
+    """Fastest rate of the field at a state, its real part (1/s), and the step that accuracy would allow (s)."""
+
+    fastest: float
+    real: float
+    accurate: float
+
+    @property
+    def decays(self) -> bool:
+        return self.real < -DECAYS * self.fastest
+
+
+@dataclass(frozen=True)
+class Story:
+    """What the automatic choice of a run saw at its start, and the changes of plan on the way."""
+
+    first: Rates | None
+    changes: tuple[Change, ...]
+
+
+class Choosing:
+    """Watches one run and says when another plan suits it better.
+
+    Parameters
+    ----------
+    model : Model
+        What runs.
+    given : dict
+        formulation, integrator and stabilization as the user gave them, "auto" among them.
+    choice : Choice
+        What was made of it: the explicit plan.
+    t_end : float
+        Where the run ends, s.
+    plan_for : function
+        Makes the plan of a choice, or raises.
+    """
+
+    def __init__(self, model, given: dict[str, Any], choice: Choice, t_end: float, plan_for: Callable[[Choice], Plan]):
+        self.model, self.given, self.explicit, self.t_end, self.plan_for = model, given, choice, t_end, plan_for
+        self.changes: list[Change] = []
+        self.first: Rates | None = None
+        self.look = FIRST_LOOK
+        self._found = np.zeros(3)
+        self._since = (0.0, 0)  # time and steps at the last look
+
+    def story(self) -> Story:
+        """Return what was seen and changed so far."""
+        return Story(self.first, tuple(self.changes))
+
+    def rates(self, run, keep: bool = True) -> Rates:
+        """Look at the current state of a run; with `keep`, nothing of it changes."""
+        model, plan, left = self.model, run.plan, self.t_end - run.t
+        kept = run.K[:4].copy() if keep else None
+        if not keep or run.slope(run.t, run.x, 0):
+            look(
+                plan.fns, plan.sizes, run.t, run.x, run.xe, run.data, run.K, run.W, model.nq, model.nv,
+                model.nq // model.order if model.is_ode else model.nq, left, self._found,
+            )  # fmt: skip
+        if keep:
+            run.K[:4] = kept
+        fastest, real, motion = self._found.tolist()
+        accurate = min(abs(left), accurate_step(motion, self.explicit.rtol))
+        return Rates(fastest, real * run.direction, accurate)
+
+    def _left(self, run) -> float:
+        return abs(self.t_end - run.t)
+
+    def at_start(self, run) -> Choice | None:
+        """Return another choice where the start is far too stiff for an explicit method."""
+        rates = self.first = self.rates(run, keep=False)
+        if not rates.decays or rates.fastest * self._left(run) < STABLE * WORTH:
+            return None
+        if rates.fastest * rates.accurate < FAR_BEYOND * self._dearer:
+            return None
+        return self._change(run, rates, STABLE / rates.fastest, "the start is stiff")
+
+    @property
+    def _dearer(self) -> float:
+        """An implicit step beside an explicit one: dense factors of all unknowns."""
+        return 1.0 + 2.0 * (self.model.nq + self.model.nv) / 100.0
+
+    def on_the_way(self, run) -> Choice | None:
+        """Return another choice after a stretch of steps, or None to go on."""
+        self.look = min(2 * self.look, LONGEST_LOOK)
+        t, steps = self._since
+        taken = int(run.I[s.ACCEPTED]) - steps
+        self._since = (run.t, int(run.I[s.ACCEPTED]))
+        if len(self.changes) >= MOST_CHANGES:
+            return None
+        if run.plan.choice.integrator.implicit:
+            return self._back(run, abs(run.t - t) / max(taken, 1))
+        if not run.I[s.IS_STIFF]:
+            return None
+        run.I[s.IS_STIFF] = run.I[s.STIFF] = 0
+        h = abs(run.S[s.H])
+        if self._left(run) < WORTH * h:
+            return None
+        rates = self.rates(run)
+        return self._change(run, rates, h, "stability, not accuracy, limits the step")
+
+    def _back(self, run, h: float) -> Choice | None:
+        if h == 0.0:
+            return None
+        rates = self.rates(run)
+        possible = min(rates.accurate, STABLE / max(rates.fastest, 1e-300))
+        if possible < LONGER * h or self._left(run) < WORTH * h:
+            return None
+        self._note(run, self.explicit, rates, h, "the stiffness has gone")
+        return self.explicit
+
+    def failed(self, run, why: str) -> Choice | None:
+        """Return the explicit choice where an implicit one of ours could not go on."""
+        if not self.changes or not run.plan.choice.integrator.implicit:
+            return None
+        self._note(run, self.explicit, Rates(0.0, 0.0, 0.0), abs(run.S[s.H]), why)
+        self.look = 1 << 40  # and no more of it
+        return self.explicit
+
+    def _change(self, run, rates: Rates, h: float, reason: str) -> Choice | None:
+        for choice in self._candidates(run, rates):
+            try:
+                self.plan_for(choice)
+            except HolonomicError:
+                continue
+            self._note(run, choice, rates, h, reason)
+            return choice
+        return None
+
+    def _note(self, run, choice, rates: Rates, h: float, reason: str) -> None:
+        self.changes.append(Change(run.t, choice, rates.fastest, rates.real, h, reason))
+        self.look = FIRST_LOOK if choice is self.explicit else 4 * FIRST_LOOK
+        self._since = (run.t, 0)
+
+    def _candidates(self, run, rates: Rates):
+        """Implicit choices in the order in which they are tried."""
+        rtol = self.explicit.rtol
+        integrator = BDF() if rates.decays and rtol >= TIGHT else Radau()
+        asked = self.given["formulation"]
+        open_formulation = isinstance(asked, str) and asked == "auto"
+        for formulation in self._formulations(run, rates) if open_formulation else [self.explicit.formulation]:
+            c = self.explicit
+            made = make_choice(
+                self.model, formulation, integrator, self.given["stabilization"], None, c.rtol, c.atol, c.constraint_tol
+            )
+            yield replace(made, chosen=c.chosen)
+
+    def _formulations(self, run, rates: Rates):
+        model = self.model
+        if isinstance(model.system, Dae):
+            return [ProjectedInvariants("Pa"), Index1()]
+        if model.is_ode or not model.n_lam:
+            return [Index1()]
+        if not rates.decays:
+            return [ProjectedInvariants("Pa"), Index1()]
+        if model.nv > SMALL and not self._varies(run):
+            return [GGL(), Index1()]
+        return [ProjectedInvariants("Pc"), ProjectedInvariants("Pa"), Index1()]
+
+    def _varies(self, run) -> bool:
+        """Whether the change of the constraints' direction is part of what is stiff."""
+        found = indicators_at(
+            self.model, run.t, run.x, run.data, run.plan.rows, rtol=self.explicit.rtol, longest=self._left(run),
+            direction=run.direction,
+        )  # fmt: skip
+        return varies(found)
+
+
+def varies(found: Indicators) -> bool:
+    """Whether the change of the constraints' direction matters to a step that is as long as accuracy allows."""
+    return max(found.times("explicit"), found.times("turning")) > 1.0
+
+
+__all__ = ["Change", "Choosing", "varies"]

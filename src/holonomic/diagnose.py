@@ -1,0 +1,194 @@
+"""diagnose(): what a system asks of a method, without simulating it."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .advice import Advice, advice, kind_of, words_of
+from .errors import BadArgument, RedundancyWarning, SingularPosition
+from .indicators import Indicators, indicators_at
+from .initial import Start, prepare
+from .inputs import InputTables
+from .model.dae import Dae
+from .simulate import model_of, opened, simulate
+from .telling import described
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+POINTS = 60  # of a run at which indicators are drawn
+
+
+@dataclass(frozen=True, eq=False)
+class Diagnosis:
+    """What a system asks of a method at one state; `print` it, or read its fields.
+
+    `recommended` and `discouraged` name methods with the reason and the equation behind it, the best first.
+    """
+
+    system: str  # "System", "Ode" or "Dae"
+    unknowns: int  # velocities of a System, entries of y, or of x of a Dae
+    freedom: int
+    index: int
+    rows: tuple[str, ...]  # constraint rows by name
+    rank: int
+    redundant: tuple[str, ...]  # rows whose reactions are not unique, by name
+    note: str  # what is wrong with the position, if anything is
+    kind: str
+    indicators: Indicators
+    recommended: tuple[Advice, ...]
+    discouraged: tuple[Advice, ...]
+    _run: Any  # arguments of simulate()
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return everything as plain numbers and words, for JSON."""
+        names = ("system", "unknowns", "freedom", "index", "rank", "note", "kind")
+        found: dict[str, Any] = {name: getattr(self, name) for name in names}
+        found |= {"rows": list(self.rows), "redundant": list(self.redundant), "indicators": self.indicators.as_dict()}
+        for part in ("recommended", "discouraged"):
+            found[part] = [{"method": a.method, "reason": a.reason, "source": a.source} for a in getattr(self, part)]
+        return found
+
+    def along(self, t_end: float | None = None) -> tuple[np.ndarray, list[Indicators]]:
+        """Simulate and return times in s, and the indicators there.
+
+        Parameters
+        ----------
+        t_end : float, optional
+            End in seconds; that of the problem, or of `diagnose(..., t_end=)`, if not given.
+        """
+        what, end, start = self._run
+        end = end if t_end is None else t_end
+        if end is None:
+            raise BadArgument("how far? Pass t_end= to diagnose() or to this call.")
+        sol = simulate(what, end, **start)
+        t0, t1 = sol.span
+        there = sol(np.linspace(t0, t1, POINTS))
+        longest, forward = abs(t1 - t0), 1.0 if t1 >= t0 else -1.0
+        data, plan = sol._data.copy(), sol.plan
+        tables, found = InputTables(plan.model), []
+        for t, x in zip(there.t, there._arrays[1], strict=True):
+            tables.set(data, float(t), forward)
+            choice = {"rtol": plan.choice.rtol, "longest": longest, "direction": forward}
+            found.append(indicators_at(plan.model, float(t), x, data, plan.rows, **choice))
+        return there.t, found
+
+    def plot(self, t_end: float | None = None, *, style: str = "light") -> Figure:
+        """Draw the indicators along a run, rates over time; return the Matplotlib figure."""
+        from .view.diagnosis_plot import indicators_figure
+
+        return indicators_figure(*self.along(t_end), style=style)
+
+    def __repr__(self) -> str:
+        what = "state" if self.system == "Ode" else "degree of freedom"
+        many = what if self.freedom == 1 else what.replace("degree", "degrees").replace("state", "states")
+        lines = [f"{self.system} with {self.freedom} {many}, index {self.index}: {words_of(self.kind)}"]
+        named = ", ".join(self.rows) if len(self.rows) <= 12 else f"{', '.join(self.rows[:11])} and {len(self.rows) - 11} more"
+        if self.rows:
+            lines.append(f"  constraints       {named}; rank {self.rank} of {len(self.rows)}")
+        if self.redundant:
+            lines.append(f"  redundant         {', '.join(self.redundant)}: their reactions are not unique")
+        if self.note:
+            lines.append(f"  position          {self.note}")
+        if self.indicators.condition is not None:
+            lines.append(f"  conditioning      {self.indicators.condition:.2g}, of the scaled saddle-point matrix")
+        for line in described(self.indicators):
+            name, _, text = line.partition(": ")
+            lines.append(f"  {name:<16}  {text}")
+        for title, found in (("recommended", self.recommended), ("discouraged", self.discouraged)):
+            for i, each in enumerate(found):
+                lines.append(f"  {title if i == 0 else '':<16}  {each}")
+        return "\n".join(lines)
+
+
+def diagnose(
+    system,
+    q0=None,
+    v0=None,
+    *,
+    y0=None,
+    s0=None,
+    w0=None,
+    x0=None,
+    dx0=None,
+    ddx0=None,
+    t_end: float | tuple[float, float] | None = None,
+    rtol: float = 1e-6,
+    initial: str = "check",
+) -> Diagnosis:
+    """Say what a system asks of a method at a state, without simulating.
+
+    Parameters
+    ----------
+    system : System, Ode, Dae, Problem or Mechanism
+        What is looked at; a problem brings its start and end, a mechanism its start.
+    q0, v0, y0, s0, w0, x0, dx0, ddx0 : array_like
+        The state, as for `simulate`.
+    t_end : float or (float, float), optional
+        End of the run that is meant, or (t0, t_end); bounds the step that is thought of. Seconds.
+    rtol : float
+        Relative tolerance that is meant.
+    initial : {"check", "project"}
+        Check the state, or move it onto the constraints.
+
+    Returns
+    -------
+    Diagnosis
+    """
+    what = system
+    bounds = (0.0, np.inf) if t_end is None and not hasattr(system, "t_end") else t_end
+    system, t0, t1, q, v, extras = opened(system, bounds, q0, v0, y0, s0, w0, x0, dx0, ddx0, endless=True)
+    model = model_of(system, q, v, t0, extras)
+    if model.interpreted:
+        raise BadArgument("diagnose() needs exact derivatives, which trace=False does not have. Use trace=True.")
+    data = model.data()
+    InputTables(model).set(data, t0, 1.0)
+    note = ""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", RedundancyWarning)
+            begin = prepare(
+                model, t0, q, v, data, tol=1e-10, initial=initial, hold=None, redundant="minimum-norm"
+            )
+    except SingularPosition as problem:
+        note, begin = str(problem), Start(q, v)
+    x = np.concatenate([begin.q, begin.v])
+    longest = abs(t1 - t0)
+    found = indicators_at(model, t0, x, data, begin.rows, rtol=rtol, longest=longest)
+    kind = kind_of(found)
+    recommended, discouraged = advice(model, found, kind, rtol)
+    is_dae = isinstance(system, Dae)
+    labels = model.constraint_labels[: found.rows] if is_dae else model.row_labels
+    given = {"q0": q0, "v0": v0, "y0": y0, "s0": s0, "w0": w0, "x0": x0, "dx0": dx0, "ddx0": ddx0}
+    given["initial"] = initial
+    if begin.rows is not None:
+        given["redundant"] = "minimum-norm"
+    end = None if not np.isfinite(longest) else (t0, t1)
+    return Diagnosis(
+        system="Dae" if is_dae else "Ode" if model.is_ode else "System",
+        unknowns=model.nq // model.order if model.is_ode else model.nv,
+        freedom=found.freedom,
+        index=_index(model, is_dae),
+        rows=() if model.is_ode and not is_dae else tuple(labels),
+        rank=found.rank,
+        redundant=begin.not_unique,
+        note=note,
+        kind=kind,
+        indicators=found,
+        recommended=recommended,
+        discouraged=discouraged,
+        _run=(what, end, {name: value for name, value in given.items() if value is not None}),
+    )
+
+
+def _index(model, is_dae: bool) -> int:
+    """How often constraints must be differentiated until the equations are an ODE in all unknowns."""
+    if is_dae:
+        return model.order + 1
+    if not model.n_lam:
+        return 0
+    return 3 if model.n_constraints else 2

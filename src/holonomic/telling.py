@@ -1,0 +1,97 @@
+"""The numbers behind a choice, in plain words."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .choosing import FAR_BEYOND, STABLE, varies
+from .errors import HolonomicError
+from .indicators import Indicators, indicators_at
+
+
+def reasons(sol) -> list[str]:
+    """Return lines for `plan.why()`: what was looked at in this run, and the changes of plan."""
+    lines = []
+    if sol._story is not None and sol._story.first is not None:
+        lines.append("at the start: " + at_start(sol._story.first))
+    found = of_start(sol)
+    if found is not None:
+        lines += described(found)
+    return lines + changes(sol)
+
+
+def of_start(sol) -> Indicators | None:
+    """Return the indicators at the start of a run; None where there is no model, or none to be had."""
+    if sol._data is None or sol._parent is not None or sol.plan.model.interpreted:
+        return None
+    t, x = sol._first
+    plan, (t0, t1) = sol.plan, sol.span
+    try:
+        return indicators_at(
+            plan.model, t, x, sol._data, plan.rows, rtol=plan.choice.rtol, longest=abs(t1 - t0) or np.inf,
+            direction=1.0 if t1 >= t0 else -1.0,
+        )  # fmt: skip
+    except (HolonomicError, np.linalg.LinAlgError, ValueError):
+        return None
+
+
+def at_start(rates) -> str:
+    """Say what the first look at a run found."""
+    if rates.fastest * rates.accurate < 1e-3:
+        return "nothing in the equations is faster than the motion"
+    kind = "decays" if rates.decays else "grows" if rates.real > 0.2 * rates.fastest else "oscillates"
+    product = rates.fastest * rates.accurate
+    verdict = "an explicit method fits" if product < FAR_BEYOND or not rates.decays else "too stiff for explicit steps"
+    return (
+        f"the fastest part of the equations {kind} with {rates.fastest:.3g} 1/s; times {rates.accurate:.2g} s, the step "
+        f"accuracy allows, {product:.3g} (stable to {STABLE:g}, worth an implicit method from {FAR_BEYOND:g}): {verdict}"
+    )
+
+
+def described(found: Indicators) -> list[str]:
+    """Return the indicators of a state as lines "name: words"."""
+    lines = []
+    h = found.step
+    if found.damped or found.oscillating:
+        lines.append(
+            f"rates: fastest decay {found.damped:.3g} 1/s, fastest oscillation {found.oscillating:.3g} rad/s, at "
+            f"t = {found.t:.4g} s; times the accurate step {h:.2g} s: {h * found.damped:.2g} and {h * found.oscillating:.2g}"
+        )
+    if found.turning is not None:
+        text = f"variation: G turns with {found.turning:.3g} 1/s ({found.times('turning'):.2g} in an accurate step)"
+        if found.explicit is not None and found.projected is not None:
+            text += (
+                f"; ‖F C'‖ = {found.explicit:.3g} 1/s ({found.times('explicit'):.2g}), along Gᵀ {found.projected:.3g} 1/s "
+                f"({found.times('projected'):.2g})"
+            )
+        if varies(found):
+            text += ": index-2 forms that keep M v' = f - Gᵀλ treat this part explicitly"
+        lines.append(text)
+    if found.angle is not None:
+        text = f"masses: M⁻¹Gᵀ and Gᵀ are {found.angle:.2g}° apart"
+        if found.masses is not None:
+            text += f", largest over smallest mass {found.masses:.2g}"
+        lines.append(text)
+    if found.margin is not None:
+        text = f"rank: {found.rank} of {found.rows} rows, smallest singular value of G (rows of length 1) {found.margin:.2g}"
+        if found.singular_in is not None and found.singular_in < 1e3 * h:
+            text += f", zero in {found.singular_in:.2g} s at its present rate"
+        lines.append(text)
+    return lines
+
+
+def changes(sol) -> list[str]:
+    """Return one line for every change of plan on the way."""
+    if sol._story is None:
+        return []
+    lines = []
+    for change in sol._story.changes:
+        c = change.choice
+        numbers = ""
+        if change.fastest > 0.0:
+            numbers = f" (fastest rate {change.fastest:.3g} 1/s, real part {change.real:.3g}; step {change.step:.2g} s)"
+        lines.append(
+            f"change: at t = {change.t:.6g} s to {c.formulation!r} + {c.integrator!r} + {c.stabilization!r}, because "
+            f"{change.reason}{numbers}"
+        )
+    return lines

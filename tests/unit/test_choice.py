@@ -1,0 +1,200 @@
+"""The automatic choice: what it sees, what it takes, and that nothing is lost where it changes its mind."""
+
+import json
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from holonomic import BDF, DOP853, Event, System, diagnose, problems, simulate
+from holonomic.cli.main import app
+from holonomic.indicators import indicators_at
+from holonomic.multibody import Mechanism, rod
+from holonomic.simulate import model_of
+
+
+def indicators(problem, **options):
+    q = np.array(problem.q0 if problem.y0 is None else problem.y0, dtype=float)
+    v = np.array(problem.v0 if problem.y0 is None else (), dtype=float)
+    model = model_of(problem.system, q, v, 0.0)
+    return indicators_at(model, 0.0, np.concatenate([q, v]), model.data(), longest=problem.t_end, **options)
+
+
+def relaxing(rate=1e4):
+    """A point on a circle in a bath so thick that its speed follows the torque, switched on after half a second."""
+    return System(
+        mass=np.eye(2),
+        force=lambda t, q, v, p: (
+            np.array([-q[1], q[0]]) - (1.0 + np.tanh(50 * (t - 0.5))) / 2 * p.rate * v
+        ),
+        constraint={"rod": lambda q: q @ q - 1},
+        params={"rate": rate},
+    )
+
+
+START = {"q0": [1.0, 0.0], "v0": [0.0, 0.0]}
+
+
+# eigenvalues of [ascher-petzold-1993]: -nu/(2 - t) for examples 2 and 3 with c = 1, -nu² for example 4
+@pytest.mark.parametrize(
+    ("problem", "rate"),
+    [
+        (problems.index2_pair(nu=1000.0), 500.0),
+        (problems.heterogeneous_masses(nu=1000.0), 500.0),
+        (problems.rapid_constraint(nu=100.0), 1e4),
+    ],
+    ids=["example 2", "example 3", "example 4"],
+)
+def test_fastest_decay_is_that_of_the_paper(problem, rate):
+    assert indicators(problem).damped == pytest.approx(rate, rel=0.01)  # frozen coefficients: 1/nu beside the paper's
+
+
+def test_first_look_agrees_with_all_eigenvalues():
+    for problem in (problems.suspension(), problems.spring_pendulum(k=1e8, c=1e4), problems.spring_pendulum()):
+        first = simulate(problem, 1e-3).plan.solution._story.first
+        every = indicators(problem)
+        assert first.fastest == pytest.approx(abs(every.fastest), rel=0.02)
+        assert first.real == pytest.approx(every.fastest.real, rel=0.02, abs=1e-4 * first.fastest)
+
+
+def test_a_free_spring_oscillates_with_its_own_frequency():
+    found = indicators(problems.spring_pendulum(k=1e6))
+    # the upper mass is held along the spring by the rod, so that the lower one swings alone: sqrt(k/m)
+    assert found.oscillating == pytest.approx(1e3, rel=0.01) and found.damped < 1e-3
+
+
+def test_constraint_rates_of_heterogeneous_masses():
+    found = indicators(problems.heterogeneous_masses(nu=1000.0))
+    # F C' = B (C B)⁻¹ C', B = (2 + t)((2 - t) nu, nu - 1), C B = 4 - t², C' = (0, 1): at t = 0, |B|/2 · ...
+    F = 2.0 * np.array([2000.0, 999.0]) / 4.0
+    assert found.explicit == pytest.approx(np.linalg.norm(F), rel=1e-3)
+    assert found.projected == pytest.approx(np.linalg.norm([1, -2]) / 5.0, rel=1e-3)
+    assert found.angle > 89.0 and found.masses > 1e6
+
+
+def test_smooth_motion_keeps_the_explicit_method():
+    for problem in (problems.pendulum_a01(), problems.slider_crank(), problems.kepler()):
+        sol = simulate(problem)
+        assert isinstance(sol.plan.choice.integrator, DOP853) and not sol.plan.solution._story.changes
+
+
+@pytest.mark.parametrize(
+    "problem",
+    [problems.heterogeneous_masses(nu=1000.0), problems.rapid_constraint(nu=1000.0), problems.index2_pair(nu=1000.0)],
+    ids=lambda p: p.name,
+)
+def test_a_stiff_start_is_given_to_an_implicit_method(problem):
+    sol = simulate(problem)
+    assert isinstance(sol.plan.choice.integrator, BDF)
+    exact = problem.exact(problem.t_end)
+    exact = np.concatenate(exact) if isinstance(exact, tuple) else exact
+    x = np.concatenate([sol.end.q, sol.end.v])
+    assert np.max(np.abs(x - exact) / np.maximum(1.0, np.abs(exact))) < 1e-5  # ten times rtol
+    assert sol.stats["steps"] < 60  # 127 to 156 403 explicit ones
+
+
+def test_stiffness_met_on_the_way_changes_the_plan_and_loses_nothing():
+    system = relaxing()
+    sol = simulate(system, 1.5, **START)
+    changes = sol.plan.solution._story.changes
+    assert [type(change.choice.integrator) for change in changes] == [BDF] and 0.4 < changes[0].t < 0.7
+    reference = simulate(system, 1.5, **START, integrator=DOP853(), rtol=1e-10, atol=1e-12)
+    assert np.all(np.diff(sol.t) > 0) and sol.t[0] == 0.0 and sol.t[-1] == 1.5
+    assert sol.stats["steps"] == len(sol.t) - 1
+    times = np.linspace(0, 1.5, 301)
+    assert np.abs(sol(times).q - reference(times).q).max() < 1e-5  # ten times rtol
+    seam = changes[0].t
+    around = sol(seam + np.array([-1e-9, 0.0, 1e-9]))
+    assert np.abs(np.diff(around.q, axis=0)).max() < 1e-8
+    # λ is continuous across the seam although one side had it as an unknown and the other had not
+    assert np.abs(np.diff(around.lam, axis=0)).max() < 1e-4
+    assert np.abs(sol.drift["position"]).max() < 1e-8
+    assert sol.lam.shape == (len(sol.t), 1) and sol.a.shape == (len(sol.t), 2)
+
+
+def test_save_at_and_events_are_right_across_the_seam():
+    system, times = relaxing(), np.linspace(0, 1.5, 151)
+    events = {"up": Event(lambda q: q[1] - 0.1), "later": Event(lambda t: t - 1.0)}
+    kept = simulate(system, 1.5, **START, save_at=times, events=events)
+    assert len(kept.plan.solution._story.changes) == 1 and np.array_equal(kept.t, times)
+    reference = simulate(system, 1.5, **START, integrator=DOP853(), rtol=1e-10, atol=1e-12, events=events)
+    assert np.abs(kept.q - reference(times).q).max() < 1e-5
+    for name in events:
+        assert kept.events[name].t == pytest.approx(reference.events[name].t, abs=1e-4)
+        assert len(kept.events[name]) == 1 and kept.events[name].q.shape == (1, 2)
+    assert kept(0.777).q == pytest.approx(reference(0.777).q, abs=1e-5)
+
+
+def test_a_terminal_event_after_the_seam_ends_the_run():
+    sol = simulate(relaxing(), 1.5, **START, events={"stop": Event(lambda t: t - 1.25, terminal=True)})
+    assert sol.ended == "stop" and sol.end.t == pytest.approx(1.25, abs=1e-12) and sol.plan.solution._story.changes
+
+
+def test_a_joined_run_is_saved_and_told(tmp_path):
+    sol = simulate(relaxing(), 1.5, **START)
+    text = sol.plan.why()
+    assert "change: at t = 0." in text and "stability, not accuracy, limits the step" in text and "1/s" in text
+    assert "change" in repr(sol)
+    sol.save(tmp_path / "run.nc")
+    from holonomic import load
+
+    again = load(tmp_path / "run.nc")
+    assert np.array_equal(again.q, sol.q) and again.plan.why() == text
+    assert "BDF" in again.plan.why()
+
+
+def test_what_the_user_chose_is_never_overridden():
+    problem = problems.rapid_constraint(nu=100.0)
+    with pytest.warns(match="limited by stability"):
+        sol = simulate(problem, integrator=DOP853())
+    assert isinstance(sol.plan.choice.integrator, DOP853) and sol._story is None
+
+
+def test_why_tells_numbers_with_units():
+    text = simulate(problems.heterogeneous_masses(nu=1000.0)).plan.why()
+    assert "decays with 49" in text and "‖F C'‖ = 1.12e+03 1/s" in text and "largest over smallest mass 2.5e+07" in text
+
+
+@pytest.mark.parametrize(
+    ("name", "kind", "freedom", "index", "first"),
+    [
+        ("pendulum", "nonstiff", 1, 3, "DOP853"),
+        ("suspension", "stiff", 3, 3, "ProjectedInvariants"),
+        ("heterogeneous-masses", "variable-coefficient stiff", 1, 3, "ProjectedInvariants"),
+        ("index-2-pair", "variable-coefficient stiff", 1, 2, "ProjectedInvariants"),
+        ("rapid-pair", "rapid constraints", 1, 2, "ProjectedInvariants"),
+        ("spring-pendulum", "oscillating", 3, 3, "DOP853"),
+        ("kepler", "nonstiff", 4, 0, "DOP853"),
+    ],
+)
+def test_diagnosis(name, kind, freedom, index, first):
+    found = diagnose(problems.get(name))
+    assert (found.kind, found.freedom, found.index) == (kind, freedom, index)
+    assert first in found.recommended[0].method and found.recommended[0].source
+    assert "recommended" in repr(found)
+
+
+def test_a_mechanism_with_a_redundant_joint_is_diagnosed_by_name():
+    m = Mechanism(gravity=(0, -9.81))
+    bar = m.body("bar", rod((0, 0), (1, 0), mass=1.0))
+    m.revolute("pin", m.ground, bar, at=(0, 0))
+    m.revolute("twin", m.ground, bar, at=(0, 0))
+    found = diagnose(m)
+    assert found.freedom == 1 and found.rank == 2 and len(found.rows) == 4
+    assert any("twin" in label for label in found.redundant) and "twin" in repr(found)
+
+
+def test_indicators_along_a_run_are_drawn():
+    found = diagnose(problems.suspension(), t_end=0.02)
+    t, along = found.along()
+    assert t[-1] == 0.02 and all(each.damped > 1e4 for each in along)
+    assert len(found.plot().axes) == 2
+
+
+def test_diagnose_in_the_shell():
+    runner = CliRunner()
+    said = runner.invoke(app, ["diagnose", "suspension", "--json"])
+    found = json.loads(said.stdout)
+    assert said.exit_code == 0 and found["kind"] == "stiff" and found["indicators"]["damped"] > 1e4
+    assert runner.invoke(app, ["diagnose", "pendulum"]).stdout.startswith("pendulum\nSystem with 1 degree of freedom")
+    assert runner.invoke(app, ["diagnose", "nothing-like-it"]).exit_code == 2
