@@ -59,12 +59,13 @@ def test_friction_slows_a_body_at_a_constant_rate_and_then_holds_it():
     q, v = [1, 0, 0], [1.5, 0, 0]
     sol = simulate(m, 0.5, q0=q, v0=v, save_at=6)
     np.testing.assert_allclose(sol["car"].velocity[:, 0], 1.5 - 1.5 * sol.t, atol=1e-5)
+    stopped = simulate(m, 1.5, q0=q, v0=v)
+    assert abs(stopped["car"].velocity[-1, 0]) < 1e-6
     with pytest.warns(StiffnessWarning):
-        explicit = simulate(m, 1.5, q0=q, v0=v, integrator=DOP853())
-    stopped = simulate(m, 1.5, q0=q, v0=v)  # which changes to an implicit method when the car rests
-    assert stopped.stats["steps"] < explicit.stats["steps"] / 2
-    for sol in (explicit, stopped):
-        assert abs(sol["car"].velocity[-1, 0]) < 1e-6
+        explicit = simulate(m, 100.0, q0=q, v0=v, integrator=DOP853())
+    changed = simulate(m, 100.0, q0=q, v0=v)  # to an implicit method, when the car rests
+    assert changed.stats["steps"] < explicit.stats["steps"] / 10
+    assert abs(changed["car"].velocity[-1, 0]) < 1e-6
 
 
 def test_stribeck_friction_is_largest_when_it_starts_to_slide():

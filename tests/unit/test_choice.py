@@ -198,3 +198,9 @@ def test_diagnose_in_the_shell():
     assert said.exit_code == 0 and found["kind"] == "stiff" and found["indicators"]["damped"] > 1e4
     assert runner.invoke(app, ["diagnose", "pendulum"]).stdout.startswith("pendulum\nSystem with 1 degree of freedom")
     assert runner.invoke(app, ["diagnose", "nothing-like-it"]).exit_code == 2
+
+
+def test_saved_times_of_a_stiff_start_are_all_there():
+    problem, times = problems.heterogeneous_masses(nu=1000.0), np.linspace(0, 1, 11)
+    sol = simulate(problem, save_at=times)
+    assert np.array_equal(sol.t, times) and sol.q[:, 0] == pytest.approx(np.exp(times), rel=1e-5)
