@@ -89,6 +89,11 @@ class Tally:
         rate = f"{self.rate:.0f}" if self.rate >= 10 else f"{self.rate:.2g}"
         return f"{self.done} of {self.total} runs, {rate} a second, {clock} left"
 
+    def interrupted(self, what: str) -> None:
+        """Say that Ctrl-C ended the sweep, and what became of the runs."""
+        self.close()
+        print(f"holonomic: interrupted after {self.done} of {self.total} runs; {what}.", file=sys.stderr, flush=True)
+
     def close(self) -> None:
         """Take the bar away."""
         if self.bar is not None:

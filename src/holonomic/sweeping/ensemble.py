@@ -61,7 +61,7 @@ class Log:
         self.status, self.steps = np.zeros(n, dtype=np.int64), np.zeros(n, dtype=np.int64)
         self.reached, self.ended = np.full(n, job.t0), np.full(n, -1)
         self.why: dict[int, str] = {}
-        self._events: dict[int, Happenings] = {}
+        self._events = {-1: Happenings.none(*job.shape[1:])}
 
     def add(self, chunk: Chunk) -> None:
         """Take what a chunk says of its members."""

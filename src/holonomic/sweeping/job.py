@@ -110,6 +110,12 @@ class Happenings:
     k: np.ndarray
 
     @classmethod
+    def none(cls, nx: int, nk: int) -> Happenings:
+        """No event."""
+        whole = np.zeros(0, dtype=np.int64)
+        return cls(whole, whole, np.zeros(0), np.zeros((0, nx)), np.zeros((0, nk)))
+
+    @classmethod
     def joined(cls, parts: list[Happenings]) -> Happenings:
         """All in one, in order of members."""
         whole = [np.concatenate([getattr(part, name) for part in parts]) for name in ("member", "which", "t", "x", "k")]

@@ -20,25 +20,25 @@ def dimensions(program, name: str, ndim: int) -> tuple[str, ...]:
 
 def dataset(xarray, runs):
     """Return an xarray Dataset of what an ensemble keeps."""
-    job, model = runs.job, runs.plan.model
-    variables = {}
-    for name in runs.source.kept():
-        values = runs.source.lazily(name)
-        variables[name] = (dimensions(job.program, name, values.ndim), values)
-    for name, values in runs.params.items():
-        variables[f"param_{name}"] = (("member", *(f"{name}_{i}" for i in range(values.ndim - 1))), values)
-    variables["ok"] = (("member",), runs.ok)
-    variables["steps"] = (("member",), runs.steps)
-    variables["reached"] = (("member",), runs.reached)
+    job, source = runs.job, runs.source
+    made = source.open(xarray) if hasattr(source, "open") else xarray.Dataset(_variables(runs))
+    more = {"ok": (("member",), runs.ok), "steps": (("member",), runs.steps), "reached": (("member",), runs.reached)}
     if runs.plan.events:
         first = np.stack([log.first for log in runs.events.values()], axis=1)
         count = np.stack([log.count for log in runs.events.values()], axis=1)
-        variables["event_first"] = (("member", "event"), first)
-        variables["event_count"] = (("member", "event"), count)
-    made = xarray.Dataset(variables, coords={"time": runs.t, "member": np.arange(len(runs))})
-    for dimension, labels in (
-        ("coordinate", list(model.coordinates)), ("row", model.row_labels), ("event", list(runs.plan.events)),
-    ):  # fmt: skip
-        if made.sizes.get(dimension) == len(labels):
-            made = made.assign_coords({dimension: labels})
-    return made
+        more |= {"event_first": (("member", "event"), first), "event_count": (("member", "event"), count)}
+    made = made.assign(more).assign_coords(time=runs.t)
+    labels = {"coordinate": job.program.model.coordinates, "row": runs.plan.model.row_labels, "event": runs.plan.events}
+    fitting = {name: list(given) for name, given in labels.items() if made.sizes.get(name) == len(given)}
+    return made.assign_coords(fitting)
+
+
+def _variables(runs) -> dict:
+    """What is kept in memory, with its dimensions, and the parameters."""
+    found = {}
+    for name in runs.source.kept():
+        values = runs.source.values(name)
+        found[name] = (dimensions(runs.job.program, name, values.ndim), values)
+    for name, values in runs.params.items():
+        found[f"param_{name}"] = (("member", *(f"{name}_{i}" for i in range(values.ndim - 1))), values)
+    return found

@@ -24,17 +24,29 @@ def run_piece(job: Job, first: int, last: int) -> Chunk:
     return condense(job, run_all(job, first, last))
 
 
+def not_run(job: Job, first: int, last: int, why: str) -> Chunk:
+    """Members that did not run, as a chunk without values."""
+    chunk = _empty(job, first, last)
+    chunk.why = {m: why for m in range(first, last)}
+    return condense(job, chunk)
+
+
+def _empty(job: Job, first: int, last: int) -> Chunk:
+    n, (times, nx, nk) = last - first, job.shape
+    return Chunk(
+        first, last, x=np.full((n, times, nx), np.nan), k=np.full((n, times, nk), np.nan),
+        status=np.zeros(n, dtype=np.int64), reached=np.full(n, job.t0), steps=np.zeros(n, dtype=np.int64),
+        rows=np.zeros(n, dtype=np.int64), ended=np.full(n, -1), events=Happenings.none(nx, nk),
+    )  # fmt: skip
+
+
 def run_all(job: Job, first: int, last: int) -> Chunk:
     """Run members first .. last-1 of a job, whole."""
     program, n = job.program, last - first
     times, nx, nk = job.shape
     members = job.members(first, last)
-    chunk = Chunk(
-        first, last, x=np.full((n, times, nx), np.nan), k=np.full((n, times, nk), np.nan),
-        status=np.zeros(n, dtype=np.int64), reached=np.full(n, job.t0), steps=np.zeros(n, dtype=np.int64),
-        rows=np.zeros(n, dtype=np.int64), ended=np.full(n, -1), events=_none(nx, nk),
-        why={first + m: why for m, why in members.unable.items()},
-    )  # fmt: skip
+    chunk = _empty(job, first, last)
+    chunk.why = {first + m: why for m, why in members.unable.items()}
     todo = [m for m in range(n) if m not in members.unable]
     if program.by_python:
         run_by_python(job, members, todo, chunk)
@@ -67,7 +79,7 @@ def run_all(job: Job, first: int, last: int) -> Chunk:
         logs += [_log(first, m, *log) for m in done if log[0][m]]
         todo = np.flatnonzero(again).tolist()
     aside = np.flatnonzero(chunk.status == BY_PYTHON).tolist()
-    chunk.events = Happenings.joined([_none(nx, nk), *logs])
+    chunk.events = Happenings.joined([Happenings.none(nx, nk), *logs])
     if aside:
         run_by_python(job, members, aside, chunk)
     return chunk
@@ -87,11 +99,6 @@ def condense(job: Job, chunk: Chunk) -> Chunk:
 def finish(job: Job, chunk: Chunk) -> Chunk:
     """Do what a worker without the user's functions had to leave."""
     return condense(job, chunk)
-
-
-def _none(nx: int, nk: int) -> Happenings:
-    whole = np.zeros(0, dtype=np.int64)
-    return Happenings(whole, whole, np.zeros(0), np.zeros((0, nx)), np.zeros((0, nk)))
 
 
 def _log(first: int, m: int, count, t, which, x, k) -> Happenings:

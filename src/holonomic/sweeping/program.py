@@ -10,6 +10,7 @@ from __future__ import annotations
 import importlib
 import threading
 from dataclasses import dataclass
+from functools import cached_property
 from types import SimpleNamespace
 from typing import Any
 
@@ -146,15 +147,20 @@ class Program:
 
     # travelling
 
+    @cached_property
+    def tapes(self) -> dict[str, dict[str, str]]:
+        """All model functions as text, by group and name."""
+        return {
+            group: {fn.name: tape.text() for fn, tape in self.plan.model.tapes(*what).items()}
+            for group, what in self._groups().items()
+        }
+
     def __getstate__(self) -> dict[str, Any]:
         state = {name: value for name, value in vars(self).items() if name not in UNSENT}
         state["plan"], state["_tables"] = None, {}
         if self.plan is not None:
-            state["_tapes"] = {
-                group: {fn.name: tape.text() for fn, tape in self.plan.model.tapes(*what).items()}
-                for group, what in self._groups().items()
-            }
-            state["_kernels"] = [_kernel_name(kernel, self.plan) for kernel in self._slot_kernels()]
+            state["_tapes"] = self.tapes
+            state["_kernels"] = [_kernel_name(kernel, self.plan) for kernel in self.slot_kernels()]
         return state
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -162,7 +168,8 @@ class Program:
         self._lock = threading.RLock()
         self.slots = np.array([_kernel(*name).address for name in self._kernels], dtype=np.int64)
 
-    def _slot_kernels(self) -> list[Kernel]:
+    def slot_kernels(self) -> list[Kernel]:
+        """The kernels of the methods, in the order of `Slot`."""
         plan = self.plan
         names = ("advance", "finish", "accept", "dense", "interpolate")
         chooses = getattr(plan.variant.formulation, "selector", None) is not None
@@ -177,7 +184,7 @@ class Program:
         return int(self.sizes[NX]), int(self.sizes[NK])
 
 
-UNSENT = ("plan", "slots", "_lock", "_tables", "_fns")
+UNSENT = ("plan", "slots", "tapes", "_lock", "_tables", "_fns")
 
 
 def _lam_in_x(plan: Plan) -> slice | None:

@@ -34,9 +34,6 @@ class Whole:
     def values(self, name: str):
         return self._all[name]
 
-    def lazily(self, name: str):
-        return self.values(name)
-
     def stretches(self, name: str) -> Iterator[tuple[int, int, np.ndarray]]:
         for first in range(0, self.job.count, STRETCH):
             last = min(first + STRETCH, self.job.count)
@@ -72,8 +69,6 @@ class Named:
         if name not in self.held:
             raise not_kept(name, self.held)
         return self.held[name]
-
-    lazily = values
 
     def stretches(self, name: str) -> Iterator[tuple[int, int, np.ndarray]]:
         values = self.values(name)
@@ -116,8 +111,6 @@ class Summed:
             f'this ensemble keeps no trajectories, only summaries: read mean({name!r}), extremes({name!r}) or '
             f'quantiles({name!r}), or sweep with keep="all".'
         )
-
-    lazily = values
 
     def stretches(self, name: str):
         return iter(())

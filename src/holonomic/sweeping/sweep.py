@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -18,7 +19,7 @@ from .ensemble import Ensemble, Log
 from .inputs import Tables, lengths
 from .job import Engine, Job
 from .members import all_of, beside, check_params, count, first_of
-from .piece import finish
+from .piece import finish, not_run
 from .program import Program
 from .quantities import Quantities
 from .sources import Named, Summed, Whole
@@ -54,6 +55,8 @@ def sweep(
     redundant: str | None = None,
     max_steps: int = 1_000_000,
     max_step: float = np.inf,
+    store: str | os.PathLike | None = None,
+    resume: bool = False,
     on="threads",
     workers: int | None = None,
     progress: bool | None = None,
@@ -88,6 +91,11 @@ def sweep(
         Members whose start misses the constraints are refused, or moved onto them (`hold=` as for `simulate`).
     redundant : {None, "minimum-norm", "drop"}
         What to do about redundant constraint rows; they are the same for all members.
+    store : path, optional
+        Stream the results to a Zarr group of this name (extra `store`), in bounded memory. Finished chunks survive
+        whatever happens to the process.
+    resume : bool
+        Go on with a store that a sweep with the same arguments has begun; finished members are not computed again.
     on : {"threads"}
         Where to run; threads on this machine, without Python's lock.
     workers : int, optional
@@ -117,6 +125,10 @@ def sweep(
         raise BadArgument(f"sweep needs a System, an Ode or a Mechanism, got {type(system).__name__}.")
     if keep not in ("all", "summary"):
         raise BadArgument(f'keep={keep!r}: choose "all" or "summary".')
+    if store is None and resume:
+        raise BadArgument("resume=True goes on with a store: give store=, the path of one.")
+    if store is not None and keep == "summary":
+        raise BadArgument('keep="summary" keeps no trajectories, store= keeps them on disk: choose one.')
     changed = {name: np.asarray(values, dtype=float) for name, values in (params or {}).items()}
     check_params(system, changed)
     starts = {"q0": q0, "v0": v0, "y0": y0, "s0": s0}
@@ -145,6 +157,8 @@ def sweep(
         all_of(v0, v, "v0"), initial, hold, redundant or getattr(system, "redundant", None), limits,
         _wanted(outputs, keep),
     )  # fmt: skip
+    if store is not None:
+        return stream(job, engine, store, resume, progress)
     return gather(job, engine, keep, progress)
 
 
@@ -222,15 +236,52 @@ def engine_of(on, workers: int | None) -> Engine:
 
 
 def gather(job: Job, engine: Engine, keep: str, progress: bool | None) -> Ensemble:
-    """Run a job and keep what is asked for."""
+    """Run a job and hold in memory what is asked for. Ctrl-C ends it early, and what there is is returned."""
     source = Summed(job) if keep == "summary" else Named(job) if job.wanted else Whole(job)
-    log, bar = Log(job), Tally(job.count, progress)
+    log, bar, left = Log(job), Tally(job.count, progress), dict(job.pieces())
     try:
         for chunk in engine.chunks(job, job.pieces()):
             chunk = finish(job, chunk)
             source.add(chunk)
             log.add(chunk)
+            del left[chunk.first]
             bar.add(chunk.last - chunk.first)
+    except KeyboardInterrupt:
+        bar.interrupted("the members so far are returned")
+        _not_run(job, source, log, left, "the sweep was interrupted")
+    except Exception as problem:
+        if bar.done:
+            _not_run(job, source, log, left, "the sweep failed")
+            problem.solution = Ensemble(job, source, log)
+            problem.add_note(f"The {bar.done} of {job.count} members that were finished are in error.solution.")
+        raise
     finally:
         bar.close()
     return Ensemble(job, source, log)
+
+
+def _not_run(job: Job, source, log: Log, left: dict[int, int], why: str) -> None:
+    """Enter members that were not run."""
+    for first, last in sorted(left.items()):
+        chunk = not_run(job, first, last, f"not run: {why}")
+        source.add(chunk)
+        log.add(chunk)
+
+
+def stream(job: Job, engine: Engine, path, resume: bool, progress: bool | None) -> Ensemble:
+    """Run what is missing in a store."""
+    from .store import Store, Stored
+
+    store = Store(job, path, resume)
+    bar = Tally(job.count, progress, done=store.members_done)
+    try:
+        for chunk in engine.chunks(job, store.missing()):
+            store.add(finish(job, chunk))
+            bar.add(chunk.last - chunk.first)
+        return Ensemble(job, Stored(store), store.log())
+    except KeyboardInterrupt:
+        bar.interrupted(f"they are in {store.path}, resume=True goes on")
+        raise
+    finally:
+        bar.close()
+        store.close()

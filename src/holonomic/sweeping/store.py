@@ -1,0 +1,317 @@
+"""A sweep on disk: results streamed to a Zarr group that xarray reads, and a journal that survives being killed.
+
+Each chunk of members is one file per quantity. When all files of a chunk are written, a record with their sizes and
+checksums is put into the journal, by renaming: it is there whole or not at all. A chunk without a record, or whose files
+do not match it, is not finished and is computed again; one with a record never is.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+import os
+import sys
+import warnings
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..errors import BadArgument, HolonomicError, MissingExtra
+from .ensemble import Log
+from .identity import differences, identity
+from .job import Chunk, Happenings, Job
+from .labels import dimensions
+from .quantities import Quantities
+from .sketch import Summary
+
+OF_MEMBERS = {"status": "i8", "reached": "f8", "steps": "i8", "ended": "i8", "rows": "i8"}
+ATTRIBUTE = "holonomic"
+
+
+class Store:
+    """The Zarr group of one sweep, open for writing."""
+
+    def __init__(self, job: Job, path, resume: bool):
+        self.zarr = _zarr()
+        self.job, self.path = job, Path(path)
+        ours = identity(job)
+        there = self.path.exists() and any(self.path.iterdir()) if self.path.is_dir() else self.path.exists()
+        if there and not resume:
+            raise BadArgument(
+                f"store={str(path)!r} exists. Pass resume=True to go on with it, or take another name."
+            )
+        self.done: dict[int, dict[str, Any]] = {}
+        if there and self._begun():
+            self._check(ours)
+            self.group = self.zarr.open_group(str(self.path), mode="r+")
+            self._lock()
+            self._read_journal()
+        else:
+            self._create(ours)
+            self._lock()
+
+    # what is there
+
+    @property
+    def journal(self) -> Path:
+        """The folder of records: inside an array, where readers of Zarr do not look."""
+        return self.path / "status" / "journal"
+
+    def _begun(self) -> bool:
+        """Whether the store was made to the end; one killed while it was made holds nothing and is made again."""
+        return (self.journal / "identity.json").exists()
+
+    def _check(self, ours: dict[str, Any]) -> None:
+        stored = json.loads((self.journal / "identity.json").read_text(encoding="utf-8"))
+        found = differences(stored, json.loads(json.dumps(ours)))
+        if found:
+            raise BadArgument(
+                f"store={str(self.path)!r} cannot be resumed: it was made with {'; '.join(found)}. Repeat the call it was "
+                "made with, or take another store."
+            )
+
+    def _create(self, ours: dict[str, Any]) -> None:
+        if self.path.exists() and any(self.path.iterdir()) and not (self.path / "zarr.json").exists():
+            raise BadArgument(f"store={str(self.path)!r} is a folder with other things in it. Take another name.")
+        job = self.job
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of metadata that version 3 of Zarr has not settled
+            self.group = self.zarr.create_group(str(self.path), overwrite=True)
+            self.group.attrs[ATTRIBUTE] = ours | {"plan": repr(job.plan), "labels": self._labels()}
+            self.group.create_array("time", data=job.save_t, dimension_names=("time",))
+            for name, kind in OF_MEMBERS.items():
+                self.group.create_array(
+                    name, shape=(job.count,), chunks=(job.chunk,), dtype=kind, fill_value=0, dimension_names=("member",)
+                )
+            for name, values in job.params.items():
+                own = tuple(f"{name}_{i}" for i in range(values.ndim - 1))
+                self.group.create_array(f"param_{name}", data=values, dimension_names=("member", *own))
+            for name, shape in self._shapes().items():
+                self.group.create_array(
+                    name, shape=(job.count, *shape), chunks=(job.chunk, *shape), dtype="f8", fill_value=np.nan,
+                    dimension_names=dimensions(job.program, name, 1 + len(shape)), compressors=self._compressor(),
+                )  # fmt: skip
+            self.zarr.consolidate_metadata(str(self.path))
+        self.journal.mkdir(parents=True, exist_ok=True)
+        write_whole(self.journal / "identity.json", json.dumps(ours).encode())
+
+    def _compressor(self):
+        return self.zarr.codecs.BloscCodec(cname="lz4", clevel=1, shuffle="shuffle", typesize=8)
+
+    def _labels(self) -> dict[str, list[str]]:
+        model = self.job.plan.model
+        return {"coordinate": list(model.coordinates), "row": list(model.row_labels), "event": list(self.job.plan.events)}
+
+    def _shapes(self) -> dict[str, tuple[int, ...]]:
+        """What is stored, and its shape behind the member: the parts of x and k, or the wanted quantities."""
+        job, times = self.job, len(self.job.save_t)
+        if job.wanted is None:
+            return {name: (times, where.stop - where.start) for name, (_, where) in parts(job).items()}
+        for name in job.wanted:
+            if name in (*OF_MEMBERS, "time") or "/" in name:
+                raise BadArgument(f"outputs={name!r}: a store needs this name for itself. Rename the output.")
+        empty = np.full((1, times, job.shape[1]), np.nan), np.full((1, times, job.shape[2]), np.nan)
+        look = Quantities(job, 0, 1, *empty)
+        return {name: np.shape(look[name])[1:] for name in job.wanted}
+
+    def _lock(self) -> None:
+        """Keep other processes out; the lock ends with this process, however it ends."""
+        self._held = open(self.journal / "lock", "w")
+        with contextlib.suppress(ImportError):
+            import fcntl
+
+            try:
+                fcntl.flock(self._held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except OSError:
+                raise HolonomicError(
+                    f"another process is writing to store={str(self.path)!r}. Wait for it, or take another store."
+                ) from None
+
+    def close(self) -> None:
+        self._held.close()
+
+    # the journal
+
+    def _read_journal(self) -> None:
+        broken = 0
+        for first, last in self.job.pieces():
+            path = self.journal / f"{first}.json"
+            if not path.exists():
+                continue
+            record = _record(path)
+            if record is not None and record["last"] == last and self._matches(first, record["files"]):
+                self.done[first] = record
+            else:
+                broken += 1
+                path.unlink()
+        if broken:
+            print(
+                f"holonomic: {broken} chunk{'s' * (broken > 1)} of {self.path} half-written or damaged; computed again.",
+                file=sys.stderr, flush=True,
+            )  # fmt: skip
+
+    def _matches(self, first: int, files: dict[str, Any]) -> bool:
+        return all(self._stamp(self._file(name, first)) == stamp for name, stamp in files.items())
+
+    def _file(self, name: str, first: int) -> Path:
+        if name == "events":
+            return self.journal / f"{first}.npz"
+        ndim = self.group[name].ndim
+        return self.path.joinpath(name, "c", str(first // self.job.chunk), *["0"] * (ndim - 1))
+
+    @staticmethod
+    def _stamp(path: Path) -> list[int] | None:
+        """Size and checksum of a file; None where there is none: Zarr leaves out chunks that hold nothing."""
+        try:
+            content = path.read_bytes()
+        except FileNotFoundError:
+            return None
+        return [len(content), zlib.crc32(content)]
+
+    def missing(self) -> list[tuple[int, int]]:
+        """Pieces that are not finished."""
+        return [piece for piece in self.job.pieces() if piece[0] not in self.done]
+
+    @property
+    def members_done(self) -> int:
+        return sum(last - first for first, last in self.job.pieces() if first in self.done)
+
+    # writing
+
+    def add(self, chunk: Chunk) -> None:
+        """Write a chunk, then its record."""
+        try:
+            self._write(chunk)
+        except OSError as problem:
+            raise HolonomicError(
+                f"writing to {self.path} failed: {problem.strerror or problem}. {self.members_done} of {self.job.count} "
+                "members are kept there. Make room, and call sweep again with resume=True."
+            ) from problem
+
+    def _write(self, chunk: Chunk) -> None:
+        here = slice(chunk.first, chunk.last)
+        values = {name: getattr(chunk, name) for name in OF_MEMBERS}
+        if self.job.wanted is None:
+            values |= {name: getattr(chunk, of)[:, :, where] for name, (of, where) in parts(self.job).items()}
+        else:
+            values |= chunk.kept
+        for name, array in values.items():
+            self.group[name][here] = array
+        files = {name: self._stamp(self._file(name, chunk.first)) for name in values}
+        if len(chunk.events.t):
+            packed = io.BytesIO()
+            np.savez(packed, **vars(chunk.events))
+            write_whole(self._file("events", chunk.first), packed.getvalue())
+            files["events"] = self._stamp(self._file("events", chunk.first))
+        record = {"last": chunk.last, "files": files, "why": {str(m): why for m, why in chunk.why.items()}}
+        text = json.dumps(record)
+        write_whole(self.journal / f"{chunk.first}.json", json.dumps([zlib.crc32(text.encode()), text]).encode())
+        self.done[chunk.first] = record
+
+    # reading
+
+    def log(self) -> Log:
+        """How the finished members ended."""
+        log = Log(self.job)
+        for name in ("status", "steps", "reached", "ended"):
+            getattr(log, name)[:] = self.group[name][:]
+        for first, record in self.done.items():
+            log.why |= {int(m): why for m, why in record["why"].items()}
+            if "events" in record["files"]:
+                with np.load(self._file("events", first)) as packed:
+                    log._events[first] = Happenings(**packed)
+        return log
+
+
+class Stored:
+    """Values of an ensemble read from its store."""
+
+    def __init__(self, store: Store):
+        self.store, self.job = store, store.job
+
+    def _read(self, name: str, first: int, last: int):
+        group, job = self.store.group, self.job
+        if job.wanted is not None:
+            if name not in job.wanted:
+                from .sources import not_kept
+
+                raise not_kept(name, job.wanted)
+            return group[name][first:last]
+        if name in ("q", "v", "a"):
+            return group[name][first:last]
+        x, k = (
+            np.concatenate([group[part][first:last] for part, (of, _) in parts(job).items() if of == which], axis=2)
+            for which in ("x", "k")
+        )
+        return Quantities(job, first, last, x, k)[name]
+
+    def values(self, name: str):
+        """All members, in memory."""
+        parts = [self._read(name, first, last) for first, last in self.job.pieces()]
+        if not isinstance(parts[0], np.ndarray):
+            raise BadArgument(f'{name!r} has several quantities: name one, for example "{name}.position".')
+        return np.concatenate(parts)
+
+    def stretches(self, name: str) -> Iterator[tuple[int, int, np.ndarray]]:
+        for first, last in self.job.pieces():
+            yield first, last, self._read(name, first, last)
+
+    def summary(self, name: str) -> Summary | None:
+        return None
+
+    def names(self) -> list[str]:
+        if self.job.wanted is not None:
+            return list(self.job.wanted)
+        empty = (np.zeros((0, *self.job.shape[:2])), np.zeros((0, self.job.shape[0], self.job.shape[2])))
+        return Quantities(self.job, 0, 0, *empty).names()
+
+    def open(self, xarray):
+        """The store as a Dataset that reads when it is used."""
+        return xarray.open_zarr(str(self.store.path), consolidated=True)
+
+    def __str__(self) -> str:
+        return f"in {self.store.path}"
+
+
+def parts(job: Job) -> dict[str, tuple[str, slice]]:
+    """Name of each part of x and k in a store, and where it lies there."""
+    model = job.program.model
+    nq, nv, (_, nx, nk) = model.nq, model.nv, job.shape
+    cut = {
+        "q": ("x", slice(0, nq)), "v": ("x", slice(nq, nq + nv)), "more": ("x", slice(nq + nv, nx)),
+        "a": ("k", slice(0, nv)), "lam": ("k", slice(nv, nk)),
+    }  # fmt: skip
+    return {name: (of, where) for name, (of, where) in cut.items() if where.stop > where.start}
+
+
+def write_whole(path: Path, content: bytes) -> None:
+    """Write a file so that it is there whole or not at all."""
+    part = path.with_name(f".{path.name}.part")
+    with open(part, "wb") as file:
+        file.write(content)
+        file.flush()
+        os.fsync(file.fileno())
+    os.replace(part, path)
+
+
+def _record(path: Path) -> dict[str, Any] | None:
+    """Read a record of the journal; None: damaged."""
+    try:
+        stamp, text = json.loads(path.read_bytes())
+        return json.loads(text) if zlib.crc32(text.encode()) == stamp else None
+    except (ValueError, TypeError):
+        return None
+
+
+def _zarr():
+    try:
+        import zarr
+        import zarr.codecs
+
+        return zarr
+    except ImportError:
+        raise MissingExtra('store= needs zarr: pip install "holonomic[store]".') from None
