@@ -141,7 +141,7 @@ class Model(ModelBase):
 
     def tapes(self, wanted: tuple[Fn, ...], variant: Variant = PLAIN) -> dict[Fn, Tape]:
         """Return what functions compute as plain data, which another process can compile."""
-        from .derive import tapes
+        from .graphs import tapes
 
         made = tapes(*self._request(tuple(dict.fromkeys(self._really(fn) for fn in wanted)), variant))
         return {fn: made[self._really(fn)] for fn in wanted}

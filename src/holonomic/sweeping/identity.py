@@ -23,10 +23,10 @@ def identity(job: Job) -> dict[str, Any]:
         "chunk": job.chunk,
         "system": _equations(job),
         "methods": f"{job.plan!r} {job.plan.choice!r} {sorted(job.limits.items())}",
-        "times": _hash(job.save_t, job.t0, job.t1),
-        "starts": _hash(job.q0, job.v0, job.held, job.initial),
-        "params": {name: _hash(values) for name, values in job.params.items()},
-        "inputs": _hash(*job.tables.values, job.tables.times, job.inputs),
+        "times": hashed(job.save_t, job.t0, job.t1),
+        "starts": hashed(job.q0, job.v0, job.held, job.initial),
+        "params": {name: hashed(values) for name, values in job.params.items()},
+        "inputs": hashed(*job.tables.values, job.tables.times, job.inputs),
         "outputs": list(job.wanted or ()),
         "events": {name: _event(event) for name, event in job.plan.events.items()},
     }
@@ -61,19 +61,20 @@ def _equations(job: Job) -> str:
     tapes, kernels = job.program.tapes, job.program.slot_kernels()
     texts = [tapes[group][name] for group in sorted(tapes) for name in sorted(tapes[group])]
     names = [f"{kernel.__module__} {kernel.__qualname__}" for kernel in kernels]
-    return _hash(*texts, job.data, *names, job.program.redundant)
+    return hashed(*texts, job.data, *names, job.program.redundant)
 
 
 def _event(event) -> str:
-    return _hash(event.sign, event.stops, fingerprint(event.then) if event.then is not None else "")
+    return hashed(event.sign, event.stops, fingerprint(event.then) if event.then is not None else "")
 
 
-def _hash(*things) -> str:
+def hashed(*things) -> str:
+    """Return a short hash of arrays, and of what has a repr that tells it."""
     digest = hashlib.sha256()
     for thing in things:
         if isinstance(thing, np.ndarray):
             digest.update(f"{thing.dtype.str}{thing.shape}".encode())
             digest.update(np.ascontiguousarray(thing).tobytes())
         else:
-            digest.update(repr(thing).encode() + b"\0")
+            digest.update(thing if isinstance(thing, bytes) else repr(thing).encode() + b"\0")
     return digest.hexdigest()[:32]

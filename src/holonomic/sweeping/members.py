@@ -98,7 +98,7 @@ def consistent(program: Program, X0, DATA, t0: float, initial: str, held: np.nda
     elif not (model.is_ode and not model.n_invariants):
         status, found = _assemble(program, X0, DATA, t0, initial, held)
         off = np.flatnonzero((status == a.OFF_POSITION) | (status == a.OFF_VELOCITY))
-        shown = off[:FEW] if program.plan is not None else off[:0]
+        shown = off[:FEW]
         for m in off[len(shown) :]:
             members.unable[int(m)] = _off(int(status[m]), found[m], initial)
         unclear = np.flatnonzero(status == a.UNCLEAR)

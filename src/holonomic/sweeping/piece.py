@@ -13,6 +13,7 @@ from ..kernels.signatures import Fn
 from ..running import Workspace
 from .by_python import run_by_python
 from .job import Chunk, Happenings, Job
+from .members import UNDECIDED
 from .quantities import Quantities
 
 MISSING = {NEED_REFINED: Fn.REFINED, NEED_TERMS: Fn.TERMS}
@@ -97,7 +98,20 @@ def condense(job: Job, chunk: Chunk) -> Chunk:
 
 
 def finish(job: Job, chunk: Chunk) -> Chunk:
-    """Do what a worker without the user's functions had to leave."""
+    """Do what a worker without the user's functions had to leave: members it could not decide on, names it does not know."""
+    for m in [m for m, why in chunk.why.items() if why == UNDECIDED]:
+        alone, row = run_all(job, m, m + 1), m - chunk.first
+        alone = condense(job, alone) if chunk.kept else alone
+        for name in ("status", "reached", "steps", "rows", "ended"):
+            getattr(chunk, name)[row] = getattr(alone, name)[0]
+        if chunk.kept:
+            for name, values in chunk.kept.items():
+                values[row] = alone.kept[name][0]
+        else:
+            chunk.x[row], chunk.k[row] = alone.x[0], alone.k[0]
+        del chunk.why[m]
+        chunk.why |= alone.why
+        chunk.events = Happenings.joined([chunk.events, alone.events])
     return condense(job, chunk)
 
 

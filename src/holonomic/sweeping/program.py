@@ -2,7 +2,8 @@
 
 In the process that made it, a program stands on its plan. What is sent elsewhere holds no function of the user's: the
 traced and differentiated equations travel as tapes and are compiled where they arrive, once per process, or found there
-in the cache. So functions that cannot be pickled (lambdas, closures, those typed at a prompt) are no obstacle.
+in the cache. So functions that cannot be pickled (lambdas, closures, those typed at a prompt) are no obstacle. Only
+where members call them on the way (`then` of an event) or at the start (a Dae) the system itself is sent.
 """
 
 from __future__ import annotations
@@ -79,6 +80,8 @@ class Program:
         # of an event, its function is among the model's
         self.events = {name: SimpleNamespace(sign=e.sign, stops=e.stops) for name, e in plan.events.items()}
         self.by_python = lowered.starting_points > 0 or any(e.then is not None for e in plan.events.values())
+        # what members need of the user's functions themselves: `then` of an event, starts that Python makes consistent
+        self.needs_functions = self.by_python or self.model.is_dae or len(model.extras) > 0
         self.event_field = plan.event_field if plan.events else False
         self.slots = plan.slots
         self._tables: dict[str, tuple[np.ndarray, dict[Fn, int]]] = {}
@@ -157,8 +160,8 @@ class Program:
 
     def __getstate__(self) -> dict[str, Any]:
         state = {name: value for name, value in vars(self).items() if name not in UNSENT}
-        state["plan"], state["_tables"] = None, {}
-        if self.plan is not None:
+        state["plan"], state["_tables"] = self.plan if self.needs_functions else None, {}
+        if state["plan"] is None and self.plan is not None:
             state["_tapes"] = self.tapes
             state["_kernels"] = [_kernel_name(kernel, self.plan) for kernel in self.slot_kernels()]
         return state
@@ -166,6 +169,9 @@ class Program:
     def __setstate__(self, state: dict[str, Any]) -> None:
         vars(self).update(state)
         self._lock = threading.RLock()
+        if self.plan is not None:
+            self.slots = self.plan.slots
+            return
         self.slots = np.array([_kernel(*name).address for name in self._kernels], dtype=np.int64)
 
     def slot_kernels(self) -> list[Kernel]:

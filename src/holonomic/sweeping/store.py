@@ -241,7 +241,7 @@ class Stored:
 
                 raise not_kept(name, job.wanted)
             return group[name][first:last]
-        if name in ("q", "v", "a"):
+        if name in ("q", "v", "a", "s", "w") and name in group:
             return group[name][first:last]
         x, k = (
             np.concatenate([group[part][first:last] for part, (of, _) in parts(job).items() if of == which], axis=2)
@@ -281,8 +281,10 @@ def parts(job: Job) -> dict[str, tuple[str, slice]]:
     """Name of each part of x and k in a store, and where it lies there."""
     model = job.program.model
     nq, nv, (_, nx, nk) = model.nq, model.nv, job.shape
+    nc, ns = model.nc, model.extras.ns
     cut = {
-        "q": ("x", slice(0, nq)), "v": ("x", slice(nq, nq + nv)), "more": ("x", slice(nq + nv, nx)),
+        "q": ("x", slice(0, nc)), "s": ("x", slice(nc, nc + ns)), "w": ("x", slice(nc + ns, nq)),
+        "v": ("x", slice(nq, nq + nv)), "more": ("x", slice(nq + nv, nx)),
         "a": ("k", slice(0, nv)), "lam": ("k", slice(nv, nk)),
     }  # fmt: skip
     return {name: (of, where) for name, (of, where) in cut.items() if where.stop > where.start}

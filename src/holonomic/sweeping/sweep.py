@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
+from concurrent.futures import Executor
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from ..model.system import Ode, System
 from ..progress import Tally
 from ..running import Run
 from ..simulate import _events, _limits, _settled, choose, interval, model_of, plan_of, save_times, start_values
+from .cluster import Dask, Futures, is_dask_client
 from .ensemble import Ensemble, Log
 from .inputs import Tables, lengths
 from .job import Engine, Job
@@ -96,8 +98,9 @@ def sweep(
         whatever happens to the process.
     resume : bool
         Go on with a store that a sweep with the same arguments has begun; finished members are not computed again.
-    on : {"threads"}
-        Where to run; threads on this machine, without Python's lock.
+    on : "threads", Client of Dask, or concurrent.futures.Executor
+        Where to run: threads of this process, without Python's lock; a Dask cluster (extra `cluster`); other processes,
+        through MPI with `mpi4py.futures`. The numbers are the same.
     workers : int, optional
         Number of threads; all cores if not given.
     integrator, stabilization, formulation, rtol, atol, step, constraint_tol, max_steps, max_step, progress
@@ -232,7 +235,15 @@ def engine_of(on, workers: int | None) -> Engine:
         raise BadArgument(f"workers={workers!r} must be a whole number, at least 1.")
     if isinstance(on, str) and on == "threads":
         return Threads(workers)
-    raise BadArgument(f'on={on!r}: sweeps run on "threads".')
+    if workers is not None:
+        raise BadArgument('workers= goes with on="threads"; other engines have as many as they have.')
+    if isinstance(on, Executor):
+        return Futures(on)
+    if is_dask_client(on):
+        return Dask(on)
+    raise BadArgument(
+        f'on={on!r}: sweeps run on "threads", on a Client of Dask, or on an Executor of concurrent.futures.'
+    )
 
 
 def gather(job: Job, engine: Engine, keep: str, progress: bool | None) -> Ensemble:

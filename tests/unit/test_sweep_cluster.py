@@ -1,0 +1,219 @@
+"""Sweeps on other processes: the same numbers, dead and late workers, and what cannot be sent."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import signal
+import threading
+import time
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+
+import numpy as np
+import pytest
+
+from holonomic import BadArgument, Event, HolonomicError, System, sweep
+from holonomic.problems import seven_body
+
+LENGTH = 1.0
+
+
+def make_swing():
+    factor = 2.0  # in a closure: nothing that pickle could send
+    return System(
+        mass=lambda p: p.m * np.eye(2), potential=lambda q, p: p.m * p.g * q[1],
+        constraint={"rod": lambda q, p: q @ q - (LENGTH * p.L) ** 2}, params={"m": 1.0, "g": 9.81, "L": 1.0},
+        outputs={"tension": lambda lam, p: factor * p.L * lam[0]}, coordinates=["x", "y"],
+    )  # fmt: skip
+
+
+SWING = make_swing()
+CALL = {
+    "q0": [0, -1], "v0": [1, 0], "save_at": 5, "events": {"low": lambda q: q[0]},
+    "params": {"g": np.linspace(1, 20, 100), "L": np.where(np.arange(100) == 20, 1.5, 1.0)},
+}  # fmt: skip
+SLOW = {"q0": [0, -1], "v0": [1, 0], "save_at": 2, "params": {"g": np.linspace(1, 20, 400)}}  # to t = 200
+
+
+@pytest.fixture(scope="module")
+def held():
+    return sweep(SWING, 2.0, **CALL)
+
+
+def same(one, other):
+    for name in ("q", "v", "lam", "tension"):
+        assert np.array_equal(one[name], other[name], equal_nan=True)
+    assert one.failed == other.failed
+    assert np.array_equal(one.events["low"].t, other.events["low"].t)
+    assert np.array_equal(one.events["low"].member, other.events["low"].member)
+
+
+@pytest.fixture(scope="module")
+def pool():
+    with ProcessPoolExecutor(2, mp_context=multiprocessing.get_context("spawn")) as pool:
+        yield pool
+
+
+def test_lambdas_and_closures_run_in_other_processes_with_the_same_numbers(pool, held):
+    same(held, sweep(SWING, 2.0, **CALL, on=pool))
+
+
+def test_members_that_cannot_start_get_the_message_of_a_run_at_home(pool, held):
+    runs = sweep(SWING, 2.0, **CALL, on=pool)
+    assert [failure.member for failure in runs.failed] == [20]
+    assert "misses constraint 'rod'" in runs.failed[0].why
+
+
+def test_assembled_members_and_chosen_outputs_in_other_processes(pool):
+    problem = seven_body()
+    rr = problem.system.params["rr"] * np.linspace(0.99, 1.01, 40)
+    call = {"q0": problem.q0, "v0": problem.v0, "params": {"rr": rr}, "initial": "project", "outputs": ["q", "lam"]}
+    here, there = sweep(problem.system, 0.002, **call), sweep(problem.system, 0.002, **call, on=pool)
+    assert np.array_equal(here.q, there.q) and np.array_equal(here.lam, there.lam)
+
+
+def test_an_executor_of_threads_works_too(held):
+    with ThreadPoolExecutor(2) as threads:
+        same(held, sweep(SWING, 2.0, **CALL, on=threads))
+
+
+
+
+def test_events_that_map_the_state_are_sent_as_functions(pool):
+    pytest.importorskip("cloudpickle", reason="extra cluster")
+    events = {"wall": Event(lambda q: q[0], direction="falling", then=lambda q, v: (q, -v))}
+    call = {**CALL, "params": {"g": np.linspace(1, 20, 30)}, "events": events}
+    here, there = sweep(SWING, 2.0, **call), sweep(SWING, 2.0, **call, on=pool)
+    assert np.array_equal(here.q, there.q)
+    assert np.array_equal(here.events["wall"].t, there.events["wall"].t)
+
+
+def test_a_function_that_cannot_be_packed_is_named(pool):
+    lock = threading.Lock()
+
+    def guarded(q, v):
+        with lock:
+            return q, -v
+
+    events = {"wall": Event(lambda q: q[0], then=guarded)}
+    with pytest.raises(BadArgument, match=r"then of event 'wall' \(.*guarded\) cannot be sent to workers.*top level"):
+        sweep(SWING, 2.0, **{**CALL, "events": events}, on=pool)
+
+
+def test_a_module_that_workers_do_not_have_is_named(pool, tmp_path, monkeypatch):
+    pytest.importorskip("cloudpickle", reason="extra cluster")
+    (tmp_path / "only_here.py").write_text("def then(q, v):\n    return q, -v\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    from only_here import then
+
+    with pytest.raises(HolonomicError, match=r"a worker cannot load the sweep: ModuleNotFoundError.*only_here.*install"):
+        sweep(SWING, 2.0, **{**CALL, "events": {"wall": Event(lambda q: q[0], then=then)}}, on=pool)
+
+
+def test_a_dead_process_of_a_pool_is_an_error_that_keeps_what_was_finished(tmp_path):
+    context = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(1, mp_context=context) as pool:
+        victim = pool.submit(os.getpid).result()
+
+        def kill():
+            time.sleep(1.0)
+            os.kill(victim, signal.SIGTERM)
+
+        threading.Thread(target=kill).start()
+        with pytest.raises(HolonomicError, match="a worker of ProcessPoolExecutor died"):
+            while True:
+                sweep(SWING, 200.0, **SLOW, on=pool)
+
+
+@pytest.mark.parametrize(
+    ("options", "text"),
+    [({"on": "moon"}, "on='moon'"), ({"on": 3}, "on=3"), ({"on": ThreadPoolExecutor(1), "workers": 2}, "workers= goes with")],
+)
+def test_what_cannot_run_a_sweep_is_refused(options, text):
+    with pytest.raises(BadArgument, match=text):
+        sweep(SWING, 2.0, **CALL, **options)
+
+
+# Dask
+
+
+@pytest.fixture(scope="module")
+def cluster():
+    distributed = pytest.importorskip("distributed", reason="extra cluster")
+    with distributed.LocalCluster(
+        n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None, worker_dashboard_address=None
+    ) as cluster:
+        yield cluster
+
+
+@pytest.fixture(scope="module")
+def client(cluster):
+    from distributed import Client
+
+    with Client(cluster) as client:
+        yield client
+
+
+def engines():
+    from holonomic.model import machine
+
+    return len(machine._engines)
+
+
+def test_dask_gives_the_same_numbers_and_compiles_once_per_worker(client, held):
+    same(held, sweep(SWING, 2.0, **CALL, on=client))
+    first = client.run(engines)
+    same(held, sweep(SWING, 2.0, **CALL, on=client))
+    assert client.run(engines) == first
+    assert max(first.values()) >= 1
+
+
+def test_a_worker_that_is_killed_costs_nothing_but_time(client, cluster):
+    whole = sweep(SWING, 200.0, **SLOW)
+    pids = list(client.run(os.getpid).values())
+    killed = []
+
+    def kill():
+        while not any(client.processing().values()):
+            time.sleep(0.01)
+        time.sleep(0.2)
+        os.kill(pids[0], signal.SIGKILL if hasattr(signal, "SIGKILL") else signal.SIGTERM)
+        killed.append(pids[0])
+
+    thread = threading.Thread(target=kill)
+    thread.start()
+    runs = sweep(SWING, 200.0, **SLOW, on=client)
+    thread.join()
+    assert killed and not runs.failed
+    assert np.array_equal(runs.q, whole.q)
+
+
+def test_a_worker_that_joins_late_takes_part(client, cluster):
+    client.wait_for_workers(2, timeout=60)
+    before = set(client.scheduler_info(n_workers=-1)["workers"])
+    timer = threading.Timer(0.1, lambda: cluster.scale(3))
+    timer.start()
+    sweep(SWING, 200.0, **{**SLOW, "params": {"g": np.linspace(1, 20, 400)}}, on=client)
+    timer.join()
+    client.wait_for_workers(3, timeout=60)
+    late = set(client.scheduler_info(n_workers=-1)["workers"]) - before
+    assert late
+    sweep(SWING, 200.0, **SLOW, on=client)
+    assert all(count >= 1 for worker, count in client.run(engines).items() if worker in late)
+
+
+def test_a_store_is_filled_from_a_cluster(client, held, tmp_path):
+    pytest.importorskip("zarr", reason="extra store")
+    same(held, sweep(SWING, 2.0, **CALL, on=client, store=tmp_path / "runs.zarr"))
+
+
+def test_an_asynchronous_client_is_refused():
+    class Client:
+        __module__ = "distributed.client"
+        asynchronous = True
+
+    Client.__name__ = "Client"
+    with pytest.raises(BadArgument, match="asynchronous=False"):
+        sweep(SWING, 2.0, **CALL, on=Client())
+
+
