@@ -7,6 +7,7 @@ OK = 0
 DONE = 1  # the end was reached
 MORE = 2  # quota used or buffer full: call again
 EVENT = 3  # a terminal or mapping event was reached
+PASSAGE = 4  # a singular position lies in or behind the step: to be passed with care
 NEED_REFINED = 10  # the refined twin of the field is wanted and not compiled yet
 NEED_TERMS = 11  # the dense terms M, f, G, γ are wanted and not compiled yet
 NOT_FINITE = 20  # a model function gave NaN or infinity

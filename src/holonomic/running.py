@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from .errors import DONE, EVENT, MORE, NEED_REFINED, NEED_TERMS, NOT_FINITE, OK
+from .errors import DONE, EVENT, MORE, NEED_REFINED, NEED_TERMS, NOT_FINITE, OK, PASSAGE
 from .kernels import locate
 from .kernels import state as s
 from .kernels.compile import is_compiled, leaf
@@ -22,6 +22,7 @@ from .kernels.counting import N_COUNTS
 from .kernels.drive import drive
 from .kernels.evaluate import evaluate
 from .kernels.signatures import EVENT_RATES, EVENTS, NK, NROW, NX, WE, WX, Fn, call_model
+from .passage import Passages
 from .plan import Plan
 
 CHUNK_NUMBERS = 200_000  # size of one recording buffer
@@ -150,6 +151,7 @@ class Run:
         self.atol, self.turns, self.rec = work.atol, work.turns, work.rec
         S[s.T], S[s.T_BASE], S[s.T_STOP] = t0, t0, t_end
         S[s.ERR_OLD], S[s.RHO_LEAST], S[s.RTOL] = 1e-4, 1.0, choice.rtol
+        S[s.RHO_ASKED] = 1e300
         S[s.EXPONENT], S[s.BETA], S[s.SAFETY] = lowered.exponent, lowered.beta, lowered.safety
         S[s.FAC_MIN], S[s.FAC_MAX], S[s.STIFF_BOUND] = lowered.fac_min, lowered.fac_max, lowered.stiff_bound
         self.direction = 1.0 if t_end >= t0 else -1.0
@@ -175,6 +177,8 @@ class Run:
         self._waits: dict[int, tuple[float, float, deque]] = {}  # event -> last time, longest wait, last waits
         self._quota = 2000 if not plan.model.interpreted else 50
         I[s.EVENT_FIELD] = plan.event_field if nev else 0
+        self.passages = Passages(self)
+        I[s.CROSSES] = self.passages.possible
 
     def release(self) -> None:
         """Give the arrays back to the plan: a next run uses them again."""
@@ -387,6 +391,7 @@ class Run:
 
     def restart(self, x: np.ndarray, counted: tuple[int, ...]) -> int:
         """Go on from another state at the same time: new first step, controller memory forgotten."""
+        self.passages.leave()
         self.x[: len(x)] = x
         self._forget()
         S, I = self.S, self.I
@@ -422,6 +427,7 @@ class Run:
 
     def field_changed(self) -> None:
         """The data have changed: the first stage must be evaluated again."""
+        self.passages.leave()
         self.I[s.FRESH] = 0
         self._forget()
 
@@ -451,6 +457,9 @@ class Run:
                 self._collect()
             if status in (NEED_REFINED, NEED_TERMS):
                 plan.add_function(Fn.REFINED if status == NEED_REFINED else Fn.TERMS)
+                continue
+            if status == PASSAGE:
+                self.passages.attend()
                 continue
             if status != MORE:
                 return status

@@ -17,6 +17,7 @@ from .errors import NEED_REFINED, NEED_TERMS, OK, BadArgument, StepFailed
 from .inputs import InputTables
 from .kernels import sample
 from .kernels.signatures import NK, NX, Fn
+from .passage import Ground
 from .running import Run, Workspace
 
 ROUNDING = 8 * np.finfo(float).eps  # a time this close to an end of the run is that end
@@ -39,7 +40,10 @@ def states_at(sol, wanted) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     rest = np.flatnonzero(~known & ~end)
     if len(rest) and sol._parts:
         xs[rest], ks[rest] = joined.states(sol._parts, times[rest], forward)
-    elif len(rest):
+        rest = rest[:0]
+    if len(rest) and sol._steps_kept:
+        rest = rest[~_along_paths(sol, times, rest, xs, ks)]
+    if len(rest):
         inside = _replayed if sol._steps_kept and sol.plan.integrator.one_step else _repeated
         xs[rest], ks[rest] = inside(sol, times[rest], rows[rest])
     return times[back], xs[back], ks[back]
@@ -136,6 +140,28 @@ def kept_invariants(sol) -> np.ndarray:
     data[model.data_places["invariants"]] = 0.0
     residuals = [model.evaluate(Fn.RESIDUAL, when, state, np.zeros(0), data) for when, state in states]
     return np.array(residuals)[:, model.n_constraints : model.n_constraints + model.n_invariants]
+
+
+def _along_paths(sol, times, rest, xs, ks) -> np.ndarray:
+    """Fill in states inside passages of singular positions, which no step can repeat; tell which they are."""
+    done = np.zeros(len(rest), dtype=bool)
+    size, nq = sol.plan.model.nq + sol.plan.model.nv, sol.plan.model.nq
+    for path in sol._paths:
+        theta = (times[rest] - path.t) / path.h
+        here = np.flatnonzero((theta > 0.0) & (theta < path.used))
+        if not len(here):
+            continue
+        ground = Ground(sol.plan, next(_pieces(sol, np.array([path.t])))[0], Workspace(sol.plan).W)
+        for i in here:
+            row = rest[i]
+            xs[row, :size] = path.state(theta[i])
+            if ground.settle(times[row], xs[row]) == OK:
+                ks[row] = ground.row[nq:-1]
+            else:  # on the position itself: the path alone knows
+                xs[row, :size] = path.state(theta[i])
+                ks[row], ks[row, : size - nq] = np.nan, path.slope(theta[i])[0, nq:]
+        done[here] = True
+    return done
 
 
 def _replayed(sol, times, rows):

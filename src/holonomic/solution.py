@@ -41,6 +41,7 @@ class Solution:
     _counters: Any
     _begin: Any
     _steps_kept: bool
+    _paths: Any = ()  # over singular positions
     _parent: Solution | None = None
     _stopped: tuple[str, float] | None = None  # why the run failed, and the end it was to reach
     _parts: tuple[Solution, ...] = ()  # runs of several plans, one after the other
@@ -58,7 +59,7 @@ class Solution:
             stop = (run.t, run.x.copy(), run.K[0, nq : nq + plan.sizes[NK]].copy())
         return cls._of(
             _plan=plan, _data=run.data, _record=run.record, _events=run.events, _begin=begin, ended=ended,
-            _start=run.start, _stop=stop, _counters=(run.S, run.I), _steps_kept=kept,
+            _start=run.start, _stop=stop, _counters=(run.S, run.I), _steps_kept=kept, _paths=run.passages.paths,
         )  # fmt: skip
 
     @cached_property

@@ -38,6 +38,7 @@ class Lowered:
     advises: int = -1  # row of K that says how an iteration went, see kernels.state
     wants_scales: bool = False  # fp is to begin with rtol, Newton's bound, atol and the powers of h
     unconstrained: Lowered | None = None  # what runs in its place where there are no constraints
+    nodes: np.ndarray | None = None  # where in the step the rows of K stand, if they are slopes at points of it
     needs: tuple[Fn, ...] = ()  # model functions beside those of its formulation
     work: Callable[[int], int] = newton_work  # numbers of workspace of an implicit step, by unknowns
 

@@ -6,7 +6,7 @@ they run. A member that fails leaves its status behind and the loop goes on.
 
 from __future__ import annotations
 
-from ..errors import DONE, EVENT, MORE, NEED_REFINED, NEED_TERMS, NOT_FINITE, OK
+from ..errors import DONE, EVENT, MORE, NEED_REFINED, NEED_TERMS, NOT_FINITE, OK, PASSAGE
 from .compile import inner, leaf
 from .control import first_step
 from .drive import drive
@@ -39,7 +39,7 @@ from .vectors import write_row
 PLENTY = 1 << 62
 # what a member may be left with besides the statuses of `drive`
 MANY_EVENTS = 101  # more events than there is room for
-BY_PYTHON = 102  # an event function of accelerations starts at zero: its derivative is formed outside
+BY_PYTHON = 102  # an event function of accelerations starts at zero, or a singular position: dealt with outside
 UNCLEAR_RATE = 1e-14  # of the sum of sizes: a derivative below this may be rounding
 
 
@@ -201,6 +201,8 @@ def run_members(first, last, slots, fns, n, ip, fp, sp, DATA, X0, at_lam, S0, I0
                     status = drive(slots, fns, n, data, ip, fp, sp, S, I, x, xn, xs, K, E, W, atol, turns, rec_t,
                                    OUT_X[m], OUT_K[m], save_t, ev, ev_f, found_theta, found, xe, ke, rec_ev_t,
                                    rec_ev_i, rec_ev_x, rec_ev_k)  # fmt: skip
+                    if status == PASSAGE:
+                        status = BY_PYTHON  # a singular position is passed with care
                     if status == EVENT:
                         for row in range(I[EVENT_ROWS]):
                             k = rec_ev_i[row]

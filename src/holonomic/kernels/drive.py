@@ -6,6 +6,7 @@ changes no bit of it. It returns
 
     DONE   the stop time is reached            EVENT  a terminal or mapping event is reached
     MORE   quota used up or buffer full        NEED_… a model function has to be compiled first
+    PASSAGE  a singular position lies in the step or close behind it
     or what it failed of
 """
 
@@ -20,6 +21,7 @@ from ..errors import (
     NEED_TERMS,
     NO_CONVERGENCE,
     OK,
+    PASSAGE,
     PULL_FAILED,
     SINGULAR,
     STEP_COLLAPSED,
@@ -28,7 +30,7 @@ from ..errors import (
 from .compile import inner, leaf
 from .control import error_norm, predicted_factor, step_factor, stiffness
 from .evaluate import evaluate
-from .locate import MOST, state_inside
+from .locate import LANDING, MOST, shyness, state_inside
 from .settle import settle
 from .signatures import (
     NERR,
@@ -54,7 +56,12 @@ from .state import (
     ADVICE_SHRINK,
     ADVISES,
     AFTER_REJECT,
+    AHEAD,
+    ALARM,
+    ALONG,
+    ANSWERED,
     BETA,
+    CROSSES,
     DENSE_READY,
     DENSES,
     DODGES,
@@ -67,11 +74,13 @@ from .state import (
     FAILED,
     FIXED,
     FRESH,
+    GUIDED,
     H_ACC,
     H_FIXED,
     H_MAX,
     H_USED,
     HIT,
+    INSIDE,
     IS_STIFF,
     KEEP_STEPS,
     LAST,
@@ -79,6 +88,7 @@ from .state import (
     LIMIT,
     NONSTIFF,
     OF_STEP,
+    ON_STAGE,
     PHASE,
     PREPARED,
     PULL_REJECTED,
@@ -87,6 +97,7 @@ from .state import (
     REJECTED,
     RETAKE,
     RETAKEN,
+    RHO_ASKED,
     RHO_LEAST,
     ROWS,
     RTOL,
@@ -122,11 +133,11 @@ from .watch import AGAIN, watch
 SHARE = 0.3
 EPS = 2.220446049250313e-16
 # Where rows of G become dependent at an instant, two branches of motion meet, and a step that ends there does not
-# know which to follow. Such a position is passed by placing end and stages around it, not by creeping up to it:
-# twelve tries, each 7 % shorter, move every stage of DOP853 across the gaps between them. Measured on IFToMM A02
-# (41 speeds, rtol 1e-6 to 1e-10, DOP853 and RK45): all but one or two of 328 runs pass, all on their branch.
+# know which to follow. A caller that CROSSES is asked for a path over such a position (see passage.py). For methods
+# that leave no stages to steer, end and stages are placed around it instead: twelve tries, each 7 % shorter.
 DODGE, MAX_DODGES = 0.93, 12
-LANDING = 1e-14  # rounding of the state, times 50
+NARROW = 1e-2  # pivot ratios above this say nothing about singular positions
+NEARING = 5e-14  # rounding of the state, times 250
 HANDED_OVER = -(1 << 40)  # rows of this step are out of reach
 
 
@@ -145,6 +156,29 @@ def in_the_way(K, last, rho, rtol, passed):
     for i in range(1, last):
         least = min(least, K[i, rho])
     return least < 0.1 * min(start, end)
+
+
+@leaf
+def alarm(K, last, rho, rtol, asked):
+    """Tell from the pivot ratios of one attempt whether a singular position lies inside it, or close behind its end.
+
+    √ρ falls in proportion to the time that is left: where it has halved, zero is less than one such step away. With
+    short steps that is too late, as rounding is magnified by 1/ρ; so the question is put earlier, and put again only
+    when ρ has fallen to a quarter of what it was, `asked`.
+    """
+    start, end = K[0, rho], K[last, rho]
+    least = 1.0
+    for i in range(1, last):
+        least = min(least, K[i, rho])
+    if least < NARROW and least < 0.35 * min(start, end):
+        return INSIDE
+    if end > 0.25 * asked:
+        return 0
+    if end < NARROW and end < 0.25 * start:
+        return AHEAD
+    if end < min(3.0 * NARROW, NEARING / rtol) and end < 0.96 * start:
+        return AHEAD
+    return 0
 
 
 @leaf
@@ -239,6 +273,8 @@ def drive(slots, fns, n, data, ip, fp, sp, S, I, x, xn, xs, K, E, W, atol, turns
                 return MORE
             if I[ACCEPTED] + I[REJECTED] + I[FAILED] + I[RETAKEN] >= I[LIMIT]:
                 return TOO_MANY_STEPS
+            if I[GUIDED] != 0:
+                return PASSAGE
             if I[FRESH] == 0:
                 status = start(fns, n, data, S, I, x, K, W)
                 if status != OK:
@@ -253,6 +289,7 @@ def drive(slots, fns, n, data, ip, fp, sp, S, I, x, xn, xs, K, E, W, atol, turns
                 I[PREPARED] = 1
             h = S[H]
             I[HIT] = 0
+            I[ALONG] = 0
             if I[RETAKE] != 0:
                 if abs(h) >= abs(left):
                     h = left
@@ -278,6 +315,17 @@ def drive(slots, fns, n, data, ip, fp, sp, S, I, x, xn, xs, K, E, W, atol, turns
             status = attempt(slots, fns, n, data, ip, fp, sp, S, I, t, h, x, xn, xs, K, E, W, atol, turns)
             if status == NEED_REFINED or status == NEED_TERMS:
                 return status
+            if I[CROSSES] != 0:
+                answered = I[ALARM] == ANSWERED
+                I[ALARM] = 0
+                if not answered:
+                    if status == OK:
+                        I[ALARM] = alarm(K, last, n[NROW] - 1, S[RTOL], S[RHO_ASKED])
+                    elif status == SINGULAR:
+                        I[ALARM] = ON_STAGE
+                    if I[ALARM] != 0:
+                        S[H_USED] = h
+                        return PASSAGE
             if status != OK:
                 if I[FIXED] != 0:
                     I[LAST_STATUS] = status
@@ -346,6 +394,8 @@ def drive(slots, fns, n, data, ip, fp, sp, S, I, x, xn, xs, K, E, W, atol, turns
                         if I[NONSTIFF] == 6:
                             I[STIFF] = 0
             S[RHO_LEAST] = min(S[RHO_LEAST], K[last, n[NROW] - 1])
+            if K[last, n[NROW] - 1] > 4.0 * S[RHO_ASKED]:
+                S[RHO_ASKED] = 1e300
             S[H_USED] = h
             S[T_NEW] = S[T_STOP] if I[HIT] != 0 else t + h
             I[DENSE_READY] = 0
@@ -402,8 +452,9 @@ def drive(slots, fns, n, data, ip, fp, sp, S, I, x, xn, xs, K, E, W, atol, turns
                     theta = (wanted - S[T]) / S[H_USED]
                     I[PULLS] += 1
                     status = state_inside(
-                        slots, fns, n, data, ip, fp, sp, theta, S[T], S[H_USED], x, K, xn, xe, ke, W, True
-                    )
+                        slots, fns, n, data, ip, fp, sp, theta, S[T], S[H_USED], x, K, xn, xe, ke, W, True,
+                        shyness(S, I),
+                    )  # fmt: skip
                     if status != OK:
                         break
                     write_row(rec_t, rec_x, rec_k, I[ROWS], wanted, xe, ke, 0, nq, nx, nk)
@@ -428,6 +479,7 @@ def drive(slots, fns, n, data, ip, fp, sp, S, I, x, xn, xs, K, E, W, atol, turns
             S[H] = K[I[STEERS], STEER_STEP]
         S[T] = S[T_NEW]
         I[DODGES] = 0
+        I[ALONG] = 0
         I[ACCEPTED] += 1
         I[STEP_NUMBER] += 1
         I[PREPARED] = 0

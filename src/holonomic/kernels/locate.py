@@ -14,16 +14,17 @@ from __future__ import annotations
 
 import math
 
-from ..errors import ACCUMULATES, NOT_FINITE, OK
+from ..errors import ACCUMULATES, NOT_FINITE, OK, SINGULAR
 from .compile import inner, leaf
 from .evaluate import evaluate
 from .settle import settle
-from .signatures import EVENTS, NEV, NK, NQ, NX, call_interpolate, call_model, call_pull
-from .state import EVENT_FIELD, H_USED, PULLS, RETAKE, T_NEW, T
+from .signatures import EVENTS, NEV, NK, NP, NQ, NV, NX, WP, WV, call_interpolate, call_model, call_pull
+from .state import ALONG, EVENT_FIELD, H_USED, PULLS, RETAKE, RTOL, T_NEW, T
 from .vectors import copy, copy_row
 
 EPS = 2.220446049250313e-16
 MAX_ITERATIONS = 80
+LANDING = 1e-14  # rounding of the state, times 50
 DIVES = 5  # parabolas for the deepest point of a dip towards zero
 MOST = 8  # crossings of one event in one step: a zero at the start, two in each third, one to spare
 
@@ -40,20 +41,41 @@ START, END, TRIAL = 0, 3, 4
 
 
 @inner
-def state_inside(slots, fns, n, data, ip, fp, sp, theta, t, h, x, K, xn, xe, ke, W, with_field):
-    """Projected state at t + θ h into xe, and (if asked) the field there into ke."""
+def state_inside(slots, fns, n, data, ip, fp, sp, theta, t, h, x, K, xn, xe, ke, W, with_field, shy):
+    """Projected state at t + θ h into xe, and (if asked) the field there into ke.
+
+    Where a step leads over a singular position, `shy` is a pivot ratio below which the state inside it is better
+    than what a projection makes of it; λ is NaN where it does not exist.
+    """
     status = call_interpolate(slots, n, ip, fp, theta, h, x, K, xn, xe)
     if status != OK:
         return status
     status = call_pull(slots, fns, n, data, sp, t + theta * h, 0.0, xe, xe, xe, W)
+    if shy > 0.0 and (status != OK or not W[n[WP] if n[NP] > 0 else n[WV]] > shy):
+        status = call_interpolate(slots, n, ip, fp, theta, h, x, K, xn, xe)
     if status != OK:
         return status
     status = settle(fns, n, data, t + theta * h, xe, W)
-    if status != OK:
+    if status != OK or not with_field:
         return status
-    if with_field:
-        return evaluate(fns, n, t + theta * h, xe, data, ke, 0, W)
-    return OK
+    status = evaluate(fns, n, t + theta * h, xe, data, ke, 0, W)
+    if shy > 0.0 and status == SINGULAR:
+        without_multipliers(K, ke, n[NQ] + n[NV], n[NQ] + n[NK])
+        status = OK
+    return status
+
+
+@leaf
+def without_multipliers(K, ke, size, length):
+    """Slopes of the start of the step into ke, and NaN for λ."""
+    for i in range(length):
+        ke[0, i] = K[0, i] if i < size else math.nan
+
+
+@inner
+def shyness(S, I):
+    """The pivot ratio below which states of this step are not projected: rounding would outgrow the tolerance."""
+    return LANDING / S[RTOL] if I[ALONG] != 0 else 0.0
 
 
 @inner
@@ -66,8 +88,9 @@ def event_values(slots, fns, n, data, ip, fp, sp, theta, S, I, x, K, xn, last, x
     else:
         I[PULLS] += 1
         status = state_inside(
-            slots, fns, n, data, ip, fp, sp, theta, S[T], S[H_USED], x, K, xn, xe, ke, W, I[EVENT_FIELD] != 0
-        )
+            slots, fns, n, data, ip, fp, sp, theta, S[T], S[H_USED], x, K, xn, xe, ke, W, I[EVENT_FIELD] != 0,
+            shyness(S, I),
+        )  # fmt: skip
         if status != OK:
             return status
         t = S[T] + theta * S[H_USED]

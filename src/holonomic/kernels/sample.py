@@ -58,7 +58,7 @@ def replay(slots, fns, n, data, ip, fp, sp, rec_t, rec_x, steps, wanted, last, x
                 return status
             now = i
         theta = (wanted[j] - t) / h
-        status = state_inside(slots, fns, n, data, ip, fp, sp, theta, t, h, x, K, xn, xe, ke, W, True)
+        status = state_inside(slots, fns, n, data, ip, fp, sp, theta, t, h, x, K, xn, xe, ke, W, True, 0.0)
         if status != OK:
             return status
         put_state(xe, ke, nq, nx, nk, out_x, out_k, j)

@@ -6,23 +6,28 @@ from .counting import N_COUNTS
 
 # S, float64: time, step, controller memory, limits
 T, H, ERR_OLD, T_STOP, RHO_LEAST, H_USED, T_NEW, T_BASE, H_FIXED, T_STIFF, T_FAILED, H_MAX = range(12)
-RTOL, EXPONENT, BETA, SAFETY, FAC_MIN, FAC_MAX, STIFF_BOUND, WORST, STAY, H_ACC, ERR_ACC = range(12, 23)
-N_FLOATS = 23
+RTOL, EXPONENT, BETA, SAFETY, FAC_MIN, FAC_MAX, STIFF_BOUND, WORST, STAY, H_ACC, ERR_ACC, RHO_ASKED = range(12, 24)
+N_FLOATS = 24
 
 # I, int64: phase, counters, flags
 PHASE, ACCEPTED, REJECTED, FAILED, PULL_REJECTED, ROWS, SAVED, QUOTA, LIMIT, FIXED, STEP_NUMBER = range(11)
 STIFF, NONSTIFF, IS_STIFF, LAST_STATUS, AFTER_REJECT, LAST, KEEP_STEPS, DENSE_READY = range(11, 19)
 EVENT_ROWS, RETAKE, EVENT_FIELD, FRESH, PULLS, DENSES, HIT, EVALUATIONS, REFINEMENTS = range(19, 28)
-RETAKEN, TRIES, STEERS, PREPARED, DODGES, OF_STEP, ADVISES, COUNTS = range(28, 36)
+RETAKEN, TRIES, STEERS, PREPARED, DODGES, OF_STEP, ADVISES, CROSSES, ALARM, GUIDED, ALONG, COUNTS = range(28, 40)
 N_INTS = COUNTS + N_COUNTS
 
 # COUNTS: residuals, Jacobians and factorizations of implicit steps
+# CROSSES: 1 where the caller knows how to pass a singular position; ALARM: why it is asked, ANSWERED once it has looked;
+# GUIDED: 1 while it supplies the steps; ALONG: 1 while such a step is dealt with
 # OF_STEP: how many rows in the buffer belong to the step that is being written
 # STEERS: -1, or the row of K in which an integrator that chooses its own step and order says them
 STEER_ORDER, STEER_STEP = 1, 3
 # ADVISES: -1, or the row of K in which an integrator says after a step how its iteration went: whether the factors are
 # worth keeping, how much safety the next step needs, and after a failure how much shorter to try
 ADVICE_KEEP, ADVICE_SAFETY, ADVICE_SHRINK = 5, 6, 7
+
+# alarms: a singular position inside the step, behind its end, or right on one of its points
+INSIDE, AHEAD, ON_STAGE, ANSWERED = 1, 2, 3, 4
 
 # phases
 STEPPING, WATCHING, WRITING = 0, 1, 2

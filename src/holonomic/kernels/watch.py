@@ -19,6 +19,7 @@ from .locate import (
     find_events,
     keep,
     resolution,
+    shyness,
     state_inside,
 )
 from .signatures import NEV, NK, NQ, NX, call_dense
@@ -61,11 +62,12 @@ def watch(slots, fns, n, data, ip, fp, sp, S, I, x, K, xn, xs, last, xe, ke, W, 
     event at the very start of the step, which is given up.
     """
     nev, nq, nx, nk = n[NEV], n[NQ], n[NX], n[NK]
-    status = call_dense(slots, fns, n, data, ip, fp, S[T], S[H_USED], x, K, xn, xs, W)
-    if status != OK:
-        return status
-    I[DENSE_READY] = 1
-    I[DENSES] += 1
+    if I[DENSE_READY] == 0:
+        status = call_dense(slots, fns, n, data, ip, fp, S[T], S[H_USED], x, K, xn, xs, W)
+        if status != OK:
+            return status
+        I[DENSE_READY] = 1
+        I[DENSES] += 1
     count = find_events(slots, fns, n, data, ip, fp, sp, S, I, x, K, xn, last, xe, ke, W, ev, ev_f, found_theta, found)
     if count < 0:
         return -count
@@ -121,7 +123,9 @@ def watch(slots, fns, n, data, ip, fp, sp, S, I, x, K, xn, xs, last, xe, ke, W, 
         if theta >= cut or theta >= 1.0:
             write_event(rec_ev_t, rec_ev_i, rec_ev_x, rec_ev_k, I, k, S[T_NEW], xn, K, last, nq, nx, nk)
             continue
-        status = state_inside(slots, fns, n, data, ip, fp, sp, theta, S[T], S[H_USED], x, K, xn, xe, ke, W, True)
+        status = state_inside(
+            slots, fns, n, data, ip, fp, sp, theta, S[T], S[H_USED], x, K, xn, xe, ke, W, True, shyness(S, I)
+        )
         if status != OK:
             I[EVENT_ROWS] = rows
             return status

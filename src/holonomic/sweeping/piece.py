@@ -54,6 +54,9 @@ def run_all(job: Job, first: int, last: int) -> Chunk:
         return chunk
     work, values = Workspace(program), job.tables.rows(first, last)
     S0, I0 = job.memory
+    if program.plan is None:  # nobody here to ask for a path over a singular position
+        I0 = I0.copy()
+        I0[s.CROSSES] = 0
     logs, room, nev = [], EVENTS_OF_ONE, len(program.events)
     while todo:
         log = (

@@ -1,0 +1,146 @@
+"""Positions in which rows of G become dependent at an instant: passed on the branch, with the energy, or refused by name.
+
+IFToMM A02 lies flat twice in a turn; its exact motion is known. Its errors grow with time (κ about 100 in 20 s), so they
+are compared with 1000 rtol.
+"""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from holonomic import DOP853, RK45, Event, System, problems, simulate
+
+PASSAGES = 20  # in 20 s
+
+
+def run(problem, rtol, t_end=20.0, **more):
+    more = {"integrator": DOP853(), **more}
+    return simulate(problem.system, t_end, q0=problem.q0, v0=problem.v0, rtol=rtol, atol=rtol / 1000, **more)
+
+
+def error(problem, sol):
+    q, v = problem.exact(float(sol.t[-1]))
+    return max(np.max(np.abs(sol.q[-1] - q)), np.max(np.abs(sol.v[-1] - v)))
+
+
+MAKERS = {"by hand": problems.four_bars, "from bodies": problems.four_bars_from_bodies}
+
+
+@pytest.mark.parametrize("integrator", [DOP853(), RK45()], ids=repr)
+@pytest.mark.parametrize("make", MAKERS.values(), ids=MAKERS)
+def test_twenty_passages_keep_branch_and_energy_at_every_tolerance(make, integrator):
+    problem = make(2)
+    for rtol in (1e-6, 1e-7, 1e-8, 1e-9, 1e-10, 1e-11, 1e-12):
+        sol = run(problem, rtol, integrator=integrator)
+        # κ of 20 s is 3000 for DOP853 and 25000 for RK45, with and without passages; another branch is 0.5 away; rounding,
+        # magnified by 1/ρ in each of 20 passages, leaves 1e-8 at the tightest
+        assert error(problem, sol) < max(5e4 * rtol, 1e-7), rtol
+        total = sol.energy.total
+        assert np.ptp(total) < max(1e3 * rtol, 1e-8) * np.max(np.abs(sol.energy.kinetic)), rtol
+
+
+@pytest.mark.slow
+def test_forty_loops_pass_twenty_singular_positions():
+    problem = problems.four_bars(40)
+    for rtol in (1e-6, 1e-8, 1e-10):
+        assert error(problem, run(problem, rtol)) < 2e3 * rtol
+
+
+def test_ten_loops_lose_ten_ranks_at_once_and_go_on():
+    problem = problems.four_bars(10)
+    sol = run(problem, 1e-8, 3.0)
+    assert error(problem, sol) < 1e-5
+    assert len(sol._paths) == 3
+
+
+@pytest.mark.parametrize("make", MAKERS.values(), ids=MAKERS)
+def test_states_between_steps_and_at_saved_times_are_as_good_as_the_steps(make):
+    problem = make(2)
+    times = np.linspace(0.0, 4.0, 801)
+    exact = np.array([np.concatenate(problem.exact(t)) for t in times])
+    dense = run(problem, 1e-8, 4.0)(times)
+    saved = run(problem, 1e-8, 4.0, save_at=times)
+    for found in (dense, saved):
+        states = np.hstack([found.q, found.v])
+        assert np.max(np.abs(states - exact)) < 5e-6  # κ rtol, as at the ends of steps
+    # the same path, read in two ways
+    assert np.max(np.abs(dense.q - saved.q)) < 1e-7
+
+
+def test_an_event_on_the_singular_position_is_found_and_passed():
+    problem = problems.four_bars(2)
+    sol = run(problem, 1e-9, 10.0, events={"flat": Event(lambda q: q[1])})
+    found = sol.events["flat"].t
+    assert len(found) == 10
+    heights = [problem.exact(t)[0][1] for t in found]
+    assert np.max(np.abs(heights)) < 1e-6  # κ rtol
+    assert error(problem, sol) < 1e-6
+
+
+def test_a_run_may_end_on_an_event_right_behind_a_singular_position():
+    problem = problems.four_bars_from_bodies(2)
+    sol = run(problem, 1e-9, 10.0, events={"past": Event(lambda q: q[1] + 0.01, terminal=True)})
+    assert sol.ended == "past"
+    assert error(problem, sol) < 1e-7
+    assert abs(sol.q[-1, 1] + 0.01) < 1e-13
+
+
+@pytest.mark.parametrize("end", [0.7143, 0.7144, 0.715, 0.72])
+def test_a_run_may_end_close_to_a_singular_position(end):
+    problem = problems.four_bars_from_bodies(2)  # flat at 0.714355
+    assert error(problem, run(problem, 1e-8, end)) < 1e-6
+
+
+def test_backwards_through_the_positions_to_the_start():
+    problem = problems.four_bars(2)
+    q, v = problem.exact(5.0)
+    back = simulate(problem.system, (5.0, 0.0), q0=q, v0=v, initial="project", rtol=1e-9, atol=1e-12, integrator=DOP853())
+    assert len(back._paths) == 5
+    assert np.max(np.abs(back.q[-1] - problem.q0)) < 1e-6
+
+
+def test_interpreted_runs_pass_too():
+    problem = problems.four_bars(1)
+    sol = simulate(replace(problem.system, trace=False), 1.5, q0=problem.q0, v0=problem.v0, rtol=1e-6, atol=1e-8, integrator=DOP853())
+    assert error(problem, sol) < 1e-3
+
+
+# a parallelogram whose ground is a little too short: its branches do not meet, the motion turns from one to the other
+
+MASS = np.eye(4) + 0.25 * np.array([[0, 0, 1, 0], [0, 0, 0, 1], [1, 0, 0, 0], [0, 1, 0, 0]])
+NEARLY = System(
+    mass=MASS,
+    potential=lambda q: 9.81 * (q[1] + q[3]),
+    constraint={
+        "left": lambda q: q[0] ** 2 + q[1] ** 2 - 1,
+        "coupler": lambda q: (q[2] - q[0]) ** 2 + (q[3] - q[1]) ** 2 - 1,
+        "right": lambda q, p: (q[2] - p.ground) ** 2 + q[3] ** 2 - 1,
+    },
+    params={"ground": 1.0},
+)
+
+
+def miss_by(gap, rtol, **more):
+    system, more = replace(NEARLY, params={"ground": 1.0 - gap}), {"integrator": DOP853(), **more}
+    return simulate(
+        system, 1.5, q0=[0, 1, 1, 1], v0=[1, 0, 1, 0], initial="project", rtol=rtol, atol=rtol / 100, **more
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("gap", [1e-2, 1e-4, 1e-6, 1e-8, 1e-10])
+def test_branches_that_miss_each_other_narrowly_are_not_crossed(gap):
+    reference = miss_by(gap, 1e-11, max_step=1e-3)
+    straight = miss_by(0.0, 1e-9)
+    # on the other branch from 0.8 s on: far from what goes straight on
+    assert np.max(np.abs(reference.q[-1] - straight.q[-1])) > 0.1
+    for integrator in (DOP853(), RK45()):
+        for rtol in (1e-5, 1e-7):
+            sol = miss_by(gap, rtol, integrator=integrator)
+            # the turn takes √gap seconds with accelerations of 1/√gap: κ grows to some 1000
+            assert np.max(np.abs(sol.q[-1] - reference.q[-1])) < 1e3 * rtol, (integrator, rtol)
+
+
+def test_branches_closer_than_rounding_are_taken_to_meet():
+    exact, near = miss_by(0.0, 1e-8), miss_by(1e-15, 1e-8)
+    assert np.max(np.abs(exact.q[-1] - near.q[-1])) < 1e-6
