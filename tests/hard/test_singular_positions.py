@@ -95,14 +95,24 @@ def test_a_run_may_end_close_to_a_singular_position(end):
 def test_backwards_through_the_positions_to_the_start():
     problem = problems.four_bars(2)
     q, v = problem.exact(5.0)
-    back = simulate(problem.system, (5.0, 0.0), q0=q, v0=v, initial="project", rtol=1e-9, atol=1e-12, integrator=DOP853())
+    back = simulate(
+        problem.system, (5.0, 0.0), q0=q, v0=v, initial="project", rtol=1e-9, atol=1e-12, integrator=DOP853()
+    )
     assert len(back._paths) == 5
     assert np.max(np.abs(back.q[-1] - problem.q0)) < 1e-6
 
 
 def test_interpreted_runs_pass_too():
     problem = problems.four_bars(1)
-    sol = simulate(replace(problem.system, trace=False), 1.5, q0=problem.q0, v0=problem.v0, rtol=1e-6, atol=1e-8, integrator=DOP853())
+    sol = simulate(
+        replace(problem.system, trace=False),
+        1.5,
+        q0=problem.q0,
+        v0=problem.v0,
+        rtol=1e-6,
+        atol=1e-8,
+        integrator=DOP853(),
+    )
     assert error(problem, sol) < 1e-3
 
 
