@@ -475,6 +475,23 @@ class Solution:
 
         return view([self, *others], **options)
 
+    def animate(self, path: str | Path, *others: Solution, **options) -> Path:
+        """Write a film of the run: .gif, or .mp4, which needs ffmpeg. Others lie over it.
+
+        Parameters
+        ----------
+        path : str or Path
+            Where to write; the ending says which.
+        *others : Solution
+            Further runs of the same system.
+        **options
+            seconds and fps of the film; panels beside it, such as ("drift", "energy"), () for none; traces, forces, names,
+            signals, title as for `view`; size in inches, dpi; style "light" or "dark".
+        """
+        from .view import animate
+
+        return animate([self, *others], path, **options)
+
     def save(self, path: str | Path) -> None:
         """Write the run to a NetCDF-3 file: arrays, labels, events, and what ran. `load` reads it again."""
         from .saving import save

@@ -198,7 +198,7 @@ def test_a_failed_run_says_how_far_it_came_and_why(opened):
         simulate(square_root, 10.0, q0=[1.0], v0=[0.0])
     page = opened(view(caught.value.solution, show=False))
     assert page.errors == []
-    assert "stopped at t = " in page.banner
+    assert "Stopped at t = " in page.banner
     assert "of 10 s" in page.banner
     assert caught.value.solution.failure in page.banner
     assert page.inked() > 0.005

@@ -21,10 +21,13 @@ def describe(resolver, p) -> dict[str, Any]:
     """Return the description of a mechanism with the parameters p of one run."""
     local = _Frames(resolver, p)
     joints, links = [], []
+    slides: dict[int, list[float]] = {}  # direction in which a body slides, in its frame
     for joint in resolver.joints.values():
         if joint.of is not None:  # a part of another joint
             continue
         places = [local.point(mark) for mark in joint.marks]
+        if joint.kind == "prismatic":
+            slides |= {mark[0]: local.axis(mark) for mark in joint.marks}
         entry = {
             "name": joint.name, "kind": joint.kind, "bodies": [mark[0] for mark in joint.marks], "at": places,
             "axis": local.axis(joint.marks[0]),
@@ -40,7 +43,7 @@ def describe(resolver, p) -> dict[str, Any]:
     ]
     shapes = resolver.drawing()
     bodies = [
-        {"name": name, "shapes": [_plain(shape) for shape in shapes[name]] or _sketch(k, joints, links, points)}
+        {"name": name, "shapes": [_plain(shape) for shape in shapes[name]] or _sketch(k, joints, links, points, slides)}
         for k, name in enumerate(resolver.bodies)
     ]
     ground = [
@@ -77,7 +80,7 @@ class _Frames:
         body, _, _, rotation, direction = mark
         if direction is None:
             return None
-        drawn = [self.p[key] for key in direction] if self.dimension == 2 else direction[0]
+        drawn = [self.p[key] for key in (direction if self.dimension == 2 else direction[0])]
         return np.array(drawn, dtype=float).tolist() if body < 0 else self._into(rotation, drawn)
 
     def _into(self, rotation, vector) -> list[float]:
@@ -97,7 +100,7 @@ def _plain(shape: dict[str, Any]) -> dict[str, Any]:
     return found | {key: np.array(value).tolist() if np.ndim(value) else value for key, value in outline.items()}
 
 
-def _sketch(k: int, joints, links, points) -> list[dict[str, Any]]:
+def _sketch(k: int, joints, links, points, slides) -> list[dict[str, Any]]:
     """A body without shapes is drawn as what holds its joints, ends of springs and points together."""
     places = [
         at for part in (*joints, *links) for body, at in zip(part["bodies"], part["at"], strict=True) if body == k
@@ -107,4 +110,4 @@ def _sketch(k: int, joints, links, points) -> list[dict[str, Any]]:
     for at in places:
         if all(np.linalg.norm(np.subtract(at, other)) > 1e-9 for other in apart):
             apart.append(at)
-    return [{"kind": "sketch", "points": apart}]
+    return [{"kind": "sketch", "points": apart, "slides": slides.get(k)}]

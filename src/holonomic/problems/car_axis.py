@@ -42,6 +42,9 @@ def car_axis(*, t_end: float = 3.0, **params: float) -> Problem:
                 "spring lengths": lambda t, q, p: np.array([*struts(t, q, p)]),
             },
             params=params,
+            drawing=lambda t, q, p: {
+                "axle": [q[:2], q[2:]], "left strut": [(0, 0), q[:2]], "right strut": [road(t, p), q[2:]],
+            },
         ),
         t_end=t_end,
         q0=(0.0, 0.5, 1.0, 0.5),

@@ -85,6 +85,7 @@ def links(n, l, m, g) -> System:
         mass=lambda p: p.m * np.eye(2 * n),
         potential=lambda q, p: p.m * p.g * sum(q[1::2]),
         constraint={f"link {i + 1}": link(i) for i in range(n)},
+        drawing=lambda q: {"chain": [(0, 0), *np.reshape(q, (-1, 2))], "tip": [q[-2:]]},
         coordinates=[f"{axis}{i + 1}" for i in range(n) for axis in "xy"],
         outputs={
             "tip": lambda q: np.array([q[2 * n - 2], q[2 * n - 1]]),

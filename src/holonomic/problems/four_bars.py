@@ -49,6 +49,7 @@ def four_bars(
             coordinates=[f"{axis}{i}" for i in range(n + 1) for axis in "xy"],
             outputs={"angle": lambda q: np.arctan2(q[0], q[1])},
             params={"m": m, "l": l, "g": g},
+            drawing=drawing,
         ),
         t_end=t_end,
         q0=tuple(x for i in range(n + 1) for x in (i * l, l)),
@@ -61,6 +62,13 @@ def four_bars(
             "the smooth continuation is the parallel motion."
         ),
     )
+
+
+def drawing(q, p):
+    """Return uprights and bars."""
+    tops = np.reshape(q, (-1, 2))
+    uprights = {f"upright {i}": [(i * p.l, 0), top] for i, top in enumerate(tops)}
+    return uprights | {f"bar {i + 1}": tops[i : i + 2] for i in range(len(tops) - 1)}
 
 
 def upright(i):

@@ -83,6 +83,7 @@ def jansen(*, t_end: float = 2.0, **params: float) -> Problem:
                 ),
             },
             params=params,
+            drawing=lambda q, p: {f"bar {name}": ends(name, q, p) for name in BARS} | {"foot": [q[10:12]]},
         ),
         t_end=t_end,
         q0=Q0,

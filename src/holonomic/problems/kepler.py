@@ -44,6 +44,7 @@ def kepler(*, c: float = 0.5, K: float = 1.0, t_end: float = 4 * np.pi) -> Probl
                 "momentum": lambda y: y[0] * y[3] - y[1] * y[2],
             },
             params={"K": K},
+            drawing=lambda y: {"sun": [(0, 0)], "planet": [y[:2]]},
         ),
         t_end=t_end,
         y0=y0,

@@ -114,6 +114,7 @@ def swing(m, g, L) -> System:
         coordinates=["x", "y"],
         outputs={"tension": lambda lam, p: 2 * p.L * lam[0]},
         params={"m": float(m), "g": float(g), "L": float(L)},
+        drawing=lambda q: {"rod": [(0, 0), q], "bob": [q]},
     )
 
 

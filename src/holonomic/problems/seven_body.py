@@ -86,6 +86,7 @@ def seven_body(*, t_end: float = 0.03, **params: float) -> Problem:
                 "spring length": lambda q, p: spring_length(q, p),
             },
             params=params,
+            drawing=drawing,
         ),
         t_end=t_end,
         q0=Q0,
@@ -104,6 +105,23 @@ def seven_body_a03(*, t_end: float = 0.05, **params: float) -> Problem:
     return replace(
         seven_body(t_end=t_end, **params), name="seven-body-a03", title="Seven-body mechanism, IFToMM A03"
     )
+
+
+def drawing(q, p):
+    """Return the seven bodies and the spring; each branch follows from its own angles, so drift is seen as a gap."""
+    be, _, ga, ph, de, om, ep = q
+    A, B, C = (p.xa, p.ya), (p.xb, p.yb), (p.xc, p.yc)
+    F = (p.rr * np.cos(be), p.rr * np.sin(be))
+    D = (p.xb + p.sc * np.sin(ga) + p.sd * np.cos(ga), p.yb - p.sc * np.cos(ga) + p.sd * np.sin(ga))
+    E3 = (p.xb + p.ss * np.sin(ga), p.yb - p.ss * np.cos(ga))
+    H = (p.xa + p.zt * np.cos(de), p.ya + p.zt * np.sin(de))
+    E4 = (H[0] + p.e * np.sin(ph + de), H[1] - p.e * np.cos(ph + de))
+    G = (p.xa + p.u * np.sin(ep), p.ya - p.u * np.cos(ep))
+    E6 = (G[0] + p.zf * np.cos(om + ep), G[1] + p.zf * np.sin(om + ep))
+    return {
+        "K1": [(0, 0), F], "K2": [F, point_E(q, p)], "K3": [B, D, E3, B], "K4": [H, E4], "K5": [A, H], "K6": [G, E6],
+        "K7": [A, G], "spring": [C, D],
+    }  # fmt: skip
 
 
 def point_E(q, p):

@@ -43,6 +43,7 @@ def slider_crank(*, t_end: float = 10.0, **params: float) -> Problem:
                 "crank torque": lambda t, v: np.sin(t) - v[0],
             },
             params=params,
+            drawing=drawing,
         ),
         t_end=t_end,
         q0=(0.0, 3.0, 0.0, 0.0),
@@ -51,6 +52,14 @@ def slider_crank(*, t_end: float = 10.0, **params: float) -> Problem:
         source="[ascher-chin-reich-1992] Example 4",
         notes="The report names no end time; 10 s is our choice.",
     )
+
+
+def drawing(q, p):
+    """Return crank, rod and slider; the rod's ends follow from its centre, so drift is seen as a gap."""
+    theta, x, y, psi = q
+    slider = (x + (p.l - p.l1) * np.cos(psi), y - (p.l - p.l1) * np.sin(psi))
+    pin = (x - p.l1 * np.cos(psi), y + p.l1 * np.sin(psi))
+    return {"crank": [(0, 0), (p.r * np.cos(theta), p.r * np.sin(theta))], "rod": [pin, slider], "slider": [slider]}
 
 
 SOURCE = "own extrapolation runs in 80-bit arithmetic, in the crank angle alone, at two step sizes"

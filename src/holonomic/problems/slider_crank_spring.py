@@ -39,6 +39,10 @@ def slider_crank_spring(*, t_end: float = 10.0, **params: float) -> Problem:
             coordinates={"theta": "angle", "x": "length", "phi": "angle"},
             outputs={"spring length": lambda q, p: spring_length(q, p)},
             params=params,
+            drawing=lambda q, p: {
+                "crank": [(0, 0), (p.a * np.cos(q[0]), p.a * np.sin(q[0]))],
+                "rod": [(q[1] - np.cos(q[2]), -np.sin(q[2])), (q[1], 0)], "slider": [(q[1], 0)],
+            },
         ),
         t_end=t_end,
         q0=(1.5707963267948966, 0.8660254037844386, -0.5235987755982989),

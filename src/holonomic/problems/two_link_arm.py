@@ -59,6 +59,7 @@ def two_link_arm(case: str = "I", *, t_end: float | None = None, **params: float
             coordinates={"theta1": "angle", "theta2": "angle"},
             outputs={"tip": lambda q, p: tip(q, p), "path force": path_force},
             params=params,
+            drawing=drawing,
         ),
         t_end=(40.0 if case == "I" else 10.0) if t_end is None else t_end,
         q0=tuple(float(np.deg2rad(angle)) for angle in START),
@@ -67,6 +68,12 @@ def two_link_arm(case: str = "I", *, t_end: float | None = None, **params: float
         source="[ascher-chin-petzold-reich-1995] Example 2",
         notes=NOTES[case],
     )
+
+
+def drawing(q, p):
+    """Return both rods and the tip."""
+    elbow = (p.l1 * np.cos(q[0]), p.l1 * np.sin(q[0]))
+    return {"upper arm": [(0, 0), elbow], "forearm": [elbow, tip(q, p)], "tip": [tip(q, p)]}
 
 
 def tip(q, p):

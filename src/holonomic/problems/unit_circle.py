@@ -27,6 +27,7 @@ def unit_circle(*, t_end: float = 5.0) -> Problem:
             constraint={"circle": lambda q: q @ q - 1},
             coordinates=["x", "y"],
             outputs={"pull": lambda lam: 2 * lam[0]},
+            drawing=lambda q: {"rod": [(0, 0), q], "point": [q]},
         ),
         t_end=t_end,
         q0=(0.0, 1.0),

@@ -154,6 +154,22 @@ class Comparison(Sequence[Row]):
         return drift_figure(self, levels, style)
 
 
+    def view(self, **options):
+        """Show all runs moving, one over the other, on a page; options are those of `Solution.view`."""
+        from ..view import view
+
+        rows = [row for row in self if row.solution is not None and len(row.solution.t) > 1]
+        if not rows:
+            raise BadArgument("there is nothing to view: none of the runs took a step. See the reasons in the table.")
+        sizes = {(row.step, row.rtol) for row in rows}
+        names = [self.label(row) + _size(row) * (len(sizes) > 1) for row in rows]
+        return view([row.solution for row in rows], **{"names": names, "title": self.name} | options)
+
+
+def _size(row: Row) -> str:
+    return f", h = {row.step:g}" if row.step is not None else f", rtol = {row.rtol or 1e-6:g}"
+
+
 def compare(
     system,
     t_end=None,

@@ -53,4 +53,19 @@ def view(
     return page
 
 
-__all__ = ["view"]
+def animate(
+    runs, path: str | Path, *, names: Sequence[str] | None = None, signals: Sequence[str] = (), traces: Sequence[str] = (),
+    forces: bool = False, title: str = "", panels: Sequence[str] | None = None, **film_options,
+) -> Path:  # fmt: skip
+    """Write a film of one run or several; see `Solution.animate`."""
+    from .films import film
+    from .scene import scene_of
+
+    wanted = [signals] if isinstance(signals, str) else list(signals)
+    panels = (*wanted, "drift") if panels is None else [panels] if isinstance(panels, str) else panels
+    asked = [*wanted, *(name for name in panels if name not in ("drift", "energy") and name not in wanted)]
+    scene = scene_of(runs, names=names, signals=asked, traces=traces, forces=forces, title=title)
+    return film(scene, path, panels=panels, **film_options)
+
+
+__all__ = ["animate", "view"]

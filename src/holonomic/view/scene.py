@@ -104,6 +104,7 @@ def scene_of(
             )
     if what is not None and not traces:
         traces = [point["name"] for point in what["points"]]
+        traces += [line["name"] for line in what.get("lines", ()) if line["count"] == 1]
     _count_bad(tracks, notes)
     return Scene(title or _title(first), what, tracks, notes, _phase(first), wanted, traces, forces)
 
@@ -255,7 +256,7 @@ def _signals(sol, fine, keep, wanted: list[str], notes: list[str]) -> list[Signa
         found.append(_from(panel(fine, "energy"), "energy", "Run", keep))
         if model.has_potential:
             change = np.atleast_1d(fine.energy_error)[:, None]
-            found.append(Signal("energy error", "Run", "relative", [""], change[keep]))
+            found.append(Signal("energy change", "Run", "relative to the energy that moves", [""], change[keep]))
     found += [_from(panel(fine, name), name, "Chosen", keep) for name in wanted if name not in ("drift", "energy")]
     room, left = MOST_SIGNALS, 0
     for name, group in _offered(sol):

@@ -144,10 +144,11 @@ const several = tracks.length > 1;
 // Things that can leave a trace: [name, body, place in its frame], or corners of lines.
 const traceable = new Map();
 if (what) {
-  for (const p of what.points) traceable.set(p.name, { body: p.body, at: p.at });
-  what.bodies.forEach((b, k) => traceable.has(b.name) || traceable.set(b.name, { body: k, at: Array(dimension).fill(0) }));
-  for (const j of what.joints) traceable.has(j.name) || traceable.set(j.name, { body: j.bodies[1], at: j.at[1] });
-  for (const l of what.lines || []) traceable.set(l.name, { corner: l.first + l.count - 1 });
+  const put = (name, it) => { if (!traceable.has(name)) traceable.set(name, it); };
+  for (const p of what.points) put(p.name, { body: p.body, at: p.at, hue: Math.max(0, p.body) });
+  what.bodies.forEach((b, k) => put(b.name, { body: k, at: Array(dimension).fill(0), hue: k }));
+  for (const j of what.joints) put(j.name, { body: j.bodies[1], at: j.at[1], hue: Math.max(0, j.bodies[1]) });
+  (what.lines || []).forEach((l, n) => put(l.name, { corner: l.first + l.count - 1, hue: n }));
 }
 
 function pathOf(track, name) {

@@ -91,6 +91,11 @@ class Flat {
       g.globalAlpha = trackAlpha(track);
       this.track(track, show);
     }
+    for (const track of tracks) {
+      if (!track.visible) continue;
+      g.globalAlpha = trackAlpha(track);
+      this.marks(track, show);
+    }
     g.globalAlpha = 1;
     return this.scale();
   }
@@ -113,15 +118,25 @@ class Flat {
       g.fillStyle = colour;
       for (const p of [a, b]) { g.beginPath(); g.arc(p[0], p[1], 2.6, 0, 7); g.fill(); }
     }
-    if (show.joints && !many) drawJoints(g, to, track);
+  }
+
+  marks(track, show) {
+    const { g, to } = this;
+    if (show.joints && track.bodies <= 1500) drawJoints(g, to, track);
     drawPoints(g, to, track);
     if (show.forces) drawForces(g, to, track, Math.min(this.w, this.h) / this.k);
     if (show.names) drawNames(g, to, track);
   }
 
+  // Of several runs the first is solid, the others can be seen through.
+  fill(track, colour) {
+    const pale = shade(colour, look.name === "dark" ? 0.25 : 0.42, look.ground);
+    return several && track.index > 0 ? clear(pale, 0.35) : pale;
+  }
+
   shape(shape, track, k, colour) {
     const { g, to } = this, at = p => to(track.place(k, inShape(shape, p)));
-    g.fillStyle = shade(colour, look.name === "dark" ? 0.25 : 0.42, look.ground);
+    g.fillStyle = this.fill(track, colour);
     g.strokeStyle = shade(colour, 0.12, look.ink);
     g.lineWidth = 1.5;
     g.lineJoin = g.lineCap = "round";
@@ -138,7 +153,7 @@ class Flat {
       if (shape.inner) { g.beginPath(); g.arc(c[0], c[1], shape.inner * this.k, 0, 7); g.stroke(); }
       const rim = at([shape.radius, 0]), hub = shape.inner ? at([shape.inner, 0]) : c; // a spoke shows how it turns
       g.beginPath(); g.moveTo(...hub); g.lineTo(...rim); g.stroke();
-    } else if (shape.kind === "sketch") this.sketch(shape.points.map(p => to(track.place(k, p))), track, k, colour);
+    } else if (shape.kind === "sketch") this.sketch(shape, shape.points.map(p => to(track.place(k, p))), track, k, colour);
     else {
       g.beginPath();
       outline(shape).forEach((p, i) => g[i ? "lineTo" : "moveTo"](...to(track.place(k, p))));
@@ -148,25 +163,30 @@ class Flat {
     }
   }
 
+  // A bar with round ends through some points.
   bar(points, thick, edge, fill) {
-    const { g } = this;
-    for (const [wide, colour] of [[thick, edge], [Math.max(1, thick - 3), fill]]) {
-      g.lineWidth = wide;
-      g.strokeStyle = colour;
+    const { g } = this, r = thick / 2;
+    g.lineWidth = 1.5;
+    g.strokeStyle = edge;
+    g.fillStyle = fill;
+    for (let k = 0; k + 1 < points.length; k++) {
+      const [a, b] = [points[k], points[k + 1]], turn = Math.atan2(b[1] - a[1], b[0] - a[0]), half = Math.PI / 2;
       g.beginPath();
-      points.forEach((p, i) => g[i ? "lineTo" : "moveTo"](p[0], p[1]));
+      g.arc(a[0], a[1], r, turn + half, turn + 3 * half);
+      g.arc(b[0], b[1], r, turn - half, turn + half);
+      g.closePath();
+      g.fill();
       g.stroke();
     }
   }
 
   // A body that was given no shape: what holds its joints together.
-  sketch(points, track, k, colour) {
+  sketch(shape, points, track, k, colour) {
     const { g, to } = this, centre = to(track.place(k, [0, 0]));
     const edge = g.strokeStyle, fill = g.fillStyle;
     const size = Math.min(7, 0.05 * Math.min(this.w, this.h));
-    const slides = what.joints.find(j => j.kind === "prismatic" && j.bodies.includes(k));
-    if (points.length <= 1 && slides) {
-      const d = track.direct(slides.bodies[0], slides.axis), n = Math.hypot(...d), u = [d[0] / n, -d[1] / n];
+    if (points.length <= 1 && shape.slides) {
+      const d = track.direct(k, shape.slides), n = Math.hypot(...d), u = [d[0] / n, -d[1] / n];
       g.beginPath();
       [[15, 10], [-15, 10], [-15, -10], [15, -10]].forEach(([a, b], i) =>
         g[i ? "lineTo" : "moveTo"](centre[0] + a * u[0] - b * u[1], centre[1] + a * u[1] + b * u[0]));
@@ -220,10 +240,7 @@ class Flat {
       }
       const edge = shade(colour, 0.12, look.ink);
       g.lineJoin = g.lineCap = "round";
-      if (line.count === 1 && points.length) {
-        g.fillStyle = colour; g.strokeStyle = edge; g.lineWidth = 1.5;
-        g.beginPath(); g.arc(points[0][0], points[0][1], 9, 0, 7); g.fill(); g.stroke();
-      } else this.bar(points, 7, edge, shade(colour, 0.42, look.ground));
+      if (line.count > 1) this.bar(points, line.count > 40 ? 3 : 7, edge, this.fill(track, colour));
     });
     g.fillStyle = look.ground;
     g.strokeStyle = look.ink;
@@ -235,6 +252,13 @@ class Flat {
         g.beginPath(); g.arc(p[0], p[1], 3.4, 0, 7); g.fill(); g.stroke();
       }
     }
+    (what.lines || []).forEach((line, n) => {
+      if (line.count > 1) return;
+      const p = to([track.L[2 * line.first], track.L[2 * line.first + 1]]);
+      const colour = several ? trackColour(track) : look.lines[n % look.lines.length];
+      g.fillStyle = colour; g.strokeStyle = shade(colour, 0.12, look.ink);
+      g.beginPath(); g.arc(p[0], p[1], 8, 0, 7); g.fill(); g.stroke();
+    });
   }
 
   // Where the ground holds the mechanism: pins, guides, pitch circles.

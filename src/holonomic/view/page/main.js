@@ -153,6 +153,7 @@ function runs() {
     chip.dataset.run = track.index;
     chip.setAttribute("aria-pressed", "true");
     chip.title = "Show or hide";
+    mark.style.background = trackColour(track);
     chip.append(mark, track.name);
     chip.addEventListener("click", () => {
       track.visible = !track.visible;
@@ -163,14 +164,15 @@ function runs() {
     $("runs").append(chip);
   }
   for (const track of meta.tracks)
-    if (track.failure) complain(`${several ? track.name + ": " : ""}stopped at t = ${text(track.stopped, 6)} s${track.wanted === null ? "" : ` of ${text(track.wanted, 6)} s`}. ${track.failure}`);
+    if (track.failure) complain(`${several ? track.name + ": stopped" : "Stopped"} at t = ${text(track.stopped, 6)} s${track.wanted === null ? "" : ` of ${text(track.wanted, 6)} s`}. ${track.failure}`);
   for (const note of meta.notes) complain(note);
 }
 
 function firstPanels() {
   const wanted = [...meta.shown, "drift", "energy"];
   if (!what) wanted.unshift(...["q", "y", "x"].filter(n => signals.has(n)));
-  wanted.push(...[...signals.keys()].filter(n => n.endsWith(".force")).slice(0, 1), ...signals.keys());
+  const named = group => [...signals.values()].filter(s => s.group === group).map(s => s.name);
+  wanted.push(...named("Joint forces").slice(0, 1), ...named("Outputs"), ...["q", "y", "x"], ...signals.keys());
   const chosen = [...new Set(wanted)].filter(n => signals.has(n)).slice(0, Math.max(3, meta.shown.length));
   chosen.forEach(name => new Panel(name));
   if (!chosen.length) { $("side").hidden = true; document.querySelector("main").style.gridTemplateColumns = "minmax(0, 1fr)"; }

@@ -7,9 +7,8 @@ function drawTraces(g, to, chosen) {
   g.lineJoin = "round";
   for (const track of tracks) {
     if (!track.visible) continue;
-    let hue = 0;
     for (const name of chosen) {
-      const path = pathOf(track, name), colour = several ? trackColour(track) : look.lines[(hue++ + 1) % look.lines.length];
+      const path = pathOf(track, name), colour = several ? trackColour(track) : look.lines[traceable.get(name).hue % look.lines.length];
       g.lineWidth = 1.2;
       g.strokeStyle = clear(colour, 0.28);
       stroke(g, to, path, 0, track.frames);

@@ -40,23 +40,35 @@ class Panel {
       if (!found) continue;
       for (let line = 0; line < found.lines; line++) this.lines.push({ track, found, line });
     }
+    this.legend();
+    this.range();
+  }
+
+  // Keys of the lines with their values at the cursor: a key per line; of several runs a key per kind of line.
+  legend() {
     this.keys.replaceChildren();
-    const many = this.lines.length > 8;
+    const kinds = this.signal.labels.length, most = 8;
+    const keys = [];
     this.lines.forEach((each, n) => {
       const { track, line } = each;
       each.colour = () => several ? trackColour(track) : look.lines[n % look.lines.length];
       each.dash = several ? [[], [6, 3], [2, 2.5], [8, 3, 2, 3]][line % 4] : [];
-      if (many && n >= 8) return;
-      const key = document.createElement("span"), mark = document.createElement("i");
-      mark.style.borderTopStyle = each.dash.length ? (each.dash[0] > 3 ? "dashed" : "dotted") : "solid";
-      each.mark = mark;
+      if (line >= most) return;
+      const at = several ? line : n;
+      if (!keys[at]) {
+        const key = document.createElement("span"), mark = document.createElement("i");
+        mark.style.borderTopStyle = each.dash.length ? (each.dash[0] > 3 ? "dashed" : "dotted") : "solid";
+        const label = this.signal.labels[line] || (kinds > 1 ? `[${line}]` : "");
+        if (several && kinds === 1) mark.hidden = true;
+        key.append(mark, label);
+        each.mark = mark;
+        keys[at] = key;
+        this.keys.append(key);
+      }
       each.value = document.createElement("b");
-      const label = this.signal.labels[line] || (several ? "" : this.signal.labels.length > 1 ? `[${line}]` : "");
-      key.append(mark, [several ? track.name : "", label].filter(Boolean).join(", "), each.value);
-      this.keys.append(key);
+      keys[at].append(each.value);
     });
-    if (many) this.keys.append(`and ${this.lines.length - 8} more`);
-    this.range();
+    if (kinds > most) this.keys.append(`and ${kinds - most} more`);
   }
 
   range() {
@@ -105,7 +117,7 @@ class Panel {
     g.lineWidth = 1;
     g.textAlign = "right";
     g.textBaseline = "middle";
-    const room = Math.max(2, Math.floor((this.h - TOP - BOTTOM) / 26));
+    const room = Math.max(2, Math.floor((this.h - TOP - BOTTOM) / 32));
     const marks = this.signal.logarithmic
       ? ticks(this.low, this.high, Math.min(room, this.high - this.low)).filter(Number.isInteger).map(k => [10 ** k, `1e${k}`.replace("-", "−")])
       : ticks(this.low, this.high, room).map(v => [v, tickText(v, this.low, this.high)]);
@@ -136,7 +148,8 @@ class Panel {
   curve(g, each) {
     const { found, line } = each, steps = this.signal.logarithmic;
     g.strokeStyle = each.colour();
-    if (each.mark) each.mark.style.borderTopColor = each.colour();
+    if (each.mark) each.mark.style.borderTopColor = several ? look.soft : each.colour();
+    if (each.value && several) each.value.style.color = each.colour();
     g.setLineDash(each.dash);
     g.lineWidth = 1.5;
     g.lineJoin = "round";
