@@ -10,9 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from .errors import BadArgument
+from .errors import BadArgument, HolonomicError
 from .model.arguments import call, param_names
 
+FRAMES = 600  # of a drawing in a file
 ALLOWED = ("t", "q", "v", "y", "p")  # what a drawing function may name
 NOTHING = {"gravity": None, "bodies": [], "ground": [], "joints": [], "links": [], "points": []}
 
@@ -46,6 +47,22 @@ def arrays(sol) -> dict[str, np.ndarray]:
             raise BadArgument("drawing() must return the same number of points at all times.")
         return {"lines": np.stack(rows)}
     return {"forces": system.resolver.joint_forces(sol, joint_names(scene))}
+
+
+def frames(sol, count: int = FRAMES) -> dict[str, np.ndarray]:
+    """Return what is drawn at equally spaced times, for a file: between its own times a loaded run is only cubic.
+
+    Nothing where the run has no drawing, kept as many times itself, or cannot be asked in between.
+    """
+    if sol._data is None:
+        return sol._frames
+    if sol._scene is None or len(sol._arrays[0]) >= count or not sol._steps_kept or not sol.plan.integrator.one_step:
+        return {}
+    try:
+        there = sol(np.linspace(*sol.span, count))
+        return {"time": there._arrays[0], "q": there.q, **there._drawn}
+    except HolonomicError:
+        return {}
 
 
 def joint_names(scene: dict[str, Any]) -> list[str]:

@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from .drawn import frames
 from .errors import BadArgument
 from .kernels.signatures import Fn
 from .model.extra import NONE, Extras
@@ -200,11 +201,11 @@ def _event_variables(sol) -> Variables:
 def _drawn_variables(sol) -> Variables:
     """What moves the drawing: forces of joints, corners of lines."""
     words = {"forces": "forces of the joints on their second bodies, N", "lines": "corners of the drawn lines, m"}
-    return {
-        f"drawn_{name}": (("time", f"drawn_{name}_number", "drawn_axis"), values, words[name])
-        for name, values in sol._drawn.items()
-        if values.size
-    }
+    more = words | {"time": "times of frames, s", "q": "positions in frames"}
+    dims = {name: (f"drawn_{name}_number", "drawn_axis") for name in words} | {"time": (), "q": ("coordinate",)}
+    found = {f"drawn_{name}": (("time", *dims[name]), values, words[name]) for name, values in sol._drawn.items()}
+    found |= {f"frame_{name}": (("frame", *dims[name]), values, more[name]) for name, values in frames(sol).items()}
+    return {name: entry for name, entry in found.items() if entry[1].size}
 
 
 def load(path: str | Path) -> Solution:
@@ -291,6 +292,7 @@ def _rebuilt(known: dict[str, Any], arrays: dict[str, np.ndarray]) -> Solution:
         _slopes=get("rate", model.nq) if "rate" in arrays else None, _settled=get("w", nw),
         _scene=known.get("scene"), _stopped=tuple(known["stopped"]) if known.get("stopped") else None,
         _drawn={name[6:]: np.array(values) for name, values in arrays.items() if name.startswith("drawn_")},
+        _frames={name[6:]: np.array(values) for name, values in arrays.items() if name.startswith("frame_")},
     )  # fmt: skip
 
 

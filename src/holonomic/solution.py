@@ -46,6 +46,7 @@ class Solution:
     _stopped: tuple[str, float] | None = None  # why the run failed, and the end it was to reach
     _parts: tuple[Solution, ...] = ()  # runs of several plans, one after the other
     _story: Any = None  # where the integrator was left open: what was seen, and the changes of plan
+    _frames: dict[str, np.ndarray]  # of a loaded run: what is drawn at equally spaced times
     _single = False  # one time, given as a number: arrays without a time axis
 
     @classmethod

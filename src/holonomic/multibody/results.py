@@ -101,7 +101,7 @@ class Resolver:
         """Everything that is drawn of the mechanism, as plain data; see `drawing.describe`."""
         from .drawing import describe
 
-        return describe(self, p)
+        return describe(self, self._with_built_in(p))
 
     def joint_forces(self, sol, names) -> np.ndarray:
         """Force of each named joint on its second body, (time, joint, axis)."""

@@ -30,7 +30,9 @@ def indicators_figure(t: np.ndarray, found: list, style: str = "light") -> Figur
             if np.any(values > 0.0):
                 drawn.append(values)
                 ax.plot(t, np.where(values > 0.0, values, np.nan), color=colour, label=label, linewidth=1.4)
-        ax.plot(t, limits, color=look.lines[-1], linestyle="--", linewidth=1.2, label="what an accurate explicit step bears")
+        ax.plot(
+            t, limits, color=look.lines[-1], linestyle="--", linewidth=1.2, label="what an accurate explicit step bears"
+        )
         largest = max(float(np.max(values)) for values in drawn)
         ax.set_yscale("log")
         ax.set_ylim(bottom=SMALLEST * min(largest, float(np.min(limits))))

@@ -139,7 +139,7 @@ class Picture:
             label = (track.name if several else signal.labels[k]).replace("$", r"\$")
             axes.plot(
                 t, values, color=shades[n if several else k], linestyle=("-", "--", ":")[k % 3] if several else "-",
-                linewidth=1.1, label=label if not several or k == 0 else "_", drawstyle="steps-post" if signal.logarithmic else "default",
+                linewidth=1.1, label="_" if several and k else label, drawstyle="steps-post" if signal.logarithmic else "default",
             )  # fmt: skip
 
     def frames(self, parts: np.ndarray):
@@ -204,7 +204,11 @@ def _write_gif(path: Path, frames, rate: float) -> None:
     for frame in frames:
         image = Image.fromarray(frame[:, :, :3].copy())
         # one palette for all frames, without dithering: still parts stay still, and the file small
-        images.append(image.quantize(COLOURS, method=Image.Quantize.MAXCOVERAGE) if not images else image.quantize(palette=images[0], dither=Image.Dither.NONE))
+        images.append(
+            image.quantize(COLOURS, method=Image.Quantize.MAXCOVERAGE)
+            if not images
+            else image.quantize(palette=images[0], dither=Image.Dither.NONE)
+        )
     images[0].save(
         path, save_all=True, append_images=images[1:], duration=max(20, round(1000 / rate)), loop=0, optimize=True
     )
@@ -228,4 +232,6 @@ def _write_mp4(path: Path, frames, pixels: tuple[int, int], rate: float, program
             pass
         said = running.stderr.read().decode(errors="replace")
     if running.returncode:
-        raise BadArgument(f"ffmpeg could not write {path.name}: {said.strip() or running.returncode}. Write a .gif instead.")
+        raise BadArgument(
+            f"ffmpeg could not write {path.name}: {said.strip() or running.returncode}. Write a .gif instead."
+        )

@@ -16,6 +16,7 @@ from __future__ import annotations
 import base64
 import html
 import json
+import re
 import sys
 import tempfile
 import webbrowser
@@ -58,10 +59,8 @@ class Page:
             "title": html.escape(self.scene.title), "css": _file("page.css"), "meta": text.replace("<", "\\u003c"),
             "data": blob.text(), "js": "\n".join(map(_file, SCRIPTS)),
         }  # fmt: skip
-        page = _file("page.html")
-        for name, value in parts.items():
-            page = page.replace(f"@@{name}@@", value, 1) if name != "title" else page.replace("@@title@@", value)
-        return page
+        # in one pass over the template: what is put in is not looked at again
+        return re.sub(r"@@(\w+)@@", lambda found: parts[found.group(1)], _file("page.html"))
 
     def save(self, path: str | Path) -> Path:
         """Write the page to a file; return its path."""

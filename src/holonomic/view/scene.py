@@ -134,7 +134,7 @@ def _names_of(runs: list[Solution]) -> list[str]:
     """What tells the runs apart: the choices in which they differ."""
     if len(runs) == 1:
         return ["run"]
-    said = [dict(line.split(": ", 1) for line in sol._facts["why"].splitlines() if ": " in line) for sol in runs]
+    said = [dict(line.split(": ", 1) for line in sol._facts["summary"].splitlines() if ": " in line) for sol in runs]
     differ = [key for key in said[0] if len({each.get(key) for each in said}) > 1]
     # of several choices the shortest that tells all of them apart; a plain choice begins with its name
     texts = [[each.get(key, "").split(";")[0].split(",")[0].split(" (")[0].strip() for key in differ] for each in said]
@@ -200,6 +200,8 @@ def _sampled(sol, count: int) -> Solution:
     own = np.atleast_1d(sol.t)
     if sol._parent is not None or sol._single or len(own) < 2 or t0 == t1:
         return sol
+    if sol._data is None and sol._frames:
+        return sol(sol._frames["time"])
     ready = sol._data is None or (sol._steps_kept and sol.plan.integrator.one_step)
     if not ready:
         return sol  # asking in between would run it all again
@@ -219,11 +221,12 @@ def _track(sol, name: str, count: int, wanted: list[str], notes: list[str]) -> T
     dimension = what["dimension"] if what else 2
     width = 3 if dimension == 2 else 7
     bodies = len(what["bodies"]) if what else 0
-    poses = np.atleast_2d(fine.q)[:, : width * bodies].reshape(n, bodies, width)[keep]
+    source = sol if sol._parent is None else sol._parent
+    kept = source._frames if sol is source and source._data is None else {}  # exact, where sol(t) is cubic
+    poses = np.atleast_2d(kept.get("q", fine.q))[:, : width * bodies].reshape(n, bodies, width)[keep]
     if dimension == 3 and bodies:
         poses = _same_side(poses)
-    source = sol if sol._parent is None else sol._parent
-    moving = {key: np.asarray(values).reshape(n, -1, dimension)[keep] for key, values in fine._drawn.items()}
+    moving = {key: kept.get(key, values).reshape(n, -1, dimension)[keep] for key, values in fine._drawn.items()}
     none = np.zeros((len(t), 0, dimension))
     stopped = source._stopped
     return Track(

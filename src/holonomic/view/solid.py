@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -119,7 +120,7 @@ class Solid:
         for k, line in enumerate(self.what.get("lines", ())):
             points = track.lines[row, line["first"] : line["first"] + line["count"]]
             colour = lines[(n if self.several else k) % len(lines)]
-            for a, b in zip(points[:-1], points[1:], strict=True):
+            for a, b in pairwise(points):
                 yield bar(a, b, 0.006 * self.size, 8), colour
             if len(points) == 1:
                 yield [face + points[0] for face in ball(0.025 * self.size)], colour
@@ -131,7 +132,9 @@ class Solid:
         flat = ends @ self.screen.T
         made["joints"].set_data(*flat[:, 1].T)
         held = [k for k, j in enumerate(joints) if j["kind"] in ("revolute", "spherical", "fixed", "universal")]
-        made["gaps"].set_segments([flat[k] for k in held if np.linalg.norm(ends[k, 1] - ends[k, 0]) > APART * self.size])
+        made["gaps"].set_segments(
+            [flat[k] for k in held if np.linalg.norm(ends[k, 1] - ends[k, 0]) > APART * self.size]
+        )
         for past, path in made["traces"]:
             past.set_data(*path[: row + 1].T)
         if "arrows" in made:
@@ -155,7 +158,9 @@ class Solid:
         self.faces.set_facecolors(shaded)
         self.faces.set_edgecolors(shaded)
         drop = np.eye(3) - np.outer(self.up, self.up)
-        below = [face @ drop + self.height * self.up for face, n in zip(polygons, normals, strict=True) if n @ self.up > 0]
+        below = [
+            face @ drop + self.height * self.up for face, n in zip(polygons, normals, strict=True) if n @ self.up > 0
+        ]
         self.shadows.set_verts([face @ self.screen.T for face in below])
 
 
