@@ -35,6 +35,7 @@ from .formulations.strangeness_free import StrangenessFree
 from .formulations.underlying_ode import UnderlyingODE
 from .integrators.adams import AdamsBashforth2
 from .integrators.bdf import BDF
+from .integrators.gauss import GaussLegendre4
 from .integrators.generalized_alpha import GeneralizedAlpha
 from .integrators.half_explicit import PHEM56
 from .integrators.implicit_steps import BackwardEuler, FixedBDF, ImplicitMidpoint, Trapezoidal
@@ -77,6 +78,7 @@ __all__ = [
     "ForgottenVelocityTerms",
     "ForwardEulerStabilization",
     "GGL",
+    "GaussLegendre4",
     "GeneralizedAlpha",
     "Heun",
     "HolonomicError",

@@ -519,6 +519,11 @@ def _check_implicit(f, i, model) -> None:
     if model.is_ode and not isinstance(f, Index1) and not (f.for_dae and isinstance(model.system, Dae)):
         what = "a Dae of its order" if isinstance(model.system, Dae) else "an Ode"
         raise IncompatibleMethods(f"{f!r} is for a System; it does not know {what}. Use formulation=Index1().")
+    if f.index > i.highest_index:
+        raise IncompatibleMethods(
+            f"with {i!r} and {f!r} velocities and multipliers do not converge: the constraints hold in the stages alone. "
+            f"Use GGL() or Index2() with Projection(), or Radau() with {f!r}."
+        )
     if f.overdetermined and not i.overdetermined:
         raise IncompatibleMethods(
             f"{f!r} has more equations than unknowns, which {name} does not take. Use BackwardEuler(), FixedBDF(), "

@@ -54,6 +54,7 @@ class Integrator:
     adaptive: ClassVar[bool]  # has an error estimate
     implicit: ClassVar[bool] = False
     indices: ClassVar[tuple[int, ...] | None] = None  # indices of the residuals it takes; None: all
+    highest_index: ClassVar[int] = 3  # above, velocities and multipliers do not converge
     constant_mass: ClassVar[bool] = False  # whether it needs one
     conservative: ClassVar[bool] = False  # takes forces of t and q alone
     plain: ClassVar[bool] = False  # takes (q, v, λ) and one level of the constraints only, no further multipliers

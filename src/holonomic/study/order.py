@@ -191,6 +191,7 @@ def _reference_run(system, given, smallest: float, sol, rows) -> dict[str, np.nd
     """A run with DOP853 that steps on the common times."""
     times = np.concatenate([sol.t[:1], sol.t[rows]])
     apart = float(np.min(np.abs(np.diff(times))))
+    given = {**given, "formulation": "auto"}  # an ODE is what DOP853 takes
     fine = simulate(system, **given, integrator=DOP853(), step=apart / np.ceil(4 * apart / smallest - 1e-6))
     at = [int(np.argmin(np.abs(fine.t - t))) for t in times[1:]]
     if not np.allclose(fine.t[at], times[1:], rtol=0, atol=1e-9 * abs(times[-1] - times[0])):

@@ -1,0 +1,184 @@
+"""Gauss-Legendre method with two stages, order 4, fixed step, for any residual R(t, y, y') = 0.
+
+The stages Z_i = Y_i - y0 obey
+
+    R(t0 + c_i h, y0 + Z_i, Σ_j a_ij Z_j / h) = 0,    a = A⁻¹,    y1 = y0 + √3 (Z_2 - Z_1)
+
+a has one pair of eigenvalues α ± iβ = 3 ± i√3, so that Newton's method with one matrix for both stages is one complex
+system, as in a Radau step:
+
+    (∂R/∂y + (α - iβ)/h ∂R/∂y')(Δw_1 + i Δw_2) = ...,     Z = T w
+
+Algebraic unknowns belong to the stages; at the end of a step stands the line through theirs.
+
+References
+----------
+[HW96] Sec. IV.5, IV.8 and VII.4; [HLW06] Sec. II.1; [ascher-petzold-1993] for the projected method.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+
+import numpy as np
+
+from ..errors import NO_CONVERGENCE, OK, SINGULAR
+from ..kernels.compile import inner, kernel, leaf
+from ..kernels.complex_lu import complex_lu_factor, complex_lu_solve
+from ..kernels.counting import FACTORIZATIONS, JACOBIANS, RESIDUALS, count
+from ..kernels.newton import ENOUGH, STALLED
+from ..kernels.signatures import ADVANCE, BY_SLOPE, BY_Y, EQUATIONS, ND, NQ, NV, NY, WN, call_model
+from .base import Integrator, Lowered
+from .implicit_steps import dense, finish, interpolate
+from .rattle import accept
+
+SQ3 = 3.0**0.5
+C1, C2 = 0.5 - SQ3 / 6.0, 0.5 + SQ3 / 6.0
+A = np.array([[1 / 4, 1 / 4 - SQ3 / 6], [1 / 4 + SQ3 / 6, 1 / 4]])
+Z = 2  # rows of K from here on: the stages
+ITERATIONS = 30
+MATRICES = 4  # of the workspace: ∂R/∂y, ∂R/∂y', real and imaginary part of Newton's matrix; vectors behind them
+# fp: a, T, T⁻¹ row by row, then α and β
+AT_T, AT_INVERSE, AT_ALPHA, AT_BETA = 4, 8, 12, 13
+
+
+def gauss_work(ny: int) -> int:
+    """Numbers of workspace of one step."""
+    return MATRICES * ny * ny + 6 * ny + 8
+
+
+@cache
+def _constants() -> np.ndarray:
+    a = np.linalg.inv(A)
+    values, vectors = np.linalg.eig(a)
+    pair = int(np.argmax(values.imag))
+    T = np.column_stack([vectors[:, pair].real, vectors[:, pair].imag])
+    return np.concatenate([a.ravel(), T.ravel(), np.linalg.inv(T).ravel(), [values[pair].real, values[pair].imag]])
+
+
+@leaf
+def predict(K, h, differential, ny):
+    """Stages from the slopes at the start, and from the old multipliers."""
+    for i in range(ny):
+        slope = h * K[0, i] if i < differential else 0.0
+        K[Z, i], K[Z + 1, i] = C1 * slope, C2 * slope
+
+
+@leaf
+def stage_arguments(W, at_y, at_slope, x, K, fp, stage, h, ny):
+    """y0 + Z_i and Σ a_ij Z_j / h."""
+    for i in range(ny):
+        W[at_y + i] = x[i] + K[Z + stage, i]
+        W[at_slope + i] = (fp[2 * stage] * K[Z, i] + fp[2 * stage + 1] * K[Z + 1, i]) / h
+
+
+@leaf
+def factor_pair(W, at, ny, h, alpha, beta):
+    """Form and factor ∂R/∂y + (α - iβ)/h ∂R/∂y'."""
+    count(W, JACOBIANS, 1)
+    count(W, FACTORIZATIONS, 1)
+    size = ny * ny
+    for i in range(size):
+        W[at + 2 * size + i] = W[at + i] + alpha / h * W[at + size + i]
+        W[at + 3 * size + i] = -beta / h * W[at + size + i]
+    re = W[at + 2 * size : at + 3 * size].reshape((ny, ny))
+    im = W[at + 3 * size : at + 4 * size].reshape((ny, ny))
+    return complex_lu_factor(re, im, W[at + 4 * size : at + 4 * size + ny].view(np.int64))
+
+
+@leaf
+def update(W, at, at_r, x, K, fp, ny):
+    """One Newton step for both stages; return the size of the change, relative to 1 + |y|."""
+    count(W, RESIDUALS, 2)
+    size = ny * ny
+    re = W[at + 2 * size : at + 3 * size].reshape((ny, ny))
+    im = W[at + 3 * size : at + 4 * size].reshape((ny, ny))
+    r1, r2 = W[at_r : at_r + ny], W[at_r + ny : at_r + 2 * ny]
+    for i in range(ny):
+        a, b = r1[i], r2[i]
+        r1[i] = -(fp[AT_INVERSE] * a + fp[AT_INVERSE + 1] * b)
+        r2[i] = -(fp[AT_INVERSE + 2] * a + fp[AT_INVERSE + 3] * b)
+    complex_lu_solve(re, im, W[at + 4 * size : at + 4 * size + ny].view(np.int64), r1, r2)
+    largest = 0.0
+    for i in range(ny):
+        for stage in range(2):
+            step = fp[AT_T + 2 * stage] * r1[i] + fp[AT_T + 2 * stage + 1] * r2[i]
+            K[Z + stage, i] += step
+            change = abs(step) / (1.0 + abs(x[i] + K[Z + stage, i]))
+            if not change <= largest:
+                largest = change
+    return largest
+
+
+@leaf
+def new_point(xn, x, K, differential, ny):
+    """y1 of differential unknowns; of the others the line through their stages."""
+    for i in range(ny):
+        gap = K[Z + 1, i] - K[Z, i]
+        if i < differential:
+            xn[i] = x[i] + SQ3 * gap
+        else:
+            xn[i] = x[i] + K[Z, i] + (1.0 - C1) / (C2 - C1) * gap
+
+
+@inner
+def refresh(fns, n, data, fp, t, h, x, K, W, at_y, at_slope):
+    """Newton's matrix at the first stage."""
+    ny, at = n[NY], n[WN]
+    stage_arguments(W, at_y, at_slope, x, K, fp, 0, h, ny)
+    call_model(fns, BY_Y, t + C1 * h, W, at_y, W, at_slope, data, W, at)
+    call_model(fns, BY_SLOPE, t + C1 * h, W, at_y, W, at_slope, data, W, at + ny * ny)
+    return factor_pair(W, at, ny, h, fp[AT_ALPHA], fp[AT_BETA])
+
+
+@kernel(ADVANCE)
+def advance(fns, n, data, ip, fp, t, h, x, K, xn, xs, W):
+    """Solve for the stages."""
+    ny, at = n[NY], n[WN]
+    v = at + MATRICES * ny * ny
+    at_r, at_y, at_slope = v + ny, v + 3 * ny, v + 4 * ny
+    predict(K, h, n[NQ] + n[NV], ny)
+    before, fresh = 0.0, True
+    for iteration in range(ITERATIONS):
+        if fresh and refresh(fns, n, data, fp, t, h, x, K, W, at_y, at_slope) != 0:
+            return SINGULAR
+        for stage in range(2):
+            stage_arguments(W, at_y, at_slope, x, K, fp, stage, h, ny)
+            t_stage = t + (C1 if stage == 0 else C2) * h
+            call_model(fns, EQUATIONS, t_stage, W, at_y, W, at_slope, data, W, at_r + stage * ny)
+        change = update(W, at, at_r, x, K, fp, ny)
+        if not change <= 1e200:
+            return NO_CONVERGENCE
+        rate = change / before if iteration > 0 and before > 0.0 else 1.0
+        # the first ratio is no rate: multipliers start far off but enter linearly
+        to_come = change * min(1.0, rate) if iteration > 1 else change
+        if to_come <= ENOUGH or (change <= STALLED and rate >= 0.9 and iteration > 2):
+            new_point(xn, x, K, n[ND], ny)
+            return OK
+        fresh = iteration > 1 and rate > 0.3
+        before = change
+    return NO_CONVERGENCE
+
+
+class GaussLegendre4(Integrator):
+    """Gauss-Legendre method with two stages, order 4, fixed step; symplectic, damps nothing.
+
+    Order 4 for q and v with formulations of index 0 and 1, and for systems without constraints, where it is symplectic.
+    Multipliers belong to the stages; `sol.lam` is solved for anew at the ends of steps. With index 2 the constraints
+    hold in the stages alone, which leaves order 2 for v and λ; the projected Gauss method, with a `Projection` along the
+    multipliers' direction (metric="mass" for Index2 and GGL, the default for ProjectedInvariants), has order 4 again.
+    With index 3 velocities do not converge: that is refused.
+    """
+
+    order, adaptive, implicit, takes = 4, False, True, "residual"
+    highest_index = 2
+    multipliers_in_stages = True
+    references = ("HW96", "HLW06", "ascher-petzold-1993")
+
+    def lower(self) -> Lowered:
+        return Lowered(
+            slots={
+                "advance": advance, "finish": finish, "accept": accept, "dense": dense, "interpolate": interpolate,
+            },
+            ip=np.array([1], dtype=np.int64), fp=_constants(), rows=4, errors=0, work=gauss_work,
+        )  # fmt: skip

@@ -1,0 +1,89 @@
+"""GaussLegendre4: order 4 where theory gives it, the reduction where theory takes it away, and what is conserved."""
+
+import numpy as np
+import pytest
+from test_implicit_orders import errors, made
+
+from holonomic import (
+    GGL,
+    GaussLegendre4,
+    IncompatibleMethods,
+    Index1,
+    Index2,
+    Index3,
+    Ode,
+    ProjectedInvariants,
+    Projection,
+    System,
+    UnderlyingODE,
+    simulate,
+)
+from holonomic.problems import Problem
+from holonomic.study.order import observed_order
+from holonomic.testing import SLACK
+
+
+def orders(name, formulation, stabilization=None, n=40):
+    coarse, fine = (errors(name, GaussLegendre4(), formulation, k, stabilization) for k in (n, 2 * n))
+    return {part: np.log2(coarse[part] / fine[part]) for part in coarse}
+
+
+@pytest.mark.parametrize("stabilization", [None, Projection()], ids=repr)
+@pytest.mark.parametrize("formulation", [Index1(), UnderlyingODE()], ids=repr)
+@pytest.mark.parametrize("name", ["circle", "moving pendulum", "moving wire", "skate", "top"])
+def test_index_0_and_1_have_order_4(name, formulation, stabilization):
+    found = orders(name, formulation, stabilization)
+    assert min(found.values()) >= 4 - SLACK, found
+
+
+@pytest.mark.parametrize("name", ["moving wire", "top"])
+def test_index_2_leaves_order_2_for_velocities_and_multipliers(name):
+    """Collocation with an even number s of stages: order s, [HW96] Table VII.4.1; q is integrated from v and keeps 4."""
+    found = orders(name, Index2())
+    assert abs(found["v"] - 2) <= SLACK and abs(found["lam"] - 2) <= SLACK and found["q"] >= 4 - SLACK, found
+
+
+@pytest.mark.parametrize("formulation", [GGL(), ProjectedInvariants("Pb")], ids=repr)
+def test_both_levels_in_the_stages_leave_order_2(formulation):
+    found = orders("moving wire", formulation)
+    assert all(abs(order - 2) <= SLACK for order in found.values()), found
+
+
+@pytest.mark.parametrize("formulation", [Index2(), GGL(), ProjectedInvariants("Pa"), ProjectedInvariants("Pb")], ids=repr)
+def test_the_projected_method_has_order_4_again(formulation):
+    found = orders("moving wire", formulation, Projection())
+    assert min(found.values()) >= 4 - SLACK, found
+
+
+def weighted_bead(heavy):
+    """A bead that is heavier one way than the other: M⁻¹Gᵀ and Gᵀ are different directions."""
+    system = System(
+        mass=np.diag([1.0, heavy]), force=[0.0, -3.0 * heavy], constraint=lambda q: (q[0] / 1.5) ** 2 + q[1] ** 2 - 1
+    )
+    return Problem("bead", "Weighted bead", system, 1.0, q0=(1.5, 0.0), v0=(0.0, 0.5))
+
+
+@pytest.mark.parametrize(("metric", "order"), [("mass", 4), (None, 2)])
+def test_order_4_needs_a_projection_along_the_multipliers(metric, order):
+    """[ascher-petzold-1993] projects along B, which is M⁻¹Gᵀ for index 2."""
+    steps = [1 / n for n in (40, 60, 80)]
+    study = observed_order(weighted_bead(4.0), GaussLegendre4(), Projection(metric=metric), steps, formulation=Index2())
+    assert abs(study.order - order) <= SLACK, study
+
+
+def test_index_3_is_refused_because_velocities_do_not_converge():
+    with pytest.raises(IncompatibleMethods, match=r"velocities and multipliers do not converge.*GGL\(\)"):
+        simulate(made("moving wire"), formulation=Index3(), integrator=GaussLegendre4(), step=0.01)
+
+
+def test_quadratic_invariants_are_kept_to_rounding_and_energy_does_not_creep():
+    def rhs(y):
+        return np.concatenate([y[2:], -y[:2] / (y[:2] @ y[:2]) ** 1.5])
+
+    # an orbit of period 2π and eccentricity 0.36, 40 turns of 60 steps
+    sol = simulate(Ode(rhs), 80 * np.pi, y0=[0.64, 0, 0, 1.4577], integrator=GaussLegendre4(), step=2 * np.pi / 60)
+    momentum = sol.y[:, 0] * sol.y[:, 3] - sol.y[:, 1] * sol.y[:, 2]
+    assert np.ptp(momentum) < 1e-11  # 2400 steps, each to a few roundings
+    energy = (sol.y[:, 2:] ** 2).sum(axis=1) / 2 - 1 / np.linalg.norm(sol.y[:, :2], axis=1)
+    early, late = (np.ptp(part) for part in (energy[:600], energy[-600:]))
+    assert late < 1.01 * early < 1e-4
