@@ -73,9 +73,10 @@ class StateSpace(Formulation):
         R, _, symbols = selector_symbols(d, "StateSpace")
         if self.R is not None:
             R, symbols = self._given(d.nc, d.n_lam), None
+        Z = d.e.kinematics if self.R is None else None
         v_hat, lam, _ = d.solved()
         return u.equations(
-            selected(R, u.q_slope - d.flow(v_hat, lam)), R @ (u.v_slope - v_hat),
+            selected(R, u.q_slope - d.flow(v_hat, lam), Z), R @ (u.v_slope - v_hat),
             d.position_rows, d.velocity_rows, selectors=symbols,
         )  # fmt: skip
 

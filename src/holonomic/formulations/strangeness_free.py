@@ -22,10 +22,10 @@ def selector_symbols(d, user: str):
     """Return S_p, S_v and the symbols behind them, in the order in which they lie in data."""
     import casadi
 
-    if d.e.kinematics is not None or d.e.nonholonomic is not None or d.e.invariants.numel():
+    if d.nc != d.e.v.numel() or d.e.nonholonomic is not None or d.e.invariants.numel():
         raise IncompatibleMethods(
-            f"{user} selects among positions and velocities alike: it needs q' = v and holonomic constraints only. "
-            "Use GGL(), or Index1() with Projection()."
+            f"{user} selects among positions and velocities alike: it needs as many coordinates as velocities, and "
+            "holonomic constraints only. Use GGL(), or Index1() with Projection()."
         )
     nv = d.e.v.numel()
     nf = nv - d.n_lam
@@ -35,20 +35,25 @@ def selector_symbols(d, user: str):
     return Sp, Sv, symbols
 
 
-def selected(S, kinematic):
-    """S times the rows of the coordinates; those of states stay as they are."""
+def selected(S, kinematic, Z=None):
+    """S times the rows of the coordinates, S Z⁻¹ with q' = Z v; those of states stay as they are.
+
+    S is regular on the null space of G Z if S Z⁻¹ is on that of ∂g/∂q.
+    """
     import casadi
 
     n = S.shape[1]
-    return casadi.vertcat(S @ kinematic[:n], kinematic[n:])
+    rows = kinematic[:n] if Z is None else casadi.solve(Z, kinematic[:n])
+    return casadi.vertcat(S @ rows, kinematic[n:])
 
 
 @dataclass(frozen=True, eq=True, repr=False)
 class StrangenessFree(Formulation):
     """S_p q' = S_p v,   S_v M v' = S_v (f - Gᵀλ),   0 = g,   0 = G v + g_t,   0 = G M⁻¹(f - Gᵀλ) + γ.
 
-    The same solutions as the given equations, index 1, no hidden constraints and no new unknowns. The
-    selectors are frozen over a step. For linear equations of motion this is Algorithm 13 of the paper.
+    The same solutions as the given equations, index 1, no hidden constraints and no new unknowns. The selectors are
+    frozen over a step. With q' = Z v, Z square, it is S_p Z⁻¹q' = S_p v. For linear equations of motion
+    (`System.linear`) this is Algorithm 13 of the paper.
 
     Parameters
     ----------
@@ -86,6 +91,6 @@ class StrangenessFree(Formulation):
         (lam,) = u.extra
         Sp, Sv, symbols = selector_symbols(d, "StrangenessFree")
         return u.equations(
-            selected(Sp, kinematics(d, u, lam)), Sv @ dynamics(d, u, lam),
+            selected(Sp, kinematics(d, u, lam), d.e.kinematics), Sv @ dynamics(d, u, lam),
             d.position_rows, d.velocity_rows, acceleration_level(d, lam, gains), selectors=symbols,
         )  # fmt: skip

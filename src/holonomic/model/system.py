@@ -161,6 +161,32 @@ class System:
 
         return system_from_sympy(cls, method, params, inputs, constraint, **more)
 
+    @classmethod
+    def linear(cls, mass, C=None, D=None, G=None, *, Z=None, f=None, r=None, **more) -> System:
+        """Make a system from the matrices of linear equations of motion, constant or functions of time.
+
+            q' = Z v,   M v' = C q + D v + f - (G Z)ᵀλ,   0 = G q + r
+
+        With `StrangenessFree` this is Algorithm 13 of [steinbrecher-2003]; `BackwardEuler(once=True)` solves each step
+        by one linear system.
+
+        Parameters
+        ----------
+        mass, C, D : array or function of t, p, u
+            M, and the factors of q and of v in the force; (nv, nv), (nv, nq), (nv, nv).
+        G : array or function of t, p, u
+            One row per constraint, (n_lam, nq).
+        Z : array or function of t, p, u, optional
+            Kinematics; the identity if not given.
+        f, r : array or function of t, p, u, optional
+            Applied force and what moves the constraints.
+        **more
+            Further arguments of System, such as params and outputs.
+        """
+        from .linear import linear_system
+
+        return linear_system(cls, mass, C, D, G, Z=Z, f=f, r=r, **more)
+
     def with_params(self, **changes) -> System:
         """Return the same system with some parameters changed."""
         unknown = set(changes) - set(self.params or {})

@@ -18,7 +18,8 @@ from ..formulations.index3 import Index3
 from ..formulations.overdetermined import Overdetermined
 from ..formulations.strangeness_free import StrangenessFree
 from ..formulations.underlying_ode import UnderlyingODE
-from ..integrators.implicit_steps import Trapezoidal
+from ..integrators.implicit_steps import BackwardEuler, Trapezoidal
+from ..model.system import System
 from ..problems import unit_circle
 from ..sampling import unknowns
 from ..simulate import simulate
@@ -148,7 +149,53 @@ def degree(t: np.ndarray, values: np.ndarray) -> float:
     return float("nan")
 
 
+# Linear equations of motion with matrices of time, (22) of the paper; G', G'' and Z' for (25e) by hand
+MASS = np.array([[2.0, 0.3, 0.0], [0.3, 1.0, 0.1], [0.0, 0.1, 1.5]])
+SPRINGS = np.array([[-3.0, 0.5, 0.0], [0.5, -2.0, 0.2], [0.0, 0.2, -4.0]])
+DAMPING = np.array([[-0.2, 0.1, 0.0], [-0.1, -0.3, 0.0], [0.0, 0.0, -0.1]])
+
+
+def matrix_G(t):
+    return np.array([[np.sin(t), -np.cos(t), 1.0 + 0 * t]])
+
+
+def matrix_Z(t):
+    return np.array([[1.0 + 0 * t, 0.2 * t, 0 * t], [0 * t, 1.0 + 0.1 * t, 0.3 + 0 * t], [0.1 + 0 * t, 0 * t, 1.0 + 0 * t]])
+
+
+def linear_equations(row) -> dict:
+    """Return order, residuals and one-iteration steps of Algorithm 13."""
+    system = System.linear(MASS, SPRINGS, DAMPING, matrix_G, Z=matrix_Z)
+    form = {"formulation": FORMS[row["method"]], "stabilization": None}
+    given = {"t_end": 2.0, "q0": [1.0, 0.5, 0.5], "v0": [0.0, 1.0, 0.0]}
+    steps = [2.0 / n for n in (50, 100, 200)]
+    study = observed_order(system, Trapezoidal(), None, steps, formulation=form["formulation"], **given)
+    sol = simulate(system, **given, **form, integrator=Trapezoidal(), step=0.01)
+    gII = [acceleration_level(*state) for state in zip(sol.t, sol.q, sol.v, sol.lam, strict=True)]
+    once, often = (
+        simulate(system, **given, **form, integrator=BackwardEuler(once=way), step=0.01) for way in (True, False)
+    )
+    return {
+        "order": study.order,
+        "order of lambda": study.error["lam"].order,
+        "largest |g|": float(np.abs(sol.drift["position"]).max()),
+        "largest |gI|": float(np.abs(sol.drift["velocity"]).max()),
+        "largest |gII|, (25e)": float(np.abs(gII).max()),
+        "one Newton iteration and many, difference": float(np.abs(once.q - often.q).max()),
+    }
+
+
+def acceleration_level(t, p, v, lam) -> np.ndarray:
+    """Return (25e) of the paper."""
+    G, Z = matrix_G(t), matrix_Z(t)
+    G1, G2 = np.array([[np.cos(t), np.sin(t), 0.0]]), np.array([[-np.sin(t), np.cos(t), 0.0]])
+    Z1 = np.array([[0.0, 0.2, 0.0], [0.0, 0.1, 0.0], [0.0, 0.0, 0.0]])
+    rows = G @ Z @ np.linalg.inv(MASS)
+    return (G2 + rows @ SPRINGS) @ p + (2 * G1 @ Z + G @ Z1 + rows @ DAMPING) @ v - rows @ Z.T @ G.T @ lam
+
+
 COMPUTE = {
+    "algorithm-13": linear_equations,
     "start": start,
     "1": classes,
     **{f"figure-{n}": figure for n in range(1, 6)},

@@ -1,0 +1,49 @@
+"""Linear equations of motion from their matrices.
+
+    q' = Z(t) v,   M(t) v' = C(t) q + D(t) v + f(t) - (G Z)ᵀλ,   0 = G(t) q + r(t)
+
+What the methods need beyond that, G', G'' and Z' among it, comes from tracing as for any system. With
+`StrangenessFree` this is Algorithm 13 of [steinbrecher-2003], whose last equation is
+
+    0 = (G'' + G Z M⁻¹C) q + (2 G'Z + G Z' + G Z M⁻¹D) v - G Z M⁻¹(G Z)ᵀλ  (+ G Z M⁻¹f + r'')
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..errors import BadArgument
+from .arguments import call, wanted
+
+TIME = ("t", "p", "u")  # what the matrices may depend on
+
+
+def linear_system(cls, mass, C, D, G, *, Z=None, f=None, r=None, **more):
+    """Make a System from matrices; see `System.linear`."""
+    if more.get("velocity_terms") is not None:
+        raise BadArgument("the matrices of linear equations of motion do not depend on q: there are no velocity terms.")
+    given = {"mass": mass, "C": C, "D": D, "G": G, "Z": Z, "f": f, "r": r}
+    for name, value in given.items():
+        if callable(value):
+            wanted(value, f"{name}()", TIME)
+        elif value is not None:
+            given[name] = np.asarray(value, dtype=float)
+    if G is None:
+        raise BadArgument("linear equations of motion need G, one row per constraint; without constraints use System.")
+
+    def at(name, values):
+        return call(given[name], f"{name}()", TIME, values)
+
+    def force(t, q, v, p, u):
+        values = {"t": t, "p": p, "u": u}
+        parts = [at(name, values) @ state for name, state in (("C", q), ("D", v)) if given[name] is not None]
+        if given["f"] is not None:
+            parts.append(at("f", values))
+        return sum(parts, 0 * v)
+
+    def constraint(t, q, p, u):
+        values = {"t": t, "p": p, "u": u}
+        level = at("G", values) @ q
+        return level if given["r"] is None else level + at("r", values)
+
+    return cls(mass=given["mass"], force=force, constraint=constraint, kinematics=given["Z"], **more)
