@@ -492,10 +492,6 @@ def _plain_ode(model) -> bool:
 
 def _check_half_explicit(f, i, model) -> None:
     """What half-explicit integrators ask of a system."""
-    if len(model.extras):
-        raise IncompatibleMethods(
-            f"{type(i).__name__} knows q and v alone, no states and algebraic variables. Use DOP853, Radau or BDF."
-        )
     name = type(i).__name__
     if i.takes not in f.gives:
         raise IncompatibleMethods(

@@ -125,3 +125,29 @@ def test_what_does_not_fit_is_refused_with_what_does():
     )
     with pytest.raises(IncompatibleMethods, match=r"force\(\) depends on them\. Use RK45\(\)"):
         simulate(rubbing, 0.1, q0=[1, 0], v0=[0, 0], integrator=PHEM56())
+
+
+def with_state(constraint):
+    """A pendulum driven by a state that follows its position and its rod, and by an algebraic variable."""
+    return System(
+        mass=np.eye(2), force=lambda v, s, w: np.array([s[0] - w[0], -9.81 - 0.3 * v[1]]), constraint=constraint,
+        states={"c": lambda q, s, lam: -s[0] + q[0] + 0.1 * lam[0]},
+        algebraic={"z": lambda q, w: w[0] + 0.1 * w[0] ** 3 - q[1]},
+    )  # fmt: skip
+
+
+def test_states_and_algebraic_variables_keep_order_5():
+    system, start = with_state(lambda t, q: q @ q - 1 - 0.1 * t), dict(q0=[1, 0], v0=[0.05, 0], s0=[0.2], w0=[0.0])
+    known = simulate(system, 1.0, **start, integrator=DOP853(), rtol=1e-12, atol=1e-12)
+    off = []
+    for n in (20, 40):
+        sol = simulate(system, 1.0, **start, integrator=PHEM56(), step=1 / n)
+        gaps = [getattr(sol, part)[-1] - getattr(known, part)[-1] for part in ("q", "v", "s", "w")]
+        off.append(np.abs(np.concatenate(gaps)).max())
+    assert np.log2(off[0] / off[1]) >= 5 - SLACK, off
+
+
+def test_constraints_of_states_are_refused():
+    system = with_state(lambda q, s: q @ q - 1 - 0.1 * s[0])
+    with pytest.raises(IncompatibleMethods, match=r"depend on states or algebraic variables\. Use RK45\(\)"):
+        simulate(system, 1.0, q0=[1, 0], v0=[0, 0], s0=[0.0], w0=[0.0], integrator=PHEM56(), initial="project")

@@ -300,6 +300,16 @@ class Derived:
             rho = casadi.fmin(self.saddle["S"].rho, rho)
         return v_dot, lam, rho
 
+    def kinematic_rates(self) -> SX:
+        """q' = Z v; states and algebraic variables, which must not enter the constraints, stand still."""
+        extra = self.e.ns + self.e.nw
+        if extra and casadi.depends_on(self.velocity_rows, self.e.q[self.nc :]):
+            raise IncompatibleMethods(
+                "half-explicit integrators take constraints of coordinates alone, but these depend on states or algebraic "
+                "variables. Use RK45() with formulation=Index1()."
+            )
+        return casadi.vertcat(self.q_dot[: self.nc], SX.zeros(extra, 1))
+
     def velocity(self) -> SX:
         """Velocity rows, and G row by row."""
         return casadi.vertcat(self.velocity_rows, casadi.vec(casadi.densify(self.G).T))
@@ -313,7 +323,8 @@ class Derived:
         y = M.solve(self.force)
         S = factor_general(other @ X)
         lam = S.solve(other @ y + b[:n_lam])
-        return casadi.vertcat(self.q_dot, y - X @ lam, lam, casadi.fmin(S.rho, M.rho))
+        v_dot = y - X @ lam
+        return casadi.vertcat(self.with_field(self.q_dot, v_dot, lam), v_dot, lam, casadi.fmin(S.rho, M.rho))
 
     def field(self, refined: bool = False, gains: bool = False) -> SX:
         """(q', v', λ, ρ), less what a stabilization of invariants takes away."""

@@ -64,7 +64,7 @@ def graphs(
         elif fn is Fn.MULTIPLIERS:
             out = d.multipliers(gains)
         elif fn is Fn.KINEMATICS:
-            out = d.q_dot
+            out = d.kinematic_rates()
         elif fn is Fn.VELOCITY:
             out = d.velocity()
         elif fn is Fn.HALF_EXPLICIT:
