@@ -148,6 +148,8 @@ def test_states_and_algebraic_variables_keep_order_5():
 
 
 def test_constraints_of_states_are_refused():
-    system = with_state(lambda q, s: q @ q - 1 - 0.1 * s[0])
+    system = System(
+        mass=np.eye(2), force=[0, -9.81], constraint=lambda q, s: q @ q - 1 - 0.1 * s[0], states={"c": lambda s: 1 - s}
+    )
     with pytest.raises(IncompatibleMethods, match=r"depend on states or algebraic variables\. Use RK45\(\)"):
-        simulate(system, 1.0, q0=[1, 0], v0=[0, 0], s0=[0.0], w0=[0.0], integrator=PHEM56(), initial="project")
+        simulate(system, 1.0, q0=[1, 0], v0=[0, 0], s0=[0.0], integrator=PHEM56(), initial="project")
