@@ -30,6 +30,15 @@ def processor() -> str:
     return platform.processor() or platform.machine()
 
 
+def measured_on() -> str:
+    """Name the machine and the versions."""
+    from holonomic import __version__
+
+    packages = ", ".join(f"{name} {version(name)}" for name in ("numpy", "numba", "casadi", "scipy"))
+    python = f"Python {platform.python_version()}"
+    return f"{processor()}, {platform.system()}, {python}, holonomic {__version__}, {packages}."
+
+
 def printed(*command: str) -> str:
     """Return what a benchmark prints."""
     done = subprocess.run([sys.executable, *command], cwd=HERE, capture_output=True, text=True)
@@ -43,11 +52,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--venvs", default=str(HERE / "peers" / "venvs"))
     options = parser.parse_args()
-    packages = ", ".join(f"{name} {version(name)}" for name in ("holonomic", "numpy", "numba", "casadi", "scipy"))
     parts = [
         "# Speed",
-        f"Measured on {date.today():%Y-%m-%d}: {processor()}, {platform.system()}, Python "
-        f"{platform.python_version()}, {packages}. One core. Each table comes from one run of one command, so that "
+        f"Measured on {date.today():%Y-%m-%d}: {measured_on()} One core. Each table comes from one run of one command, so that "
         "its rows saw the same machine; on a shared one a time may be off by a factor of two and a ratio by half of that.",
         "## Against hand-written C",
         "The seven-body mechanism (7 angles, 6 loop equations), written in NumPy, against C that was written by hand "
