@@ -58,7 +58,8 @@ def describe(resolver, p) -> dict[str, Any]:
 
 def joint_forces(resolver, sol, names) -> np.ndarray:
     """Force of each named joint on its second body, (time, joint, axis); N, ground frame."""
-    found = [np.atleast_2d(resolver.view(sol, name).force) for name in names]
+    record = resolver.record(sol)
+    found = [np.atleast_2d(resolver.view_of(record, name).force) for name in names]
     times = np.atleast_1d(sol.t).size
     return np.stack(found, axis=1) if found else np.zeros((times, 0, resolver.dimension))
 

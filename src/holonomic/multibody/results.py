@@ -48,9 +48,13 @@ class Resolver:
 
     def view(self, sol, name: str):
         """Return what a name stands for in a solution."""
+        return self.view_of(self.record(sol), name)
+
+    def record(self, sol) -> Record:
+        """Return the arrays of a solution as views read them."""
         model = sol.plan.model
         p = self._with_built_in(param_names(sol._data, model.places))
-        return self.view_of(Record(self, sol.t, sol.q, sol.v, sol.a, sol.lam, p, model.inputs), name)
+        return Record(self, sol.t, sol.q, sol.v, sol.a, sol.lam, p, model.inputs)
 
     def view_members(self, runs, name: str):
         """Return what a name stands for in an ensemble: member first, then time."""
@@ -161,6 +165,11 @@ class Record:
         names = wanted(part.rows, part.name, ("t", "q", "v", "p"))
         return part.rows(**{name: given[name] for name in names})
 
+    @cached_property
+    def _complex(self) -> np.ndarray:
+        """q as complex numbers, changed and changed back where slopes are taken."""
+        return self.q.astype(complex)
+
     def generalized_reaction(self, part, k: int) -> tuple[np.ndarray, ...]:
         """-Gᵀλ of one joint or drive on the velocities of body k."""
         nv, n = self.kit.NV, len(self.t)
@@ -169,11 +178,12 @@ class Record:
         for i in range(nv):
             j = nv * k + i
             if part.level == "position":
-                q = self.q.astype(complex)
+                q, moved = self._complex, []
                 for row, change in self.kit.direction(self.q, k, i):
-                    q[row] = q[row] + 1j * COMPLEX * change
-                rows = self.rows(part, q, self.v)
-                slopes = [np.imag(row) / COMPLEX for row in rows]
+                    moved.append(row)
+                    q[row] = self.q[row] + 1j * COMPLEX * change
+                slopes = [np.imag(row) / COMPLEX for row in self.rows(part, q, self.v)]
+                q[moved] = self.q[moved]
             else:
                 zero = np.zeros_like(self.v)
                 unit = zero.copy()

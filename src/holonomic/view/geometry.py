@@ -45,11 +45,11 @@ def path_of(what: dict[str, Any], track: Track, name: str) -> np.ndarray:
     return np.array([placed(poses, body, at) for poses in track.poses])
 
 
-def reach(shape: dict[str, Any]) -> np.ndarray:
+def reach(shape: dict[str, Any], dimension: int) -> np.ndarray:
     """Points that bound a shape, in the frame of its body."""
     kind = shape["kind"]
     if kind == "sketch":
-        return np.array(shape["points"] or [[0.0] * 3], dtype=float)
+        return np.array([*shape["points"], [0.0] * dimension], dtype=float)
     centre = np.array(shape["centre"])
     if kind == "mesh":
         half = np.abs(np.array(shape["triangles"]).reshape(-1, 3)).max(axis=0, initial=0.0)
@@ -76,12 +76,16 @@ def bounds(scene: Scene) -> tuple[np.ndarray, np.ndarray]:
     for track in scene.tracks:
         points = [np.array(track.lines[:: max(1, len(track.t) // SOME)]).reshape(-1, scene.dimension)]
         for poses in track.poses[:: max(1, len(track.t) // SOME)]:
-            points += [placed(poses, k, reach(s)) for k, body in enumerate(what["bodies"]) for s in body["shapes"]]
+            points += [
+                placed(poses, k, reach(s, scene.dimension))
+                for k, body in enumerate(what["bodies"])
+                for s in body["shapes"]
+            ]
             parts = (*what["joints"], *what["links"])
             points += [
                 placed(poses, k, at)[None] for part in parts for k, at in zip(part["bodies"], part["at"], strict=True)
             ]
-        points += [reach(shape) for shape in what["ground"]]
+        points += [reach(shape, scene.dimension) for shape in what["ground"]]
         every = np.concatenate(points)
         every = every[np.isfinite(every).all(axis=1)]
         if len(every):

@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from ..drawn import joint_names
-from ..errors import BadArgument
 from ..naming import is_dae, multiplier_labels, order_of, unknown
 
 FLOOR = 1e-17  # smallest residual on a logarithmic axis, where zero has no place; rounding is at 1e-16
@@ -107,37 +106,35 @@ def _is_part(sol, name: str) -> bool:
 def _part(sol, name: str) -> Panel:
     """A property of a body, joint, point or force."""
     first, _, wanted = name.partition(".")
-    if sol._data is None:
-        found = _known_parts(sol)[first]
+    found = _known_parts(sol)[first] if sol._data is None else sol[first]
+    for key in [wanted] if wanted else FIRST:
+        values = _read(found, key)
+        if values is not None:
+            wanted = key
+            break
     else:
-        found = sol[first]
-    if not wanted:
-        wanted = next(key for key in FIRST if _has(found, key))
-    if not _has(found, wanted):
-        there = [key for key in (*UNITS, "speed") if _has(found, key)]
-        raise unknown(name, "quantity", {f"of {first!r} there is": [f"{first}.{key}" for key in there]})
-    values = found[wanted]() if isinstance(found, dict) else getattr(found, wanted)
-    if callable(values) or isinstance(values, dict):
-        raise BadArgument(f"{name!r} is not a number or a vector over time.")
+        there = [f"{first}.{key}" for key in (*UNITS, "speed") if _read(found, key) is not None]
+        raise unknown(name, "quantity", {f"of {first!r} there is": there})
     values = np.asarray(values, dtype=float).reshape(np.atleast_1d(sol.t).size, -1)
     labels = list("xyz"[: values.shape[1]]) if 1 < values.shape[1] <= 3 else [""]
     if values.shape[1] > 3:
         labels = [f"[{i // 3}, {i % 3}]" for i in range(values.shape[1])]
     unit = UNITS.get(wanted, UNIT)
     if wanted == "speed":
-        unit = "m/s" if _has(found, "position") and not _has(found, "angular_velocity") else "rad/s"
-    if wanted == "torque" and values.shape[1] == 1:
-        labels = [""]
+        joint = getattr(found, "_joint", None)
+        unit = "m/s" if joint is not None and joint.coordinate == "position" else "rad/s"
     return Panel(f"{first}: {wanted.replace('_', ' ')}", unit, values, labels)
 
 
-def _has(found, key: str) -> bool:
+def _read(found, key: str):
+    """A property as numbers over time, or None where there is none."""
     if isinstance(found, dict):
-        return key in found
+        return found[key]() if key in found else None
     try:
-        return getattr(found, key, None) is not None
+        values = getattr(found, key, None)
     except (ArithmeticError, ValueError, TypeError):
-        return False
+        return None
+    return None if values is None or callable(values) or isinstance(values, dict) else values
 
 
 def _known_parts(sol) -> dict[str, dict]:

@@ -105,6 +105,8 @@ def scene_of(
     if what is not None and not traces:
         traces = [point["name"] for point in what["points"]]
         traces += [line["name"] for line in what.get("lines", ()) if line["count"] == 1]
+        if not traces and len(what["bodies"]) <= 2:  # one or two bodies alone: where they go is what one looks for
+            traces = [body["name"] for body in what["bodies"]]
     _count_bad(tracks, notes)
     return Scene(title or _title(first), what, tracks, notes, _phase(first), wanted, traces, forces)
 
@@ -275,6 +277,11 @@ def _signals(sol, fine, keep, wanted: list[str], notes: list[str]) -> list[Signa
             continue
         room -= made.values.size
         found.append(made)
+    for made in _velocities(sol, fine, keep):
+        if not any(signal.name == made.name for signal in found):
+            left += room < made.values.size
+            found += [made] if room >= made.values.size else []
+            room -= made.values.size
     if left:
         notes.append(f"{left} signals are left out, so that the page stays small; signals= asks for some by name.")
     return found
@@ -292,13 +299,24 @@ def _offered(sol) -> list[tuple[str, str]]:
             found += [(f"{joint['name']}.{key}", "Joints") for key in ((kinds, "speed") if kinds else ())]
         if live:
             found += [(f"{name}.torque", "Joints") for name in joint_names(what) if _turns(what, name)]
-        found += [(f"{body['name']}.velocity", "Bodies") for body in what["bodies"]]
-        found += [(f"{body['name']}.speed", "Bodies") for body in what["bodies"] if live or what["dimension"] == 2]
         return found
     letters = ("x", "dx", "ddx", "y") if model.is_ode and model.n_constraints else ("y",) if model.is_ode else (
         "q", "v", "a", "lam", "reactions",
     )  # fmt: skip
     return found + [(name, "Run") for name in letters]
+
+
+def _velocities(sol, fine, keep) -> list[Signal]:
+    """Velocities of bodies, straight from the columns of v; in the plane their angular speed, too."""
+    what = sol._scene
+    found = []
+    for k, body in enumerate(what["bodies"] if what else ()):
+        n, nv = (2, 3) if what["dimension"] == 2 else (3, 6)
+        v = np.atleast_2d(fine.v)[keep, nv * k : nv * (k + 1)]
+        found.append(Signal(f"{body['name']}.velocity", "Bodies", "m/s", list("xyz"[:n]), v[:, :n]))
+        if n == 2:
+            found.append(Signal(f"{body['name']}.speed", "Bodies", "rad/s", [""], v[:, 2:]))
+    return found
 
 
 def _turns(what, name: str) -> bool:

@@ -338,7 +338,7 @@ function outline(shape) {
   else if (shape.kind === "box") { const [a, b] = shape.size; points = [[-a / 2, -b / 2], [a / 2, -b / 2], [a / 2, b / 2], [-a / 2, b / 2]]; }
   else if (shape.kind === "polygon") points = shape.corners;
   else if (shape.kind === "disk") points = [...Array(24).keys()].map(i => [shape.radius * Math.cos(i * Math.PI / 12), shape.radius * Math.sin(i * Math.PI / 12)]);
-  else return (shape.corners2d = shape.points.length ? shape.points : [[0, 0]]);
+  else return (shape.corners2d = [...shape.points, [0, 0]]);
   return (shape.corners2d = points.map(p => inShape(shape, p)));
 }
 

@@ -31,6 +31,7 @@ function text(value, digits = 3) {
   if (value === 0) return "0";
   const size = Math.abs(value);
   if (size >= 1e5 || size < 1e-3) return value.toExponential(Math.max(0, digits - 2)).replace("e+", "e").replace("-", "−").replace("e-", "e−");
+  if (size >= 10 ** digits) return String(Math.round(value)).replace("-", "−");
   return value.toPrecision(digits).replace(/(\.\d*?)0+$/, "$1").replace(/\.$/, "").replace("-", "−");
 }
 

@@ -1,5 +1,8 @@
 // Triangles of shapes: six numbers a corner, its place and its normal.
 
+// Corners of round things: fewer where there are many bodies.
+const fine = n => !what || what.bodies.length < 20 ? n : what.bodies.length < 200 ? Math.ceil(0.6 * n) : Math.ceil(0.4 * n);
+
 class Mesh {
   constructor() { this.numbers = []; }
 
@@ -44,7 +47,7 @@ function boxMesh([a, b, c]) {
 }
 
 // Around the x axis; round ends where `ball` is set, a hole where inner > 0.
-function cylinderMesh(length, radius, inner = 0, ball = false, sides = 24) {
+function cylinderMesh(length, radius, inner = 0, ball = false, sides = fine(20)) {
   const mesh = new Mesh(), at = (x, r, i) => [x, r * Math.cos(2 * Math.PI * i / sides), r * Math.sin(2 * Math.PI * i / sides)];
   const h = length / 2;
   for (let i = 0; i < sides; i++) {
@@ -59,11 +62,11 @@ function cylinderMesh(length, radius, inner = 0, ball = false, sides = 24) {
       mesh.quad(at(s * h, inner, i), at(s * h, radius, i), at(s * h, radius, i + 1), at(s * h, inner, i + 1), face, face, face, face);
     }
   }
-  if (ball) for (const s of [-1, 1]) mesh.add(sphereMesh(radius, 12), [s * h, 0, 0]);
+  if (ball) for (const s of [-1, 1]) mesh.add(sphereMesh(radius, fine(8)), [s * h, 0, 0]);
   return mesh;
 }
 
-function sphereMesh(radius, rings = 18) {
+function sphereMesh(radius, rings = fine(16)) {
   const mesh = new Mesh(), sides = 2 * rings;
   const at = (i, j) => {
     const a = Math.PI * i / rings, b = 2 * Math.PI * j / sides;

@@ -45,18 +45,18 @@ class Phase {
     }).filter(Boolean).sort((p, q) => Math.max(p.w, p.h) - Math.max(q.w, q.h));
     const own = boxes.length ? join(boxes.filter(p => Math.max(p.w, p.h) < 2.5 * Math.max(boxes[0].w, boxes[0].h))) : { x: 0, y: 0, w: 1, h: 1 };
     this.x = own.x; this.y = own.y;
-    this.kx = (this.w - 110) / own.w;
+    this.kx = (this.w - 150) / own.w;
     this.ky = (this.h - 110) / own.h;
     if (a.signal === b.signal && ["q", "y", "x"].includes(a.signal.name)) this.kx = this.ky = Math.min(this.kx, this.ky); // a path: true proportions
     this.moved = false;
   }
 
-  to(x, y) { return [(x - this.x) * this.kx + this.w / 2 + 16, this.h / 2 - 6 - (y - this.y) * this.ky]; }
+  to(x, y) { return [(x - this.x) * this.kx + this.w / 2 + 28, this.h / 2 - 6 - (y - this.y) * this.ky]; }
 
   pan(dx, dy) { this.x -= dx / this.kx; this.y += dy / this.ky; this.moved = true; }
 
   zoom(factor, px, py) {
-    const dx = (px - this.w / 2 - 16), dy = (py - this.h / 2 + 6);
+    const dx = (px - this.w / 2 - 28), dy = (py - this.h / 2 + 6);
     this.x += dx / this.kx * (1 - 1 / factor);
     this.y -= dy / this.ky * (1 - 1 / factor);
     this.kx *= factor;
@@ -104,23 +104,24 @@ class Phase {
   }
 
   axes() {
-    const { g } = this, left = 54, bottom = this.h - 40;
+    const { g } = this, left = 76, bottom = this.h - 40;
     g.font = FONT;
     g.lineWidth = 1;
     g.strokeStyle = look.grid;
     g.fillStyle = look.soft;
-    const x0 = this.x - (this.w / 2 + 16 - left) / this.kx, x1 = this.x + (this.w / 2 - 16) / this.kx;
+    const x0 = this.x - (this.w / 2 + 28 - left) / this.kx, x1 = this.x + (this.w / 2 - 28) / this.kx;
     const y0 = this.y - (bottom - this.h / 2 + 6) / this.ky, y1 = this.y + (this.h / 2 - 6) / this.ky;
     g.textAlign = "center"; g.textBaseline = "top";
     for (const v of ticks(x0, x1, this.w / 110)) {
       const [px] = this.to(v, 0), x = Math.round(px) + 0.5;
+      if (x > this.w - 14) continue;
       g.beginPath(); g.moveTo(x, 0); g.lineTo(x, bottom); g.stroke();
       g.fillText(tickText(v, x0, x1), x, bottom + 5);
     }
     g.textAlign = "right"; g.textBaseline = "middle";
     for (const v of ticks(y0, y1, this.h / 80)) {
       const y = Math.round(this.to(0, v)[1]) + 0.5;
-      if (y > bottom) continue;
+      if (y > bottom || y < 8) continue;
       g.beginPath(); g.moveTo(left, y); g.lineTo(this.w, y); g.stroke();
       g.fillText(tickText(v, y0, y1), left - 6, y);
     }

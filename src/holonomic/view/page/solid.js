@@ -10,13 +10,14 @@ precision mediump float;
 uniform vec3 colour; uniform float alpha; uniform vec3 eye; uniform vec3 light; uniform vec3 up; uniform float lit;
 varying vec3 n; varying vec3 p;
 void main() {
+  if (lit < 0.5) { gl_FragColor = vec4(colour, alpha); return; }
   vec3 m = normalize(n), v = normalize(eye - p);
   if (dot(m, v) < 0.0) m = -m;
   float sky = 0.5 + 0.5 * dot(m, up);
   float sun = max(dot(m, light), 0.0);
   float shine = pow(max(dot(reflect(-light, m), v), 0.0), 40.0) * 0.18;
   vec3 seen = colour * (0.5 + 0.24 * sky + 0.36 * sun) + shine;
-  gl_FragColor = vec4(mix(colour, seen, lit), alpha);
+  gl_FragColor = vec4(seen, alpha);
 }`;
 
 class Solid {
@@ -24,9 +25,10 @@ class Solid {
     this.canvas = canvas;
     this.ink = ink;
     this.g = ink.getContext("2d");
-    const wanted = { antialias: true, alpha: false, powerPreference: "high-performance" };
+    const wanted = { antialias: !slowDrawing(), alpha: false, powerPreference: "high-performance" };
     this.gl = canvas.getContext("webgl", wanted) || canvas.getContext("experimental-webgl", wanted);
     this.quality = 1;
+    this.shadows = what.bodies.length < 400;
     this.up = upOf(what.gravity);
     const side = Math.abs(this.up[0]) > 0.5 ? [0, 1, 0] : [1, 0, 0];
     this.e1 = unit(minus(side, times(dot(side, this.up), this.up)));
@@ -34,6 +36,8 @@ class Solid {
     this.to = p => this.project(p);
     this.measure();
     this.meshes = what.bodies.map(b => bodyMesh(b.shapes, this.size));
+    // a body that fills the picture would hide what it holds: it can be seen through
+    this.veiled = what.bodies.map(b => what.bodies.length > 3 && b.shapes.some(s => s.kind === "box" && Math.hypot(...s.size) > 0.9 * this.reach));
     this.fixed = what.ground.length ? bodyMesh(what.ground, this.size) : null;
     this.rod = cylinderMesh(1, 1, 0, false, 16);
     this.ball = sphereMesh(1, 12);
@@ -84,10 +88,11 @@ class Solid {
     fitCanvas(this.canvas, this.quality);
   }
 
-  // Too slow: fewer pixels. A machine without a graphics card paints each of them on its processor.
+  // Too slow: no shadows, then fewer pixels. A machine without a graphics card paints each of them on its processor.
   relax() {
-    if (!this.gl || this.quality <= 0.5) return;
-    this.quality *= 0.8;
+    if (!this.gl || this.quality <= 0.4) return;
+    if (this.shadows) { this.shadows = false; return; }
+    this.quality *= 0.75;
     this.resize();
   }
 
@@ -177,7 +182,7 @@ class Solid {
       what.bodies.forEach((b, k) => {
         const o = 9 * k, p = 7 * k, { P, R } = track;
         if (!Number.isFinite(P[p] + P[p + 1] + P[p + 2] + R[o])) return;
-        found.push([this.meshes[k], [R[o], R[o + 3], R[o + 6], 0, R[o + 1], R[o + 4], R[o + 7], 0, R[o + 2], R[o + 5], R[o + 8], 0, P[p], P[p + 1], P[p + 2], 1], bodyColour(track, k), alpha]);
+        found.push([this.meshes[k], [R[o], R[o + 3], R[o + 6], 0, R[o + 1], R[o + 4], R[o + 7], 0, R[o + 2], R[o + 5], R[o + 8], 0, P[p], P[p + 1], P[p + 2], 1], bodyColour(track, k), alpha * (this.veiled[k] ? 0.3 : 1)]);
       });
       const thick = 0.008 * this.size, steel = several ? shade(trackColour(track), 0.25, look.ink) : look.edge;
       for (const link of what.links) {
@@ -194,7 +199,7 @@ class Solid {
       });
     }
     if (this.fixed) found.unshift([this.fixed, [1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1], look.edge, 1]);
-    return found.filter(([, m]) => m.every(Number.isFinite));
+    return found.filter(([, m]) => m.every(Number.isFinite)).sort((a, b) => b[3] - a[3]); // what can be seen through comes last
   }
 
   draw(show) {
@@ -234,6 +239,7 @@ class Solid {
   paintGl(show, things) {
     const { gl, at } = this, [r, gr, b] = rgb(look.ground);
     const light = unit(plus(plus(times(0.8, this.up), times(0.55, this.right)), times(0.45, unit(minus(this.eye, this.target)))));
+    gl.depthMask(true);
     gl.viewport(0, 0, this.canvas.width, this.canvas.height);
     gl.clearColor(r, gr, b, 1);
     gl.clear(gl.COLOR_BUFFER_BIT | gl.DEPTH_BUFFER_BIT);
@@ -254,7 +260,7 @@ class Solid {
       use(this.lines);
       gl.drawArrays(gl.LINES, 0, this.lines.count);
       // shadows: everything flattened onto the floor along the vertical, in one plain colour
-      if (things.length < 400) {
+      if (this.shadows) {
         const u = this.up, F = [0, 1, 2].map(j => [0, 1, 2].map(i => (i === j ? 1 : 0) - u[i] * u[j]).concat(0)).flat()
           .concat(times(this.floor + 0.001 * this.reach, u), 1);
         gl.uniform3fv(at.colour, rgb(shade(look.ground, look.name === "dark" ? 0.06 : 0.09, look.ink)));
@@ -269,6 +275,7 @@ class Solid {
     for (const [mesh, m, colour, alpha] of things) {
       gl.uniform3fv(at.colour, rgb(shade(colour, look.name === "dark" ? 0.05 : 0.22, "#ffffff")));
       gl.uniform1f(at.alpha, alpha);
+      gl.depthMask(alpha > 0.4);
       gl.uniformMatrix4fv(at.model, false, new Float32Array(m));
       use(mesh.loaded);
       gl.drawArrays(gl.TRIANGLES, 0, mesh.loaded.count);
@@ -312,6 +319,15 @@ class Solid {
   }
 }
 
+// Whether WebGL is drawn by the processor, for which smooth edges are too much.
+function slowDrawing() {
+  const probe = document.createElement("canvas").getContext("webgl");
+  const said = probe && probe.getExtension("WEBGL_debug_renderer_info");
+  const name = said ? String(probe.getParameter(said.UNMASKED_RENDERER_WEBGL)) : "";
+  if (probe && probe.getExtension("WEBGL_lose_context")) probe.getExtension("WEBGL_lose_context").loseContext();
+  return /swiftshader|llvmpipe|software|basic render/i.test(name);
+}
+
 // Against gravity, along the nearest axis; z where there is none.
 function upOf(gravity) {
   if (!gravity || !(Math.hypot(...gravity) > 0)) return [0, 0, 1];
@@ -346,7 +362,7 @@ function corners3(s) {
   else if (s.kind === "cylinder") half = [s.length / 2, s.radius, s.radius];
   else if (s.kind === "sphere") half = [s.radius, s.radius, s.radius];
   else if (s.kind === "disk") half = [0, s.radius, s.radius];
-  else if (s.kind === "sketch") return (s.bounds = s.points.length ? s.points : [[0, 0, 0]]);
+  else if (s.kind === "sketch") return (s.bounds = [...s.points, [0, 0, 0]]);
   const put = p => s.centre.map((c, i) => c + s.axes[i][0] * p[0] + s.axes[i][1] * p[1] + s.axes[i][2] * p[2]);
   if (s.kind === "mesh") return (s.bounds = s.triangles.filter((_, k) => k % Math.ceil(s.triangles.length / 60) === 0).map(t => put(t.slice(0, 3))));
   s.bounds = [];
