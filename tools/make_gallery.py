@@ -1,9 +1,9 @@
 """Run the examples of the gallery and write its page.
 
-    python tools/make_gallery.py             run all examples, then write docs/gallery.md
-    python tools/make_gallery.py kepler      run one of them, then write docs/gallery.md
-    python tools/make_gallery.py --page      write docs/gallery.md only
-    python tools/make_gallery.py --check     exit with 1 if docs/gallery.md is not up to date
+python tools/make_gallery.py             run all examples, then write docs/gallery.md
+python tools/make_gallery.py kepler      run one of them, then write docs/gallery.md
+python tools/make_gallery.py --page      write docs/gallery.md only
+python tools/make_gallery.py --check     exit with 1 if docs/gallery.md is not up to date
 """
 
 from __future__ import annotations
@@ -17,10 +17,11 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 EXAMPLES = ROOT / "docs" / "examples"
 IMAGES = ROOT / "docs" / "images" / "gallery"
+PAGES = ROOT / "docs" / "pages"  # of some examples a page that moves; tools/make_pages.py writes them
 PAGE = ROOT / "docs" / "gallery.md"
 
 # what comes first on the page; the rest follows by name
-FIRST = ("pendulum", "jansen", "seven_body", "slider_crank", "top", "drift", "kepler", "slack", "bouncing")
+FIRST = ("pendulum", "jansen", "walker", "seven_body", "slider_crank", "top", "drift", "kepler", "slack", "bouncing")
 
 HEAD = """# Gallery
 
@@ -41,9 +42,20 @@ def entry(path: Path) -> str:
     title, _, text = doc.partition("\n")
     title = title.rstrip(".")
     return (
-        f"## {title}\n\n{text.strip()}\n\n![{title}](images/gallery/{path.stem}.png)\n\n"
+        f"## {title}\n\n{text.strip()}\n\n![{title}](images/gallery/{path.stem}.png)\n\n{moving(path.stem, title)}"
         f'??? example "[`{path.name}`](examples/{path.name})"\n\n'
         f'    ```python\n    --8<-- "docs/examples/{path.name}"\n    ```\n'
+    )
+
+
+def moving(name: str, title: str) -> str:
+    """A page on which the example moves, where there is one."""
+    if not (PAGES / f"{name}.html").exists():
+        return ""
+    return (
+        f'??? abstract "See it move"\n\n    <iframe src="../pages/{name}.html" title="{title}, moving" loading="lazy" '
+        f'style="width:100%;height:620px;border:1px solid #8884;border-radius:8px"></iframe>\n\n'
+        f"    [Open it on a page of its own](pages/{name}.html)\n\n"
     )
 
 

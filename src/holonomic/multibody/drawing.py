@@ -42,10 +42,12 @@ def describe(resolver, p) -> dict[str, Any]:
         {"name": point.name, "body": point.mark[0], "at": local.point(point.mark)} for point in resolver.points.values()
     ]
     shapes = resolver.drawing()
-    bodies = [
-        {"name": name, "shapes": [_plain(shape) for shape in shapes[name]] or _sketch(k, joints, links, points, slides)}
-        for k, name in enumerate(resolver.bodies)
-    ]
+    bodies = []
+    for k, (name, body) in enumerate(resolver.bodies.items()):
+        drawn = [_plain(shape) for shape in shapes[name]]
+        held = _places(k, (*joints, *links))
+        found = drawn + _stems(drawn, [shape.size for shape in body.shapes], held)
+        bodies.append({"name": name, "shapes": found or _sketch(k, held, points, slides)})
     ground = [
         _plain({"kind": shape.kind, "outline": shape.outline, "centre": shape.centre, "axes": shape.axes})
         for shape in resolver.ground_shapes
@@ -101,12 +103,25 @@ def _plain(shape: dict[str, Any]) -> dict[str, Any]:
     return found | {key: np.array(value).tolist() if np.ndim(value) else value for key, value in outline.items()}
 
 
-def _sketch(k: int, joints, links, points, slides) -> list[dict[str, Any]]:
+def _places(k: int, parts) -> list[list[float]]:
+    """Where joints and links hold body k, in its frame."""
+    return [at for part in parts for body, at in zip(part["bodies"], part["at"], strict=True) if body == k]
+
+
+def _stems(shapes: list[dict[str, Any]], sizes: list[float], held) -> list[dict[str, Any]]:
+    """A joint outside of all shapes of its body is held by a stem from the nearest one."""
+    found = []
+    for at in held if shapes else ():
+        gaps = [float(np.linalg.norm(np.subtract(at, s["centre"]))) - 1.02 * r for s, r in zip(shapes, sizes, strict=True)]
+        nearest = int(np.argmin(gaps))
+        if gaps[nearest] > 0.0 and shapes[nearest]["kind"] != "mesh":
+            found.append({"kind": "sketch", "points": [shapes[nearest]["centre"], at], "slides": None})
+    return found
+
+
+def _sketch(k: int, held, points, slides) -> list[dict[str, Any]]:
     """A body without shapes is drawn as what holds its joints, ends of springs and points together."""
-    places = [
-        at for part in (*joints, *links) for body, at in zip(part["bodies"], part["at"], strict=True) if body == k
-    ]
-    places += [point["at"] for point in points if point["body"] == k]
+    places = held + [point["at"] for point in points if point["body"] == k]
     apart: list[list[float]] = []
     for at in places:
         if all(np.linalg.norm(np.subtract(at, other)) > 1e-9 for other in apart):

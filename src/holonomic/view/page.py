@@ -1,9 +1,9 @@
 """The page: one HTML file that opens offline and shows a run moving.
 
-Why no library. Plotly's script is 4.8 MB, and its 3-D scene rebuilds every mesh that moves: 50 boxes gave 3.8
+Why no library. Plotly's script is 4.8 MB, and its 3-D scene rebuilds every mesh that moves: 50 boxes gave 1 to 4
 frames a second in headless Chromium on two cores. Three.js draws as fast as one likes, but has no Python package
 that is kept up; it would have to be copied in here, for six kinds of shapes and one light. So the page brings its
-own painters, about 60 kB of plain JavaScript under `page/`: a canvas for the plane, WebGL for space, a canvas per
+own painters, about 90 kB of plain JavaScript under `page/`: a canvas for the plane, WebGL for space, a canvas per
 signal. A frame moves places and rotations only; curves are painted once and copied under the cursor. It needs
 nothing installed, and no network.
 
