@@ -181,3 +181,17 @@ def test_comparisons_show_all_their_runs():
     )
     names = [track.name for track in found.view(show=False).scene.tracks]
     assert names == ["none, h = 0.05", "none, h = 0.1", "Projection, h = 0.05", "Projection, h = 0.1"]
+
+
+def test_comparisons_are_drawn_on_axes_of_the_callers():
+    from matplotlib.figure import Figure
+
+    found = holonomic.compare(
+        pendulum(t_end=0.2), integrator=holonomic.RK4(), step=0.05, stabilization=[None], repeat=1
+    )
+    figure = Figure()
+    upper, lower = figure.subplots(2, 1)
+    assert found.plot(ax=[upper, lower]) is figure
+    assert len(upper.get_lines()) == 1
+    with pytest.raises(BadArgument, match="2 panels"):
+        found.plot(ax=upper)

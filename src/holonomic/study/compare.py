@@ -139,7 +139,7 @@ class Comparison(Sequence[Row]):
             raise MissingExtra("to_dataframe() needs pandas: pip install 'holonomic[xarray]'.") from None
         return pandas.DataFrame([row.to_dict() for row in self])
 
-    def plot(self, levels: str | Sequence[str] | None = None, *, style: str = "light"):
+    def plot(self, levels: str | Sequence[str] | None = None, *, style: str = "light", ax=None):
         """Draw the drift over time on a logarithmic axis, a line per run; return the Matplotlib figure.
 
         Parameters
@@ -148,10 +148,12 @@ class Comparison(Sequence[Row]):
             "position", "velocity", or both; all there are if not given.
         style : {"light", "dark"}
             Colours.
+        ax : Axes or sequence of Axes, optional
+            Where to draw, one for each level; a new figure if not given.
         """
         from ..view.compare_plot import drift_figure
 
-        return drift_figure(self, levels, style)
+        return drift_figure(self, levels, style, ax)
 
 
     def view(self, **options):

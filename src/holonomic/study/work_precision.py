@@ -50,7 +50,7 @@ class WorkPrecision(Comparison):
         return Table(title, ("method", "time [s]", "evaluations"), tuple(rows))
 
     def plot(self, error: str = "error_q", costs: str | Sequence[str] = ("seconds", "evaluations"),
-             style: str = "light"):  # fmt: skip
+             style: str = "light", ax=None):  # fmt: skip
         """Draw error over cost, one line per method; return the Matplotlib figure.
 
         Parameters
@@ -61,10 +61,12 @@ class WorkPrecision(Comparison):
             What is on the horizontal axes, a panel for each.
         style : {"light", "dark"}
             Colours.
+        ax : Axes or sequence of Axes, optional
+            Where to draw, one for each cost; a new figure if not given.
         """
         from ..view.compare_plot import work_precision_figure
 
-        return work_precision_figure(self, error, [costs] if isinstance(costs, str) else list(costs), style)
+        return work_precision_figure(self, error, [costs] if isinstance(costs, str) else list(costs), style, ax)
 
 
 def _crossing(errors, costs, wanted: float) -> float:

@@ -9,7 +9,7 @@ from matplotlib.ticker import EngFormatter, LogLocator, NullFormatter
 
 from ..errors import BadArgument
 from ..study.measure import drift
-from .plot import TIME, _new_figure
+from .plot import TIME, _figure_of, _new_figure
 from .quantities import FLOOR
 from .styles import style_of
 
@@ -21,7 +21,7 @@ LEVELS = {"position": "Drift at position level, |g|", "velocity": "Drift at velo
 COSTS = {"seconds": "time", "evaluations": "evaluations of the field", "steps": "steps"}
 
 
-def drift_figure(comparison, levels=None, style: str = "light") -> Figure:
+def drift_figure(comparison, levels=None, style: str = "light", ax=None) -> Figure:
     """Draw the drift of every run over time, a panel per level; methods differ by colour, steps by line style."""
     rows = [row for row in comparison if row.solution is not None and len(row.solution.t) > 1]
     if not rows:
@@ -38,8 +38,10 @@ def drift_figure(comparison, levels=None, style: str = "light") -> Figure:
     sizes = list(dict.fromkeys((row.step, row.rtol) for row in rows))
     look = style_of(style)
     with matplotlib.rc_context(look.settings):
-        figure = _new_figure((7.2, 2.7 * len(wanted) + 1.0))
-        axes = figure.subplots(len(wanted), 1, sharex=True, squeeze=False).ravel()
+        axes = given_axes(ax, wanted)
+        figure = _new_figure((7.2, 2.7 * len(wanted) + 1.0)) if axes is None else None
+        if axes is None:
+            axes = figure.subplots(len(wanted), 1, sharex=True, squeeze=False).ravel()
         for ax, level in zip(axes, wanted, strict=True):
             for row, found in zip(rows, drifts, strict=True):
                 if level not in found:
@@ -55,8 +57,7 @@ def drift_figure(comparison, levels=None, style: str = "light") -> Figure:
             is_ode = rows[0].solution.plan.model.is_ode
             ax.set_title("Largest change of the invariants" if is_ode else LEVELS[level], loc="left")
         axes[-1].set_xlabel(TIME)
-        _finish(figure, axes[0], comparison.name)
-    return figure
+        return _finish(figure, axes[0], comparison.name)
 
 
 def envelope(t, rows, most: int = MOST_POINTS) -> tuple[np.ndarray, np.ndarray]:
@@ -69,7 +70,7 @@ def envelope(t, rows, most: int = MOST_POINTS) -> tuple[np.ndarray, np.ndarray]:
     return t[cuts], np.fmax.reduceat(largest, cuts)
 
 
-def work_precision_figure(study, error: str, costs, style: str = "light") -> Figure:
+def work_precision_figure(study, error: str, costs, style: str = "light", ax=None) -> Figure:
     """Draw error over cost, a panel per cost; cheap and accurate is at the lower left.
 
     Integrators differ by colour, stabilizations by line and mark. Where the reference was computed, errors that
@@ -86,8 +87,10 @@ def work_precision_figure(study, error: str, costs, style: str = "light") -> Fig
     kept = list(dict.fromkeys(rows[0].stabilization for rows in curves.values()))
     look = style_of(style)
     with matplotlib.rc_context(look.settings):
-        figure = _new_figure((3.9 * len(costs) + 0.8, 4.4))
-        axes = figure.subplots(1, len(costs), sharey=True, squeeze=False).ravel()
+        axes = given_axes(ax, costs)
+        figure = _new_figure((3.9 * len(costs) + 0.8, 4.4)) if axes is None else None
+        if axes is None:
+            axes = figure.subplots(1, len(costs), sharey=True, squeeze=False).ravel()
         for ax, cost in zip(axes, costs, strict=True):
             for name, runs in curves.items():
                 rows = [row for row in runs if getattr(row, cost) is not None]
@@ -105,8 +108,7 @@ def work_precision_figure(study, error: str, costs, style: str = "light") -> Fig
             ax.set_xlabel(COSTS[cost])
         _shade(axes, study.reference.agreement)
         axes[0].set_ylabel(f"{error.replace('_', ' of ')} at the end")
-        _finish(figure, axes[0], study.name)
-    return figure
+        return _finish(figure, axes[0], study.name)
 
 
 def _stepper(row) -> tuple[str, str]:
@@ -130,14 +132,28 @@ def _readable_ticks(axis, unit: str) -> None:
     axis.set_minor_formatter(NullFormatter())
 
 
-def _finish(figure, ax, name: str) -> None:
-    """Title on top, legend of all panels below."""
-    figure.suptitle(name, x=0.01, ha="left", fontsize=11, fontweight="bold")
+def given_axes(ax, wanted) -> list | None:
+    """Return the caller's axes as a list, one per panel; None where there are none."""
+    if ax is None:
+        return None
+    axes = list(np.atleast_1d(np.asarray(ax, dtype=object)).ravel())
+    if len(axes) != len(wanted):
+        raise BadArgument(f"ax has {len(axes)} axes for {len(wanted)} panels ({', '.join(wanted)}).")
+    return axes
+
+
+def _finish(figure: Figure | None, ax, name: str) -> Figure:
+    """Title on top, legend of all panels below; in axes of the caller's a legend alone."""
     handles, labels = ax.get_legend_handles_labels()
-    if not labels:
-        return
-    columns = 2 if max(map(len, labels)) > 24 or len(labels) < 3 else 3
-    figure.legend(handles, labels, loc="outside lower center", ncols=columns)
+    if figure is None:
+        if labels:
+            ax.legend(handles, labels, loc="best")
+        return _figure_of(ax)
+    figure.suptitle(name, x=0.01, ha="left", fontsize=11, fontweight="bold")
+    if labels:
+        columns = 2 if max(map(len, labels)) > 24 or len(labels) < 3 else 3
+        figure.legend(handles, labels, loc="outside lower center", ncols=columns)
+    return figure
 
 
 def _line_label(method: str, row, several: bool) -> str:

@@ -156,6 +156,7 @@ def _track(track: Track, blob: Blob) -> dict[str, Any]:
             "signals": [_signal(signal, blob) for signal in track.signals],
             "heading": track.heading.removeprefix("Solution "), "failure": track.failure,
             "stopped": float(track.t[-1]), "wanted": track.wanted_end,
+            "events": [{"name": name, "t": blob.add(times, "d")} for name, times in track.events.items()],
         }  # fmt: skip
 
 

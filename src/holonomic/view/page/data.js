@@ -36,6 +36,7 @@ class Track {
     this.corners = given.lines.shape[1];
     this.forces = numbers(given.forces);
     this.joints = given.forces.shape[1];
+    this.events = given.events.map(e => ({ name: e.name, tau: Float64Array.from(numbers(e.t), t => forward * (t - begin)) }));
     this.signals = new Map(given.signals.map(s => [s.name, s]));
     this.now = { i: 0, u: 0 };
     this.P = new Float64Array(this.bodies * width); // places of the bodies now

@@ -212,6 +212,7 @@ function pointers(canvas) {
   });
   for (const kind of ["pointerup", "pointercancel"]) canvas.addEventListener(kind, event => down.delete(event.pointerId));
   canvas.addEventListener("wheel", event => {
+    if (window.top !== window && !document.hasFocus()) return; // inside another page: scroll that, until one clicks here
     event.preventDefault();
     painter.zoom(Math.exp(-event.deltaY * (event.deltaMode ? 0.03 : 0.0014)), event.offsetX, event.offsetY);
     paint();

@@ -140,9 +140,35 @@ class Panel {
     g.save();
     g.beginPath(); g.rect(LEFT, TOP, this.w - LEFT - RIGHT, this.h - TOP - BOTTOM); g.clip();
     for (const each of this.lines) this.curve(g, each);
+    this.events(g);
     g.restore();
     if (this.empty) { g.fillStyle = look.soft; g.textAlign = "center"; g.fillText("no finite values", (LEFT + this.w) / 2, this.h / 2); }
     this.stale = false;
+  }
+
+  // Events: a thin line each, with its name where there is room; where there are very many, a mark at the edge.
+  events(g) {
+    const top = TOP + 3;
+    g.setLineDash([3, 3]);
+    g.lineWidth = 1;
+    g.font = "10.5px system-ui, -apple-system, 'Segoe UI', Roboto, Arial, sans-serif";
+    g.textAlign = "left";
+    g.textBaseline = "top";
+    for (const track of tracks) {
+      if (!track.visible) continue;
+      track.events.forEach(event => {
+        g.strokeStyle = g.fillStyle = several ? trackColour(track) : look.soft;
+        const short = event.tau.length > 40;
+        let free = -1;
+        for (const tau of event.tau) {
+          const x = Math.round(this.x(tau)) + 0.5;
+          g.beginPath(); g.moveTo(x, this.h - BOTTOM); g.lineTo(x, short ? this.h - BOTTOM - 8 : TOP); g.stroke();
+          const wide = g.measureText(event.name).width + 10;
+          if (!short && x > free && x + wide < this.w - RIGHT) { g.fillText(event.name, x + 3, top); free = x + wide + 30; }
+        }
+      });
+    }
+    g.setLineDash([]);
   }
 
   curve(g, each) {
