@@ -102,7 +102,7 @@ class Plan:
                 "method such as Trapezoidal()."
             )
         hopeless = np.inf if choice.step is not None else max(1e4 * choice.rtol, 1e-8)
-        self.stabilization = choice.stabilization.lower(choice.constraint_tol, hopeless)
+        self.stabilization = choice.stabilization.lower(choice.constraint_tol, hopeless).measured(model.turns)
         check_traced(choice, self.stabilization, model)
         metric = _metric(self.stabilization.metric, model)
         implicit = choice.formulation if choice.integrator.takes == "residual" else None

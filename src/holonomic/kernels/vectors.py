@@ -83,6 +83,15 @@ def norm(x, at, n):
 
 
 @leaf
+def norm_of(x, weights, at, n):
+    """Euclidean norm of weights[at:at+n] x[:n]."""
+    total = 0.0
+    for i in range(n):
+        total += weights[at + i] * x[i] * x[i]
+    return math.sqrt(total)
+
+
+@leaf
 def write_row(rec_t, rec_x, rec_k, row, t, x, K, stage, nq, nx, nk):
     """Keep (t, x, v', λ), the last two out of a row of K."""
     rec_t[row] = t

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import dataclass, fields, is_dataclass, replace
 from typing import ClassVar
 
 import numpy as np
@@ -33,7 +33,7 @@ from ..model.base import Bend, Direction
 # sp: what a pull reads; each stabilization uses its part
 TOL, ITERATIONS, ALPHA, SWEEPS, POSITION, VELOCITY, FULL, HOPELESS = range(8)
 GAIN, KEEP, AT_STAGE, AGAIN, COUPLED, PLAIN = range(8, 14)
-N_NUMBERS = 14
+N_NUMBERS = 14  # behind them, for every coordinate, whether it counts in the size of q: not those that count turns
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,6 +50,10 @@ class Lowered:
     bend: Bend | None = None  # what is taken away from the field, with the first gain
     direction: Direction | None = None  # other than Hᵀ, for pulls of the whole state
     shift: float | None = None  # number in the place of the first gain, where no field uses it
+
+    def measured(self, turns) -> Lowered:
+        """The same, knowing which coordinates count turns."""
+        return replace(self, sp=np.append(self.sp, [0.0 if counts else 1.0 for counts in turns]))
 
 
 class Stabilization:

@@ -36,7 +36,7 @@ from ..kernels.signatures import (
     Fn,
     call_model,
 )
-from ..kernels.vectors import largest_scaled, norm, subtract
+from ..kernels.vectors import largest_scaled, norm, norm_of, subtract
 from ..model.base import Direction
 from .base import (
     AGAIN,
@@ -71,7 +71,8 @@ class Projection(Stabilization):
     Parameters
     ----------
     tol : float, optional
-        Largest scaled residual |g_i|/‖G_i‖ over max(1, ‖q‖) left behind; min(1e-10, rtol/10) if not given.
+        Largest scaled residual |g_i|/‖G_i‖ over max(1, ‖q‖) left behind, ‖q‖ without angles that count turns;
+        min(1e-10, rtol/10) if not given.
     metric : None, "mass" or sequence of float
         W: identity, the mass matrix, or weights for (q, v). Not "mass" for heterogeneous masses.
     max_iterations : int
@@ -147,7 +148,9 @@ def pull(fns, n, data, sp, t, h, old, stage, x, W):
         call_model(fns, POS_FACTOR, t, x, 0, x, 0, data, W, at_F)
         if not W[at_F] > RHO_SMALLEST:
             return SINGULAR
-        scale = max(1.0, norm(x, 0, n[NC]))
+        # an angle of a thousand turns is no reason to keep bodies apart by a thousand times as much, but rounding is
+        scale = max(1.0, norm_of(x, sp, N_NUMBERS, n[NC]))
+        rounding = 1e-13 * max(1.0, norm(x, 0, n[NC]) / scale)
         # near a singular position a residual r means a position r/√ρ and a velocity r/ρ off the constraints
         tol = max(sp[TOL] * min(1.0, RHO_USUAL * W[at_F]), min(sp[TOL], 1e-15))
         before = 1e300
@@ -157,7 +160,7 @@ def pull(fns, n, data, sp, t, h, old, stage, x, W):
             distance = largest_scaled(W, at_r, at_F, rows) / scale
             # one correction in any case: it costs little and leaves rounding instead of the tolerance
             enough = tol if moved else min(tol, 1e-14)
-            if distance <= enough or (distance <= 1e-13 and distance >= 0.5 * before):
+            if distance <= enough or (distance <= rounding and distance >= 0.5 * before):
                 converged = True
                 break
             if not distance < 0.7 * before or distance > sp[HOPELESS]:
@@ -217,7 +220,8 @@ def to_manifold(fns, n, data, sp, t, x, W, factor, solve, along, at_F, speeds, s
     x̃ - D (J D)⁻¹ (r + J (x̃ - x)), until x stays where it is.
     """
     at_r, at_d, at_m, at_x = n[WR], n[WD], n[WM], n[WX]
-    rows, scale, scale_v = n[NP], max(1.0, norm(x, 0, n[NC])), max(1.0, norm(x, n[NQ], n[NV]))
+    rows, scale, scale_v = n[NP], max(1.0, norm_of(x, sp, N_NUMBERS, n[NC])), max(1.0, norm(x, n[NQ], n[NV]))
+    rounding = 1e-13 * max(1.0, norm(x, 0, n[NC]) / scale)
     before, change = 1e300, 0.0
     remember(x, W, at_x, size)
     for iteration in range(int(sp[ITERATIONS]) + 1):
@@ -230,7 +234,7 @@ def to_manifold(fns, n, data, sp, t, x, W, factor, solve, along, at_F, speeds, s
         if speeds > 0:
             distance = max(largest_scaled(W, at_r + rows, at_F + rows, speeds) / scale_v, distance)
         # a little less than the tolerance, because the lengths of the rows are those of another point
-        if distance <= 0.9 * sp[TOL] or (distance <= 1e-13 and distance >= 0.5 * before):
+        if distance <= 0.9 * sp[TOL] or (distance <= rounding and distance >= 0.5 * before):
             return OK
         # the change of the first iteration is as large as the distance it had to go: no sign of trouble
         if (not distance < 0.7 * before and (iteration != 1 or change == 0.0)) or distance > sp[HOPELESS]:
