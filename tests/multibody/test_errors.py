@@ -44,6 +44,29 @@ def test_inertia_that_no_body_has():
         space.body("a", at=(0, 0, 0), mass=1.0, inertia=(1.0, 1.0, 3.0))
 
 
+def test_numbers_set_later_are_checked_like_those_given_at_first():
+    m = Mechanism(gravity=(0, 0, -9.81))
+    m.revolute("A", m.ground, m.body("a", box((0, 0, 0), (1, 0.2, 0.1), mass=1.0)), at=(0, 0, 0))
+    m.to_system()
+    with refuse(r"a.mass = 0 must be positive"):
+        m.params["a.mass"] = 0.0
+    m.params["a.inertia.zz"] = 100.0
+    with refuse(r"body 'a': principal inertias .* are not physical"):
+        simulate(m, 0.1)
+    with pytest.raises(KeyError, match=r"there is no parameter 'a.mas'. Did you mean 'a.mass'"):
+        m.params["a.mas"] = 1.0
+
+
+def test_a_hinge_in_the_plane_has_no_axis():
+    m = slider_crank()
+    with refuse(r"revolute 'X': a hinge in the plane turns in the plane; leave axis= out"):
+        m.revolute("X", "crank", "slider", at=(0, 0), axis=(0, 0, 1))
+    with refuse(r"axis of 'X' needs 2 numbers, got \(0, 0, 1\)"):
+        m.prismatic("X", "crank", "slider", at=(0, 0), axis=(0, 0, 1))
+    with refuse(r"at of joint 'X' needs 2 numbers"):
+        m.revolute("X", "crank", "slider", at=(0, 0, 0))
+
+
 def test_names_used_twice_unknown_or_reserved():
     m = slider_crank()
     with refuse(r"the name 'A' is used twice: there is a joint 'A' already"):
@@ -100,6 +123,10 @@ def test_millimetres_are_noticed():
     m.revolute("O", m.ground, m.body("arm", rod((0, 0), (300, 0), mass=1.0)), at=(0, 0))
     with pytest.warns(UnitsWarning, match=r"body 'arm' reaches .* m .* multiply millimetres by 1e-3"):
         m.to_system()
+    small = Mechanism()  # 60 mm and 100 g
+    small.revolute("O", small.ground, small.body("arm", rod((0, 0), (60, 0), mass=0.1)), at=(0, 0))
+    with pytest.warns(UnitsWarning, match=r"body 'arm' reaches 30 m"):
+        small.to_system()
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         slider_crank().to_system()

@@ -118,3 +118,38 @@ def test_files_that_are_wrong_say_where(tmp_path):
         Mechanism.from_urdf(write(tmp_path, '<link name="x"/>', joint("J", "base", "x", 0)))
     with pytest.raises(BadArgument, match="joint 'J' has the type 'ball'"):
         Mechanism.from_urdf(write(tmp_path, link("x", 1.0, 1.0), joint("J", "base", "x", 0, kind="ball")))
+
+
+@pytest.mark.parametrize(
+    ("was", "written", "match"),
+    [
+        ('<mass value="2.0"/>', '<mass value="two"/>', r'link .upper.: <mass> value="two" is not a number'),
+        ('<mass value="2.0"/>', "", r"link .upper.: its <inertial> has no <mass>"),
+        ('<mass value="2.0"/>', '<mass value="0"/>', r"body .upper. has mass 0 kg; it must be positive"),
+        ('<origin xyz="1.0 0 0"', '<origin xyz="1.0 0"', r'joint .elbow.: <origin xyz="1.0 0"> must be 3 numbers'),
+        ('<joint name="elbow"', '<joint name="shoulder"', r"two <joint> with the name .shoulder.. Rename one"),
+        ('<joint name="elbow"', "<joint", r"a <joint> without a name"),
+        ('<box size="1 0.1 0.1"/>', '<cylinder length="1"/>', r"link .upper.: <cylinder> has no radius="),
+        ('<box size="1 0.1 0.1"/>', "<mesh/>", r"link .upper.: its <mesh> has no filename="),
+        ('type="revolute"', 'type="ball"', r"joint .shoulder. has the type .ball."),
+    ],
+)
+def test_what_is_wrong_in_a_file_is_said_with_its_link_or_joint(tmp_path, was, written, match):
+    path = arm(tmp_path)
+    text = path.read_text(encoding="utf-8")
+    assert was in text
+    path.write_text(text.replace(was, written, 1), encoding="utf-8")
+    with pytest.raises(BadArgument, match=match):
+        Mechanism.from_urdf(path)
+
+
+def test_names_that_cannot_be_taken_over_are_changed_with_a_warning(tmp_path):
+    path = arm(tmp_path)
+    text = path.read_text(encoding="utf-8").replace('"lower"', '"arm.2"').replace('<joint name="elbow"', '<joint name="upper"')
+    path.write_text(text, encoding="utf-8")
+    with pytest.warns(UrdfWarning) as told:
+        m = Mechanism.from_urdf(path)
+    assert sorted(str(one.message) for one in told) == [
+        "joint 'upper' is called 'upper joint' here.", "link 'arm.2' is called 'arm_2' here.",
+    ]  # fmt: skip
+    assert set(m.bodies) == {"upper", "arm_2"} and set(m.joints) == {"shoulder", "upper joint"}

@@ -98,7 +98,7 @@ def combine(name, dimension, shapes, at, angle, mass, inertia, com, about) -> Ma
         own = _about_centre(name, own, total, sh.point(about, f"about of body {name!r}", dimension), centre)
     centre, rotation = _moved(origin, frame, centre, rotation)
     placed = tuple(_placed(shape, origin, frame) for shape in shapes)
-    _check_inertia(name, own)
+    check_inertia(name, own)
     return MassProperties(total, centre, rotation, own, size, placed)
 
 
@@ -219,7 +219,7 @@ def _inertia(name, dimension, inertia):
     return given
 
 
-def _check_inertia(name, inertia) -> None:
+def check_inertia(name, inertia) -> None:
     """Refuse what no mass distribution has."""
     if inertia is None:
         return

@@ -38,6 +38,8 @@ class JointMethods(GearMethods):
         counted from the drawing.
         """
         if self.dimension == 2:
+            if axis is not None:
+                raise BadArgument(f"revolute {name!r}: a hinge in the plane turns in the plane; leave axis= out.")
             return self._join("revolute", name, first, second, at, joints.revolute, coordinate="angle")
         return self._join("revolute", name, first, second, at, joints3d.revolute, axis=axis, coordinate="angle",
                           usual=(0.0, 0.0, 1.0))  # fmt: skip

@@ -15,6 +15,7 @@ import numpy as np
 from ..errors import BadArgument
 from ..model.makers import maker
 from ..model.system import System
+from .body import check_inertia
 from .vectors import dot
 
 
@@ -283,10 +284,29 @@ def metric(m) -> tuple[float, ...]:
     return tuple(q + v)
 
 
+def check_inertias(m) -> None:
+    """Refuse inertia that no body has; parameters may have been set since the bodies were made."""
+    for body in m.bodies.values():
+        check_inertia(body.name, inertia_of(m, body))
+
+
+def inertia_of(m, body):
+    """Inertia of a body out of its parameters: a number, a matrix, or None."""
+    keys = dict(_mass_keys(m, body)[1])
+    if m.dimension == 2 or not keys:
+        return m.params[keys[""]] if keys else None
+    J = np.zeros((3, 3))
+    for suffix, key in keys.items():
+        i, j = "xyz".index(suffix[1]), "xyz".index(suffix[2])
+        J[i, j] = J[j, i] = m.params[key]
+    return J
+
+
 def _check_units(m) -> None:
     for name, size in body_sizes(m).items():
         mass = m.bodies[name].mass
-        if size > 50.0 and mass < size:
+        # no machine part of 5 m weighs less than 50 g a metre, and few of 50 m less than 1 kg a metre
+        if (size > 5.0 and mass < 0.05 * size) or (size > 50.0 and mass < size):
             warnings.warn(
                 f"body {name!r} reaches {size:.3g} m from its centre and weighs {mass:.3g} kg. Lengths are in metres: "
                 "multiply millimetres by 1e-3.",

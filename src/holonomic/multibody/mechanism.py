@@ -17,7 +17,7 @@ from .driving import DriveMethods
 from .forcing import ForceMethods
 from .joining import JointMethods
 from .joint import Drive, Force, Joint
-from .lower import check_masses, hold, lower
+from .lower import check_inertias, check_masses, hold, lower
 from .mobility import Mobility, mobility, refuse_shared_loads
 from .parameters import Parameters, positive
 
@@ -261,10 +261,12 @@ class Mechanism(JointMethods, DriveMethods, ForceMethods):
         known = self._made.params
         changes = {name: value for name, value in self.params.items() if name in known and known[name] != value}
         if changes:
+            check_inertias(self)
             self._made = self._made.with_params(**changes)
         return self._made, assembly.q, assembly.v
 
     def _lowered(self, assembly: Assembly, varying=()):
+        check_inertias(self)
         made = lower(self, varying)
         check_masses(self, made, assembly.q)
         refuse_shared_loads(self, assembly.q)

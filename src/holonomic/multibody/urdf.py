@@ -51,8 +51,8 @@ def fill(m, path, package_dirs, base: str, stops: float | None) -> None:
         raise BadArgument(f"{path} is not XML: {problem}. If it is a xacro file, run xacro on it first.") from None
     if robot.tag != "robot":
         raise BadArgument(f"{path} begins with <{robot.tag}>, not with <robot>: it is no URDF file.")
-    links = {element.get("name"): Link(element.get("name"), element) for element in robot.findall("link")}
-    joints = {element.get("name"): element for element in robot.findall("joint")}
+    links = {name: Link(name, element) for name, element in _by_name(robot, "link", path).items()}
+    joints = _by_name(robot, "joint", path)
     if "world" not in links and any(_parent(element) == "world" for element in joints.values()):
         links["world"] = Link("world", ET.Element("link"))  # some files leave the ground out
     children = {_end(element, "child", links): element for element in joints.values()}
@@ -71,6 +71,29 @@ def fill(m, path, package_dirs, base: str, stops: float | None) -> None:
         _join(m, element, links, meshes, stops)
 
 
+def _by_name(robot, what: str, path) -> dict[str, ET.Element]:
+    """Elements by their names, which must differ."""
+    found: dict[str, ET.Element] = {}
+    for element in robot.findall(what):
+        name = element.get("name")
+        if not name:
+            raise BadArgument(f"{path} has a <{what}> without a name. Write <{what} name=...>.")
+        if name in found:
+            raise BadArgument(f"{path} has two <{what}> with the name {name!r}. Rename one.")
+        found[name] = element
+    return found
+
+
+def _own_name(m, name: str, what: str) -> str:
+    """A name as it can be here: without dots, and a joint's other than a link's."""
+    own = name.replace(".", "_").replace("[", "_")
+    if what == "joint" and own in m.bodies:
+        own = f"{own} joint"
+    if own != name:
+        warnings.warn(f"{what} {name!r} is called {own!r} here.", UrdfWarning, stacklevel=7)
+    return own
+
+
 def _from_root(root: str, joints, links):
     """Joints in an order in which every parent comes before its children."""
     waiting, known = list(joints.values()), {root}
@@ -87,8 +110,9 @@ def _from_root(root: str, joints, links):
 def _join(m, element, links, meshes, stops) -> None:
     name, kind = element.get("name"), element.get("type")
     parent, child = links[_end(element, "parent", links)], links[_end(element, "child", links)]
-    child.place = parent.place @ _transform(element.find("origin"))
-    at, axis = child.place[:3, 3], child.place[:3, :3] @ _numbers(element.find("axis"), "xyz", (1.0, 0.0, 0.0))
+    where = f"joint {name!r}"
+    child.place = parent.place @ _transform(element.find("origin"), where)
+    at, axis = child.place[:3, 3], child.place[:3, :3] @ _numbers(element.find("axis"), "xyz", (1.0, 0.0, 0.0), where)
     if element.find("mimic") is not None:
         raise BadArgument(f"joint {name!r} mimics another, which is not supported. Take <mimic> out and drive both.")
     if kind == "floating":
@@ -104,6 +128,7 @@ def _join(m, element, links, meshes, stops) -> None:
         return
     _body(m, child, meshes)
     how = {} if kind == "fixed" else {"axis": axis}
+    name = _own_name(m, name, "joint")
     getattr(m, JOINTS[kind])(name, parent.body, child.body, at=at, **how)
     _limits(m, name, kind, element, stops)
 
@@ -112,9 +137,9 @@ def _limits(m, name, kind, element, stops) -> None:
     """Keep limits, and add friction and stops where they are wanted."""
     limit, dynamics = element.find("limit"), element.find("dynamics")
     if limit is not None and kind != "continuous":
-        m.limits[name] = {key: float(limit.get(key, default)) for key, default in LIMITS.items()}
+        m.limits[name] = {key: _number(limit, key, default, f"joint {name!r}") for key, default in LIMITS.items()}
     if dynamics is not None and kind in ("revolute", "continuous", "prismatic"):
-        damping, friction = float(dynamics.get("damping", 0.0)), float(dynamics.get("friction", 0.0))
+        damping, friction = (_number(dynamics, key, 0.0, f"joint {name!r}") for key in ("damping", "friction"))
         if damping or friction:
             m.friction(name, coulomb=friction, viscous=damping)
     if stops is not None and name in m.limits and kind in ("revolute", "prismatic"):
@@ -130,13 +155,18 @@ def _body(m, link: Link, meshes) -> None:
         raise BadArgument(
             f"link {link.name!r} moves but has no <inertial>. Give it mass and inertia, or fix it to its parent."
         )
-    place = link.place @ _transform(inertial.find("origin"))
-    mass = float(inertial.find("mass").get("value"))
-    given = inertial.find("inertia")
-    ixx, ixy, ixz, iyy, iyz, izz = (float(given.get(key, 0.0)) for key in ("ixx", "ixy", "ixz", "iyy", "iyz", "izz"))
+    where = f"link {link.name!r}"
+    place = link.place @ _transform(inertial.find("origin"), where)
+    mass, given = inertial.find("mass"), inertial.find("inertia")
+    if mass is None or given is None:
+        missing = "mass" if mass is None else "inertia"
+        raise BadArgument(f"{where}: its <inertial> has no <{missing}>. Write <mass value=...> and <inertia ixx=...>.")
+    mass = _number(mass, "value", None, where)
+    keys = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
+    ixx, ixy, ixz, iyy, iyz, izz = (_number(given, key, 0.0, where) for key in keys)
     J = [[ixx, ixy, ixz], [ixy, iyy, iyz], [ixz, iyz, izz]]
     J = J if np.any(J) else None  # a point mass
-    link.body = m.body(link.name, at=place[:3, 3], angle=place[:3, :3], mass=mass, inertia=J)
+    link.body = m.body(_own_name(m, link.name, "link"), at=place[:3, 3], angle=place[:3, :3], mass=mass, inertia=J)
     _draw(link, meshes, m)
 
 
@@ -159,17 +189,17 @@ def _shape(geometry, place, name, meshes) -> sh.Shape | None:
     """A shape without mass from <geometry>; its axes are those of the file."""
     if geometry is None or not len(geometry):
         return None
-    what = geometry[0]
+    what, where = geometry[0], f"link {name!r}"
     centre, axes = tuple(place[:3, 3].tolist()), place[:3, :3]
     bare = lambda kind, size, outline: sh.Shape(kind, None, centre, axes, np.zeros((3, 3)), size, outline)
     if what.tag == "box":
-        size = _numbers(what, "size", (1.0, 1.0, 1.0))
+        size = _numbers(what, "size", (1.0, 1.0, 1.0), where)
         return bare("box", float(np.linalg.norm(size)) / 2, {"size": tuple(size.tolist())})
     if what.tag == "sphere":
-        radius = float(what.get("radius"))
+        radius = _number(what, "radius", None, where)
         return bare("sphere", radius, {"radius": radius})
     if what.tag == "cylinder":
-        radius, length = float(what.get("radius")), float(what.get("length"))
+        radius, length = (_number(what, key, None, where) for key in ("radius", "length"))
         along_z = axes @ np.array(
             [[0.0, 0.0, -1.0], [0.0, 1.0, 0.0], [1.0, 0.0, 0.0]]
         )  # ours runs along x, URDF's along z
@@ -182,7 +212,7 @@ def _shape(geometry, place, name, meshes) -> sh.Shape | None:
         return (
             None
             if file is None
-            else bare("mesh", 0.0, {"file": file, "scale": tuple(_numbers(what, "scale", (1.0,) * 3))})
+            else bare("mesh", 0.0, {"file": file, "scale": tuple(_numbers(what, "scale", (1.0,) * 3, where))})
         )
     return None
 
@@ -194,8 +224,10 @@ class Meshes:
         given = [package_dirs] if isinstance(package_dirs, str | Path) else list(package_dirs or ())
         self.folders = [path.parent, *map(Path, given), *path.resolve().parents]
 
-    def find(self, name: str, link: str) -> str | None:
+    def find(self, name: str | None, link: str) -> str | None:
         """Path of a mesh file, or None with a warning."""
+        if not name:
+            raise BadArgument(f"link {link!r}: its <mesh> has no filename=.")
         wanted = name.removeprefix("file://")
         if name.startswith("package://"):
             wanted = name.removeprefix("package://")
@@ -224,14 +256,32 @@ def _end(joint, which: str, links) -> str:
     return name
 
 
-def _numbers(element, key: str, default) -> np.ndarray:
+def _numbers(element, key: str, default, where: str = "the file") -> np.ndarray:
+    """Three numbers of an attribute."""
     text = None if element is None else element.get(key)
-    return np.array(default if text is None else [float(part) for part in text.split()])
+    if text is None:
+        return np.array(default)
+    try:
+        found = np.array([float(part) for part in text.split()])
+    except ValueError:
+        found = np.zeros(0)
+    if len(found) != len(default):
+        raise BadArgument(f'{where}: <{element.tag} {key}="{text}"> must be {len(default)} numbers.')
+    return found
 
 
-def _transform(origin) -> np.ndarray:
+def _number(element, key: str, default, where: str) -> float:
+    text = element.get(key)
+    try:
+        return float(default if text is None else text)
+    except (TypeError, ValueError):
+        shown = f"has no {key}=" if text is None else f'{key}="{text}" is not a number'
+        raise BadArgument(f"{where}: <{element.tag}> {shown}. Write for example {key}=\"1.0\".") from None
+
+
+def _transform(origin, where: str = "the file") -> np.ndarray:
     """4 x 4 matrix of <origin xyz rpy>: roll about x, then pitch about y, then yaw about z, all fixed axes."""
-    roll, pitch, yaw = _numbers(origin, "rpy", (0.0, 0.0, 0.0))
+    roll, pitch, yaw = _numbers(origin, "rpy", (0.0, 0.0, 0.0), where)
     (cr, sr), (cp, sp), (cy, sy) = ((np.cos(angle), np.sin(angle)) for angle in (roll, pitch, yaw))
     made = np.eye(4)
     made[:3, :3] = (
@@ -239,5 +289,5 @@ def _transform(origin) -> np.ndarray:
         @ np.array([[cp, 0, sp], [0, 1, 0], [-sp, 0, cp]])
         @ np.array([[1, 0, 0], [0, cr, -sr], [0, sr, cr]])
     )
-    made[:3, 3] = _numbers(origin, "xyz", (0.0, 0.0, 0.0))
+    made[:3, 3] = _numbers(origin, "xyz", (0.0, 0.0, 0.0), where)
     return made
