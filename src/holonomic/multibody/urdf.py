@@ -65,6 +65,7 @@ def fill(m, path, package_dirs, base: str, stops: float | None) -> None:
         _body(m, root, meshes)
     elif base == "fixed":
         root.body = m.ground
+        _draw(root, meshes, m)
     else:
         raise BadArgument(f'base={base!r}: choose "fixed" (the root link is the ground) or "free".')
     for element in _from_root(root.name, joints, links):
