@@ -35,7 +35,7 @@ from .stewart_platform import stewart_platform
 from .suspension import suspension
 from .two_link_arm import two_link_arm
 from .unit_circle import unit_circle
-from .wheelset import wheelset
+from .wheelset import wheelset, wheelset_contacts
 
 __all__ = [
     "Problem",
@@ -79,6 +79,7 @@ __all__ = [
     "two_link_arm",
     "unit_circle",
     "wheelset",
+    "wheelset_contacts",
 ]
 
 
@@ -121,6 +122,7 @@ def catalogue() -> dict[str, Callable[..., Problem]]:
         "rapid-constraint": rapid_constraint,
         "unit-circle": unit_circle,
         "wheelset": wheelset,
+        "wheelset-contacts": wheelset_contacts,
         "cubic-time": cubic_time,
         "leaving-circle": leaving_circle,
     }

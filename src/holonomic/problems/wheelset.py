@@ -1,9 +1,12 @@
 """A railway wheelset on a straight track: two contact points, creep forces that depend on the normal forces.
 
-Coordinates (x, y, z, theta, phi) of the axle, lateral, vertical, along the track, yaw and roll, and the angle `spin` by
-which it is ahead of even rolling. Each wheel is a cone of angle delta0 with the profile R(xi), each rail a circle; psi
-and xi say where on the wheel the contact is, and follow from theta, phi and x in closed form: R' is constant, so that
-one tangency equation gives psi, the other the slope of the rail and with it xi.
+Coordinates (x, y, z, theta, phi) of the axle, lateral, vertical, along the track, yaw and roll, and beta, by which it
+turns faster than in even rolling. Each wheel is a cone of angle delta0 with the profile R(xi), each rail a circle; psi
+and xi say where on the wheel the contact is.
+
+`wheelset_contacts` is the problem as it is posed: psi and xi of both wheels are algebraic variables, given by tangency,
+and beta is a state. In `wheelset` they follow from theta, phi and x in closed form: R' is constant, so that one
+tangency equation gives psi, the other the slope of the rail and with it xi; beta is the rate of an angle.
 """
 
 from __future__ import annotations
@@ -11,6 +14,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..model.dae import Dae
+from ..model.system import System
 from .problem import Problem, Reference
 
 # parameters of the test set: SI units
@@ -48,15 +52,37 @@ def contact(x, side: float) -> dict:
     }  # fmt: skip
 
 
-def gap(x, side: float):
-    """Return the distance between wheel and rail, measured vertically."""
-    c = contact(x, side)
+def touching(x, psi, xi, side: float) -> dict:
+    """Return the same for given psi and xi, whether wheel and rail touch there or not."""
+    st, ct, sp, cp = np.sin(x[3]), np.cos(x[3]), np.sin(x[4]), np.cos(x[4])
+    sps, cps = np.sin(psi), np.cos(psi)
+    slope_r = -side * TAN
+    R = RN0 + TAN * AR + slope_r * xi
+    X = x[0] + xi * ct * cp + R * (ct * sp * cps - st * sps)
+    u = side * X - AR - RS * np.sin(DELTA0)
+    T = np.sqrt(RS**2 - u**2)
+    return {
+        "st": st, "ct": ct, "sp": sp, "cp": cp, "sps": sps, "cps": cps, "psi": psi, "xi": xi, "R": R, "R'": slope_r,
+        "Gr": T - RN0 - RS * np.cos(DELTA0), "Gr'": -side * u / T, "Gr''": -(RS**2) / T**3,
+    }  # fmt: skip
+
+
+def tangency(c: dict) -> list:
+    """Return the residuals of the two equations that make wheel and rail tangent."""
+    st, ct, sp, cp, sps, cps = (c[name] for name in ("st", "ct", "sp", "cp", "sps", "cps"))
+    return [
+        c["Gr'"] * (c["R'"] * sp + cp * cps) + c["R'"] * ct * cp - ct * sp * cps + st * sps,
+        c["R'"] * st * cp - st * sp * cps - ct * sps,
+    ]
+
+
+def gap(x, c: dict):
+    """Return the distance between wheel and rail at a contact, measured vertically."""
     return c["Gr"] - x[1] - c["xi"] * c["sp"] + c["R"] * c["cp"] * c["cps"]
 
 
-def normal_row(x, side: float) -> list:
+def normal_row(c: dict) -> list:
     """Return the derivative of the gap by x, y, z, theta, phi; that by psi and xi vanishes at the contact."""
-    c = contact(x, side)
     st, ct, sp, cp, sps, cps, xi, R, g = (c[n] for n in ("st", "ct", "sp", "cp", "sps", "cps", "xi", "R", "Gr'"))
     return [
         g, -1.0, 0.0, g * (R * (-ct * sps - cps * sp * st) - xi * cp * st),
@@ -64,17 +90,15 @@ def normal_row(x, side: float) -> list:
     ]  # fmt: skip
 
 
-def contact_angle(x, side: float):
+def contact_angle(c: dict, side: float):
     """Return the angle of the contact plane, about delta0 on both sides."""
-    c = contact(x, side)
     w1 = (c["R'"] * c["cp"] - c["sp"] * c["cps"]) * c["ct"] + c["sps"] * c["st"]
     return np.arctan(-side * w1 / (c["R'"] * c["sp"] + c["cps"] * c["cp"]))
 
 
-def creep(x, dx, side: float, angle, N):
+def creep(x, dx, beta, c: dict, side: float, angle, N):
     """Return force and moment of one contact's creepage under the normal force N, by Kalker's theory and Coulomb's."""
-    c = contact(x, side)
-    th, om = x[3], V / RN0 + dx[5]
+    th, om = x[3], V / RN0 + beta
     sp, cp, sps, cps, xi, R = (c[n] for n in ("sp", "cp", "sps", "cps", "xi", "R"))
     sd, cd = side * np.sin(angle), np.cos(angle)
     st, ct = np.sin(th / cd), np.cos(th / cd)
@@ -110,24 +134,33 @@ def creep(x, dx, side: float, angle, N):
     return T, (m1, m2, m3)
 
 
-def accelerations(x, dx, y):
-    """Return x'' without the normal forces: creepage, springs, weight, gyroscopic moments."""
-    rows = {name: normal_row(x, side) for name, side in SIDES.items()}
-    angles = {name: contact_angle(x, side) for name, side in SIDES.items()}
-    lam = {"L": UNIT * y[0], "R": UNIT * y[1]}
-    W1, W2 = (sum(rows[name][i] * lam[name] for name in SIDES) for i in (0, 1))
+def loads(x, dx, beta, contacts: dict, E: dict):
+    """Return forces along x, y, z and moments of yaw, roll and spin without normal forces E (N), which creep needs."""
+    rows = {name: normal_row(c) for name, c in contacts.items()}
+    angles = {name: contact_angle(c, SIDES[name]) for name, c in contacts.items()}
+    W1, W2 = (sum(rows[name][i] * E[name] for name in SIDES) for i in (0, 1))
     sL, cL, sR, cR = np.sin(angles["L"]), np.cos(angles["L"]), np.sin(angles["R"]), np.cos(angles["R"])
     D = -sL * cR - sR * cL
     normal = {"L": (cR * W1 - sR * W2) / D, "R": (-cL * W1 - sL * W2) / D}
-    parts = [creep(x, dx, side, angles[name], normal[name]) for name, side in SIDES.items()]
+    parts = [creep(x, dx, beta, contacts[name], side, angles[name], normal[name]) for name, side in SIDES.items()]
     T = [sum(force[i] for force, _ in parts) for i in range(3)]
     m1, m2, m3 = (sum(moment[i] for _, moment in parts) for i in range(3))
-    sp, cp, om = np.sin(x[4]), np.cos(x[4]), V / RN0 + dx[5]
+    sp, cp, om = np.sin(x[4]), np.cos(x[4]), V / RN0 + beta
     L2 = -2 * XL**2 * CZ * x[3]
-    yaw = (I2 * dx[3] * dx[4] * sp - I1 * om * dx[4] - (I1 - I2) * dx[3] * dx[4] * sp + m1 + cp * L2) / (I2 * cp)
-    roll = (I1 * om * dx[3] * cp + (I1 - I2) * dx[3] ** 2 * sp * cp + m2) / I2
-    spin = (-I1 * dx[3] * dx[4] * cp + m3 + sp * L2) / I1 - sp * yaw
-    return np.array([(T[0] - 2 * CX * x[0]) / MR, T[1] / MR - G, (T[2] - 2 * CZ * x[2]) / MR, yaw, roll, spin])
+    return [
+        T[0] - 2 * CX * x[0], T[1] - MR * G, T[2] - 2 * CZ * x[2],
+        I2 * dx[3] * dx[4] * sp - I1 * om * dx[4] - (I1 - I2) * dx[3] * dx[4] * sp + m1 + cp * L2,
+        I1 * om * dx[3] * cp + (I1 - I2) * dx[3] ** 2 * sp * cp + m2,
+        -I1 * dx[3] * dx[4] * cp + m3 + sp * L2,
+    ]  # fmt: skip
+
+
+def accelerations(x, dx, y):
+    """Return x'' without the normal forces: creepage, springs, weight, gyroscopic moments."""
+    contacts = {name: contact(x, side) for name, side in SIDES.items()}
+    F = loads(x, dx, dx[5], contacts, {"L": UNIT * y[0], "R": UNIT * y[1]})
+    yaw = F[3] / (I2 * np.cos(x[4]))
+    return np.array([F[0] / MR, F[1] / MR, F[2] / MR, yaw, F[4] / I2, F[5] / I1 - np.sin(x[4]) * yaw])
 
 
 def normal_forces(x):
@@ -135,7 +168,7 @@ def normal_forces(x):
     sp, cp = np.sin(x[4]), np.cos(x[4])
     columns = []
     for side in SIDES.values():
-        Q = normal_row(x, side)
+        Q = normal_row(contact(x, side))
         yaw = Q[3] / (I2 * cp)
         columns.append([-UNIT * a for a in (Q[0] / MR, Q[1] / MR, 0 * cp, yaw, Q[4] / I2, -sp * yaw)])
     return np.array(columns).T
@@ -158,7 +191,7 @@ def wheelset(*, t_end: float = 10.0) -> Problem:
         order=2,
         f=accelerations,
         B=normal_forces,
-        g={"left": lambda x: gap(x, 1.0), "right": lambda x: gap(x, -1.0)},
+        g={"left": lambda x: gap(x, contact(x, 1.0)), "right": lambda x: gap(x, contact(x, -1.0))},
         coordinates=["x", "y", "z", "theta", "phi", "spin"],
     )
     return Problem(
@@ -170,6 +203,56 @@ def wheelset(*, t_end: float = 10.0) -> Problem:
         references=(AT_10,),
         source="[ivp-testset] problem wheel; [eich-1993] Sec. 1",
         notes="Index 1 without projection flies; the creep forces are friction on unknown normal forces.",
+    )
+
+
+def posed_loads(q, v, beta, psi_xi_left, psi_xi_right, lam) -> list:
+    """The loads with contacts as variables; a multiplier is minus a normal force."""
+    contacts = {"L": touching(q, *psi_xi_left, 1.0), "R": touching(q, *psi_xi_right, -1.0)}
+    return loads(q, v, beta, contacts, {"L": -lam[0], "R": -lam[1]})
+
+
+def wheelset_contacts(*, t_end: float = 10.0) -> Problem:
+    """Return the same wheelset as the IVP test set poses it: 5 coordinates, beta, 4 contact variables, 2 multipliers.
+
+    M(q) v' = f(q, v, beta, w, λ) - Gᵀλ,  beta' = h(q, v, beta, w, v', λ),  0 = tangency(q, w),  0 = gap(q, w)
+
+    Parameters
+    ----------
+    t_end : float
+        End in seconds.
+    """
+
+    def spin(q, v, beta, left, right, a, lam):
+        return posed_loads(q, v, beta, left, right, lam)[5] / I1 - np.sin(q[4]) * a[3]
+
+    system = System(
+        mass=lambda q: np.diag([MR, MR, MR, I2 * np.cos(q[4]), I2]),
+        force=lambda q, v, beta, left, right, lam: np.array(posed_loads(q, v, beta, left, right, lam)[:5]),
+        constraint={
+            "left rail": lambda q, left: gap(q, touching(q, *left, 1.0)),
+            "right rail": lambda q, right: gap(q, touching(q, *right, -1.0)),
+        },
+        states={"beta": spin},
+        algebraic={
+            "right": lambda q, right: tangency(touching(q, *right, -1.0)),
+            "left": lambda q, left: tangency(touching(q, *left, 1.0)),
+        },
+        coordinates=["x", "y", "z", "theta", "phi"],
+        velocity_terms=False,
+    )
+    return Problem(
+        name="wheelset-contacts",
+        title="Wheelset on a straight track, contact points as variables",
+        system=system,
+        t_end=t_end,
+        q0=START,
+        v0=(0.0,) * 5,
+        s0={"beta": 0.0},
+        w0={"right": (-7.412238035766714e-06, -0.1521364296121248), "left": (7.563440639517294e-06, 0.1490635714733819)},
+        references=(POSED_AT_10,),
+        source="[ivp-testset] problem wheel; [eich-1993] Sec. 1",
+        notes="A state, index-1 algebraic variables that enter the constraints, and forces that depend on multipliers.",
     )
 
 
@@ -186,4 +269,15 @@ AT_10 = Reference(
     digits={"y": 6},
     source="[ivp-testset]; our own runs agree with its velocities to 1e-5",
     components=(0, 1, 2, 3, 4, 6, 7, 8, 9, 10, 11),
+)  # fmt: skip
+
+POSED_AT_10 = Reference(
+    10.0,
+    q=AT_10.y[:5],
+    v=AT_10.y[5:10],
+    s=AT_10.y[10:],
+    w=(-0.00033666751972196, -0.15949425684022, 0.00037839614386969, 0.14173214964613),
+    lam=(101.24044903201, 56.285630573753),
+    digits={"q": 6, "v": 6, "s": 6, "w": 6, "lam": 3},
+    source="[ivp-testset]; our own runs agree with its velocities to 1e-5",
 )  # fmt: skip
