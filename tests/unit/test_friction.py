@@ -134,8 +134,8 @@ def test_contact_of_the_wheelset_obeys_tangency():
             x = np.array([5e-3, 1e-5, 0.0, 0.02, 2e-3, 0.0]) * random.uniform(-1, 1, 6)
             c = contact(x, side)
             assert max(map(abs, tangency(c))) < 1e-15
-            at = lambda z: gap(z, contact(z, side))
-            ends = [(at(x + e) - at(x - e)) / 2e-6 for e in 1e-6 * np.eye(6)]
+            sides = [[gap(z, contact(z, side)) for z in (x + e, x - e)] for e in 1e-6 * np.eye(6)]
+            ends = [(ahead - behind) / 2e-6 for ahead, behind in sides]
             # central differences of numbers of size 0.1 with rounding 1e-17
             np.testing.assert_allclose(normal_row(c), ends[:5], atol=1e-9)
 
