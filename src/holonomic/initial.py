@@ -43,7 +43,7 @@ class Start:
     rows: tuple[int, ...] | None = None  # independent rows, where some are redundant
     not_unique: tuple[str, ...] = ()  # labels whose reactions are not unique
     redundant: str | None = None  # "minimum-norm" or "drop", where rows are redundant
-    moved_w: float = 0.0  # how far the guess of the algebraic variables was off
+    moved_w: float = 0.0  # how far off the guess of the algebraic variables was
 
 
 def residuals(model, t, q, v, data) -> tuple[np.ndarray, np.ndarray]:
@@ -82,8 +82,9 @@ def prepare(model, t, q, v, data, *, tol: float, initial: str, hold, redundant: 
     guess = q
     if model.nw:
         q = settled(model, t, q, v, data)
+    moved_w = float(np.linalg.norm((q - guess)[model.nq - model.nw :]))
     if initial == "free":
-        return Start(q, v)
+        return Start(q, v, moved_w=moved_w)
     if isinstance(model.system, Dae):
         if hold is not None:
             raise BadArgument("hold= is for a System; a Dae is moved along the shortest way.")
@@ -92,7 +93,7 @@ def prepare(model, t, q, v, data, *, tol: float, initial: str, hold, redundant: 
         return Start(q, v)
     examined = model.start_examined
     if model.n_lam and examined and initial == "check" and _plainly_consistent(model, t, q, v, data, tol):
-        return Start(q, v)
+        return Start(q, v, moved_w=moved_w)
     start = _prepared(model, t, q, v, data, tol, initial, held, redundant, examined)
     if model.nw:
         q = settled(model, t, start.q, start.v, data)
