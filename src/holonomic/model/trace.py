@@ -182,7 +182,7 @@ class Scene:
                 mine = np.array(evaluate(*given)).reshape(-1)
             if mine.size != own.size:
                 raise WrongShape(f"{role} returned {own.size} numbers, but {mine.size} symbols.")
-            scale = CHECK_TOLERANCE * (1.0 + np.max(np.abs(own), initial=0.0))
+            scale = CHECK_TOLERANCE * (1.0 + np.max(np.abs(own[np.isfinite(own)]), initial=0.0))
             for entry in range(own.size):
                 if np.isfinite(own[entry]) and not abs(own[entry] - mine[entry]) <= scale:
                     raise UntraceableFunction(
