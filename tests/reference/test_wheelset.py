@@ -66,7 +66,8 @@ def test_index_2_drifts_off_the_rails_in_its_original_form():
     """What the test set integrates: the velocity level alone."""
     sol = simulate(POSED, 2.0, formulation=Index2(), integrator=BDF(), stabilization=None, rtol=1e-6, atol=1e-6)
     off = np.abs(sol.drift["position"])
-    assert 1e-10 < off.max() < 1e-6 and np.abs(sol.drift["velocity"]).max() < 1e-8
+    # the velocity level holds to what Newton's method leaves, a share of the tolerance
+    assert 1e-10 < off.max() < 1e-6 and np.abs(sol.drift["velocity"]).max() < 1e-6
 
 
 def test_closed_form_and_algebraic_variables_move_alike():
