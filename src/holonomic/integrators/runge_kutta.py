@@ -31,8 +31,8 @@ def combine(out, x, h, fp, at, K, count, n):
     for i in range(n):
         out[i] = x[i]
     for j in range(count):
-        weight = h * fp[at + j]
-        if weight != 0.0:
+        if fp[at + j] != 0.0:
+            weight = h * fp[at + j]
             for i in range(n):
                 out[i] += weight * K[j, i]
 
@@ -43,8 +43,8 @@ def combine_error(E, row, h, fp, at, K, count, n):
     for i in range(n):
         E[row, i] = 0.0
     for j in range(count):
-        weight = h * fp[at + j]
-        if weight != 0.0:
+        if fp[at + j] != 0.0:
+            weight = h * fp[at + j]
             for i in range(n):
                 E[row, i] += weight * K[j, i]
 
@@ -113,8 +113,8 @@ def interpolant(theta, h, x, x1, K, s, fp, at_d, rows_d, width, n, out):
         if row >= 3:
             bump *= theta
         for j in range(width):
-            weight = h * bump * fp[at_d + row * width + j]
-            if weight != 0.0:
+            if fp[at_d + row * width + j] != 0.0:
+                weight = h * bump * fp[at_d + row * width + j]
                 for i in range(n):
                     out[i] += weight * K[j, i]
 

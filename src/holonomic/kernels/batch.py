@@ -149,6 +149,69 @@ def begin(fns, n, data, S, I, order, at_lam, x, xn, K, W, atol):
     return status
 
 
+@inner
+def run_member(m, slots, fns, n, data, ip, fp, sp, order, at_lam, remembers, stops, at_table, first_time, times, VALUES, S,
+               I, x, xn, xs, K, E, W, atol, turns, rec_t, rec_x, rec_k, save_t, ev, ev_f, rates, found_theta, found, xe, ke,
+               rec_ev_t, rec_ev_i, rec_ev_x, rec_ev_k, ENDED, EV_N, EV_T, EV_I, EV_X, EV_K):  # fmt: skip
+    """Run member m from x, with S and I as every run has them at its start; return its status."""
+    nx, nq, nk, nev = n[NX], n[NQ], n[NK], n[NEV]
+    # nothing is remembered of another member
+    W[n[WX] + nx] = 0.0
+    for row in range(1, K.shape[0]):
+        for i in range(K.shape[1]):
+            K[row, i] = 0.0
+    forward = 1.0 if S[T_STOP] >= S[T] else -1.0
+    ENDED[m] = -1
+    EV_N[m] = 0
+    enter_tables(m, S[T], forward, data, at_table, first_time, times, VALUES)
+    status = begin(fns, n, data, S, I, order, at_lam, x, xn, K, W, atol)
+    if status == NEED_REFINED or status == NEED_TERMS or I[FRESH] == 0:
+        return status
+    status = OK
+    if save_t.shape[0] > 0 and save_t[0] == S[T]:
+        write_row(rec_t, rec_x, rec_k, 0, S[T], x, K, 0, nq, nx, nk)
+        I[ROWS] = 1
+        I[SAVED] = 1
+    I[QUOTA] = PLENTY
+    if nev > 0:
+        status = arm_events(fns, n, data, S, I, x, K, ev, ev_f, rates, forward)
+    stretch = 0
+    while status == OK:
+        S[T_STOP] = stops[stretch]
+        if I[FIXED] != 0:
+            S[T_BASE] = S[T]
+            I[STEP_NUMBER] = 0
+        status = MORE
+        while status == MORE:
+            status = drive(slots, fns, n, data, ip, fp, sp, S, I, x, xn, xs, K, E, W, atol, turns, rec_t, rec_x, rec_k,
+                           save_t, ev, ev_f, found_theta, found, xe, ke, rec_ev_t, rec_ev_i, rec_ev_x,
+                           rec_ev_k)  # fmt: skip
+            if status == PASSAGE:
+                status = BY_PYTHON  # a singular position is passed with care
+            if nev > 0:
+                if status == EVENT:
+                    for row in range(I[EVENT_ROWS]):
+                        k = rec_ev_i[row]
+                        if ENDED[m] < 0 and rec_ev_t[row] == S[T] and ev[STOPS, k] != 0:
+                            ENDED[m] = k
+                room = keep_events(m, n, I, rec_ev_t, rec_ev_i, rec_ev_x, rec_ev_k, EV_N, EV_T, EV_I, EV_X, EV_K)
+                if room and status == DONE and stretch == stops.shape[0] - 1:
+                    note_ends(m, n, S, I, x, K, ev, ev_f, rec_ev_t, rec_ev_i, rec_ev_x, rec_ev_k, ENDED)
+                    room = keep_events(m, n, I, rec_ev_t, rec_ev_i, rec_ev_x, rec_ev_k, EV_N, EV_T, EV_I, EV_X, EV_K)
+                if not room:
+                    status = MANY_EVENTS
+        if status == DONE and stretch < stops.shape[0] - 1:
+            stretch += 1
+            enter_tables(m, S[T], forward, data, at_table, first_time, times, VALUES)
+            I[FRESH] = 0
+            if remembers:
+                for row in range(1, K.shape[0]):
+                    for i in range(K.shape[1]):
+                        K[row, i] = 0.0
+            status = OK
+    return status
+
+
 @leaf
 def run_members(first, last, slots, fns, n, ip, fp, sp, DATA, X0, at_lam, S0, I0, order, remembers, stops, tables, data,
                 S, I, x, xn, xs, K, E, W, atol, turns, rec_t, save_t, ev, ev_f, rates, found_theta, found, xe, ke,
@@ -160,72 +223,21 @@ def run_members(first, last, slots, fns, n, ip, fp, sp, DATA, X0, at_lam, S0, I0
     the times at which a stretch ends: breaks of tabulated inputs, and the end. `tables` holds where each table stands
     in data, where its times begin, the times, and the values, (member, time).
     """
-    nx, nq, nk, nev = n[NX], n[NQ], n[NK], n[NEV]
     at_table, first_time, times, VALUES = tables
     for m in range(first, last):
         for i in range(DATA.shape[1]):
             data[i] = DATA[m, i]
-        for i in range(nx):
+        for i in range(n[NX]):
             x[i] = X0[m, i]
         for i in range(N_FLOATS):
             S[i] = S0[i]
         for i in range(N_INTS):
             I[i] = I0[i]
-        # nothing is remembered of another member
-        W[n[WX] + nx] = 0.0
-        for row in range(1, K.shape[0]):
-            for i in range(K.shape[1]):
-                K[row, i] = 0.0
-        forward = 1.0 if S[T_STOP] >= S[T] else -1.0
-        ENDED[m] = -1
-        EV_N[m] = 0
-        enter_tables(m, S[T], forward, data, at_table, first_time, times, VALUES)
-        status = begin(fns, n, data, S, I, order, at_lam, x, xn, K, W, atol)
-        if status != NEED_REFINED and status != NEED_TERMS and I[FRESH] == 1:
-            status = OK
-            if save_t.shape[0] > 0 and save_t[0] == S[T]:
-                write_row(rec_t, OUT_X[m], OUT_K[m], 0, S[T], x, K, 0, nq, nx, nk)
-                I[ROWS] = 1
-                I[SAVED] = 1
-            I[QUOTA] = PLENTY
-            if nev > 0:
-                status = arm_events(fns, n, data, S, I, x, K, ev, ev_f, rates, forward)
-            stretch = 0
-            while status == OK:
-                S[T_STOP] = stops[stretch]
-                if I[FIXED] != 0:
-                    S[T_BASE] = S[T]
-                    I[STEP_NUMBER] = 0
-                status = MORE
-                while status == MORE:
-                    status = drive(slots, fns, n, data, ip, fp, sp, S, I, x, xn, xs, K, E, W, atol, turns, rec_t,
-                                   OUT_X[m], OUT_K[m], save_t, ev, ev_f, found_theta, found, xe, ke, rec_ev_t,
-                                   rec_ev_i, rec_ev_x, rec_ev_k)  # fmt: skip
-                    if status == PASSAGE:
-                        status = BY_PYTHON  # a singular position is passed with care
-                    if status == EVENT:
-                        for row in range(I[EVENT_ROWS]):
-                            k = rec_ev_i[row]
-                            if ENDED[m] < 0 and rec_ev_t[row] == S[T] and ev[STOPS, k] != 0:
-                                ENDED[m] = k
-                    if nev > 0:
-                        room = keep_events(m, n, I, rec_ev_t, rec_ev_i, rec_ev_x, rec_ev_k, EV_N, EV_T, EV_I, EV_X, EV_K)
-                        if room and status == DONE and stretch == stops.shape[0] - 1:
-                            note_ends(m, n, S, I, x, K, ev, ev_f, rec_ev_t, rec_ev_i, rec_ev_x, rec_ev_k, ENDED)
-                            room = keep_events(m, n, I, rec_ev_t, rec_ev_i, rec_ev_x, rec_ev_k, EV_N, EV_T, EV_I, EV_X,
-                                               EV_K)  # fmt: skip
-                        if not room:
-                            status = MANY_EVENTS
-                if status == DONE and stretch < stops.shape[0] - 1:
-                    stretch += 1
-                    enter_tables(m, S[T], forward, data, at_table, first_time, times, VALUES)
-                    I[FRESH] = 0
-                    if remembers:
-                        for row in range(1, K.shape[0]):
-                            for i in range(K.shape[1]):
-                                K[row, i] = 0.0
-                    status = OK
-        STATUS[m] = status
+        STATUS[m] = run_member(
+            m, slots, fns, n, data, ip, fp, sp, order, at_lam, remembers, stops, at_table, first_time, times, VALUES, S, I,
+            x, xn, xs, K, E, W, atol, turns, rec_t, OUT_X[m], OUT_K[m], save_t, ev, ev_f, rates, found_theta, found, xe,
+            ke, rec_ev_t, rec_ev_i, rec_ev_x, rec_ev_k, ENDED, EV_N, EV_T, EV_I, EV_X, EV_K,
+        )  # fmt: skip
         REACHED[m] = S[T]
         STEPS[m] = I[ACCEPTED] + I[REJECTED]
         SAVED_ROWS[m] = I[ROWS]

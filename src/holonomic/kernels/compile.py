@@ -183,4 +183,5 @@ def slot_caller(signature, index: int):
 
         return through_address
 
+    call.slot = index
     return call

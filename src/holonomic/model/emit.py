@@ -7,6 +7,8 @@ compile in well under a tenth of a second. Python source is for reading, for int
 
 from __future__ import annotations
 
+import math
+import re
 from itertools import pairwise
 
 from llvmlite import ir
@@ -29,7 +31,7 @@ PYTHON = {
     "and": "(1.0 if x != 0 and y != 0 else 0.0)", "or": "(1.0 if x != 0 or y != 0 else 0.0)",
     "if_else_zero": "(y if x != 0 else 0.0)", "fmin": "(x if x < y or x != x else y)",
     "fmax": "(x if x > y or x != x else y)",
-    "assign": "x",
+    "assign": "x", "choose": "(y if x != 0 else z)",
 }  # fmt: skip
 
 # name: C function of the mathematics library, or LLVM intrinsic
@@ -57,31 +59,42 @@ PIECE_FUNCTION = ir.FunctionType(ir.VoidType(), [DOUBLE, POINTER, POINTER, POINT
 PIECE = 500  # nodes of one piece of a long tape
 
 
-def python_source(tape: Tape, name: str) -> str:
-    """Return the tape as a Python function `name(t, a, b, data, out)`."""
-    lines = [f"def {name}(t, a, b, data, out):"]
+def python_source(
+    tape: Tape, name: str, head: str = "t, a, b, data, out", read=None, write="out[{}]", sincos: str | None = None
+) -> str:
+    """Return the tape as a Python function `name(head)`.
+
+    `read(which, index)` says how an entry of a, b or data is read, `write` how one of out is written. `sincos` names a
+    function that gives sine and cosine together.
+    """
+    read = read or (lambda which, index: f"{which}[{index}]")
+    lines, places, pairs = [f"def {name}({head}):"], {}, set()
     for k, node in enumerate(tape.nodes):
+        if node[0] == "const":
+            places[k] = repr(node[1]) if math.isfinite(node[1]) else f"float('{node[1]}')"
+            continue
+        if sincos and node[0] in ("sin", "cos"):
+            if node[1] not in pairs:
+                lines.append(f"    s{node[1]}, c{node[1]} = {sincos}({places[node[1]]})")
+                pairs.add(node[1])
+            places[k] = f"{node[0][0]}{node[1]}"
+            continue
+        places[k] = f"w{k}"
         if node[0] == "in":
             which = INPUTS[node[1]]
-            expression = which if which == "t" else f"{which}[{node[2]}]"
-        elif node[0] == "const":
-            expression = repr(node[1])
+            expression = which if which == "t" else read(which, node[2])
         else:
-            expression = _substitute(PYTHON[node[0]], node)
+            expression = _substitute(PYTHON[node[0]], [places[i] for i in node[1:]])
         lines.append(f"    w{k} = {expression}")
     for index, node in enumerate(tape.outputs):
-        lines.append(f"    out[{index}] = {'0.0' if node is None else f'w{node}'}")
+        lines.append(f"    {write.format(index)} = {'0.0' if node is None else places[node]}")
     return "\n".join(lines) + "\n"
 
 
-def _substitute(expression: str, node: tuple) -> str:
-    # Every operand is a plain name, so a character-wise replacement of the letters x and y is safe here
-    # only outside function names: split at the dot-free tokens.
-    import re
-
-    first = f"w{node[1]}"
-    second = f"w{node[2]}" if len(node) > 2 else ""
-    return re.sub(r"\b[xy]\b", lambda match: first if match.group() == "x" else second, expression)
+def _substitute(expression: str, operands: list[str]) -> str:
+    """Put operands, names or numbers, in the places of x, y and z; inside names these letters stay."""
+    values = dict(zip("xyz", operands, strict=False))
+    return re.sub(r"\b[xyz]\b", lambda match: f"({values[match.group()]})", expression)
 
 
 def llvm_function(module: ir.Module, tape: Tape, name: str) -> ir.Function:
@@ -192,7 +205,7 @@ def _element(builder, pointer, index):
     return builder.gep(pointer, [ir.Constant(ir.IntType(64), index)], inbounds=True)
 
 
-def _operation(module, builder, name, x, y=None):
+def _operation(module, builder, name, x, y=None, z=None):
     simple = {"add": builder.fadd, "sub": builder.fsub, "mul": builder.fmul, "div": builder.fdiv}
     one, zero = ir.Constant(DOUBLE, 1.0), ir.Constant(DOUBLE, 0.0)
     if name in simple:
@@ -232,6 +245,8 @@ def _operation(module, builder, name, x, y=None):
         return number(builder.and_(truth(x), truth(y)))
     if name == "or":
         return number(builder.or_(truth(x), truth(y)))
+    if name == "choose":
+        return builder.select(truth(x), y, z)
     if name == "if_else_zero":
         return builder.select(truth(x), y, zero)
     if name in ("fmin", "fmax"):  # NaN if either is, as in np.minimum: a NaN y loses the comparison and stays

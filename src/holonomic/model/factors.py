@@ -27,13 +27,13 @@ class Factors:
         return casadi.sparsify(casadi.ldl_solve(casadi.densify(b), self.D, self.LT, self.p))
 
     def parts(self) -> list[SX]:
-        """What has to be stored to solve again."""
-        return [nonzeros(self.LT), casadi.densify(self.D)]
+        """What has to be stored to solve again; pivots as reciprocals, because solves are many."""
+        return [nonzeros(self.LT), 1 / casadi.densify(self.D)]
 
     def stored(self, take: Callable, rho: SX) -> Factors:
         """The same factors out of storage."""
         LT = take(self.LT.sparsity())
-        return Factors(take(casadi.densify(self.D).sparsity()), LT, self.p, rho)
+        return Factors(1 / take(casadi.densify(self.D).sparsity()), LT, self.p, rho)
 
 
 @dataclass(frozen=True)

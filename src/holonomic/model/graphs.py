@@ -5,6 +5,7 @@ from __future__ import annotations
 import casadi
 from casadi import SX
 
+from .angles import by_parts
 from ..kernels.signatures import Fn
 from .base import Direction
 from .derive import Derived
@@ -110,4 +111,4 @@ def graphs(
 
 def tapes(d: Derived, wanted: tuple[Fn, ...], *arguments) -> dict[Fn, Tape]:
     """Record the wanted model functions; arguments as for `graphs`."""
-    return {fn: record(*graph) for fn, graph in graphs(d, wanted, *arguments).items()}
+    return {fn: by_parts(record(*graph)) for fn, graph in graphs(d, wanted, *arguments).items()}

@@ -103,6 +103,20 @@ def _share_reciprocals(tape: Tape) -> Tape:
     return Tape(tuple(builder.nodes), outputs)
 
 
+def needed(tape: Tape) -> Tape:
+    """The same without operations whose results nobody uses."""
+    used = {i for i in tape.outputs if i is not None}
+    for k in range(len(tape.nodes) - 1, -1, -1):
+        if k in used and tape.nodes[k][0] not in ("in", "const"):
+            used.update(tape.nodes[k][1:])
+    number, nodes = {}, []
+    for k, node in enumerate(tape.nodes):
+        if k in used:
+            number[k] = len(nodes)
+            nodes.append(node if node[0] in ("in", "const") else (node[0], *(number[i] for i in node[1:])))
+    return Tape(tuple(nodes), tuple(None if i is None else number[i] for i in tape.outputs))
+
+
 def operation_names() -> dict[int, str]:
     """Return CasADi's operation numbers with our names for them (lower case)."""
     import casadi

@@ -1,0 +1,1 @@
+"""Sweeps on a GPU: one thread per member, from the same kernels and the same models."""
