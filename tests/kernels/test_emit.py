@@ -42,7 +42,7 @@ def printed(tape, name):
 
 
 def one_operation(name):
-    operands = (0,) if name in UNARY else (0, 1)
+    operands = {"choose": (0, 1, 0)}.get(name, (0,) if name in UNARY else (0, 1))
     return Tape((("in", 1, 0), ("in", 2, 0), (name, *operands)), (2,))
 
 
@@ -60,7 +60,7 @@ def test_python_equals_machine_code(name, operations):
     random = np.random.default_rng(sum(map(ord, name)))
     for _ in range(200):
         a, b = random.uniform(*DOMAIN.get(name, ANY), (2, 1))
-        if name in ("eq", "ne", "le", "lt", "and", "or", "not", "if_else_zero", "sign"):
+        if name in ("eq", "ne", "le", "lt", "and", "or", "not", "if_else_zero", "sign", "choose"):
             a, b = np.round(a / 10.0), np.round(b / 10.0)  # often equal, often zero
         mine, theirs = np.zeros(1), np.zeros(1)
         function(0.0, a, b, a, mine)

@@ -7,16 +7,23 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ..errors import NEED_TERMS
 from ..kernels import state as s
+from ..kernels.assemble import CHECK, FREE, PROJECT
 from ..kernels.batch import run_member
-from ..kernels.evaluate import dense_work, evaluate_carefully
+from ..kernels.evaluate import dense_saddle, evaluate_carefully
+from ..kernels.locate import DIRECTION, MOST, STOPS
 from ..kernels.signatures import (
     CAREFUL,
+    NEV,
+    NK,
     NL,
+    NP,
     NQ,
     NROW,
     NV,
     NX,
+    SHARED,
     WD,
     WE,
     WF,
@@ -27,20 +34,22 @@ from ..kernels.signatures import (
     WV,
     WX,
     Fn,
-    Slot,
 )
 from ..model.emit import python_source
 from ..model.tape import INPUTS, Tape
-from ..plan import Plan
 from ..stabilizations.base import GAIN, HOPELESS, TOL
+from ..sweeping.job import Job
+from .ready import ready
 from .shorten import evaluate, one_division, settle
 from .specialize import Array, Known, Specializer, Table
 
-# What a run is told at its start: tolerances and times. All else in S and I that never changes is part of the program.
-TOLD = (s.T, s.T_STOP, s.T_BASE, s.RTOL, s.H, s.H_FIXED, s.H_MAX)
+# What never changes during a run is part of the program; tolerances and times are told to it at the start.
 FIXED_FLOATS = (s.EXPONENT, s.BETA, s.SAFETY, s.FAC_MIN, s.FAC_MAX, s.STAY)
-FIXED_INTS = (s.FIXED, s.LAST, s.KEEP_STEPS, s.STEERS, s.EVENT_FIELD)
-TOLD_OF_PULL = (TOL, HOPELESS, GAIN)
+FIXED_INTS = (s.FIXED, s.LAST, s.KEEP_STEPS, s.STEERS, s.ADVISES, s.EVENT_FIELD, s.CROSSES, s.GUIDED)
+TOLD_TO_PULL = (TOL, HOPELESS, GAIN)
+MODES = {"check": CHECK, "project": PROJECT, "free": FREE}
+EVENTS_OF_ONE = 16  # events of a kind for which a member has room
+UNREADY = 103  # status of a member whose start is not clearly fine
 
 HEAD = '''"""One thread, one member. Made by holonomic; changes here are lost."""
 
@@ -48,78 +57,137 @@ import math
 
 from numba import cuda, float64, int64
 
-from holonomic.gpu.apart import stay_apart
+from holonomic.gpu.apart import copied, stay_apart
 from holonomic.gpu.trig import sincos
 
 inf, nan = math.inf, math.nan
 '''
+PARAMETERS = ("t", "a", "at_a", "b", "at_b", "data", "out", "at_out")
 
 
 @dataclass(frozen=True)
-class Program:
+class Source:
     """Source of a program, whose entry is `run(members, ...)`, and what it wants worked out beforehand."""
 
-    source: str
+    text: str
     own: tuple[int, ...]  # places in data that differ between members
     settled: tuple[Tape, ...]
+    readies: bool  # whether members come as they are, to be made ready by the program
 
     def common(self, data: np.ndarray) -> np.ndarray:
         """Numbers that all members share: data, and what follows from it."""
         return np.concatenate([data, *(evaluate(tape, data) for tape in self.settled)])
 
 
-def program_of(plan: Plan, S0, I0, own: tuple[int, ...], order: int) -> Program:
-    """Write the program of a plan.
+def own_places(job: Job) -> tuple[int, ...]:
+    """Places in data that differ between members: swept parameters, and what invariants are at the start."""
+    model = job.program.model
+    places = [i for where in job.places.values() for i in range(where.start, where.stop)]
+    places += range(model.at_invariants, model.at_invariants + model.n_invariants)
+    return tuple(sorted(set(places)))
 
-    `own` are the places in data that differ between members; `S0`, `I0` the loop's memory at the start of a run.
-    """
-    n = _sizes(plan)
-    lowered, pulled = plan.integrator, plan.stabilization
-    slots = {Slot[name.upper()].value: kernel for name, kernel in lowered.slots.items()}
-    slots |= {Slot.PULL.value: pulled.pull, Slot.TANGENT.value: pulled.tangent}
-    nx, nrow = int(n[NX]), int(n[NROW])
-    rows, width = lowered.rows, max(nx, nrow, 8)
-    S_known = {i: float(S0[i]) for i in FIXED_FLOATS}
-    S_known[s.STIFF_BOUND] = 0.0  # nobody is told of stiffness here
-    local = {
-        "S": (s.N_FLOATS,), "I": (s.N_INTS,), "x": (nx,), "xn": (nx,), "xs": (nx,), "K": (rows, width),
-        "E": (max(1, lowered.errors), nx), "W": (int(n[WX]) + nx + 2,), "xe": (nx,), "ke": (1, nrow),
-    }  # fmt: skip
-    sp_known = {i: float(value) for i, value in enumerate(pulled.sp) if i not in TOLD_OF_PULL}
-    bound = {
-        "slots": Table(slots), "fns": Table({2 * CAREFUL: evaluate_carefully}), "n": Known(n),
-        "ip": Known(np.asarray(lowered.ip)), "fp": Known(np.asarray(lowered.fp)),
-        "sp": Array((len(pulled.sp),), sp_known), "order": Known(order), "at_lam": Known(-1),
-        "turns": Known(np.concatenate([plan.model.turns, np.zeros(nx - plan.model.nq, dtype=np.int64)])),
-    }  # fmt: skip
-    bound |= {name: Array(shape) for name, shape in local.items()}
-    bound["S"] = Array(local["S"], S_known)
-    bound["I"] = Array(local["I"], {i: int(I0[i]) for i in FIXED_INTS})
-    program = Specializer()
-    name, left = program.function(run_member, bound)
-    tapes = plan.model.tapes(tuple(Fn(number) for number in sorted(program.calls)), plan.variant)
-    parts, settled, at = [HEAD], [], len(plan.model.data())
-    for fn, tape in tapes.items():
-        before, tape = settle(one_division(tape), frozenset(own), at)
+
+def source_of(job: Job) -> Source:
+    """Write the program of a job."""
+    program, own = job.program, own_places(job)
+    tapes = {Fn[name]: Tape.from_text(text) for group in ("run", "events") for name, text in program.tapes.get(group, {}).items()}
+    starts = {Fn[name]: Tape.from_text(text) for name, text in _of_start(job).items()}
+    readies = bool(starts) or (program.model.n_lam == 0 and program.model.n_invariants == 0)
+    tapes |= starts
+    n = _sizes(job, tapes)
+    local = _local(job, n)
+    bound = _bound(job, n, local)
+    written = Specializer({dense_saddle: NEED_TERMS})  # pivoting is left to the processor
+    calls = []
+    if readies:
+        name, left = written.function(ready, bound | {"mode": Known(MODES[job.initial])})
+        calls.append((name, [{"t": "S0[0]"}.get(each, each) for each in left]))
+    name, left = written.function(run_member, bound)
+    calls.append((name, left))
+    parts, settled, at = [HEAD], [], len(job.data)
+    for number in sorted(written.calls):
+        before, tape = settle(one_division(tapes[Fn(number)]), frozenset(own), at)
         settled.append(before)
         at += len(before.outputs)
-        parts.append("@cuda.jit(device=True)\n" + _model(fn, tape, own, program.calls[int(fn)]))
-    parts += ["@cuda.jit(device=True, forceinline=True)\n" + source + "\n" for source in program.sources()]
-    parts.append(_entry(name, left, local, nx))
-    return Program("\n\n".join(parts), own, tuple(settled))
+        parts.append("@cuda.jit(device=True)\n" + _model(number, tape, own, written.calls[number]))
+    parts += ["@copied\n" + text + "\n" for text in written.sources()]
+    parts.append(_entry(job, calls, local))
+    return Source("\n\n".join(parts), own, tuple(settled), readies)
 
 
-def _sizes(plan: Plan) -> np.ndarray:
-    """Sizes and offsets without room for the dense solve, which the processor does."""
-    n = plan.sizes.copy()
-    n[[WP, WV, WF, WR, WD, WM, WX, WN, WE]] -= dense_work(int(n[NQ]), int(n[NV]), int(n[NL]))
+def _of_start(job: Job) -> dict[str, str]:
+    """Functions that make a member ready, where the program can do it: plain constraints and nothing held."""
+    program, plan = job.program, job.plan
+    model = program.model
+    if model.is_ode or len(model.extras) or model.n_invariants or job.held.any() or plan.rows is not None:
+        return {}
+    if not model.n_lam or plan.variant.metric is not None:
+        return {}
+    wanted = [Fn.RESIDUAL, Fn.VEL_FACTOR, Fn.VEL_SOLVE]
+    wanted += [Fn.POS_FACTOR, Fn.POS_SOLVE, Fn.POS_TANGENT] if program.sizes[NP] else []
+    return {fn.name: tape.text() for fn, tape in plan.model.tapes(tuple(wanted), plan.variant).items()}
+
+
+def _sizes(job: Job, tapes: dict[Fn, Tape]) -> np.ndarray:
+    """Sizes, and offsets without room for the dense solve, which the processor does."""
+    n = job.program.sizes.copy()
+    long = {fn: len(tape.outputs) for fn, tape in tapes.items()}
+    at = 0
+    for place, fn in ((WP, Fn.POS_FACTOR), (WV, Fn.VEL_FACTOR), (WF, Fn.FULL_FACTOR)):
+        n[place] = at
+        if not (fn is Fn.POS_FACTOR and n[SHARED]):
+            at += long.get(fn, 0)
+    residuals = int(n[NP] + n[NL]) + 1
+    for place, size in (
+        (WR, residuals), (WD, int(n[NQ] + n[NV]) + 1), (WM, max(int(n[NQ] + n[NV]), residuals) + 1), (WX, int(n[NX]) + 2),
+        (WN, int(n[WE] - n[WN])),
+    ):  # fmt: skip
+        n[place] = at
+        at += size
+    n[WE] = at
     return n
 
 
-PARAMETERS = ("t", "a", "at_a", "b", "at_b", "data", "out", "at_out")
+def _local(job: Job, n) -> dict[str, tuple]:
+    """Memory of a thread: shape and type of each array."""
+    lowered = job.program.integrator
+    nx, nrow, nk, nev = int(n[NX]), int(n[NROW]), int(n[NK]), int(n[NEV])
+    real, whole = "float64", "int64"
+    local = {
+        "S": ((s.N_FLOATS,), real), "I": ((s.N_INTS,), whole), "x": ((nx,), real), "xn": ((nx,), real),
+        "xs": ((nx,), real), "K": ((lowered.rows, max(nx, nrow, 8)), real), "E": ((max(1, lowered.errors), nx), real),
+        "W": ((int(n[WE]) + 1,), real), "xe": ((nx,), real), "ke": ((1, nrow), real),
+    }  # fmt: skip
+    if nev:
+        found, rows = MOST * nev + 1, 2 * MOST * nev
+        local |= {
+            "ev": ((6, nev), whole), "ev_f": ((5, nev), real), "rates": ((2 * nev,), real),
+            "found_theta": ((found,), real), "found": ((found,), whole), "rec_ev_t": ((rows,), real),
+            "rec_ev_i": ((rows,), whole), "rec_ev_x": ((rows, nx), real), "rec_ev_k": ((rows, nk), real),
+        }  # fmt: skip
+    return local
 
 
-def _model(fn: Fn, tape: Tape, own: tuple[int, ...], calls: list[ast.Call]) -> str:
+def _bound(job: Job, n, local) -> dict:
+    """What is known of the parameters of the kernels."""
+    program, lowered = job.program, job.program.integrator
+    S0, I0 = job.memory
+    known_of_S = {i: float(S0[i]) for i in FIXED_FLOATS} | {s.STIFF_BOUND: 0.0}  # nobody is told of stiffness here
+    turns = np.zeros(int(n[NX]), dtype=np.int64)
+    turns[: program.model.nq] = program.model.turns
+    slots = dict(enumerate(program.slot_kernels()))
+    bound = {name: Array(shape) for name, (shape, _) in local.items()}
+    return bound | {
+        "slots": Table(slots), "fns": Table({2 * CAREFUL: evaluate_carefully}), "n": Known(n),
+        "ip": Known(np.asarray(lowered.ip)), "fp": Known(np.asarray(lowered.fp)), "turns": Known(turns),
+        "sp": Array((len(program.sp),), {i: float(v) for i, v in enumerate(program.sp) if i not in TOLD_TO_PULL}),
+        "S": Array(local["S"][0], known_of_S), "I": Array(local["I"][0], {i: int(I0[i]) for i in FIXED_INTS}),
+        "order": Known(program.order), "at_lam": Known(-1), "remembers": Known(bool(lowered.remembers)),
+        "at_table": Array((0,)), "stops": Array((1,)),
+    }  # fmt: skip
+
+
+def _model(number: int, tape: Tape, own: tuple[int, ...], calls: list[ast.Call]) -> str:
     """A model function with the parameters it needs; calls lose the others."""
     used = {INPUTS[node[1]] for node in tape.nodes if node[0] == "in"} | {"out"}
     kept = []
@@ -140,31 +208,42 @@ def _model(fn: Fn, tape: Tape, own: tuple[int, ...], calls: list[ast.Call]) -> s
         return f"{which}[at_{which} + {index}]" if f"at_{which}" in head else f"{which}[{index}]"
 
     write = "out[at_out + {}]" if "at_out" in head else "out[{}]"
-    source = python_source(tape, f"model_{int(fn)}", ", ".join(head), read, write, "sincos")
+    source = python_source(tape, f"model_{number}", ", ".join(head), read, write, "sincos")
     first, rest = source.split("\n", 1)
     return f"{first}\n    stay_apart()\n{rest}"
 
 
-def _entry(name: str, left: list[str], local: dict[str, tuple], nx: int) -> str:
+def _entry(job: Job, calls, local) -> str:
     """The kernel: memory of a thread, its member's numbers, the run, and what it leaves behind."""
+    times, nx, nk = job.shape
     given = {"data": "(common, OWN[:, m])", "rec_t": "save_t", "rec_x": "OUT_X[:, :, m]", "rec_k": "OUT_K[:, :, m]"}
     lines = [
-        "@cuda.jit",
-        "def run(members, X0, common, OWN, S0, I0, sp, atol, save_t, OUT_X, OUT_K, STATUS, REACHED, STEPS, ROWS):",
+        "@cuda.jit(cache=True)",
+        "def run(members, tol, least, X0, common, OWN, S0, I0, sp, atol, stops, save_t, OUT_X, OUT_K, STATUS, REACHED, STEPS,",
+        "        ROWS, ENDED, EV_N, EV_T, EV_I, EV_X, EV_K):",
         "    m = cuda.grid(1)",
         "    if m >= members:",
         "        return",
     ]
-    for array, shape in local.items():
-        kind = "int64" if array == "I" else "float64"
+    for array, (shape, kind) in local.items():
         lines.append(f"    {array} = cuda.local.array({shape if len(shape) > 1 else shape[0]}, {kind})")
     lines += [
         f"    for i in range({nx}):", "        x[i] = X0[i, m]",
         f"    for i in range({s.N_FLOATS}):", "        S[i] = S0[i]",
         f"    for i in range({s.N_INTS}):", "        I[i] = I0[i]",
-        f"    STATUS[m] = {name}({', '.join(given.get(each, each) for each in left)})",
+    ]  # fmt: skip
+    for k, event in enumerate(job.program.events.values()):
+        lines += [f"    ev[{DIRECTION}, {k}] = {event.sign}", f"    ev[{STOPS}, {k}] = {int(event.stops)}"]
+    *first, (name, left) = [(name, ", ".join(given.get(each, each) for each in left)) for name, left in calls]
+    for check, arguments in first:
+        lines += [f"    if not {check}({arguments}):", f"        STATUS[m] = {UNREADY}", "        return"]
+    lines += [
+        f"    STATUS[m] = {name}({left})",
         f"    REACHED[m] = S[{s.T}]",
         f"    STEPS[m] = I[{s.ACCEPTED}] + I[{s.REJECTED}]",
         f"    ROWS[m] = I[{s.ROWS}]",
+        f"    for row in range(I[{s.ROWS}], {times}):",
+        f"        for i in range({nx}):", "            OUT_X[row, i, m] = nan",
+        f"        for i in range({nk}):", "            OUT_K[row, i, m] = nan",
     ]  # fmt: skip
     return "\n".join(lines) + "\n"

@@ -60,7 +60,8 @@ def plain(value):
 class Specializer:
     """Writes the functions a program needs, each once for every set of known arguments."""
 
-    def __init__(self):
+    def __init__(self, instead: dict | None = None):
+        self.instead = instead or {}  # functions that are not to be called, and what takes the place of their results
         self.functions: list[ast.FunctionDef] = []  # in order of definition: callees first
         self.calls: dict[int, list[ast.Call]] = {}  # of model functions, by number
         self._made: dict[tuple, tuple[str, list[str]]] = {}
@@ -135,6 +136,8 @@ class _Body:
         return [ast.Return(_code(self.fold(node.value)) if node.value is not None else None)]
 
     def _assign(self, node):
+        if len(node.targets) > 1:  # a = b = value
+            return [made for target in node.targets for made in self._assign(ast.Assign([target], node.value))]
         (target,) = node.targets
         value = self.fold(node.value)
         if not isinstance(target, ast.Tuple):
@@ -354,6 +357,8 @@ class _Body:
         if not isinstance(function, Known):
             return ast.Call(function, [_code(self.fold(each)) for each in node.args], [])
         target = function.value
+        if target in self.program.instead:
+            return Known(self.program.instead[target])
         if target is has_function:
             return Known(self._table(node.args[0]).functions.get(self.fold(node.args[1]).value) is not None)
         if target is call_field:

@@ -12,7 +12,7 @@ import math
 
 from numba import cuda
 
-from .apart import stay_apart
+from .apart import copied, stay_apart
 
 FAR = 1e5
 ROUND = 6755399441055744.0  # 1.5 · 2^52: adding and subtracting it rounds to a whole number
@@ -31,7 +31,7 @@ def far_sincos(x):
     return math.sin(x), math.cos(x)
 
 
-@cuda.jit(device=True, forceinline=True)
+@copied
 def sincos(x):
     """(sin x, cos x)"""
     if not abs(x) <= FAR:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import casadi
 from casadi import SX
 
-from .angles import by_parts
 from ..kernels.signatures import Fn
+from .angles import by_parts
 from .base import Direction
 from .derive import Derived
 from .directions import directed

@@ -250,6 +250,16 @@ class Ensemble:
 
         return dataset(xarray, self)
 
+    @property
+    def on_device(self) -> list[dict[str, Any]]:
+        """Device arrays of a sweep on="cuda", one dict per batch: "x" and "k", (time, entry, member), and "members".
+
+        They speak `__cuda_array_interface__`, so CuPy, PyTorch and JAX take them without a copy.
+        """
+        if not hasattr(self.source, "arrays"):
+            raise BadArgument('results are on a device only after a sweep on="cuda" that keeps whole states.')
+        return self.source.arrays()
+
     def __repr__(self) -> str:
         lines = [
             f"Ensemble of {len(self)} runs, t = {self.t[0]:g} .. {self.t[-1]:g}, {len(self.t)} times saved",

@@ -142,6 +142,6 @@ class Chunk:
 
 
 class Engine(Protocol):
-    """What runs a job."""
+    """What runs a job. One that has memory of its own may say by `whole(job)` where the states of all members are kept."""
 
     def chunks(self, job: Job, pieces: Iterable[tuple[int, int]]) -> Iterator[Chunk]: ...

@@ -98,9 +98,10 @@ def sweep(
         whatever happens to the process.
     resume : bool
         Go on with a store that a sweep with the same arguments has begun; finished members are not computed again.
-    on : "threads", Client of Dask, or concurrent.futures.Executor
-        Where to run: threads of this process, without Python's lock; a Dask cluster (extra `cluster`); other processes,
-        through MPI with `mpi4py.futures`. The numbers are the same.
+    on : "threads", "cuda", Client of Dask, or concurrent.futures.Executor
+        Where to run: threads of this process, without Python's lock; a GPU (extra `gpu`), one thread per member, explicit
+        integrators; a Dask cluster (extra `cluster`); other processes, through MPI with `mpi4py.futures`. The numbers are
+        the same, on a GPU to within rounding.
     workers : int, optional
         Number of threads; all cores if not given.
     integrator, stabilization, formulation, rtol, atol, step, constraint_tol, max_steps, max_step, progress
@@ -235,6 +236,10 @@ def engine_of(on, workers: int | None) -> Engine:
         raise BadArgument(f"workers={workers!r} must be a whole number, at least 1.")
     if isinstance(on, str) and on == "threads":
         return Threads(workers)
+    if isinstance(on, str) and on == "cuda":
+        from ..gpu.engine import Cuda
+
+        return Cuda()
     if workers is not None:
         raise BadArgument('workers= goes with on="threads"; other engines have as many as they have.')
     if isinstance(on, Executor):
@@ -242,13 +247,13 @@ def engine_of(on, workers: int | None) -> Engine:
     if is_dask_client(on):
         return Dask(on)
     raise BadArgument(
-        f'on={on!r}: sweeps run on "threads", on a Client of Dask, or on an Executor of concurrent.futures.'
+        f'on={on!r}: sweeps run on "threads", on "cuda", on a Client of Dask, or on an Executor of concurrent.futures.'
     )
 
 
 def gather(job: Job, engine: Engine, keep: str, progress: bool | None) -> Ensemble:
     """Run a job and hold in memory what is asked for. Ctrl-C ends it early, and what there is is returned."""
-    source = Summed(job) if keep == "summary" else Named(job) if job.wanted else Whole(job)
+    source = Summed(job) if keep == "summary" else Named(job) if job.wanted else getattr(engine, "whole", Whole)(job)
     log, bar, left = Log(job), Tally(job.count, progress), dict(job.pieces())
     try:
         for chunk in engine.chunks(job, job.pieces()):

@@ -1,0 +1,298 @@
+"""The engine on a GPU: one thread per member, members in batches, results on the device until asked for."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+import itertools
+import sys
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from .._version import __version__
+from ..errors import DONE, EVENT, BadArgument, HolonomicError, IncompatibleMethods, MissingExtra
+from ..initial import LEAST_TOLERANCE
+from ..kernels import cachefolder
+from ..sweeping.job import Chunk, Happenings, Job
+from ..sweeping.members import rows_of
+from ..sweeping.piece import run_all
+from .on_device import OnDevice
+from .source import EVENTS_OF_ONE, Source, own_places, source_of
+
+BATCH = 1 << 18  # members launched together: enough to fill the largest GPU several times
+BLOCK = 256  # threads of a block; with 255 registers each they just fit a multiprocessor
+SHARE = 0.7  # of the free memory of the device that one batch may take
+
+
+def device():
+    """Return numba.cuda, or say what is missing."""
+    try:
+        from numba import cuda
+    except ImportError:
+        raise MissingExtra('on="cuda" needs numba-cuda: pip install "holonomic[gpu]".') from None
+    if not _simulated():
+        if importlib.util.find_spec("numba_cuda") is None:
+            raise MissingExtra('on="cuda" needs numba-cuda: pip install "holonomic[gpu]".')
+        if not cuda.is_available():
+            raise HolonomicError(
+                'on="cuda": no GPU of NVIDIA with a working driver was found here. Use on="threads", or a machine that has '
+                "one (nvidia-smi shows it)."
+            )
+    return cuda
+
+
+def _simulated() -> bool:
+    from numba.core import config
+
+    return bool(config.ENABLE_CUDASIM)
+
+
+def _grid(threads: int) -> tuple[int, int]:
+    """Blocks, and threads of each."""
+    block = 1 if _simulated() else BLOCK  # the simulator mixes up the threads of a block
+    return -(-threads // block), block
+
+
+class Cuda:
+    """Run members on the GPU; what it leaves (singular positions, doubtful starts) runs on the processor."""
+
+    def __init__(self):
+        self.cuda = device()
+        self.hold = False  # whether x and k stay on the device
+        self.batches: list[Batch] = []
+        self.aside = 0  # members that the processor ran
+        self.seconds = 0.0  # that the GPU was busy with members
+
+    def whole(self, job: Job) -> OnDevice:
+        """Where the whole state of all members is kept."""
+        self.hold = True
+        return OnDevice(job, self)
+
+    def chunks(self, job: Job, pieces: Iterable[tuple[int, int]]) -> Iterator[Chunk]:
+        check(job)
+        source, run = compiled(self.cuda, job)
+        most = self._most(job)
+        waiting = None
+        for group in _groups(pieces, most):
+            batch = Batch(self.cuda, job, source, run, group)  # launched; the one before runs meanwhile
+            if waiting is not None:
+                yield from self._results(waiting)
+            waiting = batch
+        if waiting is not None:
+            yield from self._results(waiting)
+
+    def _results(self, batch: Batch) -> Iterator[Chunk]:
+        batch.finish(self.hold)
+        self.aside += batch.aside
+        if batch.clock:
+            self.seconds += 1e-3 * self.cuda.event_elapsed_time(*batch.clock)
+        if self.hold:
+            self.batches.append(batch)
+        yield from batch.chunks(self.hold)
+
+    def _most(self, job: Job) -> int:
+        """Members that fit the device at once."""
+        times, nx, nk = job.shape
+        nev = len(job.program.events) * EVENTS_OF_ONE
+        each = 8 * (times * (nx + nk) + nx + len(own_places(job)) + 8 + nev * (2 + nx + nk))
+        if self.hold:
+            each *= 1 + -(-job.count // BATCH)  # earlier batches stay
+        free = self._free()
+        fit = SHARE * free / each
+        if fit < 1.0:
+            raise HolonomicError(
+                f"one member needs {each / 1e9:.1f} GB on the GPU, which has {free / 1e9:.1f} GB free. Save fewer times, or "
+                'use on="threads".'
+            )
+        return int(min(BATCH, fit))
+
+    def _free(self) -> float:
+        return float(self.cuda.current_context().get_memory_info()[0])  # infinite in the simulator
+
+
+def check(job: Job) -> None:
+    """Refuse what a GPU does not run, naming a way out."""
+    program, plan = job.program, job.plan
+    if plan.choice.integrator.takes == "residual" or plan.choice.integrator.implicit:
+        raise IncompatibleMethods(
+            f'on="cuda" runs explicit integrators; {plan.choice.integrator!r} solves equations in every step. Use DOP853() '
+            'or RK45(), or on="threads".'
+        )
+    if program.by_python:
+        raise IncompatibleMethods(
+            'on="cuda" runs events that end a run or are written down; then=, which changes the state, and methods that '
+            'need starting points need Python. Use on="threads".'
+        )
+    if len(job.tables.at):
+        raise BadArgument('on="cuda" takes inputs as functions of t, not as tables. Use on="threads".')
+
+
+def compiled(cuda, job: Job) -> tuple[Source, Any]:
+    """Return the program of a job, compiled at its first launch and kept on disk."""
+    kept = job.program.__dict__.setdefault("_gpu", {})
+    key = (own_places(job), job.initial, bool(job.held.any()), job.shape[0])
+    if key not in kept:
+        source = source_of(job)
+        kept[key] = source, _loaded(source.text)
+    return kept[key]
+
+
+_modules: dict[str, Any] = {}
+
+
+def _loaded(text: str):
+    stamp = "".join(Path(__file__).with_name(name).read_text() for name in ("trig.py", "apart.py"))
+    name = "gpu_" + hashlib.sha256(f"{__version__}{stamp}{text}".encode()).hexdigest()[:24]
+    if name not in _modules:
+        path = cachefolder.folder() / "gpu" / f"{name}.py"
+        if not path.exists():
+            cachefolder.write("gpu", path.name, text.encode())
+        if path.exists():
+            spec = importlib.util.spec_from_file_location(name, path)
+            module = importlib.util.module_from_spec(spec)  # type: ignore[arg-type]
+            sys.modules[name] = module
+            spec.loader.exec_module(module)  # type: ignore[union-attr]
+        else:  # nothing can be written here: compiled anew in every process
+            space: dict[str, Any] = {"__name__": name}
+            exec(compile(text.replace("cuda.jit(cache=True)", "cuda.jit"), name, "exec"), space)
+            module = type("module", (), space)
+        known = path.exists() and any(path.parent.glob(f"__pycache__/{name}.run-*.nbi"))
+        if not known:
+            text = "holonomic: compiling for the GPU, once per model and methods (10 to 20 s) ..."
+            print(text, file=sys.stderr, flush=True)
+        _modules[name] = module
+    return _modules[name].run
+
+
+def _groups(pieces: Iterable[tuple[int, int]], most: int) -> Iterator[list[tuple[int, int]]]:
+    """Neighbouring pieces, as many as are launched together."""
+    group: list[tuple[int, int]] = []
+    for first, last in pieces:
+        if group and (first != group[-1][1] or last - group[0][0] > most):
+            yield group
+            group = []
+        group.append((first, last))
+    if group:
+        yield group
+
+
+class Batch:
+    """Members launched together, and what they left on the device."""
+
+    def __init__(self, cuda, job: Job, source: Source, run, pieces: list[tuple[int, int]]):
+        self.cuda, self.job, self.pieces = cuda, job, pieces
+        self.first, self.last = pieces[0][0], pieces[-1][1]
+        self.aside = 0
+        n = self.last - self.first
+        times, nx, nk = job.shape
+        starts, own, self.why = self._members(source)
+        nev = len(job.program.events)
+        log = n if nev else 1
+        room = EVENTS_OF_ONE * nev if nev else 1
+        self.x, self.k = cuda.device_array((times, nx, n)), cuda.device_array((times, nk, n))
+        whole = lambda *shape: cuda.device_array(shape, np.int64)
+        self.small = (whole(n), cuda.device_array(n), whole(n), whole(n), whole(n))  # status, reached, steps, rows, ended
+        self.log = (
+            whole(n), cuda.device_array((log, room)), whole(log, room), cuda.device_array((log, room, nx)),
+            cuda.device_array((log, room, nk)),
+        )  # fmt: skip
+        S0, I0 = job.memory
+        send = cuda.to_device
+        self.run = run
+        self.clock = None if _simulated() else (cuda.event(), cuda.event())
+        if self.clock:
+            self.clock[0].record()
+        run[_grid(n)](
+            n, job.program.tol, max(job.program.tol, LEAST_TOLERANCE), send(starts), send(source.common(job.data)),
+            send(own), send(S0), send(I0), send(np.ascontiguousarray(job.program.sp)), send(job.program.atol),
+            send(np.array([job.t1])), send(np.array(job.save_t)), self.x, self.k, *self.small, *self.log,
+        )  # fmt: skip
+        if self.clock:
+            self.clock[1].record()
+
+    def _members(self, source: Source) -> tuple[np.ndarray, np.ndarray, dict[int, str]]:
+        """Starts (unknown, member), own numbers (place, member), and who cannot start."""
+        job, first, last = self.job, self.first, self.last
+        if source.readies:
+            starts = np.hstack([rows_of(job.q0, first, last), rows_of(job.v0, first, last)])
+            own = np.empty((max(1, len(source.own)), last - first))
+            row = {place: k for k, place in enumerate(source.own)}
+            for name, values in job.params.items():
+                columns = values[first:last].reshape(last - first, -1)
+                for i, place in enumerate(range(job.places[name].start, job.places[name].stop)):
+                    own[row[place]] = columns[:, i]
+            return np.ascontiguousarray(starts.T), own, {}
+        members = job.members(first, last)
+        own = members.data[:, list(source.own)].T if source.own else np.zeros((1, last - first))
+        why = {first + m: text for m, text in members.unable.items()}
+        return np.ascontiguousarray(members.starts.T), np.ascontiguousarray(own), why
+
+    def finish(self, hold: bool) -> None:
+        """Wait, and let the processor run what the GPU has left."""
+        names = ("status", "reached", "steps", "rows", "ended")
+        self.cuda.synchronize()
+        self.host = dict(zip(names, (array.copy_to_host() for array in self.small), strict=True))
+        if not hold:
+            self.host["x"], self.host["k"] = (np.moveaxis(array.copy_to_host(), 2, 0) for array in (self.x, self.k))
+        self.events = self._happenings()
+        status = self.host["status"]
+        for m in self.why:
+            status[m - self.first] = DONE  # told by why
+        left = np.flatnonzero(~np.isin(status, (DONE, EVENT)))
+        self.aside = len(left)
+        for begin, end in _stretches(left):
+            chunk = run_all(self.job, self.first + begin, self.first + end)
+            for name in names:
+                self.host[name][begin:end] = getattr(chunk, name)
+            self.why |= chunk.why
+            here = (self.events.member < chunk.first) | (self.events.member >= chunk.last)
+            mine = Happenings(*(getattr(self.events, name)[here] for name in ("member", "which", "t", "x", "k")))
+            self.events = Happenings.joined([mine, chunk.events])
+            if hold:
+                self._patch(begin, chunk)
+            else:
+                self.host["x"][begin:end], self.host["k"][begin:end] = chunk.x, chunk.k
+
+    def _patch(self, begin: int, chunk: Chunk) -> None:
+        """Enter what the processor computed on the device."""
+        from .entering import enter
+
+        for target, values in ((self.x, chunk.x), (self.k, chunk.k)):
+            given = self.cuda.to_device(np.ascontiguousarray(np.moveaxis(values, 0, 2)))
+            count = chunk.last - chunk.first
+            enter[_grid(count)](target, given, begin, count)
+
+    def _happenings(self) -> Happenings:
+        if not self.job.program.events:
+            return Happenings.none(*self.job.shape[1:])
+        count, t, which, x, k = (array.copy_to_host() for array in self.log)
+        some = np.arange(t.shape[1])[None] < count[:, None]
+        member = np.nonzero(some)[0] + self.first
+        return Happenings(member, which[some], t[some], x[some], k[some])
+
+    def chunks(self, hold: bool) -> Iterator[Chunk]:
+        """The pieces of this batch."""
+        times, nx, nk = self.job.shape
+        for first, last in self.pieces:
+            here = slice(first - self.first, last - self.first)
+            mine = (self.events.member >= first) & (self.events.member < last)
+            events = Happenings(*(getattr(self.events, name)[mine] for name in ("member", "which", "t", "x", "k")))
+            values = {
+                name: np.zeros((0, times, size)) if hold else np.ascontiguousarray(self.host[name][here])
+                for name, size in (("x", nx), ("k", nk))
+            }
+            small = {name: self.host[name][here] for name in ("status", "reached", "steps", "rows", "ended")}
+            why = {m: text for m, text in self.why.items() if first <= m < last}
+            yield Chunk(first, last, **values, **small, events=events, why=why)
+
+
+def _stretches(members: np.ndarray) -> list[tuple[int, int]]:
+    """Runs of consecutive members."""
+    runs = []
+    for _, group in itertools.groupby(enumerate(members.tolist()), lambda pair: pair[1] - pair[0]):
+        run = [m for _, m in group]
+        runs.append((run[0], run[-1] + 1))
+    return runs
