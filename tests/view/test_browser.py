@@ -245,3 +245,48 @@ def test_stabilizations_give_names_to_runs():
     names = [track.name for track in view(runs, show=False).scene.tracks]
     assert len(set(names)) == 2
     assert "Baumgarte" in names[1]
+
+
+@pytest.mark.parametrize("forward", [True, False])
+def test_runs_backward_in_time_play_from_their_beginning(opened, forward):
+    pendulum = System(mass=np.eye(2), force=[0, -9.81], constraint=lambda q: q @ q - 1, drawing=lambda q: {"bob": [q]})
+    sol = simulate(pendulum, (1.0, 3.0) if forward else (3.0, 1.0), q0=[1, 0], v0=[0, 0])
+    page = opened(view(sol, show=False, frames=201))
+    page.seek(2.5)
+    assert page("holonomic.time") == pytest.approx(2.5)
+    assert page("Array.from(holonomic.tracks[0].L)") == pytest.approx(sol(2.5).q, abs=1e-6)
+    assert page.errors == []
+
+
+def test_a_single_state_and_a_single_number_have_pages_too(opened, crank):
+    for sol in (crank(0.3), simulate(Ode(lambda y: -y), 1.0, y0=[1.0])):
+        page = opened(view(sol, show=False))
+        assert page.errors == []
+        assert page.inked() > 0.005
+
+
+def test_events_are_marked_in_the_curves(opened):
+    from holonomic import Event
+
+    ball = System(mass=np.eye(1), potential=lambda q: 9.81 * q[0])
+    hit = Event(lambda q: q[0], direction="falling", then=lambda q, v: (q, -0.8 * v))
+    page = opened(view(simulate(ball, 2.0, q0=[1.0], v0=[0.0], events={"bounce": hit}), show=False))
+    assert page("holonomic.tracks[0].events.map(e => e.name)") == ["bounce"]
+    assert page("holonomic.tracks[0].events[0].tau[0]") == pytest.approx(np.sqrt(2 / 9.81), abs=1e-6)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("dimension", [2, 3])
+def test_fifty_bodies_move_thirty_times_a_second(opened, dimension):
+    import sys
+    from pathlib import Path
+
+    sys.path.insert(0, str(Path(__file__).parents[2] / "tools"))
+    from measure_view import pendulums
+
+    page = opened(view(simulate(pendulums(dimension), 4.0), show=False, frames=1000))
+    page.tab.wait_for_timeout(2500)  # where it is slow, the page gives up shadows and pixels first
+    first, start = page("[holonomic.frames, performance.now()]")
+    page.tab.wait_for_timeout(2000)
+    last, end = page("[holonomic.frames, performance.now()]")
+    assert 1000 * (last - first) / (end - start) > 30

@@ -36,15 +36,25 @@ def compare(
     picture: Annotated[
         Path | None, typer.Option(metavar="PATH", help="Save a picture of the drift over time.")
     ] = None,
+    page: Annotated[
+        Path | None, typer.Option(metavar="PATH", help="Write a page with all runs moving, one over the other.")
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of the table.")] = False,
 ):
     """Run a problem with every combination of the given methods and put the results side by side.
 
     A combination that does not apply, or a run that stops, is a row with its reason. Settings of a method
     follow in brackets or after colons: Baumgarte(alpha=20) and baumgarte:20 are the same.
+
+    \b
+    Examples:
+      holonomic compare pendulum --stabilization none,baumgarte:20,projection
+      holonomic compare seven-body --integrator RK4 --step 1e-4,5e-5 --page runs.html
     """
     if picture is not None and not picture.resolve().parent.is_dir():
         refuse(f"there is no folder {picture.resolve().parent} for the picture.")
+    if page is not None and not page.resolve().parent.is_dir():
+        refuse(f"there is no folder {page.resolve().parent} for the page.")
     chosen = {"formulation": formulation, "integrator": integrator, "stabilization": stabilization}
     options: dict[str, Any] = {kind: methods_of(kind, text) for kind, text in chosen.items()}
     options |= {name: numbers(name, text) for name, text in (("step", step), ("rtol", rtol)) if text is not None}
@@ -56,6 +66,8 @@ def compare(
         typer.echo(str(found))
     if picture is not None:
         save(found, picture)
+    if page is not None and any(row.solution is not None for row in found):
+        found.view(path=page)
     if not any(row.ok for row in found):
         raise typer.Exit(FAILED)
 

@@ -68,6 +68,12 @@ def run(
     """Simulate a problem, or a system from a file, and report steps, drift and accuracy.
 
     FILE.py defines `problem`, or `system`, `t_end`, `q0` and `v0`.
+
+    \b
+    Examples:
+      holonomic run seven-body
+      holonomic run pendulum --integrator RK4 --step 0.01 --stabilization none
+      holonomic run crank.py --save run.nc && holonomic view run.nc
     """
     if picture is not None and not picture.resolve().parent.is_dir():
         refuse(f"there is no folder {picture.resolve().parent} for the picture.")

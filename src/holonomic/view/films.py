@@ -170,8 +170,6 @@ class Phase:
     """A run without a picture: one quantity over another."""
 
     def __init__(self, axes, scene: Scene, look):
-        if scene.phase is None:
-            raise BadArgument("there is nothing to animate: the run has neither a picture nor two coordinates.")
         self.paths = []
         for n, track in enumerate(scene.tracks):
             x, y = (_column(track, each) for each in scene.phase)
@@ -194,6 +192,8 @@ class Phase:
 
 def _column(track, name: str) -> np.ndarray:
     signal, _, line = name.rpartition(":")
+    if signal == "time":
+        return track.t
     return next(each for each in track.signals if each.name == signal).values[:, int(line)]
 
 

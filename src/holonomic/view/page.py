@@ -144,8 +144,8 @@ def _meta(scene: Scene, blob: Blob, style: str, play: bool) -> dict[str, Any]:
 
 def _known(scene: Scene) -> bool:
     """Whether both quantities of the phase plot are among the signals."""
-    names = {signal.name for signal in scene.tracks[0].signals}
-    return scene.phase is not None and all(each.rpartition(":")[0] in names for each in scene.phase)
+    names = {"time", *(signal.name for signal in scene.tracks[0].signals)}
+    return all(each.rpartition(":")[0] in names for each in scene.phase)
 
 
 def _track(track: Track, blob: Blob) -> dict[str, Any]:

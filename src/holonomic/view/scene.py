@@ -16,6 +16,7 @@ import numpy as np
 from .. import report
 from ..drawn import joint_names
 from ..errors import BadArgument, HolonomicError
+from ..naming import order_of
 from ..solution import Solution
 from .quantities import FLOOR, Panel, panel
 
@@ -65,7 +66,7 @@ class Scene:
     what: dict[str, Any] | None  # None: nothing but numbers
     tracks: list[Track]
     notes: list[str]
-    phase: tuple[str, str] | None  # signals across which a run without a picture is drawn
+    phase: tuple[str, str]  # signals across which a run without a picture is drawn
     shown: list[str]  # signals asked for
     traces: list[str]  # points asked for
     show_forces: bool = False
@@ -170,8 +171,9 @@ def _frame_count(runs, frames, notes) -> int:
         if not 2 <= int(frames) <= 100_000:
             raise BadArgument(f"frames={frames!r} must lie between 2 and 100000.")
         return int(frames)
-    count = FRAMES
     what = runs[0]._scene
+    # without bodies a run is a curve: two frames a step show how it bends
+    count = FRAMES if what is not None and what["bodies"] else max(FRAMES, *(min(2 * np.size(sol.t), 4000) for sol in runs))
     width = 3
     if what is not None and what["bodies"]:
         width = 3 if what["dimension"] == 2 else 7
@@ -341,23 +343,15 @@ def _drift(source) -> Signal:
 # what a scene says of itself
 
 
-def _phase(sol) -> tuple[str, str] | None:
+def _phase(sol) -> tuple[str, str]:
     """Two quantities across which a run without a picture is drawn: (signal, line) twice, as "q:0" and "q:1"."""
     model = sol.plan.model
-    if model.is_ode and model.n_constraints:
-        letter, size = "x", np.atleast_2d(sol.x).shape[1]
-        return ("x:0", "x:1") if size > 1 else ("x:0", "dx:0") if hasattr(sol, "dx") and _has_rate(sol) else None
-    letter = "y" if model.is_ode else "q"
-    if model.nc >= 2:
+    dae = model.is_ode and model.n_constraints
+    letter = "x" if dae else "y" if model.is_ode else "q"
+    size = model.nq // order_of(model) if dae else model.nq
+    if size >= 2:
         return f"{letter}:0", f"{letter}:1"
-    return None if model.is_ode else ("q:0", "v:0")
-
-
-def _has_rate(sol) -> bool:
-    try:
-        return sol.dx is not None
-    except HolonomicError:
-        return False
+    return ("time:0", f"{letter}:0") if model.is_ode else ("q:0", "v:0")
 
 
 def _even_widths(what: dict[str, Any]) -> dict[str, Any]:

@@ -209,6 +209,11 @@ if (what) {
   });
 }
 
+signals.set("time", {
+  name: "time", group: "Run", unit: "s", labels: [""],
+  get: track => derived(track, "time", 1, (f, out) => { out[0] = begin + forward * track.tau[f]; }),
+});
+
 function derived(track, name, lines, fill) {
   track.made = track.made || new Map();
   if (!track.made.has(name)) {

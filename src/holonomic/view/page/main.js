@@ -173,11 +173,11 @@ function firstPanels() {
   if (!what) wanted.unshift(...["q", "y", "x"].filter(n => signals.has(n)));
   const named = group => [...signals.values()].filter(s => s.group === group).map(s => s.name);
   wanted.push(...named("Joint forces").slice(0, 1), ...named("Outputs"), ...["q", "y", "x"], ...signals.keys());
-  const chosen = [...new Set(wanted)].filter(n => signals.has(n)).slice(0, Math.max(3, meta.shown.length));
+  const chosen = [...new Set(wanted)].filter(n => signals.has(n) && n !== "time").slice(0, Math.max(3, meta.shown.length));
   chosen.forEach(name => new Panel(name));
   if (!chosen.length) { $("side").hidden = true; document.querySelector("main").style.gridTemplateColumns = "minmax(0, 1fr)"; }
   $("add").addEventListener("click", () => {
-    const free = [...signals.keys()].find(n => !panels.some(p => p.signal.name === n)) || signals.keys().next().value;
+    const free = [...signals.keys()].find(n => n !== "time" && !panels.some(p => p.signal.name === n)) || signals.keys().next().value;
     const panel = new Panel(free);
     resizePanels();
     panel.box.scrollIntoView({ block: "nearest" });
@@ -266,7 +266,7 @@ function start() {
 }
 
 class Blank {
-  draw() { return "nothing to draw: this run has one number over time"; }
+  draw() { return "nothing to draw but the curves"; }
   fit() {} resize() {} pan() {} zoom() {}
 }
 

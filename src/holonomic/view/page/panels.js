@@ -117,7 +117,7 @@ class Panel {
     g.lineWidth = 1;
     g.textAlign = "right";
     g.textBaseline = "middle";
-    const room = Math.max(2, Math.floor((this.h - TOP - BOTTOM) / 32));
+    const room = Math.min(8, Math.max(2, Math.floor((this.h - TOP - BOTTOM) / 32)));
     const marks = this.signal.logarithmic
       ? ticks(this.low, this.high, Math.min(room, this.high - this.low)).filter(Number.isInteger).map(k => [10 ** k, `1e${k}`.replace("-", "−")])
       : ticks(this.low, this.high, room).map(v => [v, tickText(v, this.low, this.high)]);
@@ -208,7 +208,7 @@ class Panel {
     for (const each of this.lines) {
       const past = time > each.found.tau[each.found.tau.length - 1] + 1e-9 * span;
       const v = valueAt(each.track, each.found, each.line, time, this.signal.logarithmic), y = this.y(v);
-      if (each.value) each.value.textContent = past ? "ended" : text(v);
+      if (each.value) each.value.textContent = past ? "ended" : this.signal.logarithmic && v < 1.01e-17 ? "0" : text(v);
       if (past || !Number.isFinite(y) || y < TOP || y > this.h - BOTTOM) continue;
       g.fillStyle = each.colour();
       g.beginPath(); g.arc(x, y, 3.2, 0, 7); g.fill();
@@ -224,6 +224,7 @@ function tickText(v, low, high) {
 function fillSignals(select, lines = false) {
   const groups = new Map();
   for (const s of signals.values()) {
+    if (s.name === "time" && !lines) continue;
     if (!groups.has(s.group)) {
       const group = document.createElement("optgroup");
       group.label = s.group;

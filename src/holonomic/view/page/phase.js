@@ -39,15 +39,26 @@ class Phase {
       for (let f = 0; f < n; f++) { x[f] = fa.values[f * fa.lines + a.line]; y[f] = fb.values[f * fb.lines + b.line]; }
       return { track, x, y, fa, fb };
     });
-    const boxes = this.curves.filter(Boolean).map(c => {
-      const good = [...c.x.keys()].filter(f => Number.isFinite(c.x[f] + c.y[f]));
-      return box(good.map(f => c.x[f]), good.map(f => c.y[f]));
-    }).filter(Boolean).sort((p, q) => Math.max(p.w, p.h) - Math.max(q.w, q.h));
-    const own = boxes.length ? join(boxes.filter(p => Math.max(p.w, p.h) < 2.5 * Math.max(boxes[0].w, boxes[0].h))) : { x: 0, y: 0, w: 1, h: 1 };
-    this.x = own.x; this.y = own.y;
-    this.kx = (this.w - 150) / own.w;
-    this.ky = (this.h - 110) / own.h;
-    if (a.signal === b.signal && ["q", "y", "x"].includes(a.signal.name)) this.kx = this.ky = Math.min(this.kx, this.ky); // a path: true proportions
+    // runs that fly apart do not count beside one that does not
+    const range = values => {
+      let low = Infinity, high = -Infinity;
+      for (const v of values) if (Number.isFinite(v)) { low = Math.min(low, v); high = Math.max(high, v); }
+      return [low, high];
+    };
+    const spans = this.curves.filter(Boolean).map(c => [range(c.x), range(c.y)]).filter(s => s.flat().every(Number.isFinite));
+    const join1 = d => {
+      const sizes = spans.map(s => s[d][1] - s[d][0]), least = Math.min(...sizes.filter(w => w > 0));
+      const kept = spans.filter((s, k) => !(sizes[k] > 2.5 * least));
+      const [low, high] = [Math.min(...kept.map(s => s[d][0])), Math.max(...kept.map(s => s[d][1]))];
+      return Number.isFinite(low) ? [(low + high) / 2, Math.max(high - low, 1e-9 * Math.abs(high + low), 1e-300)] : [0, 1];
+    };
+    const [[x, w], [y, h]] = [join1(0), join1(1)];
+    this.x = x; this.y = y;
+    this.kx = (this.w - 150) / w;
+    this.ky = (this.h - 110) / h;
+    // one coordinate over another is a path: true proportions, unless nothing would be seen of one of them
+    const path = a.signal === b.signal && ["q", "y", "x"].includes(a.signal.name), part = w / h;
+    if (path && part < 8 && part > 1 / 8) this.kx = this.ky = Math.min(this.kx, this.ky);
     this.moved = false;
   }
 
