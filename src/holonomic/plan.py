@@ -43,6 +43,8 @@ from .kernels.signatures import (
     NY,
     SELECT,
     SELECT_KIND,
+    SELECT_NL,
+    SELECT_NV,
     SHARED,
     WD,
     WE,
@@ -140,6 +142,12 @@ class Plan:
         """Multipliers, or algebraic unknowns of a Dae, whose constraints are counted once per level."""
         return self.model.n_constraints // self.model.order if self.model.is_ode else self.n_lam
 
+    @property
+    def _selected(self) -> tuple[int, int]:
+        """Among how many entries selectors choose, and how many constraints these have: v, or x of a Dae."""
+        each = self.model.nq // self.model.order if self.model.is_ode else self.model.nv
+        return each, self._n_algebraic
+
     def _scales(self) -> np.ndarray:
         """rtol, Newton's bound, atol and the powers of h for every unknown."""
         rtol, atol = self.choice.rtol, self.atol
@@ -207,11 +215,12 @@ class Plan:
         selector = getattr(implicit, "selector", None)
         if selector is not None:
             n[SELECT], n[SELECT_KIND] = len(model.data()), selector
+            n[SELECT_NV], n[SELECT_NL] = self._selected
             fns = self._with_terms(fns)
         n[SHARED] = int(model.shared)
-        at = dense_work(nq, nv, nl)
+        at = dense_work(nq, nv, nl) if selector is None else dense_work(nq, *self._selected)
         if selector is not None:
-            at += select_work(nv, nl)
+            at += select_work(*self._selected)
         n[WP] = at
         if not model.shared:
             at += lengths.get(Fn.POS_FACTOR, 0)
@@ -248,7 +257,7 @@ class Plan:
         if not self.sizes[SELECT]:
             return data
         model = self.model
-        return np.concatenate([data, np.zeros(select_data(model.nq, model.nv, self.n_lam))])
+        return np.concatenate([data, np.zeros(select_data(model.nq, *self._selected))])
 
     def _add_events(self, fns):
         watched = {name: event.f for name, event in self.events.items()}

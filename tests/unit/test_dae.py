@@ -5,6 +5,7 @@ import pytest
 
 from holonomic import (
     BDF,
+    DOP853,
     RK4,
     RK45,
     BackwardEulerStabilization,
@@ -21,6 +22,8 @@ from holonomic import (
     Projection,
     Radau,
     SingularPosition,
+    StateSpace,
+    StrangenessFree,
     System,
     simulate,
 )
@@ -246,3 +249,42 @@ def test_b_along_the_constraint_is_a_singular_position():
     with pytest.raises(SingularPosition, match="G B of the Dae is singular") as caught:
         simulate(turning, 3.0, x0=[0, 0], integrator=Euler(), step=np.pi / 20)
     assert caught.value.solution.t[-1] == pytest.approx(np.pi / 2 - np.pi / 20)
+
+
+# linear equations that change with time, and selectors that are chosen on the way
+
+
+def turning(order):
+    """C(t) x = 0 with C = (cos t, sin t) turns once in 2π: no row of the identity selects well all the way."""
+    A = [None] * (order - 1) + [[[0.0, 1.0], [-1.0, 0.5]]]
+    return Dae.linear(
+        A,
+        lambda t: np.array([[np.cos(t)], [np.sin(t)]]),
+        lambda t: np.array([[np.cos(t), np.sin(t)]]),
+        f=lambda t: np.array([0.0, np.sin(2 * t)]),
+    )
+
+
+@pytest.mark.parametrize("order", [1, 2, 3])
+@pytest.mark.parametrize(
+    "formulation", [StrangenessFree("null-space"), StrangenessFree("rows"), StrangenessFree("constant"),
+                    StateSpace("partition"), StateSpace("tangent")], ids=repr
+)  # fmt: skip
+def test_selectors_of_a_dae_are_chosen_anew_by_the_monitor(order, formulation):
+    system = turning(order)
+    names = ("x0", "dx0", "ddx0")[:order]
+    # C x = 0 and its derivatives: x = a (-sin, cos) with a = 1 + t at the start
+    start = dict(zip(names, ([0, 1], [-1, 1], [-2, -1]), strict=False))
+    exact = simulate(system, 7.0, integrator=DOP853(), rtol=1e-11, atol=1e-12, **start)
+    sol = simulate(system, 7.0, integrator=Radau(), formulation=formulation, rtol=1e-8, atol=1e-10, **start)
+    size = 1 + np.abs(exact.end.q).max()
+    assert np.abs(sol.end.q - exact.end.q).max() < 1e-5 * size
+    assert np.abs(sol.y[-1] - exact.y[-1]).max() < 1e-4 * (1 + np.abs(exact.y).max())
+    assert max(sol.drift.max().values()) < 1e-7 * size
+
+
+def test_a_linear_dae_says_what_it_lacks():
+    with pytest.raises(BadArgument, match="A holds 4 matrices"):
+        Dae.linear([np.eye(2)] * 4, np.eye(2), np.eye(2))
+    with pytest.raises(BadArgument, match=r"B\(\) asks for 'x'"):
+        Dae.linear(np.eye(2), lambda x: x, np.eye(2))

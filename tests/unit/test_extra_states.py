@@ -172,6 +172,24 @@ def test_a_state_that_steers_a_constraint():
         assert sol.drift.max()["velocity"] < 1e-9
 
 
+@pytest.mark.parametrize(
+    "formulation", [Index1(), Index2(), Index3(), GGL(), ProjectedInvariants("Pb")], ids=repr
+)  # fmt: skip
+def test_a_state_steers_a_wheel_on_a_hill(formulation):
+    """A holonomic constraint (the ground), a nonholonomic one (the wheel) and a state (the steering) side by side."""
+    hill = System(
+        np.eye(3), potential=lambda q: 9.81 * q[2],
+        constraint={"ground": lambda q: q[2] - 0.2 * np.sin(q[0]) * np.cos(q[1])},
+        nonholonomic={"wheel": lambda v, steer: v[0] * np.sin(steer) - v[1] * np.cos(steer)},
+        states={"steer": lambda t, steer: 0.5 * np.cos(t) - 0.1 * steer},
+    )  # fmt: skip
+    start = {"q0": [0, 0, 0], "v0": [2, 0, 0.4], "s0": [0]}
+    exact = simulate(hill, 2.0, rtol=1e-11, atol=1e-12, **start)
+    sol = simulate(hill, 2.0, integrator=Radau(), formulation=formulation, rtol=1e-8, atol=1e-10, **start)
+    assert sol.end.q == pytest.approx(exact.end.q, abs=1e-6)
+    assert np.abs(sol.drift["velocity"]).max() < 1e-7 and np.abs(sol.energy_error).max() < 1e-6  # no force does work
+
+
 def test_large_states_do_not_loosen_the_constraints():
     """A pressure of 1e7 Pa stands beside coordinates of the size of 1."""
     system = System(

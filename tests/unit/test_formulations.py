@@ -371,10 +371,8 @@ FORCED = System(
         (POINT, {"formulation": GGL(), "stabilization": InvariantStabilization(gain=3)}, "changes the field"),
         (ORBIT, {"formulation": Index2()}, "does not know an Ode. Use formulation=Index1"),
         (INDEX_2, {"formulation": GGL()}, "does not know a Dae of its order. Use formulation=Index1"),
-        (INDEX_2, {"formulation": StrangenessFree()}, "Use formulation=Index1"),
         (INDEX_2, {"formulation": Index3()}, r"a Dae of order 1 has index 2, not 3. Use formulation=Index2\(\)"),
         (INDEX_2, {"formulation": ProjectedInvariants("Pb")}, r'Use ProjectedInvariants\("Pa"\)'),
-        (INDEX_2, {"formulation": StateSpace()}, "StateSpace of a Dae needs R="),
     ],
 )
 def test_what_does_not_fit_is_refused_with_a_way_out(system, given, text):

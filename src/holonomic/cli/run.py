@@ -161,7 +161,7 @@ def from_file(path: Path) -> Job:
     missing = [name for name in ("system", "t_end") if name not in names]
     if missing:
         refuse(f"{path} defines no {' and no '.join(missing)}. Define problem, or system, t_end, q0 and v0.")
-    start = {name: names[name] for name in ("q0", "v0", "y0") if name in names}
+    start = {name: names[name] for name in ("q0", "v0", "y0", "s0", "w0") if name in names}
     return Job(path.stem, names["system"], names["t_end"], start)
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..errors import BadArgument, IncompatibleMethods
+from ..errors import BadArgument
 from .base import Block, Formulation, Unknowns
 from .strangeness_free import selected, selector_kind, selector_symbols
 
@@ -19,7 +19,7 @@ class StateSpace(Formulation):
 
     u = R q are the independent coordinates; the constraints give the others. R is kept until a monitor,
     which looks before every step, finds it badly placed; the unknowns are q and v throughout, so that a change
-    needs no restart. For a `Dae`: R x^(m) = R (f - B ŷ) with ŷ eliminated, and all levels of g; R has to be given.
+    needs no restart. For a `Dae`: R x^(m) = R (f - B ŷ) with ŷ eliminated, and all levels of g.
 
     Parameters
     ----------
@@ -65,11 +65,13 @@ class StateSpace(Formulation):
 
         u = Unknowns(d)
         if d.e.order:
-            if self.R is None:
-                raise IncompatibleMethods("StateSpace of a Dae needs R=, one row per degree of freedom.")
-            R = self._given(d.n, d.e.g.numel())
+            R, _, symbols = selector_symbols(d, "StateSpace")
+            if self.R is not None:
+                R, symbols = self._given(d.n, d.e.g.numel()), None
             all_R = casadi.diagcat(*[R] * d.e.order)
-            return u.equations(all_R @ (u.q_slope - d.q_dot), casadi.SX(0, 1), *d._levels[:-1])
+            return u.equations(
+                all_R @ (u.q_slope - d.q_dot), casadi.SX(0, 1), *d._levels[:-1], selectors=symbols
+            )  # fmt: skip
         R, _, symbols = selector_symbols(d, "StateSpace")
         if self.R is not None:
             R, symbols = self._given(d.nc, d.n_lam), None

@@ -20,15 +20,20 @@ def selector_kind(selectors: str) -> int:
 
 def selector_symbols(d, user: str):
     """Return S_p, S_v and the symbols behind them, in the order in which they lie in data."""
-    import casadi
-
+    if d.e.order:
+        return _symbols(d.n, d.e.g.numel())
     if d.nc != d.e.v.numel() or d.e.nonholonomic is not None or d.e.invariants.numel():
         raise IncompatibleMethods(
             f"{user} selects among positions and velocities alike: it needs as many coordinates as velocities, and "
             "holonomic constraints only. Use GGL(), or Index1() with Projection()."
         )
-    nv = d.e.v.numel()
-    nf = nv - d.n_lam
+    return _symbols(d.e.v.numel(), d.n_lam)
+
+
+def _symbols(nv: int, n_lam: int):
+    import casadi
+
+    nf = nv - n_lam
     symbols = casadi.SX.sym("selectors", 2 * nf * nv + 1)
     Sp = casadi.reshape(symbols[: nf * nv], nv, nf).T
     Sv = casadi.reshape(symbols[nf * nv : 2 * nf * nv], nv, nf).T
@@ -51,6 +56,8 @@ def selected(S, kinematic, Z=None):
 class StrangenessFree(Formulation):
     """S_p q' = S_p v,   S_v M v' = S_v (f - Gᵀλ),   0 = g,   0 = G v + g_t,   0 = G M⁻¹(f - Gᵀλ) + γ.
 
+    For a `Dae` of order m: S x^(j)' = S x^(j+1), S x^(m) = S (f - B y), and g, g', .., g^(m) = 0.
+
     The same solutions as the given equations, index 1, no hidden constraints and no new unknowns. The selectors are
     frozen over a step. With q' = Z v, Z square, it is S_p Z⁻¹q' = S_p v. For linear equations of motion
     (`System.linear`) this is Algorithm 13 of the paper.
@@ -70,6 +77,7 @@ class StrangenessFree(Formulation):
     gives = ("residual",)
     index = 1
     in_stages = True
+    for_dae = True
     keeps = ("position", "velocity", "acceleration")
     references = ("steinbrecher-2003",)
 
@@ -87,6 +95,8 @@ class StrangenessFree(Formulation):
         return (Block("q", nq), Block("v", nv), Block("lam", n_lam, 1))
 
     def equations(self, d, gains):
+        if d.e.order:
+            return self._dae(d, gains)
         u = Unknowns(d, ("lam", d.n_lam))
         (lam,) = u.extra
         Sp, Sv, symbols = selector_symbols(d, "StrangenessFree")
@@ -94,3 +104,15 @@ class StrangenessFree(Formulation):
             selected(Sp, kinematics(d, u, lam), d.e.kinematics), Sv @ dynamics(d, u, lam),
             d.position_rows, d.velocity_rows, acceleration_level(d, lam, gains), selectors=symbols,
         )  # fmt: skip
+
+    def _dae(self, d, gains):
+        import casadi
+
+        u = Unknowns(d, ("lam", d.e.g.numel()))
+        (y,) = u.extra
+        Sp, Sv, symbols = selector_symbols(d, "StrangenessFree")
+        n, last = d.n, d.n * (d.e.order - 1)
+        rows = [Sp @ (u.q_slope[at : at + n] - d.e.q[at + n : at + 2 * n]) for at in range(0, last, n)]
+        rows.append(Sv @ (u.q_slope[last:] - d.f_at(y) + d.e.B @ y))
+        level = casadi.substitute(d.last_level(gains), d.y, y) - d._GB @ y
+        return u.equations(casadi.vertcat(*rows), casadi.SX(0, 1), *d._levels[:-1], level, selectors=symbols)

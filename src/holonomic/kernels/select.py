@@ -19,7 +19,7 @@ import numpy as np
 from ..errors import NEED_TERMS, OK, SINGULAR
 from .compile import kernel, leaf
 from .linalg import apply_q, lu_factor, lu_solve, qr_pivoted
-from .signatures import NL, NQ, NV, PREPARE, SELECT, SELECT_KIND, TERMS, call_model, has_function
+from .signatures import NQ, PREPARE, SELECT, SELECT_KIND, SELECT_NL, SELECT_NV, TERMS, call_model, has_function
 
 NULL_SPACE, ROWS, CONSTANT = range(3)
 GOOD = 0.5  # cosine of the largest angle between what is selected and the tangent space
@@ -167,7 +167,7 @@ def select(fns, n, data, t, x, W):
     if not has_function(fns, TERMS):
         return NEED_TERMS
     call_model(fns, TERMS, t, x, 0, x, 0, data, W, 0)
-    if choose(W, data, n[SELECT], n[SELECT_KIND], n[NQ], n[NV], n[NL]) != 0:
+    if choose(W, data, n[SELECT], n[SELECT_KIND], n[NQ], n[SELECT_NV], n[SELECT_NL]) != 0:
         return SINGULAR
     return OK
 

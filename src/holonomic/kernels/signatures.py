@@ -92,8 +92,8 @@ class Slot(IntEnum):
 
 # n: sizes, and offsets into the workspace W
 NX, NQ, NV, NL, NP, NROW, NK, NEV, NERR, SHARED, WP, WV, WF, WR, WD, WN, WE, NY, WM, WX = range(20)
-ND, MIDDLE, NDR, SELECT, SELECT_KIND, NR, NC, NW = range(20, 28)
-N_SIZES = 28
+ND, MIDDLE, NDR, SELECT, SELECT_KIND, NR, NC, NW, SELECT_NV, SELECT_NL = range(20, 30)
+N_SIZES = 30
 # NX states, NQ positions, of which NC are coordinates, the others extra states and, last, NW algebraic variables, NV
 # velocities, NL multipliers and velocity rows, NP position rows (constraints and invariants), NROW length of a stage
 # row, NK length of (v', λ), NEV events, NERR error vectors, SHARED 1 if position and velocity rows have one Jacobian
@@ -102,7 +102,7 @@ N_SIZES = 28
 # a pull remembers (one number), and Newton's matrices at WN, which end at WE. NY unknowns of an implicit formulation,
 # q and v first (NX = NY then), ND of them differential; NR equations, NDR of them with slopes, the first ones; the
 # last MIDDLE belong to the stages of a step, not to its end; SELECT where selectors begin in data (0: none),
-# SELECT_KIND which ones.
+# SELECT_KIND which ones, among SELECT_NV entries with SELECT_NL constraints.
 
 f8 = types.float64
 i8 = types.int64

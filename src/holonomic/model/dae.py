@@ -78,6 +78,27 @@ class Dae(Ode):
             wanted(function, f"output {label!r}", (*state, "y"))
         freeze(self, "f", "B")
 
+    @classmethod
+    def linear(cls, A, B, C, *, f=None, r=None, **more) -> Dae:
+        """Make a linear equation from its matrices, constant or functions of time.
+
+            x^(m) = A₀ x + A₁ x' + .. + f - B y,   0 = C x + r
+
+        Parameters
+        ----------
+        A : array or function of t, p, u, or list of m of them
+            One for each of x, x', ..; None leaves a term out. Their number is the order m.
+        B, C : array or function of t, p, u
+            Matrix of the algebraic unknowns, (n, ny), and of the constraints, (ny, n).
+        f, r : array or function of t, p, u, optional
+            What drives the equation and what moves the constraints.
+        **more
+            Further arguments of Dae, such as params and outputs.
+        """
+        from .linear import linear_dae
+
+        return linear_dae(cls, A, B, C, f=f, r=r, **more)
+
     @property
     def names(self) -> tuple[str, ...]:
         """What functions of the state may name."""

@@ -112,6 +112,12 @@ class DerivedDae(Derived):
     def field(self, refined: bool = False, gains: bool = False) -> SX:
         return casadi.vertcat(self._rhs(gains) - self.taken(), self._solved_for_y(gains)[1])
 
+    def terms(self, gains: bool = False) -> SX:
+        """(z', I, f, G, γ) in the places of a System's (q', M, f, G, γ), for selectors: z' and γ are left at zero."""
+        n, rows = self.n, self.e.g.numel()
+        flat = [casadi.vec(casadi.densify(matrix).T) for matrix in (SX.eye(n), self._G)]
+        return casadi.vertcat(SX.zeros(self.e.q.numel(), 1), flat[0], SX.zeros(n, 1), flat[1], SX.zeros(rows, 1))
+
     def residual_rate(self) -> SX:
         last = SX.zeros(self.e.g.numel(), 1)  # g^(m) is what y makes zero
         kept = [self._along(self.e.invariants)] if self.e.invariants.numel() else []

@@ -1,4 +1,4 @@
-"""Linear equations of motion from their matrices.
+"""Linear equations from their matrices: equations of motion, and differential-algebraic ones.
 
     q' = Z(t) v,   M(t) v' = C(t) q + D(t) v + f(t) - (G Z)ᵀλ,   0 = G(t) q + r(t)
 
@@ -6,6 +6,9 @@ What the methods need beyond that, G', G'' and Z' among it, comes from tracing a
 `StrangenessFree` this is Algorithm 13 of [steinbrecher-2003], whose last equation is
 
     0 = (G'' + G Z M⁻¹C) q + (2 G'Z + G Z' + G Z M⁻¹D) v - G Z M⁻¹(G Z)ᵀλ  (+ G Z M⁻¹f + r'')
+
+A differential-algebraic equation of order m is  x^(m) = A₀(t) x + .. + A_{m-1}(t) x^(m-1) + f(t) - B(t) y,
+0 = C(t) x + r(t).
 """
 
 from __future__ import annotations
@@ -47,3 +50,39 @@ def linear_system(cls, mass, C, D, G, *, Z=None, f=None, r=None, **more):
         return level if given["r"] is None else level + at("r", values)
 
     return cls(mass=given["mass"], force=force, constraint=constraint, kinematics=given["Z"], **more)
+
+
+def linear_dae(cls, A, B, C, *, f=None, r=None, **more):
+    """Make a Dae from matrices; see `Dae.linear`."""
+    matrices = list(A) if isinstance(A, list | tuple) and (callable(A[0]) or A[0] is None or np.ndim(A[0]) == 2) else [A]
+    given = {f"A[{j}]": matrix for j, matrix in enumerate(matrices)} | {"B": B, "C": C, "f": f, "r": r}
+    for name, value in given.items():
+        if callable(value):
+            wanted(value, f"{name}()", TIME)
+        elif value is not None:
+            given[name] = np.asarray(value, dtype=float)
+    order = len(matrices)
+    if order not in (1, 2, 3):
+        raise BadArgument(f"A holds {order} matrices, one for each of x, x', ..: a Dae has order 1, 2 or 3.")
+
+    def at(name, values):
+        return call(given[name], f"{name}()", TIME, values)
+
+    def slope(state, values):
+        parts = [at(f"A[{j}]", values) @ part for j, part in enumerate(state) if given[f"A[{j}]"] is not None]
+        if given["f"] is not None:
+            parts.append(at("f", values))
+        return sum(parts, 0 * state[0])
+
+    forms = {
+        1: lambda t, x, p, u: slope([x], {"t": t, "p": p, "u": u}),
+        2: lambda t, x, dx, p, u: slope([x, dx], {"t": t, "p": p, "u": u}),
+        3: lambda t, x, dx, ddx, p, u: slope([x, dx, ddx], {"t": t, "p": p, "u": u}),
+    }
+
+    def constraint(t, x, p, u):
+        values = {"t": t, "p": p, "u": u}
+        level = at("C", values) @ x
+        return level if given["r"] is None else level + at("r", values)
+
+    return cls(order=order, f=forms[order], B=given["B"], g=constraint, **more)

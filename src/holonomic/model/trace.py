@@ -20,25 +20,22 @@ from casadi import SX
 from ..errors import (
     BadArgument,
     ForgottenVelocityTerms,
-    HolonomicError,
-    NotFinite,
     SingularMass,
-    UntraceableFunction,
     WrongShape,
 )
 from . import symbols
-from .arguments import BASIC, ODE, Names, UnknownParameter, call, flatten_params, param_names, param_slices
+from .arguments import ODE, call
 from .base import N_GAINS
-from .dae import Dae, level_labels, state_values
+from .dae import Dae, level_labels
 from .derive import Derived, Expressions
 from .derive_dae import with_multipliers_solved
-from .extra import NONE, Extras, allowed
+from .extra import NONE, Extras
+from .scene import Scene, numbers_text
 from .settling import check_rules
-from .system import Ode, System, input_table, labelled, row_names
+from .system import Ode, System, labelled, row_names
 from .tape import operation_names
 
 STRUCTURE = {0.0, 1.0, -1.0, 2.0, -2.0, 3.0, 4.0, 0.5, -0.5}  # numbers that stay in the source
-CHECK_TOLERANCE = 1e-10  # traced and own function differ by rounding only
 
 
 @dataclass(frozen=True)
@@ -52,161 +49,6 @@ class Traced:
     invariant_labels: list[str]
     output_shapes: dict[str, tuple[int, ...]]
     event_names: list[str]
-
-
-class Scene:
-    """The symbols of one system, and the numeric points at which the user's functions are checked."""
-
-    def __init__(self, system: System | Ode, q0: np.ndarray, v0: np.ndarray, t0: float, extras: Extras = NONE):
-        self.system, self.extras = system, extras
-        self.is_ode = isinstance(system, Ode)
-        self.is_dae = isinstance(system, Dae)
-        self.letter = "x" if self.is_dae else "y" if self.is_ode else "q"  # of the state, in messages
-        nq, nv = len(q0), len(v0)
-        self.t_sx, t = symbols.scalar("t")
-        self.q_sx, q = symbols.vector(self.letter, nq)
-        self.v_sx, v = symbols.vector("v", nv)
-        self.a_sx, a = symbols.vector("a", nv)
-        params = dict(system.params or {})
-        self.places = param_slices(params)
-        self.flat_params = flatten_params(params)
-        self.p_sx, p = symbols.vector("p", len(self.flat_params))
-        names = {"t": t, "p": param_names(p, self.places)}
-        inputs = dict(system.inputs or {})
-        self.u_sx, u = symbols.vector("u", 3 * len(inputs))
-        self.inputs = inputs
-        symbolic_inputs = {}
-        for i, (name, given) in enumerate(inputs.items()):
-            if callable(given):
-                symbolic_inputs[name] = call(given, f"input {name!r}", ("t", "p"), names)
-            else:
-                symbolic_inputs[name] = u[3 * i] + u[3 * i + 1] * (t - u[3 * i + 2])
-        names["u"] = Names(**symbolic_inputs)
-        names |= state_values(system, q, v, extras) | ({} if self.is_ode else {"a": a})
-        self.names = names
-        self.allowed = system.names if isinstance(system, Dae) else ODE if self.is_ode else BASIC
-        self.lam_sx: SX | None = None  # known from `with_multipliers` on
-        self.points = self._points(q0, v0, t0)
-
-    def _points(self, q0, v0, t0) -> list[dict[str, Any]]:
-        """The start and two points near it; random, but the same every time."""
-        random = np.random.default_rng(7)
-        points = []
-        for spread in (0.0, 0.05, 0.3):
-            q = q0 + spread * random.uniform(-1, 1, len(q0)) * (0.3 + np.abs(q0))
-            v = v0 + spread * random.uniform(-1, 1, len(v0)) * (1.0 + np.abs(v0))
-            point = {"t": t0 + spread, "a": random.uniform(-1, 1, len(v0)), "lam": None, "state": (q, v)}
-            point |= state_values(self.system, q, v, self.extras)
-            point["p"] = param_names(self.flat_params, self.places)
-            point["u"] = Names(**{name: self._input_at(name, given, point) for name, given in self.inputs.items()})
-            points.append(point)
-        return points
-
-    def _input_at(self, name, given, point):
-        if callable(given):
-            return call(given, f"input {name!r}", ("t", "p"), point)
-        return float(np.interp(point["t"], *input_table(name, given)))
-
-    def seen(self, role: str) -> tuple[str, ...]:
-        """What a function in this role may name."""
-        return allowed(self.system, role, self.allowed)
-
-    def run(self, function, role: str, shape, allowed=None) -> SX:
-        """Run one function on the symbols, check its shape and its values at the numeric points."""
-        allowed = allowed or self.allowed
-        try:
-            with symbols.tracing(role):
-                value = call(function, role, allowed, self.names)
-                result = symbols.to_sx(value)
-        except UnknownParameter as problem:
-            raise BadArgument(f"{role} uses {problem}") from None
-        except HolonomicError:
-            raise
-        except Exception as problem:
-            if self._fails_on_numbers(function, role, allowed):  # a mistake that has nothing to do with symbols
-                t, (q, _) = self.points[0]["t"], self.points[0]["state"]
-                problem.add_note(f"raised by {role} at the start, t = {t:g}, {self.letter} = {_numbers(q)}")
-                raise
-            text = next(iter(str(problem).splitlines()), "")
-            raise UntraceableFunction(
-                f"{role} cannot be run on symbols: {type(problem).__name__}: {text.rstrip('.')}. "
-                "Write it with NumPy functions of its arguments, or pass trace=False to run it as plain Python."
-            ) from problem
-        if shape is not None and result.shape != shape:
-            if shape[1] == 1 and result.shape == (shape[1], shape[0]):
-                result = result.T
-            elif not (result.numel() == 1 and shape == (1, 1)):
-                raise WrongShape(f"{role} returned shape {_shape(result.shape)}, expected {_shape(shape)}.")
-        if shape is None:
-            result = casadi.reshape(result, result.numel(), 1)
-        if callable(function):
-            self._check(function, role, allowed, result)
-        return result
-
-    def _fails_on_numbers(self, function, role: str, allowed) -> bool:
-        try:
-            with np.errstate(all="ignore"):
-                call(function, role, allowed, self.points[0])
-        except Exception:
-            return True
-        return False
-
-    def _check(self, function, role: str, allowed, traced: SX) -> None:
-        """Compare the traced function with the user's own at numeric points."""
-        free = [symbol for symbol in (self.t_sx, self.q_sx, self.v_sx, self.a_sx, self.p_sx, self.u_sx)]
-        if self.lam_sx is not None:
-            free.append(self.lam_sx)
-        evaluate = casadi.Function("check", free, [casadi.densify(traced)], {"allow_free": False})
-        for index, point in enumerate(self.points):
-            with np.errstate(all="ignore"):
-                try:
-                    own = np.asarray(call(function, role, allowed, point), dtype=float)
-                except Exception as problem:
-                    if index == 0:
-                        raise UntraceableFunction(
-                            f"{role} fails on numbers: {type(problem).__name__}: {problem}"
-                        ) from problem
-                    continue  # a point outside the function's domain proves nothing
-            position, velocity = point["state"]
-            if index == 0 and not np.all(np.isfinite(own)):
-                raise NotFinite(
-                    f"{role} is {own.ravel()[~np.isfinite(own.ravel())][0]} at the start, t = {point['t']:g}, "
-                    f"{self.letter} = {_numbers(position)}."
-                )
-            given = [point["t"], position, velocity, point["a"], self.flat_params, self._flat_inputs(point)]
-            if self.lam_sx is not None:
-                given.append(point["lam"])
-            mine = np.array(evaluate(*given)).reshape(-1, order="C")
-            own = own.reshape(-1)
-            if traced.shape[1] > 1:
-                mine = np.array(evaluate(*given)).reshape(-1)
-            if mine.size != own.size:
-                raise WrongShape(f"{role} returned {own.size} numbers, but {mine.size} symbols.")
-            scale = CHECK_TOLERANCE * (1.0 + np.max(np.abs(own[np.isfinite(own)]), initial=0.0))
-            for entry in range(own.size):
-                if np.isfinite(own[entry]) and not abs(own[entry] - mine[entry]) <= scale:
-                    raise UntraceableFunction(
-                        f"{role} gives {own[entry]:.6g} in entry {entry} on numbers, but {mine[entry]:.6g} when "
-                        f"traced on symbols (t = {point['t']:g}, {self.letter} = "
-                        f"{_numbers(position)}). Does it use random numbers, mutable state, or a branch on "
-                        "values? Rewrite with np.where, or pass trace=False."
-                    )
-
-    def _flat_inputs(self, point) -> np.ndarray:
-        flat = np.zeros(3 * len(self.inputs))
-        for i, name in enumerate(self.inputs):
-            if not callable(self.inputs[name]):
-                flat[3 * i] = point["u"][name]
-                flat[3 * i + 2] = point["t"]
-        return flat
-
-    def with_multipliers(self, n: int) -> None:
-        """Make lam (y of a Dae) known to outputs and events."""
-        name = "y" if self.is_dae else "lam"
-        self.lam_sx, self.names[name] = symbols.vector(name, n)
-        random = np.random.default_rng(3)
-        for point in self.points:
-            point["lam"] = point[name] = random.uniform(-1, 1, n)
 
 
 def trace(
@@ -391,7 +233,7 @@ def _check_symmetric(M: SX, scene: Scene) -> None:
             i, j = np.unravel_index(np.argmax(gap), gap.shape)
             raise SingularMass(
                 f"the mass matrix is not symmetric: M[{i},{j}] = {value[i, j]:.6g}, M[{j},{i}] = {value[j, i]:.6g} "
-                f"at q = {_numbers(point['q'])}. Correct mass()."
+                f"at q = {numbers_text(point['q'])}. Correct mass()."
             )
 
 
@@ -437,13 +279,3 @@ def _free_numbers(parts, outputs, events, given=None) -> tuple[dict[str, Any], n
     made["events"] = dict(zip(events, rebuilt[at + len(outputs) :], strict=True))
     numbers_sx = casadi.vertcat(*known.values()) if known else SX(0, 1)
     return made, np.array(values), numbers_sx
-
-
-def _shape(shape) -> str:
-    return f"({shape[0]},)" if shape[1] == 1 else f"{shape}"
-
-
-def _numbers(values) -> str:
-    return np.array2string(np.asarray(values), precision=4, threshold=8, separator=", ")
-
-

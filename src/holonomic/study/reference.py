@@ -48,7 +48,7 @@ def truth_of(problem, system, given: dict[str, Any]) -> Truth:
 
     `problem` is the Problem or None, `given` is what simulate() takes: t_end, q0, v0, y0 and the like.
     """
-    changed = any(given.get(name) is not None for name in ("q0", "v0", "y0"))
+    changed = any(given.get(name) is not None for name in ("q0", "v0", "y0", "s0", "w0"))
     if problem is not None and not changed:
         try:
             return _known(problem, given.get("t_end"))

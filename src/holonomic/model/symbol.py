@@ -1,0 +1,368 @@
+"""Symbol: a number that is not known yet, and the messages of code that needs to know it.
+
+Every operation on a `Symbol` adds a node to CasADi's expression graph. Whatever needs a number instead (``if``,
+``math.sin``, a place in an array of floats) raises `UntraceableFunction` and says what to write.
+"""
+
+import contextlib
+import contextvars
+import dis
+import itertools
+import linecache
+import math
+import re
+import sys
+
+import casadi
+import numpy as np
+from casadi import SX
+
+from ..errors import UntraceableFunction
+
+if hasattr(casadi.GlobalOptions, "setNumpyMode"):
+    casadi.GlobalOptions.setNumpyMode(-1)  # otherwise users see a FutureWarning of casadi's about NumPy
+
+WIDTH = 60  # of an expression or a source line quoted in a message
+_subject = contextvars.ContextVar("the function being traced", default="the traced function")
+
+
+@contextlib.contextmanager
+def tracing(subject):
+    """Name the function being traced in messages, and reword NumPy's complaints about symbols.
+
+    Parameters
+    ----------
+    subject : str
+        How messages call the function, for example ``"constraint()"``.
+    """
+    token = _subject.set(subject)
+    try:
+        yield
+    except UntraceableFunction:
+        raise
+    except (TypeError, IndexError) as error:
+        advice = next((advice for pattern, advice in _COMPLAINTS if re.search(pattern, str(error))), None)
+        if advice is None:
+            raise
+        raise UntraceableFunction(f"{subject} {advice} NumPy says: {error}.") from error
+    finally:
+        _subject.reset(token)
+
+
+_BUILD = "Make arrays for NumPy's functions with np.block([...]) instead of np.array([...])."
+_COMPLAINTS = (
+    ("has no callable|input types|Cannot cast|unsupported in linalg|only boolean masks",
+     f"uses a NumPy function on a plain array that holds symbols. {_BUILD}"),
+    ("used as indices|valid indices",
+     "picks entries of an array by a symbol. Use np.where, np.select or np.interp."),
+)  # fmt: skip
+
+
+def _user_line():
+    """Opcode and quoted source of what the innermost frame that is neither ours nor NumPy's is doing.
+
+    Ours are this module and those whose names begin with its name.
+    """
+    frame = sys._getframe(1)
+    while frame.f_back is not None:
+        module = frame.f_globals.get("__name__", "")
+        if not module.startswith(__name__) and module.partition(".")[0] not in ("numpy", "scipy"):
+            break
+        frame = frame.f_back
+    code, at = frame.f_code, max(frame.f_lasti, 0)
+    line = linecache.getline(code.co_filename, frame.f_lineno)
+    text = line.strip().rstrip(":")
+    if len(text) > WIDTH:  # then only the expression at fault, where it stands on one line
+        first, last, start, end = next(itertools.islice(code.co_positions(), at // 2, None))
+        if first == last is not None and end is not None:
+            text = line.encode()[start:end].decode()
+    return dis.opname[code.co_code[at]], f' ("{_short(text)}")' if text else ""
+
+
+def _short(text):
+    return text if len(text) <= WIDTH else text[: WIDTH - 3] + "..."
+
+
+def _refuse(what, remedy):
+    return UntraceableFunction(f"{_subject.get()} {what}{_user_line()[1]}. {remedy}")
+
+
+class Symbol:
+    """One number that is not known yet: a node of CasADi's expression graph.
+
+    Parameters
+    ----------
+    sx : casadi.SX
+        The 1 by 1 expression.
+    """
+
+    __slots__ = ("sx",)
+    __array_priority__ = 1000
+    __hash__ = object.__hash__
+    shape, ndim, size = (), 0, 1
+
+    # No __array__ and no __getitem__: NumPy would call them for np.array([q[0], 1.0]).
+
+    def __init__(self, sx):
+        self.sx = sx
+
+    def __repr__(self):
+        return str(self.sx)
+
+    real = T = property(lambda self: self)
+    imag = property(lambda self: 0.0)
+
+    def item(self):
+        """Return the symbol, as a NumPy scalar returns its number."""
+        return self
+
+    def __pos__(self):
+        return self
+
+    def conjugate(self):
+        """Return the symbol: it stands for a real number."""
+        return self
+
+    conj = conjugate
+
+    def _number(self):
+        if self.sx.is_constant():
+            return float(self.sx)
+        name = _short(str(self.sx))
+        opcode, line = _user_line()
+        if opcode == "STORE_SUBSCR":
+            what = f"assigns the symbol {name} into an array of floats"
+            remedy = "Build the array with np.array([...]), or make it with np.zeros_like(q) or dtype=object."
+        else:
+            what = f"needs the value of the symbol {name}"
+            remedy = (
+                "Use np.sin(...) instead of math.sin(...), leave out float(...) and dtype=float, and build "
+                "arrays with np.array([...]) or dtype=object."
+            )
+        raise UntraceableFunction(f"{_subject.get()} {what}{line}. {remedy}")
+
+    __float__ = _number
+
+    def __complex__(self):
+        return complex(self._number())
+
+    def __int__(self):
+        return int(self._number())
+
+    def __index__(self):
+        if self.sx.is_constant() and float(self.sx).is_integer():
+            return int(self.sx)
+        raise _refuse(
+            f"uses the symbol {_short(str(self.sx))} as an index or a count",
+            "Use np.where, np.select or np.interp to choose by value.",
+        )
+
+    def __bool__(self):
+        if self.sx.is_constant():
+            return bool(float(self.sx))
+        what, condition = self._decision()
+        opcode, line = _user_line()
+        if opcode.startswith("CALL") or opcode == "COMPARE_OP":
+            # A function had to decide: max(), sorted(), or NumPy on an array it does not know to be ours.
+            remedy = f"Use np.maximum, np.minimum or np.where. {_BUILD}"
+        else:
+            remedy = f"Use np.where({condition}, a, b), or an Event for a change of regime."
+        raise UntraceableFunction(
+            f"{_subject.get()} {what}{line}, so its derivative cannot be formed. {remedy}"
+        )
+
+    def _decision(self):
+        name = _short(str(self.sx))
+        return f"decides by the value of {name}", f"{name} != 0"
+
+    def __len__(self):
+        raise _refuse(f"takes the length of {_short(str(self.sx))}", "It is one number, not an array.")
+
+    def __iter__(self):
+        raise _refuse(f"iterates over {_short(str(self.sx))}", "It is one number, not an array.")
+
+    # __array_ufunc__ and __array_function__ are those of `symbol_array`.
+
+
+class Condition(Symbol):
+    """The outcome of a comparison, 1 or 0; joined by ``&``, ``|``, ``^`` and ``~``."""
+
+    __slots__ = ("relation",)
+
+    def __init__(self, sx, relation):
+        self.sx = sx
+        self.relation = relation
+
+    def _text(self):
+        left, sign, right = self.relation
+        return f"{_show(left)} {sign} {_show(right)}".strip()
+
+    def _decision(self):
+        left, sign, right = self.relation
+        text = _short(self._text())
+        if sign in "&|^~":
+            return f"decides by {text}", text
+        other = _show(right) if isinstance(right, Symbol) else "a number"
+        return f"compares {_short(_show(left))} with {_short(other)}", text
+
+    def __invert__(self):
+        return _negate(self)
+
+
+def _show(x):
+    if isinstance(x, Condition):
+        return f"({x._text()})"
+    return f"{x:g}" if isinstance(x, float) else str(x)
+
+
+_NUMBERS = (int, float, np.floating, np.integer, np.bool_)
+
+
+def _sx(x):
+    """The SX of a symbol or number; None for anything else."""
+    if isinstance(x, Symbol):
+        return x.sx
+    return SX(float(x)) if isinstance(x, _NUMBERS) else None
+
+
+# What NumPy's functions are made of. SX.unary and SX.binary take 2 µs, SX's own operators 13 µs.
+
+
+def _node(name):
+    op = getattr(casadi, "OP_" + name)
+    return lambda x: SX.unary(op, x)
+
+
+def _node2(name):
+    op = getattr(casadi, "OP_" + name)
+    return lambda x, y: SX.binary(op, x, y)
+
+
+_add, _sub, _mul, _div = map(_node2, ("ADD", "SUB", "MUL", "DIV"))
+_pow, _atan2, _max, _min, _fmod = map(_node2, ("POW", "ATAN2", "FMAX", "FMIN", "FMOD"))
+_lt, _le, _eq, _ne, _and, _or, _if = map(_node2, ("LT", "LE", "EQ", "NE", "AND", "OR", "IF_ELSE_ZERO"))
+_sqrt, _sq, _neg, _abs, _not, _sign = map(_node, ("SQRT", "SQ", "NEG", "FABS", "NOT", "SIGN"))
+_exp, _log, _log1p, _floor, _ceil = map(_node, ("EXP", "LOG", "LOG1P", "FLOOR", "CEIL"))
+
+
+def _scale(factor):
+    return lambda x: _mul(SX(factor), x)
+
+
+def _power(x, y):
+    """x**y, small whole and half powers by products and square roots."""
+    p = float(y) if y.is_constant() else math.nan
+    if not (abs(p) <= 16 and (2 * p).is_integer()):
+        return _pow(x, y)
+    if p < 0:
+        return _div(SX(1), _power(x, SX(-p)))
+    if p == int(p):
+        return _pow(x, y)  # casadi squares and multiplies
+    if p == 0.5:
+        return _sqrt(x)
+    # 1e-200 is lost in x > 1e-184, but keeps the derivative of max(d, 0)**1.5 from being 0·inf where d < 0
+    return _mul(_pow(x, SX(p - 0.5)), _sqrt(_add(x, SX(1e-200))))
+
+
+def _remainder(x, y):
+    r = _fmod(x, y)
+    return _add(r, _if(_lt(_mul(r, y), SX(0)), y))  # the sign of y, as in Python and NumPy
+
+
+def _floor_divide(x, y):
+    # (x - remainder) / y is whole but for rounding; the quotient itself may round up to the next whole number
+    return _floor(_add(_div(_sub(x, _remainder(x, y)), y), SX(0.5)))
+
+
+def _heaviside(x, at_zero):
+    return _add(_lt(SX(0), x), _if(_eq(x, SX(0)), at_zero))
+
+
+def _logaddexp(x, y):
+    return _add(_max(x, y), _log1p(_exp(_neg(_abs(_sub(x, y))))))
+
+
+_UNARY = {
+    **{name: _node(name.upper()) for name in ("sin", "cos", "tan", "sinh", "cosh", "tanh", "expm1")},
+    **{"arc" + name: _node("A" + name.upper()) for name in ("sin", "cos", "tan", "sinh", "cosh", "tanh")},
+    "exp": _exp, "exp2": lambda x: _exp(_mul(SX(math.log(2)), x)),
+    "log": _log, "log1p": _log1p,
+    "log2": lambda x: _div(_log(x), SX(math.log(2))), "log10": lambda x: _div(_log(x), SX(math.log(10))),
+    "sqrt": _sqrt, "square": _sq, "cbrt": lambda x: _mul(_sign(x), _pow(_abs(x), SX(1 / 3))),
+    "reciprocal": lambda x: _div(SX(1), x), "sign": _sign,
+    "absolute": _abs, "fabs": _abs, "floor": _floor, "ceil": _ceil,
+    "trunc": lambda x: _mul(_sign(x), _floor(_abs(x))),
+    "degrees": _scale(180 / math.pi), "rad2deg": _scale(180 / math.pi),
+    "radians": _scale(math.pi / 180), "deg2rad": _scale(math.pi / 180),
+}  # fmt: skip
+_BINARY = {
+    "power": _power, "float_power": _power, "arctan2": _atan2, "hypot": _node2("HYPOT"),
+    "maximum": _max, "fmax": _max, "minimum": _min, "fmin": _min, "copysign": _node2("COPYSIGN"),
+    "fmod": _fmod, "remainder": _remainder, "floor_divide": _floor_divide,
+    "heaviside": _heaviside, "logaddexp": _logaddexp,
+}  # fmt: skip
+_COMPARISONS = {
+    "less": ("<", _lt), "less_equal": ("<=", _le), "equal": ("==", _eq), "not_equal": ("!=", _ne),
+    "greater": (">", lambda x, y: _lt(y, x)), "greater_equal": (">=", lambda x, y: _le(y, x)),
+}  # fmt: skip
+_LOGIC = {"and": ("&", _and), "or": ("|", _or), "xor": ("^", _ne)}
+
+
+def _negate(x):
+    return Condition(_not(x.sx), ("", "~", x)) if isinstance(x, Symbol) else not x
+
+
+def _methods(build):
+    """The two Python methods x.op(y) and y.op(x) of a function of two SX."""
+
+    def method(self, other):
+        y = _sx(other)
+        return NotImplemented if y is None else Symbol(build(self.sx, y))
+
+    def reflected(self, other):
+        y = _sx(other)
+        return NotImplemented if y is None else Symbol(build(y, self.sx))
+
+    return method, reflected
+
+
+def _comparison(sign, build):
+    def method(self, other):
+        y = _sx(other)
+        return NotImplemented if y is None else Condition(build(self.sx, y), (self, sign, other))
+
+    return method
+
+
+def _joining(sign, build):
+    def method(self, other):
+        if not isinstance(other, (Condition, bool, np.bool_)):
+            return NotImplemented
+        return Condition(build(self.sx, _sx(other)), (self, sign, other))
+
+    return method
+
+
+def _complete_symbol():
+    """Give `Symbol` its operators, and the methods NumPy calls on the entries of an object array."""
+    for name, build in _UNARY.items():
+        setattr(Symbol, name, lambda self, build=build: Symbol(build(self.sx)))
+    for name, build in _BINARY.items():
+        setattr(Symbol, name, _methods(build)[0])
+    unary = {"neg": _neg, "abs": _abs, "floor": _floor, "ceil": _ceil, "trunc": _UNARY["trunc"]}
+    for name, build in unary.items():
+        setattr(Symbol, f"__{name}__", lambda self, build=build: Symbol(build(self.sx)))
+    binary = {"add": _add, "sub": _sub, "mul": _mul, "truediv": _div, "pow": _power, "mod": _remainder,
+              "floordiv": _floor_divide}  # fmt: skip
+    for name, build in binary.items():
+        method, reflected = _methods(build)
+        setattr(Symbol, f"__{name}__", method)
+        setattr(Symbol, f"__r{name}__", reflected)
+    for name, short in zip(_COMPARISONS, ("lt", "le", "eq", "ne", "gt", "ge"), strict=True):
+        setattr(Symbol, f"__{short}__", _comparison(*_COMPARISONS[name]))
+    for name, how in _LOGIC.items():
+        setattr(Condition, f"__{name}__", _joining(*how))
+        setattr(Condition, f"__r{name}__", _joining(*how))
+
+
+_complete_symbol()
