@@ -19,6 +19,9 @@ def reproduce(
     ] = None,
     table: Annotated[str | None, typer.Argument(metavar="TABLE", help="One of its tables, such as 6.1.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")] = False,
+    figures: Annotated[
+        Path | None, typer.Option(metavar="FOLDER", help="Also draw the paper's effects, as PNG files in this folder.")
+    ] = None,
     page: Annotated[
         Path | None, typer.Option(metavar="PATH", help="Write all papers as a Markdown page instead.")
     ] = None,
@@ -40,6 +43,12 @@ def reproduce(
         typer.echo(json.dumps(report.to_dict(), indent=2, ensure_ascii=False))
     else:
         typer.echo(str(report))
+    if figures is not None:
+        drawn = report.save_figures(figures)
+        for path in drawn:
+            typer.echo(f"drew {path}", err=True)
+        if not drawn:
+            typer.echo(f"{paper} has no figures beside its numbers", err=True)
     if not report.ok:
         raise typer.Exit(FAILED)
 

@@ -287,6 +287,16 @@ def relative_errors(sol) -> dict[str, float]:
     }
 
 
+def flying_wheelset():
+    """Draw the flying wheelset: height above the rails in index 1, and with projection."""
+    from ..view.paper_plot import gap_figure
+
+    free = {f"index 1, TOL = {tol:g}": rolled("index 1", tol) for tol in (1e-5, 1e-6)}
+    return gap_figure(free, {"with projection, TOL = 1e-06": rolled("index 1 with projection", 1e-6)})
+
+
+FIGURES = {"flying-wheelset": flying_wheelset}
+
 COMPUTE = {
     "3.1": table_3_1,
     "fixed-step": fixed_step,

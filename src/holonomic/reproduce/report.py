@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import importlib
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from ..study.table import Table, show
@@ -81,6 +83,17 @@ class Report(Sequence[Entry]):
             "paper": self.paper.key, "title": self.paper.title, "ok": self.ok, "seconds": round(self.seconds, 2),
             "entries": [entry.to_dict() for entry in self],
         }  # fmt: skip
+
+    def save_figures(self, folder: str | Path) -> list[Path]:
+        """Draw the paper's effects that are best seen, as PNG files in a folder; return their paths."""
+        module = importlib.import_module(f"{__package__}.{self.paper.key.replace('-', '_')}")
+        folder = Path(folder)
+        folder.mkdir(parents=True, exist_ok=True)
+        paths = []
+        for name, draw in getattr(module, "FIGURES", {}).items():
+            paths.append(folder / f"{self.paper.key}-{name}.png")
+            draw().savefig(paths[-1], dpi=150)
+        return paths
 
     def table_of(self, table: PaperTable) -> Table:
         """Return one table's entries; remarks are numbered below it."""
