@@ -17,7 +17,8 @@ holonomic reproduce --page docs/reproduction.md
 ```
 
 and one paper or one table is shown by `holonomic reproduce KEY [TABLE]`, with exit code 1 when a rule is
-broken. *printed* is what the paper prints, or what its text claims; *ours* is what came out here. The rules come
+broken; `--figures FOLDER` draws effects that are best seen, such as the [flying wheelset](gallery.md#a-wheelset-that-flies).
+*printed* is what the paper prints, or what its text claims; *ours* is what came out here. The rules come
 from runs of another program: two printed digits are met within 5 to 8 %, numbers at the level of roundoff in
 magnitude only. Where a paper claims something in words alone ("unchanged", "of the same order"), the number in the
 rule is ours. Readings that the text leaves open (which second-order method, where a matrix is frozen, which

@@ -25,7 +25,7 @@ def gap_figure(free: dict[str, object], kept: dict[str, object], style: str = "l
         figure = _new_figure((7.2, 6.0))
         above, below = figure.subplots(2, 1, sharex=True)
         for runs, color in ((free, look.lines[1]), (kept, look.lines[0])):
-            for shade, (label, sol) in zip(np.linspace(0.5, 1.0, len(runs)), runs.items(), strict=True):
+            for shade, (label, sol) in zip(np.linspace(1.0, 0.5, len(runs))[::-1], runs.items(), strict=True):
                 rows = sol.drift["position"]
                 line = {"color": color, "alpha": shade, "linewidth": 1.2}
                 above.plot(sol.t, -1e6 * rows.mean(axis=1), label=label, **line)
