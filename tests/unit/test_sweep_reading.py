@@ -7,9 +7,12 @@ import re
 import numpy as np
 import pytest
 
-from holonomic import BadArgument, System, sample, simulate, sweep
+from holonomic import BadArgument, System, grid, sample, simulate, sweep
 from holonomic.multibody import Mechanism, rod
 from holonomic.progress import Tally
+from holonomic.sweeping import sweep as sweeping
+from holonomic.sweeping.ahead import Ahead
+from holonomic.sweeping.piece import run_piece
 from holonomic.sweeping.sketch import Sketch, Summary
 
 START = {"q0": [0, -1], "v0": [1, 0], "save_at": 7}
@@ -153,3 +156,68 @@ def test_the_tally_says_rate_and_time_left(capsys):
     assert re.search(r" (50|[34]\d) a second", tally.text())  # the machine may be busy
     assert re.search(r"0:00:(1\d|2\d) left", tally.text())
     tally.close()
+
+
+class Interrupted:
+    """An engine that is stopped after two chunks."""
+
+    def __init__(self, problem):
+        self.problem = problem
+
+    def chunks(self, job, pieces):
+        for number, piece in enumerate(pieces):
+            if number == 2:
+                raise self.problem
+            yield run_piece(job, *piece)
+
+
+def test_ctrl_c_returns_the_members_so_far(swing, monkeypatch, capsys):
+    monkeypatch.setattr(sweeping, "engine_of", lambda on, workers: Interrupted(KeyboardInterrupt()))
+    runs = sweep(swing, 1.0, params={"g": np.linspace(1, 20, 70)}, **START)
+    done = 2 * runs.job.chunk
+    assert runs.ok.sum() == done and runs.ok[:done].all()
+    assert "not run: the sweep was interrupted" in runs.failed[0].why
+    assert np.isnan(runs.q[done:]).all()
+    assert f"interrupted after {done} of 70 runs; the members so far are returned" in capsys.readouterr().err
+
+
+def test_an_engine_that_fails_does_not_lose_what_was_finished(swing, monkeypatch):
+    monkeypatch.setattr(sweeping, "engine_of", lambda on, workers: Interrupted(OSError("the network is down")))
+    with pytest.raises(OSError, match="network") as caught:
+        sweep(swing, 1.0, params={"g": np.linspace(1, 20, 70)}, outputs=["q"], keep="summary", **START)
+    assert caught.value.solution.ok.sum() == 2 * caught.value.solution.job.chunk
+    assert np.isfinite(caught.value.solution.mean("q")).all()
+
+
+def test_results_larger_than_memory_are_refused_before_anything_runs(swing):
+    with pytest.raises(BadArgument, match=r"take \d+.\d GB, and this machine has .* stream them to store="):
+        sweep(swing, 1.0, q0=[0, -1], v0=[1, 0], params={"g": np.full(100_000, 9.81)}, save_at=1_000_000)
+
+
+@pytest.mark.parametrize(
+    ("make", "text"),
+    [
+        (lambda: sample(0, g=(1, 2)), "at least 1"),
+        (lambda: sample(4, g=3), "two bounds"),
+        (lambda: sample(4, g=(2, 1)), "two bounds"),
+        (lambda: sample(4), "needs the bounds"),
+        (lambda: grid(g=3), "a list of values"),
+        (lambda: grid(), "needs the values"),
+    ],
+)
+def test_designs_that_cannot_be_meant_are_refused(make, text):
+    with pytest.raises(BadArgument, match=text):
+        make()
+
+
+def test_pieces_far_ahead_wait_for_a_slow_one():
+    ahead = Ahead([(i, i + 1) for i in range(100)])
+    handed = [piece for piece, _ in ahead.hand_out(lambda piece: piece, 2)]
+    while ahead.running and len(handed) < 90:
+        for key in [key for key in ahead.running if key[0] != 0]:  # the first one never ends
+            del ahead.running[key]
+        more = [piece for piece, _ in ahead.hand_out(lambda piece: piece, 2)]
+        if not more:
+            break
+        handed += more
+    assert handed == list(range(16))

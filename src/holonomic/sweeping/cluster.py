@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Iterable, Iterator
-from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Executor, wait
+from concurrent.futures import BrokenExecutor, Executor
 from typing import Any
 
 from ..errors import BadArgument, HolonomicError, MissingExtra
+from .ahead import Ahead, completed
 from .job import Chunk, Job
 from .parcel import Parcel, load, numbers, run_parcel, run_part
 
@@ -22,29 +22,19 @@ class Futures:
         self.executor = executor
 
     def chunks(self, job: Job, pieces: Iterable[tuple[int, int]]) -> Iterator[Chunk]:
-        parcel, left = Parcel.of(job), iter(pieces)
+        parcel = Parcel.of(job)
         window = max(FEWEST, AHEAD * int(getattr(self.executor, "_max_workers", 0) or 0))
 
         def submit(piece):
-            part = numbers(job, *piece)
-            return self.executor.submit(run_parcel, parcel.name, parcel.content, part, piece[0])
+            return self.executor.submit(run_parcel, parcel.name, parcel.content, numbers(job, *piece), piece[0])
 
-        running = set()
         try:
-            running = {submit(piece) for piece in itertools.islice(left, window)}
-            while running:
-                done, running = wait(running, return_when=FIRST_COMPLETED)
-                running |= {submit(piece) for piece in itertools.islice(left, len(done))}
-                for future in done:
-                    yield future.result()
+            yield from completed(submit, pieces, window)
         except BrokenExecutor as problem:
             raise HolonomicError(
                 f"a worker of {type(self.executor).__name__} died: {problem} Give the sweep a store= and call it again with "
                 "resume=True, or use a Dask cluster, which starts anew what a dead worker was doing."
             ) from problem
-        finally:
-            for future in running:
-                future.cancel()
 
 
 class Dask:
@@ -60,19 +50,20 @@ class Dask:
             from distributed import KilledWorker, as_completed
         except ImportError:
             raise MissingExtra('a Dask cluster needs distributed: pip install "holonomic[cluster]".') from None
-        parcel, left, client = Parcel.of(job), iter(pieces), self.client
+        parcel, client = Parcel.of(job), self.client
         # a task of its own: unpacked and compiled once per worker, and again where a worker with it has died
         shared = client.submit(load, parcel.content, key=f"holonomic-{parcel.name}")
 
         def submit(piece):
             return client.submit(run_part, shared, numbers(job, *piece), piece[0], pure=False)
 
-        running = as_completed([submit(piece) for piece in itertools.islice(left, self._window())])
+        ahead = Ahead(pieces)
+        running = as_completed(list(ahead.hand_out(submit, self._window(), lambda future: future.key)))
         try:
             for future in running:
-                more = self._window() - running.count()
-                for piece in itertools.islice(left, max(1, more)):
-                    running.add(submit(piece))
+                del ahead.running[future.key]
+                for another in ahead.hand_out(submit, self._window(), lambda future: future.key):
+                    running.add(another)
                 yield future.result()
         except KilledWorker as problem:
             raise HolonomicError(

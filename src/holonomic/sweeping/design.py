@@ -12,6 +12,11 @@ from ..errors import BadArgument
 
 def grid(**axes) -> dict[str, np.ndarray]:
     """Return all combinations of the given values, as arrays of equal length for `sweep`."""
+    for name, values in axes.items():
+        if np.ndim(values) != 1 or not len(values):
+            raise BadArgument(f"grid({name}={values!r}): give a list of values, at least one.")
+    if not axes:
+        raise BadArgument("grid needs the values of a parameter, for example g=[5, 10, 15].")
     columns = zip(*itertools.product(*(np.asarray(values) for values in axes.values())), strict=True)
     return {name: np.array(column) for name, column in zip(axes, columns, strict=True)}
 
@@ -35,6 +40,13 @@ def sample(n: int, method: str = "sobol", seed: int = 0, **ranges) -> dict[str, 
     makers = {"sobol": qmc.Sobol, "latin-hypercube": qmc.LatinHypercube}
     if method not in makers:
         raise BadArgument(f"method={method!r}: choose {', '.join(map(repr, makers))}.")
+    if n != int(n) or n < 1:
+        raise BadArgument(f"sample(n={n!r}): the number of members must be a whole number, at least 1.")
+    for name, bounds in ranges.items():
+        if np.shape(bounds) != (2,) or not np.isfinite(bounds).all() or bounds[0] > bounds[1]:
+            raise BadArgument(f"{name}={bounds!r}: give the two bounds of each parameter, (low, high).")
+    if not ranges:
+        raise BadArgument("sample needs the bounds of a parameter, for example g=(5, 15).")
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "The balance properties")  # of Sobol points, for n not a power of 2
         points = makers[method](d=len(ranges), rng=np.random.default_rng(seed)).random(n)

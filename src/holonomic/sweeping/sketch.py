@@ -30,9 +30,9 @@ class Summary:
 
     def add(self, values: np.ndarray) -> None:
         """Take a stretch of members; NaN: a member had ended there."""
-        flat = np.ascontiguousarray(values.reshape(len(values), -1))
-        if not len(flat):
+        if not len(values):
             return
+        flat = np.ascontiguousarray(values.reshape(len(values), -1))
         there = ~np.isnan(flat)
         counted, plain = there.sum(axis=0), np.where(there, flat, 0.0)
         total = plain.sum(axis=0)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import heapq
+import os
 from collections.abc import Iterator
 from functools import cached_property
 
@@ -22,6 +23,7 @@ class Whole:
     def __init__(self, job: Job):
         times, nx, nk = job.shape
         self.job = job
+        check_memory(8 * job.count * times * (nx + nk), job)
         self.x, self.k = np.empty((job.count, times, nx)), np.empty((job.count, times, nk))
 
     def add(self, chunk: Chunk) -> None:
@@ -62,6 +64,7 @@ class Named:
     def add(self, chunk: Chunk) -> None:
         for name, values in chunk.kept.items():
             if name not in self.held:
+                check_memory(8 * self.job.count * int(np.prod(values.shape[1:])), self.job)
                 self.held[name] = np.empty((self.job.count, *values.shape[1:]))
             self.held[name][chunk.first : chunk.last] = values
 
@@ -128,6 +131,19 @@ class Summed:
 
     def __str__(self) -> str:
         return f"summed up: {', '.join(self.sums)}"
+
+
+def check_memory(needed: int, job: Job) -> None:
+    """Refuse results that cannot fit, before anything is computed."""
+    try:
+        there = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    except (AttributeError, ValueError, OSError):  # not told on this system
+        return
+    if needed > there:
+        raise BadArgument(
+            f"the results of {job.count} runs at {len(job.save_t)} times take {needed / 1e9:.1f} GB, and this machine has "
+            f'{there / 1e9:.1f} GB of memory. Name what you need in outputs=, pass keep="summary", or stream them to store=.'
+        )
 
 
 def not_kept(name: str, held) -> BadArgument:
