@@ -115,6 +115,23 @@ def test_quantities_of_a_mechanism_can_be_kept_by_name():
         whole.mean("A")
 
 
+def test_forces_of_a_mechanism_follow_the_inputs_of_each_member():
+    m = Mechanism(gravity=(0, 0))
+    sled = m.body("sled", at=(0, 0), mass=2.0, inertia=1.0)
+    m.prismatic("rail", m.ground, sled, at=(0, 0), axis=(1, 0))
+    m.input("push", 0.0)
+    m.force("hand", sled, at=(0, 0), value=lambda u: (u.push, 0.0))
+    times, pushes = np.array([0.0, 1.0]), np.array([[0.0, 4.0], [2.0, 2.0]])
+    runs = sweep(m, 1.0, inputs={"push": (times, pushes)}, save_at=3)
+    assert np.allclose(runs["hand.force"][:, :, 0], [[0.0, 2.0, 4.0], [2.0, 2.0, 2.0]])
+    assert np.allclose(runs["sled"].position[:, -1, 0], [4.0 / 12, 0.5], atol=1e-6)  # t³/3 and t²/2 times push/2
+
+
+def test_chunks_stay_below_their_bound(swing):
+    job = sweep(swing, 1.0, q0=[0, -1], v0=[1, 0], params={"g": np.full(20, 9.81)}, save_at=50_000).job
+    assert job.chunk * 50_000 * 8 * sum(job.shape[1:]) <= 8 << 20
+
+
 @pytest.mark.parametrize(
     ("options", "text"),
     [

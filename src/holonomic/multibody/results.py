@@ -61,7 +61,7 @@ class Resolver:
         model, n = runs.plan.model, len(runs.t)
         p = self._with_built_in(param_names(np.repeat(runs._data, n, axis=0).T, model.places))
         parts = (part.reshape(-1, part.shape[-1]) for part in (runs.q, runs.v, runs.a, runs.lam))
-        record = Record(self, np.tile(runs.t, len(runs)), *parts, p, model.inputs)
+        record = Record(self, np.tile(runs.t, len(runs)), *parts, p, runs.inputs)
         record.shape = (len(runs), n)
         return self.view_of(record, name)
 
@@ -141,6 +141,8 @@ class Record:
         for name, given in self._inputs.items():
             if callable(given):
                 found[name] = self.full(call(given, name, ("t", "p"), {"t": self.t, "p": self.p}))
+            elif isinstance(given, np.ndarray):  # known at every time
+                found[name] = given
             elif isinstance(given, tuple):
                 found[name] = np.interp(self.t, *given)
             else:

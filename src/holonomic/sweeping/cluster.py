@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterable, Iterator
 from concurrent.futures import BrokenExecutor, Executor
 from typing import Any
@@ -44,6 +45,7 @@ class Dask:
         if client.asynchronous:
             raise BadArgument("on=client: sweep waits for its results, so it needs a Client with asynchronous=False.")
         self.client = client
+        self._threads, self._asked = 0, -1e9
 
     def chunks(self, job: Job, pieces: Iterable[tuple[int, int]]) -> Iterator[Chunk]:
         try:
@@ -58,13 +60,14 @@ class Dask:
             return client.submit(run_part, shared, numbers(job, *piece), piece[0], pure=False)
 
         ahead = Ahead(pieces)
-        running = as_completed(list(ahead.hand_out(submit, self._window(), lambda future: future.key)))
+        first = list(ahead.hand_out(submit, self._window(), lambda future: future.key))
+        running = as_completed(first, with_results=True)
         try:
-            for future in running:
+            for future, chunk in running:
                 del ahead.running[future.key]
                 for another in ahead.hand_out(submit, self._window(), lambda future: future.key):
                     running.add(another)
-                yield future.result()
+                yield chunk
         except KilledWorker as problem:
             raise HolonomicError(
                 f"several workers died of the same members: {problem} Look into the workers' memory limits and logs."
@@ -73,8 +76,10 @@ class Dask:
             client.cancel([*running.futures, shared])
 
     def _window(self) -> int:
-        """Pieces under way: a few per thread of all workers there are now."""
-        return max(FEWEST, AHEAD * sum(self.client.nthreads().values()))
+        """Pieces under way: a few per thread of all workers there are, asked for once a second."""
+        if time.monotonic() > self._asked + 1.0:
+            self._threads, self._asked = sum(self.client.nthreads().values()), time.monotonic()
+        return max(FEWEST, AHEAD * self._threads)
 
 
 def is_dask_client(on: Any) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -35,6 +36,19 @@ class Quantities:
     @cached_property
     def _data(self) -> np.ndarray:
         return self.job.data_of(self.first, self.last)
+
+    @property
+    def inputs(self) -> dict[str, Any]:
+        """The model's inputs; those that the sweep sets as values at all times of all members, in one row."""
+        found, tables = dict(self.plan.model.inputs), self.job.tables
+        tabled = [name for name, given in found.items() if not callable(given)]
+        for j, name in enumerate(tabled):
+            if name in self.job.inputs:
+                times = tables.times[tables.first[j] : tables.first[j + 1]]
+                rows = tables.values[j] if len(tables.values[j]) == 1 else tables.values[j][self.first : self.last]
+                values = [np.interp(self.t, times, row) for row in np.broadcast_to(rows, (len(self), len(times)))]
+                found[name] = np.array(values).reshape(-1)
+        return found
 
     @property
     def q(self) -> np.ndarray:
