@@ -12,7 +12,9 @@ from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 import numpy as np
 import pytest
 
+import holonomic as h
 from holonomic import BadArgument, Event, HolonomicError, System, sweep
+from holonomic.multibody import Mechanism, rod
 from holonomic.problems import seven_body
 
 LENGTH = 1.0
@@ -77,6 +79,37 @@ def test_an_executor_of_threads_works_too(held):
         same(held, sweep(SWING, 2.0, **CALL, on=threads))
 
 
+
+
+METHODS = [
+    {"integrator": h.Radau(), "formulation": h.GGL()},
+    {"integrator": h.BDF(), "formulation": h.StateSpace()},
+    {"stabilization": h.Baumgarte(10)},
+    {"integrator": h.RK4(), "step": 0.01, "stabilization": h.S_both2()},
+]
+
+
+@pytest.mark.parametrize("methods", METHODS, ids=repr)
+def test_all_kinds_of_methods_travel(methods):
+    """An executor of threads gets jobs through pickle as well."""
+    call = {**CALL, "params": {"g": np.linspace(1, 20, 20)}, **methods}
+    with ThreadPoolExecutor(2) as threads:
+        same(sweep(SWING, 1.0, **call), sweep(SWING, 1.0, **call, on=threads))
+
+
+def test_a_dae_and_a_spatial_mechanism_travel():
+    pytest.importorskip("cloudpickle", reason="extra cluster")
+    circle = h.Dae(
+        order=2, f=lambda p: np.array([0.0, -p.g]), B=lambda x: 2 * x[:, None], g=lambda x: x @ x - 1, params={"g": 9.81}
+    )
+    m = Mechanism(gravity=(0, 0, -9.81))
+    m.body("link", rod((0, 0, 0), (1, 0, 0), mass=1.0))
+    m.spherical("A", m.ground, "link", at=(0, 0, 0))
+    with ThreadPoolExecutor(2) as threads:
+        call = {"y0": [1.0, 0.0, 0.0, 0.0], "params": {"g": [2.0, 9.81]}, "save_at": 4}
+        assert np.array_equal(sweep(circle, 0.5, **call).y, sweep(circle, 0.5, **call, on=threads).y)
+        call = {"params": {"link.mass": np.linspace(1, 2, 20)}, "save_at": 5, "outputs": ["A.force"]}
+        assert np.array_equal(sweep(m, 0.5, **call)["A.force"], sweep(m, 0.5, **call, on=threads)["A.force"])
 
 
 def test_events_that_map_the_state_are_sent_as_functions(pool):
@@ -190,13 +223,13 @@ def test_a_worker_that_is_killed_costs_nothing_but_time(client, cluster):
 
 def test_a_worker_that_joins_late_takes_part(client, cluster):
     client.wait_for_workers(2, timeout=60)
-    before = set(client.scheduler_info(n_workers=-1)["workers"])
+    before = set(client.nthreads())
     timer = threading.Timer(0.1, lambda: cluster.scale(3))
     timer.start()
     sweep(SWING, 200.0, **{**SLOW, "params": {"g": np.linspace(1, 20, 400)}}, on=client)
     timer.join()
     client.wait_for_workers(3, timeout=60)
-    late = set(client.scheduler_info(n_workers=-1)["workers"]) - before
+    late = set(client.nthreads()) - before
     assert late
     sweep(SWING, 200.0, **SLOW, on=client)
     assert all(count >= 1 for worker, count in client.run(engines).items() if worker in late)
