@@ -26,6 +26,8 @@ from .model.base import Variant
 from .rank import massless, rank_by_rows, terms
 
 NEARLY_MASSLESS = 1e-6  # of the masses of single coordinates: where a step fell to nothing, this is why
+NEARLY_SINGULAR = 0.02  # of the smallest singular value at the start
+TINY = 1e-5  # of the interval: steps so short have a reason
 BOUND = 1e10  # growth of a state with a fixed step, beside 1 + its size at the start, that is worth a warning
 PROBES = 24  # points ahead of the last state at which functions are tried, each four times as far
 
@@ -39,7 +41,8 @@ def explain(status: int, run, plan, sol) -> HolonomicError:
     if status == TOO_MANY_STEPS:
         return StepFailed(
             f"max_steps = {int(run.I[s.LIMIT])} steps were used up at t = {t:.6g} of {run.S[s.T_STOP]:.6g} (last step "
-            f"{abs(run.S[s.H_USED] or run.S[s.H]):.1e}). Raise max_steps, or loosen rtol. See error.solution.",
+            f"{abs(run.S[s.H_USED] or run.S[s.H]):.1e}). {_jumping(run, plan) or 'Raise max_steps, or loosen rtol.'} See "
+            "error.solution.",
             sol,
         )
     if status == ACCUMULATES:
@@ -63,14 +66,83 @@ def explain(status: int, run, plan, sol) -> HolonomicError:
             return NotFinite(_not_finite(run, plan, found), sol)
         return _singular(run, plan, sol)
     if cause == NO_CONVERGENCE:
+        near = _near_singular(run, plan)
+        if near is not None:
+            return SingularPosition(near, sol)
         return StepFailed(_no_convergence(run, plan), sol)
     if cause == PULL_FAILED and status != STEP_COLLAPSED:
         return StepFailed(
             f"the projection onto the constraints did not converge at t = {t:.6g}{_shorter(plan, sol)}", sol
         )
     if status == STEP_COLLAPSED:
+        if _growth(plan, sol) is None:
+            near = _near_singular(run, plan)
+            if near is not None:
+                return SingularPosition(near, sol)
         return StepFailed(_collapsed(run, plan, sol), sol)
     return StepFailed(f"the run stopped at t = {t:.6g} (status {status}). See error.solution.", sol)
+
+
+def _near_singular(run, plan) -> str | None:
+    """Say which rows of G become dependent where a run ended, if they do: much more so than at its start."""
+    model = plan.model
+    if model.is_ode or not model.n_lam or plan.rows is not None:
+        return None
+    values, rows = [], None
+    for t, x in (run.start, (run.t, run.x)):
+        x = np.asarray(x)
+        try:
+            G = terms(model, float(t), x[: model.nq], x[model.nq : model.nq + model.nv], run.data)[2]
+            values.append(np.linalg.svd(G / np.linalg.norm(G, axis=1)[:, None], compute_uv=False)[-1])
+            rows = rank_by_rows(G)[1]
+        except (np.linalg.LinAlgError, HolonomicError, ValueError):
+            return None
+    if not values[1] < NEARLY_SINGULAR * values[0]:
+        return None
+    way = "" if run.I[s.CROSSES] else " Use DOP853() with Projection(), which passes such positions."
+    return (
+        f"singular position close to t = {run.t:.6g}: the row of {model.row_labels[int(rows[-1])]!r} becomes a combination "
+        f"of the others (smallest singular value of the scaled G {values[1]:.1e}, {values[0]:.1e} at the start), and "
+        f"{plan.choice.integrator!r} cannot pass it.{way} See error.solution."
+    )
+
+
+def _jumping(run, plan) -> str | None:
+    """Say which acceleration jumps where steps have become tiny: a force that switches back and forth."""
+    model, h = plan.model, abs(float(run.S[s.H_USED] or run.S[s.H]))
+    if h > TINY * abs(run.S[s.T_STOP] - run.start[0]):
+        return None
+    first, size = (0, model.nq) if model.is_ode else (model.nq, model.nv)
+    slope = run.K[0, : model.nq + model.nv]
+
+    def at(k):
+        x = run.x[: model.nq + model.nv] + k * h * slope
+        return model.evaluate(Fn.FIELD, run.t + k * h, x, np.zeros(0), run.data[: len(model.data())])[first : first + size]
+
+    try:
+        places = [-64.0, -16.0, -4.0, -1.0, 0.0, 1.0, 4.0, 16.0, 64.0]
+        seen = np.array([at(k) for k in places])
+        wide = np.abs(np.diff(seen, axis=0)) / (np.max(np.abs(seen), axis=0) + 1e-300)
+        where, which = np.unravel_index(np.argmax(wide), wide.shape)
+        low, high = places[where : where + 2]
+        ends = [seen[where, which], seen[where + 1, which]]
+        for _ in range(30):  # a jump stays, however close its two sides
+            middle = 0.5 * (low + high)
+            value = at(middle)[which]
+            if abs(value - ends[0]) > abs(ends[1] - value):
+                high, ends[1] = middle, value
+            else:
+                low, ends[0] = middle, value
+    except (HolonomicError, ValueError):
+        return None
+    if not abs(ends[1] - ends[0]) > 0.1 * np.max(np.abs(seen[:, which])):
+        return None
+    what, name = ("the derivative", f"y[{which}]") if model.is_ode else ("the acceleration", model.coordinates[which])
+    return (
+        f"There {what} of {name} jumps between {min(ends):.3g} and {max(ends):.3g}: a force that "
+        "switches back and forth (chattering, as dry friction does at rest). Smooth the switch, for example by "
+        "np.tanh(v / 1e-3), or stop at an event and go on with another system."
+    )
 
 
 def _shorter(plan, sol) -> str:

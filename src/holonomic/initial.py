@@ -91,16 +91,16 @@ def prepare(model, t, q, v, data, *, tol: float, initial: str, hold, redundant: 
         return Start(consistent(model, t, q, data, tol, initial), v)
     if model.is_ode:
         return Start(q, v)
-    examined = model.start_examined
+    examined = model.examined(data)
     if model.n_lam and examined and initial == "check" and _plainly_consistent(model, t, q, v, data, tol):
         return Start(q, v, moved_w=moved_w)
     start = _prepared(model, t, q, v, data, tol, initial, held, redundant, examined)
     if model.nw:
         q = settled(model, t, start.q, start.v, data)
         start = replace(start, q=q, moved_w=float(np.linalg.norm((q - guess)[model.nq - model.nw :])))
-    if not examined:  # true of the model, so looked at once
+    if not examined:  # true of the system, so looked at once
         refuse_massless(model, t, start.q, start.v, data)
-        model.note_examined()
+        model.note_examined(data)
     return start
 
 

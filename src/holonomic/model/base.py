@@ -64,7 +64,7 @@ class ModelBase:
     """Sizes, labels and data of one system; functions come from the classes that inherit from it."""
 
     interpreted: bool
-    start_examined: bool = False  # whether mass matrix and rank have been looked into at a start
+    examined_with: list[float] | None = None  # parameters with which mass matrix and rank were looked into at a start
     numbers: np.ndarray
     constraint_labels: list[str]
     nonholonomic_labels: list[str]
@@ -87,9 +87,17 @@ class ModelBase:
         """Call one function from Python; `a` and `b` as in `signatures.Fn`."""
         raise NotImplementedError
 
-    def note_examined(self) -> None:
+    def examined(self, data: np.ndarray) -> bool:
+        """Tell whether mass matrix and rank have been looked into with the parameters in data."""
+        return self.examined_with is not None and self.examined_with == self._params_in(data)
+
+    def note_examined(self, data: np.ndarray) -> None:
         """Remember that mass matrix and rank have been looked into."""
-        self.start_examined = True
+        self.examined_with = self._params_in(data)
+
+    def _params_in(self, data: np.ndarray) -> list[float]:
+        """The parameters, which stand first in data."""
+        return data[: sum(where.stop - where.start for where, _ in self.places.values())].tolist()
 
     def outdated(self) -> bool:
         """Tell whether the system's functions would do something else now."""

@@ -25,6 +25,7 @@ from ..kernels import cachefolder
 from ..kernels.compile import leaf
 from ..kernels.signatures import N_FUNCTIONS, Fn, call_model
 from . import machine
+from .arguments import flatten_params
 from .base import PLAIN, ModelBase, Variant
 from .extra import NONE, Extras
 from .fingerprint import fingerprint
@@ -81,9 +82,11 @@ class Model(ModelBase):
         if self._record is None:
             self._record = self._make_record()
             self._write_record()
+        elif self._record["checked"] not in (None, self._params()):
+            self._traced  # noqa: B018  the checks of the mass matrix depend on the parameters: once more
         record = self._record
         self.numbers = np.array(record["numbers"])
-        self.start_examined = record.get("examined", False)
+        self.examined_with = record.get("examined")
         self.constraint_labels = record["constraint_labels"]
         self.nonholonomic_labels = record["nonholonomic_labels"]
         self.invariant_labels = record["invariant_labels"]
@@ -156,9 +159,11 @@ class Model(ModelBase):
         invoke(fns, int(fn), float(t), np.ascontiguousarray(a), np.ascontiguousarray(b), data, out)
         return out
 
-    def note_examined(self) -> None:
-        self.start_examined = self._record["examined"] = True
-        self._write_record()
+    def note_examined(self, data: np.ndarray) -> None:
+        super().note_examined(data)
+        if self._record.get("examined") is None:
+            self._record["examined"] = self.examined_with
+            self._write_record()
 
     # the walk from functions to machine code
 
@@ -312,7 +317,11 @@ class Model(ModelBase):
             "invariant_labels": traced.invariant_labels,
             "output_shapes": {name: list(shape) for name, shape in traced.output_shapes.items()},
             "objects": {},
+            "checked": self._params() if traced.depends else None,
         }
+
+    def _params(self) -> list[float]:
+        return flatten_params(dict(self.system.params or {})).tolist()
 
     def _write_record(self) -> None:
         if self._key is not None:

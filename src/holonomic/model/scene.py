@@ -23,6 +23,7 @@ class Scene:
 
     def __init__(self, system: System | Ode, q0: np.ndarray, v0: np.ndarray, t0: float, extras: Extras = NONE):
         self.system, self.extras = system, extras
+        self.depends = False  # whether checks of the mass matrix might end otherwise with other parameters
         self.is_ode = isinstance(system, Ode)
         self.is_dae = isinstance(system, Dae)
         self.letter = "x" if self.is_dae else "y" if self.is_ode else "q"  # of the state, in messages
@@ -155,6 +156,14 @@ class Scene:
                         f"{numbers_text(position)}). Does it use random numbers, mutable state, or a branch on "
                         "values? Rewrite with np.where, or pass trace=False."
                     )
+
+    def other_params(self) -> list[np.ndarray]:
+        """Parameters near the given ones: what holds with them does not hang on single numbers."""
+        if not len(self.flat_params):
+            return []
+        random = np.random.default_rng(2)
+        sizes = 0.1 + 0.1 * np.abs(self.flat_params)
+        return [self.flat_params + sizes * random.uniform(-1, 1, len(sizes)) for _ in range(2)]
 
     def _flat_inputs(self, point) -> np.ndarray:
         flat = np.zeros(3 * len(self.inputs))

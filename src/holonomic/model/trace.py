@@ -49,6 +49,7 @@ class Traced:
     invariant_labels: list[str]
     output_shapes: dict[str, tuple[int, ...]]
     event_names: list[str]
+    depends: bool = False  # whether checks of the mass matrix might end otherwise with other parameters
 
 
 def trace(
@@ -134,7 +135,7 @@ def trace(
         expressions = with_multipliers_solved(expressions)
     return Traced(
         expressions, numbers, labels["constraint"], labels["nonholonomic"], labels["invariants"], shapes,
-        list(watched),
+        list(watched), scene.depends,
     )  # fmt: skip
 
 
@@ -196,7 +197,9 @@ def _mass_and_force(system: System, scene: Scene, nv: int) -> dict[str, SX]:
         return {"mass": M, "force": force - coriolis}
     if system.velocity_terms is None and coriolis.nnz() and system.kinematics is None:
         quadratic = casadi.jacobian(casadi.jacobian(force, v), v).nnz()
-        if not quadratic and not _vanishes(coriolis, scene):
+        if not quadratic and _vanishes(coriolis, scene, scene.flat_params):
+            scene.depends |= not all(_vanishes(coriolis, scene, other) for other in scene.other_params())
+        elif not quadratic:
             raise ForgottenVelocityTerms(
                 "mass() depends on q, but force() has no term quadratic in v, although the Coriolis and "
                 "centrifugal terms of this mass matrix are not zero. Pass velocity_terms=True to add them, or "
@@ -211,12 +214,12 @@ def _coriolis(M: SX, q: SX, v: SX) -> SX:
     return casadi.sparsify(casadi.jtimes(momentum, q, v) - casadi.jacobian(casadi.dot(v, momentum) / 2, q).T)
 
 
-def _vanishes(expression: SX, scene: Scene) -> bool:
+def _vanishes(expression: SX, scene: Scene, params) -> bool:
     evaluate = casadi.Function("at", [scene.t_sx, scene.q_sx, scene.v_sx, scene.p_sx, scene.u_sx], [expression])
     random = np.random.default_rng(1)
     for point in scene.points:
         v = random.uniform(-1, 1, len(point["v"]))
-        value = evaluate(point["t"], point["state"][0], v, scene.flat_params, scene._flat_inputs(point))
+        value = evaluate(point["t"], point["state"][0], v, params, scene._flat_inputs(point))
         if np.max(np.abs(np.array(value)), initial=0.0) > 1e-12:
             return False
     return True
@@ -229,6 +232,10 @@ def _check_symmetric(M: SX, scene: Scene) -> None:
         gap = np.abs(value - value.T)
         if not np.all(np.isfinite(value)):
             continue
+        for other in scene.other_params():
+            there = np.array(evaluate(point["t"], *point["state"], other, scene._flat_inputs(point)))
+            gap_there = np.max(np.abs(there - there.T), initial=0.0)
+            scene.depends |= not gap_there <= 1e-10 * np.max(np.abs(there), initial=0.0)
         if gap.max(initial=0.0) > 1e-10 * (np.abs(value).max(initial=0.0) + 1e-300):
             i, j = np.unravel_index(np.argmax(gap), gap.shape)
             raise SingularMass(

@@ -1,0 +1,51 @@
+"""The first members of the study of random systems (benchmarks/random_systems.py): none may be wrong."""
+
+import importlib.util
+import sys
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+PATH = Path(__file__).parents[2] / "benchmarks" / "random_systems.py"
+
+
+@pytest.fixture(scope="module")
+def study():
+    spec = importlib.util.spec_from_file_location("random_systems", PATH)
+    module = importlib.util.module_from_spec(spec)
+    sys.modules["random_systems"] = module
+    spec.loader.exec_module(module)
+    yield module
+    del sys.modules["random_systems"]
+
+
+def told(found):
+    return [(v.number, v.kind, v.word, v.error, v.allowed, v.why) for v in found if v.word != "right"]
+
+
+def test_no_random_spring_mass_system_is_wrong(study):
+    found = study.study(range(1, 50, 2), seed=1)  # every shape and flavour once
+    counts = Counter(v.word for v in found)
+    assert counts["wrong"] == counts["not judged"] == 0, told(found)
+    assert counts["right"] >= 20
+
+
+def test_no_random_linkage_is_wrong(study):
+    found = study.study(range(0, 24, 2), seed=1)  # every kind twice
+    counts = Counter(v.word for v in found)
+    assert counts["wrong"] == counts["not judged"] == 0, told(found)
+    assert counts["right"] >= 10
+
+
+@pytest.mark.slow
+def test_sixty_random_systems_from_another_seed(study):
+    counts = Counter(v.word for v in study.study(range(60), seed=2))
+    assert counts["wrong"] == 0
+    assert counts["right"] >= 50
+
+
+def test_a_member_depends_on_its_number_alone(study):
+    first, again = study.member(7, 1), study.member(7, 1)
+    assert first.kind == again.kind
+    assert (first.q0 == again.q0).all()
