@@ -135,7 +135,7 @@ def _jumping(run, plan) -> str | None:
                 low, ends[0] = middle, value
     except (HolonomicError, ValueError):
         return None
-    if not abs(ends[1] - ends[0]) > 0.1 * np.max(np.abs(seen[:, which])):
+    if not abs(ends[1] - ends[0]) > max(0.1 * np.max(np.abs(seen[:, which])), 1e-3 * np.max(np.abs(seen))):
         return None
     what, name = ("the derivative", f"y[{which}]") if model.is_ode else ("the acceleration", model.coordinates[which])
     return (

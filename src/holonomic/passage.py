@@ -27,7 +27,7 @@ from .kernels.drive import MAX_DODGES
 from .kernels.evaluate import evaluate
 from .kernels.locate import LANDING
 from .kernels.settle import settle
-from .kernels.signatures import NL, NROW, NV, Fn, call_pull
+from .kernels.signatures import NL, NROW, NV, WV, Fn, call_pull
 from .stabilizations.base import HOPELESS, ITERATIONS, TOL
 from .stabilizations.projection import Projection
 
@@ -66,6 +66,7 @@ class Ground:
     def __init__(self, plan, data: np.ndarray, W: np.ndarray):
         self.plan, self.data, self.W = plan, data, W
         self.K = np.zeros((1, max(int(plan.sizes[NROW]), 8)))
+        self.rho = 1.0
         self.size = plan.model.nq + plan.model.nv
         self.sp = plan.stabilization.sp.copy()
         # first guesses may be far off, and what is left of a residual is magnified: down to rounding
@@ -77,6 +78,7 @@ class Ground:
         with np.errstate(all="ignore"):
             pull = pull_whole if plan.model.interpreted else pull_compiled
             status = pull(plan.slots, plan.fns, plan.sizes, self.data, self.sp, t, x, self.W)
+        self.rho = float(self.W[self.plan.sizes[WV]])  # of G Gᵀ: of the geometry alone, whatever the masses
         return status if status != OK else self.evaluate(t, x)
 
     def evaluate(self, t: float, x: np.ndarray) -> int:
@@ -230,7 +232,7 @@ def first_guess(ground, t, h, x, slope, m):
         status = ground.settle(t + used.c[i] * h, X[i])
         if status != OK:
             raise NoPassage(f"status {status} at a point")
-        F[i], sigma[i] = ground.row[: ground.size], np.sqrt(max(ground.row[-1], 0.0))
+        F[i], sigma[i] = ground.row[: ground.size], np.sqrt(max(ground.rho, 0.0))
         known.append(F[i].copy())
     return X, F, sigma
 
@@ -248,7 +250,7 @@ def collocate(ground, t, h, x, X, F, m, atol, rtol, turns) -> tuple[Path, np.nda
             status = ground.settle(t + used.c[i] * h, new[i])
             if status != OK:
                 raise NoPassage(f"status {status} at a point")
-            F[i], sigma[i] = ground.row[: ground.size], np.sqrt(max(ground.row[-1], 0.0))
+            F[i], sigma[i] = ground.row[: ground.size], np.sqrt(max(ground.rho, 0.0))
         change = float(np.max(np.abs(new - X) / np.maximum(scale, noise)))
         X = new
         if change <= 1e-3 or (change <= 1.0 and change >= 0.5 * before):
@@ -403,7 +405,7 @@ class Passages:
         run.xn[:size] = path.state(end)
         ground, last = self._ground, int(I[s.LAST])
         row = ground.row
-        if ground.settle(t_new, run.xn) != OK or not row[-1] > LANDING / S[s.RTOL]:
+        if ground.settle(t_new, run.xn) != OK or not ground.rho > LANDING / S[s.RTOL]:
             # an end on the position itself: the path knows better
             run.xn[:size] = path.state(end)
             if ground.evaluate(t_new, run.xn) != OK:
