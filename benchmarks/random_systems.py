@@ -6,7 +6,8 @@ Every member is drawn from its own number: `--first 137 --count 1 --verbose` rep
 with nothing chosen at rtol = 1e-6 and judged at 17 times against a run at 1e-11 by another kind of method (implicit where
 the run was explicit, and the other way round; at 1e-9 where rounding allows no more). An answer is right as long as its
 error is at most 10 κ rtol, κ >= 1 being the error of DOP853 with projection at rtol = 1e-9, divided by 1e-9, up to that
-time. It is coarse as long as the errors of its N steps can have added up to it: at most N κ rtol. Above that it is wrong.
+time. It is coarse within 100 κ rtol, or as long as the errors of its N steps can have added up to it, N κ rtol. Above that
+it is wrong.
 Times with κ rtol > 0.01 are not judged (the motion is chaotic there). Errors are relative to the largest position and
 velocity of the run.
 """
@@ -374,7 +375,7 @@ def judge(one: Member, **choice) -> Verdict:
     at = int(np.argmax(ratio))
     verdict.error, verdict.allowed, verdict.kappa = float(error[at]), float(10 * kappa[at] * RTOL), float(kappa[at])
     if ratio[at] > 1.0:
-        verdict.word = "coarse" if 10.0 * ratio[at] <= found[2].stats["steps"] else "wrong"
+        verdict.word = "coarse" if 10.0 * ratio[at] <= max(100, found[2].stats["steps"]) else "wrong"
         verdict.why = f"at t = {at * one.t_end / (TIMES - 1):.3g}; {found[2].plan.choice.integrator!r}"
     elif np.sum(judged) <= 3:
         verdict.word, verdict.why = "not judged", "chaotic from the start"
