@@ -354,21 +354,21 @@ def judge(one: Member, **choice) -> Verdict:
     reference = None
     for rtol, way in [(rtol, way) for ways in (others, same) for rtol in (FINEST, FINE) for way in ways]:
         try:
-            reference = states(one, rtol, **way)
+            reference, finest = states(one, rtol, **way), rtol
             break
         except HolonomicError:
             continue
     if reference is None:
         verdict.word, verdict.why = "not judged", "no reference run came to its end"
         return verdict
-    fine = None
+    fine, fineness = None, FINE if finest == FINEST else 10 * FINE
     for way in (*EXPLICIT, *IMPLICIT):
         try:
-            fine = states(one, FINE, **way)
+            fine = states(one, fineness, **way)
             break
         except HolonomicError:
             continue
-    kappa = np.ones(TIMES) if fine is None else np.maximum(1.0, np.maximum.accumulate(distance(fine, reference)) / FINE)
+    kappa = np.ones(TIMES) if fine is None else np.maximum(1.0, np.maximum.accumulate(distance(fine, reference)) / fineness)
     error = distance(found, reference)
     judged = kappa * RTOL <= CHAOTIC
     ratio = np.where(judged, error / (10.0 * kappa * RTOL), 0.0)

@@ -199,11 +199,13 @@ def find_path(ground: Ground, t: float, x: np.ndarray, slope: np.ndarray, h: flo
         X, F, sigma = first_guess(ground, t, sign * length, x, slope, m)
         where = singular_at(rule(m).c, sigma)
         distance = where * length
-        if distance > 1.05 * reach:
+        if where <= 0.0 or distance > 1.05 * reach:
             raise Nothing("no singular position within reach")
         if 0.0 < where < 1.0 and np.min(np.abs(rule(m).c - where)) > 0.6 * clear:
             break
     else:
+        if where >= 1.0:
+            raise Nothing("the singular position is far ahead")
         raise NoPassage("the singular position cannot be placed between stages")
     path, sigma = collocate(ground, t, sign * length, x, X, F, m, atol, rtol, turns)
     path.where = where = singular_at(rule(m).c, sigma)
