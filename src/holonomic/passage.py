@@ -253,9 +253,11 @@ def collocate(ground, t, h, x, X, F, m, atol, rtol, turns) -> tuple[Path, np.nda
             if status != OK:
                 raise NoPassage(f"status {status} at a point")
             F[i], sigma[i] = ground.row[: ground.size], np.sqrt(max(ground.rho, 0.0))
-        change = float(np.max(np.abs(new - X) / np.maximum(scale, noise)))
+        moved = np.abs(new - X)
+        change = float(np.max(moved / np.maximum(scale, noise)))
         X = new
-        if change <= 1e-3 or (change <= 1.0 and change >= 0.5 * before):
+        stays = change >= 0.5 * before and (change <= 1.0 or np.max(moved) <= 10.0 * noise)
+        if change <= 1e-3 or stays:
             break
         if not change <= (1e3 if sweep < 4 else 0.7) * before:
             raise NoPassage("the iteration does not converge")
