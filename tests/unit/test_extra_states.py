@@ -187,7 +187,8 @@ def test_a_state_steers_a_wheel_on_a_hill(formulation):
     exact = simulate(hill, 2.0, rtol=1e-11, atol=1e-12, **start)
     sol = simulate(hill, 2.0, integrator=Radau(), formulation=formulation, rtol=1e-8, atol=1e-10, **start)
     assert sol.end.q == pytest.approx(exact.end.q, abs=1e-6)
-    assert np.abs(sol.drift["velocity"]).max() < 1e-7 and np.abs(sol.energy_error).max() < 1e-6  # no force does work
+    assert np.abs(sol.drift["velocity"]).max() < 5e-6  # index 3 leaves the velocity level to the error control
+    assert np.abs(sol.energy_error).max() < 1e-6  # no force does work
 
 
 def test_large_states_do_not_loosen_the_constraints():
