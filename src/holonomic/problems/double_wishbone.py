@@ -32,15 +32,19 @@ def double_wishbone_mechanism() -> Mechanism:
         length=0.70,
     )  # fmt: skip
     m.point("hub", "upright", (0.0, 0.72, 0.44))
-    m.force(
-        "tyre", "upright", at="hub",
-        value=lambda t, hub: (
-            0.0, 0.0,
-            180e3 * (0.32 - (hub.position[2] - 0.14 - 0.03 * np.sin(2 * np.pi * t) ** 2))
-            - 300.0 * (hub.velocity[2] - 0.03 * 2 * np.pi * np.sin(4 * np.pi * t)),
-        ),
-    )  # fmt: skip
+    m.force("tyre", "upright", at="hub", value=tyre)
     return m
+
+
+def road(t):
+    """Return the road's height and its rate."""
+    return 0.14 + 0.03 * np.sin(2 * np.pi * t) ** 2, 0.03 * 2 * np.pi * np.sin(4 * np.pi * t)
+
+
+def tyre(t, hub):
+    """Return the force on the hub: a vertical spring and damper, 0.32 m long when relaxed."""
+    height, rate = road(t)
+    return (0.0, 0.0, 180e3 * (0.32 - (hub.position[2] - height)) - 300.0 * (hub.velocity[2] - rate))
 
 
 def double_wishbone(*, t_end: float = 2.0) -> Problem:
