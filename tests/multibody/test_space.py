@@ -1,10 +1,12 @@
 """Bodies in space: rotations, joints, tops, rolling."""
 
+import warnings
+
 import numpy as np
 import pytest
 
 from holonomic import Ode, RedundancyWarning, simulate
-from holonomic.multibody import Mechanism, box, cylinder, disk, equilibrium, linearize, rod, space, sphere
+from holonomic.multibody import Mechanism, TurnsWarning, box, cylinder, disk, equilibrium, linearize, rod, space, sphere
 
 G = (0, 0, -9.81)
 
@@ -216,3 +218,16 @@ def test_a_beam_on_a_hinge_and_a_spring_finds_its_equilibrium_and_frequency():
     # (l²)'' = 2 with l = l' = 1, so l'' = 0 and the stiffness is k alone
     found = linearize(m, rest)
     assert found.frequencies[0] == pytest.approx(np.sqrt(500.0 / (2.0 / 3)) / (2 * np.pi), rel=1e-6)
+
+
+def test_turns_that_cannot_be_counted_are_said():
+    m = Mechanism(gravity=(0, 0, -9.81))
+    m.revolute("O", m.ground, m.body("rod", rod((0, 0, 0), (1, 0, 0), mass=1.0, width=0.1)), at=(0, 0, 0), axis=(0, 1, 0))
+    m.assemble(speeds={"O": 9.0})  # over the top, faster below than above
+    sol = simulate(m, 3.0)
+    fine = sol(np.linspace(0, 3, 301))["O"].angle
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        np.testing.assert_allclose(sol(np.linspace(0, 3, 61))["O"].angle, fine[::5], atol=1e-9)
+    with pytest.warns(TurnsWarning, match=r"joint 'O' turns too far between the times that were kept"):
+        sol(np.linspace(0, 3, 3))["O"].angle

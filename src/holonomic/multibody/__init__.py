@@ -5,6 +5,7 @@ from .lower import UnitsWarning
 from .mechanism import Mechanism
 from .mobility import Mobility
 from .shapes import Shape, box, cylinder, disk, plate, polygon, rod, sphere
+from .space import TurnsWarning
 from .statics import Equilibrium, Modes, equilibrium, linearize
 from .urdf import UrdfWarning
 
@@ -16,6 +17,7 @@ __all__ = [
     "Mobility",
     "Modes",
     "Shape",
+    "TurnsWarning",
     "UnitsWarning",
     "UrdfWarning",
     "box",

@@ -12,6 +12,8 @@ ground. A frame is (position, axes of the joint).
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 
 from ..model.makers import maker
@@ -266,15 +268,30 @@ def body_angle(q, k):
     raise AttributeError("a body in space has no angle; it has .rotation and .angular_velocity.")
 
 
+class TurnsWarning(UserWarning):
+    """Turns of a joint that cannot be counted, because it turns too far between the times that were kept."""
+
+
 def counted(record, joint):
     """Angle of a joint over time: whole turns are found from its speed between the times."""
     shape = record.shape or (1,)
     angle = np.array(record.full(joint.value(record.q, record.p))).reshape(shape)
     speed = record.full(joint.rate(record.q, record.v, record.p)).reshape(shape)
     expected = np.diff(record.t.reshape(shape)) * (speed[..., 1:] + speed[..., :-1]) / 2
-    turns = np.round((expected - np.diff(angle)) / (2 * np.pi))
+    missing = (expected - np.diff(angle)) / (2 * np.pi)
+    turns = np.round(missing)
+    if np.any(np.abs(missing - turns) > UNSURE):
+        warnings.warn(
+            f"joint {joint.name!r} turns too far between the times that were kept to count its turns. Keep more times "
+            "(save_at=), or ask the solution for closer ones.",
+            TurnsWarning,
+            stacklevel=5,
+        )
     angle[..., 1:] += 2 * np.pi * np.cumsum(turns, axis=-1)
     return angle.ravel()
+
+
+UNSURE = 0.3  # of a turn between what the speeds say and the angle: the next turn would fit about as well
 
 
 def axes_at(frame):
