@@ -20,6 +20,7 @@ from .errors import (
 )
 from .formulations.index1 import Index1
 from .formulations.projected_invariants import ProjectedInvariants
+from .gains import growing
 from .kernels import state as s
 from .kernels.signatures import Fn
 from .model.base import Variant
@@ -47,6 +48,9 @@ def explain(status: int, run, plan, sol) -> HolonomicError:
         )
     if status == ACCUMULATES:
         return accumulating(list(plan.events)[int(run.I[s.RETAKE]) - 1], run, sol)
+    grew = growing(plan, sol)
+    if grew is not None:
+        return StepFailed(f"the run stopped at t = {t:.6g}: {grew}", sol)
     if cause in (NOT_FINITE, SINGULAR, PULL_FAILED) and plan.model.nw:
         unsolved = _unsolved(run, plan, sol)
         if unsolved is not None:

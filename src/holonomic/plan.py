@@ -490,12 +490,44 @@ def check_fit(choice: Choice, model) -> None:
         raise IncompatibleMethods(
             f"{s!r} changes the field, which {f!r} does not use. Use formulation=Index1(), or stabilization=None."
         )
+    if i.takes == "residual":
+        _check_pull(f, i, s, choice.step)
     if isinstance(s, InvariantStabilization):
         if choice.step is not None and not i.implicit and s.rate * abs(choice.step) > i.damping_limit:
             raise IncompatibleMethods(
                 f"{s!r} with γ h = {s.rate * abs(choice.step):.3g} > {i.damping_limit:g} is unstable with "
                 f"{type(i).__name__}. Use gain <= {i.damping_limit / abs(choice.step):.3g}, a smaller step, or "
                 "stabilization=PostStabilization()."
+            )
+
+
+def _check_pull(f, i, s, step) -> None:
+    """What an implicit step does not bear after it."""
+    index_3 = f.index == 3 and not i.constant_mass  # RATTLE leaves nothing at either level
+    turns = i.turns_residuals and bool(f.keeps)
+    if s.couples and (index_3 or turns or isinstance(f, UnderlyingODE)):
+        if index_3:
+            why = f"{f!r} takes velocities from differences of positions, so that a move δ of a position returns as δ/h"
+        elif turns:
+            why = f"{i!r} changes the sign of what is left in every step, so that the moves do not cancel"
+        else:
+            why = f"the multipliers that {f!r} integrates stay where they are"
+        raise IncompatibleMethods(
+            f"{s!r} moves positions by what the velocities leave, but {why}: errors grow from step to step. Use Projection() "
+            "or PostStabilization(), which correct level by level, or formulation=GGL()."
+        )
+    if s.at_old_point and (index_3 or turns):
+        what = f"{f!r}, whose velocities carry it along" if index_3 else f"{i!r}, which changes its sign every step"
+        raise IncompatibleMethods(
+            f"{s!r} subtracts what the constraints left one step ago; with {what}, that adds up instead of dying "
+            "out. Use Projection() or PostStabilization(), which correct the new point."
+        )
+    if s.at_old_point and not {"position", "velocity"} <= set(f.keeps):
+        alpha = s.alpha if s.alpha is not None else s.gain * abs(step or 0.0)
+        if alpha > i.old_point_limit:
+            raise IncompatibleMethods(
+                f"{s!r} with {i!r}: a formula that looks back bears a correction by the old point only up to α = "
+                f"{i.old_point_limit:g}. Use alpha={i.old_point_limit / 2:g}, an order of at most 3, or Projection()."
             )
 
 
@@ -534,7 +566,7 @@ def _check_implicit(f, i, model) -> None:
             f"with {i!r} and {f!r} velocities and multipliers do not converge: the constraints hold in the stages alone. "
             f"Use GGL() or Index2() with Projection(), or Radau() with {f!r}."
         )
-    if f.overdetermined and not i.overdetermined:
+    if f.overdetermined and not i.overdetermined and model.n_lam:
         raise IncompatibleMethods(
             f"{f!r} has more equations than unknowns, which {name} does not take. Use BackwardEuler(), FixedBDF(), "
             f"Trapezoidal() or ImplicitMidpoint() with a step, or StrangenessFree() with {name}."

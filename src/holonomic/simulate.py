@@ -24,6 +24,7 @@ from .errors import (
     UnstableWarning,
 )
 from .events import Event
+from .gains import check_gain
 from .impact import after_event
 from .initial import Start, position_jacobian, prepare
 from .inputs import InputTables
@@ -155,6 +156,7 @@ def simulate(
     if initial != "free":
         _set_invariants(model, t0, z0, data)
     data = plan.extended(data)
+    check_gain(plan, t0, z0, data)
     save_t = save_times(save_at, t0, t1)
     run = Run(plan, data, t0, z0, t1, save_t=save_t, **_limits(max_steps, max_step, first_step))
     if initial == "free" and lam0 is not None:

@@ -60,6 +60,8 @@ class Integrator:
     plain: ClassVar[bool] = False  # takes (q, v, λ) and one level of the constraints only, no further multipliers
     overdetermined: ClassVar[bool] = False  # takes more equations than unknowns
     multipliers_in_stages: ClassVar[bool] = False  # unknown multipliers are not those of the end of a step
+    turns_residuals: ClassVar[bool] = False  # what the constraints leave changes its sign every step, undamped
+    old_point_limit: ClassVar[float] = 2.0  # largest α of a ForwardEulerStabilization
     stage_at_end: ClassVar[bool] = False  # the last stage before the new point stands at t + h
     damping_limit: ClassVar[float] = 2.0  # explicit methods: z' = -γ z stays bounded up to about this γ h
     references: ClassVar[tuple[str, ...]] = ()

@@ -49,6 +49,7 @@ from ..kernels.signatures import (
 )
 from ..kernels.vectors import move_on
 from .base import Integrator, Lowered
+from .implicit_steps import OLD_POINT_LIMITS
 from .looking_back import STAGES, look_back, looking_back_numbers
 
 # rows of K: field at the old and the new point, differences D_0 .. D_8, control numbers
@@ -380,6 +381,10 @@ class BDF(Integrator):
         if self.max_order not in range(1, 7):
             raise BadArgument(f"max_order={self.max_order!r}: BDF formulas are stable for orders 1 to 6.")
         object.__setattr__(self, "order", self.max_order)
+
+    @property
+    def old_point_limit(self) -> float:  # type: ignore[override]
+        return OLD_POINT_LIMITS.get(self.max_order, 2.0)
 
     def lower(self) -> Lowered:
         return Lowered(

@@ -47,6 +47,7 @@ TRUE, ALGORITHMIC, NEW_TRUE, NEW_ALGORITHMIC, CONTROL = 2, 3, 4, 5, 6
 ITERATIONS = 12
 ENOUGH = 1e-11
 STALLED = 1e-6
+EPS = 2.220446049250313e-16
 # fp: α_m, α_f, β, γ
 ALPHA_M, ALPHA_F, BETA, GAMMA = range(4)
 
@@ -105,6 +106,7 @@ def advance(fns, n, data, ip, fp, t, h, x, K, xn, xs, W):
     for i in range(nq + nv, ny):
         xn[i] = x[i]
     before = 1e300
+    stalled = max(STALLED, 1e3 * EPS / (h * h))  # rounding of positions, seen in accelerations and multipliers
     for iteration in range(ITERATIONS):
         kinematics(x, xn, K, h, fp, nq, nv)
         for i in range(nv):
@@ -131,7 +133,7 @@ def advance(fns, n, data, ip, fp, t, h, x, K, xn, xs, W):
             change = max(change, abs(r[i]) / (1.0 + abs(xn[nq + i])))
         if not change <= 1e200:
             return NO_CONVERGENCE
-        if change <= ENOUGH or (change <= STALLED and change >= 0.3 * before):
+        if change <= ENOUGH or (change <= stalled and change >= 0.3 * before):
             kinematics(x, xn, K, h, fp, nq, nv)
             return OK
         before = change

@@ -72,6 +72,10 @@ ALPHA = {
     6: (147 / 60, -6, 15 / 2, -20 / 3, 15 / 4, -6 / 5, 1 / 6),
 }
 
+# Where z^k + (α_1/α_0 + α) z^(k-1) + .. + α_k/α_0 has a root on the unit circle: what a correction by α of the old point's
+# residuals may be
+OLD_POINT_LIMITS = {4: 0.78, 5: 0.46, 6: 0.3}
+
 
 @leaf
 def bdf_history(W, at_beta, h, x, K, fp, order, ny):
@@ -298,6 +302,10 @@ class FixedBDF(_ImplicitStep):
         if self.order not in ALPHA:
             raise BadArgument(f"order={self.order!r}: BDF formulas are stable for orders 1 to 6.")
 
+    @property
+    def old_point_limit(self) -> float:  # type: ignore[override]
+        return OLD_POINT_LIMITS.get(self.order, 2.0)
+
     def lower(self) -> Lowered:
         return _lowered(BDF_KIND, self.order, ALPHA[self.order])
 
@@ -352,6 +360,14 @@ class ImplicitMidpoint(_ImplicitStep):
     order = 2
     multipliers_in_stages = True
     references = ("HW96", "ascher-petzold-1993")
+
+    @property
+    def turns_residuals(self) -> bool:  # type: ignore[override]
+        return self.constraints == "stage"
+
+    @property
+    def highest_index(self) -> int:  # type: ignore[override]
+        return 2 if self.constraints == "stage" else 3
 
     def __post_init__(self):
         if self.constraints not in ("end", "stage"):

@@ -62,11 +62,15 @@ class Stabilization:
     `acts`: "field" bends the right-hand side, "step" moves the state after a step.
     `mechanical`: whether it takes levels apart or needs a mass matrix, which a System alone has.
     `levels`: which residuals it pulls down; the invariants of an Ode stand at position level.
+    `couples`: whether residuals of velocities move positions, as the transpose of the whole Jacobian does.
+    `at_old_point`: whether it corrects by the residuals of the old point.
     `drift_order`: orders of |g| and |G v + g_t| for an integrator of order p, as text.
     """
 
     acts: ClassVar[str]
     mechanical = False
+    couples: bool = False
+    at_old_point: ClassVar[bool] = False
     levels: tuple[str, ...] = ("position", "velocity")
     drift_order: str = ""
     references: ClassVar[tuple[str, ...]] = ()
@@ -88,6 +92,11 @@ class Stabilization:
 
     def __hash__(self) -> int:
         return hash((type(self), *vars(self).items()))
+
+
+def mixes_levels(D) -> bool:
+    """Whether directions D of the whole state move positions by what velocities leave; of a function one cannot know."""
+    return D == "orthogonal" or callable(D)
 
 
 def shown(value) -> str:

@@ -34,7 +34,7 @@ from ..kernels.signatures import (
 )
 from ..kernels.vectors import subtract
 from ..model.base import Direction
-from .base import ALPHA, GAIN, ITERATIONS, N_NUMBERS, PLAIN, Lowered, Stabilization, no_tangent
+from .base import ALPHA, GAIN, ITERATIONS, N_NUMBERS, PLAIN, Lowered, Stabilization, mixes_levels, no_tangent
 from .invariant import ORTHOGONAL, check_operator
 from .projection import RHO_SMALLEST, remember
 
@@ -76,6 +76,10 @@ class _EulerStabilization(Stabilization):
         return self.D == "mass"
 
     @property
+    def couples(self) -> bool:  # type: ignore[override]
+        return mixes_levels(self.D)
+
+    @property
     def plain(self) -> bool:
         """Whether F is D itself."""
         return ORTHOGONAL.get(self.F, self.F) == "1.14"
@@ -108,6 +112,8 @@ class ForwardEulerStabilization(_EulerStabilization):
     ----------
     [ascher-chin-reich-1992] (3.3), (3.4) and Theorem 3.1.
     """
+
+    at_old_point = True
 
     def __post_init__(self):
         super().__post_init__()

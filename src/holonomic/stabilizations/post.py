@@ -66,6 +66,7 @@ from .base import (
     VELOCITY,
     Lowered,
     Stabilization,
+    mixes_levels,
     no_tangent,
     tangent,
 )
@@ -192,6 +193,10 @@ class PostStabilization(Stabilization):
     def needs_stage(self) -> bool:
         """Whether it uses the integrator's last stage."""
         return self.freeze == "stage"
+
+    @property
+    def couples(self) -> bool:  # type: ignore[override]
+        return mixes_levels(self.D) if self.D is not None else self.on == "full"
 
     def lower(self, tol: float, hopeless: float = np.inf) -> Lowered:
         sp = np.zeros(N_NUMBERS)

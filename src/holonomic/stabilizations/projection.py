@@ -49,6 +49,7 @@ from .base import (
     VELOCITY,
     Lowered,
     Stabilization,
+    mixes_levels,
     tangent,
 )
 from .invariant import check_operator
@@ -117,6 +118,10 @@ class Projection(Stabilization):
     @property
     def mechanical(self) -> bool:  # type: ignore[override]
         return self.D == "mass" or self.metric == "mass"
+
+    @property
+    def couples(self) -> bool:  # type: ignore[override]
+        return mixes_levels(self.D) if self.D is not None else self.on == "full"
 
     def lower(self, tol: float, hopeless: float = np.inf) -> Lowered:
         sp = np.zeros(N_NUMBERS)
