@@ -299,6 +299,11 @@ def accept(n, ip, fp, h, x, K, xn):
     K[CONTROL, H_NEXT] = h
     if K[CONTROL, EQUAL] < order + 1:
         return OK
+    if ip[AT_ONCE] == 1:  # fixed steps: there is no tolerance by which an order could be chosen
+        if order < ip[HIGHEST]:
+            K[CONTROL, ORDER] = order + 1
+            K[CONTROL, EQUAL] = 0.0
+        return OK
     size = abs(h)
     here = scaled_norm(K, D + order + 1, x, size, fp, nq, differential, ny) / (order + 1)
     best, factor = order, max(here, 1e-10) ** (-1.0 / (order + 1))
