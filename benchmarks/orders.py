@@ -1,0 +1,186 @@
+"""Orders of q, v and λ for every formulation with every fixed-step implicit integrator, beside what theory says.
+
+    python benchmarks/orders.py                          # prints the tables
+    python benchmarks/orders.py --page docs/orders.md
+    python benchmarks/orders.py --check                  # exit code 1 where an order misses theory by more than 0.2
+
+A bead on an elliptic wire that moves; errors are the largest over the last three quarters of the run, the order is the
+slope between n and 2 n steps.
+"""
+
+from __future__ import annotations
+
+import argparse
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+
+import holonomic
+from holonomic import (
+    BDF,
+    DOP853,
+    GGL,
+    PHEM56,
+    RATTLE,
+    BackwardEuler,
+    FixedBDF,
+    GaussLegendre4,
+    GeneralizedAlpha,
+    ImplicitMidpoint,
+    IncompatibleMethods,
+    Index1,
+    Index2,
+    Index3,
+    Overdetermined,
+    ProjectedInvariants,
+    Projection,
+    Radau,
+    StateSpace,
+    StrangenessFree,
+    Trapezoidal,
+    UnderlyingODE,
+    simulate,
+)
+from holonomic.study.table import Table
+from holonomic.testing import bead
+
+FORMULATIONS = (
+    UnderlyingODE(), Index1(), StrangenessFree(), StateSpace(), Overdetermined(), Index2(), GGL(), ProjectedInvariants("Pa"),
+    ProjectedInvariants("Pb"), ProjectedInvariants("Pc"), Index3(),
+)  # fmt: skip
+INTEGRATORS = (
+    BackwardEuler(), FixedBDF(2), FixedBDF(3), BDF(), Trapezoidal(), ImplicitMidpoint(), GaussLegendre4(), Radau(),
+    GeneralizedAlpha(), RATTLE(), PHEM56(),
+)  # fmt: skip
+# steps of the coarser run by order: errors clear of rounding (of λ in index 3, ε/h²), their leading terms ruling
+STEPS = {1: 400, 2: 200, 3: 100, 4: 40, 5: 20}
+MULTISTEP = {5: 80}
+SLACK, ROUNDING = 0.2, 1e-11
+PARTS = ("q", "v", "lam")
+
+HEAD = """# Orders of implicit methods
+
+Orders of q, v and λ that are seen with fixed steps, on a bead on an elliptic wire that moves; written by
+
+```sh
+python benchmarks/orders.py --page docs/orders.md
+```
+
+`sol.lam` is the formulation's own unknown where it has one at the ends of steps, and solved for from q and v
+elsewhere (ProjectedInvariants and StateSpace have no λ; the midpoint rule, Gauss's method and RATTLE have theirs inside the
+step; PHEM56 solves for it). -: does not go together, or the number is rounding. Where theory says less than the order of the
+integrator, it is in bold:
+
+- Radau IIA with s = 3 stages [HW96, Sec. VII.4 and VII.6]: λ of index 2 has order s = 3; with index 3, v has order 3 and λ 2.
+- Gauss with s = 2 stages [HW96]: with constraints among the equations v and λ have order 2; with index 3 it is refused.
+  `Projection` along the multipliers brings back order 4.
+- Trapezoidal rule with index 3: λ is summed up from what is left at the start, with alternating sign.
+- BDF loses no order; λ of index 2 and 3 has it from the step on at which the past is the formula's own.
+"""
+
+
+@cache
+def problem():
+    return bead(speed=0.5, rise=2.0, g=3.0, t_end=1.0)
+
+
+@cache
+def reference():
+    return simulate(problem(), integrator=DOP853(), rtol=1e-13, atol=1e-13, save_at=21)
+
+
+def errors(formulation, integrator, stabilization, n: int) -> dict[str, float]:
+    """Largest errors at common times in the last three quarters of the run."""
+    sol = simulate(
+        problem(), formulation=formulation, integrator=integrator, stabilization=stabilization, step=problem().t_end / n
+    )
+    rows = np.arange(5, 21)
+    known, at = reference(), rows * n // 20
+    return {part: float(np.abs(getattr(sol, part)[at] - getattr(known, part)[rows]).max()) for part in PARTS}
+
+
+def orders(formulation, integrator, stabilization=None) -> dict[str, float] | None:
+    """Observed orders; None where the two do not go together."""
+    n = STEPS[integrator.order]
+    if isinstance(integrator, BDF):
+        n = MULTISTEP[integrator.order] * (2 if isinstance(formulation, UnderlyingODE) else 1)
+    try:
+        coarse, fine = (errors(formulation, integrator, stabilization, k) for k in (n, 2 * n))
+    except IncompatibleMethods:
+        return None
+    return {p: np.nan if fine[p] < ROUNDING else float(np.log2(coarse[p] / fine[p])) for p in PARTS}
+
+
+def theory(formulation, integrator, stabilization=None) -> dict[str, float]:
+    """Orders that theory gives; NaN where it gives none."""
+    p = float(integrator.order)
+    wanted = dict.fromkeys(PARTS, p)
+    index, imposed = formulation.index, bool(formulation.keeps)
+    if isinstance(integrator, Radau) and index == 2 and type(formulation) is not ProjectedInvariants:
+        wanted["lam"] = 3.0
+    if isinstance(integrator, Radau) and index == 3:
+        wanted |= {"v": 3.0, "lam": 2.0}
+    if isinstance(integrator, GaussLegendre4) and imposed and stabilization is None:
+        wanted = dict.fromkeys(PARTS, 2.0)
+        if isinstance(formulation, Index2):
+            wanted["q"] = 4.0
+        if formulation == ProjectedInvariants("Pa"):
+            wanted["v"] = 4.0
+    if isinstance(integrator, Trapezoidal) and index == 3:
+        wanted["lam"] = np.nan
+    return wanted
+
+
+def cell(found, wanted) -> str:
+    """Orders as text, those in bold of which theory takes something away."""
+    if found is None:
+        return "-"
+    largest = max(value for value in wanted.values() if np.isfinite(value))
+    texts = []
+    for part in PARTS:
+        text = "-" if np.isnan(found[part]) else f"{found[part]:.1f}"
+        reduced = np.isnan(wanted[part]) or wanted[part] < largest
+        texts.append(f"**{text}**" if reduced else text)
+    return " ".join(texts)
+
+
+def table(formulations, stabilization, integrators):
+    """The table, and what misses theory."""
+    rows, missed = [], []
+    for formulation in formulations:
+        cells = [f"`{formulation!r}`"]
+        for integrator in integrators:
+            found, wanted = orders(formulation, integrator, stabilization), theory(formulation, integrator, stabilization)
+            cells.append(cell(found, wanted))
+            for part in PARTS if found else ():
+                if found[part] < wanted[part] - SLACK:
+                    missed.append(f"{formulation!r} {integrator!r} {part}: {found[part]:.2f}, theory {wanted[part]:g}")
+        rows.append(tuple(cells))
+    names = tuple(repr(integrator).replace("()", "") for integrator in integrators)
+    return Table("", ("formulation", *names), tuple(rows)), missed
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--page")
+    parser.add_argument("--check", action="store_true")
+    given = parser.parse_args()
+    plain, missed = table(FORMULATIONS, None, INTEGRATORS)
+    some = (Index1(), Index2(), GGL(), ProjectedInvariants("Pa"), ProjectedInvariants("Pb"))
+    projected, more = table(some, Projection(), (BackwardEuler(), FixedBDF(3), Trapezoidal(), GaussLegendre4(), Radau(), PHEM56()))
+    missed += more
+    text = "\n\n".join([
+        HEAD.rstrip(), "## Without stabilization\n\nq, v, λ:", plain.markdown(), "## With Projection\n\nq, v, λ:",
+        projected.markdown(), f"Made with holonomic {holonomic.__version__}.",
+    ]) + "\n"  # fmt: skip
+    if given.page:
+        Path(given.page).write_text(text, encoding="utf-8")
+    else:
+        print(text)
+    print("\n".join(missed) or "every order is within 0.2 of theory")
+    return 1 if given.check and missed else 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
