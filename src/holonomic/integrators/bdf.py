@@ -233,7 +233,7 @@ def advance(fns, n, data, ip, fp, t, h, x, K, xn, xs, W):
                 converged = True
                 break
             if ip[EARLY] == 0 and iteration > 0:
-                if rate >= AT_ROUNDING and change <= ROUNDING:
+                if rate >= AT_ROUNDING and change <= ROUNDING and K[CONTROL, FRESH] == 1.0:
                     converged = True
                     break
                 if rate > 0.1:
