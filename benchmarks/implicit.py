@@ -263,8 +263,8 @@ def page(venvs: Path) -> str:
     parts = [
         "# Speed of the implicit methods",
         f"Measured on {date.today():%Y-%m-%d}: {measured_on()} One core; `python benchmarks/implicit.py --page` writes this "
-        "page. All rows of a table come from one run; on a shared machine a time may be off by a factor of two and a "
-        "ratio by half of that.",
+        "page. All rows of a table come from one run; on a shared machine a time may be off by a factor of two, and "
+        "taking the shortest of several helps short runs more than long ones: let it run on a quiet machine.",
         "## Beside other packages, at equal error",
         "Times of complete calls, interpolated between tolerances to the error at the head of the column (largest error of a "
         "position over 1 + |position|; of the wheelset, over its largest displacement). In bold: how many times our fastest. "
