@@ -276,7 +276,7 @@ def jansen_animation(path: Path) -> None:
     runs = [simulate(problem, stabilization=None, **given), simulate(problem, stabilization=Projection(), **given)]
     titles = ("RK4, no stabilization", "RK4, the same steps, Projection()")
     lengths = np.array([JANSEN[name] for name in BARS])
-    figure = Figure(figsize=(6.4, 3.9), dpi=100)
+    figure = Figure(figsize=(7.2, 3.9), dpi=100)
     canvas = FigureCanvasAgg(figure)
     figure.subplots_adjust(left=0.0, right=1.0, bottom=0.02, top=0.9, wspace=0.0)
     axes = figure.subplots(1, 2)
@@ -294,11 +294,11 @@ def jansen_animation(path: Path) -> None:
             colors = [ORANGE if part > 0.01 else INK for part in wrong]
             ax.plot(*path[fine <= times[k]].T, color=BLUE, linewidth=1.2, zorder=1)
             draw_jansen(ax, sol.q[k], JANSEN, colors=colors, width=3.0)
-            bare(ax, (-1.02, 0.28), (-1.02, 0.5))
+            bare(ax, (-1.17, 0.28), (-1.02, 0.5))
             ax.set_title(title, loc="center", fontsize=10)
             largest = 100 * wrong.max()
             text = f"bars are off by up to {largest:.1f} %" if largest > 1e-3 else "bars keep their lengths"
-            ax.text(-0.98, -0.99, text, fontsize=8.5, color=ORANGE if largest > 1 else INK)
+            ax.text(-1.13, -0.99, text, fontsize=8.5, color=ORANGE if largest > 1 else INK)
         axes[0].text(0.27, 0.44, f"t = {times[k]:4.2f} s", fontsize=8.5, ha="right")
 
     frames = []
