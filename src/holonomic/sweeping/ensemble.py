@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -207,8 +208,6 @@ class Ensemble:
         `quantile_error(name)`.
         """
         if self.source.summary(name) is None and self._bytes(name) <= HELD_BYTES:
-            import warnings
-
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", RuntimeWarning)  # times that no member reached
                 return np.nanquantile(np.asarray(self.source.values(name))[self.ok], q, axis=0)

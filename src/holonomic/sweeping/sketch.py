@@ -12,6 +12,8 @@ References
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 
 SKETCH_BYTES = 128 << 20  # of all buffers of one sketch together
@@ -108,12 +110,9 @@ class Sketch:
         parts += [(buffer, 2.0**level) for level, buffer in enumerate(self.levels) if buffer is not None]
         values = np.concatenate([part for part, _ in parts])
         if self.merges == 0.0:
-            with np.errstate(all="ignore"):
-                import warnings
-
-                with warnings.catch_warnings():
-                    warnings.simplefilter("ignore", RuntimeWarning)  # columns of nothing but NaN
-                    return np.nanquantile(values, q, axis=0)
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", RuntimeWarning)  # columns of nothing but NaN
+                return np.nanquantile(values, q, axis=0)
         weights = np.concatenate([np.full(len(part), weight) for part, weight in parts])
         order = np.argsort(values, axis=0, kind="stable")
         values = np.take_along_axis(values, order, axis=0)
