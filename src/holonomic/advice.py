@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from .choosing import DECAYS, FAR_BEYOND, TIGHT, varies
+from .choosing import DECAYS, FAR_BEYOND, STRAIGHT, varies
 from .indicators import Indicators
 from .model.dae import Dae
 
@@ -53,10 +53,11 @@ def kind_of(found: Indicators) -> str:
     return NONSTIFF
 
 
-def advice(model, found: Indicators, kind: str, rtol: float) -> tuple[tuple[Advice, ...], tuple[Advice, ...]]:
+def advice(model, found: Indicators, kind: str) -> tuple[tuple[Advice, ...], tuple[Advice, ...]]:
     """Return (recommended, discouraged), the best and the worst first."""
     constrained = found.rows > 0
-    implicit = "BDF()" if rtol >= TIGHT else "Radau()"
+    straight = found.fastest.real < -STRAIGHT * abs(found.fastest)
+    implicit = "BDF()" if straight or kind == RAPID else "Radau()"
     explicit = Advice(
         "Index1() + DOP853()" + (" + Projection()" if constrained else ""),
         "the fewest evaluations for smooth motion" + (", every step ends on the constraints" if constrained else ""),
@@ -68,11 +69,11 @@ def advice(model, found: Indicators, kind: str, rtol: float) -> tuple[tuple[Advi
     elif not constrained:
         do.append(Advice("Radau()" if kind == OSCILLATING else implicit, "the step follows accuracy", "[HW96] Sec. IV.8"))
     elif kind == STIFF:
-        do.append(_projected(model, implicit))
+        do.append(_projected(model, found, implicit))
         if not isinstance(model.system, Dae):
             do.append(Advice(f"GGL() + {implicit}", "a stable form of index 2, no extra differentiation", f"{AP} (4.15)"))
     elif kind in (VARIABLE, RAPID):
-        do.append(_projected(model, implicit))
+        do.append(_projected(model, found, implicit))
         if not isinstance(model.system, Dae):
             do.append(Advice(f"StateSpace() + {implicit}", "only the free motion is integrated", f"{AP} Sec. 3"))
     elif kind == OSCILLATING:
@@ -95,8 +96,9 @@ def advice(model, found: Indicators, kind: str, rtol: float) -> tuple[tuple[Advi
     return tuple(do), tuple(avoid)
 
 
-def _projected(model, implicit: str) -> Advice:
-    kind, equation = ("Pa", "(4.7), (4.14)") if isinstance(model.system, Dae) else ("Pc", "(4.17)")
-    return Advice(
-        f'ProjectedInvariants("{kind}") + {implicit}', "what varies fast stays in the implicit part", f"{AP} {equation}"
-    )
+def _projected(model, found: Indicators, implicit: str) -> Advice:
+    if found.times("turning") > 1.0 and not isinstance(model.system, Dae):
+        reason = "both levels hold, and v does not pay for errors of q where the constraints turn"
+        return Advice(f'ProjectedInvariants("Pc") + {implicit}', reason, f"{AP} (4.17), Table 4.9")
+    reason = "what varies fast stays in the implicit part"
+    return Advice(f'ProjectedInvariants("Pa") + {implicit} + Projection()', reason, f"{AP} (4.7), (4.14)")

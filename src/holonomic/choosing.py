@@ -7,8 +7,8 @@ dozen evaluations of the field.
 
 Which implicit method: the decision guide of [ascher-petzold-1993] Sec. 5, and measurements on the problems of this
 library (docs/automatic-choice.md). BDF on projected invariants with D = Gᵀ was the fastest, or within 10 % of it, on
-every stiff problem whose fast motion decays; index-2 forms that discretize M v' = f - Gᵀλ directly lose their stability
-where h ‖F C'‖ is large (its Tables 4.3 to 4.8).
+every stiff problem whose fast motion decays without turning, Radau where it turns; index-2 forms that discretize
+M v' = f - Gᵀλ directly lose their stability where h ‖F C'‖ is large (its Tables 4.3 to 4.8).
 """
 
 from __future__ import annotations
@@ -27,17 +27,22 @@ from .indicators import Indicators, accurate_step, indicators_at
 from .integrators.bdf import BDF
 from .integrators.radau import Radau
 from .kernels import state as s
-from .kernels.fastest import look
+from .kernels.fastest import look, turning
+from .kernels.signatures import Fn
 from .model.dae import Dae
 from .plan import Choice, Plan, make_choice
+from .stabilizations.projection import Projection
 
 STABLE = 6.0  # |h λ| up to which DOP853 is stable, [HW96] Sec. IV.2
 # A step that accuracy allows, times the fastest rate, from which on an implicit method wins. BDF takes 7 to 10 steps where
 # DOP853 takes one, and DOP853 is stable up to 6: measured, the two are level at about 30 to 60.
 FAR_BEYOND = 50.0
 DECAYS = 0.2  # of the rate: what loses less than this share while it turns by one radian is an oscillation
+STRAIGHT = 0.7  # of the rate: below, BDF of order 4 and 5 is not stable any more, [HW96] Sec. V.2; Radau is
+FEW = 5  # first steps to go: not worth a look
 WORTH = 60  # explicit steps to go: below that nothing is gained by a change
-TIGHT = 1e-7  # below this rtol Radau, of order 5 in every step, is faster than BDF
+# Errors of BDF add up to 3 to 30 times rtol on the stiff problems here, those of DOP853 to less than 1 on the same ones
+BDF_SHARE = 0.2
 FIRST_LOOK, LONGEST_LOOK = 25, 1600  # steps between two looks, doubled each time
 LONGER = 3.0  # an explicit step must be this many times longer than the implicit ones, to go back
 MOST_CHANGES = 20
@@ -66,15 +71,27 @@ class Rates:
 
     @property
     def decays(self) -> bool:
+        """Whether the fastest part decays rather than oscillates."""
         return self.real < -DECAYS * self.fastest
+
+    @property
+    def straight(self) -> bool:
+        """Whether it decays without turning much."""
+        return self.real < -STRAIGHT * self.fastest
 
 
 @dataclass(frozen=True)
 class Story:
     """What the automatic choice of a run saw at its start, and the changes of plan on the way."""
 
-    first: Rates | None
-    changes: tuple[Change, ...]
+    first: Rates | None = None
+    changes: tuple[Change, ...] = ()
+    preferred: str = ""  # what prefer= led to
+
+
+def told(story: Story | None, preferred: str) -> Story:
+    """Return a story that also tells what prefer= led to."""
+    return replace(story or Story(), preferred=preferred)
 
 
 class Choosing:
@@ -126,6 +143,8 @@ class Choosing:
 
     def at_start(self, run) -> Choice | None:
         """Return another choice where the start is far too stiff for an explicit method."""
+        if self._left(run) < FEW * abs(run.S[s.H]):
+            return None
         rates = self.first = self.rates(run, keep=False)
         if not rates.decays or rates.fastest * self._left(run) < STABLE * WORTH:
             return None
@@ -187,20 +206,21 @@ class Choosing:
 
     def _note(self, run, choice, rates: Rates, h: float, reason: str) -> None:
         self.changes.append(Change(run.t, choice, rates.fastest, rates.real, h, reason))
-        self.look = FIRST_LOOK if choice is self.explicit else 4 * FIRST_LOOK
+        self.look = FIRST_LOOK if choice is self.explicit else 8 * FIRST_LOOK
         self._since = (run.t, 0)
 
     def _candidates(self, run, rates: Rates):
         """Implicit choices in the order in which they are tried."""
-        rtol = self.explicit.rtol
-        integrator = BDF() if rates.decays and rtol >= TIGHT else Radau()
-        asked = self.given["formulation"]
-        open_formulation = isinstance(asked, str) and asked == "auto"
-        for formulation in self._formulations(run, rates) if open_formulation else [self.explicit.formulation]:
-            c = self.explicit
-            made = make_choice(
-                self.model, formulation, integrator, self.given["stabilization"], None, c.rtol, c.atol, c.constraint_tol
-            )
+        integrator, share = (BDF(), BDF_SHARE) if rates.straight else (Radau(), 1.0)
+        c, asked, stabilization = self.explicit, self.given["formulation"], self.given["stabilization"]
+        atol = tuple(share * value for value in c.atol) if isinstance(c.atol, tuple) else share * c.atol
+        rtol = max(share * c.rtol, 1e-14)
+        is_open = isinstance(asked, str) and asked == "auto"
+        for formulation in self._formulations(run, rates) if is_open else [c.formulation]:
+            way = stabilization
+            if isinstance(formulation, GGL) and isinstance(way, str):
+                way = Projection()  # Newton's iteration alone leaves about rtol
+            made = make_choice(self.model, formulation, integrator, way, None, rtol, atol, c.constraint_tol)
             yield replace(made, chosen=c.chosen)
 
     def _formulations(self, run, rates: Rates):
@@ -209,11 +229,20 @@ class Choosing:
             return [ProjectedInvariants("Pa"), Index1()]
         if model.is_ode or not model.n_lam:
             return [Index1()]
-        if not rates.decays:
-            return [ProjectedInvariants("Pa"), Index1()]
+        if self._turns(run, rates):  # corrections of v for errors of q would be long, Table 4.9
+            return [ProjectedInvariants("Pc"), ProjectedInvariants("Pa"), Index1()]
         if model.nv > SMALL and not self._varies(run):
             return [GGL(), Index1()]
-        return [ProjectedInvariants("Pc"), ProjectedInvariants("Pa"), Index1()]
+        return [ProjectedInvariants("Pa"), Index1()]
+
+    def _turns(self, run, rates: Rates) -> bool:
+        """Whether the constraints change their direction within a step that accuracy allows."""
+        m = self.model
+        fns, lengths = m.table((Fn.TERMS,))
+        rows = (np.empty(lengths[Fn.TERMS]), np.empty(lengths[Fn.TERMS]))
+        apart = run.direction * 1e-3 * rates.accurate
+        rate = turning(fns, run.t, run.x, run.xe, run.data, run.K, m.nq, m.nv, m.n_lam, apart, *rows)
+        return not rate * rates.accurate <= 1.0
 
     def _varies(self, run) -> bool:
         """Whether the change of the constraints' direction is part of what is stiff."""

@@ -160,7 +160,7 @@ def diagnose(
     longest = abs(t1 - t0)
     found = indicators_at(model, t0, x, data, begin.rows, rtol=rtol, longest=longest)
     kind = kind_of(found)
-    recommended, discouraged = advice(model, found, kind, rtol)
+    recommended, discouraged = advice(model, found, kind)
     is_dae = isinstance(system, Dae)
     labels = model.constraint_labels[: found.rows] if is_dae else model.row_labels
     given = {"q0": q0, "v0": v0, "y0": y0, "s0": s0, "w0": w0, "x0": x0, "dx0": dx0, "ddx0": ddx0}

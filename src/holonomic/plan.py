@@ -19,6 +19,7 @@ from .formulations.index1 import Index1
 from .formulations.index2 import Index2
 from .formulations.underlying_ode import UnderlyingODE
 from .integrators.base import Integrator
+from .integrators.radau import Radau
 from .integrators.runge_kutta import DOP853
 from .kernels.evaluate import dense_work, evaluate_carefully
 from .kernels.newton import least_squares_work
@@ -378,7 +379,7 @@ _PRAISE = {
 
 
 def make_choice(model, formulation, integrator, stabilization, step, rtol, atol, constraint_tol) -> Choice:
-    """Fill in what was left to us: Index1 + DOP853 + Projection; RK4 for a fixed step."""
+    """Fill in what was left to us: Index1 + DOP853 + Projection; Radau for a formulation that is no ODE."""
     chosen = tuple(
         role
         for role, given in (
@@ -386,7 +387,8 @@ def make_choice(model, formulation, integrator, stabilization, step, rtol, atol,
         )
         if not (isinstance(given, str) and given == "auto")
     )  # fmt: skip
-    integrator = _resolve(integrator, Integrator, "integrator", DOP853)
+    is_ode = "ode" in getattr(formulation, "gives", ("ode",))
+    integrator = _resolve(integrator, Integrator, "integrator", DOP853 if is_ode else Radau)
     natural = Index2 if integrator.takes == "half-explicit" else Index1
     formulation = _resolve(formulation, Formulation, "formulation", natural)
     keeps_nothing = model.n_lam == 0 and model.n_constraints == 0 and model.n_invariants == 0

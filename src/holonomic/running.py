@@ -251,10 +251,11 @@ class Run:
         x = self.x[: model.nq + model.nv].copy()
         other = Run(
             plan, data, self.t, x, t_end, save_t=left, max_steps=max(1, int(I[s.LIMIT]) - used), max_step=S[s.H_MAX],
-            first=None,
+            first=None if started else self.first,
         )  # fmt: skip
         status = other.begin()
         if not started:
+            self.release()
             return other, status
         other.events, other._handled, other._waits = self.events, self._handled, self._waits
         for mine, others in zip(self.ev, other.ev, strict=True):

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from . import failure
-from .choosing import Choosing
+from .choosing import Choosing, told
 from .errors import (
     DONE,
     EVENT,
@@ -38,6 +38,7 @@ from .model.interpreted import InterpretedModel
 from .model.system import Ode, System
 from .naming import rows_of
 from .plan import Choice, Plan, make_choice
+from .preferring import preferred
 from .progress import Progress
 from .running import Run, announce
 from .solution import Solution
@@ -69,6 +70,7 @@ def simulate(
     integrator="auto",
     stabilization="auto",
     formulation="auto",
+    prefer: str | None = None,
     rtol: float | None = None,
     atol=None,
     step: float | None = None,
@@ -105,7 +107,11 @@ def simulate(
         Multipliers you expect at the start; checked against those that follow from the equations. With
         initial="free", where λ is an unknown of the formulation, those the run begins with.
     integrator, stabilization, formulation
-        Objects (a class without brackets is accepted); "auto": we choose, None: without.
+        Objects (a class without brackets is accepted); "auto": we choose, None: without. With the integrator left open
+        the choice follows from the equations, and may change on the way; `sol.plan.why()` tells the numbers.
+    prefer : {"speed", "accuracy", "energy"}, optional
+        What the automatic choice aims at: the fastest method (as without it), steps controlled to a tenth of rtol, or a
+        method whose energy does not creep, with a fixed step.
     rtol, atol : float
         Tolerances of the error per step, 1e-6 and 1e-9; `atol` may be an array over (q, v), or a mapping with
         "q", "v", "s", "w" or names of coordinates, states and algebraic variables.
@@ -136,7 +142,16 @@ def simulate(
         _refuse_unknown(unknown)
     system, t0, t1, q, v, extras = opened(system, t_end, q0, v0, y0, s0, w0, x0, dx0, ddx0)
     model = model_of(system, q, v, t0, extras)
+    note = None
+    if prefer is not None:
+        methods = {"formulation": formulation, "integrator": integrator, "stabilization": stabilization}
+        start = {"y0": q} if model.is_ode else {"q0": q[: model.nc], "v0": v}
+        aim = preferred(prefer, simulate, model, (t0, t1), start, methods, step, rtol, atol)
+        note, step, rtol, atol = aim.note, aim.step, aim.rtol, aim.atol
+        formulation, integrator, stabilization = (aim.methods[role] for role in methods)
     choice = choose(model, formulation, integrator, stabilization, rtol, atol, step, constraint_tol)
+    if prefer == "energy":
+        choice = replace(choice, chosen=())
     watched = _events(events, system)
     data = model.data()
     tables = InputTables(model)
@@ -148,7 +163,8 @@ def simulate(
     choice = _settled(choice, model, t0, begin.q, data)
     plan = plan_of(model, choice, watched, begin.rows)
     choosing = None
-    if "integrator" not in choice.chosen and step is None and not model.interpreted and initial != "free":
+    is_open = prefer != "energy" and "integrator" not in choice.chosen and not choice.integrator.implicit
+    if is_open and step is None and not model.interpreted and initial != "free":
         given = {"formulation": formulation, "stabilization": stabilization}
         choosing = Choosing(model, given, choice, t1, lambda other: plan_of(model, other, watched, begin.rows))
     plan.enter_gains(data, 1.0 if t1 >= t0 else -1.0)
@@ -161,7 +177,10 @@ def simulate(
     run = Run(plan, data, t0, z0, t1, save_t=save_t, **_limits(max_steps, max_step, first_step))
     if initial == "free" and lam0 is not None:
         run.lam0, lam0 = _free_multipliers(plan, lam0), None
-    return _walk(run, plan, tables, begin, t0, t1, lam0, progress, free=initial == "free", choosing=choosing)
+    sol = _walk(run, plan, tables, begin, t0, t1, lam0, progress, free=initial == "free", choosing=choosing)
+    if note is not None:
+        sol._story = told(sol._story, note)
+    return sol
 
 
 def opened(system, t_end, q0, v0, y0, s0, w0, x0, dx0, ddx0, endless: bool = False):

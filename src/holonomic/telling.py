@@ -12,6 +12,8 @@ from .indicators import Indicators, indicators_at
 def reasons(sol) -> list[str]:
     """Return lines for `plan.why()`: what was looked at in this run, and the changes of plan."""
     lines = []
+    if sol._story is not None and sol._story.preferred:
+        lines.append("preferred: " + sol._story.preferred)
     if sol._story is not None and sol._story.first is not None:
         lines.append("at the start: " + at_start(sol._story.first))
     found = of_start(sol)
@@ -57,7 +59,9 @@ def described(found: Indicators) -> list[str]:
             f"rates: fastest decay {found.damped:.3g} 1/s, fastest oscillation {found.oscillating:.3g} rad/s, at "
             f"t = {found.t:.4g} s; times the accurate step {h:.2g} s: {h * found.damped:.2g} and {h * found.oscillating:.2g}"
         )
-    if found.turning is not None:
+    if found.turning is not None and found.turning < 1e-9 / h:
+        lines.append("variation: G does not change along the motion here")
+    elif found.turning is not None:
         text = f"variation: G turns with {found.turning:.3g} 1/s ({found.times('turning'):.2g} in an accurate step)"
         if found.explicit is not None and found.projected is not None:
             text += (

@@ -6,10 +6,12 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from holonomic import BDF, DOP853, Event, System, diagnose, problems, simulate
+from holonomic import BDF, DOP853, GGL, BadArgument, Event, Ode, Radau, System, diagnose, problems, simulate
 from holonomic.cli.main import app
+from holonomic.errors import NO_CONVERGENCE
 from holonomic.indicators import indicators_at
 from holonomic.multibody import Mechanism, rod
+from holonomic.running import Run
 from holonomic.simulate import model_of
 
 
@@ -51,7 +53,7 @@ def test_fastest_decay_is_that_of_the_paper(problem, rate):
 
 def test_first_look_agrees_with_all_eigenvalues():
     for problem in (problems.suspension(), problems.spring_pendulum(k=1e8, c=1e4), problems.spring_pendulum()):
-        first = simulate(problem, 1e-3).plan.solution._story.first
+        first = simulate(problem, problem.t_end / 4).plan.solution._story.first
         every = indicators(problem)
         assert first.fastest == pytest.approx(abs(every.fastest), rel=0.02)
         assert first.real == pytest.approx(every.fastest.real, rel=0.02, abs=1e-4 * first.fastest)
@@ -204,3 +206,80 @@ def test_saved_times_of_a_stiff_start_are_all_there():
     problem, times = problems.heterogeneous_masses(nu=1000.0), np.linspace(0, 1, 11)
     sol = simulate(problem, save_at=times)
     assert np.array_equal(sol.t, times) and sol.q[:, 0] == pytest.approx(np.exp(times), rel=1e-5)
+
+
+def test_prefer_energy_takes_a_symplectic_method_whose_energy_does_not_creep():
+    sol = simulate(problems.pendulum(), 200.0, prefer="energy")
+    assert repr(sol.plan).startswith("Index3() + RATTLE()") and "energy swung by" in sol.plan.why()
+    error = np.abs(sol.energy_error)
+    half = len(error) // 2
+    assert error.max() < 2e-4  # aimed at: 100 rtol
+    assert error[half:].max() < 1.2 * error[:half].max()  # swings, and does not grow
+
+
+def test_prefer_energy_says_why_it_takes_another_method():
+    sol = simulate(problems.slider_crank_spring(), 1.0, prefer="energy")
+    assert isinstance(sol.plan.choice.integrator, DOP853) and "a force depends on v" in sol.plan.why()
+    assert sol.plan.choice.rtol == pytest.approx(1e-8)
+
+
+def test_prefer_accuracy_lowers_the_error():
+    problem = problems.pendulum_a01()
+    errors = []
+    for prefer in ("speed", "accuracy"):
+        sol = simulate(problem, prefer=prefer)
+        errors.append(np.abs(sol.end.q - problem.reference().q).max())
+    assert errors[1] < 0.3 * errors[0]
+
+
+@pytest.mark.parametrize(
+    ("options", "text"),
+    [
+        ({"prefer": "beauty"}, "choose 'speed', 'accuracy', 'energy'"),
+        ({"prefer": "energy", "integrator": DOP853()}, "integrator= is given"),
+        ({"prefer": "energy", "step": 0.1}, "step= is given"),
+    ],
+    ids=["unknown", "with an integrator", "with a step"],
+)
+def test_prefer_is_refused_where_it_contradicts(options, text):
+    with pytest.raises(BadArgument, match=text):
+        simulate(problems.pendulum(), 0.1, **options)
+
+
+def test_an_open_integrator_fits_a_formulation_that_was_chosen():
+    sol = simulate(problems.pendulum_a01(), 0.5, formulation=GGL())
+    assert isinstance(sol.plan.choice.integrator, Radau) and sol.plan.choice.chosen == ("formulation",)
+    assert "GGL(), as asked" in sol.plan.why()
+
+
+def test_an_implicit_method_that_fails_hands_back_and_the_run_goes_on(monkeypatch):
+    problem, go = problems.heterogeneous_masses(nu=1000.0), Run.go
+
+    def failing(run, *arguments):
+        if not isinstance(run.plan.choice.integrator, BDF):
+            return go(run, *arguments)
+        go(run, arguments[0], 5)
+        return NO_CONVERGENCE
+
+    monkeypatch.setattr(Run, "go", failing)
+    sol = simulate(problem)
+    kinds = [type(change.choice.integrator) for change in sol._story.changes]
+    assert kinds == [BDF, DOP853] and "did not converge" in sol.plan.why()
+    assert np.all(np.diff(sol.t) > 0) and sol.end.q == pytest.approx(np.exp([1.0, 1.0]), rel=1e-5)
+
+
+def test_stiff_odes_are_right():
+    # y' = -λ (y - cos t) - sin t, y = cos t: Prothero and Robinson; van der Pol with mu = 1000 jumps twice
+    decay = Ode(lambda t, y: np.array([-1e6 * (y[0] - np.cos(t)) - np.sin(t)]))
+    sol = simulate(decay, 10.0, y0=[1.0])
+    assert np.abs(sol.y[:, 0] - np.cos(sol.t)).max() < 1e-5 and sol.stats["steps"] < 1000
+    pol = Ode(lambda y: np.array([y[1], 1000.0 * (1 - y[0] ** 2) * y[1] - y[0]]))
+    sol = simulate(pol, 2000.0, y0=[2.0, 0.0])
+    # [HW96] Sec. IV.10: at t = 2000 y = 1.706167732170469, -0.8928097010248125e-3
+    assert sol.end.y == pytest.approx([1.706167732170469, -0.8928097010248125e-3], rel=1e-4)
+    assert isinstance(sol._story.changes[0].choice.integrator, BDF) and sol.stats["steps"] < 5000
+
+
+def test_a_run_backward_in_time_is_not_stiff_where_forward_it_decays():
+    sol = simulate(problems.heterogeneous_masses(nu=1000.0).system, (0.0, -0.01), q0=[1.0, 1.0], v0=[1.0, 1.0])
+    assert not sol._story.changes and sol.end.q == pytest.approx(np.exp([-0.01, -0.01]), rel=1e-6)

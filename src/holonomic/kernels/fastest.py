@@ -7,6 +7,7 @@ import math
 from ..errors import OK
 from .compile import leaf
 from .evaluate import evaluate
+from .signatures import TERMS, call_model
 
 ITERATIONS = 8
 MOVE = 1e-7  # of the size of the state: differences of the field
@@ -125,3 +126,26 @@ def motion(K, apart, x, nq, nv):
     if nv == 0:
         return max(first / size, math.sqrt(second / (abs(apart) * size)))
     return max(first / size, math.sqrt(second / size), (third / (abs(apart) * size)) ** (1.0 / 3.0))
+
+
+@leaf
+def turning(fns, t, x, y, data, K, nq, nv, nl, apart, now, later):
+    """How fast the rows of G, each of length 1, change along the motion, 1/s: the largest change of an entry.
+
+    Row 0 of K holds the field at x; `now` and `later` have room for the terms (q', M, f, G, γ).
+    """
+    for i in range(nq + nv):
+        y[i] = x[i] + apart * K[0, i]
+    call_model(fns, TERMS, t, x, 0, x, 0, data, now, 0)
+    call_model(fns, TERMS, t + apart, y, 0, y, 0, data, later, 0)
+    at, worst = nq + nv * nv + nv, 0.0
+    for _ in range(nl):
+        first, second = 1e-300, 1e-300
+        for j in range(at, at + nv):
+            first += now[j] * now[j]
+            second += later[j] * later[j]
+        first, second = math.sqrt(first), math.sqrt(second)
+        for j in range(at, at + nv):
+            worst = max(worst, abs(later[j] / second - now[j] / first))
+        at += nv
+    return worst / abs(apart)

@@ -43,5 +43,4 @@ def indicators_figure(t: np.ndarray, found: list, style: str = "light") -> Figur
             axes[1].set_ylim(bottom=0.0)
             axes[1].set_title("Margin of the rank: smallest singular value of G, rows of length 1", loc="left")
         axes[-1].set_xlabel(TIME)
-        figure.tight_layout()
     return figure

@@ -1,0 +1,78 @@
+"""prefer=: what the automatic choice aims at."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from .energy import energy_choice
+from .errors import BadArgument
+
+AIMS = ("speed", "accuracy", "energy")
+TENTH = 0.1
+
+
+@dataclass(frozen=True)
+class Aim:
+    """Methods, step and tolerances that follow from what is preferred, and why."""
+
+    methods: dict[str, Any]
+    step: float | None
+    rtol: float | None
+    atol: Any
+    note: str
+
+
+def preferred(
+    prefer, simulate: Callable, model, interval: tuple[float, float], start: dict, methods: dict, step, rtol, atol
+) -> Aim:
+    """Return what a preference leads to.
+
+    Parameters
+    ----------
+    prefer : str
+        One of AIMS.
+    simulate : function
+        For trials.
+    model : Model
+        What runs.
+    interval : (float, float)
+        Beginning and end, s.
+    start : dict
+        Initial values, by the names that simulate() has for them.
+    methods : dict
+        formulation, integrator and stabilization as they were given.
+    step, rtol, atol
+        As they were given.
+    """
+    if prefer not in AIMS:
+        raise BadArgument(f"prefer={prefer!r}: choose {', '.join(map(repr, AIMS))}.")
+    given = [name for name, value in methods.items() if not (isinstance(value, str) and value == "auto")]
+    given += [] if step is None else ["step"]
+    if given and (prefer == "energy" or {"integrator", "step"} & set(given)):
+        raise BadArgument(f"prefer={prefer!r} chooses the methods, but {given[0]}= is given: leave one of them out.")
+    if prefer == "speed":
+        return Aim(methods, step, rtol, atol, "the fastest method for these tolerances")
+    usual = 1e-6 if rtol is None else float(rtol)
+    if prefer == "accuracy":
+        lower = _lowered(1e-9 if atol is None else atol)
+        return Aim(methods, None, max(TENTH * usual, 1e-14), lower, f"steps are controlled to a tenth of rtol {usual:g}")
+
+    def trial(interval, **options):
+        return simulate(model.system, interval, progress=False, **options)
+
+    found, why = energy_choice(trial, model, *interval, start, usual)
+    fixed = found.pop("step", None)
+    if fixed is not None:
+        return Aim(methods | found, fixed, None, None, why)
+    return Aim(methods | {"integrator": found["integrator"]}, None, found["rtol"], atol, why)
+
+
+def _lowered(atol):
+    """A tenth of absolute tolerances, however they are given."""
+    if isinstance(atol, Mapping):
+        return {name: TENTH * value for name, value in atol.items()}
+    return TENTH * float(atol) if np.ndim(atol) == 0 else TENTH * np.asarray(atol, dtype=float)
