@@ -19,6 +19,7 @@ from typing import Any
 
 import numpy as np
 
+from .choice import Choice, make_choice
 from .errors import HolonomicError
 from .formulations.ggl import GGL
 from .formulations.index1 import Index1
@@ -30,7 +31,7 @@ from .kernels import state as s
 from .kernels.fastest import look, turning
 from .kernels.signatures import Fn
 from .model.dae import Dae
-from .plan import Choice, Plan, make_choice
+from .plan import Plan
 from .stabilizations.projection import Projection
 
 STABLE = 6.0  # |h λ| up to which DOP853 is stable, [HW96] Sec. IV.2

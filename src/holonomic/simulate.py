@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from . import failure
+from .choice import Choice, make_choice
 from .choosing import Choosing, told
 from .errors import (
     DONE,
@@ -37,7 +38,7 @@ from .model.extra import NONE, Extras, start_of_extras
 from .model.interpreted import InterpretedModel
 from .model.system import Ode, System
 from .naming import rows_of
-from .plan import Choice, Plan, make_choice
+from .plan import Plan
 from .preferring import preferred
 from .progress import Progress
 from .running import Run, announce

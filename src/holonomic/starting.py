@@ -6,12 +6,12 @@ import warnings
 
 import numpy as np
 
+from .choice import make_choice
 from .errors import BadArgument
 from .inputs import InputTables
 from .integrators.implicit_steps import HISTORY
 from .integrators.runge_kutta import DOP853
 from .kernels import state as s
-from .plan import make_choice
 from .running import Run
 from .sampling import multipliers
 

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from holonomic import System, problems
+from holonomic.choice import make_choice
 from holonomic.errors import NEED_REFINED, NEED_TERMS, OK, SINGULAR
 from holonomic.kernels.evaluate import RHO_PLAIN, RHO_REFINED, dense_saddle, dense_work
 from holonomic.kernels.signatures import NROW, WE, Fn
@@ -17,7 +18,7 @@ from holonomic.model.base import PLAIN
 from holonomic.model.compiled import invoke
 from holonomic.model.emit import python_source
 from holonomic.model.graphs import tapes
-from holonomic.plan import Plan, make_choice
+from holonomic.plan import Plan
 from holonomic.running import evaluate_compiled
 from holonomic.simulate import model_of
 
