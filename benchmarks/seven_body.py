@@ -20,7 +20,7 @@ from holonomic import DOP853, RK45, Projection, simulate
 from holonomic.kernels.compile import leaf
 from holonomic.kernels.signatures import FIELD, Fn, call_model
 from holonomic.problems import seven_body
-from holonomic.simulate import model_of
+from holonomic.reuse import model_of
 
 HERE = Path(__file__).parent
 REPEAT = 101

@@ -46,7 +46,7 @@ from holonomic.kernels.compile import leaf
 from holonomic.kernels.linalg import lu_factor, lu_solve
 from holonomic.kernels.signatures import TERMS, Fn, call_model
 from holonomic.problems import seven_body
-from holonomic.simulate import model_of
+from holonomic.reuse import model_of
 from holonomic.stabilizations.euler_pulls import BackwardEulerStabilization, ForwardEulerStabilization
 from holonomic.stabilizations.invariant import InvariantStabilization
 from holonomic.study.names import short_name

@@ -9,12 +9,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .advice import Advice, advice, kind_of, words_of
+from .arguments import opened
 from .errors import BadArgument, RedundancyWarning, SingularPosition
 from .indicators import Indicators, indicators_at
 from .initial import Start, prepare
 from .inputs import InputTables
 from .model.dae import Dae
-from .simulate import model_of, opened, simulate
+from .reuse import model_of
+from .simulate import simulate
 from .telling import described
 
 if TYPE_CHECKING:

@@ -76,7 +76,7 @@ def prepare(model, t, q, v, data, *, tol: float, initial: str, hold, redundant: 
     if initial not in ("check", "project", "free"):
         raise BadArgument(f'initial={initial!r}: choose "check", "project" or "free".')
     check_redundant(redundant)
-    held = _held(model, hold)
+    held = held_coordinates(model, hold)
     if hold is not None and initial != "project":
         raise BadArgument('hold= goes with initial="project".')
     guess = q
@@ -217,7 +217,7 @@ def _plainly_consistent(model, t, q, v, data, tol) -> bool:
     return found[0] > RHO_FULL_RANK and found[1] <= tol and found[2] <= tol
 
 
-def _held(model, hold) -> np.ndarray:
+def held_coordinates(model, hold) -> np.ndarray:
     """Which coordinates stay: by name, by number, or several of either."""
     held = np.zeros(model.nq, dtype=bool)
     if hold is None:

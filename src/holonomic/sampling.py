@@ -194,7 +194,7 @@ def _replayed(sol, times, rows):
 
 def _repeated(sol, times, rows):
     """Run again from the last kept time before each of these times, with the same plan and events."""
-    from .simulate import _walk
+    from .walk import walk
 
     plan, (t, x, _) = sol.plan, sol._arrays
     if plan.integrator.starting_points:
@@ -214,7 +214,7 @@ def _repeated(sol, times, rows):
         again = Run(plan, data, float(t0), x0, float(here[-1]), save_t=here, first=None, **sol._limits)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # said during the run itself
-            found = _walk(again, plan, tables, sol._begin, float(t0), float(here[-1]), None, False)
+            found = walk(again, plan, tables, sol._begin, float(t0), float(here[-1]), None, False)
         out_x.append(found._arrays[1])
         out_k.append(found._arrays[2])
     return np.concatenate(out_x), np.concatenate(out_k)

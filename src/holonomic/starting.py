@@ -12,6 +12,7 @@ from .inputs import InputTables
 from .integrators.implicit_steps import HISTORY
 from .integrators.runge_kutta import DOP853
 from .kernels import state as s
+from .reuse import plan_of
 from .running import Run
 from .sampling import multipliers
 
@@ -62,7 +63,7 @@ def start_multistep(run: Run, begin, t1: float, free: bool) -> None:
 
 def _points(run: Run, begin, times: np.ndarray, free: bool):
     """Times, unknowns and (v', λ) at these times; what vanishes for exact solutions is zero."""
-    from .simulate import _walk, plan_of
+    from .walk import walk
 
     model, size = run.plan.model, run.plan.model.nq + run.plan.model.nv
     stabilization = None if free else "auto"
@@ -75,7 +76,7 @@ def _points(run: Run, begin, times: np.ndarray, free: bool):
     )  # fmt: skip
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # a few steps of a stiff system are no trouble
-        sol = _walk(other, plan, InputTables(model), begin, run.t, float(times[-1]), None, False)
+        sol = walk(other, plan, InputTables(model), begin, run.t, float(times[-1]), None, False)
     t, x, k = sol._arrays
     rows = np.zeros((len(t), len(run.x)))
     rows[:, :size] = x[:, :size]

@@ -19,8 +19,8 @@ from holonomic.model.compiled import invoke
 from holonomic.model.emit import python_source
 from holonomic.model.graphs import tapes
 from holonomic.plan import Plan
+from holonomic.reuse import model_of
 from holonomic.running import evaluate_compiled
-from holonomic.simulate import model_of
 
 EPS = np.finfo(float).eps
 NOTHING = np.zeros(0)

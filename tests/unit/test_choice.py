@@ -11,8 +11,8 @@ from holonomic.cli.main import app
 from holonomic.errors import NO_CONVERGENCE
 from holonomic.indicators import indicators_at
 from holonomic.multibody import Mechanism, rod
+from holonomic.reuse import model_of
 from holonomic.running import Run
-from holonomic.simulate import model_of
 
 
 def indicators(problem, **options):

@@ -13,7 +13,7 @@ PENDULUM = System(mass=np.eye(2), force=[0, -G], constraint={"rod": lambda q: q 
 
 def begin(system, q, v, **more):
     """Initial values as `simulate` prepares them."""
-    from holonomic.simulate import model_of
+    from holonomic.reuse import model_of
 
     q, v = np.array(q, dtype=float), np.array(v, dtype=float)
     model = model_of(system, q, v, 0.0)

@@ -14,7 +14,7 @@ from ..initial import Start
 from ..inputs import InputTables
 from ..kernels import state as s
 from ..running import Run
-from ..simulate import _walk
+from ..walk import walk
 from .job import Chunk, Happenings, Job
 from .members import Members
 
@@ -37,7 +37,7 @@ def run_by_python(job: Job, members: Members, todo: list[int], chunk: Chunk) -> 
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
-                sol = _walk(run, plan, tables, start, job.t0, job.t1, None, False, free=job.initial == "free")
+                sol = walk(run, plan, tables, start, job.t0, job.t1, None, False, free=job.initial == "free")
         except HolonomicError as problem:
             sol = problem.solution
             chunk.why[chunk.first + m] = str(problem).replace(" See error.solution.", "")

@@ -9,13 +9,14 @@ from typing import Any
 
 import numpy as np
 
+from ..arguments import choose, events_of, interval, limits_of, save_times, settled, start_values
 from ..errors import BadArgument, HolonomicError
-from ..initial import _held, prepare
+from ..initial import held_coordinates, prepare
 from ..model.extra import start_of_extras
 from ..model.system import Ode, System
 from ..progress import Tally
+from ..reuse import model_of, plan_of
 from ..running import Run
-from ..simulate import _events, _limits, _settled, choose, interval, model_of, plan_of, save_times, start_values
 from .cluster import Dask, Futures, is_dask_client
 from .ensemble import Ensemble, Log
 from .inputs import Tables, lengths
@@ -150,9 +151,9 @@ def sweep(
     save_t = save_times(save_at, t0, t1)
     if save_t is None:
         raise BadArgument("sweep keeps the same times of all members: give save_at, a number of times or times.")
-    limits = _limits(max_steps, max_step, None)
+    limits = limits_of(max_steps, max_step, None)
     job = plan_job(
-        model, (formulation, integrator, stabilization, rtol, atol, step, constraint_tol), _events(events, system),
+        model, (formulation, integrator, stabilization, rtol, atol, step, constraint_tol), events_of(events, system),
         t0, t1, save_t, members, changed, inputs,
         beside(
             all_of(q0 if y0 is None else y0, q, "q0" if y0 is None else "y0"), all_of(s0, more[: extras.ns], "s0"),
@@ -172,7 +173,7 @@ def plan_job(
     """Settle what is common to all members: the plan, with the rows that the first member shows to be redundant."""
     choice = choose(model, *methods)
     tables = Tables.of(model, inputs)
-    held = _held(model, hold)
+    held = held_coordinates(model, hold)
     data = model.data()
     rows = begin = None
     for m in range(min(members, TRIES)):
@@ -190,7 +191,7 @@ def plan_job(
         except HolonomicError:
             continue  # told of each member by itself
         rows = begin.rows
-        choice = _settled(choice, model, t0, begin.q, own)
+        choice = settled(choice, model, t0, begin.q, own)
         break
     plan = plan_of(model, choice, events, rows)
     plan.enter_gains(data, 1.0 if t1 >= t0 else -1.0)
