@@ -11,7 +11,9 @@ from .base import Block, Formulation, Unknowns, checked_direction, direction, un
 
 @dataclass(frozen=True, eq=True, repr=False)
 class ProjectedInvariants(Formulation):
-    """With v̂(t, q, v) the accelerations of index 1:
+    """q' = Z v - D μ, v' = v̂, 0 = g (Pa); with multipliers for 0 = G v + g_t too (Pb, Pc); v̂ as in index 1.
+
+    With v̂(t, q, v) the accelerations of index 1:
 
         Pa   q' = Z v - D μ,          v' = v̂,          0 = g
         Pb   q' = Z v - D μ,          v' = v̂ - Gᵀτ,    0 = g,   0 = G v + g_t
