@@ -39,9 +39,10 @@ from ..model.emit import python_source
 from ..model.tape import INPUTS, Tape
 from ..stabilizations.base import GAIN, HOPELESS, TOL
 from ..sweeping.job import Job
+from .folding import Array, Known, Table
 from .ready import ready
 from .shorten import evaluate, one_division, settle
-from .specialize import Array, Known, Specializer, Table
+from .specialize import Specializer
 
 # What never changes during a run is part of the program; tolerances and times are told to it at the start.
 FIXED_FLOATS = (s.EXPONENT, s.BETA, s.SAFETY, s.FAC_MIN, s.FAC_MAX, s.STAY)
