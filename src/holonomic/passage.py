@@ -12,159 +12,27 @@ squared: rounding, or a miss, which is left to short steps.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from functools import cache
-
 import numpy as np
 from numpy.linalg import norm
 
-from .errors import NEED_REFINED, NEED_TERMS, OK, InconsistentState
+from .errors import OK, InconsistentState
+from .gauss_path import BACK, Path, rule
+from .ground import Ground
 from .initial import position_jacobian, residuals
 from .kernels import state as s
-from .kernels.compile import inner, leaf
 from .kernels.control import error_norm
 from .kernels.drive import MAX_DODGES
-from .kernels.evaluate import evaluate
 from .kernels.locate import LANDING
-from .kernels.settle import settle
-from .kernels.signatures import NL, NROW, NV, WV, Fn, call_pull
-from .stabilizations.base import HOPELESS, ITERATIONS, TOL
+from .kernels.signatures import NL, NROW, NV
 from .stabilizations.projection import Projection
 
 STAGES = (12, 11, 13, 10, 14)  # numbers of collocation points, the usual one first
 SWEEPS = 40
-BACK = 5  # points before from which the first guess at a point is extrapolated
 LOOKS = 5  # tries to put the position between two points
 NOISE = 1e-11  # of the size of a state: what rounding leaves near a singular position
 MISS = 1e-12  # of the size of q: where branches are closer than this, rounding decides that they meet
 MISSES = 60  # how often a step is halved to follow the turn of a narrow miss
 BENT = 0.3  # of its size: by so much √ρ may leave two straight lines and still be called a passage
-
-
-@inner
-def pull_whole(slots, fns, n, data, sp, t, x, W):
-    """Move x onto the constraints, algebraic variables with it."""
-    status = call_pull(slots, fns, n, data, sp, t, 0.0, x, x, x, W)
-    return status if status != OK else settle(fns, n, data, t, x, W)
-
-
-@leaf
-def pull_compiled(slots, fns, n, data, sp, t, x, W):
-    """The pull of compiled models, from Python."""
-    return pull_whole(slots, fns, n, data, sp, t, x, W)
-
-
-@leaf
-def evaluate_compiled(fns, n, t, x, data, K, row, W):
-    """`evaluate` for compiled models, from Python."""
-    return evaluate(fns, n, t, x, data, K, row, W)
-
-
-class Ground:
-    """The constraints and the field on them, for a plan with a projection."""
-
-    def __init__(self, plan, data: np.ndarray, W: np.ndarray):
-        self.plan, self.data, self.W = plan, data, W
-        self.K = np.zeros((1, max(int(plan.sizes[NROW]), 8)))
-        self.rho = 1.0
-        self.size = plan.model.nq + plan.model.nv
-        self.sp = plan.stabilization.sp.copy()
-        # first guesses may be far off, and what is left of a residual is magnified: down to rounding
-        self.sp[HOPELESS], self.sp[ITERATIONS], self.sp[TOL] = np.inf, 20, 0.0
-
-    def settle(self, t: float, x: np.ndarray) -> int:
-        """Move x onto the constraints and evaluate the field there; return a status."""
-        plan = self.plan
-        with np.errstate(all="ignore"):
-            pull = pull_whole if plan.model.interpreted else pull_compiled
-            status = pull(plan.slots, plan.fns, plan.sizes, self.data, self.sp, t, x, self.W)
-        self.rho = float(self.W[self.plan.sizes[WV]])  # of G Gᵀ: of the geometry alone, whatever the masses
-        return status if status != OK else self.evaluate(t, x)
-
-    def evaluate(self, t: float, x: np.ndarray) -> int:
-        """Evaluate the field at x; return a status."""
-        plan = self.plan
-        while True:
-            with np.errstate(all="ignore"):
-                go = evaluate if plan.model.interpreted else evaluate_compiled
-                status = go(plan.fns, plan.sizes, t, x, self.data, self.K, 0, self.W)
-            if status not in (NEED_REFINED, NEED_TERMS):
-                return status
-            plan.add_function(Fn.REFINED if status == NEED_REFINED else Fn.TERMS)
-
-    @property
-    def row(self) -> np.ndarray:
-        """(q', v', λ, ρ) at the last point."""
-        return self.K[0, : int(self.plan.sizes[NROW])]
-
-
-@dataclass(frozen=True)
-class Rule:
-    """Gauss's points in [0, 1] and what is computed from values there."""
-
-    c: np.ndarray
-    b: np.ndarray
-    coefficients: np.ndarray  # values -> coefficients of Legendre polynomials
-    integrals: np.ndarray  # values -> integrals from 0 to each point
-    guesses: list[np.ndarray]  # values at 0 and at points before -> integral to each point
-
-
-@cache
-def rule(m: int) -> Rule:
-    """Gauss's rule with m points."""
-    from numpy.polynomial import legendre
-
-    z, w = legendre.leggauss(m)
-    c, b = (z + 1) / 2, w / 2
-    k = np.arange(m)
-    coefficients = (2 * k[:, None] + 1) * (legendre.legvander(z, m - 1) * b[:, None]).T
-    guesses = []
-    for i in range(m):
-        before = np.concatenate([[0.0], c[:i]])[-BACK:]
-        scale = c[i]
-        powers = np.arange(len(before))
-        vander = (before[None, :] / scale) ** powers[:, None]
-        guesses.append(np.linalg.solve(vander, scale / (powers + 1)))  # exact for powers of time
-    made = Rule(c, b, coefficients, np.zeros((m, m)), guesses)
-    made.integrals[:] = _integrated(coefficients, c)
-    return made
-
-
-def _integrated(coefficients: np.ndarray, theta) -> np.ndarray:
-    """Integrals from 0 to θ of the polynomial with these coefficients."""
-    from numpy.polynomial import legendre
-
-    theta = np.atleast_1d(theta)
-    m = len(coefficients)
-    values = legendre.legvander(2 * theta - 1, m)
-    parts = np.empty((len(theta), m))
-    parts[:, 0] = theta
-    for k in range(1, m):  # ∫ P_k = (P_k+1 - P_k-1)/(2k+1), vanishing at both ends
-        parts[:, k] = (values[:, k + 1] - values[:, k - 1]) / (2 * (2 * k + 1))
-    return parts @ coefficients
-
-
-@dataclass
-class Path:
-    """A polynomial that passes a singular position: x(t0 + θ h) = x0 + h ∫ slopes."""
-
-    t: float
-    h: float
-    x: np.ndarray
-    coefficients: np.ndarray  # of the slopes
-    where: float = 0.5  # θ of the singular position
-    clear: float = 0.0  # no point is nearer to it than this, in θ
-    used: float = 0.0  # θ up to which a run has followed it
-
-    def state(self, theta: float) -> np.ndarray:
-        """State at t + θ h, not projected."""
-        return self.x + self.h * _integrated(self.coefficients, theta)[0]
-
-    def slope(self, theta) -> np.ndarray:
-        """Slopes at t + θ h."""
-        from numpy.polynomial import legendre
-
-        return legendre.legvander(2 * np.atleast_1d(theta) - 1, len(self.coefficients) - 1) @ self.coefficients
 
 
 class NoPassage(Exception):

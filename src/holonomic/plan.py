@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from .choice import Choice
-from .errors import BadArgument, IncompatibleMethods
+from .errors import NEED_REFINED, NEED_TERMS, BadArgument, IncompatibleMethods
 from .fit import check_fit, check_traced, metric_of
 from .formulations.base import Block
 from .formulations.index1 import Index1
@@ -61,6 +61,7 @@ from .model.compiled import Variant
 from .model.dae import Dae
 from .model.extra import allowed
 
+MISSING = {NEED_REFINED: Fn.REFINED, NEED_TERMS: Fn.TERMS}  # what a kernel asks for by its status
 TIGHT = 1e-10  # tolerance of Newton's method where steps are fixed; it goes on to a ten-thousandth of it
 
 
@@ -269,6 +270,13 @@ class Plan:
         """Compile one more model function: the refined twin or the dense terms, when a run asks for them."""
         more, _ = self.model.table((fn,), self.variant)
         self.fns = np.where(self.fns != 0, self.fns, more)
+
+    def supplies(self, status: int) -> bool:
+        """Compile the function that a kernel misses, if its status says so; tell whether it did."""
+        if status not in MISSING:
+            return False
+        self.add_function(MISSING[status])
+        return True
 
     def data(self) -> np.ndarray:
         """Return the model's data with this plan's gains."""

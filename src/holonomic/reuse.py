@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from .calling import announce
 from .choice import Choice
 from .events import Event
 from .model.compiled import Model
 from .model.extra import NONE, Extras
 from .model.interpreted import InterpretedModel
 from .plan import Plan
-from .running import announce
 
 
 def model_of(system, q, v, t0, extras: Extras = NONE) -> Model | InterpretedModel:

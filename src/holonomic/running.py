@@ -6,128 +6,29 @@ progress, notices Ctrl-C, compiles what is missing and deals with events.
 
 from __future__ import annotations
 
-import sys
 import time
 from collections import deque
-from dataclasses import dataclass, field
 
 import numpy as np
 
-from .errors import DONE, EVENT, MORE, NEED_REFINED, NEED_TERMS, NOT_FINITE, OK, PASSAGE
+from .calling import drive_interpreted, events_compiled, field_at, rates_compiled
+from .errors import MORE, NOT_FINITE, OK, PASSAGE
 from .kernels import locate
 from .kernels import state as s
-from .kernels.compile import is_compiled, leaf
 from .kernels.control import first_step
 from .kernels.counting import N_COUNTS
 from .kernels.drive import drive
-from .kernels.evaluate import evaluate
-from .kernels.signatures import EVENT_RATES, EVENTS, NK, NROW, NX, WE, WX, Fn, call_model
+from .kernels.signatures import EVENTS, NK, NROW, NX, WX, Fn, call_model
 from .passage import Passages
 from .plan import Plan
+from .workspace import Record, Workspace
 
-CHUNK_NUMBERS = 200_000  # size of one recording buffer
 STRETCH_SECONDS = 0.05
 NOTHING = np.zeros(0)
 DIFFERENCE = 1e-5  # relative step of central differences: truncation 1e-10, rounding 1e-11
 UNCLEAR, UNCLEAR_ESTIMATE = 1e-14, 1e-9  # of the sum of sizes: a derivative below this may be rounding
 MANY_IMPACTS = 50  # in ever shorter order: they accumulate
 SHORT_WAIT = 1e-5  # of the longest wait for an impact
-
-
-@leaf
-def evaluate_compiled(fns, n, t, x, data, K, row, W):
-    """`evaluate` for compiled models, from Python."""
-    return evaluate(fns, n, t, x, data, K, row, W)
-
-
-@leaf
-def events_compiled(fns, t, x, K, at, data, out):
-    """Event values for compiled models, from Python."""
-    call_model(fns, EVENTS, t, x, 0, K, at, data, out, 0)
-
-
-def announce() -> None:
-    """Say that the kernels are being compiled, where they have not been on this installation."""
-    if not is_compiled(drive):
-        text = "holonomic: compiling the kernels, once per installation (10 to 30 s) ..."
-        print(text, file=sys.stderr, flush=True)
-
-
-def drive_interpreted(slots, fns, n, data, ip, fp, sp, S, I, *arrays):
-    """The step loop as plain Python. Numbers looked up one by one are lists there: four times faster."""
-    S_list, I_list = S.tolist(), I.tolist()
-    try:
-        with np.errstate(all="ignore"):  # what is not finite is found and named by us
-            return drive.py_func(slots, fns, n.tolist(), data, ip.tolist(), fp, sp, S_list, I_list, *arrays)
-    finally:
-        S[:], I[:] = S_list, I_list
-
-
-def evaluate_interpreted(*arguments):
-    """`evaluate` for interpreted models."""
-    with np.errstate(all="ignore"):
-        return evaluate(*arguments)
-
-
-@leaf
-def rates_compiled(fns, t, x, K, at, data, out):
-    """Time derivatives of the event functions for compiled models, from Python."""
-    call_model(fns, EVENT_RATES, t, x, 0, K, at, data, out, 0)
-
-
-@dataclass
-class Record:
-    """What a run has written so far: chunks of (t, x, (v', λ))."""
-
-    t: list[np.ndarray] = field(default_factory=list)
-    x: list[np.ndarray] = field(default_factory=list)
-    k: list[np.ndarray] = field(default_factory=list)
-
-    def add(self, t, x, k, rows: int) -> None:
-        if rows:
-            # times last: where Ctrl-C comes in between, a chunk without times does not count
-            self.k.append(k[:rows].copy())
-            self.x.append(x[:rows].copy())
-            self.t.append(t[:rows].copy())
-
-    def write(self, t: float, x, k) -> None:
-        """Keep one row."""
-        self.k.append(k[None, :].copy())
-        self.x.append(x[None, :].copy())
-        self.t.append(np.array([t]))
-
-    def joined(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        count = len(self.t)
-        if count != 1 or len(self.k) != 1:
-            self.t, self.x, self.k = ([np.concatenate(part[:count])] for part in (self.t, self.x, self.k))
-        return self.t[0], self.x[0], self.k[0]
-
-
-class Workspace:
-    """The arrays of one run; a plan keeps those of finished runs, so that short runs need not make them."""
-
-    def __init__(self, plan: Plan):
-        n = plan.sizes
-        nx, nrow, nk, nev = int(n[NX]), int(n[NROW]), int(n[NK]), len(plan.events)
-        lowered = plan.integrator
-        self.x, self.xn, self.xs, self.xe = (np.zeros(nx) for _ in range(4))
-        # rows of K also keep an integrator's own numbers (the order of BDF and the like), up to 16 of them
-        self.K, self.ke = np.zeros((lowered.rows, max(nx, nrow, 16))), np.zeros((1, nrow))
-        self.E = np.zeros((max(1, lowered.errors), nx))
-        self.W = np.zeros(int(n[WE]) + 8)
-        self.last = int(lowered.ip[0])
-        self.atol = plan.atol
-        self.turns = np.zeros(nx, dtype=np.int64)
-        self.turns[: plan.model.nq] = plan.model.turns
-        rows = max(16, min(2048, CHUNK_NUMBERS // (nx + nk + 1)))
-        self.rec = (np.empty(rows), np.empty((rows, nx)), np.empty((rows, nk)))
-        rows = 64 * nev
-        self.ev = (np.zeros((6, nev), dtype=np.int64), np.zeros((5, nev)))  # see kernels.locate
-        self.ev[0][locate.DIRECTION] = [event.sign for event in plan.events.values()]
-        self.ev[0][locate.STOPS] = [event.stops for event in plan.events.values()]
-        found = locate.MOST * nev + 1
-        self.found = (np.zeros(found), np.zeros(found, dtype=np.int64))
-        self.rec_ev = (np.zeros(rows), np.zeros(rows, dtype=np.int64), np.zeros((rows, nx)), np.zeros((rows, nk)))
 
 
 class Run:
@@ -227,12 +128,7 @@ class Run:
 
     def _evaluate(self, t, x, row) -> int:
         """Field at (t, x) into a row of K, compiling what it needs; return a status."""
-        go = evaluate_interpreted if self.plan.model.interpreted else evaluate_compiled
-        while True:
-            status = go(self.plan.fns, self.plan.sizes, t, x, self.data, self.K, row, self.W)
-            if status not in (NEED_REFINED, NEED_TERMS):
-                return status
-            self.plan.add_function(Fn.REFINED if status == NEED_REFINED else Fn.TERMS)
+        return field_at(self.plan, t, x, self.data, self.K, row, self.W)
 
     def slope(self, t: float, x: np.ndarray, row: int) -> bool:
         """Put the field at (t, x) into a row of K; tell whether it is there."""
@@ -456,8 +352,7 @@ class Run:
                 )  # fmt: skip
             finally:
                 self._collect()
-            if status in (NEED_REFINED, NEED_TERMS):
-                plan.add_function(Fn.REFINED if status == NEED_REFINED else Fn.TERMS)
+            if plan.supplies(status):
                 continue
             if status == PASSAGE:
                 self.passages.attend()
@@ -484,5 +379,3 @@ class Run:
             self.events.append((int(index[row]), float(t[row]), x[row].copy(), k[row].copy()))
         self.I[s.EVENT_ROWS] = 0
 
-
-__all__ = ["DONE", "EVENT", "Record", "Run"]

@@ -13,12 +13,13 @@ from itertools import pairwise
 import numpy as np
 
 from . import joined
-from .errors import NEED_REFINED, NEED_TERMS, OK, BadArgument, StepFailed
+from .errors import OK, BadArgument, StepFailed
+from .ground import Ground
 from .inputs import InputTables
 from .kernels import sample
 from .kernels.signatures import NK, NX, Fn
-from .passage import Ground
-from .running import Run, Workspace
+from .running import Run
+from .workspace import Workspace
 
 ROUNDING = 8 * np.finfo(float).eps  # a time this close to an end of the run is that end
 
@@ -180,9 +181,8 @@ def _replayed(sol, times, rows):
                 plan.slots, plan.fns, n, data, ip, lowered.fp, plan.stabilization.sp, t, x, rows, times, last,
                 work.x, work.xn, work.xs, work.K, work.E, work.xe, work.ke, work.W, out_x, out_k, done,
             )  # fmt: skip
-            if status not in (NEED_REFINED, NEED_TERMS):
+            if not plan.supplies(status):
                 break
-            plan.add_function(Fn.REFINED if status == NEED_REFINED else Fn.TERMS)
         if status != OK:
             raise StepFailed(
                 f"the state at t = {times[done[0]]:.6g} could not be brought onto the constraints (status "

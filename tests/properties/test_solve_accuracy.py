@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from holonomic import System, problems
+from holonomic.calling import evaluate_compiled
 from holonomic.choice import make_choice
 from holonomic.errors import NEED_REFINED, NEED_TERMS, OK, SINGULAR
 from holonomic.kernels.evaluate import RHO_PLAIN, RHO_REFINED, dense_saddle, dense_work
@@ -20,7 +21,6 @@ from holonomic.model.emit import python_source
 from holonomic.model.graphs import tapes
 from holonomic.plan import Plan
 from holonomic.reuse import model_of
-from holonomic.running import evaluate_compiled
 
 EPS = np.finfo(float).eps
 NOTHING = np.zeros(0)

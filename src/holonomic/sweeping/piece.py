@@ -6,17 +6,15 @@ import itertools
 
 import numpy as np
 
-from ..errors import NEED_REFINED, NEED_TERMS
 from ..kernels import state as s
 from ..kernels.batch import BY_PYTHON, MANY_EVENTS, run_members
-from ..kernels.signatures import Fn
-from ..running import Workspace
+from ..plan import MISSING
+from ..workspace import Workspace
 from .by_python import run_by_python
 from .job import Chunk, Happenings, Job
 from .members import UNDECIDED
 from .quantities import Quantities
 
-MISSING = {NEED_REFINED: Fn.REFINED, NEED_TERMS: Fn.TERMS}
 EVENTS_OF_ONE = 16  # events of a member for which there is room at first
 
 
