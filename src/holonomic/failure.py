@@ -211,7 +211,7 @@ def _no_convergence(run, plan) -> str:
 def accumulating(name: str, run, sol) -> StepFailed:
     """Return the exception for impacts that come in ever shorter order, or that leave no speed."""
     index = list(run.plan.events).index(name)
-    impacts = sum(row[0] == index for row in run.events)
+    impacts = sum(row[0] == index for row in run.watching.log)
     return StepFailed(
         f"event {name!r} becomes a lasting contact at t = {run.t:.9g} ({impacts} impact{'s' * (impacts != 1)} so far): "
         "then= leaves no speed to move away. Go on from error.solution.end with a system that rests there.",

@@ -7,28 +7,23 @@ progress, notices Ctrl-C, compiles what is missing and deals with events.
 from __future__ import annotations
 
 import time
-from collections import deque
 
 import numpy as np
 
-from .calling import drive_interpreted, events_compiled, field_at, rates_compiled
-from .errors import MORE, NOT_FINITE, OK, PASSAGE
-from .kernels import locate
+from .calling import drive_interpreted, field_at
+from .errors import MORE, OK, PASSAGE
 from .kernels import state as s
 from .kernels.control import first_step
 from .kernels.counting import N_COUNTS
 from .kernels.drive import drive
-from .kernels.signatures import EVENTS, NK, NROW, NX, WX, Fn, call_model
+from .kernels.signatures import NK, NROW, NX, WX, Fn
 from .passage import Passages
 from .plan import Plan
+from .watching import Watching
 from .workspace import Record, Workspace
 
 STRETCH_SECONDS = 0.05
 NOTHING = np.zeros(0)
-DIFFERENCE = 1e-5  # relative step of central differences: truncation 1e-10, rounding 1e-11
-UNCLEAR, UNCLEAR_ESTIMATE = 1e-14, 1e-9  # of the sum of sizes: a derivative below this may be rounding
-MANY_IMPACTS = 50  # in ever shorter order: they accumulate
-SHORT_WAIT = 1e-5  # of the longest wait for an impact
 
 
 class Run:
@@ -71,11 +66,8 @@ class Run:
         self.save_t = NOTHING if save_t is None else save_t
         I[s.KEEP_STEPS] = save_t is None
         self.record = Record()
-        self.ev, self.found = work.ev, work.found
+        self.watching, self.found = Watching(self, work.ev), work.found
         self.xe, self.ke, self.rec_ev = work.xe, work.ke, work.rec_ev
-        self.events: list[tuple[int, float, np.ndarray, np.ndarray]] = []
-        self._handled = 0  # events that have been dealt with
-        self._waits: dict[int, tuple[float, float, deque]] = {}  # event -> last time, longest wait, last waits
         self._quota = 2000 if not plan.model.interpreted else 50
         I[s.EVENT_FIELD] = plan.event_field if nev else 0
         self.passages = Passages(self)
@@ -105,7 +97,7 @@ class Run:
         if first_row:
             self._write_current()
             I[s.SAVED] = 0 if I[s.KEEP_STEPS] else 1
-        return self._arm_events(fresh=True)
+        return self.watching.arm(fresh=True)
 
     def _fill_multipliers(self) -> None:
         """Start values of what an implicit formulation adds to q and v: λ from the field, the rest vanishes."""
@@ -153,9 +145,7 @@ class Run:
         if not started:
             self.release()
             return other, status
-        other.events, other._handled, other._waits = self.events, self._handled, self._waits
-        for mine, others in zip(self.ev, other.ev, strict=True):
-            others[:] = mine
+        other.watching.go_on_from(self.watching)
         return other, status
 
     def _first_step(self) -> float:
@@ -170,121 +160,6 @@ class Run:
         if self._evaluate(self.t + h, self.xn, 1) != OK:
             return h
         return first_step(self.t, self.x, f, self.xn, self.K[1], *arguments, 1)
-
-    def _events_at(self, t: float, x: np.ndarray, row: int) -> np.ndarray:
-        """Event functions at (t, x), accelerations and multipliers being in a row of K."""
-        values = np.zeros(len(self.plan.events))
-        at = row * self.K.shape[1] + self.plan.model.nq
-        if self.plan.model.interpreted:
-            with np.errstate(all="ignore"):
-                call_model(self.plan.fns, EVENTS, t, x, 0, self.K, at, self.data, values, 0)
-        else:
-            events_compiled(self.plan.fns, t, x, self.K, at, self.data, values)
-        return values
-
-    def _event_rates(self) -> np.ndarray:
-        """Time derivatives of the event functions at the current state; 0 where rounding decides their sign."""
-        exact = not self.plan.model.interpreted and not self.I[s.EVENT_FIELD]
-        rates, sizes = self._exact_rates() if exact else self._estimated_rates()
-        return np.where(np.abs(rates) > (UNCLEAR if exact else UNCLEAR_ESTIMATE) * sizes, rates, 0.0)
-
-    def _exact_rates(self) -> tuple[np.ndarray, np.ndarray]:
-        nev = len(self.plan.events)
-        out = np.zeros(2 * nev)
-        rates_compiled(self.plan.fns, self.t, self.x, self.K, self.plan.model.nq, self.data, out)
-        return out[:nev], out[nev:]
-
-    def _estimated_rates(self) -> tuple[np.ndarray, np.ndarray]:
-        """By central differences: functions that run as Python, or that use accelerations or multipliers."""
-        n = self.plan.model.nq + self.plan.model.nv
-        x, slope = self.x, self.K[0, :n].copy()
-        rates, sizes = np.zeros((2, len(self.plan.events)))
-        for i in range(-1, n):
-            change = 1.0 if i < 0 else slope[i]
-            if change == 0.0:
-                continue
-            step = DIFFERENCE * (1.0 + abs(self.t if i < 0 else x[i]))
-            ends = []
-            for side in (step, -step):
-                t, moved = (self.t + side, x) if i < 0 else (self.t, x.copy())
-                if i >= 0:
-                    moved[i] += side
-                row = 0
-                if self.I[s.EVENT_FIELD]:
-                    row = 1
-                    if self._evaluate(t, moved, row) != OK:
-                        return np.zeros_like(rates), sizes
-                ends.append(self._events_at(t, moved, row))
-            part = change * (ends[0] - ends[1]) / (2.0 * step)
-            rates += part
-            sizes += np.abs(part)
-        return rates, sizes
-
-    def _arm_events(self, fresh: bool, counted: tuple[int, ...] = ()) -> int:
-        """Note on which side of zero the event functions start, and where they leave zero, to which side.
-
-        Events that have just been counted start from zero unless their mapping has clearly moved them off it.
-        """
-        if not self.plan.events:
-            return OK
-        ev, ev_f = self.ev
-        values = self._events_at(self.t, self.x, 0)
-        if np.any(np.isnan(values)):
-            self.I[s.LAST_STATUS], self.S[s.T_FAILED] = NOT_FINITE, self.t
-            self.xn[:] = self.x
-            return NOT_FINITE
-        zero = values == 0.0
-        for index in counted:
-            usual = np.max(np.abs(ev_f[1:3, index]))  # inside the step that led here
-            zero[index] |= abs(values[index]) <= 1e-9 * usual + 4.0 * abs(ev_f[locate.START, index])
-        ev[locate.SIGN], ev[locate.LEAD], ev_f[locate.START] = np.sign(values), 0, values
-        if np.any(zero):
-            ev[locate.SIGN, zero] = locate.AT_START if fresh else locate.COUNTED
-            ev[locate.LEAD, zero] = self.direction * np.sign(self._event_rates()[zero])
-        return OK
-
-    def happened(self) -> list[int]:
-        """Return the events at the current time that have not been dealt with yet."""
-        here = [index for index, t, _, _ in self.events[self._handled :] if t == self.t]
-        self._handled = len(self.events)
-        return list(dict.fromkeys(here))
-
-    def by_rounding(self, indices: list[int]) -> list[int]:
-        """Return those events at the current time whose functions go the other way: rounding alone made them cross."""
-        if not indices:
-            return []
-        came = self.ev[0][locate.CAME]
-        rates = self.direction * self._event_rates()
-        return [index for index in indices if came[index] * rates[index] < 0.0]
-
-    def forget(self, indices: list[int]) -> None:
-        """Take events at the current time out of the log again."""
-        self.events = [row for row in self.events if not (row[0] in indices and row[1] == self.t)]
-        self._handled = len(self.events)
-
-    def accumulates(self, index: int) -> bool:
-        """Note that an event maps the state; tell whether it does so in ever shorter order.
-
-        That is: the last impacts came far faster than the longest wait, and faster and faster. Near the limit
-        rounding, not the impacts, decides when the next one comes, so the order need not be strict.
-        """
-        last, longest, waits = self._waits.get(index, (self.start[0], 0.0, deque(maxlen=MANY_IMPACTS)))
-        waits.append(abs(self.t - last))
-        longest = max(longest, waits[-1])
-        self._waits[index] = (self.t, longest, waits)
-        return len(waits) == MANY_IMPACTS and max(waits) <= SHORT_WAIT * longest and waits[-1] <= 0.5 * waits[0]
-
-    def ends_on_zero(self) -> list[int]:
-        """Write down the events whose functions are zero exactly where the run ends; return them."""
-        ev, ev_f = self.ev
-        here = []
-        nq, nk = self.plan.model.nq, int(self.plan.sizes[NK])
-        for index in range(len(self.plan.events)):
-            sign, wanted = ev[locate.SIGN, index], ev[locate.DIRECTION, index]
-            if abs(sign) == 1 and ev_f[locate.START, index] == 0.0 and wanted in (0, -sign):
-                self.events.append((index, self.t, self.x.copy(), self.K[0, nq : nq + nk].copy()))
-                here.append(index)
-        return here
 
     def restart(self, x: np.ndarray, counted: tuple[int, ...]) -> int:
         """Go on from another state at the same time: new first step, controller memory forgotten."""
@@ -309,7 +184,7 @@ class Run:
             S[s.H] = self._first_step()
         if I[s.KEEP_STEPS]:
             self._write_current()
-        return self._arm_events(fresh=False, counted=counted)
+        return self.watching.arm(fresh=False, counted=counted)
 
     def stop_at(self, t_stop: float) -> None:
         """Set the time at which the loop returns DONE."""
@@ -347,7 +222,7 @@ class Run:
                 status = loop(
                     plan.slots, plan.fns, plan.sizes, self.data, plan.integrator.ip, plan.integrator.fp,
                     plan.stabilization.sp, self.S, I, self.x, self.xn, self.xs, self.K, self.E, self.W, self.atol,
-                    self.turns, *self.rec, self.save_t, *self.ev, *self.found, self.xe, self.ke,
+                    self.turns, *self.rec, self.save_t, *self.watching.state, *self.found, self.xe, self.ke,
                     *self.rec_ev,
                 )  # fmt: skip
             finally:
@@ -374,8 +249,6 @@ class Run:
         self.record.add(*self.rec, int(self.I[s.ROWS]))
         self.I[s.ROWS] = 0
         self.I[s.COUNTS :] = self.W[: -N_COUNTS - 1 : -1]
-        t, index, x, k = self.rec_ev
-        for row in range(int(self.I[s.EVENT_ROWS])):
-            self.events.append((int(index[row]), float(t[row]), x[row].copy(), k[row].copy()))
+        self.watching.collect(*self.rec_ev, int(self.I[s.EVENT_ROWS]))
         self.I[s.EVENT_ROWS] = 0
 

@@ -59,7 +59,7 @@ class Solution:
             nq = plan.model.nq
             stop = (run.t, run.x.copy(), run.K[0, nq : nq + plan.sizes[NK]].copy())
         return cls._of(
-            _plan=plan, _data=run.data, _record=run.record, _events=run.events, _begin=begin, ended=ended,
+            _plan=plan, _data=run.data, _record=run.record, _events=run.watching.log, _begin=begin, ended=ended,
             _start=run.start, _stop=stop, _counters=(run.S, run.I), _steps_kept=kept, _paths=run.passages.paths,
         )  # fmt: skip
 

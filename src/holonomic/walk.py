@@ -114,18 +114,18 @@ def _wrapped(run: Run, begin: Start, ended: str, parts: list, choosing) -> Solut
 def _happened(run: Run, begin: Start, parts: list, choosing) -> tuple[str | None, int]:
     """Deal with the events at the current time: end the run, or map the state and go on."""
     plan = run.plan
-    names, fired = list(plan.events), run.happened()
+    names, fired = list(plan.events), run.watching.happened()
     stopping = [k for k in fired if plan.events[names[k]].stops]
     for k in stopping:
         if plan.events[names[k]].terminal:
             return names[k], DONE
-    spurious = run.by_rounding(stopping)
+    spurious = run.watching.by_rounding(stopping)
     if spurious:
-        run.forget(spurious)
+        run.watching.forget(spurious)
         stopping = [k for k in stopping if k not in spurious]
     x = run.x[: plan.model.nq + plan.model.nv].copy()
     for k in stopping:
-        if run.accumulates(k):
+        if run.watching.accumulates(k):
             raise failure.accumulating(names[k], run, _wrapped(run, begin, "failed", parts, choosing))
         try:
             x = after_event(plan.model, plan.events[names[k]], names[k], run.t, x, run.data)
@@ -139,7 +139,7 @@ def _happened(run: Run, begin: Start, parts: list, choosing) -> tuple[str | None
 def _ended(run: Run, plan: Plan) -> str:
     """Count events at the very end of the run; a terminal one is what ended it."""
     names = list(plan.events)
-    stops = [names[k] for k in run.ends_on_zero() if plan.events[names[k]].terminal]
+    stops = [names[k] for k in run.watching.at_the_end() if plan.events[names[k]].terminal]
     return stops[0] if stops else "end"
 
 

@@ -48,8 +48,8 @@ def run_by_python(job: Job, members: Members, todo: list[int], chunk: Chunk) -> 
         t, x, k = run.record.joined() if run.record.t else (np.zeros(0), chunk.x[m, :0], chunk.k[m, :0])
         chunk.x[m, : len(t)], chunk.k[m, : len(t)], chunk.rows[m] = x, k, len(t)
         chunk.reached[m], chunk.steps[m] = run.t, run.I[s.ACCEPTED] + run.I[s.REJECTED]
-        if run.events:
-            which, when, xs, ks = (np.array(part) for part in zip(*run.events, strict=True))
+        if run.watching.log:
+            which, when, xs, ks = (np.array(part) for part in zip(*run.watching.log, strict=True))
             logs.append(Happenings(np.full(len(when), chunk.first + m), which, when, xs, ks))
     chunk.events = Happenings.joined(logs)
 
