@@ -6,6 +6,7 @@ import hashlib
 import importlib.util
 import itertools
 import sys
+import warnings
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
@@ -22,7 +23,8 @@ from ..sweeping.piece import run_all
 from .on_device import OnDevice
 from .source import EVENTS_OF_ONE, Source, own_places, source_of
 
-BATCH = 1 << 18  # members launched together: enough to fill the largest GPU several times
+BATCH = 1 << 20  # members launched together: a GPU holds 30 000 at once, and the last of them run alone
+PREPARED = 1 << 18  # the same where the processor makes the starts: it does the next ones meanwhile
 BLOCK = 256  # threads of a block; with 255 registers each they just fit a multiprocessor
 SHARE = 0.7  # of the free memory of the device that one batch may take
 
@@ -74,7 +76,7 @@ class Cuda:
     def chunks(self, job: Job, pieces: Iterable[tuple[int, int]]) -> Iterator[Chunk]:
         check(job)
         source, run = compiled(self.cuda, job)
-        most = self._most(job)
+        most = min(self._most(job), BATCH if source.readies else PREPARED)
         waiting = None
         for group in _groups(pieces, most):
             batch = Batch(self.cuda, job, source, run, group)  # launched; the one before runs meanwhile
@@ -99,7 +101,7 @@ class Cuda:
         nev = len(job.program.events) * EVENTS_OF_ONE
         each = 8 * (times * (nx + nk) + nx + len(own_places(job)) + 8 + nev * (2 + nx + nk))
         if self.hold:
-            each *= 1 + -(-job.count // BATCH)  # earlier batches stay
+            each *= 1 + -(-job.count // PREPARED)  # earlier batches stay
         free = self._free()
         fit = SHARE * free / each
         if fit < 1.0:
@@ -107,7 +109,7 @@ class Cuda:
                 f"one member needs {each / 1e9:.1f} GB on the GPU, which has {free / 1e9:.1f} GB free. Save fewer times, or "
                 'use on="threads".'
             )
-        return int(min(BATCH, fit))
+        return int(min(fit, job.count))
 
     def _free(self) -> float:
         return float(self.cuda.current_context().get_memory_info()[0])  # infinite in the simulator
@@ -205,7 +207,7 @@ class Batch:
         self.clock = None if _simulated() else (cuda.event(), cuda.event())
         if self.clock:
             self.clock[0].record()
-        run[_grid(n)](
+        self._launch(
             n, job.program.tol, max(job.program.tol, LEAST_TOLERANCE), send(starts), send(source.common(job.data)),
             send(own), send(S0), send(I0), send(np.ascontiguousarray(job.program.sp)), send(job.program.atol),
             send(np.array([job.t1])), send(np.array(job.save_t)), self.x, self.k, *self.small, *self.log,
@@ -213,11 +215,18 @@ class Batch:
         if self.clock:
             self.clock[1].record()
 
+    def _launch(self, n: int, *arguments) -> None:
+        with warnings.catch_warnings():  # Numba's remarks on small grids
+            warnings.filterwarnings("ignore", message=".*under-utilization.*")
+            self.run[_grid(n)](n, *arguments)
+
     def _members(self, source: Source) -> tuple[np.ndarray, np.ndarray, dict[int, str]]:
         """Starts (unknown, member), own numbers (place, member), and who cannot start."""
         job, first, last = self.job, self.first, self.last
         if source.readies:
-            starts = np.hstack([rows_of(job.q0, first, last), rows_of(job.v0, first, last)])
+            alike = len(job.q0) == 1 and len(job.v0) == 1
+            to = first + 1 if alike else last
+            starts = np.hstack([rows_of(job.q0, first, to), rows_of(job.v0, first, to)])
             own = np.empty((max(1, len(source.own)), last - first))
             row = {place: k for k, place in enumerate(source.own)}
             for name, values in job.params.items():

@@ -63,6 +63,8 @@ from holonomic.gpu.trig import sincos
 
 inf, nan = math.inf, math.nan
 '''
+# Functions that run once in a while: called, not copied. None of them is given S or I, which live in registers.
+APART = ("ready", "first_step", "state_inside", "worst_component")
 PARAMETERS = ("t", "a", "at_a", "b", "at_b", "data", "out", "at_out")
 
 
@@ -106,14 +108,29 @@ def source_of(job: Job) -> Source:
     name, left = written.function(run_member, bound)
     calls.append((name, left))
     parts, settled, at = [HEAD], [], len(job.data)
-    for number in sorted(written.calls):
+    for number, sites in _distinct(written.calls, tapes).items():
         before, tape = settle(one_division(tapes[Fn(number)]), frozenset(own), at)
         settled.append(before)
         at += len(before.outputs)
-        parts.append("@cuda.jit(device=True)\n" + _model(number, tape, own, written.calls[number]))
-    parts += ["@copied\n" + text + "\n" for text in written.sources()]
+        parts.append("@cuda.jit(device=True)\n" + _model(number, tape, own, sites))
+    for function, text in written.sources():
+        head, body = text.split("\n", 1)
+        apart = function in APART
+        parts.append(f"@cuda.jit(device=True)\n{head}\n    stay_apart()\n{body}\n" if apart else f"@copied\n{text}\n")
     parts.append(_entry(job, calls, local))
     return Source("\n\n".join(parts), own, tuple(settled), readies)
+
+
+def _distinct(calls: dict[int, list[ast.Call]], tapes: dict[Fn, Tape]) -> dict[int, list[ast.Call]]:
+    """Calls by model function, equal functions taken as one."""
+    first: dict[str, int] = {}
+    found: dict[int, list[ast.Call]] = {}
+    for number in sorted(calls):
+        same = first.setdefault(tapes[Fn(number)].text(), number)
+        for call in calls[number]:
+            call.func = ast.Name(f"model_{same}", ast.Load())
+        found.setdefault(same, []).extend(calls[number])
+    return found
 
 
 def _of_start(job: Job) -> dict[str, str]:
@@ -228,11 +245,11 @@ def _entry(job: Job, calls, local) -> str:
     ]
     for array, (shape, kind) in local.items():
         lines.append(f"    {array} = cuda.local.array({shape if len(shape) > 1 else shape[0]}, {kind})")
-    lines += [
-        f"    for i in range({nx}):", "        x[i] = X0[i, m]",
-        f"    for i in range({s.N_FLOATS}):", "        S[i] = S0[i]",
-        f"    for i in range({s.N_INTS}):", "        I[i] = I0[i]",
-    ]  # fmt: skip
+    # one by one: an array that a loop walks along cannot live in registers
+    lines.append("    j = m if X0.shape[1] > 1 else 0  # one start for all, or one for each")
+    lines += [f"    x[{i}] = X0[{i}, j]" for i in range(nx)]
+    lines += [f"    S[{i}] = S0[{i}]" for i in range(s.N_FLOATS)]
+    lines += [f"    I[{i}] = I0[{i}]" for i in range(s.N_INTS)]
     for k, event in enumerate(job.program.events.values()):
         lines += [f"    ev[{DIRECTION}, {k}] = {event.sign}", f"    ev[{STOPS}, {k}] = {int(event.stops)}"]
     *first, (name, left) = [(name, ", ".join(given.get(each, each) for each in left)) for name, left in calls]

@@ -58,9 +58,12 @@ class Specializer:
             self._made[key] = name, left
         return self._made[key]
 
-    def sources(self) -> list[str]:
-        """The functions as text."""
-        return [ast.unparse(ast.fix_missing_locations(function)) for function in self.functions]
+    def sources(self) -> list[tuple[str, str]]:
+        """The functions: the name of what each was made of, and its text."""
+        return [
+            (function.name.rpartition("_")[0], ast.unparse(ast.fix_missing_locations(function)))
+            for function in self.functions
+        ]
 
 
 class _Body(Folding):
