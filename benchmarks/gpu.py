@@ -97,7 +97,7 @@ def diffrax_rate(members: int) -> dict:
 
 
 def main():
-    members = int(float(sys.argv[1])) if len(sys.argv) > 1 else 1 << 21
+    members = int(float(sys.argv[1])) if len(sys.argv) > 1 else 1 << 22
     found = {"machine": machine(), "ours": []}
     for stabilization in (None, h.S_both2(), h.Projection()):
         found["ours"].append(measure(members, stabilization))

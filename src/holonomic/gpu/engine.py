@@ -23,7 +23,7 @@ from ..sweeping.piece import run_all
 from .on_device import OnDevice
 from .source import EVENTS_OF_ONE, Source, own_places, source_of
 
-BATCH = 1 << 20  # members launched together: a GPU holds 30 000 at once, and the last of them run alone
+BATCH = 1 << 21  # members launched together: a GPU holds 30 000 at once, and the last of them run alone
 PREPARED = 1 << 18  # the same where the processor makes the starts: it does the next ones meanwhile
 BLOCK = 256  # threads of a block; with 255 registers each they just fit a multiprocessor
 SHARE = 0.7  # of the free memory of the device that one batch may take
@@ -134,7 +134,7 @@ def check(job: Job) -> None:
 
 def compiled(cuda, job: Job) -> tuple[Source, Any]:
     """Return the program of a job, compiled at its first launch and kept on disk."""
-    kept = job.program.__dict__.setdefault("_gpu", {})
+    kept = job.plan.__dict__.setdefault("_on_gpu", {})
     key = (own_places(job), job.initial, bool(job.held.any()), job.shape[0])
     if key not in kept:
         source = source_of(job)
