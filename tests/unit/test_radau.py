@@ -68,3 +68,15 @@ def test_an_implicit_run_says_what_it_did(pendulum, integrator):
 def test_an_explicit_run_counts_no_residuals(pendulum):
     sol = simulate(pendulum, 0.4, q0=[0, -1], v0=[3, 0])
     assert sol.stats["residuals"] == sol.stats["factorizations"] == 0 and "residuals" not in str(sol)
+
+
+@pytest.mark.parametrize("stiffness", [1e2, 1e3, 1e4])
+@pytest.mark.parametrize("rtol", [1e-4, 1e-6, 1e-8])
+def test_a_driven_stiff_equation_is_solved_to_its_tolerance(stiffness, rtol):
+    """Prothero and Robinson's equation; its solution is cos t whatever the stiffness."""
+    driven = h.Ode(
+        lambda t, y, p: np.array([-p.stiffness * (y[0] - np.cos(t)) - np.sin(t)]), params={"stiffness": stiffness}
+    )
+    sol = h.simulate(driven, 10.0, y0=[1.0], integrator=h.Radau(), rtol=rtol, atol=1e-3 * rtol)
+    # 2 rtol is what RADAU5's estimate gives here; 20 times that was the error of an estimate filtered at every step
+    assert np.max(np.abs(sol.y[:, 0] - np.cos(sol.t))) < 3 * rtol
