@@ -89,7 +89,6 @@ def test_animation_stays_small():
     assert (DOCS / "images" / "jansen.gif").stat().st_size < 1.5e6
 
 
-@pytest.mark.slow
 def test_site_builds_strictly(tmp_path):
     pytest.importorskip("mkdocs")
     done = tool("-m", "mkdocs", "build", "--strict", "--site-dir", str(tmp_path / "site"))
