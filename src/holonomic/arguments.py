@@ -34,6 +34,7 @@ def opened(system, t_end, q0, v0, y0, s0, w0, x0, dx0, ddx0, endless: bool = Fal
     With `endless`, the interval may be an infinite one.
     """
     if hasattr(system, "to_system"):  # a Mechanism, from where it was assembled
+        s0 = system.start_states(s0, q0)
         system, q, v = system.to_system()
         q0, v0 = q if q0 is None else q0, v if q0 is None and v0 is None else v0
     if hasattr(system, "system") and hasattr(system, "t_end"):  # a Problem

@@ -15,7 +15,8 @@ from .stabilizations.invariant import InvariantStabilization
 def metric_of(metric, model):
     """Return the metric of a stabilization: None, "mass", or a tuple of weights for (q, v)."""
     if metric is None:  # a mechanism brings its own: rotations weigh as the lengths they move
-        return getattr(model.system, "metric", None)
+        own = getattr(model.system, "metric", None)
+        return None if own is None else _beside_extras(own, model)
     if isinstance(metric, str):
         if metric != "mass":
             raise BadArgument(f'metric={metric!r}: choose None, "mass" or weights for q and v.')
@@ -28,6 +29,11 @@ def metric_of(metric, model):
         raise BadArgument(f"metric has {len(weights)} weights; q and v have {model.nc + model.nv} entries.")
     if not min(weights) > 0.0:
         raise BadArgument(f"metric={weights}: weights must be positive.")
+    return _beside_extras(weights, model)
+
+
+def _beside_extras(weights: tuple, model) -> tuple:
+    """Weights of (q, v) with those of states and algebraic variables, which no projection moves."""
     return weights[: model.nc] + (1.0,) * len(model.extras) + weights[model.nc :]
 
 

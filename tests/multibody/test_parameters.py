@@ -81,6 +81,21 @@ def test_mechanisms_that_differ_in_numbers_share_one_compiled_model():
     assert models[0]._key == models[1]._key
 
 
+def test_linkages_drawn_elsewhere_and_larger_run_on_the_same_machine_code():
+    random = np.random.default_rng(3)
+    names = set()
+    for size in (0.01, 0.3, 1.0, 7.0):  # sizes of bodies are weights of the projection: data, not code
+        pins = size * random.uniform(-1, 1, (4, 2))
+        m = Mechanism()
+        for name, (i, j) in {"a": (0, 1), "b": (1, 2), "c": (3, 2)}.items():
+            m.body(name, rod(pins[i], pins[j], mass=random.uniform(1, 3)))
+        for name, pair, pin in zip("OABC", (("ground", "a"), ("a", "b"), ("b", "c"), ("ground", "c")), pins, strict=True):
+            m.revolute(name, *pair, at=pin)
+        model = simulate(m, 0.01).plan.model
+        names |= {entry["name"] for entry in model._record["objects"].values()}
+    assert len(names) == 1
+
+
 def test_an_unknown_parameter_proposes_near_ones():
     m = slider_crank()
     with pytest.raises(KeyError, match=r"there is no parameter 'link.mas'. Did you mean 'link.mass'"):

@@ -42,7 +42,7 @@ class Direction:
 class Variant:
     """What a set of functions is made for: metric, Baumgarte gains, independent rows, events, directions."""
 
-    metric: str | tuple[float, ...] | None = None
+    metric: str | tuple | None = None  # weights of (q, v): numbers, or (parameter, factor): the factor times its square
     gains: bool = False
     rows: tuple[int, ...] | None = None
     events: Any = None  # {name: function}
@@ -98,6 +98,16 @@ class ModelBase:
     def _params_in(self, data: np.ndarray) -> list[float]:
         """The parameters, which stand first in data."""
         return data[: sum(where.stop - where.start for where, _ in self.places.values())].tolist()
+
+    def weights(self, metric: tuple, data) -> list:
+        """Weights of a metric as numbers, or as symbols of data."""
+        found = []
+        for given in metric:
+            if isinstance(given, tuple):
+                size = data[self.places[given[0]][0].start]
+                given = given[1] * size * size
+            found.append(given)
+        return found
 
     def outdated(self) -> bool:
         """Tell whether the system's functions would do something else now."""

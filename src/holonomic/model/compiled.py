@@ -197,7 +197,7 @@ class Model(ModelBase):
         derived = self._derived(variant)
         metric = variant.metric
         if isinstance(metric, tuple):
-            metric = casadi.SX(list(metric))
+            metric = casadi.vertcat(*self.weights(metric, derived.e.data))
         equations = None if variant.formulation is None else variant.formulation.equations(derived, variant.gains)
         return derived, wanted, metric, variant.gains, equations, variant.direction
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..model.makers import maker
+from .forces import answered
 from .vectors import times
 
 
@@ -105,7 +106,7 @@ def user_effort(function, names, first, second, rest=None):
         given = {first: x, second: rate, "t": t, "p": p, "u": u}
         if rest is not None:
             given["stretch"] = x - p[rest]
-        return function(**{name: given[name] for name in names})
+        return answered(function, names, given)
 
     return effort
 

@@ -15,6 +15,11 @@ from ..model.makers import maker
 from .vectors import dot, minus, plus, times
 
 
+def answered(function, names, given):
+    """Call a user's function with what it names; states are found in u."""
+    return function(**{name: given[name] if name in given else given["u"][name] for name in names})
+
+
 def line(q, v, p, place, motion, first, second):
     """Unit vector from the first mark to the second, their distance and its rate."""
     P, Q = place(q, p, first)[0], place(q, p, second)[0]
@@ -76,7 +81,7 @@ def user_tension(function, names, natural):
 
     def tension(length, rate, t, p, u):
         given = {"length": length, "stretch": length - p[natural], "rate": rate, "t": t, "p": p, "u": u}
-        return function(**{name: given[name] for name in names})
+        return answered(function, names, given)
 
     return tension
 
@@ -103,13 +108,13 @@ def torque_on(value, mark):
 
 @maker
 def user_value(function, names, things):
-    """A user's function of t, p, u and named bodies, points and joints."""
+    """A user's function of t, p, u, states and named bodies, points and joints."""
 
     def value(t, q, v, p, u):
         given = {"t": t, "p": p, "u": u}
         for name, look in things:
             given[name] = look(q, v, p)
-        return function(**{name: given[name] for name in names})
+        return answered(function, names, given)
 
     return value
 

@@ -16,7 +16,7 @@ from .parameters import not_negative, positive
 class ForceMethods(JointForceMethods):
     """Forces by name: `m.spring("s", slider, m.ground, at=(B, W), stiffness=100.0)`. All return the Force.
 
-    Functions given to them name what they need: t, p (parameters), u (inputs), and what each method says.
+    Functions given to them name what they need: t, p (parameters), u (inputs), states, and what each method says.
     """
 
     def spring(self, name: str, first, second, *, at, stiffness: float | None = None, length: float | None = None,
@@ -48,7 +48,7 @@ class ForceMethods(JointForceMethods):
         if (stiffness is None) == (force is None):
             raise BadArgument(f"spring {name!r}: give stiffness= or force=, one of them.")
         if force is not None:
-            names = self._asked(force, f"force of {name!r}", ("length", "stretch", "rate", "t", "p", "u"))
+            names = self._asked(force, f"force of {name!r}", ("length", "stretch", "rate", *self._given))
             tension = fo.user_tension(force, names, natural)
             return self._enter(Force(name, "spring", self._pull(tension, marks), marks))
         k = self.params.add(f"{name}.stiffness", stiffness, not_negative)
@@ -124,7 +124,7 @@ class ForceMethods(JointForceMethods):
         at : point or Point, optional
             Where it acts, moving with the body; the centre of mass if not given.
         value : sequence of float, or function
-            N. A function names what it needs of t, p, u and of bodies, points and joints:
+            N. A function names what it needs of t, p, u, states, bodies, points and joints:
             `lambda t, slider, O: (-3 * slider.velocity[0], O.angle)`. Bodies and points have position, velocity,
             angle, speed; joints angle or position, and speed.
         """
@@ -220,12 +220,12 @@ class ForceMethods(JointForceMethods):
         return self._mark(body, keys)
 
     def _named(self, function, name: str):
-        """A user's function of t, p, u and named bodies, points and joints."""
+        """A user's function of t, p, u, states and named bodies, points and joints."""
         every = {**self.bodies, **self.points, **self.joints}
-        names = self._asked(function, f"value of {name!r}", ("t", "p", "u", *every))
+        names = self._asked(function, f"value of {name!r}", (*self._given, *every))
         things = []
         for key in names:
-            if key in ("t", "p", "u"):
+            if key in self._given:
                 continue
             thing = every[key]
             if isinstance(thing, Joint):

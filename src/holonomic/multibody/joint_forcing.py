@@ -28,7 +28,7 @@ class JointForceMethods:
             Where it is relaxed; as drawn if not given. Parameter "joint spring.rest".
         torque : function, optional
             Instead of stiffness: torque (force) on the second body, of what it names of angle (position), stretch,
-            speed, t, p, u.
+            speed, t, p, u and states.
         """
         joint = self._joint(joint, "spring")
         name = f"{joint.name} spring"
@@ -38,7 +38,7 @@ class JointForceMethods:
         drawn = float(joint.value(self._drawn_position(), self.params))
         rest = self.params.add(f"{name}.rest", drawn if angle is None else angle)
         if torque is not None:
-            names = self._asked(torque, f"torque of {name!r}", (joint.coordinate, "stretch", "speed", "t", "p", "u"))
+            names = self._asked(torque, f"torque of {name!r}", (joint.coordinate, "stretch", "speed", *self._given))
             act = self._effort(joint, ef.user_effort(torque, names, joint.coordinate, "speed", rest))
             return self._enter(Force(name, "spring", act, joint.marks, on=joint.name))
         k = self.params.add(f"{name}.stiffness", stiffness, not_negative)
@@ -59,7 +59,7 @@ class JointForceMethods:
         joint : Joint or str
             A joint with an angle (torque) or a position (force).
         torque, force : float or function
-            N m or N. A function names what it needs of angle or position, speed, t, p, u.
+            N m or N. A function names what it needs of angle or position, speed, t, p, u and states.
         curve : pair of sequences
             Instead: speeds and the torque (force) at each, linear in between, constant outside. Parameters
             "joint motor.speed.1", "joint motor.torque.1" and so on.
@@ -84,7 +84,7 @@ class JointForceMethods:
                   for key, values in (("speed", rates), (word, efforts)))
             )  # fmt: skip
         elif callable(given[0]):
-            allowed = (joint.coordinate, "speed", "t", "p", "u")
+            allowed = (joint.coordinate, "speed", *self._given)
             names = self._asked(given[0], f"torque of {name!r}", allowed)
             effort = ef.user_effort(given[0], names, joint.coordinate, "speed")
         else:

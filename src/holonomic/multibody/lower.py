@@ -16,6 +16,7 @@ from ..errors import BadArgument
 from ..model.makers import maker
 from ..model.system import System
 from .body import check_inertia
+from .stating import seen
 from .vectors import dot
 
 
@@ -27,12 +28,13 @@ class UnitsWarning(UserWarning):
 class AssembledSystem(System):
     """The System of a mechanism; results are read by the names of its bodies, joints and forces.
 
-    `metric` weighs lengths by 1 and rotations by the squared size of the body when the state is projected.
+    `metric` weighs lengths by 1 and rotations by the squared size of the body when the state is projected; sizes are
+    parameters such as "link.size", so that linkages of other lengths share the compiled model.
     """
 
     resolver: Any = field(default=None, kw_only=True, repr=False)
     redundant: str = field(default="minimum-norm", kw_only=True, repr=False)
-    metric: tuple[float, ...] | None = field(default=None, kw_only=True, repr=False)
+    metric: tuple | None = field(default=None, kw_only=True, repr=False)
 
 
 def lower(m, varying=()) -> AssembledSystem:
@@ -57,20 +59,26 @@ def lower(m, varying=()) -> AssembledSystem:
     energies = tuple(force.energy for force in m.forces.values() if force.energy is not None)
     weights = tuple((k, body[0]) for k, body in enumerate(masses))
     spins = kit.gyroscopic(masses)
+    sizes = {f"{name}.size": size for name, size in body_sizes(m).items()}
+    layout = m._state_layout()
+    states = {
+        state.name: seen(hold(m._named(state.rate, f"state {state.name}"), built_in), layout) for state in m.states.values()
+    }
     return AssembledSystem(
         mass=mass_function(kit.mass_block, kit.NV, masses, links),
-        force=hold(_force(kit, len(bodies), applied, spins), built_in),
+        force=seen(hold(_force(kit, len(bodies), applied, spins), built_in), layout),
         constraint=level["position"] or None,
         nonholonomic=level["velocity"] or None,
         potential=hold(potential_function(kit.centre, m._gravity, weights, energies), built_in),
         kinematics=kit.kinematics(len(bodies)),
         invariants=kit.invariants(tuple(body.name for body in bodies)),
-        params={name: value for name, value in m.params.items() if name not in built_in},
+        states=states or None,
+        params={name: value for name, value in m.params.items() if name not in built_in} | sizes,
         inputs=dict(m.inputs) or None,
         outputs=dict(m.outputs) or None,
         coordinates=coordinates,
         resolver=resolver,
-        metric=metric(m),
+        metric=metric(m, bodies),
     )
 
 
@@ -273,15 +281,16 @@ def body_sizes(m) -> dict[str, float]:
     return sizes
 
 
-def metric(m) -> tuple[float, ...]:
-    """Weights of (q, v) in projections: 1 for lengths, squared body size for rotations.
-
-    Sizes are rounded to powers of two, because the weights are part of the compiled model.
-    """
-    sizes = {name: float(2.0 ** np.round(np.log2(size))) for name, size in body_sizes(m).items()}
-    q = [weight for name in m.bodies for weight in m.kit.weights(sizes[name])[0]]
-    v = [weight for name in m.bodies for weight in m.kit.weights(sizes[name])[1]]
-    return tuple(q + v)
+def metric(m, bodies) -> tuple:
+    """Weights of (q, v) in projections: 1 for lengths, for rotations the squared body size times a factor of the kit."""
+    one, two = m.kit.weights(1.0), m.kit.weights(2.0)
+    found = []
+    for by_one, by_two in zip(one, two, strict=True):
+        for body in bodies:
+            found += [
+                (f"{body.name}.size", a) if a != b else a for a, b in zip(by_one, by_two, strict=True)
+            ]  # what grows with the size is a rotation
+    return tuple(found)
 
 
 def check_inertias(m) -> None:

@@ -20,11 +20,12 @@ from .joint import Drive, Force, Joint
 from .lower import check_inertias, check_masses, hold, lower
 from .mobility import Mobility, mobility, refuse_shared_loads
 from .parameters import Parameters, positive
+from .stating import State, StateMethods, seen
 
 RESERVED = ("energy", "power", "gravity")
 
 
-class Mechanism(JointMethods, DriveMethods, ForceMethods):
+class Mechanism(JointMethods, DriveMethods, ForceMethods, StateMethods):
     """A machine out of bodies, joints and forces. SI units, radians.
 
     Draw it: give bodies and joints their places in one drawing, in which the mechanism stands in some
@@ -54,6 +55,7 @@ class Mechanism(JointMethods, DriveMethods, ForceMethods):
         self.drives: dict[str, Drive] = {}
         self.forces: dict[str, Force] = {}
         self.points: dict[str, Point] = {}
+        self.states: dict[str, State] = {}
         self.inputs: dict[str, Any] = {}
         self.outputs: dict[str, Any] = {}
         self.limits: dict[str, dict[str, float]] = {}  # by joint; from URDF files
@@ -186,17 +188,18 @@ class Mechanism(JointMethods, DriveMethods, ForceMethods):
 
         A number, a function of t, or a pair (times, values), linear in between; steps end on the times.
         """
-        if name in self.inputs:
-            raise BadArgument(f"there is an input {name!r} already.")
+        if name in self.inputs or name in self.states:
+            kind = "a state" if name in self.states else "an input"
+            raise BadArgument(f"there is {kind} {name!r} already.")
         self.inputs[name] = given
         self._changed()
 
     def quantity(self, function):
         """Return a function for events and outputs from one of named things: `lambda O, slider: O.angle - 1.0`.
 
-        It names what it needs of t, p, u, bodies, points and joints, as the functions of `force` do.
+        It names what it needs of t, p, u, states, bodies, points and joints, as the functions of `force` do.
         """
-        return hold(self._named(function, "the quantity"), self.params.built_in())
+        return seen(hold(self._named(function, "the quantity"), self.params.built_in()), self._state_layout())
 
     def output(self, name: str, function) -> None:
         """Add a named output, a function as for `quantity`; read as `sol[name]`, plotted and kept by sweeps."""
@@ -296,11 +299,11 @@ class Mechanism(JointMethods, DriveMethods, ForceMethods):
     def _kinds(self) -> dict[str, dict[str, Any]]:
         return {
             "body": self.bodies, "joint": self.joints, "point": self.points, "force": self.forces,
-            "drive": self.drives, "output": self.outputs,
+            "drive": self.drives, "output": self.outputs, "state": self.states,
         }  # fmt: skip
 
     def __getitem__(self, name: str):
-        """Return a body, joint, point, force or drive by name."""
+        """Return a body, joint, point, force, drive or state by name."""
         if name == "ground":
             return self.ground
         for known in self._kinds().values():
@@ -340,6 +343,11 @@ class Mechanism(JointMethods, DriveMethods, ForceMethods):
             )
         return joint
 
+    @property
+    def _given(self) -> tuple[str, ...]:
+        """What every function of the user's may ask for."""
+        return ("t", "p", "u", *self.states)
+
     def _mark(self, body: Body, keys, direction=None) -> tuple:
         """A place on a body as plain values; see `plane` and `space`."""
         rotation = body.rotation if self.dimension == 2 else tuple(map(tuple, np.asarray(body.rotation).tolist()))
@@ -352,7 +360,8 @@ class Mechanism(JointMethods, DriveMethods, ForceMethods):
     def __repr__(self) -> str:
         kind = "planar" if self.dimension == 2 else "spatial"
         parts = [f"{len(known)} {plural}" for plural, known in
-                 (("bodies", self.bodies), ("joints", self.joints), ("drives", self.drives), ("forces", self.forces))
+                 (("bodies", self.bodies), ("joints", self.joints), ("drives", self.drives), ("forces", self.forces),
+                  ("states", self.states))
                  if known]  # fmt: skip
         return f"Mechanism({kind}: {', '.join(parts) or 'empty'})"
 

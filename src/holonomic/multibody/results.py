@@ -11,6 +11,7 @@ from ..errors import BadArgument
 from ..model.arguments import Names, call, param_names, wanted
 from . import plane, space
 from .body import Frame
+from .stating import states_in
 from .views import BodyView, DriveView, EnergyView, ForceView, FrameView, JointView, PointView, PowerView
 
 COMPLEX = 1e-30
@@ -26,6 +27,7 @@ class Resolver:
         self.points, self.forces, self.drives = dict(m.points), dict(m.forces), dict(m.drives)
         self.gravity, self.ground_shapes = m._gravity, tuple(m.ground.shapes)
         self.centres = {name: np.array(body.position) for name, body in m.bodies.items()}
+        self.states = m._state_layout()
         self.layout: dict[str, slice] = {}
         at = 0
         parts = (*self.joints.values(), *self.drives.values())
@@ -54,14 +56,15 @@ class Resolver:
         """Return the arrays of a solution as views read them."""
         model = sol.plan.model
         p = self._with_built_in(param_names(sol._data, model.places))
-        return Record(self, sol.t, sol.q, sol.v, sol.a, sol.lam, p, model.inputs)
+        return Record(self, sol.t, sol.q, sol.v, sol.a, sol.lam, p, model.inputs, sol.s)
 
     def view_members(self, runs, name: str):
         """Return what a name stands for in an ensemble: member first, then time."""
         model, n = runs.plan.model, len(runs.t)
         p = self._with_built_in(param_names(np.repeat(runs._data, n, axis=0).T, model.places))
         parts = (part.reshape(-1, part.shape[-1]) for part in (runs.q, runs.v, runs.a, runs.lam))
-        record = Record(self, np.tile(runs.t, len(runs)), *parts, p, runs.inputs)
+        s = runs.s.reshape(-1, runs.s.shape[-1]) if self.states else None
+        record = Record(self, np.tile(runs.t, len(runs)), *parts, p, runs.inputs, s)
         record.shape = (len(runs), n)
         return self.view_of(record, name)
 
@@ -126,18 +129,19 @@ class Resolver:
 class Record:
     """The arrays of a run with coordinates first, so that functions of components take whole time series."""
 
-    def __init__(self, resolver: Resolver, t, q, v, a, lam, p, inputs):
+    def __init__(self, resolver: Resolver, t, q, v, a, lam, p, inputs, s=None):
         self.resolver, self.kit = resolver, resolver.kit
         self.t = np.atleast_1d(t)
         self.q, self.v, self.a = (np.atleast_2d(part).T for part in (q, v, a))
         self.lam = np.atleast_2d(lam).T if np.size(lam) else np.zeros((0, len(self.t)))
         self.p, self._inputs = p, inputs
+        self.states = states_in(np.atleast_2d(s).T, resolver.states) if resolver.states else {}
         self.shape: tuple[int, ...] = np.shape(t)
 
     @cached_property
     def u(self) -> Names:
-        """Inputs over time."""
-        found = {}
+        """Inputs and states over time."""
+        found = dict(self.states)
         for name, given in self._inputs.items():
             if callable(given):
                 found[name] = self.full(call(given, name, ("t", "p"), {"t": self.t, "p": self.p}))

@@ -27,6 +27,11 @@ class Statics(Kinematics):
 
     def __init__(self, m):
         super().__init__(m)
+        if m.states:
+            raise BadArgument(
+                f"rest and small motions are found for forces alone, not with states ({', '.join(m.states)}). Simulate "
+                "until it rests, or state the forces that act there without them."
+            )
         self.system = m.to_system()[0]
         self.p = Names(**dict(m.params))
         self.own = Names(**dict(self.system.params))  # what the system's functions take

@@ -115,6 +115,7 @@ def sweep(
     """
     engine = engine_of(on, workers)
     if hasattr(system, "to_system"):  # a Mechanism, from where it was assembled
+        s0 = system.start_states(s0, q0)
         system, q, v = system.to_system(varying=tuple(params or ()))
         initial = "project" if q0 is None else initial  # other lengths: the same drawing, other speeds
         q0, v0 = q if q0 is None else q0, v if q0 is None and v0 is None else v0
