@@ -96,3 +96,8 @@ def test_an_ensemble_of_mechanisms_is_pickled():
     twin = pickle.loads(pickle.dumps(runs))
     np.testing.assert_array_equal(runs.q, twin.q)
     np.testing.assert_array_equal(runs.lam, twin.lam)
+    for each in (twin, pickle.loads(pickle.dumps(twin))):
+        np.testing.assert_array_equal(runs["A"].force, each["A"].force)
+        np.testing.assert_array_equal(runs["slider.position"], each["slider.position"])
+        np.testing.assert_array_equal(runs.mean("A.force"), each.mean("A.force"))
+        np.testing.assert_array_equal(runs["link.mass"], each["link.mass"])

@@ -28,7 +28,8 @@ def four_bar():
     m = Mechanism()
     for name, (start, end, mass) in RODS.items():
         m.body(name, rod(PINS[start], PINS[end], mass=mass))
-    for name, pair in {"O": ("ground", "crank"), "A": ("crank", "link"), "B": ("link", "rocker"), "C": ("ground", "rocker")}.items():
+    pairs = ("ground", "crank"), ("crank", "link"), ("link", "rocker"), ("ground", "rocker")
+    for name, pair in zip("OABC", pairs, strict=True):
         m.revolute(name, *pair, at=PINS[name])
     for name, value in MOTOR.items():
         m.parameter(name, value)
@@ -165,8 +166,8 @@ def test_states_that_cannot_be_are_refused_by_name():
         m.input("current", 1.0)
     with pytest.raises(BadArgument, match="a parameter 'R' already"):
         m.parameter("R", 1.0)
-    with pytest.raises(BadArgument, match="not with states .current."):
+    with pytest.raises(BadArgument, match=r"not with states .current."):
         equilibrium(m)
     m.state("flux", lambda fluks: fluks)
-    with pytest.raises(BadArgument, match="flux.*asks for 'fluks'"):
+    with pytest.raises(BadArgument, match=r"flux.*asks for 'fluks'"):
         simulate(m, 0.1)

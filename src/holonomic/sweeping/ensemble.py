@@ -110,6 +110,11 @@ class Ensemble:
         self.reached, self.steps = log.reached, log.steps
         self.failed: list[Failure] = log.failures()
 
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state)
+        if self.job.program.plan is None:  # programs travel without; names of a mechanism and outputs are read from it
+            self.job.program.plan = self.plan
+
     def __len__(self) -> int:
         return self.job.count
 
