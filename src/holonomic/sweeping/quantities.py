@@ -146,7 +146,7 @@ class Quantities:
 
     def _of_mechanism(self, name: str) -> tuple[str, str] | None:
         """A body, joint or force, and perhaps one of its quantities: "A", or "A.force"."""
-        if self.resolver is None:
+        if self.resolver is None or name in self.job.params:  # "link.mass" is a number that was swept
             return None
         for part, _, attribute in ((name, "", ""), name.rpartition(".")):
             if part in self.resolver:
