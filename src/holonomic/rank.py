@@ -25,6 +25,7 @@ RHO_FULL_RANK = 1e-10  # pivot ratio of G Gᵀ, about the square of the smallest
 VANISHING = 1e-6  # a row this much smaller at the start than around it vanishes there
 NOTHING = 1e-290  # norms below this are zero
 MASSLESS = 1e-12  # of the masses of single coordinates
+CLEARLY = 1e-6  # least angle between rows that are independent beyond doubt
 LEFT = 1e-2  # of the distance from a singular position: the least angle between rows there
 SMALLEST = 1e-12  # positions below this are zero, their size says nothing about the system
 SPREADS = (1e-3, 1e-2, 3e-2, 1e-1)  # how far, relatively, perturbed positions lie
@@ -103,6 +104,31 @@ def independent_rows(model, t, q, v, data, redundant: str | None, project):
     rank, order = rank_by_rows(G)
     if rank == m:
         return None, ()
+    known = model.redundancy_of(data)
+    if known is None or len(known[0]) != rank or rank_by_rows(G[list(known[0])], CLEARLY)[0] != rank:
+        # another start of the same system has the same redundant rows, unless its own rank says otherwise
+        known = _redundancy(model, t, q, v, data, G, rank, order, project)
+        model.note_redundancy(data, known)
+    kept, involved, repeats = known
+    if redundant is None:
+        remove = "Remove one" if m - rank == 1 else f"Remove {m - rank}"
+        these = "these two" if len(involved) == 2 else f"these {len(involved)}"
+        raise RedundantConstraints(
+            f"at t = {t:g} the constraint Jacobian has rank {rank} of {m}: {'; '.join(repeats)}. {remove}, or pass "
+            f'redundant="minimum-norm" (reactions of {these} are then not unique).'
+        )
+    warnings.warn(
+        f"{m - rank} of {m} constraint rows are redundant: {'; '.join(repeats)}. Their reactions are not unique "
+        f"({'the smallest are given' if redundant == 'minimum-norm' else 'dropped rows carry none'}).",
+        RedundancyWarning,
+        stacklevel=5,
+    )
+    return kept, involved
+
+
+def _redundancy(model, t, q, v, data, G, rank: int, order, project) -> tuple[tuple[int, ...], tuple[str, ...], list[str]]:
+    """Rows to keep, labels that are not unique, and what repeats what, unless the start is a singular position."""
+    m = model.n_lam
     random = np.random.default_rng(5)
     for spread in SPREADS:
         try:
@@ -125,21 +151,8 @@ def independent_rows(model, t, q, v, data, redundant: str | None, project):
         f"{labels[row]!r} repeats {'' if len(others) == 1 else 'a combination of '}{_listed(labels, others)}"
         for row, others in partners.items()
     ]
-    involved = [labels[row] for row in sorted({*dropped, *(other for others in partners.values() for other in others)})]
-    if redundant is None:
-        remove = "Remove one" if len(dropped) == 1 else f"Remove {len(dropped)}"
-        these = "these two" if len(involved) == 2 else f"these {len(involved)}"
-        raise RedundantConstraints(
-            f"at t = {t:g} the constraint Jacobian has rank {rank} of {m}: {'; '.join(repeats)}. {remove}, or pass "
-            f'redundant="minimum-norm" (reactions of {these} are then not unique).'
-        )
-    warnings.warn(
-        f"{m - rank} of {m} constraint rows are redundant: {'; '.join(repeats)}. Their reactions are not unique "
-        f"({'the smallest are given' if redundant == 'minimum-norm' else 'dropped rows carry none'}).",
-        RedundancyWarning,
-        stacklevel=5,
-    )
-    return tuple(int(row) for row in kept), tuple(involved)
+    concerned = sorted({*dropped, *(other for others in partners.values() for other in others)})
+    return tuple(int(row) for row in kept), tuple(labels[row] for row in concerned), repeats
 
 
 def check_redundant(redundant) -> None:

@@ -1,5 +1,7 @@
 """Equations derived with SymPy become systems; its constraints stay constraints."""
 
+import pickle
+
 import numpy as np
 import pytest
 
@@ -109,3 +111,13 @@ def test_the_joints_framework_is_understood():
 def test_anything_else_is_refused():
     with pytest.raises(BadArgument, match="got int"):
         System.from_sympy(3)
+
+
+def test_a_pickled_system_runs_the_same_and_needs_no_new_compilation():
+    system = System.from_sympy(two_links(constrained=True), VALUES)
+    twin = pickle.loads(pickle.dumps(system))
+    here, there = (simulate(each, 0.2, q0=[0, 0], v0=[0, 0]) for each in (system, twin))
+    np.testing.assert_array_equal(here.q, there.q)
+    assert here.plan.model._key == there.plan.model._key
+    again = pickle.loads(pickle.dumps(here))
+    np.testing.assert_array_equal(here.reactions, again.reactions)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from holonomic import DOP853, Ode, System, problems, simulate
+from holonomic import DOP853, Ode, System, problems, rank, simulate
 from holonomic.errors import InconsistentState, RedundancyWarning, RedundantConstraints, SingularPosition
 from holonomic.initial import prepare, residuals
 
@@ -197,3 +197,29 @@ def test_invariants_keep_their_value_at_the_start_whatever_it_is():
     rotor = Ode(lambda y: np.array([y[1], -y[0]]), invariants={"radius": lambda y: y @ y})
     sol = simulate(rotor, 30.0, y0=[0.0, 1.7], rtol=1e-4)
     assert np.max(np.abs(np.sum(sol.y**2, axis=1) - 1.7**2)) < 1e-9
+
+
+def test_redundant_rows_are_looked_for_once_and_anew_where_the_rank_is_another(monkeypatch):
+    looked = []
+    look = rank._redundancy
+    monkeypatch.setattr(rank, "_redundancy", lambda *given: looked.append(1) or look(*given))
+    # three rods of equal length hold a bar that stays level: one of three is redundant, and two where they lie flat
+    system = System(
+        mass=np.diag([1.0, 1.0, 0.1]), force=[0, -9.81, 0],
+        constraint=lambda q: [
+            (q[0] + s * np.cos(q[2]) - s) ** 2 + (q[1] + s * np.sin(q[2])) ** 2 - 1 for s in (-1.0, 0.0, 1.0)
+        ],
+    )  # fmt: skip
+    starts = [[np.sin(x), -np.cos(x), 0.0] for x in (0.3, 0.5, -0.4)]
+    with pytest.warns(RedundancyWarning):
+        runs = [simulate(system, 0.1, q0=q, v0=[0, 0, 0], redundant="minimum-norm") for q in starts]
+    assert len(looked) == 1
+    assert len({run.plan.rows for run in runs}) == 1
+    with pytest.raises(RedundantConstraints, match="rank 2 of 3"):
+        simulate(system, 0.1, q0=starts[0], v0=[0, 0, 0])
+    with pytest.warns(RedundancyWarning, match="1 of 3"):
+        assert begin(system, starts[1], [0, 0, 0], redundant="drop").rows == runs[0].plan.rows
+    assert len(looked) == 1
+    with pytest.warns(RedundancyWarning, match="2 of 3"):
+        begin(system, [1.0, 0.0, 0.0], [0, 0, 0], redundant="minimum-norm")
+    assert len(looked) == 2

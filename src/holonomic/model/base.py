@@ -65,6 +65,7 @@ class ModelBase:
 
     interpreted: bool
     examined_with: list[float] | None = None  # parameters with which mass matrix and rank were looked into at a start
+    _redundancy: tuple[list[float], Any] | None = None
     numbers: np.ndarray
     constraint_labels: list[str]
     nonholonomic_labels: list[str]
@@ -94,6 +95,14 @@ class ModelBase:
     def note_examined(self, data: np.ndarray) -> None:
         """Remember that mass matrix and rank have been looked into."""
         self.examined_with = self._params_in(data)
+
+    def redundancy_of(self, data: np.ndarray) -> Any:
+        """What was found of redundant rows with the parameters in data, or None."""
+        return self._redundancy[1] if self._redundancy is not None and self._redundancy[0] == self._params_in(data) else None
+
+    def note_redundancy(self, data: np.ndarray, found: Any) -> None:
+        """Remember what was found of redundant rows."""
+        self._redundancy = (self._params_in(data), found)
 
     def _params_in(self, data: np.ndarray) -> list[float]:
         """The parameters, which stand first in data."""
