@@ -129,7 +129,7 @@ class Plan:
         return each, self._n_algebraic
 
     def _scales(self) -> np.ndarray:
-        """rtol, Newton's bound, atol and the powers of h for every unknown."""
+        """rtol, Newton's bound, atol and the powers of h for every unknown, and how well constraints are to hold."""
         rtol, atol = self.choice.rtol, self.atol
         bound = max(10 * np.finfo(float).eps / rtol, min(0.03, rtol**0.5))
         if self.choice.step is not None:  # there is no error to compare with: as far as rounding lets it
@@ -144,7 +144,8 @@ class Plan:
             lam = max((block.power for block in self.blocks if block.name == "lam"), default=0)
             powers[nc : nc + ns] = max(0, lam - 1)
             powers[nc + ns : nq] = self.blocks[1].power
-        return np.concatenate([[rtol, bound], atol, powers])
+        keeps = self.variant.formulation is not None and self.variant.formulation.keeps
+        return np.concatenate([[rtol, bound], atol, powers, [self.choice.constraint_tol if keeps else np.inf]])
 
     @cached_property
     def atol(self) -> np.ndarray:

@@ -24,6 +24,7 @@ from ..kernels.newton import (
     AT_OLD,
     AT_R,
     AT_SLOPE,
+    AT_STEP,
     ENOUGH,
     STALLED,
     factor_least_squares,
@@ -61,6 +62,7 @@ LAST, ORDER, KIND, IN_STAGE, ONCE = range(5)
 BDF_KIND, TRAPEZOIDAL_KIND, MIDPOINT_KIND, NO_STEP = range(4)
 HISTORY = 2  # rows of K from here on hold y of the steps before; the one behind them begins with the even step
 ITERATIONS = 20
+EPS, AT_REST = 2.220446049250313e-16, 1e-10
 
 # α_0 .. α_k of the BDF of order k, [eich-1993] Sec. 2
 ALPHA = {
@@ -139,6 +141,15 @@ def difference_to(W, at_beta, h, x, ny):
         W[at_beta + i] = -x[i] / h
 
 
+@leaf
+def largest_change(W, at_step, y, count):
+    """The largest change of the first unknowns, relative to 1 + |y|."""
+    largest = 0.0
+    for i in range(count):
+        largest = max(largest, abs(W[at_step + i]) / (1.0 + abs(y[i])))
+    return largest
+
+
 @kernel(ADVANCE)
 def advance(fns, n, data, ip, fp, t, h, x, K, xn, xs, W):
     """Solve for the new point."""
@@ -208,6 +219,10 @@ def advance(fns, n, data, ip, fp, t, h, x, K, xn, xs, W):
         to_come = change * min(1.0, rate) if iteration > 1 else change
         if to_come <= ENOUGH or (factored > 1 and change <= STALLED and rate >= 0.3):
             return OK
+        # rounding of positions, seen in multipliers; q and v themselves are at rest
+        if factored > 2 and rate >= 0.3 and change <= 1e3 * EPS / (h * h):
+            if largest_change(W, r if square else v + AT_STEP * width, xn, n[NQ] + n[NV]) <= AT_REST:
+                return OK
         fresh = iteration > 0 and rate > 0.1  # the Jacobian is formed anew where convergence is slow
         before = change
     return NO_CONVERGENCE

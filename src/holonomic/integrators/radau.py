@@ -69,7 +69,7 @@ LAST, ITERATIONS, EARLY = range(3)
 OLD_Z, Z, CONTROL = 2, 5, 8
 H_OLD, H_FACTORS, JACOBIAN_GOOD, FRESH, RETRY = range(5)
 SLOWNESS, TRIED = 8, 9  # θ/(1 - θ) of the last iteration; 1 after an attempt at this step. 5 to 7 advise the step loop
-# fp: scales (2 + 2 ny numbers), then these 3 x 3 matrices and numbers, from the end
+# fp: scales (3 + 2 ny numbers), then these 3 x 3 matrices and numbers, from the end
 N_CONSTANTS = 9 + 9 + 9 + 3
 
 # the workspace from n[WN] on, in units of ny²: ∂R/∂y, ∂R/∂y', real factors, complex factors; then vectors
@@ -201,7 +201,7 @@ def advance(fns, n, data, ip, fp, t, h, x, K, xn, xs, W):
     """Solve for the stages."""
     ny, at, differential = n[NY], n[WN], n[NQ] + n[NV]
     size = ny * ny
-    constants = 2 + 2 * ny
+    constants = 3 + 2 * ny
     v = at + VECTORS * size
     at_r, at_y, at_slope = v + 2 * ny, v + 5 * ny, v + 6 * ny
     gamma, alpha, beta = fp[constants + 27], fp[constants + 28], fp[constants + 29]

@@ -241,9 +241,10 @@ FIRST = (-1.975258894011285, -0.0010898297102811276, 0.07885508362614259, -5.533
 def rolled(form: str, tol: float):
     """Return a run of 10 s."""
     formulation = Index2() if form == "index 2" else Index1()
+    integrator = BDF() if form == "index 2" else BDF(6)  # orders of the paper's program; with constraints 6 is unstable
     stabilization = Projection(tol=1e-14) if form.endswith("projection") else None
     return simulate(
-        wheelset(), formulation=formulation, integrator=BDF(), stabilization=stabilization, rtol=tol, atol=tol
+        wheelset(), formulation=formulation, integrator=integrator, stabilization=stabilization, rtol=tol, atol=tol
     )
 
 
@@ -261,9 +262,9 @@ def flying(row) -> dict:
     if form == "index 2":
         return found | relative_errors(sol)
     found["largest position residual"] = float(off.max())
-    later = np.arange(5.0, 10.01, 0.25)  # before, the sign of the drift depends on the steps
+    later = np.arange(3.0, 10.01, 0.25)
     sampled = np.interp(later, sol.t, off)
-    found["share of quarter seconds in which it grows, t > 5"] = float(np.mean(np.diff(sampled) > 0))
+    found["share of quarter seconds in which it grows, t > 3"] = float(np.mean(np.diff(sampled) > 0))
     for at in (4, 6, 8):
         found[f"position residual at t = {at}"] = float(np.interp(at, sol.t, off))
     return found
