@@ -45,7 +45,9 @@ def test_radau_needs_no_more_than_radau5(name, formulation, tol):
 def test_bdf_takes_few_iterations_and_keeps_its_factors(name, formulation):
     digits, stats = run(name, formulation, BDF(), 1e-8)
     attempts = stats["steps"] + stats["rejected"]
-    assert stats["residuals"] < 3 * attempts  # of at most four
+    # of at most four. With a bound ten times as large it would be 2.5, but what is left of each step then adds up:
+    # over 50 periods of a pendulum, [eich-1993] Table 3.1, to errors that a converged iteration does not have
+    assert stats["residuals"] < 3.3 * attempts
     assert stats["factorizations"] < 0.2 * attempts
     assert digits > 5.5  # 2000 steps, each with an error of up to rtol; index 1 drifts, too
 
