@@ -9,6 +9,7 @@ from .errors import BadArgument, IncompatibleMethods
 from .formulations.base import Formulation
 from .formulations.index1 import Index1
 from .formulations.index2 import Index2
+from .formulations.index3 import Index3
 from .integrators.base import Integrator
 from .integrators.radau import Radau
 from .integrators.runge_kutta import DOP853
@@ -43,6 +44,8 @@ def make_choice(model, formulation, integrator, stabilization, step, rtol, atol,
     is_ode = "ode" in getattr(formulation, "gives", ("ode",))
     integrator = _resolve(integrator, Integrator, "integrator", DOP853 if is_ode else Radau)
     natural = Index2 if integrator.takes == "half-explicit" else Index1
+    if integrator.indices is not None and 1 not in integrator.indices and not model.is_ode:
+        natural = Index3
     formulation = _resolve(formulation, Formulation, "formulation", natural)
     keeps_nothing = model.n_lam == 0 and model.n_constraints == 0 and model.n_invariants == 0
     kept = integrator.takes == "residual" and {"position", "velocity"} <= set(formulation.keeps)

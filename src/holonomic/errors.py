@@ -93,5 +93,9 @@ class UnstableWarning(UserWarning):
     """A run with a fixed step whose state grew beyond all bounds: the discretization is unstable."""
 
 
+class InvariantWarning(UserWarning):
+    """An invariant was kept that the equations change: the answer is not that of the equations."""
+
+
 class RedundancyWarning(UserWarning):
     """Redundant constraints are simulated; some reactions are not unique."""

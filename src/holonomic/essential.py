@@ -77,7 +77,14 @@ def essential_ode(sol, t: float | None = None) -> Essential:
         Of a System with constraints and q' = v, or of a Dae.
     t : float, optional
         Time in seconds; the end if not given.
+
+    Returns
+    -------
+    Essential
+        Eigenvalues and rates in 1/s; `.advice(step)` says which formulation fits a step.
     """
+    if getattr(sol, "plan", None) is None:
+        raise BadArgument(f"essential_ode reads the solution of simulate(), got {type(sol).__name__}.")
     at = sol(sol.t[-1] if t is None else float(t))
     return essential_at(sol.plan.model, float(at.t), at.q, at.v, sol._data, sol.plan.rows)
 

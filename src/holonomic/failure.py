@@ -33,6 +33,10 @@ BOUND = 1e10  # growth of a state with a fixed step, beside 1 + its size at the 
 PROBES = 24  # points ahead of the last state at which functions are tried, each four times as far
 
 
+def _more_steps(plan) -> str:
+    return f"Raise max_steps, or {'loosen rtol' if plan.choice.step is None else 'take a larger step'}."
+
+
 def explain(status: int, run, plan, sol) -> HolonomicError:
     """Return the exception for a run that had to stop; it carries the solution so far."""
     t = run.t
@@ -42,7 +46,7 @@ def explain(status: int, run, plan, sol) -> HolonomicError:
     if status == TOO_MANY_STEPS:
         return StepFailed(
             f"max_steps = {int(run.I[s.LIMIT])} steps were used up at t = {t:.6g} of {run.S[s.T_STOP]:.6g} (last step "
-            f"{abs(run.S[s.H_USED] or run.S[s.H]):.1e}). {_jumping(run, plan) or 'Raise max_steps, or loosen rtol.'} See "
+            f"{abs(run.S[s.H_USED] or run.S[s.H]):.1e}). {_jumping(run, plan) or _more_steps(plan)} See "
             "error.solution.",
             sol,
         )

@@ -213,6 +213,16 @@ def load(path: str | Path) -> Solution:
 
     The result holds all arrays, drift, energy, outputs and reactions, bit for bit, but no model: between the
     saved times `sol(t)` is cubic.
+
+    Parameters
+    ----------
+    path : str or Path
+        A file that `sol.save(path)` or `holonomic run --save` wrote.
+
+    Returns
+    -------
+    Solution
+        Without a model; print(sol) says so.
     """
     from scipy.io import netcdf_file
 

@@ -13,6 +13,7 @@ from .choosing import Choosing, told
 from .gains import check_gain
 from .initial import prepare
 from .inputs import InputTables
+from .invariance import check_invariants
 from .preferring import preferred
 from .reuse import model_of, plan_of
 from .running import Run
@@ -137,6 +138,7 @@ def simulate(
     z0 = np.concatenate([begin.q, begin.v])
     if initial != "free":
         set_invariants(model, t0, z0, data)
+        check_invariants(model, t0, z0, data)
     data = plan.extended(data)
     check_gain(plan, t0, z0, data)
     save_t = save_times(save_at, t0, t1)

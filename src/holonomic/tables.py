@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from .errors import MissingExtra
+from .errors import BadArgument, MissingExtra
 from .naming import is_dae, multiplier_labels
 
 Variables = dict[str, tuple[tuple[str, ...], np.ndarray, str]]  # name -> dimensions, array, description
@@ -149,6 +149,9 @@ def to_dataframe(sol):
 
 def to_csv(sol, path: str | Path) -> None:
     """Write the columns as comma-separated text; numbers read back bit for bit."""
+    path = Path(path)
+    if not path.resolve().parent.is_dir():
+        raise BadArgument(f"there is no folder {path.resolve().parent} to write {path.name} in.")
     table = columns(sol)
     with open(path, "w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file)

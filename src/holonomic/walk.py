@@ -10,9 +10,10 @@ from . import failure
 from .arguments import check_multipliers
 from .choice import Choice
 from .choosing import Choosing
-from .errors import DONE, EVENT, MORE, OK, HolonomicError, StiffnessWarning, UnstableWarning
+from .errors import DONE, EVENT, MORE, OK, HolonomicError, InvariantWarning, StiffnessWarning, UnstableWarning
 from .impact import after_event
 from .initial import Start
+from .invariance import not_kept
 from .joined import join
 from .kernels import state as s
 from .kernels.signatures import Fn
@@ -78,6 +79,15 @@ def walk(
         )
     if status != DONE:
         raise _with_reason(failure.explain(status, run, plan, sol), t1)
+    held = plan.model.n_invariants and not free and plan.choice.stabilization.acts == "step"
+    found = not_kept(plan.model, run.t, run.x, run.data, cancels=1e-3, within=1e-8) if held else None
+    if found is not None:
+        warnings.warn(
+            f"invariant {found[0]!r} was kept, but the equations change it: by {found[1]:.3g} per second at t = {run.t:.6g}. "
+            "The result is not that of the equations. Correct the invariant, or leave it out.",
+            InvariantWarning,
+            stacklevel=3,
+        )
     text = failure.unstable(run, plan)
     if text is not None:
         warnings.warn(text, UnstableWarning, stacklevel=3)

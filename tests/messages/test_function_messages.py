@@ -47,10 +47,14 @@ def test_a_branch_in_an_event():
 @pytest.mark.parametrize(
     ("made", "text"),
     [
-        (lambda: point(force=[0, 0, 0]), "force() returned shape (3,), expected (2,)."),
-        (lambda: point(mass=np.eye(3)), "mass() returned shape (3, 3), expected (2, 2)."),
+        (lambda: point(force=[0, 0, 0]), "force() returned shape (3,), expected (2,), as v0 has 2 entries."),
+        (lambda: point(mass=np.eye(3)), "mass() returned shape (3, 3), expected (2, 2), as v0 has 2 entries."),
+        (lambda: point(mass=[1, 1]), "mass() returned shape (2,), expected (2, 2). Is np.diag(...) of it meant?"),
         (lambda: point(potential=lambda q: q), "potential() returned shape (2,), expected (1,)."),
-        (lambda: point(kinematics=lambda q: np.eye(3)), "kinematics() returned shape (3, 3), expected (2, 2)."),
+        (
+            lambda: point(kinematics=lambda q: np.eye(3)),
+            "kinematics() returned shape (3, 3), expected (2, 2), as v0 has 2 entries.",
+        ),
     ],
 )
 def test_wrong_shapes(made, text):

@@ -2,17 +2,39 @@
 
 from __future__ import annotations
 
+import difflib
+import functools
 import inspect
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
-from ..errors import BadArgument
+from ..errors import BadArgument, UnknownArgument
 
 BASIC = ("t", "q", "v", "p", "u")  # what every function of a System may name
 FULL = (*BASIC, "a", "lam")  # outputs and events
 ODE = ("t", "y", "p", "u")
+
+Stated = TypeVar("Stated", bound=type)
+
+
+def refuses_unknown(kind: Stated) -> Stated:
+    """Let a class refuse arguments that it does not have, with the nearest one it has."""
+    made = kind.__init__
+    known = list(inspect.signature(made).parameters)[1:]
+
+    @functools.wraps(made)
+    def __init__(self, *args, **given):
+        for name in given:
+            if name not in known:
+                near = difflib.get_close_matches(name, known, 1)
+                hint = f"Did you mean {near[0]!r}?" if near else f"Known: {', '.join(known)}."
+                raise UnknownArgument(f"{kind.__name__} has no argument {name!r}. {hint}")
+        made(self, *args, **given)
+
+    kind.__init__ = __init__  # pyright: ignore[reportAttributeAccessIssue]
+    return kind
 
 
 class UnknownParameter(BadArgument, AttributeError):

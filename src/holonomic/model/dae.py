@@ -10,7 +10,7 @@ import numpy as np
 
 from ..errors import BadArgument, InconsistentState
 from ..kernels.signatures import Fn
-from .arguments import wanted
+from .arguments import refuses_unknown, wanted
 from .extra import NONE, Extras
 from .system import Ode, freeze, labelled
 
@@ -18,6 +18,7 @@ DERIVATIVES = ("x", "dx", "ddx")  # names of x, x', x''
 NEWTON_STEPS = 30
 
 
+@refuses_unknown
 @dataclass(frozen=True, eq=False)
 class Dae(Ode):
     """A differential-algebraic equation in which constraints are kept by algebraic unknowns y.

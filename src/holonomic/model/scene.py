@@ -43,7 +43,8 @@ class Scene:
         symbolic_inputs = {}
         for i, (name, given) in enumerate(inputs.items()):
             if callable(given):
-                symbolic_inputs[name] = call(given, f"input {name!r}", ("t", "p"), names)
+                with symbols.tracing(f"input {name!r}"):
+                    symbolic_inputs[name] = call(given, f"input {name!r}", ("t", "p"), names)
             else:
                 symbolic_inputs[name] = u[3 * i] + u[3 * i + 1] * (t - u[3 * i + 2])
         names["u"] = Names(**symbolic_inputs)
@@ -101,12 +102,24 @@ class Scene:
             if shape[1] == 1 and result.shape == (shape[1], shape[0]):
                 result = result.T
             elif not (result.numel() == 1 and shape == (1, 1)):
-                raise WrongShape(f"{role} returned shape {_shape(result.shape)}, expected {_shape(shape)}.")
+                raise WrongShape(
+                    f"{role} returned shape {_shape(result.shape)}, expected {_shape(shape)}{self._why(result.shape, shape)}"
+                )
         if shape is None:
             result = casadi.reshape(result, result.numel(), 1)
         if callable(function):
             self._check(function, role, allowed, result)
         return result
+
+    def _why(self, found: tuple[int, int], shape: tuple[int, int]) -> str:
+        """Where an expected shape comes from, and what may be meant where it is not met."""
+        if shape == (1, 1):
+            return "."
+        if shape[0] == shape[1] and sorted(found) == [1, shape[0]]:
+            return ". Is np.diag(...) of it meant?"
+        start = "x0" if self.is_dae else "y0" if self.is_ode else "v0"
+        entries = len(self.points[0]["state"][not self.is_ode])
+        return f", as {start} has {entries} entries." if entries == shape[0] else "."
 
     def _fails_on_numbers(self, function, role: str, allowed) -> bool:
         try:

@@ -11,13 +11,14 @@ from typing import Any
 import numpy as np
 
 from ..errors import BadArgument
-from .arguments import BASIC, ODE, wanted
+from .arguments import BASIC, ODE, refuses_unknown, wanted
 from .extra import allowed, check_names
 
 Quantity = Any  # a number, an array, or a function of named arguments
 Labelled = Any  # a function or constant, or {name: function}
 
 
+@refuses_unknown
 @dataclass(frozen=True, eq=False)
 class System:
     """A constrained mechanical system in plain NumPy.
@@ -95,6 +96,7 @@ class System:
 
     def __post_init__(self):
         check_names(self)
+        check_mappings(self)
         for name in ("mass", "force", "potential", "kinematics", "kinetic"):
             given = getattr(self, name)
             if callable(given):
@@ -203,6 +205,7 @@ class System:
         vars(self).update(state | {"params": _own_params(state["params"])})
 
 
+@refuses_unknown
 @dataclass(frozen=True, eq=False)
 class Ode:
     """An ordinary differential equation y' = rhs(t, y) whose invariants are to be kept.
@@ -228,6 +231,7 @@ class Ode:
     drawing: Callable | None = field(default=None, kw_only=True, repr=False)
 
     def __post_init__(self):
+        check_mappings(self)
         wanted(self.rhs, "rhs()", ODE)
         for label, function in labelled(self.invariants, "invariant").items():
             wanted(function, f"invariant {label!r}", ODE)
@@ -246,7 +250,17 @@ def labelled(given: Labelled, role: str) -> dict[str, Any]:
         return {}
     if isinstance(given, Mapping):
         return dict(given)
+    if isinstance(given, list | tuple) and any(callable(part) for part in given):
+        raise BadArgument(f"{role}: several functions are given by name, {{name: function, ...}}, not as a {type(given).__name__}.")
     return {role: given}
+
+
+def check_mappings(system) -> None:
+    """Refuse outputs and inputs without names."""
+    for name, example in (("outputs", "{name: function}"), ("inputs", "{name: number, function of t, or (times, values)}")):
+        given = getattr(system, name)
+        if given is not None and not isinstance(given, Mapping):
+            raise BadArgument(f"{name}= is a mapping {example}, got {type(given).__name__}.")
 
 
 def row_names(function, count: int) -> Sequence[Any]:
@@ -312,6 +326,8 @@ def input_table(name: str, given) -> tuple[np.ndarray, np.ndarray]:
 def _own_params(params) -> Mapping[str, Any]:
     """Return checked parameters that no one else can change."""
     own = {}
+    if params is not None and not isinstance(params, Mapping):
+        raise BadArgument(f'params= is a mapping {{name: value}}, for example {{"g": 9.81}}, got {type(params).__name__}.')
     for name, value in (params or {}).items():
         if not (str(name).isidentifier() or "." in str(name)):  # p["link.mass"]: numbers of a mechanism
             raise BadArgument(f"parameter name {name!r} cannot be written as p.name.")
@@ -319,6 +335,8 @@ def _own_params(params) -> Mapping[str, Any]:
             number = np.array(value, dtype=float)
         except (TypeError, ValueError):
             raise BadArgument(f"parameter {name!r} must be a number or an array, got {value!r}.") from None
+        if np.any(np.isnan(number)):
+            raise BadArgument(f"parameter {name!r} is not a number: {value!r}.")
         number.flags.writeable = False
         own[name] = number if number.ndim else float(number)
     return MappingProxyType(own)

@@ -20,6 +20,7 @@ from casadi import SX
 from ..errors import (
     BadArgument,
     ForgottenVelocityTerms,
+    NotFinite,
     SingularMass,
     WrongShape,
 )
@@ -71,7 +72,12 @@ def trace(
                 function, f"{singular} {label!r}" if label != singular else f"{singular}()", None, scene.seen(name)
             )
             if casadi.jacobian(value, casadi.vertcat(scene.t_sx, scene.q_sx, scene.v_sx)).nnz() == 0:
-                raise BadArgument(f"{singular} {label!r} depends on nothing: neither t nor q enters its value.")
+                raise BadArgument(f"{singular} {label!r} depends on nothing: neither t nor {scene.letter} enters its value.")
+            if name == "constraint" and casadi.jacobian(value, scene.v_sx).nnz():
+                raise BadArgument(
+                    f"constraint {label!r} depends on velocities; constraint= is for positions. Give it as nonholonomic=, or "
+                    "give the constraint on positions that it comes from."
+                )
             if singular == "constraint" and casadi.jacobian(value, scene.q_sx).nnz() == 0:
                 raise BadArgument(f"constraint {label!r} depends on no coordinate: only t enters its value.")
             found.append(value)
@@ -231,6 +237,12 @@ def _check_symmetric(M: SX, scene: Scene) -> None:
         value = np.array(evaluate(point["t"], *point["state"], scene.flat_params, scene._flat_inputs(point)))
         gap = np.abs(value - value.T)
         if not np.all(np.isfinite(value)):
+            if point is scene.points[0]:
+                i, j = np.argwhere(~np.isfinite(value))[0]
+                raise NotFinite(
+                    f"mass() is {value[i, j]} in M[{i},{j}] at the start, t = {point['t']:g}, q = "
+                    f"{numbers_text(point['q'])}. Correct mass(), or the parameters it uses."
+                )
             continue
         for other in scene.other_params():
             there = np.array(evaluate(point["t"], *point["state"], other, scene._flat_inputs(point)))

@@ -228,27 +228,57 @@ class PostStabilization(Stabilization):
 
 
 def S_vel() -> PostStabilization:
-    """S_vel: velocities alone, one sweep."""
+    """S_vel: velocities alone, one sweep.
+
+    Returns
+    -------
+    PostStabilization
+        `PostStabilization("velocity", 1)`.
+    """
     return PostStabilization("velocity", 1)
 
 
 def S_pos() -> PostStabilization:
-    """S_pos: positions alone, one sweep."""
+    """S_pos: positions alone, one sweep.
+
+    Returns
+    -------
+    PostStabilization
+        `PostStabilization("position", 1)`.
+    """
     return PostStabilization("position", 1)
 
 
 def S_both() -> PostStabilization:
-    """S_both: positions and velocities, one sweep."""
+    """S_both: positions and velocities, one sweep.
+
+    Returns
+    -------
+    PostStabilization
+        `PostStabilization("both", 1)`.
+    """
     return PostStabilization("both", 1)
 
 
 def S_both2() -> PostStabilization:
-    """S_both²: two sweeps with one factorization."""
+    """S_both²: two sweeps with one factorization.
+
+    Returns
+    -------
+    PostStabilization
+        `PostStabilization("both", 2)`.
+    """
     return PostStabilization("both", 2)
 
 
 def S_full() -> PostStabilization:
-    """S_full: the whole Jacobian, one sweep."""
+    """S_full: the whole Jacobian, one sweep.
+
+    Returns
+    -------
+    PostStabilization
+        `PostStabilization("full", 1)`.
+    """
     return PostStabilization("full", 1)
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import BadArgument, HolonomicError, MissingExtra
+from ..errors import BadArgument, HolonomicError, MissingExtra, UnknownArgument
 from ..simulate import simulate
 from . import measure
 from .names import short_name
@@ -250,6 +250,8 @@ def measured(what, truth: Truth, start, formulation, integrator, stabilization, 
         options["atol"] = atol
     try:
         sol, seconds = timed(what, options, repeat)
+    except UnknownArgument:  # no run could have meant it
+        raise
     except HolonomicError as problem:
         sol, seconds = problem.solution, np.nan
         reason = f"{type(problem).__name__}: {problem}"

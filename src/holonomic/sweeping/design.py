@@ -11,7 +11,18 @@ from ..errors import BadArgument
 
 
 def grid(**axes) -> dict[str, np.ndarray]:
-    """Return all combinations of the given values, as arrays of equal length for `sweep`."""
+    """Return all combinations of the given values, as arrays of equal length for `sweep`.
+
+    Parameters
+    ----------
+    **axes : array_like
+        Values by name, at least one each.
+
+    Returns
+    -------
+    dict of str to numpy.ndarray
+        One array per name, one entry per combination; the last name varies fastest.
+    """
     for name, values in axes.items():
         if np.ndim(values) != 1 or not len(values):
             raise BadArgument(f"grid({name}={values!r}): give a list of values, at least one.")
@@ -34,6 +45,11 @@ def sample(n: int, method: str = "sobol", seed: int = 0, **ranges) -> dict[str, 
         The same seed draws the same points.
     **ranges : (low, high)
         Bounds by name.
+
+    Returns
+    -------
+    dict of str to numpy.ndarray
+        One array of n values per name.
     """
     from scipy.stats import qmc
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from ..drawn import joint_names
+from ..errors import BadArgument
 from ..naming import is_dae, multiplier_labels, order_of, unknown
 
 FLOOR = 1e-17  # smallest residual on a logarithmic axis, where zero has no place; rounding is at 1e-16
@@ -43,6 +44,8 @@ class Panel:
 
 def panel(sol, name: str) -> Panel:
     """Return what a name stands for: an array of the run, a named output, a coordinate, a multiplier, "A.force"."""
+    if not isinstance(name, str):
+        raise BadArgument(f'quantities are shown by name, such as "q" or "drift", got {name!r}.')
     model = sol.plan.model
     angles, coordinates = model.turns[: model.nc], list(model.coordinates)
     if is_dae(model) and name in ("x", "dx", "ddx")[: order_of(model)]:

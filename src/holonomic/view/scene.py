@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -121,7 +122,8 @@ def _named(runs, names) -> tuple[list[Solution], list[str]]:
         runs = list(runs)
     for sol in runs:
         if not isinstance(sol, Solution):
-            raise BadArgument(f"view shows solutions of simulate() or load(), got {type(sol).__name__}.")
+            hint = " A file to write to is path=." if isinstance(sol, str | Path) else ""
+            raise BadArgument(f"view shows solutions of simulate() or load(), got {type(sol).__name__}.{hint}")
         if not np.size(sol.t):
             raise BadArgument("there is nothing to view: the run has no times.")
     if not runs:
