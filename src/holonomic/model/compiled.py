@@ -34,6 +34,8 @@ from .tape import Tape
 from .watch import Watch
 
 UNKEYED = ("params", "resolver", "metric", "drawing")  # fields of a system that do not enter the compiled functions
+# what a run begins with comes from compiled code, first time or not: the graph rounds otherwise
+BEGINNINGS = (Fn.MULTIPLIERS, Fn.ALGEBRAIC, Fn.POS_FACTOR, Fn.POS_SOLVE)
 MANY_LOOKS = 12  # evaluations from Python after which a function is worth compiling
 PACKAGE = __name__.partition(".")[0] + "."
 ANNOUNCE_ABOVE = 3000  # operations from which compiling is announced: it takes about a second
@@ -216,7 +218,7 @@ class Model(ModelBase):
 
     def _is_rare(self, fn: Fn, variant: Variant) -> bool:
         """Whether a function has been asked for from Python only a few times and need not be compiled yet."""
-        if "_traced" not in self.__dict__ or variant.events is not None or variant.functions:
+        if "_traced" not in self.__dict__ or variant.events is not None or variant.functions or fn in BEGINNINGS:
             return False
         known = self._functions.values()
         if ((fn,), variant) in self._tables or any(fn in found.addresses for found in known):
