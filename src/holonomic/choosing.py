@@ -28,7 +28,7 @@ from .indicators import Indicators, accurate_step, indicators_at
 from .integrators.bdf import BDF
 from .integrators.radau import Radau
 from .kernels import state as s
-from .kernels.fastest import look, turning
+from .kernels.fastest import MOVE, look, turning
 from .kernels.signatures import Fn
 from .model.dae import Dae
 from .plan import Plan
@@ -44,6 +44,11 @@ FEW = 5  # first steps to go: not worth a look
 WORTH = 60  # explicit steps to go: below that nothing is gained by a change
 # Errors of BDF add up to 3 to 30 times rtol on the stiff problems here, those of DOP853 to less than 1 on the same ones
 BDF_SHARE = 0.2
+# Steps to go from which BDF's errors add up to more than 10 rtol where a vibration lasts beside what decays (Radau's, of
+# higher order and with fewer steps, stay below rtol there); radians to go from which it is said to last; BDF's steps in one
+# of DOP853
+MANY, LASTING, SHORTER = 1000, 300.0, 8
+LARGE = 60  # positions and velocities above which eigenvalues cost more than they save
 FIRST_LOOK, LONGEST_LOOK = 25, 1600  # steps between two looks, doubled each time
 LONGER = 3.0  # an explicit step must be this many times longer than the implicit ones, to go back
 MOST_CHANGES = 20
@@ -69,6 +74,7 @@ class Rates:
     fastest: float
     real: float
     accurate: float
+    lasts: bool = False  # something slower keeps oscillating
 
     @property
     def decays(self) -> bool:
@@ -167,7 +173,8 @@ class Choosing:
         if len(self.changes) >= MOST_CHANGES:
             return None
         if run.plan.choice.integrator.implicit:
-            return self._back(run, abs(run.t - t) / max(taken, 1))
+            h = abs(run.t - t) / max(taken, 1)
+            return self._back(run, h) or self._finer(run, max(h, abs(run.S[s.H])))
         if not run.I[s.IS_STIFF]:
             return None
         run.I[s.IS_STIFF] = run.I[s.STIFF] = 0
@@ -186,6 +193,36 @@ class Choosing:
             return None
         self._note(run, self.explicit, rates, h, "the stiffness has gone")
         return self.explicit
+
+    def _finer(self, run, h: float) -> Choice | None:
+        """Return Radau's choice where BDF is left with many steps in which errors add up."""
+        if not isinstance(run.plan.choice.integrator, BDF) or not self._lasts(run, h):
+            return None
+        return self._change(run, replace(self.rates(run), lasts=True), h, "a vibration lasts, and errors of BDF add up")
+
+    def _lasts(self, run, h: float) -> bool:
+        """Whether many steps h are to go, and with them a vibration (or growth) that hardly decays."""
+        if self._left(run) <= MANY * h:
+            return False
+        found = self._eigenvalues(run)
+        lasting = found[found.real > -DECAYS * np.abs(found)]
+        return float(np.max(np.abs(lasting), initial=0.0)) * self._left(run) > LASTING
+
+    def _eigenvalues(self, run) -> np.ndarray:
+        """Return those of the field at the current state by one-sided differences: 0.2 ms. None of large systems."""
+        size = self.model.nq + self.model.nv
+        if size > LARGE:
+            return np.zeros(0, complex)
+        kept, J = run.K[:2].copy(), np.empty((size, size))
+        there = run.slope(run.t, run.x, 0)
+        for i in range(size):
+            move = MOVE * (1.0 + abs(run.x[i]))
+            run.xe[:] = run.x
+            run.xe[i] += move
+            there = there and run.slope(run.t, run.xe, 1)
+            J[:, i] = (run.K[1, :size] - run.K[0, :size]) / move
+        run.K[:2] = kept
+        return run.direction * np.linalg.eigvals(J) if there and np.all(np.isfinite(J)) else np.zeros(0, complex)
 
     def failed(self, run, why: str) -> Choice | None:
         """Return the explicit choice where an implicit one of ours could not go on."""
@@ -212,7 +249,8 @@ class Choosing:
 
     def _candidates(self, run, rates: Rates):
         """Implicit choices in the order in which they are tried."""
-        integrator, share = (BDF(), BDF_SHARE) if rates.straight else (Radau(), 1.0)
+        straight = rates.straight and not (rates.lasts or self._lasts(run, rates.accurate / SHORTER))
+        integrator, share = (BDF(), BDF_SHARE) if straight else (Radau(), 1.0)
         c, asked, stabilization = self.explicit, self.given["formulation"], self.given["stabilization"]
         atol = tuple(share * value for value in c.atol) if isinstance(c.atol, tuple) else share * c.atol
         rtol = max(share * c.rtol, 1e-14)
