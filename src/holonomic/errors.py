@@ -97,5 +97,9 @@ class InvariantWarning(UserWarning):
     """An invariant was kept that the equations change: the answer is not that of the equations."""
 
 
+class NearSingularWarning(UserWarning):
+    """A run passed a singular position, or close by one, with a method that may leave its branch there."""
+
+
 class RedundancyWarning(UserWarning):
     """Redundant constraints are simulated; some reactions are not unique."""

@@ -45,7 +45,7 @@ def explain(status: int, run, plan, sol) -> HolonomicError:
         cause = int(run.I[s.LAST_STATUS])  # what the attempts from here failed of, other than their error
     if status == TOO_MANY_STEPS:
         return StepFailed(
-            f"max_steps = {int(run.I[s.LIMIT])} steps were used up at t = {t:.6g} of {run.S[s.T_STOP]:.6g} (last step "
+            f"max_steps = {run.max_steps} steps were used up at t = {t:.6g} of {run.S[s.T_STOP]:.6g} (last step "
             f"{abs(run.S[s.H_USED] or run.S[s.H]):.1e}). {_jumping(run, plan) or _more_steps(plan)} See "
             "error.solution.",
             sol,

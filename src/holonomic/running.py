@@ -38,7 +38,9 @@ class Run:
         except IndexError:
             work = Workspace(plan)
         self.work = work
-        self.S, self.I = S, I = np.zeros(s.N_FLOATS), np.zeros(s.N_INTS, dtype=np.int64)
+        size = plan.model.nq + plan.model.nv
+        self.S, self.I = S, I = np.zeros(s.N_FLOATS + 2 * size), np.zeros(s.N_INTS, dtype=np.int64)
+        I[s.NOTES] = 1
         self.x, self.xn, self.xs, self.K, self.E, self.W = work.x, work.xn, work.xs, work.K, work.E, work.W
         self.x[: len(x0)] = x0
         self.W[plan.sizes[WX] + plan.sizes[NX]] = 0.0  # nothing is remembered of another run
@@ -52,7 +54,7 @@ class Run:
         S[s.FAC_MIN], S[s.FAC_MAX], S[s.STIFF_BOUND] = lowered.fac_min, lowered.fac_max, lowered.stiff_bound
         self.direction = 1.0 if t_end >= t0 else -1.0
         S[s.H_MAX] = max_step
-        I[s.LIMIT] = max_steps
+        I[s.LIMIT] = self.max_steps = max_steps  # the second is what was asked for, whatever other plans have used of it
         I[s.LAST] = work.last
         I[s.STEERS], I[s.ADVISES] = lowered.steers, lowered.advises
         S[s.STAY] = 1.2 if choice.integrator.implicit else 1.0
@@ -90,6 +92,7 @@ class Run:
             return status
         I[s.FRESH] = 1
         S[s.RHO_LEAST] = min(S[s.RHO_LEAST], self.K[0, int(n[NROW]) - 1])
+        S[s.RHO_MOST] = S[s.RHO_LEAST]
         self._fill_multipliers()
         if not I[s.FIXED]:
             S[s.H] = self._first_step() if self.first is None else self.first * self.direction
@@ -141,6 +144,7 @@ class Run:
             plan, data, self.t, x, t_end, save_t=left, max_steps=max(1, int(I[s.LIMIT]) - used), max_step=S[s.H_MAX],
             first=None if started else self.first,
         )  # fmt: skip
+        other.max_steps = self.max_steps
         status = other.begin()
         if not started:
             self.release()

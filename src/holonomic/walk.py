@@ -10,13 +10,24 @@ from . import failure
 from .arguments import check_multipliers
 from .choice import Choice
 from .choosing import Choosing
-from .errors import DONE, EVENT, MORE, OK, HolonomicError, InvariantWarning, StiffnessWarning, UnstableWarning
+from .errors import (
+    DONE,
+    EVENT,
+    MORE,
+    OK,
+    HolonomicError,
+    InvariantWarning,
+    NearSingularWarning,
+    StiffnessWarning,
+    UnstableWarning,
+)
 from .impact import after_event
 from .initial import Start
 from .invariance import not_kept
 from .joined import join
 from .kernels import state as s
 from .kernels.signatures import Fn
+from .nearby import passed_singular
 from .plan import Plan
 from .progress import Progress
 from .running import Run
@@ -91,6 +102,9 @@ def walk(
     text = failure.unstable(run, plan)
     if text is not None:
         warnings.warn(text, UnstableWarning, stacklevel=3)
+    near = next(filter(None, map(passed_singular, sol._parts or (sol,))), None)
+    if near is not None:
+        warnings.warn(near, NearSingularWarning, stacklevel=3)
     run.release()
     return sol
 

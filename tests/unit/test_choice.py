@@ -8,7 +8,7 @@ from typer.testing import CliRunner
 
 from holonomic import BDF, DOP853, GGL, BadArgument, Event, Ode, Radau, System, diagnose, problems, simulate
 from holonomic.cli.main import app
-from holonomic.errors import NO_CONVERGENCE
+from holonomic.errors import NO_CONVERGENCE, StepFailed
 from holonomic.indicators import indicators_at
 from holonomic.multibody import Mechanism, rod
 from holonomic.reuse import model_of
@@ -112,6 +112,13 @@ def test_stiffness_met_on_the_way_changes_the_plan_and_loses_nothing():
     assert np.abs(np.diff(around.lam, axis=0)).max() < 1e-4
     assert np.abs(sol.drift["position"]).max() < 1e-8
     assert sol.lam.shape == (len(sol.t), 1) and sol.a.shape == (len(sol.t), 2)
+
+
+def test_the_limit_of_steps_is_the_one_that_was_asked_for_after_a_change_of_plan():
+    whole = simulate(relaxing(), 1.5, **START)
+    before = int(np.sum(whole.t < whole.plan.solution._story.changes[0].t))
+    with pytest.raises(StepFailed, match=f"max_steps = {before + 30} steps were used up"):
+        simulate(relaxing(), 1.5, **START, max_steps=before + 30)
 
 
 def test_save_at_and_events_are_right_across_the_seam():

@@ -39,6 +39,7 @@ from .signatures import (
     NL,
     NQ,
     NROW,
+    NV,
     NX,
     SELECT,
     call_accept,
@@ -77,6 +78,7 @@ from .state import (
     GUIDED,
     H_ACC,
     H_FIXED,
+    H_LEAST,
     H_MAX,
     H_USED,
     HIT,
@@ -86,7 +88,9 @@ from .state import (
     LAST,
     LAST_STATUS,
     LIMIT,
+    N_FLOATS,
     NONSTIFF,
+    NOTES,
     OF_STEP,
     ON_STAGE,
     PHASE,
@@ -99,6 +103,7 @@ from .state import (
     RETAKEN,
     RHO_ASKED,
     RHO_LEAST,
+    RHO_MOST,
     ROWS,
     RTOL,
     SAFETY,
@@ -113,6 +118,7 @@ from .state import (
     STIFF_BOUND,
     T_BASE,
     T_FAILED,
+    T_LEAST,
     T_NEW,
     T_STIFF,
     T_STOP,
@@ -199,6 +205,20 @@ def start(fns, n, data, S, I, x, K, W):
     if status == OK:
         S[RHO_LEAST] = min(S[RHO_LEAST], K[0, n[NROW] - 1])
     return status
+
+
+@inner
+def note_ratio(S, I, t, h, rho, x, K, row, size):
+    """Keep the smallest and the largest pivot ratio at the ends of steps, and where the smallest was."""
+    S[RHO_MOST] = max(S[RHO_MOST], rho)
+    if rho < S[RHO_LEAST]:
+        S[RHO_LEAST] = rho
+        S[T_LEAST] = t
+        S[H_LEAST] = h
+        if I[NOTES] != 0:
+            for i in range(size):
+                S[N_FLOATS + i] = x[i]
+                S[N_FLOATS + size + i] = K[row, i]
 
 
 @inner
@@ -393,7 +413,7 @@ def drive(slots, fns, n, data, ip, fp, sp, S, I, x, xn, xs, K, E, W, atol, turns
                         I[NONSTIFF] += 1
                         if I[NONSTIFF] == 6:
                             I[STIFF] = 0
-            S[RHO_LEAST] = min(S[RHO_LEAST], K[last, n[NROW] - 1])
+            note_ratio(S, I, t + h, h, K[last, n[NROW] - 1], xn, K, last, nq + n[NV])
             if K[last, n[NROW] - 1] > 4.0 * S[RHO_ASKED]:
                 S[RHO_ASKED] = 1e300
             S[H_USED] = h

@@ -7,18 +7,20 @@ from .counting import N_COUNTS
 # S, float64: time, step, controller memory, limits
 T, H, ERR_OLD, T_STOP, RHO_LEAST, H_USED, T_NEW, T_BASE, H_FIXED, T_STIFF, T_FAILED, H_MAX = range(12)
 RTOL, EXPONENT, BETA, SAFETY, FAC_MIN, FAC_MAX, STIFF_BOUND, WORST, STAY, H_ACC, ERR_ACC, RHO_ASKED = range(12, 24)
-N_FLOATS = 24
+RHO_MOST, T_LEAST, H_LEAST = range(24, 27)
+N_FLOATS = 27
 
 # I, int64: phase, counters, flags
 PHASE, ACCEPTED, REJECTED, FAILED, PULL_REJECTED, ROWS, SAVED, QUOTA, LIMIT, FIXED, STEP_NUMBER = range(11)
 STIFF, NONSTIFF, IS_STIFF, LAST_STATUS, AFTER_REJECT, LAST, KEEP_STEPS, DENSE_READY = range(11, 19)
 EVENT_ROWS, RETAKE, EVENT_FIELD, FRESH, PULLS, DENSES, HIT, EVALUATIONS, REFINEMENTS = range(19, 28)
-RETAKEN, TRIES, STEERS, PREPARED, DODGES, OF_STEP, ADVISES, CROSSES, ALARM, GUIDED, ALONG, COUNTS = range(28, 40)
+RETAKEN, TRIES, STEERS, PREPARED, DODGES, OF_STEP, ADVISES, CROSSES, ALARM, GUIDED, ALONG, NOTES, COUNTS = range(28, 41)
 N_INTS = COUNTS + N_COUNTS
 
 # COUNTS: residuals, Jacobians and factorizations of implicit steps
 # CROSSES: 1 where the caller knows how to pass a singular position; ALARM: why it is asked, ANSWERED once it has looked;
 # GUIDED: 1 while it supplies the steps; ALONG: 1 while such a step is dealt with
+# NOTES: 1 where S has room behind its numbers for the state and the slope at RHO_LEAST, the smallest pivot ratio
 # OF_STEP: how many rows in the buffer belong to the step that is being written
 # STEERS: -1, or the row of K in which an integrator that chooses its own step and order says them
 STEER_ORDER, STEER_STEP = 1, 3
