@@ -40,7 +40,6 @@ class Run:
         self.work = work
         size = plan.model.nq + plan.model.nv
         self.S, self.I = S, I = np.zeros(s.N_FLOATS + 2 * size), np.zeros(s.N_INTS, dtype=np.int64)
-        I[s.NOTES] = 1
         self.x, self.xn, self.xs, self.K, self.E, self.W = work.x, work.xn, work.xs, work.K, work.E, work.W
         self.x[: len(x0)] = x0
         self.W[plan.sizes[WX] + plan.sizes[NX]] = 0.0  # nothing is remembered of another run
@@ -59,7 +58,7 @@ class Run:
         I[s.STEERS], I[s.ADVISES] = lowered.steers, lowered.advises
         S[s.STAY] = 1.2 if choice.integrator.implicit else 1.0
         if not lowered.one_step:
-            self.K[2:] = 0.0
+            self.K[2:-2] = 0.0
         if choice.step is not None:
             I[s.FIXED] = 1
             S[s.H_FIXED] = S[s.H] = abs(choice.step) * self.direction
@@ -86,6 +85,7 @@ class Run:
     def begin(self) -> int:
         """Evaluate the first point, choose the first step, write the first row; return a status."""
         n, S, I = self.plan.sizes, self.S, self.I
+        I[s.NOTES] = 1
         status = self._evaluate(self.t, self.x, 0)
         if status != OK:
             I[s.LAST_STATUS], S[s.T_FAILED] = status, self.t
@@ -174,7 +174,7 @@ class Run:
         S[s.ERR_OLD], S[s.H_ACC] = 1e-4, 0.0
         I[s.AFTER_REJECT] = I[s.STIFF] = I[s.NONSTIFF] = 0
         if not self.plan.integrator.one_step:
-            self.K[2:] = 0.0  # the history ends here
+            self.K[2:-2] = 0.0  # the history ends here
         I[s.PREPARED] = 0
         status = self._evaluate(self.t, self.x, 0)
         if status != OK:
@@ -210,7 +210,7 @@ class Run:
     def _forget(self) -> None:
         """A method that looks back begins anew."""
         if self.plan.integrator.remembers:
-            self.K[1:] = 0.0
+            self.K[1:-2] = 0.0
 
     def go(self, tell=None, most: int | None = None) -> int:
         """Run until the stop time, an event or a failure; `tell(t)` is called about every 50 ms.
@@ -252,6 +252,7 @@ class Run:
     def _collect(self) -> None:
         self.record.add(*self.rec, int(self.I[s.ROWS]))
         self.I[s.ROWS] = 0
+        self.S[s.N_FLOATS :] = self.K[-2:, : (len(self.S) - s.N_FLOATS) // 2].ravel()  # they outlive the workspace
         self.I[s.COUNTS :] = self.W[: -N_COUNTS - 1 : -1]
         self.watching.collect(*self.rec_ev, int(self.I[s.EVENT_ROWS]))
         self.I[s.EVENT_ROWS] = 0

@@ -50,7 +50,7 @@ class Workspace:
         lowered = plan.integrator
         self.x, self.xn, self.xs, self.xe = (np.zeros(nx) for _ in range(4))
         # rows of K also keep an integrator's own numbers (the order of BDF and the like), up to 16 of them
-        self.K, self.ke = np.zeros((lowered.rows, max(nx, nrow, 16))), np.zeros((1, nrow))
+        self.K, self.ke = np.zeros((lowered.rows + 2, max(nx, nrow, 16))), np.zeros((1, nrow))
         self.E = np.zeros((max(1, lowered.errors), nx))
         self.W = np.zeros(int(n[WE]) + 8)
         self.last = int(lowered.ip[0])

@@ -88,7 +88,6 @@ from .state import (
     LAST,
     LAST_STATUS,
     LIMIT,
-    N_FLOATS,
     NONSTIFF,
     NOTES,
     OF_STEP,
@@ -216,9 +215,10 @@ def note_ratio(S, I, t, h, rho, x, K, row, size):
         S[T_LEAST] = t
         S[H_LEAST] = h
         if I[NOTES] != 0:
+            bottom = K.shape[0] - 2
             for i in range(size):
-                S[N_FLOATS + i] = x[i]
-                S[N_FLOATS + size + i] = K[row, i]
+                K[bottom, i] = x[i]
+                K[bottom + 1, i] = K[row, i]
 
 
 @inner

@@ -20,7 +20,7 @@ N_INTS = COUNTS + N_COUNTS
 # COUNTS: residuals, Jacobians and factorizations of implicit steps
 # CROSSES: 1 where the caller knows how to pass a singular position; ALARM: why it is asked, ANSWERED once it has looked;
 # GUIDED: 1 while it supplies the steps; ALONG: 1 while such a step is dealt with
-# NOTES: 1 where S has room behind its numbers for the state and the slope at RHO_LEAST, the smallest pivot ratio
+# NOTES: 1 where K has two rows more, for the state and the slope at RHO_LEAST, the smallest pivot ratio
 # OF_STEP: how many rows in the buffer belong to the step that is being written
 # STEERS: -1, or the row of K in which an integrator that chooses its own step and order says them
 STEER_ORDER, STEER_STEP = 1, 3

@@ -12,6 +12,7 @@ import numpy as np
 from ..arguments import choose, events_of, interval, limits_of, save_times, settled, start_values
 from ..errors import BadArgument, HolonomicError
 from ..initial import held_coordinates, prepare
+from ..kernels.state import N_FLOATS
 from ..model.extra import start_of_extras
 from ..model.system import Ode, System
 from ..progress import Tally
@@ -199,7 +200,7 @@ def plan_job(
     data = plan.extended(data)
     x0 = np.concatenate([q0[0], v0[0]])
     run = Run(plan, data, t0, x0, t1, save_t=save_t, **limits)
-    memory = run.S.copy(), run.I.copy()
+    memory = run.S[:N_FLOATS].copy(), run.I.copy()
     run.release()
     places = {name: model.places[name][0] for name in params}
     job = Job(
