@@ -199,7 +199,7 @@ class Model(ModelBase):
         derived = self._derived(variant)
         metric = variant.metric
         if isinstance(metric, tuple):
-            metric = casadi.vertcat(*self.weights(metric, derived.e.data))
+            metric = casadi.SX(casadi.vertcat(*self.weights(metric, derived.e.data)))  # plain numbers alone would stay a DM
         equations = None if variant.formulation is None else variant.formulation.equations(derived, variant.gains)
         return derived, wanted, metric, variant.gains, equations, variant.direction
 
