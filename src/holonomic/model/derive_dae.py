@@ -14,7 +14,8 @@ import casadi
 from casadi import SX
 
 from ..errors import IncompatibleMethods
-from .derive import Derived, Expressions
+from .derive import Derived
+from .expressions import Expressions
 from .factors import factor_general
 from .friction import at, depends, solve_multipliers
 

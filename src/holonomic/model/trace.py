@@ -17,19 +17,14 @@ import casadi
 import numpy as np
 from casadi import SX
 
-from ..errors import (
-    BadArgument,
-    ForgottenVelocityTerms,
-    NotFinite,
-    SingularMass,
-    WrongShape,
-)
+from ..errors import BadArgument, ForgottenVelocityTerms, NotFinite, SingularMass, WrongShape
 from . import symbols
 from .arguments import ODE, call
 from .base import N_GAINS
 from .dae import Dae, level_labels
-from .derive import Derived, Expressions
+from .derive import Derived
 from .derive_dae import with_multipliers_solved
+from .expressions import Expressions
 from .extra import NONE, Extras
 from .scene import Scene, numbers_text
 from .settling import check_rules
