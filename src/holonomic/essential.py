@@ -93,7 +93,7 @@ def essential_at(model, t: float, q, v, data, rows=None) -> Essential:
     """Return the rates of a model at one state; `rows` are the independent ones, where some are redundant."""
     now = t
     if isinstance(model.system, Dae):
-        found = _of_dae(model, now, q, data)
+        found = of_dae(model, now, q, data)
     elif model.is_ode or not model.n_lam or model.system.kinematics is not None or len(model.extras):
         raise BadArgument("essential_ode needs constraints: a System with q' = v and no states, or a Dae.")
     else:
@@ -182,7 +182,8 @@ def _of_system(model, t, q, v, data, rows) -> _Found:
     return _Found((A1, A2), frame)
 
 
-def _of_dae(model, t, z, data) -> _Found:
+def of_dae(model, t, z, data) -> _Found:
+    """The essential underlying ODE of a Dae at one state."""
     system = model.system
     if system.inputs or system.order > 2:
         raise BadArgument("essential_ode knows Daes of order 1 and 2, without inputs.")

@@ -189,7 +189,7 @@ def _of_system(model, t, x, f, data, rows, step) -> dict:
 
 
 def _of_dae(model, t, z, f, data, step) -> dict:
-    from .essential import _of_dae as of_dae
+    from .essential import of_dae
 
     try:
         frame = of_dae(model, t, z, data).frame

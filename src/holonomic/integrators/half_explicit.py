@@ -49,7 +49,7 @@ from ..kernels.signatures import (
 from ..kernels.vectors import all_finite, row_finite
 from . import tableaus
 from .base import Integrator, Lowered
-from .runge_kutta import AT_B, AT_C, AT_E, STAGES, _lowered, combine, combine_error
+from .runge_kutta import AT_B, AT_C, AT_E, STAGES, combine, combine_error, lowered_tableau
 
 # ip of Runge-Kutta, then where ā and c̄ begin in fp
 AT_BAR, AT_C_BAR = 10, 11
@@ -152,7 +152,7 @@ def finish(fns, n, data, ip, fp, t, h, x, K, xn, xs, E, W):
 
 @cache
 def _half_explicit() -> Lowered:
-    explicit = _lowered(tableaus.RK45)
+    explicit = lowered_tableau(tableaus.RK45)
     s = tableaus.RK45.n_stages
     bar = np.zeros((s + 1, s + 1))
     for i, weights in enumerate(BAR, 1):

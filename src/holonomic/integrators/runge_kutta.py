@@ -128,7 +128,8 @@ def interpolate(n, ip, fp, theta, h, x, K, xn, out):
 
 
 @cache
-def _lowered(tableau: tableaus.Tableau) -> Lowered:
+def lowered_tableau(tableau: tableaus.Tableau) -> Lowered:
+    """Return what the step loop takes of a tableau."""
     s, extra = tableau.n_stages, tableau.n_extra
     parts = [tableau.A, tableau.b, tableau.c, np.array(tableau.error), tableau.D, tableau.extra_A, tableau.extra_c]
     flat = [np.asarray(part, dtype=float).ravel() for part in parts]
@@ -155,7 +156,7 @@ class RungeKutta(Integrator):
         return self.tableau.n_stages > 1 and float(self.tableau.c[-1]) == 1.0
 
     def lower(self) -> Lowered:
-        return _lowered(self.tableau)
+        return lowered_tableau(self.tableau)
 
 
 class Euler(RungeKutta):

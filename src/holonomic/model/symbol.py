@@ -23,7 +23,7 @@ if hasattr(casadi.GlobalOptions, "setNumpyMode"):
     casadi.GlobalOptions.setNumpyMode(-1)  # otherwise users see a FutureWarning of casadi's about NumPy
 
 WIDTH = 60  # of an expression or a source line quoted in a message
-_subject = contextvars.ContextVar("the function being traced", default="the traced function")
+SUBJECT = contextvars.ContextVar("the function being traced", default="the traced function")
 
 
 @contextlib.contextmanager
@@ -35,7 +35,7 @@ def tracing(subject):
     subject : str
         How messages call the function, for example ``"constraint()"``.
     """
-    token = _subject.set(subject)
+    token = SUBJECT.set(subject)
     try:
         yield
     except UntraceableFunction:
@@ -46,7 +46,7 @@ def tracing(subject):
             raise
         raise UntraceableFunction(f"{subject} {advice} NumPy says: {error}.") from error
     finally:
-        _subject.reset(token)
+        SUBJECT.reset(token)
 
 
 _BUILD = "Make arrays for NumPy's functions with np.block([...]) instead of np.array([...])."
@@ -83,8 +83,9 @@ def _short(text):
     return text if len(text) <= WIDTH else text[: WIDTH - 3] + "..."
 
 
-def _refuse(what, remedy):
-    return UntraceableFunction(f"{_subject.get()} {what}{_user_line()[1]}. {remedy}")
+def refusal(what, remedy):
+    """The exception for what the function being traced cannot do, with the line."""
+    return UntraceableFunction(f"{SUBJECT.get()} {what}{_user_line()[1]}. {remedy}")
 
 
 class Symbol:
@@ -139,7 +140,7 @@ class Symbol:
                 "Use np.sin(...) instead of math.sin(...), leave out float(...) and dtype=float, and build "
                 "arrays with np.array([...]) or dtype=object."
             )
-        raise UntraceableFunction(f"{_subject.get()} {what}{line}. {remedy}")
+        raise UntraceableFunction(f"{SUBJECT.get()} {what}{line}. {remedy}")
 
     __float__ = _number
 
@@ -152,7 +153,7 @@ class Symbol:
     def __index__(self):
         if self.sx.is_constant() and float(self.sx).is_integer():
             return int(self.sx)
-        raise _refuse(
+        raise refusal(
             f"uses the symbol {_short(str(self.sx))} as an index or a count",
             "Use np.where, np.select or np.interp to choose by value.",
         )
@@ -168,7 +169,7 @@ class Symbol:
         else:
             remedy = f"Use np.where({condition}, a, b), or an Event for a change of regime."
         raise UntraceableFunction(
-            f"{_subject.get()} {what}{line}, so its derivative cannot be formed. {remedy}"
+            f"{SUBJECT.get()} {what}{line}, so its derivative cannot be formed. {remedy}"
         )
 
     def _decision(self):
@@ -176,10 +177,10 @@ class Symbol:
         return f"decides by the value of {name}", f"{name} != 0"
 
     def __len__(self):
-        raise _refuse(f"takes the length of {_short(str(self.sx))}", "It is one number, not an array.")
+        raise refusal(f"takes the length of {_short(str(self.sx))}", "It is one number, not an array.")
 
     def __iter__(self):
-        raise _refuse(f"iterates over {_short(str(self.sx))}", "It is one number, not an array.")
+        raise refusal(f"iterates over {_short(str(self.sx))}", "It is one number, not an array.")
 
     # __array_ufunc__ and __array_function__ are those of `symbol_array`.
 
@@ -206,7 +207,7 @@ class Condition(Symbol):
         return f"compares {_short(_show(left))} with {_short(other)}", text
 
     def __invert__(self):
-        return _negate(self)
+        return negated(self)
 
 
 def _show(x):
@@ -218,7 +219,7 @@ def _show(x):
 _NUMBERS = (int, float, np.floating, np.integer, np.bool_)
 
 
-def _sx(x):
+def as_sx(x):
     """The SX of a symbol or number; None for anything else."""
     if isinstance(x, Symbol):
         return x.sx
@@ -282,7 +283,7 @@ def _logaddexp(x, y):
     return _add(_max(x, y), _log1p(_exp(_neg(_abs(_sub(x, y))))))
 
 
-_UNARY = {
+UNARY = {
     **{name: _node(name.upper()) for name in ("sin", "cos", "tan", "sinh", "cosh", "tanh", "expm1")},
     **{"arc" + name: _node("A" + name.upper()) for name in ("sin", "cos", "tan", "sinh", "cosh", "tanh")},
     "exp": _exp, "exp2": lambda x: _exp(_mul(SX(math.log(2)), x)),
@@ -295,20 +296,26 @@ _UNARY = {
     "degrees": _scale(180 / math.pi), "rad2deg": _scale(180 / math.pi),
     "radians": _scale(math.pi / 180), "deg2rad": _scale(math.pi / 180),
 }  # fmt: skip
-_BINARY = {
+BINARY = {
     "power": _power, "float_power": _power, "arctan2": _atan2, "hypot": _node2("HYPOT"),
     "maximum": _max, "fmax": _max, "minimum": _min, "fmin": _min, "copysign": _node2("COPYSIGN"),
     "fmod": _fmod, "remainder": _remainder, "floor_divide": _floor_divide,
     "heaviside": _heaviside, "logaddexp": _logaddexp,
 }  # fmt: skip
-_COMPARISONS = {
+COMPARISONS = {
     "less": ("<", _lt), "less_equal": ("<=", _le), "equal": ("==", _eq), "not_equal": ("!=", _ne),
     "greater": (">", lambda x, y: _lt(y, x)), "greater_equal": (">=", lambda x, y: _le(y, x)),
 }  # fmt: skip
-_LOGIC = {"and": ("&", _and), "or": ("|", _or), "xor": ("^", _ne)}
+LOGIC = {"and": ("&", _and), "or": ("|", _or), "xor": ("^", _ne)}
 
 
-def _negate(x):
+def chosen(condition, a, b):
+    """a where a condition holds, b elsewhere."""
+    return _add(_if(condition, a), _if(_not(condition), b))
+
+
+def negated(x):
+    """The opposite of a condition."""
     return Condition(_not(x.sx), ("", "~", x)) if isinstance(x, Symbol) else not x
 
 
@@ -316,11 +323,11 @@ def _methods(build):
     """The two Python methods x.op(y) and y.op(x) of a function of two SX."""
 
     def method(self, other):
-        y = _sx(other)
+        y = as_sx(other)
         return NotImplemented if y is None else Symbol(build(self.sx, y))
 
     def reflected(self, other):
-        y = _sx(other)
+        y = as_sx(other)
         return NotImplemented if y is None else Symbol(build(y, self.sx))
 
     return method, reflected
@@ -328,7 +335,7 @@ def _methods(build):
 
 def _comparison(sign, build):
     def method(self, other):
-        y = _sx(other)
+        y = as_sx(other)
         return NotImplemented if y is None else Condition(build(self.sx, y), (self, sign, other))
 
     return method
@@ -338,18 +345,18 @@ def _joining(sign, build):
     def method(self, other):
         if not isinstance(other, (Condition, bool, np.bool_)):
             return NotImplemented
-        return Condition(build(self.sx, _sx(other)), (self, sign, other))
+        return Condition(build(self.sx, as_sx(other)), (self, sign, other))
 
     return method
 
 
 def _complete_symbol():
     """Give `Symbol` its operators, and the methods NumPy calls on the entries of an object array."""
-    for name, build in _UNARY.items():
+    for name, build in UNARY.items():
         setattr(Symbol, name, lambda self, build=build: Symbol(build(self.sx)))
-    for name, build in _BINARY.items():
+    for name, build in BINARY.items():
         setattr(Symbol, name, _methods(build)[0])
-    unary = {"neg": _neg, "abs": _abs, "floor": _floor, "ceil": _ceil, "trunc": _UNARY["trunc"]}
+    unary = {"neg": _neg, "abs": _abs, "floor": _floor, "ceil": _ceil, "trunc": UNARY["trunc"]}
     for name, build in unary.items():
         setattr(Symbol, f"__{name}__", lambda self, build=build: Symbol(build(self.sx)))
     binary = {"add": _add, "sub": _sub, "mul": _mul, "truediv": _div, "pow": _power, "mod": _remainder,
@@ -358,9 +365,9 @@ def _complete_symbol():
         method, reflected = _methods(build)
         setattr(Symbol, f"__{name}__", method)
         setattr(Symbol, f"__r{name}__", reflected)
-    for name, short in zip(_COMPARISONS, ("lt", "le", "eq", "ne", "gt", "ge"), strict=True):
-        setattr(Symbol, f"__{short}__", _comparison(*_COMPARISONS[name]))
-    for name, how in _LOGIC.items():
+    for name, short in zip(COMPARISONS, ("lt", "le", "eq", "ne", "gt", "ge"), strict=True):
+        setattr(Symbol, f"__{short}__", _comparison(*COMPARISONS[name]))
+    for name, how in LOGIC.items():
         setattr(Condition, f"__{name}__", _joining(*how))
         setattr(Condition, f"__r{name}__", _joining(*how))
 

@@ -11,20 +11,7 @@ import operator
 import numpy as np
 
 from ..errors import UntraceableFunction
-from .symbol import (
-    _BINARY,
-    _COMPARISONS,
-    _LOGIC,
-    _UNARY,
-    Condition,
-    Symbol,
-    _add,
-    _if,
-    _negate,
-    _not,
-    _refuse,
-    _sx,
-)
+from .symbol import BINARY, COMPARISONS, LOGIC, UNARY, Condition, Symbol, as_sx, chosen, negated, refusal
 
 
 class SymbolArray(np.ndarray):
@@ -41,7 +28,7 @@ class SymbolArray(np.ndarray):
     def __bool__(self):
         if self.size == 1:
             return bool(self.item())
-        raise _refuse("decides by an array of symbols", "Use np.where(condition, a, b).")
+        raise refusal("decides by an array of symbols", "Use np.where(condition, a, b).")
 
     def astype(self, dtype, *args, **kwargs):
         """Copy; symbols already stand for floats, so a floating dtype changes nothing."""
@@ -53,7 +40,7 @@ class SymbolArray(np.ndarray):
         return np.minimum(low, max, out=out) if max is not None else np.positive(low, out=out)
 
 
-def _array(value):
+def as_array(value):
     """A SymbolArray, 0-dimensional for a scalar, sharing the memory of an object array."""
     if isinstance(value, Symbol):
         array = np.empty((), dtype=object)
@@ -66,7 +53,7 @@ def _plain(value):
     """What NumPy's object loops can take without coming back to us."""
     if isinstance(value, np.generic):
         return value.item()
-    return value if isinstance(value, (int, float)) else _array(value).view(np.ndarray)
+    return value if isinstance(value, (int, float)) else as_array(value).view(np.ndarray)
 
 
 def _ours(result):
@@ -83,7 +70,7 @@ def _apply_ufunc(ufunc, method, inputs, kwargs):
     if loop is None and all(set(types) <= set("O->") for types in ufunc.types):
         loop = ufunc  # made by np.frompyfunc or np.vectorize
     if loop is None:
-        raise _refuse(
+        raise refusal(
             f"uses np.{ufunc.__name__} on symbols", "It has no derivative here; use arithmetic or np.where."
         )
     out = kwargs.pop("out", None)
@@ -91,7 +78,7 @@ def _apply_ufunc(ufunc, method, inputs, kwargs):
         kwargs.pop(name, None)
     changed = out or (inputs[:1] if method == "at" else ())
     if any(array.dtype != object for array in changed):
-        raise _refuse(
+        raise refusal(
             "changes an array of floats in place by a symbol",
             "Write a = a + b instead of a += b, or make the array with np.zeros_like(q) or dtype=object.",
         )
@@ -111,7 +98,7 @@ def _elementwise(name, nin, build):
 
     def one(*args):
         if any(isinstance(x, Symbol) for x in args):
-            return Symbol(build(*map(_sx, args)))
+            return Symbol(build(*map(as_sx, args)))
         return float(numeric(*map(float, args)))  # beside symbols 2 means 2.0, also in np.reciprocal
 
     return np.frompyfunc(one, nin, 1)
@@ -120,7 +107,7 @@ def _elementwise(name, nin, build):
 def _join(sign, build, number):
     def one(x, y):
         if isinstance(x, Symbol) or isinstance(y, Symbol):
-            return Condition(build(_sx(x), _sx(y)), (x, sign, y))
+            return Condition(build(as_sx(x), as_sx(y)), (x, sign, y))
         return number(bool(x), bool(y))
 
     return one
@@ -128,7 +115,7 @@ def _join(sign, build, number):
 
 def _choose(condition, a, b):
     if isinstance(condition, Symbol) and not condition.sx.is_constant():
-        return Symbol(_add(_if(condition.sx, _sx(a)), _if(_not(condition.sx), _sx(b))))
+        return Symbol(chosen(condition.sx, as_sx(a), as_sx(b)))
     return a if condition else b
 
 
@@ -137,17 +124,17 @@ def _make_loops():
     own = ("add", "subtract", "multiply", "divide", "negative", "positive", "conjugate", "matmul", "vecdot",
            "matvec", "vecmat")  # fmt: skip
     loops = {getattr(np, name): getattr(np, name) for name in own if hasattr(np, name)}
-    loops |= {getattr(np, name): _elementwise(name, 1, build) for name, build in _UNARY.items()}
-    loops |= {getattr(np, name): _elementwise(name, 2, build) for name, build in _BINARY.items()}
-    for name, (sign, _) in _COMPARISONS.items():
+    loops |= {getattr(np, name): _elementwise(name, 1, build) for name, build in UNARY.items()}
+    loops |= {getattr(np, name): _elementwise(name, 2, build) for name, build in BINARY.items()}
+    for name, (sign, _) in COMPARISONS.items():
         compare = {"<": operator.lt, "<=": operator.le, "==": operator.eq, "!=": operator.ne,
                    ">": operator.gt, ">=": operator.ge}[sign]  # fmt: skip
         loops[getattr(np, name)] = np.frompyfunc(compare, 2, 1)
-    for name, (sign, build) in _LOGIC.items():
+    for name, (sign, build) in LOGIC.items():
         number = {"and": operator.and_, "or": operator.or_, "xor": operator.xor}[name]
         join = np.frompyfunc(_join(sign, build, number), 2, 1, identity=name == "and")
         loops[getattr(np, "logical_" + name)] = loops[getattr(np, "bitwise_" + name)] = join
-    loops[np.logical_not] = loops[np.invert] = np.frompyfunc(_negate, 1, 1)
+    loops[np.logical_not] = loops[np.invert] = np.frompyfunc(negated, 1, 1)
     return loops
 
 
@@ -167,7 +154,7 @@ def _apply_function(func, args, kwargs):
         raise
     except TypeError as error:
         name = f"{func.__module__}.{func.__name__}".replace("numpy", "np", 1)
-        raise _refuse(
+        raise refusal(
             f"uses {name} on symbols", f"Use arithmetic, np.where or np.linalg.solve. NumPy says: {error}."
         ) from error
     return _ours(result)
@@ -176,13 +163,14 @@ def _apply_function(func, args, kwargs):
 def _without_scalars(value):
     if isinstance(value, (list, tuple)):
         return type(value)(map(_without_scalars, value)) if type(value) in (list, tuple) else value
-    return _array(value) if isinstance(value, Symbol) else value
+    return as_array(value) if isinstance(value, Symbol) else value
 
 
 _FUNCTIONS = {}
 
 
-def _implements(*functions):
+def implements(*functions):
+    """Let symbols answer these functions of NumPy with the decorated one."""
     def register(implementation):
         _FUNCTIONS.update(dict.fromkeys(functions, implementation))
         return implementation
@@ -190,14 +178,14 @@ def _implements(*functions):
     return register
 
 
-@_implements(np.where)
+@implements(np.where)
 def _where(condition, *branches):
     if len(branches) != 2:
-        raise _refuse("uses np.where(condition) to find indices", "Use np.where(condition, a, b).")
+        raise refusal("uses np.where(condition) to find indices", "Use np.where(condition, a, b).")
     return _ours(_choose_each(*map(_plain, (condition, *branches))))
 
 
-@_implements(np.select)
+@implements(np.select)
 def _select(condlist, choicelist, default=0):
     result = default
     for condition, choice in zip(reversed(condlist), reversed(choicelist), strict=True):
@@ -205,7 +193,7 @@ def _select(condlist, choicelist, default=0):
     return result
 
 
-@_implements(np.piecewise)
+@implements(np.piecewise)
 def _piecewise(x, condlist, funclist, *args, **kw):
     condlist = list(condlist) if isinstance(condlist, (list, tuple)) else [condlist]
     values = [f(x, *args, **kw) if callable(f) else f for f in funclist]
@@ -213,17 +201,17 @@ def _piecewise(x, condlist, funclist, *args, **kw):
     return _select(condlist, values, default) + 0.0 * x
 
 
-@_implements(np.clip)
+@implements(np.clip)
 def _clip(a, a_min=None, a_max=None, out=None, *, min=None, max=None):
-    return _ours(_array(a).clip(a_min if min is None else min, a_max if max is None else max, out))
+    return _ours(as_array(a).clip(a_min if min is None else min, a_max if max is None else max, out))
 
 
-@_implements(np.interp)
+@implements(np.interp)
 def _interp(x, xp, fp, left=None, right=None, period=None):
     if period is not None:
-        raise _refuse("uses np.interp with period=", "Reduce x by x % period and close the table by hand.")
-    xp, fp = _numbers(xp, "the x values of np.interp"), _array(fp)
-    x = _array(x)
+        raise refusal("uses np.interp with period=", "Reduce x by x % period and close the table by hand.")
+    xp, fp = _numbers(xp, "the x values of np.interp"), as_array(fp)
+    x = as_array(x)
     result = fp[0] + 0.0 * x
     for j in range(len(xp) - 1):
         line = (fp[j + 1] - fp[j]) / (xp[j + 1] - xp[j]) * (x - xp[j]) + fp[j]
@@ -237,20 +225,20 @@ def _numbers(value, what):
     try:
         return np.asarray(value, dtype=float)
     except UntraceableFunction as error:
-        raise _refuse(f"gives symbols as {what}", "These must be numbers.") from error
+        raise refusal(f"gives symbols as {what}", "These must be numbers.") from error
 
 
-@_implements(np.zeros_like, np.empty_like)
+@implements(np.zeros_like, np.empty_like)
 def _zeros_like(a, dtype=None, order="K", subok=True, shape=None, **kw):
     return _full_like(a, 0.0, dtype, order, subok, shape)
 
 
-@_implements(np.ones_like)
+@implements(np.ones_like)
 def _ones_like(a, dtype=None, order="K", subok=True, shape=None, **kw):
     return _full_like(a, 1.0, dtype, order, subok, shape)
 
 
-@_implements(np.full_like)
+@implements(np.full_like)
 def _full_like(a, fill_value, dtype=None, order="K", subok=True, shape=None, **kw):
     # an array of floats was asked for; one of objects takes floats and symbols
     floats = dtype is None or dtype is object or np.issubdtype(dtype, np.floating)
@@ -259,9 +247,9 @@ def _full_like(a, fill_value, dtype=None, order="K", subok=True, shape=None, **k
     return result.view(SymbolArray) if floats else result
 
 
-@_implements(np.linalg.norm)
+@implements(np.linalg.norm)
 def _norm(x, ord=None, axis=None, keepdims=False):
-    x = _array(x)
+    x = as_array(x)
     axes = tuple(range(x.ndim)) if axis is None else axis if isinstance(axis, tuple) else (axis,)
     if ord is None or (ord == "fro" and len(axes) == 2) or (ord == 2 and len(axes) == 1):
         return np.sqrt(np.sum(x * x, axis=axes, keepdims=keepdims))
@@ -269,7 +257,7 @@ def _norm(x, ord=None, axis=None, keepdims=False):
         return np.sum(np.abs(x), axis=axes, keepdims=keepdims)
     if ord == math.inf and len(axes) == 1:
         return np.max(np.abs(x), axis=axes, keepdims=keepdims)
-    raise _refuse(f"uses np.linalg.norm(..., ord={ord!r}) on symbols", "Use ord=None, or ord=1 on a vector.")
+    raise refusal(f"uses np.linalg.norm(..., ord={ord!r}) on symbols", "Use ord=None, or ord=1 on a vector.")
 
 
 Symbol.__array_ufunc__ = SymbolArray.__array_ufunc__

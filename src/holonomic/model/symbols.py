@@ -8,8 +8,8 @@ import numpy as np
 from casadi import SX
 
 from ..errors import UntraceableFunction, WrongShape
-from .symbol import Condition, Symbol, _refuse, _subject, _sx, tracing
-from .symbol_array import SymbolArray, _array, _implements
+from .symbol import SUBJECT, Condition, Symbol, as_sx, refusal, tracing
+from .symbol_array import SymbolArray, as_array, implements
 
 __all__ = ["Condition", "Symbol", "SymbolArray", "scalar", "to_sx", "tracing", "vector"]
 
@@ -62,24 +62,24 @@ def to_sx(value, shape=None):
     else:
         result = _collect(value)
     if shape is not None and result.shape != (*shape, 1, 1)[:2]:
-        raise WrongShape(f"{_subject.get()} returned shape {result.shape}, but shape {shape} is needed here.")
+        raise WrongShape(f"{SUBJECT.get()} returned shape {result.shape}, but shape {shape} is needed here.")
     return result
 
 
 def _collect(value):
     try:
-        array = _array(_symbols(value))
+        array = as_array(_symbols(value))
     except ValueError as error:
         raise UntraceableFunction(
-            f"{_subject.get()} returned rows of different lengths. Join them with np.concatenate."
+            f"{SUBJECT.get()} returned rows of different lengths. Join them with np.concatenate."
         ) from error
     if array.ndim > 2:
-        raise WrongShape(f"{_subject.get()} returned an array of {array.ndim} axes. Return at most two.")
+        raise WrongShape(f"{SUBJECT.get()} returned an array of {array.ndim} axes. Return at most two.")
     places, entries = [], []
     for place, entry in np.ndenumerate(array):
-        sx = _sx(entry)
+        sx = as_sx(entry)
         if sx is None:
-            raise UntraceableFunction(f"{_subject.get()} returned {_misfit(entry, place)}")
+            raise UntraceableFunction(f"{SUBJECT.get()} returned {_misfit(entry, place)}")
         if not sx.is_zero():
             places.append((*place, 0, 0)[:2])
             entries.append(sx)
@@ -110,33 +110,33 @@ def _misfit(entry, place):
 
 
 def _square(a, name):
-    a = _array(a)
+    a = as_array(a)
     if a.ndim != 2 or a.shape[0] != a.shape[1]:
-        raise _refuse(f"uses np.linalg.{name} on an array of shape {a.shape}", "Give one square matrix.")
+        raise refusal(f"uses np.linalg.{name} on an array of shape {a.shape}", "Give one square matrix.")
     return a
 
 
 def _from_sx(sx):
-    values = _array([Symbol(entry) for entry in casadi.densify(sx).nonzeros()])
+    values = as_array([Symbol(entry) for entry in casadi.densify(sx).nonzeros()])
     return values.reshape(sx.shape, order="F")
 
 
-@_implements(np.linalg.solve)
+@implements(np.linalg.solve)
 def _solve(a, b):
-    b = _array(b)
+    b = as_array(b)
     return _from_sx(casadi.solve(to_sx(_square(a, "solve")), to_sx(b))).reshape(b.shape)
 
 
-@_implements(np.linalg.inv)
+@implements(np.linalg.inv)
 def _inv(a):
     return _from_sx(casadi.inv(to_sx(_square(a, "inv"))))
 
 
-@_implements(np.linalg.det)
+@implements(np.linalg.det)
 def _det(a):
     a = _square(a, "det")
     if len(a) > 10:
-        raise _refuse(f"uses np.linalg.det on {len(a)} by {len(a)} symbols", "The limit is 10 by 10.")
+        raise refusal(f"uses np.linalg.det on {len(a)} by {len(a)} symbols", "The limit is 10 by 10.")
     minors = {(): 1.0}  # determinants of the rows so far, by the columns they use
     for row in a:
         larger = {}

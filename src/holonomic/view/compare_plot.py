@@ -9,7 +9,7 @@ from matplotlib.ticker import EngFormatter, LogLocator, NullFormatter
 
 from ..errors import BadArgument
 from ..study.measure import drift
-from .plot import TIME, _figure_of, _new_figure
+from .plot import TIME, figure_of, new_figure
 from .quantities import FLOOR
 from .styles import style_of
 
@@ -39,7 +39,7 @@ def drift_figure(comparison, levels=None, style: str = "light", ax=None) -> Figu
     look = style_of(style)
     with matplotlib.rc_context(look.settings):
         axes = given_axes(ax, wanted)
-        figure = _new_figure((7.2, 2.7 * len(wanted) + 1.0)) if axes is None else None
+        figure = new_figure((7.2, 2.7 * len(wanted) + 1.0)) if axes is None else None
         if axes is None:
             axes = figure.subplots(len(wanted), 1, sharex=True, squeeze=False).ravel()
         for ax, level in zip(axes, wanted, strict=True):
@@ -88,7 +88,7 @@ def work_precision_figure(study, error: str, costs, style: str = "light", ax=Non
     look = style_of(style)
     with matplotlib.rc_context(look.settings):
         axes = given_axes(ax, costs)
-        figure = _new_figure((3.9 * len(costs) + 0.8, 4.4)) if axes is None else None
+        figure = new_figure((3.9 * len(costs) + 0.8, 4.4)) if axes is None else None
         if axes is None:
             axes = figure.subplots(1, len(costs), sharey=True, squeeze=False).ravel()
         for ax, cost in zip(axes, costs, strict=True):
@@ -148,7 +148,7 @@ def _finish(figure: Figure | None, ax, name: str) -> Figure:
     if figure is None:
         if labels:
             ax.legend(handles, labels, loc="best")
-        return _figure_of(ax)
+        return figure_of(ax)
     figure.suptitle(name, x=0.01, ha="left", fontsize=11, fontweight="bold")
     if labels:
         columns = 2 if max(map(len, labels)) > 24 or len(labels) < 3 else 3

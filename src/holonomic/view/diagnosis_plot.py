@@ -6,7 +6,7 @@ import matplotlib
 import numpy as np
 from matplotlib.figure import Figure
 
-from .plot import TIME, _new_figure
+from .plot import TIME, new_figure
 from .styles import style_of
 
 RATES = {
@@ -22,7 +22,7 @@ def indicators_figure(t: np.ndarray, found: list, style: str = "light") -> Figur
     limits = np.array([6.0 / each.step for each in found])
     constrained = found[0].margin is not None
     with matplotlib.rc_context(look.settings):
-        figure = _new_figure((7.2, 4.6 if constrained else 3.2))
+        figure = new_figure((7.2, 4.6 if constrained else 3.2))
         axes = figure.subplots(2 if constrained else 1, 1, sharex=True, squeeze=False).ravel()
         ax, drawn = axes[0], [limits]
         for colour, (name, label) in zip(look.lines, RATES.items(), strict=False):

@@ -6,7 +6,7 @@ import matplotlib
 import numpy as np
 from matplotlib.figure import Figure
 
-from .plot import TIME, _new_figure
+from .plot import TIME, new_figure
 from .styles import style_of
 
 
@@ -22,7 +22,7 @@ def gap_figure(free: dict[str, object], kept: dict[str, object], style: str = "l
     """
     look = style_of(style)
     with matplotlib.rc_context(look.settings):
-        figure = _new_figure((7.2, 6.0))
+        figure = new_figure((7.2, 6.0))
         above, below = figure.subplots(2, 1, sharex=True)
         for runs, color in ((free, look.lines[1]), (kept, look.lines[0])):
             for shade, (label, sol) in zip(np.linspace(1.0, 0.5, len(runs))[::-1], runs.items(), strict=True):

@@ -50,7 +50,7 @@ def plot(sol, names: Sequence[str], *, ax=None, style: str = "light", points: in
         raise BadArgument(f"ax has {len(given)} axes for {len(panels)} names ({', '.join(names)}).")
     with matplotlib.rc_context(look.settings):
         if given is None:
-            figure = _new_figure((7.6, 0.5 + 2.15 * len(panels)))
+            figure = new_figure((7.6, 0.5 + 2.15 * len(panels)))
             given = list(figure.subplots(len(panels), 1, sharex=True, squeeze=False)[:, 0])
         t = np.atleast_1d(fine.t)
         for each, axes in zip(panels, given, strict=True):
@@ -67,7 +67,7 @@ def plot(sol, names: Sequence[str], *, ax=None, style: str = "light", points: in
         else:
             for axes in given:
                 axes.set_xlabel(axes.get_xlabel() or TIME)
-    return _figure_of(given[0])
+    return figure_of(given[0])
 
 
 def phase(sol, names: Sequence[str], *, ax: Axes | None = None, style="light", points=2000, **line) -> Figure:
@@ -96,7 +96,7 @@ def phase(sol, names: Sequence[str], *, ax: Axes | None = None, style="light", p
         if ax is None:
             wide, high = np.nanmax(x) - np.nanmin(x), np.nanmax(y) - np.nanmin(y)
             height = float(np.clip(5.2 * high / wide, 1.6, 6.0)) + 0.8 if path and wide > 0 else 4.6
-            ax = _new_figure((5.6, height)).subplots()
+            ax = new_figure((5.6, height)).subplots()
         colour = colours(look, 1)[0]
         ax.plot(x, y, **{"color": colour, "linewidth": 1.3} | line)
         mark = {"linestyle": "none", "markersize": 6, "color": colour, "clip_on": False, "zorder": 3}
@@ -108,7 +108,7 @@ def phase(sol, names: Sequence[str], *, ax: Axes | None = None, style="light", p
         ax.legend(loc="best")
         if path:
             ax.set_aspect("equal")
-    return _figure_of(ax)
+    return figure_of(ax)
 
 
 def _plain(name: str) -> str:
@@ -189,7 +189,7 @@ def _legend(axes: Axes, each: Panel, marked: list) -> None:
         axes.legend(handles=handles, loc="upper left", bbox_to_anchor=(1.01, 1.03), borderaxespad=0.0)
 
 
-def _new_figure(size: tuple[float, float]) -> Figure:
+def new_figure(size: tuple[float, float]) -> Figure:
     """A figure of pyplot's where there are windows, so that plt.show() shows it; one of its own elsewhere."""
     from matplotlib import pyplot
 
@@ -199,7 +199,8 @@ def _new_figure(size: tuple[float, float]) -> Figure:
     return pyplot.figure(figsize=size, layout="constrained")
 
 
-def _figure_of(axes: Axes) -> Figure:
+def figure_of(axes: Axes) -> Figure:
+    """The figure that axes belong to."""
     figure = axes.get_figure()
     assert figure is not None
     return figure  # type: ignore[return-value]
