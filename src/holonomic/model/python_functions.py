@@ -258,7 +258,7 @@ class Functions:
             X = np.linalg.solve(self.numeric.mass(t, q, v, data), J.T[: self.nv])
             return np.vstack([X, np.zeros((J.shape[1] - self.nv, J.shape[0]))])
         if isinstance(metric, tuple):
-            weights = np.array(self.weights(metric, data))
+            weights = np.array(self.model.weights(metric, data))
             return J.T / {"POS": weights[: self.nq], "VEL": weights[self.nq :], "FULL": weights}[level][:, None]
         return J.T
 
