@@ -37,6 +37,7 @@ UNKEYED = ("params", "resolver", "metric", "drawing")  # fields of a system that
 # what a run begins with comes from compiled code, first time or not: the graph rounds otherwise
 BEGINNINGS = (Fn.MULTIPLIERS, Fn.ALGEBRAIC, Fn.POS_FACTOR, Fn.POS_SOLVE)
 MANY_LOOKS = 12  # evaluations from Python after which a function is worth compiling
+SMALL = 40  # velocities and multipliers up to which dense terms compile in a few hundredths of a second
 PACKAGE = __name__.partition(".")[0] + "."
 ANNOUNCE_ABOVE = 3000  # operations from which compiling is announced: it takes about a second
 
@@ -217,7 +218,13 @@ class Model(ModelBase):
         return np.array(look(t, *given)).reshape(-1)
 
     def _is_rare(self, fn: Fn, variant: Variant) -> bool:
-        """Whether a function has been asked for from Python only a few times and need not be compiled yet."""
+        """Whether a function has been asked for from Python only a few times and need not be compiled yet.
+
+        TERMS of a small model is compiled at once: the mass matrix is looked into again for every set of parameters, and
+        a model that is known from the cache has no graph to look at.
+        """
+        if fn is Fn.TERMS and self.nv + self.n_lam <= SMALL:
+            return False
         if "_traced" not in self.__dict__ or variant.events is not None or variant.functions or fn in BEGINNINGS:
             return False
         known = self._functions.values()
