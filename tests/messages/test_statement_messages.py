@@ -3,7 +3,18 @@
 import numpy as np
 import pytest
 
-from holonomic import RATTLE, Dae, GeneralizedAlpha, InvariantWarning, Ode, System, compare, essential_ode, simulate
+from holonomic import (
+    RATTLE,
+    Dae,
+    GeneralizedAlpha,
+    InvariantWarning,
+    Ode,
+    System,
+    compare,
+    essential_ode,
+    simulate,
+    sweep,
+)
 from holonomic.errors import BadArgument, NotFinite, StepFailed, UnknownArgument, UntraceableFunction
 
 START = {"q0": [1.0, 0.0], "v0": [0.0, 0.0]}
@@ -114,3 +125,9 @@ def test_invariants_of_moving_and_of_computed_states_pass():
         return np.concatenate([y[2:], np.array([0.0, -9.81]) - pull * y[:2]])
 
     simulate(Ode(pendulum, invariants=rod), 5.0, y0=[1.0, 0.0, 0.0, 0.0])
+
+
+def test_a_sweep_refuses_an_invariant_that_the_equations_change():
+    shrinking = Ode(lambda y: -y, invariants={"size": lambda y: y @ y})
+    with pytest.raises(BadArgument, match="invariant 'size' is none"):
+        sweep(shrinking, 1.0, y0=np.array([[1.0, 2.0], [2.0, 1.0]]), progress=False)

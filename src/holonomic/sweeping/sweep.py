@@ -12,12 +12,14 @@ import numpy as np
 from ..arguments import choose, events_of, interval, limits_of, save_times, settled, start_values
 from ..errors import BadArgument, HolonomicError
 from ..initial import held_coordinates, prepare
+from ..invariance import check_invariants
 from ..kernels.state import N_FLOATS
 from ..model.extra import start_of_extras
 from ..model.system import Ode, System
 from ..progress import Tally
 from ..reuse import model_of, plan_of
 from ..running import Run
+from ..walk import set_invariants
 from .cluster import Dask, Futures, is_dask_client
 from .ensemble import Ensemble, Log
 from .inputs import Tables, lengths
@@ -194,6 +196,10 @@ def plan_job(
             continue  # told of each member by itself
         rows = begin.rows
         choice = settled(choice, model, t0, begin.q, own)
+        if initial != "free":
+            z0 = np.concatenate([begin.q, begin.v])
+            set_invariants(model, t0, z0, own)
+            check_invariants(model, t0, z0, own)
         break
     plan = plan_of(model, choice, events, rows)
     plan.enter_gains(data, 1.0 if t1 >= t0 else -1.0)
