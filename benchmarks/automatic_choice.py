@@ -237,7 +237,8 @@ with and without the force (damping 0), once with nothing chosen and once with e
 (explicit methods with projection; BDF and Radau on every formulation that applies), rtol {{}}1e-6, atol 1e-9. Times are
 processor times in milliseconds, the best of as many runs as fit into a quarter of a second.
 
-κ is the problem's own amplification: the error of DOP853 at rtol 1e-9 over 1e-9, at least 1. An answer counts as right
+κ is the problem's own amplification: the error of DOP853 at rtol 1e-9 over 1e-9 (where it fails, DOP853 at
+1e-8 or Radau at 1e-9), at least 1. An answer counts as right
 where its error is at most 10 κ rtol; the column *error* is in units of κ rtol. *By hand* is the fastest combination that
 is right, chosen afterwards with the answer in hand. *Slope* is that of log error over log rtol from 1e-4 to 1e-10, as far
 as the error is above 1000 ε κ; "rounding" where fewer than three errors are.

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import importlib.util
-import itertools
 import sys
 import warnings
 from collections.abc import Iterable, Iterator
@@ -19,9 +18,9 @@ from ..initial import LEAST_TOLERANCE
 from ..kernels import cachefolder
 from ..sweeping.job import Chunk, Happenings, Job
 from ..sweeping.members import rows_of
-from ..sweeping.piece import run_all
+from ..sweeping.piece import EVENTS_OF_ONE, run_all, stretches
 from .on_device import OnDevice
-from .source import EVENTS_OF_ONE, Source, own_places, source_of
+from .source import Source, own_places, source_of
 
 BATCH = 1 << 21  # members launched together: a GPU holds 30 000 at once, and the last of them run alone
 PREPARED = 1 << 18  # the same where the processor makes the starts: it does the next ones meanwhile
@@ -252,14 +251,13 @@ class Batch:
             status[m - self.first] = DONE  # told by why
         left = np.flatnonzero(~np.isin(status, (DONE, EVENT)))
         self.aside = len(left)
-        for begin, end in _stretches(left):
+        for begin, end in stretches(left.tolist()):
             chunk = run_all(self.job, self.first + begin, self.first + end)
             for name in names:
                 self.host[name][begin:end] = getattr(chunk, name)
             self.why |= chunk.why
-            here = (self.events.member < chunk.first) | (self.events.member >= chunk.last)
-            mine = Happenings(*(getattr(self.events, name)[here] for name in ("member", "which", "t", "x", "k")))
-            self.events = Happenings.joined([mine, chunk.events])
+            others = self.events.among(chunk.first, chunk.last, inside=False)
+            self.events = Happenings.joined([others, chunk.events])
             if hold:
                 self._patch(begin, chunk)
             else:
@@ -287,8 +285,7 @@ class Batch:
         times, nx, nk = self.job.shape
         for first, last in self.pieces:
             here = slice(first - self.first, last - self.first)
-            mine = (self.events.member >= first) & (self.events.member < last)
-            events = Happenings(*(getattr(self.events, name)[mine] for name in ("member", "which", "t", "x", "k")))
+            events = self.events.among(first, last)
             values = {
                 name: np.zeros((0, times, size)) if hold else np.ascontiguousarray(self.host[name][here])
                 for name, size in (("x", nx), ("k", nk))
@@ -296,12 +293,3 @@ class Batch:
             small = {name: self.host[name][here] for name in ("status", "reached", "steps", "rows", "ended")}
             why = {m: text for m, text in self.why.items() if first <= m < last}
             yield Chunk(first, last, **values, **small, events=events, why=why)
-
-
-def _stretches(members: np.ndarray) -> list[tuple[int, int]]:
-    """Runs of consecutive members."""
-    runs = []
-    for _, group in itertools.groupby(enumerate(members.tolist()), lambda pair: pair[1] - pair[0]):
-        run = [m for _, m in group]
-        runs.append((run[0], run[-1] + 1))
-    return runs

@@ -9,8 +9,7 @@ import numpy as np
 
 from ..errors import NEED_TERMS
 from ..kernels import state as s
-from ..kernels.assemble import CHECK, FREE, PROJECT
-from ..kernels.batch import run_member
+from ..kernels.batch import UNREADY, run_member
 from ..kernels.evaluate import dense_saddle, evaluate_carefully
 from ..kernels.locate import DIRECTION, MOST, STOPS
 from ..kernels.signatures import (
@@ -39,6 +38,7 @@ from ..model.emit import python_source
 from ..model.tape import INPUTS, Tape
 from ..stabilizations.base import GAIN, HOPELESS, TOL
 from ..sweeping.job import Job
+from ..sweeping.members import MODES
 from .folding import Array, Known, Table
 from .ready import ready
 from .shorten import evaluate, one_division, settle
@@ -48,9 +48,6 @@ from .specialize import Specializer
 FIXED_FLOATS = (s.EXPONENT, s.BETA, s.SAFETY, s.FAC_MIN, s.FAC_MAX, s.STAY)
 FIXED_INTS = (s.FIXED, s.LAST, s.KEEP_STEPS, s.STEERS, s.ADVISES, s.EVENT_FIELD, s.CROSSES, s.GUIDED)
 TOLD_TO_PULL = (TOL, HOPELESS, GAIN)
-MODES = {"check": CHECK, "project": PROJECT, "free": FREE}
-EVENTS_OF_ONE = 16  # events of a kind for which a member has room
-UNREADY = 103  # status of a member whose start is not clearly fine
 
 HEAD = '''"""One thread, one member. Made by holonomic; changes here are lost."""
 

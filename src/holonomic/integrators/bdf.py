@@ -62,7 +62,7 @@ LAST, HIGHEST, MOST, EARLY, AT_ONCE = range(5)
 H_D, ORDER, EQUAL, H_NEXT, ALPHA, FRESH, RATE, BEFORE = range(8)
 UNKNOWN = 0.5  # rate of new factors, until it is known
 # Of the tolerance, what an iteration may leave. It leaves the same in step after step: over 50 periods of a pendulum
-# without projection 0.01 changes errors tenfold, and 1e-6 in place of this changes no digit.
+# without projection the error of λ is 0.09 with 0.01, 0.29 with 0.005, 0.03 with 0.003 and 0.04 with 1e-4 and below.
 BOUND = 0.003
 # Newton steps, and how many where the step is fixed: there giving up early gains nothing
 MANY, PATIENT = 4, 30

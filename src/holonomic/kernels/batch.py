@@ -40,6 +40,7 @@ PLENTY = 1 << 62
 # what a member may be left with besides the statuses of `drive`
 MANY_EVENTS = 101  # more events than there is room for
 BY_PYTHON = 102  # an event function of accelerations starts at zero, or a singular position: dealt with outside
+UNREADY = 103  # a start that is not clearly fine: looked into outside
 UNCLEAR_RATE = 1e-14  # of the sum of sizes: a derivative below this may be rounding
 
 

@@ -86,7 +86,7 @@ class ModelBase:
 
     def evaluate(self, fn: Fn, t: float, a, b, data, variant: Variant = PLAIN) -> np.ndarray:
         """Call one function from Python; `a` and `b` as in `signatures.Fn`."""
-        raise NotImplementedError
+        raise NotImplementedError(f"{type(self).__name__} does not say how its functions are called")
 
     def examined(self, data: np.ndarray) -> bool:
         """Tell whether mass matrix and rank have been looked into with the parameters in data."""

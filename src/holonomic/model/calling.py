@@ -85,7 +85,7 @@ class Calling:
 
     def solved(self, t, q, v, data) -> np.ndarray:
         """Return the algebraic variables at a state."""
-        raise NotImplementedError
+        raise NotImplementedError(f"{type(self).__name__} does not say how algebraic variables are solved for")
 
     def caller(self, function, role: str, allowed, extended: bool = False, raw: bool = False):
         """Return a user's function as f(t, q, v, data), or f(t, q, v, data, a, lam) if `extended`.

@@ -115,6 +115,11 @@ class Happenings:
         whole = np.zeros(0, dtype=np.int64)
         return cls(whole, whole, np.zeros(0), np.zeros((0, nx)), np.zeros((0, nk)))
 
+    def among(self, first: int, last: int, inside: bool = True) -> Happenings:
+        """Those of the members first .. last-1, or of all others."""
+        mine = ((self.member >= first) & (self.member < last)) == inside
+        return Happenings(self.member[mine], self.which[mine], self.t[mine], self.x[mine], self.k[mine])
+
     @classmethod
     def joined(cls, parts: list[Happenings]) -> Happenings:
         """All in one, in order of members."""

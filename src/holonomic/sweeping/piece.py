@@ -61,7 +61,7 @@ def run_all(job: Job, first: int, last: int) -> Chunk:
             np.zeros(n, dtype=np.int64), np.zeros((n, room * nev)), np.zeros((n, room * nev), dtype=np.int64),
             np.zeros((n, room * nev, nx)), np.zeros((n, room * nev, nk)),
         )  # fmt: skip
-        for begin, end in _stretches(todo):
+        for begin, end in stretches(todo):
             run_members(
                 begin, end, program.slots, program.fns, program.sizes, program.integrator.ip, program.integrator.fp,
                 program.sp, members.data, members.starts, members.at_lam, S0, I0, program.order,
@@ -122,7 +122,7 @@ def _log(first: int, m: int, count, t, which, x, k) -> Happenings:
     return Happenings(np.full(count[m], first + m), which[m, rows], t[m, rows], x[m, rows], k[m, rows])
 
 
-def _stretches(members: list[int]) -> list[tuple[int, int]]:
+def stretches(members: list[int]) -> list[tuple[int, int]]:
     """Runs of consecutive members."""
     found = []
     for _, group in itertools.groupby(enumerate(members), lambda pair: pair[1] - pair[0]):
