@@ -160,7 +160,7 @@ def _shorter(plan, sol) -> str:
     return f", and {grew}: the mechanism is near a singular position. See error.solution."
 
 
-def reason(status: int, plan) -> str:
+def reason(status: int) -> str:
     """Say in one line what a status means, where no run is at hand to look into."""
     words = {
         NOT_FINITE: "a function of the system gave NaN or infinity",

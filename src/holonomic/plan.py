@@ -237,8 +237,7 @@ class Plan:
         """Return data with room for the selectors of this plan."""
         if not self.sizes[SELECT]:
             return data
-        model = self.model
-        return np.concatenate([data, np.zeros(select_data(model.nq, *self._selected))])
+        return np.concatenate([data, np.zeros(select_data(*self._selected))])
 
     def _add_events(self, fns):
         watched = {name: event.f for name, event in self.events.items()}

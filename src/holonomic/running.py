@@ -159,11 +159,11 @@ class Run:
         order = max(order, self.plan.choice.integrator.order - 1)
         f = self.K[0]
         arguments = (order, self.atol, S[s.RTOL], self.direction, most, n)
-        h = first_step(self.t, self.x, f, self.xn, f, *arguments, 0)
+        h = first_step(self.x, f, f, *arguments, 0)
         self.xn[:n] = self.x[:n] + h * f[:n]
         if self._evaluate(self.t + h, self.xn, 1) != OK:
             return h
-        return first_step(self.t, self.x, f, self.xn, self.K[1], *arguments, 1)
+        return first_step(self.x, f, self.K[1], *arguments, 1)
 
     def restart(self, x: np.ndarray, counted: tuple[int, ...]) -> int:
         """Go on from another state at the same time: new first step, controller memory forgotten."""

@@ -2,27 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import cached_property
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from . import cite, drawn, joined, report, sampling
+from . import cite, drawn, joined, quantities, report, sampling
 from .drift import Drift
 from .errors import BadArgument
+from .exports import Exports
 from .kernels import state as s
 from .kernels.signatures import NK, Fn
-from .naming import is_dae, multiplier_labels, order_of, rows_of, stems, unknown
+from .naming import is_dae, order_of
 from .states import Energy, EventLog, State, statistics
 
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
-
-class Solution:
+class Solution(Exports):
     """What a run computed. Time is the first axis of every array.
 
     `sol(t)` is a Solution at other times, on the constraints like the recorded ones. `sol[name]` is a named
@@ -99,6 +94,11 @@ class Solution:
     def _limits(self) -> dict[str, Any]:
         S, I = self._counters
         return {"max_steps": int(I[s.LIMIT]), "max_step": float(S[s.H_MAX])}
+
+    @property
+    def _source(self) -> Solution:
+        """The run itself, also where this is a part of it at other times."""
+        return self if self._parent is None else self._parent
 
     def _shaped(self, values: np.ndarray) -> np.ndarray:
         return values[0] if self._single else values
@@ -201,7 +201,7 @@ class Solution:
         return self._of(
             plan=self.plan, _data=self._data, _arrays=(t, x, k), _events=self._events, _begin=self._begin,
             ended=self.ended, _steps_kept=self._steps_kept, _counters=self._counters, _single=single,
-            _parent=self if self._parent is None else self._parent,
+            _parent=self._source,
         )  # fmt: skip
 
     def __call__(self, t) -> Solution:
@@ -213,7 +213,7 @@ class Solution:
         kept time before.
         A number gives arrays without a time axis.
         """
-        source = self if self._parent is None else self._parent
+        source = self._source
         if source._data is None:  # loaded: there is no model
             from .saving import between
 
@@ -241,17 +241,7 @@ class Solution:
     @cached_property
     def events(self) -> dict[str, EventLog]:
         """Where each event happened, by name."""
-        _, x, k = self._arrays
-        width, nk = x.shape[1], k.shape[1]
-        logs = {}
-        for index, name in enumerate(self.plan.events):
-            found = [row for row in self._events if row[0] == index]
-            t = np.array([row[1] for row in found])
-            x = np.array([row[2][:width] for row in found]).reshape(len(found), width)
-            k = np.array([row[3] for row in found]).reshape(len(found), nk)
-            there = self._rows(t, x, k)
-            logs[name] = EventLog(t, there.q, there.v, there.lam, there.a, there.s, there.w)
-        return logs
+        return quantities.event_logs(self)
 
     @cached_property
     def stats(self) -> dict[str, Any]:
@@ -277,18 +267,7 @@ class Solution:
 
     @cached_property
     def _outputs(self) -> dict[str, np.ndarray]:
-        shapes = self.plan.model.output_shapes
-        if not shapes:
-            return {}
-        k, model = self._arrays[2], self.plan.model
-        known = k if self.plan.rows is None else np.hstack([k[:, : model.nv], self._multipliers])
-        flat = sampling.values_along(self, Fn.OUTPUTS, known)
-        found, at = {}, 0
-        for name, shape in shapes.items():
-            size = int(np.prod(shape))
-            found[name] = flat[:, at : at + size].reshape(len(flat), *shape)
-            at += size
-        return found
+        return quantities.outputs(self)
 
     @cached_property
     def _residuals(self) -> np.ndarray:
@@ -296,10 +275,7 @@ class Solution:
 
     @cached_property
     def _accelerations_left(self) -> np.ndarray:
-        model = self.plan.model
-        flat = sampling.values_along(self, Fn.TERMS)
-        gamma = flat[:, flat.shape[1] - model.n_lam :]
-        return np.einsum("tki,ti->tk", sampling.jacobians(self, flat), self._arrays[2][:, : model.nv]) + gamma
+        return quantities.accelerations_left(self)
 
     @cached_property
     def _energies(self) -> np.ndarray:
@@ -316,8 +292,8 @@ class Solution:
     @property
     def failure(self) -> str:
         """Why a run that failed had to stop; empty for one that did not."""
-        source = self if self._parent is None else self._parent
-        return source._stopped[0] if source._stopped else ""
+        stopped = self._source._stopped
+        return stopped[0] if stopped else ""
 
     @property
     def reactions(self) -> np.ndarray:
@@ -335,17 +311,7 @@ class Solution:
         label : str
             A constraint's name, for all of its rows, or the name of one row, such as "pin[0]".
         """
-        model = self.plan.model
-        rows = rows_of(label, model.row_labels) if not model.is_ode else []
-        if not rows:
-            raise unknown(label, "constraint", {"constraints": stems(model.row_labels)})
-        if self._data is None:
-            raise BadArgument(
-                "a loaded solution holds the sum of the reactions alone; reaction(label) needs the model."
-            )
-        alone = np.zeros_like(self._multipliers)
-        alone[:, rows] = self._multipliers[:, rows]
-        return self._shaped(sampling.values_along(self, Fn.REACTIONS, alone))
+        return self._shaped(quantities.reaction(self, label))
 
     @property
     def drift(self) -> Drift:
@@ -368,43 +334,11 @@ class Solution:
 
         That is the largest kinetic energy, or the largest change of the potential one: the total may be zero.
         """
-        source = self if self._parent is None else self._parent
-        if self.plan.model.is_ode or not len(source._energies):
-            return self.energy.total
-        kinetic, potential = source._energies.T
-        moving = max(np.max(kinetic), np.max(np.abs(potential - potential[0])))
-        return (self.energy.total - (kinetic[0] + potential[0])) / (moving or 1.0)
+        return quantities.energy_error(self)
 
     def __getitem__(self, name: str) -> np.ndarray:
         """Return a named output, coordinate, state or algebraic variable, or the multiplier of a constraint; time first."""
-        model = self.plan.model
-        resolver = getattr(getattr(model, "system", None), "resolver", None)
-        if resolver is not None and name in resolver:  # bodies, joints and forces of a mechanism
-            return resolver.view(self, name)
-        if name in model.output_shapes:
-            return self._shaped(self._outputs[name])
-        if name in model.coordinates:
-            return self.q[..., model.coordinates.index(name)]
-        found = model.extras.rows(name)
-        if found is not None:
-            values = getattr(self, found[0])[..., found[1]]
-            return values[..., 0] if len(found[1]) == 1 else values
-        labels = multiplier_labels(model)
-        rows = rows_of(name, labels)
-        if rows:
-            return self.lam[..., rows[0] if name == labels[rows[0]] else rows]
-        raise unknown(name, "quantity", self._names())
-
-    def _names(self) -> dict[str, list[str]]:
-        model = self.plan.model
-        constraints = stems(multiplier_labels(model))
-        known = {
-            "outputs": model.output_shapes, "coordinates": model.coordinates, "constraints": constraints,
-            "states": model.extras.state_labels, "algebraic variables": model.extras.algebraic_labels,
-        }  # fmt: skip
-        return {kind: list(names) for kind, names in known.items() if names}
-
-    # reports and files
+        return quantities.named(self, name)
 
     @cached_property
     def _facts(self) -> dict[str, Any]:
@@ -425,104 +359,6 @@ class Solution:
     def cite(self, software: bool = False) -> str:
         """Return BibTeX entries of the methods that this run used; of CasADi and Numba too, if asked for."""
         return cite.entries(self._references() + (cite.SOFTWARE if software else ()))
-
-    def plot(
-        self,
-        *names: str,
-        ax: Axes | Sequence[Axes] | None = None,
-        style: str = "light",
-        points: int = 2000,
-        **line,
-    ) -> Figure:
-        """Plot quantities over time, one axes per name.
-
-        Parameters
-        ----------
-        *names : str
-            "q", "v", "a", "lam", "reactions", "drift", "energy", or what `sol[name]` knows; if left out, "q"
-            and "drift".
-        ax : Axes or sequence of Axes, optional
-            Where to draw; a new figure if not given.
-        style : {"light", "dark"}
-            Colours of a new figure, and of the lines.
-        points : int
-            Number of points of a curve; those between steps come from `sol(t)`.
-        **line
-            Further properties of the lines, as for Matplotlib's `Axes.plot`.
-
-        Returns
-        -------
-        matplotlib.figure.Figure
-        """
-        from .view.plot import plot
-
-        return plot(self, names, ax=ax, style=style, points=points, **line)
-
-    def phase(
-        self, *names: str, ax: Axes | None = None, style: str = "light", points: int = 2000, **line
-    ) -> Figure:
-        """Plot a coordinate's velocity over it, or a second quantity over the first."""
-        from .view.plot import phase
-
-        return phase(self, names, ax=ax, style=style, points=points, **line)
-
-    def view(self, *others: Solution, **options):
-        """Show the run moving, on a page in the browser or in the notebook; others lie over it.
-
-        Options are those of `holonomic.view.view`: path, names, signals, traces, forces, frames, title, style, show.
-        Mechanisms show their bodies and joints, systems with `drawing=` their lines, others one coordinate over another.
-        """
-        from .view import view
-
-        return view([self, *others], **options)
-
-    def animate(self, path: str | Path, *others: Solution, **options) -> Path:
-        """Write a film of the run: .gif, or .mp4, which needs ffmpeg. Others lie over it.
-
-        Parameters
-        ----------
-        path : str or Path
-            Where to write; the ending says which.
-        *others : Solution
-            Further runs of the same system.
-        **options
-            seconds and fps of the film; panels beside it, such as ("drift", "energy"), () for none; traces, forces, names,
-            signals, title as for `view`; size in inches, dpi; style "light" or "dark".
-        """
-        from .view import animate
-
-        return animate([self, *others], path, **options)
-
-    def save(self, path: str | Path) -> None:
-        """Write the run to a NetCDF-3 file: arrays, labels, events, and what ran. `load` reads it again."""
-        from .saving import save
-
-        save(self, path)
-
-    @staticmethod
-    def load(path: str | Path) -> Solution:
-        """Read a run that was saved. It holds the arrays but no model: `sol(t)` is cubic in between."""
-        from .saving import load
-
-        return load(path)
-
-    def to_xarray(self):
-        """Return an xarray Dataset with dimensions time, coordinate and constraint, and their labels."""
-        from .tables import to_xarray
-
-        return to_xarray(self)
-
-    def to_dataframe(self):
-        """Return a pandas DataFrame: one row per time, one column per component."""
-        from .tables import to_dataframe
-
-        return to_dataframe(self)
-
-    def to_csv(self, path: str | Path) -> None:
-        """Write the table of `to_dataframe` as comma-separated text, every digit kept."""
-        from .tables import to_csv
-
-        to_csv(self, path)
 
 
 __all__ = ["Energy", "EventLog", "Solution", "State"]

@@ -15,41 +15,36 @@ def _nothing() -> np.ndarray:
     return np.zeros(0)
 
 
+@dataclass(frozen=True)
+class _States:
+    """The arrays of a state; of several states, with time as their first axis."""
+
+    t: Any
+    q: np.ndarray
+    v: np.ndarray
+    lam: np.ndarray
+    a: np.ndarray
+    s: np.ndarray = field(default_factory=_nothing)
+    w: np.ndarray = field(default_factory=_nothing)
+
+    @property
+    def y(self) -> np.ndarray:
+        """What an Ode calls y."""
+        return self.q
+
 
 @dataclass(frozen=True)
-class State:
+class State(_States):
     """A consistent state at one time; `simulate(..., q0=sol.end)` goes on from it."""
 
     t: float
-    q: np.ndarray
-    v: np.ndarray
-    lam: np.ndarray
-    a: np.ndarray
-    s: np.ndarray = field(default_factory=_nothing)
-    w: np.ndarray = field(default_factory=_nothing)
-
-    @property
-    def y(self) -> np.ndarray:
-        """The state of an Ode."""
-        return self.q
 
 
 @dataclass(frozen=True)
-class EventLog:
+class EventLog(_States):
     """Where one event happened: times, and the states there, before any mapping."""
 
     t: np.ndarray
-    q: np.ndarray
-    v: np.ndarray
-    lam: np.ndarray
-    a: np.ndarray
-    s: np.ndarray = field(default_factory=_nothing)
-    w: np.ndarray = field(default_factory=_nothing)
-
-    @property
-    def y(self) -> np.ndarray:
-        """The states of an Ode."""
-        return self.q
 
     def __len__(self) -> int:
         return len(self.t)

@@ -10,14 +10,12 @@ from hypothesis.extra import numpy as hnp
 
 from holonomic.kernels.linalg import (
     apply_q,
-    apply_qt,
     chol_solve,
     cholesky,
     lu_factor,
     lu_refine,
     lu_solve,
     qr_pivoted,
-    solve_upper,
     solve_upper_transposed,
 )
 
@@ -309,32 +307,14 @@ def test_qr_of_zero_and_of_nan():
 
 
 @given(seeds, shapes)
-def test_q_and_its_transpose_undo_each_other(seed, shape):
+def test_q_keeps_lengths_and_its_transpose_undoes_it(seed, shape):
     random = np.random.default_rng(seed)
     QR, tau, _, _ = qr(random.normal(size=shape))
     b = random.normal(size=shape[0])
     c = b.copy()
-    apply_qt(QR, tau, c)
-    assert np.linalg.norm(c) == pytest.approx(np.linalg.norm(b), rel=100 * EPS)
     apply_q(QR, tau, c)
-    assert np.allclose(c, b, rtol=0, atol=100 * EPS * np.linalg.norm(b))
-
-
-@given(seeds, st.integers(1, 6), st.integers(0, 4))
-def test_qr_solves_least_squares_as_lapack_does(seed, n, more):
-    random = np.random.default_rng(seed)
-    A, b = random.normal(size=(n + more, n)), random.normal(size=n + more)
-    QR, tau, jpvt, rank = qr(A)
-    y = b.copy()
-    apply_qt(QR, tau, y)
-    assert solve_upper(QR, rank, y) == 0
-    x = np.empty(n)
-    x[jpvt] = y[:n]
-    expected = np.linalg.lstsq(A, b, rcond=None)[0]
-    # sensitivity of least squares: condition squared at the worst
-    assert np.allclose(
-        x, expected, rtol=0, atol=100 * EPS * np.linalg.cond(A) ** 2 * (1 + abs(expected).max())
-    )
+    assert np.linalg.norm(c) == pytest.approx(np.linalg.norm(b), rel=100 * EPS)
+    assert np.allclose(q_matrix(QR, tau).T @ c, b, rtol=0, atol=100 * EPS * np.linalg.norm(b))
 
 
 @given(seeds, st.integers(1, 6), st.integers(1, 4))
@@ -354,19 +334,17 @@ def test_transposed_solve_gives_the_shortest_solution_of_a_wide_system(seed, n, 
 
 
 @given(hnp.arrays(float, (4, 4), elements=st.floats(0.5, 2.0)), st.integers(0, 4))
-def test_triangular_solves_touch_only_the_leading_block(R, k):
+def test_transposed_solve_touches_only_the_leading_block(R, k):
     R = np.triu(R)
-    for solver, matrix in ((solve_upper, R), (solve_upper_transposed, R.T)):
-        b = np.arange(1.0, 5.0)
-        assert solver(R, k, b) == 0
-        assert np.array_equal(b[k:], np.arange(1.0, 5.0)[k:])
-        # entries of R within 0.5 .. 2: the inverse of a block of 4 stays below 2 * 5^3
-        assert np.allclose(matrix[:k, :k] @ b[:k], np.arange(1.0, 5.0)[:k], rtol=0, atol=1e-11)
+    b = np.arange(1.0, 5.0)
+    assert solve_upper_transposed(R, k, b) == 0
+    assert np.array_equal(b[k:], np.arange(1.0, 5.0)[k:])
+    # entries of R within 0.5 .. 2: the inverse of a block of 4 stays below 2 * 5^3
+    assert np.allclose(R.T[:k, :k] @ b[:k], np.arange(1.0, 5.0)[:k], rtol=0, atol=1e-11)
 
 
-def test_triangular_solves_name_a_zero_on_the_diagonal():
+def test_transposed_solve_names_a_zero_on_the_diagonal():
     R = np.triu(np.ones((3, 3)))
     R[1, 1] = 0.0
-    assert solve_upper(R, 3, np.ones(3)) == 2
     assert solve_upper_transposed(R, 3, np.ones(3)) == 2
-    assert solve_upper(R, 1, np.ones(3)) == 0
+    assert solve_upper_transposed(R, 1, np.ones(3)) == 0

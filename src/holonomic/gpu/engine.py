@@ -74,7 +74,7 @@ class Cuda:
 
     def chunks(self, job: Job, pieces: Iterable[tuple[int, int]]) -> Iterator[Chunk]:
         check(job)
-        source, run = compiled(self.cuda, job)
+        source, run = compiled(job)
         most = min(self._most(job), BATCH if source.readies else PREPARED)
         waiting = None
         for group in _groups(pieces, most):
@@ -131,7 +131,7 @@ def check(job: Job) -> None:
         raise BadArgument('on="cuda" takes inputs as functions of t, not as tables. Use on="threads".')
 
 
-def compiled(cuda, job: Job) -> tuple[Source, Any]:
+def compiled(job: Job) -> tuple[Source, Any]:
     """Return the program of a job, compiled at its first launch and kept on disk."""
     kept = job.plan.__dict__.setdefault("_on_gpu", {})
     key = (own_places(job), job.initial, bool(job.held.any()), job.shape[0])

@@ -140,12 +140,12 @@ def begin(fns, n, data, S, I, order, at_lam, x, xn, K, W, atol):
         forward = 1.0 if S[T_STOP] >= t else -1.0
         most = min(S[H_MAX], abs(S[T_STOP] - t))
         row = K[0]
-        h = first_step(t, x, row, xn, row, order, atol, S[RTOL], forward, most, nz, 0)
+        h = first_step(x, row, row, order, atol, S[RTOL], forward, most, nz, 0)
         for i in range(nz):
             xn[i] = x[i] + h * K[0, i]
         status = evaluate(fns, n, t + h, xn, data, K, 1, W)
         if status == OK:
-            h = first_step(t, x, row, xn, K[1], order, atol, S[RTOL], forward, most, nz, 1)
+            h = first_step(x, row, K[1], order, atol, S[RTOL], forward, most, nz, 1)
         S[H] = h
     return status
 

@@ -68,7 +68,7 @@ def stiffness(h, K, last, xn, xs, n):
 
 
 @leaf
-def first_step(t, x, f, x1, f1, order, atol, rtol, direction, h_most, n, stage):
+def first_step(x, f, f1, order, atol, rtol, direction, h_most, n, stage):
     """First step size, in two stages: a trial length, then the length from f there ([HNW93] Sec. II.4)."""
     size, slope = 0.0, 0.0
     for i in range(n):

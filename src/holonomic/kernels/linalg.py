@@ -4,10 +4,9 @@ Matrices are C-contiguous float64 arrays (rows first), pivots int64. Everything 
 the caller; nothing is allocated and nothing raised: a function that can fail returns a status. Plain loops
 only, so that the same source compiles for the CPU and, inside a kernel, for a GPU.
 
-`lu_factor`, `lu_solve`, `lu_refine`            any square matrix; the saddle-point matrix, Newton's matrix
-`cholesky`, `chol_solve`                        symmetric positive definite; mass matrix, G M⁻¹ Gᵀ
-`qr_pivoted`, `apply_q`, `apply_qt`,
-`solve_upper`, `solve_upper_transposed`         rank, independent rows, least squares
+`lu_factor`, `lu_solve`, `lu_refine`                any square matrix; the saddle-point matrix, Newton's matrix
+`cholesky`, `chol_solve`                            symmetric positive definite; mass matrix, G M⁻¹ Gᵀ
+`qr_pivoted`, `apply_q`, `solve_upper_transposed`   rank, independent rows, the shortest solution
 
 References
 ----------
@@ -305,39 +304,6 @@ def apply_q(QR, tau, b):
         b[k] -= along
         for i in range(k + 1, m):
             b[i] -= QR[i, k] * along
-
-
-@leaf
-def apply_qt(QR, tau, b):
-    """Replace b, of length m, by Qᵀ b; Q (m x m) as `qr_pivoted` left it."""
-    m = QR.shape[0]
-    for k in range(tau.shape[0]):
-        along = b[k]
-        for i in range(k + 1, m):
-            along += QR[i, k] * b[i]
-        along *= tau[k]
-        b[k] -= along
-        for i in range(k + 1, m):
-            b[i] -= QR[i, k] * along
-
-
-@leaf
-def solve_upper(R, k, b):
-    """Solve R x = b with the leading k x k block of R, upper triangular; the first k of b become x.
-
-    Returns
-    -------
-    int
-        0, or i + 1 if diagonal entry i is zero.
-    """
-    for i in range(k - 1, -1, -1):
-        if R[i, i] == 0.0:
-            return i + 1
-        rest = b[i]
-        for j in range(i + 1, k):
-            rest -= R[i, j] * b[j]
-        b[i] = rest / R[i, i]
-    return 0
 
 
 @leaf

@@ -31,7 +31,7 @@ def select_work(nv: int, nl: int) -> int:
     return 3 * nv * nl + 4 * nv * nv + 8 * (nv + nl) + 8
 
 
-def select_data(nq: int, nv: int, nl: int) -> int:
+def select_data(nv: int, nl: int) -> int:
     """Numbers in data: both selectors, and the smallest pivot of S_v M N they began with (0: there are none yet)."""
     return 2 * (nv - nl) * nv + 1
 

@@ -22,8 +22,6 @@ from ..errors import IncompatibleMethods
 from .base import Bend, Direction
 from .factors import Projector, factor, factor_general
 
-ONE_MATRIX = ("blocks", "mass", "B")  # one block of columns per level
-
 
 def bent(d, bend: Bend) -> SX:
     """What a stabilization takes away from z': γ F h, and with `integral` also F (H z' + h_t)."""

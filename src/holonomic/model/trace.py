@@ -44,7 +44,6 @@ class Traced:
     nonholonomic_labels: list[str]
     invariant_labels: list[str]
     output_shapes: dict[str, tuple[int, ...]]
-    event_names: list[str]
     depends: bool = False  # whether checks of the mass matrix might end otherwise with other parameters
 
 
@@ -136,7 +135,7 @@ def trace(
         expressions = with_multipliers_solved(expressions)
     return Traced(
         expressions, numbers, labels["constraint"], labels["nonholonomic"], labels["invariants"], shapes,
-        list(watched), scene.depends,
+        scene.depends,
     )  # fmt: skip
 
 

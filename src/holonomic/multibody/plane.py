@@ -15,7 +15,6 @@ import numpy as np
 
 from .vectors import cross, dot, minus, times
 
-DIMENSION = 2
 NQ = NV = 3  # coordinates and velocities of one body
 NO_TORQUE = 0.0
 
@@ -68,11 +67,6 @@ def motion(q, v, p, mark):
     return (v[3 * k] - w * r[1], v[3 * k + 1] + w * r[0]), w
 
 
-def rate_of_direction(u, w):
-    """Derivative of a direction that turns with w."""
-    return (-w * u[1], w * u[0])
-
-
 def generalized(q, k, force, point, torque):
     """What a force at a point and a torque do to the velocities of body k."""
     if force is None:
@@ -100,11 +94,6 @@ def along(frame):
 def spin_arm(w, arm):
     """w × arm: velocity of the end of an arm."""
     return (-w * arm[1], w * arm[0])
-
-
-def move_torque(force, torque, here, there):
-    """Torque about another point of the same force and torque."""
-    return torque + cross(minus(here, there), force)
 
 
 def negative(torque):

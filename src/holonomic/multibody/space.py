@@ -19,7 +19,6 @@ import numpy as np
 from ..model.makers import maker
 from .vectors import apply, cross, dot, minus, plus, product, times, transposed
 
-DIMENSION = 3
 NQ, NV = 7, 6  # coordinates and velocities of one body
 NO_TORQUE = (0.0, 0.0, 0.0)
 POSE = "(x, y, z, e0, e1, e2, e3)"

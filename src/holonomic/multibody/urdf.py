@@ -65,7 +65,7 @@ def fill(m, path, package_dirs, base: str, stops: float | None) -> None:
         _body(m, root, meshes)
     elif base == "fixed":
         root.body = m.ground
-        _draw(root, meshes, m)
+        _draw(root, meshes)
     else:
         raise BadArgument(f'base={base!r}: choose "fixed" (the root link is the ground) or "free".')
     for element in _from_root(root.name, joints, links):
@@ -123,7 +123,7 @@ def _join(m, element, links, meshes, stops) -> None:
         raise BadArgument(f"joint {name!r} has the type {kind!r}; known are {', '.join(JOINTS)} and floating.")
     if kind == "fixed" and (child.element.find("inertial") is None or parent.body is m.ground):
         child.body = parent.body
-        _draw(child, meshes, m)
+        _draw(child, meshes)
         if child.name not in m._kinds()["point"] and child.name not in m.bodies:
             m.point(child.name, child.body, at)
         return
@@ -168,10 +168,10 @@ def _body(m, link: Link, meshes) -> None:
     J = [[ixx, ixy, ixz], [ixy, iyy, iyz], [ixz, iyz, izz]]
     J = J if np.any(J) else None  # a point mass
     link.body = m.body(_own_name(m, link.name, "link"), at=place[:3, 3], angle=place[:3, :3], mass=mass, inertia=J)
-    _draw(link, meshes, m)
+    _draw(link, meshes)
 
 
-def _draw(link: Link, meshes, m) -> None:
+def _draw(link: Link, meshes) -> None:
     """Keep what is seen of a link; it does not enter the inertia."""
     found = []
     for visual in link.element.findall("visual"):

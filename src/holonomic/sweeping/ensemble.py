@@ -79,7 +79,7 @@ class Log:
 
     def failures(self) -> list[Failure]:
         """Which members did not reach the end or a terminal event, when and why."""
-        words = {int(status): reason(int(status), self.job.plan) for status in np.unique(self.status)}
+        words = {int(status): reason(int(status)) for status in np.unique(self.status)}
         bad = np.flatnonzero((self.status != DONE) & (self.status != EVENT))
         return [
             Failure(int(m), float(self.reached[m]), self.why.get(int(m)) or words[int(self.status[m])])

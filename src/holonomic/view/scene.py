@@ -227,7 +227,7 @@ def _track(sol, name: str, count: int, wanted: list[str], notes: list[str]) -> T
     dimension = what["dimension"] if what else 2
     width = 3 if dimension == 2 else 7
     bodies = len(what["bodies"]) if what else 0
-    source = sol if sol._parent is None else sol._parent
+    source = sol._source
     kept = source._frames if sol is source and source._data is None else {}  # exact, where sol(t) is cubic
     poses = np.atleast_2d(kept.get("q", fine.q))[:, : width * bodies].reshape(n, bodies, width)[keep]
     if dimension == 3 and bodies:
@@ -257,7 +257,7 @@ def _same_side(poses: np.ndarray) -> np.ndarray:
 def _signals(sol, fine, keep, wanted: list[str], notes: list[str]) -> list[Signal]:
     """Drift and energy first, then what was asked for, then whatever else there is room for."""
     model = sol.plan.model
-    source = sol if sol._parent is None else sol._parent
+    source = sol._source
     found: list[Signal] = []
     if len(source.drift):
         found.append(_drift(source))
