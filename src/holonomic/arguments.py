@@ -14,6 +14,7 @@ from .events import Event
 from .initial import position_jacobian
 from .model.dae import Dae, start_of
 from .model.extra import start_of_extras
+from .model.given import positive, vector
 from .model.system import Ode, System
 from .naming import rows_of
 from .plan import Plan
@@ -25,6 +26,8 @@ FOREIGN = {
     "dense_output": "nothing: sol(t) always works", "args": "params of the System", "jac": "nothing: derivatives "
     "are exact", "tol": "rtol and atol", "n_steps": "max_steps", "h0": "first_step", "vectorized": "nothing",
 }  # fmt: skip
+NO_CONTROL = "no error would ever be too large. Give a number, or step= for steps without error control."
+NO_CONSTRAINT = "no distance would ever be too large. Give a number, or stabilization=None to leave the constraints alone."
 START_NAMES = {System: "a System starts from q0 and v0", Ode: "an Ode starts from y0"}
 
 
@@ -75,18 +78,11 @@ def refuse_unknown(unknown: dict[str, Any], simulate: Callable) -> None:
     raise UnknownArgument(f"simulate has no argument {name!r}. {hint}")
 
 
-def _vector(values, n: int | None, what: str) -> np.ndarray:
-    try:
-        vector = np.array(values, dtype=float).reshape(-1)
-    except (TypeError, ValueError):
-        raise BadArgument(f"{what} must be numbers, got {values!r}.") from None
-    if n is not None and len(vector) != n:
-        raise BadArgument(f"{what} has {len(vector)} entries, expected {n}.")
-    if what in ("q0", "y0") and not len(vector):
+def _start(values, what: str) -> np.ndarray:
+    found = vector(values, what)
+    if what in ("q0", "y0") and not len(found):
         raise BadArgument(f"{what} is empty: there is nothing to simulate.")
-    if not np.isfinite(vector).all():
-        raise BadArgument(f"{what}[{int(np.flatnonzero(~np.isfinite(vector))[0])}] is not finite: {vector}.")
-    return vector
+    return found
 
 
 def start_values(system, q0, v0, y0, t_end):
@@ -94,20 +90,20 @@ def start_values(system, q0, v0, y0, t_end):
     if isinstance(system, Ode):
         given = y0 if y0 is not None else q0
         if hasattr(given, "y") and hasattr(given, "t"):
-            return float(given.t), _vector(given.y, None, "y0"), np.zeros(0)
+            return float(given.t), _start(given.y, "y0"), np.zeros(0)
         if given is None:
             raise BadArgument("simulate needs y0, the initial state of the Ode.")
         if v0 is not None:
             raise BadArgument("an Ode starts from y0 alone; v0 belongs to a System.")
-        return None, _vector(given, None, "y0"), np.zeros(0)
+        return None, _start(given, "y0"), np.zeros(0)
     if y0 is not None:
         raise BadArgument("a System starts from q0 and v0; y0 belongs to an Ode.")
     if hasattr(q0, "q") and hasattr(q0, "t"):
-        return float(q0.t), _vector(q0.q, None, "q0"), _vector(q0.v if v0 is None else v0, None, "v0")
+        return float(q0.t), _start(q0.q, "q0"), _start(q0.v if v0 is None else v0, "v0")
     if q0 is None or v0 is None:
         missing = "q0" if q0 is None else "v0"
         raise BadArgument(f"simulate needs {missing}: initial positions and velocities are q0= and v0=.")
-    q, v = _vector(q0, None, "q0"), _vector(v0, None, "v0")
+    q, v = _start(q0, "q0"), _start(v0, "v0")
     if system.kinematics is None and len(q) != len(v):
         raise BadArgument(f"q0 has {len(q)} entries but v0 has {len(v)}; they must agree unless kinematics= is given.")
     return None, q, v
@@ -131,16 +127,6 @@ def interval(t0, t_end) -> tuple[float, float]:
     return t0, t1
 
 
-def _positive(value, name: str) -> float:
-    try:
-        number = float(value)
-    except (TypeError, ValueError):
-        raise BadArgument(f"{name}={value!r} must be a positive number.") from None
-    if not number > 0:
-        raise BadArgument(f"{name}={value!r} must be a positive number.")
-    return number
-
-
 def _is_whole(value, least: int) -> bool:
     try:
         return int(value) == value and value >= least
@@ -152,16 +138,16 @@ def limits_of(max_steps, max_step, first_step) -> dict[str, Any]:
     """Check the limits of the step control."""
     if not _is_whole(max_steps, 1):
         raise BadArgument(f"max_steps={max_steps!r} must be a whole number, at least 1.")
-    first = None if first_step is None else _positive(first_step, "first_step")
-    return {"max_steps": int(max_steps), "max_step": _positive(max_step, "max_step"), "first": first}
+    first = None if first_step is None else positive(first_step, "first_step", "leave it out, and the first step is chosen.")
+    return {"max_steps": int(max_steps), "max_step": positive(max_step, "max_step"), "first": first}
 
 
 def choose(model, formulation, integrator, stabilization, rtol, atol, step, constraint_tol) -> Choice:
     if step is not None:
         if rtol is not None or atol is not None:
             raise BadArgument("step= fixes the step, rtol= and atol= choose it by error: give one or the other.")
-        step = _positive(step, "step")
-    rtol = 1e-6 if rtol is None else _positive(rtol, "rtol")
+        step = positive(step, "step", "the run is divided into steps of this length.")
+    rtol = 1e-6 if rtol is None else positive(rtol, "rtol")
     if rtol >= 1.0 or rtol < 1e-14:
         raise BadArgument(f"rtol={rtol:g} must lie between 1e-14 and 1; double precision has 16 digits.")
     if model.interpreted and rtol < model.attainable_rtol and step is None:
@@ -171,7 +157,7 @@ def choose(model, formulation, integrator, stabilization, rtol, atol, step, cons
             f"{model.attainable_rtol:g}."
         )
     atol = _tolerance(model, 1e-9 if atol is None else atol)
-    tol = max(min(1e-10, rtol / 10), 1e-14) if constraint_tol is None else _positive(constraint_tol, "constraint_tol")
+    tol = max(min(1e-10, rtol / 10), 1e-14) if constraint_tol is None else positive(constraint_tol, "constraint_tol", NO_CONSTRAINT)
     return make_choice(model, formulation, integrator, stabilization, step, rtol, atol, tol)
 
 
@@ -185,7 +171,7 @@ def _tolerance(model, atol):
             parts |= {"s": slice(model.nc, model.nc + model.ns), "w": slice(model.nc + model.ns, model.nq)}
         labels = [*model.coordinates, *model.extras.state_labels, *model.extras.algebraic_labels]
         for name in sorted(atol, key=lambda name: name not in parts):  # single coordinates come last
-            value = _positive(atol[name], f"atol[{name!r}]")
+            value = positive(atol[name], f"atol[{name!r}]", NO_CONTROL)
             rows = rows_of(name, labels)
             if name not in parts and not rows:
                 parts = [part for part in parts if part != "y"]
@@ -193,8 +179,8 @@ def _tolerance(model, atol):
             values[parts.get(name, rows)] = value
         return tuple(values)
     if np.ndim(atol) == 0:
-        return _positive(atol, "atol")
-    values = _vector(atol, model.nc + model.nv, "atol")
+        return positive(atol, "atol", NO_CONTROL)
+    values = vector(atol, "atol", model.nc + model.nv)
     if not values.min() > 0.0:
         raise BadArgument(f"atol[{int(np.argmin(values))}]={values.min():g} must be a positive number.")
     return tuple(np.insert(values, model.nc, np.full(len(model.extras), 1e-9)))
@@ -207,11 +193,16 @@ def save_times(save_at, t0, t1) -> np.ndarray | None:
         if not _is_whole(save_at, 2):
             raise BadArgument(f"save_at={save_at!r}: a number of times must be a whole number, at least 2.")
         return np.linspace(t0, t1, int(save_at))
-    times = _vector(save_at, None, "save_at")
+    times = vector(save_at, "save_at")
+    if not len(times):
+        raise BadArgument(
+            "save_at is empty: nothing would be kept. Leave it out to keep every step, or pass save_at=[t_end] to keep the "
+            "end alone."
+        )
     forward = 1.0 if t1 >= t0 else -1.0
     if np.any(np.diff(times) * forward <= 0):
         raise BadArgument("save_at must go from t0 to t_end without repeating a time.")
-    if len(times) and ((times[0] - t0) * forward < 0 or (times[-1] - t1) * forward > 0):
+    if (times[0] - t0) * forward < 0 or (times[-1] - t1) * forward > 0:
         raise BadArgument(f"save_at reaches from {times[0]:g} to {times[-1]:g}, outside the run ({t0:g}, {t1:g}).")
     return times
 
@@ -241,7 +232,7 @@ def free_multipliers(plan: Plan, lam0) -> np.ndarray:
     """Return the multipliers that a run begins with, consistent or not."""
     for block in plan.blocks:
         if block.name == "lam":
-            return _vector(lam0, block.size, "lam0")
+            return vector(lam0, "lam0", block.size)
     raise BadArgument(
         f"lam0 with initial=\"free\" is where λ is an unknown; {plan.choice.formulation!r} with "
         f"{type(plan.choice.integrator).__name__} solves for it. Leave it out."
@@ -251,7 +242,7 @@ def free_multipliers(plan: Plan, lam0) -> np.ndarray:
 def check_multipliers(plan: Plan, run: Run, lam0) -> None:
     first = plan.model.nq + plan.model.nv
     lam = run.K[0, first : first + plan.n_lam]
-    given = _vector(lam0, len(lam), "lam0")
+    given = vector(lam0, "lam0", len(lam))
     gap = np.abs(given - lam)
     worst = int(np.argmax(gap)) if len(gap) else 0
     if len(gap) and gap[worst] > 1e-6 * (1.0 + np.abs(lam).max()):

@@ -53,9 +53,12 @@ def after_event(model, event, name: str, t: float, x: np.ndarray, data: np.ndarr
 
 def _vector(values, n: int, what: str, t: float) -> np.ndarray:
     try:
-        vector = np.array(values, dtype=float).reshape(-1)
+        vector = np.array(values, dtype=float)
     except (TypeError, ValueError):
         raise WrongShape(f"{what} must be numbers, got {values!r} at t = {t:.6g}.") from None
+    if vector.ndim > 1:
+        raise WrongShape(f"{what} has shape {vector.shape} at t = {t:.6g}, expected ({n},). Return np.ravel() of it.")
+    vector = vector.reshape(-1)
     if len(vector) != n:
         raise WrongShape(f"{what} has {len(vector)} entries at t = {t:.6g}, expected {n}.")
     if not np.all(np.isfinite(vector)):

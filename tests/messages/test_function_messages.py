@@ -50,7 +50,7 @@ def test_a_branch_in_an_event():
         (lambda: point(force=[0, 0, 0]), "force() returned shape (3,), expected (2,), as v0 has 2 entries."),
         (lambda: point(mass=np.eye(3)), "mass() returned shape (3, 3), expected (2, 2), as v0 has 2 entries."),
         (lambda: point(mass=[1, 1]), "mass() returned shape (2,), expected (2, 2). Is np.diag(...) of it meant?"),
-        (lambda: point(potential=lambda q: q), "potential() returned shape (2,), expected (1,)."),
+        (lambda: point(potential=lambda q: q), "potential() returned 2 numbers; it must return one."),
         (
             lambda: point(kinematics=lambda q: np.eye(3)),
             "kinematics() returned shape (3, 3), expected (2, 2), as v0 has 2 entries.",
@@ -252,3 +252,64 @@ def test_events_must_be_named_and_made_of_functions():
         Event(lambda q: q[0], terminal=True, then=lambda q, v: (q, v))
     with pytest.raises(BadArgument, match="then= must be a function of the state, got 3"):
         Event(lambda q: q[0], then=3)
+
+
+@pytest.mark.parametrize("trace", [True, False])
+def test_rows_that_come_as_a_matrix(trace):
+    text = (
+        "{} returned shape (2, 2), expected a number or one row of numbers. Return np.ravel(...) of the matrix if each of its "
+        "entries is meant, or the entries that are, such as those above the diagonal of a symmetric one."
+    )
+    square = point(constraint={"square": lambda q: np.outer(q, q) - np.diag([1, 0])}, trace=trace)
+    assert message(WrongShape, square) == text.format("constraint 'square'")
+    turn = Ode(lambda y: np.array([-y[1], y[0]]), {"both": lambda y: np.outer(y, y)}, trace=trace)
+    with pytest.raises(WrongShape) as caught:
+        simulate(turn, 1.0, y0=[1.0, 0.0])
+    assert str(caught.value) == text.format("invariant 'both'")
+
+
+@pytest.mark.parametrize("trace", [True, False])
+def test_a_column_of_constraints_is_a_row_of_them(trace):
+    held = point(constraint=lambda q: (q - [1, 0]).reshape(2, 1), trace=trace)
+    assert np.array_equal(simulate(held, 1.0, **START).q[-1], [1, 0])
+
+
+@pytest.mark.parametrize("trace", [True, False])
+def test_events_that_cannot_have_a_zero(trace):
+    system = point(trace=trace, params={"limit": 2.0})
+    assert message(BadArgument, system, events={"far": lambda q: q[0] > 1}) == (
+        "event 'far' returns True or False, which crosses no zero. Return a number that changes its sign there: q[0] - 1 in "
+        "the place of q[0] > 1."
+    )
+    assert message(BadArgument, system, events={"ever": lambda p: p.limit - 1}) == (
+        "event 'ever' depends on nothing that changes: it is 1 throughout, so it never crosses zero. Write it as a function "
+        "of t or of the state."
+    )
+    nothing = message((WrongShape, UntraceableFunction), system, events={"none": lambda q: None})
+    assert nothing == "event 'none' returned nothing: is a `return` missing?"
+
+
+def test_an_event_whose_symbols_cancel_is_a_constant():
+    assert "is 3 throughout" in message(BadArgument, point(), events={"three": lambda q: 3.0 + 0 * q[0]})
+
+
+def test_functions_that_return_nothing_without_tracing():
+    def constraint(q):
+        q @ q - 1
+
+    assert message(WrongShape, point(constraint=constraint, trace=False)) == (
+        "constraint() returned nothing: is a `return` missing?"
+    )
+
+
+def test_what_then_returns_is_no_matrix():
+    with pytest.raises(WrongShape, match=r"then of event 'half': q has shape \(1, 2\) at t = 0.5, expected \(2,\)"):
+        simulate(point(), 1.0, **START, events={"half": Event(lambda t: t - 0.5, then=lambda q, v: ([q], v))})
+
+
+def test_kinematics_beside_a_kinetic_energy_may_be_any_matrix():
+    # q' = Z v with a Z that is not symmetric; T is that of unit masses in q' = Z v: q'' = -g e_y whatever Z
+    Z = np.array([[1.0, 2.0], [0.0, 1.0]])
+    made = System.from_energies(lambda v: 0.5 * (Z @ v) @ (Z @ v), lambda q: 9.81 * q[1], kinematics=lambda q: Z + 0 * q[0])
+    sol = simulate(made, 1.0, q0=[0.0, 0.0], v0=[0.0, 0.0])
+    assert np.allclose(sol.q[-1], [0.0, -9.81 / 2], atol=1e-9)

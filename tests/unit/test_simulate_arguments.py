@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from holonomic import DOP853, RK4, RK45, Ode, Projection, System, problems, simulate
+from holonomic import DOP853, RK4, RK45, Dae, Ode, Projection, System, problems, simulate
 from holonomic.errors import BadArgument, UnknownArgument
 
 BALL = System(mass=np.eye(2), force=[0, -9.81], coordinates=["x", "y"])
@@ -48,6 +48,29 @@ def test_an_unknown_name_lists_the_known_ones():
         ({"atol": [1e-6, 1e-6]}, "atol has 2 entries, expected 4."),
         ({"atol": [1e-6, 1e-6, 0.0, 1e-6]}, "atol[2]=0 must be a positive number."),
         ({"atol": {"z": 1e-6}}, "atol['z']: known are 'q', 'v' and x, y."),
+        (
+            {"atol": np.inf},
+            "atol=inf must be finite: no error would ever be too large. Give a number, or step= for steps without error control.",
+        ),
+        ({"atol": {"q": np.inf}}, "atol['q']=inf must be finite: no error would ever be too large. Give a number, or step= "
+         "for steps without error control."),
+        ({"atol": True}, "atol=True must be a positive number."),
+        ({"atol": [[1e-6] * 4]}, "atol has shape (1, 4), expected one row of numbers, (4,). Pass np.ravel(atol) if all its "
+         "entries are meant, in that order."),
+        ({"rtol": np.inf}, "rtol=inf must lie between 1e-14 and 1; double precision has 16 digits."),
+        ({"rtol": np.nan}, "rtol=nan must be a positive number."),
+        ({"rtol": -1e-6}, "rtol=-1e-06 must be a positive number."),
+        ({"constraint_tol": np.inf}, "constraint_tol=inf must be finite: no distance would ever be too large. Give a number, or "
+         "stabilization=None to leave the constraints alone."),
+        ({"step": np.inf, "integrator": RK4()}, "step=inf must be finite: the run is divided into steps of this length."),
+        ({"save_at": []}, "save_at is empty: nothing would be kept. Leave it out to keep every step, or pass save_at=[t_end] to "
+         "keep the end alone."),
+        ({"save_at": [[0.0, 0.5], [0.6, 1.0]]}, "save_at has shape (2, 2), expected one row of numbers, (4,). Pass "
+         "np.ravel(save_at) if all its entries are meant, in that order."),
+        ({"q0": [[0.0, 0.0]]}, "q0 has shape (1, 2), expected one row of numbers, (2,). Pass np.ravel(q0) if all its entries "
+         "are meant, in that order. Many starts at once are for sweep()."),
+        ({"v0": [[1.0], [1.0]]}, "v0 has shape (2, 1), expected one row of numbers, (2,). Pass np.ravel(v0) if all its entries "
+         "are meant, in that order. Many starts at once are for sweep()."),
         ({"constraint_tol": 0.0}, "constraint_tol=0.0 must be a positive number."),
         (
             {"step": 0.1, "rtol": 1e-6, "integrator": RK4()},
@@ -113,6 +136,17 @@ def test_an_ode_says_what_it_starts_from():
         simulate(decay, 1.0)
     with pytest.raises(BadArgument, match="an Ode starts from y0 alone; v0 belongs to a System"):
         simulate(decay, 1.0, y0=[1.0], v0=[1.0])
+
+
+def test_starts_of_other_kinds_are_rows_too():
+    with pytest.raises(BadArgument, match=r"y0 has shape \(1, 2\), expected one row of numbers, \(2,\)"):
+        simulate(Ode(lambda y: -y), 1.0, y0=[[1.0, 2.0]])
+    pair = Dae(order=1, f=lambda x: -x, B=[[1.0], [0.0]], g=lambda x: x[0])
+    with pytest.raises(BadArgument, match=r"x0 has shape \(2, 1\), expected one row"):
+        simulate(pair, 1.0, x0=[[0.0], [1.0]])
+    motor = System(mass=[[1.0]], states={"i": lambda i: -i})
+    with pytest.raises(BadArgument, match=r"s0\['i'\] has shape \(1, 2\), expected one row"):
+        simulate(motor, 1.0, q0=[0.0], v0=[0.0], s0={"i": [[1.0, 2.0]]})
 
 
 def test_a_class_without_brackets_is_accepted():

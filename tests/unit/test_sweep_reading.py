@@ -238,3 +238,49 @@ def test_pieces_far_ahead_wait_for_a_slow_one():
             break
         handed += more
     assert handed == list(range(16))
+
+
+def test_a_member_is_read_as_a_solution_is(swing, whole):
+    third = whole[3]
+    sol = simulate(swing.with_params(**third.params), 1.0, **START)
+    # a sweep plans one explicit method for all; both runs keep rtol 1e-6
+    assert np.allclose(third.q, sol.q, atol=1e-5) and third.q.shape == (7, 2)
+    assert np.array_equal(third["tension"], whole["tension"][3]) and np.array_equal(third.lam, whole.lam[3])
+    assert third["g"] == whole["g"][3] and third.ok and third.failure == "" and third.ended == "end"
+    assert np.array_equal(whole[-1].v, whole.v[99])
+    assert [run.number for run in whole[10:40:10]] == [10, 20, 30]
+    assert sum(run.ok for run in whole) == 100
+    assert "member 3 of 100: g = " in repr(third)
+
+
+def test_a_member_keeps_what_the_sweep_kept(swing, whole):
+    runs = sweep(swing, 1.0, params={"g": [5.0, 6.0]}, outputs=["tension"], **START)
+    assert np.array_equal(runs[1]["tension"], runs["tension"][1])
+    with pytest.raises(BadArgument, match="'q' was not kept; kept: tension"):
+        runs[1].q
+    with pytest.raises(AttributeError, match="has no 'drift'.*simulate it again with its params"):
+        runs[1].drift
+
+
+def test_what_is_no_member_says_what_to_do(whole):
+    with pytest.raises(IndexError, match="there is no member 100: the ensemble has 100, 0 to 99"):
+        whole[100]
+    with pytest.raises(BadArgument, match=r"member by member \(runs\[3\]\), got ndarray.*runs.q\[mask\]"):
+        whole[whole.ok]
+
+
+def test_a_member_that_failed_says_why(swing):
+    runs = sweep(swing, 1.0, params={"L": [1.0, 1.5]}, events={"low": lambda q: q[0]}, **START)
+    assert not runs[1].ok and "q0 misses constraint 'rod'" in runs[1].failure
+    assert "failed at t = 0" in repr(runs[1])
+    assert len(runs[1].events["low"]) == 0
+    assert np.array_equal(runs[0].events["low"].t, runs.events["low"].t)
+
+
+def test_a_joint_of_one_member():
+    m = Mechanism(gravity=(0, -9.81))
+    link = m.body("link", rod((0, 0), (1, 0), mass=1.0))
+    m.revolute("A", m.ground, link, at=(0, 0))
+    runs = sweep(m, 0.5, params={"link.mass": [1.0, 2.0]}, save_at=5)
+    assert np.array_equal(runs[1]["A"].force, runs["A"].force[1])
+    assert np.array_equal(runs[1]["A.force"], runs["A"].force[1])

@@ -11,6 +11,7 @@ from ..errors import NotFinite, WrongShape
 from .arguments import BASIC, FULL, ODE, Names, call, param_names, wanted
 from .base import ModelBase, role_of
 from .extra import allowed
+from .given import refuse_constant, refuse_matrix, refuse_nothing, refuse_truth
 from .system import input_table, labelled, row_names
 
 # where the value of each name comes from, in the scope of a caller
@@ -87,10 +88,11 @@ class Calling:
         """Return the algebraic variables at a state."""
         raise NotImplementedError(f"{type(self).__name__} does not say how algebraic variables are solved for")
 
-    def caller(self, function, role: str, allowed, extended: bool = False, raw: bool = False):
+    def caller(self, function, role: str, allowed, extended: bool = False, raw: bool = False, plain: bool = False):
         """Return a user's function as f(t, q, v, data), or f(t, q, v, data, a, lam) if `extended`.
 
-        It sees algebraic variables as they are in q if `raw`, otherwise solved for.
+        It sees algebraic variables as they are in q if `raw`, otherwise solved for; what it returns is made an array of
+        floats unless `plain`.
         """
         if not callable(function):
             constant = np.array(function, dtype=float)
@@ -103,12 +105,18 @@ class Calling:
             "solved": self.solved,
         }  # fmt: skip
         # written out, because picking arguments from a mapping costs as much as many a user's function
-        return eval(f"lambda {arguments}: asarray(function({names}), float)", scope)
+        value = f"function({names})"
+        return eval(f"lambda {arguments}: {value if plain else f'asarray({value}, float)'}", scope)
 
     def checked(self, function, role: str, shape: tuple[int, ...] | None, kind: str = "", raw: bool = False):
         """Return the caller of a function after a look at its value at the start; shape None: any vector."""
-        f = self.caller(function, role, allowed(self.system, kind, self.allowed), raw=raw)
+        known = allowed(self.system, kind, self.allowed)
+        if callable(function):
+            refuse_nothing(self.at_start(self.caller(function, role, known, raw=raw, plain=True), role), role)
+        f = self.caller(function, role, known, raw=raw)
         value = self.at_start(f, role)
+        if shape is None:
+            refuse_matrix(value.shape, role)
         expected = (value.size,) if shape is None else shape
         wrong = len(expected) == 2 and value.shape != expected and 1 not in expected
         if wrong or value.size != int(np.prod(expected)):
@@ -159,11 +167,30 @@ class Calling:
         """Outputs or events as f(t, q, v, data, a, lam), and their shapes."""
         known = ODE if self.model.is_ode else allowed(self.system, "output", FULL)
         made, shapes = {}, {}
+        nothing = np.zeros(self.nv), np.zeros(n_lam)
         for name, function in (functions or {}).items():
-            made[name] = self.caller(function, f"{role} {name!r}", known, extended=True)
-            value = self.at_start(made[name], f"{role} {name!r}", np.zeros(self.nv), np.zeros(n_lam))
-            shapes[name] = value.shape
+            called = f"{role} {name!r}"
+            if callable(function):
+                value = self.at_start(self.caller(function, called, known, True, plain=True), called, *nothing)
+                refuse_nothing(value, called)
+                if role == "event":
+                    refuse_truth(value, called)
+            made[name] = self.caller(function, called, known, extended=True)
+            shapes[name] = self.at_start(made[name], called, *nothing).shape
         return made, shapes
+
+    def events(self, functions, n_lam: int) -> dict:
+        """Events as f(t, q, v, data, a, lam); refuses those that cannot have a zero."""
+        made, shapes = self.named(functions, "event", n_lam)
+        known = ODE if self.model.is_ode else allowed(self.system, "output", FULL)
+        for name, shape in shapes.items():
+            role, count = f"event {name!r}", int(np.prod(shape))
+            if count != 1:
+                raise WrongShape(f"{role} returned {count} numbers; it must return one.")
+            if not set(wanted(functions[name], role, known)) - {"p"}:
+                value = self.at_start(made[name], role, np.zeros(self.nv), np.zeros(n_lam))
+                refuse_constant(float(np.ravel(value)[0]), role)
+        return made
 
 
 def _points(t0, q0, v0, count: int) -> list[tuple[float, np.ndarray, np.ndarray]]:

@@ -12,6 +12,7 @@ from ..errors import BadArgument, InconsistentState
 from ..kernels.signatures import Fn
 from .arguments import refuses_unknown, wanted
 from .extra import NONE, Extras
+from .given import vector
 from .system import Ode, freeze, labelled
 
 DERIVATIVES = ("x", "dx", "ddx")  # names of x, x', x''
@@ -121,7 +122,7 @@ def start_of(system: Dae, x0, dx0, ddx0, z0) -> tuple[float | None, np.ndarray]:
     if hasattr(x0, "q") and hasattr(x0, "t"):
         return float(x0.t), np.array(x0.q, dtype=float)
     if z0 is not None:
-        given = np.array(z0, dtype=float).reshape(-1)
+        given = vector(z0, "y0")
         if x0 is not None or len(given) % system.order:
             raise BadArgument(f"y0 stands for (x, x', ..) of a Dae: {system.order} parts of one length, and no x0.")
         return None, given
@@ -133,11 +134,9 @@ def start_of(system: Dae, x0, dx0, ddx0, z0) -> tuple[float | None, np.ndarray]:
             continue
         if given is None:
             raise BadArgument(f"simulate needs {name}0: a Dae of order {system.order} starts from {_starts(system)}.")
-        parts.append(np.array(given, dtype=float).reshape(-1))
+        parts.append(vector(given, f"{name}0"))
         if len(parts[-1]) != len(parts[0]):
             raise BadArgument(f"{name}0 has {len(parts[-1])} entries, x0 has {len(parts[0])}.")
-        if not np.all(np.isfinite(parts[-1])):
-            raise BadArgument(f"{name}0 is not finite: {parts[-1]}.")
     return None, np.concatenate(parts)
 
 

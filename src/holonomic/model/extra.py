@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import BadArgument
+from .given import vector
 
 TAKEN = ("t", "q", "v", "p", "u", "a", "lam", "s", "w", "x", "dx", "ddx", "y")
 KINDS = {"states": ("s", "s0", "state"), "algebraic": ("w", "w0", "algebraic variable")}
@@ -147,7 +148,7 @@ def _parts(given, names: list[str], argument: str, word: str) -> dict[str, np.nd
             raise BadArgument(f"{argument} has no value for {missing[0]!r}.")
         parts = {name: given[name] for name in names}
     else:
-        flat = _numbers(given, argument)
+        flat = vector(given, argument)
         if len(names) == 1:
             parts = {names[0]: flat}
         elif len(flat) == len(names):
@@ -157,21 +158,11 @@ def _parts(given, names: list[str], argument: str, word: str) -> dict[str, np.nd
                 f"{argument} has {len(flat)} entries for the {word}s {', '.join(names)}. Give one number each, or "
                 f"{argument}={{name: values}} where some have several."
             )
-    parts = {name: _numbers(part, f"{argument}[{name!r}]") for name, part in parts.items()}
+    parts = {name: vector(part, f"{argument}[{name!r}]") for name, part in parts.items()}
     for name, part in parts.items():
         if not len(part):
             raise BadArgument(f"{argument}[{name!r}] is empty.")
     return parts
-
-
-def _numbers(given, what: str) -> np.ndarray:
-    try:
-        values = np.array(given, dtype=float).reshape(-1)
-    except (TypeError, ValueError):
-        raise BadArgument(f"{what} must be numbers, got {given!r}.") from None
-    if not np.all(np.isfinite(values)):
-        raise BadArgument(f"{what} is not finite: {values}.")
-    return values
 
 
 def check_uses(system, derivatives: Mapping) -> None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..errors import OK, IncompatibleMethods, WrongShape
+from ..errors import OK, IncompatibleMethods
 from ..kernels.dense import factor_rows, factors_length, solve_rows, tangent_rows
 from ..kernels.evaluate import dense_saddle, dense_work
 from ..kernels.signatures import Fn
@@ -310,11 +310,7 @@ class Functions:
         return self._named(list(self.model.outputs.values()), counts)
 
     def _events(self):
-        made, shapes = self.numeric.named(self.variant.events, "event", self.model.n_lam)
-        for name, shape in shapes.items():
-            count = int(np.prod(shape))
-            if count != 1:
-                raise WrongShape(f"event {name!r} returned {count} numbers; it must return one.")
+        made = self.numeric.events(self.variant.events, self.model.n_lam)
         return self._named(list(made.values()), [1] * len(made))
 
     def _named(self, functions: list, counts: list[int]):

@@ -13,6 +13,7 @@ from . import symbols
 from .arguments import BASIC, ODE, Names, UnknownParameter, call, flatten_params, param_names, param_slices
 from .dae import Dae, state_values
 from .extra import NONE, Extras, allowed
+from .given import refuse_matrix
 from .system import Ode, System, input_table
 
 CHECK_TOLERANCE = 1e-10  # traced and own function differ by rounding only
@@ -101,11 +102,14 @@ class Scene:
         if shape is not None and result.shape != shape:
             if shape[1] == 1 and result.shape == (shape[1], shape[0]):
                 result = result.T
-            elif not (result.numel() == 1 and shape == (1, 1)):
+            elif shape == (1, 1):
+                raise WrongShape(f"{role} returned {result.numel()} numbers; it must return one.")
+            else:
                 raise WrongShape(
                     f"{role} returned shape {_shape(result.shape)}, expected {_shape(shape)}{self._why(result.shape, shape)}"
                 )
         if shape is None:
+            refuse_matrix(result.shape, role)
             result = casadi.reshape(result, result.numel(), 1)
         if callable(function):
             self._check(function, role, allowed, result)
@@ -113,8 +117,6 @@ class Scene:
 
     def _why(self, found: tuple[int, int], shape: tuple[int, int]) -> str:
         """Where an expected shape comes from, and what may be meant where it is not met."""
-        if shape == (1, 1):
-            return "."
         if shape[0] == shape[1] and sorted(found) == [1, shape[0]]:
             return ". Is np.diag(...) of it meant?"
         start = "x0" if self.is_dae else "y0" if self.is_ode else "v0"
@@ -185,6 +187,12 @@ class Scene:
                 flat[3 * i] = point["u"][name]
                 flat[3 * i + 2] = point["t"]
         return flat
+
+    @property
+    def changing(self) -> SX:
+        """Everything that changes along a run."""
+        known = [self.t_sx, self.q_sx, self.v_sx, self.a_sx]
+        return casadi.vertcat(*known, *([] if self.lam_sx is None else [self.lam_sx]))
 
     def with_multipliers(self, n: int) -> None:
         """Make lam (y of a Dae) known to outputs and events."""

@@ -17,7 +17,7 @@ import casadi
 import numpy as np
 from casadi import SX
 
-from ..errors import BadArgument, ForgottenVelocityTerms, NotFinite, SingularMass, WrongShape
+from ..errors import BadArgument, ForgottenVelocityTerms, NotFinite, SingularMass
 from . import symbols
 from .arguments import ODE, call
 from .base import N_GAINS
@@ -26,6 +26,7 @@ from .derive import Derived
 from .derive_dae import with_multipliers_solved
 from .expressions import Expressions
 from .extra import NONE, Extras
+from .given import refuse_constant, refuse_truth
 from .scene import Scene, numbers_text
 from .settling import check_rules
 from .system import Ode, System, labelled, row_names
@@ -116,9 +117,12 @@ def trace(
         shapes[name] = np.shape(call(function, role, full, scene.points[0]))
     watched = {}
     for name, function in (events or {}).items():
-        watched[name] = scene.run(function, f"event {name!r}", None, full)
-        if watched[name].numel() != 1:
-            raise WrongShape(f"event {name!r} returned {watched[name].numel()} numbers; it must return one.")
+        role = f"event {name!r}"
+        watched[name] = scene.run(function, role, (1, 1), full)
+        value = call(function, role, full, scene.points[0])
+        refuse_truth(value, role)
+        if not casadi.depends_on(watched[name], scene.changing):
+            refuse_constant(float(np.ravel(value)[0]), role)
     freed, numbers, numbers_sx = _free_numbers(parts, outputs, watched, numbers)
     start_sx = SX.sym("h0", invariants.numel())
     if invariants.numel():
@@ -183,11 +187,10 @@ def _mass_and_force(system: System, scene: Scene, nv: int) -> dict[str, SX]:
         T = scene.run(system.kinetic, "kinetic()", (1, 1))
         momentum = casadi.jacobian(T, v).T
         M = casadi.jacobian(momentum, v)
-        q_dot = v if system.kinematics is None else scene.run(system.kinematics, "kinematics()", None)
+        q_dot = v if system.kinematics is None else scene.run(system.kinematics, "kinematics()", (len(scene.points[0]["q"]), nv))
         slope = casadi.jacobian(T, q).T
         if system.kinematics is not None:
-            Z = casadi.reshape(q_dot, len(scene.points[0]["q"]), nv)
-            q_dot, slope = Z @ v, Z.T @ slope
+            q_dot, slope = q_dot @ v, q_dot.T @ slope
         change = casadi.jtimes(momentum, q, q_dot) + casadi.jtimes(momentum, t, SX(1))
         return {"mass": casadi.sparsify(M), "force": force + slope - change, "kinetic": T}
     M = scene.run(system.mass, "mass()", (nv, nv), scene.seen("mass"))

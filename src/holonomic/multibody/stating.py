@@ -15,6 +15,7 @@ import numpy as np
 
 from ..errors import BadArgument
 from ..model.extra import TAKEN
+from ..model.given import vector
 from ..model.makers import maker
 
 MOTION = ("angle", "position", "speed", "length", "stretch", "rate")  # what functions of forces call what they see
@@ -59,12 +60,9 @@ class StateMethods:
             raise BadArgument(f"the name {name!r} is used twice: there is an input {name!r} already.")
         if not callable(rate):
             raise BadArgument(f"state {name!r}: rate is a function, for example lambda {name}: -2.0 * {name}; got {rate!r}.")
-        try:
-            values = np.array(start, dtype=float).reshape(-1)
-        except (TypeError, ValueError):
-            raise BadArgument(f"start of state {name!r} must be numbers, got {start!r}.") from None
-        if not len(values) or not np.all(np.isfinite(values)):
-            raise BadArgument(f"start of state {name!r} must be finite numbers, got {start!r}.")
+        values = vector(start, f"start of state {name!r}")
+        if not len(values):
+            raise BadArgument(f"start of state {name!r} is empty. Give a number, or several.")
         self.states[name] = State(name, rate, tuple(values.tolist()))
         self._changed()
         return self.states[name]

@@ -13,6 +13,7 @@ import numpy as np
 from ..errors import DONE, EVENT, BadArgument, MissingExtra
 from ..failure import reason
 from .job import Chunk, Happenings, Job
+from .member import Member
 from .sketch import Summary
 
 HELD_BYTES = 256 << 20  # up to so much of one quantity is taken into memory for exact quantiles
@@ -39,6 +40,11 @@ class EventLog:
 
     def __len__(self) -> int:
         return len(self.t)
+
+    def of_member(self, number: int) -> EventLog:
+        """Those of one member."""
+        mine = self.member == number
+        return EventLog(self.member[mine], self.t[mine], self.q[mine], self.v[mine], self.members)
 
     @cached_property
     def count(self) -> np.ndarray:
@@ -87,10 +93,15 @@ class Log:
         ]
 
 
+class NoSuchMember(BadArgument, IndexError):
+    """A number beyond the members of an ensemble."""
+
+
 class Source(Protocol):
     """Where the values of an ensemble are."""
 
     def values(self, name: str) -> Any: ...
+    def of_member(self, name: str, m: int) -> Any: ...
     def stretches(self, name: str) -> Iterator[tuple[int, int, np.ndarray]]: ...
     def summary(self, name: str) -> Summary | None: ...
     def names(self) -> list[str]: ...
@@ -99,8 +110,8 @@ class Source(Protocol):
 class Ensemble:
     """What many runs computed: arrays with the member as first axis, time as second.
 
-    Values that were kept in a store are read when asked for. The reducers (`mean`, `std`, `extremes`, `quantiles`) never
-    hold all of them.
+    `runs[3]` is one member, read as a Solution is; `for run in runs` goes through all. Values that were kept in a store
+    are read when asked for. The reducers (`mean`, `std`, `extremes`, `quantiles`) never hold all of them.
     """
 
     def __init__(self, job: Job, source: Source, log: Log):
@@ -117,6 +128,9 @@ class Ensemble:
 
     def __len__(self) -> int:
         return self.job.count
+
+    def __iter__(self) -> Iterator[Member]:
+        return (Member(self, m) for m in range(len(self)))
 
     @cached_property
     def ok(self) -> np.ndarray:
@@ -160,7 +174,19 @@ class Ensemble:
         """Multipliers (y of a Dae), (member, time, row)."""
         return self.source.values("lam")
 
-    def __getitem__(self, name: str):
+    def __getitem__(self, name):
+        """A quantity of all members by name; a member by its number, several by a slice."""
+        if isinstance(name, slice):
+            return [Member(self, m) for m in range(*name.indices(len(self)))]
+        if isinstance(name, int | np.integer) and not isinstance(name, bool):
+            if not -len(self) <= name < len(self):
+                raise NoSuchMember(f"there is no member {name}: the ensemble has {len(self)}, 0 to {len(self) - 1}.")
+            return Member(self, int(name) % len(self))
+        if not isinstance(name, str):
+            raise BadArgument(
+                f"an ensemble is read by name (runs['q']), or member by member (runs[3]), got {type(name).__name__}. For some "
+                "of the members index what is read: runs.q[mask]."
+            )
         if name in self.params and name not in self.source.names():
             return self.params[name]
         return self.source.values(name)

@@ -36,6 +36,9 @@ class Whole:
     def values(self, name: str):
         return self._all[name]
 
+    def of_member(self, name: str, m: int):
+        return Quantities(self.job, m, m + 1, self.x[m : m + 1], self.k[m : m + 1])[name]
+
     def stretches(self, name: str) -> Iterator[tuple[int, int, np.ndarray]]:
         for first in range(0, self.job.count, STRETCH):
             last = min(first + STRETCH, self.job.count)
@@ -72,6 +75,9 @@ class Named:
         if name not in self.held:
             raise not_kept(name, self.held)
         return self.held[name]
+
+    def of_member(self, name: str, m: int) -> np.ndarray:
+        return self.values(name)[m : m + 1]
 
     def stretches(self, name: str) -> Iterator[tuple[int, int, np.ndarray]]:
         values = self.values(name)
@@ -114,6 +120,9 @@ class Summed:
             f'this ensemble keeps no trajectories, only summaries: read mean({name!r}), extremes({name!r}) or '
             f'quantiles({name!r}), or sweep with keep="all".'
         )
+
+    def of_member(self, name: str, m: int):
+        return self.values(name)
 
     def stretches(self, name: str):
         return iter(())

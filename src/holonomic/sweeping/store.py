@@ -256,6 +256,9 @@ class Stored:
             raise BadArgument(f'{name!r} has several quantities: name one, for example "{name}.position".')
         return np.concatenate(parts)
 
+    def of_member(self, name: str, m: int):
+        return self._read(name, m, m + 1)
+
     def stretches(self, name: str) -> Iterator[tuple[int, int, np.ndarray]]:
         for first, last in self.job.pieces():
             yield first, last, self._read(name, first, last)

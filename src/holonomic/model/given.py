@@ -1,0 +1,76 @@
+"""Numbers that a user gives, or his functions return. What cannot be meant is refused with its name."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..errors import BadArgument, WrongShape
+
+MANY_STARTS = "Many starts at once are for sweep()"
+STARTS = ("q0", "v0", "y0", "s0", "x0", "dx0", "ddx0")
+
+
+def vector(values, what: str, n: int | None = None) -> np.ndarray:
+    """Return finite numbers as a flat array of our own, n of them if n is given; a number alone is one of them."""
+    try:
+        found = np.array(values, dtype=float)
+    except (TypeError, ValueError):
+        raise BadArgument(f"{what} must be numbers, got {values!r}.") from None
+    if found.ndim > 1:
+        expected = f"({found.size if n is None else n},)"
+        many = f" {MANY_STARTS}." if what in STARTS else ""
+        raise BadArgument(
+            f"{what} has shape {found.shape}, expected one row of numbers, {expected}. Pass np.ravel({what}) if all its "
+            f"entries are meant, in that order.{many}"
+        )
+    found = found.reshape(-1)
+    if n is not None and len(found) != n:
+        raise BadArgument(f"{what} has {len(found)} entries, expected {n}.")
+    if not np.isfinite(found).all():
+        raise BadArgument(f"{what}[{int(np.flatnonzero(~np.isfinite(found))[0])}] is not finite: {found}.")
+    return found
+
+
+def positive(value, name: str, infinite: str | None = None) -> float:
+    """Return a positive number; `infinite` says why it may not be infinite, where it may not."""
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        raise BadArgument(f"{name}={value!r} must be a positive number.") from None
+    if isinstance(value, bool | np.bool_) or not number > 0:
+        raise BadArgument(f"{name}={value!r} must be a positive number.")
+    if infinite is not None and number == np.inf:
+        raise BadArgument(f"{name}={value!r} must be finite: {infinite}")
+    return number
+
+
+def refuse_matrix(shape: tuple[int, ...], role: str) -> None:
+    """Refuse rows that come as a matrix: in which order its entries are meant, nobody has said."""
+    if sum(length > 1 for length in shape) > 1:
+        raise WrongShape(
+            f"{role} returned shape {shape}, expected a number or one row of numbers. Return np.ravel(...) of the matrix "
+            "if each of its entries is meant, or the entries that are, such as those above the diagonal of a symmetric one."
+        )
+
+
+def refuse_nothing(value, role: str) -> None:
+    """Refuse a function that has returned None, which NumPy would take for NaN."""
+    if value is None:
+        raise WrongShape(f"{role} returned nothing: is a `return` missing?")
+
+
+def refuse_truth(value, role: str) -> None:
+    """Refuse an event that is True or False: neither crosses zero."""
+    if np.asarray(value).dtype == bool:
+        raise BadArgument(
+            f"{role} returns True or False, which crosses no zero. Return a number that changes its sign there: "
+            "q[0] - 1 in the place of q[0] > 1."
+        )
+
+
+def refuse_constant(value: float, role: str) -> None:
+    """Refuse an event that depends on nothing which changes."""
+    raise BadArgument(
+        f"{role} depends on nothing that changes: it is {value:g} throughout, so it never crosses zero. Write it as a function "
+        "of t or of the state."
+    )
