@@ -258,7 +258,7 @@ def test_a_member_keeps_what_the_sweep_kept(swing, whole):
     assert np.array_equal(runs[1]["tension"], runs["tension"][1])
     with pytest.raises(BadArgument, match="'q' was not kept; kept: tension"):
         runs[1].q
-    with pytest.raises(AttributeError, match="has no 'drift'.*simulate it again with its params"):
+    with pytest.raises(AttributeError, match=r"has no 'drift'.*simulate it again with its params"):
         runs[1].drift
 
 
