@@ -142,14 +142,20 @@ def limits_of(max_steps, max_step, first_step) -> dict[str, Any]:
     return {"max_steps": int(max_steps), "max_step": positive(max_step, "max_step"), "first": first}
 
 
+def relative_tolerance(rtol) -> float:
+    """Return a relative tolerance that can be met; 1e-6 for None."""
+    rtol = 1e-6 if rtol is None else positive(rtol, "rtol")
+    if rtol >= 1.0 or rtol < 1e-14:
+        raise BadArgument(f"rtol={rtol:g} must lie between 1e-14 and 1; double precision has 16 digits.")
+    return rtol
+
+
 def choose(model, formulation, integrator, stabilization, rtol, atol, step, constraint_tol) -> Choice:
     if step is not None:
         if rtol is not None or atol is not None:
             raise BadArgument("step= fixes the step, rtol= and atol= choose it by error: give one or the other.")
         step = positive(step, "step", "the run is divided into steps of this length.")
-    rtol = 1e-6 if rtol is None else positive(rtol, "rtol")
-    if rtol >= 1.0 or rtol < 1e-14:
-        raise BadArgument(f"rtol={rtol:g} must lie between 1e-14 and 1; double precision has 16 digits.")
+    rtol = relative_tolerance(rtol)
     if model.interpreted and rtol < model.attainable_rtol and step is None:
         raise BadArgument(
             f"rtol={rtol:g} cannot be reached: {' and '.join(model.inexact)} come from differences, good to "

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .advice import Advice, advice, kind_of, words_of
-from .arguments import opened
+from .arguments import opened, relative_tolerance
 from .errors import BadArgument, RedundancyWarning, SingularPosition
 from .indicators import Indicators, indicators_at
 from .initial import Start, prepare
@@ -160,7 +160,7 @@ def diagnose(
         note, begin = str(problem), Start(q, v)
     x = np.concatenate([begin.q, begin.v])
     longest = abs(t1 - t0)
-    found = indicators_at(model, t0, x, data, begin.rows, rtol=rtol, longest=longest)
+    found = indicators_at(model, t0, x, data, begin.rows, rtol=relative_tolerance(rtol), longest=longest)
     kind = kind_of(found)
     recommended, discouraged = advice(model, found, kind)
     is_dae = isinstance(system, Dae)

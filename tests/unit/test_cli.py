@@ -246,3 +246,82 @@ def test_cache_shows_and_clears_its_folder(shell, tmp_path, monkeypatch):
 )
 def test_sizes_read_well(amount, text):
     assert size(amount) == text
+
+
+def test_cite_takes_a_paper_by_its_key(shell):
+    result = shell("cite", "Eich-1993")
+    assert result.exit_code == 0 and result.stdout.startswith("@article{eich-1993,")
+    assert "steinbrecher-2003" in shell("cite", "steinbrecher-2003").stdout
+    assert shell("cite", "S_both2").stdout.startswith("@")
+
+
+@pytest.mark.parametrize(("given", "meant"), [("eich1993", "eich-1993"), ("projecton", "Projection"), ("sevenbody", "seven-body")])
+def test_cite_suggests_among_problems_methods_and_papers(shell, given, meant):
+    result = shell("cite", given)
+    assert result.exit_code == 2
+    assert result.stderr.startswith(f"holonomic: there is no problem, method or paper '{given}'. Did you mean {meant}")
+
+
+FAULTY = {
+    "syntax": ("def f(:\n", "line 1: SyntaxError: invalid syntax"),
+    "raises": ("import math\nx = 1 / 0\n", "line 2: ZeroDivisionError: division by zero"),
+    "function": (PENDULUM.replace("[0, -9.81]", "lambda q: q[5]"), "out of bounds for axis 0 with size 2, raised by force() at"),
+}
+
+
+@pytest.mark.parametrize("command", ["run", "compare", "diagnose", "view", "cite"])
+@pytest.mark.parametrize("fault", FAULTY)
+def test_a_fault_in_a_users_file_is_one_line(shell, tmp_path, command, fault):
+    path = tmp_path / "mine.py"
+    path.write_text(FAULTY[fault][0], encoding="utf-8")
+    result = shell(command, path)
+    assert isinstance(result.exception, SystemExit)  # no traceback
+    assert result.exit_code == 1 and FAULTY[fault][1] in result.stderr
+    assert len(result.stderr.strip().splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    ("words", "text"),
+    [
+        (("run", "pendulum", "--stabilization", "Baumgarte(alpha='x')"), "could not convert string to float: 'x'. It is written"),
+        (("run", "pendulum", "--save", "."), ". is a folder. Give the run a file name"),
+        (("run", "pendulm"), "There is no problem 'pendulm'. Did you mean pendulum"),
+        (("compare", "pendulum", "--page", "."), ". is a folder. Give the page a file name"),
+        (("diagnose", "pendulum", "--rtol", "-1"), "rtol=-1.0 must be a positive number."),
+        (("diagnose", "pendulum", "--rtol", "5"), "rtol=5 must lie between 1e-14 and 1"),
+        (("reproduce", "--page", "nowhere/x.md"), "for the page."),
+        (("reproduce", "eich-1993", "--page", "x.md"), "--page writes all papers as one page: leave KEY"),
+        (("run", "pyproject.toml"), "pyproject.toml is no Python file: give a problem by name, or a FILE.py"),
+    ],
+)
+def test_what_cannot_be_meant_is_one_line(shell, tmp_path, monkeypatch, words, text):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "pyproject.toml").write_text("", encoding="utf-8")
+    result = shell(*words)
+    assert isinstance(result.exception, SystemExit) and result.exit_code == 2
+    assert text in result.stderr and len(result.stderr.strip().splitlines()) == 1
+
+
+def test_a_picture_in_a_format_that_does_not_exist(shell, tmp_path):
+    for command in ("diagnose", "compare"):
+        result = shell(command, "pendulum", "--t-end", "0.1", "--picture", tmp_path / "x.xyz")
+        assert result.exit_code == 1 and "could not be written: Format 'xyz' is not supported" in result.stderr
+
+
+def test_files_of_a_dae_and_of_a_mechanism(shell, tmp_path):
+    dae = tmp_path / "dae.py"
+    dae.write_text(
+        "from holonomic import Dae\n"
+        "system = Dae(order=1, f=lambda x: -x, B=[[1.0], [0.0]], g=lambda x: x[0])\nt_end, x0 = 1.0, [0.0, 1.0]\n",
+        encoding="utf-8",
+    )
+    link = tmp_path / "link.py"
+    link.write_text(
+        "from holonomic.multibody import Mechanism, rod\n"
+        "mechanism, t_end = Mechanism(gravity=(0, -9.81)), 0.1\n"
+        "link = mechanism.body('link', rod((0, 0), (1, 0), mass=1.0))\n"
+        "mechanism.revolute('A', mechanism.ground, link, at=(0, 0))\n",
+        encoding="utf-8",
+    )
+    assert shell("run", dae).exit_code == 0
+    assert shell("run", link).exit_code == 0

@@ -8,9 +8,9 @@ from typing import Annotated, Any
 
 import typer
 
-from ..cite import SOFTWARE, entries
+from ..cite import SOFTWARE, bibliography, entries
 from ..errors import BadArgument, HolonomicError, IncompatibleMethods, UnknownArgument
-from .methods import KINDS, classes, make, refuse
+from .methods import KINDS, S_METHODS, classes, make, nearest, refuse
 from .run import load, simulate
 from .view import loaded
 
@@ -19,6 +19,7 @@ Examples:
   holonomic cite run.nc                           methods of a saved run
   holonomic cite jansen --integrator Radau        what this run would use
   holonomic cite Projection                       one method
+  holonomic cite eich-1993                        one paper, by the key that docs and messages use
   holonomic cite run.nc --software >> paper.bib   CasADi and Numba, too
 """
 
@@ -27,7 +28,7 @@ def cite(
     target: Annotated[
         str,
         typer.Argument(
-            metavar="RUN.nc|NAME|FILE.py|METHOD", help="A saved run, a problem, a file of yours, or a method."
+            metavar="RUN.nc|NAME|FILE.py|METHOD|KEY", help="A saved run, a problem, a file of yours, a method, or a paper."
         ),
     ],
     formulation: Annotated[str | None, typer.Option(metavar="NAME", help="As in 'holonomic run'.")] = None,
@@ -59,7 +60,7 @@ cite.__doc__ = f"{cite.__doc__}\n\n{EXAMPLES}"
 
 
 def keys_of(target: str, options: dict[str, Any]) -> tuple[str, ...]:
-    """Keys of a saved run, of a method by name, or of what a problem would be run with."""
+    """Keys of a saved run, of a method by name, a key itself, or those of what a problem would be run with."""
     if Path(target).suffix == ".nc" or (Path(target).is_file() and not target.endswith(".py")):
         if options:
             refuse("a saved run has its methods already; leave --formulation, --integrator and --stabilization out.")
@@ -68,6 +69,13 @@ def keys_of(target: str, options: dict[str, Any]) -> tuple[str, ...]:
         for name, method in classes(kind).items():
             if name.lower() == target.lower():
                 return tuple(getattr(method, "references", ()))
+    for name, method in S_METHODS.items():
+        if name.lower() == target.lower():
+            return tuple(method().references)
+    named = {key.lower(): key for key in bibliography()}
+    if target.lower() in named:
+        return (named[target.lower()],)
+    check_known(target)
     try:
         return simulate(load(target), options | {"max_steps": 1, "progress": False})._references()
     except (BadArgument, UnknownArgument, IncompatibleMethods) as problem:
@@ -76,3 +84,14 @@ def keys_of(target: str, options: dict[str, Any]) -> tuple[str, ...]:
         if problem.solution is None:
             refuse(f"{type(problem).__name__}: {problem}")
         return problem.solution._references()
+
+
+def check_known(target: str) -> None:
+    """Refuse what is neither a problem nor a method nor a paper, naming the nearest of all."""
+    from ..problems import catalogue
+
+    problems = list(catalogue())
+    if target.endswith(".py") or Path(target).exists() or target.lower().replace("_", "-") in map(str.lower, problems):
+        return
+    names = [*problems, *S_METHODS, *bibliography(), *(name for kind in KINDS for name in classes(kind))]
+    refuse(f"there is no problem, method or paper {target!r}. {nearest(target, names)}")

@@ -10,8 +10,9 @@ from typing import Annotated, Any
 import typer
 
 from ..errors import HolonomicError
+from .files import FAILED, calling, check_place, save_picture
 from .methods import make, refuse
-from .run import FAILED, load, number
+from .run import load, number
 
 
 def compare(
@@ -51,10 +52,8 @@ def compare(
       holonomic compare pendulum --stabilization none,baumgarte:20,projection
       holonomic compare seven-body --integrator RK4 --step 1e-4,5e-5 --page runs.html
     """
-    if picture is not None and not picture.resolve().parent.is_dir():
-        refuse(f"there is no folder {picture.resolve().parent} for the picture.")
-    if page is not None and not page.resolve().parent.is_dir():
-        refuse(f"there is no folder {page.resolve().parent} for the page.")
+    check_place(picture, "picture")
+    check_place(page, "page")
     chosen = {"formulation": formulation, "integrator": integrator, "stabilization": stabilization}
     options: dict[str, Any] = {kind: methods_of(kind, text) for kind, text in chosen.items()}
     options |= {name: numbers(name, text) for name, text in (("step", step), ("rtol", rtol)) if text is not None}
@@ -65,7 +64,7 @@ def compare(
     else:
         typer.echo(str(found))
     if picture is not None:
-        save(found, picture)
+        save_picture(found.plot(), picture)
     if page is not None and any(row.solution is not None for row in found):
         found.view(path=page)
     if not any(row.ok for row in found):
@@ -77,7 +76,8 @@ def run(job, t_end, options):
     from ..study.compare import compare as call
 
     try:
-        return call(job.what, job.t_end if t_end is None else t_end, **job.start, **options)
+        with calling():
+            return call(job.what, job.t_end if t_end is None else t_end, **job.start, **options)
     except HolonomicError as problem:
         refuse(str(problem))
 
@@ -107,15 +107,6 @@ def numbers(name: str, text: str) -> list[float]:
         return [float(part) for part in parts_of(text)]
     except ValueError:
         refuse(f"--{name} {text!r} must be numbers with commas between them, such as 1e-2,1e-3.")
-
-
-def save(found, path: Path) -> None:
-    """Write the picture, in the format that the file name asks for."""
-    try:
-        found.plot().savefig(path, bbox_inches="tight", dpi=150)
-    except (OSError, ValueError) as problem:
-        typer.echo(f"the picture {path} could not be written: {problem}", err=True)
-        raise typer.Exit(FAILED) from None
 
 
 def record(name: str, found) -> dict:

@@ -9,8 +9,9 @@ from typing import Annotated
 import typer
 
 from ..errors import BadArgument, HolonomicError, IncompatibleMethods, UnknownArgument
+from .files import FAILED, calling, check_place, save_picture
 from .methods import refuse
-from .run import FAILED, load, number
+from .run import load, number
 
 
 def diagnose(
@@ -31,23 +32,24 @@ def diagnose(
 ):
     """Say what a system asks of a method at its start: freedom, rank, stiffness, and what suits it.
 
-    FILE.py defines `problem`, or `system`, `t_end`, `q0` and `v0`.
+    FILE.py defines what it does for 'holonomic run'.
     """
     from .. import diagnose as call
 
-    if picture is not None and not picture.resolve().parent.is_dir():
-        refuse(f"there is no folder {picture.resolve().parent} for the picture.")
+    check_place(picture, "picture")
     job = load(target)
     end = job.t_end if t_end is None else t_end
     try:
-        found = call(job.what, **job.start, t_end=end, rtol=rtol)
-        if picture is not None:
-            found.plot().savefig(picture, bbox_inches="tight")
+        with calling():
+            found = call(job.what, **job.start, t_end=end, rtol=rtol)
+            drawn = None if picture is None else found.plot()
     except (BadArgument, UnknownArgument, IncompatibleMethods) as problem:
         refuse(str(problem))
     except HolonomicError as problem:
         typer.echo(f"{type(problem).__name__}: {problem}", err=True)
         raise typer.Exit(FAILED) from None
+    if drawn is not None:
+        save_picture(drawn, picture)
     if as_json:
         typer.echo(json.dumps(_plain({"name": job.name} | found.as_dict()), indent=2, ensure_ascii=False))
     else:

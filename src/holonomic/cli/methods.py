@@ -115,8 +115,9 @@ def make(kind: str, text: str):
         return method(*arguments, **options)
     except HolonomicError as problem:
         refuse(str(problem))
-    except TypeError as problem:
-        refuse(f"{problem}. It is written {written(method)}.")
+    except (TypeError, ValueError) as problem:
+        said = str(problem).replace(f"{method.__name__}.__init__()", method.__name__)
+        refuse(f"{said}. It is written {written(method)}.")
 
 
 def written(method: Callable) -> str:

@@ -9,8 +9,8 @@ from typing import Annotated
 import typer
 
 from ..errors import HolonomicError
+from .files import FAILED, check_place, fail
 from .methods import refuse
-from .run import FAILED
 
 
 def reproduce(
@@ -33,6 +33,9 @@ def reproduce(
     from ..reproduce import papers
 
     if page is not None:
+        if paper is not None or figures is not None or as_json:
+            refuse("--page writes all papers as one page: leave KEY, --figures and --json out.")
+        check_place(page, "page")
         write_page(page)
         return
     if paper is None:
@@ -44,7 +47,10 @@ def reproduce(
     else:
         typer.echo(str(report))
     if figures is not None:
-        drawn = report.save_figures(figures)
+        try:
+            drawn = report.save_figures(figures)
+        except OSError as problem:
+            fail(f"the figures could not be written to {figures}: {problem}")
         for path in drawn:
             typer.echo(f"drew {path}", err=True)
         if not drawn:

@@ -15,10 +15,10 @@ from typing import Annotated, Any
 import typer
 
 from ..errors import BadArgument, HolonomicError, IncompatibleMethods, UnknownArgument
+from .files import FAILED, calling, check_place, reading
 from .methods import make, plain, refuse
 
-# Exit codes; bad usage is 2.
-FAILED = 1
+STARTS = ("q0", "v0", "y0", "s0", "w0", "x0", "dx0", "ddx0", "lam0")  # names of a file that are passed on
 INTERRUPTED = 130  # what shells give for Ctrl-C
 
 
@@ -67,7 +67,7 @@ def run(
 ):
     """Simulate a problem, or a system from a file, and report steps, drift and accuracy.
 
-    FILE.py defines `problem`, or `system`, `t_end`, `q0` and `v0`.
+    FILE.py defines `problem`; or `system`, `t_end` and its start, such as `q0` and `v0`; or `mechanism` and `t_end`.
 
     \b
     Examples:
@@ -75,10 +75,8 @@ def run(
       holonomic run pendulum --integrator RK4 --step 0.01 --stabilization none
       holonomic run crank.py --save run.nc && holonomic view run.nc
     """
-    if picture is not None and not picture.resolve().parent.is_dir():
-        refuse(f"there is no folder {picture.resolve().parent} for the picture.")
-    if keep is not None and not keep.resolve().parent.is_dir():
-        refuse(f"there is no folder {keep.resolve().parent} for the run.")
+    check_place(picture, "picture")
+    check_place(keep, "run")
     chosen = {"formulation": formulation, "integrator": integrator, "stabilization": stabilization}
     options: dict[str, Any] = {kind: make(kind, text) for kind, text in chosen.items() if text is not None}
     numbers = {"rtol": rtol, "atol": atol, "step": step}
@@ -124,9 +122,10 @@ def simulate(job: Job, options: dict[str, Any]):
     """Call simulate() with what was given, and nothing else, so that its defaults hold."""
     from .. import simulate as call
 
-    if job.t_end is None:
-        return call(job.what, **job.start, **options)
-    return call(job.what, job.t_end, **job.start, **options)
+    with calling():
+        if job.t_end is None:
+            return call(job.what, **job.start, **options)
+        return call(job.what, job.t_end, **job.start, **options)
 
 
 def load(target: str) -> Job:
@@ -138,6 +137,8 @@ def load(target: str) -> Job:
     try:
         problem = get(target)
     except BadArgument as unknown:
+        if Path(target).exists():
+            refuse(f"{target} is no Python file: give a problem by name, or a FILE.py that defines one.")
         refuse(str(unknown))
     return Job(problem.name, problem, None, {}, problem)
 
@@ -149,20 +150,22 @@ def from_file(path: Path) -> Job:
     # As when Python itself runs the file: it may import its neighbours.
     sys.path.insert(0, str(path.resolve().parent))
     try:
-        names = runpy.run_path(str(path))
-    except HolonomicError as problem:
-        typer.echo(f"{path}: {type(problem).__name__}: {problem}", err=True)
-        raise typer.Exit(FAILED) from None
+        with reading(path):
+            names = runpy.run_path(str(path))
     finally:
         sys.path.pop(0)
     if "problem" in names:
         problem = names["problem"]
         return Job(getattr(problem, "name", path.stem), problem, None, {}, problem)
-    missing = [name for name in ("system", "t_end") if name not in names]
+    what = names.get("system", names.get("mechanism"))
+    missing = [name for name, there in (("system", what is not None), ("t_end", "t_end" in names)) if not there]
     if missing:
-        refuse(f"{path} defines no {' and no '.join(missing)}. Define problem, or system, t_end, q0 and v0.")
-    start = {name: names[name] for name in ("q0", "v0", "y0", "s0", "w0") if name in names}
-    return Job(path.stem, names["system"], names["t_end"], start)
+        refuse(
+            f"{path} defines no {' and no '.join(missing)}. Define problem; or system, t_end and its start (q0 and v0, y0 of an "
+            "Ode, x0 of a Dae); or mechanism and t_end."
+        )
+    start = {name: names[name] for name in STARTS if name in names}
+    return Job(path.stem, what, names["t_end"], start)
 
 
 def save(solution, path: Path) -> bool:

@@ -12,8 +12,9 @@ from typing import Annotated, Any
 import typer
 
 from ..errors import BadArgument, HolonomicError, IncompatibleMethods, UnknownArgument
+from .files import FAILED
 from .methods import make, refuse
-from .run import FAILED, load, simulate, warn
+from .run import load, simulate, warn
 
 EXAMPLES = """\b
 Examples:

@@ -142,6 +142,6 @@ def get(name: str, **params) -> Problem:
     wanted = name.lower().replace("_", "-")
     if wanted not in makers:
         near = difflib.get_close_matches(wanted, makers, n=3, cutoff=0.5)
-        hint = f"Did you mean {' or '.join(near)}? " if near else ""
-        raise BadArgument(f"There is no problem '{name}'. {hint}There are: {', '.join(catalogue())}.")
+        hint = f"Did you mean {' or '.join(near)}?" if near else f"There are: {', '.join(catalogue())}."
+        raise BadArgument(f"There is no problem '{name}'. {hint}")
     return makers[wanted](**params)
