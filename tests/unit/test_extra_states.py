@@ -1,22 +1,19 @@
-"""States and algebraic variables beside q and v: a motor's current, a bristle, contact points."""
+"""States beside q and v: a motor's current, a bristle."""
 
 import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
 
-import holonomic
 from holonomic import (
     BDF,
     GGL,
     RK4,
     Baumgarte,
     Event,
-    GeneralizedAlpha,
     ImplicitMidpoint,
     Index1,
     Index2,
     Index3,
-    Ode,
     Overdetermined,
     PostStabilization,
     ProjectedInvariants,
@@ -28,15 +25,6 @@ from holonomic import (
     UnderlyingODE,
     simulate,
     sweep,
-)
-from holonomic.errors import (
-    BadArgument,
-    HolonomicError,
-    IncompatibleMethods,
-    InconsistentState,
-    NotFinite,
-    SingularPosition,
-    WrongShape,
 )
 
 MOTOR = {"m": 1.0, "g": 9.81, "R": 2.0, "K": 0.5, "inductance": 0.05, "V": 6.0}
@@ -200,85 +188,6 @@ def test_large_states_do_not_loosen_the_constraints():
     assert sol.drift.max()["position"] < 1e-10
 
 
-# algebraic variables
-
-
-def slide(**more):
-    """A bead on x = θ + 0.2 sin θ, y = cos θ; θ and the drag follow from implicit equations."""
-    return System(
-        np.eye(2), lambda v, drag: np.array([0, -9.81]) - drag * v,
-        {"curve": lambda q, angle: q[1] - np.cos(angle)},
-        algebraic={
-            "drag": lambda drag, v: drag + drag**3 - 0.3 * (v @ v),
-            "angle": lambda angle, q: angle + 0.2 * np.sin(angle) - q[0],
-        },
-        **more,
-    )  # fmt: skip
-
-
-BEAD = {"q0": [0.5 + 0.2 * np.sin(0.5), np.cos(0.5)], "v0": [0, 0], "w0": {"drag": 0.1, "angle": 0.3}}
-
-
-@pytest.fixture(scope="module")
-def bead():
-    return slide()
-
-
-@pytest.fixture(scope="module")
-def slid():
-    """θ and θ' at t = 1.5, from the equation in θ."""
-
-    def rhs(t, y):
-        th, om = y
-        along = np.array([1 + 0.2 * np.cos(th), -np.sin(th)])
-        bend = np.array([-0.2 * np.sin(th), -np.cos(th)])
-        v = along * om
-        roots = np.roots([1, 0, 1, -0.3 * (v @ v)])
-        drag = roots[np.argmin(np.abs(roots.imag))].real
-        return [om, along @ (np.array([0, -9.81]) - drag * v - bend * om**2) / (along @ along)]
-
-    return solve_ivp(rhs, (0, 1.5), [0.5, 0.0], rtol=1e-11, atol=1e-12).y[:, -1]
-
-
-def test_algebraic_variables_are_solved_at_every_point(bead, slid):
-    sol = simulate(bead, 1.5, rtol=1e-9, **BEAD)
-    assert sol.end.w[1] == pytest.approx(slid[0], abs=1e-8)
-    assert sol["angle"][0] == pytest.approx(0.5, abs=1e-12)  # from the guess 0.3
-    there = sol(np.linspace(0, 1.5, 50))
-    drag, angle = there.w.T
-    assert np.max(np.abs(drag + drag**3 - 0.3 * np.sum(there.v**2, axis=1))) < 1e-14
-    assert np.max(np.abs(angle + 0.2 * np.sin(angle) - there.q[:, 0])) < 1e-14
-    assert sol.drift.max()["position"] < 1e-10
-    assert "w0 was off by 2.2e-01" in str(sol)
-
-
-@pytest.mark.parametrize("integrator", [BDF(), Radau()])
-@pytest.mark.parametrize(
-    "formulation",
-    [Index1(), Index2(), Index3(), GGL(), ProjectedInvariants("Pb"), StrangenessFree(), StateSpace("partition")],
-    ids=repr,
-)
-def test_algebraic_variables_in_every_formulation(bead, slid, formulation, integrator):
-    sol = simulate(bead, 1.5, rtol=1e-7, integrator=integrator, formulation=formulation, **BEAD)
-    assert sol.end.w[1] == pytest.approx(slid[0], abs=5e-5)
-
-
-@pytest.mark.parametrize("formulation", [Index1(), GGL(), StrangenessFree(), Overdetermined()], ids=repr)
-def test_fixed_steps_keep_their_order_with_algebraic_variables(bead, slid, formulation):
-    errors = [
-        abs(simulate(bead, 1.5, integrator=Trapezoidal(), formulation=formulation, step=h, **BEAD).end.w[1] - slid[0])
-        for h in (0.02, 0.01)
-    ]
-    assert np.log2(errors[0] / errors[1]) == pytest.approx(2.0, abs=0.2)
-
-
-def test_algebraic_variables_in_plain_python(bead):
-    given = {"integrator": RK4(), "step": 0.02, **BEAD}
-    ends = [simulate(system, 0.1, **given).end for system in (bead, slide(trace=False))]
-    assert ends[0].q == pytest.approx(ends[1].q, abs=1e-8)
-    assert ends[0].w == pytest.approx(ends[1].w, abs=1e-8)
-
-
 # around a run
 
 
@@ -289,30 +198,11 @@ def test_events_see_and_map_states(machine):
     assert sol["current"].max() < 1.0 + 1e-9
 
 
-def test_events_see_algebraic_variables(bead):
-    sol = simulate(bead, 1.5, events={"fast": lambda drag: drag - 0.5}, **BEAD)
-    assert sol.events["fast"].w[:, 0] == pytest.approx(0.5, abs=1e-9)
-
-
 def test_an_earlier_end_starts_the_next_run(machine):
     whole = simulate(machine, 0.4, integrator=RK4(), step=0.01, **START)
     half = simulate(machine, 0.2, integrator=RK4(), step=0.01, **START)
     rest = simulate(machine, 0.4, q0=half.end, integrator=RK4(), step=0.01)
     assert rest.end.s == pytest.approx(whole.end.s, abs=1e-13)
-
-
-def test_a_saved_run_holds_states_and_algebraic_variables(bead, machine, tmp_path):
-    for system, start in ((bead, BEAD), (machine, START)):
-        sol = simulate(system, 0.3, events={"e": lambda t: t - 0.2}, **start)
-        sol.save(tmp_path / "run.nc")
-        read = holonomic.Solution.load(tmp_path / "run.nc")
-        for name in ("q", "v", "s", "w"):
-            assert np.array_equal(getattr(read, name), getattr(sol, name))
-            assert np.array_equal(getattr(read.events["e"], name), getattr(sol.events["e"], name))
-            assert getattr(read(0.17), name) == pytest.approx(getattr(sol(0.17), name), abs=1e-2)
-            assert np.array_equal(getattr(read.end, name), getattr(sol.end, name))
-        columns = read.to_dataframe().columns
-        assert set(sol.plan.model.extras.state_labels + sol.plan.model.extras.algebraic_labels) <= set(columns)
 
 
 def test_sweeps_over_parameters_and_states(machine):
@@ -323,108 +213,6 @@ def test_sweeps_over_parameters_and_states(machine):
     assert np.array_equal(runs.s[:, 0, 0], [0, 1, 2]) and not runs.failed
 
 
-def test_sweeps_solve_for_algebraic_variables(bead):
-    runs = sweep(bead, 0.3, **(BEAD | {"v0": [[0, 0], [0, 0]]}))
-    assert runs["angle"][1, 0] == pytest.approx(0.5, abs=1e-12)
-
-
 def test_tolerances_by_name(machine):
     loose = simulate(machine, 0.3, atol={"current": 1e-2, "q": 1e-3, "v": 1e-3}, rtol=1e-3, **START)
     assert loose.stats["steps"] < simulate(machine, 0.3, rtol=1e-8, **START).stats["steps"]
-
-
-# messages
-
-
-def said(error, *given, **named) -> str:
-    with pytest.raises(error) as caught:
-        named.setdefault("q0", [0.0]), named.setdefault("v0", [1.0])
-        system = System(np.eye(1), **named.pop("system")) if "system" in named else given[0]
-        simulate(system, 1.0, **named)
-    return str(caught.value)
-
-
-@pytest.mark.parametrize(
-    ("given", "text"),
-    [
-        ({"s0": None}, "simulate needs s0, the initial values of its states: s0={'current': ...}."),
-        ({"s0": {"i": 1}}, "s0 has 'i', which is no state; known: current."),
-        ({"s0": {}}, "s0 has no value for 'current'."),
-        ({"s0": [np.nan]}, "s0 is not finite: [nan]."),
-        ({"s0": [0], "w0": [0]}, "w0= is given, but the system has no algebraic variables. State them as algebraic=."),
-    ],
-)
-def test_what_a_start_lacks_is_said(machine, given, text):
-    assert said(BadArgument, machine, **(START | given)) == text
-
-
-def test_several_states_need_a_number_each():
-    system = System(np.eye(1), states={"a1": lambda t: 1.0, "b1": lambda t: 1.0})
-    assert "s0 has 3 entries for the states a1, b1." in said(BadArgument, system, s0=[1, 2, 3])
-    system = System(np.eye(1), states={"a1": lambda t: [1.0, 2.0]})
-    assert said(WrongShape, system, s0=[0]) == "state 'a1' returned shape (2,), expected (1,)."
-
-
-@pytest.mark.parametrize(
-    ("given", "text"),
-    [
-        ({"states": {"q": lambda t: 1.0}}, "states= has the name 'q', which functions use for something else."),
-        ({"states": {"z": lambda x: 1.0}}, "state 'z' asks for 'x'; it can have t, q, v, p, u, s, z, a, lam"),
-        ({"states": {"z": 1.0}, "algebraic": {"z": 1.0}}, "'z' names a state and an algebraic variable; each needs its"),
-    ],
-)
-def test_names_that_cannot_be_meant(given, text):
-    with pytest.raises(BadArgument) as caught:
-        System(np.eye(1), **given)
-    assert text in str(caught.value)
-
-
-def test_equations_that_do_not_determine_their_variables_are_refused():
-    assert said(BadArgument, system={"algebraic": {"z": lambda q: q[0]}}, w0=[0]) == (
-        "the algebraic equations do not determine 'z': nothing in algebraic= depends on 'z'."
-    )
-    double = {"algebraic": {"z": lambda z, q: (z - 0.3) ** 2 - 0 * q[0]}}
-    assert "∂k/∂w is singular" in said(SingularPosition, system=double, w0=[0.3])
-    nowhere = {"algebraic": {"z": lambda z: z**2 + 1}}
-    assert "cannot be solved from w0 at t = 0: Newton's method leaves 'z' at 1.0e+00" in said(
-        InconsistentState, system=nowhere, w0=[0.3]
-    )
-    assert "is nan at the start" in said(NotFinite, system={"algebraic": {"z": lambda z: np.log(z - 1)}}, w0=[0.3])
-
-
-@pytest.mark.parametrize("method", [{}, {"integrator": BDF()}])
-def test_variables_that_cease_to_exist_are_named(method):
-    """z² = 0.09 - q ends at q = 0.09, where ∂k/∂z vanishes."""
-    fold = {"algebraic": {"z": lambda z, q: z**2 + q[0] - 0.09}}
-    system = System(np.eye(1), **fold)
-    with pytest.raises(HolonomicError) as caught:
-        simulate(system, 1.0, q0=[0], v0=[1], w0=[0.3], **method)
-    assert caught.value.solution.end.t == pytest.approx(0.09, abs=1e-3)
-    if not method:
-        assert "the algebraic equations cannot be solved for 'z'" in str(caught.value)
-
-
-@pytest.mark.parametrize("trace", [True, False])
-@pytest.mark.parametrize(
-    "given",
-    [
-        {"states": {"z": lambda v: v[0]}, "s0": [0]},
-        {"states": {"z": lambda lam: lam[0]}, "s0": [0]},
-        {"algebraic": {"z": lambda z, v: z - v[0]}, "w0": [0]},
-    ],
-)
-def test_constraints_of_what_changes_with_the_motion_are_refused(given, trace):
-    start = {name: given[name] for name in ("s0", "w0") if name in given}
-    kinds = {name: given[name] for name in ("states", "algebraic") if name in given}
-    text = said(BadArgument, system={"constraint": {"c": lambda q, z: q[0] - z}, "trace": trace, **kinds}, **start)
-    assert text.startswith("constraint 'c' uses") and "no longer act along the constraint" in text
-
-
-def test_methods_for_q_and_v_alone_refuse_states(machine):
-    with pytest.raises(IncompatibleMethods, match=r"no states and algebraic variables\. Use Radau or BDF"):
-        simulate(machine, 1.0, integrator=GeneralizedAlpha(), formulation=Index3(), step=0.01, **START)
-
-
-def test_an_ode_has_no_s0():
-    with pytest.raises(BadArgument, match="has no states"):
-        simulate(Ode(lambda y: -y), 1.0, y0=[1.0], s0=[1.0])

@@ -258,3 +258,18 @@ def test_a_missing_extra_is_named(library, method, monkeypatch):
     sol = simulate(pendulum(), 0.1)
     with pytest.raises(MissingExtra, match=r'pip install "holonomic\[xarray\]"'):
         getattr(sol, method)()
+
+
+def test_a_saved_run_holds_states_and_algebraic_variables(tmp_path):
+    """A filter follows a spring's end; the cubic root of a position is solved for."""
+    extra = {"states": {"slow": lambda slow, q: q[0] - slow}, "algebraic": {"root": lambda root, q: root**3 + root - q[0]}}
+    system = System(np.eye(1), potential=lambda q: 0.5 * q[0] ** 2, **extra)
+    sol = simulate(system, 0.3, q0=[1], v0=[0], s0=[0], w0=[0.5], events={"e": lambda t: t - 0.2})
+    sol.save(tmp_path / "run.nc")
+    read = Solution.load(tmp_path / "run.nc")
+    for name in ("q", "v", "s", "w"):
+        assert np.array_equal(getattr(read, name), getattr(sol, name))
+        assert np.array_equal(getattr(read.events["e"], name), getattr(sol.events["e"], name))
+        assert getattr(read(0.17), name) == pytest.approx(getattr(sol(0.17), name), abs=1e-2)  # a cubic between steps
+        assert np.array_equal(getattr(read.end, name), getattr(sol.end, name))
+    assert {"slow", "root"} <= set(read.to_dataframe().columns)
