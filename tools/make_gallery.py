@@ -14,10 +14,11 @@ import subprocess
 import sys
 from pathlib import Path
 
+from make_pages import PAGES
+
 ROOT = Path(__file__).parents[1]
 EXAMPLES = ROOT / "docs" / "examples"
 IMAGES = ROOT / "docs" / "images" / "gallery"
-PAGES = ROOT / "docs" / "pages"  # of some examples a page that moves; tools/make_pages.py writes them
 PAGE = ROOT / "docs" / "gallery.md"
 
 # what comes first on the page; the rest follows by name
@@ -50,7 +51,7 @@ def entry(path: Path) -> str:
 
 def moving(name: str, title: str) -> str:
     """A page on which the example moves, where there is one."""
-    if not (PAGES / f"{name}.html").exists():
+    if name not in PAGES:
         return ""
     return (
         f'??? abstract "See it move"\n\n    <iframe src="../pages/{name}.html" title="{title}, moving" loading="lazy" '

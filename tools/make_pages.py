@@ -1,7 +1,9 @@
-"""Write the moving pages of the documentation, and pictures of them.
+"""The moving pages of the documentation, and pictures of them.
 
-    python tools/make_pages.py               all pages into docs/pages, pictures into docs/images/view
-    python tools/make_pages.py walker top    some of them
+mkdocs makes the pages while it builds the site: this file is one of its hooks.
+
+    python tools/make_pages.py               pictures of all pages, into docs/images/view
+    python tools/make_pages.py walker top    of some of them
 
 Pictures need playwright and Chromium. Whoever runs this looks at every picture before committing it.
 """
@@ -10,6 +12,8 @@ from __future__ import annotations
 
 import shutil
 import sys
+import tempfile
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -19,8 +23,7 @@ from holonomic.multibody import Mechanism, cylinder, rod
 from holonomic.problems import delta_robot, jansen, jansen_walker, seven_body, two_link_arm
 from holonomic.view import view
 
-DOCS = Path(__file__).parents[1] / "docs"
-PAGES, IMAGES = DOCS / "pages", DOCS / "images" / "view"
+IMAGES = Path(__file__).parents[1] / "docs" / "images" / "view"
 FRAMES = 400  # pages that are embedded stay small
 
 
@@ -50,31 +53,55 @@ def top():
     return simulate(m, 2.0, v0=[0, 0, 0, 150.0, 0, 0])
 
 
-def page(name: str):
-    """One page by name."""
-    options = {"frames": FRAMES, "show": False}
-    if name == "walker":
-        return view(simulate(jansen_walker()), title="Jansen's walker", **options | {"frames": 600})
-    if name == "jansen":
-        return view(simulate(jansen()), title="One leg of Jansen's linkage", signals="bar tension", **options)
-    if name == "slider_crank":
-        sol = simulate(slider_crank(), 2 * np.pi / 5 * 2)
-        return view(sol, title="Slider-crank", signals="A.force", traces=("A",), forces=True, **options)
-    if name == "seven_body":
-        return view(simulate(seven_body()), title="Seven-body mechanism", **options)
-    if name == "delta":
-        return view(simulate(delta_robot()), title="Delta robot, from a URDF file", **options)
-    if name == "top":
-        return view(top(), title="A spinning top", **options | {"frames": 1500})
-    if name == "apart":
-        m = slider_crank()
-        runs = {
-            "without stabilization": simulate(m, 5.0, integrator=Midpoint(), step=0.06, stabilization=None),
-            "Projection": simulate(m, 5.0, integrator=Midpoint(), step=0.06, stabilization=Projection()),
-        }
-        return view(runs, title="Slider-crank, with and without projection", **options)
-    found = compare(two_link_arm(t_end=10.0), integrator=RK4(), step=0.1, stabilization=[None, Projection()], repeat=1)
-    return found.view(**options)
+def shown(runs, title: str, frames: int = FRAMES, **options):
+    """The page of a run, or of several by name."""
+    return view(runs, title=title, frames=frames, show=False, **options)
+
+
+def crank_page():
+    sol = simulate(slider_crank(), 2 * np.pi / 5 * 2)
+    return shown(sol, "Slider-crank", signals="A.force", traces=("A",), forces=True)
+
+
+def apart_page():
+    m, rule = slider_crank(), {"integrator": Midpoint(), "step": 0.06}
+    plain, kept = (simulate(m, 5.0, **rule, stabilization=stabilization) for stabilization in (None, Projection()))
+    runs = {"without stabilization": plain, "Projection": kept}
+    return shown(runs, "Slider-crank, with and without projection")
+
+
+def drift_page():
+    arm = two_link_arm(t_end=10.0)
+    found = compare(arm, integrator=RK4(), step=0.1, stabilization=[None, Projection()], repeat=1)
+    return found.view(frames=FRAMES, show=False)
+
+
+# those with the name of an example are shown below its picture in the gallery
+PAGES = {
+    "walker": lambda: shown(simulate(jansen_walker()), "Jansen's walker", 600),
+    "jansen": lambda: shown(simulate(jansen()), "One leg of Jansen's linkage", signals="bar tension"),
+    "slider_crank": crank_page,
+    "seven_body": lambda: shown(simulate(seven_body()), "Seven-body mechanism"),
+    "delta": lambda: shown(simulate(delta_robot()), "Delta robot, from a URDF file"),
+    "top": lambda: shown(top(), "A spinning top", 1500),
+    "apart": apart_page,
+    "drift": drift_page,
+}
+
+
+@cache  # `mkdocs serve` builds the site again and again
+def page(name: str) -> str:
+    """The text of a page."""
+    return PAGES[name]().html
+
+
+def on_files(files, config):
+    """Called by mkdocs when it looks for its files: add the pages."""
+    from mkdocs.structure.files import File
+
+    for name in PAGES:
+        files.append(File.generated(config, f"pages/{name}.html", content=page(name)))
+    return files
 
 
 # name: (time of the picture, script before it, window)
@@ -85,12 +112,14 @@ SHOTS = {
 }  # fmt: skip
 
 
-def picture(browser, name: str, ending: str = "", size=None, **look) -> None:
+def picture(browser, folder: Path, name: str, ending: str = "", size=None, **look) -> None:
     """Save what the browser shows of a page."""
+    path = folder / f"{name}.html"
+    path.write_text(page(name), encoding="utf-8")
     t, script, window = SHOTS[name]
     window = size or window
     tab = browser.new_page(viewport={"width": window[0], "height": window[1]}, **look)
-    tab.goto((PAGES / f"{name}.html").as_uri())
+    tab.goto(path.as_uri())
     tab.wait_for_function("window.holonomic")
     tab.evaluate(f"holonomic.pause(); {script}; holonomic.seek({t})")
     tab.wait_for_timeout(400)
@@ -102,24 +131,21 @@ def main(names: list[str]) -> None:
     from playwright.sync_api import sync_playwright
 
     IMAGES.mkdir(parents=True, exist_ok=True)
-    PAGES.mkdir(exist_ok=True)
-    for name in names or SHOTS:
-        path = page(name).save(PAGES / f"{name}.html")
-        print(f"{path.name}: {path.stat().st_size / 1e3:.0f} kB")
     if not names or "slider_crank" in names:
         sol = simulate(slider_crank(), 2.5)
         sol.plot("A.force", "O.torque", "slider.position", "drift").savefig(IMAGES / "plot.png", dpi=110)
         sol.animate(IMAGES / "crank.gif", fps=20, traces="A", panels=("A.force", "drift"), title="Slider-crank", dpi=90)
-    with sync_playwright() as play:
+    with sync_playwright() as play, tempfile.TemporaryDirectory() as made:
+        folder = Path(made)
         browser = play.chromium.launch(
             executable_path=shutil.which("chromium"),
             args=["--no-sandbox", "--disable-gpu", "--enable-unsafe-swiftshader"],
         )
         for name in names or SHOTS:
-            picture(browser, name)
+            picture(browser, folder, name)
         if not names or "walker" in names:
-            picture(browser, "walker", "_dark", color_scheme="dark")
-            picture(browser, "walker", "_phone", size=(390, 780))
+            picture(browser, folder, "walker", "_dark", color_scheme="dark")
+            picture(browser, folder, "walker", "_phone", size=(390, 780))
         browser.close()
 
 
