@@ -41,7 +41,7 @@ from holonomic import (
     simulate,
     work_precision,
 )
-from holonomic.problems import chain, jansen, pendulum, seven_body, slider_crank, two_link_arm
+from holonomic.problems import chain, double_pendulum, four_bar, jansen, pendulum, seven_body, slider_crank, two_link_arm
 from holonomic.problems.ascher_petzold import heterogeneous_masses, rapid_constraint
 
 PAGE = Path(__file__).parents[1] / "docs" / "which-method.md"
@@ -228,7 +228,23 @@ def long() -> str:
     return table(["method", "energy error, first 20 s", "last 20 s", "time in ms"], rows)
 
 
-TABLES = {"smooth": smooth, "fixed": fixed, "stiff": stiff, "rapid": rapid, "long": long}
+def energy() -> str:
+    """prefer="energy" beside runs that ask for rtol alone, over some thousand swings."""
+    cases = [(pendulum(), 2000.0), (double_pendulum(), 2000.0), (chain(), 1000.0), (four_bar(), 1000.0)]
+    rows = []
+    for problem, t_end in cases:
+        for rtol in (1e-4, 1e-6, 1e-8):
+            lost, took = [], []
+            for prefer in ("energy", None):
+                given = {"prefer": prefer, "rtol": rtol, "save_at": 4000, "progress": False}
+                lost.append(np.abs(simulate(problem, t_end, **given).energy_error).max())
+                took.append(best_time(lambda g=given, p=problem, t=t_end: simulate(p, t, **g)))
+            name = f"{problem.name}, {t_end:g} s"
+            rows.append([name, f"{rtol:.0e}", *(f"{x:.1e}" for x in lost), *map(milliseconds, took)])
+    return table(["problem", "rtol", 'energy error, `prefer="energy"`', "without", "time in ms", "without"], rows)
+
+
+TABLES = {"smooth": smooth, "fixed": fixed, "stiff": stiff, "rapid": rapid, "long": long, "energy": energy}
 
 
 def write(name: str, text: str) -> None:

@@ -1,33 +1,32 @@
-"""prefer="energy": a method whose energy does not creep, with a step that was tried.
+"""prefer="energy": the tolerance at which the energy stays within rtol to the end of a run, found by two short trials.
 
-RATTLE is symplectic: the energy of a conservative system swings by an amount of order h² and does not drift. Its step is
-chosen by two short trials, so that the swing is about a hundred times rtol. Where RATTLE does not apply (forces that
-depend on v, a mass matrix that changes, no holonomic constraint), a method of high order at a hundredth of rtol keeps the
-energy better than symmetric methods of low order do; see docs/which-method.md, "Long runs and energy".
+Methods of order 8 with error control lose energy in proportion to time and to their tolerance, and so little of it that
+a symplectic method of order 2 never catches up: a pendulum over a thousand periods keeps its energy to 1e-6 with 40
+steps a period, RATTLE with 2000 (docs/which-method.md, "Long runs and energy"). So the trials measure what is lost over
+a fiftieth of the run, and the tolerance follows. Where the energy changes by itself (friction, motors, gravity stated as
+a force), the two trials are compared with each other instead.
 """
 
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 
 import numpy as np
 
 from .errors import HolonomicError
-from .formulations.index3 import Index3
-from .integrators.rattle import RATTLE
-from .integrators.runge_kutta import DOP853
-from .telling import of_start
 
-SWING = 100.0  # of rtol: the swing of the energy that is aimed at
-TIGHTER = 0.01
-TRIAL = 10.0  # periods of the fastest motion
-SAMPLES = 64
-TURN = 0.5  # rad of the fastest vibration in one step; RATTLE is stable up to 2
-MOST = 20_000  # steps of a trial
+TRIAL, STEPS = 0.02, 100  # of the run, and at least so many steps
+SAMPLES = 200
+FIRST = 0.01  # of rtol: a first tolerance to try
+FINER = 1e-3  # of that: the trial beside it
+AIM = 0.1  # of rtol: later parts of a motion lose up to 5 times more than its beginning (a chain of ten links)
+LEAST = 1e-13  # tolerance below which rounding decides
+ROUNDING = 1e-11  # of the moving energy: a change in a trial that rounding may bring about
 
 
-def energy_choice(simulate, model, t0: float, t1: float, start: dict, rtol: float) -> tuple[dict, str]:
-    """Return options for `simulate`, and why.
+def energy_tolerance(simulate: Callable, model, t0: float, t1: float, start: dict, rtol: float) -> tuple[float, str]:
+    """Return the tolerance to run with, and why.
 
     Parameters
     ----------
@@ -38,75 +37,59 @@ def energy_choice(simulate, model, t0: float, t1: float, start: dict, rtol: floa
     t0, t1 : float
         Interval in seconds.
     start : dict
-        q0 and v0.
+        Initial values, and what is to be done about them.
     rtol : float
-        Relative tolerance that the user thinks of.
+        Share of the moving energy that may be lost.
     """
-    why_not = _unsuited(model)
-    if why_not is None:
-        try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")
-                step, swing, trial = _step(simulate, t0, t1, start, SWING * rtol)
-        except HolonomicError as problem:
-            why_not = f"its trial failed ({problem})"
-        else:
-            text = (
-                f"RATTLE with steps of {step:.3g} s, whose energy swung by {swing:.1e} of the moving energy in a trial of "
-                f"{trial:.3g} s and does not creep"
-            )
-            return {"integrator": RATTLE(), "formulation": Index3(), "stabilization": None, "step": step}, text
-    text = f"RATTLE cannot be used: {why_not}; order 8 at {TIGHTER:g} of rtol lets the energy creep the least"
-    return {"integrator": DOP853(), "rtol": TIGHTER * rtol}, text
+    least = max(LEAST, model.attainable_rtol if model.interpreted else 0.0)
+    careful = max(FIRST * rtol, least)
+    if model.is_ode:
+        return careful, f"an Ode has no energy of its own, so steps are controlled to {careful:.1g}; invariants are kept"
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            lost, length, kept = _lost(simulate, t0, t1, start, careful, max(FINER * careful, least))
+    except HolonomicError as problem:
+        return careful, f"steps are controlled to {careful:.1g}, because a trial failed ({problem})"
+    at_end = lost * abs(t1 - t0) / length
+    found = careful * AIM * rtol / at_end if at_end > 0.0 else rtol
+    tolerance = float(np.clip(_rounded(found), least, max(rtol, least)))
+    what, it = ("changed by", "it") if kept else ("differed from a finer one's by", "its error")
+    text = (
+        f"in a trial of {length:.3g} s with tolerance {careful:.1g} the energy {what} {lost:.1e} of the energy that moves; "
+        f"with {tolerance:.1g} {it} should stay within rtol {rtol:g} to the end"
+    )
+    if found < least:
+        text += f", but {least:.1g} is all that can be had: {at_end * tolerance / careful:.1e} is to be expected"
+    return tolerance, text
 
 
-def _unsuited(model) -> str | None:
-    if model.is_ode or not model.n_constraints:
-        return "it is for Systems with holonomic constraints"
-    if model.interpreted:
-        return "it needs exact derivatives, which trace=False does not have"
-    if model.system.kinematics is not None or model.system.nonholonomic is not None or len(model.extras):
-        return "it is for holonomic constraints and q' = v"
-    if not model.has_constant_mass:
-        return "the mass matrix changes"
-    if model.has_velocity_forces:
-        return "a force depends on v"
-    return None
+def _lost(simulate, t0: float, t1: float, start: dict, coarse: float, fine: float) -> tuple[float, float, bool]:
+    """Energy lost in a trial, over the energy that moves; its length in s; whether the equations keep the energy."""
+    forward, whole = (1.0 if t1 >= t0 else -1.0), abs(t1 - t0)
+
+    def trial(length, tol):
+        return simulate((t0, t0 + forward * length), **start, rtol=tol, atol=1e-3 * tol, save_at=SAMPLES)
+
+    length = TRIAL * whole
+    rough = trial(length, coarse)
+    if rough.stats["steps"] < STEPS:
+        length = min(whole, length * STEPS / max(rough.stats["steps"], 1))
+        rough = trial(length, coarse)
+    good = trial(length, fine)
+    moving, better = _moving(good), good.energy.total
+    kept = float(np.max(np.abs(better - better[0]))) <= max(coarse, ROUNDING) * moving
+    compared = better[0] if kept else better
+    return float(np.max(np.abs(rough.energy.total - compared))) / moving, length, kept
 
 
-def _step(simulate, t0: float, t1: float, start: dict, target: float) -> tuple[float, float, float]:
-    """Return a step, the swing of the energy with it, and the length of the trial."""
-    forward = 1.0 if t1 >= t0 else -1.0
-    period, fastest = abs(t1 - t0), 0.0
-    for _ in range(2):  # a first look at the motion, then at some periods of it
-        length = min(abs(t1 - t0), TRIAL * period)
-        sol = simulate((t0, t0 + forward * length), **start, integrator=DOP853(), save_at=SAMPLES)
-        if not fastest:  # a vibration that the motion does not show is felt by the step all the same
-            seen = of_start(sol)
-            fastest = 0.0 if seen is None else abs(seen.fastest)
-        period = 2.0 * np.pi / max(_rate(sol), 1e-300)
-    length = min(abs(t1 - t0), TRIAL * period)
-    longest = min(length / 4, TURN / fastest if fastest else np.inf)
-    step = min(np.sqrt(24.0 * target) * period / (2.0 * np.pi), longest)  # x'' = -ω² x swings by (h ω)²/24, about
-    swing = 0.0
-    for _ in range(3):
-        step = min(max(step, length / MOST), longest)
-        trial = simulate(
-            (t0, t0 + forward * length), **start, integrator=RATTLE(), formulation=Index3(), stabilization=None,
-            step=float(step),
-        )  # fmt: skip
-        swing = float(np.max(np.abs(trial.energy_error)))
-        if 0.3 * target <= swing <= target or swing == 0.0 or step <= length / MOST:
-            break
-        step *= np.clip(0.85 * np.sqrt(target / swing), 0.1, 4.0)
-        step = min(step, longest)
-    whole = max(1, int(np.ceil(abs(t1 - t0) / step - 1e-9)))
-    return abs(t1 - t0) / whole, swing, length
+def _moving(sol) -> float:
+    """The largest kinetic energy, or change of the potential one; J."""
+    kinetic, potential = sol.energy.kinetic, sol.energy.potential
+    return float(max(np.max(kinetic), np.max(np.abs(potential - potential[0])))) or 1.0
 
 
-def _rate(sol) -> float:
-    """Fastest rate along a run: how fast positions and velocities turn, rad/s."""
-    q, v, a = np.atleast_2d(sol.q), np.atleast_2d(sol.v), np.atleast_2d(sol.a)
-    size = float(np.max(np.abs(q - q[0]))) or float(np.max(np.abs(q))) or 1.0
-    speed, pull = float(np.max(np.abs(v))), float(np.max(np.abs(a)))
-    return max(speed / size, np.sqrt(pull / size), pull / speed if speed > 0.0 else 0.0)
+def _rounded(value: float) -> float:
+    """Down to one digit, so that runs that hardly differ share a plan."""
+    power = 10.0 ** np.floor(np.log10(value))
+    return float(np.floor(value / power) * power)

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from .energy import energy_choice
+from .energy import energy_tolerance
 from .errors import BadArgument
 
 AIMS = ("speed", "accuracy", "energy")
@@ -42,7 +42,7 @@ def preferred(
     interval : (float, float)
         Beginning and end, s.
     start : dict
-        Initial values, by the names that simulate() has for them.
+        Initial values and what is to be done about them, by the names that simulate() has for them.
     methods : dict
         formulation, integrator and stabilization as they were given.
     step, rtol, atol
@@ -52,7 +52,7 @@ def preferred(
         raise BadArgument(f"prefer={prefer!r}: choose {', '.join(map(repr, AIMS))}.")
     given = [name for name, value in methods.items() if not (isinstance(value, str) and value == "auto")]
     given += [] if step is None else ["step"]
-    if given and (prefer == "energy" or {"integrator", "step"} & set(given)):
+    if {"integrator", "step"} & set(given):
         raise BadArgument(f"prefer={prefer!r} chooses the methods, but {given[0]}= is given: leave one of them out.")
     if prefer == "speed":
         return Aim(methods, step, rtol, atol, "the fastest method for these tolerances")
@@ -62,13 +62,10 @@ def preferred(
         return Aim(methods, None, max(TENTH * usual, 1e-14), lower, f"steps are controlled to a tenth of rtol {usual:g}")
 
     def trial(interval, **options):
-        return simulate(model.system, interval, progress=False, **options)
+        return simulate(model.system, interval, progress=False, **methods, **options)
 
-    found, why = energy_choice(trial, model, *interval, start, usual)
-    fixed = found.pop("step", None)
-    if fixed is not None:
-        return Aim(methods | found, fixed, None, None, why)
-    return Aim(methods | {"integrator": found["integrator"]}, None, found["rtol"], atol, why)
+    tolerance, why = energy_tolerance(trial, model, *interval, start, usual)
+    return Aim(methods, None, tolerance, 1e-3 * tolerance if atol is None else atol, why)
 
 
 def _lowered(atol):

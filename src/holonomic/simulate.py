@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -77,8 +76,8 @@ def simulate(
         Objects (a class without brackets is accepted); "auto": we choose, None: without. With the integrator left open
         the choice follows from the equations, and may change on the way; `sol.plan.why()` tells the numbers.
     prefer : {"speed", "accuracy", "energy"}, optional
-        What the automatic choice aims at: the fastest method (as without it), steps controlled to a tenth of rtol, or a
-        method whose energy does not creep, with a fixed step.
+        What the automatic choice aims at: the fastest method (as without it), steps controlled to a tenth of rtol, or an
+        energy that stays within rtol of its value to the end of the run, however long; trials find the tolerance for it.
     rtol, atol : float
         Tolerances of the error per step, 1e-6 and 1e-9; `atol` may be an array over (q, v), or a mapping with
         "q", "v", "s", "w" or names of coordinates, states and algebraic variables.
@@ -112,13 +111,12 @@ def simulate(
     note = None
     if prefer is not None:
         methods = {"formulation": formulation, "integrator": integrator, "stabilization": stabilization}
-        start = {"y0": q} if model.is_ode else {"q0": q[: model.nc], "v0": v}
+        start = {"y0": q} if model.is_ode else {"q0": q[: model.nc], "v0": v, "s0": s0, "w0": w0}
+        start |= {"initial": initial, "hold": hold, "redundant": redundant, "constraint_tol": constraint_tol}
         aim = preferred(prefer, simulate, model, (t0, t1), start, methods, step, rtol, atol)
         note, step, rtol, atol = aim.note, aim.step, aim.rtol, aim.atol
         formulation, integrator, stabilization = (aim.methods[role] for role in methods)
     choice = choose(model, formulation, integrator, stabilization, rtol, atol, step, constraint_tol)
-    if prefer == "energy":
-        choice = replace(choice, chosen=())
     watched = events_of(events, system)
     data = model.data()
     tables = InputTables(model)
@@ -130,7 +128,7 @@ def simulate(
     choice = settled(choice, model, t0, begin.q, data)
     plan = plan_of(model, choice, watched, begin.rows)
     choosing = None
-    is_open = prefer != "energy" and "integrator" not in choice.chosen and not choice.integrator.implicit
+    is_open = "integrator" not in choice.chosen and not choice.integrator.implicit
     if is_open and step is None and not model.interpreted and initial != "free":
         given = {"formulation": formulation, "stabilization": stabilization}
         choosing = Choosing(model, given, choice, t1, lambda other: plan_of(model, other, watched, begin.rows))
