@@ -151,6 +151,19 @@ def relative_tolerance(rtol) -> float:
 
 
 def choose(model, formulation, integrator, stabilization, rtol, atol, step, constraint_tol) -> Choice:
+    """Return what the arguments amount to; made once per model, for short calls."""
+    given = (formulation, integrator, stabilization, rtol, atol, step, constraint_tol)
+    known = model.__dict__.setdefault("_choices", {})
+    try:
+        found = known.get(given)
+    except TypeError:  # arrays among them
+        return _chosen(model, *given)
+    if found is None:
+        found = known[given] = _chosen(model, *given)
+    return found
+
+
+def _chosen(model, formulation, integrator, stabilization, rtol, atol, step, constraint_tol) -> Choice:
     if step is not None:
         if rtol is not None or atol is not None:
             raise BadArgument("step= fixes the step, rtol= and atol= choose it by error: give one or the other.")

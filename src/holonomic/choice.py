@@ -31,6 +31,17 @@ class Choice:
     constraint_tol: float
     chosen: tuple[str, ...]  # which of the three the user named himself
 
+    def __hash__(self) -> int:
+        """Computed once: every call of simulate() looks its plan up."""
+        found = self.__dict__.get("_hash")
+        if found is None:
+            parts = (self.formulation, self.integrator, self.stabilization, self.step, self.rtol, self.atol, self.chosen)
+            found = self.__dict__["_hash"] = hash(parts)
+        return found
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in self.__dict__.items() if name != "_hash"}  # strings hash differently elsewhere
+
 
 def make_choice(model, formulation, integrator, stabilization, step, rtol, atol, constraint_tol) -> Choice:
     """Fill in what was left to us: Index1 + DOP853 + Projection; Radau for a formulation that is no ODE."""

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -67,8 +67,7 @@ class Change:
     reason: str
 
 
-@dataclass(frozen=True)
-class Rates:
+class Rates(NamedTuple):
     """Fastest rate of the field at a state, its real part (1/s), and the step that accuracy would allow (s)."""
 
     fastest: float
@@ -123,7 +122,6 @@ class Choosing:
         self.changes: list[Change] = []
         self.first: Rates | None = None
         self.look = FIRST_LOOK
-        self._found = np.zeros(3)
         self._since = (0.0, 0)  # time and steps at the last look
 
     def story(self) -> Story:
@@ -132,18 +130,18 @@ class Choosing:
 
     def rates(self, run, keep: bool = True) -> Rates:
         """Look at the current state of a run; with `keep`, nothing of it changes."""
-        model, plan, left = self.model, run.plan, self.t_end - run.t
-        kept = run.K[:4].copy() if keep else None
-        if not keep or run.slope(run.t, run.x, 0):
+        model, plan, t, K, found = self.model, run.plan, run.t, run.K, np.zeros(3)
+        left = self.t_end - t
+        kept = K[:4].copy() if keep else None
+        if not keep or run.slope(t, run.x, 0):
             look(
-                plan.fns, plan.sizes, run.t, run.x, run.xe, run.data, run.K, run.W, model.nq, model.nv,
-                model.nq // model.order if model.is_ode else model.nq, left, self._found,
+                plan.fns, plan.sizes, t, run.x, run.xe, run.data, K, run.W, model.nq, model.nv,
+                model.nq // model.order if model.is_ode else model.nq, left, found,
             )  # fmt: skip
         if keep:
-            run.K[:4] = kept
-        fastest, real, motion = self._found.tolist()
-        accurate = min(abs(left), accurate_step(motion, self.explicit.rtol))
-        return Rates(fastest, real * run.direction, accurate)
+            K[:4] = kept
+        fastest, real, motion = found.tolist()
+        return Rates(fastest, real * run.direction, min(abs(left), accurate_step(motion, self.explicit.rtol)))
 
     def _left(self, run) -> float:
         return abs(self.t_end - run.t)
@@ -152,8 +150,21 @@ class Choosing:
         """Return another choice where the start is far too stiff for an explicit method."""
         if self._left(run) < FEW * abs(run.S[s.H]):
             return None
+        # calls in a loop begin with the same state again and again
+        start = (run.t, self.t_end, run.x[: self.model.nq + self.model.nv].tobytes(), run.data.tobytes())
+        if run.plan.looked is not None and run.plan.looked[0] == start:
+            _, self.first, change = run.plan.looked
+            if change is not None:
+                self._enter(change)
+            return None if change is None else change.choice
+        choice = self._of_start(run)
+        run.plan.looked = (start, self.first, self.changes[-1] if choice is not None else None)
+        return choice
+
+    def _of_start(self, run) -> Choice | None:
+        left = self._left(run)
         rates = self.first = self.rates(run, keep=False)
-        if not rates.decays or rates.fastest * self._left(run) < STABLE * WORTH:
+        if rates.fastest * left < STABLE * WORTH or not rates.decays:
             return None
         if rates.fastest * rates.accurate < FAR_BEYOND * self._dearer:
             return None
@@ -198,7 +209,7 @@ class Choosing:
         """Return Radau's choice where BDF is left with many steps in which errors add up."""
         if not isinstance(run.plan.choice.integrator, BDF) or not self._lasts(run, h):
             return None
-        return self._change(run, replace(self.rates(run), lasts=True), h, "a vibration lasts, and errors of BDF add up")
+        return self._change(run, self.rates(run)._replace(lasts=True), h, "a vibration lasts, and errors of BDF add up")
 
     def _lasts(self, run, h: float) -> bool:
         """Whether many steps h are to go, and with them a vibration (or growth) that hardly decays."""
@@ -243,9 +254,12 @@ class Choosing:
         return None
 
     def _note(self, run, choice, rates: Rates, h: float, reason: str) -> None:
-        self.changes.append(Change(run.t, choice, rates.fastest, rates.real, h, reason))
-        self.look = FIRST_LOOK if choice is self.explicit else 8 * FIRST_LOOK
-        self._since = (run.t, 0)
+        self._enter(Change(run.t, choice, rates.fastest, rates.real, h, reason))
+
+    def _enter(self, change: Change) -> None:
+        self.changes.append(change)
+        self.look = FIRST_LOOK if change.choice is self.explicit else 8 * FIRST_LOOK
+        self._since = (change.t, 0)
 
     def _candidates(self, run, rates: Rates):
         """Implicit choices in the order in which they are tried."""
