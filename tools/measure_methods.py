@@ -41,7 +41,16 @@ from holonomic import (
     simulate,
     work_precision,
 )
-from holonomic.problems import chain, double_pendulum, four_bar, jansen, pendulum, seven_body, slider_crank, two_link_arm
+from holonomic.problems import (
+    chain,
+    double_pendulum,
+    four_bar,
+    jansen,
+    pendulum,
+    seven_body,
+    slider_crank,
+    two_link_arm,
+)
 from holonomic.problems.ascher_petzold import heterogeneous_masses, rapid_constraint
 
 PAGE = Path(__file__).parents[1] / "docs" / "which-method.md"
