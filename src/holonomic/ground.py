@@ -25,6 +25,13 @@ def pull_compiled(slots, fns, n, data, sp, t, x, W):
     return pull_whole(slots, fns, n, data, sp, t, x, W)
 
 
+def tightened(sp: np.ndarray) -> np.ndarray:
+    """Numbers of a projection down to rounding: first guesses may be far off, and what is left of a residual is magnified."""
+    sp = sp.copy()
+    sp[HOPELESS], sp[ITERATIONS], sp[TOL] = np.inf, 20, 0.0
+    return sp
+
+
 class Ground:
     """The constraints and the field on them, for a plan with a projection."""
 
@@ -33,9 +40,7 @@ class Ground:
         self.K = np.zeros((1, max(int(plan.sizes[NROW]), 8)))
         self.rho = 1.0
         self.size = plan.model.nq + plan.model.nv
-        self.sp = plan.stabilization.sp.copy()
-        # first guesses may be far off, and what is left of a residual is magnified: down to rounding
-        self.sp[HOPELESS], self.sp[ITERATIONS], self.sp[TOL] = np.inf, 20, 0.0
+        self.sp = tightened(plan.stabilization.sp)
 
     def settle(self, t: float, x: np.ndarray) -> int:
         """Move x onto the constraints and evaluate the field there; return a status."""

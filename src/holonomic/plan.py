@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from .choice import Choice
-from .errors import NEED_REFINED, NEED_TERMS, BadArgument, IncompatibleMethods
+from .errors import NEED_PASSAGE, NEED_REFINED, NEED_TERMS, BadArgument, IncompatibleMethods
 from .fit import check_fit, check_traced, metric_of
 from .formulations.base import Block
 from .formulations.index1 import Index1
@@ -29,6 +29,7 @@ from .kernels.signatures import (
     NDR,
     NERR,
     NEV,
+    NH,
     NK,
     NL,
     NP,
@@ -56,12 +57,15 @@ from .kernels.signatures import (
     Fn,
     Slot,
 )
+from .kernels.singular import ask_for_passage
 from .model.arguments import FULL, wanted
 from .model.compiled import Variant
 from .model.dae import Dae
 from .model.extra import allowed
+from .stabilizations.projection import Projection
 
-MISSING = {NEED_REFINED: Fn.REFINED, NEED_TERMS: Fn.TERMS}  # what a kernel asks for by its status
+# what a kernel asks for by its status
+MISSING = {NEED_REFINED: Fn.REFINED, NEED_TERMS: Fn.TERMS, NEED_PASSAGE: Slot.PASSAGE}
 TIGHT = 1e-10  # tolerance of Newton's method where steps are fixed; it goes on to a ten-thousandth of it
 
 
@@ -164,6 +168,7 @@ class Plan:
         kernels = [self.integrator.slots[name] for name in ("advance", "finish", "accept", "dense", "interpolate")]
         kernels += [self.stabilization.pull, self.stabilization.tangent]
         kernels.append(nothing if getattr(self.variant.formulation, "selector", None) is None else select)
+        kernels.append(ask_for_passage)
         if self.model.interpreted:
             return tuple(kernel.py for kernel in kernels)
         table = np.zeros(len(Slot), dtype=np.int64)
@@ -185,7 +190,7 @@ class Plan:
         nq, nv, nl = model.nq, model.nv, self.n_lam
         ny = sum(block.size for block in self.blocks)
         n[NX], n[NY], n[NQ], n[NV], n[NL], n[NP] = ny, ny, nq, nv, nl, self.n_position
-        n[NC], n[NW] = model.nc, model.nw
+        n[NC], n[NW], n[NH] = model.nc, model.nw, self.n_position - model.n_invariants
         n[NROW], n[NK], n[NEV], n[NERR] = nq + nv + nl + 1, nv + nl, len(self.events), self.integrator.errors
         n[ND] = nq + nv + sum(block.size for block in self.blocks[2:] if block.differential)
         n[NDR], n[NR] = n[ND], ny
@@ -267,10 +272,29 @@ class Plan:
             for name, event in self.events.items()
         )
 
-    def add_function(self, fn: Fn) -> None:
-        """Compile one more model function: the refined twin or the dense terms, when a run asks for them."""
-        more, _ = self.model.table((fn,), self.variant)
-        self.fns = np.where(self.fns != 0, self.fns, more)
+    @property
+    def crosses(self) -> bool:
+        """Whether singular positions are passed: explicit stages, adaptive steps, states on the constraints."""
+        return (
+            self.integrator.nodes is not None and self.integrator.errors > 0 and self.choice.step is None
+            and self.n_lam > 0 and self.model.nv > 0 and isinstance(self.choice.stabilization, Projection)
+        )  # fmt: skip
+
+    @property
+    def sp(self) -> np.ndarray:
+        """Numbers of the stabilization."""
+        return self.stabilization.sp
+
+    def add_function(self, missing: Fn | Slot) -> None:
+        """Compile what a run asks for in rare cases only: the refined twin, the dense terms, the passage."""
+        if isinstance(missing, Slot):
+            self.slots = with_passage(self.slots)
+            return
+        more, _ = self.model.table((missing,), self.variant)
+        if self.model.interpreted:
+            self.fns = tuple(b if a is None else a for a, b in zip(self.fns, more, strict=True))
+        else:
+            self.fns = np.where(self.fns != 0, self.fns, more)
 
     def supplies(self, status: int) -> bool:
         """Compile the function that a kernel misses, if its status says so; tell whether it did."""
@@ -354,6 +378,17 @@ class Plan:
     def __repr__(self) -> str:
         c = self.choice
         return f"{c.formulation!r} + {c.integrator!r} + {c.stabilization!r}"
+
+
+def with_passage(slots):
+    """Return a table of slots with the kernel that passes singular positions."""
+    from .kernels.passage import pass_on  # with it come Gauss's rules: most runs never need them
+
+    if isinstance(slots, tuple):
+        return (*slots[: Slot.PASSAGE], pass_on.py)
+    slots = slots.copy()
+    slots[Slot.PASSAGE] = pass_on.address
+    return slots
 
 
 _PRAISE = {

@@ -11,7 +11,7 @@ import time
 import numpy as np
 
 from .calling import drive_interpreted, field_at
-from .errors import MORE, OK, PASSAGE
+from .errors import MORE, OK
 from .kernels import state as s
 from .kernels.control import first_step
 from .kernels.counting import N_COUNTS
@@ -72,7 +72,7 @@ class Run:
         self._quota = 2000 if not plan.model.interpreted else 50
         I[s.EVENT_FIELD] = plan.event_field if nev else 0
         self.passages = Passages(self)
-        I[s.CROSSES] = self.passages.possible
+        I[s.CROSSES] = plan.crosses
 
     def release(self) -> None:
         """Give the arrays back to the plan: a next run uses them again."""
@@ -227,14 +227,11 @@ class Run:
                     plan.slots, plan.fns, plan.sizes, self.data, plan.integrator.ip, plan.integrator.fp,
                     plan.stabilization.sp, self.S, I, self.x, self.xn, self.xs, self.K, self.E, self.W, self.atol,
                     self.turns, *self.rec, self.save_t, *self.watching.state, *self.found, self.xe, self.ke,
-                    *self.rec_ev,
+                    *self.rec_ev, self.work.passing,
                 )  # fmt: skip
             finally:
                 self._collect()
             if plan.supplies(status):
-                continue
-            if status == PASSAGE:
-                self.passages.attend()
                 continue
             if status != MORE:
                 return status
@@ -256,4 +253,5 @@ class Run:
         self.I[s.COUNTS :] = self.W[: -N_COUNTS - 1 : -1]
         self.watching.collect(*self.rec_ev, int(self.I[s.EVENT_ROWS]))
         self.I[s.EVENT_ROWS] = 0
+        self.passages.collect()
 

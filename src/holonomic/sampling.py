@@ -160,7 +160,7 @@ def _along_paths(sol, times, rest, xs, ks) -> np.ndarray:
                 ks[row] = ground.row[nq:-1]
             else:  # on the position itself: the path alone knows
                 xs[row, :size] = path.state(theta[i])
-                ks[row], ks[row, : size - nq] = np.nan, path.slope(theta[i])[0, nq:]
+                ks[row], ks[row, : size - nq] = np.nan, path.slope(theta[i])[nq:]
         done[here] = True
     return done
 

@@ -6,11 +6,13 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from .kernels import locate
+from .ground import tightened
+from .kernels import locate, path
 from .kernels.signatures import NK, NROW, NX, WE
 from .plan import Plan
 
 CHUNK_NUMBERS = 200_000  # size of one recording buffer
+PATHS = 4  # paths over singular positions that the loop may write down before Python takes them
 
 
 @dataclass
@@ -44,7 +46,7 @@ class Record:
 class Workspace:
     """The arrays of one run; a plan keeps those of finished runs, so that short runs need not make them."""
 
-    def __init__(self, plan: Plan):
+    def __init__(self, plan: Plan, paths: int = PATHS):
         n = plan.sizes
         nx, nrow, nk, nev = int(n[NX]), int(n[NROW]), int(n[NK]), len(plan.events)
         lowered = plan.integrator
@@ -53,6 +55,12 @@ class Workspace:
         self.K, self.ke = np.zeros((lowered.rows + 2, max(nx, nrow, 16))), np.zeros((1, nrow))
         self.E = np.zeros((max(1, lowered.errors), nx))
         self.W = np.zeros(int(n[WE]) + 8)
+        crosses = plan.crosses
+        rows, width = (path.ROWS, max(nx, nrow, 16)) if crosses else (0, 0)
+        self.passing = (
+            np.zeros((rows, width)), np.zeros((paths * path.KEPT * crosses, width)), tightened(plan.sp),
+            lowered.nodes if crosses else np.zeros(0),
+        )  # fmt: skip
         self.last = int(lowered.ip[0])
         self.atol = plan.atol
         self.turns = np.zeros(nx, dtype=np.int64)

@@ -6,7 +6,7 @@ they run. A member that fails leaves its status behind and the loop goes on.
 
 from __future__ import annotations
 
-from ..errors import DONE, EVENT, MORE, NEED_REFINED, NEED_TERMS, NOT_FINITE, OK, PASSAGE
+from ..errors import DONE, EVENT, MORE, NEED_REFINED, NEED_TERMS, NOT_FINITE, OK
 from .compile import inner, leaf
 from .control import first_step
 from .drive import drive
@@ -39,7 +39,7 @@ from .vectors import write_row
 PLENTY = 1 << 62
 # what a member may be left with besides the statuses of `drive`
 MANY_EVENTS = 101  # more events than there is room for
-BY_PYTHON = 102  # an event function of accelerations starts at zero, or a singular position: dealt with outside
+BY_PYTHON = 102  # an event function of accelerations starts at zero: dealt with outside
 UNREADY = 103  # a start that is not clearly fine: looked into outside
 UNCLEAR_RATE = 1e-14  # of the sum of sizes: a derivative below this may be rounding
 
@@ -153,7 +153,7 @@ def begin(fns, n, data, S, I, order, at_lam, x, xn, K, W, atol):
 @inner
 def run_member(m, slots, fns, n, data, ip, fp, sp, order, at_lam, remembers, stops, at_table, first_time, times, VALUES, S,
                I, x, xn, xs, K, E, W, atol, turns, rec_t, rec_x, rec_k, save_t, ev, ev_f, rates, found_theta, found, xe, ke,
-               rec_ev_t, rec_ev_i, rec_ev_x, rec_ev_k, ENDED, EV_N, EV_T, EV_I, EV_X, EV_K):  # fmt: skip
+               rec_ev_t, rec_ev_i, rec_ev_x, rec_ev_k, passing, ENDED, EV_N, EV_T, EV_I, EV_X, EV_K):  # fmt: skip
     """Run member m from x, with S and I as every run has them at its start; return its status."""
     nx, nq, nk, nev = n[NX], n[NQ], n[NK], n[NEV]
     # nothing is remembered of another member
@@ -186,9 +186,7 @@ def run_member(m, slots, fns, n, data, ip, fp, sp, order, at_lam, remembers, sto
         while status == MORE:
             status = drive(slots, fns, n, data, ip, fp, sp, S, I, x, xn, xs, K, E, W, atol, turns, rec_t, rec_x, rec_k,
                            save_t, ev, ev_f, found_theta, found, xe, ke, rec_ev_t, rec_ev_i, rec_ev_x,
-                           rec_ev_k)  # fmt: skip
-            if status == PASSAGE:
-                status = BY_PYTHON  # a singular position is passed with care
+                           rec_ev_k, passing)  # fmt: skip
             if nev > 0:
                 if status == EVENT:
                     for row in range(I[EVENT_ROWS]):
@@ -216,7 +214,7 @@ def run_member(m, slots, fns, n, data, ip, fp, sp, order, at_lam, remembers, sto
 @leaf
 def run_members(first, last, slots, fns, n, ip, fp, sp, DATA, X0, at_lam, S0, I0, order, remembers, stops, tables, data,
                 S, I, x, xn, xs, K, E, W, atol, turns, rec_t, save_t, ev, ev_f, rates, found_theta, found, xe, ke,
-                rec_ev_t, rec_ev_i, rec_ev_x, rec_ev_k, OUT_X, OUT_K, STATUS, REACHED, STEPS, SAVED_ROWS, ENDED, EV_N,
+                rec_ev_t, rec_ev_i, rec_ev_x, rec_ev_k, passing, OUT_X, OUT_K, STATUS, REACHED, STEPS, SAVED_ROWS, ENDED, EV_N,
                 EV_T, EV_I, EV_X, EV_K):  # fmt: skip
     """Run members first .. last-1; what they saved goes to OUT_X and OUT_K, member by member.
 
@@ -237,7 +235,7 @@ def run_members(first, last, slots, fns, n, ip, fp, sp, DATA, X0, at_lam, S0, I0
         STATUS[m] = run_member(
             m, slots, fns, n, data, ip, fp, sp, order, at_lam, remembers, stops, at_table, first_time, times, VALUES, S, I,
             x, xn, xs, K, E, W, atol, turns, rec_t, OUT_X[m], OUT_K[m], save_t, ev, ev_f, rates, found_theta, found, xe,
-            ke, rec_ev_t, rec_ev_i, rec_ev_x, rec_ev_k, ENDED, EV_N, EV_T, EV_I, EV_X, EV_K,
+            ke, rec_ev_t, rec_ev_i, rec_ev_x, rec_ev_k, passing, ENDED, EV_N, EV_T, EV_I, EV_X, EV_K,
         )  # fmt: skip
         REACHED[m] = S[T]
         STEPS[m] = I[ACCEPTED] + I[REJECTED]

@@ -5,8 +5,7 @@ state, so it can return at any point between two steps or two rows and be called
 changes no bit of it. It returns
 
     DONE   the stop time is reached            EVENT  a terminal or mapping event is reached
-    MORE   quota used up or buffer full        NEED_… a model function has to be compiled first
-    PASSAGE  a singular position lies in the step or close behind it
+    MORE   quota used up or buffer full        NEED_… a function has to be compiled first
     or what it failed of
 """
 
@@ -21,7 +20,6 @@ from ..errors import (
     NEED_TERMS,
     NO_CONVERGENCE,
     OK,
-    PASSAGE,
     PULL_FAILED,
     SINGULAR,
     STEP_COLLAPSED,
@@ -30,7 +28,7 @@ from ..errors import (
 from .compile import inner, leaf
 from .control import error_norm, predicted_factor, step_factor, stiffness
 from .evaluate import evaluate
-from .locate import LANDING, MOST, shyness, state_inside
+from .locate import MOST, shyness, state_inside
 from .settle import settle
 from .signatures import (
     NERR,
@@ -46,10 +44,12 @@ from .signatures import (
     call_advance,
     call_dense,
     call_finish,
+    call_passage,
     call_prepare,
     call_pull,
     call_tangent,
 )
+from .singular import DODGE, MAX_DODGES, alarm, in_the_way, note_ratio
 from .state import (
     ACCEPTED,
     ADVICE_KEEP,
@@ -57,7 +57,6 @@ from .state import (
     ADVICE_SHRINK,
     ADVISES,
     AFTER_REJECT,
-    AHEAD,
     ALARM,
     ALONG,
     ANSWERED,
@@ -78,20 +77,18 @@ from .state import (
     GUIDED,
     H_ACC,
     H_FIXED,
-    H_LEAST,
     H_MAX,
     H_USED,
     HIT,
-    INSIDE,
     IS_STIFF,
     KEEP_STEPS,
     LAST,
     LAST_STATUS,
     LIMIT,
     NONSTIFF,
-    NOTES,
     OF_STEP,
     ON_STAGE,
+    PASSING,
     PHASE,
     PREPARED,
     PULL_REJECTED,
@@ -102,7 +99,6 @@ from .state import (
     RETAKEN,
     RHO_ASKED,
     RHO_LEAST,
-    RHO_MOST,
     ROWS,
     RTOL,
     SAFETY,
@@ -117,7 +113,6 @@ from .state import (
     STIFF_BOUND,
     T_BASE,
     T_FAILED,
-    T_LEAST,
     T_NEW,
     T_STIFF,
     T_STOP,
@@ -137,53 +132,7 @@ from .watch import AGAIN, watch
 # error hardly depend on the share (within 10 %), but at 0 single errors are up to 100 times too large.
 SHARE = 0.3
 EPS = 2.220446049250313e-16
-# Where rows of G become dependent at an instant, two branches of motion meet, and a step that ends there does not
-# know which to follow. A caller that CROSSES is asked for a path over such a position (see passage.py). For methods
-# that leave no stages to steer, end and stages are placed around it instead: twelve tries, each 7 % shorter.
-DODGE, MAX_DODGES = 0.93, 12
-NARROW = 1e-2  # pivot ratios above this say nothing about singular positions
-NEARING = 5e-14  # rounding of the state, times 250
 HANDED_OVER = -(1 << 40)  # rows of this step are out of reach
-
-
-@leaf
-def in_the_way(K, last, rho, rtol, passed):
-    """Tell whether a singular position lies so close to a stage, or to the end of the step, that others are better.
-
-    A failed step: the pivot ratio at an inner stage is far below those at both ends, so the position is inside,
-    and the error comes from that stage. A step that passed: the end is so close that rounding, magnified
-    by 1/ρ in its velocity, exceeds the tolerance, and the start is not.
-    """
-    start, end = K[0, rho], K[last, rho]
-    if passed:
-        return end < LANDING / rtol and start > 10.0 * end
-    least = 1.0
-    for i in range(1, last):
-        least = min(least, K[i, rho])
-    return least < 0.1 * min(start, end)
-
-
-@leaf
-def alarm(K, last, rho, rtol, asked):
-    """Tell from the pivot ratios of one attempt whether a singular position lies inside it, or close behind its end.
-
-    √ρ falls in proportion to the time that is left: where it has halved, zero is less than one such step away. With
-    short steps that is too late, as rounding is magnified by 1/ρ; so the question is put earlier, and put again only
-    when ρ has fallen to a quarter of what it was, `asked`.
-    """
-    start, end = K[0, rho], K[last, rho]
-    least = 1.0
-    for i in range(1, last):
-        least = min(least, K[i, rho])
-    if least < NARROW and least < 0.35 * min(start, end):
-        return INSIDE
-    if end > 0.25 * asked:
-        return 0
-    if end < NARROW and end < 0.25 * start:
-        return AHEAD
-    if end < min(3.0 * NARROW, NEARING / rtol) and end < 0.96 * start:
-        return AHEAD
-    return 0
 
 
 @leaf
@@ -204,21 +153,6 @@ def start(fns, n, data, S, I, x, K, W):
     if status == OK:
         S[RHO_LEAST] = min(S[RHO_LEAST], K[0, n[NROW] - 1])
     return status
-
-
-@inner
-def note_ratio(S, I, t, h, rho, x, K, row, size):
-    """Keep the smallest and the largest pivot ratio at the ends of steps, and where the smallest was."""
-    S[RHO_MOST] = max(S[RHO_MOST], rho)
-    if rho < S[RHO_LEAST]:
-        S[RHO_LEAST] = rho
-        S[T_LEAST] = t
-        S[H_LEAST] = h
-        if I[NOTES] != 0:
-            bottom = K.shape[0] - 2
-            for i in range(size):
-                K[bottom, i] = x[i]
-                K[bottom + 1, i] = K[row, i]
 
 
 @inner
@@ -278,7 +212,7 @@ def advised_factor(S, err, h, factor, keep, safety):
 
 @leaf
 def drive(slots, fns, n, data, ip, fp, sp, S, I, x, xn, xs, K, E, W, atol, turns, rec_t, rec_x, rec_k, save_t,
-          ev, ev_f, found_theta, found, xe, ke, rec_ev_t, rec_ev_i, rec_ev_x, rec_ev_k):  # fmt: skip
+          ev, ev_f, found_theta, found, xe, ke, rec_ev_t, rec_ev_i, rec_ev_x, rec_ev_k, passing):  # fmt: skip
     """Go on until there is something to say."""
     nx, nq, nk = n[NX], n[NQ], n[NK]
     last = I[LAST]
@@ -294,7 +228,8 @@ def drive(slots, fns, n, data, ip, fp, sp, S, I, x, xn, xs, K, E, W, atol, turns
             if I[ACCEPTED] + I[REJECTED] + I[FAILED] + I[RETAKEN] >= I[LIMIT]:
                 return TOO_MANY_STEPS
             if I[GUIDED] != 0:
-                return PASSAGE
+                I[PHASE] = PASSING
+                continue
             if I[FRESH] == 0:
                 status = start(fns, n, data, S, I, x, K, W)
                 if status != OK:
@@ -345,7 +280,8 @@ def drive(slots, fns, n, data, ip, fp, sp, S, I, x, xn, xs, K, E, W, atol, turns
                         I[ALARM] = ON_STAGE
                     if I[ALARM] != 0:
                         S[H_USED] = h
-                        return PASSAGE
+                        I[PHASE] = PASSING
+                        continue
             if status != OK:
                 if I[FIXED] != 0:
                     I[LAST_STATUS] = status
@@ -420,6 +356,11 @@ def drive(slots, fns, n, data, ip, fp, sp, S, I, x, xn, xs, K, E, W, atol, turns
             S[T_NEW] = S[T_STOP] if I[HIT] != 0 else t + h
             I[DENSE_READY] = 0
             I[PHASE] = WATCHING
+        if I[PHASE] == PASSING:
+            status = call_passage(slots, slots, fns, n, data, S, I, x, xn, K, xe, ke, W, atol, turns, passing)
+            if status != OK:
+                return status
+            continue
         if I[PHASE] == WATCHING:
             if n[NEV] > 0:
                 if I[EVENT_ROWS] + MOST * n[NEV] > rec_ev_t.shape[0]:

@@ -88,14 +88,15 @@ class Slot(IntEnum):
     PULL = 5  # stabilization: move a state towards the constraints
     TANGENT = 6  # stabilization: the same for error vectors
     PREPARE = 7  # formulation: what has to be chosen before a step
+    PASSAGE = 8  # the next step over a singular position
 
 
 # n: sizes, and offsets into the workspace W
 NX, NQ, NV, NL, NP, NROW, NK, NEV, NERR, SHARED, WP, WV, WF, WR, WD, WN, WE, NY, WM, WX = range(20)
-ND, MIDDLE, NDR, SELECT, SELECT_KIND, NR, NC, NW, SELECT_NV, SELECT_NL = range(20, 30)
-N_SIZES = 30
+ND, MIDDLE, NDR, SELECT, SELECT_KIND, NR, NC, NW, SELECT_NV, SELECT_NL, NH = range(20, 31)
+N_SIZES = 31
 # NX states, NQ positions, of which NC are coordinates, the others extra states and, last, NW algebraic variables, NV
-# velocities, NL multipliers and velocity rows, NP position rows (constraints and invariants), NROW length of a stage
+# velocities, NL multipliers and velocity rows, NP position rows (constraints, NH of them, and invariants), NROW length of a stage
 # row, NK length of (v', λ), NEV events, NERR error vectors, SHARED 1 if position and velocity rows have one Jacobian
 # and so one factor buffer. W begins with room for the dense solve; then come the factor buffers at WP, WV, WF, the
 # residuals at WR, the corrections at WD, intermediate multipliers at WM, an intermediate state at WX, behind it what
@@ -121,6 +122,9 @@ PULL = i8(*_head, vec, f8, f8, vec, vec, vec, vec)  # sp, t, h, old, stage, x, W
 # stage. Inside a step (dense output, events) h is 0 and there is neither.
 TANGENT = i8(*_head, vec, mat, i8, vec)  # sp, E, row, W
 PREPARE = i8(*_head, f8, vec, vec)  # t, x, W
+passing = types.Tuple((mat, mat, vec, vec))  # path, room for those of a run, sp of projections on it, nodes of a step
+PASSAGE = i8(ints, *_head, vec, ints, vec, vec, mat, vec, mat, vec, vec, ints, passing)
+# slots, fns, n, data, S, I, x, xn, K, xe, ke, W, atol, turns, passing
 CAREFULLY = i8(ints, ints, f8, vec, vec, mat, i8, vec)  # fns, n, t, x, data, K, row, W
 
 call_advance = slot_caller(ADVANCE, Slot.ADVANCE.value)
@@ -131,6 +135,7 @@ call_interpolate = slot_caller(INTERPOLATE, Slot.INTERPOLATE.value)
 call_pull = slot_caller(PULL, Slot.PULL.value)
 call_tangent = slot_caller(TANGENT, Slot.TANGENT.value)
 call_prepare = slot_caller(PREPARE, Slot.PREPARE.value)
+call_passage = slot_caller(PASSAGE, Slot.PASSAGE.value)
 call_careful = slot_caller(CAREFULLY, 2 * CAREFUL)
 
 

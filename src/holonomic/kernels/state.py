@@ -14,12 +14,13 @@ N_FLOATS = 27
 PHASE, ACCEPTED, REJECTED, FAILED, PULL_REJECTED, ROWS, SAVED, QUOTA, LIMIT, FIXED, STEP_NUMBER = range(11)
 STIFF, NONSTIFF, IS_STIFF, LAST_STATUS, AFTER_REJECT, LAST, KEEP_STEPS, DENSE_READY = range(11, 19)
 EVENT_ROWS, RETAKE, EVENT_FIELD, FRESH, PULLS, DENSES, HIT = range(19, 26)
-RETAKEN, TRIES, STEERS, PREPARED, DODGES, OF_STEP, ADVISES, CROSSES, ALARM, GUIDED, ALONG, NOTES, COUNTS = range(26, 39)
+RETAKEN, TRIES, STEERS, PREPARED, DODGES, OF_STEP, ADVISES, CROSSES, ALARM, GUIDED, ALONG, NOTES, PATHS = range(26, 39)
+COUNTS = 39
 N_INTS = COUNTS + N_COUNTS
 
 # COUNTS: residuals, Jacobians and factorizations of implicit steps
-# CROSSES: 1 where the caller knows how to pass a singular position; ALARM: why it is asked, ANSWERED once it has looked;
-# GUIDED: 1 while it supplies the steps; ALONG: 1 while such a step is dealt with
+# CROSSES: 1 where singular positions are passed on a path; ALARM: why one is looked for, ANSWERED once there is none;
+# GUIDED: 1 while it supplies the steps; ALONG: 1 while such a step is dealt with; PATHS: paths in the buffer
 # NOTES: 1 where K has two rows more, for the state and the slope at RHO_LEAST, the smallest pivot ratio
 # OF_STEP: how many rows in the buffer belong to the step that is being written
 # STEERS: -1, or the row of K in which an integrator that chooses its own step and order says them
@@ -32,4 +33,4 @@ ADVICE_KEEP, ADVICE_SAFETY, ADVICE_SHRINK = 5, 6, 7
 INSIDE, AHEAD, ON_STAGE, ANSWERED = 1, 2, 3, 4
 
 # phases
-STEPPING, WATCHING, WRITING = 0, 1, 2
+STEPPING, WATCHING, WRITING, PASSING = 0, 1, 2, 3

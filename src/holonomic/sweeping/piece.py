@@ -50,11 +50,8 @@ def run_all(job: Job, first: int, last: int) -> Chunk:
     if program.by_python:
         run_by_python(job, members, todo, chunk)
         return chunk
-    work, values = Workspace(program), job.tables.rows(first, last)
+    work, values = Workspace(program, paths=0), job.tables.rows(first, last)
     S0, I0 = job.memory
-    if program.plan is None:  # nobody here to ask for a path over a singular position
-        I0 = I0.copy()
-        I0[s.CROSSES] = 0
     logs, room, nev = [], EVENTS_OF_ONE, len(program.events)
     while todo:
         log = (
@@ -68,7 +65,7 @@ def run_all(job: Job, first: int, last: int) -> Chunk:
                 program.integrator.remembers, job.stops, (job.tables.at, job.tables.first, job.tables.times, values),
                 np.empty(members.data.shape[1]), np.empty(s.N_FLOATS), np.empty(s.N_INTS, dtype=np.int64),
                 work.x, work.xn, work.xs, work.K, work.E, work.W, work.atol, work.turns, np.empty(times),
-                job.save_t, *work.ev, np.empty(2 * nev), *work.found, work.xe, work.ke, *work.rec_ev, chunk.x, chunk.k,
+                job.save_t, *work.ev, np.empty(2 * nev), *work.found, work.xe, work.ke, *work.rec_ev, work.passing, chunk.x, chunk.k,
                 chunk.status, chunk.reached, chunk.steps, chunk.rows, chunk.ended, *log,
             )  # fmt: skip
         again = np.isin(chunk.status, [*MISSING, MANY_EVENTS])

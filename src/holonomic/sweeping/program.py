@@ -21,13 +21,14 @@ from ..errors import BadArgument
 from ..kernels.compile import Kernel
 from ..kernels.evaluate import evaluate_carefully
 from ..kernels.select import nothing, select
-from ..kernels.signatures import N_FUNCTIONS, NK, NX, SELECT, Fn
+from ..kernels.singular import ask_for_passage
+from ..kernels.signatures import N_FUNCTIONS, NK, NX, SELECT, Fn, Slot
 from ..model import machine
 from ..model.base import PLAIN, Variant
 from ..model.dae import Dae
 from ..model.extra import Extras
 from ..model.tape import Tape
-from ..plan import Plan
+from ..plan import Plan, with_passage
 
 MORE = {Fn.REFINED: "refined", Fn.TERMS: "terms"}  # what the loop may ask for
 
@@ -74,7 +75,9 @@ class Program:
         self.sp, self.tol = plan.stabilization.sp, plan.choice.constraint_tol
         self.integrator = SimpleNamespace(
             rows=lowered.rows, errors=lowered.errors, ip=lowered.ip, fp=lowered.fp, remembers=lowered.remembers,
+            nodes=lowered.nodes,
         )  # fmt: skip
+        self.crosses = plan.crosses
         self.order = max(lowered.error_order, plan.choice.integrator.order - 1)
         self.lam_in_x = _lam_in_x(plan)
         # of an event, its function is among the model's
@@ -83,7 +86,7 @@ class Program:
         # what members need of the user's functions themselves: `then` of an event, starts that Python makes consistent
         self.needs_functions = self.by_python or self.model.is_dae or len(model.extras) > 0
         self.event_field = plan.event_field if plan.events else False
-        self.slots = plan.slots
+        self._slots = None
         self._tables: dict[str, tuple[np.ndarray, dict[Fn, int]]] = {}
         self._lock = threading.RLock()
 
@@ -101,11 +104,22 @@ class Program:
             self._fns = fns
         return self._fns
 
-    def add(self, fn: Fn) -> None:
+    @property
+    def slots(self) -> np.ndarray:
+        """Addresses of the methods' functions."""
+        if self.plan is not None:
+            return self.plan.slots
+        if self._slots is None:
+            self._slots = np.array([_kernel(*name).address for name in self._kernels], dtype=np.int64)
+        return self._slots
+
+    def add(self, fn: Fn | Slot) -> None:
         """Compile a function that the loop asks for in rare cases only."""
         with self._lock:
             if self.plan is not None:
                 self.plan.add_function(fn)
+            elif isinstance(fn, Slot):
+                self._slots = with_passage(self.slots)
             else:
                 self._fns = np.where(self.fns != 0, self.fns, self.table(MORE[fn])[0])
 
@@ -168,11 +182,7 @@ class Program:
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         vars(self).update(state)
-        self._lock = threading.RLock()
-        if self.plan is not None:
-            self.slots = self.plan.slots
-            return
-        self.slots = np.array([_kernel(*name).address for name in self._kernels], dtype=np.int64)
+        self._lock, self._slots = threading.RLock(), None
 
     def slot_kernels(self) -> list[Kernel]:
         """The kernels of the methods, in the order of `Slot`."""
@@ -181,7 +191,7 @@ class Program:
         chooses = getattr(plan.variant.formulation, "selector", None) is not None
         return [
             *(plan.integrator.slots[name] for name in names), plan.stabilization.pull, plan.stabilization.tangent,
-            select if chooses else nothing,
+            select if chooses else nothing, ask_for_passage,
         ]  # fmt: skip
 
     @property
@@ -190,7 +200,7 @@ class Program:
         return int(self.sizes[NX]), int(self.sizes[NK])
 
 
-UNSENT = ("plan", "slots", "tapes", "_lock", "_tables", "_fns")
+UNSENT = ("plan", "_slots", "tapes", "_lock", "_tables", "_fns")
 
 
 def _lam_in_x(plan: Plan) -> slice | None:

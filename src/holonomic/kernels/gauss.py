@@ -1,0 +1,130 @@
+"""Gauss's rules with ten to fourteen points, and the path through slopes at such points."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .compile import leaf
+from .path import AT, BEGIN, COUNT, LENGTH, MOST, NEW, NUMBERS, SERIES, SIGMA, SLOPE, SLOPES, T0, USED
+
+LEAST = 10  # points of the first rule
+USUAL = 2  # rule number of the usual one, with twelve
+BACK = 5  # points before from which the first guess at a point is extrapolated
+
+
+def _rules():
+    """Points, values -> coefficients, values -> integrals from 0 to each point, and first guesses, by rule number."""
+    from numpy.polynomial import legendre
+
+    count = MOST - LEAST + 1
+    points, guesses = np.zeros((count, MOST)), np.zeros((count, MOST, BACK))
+    coefficients, integrals = np.zeros((count, MOST, MOST)), np.zeros((count, MOST, MOST))
+    for r in range(count):
+        m = LEAST + r
+        z, w = legendre.leggauss(m)
+        c, k = (z + 1) / 2, np.arange(m)
+        values = legendre.legvander(z, m)
+        coefficients[r, :m, :m] = (2 * k[:, None] + 1) * (values[:, :m] * w[:, None] / 2).T
+        parts = np.empty((m, m))
+        parts[:, 0] = c
+        for j in range(1, m):  # ∫ P_k = (P_k+1 - P_k-1)/(2k+1), vanishing at both ends
+            parts[:, j] = (values[:, j + 1] - values[:, j - 1]) / (2 * (2 * j + 1))
+        points[r, :m], integrals[r, :m, :m] = c, parts @ coefficients[r, :m, :m]
+        for i in range(m):
+            before = np.concatenate([[0.0], c[:i]])[-BACK:]
+            powers = np.arange(len(before))
+            vander = (before[None, :] / c[i]) ** powers[:, None]
+            guesses[r, i, : len(before)] = np.linalg.solve(vander, c[i] / (powers + 1))  # exact for powers of time
+    return points, coefficients, integrals, guesses
+
+
+POINTS, COEFFICIENTS, INTEGRALS, GUESSES = _rules()
+
+
+@leaf
+def clearance(r, where):
+    """Distance of θ from the nearest point of a rule."""
+    nearest = 1.0
+    for i in range(LEAST + r):
+        nearest = min(nearest, abs(POINTS[r, i] - where))
+    return nearest
+
+
+@leaf
+def widest(where):
+    """The rule whose gap around θ is widest; the usual one unless another is clearly better."""
+    best, gap = USUAL, clearance(USUAL, where) / 0.8
+    for r in range(MOST - LEAST + 1):
+        here = clearance(r, where)
+        if here > gap:
+            best, gap = r, here
+    return best
+
+
+@leaf
+def begin_path(path, t, length, r, x, K, size):
+    """Where a path begins, and the slope there."""
+    path[NUMBERS, T0], path[NUMBERS, LENGTH], path[NUMBERS, COUNT], path[NUMBERS, USED] = t, length, LEAST + r, 0.0
+    for k in range(size):
+        path[BEGIN, k] = x[k]
+        path[SLOPE, k] = K[0, k]
+
+
+@leaf
+def guess(path, r, i, size, x):
+    """x = state at point i, extrapolated from slopes before."""
+    known = min(BACK, i + 1)
+    first = SLOPES + i - known
+    for k in range(size):
+        x[k] = 0.0
+    for j in range(known):
+        weight = GUESSES[r, i, j]
+        for k in range(size):
+            x[k] += weight * path[first + j, k]
+    for k in range(size):
+        x[k] = path[BEGIN, k] + path[NUMBERS, LENGTH] * x[k]
+
+
+@leaf
+def note_point(path, to, i, x, ke, rho, size):
+    """Keep state, slope and √ρ of point i."""
+    for k in range(size):
+        path[to + i, k] = x[k]
+        path[SLOPES + i, k] = ke[0, k]
+    path[SIGMA, i] = np.sqrt(max(rho, 0.0))
+
+
+@leaf
+def integrate_points(path, r, first, last):
+    """New states at all points from the slopes there, components first .. last-1."""
+    m, h = LEAST + r, path[NUMBERS, LENGTH]
+    for i in range(m):
+        for k in range(first, last):
+            path[NEW + i, k] = 0.0
+        for j in range(m):
+            weight = INTEGRALS[r, i, j]
+            for k in range(first, last):
+                path[NEW + i, k] += weight * path[SLOPES + j, k]
+        for k in range(first, last):
+            path[NEW + i, k] = path[BEGIN, k] + h * path[NEW + i, k]
+
+
+@leaf
+def carry_over(path, r, nq, nv):
+    """q' = v: what has changed in the velocities has changed in the slopes of the positions."""
+    for i in range(LEAST + r):
+        for k in range(nv):
+            path[SLOPES + i, k] += path[NEW + i, nq + k] - path[AT + i, nq + k]
+
+
+@leaf
+def finish_series(path, r, size):
+    """Coefficients from the slopes at the points."""
+    m = LEAST + r
+    for i in range(m):
+        for k in range(size):
+            path[SERIES + i, k] = 0.0
+        for j in range(m):
+            weight = COEFFICIENTS[r, i, j]
+            for k in range(size):
+                path[SERIES + i, k] += weight * path[SLOPES + j, k]

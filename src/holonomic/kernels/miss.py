@@ -1,0 +1,146 @@
+"""Telling a singular position from a narrow miss by what dependent rows leave where the independent ones hold."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..errors import NEED_TERMS, OK
+from .compile import inner, leaf
+from .linalg import apply_q, qr_pivoted, solve_upper_transposed
+from .path import LENGTH, NUMBERS, ROOM, T0, WHERE, path_state
+from .signatures import NC, NH, NL, NQ, NV, RESIDUAL, TERMS, WR, call_model, has_function
+
+MISS = 1e-12  # of the size of q: where branches are closer than this, rounding decides that they meet
+DEPENDENT = 0.05  # of what is left of a row elsewhere
+ROUNDS = 4
+# what the test finds besides OK
+NARROW_MISS, UNKNOWN = 1, 2
+
+
+@leaf
+def part(W, count, nv, nh):
+    """Room behind the terms: Gᵀ, factors of reflections, residuals, workspace and the order of the rows."""
+    at = count + nv * nh
+    A = W[count:at].reshape((nv, nh))
+    tau, g, work = W[at : at + min(nv, nh)], W[at + nh : at + 2 * nh], W[at + 2 * nh : at + 5 * nh]
+    return A, tau, g, work, W[at + 5 * nh : at + 6 * nh].view(np.int64), W[at + 6 * nh : at + 6 * nh + nv]
+
+
+@leaf
+def factor_scaled(W, count, at_G, at_r, nv, nh):
+    """Factor rows of length 1, as columns; -1 where they are not finite."""
+    A, tau, g, work, order, _ = part(W, count, nv, nh)
+    for i in range(nh):
+        length = 0.0
+        for j in range(nv):
+            length += W[at_G + i * nv + j] ** 2
+        length = max(np.sqrt(length), 1e-300)
+        for j in range(nv):
+            A[j, i] = W[at_G + i * nv + j] / length
+        g[i] = W[at_r + i] / length
+    return qr_pivoted(A, tau, order, work, 0.0)
+
+
+@leaf
+def note_usual(W, count, nv, nh, path, first):
+    """What is left of each row in the order of the factors, at the worse end of a path."""
+    A = part(W, count, nv, nh)[0]
+    for k in range(min(nv, nh)):
+        path[ROOM, k] = abs(A[k, k]) if first else min(path[ROOM, k], abs(A[k, k]))
+
+
+@leaf
+def shortest_step(W, count, nv, nh, path, x, nq):
+    """Enter as velocities of x the shortest step to where the independent rows hold; return its largest entry."""
+    A, tau, g, _, order, b = part(W, count, nv, nh)
+    rank = 0
+    while rank < min(nv, nh) and abs(A[rank, rank]) > DEPENDENT * path[ROOM, rank]:
+        rank += 1
+    for k in range(nv):
+        b[k] = g[order[k]] if k < rank else 0.0
+    solve_upper_transposed(A, rank, b)
+    apply_q(A, tau, b)
+    largest = 0.0
+    for k in range(nv):
+        x[nq + k] = b[k]
+        largest = max(largest, abs(b[k]))
+    return largest
+
+
+@leaf
+def left_over(W, count, nv, nh):
+    """Largest scaled residual."""
+    g, largest = part(W, count, nv, nh)[2], 0.0
+    for i in range(nh):
+        largest = max(largest, abs(g[i]))
+    return largest
+
+
+@leaf
+def moved(W, x, n):
+    """x -= W, n entries; the size of x."""
+    size = 0.0
+    for i in range(n):
+        x[i] -= W[i]
+        size += x[i] * x[i]
+    return np.sqrt(size)
+
+
+@leaf
+def at_rest(x, nq, nv):
+    """Velocities of x are zero."""
+    for i in range(nv):
+        x[nq + i] = 0.0
+
+
+@leaf
+def farthest(path, x, n):
+    """Largest distance of a coordinate of x from the path at the singular position; x becomes the state there."""
+    for i in range(n):
+        path[ROOM, i] = x[i]
+    path_state(path, path[NUMBERS, WHERE], n, x)
+    largest = 0.0
+    for i in range(n):
+        largest = max(largest, abs(path[ROOM, i] - x[i]))
+    return largest
+
+
+@inner
+def rows_at(fns, n, data, t, x, W, count):
+    """Residuals and Jacobian of the constraints at position level, factored, rows of length 1; velocities become zero."""
+    nv = n[NV]
+    at_rest(x, n[NQ], nv)
+    call_model(fns, RESIDUAL, t, x, 0, x, 0, data, W, n[WR])
+    call_model(fns, TERMS, t, x, 0, x, 0, data, W, 0)
+    return factor_scaled(W, count, n[NQ] + nv * nv + nv, n[WR], nv, n[NH])
+
+
+@inner
+def misses(fns, n, data, path, x, W):
+    """OK where a path leads over a singular position; x is workspace."""
+    nh, nv, nq, size = n[NH], n[NV], n[NQ], n[NQ] + n[NV]
+    if nh == 0:
+        return OK
+    if not has_function(fns, TERMS):
+        return NEED_TERMS
+    count = nq + nv * nv + nv + n[NL] * nv + n[NL]
+    for end in range(2):
+        path_state(path, 1.0 * end, size, x)
+        if rows_at(fns, n, data, path[NUMBERS, T0] + end * path[NUMBERS, LENGTH], x, W, count) < 0:
+            return UNKNOWN
+        note_usual(W, count, nv, nh, path, end == 0)
+    t = path[NUMBERS, T0] + path[NUMBERS, WHERE] * path[NUMBERS, LENGTH]
+    path_state(path, path[NUMBERS, WHERE], size, x)
+    length = 0.0
+    for _ in range(ROUNDS):
+        if rows_at(fns, n, data, t, x, W, count) < 0:
+            return UNKNOWN
+        step = shortest_step(W, count, nv, nh, path, x, nq)
+        call_model(fns, TERMS, t, x, 0, x, 0, data, W, 0)  # q' of these velocities
+        length = moved(W, x, n[NC])
+        if step <= 1e-15 * length:
+            break
+    if rows_at(fns, n, data, t, x, W, count) < 0:
+        return UNKNOWN
+    left, off = left_over(W, count, nv, nh), farthest(path, x, n[NC])
+    return NARROW_MISS if left > MISS * max(1.0, length) + off * off else OK

@@ -1,0 +1,79 @@
+"""Singular positions in the way of the step loop: how pivot ratios give them away, and who is asked then.
+
+Where rows of G become dependent at an instant, two branches of motion meet, and a step that ends there does not know
+which to follow. Where the methods allow, the position is passed on a path (see `passage`). For the others, end and
+stages of a step are placed around it: twelve tries, each 7 % shorter.
+"""
+
+from __future__ import annotations
+
+from ..errors import NEED_PASSAGE
+from .compile import inner, kernel, leaf
+from .locate import LANDING
+from .signatures import PASSAGE
+from .state import AHEAD, H_LEAST, INSIDE, NOTES, RHO_LEAST, RHO_MOST, T_LEAST
+
+DODGE, MAX_DODGES = 0.93, 12
+NARROW = 1e-2  # pivot ratios above this say nothing about singular positions
+NEARING = 5e-14  # rounding of the state, times 250
+
+
+@leaf
+def in_the_way(K, last, rho, rtol, passed):
+    """Tell whether a singular position lies so close to a stage, or to the end of the step, that others are better.
+
+    A failed step: the pivot ratio at an inner stage is far below those at both ends, so the position is inside,
+    and the error comes from that stage. A step that passed: the end is so close that rounding, magnified
+    by 1/ρ in its velocity, exceeds the tolerance, and the start is not.
+    """
+    start, end = K[0, rho], K[last, rho]
+    if passed:
+        return end < LANDING / rtol and start > 10.0 * end
+    least = 1.0
+    for i in range(1, last):
+        least = min(least, K[i, rho])
+    return least < 0.1 * min(start, end)
+
+
+@leaf
+def alarm(K, last, rho, rtol, asked):
+    """Tell from the pivot ratios of one attempt whether a singular position lies inside it, or close behind its end.
+
+    √ρ falls in proportion to the time that is left: where it has halved, zero is less than one such step away. With
+    short steps that is too late, as rounding is magnified by 1/ρ; so the question is put earlier, and put again only
+    when ρ has fallen to a quarter of what it was, `asked`.
+    """
+    start, end = K[0, rho], K[last, rho]
+    least = 1.0
+    for i in range(1, last):
+        least = min(least, K[i, rho])
+    if least < NARROW and least < 0.35 * min(start, end):
+        return INSIDE
+    if end > 0.25 * asked:
+        return 0
+    if end < NARROW and end < 0.25 * start:
+        return AHEAD
+    if end < min(3.0 * NARROW, NEARING / rtol) and end < 0.96 * start:
+        return AHEAD
+    return 0
+
+
+@inner
+def note_ratio(S, I, t, h, rho, x, K, row, size):
+    """Keep the smallest and the largest pivot ratio at the ends of steps, and where the smallest was."""
+    S[RHO_MOST] = max(S[RHO_MOST], rho)
+    if rho < S[RHO_LEAST]:
+        S[RHO_LEAST] = rho
+        S[T_LEAST] = t
+        S[H_LEAST] = h
+        if I[NOTES] != 0:
+            bottom = K.shape[0] - 2
+            for i in range(size):
+                K[bottom, i] = x[i]
+                K[bottom + 1, i] = K[row, i]
+
+
+@kernel(PASSAGE)
+def ask_for_passage(slots, fns, n, data, S, I, x, xn, K, xe, ke, W, atol, turns, passing):
+    """In the place of `passage.pass_on` until a run comes to a singular position: most never do."""
+    return NEED_PASSAGE
