@@ -65,8 +65,8 @@ def run_all(job: Job, first: int, last: int) -> Chunk:
                 program.integrator.remembers, job.stops, (job.tables.at, job.tables.first, job.tables.times, values),
                 np.empty(members.data.shape[1]), np.empty(s.N_FLOATS), np.empty(s.N_INTS, dtype=np.int64),
                 work.x, work.xn, work.xs, work.K, work.E, work.W, work.atol, work.turns, np.empty(times),
-                job.save_t, *work.ev, np.empty(2 * nev), *work.found, work.xe, work.ke, *work.rec_ev, work.passing, chunk.x, chunk.k,
-                chunk.status, chunk.reached, chunk.steps, chunk.rows, chunk.ended, *log,
+                job.save_t, *work.ev, np.empty(2 * nev), *work.found, work.xe, work.ke, *work.rec_ev, work.passing, chunk.x,
+                chunk.k, chunk.status, chunk.reached, chunk.steps, chunk.rows, chunk.ended, *log,
             )  # fmt: skip
         again = np.isin(chunk.status, [*MISSING, MANY_EVENTS])
         for code, fn in MISSING.items():

@@ -21,8 +21,8 @@ from ..errors import BadArgument
 from ..kernels.compile import Kernel
 from ..kernels.evaluate import evaluate_carefully
 from ..kernels.select import nothing, select
-from ..kernels.singular import ask_for_passage
 from ..kernels.signatures import N_FUNCTIONS, NK, NX, SELECT, Fn, Slot
+from ..kernels.singular import ask_for_passage
 from ..model import machine
 from ..model.base import PLAIN, Variant
 from ..model.dae import Dae
