@@ -140,6 +140,20 @@ def diagnose(
     Returns
     -------
     Diagnosis
+        What was found, and the methods that suit it; `print` tells it.
+
+    Raises
+    ------
+    BadArgument, InconsistentState
+        As for `simulate`.
+
+    Examples
+    --------
+    >>> from holonomic import diagnose
+    >>> from holonomic.problems import seven_body
+    >>> found = diagnose(seven_body())
+    >>> found.unknowns, found.rank, found.freedom
+    (7, 6, 1)
     """
     what = system
     bounds = (0.0, np.inf) if t_end is None and not hasattr(system, "t_end") else t_end

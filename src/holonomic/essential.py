@@ -82,6 +82,18 @@ def essential_ode(sol, t: float | None = None) -> Essential:
     -------
     Essential
         Eigenvalues and rates in 1/s; `.advice(step)` says which formulation fits a step.
+
+    Raises
+    ------
+    BadArgument
+        Not a solution, or one without constraints.
+
+    Examples
+    --------
+    >>> from holonomic import essential_ode, simulate
+    >>> from holonomic.problems import pendulum
+    >>> essential_ode(simulate(pendulum(), 1.0)).advice(step=0.01)
+    'Index1 with an explicit integrator and Projection: nothing is fast for this step.'
     """
     if getattr(sol, "plan", None) is None:
         raise BadArgument(f"essential_ode reads the solution of simulate(), got {type(sol).__name__}.")

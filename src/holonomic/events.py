@@ -30,6 +30,16 @@ class Event:
         Maps the state and the run goes on: names what it needs of `t, q, v, p` and returns (q, v), or (q, v, s) to
         change states too (an `Ode`: of `t, y, p`, returns y). The new velocity is made consistent in the mass metric,
         as by an impulse.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from holonomic import Event, System, simulate
+    >>> ball = System(mass=np.eye(1), potential=lambda q: 9.81 * q[0])
+    >>> bounce = Event(lambda q: q[0], direction="falling", then=lambda q, v: (q, -0.5 * v))
+    >>> sol = simulate(ball, 1.0, q0=[1.0], v0=[0.0], events={"bounce": bounce})
+    >>> sol.events["bounce"].t.round(4)  # sqrt(2 / 9.81), and as long again
+    array([0.4515, 0.903 ])
     """
 
     f: Callable | str

@@ -223,6 +223,21 @@ def load(path: str | Path) -> Solution:
     -------
     Solution
         Without a model; print(sol) says so.
+
+    Raises
+    ------
+    BadArgument
+        There is no such file, or it is no run, or it is cut off.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from holonomic import load, simulate
+    >>> from holonomic.problems import pendulum
+    >>> sol = simulate(pendulum(), 1.0)
+    >>> sol.save("run.nc")
+    >>> np.array_equal(load("run.nc").q, sol.q)
+    True
     """
     from scipy.io import netcdf_file
 

@@ -90,19 +90,43 @@ def simulate(
     events : {name: Event or function}, optional
         Zeros to locate.
     initial : {"check", "project", "free"}
-        Check the initial values, or move them onto the constraints, leaving coordinates `hold` in place. "free" takes
-        them as they are, to watch a stabilization pull: constraints and invariants both to zero.
+        Check the initial values, or move them onto the constraints. "free" takes them as they are, to watch a
+        stabilization pull: constraints and invariants both to zero.
+    hold : sequence of str or int, optional
+        With initial="project": coordinates, by name or number, that stay where they are.
     redundant : {None, "minimum-norm", "drop"}
         What to do about redundant constraint rows; None refuses them by name.
     max_steps, max_step, first_step
         Limits of the step control.
     progress : bool, optional
         Show a bar; by default when the run takes longer than about two seconds in a terminal.
+    **unknown
+        Nothing: a name that does not exist here is refused, and what it is called here is said.
 
     Returns
     -------
     Solution
-        Raises a `HolonomicError` with `.solution`, the run so far, when it has to stop.
+        Arrays with time first, and everything that follows from them.
+
+    Raises
+    ------
+    BadArgument, UnknownArgument
+        An argument that cannot be meant, or that has another name here.
+    InconsistentState, RedundantConstraints, SingularMass
+        A start or a system that cannot be simulated as it is; the message says how it can.
+    IncompatibleMethods
+        Methods that do not fit together, or not this system; the message names some that do.
+    StepFailed, SingularPosition, NotFinite
+        The run had to stop; `error.solution` holds it so far.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from holonomic import System, simulate
+    >>> pendulum = System(mass=np.eye(2), force=[0, -9.81], constraint=lambda q: q @ q - 1)
+    >>> sol = simulate(pendulum, 10.0, q0=[1, 0], v0=[0, 0])
+    >>> sol.ended, bool(abs(sol.drift["position"]).max() < 1e-10)
+    ('end', True)
     """
     if unknown:
         refuse_unknown(unknown, simulate)

@@ -24,6 +24,17 @@ class Solution(Exports):
     output, a coordinate, or the multiplier of a constraint. `print(sol)` says what ran and why.
 
     After an event that maps the state, the record holds its time twice: before and after.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from holonomic import System, simulate
+    >>> hanging = System(mass=2 * np.eye(2), force=[0, -2 * 9.81], constraint={"rod": lambda q: q @ q - 1})
+    >>> sol = simulate(hanging, 1.0, q0=[0, -1], v0=[0, 0], save_at=5)
+    >>> sol.t, sol.q.shape, sol(0.3).q.shape
+    (array([0.  , 0.25, 0.5 , 0.75, 1.  ]), (5, 2), (2,))
+    >>> sol.reactions[-1].round(6) + 0.0  # the rod carries + m g
+    array([ 0.  , 19.62])
     """
 
     _plan: Any

@@ -45,12 +45,23 @@ class Dae(Ode):
         Matrix of the algebraic unknowns, rows as in x, one column per constraint.
     g : function or {name: function}
         Constraints, functions of t and x.
-    invariants, params, inputs, outputs, coordinates
+    invariants, params, inputs, outputs, coordinates, drawing
         As for `Ode`; coordinates name the entries of x.
+    trace, derivatives
+        True and None: the equations are differentiated m times, which needs tracing.
 
     References
     ----------
     [ascher-chin-reich-1992] (1.1) - (1.3), (1.11).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from holonomic import Dae, simulate
+    >>> pendulum = Dae(order=2, f=lambda x: np.array([0, -9.81]), B=lambda x: 2 * x[:, None], g=lambda x: x @ x - 1)
+    >>> sol = simulate(pendulum, 1.0, x0=[0, -1], dx0=[3, 0])
+    >>> round(float(2 * sol.y[0, 0]), 6)  # tension of the rod
+    18.81
     """
 
     rhs: Any = field(default=None, init=False, repr=False)

@@ -73,6 +73,26 @@ class System:
     drawing : function, optional
         How the system looks, for `sol.view()` and `sol.animate()`: a function of what it names of `t, q, v, p` that
         returns lines by name, each a list of points, `{"rod": [(0, 0), q]}`; a single point is a mass.
+    kinetic : function, optional
+        Kinetic energy T(t, q, v), from which `System.from_energies` makes the mass matrix.
+
+    Raises
+    ------
+    BadArgument
+        A function that asks for what it cannot have, or a constraint that depends on nothing.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from holonomic import System, simulate
+    >>> swing = System(
+    ...     mass=lambda p: p.m * np.eye(2), potential=lambda q, p: p.m * p.g * q[1],
+    ...     constraint={"rod": lambda q, p: q @ q - p.L**2}, params={"m": 1.0, "g": 9.81, "L": 1.0},
+    ...     outputs={"tension": lambda lam, p: 2 * p.L * lam[0]},
+    ... )
+    >>> sol = simulate(swing, 1.0, q0=[0, -1], v0=[3, 0])
+    >>> round(float(sol["tension"][0]), 6)  # m g + m v² / L
+    18.81
     """
 
     mass: Quantity
@@ -218,6 +238,19 @@ class Ode:
         Functions of `t, y, p` that the exact flow keeps; each is kept at its value at t0.
     params, inputs, outputs, coordinates, trace, drawing
         As for `System`; outputs and the drawing name `t, y, p`, outputs also `u`.
+    derivatives : dict, optional
+        With trace=False: "H", ∂h/∂y of the invariants.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from holonomic import RK4, Ode, simulate
+    >>> def rhs(y):
+    ...     return np.concatenate([y[2:], -y[:2] / (y[:2] @ y[:2]) ** 1.5])
+    >>> kepler = Ode(rhs, invariants={"momentum": lambda y: y[0] * y[3] - y[1] * y[2]})
+    >>> sol = simulate(kepler, 20.0, y0=[0.4, 0, 0, 2], integrator=RK4(), step=0.05)
+    >>> bool(abs(sol.drift["momentum"]).max() < 1e-10)
+    True
     """
 
     rhs: Callable

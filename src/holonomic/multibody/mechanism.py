@@ -43,6 +43,22 @@ class Mechanism(JointMethods, DriveMethods, ForceMethods, StateMethods):
         What does not move.
     params : Parameters
         Every number by its dotted name, such as "link.mass" or "A.x"; can be set, and swept.
+
+    Examples
+    --------
+    >>> from holonomic import simulate
+    >>> from holonomic.multibody import Mechanism, rod
+    >>> O, A, B = (0, 0), (0.25, 0.433), (1.686, 0)
+    >>> m = Mechanism(gravity=(0, -9.81))
+    >>> crank, link = m.body("crank", rod(O, A, mass=1.0)), m.body("link", rod(A, B, mass=2.0))
+    >>> slider = m.body("slider", at=B, mass=1.0)
+    >>> for name, first, second, at in [("O", m.ground, crank, O), ("A", crank, link, A), ("B", link, slider, B)]:
+    ...     _ = m.revolute(name, first, second, at=at)
+    >>> _ = m.prismatic("guide", m.ground, slider, at=B, axis=(1, 0))
+    >>> _ = m.drive("O", speed=10.0)
+    >>> sol = simulate(m, 1.0, save_at=101)
+    >>> sol["A"].force.shape, bool(abs(sol["slider"].position[:, 1]).max() < 1e-9)
+    ((101, 2), True)
     """
 
     def __init__(self, gravity=(0.0, -9.81)):

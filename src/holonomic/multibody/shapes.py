@@ -61,6 +61,11 @@ def rod(start, end, mass: float | None = None, *, width: float | None = None) ->
     width : float, optional
         Width it is drawn with, m; a fifteenth of its length if not given. In space it also gives the small
         inertia about the rod's own axis, that of a round rod.
+
+    Returns
+    -------
+    Shape
+        For `m.body(name, shape)`: mass, centre, axes and inertia.
     """
     start, end = point(start, "start of a rod"), point(end, "end of a rod", len(start))
     length = _positive(float(np.linalg.norm(np.subtract(end, start))), "the length of a rod")
@@ -87,6 +92,11 @@ def box(at, size, mass: float | None = None, *, angle: float = 0.0, axes=None) -
         Of the x axis of a rectangle, rad.
     axes : 3 x 3 array, optional
         Axes of a cuboid as columns; the ground's if not given.
+
+    Returns
+    -------
+    Shape
+        For `m.body(name, shape)`: mass, centre, axes and inertia.
     """
     at = point(at, "centre of a box")
     size = point(size, "size of a box", len(at))
@@ -113,6 +123,11 @@ def plate(at, size, mass: float | None = None, *, angle: float = 0.0, axes=None)
         Full lengths, m.
     mass, angle, axes
         As for `box`.
+
+    Returns
+    -------
+    Shape
+        For `m.body(name, shape)`: mass, centre, axes and inertia.
     """
     at = point(at, "centre of a plate")
     flat = box(at[:2], size, mass, angle=angle)
@@ -139,6 +154,11 @@ def disk(at, radius: float, mass: float | None = None, *, inner: float = 0.0, ax
         Normal of a disk in space; z if not given.
     angle : float
         Angle of a planar disk's x axis, rad.
+
+    Returns
+    -------
+    Shape
+        For `m.body(name, shape)`: mass, centre, axes and inertia.
     """
     at = point(at, "centre of a disk")
     radius = _positive(radius, "radius of a disk")
@@ -162,6 +182,11 @@ def polygon(points, mass: float | None = None) -> Shape:
         Corners in order, m. The sides must not cross.
     mass : float
         kg.
+
+    Returns
+    -------
+    Shape
+        For `m.body(name, shape)`: mass, centre, axes and inertia.
     """
     corners = np.array([point(corner, "corner of a polygon", 2) for corner in points])
     if len(corners) < 3:
@@ -194,6 +219,11 @@ def cylinder(start, end, radius: float, mass: float | None = None, *, inner: flo
         Outer and inner radius, m.
     mass : float
         kg.
+
+    Returns
+    -------
+    Shape
+        For `m.body(name, shape)`: mass, centre, axes and inertia.
     """
     bar = rod(point(start, "start of a cylinder", 3), end, mass)
     radius = _positive(radius, "radius of a cylinder")
@@ -216,6 +246,11 @@ def sphere(at, radius: float, mass: float | None = None) -> Shape:
         m.
     mass : float
         kg.
+
+    Returns
+    -------
+    Shape
+        For `m.body(name, shape)`: mass, centre, axes and inertia.
     """
     radius = _positive(radius, "radius of a sphere")
     inertia = np.eye(3) * (2 / 5 * radius**2)

@@ -224,6 +224,11 @@ def linearize(m, at: Equilibrium | None = None) -> Modes:
         What to linearize.
     at : Equilibrium, optional
         Where; the equilibrium nearest to where the mechanism stands if not given.
+
+    Returns
+    -------
+    Modes
+        Frequencies in Hz, damping ratios, and shapes as columns of velocities.
     """
     at = equilibrium(m) if at is None else at
     s = Statics(m)

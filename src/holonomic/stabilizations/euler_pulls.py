@@ -105,7 +105,7 @@ class ForwardEulerStabilization(_EulerStabilization):
         F = D (H D)⁻¹, or F = D.
     D : {"orthogonal", "blocks", "mass", "B"} or function
         Directions.
-    gain : float, optional
+    gain, gamma : float, optional
         γ instead of α; `gamma` is the papers' name.
 
     References
@@ -140,7 +140,7 @@ class BackwardEulerStabilization(_EulerStabilization):
         F = D (H D)⁻¹, or F = D.
     D : {"orthogonal", "blocks", "mass", "B"} or function
         Directions.
-    gain : float, optional
+    gain, gamma : float, optional
         γ instead of α, with F = "1.13"; `gamma` is the papers' name.
     max_iterations : int
         Newton steps before the step is refused.

@@ -111,6 +111,19 @@ def work_precision(
     -------
     WorkPrecision
         With `.plot()`, `.cost_at(error)` and all that a `Comparison` has.
+
+    Raises
+    ------
+    HolonomicError
+        Arguments that no run can be made of.
+
+    Examples
+    --------
+    >>> from holonomic import DOP853, RK45, work_precision
+    >>> from holonomic.problems import pendulum
+    >>> found = work_precision(pendulum(), 2.0, integrator=[RK45(), DOP853()], rtol=[1e-5, 1e-8], repeat=1)
+    >>> [bool(row.error_q < 100 * row.rtol) for row in found]
+    [True, True, True, True]
     """
     problem, system, what = opened(system)
     start = {"t_end": t_end, **given}

@@ -22,6 +22,17 @@ def grid(**axes) -> dict[str, np.ndarray]:
     -------
     dict of str to numpy.ndarray
         One array per name, one entry per combination; the last name varies fastest.
+
+    Raises
+    ------
+    BadArgument
+        No parameter, or one without a list of values.
+
+    Examples
+    --------
+    >>> from holonomic import grid
+    >>> grid(g=[5, 10], L=[1, 2, 3])
+    {'g': array([ 5,  5,  5, 10, 10, 10]), 'L': array([1, 2, 3, 1, 2, 3])}
     """
     for name, values in axes.items():
         if np.ndim(values) != 1 or not len(values):
@@ -50,6 +61,18 @@ def sample(n: int, method: str = "sobol", seed: int = 0, **ranges) -> dict[str, 
     -------
     dict of str to numpy.ndarray
         One array of n values per name.
+
+    Raises
+    ------
+    BadArgument
+        No parameter, bounds that are none, or another design.
+
+    Examples
+    --------
+    >>> from holonomic import sample
+    >>> points = sample(8, g=(5, 15), L=(1, 2))
+    >>> points["g"].shape, bool(points["g"].min() >= 5), bool(points["L"].max() <= 2)
+    ((8,), True, True)
     """
     from scipy.stats import qmc
 

@@ -94,7 +94,7 @@ def sweep(
     events : {name: Event or function}, optional
         As for `simulate`; see `runs.events`.
     initial : {"check", "project", "free"}
-        Members whose start misses the constraints are refused, or moved onto them (`hold=` as for `simulate`).
+        Members whose start misses the constraints are refused, or moved onto them.
     redundant : {None, "minimum-norm", "drop"}
         What to do about redundant constraint rows; they are the same for all members.
     store : path, optional
@@ -108,13 +108,31 @@ def sweep(
         the same, on a GPU to within rounding.
     workers : int, optional
         Number of threads; all cores if not given.
-    integrator, stabilization, formulation, rtol, atol, step, constraint_tol, max_steps, max_step, progress
+    integrator, stabilization, formulation, rtol, atol, step, constraint_tol, hold, max_steps, max_step, progress
         As for `simulate`.
 
     Returns
     -------
     Ensemble
         A member that fails never disturbs the others: see `runs.failed` (which, when, why).
+
+    Raises
+    ------
+    HolonomicError
+        As for `simulate`, where arguments, system or methods are at fault and not a single member.
+    MissingExtra
+        A store, a cluster or a GPU is asked for and its library is not installed.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from holonomic import System, sweep
+    >>> swing = System(
+    ...     mass=np.eye(2), potential=lambda q, p: p.g * q[1], constraint=lambda q: q @ q - 1, params={"g": 9.81}
+    ... )
+    >>> runs = sweep(swing, 1.0, q0=[0, -1], v0=[1, 0], params={"g": np.linspace(1, 20, 5)}, save_at=11)
+    >>> runs.q.shape, runs.failed
+    ((5, 11, 2), [])
     """
     engine = engine_of(on, workers)
     if hasattr(system, "to_system"):  # a Mechanism, from where it was assembled
