@@ -180,6 +180,8 @@ class Plan:
         model, needs = self.model, self.stabilization.needs
         if self.variant.formulation is not None:
             needs = (Fn.EQUATIONS, Fn.BY_Y, Fn.BY_SLOPE, *needs)
+            if getattr(self.variant.formulation, "selector", None) is None and not model.interpreted:
+                needs += self.integrator.unrolls
         needs = tuple(dict.fromkeys((*needs, *self.integrator.needs)))
         if len(model.extras) and not model.interpreted:
             needs += (Fn.EXTRA_RATES,)

@@ -40,6 +40,7 @@ class Lowered:
     unconstrained: Lowered | None = None  # what runs in its place where there are no constraints
     nodes: np.ndarray | None = None  # where in the step the rows of K stand, if they are slopes at points of it
     needs: tuple[Fn, ...] = ()  # model functions beside those of its formulation
+    unrolls: tuple[Fn, ...] = ()  # solves with Newton's matrix that it takes as straight-line code where there is one
     work: Callable[[int], int] = newton_work  # numbers of workspace of an implicit step, by unknowns
 
 

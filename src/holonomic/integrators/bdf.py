@@ -45,6 +45,7 @@ from ..kernels.signatures import (
     NV,
     NY,
     WN,
+    Fn,
     call_model,
 )
 from ..kernels.vectors import move_on
@@ -170,7 +171,7 @@ def refresh(fns, n, data, t1, y, alpha, K, W, slope, beta):
     slope_of(W, slope, beta, alpha, y, ny)
     call_model(fns, BY_Y, t1, y, 0, W, slope, data, W, at)
     call_model(fns, BY_SLOPE, t1, y, 0, W, slope, data, W, at + ny * ny)
-    if factor_newton(W, at, ny, alpha, 1.0, n[NQ] + n[NV]) != 0:
+    if factor_newton(fns, data, W, at, ny, alpha, 1.0, n[NQ] + n[NV]) != 0:
         K[CONTROL, ALPHA] = 0.0
         return SINGULAR
     K[CONTROL, ALPHA] = alpha
@@ -237,7 +238,7 @@ def advance(fns, n, data, ip, fp, t, h, x, K, xn, xs, W):
             slope_of(W, slope, beta, alpha, xn, ny)
             call_model(fns, EQUATIONS, t1, xn, 0, W, slope, data, W, r)
             apart = distance_off(W, at, r, ny, differential) if early and hold < 1e300 else 0.0
-            change = newton_step_scaled(W, at, ny, xn, damping, h, fp)
+            change = newton_step_scaled(fns, data, W, at, ny, xn, damping, h, fp)
             if not change <= 1e100:
                 break
             if iteration > 0:
@@ -422,5 +423,5 @@ class BDF(Integrator):
             ip=np.array([1, self.max_order, MANY, 1, 0], dtype=np.int64),
             patient=np.array([1, self.max_order, PATIENT, 0, 1], dtype=np.int64), fp=looking_back_numbers(),
             rows=LOOKING_BACK + STAGES, errors=1, exponent=0.5, error_order=1, fac_min=0.2,
-            fac_max=10.0, one_step=False, steers=CONTROL, wants_scales=True,
+            fac_max=10.0, one_step=False, steers=CONTROL, wants_scales=True, unrolls=(Fn.NEWTON_FACTOR, Fn.NEWTON_SOLVE),
         )  # fmt: skip

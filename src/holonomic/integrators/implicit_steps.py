@@ -51,6 +51,7 @@ from ..kernels.signatures import (
     NV,
     NY,
     WN,
+    Fn,
     call_model,
 )
 from ..kernels.vectors import copy_row, move_on
@@ -203,13 +204,13 @@ def advance(fns, n, data, ip, fp, t, h, x, K, xn, xs, W):
                 call_model(fns, BY_Y, t1, xn, 0, W, slope, data, W, at)
                 call_model(fns, BY_SLOPE, t1, xn, 0, W, slope, data, W, at + size)
             if square:
-                failed = factor_newton(W, at, ny, alpha, weight, rows)
+                failed = factor_newton(fns, data, W, at, ny, alpha, weight, rows)
             else:
                 failed = factor_least_squares(W, at, ny, nr, rows, alpha, weight)
             if failed != 0:
                 return SINGULAR
             factored += 1
-        change = newton_step(W, at, ny, xn) if square else least_squares_step(W, at, ny, nr, rows, xn)
+        change = newton_step(fns, data, W, at, ny, xn) if square else least_squares_step(W, at, ny, nr, rows, xn)
         if not change <= 1e200:
             return NO_CONVERGENCE
         if ip[ONCE] == 1:
@@ -221,7 +222,7 @@ def advance(fns, n, data, ip, fp, t, h, x, K, xn, xs, W):
             return OK
         # rounding of positions, seen in multipliers; q and v themselves are at rest
         if factored > 2 and rate >= 0.3 and change <= 1e3 * EPS / (h * h):
-            if largest_change(W, r if square else v + AT_STEP * width, xn, n[NQ] + n[NV]) <= AT_REST:
+            if largest_change(W, v + AT_STEP * width, xn, n[NQ] + n[NV]) <= AT_REST:
                 return OK
         fresh = iteration > 0 and rate > 0.1  # the Jacobian is formed anew where convergence is slow
         before = change
@@ -282,6 +283,7 @@ def _lowered(kind: int, order: int, alpha, in_stage: bool = False, once: bool = 
     return Lowered(
         _SLOTS, ip, fp, rows=HISTORY + max(1, order), errors=0, starting_points=order - 1,
         between=np.array([1, order, NO_STEP, in_stage, once], dtype=np.int64),
+        unrolls=(Fn.NEWTON_FACTOR, Fn.NEWTON_SOLVE) if kind == BDF_KIND else (),
     )  # fmt: skip
 
 

@@ -24,30 +24,36 @@ from functools import cache
 import numpy as np
 
 from ..errors import NO_CONVERGENCE, OK, SINGULAR
-from ..kernels.compile import kernel, leaf
+from ..kernels.compile import inner, kernel, leaf
 from ..kernels.complex_lu import complex_lu_factor, complex_lu_solve
 from ..kernels.counting import FACTORIZATIONS, JACOBIANS, RESIDUALS, count
 from ..kernels.evaluate import evaluate
 from ..kernels.linalg import lu_factor, lu_solve
-from ..kernels.newton import AT_ROUNDING, ROUNDING
+from ..kernels.newton import AT_ROUNDING, DENSE_LU, GROWTH, ROUNDING, STRAIGHT
 from ..kernels.signatures import (
     ACCEPT,
     ADVANCE,
     BY_SLOPE,
     BY_Y,
+    COMPLEX_FACTOR,
+    COMPLEX_SOLVE,
     DENSE,
     EQUATIONS,
     FINISH,
     INTERPOLATE,
+    NEWTON_FACTOR,
+    NEWTON_SOLVE,
     NQ,
     NROW,
     NV,
     NY,
     WN,
+    Fn,
     call_model,
+    has_function,
 )
 from ..kernels.state import ADVICE_KEEP, ADVICE_SAFETY, ADVICE_SHRINK
-from ..kernels.vectors import copy_row, move_on
+from ..kernels.vectors import copy, copy_row, move_on
 from .base import Integrator, Lowered
 
 SQ6 = 6.0**0.5
@@ -72,13 +78,28 @@ SLOWNESS, TRIED = 8, 9  # θ/(1 - θ) of the last iteration; 1 after an attempt 
 # fp: scales (3 + 2 ny numbers), then these 3 x 3 matrices and numbers, from the end
 N_CONSTANTS = 9 + 9 + 9 + 3
 
-# the workspace from n[WN] on, in units of ny²: ∂R/∂y, ∂R/∂y', real factors, complex factors; then vectors
-VECTORS = 5
+# the workspace from n[WN] on, in units of ny²: ∂R/∂y, ∂R/∂y', real factors, complex factors (each with room for ny
+# numbers more); then vectors, in units of ny: real and complex pivots, three residuals, y and y' of a stage, three
+# solutions; last the imaginary weight of ∂R/∂y' and whose factors there are
+MATRICES = 5
+AT_R, AT_Y, AT_SLOPE, AT_SOLVED, AT_KIND = 2, 5, 6, 7, 10
 
 
 def radau_work(ny: int) -> int:
     """Numbers of workspace that a Radau step takes."""
-    return VECTORS * ny * ny + 10 * ny + 8
+    return MATRICES * ny * ny + (2 + AT_KIND) * ny + 10
+
+
+@leaf
+def vectors_at(at, ny):
+    """Where the vectors begin."""
+    return at + MATRICES * ny * ny + 2 * ny
+
+
+@leaf
+def complex_at(at, ny):
+    """Where the complex factors begin."""
+    return at + 3 * ny * ny + ny
 
 
 @cache
@@ -95,22 +116,38 @@ def _constants() -> np.ndarray:
     )  # fmt: skip
 
 
+@inner
+def factor_both(fns, data, W, at, ny, h, gamma, alpha, beta):
+    """Factor the real and the complex matrix; return 0 if that went well."""
+    count(W, FACTORIZATIONS, 1)
+    kind, real, pair = vectors_at(at, ny) + AT_KIND * ny, at + 2 * ny * ny, complex_at(at, ny)
+    if has_function(fns, NEWTON_FACTOR):
+        call_model(fns, NEWTON_FACTOR, gamma / h, W, at, W, at, data, W, real)
+        if W[real] <= GROWTH:
+            W[kind + 1] = -beta / h
+            call_model(fns, COMPLEX_FACTOR, alpha / h, W, at, W, kind + 1, data, W, pair)
+            if W[pair] <= GROWTH:
+                W[kind] = STRAIGHT
+                return 0
+    W[kind] = DENSE_LU
+    return factor_dense(W, at, ny, h, gamma, alpha, beta)
+
+
 @leaf
-def factor_both(W, at, ny, h, gamma, alpha, beta):
-    """Form and factor the real and the complex matrix."""
-    size = ny * ny
+def factor_dense(W, at, ny, h, gamma, alpha, beta):
+    """Form and factor both by dense LU."""
+    size, pair = ny * ny, complex_at(at, ny)
     Jy = W[at : at + size].reshape((ny, ny))
     Js = W[at + size : at + 2 * size].reshape((ny, ny))
     real = W[at + 2 * size : at + 3 * size].reshape((ny, ny))
-    re = W[at + 3 * size : at + 4 * size].reshape((ny, ny))
-    im = W[at + 4 * size : at + 5 * size].reshape((ny, ny))
+    re = W[pair : pair + size].reshape((ny, ny))
+    im = W[pair + size : pair + 2 * size].reshape((ny, ny))
     for i in range(ny):
         for j in range(ny):
             real[i, j] = Jy[i, j] + gamma / h * Js[i, j]
             re[i, j] = Jy[i, j] + alpha / h * Js[i, j]
             im[i, j] = -beta / h * Js[i, j]
-    count(W, FACTORIZATIONS, 1)
-    v = at + VECTORS * size
+    v = vectors_at(at, ny)
     if lu_factor(real, W[v : v + ny].view(np.int64)) != 0:
         return 1
     return complex_lu_factor(re, im, W[v + ny : v + 2 * ny].view(np.int64))
@@ -162,29 +199,73 @@ def block_norms(total_q, total_v, total_rest, nq, differential, ny):
     return worst
 
 
-@leaf
-def newton_update(W, at, at_r, x, K, h, fp, constants, nq, differential, ny):
+@inner
+def newton_update(fns, data, W, at, at_r, x, K, h, fp, constants, nq, differential, ny):
     """One Newton step for all stages from the residuals at at_r; return the size of the change."""
-    size = ny * ny
-    v = at + VECTORS * size
-    real = W[at + 2 * size : at + 3 * size].reshape((ny, ny))
-    re = W[at + 3 * size : at + 4 * size].reshape((ny, ny))
-    im = W[at + 4 * size : at + 5 * size].reshape((ny, ny))
-    r1, r2, r3 = W[at_r : at_r + ny], W[at_r + ny : at_r + 2 * ny], W[at_r + 2 * ny : at_r + 3 * ny]
-    T, inverse = constants + 9, constants + 18
     count(W, RESIDUALS, 3)
+    to_eigenvectors(W, at_r, fp, constants + 18, ny)
+    solve_real(fns, data, W, at, at_r, ny)
+    solved = vectors_at(at, ny) + AT_SOLVED * ny
+    if W[vectors_at(at, ny) + AT_KIND * ny] == STRAIGHT:
+        call_model(fns, COMPLEX_SOLVE, 0.0, W, complex_at(at, ny), W, at_r + ny, data, W, solved + ny)
+    else:
+        solve_pair_dense(W, at, at_r + ny, solved + ny, ny)
+    return add_steps(W, solved, x, K, h, fp, constants + 9, nq, differential, ny)
+
+
+@leaf
+def to_eigenvectors(W, at_r, fp, inverse, ny):
+    """-T⁻¹ times the residuals of the stages, in place."""
+    r1, r2, r3 = W[at_r : at_r + ny], W[at_r + ny : at_r + 2 * ny], W[at_r + 2 * ny : at_r + 3 * ny]
+    t = fp[inverse : inverse + 9]
     for i in range(ny):
         a, b, c = r1[i], r2[i], r3[i]
-        r1[i] = -(fp[inverse] * a + fp[inverse + 1] * b + fp[inverse + 2] * c)
-        r2[i] = -(fp[inverse + 3] * a + fp[inverse + 4] * b + fp[inverse + 5] * c)
-        r3[i] = -(fp[inverse + 6] * a + fp[inverse + 7] * b + fp[inverse + 8] * c)
-    lu_solve(real, W[v : v + ny].view(np.int64), r1)
-    complex_lu_solve(re, im, W[v + ny : v + 2 * ny].view(np.int64), r2, r3)
+        r1[i] = -(t[0] * a + t[1] * b + t[2] * c)
+        r2[i] = -(t[3] * a + t[4] * b + t[5] * c)
+        r3[i] = -(t[6] * a + t[7] * b + t[8] * c)
+
+
+@inner
+def solve_real(fns, data, W, at, at_r, ny):
+    """E⁻¹ r with the real factors; return where it stands."""
+    v = vectors_at(at, ny)
+    solved = v + AT_SOLVED * ny
+    if W[v + AT_KIND * ny] == STRAIGHT:
+        call_model(fns, NEWTON_SOLVE, 0.0, W, at + 2 * ny * ny, W, at_r, data, W, solved)
+    else:
+        solve_real_dense(W, at, at_r, solved, ny)
+    return solved
+
+
+@leaf
+def solve_real_dense(W, at, at_r, solved, ny):
+    """The same by dense LU."""
+    v, found = vectors_at(at, ny), W[solved : solved + ny]
+    copy(W[at_r : at_r + ny], found, ny)
+    lu_solve(W[at + 2 * ny * ny : at + 3 * ny * ny].reshape((ny, ny)), W[v : v + ny].view(np.int64), found)
+
+
+@leaf
+def solve_pair_dense(W, at, at_r, solved, ny):
+    """The complex system by dense LU."""
+    size, v, pair = ny * ny, vectors_at(at, ny), complex_at(at, ny)
+    re = W[pair : pair + size].reshape((ny, ny))
+    im = W[pair + size : pair + 2 * size].reshape((ny, ny))
+    found = W[solved : solved + 2 * ny]
+    copy(W[at_r : at_r + 2 * ny], found, 2 * ny)
+    complex_lu_solve(re, im, W[v + ny : v + 2 * ny].view(np.int64), found[:ny], found[ny:])
+
+
+@leaf
+def add_steps(W, solved, x, K, h, fp, T, nq, differential, ny):
+    """Z += T Δw; return the size of the change."""
+    w1, w2, w3 = W[solved : solved + ny], W[solved + ny : solved + 2 * ny], W[solved + 2 * ny : solved + 3 * ny]
+    t, atol, powers = fp[T : T + 9], fp[2 : 2 + ny], fp[2 + ny : 2 + 2 * ny]
     total_q, total_v, total_rest = 0.0, 0.0, 0.0
     for i in range(ny):
-        weight = abs(h) ** int(fp[2 + ny + i]) / (fp[2 + i] + fp[0] * abs(x[i]))
+        weight = abs(h) ** int(powers[i]) / (atol[i] + fp[0] * abs(x[i]))
         for stage in range(3):
-            step = fp[T + 3 * stage] * r1[i] + fp[T + 3 * stage + 1] * r2[i] + fp[T + 3 * stage + 2] * r3[i]
+            step = t[3 * stage] * w1[i] + t[3 * stage + 1] * w2[i] + t[3 * stage + 2] * w3[i]
             K[Z + stage, i] += step
             change = (step * weight) ** 2
             if i < nq:
@@ -202,8 +283,8 @@ def advance(fns, n, data, ip, fp, t, h, x, K, xn, xs, W):
     ny, at, differential = n[NY], n[WN], n[NQ] + n[NV]
     size = ny * ny
     constants = 3 + 2 * ny
-    v = at + VECTORS * size
-    at_r, at_y, at_slope = v + 2 * ny, v + 5 * ny, v + 6 * ny
+    v = vectors_at(at, ny)
+    at_r, at_y, at_slope = v + AT_R * ny, v + AT_Y * ny, v + AT_SLOPE * ny
     gamma, alpha, beta = fp[constants + 27], fp[constants + 28], fp[constants + 29]
     c1, c2 = (4.0 - SQ6) / 10.0, (4.0 + SQ6) / 10.0
     for _ in range(2):
@@ -217,7 +298,7 @@ def advance(fns, n, data, ip, fp, t, h, x, K, xn, xs, W):
             K[CONTROL, FRESH] = 1.0
             K[CONTROL, H_FACTORS] = 0.0
         if K[CONTROL, H_FACTORS] != h:
-            if factor_both(W, at, ny, h, gamma, alpha, beta) != 0:
+            if factor_both(fns, data, W, at, ny, h, gamma, alpha, beta) != 0:
                 K[CONTROL, JACOBIAN_GOOD] = 0.0
                 return SINGULAR
             K[CONTROL, H_FACTORS] = h
@@ -232,7 +313,7 @@ def advance(fns, n, data, ip, fp, t, h, x, K, xn, xs, W):
                 c = c1 if stage == 0 else (c2 if stage == 1 else 1.0)
                 stage_arguments(W, at_y, at_slope, x, K, fp, constants, stage, h, ny)
                 call_model(fns, EQUATIONS, t + c * h, W, at_y, W, at_slope, data, W, at_r + stage * ny)
-            change = newton_update(W, at, at_r, x, K, h, fp, constants, n[NQ], differential, ny)
+            change = newton_update(fns, data, W, at, at_r, x, K, h, fp, constants, n[NQ], differential, ny)
             done += 1
             if not change <= 1e100:
                 break
@@ -274,20 +355,19 @@ def advance(fns, n, data, ip, fp, t, h, x, K, xn, xs, W):
 
 
 @leaf
-def scale_error(E, W, at_r, h, fp, ny):
+def scale_error(E, W, found, h, fp, ny):
     """The estimate as a vector, index-raised unknowns times their power of h."""
     for i in range(ny):
-        E[0, i] = -W[at_r + i] * abs(h) ** int(fp[2 + ny + i])
+        E[0, i] = -W[found + i] * abs(h) ** int(fp[2 + ny + i])
 
 
-@leaf
-def filter_error(W, at, at_r, ny):
-    """r <- E⁻¹ r with the real factors."""
+@inner
+def estimate(fns, data, W, at, at_r, h, fp, ny, E):
+    """-E⁻¹ r as the error; return where E⁻¹ r stands."""
     count(W, RESIDUALS, 1)
-    size = ny * ny
-    v = at + VECTORS * size
-    real = W[at + 2 * size : at + 3 * size].reshape((ny, ny))
-    lu_solve(real, W[v : v + ny].view(np.int64), W[at_r : at_r + ny])
+    found = solve_real(fns, data, W, at, at_r, ny)
+    scale_error(E, W, found, h, fp, ny)
+    return found
 
 
 @leaf
@@ -302,25 +382,23 @@ def error_size(E, x, fp, ny):
 
 
 @leaf
-def step_aside(W, at_y, at_r, x, ny):
+def step_aside(W, at_y, found, x, ny):
     """y0 + error."""
     for i in range(ny):
-        W[at_y + i] = x[i] - W[at_r + i]
+        W[at_y + i] = x[i] - W[found + i]
 
 
 @kernel(FINISH)
 def finish(fns, n, data, ip, fp, t, h, x, K, xn, xs, E, W):
     """The filtered error estimate, and the field at the new point."""
     ny, at = n[NY], n[WN]
-    size = ny * ny
-    v = at + VECTORS * size
-    at_r, at_y, at_slope = v + 2 * ny, v + 5 * ny, v + 6 * ny
+    v = vectors_at(at, ny)
+    at_r, at_y, at_slope = v + AT_R * ny, v + AT_Y * ny, v + AT_SLOPE * ny
     e1, e2, e3 = -(13.0 + 7.0 * SQ6) / 3.0, (-13.0 + 7.0 * SQ6) / 3.0, -1.0 / 3.0
     for i in range(ny):
         W[at_slope + i] = -(e1 * K[Z, i] + e2 * K[Z + 1, i] + e3 * K[Z + 2, i]) / h
     call_model(fns, EQUATIONS, t, x, 0, W, at_slope, data, W, at_r)
-    filter_error(W, at, at_r, ny)
-    scale_error(E, W, at_r, h, fp, ny)
+    found = estimate(fns, data, W, at, at_r, h, fp, ny, E)
     # only in the first step and after a rejection: at every step it flatters steps far too long for a stiff part that is
     # driven, as in y' = -λ (y - cos t) - sin t
     again = K[CONTROL, TRIED] == 1.0 or K[CONTROL, H_OLD] == 0.0
@@ -328,10 +406,9 @@ def finish(fns, n, data, ip, fp, t, h, x, K, xn, xs, E, W):
     if again and not error_size(E, x, fp, ny) < 1.0:
         # once more from y0 + error, as in [HW96] Sec. IV.8: a start that misses the algebraic equations by more than
         # is allowed would otherwise be held against steps of any length
-        step_aside(W, at_y, at_r, x, ny)
+        step_aside(W, at_y, found, x, ny)
         call_model(fns, EQUATIONS, t, W, at_y, W, at_slope, data, W, at_r)
-        filter_error(W, at, at_r, ny)
-        scale_error(E, W, at_r, h, fp, ny)
+        estimate(fns, data, W, at, at_r, h, fp, ny, E)
     return evaluate(fns, n, t + h, xn, data, K, 1, W)
 
 
@@ -385,4 +462,5 @@ class Radau(Integrator):
             ip=np.array([1, MANY, 1], dtype=np.int64), patient=np.array([1, PATIENT, 0], dtype=np.int64),
             fp=_constants(), rows=9, errors=1, exponent=0.25, error_order=3, fac_min=0.2, fac_max=8.0,
             one_step=False, advises=CONTROL, wants_scales=True, work=radau_work,
+            unrolls=(Fn.NEWTON_FACTOR, Fn.NEWTON_SOLVE, Fn.COMPLEX_FACTOR, Fn.COMPLEX_SOLVE),
         )  # fmt: skip

@@ -1,7 +1,8 @@
-"""Newton's method for one implicit stage, with exact Jacobians and dense LU.
+"""Newton's method for one implicit stage, with exact Jacobians.
 
 The matrices live in the workspace from n[WN] on: ∂R/∂y, ∂R/∂y', Newton's matrix and its factors, then
-vectors. `newton_work` says how much that is.
+vectors. `newton_work` says how much that is. Where the model has straight-line code for the factors, and their growth
+says that its order of pivots serves, they are its own; otherwise they are those of dense LU.
 
 Where there are more equations than unknowns, the algebraic ones c hold exactly and the others d in the sense of
 least squares: Newton's matrix is then that of the constrained Gauss-Newton method,
@@ -14,13 +15,17 @@ from __future__ import annotations
 
 import numpy as np
 
-from .compile import leaf
+from .compile import inner, leaf
 from .counting import FACTORIZATIONS, JACOBIANS, RESIDUALS, count
 from .linalg import lu_factor, lu_solve
+from .signatures import NEWTON_FACTOR, NEWTON_SOLVE, call_model, has_function
+from .vectors import copy
 
-# vectors behind the three matrices, in units of NY
-AT_R, AT_SLOPE, AT_STEP, AT_PIVOTS, AT_BETA, AT_MIDDLE, AT_OLD = range(7)
+# vectors behind the three matrices, in units of NY; the last begins with whose factors there are
+AT_R, AT_SLOPE, AT_STEP, AT_PIVOTS, AT_BETA, AT_MIDDLE, AT_OLD, AT_KIND = range(8)
 N_VECTORS = 8
+DENSE_LU, STRAIGHT = 0.0, 1.0
+GROWTH = 1e5  # of the elimination in a fixed order, up to which it is trusted: solutions have ten digits then
 ENOUGH = 1e-15  # change to come, relative to 1 + |y|, at which iteration stops
 STALLED = 1e-6  # change at which rounding may stop it: multipliers of index 3 carry ε/h²
 # Fixed steps of methods that measure changes in the error norm: where they no longer fall, and are this small beside
@@ -30,7 +35,7 @@ AT_ROUNDING, ROUNDING = 0.9, 10.0
 
 def newton_work(ny: int) -> int:
     """Numbers of workspace that Newton's method takes."""
-    return 3 * ny * ny + N_VECTORS * ny + 8
+    return 3 * ny * ny + (N_VECTORS + 1) * ny + 8
 
 
 def least_squares_work(ny: int, equations: int, exact: int) -> int:
@@ -46,12 +51,27 @@ def matrix_size(ny: int, equations: int, exact: int) -> int:
 
 @leaf
 def vectors_at(at, ny):
-    """Where the vectors begin."""
-    return at + 3 * ny * ny
+    """Where the vectors begin: factors out of straight-line code take one number more than a matrix."""
+    return at + 3 * ny * ny + ny
+
+
+@inner
+def factor_newton(fns, data, W, at, ny, alpha, weight_y, first_algebraic):
+    """Factor weight_y ∂R/∂y + alpha ∂R/∂y' (algebraic rows with weight 1); return 0 if that went well."""
+    count(W, JACOBIANS, 1)
+    count(W, FACTORIZATIONS, 1)
+    kind, factors = vectors_at(at, ny) + AT_KIND * ny, at + 2 * ny * ny
+    if has_function(fns, NEWTON_FACTOR):
+        call_model(fns, NEWTON_FACTOR, alpha, W, at, W, at, data, W, factors)
+        if W[factors] <= GROWTH:
+            W[kind] = STRAIGHT
+            return 0
+    W[kind] = DENSE_LU
+    return factor_dense(W, at, ny, alpha, weight_y, first_algebraic)
 
 
 @leaf
-def factor_newton(W, at, ny, alpha, weight_y, first_algebraic):
+def factor_dense(W, at, ny, alpha, weight_y, first_algebraic):
     """Form weight_y ∂R/∂y + alpha ∂R/∂y' (algebraic rows with weight 1) and factor it."""
     size = ny * ny
     A = W[at : at + size].reshape((ny, ny))
@@ -61,22 +81,31 @@ def factor_newton(W, at, ny, alpha, weight_y, first_algebraic):
         weight = weight_y if i < first_algebraic else 1.0
         for j in range(ny):
             J[i, j] = weight * A[i, j] + alpha * B[i, j]
-    count(W, JACOBIANS, 1)
-    count(W, FACTORIZATIONS, 1)
-    start = at + 3 * size + AT_PIVOTS * ny
+    start = vectors_at(at, ny) + AT_PIVOTS * ny
     return lu_factor(J, W[start : start + ny].view(np.int64))
 
 
-@leaf
-def solve_newton(W, at, ny):
-    """R <- J⁻¹ R with the factors in place; return where R stands."""
+@inner
+def solve_newton(fns, data, W, at, ny):
+    """J⁻¹ R with the factors in place; return where it stands."""
     count(W, RESIDUALS, 1)
-    size = ny * ny
-    J = W[at + 2 * size : at + 3 * size].reshape((ny, ny))
-    vectors = at + 3 * size
-    pivots = W[vectors + AT_PIVOTS * ny : vectors + (AT_PIVOTS + 1) * ny].view(np.int64)
-    lu_solve(J, pivots, W[vectors + AT_R * ny : vectors + (AT_R + 1) * ny])
-    return vectors + AT_R * ny
+    vectors = vectors_at(at, ny)
+    at_r, at_step = vectors + AT_R * ny, vectors + AT_STEP * ny
+    if W[vectors + AT_KIND * ny] == STRAIGHT:
+        call_model(fns, NEWTON_SOLVE, 0.0, W, at + 2 * ny * ny, W, at_r, data, W, at_step)
+    else:
+        solve_dense(W, at, ny, at_r, at_step)
+    return at_step
+
+
+@leaf
+def solve_dense(W, at, ny, at_r, at_step):
+    """The same by dense LU."""
+    J = W[at + 2 * ny * ny : at + 3 * ny * ny].reshape((ny, ny))
+    start = vectors_at(at, ny) + AT_PIVOTS * ny
+    step = W[at_step : at_step + ny]
+    copy(W[at_r : at_r + ny], step, ny)
+    lu_solve(J, W[start : start + ny].view(np.int64), step)
 
 
 @leaf
@@ -91,25 +120,31 @@ def subtract_step(y, W, at_step, ny):
     return largest
 
 
-@leaf
-def newton_step(W, at, ny, y):
+@inner
+def newton_step(fns, data, W, at, ny, y):
     """y -= J⁻¹ R; return the size of the change, relative to 1 + |y|."""
-    return subtract_step(y, W, solve_newton(W, at, ny), ny)
+    return subtract_step(y, W, solve_newton(fns, data, W, at, ny), ny)
+
+
+@inner
+def newton_step_scaled(fns, data, W, at, ny, y, damping, h, fp):
+    """y -= damping J⁻¹ R; return the size of the change in the error norm."""
+    return subtract_scaled(y, W, solve_newton(fns, data, W, at, ny), ny, damping, h, fp)
 
 
 @leaf
-def newton_step_scaled(W, at, ny, y, damping, h, fp):
-    """y -= damping J⁻¹ R; return the size of the change in the error norm.
+def subtract_scaled(y, W, at_step, ny, damping, h, fp):
+    """y -= damping step; return the size of the change in the error norm.
 
     fp holds rtol, the stopping bound, atol and the powers of h, the last two for every unknown.
     """
-    at_step = solve_newton(W, at, ny)
-    largest = 0.0
+    steps, atol, powers = W[at_step : at_step + ny], fp[2 : 2 + ny], fp[2 + ny : 2 + 2 * ny]
+    rtol, size, largest = fp[0], abs(h), 0.0
     for i in range(ny):
-        step = damping * W[at_step + i]
-        scale = fp[2 + i] + fp[0] * abs(y[i])
+        step = damping * steps[i]
+        scale = atol[i] + rtol * abs(y[i])
         y[i] -= step
-        change = abs(step) * abs(h) ** int(fp[2 + ny + i]) / scale
+        change = abs(step) * size ** int(powers[i]) / scale
         if not change <= largest:
             largest = change
     return largest

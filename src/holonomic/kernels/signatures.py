@@ -62,6 +62,10 @@ class Fn(IntEnum):
     EXTRA_RATES = 33  # a = x, b = (v', λ) -> s', w': what rides behind the coordinates in q
     SETTLED = 34  # a = x -> w that solves its equations, from the w in x on
     ALGEBRAIC = 35  # a = x -> (k, ∂k/∂w row by row), w as it is in x
+    NEWTON_FACTOR = 36  # a = (∂R/∂y, ∂R/∂y') -> growth, factors of ∂R/∂y + t ∂R/∂y'
+    NEWTON_SOLVE = 37  # a = these, b = r -> solution
+    COMPLEX_FACTOR = 38  # the same of ∂R/∂y + (t + i b) ∂R/∂y'
+    COMPLEX_SOLVE = 39  # real parts, then imaginary parts
 
 
 N_FUNCTIONS = len(Fn)
@@ -75,6 +79,7 @@ CURVATURE, POS_INVERSE, VEL_INVERSE, FULL_INVERSE = 21, 22, 23, 24
 POS_SPREAD, VEL_SPREAD, FULL_SPREAD = 25, 26, 27
 EVENT_RATES, KINEMATICS, VELOCITY, HALF_EXPLICIT = 29, 30, 31, 32
 EXTRA_RATES, SETTLED = 33, 34
+NEWTON_FACTOR, NEWTON_SOLVE, COMPLEX_FACTOR, COMPLEX_SOLVE = 36, 37, 38, 39
 
 
 class Slot(IntEnum):

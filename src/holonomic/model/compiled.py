@@ -11,7 +11,7 @@ import functools
 import hashlib
 import json
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -29,6 +29,7 @@ from .arguments import flatten_params
 from .base import PLAIN, ModelBase, Variant
 from .extra import NONE, Extras
 from .fingerprint import fingerprint
+from .newton_factors import order_at_start
 from .system import Ode, System
 from .tape import Tape
 from .watch import Watch
@@ -39,7 +40,7 @@ BEGINNINGS = (Fn.MULTIPLIERS, Fn.ALGEBRAIC, Fn.POS_FACTOR, Fn.POS_SOLVE)
 MANY_LOOKS = 12  # evaluations from Python after which a function is worth compiling
 SMALL = 40  # velocities and multipliers up to which dense terms compile in a few hundredths of a second
 PACKAGE = __name__.partition(".")[0] + "."
-ANNOUNCE_ABOVE = 3000  # operations from which compiling is announced: it takes about a second
+ANNOUNCE_ABOVE = 5000  # operations from which compiling is announced: it takes about a second
 
 
 @dataclass(frozen=True)
@@ -149,7 +150,8 @@ class Model(ModelBase):
         """Return what functions compute as plain data, which another process can compile."""
         from .graphs import tapes
 
-        made = tapes(*self._request(tuple(dict.fromkeys(self._really(fn) for fn in wanted)), variant))
+        really = tuple(dict.fromkeys(self._really(fn) for fn in wanted))
+        made = tapes(*self._request(really, variant), order=self._pivots_for(variant))
         return {fn: made[self._really(fn)] for fn in wanted}
 
     def evaluate(self, fn: Fn, t: float, a, b, data, variant: Variant = PLAIN) -> np.ndarray:
@@ -204,6 +206,21 @@ class Model(ModelBase):
         equations = None if variant.formulation is None else variant.formulation.equations(derived, variant.gains)
         return derived, wanted, metric, variant.gains, equations, variant.direction
 
+    def _pivots_for(self, variant: Variant) -> Callable:
+        """How the order of elimination is chosen: once for a model, so that all its runs round alike."""
+        known, key = self._record.setdefault("pivots", {}), self._variant_key((), variant, None)
+        named = not variant.functions and type(variant.formulation).__module__.startswith(PACKAGE)
+
+        def pivots(by_y, by_slope):
+            if key in known and named:
+                return known[key]
+            q0, v0, t0 = self._start[:3]
+            known[key] = order_at_start(by_y, by_slope, t0, np.concatenate([q0, v0]), self.data())
+            self._write_record()
+            return known[key]
+
+        return pivots
+
     def _by_graph(self, fn: Fn, t: float, a, b, data, variant: Variant) -> np.ndarray:
         """Evaluate on the expression graph: slow, but nothing is compiled for a single look."""
         import casadi
@@ -246,7 +263,7 @@ class Model(ModelBase):
     def _compile(self, wanted, variant: Variant, key: str | None) -> Functions:
         from .graphs import tapes
 
-        made = tapes(*self._request(tuple(dict.fromkeys(wanted)), variant))
+        made = tapes(*self._request(tuple(dict.fromkeys(wanted)), variant), order=self._pivots_for(variant))
         named = {fn.name: tape for fn, tape in made.items()}
         size = sum(len(tape) for tape in made.values())
         if size > ANNOUNCE_ABOVE:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import casadi
 from casadi import SX
 
@@ -11,6 +13,7 @@ from .base import Direction
 from .derive import Derived
 from .directions import directed
 from .factors import Projector
+from .newton_factors import UNROLLED, unrolled
 from .tape import Tape, record
 
 AS_GIVEN = (Fn.EQUATIONS, Fn.BY_Y, Fn.BY_SLOPE, Fn.ALGEBRAIC)  # these take w as it is; all others solve for it
@@ -109,6 +112,15 @@ def graphs(
     return made
 
 
-def tapes(d: Derived, wanted: tuple[Fn, ...], *arguments) -> dict[Fn, Tape]:
-    """Record the wanted model functions; arguments as for `graphs`."""
-    return {fn: by_parts(record(*graph)) for fn, graph in graphs(d, wanted, *arguments).items()}
+def tapes(d: Derived, wanted: tuple[Fn, ...], *arguments, order: Callable | None = None) -> dict[Fn, Tape]:
+    """Record the wanted model functions; arguments as for `graphs`.
+
+    `order` chooses pivots of Newton's matrix from the graphs of its parts, where solves with it are wanted.
+    """
+    factors = tuple(fn for fn in wanted if fn in UNROLLED)
+    made = graphs(d, tuple(fn for fn in wanted if fn not in UNROLLED), *arguments)
+    recorded = {fn: by_parts(record(*graph)) for fn, graph in made.items()}
+    if factors:
+        parts = recorded[Fn.BY_Y], recorded[Fn.BY_SLOPE]
+        recorded |= unrolled(*parts, order(made[Fn.BY_Y], made[Fn.BY_SLOPE]), factors)
+    return recorded

@@ -14,9 +14,6 @@ from ..kernels import cachefolder
 from .emit import FLAGS, llvm_function
 from .tape import Tape
 
-# Above this many operations the optimizer's time grows faster than its use.
-FAST_COMPILE_ABOVE = 6000
-
 _engines: list = []  # engines own the code of their functions: they live as long as the process
 
 
@@ -101,8 +98,7 @@ def _compile(tapes: dict[str, Tape]) -> bytes:
     for function, tape in tapes.items():
         llvm_function(module, tape, function)
     compiled = llvm.parse_assembly(str(module))
-    size = sum(len(tape) for tape in tapes.values())
-    options = llvm.create_pipeline_tuning_options(speed_level=1 if size > FAST_COMPILE_ABOVE else 2)
+    options = llvm.create_pipeline_tuning_options(speed_level=1)  # more finds nothing in straight-line code
     options.slp_vectorization = False
     builder = llvm.create_pass_builder(machine, options)
     builder.getModulePassManager().run(compiled, builder)

@@ -1,0 +1,115 @@
+"""Newton's matrix by straight-line code: its solutions, what it says of itself, and dense LU where it does not serve."""
+
+from __future__ import annotations
+
+import math
+from copy import copy
+
+import numpy as np
+import pytest
+
+import holonomic as h
+from holonomic import simulate
+from holonomic.errors import DONE, OK
+from holonomic.kernels.newton import GROWTH
+from holonomic.kernels.signatures import Fn
+from holonomic.model.emit import python_source
+from holonomic.model.newton_factors import MOST_PRODUCTS, choose_order, unrolled
+from holonomic.model.tape import Tape, TapeBuilder
+from holonomic.problems import get
+from holonomic.running import Run
+
+ALL = (Fn.NEWTON_FACTOR, Fn.NEWTON_SOLVE, Fn.COMPLEX_FACTOR, Fn.COMPLEX_SOLVE)
+
+
+def as_function(tape):
+    space = {"math": math}
+    exec(python_source(tape, "made"), space)
+
+    def call(t, a, b):
+        out = np.zeros(len(tape.outputs))
+        space["made"](t, a, b, None, out)
+        return out
+
+    return call
+
+
+def parts(A, B):
+    """Tapes that hand on A and B, zeros left out and ones as constants."""
+    made = []
+    for M in (A, B):
+        builder, outputs = TapeBuilder(), []
+        for k, value in enumerate(M.ravel()):
+            node = ("const", float(value)) if abs(value) == 1.0 else ("in", 1, k)
+            outputs.append(None if value == 0.0 else builder.add(node))
+        made.append(Tape(tuple(builder.nodes), tuple(outputs)))
+    return made
+
+
+@pytest.fixture
+def saddle():
+    """Matrices like those of index 2: q, v and λ, 5 + 5 + 2 unknowns."""
+    rng = np.random.default_rng(3)
+    M, G, K = np.diag(rng.uniform(1, 3, 5)), rng.normal(size=(2, 5)), rng.normal(size=(5, 5))
+    M[0, 1] = M[1, 0] = 0.4
+    zero, eye = np.zeros, np.eye
+    A = np.block([[zero((5, 5)), -eye(5), zero((5, 2))], [K, zero((5, 5)), G.T], [zero((2, 5)), G, zero((2, 2))]])
+    B = np.zeros((12, 12))
+    B[:5, :5], B[5:10, 5:10] = eye(5), M
+    return A, B
+
+
+def test_solutions_are_those_of_the_matrix(saddle):
+    A, B = saddle
+    order = choose_order((A != 0) | (B != 0), [A + w * B for w in (10.0, 1e4)])
+    made = {fn: as_function(tape) for fn, tape in unrolled(*parts(A, B), order, ALL).items()}
+    both = np.concatenate([A.ravel(), B.ravel()])
+    r = np.random.default_rng(4).normal(size=24)
+    for w in (3.0, 1e3, 1e6):
+        factors = made[Fn.NEWTON_FACTOR](w, both, None)
+        known = np.linalg.solve(A + w * B, r[:12])
+        # one rounding for each of some 30 operations that an unknown depends on
+        assert made[Fn.NEWTON_SOLVE](0.0, factors, r) == pytest.approx(known, rel=1e-11)
+        factors = made[Fn.COMPLEX_FACTOR](w, both, np.array([-0.8 * w]))
+        known = np.linalg.solve(A + w * (1 - 0.8j) * B, r[:12] + 1j * r[12:])
+        assert made[Fn.COMPLEX_SOLVE](0.0, factors, r) == pytest.approx([*known.real, *known.imag], rel=1e-11)
+        assert factors[0] < 100.0
+
+
+def test_growth_tells_that_a_pivot_has_become_small():
+    A, B = np.array([[2.0, 3.0], [4.0, 5.0]]), np.zeros((2, 2))
+    order = choose_order(A != 0, [A])
+    factor = as_function(unrolled(*parts(A, B), order, ALL[:2])[Fn.NEWTON_FACTOR])
+    assert factor(1.0, np.concatenate([A.ravel(), B.ravel()]), None)[0] < 5.0
+    A[order[0]] = 1e-7
+    assert factor(1.0, np.concatenate([A.ravel(), B.ravel()]), None)[0] > GROWTH
+    A[order[0]] = 0.0
+    with np.errstate(divide="ignore", invalid="ignore"):
+        assert not factor(1.0, np.concatenate([A.ravel(), B.ravel()]), None)[0] <= GROWTH
+
+
+def test_no_order_where_the_matrix_is_singular_or_large():
+    assert choose_order(np.ones((2, 2), dtype=bool), [np.ones((2, 2))]) is None
+    assert choose_order(np.ones((2, 2), dtype=bool), [np.full((2, 2), np.nan)]) is None
+    n = int(np.ceil((3 * MOST_PRODUCTS) ** (1 / 3))) + 1
+    full = np.random.default_rng(0).normal(size=(n, n))
+    assert choose_order(full != 0, [full]) is None
+
+
+@pytest.mark.parametrize("integrator", [h.Radau(), h.BDF()], ids=repr)
+@pytest.mark.parametrize("formulation", [h.Index1(), h.Index2(), h.GGL(), h.Index3()], ids=repr)
+def test_straight_line_code_and_dense_lu_take_the_same_steps(formulation, integrator):
+    problem, t_end = get("seven-body"), 0.005
+    given = {"formulation": formulation, "integrator": integrator, "stabilization": None}
+    straight = simulate(problem, t_end, **given)
+    plan = copy(straight.plan)
+    assert plan.fns[2 * Fn.NEWTON_FACTOR] != 0
+    plan.fns, plan.spare = plan.fns.copy(), []
+    plan.fns[2 * Fn.NEWTON_FACTOR] = 0
+    start = np.concatenate([straight.q[0], straight.v[0]])
+    dense = Run(plan, plan.data(), 0.0, start, t_end, save_t=None, max_steps=10**6, max_step=np.inf, first=None)
+    assert dense.begin() == OK
+    assert dense.go() == DONE
+    t, x, _ = dense.record.joined()
+    assert len(t) == len(straight.t)
+    assert x[-1, :7] == pytest.approx(straight.q[-1], abs=1e-9)  # rounding, over some hundred steps
