@@ -1,7 +1,8 @@
 """The automatic choice: what suits a state, and when to change it on the way.
 
-A run in which the integrator was left open begins with the explicit method of order 8, unless the field's fastest rate
-at the start is far beyond what the motion needs. On the way the step loop tells when stability, not accuracy, limits
+A run in which the integrator was left open begins with the explicit method of order 8, or of order 5 where so little
+happens that order 8 would cross it in a handful of steps, unless the field's fastest rate at the start is far beyond what
+the motion needs. On the way the step loop tells when stability, not accuracy, limits
 the step; an implicit method takes over from that state, and hands back when the stiffness has gone. Deciding costs a
 dozen evaluations of the field.
 
@@ -27,6 +28,7 @@ from .formulations.projected_invariants import ProjectedInvariants
 from .indicators import Indicators, accurate_step, indicators_at
 from .integrators.bdf import BDF
 from .integrators.radau import Radau
+from .integrators.runge_kutta import RK45
 from .kernels import state as s
 from .kernels.fastest import MOVE, look, turning
 from .kernels.signatures import Fn
@@ -40,7 +42,11 @@ STABLE = 6.0  # |h λ| up to which DOP853 is stable, [HW96] Sec. IV.2
 FAR_BEYOND = 50.0
 DECAYS = 0.2  # of the rate: what loses less than this share while it turns by one radian is an oscillation
 STRAIGHT = 0.7  # of the rate: below, BDF of order 4 and 5 is not stable any more, [HW96] Sec. V.2; Radau is
-FEW = 5  # first steps to go: not worth a look
+# A run is short where its motion, rad, is less than the first and nothing vibrates for more than the second. DOP853 crosses
+# it in 2 to 5 steps whatever the tolerance, so that its error does not follow the tolerance (slope 0.3 to 0.5 on the smooth
+# problems of [ascher-petzold-1993], RK45 0.7 to 0.9). RK45 evaluates about as often there, down to the tolerance `TIGHT`
+SHORT, QUIET, TIGHT = 2.0, 3.0, 1e-10
+MOMENT = 0.05  # of the size of the state: what moves less than this to the end needs no look
 WORTH = 60  # explicit steps to go: below that nothing is gained by a change
 # Errors of BDF add up to 3 to 30 times rtol on the stiff problems here, those of DOP853 to less than 1 on the same ones
 BDF_SHARE = 0.2
@@ -74,6 +80,7 @@ class Rates(NamedTuple):
     real: float
     accurate: float
     lasts: bool = False  # something slower keeps oscillating
+    short: bool = False  # little happens to the end
 
     @property
     def decays(self) -> bool:
@@ -124,6 +131,18 @@ class Choosing:
         self.look = FIRST_LOOK
         self._since = (0.0, 0)  # time and steps at the last look
 
+    def likely(self, plan: Plan) -> Plan:
+        """Return the plan to begin with before anything is known, given the usual one: what suited the model's last run."""
+        return self._in_short(plan) if self.model.__dict__.get("_short") else plan
+
+    def _in_short(self, plan: Plan) -> Plan:
+        """Return the plan of a short run beside the usual one; kept there, for calls that are over in 0.1 ms."""
+        found = plan.__dict__.get("_in_short")
+        if found is None:
+            found = plan.__dict__["_in_short"] = self.plan_for(replace(plan.choice, integrator=RK45()))
+            found.__dict__["_in_short"] = found
+        return found
+
     def story(self) -> Story:
         """Return what was seen and changed so far."""
         return Story(self.first, tuple(self.changes))
@@ -141,34 +160,31 @@ class Choosing:
         if keep:
             K[:4] = kept
         fastest, real, motion = found.tolist()
-        return Rates(fastest, real * run.direction, min(abs(left), accurate_step(motion, self.explicit.rtol)))
+        accurate = min(abs(left), accurate_step(motion, self.explicit.rtol))
+        rates = Rates(fastest, real * run.direction, accurate)
+        quiet = rates.decays or fastest * abs(left) < QUIET
+        return rates._replace(short=quiet and motion * abs(left) < SHORT)
 
     def _left(self, run) -> float:
         return abs(self.t_end - run.t)
 
     def at_start(self, run) -> Choice | None:
-        """Return another choice where the start is far too stiff for an explicit method."""
-        if self._left(run) < FEW * abs(run.S[s.H]):
-            return None
-        # calls in a loop begin with the same state again and again
-        start = (run.t, self.t_end, run.x[: self.model.nq + self.model.nv].tobytes(), run.data.tobytes())
-        if run.plan.looked is not None and run.plan.looked[0] == start:
-            _, self.first, change = run.plan.looked
-            if change is not None:
-                self._enter(change)
-            return None if change is None else change.choice
-        choice = self._of_start(run)
-        run.plan.looked = (start, self.first, self.changes[-1] if choice is not None else None)
-        return choice
-
-    def _of_start(self, run) -> Choice | None:
-        left = self._left(run)
-        rates = self.first = self.rates(run, keep=False)
+        """Return another choice where the start is far too stiff for an explicit method, or the run short."""
+        left, size = self._left(run), self.model.nq + self.model.nv
+        if left * np.abs(run.K[0, :size]).max() < MOMENT * np.abs(run.x[:size]).max():
+            rates = Rates(0.0, 0.0, left, short=True)
+        else:
+            rates = self.first = self.rates(run, keep=False)
+        short = self.model.__dict__["_short"] = rates.short and self.explicit.rtol >= TIGHT
+        if short:
+            self.explicit = self._in_short(run.plan).choice
+        begun_right = isinstance(run.plan.choice.integrator, RK45) is short
+        other = None if begun_right else self.explicit
         if rates.fastest * left < STABLE * WORTH or not rates.decays:
-            return None
+            return other
         if rates.fastest * rates.accurate < FAR_BEYOND * self._dearer:
-            return None
-        return self._change(run, rates, STABLE / rates.fastest, "the start is stiff")
+            return other
+        return self._change(run, rates, STABLE / rates.fastest, "the start is stiff") or other
 
     @property
     def _dearer(self) -> float:

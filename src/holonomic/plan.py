@@ -73,7 +73,6 @@ class Plan:
     """The checked, lowered choice; `why()` says in words what will run and for what reason."""
 
     solution: Any = None
-    looked: tuple | None = None  # the last start that the automatic choice looked at, and what it found
 
     def __init__(self, model, choice: Choice, events: dict | None, rows: tuple[int, ...] | None = None):
         self.model, self.choice, self.events, self.rows = model, choice, events or {}, rows

@@ -156,6 +156,7 @@ def simulate(
     if is_open and step is None and not model.interpreted and initial != "free":
         given = {"formulation": formulation, "stabilization": stabilization}
         choosing = Choosing(model, given, choice, t1, lambda other: plan_of(model, other, watched, begin.rows))
+        plan = choosing.likely(plan)
     plan.enter_gains(data, 1.0 if t1 >= t0 else -1.0)
     z0 = np.concatenate([begin.q, begin.v])
     if initial != "free":

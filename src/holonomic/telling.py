@@ -39,6 +39,12 @@ def of_start(sol) -> Indicators | None:
 
 def at_start(rates) -> str:
     """Say what the first look at a run found."""
+    if rates.short:
+        return _rates(rates) + ". The run is short: order 8 would cross it in a few steps, and its error not follow rtol"
+    return _rates(rates)
+
+
+def _rates(rates) -> str:
     if rates.fastest * rates.accurate < 1e-3:
         return "nothing in the equations is faster than the motion"
     kind = "decays" if rates.decays else "grows" if rates.real > 0.2 * rates.fastest else "oscillates"

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from holonomic import BDF, DOP853, GGL, BadArgument, Event, Ode, Radau, System, diagnose, problems, simulate
+from holonomic import BDF, DOP853, GGL, RK45, BadArgument, Event, Ode, Radau, System, diagnose, problems, simulate
 from holonomic.cli.main import app
 from holonomic.errors import NO_CONVERGENCE, StepFailed
 from holonomic.indicators import indicators_at
@@ -93,6 +93,34 @@ def test_a_stiff_start_is_given_to_an_implicit_method(problem):
     x = np.concatenate([sol.end.q, sol.end.v])
     assert np.max(np.abs(x - exact) / np.maximum(1.0, np.abs(exact))) < 1e-5  # ten times rtol
     assert sol.stats["steps"] < 60  # 127 to 156 403 explicit ones
+
+
+SMOOTH_AND_SHORT = [
+    problems.rapid_pair(nu=1.0), problems.index2_pair(nu=1.0), problems.rapid_constraint(nu=1.0),
+    problems.heterogeneous_masses(nu=1000.0, damping=2.0),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("problem", SMOOTH_AND_SHORT, ids=lambda problem: problem.name)
+def test_the_error_of_a_short_run_follows_rtol(problem):
+    rtols = 10.0 ** -np.arange(4.0, 11.0)
+    errors = []
+    for rtol in rtols:
+        sol = simulate(problem, rtol=rtol, atol=1e-3 * rtol)
+        assert sol.plan.choice.integrator == RK45() and "short" in sol.plan.why()
+        exact = np.hstack(problem.exact(sol.t[-1])[:2])
+        errors.append(np.abs(np.hstack([sol.end.q, sol.end.v])[: len(exact)] - exact).max())
+    slope = np.polyfit(np.log(rtols), np.log(errors), 1)[0]
+    assert 0.6 < slope < 1.3  # DOP853 in 2 to 6 steps: 0.1 to 0.5
+    assert np.all(np.array(errors)[1:] < 3.0 * np.array(errors)[:-1])
+
+
+def test_what_was_short_does_not_decide_about_the_next_run():
+    problem = problems.pendulum_a01()
+    long = simulate(problem, 5.0)
+    assert simulate(problem, 0.1).plan.choice.integrator == RK45()
+    again = simulate(problem, 5.0)
+    assert again.plan.choice.integrator == DOP853() and np.array_equal(again.q, long.q)
 
 
 def test_stiffness_met_on_the_way_changes_the_plan_and_loses_nothing():
@@ -290,7 +318,7 @@ def test_an_implicit_method_that_fails_hands_back_and_the_run_goes_on(monkeypatc
     monkeypatch.setattr(Run, "go", failing)
     sol = simulate(problem)
     kinds = [type(change.choice.integrator) for change in sol._story.changes]
-    assert kinds == [BDF, DOP853] and "did not converge" in sol.plan.why()
+    assert kinds == [BDF, RK45] and "did not converge" in sol.plan.why()
     assert np.all(np.diff(sol.t) > 0) and sol.end.q == pytest.approx(np.exp([1.0, 1.0]), rel=1e-5)
 
 

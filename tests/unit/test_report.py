@@ -25,7 +25,7 @@ def test_report_says_what_is_solved_for():
 
 
 def test_report_says_what_ran_and_how_well():
-    sol = simulate(seven_body(), 0.01)
+    sol = simulate(seven_body(), 0.01, integrator=DOP853())
     text = str(sol)
     assert text == repr(sol)
     assert text.startswith("Solution from t = 0 to 0.01 s, reached its end")
@@ -63,11 +63,11 @@ def test_cite_gives_exactly_the_methods_used():
     def keys(sol, **options):
         return set(re.findall(r"^@\w+\{([^,]+),", sol.cite(**options), flags=re.MULTILINE))
 
-    sol = simulate(pendulum(), 0.1)
+    sol = simulate(pendulum(), 5.0)
     assert keys(sol) == {*Index1.references, *DOP853.references, *Projection.references}
     assert "prince-dormand-1981" in keys(sol)
     assert keys(sol, software=True) - keys(sol) == {"andersson-2019", "lam-2015"}
     free = simulate(System(mass=np.eye(1)), 0.1, q0=[0], v0=[1], integrator=RK4(), step=0.01)
     assert keys(free) == {"HNW93"}
-    held = simulate(pendulum(), 0.1, stabilization=Baumgarte(alpha=5))
+    held = simulate(pendulum(), 5.0, stabilization=Baumgarte(alpha=5))
     assert keys(held) == {*Index1.references, *DOP853.references, *Baumgarte.references}

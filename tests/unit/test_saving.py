@@ -8,7 +8,7 @@ import pytest
 from scipy.io import netcdf_file
 
 import holonomic
-from holonomic import BadArgument, Event, MissingExtra, Solution, System, simulate
+from holonomic import DOP853, BadArgument, Event, MissingExtra, Solution, System, simulate
 from holonomic.problems import kepler, pendulum, seven_body
 
 
@@ -195,7 +195,7 @@ def test_a_part_of_a_run_is_not_saved(tmp_path):
 
 def test_xarray_has_dimensions_and_labels():
     pytest.importorskip("xarray")
-    sol = simulate(seven_body(), 0.005)
+    sol = simulate(seven_body(), 0.005, integrator=DOP853())
     data = sol.to_xarray()
     assert data.q.dims == ("time", "coordinate")
     assert np.array_equal(data.q.sel(coordinate="beta"), sol["beta"])

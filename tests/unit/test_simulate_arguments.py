@@ -156,7 +156,7 @@ def test_a_class_without_brackets_is_accepted():
 
 def test_defaults_are_those_that_are_promised():
     pendulum = System(mass=np.eye(2), force=[0, -9.81], constraint=lambda q: q @ q - 1)
-    choice = simulate(pendulum, 0.1, q0=[1, 0], v0=[0, 0]).plan.choice
+    choice = simulate(pendulum, 5.0, q0=[1, 0], v0=[0, 0]).plan.choice
     assert (choice.rtol, choice.atol, choice.constraint_tol) == (1e-6, 1e-9, 1e-10)
     assert choice.integrator == DOP853() and choice.stabilization == Projection()
 
