@@ -86,14 +86,11 @@ class Run:
         """Evaluate the first point, choose the first step, write the first row; return a status."""
         n, S, I = self.plan.sizes, self.S, self.I
         I[s.NOTES] = 1
-        status = self._evaluate(self.t, self.x, 0)
+        status = self._enter_point()
         if status != OK:
-            I[s.LAST_STATUS], S[s.T_FAILED] = status, self.t
             return status
-        I[s.FRESH] = 1
         S[s.RHO_LEAST] = min(S[s.RHO_LEAST], self.K[0, int(n[NROW]) - 1])
         S[s.RHO_MOST] = S[s.RHO_LEAST]
-        self._fill_multipliers()
         if not I[s.FIXED]:
             S[s.H] = self._first_step() if self.first is None else self.first * self.direction
         first_row = I[s.KEEP_STEPS] or (len(self.save_t) and self.save_t[0] == self.t)
@@ -101,6 +98,16 @@ class Run:
             self._write_current()
             I[s.SAVED] = 0 if I[s.KEEP_STEPS] else 1
         return self.watching.arm(fresh=True)
+
+    def _enter_point(self) -> int:
+        """Evaluate the field where the run stands, and fill in the multipliers that it begins with."""
+        status = self._evaluate(self.t, self.x, 0)
+        if status != OK:
+            self.I[s.LAST_STATUS], self.S[s.T_FAILED] = status, self.t
+            return status
+        self.I[s.FRESH] = 1
+        self._fill_multipliers()
+        return OK
 
     def _fill_multipliers(self) -> None:
         """Start values of what an implicit formulation adds to q and v: λ from the field, the rest vanishes."""
@@ -176,12 +183,9 @@ class Run:
         if not self.plan.integrator.one_step:
             self.K[2:-2] = 0.0  # the history ends here
         I[s.PREPARED] = 0
-        status = self._evaluate(self.t, self.x, 0)
+        status = self._enter_point()
         if status != OK:
-            I[s.LAST_STATUS], S[s.T_FAILED] = status, self.t
             return status
-        I[s.FRESH] = 1
-        self._fill_multipliers()
         if I[s.FIXED]:
             S[s.T_BASE], I[s.STEP_NUMBER] = self.t, 0
         elif self.t != S[s.T_STOP]:

@@ -22,7 +22,6 @@ import numpy as np
 from ..errors import NO_CONVERGENCE, OK, SINGULAR, BadArgument
 from ..kernels.compile import kernel, leaf
 from ..kernels.counting import FACTORIZATIONS, JACOBIANS, RESIDUALS, count
-from ..kernels.evaluate import evaluate
 from ..kernels.linalg import lu_factor, lu_solve
 from ..kernels.signatures import (
     ACCEPT,
@@ -30,7 +29,6 @@ from ..kernels.signatures import (
     BY_SLOPE,
     BY_Y,
     EQUATIONS,
-    FINISH,
     NQ,
     NROW,
     NV,
@@ -40,7 +38,7 @@ from ..kernels.signatures import (
 )
 from ..kernels.vectors import copy_row, move_on
 from .base import Integrator, Lowered
-from .implicit_steps import dense, interpolate
+from .implicit_steps import dense, finish, interpolate
 
 # rows of K: field at both ends; true and algorithmic accelerations at the old and at the new point
 TRUE, ALGORITHMIC, NEW_TRUE, NEW_ALGORITHMIC, CONTROL = 2, 3, 4, 5, 6
@@ -138,12 +136,6 @@ def advance(fns, n, data, ip, fp, t, h, x, K, xn, xs, W):
             return OK
         before = change
     return NO_CONVERGENCE
-
-
-@kernel(FINISH)
-def finish(fns, n, data, ip, fp, t, h, x, K, xn, xs, E, W):
-    """The field at the new point, for the dense output and the record."""
-    return evaluate(fns, n, t + h, xn, data, K, 1, W)
 
 
 @kernel(ACCEPT)

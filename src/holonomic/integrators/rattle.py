@@ -18,7 +18,7 @@ import numpy as np
 from ..errors import NO_CONVERGENCE, OK, SINGULAR
 from ..kernels.compile import kernel, leaf
 from ..kernels.evaluate import evaluate
-from ..kernels.linalg import lu_factor, lu_solve
+from ..kernels.linalg import lu_factor, lu_solve, lu_solve_rows
 from ..kernels.signatures import (
     ACCEPT,
     ADVANCE,
@@ -62,11 +62,7 @@ def spread(W, at_M, at_G, at_X, nv, nl):
     pivots = W[at_X + nl * nv : at_X + nl * nv + nv].view(np.int64)
     if lu_factor(M, pivots) != 0:
         return 1
-    for k in range(nl):
-        column = W[at_X + k * nv : at_X + (k + 1) * nv]
-        for j in range(nv):
-            column[j] = W[at_G + k * nv + j]
-        lu_solve(M, pivots, column)
+    lu_solve_rows(M, pivots, W, at_G, at_X, nl)
     return 0
 
 

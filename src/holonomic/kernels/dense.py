@@ -48,14 +48,12 @@ def factor_rows(J, X, F):
 
 
 @leaf
-def solve_rows(F, rows, columns, r, out):
-    """out = X (J X)⁻¹ r with the factors of `factor_rows`."""
+def spread_held(F, rows, columns, out):
+    """out = X (J X)⁻¹ r with the factors of `factor_rows`; r stands behind them and is used up."""
     at_X = 1 + rows
     at_L = at_X + 2 * rows * columns
     at_r = at_L + rows * rows
     held = F[at_r : at_r + rows]
-    for i in range(rows):
-        held[i] = r[i]
     chol_solve(F[at_L:at_r].reshape((rows, rows)), held)
     for j in range(columns):
         total = 0.0
@@ -65,21 +63,24 @@ def solve_rows(F, rows, columns, r, out):
 
 
 @leaf
+def solve_rows(F, rows, columns, r, out):
+    """out = X (J X)⁻¹ r with the factors of `factor_rows`."""
+    at_r = 1 + rows + 2 * rows * columns + rows * rows
+    held = F[at_r : at_r + rows]
+    for i in range(rows):
+        held[i] = r[i]
+    spread_held(F, rows, columns, out)
+
+
+@leaf
 def tangent_rows(F, rows, columns, e, out):
     """out = X (J X)⁻¹ J e: the part of e that leads off the constraints."""
-    at_X = 1 + rows
-    at_J = at_X + rows * columns
-    at_L = at_J + rows * columns
-    at_r = at_L + rows * rows
+    at_J = 1 + rows + rows * columns
+    at_r = at_J + rows * columns + rows * rows
     held = F[at_r : at_r + rows]
     for i in range(rows):
         total = 0.0
         for j in range(columns):
             total += F[at_J + i * columns + j] * e[j]
         held[i] = total
-    chol_solve(F[at_L:at_r].reshape((rows, rows)), held)
-    for j in range(columns):
-        total = 0.0
-        for i in range(rows):
-            total += F[at_X + j * rows + i] * held[i]
-        out[j] = total
+    spread_held(F, rows, columns, out)

@@ -4,9 +4,9 @@ Matrices are C-contiguous float64 arrays (rows first), pivots int64. Everything 
 the caller; nothing is allocated and nothing raised: a function that can fail returns a status. Plain loops
 only, so that the same source compiles for the CPU and, inside a kernel, for a GPU.
 
-`lu_factor`, `lu_solve`, `lu_refine`                any square matrix; the saddle-point matrix, Newton's matrix
-`cholesky`, `chol_solve`                            symmetric positive definite; mass matrix, G M⁻¹ Gᵀ
-`qr_pivoted`, `apply_q`, `solve_upper_transposed`   rank, independent rows, the shortest solution
+`lu_factor`, `lu_solve`, `lu_solve_rows`, `lu_refine`   any square matrix; the saddle-point matrix, Newton's matrix
+`cholesky`, `chol_solve`                              symmetric positive definite; mass matrix, G M⁻¹ Gᵀ
+`qr_pivoted`, `apply_q`, `solve_upper_transposed`     rank, independent rows, the shortest solution
 
 References
 ----------
@@ -101,6 +101,17 @@ def lu_solve(LU, piv, b):
         for j in range(i + 1, n):
             rest -= LU[i, j] * b[j]
         b[i] = rest / LU[i, i]
+
+
+@leaf
+def lu_solve_rows(LU, piv, W, at_rows, at, rows):
+    """Solve A x = b for each of `rows` right-hand sides in W, one after the other; the solutions stand from `at` on."""
+    n = LU.shape[0]
+    for k in range(rows):
+        x = W[at + k * n : at + (k + 1) * n]
+        for j in range(n):
+            x[j] = W[at_rows + k * n + j]
+        lu_solve(LU, piv, x)
 
 
 @leaf

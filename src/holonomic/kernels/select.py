@@ -18,7 +18,7 @@ import numpy as np
 
 from ..errors import NEED_TERMS, OK, SINGULAR
 from .compile import kernel, leaf
-from .linalg import apply_q, lu_factor, lu_solve, qr_pivoted
+from .linalg import apply_q, lu_factor, lu_solve_rows, qr_pivoted
 from .signatures import NQ, PREPARE, SELECT, SELECT_KIND, SELECT_NL, SELECT_NV, TERMS, call_model, has_function
 
 NULL_SPACE, ROWS, CONSTANT = range(3)
@@ -121,11 +121,7 @@ def accelerations_of_rows(W, at_M, at_G, at, nv, nl):
     pivots = W[start : start + nv].view(np.int64)
     if lu_factor(M, pivots) != 0:
         return 1
-    for k in range(nl):
-        row = W[at + k * nv : at + (k + 1) * nv]
-        for j in range(nv):
-            row[j] = W[at_G + k * nv + j]
-        lu_solve(M, pivots, row)
+    lu_solve_rows(M, pivots, W, at_G, at, nl)
     return 0
 
 
