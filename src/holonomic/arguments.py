@@ -31,24 +31,35 @@ NO_CONSTRAINT = "no distance would ever be too large. Give a number, or stabiliz
 START_NAMES = {System: "a System starts from q0 and v0", Ode: "an Ode starts from y0"}
 
 
+def unpacked(system, t_end, q0, v0, y0, s0, w0, *, elsewhere: bool = False, varying=()):
+    """Return (system, t_end, q0, v0, y0, s0, w0) with what a Mechanism or a Problem brings in the place of None.
+
+    An earlier run's end in the place of q0 or y0 is a whole start: nothing of the problem's own is mixed into it. `elsewhere`
+    says that the start is given by other arguments; `varying` names parameters that a sweep changes.
+    """
+    if hasattr(system, "to_system"):  # a Mechanism, from where it was assembled
+        s0 = system.start_states(s0, q0)
+        system, q, v = system.to_system(varying=varying)
+        q0, v0 = q if q0 is None else q0, v if q0 is None and v0 is None else v0
+    if hasattr(system, "system") and hasattr(system, "t_end"):  # a Problem
+        problem, system = system, system.system
+        t_end = problem.t_end if t_end is None else t_end
+        if elsewhere or any(hasattr(start, "t") for start in (q0, y0)):
+            return system, t_end, q0, v0, y0, s0, w0
+        if isinstance(system, Ode):
+            y0 = problem.y0 if y0 is None and q0 is None else y0
+        else:
+            q0, v0 = problem.q0 if q0 is None else q0, problem.v0 if v0 is None else v0
+            s0, w0 = problem.s0 if s0 is None else s0, problem.w0 if w0 is None else w0
+    return system, t_end, q0, v0, y0, s0, w0
+
+
 def opened(system, t_end, q0, v0, y0, s0, w0, x0, dx0, ddx0, endless: bool = False):
     """Return (system, t0, t1, q, v, extras) of what is to be simulated: a Mechanism and a Problem bring their own start.
 
     With `endless`, the interval may be an infinite one.
     """
-    if hasattr(system, "to_system"):  # a Mechanism, from where it was assembled
-        s0 = system.start_states(s0, q0)
-        system, q, v = system.to_system()
-        q0, v0 = q if q0 is None else q0, v if q0 is None and v0 is None else v0
-    if hasattr(system, "system") and hasattr(system, "t_end"):  # a Problem
-        problem, system = system, system.system
-        t_end = problem.t_end if t_end is None else t_end
-        if isinstance(system, Ode):
-            y0 = problem.y0 if y0 is None else y0
-        else:
-            own = q0 is None
-            q0, v0 = problem.q0 if q0 is None else q0, problem.v0 if v0 is None else v0
-            s0, w0 = problem.s0 if own and s0 is None else s0, problem.w0 if own and w0 is None else w0
+    system, t_end, q0, v0, y0, s0, w0 = unpacked(system, t_end, q0, v0, y0, s0, w0, elsewhere=x0 is not None)
     if not isinstance(system, System | Ode):
         raise BadArgument(f"simulate needs a System, an Ode, a Dae or a Problem, got {type(system).__name__}.")
     more, extras = start_of_extras(system, s0, w0, q0 if hasattr(q0, "t") else None)

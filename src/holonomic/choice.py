@@ -59,7 +59,7 @@ def make_choice(model, formulation, integrator, stabilization, step, rtol, atol,
         natural = Index3
     formulation = _resolve(formulation, Formulation, "formulation", natural)
     keeps_nothing = model.n_lam == 0 and model.n_constraints == 0 and model.n_invariants == 0
-    kept = integrator.takes == "residual" and {"position", "velocity"} <= set(formulation.keeps)
+    kept = integrator.takes == "residual" and {"position", "velocity"} <= set(formulation.keeps) and integrator.keeps_at_end
     # Index3: velocities miss their constraints by h^s only, and that error is along M⁻¹Gᵀ; projecting them along Gᵀ would
     # turn it into one along the constraints, which adds up (seven-body mechanism, 640 steps of Radau: 1e-5, not 4e-9)
     kept = kept or (integrator.takes == "residual" and formulation.index == 3)

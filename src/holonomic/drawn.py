@@ -1,6 +1,6 @@
 """What a run shows besides numbers: a description of what is drawn, and the arrays that move it.
 
-A mechanism describes itself by its bodies and joints. A System or Ode may bring `drawing=`, a function that
+A mechanism describes itself by its bodies and joints. A System, Ode or Dae may bring `drawing=`, a function that
 returns lines by name: {"rod": [(0, 0), q]}.
 """
 
@@ -12,9 +12,9 @@ import numpy as np
 
 from .errors import BadArgument, HolonomicError
 from .model.arguments import call, param_names
+from .model.dae import state_values
 
 FRAMES = 600  # of a drawing in a file
-ALLOWED = ("t", "q", "v", "y", "p")  # what a drawing function may name
 NOTHING = {"gravity": None, "bodies": [], "ground": [], "joints": [], "links": [], "points": []}
 
 
@@ -73,10 +73,9 @@ def joint_names(scene: dict[str, Any]) -> list[str]:
 def _lines(sol, row: int) -> dict[str, np.ndarray]:
     model = sol.plan.model
     t, x, _ = sol._arrays
-    q = x[row, : model.nc]
-    values = {"t": float(t[row]), "q": q, "y": q, "v": x[row, model.nq : model.nq + model.nv]}
-    values["p"] = param_names(sol._data, model.places)
-    made = call(model.system.drawing, "drawing()", ALLOWED, values)
+    values = {"t": float(t[row]), "p": param_names(sol._data, model.places)}
+    values |= state_values(model.system, x[row, : model.nq], x[row, model.nq : model.nq + model.nv], model.extras)
+    made = call(model.system.drawing, "drawing()", tuple(values), values)
     try:
         found = {str(name): np.array([[float(c) for c in point] for point in points]) for name, points in made.items()}
     except (AttributeError, TypeError, ValueError):

@@ -201,7 +201,7 @@ def test_start_is_checked_on_every_level_or_moved_there():
         ({"x0": [1, 0]}, "needs dx0: a Dae of order 2 starts from x0, dx0"),
         ({"x0": [1, 0], "dx0": [0, 1], "ddx0": [0, 0]}, "ddx0 is not part of the state"),
         ({"x0": [1, 0], "dx0": [0]}, "dx0 has 1 entries, x0 has 2"),
-        ({"x0": [np.nan, 0], "dx0": [0, 1]}, "x0 is not finite"),
+        ({"x0": [np.nan, 0], "dx0": [0, 1]}, r"x0\[0\] is not finite"),
     ],
 )
 def test_incomplete_starts_are_refused_by_name(start, message):

@@ -1,9 +1,12 @@
 """Arguments of simulate(): what is accepted, and what is said about the rest."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from holonomic import DOP853, RK4, RK45, Dae, Ode, Projection, System, problems, simulate
+from holonomic.arguments import opened, unpacked
 from holonomic.errors import BadArgument, UnknownArgument
 
 BALL = System(mass=np.eye(2), force=[0, -9.81], coordinates=["x", "y"])
@@ -235,3 +238,26 @@ def test_progress_is_silent_without_a_terminal_and_shown_when_asked_for(capfd):
     assert capfd.readouterr().err == ""
     simulate(BALL, 20.0, **START, integrator=RK4(), step=1e-5, save_at=3, max_steps=10**8, progress=True)
     capfd.readouterr()  # what a bar looks like depends on the terminal; that it does no harm is what counts
+
+
+def test_a_problem_goes_on_from_the_end_of_a_run():
+    problem = problems.pendulum()
+    whole = simulate(problem, 1.0, rtol=1e-9)
+    half = simulate(problem, 0.5, rtol=1e-9)
+    rest = simulate(problem, 1.0, q0=half.end, rtol=1e-9)  # not with the velocity that the problem starts with
+    assert rest.t[0] == 0.5
+    assert np.allclose(rest.q[-1], whole.q[-1], atol=1e-7)
+    orbit = problems.kepler()
+    for name in ("q0", "y0"):
+        part = simulate(orbit, 1.0, rtol=1e-9)
+        assert np.allclose(simulate(orbit, 2.0, **{name: part.end}).y[0], part.y[-1])
+
+
+def test_a_problem_brings_the_same_start_to_a_run_and_to_a_sweep():
+    problem = problems.get("wheelset-testset") if "wheelset-testset" in problems.catalogue() else problems.pendulum()
+    turned = replace(problem, system=replace(problem.system, params={**problem.system.params, "unused": 1.0}))
+    q0 = np.array(problem.q0)
+    arguments = [opened(turned, 0.1, start, *[None] * 7) for start in (None, q0)]
+    assert np.array_equal(arguments[0][3], arguments[1][3])  # q0 alone does not drop s0, w0 and v0
+    found = unpacked(turned, 0.1, q0, None, None, None, None)
+    assert found[3] == problem.v0 and found[5] is problem.s0 and found[6] is problem.w0

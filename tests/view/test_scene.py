@@ -9,7 +9,7 @@ import pytest
 
 import holonomic
 from conftest import slider_crank
-from holonomic import BadArgument, HolonomicError, System, load, simulate
+from holonomic import BadArgument, Dae, HolonomicError, System, load, simulate
 from holonomic.multibody import Mechanism, rod
 from holonomic.problems import pendulum
 from holonomic.view import view
@@ -143,6 +143,23 @@ def test_a_drawing_that_is_none_is_refused(made):
     sol = simulate(System(mass=np.eye(2), force=[0, -9.81], drawing=made), 0.1, q0=[1, 0], v0=[0, 0])
     with pytest.raises(BadArgument, match="lines by name"):
         sol.view(show=False)
+
+
+def test_a_drawing_of_a_dae_names_x():
+    pendulum = Dae(
+        order=2, f=lambda x: np.array([0, -9.81]), B=lambda x: 2 * x.reshape(2, 1), g=lambda x: x @ x - 1,
+        drawing=lambda x, dx: {"rod": [(0, 0), x], "speed": [x, x + 0.1 * dx]},
+    )  # fmt: skip
+    sol = simulate(pendulum, 0.1, x0=[1, 0], dx0=[0, 0])
+    assert sol.view(show=False).scene.dimension == 2
+    lines = sol._drawn["lines"]
+    assert np.allclose(lines[-1, 1], sol.q[-1, :2]) and np.allclose(lines[-1, 3], sol.q[-1, :2] + 0.1 * sol.q[-1, 2:])
+
+
+def test_a_drawing_names_states():
+    motor = System(mass=[[1.0]], states={"i": lambda i: -i}, drawing=lambda q, i: {"needle": [(0, 0), (q[0], i)]})
+    sol = simulate(motor, 1.0, q0=[1.0], v0=[0.0], s0=[2.0])
+    assert np.allclose(sol._drawn["lines"][-1, 1], [1.0, 2 * np.exp(-1.0)], atol=1e-6)
 
 
 def test_notebooks_show_the_page_in_place(crank):

@@ -143,10 +143,8 @@ def position_level(d: Derived):
     """g; nonholonomic rows have no position level and stay at velocity level."""
     import casadi
 
-    n = d.position_rows.numel() - d.e.invariants.numel()
-    if d.n_lam == n:
-        return d.position_rows[:n]
-    return casadi.vertcat(d.position_rows[:n], d.velocity_rows[n:])
+    g = d.holonomic_rows
+    return g if d.n_lam == g.numel() else casadi.vertcat(g, d.velocity_rows[g.numel() :, :])
 
 
 def acceleration_level(d: Derived, lam, gains: bool):
@@ -188,7 +186,7 @@ def direction(d: Derived, D):
     if d.e.order:
         g, x = d.e.g, d.e.q[: d.e.f.numel()]
     else:
-        g, x = d.position_rows[: d.position_rows.numel() - d.e.invariants.numel()], d.e.q[: d.nc]
+        g, x = d.holonomic_rows, d.e.q[: d.nc]
     if isinstance(D, str):
         if D == "G":
             return casadi.sparsify(casadi.jacobian(g, x)).T if d.e.order else d.by_q(g)[:, : d.nc].T

@@ -22,7 +22,7 @@ def dae_equations(d, index: int, gains: bool = False) -> Equations:
         )
     u = Unknowns(d, ("lam", d.e.g.numel()))
     (y,) = u.extra
-    flow = casadi.vertcat(d.e.q[d.n :], d.f_at(y) - d.e.B @ y)
+    flow = casadi.vertcat(d.e.q[d.n :, :], d.f_at(y) - d.e.B @ y)
     if index == 1:
         level = casadi.substitute(d.last_level(gains), d.y, y) - d._GB @ y
     else:

@@ -41,8 +41,8 @@ class GGL(Formulation):
         return (Block("q", nq), Block("v", nv), Block("lam", n_lam, 1), Block("mu", n_position, 1, counts=False))
 
     def equations(self, d, gains):
-        n = d.position_rows.numel() - d.e.invariants.numel()
-        u = Unknowns(d, ("lam", d.n_lam), ("mu", n))
+        g = d.holonomic_rows
+        u = Unknowns(d, ("lam", d.n_lam), ("mu", g.numel()))
         lam, mu = u.extra
         kinematic = kinematics(d, u, lam, direction(d, self.D) @ mu)
-        return u.equations(kinematic, dynamics(d, u, lam), d.velocity_rows, d.position_rows[:n])
+        return u.equations(kinematic, dynamics(d, u, lam), d.velocity_rows, g)

@@ -37,7 +37,7 @@ class Index1(Formulation):
         u = Unknowns(d, ("lam", d.n_lam))
         (lam,) = u.extra
         taken = d.taken()  # by a stabilization of invariants
-        dq, dv = taken[: d.e.q.numel()], taken[d.e.q.numel() :]
+        dq, dv = taken[: d.e.q.numel(), :], taken[d.e.q.numel() :, :]
         dynamic = dynamics(d, u, lam) + d.e.mass @ dv
         return u.equations(kinematics(d, u, lam, dq), dynamic, acceleration_level(d, lam, gains))
 

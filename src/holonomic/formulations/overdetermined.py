@@ -34,6 +34,6 @@ class Overdetermined(Formulation):
         (lam,) = u.extra
         residual = casadi.vertcat(
             kinematics(d, u, lam), dynamics(d, u, lam), d.e.algebraic if d.e.nw else casadi.SX(0, 1),
-            d.position_rows[: d.position_rows.numel() - d.e.invariants.numel()], d.velocity_rows, acceleration_level(d, lam, gains),
+            d.holonomic_rows, d.velocity_rows, acceleration_level(d, lam, gains),
         )  # fmt: skip
         return Equations(u.y, u.slope, residual)

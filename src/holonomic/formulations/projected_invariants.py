@@ -68,8 +68,8 @@ class ProjectedInvariants(Formulation):
 
         if d.e.order:
             return self._dae(d)
-        n = d.position_rows.numel() - d.e.invariants.numel()
-        g = d.position_rows[:n]
+        g = d.holonomic_rows
+        n = g.numel()
         v_hat, lam, _ = d.solved()
         flow = d.flow(v_hat, lam)
         still = casadi.SX.zeros(d.e.ns, 1)

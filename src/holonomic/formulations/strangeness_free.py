@@ -49,7 +49,7 @@ def selected(S, kinematic, Z=None):
 
     n = S.shape[1]
     rows = kinematic[:n] if Z is None else casadi.solve(Z, kinematic[:n])
-    return casadi.vertcat(S @ rows, kinematic[n:])
+    return casadi.vertcat(S @ rows, kinematic[n:, :])
 
 
 @dataclass(frozen=True, eq=True, repr=False)

@@ -60,6 +60,7 @@ class Integrator:
     conservative: ClassVar[bool] = False  # takes forces of t and q alone
     plain: ClassVar[bool] = False  # takes (q, v, λ) and one level of the constraints only, no further multipliers
     overdetermined: ClassVar[bool] = False  # takes more equations than unknowns
+    keeps_at_end: ClassVar[bool] = True  # constraints among the equations hold at the end of a step, not in its stages alone
     multipliers_in_stages: ClassVar[bool] = False  # unknown multipliers are not those of the end of a step
     turns_residuals: ClassVar[bool] = False  # what the constraints leave changes its sign every step, undamped
     old_point_limit: ClassVar[float] = 2.0  # largest α of a ForwardEulerStabilization

@@ -167,11 +167,12 @@ class GaussLegendre4(Integrator):
     Multipliers belong to the stages; `sol.lam` is solved for anew at the ends of steps. With index 2 the constraints
     hold in the stages alone, which leaves order 2 for v and λ; the projected Gauss method, with a `Projection` along the
     multipliers' direction (metric="mass" for Index2 and GGL, the default for ProjectedInvariants), has order 4 again.
-    With index 3 velocities do not converge: that is refused.
+    So it projects unless told otherwise. With index 3 velocities do not converge: that is refused.
     """
 
     order, adaptive, implicit, takes = 4, False, True, "residual"
     highest_index = 2
+    keeps_at_end = False
     multipliers_in_stages = True
     references = ("HW96", "HLW06", "ascher-petzold-1993")
 

@@ -46,7 +46,7 @@ class Dae(Ode):
     g : function or {name: function}
         Constraints, functions of t and x.
     invariants, params, inputs, outputs, coordinates, drawing
-        As for `Ode`; coordinates name the entries of x.
+        As for `Ode`; coordinates name the entries of x, and the drawing names `t, x, dx, ddx, p`.
     trace, derivatives
         True and None: the equations are differentiated m times, which needs tracing.
 

@@ -150,6 +150,11 @@ class Derived:
             g = g[kept] if kept else SX(0, 1)
         return casadi.vertcat(g, e.invariants)
 
+    @property
+    def holonomic_rows(self) -> SX:
+        """g alone. A single row sliced without `, :` keeps one row of no columns, which stacks as a zero in CasADi."""
+        return self.position_rows[: self.position_rows.numel() - self.e.invariants.numel(), :]
+
     @cached_property
     def J(self) -> SX:
         """Jacobian of the position rows by q."""
@@ -244,8 +249,8 @@ class Derived:
         if not gains:
             return self.gamma
         gamma = self.gamma + self.gain(1) * self.velocity_rows
-        n_holonomic = self.position_rows.numel() - self.e.invariants.numel()
-        g = casadi.vertcat(self.position_rows[:n_holonomic], SX.zeros(self.n_lam - n_holonomic, 1))
+        g = self.holonomic_rows
+        g = casadi.vertcat(g, SX.zeros(self.n_lam - g.numel(), 1))
         return gamma + self.gain(0) * g
 
     def solved(self, refined: bool = False, gains: bool = False) -> tuple[SX, SX, SX]:
@@ -315,7 +320,7 @@ class Derived:
         """
         e = self.e
         taken = self.taken()
-        dq, dv = taken[: e.q.numel()], taken[e.q.numel() :]
+        dq, dv = taken[: e.q.numel(), :], taken[e.q.numel() :, :]
         force, gamma = self.force, self._gamma_with(gains)
         if self.lam_in_force:  # at λ; NaN where there is none
             lam, rho = self._multipliers(gamma)

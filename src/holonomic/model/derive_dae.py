@@ -41,7 +41,7 @@ class DerivedDae(Derived):
     def _levels(self) -> list[SX]:
         """g, g', .., and last g^(m) with y = 0."""
         e, levels = self.e, [self.e.g]
-        flow = casadi.vertcat(e.q[self.n :], e.f)
+        flow = casadi.vertcat(e.q[self.n :, :], e.f)
         for _ in range(e.order):
             rate = casadi.jtimes(levels[-1], e.q, flow) + casadi.jtimes(levels[-1], e.t, SX(1))
             levels.append(casadi.sparsify(rate))
@@ -100,7 +100,7 @@ class DerivedDae(Derived):
 
     def _rhs(self, gains: bool) -> SX:
         y = self.multipliers(gains)
-        return casadi.vertcat(self.e.q[self.n :], self.f_at(y) - self.e.B @ y)
+        return casadi.vertcat(self.e.q[self.n :, :], self.f_at(y) - self.e.B @ y)
 
     @cached_property
     def q_dot(self) -> SX:

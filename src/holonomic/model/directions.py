@@ -48,7 +48,7 @@ def _level_by_level(d, D, r: SX, coupled: bool) -> SX:
     at = d.position_rows.numel()
     X, Y = _block(d, D, d.J), _block(d, D, d.G)
     dq = X @ factor(d.J @ X).solve(r[:at]) if at else SX.zeros(d.e.q.numel(), 1)
-    rest = r[at:] - d.curvature(dq) if coupled and d.n_lam else r[at:]
+    rest = r[at:, :] - d.curvature(dq) if coupled and d.n_lam else r[at:, :]
     dv = Y @ factor(d.G @ Y).solve(rest) if d.n_lam else SX.zeros(d.e.v.numel(), 1)
     return casadi.vertcat(dq, dv)
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ..arguments import choose, events_of, interval, limits_of, save_times, settled, start_values
+from ..arguments import choose, events_of, interval, limits_of, save_times, settled, start_values, unpacked
 from ..errors import BadArgument, HolonomicError
 from ..initial import held_coordinates, prepare
 from ..invariance import check_invariants
@@ -135,19 +135,9 @@ def sweep(
     ((5, 11, 2), [])
     """
     engine = engine_of(on, workers)
-    if hasattr(system, "to_system"):  # a Mechanism, from where it was assembled
-        s0 = system.start_states(s0, q0)
-        system, q, v = system.to_system(varying=tuple(params or ()))
-        initial = "project" if q0 is None else initial  # other lengths: the same drawing, other speeds
-        q0, v0 = q if q0 is None else q0, v if q0 is None and v0 is None else v0
-    if hasattr(system, "system") and hasattr(system, "t_end"):  # a Problem
-        problem, system = system, system.system
-        t_end = problem.t_end if t_end is None else t_end
-        if isinstance(system, Ode):
-            y0 = problem.y0 if y0 is None else y0
-        else:
-            q0, v0 = problem.q0 if q0 is None else q0, problem.v0 if v0 is None else v0
-            s0, w0 = problem.s0 if s0 is None else s0, problem.w0 if w0 is None else w0
+    if hasattr(system, "to_system") and q0 is None:
+        initial = "project"  # other lengths: the same drawing, other speeds
+    system, t_end, q0, v0, y0, s0, w0 = unpacked(system, t_end, q0, v0, y0, s0, w0, varying=tuple(params or ()))
     if not isinstance(system, System | Ode):
         raise BadArgument(f"sweep needs a System, an Ode or a Mechanism, got {type(system).__name__}.")
     if keep not in ("all", "summary"):

@@ -1,0 +1,164 @@
+"""What a refusal recommends is never refused in its turn, whatever the kind of system."""
+
+import re
+
+import numpy as np
+import pytest
+from test_combinations import FORMULATIONS, INTEGRATORS
+
+import holonomic
+from holonomic import BadArgument, Dae, IncompatibleMethods, Ode, System, simulate
+from holonomic.arguments import choose, opened
+from holonomic.fit import check_fit
+from holonomic.formulations.base import Formulation
+from holonomic.integrators.base import Integrator
+from holonomic.reuse import model_of
+
+ROD = {"rod": lambda q: q @ q - 1}
+J = np.diag([1.0, 2.0, 3.0])
+START = {"q0": [1.0, 0.0], "v0": [0.0, 0.0]}
+
+
+def kepler(y):
+    return np.concatenate([y[2:], -y[:2] / (y[:2] @ y[:2]) ** 1.5])
+
+
+def momentum(y):
+    return y[0] * y[3] - y[1] * y[2]
+
+
+def quaternion(q):
+    return 0.5 * np.array([[-q[1], -q[2], -q[3]], [q[0], -q[3], q[2]], [q[3], q[0], -q[1]], [-q[2], q[1], q[0]]])
+
+
+KINDS = {
+    "free": (System(mass=np.eye(2), potential=lambda q: q @ q), START),
+    "pendulum": (System(mass=np.eye(2), potential=lambda q: 9.81 * q[1], constraint=ROD), START),
+    "damped": (System(mass=np.eye(2), force=lambda v: -v, constraint=ROD), START),
+    "mass of q": (System(mass=lambda q: (1 + q[0] ** 2) * np.eye(2), constraint=ROD, velocity_terms=True), START),
+    "friction": (System(mass=np.eye(2), force=lambda v, lam: -np.tanh(v) * (1 + lam @ lam), constraint=ROD), START),
+    "states": (System(mass=np.eye(2), constraint=ROD, states={"i": lambda i: -i}), START | {"s0": [1.0]}),
+    "plain Python": (System(mass=np.eye(2), constraint=ROD, trace=False), START),
+    "skate": (
+        System(mass=np.eye(3), nonholonomic={"blade": lambda q, v: v[0] * np.sin(q[2]) - v[1] * np.cos(q[2])}),
+        {"q0": [0.0, 0.0, 0.0], "v0": [1.0, 0.0, 0.5]},
+    ),
+    "top": (
+        System(mass=J, force=lambda v: -np.cross(v, J @ v), kinematics=quaternion, invariants={"norm": lambda q: q @ q}),
+        {"q0": [1.0, 0, 0, 0], "v0": [1.0, 0.5, 0.2]},
+    ),
+    "Ode": (Ode(kepler), {"y0": [1.0, 0.0, 0.0, 1.1]}),
+    "Ode with invariants": (Ode(kepler, {"momentum": momentum}), {"y0": [1.0, 0.0, 0.0, 1.1]}),
+    "Dae": (Dae(order=2, f=lambda x: -x, B=lambda x: 2 * x.reshape(2, 1), g=lambda x: x @ x - 1), {"x0": [1, 0], "dx0": [0, 0]}),
+}  # fmt: skip
+
+
+def model_for(system, start):
+    names = ("q0", "v0", "y0", "s0", "w0", "x0", "dx0", "ddx0")
+    system, t0, _, q, v, extras = opened(system, 1.0, *(start.get(name) for name in names))
+    return model_of(system, q, v, t0, extras)
+
+
+def refusal(model, formulation, integrator):
+    """What is said of two methods; None: they fit."""
+    try:
+        choice = choose(model, formulation, integrator, "auto", None, None, None if integrator.adaptive else 1e-3, None)
+        check_fit(choice, model)
+    except IncompatibleMethods as problem:
+        return str(problem)
+
+
+def recommended(text, formulation, integrator):
+    """Pairs of methods that a message recommends."""
+    known = lambda base, part: [
+        getattr(holonomic, name)() for name in re.findall(r"\w+", part)
+        if isinstance(getattr(holonomic, name, None), type) and issubclass(getattr(holonomic, name), base)
+    ]  # fmt: skip
+    advice = text.partition(". ")[2]
+    if "Leave formulation= out" in advice:
+        yield "auto", integrator
+    for part in re.split(r"; |, or ", advice):
+        formulations, integrators = known(Formulation, part.partition("formulation=")[2]), known(Integrator, part)
+        if re.match("with .* use", part, re.IGNORECASE) and "formulation=" not in part:
+            yield from ((formulation, other) for other in integrators)
+        elif re.match("Use |an explicit integrator", part) and integrators:
+            yield from ((formulations[0] if formulations else "auto", other) for other in integrators)
+        elif formulations:
+            yield from ((other, integrator) for other in formulations)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_no_remedy_is_refused(kind):
+    model = model_for(*KINDS[kind])
+    told = 0
+    for integrator in INTEGRATORS:
+        for formulation in ["auto", *FORMULATIONS]:
+            text = refusal(model, formulation, integrator)
+            if text is None:
+                continue
+            ways = list(recommended(text, formulation, integrator))
+            assert ways, f"no way out in: {text}"
+            for way in ways:
+                assert refusal(model, *way) is None, f"{text} -> {way}: {refusal(model, *way)}"
+            told += 1
+    assert told > 20
+
+
+@pytest.mark.parametrize(
+    ("kind", "integrator", "text"),
+    [
+        ("free", "RATTLE", "without constraints. Use GaussLegendre4() or ImplicitMidpoint(), which are symplectic, too."),
+        ("Ode", "RATTLE", "not for an Ode. Use GaussLegendre4() or ImplicitMidpoint()"),
+        ("Dae", "RATTLE", "not for a Dae. Use GaussLegendre4() or ImplicitMidpoint()."),
+        ("skate", "GeneralizedAlpha", "not for a system with nonholonomic constraints. Use Radau() or BDF()."),
+        ("states", "GeneralizedAlpha", "not for a system with states= or algebraic= variables. Use Radau() or BDF()."),
+        ("Dae", "PHEM56", "PHEM56 is for a System or an Ode, not for a Dae."),
+        ("plain Python", "Radau", "Use trace=True, or an explicit integrator such as RK45()"),
+    ],
+)
+def test_a_system_that_an_integrator_does_not_know_is_named(kind, integrator, text):
+    method = getattr(holonomic, integrator)()
+    assert text in refusal(model_for(*KINDS[kind]), "auto", method)
+
+
+def test_half_explicit_without_constraints_says_that_a_formulation_is_not_needed():
+    text = refusal(model_for(*KINDS["free"]), holonomic.Index1(), holonomic.PHEM56())
+    assert text.startswith("PHEM56 needs no Index1() here: without constraints it is a Runge-Kutta method")
+
+
+def test_gauss_takes_index_3_where_there_are_no_multipliers():
+    system, start = KINDS["free"]
+    methods = {"formulation": holonomic.Index3(), "integrator": holonomic.GaussLegendre4()}
+    sol = simulate(system, 1.0, **start, **methods, step=0.01)
+    assert sol.q[-1, 0] == pytest.approx(np.cos(np.sqrt(2)), abs=1e-8)  # order 4: 0.01⁴ times a small constant
+
+
+@pytest.mark.parametrize("formulation", FORMULATIONS, ids=repr)
+def test_one_invariant_and_no_constraint_add_no_equation(formulation):
+    """CasADi stacks no rows of a single one as a zero; Overdetermined then wrote beyond its memory."""
+    system, start = KINDS["top"]
+    integrator = holonomic.BackwardEuler() if formulation.overdetermined else holonomic.Radau()
+    step = {} if integrator.adaptive else {"step": 1e-3}
+    if formulation.selector is not None:
+        pytest.skip("asks for as many coordinates as velocities")
+    sol = simulate(system, 0.1, **start, integrator=integrator, formulation=formulation, **step)
+    exact = simulate(system, 0.1, **start, integrator=holonomic.DOP853(), rtol=1e-10)
+    assert np.allclose(sol.q[-1], exact.q[-1], atol=1e-3 if step else 1e-6)  # BackwardEuler: h times a small constant
+
+
+@pytest.mark.parametrize("formulation", FORMULATIONS, ids=repr)
+def test_one_coordinate_without_constraints_runs_in_every_formulation(formulation):
+    integrator = holonomic.BackwardEuler() if formulation.overdetermined else holonomic.Radau()
+    step = {} if integrator.adaptive else {"step": 1e-3}
+    mass = System(mass=[[1.0]], potential=lambda q: 0.5 * q @ q)
+    sol = simulate(mass, 1.0, q0=[1.0], v0=[0.0], integrator=integrator, formulation=formulation, **step)
+    assert sol.q[-1, 0] == pytest.approx(np.cos(1.0), abs=1e-3 if step else 1e-5)
+
+
+def test_a_stabilization_of_the_field_names_methods_that_have_one():
+    with pytest.raises(IncompatibleMethods, match=r"Use DOP853 or Radau with formulation=Index1\(\), or stabilization=None"):
+        simulate(
+            KINDS["pendulum"][0], 1.0, **START, integrator=holonomic.RATTLE(), step=0.01, stabilization=holonomic.Baumgarte(alpha=5)
+        )
+    with pytest.raises(BadArgument, match="RK4 has no error estimate"):
+        simulate(KINDS["pendulum"][0], 1.0, **START, integrator=holonomic.RK4())
