@@ -166,10 +166,10 @@ def _prepared(model, t, q, v, data, tol, initial, held, redundant, examined) -> 
         _check_levels(model, t, q, v, data, tol)
     if not examined:
         refuse_vanishing(model, t, q1, v1, data)
-    none_held = np.zeros(model.nq, dtype=bool)
-    rows, not_unique = independent_rows(
-        model, t, q1, v1, data, redundant, lambda near: _project_position(model, t, near, data, none_held, 1e-13)
-    )
+    def project(near, held=None):
+        return _project_position(model, t, near, data, np.arange(model.nq) == (-1 if held is None else held), 1e-13)
+
+    rows, not_unique = independent_rows(model, t, q1, v1, data, redundant, project)
     moved = (float(np.linalg.norm(new - old)) for new, old in ((q1, q), (v1, v)))
     return Start(q1, v1, *moved, rows, not_unique, None if rows is None else redundant)
 

@@ -7,6 +7,7 @@ at all of them is redundancy, rank low at the start alone a singular position.
 from __future__ import annotations
 
 import warnings
+from collections.abc import Iterator
 
 import numpy as np
 
@@ -28,6 +29,8 @@ MASSLESS = 1e-12  # of the masses of single coordinates
 CLEARLY = 1e-6  # least angle between rows that are independent beyond doubt
 LEFT = 1e-2  # of the distance from a singular position: the least angle between rows there
 SMALLEST = 1e-12  # positions below this are zero, their size says nothing about the system
+RETURNED = 1e-2  # of the distance at which a position was looked for: it has come back
+SHARE = 0.1  # of a free motion: coordinates with less do not lead it
 SPREADS = (1e-3, 1e-2, 3e-2, 1e-1)  # how far, relatively, perturbed positions lie
 
 
@@ -57,9 +60,13 @@ def rank_by_rows(G: np.ndarray, tolerance: float = RANK_TOLERANCE) -> tuple[int,
 
 def perturbed(q: np.ndarray, random, spread: float) -> np.ndarray:
     """A position near q: `spread` is relative to each coordinate and, for small ones, to the largest, at most 1."""
+    return q + spread * random.uniform(-1, 1, len(q)) * (0.3 * _usual(q) + np.abs(q))
+
+
+def _usual(q: np.ndarray) -> float:
+    """Size of the largest coordinate, at most 1."""
     largest = float(np.max(np.abs(q), initial=0.0))
-    usual = min(1.0, largest) if largest > SMALLEST else 1.0
-    return q + spread * random.uniform(-1, 1, len(q)) * (0.3 * usual + np.abs(q))
+    return min(1.0, largest) if largest > SMALLEST else 1.0
 
 
 def refuse_vanishing(model, t, q, v, data) -> None:
@@ -94,7 +101,8 @@ def _row_norms(model, t, q, v, data) -> np.ndarray:
 def independent_rows(model, t, q, v, data, redundant: str | None, project):
     """Test the rank; return (rows to keep or None, labels that are not unique).
 
-    `project(position)` moves a position onto the constraints or raises `InconsistentState`.
+    `project(position, held=None)` moves a position onto the constraints, one coordinate staying, or raises
+    `InconsistentState`.
     """
     m = model.n_lam
     probe = model.evaluate(Fn.VEL_FACTOR, t, np.concatenate([q, v]), np.zeros(0), data)
@@ -129,12 +137,7 @@ def independent_rows(model, t, q, v, data, redundant: str | None, project):
 def _redundancy(model, t, q, v, data, G, rank: int, order, project) -> tuple[tuple[int, ...], tuple[str, ...], list[str]]:
     """Rows to keep, labels that are not unique, and what repeats what, unless the start is a singular position."""
     m = model.n_lam
-    random = np.random.default_rng(5)
-    for spread in SPREADS:
-        try:
-            nearby = project(perturbed(q, random, spread))
-        except InconsistentState:
-            continue
+    for nearby, spread in _neighbours(model, q, G, project):
         # where rows are redundant, a position meets them to the square of its distance from their branch: an angle
         # between rows that comes from there is far smaller than one that comes from leaving a singular position
         near_rank, near_order = rank_by_rows(terms(model, t, nearby, v, data)[2], LEFT * spread)
@@ -153,6 +156,37 @@ def _redundancy(model, t, q, v, data, G, rank: int, order, project) -> tuple[tup
     ]
     concerned = sorted({*dropped, *(other for others in partners.values() for other in others)})
     return tuple(int(row) for row in kept), tuple(labels[row] for row in concerned), repeats
+
+
+def _neighbours(model, q, G, project) -> Iterator[tuple[np.ndarray, float]]:
+    """Positions on the constraints near q, and how far, relatively, they were looked for.
+
+    At a singular position the nearest point of the constraints may be q itself, wherever one starts. Then single coordinates
+    are moved as the rows let them and held there, so that the others have to follow a branch of the motion.
+    """
+    random = np.random.default_rng(5)
+    found = False
+    for spread in SPREADS:
+        near = perturbed(q, random, spread)
+        try:
+            nearby = project(near)
+        except InconsistentState:
+            continue
+        if np.linalg.norm(nearby - q) > RETURNED * np.linalg.norm(near - q):
+            found = True
+            yield nearby, spread
+    if found or model.nv != model.nc:
+        return
+    _, values, turned = np.linalg.svd(G / np.maximum(np.linalg.norm(G, axis=1), 1e-300)[:, None])
+    free = turned[int(np.sum(values > RANK_TOLERANCE * max(values[0], 1e-300))) :]
+    for spread in SPREADS[:2]:
+        for coordinate in np.flatnonzero(np.linalg.norm(free, axis=0) > SHARE):
+            near = q.copy()
+            near[: model.nc] += spread * _usual(q) * (free.T @ free[:, coordinate])
+            try:
+                yield project(near, int(coordinate)), spread
+            except InconsistentState:
+                continue
 
 
 def check_redundant(redundant) -> None:

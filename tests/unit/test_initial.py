@@ -137,6 +137,22 @@ def test_an_extra_parallel_link_is_redundant_and_does_not_change_the_motion():
     assert np.allclose(three.lam[-1, 0] + three.lam[-1, 1] + three.lam[-1, 2], two.lam[-1].sum(), rtol=1e-6)
 
 
+@pytest.mark.parametrize("links", [2, 3, 4])
+@pytest.mark.parametrize("side", [1.0, -1.0])
+def test_a_flat_parallelogram_is_singular_however_many_links_it_has(links, side):
+    """With more than two links the nearest position on the constraints is the flat one itself, wherever one looks from."""
+    flat = {"q0": [side, 0.0, 0.0], "v0": [0.0, 1.0, 0.0]}
+    with pytest.raises(SingularPosition, match=rf"rank 1 of {links} there, but 2 nearby"):
+        simulate(parallelogram(links), 1.0, **flat)
+
+
+def test_a_structure_that_cannot_move_is_redundant_and_not_singular():
+    pins = np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]])
+    rods = {f"rod {i}": (lambda q, pin=pin: np.sum((q - pin) ** 2) - np.sum(pin**2)) for i, pin in enumerate(pins)}
+    with pytest.raises(RedundantConstraints, match="rank 2 of 3"):
+        simulate(System(mass=np.eye(2), constraint=rods), 1.0, q0=[0.0, 0.0], v0=[0.0, 0.0])
+
+
 def test_redundant_rows_far_apart_in_size_are_found():
     uneven = System(
         mass=np.eye(3), force=[0, 0, 0], constraint={"a": lambda q: 1e-6 * q[0], "b": lambda q: 1e6 * q[0] * (1 + q[1])}
@@ -203,7 +219,7 @@ def test_redundant_rows_are_looked_for_once_and_anew_where_the_rank_is_another(m
     looked = []
     look = rank._redundancy
     monkeypatch.setattr(rank, "_redundancy", lambda *given: looked.append(1) or look(*given))
-    # three rods of equal length hold a bar that stays level: one of three is redundant, and two where they lie flat
+    # three rods of equal length hold a bar that stays level: one of three is redundant, and lying flat is singular
     system = System(
         mass=np.diag([1.0, 1.0, 0.1]), force=[0, -9.81, 0],
         constraint=lambda q: [
@@ -220,6 +236,6 @@ def test_redundant_rows_are_looked_for_once_and_anew_where_the_rank_is_another(m
     with pytest.warns(RedundancyWarning, match="1 of 3"):
         assert begin(system, starts[1], [0, 0, 0], redundant="drop").rows == runs[0].plan.rows
     assert len(looked) == 1
-    with pytest.warns(RedundancyWarning, match="2 of 3"):
+    with pytest.raises(SingularPosition, match="rank 1 of 3 there, but 2 nearby"):
         begin(system, [1.0, 0.0, 0.0], [0, 0, 0], redundant="minimum-norm")
     assert len(looked) == 2
