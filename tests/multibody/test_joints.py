@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from holonomic import problems, simulate
+from holonomic import BadArgument, problems, simulate
 from holonomic.multibody import Mechanism, box, disk, rod
 
 from .machines import slider_crank, wheel_pair
@@ -183,3 +183,21 @@ def test_a_point_mass_on_a_hinge_away_from_it_is_the_mathematical_pendulum():
     m.revolute("O", m.ground, m.body("bob", at=(-1, 0), mass=1.0), at=(0, 0))
     sol = simulate(m, 5.0, rtol=1e-10, atol=1e-12)
     np.testing.assert_allclose(sol["bob"].position[-1], problems.pendulum_a01().reference(5.0).q, atol=1e-8)
+
+
+def test_coupled_slides_share_a_load_by_their_ratio():
+    """A weight m₁ on a slide lifts m₂ on another, which moves twice as far: (m₁ + 4 m₂) a = -(m₁ - 2 m₂) g."""
+    m = Mechanism(gravity=(0, -9.81))
+    one, two = m.body("one", at=(0, 0), mass=3.0), m.body("two", at=(1, 0), mass=0.5)
+    m.prismatic("a", m.ground, one, at=(0, 0), axis=(0, 1))
+    m.prismatic("b", m.ground, two, at=(1, 0), axis=(0, 1))
+    m.couple("rope", "a", "b", ratio=-2.0)
+    sol = simulate(m, 0.5, save_at=3)
+    a = -(3.0 - 2 * 0.5) / (3.0 + 4 * 0.5) * 9.81
+    assert np.allclose(sol["one"].acceleration[:, 1], a, rtol=1e-9)
+    assert np.allclose(sol["b"].position, -2 * sol["a"].position, atol=1e-12)
+    assert np.allclose(sol["rope"].force[:, 1], 0.5 * (9.81 - 2 * a), rtol=1e-9)  # on the lighter one
+    m.params["rope.ratio"] = -1.0
+    assert np.allclose(simulate(m, 0.1)["one"].acceleration[:, 1], -2.5 / 3.5 * 9.81, rtol=1e-9)
+    with pytest.raises(BadArgument, match="cannot follow itself"):
+        m.couple("again", "a", "a")

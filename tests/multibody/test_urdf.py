@@ -153,3 +153,51 @@ def test_names_that_cannot_be_taken_over_are_changed_with_a_warning(tmp_path):
         "joint 'upper' is called 'upper joint' here.", "link 'arm.2' is called 'arm_2' here.",
     ]  # fmt: skip
     assert set(m.bodies) == {"upper", "arm_2"} and set(m.joints) == {"shoulder", "upper joint"}
+
+
+def mimicking(folder, ratio, offset=0.0, leader="shoulder", more=""):
+    """The arm whose elbow follows its shoulder."""
+    tie = f'<mimic joint="{leader}" multiplier="{ratio}" offset="{offset}"/>'
+    joints = joint("elbow", "upper", "lower", 1.0, more=tie), joint("shoulder", "base", "upper", 0)
+    return write(folder, link("upper", 1.0, 2.0), link("lower", 0.5, 1.0), *joints, more)
+
+
+@pytest.mark.parametrize("ratio", [-1.0, -0.7])
+def test_a_joint_that_mimics_another_follows_it_by_the_formula(tmp_path, ratio):
+    """One degree of freedom θ: x₂' = θ'(a + (1 + k) b/2) at θ = 0, so (I₁ + m₂ c² + J₂ (1 + k)²) θ'' = -g (m₁ a/2 + m₂ c)."""
+    m = Mechanism.from_urdf(mimicking(tmp_path, ratio))
+    assert m.mobility().dof == 1
+    sol = simulate(m, 1.0, rtol=1e-9, save_at=11)
+    # whole ratios are a constraint of the angles, others of their rates
+    np.testing.assert_allclose(sol["elbow"].angle, ratio * sol["shoulder"].angle, atol=1e-12 if ratio == -1.0 else 1e-7)
+    assert np.abs(sol["shoulder"].angle).max() > 1.0
+    c = 1.0 + (1 + ratio) * 0.25
+    inertia = 2.0 * (0.25 + 1 / 12) + 1.0 * c**2 + 0.25 / 12 * (1 + ratio) ** 2
+    alpha = -9.81 * (1.0 + c) / inertia
+    assert sol["lower"].acceleration[0, 2] == pytest.approx(alpha * c, rel=1e-9)
+    # the shoulder turns about -y: what the coupling does to the forearm about the elbow is its angular momentum
+    about_elbow = (0.25 / 12 * (1 + ratio) + 0.25 * c) * alpha + 0.25 * 9.81
+    assert -sol["elbow mimic"].torque[0, 1] == pytest.approx(about_elbow, rel=1e-8)
+    assert np.abs(sol["elbow mimic"].power).max() < 1e-9  # a coupling takes no power
+
+
+def test_a_mimicked_offset_moves_the_follower_and_not_the_leader(tmp_path):
+    m = Mechanism.from_urdf(mimicking(tmp_path, 0.5, offset=0.3))
+    sol = simulate(m, 0.1)
+    assert sol["shoulder"].angle[0] == pytest.approx(0.0, abs=1e-9)
+    assert sol["elbow"].angle[0] == pytest.approx(0.3, abs=1e-9)
+    m.assemble({"shoulder": 0.4})
+    assert simulate(m, 0.1)["elbow"].angle[0] == pytest.approx(0.5, abs=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("leader", "more", "text"),
+    [
+        ("hip", "", "joint 'elbow' mimics 'hip', which is no joint of the file. There are: elbow, shoulder"),
+        ("elbow", "", "joint 'elbow' cannot follow itself"),
+        ("tool", '<link name="tip"/>' + joint("tool", "lower", "tip", 0.5, kind="fixed"), "joint 'tool' is fixed and has neither"),
+    ],
+)
+def test_a_mimic_that_cannot_be_is_refused(tmp_path, leader, more, text):
+    with pytest.raises(BadArgument, match=text):
+        Mechanism.from_urdf(mimicking(tmp_path, 1.0, leader=leader, more=more))

@@ -7,7 +7,7 @@ closes the linearized joints, lengths counted as they are and rotations times th
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -269,8 +269,12 @@ def _go_to(m, k: Kinematics, q, joints, values):
                 )
             targets[drive.of] = (m.joints[drive.of], value)
     paths = [drive for drive in m.drives.values() if drive.level == "position" and drive.value is None]
+    for drive in m.drives.values():
+        if drive.closing is not None:
+            paths.append(replace(drive, name=f"{drive.name} closing", rows=drive.closing, level="position"))
+            k.names[paths[-1].name] = wanted(drive.closing, drive.name, ("t", "q", "v", "p"))
     if paths:
-        q = close(k, q, [*joints, *paths], {}, " with the driven points in place")
+        q = close(k, q, [*joints, *paths], {}, " with driven points and coupled joints in place")
         joints = [*joints, *paths]
     if not targets:
         return q

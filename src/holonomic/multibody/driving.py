@@ -1,4 +1,4 @@
-"""The methods of Mechanism that prescribe motion: drives of joints and of points."""
+"""The methods of Mechanism that prescribe motion: drives of joints and of points, couplings of joints."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from .joint import Drive
 
 
 class DriveMethods:
-    """Drives: `m.drive("O", speed=10.0)`."""
+    """Drives: `m.drive("O", speed=10.0)`; couplings: `m.couple("fingers", "left", "right", ratio=-1)`."""
 
     def drive(self, of, *, angle=None, position=None, speed=None, path=None) -> Drive:
         """Prescribe the motion of a joint or a point; what it takes is a result.
@@ -55,6 +55,40 @@ class DriveMethods:
             else:
                 drive.wanted = rows.constant(self.params.add(f"{joint.name}.{kind}", value))
             drive.rows = rows.following_rows(joint.gap, self.kit.place, *joint.marks, drive.wanted)
+        return self._enter_drive(drive)
+
+    def couple(self, name: str, leader, follower, *, ratio: float = 1.0, offset: float = 0.0) -> Drive:
+        """Tie the angle or position of one joint to that of another: follower = ratio x leader + offset.
+
+        As two fingers of a gripper move, or the telescopic parts of a lift. `sol[name].torque` (or `.force`) is what the coupling
+        exerts on the second body of the follower; the leader feels -ratio times that, so that it takes no power.
+
+        Parameters
+        ----------
+        name : str
+            Its name; parameters "name.ratio" and "name.offset".
+        leader, follower : str or Joint
+            Joints with an angle or a position.
+        ratio : float
+            rad/rad, m/m, m/rad or rad/m.
+        offset : float
+            Value of the follower where the leader's is zero, rad or m.
+
+        Notes
+        -----
+        In space angles do not count turns. Where the leader has an angle and the ratio is no whole number, the joints are
+        assembled by their values, and a run keeps the ratio of their rates, as gears do: values agree to its accuracy.
+        """
+        first, second = self._joint(leader, "coupling"), self._joint(follower, "coupling")
+        if first is second:
+            raise BadArgument(f"coupling {name!r}: joint {first.name!r} cannot follow itself. Name two joints.")
+        self._new(name, "drive")
+        keys = [self.params.add(f"{name}.{key}", float(value)) for key, value in (("ratio", ratio), ("offset", offset))]
+        made = rows.coupled_rows(second.gap, self.kit.place, *second.marks, first.value, *keys)
+        drive = Drive(name, second.name, (*second.marks, *first.marks), made, ("coupling",))
+        if self.dimension == 3 and first.coordinate == "angle" and ratio != round(ratio):
+            drive.level, drive.closing = "velocity", made
+            drive.rows = rows.coupled_rates(second.rate, first.rate, keys[0])
         return self._enter_drive(drive)
 
     def _drive_path(self, of, path) -> Drive:

@@ -42,6 +42,7 @@ class Drive:
     start: str | None = field(default=None, repr=False)  # parameter that takes the assembled value
     wanted: Callable | None = field(default=None, repr=False)  # of (t, p)
     value: Callable | None = field(default=None, repr=False)  # of (q, p)
+    closing: Callable | None = field(default=None, repr=False)  # rows that assembling closes, where a run keeps their rates
 
 
 @dataclass(eq=False)

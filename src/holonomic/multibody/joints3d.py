@@ -162,7 +162,12 @@ PAIRS = ((2, 1), (0, 2), (1, 0))  # axes whose product is the sine of the rotati
 
 def angle(first, second):
     """Angle about the axis since the drawing, between -π and π; results count turns."""
-    return np.arctan2(dot(first[1][2], second[1][1]), dot(first[1][1], second[1][1]))
+    sine, cosine = dot(first[1][2], second[1][1]), dot(first[1][1], second[1][1])
+    if not np.iscomplexobj(sine):
+        return np.arctan2(sine, cosine)
+    # a complex step: NumPy has no arctan2 for it
+    slope = (np.real(cosine) * np.imag(sine) - np.real(sine) * np.imag(cosine)) / np.abs(np.real(sine) ** 2 + np.real(cosine) ** 2)
+    return np.arctan2(np.real(sine), np.real(cosine)) + 1j * slope
 
 
 def angle_rate(first, second, moving, other):

@@ -97,6 +97,26 @@ def following_rows(gap, place, first, second, wanted):
 
 
 @maker
+def coupled_rows(gap, place, first, second, leader, ratio, offset):
+    """Rows of a coupling: the angle or position of a joint is a ratio times that of another, its leader, plus an offset."""
+
+    def rows(q, p):
+        return (gap(place(q, p, first), place(q, p, second), p[ratio] * leader(q, p) + p[offset]),)
+
+    return rows
+
+
+@maker
+def coupled_rates(follower, leader, ratio):
+    """Velocity rows of a coupling."""
+
+    def rows(q, v, p):
+        return (follower(q, v, p) - p[ratio] * leader(q, v, p),)
+
+    return rows
+
+
+@maker
 def rate_rows(rate, wanted):
     """Velocity rows of a drive whose speed is a function of time."""
 

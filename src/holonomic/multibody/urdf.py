@@ -68,8 +68,10 @@ def fill(m, path, package_dirs, base: str, stops: float | None) -> None:
         _draw(root, meshes)
     else:
         raise BadArgument(f'base={base!r}: choose "fixed" (the root link is the ground) or "free".')
+    named: dict[str, str] = {}  # joints of the file, as they are called here
     for element in _from_root(root.name, joints, links):
-        _join(m, element, links, meshes, stops)
+        named[element.get("name")] = _join(m, element, links, meshes, stops)
+    _couple(m, joints, named)
 
 
 def _by_name(robot, what: str, path) -> dict[str, ET.Element]:
@@ -108,17 +110,40 @@ def _from_root(root: str, joints, links):
             waiting.remove(element)
 
 
-def _join(m, element, links, meshes, stops) -> None:
+def _couple(m, joints, named: dict[str, str]) -> None:
+    """Tie joints with <mimic> to those they follow: value = multiplier x value + offset."""
+    at_zero = {}
+    for name, element in joints.items():
+        mimic = element.find("mimic")
+        if mimic is None:
+            continue
+        where, leader = f"joint {name!r}", mimic.get("joint")
+        if leader not in joints:
+            raise BadArgument(f"{where} mimics {leader!r}, which is no joint of the file. There are: {', '.join(joints)}.")
+        for each in (leader, name):
+            if named[each] not in m.joints or m.joints[named[each]].coordinate is None:
+                raise BadArgument(
+                    f"{where} mimics {leader!r}, but joint {each!r} is {joints[each].get('type')} and has neither one angle nor "
+                    "one position. Take <mimic> out."
+                )
+        ratio, offset = _number(mimic, "multiplier", 1.0, where), _number(mimic, "offset", 0.0, where)
+        m.couple(f"{named[name]} mimic", named[leader], named[name], ratio=ratio, offset=offset)
+        if offset:
+            at_zero[named[leader]] = 0.0
+    if at_zero:  # the file draws followers at zero, too: they come to their places, not their leaders
+        m.assemble(at_zero)
+
+
+def _join(m, element, links, meshes, stops) -> str:
+    """Add a joint and the link it carries; return the name that the joint has here."""
     name, kind = element.get("name"), element.get("type")
     parent, child = links[_end(element, "parent", links)], links[_end(element, "child", links)]
     where = f"joint {name!r}"
     child.place = parent.place @ _transform(element.find("origin"), where)
     at, axis = child.place[:3, 3], child.place[:3, :3] @ _numbers(element.find("axis"), "xyz", (1.0, 0.0, 0.0), where)
-    if element.find("mimic") is not None:
-        raise BadArgument(f"joint {name!r} mimics another, which is not supported. Take <mimic> out and drive both.")
     if kind == "floating":
         _body(m, child, meshes)
-        return
+        return name
     if kind not in JOINTS:
         raise BadArgument(f"joint {name!r} has the type {kind!r}; known are {', '.join(JOINTS)} and floating.")
     if kind == "fixed" and (child.element.find("inertial") is None or parent.body is m.ground):
@@ -126,12 +151,13 @@ def _join(m, element, links, meshes, stops) -> None:
         _draw(child, meshes)
         if child.name not in m._kinds()["point"] and child.name not in m.bodies:
             m.point(child.name, child.body, at)
-        return
+        return name
     _body(m, child, meshes)
     how = {} if kind == "fixed" else {"axis": axis}
     name = _own_name(m, name, "joint")
     getattr(m, JOINTS[kind])(name, parent.body, child.body, at=at, **how)
     _limits(m, name, kind, element, stops)
+    return name
 
 
 def _limits(m, name, kind, element, stops) -> None:
