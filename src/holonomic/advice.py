@@ -5,9 +5,10 @@ The cases are those of [ascher-petzold-1993] Sec. 4 and 5; the numbers at which 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from .choosing import DECAYS, FAR_BEYOND, STRAIGHT, varies
+from .choosing import DECAYS, FAR_BEYOND, SMALL, STRAIGHT, varies
+from .choosing import RAPID as FAR_TOO_RAPID
 from .indicators import Indicators
 from .model.dae import Dae
 
@@ -71,8 +72,11 @@ def advice(model, found: Indicators, kind: str) -> tuple[tuple[Advice, ...], tup
     elif kind == STIFF:
         do.append(_projected(model, found, implicit))
         if not isinstance(model.system, Dae):
-            do.append(Advice(f"GGL() + {implicit}", "a stable form of index 2, no extra differentiation", f"{AP} (4.15)"))
+            form = Advice(f"GGL() + {implicit}", "a stable form of index 2, no extra differentiation", f"{AP} (4.15)")
+            do.insert(0 if model.nv > SMALL else 1, form)
     elif kind in (VARIABLE, RAPID):
+        if kind == RAPID and found.times("turning") < FAR_TOO_RAPID:
+            do.append(replace(explicit, reason="steps that follow the constraints are still few"))
         do.append(_projected(model, found, implicit))
         if not isinstance(model.system, Dae):
             do.append(Advice(f"StateSpace() + {implicit}", "only the free motion is integrated", f"{AP} Sec. 3"))

@@ -25,7 +25,7 @@ from .errors import HolonomicError
 from .formulations.ggl import GGL
 from .formulations.index1 import Index1
 from .formulations.projected_invariants import ProjectedInvariants
-from .indicators import Indicators, accurate_step, indicators_at
+from .indicators import RESTS, Indicators, accurate_step, indicators_at, largest, moving, rate_by_time
 from .integrators.bdf import BDF
 from .integrators.radau import Radau
 from .integrators.runge_kutta import RK45
@@ -40,6 +40,9 @@ STABLE = 6.0  # |h λ| up to which DOP853 is stable, [HW96] Sec. IV.2
 # A step that accuracy allows, times the fastest rate, from which on an implicit method wins. BDF takes 7 to 10 steps where
 # DOP853 takes one, and DOP853 is stable up to 6: measured, the two are level at about 30 to 60.
 FAR_BEYOND = 50.0
+# The same for constraints that turn by themselves, in time. There BDF has two ways to go, long steps and such that follow
+# the constraints, 8 times as many as DOP853's; it takes the second one by chance where rtol is small, and goes back then.
+RAPID, LOOSE = 4 * FAR_BEYOND, 5e-7
 DECAYS = 0.2  # of the rate: what loses less than this share while it turns by one radian is an oscillation
 STRAIGHT = 0.7  # of the rate: below, BDF of order 4 and 5 is not stable any more, [HW96] Sec. V.2; Radau is
 # A run is short where its motion, rad, is less than the first and nothing vibrates for more than the second. DOP853 crosses
@@ -81,6 +84,7 @@ class Rates(NamedTuple):
     accurate: float
     lasts: bool = False  # something slower keeps oscillating
     short: bool = False  # little happens to the end
+    turning: float = 0.0  # 1/s: constraints that turn by themselves, where that decides
 
     @property
     def decays(self) -> bool:
@@ -130,6 +134,8 @@ class Choosing:
         self.first: Rates | None = None
         self.look = FIRST_LOOK
         self._since = (0.0, 0)  # time and steps at the last look
+        self._turn = 0.0  # 1/s, of constraints that turn by themselves
+        self._decided = False  # by a run with the same start
 
     def likely(self, plan: Plan) -> Plan:
         """Return the plan to begin with before anything is known, given the usual one: what suited the model's last run."""
@@ -168,8 +174,31 @@ class Choosing:
     def _left(self, run) -> float:
         return abs(self.t_end - run.t)
 
+    def known(self, run) -> Choice | None:
+        """Return another choice, if the same start was looked at before and had one: calls come in loops."""
+        looked = self.model.__dict__.get("_looked")
+        if looked is None or looked[0] != self._start(run):
+            return None
+        _, self.first, self.explicit, choice, change = looked
+        self._decided = True
+        if change is not None:
+            self._enter(change)
+        return None if choice == run.plan.choice else choice
+
+    def _start(self, run) -> tuple:
+        return self.explicit, run.t, self.t_end, run.x[: self.model.nq + self.model.nv].tobytes(), run.data.tobytes()
+
     def at_start(self, run) -> Choice | None:
-        """Return another choice where the start is far too stiff for an explicit method, or the run short."""
+        """Return another choice where an explicit method is far from what suits the start, or the run short."""
+        if self._decided:
+            return None
+        start = self._start(run)
+        choice = self._of_start(run)
+        change = self.changes[-1] if self.changes else None
+        self.model.__dict__["_looked"] = (start, self.first, self.explicit, choice or run.plan.choice, change)
+        return choice
+
+    def _of_start(self, run) -> Choice | None:
         left, size = self._left(run), self.model.nq + self.model.nv
         if left * np.abs(run.K[0, :size]).max() < MOMENT * np.abs(run.x[:size]).max():
             rates = Rates(0.0, 0.0, left, short=True)
@@ -180,11 +209,21 @@ class Choosing:
             self.explicit = self._in_short(run.plan).choice
         begun_right = isinstance(run.plan.choice.integrator, RK45) is short
         other = None if begun_right else self.explicit
-        if rates.fastest * left < STABLE * WORTH or not rates.decays:
-            return other
-        if rates.fastest * rates.accurate < FAR_BEYOND * self._dearer:
-            return other
-        return self._change(run, rates, STABLE / rates.fastest, "the start is stiff") or other
+        stiff = rates.decays and rates.fastest * rates.accurate >= FAR_BEYOND * self._dearer
+        if stiff and rates.fastest * left >= STABLE * WORTH:
+            return self._change(run, rates, STABLE / rates.fastest, "the start is stiff") or other
+        return self._rapid(run, rates, left) or other
+
+    def _rapid(self, run, rates: Rates, left: float) -> Choice | None:
+        """Return an implicit choice where constraints turn far faster than a motion that is not stiff."""
+        if rates.fastest * rates.accurate >= STABLE or self.explicit.rtol < LOOSE or not moving(self.model):
+            return None
+        rate = rate_by_time(self.model, run.t, run.x, run.data, run.direction * rates.accurate)
+        if rate * rates.accurate < RAPID * self._dearer or rate * left < STABLE * WORTH:
+            return None
+        self._turn = rate
+        rates = self.first = rates._replace(turning=rate)
+        return self._change(run, rates, STABLE / rate, "the constraints change much faster than the motion")
 
     @property
     def _dearer(self) -> float:
@@ -215,7 +254,7 @@ class Choosing:
         if h == 0.0:
             return None
         rates = self.rates(run)
-        possible = min(rates.accurate, STABLE / max(rates.fastest, 1e-300))
+        possible = min(rates.accurate, STABLE / max(rates.fastest, self._turn, 1e-300))
         if possible < LONGER * h or self._left(run) < WORTH * h:
             return None
         self._note(run, self.explicit, rates, h, "the stiffness has gone")
@@ -279,7 +318,7 @@ class Choosing:
 
     def _candidates(self, run, rates: Rates):
         """Implicit choices in the order in which they are tried."""
-        straight = rates.straight and not (rates.lasts or self._lasts(run, rates.accurate / SHORTER))
+        straight = (rates.straight or rates.turning > 0.0) and not (rates.lasts or self._lasts(run, rates.accurate / SHORTER))
         integrator, share = (BDF(), BDF_SHARE) if straight else (Radau(), 1.0)
         c, asked, stabilization = self.explicit, self.given["formulation"], self.given["stabilization"]
         atol = tuple(share * value for value in c.atol) if isinstance(c.atol, tuple) else share * c.atol
@@ -298,7 +337,7 @@ class Choosing:
             return [ProjectedInvariants("Pa"), Index1()]
         if model.is_ode or not model.n_lam:
             return [Index1()]
-        if self._turns(run, rates):  # corrections of v for errors of q would be long, Table 4.9
+        if rates.turning or self._turns(run, rates):  # corrections of v for errors of q would be long, Table 4.9
             return [ProjectedInvariants("Pc"), ProjectedInvariants("Pa"), Index1()]
         if model.nv > SMALL and not self._varies(run):
             return [GGL(), Index1()]
@@ -309,8 +348,14 @@ class Choosing:
         m = self.model
         fns, lengths = m.table((Fn.TERMS,))
         rows = (np.empty(lengths[Fn.TERMS]), np.empty(lengths[Fn.TERMS]))
-        apart = run.direction * 1e-3 * rates.accurate
-        rate = turning(fns, run.t, run.x, run.xe, run.data, run.K, m.nq, m.nv, m.n_lam, apart, *rows)
+        apart, row, kept = run.direction * 1e-3 * rates.accurate, 0, run.K[1].copy()
+        gained, nq = rates.accurate * largest(run.K[0, m.nq : m.nq + m.nv]), m.nq
+        if largest(run.K[0, :nq]) < RESTS * gained:  # at rest: the speed of one step later turns them
+            run.xe[:] = run.x
+            run.xe[nq : nq + m.nv] += run.direction * rates.accurate * run.K[0, nq : nq + m.nv]
+            row = 1 if run.slope(run.t, run.xe, 1) else 0
+        rate = turning(fns, run.t, run.x, run.xe, run.data, run.K, row, m.nq, m.nv, m.n_lam, apart, *rows)
+        run.K[1] = kept
         return not rate * rates.accurate <= 1.0
 
     def _varies(self, run) -> bool:

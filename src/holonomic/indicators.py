@@ -28,6 +28,9 @@ from .rank import rank_by_rows, terms
 
 DIFFERENCE = 1e-5  # of central differences, beside 1 + |x|
 SHORT = 1e-3  # of the accurate step: differences along the motion
+BRIEF = 1e-6  # of it: differences in time alone
+RESTS = 0.1  # of the speed one accurate step later: below that a system is said to be at rest
+STILL = 1e-7  # change of a unit vector that differences can tell from none
 TANGENT = 1e-6  # singular values of constraint gradients below this share of the largest count as zero
 ACCURATE = 2.5  # DOP853 takes about 2.5 rtol^(1/8) / rate, measured on the smooth problems of the library
 NOTHING = np.zeros(0)
@@ -51,6 +54,7 @@ class Indicators:
     angle: float | None = None  # degrees, between the spaces of M⁻¹Gᵀ and Gᵀ
     masses: float | None = None  # largest over smallest eigenvalue of M
     condition: float | None = None  # of [M Gᵀ; G 0], scaled to unit diagonal and rows
+    at_rest: bool = False  # nothing moves yet: rates along the motion are those of the speed one accurate step later
 
     @property
     def damped(self) -> float:
@@ -125,7 +129,10 @@ def indicators_at(model, t: float, x, data, rows=None, *, rtol: float = 1e-6, lo
         return Indicators(**common, **found, **_of_dae(model, t, x, f, data, step))
     if model.is_ode:
         return Indicators(**common, rows=0, rank=0, freedom=model.nq)
-    return Indicators(**common, **_of_system(model, t, x, f, data, rows, step))
+    rests = largest(f[: model.nq]) < RESTS * step * largest(f[model.nq :])
+    if rests:  # G turns with the speed, so that at rest nothing could be seen
+        f = np.concatenate([field(t, np.concatenate([x[: model.nq], step * f[model.nq :]]))[: model.nq], f[model.nq :]])
+    return Indicators(**common, **_of_system(model, t, x, f, data, rows, step), at_rest=rests)
 
 
 def accurate_step(motion: float, rtol: float) -> float:
@@ -147,22 +154,56 @@ def _jacobian(function, x) -> np.ndarray:
     return np.array(columns).T
 
 
-def _tangent(model, t, x, data) -> np.ndarray:
-    """Orthonormal directions in which a state may move without leaving the constraints, as columns."""
-    if not (model.n_constraints or model.n_lam) or len(model.extras):
-        return np.eye(len(x))
+def _gradients(model, t, x, data) -> np.ndarray:
+    """Rows of all constraints, differentiated by the state; each of length 1."""
     n = model.n_constraints
 
     def residual(at):
         r = model.evaluate(Fn.RESIDUAL, t, at, NOTHING, data)
         return np.concatenate([r[:n], r[n + model.n_invariants :]])
 
-    R = _jacobian(residual, x)
-    R = R / np.maximum(np.linalg.norm(R, axis=1), 1e-300)[:, None]
+    return _unit(_jacobian(residual, x))
+
+
+def _unit(rows: np.ndarray) -> np.ndarray:
+    return rows / np.maximum(np.linalg.norm(rows, axis=1), 1e-300)[:, None]
+
+
+def _tangent(model, t, x, data) -> np.ndarray:
+    """Orthonormal directions in which a state may move without leaving the constraints, as columns."""
+    if not (model.n_constraints or model.n_lam) or len(model.extras):
+        return np.eye(len(x))
+    R = _gradients(model, t, x, data)
     if not np.all(np.isfinite(R)):
         return np.eye(len(x))
     _, sizes, turned = np.linalg.svd(R)
     return turned[int(np.sum(sizes > TANGENT * sizes[0])) :].T
+
+
+def moving(model) -> bool:
+    """Whether constraints change their direction with time where nothing else moves; looked at once."""
+    known = model.__dict__.get("_moving")
+    if known is None:
+        known = False
+        if isinstance(model.system, Dae) or (model.n_constraints and not model.is_ode):
+            q, v, t = model._start[:3]
+            x = np.concatenate([q, v])
+            rows = [_gradients(model, t + later, x, model.data())[: model.n_constraints] for later in (0.0, 0.01, 0.37)]
+            gaps = [largest(other[:, : model.nq] - rows[0][:, : model.nq]) for other in rows[1:]]
+            known = bool(np.all(np.isfinite(gaps)) and max(gaps) > STILL)
+        model.__dict__["_moving"] = known
+    return known
+
+
+def rate_by_time(model, t: float, x, data, step: float) -> float:
+    """How fast the directions of constraints change with time alone, 1/s; `step` is the step that accuracy allows, s."""
+    x, data, n, later = np.array(x[: model.nq + model.nv]), data[: len(model.data())], model.n_constraints, BRIEF * step
+    if isinstance(model.system, Dae):
+        first, second = (_gradients(model, at, x, data)[:n, : model.nq] for at in (t, t + later))
+    else:
+        first, second = (_unit(terms(model, at, x[: model.nq], x[model.nq :], data)[2][:n]) for at in (t, t + later))
+    rate = float(np.linalg.norm(second - first, 2)) / abs(later)
+    return rate if np.isfinite(rate) else 0.0
 
 
 def _of_system(model, t, x, f, data, rows, step) -> dict:
@@ -210,7 +251,7 @@ def _solved(M, C) -> np.ndarray | None:
 def _frame(C0, C, C1, B, s) -> dict:
     """What the constraint's Jacobian at three times, and B, say."""
     with np.errstate(all="ignore"):
-        unit = [part / np.maximum(np.linalg.norm(part, axis=1), 1e-300)[:, None] for part in (C0, C, C1)]
+        unit = [_unit(part) for part in (C0, C, C1)]
         rate = (C1 - C0) / (2 * s)
         smallest = [np.linalg.svd(part, compute_uv=False)[-1] for part in unit]
         shrinking = (smallest[0] - smallest[2]) / (2 * s)
@@ -243,4 +284,4 @@ def _condition(M, C) -> float | None:
     return float(np.linalg.cond(K)) if np.all(np.isfinite(K)) else None
 
 
-__all__ = ["Indicators", "accurate_step", "indicators_at", "largest"]
+__all__ = ["Indicators", "accurate_step", "indicators_at", "largest", "moving", "rate_by_time"]

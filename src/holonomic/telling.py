@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from .choosing import FAR_BEYOND, STABLE, varies
+from .choosing import FAR_BEYOND, RAPID, STABLE, varies
 from .errors import HolonomicError
 from .indicators import Indicators, indicators_at
 
@@ -39,6 +39,12 @@ def of_start(sol) -> Indicators | None:
 
 def at_start(rates) -> str:
     """Say what the first look at a run found."""
+    if rates.turning:
+        return (
+            f"nothing in the equations is fast, but the constraints turn with {rates.turning:.3g} 1/s; times {rates.accurate:.2g} "
+            f"s, the step accuracy allows, {rates.turning * rates.accurate:.3g} (explicit steps follow them, worth an implicit "
+            f"method from {RAPID:g})"
+        )
     if rates.short:
         return _rates(rates) + ". The run is short: order 8 would cross it in a few steps, and its error not follow rtol"
     return _rates(rates)
@@ -65,10 +71,11 @@ def described(found: Indicators) -> list[str]:
             f"rates: fastest decay {found.damped:.3g} 1/s, fastest oscillation {found.oscillating:.3g} rad/s, at "
             f"t = {found.t:.4g} s; times the accurate step {h:.2g} s: {h * found.damped:.2g} and {h * found.oscillating:.2g}"
         )
+    speed = "at rest, with the speed of one accurate step later: " if found.at_rest else ""
     if found.turning is not None and found.turning < 1e-9 / h:
-        lines.append("variation: G does not change along the motion here")
+        lines.append(f"variation: {speed}G does not change along the motion")
     elif found.turning is not None:
-        text = f"variation: G turns with {found.turning:.3g} 1/s ({found.times('turning'):.2g} in an accurate step)"
+        text = f"variation: {speed}G turns with {found.turning:.3g} 1/s ({found.times('turning'):.2g} in an accurate step)"
         if found.explicit is not None and found.projected is not None:
             text += (
                 f"; ‖F C'‖ = {found.explicit:.3g} 1/s ({found.times('explicit'):.2g}), along Gᵀ {found.projected:.3g} 1/s "

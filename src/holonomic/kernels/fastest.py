@@ -129,13 +129,13 @@ def motion(K, apart, x, nq, nv):
 
 
 @leaf
-def turning(fns, t, x, y, data, K, nq, nv, nl, apart, now, later):
+def turning(fns, t, x, y, data, K, row, nq, nv, nl, apart, now, later):
     """How fast the rows of G, each of length 1, change along the motion, 1/s: the largest change of an entry.
 
-    Row 0 of K holds the field at x; `now` and `later` have room for the terms (q', M, f, G, γ).
+    A row of K holds the velocity and acceleration; `now` and `later` have room for the terms (q', M, f, G, γ).
     """
     for i in range(nq + nv):
-        y[i] = x[i] + apart * K[0, i]
+        y[i] = x[i] + apart * K[row, i]
     call_model(fns, TERMS, t, x, 0, x, 0, data, now, 0)
     call_model(fns, TERMS, t + apart, y, 0, y, 0, data, later, 0)
     at, worst = nq + nv * nv + nv, 0.0
