@@ -239,8 +239,8 @@ class Choosing:
         if len(self.changes) >= MOST_CHANGES:
             return None
         if run.plan.choice.integrator.implicit:
-            h = abs(run.t - t) / max(taken, 1)
-            return self._back(run, h) or self._finer(run, max(h, abs(run.S[s.H])))
+            h = max(abs(run.t - t) / max(taken, 1), abs(run.S[s.H]))  # the first steps are short
+            return self._back(run, h) or self._finer(run, h)
         if not run.I[s.IS_STIFF]:
             return None
         run.I[s.IS_STIFF] = run.I[s.STIFF] = 0
@@ -257,7 +257,7 @@ class Choosing:
         possible = min(rates.accurate, STABLE / max(rates.fastest, self._turn, 1e-300))
         if possible < LONGER * h or self._left(run) < WORTH * h:
             return None
-        self._note(run, self.explicit, rates, h, "the stiffness has gone")
+        self._note(run, self.explicit, rates, h, "an explicit method can take longer steps here")
         return self.explicit
 
     def _finer(self, run, h: float) -> Choice | None:
