@@ -21,7 +21,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .choice import Choice, make_choice
-from .errors import HolonomicError
+from .errors import TOO_MANY_STEPS, HolonomicError
+from .failure import reason
 from .formulations.ggl import GGL
 from .formulations.index1 import Index1
 from .formulations.projected_invariants import ProjectedInvariants
@@ -290,11 +291,11 @@ class Choosing:
         run.K[:2] = kept
         return run.direction * np.linalg.eigvals(J) if there and np.all(np.isfinite(J)) else np.zeros(0, complex)
 
-    def failed(self, run, why: str) -> Choice | None:
+    def failed(self, run, status: int) -> Choice | None:
         """Return the explicit choice where an implicit one of ours could not go on."""
-        if not self.changes or not run.plan.choice.integrator.implicit:
+        if not self.changes or not run.plan.choice.integrator.implicit or status == TOO_MANY_STEPS:
             return None
-        self._note(run, self.explicit, Rates(0.0, 0.0, 0.0), abs(run.S[s.H]), why)
+        self._note(run, self.explicit, Rates(0.0, 0.0, 0.0), abs(run.S[s.H]), reason(status))
         self.look = 1 << 40  # and no more of it
         return self.explicit
 

@@ -9,7 +9,8 @@ from __future__ import annotations
 import numpy as np
 
 SUMS = (
-    "steps", "rejected", "taken again for events", "failed attempts", "projection failures", "field evaluations", "pulls",
+    "steps", "rejected", "taken again for events", "failed attempts", "projection failures", "field evaluations", "residuals",
+    "Jacobians", "factorizations", "pulls",
 )  # fmt: skip
 
 

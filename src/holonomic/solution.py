@@ -74,6 +74,12 @@ class Solution(Exports):
         """What ran; `plan.why()` says the numbers that led there."""
         return self._plan if self._story is None else self._plan.of_run(self)
 
+    def __getstate__(self) -> dict[str, Any]:
+        state = dict(self.__dict__)
+        if "_plan" in state:
+            state.pop("plan", None)  # it tells of this very solution, and is made anew
+        return state
+
     @classmethod
     def _of(cls, **fields) -> Solution:
         made = cls.__new__(cls)

@@ -108,7 +108,7 @@ def changes(sol) -> list[str]:
         if change.fastest > 0.0:
             numbers = f" (fastest rate {change.fastest:.3g} 1/s, real part {change.real:.3g}; step {change.step:.2g} s)"
         lines.append(
-            f"change: at t = {change.t:.6g} s to {c.formulation!r} + {c.integrator!r} + {c.stabilization!r}, because "
-            f"{change.reason}{numbers}"
+            f"change: at t = {change.t:.6g} s to {c.formulation!r} + {c.integrator!r} + {c.stabilization!r}, rtol {c.rtol:g}, "
+            f"because {change.reason}{numbers}"
         )
     return lines

@@ -59,7 +59,7 @@ def walk(
             run.stop_at(tables.next_break(run.t, t1))
             status = run.go(bar.tell, None if choosing is None else choosing.look)
             if choosing is not None and status not in (OK, DONE, EVENT):
-                other = choosing.on_the_way(run) if status == MORE else choosing.failed(run, failure.reason(status))
+                other = choosing.on_the_way(run) if status == MORE else choosing.failed(run, status)
                 if status == MORE or other is not None:
                     run, status = _take_over(run, other, choosing, begin, parts)
             elif status == EVENT:

@@ -21,6 +21,7 @@ from ..reuse import model_of, plan_of
 from ..running import Run
 from ..walk import set_invariants
 from .cluster import Dask, Futures, is_dask_client
+from .common import consistent_starts, shared_aim, shared_choice
 from .ensemble import Ensemble, Log
 from .inputs import Tables, lengths
 from .job import Engine, Job
@@ -52,6 +53,7 @@ def sweep(
     integrator="auto",
     stabilization="auto",
     formulation="auto",
+    prefer: str | None = None,
     rtol: float | None = None,
     atol=None,
     step: float | None = None,
@@ -109,7 +111,10 @@ def sweep(
     workers : int, optional
         Number of threads; all cores if not given.
     integrator, stabilization, formulation, rtol, atol, step, constraint_tol, hold, max_steps, max_step, progress
-        As for `simulate`.
+        As for `simulate`. Methods that are left open are chosen once for all members, by the starts of the first, the
+        middle and the last one; on a GPU they are explicit.
+    prefer : {"speed", "accuracy", "energy"}, optional
+        As for `simulate`; trials for "energy" are made with these three members, and the smallest tolerance is taken.
 
     Returns
     -------
@@ -164,15 +169,28 @@ def sweep(
     if save_t is None:
         raise BadArgument("sweep keeps the same times of all members: give save_at, a number of times or times.")
     limits = limits_of(max_steps, max_step, None)
+    redundant = redundant or getattr(system, "redundant", None)
+    qs = beside(
+        all_of(q0 if y0 is None else y0, q, "q0" if y0 is None else "y0"), all_of(s0, more[: extras.ns], "s0"),
+        more[None, extras.ns :],
+    )  # fmt: skip
+    vs = all_of(v0, v, "v0")
+    if prefer is not None:
+
+        def start(m):
+            x, u = (values[m if len(values) > 1 else 0] for values in (qs, vs))
+            given = {"y0": x} if model.is_ode else {"q0": x[: model.nc], "v0": u, "w0": w0}
+            if extras.ns:
+                given["s0"] = x[model.nc : model.nc + extras.ns]
+            return x, u, extras, given | {"initial": initial, "hold": hold, "redundant": redundant}
+
+        methods = {"formulation": formulation, "integrator": integrator, "stabilization": stabilization}
+        aim = shared_aim(prefer, system, changed, members, start, (t0, t1), methods, step, rtol, atol)
+        rtol, atol = aim.rtol, aim.atol
     job = plan_job(
         model, (formulation, integrator, stabilization, rtol, atol, step, constraint_tol), events_of(events, system),
-        t0, t1, save_t, members, changed, inputs,
-        beside(
-            all_of(q0 if y0 is None else y0, q, "q0" if y0 is None else "y0"), all_of(s0, more[: extras.ns], "s0"),
-            more[None, extras.ns :],
-        ),
-        all_of(v0, v, "v0"), initial, hold, redundant or getattr(system, "redundant", None), limits,
-        _wanted(outputs, keep),
+        t0, t1, save_t, members, changed, inputs, qs, vs, initial, hold, redundant, limits, _wanted(outputs, keep),
+        explicit_only=isinstance(on, str) and on == "cuda",
     )  # fmt: skip
     if store is not None:
         return stream(job, engine, store, resume, progress)
@@ -180,7 +198,8 @@ def sweep(
 
 
 def plan_job(
-    model, methods, events, t0, t1, save_t, members, params, inputs, q0, v0, initial, hold, redundant, limits, wanted
+    model, methods, events, t0, t1, save_t, members, params, inputs, q0, v0, initial, hold, redundant, limits, wanted,
+    explicit_only: bool = False,
 ) -> Job:
     """Settle what is common to all members: the plan, with the rows that the first member shows to be redundant."""
     choice = choose(model, *methods)
@@ -188,12 +207,17 @@ def plan_job(
     held = held_coordinates(model, hold)
     data = model.data()
     rows = begin = None
-    for m in range(min(members, TRIES)):
+
+    def member(m):
         own = data.copy()
         for name, values in params.items():
             own[model.places[name][0]] = values[m].reshape(-1)
         _enter(tables, own, m, t0, 1.0 if t1 >= t0 else -1.0)
         q, v = (values[m if len(values) > 1 else 0].copy() for values in (q0, v0))
+        return q, v, own
+
+    for m in range(min(members, TRIES)):
+        q, v, own = member(m)
         try:
             begin = prepare(
                 model, t0, q, v, own, tol=choice.constraint_tol, initial=initial, hold=hold, redundant=redundant
@@ -209,6 +233,12 @@ def plan_job(
             set_invariants(model, t0, z0, own)
             check_invariants(model, t0, z0, own)
         break
+    is_open = "integrator" not in choice.chosen and not choice.integrator.implicit and choice.step is None
+    if is_open and initial != "free":
+        given = {"formulation": methods[0], "stabilization": methods[2]}
+        options = {"initial": initial, "hold": hold, "redundant": redundant}
+        starts = consistent_starts(model, choice, members, member, t0, options)
+        choice = shared_choice(model, given, choice, rows, t0, t1, starts, explicit_only)
     plan = plan_of(model, choice, events, rows)
     plan.enter_gains(data, 1.0 if t1 >= t0 else -1.0)
     data = plan.extended(data)
