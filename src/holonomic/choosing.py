@@ -205,6 +205,9 @@ class Choosing:
             rates = Rates(0.0, 0.0, left, short=True)
         else:
             rates = self.first = self.rates(run, keep=False)
+        if moving(self.model) and rates.fastest * rates.accurate < STABLE:
+            rate = rate_by_time(self.model, run.t, run.x, run.data, run.direction * rates.accurate)
+            rates = rates._replace(turning=rate, short=rates.short and rate * left < QUIET)
         short = self.model.__dict__["_short"] = rates.short and self.explicit.rtol >= TIGHT
         if short:
             self.explicit = self._in_short(run.plan).choice
@@ -217,13 +220,10 @@ class Choosing:
 
     def _rapid(self, run, rates: Rates, left: float) -> Choice | None:
         """Return an implicit choice where constraints turn far faster than a motion that is not stiff."""
-        if rates.fastest * rates.accurate >= STABLE or self.explicit.rtol < LOOSE or not moving(self.model):
+        rate = rates.turning
+        if self.explicit.rtol < LOOSE or rate * rates.accurate < RAPID * self._dearer or rate * left < STABLE * WORTH:
             return None
-        rate = rate_by_time(self.model, run.t, run.x, run.data, run.direction * rates.accurate)
-        if rate * rates.accurate < RAPID * self._dearer or rate * left < STABLE * WORTH:
-            return None
-        self._turn = rate
-        rates = self.first = rates._replace(turning=rate)
+        self._turn, self.first = rate, rates
         return self._change(run, rates, STABLE / rate, "the constraints change much faster than the motion")
 
     @property

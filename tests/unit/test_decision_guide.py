@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from holonomic import BDF, DOP853, GGL, Index1, ProjectedInvariants, System, diagnose, problems, simulate
+from holonomic import BDF, DOP853, GGL, RK45, Index1, ProjectedInvariants, System, diagnose, problems, simulate
 
 RTOL = 1e-6
 
@@ -59,10 +59,13 @@ def turning(nu):
     )
 
 
+EXPLICIT = [(Index1, None, DOP853), (Index1, None, RK45)]  # the second where the run is short
+
+
 def test_nonstiff_motion_is_explicit_and_projected():
     for problem in (problems.pendulum_a01(), problems.slider_crank(), problems.double_pendulum()):
         sol = simulate(problem, problem.t_end / 4)
-        assert methods(sol) == (Index1, None, DOP853) and sol.plan.choice.stabilization.acts == "step"
+        assert methods(sol) in EXPLICIT and sol.plan.choice.stabilization.acts == "step"
         assert diagnose(problem).kind == "nonstiff"
 
 
@@ -80,7 +83,7 @@ def test_constraints_that_turn_far_faster_than_a_motion_that_is_not_stiff():
 def test_a_point_on_a_turning_rod_flies_outward_and_is_not_damped_by_long_steps():
     # r'' = nu² r along the rod: what grows with nu must be followed
     sol = simulate(turning(1000.0), 0.004, q0=[1.0, 1.0], v0=[1.0, 1.0])
-    assert methods(sol) == (Index1, None, DOP853)
+    assert methods(sol) in EXPLICIT
     away = simulate(turning(1000.0), 0.004, q0=[1.0 + 1e-3, 1.0], v0=[1.0, 1.0 - 1e-3 * 1000.0])
     r = np.linalg.norm(away.end.q - np.exp(0.004))
     assert r == pytest.approx(1e-3 * np.cosh(4.0), rel=1e-2)  # v' = -v changes it by 0.4 %
@@ -126,7 +129,7 @@ def test_heterogeneous_masses_never_go_to_a_form_that_treats_their_part_explicit
 
 
 def test_damping_that_cancels_the_stiffness_of_heterogeneous_masses_is_not_stiff():
-    assert methods(simulate(problems.heterogeneous_masses(nu=1000.0, damping=2.0))) == (Index1, None, DOP853)
+    assert methods(simulate(problems.heterogeneous_masses(nu=1000.0, damping=2.0))) in EXPLICIT
 
 
 def test_stiff_motion_under_constraints_that_turn_holds_both_levels():
