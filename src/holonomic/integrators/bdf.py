@@ -5,10 +5,11 @@ interpolated to the new spacing. With y_p = Σ D_j the predicted point, γ_j = 1
 
     y1' = (Σ γ_j D_j + γ_k d) / h,      error of the step  d / (k + 1)
 
-so that R(t1, y1, α y1 + β) = 0 with α = γ_k / h is solved by simplified Newton iteration, its exact Jacobian
-kept until convergence slows down. A stabilization moves y1 before d goes into the error estimate and into the
-differences: the history is on the constraints. Multipliers count in the error and in Newton's stopping
-rule times h (index 2) or h² (index 3).
+so that R(t1, y1, α y1 + β) = 0 with α = γ_k / h is solved by simplified Newton iteration. Its exact Jacobian is kept until
+convergence slows down. Where factors are cheap, straight-line code, they are renewed whenever α changes, and the Jacobian
+once it takes more iterations than a new one did; with dense LU a correction makes up for another α. A stabilization moves
+y1 before d goes into the error estimate and into the differences: the history is on the constraints. Multipliers count in
+the error and in Newton's stopping rule times h (index 2) or h² (index 3).
 """
 
 from __future__ import annotations
@@ -20,13 +21,17 @@ import numpy as np
 
 from ..errors import NO_CONVERGENCE, OK, SINGULAR, BadArgument
 from ..kernels.compile import inner, kernel, leaf
+from ..kernels.counting import JACOBIANS, count
 from ..kernels.evaluate import evaluate
 from ..kernels.newton import (
     AT_BETA,
+    AT_KIND,
+    AT_OLD,
     AT_R,
     AT_ROUNDING,
     AT_SLOPE,
     ROUNDING,
+    STRAIGHT,
     factor_newton,
     newton_step_scaled,
     vectors_at,
@@ -36,7 +41,6 @@ from ..kernels.signatures import (
     ADVANCE,
     BY_SLOPE,
     BY_Y,
-    DENSE,
     EQUATIONS,
     FINISH,
     INTERPOLATE,
@@ -49,18 +53,21 @@ from ..kernels.signatures import (
     call_model,
 )
 from ..kernels.vectors import move_on
+from .backward_differences import D, gamma, history_polynomial, predict, respace, scaled_norm, take_in
 from .base import Integrator, Lowered
-from .implicit_steps import OLD_POINT_LIMITS
+from .implicit_steps import OLD_POINT_LIMITS, dense
 from .looking_back import STAGES, look_back, looking_back_numbers
 
+AT_LENGTHS = AT_OLD  # in the workspace of Newton's method: 1 / length² of the gradients of algebraic equations
 # rows of K: field at the old and the new point, differences D_0 .. D_8, control numbers
-D, CONTROL, LOOKING_BACK = 2, 11, 12
+CONTROL, LOOKING_BACK = D + 9, D + 10
 # ip: the row of slopes at the new point, the highest order, the most Newton steps, whether to give up early, whether to
 # begin with the full order
 LAST, HIGHEST, MOST, EARLY, AT_ONCE = range(5)
-# control numbers: step of the differences, order, equal steps since the last change, next step, α of the
-# factors, whether the Jacobian is of this step, the rate at which iterations with these factors converge
-H_D, ORDER, EQUAL, H_NEXT, ALPHA, FRESH, RATE, BEFORE = range(8)
+# control numbers: step of the differences, order, equal steps since the last change, next step, α of the factors (0: they
+# are to be renewed), whether the Jacobian is of this step, the rate at which iterations with these factors converge, α of
+# the step before, Newton steps beyond the first that a new Jacobian took
+H_D, ORDER, EQUAL, H_NEXT, ALPHA, FRESH, RATE, BEFORE, LEAST = range(9)
 UNKNOWN = 0.5  # rate of new factors, until it is known
 # Of the tolerance, what an iteration may leave. It leaves the same in step after step: over 50 periods of a pendulum
 # without projection the error of λ is 0.09 with 0.01, 0.29 with 0.005, 0.03 with 0.003 and 0.04 with 1e-4 and below.
@@ -68,15 +75,6 @@ BOUND = 0.003
 # Newton steps, and how many where the step is fixed: there giving up early gains nothing
 MANY, PATIENT = 4, 30
 GROW_FROM = 1.2  # a smaller growth of the step is not worth a new factorization
-
-
-@leaf
-def gamma(k):
-    """1 + 1/2 + .. + 1/k"""
-    total = 0.0
-    for j in range(1, k + 1):
-        total += 1.0 / j
-    return total
 
 
 @leaf
@@ -94,74 +92,11 @@ def begin(K, x, h, ny, differential):
 
 
 @leaf
-def respace(K, factor, order, ny):
-    """Differences of the interpolating polynomial on steps `factor` times as long.
-
-    In Newton's basis D~_j = Σ_i M_ji D_i, where M = R(factor) U as in [shampine-reichelt-1997]: the values at
-    the new points, differenced. Done column by column, for orders up to 6.
-    """
-    for i in range(ny):
-        d0, d1, d2, d3, d4, d5 = K[D, i], K[D + 1, i], K[D + 2, i], K[D + 3, i], K[D + 4, i], K[D + 5, i]
-        d6 = K[D + 6, i] if order > 5 else 0.0
-        if order < 5:
-            d5 = 0.0
-        if order < 4:
-            d4 = 0.0
-        if order < 3:
-            d3 = 0.0
-        if order < 2:
-            d2 = 0.0
-        v0 = d0
-        v1 = value_at(-factor, d0, d1, d2, d3, d4, d5, d6)
-        v2 = value_at(-2.0 * factor, d0, d1, d2, d3, d4, d5, d6)
-        v3 = value_at(-3.0 * factor, d0, d1, d2, d3, d4, d5, d6)
-        v4 = value_at(-4.0 * factor, d0, d1, d2, d3, d4, d5, d6)
-        v5 = value_at(-5.0 * factor, d0, d1, d2, d3, d4, d5, d6)
-        v6 = value_at(-6.0 * factor, d0, d1, d2, d3, d4, d5, d6)
-        K[D + 1, i] = v0 - v1
-        if order > 1:
-            K[D + 2, i] = v0 - 2.0 * v1 + v2
-        if order > 2:
-            K[D + 3, i] = v0 - 3.0 * v1 + 3.0 * v2 - v3
-        if order > 3:
-            K[D + 4, i] = v0 - 4.0 * v1 + 6.0 * v2 - 4.0 * v3 + v4
-        if order > 4:
-            K[D + 5, i] = v0 - 5.0 * v1 + 10.0 * v2 - 10.0 * v3 + 5.0 * v4 - v5
-        if order > 5:
-            K[D + 6, i] = v0 - 6.0 * v1 + 15.0 * v2 - 20.0 * v3 + 15.0 * v4 - 6.0 * v5 + v6
-
-
-@leaf
-def value_at(s, d0, d1, d2, d3, d4, d5, d6):
-    """Newton's backward interpolant at s steps from the newest point (s <= 0 is the past)."""
-    a1 = s
-    a2 = a1 * (s + 1.0) / 2.0
-    a3 = a2 * (s + 2.0) / 3.0
-    a4 = a3 * (s + 3.0) / 4.0
-    a5 = a4 * (s + 4.0) / 5.0
-    a6 = a5 * (s + 5.0) / 6.0
-    return d0 + a1 * d1 + a2 * d2 + a3 * d3 + a4 * d4 + a5 * d5 + a6 * d6
-
-
-@leaf
-def predict(K, order, xn, xp, W, beta, alpha, h, ny):
-    """y_p, and β of y' = α y + β."""
-    for i in range(ny):
-        total, weighted, weight = K[D, i], 0.0, 0.0
-        for j in range(1, order + 1):
-            weight += 1.0 / j
-            total += K[D + j, i]
-            weighted += weight * K[D + j, i]
-        xn[i] = total
-        xp[i] = total
-        W[beta + i] = weighted / h - alpha * total
-
-
-@leaf
 def slope_of(W, slope, beta, alpha, y, ny):
     """y' = α y + β"""
+    s, b = W[slope : slope + ny], W[beta : beta + ny]
     for i in range(ny):
-        W[slope + i] = alpha * y[i] + W[beta + i]
+        s[i] = alpha * y[i] + b[i]
 
 
 @inner
@@ -171,25 +106,41 @@ def refresh(fns, n, data, t1, y, alpha, K, W, slope, beta):
     slope_of(W, slope, beta, alpha, y, ny)
     call_model(fns, BY_Y, t1, y, 0, W, slope, data, W, at)
     call_model(fns, BY_SLOPE, t1, y, 0, W, slope, data, W, at + ny * ny)
-    if factor_newton(fns, data, W, at, ny, alpha, 1.0, n[NQ] + n[NV]) != 0:
-        K[CONTROL, ALPHA] = 0.0
-        return SINGULAR
-    K[CONTROL, ALPHA] = alpha
+    count(W, JACOBIANS, 1)
+    gradient_lengths(W, at, vectors_at(at, ny) + AT_LENGTHS * ny, ny, n[NQ] + n[NV])
     K[CONTROL, FRESH] = 1.0
     K[CONTROL, RATE] = UNKNOWN
+    return refactor(fns, n, data, alpha, K, W)
+
+
+@inner
+def refactor(fns, n, data, alpha, K, W):
+    """Factor Newton's matrix for another α."""
+    K[CONTROL, ALPHA] = 0.0
+    if factor_newton(fns, data, W, n[WN], n[NY], alpha, 1.0, n[NQ] + n[NV]) != 0:
+        return SINGULAR
+    K[CONTROL, ALPHA] = alpha
     return OK
 
 
 @leaf
-def distance_off(W, at, r, ny, differential):
-    """How far a point is off the algebraic equations: residuals over the lengths of their gradients in q and v."""
-    largest = 0.0
+def gradient_lengths(W, at, lengths, ny, differential):
+    """1 / length² of the gradients in q and v of the algebraic equations; 0 where there is none."""
     for i in range(differential, ny):
+        row = W[at + i * ny : at + (i + 1) * ny]
         total = 0.0
         for j in range(differential):
-            total += W[at + i * ny + j] ** 2
-        if total > 0.0:
-            largest = max(largest, W[r + i] ** 2 / total)
+            total += row[j] * row[j]
+        W[lengths + i] = 1.0 / total if total > 0.0 else 0.0
+
+
+@leaf
+def distance_off(W, lengths, r, ny, differential):
+    """How far a point is off the algebraic equations: residuals over the lengths of their gradients in q and v."""
+    largest = 0.0
+    residual, weight = W[r : r + ny], W[lengths : lengths + ny]
+    for i in range(differential, ny):
+        largest = max(largest, residual[i] * residual[i] * weight[i])
     return math.sqrt(largest)
 
 
@@ -215,29 +166,34 @@ def advance(fns, n, data, ip, fp, t, h, x, K, xn, xs, W):
         K[CONTROL, EQUAL] = 0.0
     alpha = gamma(order) / h
     v = vectors_at(at, ny)
-    r, slope, beta = v + AT_R * ny, v + AT_SLOPE * ny, v + AT_BETA * ny
+    r, slope, beta, lengths = v + AT_R * ny, v + AT_SLOPE * ny, v + AT_BETA * ny, v + AT_LENGTHS * ny
     early = ip[EARLY] == 1
     bound, hold = max(fp[1], BOUND) if early else fp[1], fp[2 + 2 * ny]
     K[CONTROL, FRESH] = 0.0
     while True:
         predict(K, order, xn, xs, W, beta, alpha, h, ny)
-        # factors for a slightly different α converge too; the correction below makes up for most of it
         drift = alpha / K[CONTROL, ALPHA] if K[CONTROL, ALPHA] != 0.0 else 0.0
+        cheap = W[v + AT_KIND * ny] == STRAIGHT
         if not (drift > 0.7 and drift < 1.4) or K[CONTROL, FRESH] == 1.0:
             if refresh(fns, n, data, t1, xn, alpha, K, W, slope, beta) != OK:
                 return SINGULAR
             drift = 1.0
-        damping = 2.0 / (1.0 + drift)
-        if alpha != K[CONTROL, BEFORE]:
+        elif cheap and drift != 1.0:
+            if refactor(fns, n, data, alpha, K, W) != OK:
+                return SINGULAR
+            K[CONTROL, RATE] = min(UNKNOWN, 2.0 * K[CONTROL, RATE])
+            drift = 1.0
+        elif alpha != K[CONTROL, BEFORE]:
             K[CONTROL, RATE] = max(K[CONTROL, RATE], UNKNOWN)  # factors for another α converge at another rate
-            K[CONTROL, BEFORE] = alpha
+        K[CONTROL, BEFORE] = alpha
+        damping = 2.0 / (1.0 + drift)  # makes up for most of what factors for another α miss
         if not early:
             K[CONTROL, RATE] = 0.99
-        before, apart_before, converged = 0.0, 0.0, False
+        before, apart_before, rate, converged = 0.0, 0.0, 0.0, False
         for iteration in range(ip[MOST]):
             slope_of(W, slope, beta, alpha, xn, ny)
             call_model(fns, EQUATIONS, t1, xn, 0, W, slope, data, W, r)
-            apart = distance_off(W, at, r, ny, differential) if early and hold < 1e300 else 0.0
+            apart = distance_off(W, lengths, r, ny, differential) if early and hold < 1e300 else 0.0
             change = newton_step_scaled(fns, data, W, at, ny, xn, damping, h, fp)
             if not change <= 1e100:
                 break
@@ -266,6 +222,10 @@ def advance(fns, n, data, ip, fp, t, h, x, K, xn, xs, W):
                     damping = 1.0
             before = change
         if converged:
+            if K[CONTROL, FRESH] == 1.0:
+                K[CONTROL, LEAST] = iteration
+            elif cheap and iteration > K[CONTROL, LEAST]:
+                K[CONTROL, ALPHA] = 0.0
             return OK
         if K[CONTROL, FRESH] == 1.0:
             K[CONTROL, ALPHA] = 0.0
@@ -276,8 +236,9 @@ def advance(fns, n, data, ip, fp, t, h, x, K, xn, xs, W):
 @leaf
 def error_vector(E, row, xn, xp, order, h, fp, ny):
     """d / (k + 1), multipliers weighted by their power of h."""
+    powers, error = fp[2 + ny : 2 + 2 * ny], E[row]
     for i in range(ny):
-        E[row, i] = (xn[i] - xp[i]) / (order + 1) * h ** int(fp[2 + ny + i])
+        error[i] = (xn[i] - xp[i]) / (order + 1) * h ** int(powers[i])
 
 
 @kernel(FINISH)
@@ -287,37 +248,12 @@ def finish(fns, n, data, ip, fp, t, h, x, K, xn, xs, E, W):
     return evaluate(fns, n, t + h, xn, data, K, 1, W)
 
 
-@leaf
-def scaled_norm(K, row, x, h, fp, nq, differential, ny):
-    """Size of a row in the error norm: RMS over q, over v and over multipliers, the largest counts."""
-    worst = 0.0
-    first = 0
-    for block in range(3):
-        last = nq if block == 0 else (differential if block == 1 else ny)
-        total = 0.0
-        for i in range(first, last):
-            part = K[row, i] * h ** int(fp[2 + ny + i]) / (fp[2 + i] + fp[0] * abs(x[i]))
-            total += part * part
-        if last > first:
-            worst = max(worst, math.sqrt(total / (last - first)))
-        first = last
-    return worst
-
-
 @kernel(ACCEPT)
 def accept(n, ip, fp, h, x, K, xn):
     """Update the differences with the stabilized point; choose order and step."""
     ny, nq, differential = n[NY], n[NQ], n[NQ] + n[NV]
     order = int(K[CONTROL, ORDER])
-    for i in range(ny):
-        predicted = 0.0
-        for j in range(order + 1):
-            predicted += K[D + j, i]
-        d = xn[i] - predicted
-        K[D + order + 2, i] = d - K[D + order + 1, i]
-        K[D + order + 1, i] = d
-        for j in range(order, -1, -1):
-            K[D + j, i] += K[D + j + 1, i]
+    take_in(K, xn, order, ny)
     move_on(K, 1, n[NROW], xn, x, ny)
     K[CONTROL, EQUAL] += 1.0
     K[CONTROL, H_NEXT] = h
@@ -348,33 +284,6 @@ def accept(n, ip, fp, h, x, K, xn):
     if factor >= GROW_FROM or factor < 1.0 or best != order:
         K[CONTROL, H_NEXT] = h * max(0.2, factor)
     return OK
-
-
-@kernel(DENSE)
-def dense(fns, n, data, ip, fp, t, h, x, K, xn, xs, W):
-    """Nothing to prepare."""
-    return OK
-
-
-@leaf
-def history_polynomial(theta, K, xn, order, ny, out):
-    """Interpolant through the new point and those before it."""
-    for i in range(ny):
-        predicted = 0.0
-        for j in range(order + 1):
-            predicted += K[D + j, i]
-        step = xn[i] - predicted
-        # differences at the new point, from the highest down; s = θ - 1 steps from there
-        s = theta - 1.0
-        total, basis = 0.0, 1.0
-        for j in range(order + 1):
-            new = step
-            for m in range(j, order + 1):
-                new += K[D + m, i]
-            if j > 0:
-                basis *= (s + j - 1) / j
-            total += basis * new
-        out[i] = total
 
 
 @kernel(INTERPOLATE)

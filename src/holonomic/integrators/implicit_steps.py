@@ -17,6 +17,7 @@ import numpy as np
 
 from ..errors import NO_CONVERGENCE, OK, SINGULAR, BadArgument
 from ..kernels.compile import kernel, leaf
+from ..kernels.counting import JACOBIANS, count
 from ..kernels.evaluate import evaluate
 from ..kernels.newton import (
     AT_BETA,
@@ -203,6 +204,7 @@ def advance(fns, n, data, ip, fp, t, h, x, K, xn, xs, W):
             else:
                 call_model(fns, BY_Y, t1, xn, 0, W, slope, data, W, at)
                 call_model(fns, BY_SLOPE, t1, xn, 0, W, slope, data, W, at + size)
+            count(W, JACOBIANS, 1)
             if square:
                 failed = factor_newton(fns, data, W, at, ny, alpha, weight, rows)
             else:

@@ -25,24 +25,17 @@ import numpy as np
 
 from ..errors import NO_CONVERGENCE, OK, SINGULAR
 from ..kernels.compile import inner, kernel, leaf
-from ..kernels.complex_lu import complex_lu_factor, complex_lu_solve
-from ..kernels.counting import FACTORIZATIONS, JACOBIANS, RESIDUALS, count
+from ..kernels.counting import JACOBIANS, RESIDUALS, count
 from ..kernels.evaluate import evaluate
-from ..kernels.linalg import lu_factor, lu_solve
-from ..kernels.newton import AT_ROUNDING, DENSE_LU, GROWTH, ROUNDING, STRAIGHT
+from ..kernels.newton import AT_ROUNDING, ROUNDING
 from ..kernels.signatures import (
     ACCEPT,
     ADVANCE,
     BY_SLOPE,
     BY_Y,
-    COMPLEX_FACTOR,
-    COMPLEX_SOLVE,
-    DENSE,
     EQUATIONS,
     FINISH,
     INTERPOLATE,
-    NEWTON_FACTOR,
-    NEWTON_SOLVE,
     NQ,
     NROW,
     NV,
@@ -50,11 +43,12 @@ from ..kernels.signatures import (
     WN,
     Fn,
     call_model,
-    has_function,
 )
 from ..kernels.state import ADVICE_KEEP, ADVICE_SAFETY, ADVICE_SHRINK
-from ..kernels.vectors import copy, copy_row, move_on
+from ..kernels.vectors import copy_row, move_on
 from .base import Integrator, Lowered
+from .implicit_steps import dense
+from .radau_systems import AT_R, AT_SLOPE, AT_Y, factor_both, radau_work, solve_pair, solve_real, vectors_at
 
 SQ6 = 6.0**0.5
 C = ((4.0 - SQ6) / 10.0, (4.0 + SQ6) / 10.0, 1.0)
@@ -78,29 +72,6 @@ SLOWNESS, TRIED = 8, 9  # θ/(1 - θ) of the last iteration; 1 after an attempt 
 # fp: scales (3 + 2 ny numbers), then these 3 x 3 matrices and numbers, from the end
 N_CONSTANTS = 9 + 9 + 9 + 3
 
-# the workspace from n[WN] on, in units of ny²: ∂R/∂y, ∂R/∂y', real factors, complex factors (each with room for ny
-# numbers more); then vectors, in units of ny: real and complex pivots, three residuals, y and y' of a stage, three
-# solutions; last the imaginary weight of ∂R/∂y' and whose factors there are
-MATRICES = 5
-AT_R, AT_Y, AT_SLOPE, AT_SOLVED, AT_KIND = 2, 5, 6, 7, 10
-
-
-def radau_work(ny: int) -> int:
-    """Numbers of workspace that a Radau step takes."""
-    return MATRICES * ny * ny + (2 + AT_KIND) * ny + 10
-
-
-@leaf
-def vectors_at(at, ny):
-    """Where the vectors begin."""
-    return at + MATRICES * ny * ny + 2 * ny
-
-
-@leaf
-def complex_at(at, ny):
-    """Where the complex factors begin."""
-    return at + 3 * ny * ny + ny
-
 
 @cache
 def _constants() -> np.ndarray:
@@ -116,76 +87,41 @@ def _constants() -> np.ndarray:
     )  # fmt: skip
 
 
-@inner
-def factor_both(fns, data, W, at, ny, h, gamma, alpha, beta):
-    """Factor the real and the complex matrix; return 0 if that went well."""
-    count(W, FACTORIZATIONS, 1)
-    kind, real, pair = vectors_at(at, ny) + AT_KIND * ny, at + 2 * ny * ny, complex_at(at, ny)
-    if has_function(fns, NEWTON_FACTOR):
-        call_model(fns, NEWTON_FACTOR, gamma / h, W, at, W, at, data, W, real)
-        if W[real] <= GROWTH:
-            W[kind + 1] = -beta / h
-            call_model(fns, COMPLEX_FACTOR, alpha / h, W, at, W, kind + 1, data, W, pair)
-            if W[pair] <= GROWTH:
-                W[kind] = STRAIGHT
-                return 0
-    W[kind] = DENSE_LU
-    return factor_dense(W, at, ny, h, gamma, alpha, beta)
-
-
-@leaf
-def factor_dense(W, at, ny, h, gamma, alpha, beta):
-    """Form and factor both by dense LU."""
-    size, pair = ny * ny, complex_at(at, ny)
-    Jy = W[at : at + size].reshape((ny, ny))
-    Js = W[at + size : at + 2 * size].reshape((ny, ny))
-    real = W[at + 2 * size : at + 3 * size].reshape((ny, ny))
-    re = W[pair : pair + size].reshape((ny, ny))
-    im = W[pair + size : pair + 2 * size].reshape((ny, ny))
-    for i in range(ny):
-        for j in range(ny):
-            real[i, j] = Jy[i, j] + gamma / h * Js[i, j]
-            re[i, j] = Jy[i, j] + alpha / h * Js[i, j]
-            im[i, j] = -beta / h * Js[i, j]
-    v = vectors_at(at, ny)
-    if lu_factor(real, W[v : v + ny].view(np.int64)) != 0:
-        return 1
-    return complex_lu_factor(re, im, W[v + ny : v + 2 * ny].view(np.int64))
-
-
 @leaf
 def start_stages(K, x, h, differential, ny, c1, c2):
     """Z from the polynomial of the last step, or from the slopes at the start."""
     old = K[CONTROL, H_OLD]
-    for i in range(ny):
+    z1, z2, z3 = K[OLD_Z], K[OLD_Z + 1], K[OLD_Z + 2]
+    for stage in range(3):
+        c = c1 if stage == 0 else (c2 if stage == 1 else 1.0)
+        z = K[Z + stage]
         if old == 0.0:
-            slope = h * K[0, i] if i < differential else 0.0
-            K[Z, i], K[Z + 1, i], K[Z + 2, i] = c1 * slope, c2 * slope, slope
+            for i in range(ny):
+                z[i] = c * h * K[0, i] if i < differential else 0.0
         else:
-            z1, z2, z3 = K[OLD_Z, i], K[OLD_Z + 1, i], K[OLD_Z + 2, i]
-            for stage in range(3):
-                c = c1 if stage == 0 else (c2 if stage == 1 else 1.0)
-                K[Z + stage, i] = stage_polynomial(1.0 + c * h / old, z1, z2, z3, c1, c2) - z3
+            l1, l2, l3 = stage_polynomial(1.0 + c * h / old, c1, c2)
+            for i in range(ny):
+                z[i] = l1 * z1[i] + l2 * z2[i] + l3 * z3[i] - z3[i]
 
 
 @leaf
-def stage_polynomial(s, z1, z2, z3, c1, c2):
-    """Cubic through 0 at 0, z1 at c1, z2 at c2, z3 at 1."""
+def stage_polynomial(s, c1, c2):
+    """Weights at s of the values at c1, c2 and 1, for a cubic that vanishes at 0."""
     l1 = s * (s - c2) * (s - 1.0) / (c1 * (c1 - c2) * (c1 - 1.0))
     l2 = s * (s - c1) * (s - 1.0) / (c2 * (c2 - c1) * (c2 - 1.0))
     l3 = s * (s - c1) * (s - c2) / ((1.0 - c1) * (1.0 - c2))
-    return l1 * z1 + l2 * z2 + l3 * z3
+    return l1, l2, l3
 
 
 @leaf
 def stage_arguments(W, at_y, at_slope, x, K, fp, constants, stage, h, ny):
     """y0 + Z_i and Σ a_ij Z_j / h."""
+    y, slope, z, z1, z2, z3 = W[at_y : at_y + ny], W[at_slope : at_slope + ny], K[Z + stage], K[Z], K[Z + 1], K[Z + 2]
+    at = constants + 3 * stage
+    a1, a2, a3 = fp[at] / h, fp[at + 1] / h, fp[at + 2] / h
     for i in range(ny):
-        W[at_y + i] = x[i] + K[Z + stage, i]
-        total = 0.0
-        for j in range(3):
-            total += fp[constants + 3 * stage + j] * K[Z + j, i]
-        W[at_slope + i] = total / h
+        y[i] = x[i] + z[i]
+        slope[i] = a1 * z1[i] + a2 * z2[i] + a3 * z3[i]
 
 
 @leaf
@@ -205,11 +141,7 @@ def newton_update(fns, data, W, at, at_r, x, K, h, fp, constants, nq, differenti
     count(W, RESIDUALS, 3)
     to_eigenvectors(W, at_r, fp, constants + 18, ny)
     solve_real(fns, data, W, at, at_r, ny)
-    solved = vectors_at(at, ny) + AT_SOLVED * ny
-    if W[vectors_at(at, ny) + AT_KIND * ny] == STRAIGHT:
-        call_model(fns, COMPLEX_SOLVE, 0.0, W, complex_at(at, ny), W, at_r + ny, data, W, solved + ny)
-    else:
-        solve_pair_dense(W, at, at_r + ny, solved + ny, ny)
+    solved = solve_pair(fns, data, W, at, at_r + ny, ny)
     return add_steps(W, solved, x, K, h, fp, constants + 9, nq, differential, ny)
 
 
@@ -218,62 +150,36 @@ def to_eigenvectors(W, at_r, fp, inverse, ny):
     """-T⁻¹ times the residuals of the stages, in place."""
     r1, r2, r3 = W[at_r : at_r + ny], W[at_r + ny : at_r + 2 * ny], W[at_r + 2 * ny : at_r + 3 * ny]
     t = fp[inverse : inverse + 9]
+    t11, t12, t13, t21, t22, t23, t31, t32, t33 = t[0], t[1], t[2], t[3], t[4], t[5], t[6], t[7], t[8]
     for i in range(ny):
         a, b, c = r1[i], r2[i], r3[i]
-        r1[i] = -(t[0] * a + t[1] * b + t[2] * c)
-        r2[i] = -(t[3] * a + t[4] * b + t[5] * c)
-        r3[i] = -(t[6] * a + t[7] * b + t[8] * c)
-
-
-@inner
-def solve_real(fns, data, W, at, at_r, ny):
-    """E⁻¹ r with the real factors; return where it stands."""
-    v = vectors_at(at, ny)
-    solved = v + AT_SOLVED * ny
-    if W[v + AT_KIND * ny] == STRAIGHT:
-        call_model(fns, NEWTON_SOLVE, 0.0, W, at + 2 * ny * ny, W, at_r, data, W, solved)
-    else:
-        solve_real_dense(W, at, at_r, solved, ny)
-    return solved
-
-
-@leaf
-def solve_real_dense(W, at, at_r, solved, ny):
-    """The same by dense LU."""
-    v, found = vectors_at(at, ny), W[solved : solved + ny]
-    copy(W[at_r : at_r + ny], found, ny)
-    lu_solve(W[at + 2 * ny * ny : at + 3 * ny * ny].reshape((ny, ny)), W[v : v + ny].view(np.int64), found)
-
-
-@leaf
-def solve_pair_dense(W, at, at_r, solved, ny):
-    """The complex system by dense LU."""
-    size, v, pair = ny * ny, vectors_at(at, ny), complex_at(at, ny)
-    re = W[pair : pair + size].reshape((ny, ny))
-    im = W[pair + size : pair + 2 * size].reshape((ny, ny))
-    found = W[solved : solved + 2 * ny]
-    copy(W[at_r : at_r + 2 * ny], found, 2 * ny)
-    complex_lu_solve(re, im, W[v + ny : v + 2 * ny].view(np.int64), found[:ny], found[ny:])
+        r1[i] = -(t11 * a + t12 * b + t13 * c)
+        r2[i] = -(t21 * a + t22 * b + t23 * c)
+        r3[i] = -(t31 * a + t32 * b + t33 * c)
 
 
 @leaf
 def add_steps(W, solved, x, K, h, fp, T, nq, differential, ny):
     """Z += T Δw; return the size of the change."""
     w1, w2, w3 = W[solved : solved + ny], W[solved + ny : solved + 2 * ny], W[solved + 2 * ny : solved + 3 * ny]
-    t, atol, powers = fp[T : T + 9], fp[2 : 2 + ny], fp[2 + ny : 2 + 2 * ny]
+    t, atol, powers, z1, z2, z3 = fp[T : T + 9], fp[2 : 2 + ny], fp[2 + ny : 2 + 2 * ny], K[Z], K[Z + 1], K[Z + 2]
+    t11, t12, t13, t21, t22, t23, t31, t32, t33 = t[0], t[1], t[2], t[3], t[4], t[5], t[6], t[7], t[8]
+    size, rtol = abs(h), fp[0]
     total_q, total_v, total_rest = 0.0, 0.0, 0.0
     for i in range(ny):
-        weight = abs(h) ** int(powers[i]) / (atol[i] + fp[0] * abs(x[i]))
-        for stage in range(3):
-            step = t[3 * stage] * w1[i] + t[3 * stage + 1] * w2[i] + t[3 * stage + 2] * w3[i]
-            K[Z + stage, i] += step
-            change = (step * weight) ** 2
-            if i < nq:
-                total_q += change
-            elif i < differential:
-                total_v += change
-            else:
-                total_rest += change
+        weight = size ** int(powers[i]) / (atol[i] + rtol * abs(x[i]))
+        a, b, c = w1[i], w2[i], w3[i]
+        step1, step2, step3 = t11 * a + t12 * b + t13 * c, t21 * a + t22 * b + t23 * c, t31 * a + t32 * b + t33 * c
+        z1[i] += step1
+        z2[i] += step2
+        z3[i] += step3
+        change = (step1 * step1 + step2 * step2 + step3 * step3) * (weight * weight)
+        if i < nq:
+            total_q += change
+        elif i < differential:
+            total_v += change
+        else:
+            total_rest += change
     return block_norms(total_q, total_v, total_rest, nq, differential, ny)
 
 
@@ -426,19 +332,14 @@ def accept(n, ip, fp, h, x, K, xn):
     return OK
 
 
-@kernel(DENSE)
-def dense(fns, n, data, ip, fp, t, h, x, K, xn, xs, W):
-    """Nothing to prepare: the stages define the polynomial."""
-    return OK
-
-
 @leaf
 def collocation_polynomial(theta, x, K, xn, ny, c1, c2, out):
     """Through all stages, and through the stabilized end."""
     rise = theta * theta * (3.0 - 2.0 * theta)
+    l1, l2, l3 = stage_polynomial(theta, c1, c2)
+    z1, z2, z3 = K[Z], K[Z + 1], K[Z + 2]
     for i in range(ny):
-        z1, z2, z3 = K[Z, i], K[Z + 1, i], K[Z + 2, i]
-        out[i] = x[i] + stage_polynomial(theta, z1, z2, z3, c1, c2) + rise * (xn[i] - x[i] - z3)
+        out[i] = x[i] + l1 * z1[i] + l2 * z2[i] + l3 * z3[i] + rise * (xn[i] - x[i] - z3[i])
 
 
 @kernel(INTERPOLATE)

@@ -16,7 +16,7 @@ from __future__ import annotations
 import numpy as np
 
 from .compile import inner, leaf
-from .counting import FACTORIZATIONS, JACOBIANS, RESIDUALS, count
+from .counting import FACTORIZATIONS, RESIDUALS, count
 from .linalg import lu_factor, lu_solve
 from .signatures import NEWTON_FACTOR, NEWTON_SOLVE, call_model, has_function
 from .vectors import copy
@@ -58,7 +58,6 @@ def vectors_at(at, ny):
 @inner
 def factor_newton(fns, data, W, at, ny, alpha, weight_y, first_algebraic):
     """Factor weight_y ∂R/∂y + alpha ∂R/∂y' (algebraic rows with weight 1); return 0 if that went well."""
-    count(W, JACOBIANS, 1)
     count(W, FACTORIZATIONS, 1)
     kind, factors = vectors_at(at, ny) + AT_KIND * ny, at + 2 * ny * ny
     if has_function(fns, NEWTON_FACTOR):
@@ -173,7 +172,6 @@ def factor_least_squares(W, at, ny, nr, first_algebraic, alpha, weight_y):
             J[j, ny + k] = A[first_algebraic + k, j]
         for j in range(nk - ny):
             J[ny + k, ny + j] = 0.0
-    count(W, JACOBIANS, 1)
     count(W, FACTORIZATIONS, 1)
     start = at + 2 * nr * ny + nk * nk + AT_PIVOTS * max(nk, nr)
     return lu_factor(J, W[start : start + nk].view(np.int64))
