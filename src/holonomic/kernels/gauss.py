@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from .compile import leaf
-from .path import AT, BEGIN, COUNT, LENGTH, MOST, NEW, NUMBERS, SERIES, SIGMA, SLOPE, SLOPES, T0, USED
+from .path import AT, BEGIN, COUNT, LENGTH, MOST, NEW, NUMBERS, ROOM, SERIES, SIGMA, SLOPE, SLOPES, T0, USED
 
 LEAST = 10  # points of the first rule
 USUAL = 2  # rule number of the usual one, with twelve
-BACK = 5  # points before from which the first guess at a point is extrapolated
+BACK = 4  # points before from which the first guess at a point is extrapolated
 
 
 def _rules():
@@ -17,7 +17,7 @@ def _rules():
     from numpy.polynomial import legendre
 
     count = MOST - LEAST + 1
-    points, guesses = np.zeros((count, MOST)), np.zeros((count, MOST, BACK))
+    points, guesses = np.zeros((count, MOST)), np.zeros((count, MOST, 2, BACK))
     coefficients, integrals = np.zeros((count, MOST, MOST)), np.zeros((count, MOST, MOST))
     for r in range(count):
         m = LEAST + r
@@ -30,11 +30,13 @@ def _rules():
         for j in range(1, m):  # ∫ P_k = (P_k+1 - P_k-1)/(2k+1), vanishing at both ends
             parts[:, j] = (values[:, j + 1] - values[:, j - 1]) / (2 * (2 * j + 1))
         points[r, :m], integrals[r, :m, :m] = c, parts @ coefficients[r, :m, :m]
+        known = np.concatenate([[0.0], c])
         for i in range(m):
-            before = np.concatenate([[0.0], c[:i]])[-BACK:]
+            before = known[: i + 1][-BACK:]
             powers = np.arange(len(before))
-            vander = (before[None, :] / c[i]) ** powers[:, None]
-            guesses[r, i, : len(before)] = np.linalg.solve(vander, c[i] / (powers + 1))  # exact for powers of time
+            to = (known[max(i - 1, 0) : i + 2, None] / c[i]) ** (powers + 1) * c[i] / (powers + 1)
+            weights = np.linalg.solve((before[None, :] / c[i]) ** powers[:, None], np.diff(to, axis=0).T)
+            guesses[r, i, 2 - weights.shape[1] :, : len(before)] = weights.T  # exact for powers of time
     return points, coefficients, integrals, guesses
 
 
@@ -72,17 +74,22 @@ def begin_path(path, t, length, r, x, K, size):
 
 @leaf
 def guess(path, r, i, size, x):
-    """x = state at point i, extrapolated from slopes before."""
+    """x = state at point i, from the polynomial through slopes before, with which the point before is corrected."""
     known = min(BACK, i + 1)
-    first = SLOPES + i - known
-    for k in range(size):
-        x[k] = 0.0
+    first, h = SLOPES + i - known, path[NUMBERS, LENGTH]
+    if i == 0:
+        for k in range(size):
+            path[ROOM, k] = path[BEGIN, k]
     for j in range(known):
-        weight = GUESSES[r, i, j]
+        weight = h * GUESSES[r, i, 0, j]
+        for k in range(size):
+            path[ROOM, k] += weight * path[first + j, k]
+    for k in range(size):
+        x[k] = path[ROOM, k]
+    for j in range(known):
+        weight = h * GUESSES[r, i, 1, j]
         for k in range(size):
             x[k] += weight * path[first + j, k]
-    for k in range(size):
-        x[k] = path[BEGIN, k] + path[NUMBERS, LENGTH] * x[k]
 
 
 @leaf
@@ -95,10 +102,10 @@ def note_point(path, to, i, x, ke, rho, size):
 
 
 @leaf
-def integrate_points(path, r, first, last):
-    """New states at all points from the slopes there, components first .. last-1."""
+def integrate_points(path, r, at, to, first, last):
+    """New states at points at .. to-1 from the slopes at all of them, components first .. last-1."""
     m, h = LEAST + r, path[NUMBERS, LENGTH]
-    for i in range(m):
+    for i in range(at, to):
         for k in range(first, last):
             path[NEW + i, k] = 0.0
         for j in range(m):

@@ -12,32 +12,32 @@ from .signatures import NC, NH, NL, NQ, NV, RESIDUAL, TERMS, WR, call_model, has
 
 MISS = 1e-12  # of the size of q: where branches are closer than this, rounding decides that they meet
 DEPENDENT = 0.05  # of what is left of a row elsewhere
-ROUNDS = 4
+ROUNDS = 8
 # what the test finds besides OK
 NARROW_MISS, UNKNOWN = 1, 2
 
 
 @leaf
 def part(W, count, nv, nh):
-    """Room behind the terms: Gᵀ, factors of reflections, residuals, workspace and the order of the rows."""
+    """Room behind the terms: Gᵀ, factors of reflections, residuals, workspace, the order of the rows, a step, lengths."""
     at = count + nv * nh
     A = W[count:at].reshape((nv, nh))
     tau, g, work = W[at : at + min(nv, nh)], W[at + nh : at + 2 * nh], W[at + 2 * nh : at + 5 * nh]
-    return A, tau, g, work, W[at + 5 * nh : at + 6 * nh].view(np.int64), W[at + 6 * nh : at + 6 * nh + nv]
+    order, lengths = W[at + 5 * nh : at + 6 * nh].view(np.int64), W[at + 6 * nh : at + 7 * nh]
+    return A, tau, g, work, order, W[at + 7 * nh : at + 7 * nh + nv], lengths
 
 
 @leaf
-def factor_scaled(W, count, at_G, at_r, nv, nh):
+def factor_scaled(W, count, at_G, nv, nh):
     """Factor rows of length 1, as columns; -1 where they are not finite."""
-    A, tau, g, work, order, _ = part(W, count, nv, nh)
+    A, tau, _, work, order, _, lengths = part(W, count, nv, nh)
     for i in range(nh):
         length = 0.0
         for j in range(nv):
             length += W[at_G + i * nv + j] ** 2
-        length = max(np.sqrt(length), 1e-300)
+        lengths[i] = max(np.sqrt(length), 1e-300)
         for j in range(nv):
-            A[j, i] = W[at_G + i * nv + j] / length
-        g[i] = W[at_r + i] / length
+            A[j, i] = W[at_G + i * nv + j] / lengths[i]
     return qr_pivoted(A, tau, order, work, 0.0)
 
 
@@ -52,7 +52,7 @@ def note_usual(W, count, nv, nh, path, first):
 @leaf
 def shortest_step(W, count, nv, nh, path, x, nq):
     """Enter as velocities of x the shortest step to where the independent rows hold; return its largest entry."""
-    A, tau, g, _, order, b = part(W, count, nv, nh)
+    A, tau, g, _, order, b, _ = part(W, count, nv, nh)
     rank = 0
     while rank < min(nv, nh) and abs(A[rank, rank]) > DEPENDENT * path[ROOM, rank]:
         rank += 1
@@ -68,11 +68,14 @@ def shortest_step(W, count, nv, nh, path, x, nq):
 
 
 @leaf
-def left_over(W, count, nv, nh):
-    """Largest scaled residual."""
-    g, largest = part(W, count, nv, nh)[2], 0.0
+def left_over(W, count, at_r, nv, nh):
+    """Scale the residuals; return the largest."""
+    _, _, g, _, _, _, lengths = part(W, count, nv, nh)
+    largest = 0.0
     for i in range(nh):
-        largest = max(largest, abs(g[i]))
+        g[i] = W[at_r + i] / lengths[i]
+        if not abs(g[i]) <= largest:  # NaN wins
+            largest = abs(g[i])
     return largest
 
 
@@ -84,13 +87,6 @@ def moved(W, x, n):
         x[i] -= W[i]
         size += x[i] * x[i]
     return np.sqrt(size)
-
-
-@leaf
-def at_rest(x, nq, nv):
-    """Velocities of x are zero."""
-    for i in range(nv):
-        x[nq + i] = 0.0
 
 
 @leaf
@@ -106,13 +102,11 @@ def farthest(path, x, n):
 
 
 @inner
-def rows_at(fns, n, data, t, x, W, count):
-    """Residuals and Jacobian of the constraints at position level, factored, rows of length 1; velocities become zero."""
+def factor_at(fns, n, data, t, x, W, count):
+    """Factor the Jacobian of the constraints at position level."""
     nv = n[NV]
-    at_rest(x, n[NQ], nv)
-    call_model(fns, RESIDUAL, t, x, 0, x, 0, data, W, n[WR])
     call_model(fns, TERMS, t, x, 0, x, 0, data, W, 0)
-    return factor_scaled(W, count, n[NQ] + nv * nv + nv, n[WR], nv, n[NH])
+    return factor_scaled(W, count, n[NQ] + nv * nv + nv, nv, n[NH])
 
 
 @inner
@@ -126,21 +120,22 @@ def misses(fns, n, data, path, x, W):
     count = nq + nv * nv + nv + n[NL] * nv + n[NL]
     for end in range(2):
         path_state(path, 1.0 * end, size, x)
-        if rows_at(fns, n, data, path[NUMBERS, T0] + end * path[NUMBERS, LENGTH], x, W, count) < 0:
+        if factor_at(fns, n, data, path[NUMBERS, T0] + end * path[NUMBERS, LENGTH], x, W, count) < 0:
             return UNKNOWN
         note_usual(W, count, nv, nh, path, end == 0)
     t = path[NUMBERS, T0] + path[NUMBERS, WHERE] * path[NUMBERS, LENGTH]
     path_state(path, path[NUMBERS, WHERE], size, x)
-    length = 0.0
-    for _ in range(ROUNDS):
-        if rows_at(fns, n, data, t, x, W, count) < 0:
-            return UNKNOWN
+    if factor_at(fns, n, data, t, x, W, count) < 0:
+        return UNKNOWN
+    left, before, length = 0.0, 0.0, 0.0
+    for _ in range(ROUNDS):  # Newton's method with the factors of the first point
+        call_model(fns, RESIDUAL, t, x, 0, x, 0, data, W, n[WR])
+        left = left_over(W, count, n[WR], nv, nh)
         step = shortest_step(W, count, nv, nh, path, x, nq)
         call_model(fns, TERMS, t, x, 0, x, 0, data, W, 0)  # q' of these velocities
         length = moved(W, x, n[NC])
-        if step <= 1e-15 * length:
+        if step <= 1e-15 * length or step >= 0.5 * before > 0.0:
             break
-    if rows_at(fns, n, data, t, x, W, count) < 0:
-        return UNKNOWN
-    left, off = left_over(W, count, nv, nh), farthest(path, x, n[NC])
-    return NARROW_MISS if left > MISS * max(1.0, length) + off * off else OK
+        before = step
+    off = farthest(path, x, n[NC])
+    return OK if left <= MISS * max(1.0, length) + off * off else NARROW_MISS

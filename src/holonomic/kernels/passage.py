@@ -86,7 +86,7 @@ from .vectors import copy_row
 SWEEPS = 40
 LOOKS = 5  # tries to put the position between two points
 NOISE = 1e-11  # of the size of a state: what rounding leaves near a singular position
-ENOUGH = 1e-3  # of the tolerance: by so much the next sweep may change a point
+ENOUGH = 1e-2  # of the tolerance: by so much the next sweep may change a point
 MISSES = 60  # how often a step is halved to follow the turn of a narrow miss
 BENT = 0.3  # of its size: by so much √ρ may leave two straight lines and still be called a passage
 # why there is no path: it cannot be found from here, there is no position, two branches nearly meet
@@ -230,12 +230,12 @@ def collocate(slots, fns, n, data, path, r, xe, ke, W, tight, x, atol, rtol, tur
     plain = n[NC] == nv and is_velocity(path, nq, nv)
     before, converged = math.inf, False
     for sweep in range(SWEEPS):
-        integrate_points(path, r, nq, size)
         if plain:
+            integrate_points(path, r, 0, LEAST + r, nq, size)
             carry_over(path, r, nq, nv)
-        integrate_points(path, r, 0, nq)
         for i in range(LEAST + r):
             t = path[NUMBERS, T0] + POINTS[r, i] * path[NUMBERS, LENGTH]
+            integrate_points(path, r, i, i + 1, 0, size)
             copy_from(path, NEW + i, xe, size)
             status = on_constraints(slots, fns, n, data, tight, t, xe, ke, W)
             if status != OK:
