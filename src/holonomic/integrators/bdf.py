@@ -52,7 +52,7 @@ from ..kernels.signatures import (
     Fn,
     call_model,
 )
-from ..kernels.vectors import move_on
+from ..kernels.vectors import move_on, take_slopes
 from .backward_differences import D, gamma, history_polynomial, predict, respace, scaled_norm, take_in
 from .base import Integrator, Lowered
 from .implicit_steps import OLD_POINT_LIMITS, dense
@@ -245,6 +245,11 @@ def error_vector(E, row, xn, xp, order, h, fp, ny):
 def finish(fns, n, data, ip, fp, t, h, x, K, xn, xs, E, W):
     """The field at the new point for the record, and the error vector."""
     error_vector(E, 0, xn, xs, int(K[CONTROL, ORDER]), abs(h), fp, n[NY])
+    if n[NV] == 0:  # neither accelerations nor multipliers are recorded
+        v = vectors_at(n[WN], n[NY])
+        slope_of(W, v + AT_SLOPE * n[NY], v + AT_BETA * n[NY], K[CONTROL, BEFORE], xn, n[NY])
+        take_slopes(K, W, v + AT_SLOPE * n[NY], n[NQ], n[NROW])
+        return OK
     return evaluate(fns, n, t + h, xn, data, K, 1, W)
 
 

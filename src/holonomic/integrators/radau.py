@@ -45,7 +45,7 @@ from ..kernels.signatures import (
     call_model,
 )
 from ..kernels.state import ADVICE_KEEP, ADVICE_SAFETY, ADVICE_SHRINK
-from ..kernels.vectors import copy_row, move_on
+from ..kernels.vectors import copy_row, move_on, take_slopes
 from .base import Integrator, Lowered
 from .implicit_steps import dense
 from .radau_systems import AT_R, AT_SLOPE, AT_Y, factor_both, radau_work, solve_pair, solve_real, vectors_at
@@ -315,6 +315,10 @@ def finish(fns, n, data, ip, fp, t, h, x, K, xn, xs, E, W):
         step_aside(W, at_y, found, x, ny)
         call_model(fns, EQUATIONS, t, W, at_y, W, at_slope, data, W, at_r)
         estimate(fns, data, W, at, at_r, h, fp, ny, E)
+    if n[NV] == 0:  # neither accelerations nor multipliers are recorded
+        stage_arguments(W, at_y, at_slope, x, K, fp, 3 + 2 * ny, 2, h, ny)
+        take_slopes(K, W, at_slope, n[NQ], n[NROW])
+        return OK
     return evaluate(fns, n, t + h, xn, data, K, 1, W)
 
 

@@ -31,6 +31,14 @@ def move_on(K, last, n_row, xn, x, n):
 
 
 @leaf
+def take_slopes(K, W, at, n, n_row):
+    """y' of a method as the field at the new point, row 1 of K; the pivot ratio stays that of the old one."""
+    for i in range(n):
+        K[1, i] = W[at + i]
+    K[1, n_row - 1] = K[0, n_row - 1]
+
+
+@leaf
 def subtract(x, at, W, at_d, n, factor):
     """x[at:at+n] -= factor W[at_d:at_d+n]"""
     for i in range(n):
