@@ -17,7 +17,6 @@ from .choice import Choice
 from .errors import NEED_PASSAGE, NEED_REFINED, NEED_TERMS, BadArgument, IncompatibleMethods
 from .fit import check_fit, check_traced, metric_of
 from .formulations.base import Block
-from .formulations.index1 import Index1
 from .kernels.evaluate import dense_work, evaluate_carefully
 from .kernels.newton import least_squares_work
 from .kernels.select import nothing, select, select_data, select_work
@@ -204,7 +203,7 @@ class Plan:
         if selector is not None:
             n[SELECT], n[SELECT_KIND] = len(model.data()), selector
             n[SELECT_NV], n[SELECT_NL] = self._selected
-            fns = self._with_terms(fns)
+            fns = self._with(fns, (Fn.TERMS,), Variant(rows=self.rows))  # looked at before every step
         n[SHARED] = int(model.shared)
         at = dense_work(nq, nv, nl) if selector is None else dense_work(nq, *self._selected)
         if selector is not None:
@@ -235,10 +234,12 @@ class Plan:
             fns[2 * Fn.CAREFUL] = evaluate_carefully.address
         return fns, n
 
-    def _with_terms(self, fns):
-        """Selectors look at G and M before every step."""
-        more, _ = self.model.table((Fn.TERMS,), Variant(rows=self.rows))
-        return np.where(fns != 0, fns, more)
+    def _with(self, fns, more, variant: Variant):
+        """Return a table of functions to which those named in `more` have been added, where it had none."""
+        added, _ = self.model.table(more, variant)
+        if self.model.interpreted:
+            return tuple(b if a is None else a for a, b in zip(fns, added, strict=True))
+        return np.where(fns != 0, fns, added)
 
     def extended(self, data: np.ndarray) -> np.ndarray:
         """Return data with room for the selectors of this plan."""
@@ -250,12 +251,8 @@ class Plan:
         watched = {name: event.f for name, event in self.events.items()}
         if self.rows is not None:
             self._refuse_multipliers(watched)
-        variant = Variant(rows=self.rows, events=watched)
         wanted_functions = (Fn.EVENTS,) if self.model.interpreted else (Fn.EVENTS, Fn.EVENT_RATES)
-        more, _ = self.model.table(wanted_functions, variant)
-        if self.model.interpreted:
-            return tuple(b if a is None else a for a, b in zip(fns, more, strict=True))
-        return np.where(fns != 0, fns, more)
+        return self._with(fns, wanted_functions, Variant(rows=self.rows, events=watched))
 
     def _refuse_multipliers(self, watched) -> None:
         for name, function in watched.items():
@@ -291,11 +288,7 @@ class Plan:
         if isinstance(missing, Slot):
             self.slots = with_passage(self.slots)
             return
-        more, _ = self.model.table((missing,), self.variant)
-        if self.model.interpreted:
-            self.fns = tuple(b if a is None else a for a, b in zip(self.fns, more, strict=True))
-        else:
-            self.fns = np.where(self.fns != 0, self.fns, more)
+        self.fns = self._with(self.fns, (missing,), self.variant)
 
     def supplies(self, status: int) -> bool:
         """Compile the function that a kernel misses, if its status says so; tell whether it did."""
@@ -335,46 +328,9 @@ class Plan:
 
     def why(self) -> str:
         """Say in plain words what runs and why, with the numbers of the run."""
-        if self.solution is None:
-            return self.summary()
-        from .telling import reasons
+        from .telling import methods, reasons
 
-        return "\n".join([self.summary(), *reasons(self.solution)])
-
-    def summary(self) -> str:
-        """Say in plain words what runs."""
-        c = self.choice
-        named = {
-            "formulation": repr(c.formulation), "integrator": repr(c.integrator),
-            "stabilization": repr(c.stabilization),
-        }  # fmt: skip
-        model = self.model
-        solved = "algebraic unknowns are" if model.is_ode else "accelerations are"
-        if model.n_lam:
-            solved = "accelerations and multipliers are"
-        reasons = {
-            "formulation": f"{solved} solved for at every point" if isinstance(c.formulation, Index1) else (
-                f"index {c.formulation.index}, constraints are among the equations"
-            ),
-            "integrator": _PRAISE.get(type(c.integrator).__name__, "chosen by us"),
-            "stabilization": "the constraints hold to the tolerance after every step",
-        }
-        if model.is_ode and not model.n_constraints:
-            reasons["formulation"] = "the equations are integrated as they stand"
-        if not (model.n_lam or model.n_constraints or model.n_invariants):
-            reasons["stabilization"] = "there is no constraint and no invariant to keep"
-        elif c.stabilization.acts == "none":
-            reasons["stabilization"] = "the formulation keeps the constraints itself"
-            if "velocity" not in c.formulation.keeps:
-                reasons["stabilization"] = "the formulation keeps positions; velocities miss by no more than a step's error"
-        lines = []
-        for role, text in named.items():
-            lines.append(f"{role}: {text}, {'as asked' if role in c.chosen else reasons[role]}")
-        if c.step is not None:
-            lines.append(f"step: {c.step:g}, fixed")
-        else:
-            lines.append(f"step: chosen by error, rtol {c.rtol:g}")
-        return "\n".join(lines)
+        return "\n".join([*methods(self), *(reasons(self.solution) if self.solution is not None else ())])
 
     def __repr__(self) -> str:
         c = self.choice
@@ -390,12 +346,3 @@ def with_passage(slots):
     slots = slots.copy()
     slots[Slot.PASSAGE] = pass_on.address
     return slots
-
-
-_PRAISE = {
-    "DOP853": "order 8 with error control: the fewest evaluations for smooth motion",
-    "BDF": "implicit, orders 1 to 5: long steps where fast motion has decayed",
-    "Radau": "implicit, order 5: long steps where the equations are stiff, high accuracy or oscillation",
-    "RATTLE": "symplectic: the energy swings and does not creep",
-    "ImplicitMidpoint": "symmetric: the energy hardly creeps",
-}

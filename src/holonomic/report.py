@@ -10,7 +10,7 @@ import numpy as np
 from ._version import __version__
 from .naming import is_dae, order_of
 from .stabilizations.base import TOL
-from .telling import changes
+from .telling import changes, methods
 
 Lines = list[tuple[str, str]]
 
@@ -25,7 +25,7 @@ def facts(sol) -> dict[str, Any]:
     atol = choice.atol if isinstance(choice.atol, float) else [float(value) for value in choice.atol]
     return {
         "plan": repr(plan),
-        "summary": "\n".join([plan.summary(), *changes(sol)]),
+        "summary": "\n".join([*methods(plan), *changes(sol)]),
         "tolerances": {
             "rtol": choice.rtol, "atol": atol, "step": choice.step, "constraint_tol": tol,
         },

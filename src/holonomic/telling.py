@@ -1,4 +1,4 @@
-"""The numbers behind a choice, in plain words."""
+"""A choice in plain words: which methods run and why, and the numbers behind it."""
 
 from __future__ import annotations
 
@@ -6,7 +6,50 @@ import numpy as np
 
 from .choosing import FAR_BEYOND, RAPID, STABLE, varies
 from .errors import HolonomicError
+from .formulations.index1 import Index1
 from .indicators import Indicators, indicators_at
+
+PRAISE = {  # of methods that we choose
+    "DOP853": "order 8 with error control: the fewest evaluations for smooth motion",
+    "RK45": "order 5 with error control: its error follows rtol in short runs, too",
+    "BDF": "implicit, orders 1 to 5: long steps where fast motion has decayed",
+    "Radau": "implicit, order 5: long steps where the equations are stiff, high accuracy or oscillation",
+}
+
+
+def methods(plan) -> list[str]:
+    """Say in plain words which methods run, and why those that were left open."""
+    c, model = plan.choice, plan.model
+    named = {
+        "formulation": repr(c.formulation), "integrator": repr(c.integrator),
+        "stabilization": repr(c.stabilization),
+    }  # fmt: skip
+    solved = "algebraic unknowns are" if model.is_ode else "accelerations are"
+    if model.n_lam:
+        solved = "accelerations and multipliers are"
+    because = {
+        "formulation": f"{solved} solved for at every point" if isinstance(c.formulation, Index1) else (
+            f"index {c.formulation.index}, constraints are among the equations"
+        ),
+        "integrator": PRAISE.get(type(c.integrator).__name__, "chosen by us"),
+        "stabilization": "the constraints hold to the tolerance after every step",
+    }
+    if model.is_ode and not model.n_constraints:
+        because["formulation"] = "the equations are integrated as they stand"
+    if not (model.n_lam or model.n_constraints or model.n_invariants):
+        because["stabilization"] = "there is no constraint and no invariant to keep"
+    elif c.stabilization.acts == "none":
+        because["stabilization"] = "the formulation keeps the constraints itself"
+        if "velocity" not in c.formulation.keeps:
+            because["stabilization"] = "the formulation keeps positions; velocities miss by no more than a step's error"
+    lines = []
+    for role, text in named.items():
+        lines.append(f"{role}: {text}, {'as asked' if role in c.chosen else because[role]}")
+    if c.step is not None:
+        lines.append(f"step: {c.step:g}, fixed")
+    else:
+        lines.append(f"step: chosen by error, rtol {c.rtol:g}")
+    return lines
 
 
 def reasons(sol) -> list[str]:

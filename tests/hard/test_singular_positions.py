@@ -11,8 +11,6 @@ import pytest
 
 from holonomic import DOP853, RK45, Event, System, problems, simulate
 
-PASSAGES = 20  # in 20 s
-
 
 def run(problem, rtol, t_end=20.0, **more):
     more = {"integrator": DOP853(), **more}
