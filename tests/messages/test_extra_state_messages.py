@@ -31,7 +31,7 @@ def said(error, *given, **named) -> str:
         ({"s0": None}, "simulate needs s0, the initial values of its states: s0={'current': ...}."),
         ({"s0": {"i": 1}}, "s0 has 'i', which is no state; known: current."),
         ({"s0": {}}, "s0 has no value for 'current'."),
-        ({"s0": [np.nan]}, "s0 is not finite: [nan]."),
+        ({"s0": [np.nan]}, "s0[0] is not finite: [nan]."),
         ({"s0": [0], "w0": [0]}, "w0= is given, but the system has no algebraic variables. State them as algebraic=."),
     ],
 )
@@ -43,7 +43,7 @@ def test_several_states_need_a_number_each():
     system = System(np.eye(1), states={"a1": lambda t: 1.0, "b1": lambda t: 1.0})
     assert "s0 has 3 entries for the states a1, b1." in said(BadArgument, system, s0=[1, 2, 3])
     system = System(np.eye(1), states={"a1": lambda t: [1.0, 2.0]})
-    assert said(WrongShape, system, s0=[0]) == "state 'a1' returned shape (2,), expected (1,)."
+    assert said(WrongShape, system, s0=[0]) == "state 'a1' returned 2 numbers; it must return one."
 
 
 @pytest.mark.parametrize(
@@ -90,7 +90,7 @@ def test_constraints_of_what_changes_with_the_motion_are_refused(given, trace):
 
 
 def test_methods_for_q_and_v_alone_refuse_states():
-    with pytest.raises(IncompatibleMethods, match=r"no states and algebraic variables\. Use Radau or BDF"):
+    with pytest.raises(IncompatibleMethods, match=r"states= or algebraic= variables\. Use Radau\(\) or BDF\(\)"):
         simulate(MACHINE, 1.0, integrator=GeneralizedAlpha(), formulation=Index3(), step=0.01, **START)
 
 

@@ -27,7 +27,7 @@ from holonomic.cli.compare import parts_of, spelled
 from holonomic.cli.main import app
 from holonomic.study.names import short_name
 from holonomic.study.table import Table, escape, show
-from holonomic.study.work_precision import _crossing
+from holonomic.study.work_precision import crossing
 from holonomic.view.compare_plot import envelope
 
 
@@ -230,8 +230,8 @@ def test_work_precision_gives_adaptive_methods_tolerances_and_the_others_steps()
 
 def test_cost_at_an_error_is_interpolated_between_runs():
     # error 1e-4 at cost 10 and 1e-8 at cost 1000: 1e-6 lies halfway in both logarithms
-    assert _crossing([1e-4, 1e-8], [10, 1000], 1e-6) == pytest.approx(100)
-    assert np.isnan(_crossing([1e-4, 1e-8], [10, 1000], 1e-9))
+    assert crossing([1e-4, 1e-8], [10, 1000], 1e-6) == pytest.approx(100)
+    assert np.isnan(crossing([1e-4, 1e-8], [10, 1000], 1e-9))
 
 
 @pytest.fixture

@@ -44,7 +44,7 @@ class WorkPrecision(Comparison):
             cells: list[Any] = [name]
             for cost in ("seconds", "evaluations"):
                 known = [row for row in runs if getattr(row, cost) is not None]
-                cells.append(_crossing([row.error_q for row in known], [getattr(row, cost) for row in known], error))
+                cells.append(crossing([row.error_q for row in known], [getattr(row, cost) for row in known], error))
             rows.append(tuple(cells))
         title = f"{self.name}: cost of an error of {error:g}"
         return Table(title, ("method", "time [s]", "evaluations"), tuple(rows))
@@ -69,7 +69,7 @@ class WorkPrecision(Comparison):
         return work_precision_figure(self, error, [costs] if isinstance(costs, str) else list(costs), style, ax)
 
 
-def _crossing(errors, costs, wanted: float) -> float:
+def crossing(errors, costs, wanted: float) -> float:
     """Return the cost at which log-log interpolation of a curve first reaches an error; NaN if it does not."""
     for i in range(len(errors) - 1):
         if errors[i] >= wanted > errors[i + 1]:
