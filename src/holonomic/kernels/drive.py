@@ -352,6 +352,9 @@ def drive(slots, fns, n, data, ip, fp, sp, S, I, x, xn, xs, K, E, W, atol, turns
             note_ratio(S, I, t + h, h, K[last, n[NROW] - 1], xn, K, last, nq + n[NV])
             if K[last, n[NROW] - 1] > 4.0 * S[RHO_ASKED]:
                 S[RHO_ASKED] = 1e300
+            if I[CROSSES] != 0 and I[DODGES] > 0:
+                # looked for in vain, from closer by, too: asked at every step, the steps would be halved for ever
+                S[RHO_ASKED] = min(S[RHO_ASKED], K[last, n[NROW] - 1])
             S[H_USED] = h
             S[T_NEW] = S[T_STOP] if I[HIT] != 0 else t + h
             I[DENSE_READY] = 0
