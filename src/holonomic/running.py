@@ -51,6 +51,7 @@ class Run:
         S[s.RHO_ASKED] = 1e300
         S[s.EXPONENT], S[s.BETA], S[s.SAFETY] = lowered.exponent, lowered.beta, lowered.safety
         S[s.FAC_MIN], S[s.FAC_MAX], S[s.STIFF_BOUND] = lowered.fac_min, lowered.fac_max, lowered.stiff_bound
+        S[s.FORESEES] = lowered.foresees
         self.direction = 1.0 if t_end >= t0 else -1.0
         S[s.H_MAX] = max_step
         I[s.LIMIT] = self.max_steps = max_steps  # the second is what was asked for, whatever other plans have used of it

@@ -85,8 +85,8 @@ def test_loose_tolerances_neither_lose_nor_double_an_impact():
     for rtol in (1e-2, 1e-4, 1e-8):
         sol = simulate(spring, 100.0, q0=[1.0], v0=[0.0], events=wall, rtol=rtol, atol=rtol)
         assert len(sol.events["wall"].t) == 32
-        # both sides of an impact are at the wall itself, not an error of the run away
-        assert np.max(np.abs(sol.events["wall"].q)) < 1e-13
+        # both sides of an impact are at the wall itself, not an error of the run away: a time of 100 is known to 8 ε t
+        assert np.max(np.abs(sol.events["wall"].q)) < 2 * 1.8e-13
     assert np.allclose(sol.events["wall"].t, np.pi / 2 + np.pi * np.arange(32), atol=1e-5)
 
 

@@ -30,9 +30,9 @@ def ball(**options):
 def test_sol_t_is_as_accurate_as_the_run(swing, exact):
     there = swing(TIMES)
     at_steps = np.max(np.abs(swing.q - [pendulum().exact(t)[0] for t in swing.t]))
-    # the dense output of order 7 follows steps of order 8 within a small factor at rtol 1e-6
-    assert np.max(np.abs(there.q - exact[0])) < 4 * at_steps
-    assert np.max(np.abs(there.q - exact[0])) < 1e-5
+    # the dense output of order 7 follows steps of order 8 within a small factor, where these are better than rtol = 1e-6
+    assert np.max(np.abs(there.q - exact[0])) < 6 * at_steps
+    assert np.max(np.abs(there.q - exact[0])) < 2e-6
 
 
 def test_dense_output_of_dop853_has_order_7(exact):

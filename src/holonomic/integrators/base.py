@@ -27,6 +27,7 @@ class Lowered:
     safety: float = 0.9
     fac_min: float = 0.2
     fac_max: float = 10.0
+    foresees: bool = False  # the last two steps bound the next
     stiff_bound: float = 0.0
     error_order: int = 0
     starting_points: int = 0  # points of a multistep method behind the first one

@@ -141,8 +141,8 @@ def lowered_tableau(tableau: tableaus.Tableau) -> Lowered:
         },
         ip=ip, fp=np.concatenate([*flat, np.zeros(1)]), rows=s + 1 + extra, errors=len(tableau.error),
         exponent=tableau.exponent, beta=tableau.beta, safety=tableau.safety, fac_min=tableau.fac_min,
-        fac_max=tableau.fac_max, stiff_bound=tableau.stiff_bound, error_order=tableau.error_order,
-        nodes=np.concatenate([tableau.c, [1.0], np.ravel(tableau.extra_c)]),
+        fac_max=tableau.fac_max, foresees=tableau.foresees, stiff_bound=tableau.stiff_bound,
+        error_order=tableau.error_order, nodes=np.concatenate([tableau.c, [1.0], np.ravel(tableau.extra_c)]),
     )  # fmt: skip
 
 

@@ -8,36 +8,68 @@ from .compile import leaf
 
 
 @leaf
-def error_norm(E, errors, x, xn, atol, rtol, turns, nq, nx):
-    """Scaled size of the error estimate: RMS over q and over v separately, the larger counts.
+def error_norm(E, x, xn, atol, rtol, turns, nq, nx):
+    """Scaled size of one error vector: RMS over q and over v separately, the larger counts.
 
     Scale atol_i + rtol max(|x_i|, |xn_i|); coordinates that count turns by max(1, |change in this step|).
-    With two error vectors (DOP853) they are joined to e5² / √(e5² + 0.01 e3²), [HNW93] Sec. II.10.
     """
     worst = 0.0
     for block in range(2):
         first, last = (0, nq) if block == 0 else (nq, nx)
         if last == first:
             continue
-        five, three = 0.0, 0.0
+        total = 0.0
         for i in range(first, last):
             size = max(abs(x[i]), abs(xn[i]))
             if turns[i] != 0:
                 size = max(1.0, abs(xn[i] - x[i]))
-            scale = atol[i] + rtol * size
-            part = E[0, i] / scale
-            five += part * part
-            if errors > 1:
-                part = E[1, i] / scale
-                three += part * part
-        if errors > 1:
-            size = five + 0.01 * three
-            value = five / math.sqrt(size * (last - first)) if size > 0.0 else 0.0
-        else:
-            value = math.sqrt(five / (last - first))
-        if not value <= worst:  # NaN wins
+            part = E[0, i] / (atol[i] + rtol * size)
+            total += part * part
+        value = math.sqrt(total / (last - first))
+        if value > worst or value != value:  # NaN wins
             worst = value
     return worst
+
+
+@leaf
+def largest_errors(E, x, xn, atol, rtol, turns, begin, end):
+    """Largest scaled component of each of two error vectors, among those from `begin` to `end`; scales as above."""
+    first, second = 0.0, 0.0
+    for i in range(begin, end):
+        size = max(abs(x[i]), abs(xn[i]))
+        if turns[i] != 0:
+            size = max(1.0, abs(xn[i] - x[i]))
+        scale = atol[i] + rtol * size
+        one, other = abs(E[0, i]) / scale, abs(E[1, i]) / scale
+        if one > first or one != one:  # NaN wins
+            first = one
+        if other > second or other != other:
+            second = other
+    return first, second
+
+
+# 0.01 in [HNW93] Sec. II.10, where the norm is the RMS; it makes the estimate 1/√0.02 = 7 instead of 10 times e5²/e3.
+JOIN = 0.02
+
+
+@leaf
+def joined_error(five, three, ratio):
+    """Estimate of order 7 from those of orders 5 and 3: e5² / √(e5² + 0.02 e3²), after [HNW93] Sec. II.10.
+
+    It stands on e5/e3 falling like h². Where e5 is small by chance, that is far too little: so e5/e3 counts for no less
+    than `ratio`, what it was in the step before.
+    """
+    if three == 0.0:
+        return five
+    if not five / three <= ratio:  # NaN wins
+        ratio = five / three
+    return three * ratio * ratio / math.sqrt(ratio * ratio + JOIN)
+
+
+@leaf
+def ratio_to_keep(five, three):
+    """e5/e3 for the next step; none where e5 is so far below the tolerance that it may be rounding."""
+    return five / three if five > 0.01 and three > 0.0 else 0.0
 
 
 @leaf
@@ -67,6 +99,10 @@ def stiffness(h, K, last, xn, xs, n):
     return abs(h) * math.sqrt(above / below)
 
 
+# [HNW93] has 100: a start at rest, where the trial length follows from atol alone, then takes three more steps.
+LEAP = 1e4
+
+
 @leaf
 def first_step(x, f, f1, order, atol, rtol, direction, h_most, n, stage):
     """First step size, in two stages: a trial length, then the length from f there ([HNW93] Sec. II.4)."""
@@ -87,4 +123,4 @@ def first_step(x, f, f1, order, atol, rtol, direction, h_most, n, stage):
     curve = math.sqrt(curve / n) / h
     most = max(slope, curve)
     grown = max(1e-6, h * 1e-3) if most <= 1e-15 else (0.01 / most) ** (1.0 / (order + 1))
-    return direction * min(100.0 * h, grown, h_most)
+    return direction * min(LEAP * h, grown, h_most)

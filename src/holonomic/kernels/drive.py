@@ -26,7 +26,7 @@ from ..errors import (
     TOO_MANY_STEPS,
 )
 from .compile import inner, leaf
-from .control import error_norm, predicted_factor, step_factor, stiffness
+from .control import error_norm, joined_error, largest_errors, predicted_factor, ratio_to_keep, step_factor, stiffness
 from .evaluate import evaluate
 from .locate import MOST, shyness, state_inside
 from .settle import settle
@@ -73,6 +73,7 @@ from .state import (
     FAC_MIN,
     FAILED,
     FIXED,
+    FORESEES,
     FRESH,
     GUIDED,
     H_ACC,
@@ -85,6 +86,8 @@ from .state import (
     LAST,
     LAST_STATUS,
     LIMIT,
+    NEW_RATIO_Q,
+    NEW_RATIO_V,
     NONSTIFF,
     OF_STEP,
     ON_STAGE,
@@ -94,6 +97,8 @@ from .state import (
     PULL_REJECTED,
     PULLS,
     QUOTA,
+    RATIO_Q,
+    RATIO_V,
     REJECTED,
     RETAKE,
     RETAKEN,
@@ -130,9 +135,18 @@ from .watch import AGAIN, watch
 # with one or two degrees of freedom its few components vanish together now and then, and a step far too
 # long is taken. Measured on eight problems with DOP853 at rtol 1e-5 to 1e-9: the evaluations needed for one
 # error hardly depend on the share (within 10 %), but at 0 single errors are up to 100 times too large.
+# An estimate in two parts is a quotient, in which chance counts twice: there the share is 1, the norm the largest
+# component, and the quotient no less than in the step before. On 533 random linkages and masses on springs, rtol
+# 1e-6, runs with more than 5 κ rtol of error fell from 119 to 6 of 1600, for the same number of evaluations.
 SHARE = 0.3
 EPS = 2.220446049250313e-16
 HANDED_OVER = -(1 << 40)  # rows of this step are out of reach
+
+
+@leaf
+def larger(a, b):
+    """The larger one, or the one that is NaN."""
+    return b if b > a or b != b else a
 
 
 @leaf
@@ -156,6 +170,27 @@ def start(fns, n, data, S, I, x, K, W):
 
 
 @inner
+def error_in_two_parts(slots, fns, n, data, sp, S, h, x, xn, E, W, atol, turns):
+    """Size of an estimate that is joined from two vectors: the largest of whole and projected, of q and v."""
+    nq, nx = n[NQ], n[NX]
+    shorter = 0.0
+    if S[H_ACC] != 0.0:
+        shorter = min(1.0, h / S[H_ACC]) ** 2  # e5/e3 is O(h²)
+    five, three = largest_errors(E, x, xn, atol, S[RTOL], turns, 0, nq)
+    worst = joined_error(five, three, shorter * S[RATIO_Q])
+    S[NEW_RATIO_Q] = ratio_to_keep(five, three)
+    five, three = largest_errors(E, x, xn, atol, S[RTOL], turns, nq, nx)
+    worst = larger(worst, joined_error(five, three, shorter * S[RATIO_V]))
+    S[NEW_RATIO_V] = ratio_to_keep(five, three)
+    for k in range(2):
+        call_tangent(slots, fns, n, data, sp, E, k, W)
+    five, three = largest_errors(E, x, xn, atol, S[RTOL], turns, 0, nq)
+    worst = larger(worst, joined_error(five, three, 0.0))
+    five, three = largest_errors(E, x, xn, atol, S[RTOL], turns, nq, nx)
+    return larger(worst, joined_error(five, three, 0.0))
+
+
+@inner
 def attempt(slots, fns, n, data, ip, fp, sp, S, I, t, h, x, xn, xs, K, E, W, atol, turns):
     """Try one step; err in S[WORST]."""
     status = call_advance(slots, fns, n, data, ip, fp, t, h, x, K, xn, xs, W)
@@ -171,13 +206,12 @@ def attempt(slots, fns, n, data, ip, fp, sp, S, I, t, h, x, xn, xs, K, E, W, ato
     status = call_finish(slots, fns, n, data, ip, fp, t, h, x, K, xn, xs, E, W)
     if status != OK:
         return status
-    if n[NERR] > 0:
-        whole = error_norm(E, n[NERR], x, xn, atol, S[RTOL], turns, n[NQ], n[NX])
-        for k in range(n[NERR]):
-            call_tangent(slots, fns, n, data, sp, E, k, W)
-        S[WORST] = max(
-            error_norm(E, n[NERR], x, xn, atol, S[RTOL], turns, n[NQ], n[NX]), SHARE * whole
-        )
+    if n[NERR] > 1:
+        S[WORST] = error_in_two_parts(slots, fns, n, data, sp, S, h, x, xn, E, W, atol, turns)
+    elif n[NERR] > 0:
+        whole = error_norm(E, x, xn, atol, S[RTOL], turns, n[NQ], n[NX])
+        call_tangent(slots, fns, n, data, sp, E, 0, W)
+        S[WORST] = max(error_norm(E, x, xn, atol, S[RTOL], turns, n[NQ], n[NX]), SHARE * whole)
     else:
         S[WORST] = 0.0
     return OK
@@ -327,6 +361,14 @@ def drive(slots, fns, n, data, ip, fp, sp, S, I, x, xn, xs, K, E, W, atol, turns
                     factor = advised_factor(
                         S, err, h, factor, K[I[ADVISES], ADVICE_KEEP], K[I[ADVISES], ADVICE_SAFETY]
                     )
+                if S[FORESEES] != 0.0:
+                    if S[H_ACC] != 0.0:
+                        foreseen = predicted_factor(err, S[ERR_ACC], h, S[H_ACC], S[EXPONENT], S[SAFETY])
+                        factor = min(factor, max(S[FAC_MIN], foreseen))
+                    S[H_ACC] = h
+                    S[ERR_ACC] = max(err, 1e-2)
+                    S[RATIO_Q] = S[NEW_RATIO_Q]
+                    S[RATIO_V] = S[NEW_RATIO_V]
                 if I[AFTER_REJECT] != 0:
                     factor = min(factor, 1.0)
                 if factor > 1.0 and factor < S[STAY] and I[ADVISES] < 0:

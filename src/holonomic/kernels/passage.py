@@ -255,7 +255,7 @@ def collocate(slots, fns, n, data, path, r, xe, ke, W, tight, x, atol, rtol, tur
     finish_series(path, r, size)
     left_out(path, r, noise, size, ke)
     copy_from(path, AT + LEAST + r - 1, xe, size)
-    return OK if error_norm(ke, 1, x, xe, atol, rtol, turns, nq, size) <= 1.0 else NO_PATH
+    return OK if error_norm(ke, x, xe, atol, rtol, turns, nq, size) <= 1.0 else NO_PATH
 
 
 @leaf

@@ -1,0 +1,66 @@
+"""The size of an error estimate, and what follows from it for the step."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from holonomic.kernels.control import error_norm, first_step, joined_error, largest_errors, ratio_to_keep
+
+NO_TURNS = np.zeros(4, dtype=np.int64)
+X = np.array([1.0, 0.0, 2.0, 0.0])
+ATOL = np.full(4, 1e-3)
+
+
+def test_one_error_vector_counts_by_the_larger_rms_of_positions_and_velocities():
+    E = np.array([[2e-3, 2e-3, 0.0, 5e-3]])
+    # rtol = 0: q has 2, 2 and v has 0, 5 times the tolerance
+    assert error_norm(E, X, X, ATOL, 0.0, NO_TURNS, 2, 4) == pytest.approx(5 / np.sqrt(2))
+
+
+def test_coordinates_that_count_turns_are_measured_by_their_change():
+    turns = np.array([1, 0, 0, 0])
+    E, far = np.array([[2e-3, 0.0, 0.0, 0.0]]), np.array([1e6, 0.0, 0.0, 0.0])
+    assert error_norm(E, far, far + [0.5, 0, 0, 0], ATOL * [0, 1, 1, 1], 1e-3, turns, 1, 4) == pytest.approx(2.0)
+
+
+def test_of_two_error_vectors_one_light_body_among_many_is_not_averaged_away():
+    E = np.zeros((2, 100))
+    E[0, 57], E[1, 57] = 3.0, 40.0
+    ones = np.ones(100)
+    assert largest_errors(E, ones, ones, ones, 0.0, np.zeros(100, dtype=np.int64), 50, 100) == (3.0, 40.0)
+    assert largest_errors(E, ones, ones, ones, 0.0, np.zeros(100, dtype=np.int64), 0, 50) == (0.0, 0.0)
+
+
+def test_an_estimate_in_two_parts_is_of_order_seven():
+    sizes = [joined_error(1e3 * h**6, 1e3 * h**4, 0.0) for h in (0.02, 0.01)]
+    assert np.log2(sizes[0] / sizes[1]) == pytest.approx(8, abs=0.01)
+
+
+def test_a_part_that_is_small_by_chance_does_not_hide_the_error():
+    usual, lucky = joined_error(5.0, 1000.0, 0.0), joined_error(0.05, 1000.0, 0.0)
+    assert lucky < 1e-3 * usual
+    assert joined_error(0.05, 1000.0, ratio_to_keep(5.0, 1000.0)) == pytest.approx(usual)
+
+
+def test_rounding_is_not_remembered_as_an_error():
+    assert ratio_to_keep(1e-9, 1e-9) == 0.0
+    assert ratio_to_keep(1e-9, 0.0) == 0.0
+
+
+@pytest.mark.parametrize("parts", [(np.nan, 1.0), (1.0, np.nan), (np.nan, np.nan)])
+def test_an_error_that_is_no_number_is_never_small(parts):
+    E = np.array([[parts[0], 0.0, 0.0, 0.0], [parts[1], 0.0, 0.0, 0.0]])
+    assert not joined_error(*largest_errors(E, X, X, ATOL, 0.0, NO_TURNS, 0, 4), 1.0) <= 1e300
+    for i in range(4):
+        one = np.where(np.arange(4) == i, np.nan, 0.0)[None, :]
+        assert not error_norm(one, X, X, ATOL, 0.0, NO_TURNS, 2, 4) <= 1.0
+
+
+def test_a_start_at_rest_is_no_reason_for_a_tiny_first_step():
+    # v = 0 and acceleration 1000: the trial length follows from atol = 1e-9 alone
+    x, f = np.array([1.0, 0.0]), np.array([0.0, 1000.0])
+    arguments = (7, np.full(2, 1e-9), 1e-6, 1.0, 1.0, 2)
+    trial = first_step(0.0, x, f, x, f, *arguments, 0)
+    assert trial < 1e-8
+    assert first_step(0.0, x, f, x, f, *arguments, 1) == pytest.approx(1e4 * trial)
