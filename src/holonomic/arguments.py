@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
@@ -12,6 +13,7 @@ from .choice import Choice, make_choice
 from .errors import BadArgument, InconsistentState, UnknownArgument
 from .events import Event
 from .initial import position_jacobian
+from .model.arguments import nearest
 from .model.dae import Dae, start_of
 from .model.extra import start_of_extras
 from .model.given import positive, vector
@@ -28,7 +30,6 @@ FOREIGN = {
 }  # fmt: skip
 NO_CONTROL = "no error would ever be too large. Give a number, or step= for steps without error control."
 NO_CONSTRAINT = "no distance would ever be too large. Give a number, or stabilization=None to leave the constraints alone."
-START_NAMES = {System: "a System starts from q0 and v0", Ode: "an Ode starts from y0"}
 
 
 def unpacked(system, t_end, q0, v0, y0, s0, w0, *, elsewhere: bool = False, varying=()):
@@ -68,7 +69,8 @@ def opened(system, t_end, q0, v0, y0, s0, w0, x0, dx0, ddx0, endless: bool = Fal
         v = np.zeros(0)
     else:
         if x0 is not None or dx0 is not None or ddx0 is not None:
-            raise BadArgument(f"x0, dx0 and ddx0 belong to a Dae; {START_NAMES[type(system)]}.")
+            own = "an Ode starts from y0" if isinstance(system, Ode) else "a System starts from q0 and v0"
+            raise BadArgument(f"x0, dx0 and ddx0 belong to a Dae; {own}.")
         t0, q, v = start_values(system, q0, v0, y0, t_end)
     q = np.concatenate([q, more])
     if endless and t_end == (0.0, np.inf):
@@ -80,13 +82,8 @@ def refuse_unknown(unknown: dict[str, Any], simulate: Callable) -> None:
     name = next(iter(unknown))
     if name in FOREIGN:
         raise UnknownArgument(f"simulate has no argument {name!r}; here it is called {FOREIGN[name]}.")
-    import difflib
-    import inspect
-
     known = [n for n in inspect.signature(simulate).parameters if n != "unknown"]
-    near = difflib.get_close_matches(name, known, 1)
-    hint = f"Did you mean {near[0]!r}?" if near else f"Known: {', '.join(known)}."
-    raise UnknownArgument(f"simulate has no argument {name!r}. {hint}")
+    raise UnknownArgument(f"simulate has no argument {name!r}. {nearest(name, known)}")
 
 
 def _start(values, what: str) -> np.ndarray:
@@ -243,7 +240,22 @@ def events_of(events, system) -> dict[str, Event]:
     if not isinstance(events, Mapping):
         raise BadArgument('events= is a mapping {name: Event(...)}, for example {"slack": Event(lambda lam: lam[0])}.')
     given = {name: event if isinstance(event, Event) else Event(event) for name, event in events.items()}
+    for name, event in given.items():
+        _refuse_parts(name, event, system)
     return {name: event.of(name, system.outputs or {}) for name, event in given.items()}
+
+
+def _refuse_parts(name: str, event: Event, system) -> None:
+    """Say how an event of a mechanism asks for its bodies and joints."""
+    resolver = getattr(system, "resolver", None)
+    if resolver is None or not callable(event.f):
+        return
+    asked = [part for part in inspect.signature(event.f).parameters if part in resolver.names]
+    if asked:
+        raise BadArgument(
+            f"event {name!r} asks for {asked[0]!r}, a part of the mechanism: events see such parts through "
+            f"m.quantity(lambda {asked[0]}: ...)."
+        )
 
 
 def settled(choice: Choice, model, t0: float, q, data) -> Choice:

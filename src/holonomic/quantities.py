@@ -34,8 +34,10 @@ def named(sol, name: str) -> np.ndarray:
 
 def names(model) -> dict[str, list[str]]:
     """The names that `sol[name]` knows, by kind."""
+    resolver = getattr(getattr(model, "system", None), "resolver", None)
     known = {
-        "outputs": model.output_shapes, "coordinates": model.coordinates, "constraints": stems(multiplier_labels(model)),
+        "parts of the mechanism": [] if resolver is None else resolver.names, "outputs": model.output_shapes,
+        "coordinates": model.coordinates, "constraints": stems(multiplier_labels(model)),
         "states": model.extras.state_labels, "algebraic variables": model.extras.algebraic_labels,
     }  # fmt: skip
     return {kind: list(each) for kind, each in known.items() if each}

@@ -19,6 +19,12 @@ ODE = ("t", "y", "p", "u")
 Stated = TypeVar("Stated", bound=type)
 
 
+def nearest(name: str, known) -> str:
+    """What was meant by a name that does not exist: those near it, or all there are."""
+    near = difflib.get_close_matches(str(name), list(known), 3)
+    return f"Did you mean {' or '.join(map(repr, near))}?" if near else f"Known: {', '.join(known) or 'none'}."
+
+
 def refuses_unknown(kind: Stated) -> Stated:
     """Let a class refuse arguments that it does not have, with the nearest one it has."""
     made = kind.__init__
@@ -28,9 +34,7 @@ def refuses_unknown(kind: Stated) -> Stated:
     def __init__(self, *args, **given):
         for name in given:
             if name not in known:
-                near = difflib.get_close_matches(name, known, 1)
-                hint = f"Did you mean {near[0]!r}?" if near else f"Known: {', '.join(known)}."
-                raise UnknownArgument(f"{kind.__name__} has no argument {name!r}. {hint}")
+                raise UnknownArgument(f"{kind.__name__} has no argument {name!r}. {nearest(name, known)}")
         made(self, *args, **given)
 
     kind.__init__ = __init__  # pyright: ignore[reportAttributeAccessIssue]
@@ -50,8 +54,7 @@ class Names(SimpleNamespace):
     def __getattr__(self, name):
         if name.startswith("__"):
             raise AttributeError(name)
-        known = ", ".join(vars(self)) or "none"
-        raise UnknownParameter(f"unknown parameter or input {name!r}; known: {known}.")
+        raise UnknownParameter(f"unknown parameter or input {name!r}. {nearest(name, vars(self))}")
 
 
 def wanted(function, role: str, allowed: tuple[str, ...]) -> tuple[str, ...]:

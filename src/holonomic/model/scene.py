@@ -117,8 +117,8 @@ class Scene:
 
     def _why(self, found: tuple[int, int], shape: tuple[int, int]) -> str:
         """Where an expected shape comes from, and what may be meant where it is not met."""
-        if shape[0] == shape[1] and sorted(found) == [1, shape[0]]:
-            return ". Is np.diag(...) of it meant?"
+        if shape[0] == shape[1] and sorted(found) in ([1, 1], [1, shape[0]]):
+            return f". Is np.eye({shape[0]}) times it meant?" if found == (1, 1) else ". Is np.diag(...) of it meant?"
         start = "x0" if self.is_dae else "y0" if self.is_ode else "v0"
         entries = len(self.points[0]["state"][not self.is_ode])
         return f", as {start} has {entries} entries." if entries == shape[0] else "."

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import BadArgument
-from .arguments import BASIC, ODE, refuses_unknown, wanted
+from .arguments import BASIC, ODE, nearest, refuses_unknown, wanted
 from .extra import allowed, check_names
 
 Quantity = Any  # a number, an array, or a function of named arguments
@@ -213,7 +213,7 @@ class System:
         """Return the same system with some parameters changed."""
         unknown = set(changes) - set(self.params or {})
         if unknown:
-            raise BadArgument(f"unknown parameter {sorted(unknown)[0]!r}; known: {', '.join(self.params or {})}.")
+            raise BadArgument(f"unknown parameter {sorted(unknown)[0]!r}. {nearest(sorted(unknown)[0], self.params or {})}")
         return replace(self, params={**(self.params or {}), **changes})
 
     def __getstate__(self) -> dict[str, Any]:
@@ -309,7 +309,9 @@ def coordinate_names(system, n: int) -> tuple[list[str], list[bool]]:
     letter = "x" if hasattr(system, "order") else "y" if isinstance(system, Ode) else "q"
     names = [f"{letter}[{i}]" for i in range(n)] if given is None else list(given)
     if len(names) != n:
-        raise BadArgument(f"coordinates= names {len(names)} coordinates, but there are {n}.")
+        start = {"x": "x0", "y": "y0", "q": "q0"}[letter]
+        shown = f"{', '.join(map(str, names[:6]))}{', ..' if len(names) > 6 else ''}"
+        raise BadArgument(f"{start} has {n} entries, but coordinates= names {len(names)}: {shown}. Give one number for each.")
     twice = [name for name in names if names.count(name) > 1]
     if twice:
         raise BadArgument(f"coordinates= has the name {twice[0]!r} twice; every coordinate needs its own.")

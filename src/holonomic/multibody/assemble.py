@@ -7,19 +7,21 @@ closes the linearized joints, lengths counted as they are and rotations times th
 from __future__ import annotations
 
 import warnings
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from ..errors import BadArgument, InconsistentState
 from ..model.arguments import Names, wanted
-from .lower import body_sizes, mechanism_size
+from .lower import UnitsWarning, body_sizes, mechanism_size
 from .snapping import refuse_turned, snapped
 
 CLOSED = 1e-12  # relative to the size of the mechanism; what rounding leaves
 SMALL = 1e-2  # gaps of a drawing that are closed without being asked, relative to its size
 SILENT = 1e-6  # gaps not worth a warning: coordinates written with six digits
 COMPLEX = 1e-30  # complex step: no cancellation, so it may be this small
+MANY_TURNS = 4 * np.pi  # rad: an angle to assemble at that was meant in degrees
 
 
 class AssemblyWarning(UserWarning):
@@ -155,6 +157,22 @@ class Kinematics:
             part.name: float(np.linalg.norm(self.value(part, t, q)))
             for part in self.parts if part.level == "position"
         }  # fmt: skip
+
+
+def check_asked(m, values, speeds) -> None:
+    """Refuse joint values without names, and say where an angle looks like degrees."""
+    for what, given in (("values", values), ("speeds", speeds)):
+        if given is not None and not isinstance(given, Mapping):
+            raise BadArgument(f'assemble: {what} are given by joint, {{"O": 0.3}}, got {given!r}.')
+    for name, value in (values or {}).items():
+        joint = m.joints.get(name)
+        if joint is not None and joint.coordinate == "angle" and abs(value) > MANY_TURNS:
+            warnings.warn(
+                f"assemble: joint {name!r} is asked for {value:g} rad, {abs(value) / (2 * np.pi):.3g} turns. Angles are in "
+                f"radians: np.radians({value:g}).",
+                UnitsWarning,
+                stacklevel=4,
+            )
 
 
 def assemble(m, values, speeds, near, drawn: bool = False) -> Assembly:

@@ -11,7 +11,7 @@ from ..errors import BadArgument, HolonomicError
 from ..model.arguments import wanted
 from . import plane, space
 from . import shapes as sh
-from .assemble import Assembly, assemble
+from .assemble import Assembly, assemble, check_asked
 from .body import Body, Frame, Point, combine
 from .driving import DriveMethods
 from .forcing import ForceMethods
@@ -62,6 +62,8 @@ class Mechanism(JointMethods, DriveMethods, ForceMethods, StateMethods):
     """
 
     def __init__(self, gravity=(0.0, -9.81)):
+        if np.ndim(gravity) != 1:
+            raise BadArgument(f"gravity is a vector, (0, -9.81) in the plane or (0, 0, -9.81) in space, got {gravity!r}.")
         given = sh.point(gravity, "gravity")
         self.dimension = len(given)
         self.params = Parameters(self._moved, self._changed)
@@ -244,6 +246,7 @@ class Mechanism(JointMethods, DriveMethods, ForceMethods, StateMethods):
         Assembly
             Coordinates and velocities, how far bodies moved, and which joints were open.
         """
+        check_asked(self, values, speeds)
         self._request = (dict(values or {}), dict(speeds or {}), near)
         self._assembly = None
         return self.assembly

@@ -13,6 +13,7 @@ from ..initial import LEAST_TOLERANCE, prepare
 from ..kernels import assemble as a
 from ..kernels.sample import along
 from ..kernels.signatures import NX, Fn
+from ..model.arguments import nearest
 from .program import Program
 
 MODES = {"check": a.CHECK, "project": a.PROJECT, "free": a.FREE}
@@ -51,8 +52,7 @@ def check_params(system, params: dict[str, np.ndarray]) -> None:
     for name, values in params.items():
         own = (system.params or {}).get(name)
         if own is None:
-            known = ", ".join(system.params or {}) or "none"
-            raise BadArgument(f"params={{{name!r}: ...}}: the system has no such parameter; known: {known}.")
+            raise BadArgument(f"params={{{name!r}: ...}}: the system has no such parameter. {nearest(name, system.params or {})}")
         if values.ndim != np.ndim(own) + 1 or values.shape[1:] != np.shape(own):
             raise BadArgument(f"params[{name!r}] has shape {values.shape}; expected (members, *{np.shape(own)}).")
         bad = np.flatnonzero(~np.isfinite(values).all(axis=tuple(range(1, values.ndim))))
