@@ -11,7 +11,7 @@ import numpy as np
 
 from .choice import Choice, make_choice
 from .errors import BadArgument, InconsistentState, UnknownArgument
-from .events import Event
+from .events import Event, of_function
 from .initial import position_jacobian
 from .model.arguments import nearest
 from .model.dae import Dae, start_of
@@ -25,9 +25,10 @@ from .running import Run
 FOREIGN = {
     "method": "integrator", "t_span": "t_end (a number, or a pair (t0, t_end))", "t_eval": "save_at",
     "dt": "step", "h": "step", "max_step_size": "max_step", "y_0": "y0",
-    "dense_output": "nothing: sol(t) always works", "args": "params of the System", "jac": "nothing: derivatives "
+    "dense_output": "nothing: sol(t) always works", "args": "params of the System or Ode", "jac": "nothing: derivatives "
     "are exact", "tol": "rtol and atol", "n_steps": "max_steps", "h0": "first_step", "vectorized": "nothing",
 }  # fmt: skip
+ROUNDING = 4e-16  # of the longest time: 3 * 0.1 is meant where the run ends at 0.3
 NO_CONTROL = "no error would ever be too large. Give a number, or step= for steps without error control."
 NO_CONSTRAINT = "no distance would ever be too large. Give a number, or stabilization=None to leave the constraints alone."
 
@@ -62,7 +63,8 @@ def opened(system, t_end, q0, v0, y0, s0, w0, x0, dx0, ddx0, endless: bool = Fal
     """
     system, t_end, q0, v0, y0, s0, w0 = unpacked(system, t_end, q0, v0, y0, s0, w0, elsewhere=x0 is not None)
     if not isinstance(system, System | Ode):
-        raise BadArgument(f"simulate needs a System, an Ode, a Dae or a Problem, got {type(system).__name__}.")
+        hint = " For y' = f(t, y) write Ode(f)." if callable(system) else ""
+        raise BadArgument(f"simulate needs a System, an Ode, a Dae or a Problem, got {type(system).__name__}.{hint}")
     more, extras = start_of_extras(system, s0, w0, q0 if hasattr(q0, "t") else None)
     if isinstance(system, Dae):
         t0, q = start_of(system, x0, dx0, ddx0, y0)
@@ -81,6 +83,8 @@ def opened(system, t_end, q0, v0, y0, s0, w0, x0, dx0, ddx0, endless: bool = Fal
 def refuse_unknown(unknown: dict[str, Any], simulate: Callable) -> None:
     name = next(iter(unknown))
     if name in FOREIGN:
+        if FOREIGN[name].startswith("nothing"):
+            raise UnknownArgument(f"simulate has no argument {name!r} and needs none{FOREIGN[name].removeprefix('nothing')}.")
         raise UnknownArgument(f"simulate has no argument {name!r}; here it is called {FOREIGN[name]}.")
     known = [n for n in inspect.signature(simulate).parameters if n != "unknown"]
     raise UnknownArgument(f"simulate has no argument {name!r}. {nearest(name, known)}")
@@ -229,17 +233,19 @@ def save_times(save_at, t0, t1) -> np.ndarray | None:
     forward = 1.0 if t1 >= t0 else -1.0
     if np.any(np.diff(times) * forward <= 0):
         raise BadArgument("save_at must go from t0 to t_end without repeating a time.")
-    if (times[0] - t0) * forward < 0 or (times[-1] - t1) * forward > 0:
-        raise BadArgument(f"save_at reaches from {times[0]:g} to {times[-1]:g}, outside the run ({t0:g}, {t1:g}).")
-    return times
+    slack = ROUNDING * max(abs(t0), abs(t1))
+    if (times[0] - t0) * forward < -slack or (times[-1] - t1) * forward > slack:
+        raise BadArgument(f"save_at reaches from {times[0]:.12g} to {times[-1]:.12g}, outside the run ({t0:.12g}, {t1:.12g}).")
+    return np.clip(times, min(t0, t1), max(t0, t1))
 
 
 def events_of(events, system) -> dict[str, Event]:
     if events is None:
         return {}
     if not isinstance(events, Mapping):
-        raise BadArgument('events= is a mapping {name: Event(...)}, for example {"slack": Event(lambda lam: lam[0])}.')
-    given = {name: event if isinstance(event, Event) else Event(event) for name, event in events.items()}
+        example = "y: y[0]" if isinstance(system, Ode) else "lam: lam[0]"
+        raise BadArgument(f'events= is a mapping {{name: Event(...)}}, for example {{"slack": Event(lambda {example})}}.')
+    given = {name: event if isinstance(event, Event) else of_function(event, name) for name, event in events.items()}
     for name, event in given.items():
         _refuse_parts(name, event, system)
     return {name: event.of(name, system.outputs or {}) for name, event in given.items()}

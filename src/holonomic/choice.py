@@ -86,7 +86,8 @@ def _resolve(given, base: type, role: str, default: type):
     if isinstance(given, str):
         raise BadArgument(f"{role}={given!r}: pass an object, for example {example}.")
     article = "an" if role[0] in "aeiou" else "a"
-    raise BadArgument(f"{role}={given!r} is not {article} {role}; for example {example}.")
+    without = ", or None for without" if role == "stabilization" else ""
+    raise BadArgument(f"{role}={given!r} is not {article} {role}; for example {example}{without}.")
 
 
 def _kinds(base: type) -> list[type]:

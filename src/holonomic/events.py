@@ -75,3 +75,13 @@ class Event:
     def stops(self) -> bool:
         """Whether the step loop has to return at this event."""
         return self.terminal or self.then is not None
+
+
+def of_function(function, name: str) -> Event:
+    """Return the event of a plain function; `terminal` and `direction` as its attributes are meant as SciPy means them."""
+    terminal, direction = getattr(function, "terminal", False), getattr(function, "direction", 0)
+    if not isinstance(terminal, bool) and terminal not in (0, 1):
+        raise BadArgument(
+            f"event {name!r} has terminal = {terminal!r}: a run ends at the first occurrence, terminal=True, or at none."
+        )
+    return Event(function, direction=(direction > 0) - (direction < 0), terminal=bool(terminal))

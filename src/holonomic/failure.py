@@ -80,7 +80,8 @@ def explain(status: int, run, plan, sol) -> HolonomicError:
         return StepFailed(_no_convergence(run, plan), sol)
     if cause == PULL_FAILED and status != STEP_COLLAPSED:
         return StepFailed(
-            f"the projection onto the constraints did not converge at t = {t:.6g}{_shorter(plan, sol)}", sol
+            f"the projection onto the {'invariants' if plan.model.is_ode and not plan.model.n_constraints else 'constraints'} did "
+            f"not converge at t = {t:.6g}{_shorter(plan, sol)}", sol
         )
     if status == STEP_COLLAPSED:
         if _growth(plan, sol) is None:
@@ -237,7 +238,8 @@ def _collapsed(run, plan, sol) -> str:
     found = None if model.is_ode else massless(model, *_mass_and_rows(run, model), least=NEARLY_MASSLESS)
     if found is not None:
         return text + f", and {found} See error.solution."
-    return text + ". The solution may have a singularity there, or the force a jump; see error.solution."
+    jumps = "rhs()" if model.is_ode and not model.n_constraints else "the force"
+    return text + f". The solution may have a singularity there, or {jumps} a jump; see error.solution."
 
 
 def _component(model, i: int) -> tuple[str, int, str]:
@@ -362,10 +364,14 @@ def _singular(run, plan, sol) -> HolonomicError:
     model, t = plan.model, run.t
     why = "the constraint Jacobian loses rank. "
     if model.is_ode:
-        why = "G B of the Dae is singular, its y not defined" if model.n_constraints else (
-            "the gradients of the invariants become dependent"
-        )  # fmt: skip
-        return SingularPosition(f"at t = {t:.6g} {why}. See error.solution.", sol)
+        why = "G B of the Dae is singular, its y not defined. See error.solution."
+        if not model.n_constraints:
+            names = ", ".join(map(repr, model.invariant_labels))
+            why = (
+                f"the gradients of the invariants {names} are dependent, so that there is no way to correct them one by one. Keep "
+                "fewer (as an entry of outputs= one is watched, not kept), or pass stabilization=None. See error.solution."
+            )
+        return SingularPosition(f"at t = {t:.6g} {why}", sol)
     try:
         M, G = _mass_and_rows(run, model)
         found = massless(model, M, G)

@@ -30,6 +30,8 @@ def after_event(model, event, name: str, t: float, x: np.ndarray, data: np.ndarr
         raise StepFailed(
             f"{role} failed at t = {t:.6g}: {type(problem).__name__}: {problem}. See error.solution."
         ) from problem
+    if result is None:
+        raise WrongShape(f"{role} returned nothing at t = {t:.6g}: is a `return` missing?")
     if isinstance(model.system, Dae):  # x alone, or (x, x', ..)
         return _vector(np.concatenate([np.ravel(part) for part in result]), nq, f"{role}: (x, x', ..)", t)
     if model.is_ode:

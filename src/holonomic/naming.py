@@ -7,6 +7,14 @@ from collections.abc import Sequence
 
 from .errors import UnknownName
 
+# What SciPy's results have, and where it is here.
+ELSEWHERE = {
+    "sol": "sol(t)", "t_events": "sol.events[name].t", "y_events": "sol.events[name].q", "nfev": 'sol.stats["field evaluations"]',
+    "njev": "sol.stats", "nlu": "sol.stats", "success": "sol.failure, empty where there is none: a run that fails raises",
+    "status": "sol.ended", "message": "sol.failure", "invariants": "sol.drift, by name", "x": "sol.q", "velocity": "sol.v",
+    "position": "sol.q", "multipliers": "sol.lam", "forces": "sol.reactions", "time": "sol.t",
+}  # fmt: skip
+
 
 def order_of(model) -> int:
     """Return how many levels of its constraints a state holds as rows of their own: m for a Dae, else 1."""

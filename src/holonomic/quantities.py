@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from . import sampling
-from .errors import BadArgument
+from .errors import BadArgument, UnknownName
 from .kernels.signatures import Fn
 from .naming import multiplier_labels, rows_of, stems, unknown
 from .states import EventLog
@@ -29,6 +29,17 @@ def named(sol, name: str) -> np.ndarray:
     rows = rows_of(name, labels)
     if rows:
         return sol.lam[..., rows[0] if name == labels[rows[0]] else rows]
+    if name in model.invariant_labels:
+        raise UnknownName(
+            f"{name!r} is an invariant: its change along the run is sol.drift[{name!r}]. Name it in outputs=, too, and "
+            f"its value is sol[{name!r}]."
+        )
+    if not isinstance(name, str):
+        letter, known = "y" if model.is_ode else "q", [each for kind in names(model).values() for each in kind]
+        raise UnknownName(
+            f"a solution is read by name, got {name!r}. Rows are sol.{letter}[{name!r}], a state at a time is sol(t); names are "
+            f"{', '.join(known)}."
+        )
     raise unknown(name, "quantity", names(model))
 
 

@@ -13,7 +13,7 @@ from .errors import BadArgument
 from .exports import Exports
 from .kernels import state as s
 from .kernels.signatures import NK, Fn
-from .naming import is_dae, order_of
+from .naming import ELSEWHERE, is_dae, order_of
 from .states import Energy, EventLog, State, statistics
 
 
@@ -352,6 +352,11 @@ class Solution(Exports):
         That is the largest kinetic energy, or the largest change of the potential one: the total may be zero.
         """
         return quantities.energy_error(self)
+
+    def __getattr__(self, name: str):
+        if name in ELSEWHERE:
+            raise AttributeError(f"a Solution has no {name!r}; here it is {ELSEWHERE[name]}.")
+        return object.__getattribute__(self, name)  # the error that led here
 
     def __getitem__(self, name: str) -> np.ndarray:
         """Return a named output, coordinate, state or algebraic variable, or the multiplier of a constraint; time first."""

@@ -13,8 +13,12 @@ STARTS = ("q0", "v0", "y0", "s0", "x0", "dx0", "ddx0")
 def vector(values, what: str, n: int | None = None) -> np.ndarray:
     """Return finite numbers as a flat array of our own, n of them if n is given; a number alone is one of them."""
     try:
+        if np.iscomplexobj(values):
+            raise BadArgument(f"{what} is complex: {values!r}. Give real and imaginary parts as numbers of their own.")
         found = np.array(values, dtype=float)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError) as problem:
+        if isinstance(problem, BadArgument):
+            raise
         raise BadArgument(f"{what} must be numbers, got {values!r}.") from None
     if found.ndim > 1:
         expected = f"({found.size if n is None else n},)"
