@@ -28,6 +28,10 @@ FOREIGN = {
     "dense_output": "nothing: sol(t) always works", "args": "params of the System or Ode", "jac": "nothing: derivatives "
     "are exact", "tol": "rtol and atol", "n_steps": "max_steps", "h0": "first_step", "vectorized": "nothing",
 }  # fmt: skip
+OF_SWEEPS = {
+    "n_jobs": "workers", "threads": "workers", "num_workers": "workers", "device": "on", "backend": "on", "path": "store",
+    "x0": "y0, (x, x', ..) in one row", "first_step": "nothing: it is chosen", "lam0": "nothing: it is computed",
+}  # fmt: skip
 ROUNDING = 4e-16  # of the longest time: 3 * 0.1 is meant where the run ends at 0.3
 NO_CONTROL = "no error would ever be too large. Give a number, or step= for steps without error control."
 NO_CONSTRAINT = "no distance would ever be too large. Give a number, or stabilization=None to leave the constraints alone."
@@ -80,14 +84,16 @@ def opened(system, t_end, q0, v0, y0, s0, w0, x0, dx0, ddx0, endless: bool = Fal
     return system, *interval(t0, t_end), q, v, extras
 
 
-def refuse_unknown(unknown: dict[str, Any], simulate: Callable) -> None:
-    name = next(iter(unknown))
-    if name in FOREIGN:
-        if FOREIGN[name].startswith("nothing"):
-            raise UnknownArgument(f"simulate has no argument {name!r} and needs none{FOREIGN[name].removeprefix('nothing')}.")
-        raise UnknownArgument(f"simulate has no argument {name!r}; here it is called {FOREIGN[name]}.")
-    known = [n for n in inspect.signature(simulate).parameters if n != "unknown"]
-    raise UnknownArgument(f"simulate has no argument {name!r}. {nearest(name, known)}")
+def refuse_unknown(unknown: dict[str, Any], function: Callable) -> None:
+    """Say what an argument is called here that simulate or sweep does not have."""
+    name, mine = next(iter(unknown)), function.__name__
+    known = [n for n in inspect.signature(function).parameters if n != "unknown"]
+    foreign = FOREIGN | (OF_SWEEPS if "workers" in known else {})
+    if name not in foreign:
+        raise UnknownArgument(f"{mine} has no argument {name!r}. {nearest(name, known)}")
+    if foreign[name].startswith("nothing"):
+        raise UnknownArgument(f"{mine} has no argument {name!r} and needs none{foreign[name].removeprefix('nothing')}.")
+    raise UnknownArgument(f"{mine} has no argument {name!r}; here it is called {foreign[name]}.")
 
 
 def _start(values, what: str) -> np.ndarray:
@@ -139,7 +145,8 @@ def interval(t0, t_end) -> tuple[float, float]:
     return t0, t1
 
 
-def _is_whole(value, least: int) -> bool:
+def is_whole(value, least: int) -> bool:
+    """Whether a value is a whole number, at least so large."""
     try:
         return int(value) == value and value >= least
     except (TypeError, ValueError):
@@ -148,7 +155,7 @@ def _is_whole(value, least: int) -> bool:
 
 def limits_of(max_steps, max_step, first_step) -> dict[str, Any]:
     """Check the limits of the step control."""
-    if not _is_whole(max_steps, 1):
+    if not is_whole(max_steps, 1):
         raise BadArgument(f"max_steps={max_steps!r} must be a whole number, at least 1.")
     first = None if first_step is None else positive(first_step, "first_step", "leave it out, and the first step is chosen.")
     return {"max_steps": int(max_steps), "max_step": positive(max_step, "max_step"), "first": first}
@@ -221,14 +228,13 @@ def save_times(save_at, t0, t1) -> np.ndarray | None:
     if save_at is None:
         return None
     if np.ndim(save_at) == 0:
-        if not _is_whole(save_at, 2):
+        if not is_whole(save_at, 2):
             raise BadArgument(f"save_at={save_at!r}: a number of times must be a whole number, at least 2.")
         return np.linspace(t0, t1, int(save_at))
     times = vector(save_at, "save_at")
     if not len(times):
         raise BadArgument(
-            "save_at is empty: nothing would be kept. Leave it out to keep every step, or pass save_at=[t_end] to keep the "
-            "end alone."
+            "save_at is empty: nothing would be kept. Leave it out, or pass save_at=[t_end] to keep the end alone."
         )
     forward = 1.0 if t1 >= t0 else -1.0
     if np.any(np.diff(times) * forward <= 0):

@@ -86,8 +86,9 @@ def _resolve(given, base: type, role: str, default: type):
     if isinstance(given, str):
         raise BadArgument(f"{role}={given!r}: pass an object, for example {example}.")
     article = "an" if role[0] in "aeiou" else "a"
-    without = ", or None for without" if role == "stabilization" else ""
-    raise BadArgument(f"{role}={given!r} is not {article} {role}; for example {example}{without}.")
+    if role == "stabilization":
+        example = "stabilization=Projection(), or None for without"
+    raise BadArgument(f"{role}={given!r} is not {article} {role}; for example {example}.")
 
 
 def _kinds(base: type) -> list[type]:

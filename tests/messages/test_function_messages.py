@@ -168,12 +168,12 @@ def test_a_mistake_in_a_function_is_shown_as_it_is():
 
 def test_unknown_parameters_and_inputs():
     assert message(BadArgument, point(force=lambda p: [0, -p.gravity], params={"g": 9.81})) == (
-        "force() uses unknown parameter or input 'gravity'; known: g."
+        "force() uses unknown parameter or input 'gravity'. Known: g."
     )
     assert message(BadArgument, point(force=lambda u: [0, u.push], inputs={"pull": 1.0})) == (
-        "force() uses unknown parameter or input 'push'; known: pull."
+        "force() uses unknown parameter or input 'push'. Known: pull."
     )
-    with pytest.raises(BadArgument, match=r"unknown parameter 'gravity'; known: g\."):
+    with pytest.raises(BadArgument, match=r"unknown parameter 'gravity'\. Known: g\."):
         point(params={"g": 9.81}).with_params(gravity=1.0)
 
 
@@ -197,7 +197,9 @@ def test_inconsistent_sizes():
     assert message(BadArgument, point(), q0=[1, 0, 0]) == (
         "q0 has 3 entries but v0 has 2; they must agree unless kinematics= is given."
     )
-    assert message(BadArgument, point(coordinates=["x"])) == "coordinates= names 1 coordinates, but there are 2."
+    assert message(BadArgument, point(coordinates=["x"])) == (
+        "q0 has 2 entries, but coordinates= names 1: x. Give one number for each."
+    )
     assert message(BadArgument, point(coordinates=["x", "x"])) == (
         "coordinates= has the name 'x' twice; every coordinate needs its own."
     )

@@ -86,7 +86,7 @@ def test_a_solution_that_grows_beyond_all_bounds():
     text, sol = stopped(StepFailed, Ode(lambda y: y**2), 2.0, y0=[1.0])
     assert text.startswith("the step fell to ")
     assert text.endswith(
-        " at t = 1. The largest error is in y[0]. The solution may have a singularity there, or the force a jump; see "
+        " at t = 1. The largest error is in y[0]. The solution may have a singularity there, or rhs() a jump; see "
         "error.solution."
     )
     assert np.isclose(sol.t[-1], 1.0, atol=1e-6)

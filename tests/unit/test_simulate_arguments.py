@@ -66,8 +66,7 @@ def test_an_unknown_name_lists_the_known_ones():
         ({"constraint_tol": np.inf}, "constraint_tol=inf must be finite: no distance would ever be too large. Give a number, or "
          "stabilization=None to leave the constraints alone."),
         ({"step": np.inf, "integrator": RK4()}, "step=inf must be finite: the run is divided into steps of this length."),
-        ({"save_at": []}, "save_at is empty: nothing would be kept. Leave it out to keep every step, or pass save_at=[t_end] to "
-         "keep the end alone."),
+        ({"save_at": []}, "save_at is empty: nothing would be kept. Leave it out, or pass save_at=[t_end] to keep the end alone."),
         ({"save_at": [[0.0, 0.5], [0.6, 1.0]]}, "save_at has shape (2, 2), expected one row of numbers, (4,). Pass "
          "np.ravel(save_at) if all its entries are meant, in that order."),
         ({"q0": [[0.0, 0.0]]}, "q0 has shape (1, 2), expected one row of numbers, (2,). Pass np.ravel(q0) if all its entries "
@@ -105,7 +104,10 @@ def test_an_unknown_name_lists_the_known_ones():
         ({"integrator": "RK45"}, "integrator='RK45': pass an object, for example integrator=RK45()."),
         ({"integrator": "ode45"}, "integrator='ode45': pass an object, for example integrator=DOP853()."),
         ({"integrator": None}, "integrator=None is not an integrator; for example integrator=DOP853()."),
-        ({"stabilization": 3}, "stabilization=3 is not a stabilization; for example stabilization=Unstabilized()."),
+        (
+            {"stabilization": 3},
+            "stabilization=3 is not a stabilization; for example stabilization=Projection(), or None for without.",
+        ),
         ({"integrator": RK4()}, "RK4 has no error estimate: give step=, or use RK45 or DOP853."),
     ],
 )

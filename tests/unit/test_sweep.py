@@ -138,7 +138,7 @@ def test_to_xarray_has_labels(swing):
 @pytest.mark.parametrize(
     ("options", "text"),
     [
-        ({"params": {"gravity": [1.0]}}, "no such parameter; known: m, g, L"),
+        ({"params": {"gravity": [1.0]}}, "no such parameter. Known: m, g, L"),
         ({"params": {"g": [1.0, 2.0], "m": [1.0]}}, "equal length, got g 2, m 1. For products use grid()"),
         ({}, "nothing to sweep over"),
         ({"params": {"g": [1.0]}, "on": "moon"}, "on='moon'"),

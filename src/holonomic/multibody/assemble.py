@@ -21,7 +21,7 @@ CLOSED = 1e-12  # relative to the size of the mechanism; what rounding leaves
 SMALL = 1e-2  # gaps of a drawing that are closed without being asked, relative to its size
 SILENT = 1e-6  # gaps not worth a warning: coordinates written with six digits
 COMPLEX = 1e-30  # complex step: no cancellation, so it may be this small
-MANY_TURNS = 4 * np.pi  # rad: an angle to assemble at that was meant in degrees
+MANY_TURNS = 8 * np.pi  # rad: an angle to assemble at that was meant in degrees
 
 
 class AssemblyWarning(UserWarning):
@@ -171,7 +171,7 @@ def check_asked(m, values, speeds) -> None:
                 f"assemble: joint {name!r} is asked for {value:g} rad, {abs(value) / (2 * np.pi):.3g} turns. Angles are in "
                 f"radians: np.radians({value:g}).",
                 UnitsWarning,
-                stacklevel=4,
+                stacklevel=3,
             )
 
 

@@ -47,17 +47,35 @@ def count(lengths: dict[str, int]) -> int:
     return members
 
 
-def check_params(system, params: dict[str, np.ndarray]) -> None:
-    """Refuse parameters that the system does not have, and those of another shape."""
+def check_starts(starts: dict) -> None:
+    """Refuse starts that are neither one row nor one row per member."""
+    for name, values in starts.items():
+        if values is not None and not isinstance(values, Mapping) and np.ndim(values) > 2:
+            raise BadArgument(f"{name} has shape {np.shape(values)}, expected one row for all members, or (members, entries).")
+
+
+def check_params(system, given) -> dict[str, np.ndarray]:
+    """Return the parameters as arrays; refuse those that the system does not have, and those of another shape."""
+    if given is not None and not isinstance(given, Mapping):
+        raise BadArgument(f"params= is a mapping {{name: values}}, one array per parameter, got {type(given).__name__}.")
+    params = {}
+    for name, values in (given or {}).items():
+        try:
+            params[name] = np.asarray(values, dtype=float)
+        except (TypeError, ValueError):
+            raise BadArgument(f"params[{name!r}] must be numbers, one (or one array) per member, got {values!r}.") from None
     for name, values in params.items():
         own = (system.params or {}).get(name)
         if own is None:
             raise BadArgument(f"params={{{name!r}: ...}}: the system has no such parameter. {nearest(name, system.params or {})}")
         if values.ndim != np.ndim(own) + 1 or values.shape[1:] != np.shape(own):
-            raise BadArgument(f"params[{name!r}] has shape {values.shape}; expected (members, *{np.shape(own)}).")
+            expected = f"({', '.join(['members', *map(str, np.shape(own))])}{'' if np.shape(own) else ','})"
+            one = f" One value for all members is set by system.with_params({name}=...)." if values.shape == np.shape(own) else ""
+            raise BadArgument(f"params[{name!r}] has shape {values.shape}; expected {expected}, one for each member.{one}")
         bad = np.flatnonzero(~np.isfinite(values).all(axis=tuple(range(1, values.ndim))))
         if len(bad):
             raise BadArgument(f"params[{name!r}] of member {bad[0]} is not finite: {values[bad[0]]}.")
+    return params
 
 
 def first_of(values):

@@ -9,7 +9,18 @@ from typing import Any
 
 import numpy as np
 
-from ..arguments import choose, events_of, interval, limits_of, save_times, settled, start_values, unpacked
+from ..arguments import (
+    choose,
+    events_of,
+    interval,
+    is_whole,
+    limits_of,
+    refuse_unknown,
+    save_times,
+    settled,
+    start_values,
+    unpacked,
+)
 from ..errors import BadArgument, HolonomicError
 from ..initial import held_coordinates, prepare
 from ..invariance import check_invariants
@@ -25,7 +36,7 @@ from .common import consistent_starts, shared_aim, shared_choice
 from .ensemble import Ensemble, Log
 from .inputs import Tables, lengths
 from .job import Engine, Job
-from .members import all_of, beside, check_params, count, first_of
+from .members import all_of, beside, check_params, check_starts, count, first_of
 from .piece import finish, not_run
 from .program import Program
 from .quantities import Quantities
@@ -37,7 +48,7 @@ TRIES = 50  # members looked at for one that can start, to see which rows are re
 
 def sweep(
     system,
-    t_end,
+    t_end=None,
     *,
     q0=None,
     v0=None,
@@ -68,6 +79,7 @@ def sweep(
     on="threads",
     workers: int | None = None,
     progress: bool | None = None,
+    **unknown,
 ) -> Ensemble:
     """Run one system many times, over parameters and initial values.
 
@@ -139,6 +151,8 @@ def sweep(
     >>> runs.q.shape, runs.failed
     ((5, 11, 2), [])
     """
+    if unknown:
+        refuse_unknown(unknown, sweep)
     engine = engine_of(on, workers)
     if hasattr(system, "to_system") and q0 is None:
         initial = "project"  # other lengths: the same drawing, other speeds
@@ -151,9 +165,9 @@ def sweep(
         raise BadArgument("resume=True goes on with a store: give store=, the path of one.")
     if store is not None and keep == "summary":
         raise BadArgument('keep="summary" keeps no trajectories, store= keeps them on disk: choose one.')
-    changed = {name: np.asarray(values, dtype=float) for name, values in (params or {}).items()}
-    check_params(system, changed)
+    changed = check_params(system, params)
     starts = {"q0": q0, "v0": v0, "y0": y0, "s0": s0}
+    check_starts(starts)
     members = count(
         {name: len(values) for name, values in changed.items()}
         | lengths(inputs)
@@ -271,6 +285,11 @@ def _wanted(outputs, keep: str) -> tuple[str, ...] | None:
         if keep == "summary":
             raise BadArgument('keep="summary" needs outputs=, the quantities to sum up, for example outputs=["q"].')
         return None
+    if isinstance(outputs, Mapping):
+        raise BadArgument(
+            f"outputs={outputs!r}: sweep keeps outputs by name, outputs=[{', '.join(map(repr, outputs))}]; new ones are stated in "
+            "System(..., outputs={name: function})."
+        )
     names = (outputs,) if isinstance(outputs, str) else tuple(outputs)
     if not names or not all(isinstance(name, str) for name in names):
         raise BadArgument(f'outputs={outputs!r}: give names, for example outputs=["q", "tension"].')
@@ -279,7 +298,7 @@ def _wanted(outputs, keep: str) -> tuple[str, ...] | None:
 
 def engine_of(on, workers: int | None) -> Engine:
     """Return the engine that `on=` asks for."""
-    if workers is not None and (workers != int(workers) or workers < 1):
+    if workers is not None and not is_whole(workers, 1):
         raise BadArgument(f"workers={workers!r} must be a whole number, at least 1.")
     if isinstance(on, str) and on == "threads":
         return Threads(workers)
