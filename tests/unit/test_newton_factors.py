@@ -91,6 +91,7 @@ def test_growth_tells_that_a_pivot_has_become_small():
 def test_no_order_where_the_matrix_is_singular_or_large():
     assert choose_order(np.ones((2, 2), dtype=bool), [np.ones((2, 2))]) is None
     assert choose_order(np.ones((2, 2), dtype=bool), [np.full((2, 2), np.nan)]) is None
+    assert choose_order(np.eye(2, dtype=bool), [np.full((2, 2), np.nan), np.eye(2)]) is not None
     n = int(np.ceil((3 * MOST_PRODUCTS) ** (1 / 3))) + 1
     full = np.random.default_rng(0).normal(size=(n, n))
     assert choose_order(full != 0, [full]) is None

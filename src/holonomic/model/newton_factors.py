@@ -26,7 +26,7 @@ from .tape import Tape, TapeBuilder, needed
 UNROLLED = (Fn.NEWTON_FACTOR, Fn.NEWTON_SOLVE, Fn.COMPLEX_FACTOR, Fn.COMPLEX_SOLVE)
 WEIGHTS = (1e1, 1e3, 1e5)  # of ∂R/∂y', about 1/h
 THRESHOLD = 0.05  # a pivot is at least this part of the largest entry of its column, rows and columns scaled
-MOST_PRODUCTS = 1500  # of one factorization: above, compiling takes longer than it gains
+MOST_PRODUCTS = 1000  # of one factorization: above, compiling takes longer than it gains
 
 Order = list[tuple[int, int]]  # rows and columns of the pivots
 
@@ -65,11 +65,12 @@ def choose_order(pattern: np.ndarray, matrices: list[np.ndarray]) -> Order | Non
     pattern : (n, n) array of bool
         Entries that may differ from zero.
     matrices : list of (n, n) arrays
-        Examples, for all of which the pivots are to be large enough.
+        Examples, for all of which the pivots are to be large enough; those that are not finite are left out.
     """
     n = len(pattern)
     filled = pattern.copy()
-    if not all(np.all(np.isfinite(A)) for A in matrices):
+    matrices = [A for A in matrices if np.all(np.isfinite(A))]
+    if not matrices:
         return None
     left = np.array([_scaled(A) for A in matrices])
     rows, columns = np.ones(n, dtype=bool), np.ones(n, dtype=bool)
