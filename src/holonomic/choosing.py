@@ -7,8 +7,8 @@ the step; an implicit method takes over from that state, and hands back when the
 dozen evaluations of the field.
 
 Which implicit method: the decision guide of [ascher-petzold-1993] Sec. 5, and measurements on the problems of this
-library (docs/automatic-choice.md). BDF on projected invariants with D = Gᵀ was the fastest, or within 10 % of it, on
-every stiff problem whose fast motion decays without turning, Radau where it turns; index-2 forms that discretize
+library (docs/automatic-choice.md): Radau on projected invariants with D = Gᵀ in short runs and where the fast motion turns,
+BDF where it decays without turning or constraints turn faster than a step; index-2 forms that discretize
 M v' = f - Gᵀλ directly lose their stability where h ‖F C'‖ is large (its Tables 4.3 to 4.8).
 """
 
@@ -50,6 +50,8 @@ STRAIGHT = 0.7  # of the rate: below, BDF of order 4 and 5 is not stable any mor
 # it in 2 to 5 steps whatever the tolerance, so that its error does not follow the tolerance (slope 0.3 to 0.5 on the smooth
 # problems of [ascher-petzold-1993], RK45 0.7 to 0.9). RK45 evaluates about as often there, down to the tolerance `TIGHT`
 SHORT, QUIET, TIGHT = 2.0, 3.0, 1e-10
+# The same as FAR_BEYOND in a short run, which Radau crosses in a dozen steps where stability asks RK45 for 60 and more
+SOON = 20.0
 MOMENT = 0.05  # of the size of the state: what moves less than this to the end needs no look
 WORTH = 60  # explicit steps to go: below that nothing is gained by a change
 # Errors of BDF add up to 3 to 30 times rtol on the stiff problems here, those of DOP853 to less than 1 on the same ones
@@ -213,8 +215,8 @@ class Choosing:
             self.explicit = self._in_short(run.plan).choice
         begun_right = isinstance(run.plan.choice.integrator, RK45) is short
         other = None if begun_right else self.explicit
-        stiff = rates.decays and rates.fastest * rates.accurate >= FAR_BEYOND * self._dearer
-        if stiff and rates.fastest * left >= STABLE * WORTH:
+        far, worth = (SOON, 2 * SOON) if short else (FAR_BEYOND, STABLE * WORTH)
+        if rates.decays and rates.fastest * rates.accurate >= far * self._dearer and rates.fastest * left >= worth:
             return self._change(run, rates, STABLE / rates.fastest, "the start is stiff") or other
         return self._rapid(run, rates, left) or other
 
@@ -241,7 +243,7 @@ class Choosing:
             return None
         if run.plan.choice.integrator.implicit:
             h = max(abs(run.t - t) / max(taken, 1), abs(run.S[s.H]))  # the first steps are short
-            return self._back(run, h) or self._finer(run, h)
+            return self._back(run, h) or (self._finer(run, h) if self.look >= LONGEST_LOOK else None)
         if not run.I[s.IS_STIFF]:
             return None
         run.I[s.IS_STIFF] = run.I[s.STIFF] = 0
@@ -319,26 +321,28 @@ class Choosing:
 
     def _candidates(self, run, rates: Rates):
         """Implicit choices in the order in which they are tried."""
-        straight = (rates.straight or rates.turning > 0.0) and not (rates.lasts or self._lasts(run, rates.accurate / SHORTER))
+        turns = rates.turning > 0.0 or self._turns(run, rates)
+        straight = (rates.straight or rates.turning > 0.0) and (turns or not rates.short)
+        straight = straight and not (rates.lasts or self._lasts(run, rates.accurate / SHORTER))
         integrator, share = (BDF(), BDF_SHARE) if straight else (Radau(), 1.0)
         c, asked, stabilization = self.explicit, self.given["formulation"], self.given["stabilization"]
         atol = tuple(share * value for value in c.atol) if isinstance(c.atol, tuple) else share * c.atol
         rtol = max(share * c.rtol, 1e-14)
         is_open = isinstance(asked, str) and asked == "auto"
-        for formulation in self._formulations(run, rates) if is_open else [c.formulation]:
+        for formulation in self._formulations(run, turns) if is_open else [c.formulation]:
             way = stabilization
             if isinstance(formulation, GGL) and isinstance(way, str):
                 way = Projection()  # Newton's iteration alone leaves about rtol
             made = make_choice(self.model, formulation, integrator, way, None, rtol, atol, c.constraint_tol)
             yield replace(made, chosen=c.chosen)
 
-    def _formulations(self, run, rates: Rates):
+    def _formulations(self, run, turns: bool):
         model = self.model
         if isinstance(model.system, Dae):
             return [ProjectedInvariants("Pa"), Index1()]
         if model.is_ode or not model.n_lam:
             return [Index1()]
-        if rates.turning or self._turns(run, rates):  # corrections of v for errors of q would be long, Table 4.9
+        if turns:  # corrections of v for errors of q would be long, Table 4.9
             return [ProjectedInvariants("Pc"), ProjectedInvariants("Pa"), Index1()]
         if model.nv > SMALL and not self._varies(run):
             return [GGL(), Index1()]
@@ -347,6 +351,8 @@ class Choosing:
     def _turns(self, run, rates: Rates) -> bool:
         """Whether the constraints change their direction within a step that accuracy allows."""
         m = self.model
+        if m.is_ode or not m.n_lam:
+            return False
         fns, lengths = m.table((Fn.TERMS,))
         rows = (np.empty(lengths[Fn.TERMS]), np.empty(lengths[Fn.TERMS]))
         apart, row, kept = run.direction * 1e-3 * rates.accurate, 0, run.K[1].copy()

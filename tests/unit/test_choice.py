@@ -87,7 +87,7 @@ def test_smooth_motion_keeps_the_explicit_method():
 )
 def test_a_stiff_start_is_given_to_an_implicit_method(problem):
     sol = simulate(problem)
-    assert isinstance(sol.plan.choice.integrator, BDF)
+    assert isinstance(sol.plan.choice.integrator, BDF if problem.name == "rapid-constraint" else Radau)
     exact = problem.exact(problem.t_end)
     exact = np.concatenate(exact) if isinstance(exact, tuple) else exact
     x = np.concatenate([sol.end.q, sol.end.v])
@@ -127,7 +127,7 @@ def test_stiffness_met_on_the_way_changes_the_plan_and_loses_nothing():
     system = relaxing()
     sol = simulate(system, 1.5, **START)
     changes = sol.plan.solution._story.changes
-    assert [type(change.choice.integrator) for change in changes] == [BDF] and 0.4 < changes[0].t < 0.7
+    assert [type(change.choice.integrator) for change in changes] == [Radau] and 0.4 < changes[0].t < 0.7
     reference = simulate(system, 1.5, **START, integrator=DOP853(), rtol=1e-10, atol=1e-12)
     assert np.all(np.diff(sol.t) > 0) and sol.t[0] == 0.0 and sol.t[-1] == 1.5
     assert sol.stats["steps"] == len(sol.t) - 1
@@ -143,10 +143,10 @@ def test_stiffness_met_on_the_way_changes_the_plan_and_loses_nothing():
 
 
 def test_the_limit_of_steps_is_the_one_that_was_asked_for_after_a_change_of_plan():
-    whole = simulate(relaxing(), 1.5, **START)
-    before = int(np.sum(whole.t < whole.plan.solution._story.changes[0].t))
-    with pytest.raises(StepFailed, match=f"max_steps = {before + 30} steps were used up"):
-        simulate(relaxing(), 1.5, **START, max_steps=before + 30)
+    before = simulate(relaxing(), 1.5, **START)._parts[0].stats
+    most = before["steps"] + before["rejected"] + 3
+    with pytest.raises(StepFailed, match=f"max_steps = {most} steps were used up"):
+        simulate(relaxing(), 1.5, **START, max_steps=most)
 
 
 def test_save_at_and_events_are_right_across_the_seam():
@@ -177,7 +177,7 @@ def test_a_joined_run_is_saved_and_told(tmp_path):
 
     again = load(tmp_path / "run.nc")
     assert np.array_equal(again.q, sol.q) and again.plan.why() == text
-    assert "BDF" in again.plan.why()
+    assert "Radau" in again.plan.why()
 
 
 def test_what_the_user_chose_is_never_overridden():
@@ -310,7 +310,7 @@ def test_an_implicit_method_that_fails_hands_back_and_the_run_goes_on(monkeypatc
     problem, go = problems.heterogeneous_masses(nu=1000.0), Run.go
 
     def failing(run, *arguments):
-        if not isinstance(run.plan.choice.integrator, BDF):
+        if not isinstance(run.plan.choice.integrator, Radau):
             return go(run, *arguments)
         go(run, arguments[0], 5)
         return NO_CONVERGENCE
@@ -318,7 +318,7 @@ def test_an_implicit_method_that_fails_hands_back_and_the_run_goes_on(monkeypatc
     monkeypatch.setattr(Run, "go", failing)
     sol = simulate(problem)
     kinds = [type(change.choice.integrator) for change in sol._story.changes]
-    assert kinds == [BDF, RK45] and "did not converge" in sol.plan.why()
+    assert kinds == [Radau, RK45] and "did not converge" in sol.plan.why()
     assert np.all(np.diff(sol.t) > 0) and sol.end.q == pytest.approx(np.exp([1.0, 1.0]), rel=1e-5)
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from holonomic import DOP853, problems, simulate
+from holonomic import DOP853, Radau, problems, simulate
 
 RTOL = 1e-6
 SMOOTH = ("pendulum-a01", "double-pendulum", "slider-crank", "car-axis", "seven-body", "kepler", "rolling-disk")
@@ -44,6 +44,15 @@ def test_stiff_problems_are_right_and_take_few_steps(name):
 def test_errors_of_stiff_problems_follow_the_tolerance(name):
     problem, _ = STIFF[name]
     tolerances = np.array([1e-5, 1e-6, 1e-7, 1e-8])
-    errors = np.array([error(problem, simulate(problem, rtol=rtol, atol=rtol / 1e3)) for rtol in tolerances])
-    assert np.all(errors <= 10 * tolerances)
+    known = states(simulate(problem, rtol=1e-11, atol=1e-14, integrator=Radau(), save_at=64))
+    errors = []
+    for rtol in tolerances:  # over the whole run: at its end alone chance decides
+        x = states(simulate(problem, rtol=rtol, atol=rtol / 1e3, save_at=64))
+        errors.append(np.max(np.abs(x - known) / np.maximum(1.0, np.abs(known))))
+    # the lowest eigenvalues of the suspension amplify errors of its fast start by 25
+    assert np.all(np.array(errors) <= (10 if name.startswith("het") else 250) * tolerances)
     assert 0.6 <= np.polyfit(np.log10(tolerances), np.log10(errors), 1)[0] <= 1.3
+
+
+def states(sol):
+    return np.hstack([sol.q, sol.v])

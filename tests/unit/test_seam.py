@@ -5,7 +5,7 @@ import pickle
 import numpy as np
 import pytest
 
-from holonomic import BDF, DOP853, Event, StepFailed, System, load, problems, simulate, sweep
+from holonomic import DOP853, Event, Radau, StepFailed, System, load, problems, simulate, sweep
 
 END, START = 1.5, {"q0": [1.0, 0.0], "v0": [0.0, 0.0]}
 TIMES = np.linspace(0.0, END, 77)
@@ -42,7 +42,7 @@ RELAXING = System(mass=np.eye(2), force=force, constraint={"rod": rod}, params={
 @pytest.fixture(scope="module")
 def sol():
     found = simulate(RELAXING, END, **START)
-    assert [type(change.choice.integrator) for change in found._story.changes] == [BDF]
+    assert [type(change.choice.integrator) for change in found._story.changes] == [Radau]
     return found
 
 
@@ -108,7 +108,7 @@ def test_a_run_goes_on_from_behind_the_seam(reference):
 def test_what_there_is_of_a_run_that_fails_behind_the_seam(sol):
     before = sol._parts[0].stats
     with pytest.raises(StepFailed) as caught:
-        simulate(RELAXING, END, **START, max_steps=before["steps"] + before["rejected"] + 15)
+        simulate(RELAXING, END, **START, max_steps=before["steps"] + before["rejected"] + 3)
     left = caught.value.solution
     assert len(left._parts) == 2 and "max_steps" in left.failure
     assert np.abs(left(0.3).q - sol(0.3).q).max() < 1e-12
@@ -126,7 +126,7 @@ def test_no_state_is_lost_where_the_stiffness_comes_and_goes():
     )
     sol = simulate(system, 5.0, **START)
     kinds = [type(change.choice.integrator).__name__ for change in sol._story.changes]
-    assert kinds and kinds[0] == "BDF" and np.all(np.diff(sol.t) > 0)
+    assert kinds and kinds[0] in ("BDF", "Radau") and np.all(np.diff(sol.t) > 0)
     with pytest.warns(match="limited by stability"):
         fine = simulate(system, 5.0, **START, integrator=DOP853(), rtol=1e-10, atol=1e-12)
     t = np.linspace(0, 5, 101)
@@ -147,7 +147,7 @@ def test_the_same_start_is_looked_at_once_and_chosen_alike():
 def test_members_of_a_sweep_share_an_implicit_method_where_one_start_is_stiff():
     nu = np.linspace(1.0, 2000.0, 9)
     runs = sweep(problems.heterogeneous_masses(), 1.0, params={"nu": nu})
-    assert "BDF" in repr(runs.plan) and not len(runs.failed)
+    assert "Radau" in repr(runs.plan) and not len(runs.failed)
     assert runs.q[:, -1] == pytest.approx(np.full((9, 2), np.e), rel=1e-5)
     assert "RK45" in repr(sweep(problems.heterogeneous_masses(), 1.0, params={"nu": nu[:1]}).plan)  # short, not stiff
     chosen = sweep(problems.heterogeneous_masses(), 1.0, params={"nu": nu}, integrator=DOP853())
