@@ -62,6 +62,7 @@ BDF_SHARE = 0.2
 MANY, LASTING, SHORTER = 1000, 300.0, 8
 LARGE = 60  # positions and velocities above which eigenvalues cost more than they save
 FIRST_LOOK, LONGEST_LOOK = 25, 1600  # steps between two looks, doubled each time
+FELT = 0.1  # rad in one step: a vibration that steps follow
 LONGER = 3.0  # an explicit step must be this many times longer than the implicit ones, to go back
 MOST_CHANGES = 20
 SMALL = 8  # velocities up to which equations with v̂ eliminated are cheap to differentiate
@@ -300,6 +301,18 @@ class Choosing:
         self._note(run, self.explicit, Rates(0.0, 0.0, 0.0), abs(run.S[s.H]), reason(status))
         self.look = 1 << 40  # and no more of it
         return self.explicit
+
+    def vibrating(self, run) -> str:
+        """Say that a vibration asks for so many steps, where it does."""
+        h = abs(run.S[s.H_USED] or run.S[s.H])
+        rates = self.rates(run)
+        if rates.decays or rates.fastest * h < FELT or rates.fastest * rates.accurate < FAR_BEYOND:
+            return ""
+        return (
+            f"Something vibrates there with {rates.fastest:.3g} rad/s and hardly decays, and steps have to follow it: a light "
+            "mass between stiff or heavy parts, or a stiff spring. Make that part rigid or heavier, give it damping, or raise "
+            "max_steps; Radau() passes over it where it is not part of the motion."
+        )
 
     def _change(self, run, rates: Rates, h: float, reason: str) -> Choice | None:
         for choice in self._candidates(run, rates):

@@ -37,7 +37,7 @@ def _more_steps(plan) -> str:
     return f"Raise max_steps, or {'loosen rtol' if plan.choice.step is None else 'take a larger step'}."
 
 
-def explain(status: int, run, plan, sol) -> HolonomicError:
+def explain(status: int, run, plan, sol, why: str = "") -> HolonomicError:
     """Return the exception for a run that had to stop; it carries the solution so far."""
     t = run.t
     cause = status
@@ -46,7 +46,7 @@ def explain(status: int, run, plan, sol) -> HolonomicError:
     if status == TOO_MANY_STEPS:
         return StepFailed(
             f"max_steps = {run.max_steps} steps were used up at t = {t:.6g} of {run.S[s.T_STOP]:.6g} (last step "
-            f"{abs(run.S[s.H_USED] or run.S[s.H]):.1e}). {_jumping(run, plan) or _more_steps(plan)} See "
+            f"{abs(run.S[s.H_USED] or run.S[s.H]):.1e}). {_jumping(run, plan) or why or _more_steps(plan)} See "
             "error.solution.",
             sol,
         )

@@ -15,6 +15,7 @@ from .errors import (
     EVENT,
     MORE,
     OK,
+    TOO_MANY_STEPS,
     HolonomicError,
     InvariantWarning,
     NearSingularWarning,
@@ -93,7 +94,8 @@ def walk(
             stacklevel=3,
         )
     if status != DONE:
-        raise _with_reason(failure.explain(status, run, plan, sol), t1)
+        why = choosing.vibrating(run) if choosing is not None and status == TOO_MANY_STEPS else ""
+        raise _with_reason(failure.explain(status, run, plan, sol, why), t1)
     held = plan.model.n_invariants and not free and plan.choice.stabilization.acts == "step"
     found = not_kept(plan.model, run.t, run.x, run.data, cancels=1e-3, within=1e-8) if held else None
     if found is not None:
