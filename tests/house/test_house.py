@@ -5,6 +5,7 @@ import os
 import re
 import subprocess
 import sys
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -99,6 +100,34 @@ def imported_when_run(tree):
             found.add((node.module or "").split(".")[0])
         waiting += ast.iter_child_nodes(node)
     return found
+
+
+def test_private_names_stay_in_their_file():
+    found = [
+        f"{path.relative_to(ROOT)}:{node.lineno}: {alias.name}"
+        for folder in ("src", "tests", "tools", "benchmarks")
+        for path in (ROOT / folder).rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.ImportFrom) and node.module not in ("__future__", "holonomic._version", "_version")
+        for alias in node.names
+        if alias.name.startswith("_") and not alias.name.startswith("__")
+    ]
+    assert not found, "\n".join(found)
+
+
+def test_every_function_and_class_is_used_somewhere():
+    """What no file names but its own definition can go. A decorator that is called registers what it decorates."""
+    folders = [ROOT / name for name in ("src", "tests", "tools", "benchmarks", "docs")]
+    paths = [path for folder in folders for path in folder.rglob("*") if path.suffix in (".py", ".md")]
+    words = Counter(word for path in paths for word in re.findall(r"\w+", path.read_text(encoding="utf-8")))
+    unused = [
+        f"{path.relative_to(ROOT)}:{node.lineno}: {node.name}"
+        for path in SOURCE.rglob("*.py")
+        for node in ast.parse(path.read_text(encoding="utf-8")).body
+        if isinstance(node, ast.FunctionDef | ast.ClassDef) and words[node.name] == 1
+        if not any(isinstance(decorator, ast.Call) for decorator in node.decorator_list)
+    ]
+    assert not unused, "\n".join(unused)
 
 
 def test_importing_the_package_loads_no_heavy_library_it_may_not_need():
