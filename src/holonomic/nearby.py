@@ -3,8 +3,7 @@
 Where branches of motion meet, such a method may go on along another one, or lose accuracy, and its error estimate need
 not see it. The step loop keeps the smallest pivot ratio at the ends of its steps, and the state there. Masses make that
 ratio small as well, so the geometry decides: the smallest singular value of G, rows of length 1, along the motion through
-that state, as far as the steps around it reach. Functions that run as plain Python give no pivot ratios: there the states
-that were kept are looked at, all of them.
+that state, as far as the steps around it reach.
 """
 
 from __future__ import annotations
@@ -30,10 +29,10 @@ def passed_singular(sol) -> str | None:
     S, I = sol._counters
     plan = sol._plan
     model = plan.model
-    if model.is_ode or not model.n_lam or (I[s.CROSSES] and (sol._paths or not model.interpreted)):
+    if model.is_ode or not model.n_lam or I[s.CROSSES]:
         return None
     try:
-        place = _among_kept(sol) if model.interpreted else _of_least_ratio(S, model.nq + model.nv)
+        place = _of_least_ratio(S, model.nq + model.nv)
         found = None if place is None else _closest(model, plan.rows, sol._start, place, sol._data)
     except (HolonomicError, np.linalg.LinAlgError, ValueError):
         return None
@@ -47,8 +46,6 @@ def passed_singular(sol) -> str | None:
     way = f"with {c.stabilization!r}".replace("with None", "without stabilization")
     fixed = " and a fixed step" if c.step is not None else ""
     remedy = "Use DOP853() with Projection() and without step="
-    if model.interpreted:
-        remedy = "Without trace=False, use DOP853() with Projection()"
     return (
         f"the run went by a singular position, closest near t = {t:.6g}: there the constraint rows {', '.join(names)}{more} "
         f"are nearly dependent (smallest singular value of the scaled G {least:.1e}, otherwise up to {usual:.1e}). Branches of "
@@ -63,21 +60,6 @@ def _of_least_ratio(S, size: int):
         return None
     x, slope = S[s.N_FLOATS : s.N_FLOATS + size], S[s.N_FLOATS + size : s.N_FLOATS + 2 * size]
     return float(S[s.T_LEAST]), abs(float(S[s.H_LEAST])), x, slope
-
-
-def _among_kept(sol):
-    """The same of the smallest singular value, among the states that were kept."""
-    model, rows = sol._plan.model, sol._plan.rows
-    t, x, _ = sol._arrays
-    if len(t) < 2:
-        return None
-    data, nq, size = sol._data[: len(model.data())], model.nq, model.nq + model.nv
-    found = [_smallest(_scaled(model, rows, t[i], x[i, :nq], x[i, nq:size], data)) for i in range(len(t))]
-    k = int(np.argmin(found))
-    if not found[k] ** 2 < WORTH_A_LOOK * np.max(np.array(found)[np.isfinite(found)], initial=0.0) ** 2:
-        return None
-    slope = model.evaluate(Fn.FIELD, float(t[k]), x[k, :size], np.zeros(0), data, Variant(rows=rows))[:size]
-    return float(t[k]), float(abs(t[max(k, 1)] - t[max(k, 1) - 1])), x[k, :size], slope
 
 
 def _scaled(model, rows, t, q, v, data) -> np.ndarray:

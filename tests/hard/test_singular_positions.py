@@ -114,6 +114,41 @@ def test_interpreted_runs_pass_too():
     assert error(problem, sol) < 1e-3
 
 
+def test_interpreted_runs_take_the_same_paths():
+    problem = problems.four_bars(2)
+    ends = [
+        run(replace(problem, system=replace(problem.system, trace=trace)), 1e-8, 1.5) for trace in (True, False)
+    ]  # fmt: skip
+    assert [len(sol._paths) for sol in ends] == [2, 2]
+    for sol in ends:
+        assert error(problem, sol) < 5e-6  # κ rtol
+    # pivot ratios of other factors: steps may differ, answers by no more than their error
+    assert np.max(np.abs(ends[0].q[-1] - ends[1].q[-1])) < 5e-6
+
+
+def test_an_event_inside_the_last_piece_of_a_path_ends_on_the_path():
+    problem = problems.four_bars(2)
+    path = run(problem, 1e-8, 1.0)._paths[0]
+    late = path.t + 0.99 * path.h  # behind all other ends of steps along it
+    height = float(problem.exact(late)[0][1])
+    sol = run(problem, 1e-8, 1.0, events={"late": Event(lambda q: q[1] - height, terminal=True, direction="falling")})
+    assert sol.ended == "late"
+    assert abs(sol.t[-1] - late) < 1e-6
+    assert error(problem, sol) < 1e-6
+    assert abs(sol._paths[0].used - 0.99) < 1e-4
+
+
+def test_more_paths_than_are_written_down_at_once_are_all_kept():
+    problem = problems.four_bars(2)
+    sol = run(problem, 1e-6, 10.0)
+    starts = [path.t for path in sol._paths]
+    assert len(starts) == 10 and np.all(np.diff(starts) > 0)  # the loop has room for four
+    for path in sol._paths:
+        inside = sol(path.t + 0.5 * path.h * path.used)
+        exact = np.concatenate(problem.exact(float(inside.t)))
+        assert np.max(np.abs(np.concatenate([inside.q, inside.v]) - exact)) < 2e-3  # κ rtol
+
+
 # a parallelogram whose ground is a little too short: its branches do not meet, the motion turns from one to the other
 
 MASS = np.eye(4) + 0.25 * np.array([[0, 0, 1, 0], [0, 0, 0, 1], [1, 0, 0, 0], [0, 1, 0, 0]])

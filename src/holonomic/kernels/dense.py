@@ -48,6 +48,25 @@ def factor_rows(J, X, F):
 
 
 @leaf
+def ratio_of_rows(W, at_G, rows, columns, at):
+    """ρ of G Gᵀ, its smallest pivot ratio, above 0; W is used from `at` on."""
+    A = W[at : at + rows * rows].reshape((rows, rows))
+    for i in range(rows):
+        for k in range(i + 1):
+            total = 0.0
+            for j in range(columns):
+                total += W[at_G + i * columns + j] * W[at_G + k * columns + j]
+            A[i, k] = total
+        A[0, i] = A[i, i]  # kept as in `factor_rows`
+    first, rho = A[0, 0] if rows > 0 else 1.0, 1.0
+    if cholesky(A) != 0:
+        return 1e-300
+    for i in range(rows):
+        rho = min(rho, A[i, i] * A[i, i] / (first if i == 0 else A[0, i]))
+    return max(rho, 1e-300)
+
+
+@leaf
 def spread_held(F, rows, columns, out):
     """out = X (J X)⁻¹ r with the factors of `factor_rows`; r stands behind them and is used up."""
     at_X = 1 + rows

@@ -87,6 +87,7 @@ SWEEPS = 40
 LOOKS = 5  # tries to put the position between two points
 NOISE = 1e-11  # of the size of a state: what rounding leaves near a singular position
 ENOUGH = 1e-2  # of the tolerance: by so much the next sweep may change a point
+SHORTER = 0.5  # than the step that gave the alarm, which may have been too long: for the dense output of steps on a path
 MISSES = 60  # how often a step is halved to follow the turn of a narrow miss
 BENT = 0.3  # of its size: by so much √ρ may leave two straight lines and still be called a passage
 # why there is no path: it cannot be found from here, there is no position, two branches nearly meet
@@ -301,7 +302,7 @@ def find_path(slots, fns, n, data, S, I, x, K, xe, ke, W, atol, turns, path, tig
         return NOTHING
     path[NUMBERS, WHERE] = where
     path[NUMBERS, CLEAR] = clearance(r, where)
-    path[NUMBERS, PIECE] = min(1.0, abs(h) / length)
+    path[NUMBERS, PIECE] = min(1.0, SHORTER * abs(h) / length)
     status = misses(fns, n, data, path, xe, W)
     if status == OK or asks(status):
         return status

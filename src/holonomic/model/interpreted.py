@@ -11,8 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import NOT_FINITE, SINGULAR
-from ..kernels.signatures import N_FUNCTIONS, NROW, Fn
+from ..errors import NOT_FINITE, OK, SINGULAR
+from ..kernels.signatures import N_FUNCTIONS, NQ, NROW, NV, Fn
+from ..kernels.vectors import row_finite
 from .base import PLAIN, ModelBase, Variant
 from .extra import NONE, Extras
 from .numeric import Numeric
@@ -24,8 +25,11 @@ DIFFERENCES_RTOL = 1e-9  # no better with differences, however smooth the functi
 
 
 def careful(fns, n, t, x, data, K, row, W):
-    """What a field evaluation failed of: it leaves ρ = 0 at a singular position."""
-    return SINGULAR if K[row, n[NROW] - 1] == 0.0 else NOT_FINITE
+    """What a field evaluation failed of, if it did: it leaves ρ = 0 at a singular position."""
+    rho = K[row, n[NROW] - 1]
+    if rho == 0.0:
+        return SINGULAR
+    return OK if rho > 0.0 and row_finite(K, row, n[NQ] + n[NV]) else NOT_FINITE
 
 
 class InterpretedModel(ModelBase):

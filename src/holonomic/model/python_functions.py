@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..errors import OK, IncompatibleMethods
-from ..kernels.dense import factor_rows, factors_length, solve_rows, tangent_rows
+from ..kernels.dense import factor_rows, factors_length, ratio_of_rows, solve_rows, tangent_rows
 from ..kernels.evaluate import dense_saddle, dense_work
 from ..kernels.signatures import Fn
 from ..kernels.vectors import all_finite
@@ -335,7 +335,7 @@ def _solved(W, nq, nv, nl, size, count, at_low, at_gamma, out) -> None:
     """Solve for a row of K; ρ = 0 at a singular position."""
     n = nq + size + 1
     if dense_saddle(W, nq, nv, nl, size, count, at_low, at_gamma, out) == OK:
-        out[n - 1] = 1.0
+        out[n - 1] = ratio_of_rows(W, nq + nv * nv + nv, nl, nv, count)
     else:
         out[:n] = np.nan
         if all_finite(W, count):
