@@ -61,7 +61,7 @@ BDF_SHARE = 0.2
 # of DOP853
 MANY, LASTING, SHORTER = 1000, 300.0, 8
 LARGE = 60  # positions and velocities above which eigenvalues cost more than they save
-FIRST_LOOK, LONGEST_LOOK = 25, 1600  # steps between two looks, doubled each time
+FIRST_LOOK, CALM, LONGEST_LOOK = 25, 100, 1600  # steps between two looks, doubled each time
 FELT = 0.1  # rad in one step: a vibration that steps follow
 LONGER = 3.0  # an explicit step must be this many times longer than the implicit ones, to go back
 MOST_CHANGES = 20
@@ -185,6 +185,7 @@ class Choosing:
             return None
         _, self.first, self.explicit, choice, change = looked
         self._decided = True
+        self._later()
         if change is not None:
             self._enter(change)
         return None if choice == run.plan.choice else choice
@@ -198,9 +199,16 @@ class Choosing:
             return None
         start = self._start(run)
         choice = self._of_start(run)
+        if choice is None or choice is self.explicit:
+            self._later()
         change = self.changes[-1] if self.changes else None
         self.model.__dict__["_looked"] = (start, self.first, self.explicit, choice or run.plan.choice, change)
         return choice
+
+    def _later(self) -> None:
+        """Look again a little later where nothing was fast: every look interrupts the step loop for 10 µs."""
+        if self.first is not None and self.first.fastest * self.first.accurate < STABLE:
+            self.look = CALM
 
     def _of_start(self, run) -> Choice | None:
         left, size = self._left(run), self.model.nq + self.model.nv
