@@ -27,6 +27,7 @@ UNROLLED = (Fn.NEWTON_FACTOR, Fn.NEWTON_SOLVE, Fn.COMPLEX_FACTOR, Fn.COMPLEX_SOL
 WEIGHTS = (1e1, 1e3, 1e5)  # of ∂R/∂y', about 1/h
 THRESHOLD = 0.05  # a pivot is at least this part of the largest entry of its column, rows and columns scaled
 MOST_PRODUCTS = 1000  # of one factorization: above, compiling takes longer than it gains
+MOST_UNKNOWNS = 150  # above, looking for an order takes as long as compiling
 
 Order = list[tuple[int, int]]  # rows and columns of the pivots
 
@@ -44,7 +45,7 @@ def order_at_start(by_y: tuple, by_slope: tuple, t0: float, x0: np.ndarray, data
     import casadi
 
     n = by_y[1].numel()
-    if by_y[4].numel() != n * n:  # more equations than unknowns
+    if by_y[4].numel() != n * n or n > MOST_UNKNOWNS:  # more equations than unknowns, or many
         return None
     look = casadi.Function("parts", list(by_y[:4]), [casadi.densify(by_y[4]), casadi.densify(by_slope[4])])
     pattern = np.zeros(n * n, dtype=bool)
