@@ -43,6 +43,9 @@ def unpacked(system, t_end, q0, v0, y0, s0, w0, *, elsewhere: bool = False, vary
     An earlier run's end in the place of q0 or y0 is a whole start: nothing of the problem's own is mixed into it. `elsewhere`
     says that the start is given by other arguments; `varying` names parameters that a sweep changes.
     """
+    for name, given in (("q0", q0), ("y0", y0)):
+        if hasattr(given, "end") and hasattr(given, "t"):
+            raise BadArgument(f"{name} is a whole Solution: pass {name}=sol.end to go on from where it ended.")
     if hasattr(system, "to_system"):  # a Mechanism, from where it was assembled
         s0 = system.start_states(s0, q0)
         system, q, v = system.to_system(varying=varying)
@@ -67,7 +70,7 @@ def opened(system, t_end, q0, v0, y0, s0, w0, x0, dx0, ddx0, endless: bool = Fal
     """
     system, t_end, q0, v0, y0, s0, w0 = unpacked(system, t_end, q0, v0, y0, s0, w0, elsewhere=x0 is not None)
     if not isinstance(system, System | Ode):
-        hint = " For y' = f(t, y) write Ode(f)." if callable(system) else ""
+        hint = " For y' = f(t, y) write Ode(f)." if callable(system) and not isinstance(system, type) else ""
         raise BadArgument(f"simulate needs a System, an Ode, a Dae or a Problem, got {type(system).__name__}.{hint}")
     more, extras = start_of_extras(system, s0, w0, q0 if hasattr(q0, "t") else None)
     if isinstance(system, Dae):
@@ -130,8 +133,10 @@ def start_values(system, q0, v0, y0, t_end):
 def interval(t0, t_end) -> tuple[float, float]:
     if t_end is None:
         raise BadArgument("simulate needs t_end: a number, or a pair (t0, t_end).")
+    before = t0
     if np.ndim(t_end) == 1 and len(t_end) == 2:
         t0, t_end = t_end
+        before = None
     elif np.ndim(t_end) != 0:
         raise BadArgument(f"t_end must be a number or a pair (t0, t_end), got {t_end!r}.")
     try:
@@ -142,6 +147,11 @@ def interval(t0, t_end) -> tuple[float, float]:
         raise BadArgument(f"the interval ({t0}, {t1}) must be finite.")
     if t0 == t1:
         raise BadArgument(f"the interval is empty: it begins and ends at t = {t0:g}.")
+    if before is not None and t1 < t0:
+        raise BadArgument(
+            f"the run to go on from ended at t = {t0:g}, after t_end = {t1:g}, a time and no duration. Give a later one, or "
+            f"the pair ({t0:g}, {t1:g}) to run backwards."
+        )
     return t0, t1
 
 

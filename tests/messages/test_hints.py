@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from holonomic import Event, Ode, SingularPosition, System, UnknownName, simulate, sweep
+from holonomic import Event, Ode, Projection, SingularPosition, System, UnknownName, simulate, sweep
 from holonomic.errors import BadArgument, UnknownArgument, WrongShape
 from holonomic.multibody import Mechanism, rod
 from holonomic.multibody.lower import UnitsWarning
@@ -125,6 +125,56 @@ def test_coordinates_that_do_not_match_the_start():
 def test_a_parameter_that_was_misspelt():
     with pytest.raises(BadArgument, match=r"unknown parameter 'kk'. Did you mean 'k'"):
         CIRCLE.with_params(kk=2.0)
+
+
+FREE = {"q0": [1.0, 0.0], "v0": [0.0, 0.0]}
+
+
+@pytest.mark.parametrize("trace", [True, False])
+@pytest.mark.parametrize(
+    ("given", "text"),
+    [
+        ({"constraint": lambda q: q @ q == 1}, r"constraint\(\) returns True or False, but .* write q @ q - 1 in the place"),
+        ({"nonholonomic": lambda q: np.array([1.0, q[0]])}, r"does not depend on v: write what is to be zero, Â\(t, q\) v \+ b"),
+        ({"potential": lambda v: v @ v}, r"potential\(\) depends on v, but it is a function of t and q"),
+        ({"mass": lambda v: np.eye(2) * (1 + v @ v)}, r"mass\(\) depends on v, but it is a function of t and q"),
+    ],
+)
+def test_functions_that_mean_something_else(trace, given, text):
+    with pytest.raises(BadArgument, match=text):
+        simulate(System(**({"mass": np.eye(2), "trace": trace} | given)), 1.0, **FREE)
+
+
+@pytest.mark.parametrize("trace", [True, False])
+def test_a_function_may_name_velocities_that_it_does_not_use(trace):
+    spring = System(mass=lambda q, v: np.eye(2), potential=lambda t, q, v: 0.5 * q @ q, trace=trace)
+    assert simulate(spring, 1.0, **FREE).q[-1, 0] == pytest.approx(np.cos(1.0), abs=1e-5)
+
+
+def test_kinds_of_coordinates_are_spelt_right():
+    with pytest.raises(BadArgument, match="gives 'x' the kind 'angel'; kinds are 'angle', 'length', 'quaternion'"):
+        simulate(System(mass=np.eye(2), coordinates={"x": "angel", "y": "length"}), 1.0, **FREE)
+
+
+def test_a_tolerance_of_the_projection_is_positive():
+    for tol in (-1.0, 0.0, np.inf, np.nan):
+        with pytest.raises(BadArgument, match="must be a positive number; leave it out"):
+            Projection(tol=tol)
+
+
+# going on
+
+
+def test_a_whole_solution_is_no_start(turned):
+    with pytest.raises(BadArgument, match=r"y0 is a whole Solution: pass y0=sol\.end to go on from where it ended"):
+        simulate(CIRCLE, 2.0, y0=turned)
+
+
+def test_the_end_of_the_next_run_is_a_time_and_no_duration(turned):
+    with pytest.raises(BadArgument, match=r"ended at t = 1, after t_end = 0\.5, a time .* the pair \(1, 0\.5\) to run backwards"):
+        simulate(CIRCLE, 0.5, y0=turned.end)
+    back = simulate(CIRCLE, (1.0, 0.0), y0=turned.end)
+    assert np.allclose(back.y[-1], Y0["y0"], atol=1e-5)
 
 
 # mechanisms

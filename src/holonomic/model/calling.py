@@ -11,7 +11,7 @@ from ..errors import NotFinite, WrongShape
 from .arguments import BASIC, FULL, ODE, Names, call, param_names, wanted
 from .base import ModelBase, role_of
 from .extra import allowed
-from .given import refuse_constant, refuse_matrix, refuse_nothing, refuse_truth
+from .given import refuse_constant, refuse_matrix, refuse_nothing, refuse_truth, refuse_without_v
 from .system import input_table, labelled, row_names
 
 # where the value of each name comes from, in the scope of a caller
@@ -139,6 +139,13 @@ class Calling:
                 problem.add_note(f"raised by {role} at the start, t = {t:g}, {self.where(q)}")
                 raise
 
+    def depends_on_v(self, f) -> bool:
+        """Whether a function has another value at other velocities."""
+        t, q, v = self.points[0]
+        with np.errstate(all="ignore"):
+            here, there = (f(t, q.copy(), v + shift * (1.0 + np.abs(v)), self.data) for shift in (0.0, 0.37))
+        return bool(np.any(np.isfinite(here) & np.isfinite(there) & (here != there)))
+
     def where(self, q) -> str:
         """A position as text, for messages."""
         letter = "y" if self.model.is_ode else "q"
@@ -150,6 +157,10 @@ class Calling:
         found = []
         for label, function in labelled(getattr(self.system, name, None), singular).items():
             f = self.checked(function, role_of(label, singular), None, name)
+            known, role = allowed(self.system, name, self.allowed), role_of(label, singular)
+            refuse_truth(self.at_start(self.caller(function, role, known, plain=True), role), role)
+            if name == "nonholonomic" and "v" not in wanted(function, role, known):
+                refuse_without_v(role)
             count = self.at_start(f, role_of(label, singular)).size
             labels += [label] if count == 1 else [f"{label}[{i}]" for i in row_names(function, count)]
             found.append(f)

@@ -64,12 +64,30 @@ def refuse_nothing(value, role: str) -> None:
 
 
 def refuse_truth(value, role: str) -> None:
-    """Refuse an event that is True or False: neither crosses zero."""
+    """Refuse an event, constraint or invariant that is True or False: neither crosses zero."""
     if np.asarray(value).dtype == bool:
+        if role.startswith("event"):
+            how = "which crosses no zero. Return a number that changes its sign there: q[0] - 1 in the place of q[0] > 1."
+        else:
+            how = "but it is kept as a number: write q @ q - 1 in the place of q @ q == 1."
+        raise BadArgument(f"{role} returns True or False, {how}")
+
+
+def refuse_velocity(role: str, depends: bool) -> None:
+    """Refuse a mass matrix or a potential of the velocities."""
+    if depends:
         raise BadArgument(
-            f"{role} returns True or False, which crosses no zero. Return a number that changes its sign there: "
-            "q[0] - 1 in the place of q[0] > 1."
+            f"{role} depends on v, but it is a function of t and q. What depends on velocities belongs into force=, or state the "
+            "whole kinetic energy with System.from_energies."
         )
+
+
+def refuse_without_v(role: str) -> None:
+    """Refuse the matrix of a nonholonomic constraint in the place of the constraint."""
+    raise BadArgument(
+        f"{role} does not depend on v: write what is to be zero, Â(t, q) v + b(t, q), for example lambda q, v: "
+        "v[0] * np.sin(q[2]) - v[1] * np.cos(q[2])."
+    )
 
 
 def refuse_constant(value: float, role: str) -> None:

@@ -16,6 +16,7 @@ from .base import ModelBase
 from .calling import Calling
 from .differences import Differences
 from .extra import allowed, check_uses
+from .given import refuse_velocity
 
 DERIVATIVES = ("G", "g_t", "gamma", "potential", "H")
 NEWTON_STEPS, SETTLED = 20, 1e-9
@@ -74,6 +75,7 @@ class Numeric(Calling):
         elif nq != nv:
             raise BadArgument(f"q has {nq} entries but v has {nv}; give kinematics=Z(q) where q' = Z v.")
         self.mass = self.checked(system.mass, "mass()", (nv, nv), "mass")
+        refuse_velocity("mass()", self.depends_on_v(self.mass))
         self.constant_mass = not callable(system.mass)
         self._check_symmetric()
         force = np.zeros(nv) if system.force is None else system.force
@@ -81,6 +83,7 @@ class Numeric(Calling):
         self.potential = self._gradient = None
         if system.potential is not None:
             self.potential = self.checked(system.potential, "potential()", (), "potential")
+            refuse_velocity("potential()", self.depends_on_v(self.potential))
             self._potential_derivative(given)
         self._mass_steps: Differences | None = None
         if not self.constant_mass and self.Z is None and system.velocity_terms is not False:

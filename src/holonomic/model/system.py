@@ -15,6 +15,7 @@ from .arguments import BASIC, ODE, nearest, refuses_unknown, wanted
 from .extra import allowed, check_names
 
 Quantity = Any  # a number, an array, or a function of named arguments
+KINDS = ("angle", "length", "quaternion", "", None)  # of coordinates
 Labelled = Any  # a function or constant, or {name: function}
 
 
@@ -316,6 +317,12 @@ def coordinate_names(system, n: int) -> tuple[list[str], list[bool]]:
     if twice:
         raise BadArgument(f"coordinates= has the name {twice[0]!r} twice; every coordinate needs its own.")
     kinds = given.values() if isinstance(given, Mapping) else [""] * n
+    odd = [(name, kind) for name, kind in zip(names, kinds, strict=True) if kind not in KINDS]
+    if odd:
+        raise BadArgument(
+            f"coordinates= gives {odd[0][0]!r} the kind {odd[0][1]!r}; kinds are {', '.join(map(repr, KINDS[:3]))}. "
+            '"angle" marks one that counts turns.'
+        )
     names += ["d" * level + name for level in range(1, order) for name in names]
     return names, [kind == "angle" for kind in kinds] + [False] * (len(names) - n)
 

@@ -20,13 +20,13 @@ from casadi import SX
 from ..errors import BadArgument, ForgottenVelocityTerms, NotFinite, SingularMass
 from . import symbols
 from .arguments import ODE, call
-from .base import N_GAINS
+from .base import N_GAINS, role_of
 from .dae import Dae, level_labels
 from .derive import Derived
 from .derive_dae import with_multipliers_solved
 from .expressions import Expressions
 from .extra import NONE, Extras
-from .given import refuse_constant, refuse_truth
+from .given import refuse_constant, refuse_truth, refuse_velocity, refuse_without_v
 from .scene import Scene, numbers_text
 from .settling import check_rules
 from .system import Ode, System, labelled, row_names
@@ -66,6 +66,10 @@ def trace(
             value = scene.run(
                 function, f"{singular} {label!r}" if label != singular else f"{singular}()", None, scene.seen(name)
             )
+            role = role_of(label, singular)
+            refuse_truth(call(function, role, scene.seen(name), scene.points[0]), role)
+            if name == "nonholonomic" and not casadi.depends_on(value, scene.v_sx):
+                refuse_without_v(role)
             if casadi.jacobian(value, casadi.vertcat(scene.t_sx, scene.q_sx, scene.v_sx)).nnz() == 0:
                 raise BadArgument(f"{singular} {label!r} depends on nothing: neither t nor {scene.letter} enters its value.")
             if name == "constraint" and casadi.jacobian(value, scene.v_sx).nnz():
@@ -104,6 +108,7 @@ def trace(
             raise BadArgument(f"q has {nc} entries but v has {nv}; give kinematics=Z(q) where q' = Z v.")
         if system.potential is not None:
             parts["potential"] = scene.run(system.potential, "potential()", (1, 1), scene.seen("potential"))
+            refuse_velocity("potential()", casadi.depends_on(parts["potential"], scene.v_sx))
         scene.with_multipliers(n_lam)
         parts |= _mass_and_force(system, scene, nv) | _extra_parts(system, scene)
     parts["invariants"] = invariants
@@ -194,6 +199,7 @@ def _mass_and_force(system: System, scene: Scene, nv: int) -> dict[str, SX]:
         change = casadi.jtimes(momentum, q, q_dot) + casadi.jtimes(momentum, t, SX(1))
         return {"mass": casadi.sparsify(M), "force": force + slope - change, "kinetic": T}
     M = scene.run(system.mass, "mass()", (nv, nv), scene.seen("mass"))
+    refuse_velocity("mass()", casadi.depends_on(M, v))
     _check_symmetric(M, scene)
     coriolis = _coriolis(M, q[:nv], v) if system.kinematics is None else SX.zeros(nv, 1)
     if system.velocity_terms:

@@ -106,6 +106,8 @@ class Projection(Stabilization):
             raise BadArgument(f"at={self.at!r}: choose 'predicted' or 'new'.")
         if self.on not in ("both", "full"):
             raise BadArgument(f"on={self.on!r}: choose 'both' or 'full'.")
+        if self.tol is not None and not 0.0 < self.tol < np.inf:
+            raise BadArgument(f"tol={self.tol!r} must be a positive number; leave it out for min(1e-10, rtol/10).")
         if self.D is not None:
             check_operator("1.13", self.D, ("1.13",))
             if self.metric is not None:
