@@ -127,6 +127,8 @@ def sweep(
         middle and the last one; on a GPU they are explicit.
     prefer : {"speed", "accuracy", "energy"}, optional
         As for `simulate`; trials for "energy" are made with these three members, and the smallest tolerance is taken.
+    **unknown
+        Refused, with the name that is meant here.
 
     Returns
     -------
