@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from .compile import leaf
@@ -10,6 +12,7 @@ from .path import AT, BEGIN, COUNT, LENGTH, MOST, NEW, NUMBERS, ROOM, SERIES, SI
 LEAST = 10  # points of the first rule
 USUAL = 2  # rule number of the usual one, with twelve
 BACK = 4  # points before from which the first guess at a point is extrapolated
+BENT = 0.3  # of its size: by so much √ρ may leave two straight lines and still be called a passage
 
 
 def _rules():
@@ -135,3 +138,34 @@ def finish_series(path, r, size):
             weight = COEFFICIENTS[r, i, j]
             for k in range(size):
                 path[SERIES + i, k] += weight * path[SLOPES + j, k]
+
+
+@leaf
+def singular_at(path, r):
+    """θ where σ = √ρ, straight on both sides of a singular position, vanishes; above 1 it is a forecast, below 0 none."""
+    m, least = LEAST + r, 0
+    for i in range(m):
+        if path[SIGMA, i] < path[SIGMA, least]:
+            least = i
+    best, found, size = math.inf, -1.0, 0.0
+    for split in range(least, least + 2):  # points before have another sign than those from here on
+        first, last = max(0, split - 2), min(m, split + 2)
+        if last - first < 2:
+            continue
+        middle, mean, size = 0.0, 0.0, 0.0
+        for i in range(first, last):
+            middle += POINTS[r, i] / (last - first)
+            mean += (path[SIGMA, i] if i < split else -path[SIGMA, i]) / (last - first)
+            size = max(size, path[SIGMA, i])
+        above, below = 0.0, 0.0
+        for i in range(first, last):
+            away = POINTS[r, i] - middle
+            above += away * ((path[SIGMA, i] if i < split else -path[SIGMA, i]) - mean)
+            below += away * away
+        slope, left = above / below, 0.0
+        for i in range(first, last):
+            signed = path[SIGMA, i] if i < split else -path[SIGMA, i]
+            left = max(left, abs(mean + slope * (POINTS[r, i] - middle) - signed))
+        if slope < 0.0 and left < best:
+            best, found = left, middle - mean / slope
+    return found if best <= BENT * size else -1.0

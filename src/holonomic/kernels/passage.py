@@ -27,6 +27,7 @@ from .gauss import (
     guess,
     integrate_points,
     note_point,
+    singular_at,
     widest,
 )
 from .locate import LANDING
@@ -42,7 +43,6 @@ from .path import (
     PIECE,
     ROOM,
     SERIES,
-    SIGMA,
     SLOPE,
     T0,
     USED,
@@ -52,7 +52,7 @@ from .path import (
 )
 from .settle import settle
 from .signatures import NC, NQ, NROW, NV, PASSAGE, WV, call_pull
-from .singular import MAX_DODGES
+from .singular import MAX_DODGES, expected
 from .state import (
     AFTER_REJECT,
     AHEAD,
@@ -62,9 +62,9 @@ from .state import (
     DENSE_READY,
     DODGES,
     GUIDED,
+    H_ACC,
     H_USED,
     HIT,
-    INSIDE,
     LAST,
     PATHS,
     PHASE,
@@ -89,55 +89,8 @@ NOISE = 1e-11  # of the size of a state: what rounding leaves near a singular po
 ENOUGH = 1e-2  # of the tolerance: by so much the next sweep may change a point
 SHORTER = 0.5  # than the step that gave the alarm, which may have been too long: for the dense output of steps on a path
 MISSES = 60  # how often a step is halved to follow the turn of a narrow miss
-BENT = 0.3  # of its size: by so much √ρ may leave two straight lines and still be called a passage
 # why there is no path: it cannot be found from here, there is no position, two branches nearly meet
 NO_PATH, NOTHING, MISSED = 201, 202, 203
-
-
-@leaf
-def expected(K, last, rho, why, nodes):
-    """Where the pivot ratios of an attempt place the singular position, in steps."""
-    if why == INSIDE:
-        least = 1
-        for i in range(2, last):
-            if K[i, rho] < K[least, rho]:
-                least = i
-        return nodes[least]
-    if why == AHEAD:
-        start, end = math.sqrt(max(K[0, rho], 0.0)), math.sqrt(max(K[last, rho], 0.0))
-        return start / (start - end)
-    return 0.5
-
-
-@leaf
-def singular_at(path, r):
-    """θ where σ = √ρ, straight on both sides of a singular position, vanishes; above 1 it is a forecast, below 0 none."""
-    m, least = LEAST + r, 0
-    for i in range(m):
-        if path[SIGMA, i] < path[SIGMA, least]:
-            least = i
-    best, found, size = math.inf, -1.0, 0.0
-    for split in range(least, least + 2):  # points before have another sign than those from here on
-        first, last = max(0, split - 2), min(m, split + 2)
-        if last - first < 2:
-            continue
-        middle, mean, size = 0.0, 0.0, 0.0
-        for i in range(first, last):
-            middle += POINTS[r, i] / (last - first)
-            mean += (path[SIGMA, i] if i < split else -path[SIGMA, i]) / (last - first)
-            size = max(size, path[SIGMA, i])
-        above, below = 0.0, 0.0
-        for i in range(first, last):
-            away = POINTS[r, i] - middle
-            above += away * ((path[SIGMA, i] if i < split else -path[SIGMA, i]) - mean)
-            below += away * away
-        slope, left = above / below, 0.0
-        for i in range(first, last):
-            signed = path[SIGMA, i] if i < split else -path[SIGMA, i]
-            left = max(left, abs(mean + slope * (POINTS[r, i] - middle) - signed))
-        if slope < 0.0 and left < best:
-            best, found = left, middle - mean / slope
-    return found if best <= BENT * size else -1.0
 
 
 @leaf
@@ -416,5 +369,6 @@ def pass_on(slots, fns, n, data, S, I, x, xn, K, xe, ke, W, atol, turns, passing
         I[GUIDED] = 1
         I[ALARM] = I[DODGES] = 0
         S[H] = S[H_USED]
+        S[H_ACC] = 0.0  # the step before the next one will not be its like
         S[RHO_ASKED] = 1e300
     return supply(slots, fns, n, data, S, I, x, xn, K, ke, W, path, kept, tight, nodes)

@@ -7,6 +7,8 @@ stages of a step are placed around it: twelve tries, each 7 % shorter.
 
 from __future__ import annotations
 
+import math
+
 from ..errors import NEED_PASSAGE
 from .compile import inner, kernel, leaf
 from .locate import LANDING
@@ -56,6 +58,21 @@ def alarm(K, last, rho, rtol, asked):
     if end < min(3.0 * NARROW, NEARING / rtol) and end < 0.96 * start:
         return AHEAD
     return 0
+
+
+@leaf
+def expected(K, last, rho, why, nodes):
+    """Where the pivot ratios of an attempt place the singular position, in steps."""
+    if why == INSIDE:
+        least = 1
+        for i in range(2, last):
+            if K[i, rho] < K[least, rho]:
+                least = i
+        return nodes[least]
+    if why == AHEAD:
+        start, end = math.sqrt(max(K[0, rho], 0.0)), math.sqrt(max(K[last, rho], 0.0))
+        return start / (start - end)
+    return 0.5
 
 
 @inner
