@@ -6,9 +6,8 @@
     python benchmarks/automatic_choice.py --known=PATH      keep the numbers in another file, and write no page
 
 κ is the problem's amplification, at least 1: the error of DOP853 with projection at rtol 1e-9, divided by 1e-9. Errors are
-the largest |x - ref| / max(1, |ref|) over q and v at 64 times of the run, its end among them, as `save_at` gives them. An
-answer is right where its error is at most 10 κ rtol. Times are those of runs without `save_at`. Numbers of another kind of
-measurement, which know nothing of these times, are measured anew and are not on the page.
+the largest |x - ref| / max(1, |ref|) over q and v at all steps of the run. An answer is right where its error is at most
+10 κ rtol.
 """
 
 from __future__ import annotations
@@ -19,6 +18,7 @@ import re
 import sys
 import time
 import warnings
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -38,7 +38,6 @@ CHAOTIC = 1e4  # κ above which the interval is halved: κ rtol shall be below 0
 MOST_STEPS = 300_000
 LARGE = 15  # velocities above which formulations that differentiate eliminated accelerations are left out
 SECONDS = 0.25  # spent on repeating one run
-TIMES = 64  # at which errors are looked at
 DIGITS = 5  # of what is kept
 VARIED = ("rapid-pair", "index-2-pair", "heterogeneous-masses", "rapid-constraint", "suspension", "spring-pendulum")
 
@@ -87,8 +86,9 @@ def states(sol) -> np.ndarray:
 
 
 def error(sol, reference) -> float:
-    """Return the largest error at the times that were kept."""
-    return float(np.max(np.abs(states(sol) - reference) / np.maximum(1.0, np.abs(reference))))
+    """Return the largest error over all steps of a run."""
+    known = reference(sol.t)
+    return float(np.max(np.abs(states(sol) - known) / np.maximum(1.0, np.abs(known))))
 
 
 def run(problem, t_end, rtol=RTOL, **options):
@@ -99,33 +99,26 @@ def run(problem, t_end, rtol=RTOL, **options):
     )
 
 
-def times_of(t_end) -> np.ndarray:
-    """Return the times at which errors are looked at."""
-    return np.linspace(0.0, t_end, TIMES)
-
-
-def reference(problem, t_end) -> np.ndarray:
-    """Return (q, v) at these times: exact, or computed at a far tighter tolerance."""
+def reference(problem, t_end) -> Callable[[np.ndarray], np.ndarray]:
+    """Return times -> (q, v): exact, or from a run at a far tighter tolerance, whose steps are short."""
     if problem.exact is not None:
-        exact = [problem.exact(t) for t in times_of(t_end)]
-        return np.array([np.concatenate([np.ravel(part) for part in x]) if isinstance(x, tuple) else x for x in exact])
-    tight = {"t_end": t_end, "progress": False, "redundant": "minimum-norm", "max_steps": MOST_STEPS, "save_at": TIMES}
+
+        def exact(times) -> np.ndarray:
+            rows = [problem.exact(t) for t in times]
+            return np.array([np.concatenate([np.ravel(part) for part in x]) if isinstance(x, tuple) else x for x in rows])
+
+        return exact
     try:
-        return states(ho.simulate(problem, rtol=1e-13, atol=1e-15, integrator=ho.DOP853(), **tight))
+        sol = run(problem, t_end, rtol=1e-13, integrator=ho.DOP853())
     except HolonomicError:
-        return states(ho.simulate(problem, rtol=1e-11, atol=1e-14, integrator=ho.Radau(), **tight))
-
-
-def error_of(problem, t_end, known, **options) -> float:
-    """Return the error of one run."""
-    return error(run(problem, t_end, save_at=TIMES, **options), known)
+        sol = run(problem, t_end, rtol=1e-11, integrator=ho.Radau())
+    return lambda times: states(sol(times))
 
 
 def measured(problem, t_end, known, **options) -> dict:
     """Return time, error, steps of one combination, or why it gives none."""
     try:
         sol = run(problem, t_end, **options)
-        wrong_by = error_of(problem, t_end, known, **options)
         best, began = np.inf, time.perf_counter()
         while time.perf_counter() - began < SECONDS:
             start = time.process_time()
@@ -133,7 +126,7 @@ def measured(problem, t_end, known, **options) -> dict:
             best = min(best, time.process_time() - start)
     except HolonomicError as problem_met:
         return {"refused": f"{type(problem_met).__name__}: {problem_met}"[:160]}
-    found = {"ms": 1e3 * best, "error": wrong_by, "steps": sol.stats["steps"]}
+    found = {"ms": 1e3 * best, "error": error(sol, known), "steps": sol.stats["steps"]}
     if not options:
         story = sol._story.changes if sol._story else ()
         changes = [[change.t, repr(change.choice.integrator)] for change in story]
@@ -145,7 +138,7 @@ def amplification(problem, t_end, known) -> float:
     """Return κ; implicit where explicit steps would be too many."""
     for integrator, rtol in ((ho.DOP853(), 1e-9), (ho.DOP853(), 1e-8), (ho.Radau(), 1e-9)):
         try:
-            return max(1.0, error_of(problem, t_end, known, rtol=rtol, integrator=integrator) / rtol)
+            return max(1.0, error(run(problem, t_end, rtol=rtol, integrator=integrator), known) / rtol)
         except HolonomicError:
             continue
     return 1.0
@@ -163,23 +156,18 @@ def study(make) -> dict:
             known = reference(problem, t_end)
             kappa = amplification(problem, t_end, known)
     except HolonomicError as met:
-        auto = measured(problem, t_end, np.zeros((TIMES, 1)))
-        return {"t_end": t_end, "times": TIMES, "no reference": f"{type(met).__name__}: {met}"[:160], "auto": auto}
+        auto = measured(problem, t_end, lambda times: 0.0)
+        return {"t_end": t_end, "no reference": f"{type(met).__name__}: {met}"[:160], "auto": auto}
     large = len(problem.v0 or ()) > LARGE or problem.name == "wheelset"
-    found = {"t_end": t_end, "times": TIMES, "kappa": kappa, "auto": measured(problem, t_end, known), "by hand": {}, "sweep": {}}
+    found = {"t_end": t_end, "kappa": kappa, "auto": measured(problem, t_end, known), "by hand": {}, "sweep": {}}
     for name, options in combinations(large).items():
         found["by hand"][name] = measured(problem, t_end, known, **options)
     for rtol in SWEEP:
         try:
-            found["sweep"][f"{rtol:g}"] = error_of(problem, t_end, known, rtol=rtol)
+            found["sweep"][f"{rtol:g}"] = error(run(problem, t_end, rtol=rtol), known)
         except HolonomicError as met:
             found["sweep"][f"{rtol:g}"] = f"{type(met).__name__}: {met}"[:160]
     return found
-
-
-def fresh(found: dict) -> bool:
-    """Whether a problem was measured in the present way."""
-    return found.get("times") == TIMES
 
 
 def best(found: dict) -> tuple[str, float] | None:
@@ -250,7 +238,7 @@ def page(known: dict) -> str:
         within2=int(np.sum(valid <= 2)), of=len(valid), percent=100 * np.mean(valid <= 2), most=float(np.max(valid)),
         slow=", ".join(slow) or "none", fit=fit, counted=len(counted), outside=", ".join(outside) or "none",
         jumps=", ".join(jumps) or "none", seen=len(seen), loud=", ".join(loud) or "none", felt=FELT, largest=largest,
-        loud_jumps=", ".join(loud_jumps) or "none", rows="\n".join(rows), times=TIMES, limit=RIGHT,
+        loud_jumps=", ".join(loud_jumps) or "none", rows="\n".join(rows), limit=RIGHT,
     )  # fmt: skip
 
 
@@ -259,15 +247,14 @@ TEXT = """# The automatic choice, measured
 Made by `benchmarks/automatic_choice.py`. Every problem of the library, those of the papers with ν = 1, 100 and 1000 and
 with and without the force (damping 0), once with nothing chosen and once with every combination a person might pick
 (explicit methods with projection; BDF and Radau on every formulation that applies), rtol 1e-6, atol 1e-9. Times are
-processor times in milliseconds, the best of as many runs as fit into a quarter of a second; a start that is met again is
-not looked at again.
+processor times in milliseconds, the best of as many runs as fit into a quarter of a second.
 
 κ is the problem's own amplification: the error of DOP853 at rtol 1e-9 over 1e-9 (where it fails, DOP853 at
-1e-8 or Radau at 1e-9), at least 1. Errors are the largest over {times} times of the run, its end among them. An answer
-counts as right where its error is at most {limit:g} κ rtol; the column *error* is in units of κ rtol. *By hand* is the
-fastest combination that is right, chosen afterwards with the answer in hand. *What ran* is one name where an explicit
-method ran with Index1 and projection. *Slope* is that of log error over log rtol from 1e-4 to 1e-10, as far as the error
-is above 1000 ε κ; "rounding" where fewer than three errors are.
+1e-8 or Radau at 1e-9), at least 1. Errors are the largest over all steps of a run. An answer counts as right where its
+error is at most {limit:g} κ rtol; the column *error* is in units of κ rtol. *By hand* is the fastest combination that is
+right, chosen afterwards with the answer in hand. *What ran* is one name where an explicit method ran with Index1 and
+projection. *Slope* is that of log error over log rtol from 1e-4 to 1e-10, as far as the error is above 1000 ε κ;
+"rounding" where fewer than three errors are.
 
 ## What holds
 
@@ -323,7 +310,7 @@ def main(words: list[str]) -> None:
     asked = [word for word in words if not word.startswith("-")]
     every = cases()
     for name, make in every.items():
-        wanted = any(word in name for word in asked) if asked else not fresh(known.get(name, {}))
+        wanted = any(word in name for word in asked) if asked else name not in known
         if "--page" in words or not wanted:
             continue
         known[name] = study(make)
@@ -331,7 +318,7 @@ def main(words: list[str]) -> None:
         print(f"{name}: {auto.get('plan', auto.get('refused'))} {auto.get('ms', 0):.3f} ms; by hand {hand}", flush=True)
         place.write_text(text_of({each: known[each] for each in every if each in known}))
     if place == KNOWN:
-        PAGE.write_text(page({name: known[name] for name in every if name in known and fresh(known[name])}))
+        PAGE.write_text(page({name: known[name] for name in every if name in known}))
 
 
 if __name__ == "__main__":

@@ -139,7 +139,6 @@ class Choosing:
         self.look = FIRST_LOOK
         self._since = (0.0, 0)  # time and steps at the last look
         self._turn = 0.0  # 1/s, of constraints that turn by themselves
-        self._decided = False  # by a run with the same start
 
     def likely(self, plan: Plan) -> Plan:
         """Return the plan to begin with before anything is known, given the usual one: what suited the model's last run."""
@@ -178,31 +177,11 @@ class Choosing:
     def _left(self, run) -> float:
         return abs(self.t_end - run.t)
 
-    def known(self, run) -> Choice | None:
-        """Return another choice, if the same start was looked at before and had one: calls come in loops."""
-        looked = self.model.__dict__.get("_looked")
-        if looked is None or looked[0] != self._start(run):
-            return None
-        _, self.first, self.explicit, choice, change = looked
-        self._decided = True
-        self._later()
-        if change is not None:
-            self._enter(change)
-        return None if choice == run.plan.choice else choice
-
-    def _start(self, run) -> tuple:
-        return self.explicit, run.t, self.t_end, run.x[: self.model.nq + self.model.nv].tobytes(), run.data.tobytes()
-
     def at_start(self, run) -> Choice | None:
         """Return another choice where an explicit method is far from what suits the start, or the run short."""
-        if self._decided:
-            return None
-        start = self._start(run)
         choice = self._of_start(run)
         if choice is None or choice is self.explicit:
             self._later()
-        change = self.changes[-1] if self.changes else None
-        self.model.__dict__["_looked"] = (start, self.first, self.explicit, choice or run.plan.choice, change)
         return choice
 
     def _later(self) -> None:

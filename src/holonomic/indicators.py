@@ -20,7 +20,7 @@ from functools import cached_property
 
 import numpy as np
 
-from .kernels.fastest import ALONG, motion
+from .kernels.fastest import ALONG, motion, turning_by_time
 from .kernels.signatures import Fn
 from .model.base import Variant
 from .model.dae import Dae
@@ -197,12 +197,10 @@ def moving(model) -> bool:
 
 def rate_by_time(model, t: float, x, data, step: float) -> float:
     """How fast the directions of constraints change with time alone, 1/s; `step` is the step that accuracy allows, s."""
-    x, data, n, later = np.array(x[: model.nq + model.nv]), data[: len(model.data())], model.n_constraints, BRIEF * step
-    if isinstance(model.system, Dae):
-        first, second = (_gradients(model, at, x, data)[:n, : model.nq] for at in (t, t + later))
-    else:
-        first, second = (_unit(terms(model, at, x[: model.nq], x[model.nq :], data)[2][:n]) for at in (t, t + later))
-    rate = float(np.linalg.norm(second - first, 2)) / abs(later)
+    n, nq, size = model.n_constraints, model.nq, model.nq + model.nv
+    fns, lengths = model.table((Fn.RESIDUAL,))
+    x, y, now, moved = np.array(x[:size]), np.empty(size), np.empty(lengths[Fn.RESIDUAL]), np.empty(lengths[Fn.RESIDUAL])
+    rate = turning_by_time(fns, t, BRIEF * step, x, y, data, n, nq, now, moved, np.empty((2, n, nq)))
     return rate if np.isfinite(rate) else 0.0
 
 

@@ -44,13 +44,9 @@ def walk(
     bar = Progress(t0, t1, progress)
     ended = "end"
     parts: list[Solution] = []
-    known = None if choosing is None else choosing.known(run)
-    if known is not None:
-        run, status = _take_over(run, known, choosing, begin, parts, started=False)
-    else:
-        status = run.begin()
-        if choosing is not None and status == OK:
-            run, status = _take_over(run, choosing.at_start(run), choosing, begin, parts, started=False)
+    status = run.begin()
+    if choosing is not None and status == OK:
+        run, status = _take_over(run, choosing.at_start(run), choosing, begin, parts, started=False)
     if status == OK and lam0 is not None:
         check_multipliers(plan, run, lam0)
     if status == OK and plan.integrator.starting_points:

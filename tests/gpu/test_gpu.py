@@ -42,7 +42,9 @@ def agree(results: dict, rounding: float) -> None:
 
 
 def test_every_explicit_method_gives_what_threads_give(found):
-    agree(found, 1e-13)
+    # A step's length follows from a small difference of slopes, in which rounding is magnified; two runs then differ by that
+    # share of their own error: up to 6e-13, on an H200, where rtol is 1e-6
+    agree(found, 1e-12)
 
 
 def test_events_are_found_at_the_same_times(found):

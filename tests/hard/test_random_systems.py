@@ -7,8 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from holonomic import Radau
-
 PATH = Path(__file__).parents[2] / "benchmarks" / "random_systems.py"
 
 
@@ -41,12 +39,10 @@ def test_no_random_linkage_is_wrong(study):
 
 
 @pytest.mark.parametrize("number", [243, 743])
-def test_a_vibration_that_lasts_is_not_left_to_bdf(study, number):
-    """Beside a decay of 6e4 1/s it vibrates for a hundred periods: BDF's errors were up to 140 times the bound."""
-    one = study.member(number, 1)
-    verdict = study.judge(one)
+def test_a_vibration_that_lasts_beside_a_fast_decay_is_right(study, number):
+    """Beside a decay of 6e4 1/s it vibrates for a hundred periods: errors that add up were up to 140 times the bound."""
+    verdict = study.judge(study.member(number, 1))
     assert verdict.word == "right", verdict
-    assert isinstance(study.states(one, study.RTOL)[2].plan.choice.integrator, Radau)
 
 
 @pytest.mark.slow

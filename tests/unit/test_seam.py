@@ -133,7 +133,7 @@ def test_no_state_is_lost_where_the_stiffness_comes_and_goes():
     assert np.abs(sol(t).q - fine(t).q).max() < 1e-5
 
 
-def test_the_same_start_is_looked_at_once_and_chosen_alike():
+def test_the_same_start_is_chosen_alike():
     problem = problems.heterogeneous_masses(nu=1000.0)
     first, second = simulate(problem), simulate(problem)
     assert np.array_equal(first.t, second.t) and np.array_equal(first.q, second.q)

@@ -7,7 +7,7 @@ import math
 from ..errors import OK
 from .compile import leaf
 from .evaluate import evaluate
-from .signatures import TERMS, call_model
+from .signatures import RESIDUAL, TERMS, call_model
 
 ITERATIONS = 8
 MOVE = 1e-7  # of the size of the state: differences of the field
@@ -126,6 +126,38 @@ def motion(K, apart, x, nq, nv):
     if nv == 0:
         return max(first / size, math.sqrt(second / (abs(apart) * size)))
     return max(first / size, math.sqrt(second / size), (third / (abs(apart) * size)) ** (1.0 / 3.0))
+
+
+@leaf
+def turning_by_time(fns, t, later, x, y, data, n, size, now, moved, rows):
+    """How fast the first n residuals' gradients, each of length 1, change with time alone, 1/s.
+
+    `now` and `moved` have room for the residuals, `rows` for 2 n `size` numbers. The largest change of an entry counts.
+    """
+    for k in range(2):
+        at = t + k * later
+        call_model(fns, RESIDUAL, at, x, 0, x, 0, data, now, 0)
+        for i in range(size):
+            y[i] = x[i]
+        for i in range(size):
+            move = MOVE * (1.0 + abs(x[i]))
+            y[i] = x[i] + move
+            call_model(fns, RESIDUAL, at, y, 0, y, 0, data, moved, 0)
+            y[i] = x[i]
+            for j in range(n):
+                rows[k, j, i] = (moved[j] - now[j]) / move
+        for j in range(n):
+            length = 1e-300
+            for i in range(size):
+                length += rows[k, j, i] * rows[k, j, i]
+            length = math.sqrt(length)
+            for i in range(size):
+                rows[k, j, i] = rows[k, j, i] / length
+    worst = 0.0
+    for j in range(n):
+        for i in range(size):
+            worst = max(worst, abs(rows[1, j, i] - rows[0, j, i]))
+    return worst / abs(later)
 
 
 @leaf
