@@ -1,13 +1,14 @@
 """Random closed linkages and random spring-mass-constraint systems: right, refused with a reason, or wrong.
 
-    python benchmarks/random_systems.py [--count 1000] [--seed 1] [--only KIND] [--first 0] [--minutes 60] [--verbose]
+    python benchmarks/random_systems.py [--count 1000] [--seed 1] [--only KIND] [--first 0] [--workers 2] [--verbose]
 
 Every member is drawn from its own number: `--first 137 --count 1 --verbose` repeats one of them. It is simulated
-with nothing chosen at rtol = 1e-6 and judged at 17 times against a run at 1e-11 by another kind of method (implicit where
-the run was explicit, and the other way round; at 1e-9 where rounding allows no more). An answer is right as long as its
-error is at most 10 κ rtol, κ >= 1 being the error of DOP853 with projection at rtol = 1e-9, divided by 1e-9, up to that
-time. Above that it is wrong: there is no second bound.
-Where no run of another kind comes to its end, one of the same kind at the finer tolerance judges; these are counted.
+with nothing chosen at rtol = 1e-6 and judged at 17 times against a run at 1e-11 by another method: implicit where the run
+was explicit, and the other way round; where implicit methods stop at a singular position, RK45 with post-stabilization
+instead of projection; at 1e-9 where rounding allows no more. An answer is right as long as its error is at most
+10 κ rtol, κ >= 1 being the error of DOP853 with projection at rtol = 1e-9, divided by 1e-9, up to that time (at 1e-8 where
+it fails at 1e-9, or where nothing finer than 1e-9 judges). Above that it is wrong: there is no second bound.
+Where no other method comes to its end, DOP853 at 1e-11 judges; these are counted.
 Times with κ rtol > 0.01 are not judged (the motion is chaotic there). Errors are relative to the largest position and
 velocity of the run.
 """
@@ -15,34 +16,37 @@ velocity of the run.
 from __future__ import annotations
 
 import argparse
+import sys
 import time
 import warnings
 from collections import Counter
-from dataclasses import dataclass, field, replace
-from typing import Any
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
 
 import numpy as np
 
-from holonomic import BDF, DOP853, GGL, HolonomicError, ProjectedInvariants, Projection, Radau, System, simulate
-from holonomic.multibody import Mechanism, rod
+from holonomic import (
+    BDF,
+    DOP853,
+    GGL,
+    RK45,
+    HolonomicError,
+    ProjectedInvariants,
+    Projection,
+    Radau,
+    S_both2,
+    simulate,
+)
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+from random_members import KINDS, LINKAGES, Member, member  # noqa: F401
 
 RTOL, FINE, FINEST = 1e-6, 1e-9, 1e-11
 TIMES = 17
 CHAOTIC = 0.01
 MOST_STEPS = 60_000
-
-
-@dataclass
-class Member:
-    """One drawn system."""
-
-    kind: str
-    number: int
-    system: Any
-    q0: np.ndarray
-    v0: np.ndarray
-    t_end: float
-    options: dict = field(default_factory=dict)
 
 
 @dataclass
@@ -57,278 +61,43 @@ class Verdict:
     kappa: float = np.nan
     why: str = ""
     seconds: float = 0.0
-    judge: str = ""  # which kind of method judged, at which rtol
+    judge: str = ""  # which method judged, at which rtol
 
 
-# closed linkages
-
-
-def spread(rng, low, high, size=None):
-    """Numbers evenly spread in their logarithm."""
-    return np.exp(rng.uniform(np.log(low), np.log(high), size))
-
-
-def masses(rng, count):
-    """Masses of rods: near each other, or spread over twelve decades."""
-    return spread(rng, 1e-6, 1e6, count) if rng.random() < 0.3 else spread(rng, 0.1, 10.0, count)
-
-
-def point(rng, x, y, size=0.3):
-    """A point near (x, y)."""
-    return (x + size * rng.uniform(-1, 1), y + size * rng.uniform(-1, 1))
-
-
-def linked(rng, places, bars, ground, *, rigid=()):
-    """Return the mechanism of rods between named places; where several meet, the first is hinged to the others."""
-    made = Mechanism(gravity=(0.0, -9.81))
-    meeting: dict[str, list[str]] = {place: ["ground"] for place in ground}
-    for (name, ends), mass in zip(bars.items(), masses(rng, len(bars)), strict=True):
-        made.body(name, rod(places[ends[0]], places[ends[-1]], mass=float(mass)))
-        for end in ends:
-            meeting.setdefault(end, []).append(name)
-    hinges = []
-    for place, (first, *others) in meeting.items():
-        for i, other in enumerate(others):
-            hinges.append(f"{place}{i}" if i else place)
-            made.revolute(hinges[-1], first, other, at=places[place])
-    return made, hinges
-
-
-def fitted(rng, made, places, bars, first, fast=4.0):
-    """Add a spring or a damper at random, give the first joint a speed."""
-    names = list(bars)
-    if rng.random() < 0.4:
-        a = names[-1]
-        at = ((places[bars[a][0]][0] + 1.0, -1.0), places[bars[a][-1]])
-        made.spring(
-            "spring", made.ground, a, at=at, stiffness=float(spread(rng, 1.0, 1e5)), length=float(rng.uniform(0.2, 2))
-        )
-        if rng.random() < 0.5:
-            made.damper("damper", made.ground, a, at=at, damping=float(spread(rng, 0.01, 1e3)))
-    made.assemble(speeds={first: float(rng.uniform(-fast, fast))})
-
-
-def four_bar(rng):
-    places = {"O": (0.0, 0.0), "A": point(rng, 0.0, 0.5), "B": point(rng, 1.2, 1.0), "C": point(rng, 1.2, 0.0, 0.2)}
-    bars = {"crank": ("O", "A"), "coupler": ("A", "B"), "rocker": ("B", "C")}
-    made, _ = linked(rng, places, bars, ("O", "C"))
-    fitted(rng, made, places, bars, "O")
-    return made
-
-
-def slider_crank(rng):
-    places = {"O": (0.0, 0.0), "A": point(rng, 0.2, 0.4, 0.15)}
-    B = (places["A"][0] + float(rng.uniform(0.8, 1.5)), float(rng.uniform(-0.2, 0.2)))
-    made = Mechanism(gravity=(0.0, -9.81))
-    m = masses(rng, 3)
-    made.body("crank", rod((0.0, 0.0), places["A"], mass=float(m[0])))
-    made.body("link", rod(places["A"], B, mass=float(m[1])))
-    made.body("slider", at=B, mass=float(m[2]), inertia=float(m[2]) * 0.01)
-    made.revolute("O", made.ground, "crank", at=(0.0, 0.0))
-    made.revolute("A", "crank", "link", at=places["A"])
-    made.revolute("B", "link", "slider", at=B)
-    made.prismatic("guide", made.ground, "slider", at=B, axis=(1.0, 0.0))
-    if rng.random() < 0.5:
-        at = ((3.0, B[1]), B)
-        made.spring("spring", made.ground, "slider", at=at, stiffness=float(spread(rng, 1.0, 1e6)), length=1.0)
-    made.assemble(speeds={"O": float(rng.uniform(-6, 6))})
-    return made
-
-
-def five_bar(rng):
-    places = {
-        "O": (0.0, 0.0), "A": point(rng, -0.3, 0.6, 0.2), "B": point(rng, 0.5, 1.3, 0.2), "C": point(rng, 1.3, 0.6, 0.2),
-        "D": (1.0, 0.0),
-    }  # fmt: skip
-    bars = {"a": ("O", "A"), "b": ("A", "B"), "c": ("B", "C"), "d": ("C", "D")}
-    made, _ = linked(rng, places, bars, ("O", "D"))
-    fitted(rng, made, places, bars, "O", 2.0)
-    return made
-
-
-def six_bar(rng):
-    places = {
-        "O": (0.0, 0.0), "A": point(rng, 0.0, 0.5, 0.15), "B": point(rng, 1.2, 1.0, 0.15), "C": (1.3, 0.0),
-        "E": point(rng, 2.2, 1.2, 0.15), "F": (2.5, 0.1),
-    }  # fmt: skip
-    bars = {"crank": ("O", "A"), "coupler": ("A", "B"), "rocker": ("B", "C"), "link": ("B", "E"), "last": ("E", "F")}
-    made, _ = linked(rng, places, bars, ("O", "C", "F"))
-    fitted(rng, made, places, bars, "O", 3.0)
-    return made
-
-
-def parallelogram(rng):
-    """Flat twice in a turn: singular positions, exact up to rounding."""
-    w, l, angle = rng.uniform(0.5, 2.0), rng.uniform(0.3, 1.0), rng.uniform(0.3, 2.8)
-    up = (l * np.cos(angle), l * np.sin(angle))
-    places = {"O": (0.0, 0.0), "A": up, "B": (w + up[0], up[1]), "C": (w, 0.0)}
-    bars = {"crank": ("O", "A"), "coupler": ("A", "B"), "rocker": ("B", "C")}
-    made, _ = linked(rng, places, bars, ("O", "C"))
-    made.assemble(speeds={"O": float(rng.choice([-1, 1]) * rng.uniform(2.0, 8.0))})
-    return made
-
-
-def three_legs(rng):
-    """A platform on three parallel legs: one of them is redundant."""
-    w, l, angle = rng.uniform(0.5, 2.0), rng.uniform(0.5, 1.0), rng.uniform(0.9, 2.2)
-    up, part = (l * np.cos(angle), l * np.sin(angle)), rng.uniform(0.3, 0.7)
-    feet = {"O": (0.0, 0.0), "P": (part * w, 0.0), "C": (w, 0.0)}
-    tops = {"A": feet["O"], "Q": feet["P"], "B": feet["C"]}
-    places = {**feet, **{name: (foot[0] + up[0], up[1]) for name, foot in tops.items()}}
-    bars = {"platform": ("A", "Q", "B"), "first": ("O", "A"), "second": ("P", "Q"), "third": ("C", "B")}
-    made, _ = linked(rng, places, bars, ("O", "P", "C"))
-    made.assemble(speeds={"O": float(rng.uniform(-1.0, 1.0))})
-    return made
-
-
-LINKAGES = {
-    "four-bar": four_bar, "slider-crank": slider_crank, "five-bar": five_bar, "six-bar": six_bar,
-    "parallelogram": parallelogram, "three legs (redundant)": three_legs,
-}  # fmt: skip
-
-
-def linkage(kind, rng, number):
-    made = LINKAGES[kind](rng)
-    system, q, v = made.to_system()
-    options = {"redundant": "minimum-norm"} if "redundant" in kind else {}
-    return Member(kind, number, system, q, v, 1.5, options)
-
-
-# masses, springs and distances in the plane
-
-SHAPES = {  # bodies, distances between pairs (-1: the ground), springs
-    "chain": (3, ((-1, 0), (0, 1), (1, 2)), ((-1, 2), (0, 2))),
-    "triangle": (3, ((0, 1), (1, 2), (0, 2)), ((-1, 0), (-1, 1))),
-    "loop": (4, ((-1, 0), (0, 1), (1, 2), (2, 3)), ((-1, 3), (0, 2), (1, 3))),
-    "star": (4, ((-1, 0), (0, 1), (0, 2), (0, 3)), ((1, 2), (2, 3), (-1, 3))),
-    "pairs": (4, ((0, 1), (2, 3)), ((-1, 0), (1, 2), (-1, 3), (0, 3))),
+# a method, and how often MOST_STEPS it may use up; implicit methods have no use for the mechanism's own metric of the
+# projection, which is part of the compiled code
+SAME = {"DOP853": ({"integrator": DOP853(), "stabilization": Projection()}, 5)}
+IMPLICIT = {
+    "Radau": ({"integrator": Radau(), "formulation": ProjectedInvariants()}, 1),
+    "Radau with GGL": ({"integrator": Radau(), "formulation": GGL()}, 1),
+    "BDF": ({"integrator": BDF(), "formulation": ProjectedInvariants()}, 1),
 }
-FLAVOURS = ("plain", "stiff", "heterogeneous", "badly scaled", "redundant")
+LOWER = {"RK45 with S_both2": ({"integrator": RK45(), "stabilization": S_both2()}, 10)}
 
 
-def of_shape(shape, flavour):
-    """Return the system of a shape; numbers are parameters, so that members share its model."""
-    bodies, rods, springs = SHAPES[shape]
-    end = lambda q, i: np.array([0.0, 0.0]) if i < 0 else q[2 * i : 2 * i + 2]
-
-    def potential(q, p):
-        total = sum(9.81 * p.m[i] * q[2 * i + 1] for i in range(bodies))
-        for k, (i, j) in enumerate(springs):
-            d = end(q, j) - end(q, i)
-            total = total + 0.5 * p.k[k] * (np.sqrt(d @ d) - p.free[k]) ** 2
-        return total
-
-    def force(q, v, p):
-        out = [0.0] * (2 * bodies)
-        for k, (i, j) in enumerate(springs):  # dampers along the springs
-            d, w = end(q, j) - end(q, i), end(v, j) - end(v, i)
-            pull = p.c[k] * (d @ w) / (d @ d) * d
-            for at, sign in ((i, 1.0), (j, -1.0)):
-                if at >= 0:
-                    out[2 * at], out[2 * at + 1] = out[2 * at] + sign * pull[0], out[2 * at + 1] + sign * pull[1]
-        return np.array(out)
-
-    def distance(k):
-        i, j = rods[k]
-        return lambda q, p: p.scale[k] * ((end(q, j) - end(q, i)) @ (end(q, j) - end(q, i)) - p.length[k] ** 2)
-
-    rows = {f"rod {k}": distance(k) for k in range(len(rods))}
-    if flavour == "redundant":  # a repeated row, and a combination of two
-        first, second = distance(0), distance(1)
-        rows["again"] = lambda q, p: p.twice * first(q, p)
-        rows["both"] = lambda q, p: first(q, p) - p.twice * second(q, p)
-    ones = {
-        "m": np.ones(bodies),
-        "k": np.ones(len(springs)),
-        "free": np.ones(len(springs)),
-        "c": np.zeros(len(springs)),
-    }
-    return System(
-        mass=lambda p: np.array([[p.m[a // 2] if a == b else 0.0 for b in range(2 * bodies)] for a in range(2 * bodies)]),
-        potential=potential, force=force, constraint=rows,
-        params={**ones, "scale": np.ones(len(rods)), "length": np.ones(len(rods)), "twice": 2.0},
-    )  # fmt: skip
-
-
-MADE: dict = {}
-
-
-def spring_mass(kind, rng, number):
-    shape, flavour = kind.split(", ")
-    if kind not in MADE:
-        MADE[kind] = of_shape(shape, flavour)
-    bodies, rods, springs = SHAPES[shape]
-    q = np.array([c for i in range(bodies) for c in (0.8 * (i + 1) + rng.uniform(-0.3, 0.3), rng.uniform(-0.8, 0.8))])
-    end = lambda i: np.zeros(2) if i < 0 else q[2 * i : 2 * i + 2]
-    m = spread(rng, 1e-6, 1e6, bodies) if flavour == "heterogeneous" else spread(rng, 0.1, 10.0, bodies)
-    size = float(np.exp(np.mean(np.log(m))))
-    if flavour == "stiff":
-        k, c = spread(rng, 1e3, 1e8, len(springs)), spread(rng, 1e1, 1e5, len(springs))
-    elif flavour == "heterogeneous":  # frequencies that a second of time can hold
-        least = np.array([min([m[i] for i in pair if i >= 0]) for pair in springs])
-        k, c = least * spread(rng, 1.0, 1e3, len(springs)), least * spread(rng, 1e-3, 1.0, len(springs))
-    else:
-        k, c = size * spread(rng, 1.0, 300.0, len(springs)), size * spread(rng, 1e-3, 1.0, len(springs))
-    scale = spread(rng, 1e-6, 1e6, len(rods)) if flavour == "badly scaled" else np.ones(len(rods))
-    system = replace(
-        MADE[kind],
-        params={
-            "m": m, "k": k, "c": c, "scale": scale, "twice": float(rng.uniform(0.5, 3.0)),
-            "free": np.array([np.linalg.norm(end(j) - end(i)) for i, j in springs]) * rng.uniform(0.8, 1.2),
-            "length": np.array([np.linalg.norm(end(j) - end(i)) for i, j in rods]),
-        },
-    )  # fmt: skip
-    v = rng.uniform(-1.0, 1.0, len(q))
-    J = np.zeros((len(rods), len(q)))
-    for row, (i, j) in enumerate(rods):
-        d = end(j) - end(i)
-        for at, sign in ((i, -1.0), (j, 1.0)):
-            if at >= 0:
-                J[row, 2 * at : 2 * at + 2] = sign * d
-    v -= np.linalg.lstsq(J, J @ v, rcond=None)[0]
-    options = {"redundant": "minimum-norm"} if flavour == "redundant" else {}
-    return Member(kind, number, system, q, v, 1.0, options)
-
-
-KINDS = {
-    **{name: linkage for name in LINKAGES},
-    **{f"{shape}, {flavour}": spring_mass for shape in SHAPES for flavour in FLAVOURS},
-}
-
-
-def member(number: int, seed: int) -> Member:
-    """Draw one member: half of them linkages, half springs and masses."""
-    names = list(LINKAGES) if number % 2 == 0 else [name for name in KINDS if name not in LINKAGES]
-    kind = names[(number // 2) % len(names)]
-    return KINDS[kind](kind, np.random.default_rng([seed, number]), number)
-
-
-# the judge
-
-
-def states(one: Member, rtol: float, **choice):
-    """States at the judged times.
-
-    Only what is judged keeps the mechanism's own metric of the projection, which is part of the compiled code.
-    """
+def states(one: Member, rtol: float, way: tuple = ({}, 1)):
+    """States at the judged times."""
+    choice, patience = way
     times = np.linspace(0.0, one.t_end, TIMES)
-    own = rtol == RTOL or not hasattr(one.system, "metric")
+    own = "formulation" not in choice or not hasattr(one.system, "metric")
     system = one.system if own else replace(one.system, metric=None)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         sol = simulate(
             system, one.t_end, q0=one.q0, v0=one.v0, rtol=rtol, atol=rtol * 1e-2, save_at=times,
-            max_steps=MOST_STEPS, **one.options, **choice,
+            max_steps=MOST_STEPS * patience, **one.options, **choice,
         )  # fmt: skip
     return sol.q, sol.v, sol
 
 
-EXPLICIT = ({"integrator": DOP853(), "stabilization": Projection()},)
-IMPLICIT = (
-    {"integrator": Radau(), "formulation": ProjectedInvariants()},
-    {"integrator": Radau(), "formulation": GGL()},
-    {"integrator": BDF(), "formulation": ProjectedInvariants()},
-)
+def first_of(one: Member, tries):
+    """The first of (rtol, name, way) that comes to its end: its states, its rtol and its name; or three times None."""
+    for rtol, name, way in tries:
+        try:
+            return states(one, rtol, way), rtol, name
+        except HolonomicError:
+            continue
+    return None, None, None
 
 
 def distance(a, b) -> np.ndarray:
@@ -339,37 +108,28 @@ def distance(a, b) -> np.ndarray:
     return np.maximum(*parts)
 
 
-def judge(one: Member, **choice) -> Verdict:
+def judge(one: Member) -> Verdict:
     """Simulate one member and say what became of it."""
     began = time.perf_counter()
     verdict = Verdict(one.kind, one.number, "right")
     try:
-        found = states(one, RTOL, **choice)
+        found = states(one, RTOL)
     except HolonomicError as problem:
         verdict.word, verdict.why = "refused", f"{type(problem).__name__}: {problem}"
         verdict.seconds = time.perf_counter() - began
         return verdict
     verdict.seconds = time.perf_counter() - began
     explicit = not found[2].plan.choice.integrator.implicit
-    others, same = (IMPLICIT, EXPLICIT) if explicit else (EXPLICIT, IMPLICIT)
-    reference = None
-    for rtol, way in [(rtol, way) for ways in (others, same) for rtol in (FINEST, FINE) for way in ways]:
-        try:
-            reference, finest = states(one, rtol, **way), rtol
-            verdict.judge = f"{'another' if way in others else 'the same'} kind at {rtol:g}"
-            break
-        except HolonomicError:
-            continue
+    others = [IMPLICIT, LOWER] if explicit else [SAME, LOWER]
+    tries = [(rtol, name, way) for rtol in (FINEST, FINE) for ways in others for name, way in ways.items()]
+    reference, finest, name = first_of(one, [*tries, *((FINEST, *each) for each in SAME.items())])
     if reference is None:
         verdict.word, verdict.why = "not judged", "no reference run came to its end"
         return verdict
-    fine, fineness = None, FINE if finest == FINEST else 10 * FINE
-    for way in (*EXPLICIT, *IMPLICIT):
-        try:
-            fine = states(one, fineness, **way)
-            break
-        except HolonomicError:
-            continue
+    verdict.judge = f"{name} at {finest:g}"
+    fineness = FINE if finest == FINEST else 10 * FINE
+    tries = [(rtol, *each) for rtol in (fineness, 10 * FINE) for each in SAME.items()]
+    fine, fineness, _ = first_of(one, [*tries, *((fineness, *each) for each in IMPLICIT.items())])
     kappa = np.ones(TIMES) if fine is None else np.maximum(1.0, np.maximum.accumulate(distance(fine, reference)) / fineness)
     error = distance(found, reference)
     judged = kappa * RTOL <= CHAOTIC
@@ -384,23 +144,33 @@ def judge(one: Member, **choice) -> Verdict:
     return verdict
 
 
-def study(numbers, seed: int, only: str = "", verbose: bool = False, minutes: float = np.inf, **choice) -> list[Verdict]:
-    """Judge members by number, until the minutes are over."""
+def judged_number(seed: int, only: str, number: int) -> Verdict | None:
+    """Draw and judge one member, unless it is of a kind that is left out."""
+    one = member(number, seed)
+    return judge(one) if only in one.kind else None
+
+
+def study(numbers, seed: int, only: str = "", verbose: bool = False, workers: int = 1) -> list[Verdict]:
+    """Judge members by number, in several processes if wished."""
+    work = partial(judged_number, seed, only)
+    if workers > 1:
+        with ProcessPoolExecutor(workers) as pool:
+            return told(pool.map(work, numbers, chunksize=2), verbose)
+    return told(map(work, numbers), verbose)
+
+
+def told(verdicts, verbose: bool) -> list[Verdict]:
+    """Print what is worth it, as it comes."""
     found = []
-    began = time.perf_counter()
-    for number in numbers:
-        if time.perf_counter() - began > 60.0 * minutes:
-            print(f"time is over before number {number}")
-            break
-        one = member(number, seed)
-        if only not in one.kind:
+    for verdict in verdicts:
+        if verdict is None:
             continue
-        verdict = judge(one, **choice)
         found.append(verdict)
         if verbose or verdict.word in ("wrong", "not judged"):
             print(
-                f"{number:5d} {verdict.kind:25s} {verdict.word:10s} error {verdict.error:.1e} allowed {verdict.allowed:.1e} "
-                f"κ {verdict.kappa:.1e} {verdict.seconds:.2f} s {verdict.why[:150]}", flush=True,
+                f"{verdict.number:5d} {verdict.kind:25s} {verdict.word:10s} error {verdict.error:.1e} allowed "
+                f"{verdict.allowed:.1e} κ {verdict.kappa:.1e} {verdict.seconds:.2f} s {verdict.judge} {verdict.why[:150]}",
+                flush=True,
             )  # fmt: skip
     return found
 
@@ -428,11 +198,12 @@ def main() -> None:
     parser.add_argument("--first", type=int, default=0)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--only", default="")
-    parser.add_argument("--minutes", type=float, default=np.inf)
+    parser.add_argument("--workers", type=int, default=1)
     parser.add_argument("--verbose", action="store_true")
     given = parser.parse_args()
     began = time.perf_counter()
-    found = study(range(given.first, given.first + given.count), given.seed, given.only, given.verbose, given.minutes)
+    numbers = range(given.first, given.first + given.count)
+    found = study(numbers, given.seed, given.only, given.verbose, given.workers)
     print(table(found))
     reasons = Counter(verdict.why.split(":")[0] for verdict in found if verdict.word == "refused")
     for verdict in found:
@@ -442,8 +213,10 @@ def main() -> None:
         if verdict.word == "wrong":
             print(
                 f"| {verdict.number} | {verdict.kind} | {verdict.error:.1e} | {verdict.kappa:.1e} | "
-                f"{verdict.error / verdict.allowed:.1f} | {verdict.why} |"
+                f"{verdict.error / verdict.allowed:.1f} | {verdict.judge} | {verdict.why} |"
             )
+    most = sorted((verdict.error / verdict.allowed for verdict in found if verdict.word in ("right", "wrong")), reverse=True)
+    print("largest error / allowed:", " ".join(f"{value:.2f}" for value in most[:20]))
     print("judged by:", dict(Counter(verdict.judge for verdict in found)))
     print(dict(reasons), f"{time.perf_counter() - began:.0f} s")
 
