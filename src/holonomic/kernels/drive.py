@@ -26,7 +26,7 @@ from ..errors import (
 )
 from .attempt import advised_factor, attempt, refuse, worst_component
 from .compile import inner, leaf
-from .control import predicted_factor, step_factor, stiffness
+from .control import lands, predicted_factor, step_factor, stiffness
 from .evaluate import evaluate
 from .locate import MOST, shyness, state_inside
 from .signatures import (
@@ -110,6 +110,7 @@ from .state import (
     STEPPING,
     STIFF,
     STIFF_BOUND,
+    STIFFNESS,
     T_BASE,
     T_FAILED,
     T_NEW,
@@ -171,6 +172,7 @@ def drive(slots, fns, n, data, ip, fp, sp, S, I, x, xn, xs, K, E, W, atol, turns
                     return status
                 I[PREPARED] = 1
             h = S[H]
+            landing = 0.0
             I[HIT] = 0
             I[ALONG] = 0
             if I[RETAKE] != 0:
@@ -192,6 +194,10 @@ def drive(slots, fns, n, data, ip, fp, sp, S, I, x, xn, xs, K, E, W, atol, turns
                     I[HIT] = 1
                 elif abs(left) < 2.0 * abs(h):
                     h = 0.5 * left
+                landing = lands(S[STIFFNESS], save_t, I[SAVED], t, h)
+                if landing != 0.0:
+                    h = landing
+                    I[HIT] = 0
             if abs(h) <= 4.0 * EPS * abs(t) and I[HIT] == 0:
                 return STEP_COLLAPSED
             I[QUOTA] -= 1
@@ -269,11 +275,13 @@ def drive(slots, fns, n, data, ip, fp, sp, S, I, x, xn, xs, K, E, W, atol, turns
                     factor = 1.0  # an implicit method keeps its factors
                 proposal = h * factor
                 # a step cut short by the stop time says nothing about the next one
-                if I[HIT] != 0 and abs(proposal) < abs(S[H]):
+                if (I[HIT] != 0 or landing != 0.0) and abs(proposal) < abs(S[H]):
                     proposal = S[H]
                 S[H] = proposal
                 S[ERR_OLD] = max(err, 1e-4)
                 I[AFTER_REJECT] = 0
+                if S[STIFF_BOUND] > 0.0 and I[SAVED] < save_t.shape[0] and landing == 0.0:
+                    S[STIFFNESS] = stiffness(h, K, last, xn, xs, nx)
                 if S[STIFF_BOUND] > 0.0 and (I[STIFF] > 0 or I[ACCEPTED] % 50 == 49):
                     if stiffness(h, K, last, xn, xs, nx) > S[STIFF_BOUND]:
                         I[NONSTIFF] = 0

@@ -7,8 +7,8 @@ from .counting import N_COUNTS
 # S, float64: time, step, controller memory, limits
 T, H, ERR_OLD, T_STOP, RHO_LEAST, H_USED, T_NEW, T_BASE, H_FIXED, T_STIFF, T_FAILED, H_MAX = range(12)
 RTOL, EXPONENT, BETA, SAFETY, FAC_MIN, FAC_MAX, STIFF_BOUND, WORST, STAY, H_ACC, ERR_ACC, RHO_ASKED = range(12, 24)
-RHO_MOST, T_LEAST, H_LEAST, FORESEES, RATIO_Q, RATIO_V, NEW_RATIO_Q, NEW_RATIO_V = range(24, 32)
-N_FLOATS = 32
+RHO_MOST, T_LEAST, H_LEAST, FORESEES, RATIO_Q, RATIO_V, NEW_RATIO_Q, NEW_RATIO_V, STIFFNESS = range(24, 33)
+N_FLOATS = 33
 
 # I, int64: phase, counters, flags
 PHASE, ACCEPTED, REJECTED, FAILED, PULL_REJECTED, ROWS, SAVED, QUOTA, LIMIT, FIXED, STEP_NUMBER = range(11)
@@ -20,6 +20,7 @@ N_INTS = COUNTS + N_COUNTS
 
 # FORESEES: 1 where the next step follows from the last two; RATIO_Q, RATIO_V: e5/e3 of an estimate in two parts, for q
 # and v, in the step before; NEW_...: in the one that is tried
+# STIFFNESS: h times the dominant eigenvalue, in the last step before a saved time
 # COUNTS: residuals, Jacobians and factorizations of implicit steps
 # CROSSES: 1 where singular positions are passed on a path; ALARM: why one is looked for, ANSWERED once there is none;
 # GUIDED: 1 while it supplies the steps; ALONG: 1 while such a step is dealt with; PATHS: paths in the buffer
