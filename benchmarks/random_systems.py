@@ -130,7 +130,9 @@ def judge(one: Member) -> Verdict:
     fineness = FINE if finest == FINEST else 10 * FINE
     tries = [(rtol, *each) for rtol in (fineness, 10 * FINE) for each in SAME.items()]
     fine, fineness, _ = first_of(one, [*tries, *((fineness, *each) for each in IMPLICIT.items())])
-    kappa = np.ones(TIMES) if fine is None else np.maximum(1.0, np.maximum.accumulate(distance(fine, reference)) / fineness)
+    kappa = (
+        np.ones(TIMES) if fine is None else np.maximum(1.0, np.maximum.accumulate(distance(fine, reference)) / fineness)
+    )
     error = distance(found, reference)
     judged = kappa * RTOL <= CHAOTIC
     ratio = np.where(judged, error / (10.0 * kappa * RTOL), 0.0)
@@ -215,7 +217,9 @@ def main() -> None:
                 f"| {verdict.number} | {verdict.kind} | {verdict.error:.1e} | {verdict.kappa:.1e} | "
                 f"{verdict.error / verdict.allowed:.1f} | {verdict.judge} | {verdict.why} |"
             )
-    most = sorted((verdict.error / verdict.allowed for verdict in found if verdict.word in ("right", "wrong")), reverse=True)
+    most = sorted(
+        (verdict.error / verdict.allowed for verdict in found if verdict.word in ("right", "wrong")), reverse=True
+    )
     print("largest error / allowed:", " ".join(f"{value:.2f}" for value in most[:20]))
     print("judged by:", dict(Counter(verdict.judge for verdict in found)))
     print(dict(reasons), f"{time.perf_counter() - began:.0f} s")

@@ -3,6 +3,7 @@
 import importlib.util
 import sys
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -43,6 +44,28 @@ def test_a_vibration_that_lasts_beside_a_fast_decay_is_right(study, number):
     """Beside a decay of 6e4 1/s it vibrates for a hundred periods: errors that add up were up to 140 times the bound."""
     verdict = study.judge(study.member(number, 1))
     assert verdict.word == "right", verdict
+
+
+@pytest.mark.parametrize("number", [155, 348])
+def test_a_light_body_in_a_sharp_turn_is_not_stepped_over(study, number):
+    """One step of DOP853 had seven and ten times the error it was allowed: 3.5 and 4 times the bound in the end."""
+    verdict = study.judge(study.member(number, 1))
+    assert verdict.word == "right", verdict
+    assert verdict.error < 0.5 * verdict.allowed  # measured: 0.02 and 0.05
+
+
+def test_states_between_steps_at_the_limit_of_stability_are_right(study):
+    """The dense output of a stiff triangle was wrong by 17 rtol, its steps by 0.05 rtol."""
+    verdict = study.judge(study.member(263, 1))
+    assert verdict.word == "right", verdict
+    assert verdict.error < 0.1 * verdict.allowed  # measured: 0.007
+
+
+@pytest.mark.slow
+def test_a_near_dead_centre_does_not_halve_the_steps_for_ever(study):
+    """Pivot ratios of 1e-10 with 4 % of rounding look like a singular position ahead, again and again."""
+    one = study.member(414, 1)
+    study.states(replace(one, system=replace(one.system, metric=None)), 1e-9, study.SAME["DOP853"])
 
 
 @pytest.mark.slow

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from holonomic import DOP853, System, simulate
 from holonomic.kernels.control import error_norm, first_step, joined_error, largest_errors, ratio_to_keep
 
 NO_TURNS = np.zeros(4, dtype=np.int64)
@@ -64,3 +65,24 @@ def test_a_start_at_rest_is_no_reason_for_a_tiny_first_step():
     trial = first_step(x, f, f, *arguments, 0)
     assert trial < 1e-8
     assert first_step(x, f, f, *arguments, 1) == pytest.approx(1e4 * trial)
+
+
+@pytest.mark.filterwarnings("ignore::holonomic.StiffnessWarning")
+def test_saved_times_at_the_limit_of_stability_are_as_good_as_the_steps():
+    rate, t = 2000.0, np.linspace(0.0, 3.0, 17)
+    follower = System(mass=[[1.0]], force=lambda t, v: np.array([-rate * (v[0] - np.cos(t))]))
+    sol = simulate(follower, 3.0, q0=[0.0], v0=[0.0], integrator=DOP853(), stabilization=None, save_at=t)
+    exact = (rate**2 * (np.cos(t) - np.exp(-rate * t)) + rate * np.sin(t)) / (rate**2 + 1)
+    # rtol = 1e-6; dense output leaves 5e-6 here, the steps 2e-7
+    assert np.max(np.abs(sol.v[:, 0] - exact)) < 1e-6
+
+
+@pytest.mark.filterwarnings("ignore::holonomic.StiffnessWarning")
+def test_saved_times_that_are_close_together_cost_no_steps():
+    rate = 2000.0
+    follower = System(mass=[[1.0]], force=lambda t, v: np.array([-rate * (v[0] - np.cos(t))]))
+    runs = [
+        simulate(follower, 1.0, q0=[0.0], v0=[0.0], integrator=DOP853(), stabilization=None, save_at=n).stats["steps"]
+        for n in (2, 2000)
+    ]
+    assert runs[1] == runs[0]
