@@ -54,8 +54,9 @@ SHORT, QUIET, TIGHT = 2.0, 3.0, 1e-10
 SOON = 20.0
 MOMENT = 0.05  # of the size of the state: what moves less than this to the end needs no look
 WORTH = 60  # explicit steps to go: below that nothing is gained by a change
-# Errors of BDF add up to 3 to 30 times rtol on the stiff problems here, those of DOP853 to less than 1 on the same ones
-BDF_SHARE = 0.2
+# Errors of BDF add up to 3 to 50 times rtol on the stiff problems here, those of DOP853 to less than 1 on the same ones
+# (where constraints turn, long steps are found with more than a tenth only)
+BDF_SHARE, BDF_TURNING = 0.1, 0.2
 # Steps to go from which BDF's errors add up to more than 10 rtol where a vibration lasts beside what decays (Radau's, of
 # higher order and with fewer steps, stay below rtol there); radians to go from which it is said to last; BDF's steps in one
 # of DOP853
@@ -133,7 +134,8 @@ class Choosing:
     """
 
     def __init__(self, model, given: dict[str, Any], choice: Choice, t_end: float, plan_for: Callable[[Choice], Plan]):
-        self.model, self.given, self.explicit, self.t_end, self.plan_for = model, given, choice, t_end, plan_for
+        self.model, self.given, self.t_end, self.plan_for = model, given, t_end, plan_for
+        self.usual = self.explicit = choice
         self.changes: list[Change] = []
         self.first: Rates | None = None
         self.look = FIRST_LOOK
@@ -180,7 +182,7 @@ class Choosing:
     def at_start(self, run) -> Choice | None:
         """Return another choice where an explicit method is far from what suits the start, or the run short."""
         choice = self._of_start(run)
-        if choice is None or choice is self.explicit:
+        if self.explicit is self.usual and (choice is None or choice is self.explicit):
             self._later()
         return choice
 
@@ -233,13 +235,25 @@ class Choosing:
             h = max(abs(run.t - t) / max(taken, 1), abs(run.S[s.H]))  # the first steps are short
             return self._back(run, h) or (self._finer(run, h) if self.look >= LONGEST_LOOK else None)
         if not run.I[s.IS_STIFF]:
-            return None
+            return self._longer(run)
         run.I[s.IS_STIFF] = run.I[s.STIFF] = 0
         h = abs(run.S[s.H])
         if self._left(run) < WORTH * h:
             return None
         rates = self.rates(run)
         return self._change(run, rates, h, "stability, not accuracy, limits the step")
+
+    def _longer(self, run) -> Choice | None:
+        """Return the usual choice where a run that seemed short has many steps to go."""
+        h = abs(run.S[s.H])
+        if self.explicit is self.usual or self._left(run) < WORTH * h:
+            return None
+        rates = self.rates(run)
+        if rates.fastest * h > 1.0:  # stability may be the reason, which is seen in time
+            return None
+        self.explicit = self.usual
+        self._note(run, self.usual, rates, h, "the run is not as short as it seemed")
+        return self.usual
 
     def _back(self, run, h: float) -> Choice | None:
         if h == 0.0:
@@ -324,7 +338,7 @@ class Choosing:
         turns = rates.turning > 0.0 or self._turns(run, rates)
         straight = (rates.straight or rates.turning > 0.0) and (turns or not rates.short)
         straight = straight and not (rates.lasts or self._lasts(run, rates.accurate / SHORTER))
-        integrator, share = (BDF(), BDF_SHARE) if straight else (Radau(), 1.0)
+        integrator, share = (BDF(), BDF_TURNING if turns else BDF_SHARE) if straight else (Radau(), 1.0)
         c, asked, stabilization = self.explicit, self.given["formulation"], self.given["stabilization"]
         atol = tuple(share * value for value in c.atol) if isinstance(c.atol, tuple) else share * c.atol
         rtol = max(share * c.rtol, 1e-14)
