@@ -6,8 +6,9 @@ Every member is drawn from its own number: `--first 137 --count 1 --verbose` rep
 with nothing chosen at rtol = 1e-6 and judged at 17 times against a run at 1e-11 by another method: implicit where the run
 was explicit, and the other way round; where implicit methods stop at a singular position, RK45 with post-stabilization
 instead of projection; at 1e-9 where rounding allows no more. An answer is right as long as its error is at most
-10 κ rtol, κ >= 1 being the error of DOP853 with projection at rtol = 1e-9, divided by 1e-9, up to that time (at 1e-8 where
-it fails at 1e-9, or where nothing finer than 1e-9 judges). Above that it is wrong: there is no second bound.
+10 κ rtol, κ >= 1 being the error of DOP853 with projection at rtol = 1e-9, against itself at 1e-11, divided by 1e-9, up to
+that time (at 1e-8 where it fails at 1e-9; against the judge where it fails at 1e-11). Above that it is wrong: there is
+no second bound.
 Where no other method comes to its end, DOP853 at 1e-11 judges; these are counted.
 Times with κ rtol > 0.01 are not judged (the motion is chaotic there). Errors are relative to the largest position and
 velocity of the run.
@@ -127,12 +128,15 @@ def judge(one: Member) -> Verdict:
         verdict.word, verdict.why = "not judged", "no reference run came to its end"
         return verdict
     verdict.judge = f"{name} at {finest:g}"
-    fineness = FINE if finest == FINEST else 10 * FINE
+    # the error of DOP853 at 1e-9 is known from itself at 1e-11 better than from a method of lower order
+    exact, _, _ = first_of(one, [(FINEST, *each) for each in SAME.items()])
+    fineness = 10 * FINE if exact is None and finest != FINEST else FINE
     tries = [(rtol, *each) for rtol in (fineness, 10 * FINE) for each in SAME.items()]
     fine, fineness, _ = first_of(one, [*tries, *((fineness, *each) for each in IMPLICIT.items())])
-    kappa = (
-        np.ones(TIMES) if fine is None else np.maximum(1.0, np.maximum.accumulate(distance(fine, reference)) / fineness)
-    )
+    kappa = np.ones(TIMES)
+    if fine is not None:
+        away = distance(fine, reference if exact is None else exact)
+        kappa = np.maximum(1.0, np.maximum.accumulate(away) / fineness)
     error = distance(found, reference)
     judged = kappa * RTOL <= CHAOTIC
     ratio = np.where(judged, error / (10.0 * kappa * RTOL), 0.0)
