@@ -204,12 +204,14 @@ def _chosen(model, formulation, integrator, stabilization, rtol, atol, step, con
             f"{model.attainable_rtol:g}. Give them as derivatives={{'{model.inexact[0]}': ...}}, or rtol >= "
             f"{model.attainable_rtol:g}."
         )
-    atol = _tolerance(model, 1e-9 if atol is None else atol)
+    atol = absolute_tolerance(model, atol)
     tol = max(min(1e-10, rtol / 10), 1e-14) if constraint_tol is None else positive(constraint_tol, "constraint_tol", NO_CONSTRAINT)
     return make_choice(model, formulation, integrator, stabilization, step, rtol, atol, tol)
 
 
-def _tolerance(model, atol):
+def absolute_tolerance(model, atol):
+    """Return an absolute tolerance, or one for each position and velocity; 1e-9 for None."""
+    atol = 1e-9 if atol is None else atol
     if isinstance(atol, Mapping):
         values = np.full(model.nq + model.nv, 1e-9)
         parts = {"q": slice(0, model.nc), "v": slice(model.nq, None)}

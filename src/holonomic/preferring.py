@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from .arguments import absolute_tolerance, relative_tolerance
 from .energy import energy_tolerance
 from .errors import BadArgument
 
@@ -54,9 +55,10 @@ def preferred(
     given += [] if step is None else ["step"]
     if {"integrator", "step"} & set(given):
         raise BadArgument(f"prefer={prefer!r} chooses the methods, but {given[0]}= is given: leave one of them out.")
+    usual = relative_tolerance(rtol)
+    absolute_tolerance(model, atol)  # refused as it was given, not as what follows from it
     if prefer == "speed":
         return Aim(methods, step, rtol, atol, "the fastest method for these tolerances")
-    usual = 1e-6 if rtol is None else float(rtol)
     if prefer == "accuracy":
         lower = _lowered(1e-9 if atol is None else atol)
         return Aim(methods, None, max(TENTH * usual, 1e-14), lower, f"steps are controlled to a tenth of rtol {usual:g}")
@@ -71,5 +73,5 @@ def preferred(
 def _lowered(atol):
     """A tenth of absolute tolerances, however they are given."""
     if isinstance(atol, Mapping):
-        return {name: TENTH * value for name, value in atol.items()}
+        return {name: TENTH * float(value) for name, value in atol.items()}
     return TENTH * float(atol) if np.ndim(atol) == 0 else TENTH * np.asarray(atol, dtype=float)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from .choosing import FAR_BEYOND, RAPID, STABLE, varies
+from .choosing import DECAYS, FAR_BEYOND, RAPID, SOON, STABLE, TIGHT, WORTH, Choosing, Rates, varies
 from .errors import HolonomicError
 from .formulations.index1 import Index1
 from .indicators import Indicators, indicators_at
@@ -15,6 +15,7 @@ PRAISE = {  # of methods that we choose
     "BDF": "implicit, orders 1 to 5: long steps where fast motion has decayed",
     "Radau": "implicit, order 5: long steps where the equations are stiff, high accuracy or oscillation",
 }
+IN_SHORT = ". The run is short: order 8 would cross it in a few steps, and its error not follow rtol"
 
 
 def methods(plan) -> list[str]:
@@ -58,7 +59,7 @@ def reasons(sol) -> list[str]:
     if sol._story is not None and sol._story.preferred:
         lines.append("preferred: " + sol._story.preferred)
     if sol._story is not None and sol._story.first is not None:
-        lines.append("at the start: " + at_start(sol._story.first))
+        lines.append("at the start: " + at_start(sol._story.first, sol))
     found = of_start(sol)
     if found is not None:
         lines += described(found)
@@ -80,28 +81,29 @@ def of_start(sol) -> Indicators | None:
         return None
 
 
-def at_start(rates) -> str:
-    """Say what the first look at a run found."""
+def at_start(rates: Rates, sol) -> str:
+    """Say what the first look at a run found, beside the bounds by which it was decided."""
     if rates.turning:
         return (
             f"nothing in the equations is fast, but the constraints turn with {rates.turning:.3g} 1/s; times {rates.accurate:.2g} "
             f"s, the step accuracy allows, {rates.turning * rates.accurate:.3g} (explicit steps follow them, worth an implicit "
             f"method from {RAPID:g})"
         )
-    if rates.short:
-        return _rates(rates) + ". The run is short: order 8 would cross it in a few steps, and its error not follow rtol"
-    return _rates(rates)
-
-
-def _rates(rates) -> str:
     if rates.fastest * rates.accurate < 1e-3:
-        return "nothing in the equations is faster than the motion"
-    kind = "decays" if rates.decays else "grows" if rates.real > 0.2 * rates.fastest else "oscillates"
-    product = rates.fastest * rates.accurate
-    verdict = "an explicit method fits" if product < FAR_BEYOND or not rates.decays else "too stiff for explicit steps"
+        return "nothing in the equations is faster than the motion" + (IN_SHORT if rates.short else "")
+    (t0, t1), choice = sol.span, sol.plan.choice
+    short = rates.short and choice.rtol >= TIGHT
+    far, worth = (SOON, 2 * SOON) if short else (FAR_BEYOND, STABLE * WORTH)
+    bound = far * Choosing(sol.plan.model, {}, choice, t1, None)._dearer
+    kind = "decays" if rates.decays else "grows" if rates.real > DECAYS * rates.fastest else "oscillates"
+    product, verdict = rates.fastest * rates.accurate, "an explicit method fits"
+    stiff = rates.decays and product >= bound and rates.fastest * abs(t1 - t0) >= worth
+    if stiff:
+        verdict = "too stiff for explicit steps"
     return (
         f"the fastest part of the equations {kind} with {rates.fastest:.3g} 1/s; times {rates.accurate:.2g} s, the step "
-        f"accuracy allows, {product:.3g} (stable to {STABLE:g}, worth an implicit method from {FAR_BEYOND:g}): {verdict}"
+        f"accuracy allows, {product:.3g} (stable to {STABLE:g}, worth an implicit method from {bound:.3g}"
+        f"{' in a short run' if short else ''}): {verdict}{IN_SHORT if short and not stiff else ''}"
     )
 
 

@@ -190,6 +190,25 @@ def test_a_mimicked_offset_moves_the_follower_and_not_the_leader(tmp_path):
     assert simulate(m, 0.1)["elbow"].angle[0] == pytest.approx(0.5, abs=1e-9)
 
 
+@pytest.mark.parametrize("between", [0.2, 0.0])
+def test_offsets_of_a_chain_of_mimics_add_up(tmp_path, between):
+    links = [link(name, 1.0, 1.0) for name in ("one", "two", "three")]
+    first = joint("jc", "base", "one", 0)
+    second = joint("jb", "one", "two", 1.0, more=f'<mimic joint="jc" offset="{between}"/>')
+    third = joint("ja", "two", "three", 1.0, more='<mimic joint="jb" multiplier="2" offset="0.1"/>')
+    sol = simulate(Mechanism.from_urdf(write(tmp_path, *links, third, second, first)), 0.1)
+    found = [sol[name].angle[0] for name in ("jc", "jb", "ja")]
+    np.testing.assert_allclose(found, [0.0, between, 2 * between + 0.1], atol=1e-9)
+
+
+def test_a_ring_of_mimics_is_refused(tmp_path):
+    links = [link(name, 1.0, 1.0) for name in ("one", "two", "three")]
+    joints = [joint("jc", "base", "one", 0), joint("jb", "one", "two", 1.0, more='<mimic joint="ja"/>')]
+    joints.append(joint("ja", "two", "three", 1.0, more='<mimic joint="jb"/>'))
+    with pytest.raises(BadArgument, match="in a ring, jb <- ja <- jb"):
+        Mechanism.from_urdf(write(tmp_path, *links, *joints))
+
+
 @pytest.mark.parametrize(
     ("leader", "more", "text"),
     [

@@ -301,6 +301,33 @@ def test_prefer_is_refused_where_it_contradicts(options, text):
         simulate(problems.pendulum(), 0.1, **options)
 
 
+@pytest.mark.parametrize("prefer", ["speed", "accuracy", "energy"])
+@pytest.mark.parametrize(
+    ("options", "text"),
+    [
+        ({"rtol": -1}, "rtol=-1 must be a positive number"),
+        ({"rtol": 0}, "rtol=0 must be a positive number"),
+        ({"rtol": 2}, "rtol=2 must lie between 1e-14 and 1"),
+        ({"rtol": True}, "rtol=True must be a positive number"),
+        ({"rtol": "a"}, "rtol='a' must be a positive number"),
+        ({"atol": -1}, "atol=-1 must be a positive number"),
+        ({"atol": {"q": "x"}}, r"atol\['q'\]='x' must be a positive number"),
+        ({"atol": {"nobody": 1e-3}}, r"atol\['nobody'\]: known are 'q', 'v'"),
+    ],
+)
+def test_tolerances_beside_prefer_are_checked_as_they_were_given(prefer, options, text):
+    with pytest.raises(BadArgument, match=text):
+        simulate(problems.pendulum(), 0.1, prefer=prefer, **options)
+
+
+def test_why_names_the_bound_that_decided_in_a_short_run():
+    sol = simulate(problems.heterogeneous_masses(nu=100.0))
+    assert isinstance(sol.plan.choice.integrator, Radau)
+    # 20 for short runs, times 1.08 for four positions and velocities
+    assert "worth an implicit method from 21.6 in a short run): too stiff for explicit steps\n" in sol.plan.why()
+    assert "fits" not in sol.plan.why()
+
+
 def test_an_open_integrator_fits_a_formulation_that_was_chosen():
     sol = simulate(problems.pendulum_a01(), 0.5, formulation=GGL())
     assert isinstance(sol.plan.choice.integrator, Radau) and sol.plan.choice.chosen == ("formulation",)

@@ -128,10 +128,21 @@ def _couple(m, joints, named: dict[str, str]) -> None:
                 )
         ratio, offset = _number(mimic, "multiplier", 1.0, where), _number(mimic, "offset", 0.0, where)
         m.couple(f"{named[name]} mimic", named[leader], named[name], ratio=ratio, offset=offset)
+        first = _first_leader(joints, name)
         if offset:
-            at_zero[named[leader]] = 0.0
+            at_zero[named[first]] = 0.0
     if at_zero:  # the file draws followers at zero, too: they come to their places, not their leaders
         m.assemble(at_zero)
+
+
+def _first_leader(joints, name: str) -> str:
+    """The joint at the head of a chain of <mimic>, which follows none."""
+    chain = [name]
+    while (mimic := joints[chain[-1]].find("mimic")) is not None and mimic.get("joint") in joints:
+        if mimic.get("joint") in chain:
+            raise BadArgument(f"joint {name!r}: <mimic> goes in a ring, {' <- '.join([*chain, mimic.get('joint')])}. Take one out.")
+        chain.append(mimic.get("joint"))
+    return chain[-1]
 
 
 def _join(m, element, links, meshes, stops) -> str:
