@@ -49,10 +49,9 @@ STRAIGHT = 0.7  # of the rate: below, BDF of order 4 and 5 is not stable any mor
 # A run is short where its motion, rad, is less than the first and nothing vibrates for more than the second. DOP853 crosses
 # it in 2 to 5 steps whatever the tolerance, so that its error does not follow the tolerance (slope 0.3 to 0.5 on the smooth
 # problems of [ascher-petzold-1993], RK45 0.7 to 0.9). RK45 evaluates about as often there, down to the tolerance `TIGHT`
-SHORT, QUIET, TIGHT = 2.0, 3.0, 1e-10
+SHORT, QUIET, TIGHT = 1.3, 3.0, 1e-10
 # The same as FAR_BEYOND in a short run, which Radau crosses in a dozen steps where stability asks RK45 for 60 and more
 SOON = 20.0
-MOMENT = 0.05  # of the size of the state: what moves less than this to the end needs no look
 WORTH = 60  # explicit steps to go: below that nothing is gained by a change
 # Errors of BDF add up to 3 to 50 times rtol on the stiff problems here, those of DOP853 to less than 1 on the same ones
 # (where constraints turn, long steps are found with more than a tenth only)
@@ -192,11 +191,8 @@ class Choosing:
             self.look = CALM
 
     def _of_start(self, run) -> Choice | None:
-        left, size = self._left(run), self.model.nq + self.model.nv
-        if left * np.abs(run.K[0, :size]).max() < MOMENT * np.abs(run.x[:size]).max():
-            rates = Rates(0.0, 0.0, left, short=True)
-        else:
-            rates = self.first = self.rates(run, keep=False)
+        left = self._left(run)
+        rates = self.first = self.rates(run, keep=False)
         if moving(self.model) and rates.fastest * rates.accurate < STABLE:
             rate = rate_by_time(self.model, run.t, run.x, run.data, run.direction * rates.accurate)
             rates = rates._replace(turning=rate, short=rates.short and rate * left < QUIET)
