@@ -9,7 +9,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from holonomic import DOP853, RK45, Event, System, problems, simulate
+from holonomic import DOP853, RK45, Event, NotFinite, System, problems, simulate
 
 
 def run(problem, rtol, t_end=20.0, **more):
@@ -147,6 +147,61 @@ def test_more_paths_than_are_written_down_at_once_are_all_kept():
         inside = sol(path.t + 0.5 * path.h * path.used)
         exact = np.concatenate(problem.exact(float(inside.t)))
         assert np.max(np.abs(np.concatenate([inside.q, inside.v]) - exact)) < 2e-3  # κ rtol
+
+
+@pytest.mark.parametrize("trace", [True, False], ids=["compiled", "interpreted"])
+def test_an_event_that_is_nan_on_a_path_ends_the_run_as_anywhere_else(trace):
+    problem = problems.four_bars(2)
+    problem = replace(problem, system=replace(problem.system, trace=trace))
+    root = Event(lambda q: np.sqrt(q[1] + 0.02) - 0.1)  # no number 4 ms behind the position
+    with pytest.raises(NotFinite, match="'root'") as caught:
+        run(problem, 1e-6, 3.0, events={"root": root}, max_steps=2000)
+    sol = caught.value.solution
+    assert len(sol._paths) == 1 and 0.0 < sol._paths[0].used < 1.0
+    # so close to it as a state between two steps is known
+    assert abs(sol.q[-1, 1] + 0.02) < 1e-5
+
+
+def test_a_saved_row_that_is_nan_on_a_path_ends_the_run_as_anywhere_else():
+    problem = problems.four_bars(2)
+    path = run(problem, 1e-8, 1.0)._paths[0]
+    heights = [float(problem.exact(path.t + theta * path.h)[0][1]) for theta in (0.701, 0.699)]
+    hole = lambda q: np.sqrt(np.where((q[1] > heights[0]) & (q[1] < heights[1]), -1.0, 0.0))
+    system = replace(problem.system, force=lambda q: [hole(q)] + [0.0] * (len(problem.q0) - 1))
+    assert error(problem, run(replace(problem, system=system), 1e-8, 1.0)) < 1e-6  # no point of the path is in the hole
+    times = [0.1, path.t + 0.7 * path.h, 1.0]
+    with pytest.raises(NotFinite) as caught:
+        run(replace(problem, system=system), 1e-8, 1.0, save_at=times, max_steps=2000)
+    assert list(caught.value.solution.t) == times[:1]
+
+
+@pytest.mark.parametrize("max_step", [1e-2, 1e-3, 1e-4])
+def test_no_step_along_a_path_is_longer_than_max_step(max_step):
+    problem = problems.four_bars(2)
+    sol = run(problem, 1e-9, 1.5, max_step=max_step)
+    assert len(sol._paths) == 2
+    steps = np.diff(sol.t)
+    assert np.max(steps) < max_step + 1e-12  # rounding of t, and of parts of the path
+    assert np.min(steps) > 0.05 * max_step  # divided evenly
+    exact = np.array([np.concatenate(problem.exact(t)) for t in sol.t])
+    assert np.max(np.abs(np.hstack([sol.q, sol.v]) - exact)) < 1e-6  # κ rtol, close to the position too
+    back = simulate(
+        problem.system, (1.0, 0.0), q0=problem.exact(1.0)[0], v0=problem.exact(1.0)[1], initial="project", rtol=1e-9,
+        atol=1e-12, integrator=DOP853(), max_step=max_step,
+    )  # fmt: skip
+    assert len(back._paths) == 1 and np.max(-np.diff(back.t)) < max_step + 1e-12
+
+
+def test_max_step_finds_every_event_along_a_path():
+    problem = problems.four_bars(2)
+    wave = Event(lambda q: np.sin(3000 * q[1]))  # a zero every 0.2 ms close to the position
+    sol = run(problem, 1e-9, 0.8, events={"wave": wave}, max_step=1e-4)
+    (path,) = sol._paths
+    found = sol.events["wave"].t
+    found = found[(found > path.t) & (found < path.t + path.h)]
+    # y falls all along it
+    first, last = (3000 * float(problem.exact(t)[0][1]) / np.pi for t in (path.t, path.t + path.h))
+    assert len(found) == np.floor(first) - np.floor(last)
 
 
 # a parallelogram whose ground is a little too short: its branches do not meet, the motion turns from one to the other

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 
-from ..errors import MORE, NEED_REFINED, NEED_TERMS, OK
+from ..errors import MORE, NEED_REFINED, NEED_TERMS, OK, STEP_COLLAPSED
 from .compile import inner, kernel, leaf
 from .control import error_norm
 from .evaluate import evaluate
@@ -63,6 +63,7 @@ from .state import (
     DODGES,
     GUIDED,
     H_ACC,
+    H_MAX,
     H_USED,
     HIT,
     LAST,
@@ -263,11 +264,14 @@ def find_path(slots, fns, n, data, S, I, x, K, xe, ke, W, atol, turns, path, tig
 
 
 @leaf
-def next_end(path, theta):
-    """θ at which the step along a path from θ ends: about PIECE long, one of them around the singular position."""
-    usual, where = path[NUMBERS, PIECE], path[NUMBERS, WHERE]
+def next_end(path, theta, most):
+    """θ at which the step along a path from θ ends: about PIECE long, one of them around the singular position.
+
+    None is longer than `most`: the one around the position is divided so that none ends on it.
+    """
+    usual, where = min(path[NUMBERS, PIECE], most), path[NUMBERS, WHERE]
     half = max(0.5 * usual, 2.0 * path[NUMBERS, CLEAR])
-    low, high = where - half, where + half
+    low, high, last = where - half, where + half, 1.0
     if low > 0.1 * usual and theta < low:
         parts = math.ceil(low / usual)
         for i in range(1, parts + 1):
@@ -275,11 +279,20 @@ def next_end(path, theta):
                 return low * i / parts
     if high < 1.0 - 0.1 * usual:
         parts = math.ceil((1.0 - high) / usual)
-        for i in range(parts):
-            end = high + (1.0 - high) * i / parts
-            if end > theta:
-                return end
-    return 1.0
+        last = high
+        for i in range(1, parts):
+            if last <= theta:
+                last = high + (1.0 - high) * i / parts
+        if last <= theta:
+            last = 1.0
+    if last - theta <= most:
+        return last
+    # an odd number of parts, the position in the middle of one; room for a tenth more where a rest is left over
+    part = 2.0 * half / (2 * math.ceil(half / (0.9 * most)) + 1)
+    end = where + (math.floor((theta - where) / part - 0.5) + 1.5) * part
+    if end - theta < 0.1 * part:
+        end += part
+    return end if end < last - 0.1 * part else last
 
 
 @inner
@@ -323,7 +336,15 @@ def supply(slots, fns, n, data, S, I, x, xn, K, ke, W, path, kept, tight, nodes)
         I[GUIDED] = 0
         I[PHASE] = STEPPING
         return OK
-    end = begin + S[H] / length if I[RETAKE] != 0 else min(stop, next_end(path, here))
+    end = begin + S[H] / length
+    if I[RETAKE] == 0:
+        usual = min(stop, next_end(path, here, S[H_MAX] / abs(length)))
+        if I[ALONG] == 0:
+            end = usual
+        elif end <= here:
+            return STEP_COLLAPSED
+        else:  # one from here has been refused: S[H] is shorter
+            end = min(end, usual)
     t_new = path[NUMBERS, T0] + end * length
     path_state(path, end, size, xn)
     status = on_constraints(slots, fns, n, data, tight, t_new, xn, ke, W)
