@@ -180,19 +180,27 @@ def _tangent(model, t, x, data) -> np.ndarray:
     return turned[int(np.sum(sizes > TANGENT * sizes[0])) :].T
 
 
-def moving(model) -> bool:
-    """Whether constraints change their direction with time where nothing else moves; looked at once."""
-    known = model.__dict__.get("_moving")
-    if known is None:
-        known = False
-        if isinstance(model.system, Dae) or (model.n_constraints and not model.is_ode):
-            q, v, t = model._start[:3]
-            x = np.concatenate([q, v])
-            rows = [_gradients(model, t + later, x, model.data())[: model.n_constraints] for later in (0.0, 0.01, 0.37)]
-            gaps = [largest(other[:, : model.nq] - rows[0][:, : model.nq]) for other in rows[1:]]
-            known = bool(np.all(np.isfinite(gaps)) and max(gaps) > STILL)
-        model.__dict__["_moving"] = known
-    return known
+def moving(model, data=None) -> bool:
+    """Whether constraints change their direction with time where nothing else moves; looked at once for each `data`.
+
+    With the model's own parameters, or any others that were looked at: a member of a sweep may turn them where the
+    system as it stands does not. How fast they turn in a run, `rate_by_time` tells.
+    """
+    if not (isinstance(model.system, Dae) or (model.n_constraints and not model.is_ode)):
+        return False
+    looked = model.__dict__.setdefault("_moving", {})
+    key = b"" if data is None else data.tobytes()
+    if key not in looked and True not in looked.values():
+        looked[key] = _moves(model, model.data() if data is None else data)
+    return True in looked.values()
+
+
+def _moves(model, data) -> bool:
+    q, v, t = model._start[:3]
+    x = np.concatenate([q, v])
+    rows = [_gradients(model, t + later, x, data)[: model.n_constraints] for later in (0.0, 0.01, 0.37)]
+    gaps = [largest(other[:, : model.nq] - rows[0][:, : model.nq]) for other in rows[1:]]
+    return bool(np.all(np.isfinite(gaps)) and max(gaps) > STILL)
 
 
 def rate_by_time(model, t: float, x, data, step: float) -> float:

@@ -43,8 +43,7 @@ def test_no_random_linkage_is_wrong(study):
 def test_a_vibration_that_lasts_beside_a_fast_decay_is_followed(study, number):
     """Beside a decay of 6e4 1/s it vibrates for a hundred periods: errors that add up were up to 140 times the bound."""
     verdict = study.judge(study.member(number, 1))
-    # 243 has 1.05 of the bound, whose κ fell from 2 to 1 when saved times of DOP853 became as good as its steps
-    assert verdict.error < 1.3 * verdict.allowed, verdict
+    assert verdict.word == "right", verdict  # measured: 0.56 and 0.02 of the bound
 
 
 @pytest.mark.parametrize("number", [155, 348])

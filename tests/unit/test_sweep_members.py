@@ -10,7 +10,7 @@ import pytest
 import holonomic as h
 from holonomic import BadArgument, Event, System, simulate, sweep
 from holonomic.multibody import Mechanism, rod
-from holonomic.problems import seven_body
+from holonomic.problems import rapid_pair, seven_body
 
 
 @pytest.fixture(scope="module")
@@ -214,3 +214,11 @@ def test_redundant_rows_are_refused_by_name_as_in_a_single_run():
     plain = replace(system, redundant=None) if hasattr(system, "redundant") else system
     runs = sweep(plain, 0.1, q0=q, v0=v, params={"beam.mass": [1.0, 2.0]})
     assert len(runs.failed) == 2 and "has rank" in runs.failed[0].why
+
+
+def test_methods_are_chosen_for_the_parameters_of_members_not_for_those_of_the_system():
+    still = rapid_pair(nu=0.0)
+    runs = sweep(still, params={"nu": [1e4, 1e4]})
+    assert isinstance(runs.plan.choice.integrator, h.BDF)
+    assert np.abs(runs.q[:, -1] - np.e).max() < 1e-5  # 10 rtol
+    assert not simulate(still).plan.choice.integrator.implicit  # and the system itself is still seen as it is

@@ -51,7 +51,7 @@ from .implicit_steps import dense
 from .radau_systems import AT_R, AT_SLOPE, AT_Y, factor_both, radau_work, solve_pair, solve_real, vectors_at
 
 SQ6 = 6.0**0.5
-C = ((4.0 - SQ6) / 10.0, (4.0 + SQ6) / 10.0, 1.0)
+C1, C2 = (4.0 - SQ6) / 10.0, (4.0 + SQ6) / 10.0  # and 1
 A = np.array(
     [
         [(88 - 7 * SQ6) / 360, (296 - 169 * SQ6) / 1800, (-2 + 3 * SQ6) / 225],
@@ -69,13 +69,11 @@ LAST, ITERATIONS, EARLY = range(3)
 OLD_Z, Z, CONTROL = 2, 5, 8
 H_OLD, H_FACTORS, JACOBIAN_GOOD, FRESH, RETRY = range(5)
 SLOWNESS, TRIED = 8, 9  # θ/(1 - θ) of the last iteration; 1 after an attempt at this step. 5 to 7 advise the step loop
-# fp: scales (3 + 2 ny numbers), then these 3 x 3 matrices and numbers, from the end
-N_CONSTANTS = 9 + 9 + 9 + 3
 
 
 @cache
 def _constants() -> np.ndarray:
-    """a = A⁻¹, T, T⁻¹, and γ, α, β."""
+    """a = A⁻¹, T, T⁻¹, and γ, α, β: the end of fp, behind the scales (3 + 2 ny numbers)."""
     a = np.linalg.inv(A)
     values, vectors = np.linalg.eig(a)
     real = int(np.argmin(np.abs(values.imag)))
@@ -192,7 +190,7 @@ def advance(fns, n, data, ip, fp, t, h, x, K, xn, xs, W):
     v = vectors_at(at, ny)
     at_r, at_y, at_slope = v + AT_R * ny, v + AT_Y * ny, v + AT_SLOPE * ny
     gamma, alpha, beta = fp[constants + 27], fp[constants + 28], fp[constants + 29]
-    c1, c2 = (4.0 - SQ6) / 10.0, (4.0 + SQ6) / 10.0
+    c1, c2 = C1, C2
     for _ in range(2):
         if K[CONTROL, JACOBIAN_GOOD] == 0.0:
             for i in range(ny):
@@ -300,7 +298,7 @@ def finish(fns, n, data, ip, fp, t, h, x, K, xn, xs, E, W):
     ny, at = n[NY], n[WN]
     v = vectors_at(at, ny)
     at_r, at_y, at_slope = v + AT_R * ny, v + AT_Y * ny, v + AT_SLOPE * ny
-    e1, e2, e3 = -(13.0 + 7.0 * SQ6) / 3.0, (-13.0 + 7.0 * SQ6) / 3.0, -1.0 / 3.0
+    e1, e2, e3 = E_WEIGHTS
     for i in range(ny):
         W[at_slope + i] = -(e1 * K[Z, i] + e2 * K[Z + 1, i] + e3 * K[Z + 2, i]) / h
     call_model(fns, EQUATIONS, t, x, 0, W, at_slope, data, W, at_r)
@@ -349,7 +347,7 @@ def collocation_polynomial(theta, x, K, xn, ny, c1, c2, out):
 @kernel(INTERPOLATE)
 def interpolate(n, ip, fp, theta, h, x, K, xn, out):
     """The unknowns at t + θ h."""
-    collocation_polynomial(theta, x, K, xn, n[NY], (4.0 - SQ6) / 10.0, (4.0 + SQ6) / 10.0, out)
+    collocation_polynomial(theta, x, K, xn, n[NY], C1, C2, out)
     return OK
 
 

@@ -14,6 +14,7 @@ import numpy as np
 from ..choice import Choice
 from ..choosing import Choosing
 from ..errors import OK, HolonomicError
+from ..indicators import moving
 from ..initial import prepare
 from ..preferring import Aim, preferred
 from ..reuse import model_of, plan_of
@@ -34,6 +35,7 @@ def shared_choice(model, given: dict[str, Any], choice: Choice, rows, t0: float,
         plan.enter_gains(data, direction)
         run = Run(plan, plan.extended(data), t0, z0, t1, save_t=None, max_steps=1, max_step=np.inf, first=None)
         if run.begin() == OK:
+            moving(model, data)  # kept for the choice: the system's own parameters are not the members'
             choosing = Choosing(model, given, choice, t1, lambda made: plan_of(model, made, {}, rows))
             found.append(choosing.at_start(run) or choice)
             if found[-1].integrator.implicit:
