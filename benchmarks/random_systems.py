@@ -109,12 +109,12 @@ def distance(a, b) -> np.ndarray:
     return np.maximum(*parts)
 
 
-def judge(one: Member) -> Verdict:
-    """Simulate one member and say what became of it."""
+def judge(one: Member, **choice) -> Verdict:
+    """Simulate one member, with nothing chosen unless something is given, and say what became of it."""
     began = time.perf_counter()
     verdict = Verdict(one.kind, one.number, "right")
     try:
-        found = states(one, RTOL)
+        found = states(one, RTOL, (choice, 1))
     except HolonomicError as problem:
         verdict.word, verdict.why = "refused", f"{type(problem).__name__}: {problem}"
         verdict.seconds = time.perf_counter() - began

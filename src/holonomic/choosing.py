@@ -59,7 +59,7 @@ BDF_SHARE, BDF_TURNING = 0.1, 0.2
 # Steps to go from which BDF's errors add up to more than 10 rtol where a vibration lasts beside what decays (Radau's, of
 # higher order and with fewer steps, stay below rtol there); radians to go from which it is said to last; BDF's steps in one
 # of DOP853
-MANY, LASTING, SHORTER = 1000, 300.0, 8
+MANY, LASTING, SHORTER = 200, 100.0, 8
 LARGE = 60  # positions and velocities above which eigenvalues cost more than they save
 FIRST_LOOK, CALM, LONGEST_LOOK = 25, 100, 1600  # steps between two looks, doubled each time
 FELT = 0.1  # rad in one step: a vibration that steps follow
