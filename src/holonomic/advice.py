@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from .choosing import DECAYS, FAR_BEYOND, SMALL, STRAIGHT, varies
+from .choosing import DECAYS, FAR_BEYOND, LARGE, SMALL, STRAIGHT, varies
 from .choosing import RAPID as FAR_TOO_RAPID
 from .indicators import Indicators
 from .model.dae import Dae
@@ -57,7 +57,7 @@ def kind_of(found: Indicators) -> str:
 def advice(model, found: Indicators, kind: str) -> tuple[tuple[Advice, ...], tuple[Advice, ...]]:
     """Return (recommended, discouraged), the best and the worst first."""
     constrained = found.rows > 0
-    straight = found.fastest.real < -STRAIGHT * abs(found.fastest)
+    straight = found.fastest.real < -STRAIGHT * abs(found.fastest) and model.nq + model.nv > LARGE
     implicit = "BDF()" if straight or kind == RAPID else "Radau()"
     explicit = Advice(
         "Index1() + DOP853()" + (" + Projection()" if constrained else ""),
