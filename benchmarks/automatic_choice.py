@@ -123,7 +123,8 @@ def measured(problem, t_end, known, **options) -> dict:
         while time.perf_counter() - began < SECONDS:
             start = time.process_time()
             run(problem, t_end, **options)
-            best = min(best, time.process_time() - start)
+            took = time.process_time() - start
+            best = min(best, took) if took > 0.0 else best  # the clock may stand still
     except HolonomicError as problem_met:
         return {"refused": f"{type(problem_met).__name__}: {problem_met}"[:160]}
     found = {"ms": 1e3 * best, "error": error(sol, known), "steps": sol.stats["steps"]}
@@ -265,8 +266,9 @@ projection. *Slope* is that of log error over log rtol from 1e-4 to 1e-10, as fa
 - An error that grows by more than 3 when rtol is divided by 10: {jumps}.
 - The largest error of all runs from rtol 1e-4 to 1e-10: {largest:.1f} κ rtol.
 
-Judged by errors above {felt:g} κ rtol alone, {seen} problems are left, with slopes outside: {loud}; growing by more than 3:
-{loud_jumps}.
+Judged by errors above {felt:g} κ rtol alone, {seen} problems are left, with slopes outside: {loud}; growing by more than
+3: {loud_jumps}. The mechanisms whose motion is prescribed (inline-engine, stewart-platform, delta-robot) are at rounding
+throughout; the field of leaving-circle has no bounded derivative.
 
 | problem | κ | what ran | error | ms | best by hand | ms | ratio | slope |
 | --- | ---: | --- | ---: | ---: | --- | ---: | ---: | ---: |
