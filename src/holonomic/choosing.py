@@ -2,9 +2,8 @@
 
 A run in which the integrator was left open begins with the explicit method of order 8, or of order 5 where so little
 happens that order 8 would cross it in a handful of steps, unless the field's fastest rate at the start is far beyond what
-the motion needs. On the way the step loop tells when stability, not accuracy, limits
-the step; an implicit method takes over from that state, and hands back when the stiffness has gone. Deciding costs a
-dozen evaluations of the field.
+the motion needs. On the way the step loop tells when stability, not accuracy, limits the step; an implicit method takes
+over from that state, and hands back when explicit steps could be longer. Deciding costs a dozen evaluations of the field.
 
 Which implicit method: the decision guide of [ascher-petzold-1993] Sec. 5, and measurements on the problems of this
 library (docs/automatic-choice.md). Radau on projected invariants with D = Gᵀ was as fast as BDF there and a hundred times
@@ -202,23 +201,17 @@ class Choosing:
             self.explicit = self._in_short(run.plan).choice
         begun_right = isinstance(run.plan.choice.integrator, RK45) is short
         other = None if begun_right else self.explicit
-        far, worth = (SOON, 2 * SOON) if short else (FAR_BEYOND, STABLE * WORTH)
-        if rates.decays and rates.fastest * rates.accurate >= far * self._dearer and rates.fastest * left >= worth:
+        if too_stiff(self.model, rates, left, short):
             return self._change(run, rates, STABLE / rates.fastest, "the start is stiff") or other
         return self._rapid(run, rates, left) or other
 
     def _rapid(self, run, rates: Rates, left: float) -> Choice | None:
         """Return an implicit choice where constraints turn far faster than a motion that is not stiff."""
         rate = rates.turning
-        if self.explicit.rtol < LOOSE or rate * rates.accurate < RAPID * self._dearer or rate * left < STABLE * WORTH:
+        if self.explicit.rtol < LOOSE or rate * rates.accurate < RAPID * dearer(self.model) or rate * left < STABLE * WORTH:
             return None
         self._turn, self.first = rate, rates
         return self._change(run, rates, STABLE / rate, "the constraints change much faster than the motion")
-
-    @property
-    def _dearer(self) -> float:
-        """An implicit step beside an explicit one: dense factors of all unknowns."""
-        return 1.0 + 2.0 * (self.model.nq + self.model.nv) / 100.0
 
     def on_the_way(self, run) -> Choice | None:
         """Return another choice after a stretch of steps, or None to go on."""
@@ -333,8 +326,8 @@ class Choosing:
     def _candidates(self, run, rates: Rates):
         """Implicit choices in the order in which they are tried."""
         turns = rates.turning > 0.0 or self._turns(run, rates)
-        straight = (rates.straight or rates.turning > 0.0) and (turns or not rates.short)
-        straight = straight and (turns or self.model.nq + self.model.nv > LARGE)
+        large = self.model.nq + self.model.nv > LARGE and not rates.short
+        straight = (rates.straight or rates.turning > 0.0) and (turns or large)
         straight = straight and not (rates.lasts or self._lasts(run, rates.accurate / SHORTER))
         integrator, share = (BDF(), BDF_TURNING if turns else BDF_SHARE) if straight else (Radau(), 1.0)
         c, asked, stabilization = self.explicit, self.given["formulation"], self.given["stabilization"]
@@ -384,6 +377,22 @@ class Choosing:
             direction=run.direction,
         )  # fmt: skip
         return varies(found)
+
+
+def dearer(model) -> float:
+    """Return what an implicit step costs beside an explicit one: factors of all unknowns."""
+    return 1.0 + 2.0 * (model.nq + model.nv) / 100.0
+
+
+def stiff_from(model, short: bool) -> float:
+    """Return the accurate step times the fastest rate from which on an implicit method wins."""
+    return (SOON if short else FAR_BEYOND) * dearer(model)
+
+
+def too_stiff(model, rates: Rates, left: float, short: bool) -> bool:
+    """Whether a start, with so much time left (s), is far too stiff for an explicit method."""
+    worth = 2 * SOON if short else STABLE * WORTH
+    return rates.decays and rates.fastest * rates.accurate >= stiff_from(model, short) and rates.fastest * left >= worth
 
 
 def varies(found: Indicators) -> bool:

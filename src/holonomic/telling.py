@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from .choosing import DECAYS, FAR_BEYOND, RAPID, SOON, STABLE, TIGHT, WORTH, Choosing, Rates, varies
+from .choosing import DECAYS, RAPID, STABLE, TIGHT, Rates, stiff_from, too_stiff, varies
 from .errors import HolonomicError
 from .formulations.index1 import Index1
 from .indicators import Indicators, indicators_at
@@ -93,11 +93,10 @@ def at_start(rates: Rates, sol) -> str:
         return "nothing in the equations is faster than the motion" + (IN_SHORT if rates.short else "")
     (t0, t1), choice = sol.span, sol.plan.choice
     short = rates.short and choice.rtol >= TIGHT
-    far, worth = (SOON, 2 * SOON) if short else (FAR_BEYOND, STABLE * WORTH)
-    bound = far * Choosing(sol.plan.model, {}, choice, t1, None)._dearer
+    bound = stiff_from(sol.plan.model, short)
     kind = "decays" if rates.decays else "grows" if rates.real > DECAYS * rates.fastest else "oscillates"
     product, verdict = rates.fastest * rates.accurate, "an explicit method fits"
-    stiff = rates.decays and product >= bound and rates.fastest * abs(t1 - t0) >= worth
+    stiff = too_stiff(sol.plan.model, rates, abs(t1 - t0), short)
     if stiff:
         verdict = "too stiff for explicit steps"
     return (
