@@ -87,16 +87,36 @@ def opened(system, t_end, q0, v0, y0, s0, w0, x0, dx0, ddx0, endless: bool = Fal
     return system, *interval(t0, t_end), q, v, extras
 
 
-def refuse_unknown(unknown: dict[str, Any], function: Callable) -> None:
-    """Say what an argument is called here that simulate or sweep does not have."""
-    name, mine = next(iter(unknown)), function.__name__
-    known = [n for n in inspect.signature(function).parameters if n != "unknown"]
+def refuse_unknown(unknown: dict[str, Any], function: Callable, positional: tuple = (), system=None) -> None:
+    """Say what an argument is called here that simulate or sweep does not have, or that came without its name."""
+    mine = function.__name__
+    if positional:
+        _refuse_positional(positional, mine, getattr(system, "system", system))
+    name = next(iter(unknown))
+    known = [n for n in inspect.signature(function).parameters if n not in ("unknown", "positional")]
     foreign = FOREIGN | (OF_SWEEPS if "workers" in known else {})
     if name not in foreign:
         raise UnknownArgument(f"{mine} has no argument {name!r}. {nearest(name, known)}")
     if foreign[name].startswith("nothing"):
         raise UnknownArgument(f"{mine} has no argument {name!r} and needs none{foreign[name].removeprefix('nothing')}.")
     raise UnknownArgument(f"{mine} has no argument {name!r}; here it is called {foreign[name]}.")
+
+
+def _refuse_positional(positional: tuple, mine: str, system) -> None:
+    """Say how the start is written: solve_ivp(f, t_span, y0) has it in the third place."""
+    if isinstance(system, Dae):
+        names = ["x0", "dx0", "ddx0"][: system.order]
+    elif isinstance(system, Ode) or (callable(system) and not isinstance(system, type)):
+        names = ["y0"]
+    else:
+        names = ["q0", "v0"]
+    start = ", ".join(f"{name}=..." for name in names)
+    hint = "" if isinstance(system, System | Ode) or not callable(system) else " For y' = f(t, y) also write Ode(f)."
+    raise BadArgument(
+        f"{mine} takes two arguments without a name, the system and t_end; {len(positional)} more "
+        f"{'was' if len(positional) == 1 else 'were'} given. Write the start with its name: "
+        f"{mine}(system, t_end, {start}).{hint}"
+    )
 
 
 def _start(values, what: str) -> np.ndarray:

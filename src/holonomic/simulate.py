@@ -23,7 +23,7 @@ from .walk import set_invariants, walk
 def simulate(
     system,
     t_end: float | tuple[float, float] | None = None,
-    *,
+    *positional,
     q0=None,
     v0=None,
     y0=None,
@@ -100,8 +100,8 @@ def simulate(
         Limits of the step control.
     progress : bool, optional
         Show a bar; by default when the run takes longer than about two seconds in a terminal.
-    **unknown
-        Nothing: a name that does not exist here is refused, and what it is called here is said.
+    *positional, **unknown
+        Nothing: a start without its name is refused, as is a name that does not exist here; what it is called is said.
 
     Returns
     -------
@@ -128,8 +128,8 @@ def simulate(
     >>> sol.ended, bool(abs(sol.drift["position"]).max() < 1e-10)
     ('end', True)
     """
-    if unknown:
-        refuse_unknown(unknown, simulate)
+    if positional or unknown:
+        refuse_unknown(unknown, simulate, positional, system)
     system, t0, t1, q, v, extras = opened(system, t_end, q0, v0, y0, s0, w0, x0, dx0, ddx0)
     model = model_of(system, q, v, t0, extras)
     note = None

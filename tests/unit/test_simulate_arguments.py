@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from holonomic import DOP853, RK4, RK45, Dae, Ode, Projection, System, problems, simulate
+from holonomic import DOP853, RK4, RK45, Dae, Ode, Projection, System, problems, simulate, sweep
 from holonomic.arguments import opened, unpacked
 from holonomic.errors import BadArgument, UnknownArgument
 
@@ -263,3 +263,22 @@ def test_a_problem_brings_the_same_start_to_a_run_and_to_a_sweep():
     assert np.array_equal(arguments[0][3], arguments[1][3])  # q0 alone does not drop s0, w0 and v0
     found = unpacked(turned, 0.1, q0, None, None, None, None)
     assert found[3] == problem.v0 and found[5] is problem.s0 and found[6] is problem.w0
+
+
+@pytest.mark.parametrize("run", [simulate, sweep])
+def test_a_start_in_the_third_place_as_solve_ivp_has_it_is_told_its_name(run):
+    decay = Ode(lambda y: -y)
+    for system, args, names in (
+        (decay, ([1.0],), "y0=..."),
+        (BALL, ([1.0, 0.0], [0.0, 0.0]), "q0=..., v0=..."),
+        (problems.kepler(), ([1.0, 0.0, 0.0, 1.0],), "y0=..."),
+        (Dae(order=2, f=lambda x: -x, B=lambda x: 2 * x[:, None], g=lambda x: x @ x - 1), ([1.0, 0.0],), "x0=..., dx0=..."),
+    ):
+        with pytest.raises(BadArgument) as found:
+            run(system, (0, 1), *args)
+        assert f"{run.__name__}(system, t_end, {names})" in str(found.value)
+        assert f"{len(args)} more" in str(found.value)
+    with pytest.raises(BadArgument, match=r"Ode\(f\)"):
+        run(lambda t, y: -y, (0, 1), [1.0])
+    with pytest.raises(UnknownArgument, match="rtoll"):  # names are still looked for among those that can be written
+        run(decay, (0, 1), y0=[1.0], rtoll=1e-3)

@@ -49,7 +49,7 @@ TRIES = 50  # members looked at for one that can start, to see which rows are re
 def sweep(
     system,
     t_end=None,
-    *,
+    *positional,
     q0=None,
     v0=None,
     y0=None,
@@ -127,7 +127,7 @@ def sweep(
         middle and the last one; on a GPU they are explicit.
     prefer : {"speed", "accuracy", "energy"}, optional
         As for `simulate`; trials for "energy" are made with these three members, and the smallest tolerance is taken.
-    **unknown
+    *positional, **unknown
         Refused, with the name that is meant here.
 
     Returns
@@ -153,8 +153,8 @@ def sweep(
     >>> runs.q.shape, runs.failed
     ((5, 11, 2), [])
     """
-    if unknown:
-        refuse_unknown(unknown, sweep)
+    if positional or unknown:
+        refuse_unknown(unknown, sweep, positional, system)
     engine = engine_of(on, workers)
     if hasattr(system, "to_system") and q0 is None:
         initial = "project"  # other lengths: the same drawing, other speeds
