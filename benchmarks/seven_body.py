@@ -19,8 +19,8 @@ import numpy as np
 from holonomic import DOP853, RK45, Projection, simulate
 from holonomic.kernels.compile import leaf
 from holonomic.kernels.signatures import FIELD, Fn, call_model
+from holonomic.planning.reuse import model_of
 from holonomic.problems import seven_body
-from holonomic.reuse import model_of
 
 HERE = Path(__file__).parent
 REPEAT = 101

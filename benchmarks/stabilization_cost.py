@@ -41,12 +41,12 @@ from holonomic import (
     simulate,
 )
 from holonomic.integrators.adams import AdamsBashforth2
-from holonomic.integrators.implicit_steps import BackwardEuler, ImplicitMidpoint
+from holonomic.integrators.fixed_steps import BackwardEuler, ImplicitMidpoint
 from holonomic.kernels.compile import leaf
 from holonomic.kernels.linalg import lu_factor, lu_solve
 from holonomic.kernels.signatures import TERMS, Fn, call_model
+from holonomic.planning.reuse import model_of
 from holonomic.problems import seven_body
-from holonomic.reuse import model_of
 from holonomic.stabilizations.euler_pulls import BackwardEulerStabilization, ForwardEulerStabilization
 from holonomic.stabilizations.invariant import InvariantStabilization
 from holonomic.study.names import short_name

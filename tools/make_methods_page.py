@@ -104,7 +104,7 @@ def names() -> str:
 
 def references(page: str) -> str:
     """The sources that the page names, from the bibliography."""
-    from holonomic.cite import bibliography
+    from holonomic.results.cite import bibliography
 
     wanted = sorted(set(re.findall(r"\]\(#([^)]+)\)", page)))
     by_anchor = {anchor(key): (key, entry) for key, entry in bibliography().items()}

@@ -1,6 +1,7 @@
 """Simulate constrained mechanical systems so that the answer stays on its constraints."""
 
 from ._version import __version__
+from .choosing.essential import essential_ode
 from .diagnose import Diagnosis, diagnose
 from .errors import (
     BadArgument,
@@ -24,7 +25,6 @@ from .errors import (
     UntraceableFunction,
     WrongShape,
 )
-from .essential import essential_ode
 from .events import Event
 from .formulations.ggl import GGL
 from .formulations.index1 import Index1
@@ -37,18 +37,18 @@ from .formulations.strangeness_free import StrangenessFree
 from .formulations.underlying_ode import UnderlyingODE
 from .integrators.adams import AdamsBashforth2
 from .integrators.bdf import BDF
+from .integrators.fixed_steps import BackwardEuler, FixedBDF, ImplicitMidpoint, Trapezoidal
 from .integrators.gauss import GaussLegendre4
 from .integrators.generalized_alpha import GeneralizedAlpha
 from .integrators.half_explicit import PHEM56
-from .integrators.implicit_steps import BackwardEuler, FixedBDF, ImplicitMidpoint, Trapezoidal
 from .integrators.radau import Radau
 from .integrators.rattle import RATTLE
 from .integrators.runge_kutta import DOP853, RK4, RK23, RK45, Euler, Heun, Midpoint
 from .model.dae import Dae
 from .model.system import Ode, System
-from .saving import load
+from .results.saving import load
+from .results.solution import Solution
 from .simulate import simulate
-from .solution import Solution
 from .stabilizations.baumgarte import Baumgarte
 from .stabilizations.euler_pulls import BackwardEulerStabilization, ForwardEulerStabilization
 from .stabilizations.invariant import InvariantStabilization

@@ -9,18 +9,18 @@ from typing import Any
 
 import numpy as np
 
-from .choice import Choice, make_choice
 from .errors import BadArgument, InconsistentState, UnknownArgument
 from .events import Event, of_function
-from .initial import position_jacobian
 from .model.arguments import nearest
 from .model.dae import Dae, start_of
 from .model.extra import start_of_extras
 from .model.given import positive, vector
 from .model.system import Ode, System
-from .naming import rows_of
-from .plan import Plan
-from .running import Run
+from .planning.choice import Choice, make_choice
+from .planning.plan import Plan
+from .results.naming import rows_of
+from .running.run import Run
+from .starting.initial import position_jacobian
 
 FOREIGN = {
     "method": "integrator", "t_span": "t_end (a number, or a pair (t0, t_end))", "t_eval": "save_at",

@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .advice import Advice, advice, kind_of, words_of
 from .arguments import opened, relative_tolerance
+from .choosing.advice import Advice, advice, kind_of, words_of
+from .choosing.indicators import Indicators, indicators_at
+from .choosing.telling import described
 from .errors import BadArgument, RedundancyWarning, SingularPosition
-from .indicators import Indicators, indicators_at
-from .initial import Start, prepare
-from .inputs import InputTables
 from .model.dae import Dae
-from .reuse import model_of
+from .planning.reuse import model_of
+from .running.inputs import InputTables
 from .simulate import simulate
-from .telling import described
+from .starting.initial import Start, prepare
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

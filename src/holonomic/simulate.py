@@ -8,16 +8,16 @@ from typing import Any
 import numpy as np
 
 from .arguments import choose, events_of, free_multipliers, limits_of, opened, refuse_unknown, save_times, settled
-from .choosing import Choosing, told
-from .gains import check_gain
-from .initial import prepare
-from .inputs import InputTables
-from .invariance import check_invariants
-from .preferring import preferred
-from .reuse import model_of, plan_of
-from .running import Run
-from .solution import Solution
-from .walk import set_invariants, walk
+from .choosing.choosing import Choosing, told
+from .choosing.preferring import preferred
+from .planning.gains import check_gain
+from .planning.reuse import model_of, plan_of
+from .results.solution import Solution
+from .running.inputs import InputTables
+from .running.run import Run
+from .running.walk import set_invariants, walk
+from .starting.initial import prepare
+from .starting.invariance import check_invariants
 
 
 def simulate(

@@ -16,9 +16,8 @@ import numpy as np
 from .errors import BadArgument
 from .formulations.base import Formulation
 from .formulations.index1 import Index1
-from .initial import terms
 from .integrators.base import Integrator
-from .integrators.implicit_steps import BackwardEuler
+from .integrators.fixed_steps import BackwardEuler
 from .integrators.runge_kutta import DOP853, RK4, Euler, Midpoint
 from .model.system import System
 from .problems.kepler import kepler
@@ -27,6 +26,7 @@ from .problems.problem import Problem
 from .simulate import simulate
 from .stabilizations.base import Stabilization
 from .stabilizations.projection import Projection
+from .starting.initial import terms
 from .study.order import EPS, ROUNDOFF, drift_sizes, observed_order
 
 SLACK = 0.2  # by how much an observed order may stay below the declared one

@@ -9,10 +9,10 @@ from test_combinations import FORMULATIONS, INTEGRATORS
 import holonomic
 from holonomic import BadArgument, Dae, IncompatibleMethods, Ode, System, simulate
 from holonomic.arguments import choose, opened
-from holonomic.fit import check_fit
 from holonomic.formulations.base import Formulation
 from holonomic.integrators.base import Integrator
-from holonomic.reuse import model_of
+from holonomic.planning.fit import check_fit
+from holonomic.planning.reuse import model_of
 
 ROD = {"rod": lambda q: q @ q - 1}
 J = np.diag([1.0, 2.0, 3.0])

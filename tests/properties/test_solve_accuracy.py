@@ -10,17 +10,17 @@ import numpy as np
 import pytest
 
 from holonomic import System, problems
-from holonomic.calling import evaluate_compiled
-from holonomic.choice import make_choice
 from holonomic.errors import NEED_REFINED, NEED_TERMS, OK, SINGULAR
+from holonomic.kernels.calling import evaluate_compiled
 from holonomic.kernels.evaluate import RHO_PLAIN, RHO_REFINED, dense_saddle, dense_work
 from holonomic.kernels.signatures import NROW, WE, Fn
 from holonomic.model.base import PLAIN
 from holonomic.model.compiled import invoke
 from holonomic.model.emit import python_source
 from holonomic.model.graphs import tapes
-from holonomic.plan import Plan
-from holonomic.reuse import model_of
+from holonomic.planning.choice import make_choice
+from holonomic.planning.plan import Plan
+from holonomic.planning.reuse import model_of
 
 EPS = np.finfo(float).eps
 NOTHING = np.zeros(0)

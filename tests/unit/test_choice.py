@@ -7,12 +7,12 @@ import pytest
 from typer.testing import CliRunner
 
 from holonomic import BDF, DOP853, GGL, RK45, BadArgument, Event, Ode, Radau, System, diagnose, problems, simulate
+from holonomic.choosing.indicators import indicators_at
 from holonomic.cli.main import app
 from holonomic.errors import NO_CONVERGENCE, StepFailed
-from holonomic.indicators import indicators_at
 from holonomic.multibody import Mechanism, rod
-from holonomic.reuse import model_of
-from holonomic.running import Run
+from holonomic.planning.reuse import model_of
+from holonomic.running.run import Run
 
 
 def indicators(problem, **options):

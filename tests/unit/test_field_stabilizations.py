@@ -123,7 +123,7 @@ def test_dense_solve_gives_the_same_bent_field():
     """Where the unrolled solve cannot be trusted, the terms of the dense one carry the stabilization."""
     from holonomic.kernels.signatures import Fn
     from holonomic.model.base import Bend, Variant
-    from holonomic.reuse import model_of
+    from holonomic.planning.reuse import model_of
 
     q, v = np.array([1.1, 0.1]), np.array([0.3, -0.2])
     model = model_of(PENDULUM, q, v, 0.0)

@@ -27,7 +27,7 @@ from holonomic import (
     simulate,
 )
 from holonomic.kernels.signatures import Fn
-from holonomic.sampling import unknowns
+from holonomic.results.sampling import unknowns
 from holonomic.testing import bead, moving_pendulum
 
 ALL = [

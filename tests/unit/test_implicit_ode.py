@@ -14,7 +14,7 @@ from holonomic import (
     System,
     simulate,
 )
-from holonomic.integrators.implicit_steps import BackwardEuler, ImplicitMidpoint
+from holonomic.integrators.fixed_steps import BackwardEuler, ImplicitMidpoint
 from holonomic.study.order import observed_order
 
 ROTATION = Ode(lambda y: np.array([y[1], -y[0]]))

@@ -5,7 +5,7 @@ import pytest
 
 from holonomic import DOP853, Ode, System, problems, rank, simulate
 from holonomic.errors import InconsistentState, RedundancyWarning, RedundantConstraints, SingularPosition
-from holonomic.initial import prepare, residuals
+from holonomic.starting.initial import prepare, residuals
 
 G = 9.81
 PENDULUM = System(mass=np.eye(2), force=[0, -G], constraint={"rod": lambda q: q @ q - 1}, coordinates=["x", "y"])
@@ -13,7 +13,7 @@ PENDULUM = System(mass=np.eye(2), force=[0, -G], constraint={"rod": lambda q: q 
 
 def begin(system, q, v, **more):
     """Initial values as `simulate` prepares them."""
-    from holonomic.reuse import model_of
+    from holonomic.planning.reuse import model_of
 
     q, v = np.array(q, dtype=float), np.array(v, dtype=float)
     model = model_of(system, q, v, 0.0)

@@ -17,7 +17,7 @@ from holonomic.model.emit import python_source
 from holonomic.model.newton_factors import MOST_PRODUCTS, choose_order, unrolled
 from holonomic.model.tape import Tape, TapeBuilder
 from holonomic.problems import get
-from holonomic.running import Run
+from holonomic.running.run import Run
 
 ALL = (Fn.NEWTON_FACTOR, Fn.NEWTON_SOLVE, Fn.COMPLEX_FACTOR, Fn.COMPLEX_SOLVE)
 

@@ -9,7 +9,7 @@ import pytest
 
 from holonomic import BadArgument, System, grid, sample, simulate, sweep
 from holonomic.multibody import Mechanism, rod
-from holonomic.progress import Tally
+from holonomic.running.progress import Tally
 from holonomic.sweeping import sweep as sweeping
 from holonomic.sweeping.ahead import Ahead
 from holonomic.sweeping.piece import run_piece

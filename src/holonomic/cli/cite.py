@@ -8,8 +8,8 @@ from typing import Annotated, Any
 
 import typer
 
-from ..cite import SOFTWARE, bibliography, entries
 from ..errors import BadArgument, HolonomicError, IncompatibleMethods, UnknownArgument
+from ..results.cite import SOFTWARE, bibliography, entries
 from .methods import KINDS, S_METHODS, classes, make, nearest, refuse
 from .run import load, simulate
 from .view import loaded

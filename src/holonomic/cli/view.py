@@ -126,7 +126,7 @@ def run_of(target: str, t_end: float | None, options: dict[str, Any]):
 
 def loaded(path: str):
     """Read a saved run; a file that cannot be read is a failure, not bad usage."""
-    from ..saving import load as read
+    from ..results.saving import load as read
 
     try:
         return read(path)

@@ -14,8 +14,8 @@ import numpy as np
 
 from .._version import __version__
 from ..errors import DONE, EVENT, BadArgument, HolonomicError, IncompatibleMethods, MissingExtra
-from ..initial import LEAST_TOLERANCE
 from ..kernels import cachefolder
+from ..starting.initial import LEAST_TOLERANCE
 from ..sweeping.job import Chunk, Happenings, Job
 from ..sweeping.members import rows_of
 from ..sweeping.piece import EVENTS_OF_ONE, run_all, stretches

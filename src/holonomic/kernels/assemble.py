@@ -1,6 +1,6 @@
 """Consistent starts for many members: `initial` compiled, one member after the other.
 
-Same equations as in `holonomic.initial`: position by Gauss-Newton to the nearest point of the constraints, velocity by
+Same equations as in `starting/initial.py`: position by Gauss-Newton to the nearest point of the constraints, velocity by
 one linear least-squares step, both over the coordinates that are not held. What is not plain (rank, a function that is
 not finite) is left for Python to look into.
 """

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..errors import BadArgument, InconsistentState
-from ..initial import rank_by_rows
+from ..starting.initial import rank_by_rows
 from .assemble import Kinematics, close
 
 RANK = 1e-8  # singular values below, relative to the largest, count as zero

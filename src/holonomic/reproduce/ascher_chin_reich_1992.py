@@ -12,7 +12,7 @@ import numpy as np
 
 from ..formulations.index1 import Index1
 from ..integrators.adams import AdamsBashforth2
-from ..integrators.implicit_steps import BackwardEuler, ImplicitMidpoint
+from ..integrators.fixed_steps import BackwardEuler, ImplicitMidpoint
 from ..integrators.runge_kutta import RK4, Euler, Midpoint
 from ..model.system import System
 from ..problems import cubic_time, index2_pair, kepler, leaving_circle, slider_crank

@@ -15,10 +15,10 @@ from ..formulations.index1 import Index1
 from ..formulations.index2 import Index2
 from ..formulations.projected_invariants import ProjectedInvariants
 from ..formulations.state_space import StateSpace
-from ..integrators.implicit_steps import BackwardEuler, FixedBDF, ImplicitMidpoint
+from ..integrators.fixed_steps import BackwardEuler, FixedBDF, ImplicitMidpoint
 from ..integrators.runge_kutta import RK4
 from ..problems import heterogeneous_masses, index2_pair, rapid_constraint, rapid_pair
-from ..sampling import unknowns
+from ..results.sampling import unknowns
 from ..simulate import simulate
 from ..stabilizations.baumgarte import Baumgarte
 from ..stabilizations.post import PostStabilization, S_vel

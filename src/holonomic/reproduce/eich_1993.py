@@ -14,7 +14,7 @@ import numpy as np
 from ..formulations.index1 import Index1
 from ..formulations.index2 import Index2
 from ..integrators.bdf import BDF
-from ..integrators.implicit_steps import ALPHA, FixedBDF
+from ..integrators.fixed_steps import ALPHA, FixedBDF
 from ..integrators.runge_kutta import Euler
 from ..model.system import Ode
 from ..problems import pendulum, wheelset

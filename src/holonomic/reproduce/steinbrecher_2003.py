@@ -18,10 +18,10 @@ from ..formulations.index3 import Index3
 from ..formulations.overdetermined import Overdetermined
 from ..formulations.strangeness_free import StrangenessFree
 from ..formulations.underlying_ode import UnderlyingODE
-from ..integrators.implicit_steps import BackwardEuler, Trapezoidal
+from ..integrators.fixed_steps import BackwardEuler, Trapezoidal
 from ..model.system import System
 from ..problems import unit_circle
-from ..sampling import unknowns
+from ..results.sampling import unknowns
 from ..simulate import simulate
 from ..study.order import observed_order
 

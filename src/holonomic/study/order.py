@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 
 from ..errors import BadArgument
-from ..initial import residuals
 from ..integrators.runge_kutta import DOP853
 from ..kernels.signatures import Fn
 from ..simulate import simulate
+from ..starting.initial import residuals
 
 EPS = 2.220446049250313e-16
 ROUNDOFF = 1e-12  # relative size below which an error says nothing about the method

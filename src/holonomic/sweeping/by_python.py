@@ -10,11 +10,11 @@ import warnings
 import numpy as np
 
 from ..errors import DONE, EVENT, STEP_COLLAPSED, BadArgument, HolonomicError
-from ..initial import Start
-from ..inputs import InputTables
 from ..kernels import state as s
-from ..running import Run
-from ..walk import walk
+from ..running.inputs import InputTables
+from ..running.run import Run
+from ..running.walk import walk
+from ..starting.initial import Start
 from .job import Chunk, Happenings, Job
 from .members import Members
 

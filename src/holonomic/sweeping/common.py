@@ -11,15 +11,15 @@ from typing import Any
 
 import numpy as np
 
-from ..choice import Choice
-from ..choosing import Choosing
+from ..choosing.choosing import Choosing
+from ..choosing.indicators import moving
+from ..choosing.preferring import Aim, preferred
 from ..errors import OK, HolonomicError
-from ..indicators import moving
-from ..initial import prepare
-from ..preferring import Aim, preferred
-from ..reuse import model_of, plan_of
-from ..running import Run
+from ..planning.choice import Choice
+from ..planning.reuse import model_of, plan_of
+from ..running.run import Run
 from ..simulate import simulate
+from ..starting.initial import prepare
 
 
 def looked_at(members: int) -> list[int]:

@@ -11,7 +11,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from ..errors import DONE, EVENT, BadArgument, MissingExtra
-from ..failure import reason
+from ..running.failure import reason
 from .job import Chunk, Happenings, Job
 from .member import Member
 from .sketch import Summary

@@ -17,7 +17,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from ..plan import Plan
+from ..planning.plan import Plan
 from .inputs import Tables
 from .members import Members, consistent, rows_of
 from .program import Program

@@ -9,11 +9,11 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from ..errors import BadArgument, HolonomicError, RedundancyWarning
-from ..initial import LEAST_TOLERANCE, prepare
 from ..kernels import assemble as a
 from ..kernels.sample import along
 from ..kernels.signatures import NX, Fn
 from ..model.arguments import nearest
+from ..starting.initial import LEAST_TOLERANCE, prepare
 from .program import Program
 
 MODES = {"check": a.CHECK, "project": a.PROJECT, "free": a.FREE}

@@ -8,8 +8,8 @@ import numpy as np
 
 from ..kernels import state as s
 from ..kernels.batch import BY_PYTHON, MANY_EVENTS, run_members
-from ..plan import MISSING
-from ..workspace import Workspace
+from ..planning.plan import MISSING
+from ..running.workspace import Workspace
 from .by_python import run_by_python
 from .job import Chunk, Happenings, Job
 from .members import UNDECIDED

@@ -28,7 +28,7 @@ from ..model.base import PLAIN, Variant
 from ..model.dae import Dae
 from ..model.extra import Extras
 from ..model.tape import Tape
-from ..plan import Plan, with_passage
+from ..planning.plan import Plan, with_passage
 
 MORE = {Fn.REFINED: "refined", Fn.TERMS: "terms"}  # what the loop may ask for
 

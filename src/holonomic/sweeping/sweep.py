@@ -22,15 +22,15 @@ from ..arguments import (
     unpacked,
 )
 from ..errors import BadArgument, HolonomicError
-from ..initial import held_coordinates, prepare
-from ..invariance import check_invariants
 from ..kernels.state import N_FLOATS
 from ..model.extra import start_of_extras
 from ..model.system import Ode, System
-from ..progress import Tally
-from ..reuse import model_of, plan_of
-from ..running import Run
-from ..walk import set_invariants
+from ..planning.reuse import model_of, plan_of
+from ..running.progress import Tally
+from ..running.run import Run
+from ..running.walk import set_invariants
+from ..starting.initial import held_coordinates, prepare
+from ..starting.invariance import check_invariants
 from .cluster import Dask, Futures, is_dask_client
 from .common import consistent_starts, shared_aim, shared_choice
 from .ensemble import Ensemble, Log

@@ -28,8 +28,8 @@ from typing import Any
 import numpy as np
 
 from .._version import __version__
-from ..drawn import joint_names
 from ..errors import BadArgument
+from ..results.drawn import joint_names
 from .scene import Scene, Signal, Track
 from .styles import LOOKS
 

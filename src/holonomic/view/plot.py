@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, NullFormatter
 
 from ..errors import BadArgument
-from ..naming import is_dae
+from ..results.naming import is_dae
 from .quantities import UNIT, Panel, panel, velocity_name
 from .styles import colours, style_of
 

@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from ..drawn import joint_names
 from ..errors import BadArgument
-from ..naming import is_dae, multiplier_labels, order_of, unknown
+from ..results.drawn import joint_names
+from ..results.naming import is_dae, multiplier_labels, order_of, unknown
 
 FLOOR = 1e-17  # smallest residual on a logarithmic axis, where zero has no place; rounding is at 1e-16
 UNIT = "SI units"  # of a quantity that the user has not called an angle

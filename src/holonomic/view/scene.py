@@ -14,11 +14,11 @@ from typing import Any
 
 import numpy as np
 
-from .. import report
-from ..drawn import joint_names
 from ..errors import BadArgument, HolonomicError
-from ..naming import order_of
-from ..solution import Solution
+from ..results import report
+from ..results.drawn import joint_names
+from ..results.naming import order_of
+from ..results.solution import Solution
 from .quantities import FLOOR, Panel, panel
 
 FRAMES = 1000

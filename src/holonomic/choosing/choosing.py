@@ -1,0 +1,403 @@
+"""The automatic choice: what suits a state, and when to change it on the way.
+
+A run in which the integrator was left open begins with the explicit method of order 8, or of order 5 where so little
+happens that order 8 would cross it in a handful of steps, unless the field's fastest rate at the start is far beyond what
+the motion needs. On the way the step loop tells when stability, not accuracy, limits the step; an implicit method takes
+over from that state, and hands back when explicit steps could be longer. Deciding costs a dozen evaluations of the field.
+
+Which implicit method: the decision guide of [ascher-petzold-1993] Sec. 5, and measurements on the problems of this
+library (docs/automatic-choice.md). Radau on projected invariants with D = Gᵀ was as fast as BDF there and a hundred times
+more accurate; BDF is left to constraints that turn far faster than the motion, and to systems so large that Radau's
+factorizations cost more. Index-2 forms that discretize M v' = f - Gᵀλ directly lose their stability where h ‖F C'‖ is
+large (its Tables 4.3 to 4.8).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..errors import TOO_MANY_STEPS, HolonomicError
+from ..formulations.ggl import GGL
+from ..formulations.index1 import Index1
+from ..formulations.projected_invariants import ProjectedInvariants
+from ..integrators.bdf import BDF
+from ..integrators.radau import Radau
+from ..integrators.runge_kutta import RK45
+from ..kernels import state as s
+from ..kernels.fastest import MOVE, look, turning
+from ..kernels.signatures import Fn
+from ..model.dae import Dae
+from ..planning.choice import Choice, make_choice
+from ..planning.plan import Plan
+from ..running.failure import reason
+from ..stabilizations.projection import Projection
+from .indicators import RESTS, Indicators, accurate_step, indicators_at, largest, moving, rate_by_time
+
+STABLE = 6.0  # |h λ| up to which DOP853 is stable, [HW96] Sec. IV.2
+# A step that accuracy allows, times the fastest rate, from which on an implicit method wins. BDF takes 7 to 10 steps where
+# DOP853 takes one, and DOP853 is stable up to 6: measured, the two are level at about 30 to 60.
+FAR_BEYOND = 50.0
+# The same for constraints that turn by themselves, in time. There BDF has two ways to go, long steps and such that follow
+# the constraints, 8 times as many as DOP853's; it takes the second one by chance where rtol is small, and goes back then.
+RAPID, LOOSE = 4 * FAR_BEYOND, 5e-7
+DECAYS = 0.2  # of the rate: what loses less than this share while it turns by one radian is an oscillation
+STRAIGHT = 0.7  # of the rate: below, BDF of order 4 and 5 is not stable any more, [HW96] Sec. V.2; Radau is
+# A run is short where its motion, rad, is less than the first and nothing vibrates for more than the second. DOP853 crosses
+# it in 2 to 5 steps whatever the tolerance, so that its error does not follow the tolerance (slope 0.3 to 0.5 on the smooth
+# problems of [ascher-petzold-1993], RK45 0.7 to 0.9). RK45 evaluates about as often there, down to the tolerance `TIGHT`
+SHORT, QUIET, TIGHT = 1.3, 3.0, 1e-10
+# The same as FAR_BEYOND in a short run, which Radau crosses in a dozen steps where stability asks RK45 for 60 and more
+SOON = 20.0
+WORTH = 60  # explicit steps to go: below that nothing is gained by a change
+# Errors of BDF add up to 3 to 50 times rtol on the stiff problems here, those of DOP853 to less than 1 on the same ones
+# (where constraints turn, long steps are found with more than a tenth only)
+BDF_SHARE, BDF_TURNING = 0.1, 0.2
+# Steps to go from which BDF's errors add up to more than 10 rtol where a vibration lasts beside what decays (Radau's, of
+# higher order and with fewer steps, stay below rtol there); radians to go from which it is said to last; BDF's steps in one
+# of DOP853
+MANY, LASTING, SHORTER = 200, 100.0, 8
+LARGE = 60  # positions and velocities above which eigenvalues cost more than they save, and factors of Radau more than BDF
+FIRST_LOOK, CALM, LONGEST_LOOK = 25, 100, 1600  # steps between two looks, doubled each time
+FELT = 0.1  # rad in one step: a vibration that steps follow
+LONGER = 3.0  # an explicit step must be this many times longer than the implicit ones, to go back
+MOST_CHANGES = 20
+SMALL = 8  # velocities up to which equations with v̂ eliminated are cheap to differentiate
+
+
+@dataclass(frozen=True)
+class Change:
+    """One change of plan: when (s), to what, and the numbers behind it."""
+
+    t: float
+    choice: Choice
+    fastest: float  # 1/s
+    real: float  # 1/s
+    step: float  # s: the step that was to be left behind
+    reason: str
+
+
+class Rates(NamedTuple):
+    """Fastest rate of the field at a state, its real part (1/s), and the step that accuracy would allow (s)."""
+
+    fastest: float
+    real: float
+    accurate: float
+    lasts: bool = False  # something slower keeps oscillating
+    short: bool = False  # little happens to the end
+    turning: float = 0.0  # 1/s: constraints that turn by themselves, where that decides
+
+    @property
+    def decays(self) -> bool:
+        """Whether the fastest part decays rather than oscillates."""
+        return self.real < -DECAYS * self.fastest
+
+    @property
+    def straight(self) -> bool:
+        """Whether it decays without turning much."""
+        return self.real < -STRAIGHT * self.fastest
+
+
+@dataclass(frozen=True)
+class Story:
+    """What the automatic choice of a run saw at its start, and the changes of plan on the way."""
+
+    first: Rates | None = None
+    changes: tuple[Change, ...] = ()
+    preferred: str = ""  # what prefer= led to
+
+
+def told(story: Story | None, preferred: str) -> Story:
+    """Return a story that also tells what prefer= led to."""
+    return replace(story or Story(), preferred=preferred)
+
+
+class Choosing:
+    """Watches one run and says when another plan suits it better.
+
+    Parameters
+    ----------
+    model : Model
+        What runs.
+    given : dict
+        formulation, integrator and stabilization as the user gave them, "auto" among them.
+    choice : Choice
+        What was made of it: the explicit plan.
+    t_end : float
+        Where the run ends, s.
+    plan_for : function
+        Makes the plan of a choice, or raises.
+    """
+
+    def __init__(self, model, given: dict[str, Any], choice: Choice, t_end: float, plan_for: Callable[[Choice], Plan]):
+        self.model, self.given, self.t_end, self.plan_for = model, given, t_end, plan_for
+        self.usual = self.explicit = choice
+        self.changes: list[Change] = []
+        self.first: Rates | None = None
+        self.interval = FIRST_LOOK  # steps to the next look
+        self._since = (0.0, 0)  # time and steps at the last look
+        self._turn = 0.0  # 1/s, of constraints that turn by themselves
+
+    def likely(self, plan: Plan) -> Plan:
+        """Return the plan to begin with before anything is known, given the usual one: what suited the model's last run."""
+        return self._in_short(plan) if self.model.__dict__.get("_short") else plan
+
+    def _in_short(self, plan: Plan) -> Plan:
+        """Return the plan of a short run beside the usual one; kept there, for calls that are over in 0.1 ms."""
+        found = plan.__dict__.get("_in_short")
+        if found is None:
+            found = plan.__dict__["_in_short"] = self.plan_for(replace(plan.choice, integrator=RK45()))
+            found.__dict__["_in_short"] = found
+        return found
+
+    def story(self) -> Story:
+        """Return what was seen and changed so far."""
+        return Story(self.first, tuple(self.changes))
+
+    def rates(self, run, keep: bool = True) -> Rates:
+        """Look at the current state of a run; with `keep`, nothing of it changes."""
+        model, plan, t, K, found = self.model, run.plan, run.t, run.K, np.zeros(3)
+        left = self.t_end - t
+        kept = K[:4].copy() if keep else None
+        if not keep or run.slope(t, run.x, 0):
+            look(
+                plan.fns, plan.sizes, t, run.x, run.xe, run.data, K, run.W, model.nq, model.nv,
+                model.nq // model.order if model.is_ode else model.nq, left, found,
+            )  # fmt: skip
+        if keep:
+            K[:4] = kept
+        fastest, real, motion = found.tolist()
+        accurate = min(abs(left), accurate_step(motion, self.explicit.rtol))
+        rates = Rates(fastest, real * run.direction, accurate)
+        quiet = rates.decays or fastest * abs(left) < QUIET
+        return rates._replace(short=quiet and motion * abs(left) < SHORT)
+
+    def _left(self, run) -> float:
+        return abs(self.t_end - run.t)
+
+    def at_start(self, run) -> Choice | None:
+        """Return another choice where an explicit method is far from what suits the start, or the run short."""
+        choice = self._of_start(run)
+        if self.explicit is self.usual and (choice is None or choice is self.explicit):
+            self._later()
+        return choice
+
+    def _later(self) -> None:
+        """Look again a little later where nothing was fast: every look interrupts the step loop for 10 µs."""
+        if self.first is not None and self.first.fastest * self.first.accurate < STABLE:
+            self.interval = CALM
+
+    def _of_start(self, run) -> Choice | None:
+        left = self._left(run)
+        rates = self.first = self.rates(run, keep=False)
+        if moving(self.model) and rates.fastest * rates.accurate < STABLE:
+            rate = rate_by_time(self.model, run.t, run.x, run.data, run.direction * rates.accurate)
+            rates = rates._replace(turning=rate, short=rates.short and rate * left < QUIET)
+        short = self.model.__dict__["_short"] = rates.short and self.explicit.rtol >= TIGHT
+        if short:
+            self.explicit = self._in_short(run.plan).choice
+        begun_right = isinstance(run.plan.choice.integrator, RK45) is short
+        other = None if begun_right else self.explicit
+        if too_stiff(self.model, rates, left, short):
+            return self._change(run, rates, STABLE / rates.fastest, "the start is stiff") or other
+        return self._rapid(run, rates, left) or other
+
+    def _rapid(self, run, rates: Rates, left: float) -> Choice | None:
+        """Return an implicit choice where constraints turn far faster than a motion that is not stiff."""
+        rate = rates.turning
+        if self.explicit.rtol < LOOSE or rate * rates.accurate < RAPID * dearer(self.model) or rate * left < STABLE * WORTH:
+            return None
+        self._turn, self.first = rate, rates
+        return self._change(run, rates, STABLE / rate, "the constraints change much faster than the motion")
+
+    def on_the_way(self, run) -> Choice | None:
+        """Return another choice after a stretch of steps, or None to go on."""
+        self.interval = min(2 * self.interval, LONGEST_LOOK)
+        t, steps = self._since
+        taken = int(run.I[s.ACCEPTED]) - steps
+        self._since = (run.t, int(run.I[s.ACCEPTED]))
+        if len(self.changes) >= MOST_CHANGES:
+            return None
+        if run.plan.choice.integrator.implicit:
+            h = max(abs(run.t - t) / max(taken, 1), abs(run.S[s.H]))  # the first steps are short
+            return self._back(run, h) or (self._finer(run, h) if self.interval >= LONGEST_LOOK else None)
+        if not run.I[s.IS_STIFF]:
+            return self._longer(run)
+        run.I[s.IS_STIFF] = run.I[s.STIFF] = 0
+        h = abs(run.S[s.H])
+        if self._left(run) < WORTH * h:
+            return None
+        rates = self.rates(run)
+        return self._change(run, rates, h, "stability, not accuracy, limits the step")
+
+    def _longer(self, run) -> Choice | None:
+        """Return the usual choice where a run that seemed short has many steps to go."""
+        h = abs(run.S[s.H])
+        if self.explicit is self.usual or self._left(run) < WORTH * h:
+            return None
+        rates = self.rates(run)
+        if rates.fastest * h > 1.0:  # stability may be the reason, which is seen in time
+            return None
+        self.explicit = self.usual
+        self._note(run, self.usual, rates, h, "the run is not as short as it seemed")
+        return self.usual
+
+    def _back(self, run, h: float) -> Choice | None:
+        if h == 0.0:
+            return None
+        rates = self.rates(run)
+        possible = min(rates.accurate, STABLE / max(rates.fastest, self._turn, 1e-300))
+        if possible < LONGER * h or self._left(run) < WORTH * h:
+            return None
+        self._note(run, self.explicit, rates, h, "an explicit method can take longer steps here")
+        return self.explicit
+
+    def _finer(self, run, h: float) -> Choice | None:
+        """Return Radau's choice where BDF is left with many steps in which errors add up."""
+        if not isinstance(run.plan.choice.integrator, BDF) or not self._lasts(run, h):
+            return None
+        return self._change(run, self.rates(run)._replace(lasts=True), h, "a vibration lasts, and errors of BDF add up")
+
+    def _lasts(self, run, h: float) -> bool:
+        """Whether many steps h are to go, and with them a vibration (or growth) that hardly decays."""
+        if self._left(run) <= MANY * h:
+            return False
+        found = self._eigenvalues(run)
+        lasting = found[found.real > -DECAYS * np.abs(found)]
+        return float(np.max(np.abs(lasting), initial=0.0)) * self._left(run) > LASTING
+
+    def _eigenvalues(self, run) -> np.ndarray:
+        """Return those of the field at the current state by one-sided differences: 0.2 ms. None of large systems."""
+        size = self.model.nq + self.model.nv
+        if size > LARGE:
+            return np.zeros(0, complex)
+        kept, J = run.K[:2].copy(), np.empty((size, size))
+        there = run.slope(run.t, run.x, 0)
+        for i in range(size):
+            move = MOVE * (1.0 + abs(run.x[i]))
+            run.xe[:] = run.x
+            run.xe[i] += move
+            there = there and run.slope(run.t, run.xe, 1)
+            J[:, i] = (run.K[1, :size] - run.K[0, :size]) / move
+        run.K[:2] = kept
+        return run.direction * np.linalg.eigvals(J) if there and np.all(np.isfinite(J)) else np.zeros(0, complex)
+
+    def failed(self, run, status: int) -> Choice | None:
+        """Return the explicit choice where an implicit one of ours could not go on."""
+        if not self.changes or not run.plan.choice.integrator.implicit or status == TOO_MANY_STEPS:
+            return None
+        self._note(run, self.explicit, Rates(0.0, 0.0, 0.0), abs(run.S[s.H]), reason(status))
+        self.interval = 1 << 40  # and no more of it
+        return self.explicit
+
+    def vibrating(self, run) -> str:
+        """Say that a vibration asks for so many steps, where it does."""
+        h = abs(run.S[s.H_USED] or run.S[s.H])
+        rates = self.rates(run)
+        if rates.decays or rates.fastest * h < FELT or rates.fastest * rates.accurate < FAR_BEYOND:
+            return ""
+        return (
+            f"Something vibrates there with {rates.fastest:.3g} rad/s and hardly decays, and steps have to follow it: a light "
+            "mass between stiff or heavy parts, or a stiff spring. Make that part rigid or heavier, give it damping, or raise "
+            "max_steps; Radau() passes over it where it is not part of the motion."
+        )
+
+    def _change(self, run, rates: Rates, h: float, reason: str) -> Choice | None:
+        for choice in self._candidates(run, rates):
+            try:
+                self.plan_for(choice)
+            except HolonomicError:
+                continue
+            self._note(run, choice, rates, h, reason)
+            return choice
+        return None
+
+    def _note(self, run, choice, rates: Rates, h: float, reason: str) -> None:
+        self._enter(Change(run.t, choice, rates.fastest, rates.real, h, reason))
+
+    def _enter(self, change: Change) -> None:
+        self.changes.append(change)
+        self.interval = FIRST_LOOK if change.choice is self.explicit else 8 * FIRST_LOOK
+        self._since = (change.t, 0)
+
+    def _candidates(self, run, rates: Rates):
+        """Implicit choices in the order in which they are tried."""
+        turns = rates.turning > 0.0 or self._turns(run, rates)
+        large = self.model.nq + self.model.nv > LARGE and not rates.short
+        straight = (rates.straight or rates.turning > 0.0) and (turns or large)
+        straight = straight and not (rates.lasts or self._lasts(run, rates.accurate / SHORTER))
+        integrator, share = (BDF(), BDF_TURNING if turns else BDF_SHARE) if straight else (Radau(), 1.0)
+        c, asked, stabilization = self.explicit, self.given["formulation"], self.given["stabilization"]
+        atol = tuple(share * value for value in c.atol) if isinstance(c.atol, tuple) else share * c.atol
+        rtol = max(share * c.rtol, 1e-14)
+        is_open = isinstance(asked, str) and asked == "auto"
+        for formulation in self._formulations(run, turns) if is_open else [c.formulation]:
+            way = stabilization
+            if isinstance(formulation, GGL) and isinstance(way, str):
+                way = Projection()  # Newton's iteration alone leaves about rtol
+            made = make_choice(self.model, formulation, integrator, way, None, rtol, atol, c.constraint_tol)
+            yield replace(made, chosen=c.chosen)
+
+    def _formulations(self, run, turns: bool):
+        model = self.model
+        if isinstance(model.system, Dae):
+            return [ProjectedInvariants("Pa"), Index1()]
+        if model.is_ode or not model.n_lam:
+            return [Index1()]
+        if turns:  # corrections of v for errors of q would be long, Table 4.9
+            return [ProjectedInvariants("Pc"), ProjectedInvariants("Pa"), Index1()]
+        if model.nv > SMALL and not self._varies(run):
+            return [GGL(), Index1()]
+        return [ProjectedInvariants("Pa"), Index1()]
+
+    def _turns(self, run, rates: Rates) -> bool:
+        """Whether the constraints change their direction within a step that accuracy allows."""
+        m = self.model
+        if m.is_ode or not m.n_lam:
+            return False
+        fns, lengths = m.table((Fn.TERMS,))
+        rows = (np.empty(lengths[Fn.TERMS]), np.empty(lengths[Fn.TERMS]))
+        apart, row, kept = run.direction * 1e-3 * rates.accurate, 0, run.K[1].copy()
+        gained, nq = rates.accurate * largest(run.K[0, m.nq : m.nq + m.nv]), m.nq
+        if largest(run.K[0, :nq]) < RESTS * gained:  # at rest: the speed of one step later turns them
+            run.xe[:] = run.x
+            run.xe[nq : nq + m.nv] += run.direction * rates.accurate * run.K[0, nq : nq + m.nv]
+            row = 1 if run.slope(run.t, run.xe, 1) else 0
+        rate = turning(fns, run.t, run.x, run.xe, run.data, run.K, row, m.nq, m.nv, m.n_lam, apart, *rows)
+        run.K[1] = kept
+        return not rate * rates.accurate <= 1.0
+
+    def _varies(self, run) -> bool:
+        """Whether the change of the constraints' direction is part of what is stiff."""
+        found = indicators_at(
+            self.model, run.t, run.x, run.data, run.plan.rows, rtol=self.explicit.rtol, longest=self._left(run),
+            direction=run.direction,
+        )  # fmt: skip
+        return varies(found)
+
+
+def dearer(model) -> float:
+    """Return what an implicit step costs beside an explicit one: factors of all unknowns."""
+    return 1.0 + 2.0 * (model.nq + model.nv) / 100.0
+
+
+def stiff_from(model, short: bool) -> float:
+    """Return the accurate step times the fastest rate from which on an implicit method wins."""
+    return (SOON if short else FAR_BEYOND) * dearer(model)
+
+
+def too_stiff(model, rates: Rates, left: float, short: bool) -> bool:
+    """Whether a start, with so much time left (s), is far too stiff for an explicit method."""
+    worth = 2 * SOON if short else STABLE * WORTH
+    return rates.decays and rates.fastest * rates.accurate >= stiff_from(model, short) and rates.fastest * left >= worth
+
+
+def varies(found: Indicators) -> bool:
+    """Whether the change of the constraints' direction matters to a step that is as long as accuracy allows."""
+    return max(found.times("explicit"), found.times("turning")) > 1.0
+
+
+__all__ = ["Change", "Choosing", "varies"]

@@ -1,0 +1,62 @@
+"""Kernels called from Python: compiled ones through leaves, interpreted ones as they are."""
+
+from __future__ import annotations
+
+import sys
+
+import numpy as np
+
+from .compile import is_compiled, leaf
+from .drive import drive
+from .evaluate import evaluate
+from .signatures import EVENT_RATES, EVENTS, call_model
+
+
+@leaf
+def evaluate_compiled(fns, n, t, x, data, K, row, W):
+    """`evaluate` for compiled models, from Python."""
+    return evaluate(fns, n, t, x, data, K, row, W)
+
+
+@leaf
+def events_compiled(fns, t, x, K, at, data, out):
+    """Event values for compiled models, from Python."""
+    call_model(fns, EVENTS, t, x, 0, K, at, data, out, 0)
+
+
+def announce() -> None:
+    """Say that the kernels are being compiled, where they have not been on this installation."""
+    if not is_compiled(drive):
+        text = "holonomic: compiling the kernels, once per installation (10 to 30 s) ..."
+        print(text, file=sys.stderr, flush=True)
+
+
+def drive_interpreted(slots, fns, n, data, ip, fp, sp, S, I, *arrays):
+    """The step loop as plain Python. Numbers looked up one by one are lists there: four times faster."""
+    S_list, I_list = S.tolist(), I.tolist()
+    try:
+        with np.errstate(all="ignore"):  # what is not finite is found and named by us
+            return drive.py_func(slots, fns, n.tolist(), data, ip.tolist(), fp, sp, S_list, I_list, *arrays)
+    finally:
+        S[:], I[:] = S_list, I_list
+
+
+def evaluate_interpreted(*arguments):
+    """`evaluate` for interpreted models."""
+    with np.errstate(all="ignore"):
+        return evaluate(*arguments)
+
+
+@leaf
+def rates_compiled(fns, t, x, K, at, data, out):
+    """Time derivatives of the event functions for compiled models, from Python."""
+    call_model(fns, EVENT_RATES, t, x, 0, K, at, data, out, 0)
+
+
+def field_at(plan, t: float, x, data, K, row: int, W) -> int:
+    """Put the field at (t, x) into a row of K, compiling what it needs; return a status."""
+    go = evaluate_interpreted if plan.model.interpreted else evaluate_compiled
+    while True:
+        status = go(plan.fns, plan.sizes, t, x, data, K, row, W)
+        if not plan.supplies(status):
+            return status

@@ -1,0 +1,336 @@
+"""Fit: do these methods work together, and with this model. What does not is refused here, with a way out.
+
+What a system cannot have comes first, then what methods cannot do together, so that no remedy leads to another refusal.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from ..errors import BadArgument, IncompatibleMethods
+from ..formulations.ggl import GGL
+from ..formulations.index1 import Index1
+from ..formulations.index2 import Index2
+from ..formulations.index3 import Index3
+from ..formulations.strangeness_free import StrangenessFree
+from ..formulations.underlying_ode import UnderlyingODE
+from ..integrators.bdf import BDF
+from ..integrators.fixed_steps import BackwardEuler, ImplicitMidpoint
+from ..integrators.gauss import GaussLegendre4
+from ..integrators.radau import Radau
+from ..integrators.runge_kutta import DOP853, RK45
+from ..kernels.signatures import Fn
+from ..model.dae import Dae
+from ..stabilizations.baumgarte import Baumgarte
+from ..stabilizations.invariant import InvariantStabilization
+from ..stabilizations.none import Unstabilized
+from .choice import Choice
+
+
+def metric_of(metric, model):
+    """Return the metric of a stabilization: None, "mass", or a tuple of weights for (q, v)."""
+    if metric is None:  # a mechanism brings its own: rotations weigh as the lengths they move
+        own = getattr(model.system, "metric", None)
+        return None if own is None else _beside_extras(own, model)
+    if isinstance(metric, str):
+        if metric != "mass":
+            raise BadArgument(f'metric={metric!r}: choose None, "mass" or weights for q and v.')
+        if model.is_ode or model.system.kinematics is not None:
+            why = "an Ode has no mass matrix" if model.is_ode else "with kinematics= M does not measure q"
+            raise IncompatibleMethods(f'metric="mass" cannot be used: {why}. Pass metric=None, or weights.')
+        return metric
+    weights = tuple(float(value) for value in metric)
+    if len(weights) != model.nc + model.nv:
+        raise BadArgument(f"metric has {len(weights)} weights; q and v have {model.nc + model.nv} entries.")
+    if not min(weights) > 0.0:
+        raise BadArgument(f"metric={weights}: weights must be positive.")
+    return _beside_extras(weights, model)
+
+
+def _beside_extras(weights: tuple, model) -> tuple:
+    """Weights of (q, v) with those of states and algebraic variables, which no projection moves."""
+    return weights[: model.nc] + (1.0,) * len(model.extras) + weights[model.nc :]
+
+
+class Misfit(Exception):
+    """Why a combination does not work; the remedy, a text or a function that makes one, is looked for when it is told."""
+
+    def __init__(self, reason: str, remedy: str | Callable[[], str]):
+        super().__init__(reason)
+        self.reason, self.remedy = reason, remedy
+
+
+def check_fit(choice: Choice, model) -> None:
+    """Refuse combinations that do not fit, naming a way out."""
+    try:
+        _check(choice, model)
+    except Misfit as found:
+        remedy = found.remedy if isinstance(found.remedy, str) else found.remedy()
+        raise IncompatibleMethods(f"{found.reason} {remedy}") from None
+
+
+def fits(choice: Choice, model, **changes) -> bool:
+    """Whether a choice with some methods changed would work; remedies are tried before they are named."""
+    changed = replace(choice, **changes)
+    if not changed.integrator.adaptive and changed.step is None:
+        changed = replace(changed, step=1e-6)
+    try:
+        _check(changed, model)
+    except (Misfit, BadArgument, IncompatibleMethods):
+        return False
+    return True
+
+
+def _instead(choice: Choice, model, role: str, candidates, most: int = 2, **changes) -> list[str]:
+    """Names of those candidates for a role that fit, the first ones."""
+    found = [kind.__name__ for kind in candidates if fits(choice, model, **{role: kind()}, **changes)]
+    return found[:most]
+
+
+def _check(choice: Choice, model) -> None:
+    f, i, s = choice.formulation, choice.integrator, choice.stabilization
+    if i.takes == "residual" and model.interpreted:
+        plain = " with formulation=Index1()"
+        raise Misfit(
+            f"{type(i).__name__} needs exact Jacobians, which trace=False does not have.",
+            f"Use trace=True, or an explicit integrator such as RK45() or DOP853(){'' if isinstance(f, Index1) else plain}.",
+        )
+    if i.indices is not None:
+        _check_structure(choice, model)
+    _check_formulation(choice, model)
+    if i.takes == "half-explicit":
+        _check_half_explicit(choice, model)
+    _check_pair(choice, model)
+    _check_levels(choice, model)
+    if choice.step is None and not i.adaptive:
+        raise BadArgument(f"{type(i).__name__} has no error estimate: give step=, or use RK45 or DOP853.")
+    if isinstance(s, Baumgarte) and choice.step is not None and not i.implicit:
+        alpha = s.rate
+        if alpha * abs(choice.step) > 1.0:
+            raise Misfit(
+                f"Baumgarte with α h = {alpha * abs(choice.step):.3g} > 1 is unstable with an explicit integrator.",
+                f"Use alpha <= {1 / abs(choice.step):.3g}, a smaller step, or stabilization=Projection().",
+            )
+    if getattr(s, "needs_stage", False) and not i.stage_at_end:
+        raise Misfit(
+            f"{s!r} takes its factors from the last stage, but {type(i).__name__} has none at the end of the step.",
+            'Use RK4, RK45 or DOP853, or freeze="predicted".',
+        )
+    if s.mechanical and model.is_ode and getattr(s, "metric", None) != "mass":  # a metric has a message of its own
+        raise Misfit(
+            f"{s!r} takes levels apart or needs a mass matrix, which a System alone has.",
+            'Use D="orthogonal" or D="blocks".',
+        )
+    if s.acts == "field" and i.takes != "ode" and not isinstance(f, Index1) and not _plain_ode(model):
+        raise Misfit(f"{s!r} changes the field, which {f!r} does not use.", lambda: _with_a_field(choice, model))
+    if i.takes == "residual":
+        _check_pull(choice, model)
+    if isinstance(s, InvariantStabilization):
+        if choice.step is not None and not i.implicit and s.rate * abs(choice.step) > i.damping_limit:
+            raise Misfit(
+                f"{s!r} with γ h = {s.rate * abs(choice.step):.3g} > {i.damping_limit:g} is unstable with {type(i).__name__}.",
+                f"Use gain <= {i.damping_limit / abs(choice.step):.3g}, a smaller step, or stabilization=PostStabilization().",
+            )
+
+
+def _with_a_field(choice: Choice, model) -> str:
+    """What to do with a stabilization that changes a field which is not used."""
+    if fits(choice, model, formulation=Index1()):
+        return "Use formulation=Index1(), or stabilization=None."
+    others = _instead(choice, model, "integrator", (DOP853, Radau), formulation=Index1())
+    way = f"{' or '.join(others)} with formulation=Index1(), or " if others else ""
+    return f"Use {way}stabilization=None."
+
+
+def _check_formulation(choice: Choice, model) -> None:
+    """What a formulation asks of a system."""
+    f = choice.formulation
+    if not model.is_ode or isinstance(f, Index1) or choice.integrator.takes == "half-explicit":
+        return
+    if _plain_ode(model):
+        raise Misfit(
+            f"{f!r} is for a System; it does not know an Ode, whose equations are y' = rhs alone.", "Leave formulation= out."
+        )
+    if not f.for_dae:
+        raise Misfit(f"{f!r} is for a System; it does not know a Dae.", lambda: _formulations(choice, model))
+
+
+def _formulations(choice: Choice, model) -> str:
+    """Formulations for an integrator that has been chosen; others where there is none."""
+    kept = choice.integrator
+    there = _instead(choice, model, "formulation", (Index1, Index2, Index3, GGL), stabilization=Unstabilized())
+    if there:
+        return f"With {type(kept).__name__} use formulation={' or '.join(f'{name}()' for name in there)}."
+    others = _instead(choice, model, "integrator", (DOP853, Radau), formulation=Index1(), stabilization=Unstabilized())
+    return f"Use {' or '.join(f'{name}()' for name in others)} with formulation=Index1()."
+
+
+def _check_pair(choice: Choice, model) -> None:
+    """Whether an integrator takes what a formulation gives."""
+    f, i, name = choice.formulation, choice.integrator, type(choice.integrator).__name__
+    if i.takes not in f.gives:
+        raise Misfit(
+            f"{name} integrates ODEs, but {f!r} leaves algebraic unknowns.", lambda: _either(choice, model, "to keep {}")
+        )
+    if i.indices is not None and f.index not in i.indices:
+        raise Misfit(
+            f"{name} takes equations of index {' or '.join(map(str, i.indices))}, but {f!r} has index {f.index}.",
+            lambda: _either(choice, model),
+        )
+    if i.takes != "residual":
+        return
+    if f.index > i.highest_index and (model.n_lam or isinstance(model.system, Dae)):
+        raise Misfit(
+            f"with {i!r} and {f!r} velocities and multipliers do not converge: the constraints hold in the stages alone.",
+            lambda: _either(choice, model, kinds=(GGL, Index2, Index1)),
+        )
+    if f.overdetermined and not i.overdetermined and model.n_lam:
+        raise Misfit(
+            f"{f!r} has more equations than unknowns, which {name} does not take.",
+            lambda: _either(choice, model, kinds=(StrangenessFree, Index1)),
+        )
+    if i.plain and not f.plain:
+        raise Misfit(
+            f"{name} has a place for λ and one level of the constraints, but {f!r} has further unknowns.",
+            lambda: _either(choice, model),
+        )
+    if getattr(i, "max_order", 0) > 5 and not isinstance(f, Index1 | UnderlyingODE):
+        raise Misfit(
+            f"{i!r}: order 6 is unstable with changing steps where constraints are among the equations, as in {f!r}.",
+            "Use BDF(), or formulation=Index1() with Projection().",
+        )
+
+
+def _either(choice: Choice, model, keep: str = "with {}", kinds=(Index1, Index3, Index2)) -> str:
+    """Integrators for the formulation and formulations for the integrator, those that work with this model."""
+    f, name, plain = choice.formulation, type(choice.integrator).__name__, {"stabilization": Unstabilized()}
+    takers = (Radau, BDF, BackwardEuler, ImplicitMidpoint, RK45, DOP853)
+    integrators = _instead(choice, model, "integrator", takers, **plain)
+    formulations = _instead(choice, model, "formulation", kinds, 1, **plain)
+    parts = [f"with {f!r} use {' or '.join(integrators)}"] if integrators else []
+    parts += [f"{keep.format(name)} use formulation={formulations[0]}()"] if formulations else []
+    text = "; ".join(parts) or "leave formulation= and integrator= out"
+    return f"{text[0].upper()}{text[1:]}."
+
+
+def _check_levels(choice: Choice, model) -> None:
+    """Whether there is something at the levels that a stabilization corrects."""
+    s = choice.stabilization
+    there = {"position": model.n_constraints + model.n_invariants, "velocity": model.n_lam}
+    if s.acts == "step" and not any(there[level] for level in s.levels):
+        what = "a Dae" if isinstance(model.system, Dae) else "an Ode" if model.is_ode else "this system"
+        raise Misfit(
+            f"{s!r} corrects the {' and '.join(s.levels)} level alone, where {what} keeps nothing.",
+            "Use S_both2() or Projection().",
+        )
+
+
+def _check_pull(choice: Choice, model) -> None:
+    """What an implicit step does not bear after it."""
+    f, i, s, step = choice.formulation, choice.integrator, choice.stabilization, choice.step
+    index_3 = f.index == 3 and not i.constant_mass  # RATTLE leaves nothing at either level
+    turns = i.turns_residuals and bool(f.keeps)
+    if s.couples and (index_3 or turns or isinstance(f, UnderlyingODE)):
+        if index_3:
+            why = f"{f!r} takes velocities from differences of positions, so that a move δ of a position returns as δ/h"
+        elif turns:
+            why = f"{i!r} changes the sign of what is left in every step, so that the moves do not cancel"
+        else:
+            why = f"the multipliers that {f!r} integrates stay where they are"
+        raise Misfit(
+            f"{s!r} moves positions by what the velocities leave, but {why}: errors grow from step to step.",
+            lambda: "Use Projection() or PostStabilization(), which correct level by level"
+            + (", or formulation=GGL()." if fits(choice, model, formulation=GGL()) else "."),
+        )
+    if s.at_old_point and (index_3 or turns):
+        what = f"{f!r}, whose velocities carry it along" if index_3 else f"{i!r}, which changes its sign every step"
+        raise Misfit(
+            f"{s!r} subtracts what the constraints left one step ago; with {what}, that adds up instead of dying out.",
+            "Use Projection() or PostStabilization(), which correct the new point.",
+        )
+    if s.at_old_point and not {"position", "velocity"} <= set(f.keeps):
+        alpha = s.alpha if s.alpha is not None else s.gain * abs(step or 0.0)
+        if alpha > i.old_point_limit:
+            raise Misfit(
+                f"{s!r} with {i!r}: a formula that looks back bears a correction by the old point only up to α = "
+                f"{i.old_point_limit:g}.",
+                f"Use alpha={i.old_point_limit / 2:g}, an order of at most 3, or Projection().",
+            )
+
+
+def _plain_ode(model) -> bool:
+    """Whether the model is an Ode, which has one formulation."""
+    return model.is_ode and not isinstance(model.system, Dae)
+
+
+def _check_half_explicit(choice: Choice, model) -> None:
+    """What half-explicit integrators ask of a system and of a formulation."""
+    f, name = choice.formulation, type(choice.integrator).__name__
+    if isinstance(model.system, Dae):
+        raise Misfit(f"{name} is for a System or an Ode, not for a Dae.", "Use RK45() with formulation=Index1().")
+    if model.lam_in_force:
+        raise Misfit(
+            f"{name} solves linear equations for the multipliers, but force() depends on them.",
+            "Use RK45() with formulation=Index1(), or Radau().",
+        )
+    if choice.integrator.takes in f.gives:
+        return
+    if not model.n_lam:
+        raise Misfit(
+            f"{name} needs no {f!r} here: without constraints it is a Runge-Kutta method for the equations as they are.",
+            "Leave formulation= out.",
+        )
+    others = _instead(choice, model, "integrator", (RK45, Radau, BDF, BackwardEuler), stabilization=Unstabilized())
+    with_f = f"; with {f!r} use {' or '.join(others)}" if others else ""
+    raise Misfit(
+        f"{name} takes the constraints at velocity level, which {f!r} does not give.",
+        f"With {name} use formulation=Index2(), or leave it out{with_f}.",
+    )
+
+
+def _check_structure(choice: Choice, model) -> None:
+    """What integrators of second-order equations with holonomic constraints ask of a system."""
+    i, name = choice.integrator, type(choice.integrator).__name__
+    system = model.system
+    lacks = (
+        "a Dae" if isinstance(system, Dae) else "an Ode" if model.is_ode
+        else "a system without constraints" if not model.n_lam
+        else "a system with kinematics= (q' = Z v)" if system.kinematics is not None
+        else "a system with nonholonomic constraints" if system.nonholonomic is not None
+        else "a system with states= or algebraic= variables" if len(model.extras)
+        else None
+    )  # fmt: skip
+    if lacks is not None:
+        raise Misfit(
+            f"{name} is for a System of q and v with q' = v and holonomic constraints, not for {lacks}.",
+            lambda: _instead_of(choice, model),
+        )
+    if i.constant_mass and not model.has_constant_mass:
+        raise Misfit(
+            f"{name} needs a constant mass matrix, but this one changes with t or q.", "Use GeneralizedAlpha() or Radau()."
+        )
+    if i.conservative and model.has_velocity_forces:
+        raise Misfit(
+            f"{name} is of order 2 for forces of t and q alone, but here they depend on v.", "Use GeneralizedAlpha() or Radau()."
+        )
+
+
+def _instead_of(choice: Choice, model) -> str:
+    """Integrators in the place of one that does not know such a system: symmetric ones for one that keeps energy."""
+    energy = choice.integrator.conservative
+    kinds = (GaussLegendre4, ImplicitMidpoint) if energy else (Radau, BDF)
+    found = _instead(choice, model, "integrator", kinds, formulation=Index1(), stabilization=Unstabilized())
+    symplectic = energy and not model.n_lam and not isinstance(model.system, Dae)
+    return f"Use {' or '.join(f'{name}()' for name in found)}{', which are symplectic, too' if symplectic else ''}."
+
+
+def check_traced(choice: Choice, lowered, model) -> None:
+    """Refuse what needs derivatives that only a traced system has."""
+    known = {Fn.RESIDUAL} | {fn for fn in Fn if fn.name.endswith(("_FACTOR", "_SOLVE", "_TANGENT"))}
+    more = lowered.bend or lowered.direction or set(lowered.needs) - known
+    if model.interpreted and more:
+        raise IncompatibleMethods(
+            f"{choice.stabilization!r} needs derivatives that a system with trace=False does not have. Use "
+            "Projection(), PostStabilization() or Baumgarte()."
+        )

@@ -1,0 +1,348 @@
+"""Plan: does this combination work, and what does it lower to.
+
+A plan is the checked choice of formulation, integrator, stabilization and tolerances for one model, with
+every kernel address and every array size the step loop needs. It holds no state of a run, so it is made
+once and used for many.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from ..errors import NEED_PASSAGE, NEED_REFINED, NEED_TERMS, BadArgument, IncompatibleMethods
+from ..formulations.base import Block
+from ..kernels.evaluate import dense_work, evaluate_carefully
+from ..kernels.newton import least_squares_work
+from ..kernels.select import nothing, select, select_data, select_work
+from ..kernels.signatures import (
+    MIDDLE,
+    N_SIZES,
+    NC,
+    ND,
+    NDR,
+    NERR,
+    NEV,
+    NH,
+    NK,
+    NL,
+    NP,
+    NQ,
+    NR,
+    NROW,
+    NV,
+    NW,
+    NX,
+    NY,
+    SELECT,
+    SELECT_KIND,
+    SELECT_NL,
+    SELECT_NV,
+    SHARED,
+    WD,
+    WE,
+    WF,
+    WM,
+    WN,
+    WP,
+    WR,
+    WV,
+    WX,
+    Fn,
+    Slot,
+)
+from ..kernels.singular import ask_for_passage
+from ..model.arguments import FULL, wanted
+from ..model.compiled import Variant
+from ..model.dae import Dae
+from ..model.extra import allowed
+from ..stabilizations.projection import Projection
+from .choice import Choice
+from .fit import check_fit, check_traced, metric_of
+
+# what a kernel asks for by its status
+MISSING = {NEED_REFINED: Fn.REFINED, NEED_TERMS: Fn.TERMS, NEED_PASSAGE: Slot.PASSAGE}
+TIGHT = 1e-10  # tolerance of Newton's method where steps are fixed; it goes on to a ten-thousandth of it
+
+
+class Plan:
+    """The checked, lowered choice; `why()` says in words what will run and for what reason."""
+
+    solution: Any = None
+
+    def __init__(self, model, choice: Choice, events: dict | None, rows: tuple[int, ...] | None = None):
+        self.model, self.choice, self.events, self.rows = model, choice, events or {}, rows
+        check_fit(choice, model)
+        self.integrator = choice.integrator.lower()
+        if self.integrator.unconstrained is not None and not model.n_lam:
+            self.integrator = self.integrator.unconstrained
+        if choice.step is not None and self.integrator.patient is not None:
+            self.integrator = replace(self.integrator, ip=self.integrator.patient)
+        if self.integrator.starting_points and self.events:
+            raise IncompatibleMethods(
+                f"{choice.integrator!r} keeps its steps even and cannot end one on an event. Use BDF(), or a one-step "
+                "method such as Trapezoidal()."
+            )
+        hopeless = np.inf if choice.step is not None else max(1e4 * choice.rtol, 1e-8)
+        self.stabilization = choice.stabilization.lower(choice.constraint_tol, hopeless).measured(model.turns)
+        check_traced(choice, self.stabilization, model)
+        metric = metric_of(self.stabilization.metric, model)
+        implicit = choice.formulation if choice.integrator.takes == "residual" else None
+        lowered = self.stabilization
+        self.variant = Variant(
+            metric=metric, gains=lowered.baumgarte, rows=rows, formulation=implicit, bend=lowered.bend,
+            direction=lowered.direction,
+        )  # fmt: skip
+        self.n_lam = model.n_lam if rows is None else len(rows)
+        lost = 0 if rows is None else model.n_constraints - sum(row < model.n_constraints for row in rows)
+        self.n_position = model.n_constraints + model.n_invariants - lost
+        self.blocks = self._blocks(implicit)
+        if self.integrator.wants_scales:
+            fp = np.concatenate([self._scales(), self.integrator.fp])
+            self.integrator = replace(self.integrator, fp=fp)
+        self.spare: list = []  # workspaces of finished runs, for the next ones
+        self.slots = self._slots()
+        self.fns, self.sizes = self._functions()
+
+    def __reduce__(self):
+        return type(self), (self.model, self.choice, self.events, self.rows)
+
+    def _blocks(self, implicit) -> tuple[Block, ...]:
+        """The unknowns: q and v, and whatever an implicit formulation adds."""
+        nq, nv = self.model.nq, self.model.nv
+        if implicit is None:
+            return (Block("q", nq), Block("v", nv))
+        if self.model.is_ode and (implicit.for_dae or self.model.lam_in_force):
+            each = self._n_algebraic
+            return implicit.blocks(nq, nv, each, each)
+        return implicit.blocks(nq, nv, self.n_lam, self.n_position - self.model.n_invariants)
+
+    @property
+    def _n_algebraic(self) -> int:
+        """Multipliers, or algebraic unknowns of a Dae, whose constraints are counted once per level."""
+        return self.model.n_constraints // self.model.order if self.model.is_ode else self.n_lam
+
+    @property
+    def _selected(self) -> tuple[int, int]:
+        """Among how many entries selectors choose, and how many constraints these have: v, or x of a Dae."""
+        each = self.model.nq // self.model.order if self.model.is_ode else self.model.nv
+        return each, self._n_algebraic
+
+    def _scales(self) -> np.ndarray:
+        """rtol, Newton's bound, atol and the powers of h for every unknown, and how well constraints are to hold."""
+        rtol, atol = self.choice.rtol, self.atol
+        bound = max(10 * np.finfo(float).eps / rtol, min(0.03, rtol**0.5))
+        if self.choice.step is not None:  # there is no error to compare with: as far as rounding lets it
+            rtol, bound = min(rtol, TIGHT), 1e-4
+            atol = np.where(np.isfinite(atol), np.minimum(atol, TIGHT), atol)
+        powers = np.concatenate([np.full(block.size, block.power) for block in self.blocks])
+        if isinstance(self.model.system, Dae):  # x^(j) is of an index m - j below that of y
+            m, index = self.model.order, self.variant.formulation.index
+            powers[: self.model.nq] = np.repeat([max(0, index - 1 - m + j) for j in range(m)], self.model.nq // m)
+        if len(self.model.extras):  # states that follow λ lose one power less than it, algebraic variables what v loses
+            nc, ns, nq = self.model.nc, self.model.ns, self.model.nq
+            lam = max((block.power for block in self.blocks if block.name == "lam"), default=0)
+            powers[nc : nc + ns] = max(0, lam - 1)
+            powers[nc + ns : nq] = self.blocks[1].power
+        keeps = self.variant.formulation is not None and self.variant.formulation.keeps
+        return np.concatenate([[rtol, bound], atol, powers, [self.choice.constraint_tol if keeps else np.inf]])
+
+    @cached_property
+    def atol(self) -> np.ndarray:
+        """Absolute tolerance of every unknown; multipliers get that of the last velocity."""
+        given = np.asarray(self.choice.atol, dtype=float)
+        n = sum(block.size for block in self.blocks)
+        if given.ndim == 0:
+            atol = np.full(n, float(given))
+        else:
+            atol = np.concatenate([given, np.full(n - len(given), given[-1])])
+        counts = np.concatenate([np.full(block.size, block.counts) for block in self.blocks])
+        return np.where(counts, atol, np.inf)
+
+    def _slots(self):
+        kernels = [self.integrator.slots[name] for name in ("advance", "finish", "accept", "dense", "interpolate")]
+        kernels += [self.stabilization.pull, self.stabilization.tangent]
+        kernels.append(nothing if getattr(self.variant.formulation, "selector", None) is None else select)
+        kernels.append(ask_for_passage)
+        if self.model.interpreted:
+            return tuple(kernel.py for kernel in kernels)
+        table = np.zeros(len(Slot), dtype=np.int64)
+        for index, kernel in enumerate(kernels):
+            table[index] = kernel.address
+        return table
+
+    def _functions(self):
+        model, needs = self.model, self.stabilization.needs
+        if self.variant.formulation is not None:
+            needs = (Fn.EQUATIONS, Fn.BY_Y, Fn.BY_SLOPE, *needs)
+            if getattr(self.variant.formulation, "selector", None) is None and not model.interpreted:
+                needs += self.integrator.unrolls
+        needs = tuple(dict.fromkeys((*needs, *self.integrator.needs)))
+        if len(model.extras) and not model.interpreted:
+            needs += (Fn.EXTRA_RATES,)
+        if model.nw:
+            needs += (Fn.SETTLED,)
+        fns, lengths = model.table((Fn.FIELD, *needs), self.variant)
+        n = np.zeros(N_SIZES, dtype=np.int64)
+        nq, nv, nl = model.nq, model.nv, self.n_lam
+        ny = sum(block.size for block in self.blocks)
+        n[NX], n[NY], n[NQ], n[NV], n[NL], n[NP] = ny, ny, nq, nv, nl, self.n_position
+        n[NC], n[NW], n[NH] = model.nc, model.nw, self.n_position - model.n_invariants
+        n[NROW], n[NK], n[NEV], n[NERR] = nq + nv + nl + 1, nv + nl, len(self.events), self.integrator.errors
+        n[ND] = nq + nv + sum(block.size for block in self.blocks[2:] if block.differential)
+        n[NDR], n[NR] = n[ND], ny
+        implicit = self.variant.formulation
+        if implicit is not None:
+            n[NDR] = implicit.differential_rows(int(n[ND]), self._n_algebraic, model.order) - model.nw
+            n[NR] = lengths[Fn.EQUATIONS]
+            n[MIDDLE] = sum(block.size for block in self.blocks if block.name == "lam") if implicit.in_stages else 0
+        selector = getattr(implicit, "selector", None)
+        if selector is not None:
+            n[SELECT], n[SELECT_KIND] = len(model.data()), selector
+            n[SELECT_NV], n[SELECT_NL] = self._selected
+            fns = self._with(fns, (Fn.TERMS,), Variant(rows=self.rows))  # looked at before every step
+        n[SHARED] = int(model.shared)
+        at = dense_work(nq, nv, nl) if selector is None else dense_work(nq, *self._selected)
+        if selector is not None:
+            at += select_work(*self._selected)
+        n[WP] = at
+        if not model.shared:
+            at += lengths.get(Fn.POS_FACTOR, 0)
+        n[WV] = at
+        at += lengths.get(Fn.VEL_FACTOR, 0)
+        n[WF] = at
+        at += lengths.get(Fn.FULL_FACTOR, 0)
+        n[WR] = at
+        at += self.n_position + nl + 1
+        n[WD] = at
+        at += nq + nv + 1
+        n[WM] = at
+        at += max(nq + nv, self.n_position + nl) + 1
+        n[WX] = at
+        n[WN] = at + ny + 2
+        n[WE] = n[WN]
+        if n[NR] > ny:
+            n[WE] += least_squares_work(ny, int(n[NR]), int(n[NR] - n[NDR]))
+        elif implicit is not None or self.integrator.needs:
+            n[WE] += self.integrator.work(ny)
+        if self.events:
+            fns = self._add_events(fns)
+        if not model.interpreted:
+            fns[2 * Fn.CAREFUL] = evaluate_carefully.address
+        return fns, n
+
+    def _with(self, fns, more, variant: Variant):
+        """Return a table of functions to which those named in `more` have been added, where it had none."""
+        added, _ = self.model.table(more, variant)
+        if self.model.interpreted:
+            return tuple(b if a is None else a for a, b in zip(fns, added, strict=True))
+        return np.where(fns != 0, fns, added)
+
+    def extended(self, data: np.ndarray) -> np.ndarray:
+        """Return data with room for the selectors of this plan."""
+        if not self.sizes[SELECT]:
+            return data
+        return np.concatenate([data, np.zeros(select_data(*self._selected))])
+
+    def _add_events(self, fns):
+        watched = {name: event.f for name, event in self.events.items()}
+        if self.rows is not None:
+            self._refuse_multipliers(watched)
+        wanted_functions = (Fn.EVENTS,) if self.model.interpreted else (Fn.EVENTS, Fn.EVENT_RATES)
+        return self._with(fns, wanted_functions, Variant(rows=self.rows, events=watched))
+
+    def _refuse_multipliers(self, watched) -> None:
+        for name, function in watched.items():
+            if "lam" in wanted(function, f"event {name!r}", allowed(self.model.system, "output", FULL)):
+                raise BadArgument(
+                    f"event {name!r} watches lam, but constraint rows are redundant and their multipliers not unique. "
+                    "Watch a force or an acceleration instead, or remove the redundant rows."
+                )
+
+    @cached_property
+    def event_field(self) -> bool:
+        """Whether an event function asks for accelerations or multipliers."""
+        return not self.model.is_ode and any(
+            set(wanted(event.f, f"event {name!r}", allowed(self.model.system, "output", FULL))) & {"a", "lam"}
+            for name, event in self.events.items()
+        )
+
+    @property
+    def crosses(self) -> bool:
+        """Whether singular positions are passed: explicit stages, adaptive steps, states on the constraints."""
+        return (
+            self.integrator.nodes is not None and self.integrator.errors > 0 and self.choice.step is None
+            and self.n_lam > 0 and self.model.nv > 0 and isinstance(self.choice.stabilization, Projection)
+        )  # fmt: skip
+
+    @property
+    def sp(self) -> np.ndarray:
+        """Numbers of the stabilization."""
+        return self.stabilization.sp
+
+    def add_function(self, missing: Fn | Slot) -> None:
+        """Compile what a run asks for in rare cases only: the refined twin, the dense terms, the passage."""
+        if isinstance(missing, Slot):
+            self.slots = with_passage(self.slots)
+            return
+        self.fns = self._with(self.fns, (missing,), self.variant)
+
+    def supplies(self, status: int) -> bool:
+        """Compile the function that a kernel misses, if its status says so; tell whether it did."""
+        if status not in MISSING:
+            return False
+        self.add_function(MISSING[status])
+        return True
+
+    def data(self) -> np.ndarray:
+        """Return the model's data with this plan's gains."""
+        data = self.model.data()
+        self.enter_gains(data)
+        return data
+
+    def enter_gains(self, data: np.ndarray, direction: float = 1.0) -> None:
+        """Write Baumgarte's gains to their place in data; what damps forward in time must be turned backward."""
+        lowered, places = self.stabilization, self.model.data_places["gains"]
+        if lowered.shift is not None:
+            data[places.start] = lowered.shift
+        if lowered.gains is not None:
+            order = self.model.order if lowered.baumgarte else 1
+            for level, gain in enumerate(lowered.gains(order)):
+                data[places.start + level] = gain * direction ** (order - level)
+
+    def _copy(self, **fields) -> Plan:
+        made = object.__new__(type(self))
+        made.__dict__.update(self.__dict__, **fields)
+        return made
+
+    def of_states(self) -> Plan:
+        """Return this plan for looking at states (q, v) alone, without what its formulation adds to them."""
+        return self._copy(blocks=self.blocks[:2])
+
+    def of_run(self, sol) -> Plan:
+        """Return this plan as that of a solution: `why()` then tells its numbers, too."""
+        return self._copy(solution=sol)
+
+    def why(self) -> str:
+        """Say in plain words what runs and why, with the numbers of the run."""
+        from ..choosing.telling import methods, reasons
+
+        return "\n".join([*methods(self), *(reasons(self.solution) if self.solution is not None else ())])
+
+    def __repr__(self) -> str:
+        c = self.choice
+        return f"{c.formulation!r} + {c.integrator!r} + {c.stabilization!r}"
+
+
+def with_passage(slots):
+    """Return a table of slots with the kernel that passes singular positions."""
+    from ..kernels.passage import pass_on  # with it come Gauss's rules: most runs never need them
+
+    if isinstance(slots, tuple):
+        return (*slots[: Slot.PASSAGE], pass_on.py)
+    slots = slots.copy()
+    slots[Slot.PASSAGE] = pass_on.address
+    return slots

@@ -1,0 +1,115 @@
+"""The ways out of a solution: plots, pages, films, files and tables."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from .solution import Solution
+
+
+class Exports:
+    """What a `Solution` can be turned into. Each way is imported when it is taken."""
+
+    def plot(
+        self,
+        *names: str,
+        ax: Axes | Sequence[Axes] | None = None,
+        style: str = "light",
+        points: int = 2000,
+        **line,
+    ) -> Figure:
+        """Plot quantities over time, one axes per name.
+
+        Parameters
+        ----------
+        *names : str
+            "q", "v", "a", "lam", "reactions", "drift", "energy", or what `sol[name]` knows; if left out, "q"
+            and "drift".
+        ax : Axes or sequence of Axes, optional
+            Where to draw; a new figure if not given.
+        style : {"light", "dark"}
+            Colours of a new figure, and of the lines.
+        points : int
+            Number of points of a curve; those between steps come from `sol(t)`.
+        **line
+            Further properties of the lines, as for Matplotlib's `Axes.plot`.
+
+        Returns
+        -------
+        matplotlib.figure.Figure
+        """
+        from ..view.plot import plot
+
+        return plot(self, names, ax=ax, style=style, points=points, **line)
+
+    def phase(
+        self, *names: str, ax: Axes | None = None, style: str = "light", points: int = 2000, **line
+    ) -> Figure:
+        """Plot a coordinate's velocity over it, or a second quantity over the first."""
+        from ..view.plot import phase
+
+        return phase(self, names, ax=ax, style=style, points=points, **line)
+
+    def view(self, *others: Solution, **options):
+        """Show the run moving, on a page in the browser or in the notebook; others lie over it.
+
+        Options are those of `holonomic.view.view`: path, names, signals, traces, forces, frames, title, style, show.
+        Mechanisms show their bodies and joints, systems with `drawing=` their lines, others one coordinate over another.
+        """
+        from ..view import view
+
+        return view([self, *others], **options)
+
+    def animate(self, path: str | Path, *others: Solution, **options) -> Path:
+        """Write a film of the run: .gif, or .mp4, which needs ffmpeg. Others lie over it.
+
+        Parameters
+        ----------
+        path : str or Path
+            Where to write; the ending says which.
+        *others : Solution
+            Further runs of the same system.
+        **options
+            seconds and fps of the film; panels beside it, such as ("drift", "energy"), () for none; traces, forces, names,
+            signals, title as for `view`; size in inches, dpi; style "light" or "dark".
+        """
+        from ..view import animate
+
+        return animate([self, *others], path, **options)
+
+    def save(self, path: str | Path) -> None:
+        """Write the run to a NetCDF-3 file: arrays, labels, events, and what ran. `load` reads it again."""
+        from .saving import save
+
+        save(self, path)
+
+    @staticmethod
+    def load(path: str | Path) -> Solution:
+        """Read a run that was saved. It holds the arrays but no model: `sol(t)` is cubic in between."""
+        from .saving import load
+
+        return load(path)
+
+    def to_xarray(self):
+        """Return an xarray Dataset with dimensions time, coordinate and constraint, and their labels."""
+        from .tables import to_xarray
+
+        return to_xarray(self)
+
+    def to_dataframe(self):
+        """Return a pandas DataFrame: one row per time, one column per component."""
+        from .tables import to_dataframe
+
+        return to_dataframe(self)
+
+    def to_csv(self, path: str | Path) -> None:
+        """Write the table of `to_dataframe` as comma-separated text, every digit kept."""
+        from .tables import to_csv
+
+        to_csv(self, path)

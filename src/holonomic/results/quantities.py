@@ -1,0 +1,116 @@
+"""Quantities along a run, found by name or computed from its states: what `Solution` answers with."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..errors import BadArgument, UnknownName
+from ..kernels.signatures import Fn
+from . import sampling
+from .naming import multiplier_labels, rows_of, stems, unknown
+from .states import EventLog
+
+
+def named(sol, name: str) -> np.ndarray:
+    """Return an output, coordinate, state, algebraic variable or multiplier of a run; time first."""
+    model = sol.plan.model
+    resolver = getattr(getattr(model, "system", None), "resolver", None)
+    if resolver is not None and name in resolver:  # bodies, joints and forces of a mechanism
+        return resolver.view(sol, name)
+    if name in model.output_shapes:
+        return sol._shaped(sol._outputs[name])
+    if name in model.coordinates:
+        return sol.q[..., model.coordinates.index(name)]
+    found = model.extras.rows(name)
+    if found is not None:
+        values = getattr(sol, found[0])[..., found[1]]
+        return values[..., 0] if len(found[1]) == 1 else values
+    labels = multiplier_labels(model)
+    rows = rows_of(name, labels)
+    if rows:
+        return sol.lam[..., rows[0] if name == labels[rows[0]] else rows]
+    if name in model.invariant_labels:
+        raise UnknownName(
+            f"{name!r} is an invariant: its change along the run is sol.drift[{name!r}]. Name it in outputs=, too, and "
+            f"its value is sol[{name!r}]."
+        )
+    if not isinstance(name, str):
+        letter, known = "y" if model.is_ode else "q", [each for kind in names(model).values() for each in kind]
+        raise UnknownName(
+            f"a solution is read by name, got {name!r}. Rows are sol.{letter}[{name!r}], a state at a time is sol(t); names are "
+            f"{', '.join(known)}."
+        )
+    raise unknown(name, "quantity", names(model))
+
+
+def names(model) -> dict[str, list[str]]:
+    """The names that `sol[name]` knows, by kind."""
+    resolver = getattr(getattr(model, "system", None), "resolver", None)
+    known = {
+        "parts of the mechanism": [] if resolver is None else resolver.names, "outputs": model.output_shapes,
+        "coordinates": model.coordinates, "constraints": stems(multiplier_labels(model)),
+        "states": model.extras.state_labels, "algebraic variables": model.extras.algebraic_labels,
+    }  # fmt: skip
+    return {kind: list(each) for kind, each in known.items() if each}
+
+
+def outputs(sol) -> dict[str, np.ndarray]:
+    """Outputs of the system by name, (time, ...)."""
+    model = sol.plan.model
+    shapes = model.output_shapes
+    if not shapes:
+        return {}
+    k = sol._arrays[2]
+    known = k if sol.plan.rows is None else np.hstack([k[:, : model.nv], sol._multipliers])
+    flat = sampling.values_along(sol, Fn.OUTPUTS, known)
+    found, at = {}, 0
+    for name, shape in shapes.items():
+        size = int(np.prod(shape))
+        found[name] = flat[:, at : at + size].reshape(len(flat), *shape)
+        at += size
+    return found
+
+
+def event_logs(sol) -> dict[str, EventLog]:
+    """Where each event happened, by name."""
+    width, nk = sol._arrays[1].shape[1], sol._arrays[2].shape[1]
+    logs = {}
+    for index, name in enumerate(sol.plan.events):
+        found = [row for row in sol._events if row[0] == index]
+        t = np.array([row[1] for row in found])
+        x = np.array([row[2][:width] for row in found]).reshape(len(found), width)
+        k = np.array([row[3] for row in found]).reshape(len(found), nk)
+        there = sol._rows(t, x, k)
+        logs[name] = EventLog(t, there.q, there.v, there.lam, there.a, there.s, there.w)
+    return logs
+
+
+def accelerations_left(sol) -> np.ndarray:
+    """G v' + γ, (time, row)."""
+    model = sol.plan.model
+    flat = sampling.values_along(sol, Fn.TERMS)
+    gamma = flat[:, flat.shape[1] - model.n_lam :]
+    return np.einsum("tki,ti->tk", sampling.jacobians(sol, flat), sol._arrays[2][:, : model.nv]) + gamma
+
+
+def reaction(sol, label: str) -> np.ndarray:
+    """-Gᵀλ of one constraint alone, (time, nv)."""
+    model = sol.plan.model
+    rows = rows_of(label, model.row_labels) if not model.is_ode else []
+    if not rows:
+        raise unknown(label, "constraint", {"constraints": stems(model.row_labels)})
+    if sol._data is None:
+        raise BadArgument("a loaded solution holds the sum of the reactions alone; reaction(label) needs the model.")
+    alone = np.zeros_like(sol._multipliers)
+    alone[:, rows] = sol._multipliers[:, rows]
+    return sampling.values_along(sol, Fn.REACTIONS, alone)
+
+
+def energy_error(sol) -> np.ndarray:
+    """Change of the total energy since the beginning of a run, relative to the energy that moves."""
+    source = sol._source
+    if sol.plan.model.is_ode or not len(source._energies):
+        return sol.energy.total
+    kinetic, potential = source._energies.T
+    moving = max(np.max(kinetic), np.max(np.abs(potential - potential[0])))
+    return (sol.energy.total - (kinetic[0] + potential[0])) / (moving or 1.0)

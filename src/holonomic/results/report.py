@@ -1,0 +1,163 @@
+"""What a solution says of itself, in a terminal and in a notebook."""
+
+from __future__ import annotations
+
+import html
+from typing import Any
+
+import numpy as np
+
+from .._version import __version__
+from ..choosing.telling import changes, methods
+from ..stabilizations.base import TOL
+from .naming import is_dae, order_of
+
+Lines = list[tuple[str, str]]
+
+
+def facts(sol) -> dict[str, Any]:
+    """Return what ran, in numbers and words that can be saved with the arrays."""
+    import numba
+
+    plan, begin = sol.plan, sol._begin
+    choice = plan.choice
+    tol = float(plan.stabilization.sp[TOL]) or None  # zero where nothing is brought to a tolerance
+    atol = choice.atol if isinstance(choice.atol, float) else [float(value) for value in choice.atol]
+    return {
+        "plan": repr(plan),
+        "summary": "\n".join([*methods(plan), *changes(sol)]),
+        "tolerances": {
+            "rtol": choice.rtol, "atol": atol, "step": choice.step, "constraint_tol": tol,
+        },
+        "versions": {"holonomic": __version__, "numba": numba.__version__, "numpy": np.__version__},
+        "references": list(sol._references()),
+        "moved": [getattr(begin, f"moved_{letter}", 0.0) for letter in "qvw"],
+        "redundant": getattr(begin, "redundant", None),
+        "not_unique": list(getattr(begin, "not_unique", ())),
+    }  # fmt: skip
+
+
+def heading(sol) -> str:
+    """Say over which time the run went and how it ended."""
+    t0, t1 = sol.span
+    ended = {
+        "end": "reached its end",
+        "interrupted": "interrupted, kept so far",
+        "failed": "stopped by a failure, kept so far",
+    }.get(sol.ended, f"ended by event {sol.ended!r}")
+    return f"Solution from t = {t0:.6g} to {t1:.6g} s, {ended}"
+
+
+def lines(sol) -> Lines:
+    """Return the report as pairs (what, text)."""
+    known, stats, model = sol._facts, sol.stats, sol.plan.model
+    found: Lines = []
+    tolerances = known["tolerances"]
+    for line in known.get("summary", known.get("why", "")).splitlines():
+        name, _, text = line.partition(": ")
+        if name == "step" and tolerances["step"] is None and "atol" not in text:
+            text += f", atol {_absolute(tolerances['atol'])}"
+        found.append((name, text))
+    if tolerances["constraint_tol"] is not None:
+        what = "constraints" if model.n_constraints or model.n_lam else "invariants"
+        found.append((what, f"kept to {tolerances['constraint_tol']:g}, as a distance"))
+    kept = "every step kept" if sol._steps_kept else f"{len(sol.t)} times kept"
+    found.append(("steps", f"{stats['steps']}, {stats['rejected']} rejected, {kept}"))
+    if stats["failed attempts"]:
+        lost = stats["projection failures"]
+        found.append(("failed", f"{stats['failed attempts']} attempts, {lost} of them in the projection"))
+    found.append(("evaluations", f"{stats['field evaluations']} of the field, {stats['pulls']} pulls"))
+    if stats["residuals"]:
+        found.append(
+            ("implicit", f"{stats['residuals']} residuals, {stats['Jacobians']} Jacobians, "
+             f"{stats['factorizations']} factorizations")
+        )  # fmt: skip
+    if model.nv:
+        found.append(("pivot ratio", f"{stats['smallest pivot ratio']:.1e} at the smallest"))
+    if stats["stiff"]:
+        found.append(("stiffness", "met: the step was limited by stability"))
+    found += _drift(sol)
+    if not model.is_ode and len(sol.t):
+        found.append(("energy", _energy(sol)))
+    if sol.events:
+        found.append(("events", ", ".join(f"{name} {len(log)}" for name, log in sol.events.items())))
+    moved_q, moved_v, *moved_w = known["moved"]
+    if moved_q or moved_v:
+        found.append(("start", f"moved onto the constraints, by {moved_q:.1e} in q and {moved_v:.1e} in v"))
+    if model.nw and moved_w:
+        found.append(("algebraic", f"solved for at every point; w0 was off by {moved_w[0]:.1e} at the start"))
+    if known["not_unique"]:
+        how = "dropped rows carry none" if known["redundant"] == "drop" else "the smallest are given"
+        found.append(("not unique", f"reactions of {', '.join(map(repr, known['not_unique']))}; {how}"))
+    if sol._data is None:
+        found.append(
+            ("loaded", "without the model: between its times sol(t) is cubic Hermite in (q, v), (v, a)")
+        )
+    found.append(("versions", ", ".join(f"{name} {version}" for name, version in known["versions"].items())))
+    return found
+
+
+def _energy(sol) -> str:
+    """How well the total is kept; without a potential there is no total to keep."""
+    if not sol.plan.model.has_potential:
+        first, last = sol.energy.kinetic[[0, -1]]
+        return f"kinetic {first:.3g} J at first, {last:.3g} J at last; without potential= there is no total"
+    change = _largest(sol.energy.total - sol.energy.total[0])
+    return f"changes by {change:.2e} J, {_largest(sol.energy_error):.1e} relative"
+
+
+def _absolute(atol) -> str:
+    return f"{atol:g}" if np.ndim(atol) == 0 else f"{min(atol):g} to {max(atol):g} by component"
+
+
+def _drift(sol) -> Lines:
+    found: Lines = []
+    for level in sol.drift:
+        worst = sol.drift.worst(level)
+        row = "" if worst.label == level else f"{worst.label!r} "
+        found.append(("drift" if not found else "", f"{level} {worst.value:.1e} ({row}at t = {worst.t:.6g})"))
+    return found
+
+
+def _largest(values: np.ndarray) -> float:
+    return float(np.max(np.abs(values), initial=0.0))
+
+
+def as_text(sol) -> str:
+    """Return the report for a terminal."""
+    if sol._single or sol._parent is not None:
+        return _states(sol)
+    rows = lines(sol)
+    wide = max(len(name) for name, _ in rows)
+    return "\n".join([heading(sol), *(f"  {name:<{wide}}  {text}" for name, text in rows)])
+
+
+def _states(sol) -> str:
+    """A solution at chosen times: the state itself if it is one, else how many and where."""
+    model = sol.plan.model
+    letters = ["y"] if model.is_ode else ["q", "v", "s", "w", "a", "lam"]
+    if is_dae(model):
+        letters = ["x", "dx", "ddx"][: order_of(model)] + letters
+    if sol._single:
+        values = {letter: getattr(sol, letter) for letter in letters}
+        with np.printoptions(precision=8, threshold=20):
+            parts = [f"  {letter:<3}  {value}" for letter, value in values.items() if value.size]
+        return "\n".join([f"Solution at t = {float(sol.t):.8g} s", *parts])
+    if not len(sol.t):
+        return "Solution at no time"
+    shown = [letter for letter in letters if letter not in ("s", "w") or getattr(model, f"n{letter}")]
+    return f"Solution at {len(sol.t)} times from {sol.t[0]:.6g} to {sol.t[-1]:.6g} s: {', '.join(shown)}"
+
+
+def as_html(sol) -> str:
+    """Return the report for a notebook."""
+    if sol._single or sol._parent is not None:
+        return f"<pre>{html.escape(_states(sol))}</pre>"
+    cell = "text-align:left;vertical-align:top;padding:1px 12px 1px 0"
+    body = "".join(
+        f'<tr><th style="{cell};font-weight:600">{html.escape(name)}</th>'
+        f'<td style="{cell}">{html.escape(text)}</td></tr>'
+        for name, text in lines(sol)
+    )
+    head = f"<strong>{html.escape(heading(sol))}</strong>"
+    return f'<div>{head}<table style="margin-top:4px">{body}</table></div>'

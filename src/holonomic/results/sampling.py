@@ -1,0 +1,271 @@
+"""States between the recorded ones, and model functions along a run.
+
+Where every step was kept, the step that contains a time is taken again and its dense output is used: same
+order, same stabilization, same numbers as during the run. Where only chosen times were kept, the run is
+repeated from the last kept time before.
+"""
+
+from __future__ import annotations
+
+import warnings
+from itertools import pairwise
+
+import numpy as np
+
+from ..errors import OK, BadArgument, StepFailed
+from ..kernels import sample
+from ..kernels.signatures import NK, NX, Fn
+from ..running.ground import Ground
+from ..running.inputs import InputTables
+from ..running.run import Run
+from ..running.workspace import Workspace
+from . import joined
+
+ROUNDING = 8 * np.finfo(float).eps  # a time this close to an end of the run is that end
+
+
+def states_at(sol, wanted) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return (t, x, (v', λ)) of a run at times of any order; of two rows at one time the later counts."""
+    unique, back = np.unique(check_times(wanted, *sol.span), return_inverse=True)
+    forward = direction(sol)
+    times = unique if forward > 0 else unique[::-1]
+    back = back if forward > 0 else len(unique) - 1 - back
+    t, x, k = sol._arrays
+    xs, ks = np.empty((len(times), x.shape[1])), np.empty((len(times), k.shape[1]))
+    rows = np.searchsorted(t * forward, times * forward, side="right") - 1
+    known = rows >= 0
+    known[known] = t[rows[known]] == times[known]
+    xs[known], ks[known] = x[rows[known]], k[rows[known]]
+    end = (~known) & (times == sol._final[0])
+    xs[end], ks[end] = sol._final[1], sol._final[2]
+    rest = np.flatnonzero(~known & ~end)
+    if len(rest) and sol._parts:
+        xs[rest], ks[rest] = joined.states(sol._parts, times[rest], forward)
+        rest = rest[:0]
+    if len(rest) and sol._steps_kept:
+        rest = rest[~_along_paths(sol, times, rest, xs, ks)]
+    if len(rest):
+        inside = _replayed if sol._steps_kept and sol.plan.integrator.one_step else _repeated
+        xs[rest], ks[rest] = inside(sol, times[rest], rows[rest])
+    return times[back], xs[back], ks[back]
+
+
+def check_times(wanted, t0: float, t1: float) -> np.ndarray:
+    """Return times as an array; refuse those outside the run, move those off by rounding to its ends."""
+    try:
+        times = np.array(wanted, dtype=float)
+    except (TypeError, ValueError):
+        raise BadArgument(f"sol(t) needs a time or times in seconds, got {wanted!r}.") from None
+    if times.ndim > 1:
+        raise BadArgument(f"sol(t) needs one time or a row of times, got an array of shape {times.shape}.")
+    times = times.reshape(-1)
+    low, high = min(t0, t1), max(t0, t1)
+    slack = ROUNDING * max(abs(low), abs(high))
+    outside = ~((times >= low - slack) & (times <= high + slack))
+    if np.any(outside):
+        raise BadArgument(
+            f"t = {times[outside][0]:.6g} lies outside the run, which covers {low:.6g} to {high:.6g} s. "
+            "Ask for a time in between, or simulate longer."
+        )
+    return np.clip(times, low, high)
+
+
+def direction(sol) -> float:
+    """1 for a run forward in time, -1 for one backward."""
+    t0, t1 = sol.span
+    return 1.0 if t1 >= t0 else -1.0
+
+
+def times_between(t: np.ndarray, points: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return times between recorded ones, so that there are about `points` in all, and where they belong.
+
+    Every step gets equally many: steps are short where the solution bends.
+    """
+    widths = np.diff(t)
+    steps = np.flatnonzero(widths)
+    inside = max(0, points // len(steps) - 1) if len(steps) else 0
+    parts = np.arange(1, inside + 1) / (inside + 1)
+    return (t[steps, None] + widths[steps, None] * parts).ravel(), np.repeat(steps + 1, inside)
+
+
+def _pieces(sol, t: np.ndarray):
+    """Yield (data, first, last): stretches of rows at times t for which the run had the same data.
+
+    Data change where a table of inputs has a break, and where an event maps a state to other invariants.
+    """
+    tables, places = InputTables(sol.plan.model), sol.plan.model.data_places["invariants"]
+    data = sol._data.copy()
+    forward = direction(sol)
+    piece = np.searchsorted(tables.breaks, t, side="right" if forward > 0 else "left")
+    since = _jumps_before(sol, t)
+    change = (np.diff(piece) != 0) | (np.diff(since) != 0)
+    cuts = [0, *(np.flatnonzero(change) + 1).tolist(), len(t)]
+    for first, last in pairwise(cuts):
+        if last > first:
+            tables.set(data, float(t[first]), forward)
+            if since[first] >= 0:
+                data[places] = sol._kept_invariants[since[first]]
+            yield data, first, last
+
+
+def _jumps_before(sol, t: np.ndarray) -> np.ndarray:
+    """How often the state had been mapped at each row; -1 where it does not matter."""
+    jumps = sol._jumps
+    if not (sol.plan.model.n_invariants and len(jumps)):
+        return np.full(len(t), -1)
+    forward = direction(sol)
+    since = np.searchsorted(jumps * forward, t * forward, side="right")
+    for row in range(len(t) - 2, -1, -1):  # of two rows at one time the first is the state before
+        if t[row] == t[row + 1] and t[row] in jumps:
+            since[row] = since[row + 1] - 1
+    return since
+
+
+def jump_times(sol) -> np.ndarray:
+    """Times at which events mapped the state, in the order of the run."""
+    t = sol._arrays[0]
+    if sol._steps_kept:
+        return t[1:][np.diff(t) == 0]
+    maps = [event.then is not None for event in sol.plan.events.values()]
+    return np.array(list(dict.fromkeys(when for which, when, _, _ in sol._events if maps[which])))
+
+
+def kept_invariants(sol) -> np.ndarray:
+    """Values at which the invariants were kept since the start and since each jump."""
+    model = sol.plan.model
+    t, x, _ = sol._arrays
+    # with every step kept the state after a jump is the second row at its time; else the next kept one serves
+    rows = np.searchsorted(t * direction(sol), sol._jumps * direction(sol), side="right") - sol._steps_kept
+    states = [sol._first, *((t[row], x[row]) for row in np.minimum(rows, len(t) - 1))]
+    data = sol._data.copy()
+    data[model.data_places["invariants"]] = 0.0
+    residuals = [model.evaluate(Fn.RESIDUAL, when, state, np.zeros(0), data) for when, state in states]
+    return np.array(residuals)[:, model.n_constraints : model.n_constraints + model.n_invariants]
+
+
+def _along_paths(sol, times, rest, xs, ks) -> np.ndarray:
+    """Fill in states inside passages of singular positions, which no step can repeat; tell which they are."""
+    done = np.zeros(len(rest), dtype=bool)
+    size, nq = sol.plan.model.nq + sol.plan.model.nv, sol.plan.model.nq
+    for path in sol._paths:
+        theta = (times[rest] - path.t) / path.h
+        here = np.flatnonzero((theta > 0.0) & (theta < path.used))
+        if not len(here):
+            continue
+        ground = Ground(sol.plan, next(_pieces(sol, np.array([path.t])))[0], Workspace(sol.plan).W)
+        for i in here:
+            row = rest[i]
+            xs[row, :size] = path.state(theta[i])
+            if ground.settle(times[row], xs[row]) == OK:
+                ks[row] = ground.row[nq:-1]
+            else:  # on the position itself: the path alone knows
+                xs[row, :size] = path.state(theta[i])
+                ks[row], ks[row, : size - nq] = np.nan, path.slope(theta[i])[nq:]
+        done[here] = True
+    return done
+
+
+def _replayed(sol, times, rows):
+    """Take the steps that contain these times again."""
+    plan, n = sol.plan, sol.plan.sizes
+    t, x, _ = sol._arrays
+    lowered, work = plan.integrator, Workspace(plan)
+    out_x, out_k = np.empty((len(times), int(n[NX]))), np.empty((len(times), int(n[NK])))
+    go, ip = sample.replay, lowered.ip if lowered.between is None else lowered.between
+    if plan.model.interpreted:  # numbers looked up one by one are lists there, which is faster
+        go, n, ip = sample.replay.py_func, n.tolist(), ip.tolist()
+    done = np.zeros(1, dtype=np.int64)
+    for data, _, last in _pieces(sol, t[rows]):
+        while True:
+            status = go(
+                plan.slots, plan.fns, n, data, ip, lowered.fp, plan.stabilization.sp, t, x, rows, times, last,
+                work.x, work.xn, work.xs, work.K, work.E, work.xe, work.ke, work.W, out_x, out_k, done,
+            )  # fmt: skip
+            if not plan.supplies(status):
+                break
+        if status != OK:
+            raise StepFailed(
+                f"the state at t = {times[done[0]]:.6g} could not be brought onto the constraints (status "
+                f"{status}). Its neighbours are recorded; a smaller rtol or step brings them closer.",
+                sol,
+            )
+    return out_x, out_k
+
+
+def _repeated(sol, times, rows):
+    """Run again from the last kept time before each of these times, with the same plan and events."""
+    from ..running.walk import walk
+
+    plan, (t, x, _) = sol.plan, sol._arrays
+    if plan.integrator.starting_points:
+        raise BadArgument(
+            f"{plan.choice.integrator!r} cannot be started again between the saved times. Leave out save_at, so that "
+            "every step is kept, or add the times you want to it."
+        )
+    size = plan.model.nq + plan.model.nv
+    out_x, out_k = [], []
+    for row in np.unique(rows):
+        here = times[rows == row]
+        while not sol._steps_kept and row >= 0 and t[row] in sol._jumps:
+            row -= 1  # kept before the state was mapped: begin further back
+        t0, x0 = (t[row], x[row, :size]) if row >= 0 else sol._first
+        tables = InputTables(plan.model)
+        data = next(_pieces(sol, np.array([t0])))[0]
+        again = Run(plan, data, float(t0), x0, float(here[-1]), save_t=here, first=None, **sol._limits)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # said during the run itself
+            found = walk(again, plan, tables, sol._begin, float(t0), float(here[-1]), None, False)
+        out_x.append(found._arrays[1])
+        out_k.append(found._arrays[2])
+    return np.concatenate(out_x), np.concatenate(out_k)
+
+
+def values_along(sol, fn: Fn, b: np.ndarray | None = None) -> np.ndarray:
+    """Return a model function at every row of a solution, (time, number)."""
+    t, x, _ = sol._arrays
+    model = sol.plan.model
+    fns, lengths = model.table((fn,))
+    b = np.zeros((len(t), 0)) if b is None else np.ascontiguousarray(b)
+    out = np.empty((len(t), lengths[fn]))
+    go = sample.along.py_func if model.interpreted else sample.along
+    for data, first, last in _pieces(sol, t):
+        go(fns, int(fn), t, x, b, data, first, last, out)
+    return out
+
+
+def multipliers(sol) -> np.ndarray:
+    """Return λ of all rows (y of a Dae), rows that were dropped as redundant included.
+
+    "drop": zeros. "minimum-norm": the smallest λ with the same Gᵀλ, which is what the reactions depend on.
+    """
+    model, kept, k = sol.plan.model, sol.plan.rows, sol._arrays[2]
+    lam = unknowns(sol).get("lam")
+    differential = any(block.name == "lam" and block.differential for block in sol.plan.blocks)
+    if lam is None or not lam.size or (sol.plan.choice.integrator.multipliers_in_stages and not differential):
+        lam = k[:, model.nv :]
+        if model.is_ode and model.n_constraints:
+            return values_along(sol, Fn.MULTIPLIERS)
+    if kept is None:
+        return lam
+    full = np.zeros((len(k), model.n_lam))
+    full[:, list(kept)] = lam
+    if getattr(sol._begin, "redundant", None) == "drop":
+        return full
+    G = jacobians(sol, values_along(sol, Fn.TERMS))
+    force = np.einsum("tki,tk->ti", G, full)
+    # rows count as dependent by the same bound as in the rank test before the run
+    return np.einsum("tki,ti->tk", np.linalg.pinv(np.swapaxes(G, 1, 2), rcond=1e-9), force)
+
+
+def unknowns(sol) -> dict[str, np.ndarray]:
+    """Return what an implicit formulation solved for beside q and v, by name: "lam", "mu", "tau"."""
+    blocks, x = sol.plan.blocks[2:], sol._arrays[1]
+    ends = np.cumsum([sol.plan.model.nq + sol.plan.model.nv, *(block.size for block in blocks)])
+    return {block.name: x[:, ends[i] : ends[i + 1]] for i, block in enumerate(blocks)}
+
+
+def jacobians(sol, flat: np.ndarray) -> np.ndarray:
+    """Return G of all rows at every time, out of the terms (q', M, f, G, γ)."""
+    model = sol.plan.model
+    at = model.nq + model.nv**2 + model.nv
+    return flat[:, at : at + model.n_lam * model.nv].reshape(-1, model.n_lam, model.nv)

@@ -1,0 +1,375 @@
+"""Runs as files: NetCDF-3 through SciPy.
+
+Reactions, outputs, drift and energy are computed before they are saved: a file needs no model to be read.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import struct
+import tempfile
+from dataclasses import asdict, dataclass
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..errors import BadArgument
+from ..kernels.signatures import Fn
+from ..model.extra import NONE, Extras
+from .drawn import frames
+from .naming import multiplier_labels, order_of
+from .sampling import check_times, values_along
+from .solution import EventLog, Solution
+from .tables import Variables, labels, slug, state_name, variables
+
+FORMAT = 1
+LARGEST = 2**32 - 4  # bytes of one variable in NetCDF-3 with 64-bit offsets
+
+
+@dataclass(frozen=True)
+class Labels:
+    """Names and sizes of a model; what is left of it in a file."""
+
+    nq: int
+    nv: int
+    is_ode: bool
+    order: int
+    has_potential: bool
+    coordinates: list[str]
+    turns: list[bool]
+    constraint_labels: list[str]
+    nonholonomic_labels: list[str]
+    invariant_labels: list[str]
+    output_shapes: dict[str, tuple[int, ...]]
+    extras: Extras = NONE
+
+    @classmethod
+    def of(cls, model) -> Labels:
+        names = [name for name in cls.__dataclass_fields__ if name != "order"]
+        return cls(order=order_of(model), **{name: getattr(model, name) for name in names})
+
+    @classmethod
+    def read(cls, said: dict[str, Any]) -> Labels:
+        """The labels as they come out of a file."""
+        kinds = {kind: tuple((name, size) for name, size in parts) for kind, parts in said.get("extras", {}).items()}
+        shapes = {name: tuple(shape) for name, shape in said["output_shapes"].items()}
+        return cls(**said | {"output_shapes": shapes, "extras": Extras(**kinds)})
+
+    @property
+    def ns(self) -> int:
+        return self.extras.ns
+
+    @property
+    def nw(self) -> int:
+        return self.extras.nw
+
+    @property
+    def nc(self) -> int:
+        return self.nq - len(self.extras)
+
+    @property
+    def row_labels(self) -> list[str]:
+        return self.constraint_labels + self.nonholonomic_labels
+
+    @property
+    def n_constraints(self) -> int:
+        return len(self.constraint_labels)
+
+    @property
+    def n_lam(self) -> int:
+        return 0 if self.is_ode else len(self.row_labels)
+
+    @property
+    def n_invariants(self) -> int:
+        return len(self.invariant_labels)
+
+
+@dataclass(frozen=True)
+class SavedPlan:
+    """What ran, in words."""
+
+    model: Labels
+    events: dict[str, None]
+    text: str
+    reason: str
+    rows = None
+
+    def why(self) -> str:
+        """Say in plain words what ran and why."""
+        return self.reason
+
+    def __repr__(self) -> str:
+        return self.text
+
+
+def save(sol: Solution, path: str | Path) -> None:
+    """Write a run to a NetCDF-3 file; a file of that name is replaced when the new one is complete."""
+    from scipy.io import netcdf_file
+
+    if not len(sol._arrays[0]):
+        raise BadArgument("there is nothing to save: the run has no times.")
+    if sol._parent is not None:
+        raise BadArgument("sol(t) is part of a run: save the run itself.")
+    path = Path(path)
+    if not path.resolve().parent.is_dir():
+        raise BadArgument(f"there is no folder {path.resolve().parent} to save {path.name} in.")
+    model = sol.plan.model
+    arrays = {"time": (("time",), sol._arrays[0], "time, s")} | variables(sol)
+    arrays |= _rates(sol) | _event_variables(sol) | _drawn_variables(sol)
+    too_large = [name for name, (_, values, _) in arrays.items() if values.nbytes > LARGEST]
+    if too_large:
+        raise BadArgument(
+            f"{too_large[0]!r} is larger than NetCDF-3 holds (4 GiB). Keep fewer times: save_at=."
+        )
+    known = {
+        "labels": asdict(Labels.of(model)), "facts": sol._facts | {"why": sol.plan.why()}, "stats": sol.stats, "ended": sol.ended,
+        "steps_kept": sol._steps_kept, "span": sol.span, "events": list(sol.plan.events),
+        "scene": sol._scene, "stopped": sol._stopped,
+        "end": [sol.end.t, *(getattr(sol.end, part).tolist() for part in ("q", "v", "a", "lam", "s", "w"))],
+    }  # fmt: skip
+    handle, draft = tempfile.mkstemp(dir=path.resolve().parent, prefix=path.name, suffix=".part")
+    os.close(handle)
+    try:
+        with netcdf_file(draft, "w", version=2) as file:
+            for dim, names in labels(model).items():
+                _put_text(file, dim, names)
+            for name, (dims, values, text) in arrays.items():
+                for dim, size in zip(dims, values.shape, strict=True):
+                    if dim not in file.dimensions:
+                        file.createDimension(dim, size)
+                variable = file.createVariable(name, "d", dims)
+                variable[...] = values
+                variable.long_name = text.encode()
+            file.title = b"A run of holonomic"
+            file.holonomic_format = np.int32(FORMAT)
+            file.plan = sol.plan.why().encode()
+            file.versions = ", ".join(f"{k} {v}" for k, v in sol._facts["versions"].items()).encode()
+            file.run = json.dumps(known, ensure_ascii=False).encode()
+        os.replace(draft, path)
+    except BaseException:
+        Path(draft).unlink(missing_ok=True)
+        raise
+
+
+def _put_text(file, dim: str, names: list[str]) -> None:
+    """Labels of a dimension as rows of characters, which is all that NetCDF-3 has for text."""
+    coded = [name.encode() for name in names]
+    width = max(map(len, coded))
+    file.createDimension(dim, len(coded))
+    file.createDimension(f"{dim}_letters", width)
+    variable = file.createVariable(dim, "c", (dim, f"{dim}_letters"))
+    variable[...] = np.array(coded, dtype=f"S{width}").view("S1").reshape(len(coded), width)
+    variable._Encoding = b"utf-8"
+
+
+def _rates(sol) -> Variables:
+    """q' where it is not v: for an Ode and with kinematics; interpolation needs it."""
+    model = sol.plan.model
+    if sol._data is None:
+        values = sol._slopes
+    elif model.is_ode or model.system.kinematics is not None or len(model.extras):
+        values = values_along(sol, Fn.FIELD)[:, : model.nq]
+    else:
+        values = None
+    return (
+        {}
+        if values is None
+        else {"rate": (("time", "position" if len(model.extras) else "coordinate"), values, "time derivative of the positions")}
+    )
+
+
+def _event_variables(sol) -> Variables:
+    found: Variables = {}
+    speed = "coordinate" if sol.plan.model.nv == sol.plan.model.nc else "speed"
+    last = {"t": (), "q": ("coordinate",), "v": (speed,), "a": (speed,), "lam": ("constraint",)}
+    last |= {"s": ("state",), "w": ("algebraic",)}
+    for index, (name, log) in enumerate(sol.events.items()):
+        for part, dims in last.items():
+            values = getattr(log, part)
+            if values.size:
+                found[f"event_{index}_{part}"] = (
+                    (f"event_{index}_times", *dims),
+                    values,
+                    f"event {name}: {part}",
+                )
+    return found
+
+
+def _drawn_variables(sol) -> Variables:
+    """What moves the drawing: forces of joints, corners of lines."""
+    words = {"forces": "forces of the joints on their second bodies, N", "lines": "corners of the drawn lines, m"}
+    more = words | {"time": "times of frames, s", "q": "positions in frames"}
+    dims = {name: (f"drawn_{name}_number", "drawn_axis") for name in words} | {"time": (), "q": ("coordinate",)}
+    found = {f"drawn_{name}": (("time", *dims[name]), values, words[name]) for name, values in sol._drawn.items()}
+    found |= {f"frame_{name}": (("frame", *dims[name]), values, more[name]) for name, values in frames(sol).items()}
+    return {name: entry for name, entry in found.items() if entry[1].size}
+
+
+def load(path: str | Path) -> Solution:
+    """Read a run saved by `Solution.save`.
+
+    The result holds all arrays, drift, energy, outputs and reactions, bit for bit, but no model: between the
+    saved times `sol(t)` is cubic.
+
+    Parameters
+    ----------
+    path : str or Path
+        A file that `sol.save(path)` or `holonomic run --save` wrote.
+
+    Returns
+    -------
+    Solution
+        Without a model; print(sol) says so.
+
+    Raises
+    ------
+    BadArgument
+        There is no such file, or it is no run, or it is cut off.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from holonomic import load, simulate
+    >>> from holonomic.problems import pendulum
+    >>> sol = simulate(pendulum(), 1.0)
+    >>> sol.save("run.nc")
+    >>> np.array_equal(load("run.nc").q, sol.q)
+    True
+    """
+    from scipy.io import netcdf_file
+
+    path = Path(path)
+    if not path.is_file():
+        raise BadArgument(f"there is no file {path}.")
+    try:
+        with netcdf_file(str(path), "r", mmap=False) as file:
+            arrays = {name: np.array(v[...]) for name, v in file.variables.items()}
+            attributes = dict(file._attributes)
+    # what SciPy's reader fails of, depending on where a file ends or what it holds instead
+    except (
+        TypeError,
+        ValueError,
+        KeyError,
+        IndexError,
+        EOFError,
+        OverflowError,
+        MemoryError,
+        struct.error,
+    ) as problem:
+        raise BadArgument(
+            f"{path} cannot be read: it is no NetCDF-3 file, or its end is missing ({problem}). "
+            "Save the run again with sol.save(path)."
+        ) from problem
+    if "holonomic_format" not in attributes or "run" not in attributes:
+        raise BadArgument(f"{path} is a NetCDF file, but not a run saved by holonomic.")
+    if int(attributes["holonomic_format"]) > FORMAT:
+        raise BadArgument(
+            f"{path} was written by a newer holonomic (format {int(attributes['holonomic_format'])}, "
+            f"known up to {FORMAT}). Update holonomic to read it."
+        )
+    try:
+        return _rebuilt(json.loads(attributes["run"].decode()), arrays)
+    except (KeyError, ValueError, TypeError) as problem:
+        raise BadArgument(
+            f"{path} is damaged: {problem!r}. Save the run again with sol.save(path)."
+        ) from problem
+
+
+def _rebuilt(known: dict[str, Any], arrays: dict[str, np.ndarray]) -> Solution:
+    model = Labels.read(known["labels"])
+    rows = len(arrays["time"])
+
+    def get(name: str, *shape: int, length: int = rows) -> np.ndarray:
+        if name not in arrays:
+            return np.zeros((length, *shape))
+        return np.ascontiguousarray(arrays[name], dtype=float).reshape(length, *shape)
+
+    nq, nv, nl = model.nc, model.nv, len(multiplier_labels(model))
+    ns, nw = model.ns, model.nw
+    x = np.hstack([get(state_name(model), nq), get("s", ns), get("w", nw), get("v", nv)])
+    a, lam = get("a", nv), get("lam", nl)
+    facts = known["facts"]
+    events = {}
+    for index, name in enumerate(known["events"]):
+        n = len(arrays.get(f"event_{index}_t", ()))
+        sizes = {"t": (), "q": (nq,), "v": (nv,), "lam": (nl,), "a": (nv,), "s": (ns,), "w": (nw,)}
+        events[name] = EventLog(
+            **{part: get(f"event_{index}_{part}", *s, length=n) for part, s in sizes.items()}
+        )
+    t_end, *last = known["end"]
+    end_q, end_v, end_a, end_lam, *more = (np.array(part, dtype=float) for part in last)
+    return Solution._of(
+        plan=SavedPlan(model, dict.fromkeys(known["events"]), facts["plan"], facts["why"]),
+        ended=known["ended"], stats=known["stats"], events=events, _steps_kept=known["steps_kept"],
+        _facts=facts, _data=None, _begin=None, _counters=None, _events=(), _first=(known["span"][0], x[0]),
+        _final=(t_end, np.concatenate([end_q, *more, end_v]), np.concatenate([end_a, end_lam])),
+        _arrays=(get("time"), x, np.hstack([a, lam])), _multipliers=lam,
+        _forces=get("reactions", nv),
+        _energies=np.stack([get("energy_kinetic"), get("energy_potential")], axis=1),
+        _residuals=np.hstack([
+            get("drift_position", model.n_constraints), get("drift_invariant", model.n_invariants),
+            get("drift_velocity", model.n_lam),
+        ]),
+        _outputs={name: get(f"output_{slug(name)}", *shape) for name, shape in model.output_shapes.items()},
+        _slopes=get("rate", model.nq) if "rate" in arrays else None, _settled=get("w", nw),
+        _scene=known.get("scene"), _stopped=tuple(known["stopped"]) if known.get("stopped") else None,
+        _drawn={name[6:]: np.array(values) for name, values in arrays.items() if name.startswith("drawn_")},
+        _frames={name[6:]: np.array(values) for name, values in arrays.items() if name.startswith("frame_")},
+    )  # fmt: skip
+
+
+def between(sol: Solution, wanted) -> Solution:
+    """Return a loaded run at other times: cubic Hermite on (q, q') and (v, v'), jumps kept.
+
+    Everything else is cubic with slopes from neighbouring times; at saved times it is what was saved.
+    """
+    t, x, k = sol._arrays
+    times = check_times(wanted, float(t[0]), float(t[-1]))
+    forward = 1.0 if t[-1] >= t[0] else -1.0
+    rows = np.searchsorted(t * forward, times * forward, side="right") - 1
+    known = t[rows] == times
+    left = np.where(known, 0, rows)
+    h = np.where(known, 1.0, t[np.minimum(left + 1, len(t) - 1)] - t[left])
+    theta = (times - t[left]) / h
+
+    def cubic(values: np.ndarray, slopes: np.ndarray) -> np.ndarray:
+        shape = (-1,) + (1,) * (values.ndim - 1)
+        s, width = theta.reshape(shape), h.reshape(shape)
+        right = np.minimum(left + 1, len(t) - 1)
+        rise = s * s * (3 - 2 * s)
+        inside = values[left] + rise * (values[right] - values[left])
+        inside = inside + width * s * (1 - s) * ((1 - s) * slopes[left] - s * slopes[right])
+        return np.where(known.reshape(shape), values[rows], inside)
+
+    def smooth(values: np.ndarray) -> np.ndarray:
+        return cubic(values, _slopes_between_jumps(t, values))
+
+    nq, nv = sol.plan.model.nq, sol.plan.model.nv
+    rates = x[:, nq:] if sol._slopes is None else sol._slopes
+    states = np.hstack([cubic(x[:, :nq], rates), cubic(x[:, nq:], k[:, :nv])])
+    there = sol._rows(times, states, smooth(k), single=np.ndim(wanted) == 0)
+    hold(there, sol, sol, lambda values, _: smooth(values))
+    return there
+
+
+def hold(target: Solution, first: Solution, second: Solution, join) -> None:
+    """Enter what a loaded solution holds besides states: join(array of the first, array of the second)."""
+    names = ("_multipliers", "_forces", "_energies", "_residuals", "_settled")
+    target.__dict__.update({name: join(getattr(first, name), getattr(second, name)) for name in names})
+    outputs = {name: join(values, second._outputs[name]) for name, values in first._outputs.items()}
+    moved = {name: join(values, second._drawn[name]) for name, values in first._drawn.items()}
+    target.__dict__.update(_outputs=outputs, _drawn=moved, _facts=first._facts, stats=first.stats, events=first.events)
+
+
+def _slopes_between_jumps(t: np.ndarray, values: np.ndarray) -> np.ndarray:
+    """Differences of second order over each stretch between times that were recorded twice."""
+    slopes = np.zeros_like(values)
+    cuts = [0, *(np.flatnonzero(np.diff(t) == 0) + 1).tolist(), len(t)]
+    for first, last in pairwise(cuts):
+        if last - first >= 2:
+            order = 2 if last - first >= 3 else 1
+            slopes[first:last] = np.gradient(values[first:last], t[first:last], axis=0, edge_order=order)
+    return slopes

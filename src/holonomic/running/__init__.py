@@ -1,0 +1,1 @@
+"""One run from its start to its end: the arrays and the loop around the compiled one, events, breaks and failures."""

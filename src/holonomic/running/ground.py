@@ -1,0 +1,61 @@
+"""The constraints and the field on them, down to rounding: what a path over a singular position stands on."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..errors import OK
+from ..kernels.calling import field_at
+from ..kernels.compile import inner, leaf
+from ..kernels.settle import settle
+from ..kernels.signatures import NROW, WV, call_pull
+from ..stabilizations.base import HOPELESS, ITERATIONS, TOL
+
+
+@inner
+def pull_whole(slots, fns, n, data, sp, t, x, W):
+    """Move x onto the constraints, algebraic variables with it."""
+    status = call_pull(slots, fns, n, data, sp, t, 0.0, x, x, x, W)
+    return status if status != OK else settle(fns, n, data, t, x, W)
+
+
+@leaf
+def pull_compiled(slots, fns, n, data, sp, t, x, W):
+    """The pull of compiled models, from Python."""
+    return pull_whole(slots, fns, n, data, sp, t, x, W)
+
+
+def tightened(sp: np.ndarray) -> np.ndarray:
+    """Numbers of a projection down to rounding: first guesses may be far off, and what is left of a residual is magnified."""
+    sp = sp.copy()
+    sp[HOPELESS], sp[ITERATIONS], sp[TOL] = np.inf, 20, 0.0
+    return sp
+
+
+class Ground:
+    """The constraints and the field on them, for a plan with a projection."""
+
+    def __init__(self, plan, data: np.ndarray, W: np.ndarray):
+        self.plan, self.data, self.W = plan, data, W
+        self.K = np.zeros((1, max(int(plan.sizes[NROW]), 8)))
+        self.rho = 1.0
+        self.size = plan.model.nq + plan.model.nv
+        self.sp = tightened(plan.stabilization.sp)
+
+    def settle(self, t: float, x: np.ndarray) -> int:
+        """Move x onto the constraints and evaluate the field there; return a status."""
+        plan = self.plan
+        with np.errstate(all="ignore"):
+            pull = pull_whole if plan.model.interpreted else pull_compiled
+            status = pull(plan.slots, plan.fns, plan.sizes, self.data, self.sp, t, x, self.W)
+        self.rho = float(self.W[self.plan.sizes[WV]])  # of G Gᵀ: of the geometry alone, whatever the masses
+        return status if status != OK else self.evaluate(t, x)
+
+    def evaluate(self, t: float, x: np.ndarray) -> int:
+        """Evaluate the field at x; return a status."""
+        return field_at(self.plan, t, x, self.data, self.K, 0, self.W)
+
+    @property
+    def row(self) -> np.ndarray:
+        """(q', v', λ, ρ) at the last point."""
+        return self.K[0, : int(self.plan.sizes[NROW])]

@@ -1,0 +1,102 @@
+"""What an event's `then` makes of the state: position checked, velocity made consistent as by an impulse."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..errors import HolonomicError, InconsistentState, NotFinite, StepFailed, WrongShape
+from ..model.arguments import call, param_names
+from ..model.dae import Dae, state_values
+from ..starting.initial import position_jacobian, residuals, settled
+from ..starting.rank import terms
+
+MAPPED_TOLERANCE = 1e-8  # how far off the constraints an event may put the position
+
+
+def after_event(model, event, name: str, t: float, x: np.ndarray, data: np.ndarray) -> np.ndarray:
+    """Apply `then` to x = (q, v).
+
+    M (v⁺ - v) + GᵀΛ = 0,  G v⁺ + g_t = 0: the mass metric, because an impulse is -GᵀΛ.
+    """
+    nq = model.nq
+    role = f"then of event {name!r}"
+    values = {"t": t, "p": param_names(data, model.places)}
+    values |= state_values(model.system, x[:nq].copy(), x[nq:].copy(), model.extras)
+    try:
+        result = call(event.then, role, tuple(values), values)
+    except HolonomicError:
+        raise
+    except Exception as problem:
+        raise StepFailed(
+            f"{role} failed at t = {t:.6g}: {type(problem).__name__}: {problem}. See error.solution."
+        ) from problem
+    if result is None:
+        raise WrongShape(f"{role} returned nothing at t = {t:.6g}: is a `return` missing?")
+    if isinstance(model.system, Dae):  # x alone, or (x, x', ..)
+        return _vector(np.concatenate([np.ravel(part) for part in result]), nq, f"{role}: (x, x', ..)", t)
+    if model.is_ode:
+        return _vector(result, nq, f"{role}: y", t)
+    whole = isinstance(result, tuple | list) and len(result) == 3 and model.ns > 0
+    if not (whole or (isinstance(result, tuple | list) and len(result) == 2)):
+        wanted = "(q, v) or (q, v, s)" if model.ns else "(q, v)"
+        raise WrongShape(f"{role} must return {wanted}, got {type(result).__name__} at t = {t:.6g}.")
+    q, v = _vector(result[0], model.nc, f"{role}: q", t), _vector(result[1], model.nv, f"{role}: v", t)
+    q = np.concatenate([q, x[model.nc : nq]])
+    if whole:
+        q[model.nc : model.nc + model.ns] = _vector(result[2], model.ns, f"{role}: s", t)
+    if model.nw:
+        q = settled(model, t, q, v, data)
+    if not model.n_lam:
+        return np.concatenate([q, v])
+    _check_position(model, role, t, x[:nq], q, data)
+    v = v + _impulse(model, t, q, v, data)
+    return np.concatenate([settled(model, t, q, v, data) if model.nw else q, v])
+
+
+def _vector(values, n: int, what: str, t: float) -> np.ndarray:
+    try:
+        vector = np.array(values, dtype=float)
+    except (TypeError, ValueError):
+        raise WrongShape(f"{what} must be numbers, got {values!r} at t = {t:.6g}.") from None
+    if vector.ndim > 1:
+        raise WrongShape(f"{what} has shape {vector.shape} at t = {t:.6g}, expected ({n},). Return np.ravel() of it.")
+    vector = vector.reshape(-1)
+    if len(vector) != n:
+        raise WrongShape(f"{what} has {len(vector)} entries at t = {t:.6g}, expected {n}.")
+    if not np.all(np.isfinite(vector)):
+        raise NotFinite(f"{what} is not finite at t = {t:.6g}: {vector}.")
+    return vector
+
+
+def _check_position(model, role: str, t: float, before: np.ndarray, q: np.ndarray, data: np.ndarray) -> None:
+    """Refuse a position that is further off the constraints than it was, and than the tolerance."""
+    if not model.n_constraints:
+        return
+    was, here = (_distances(model, t, position, data) for position in (before, q))
+    allowed = np.maximum(MAPPED_TOLERANCE * max(1.0, float(np.linalg.norm(q[: model.nc]))), 2.0 * was)
+    if np.any(~(here <= allowed)):
+        worst = int(np.argmax(here / allowed))
+        raise InconsistentState(
+            f"{role} moves q off constraint {model.constraint_labels[worst]!r} by {here[worst]:.1e} at t = {t:.6g} "
+            f"(allowed {allowed[worst]:.1e}). Return a position on the constraints."
+        )
+
+
+def _distances(model, t, q, data) -> np.ndarray:
+    """|g_i|/‖∂g_i/∂q‖ of the constraints."""
+    g = residuals(model, t, q, np.zeros(model.nv), data)[0][: model.n_constraints]
+    return np.abs(g) / np.maximum(np.linalg.norm(position_jacobian(model, t, q, data), axis=1), 1e-300)
+
+
+def _impulse(model, t, q, v, data) -> np.ndarray:
+    """Change of velocity by the impulse -GᵀΛ that the constraints need; redundant rows share it."""
+    M, _, G, _ = terms(model, t, q, v, data)
+    missing = residuals(model, t, q, v, data)[1]
+    # scaled to unit diagonal of M and unit rows of G, so that the rank test sees angles, not units
+    diagonal = np.diag(M)
+    by = np.where(diagonal > 0.0, 1.0 / np.sqrt(np.where(diagonal > 0.0, diagonal, 1.0)), 1.0)
+    rows = 1.0 / np.maximum(np.linalg.norm(G * by, axis=1), 1e-300)
+    scaled = G * by * rows[:, None]
+    saddle = np.block([[M * np.outer(by, by), scaled.T], [scaled, np.zeros((len(G), len(G)))]])
+    right = np.concatenate([np.zeros(model.nv), -missing * rows])
+    return by * np.linalg.lstsq(saddle, right, rcond=1e-12)[0][: model.nv]

@@ -1,0 +1,106 @@
+"""Singular positions that a run went by with a method that has no passage of its own.
+
+Where branches of motion meet, such a method may go on along another one, or lose accuracy, and its error estimate need
+not see it. The step loop keeps the smallest pivot ratio at the ends of its steps, and the state there. Masses make that
+ratio small as well, so the geometry decides: the smallest singular value of G, rows of length 1, along the motion through
+that state, as far as the steps around it reach.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..errors import HolonomicError
+from ..kernels import state as s
+from ..kernels.signatures import Fn
+from ..model.base import Variant
+from ..starting.rank import terms
+
+WORTH_A_LOOK = 0.2  # of the largest pivot ratio, which falls with the square of the singular value
+NEARLY = 0.02  # of the larger singular value at the start or around: below that rows are nearly dependent
+REACH = 1.5  # steps before and behind the end of a step
+POINTS, ZOOMS = 24, 3
+SHARE = 0.1  # of the largest: rows with less of the dependence are not named
+MOST_NAMES = 6
+
+
+def passed_singular(sol) -> str | None:
+    """Say where a run of one plan came so close to a singular position that its branch is not sure; None: nowhere."""
+    S, I = sol._counters
+    plan = sol._plan
+    model = plan.model
+    if model.is_ode or not model.n_lam or I[s.CROSSES]:
+        return None
+    try:
+        place = _of_least_ratio(S, model.nq + model.nv)
+        found = None if place is None else _closest(model, plan.rows, sol._start, place, sol._data)
+    except (HolonomicError, np.linalg.LinAlgError, ValueError):
+        return None
+    if found is None:
+        return None
+    t, least, usual, rows = found
+    kept = range(model.n_lam) if plan.rows is None else plan.rows
+    names = [repr(model.row_labels[kept[row]]) for row in rows[:MOST_NAMES]]
+    more = f" and {len(rows) - MOST_NAMES} more" if len(rows) > MOST_NAMES else ""
+    c = plan.choice
+    way = f"with {c.stabilization!r}".replace("with None", "without stabilization")
+    fixed = " and a fixed step" if c.step is not None else ""
+    remedy = "Use DOP853() with Projection() and without step="
+    return (
+        f"the run went by a singular position, closest near t = {t:.6g}: there the constraint rows {', '.join(names)}{more} "
+        f"are nearly dependent (smallest singular value of the scaled G {least:.1e}, otherwise up to {usual:.1e}). Branches of "
+        f"motion meet there, and {c.integrator!r} {way}{fixed} may have left its own, or lost accuracy. {remedy}, which "
+        "passes such positions, or change the geometry."
+    )
+
+
+def _of_least_ratio(S, size: int):
+    """(t, length of the step, state, slope) of the smallest pivot ratio, if that is small beside the largest."""
+    if S[s.H_LEAST] == 0.0 or not S[s.RHO_LEAST] < WORTH_A_LOOK * S[s.RHO_MOST]:  # 0: the start, which has been checked
+        return None
+    x, slope = S[s.N_FLOATS : s.N_FLOATS + size], S[s.N_FLOATS + size : s.N_FLOATS + 2 * size]
+    return float(S[s.T_LEAST]), abs(float(S[s.H_LEAST])), x, slope
+
+
+def _scaled(model, rows, t, q, v, data) -> np.ndarray:
+    """G with rows of length 1."""
+    G = terms(model, t, q, v, data)[2]
+    G = G if rows is None else G[list(rows)]
+    return G / np.maximum(np.linalg.norm(G, axis=1), 1e-300)[:, None]
+
+
+def _smallest(G) -> float:
+    return float(np.linalg.svd(G, compute_uv=False)[-1]) if np.all(np.isfinite(G)) else np.inf
+
+
+def _closest(model, rows, start, place, data):
+    """(t, smallest singular value, usual one, rows that take part) around a place of a run; None where it is usual."""
+    size, nq = model.nq + model.nv, model.nq
+    t0, h, x, slope = place
+    data, variant = data[: len(model.data())], Variant(rows=rows)
+
+    def at(tau):
+        there = x + tau * slope
+        with np.errstate(all="ignore"):
+            rates = model.evaluate(Fn.FIELD, t0 + tau, there, np.zeros(0), data, variant)[:nq]
+        q = x[:nq] + 0.5 * tau * (slope[:nq] + rates)
+        return _scaled(model, rows, t0 + tau, q, there[nq:], data)
+
+    first = np.asarray(start[1])
+    usual = _smallest(_scaled(model, rows, float(start[0]), first[:nq], first[nq:size], data))
+    low, high, best, least = -REACH * h, REACH * h, 0.0, np.inf
+    for zoom in range(ZOOMS):
+        taus = np.linspace(low, high, POINTS)
+        found = np.array([_smallest(at(tau)) for tau in taus])
+        if zoom == 0:
+            usual = max(usual, float(np.max(found[np.isfinite(found)], initial=0.0)))
+        k = int(np.argmin(found))
+        if found[k] < least:
+            best, least = float(taus[k]), float(found[k])
+        low, high = taus[max(k - 1, 0)], taus[min(k + 1, POINTS - 1)]
+    if not least < NEARLY * usual:
+        return None
+    U = np.linalg.svd(at(best), full_matrices=False)[0]
+    weights = np.abs(U[:, -1])
+    rows_there = np.flatnonzero(weights > SHARE * np.max(weights))
+    return t0 + best, least, usual, [int(row) for row in rows_there[np.argsort(-weights[rows_there], kind="stable")]]

@@ -1,0 +1,178 @@
+"""The walk of a run to its end: stretches between breaks of inputs, events and changes of plan."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+
+from ..arguments import check_multipliers
+from ..choosing.choosing import Choosing
+from ..errors import (
+    DONE,
+    EVENT,
+    MORE,
+    OK,
+    TOO_MANY_STEPS,
+    HolonomicError,
+    InvariantWarning,
+    NearSingularWarning,
+    StiffnessWarning,
+    UnstableWarning,
+)
+from ..kernels import state as s
+from ..kernels.signatures import Fn
+from ..planning.choice import Choice
+from ..planning.plan import Plan
+from ..results.joined import join
+from ..results.solution import Solution
+from ..starting.initial import Start
+from ..starting.invariance import not_kept
+from . import failure
+from .impact import after_event
+from .multistep import start_multistep
+from .nearby import passed_singular
+from .progress import Progress
+from .run import Run
+
+
+def walk(
+    run: Run, plan: Plan, tables, begin: Start, t0, t1, lam0, progress, free: bool = False,
+    choosing: Choosing | None = None,
+) -> Solution:  # fmt: skip
+    """Run the stretches between breaks of inputs, events and changes of plan; wrap whatever there is at the end."""
+    bar = Progress(t0, t1, progress)
+    ended = "end"
+    parts: list[Solution] = []
+    status = run.begin()
+    if choosing is not None and status == OK:
+        run, status = _take_over(run, choosing.at_start(run), choosing, begin, parts, started=False)
+    if status == OK and lam0 is not None:
+        check_multipliers(plan, run, lam0)
+    if status == OK and plan.integrator.starting_points:
+        start_multistep(run, begin, t1, free)
+    try:
+        while status == OK:
+            run.stop_at(tables.next_break(run.t, t1))
+            status = run.go(bar.tell, None if choosing is None else choosing.interval)
+            if choosing is not None and status not in (OK, DONE, EVENT):
+                other = choosing.on_the_way(run) if status == MORE else choosing.failed(run, status)
+                if status == MORE or other is not None:
+                    run, status = _take_over(run, other, choosing, begin, parts)
+            elif status == EVENT:
+                stop, status = _happened(run, begin, parts, choosing)
+                if stop:
+                    ended, status = stop, DONE
+                    break
+            elif status == DONE:
+                if run.t == t1:
+                    ended = _ended(run, run.plan)
+                    break
+                tables.set(run.data, run.t, run.direction)
+                run.field_changed()
+                status = OK
+    except KeyboardInterrupt:
+        bar.interrupted(run.t)
+        ended, status = "interrupted", DONE
+    except HolonomicError as problem:
+        _with_reason(problem, t1)
+        raise
+    finally:
+        bar.close()
+    plan = run.plan
+    sol = _wrapped(run, begin, ended if status == DONE else "failed", parts, choosing)
+    if choosing is None and run.I[s.IS_STIFF]:
+        warnings.warn(
+            f"the step is limited by stability, not accuracy, since t = {run.S[s.T_STIFF]:.4g}: the problem is stiff "
+            f"for {type(plan.choice.integrator).__name__}. The result is right but slow; an implicit integrator "
+            "would take fewer steps.",
+            StiffnessWarning,
+            stacklevel=3,
+        )
+    if status != DONE:
+        why = choosing.vibrating(run) if choosing is not None and status == TOO_MANY_STEPS else ""
+        raise _with_reason(failure.explain(status, run, plan, sol, why), t1)
+    held = plan.model.n_invariants and not free and plan.choice.stabilization.acts == "step"
+    found = not_kept(plan.model, run.t, run.x, run.data, cancels=1e-3, within=1e-8) if held else None
+    if found is not None:
+        warnings.warn(
+            f"invariant {found[0]!r} was kept, but the equations change it: by {found[1]:.3g} per second at t = {run.t:.6g}. "
+            "The result is not that of the equations. Correct the invariant, or leave it out.",
+            InvariantWarning,
+            stacklevel=3,
+        )
+    text = failure.unstable(run, plan)
+    if text is not None:
+        warnings.warn(text, UnstableWarning, stacklevel=3)
+    near = next(filter(None, map(passed_singular, sol._parts or (sol,))), None)
+    if near is not None:
+        warnings.warn(near, NearSingularWarning, stacklevel=3)
+    run.release()
+    return sol
+
+
+def _with_reason(problem: HolonomicError, t1: float) -> HolonomicError:
+    """Let the solution so far know why it goes no further."""
+    if problem.solution is not None:
+        problem.solution._stopped = (f"{type(problem).__name__}: {problem}", t1)
+    return problem
+
+
+def _take_over(run: Run, other: Choice | None, choosing, begin: Start, parts: list, started=True) -> tuple[Run, int]:
+    """Let another plan go on from where a run stands, if there is one; return the run that goes on."""
+    if other is None:
+        return run, OK
+    if started:
+        parts.append(Solution.from_run(run, run.plan, begin, "changed"))
+    return run.handed_to(choosing.plan_for(other), choosing.t_end, started)
+
+
+def _wrapped(run: Run, begin: Start, ended: str, parts: list, choosing) -> Solution:
+    """Return the solution of a run, with those of the plans before it."""
+    sol = Solution.from_run(run, run.plan, begin, ended)
+    if parts:
+        sol = join([*parts, sol])
+    if choosing is not None:
+        sol._story = choosing.story()
+    return sol
+
+
+def _happened(run: Run, begin: Start, parts: list, choosing) -> tuple[str | None, int]:
+    """Deal with the events at the current time: end the run, or map the state and go on."""
+    plan = run.plan
+    names, fired = list(plan.events), run.watching.happened()
+    stopping = [k for k in fired if plan.events[names[k]].stops]
+    for k in stopping:
+        if plan.events[names[k]].terminal:
+            return names[k], DONE
+    spurious = run.watching.by_rounding(stopping)
+    if spurious:
+        run.watching.forget(spurious)
+        stopping = [k for k in stopping if k not in spurious]
+    x = run.x[: plan.model.nq + plan.model.nv].copy()
+    for k in stopping:
+        if run.watching.accumulates(k):
+            raise failure.accumulating(names[k], run, _wrapped(run, begin, "failed", parts, choosing))
+        try:
+            x = after_event(plan.model, plan.events[names[k]], names[k], run.t, x, run.data)
+        except HolonomicError as problem:
+            problem.solution = _wrapped(run, begin, "failed", parts, choosing)
+            raise
+    set_invariants(plan.model, run.t, x, run.data)
+    return None, run.restart(x, tuple(fired))
+
+
+def _ended(run: Run, plan: Plan) -> str:
+    """Count events at the very end of the run; a terminal one is what ended it."""
+    names = list(plan.events)
+    stops = [names[k] for k in run.watching.at_the_end() if plan.events[names[k]].terminal]
+    return stops[0] if stops else "end"
+
+
+def set_invariants(model, t: float, x: np.ndarray, data: np.ndarray) -> None:
+    """Enter the values at which the invariants are kept from here on: those of this state."""
+    if model.n_invariants:
+        places = model.data_places["invariants"]
+        data[places] = 0.0
+        r = model.evaluate(Fn.RESIDUAL, t, x, np.zeros(0), data)
+        data[places] = r[model.n_constraints : model.n_constraints + model.n_invariants]

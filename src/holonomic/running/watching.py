@@ -1,0 +1,159 @@
+"""The events of a run: on which side of zero their functions start, which have happened, and how often."""
+
+from __future__ import annotations
+
+from collections import deque
+
+import numpy as np
+
+from ..errors import NOT_FINITE, OK
+from ..kernels import locate
+from ..kernels import state as s
+from ..kernels.calling import events_compiled, rates_compiled
+from ..kernels.signatures import EVENTS, NK, call_model
+
+DIFFERENCE = 1e-5  # relative step of central differences: truncation 1e-10, rounding 1e-11
+UNCLEAR, UNCLEAR_ESTIMATE = 1e-14, 1e-9  # of the sum of sizes: a derivative below this may be rounding
+MANY_IMPACTS = 50  # in ever shorter order: they accumulate
+SHORT_WAIT = 1e-5  # of the longest wait for an impact
+
+
+class Watching:
+    """What a run knows of its events; `state` are the numbers that the step loop keeps of each, see kernels.locate."""
+
+    def __init__(self, run, state: tuple[np.ndarray, np.ndarray]):
+        self.run, self.state = run, state
+        self.log: list[tuple[int, float, np.ndarray, np.ndarray]] = []  # event, time, x, (v', λ)
+        self._handled = 0  # events that have been dealt with
+        self._waits: dict[int, tuple[float, float, deque]] = {}  # event -> last time, longest wait, last waits
+
+    def go_on_from(self, other: Watching) -> None:
+        """Take over what another run of the same events has seen."""
+        self.log, self._handled, self._waits = other.log, other._handled, other._waits
+        for mine, others in zip(self.state, other.state, strict=True):
+            mine[:] = others
+
+    def collect(self, rec_t, rec_index, rec_x, rec_k, rows: int) -> None:
+        """Write down what the step loop has found."""
+        for row in range(rows):
+            self.log.append((int(rec_index[row]), float(rec_t[row]), rec_x[row].copy(), rec_k[row].copy()))
+
+    def _values(self, t: float, x: np.ndarray, row: int) -> np.ndarray:
+        """Event functions at (t, x), accelerations and multipliers being in a row of K."""
+        run = self.run
+        values = np.zeros(len(run.plan.events))
+        at = row * run.K.shape[1] + run.plan.model.nq
+        if run.plan.model.interpreted:
+            with np.errstate(all="ignore"):
+                call_model(run.plan.fns, EVENTS, t, x, 0, run.K, at, run.data, values, 0)
+        else:
+            events_compiled(run.plan.fns, t, x, run.K, at, run.data, values)
+        return values
+
+    def _rates(self) -> np.ndarray:
+        """Time derivatives of the event functions at the current state; 0 where rounding decides their sign."""
+        exact = not self.run.plan.model.interpreted and not self.run.I[s.EVENT_FIELD]
+        rates, sizes = self._exact_rates() if exact else self._estimated_rates()
+        return np.where(np.abs(rates) > (UNCLEAR if exact else UNCLEAR_ESTIMATE) * sizes, rates, 0.0)
+
+    def _exact_rates(self) -> tuple[np.ndarray, np.ndarray]:
+        run = self.run
+        nev = len(run.plan.events)
+        out = np.zeros(2 * nev)
+        rates_compiled(run.plan.fns, run.t, run.x, run.K, run.plan.model.nq, run.data, out)
+        return out[:nev], out[nev:]
+
+    def _estimated_rates(self) -> tuple[np.ndarray, np.ndarray]:
+        """By central differences: functions that run as Python, or that use accelerations or multipliers."""
+        run = self.run
+        n = run.plan.model.nq + run.plan.model.nv
+        x, slope = run.x, run.K[0, :n].copy()
+        rates, sizes = np.zeros((2, len(run.plan.events)))
+        for i in range(-1, n):
+            change = 1.0 if i < 0 else slope[i]
+            if change == 0.0:
+                continue
+            step = DIFFERENCE * (1.0 + abs(run.t if i < 0 else x[i]))
+            ends = []
+            for side in (step, -step):
+                t, moved = (run.t + side, x) if i < 0 else (run.t, x.copy())
+                if i >= 0:
+                    moved[i] += side
+                row = 0
+                if run.I[s.EVENT_FIELD]:
+                    row = 1
+                    if not run.slope(t, moved, row):
+                        return np.zeros_like(rates), sizes
+                ends.append(self._values(t, moved, row))
+            part = change * (ends[0] - ends[1]) / (2.0 * step)
+            rates += part
+            sizes += np.abs(part)
+        return rates, sizes
+
+    def arm(self, fresh: bool, counted: tuple[int, ...] = ()) -> int:
+        """Note on which side of zero the event functions start, and where they leave zero, to which side.
+
+        Events that have just been counted start from zero unless their mapping has clearly moved them off it.
+        """
+        run = self.run
+        if not run.plan.events:
+            return OK
+        ev, ev_f = self.state
+        values = self._values(run.t, run.x, 0)
+        if np.any(np.isnan(values)):
+            run.I[s.LAST_STATUS], run.S[s.T_FAILED] = NOT_FINITE, run.t
+            run.xn[:] = run.x
+            return NOT_FINITE
+        zero = values == 0.0
+        for index in counted:
+            usual = np.max(np.abs(ev_f[1:3, index]))  # inside the step that led here
+            zero[index] |= abs(values[index]) <= 1e-9 * usual + 4.0 * abs(ev_f[locate.START, index])
+        ev[locate.SIGN], ev[locate.LEAD], ev_f[locate.START] = np.sign(values), 0, values
+        if np.any(zero):
+            ev[locate.SIGN, zero] = locate.AT_START if fresh else locate.COUNTED
+            ev[locate.LEAD, zero] = run.direction * np.sign(self._rates()[zero])
+        return OK
+
+    def happened(self) -> list[int]:
+        """Return the events at the current time that have not been dealt with yet."""
+        here = [index for index, t, _, _ in self.log[self._handled :] if t == self.run.t]
+        self._handled = len(self.log)
+        return list(dict.fromkeys(here))
+
+    def by_rounding(self, indices: list[int]) -> list[int]:
+        """Return those events at the current time whose functions go the other way: rounding alone made them cross."""
+        if not indices:
+            return []
+        came = self.state[0][locate.CAME]
+        rates = self.run.direction * self._rates()
+        return [index for index in indices if came[index] * rates[index] < 0.0]
+
+    def forget(self, indices: list[int]) -> None:
+        """Take events at the current time out of the log again."""
+        self.log = [row for row in self.log if not (row[0] in indices and row[1] == self.run.t)]
+        self._handled = len(self.log)
+
+    def accumulates(self, index: int) -> bool:
+        """Note that an event maps the state; tell whether it does so in ever shorter order.
+
+        That is: the last impacts came far faster than the longest wait, and faster and faster. Near the limit
+        rounding, not the impacts, decides when the next one comes, so the order need not be strict.
+        """
+        last, longest, waits = self._waits.get(index, (self.run.start[0], 0.0, deque(maxlen=MANY_IMPACTS)))
+        waits.append(abs(self.run.t - last))
+        longest = max(longest, waits[-1])
+        self._waits[index] = (self.run.t, longest, waits)
+        return len(waits) == MANY_IMPACTS and max(waits) <= SHORT_WAIT * longest and waits[-1] <= 0.5 * waits[0]
+
+    def at_the_end(self) -> list[int]:
+        """Write down the events whose functions are zero exactly where the run ends; return them."""
+        run = self.run
+        ev, ev_f = self.state
+        here = []
+        nq, nk = run.plan.model.nq, int(run.plan.sizes[NK])
+        for index in range(len(run.plan.events)):
+            sign, wanted = ev[locate.SIGN, index], ev[locate.DIRECTION, index]
+            if abs(sign) == 1 and ev_f[locate.START, index] == 0.0 and wanted in (0, -sign):
+                self.log.append((index, run.t, run.x.copy(), run.K[0, nq : nq + nk].copy()))
+                here.append(index)
+        return here

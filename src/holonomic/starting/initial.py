@@ -1,0 +1,280 @@
+"""Check or make consistent initial values.
+
+Position level by Gauss-Newton, velocity level by one linear least-squares step, both over the coordinates
+that are not held. What the rank of the constraints says about a start stands in `rank`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from ..errors import BadArgument, InconsistentState, NotFinite, SingularPosition
+from ..kernels.consistent import distances
+from ..kernels.signatures import Fn
+from ..model.dae import Dae, consistent
+from .rank import (
+    RHO_FULL_RANK,
+    check_redundant,
+    independent_rows,
+    rank_by_rows,
+    refuse_massless,
+    refuse_vanishing,
+    terms,
+)
+
+GAUSS_NEWTON_STEPS = NEWTON_STEPS = 30
+DAMPING = (1.0, 0.5, 0.25, 0.1, 0.02)  # shares of a Newton step that are tried, until the equations get smaller
+SETTLED = 1e-9  # last Newton step, beside 1 + |w|: the next would be its square
+SINGULAR = 1e-12
+LEAST_TOLERANCE = 1e-10  # initial values typed by hand need not be better than this
+__all__ = ["Start", "position_jacobian", "prepare", "rank_by_rows", "residuals", "terms"]
+
+
+@dataclass(frozen=True)
+class Start:
+    """Consistent initial values, and what it took to get them."""
+
+    q: np.ndarray
+    v: np.ndarray
+    moved_q: float = 0.0
+    moved_v: float = 0.0
+    rows: tuple[int, ...] | None = None  # independent rows, where some are redundant
+    not_unique: tuple[str, ...] = ()  # labels whose reactions are not unique
+    redundant: str | None = None  # "minimum-norm" or "drop", where rows are redundant
+    moved_w: float = 0.0  # how far off the guess of the algebraic variables was
+
+
+def residuals(model, t, q, v, data) -> tuple[np.ndarray, np.ndarray]:
+    """Position rows and velocity rows at one state."""
+    r = model.evaluate(Fn.RESIDUAL, t, np.concatenate([q, v]), np.zeros(0), data)
+    n = model.n_constraints + model.n_invariants
+    return r[:n], r[n:]
+
+
+def position_jacobian(model, t, q, data, invariants: bool = False) -> np.ndarray:
+    """∂g/∂q with nq columns; with the invariants below, if asked for."""
+    n = model.n_constraints + (model.n_invariants if invariants else 0)
+    if model.system.kinematics is None and n == model.n_constraints:
+        J = terms(model, t, q, np.zeros(model.nv), data)[2][:n]
+        return np.hstack([J, np.zeros((n, len(model.extras)))]) if len(model.extras) else J
+    step = 1e-6 * (1.0 + np.abs(q)) * (np.arange(model.nq) < model.nc)
+    columns = []
+    for i in range(model.nq):
+        if i >= model.nc:
+            columns.append(np.zeros(n))
+            continue
+        move = np.where(np.arange(model.nq) == i, step, 0.0)
+        ends = [residuals(model, t, q + side * move, np.zeros(model.nv), data)[0][:n] for side in (1, -1)]
+        columns.append((ends[0] - ends[1]) / (2 * step[i]))
+    return np.array(columns).T
+
+
+def prepare(model, t, q, v, data, *, tol: float, initial: str, hold, redundant: str | None) -> Start:
+    """Return consistent initial values or say why not."""
+    if initial not in ("check", "project", "free"):
+        raise BadArgument(f'initial={initial!r}: choose "check", "project" or "free".')
+    check_redundant(redundant)
+    held = held_coordinates(model, hold)
+    if hold is not None and initial != "project":
+        raise BadArgument('hold= goes with initial="project".')
+    guess = q
+    if model.nw:
+        q = settled(model, t, q, v, data)
+    moved_w = float(np.linalg.norm((q - guess)[model.nq - model.nw :]))
+    if initial == "free":
+        return Start(q, v, moved_w=moved_w)
+    if isinstance(model.system, Dae):
+        if hold is not None:
+            raise BadArgument("hold= is for a System; a Dae is moved along the shortest way.")
+        return Start(consistent(model, t, q, data, tol, initial), v)
+    if model.is_ode:
+        return Start(q, v)
+    examined = model.examined(data)
+    if model.n_lam and examined and initial == "check" and _plainly_consistent(model, t, q, v, data, tol):
+        return Start(q, v, moved_w=moved_w)
+    start = _prepared(model, t, q, v, data, tol, initial, held, redundant, examined)
+    if model.nw:
+        q = settled(model, t, start.q, start.v, data)
+        start = replace(start, q=q, moved_w=float(np.linalg.norm((q - guess)[model.nq - model.nw :])))
+    if not examined:  # true of the system, so looked at once
+        refuse_massless(model, t, start.q, start.v, data)
+        model.note_examined(data)
+    return start
+
+
+def settled(model, t, q, v, data) -> np.ndarray:
+    """Return (q, s, w) with w solved from its equations by damped Newton steps, or say why it cannot be.
+
+    Raises
+    ------
+    SingularPosition, InconsistentState, NotFinite
+    """
+    nw, x = model.nw, np.concatenate([q, v])
+    where, labels = slice(model.nq - nw, model.nq), model.extras.algebraic_labels
+    k, K = _algebraic(model, t, x, data)
+    if not (np.all(np.isfinite(k)) and np.all(np.isfinite(K))):
+        culprit = model.blame(t, x, data) or "an algebraic equation or its derivative"
+        raise NotFinite(f"{culprit} is not finite at t = {t:.6g} with w = {x[where]}. Give another w0.")
+    for _ in range(NEWTON_STEPS):
+        sizes = np.maximum(np.max(np.abs(K), axis=1), 1e-300)  # rows to the size of 1: equations have units
+        least = np.linalg.svd(K / sizes[:, None], compute_uv=False)[-1]
+        if least < SINGULAR:
+            raise SingularPosition(
+                f"the algebraic equations do not determine {', '.join(map(repr, labels))} at t = {t:.6g}: ∂k/∂w is "
+                f"singular (smallest singular value of its scaled rows {least:.1e}). Give another w0, or other equations."
+            )
+        move = np.linalg.solve(K, k)
+        if np.max(np.abs(move) / (1.0 + np.abs(x[where]))) <= SETTLED:
+            x[where] -= move
+            return x[: model.nq]
+        for share in DAMPING:
+            tried = x.copy()
+            tried[where] -= share * move
+            k_new, K_new = _algebraic(model, t, tried, data)
+            shrinks = np.linalg.norm(k_new / sizes) <= (1.0 - 0.25 * share) * np.linalg.norm(k / sizes)
+            if np.all(np.isfinite(K_new)) and shrinks:
+                break
+        else:
+            break
+        x, k, K = tried, k_new, K_new
+    worst = int(np.argmax(np.abs(k)))
+    raise InconsistentState(
+        f"the algebraic equations cannot be solved from w0 at t = {t:.6g}: Newton's method leaves {labels[worst]!r} at "
+        f"{abs(k[worst]):.1e}. Give a w0 closer to the solution."
+    )
+
+
+def _algebraic(model, t, x, data) -> tuple[np.ndarray, np.ndarray]:
+    """k and ∂k/∂w."""
+    flat = model.evaluate(Fn.ALGEBRAIC, t, x, np.zeros(0), data)
+    return flat[: model.nw], flat[model.nw :].reshape(model.nw, model.nw)
+
+
+def _prepared(model, t, q, v, data, tol, initial, held, redundant, examined) -> Start:
+    if not model.n_lam:
+        return Start(q, v)
+    if not all(np.all(np.isfinite(part)) for part in residuals(model, t, q, v, data)):
+        culprit = model.blame(t, np.concatenate([q, v]), data) or "a constraint"
+        raise NotFinite(f"{culprit} is not finite at the start, t = {t:g}, q = {np.array2string(q, threshold=8)}.")
+    q1, v1 = q, v
+    if initial == "project":
+        q1 = _project_position(model, t, q, data, held, tol * max(1.0, float(np.linalg.norm(q[: model.nc]))))
+        v1 = _project_velocity(model, t, q1, v, data, held)
+    else:
+        _check_levels(model, t, q, v, data, tol)
+    if not examined:
+        refuse_vanishing(model, t, q1, v1, data)
+    def project(near, held=None):
+        return _project_position(model, t, near, data, np.arange(model.nq) == (-1 if held is None else held), 1e-13)
+
+    rows, not_unique = independent_rows(model, t, q1, v1, data, redundant, project)
+    moved = (float(np.linalg.norm(new - old)) for new, old in ((q1, q), (v1, v)))
+    return Start(q1, v1, *moved, rows, not_unique, None if rows is None else redundant)
+
+
+def _check_levels(model, t, q, v, data, tol) -> None:
+    """Refuse a state off its constraints, at position level and then at velocity level."""
+    n, allowed = model.n_constraints, max(tol, LEAST_TOLERANCE)
+    g, gv = residuals(model, t, q, v, data)
+    norms = np.linalg.norm(terms(model, t, q, v, data)[2], axis=1)
+    norms[norms == 0.0] = 1.0
+    at_rest = np.zeros(model.nq, dtype=bool)
+    far = np.abs(g[:n]) / norms[:n]
+    most = allowed * max(1.0, float(np.linalg.norm(q[: model.nc])))
+    if n and not np.max(far) <= most:
+        worst = int(np.argmax(far))
+        try:
+            moved = np.linalg.norm(_project_position(model, t, q, data, at_rest, most) - q)
+            way = f'Correct q0, or pass initial="project" to move q0 by about {moved:.1e}.'
+        except InconsistentState:
+            way = "Correct q0: projecting it does not converge either."
+        raise InconsistentState(
+            f"q0 misses constraint {model.constraint_labels[worst]!r} by {far[worst]:.1e} (allowed {most:.1e}). {way}"
+        )
+    fast = np.abs(gv) / norms
+    most = allowed * max(1.0, float(np.linalg.norm(v)))
+    if not np.max(fast) <= most:
+        worst = int(np.argmax(fast))
+        moved = np.linalg.norm(_project_velocity(model, t, q, v, data, at_rest) - v)
+        raise InconsistentState(
+            f"v0 misses the velocity level of constraint {model.row_labels[worst]!r} by {fast[worst]:.1e} (allowed "
+            f'{most:.1e}). Correct v0, or pass initial="project" to move v0 by about {moved:.1e}.'
+        )
+
+
+def _plainly_consistent(model, t, q, v, data, tol) -> bool:
+    """The common case in a few microseconds: full rank, and both levels within tolerance."""
+    if model.interpreted:
+        return False
+    tol = max(tol, LEAST_TOLERANCE)
+    fns, lengths = model.table((Fn.VEL_FACTOR, Fn.RESIDUAL))
+    F, r, found = np.empty(lengths[Fn.VEL_FACTOR]), np.empty(lengths[Fn.RESIDUAL]), np.empty(3)
+    n_position = model.n_constraints + model.n_invariants
+    x = np.concatenate([q, v])
+    distances(fns, t, x, data, F, r, found, model.n_constraints, n_position, model.n_lam, model.nc, model.nq, model.nv)
+    return found[0] > RHO_FULL_RANK and found[1] <= tol and found[2] <= tol
+
+
+def held_coordinates(model, hold) -> np.ndarray:
+    """Which coordinates stay: by name, by number, or several of either."""
+    held = np.zeros(model.nq, dtype=bool)
+    if hold is None:
+        return held
+    for name in [hold] if isinstance(hold, str) or np.ndim(hold) == 0 else hold:
+        if isinstance(name, str) and name in model.coordinates:
+            held[model.coordinates.index(name)] = True
+        elif isinstance(name, int | np.integer) and -model.nc <= name < model.nc:
+            held[: model.nc][name] = True
+        else:
+            known = ", ".join(model.coordinates)
+            raise BadArgument(f"hold={name!r} is no coordinate; known: {known}, or 0 to {model.nc - 1}.")
+    return held
+
+
+def _project_position(model, t, q, data, held, tol) -> np.ndarray:
+    """Gauss-Newton: the nearest point with g = 0, held coordinates staying and invariants keeping their values."""
+    free = ~held & (np.arange(model.nq) < model.nc)
+    kept = residuals(model, t, q, np.zeros(model.nv), data)[0]
+    kept[: model.n_constraints] = 0.0
+    x = q.copy()
+    for _ in range(GAUSS_NEWTON_STEPS + 1):
+        g = residuals(model, t, x, np.zeros(model.nv), data)[0] - kept
+        J = position_jacobian(model, t, x, data, invariants=True)
+        if not (np.all(np.isfinite(g)) and np.all(np.isfinite(J))):
+            break
+        distance = np.abs(g) / np.maximum(np.linalg.norm(J, axis=1), 1e-300)
+        if np.max(distance, initial=0.0) <= tol * 1e-2 + 1e-15:
+            return x
+        # the point of the linearized constraints nearest to the given q, not to the last iterate
+        target = -g + J[:, free] @ (x - q)[free]
+        x[free] = q[free] + np.linalg.lstsq(J[:, free], target, rcond=1e-12)[0]
+        if model.nw:
+            x = settled(model, t, x, np.zeros(model.nv), data)
+    if np.all(np.isfinite(g)) and np.max(distance) <= tol:
+        return x
+    worst = int(np.argmax(np.abs(g)))
+    held_text = "with the held coordinates " if held.any() else ""
+    label = (model.constraint_labels + model.invariant_labels)[worst]
+    raise InconsistentState(
+        f"q0 cannot be moved onto the constraints {held_text}({GAUSS_NEWTON_STEPS} Gauss-Newton steps leave {label!r} "
+        f"at {abs(g[worst]):.1e}). {'Hold fewer coordinates, or start closer.' if held.any() else 'Start closer.'}"
+    )
+
+
+def _project_velocity(model, t, q, v, data, held) -> np.ndarray:
+    """The nearest velocity with G v + g_t = 0, that of held coordinates staying."""
+    G = terms(model, t, q, v, data)[2]
+    gv = residuals(model, t, q, v, data)[1]
+    free = ~held[: model.nc] if model.nv == model.nc else np.ones(model.nv, dtype=bool)
+    norms = np.linalg.norm(G, axis=1)
+    norms[norms == 0.0] = 1.0
+    new = v.copy()
+    new[free] -= np.linalg.lstsq(G[:, free] / norms[:, None], gv / norms, rcond=1e-12)[0]
+    left = np.abs(residuals(model, t, q, new, data)[1]) / norms
+    if not np.max(left, initial=0.0) <= 1e-9 * max(1.0, float(np.linalg.norm(v))):
+        worst = model.row_labels[int(np.argmax(left))]
+        way = " with the held coordinates. Hold fewer." if held.any() else ", whatever v0. Check how it depends on t."
+        raise InconsistentState(f"the velocity level of constraint {worst!r} cannot be met{way}")
+    return new

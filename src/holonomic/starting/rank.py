@@ -1,0 +1,249 @@
+"""What the constraints leave free at a position: rank, redundant rows, singular positions, missing mass.
+
+Redundant rows are found by pivoted QR of Gᵀ at the start and at perturbed positions on the constraints: rank low
+at all of them is redundancy, rank low at the start alone a singular position.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+
+import numpy as np
+
+from ..errors import (
+    BadArgument,
+    InconsistentState,
+    RedundancyWarning,
+    RedundantConstraints,
+    SingularMass,
+    SingularPosition,
+)
+from ..kernels.signatures import Fn
+
+RANK_TOLERANCE = 1e-9
+RHO_FULL_RANK = 1e-10  # pivot ratio of G Gᵀ, about the square of the smallest angle between rows
+VANISHING = 1e-6  # a row this much smaller at the start than around it vanishes there
+NOTHING = 1e-290  # norms below this are zero
+MASSLESS = 1e-12  # of the masses of single coordinates
+CLEARLY = 1e-6  # least angle between rows that are independent beyond doubt
+LEFT = 1e-2  # of the distance from a singular position: the least angle between rows there
+SMALLEST = 1e-12  # positions below this are zero, their size says nothing about the system
+RETURNED = 1e-2  # of the distance at which a position was looked for: it has come back
+SHARE = 0.1  # of a free motion: coordinates with less do not lead it
+SPREADS = (1e-3, 1e-2, 3e-2, 1e-1)  # how far, relatively, perturbed positions lie
+
+
+def terms(model, t, q, v, data) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """M, f, G, γ as arrays."""
+    flat = model.evaluate(Fn.TERMS, t, np.concatenate([q, v]), np.zeros(0), data)
+    nq, nv, nl = model.nq, model.nv, model.n_lam
+    at = nq
+    M = flat[at : at + nv * nv].reshape(nv, nv)
+    at += nv * nv
+    f = flat[at : at + nv]
+    at += nv
+    G = flat[at : at + nl * nv].reshape(nl, nv)
+    return M, f, G, flat[at + nl * nv :]
+
+
+def rank_by_rows(G: np.ndarray, tolerance: float = RANK_TOLERANCE) -> tuple[int, np.ndarray]:
+    """Rank of G, and its rows in the order in which pivoted QR picks them."""
+    from scipy.linalg import qr
+
+    norms = np.maximum(np.linalg.norm(G, axis=1), 1e-300)
+    _, R, order = qr((G / norms[:, None]).T, mode="economic", pivoting=True)
+    diagonal = np.abs(np.diag(R))
+    rank = int(np.sum(diagonal > tolerance * max(diagonal[0], 1e-300))) if len(diagonal) else 0
+    return rank, order
+
+
+def perturbed(q: np.ndarray, random, spread: float) -> np.ndarray:
+    """A position near q: `spread` is relative to each coordinate and, for small ones, to the largest, at most 1."""
+    return q + spread * random.uniform(-1, 1, len(q)) * (0.3 * _usual(q) + np.abs(q))
+
+
+def _usual(q: np.ndarray) -> float:
+    """Size of the largest coordinate, at most 1."""
+    largest = float(np.max(np.abs(q), initial=0.0))
+    return min(1.0, largest) if largest > SMALLEST else 1.0
+
+
+def refuse_vanishing(model, t, q, v, data) -> None:
+    """Refuse a constraint without a gradient where it holds, such as (|d| - L)²: its force has no direction."""
+    random = np.random.default_rng(3)
+    here = _row_norms(model, t, q, v, data)
+    around = np.max([_row_norms(model, t, perturbed(q, random, 1e-2), v, data) for _ in range(3)], axis=0)
+    with np.errstate(invalid="ignore"):
+        vanishing = np.flatnonzero(~(here > VANISHING * around) & np.isfinite(here))
+    if not len(vanishing):
+        return
+    label = model.row_labels[vanishing[0]]
+    if not around[vanishing[0]] > NOTHING:
+        raise SingularPosition(
+            f"constraint {label!r} depends on no coordinate: its row of the Jacobian vanishes. Write it as a function "
+            "of q."
+        )
+    size = here[vanishing[0]] if here[vanishing[0]] > NOTHING else 0.0
+    raise SingularPosition(
+        f"the gradient of constraint {label!r} vanishes where the constraint holds ({size:.1e} at the start, "
+        f"{around[vanishing[0]]:.1e} nearby), so its force has no direction. Write it so that it crosses zero, for "
+        "example |d| - L instead of (|d| - L)**2."
+    )
+
+
+def _row_norms(model, t, q, v, data) -> np.ndarray:
+    """‖G_i‖ of every row."""
+    F = model.evaluate(Fn.VEL_FACTOR, t, np.concatenate([q, v]), np.zeros(0), data)
+    return 1.0 / F[1 : 1 + model.n_lam]
+
+
+def independent_rows(model, t, q, v, data, redundant: str | None, project):
+    """Test the rank; return (rows to keep or None, labels that are not unique).
+
+    `project(position, held=None)` moves a position onto the constraints, one coordinate staying, or raises
+    `InconsistentState`.
+    """
+    m = model.n_lam
+    probe = model.evaluate(Fn.VEL_FACTOR, t, np.concatenate([q, v]), np.zeros(0), data)
+    if probe[0] > RHO_FULL_RANK and np.all(probe[1 : 1 + m] < 1.0 / NOTHING):
+        return None, ()
+    G = terms(model, t, q, v, data)[2]
+    rank, order = rank_by_rows(G)
+    if rank == m:
+        return None, ()
+    known = model.redundancy_of(data)
+    if known is None or len(known[0]) != rank or rank_by_rows(G[list(known[0])], CLEARLY)[0] != rank:
+        # another start of the same system has the same redundant rows, unless its own rank says otherwise
+        known = _redundancy(model, t, q, v, data, G, rank, order, project)
+        model.note_redundancy(data, known)
+    kept, involved, repeats = known
+    if redundant is None:
+        remove = "Remove one" if m - rank == 1 else f"Remove {m - rank}"
+        these = "these two" if len(involved) == 2 else f"these {len(involved)}"
+        raise RedundantConstraints(
+            f"at t = {t:g} the constraint Jacobian has rank {rank} of {m}: {'; '.join(repeats)}. {remove}, or pass "
+            f'redundant="minimum-norm" (reactions of {these} are then not unique).'
+        )
+    warnings.warn(
+        f"{m - rank} of {m} constraint rows are redundant: {'; '.join(repeats)}. Their reactions are not unique "
+        f"({'the smallest are given' if redundant == 'minimum-norm' else 'dropped rows carry none'}).",
+        RedundancyWarning,
+        stacklevel=5,
+    )
+    return kept, involved
+
+
+def _redundancy(model, t, q, v, data, G, rank: int, order, project) -> tuple[tuple[int, ...], tuple[str, ...], list[str]]:
+    """Rows to keep, labels that are not unique, and what repeats what, unless the start is a singular position."""
+    m = model.n_lam
+    for nearby, spread in _neighbours(model, q, G, project):
+        # where rows are redundant, a position meets them to the square of its distance from their branch: an angle
+        # between rows that comes from there is far smaller than one that comes from leaving a singular position
+        near_rank, near_order = rank_by_rows(terms(model, t, nearby, v, data)[2], LEFT * spread)
+        if near_rank > rank:
+            raise SingularPosition(
+                f"the start is a singular position: the constraint Jacobian has rank {rank} of {m} there, but "
+                f"{near_rank} nearby. Start from another position, for example a little further along the motion."
+            )
+        order = near_order
+    kept, dropped = sorted(order[:rank]), sorted(order[rank:])
+    labels = model.row_labels
+    partners = {row: _partners(G, row, kept) for row in dropped}
+    repeats = [
+        f"{labels[row]!r} repeats {'' if len(others) == 1 else 'a combination of '}{_listed(labels, others)}"
+        for row, others in partners.items()
+    ]
+    concerned = sorted({*dropped, *(other for others in partners.values() for other in others)})
+    return tuple(int(row) for row in kept), tuple(labels[row] for row in concerned), repeats
+
+
+def _neighbours(model, q, G, project) -> Iterator[tuple[np.ndarray, float]]:
+    """Positions on the constraints near q, and how far, relatively, they were looked for.
+
+    At a singular position the nearest point of the constraints may be q itself, wherever one starts. Then single coordinates
+    are moved as the rows let them and held there, so that the others have to follow a branch of the motion.
+    """
+    random = np.random.default_rng(5)
+    found = False
+    for spread in SPREADS:
+        near = perturbed(q, random, spread)
+        try:
+            nearby = project(near)
+        except InconsistentState:
+            continue
+        if np.linalg.norm(nearby - q) > RETURNED * np.linalg.norm(near - q):
+            found = True
+            yield nearby, spread
+    if found or model.nv != model.nc:
+        return
+    _, values, turned = np.linalg.svd(G / np.maximum(np.linalg.norm(G, axis=1), 1e-300)[:, None])
+    free = turned[int(np.sum(values > RANK_TOLERANCE * max(values[0], 1e-300))) :]
+    for spread in SPREADS[:2]:
+        for coordinate in np.flatnonzero(np.linalg.norm(free, axis=0) > SHARE):
+            near = q.copy()
+            near[: model.nc] += spread * _usual(q) * (free.T @ free[:, coordinate])
+            try:
+                yield project(near, int(coordinate)), spread
+            except InconsistentState:
+                continue
+
+
+def check_redundant(redundant) -> None:
+    """Refuse what is no choice about redundant rows."""
+    if redundant not in (None, "minimum-norm", "drop"):
+        raise BadArgument(f'redundant={redundant!r}: choose "minimum-norm" or "drop".')
+
+
+def _partners(G: np.ndarray, row: int, kept: list[int]) -> list[int]:
+    """The kept rows of which a dropped one is made, the most important first."""
+    norms = np.linalg.norm(G, axis=1)
+    weights = np.linalg.lstsq((G[kept] / norms[kept, None]).T, G[row] / norms[row], rcond=None)[0]
+    ranked = np.argsort(-np.abs(weights))
+    return [kept[i] for i in ranked if abs(weights[i]) > 1e-6 * np.max(np.abs(weights))]
+
+
+def _listed(labels, rows) -> str:
+    names = [repr(labels[row]) for row in rows]
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
+
+
+def refuse_massless(model, t, q, v, data) -> None:
+    """Refuse a mass matrix that is not positive definite on what the constraints leave free."""
+    M, _, G, _ = terms(model, t, q, v, data)
+    diagonal = np.diag(M)
+    if np.all(diagonal > 0.0):
+        by = 1.0 / np.sqrt(diagonal)
+        if np.linalg.eigvalsh(M * np.outer(by, by))[0] > MASSLESS:
+            return
+    found = massless(model, M, G)
+    if found is not None:
+        raise SingularMass(f"at t = {t:.6g} {found}")
+
+
+def massless(model, M: np.ndarray, G: np.ndarray, least: float = MASSLESS) -> str | None:
+    """Name the free motion that has no mass, or none that is positive; None where all have more than `least`."""
+    if not (np.all(np.isfinite(M)) and np.all(np.isfinite(G))) or not len(M):
+        return None
+    diagonal = np.diag(M)
+    by = np.where(diagonal > 0.0, 1.0 / np.sqrt(np.where(diagonal > 0.0, diagonal, 1.0)), 1.0)
+    free = np.eye(len(M))
+    if len(G):
+        _, values, turned = np.linalg.svd(G * by)
+        free = turned[int(np.sum(values > RANK_TOLERANCE * max(values[0], 1e-300))) :].T
+    if not free.shape[1]:
+        return None
+    values, motions = np.linalg.eigh(free.T @ (M * np.outer(by, by)) @ free)
+    if values[0] > least:
+        return None
+    at = int(np.argmax(np.abs(by * (free @ motions[:, 0]))))
+    name = model.coordinates[at] if model.nv == model.nc else f"v[{at}]"
+    if values[0] < -least:
+        return (
+            f"the mass matrix is not positive definite: {name} can move, and the mass of that motion is "
+            f"{values[0]:.1e} of its size. Correct mass()."
+        )
+    return (
+        f"the mass matrix is singular on the tangent space: {name} can move and has no mass. Give it mass, or a "
+        "constraint that fixes it."
+    )
