@@ -88,24 +88,24 @@ def test_a_terminal_event_on_a_break_of_an_input_is_found():
 
 def test_a_run_in_short_stretches_gives_the_same_events():
     # the loop returns to Python at any step; nothing of the search for events may be lost with it
-    from holonomic import running
+    from holonomic.running.run import Run
 
     def run():
         watched = {"zero": lambda q: q[0], "turn": lambda v: v[0]}
         return simulate(SPRING, 40.0, q0=[1.0], v0=[0.0], events=watched, max_step=0.1)
 
     whole = run()
-    first = running.Run.__init__
+    first = Run.__init__
 
     def hurried(self, *args, **more):
         first(self, *args, **more)
         self._quota = 1
 
     try:
-        running.Run.__init__ = hurried
+        Run.__init__ = hurried
         pieces = run()
     finally:
-        running.Run.__init__ = first
+        Run.__init__ = first
     for name in ("zero", "turn"):
         assert np.array_equal(whole.events[name].t, pieces.events[name].t)
     assert np.array_equal(whole.q, pieces.q)

@@ -3,7 +3,9 @@
 import numpy as np
 import pytest
 
-from holonomic import DOP853, RK4, RK45, Event, System, running, simulate
+from holonomic import DOP853, RK4, RK45, Event, System, simulate
+from holonomic.running.run import Run
+from holonomic.running.workspace import Workspace
 
 PENDULUM = dict(mass=np.eye(2), force=[0, -9.81], constraint=lambda q: q @ q - 1.0)
 SYSTEMS = {"compiled": System(**PENDULUM), "interpreted": System(**PENDULUM, trace=False)}
@@ -21,15 +23,15 @@ def run(system, quota, rows, monkeypatch, **how):
     with monkeypatch.context() as patch:
         if quota is not None:
             fixed = property(lambda self: quota, lambda self, value: None)
-            patch.setattr(running.Run, "_quota", fixed, raising=False)
+            patch.setattr(Run, "_quota", fixed, raising=False)
         if rows is not None:
-            made = running.Workspace.__init__
+            made = Workspace.__init__
 
             def small(self, plan):
                 made(self, plan)
                 self.rec = tuple(part[:rows].copy() for part in self.rec)
 
-            patch.setattr(running.Workspace, "__init__", small)
+            patch.setattr(Workspace, "__init__", small)
         system.__dict__.pop("_models", None)  # plans keep workspaces of earlier runs
         return simulate(system, 2.5, q0=[1, 0], v0=[0, 0], **how)
 

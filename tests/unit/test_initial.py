@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 
-from holonomic import DOP853, Ode, System, problems, rank, simulate
+from holonomic import DOP853, Ode, System, problems, simulate
 from holonomic.errors import InconsistentState, RedundancyWarning, RedundantConstraints, SingularPosition
+from holonomic.starting import rank
 from holonomic.starting.initial import prepare, residuals
 
 G = 9.81
