@@ -102,4 +102,4 @@ class NearSingularWarning(UserWarning):
 
 
 class RedundancyWarning(UserWarning):
-    """Redundant constraints are simulated; some reactions are not unique."""
+    """Redundant constraints are simulated, so that some reactions are not unique; or dependent invariants are."""

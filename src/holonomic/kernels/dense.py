@@ -12,6 +12,9 @@ import math
 from .compile import leaf
 from .linalg import chol_solve, cholesky
 
+# invariants: a row of whose square the rows before it leave less than this is left out; its pivot is endless then
+DEPENDENT, OUT = 1e-12, 1e300
+
 
 def factors_length(rows, columns):
     """Length of F for a Jacobian of this shape."""
@@ -19,8 +22,32 @@ def factors_length(rows, columns):
 
 
 @leaf
-def factor_rows(J, X, F):
-    """Fill F from J and X = W⁻¹Jᵀ; ρ = 0 where J X is not positive definite."""
+def cholesky_kept(A):
+    """Factor A = L Lᵀ in place, row by row; a row that depends on those before it is left out, its pivot endless."""
+    n = A.shape[0]
+    for i in range(n):
+        diagonal = A[i, i]
+        pivot = diagonal
+        for k in range(i):
+            for m in range(k):
+                A[i, k] -= A[i, m] * A[k, m]
+            A[i, k] /= A[k, k]
+            pivot -= A[i, k] * A[i, k]
+        if pivot > DEPENDENT * diagonal:
+            A[i, i] = math.sqrt(pivot)
+        else:
+            for k in range(i):
+                A[i, k] = 0.0
+            A[i, i] = math.sqrt(OUT)
+    return 0
+
+
+@leaf
+def factor_rows(J, X, F, droppable=False):
+    """Fill F from J and X = W⁻¹Jᵀ; ρ = 0 where J X is not positive definite.
+
+    With `droppable`, rows that depend on others are left out: their 1/‖row‖ is 0.
+    """
     rows, columns = J.shape
     at_J = 1 + rows + rows * columns
     at_L = at_J + rows * columns
@@ -40,10 +67,14 @@ def factor_rows(J, X, F):
         L[0, i] = L[i, i]  # the first row above the diagonal is free: it keeps the diagonal until ρ is known
     first = L[0, 0]
     F[0] = 0.0
-    if cholesky(L) == 0:
+    failed = cholesky_kept(L) if droppable else cholesky(L)
+    if failed == 0:
         rho = 1.0
         for i in range(rows):
-            rho = min(rho, L[i, i] * L[i, i] / (first if i == 0 else L[0, i]))
+            if droppable and L[i, i] * L[i, i] > 0.5 * OUT:
+                F[1 + i] = 0.0
+            else:
+                rho = min(rho, L[i, i] * L[i, i] / (first if i == 0 else L[0, i]))
         F[0] = rho
 
 

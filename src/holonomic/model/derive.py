@@ -358,7 +358,12 @@ class Derived:
         elif weights is not None:
             X = casadi.sparsify(casadi.diag(1 / weights) @ J.T)
         measured = self.H_measured if J is self.H else None
-        return Projector(J, X, same=not mass and weights is None, measured=measured)
+        return Projector(J, X, same=not mass and weights is None, measured=measured, droppable=self.invariants_alone)
+
+    @property
+    def invariants_alone(self) -> bool:
+        """Whether all rows are invariants of an Ode, of which dependent ones may be left out."""
+        return self.is_ode and self.position_rows.numel() == self.e.invariants.numel() > 0
 
     def over_mass(self, J: SX) -> SX:
         """M⁻¹Jᵀ, of rows by v or by q; s and w stay where they are."""

@@ -20,7 +20,7 @@ from casadi import SX
 
 from ..errors import IncompatibleMethods
 from .base import Bend, Direction
-from .factors import Projector, factor, factor_general
+from .factors import Projector, factor, factor_general, factor_kept
 
 
 def bent(d, bend: Bend) -> SX:
@@ -40,7 +40,9 @@ def correction(d, F: str, D, r: SX) -> SX:
     if D in ("blocks", "mass") and not d.is_ode:
         return _level_by_level(d, D, r, coupled=True)
     H, X = d.H, direction(d, D)
-    return X @ (factor(H @ X) if D == "orthogonal" else factor_general(H @ X)).solve(r)
+    if D == "orthogonal":
+        return X @ (factor_kept if d.invariants_alone else factor)(H @ X).solve(r)
+    return X @ factor_general(H @ X).solve(r)
 
 
 def _level_by_level(d, D, r: SX, coupled: bool) -> SX:
@@ -77,5 +79,6 @@ def directed(d, way: Direction) -> Projector:
     shift = d.gain(0) if way.shifted else None
     orthogonal = isinstance(way.D, str) and way.D == "orthogonal"
     return Projector(
-        d.H, direction(d, way.D), same=orthogonal, symmetric=orthogonal, shift=shift, measured=d.H_measured
-    )
+        d.H, direction(d, way.D), same=orthogonal, symmetric=orthogonal, shift=shift, measured=d.H_measured,
+        droppable=d.invariants_alone and shift is None,
+    )  # fmt: skip

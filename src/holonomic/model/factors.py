@@ -2,6 +2,9 @@
 
 Symmetric positive definite matrices are factored by LDLᵀ without pivoting, any others by QR (Gram-Schmidt).
 Both know how far they can be trusted: ρ is the smallest pivot beside what it started from.
+
+Rows of invariants may become dependent: the exact solution keeps them all the same, so a row that the ones before it
+leave nothing of is left out of the correction, and not measured.
 """
 
 from __future__ import annotations
@@ -13,6 +16,8 @@ from functools import cached_property
 import casadi
 from casadi import SX
 
+from ..kernels.dense import DEPENDENT, OUT
+
 
 @dataclass(frozen=True)
 class Factors:
@@ -22,6 +27,7 @@ class Factors:
     LT: SX
     p: list[int]
     rho: SX
+    kept: tuple[SX, ...] | None = None  # whether each row is corrected, where some may be left out
 
     def solve(self, b: SX) -> SX:
         return casadi.sparsify(casadi.ldl_solve(casadi.densify(b), self.D, self.LT, self.p))
@@ -69,6 +75,27 @@ def factor(A: SX) -> Factors:
     return Factors(D, LT, p, rho)
 
 
+def factor_kept(A: SX) -> Factors:
+    """Factor a symmetric matrix of invariants' rows, in their order; a row without a pivot of its own gets an endless one."""
+    n = A.shape[0]
+    L, D, kept, rho = [[SX(0)] * n for _ in range(n)], [SX(0)] * n, [SX(0)] * n, SX(1)
+    for i in range(n):
+        for k in range(i):
+            L[i][k] = (A[i, k] - sum(L[i][m] * L[k][m] * D[m] for m in range(k))) / D[k]
+        pivot = A[i, i] - sum(L[i][m] * L[i][m] * D[m] for m in range(i))
+        kept[i] = pivot > DEPENDENT * A[i, i]
+        D[i] = casadi.if_else(kept[i], pivot, OUT)
+        for k in range(i):
+            L[i][k] = casadi.if_else(kept[i], L[i][k], 0)
+        rho = casadi.if_else(kept[i], casadi.fmin(pivot / A[i, i], rho), rho)
+    LT = SX(casadi.Sparsity.upper(n))
+    for i in range(n):
+        for k in range(i):
+            LT[k, i] = L[i][k]
+        LT[i, i] = 0
+    return Factors(casadi.vertcat(*D), casadi.sparsify(LT), list(range(n)), rho, tuple(kept))
+
+
 def factor_general(A: SX, sizes: list[SX] | None = None) -> GeneralFactors:
     """Factor any square matrix of expressions; pivots are measured by the lengths of its columns, or by `sizes`."""
     A = casadi.sparsify(A)
@@ -101,22 +128,30 @@ class Projector:
         Number added to the diagonal of J D.
     measured : SX, optional
         Matrix whose rows say how long the rows are, if not J: residuals are measured as distances by them.
+    droppable : bool
+        Whether rows are invariants, of which dependent ones are left out.
     """
 
     def __init__(
         self, J: SX, D: SX, *, same: bool = False, symmetric: bool = True, shift: SX | None = None,
-        measured: SX | None = None,
+        measured: SX | None = None, droppable: bool = False,
     ):  # fmt: skip
         self.J, self.D, self.same = J, D, same
         self.measured = J if measured is None else measured
         self.n_rows, self.n_columns = J.shape
         A = J @ D if shift is None else J @ D + shift * SX.eye(self.n_rows)
-        self.factors = factor(A) if symmetric else factor_general(A)
+        if symmetric and droppable:
+            self.factors = factor_kept(A)
+        else:
+            self.factors = factor(A) if symmetric else factor_general(A)
 
     @cached_property
     def buffer(self) -> SX:
         rows = [casadi.norm_2(self.measured[i, :]) for i in range(self.n_rows)]
         inverse = [1 / casadi.fmax(row, SX(1e-300)) for row in rows]
+        kept = getattr(self.factors, "kept", None)
+        if kept is not None:
+            inverse = [casadi.if_else(keep, size, 0) for keep, size in zip(kept, inverse, strict=True)]
         parts = [self.factors.rho, *inverse, nonzeros(self.D)]
         if not self.same:
             parts.append(nonzeros(self.J))

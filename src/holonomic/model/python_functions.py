@@ -264,17 +264,17 @@ class Functions:
 
     def _factor(self, level: str):
         jacobian, (rows, columns) = self._jacobian(level)
-        length = factors_length(rows, columns)
+        length, droppable = factors_length(rows, columns), self.model.is_ode and not self.model.n_constraints
 
         def factor(t, a, b, data, out):
             q, v = self._split(a)
             J = np.ascontiguousarray(jacobian(t, q, v, data))
             X = np.ascontiguousarray(self._over_metric(level, J, t, q, v, data))
-            factor_rows(J, X, out)
+            factor_rows(J, X, out, droppable)
             if level == "FULL":  # each row is measured by what its level depends on: g by q, G v + g_t by v
                 n = self.n_position
                 lengths = [*np.linalg.norm(J[:n, : self.nq], axis=1), *np.linalg.norm(J[n:, self.nq :], axis=1)]
-                out[1 : 1 + rows] = 1.0 / np.maximum(lengths, 1e-300)
+                out[1 : 1 + rows] = np.where(out[1 : 1 + rows] > 0.0, 1.0 / np.maximum(lengths, 1e-300), 0.0)
 
         return _nan_outside(factor, length, np.linalg.LinAlgError), length
 

@@ -17,6 +17,7 @@ from ..errors import (
     HolonomicError,
     InvariantWarning,
     NearSingularWarning,
+    RedundancyWarning,
     StiffnessWarning,
     UnstableWarning,
 )
@@ -27,7 +28,7 @@ from ..planning.plan import Plan
 from ..results.joined import join
 from ..results.solution import Solution
 from ..starting.initial import Start
-from ..starting.invariance import not_kept
+from ..starting.invariance import left_out, not_kept
 from . import failure
 from .impact import after_event
 from .multistep import start_multistep
@@ -101,6 +102,9 @@ def walk(
             InvariantWarning,
             stacklevel=3,
         )
+    depends = left_out(plan.model, sol.t, sol.y, run.data) if held and plan.model.is_ode else None
+    if depends is not None:
+        warnings.warn(depends, RedundancyWarning, stacklevel=3)
     text = failure.unstable(run, plan)
     if text is not None:
         warnings.warn(text, UnstableWarning, stacklevel=3)

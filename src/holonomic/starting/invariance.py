@@ -13,6 +13,7 @@ from ..kernels.signatures import Fn
 
 DIFFERENCE = 1e-5  # of central differences, beside the size of the state
 SUSPECT = 1e-8  # of a rate, in units of the invariant per second: what is below is not looked at twice
+LOOKS = 30  # states of a run at which dependent invariants are looked for
 CANCELS = 1e-4  # of the parts of a rate: those of an invariant cancel to rounding and the error of differences, 1e-9
 
 
@@ -28,6 +29,28 @@ def check_invariants(model, t: float, x: np.ndarray, data: np.ndarray) -> None:
             'initial="free" if it is meant to be pulled to zero.'
         )
     model.__dict__["_invariants_checked"] = True
+
+
+def left_out(model, times, states, data) -> str | None:
+    """Say which invariants a stabilization leaves out, where gradients depend on each other; None: nowhere."""
+    if not model.is_ode or model.n_constraints or model.n_invariants < 2:
+        return None
+    chosen = np.unique(np.linspace(0, len(times) - 1, min(LOOKS, len(times))).astype(int))
+    seen = np.array([
+        model.evaluate(Fn.POS_FACTOR, float(times[i]), states[i], np.zeros(0), data)[1 : 1 + model.n_invariants] == 0.0
+        for i in chosen
+    ])  # fmt: skip
+    if not seen.any():
+        return None
+    rows = np.flatnonzero(seen.any(axis=0))
+    first = float(times[chosen[int(np.argmax(seen.any(axis=1)))]])
+    names = ", ".join(repr(model.invariant_labels[row]) for row in rows)
+    which = f"invariant {names} is" if len(rows) == 1 else f"invariants {names} are"
+    return (
+        f"{which} not corrected where gradients of invariants depend on each other (from t = {first:.6g} on, at "
+        f"{int(seen.any(axis=1).sum())} of {len(chosen)} states looked at). The exact solution keeps all of them; sol.drift "
+        "tells how well this one does. Keep fewer to be sure which are corrected."
+    )
 
 
 def not_kept(

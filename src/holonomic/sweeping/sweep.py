@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Executor
 from typing import Any
@@ -21,7 +22,7 @@ from ..arguments import (
     start_values,
     unpacked,
 )
-from ..errors import BadArgument, HolonomicError
+from ..errors import BadArgument, HolonomicError, RedundancyWarning
 from ..kernels.state import N_FLOATS
 from ..model.extra import start_of_extras
 from ..model.system import Ode, System
@@ -30,7 +31,7 @@ from ..running.progress import Tally
 from ..running.run import Run
 from ..running.walk import set_invariants
 from ..starting.initial import held_coordinates, prepare
-from ..starting.invariance import check_invariants
+from ..starting.invariance import check_invariants, left_out
 from .cluster import Dask, Futures, is_dask_client
 from .common import consistent_starts, shared_aim, shared_choice
 from .ensemble import Ensemble, Log
@@ -248,6 +249,9 @@ def plan_job(
             z0 = np.concatenate([begin.q, begin.v])
             set_invariants(model, t0, z0, own)
             check_invariants(model, t0, z0, own)
+            depends = left_out(model, [t0], [z0], own) if choice.stabilization.acts == "step" else None
+            if depends is not None:
+                warnings.warn(depends, RedundancyWarning, stacklevel=2)
         break
     is_open = "integrator" not in choice.chosen and not choice.integrator.implicit and choice.step is None
     if is_open and initial != "free":
