@@ -68,6 +68,16 @@ def test_a_dead_end_is_called_a_singular_position(more):
     assert np.isclose(sol.t[-1], 0.5, atol=1e-6)
 
 
+@pytest.mark.parametrize("slope", [0.0, 0.5])  # λ stays zero, or grows in proportion to the force
+def test_a_force_without_bounds_is_not_called_a_singular_position(slope):
+    falling = System(
+        mass=np.eye(2), force=lambda q: [0, -1 / (q[1] + 1) ** 2], constraint={"wall": lambda q: q[0] - slope * q[1]}
+    )
+    text, _ = stopped(StepFailed, falling, 10.0, q0=[0, 0], v0=[0, 0])
+    assert "singular position" not in text and "λ grew" not in text
+    assert re.search(r"in v\[[01]\]\. The force has grown \de\+\d\d times since the start", text), text
+
+
 def test_the_step_is_said_to_fall_where_the_multipliers_grow():
     # at one of these tolerances at least the step falls before the last pivot does
     arm, start = over_stretched()

@@ -209,6 +209,20 @@ def test_methods_lists_every_method_once(shell):
     assert all(row["summary"] for row in rows)
 
 
+def test_problems_lists_every_problem_with_its_title(shell):
+    from holonomic.problems import catalogue
+
+    listed = {row["name"]: row for row in json.loads(shell("problems", "--json").stdout)}
+    assert list(listed) == list(catalogue())
+    shown = shell("problems").stdout
+    assert all(name in shown for name in catalogue()) and "Four-cylinder engine" in shown
+
+
+def test_run_takes_the_short_spelling_of_a_method_that_compare_takes(shell, pendulum):
+    result = shell("run", pendulum, "--integrator", "RK4", "--step", "0.01", "--stabilization", "baumgarte:20")
+    assert result.exit_code == 0 and "Baumgarte(alpha=20)" in result.stdout
+
+
 def test_methods_table_shows_every_name_unbroken(shell):
     table = shell("methods").stdout
     for kind in KINDS:

@@ -23,8 +23,9 @@ from holonomic import (
     problems,
     work_precision,
 )
-from holonomic.cli.compare import parts_of, spelled
+from holonomic.cli.compare import parts_of
 from holonomic.cli.main import app
+from holonomic.cli.methods import spelled
 from holonomic.study.names import short_name
 from holonomic.study.table import Table, escape, show
 from holonomic.study.work_precision import crossing

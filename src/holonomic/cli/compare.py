@@ -84,7 +84,7 @@ def run(job, t_end, options):
 
 def methods_of(kind: str, text: str) -> list:
     """Turn a list such as `none,baumgarte:20,S_both2` into method objects."""
-    return [make(kind, spelled(part)) for part in parts_of(text)]
+    return [make(kind, part) for part in parts_of(text)]
 
 
 def parts_of(text: str) -> list[str]:
@@ -93,12 +93,6 @@ def parts_of(text: str) -> list[str]:
     if not all(parts):
         refuse(f"{text!r} has an empty place between its commas.")
     return parts
-
-
-def spelled(part: str) -> str:
-    """Return `name:1:2` as `name(1, 2)`."""
-    name, *settings = part.split(":")
-    return f"{name}({', '.join(settings)})" if settings else part
 
 
 def numbers(name: str, text: str) -> list[float]:

@@ -12,6 +12,7 @@ from .cite import cite
 from .compare import compare
 from .diagnose import diagnose
 from .methods import methods
+from .problems import problems
 from .reproduce import reproduce
 from .run import run
 from .view import view
@@ -28,6 +29,7 @@ app.command()(diagnose)
 app.command()(view)
 app.command()(reproduce)
 app.command()(methods)
+app.command()(problems)
 app.command()(cite)
 app.command()(cache)
 

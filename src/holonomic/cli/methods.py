@@ -90,7 +90,7 @@ def nearest(word: str, names) -> str:
 
 
 def make(kind: str, text: str):
-    """Turn `Name` or `Name(key=value)` from the command line into a method object.
+    """Turn `Name`, `Name(key=value)` or `name:value` from the command line into a method object.
 
     Capital letters do not matter; `auto` leaves the choice to the plan, `none` means without.
     """
@@ -99,7 +99,7 @@ def make(kind: str, text: str):
     if text.lower() == "none":
         return None
     try:
-        called = ast.parse(text.strip(), mode="eval").body
+        called = ast.parse(spelled(text.strip()), mode="eval").body
         if isinstance(called, ast.Call):
             name, arguments = ast.unparse(called.func), [ast.literal_eval(item) for item in called.args]
             options = {item.arg or "**": ast.literal_eval(item.value) for item in called.keywords}
@@ -118,6 +118,12 @@ def make(kind: str, text: str):
     except (TypeError, ValueError) as problem:
         said = str(problem).replace(f"{method.__name__}.__init__()", method.__name__)
         refuse(f"{said}. It is written {written(method)}.")
+
+
+def spelled(text: str) -> str:
+    """Return `name:1:2` as `name(1, 2)`."""
+    name, *settings = text.split(":")
+    return f"{name}({', '.join(settings)})" if settings else text
 
 
 def written(method: Callable) -> str:

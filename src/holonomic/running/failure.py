@@ -30,6 +30,7 @@ NEARLY_MASSLESS = 1e-6  # of the masses of single coordinates: where a step fell
 NEARLY_SINGULAR = 0.02  # of the smallest singular value at the start
 TINY = 1e-5  # of the interval: steps so short have a reason
 BOUND = 1e10  # growth of a state with a fixed step, beside 1 + its size at the start, that is worth a warning
+UNBOUNDED = 1e6  # growth of the force since the start: where a step fell to nothing, this is why
 PROBES = 24  # points ahead of the last state at which functions are tried, each four times as far
 
 
@@ -230,7 +231,7 @@ def _collapsed(run, plan, sol) -> str:
     scale = run.atol + run.S[s.RTOL] * np.maximum(np.abs(run.x), np.abs(run.xn))
     worst = int(np.argmax(np.nan_to_num(np.abs(run.E[0]) / scale, nan=np.inf)))
     letter, at, name = _component(model, worst)
-    named = f" ({name!r})" if name and not name.startswith(f"{letter}[") else ""
+    named = f" ({name!r})" if name and not name.startswith(("q[", "y[", f"{letter}[")) else ""
     text += f" The largest error is in {letter}[{at}]{named}"
     grew = _growth(plan, sol)
     if grew is not None:
@@ -238,6 +239,8 @@ def _collapsed(run, plan, sol) -> str:
     found = None if model.is_ode else massless(model, *_mass_and_rows(run, model), least=NEARLY_MASSLESS)
     if found is not None:
         return text + f", and {found} See error.solution."
+    if not model.is_ode and len(sol.t) > 2 and (grown := _force_growth(plan, sol, 0)) > UNBOUNDED:
+        return text + f". The force has grown {grown:.0e} times since the start: it has no bounds there. See error.solution."
     jumps = "rhs()" if model.is_ode and not model.n_constraints else "the force"
     return text + f". The solution may have a singularity there, or {jumps} a jump; see error.solution."
 
@@ -293,9 +296,25 @@ def _growth(plan, sol) -> str | None:
     size = np.max(np.abs(sol.lam), axis=1)
     for factor, word in ((1e6, "a millionfold"), (1e4, "ten thousandfold")):
         small = np.flatnonzero(size <= size[-1] / factor)
-        if len(small) and np.median(size) <= size[-1] / 1e3:  # a λ that merely passes through zero does not count
-            return f"λ grew {word} in {len(size) - 1 - small[-1]} steps"
+        # a λ that merely passes through zero does not count, nor one that follows a force without bounds
+        if 0.0 < size[-1] and len(small) and np.median(size) <= size[-1] / 1e3:
+            grew = _force_growth(plan, sol, small[-1])
+            return None if grew > np.sqrt(factor) else f"λ grew {word} in {len(size) - 1 - small[-1]} steps"
     return None
+
+
+def _force_growth(plan, sol, first: int) -> float:
+    """Size of the force at the end of a run beside its size at an earlier step; 1 where that cannot be told."""
+    model = plan.model
+    t, x, _ = sol._arrays
+    try:
+        before, after = (
+            np.max(np.abs(terms(model, t[i], x[i, : model.nq], x[i, model.nq : model.nq + model.nv], sol._data)[1]))
+            for i in (first, -1)
+        )
+    except (HolonomicError, ValueError):
+        return 1.0
+    return float(after / before) if before > 0.0 else 1.0
 
 
 def _without_multipliers(run, plan) -> float | None:
