@@ -193,7 +193,7 @@ class Choosing:
     def _of_start(self, run) -> Choice | None:
         left = self._left(run)
         rates = self.first = self.rates(run, keep=False)
-        if moving(self.model) and rates.fastest * rates.accurate < STABLE:
+        if moving(self.model, run.data) and rates.fastest * rates.accurate < STABLE:
             rate = rate_by_time(self.model, run.t, run.x, run.data, run.direction * rates.accurate)
             rates = rates._replace(turning=rate, short=rates.short and rate * left < QUIET)
         short = self.model.__dict__["_short"] = rates.short and self.explicit.rtol >= TIGHT

@@ -15,6 +15,7 @@ from collections.abc import Callable
 import numpy as np
 
 from ..errors import HolonomicError
+from ..results.quantities import energy_that_moves
 
 TRIAL, STEPS = 0.02, 100  # of the run, and at least so many steps
 SAMPLES = 200
@@ -77,16 +78,10 @@ def _lost(simulate, t0: float, t1: float, start: dict, coarse: float, fine: floa
         length = min(whole, length * STEPS / max(rough.stats["steps"], 1))
         rough = trial(length, coarse)
     good = trial(length, fine)
-    moving, better = _moving(good), good.energy.total
+    moving, better = energy_that_moves(good.energy.kinetic, good.energy.potential), good.energy.total
     kept = float(np.max(np.abs(better - better[0]))) <= max(coarse, ROUNDING) * moving
     compared = better[0] if kept else better
     return float(np.max(np.abs(rough.energy.total - compared))) / moving, length, kept
-
-
-def _moving(sol) -> float:
-    """The largest kinetic energy, or change of the potential one; J."""
-    kinetic, potential = sol.energy.kinetic, sol.energy.potential
-    return float(max(np.max(kinetic), np.max(np.abs(potential - potential[0])))) or 1.0
 
 
 def _rounded(value: float) -> float:

@@ -180,24 +180,25 @@ def _tangent(model, t, x, data) -> np.ndarray:
     return turned[int(np.sum(sizes > TANGENT * sizes[0])) :].T
 
 
-def moving(model, data=None) -> bool:
-    """Whether constraints change their direction with time where nothing else moves; looked at once for each `data`.
+def moving(model, data) -> bool:
+    """Whether constraints change their direction with time where nothing else moves; looked at once for the same parameters.
 
-    With the model's own parameters, or any others that were looked at: a member of a sweep may turn them where the
-    system as it stands does not. How fast they turn in a run, `rate_by_time` tells.
+    A member of a sweep may turn them where the system as it stands does not. How fast they turn in a run, `rate_by_time`
+    tells.
     """
     if not (isinstance(model.system, Dae) or (model.n_constraints and not model.is_ode)):
         return False
-    looked = model.__dict__.setdefault("_moving", {})
-    key = b"" if data is None else data.tobytes()
-    if key not in looked and True not in looked.values():
-        looked[key] = _moves(model, model.data() if data is None else data)
-    return True in looked.values()
+    parameters = data[: model.data_places["inputs"].start]
+    looked, key = model.__dict__.setdefault("_moving", {}), parameters.tobytes()
+    if key not in looked:
+        looked[key] = _moves(model, parameters)
+    return looked[key]
 
 
-def _moves(model, data) -> bool:
+def _moves(model, parameters) -> bool:
     q, v, t = model._start[:3]
-    x = np.concatenate([q, v])
+    x, data = np.concatenate([q, v]), model.data()
+    data[: len(parameters)] = parameters
     rows = [_gradients(model, t + later, x, data)[: model.n_constraints] for later in (0.0, 0.01, 0.37)]
     gaps = [largest(other[:, : model.nq] - rows[0][:, : model.nq]) for other in rows[1:]]
     return bool(np.all(np.isfinite(gaps)) and max(gaps) > STILL)

@@ -11,8 +11,8 @@ import numpy as np
 from ..kernels.compile import inner, leaf
 from ..kernels.complex_lu import complex_lu_factor, complex_lu_solve
 from ..kernels.counting import FACTORIZATIONS, count
-from ..kernels.linalg import lu_factor, lu_solve
-from ..kernels.newton import DENSE_LU, GROWTH, STRAIGHT
+from ..kernels.linalg import lu_factor
+from ..kernels.newton import DENSE_LU, GROWTH, STRAIGHT, solve_dense
 from ..kernels.signatures import (
     COMPLEX_FACTOR,
     COMPLEX_SOLVE,
@@ -92,16 +92,8 @@ def solve_real(fns, data, W, at, at_r, ny):
     if W[v + AT_KIND * ny] == STRAIGHT:
         call_model(fns, NEWTON_SOLVE, 0.0, W, at + 2 * ny * ny, W, at_r, data, W, solved)
     else:
-        solve_real_dense(W, at, at_r, solved, ny)
+        solve_dense(W, at + 2 * ny * ny, v, ny, at_r, solved)
     return solved
-
-
-@leaf
-def solve_real_dense(W, at, at_r, solved, ny):
-    """The same by dense LU."""
-    v, found = vectors_at(at, ny), W[solved : solved + ny]
-    copy(W[at_r : at_r + ny], found, ny)
-    lu_solve(W[at + 2 * ny * ny : at + 3 * ny * ny].reshape((ny, ny)), W[v : v + ny].view(np.int64), found)
 
 
 @inner

@@ -133,14 +133,21 @@ def refuse(S, I, h, status):
     I[TRIES] = 0
 
 
-@leaf
+@inner
+def foreseen_factor(S, err, h, factor, safety):
+    """h_new / h, no more than is foreseen from this step, which is remembered, and the one before."""
+    if S[H_ACC] != 0.0:
+        factor = min(factor, max(S[FAC_MIN], predicted_factor(err, S[ERR_ACC], h, S[H_ACC], S[EXPONENT], safety)))
+    S[H_ACC] = h
+    S[ERR_ACC] = max(err, 1e-2)
+    return factor
+
+
+@inner
 def advised_factor(S, err, h, factor, keep, safety):
     """h_new / h of an implicit one-step method: less after a hard iteration, foreseen from two steps, factors kept."""
     factor = min(S[FAC_MAX], max(S[FAC_MIN], factor * safety))
-    if S[H_ACC] != 0.0:
-        factor = min(factor, max(S[FAC_MIN], predicted_factor(err, S[ERR_ACC], h, S[H_ACC], S[EXPONENT], S[SAFETY] * safety)))
-    S[H_ACC] = h
-    S[ERR_ACC] = max(err, 1e-2)
+    factor = foreseen_factor(S, err, h, factor, S[SAFETY] * safety)
     if factor >= 1.0 and factor <= S[STAY] and keep != 0.0:
         factor = 1.0
     return factor

@@ -24,11 +24,11 @@ from ..errors import (
     STEP_COLLAPSED,
     TOO_MANY_STEPS,
 )
-from .attempt import advised_factor, attempt, refuse, worst_component
+from .attempt import advised_factor, attempt, foreseen_factor, refuse, worst_component
 from .compile import inner, leaf
-from .control import lands, predicted_factor, step_factor, stiffness
+from .control import lands, step_factor, stiffness
 from .evaluate import evaluate
-from .locate import MOST, shyness, state_inside
+from .locate import MOST, dense_ready, shyness, state_inside
 from .signatures import (
     NERR,
     NEV,
@@ -40,7 +40,6 @@ from .signatures import (
     NX,
     SELECT,
     call_accept,
-    call_dense,
     call_passage,
     call_prepare,
 )
@@ -58,9 +57,7 @@ from .state import (
     BETA,
     CROSSES,
     DENSE_READY,
-    DENSES,
     DODGES,
-    ERR_ACC,
     ERR_OLD,
     EVENT_ROWS,
     EXPONENT,
@@ -71,7 +68,6 @@ from .state import (
     FORESEES,
     FRESH,
     GUIDED,
-    H_ACC,
     H_FIXED,
     H_MAX,
     H_USED,
@@ -262,11 +258,7 @@ def drive(slots, fns, n, data, ip, fp, sp, S, I, x, xn, xs, K, E, W, atol, turns
                         S, err, h, factor, K[I[ADVISES], ADVICE_KEEP], K[I[ADVISES], ADVICE_SAFETY]
                     )
                 if S[FORESEES] != 0.0:
-                    if S[H_ACC] != 0.0:
-                        foreseen = predicted_factor(err, S[ERR_ACC], h, S[H_ACC], S[EXPONENT], S[SAFETY])
-                        factor = min(factor, max(S[FAC_MIN], foreseen))
-                    S[H_ACC] = h
-                    S[ERR_ACC] = max(err, 1e-2)
+                    factor = foreseen_factor(S, err, h, factor, S[SAFETY])
                     S[RATIO_Q] = S[NEW_RATIO_Q]
                     S[RATIO_V] = S[NEW_RATIO_V]
                 if I[AFTER_REJECT] != 0:
@@ -351,12 +343,9 @@ def drive(slots, fns, n, data, ip, fp, sp, S, I, x, xn, xs, K, E, W, atol, turns
                 if wanted == S[T_NEW]:
                     write_row(rec_t, rec_x, rec_k, I[ROWS], wanted, xn, K, last, nq, nx, nk)
                 else:
-                    if I[DENSE_READY] == 0:
-                        status = call_dense(slots, fns, n, data, ip, fp, S[T], S[H_USED], x, K, xn, xs, W)
-                        if status != OK:
-                            return status
-                        I[DENSE_READY] = 1
-                        I[DENSES] += 1
+                    status = dense_ready(slots, fns, n, data, ip, fp, S, I, x, K, xn, xs, W)
+                    if status != OK:
+                        return status
                     theta = (wanted - S[T]) / S[H_USED]
                     I[PULLS] += 1
                     status = state_inside(

@@ -18,8 +18,8 @@ from ..errors import ACCUMULATES, NOT_FINITE, OK, SINGULAR
 from .compile import inner, leaf
 from .evaluate import evaluate
 from .settle import settle
-from .signatures import EVENTS, NEV, NK, NP, NQ, NV, NX, WP, WV, call_interpolate, call_model, call_pull
-from .state import ALONG, EVENT_FIELD, H_USED, PULLS, RETAKE, RTOL, T_NEW, T
+from .signatures import EVENTS, NEV, NK, NP, NQ, NV, NX, WP, WV, call_dense, call_interpolate, call_model, call_pull
+from .state import ALONG, DENSE_READY, DENSES, EVENT_FIELD, H_USED, PULLS, RETAKE, RTOL, T_NEW, T
 from .vectors import copy, copy_row
 
 EPS = 2.220446049250313e-16
@@ -38,6 +38,18 @@ AT_START = 2  # zero at the start of the run: counts if it leaves in its directi
 
 # rows of `ev_f` (float64): values at θ = 0, 1/3, 2/3, 1, and at a trial
 START, END, TRIAL = 0, 3, 4
+
+
+@inner
+def dense_ready(slots, fns, n, data, ip, fp, S, I, x, K, xn, xs, W):
+    """Make the dense output of an accepted step, once."""
+    if I[DENSE_READY] != 0:
+        return OK
+    status = call_dense(slots, fns, n, data, ip, fp, S[T], S[H_USED], x, K, xn, xs, W)
+    if status == OK:
+        I[DENSE_READY] = 1
+        I[DENSES] += 1
+    return status
 
 
 @inner

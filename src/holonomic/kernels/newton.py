@@ -17,9 +17,8 @@ import numpy as np
 
 from .compile import inner, leaf
 from .counting import FACTORIZATIONS, RESIDUALS, count
-from .linalg import lu_factor, lu_solve
+from .linalg import lu_factor, lu_solve, lu_solve_rows
 from .signatures import NEWTON_FACTOR, NEWTON_SOLVE, call_model, has_function
-from .vectors import copy
 
 # vectors behind the three matrices, in units of NY; the last begins with whose factors there are
 AT_R, AT_SLOPE, AT_STEP, AT_PIVOTS, AT_BETA, AT_MIDDLE, AT_OLD, AT_KIND = range(8)
@@ -93,18 +92,15 @@ def solve_newton(fns, data, W, at, ny):
     if W[vectors + AT_KIND * ny] == STRAIGHT:
         call_model(fns, NEWTON_SOLVE, 0.0, W, at + 2 * ny * ny, W, at_r, data, W, at_step)
     else:
-        solve_dense(W, at, ny, at_r, at_step)
+        solve_dense(W, at + 2 * ny * ny, vectors + AT_PIVOTS * ny, ny, at_r, at_step)
     return at_step
 
 
 @leaf
-def solve_dense(W, at, ny, at_r, at_step):
-    """The same by dense LU."""
-    J = W[at + 2 * ny * ny : at + 3 * ny * ny].reshape((ny, ny))
-    start = vectors_at(at, ny) + AT_PIVOTS * ny
-    step = W[at_step : at_step + ny]
-    copy(W[at_r : at_r + ny], step, ny)
-    lu_solve(J, W[start : start + ny].view(np.int64), step)
+def solve_dense(W, at_factors, at_pivots, ny, at_r, at_x):
+    """The same with the factors of dense LU."""
+    factors = W[at_factors : at_factors + ny * ny].reshape((ny, ny))
+    lu_solve_rows(factors, W[at_pivots : at_pivots + ny].view(np.int64), W, at_r, at_x, 1)
 
 
 @leaf

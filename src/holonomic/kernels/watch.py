@@ -15,6 +15,7 @@ from .locate import (
     START,
     STOPS,
     TRIAL,
+    dense_ready,
     event_values,
     find_events,
     keep,
@@ -22,8 +23,8 @@ from .locate import (
     shyness,
     state_inside,
 )
-from .signatures import NEV, NK, NQ, NX, call_dense
-from .state import DENSE_READY, DENSES, EVENT_ROWS, H_USED, RETAKE, T_NEW, TRIES, H, T
+from .signatures import NEV, NK, NQ, NX
+from .state import EVENT_ROWS, H_USED, RETAKE, T_NEW, TRIES, H, T
 from .vectors import write_row
 
 AGAIN = -1  # the step is taken again, to end on an event
@@ -62,12 +63,9 @@ def watch(slots, fns, n, data, ip, fp, sp, S, I, x, K, xn, xs, last, xe, ke, W, 
     event at the very start of the step, which is given up.
     """
     nev, nq, nx, nk = n[NEV], n[NQ], n[NX], n[NK]
-    if I[DENSE_READY] == 0:
-        status = call_dense(slots, fns, n, data, ip, fp, S[T], S[H_USED], x, K, xn, xs, W)
-        if status != OK:
-            return status
-        I[DENSE_READY] = 1
-        I[DENSES] += 1
+    status = dense_ready(slots, fns, n, data, ip, fp, S, I, x, K, xn, xs, W)
+    if status != OK:
+        return status
     count = find_events(slots, fns, n, data, ip, fp, sp, S, I, x, K, xn, last, xe, ke, W, ev, ev_f, found_theta, found)
     if count < 0:
         return -count

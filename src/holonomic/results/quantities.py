@@ -112,5 +112,9 @@ def energy_error(sol) -> np.ndarray:
     if sol.plan.model.is_ode or not len(source._energies):
         return sol.energy.total
     kinetic, potential = source._energies.T
-    moving = max(np.max(kinetic), np.max(np.abs(potential - potential[0])))
-    return (sol.energy.total - (kinetic[0] + potential[0])) / (moving or 1.0)
+    return (sol.energy.total - (kinetic[0] + potential[0])) / energy_that_moves(kinetic, potential)
+
+
+def energy_that_moves(kinetic: np.ndarray, potential: np.ndarray) -> float:
+    """Return the largest kinetic energy, or change of the potential one, J; 1 where nothing moves."""
+    return float(max(np.max(kinetic), np.max(np.abs(potential - potential[0])))) or 1.0

@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 
 from ..choosing.choosing import Choosing
-from ..choosing.indicators import moving
 from ..choosing.preferring import Aim, preferred
 from ..errors import OK, HolonomicError
 from ..planning.choice import Choice
@@ -35,7 +34,6 @@ def shared_choice(model, given: dict[str, Any], choice: Choice, rows, t0: float,
         plan.enter_gains(data, direction)
         run = Run(plan, plan.extended(data), t0, z0, t1, save_t=None, max_steps=1, max_step=np.inf, first=None)
         if run.begin() == OK:
-            moving(model, data)  # kept for the choice: the system's own parameters are not the members'
             choosing = Choosing(model, given, choice, t1, lambda made: plan_of(model, made, {}, rows))
             found.append(choosing.at_start(run) or choice)
             if found[-1].integrator.implicit:
