@@ -55,7 +55,8 @@ from ..kernels.signatures import (
 from ..kernels.vectors import move_on, take_slopes
 from .backward_differences import D, gamma, history_polynomial, predict, respace, scaled_norm, take_in
 from .base import Integrator, Lowered
-from .fixed_steps import OLD_POINT_LIMITS, dense
+from .fixed_steps import OLD_POINT_LIMITS
+from .hermite import dense
 from .looking_back import STAGES, look_back, looking_back_numbers
 
 AT_LENGTHS = AT_OLD  # in the workspace of Newton's method: 1 / length² of the gradients of algebraic equations

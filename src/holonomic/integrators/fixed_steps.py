@@ -18,7 +18,6 @@ import numpy as np
 from ..errors import NO_CONVERGENCE, OK, SINGULAR, BadArgument
 from ..kernels.compile import kernel, leaf
 from ..kernels.counting import JACOBIANS, count
-from ..kernels.evaluate import evaluate
 from ..kernels.newton import (
     AT_BETA,
     AT_MIDDLE,
@@ -39,10 +38,7 @@ from ..kernels.signatures import (
     ADVANCE,
     BY_SLOPE,
     BY_Y,
-    DENSE,
     EQUATIONS,
-    FINISH,
-    INTERPOLATE,
     MIDDLE,
     ND,
     NDR,
@@ -57,6 +53,7 @@ from ..kernels.signatures import (
 )
 from ..kernels.vectors import copy_row, move_on
 from .base import Integrator, Lowered
+from .hermite import dense, finish, interpolate
 
 # ip: the row of slopes at the new point, order, kind, whether all algebraic rows belong to the stage, whether one
 # iteration is enough
@@ -231,12 +228,6 @@ def advance(fns, n, data, ip, fp, t, h, x, K, xn, xs, W):
     return NO_CONVERGENCE
 
 
-@kernel(FINISH)
-def finish(fns, n, data, ip, fp, t, h, x, K, xn, xs, E, W):
-    """The field at the new point, for the predictor, the dense output and the record."""
-    return evaluate(fns, n, t + h, xn, data, K, 1, W)
-
-
 @kernel(ACCEPT)
 def accept(n, ip, fp, h, x, K, xn):
     """Shift the history."""
@@ -247,31 +238,6 @@ def accept(n, ip, fp, h, x, K, xn):
         for i in range(ny):
             K[HISTORY, i] = x[i]
     move_on(K, 1, n[NROW], xn, x, ny)
-    return OK
-
-
-@kernel(DENSE)
-def dense(fns, n, data, ip, fp, t, h, x, K, xn, xs, W):
-    """Nothing to prepare."""
-    return OK
-
-
-@leaf
-def hermite(theta, h, x, K, xn, differential, ny, out):
-    """Cubic through both ends for q and v, a line for multipliers."""
-    turn = 1.0 - theta
-    rise = theta * theta * (3.0 - 2.0 * theta)
-    for i in range(differential):
-        bend = theta * turn * (turn * K[0, i] - theta * K[1, i])
-        out[i] = x[i] + rise * (xn[i] - x[i]) + h * bend
-    for i in range(differential, ny):
-        out[i] = x[i] + theta * (xn[i] - x[i])
-
-
-@kernel(INTERPOLATE)
-def interpolate(n, ip, fp, theta, h, x, K, xn, out):
-    """The unknowns at t + θ h."""
-    hermite(theta, h, x, K, xn, n[NQ] + n[NV], n[NY], out)
     return OK
 
 

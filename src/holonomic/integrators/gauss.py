@@ -29,7 +29,7 @@ from ..kernels.counting import FACTORIZATIONS, JACOBIANS, RESIDUALS, count
 from ..kernels.newton import ENOUGH, STALLED
 from ..kernels.signatures import ADVANCE, BY_SLOPE, BY_Y, EQUATIONS, ND, NQ, NV, NY, WN, call_model
 from .base import Integrator, Lowered
-from .fixed_steps import dense, finish, interpolate
+from .hermite import dense, finish, interpolate
 from .rattle import accept
 
 SQ3 = 3.0**0.5

@@ -38,7 +38,7 @@ from ..kernels.signatures import (
 )
 from ..kernels.vectors import copy_row, move_on
 from .base import Integrator, Lowered
-from .fixed_steps import dense, finish, interpolate
+from .hermite import dense, finish, interpolate
 
 # rows of K: field at both ends; true and algorithmic accelerations at the old and at the new point
 TRUE, ALGORITHMIC, NEW_TRUE, NEW_ALGORITHMIC, CONTROL = 2, 3, 4, 5, 6

@@ -47,7 +47,7 @@ from ..kernels.signatures import (
 from ..kernels.state import ADVICE_KEEP, ADVICE_SAFETY, ADVICE_SHRINK
 from ..kernels.vectors import copy_row, move_on, take_slopes
 from .base import Integrator, Lowered
-from .fixed_steps import dense
+from .hermite import dense
 from .radau_systems import AT_R, AT_SLOPE, AT_Y, factor_both, radau_work, solve_pair, solve_real, vectors_at
 
 SQ6 = 6.0**0.5

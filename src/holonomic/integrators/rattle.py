@@ -37,7 +37,7 @@ from ..kernels.signatures import (
 )
 from ..kernels.vectors import move_on
 from .base import Integrator, Lowered
-from .fixed_steps import dense, interpolate
+from .hermite import dense, interpolate
 
 ITERATIONS = 40
 ENOUGH = 1e-14

@@ -22,16 +22,22 @@ from ..formulations.index1 import Index1
 from ..formulations.projected_invariants import ProjectedInvariants
 from ..kernels import state as s
 from ..kernels.signatures import Fn
-from ..model.base import Variant
 from ..planning.gains import growing
-from ..starting.rank import massless, rank_by_rows, terms
+from ..starting.rank import massless, rank_by_rows
+from .clues import (
+    culprit,
+    growth_of_force,
+    growth_of_multipliers,
+    jumping,
+    mass_and_rows,
+    near_singular,
+    suspects,
+    without_multipliers,
+)
 
 NEARLY_MASSLESS = 1e-6  # of the masses of single coordinates: where a step fell to nothing, this is why
-NEARLY_SINGULAR = 0.02  # of the smallest singular value at the start
-TINY = 1e-5  # of the interval: steps so short have a reason
 BOUND = 1e10  # growth of a state with a fixed step, beside 1 + its size at the start, that is worth a warning
 UNBOUNDED = 1e6  # growth of the force since the start: where a step fell to nothing, this is why
-PROBES = 24  # points ahead of the last state at which functions are tried, each four times as far
 
 
 def _more_steps(plan) -> str:
@@ -47,7 +53,7 @@ def explain(status: int, run, plan, sol, why: str = "") -> HolonomicError:
     if status == TOO_MANY_STEPS:
         return StepFailed(
             f"max_steps = {run.max_steps} steps were used up at t = {t:.6g} of {run.S[s.T_STOP]:.6g} (last step "
-            f"{abs(run.S[s.H_USED] or run.S[s.H]):.1e}). {_jumping(run, plan) or why or _more_steps(plan)} See "
+            f"{abs(run.S[s.H_USED] or run.S[s.H]):.1e}). {jumping(run, plan) or why or _more_steps(plan)} See "
             "error.solution.",
             sol,
         )
@@ -61,7 +67,7 @@ def explain(status: int, run, plan, sol, why: str = "") -> HolonomicError:
         if unsolved is not None:
             return unsolved
     if cause in (NOT_FINITE, SINGULAR) and plan.model.lam_in_force:
-        where = _without_multipliers(run, plan)
+        where = without_multipliers(run, plan)
         if where is not None:
             return SingularPosition(
                 f"at t = {where:.6g} the force depends on λ so strongly that λ is not unique or does not exist "
@@ -70,12 +76,12 @@ def explain(status: int, run, plan, sol, why: str = "") -> HolonomicError:
             )
     if cause in (NOT_FINITE, SINGULAR):
         # factors of a NaN look singular, so a function that is not finite comes first
-        found = _culprit(run, plan, ahead=cause == NOT_FINITE)
+        found = culprit(run, plan, ahead=cause == NOT_FINITE)
         if found is not None or cause == NOT_FINITE:
             return NotFinite(_not_finite(run, plan, found), sol)
         return _singular(run, plan, sol)
     if cause == NO_CONVERGENCE:
-        near = _near_singular(run, plan)
+        near = near_singular(run, plan)
         if near is not None:
             return SingularPosition(near, sol)
         return StepFailed(_no_convergence(run, plan), sol)
@@ -85,78 +91,16 @@ def explain(status: int, run, plan, sol, why: str = "") -> HolonomicError:
             f"not converge at t = {t:.6g}{_shorter(plan, sol)}", sol
         )
     if status == STEP_COLLAPSED:
-        if _growth(plan, sol) is None:
-            near = _near_singular(run, plan)
+        if growth_of_multipliers(plan, sol) is None:
+            near = near_singular(run, plan)
             if near is not None:
                 return SingularPosition(near, sol)
         return StepFailed(_collapsed(run, plan, sol), sol)
     return StepFailed(f"the run stopped at t = {t:.6g} (status {status}). See error.solution.", sol)
 
 
-def _near_singular(run, plan) -> str | None:
-    """Say which rows of G become dependent where a run ended, if they do: much more so than at its start."""
-    model = plan.model
-    if model.is_ode or not model.n_lam or plan.rows is not None:
-        return None
-    values, rows = [], None
-    for t, x in (run.start, (run.t, run.x)):
-        x = np.asarray(x)
-        try:
-            G = terms(model, float(t), x[: model.nq], x[model.nq : model.nq + model.nv], run.data)[2]
-            values.append(np.linalg.svd(G / np.linalg.norm(G, axis=1)[:, None], compute_uv=False)[-1])
-            rows = rank_by_rows(G)[1]
-        except (np.linalg.LinAlgError, HolonomicError, ValueError):
-            return None
-    if not values[1] < NEARLY_SINGULAR * values[0]:
-        return None
-    way = "" if run.I[s.CROSSES] else " Use DOP853() with Projection(), which passes such positions."
-    return (
-        f"singular position close to t = {run.t:.6g}: the row of {model.row_labels[int(rows[-1])]!r} becomes a combination "
-        f"of the others (smallest singular value of the scaled G {values[1]:.1e}, {values[0]:.1e} at the start), and "
-        f"{plan.choice.integrator!r} cannot pass it.{way} See error.solution."
-    )
-
-
-def _jumping(run, plan) -> str | None:
-    """Say which acceleration jumps where steps have become tiny: a force that switches back and forth."""
-    model, h = plan.model, abs(float(run.S[s.H_USED] or run.S[s.H]))
-    if h > TINY * abs(run.S[s.T_STOP] - run.start[0]):
-        return None
-    first, size = (0, model.nq) if model.is_ode else (model.nq, model.nv)
-    slope = run.K[0, : model.nq + model.nv]
-
-    def at(k):
-        x = run.x[: model.nq + model.nv] + k * h * slope
-        return model.evaluate(Fn.FIELD, run.t + k * h, x, np.zeros(0), run.data[: len(model.data())])[first : first + size]
-
-    try:
-        places = [-64.0, -16.0, -4.0, -1.0, 0.0, 1.0, 4.0, 16.0, 64.0]
-        seen = np.array([at(k) for k in places])
-        wide = np.abs(np.diff(seen, axis=0)) / (np.max(np.abs(seen), axis=0) + 1e-300)
-        where, which = np.unravel_index(np.argmax(wide), wide.shape)
-        low, high = places[where : where + 2]
-        ends = [seen[where, which], seen[where + 1, which]]
-        for _ in range(30):  # a jump stays, however close its two sides
-            middle = 0.5 * (low + high)
-            value = at(middle)[which]
-            if abs(value - ends[0]) > abs(ends[1] - value):
-                high, ends[1] = middle, value
-            else:
-                low, ends[0] = middle, value
-    except (HolonomicError, ValueError):
-        return None
-    if not abs(ends[1] - ends[0]) > max(0.1 * np.max(np.abs(seen[:, which])), 1e-3 * np.max(np.abs(seen))):
-        return None
-    what, name = ("the derivative", f"y[{which}]") if model.is_ode else ("the acceleration", model.coordinates[which])
-    return (
-        f"There {what} of {name} jumps between {min(ends):.3g} and {max(ends):.3g}: a force that "
-        "switches back and forth (chattering, as dry friction does at rest). Smooth the switch, for example by "
-        "np.tanh(v / 1e-3), or stop at an event and go on with another system."
-    )
-
-
 def _shorter(plan, sol) -> str:
-    grew = _growth(plan, sol)
+    grew = growth_of_multipliers(plan, sol)
     if grew is None:
         return ". Use a smaller step. See error.solution."
     return f", and {grew}: the mechanism is near a singular position. See error.solution."
@@ -233,13 +177,13 @@ def _collapsed(run, plan, sol) -> str:
     letter, at, name = _component(model, worst)
     named = f" ({name!r})" if name and not name.startswith(("q[", "y[", f"{letter}[")) else ""
     text += f" The largest error is in {letter}[{at}]{named}"
-    grew = _growth(plan, sol)
+    grew = growth_of_multipliers(plan, sol)
     if grew is not None:
         return text + f" and {grew}: the mechanism is near a singular position. See error.solution."
-    found = None if model.is_ode else massless(model, *_mass_and_rows(run, model), least=NEARLY_MASSLESS)
+    found = None if model.is_ode else massless(model, *mass_and_rows(run, model), least=NEARLY_MASSLESS)
     if found is not None:
         return text + f", and {found} See error.solution."
-    if not model.is_ode and len(sol.t) > 2 and (grown := _force_growth(plan, sol, 0)) > UNBOUNDED:
+    if not model.is_ode and len(sol.t) > 2 and (grown := growth_of_force(plan, sol, 0)) > UNBOUNDED:
         return text + f". The force has grown {grown:.0e} times since the start: it has no bounds there. See error.solution."
     jumps = "rhs()" if model.is_ode and not model.n_constraints else "the force"
     return text + f". The solution may have a singularity there, or {jumps} a jump; see error.solution."
@@ -262,7 +206,7 @@ def _component(model, i: int) -> tuple[str, int, str]:
 def _unsolved(run, plan, sol) -> SingularPosition | None:
     """Say where the algebraic equations have no solution, near where the last attempts failed; None: nowhere."""
     model, data = plan.model, run.data[: len(plan.model.data())]
-    for t, x in _suspects(run, ahead=False):
+    for t, x in suspects(run, ahead=False):
         state = x[: model.nq + model.nv]
         if not np.all(np.isfinite(state)) or np.all(np.isfinite(model.evaluate(Fn.SETTLED, t, state, np.zeros(0), data))):
             continue
@@ -283,97 +227,13 @@ def _unsolved(run, plan, sol) -> SingularPosition | None:
     return None
 
 
-def _mass_and_rows(run, model) -> tuple[np.ndarray, np.ndarray]:
-    """M and G at the last state."""
-    M, _, G, _ = terms(model, run.t, run.x[: model.nq], run.x[model.nq : model.nq + model.nv], run.data)
-    return M, G
-
-
-def _growth(plan, sol) -> str | None:
-    """Say by how much λ has grown at the end of a run, if that points to a singular position."""
-    if plan.model.is_ode or not plan.model.n_lam or len(sol.t) < 3:
-        return None
-    size = np.max(np.abs(sol.lam), axis=1)
-    for factor, word in ((1e6, "a millionfold"), (1e4, "ten thousandfold")):
-        small = np.flatnonzero(size <= size[-1] / factor)
-        # a λ that merely passes through zero does not count, nor one that follows a force without bounds
-        if 0.0 < size[-1] and len(small) and np.median(size) <= size[-1] / 1e3:
-            grew = _force_growth(plan, sol, small[-1])
-            return None if grew > np.sqrt(factor) else f"λ grew {word} in {len(size) - 1 - small[-1]} steps"
-    return None
-
-
-def _force_growth(plan, sol, first: int) -> float:
-    """Size of the force at the end of a run beside its size at an earlier step; 1 where that cannot be told."""
-    model = plan.model
-    t, x, _ = sol._arrays
-    try:
-        before, after = (
-            np.max(np.abs(terms(model, t[i], x[i, : model.nq], x[i, model.nq : model.nq + model.nv], sol._data)[1]))
-            for i in (first, -1)
-        )
-    except (HolonomicError, ValueError):
-        return 1.0
-    return float(after / before) if before > 0.0 else 1.0
-
-
-def _without_multipliers(run, plan) -> float | None:
-    """Return a time at which the equations for λ have no unique solution, near where the last attempts failed."""
-    model = plan.model
-    for t, x in _suspects(run, ahead=True):
-        state = x[: model.nq + model.nv]
-        if np.all(np.isfinite(state)):
-            rho = model.evaluate(Fn.FIELD, t, state, np.zeros(0), run.data[: len(model.data())])[-1]
-            if not rho > 0.0 and model.blame(t, state, run.data) is None:
-                return float(t)
-    return None
-
-
-def _culprit(run, plan, ahead: bool):
-    """Find a function that is not finite where the last attempts failed; return (its name, t, x) or None."""
-    model = plan.model
-    for t, x in _suspects(run, ahead):
-        if np.all(np.isfinite(x)):
-            name = model.blame(t, x, run.data) or _blamed_event(run, plan, t, x)
-            if name is not None:
-                return name, t, x
-    return None
-
-
-def _suspects(run, ahead: bool):
-    """Points at which the last attempt may have failed: stages, the start, and (if asked) further ahead."""
-    t, h = float(run.S[s.T_FAILED]), float(run.S[s.H])
-    tried = int(run.I[s.ACCEPTED] + run.I[s.REJECTED] + run.I[s.FAILED]) > 0
-    if tried:
-        yield t, run.xs
-        yield t + h, run.xn
-    yield t, run.x
-    if ahead and tried:
-        slope = run.K[0, : len(run.x)]
-        for k in range(PROBES):
-            distance = 4.0**k * h
-            if abs(distance) <= abs(run.S[s.T_STOP] - t):
-                yield t + distance, run.x + distance * slope
-
-
-def _blamed_event(run, plan, t, x) -> str | None:
-    if not plan.events:
-        return None
-    model = plan.model
-    variant = Variant(rows=plan.rows, events={name: event.f for name, event in plan.events.items()})
-    field = model.evaluate(Fn.FIELD, t, x, np.zeros(0), run.data, Variant(rows=plan.rows))
-    values = model.evaluate(Fn.EVENTS, t, x, field[model.nq : -1], run.data, variant)
-    bad = np.flatnonzero(np.isnan(values))
-    return f"event {list(plan.events)[bad[0]]!r}" if len(bad) else None
-
-
 def _not_finite(run, plan, found) -> str:
     model = plan.model
-    culprit, t, x = found or ("a function of the system", float(run.S[s.T_FAILED]), run.x)
+    name, t, x = found or ("a function of the system", float(run.S[s.T_FAILED]), run.x)
     letter = "y" if model.is_ode else "q"
     where = np.array2string(x[: model.nc], precision=6, separator=", ", threshold=10)
     return (
-        f"{culprit} gives NaN or infinity near t = {t:.6g}, {letter} = {where}. Check its domain (square roots, "
+        f"{name} gives NaN or infinity near t = {t:.6g}, {letter} = {where}. Check its domain (square roots, "
         "divisions, logarithms). See error.solution."
     )
 
@@ -392,7 +252,7 @@ def _singular(run, plan, sol) -> HolonomicError:
             )
         return SingularPosition(f"at t = {t:.6g} {why}", sol)
     try:
-        M, G = _mass_and_rows(run, model)
+        M, G = mass_and_rows(run, model)
         found = massless(model, M, G)
         if found is not None:
             return SingularMass(f"at t = {t:.6g} {found} See error.solution.", sol)

@@ -1,0 +1,39 @@
+"""The field at the new point and the cubic through both ends of a step: slots that implicit methods share."""
+
+from __future__ import annotations
+
+from ..errors import OK
+from ..kernels.compile import kernel, leaf
+from ..kernels.evaluate import evaluate
+from ..kernels.signatures import DENSE, FINISH, INTERPOLATE, NQ, NV, NY
+
+
+@kernel(FINISH)
+def finish(fns, n, data, ip, fp, t, h, x, K, xn, xs, E, W):
+    """The field at the new point, for the predictor, the dense output and the record."""
+    return evaluate(fns, n, t + h, xn, data, K, 1, W)
+
+
+@kernel(DENSE)
+def dense(fns, n, data, ip, fp, t, h, x, K, xn, xs, W):
+    """Nothing to prepare."""
+    return OK
+
+
+@leaf
+def hermite(theta, h, x, K, xn, differential, ny, out):
+    """Cubic through both ends for q and v, a line for multipliers."""
+    turn = 1.0 - theta
+    rise = theta * theta * (3.0 - 2.0 * theta)
+    for i in range(differential):
+        bend = theta * turn * (turn * K[0, i] - theta * K[1, i])
+        out[i] = x[i] + rise * (xn[i] - x[i]) + h * bend
+    for i in range(differential, ny):
+        out[i] = x[i] + theta * (xn[i] - x[i])
+
+
+@kernel(INTERPOLATE)
+def interpolate(n, ip, fp, theta, h, x, K, xn, out):
+    """The unknowns at t + θ h."""
+    hermite(theta, h, x, K, xn, n[NQ] + n[NV], n[NY], out)
+    return OK
