@@ -337,7 +337,7 @@ class Choosing:
         for formulation in self._formulations(run, turns) if is_open else [c.formulation]:
             way = stabilization
             if isinstance(formulation, GGL) and isinstance(way, str):
-                way = Projection()  # Newton's iteration alone leaves about rtol
+                way = Projection()  # BDF's Newton iteration, too, leaves more than rounding
             made = make_choice(self.model, formulation, integrator, way, None, rtol, atol, c.constraint_tol)
             yield replace(made, chosen=c.chosen)
 

@@ -62,6 +62,7 @@ class Integrator:
     plain: ClassVar[bool] = False  # takes (q, v, λ) and one level of the constraints only, no further multipliers
     overdetermined: ClassVar[bool] = False  # takes more equations than unknowns
     keeps_at_end: ClassVar[bool] = True  # constraints among the equations hold at the end of a step, not in its stages alone
+    meets_constraints: ClassVar[bool] = True  # Newton's method goes on until constraints among the equations hold
     multipliers_in_stages: ClassVar[bool] = False  # unknown multipliers are not those of the end of a step
     turns_residuals: ClassVar[bool] = False  # what the constraints leave changes its sign every step, undamped
     old_point_limit: ClassVar[float] = 2.0  # largest α of a ForwardEulerStabilization

@@ -355,6 +355,7 @@ class Radau(Integrator):
     """Radau IIA of order 5, adaptive, implicit, for stiff systems and every index up to 3."""
 
     order, adaptive, implicit, takes = 5, True, True, "residual"
+    meets_constraints = False
     references = ("HW96",)
 
     def lower(self) -> Lowered:

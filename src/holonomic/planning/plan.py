@@ -276,6 +276,7 @@ class Plan:
         return (
             self.integrator.nodes is not None and self.integrator.errors > 0 and self.choice.step is None
             and self.n_lam > 0 and self.model.nv > 0 and isinstance(self.choice.stabilization, Projection)
+            and "velocity" in self.choice.stabilization.levels
         )  # fmt: skip
 
     @property

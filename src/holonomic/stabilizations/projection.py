@@ -65,6 +65,9 @@ class Projection(Stabilization):
     Solves  Δq + W⁻¹Gᵀμ = 0,  g(t, q + Δq) = 0  by simplified Newton with the factors of this step, then
     Δv + W⁻¹Gᵀν = 0,  G(v + Δv) + g_t = 0, which is linear. For an `Ode` the invariants take the place of g.
 
+    on="positions" leaves velocities as they are: for `Index3`, whose velocities miss their constraints by an error along
+    M⁻¹Gᵀ, which a move along Gᵀ would turn into one along the constraints, where it adds up.
+
     With on="full" or D the whole state z = (q, v) is moved at once:  Δz + D μ = 0,  h(t, z + Δz) = 0,  D = Hᵀ if
     not given. at="predicted" takes the directions at the point that is moved, at="new" at the point that is reached:
     what lies between them is then orthogonal to the constraints there, to rounding instead of to first order.
@@ -80,8 +83,8 @@ class Projection(Stabilization):
         Newton steps before the step is refused.
     at : {"predicted", "new"}
         Where the directions are taken.
-    on : {"both", "full"}
-        Positions, then velocities; or both at once.
+    on : {"both", "positions", "full"}
+        Positions, then velocities; positions alone; or both levels at once.
     D : {"orthogonal", "blocks", "mass", "B"} or function, optional
         Directions in which the whole state is moved, as in `PostStabilization`.
 
@@ -104,8 +107,13 @@ class Projection(Stabilization):
     def __post_init__(self):
         if self.at not in ("predicted", "new"):
             raise BadArgument(f"at={self.at!r}: choose 'predicted' or 'new'.")
-        if self.on not in ("both", "full"):
-            raise BadArgument(f"on={self.on!r}: choose 'both' or 'full'.")
+        if self.on not in ("both", "positions", "full"):
+            raise BadArgument(f"on={self.on!r}: choose 'both', 'positions' or 'full'.")
+        if self.on == "positions":
+            if self.D is not None or self.at == "new":
+                raise BadArgument("on='positions' goes along Gᵀ at the predicted point: leave D= and at= out.")
+            object.__setattr__(self, "levels", ("position",))
+            object.__setattr__(self, "drift_order", "below tolerance; p")
         if self.tol is not None and not 0.0 < self.tol < np.inf:
             raise BadArgument(f"tol={self.tol!r} must be a positive number; leave it out for min(1e-10, rtol/10).")
         if self.D is not None:
@@ -129,7 +137,8 @@ class Projection(Stabilization):
         sp = np.zeros(N_NUMBERS)
         sp[TOL] = tol if self.tol is None else self.tol
         sp[ITERATIONS] = self.max_iterations
-        sp[POSITION] = sp[VELOCITY] = 1.0
+        sp[POSITION] = 1.0
+        sp[VELOCITY] = self.on != "positions"
         sp[HOPELESS] = hopeless
         sp[AGAIN] = self.at == "new"
         if self.on == "full" or self.D is not None:
@@ -183,7 +192,7 @@ def pull(fns, n, data, sp, t, h, old, stage, x, W):
             return PULL_FAILED
     else:
         call_model(fns, RESIDUAL, t, x, 0, x, 0, data, W, at_r)
-    if n[NL] > 0:
+    if n[NL] > 0 and sp[VELOCITY] > 0.0:
         at_F = n[WV]
         if moved or n[SHARED] == 0:
             call_model(fns, VEL_FACTOR, t, x, 0, x, 0, data, W, at_F)
