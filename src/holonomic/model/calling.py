@@ -11,8 +11,9 @@ from ..errors import NotFinite, WrongShape
 from .arguments import BASIC, FULL, ODE, Names, call, param_names, wanted
 from .base import ModelBase, role_of
 from .extra import allowed
+from .freezing import input_table
 from .given import refuse_constant, refuse_matrix, refuse_nothing, refuse_truth, refuse_without_v
-from .system import input_table, labelled, row_names
+from .system import labelled, row_names
 
 # where the value of each name comes from, in the scope of a caller
 SOURCES = {

@@ -12,8 +12,9 @@ from ..errors import BadArgument, InconsistentState
 from ..kernels.signatures import Fn
 from .arguments import refuses_unknown, wanted
 from .extra import NONE, Extras
+from .freezing import freeze
 from .given import vector
-from .system import Ode, freeze, labelled
+from .system import Ode, labelled
 
 DERIVATIVES = ("x", "dx", "ddx")  # names of x, x', x''
 NEWTON_STEPS = 30

@@ -13,8 +13,9 @@ from . import symbols
 from .arguments import BASIC, ODE, Names, UnknownParameter, call, flatten_params, param_names, param_slices
 from .dae import Dae, state_values
 from .extra import NONE, Extras, allowed
+from .freezing import input_table
 from .given import refuse_matrix
-from .system import Ode, System, input_table
+from .system import Ode, System
 
 CHECK_TOLERANCE = 1e-10  # traced and own function differ by rounding only
 

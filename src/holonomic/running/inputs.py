@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..model.system import input_table
+from ..model.freezing import input_table
 
 
 class InputTables:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import BadArgument
-from ..model.system import input_table
+from ..model.freezing import input_table
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,8 @@ from matplotlib.figure import Figure
 
 from ..errors import BadArgument, MissingExtra
 from .flat import Flat
-from .scene import Scene, Signal
+from .scene import Scene
+from .signals import Signal
 from .solid import Solid
 from .styles import colours, style_of
 

@@ -30,7 +30,8 @@ import numpy as np
 from .._version import __version__
 from ..errors import BadArgument
 from ..results.drawn import joint_names
-from .scene import Scene, Signal, Track
+from .scene import Scene, Track
+from .signals import Signal
 from .styles import LOOKS
 
 SCRIPTS = ("data.js", "look.js", "marks.js", "flat.js", "mesh.js", "solid.js", "panels.js", "phase.js", "main.js")

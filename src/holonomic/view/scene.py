@@ -16,30 +16,14 @@ import numpy as np
 
 from ..errors import BadArgument, HolonomicError
 from ..results import report
-from ..results.drawn import joint_names
 from ..results.naming import order_of
 from ..results.solution import Solution
-from .quantities import FLOOR, Panel, panel
+from .signals import Signal, signals_of
 
 FRAMES = 1000
 FINE = 0.25  # rad; a body should turn by no more from one frame to the next
 MOST_FRAMES = 6000
 MOST_NUMBERS = 6_000_000  # of places of bodies in all runs together: 24 MB
-MOST_SIGNALS = 2_000_000  # numbers of signals that nobody has asked for: 8 MB
-DRIFT_POINTS = 400  # stretches of time, of each of which the drift shows its largest value
-
-
-@dataclass
-class Signal:
-    """Numbers over time to be shown beside the picture."""
-
-    name: str
-    group: str
-    unit: str
-    labels: list[str]
-    values: np.ndarray  # (time, line)
-    t: np.ndarray | None = None  # the frames' times if None
-    logarithmic: bool = False
 
 
 @dataclass
@@ -165,9 +149,6 @@ def _title(sol) -> str:
     return f"{'Planar' if what['dimension'] == 2 else 'Spatial'} mechanism, {n} {'body' if n == 1 else 'bodies'}"
 
 
-# frames
-
-
 def _frame_count(runs, frames, notes) -> int:
     if frames is not None:
         if not 2 <= int(frames) <= 100_000:
@@ -237,7 +218,7 @@ def _track(sol, name: str, count: int, wanted: list[str], notes: list[str]) -> T
     stopped = source._stopped
     return Track(
         name, t, poses, moving.get("lines", none), moving.get("forces", none),
-        _signals(sol, fine, keep, wanted, notes), report.heading(source), report.lines(source),
+        signals_of(sol, fine, keep, wanted, notes), report.heading(source), report.lines(source),
         failure=sol.failure, wanted_end=stopped[1] if stopped else None,
         events={key: np.asarray(log.t) for key, log in source.events.items() if len(log)},
     )  # fmt: skip
@@ -249,100 +230,6 @@ def _same_side(poses: np.ndarray) -> np.ndarray:
     signs = np.sign(np.einsum("tbi,tbi->tb", e[1:], e[:-1]))
     signs = np.cumprod(np.vstack([np.ones((1, e.shape[1])), np.where(signs == 0, 1, signs)]), axis=0)
     return np.concatenate([poses[:, :, :3], e * signs[:, :, None]], axis=2)
-
-
-# signals
-
-
-def _signals(sol, fine, keep, wanted: list[str], notes: list[str]) -> list[Signal]:
-    """Drift and energy first, then what was asked for, then whatever else there is room for."""
-    model = sol.plan.model
-    source = sol._source
-    found: list[Signal] = []
-    if len(source.drift):
-        found.append(_drift(source))
-    if not model.is_ode:
-        found.append(_from(panel(fine, "energy"), "energy", "Run", keep))
-        if model.has_potential:
-            change = np.atleast_1d(fine.energy_error)[:, None]
-            found.append(Signal("energy change", "Run", "relative to the energy that moves", [""], change[keep]))
-    found += [_from(panel(fine, name), name, "Chosen", keep) for name in wanted if name not in ("drift", "energy")]
-    room, left = MOST_SIGNALS, 0
-    for name, group in _offered(sol):
-        size = len(keep)
-        if any(signal.name == name for signal in found):
-            continue
-        if room < size:
-            left += 1
-            continue
-        try:
-            made = _from(panel(fine, name), name, group, keep)
-        except (HolonomicError, AttributeError, ArithmeticError):
-            continue
-        room -= made.values.size
-        found.append(made)
-    for made in _velocities(sol, fine, keep):
-        if not any(signal.name == made.name for signal in found):
-            left += room < made.values.size
-            found += [made] if room >= made.values.size else []
-            room -= made.values.size
-    if left:
-        notes.append(f"{left} signals are left out, so that the page stays small; signals= asks for some by name.")
-    return found
-
-
-def _offered(sol) -> list[tuple[str, str]]:
-    """Names of what may be shown, by group."""
-    model = sol.plan.model
-    found = [(name, "Outputs") for name in model.output_shapes]
-    what = sol._scene
-    if what is not None and what["bodies"]:
-        live = sol._data is not None
-        for joint in what["joints"] if live else ():
-            kinds = sol.plan.model.system.resolver.joints[joint["name"]].coordinate
-            found += [(f"{joint['name']}.{key}", "Joints") for key in ((kinds, "speed") if kinds else ())]
-        if live:
-            found += [(f"{name}.torque", "Joints") for name in joint_names(what) if _turns(what, name)]
-        return found
-    letters = ("x", "dx", "ddx", "y") if model.is_ode and model.n_constraints else ("y",) if model.is_ode else (
-        "q", "v", "a", "lam", "reactions",
-    )  # fmt: skip
-    return found + [(name, "Run") for name in letters]
-
-
-def _velocities(sol, fine, keep) -> list[Signal]:
-    """Velocities of bodies, straight from the columns of v; in the plane their angular speed, too."""
-    what = sol._scene
-    found = []
-    for k, body in enumerate(what["bodies"] if what else ()):
-        n, nv = (2, 3) if what["dimension"] == 2 else (3, 6)
-        v = np.atleast_2d(fine.v)[keep, nv * k : nv * (k + 1)]
-        found.append(Signal(f"{body['name']}.velocity", "Bodies", "m/s", list("xyz"[:n]), v[:, :n]))
-        if n == 2:
-            found.append(Signal(f"{body['name']}.speed", "Bodies", "rad/s", [""], v[:, 2:]))
-    return found
-
-
-def _turns(what, name: str) -> bool:
-    return any(joint["name"] == name and joint["kind"] in ("prismatic", "fixed") for joint in what["joints"])
-
-
-def _from(made: Panel, name: str, group: str, keep) -> Signal:
-    values = made.values[keep] if len(made.values) >= len(keep) else made.values
-    return Signal(name, group, made.unit, list(made.labels), values)
-
-
-def _drift(source) -> Signal:
-    made = panel(source, "drift")
-    t = np.atleast_1d(source.t)
-    values = np.where(np.isfinite(made.values), made.values, np.nan)
-    if len(t) > DRIFT_POINTS:
-        cuts = np.linspace(0, len(t), DRIFT_POINTS + 1).astype(int)[:-1]
-        t, values = t[cuts], np.fmax.reduceat(values, cuts, axis=0)
-    return Signal("drift", "Run", made.unit, list(made.labels), np.maximum(values, FLOOR), t=t, logarithmic=True)
-
-
-# what a scene says of itself
 
 
 def _phase(sol) -> tuple[str, str]:
