@@ -4,8 +4,9 @@ import warnings
 
 import pytest
 
-from holonomic import simulate
-from holonomic.errors import BadArgument
+from holonomic import simulate, sweep
+from holonomic.errors import BadArgument, InconsistentState, UnknownArgument
+from holonomic.model.calls import says_what_it_takes
 from holonomic.multibody import Mechanism, UnitsWarning, box, disk, polygon, rod
 
 from .machines import slider_crank
@@ -147,3 +148,46 @@ def test_a_solution_does_not_know_the_name():
     sol = simulate(slider_crank(speed=1.0), 0.1)
     with pytest.raises(KeyError, match="slider"):
         sol["slyder"]
+
+
+@pytest.mark.parametrize("call, said", [
+    (lambda m: m.spring("s", "crank", "ground", at=((0, 0), (1, 1)), rest=0.5), "'rest'. Here it is called 'length'"),
+    (lambda m: m.friction("O", mu=0.1), "m.friction has no argument 'mu'. Here it is called 'coefficient'"),
+    (lambda m: m.revolute("Z", "ground", "link"), r"missing a required argument: 'at'. It is written m.revolute\(name, first"),
+    (lambda m: m.motor("O", tork=1.0), "Did you mean 'torque'"),
+    (lambda m: rod((0, 0), mass=1.0), r"rod: missing a required argument: 'end'. It is written rod\(start, end, mass=None"),
+    (lambda m: Mechanism(g=9.81), "Mechanism has no argument 'g'. Here it is called 'gravity'"),
+])  # fmt: skip
+def test_a_call_that_does_not_fit_is_told_what_does(call, said):
+    with pytest.raises(UnknownArgument, match=said):
+        call(slider_crank())
+
+
+def test_a_type_error_inside_a_function_is_left_as_it_is():
+    with pytest.raises(TypeError) as caught:
+        says_what_it_takes(lambda given: len(given))(3)
+    assert not isinstance(caught.value, UnknownArgument)
+
+
+def test_a_motor_is_told_what_its_joint_takes():
+    with refuse("a revolute joint has an angle, not a position. Write torque="):
+        slider_crank().motor("O", force=1.0)
+
+
+def test_a_rod_of_another_length_than_drawn_is_told_so():
+    m = slider_crank()
+    m.distance("far", "ground", "slider", at=((0, 3), (1.686, 0)), length=0.5)
+    with pytest.raises(InconsistentState, match=r"'far': its ends are 3.44 m apart in the drawing, which is not its length"):
+        simulate(m, 0.1)
+
+
+@pytest.mark.parametrize("call", [
+    lambda m: simulate(m, 0.01), lambda m: sweep(m, 0.01, params={"long.mass": [1.0, 2.0]}, save_at=2),
+], ids=["simulate", "sweep"])  # fmt: skip
+def test_a_warning_points_at_the_line_that_called(call):
+    m = Mechanism()
+    m.revolute("O", "ground", m.body("long", rod((0, 0), (300, 0), mass=1.0)), at=(0, 0))
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        call(m)
+    assert told and all(each.filename == __file__ for each in told)

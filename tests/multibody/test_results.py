@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from holonomic import Event, simulate
+from holonomic.errors import BadArgument, UnknownName
 from holonomic.multibody import Mechanism, box, disk, rod
 
 from .machines import four_bar, pendulum, slider_crank
@@ -207,3 +208,42 @@ def test_constraints_are_kept_as_well_after_a_thousand_turns():
     sol = simulate(m, 1.0, q0=q, v0=m.assembly.v)
     assert np.abs(sol.drift.position).max() < 5e-12
     assert sol["O"].angle[0] == pytest.approx(m.assembly.values["O"] + 2000 * np.pi)
+
+
+def test_quantities_are_read_by_dotted_name_and_parts_show_what_they_have():
+    sol = simulate(slider_crank(speed=5.0), 0.3)
+    np.testing.assert_array_equal(sol["A.force"], sol["A"].force)
+    assert repr(sol["A"]).startswith("<revolute joint 'A' in a run: .angle, .ends, .force")
+    assert ".position" in repr(sol["guide"]) and ".angle" not in repr(sol["guide"])
+    with pytest.raises(AttributeError, match=r"body 'slider' has no 'positon'. Did you mean .position"):
+        sol["slider"].positon
+    with pytest.raises(AttributeError, match="revolute and has no tension"):
+        sol["A"].tension
+    with pytest.raises(UnknownName, match=r"no quantity 'A\.fors'"):
+        sol["A.fors"]
+
+
+def test_tables_hold_the_forces_of_joints(tmp_path):
+    sol = simulate(slider_crank(speed=5.0), 0.3)
+    sol.to_csv(tmp_path / "all.csv")
+    head = (tmp_path / "all.csv").read_text().splitlines()[0].split(",")
+    assert {"A.force x", "A.force y", "O.torque", "O drive.torque"} <= set(head)
+    sol.to_csv(tmp_path / "some.csv", "A.force", "slider.position", "O.angle", "lam")
+    head, *rows = (tmp_path / "some.csv").read_text().splitlines()
+    wanted = ["t", "A.force x", "A.force y", "slider.position x", "slider.position y", "O.angle", "lam[O[x]]"]
+    assert head.split(",")[: len(wanted)] == wanted
+    numbers = np.array([row.split(",") for row in rows], dtype=float)
+    np.testing.assert_array_equal(numbers[:, 1:3], sol["A"].force)
+    np.testing.assert_array_equal(numbers[:, 6:], sol.lam)
+    sol(0.1).to_csv(tmp_path / "one.csv", "A.force")  # a single time is a table of one row
+    assert len((tmp_path / "one.csv").read_text().splitlines()) == 2
+    with pytest.raises(BadArgument, match="'A' is a whole part of the mechanism"):
+        sol.to_csv(tmp_path / "some.csv", "A")
+
+
+def test_xarray_holds_the_forces_of_joints():
+    pytest.importorskip("xarray")
+    sol = simulate(slider_crank(speed=5.0), 0.3)
+    data = sol.to_xarray()
+    np.testing.assert_array_equal(data["A.force"].sel(axis="y"), sol["A"].force[:, 1])
+    assert data["O drive.torque"].dims == ("time",)

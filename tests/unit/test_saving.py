@@ -193,6 +193,11 @@ def test_a_part_of_a_run_is_not_saved(tmp_path):
         simulate(pendulum(), 0.1)([0.0, 0.05]).save(tmp_path / "run.nc")
 
 
+def test_a_run_is_not_saved_under_the_name_of_another_format(tmp_path):
+    with pytest.raises(BadArgument, match=r"save writes NetCDF, which run.csv does not look like. Name it run.nc; .*sol.to_csv"):
+        simulate(pendulum(), 0.1).save(tmp_path / "run.csv")
+
+
 def test_xarray_has_dimensions_and_labels():
     pytest.importorskip("xarray")
     sol = simulate(seven_body(), 0.005, integrator=DOP853())

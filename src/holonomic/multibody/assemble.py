@@ -6,7 +6,6 @@ closes the linearized joints, lengths counted as they are and rotations times th
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
@@ -14,6 +13,7 @@ import numpy as np
 
 from ..errors import BadArgument, InconsistentState
 from ..model.arguments import Names, wanted
+from ..model.warned import warn
 from .lower import UnitsWarning, body_sizes, mechanism_size
 from .snapping import refuse_turned, snapped
 
@@ -167,11 +167,10 @@ def check_asked(m, values, speeds) -> None:
     for name, value in (values or {}).items():
         joint = m.joints.get(name)
         if joint is not None and joint.coordinate == "angle" and abs(value) > MANY_TURNS:
-            warnings.warn(
+            warn(
                 f"assemble: joint {name!r} is asked for {value:g} rad, {abs(value) / (2 * np.pi):.3g} turns. Angles are in "
                 f"radians: np.radians({value:g}).",
                 UnitsWarning,
-                stacklevel=3,
             )
 
 
@@ -182,7 +181,7 @@ def assemble(m, values, speeds, near, drawn: bool = False) -> Assembly:
     joints = [part for part in k.parts if part.level == "position" and part.name in m.joints]
     gaps = {name: gap for name, gap in k.gaps(0.0, begin).items() if name in m.joints and gap > CLOSED * k.size}
     if drawn:
-        _refuse_large(gaps, k.size)
+        _refuse_large(m, k, begin, gaps)
         refuse_turned(m, k, begin)
     q = close(k, snapped(m, k, begin), joints, {}, "")
     q = _go_to(m, k, q, joints, values)
@@ -196,11 +195,10 @@ def assemble(m, values, speeds, near, drawn: bool = False) -> Assembly:
     turned = max(m.kit.rotation_between(a, b) for a, b in zip(before, after, strict=True))
     if drawn and gaps and max(gaps.values()) > SILENT * k.size:
         worst = max(gaps, key=gaps.get)
-        warnings.warn(
+        warn(
             f"joint {worst!r} was open by {gaps[worst]:.2g} in the drawing; bodies were moved by up to {moved:.2g} m "
             "to close it. m.assembly has the details.",
             AssemblyWarning,
-            stacklevel=5,
         )
     v = _velocities(m, k, q, speeds)
     found = {name: float(joint.value(q, k.p)) for name, joint in m.joints.items() if joint.value is not None}
@@ -227,9 +225,18 @@ def beginning(m, k: Kinematics, near) -> np.ndarray:
     return q
 
 
-def _refuse_large(gaps, size) -> None:
+def _refuse_large(m, k: Kinematics, q, gaps) -> None:
+    size = k.size
     for name, gap in gaps.items():
         if gap > SMALL * size:
+            joint = m.joints[name]
+            if joint.kind == "distance":
+                ends = [np.array(m.kit.place(q, k.p, mark)[0], dtype=float) for mark in joint.marks[:2]]
+                raise InconsistentState(
+                    f"joint {name!r}: its ends are {np.linalg.norm(ends[1] - ends[0]):.3g} m apart in the drawing, which is not "
+                    "its length. Draw them at that length, leave out length=, or call m.assemble() to close it as near as "
+                    "possible to the drawing."
+                )
             raise InconsistentState(
                 f"joint {name!r} is open by {gap:.3g} in the drawing (closed without asking up to {SMALL * size:.2g}). "
                 "Draw its two points in one place, or call m.assemble() to close it as near as possible to the drawing."

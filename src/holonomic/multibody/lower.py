@@ -6,7 +6,6 @@ mechanisms that differ in numbers share one compiled model.
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -15,6 +14,7 @@ import numpy as np
 from ..errors import BadArgument
 from ..model.makers import maker
 from ..model.system import System
+from ..model.warned import warn
 from .body import check_inertia
 from .stating import seen
 from .vectors import dot
@@ -316,10 +316,9 @@ def _check_units(m) -> None:
         mass = m.bodies[name].mass
         # no machine part of 5 m weighs less than 50 g a metre, and few of 50 m less than 1 kg a metre
         if (size > 5.0 and mass < 0.05 * size) or (size > 50.0 and mass < size):
-            warnings.warn(
+            warn(
                 f"body {name!r} reaches {size:.3g} m from its centre and weighs {mass:.3g} kg. Lengths are in metres: "
                 "multiply millimetres by 1e-3.",
                 UnitsWarning,
-                stacklevel=6,
             )
             return

@@ -9,6 +9,7 @@ import numpy as np
 
 from ..errors import BadArgument, HolonomicError
 from ..model.arguments import wanted
+from ..model.calls import methods_say_what_they_take
 from . import plane, space
 from . import shapes as sh
 from .assemble import Assembly, assemble, check_asked
@@ -23,8 +24,16 @@ from .parameters import Parameters, positive
 from .stating import State, StateMethods, seen
 
 RESERVED = ("energy", "power", "gravity")
+EFFORT = {"angle": "torque", "position": "force"}  # what a motor gives along each coordinate
+FOREIGN = {
+    "rest": "length", "rest_length": "length", "free_length": "length", "natural_length": "length", "k": "stiffness",
+    "c": "damping", "mu": "coefficient", "parent": "first", "child": "second", "point": "at", "points": "at",
+    "pos": "at", "direction": "axis", "omega": "speed", "velocity": "speed", "g": "gravity", "m": "mass", "I": "inertia",
+    "force": "value", "torque": "value", "vector": "value", "radius": "radii",
+}  # fmt: skip
 
 
+@methods_say_what_they_take(FOREIGN)
 class Mechanism(JointMethods, DriveMethods, ForceMethods, StateMethods):
     """A machine out of bodies, joints and forces. SI units, radians.
 
@@ -358,7 +367,7 @@ class Mechanism(JointMethods, DriveMethods, ForceMethods, StateMethods):
         if coordinate is not None and joint.coordinate != coordinate:
             raise BadArgument(
                 f"{role} of joint {joint.name!r}: a {joint.kind} joint has {_a(joint.coordinate)}, not "
-                f"{_a(coordinate)}. Write {joint.coordinate}=."
+                f"{_a(coordinate)}. Write {EFFORT[joint.coordinate] if role == 'motor' else joint.coordinate}=."
             )
         return joint
 

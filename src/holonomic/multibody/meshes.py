@@ -6,11 +6,12 @@ A mesh with very many triangles is drawn as its convex hull.
 from __future__ import annotations
 
 import re
-import warnings
 import xml.etree.ElementTree as ET
 from pathlib import Path
 
 import numpy as np
+
+from ..model.warned import warn
 
 MOST = 20_000  # triangles of one mesh; more make the page large and say nothing more
 
@@ -30,7 +31,7 @@ def triangles_of(file: str, scale=(1.0, 1.0, 1.0)) -> list[list[float]]:
         if not len(found) or not np.all(np.isfinite(found)):
             raise ValueError("it has no triangles, or some that are not finite")
     except (OSError, ValueError, IndexError, KeyError, AttributeError, ET.ParseError) as problem:
-        warnings.warn(f"the mesh {path.name} is not drawn: {problem}.", MeshWarning, stacklevel=2)
+        warn(f"the mesh {path.name} is not drawn: {problem}.", MeshWarning)
         return []
     if len(found) > MOST:
         found = _hull(found)

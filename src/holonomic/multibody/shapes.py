@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import BadArgument
+from ..model.calls import says_what_it_takes
 
 
 @dataclass(frozen=True)
@@ -49,6 +50,7 @@ class Shape:
         return replace(self, mass=float(mass))
 
 
+@says_what_it_takes
 def rod(start, end, mass: float | None = None, *, width: float | None = None) -> Shape:
     """Return a slender rod from one point to another; its x axis runs along it.
 
@@ -77,6 +79,7 @@ def rod(start, end, mass: float | None = None, *, width: float | None = None) ->
     return Shape("rod", _mass(mass, "rod"), centre, _axes_along_x(along), inertia, length / 2, outline)
 
 
+@says_what_it_takes
 def box(at, size, mass: float | None = None, *, angle: float = 0.0, axes=None) -> Shape:
     """Return a rectangle (two sizes) or a cuboid (three sizes) around its centre.
 
@@ -112,6 +115,7 @@ def box(at, size, mass: float | None = None, *, angle: float = 0.0, axes=None) -
     return Shape("box", _mass(mass, "box"), at, turned, inertia, reach, {"size": size})
 
 
+@says_what_it_takes
 def plate(at, size, mass: float | None = None, *, angle: float = 0.0, axes=None) -> Shape:
     """Return a thin rectangular plate around its centre; in space its normal is the third of its axes.
 
@@ -139,6 +143,7 @@ def plate(at, size, mass: float | None = None, *, angle: float = 0.0, axes=None)
     return Shape("box", flat.mass, at, turned, np.diag([b, a, a + b]), flat.size, outline)
 
 
+@says_what_it_takes
 def disk(at, radius: float, mass: float | None = None, *, inner: float = 0.0, axis=None, angle: float = 0.0) -> Shape:
     """Return a thin disk, or a ring with an inner radius; in space its x axis is the given axis.
 
@@ -173,6 +178,7 @@ def disk(at, radius: float, mass: float | None = None, *, inner: float = 0.0, ax
     return Shape("disk", _mass(mass, "disk"), at, turned, inertia, radius, outline)
 
 
+@says_what_it_takes
 def polygon(points, mass: float | None = None) -> Shape:
     """Return a homogeneous planar polygon; its axes are those of the ground.
 
@@ -208,6 +214,7 @@ def polygon(points, mass: float | None = None) -> Shape:
     return Shape("polygon", _mass(mass, "polygon"), tuple(middle.tolist()), 0.0, inertia, reach, outline)
 
 
+@says_what_it_takes
 def cylinder(start, end, radius: float, mass: float | None = None, *, inner: float = 0.0) -> Shape:
     """Return a cylinder in space between the centres of its ends; its x axis runs along it.
 
@@ -235,6 +242,7 @@ def cylinder(start, end, radius: float, mass: float | None = None, *, inner: flo
     return Shape("cylinder", bar.mass, bar.centre, bar.axes, inertia, reach, outline)
 
 
+@says_what_it_takes
 def sphere(at, radius: float, mass: float | None = None) -> Shape:
     """Return a homogeneous sphere in space.
 

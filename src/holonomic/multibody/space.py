@@ -12,11 +12,10 @@ ground. A frame is (position, axes of the joint).
 
 from __future__ import annotations
 
-import warnings
-
 import numpy as np
 
 from ..model.makers import maker
+from ..model.warned import warn
 from .vectors import apply, cross, dot, minus, plus, product, times, transposed
 
 NQ, NV = 7, 6  # coordinates and velocities of one body
@@ -280,11 +279,10 @@ def counted(record, joint):
     missing = (expected - np.diff(angle)) / (2 * np.pi)
     turns = np.round(missing)
     if np.any(np.abs(missing - turns) > UNSURE):
-        warnings.warn(
+        warn(
             f"joint {joint.name!r} turns too far between the times that were kept to count its turns. Keep more times "
             "(save_at=), or ask the solution for closer ones.",
             TurnsWarning,
-            stacklevel=5,
         )
     angle[..., 1:] += 2 * np.pi * np.cumsum(turns, axis=-1)
     return angle.ravel()

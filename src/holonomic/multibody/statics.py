@@ -105,12 +105,21 @@ class Equilibrium:
     left: float
     _record: Record = field(repr=False)
 
+    def __str__(self) -> str:
+        kind = {True: "stable", False: "not stable", None: "without freedom"}[self.stable]
+        forces = ", ".join(f"{name} {_vector(self[name].force)}" for name in self._record.resolver.joints)
+        return f"at rest ({kind}), forces left over {self.left:.1e} N; forces on the joints' second bodies, N: {forces or 'none'}"
+
     def __getitem__(self, name: str) -> Any:
         """Return a body, joint, point or force by name."""
         resolver = self._record.resolver
         if name not in resolver:
             raise BadArgument(f"there is no {name!r}. There are: {', '.join(resolver.names)}.")
         return resolver.view_of(self._record, name)
+
+
+def _vector(values) -> str:
+    return "(" + ", ".join(f"{x + 0.0:.4g}" for x in np.ravel(values)) + ")"
 
 
 def equilibrium(m, near=None) -> Equilibrium:
@@ -211,7 +220,7 @@ class Modes:
     K: np.ndarray
 
     def __str__(self) -> str:
-        lines = [f"{f:.6g} Hz, damping {100 * d:.3g} %" for f, d in zip(self.frequencies, self.damping, strict=True)]
+        lines = [f"{f:.6g} Hz, damping {100 * d + 0.0:.3g} %" for f, d in zip(self.frequencies, self.damping, strict=True)]
         return "\n".join(lines) or "no oscillating mode"
 
 

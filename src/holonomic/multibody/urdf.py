@@ -6,7 +6,6 @@ in Python afterwards with `m.close`.
 
 from __future__ import annotations
 
-import warnings
 import xml.etree.ElementTree as ET
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -15,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import BadArgument
+from ..model.warned import warn
 from . import shapes as sh
 
 JOINTS = {
@@ -93,7 +93,7 @@ def _own_name(m, name: str, what: str) -> str:
     if what == "joint" and own in m.bodies:
         own = f"{own} joint"
     if own != name:
-        warnings.warn(f"{what} {name!r} is called {own!r} here.", UrdfWarning, stacklevel=7)
+        warn(f"{what} {name!r} is called {own!r} here.", UrdfWarning)
     return own
 
 
@@ -272,11 +272,10 @@ class Meshes:
         for folder in self.folders:
             if (folder / wanted).is_file():
                 return str(folder / wanted)
-        warnings.warn(
+        warn(
             f"link {link!r}: its mesh {name!r} is not there, so it is not drawn; the motion does not need it. "
             "Pass package_dirs= with the folder that holds it.",
             UrdfWarning,
-            stacklevel=7,
         )
         return None
 

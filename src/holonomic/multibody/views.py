@@ -13,16 +13,20 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .vectors import dot, minus
+from .view import View
 
 if TYPE_CHECKING:
     from .results import Record
 
 
-class PointView:
+class PointView(View):
     """A point of a body: position, velocity, acceleration; m, m/s, m/s²."""
 
     def __init__(self, record: Record, mark):
         self._record, self._mark = record, mark
+
+    def _title(self) -> str:
+        return "point"
 
     @property
     def position(self) -> np.ndarray:
@@ -63,6 +67,9 @@ class BodyView(PointView):
         super().__init__(record, (body.index, body.origin, body.origin, rotation, None))
         self._body = body
 
+    def _title(self) -> str:
+        return f"body {self._body.name!r}"
+
     @property
     def angle(self) -> np.ndarray:
         """Angle in the plane, rad; it counts turns."""
@@ -98,11 +105,19 @@ class BodyView(PointView):
         return r.out(_kinetic(r, self._body))
 
 
-class JointView:
+class JointView(View):
     """A joint: force and torque on its second body at its point, in the ground frame; angle or position."""
 
     def __init__(self, record: Record, joint):
         self._record, self._joint = record, joint
+
+    def _title(self) -> str:
+        return f"{self._joint.kind} joint {self._joint.name!r}"
+
+    def _properties(self) -> list[str]:
+        joint, found = self._joint, super()._properties()
+        has = {joint.coordinate, *joint.more, "speed" if joint.rate else None, "tension" if joint.kind == "distance" else None}
+        return [name for name in found if name not in ("angle", "position", "speed", "tension") or name in has]
 
     @cached_property
     def _wrench(self):
@@ -158,7 +173,9 @@ class JointView:
         if kind in joint.more:
             return joint.more[kind][0](r.q, r.p)
         if joint.coordinate != kind:
-            has = f"it has a {joint.coordinate}" if joint.coordinate else "it has neither an angle nor a position"
+            has = {"angle": "it has an angle", "position": "it has a position"}.get(
+                joint.coordinate, "it has neither an angle nor a position"
+            )
             raise AttributeError(f"joint {joint.name!r} is {joint.kind} and has no {kind}; {has}.")
         return r.kit.counted(r, joint) if kind == "angle" else joint.value(r.q, r.p)
 
@@ -199,6 +216,12 @@ class DriveView(JointView):
         super().__init__(record, joint)
         self._drive = drive
 
+    def _title(self) -> str:
+        return f"drive {self._drive.name!r}"
+
+    def _properties(self) -> list[str]:
+        return ["force", "power", "torque"] if self._joint is None else super()._properties()
+
     @cached_property
     def _wrench(self):
         r, drive = self._record, self._drive
@@ -214,11 +237,19 @@ class DriveView(JointView):
         return self._record.out(_drive_power(self._record, self._drive))
 
 
-class ForceView:
+class ForceView(View):
     """A force: what it does to its (second) body, its power, and its energy where it has one."""
 
     def __init__(self, record: Record, force):
         self._record, self._force = record, force
+
+    def _title(self) -> str:
+        return f"{self._force.kind} {self._force.name!r}"
+
+    def _properties(self) -> list[str]:
+        line = len(self._force.marks) == 2 and self._force.on is None
+        has = ("tension", "length") * line + ("energy",) * (self._force.energy is not None)
+        return [name for name in super()._properties() if name not in ("tension", "length", "energy") or name in has]
 
     @cached_property
     def _acts(self):
@@ -272,11 +303,14 @@ class ForceView:
         return r.out(self._force.energy(r.q, r.p))
 
 
-class EnergyView:
+class EnergyView(View):
     """Energy of the whole mechanism, J: kinetic, gravity, elastic, and their sum."""
 
     def __init__(self, record: Record):
         self._record = record
+
+    def _title(self) -> str:
+        return "energy of the mechanism"
 
     @property
     def kinetic(self) -> np.ndarray:
@@ -333,7 +367,12 @@ class PowerView:
         """The change of the total energy per second."""
         return sum(self.by_name.values(), self._record.out(0.0))
 
+    def __repr__(self) -> str:
+        return f"<power in a run: .total, .by_name, .by_kind, .{', .'.join(self.by_kind)}>"
+
     def __getattr__(self, kind: str):
+        if kind.startswith("_"):
+            raise AttributeError(kind)
         known = self.by_kind
         if kind in known:
             return known[kind]

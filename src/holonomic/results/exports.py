@@ -97,19 +97,29 @@ class Exports:
         return load(path)
 
     def to_xarray(self):
-        """Return an xarray Dataset with dimensions time, coordinate and constraint, and their labels."""
+        """Return an xarray Dataset with dimensions time, coordinate and constraint, and their labels.
+
+        Of a mechanism also force and torque of every joint, drive and force, as "A.force" over time and axis.
+        """
         from .tables import to_xarray
 
         return to_xarray(self)
 
-    def to_dataframe(self):
-        """Return a pandas DataFrame: one row per time, one column per component."""
+    def to_dataframe(self, *names: str):
+        """Return a pandas DataFrame: one row per time, one column per component.
+
+        Parameters
+        ----------
+        *names : str
+            What to take: "q", "lam", or what `sol[name]` knows, such as "A.force". If left out, everything; of a
+            mechanism that includes force and torque of every joint, drive and force.
+        """
         from .tables import to_dataframe
 
-        return to_dataframe(self)
+        return to_dataframe(self, names)
 
-    def to_csv(self, path: str | Path) -> None:
-        """Write the table of `to_dataframe` as comma-separated text, every digit kept."""
+    def to_csv(self, path: str | Path, *names: str) -> None:
+        """Write the table of `to_dataframe` as comma-separated text, every digit kept: `sol.to_csv("A.csv", "A.force")`."""
         from .tables import to_csv
 
-        to_csv(self, path)
+        to_csv(self, path, names)

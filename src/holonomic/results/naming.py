@@ -12,7 +12,7 @@ ELSEWHERE = {
     "sol": "sol(t)", "t_events": "sol.events[name].t", "y_events": "sol.events[name].q", "nfev": 'sol.stats["field evaluations"]',
     "njev": "sol.stats", "nlu": "sol.stats", "success": "sol.failure, empty where there is none: a run that fails raises",
     "status": "sol.ended", "message": "sol.failure", "invariants": "sol.drift, by name", "x": "sol.q", "velocity": "sol.v",
-    "position": "sol.q", "multipliers": "sol.lam", "forces": "sol.reactions", "time": "sol.t",
+    "position": "sol.q", "multipliers": "sol.lam", "forces": "sol.reactions", "time": "sol.t", "times": "sol.t",
 }  # fmt: skip
 
 
@@ -50,6 +50,10 @@ def unknown(name, what: str, known: dict[str, list[str]]) -> UnknownName:
     if near:
         hint = f"Did you mean {' or '.join(map(repr, near))}?"
     else:
-        hint = "; ".join(f"{kind}: {', '.join(names[:12])}" for kind, names in known.items()) or "it has none"
+        hint = "; ".join(f"{kind}: {', '.join(names[:12])}{_rest(names)}" for kind, names in known.items()) or "it has none"
         hint = hint[0].upper() + hint[1:] + "."
     return UnknownName(f"the solution has no {what} {name!r}. {hint}")
+
+
+def _rest(names: Sequence[str], shown: int = 12) -> str:
+    return f" and {len(names) - shown} more" if len(names) > shown else ""

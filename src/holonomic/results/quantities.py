@@ -17,6 +17,12 @@ def named(sol, name: str) -> np.ndarray:
     resolver = getattr(getattr(model, "system", None), "resolver", None)
     if resolver is not None and name in resolver:  # bodies, joints and forces of a mechanism
         return resolver.view(sol, name)
+    part, dot, wanted = name.rpartition(".") if isinstance(name, str) else ("", "", "")
+    if resolver is not None and dot and part in resolver and name not in model.output_shapes:  # "A.force"
+        try:
+            return getattr(resolver.view(sol, part), wanted)
+        except AttributeError as missing:
+            raise UnknownName(f"the solution has no quantity {name!r}: {missing}") from None
     if name in model.output_shapes:
         return sol._shaped(sol._outputs[name])
     if name in model.coordinates:

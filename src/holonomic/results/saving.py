@@ -26,6 +26,7 @@ from .solution import EventLog, Solution
 from .tables import Variables, labels, slug, state_name, variables
 
 FORMAT = 1
+OTHERS = (".csv", ".txt", ".json", ".npz", ".npy", ".mat", ".pkl", ".h5", ".hdf5", ".xlsx", ".zarr", ".png", ".html")
 LARGEST = 2**32 - 4  # bytes of one variable in NetCDF-3 with 64-bit offsets
 
 
@@ -116,6 +117,9 @@ def save(sol: Solution, path: str | Path) -> None:
     path = Path(path)
     if not path.resolve().parent.is_dir():
         raise BadArgument(f"there is no folder {path.resolve().parent} to save {path.name} in.")
+    if path.suffix.lower() in OTHERS:
+        csv = "; text is written by sol.to_csv" if path.suffix.lower() in (".csv", ".txt") else ""
+        raise BadArgument(f"save writes NetCDF, which {path.name} does not look like. Name it {path.stem}.nc{csv}.")
     model = sol.plan.model
     arrays = {"time": (("time",), sol._arrays[0], "time, s")} | variables(sol)
     arrays |= _rates(sol) | _event_variables(sol) | _drawn_variables(sol)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import re
 import zlib
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -108,51 +109,99 @@ def to_xarray(sol):
                 else f"output {name}"
             )
             data[free] = data.pop(f"output_{slug(name)}")
+    for name, values in parts(sol).items():
+        dims = ("time",) if values.shape[1] == 1 else ("time", "axis")
+        text = "on the second body, ground frame, " + ("N" if name.endswith(".force") else "N m")
+        data[name] = xarray.Variable(dims, values[:, 0] if values.shape[1] == 1 else values, {"long_name": text})
+    axes = {"axis": list("xyz"[: sol.plan.model.system.resolver.dimension])} if any("axis" in data[n].dims for n in data) else {}
     time = xarray.Variable("time", sol._arrays[0], {"units": "s"})
     attributes = {"plan": sol.plan.why(), "versions": str(sol._facts["versions"]), "ended": sol.ended}
-    return xarray.Dataset(data, {"time": time} | labels(model), attributes)
+    return xarray.Dataset(data, {"time": time} | axes | labels(model), attributes)
 
 
-def columns(sol) -> dict[str, np.ndarray]:
-    """Return every component under a name of its own: beta, v[beta], a[beta], lam[rod], reaction[beta]."""
+def groups(sol) -> dict[str, dict[str, np.ndarray]]:
+    """Return every component under a name of its own, beta, v[beta], a[beta], lam[rod], reaction[beta], by kind."""
     model = sol.plan.model
     names = [re.sub(r"^[qy]\[(\d+)\]$", r"\1", name) for name in model.coordinates]
     speeds = names if model.nv == model.nc else [str(i) for i in range(model.nv)]
     _, x, k = sol._arrays
-    found = dict(zip(model.coordinates, x[:, : model.nc].T, strict=True))
+
+    def each(labels, values, letter=""):
+        return {f"{letter}[{name}]" if letter else name: column for name, column in zip(labels, values.T, strict=True)}
+
+    found = {state_name(model): each(model.coordinates, x[:, : model.nc])}
     if not model.is_ode:
-        v = x[:, model.nq : model.nq + model.nv]
-        found |= {f"v[{name}]": values for name, values in zip(speeds, v.T, strict=True)}
-        found |= {f"a[{name}]": values for name, values in zip(speeds, k[:, : model.nv].T, strict=True)}
-        found |= dict(zip(model.extras.state_labels, x[:, model.nc : model.nc + model.ns].T, strict=True))
-        found |= dict(zip(model.extras.algebraic_labels, sol._settled.T, strict=True))
-    lam = zip(multiplier_labels(model), sol._multipliers.T, strict=True)
-    found |= {f"lam[{name}]": values for name, values in lam}
+        found["v"] = each(speeds, x[:, model.nq : model.nq + model.nv], "v")
+        found["a"] = each(speeds, k[:, : model.nv], "a")
+        found["s"] = each(model.extras.state_labels, x[:, model.nc : model.nc + model.ns])
+        found["w"] = each(model.extras.algebraic_labels, sol._settled)
+    found["lam"] = each(multiplier_labels(model), sol._multipliers, "lam")
     if model.n_lam:
-        found |= {f"reaction[{name}]": values for name, values in zip(speeds, sol._forces.T, strict=True)}
-    for name, values in sol._outputs.items():
-        own = f"output[{name}]" if name in found else name
-        for place in np.ndindex(values.shape[1:]):
-            at = f"[{','.join(map(str, place))}]" if place else ""
-            found[own + at] = values[(slice(None), *place)]
+        found["reactions"] = each(speeds, sol._forces, "reaction")
     return found
 
 
-def to_dataframe(sol):
+def parts(sol) -> dict[str, np.ndarray]:
+    """Forces and torques of the joints, drives and forces of a mechanism: "A.force", (time, axis)."""
+    resolver = getattr(getattr(sol.plan.model, "system", None), "resolver", None)
+    if resolver is None or sol._data is None:
+        return {}
+    record, found = resolver.record(sol), {}
+    for name in (*resolver.joints, *resolver.drives, *resolver.forces):
+        view = resolver.view_of(record, name)
+        for key in ("force", "torque"):
+            found[f"{name}.{key}"] = np.asarray(getattr(view, key), dtype=float).reshape(len(record.t), -1)
+    return found
+
+
+def columns(sol, names: Sequence[str] = ()) -> dict[str, np.ndarray]:
+    """Return one column per component: of the whole run, or of the quantities that are named."""
+    kinds = groups(sol)
+    if names:
+        found: dict[str, np.ndarray] = {}
+        for name in names:
+            found |= kinds[name] if name in kinds else _parted(name, _numbers(sol, name))
+        return found
+    found = {name: values for kind in kinds.values() for name, values in kind.items()}
+    for name, values in sol._outputs.items():
+        found |= _parted(f"output[{name}]" if name in found else name, values)
+    for name, values in parts(sol).items():
+        found |= _parted(name, values)
+    return found
+
+
+def _numbers(sol, name: str) -> np.ndarray:
+    values = sol[name]
+    if not isinstance(values, np.ndarray | np.generic | float):
+        raise BadArgument(f'{name!r} is a whole part of the mechanism: name one of its quantities, as in "A.force". {values}')
+    values = np.asarray(values, dtype=float)
+    return values[None] if sol._single else values
+
+
+def _parted(name: str, values: np.ndarray) -> dict[str, np.ndarray]:
+    """Columns of one quantity: "A.force x" of a part of a mechanism, out[0,1] of anything else."""
+    inner = values.shape[1:]
+    if "." in name and inner in ((1,), (2,), (3,)):
+        return {name + (f" {'xyz'[i]}" if inner[0] > 1 else ""): values[:, i] for i in range(inner[0])}
+    at = {place: f"[{','.join(map(str, place))}]" if place else "" for place in np.ndindex(inner)}
+    return {name + text: values[(slice(None), *place)] for place, text in at.items()}
+
+
+def to_dataframe(sol, names: Sequence[str] = ()):
     """Return a pandas DataFrame with the times as index."""
     try:
         import pandas
     except ImportError:
         raise MissingExtra('to_dataframe needs pandas: pip install "holonomic[xarray]".') from None
-    return pandas.DataFrame(columns(sol), index=pandas.Index(sol._arrays[0], name="t"))
+    return pandas.DataFrame(columns(sol, names), index=pandas.Index(sol._arrays[0], name="t"))
 
 
-def to_csv(sol, path: str | Path) -> None:
+def to_csv(sol, path: str | Path, names: Sequence[str] = ()) -> None:
     """Write the columns as comma-separated text; numbers read back bit for bit."""
     path = Path(path)
     if not path.resolve().parent.is_dir():
         raise BadArgument(f"there is no folder {path.resolve().parent} to write {path.name} in.")
-    table = columns(sol)
+    table = columns(sol, names)
     with open(path, "w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file)
         writer.writerow(["t", *table])

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
-
 import numpy as np
 
 from ..arguments import check_multipliers
@@ -23,6 +21,7 @@ from ..errors import (
 )
 from ..kernels import state as s
 from ..kernels.signatures import Fn
+from ..model.warned import warn
 from ..planning.choice import Choice
 from ..planning.plan import Plan
 from ..results.joined import join
@@ -83,12 +82,11 @@ def walk(
     plan = run.plan
     sol = _wrapped(run, begin, ended if status == DONE else "failed", parts, choosing)
     if choosing is None and run.I[s.IS_STIFF]:
-        warnings.warn(
+        warn(
             f"the step is limited by stability, not accuracy, since t = {run.S[s.T_STIFF]:.4g}: the problem is stiff "
             f"for {type(plan.choice.integrator).__name__}. The result is right but slow; an implicit integrator "
             "would take fewer steps.",
             StiffnessWarning,
-            stacklevel=3,
         )
     if status != DONE:
         why = choosing.vibrating(run) if choosing is not None and status == TOO_MANY_STEPS else ""
@@ -96,21 +94,20 @@ def walk(
     held = plan.model.n_invariants and not free and plan.choice.stabilization.acts == "step"
     found = not_kept(plan.model, run.t, run.x, run.data, cancels=1e-3, within=1e-8) if held else None
     if found is not None:
-        warnings.warn(
+        warn(
             f"invariant {found[0]!r} was kept, but the equations change it: by {found[1]:.3g} per second at t = {run.t:.6g}. "
             "The result is not that of the equations. Correct the invariant, or leave it out.",
             InvariantWarning,
-            stacklevel=3,
         )
     depends = left_out(plan.model, sol.t, sol.y, run.data) if held and plan.model.is_ode else None
     if depends is not None:
-        warnings.warn(depends, RedundancyWarning, stacklevel=3)
+        warn(depends, RedundancyWarning)
     text = failure.unstable(run, plan)
     if text is not None:
-        warnings.warn(text, UnstableWarning, stacklevel=3)
+        warn(text, UnstableWarning)
     near = next(filter(None, map(passed_singular, sol._parts or (sol,))), None)
     if near is not None:
-        warnings.warn(near, NearSingularWarning, stacklevel=3)
+        warn(near, NearSingularWarning)
     run.release()
     return sol
 

@@ -6,7 +6,6 @@ at all of them is redundancy, rank low at the start alone a singular position.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator
 
 import numpy as np
@@ -20,6 +19,7 @@ from ..errors import (
     SingularPosition,
 )
 from ..kernels.signatures import Fn
+from ..model.warned import warn
 
 RANK_TOLERANCE = 1e-9
 RHO_FULL_RANK = 1e-10  # pivot ratio of G Gᵀ, about the square of the smallest angle between rows
@@ -125,11 +125,10 @@ def independent_rows(model, t, q, v, data, redundant: str | None, project):
             f"at t = {t:g} the constraint Jacobian has rank {rank} of {m}: {'; '.join(repeats)}. {remove}, or pass "
             f'redundant="minimum-norm" (reactions of {these} are then not unique).'
         )
-    warnings.warn(
+    warn(
         f"{m - rank} of {m} constraint rows are redundant: {'; '.join(repeats)}. Their reactions are not unique "
         f"({'the smallest are given' if redundant == 'minimum-norm' else 'dropped rows carry none'}).",
         RedundancyWarning,
-        stacklevel=5,
     )
     return kept, involved
 

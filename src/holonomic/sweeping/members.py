@@ -70,12 +70,16 @@ def check_params(system, given) -> dict[str, np.ndarray]:
             raise BadArgument(f"params={{{name!r}: ...}}: the system has no such parameter. {nearest(name, system.params or {})}")
         if values.ndim != np.ndim(own) + 1 or values.shape[1:] != np.shape(own):
             expected = f"({', '.join(['members', *map(str, np.shape(own))])}{'' if np.shape(own) else ','})"
-            one = f" One value for all members is set by system.with_params({name}=...)." if values.shape == np.shape(own) else ""
+            one = f" One value for all members is set by {_set_one(name)}." if values.shape == np.shape(own) else ""
             raise BadArgument(f"params[{name!r}] has shape {values.shape}; expected {expected}, one for each member.{one}")
         bad = np.flatnonzero(~np.isfinite(values).all(axis=tuple(range(1, values.ndim))))
         if len(bad):
             raise BadArgument(f"params[{name!r}] of member {bad[0]} is not finite: {values[bad[0]]}.")
     return params
+
+
+def _set_one(name: str) -> str:
+    return f"system.with_params({name}=...)" if name.isidentifier() else f"m.params[{name!r}] = ... of the mechanism"
 
 
 def first_of(values):

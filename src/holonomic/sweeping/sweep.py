@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import warnings
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Executor
 from typing import Any
@@ -26,6 +25,7 @@ from ..errors import BadArgument, HolonomicError, RedundancyWarning
 from ..kernels.state import N_FLOATS
 from ..model.extra import start_of_extras
 from ..model.system import Ode, System
+from ..model.warned import warn
 from ..planning.reuse import model_of, plan_of
 from ..running.progress import Tally
 from ..running.run import Run
@@ -251,7 +251,7 @@ def plan_job(
             check_invariants(model, t0, z0, own)
             depends = left_out(model, [t0], [z0], own) if choice.stabilization.acts == "step" else None
             if depends is not None:
-                warnings.warn(depends, RedundancyWarning, stacklevel=2)
+                warn(depends, RedundancyWarning)
         break
     is_open = "integrator" not in choice.chosen and not choice.integrator.implicit and choice.step is None
     if is_open and initial != "free":

@@ -5,7 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+from ..model.calls import says_what_it_takes
 
+FOREIGN = {"duration": "seconds", "length": "seconds", "figsize": "size", "frame_rate": "fps"}
+
+
+@says_what_it_takes
 def view(
     runs, *, path: str | Path | None = None, names: Sequence[str] | None = None, signals: Sequence[str] = (),
     traces: Sequence[str] = (), forces: bool = False, frames: int | None = None, title: str = "",
@@ -65,7 +70,7 @@ def animate(
     panels = (*wanted, "drift") if panels is None else [panels] if isinstance(panels, str) else panels
     asked = [*wanted, *(name for name in panels if name not in ("drift", "energy") and name not in wanted)]
     scene = scene_of(runs, names=names, signals=asked, traces=traces, forces=forces, title=title)
-    return film(scene, path, panels=panels, **film_options)
+    return says_what_it_takes(film, "animate", FOREIGN)(scene, path, panels=panels, **film_options)
 
 
 __all__ = ["animate", "view"]
