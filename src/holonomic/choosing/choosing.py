@@ -29,6 +29,7 @@ from ..integrators.radau import Radau
 from ..integrators.runge_kutta import RK45
 from ..kernels import state as s
 from ..kernels.fastest import MOVE, look, turning
+from ..kernels.looking import LONGER, LONGEST_LOOK, STABLE, WORTH
 from ..kernels.signatures import Fn
 from ..model.dae import Dae
 from ..planning.choice import Choice, make_choice
@@ -37,7 +38,6 @@ from ..running.failure import reason
 from ..stabilizations.projection import Projection
 from .indicators import RESTS, Indicators, accurate_step, indicators_at, largest, moving, rate_by_time
 
-STABLE = 6.0  # |h λ| up to which DOP853 is stable, [HW96] Sec. IV.2
 # A step that accuracy allows, times the fastest rate, from which on an implicit method wins. BDF takes 7 to 10 steps where
 # DOP853 takes one, and DOP853 is stable up to 6: measured, the two are level at about 30 to 60.
 FAR_BEYOND = 50.0
@@ -52,7 +52,6 @@ STRAIGHT = 0.7  # of the rate: below, BDF of order 4 and 5 is not stable any mor
 SHORT, QUIET, TIGHT = 1.3, 3.0, 1e-10
 # The same as FAR_BEYOND in a short run, which Radau crosses in a dozen steps where stability asks RK45 for 60 and more
 SOON = 20.0
-WORTH = 60  # explicit steps to go: below that nothing is gained by a change
 # Errors of BDF add up to 3 to 50 times rtol on the stiff problems here, those of DOP853 to less than 1 on the same ones
 # (where constraints turn, long steps are found with more than a tenth only)
 BDF_SHARE, BDF_TURNING = 0.1, 0.2
@@ -61,9 +60,9 @@ BDF_SHARE, BDF_TURNING = 0.1, 0.2
 # of DOP853
 MANY, LASTING, SHORTER = 200, 100.0, 8
 LARGE = 60  # positions and velocities above which eigenvalues cost more than they save, and factors of Radau more than BDF
-FIRST_LOOK, CALM, LONGEST_LOOK = 25, 100, 1600  # steps between two looks, doubled each time
+FIRST_LOOK, CALM = 25, 100  # steps to the first look; doubled each time
+AS_IMPLICIT = 8 * FIRST_LOOK  # the same after a change to an implicit method
 FELT = 0.1  # rad in one step: a vibration that steps follow
-LONGER = 3.0  # an explicit step must be this many times longer than the implicit ones, to go back
 MOST_CHANGES = 20
 SMALL = 8  # velocities up to which equations with v̂ eliminated are cheap to differentiate
 
@@ -149,7 +148,7 @@ class Choosing:
         """Return the plan of a short run beside the usual one; kept there, for calls that are over in 0.1 ms."""
         found = plan.__dict__.get("_in_short")
         if found is None:
-            found = plan.__dict__["_in_short"] = self.plan_for(replace(plan.choice, integrator=RK45()))
+            found = plan.__dict__["_in_short"] = self.plan_for(self.in_short())
             found.__dict__["_in_short"] = found
         return found
 
@@ -208,7 +207,7 @@ class Choosing:
     def _rapid(self, run, rates: Rates, left: float) -> Choice | None:
         """Return an implicit choice where constraints turn far faster than a motion that is not stiff."""
         rate = rates.turning
-        if self.explicit.rtol < LOOSE or rate * rates.accurate < RAPID * dearer(self.model) or rate * left < STABLE * WORTH:
+        if not turns_rapidly(self.model, rates, left, self.explicit.rtol):
             return None
         self._turn, self.first = rate, rates
         return self._change(run, rates, STABLE / rate, "the constraints change much faster than the motion")
@@ -320,7 +319,7 @@ class Choosing:
 
     def _enter(self, change: Change) -> None:
         self.changes.append(change)
-        self.interval = FIRST_LOOK if change.choice is self.explicit else 8 * FIRST_LOOK
+        self.interval = FIRST_LOOK if change.choice is self.explicit else AS_IMPLICIT
         self._since = (change.t, 0)
 
     def _candidates(self, run, rates: Rates):
@@ -330,16 +329,36 @@ class Choosing:
         straight = (rates.straight or rates.turning > 0.0) and (turns or large)
         straight = straight and not (rates.lasts or self._lasts(run, rates.accurate / SHORTER))
         integrator, share = (BDF(), BDF_TURNING if turns else BDF_SHARE) if straight else (Radau(), 1.0)
-        c, asked, stabilization = self.explicit, self.given["formulation"], self.given["stabilization"]
+        is_open = self._formulation_open
+        yield from self._made(self._formulations(run, turns) if is_open else [self.explicit.formulation], integrator, share)
+
+    @property
+    def _formulation_open(self) -> bool:
+        asked = self.given["formulation"]
+        return isinstance(asked, str) and asked == "auto"
+
+    def _made(self, formulations, integrator, share: float):
+        """Choices with these formulations, controlled to a share of the tolerance."""
+        c, stabilization = self.explicit, self.given["stabilization"]
         atol = tuple(share * value for value in c.atol) if isinstance(c.atol, tuple) else share * c.atol
         rtol = max(share * c.rtol, 1e-14)
-        is_open = isinstance(asked, str) and asked == "auto"
-        for formulation in self._formulations(run, turns) if is_open else [c.formulation]:
+        for formulation in formulations:
             way = stabilization
             if isinstance(formulation, GGL) and isinstance(way, str):
                 way = Projection()  # BDF's Newton iteration, too, leaves more than rounding
             made = make_choice(self.model, formulation, integrator, way, None, rtol, atol, c.constraint_tol)
             yield replace(made, chosen=c.chosen)
+
+    def in_short(self) -> Choice:
+        """Return the choice for runs in which little happens."""
+        return replace(self.usual, integrator=RK45())
+
+    def one_implicit(self) -> Choice | None:
+        """Return the implicit choice where it is the same for all states: without constraints, and not large."""
+        m = self.model
+        if m.n_lam or isinstance(m.system, Dae) or m.nq + m.nv > LARGE:
+            return None
+        return next(self._made([Index1() if self._formulation_open else self.explicit.formulation], Radau(), 1.0))
 
     def _formulations(self, run, turns: bool):
         model = self.model
@@ -386,13 +405,19 @@ def dearer(model) -> float:
 
 def stiff_from(model, short: bool) -> float:
     """Return the accurate step times the fastest rate from which on an implicit method wins."""
-    return (SOON if short else FAR_BEYOND) * dearer(model)
+    return (FAR_BEYOND + (SOON - FAR_BEYOND) * short) * dearer(model)
 
 
 def too_stiff(model, rates: Rates, left: float, short: bool) -> bool:
-    """Whether a start, with so much time left (s), is far too stiff for an explicit method."""
-    worth = 2 * SOON if short else STABLE * WORTH
-    return rates.decays and rates.fastest * rates.accurate >= stiff_from(model, short) and rates.fastest * left >= worth
+    """Whether a start, with so much time left (s), is far too stiff for an explicit method; of arrays, one by one."""
+    worth = STABLE * WORTH + (2 * SOON - STABLE * WORTH) * short
+    return rates.decays & (rates.fastest * rates.accurate >= stiff_from(model, short)) & (rates.fastest * left >= worth)
+
+
+def turns_rapidly(model, rates: Rates, left: float, rtol: float) -> bool:
+    """Whether constraints turn far faster than a motion that is not stiff; of arrays, one by one."""
+    rate = rates.turning
+    return (rtol >= LOOSE) & (rate * rates.accurate >= RAPID * dearer(model)) & (rate * left >= STABLE * WORTH)
 
 
 def varies(found: Indicators) -> bool:
@@ -400,4 +425,4 @@ def varies(found: Indicators) -> bool:
     return max(found.times("explicit"), found.times("turning")) > 1.0
 
 
-__all__ = ["Change", "Choosing", "varies"]
+__all__ = ["STABLE", "Change", "Choosing", "varies"]

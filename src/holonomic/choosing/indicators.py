@@ -21,6 +21,7 @@ from functools import cached_property
 import numpy as np
 
 from ..kernels.fastest import ALONG, motion, turning_by_time
+from ..kernels.looking import ACCURATE
 from ..kernels.signatures import Fn
 from ..model.base import Variant
 from ..model.dae import Dae
@@ -32,7 +33,6 @@ BRIEF = 1e-6  # of it: differences in time alone
 RESTS = 0.1  # of the speed one accurate step later: below that a system is said to be at rest
 STILL = 1e-7  # change of a unit vector that differences can tell from none
 TANGENT = 1e-6  # singular values of constraint gradients below this share of the largest count as zero
-ACCURATE = 2.5  # DOP853 takes about 2.5 rtol^(1/8) / rate, measured on the smooth problems of the library
 NOTHING = np.zeros(0)
 
 

@@ -6,12 +6,15 @@ they run. A member that fails leaves its status behind and the loop goes on.
 
 from __future__ import annotations
 
+import math
+
 from ..errors import DONE, EVENT, MORE, NEED_REFINED, NEED_TERMS, NOT_FINITE, OK
 from .compile import inner, leaf
 from .control import first_step
 from .drive import drive
 from .evaluate import evaluate
 from .locate import AT_START, CAME, DIRECTION, LEAD, NEXT, SIGN, START, STOPS, has_nan, sign_of
+from .looking import LONGEST_LOOK, hands_over
 from .signatures import EVENT_RATES, EVENTS, NEV, NK, NL, NQ, NROW, NV, NX, WX, call_model
 from .state import (
     ACCEPTED,
@@ -19,17 +22,22 @@ from .state import (
     EVENT_ROWS,
     FIXED,
     FRESH,
+    H_LEAST,
     H_MAX,
+    IS_STIFF,
     N_FLOATS,
     N_INTS,
     QUOTA,
     REJECTED,
     RHO_LEAST,
+    RHO_MOST,
     ROWS,
     RTOL,
     SAVED,
     STEP_NUMBER,
     T_BASE,
+    T_LEAST,
+    T_STIFF,
     T_STOP,
     H,
     T,
@@ -41,6 +49,10 @@ PLENTY = 1 << 62
 MANY_EVENTS = 101  # more events than there is room for
 BY_PYTHON = 102  # an event function of accelerations starts at zero: dealt with outside
 UNREADY = 103  # a start that is not clearly fine: looked into outside
+HANDED_OVER = 104  # the automatic choice has to look at it, and perhaps to change the method
+# what is noted of a member, in the first columns: since when it is stiff (NaN: it is not), and the smallest pivot ratio,
+# the largest one, time and step of the smallest; state and slope there follow where there is room
+STIFF_SINCE, LEAST, MOST_RATIO, AT_LEAST, STEP_LEAST, NOTED = 0, 1, 2, 3, 4, 5
 UNCLEAR_RATE = 1e-14  # of the sum of sizes: a derivative below this may be rounding
 
 
@@ -133,6 +145,7 @@ def begin(fns, n, data, S, I, order, at_lam, x, xn, K, W, atol):
         return status
     I[FRESH] = 1
     S[RHO_LEAST] = min(S[RHO_LEAST], K[0, n[NROW] - 1])
+    S[RHO_MOST] = S[RHO_LEAST]
     if at_lam >= 0:
         for i in range(n[NL]):
             x[at_lam + i] = K[0, nz + i]
@@ -153,8 +166,12 @@ def begin(fns, n, data, S, I, order, at_lam, x, xn, K, W, atol):
 @inner
 def run_member(m, slots, fns, n, data, ip, fp, sp, order, at_lam, remembers, stops, at_table, first_time, times, VALUES, S,
                I, x, xn, xs, K, E, W, atol, turns, rec_t, rec_x, rec_k, save_t, ev, ev_f, rates, found_theta, found, xe, ke,
-               rec_ev_t, rec_ev_i, rec_ev_x, rec_ev_k, passing, ENDED, EV_N, EV_T, EV_I, EV_X, EV_K):  # fmt: skip
-    """Run member m from x, with S and I as every run has them at its start; return its status."""
+               rec_ev_t, rec_ev_i, rec_ev_x, rec_ev_k, passing, looks, why, positions, LOOK, spare, ENDED, EV_N, EV_T,
+               EV_I, EV_X, EV_K):  # fmt: skip
+    """Run member m from x, with S and I as every run has them at its start; return its status.
+
+    With `looks` the automatic choice is asked on the way, first after LOOK[m] steps, as in a single run; see `looking`.
+    """
     nx, nq, nk, nev = n[NX], n[NQ], n[NK], n[NEV]
     # nothing is remembered of another member
     W[n[WX] + nx] = 0.0
@@ -177,8 +194,11 @@ def run_member(m, slots, fns, n, data, ip, fp, sp, order, at_lam, remembers, sto
     if nev > 0:
         status = arm_events(fns, n, data, S, I, x, K, ev, ev_f, rates, forward)
     stretch = 0
+    since, steps = S[T], 0
     while status == OK:
         S[T_STOP] = stops[stretch]
+        if looks:
+            I[QUOTA] = LOOK[m]
         if I[FIXED] != 0:
             S[T_BASE] = S[T]
             I[STEP_NUMBER] = 0
@@ -199,12 +219,18 @@ def run_member(m, slots, fns, n, data, ip, fp, sp, order, at_lam, remembers, sto
                     room = keep_events(m, n, I, rec_ev_t, rec_ev_i, rec_ev_x, rec_ev_k, EV_N, EV_T, EV_I, EV_X, EV_K)
                 if not room:
                     status = MANY_EVENTS
+            if looks and status == MORE and I[QUOTA] <= 0:
+                if hands_over(why, stops[stops.shape[0] - 1], since, steps, fns, n, data, S, I, x, xe, K, W, positions, spare):
+                    return HANDED_OVER
+                LOOK[m] = min(2 * LOOK[m], LONGEST_LOOK)
+                I[QUOTA] = LOOK[m]
+                since, steps = S[T], I[ACCEPTED]
         if status == DONE and stretch < stops.shape[0] - 1:
             stretch += 1
             enter_tables(m, S[T], forward, data, at_table, first_time, times, VALUES)
             I[FRESH] = 0
             if remembers:
-                for row in range(1, K.shape[0]):
+                for row in range(1, K.shape[0] - 2):  # the last two hold what is noted
                     for i in range(K.shape[1]):
                         K[row, i] = 0.0
             status = OK
@@ -214,8 +240,8 @@ def run_member(m, slots, fns, n, data, ip, fp, sp, order, at_lam, remembers, sto
 @leaf
 def run_members(first, last, slots, fns, n, ip, fp, sp, DATA, X0, at_lam, S0, I0, order, remembers, stops, tables, data,
                 S, I, x, xn, xs, K, E, W, atol, turns, rec_t, save_t, ev, ev_f, rates, found_theta, found, xe, ke,
-                rec_ev_t, rec_ev_i, rec_ev_x, rec_ev_k, passing, OUT_X, OUT_K, STATUS, REACHED, STEPS, SAVED_ROWS, ENDED, EV_N,
-                EV_T, EV_I, EV_X, EV_K):  # fmt: skip
+                rec_ev_t, rec_ev_i, rec_ev_x, rec_ev_k, passing, looks, why, positions, LOOK, spare, NOTES_OF, OUT_X, OUT_K,
+                STATUS, REACHED, STEPS, SAVED_ROWS, ENDED, EV_N, EV_T, EV_I, EV_X, EV_K):  # fmt: skip
     """Run members first .. last-1; what they saved goes to OUT_X and OUT_K, member by member.
 
     Where λ is an unknown, it stands at_lam in x and starts from the field; -1: it is not, or X0 has it. `stops` are
@@ -235,11 +261,28 @@ def run_members(first, last, slots, fns, n, ip, fp, sp, DATA, X0, at_lam, S0, I0
         STATUS[m] = run_member(
             m, slots, fns, n, data, ip, fp, sp, order, at_lam, remembers, stops, at_table, first_time, times, VALUES, S, I,
             x, xn, xs, K, E, W, atol, turns, rec_t, OUT_X[m], OUT_K[m], save_t, ev, ev_f, rates, found_theta, found, xe,
-            ke, rec_ev_t, rec_ev_i, rec_ev_x, rec_ev_k, passing, ENDED, EV_N, EV_T, EV_I, EV_X, EV_K,
+            ke, rec_ev_t, rec_ev_i, rec_ev_x, rec_ev_k, passing, looks, why, positions, LOOK, spare, ENDED, EV_N, EV_T,
+            EV_I, EV_X, EV_K,
         )  # fmt: skip
         REACHED[m] = S[T]
         STEPS[m] = I[ACCEPTED] + I[REJECTED]
         SAVED_ROWS[m] = I[ROWS]
+        note(m, n, S, I, K, NOTES_OF)
+
+
+@inner
+def note(m, n, S, I, K, NOTES_OF):
+    """Write down what may have to be told of member m."""
+    NOTES_OF[m, STIFF_SINCE] = S[T_STIFF] if I[IS_STIFF] != 0 else math.nan
+    if NOTES_OF.shape[1] > NOTED:
+        NOTES_OF[m, LEAST] = S[RHO_LEAST]
+        NOTES_OF[m, MOST_RATIO] = S[RHO_MOST]
+        NOTES_OF[m, AT_LEAST] = S[T_LEAST]
+        NOTES_OF[m, STEP_LEAST] = S[H_LEAST]
+        size, bottom = n[NQ] + n[NV], K.shape[0] - 2
+        for i in range(size):
+            NOTES_OF[m, NOTED + i] = K[bottom, i]
+            NOTES_OF[m, NOTED + size + i] = K[bottom + 1, i]
 
 
 @leaf

@@ -199,6 +199,7 @@ def drive(slots, fns, n, data, ip, fp, sp, S, I, x, xn, xs, K, E, W, atol, turns
             I[QUOTA] -= 1
             status = attempt(slots, fns, n, data, ip, fp, sp, S, I, t, h, x, xn, xs, K, E, W, atol, turns)
             if status == NEED_REFINED or status == NEED_TERMS:
+                I[QUOTA] += 1  # it will be taken again: looks must not depend on what is compiled already
                 return status
             if I[CROSSES] != 0:
                 answered = I[ALARM] == ANSWERED

@@ -72,6 +72,7 @@ class Plan:
     """The checked, lowered choice; `why()` says in words what will run and for what reason."""
 
     solution: Any = None
+    members: tuple[str, ...] = ()
 
     def __init__(self, model, choice: Choice, events: dict | None, rows: tuple[int, ...] | None = None):
         self.model, self.choice, self.events, self.rows = model, choice, events or {}, rows
@@ -327,11 +328,15 @@ class Plan:
         """Return this plan as that of a solution: `why()` then tells its numbers, too."""
         return self._copy(solution=sol)
 
+    def of_members(self, lines: list[str]) -> Plan:
+        """Return this plan as that of an ensemble, whose members `why()` then tells of."""
+        return self._copy(members=tuple(lines))
+
     def why(self) -> str:
         """Say in plain words what runs and why, with the numbers of the run."""
         from ..choosing.telling import methods, reasons
 
-        return "\n".join([*methods(self), *(reasons(self.solution) if self.solution is not None else ())])
+        return "\n".join([*methods(self), *(reasons(self.solution) if self.solution is not None else ()), *self.members])
 
     def __repr__(self) -> str:
         c = self.choice

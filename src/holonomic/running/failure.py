@@ -119,6 +119,14 @@ def reason(status: int) -> str:
     return words.get(status, f"it stopped with status {status}")
 
 
+def stiff_since(t: float, method: str) -> str:
+    """Say that a run with an explicit method met stiffness."""
+    return (
+        f"the step is limited by stability, not accuracy, since t = {t:.4g}: the problem is stiff for {method}. The result is "
+        "right but slow; an implicit integrator would take fewer steps."
+    )
+
+
 def unstable(run, plan) -> str | None:
     """Say why a run with a fixed step may have blown up, if its state at the end is beyond all bounds."""
     if not run.I[s.FIXED]:

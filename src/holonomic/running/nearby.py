@@ -27,13 +27,22 @@ MOST_NAMES = 6
 def passed_singular(sol) -> str | None:
     """Say where a run of one plan came so close to a singular position that its branch is not sure; None: nowhere."""
     S, I = sol._counters
-    plan = sol._plan
-    model = plan.model
-    if model.is_ode or not model.n_lam or I[s.CROSSES]:
+    if not without_passage(sol._plan.model, I[s.CROSSES]):
         return None
+    place = _of_least_ratio(S, sol._plan.model.nq + sol._plan.model.nv)
+    return None if place is None else near_singular(sol._plan, sol._start, place, sol._data)
+
+
+def without_passage(model, crosses) -> bool:
+    """Whether a run may come by a singular position that its method has no passage over."""
+    return bool(not model.is_ode and model.n_lam and not crosses)
+
+
+def near_singular(plan, start, place, data) -> str | None:
+    """Say how near a singular position is to a place of a run, (t, step, state, slope), if its branch is not sure there."""
+    model = plan.model
     try:
-        place = _of_least_ratio(S, model.nq + model.nv)
-        found = None if place is None else _closest(model, plan.rows, sol._start, place, sol._data)
+        found = _closest(model, plan.rows, start, place, data)
     except (HolonomicError, np.linalg.LinAlgError, ValueError):
         return None
     if found is None:

@@ -236,16 +236,16 @@ class Run:
                 )  # fmt: skip
             finally:
                 self._collect()
+            steps = quota - int(I[s.QUOTA])
+            if most is not None:
+                most -= steps
             if plan.supplies(status):
                 continue
             if status != MORE:
                 return status
             used = time.perf_counter() - began
-            steps = quota - int(I[s.QUOTA])
-            if most is not None:
-                most -= steps
-                if most <= 0:
-                    return MORE
+            if most is not None and most <= 0:
+                return MORE
             if steps > 10 and used > 0:
                 self._quota = int(min(1e7, max(20, steps * STRETCH_SECONDS / used)))
             if tell is not None:

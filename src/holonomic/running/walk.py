@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from ..arguments import check_multipliers
@@ -38,9 +40,12 @@ from .run import Run
 
 def walk(
     run: Run, plan: Plan, tables, begin: Start, t0, t1, lam0, progress, free: bool = False,
-    choosing: Choosing | None = None,
+    choosing: Choosing | None = None, warn: Callable[[str, type], None] = warn,
 ) -> Solution:  # fmt: skip
-    """Run the stretches between breaks of inputs, events and changes of plan; wrap whatever there is at the end."""
+    """Run the stretches between breaks of inputs, events and changes of plan; wrap whatever there is at the end.
+
+    What has to be told of a run that came to its end goes to `warn(text, kind)`.
+    """
     bar = Progress(t0, t1, progress)
     ended = "end"
     parts: list[Solution] = []
@@ -82,12 +87,7 @@ def walk(
     plan = run.plan
     sol = _wrapped(run, begin, ended if status == DONE else "failed", parts, choosing)
     if choosing is None and run.I[s.IS_STIFF]:
-        warn(
-            f"the step is limited by stability, not accuracy, since t = {run.S[s.T_STIFF]:.4g}: the problem is stiff "
-            f"for {type(plan.choice.integrator).__name__}. The result is right but slow; an implicit integrator "
-            "would take fewer steps.",
-            StiffnessWarning,
-        )
+        warn(failure.stiff_since(run.S[s.T_STIFF], type(plan.choice.integrator).__name__), StiffnessWarning)
     if status != DONE:
         why = choosing.vibrating(run) if choosing is not None and status == TOO_MANY_STEPS else ""
         raise _with_reason(failure.explain(status, run, plan, sol, why), t1)

@@ -1,57 +1,88 @@
-"""Members that need Python on the way: events that map the state, methods that need a run of their own to start.
+"""Members that need Python on the way: events that map the state, methods that need a run of their own to start, and
+those whose method the automatic choice has to look at.
 
-They run one after the other through the loop of `simulate`, and so give the same numbers.
+They run one after the other through the walk of `simulate`, and so give the same numbers.
 """
 
 from __future__ import annotations
-
-import warnings
 
 import numpy as np
 
 from ..errors import DONE, EVENT, STEP_COLLAPSED, BadArgument, HolonomicError
 from ..kernels import state as s
+from ..results.solution import Solution
 from ..running.inputs import InputTables
 from ..running.run import Run
 from ..running.walk import walk
 from ..starting.initial import Start
 from .job import Chunk, Happenings, Job
 from .members import Members
+from .open import IN_SHORT
+from .program import lam_in_x
 
 
 def run_by_python(job: Job, members: Members, todo: list[int], chunk: Chunk) -> None:
     """Run single members of a chunk and enter what they give."""
     if job.program.plan is None:
         raise BadArgument(UNABLE)
-    plan, model, names = job.plan, job.plan.model, list(job.plan.events)
+    model, names = job.plan.model, list(job.plan.events)
     logs, size = [chunk.events], model.nq + model.nv
     for m in todo:
+        number = chunk.first + m
         x0, data = members.starts[m, :size].copy(), members.data[m].copy()
         tables = InputTables(model)
-        given = iter(job.tables.of_member(chunk.first + m))
+        given = iter(job.tables.of_member(number))
         tables.tables = [(i, *next(given)) for i, _, _ in tables.tables]
         tables.breaks = job.stops[:-1] if job.t1 >= job.t0 else job.stops[-2::-1]
         tables.set(data, job.t0, 1.0 if job.t1 >= job.t0 else -1.0)
+        plan, choosing = job.plan, None
+        if job.open is not None:
+            choosing = job.open.choosing(job)
+            plan = job.open.plan_for(job, choosing.in_short()) if chunk.way[m] == IN_SHORT else plan
         run = Run(plan, data, job.t0, x0, job.t1, save_t=job.save_t, **job.limits)
         start = Start(x0[: model.nq], x0[model.nq :], rows=plan.rows, redundant=job.program.redundant)
+        told: list[tuple[str, str]] = []
+        sol: Solution | None
         try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")
-                sol = walk(run, plan, tables, start, job.t0, job.t1, None, False, free=job.initial == "free")
+            sol = walk(
+                run, plan, tables, start, job.t0, job.t1, None, False, free=job.initial == "free", choosing=choosing,
+                warn=lambda text, kind, told=told: told.append((kind.__name__, text)),
+            )  # fmt: skip
         except HolonomicError as problem:
             sol = problem.solution
-            chunk.why[chunk.first + m] = str(problem).replace(" See error.solution.", "")
+            chunk.why[number] = str(problem).replace(" See error.solution.", "")
             chunk.status[m] = STEP_COLLAPSED
         else:
             chunk.status[m] = DONE if sol.ended == "end" else EVENT
             chunk.ended[m] = -1 if sol.ended == "end" else names.index(sol.ended)
-        t, x, k = run.record.joined() if run.record.t else (np.zeros(0), chunk.x[m, :0], chunk.k[m, :0])
-        chunk.x[m, : len(t)], chunk.k[m, : len(t)], chunk.rows[m] = x, k, len(t)
-        chunk.reached[m], chunk.steps[m] = run.t, run.I[s.ACCEPTED] + run.I[s.REJECTED]
-        if run.watching.log:
-            which, when, xs, ks = (np.array(part) for part in zip(*run.watching.log, strict=True))
-            logs.append(Happenings(np.full(len(when), chunk.first + m), which, when, xs, ks))
+        if told:
+            chunk.notes[number] = told
+        if sol is not None:
+            _enter(sol, chunk, m)
+            if sol._events:
+                which, when, xs, ks = (list(part) for part in zip(*sol._events, strict=True))
+                xs = np.array([x[: chunk.x.shape[2]] for x in xs])  # formulations add different unknowns
+                logs.append(Happenings(np.full(len(when), number), np.array(which), np.array(when), xs, np.array(ks)))
     chunk.events = Happenings.joined(logs)
+
+
+def _enter(sol: Solution, chunk: Chunk, m: int) -> None:
+    """Take over what a run kept, as (q, v) and (v', λ) where members have different formulations."""
+    t, x, k = sol._arrays
+    rows, width = len(t), chunk.x.shape[2]
+    where = None if sol._parts else lam_in_x(sol._plan)
+    chunk.x[m], chunk.k[m] = np.nan, np.nan
+    chunk.x[m, :rows], chunk.k[m, :rows], chunk.rows[m] = x[:, :width], k, rows
+    if where is not None and where.stop > width and not sol._plan.model.is_ode:
+        chunk.k[m, :rows, sol._plan.model.nv :] = x[:, where]
+    counters = [part._counters[1] for part in sol._parts or (sol,)]
+    chunk.reached[m] = sol._final[0]
+    chunk.steps[m] = sum(int(I[s.ACCEPTED] + I[s.REJECTED]) for I in counters)
+    if sol._story is not None and sol._story.changes:
+        chunk.changes[chunk.first + m] = [
+            (float(c.t), f"{c.choice.formulation!r} + {c.choice.integrator!r} + {c.choice.stabilization!r}", c.reason)
+            for c in sol._story.changes
+        ]
 
 
 UNABLE = (

@@ -1,7 +1,5 @@
-"""What all members of a sweep share: methods and tolerances, looked for at the first, the middle and the last of them.
-
-One member whose start is stiff gives all of them an implicit method: it is right for the others, too. Plans do not change
-on the way of a member.
+"""What all members of a sweep share, looked for at the first, the middle and the last of them: what is left open to each,
+the explicit method of all on a GPU, and the tolerance that a preference leads to.
 """
 
 from __future__ import annotations
@@ -12,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..choosing.choosing import Choosing
+from ..choosing.indicators import moving
 from ..choosing.preferring import Aim, preferred
 from ..errors import OK, HolonomicError
 from ..planning.choice import Choice
@@ -19,6 +18,7 @@ from ..planning.reuse import model_of, plan_of
 from ..running.run import Run
 from ..simulate import simulate
 from ..starting.initial import prepare
+from .open import Open
 
 
 def looked_at(members: int) -> list[int]:
@@ -26,8 +26,14 @@ def looked_at(members: int) -> list[int]:
     return sorted({0, members // 2, members - 1})
 
 
-def shared_choice(model, given: dict[str, Any], choice: Choice, rows, t0: float, t1: float, starts, explicit_only: bool) -> Choice:
-    """Return the choice for all members; `starts` are pairs (state, data) of those that are looked at."""
+def left_open(model, given: dict[str, Any], choice: Choice, starts) -> Open:
+    """Return what is left open for every member; `starts` are pairs (state, data) of those that are looked at."""
+    turning = [moving(model, data) for _, data in starts]  # with the parameters of members, not with the system's own
+    return Open(given, any(turning), model.order if model.is_ode else 1, choice.rtol)
+
+
+def shared_explicit(model, given: dict[str, Any], choice: Choice, rows, t0: float, t1: float, starts) -> Choice:
+    """Return the explicit choice for all members; `starts` are pairs (state, data) of those that are looked at."""
     direction, found = (1.0 if t1 >= t0 else -1.0), []
     for z0, data in starts:
         plan = plan_of(model, choice, {}, rows)
@@ -35,13 +41,10 @@ def shared_choice(model, given: dict[str, Any], choice: Choice, rows, t0: float,
         run = Run(plan, plan.extended(data), t0, z0, t1, save_t=None, max_steps=1, max_step=np.inf, first=None)
         if run.begin() == OK:
             choosing = Choosing(model, given, choice, t1, lambda made: plan_of(model, made, {}, rows))
-            found.append(choosing.at_start(run) or choice)
-            if found[-1].integrator.implicit:
-                found[-1] = choosing.explicit if explicit_only else found[-1]
+            choosing.at_start(run)
+            found.append(choosing.explicit)
         run.release()
-    implicit = [each for each in found if each.integrator.implicit]
-    longer = [each for each in found if each == choice]
-    return next(iter([*implicit, *longer, *found]), choice)
+    return next(iter([*(each for each in found if each == choice), *found]), choice)
 
 
 def consistent_starts(model, choice: Choice, members: int, member, t0: float, options: dict[str, Any]):

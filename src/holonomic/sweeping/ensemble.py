@@ -11,7 +11,9 @@ from typing import Any, Protocol
 import numpy as np
 
 from ..errors import DONE, EVENT, BadArgument, MissingExtra
+from ..planning.plan import Plan
 from ..running.failure import reason
+from . import telling
 from .job import Chunk, Happenings, Job
 from .member import Member
 from .sketch import Summary
@@ -68,6 +70,9 @@ class Log:
         self.status, self.steps = np.zeros(n, dtype=np.int64), np.zeros(n, dtype=np.int64)
         self.reached, self.ended = np.full(n, job.t0), np.full(n, -1)
         self.why: dict[int, str] = {}
+        self.way = np.zeros(n, dtype=np.int8)
+        self.changes: dict[int, list] = {}
+        self.notes: dict[int, list] = {}
         self._events = {-1: Happenings.none(*job.shape[1:])}
 
     def add(self, chunk: Chunk) -> None:
@@ -75,7 +80,10 @@ class Log:
         here = slice(chunk.first, chunk.last)
         self.status[here], self.steps[here] = chunk.status, chunk.steps
         self.reached[here], self.ended[here] = chunk.reached, chunk.ended
+        self.way[here] = chunk.way
         self.why |= chunk.why
+        self.changes |= chunk.changes
+        self.notes |= chunk.notes
         self._events[chunk.first] = chunk.events
 
     @property
@@ -115,16 +123,30 @@ class Ensemble:
     """
 
     def __init__(self, job: Job, source: Source, log: Log):
-        self.job, self.plan, self.t = job, job.plan, job.save_t
+        self.job, self.t = job, job.save_t
         self.source, self._log = source, log
         self.params: dict[str, np.ndarray] = job.params
         self.reached, self.steps = log.reached, log.steps
         self.failed: list[Failure] = log.failures()
+        #: changes of methods on the way, where the integrator was left open: member, t, to, why
+        self.changed: list[telling.Change] = telling.changes(job, log.changes)
+        #: what `simulate` would warn of: member, kind, text
+        self.noted: list[telling.Note] = telling.notes(log.notes)
+
+    @cached_property
+    def plan(self) -> Plan:
+        """What most members began with; `plan.why()` says how many, and which changed methods on the way."""
+        count = telling.begun(self.job, self._log.way, self._log.changes, self.steps > 0)
+        return telling.plan_of_most(self.job, count).of_members(telling.lines(self.job, count, self.changed))
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in vars(self).items() if name != "plan"} | {"_plan": self.job.plan}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
+        plan = state.pop("_plan")
         vars(self).update(state)
         if self.job.program.plan is None:  # programs travel without; names of a mechanism and outputs are read from it
-            self.job.program.plan = self.plan
+            self.job.program.plan = plan
 
     def __len__(self) -> int:
         return self.job.count
@@ -302,6 +324,11 @@ class Ensemble:
             lines.append(f"  {where}")
         for name in self.plan.events:
             lines.append(f"  event {name!r}: {len(self.events[name])} in {np.count_nonzero(self.events[name].count)} runs")
+        if self.changed:
+            lines.append(f"  {len({change.member for change in self.changed})} changed methods on the way, see plan.why()")
+        for kind in dict.fromkeys(note.kind for note in self.noted):
+            mine = [note.member for note in self.noted if note.kind == kind]
+            lines.append(f"  {kind}: {len(mine)} members, first {mine[0]}; see noted")
         lines += [f"    member {f.member} at t = {f.t:.6g}: {f.why}" for f in self.failed[:5]]
         if len(self.failed) > 5:
             lines.append(f"    ... and {len(self.failed) - 5} more")

@@ -11,7 +11,7 @@ from .._version import __version__
 from ..model.fingerprint import fingerprint
 from .job import Job
 
-FORMAT = 1  # of the store
+FORMAT = 2  # of the store
 
 
 def identity(job: Job) -> dict[str, Any]:
@@ -22,7 +22,7 @@ def identity(job: Job) -> dict[str, Any]:
         "members": job.count,
         "chunk": job.chunk,
         "system": _equations(job),
-        "methods": f"{job.plan!r} {job.plan.choice!r} {sorted(job.limits.items())}",
+        "methods": f"{job.plan!r} {job.plan.choice!r} {sorted(job.limits.items())}{' open' if job.open else ''}",
         "times": hashed(job.save_t, job.t0, job.t1),
         "starts": hashed(job.q0, job.v0, job.held, job.initial),
         "params": {name: hashed(values) for name, values in job.params.items()},

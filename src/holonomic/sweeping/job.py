@@ -20,6 +20,7 @@ import numpy as np
 from ..planning.plan import Plan
 from .inputs import Tables
 from .members import Members, consistent, rows_of
+from .open import Open
 from .program import Program
 
 CHUNK_BYTES = 8 << 20  # of results in one chunk
@@ -48,6 +49,7 @@ class Job:
     limits: dict[str, Any]
     memory: tuple[np.ndarray, np.ndarray]  # S and I, the loop's own memory, as every member begins with it
     wanted: tuple[str, ...] | None = None  # quantities to keep; None: the whole state
+    open: Open | None = None  # where the integrator was left to us, member by member
 
     @property
     def plan(self) -> Plan:
@@ -144,6 +146,14 @@ class Chunk:
     events: Happenings
     why: dict[int, str] = field(default_factory=dict)  # member -> why it failed, where a status does not say it
     kept: dict[str, np.ndarray] = field(default_factory=dict)  # the wanted quantities, in the place of x and k
+    way: np.ndarray = field(default_factory=lambda: np.zeros(0, dtype=np.int8))  # what each began with, see `open`
+    changes: dict[int, list[tuple[float, str, str]]] = field(default_factory=dict)  # member -> (t, methods, why) on the way
+    notes: dict[int, list[tuple[str, str]]] = field(default_factory=dict)  # member -> (kind of warning, text)
+    near: dict[int, Any] = field(default_factory=dict)  # members to look at for singular positions, see `noting`
+
+    def __post_init__(self):
+        if not len(self.way):
+            self.way = np.zeros(self.last - self.first, dtype=np.int8)
 
 
 class Engine(Protocol):

@@ -58,7 +58,8 @@ def run_part(job: Job, part: Job, first: int) -> Chunk:
     )
     chunk = run_piece(whole, 0, part.count)
     chunk.first, chunk.last = first, first + part.count
-    chunk.why = {first + m: why for m, why in chunk.why.items()}
+    for name in ("why", "changes", "notes", "near"):
+        setattr(chunk, name, {first + m: told for m, told in getattr(chunk, name).items()})
     chunk.events.member = chunk.events.member + first
     return chunk
 

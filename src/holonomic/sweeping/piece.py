@@ -6,13 +6,18 @@ import itertools
 
 import numpy as np
 
+from ..errors import DONE, EVENT, TOO_MANY_STEPS
+from ..kernels import looking
 from ..kernels import state as s
-from ..kernels.batch import BY_PYTHON, MANY_EVENTS, run_members
+from ..kernels.batch import BY_PYTHON, HANDED_OVER, MANY_EVENTS, NOTED, run_members
 from ..planning.plan import MISSING
 from ..running.workspace import Workspace
 from .by_python import run_by_python
 from .job import Chunk, Happenings, Job
-from .members import UNDECIDED
+from .members import UNDECIDED, Members
+from .noting import look_closer, tell
+from .open import HANDED_OVER_FOR, STIFF, Way
+from .program import Program
 from .quantities import Quantities
 
 EVENTS_OF_ONE = 16  # events of a member for which there is room at first
@@ -42,46 +47,74 @@ def _empty(job: Job, first: int, last: int) -> Chunk:
 def run_all(job: Job, first: int, last: int) -> Chunk:
     """Run members first .. last-1 of a job, whole."""
     program, n = job.program, last - first
-    times, nx, nk = job.shape
     members = job.members(first, last)
     chunk = _empty(job, first, last)
     chunk.why = {first + m: why for m, why in members.unable.items()}
-    todo = [m for m in range(n) if m not in members.unable]
-    if program.by_python:
-        run_by_python(job, members, todo, chunk)
-        return chunk
-    work, values = Workspace(program, paths=0), job.tables.rows(first, last)
-    S0, I0 = job.memory
-    logs, room, nev = [], EVENTS_OF_ONE, len(program.events)
-    while todo:
+    todo = np.array([m for m in range(n) if m not in members.unable], dtype=np.int64)
+    values = job.tables.rows(first, last)
+    if job.open is None:
+        handed = todo if program.by_python else _together(job, Way(program, job.memory), members, values, todo, chunk)
+    else:
+        chunk.way, looks = job.open.begin_with(job, members, values)
+        handed = [] if not program.by_python else todo.tolist()
+        for number in [] if program.by_python else np.unique(chunk.way[todo]).tolist():
+            mine, way = todo[chunk.way[todo] == number], job.open.way(job, number)
+            handed += mine.tolist() if way is None else _together(job, way, members, values, mine, chunk, looks)
+    if len(handed) and program.plan is None:
+        chunk.why |= {first + m: UNDECIDED for m in handed}
+    elif len(handed):
+        run_by_python(job, members, sorted(map(int, handed)), chunk)
+    return chunk
+
+
+def _together(job: Job, way: Way, members: Members, values, todo, chunk: Chunk, looks=None) -> list[int]:
+    """Run members that begin alike in the compiled loop; return those that need Python."""
+    program, n, (times, nx, nk) = way.program, len(members.data), job.shape
+    work, (S0, I0) = Workspace(program, paths=0), way.memory
+    nev, room, number = len(program.events), EVENTS_OF_ONE, int(chunk.way[todo[0]]) if looks is not None else 0
+    at_starts, noted = (np.zeros(0, dtype=np.int64) if looks is None else looks), np.zeros((n, _width(program, I0)))
+    positions = 0 if job.open is None else job.open.positions(program.model)
+    spare = np.empty((looking.ROWS + 1, work.K.shape[1]))
+    logs, left = [chunk.events], todo
+    while len(left):
         log = (
             np.zeros(n, dtype=np.int64), np.zeros((n, room * nev)), np.zeros((n, room * nev), dtype=np.int64),
             np.zeros((n, room * nev, nx)), np.zeros((n, room * nev, nk)),
         )  # fmt: skip
-        for begin, end in stretches(todo):
+        steps = at_starts.copy()
+        for begin, end in stretches(left.tolist()):
             run_members(
                 begin, end, program.slots, program.fns, program.sizes, program.integrator.ip, program.integrator.fp,
                 program.sp, members.data, members.starts, members.at_lam, S0, I0, program.order,
                 program.integrator.remembers, job.stops, (job.tables.at, job.tables.first, job.tables.times, values),
                 np.empty(members.data.shape[1]), np.empty(s.N_FLOATS), np.empty(s.N_INTS, dtype=np.int64),
                 work.x, work.xn, work.xs, work.K, work.E, work.W, work.atol, work.turns, np.empty(times),
-                job.save_t, *work.ev, np.empty(2 * nev), *work.found, work.xe, work.ke, *work.rec_ev, work.passing, chunk.x,
-                chunk.k, chunk.status, chunk.reached, chunk.steps, chunk.rows, chunk.ended, *log,
+                job.save_t, *work.ev, np.empty(2 * nev), *work.found, work.xe, work.ke, *work.rec_ev, work.passing,
+                looks is not None, HANDED_OVER_FOR[number], positions, steps, spare, noted, chunk.x, chunk.k, chunk.status,
+                chunk.reached, chunk.steps, chunk.rows, chunk.ended, *log,
             )  # fmt: skip
-        again = np.isin(chunk.status, [*MISSING, MANY_EVENTS])
+        status = chunk.status[left]
+        again = np.isin(status, [*MISSING, MANY_EVENTS])
         for code, fn in MISSING.items():
-            if np.any(chunk.status == code):
+            if np.any(status == code):
                 program.add(fn)
-        if np.any(chunk.status == MANY_EVENTS):
+        if np.any(status == MANY_EVENTS):
             room *= 8
-        done = [m for m in todo if not again[m]]
-        logs += [_log(first, m, *log) for m in done if log[0][m]]
-        todo = np.flatnonzero(again).tolist()
-    aside = np.flatnonzero(chunk.status == BY_PYTHON).tolist()
-    chunk.events = Happenings.joined([Happenings.none(nx, nk), *logs])
-    if aside:
-        run_by_python(job, members, aside, chunk)
-    return chunk
+        aside = np.isin(status, [BY_PYTHON, HANDED_OVER])
+        if number == STIFF:  # what an implicit method of ours cannot do, an explicit one may
+            aside |= ~again & ~np.isin(status, [DONE, EVENT, TOO_MANY_STEPS])
+        logs += [_log(chunk.first, int(m), *log) for m in left[~again & ~aside] if log[0][m]]
+        chunk.status[left[aside]] = HANDED_OVER
+        left = left[again]
+    chunk.events = Happenings.joined(logs)
+    done = np.isin(chunk.status[todo], [DONE, EVENT])
+    tell(job, program, members, noted, todo[done], chunk)
+    return todo[chunk.status[todo] == HANDED_OVER].tolist()
+
+
+def _width(program: Program, I0: np.ndarray) -> int:
+    """How many numbers are noted of a member."""
+    return NOTED + (2 * (program.model.nq + program.model.nv) if I0[s.NOTES] else 0)
 
 
 def condense(job: Job, chunk: Chunk) -> Chunk:
@@ -97,10 +130,11 @@ def condense(job: Job, chunk: Chunk) -> Chunk:
 
 def finish(job: Job, chunk: Chunk) -> Chunk:
     """Do what a worker without the user's functions had to leave: members it could not decide on, names it does not know."""
+    look_closer(job, chunk)
     for m in [m for m, why in chunk.why.items() if why == UNDECIDED]:
         alone, row = run_all(job, m, m + 1), m - chunk.first
         alone = condense(job, alone) if chunk.kept else alone
-        for name in ("status", "reached", "steps", "rows", "ended"):
+        for name in ("status", "reached", "steps", "rows", "ended", "way"):
             getattr(chunk, name)[row] = getattr(alone, name)[0]
         if chunk.kept:
             for name, values in chunk.kept.items():
@@ -108,7 +142,8 @@ def finish(job: Job, chunk: Chunk) -> Chunk:
         else:
             chunk.x[row], chunk.k[row] = alone.x[0], alone.k[0]
         del chunk.why[m]
-        chunk.why |= alone.why
+        for name in ("why", "changes", "notes"):
+            getattr(chunk, name).update(getattr(alone, name))
         chunk.events = Happenings.joined([chunk.events, alone.events])
     return condense(job, chunk)
 

@@ -77,9 +77,9 @@ class Program:
             rows=lowered.rows, errors=lowered.errors, ip=lowered.ip, fp=lowered.fp, remembers=lowered.remembers,
             nodes=lowered.nodes,
         )  # fmt: skip
-        self.crosses = plan.crosses
+        self.crosses, self.method = plan.crosses, type(plan.choice.integrator).__name__
         self.order = max(lowered.error_order, plan.choice.integrator.order - 1)
-        self.lam_in_x = _lam_in_x(plan)
+        self.lam_in_x = lam_in_x(plan)
         # of an event, its function is among the model's
         self.events = {name: SimpleNamespace(sign=e.sign, stops=e.stops) for name, e in plan.events.items()}
         self.by_python = lowered.starting_points > 0 or any(e.then is not None for e in plan.events.values())
@@ -203,7 +203,7 @@ class Program:
 UNSENT = ("plan", "_slots", "tapes", "_lock", "_tables", "_fns")
 
 
-def _lam_in_x(plan: Plan) -> slice | None:
+def lam_in_x(plan: Plan) -> slice | None:
     """Where multipliers are to be read in x; None: they stand in k, see `sampling.multipliers`."""
     differential = any(block.name == "lam" and block.differential for block in plan.blocks)
     at = plan.model.nq + plan.model.nv

@@ -29,6 +29,7 @@ from .quantities import Quantities
 from .sketch import Summary
 
 OF_MEMBERS = {"status": "i8", "reached": "f8", "steps": "i8", "ended": "i8", "rows": "i8"}
+TOLD = ("why", "changes", "notes")  # of single members, in the journal
 ATTRIBUTE = "holonomic"
 
 
@@ -207,7 +208,8 @@ class Store:
             np.savez(packed, **vars(chunk.events))
             write_whole(self._file("events", chunk.first), packed.getvalue())
             files["events"] = self._stamp(self._file("events", chunk.first))
-        record = {"last": chunk.last, "files": files, "why": {str(m): why for m, why in chunk.why.items()}}
+        told = {name: {str(m): each for m, each in getattr(chunk, name).items()} for name in TOLD}
+        record = {"last": chunk.last, "files": files, "way": chunk.way.tolist(), **told}
         text = json.dumps(record)
         write_whole(self.journal / f"{chunk.first}.json", json.dumps([zlib.crc32(text.encode()), text]).encode())
         self.done[chunk.first] = record
@@ -220,7 +222,9 @@ class Store:
         for name in ("status", "steps", "reached", "ended"):
             getattr(log, name)[:] = self.group[name][:]
         for first, record in self.done.items():
-            log.why |= {int(m): why for m, why in record["why"].items()}
+            log.way[first : record["last"]] = record["way"]
+            for name in TOLD:
+                getattr(log, name).update({int(m): each for m, each in record[name].items()})
             if "events" in record["files"]:
                 with np.load(self._file("events", first)) as packed:
                     log._events[first] = Happenings(**packed)

@@ -22,26 +22,26 @@ from ..arguments import (
     unpacked,
 )
 from ..errors import BadArgument, HolonomicError, RedundancyWarning
-from ..kernels.state import N_FLOATS
 from ..model.extra import start_of_extras
 from ..model.system import Ode, System
 from ..model.warned import warn
 from ..planning.reuse import model_of, plan_of
 from ..running.progress import Tally
-from ..running.run import Run
 from ..running.walk import set_invariants
 from ..starting.initial import held_coordinates, prepare
 from ..starting.invariance import check_invariants, left_out
 from .cluster import Dask, Futures, is_dask_client
-from .common import consistent_starts, shared_aim, shared_choice
+from .common import consistent_starts, left_open, shared_aim, shared_explicit
 from .ensemble import Ensemble, Log
 from .inputs import Tables, lengths
 from .job import Engine, Job
 from .members import all_of, beside, check_params, check_starts, count, first_of
+from .open import memory
 from .piece import finish, not_run
 from .program import Program
 from .quantities import Quantities
 from .sources import Named, Summed, Whole
+from .telling import warn_of
 from .threads import Threads
 
 TRIES = 50  # members looked at for one that can start, to see which rows are redundant
@@ -209,9 +209,9 @@ def sweep(
         t0, t1, save_t, members, changed, inputs, qs, vs, initial, hold, redundant, limits, _wanted(outputs, keep),
         explicit_only=isinstance(on, str) and on == "cuda",
     )  # fmt: skip
-    if store is not None:
-        return stream(job, engine, store, resume, progress)
-    return gather(job, engine, keep, progress)
+    runs = gather(job, engine, keep, progress) if store is None else stream(job, engine, store, resume, progress)
+    warn_of(runs.noted, members)
+    return runs
 
 
 def plan_job(
@@ -254,22 +254,23 @@ def plan_job(
                 warn(depends, RedundancyWarning)
         break
     is_open = "integrator" not in choice.chosen and not choice.integrator.implicit and choice.step is None
+    is_left = None
     if is_open and initial != "free":
         given = {"formulation": methods[0], "stabilization": methods[2]}
         options = {"initial": initial, "hold": hold, "redundant": redundant}
-        starts = consistent_starts(model, choice, members, member, t0, options)
-        choice = shared_choice(model, given, choice, rows, t0, t1, starts, explicit_only)
+        starts = list(consistent_starts(model, choice, members, member, t0, options))
+        if explicit_only:
+            choice = shared_explicit(model, given, choice, rows, t0, t1, starts)
+        else:
+            is_left = left_open(model, given, choice, starts)
     plan = plan_of(model, choice, events, rows)
     plan.enter_gains(data, 1.0 if t1 >= t0 else -1.0)
     data = plan.extended(data)
     x0 = np.concatenate([q0[0], v0[0]])
-    run = Run(plan, data, t0, x0, t1, save_t=save_t, **limits)
-    memory = run.S[:N_FLOATS].copy(), run.I.copy()
-    run.release()
     places = {name: model.places[name][0] for name in params}
     job = Job(
         Program(plan, redundant if rows is not None else None), t0, t1, save_t, members, data, places, params, tables,
-        tuple(inputs or {}), q0, v0, initial, held, limits, memory, wanted,
+        tuple(inputs or {}), q0, v0, initial, held, limits, memory(plan, data, t0, t1, save_t, x0, limits), wanted, is_left,
     )  # fmt: skip
     for name in wanted or ():
         known = Quantities(job, 0, 0, np.zeros((0, *job.shape[:2])), np.zeros((0, job.shape[0], job.shape[2])))

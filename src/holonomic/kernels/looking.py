@@ -1,0 +1,71 @@
+"""Looks of the automatic choice from inside compiled loops: at the starts of many members, and on their way.
+
+What is decided here is whether anything is to be decided: `choosing` does the rest, for single runs and for those members
+that are handed over to it. The bounds below are its bounds.
+"""
+
+from __future__ import annotations
+
+from ..errors import OK
+from .compile import inner, leaf
+from .evaluate import evaluate
+from .fastest import FASTEST, MOTION, look
+from .signatures import NQ, NV
+from .state import ACCEPTED, IS_STIFF, RTOL, STIFF, H, T
+
+STABLE = 6.0  # |h λ| up to which DOP853 is stable, [HW96] Sec. IV.2
+ACCURATE = 2.5  # DOP853 takes about 2.5 rtol^(1/8) / rate, measured on the smooth problems of the library
+WORTH = 60  # explicit steps to go: below that nothing is gained by a change
+LONGER = 3.0  # an explicit step must be this many times longer than the implicit ones, to go back
+LONGEST_LOOK = 1600  # steps between two looks, doubled each time
+
+# what a member that begins with a method is handed over for
+IF_STIFF, IF_LONG, IF_NOT_STIFF = 0, 1, 2
+ROWS = 4  # of K that a look uses up
+
+
+@leaf
+def look_at_starts(fns, n, t, left, X0, DATA, x, y, K, W, positions, FOUND, STATUS):
+    """What `look` finds at the start of every member; zeros and a status where its field fails."""
+    for m in range(X0.shape[0]):
+        for i in range(n[NQ] + n[NV]):
+            x[i] = X0[m, i]
+        STATUS[m] = evaluate(fns, n, t, x, DATA[m], K, 0, W)
+        if STATUS[m] == OK:
+            look(fns, n, t, x, y, DATA[m], K, W, n[NQ], n[NV], positions, left, FOUND[m])
+
+
+@inner
+def hands_over(why, t_end, since, steps, fns, n, data, S, I, x, y, K, W, positions, spare):
+    """Tell whether the automatic choice would look closer at a member: at `since` it had taken so many `steps`."""
+    left = t_end - S[T]
+    h = abs(S[H])
+    if why == IF_NOT_STIFF:
+        h = max(abs(S[T] - since) / max(I[ACCEPTED] - steps, 1), h)  # the first steps are short
+        if h == 0.0 or abs(left) < WORTH * h:
+            return False
+        return goes_back(h, left, S[T], S[RTOL], fns, n, data, x, y, K, W, positions, spare)
+    asked = why == IF_LONG or I[IS_STIFF] != 0
+    if I[IS_STIFF] != 0:
+        I[IS_STIFF] = 0
+        I[STIFF] = 0
+    return asked and abs(left) >= WORTH * h
+
+
+@leaf
+def goes_back(h, left, t, rtol, fns, n, data, x, y, K, W, positions, spare):
+    """Tell whether explicit steps could be longer than implicit ones of length h; K is left as it is."""
+    width, found = K.shape[1], spare[ROWS]
+    for row in range(ROWS):
+        for i in range(width):
+            spare[row, i] = K[row, i]
+    found[FASTEST] = found[MOTION] = 0.0
+    if evaluate(fns, n, t, x, data, K, 0, W) == OK:
+        look(fns, n, t, x, y, data, K, W, n[NQ], n[NV], positions, left, found)
+    for row in range(ROWS):
+        for i in range(width):
+            K[row, i] = spare[row, i]
+    possible = min(abs(left), STABLE / max(found[FASTEST], 1e-300))
+    if found[MOTION] > 0.0:
+        possible = min(possible, ACCURATE * rtol**0.125 / found[MOTION])
+    return possible >= LONGER * h

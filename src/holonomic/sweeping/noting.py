@@ -1,0 +1,58 @@
+"""What has to be told of members that came to their end: stiffness met by an explicit method, singular positions near by."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..errors import NearSingularWarning, StiffnessWarning
+from ..kernels.batch import AT_LEAST, LEAST, MOST_RATIO, NOTED, STEP_LEAST, STIFF_SINCE
+from ..running.failure import stiff_since
+from ..running.nearby import WORTH_A_LOOK, near_singular
+from .job import Chunk, Job
+from .members import Members
+from .program import Program
+
+FEW = 8  # members of a stretch that are looked into; each takes milliseconds
+
+
+def tell(job: Job, program: Program, members: Members, noted: np.ndarray, done: np.ndarray, chunk: Chunk) -> None:
+    """Enter notes on members of a chunk, out of what the loop has written down."""
+    if job.open is None:  # otherwise stiff members are handed over
+        for m in done[~np.isnan(noted[done, STIFF_SINCE])].tolist():
+            _note(chunk, chunk.first + m, StiffnessWarning, stiff_since(noted[m, STIFF_SINCE], program.method))
+    if noted.shape[1] == NOTED:
+        return
+    size = program.model.nq + program.model.nv
+    near = (noted[done, STEP_LEAST] != 0.0) & (noted[done, LEAST] < WORTH_A_LOOK * noted[done, MOST_RATIO])
+    for m in done[near].tolist():
+        x, slope = noted[m, NOTED : NOTED + size].copy(), noted[m, NOTED + size :].copy()
+        place = float(noted[m, AT_LEAST]), abs(float(noted[m, STEP_LEAST])), x, slope
+        share = float(noted[m, LEAST] / noted[m, MOST_RATIO])
+        chunk.near[chunk.first + m] = share, place, members.starts[m].copy(), members.data[m].copy()
+    look_closer(job, chunk)
+
+
+def look_closer(job: Job, chunk: Chunk) -> None:
+    """Note which members went by a singular position without a passage over it, where the user's functions are at hand."""
+    if job.program.plan is None:
+        return
+    found = 0
+    for i, (number, (share, place, start, data)) in enumerate(sorted(chunk.near.items())):
+        if i < FEW:
+            text = near_singular(job.plan, (job.t0, start), place, data)
+            found += text is not None
+        else:  # where those that were looked into passed none, small pivots have other reasons
+            text = LIKELY.format(place[0], share) if found else None
+        if text is not None:
+            _note(chunk, number, NearSingularWarning, text)
+    chunk.near = {}
+
+
+def _note(chunk: Chunk, number: int, kind: type, text: str) -> None:
+    chunk.notes.setdefault(number, []).append((kind.__name__, text))
+
+
+LIKELY = (
+    "the run may have gone by a singular position near t = {:.6g}, as others of this sweep did: its pivot ratio fell to {:.1e} "
+    "of the largest. It was not looked into; simulate() tells more."
+)
