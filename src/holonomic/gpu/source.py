@@ -198,7 +198,7 @@ def _bound(job: Job, n, local) -> dict:
         "sp": Array((len(program.sp),), {i: float(v) for i, v in enumerate(program.sp) if i not in TOLD_TO_PULL}),
         "S": Array(local["S"][0], known_of_S), "I": Array(local["I"][0], {i: int(I0[i]) for i in FIXED_INTS}),
         "order": Known(program.order), "at_lam": Known(-1), "remembers": Known(bool(lowered.remembers)),
-        "at_table": Array((0,)), "stops": Array((1,)),
+        "at_table": Array((0,)), "stops": Array((1,)), "looks": Known(False),  # methods do not change here
     }  # fmt: skip
 
 
