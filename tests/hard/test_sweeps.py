@@ -5,8 +5,12 @@ from concurrent.futures import ProcessPoolExecutor
 from dataclasses import replace
 
 import numpy as np
+import pytest
 
-from holonomic import problems, simulate, sweep
+from holonomic import BDF, DOP853, NearSingularWarning, ProjectedInvariants, Radau, problems, simulate, sweep
+
+ROW = problems.four_bars(2)
+START = {"q0": ROW.q0, "v0": ROW.v0, "save_at": 3}
 
 
 def test_members_pass_their_singular_positions():
@@ -30,3 +34,27 @@ def test_members_in_other_processes_pass_them_too():
         there = sweep(problem.system, 2.0, on=pool, **given)
     assert not there.failed
     assert np.array_equal(here.q, there.q)
+
+
+def test_members_whose_method_has_no_passage_say_where_they_went_by():
+    g = [0.1, 9.81, 10.5]  # the first does not come so far
+    way = {"integrator": Radau(), "formulation": ProjectedInvariants(), "rtol": 1e-4}
+    with pytest.warns(NearSingularWarning, match=r"2 of 3 members\. Member 1: the run went by a singular position"):
+        runs = sweep(ROW.system, 0.9, params={"g": g}, **START, **way)
+    assert [(note.member, note.kind) for note in runs.noted] == [(1, "NearSingularWarning"), (2, "NearSingularWarning")]
+    with pytest.warns(NearSingularWarning) as said:
+        simulate(ROW.system, 0.9, **START, **way)
+    assert runs.noted[0].text == str(said[0].message)
+
+
+def test_members_of_other_processes_say_it_too():
+    given = {"params": {"g": [9.0, 9.81]}, "integrator": BDF(), "formulation": ProjectedInvariants(), **START}
+    with pytest.warns(NearSingularWarning):
+        here = sweep(ROW.system, 0.9, **given)
+    with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as pool, pytest.warns(NearSingularWarning):
+        there = sweep(ROW.system, 0.9, on=pool, **given)
+    assert here.noted == there.noted and len(here.noted) == 2
+
+
+def test_methods_with_a_passage_have_nothing_to_say():
+    assert not sweep(ROW.system, 0.9, params={"g": [9.0, 9.81]}, integrator=DOP853(), **START).noted

@@ -4,27 +4,32 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..errors import NearSingularWarning, StiffnessWarning
+from ..errors import DONE, EVENT, TOO_MANY_STEPS, NearSingularWarning, StiffnessWarning
 from ..kernels.batch import AT_LEAST, LEAST, MOST_RATIO, NOTED, STEP_LEAST, STIFF_SINCE
-from ..running.failure import stiff_since
+from ..running.failure import reason, stiff_since
 from ..running.nearby import WORTH_A_LOOK, near_singular
 from .job import Chunk, Job
 from .members import Members
 from .program import Program
 
+REACHED = (DONE, EVENT)
 FEW = 8  # members of a stretch that are looked into; each takes milliseconds
 
 
-def tell(job: Job, program: Program, members: Members, noted: np.ndarray, done: np.ndarray, chunk: Chunk) -> None:
-    """Enter notes on members of a chunk, out of what the loop has written down."""
+def tell(job: Job, program: Program, members: Members, noted: np.ndarray, ran: np.ndarray, chunk: Chunk) -> None:
+    """Enter notes on members of a chunk, and what they failed of, out of what the loop has written down."""
     if job.open is None:  # otherwise stiff members are handed over
-        for m in done[~np.isnan(noted[done, STIFF_SINCE])].tolist():
-            _note(chunk, chunk.first + m, StiffnessWarning, stiff_since(noted[m, STIFF_SINCE], program.method))
+        for m in ran[~np.isnan(noted[ran, STIFF_SINCE])].tolist():
+            since = noted[m, STIFF_SINCE]
+            if chunk.status[m] in REACHED:
+                _note(chunk, chunk.first + m, StiffnessWarning, stiff_since(since, program.method))
+            elif chunk.status[m] == TOO_MANY_STEPS:
+                chunk.why[chunk.first + m] = USED_UP.format(job.limits["max_steps"], since, program.method)
     if noted.shape[1] == NOTED:
         return
     size = program.model.nq + program.model.nv
-    near = (noted[done, STEP_LEAST] != 0.0) & (noted[done, LEAST] < WORTH_A_LOOK * noted[done, MOST_RATIO])
-    for m in done[near].tolist():
+    near = (noted[ran, STEP_LEAST] != 0.0) & (noted[ran, LEAST] < WORTH_A_LOOK * noted[ran, MOST_RATIO])
+    for m in ran[near].tolist():
         x, slope = noted[m, NOTED : NOTED + size].copy(), noted[m, NOTED + size :].copy()
         place = float(noted[m, AT_LEAST]), abs(float(noted[m, STEP_LEAST])), x, slope
         share = float(noted[m, LEAST] / noted[m, MOST_RATIO])
@@ -33,7 +38,7 @@ def tell(job: Job, program: Program, members: Members, noted: np.ndarray, done: 
 
 
 def look_closer(job: Job, chunk: Chunk) -> None:
-    """Note which members went by a singular position without a passage over it, where the user's functions are at hand."""
+    """Tell which members went by a singular position without a passage over it, where the user's functions are at hand."""
     if job.program.plan is None:
         return
     found = 0
@@ -43,8 +48,11 @@ def look_closer(job: Job, chunk: Chunk) -> None:
             found += text is not None
         else:  # where those that were looked into passed none, small pivots have other reasons
             text = LIKELY.format(place[0], share) if found else None
-        if text is not None:
+        status = int(chunk.status[number - chunk.first])
+        if text is not None and status in REACHED:
             _note(chunk, number, NearSingularWarning, text)
+        elif text is not None:
+            chunk.why[number] = f"{reason(status)}; {text}"
     chunk.near = {}
 
 
@@ -52,6 +60,10 @@ def _note(chunk: Chunk, number: int, kind: type, text: str) -> None:
     chunk.notes.setdefault(number, []).append((kind.__name__, text))
 
 
+USED_UP = (
+    "max_steps = {} steps were used up: the step is limited by stability, not accuracy, since t = {:.4g}, the problem is stiff "
+    "for {}. Leave integrator= open, or use Radau()."
+)
 LIKELY = (
     "the run may have gone by a singular position near t = {:.6g}, as others of this sweep did: its pivot ratio fell to {:.1e} "
     "of the largest. It was not looked into; simulate() tells more."

@@ -107,9 +107,9 @@ def _together(job: Job, way: Way, members: Members, values, todo, chunk: Chunk, 
         chunk.status[left[aside]] = HANDED_OVER
         left = left[again]
     chunk.events = Happenings.joined(logs)
-    done = np.isin(chunk.status[todo], [DONE, EVENT])
-    tell(job, program, members, noted, todo[done], chunk)
-    return todo[chunk.status[todo] == HANDED_OVER].tolist()
+    handed = chunk.status[todo] == HANDED_OVER
+    tell(job, program, members, noted, todo[~handed], chunk)
+    return todo[handed].tolist()
 
 
 def _width(program: Program, I0: np.ndarray) -> int:

@@ -124,8 +124,8 @@ def sweep(
     workers : int, optional
         Number of threads; all cores if not given.
     integrator, stabilization, formulation, rtol, atol, step, constraint_tol, hold, max_steps, max_step, progress
-        As for `simulate`. Methods that are left open are chosen once for all members, by the starts of the first, the
-        middle and the last one; on a GPU they are explicit.
+        As for `simulate`. Where the integrator is left open, each member begins and goes on with what `simulate` would
+        choose for it; `runs.plan.why()` and `runs.changed` tell. On a GPU one explicit method is chosen for all.
     prefer : {"speed", "accuracy", "energy"}, optional
         As for `simulate`; trials for "energy" are made with these three members, and the smallest tolerance is taken.
     *positional, **unknown
