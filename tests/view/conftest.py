@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from cranks import slider_crank
 
 from holonomic import simulate
 from holonomic.multibody import Mechanism, disk, rod
@@ -85,20 +86,6 @@ def opened(browser, tmp_path):
     yield make
     for each in tabs:
         each.tab.close()
-
-
-def slider_crank() -> Mechanism:
-    O, A, B = (0, 0), (0.25, 0.433), (1.686, 0)
-    m = Mechanism(gravity=(0, -9.81))
-    crank, link = m.body("crank", rod(O, A, mass=1.0)), m.body("link", rod(A, B, mass=2.0))
-    slider = m.body("slider", at=B, mass=1.0)
-    m.revolute("O", m.ground, crank, at=O)
-    m.revolute("A", crank, link, at=A)
-    m.revolute("B", link, slider, at=B)
-    m.prismatic("guide", m.ground, slider, at=B, axis=(1, 0))
-    m.point("middle", link, at=(0.968, 0.2165))
-    m.drive("O", speed=10.0)
-    return m
 
 
 @pytest.fixture(scope="session")

@@ -146,7 +146,7 @@ def test_everything_that_can_be_operated_has_a_name(opened, crank):
 
 
 def test_a_run_that_drifts_comes_apart_beside_one_that_does_not(opened):
-    from conftest import slider_crank
+    from cranks import slider_crank
 
     m = slider_crank()
     runs = {
@@ -215,7 +215,7 @@ def test_numbers_that_are_not_finite_leave_the_rest_visible(opened, crank):
 
 
 def test_blown_up_runs_do_not_make_the_others_small(opened):
-    from conftest import slider_crank
+    from cranks import slider_crank
 
     m = slider_crank()
     good = simulate(m, 0.5)

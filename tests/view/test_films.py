@@ -4,9 +4,9 @@ import sys
 
 import numpy as np
 import pytest
+from cranks import slider_crank
 from PIL import Image
 
-from conftest import slider_crank
 from holonomic import RK4, BadArgument, MissingExtra, Ode, simulate
 from holonomic.view.geometry import bounds, path_of, placed
 from holonomic.view.scene import scene_of

@@ -6,9 +6,9 @@ import time
 
 import numpy as np
 import pytest
+from cranks import slider_crank
 
 import holonomic
-from conftest import slider_crank
 from holonomic import BadArgument, Dae, HolonomicError, System, load, simulate
 from holonomic.multibody import Mechanism, rod
 from holonomic.problems import pendulum
