@@ -2,8 +2,7 @@
 
 There two or more branches of motion meet. The solution that goes straight on is smooth, but the field around it is not:
 off the constraints by δ, at the time τ from the position, it is wrong by δ/τ. So the position is passed on one
-polynomial: Gauss collocation of high order, every stage projected onto the constraints before the field is evaluated,
-and no stage near the position. Both sides then determine the motion between them.
+polynomial (see `collocation`), whose steps are handed to the loop as if they had been taken.
 
 What goes straight on must be told from a narrow miss, where the branches do not meet and the motion turns sharply from
 one into the other (see `miss`). A miss is left to short steps.
@@ -13,46 +12,25 @@ from __future__ import annotations
 
 import math
 
-from ..errors import MORE, NEED_REFINED, NEED_TERMS, OK, STEP_COLLAPSED
+from ..errors import MORE, OK, STEP_COLLAPSED
+from .collocation import MISSED, NOTHING, asks, find_path, on_constraints
 from .compile import inner, kernel, leaf
-from .control import error_norm
 from .evaluate import evaluate
-from .gauss import (
-    LEAST,
-    POINTS,
-    begin_path,
-    carry_over,
-    clearance,
-    finish_series,
-    guess,
-    integrate_points,
-    note_point,
-    singular_at,
-    widest,
-)
 from .locate import LANDING
-from .miss import NARROW_MISS, misses
 from .path import (
-    AT,
-    BEGIN,
     CLEAR,
     KEPT,
     LENGTH,
-    NEW,
     NUMBERS,
     PIECE,
-    ROOM,
-    SERIES,
-    SLOPE,
     T0,
     USED,
     WHERE,
     path_slope,
     path_state,
 )
-from .settle import settle
-from .signatures import NC, NQ, NROW, NV, PASSAGE, WV, call_pull
-from .singular import MAX_DODGES, expected
+from .signatures import NQ, NROW, NV, PASSAGE, WV
+from .singular import MAX_DODGES
 from .state import (
     AFTER_REJECT,
     AHEAD,
@@ -84,183 +62,7 @@ from .state import (
 )
 from .vectors import copy_row
 
-SWEEPS = 40
-LOOKS = 5  # tries to put the position between two points
-NOISE = 1e-11  # of the size of a state: what rounding leaves near a singular position
-ENOUGH = 1e-2  # of the tolerance: by so much the next sweep may change a point
-SHORTER = 0.5  # than the step that gave the alarm, which may have been too long: for the dense output of steps on a path
 MISSES = 60  # how often a step is halved to follow the turn of a narrow miss
-# why there is no path: it cannot be found from here, there is no position, two branches nearly meet
-NO_PATH, NOTHING, MISSED = 201, 202, 203
-
-
-@leaf
-def is_velocity(path, nq, nv):
-    """Tell whether q' = v."""
-    for i in range(nv):
-        if path[SLOPE, i] != path[BEGIN, nq + i]:
-            return False
-    return True
-
-
-@leaf
-def note_sizes(path, r, atol, rtol, size):
-    """What a change of each component is measured by; return the noise of the largest."""
-    largest = 0.0
-    for k in range(size):
-        most = abs(path[BEGIN, k])
-        for i in range(LEAST + r):
-            most = max(most, abs(path[AT + i, k]))
-        path[ROOM, k] = most
-        largest = max(largest, most)
-    noise = NOISE * (1.0 + largest)
-    for k in range(size):
-        path[ROOM, k] = max(atol[k] + rtol * path[ROOM, k], noise)
-    return noise
-
-
-@leaf
-def take_over(path, r, size):
-    """New states in the place of the old ones; return the largest change by its measure, and the largest itself."""
-    change, most = 0.0, 0.0
-    for i in range(LEAST + r):
-        for k in range(size):
-            moved = abs(path[NEW + i, k] - path[AT + i, k])
-            if not moved / path[ROOM, k] <= change:  # NaN wins
-                change = moved / path[ROOM, k]
-            most = max(most, moved)
-            path[AT + i, k] = path[NEW + i, k]
-    return change, most
-
-
-@leaf
-def left_out(path, r, noise, size, E):
-    """The first coefficient of the series that is left out, about, as an error vector."""
-    m = LEAST + r
-    last, before = 0.0, 0.0
-    for k in range(size):
-        last += path[SERIES + m - 1, k] ** 2
-        before += path[SERIES + m - 2, k] ** 2
-    fall = min(1.0, math.sqrt(last) / max(math.sqrt(before), 1e-300))
-    for k in range(size):
-        E[0, k] = path[NUMBERS, LENGTH] * fall * path[SERIES + m - 1, k] / (2 * m - 1)
-        if abs(E[0, k]) < noise:
-            E[0, k] = 0.0
-
-
-@inner
-def on_constraints(slots, fns, n, data, tight, t, x, ke, W):
-    """Move x onto the constraints, down to rounding, and evaluate the field there."""
-    status = call_pull(slots, fns, n, data, tight, t, 0.0, x, x, x, W)
-    if status == OK:
-        status = settle(fns, n, data, t, x, W)
-    return status if status != OK else evaluate(fns, n, t, x, data, ke, 0, W)
-
-
-@inner
-def asks(status):
-    """Tell whether a status asks for a model function."""
-    return status == NEED_REFINED or status == NEED_TERMS
-
-
-@inner
-def first_guess(slots, fns, n, data, path, r, xe, ke, W, tight):
-    """States, slopes and √ρ at the points, each extrapolated from those before."""
-    size = n[NQ] + n[NV]
-    for i in range(LEAST + r):
-        guess(path, r, i, size, xe)
-        t = path[NUMBERS, T0] + POINTS[r, i] * path[NUMBERS, LENGTH]
-        status = on_constraints(slots, fns, n, data, tight, t, xe, ke, W)
-        if status != OK:
-            return status if asks(status) else NO_PATH
-        note_point(path, AT, i, xe, ke, W[n[WV]], size)  # ρ of G Gᵀ: of the geometry alone, whatever the masses
-    return OK
-
-
-@inner
-def collocate(slots, fns, n, data, path, r, xe, ke, W, tight, x, atol, rtol, turns):
-    """Iterate to the polynomial whose slopes at the points are the field there."""
-    nq, nv, size = n[NQ], n[NV], n[NQ] + n[NV]
-    noise = note_sizes(path, r, atol, rtol, size)
-    plain = n[NC] == nv and is_velocity(path, nq, nv)
-    before, converged = math.inf, False
-    for sweep in range(SWEEPS):
-        if plain:
-            integrate_points(path, r, 0, LEAST + r, nq, size)
-            carry_over(path, r, nq, nv)
-        for i in range(LEAST + r):
-            t = path[NUMBERS, T0] + POINTS[r, i] * path[NUMBERS, LENGTH]
-            integrate_points(path, r, i, i + 1, 0, size)
-            copy_from(path, NEW + i, xe, size)
-            status = on_constraints(slots, fns, n, data, tight, t, xe, ke, W)
-            if status != OK:
-                return status if asks(status) else NO_PATH
-            note_point(path, NEW, i, xe, ke, W[n[WV]], size)
-        change, most = take_over(path, r, size)
-        stays = change >= 0.5 * before and (change <= 1.0 or most <= 10.0 * noise)
-        coming = change * min(1.0, change / before) if sweep > 0 else change  # in the next sweep
-        if coming <= ENOUGH or stays:
-            converged = True
-            break
-        if not change <= (1e3 if sweep < 4 else 0.7) * before:
-            return NO_PATH
-        before = change
-    if not converged:
-        return NO_PATH
-    finish_series(path, r, size)
-    left_out(path, r, noise, size, ke)
-    copy_from(path, AT + LEAST + r - 1, xe, size)
-    return OK if error_norm(ke, x, xe, atol, rtol, turns, nq, size) <= 1.0 else NO_PATH
-
-
-@leaf
-def copy_from(path, row, x, size):
-    """x = row of a path"""
-    for k in range(size):
-        x[k] = path[row, k]
-
-
-@inner
-def find_path(slots, fns, n, data, S, I, x, K, xe, ke, W, atol, turns, path, tight, nodes):
-    """Find the path from the current state over the singular position that is expected.
-
-    A position behind the stop time need not be passed; the path may be longer.
-    """
-    h, size = S[H_USED], n[NQ] + n[NV]
-    forward = 1.0 if h > 0.0 else -1.0
-    reach = abs(h) if I[RETAKE] != 0 else abs(S[T_STOP] - S[T])
-    distance = abs(h) * expected(K, I[LAST], n[NROW] - 1, I[ALARM], nodes)
-    placed, where, r, length = False, 0.0, 0, 0.0
-    for _ in range(LOOKS):
-        length = max(2.0 * distance, abs(h))
-        r = widest(distance / length)
-        clear = clearance(r, distance / length)
-        begin_path(path, S[T], forward * length, r, x, K, size)
-        status = first_guess(slots, fns, n, data, path, r, xe, ke, W, tight)
-        if status != OK:
-            return status
-        where = singular_at(path, r)
-        distance = where * length
-        if where <= 0.0 or distance > 1.05 * reach:
-            return NOTHING
-        if where < 1.0 and clearance(r, where) > 0.6 * clear:
-            placed = True
-            break
-    if not placed:
-        return NOTHING if where >= 1.0 else NO_PATH
-    status = collocate(slots, fns, n, data, path, r, xe, ke, W, tight, x, atol, S[RTOL], turns)
-    if status != OK:
-        return status
-    where = singular_at(path, r)
-    if where <= 0.0 or where * length >= reach or where >= 1.0:
-        return NOTHING
-    path[NUMBERS, WHERE] = where
-    path[NUMBERS, CLEAR] = clearance(r, where)
-    path[NUMBERS, PIECE] = min(1.0, SHORTER * abs(h) / length)
-    status = misses(fns, n, data, path, xe, W)
-    if status == OK or asks(status):
-        return status
-    return MISSED if status == NARROW_MISS else NO_PATH
 
 
 @leaf

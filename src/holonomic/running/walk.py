@@ -32,7 +32,7 @@ from ..starting.initial import Start
 from ..starting.invariance import left_out, not_kept
 from . import failure
 from .impact import after_event
-from .multistep import start_multistep
+from .multistep_start import start_multistep
 from .nearby import passed_singular
 from .progress import Progress
 from .run import Run
