@@ -98,7 +98,8 @@ def names() -> str:
     rows = []
     for name, make in vars(post).items():
         if name.startswith("S_") and callable(make):
-            rows.append([f"`{name}()`", (inspect.getdoc(make) or "").partition(": ")[2], getattr(make(), "drift_order", "")])
+            what = (inspect.getdoc(make) or "").split("\n")[0].partition(": ")[2]
+            rows.append([f"`{name}()`", what, getattr(make(), "drift_order", "")])
     return table(["name", "what", "drift of g; of G v"], rows)
 
 

@@ -78,6 +78,17 @@ def test_a_force_without_bounds_is_not_called_a_singular_position(slope):
     assert re.search(r"in v\[[01]\]\. The force has grown \de\+\d\d times since the start", text), text
 
 
+def test_a_run_that_drifts_until_it_bursts_is_told_what_keeps_it():
+    pendulum = System(mass=np.eye(2), potential=lambda q: G * q[1], constraint=ROD)
+    text, _ = stopped(
+        StepFailed, pendulum, 60.0, q0=[1, 0], v0=[0, 0], integrator=RK4(), step=0.05, stabilization=None
+    )
+    assert re.fullmatch(
+        r"the run stopped at t = [\d.]+: the state grew from 1\.0e\+00 to \d\.\de\+\d+: RK4\(\) with step 0\.05 is unstable here, "
+        r"and nothing keeps the constraints\. Use stabilization=Projection\(\), or a smaller step\. See error\.solution\.", text
+    ), text
+
+
 def test_the_step_is_said_to_fall_where_the_multipliers_grow():
     # at one of these tolerances at least the step falls before the last pivot does
     arm, start = over_stretched()

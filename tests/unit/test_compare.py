@@ -116,7 +116,7 @@ def test_what_does_not_apply_is_a_row_with_the_reason():
 def test_run_that_blows_up_is_a_row_with_the_reason_and_what_it_reached():
     found = compare(problems.two_link_arm("II"), integrator=Heun(), step=0.01, stabilization=[None, S_both()])
     assert not found[0].ok and found[1].ok
-    assert found[0].reason.startswith("NotFinite")
+    assert "the state grew from" in found[0].reason and "nothing keeps the constraints" in found[0].reason
     assert 8 < found[0].solution.t[-1] < 10  # printed as '*' in the paper's Table 6.2
     assert found.plot() is not None
 

@@ -91,3 +91,11 @@ def test_an_input_that_is_no_table_is_refused_by_name(table):
     system = System(mass=1.0, force=lambda u: [u.push], inputs={"push": table})
     with pytest.raises(BadArgument, match="input 'push' must be a number, a function of t, or a pair"):
         simulate(system, 1.0, q0=[0.0], v0=[0.0])
+
+
+def test_a_system_shows_what_was_stated_and_nothing_else():
+    swing = System(
+        mass=lambda p: p.m * np.eye(2), force=[0, -9.81], constraint={"rod": lambda q: q @ q - 1}, params={"m": 1.5}
+    )
+    assert repr(swing) == "System(mass=function of p, force=[0, -9.81], constraint={'rod'}, params={'m': 1.5})"
+    assert repr(Ode(lambda t, y: -y, invariants={"E": lambda y: y @ y})) == "Ode(rhs=function of t, y, invariants={'E'})"

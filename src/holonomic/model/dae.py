@@ -21,7 +21,7 @@ NEWTON_STEPS = 30
 
 
 @refuses_unknown
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Dae(Ode):
     """A differential-algebraic equation in which constraints are kept by algebraic unknowns y.
 

@@ -10,6 +10,7 @@ from ..errors import BadArgument
 from .arguments import BASIC, ODE, nearest, refuses_unknown, wanted
 from .extra import allowed, check_names
 from .freezing import freeze, own_params
+from .shown import shown
 
 Quantity = Any  # a number, an array, or a function of named arguments
 KINDS = ("angle", "length", "quaternion", "", None)  # of coordinates
@@ -146,6 +147,9 @@ class System:
         if self.derivatives and self.trace:
             raise BadArgument("derivatives= goes with trace=False; traced systems are differentiated exactly.")
 
+    def __repr__(self) -> str:
+        return shown(self)
+
     @classmethod
     def from_energies(cls, kinetic, potential=None, constraint=None, force=None, **more) -> System:
         """Make a system from its kinetic energy T(t, q, v) and potential energy V(t, q).
@@ -260,6 +264,9 @@ class Ode:
     trace: bool = field(default=True, kw_only=True)
     derivatives: Mapping[str, Callable] | None = field(default=None, kw_only=True)
     drawing: Callable | None = field(default=None, kw_only=True, repr=False)
+
+    def __repr__(self) -> str:
+        return shown(self)
 
     def __post_init__(self):
         check_mappings(self)

@@ -24,7 +24,7 @@ class UnitsWarning(UserWarning):
     """Lengths that look like millimetres where metres are meant."""
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class AssembledSystem(System):
     """The System of a mechanism; results are read by the names of its bodies, joints and forces.
 

@@ -29,6 +29,7 @@ def facts(sol) -> dict[str, Any]:
         "tolerances": {
             "rtol": choice.rtol, "atol": atol, "step": choice.step, "constraint_tol": tol,
         },
+        "pulls": choice.stabilization.acts == "step" and plan.model.n_lam + plan.n_position > 0,
         "versions": {"holonomic": __version__, "numba": numba.__version__, "numpy": np.__version__},
         "references": list(sol._references()),
         "moved": [getattr(begin, f"moved_{letter}", 0.0) for letter in "qvw"],
@@ -66,7 +67,8 @@ def lines(sol) -> Lines:
     if stats["failed attempts"]:
         lost = stats["projection failures"]
         found.append(("failed", f"{stats['failed attempts']} attempts, {lost} of them in the projection"))
-    found.append(("evaluations", f"{stats['field evaluations']} of the field, {stats['pulls']} pulls"))
+    pulls = f", {stats['pulls']} pulls" if known.get("pulls", True) else ""
+    found.append(("evaluations", f"{stats['field evaluations']} of the field{pulls}"))
     if stats["residuals"]:
         found.append(
             ("implicit", f"{stats['residuals']} residuals, {stats['Jacobians']} Jacobians, "

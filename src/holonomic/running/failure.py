@@ -62,6 +62,9 @@ def explain(status: int, run, plan, sol, why: str = "") -> HolonomicError:
     grew = growing(plan, sol)
     if grew is not None:
         return StepFailed(f"the run stopped at t = {t:.6g}: {grew}", sol)
+    burst = unstable(run, plan) if cause in (NOT_FINITE, SINGULAR, PULL_FAILED, NO_CONVERGENCE) else None
+    if burst is not None:  # functions fail there because of it
+        return StepFailed(f"the run stopped at t = {t:.6g}: {burst} See error.solution.", sol)
     if cause in (NOT_FINITE, SINGULAR, PULL_FAILED) and plan.model.nw:
         unsolved = _unsolved(run, plan, sol)
         if unsolved is not None:
@@ -137,6 +140,8 @@ def unstable(run, plan) -> str | None:
         return None
     f, i = plan.choice.formulation, plan.choice.integrator
     text = f"the state grew from {first:.1e} to {last:.1e}: {i!r} with step {abs(run.S[s.H_FIXED]):g} is unstable here"
+    if not i.implicit and plan.model.n_lam and plan.choice.stabilization.acts == "none":
+        return text + ", and nothing keeps the constraints. Use stabilization=Projection(), or a smaller step."
     if not i.implicit:
         return text + ". Use a smaller step, or an implicit integrator such as BDF()."
     way = getattr(f, "D", None)

@@ -13,16 +13,20 @@ from .plot import TIME, figure_of, new_figure
 from .quantities import FLOOR
 from .styles import style_of
 
-MOST_POINTS = 300  # of one line; more of them only make a black band
+MOST_POINTS = 120  # of one line, each the largest of its stretch; more of them make a band of dips
 HIGHEST = 1e6  # what blew up is cut here, so that the other lines keep their shape
 LINES = ("-", "--", ":", "-.")
+NAMELESS = ("System", "Mechanism", "Ode", "Dae")  # no title: nobody gave the system one
 MARKERS = "osD^vPX*"
 LEVELS = {"position": "Drift at position level, |g|", "velocity": "Drift at velocity level, |G v + g_t|"}
 COSTS = {"seconds": "time", "evaluations": "evaluations of the field", "steps": "steps"}
 
 
 def drift_figure(comparison, levels=None, style: str = "light", ax=None) -> Figure:
-    """Draw the drift of every run over time, a panel per level; methods differ by colour, steps by line style."""
+    """Draw the drift of every run over time, a panel per level; methods differ by colour, steps by line style.
+
+    Where there are more methods than colours, they begin again with the next line style.
+    """
     rows = [row for row in comparison if row.solution is not None and len(row.solution.t) > 1]
     if not rows:
         raise BadArgument("there is nothing to draw: none of the runs took a step. See the reasons in the table.")
@@ -47,9 +51,10 @@ def drift_figure(comparison, levels=None, style: str = "light", ax=None) -> Figu
                 if level not in found:
                     continue
                 method, size = methods.index(comparison.label(row)), sizes.index((row.step, row.rtol))
+                line = LINES[(size + method // len(look.lines)) % len(LINES)]
                 ax.plot(
                     *envelope(row.solution.t, found[level]), linewidth=1.2, color=look.lines[method % len(look.lines)],
-                    linestyle=LINES[size % len(LINES)], label=_line_label(comparison.label(row), row, len(sizes) > 1),
+                    linestyle=line, label=_line_label(comparison.label(row), row, len(sizes) > 1),
                 )  # fmt: skip
             ax.set_yscale("log")
             low, high = ax.get_ylim()
@@ -100,7 +105,7 @@ def work_precision_figure(study, error: str, costs, style: str = "light", ax=Non
                 ax.plot(
                     [getattr(row, cost) for row in rows], [max(getattr(row, error), FLOOR) for row in rows], label=name,
                     color=look.lines[colour % len(look.lines)], marker=MARKERS[mark % len(MARKERS)], markersize=4,
-                    linewidth=1.2, linestyle=LINES[mark % len(LINES)],
+                    linewidth=1.2, linestyle=LINES[(mark + colour // len(look.lines)) % len(LINES)],
                 )  # fmt: skip
             ax.set_xscale("log")
             ax.set_yscale("log")
@@ -149,7 +154,8 @@ def _finish(figure: Figure | None, ax, name: str) -> Figure:
         if labels:
             ax.legend(handles, labels, loc="best")
         return figure_of(ax)
-    figure.suptitle(name, x=0.01, ha="left", fontsize=11, fontweight="bold")
+    if name not in NAMELESS:
+        figure.suptitle(name, x=0.01, ha="left", fontsize=11, fontweight="bold")
     if labels:
         columns = 2 if max(map(len, labels)) > 24 or len(labels) < 3 else 3
         figure.legend(handles, labels, loc="outside lower center", ncols=columns)

@@ -16,7 +16,7 @@ import numpy as np
 
 from ..errors import BadArgument, HolonomicError
 from ..results import report
-from ..results.naming import order_of
+from ..results.naming import is_dae, order_of
 from ..results.solution import Solution
 from .signals import Signal, signals_of
 
@@ -144,7 +144,7 @@ def _alike(one, other) -> bool:
 def _title(sol) -> str:
     what = sol._scene
     if what is None or not what["bodies"]:
-        return "An Ode" if sol.plan.model.is_ode else "A run"
+        return "A Dae" if is_dae(sol.plan.model) else "An Ode" if sol.plan.model.is_ode else "A run"
     n = len(what["bodies"])
     return f"{'Planar' if what['dimension'] == 2 else 'Spatial'} mechanism, {n} {'body' if n == 1 else 'bodies'}"
 

@@ -1,0 +1,34 @@
+"""How a stated system shows itself: what each part is, in a word or two, and nothing that was left out."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Mapping
+from dataclasses import fields
+
+import numpy as np
+
+
+def shown(stated) -> str:
+    """Return a system as one line: names of constraints, arguments of functions, sizes of constants."""
+    given = ((each.name, getattr(stated, each.name)) for each in fields(stated) if each.repr)
+    parts = [f"{name}={_word(value)}" for name, value in given if not _left_out(value)]
+    return f"{type(stated).__name__}({', '.join(parts)})"
+
+
+def _left_out(value) -> bool:
+    return value is None or value is True or (isinstance(value, Mapping) and not value)
+
+
+def _word(value) -> str:
+    if isinstance(value, Mapping):
+        numbers = all(isinstance(each, int | float) for each in value.values())
+        return "{" + ", ".join(f"{name!r}: {each:g}" if numbers else repr(name) for name, each in value.items()) + "}"
+    if callable(value):
+        try:
+            return f"function of {', '.join(inspect.signature(value).parameters)}"
+        except (TypeError, ValueError):
+            return "function"
+    if not isinstance(value, np.ndarray):
+        return repr(value)
+    return repr(value.tolist()) if value.ndim < 2 else f"constant {'x'.join(map(str, value.shape))} matrix"
