@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 
 from .arguments import choose, events_of, free_multipliers, limits_of, opened, refuse_unknown, save_times, settled
-from .choosing.choosing import Choosing, told
+from .choosing.choosing import Choosing
 from .choosing.preferring import preferred
+from .choosing.story import told
 from .planning.gains import check_gain
 from .planning.reuse import model_of, plan_of
 from .results.solution import Solution

@@ -8,9 +8,10 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from ..model.dae import Dae
-from .choosing import DECAYS, FAR_BEYOND, LARGE, SMALL, STRAIGHT, varies
-from .choosing import RAPID as FAR_TOO_RAPID
+from .choosing import LARGE, SMALL
 from .indicators import Indicators
+from .rates import DECAYS, FAR_BEYOND, STRAIGHT, varies
+from .rates import RAPID as FAR_TOO_RAPID
 
 AP = "[ascher-petzold-1993]"
 NONSTIFF, STIFF, VARIABLE = "nonstiff", "stiff", "variable-coefficient stiff"

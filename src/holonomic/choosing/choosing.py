@@ -15,8 +15,8 @@ large (its Tables 4.3 to 4.8).
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -36,22 +36,10 @@ from ..planning.choice import Choice, make_choice
 from ..planning.plan import Plan
 from ..running.failure import reason
 from ..stabilizations.projection import Projection
-from .indicators import RESTS, Indicators, accurate_step, indicators_at, largest, moving, rate_by_time
+from .indicators import RESTS, accurate_step, indicators_at, largest, moving, rate_by_time
+from .rates import DECAYS, FAR_BEYOND, QUIET, SHORT, TIGHT, Rates, too_stiff, turns_rapidly, varies
+from .story import Change, Story
 
-# A step that accuracy allows, times the fastest rate, from which on an implicit method wins. BDF takes 7 to 10 steps where
-# DOP853 takes one, and DOP853 is stable up to 6: measured, the two are level at about 30 to 60.
-FAR_BEYOND = 50.0
-# The same for constraints that turn by themselves, in time. There BDF has two ways to go, long steps and such that follow
-# the constraints, 8 times as many as DOP853's; it takes the second one by chance where rtol is small, and goes back then.
-RAPID, LOOSE = 4 * FAR_BEYOND, 5e-7
-DECAYS = 0.2  # of the rate: what loses less than this share while it turns by one radian is an oscillation
-STRAIGHT = 0.7  # of the rate: below, BDF of order 4 and 5 is not stable any more, [HW96] Sec. V.2; Radau is
-# A run is short where its motion, rad, is less than the first and nothing vibrates for more than the second. DOP853 crosses
-# it in 2 to 5 steps whatever the tolerance, so that its error does not follow the tolerance (slope 0.3 to 0.5 on the smooth
-# problems of [ascher-petzold-1993], RK45 0.7 to 0.9). RK45 evaluates about as often there, down to the tolerance `TIGHT`
-SHORT, QUIET, TIGHT = 1.3, 3.0, 1e-10
-# The same as FAR_BEYOND in a short run, which Radau crosses in a dozen steps where stability asks RK45 for 60 and more
-SOON = 20.0
 # Errors of BDF add up to 3 to 50 times rtol on the stiff problems here, those of DOP853 to less than 1 on the same ones
 # (where constraints turn, long steps are found with more than a tenth only)
 BDF_SHARE, BDF_TURNING = 0.1, 0.2
@@ -65,53 +53,6 @@ AS_IMPLICIT = 8 * FIRST_LOOK  # the same after a change to an implicit method
 FELT = 0.1  # rad in one step: a vibration that steps follow
 MOST_CHANGES = 20
 SMALL = 8  # velocities up to which equations with v̂ eliminated are cheap to differentiate
-
-
-@dataclass(frozen=True)
-class Change:
-    """One change of plan: when (s), to what, and the numbers behind it."""
-
-    t: float
-    choice: Choice
-    fastest: float  # 1/s
-    real: float  # 1/s
-    step: float  # s: the step that was to be left behind
-    reason: str
-
-
-class Rates(NamedTuple):
-    """Fastest rate of the field at a state, its real part (1/s), and the step that accuracy would allow (s)."""
-
-    fastest: float
-    real: float
-    accurate: float
-    lasts: bool = False  # something slower keeps oscillating
-    short: bool = False  # little happens to the end
-    turning: float = 0.0  # 1/s: constraints that turn by themselves, where that decides
-
-    @property
-    def decays(self) -> bool:
-        """Whether the fastest part decays rather than oscillates."""
-        return self.real < -DECAYS * self.fastest
-
-    @property
-    def straight(self) -> bool:
-        """Whether it decays without turning much."""
-        return self.real < -STRAIGHT * self.fastest
-
-
-@dataclass(frozen=True)
-class Story:
-    """What the automatic choice of a run saw at its start, and the changes of plan on the way."""
-
-    first: Rates | None = None
-    changes: tuple[Change, ...] = ()
-    preferred: str = ""  # what prefer= led to
-
-
-def told(story: Story | None, preferred: str) -> Story:
-    """Return a story that also tells what prefer= led to."""
-    return replace(story or Story(), preferred=preferred)
 
 
 class Choosing:
@@ -396,33 +337,3 @@ class Choosing:
             direction=run.direction,
         )  # fmt: skip
         return varies(found)
-
-
-def dearer(model) -> float:
-    """Return what an implicit step costs beside an explicit one: factors of all unknowns."""
-    return 1.0 + 2.0 * (model.nq + model.nv) / 100.0
-
-
-def stiff_from(model, short: bool) -> float:
-    """Return the accurate step times the fastest rate from which on an implicit method wins."""
-    return (FAR_BEYOND + (SOON - FAR_BEYOND) * short) * dearer(model)
-
-
-def too_stiff(model, rates: Rates, left: float, short: bool) -> bool:
-    """Whether a start, with so much time left (s), is far too stiff for an explicit method; of arrays, one by one."""
-    worth = STABLE * WORTH + (2 * SOON - STABLE * WORTH) * short
-    return rates.decays & (rates.fastest * rates.accurate >= stiff_from(model, short)) & (rates.fastest * left >= worth)
-
-
-def turns_rapidly(model, rates: Rates, left: float, rtol: float) -> bool:
-    """Whether constraints turn far faster than a motion that is not stiff; of arrays, one by one."""
-    rate = rates.turning
-    return (rtol >= LOOSE) & (rate * rates.accurate >= RAPID * dearer(model)) & (rate * left >= STABLE * WORTH)
-
-
-def varies(found: Indicators) -> bool:
-    """Whether the change of the constraints' direction matters to a step that is as long as accuracy allows."""
-    return max(found.times("explicit"), found.times("turning")) > 1.0
-
-
-__all__ = ["STABLE", "Change", "Choosing", "varies"]

@@ -6,8 +6,9 @@ import numpy as np
 
 from ..errors import HolonomicError
 from ..formulations.index1 import Index1
-from .choosing import DECAYS, RAPID, STABLE, TIGHT, Rates, stiff_from, too_stiff, varies
+from ..kernels.looking import STABLE
 from .indicators import Indicators, indicators_at
+from .rates import DECAYS, RAPID, TIGHT, Rates, stiff_from, too_stiff, varies
 
 PRAISE = {  # of methods that we choose
     "DOP853": "order 8 with error control: the fewest evaluations for smooth motion",

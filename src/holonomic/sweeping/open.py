@@ -14,25 +14,14 @@ from typing import Any
 
 import numpy as np
 
-from ..choosing.choosing import (
-    AS_IMPLICIT,
-    CALM,
-    FIRST_LOOK,
-    QUIET,
-    SHORT,
-    STABLE,
-    TIGHT,
-    Choosing,
-    Rates,
-    too_stiff,
-    turns_rapidly,
-)
+from ..choosing.choosing import AS_IMPLICIT, CALM, FIRST_LOOK, Choosing
 from ..choosing.indicators import BRIEF
+from ..choosing.rates import QUIET, SHORT, TIGHT, Rates, too_stiff, turns_rapidly
 from ..errors import OK, HolonomicError
 from ..kernels import state as s
 from ..kernels.batch import enter_tables
 from ..kernels.fastest import FASTEST, MOTION, REAL, turning_by_time
-from ..kernels.looking import ACCURATE, IF_LONG, IF_NOT_STIFF, IF_STIFF, look_at_starts
+from ..kernels.looking import ACCURATE, IF_LONG, IF_NOT_STIFF, IF_STIFF, STABLE, look_at_starts
 from ..kernels.signatures import Fn
 from ..planning.choice import Choice
 from ..planning.plan import MISSING, Plan
