@@ -58,6 +58,7 @@ from .study.compare import Comparison, compare
 from .study.work_precision import WorkPrecision, work_precision
 from .sweeping.design import grid, sample
 from .sweeping.ensemble import Ensemble
+from .sweeping.gradient import gradient
 from .sweeping.sweep import sweep
 
 __all__ = [
@@ -135,6 +136,7 @@ __all__ = [
     "Diagnosis",
     "diagnose",
     "essential_ode",
+    "gradient",
     "load",
     "simulate",
     "work_precision",

@@ -51,8 +51,9 @@ def _what_fits(function, name: str, args, given, foreign: Mapping[str, str]) -> 
     parameters = [p for p in inspect.signature(function).parameters.values() if p.name != "self"]
     known = [p.name for p in parameters]
     written = f"It is written {name}({_written(parameters)})."
+    takes_any = any(p.kind is p.VAR_KEYWORD for p in parameters)
     for each in given:
-        if each not in known:
+        if each not in known and not takes_any:
             meant = foreign.get(each)
             hint = f"Here it is called {meant!r}." if meant in known else nearest(each, known)
             return f"{name} has no argument {each!r}. {hint if hint.startswith(('Did', 'Here')) else written}"

@@ -96,7 +96,7 @@ def arm_drift(case: str, h: float, method: str) -> dict[str, float | BlowUp]:
         stabilization = METHODS[method]
     try:
         sol = simulate(two_link_arm(case), integrator=Heun(), step=h, stabilization=stabilization)
-    except NotFinite as problem:
+    except (NotFinite, StepFailed) as problem:
         return dict.fromkeys(("position", "velocity"), BlowUp(float(problem.solution.t[-1])))
     beyond = ~(np.max(np.abs(np.hstack([sol.q, sol.v])), axis=1) < BEYOND)
     if beyond.any():

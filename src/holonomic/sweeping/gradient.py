@@ -1,0 +1,158 @@
+"""Derivatives of what a run gives, by parameters and by its start: differences of whole runs, extrapolated twice."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..arguments import unpacked
+from ..errors import BadArgument, StepFailed
+from ..model.arguments import nearest
+from ..model.calls import says_what_it_takes
+from .sweep import sweep
+
+OFFSETS = np.array([-4.0, -2.0, -1.0, 1.0, 2.0, 4.0])  # of the members around a value, in steps
+STARTS = ("q0", "v0", "y0")
+RTOL = 1e-10  # errors of the runs come back divided by the distance of the members
+
+
+class Gradient(NamedTuple):
+    """A value, its derivatives by name, and how far each of them may be off."""
+
+    value: Any
+    grad: dict[str, Any]
+    error: dict[str, Any]
+
+
+@says_what_it_takes
+def gradient(
+    loss: Callable, system, t_end=None, *, wrt: str | Sequence[str], nearby: float = 1e-3, rtol: float = RTOL, **given
+) -> Gradient:
+    """Differentiate what a run gives with respect to parameters of the system and to its start.
+
+    For every number that is named, six runs beside the one in question give central differences D(h), D(2h) and D(4h);
+    extrapolated to h = 0 their error is of order h⁶. All runs are members of one `sweep`, at a tight tolerance.
+
+    Parameters
+    ----------
+    loss : function of a run
+        Returns a number or an array: `lambda sol: sol["tension"].max()`. Of times, a run has those of `save_at`.
+    system, t_end
+        As for `sweep`.
+    wrt : str or sequence of str
+        Names of parameters, and "q0", "v0" (of an `Ode` "y0") for the entries of the start. With constraints a start that was
+        moved is projected back, so entries that lead off the constraints count as far as they lead along them.
+    nearby : float
+        Distance h of the nearest runs, relative to the value; absolute where the value is 0.
+    rtol : float
+        Relative tolerance of the runs.
+    **given
+        As for `sweep`: q0, v0, save_at, integrator, initial, ... Where a parameter moves the constraints, say
+        `initial="project"`.
+
+    Returns
+    -------
+    Gradient
+        `value, grad, error = gradient(...)`: the loss, its derivatives by name (shape of the loss, then that of the
+        parameter), and by how much the last extrapolation changed them. An error that is not small means that the loss is
+        not smooth, or that `nearby` is too large for it.
+
+    Raises
+    ------
+    BadArgument
+        A name in `wrt` that does not exist, or a loss that is not finite.
+    StepFailed
+        One of the runs failed; the message says which.
+
+    Examples
+    --------
+    >>> from holonomic import Ode, gradient
+    >>> decay = Ode(lambda y, p: -p.rate * y, params={"rate": 0.5})
+    >>> value, grad, error = gradient(lambda sol: sol.y[-1, 0], decay, 2.0, y0=[3.0], wrt=["rate", "y0"])
+    >>> round(value, 6), round(grad["rate"], 6), grad["y0"].round(6), error["rate"] < 1e-6  # 3 e^-1, -2 * 3 e^-1, e^-1
+    (1.103638, -2.207277, array([0.367879]), True)
+    """
+    names = [wrt] if isinstance(wrt, str) else list(wrt)
+    if not names:
+        raise BadArgument("gradient needs wrt=: names of parameters, or of a start such as 'v0'.")
+    taken = [name for name in names if name in given.get("params", {})]
+    if taken or "params" in given:
+        raise BadArgument("gradient varies the parameters itself. Set other values in the system: system.with_params(...).")
+    base = _base(system, t_end, names, given)
+    steps = {name: nearby * np.where(value == 0.0, 1.0, np.abs(value)) for name, value in base.items()}
+    count = 1 + len(OFFSETS) * sum(value.size for value in base.values())
+    members = {name: np.repeat(value[None], count, axis=0) for name, value in base.items()}
+    at, rows = 1, {name: [] for name in names}
+    for name in names:
+        for place in np.ndindex(base[name].shape):
+            members[name][(slice(at, at + len(OFFSETS)), *place)] += OFFSETS * steps[name][place]
+            rows[name].append((place, at))
+            at += len(OFFSETS)
+    given |= {name: members[name] for name in names if name in STARTS}
+    if any(name in STARTS for name in names):
+        given.setdefault("initial", "project")
+    own = {name: members[name] for name in names if name not in STARTS}
+    runs = sweep(system, t_end, params=own or None, rtol=rtol, **{"atol": rtol} | given)
+    values = _values(loss, runs, rows)
+    found, errors = {}, {}
+    for name in names:
+        pairs = {place: _extrapolated(values[i : i + len(OFFSETS)], steps[name][place]) for place, i in rows[name]}
+        found[name], errors[name] = (_shaped([pair[k] for pair in pairs.values()], base[name], values) for k in (0, 1))
+    return Gradient(_plain(values[0]), found, errors)
+
+
+def _base(system, t_end, names, given) -> dict[str, np.ndarray]:
+    """Values around which to vary: of parameters, and of starts wherever these come from."""
+    stated = getattr(system, "system", system)  # of a Problem
+    params = dict(getattr(stated, "params", None) or {})
+    starts = {}
+    if any(name in STARTS for name in names):
+        start = (given.get(each) for each in ("q0", "v0", "y0", "s0", "w0"))
+        _, _, *found, _, _ = unpacked(system, t_end, *start)
+        starts = {name: value for name, value in zip(STARTS, found, strict=True) if value is not None}
+        if any(hasattr(value, "t") for value in starts.values()):
+            raise BadArgument("gradient by a start needs its numbers: q0=sol.end.q, v0=sol.end.v.")
+        given |= {name: value for name, value in starts.items() if given.get(name) is None}
+    for name in names:
+        if name not in params and name not in starts:
+            raise BadArgument(f"wrt={name!r} is no parameter and no start here. {nearest(name, [*params, *starts])}")
+    return {name: np.array((params | starts)[name], dtype=float) for name in names}
+
+
+def _values(loss, runs, rows) -> np.ndarray:
+    """The loss of every member; a member that failed, or has none, is named by what it varied."""
+    place = {i + k: (name, OFFSETS[k]) for name, each in rows.items() for _, i in each for k in range(len(OFFSETS))}
+
+    def called(member: int) -> str:
+        if member not in place:
+            return "the run itself"
+        name, offset = place[member]
+        return f"the run with {name} moved by {offset:+g} steps of nearby"
+
+    if runs.failed:
+        first = runs.failed[0]
+        raise StepFailed(f"gradient: {called(first.member)} failed at t = {first.t:.6g}: {first.why}")
+    found = [np.asarray(loss(runs[i]), dtype=float) for i in range(len(runs))]
+    for i, value in enumerate(found):
+        if not np.all(np.isfinite(value)):
+            raise BadArgument(f"gradient: the loss of {called(i)} is {value}. It must be finite, at the times of save_at= too.")
+    return np.array(found)
+
+
+def _extrapolated(values: np.ndarray, h: float) -> tuple[np.ndarray, np.ndarray]:
+    """Richardson's extrapolation of central differences over h, 2h and 4h, and its last change."""
+    wide, middle, near = ((values[5 - i] - values[i]) / (2.0 * h * OFFSETS[5 - i]) for i in range(3))
+    once = (4.0 * near - middle) / 3.0, (4.0 * middle - wide) / 3.0
+    last = (16.0 * once[0] - once[1]) / 15.0
+    return last, np.abs(last - once[0])
+
+
+def _shaped(parts, base, values):
+    """Shape of the loss first, then that of what is varied."""
+    return _plain(np.stack(parts, axis=-1).reshape(values.shape[1:] + base.shape))
+
+
+def _plain(value):
+    return float(value) if np.ndim(value) == 0 else value
