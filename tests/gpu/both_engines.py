@@ -64,6 +64,19 @@ def apart(system, t_end, **options):
     return found
 
 
+def stiff():
+    """What is told of members that turn stiff on their way."""
+    follow = h.Ode(lambda t, y, p: -p.r * np.maximum(0.0, t - 1.0) * (y - np.cos(t)) - np.sin(t), params={"r": 1.0})
+    given = {"y0": [1.0], "params": {"r": np.array([1.0, 3e3])}, "save_at": 4, "on": "cuda", "progress": False}
+    slow, stopped = h.sweep(follow, 2.0, **given), h.sweep(follow, 2.0, max_steps=350, **given)
+    named = h.sweep(follow, 2.0, outputs=["y"], **given)  # whose states do not stay on the device
+    return {
+        "noted": [[note.member, note.kind, note.text] for note in slow.noted], "plan": repr(slow.plan),
+        "same": named.noted == slow.noted, "failed": [[f.member, f.why] for f in stopped.failed],
+        "steps": slow.steps.tolist(),
+    }  # fmt: skip
+
+
 def main():
     results = {}
     for integrator in INTEGRATORS:
@@ -84,6 +97,7 @@ def main():
     starts = np.array([[1.0, 0.0, 0.0, 1.0], [1.0, 0.0, 0.0, 1.1]])
     results["invariants"] = apart(KEPLER, 1.0, y0=starts, save_at=3)
     results["backward"] = apart(SWING, (0.3, 0.0), **LOWEST)
+    results["stiff"] = stiff()
     json.dump(results, sys.stdout)
 
 

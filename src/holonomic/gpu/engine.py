@@ -13,7 +13,16 @@ from typing import Any
 import numpy as np
 
 from .._version import __version__
-from ..errors import DONE, EVENT, BadArgument, HolonomicError, IncompatibleMethods, MissingExtra
+from ..errors import (
+    DONE,
+    EVENT,
+    TOO_MANY_STEPS,
+    BadArgument,
+    HolonomicError,
+    IncompatibleMethods,
+    MissingExtra,
+    StiffnessWarning,
+)
 from ..kernels import cachefolder
 from ..starting.initial import LEAST_TOLERANCE
 from ..sweeping.job import Chunk, Happenings, Job
@@ -21,6 +30,7 @@ from ..sweeping.members import rows_of
 from ..sweeping.piece import EVENTS_OF_ONE, run_all, stretches
 from .on_device import OnDevice
 from .source import Source, own_places, source_of
+from .stiff import MOST_LOOKS, remarks, suspects
 
 BATCH = 1 << 21  # members launched together: a GPU holds 30 000 at once, and the last of them run alone
 PREPARED = 1 << 18  # the same where the processor makes the starts: it does the next ones meanwhile
@@ -187,6 +197,7 @@ class Batch:
         self.cuda, self.job, self.pieces = cuda, job, pieces
         self.first, self.last = pieces[0][0], pieces[-1][1]
         self.aside = 0
+        self.notes: dict[int, list[tuple[str, str]]] = {}
         n = self.last - self.first
         times, nx, nk = job.shape
         starts, own, self.why = self._members(source)
@@ -249,19 +260,42 @@ class Batch:
         status = self.host["status"]
         for m in self.why:
             status[m - self.first] = DONE  # told by why
-        left = np.flatnonzero(~np.isin(status, (DONE, EVENT)))
+        self._tell_stiff(hold)
+        left = np.flatnonzero(~np.isin(status, (DONE, EVENT, TOO_MANY_STEPS)))
         self.aside = len(left)
         for begin, end in stretches(left.tolist()):
             chunk = run_all(self.job, self.first + begin, self.first + end)
             for name in names:
                 self.host[name][begin:end] = getattr(chunk, name)
             self.why |= chunk.why
+            self.notes |= chunk.notes
             others = self.events.among(chunk.first, chunk.last, inside=False)
             self.events = Happenings.joined([others, chunk.events])
             if hold:
                 self._patch(begin, chunk)
             else:
                 self.host["x"][begin:end], self.host["k"][begin:end] = chunk.x, chunk.k
+
+    def _tell_stiff(self, hold: bool) -> None:
+        """Name the members whose steps were limited by stability."""
+        many = suspects(self.host["status"], self.host["steps"])
+        looked = many[:MOST_LOOKS]
+        if not len(looked):
+            return
+        if hold:
+            from .entering import take
+
+            times, nx, _ = self.job.shape
+            found = self.cuda.device_array((times, nx, len(looked)))
+            with warnings.catch_warnings():
+                warnings.filterwarnings("ignore", message=".*under-utilization.*")
+                take[_grid(len(looked))](self.x, self.cuda.to_device(looked), found)
+            x = np.moveaxis(found.copy_to_host(), 2, 0)
+        else:
+            x = self.host["x"][looked]
+        notes, why = remarks(self.job, self.first, x, looked, self.host, many)
+        self.notes |= {m: [(StiffnessWarning.__name__, text)] for m, text in notes.items()}
+        self.why |= why
 
     def _patch(self, begin: int, chunk: Chunk) -> None:
         """Enter what the processor computed on the device."""
@@ -291,5 +325,5 @@ class Batch:
                 for name, size in (("x", nx), ("k", nk))
             }
             small = {name: self.host[name][here] for name in ("status", "reached", "steps", "rows", "ended")}
-            why = {m: text for m, text in self.why.items() if first <= m < last}
-            yield Chunk(first, last, **values, **small, events=events, why=why)
+            why, notes = ({m: text for m, text in told.items() if first <= m < last} for told in (self.why, self.notes))
+            yield Chunk(first, last, **values, **small, events=events, why=why, notes=notes)

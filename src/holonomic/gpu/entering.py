@@ -1,4 +1,4 @@
-"""Entering members that were computed elsewhere into arrays on the GPU."""
+"""Members that are entered into arrays on the GPU, or taken out of them."""
 
 from __future__ import annotations
 
@@ -13,3 +13,13 @@ def enter(target, values, begin, count):
         for row in range(values.shape[0]):
             for i in range(values.shape[1]):
                 target[row, i, begin + m] = values[row, i, m]
+
+
+@cuda.jit
+def take(source, members, values):
+    """values[:, :, j] = source[:, :, members[j]]"""
+    j = cuda.grid(1)
+    if j < members.shape[0]:
+        for row in range(values.shape[0]):
+            for i in range(values.shape[1]):
+                values[row, i, j] = source[row, i, members[j]]
