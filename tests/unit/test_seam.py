@@ -5,7 +5,7 @@ import pickle
 import numpy as np
 import pytest
 
-from holonomic import DOP853, Event, Radau, StepFailed, System, load, problems, simulate, sweep
+from holonomic import DOP853, Event, Radau, StepFailed, StiffnessWarning, System, load, problems, simulate, sweep
 
 END, START = 1.5, {"q0": [1.0, 0.0], "v0": [0.0, 0.0]}
 TIMES = np.linspace(0.0, END, 77)
@@ -144,13 +144,16 @@ def test_the_same_start_is_chosen_alike():
     assert not simulate(problems.heterogeneous_masses(nu=1.0))._story.changes
 
 
-def test_members_of_a_sweep_share_an_implicit_method_where_one_start_is_stiff():
+def test_members_of_a_sweep_begin_with_an_implicit_method_where_their_own_start_is_stiff():
     nu = np.linspace(1.0, 2000.0, 9)
     runs = sweep(problems.heterogeneous_masses(), 1.0, params={"nu": nu})
     assert "Radau" in repr(runs.plan) and not len(runs.failed)
-    assert runs.q[:, -1] == pytest.approx(np.full((9, 2), np.e), rel=1e-5)
-    assert "RK45" in repr(sweep(problems.heterogeneous_masses(), 1.0, params={"nu": nu[:1]}).plan)  # short, not stiff
-    chosen = sweep(problems.heterogeneous_masses(), 1.0, params={"nu": nu}, integrator=DOP853())
+    assert "1 begin with Index1() + RK45()" in runs.plan.why()  # short, not stiff
+    for m in (0, 1, 8):
+        alone = simulate(problems.heterogeneous_masses(nu=nu[m]), save_at=2)
+        assert np.array_equal(runs.q[m], alone.q) and np.array_equal(runs.lam[m], alone.lam)
+    with pytest.warns(StiffnessWarning, match="7 of 9 members. Member 2"):
+        chosen = sweep(problems.heterogeneous_masses(), 1.0, params={"nu": nu}, integrator=DOP853())
     assert "DOP853" in repr(chosen.plan)
 
 

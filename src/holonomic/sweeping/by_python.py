@@ -1,10 +1,12 @@
 """Members that need Python on the way: events that map the state, methods that need a run of their own to start, and
 those whose method the automatic choice has to look at.
 
-They run one after the other through the walk of `simulate`, and so give the same numbers.
+They run through the walk of `simulate`, each by itself, and so give the same numbers.
 """
 
 from __future__ import annotations
+
+from collections.abc import Callable
 
 import numpy as np
 
@@ -21,49 +23,54 @@ from .open import IN_SHORT
 from .program import lam_in_x
 
 
-def run_by_python(job: Job, members: Members, todo: list[int], chunk: Chunk) -> None:
-    """Run single members of a chunk and enter what they give."""
+def run_by_python(job: Job, members: Members, todo: list[int], chunk: Chunk, spread: Callable = map) -> None:
+    """Run single members of a chunk and enter what they give; `spread` is a map, perhaps over threads."""
     if job.program.plan is None:
         raise BadArgument(UNABLE)
-    model, names = job.plan.model, list(job.plan.events)
-    logs, size = [chunk.events], model.nq + model.nv
-    for m in todo:
-        number = chunk.first + m
-        x0, data = members.starts[m, :size].copy(), members.data[m].copy()
-        tables = InputTables(model)
-        given = iter(job.tables.of_member(number))
-        tables.tables = [(i, *next(given)) for i, _, _ in tables.tables]
-        tables.breaks = job.stops[:-1] if job.t1 >= job.t0 else job.stops[-2::-1]
-        tables.set(data, job.t0, 1.0 if job.t1 >= job.t0 else -1.0)
-        plan, choosing = job.plan, None
-        if job.open is not None:
-            choosing = job.open.choosing(job)
-            plan = job.open.plan_for(job, choosing.in_short()) if chunk.way[m] == IN_SHORT else plan
-        run = Run(plan, data, job.t0, x0, job.t1, save_t=job.save_t, **job.limits)
-        start = Start(x0[: model.nq], x0[model.nq :], rows=plan.rows, redundant=job.program.redundant)
-        told: list[tuple[str, str]] = []
-        sol: Solution | None
-        try:
-            sol = walk(
-                run, plan, tables, start, job.t0, job.t1, None, False, free=job.initial == "free", choosing=choosing,
-                warn=lambda text, kind, told=told: told.append((kind.__name__, text)),
-            )  # fmt: skip
-        except HolonomicError as problem:
-            sol = problem.solution
-            chunk.why[number] = str(problem).replace(" See error.solution.", "")
-            chunk.status[m] = STEP_COLLAPSED
-        else:
-            chunk.status[m] = DONE if sol.ended == "end" else EVENT
-            chunk.ended[m] = -1 if sol.ended == "end" else names.index(sol.ended)
-        if told:
-            chunk.notes[number] = told
-        if sol is not None:
-            _enter(sol, chunk, m)
-            if sol._events:
-                which, when, xs, ks = (list(part) for part in zip(*sol._events, strict=True))
-                xs = np.array([x[: chunk.x.shape[2]] for x in xs])  # formulations add different unknowns
-                logs.append(Happenings(np.full(len(when), number), np.array(which), np.array(when), xs, np.array(ks)))
-    chunk.events = Happenings.joined(logs)
+    logs = spread(lambda m: _run(job, members, m, chunk), todo)
+    chunk.events = Happenings.joined([chunk.events, *logs])
+
+
+def _run(job: Job, members: Members, m: int, chunk: Chunk) -> Happenings:
+    """Run one member, enter it into its rows of the chunk, and return its events."""
+    model, number = job.plan.model, chunk.first + m
+    size = model.nq + model.nv
+    x0, data = members.starts[m, :size].copy(), members.data[m].copy()
+    tables = InputTables(model)
+    given = iter(job.tables.of_member(number))
+    tables.tables = [(i, *next(given)) for i, _, _ in tables.tables]
+    tables.breaks = job.stops[:-1] if job.t1 >= job.t0 else job.stops[-2::-1]
+    tables.set(data, job.t0, 1.0 if job.t1 >= job.t0 else -1.0)
+    plan, choosing = job.plan, None
+    if job.open is not None:
+        choosing = job.open.choosing(job)
+        plan = job.open.plan_for(job, choosing.in_short()) if chunk.way[m] == IN_SHORT else plan
+    run = Run(plan, data, job.t0, x0, job.t1, save_t=job.save_t, **job.limits)
+    start = Start(x0[: model.nq], x0[model.nq :], rows=plan.rows, redundant=job.program.redundant)
+    told: list[tuple[str, str]] = []
+    sol: Solution | None
+    try:
+        sol = walk(
+            run, plan, tables, start, job.t0, job.t1, None, False, free=job.initial == "free", choosing=choosing,
+            warn=lambda text, kind: told.append((kind.__name__, text)),
+        )  # fmt: skip
+    except HolonomicError as problem:
+        sol = problem.solution
+        chunk.why[number] = str(problem).replace(" See error.solution.", "")
+        chunk.status[m] = STEP_COLLAPSED
+    else:
+        chunk.status[m] = DONE if sol.ended == "end" else EVENT
+        chunk.ended[m] = -1 if sol.ended == "end" else list(job.plan.events).index(sol.ended)
+    if told:
+        chunk.notes[number] = told
+    if sol is None:
+        return Happenings.none(*job.shape[1:])
+    _enter(sol, chunk, m)
+    if not sol._events:
+        return Happenings.none(*job.shape[1:])
+    which, when, xs, ks = (list(part) for part in zip(*sol._events, strict=True))
+    xs = np.array([x[: chunk.x.shape[2]] for x in xs])  # formulations add different unknowns
+    return Happenings(np.full(len(when), number), np.array(which), np.array(when), xs, np.array(ks))
 
 
 def _enter(sol: Solution, chunk: Chunk, m: int) -> None:

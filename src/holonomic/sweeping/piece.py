@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Callable
 
 import numpy as np
 
@@ -23,9 +24,9 @@ from .quantities import Quantities
 EVENTS_OF_ONE = 16  # events of a member for which there is room at first
 
 
-def run_piece(job: Job, first: int, last: int) -> Chunk:
-    """Run members first .. last-1 of a job, and keep of them what is wanted."""
-    return condense(job, run_all(job, first, last))
+def run_piece(job: Job, first: int, last: int, spread: Callable = map) -> Chunk:
+    """Run members first .. last-1 of a job, and keep of them what is wanted; `spread` maps over those that need Python."""
+    return condense(job, run_all(job, first, last, spread))
 
 
 def not_run(job: Job, first: int, last: int, why: str) -> Chunk:
@@ -44,7 +45,7 @@ def _empty(job: Job, first: int, last: int) -> Chunk:
     )  # fmt: skip
 
 
-def run_all(job: Job, first: int, last: int) -> Chunk:
+def run_all(job: Job, first: int, last: int, spread: Callable = map) -> Chunk:
     """Run members first .. last-1 of a job, whole."""
     program, n = job.program, last - first
     members = job.members(first, last)
@@ -63,7 +64,7 @@ def run_all(job: Job, first: int, last: int) -> Chunk:
     if len(handed) and program.plan is None:
         chunk.why |= {first + m: UNDECIDED for m in handed}
     elif len(handed):
-        run_by_python(job, members, sorted(map(int, handed)), chunk)
+        run_by_python(job, members, sorted(map(int, handed)), chunk, spread)
     return chunk
 
 

@@ -20,5 +20,6 @@ class Threads:
         self.workers = workers or os.cpu_count() or 1
 
     def chunks(self, job: Job, pieces: Iterable[tuple[int, int]]) -> Iterator[Chunk]:
-        with ThreadPoolExecutor(self.workers) as pool:
-            yield from completed(lambda piece: pool.submit(run_piece, job, *piece), pieces, AHEAD * self.workers)
+        # members that need Python go to threads of their own, so that those of one piece do not wait for each other
+        with ThreadPoolExecutor(self.workers) as single, ThreadPoolExecutor(self.workers) as pool:
+            yield from completed(lambda piece: pool.submit(run_piece, job, *piece, single.map), pieces, AHEAD * self.workers)
