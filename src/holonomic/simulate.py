@@ -14,6 +14,7 @@ from .choosing.story import told
 from .planning.gains import check_gain
 from .planning.reuse import model_of, plan_of
 from .results.solution import Solution
+from .running.crossing import Crossing
 from .running.inputs import InputTables
 from .running.run import Run
 from .running.walk import set_invariants, walk
@@ -169,7 +170,10 @@ def simulate(
     run = Run(plan, data, t0, z0, t1, save_t=save_t, **limits_of(max_steps, max_step, first_step))
     if initial == "free" and lam0 is not None:
         run.lam0, lam0 = free_multipliers(plan, lam0), None
-    sol = walk(run, plan, tables, begin, t0, t1, lam0, progress, free=initial == "free", choosing=choosing)
+    crossing = Crossing(None if initial == "free" else lambda other: plan_of(model, other, watched, begin.rows), t1)
+    sol = walk(
+        run, plan, tables, begin, t0, t1, lam0, progress, free=initial == "free", choosing=choosing, crossing=crossing
+    )  # fmt: skip
     if note is not None:
         sol._story = told(sol._story, note)
     return sol

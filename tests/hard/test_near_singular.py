@@ -25,10 +25,7 @@ from holonomic import (
 
 WAYS = {
     "no stabilization": {"integrator": DOP853(), "formulation": Index1(), "stabilization": None},
-    "post-stabilization": {"integrator": DOP853(), "stabilization": PostStabilization()},
     "fixed step": {"integrator": RK4(), "step": 0.01},
-    "BDF": {"integrator": BDF(), "formulation": ProjectedInvariants()},
-    "Radau": {"integrator": Radau(), "formulation": ProjectedInvariants(), "rtol": 1e-4},
     "generalized-alpha": {"integrator": GeneralizedAlpha(), "formulation": Index3(), "step": 0.01},
 }
 
@@ -54,9 +51,19 @@ def silent(problem, t_end, **way):
         simulate(problem, t_end, **way)
 
 
-@pytest.mark.parametrize("integrator", [DOP853(), RK45()], ids=repr)
-def test_a_method_with_a_passage_has_nothing_to_say(integrator):
-    silent(problems.four_bars(2), 3.0, integrator=integrator)
+PASSING = {
+    "DOP853": {"integrator": DOP853()},
+    "RK45": {"integrator": RK45()},
+    "post-stabilization": {"integrator": DOP853(), "stabilization": PostStabilization()},
+    "BDF": {"integrator": BDF(), "formulation": ProjectedInvariants()},
+    "Radau": {"integrator": Radau(), "formulation": ProjectedInvariants(), "rtol": 1e-4},
+}
+
+
+@pytest.mark.parametrize("save_at", [None, 3], ids=["steps kept", "times kept"])
+@pytest.mark.parametrize("way", PASSING.values(), ids=PASSING)
+def test_a_method_that_passes_or_is_led_over_has_nothing_to_say(way, save_at):
+    silent(problems.four_bars(2), 3.0, save_at=save_at, **way)
 
 
 # masses over six decades, rows that turn fast, mechanisms that fold far, a redundant row: ratios of pivots down to 2.5e-7

@@ -43,7 +43,7 @@ from .signatures import (
     call_passage,
     call_prepare,
 )
-from .singular import DODGE, MAX_DODGES, alarm, in_the_way, note_ratio
+from .singular import DODGE, MAX_DODGES, alarm, between, in_the_way, note_ratio
 from .state import (
     ACCEPTED,
     ADVICE_KEEP,
@@ -55,6 +55,7 @@ from .state import (
     ALONG,
     ANSWERED,
     BETA,
+    BY_ENDS,
     CROSSES,
     DENSE_READY,
     DODGES,
@@ -207,6 +208,10 @@ def drive(slots, fns, n, data, ip, fp, sp, S, I, x, xn, xs, K, E, W, atol, turns
                 if not answered:
                     if status == OK:
                         I[ALARM] = alarm(K, last, n[NROW] - 1, S[RTOL], S[RHO_ASKED])
+                        if I[ALARM] == 0 and I[CROSSES] == BY_ENDS and S[WORST] <= 1.0:
+                            I[ALARM] = between(
+                                slots, fns, n, data, ip, fp, S, t, h, x, K, last, xn, xs, xe, ke, W
+                            )  # fmt: skip
                     elif status == SINGULAR:
                         I[ALARM] = ON_STAGE
                     if I[ALARM] != 0:

@@ -1,22 +1,26 @@
 """Singular positions in the way of the step loop: how pivot ratios give them away, and who is asked then.
 
 Where rows of G become dependent at an instant, two branches of motion meet, and a step that ends there does not know
-which to follow. Where the methods allow, the position is passed on a path (see `passage`). For the others, end and
-stages of a step are placed around it: twelve tries, each 7 % shorter.
+which to follow. Where the methods allow, the position is passed on a path (see `passage`); others give the alarm and let
+such methods lead over it. Where neither is possible, as with fixed steps, end and stages of a step are placed around it:
+twelve tries, each 7 % shorter.
 """
 
 from __future__ import annotations
 
 import math
 
-from ..errors import NEED_PASSAGE
+from ..errors import NEED_PASSAGE, OK, SINGULAR
 from .compile import inner, kernel, leaf
+from .evaluate import evaluate
 from .locate import LANDING
-from .signatures import PASSAGE
-from .state import AHEAD, H_LEAST, INSIDE, NOTES, RHO_LEAST, RHO_MOST, T_LEAST
+from .signatures import NROW, PASSAGE, call_dense, call_interpolate
+from .state import AHEAD, H_LEAST, INSIDE, NOTES, RHO_ASKED, RHO_LEAST, RHO_MOST, T_LEAST
 
 DODGE, MAX_DODGES = 0.93, 12
 NARROW = 1e-2  # pivot ratios above this say nothing about singular positions
+BESIDE = 0.2  # of the largest pivot ratio so far: where both ends of a step have more, no position is between them
+EARLY = 0.01  # of the largest: methods that hand over do so here, a tenth of a radian or so before the position
 NEARING = 5e-14  # rounding of the state, times 250
 
 
@@ -58,6 +62,31 @@ def alarm(K, last, rho, rtol, asked):
     if end < min(3.0 * NARROW, NEARING / rtol) and end < 0.96 * start:
         return AHEAD
     return 0
+
+
+@inner
+def between(slots, fns, n, data, ip, fp, S, t, h, x, K, last, xn, xs, xe, ke, W):
+    """The alarm of a step whose rows of K are no stages: the pivot ratio has fallen far, or is lower inside the step.
+
+    Newton's method asks for short steps long before a position, which then never reach far enough to see it.
+    """
+    rho = n[NROW] - 1
+    ends, least = min(K[0, rho], K[last, rho]), 1.0
+    if not ends < BESIDE * S[RHO_MOST]:
+        return 0
+    if K[last, rho] < EARLY * S[RHO_MOST] and K[last, rho] < 0.99 * K[0, rho] and K[last, rho] <= 0.25 * S[RHO_ASKED]:
+        return AHEAD
+    if call_dense(slots, fns, n, data, ip, fp, t, h, x, K, xn, xs, W) != OK:
+        return 0
+    for i in range(1, 3):
+        theta = i / 3.0
+        if call_interpolate(slots, n, ip, fp, theta, h, x, K, xn, xe) != OK:
+            return 0
+        status = evaluate(fns, n, t + theta * h, xe, data, ke, 0, W)
+        if status == SINGULAR:
+            return INSIDE
+        least = min(least, ke[0, rho])
+    return INSIDE if least < NARROW and least < 0.35 * ends and least <= 0.25 * S[RHO_ASKED] else 0
 
 
 @leaf

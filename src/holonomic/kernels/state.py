@@ -22,8 +22,9 @@ N_INTS = COUNTS + N_COUNTS
 # and v, in the step before; NEW_...: in the one that is tried
 # STIFFNESS: h times the dominant eigenvalue, in the last step before a saved time
 # COUNTS: residuals, Jacobians and factorizations of implicit steps
-# CROSSES: 1 where singular positions are passed on a path; ALARM: why one is looked for, ANSWERED once there is none;
-# GUIDED: 1 while it supplies the steps; ALONG: 1 while such a step is dealt with; PATHS: paths in the buffer
+# CROSSES: where singular positions are passed on a path, BY_STAGES or BY_ENDS, see below; ALARM: why one is looked for,
+# ANSWERED once there is none; GUIDED: 1 while a path supplies the steps; ALONG: 1 while such a step is dealt with;
+# PATHS: paths in the buffer
 # NOTES: 1 where K has two rows more, for the state and the slope at RHO_LEAST, the smallest pivot ratio
 # OF_STEP: how many rows in the buffer belong to the step that is being written
 # STEERS: -1, or the row of K in which an integrator that chooses its own step and order says them
@@ -31,6 +32,9 @@ STEER_ORDER, STEER_STEP = 1, 3
 # ADVISES: -1, or the row of K in which an integrator says after a step how its iteration went: whether the factors are
 # worth keeping, how much safety the next step needs, and after a failure how much shorter to try
 ADVICE_KEEP, ADVICE_SAFETY, ADVICE_SHRINK = 5, 6, 7
+
+# CROSSES: rows of K hold pivot ratios at all stages, or at both ends alone
+BY_STAGES, BY_ENDS = 1, 2
 
 # alarms: a singular position inside the step, behind its end, or right on one of its points
 INSIDE, AHEAD, ON_STAGE, ANSWERED = 1, 2, 3, 4

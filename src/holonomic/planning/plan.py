@@ -281,6 +281,14 @@ class Plan:
         )  # fmt: skip
 
     @property
+    def hands_over(self) -> bool:
+        """Whether singular positions are left to another plan: steps chosen by error, constraints, and no passage."""
+        return (
+            not self.crosses and self.integrator.errors > 0 and self.choice.step is None and self.n_lam > 0
+            and self.model.nv > 0 and (self.choice.integrator.implicit or self.choice.stabilization.acts == "step")
+        )  # fmt: skip
+
+    @property
     def sp(self) -> np.ndarray:
         """Numbers of the stabilization."""
         return self.stabilization.sp
@@ -294,7 +302,7 @@ class Plan:
 
     def supplies(self, status: int) -> bool:
         """Compile the function that a kernel misses, if its status says so; tell whether it did."""
-        if status not in MISSING:
+        if status not in MISSING or (status == NEED_PASSAGE and not self.crosses):
             return False
         self.add_function(MISSING[status])
         return True

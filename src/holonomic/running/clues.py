@@ -31,12 +31,19 @@ def near_singular(run, plan) -> str | None:
             return None
     if not values[1] < NEARLY_SINGULAR * values[0]:
         return None
-    way = "" if run.I[s.CROSSES] else " Use DOP853() with Projection(), which passes such positions."
     return (
         f"singular position close to t = {run.t:.6g}: the row of {model.row_labels[int(rows[-1])]!r} becomes a combination "
         f"of the others (smallest singular value of the scaled G {values[1]:.1e}, {values[0]:.1e} at the start), and "
-        f"{plan.choice.integrator!r} cannot pass it.{way} See error.solution."
+        f"{plan.choice.integrator!r} cannot pass it.{way_past(run)} See error.solution."
     )
+
+
+def way_past(run) -> str:
+    """Name the methods that pass singular positions, where they are others than those of this run."""
+    if run.I[s.CROSSES] or run.plan.model.is_ode:
+        return ""
+    fixed = "" if run.plan.choice.step is None else " and without step="
+    return f" Use DOP853() with Projection(){fixed}, which passes such positions."
 
 
 def mass_and_rows(run, model) -> tuple[np.ndarray, np.ndarray]:

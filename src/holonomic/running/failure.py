@@ -32,6 +32,7 @@ from .clues import (
     mass_and_rows,
     near_singular,
     suspects,
+    way_past,
     without_multipliers,
 )
 
@@ -91,7 +92,7 @@ def explain(status: int, run, plan, sol, why: str = "") -> HolonomicError:
     if cause == PULL_FAILED and status != STEP_COLLAPSED:
         return StepFailed(
             f"the projection onto the {'invariants' if plan.model.is_ode and not plan.model.n_constraints else 'constraints'} did "
-            f"not converge at t = {t:.6g}{_shorter(plan, sol)}", sol
+            f"not converge at t = {t:.6g}{_shorter(run, plan, sol)}", sol
         )
     if status == STEP_COLLAPSED:
         if growth_of_multipliers(plan, sol) is None:
@@ -102,11 +103,11 @@ def explain(status: int, run, plan, sol, why: str = "") -> HolonomicError:
     return StepFailed(f"the run stopped at t = {t:.6g} (status {status}). See error.solution.", sol)
 
 
-def _shorter(plan, sol) -> str:
+def _shorter(run, plan, sol) -> str:
     grew = growth_of_multipliers(plan, sol)
     if grew is None:
         return ". Use a smaller step. See error.solution."
-    return f", and {grew}: the mechanism is near a singular position. See error.solution."
+    return f", and {grew}: the mechanism is near a singular position.{way_past(run)} See error.solution."
 
 
 def reason(status: int) -> str:
@@ -192,7 +193,7 @@ def _collapsed(run, plan, sol) -> str:
     text += f" The largest error is in {letter}[{at}]{named}"
     grew = growth_of_multipliers(plan, sol)
     if grew is not None:
-        return text + f" and {grew}: the mechanism is near a singular position. See error.solution."
+        return text + f" and {grew}: the mechanism is near a singular position.{way_past(run)} See error.solution."
     found = None if model.is_ode else massless(model, *mass_and_rows(run, model), least=NEARLY_MASSLESS)
     if found is not None:
         return text + f", and {found} See error.solution."
@@ -279,5 +280,6 @@ def _singular(run, plan, sol) -> HolonomicError:
     except (np.linalg.LinAlgError, HolonomicError, ValueError, IndexError):
         pass
     return SingularPosition(
-        f"singular position at t = {t:.6g}: {why}Multipliers are not defined there. See error.solution.", sol
+        f"singular position at t = {t:.6g}: {why}Multipliers are not defined there.{way_past(run)} See error.solution.",
+        sol,
     )

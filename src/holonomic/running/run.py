@@ -73,7 +73,7 @@ class Run:
         self._quota = 2000 if not plan.model.interpreted else 50
         I[s.EVENT_FIELD] = plan.event_field if nev else 0
         self.passages = Passages(self)
-        I[s.CROSSES] = plan.crosses
+        I[s.CROSSES] = s.BY_STAGES if plan.crosses else 0
 
     def release(self) -> None:
         """Give the arrays back to the plan: a next run uses them again."""

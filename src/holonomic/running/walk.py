@@ -31,6 +31,7 @@ from ..results.solution import Solution
 from ..starting.initial import Start
 from ..starting.invariance import left_out, not_kept
 from . import failure
+from .crossing import Crossing
 from .impact import after_event
 from .multistep_start import start_multistep
 from .nearby import passed_singular
@@ -40,7 +41,7 @@ from .run import Run
 
 def walk(
     run: Run, plan: Plan, tables, begin: Start, t0, t1, lam0, progress, free: bool = False,
-    choosing: Choosing | None = None, warn: Callable[[str, type], None] = warn,
+    choosing: Choosing | None = None, crossing: Crossing | None = None, warn: Callable[[str, type], None] = warn,
 ) -> Solution:  # fmt: skip
     """Run the stretches between breaks of inputs, events and changes of plan; wrap whatever there is at the end.
 
@@ -56,11 +57,15 @@ def walk(
         check_multipliers(plan, run, lam0)
     if status == OK and plan.integrator.starting_points:
         start_multistep(run, begin, t1, free)
+    crossing = crossing or Crossing(None, t1)
     try:
         while status == OK:
             run.stop_at(tables.next_break(run.t, t1))
-            status = run.go(bar.tell, None if choosing is None else choosing.interval)
-            if choosing is not None and status not in (OK, DONE, EVENT):
+            crossing.watch(run)
+            status = run.go(bar.tell, crossing.interval or (None if choosing is None else choosing.interval))
+            if crossing.concerns(run, status):
+                run, status = crossing.turn(run, status, begin, parts)
+            elif choosing is not None and status not in (OK, DONE, EVENT):
                 other = choosing.on_the_way(run) if status == MORE else choosing.failed(run, status)
                 if status == MORE or other is not None:
                     run, status = _take_over(run, other, choosing, begin, parts)
@@ -86,6 +91,7 @@ def walk(
         bar.close()
     plan = run.plan
     sol = _wrapped(run, begin, ended if status == DONE else "failed", parts, choosing)
+    sol._story = crossing.told(sol._story)
     if choosing is None and run.I[s.IS_STIFF]:
         warn(failure.stiff_since(run.S[s.T_STIFF], type(plan.choice.integrator).__name__), StiffnessWarning)
     if status != DONE:
