@@ -166,7 +166,8 @@ def interval(t0, t_end) -> tuple[float, float]:
     if not (np.isfinite(t0) and np.isfinite(t1)):
         raise BadArgument(f"the interval ({t0}, {t1}) must be finite.")
     if t0 == t1:
-        raise BadArgument(f"the interval is empty: it begins and ends at t = {t0:g}.")
+        on = f" t_end is a time, no duration: to go on for as long again, t_end={2 * t0:g}." if before else ""
+        raise BadArgument(f"the interval is empty: it begins and ends at t = {t0:g}.{on}")
     if before is not None and t1 < t0:
         raise BadArgument(
             f"the run to go on from ended at t = {t0:g}, after t_end = {t1:g}, a time and no duration. Give a later one, or "

@@ -3,7 +3,18 @@
 import numpy as np
 import pytest
 
-from holonomic import Event, Ode, Projection, SingularPosition, System, UnknownName, simulate, sweep
+from holonomic import (
+    RK4,
+    Event,
+    Ode,
+    PostStabilization,
+    Projection,
+    SingularPosition,
+    System,
+    UnknownName,
+    simulate,
+    sweep,
+)  # fmt: skip
 from holonomic.errors import BadArgument, RedundancyWarning, UnknownArgument, WrongShape
 from holonomic.multibody import Mechanism, rod
 from holonomic.multibody.lower import UnitsWarning
@@ -231,3 +242,15 @@ def test_a_start_of_a_dae_for_a_mechanism(link):
 def test_sweeps_say_what_they_need(given, text):
     with pytest.raises((BadArgument, UnknownArgument), match=text):
         sweep(CIRCLE, 1.0, **(Y0 | given))
+
+
+@pytest.mark.parametrize("make, said", [
+    (lambda: RK4(step=0.01), r"RK4\(\) has no settings. step= goes to simulate\(..., step=...\)"),
+    (lambda: RK4(0.01), r"RK4\(\) has no settings, got 0.01. A step goes to simulate"),
+    (lambda: Projection(rtol=1e-6), r"Projection has no argument 'rtol'. It goes to simulate\(..., rtol=...\)"),
+    (lambda: PostStabilization(sweep=2), r"Did you mean 'sweeps'"),
+    (lambda: Event(lambda q: q[0], terminate=True), r"Event has no argument 'terminate'. Did you mean 'terminal'"),
+])  # fmt: skip
+def test_a_method_is_told_which_settings_are_its_own(make, said):
+    with pytest.raises(UnknownArgument, match=said):
+        make()

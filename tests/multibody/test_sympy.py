@@ -70,6 +70,18 @@ def test_dependent_speeds_become_a_constraint_that_is_kept():
     np.testing.assert_allclose(np.sin(sol.q[:, 0]) + np.sin(sol.q[:, 1]), 0.0, atol=1e-9)
 
 
+def test_values_may_be_given_by_name():
+    x, y = me.dynamicsymbols("x y")
+    m, g, a = sympy.symbols("m g a")
+    method = me.LagrangesMethod(m * (x.diff() ** 2 + y.diff() ** 2) / 2 - m * g * y, [x, y], hol_coneqs=[y - a * x**2])
+    method.form_lagranges_equations()
+    ends = [
+        simulate(System.from_sympy(method, given), 0.5, q0=[1, 0.5], v0=[0, 0]).q[-1]
+        for given in ({m: 1.0, g: 9.81, a: 0.5}, {"m": 1.0, "g": 9.81, "a": 0.5})
+    ]
+    assert np.array_equal(*ends)
+
+
 def test_functions_of_time_are_inputs():
     torque = me.dynamicsymbols("T")
     kane = two_links(loads=[torque])

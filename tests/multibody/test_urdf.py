@@ -220,3 +220,16 @@ def test_a_ring_of_mimics_is_refused(tmp_path):
 def test_a_mimic_that_cannot_be_is_refused(tmp_path, leader, more, text):
     with pytest.raises(BadArgument, match=text):
         Mechanism.from_urdf(mimicking(tmp_path, 1.0, leader=leader, more=more))
+
+
+@pytest.mark.parametrize("text", ['<xacro:property name="a" value="1"/>', '<link name="x"><mass value="${m}"/></link>'])
+def test_xacro_is_refused_and_not_left_out(tmp_path, text):
+    path = tmp_path / "robot.urdf"
+    path.write_text(f'<robot name="r" xmlns:xacro="http://ros.org/xacro"><link name="base"/>{text}</robot>', encoding="utf-8")
+    with pytest.raises(BadArgument, match="holds xacro, which is not expanded here"):
+        Mechanism.from_urdf(path)
+
+
+def test_an_argument_that_from_urdf_does_not_have_is_told():
+    with pytest.raises(TypeError, match=r"Mechanism.from_urdf has no argument 'floating'. It is written Mechanism.from_urdf\(path"):
+        Mechanism.from_urdf("robot.urdf", floating=True)

@@ -16,7 +16,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from ..errors import HolonomicError
+from ..errors import HolonomicError, UnknownArgument
 from ..stabilizations import post
 
 BAD_USAGE = 2
@@ -113,6 +113,8 @@ def make(kind: str, text: str):
         refuse(f"no {kind} is called {name!r}. {nearest(name, known)}")
     try:
         return method(*arguments, **options)
+    except UnknownArgument as problem:
+        refuse(f"{problem} It is written {written(method)}.")
     except HolonomicError as problem:
         refuse(str(problem))
     except (TypeError, ValueError) as problem:

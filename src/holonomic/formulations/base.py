@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from ..errors import BadArgument
+from ..model.arguments import takes_nothing
 
 if TYPE_CHECKING:
     from ..model.derive import Derived
@@ -51,6 +52,8 @@ class Formulation:
     `gives` says what an integrator may take: "ode", "residual", "half-explicit". `keeps` are the levels whose
     residuals it makes vanish by itself.
     """
+
+    __init__ = takes_nothing
 
     gives: ClassVar[tuple[str, ...]]
     index: ClassVar[int]

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
+from ..model.arguments import refuses_unknown
 from .base import Block, Formulation, Unknowns, checked_direction, direction, dynamics, kinematics, unit_direction
 
 
+@refuses_unknown
 @dataclass(frozen=True, eq=True, repr=False)
 class GGL(Formulation):
     """q' = Z v - D μ,   M v' = f - Gᵀλ,   0 = g,   0 = G v + g_t.

@@ -6,9 +6,11 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from ..errors import BadArgument, IncompatibleMethods
+from ..model.arguments import refuses_unknown
 from .base import Block, Formulation, Unknowns, checked_direction, direction, unit_direction
 
 
+@refuses_unknown
 @dataclass(frozen=True, eq=True, repr=False)
 class ProjectedInvariants(Formulation):
     """q' = Z v - D μ, v' = v̂, 0 = g (Pa); with multipliers for 0 = G v + g_t too (Pb, Pc); v̂ as in index 1.

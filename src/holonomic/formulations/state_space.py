@@ -7,12 +7,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..errors import BadArgument
+from ..model.arguments import refuses_unknown
 from .base import Block, Formulation, Unknowns
 from .strangeness_free import selected, selector_kind, selector_symbols
 
 KINDS = {"partition": "rows", "tangent": "constant"}
 
 
+@refuses_unknown
 @dataclass(frozen=True, eq=True, repr=False)
 class StateSpace(Formulation):
     """R q' = R v,   R v' = R v̂(t, q, v),   0 = g,   0 = G v + g_t,   v̂ the accelerations of index 1.

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from ..errors import BadArgument, IncompatibleMethods
 from ..kernels.select import CONSTANT, NULL_SPACE, ROWS
+from ..model.arguments import refuses_unknown
 from .base import Block, Formulation, Unknowns, acceleration_level, dynamics, kinematics
 
 KINDS = {"null-space": NULL_SPACE, "rows": ROWS, "constant": CONSTANT}
@@ -52,6 +53,7 @@ def selected(S, kinematic, Z=None):
     return casadi.vertcat(S @ rows, kinematic[n:, :])
 
 
+@refuses_unknown
 @dataclass(frozen=True, eq=True, repr=False)
 class StrangenessFree(Formulation):
     """S_p q' = S_p v,   S_v M v' = S_v (f - Gᵀλ),   0 = g,   0 = G v + g_t,   0 = G M⁻¹(f - Gᵀλ) + γ.

@@ -11,6 +11,7 @@ import numpy as np
 from ..kernels.compile import Kernel
 from ..kernels.newton import newton_work
 from ..kernels.signatures import Fn
+from ..model.arguments import takes_nothing
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,6 +51,8 @@ class Integrator:
 
     Class attributes say what it can do; plans, tables and tests read them.
     """
+
+    __init__ = takes_nothing
 
     order: ClassVar[int]
     takes: ClassVar[str] = "ode"  # what a formulation must give: "ode", "residual" or "half-explicit"

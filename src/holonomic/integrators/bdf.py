@@ -53,6 +53,7 @@ from ..kernels.signatures import (
     call_model,
 )
 from ..kernels.vectors import move_on, take_slopes
+from ..model.arguments import refuses_unknown
 from .backward_differences import D, gamma, history_polynomial, predict, respace, scaled_norm, take_in
 from .base import Integrator, Lowered
 from .fixed_steps import OLD_POINT_LIMITS
@@ -299,6 +300,7 @@ def interpolate(n, ip, fp, theta, h, x, K, xn, out):
     return OK
 
 
+@refuses_unknown
 @dataclass(frozen=True, repr=False)
 class BDF(Integrator):
     """Backward differentiation of variable step and order 1 to 5, implicit, for stiff systems.

@@ -52,6 +52,7 @@ from ..kernels.signatures import (
     call_model,
 )
 from ..kernels.vectors import copy_row, move_on
+from ..model.arguments import refuses_unknown
 from .base import Integrator, Lowered
 from .hermite import dense, finish, interpolate
 
@@ -262,6 +263,7 @@ class _ImplicitStep(Integrator):
     overdetermined = True
 
 
+@refuses_unknown
 @dataclass(frozen=True)
 class FixedBDF(_ImplicitStep):
     """Backward differentiation formula of fixed order 1 to 6 and fixed step, for any residual.
@@ -295,6 +297,7 @@ class FixedBDF(_ImplicitStep):
         return _lowered(BDF_KIND, self.order, ALPHA[self.order])
 
 
+@refuses_unknown
 @dataclass(frozen=True, repr=False)
 class BackwardEuler(_ImplicitStep):
     """Backward Euler, order 1, fixed step, for any residual.
@@ -328,6 +331,7 @@ class Trapezoidal(_ImplicitStep):
         return _lowered(TRAPEZOIDAL_KIND, 1, ALPHA[1])
 
 
+@refuses_unknown
 @dataclass(frozen=True, repr=False)
 class ImplicitMidpoint(_ImplicitStep):
     """Implicit midpoint rule, order 2, fixed step.

@@ -37,6 +37,7 @@ from ..kernels.signatures import (
     call_model,
 )
 from ..kernels.vectors import copy_row, move_on
+from ..model.arguments import refuses_unknown
 from .base import Integrator, Lowered
 from .hermite import dense, finish, interpolate
 
@@ -147,6 +148,7 @@ def accept(n, ip, fp, h, x, K, xn):
     return OK
 
 
+@refuses_unknown
 @dataclass(frozen=True)
 class GeneralizedAlpha(Integrator):
     """Generalized-α method, order 2, fixed step, with numerical damping at high frequencies.

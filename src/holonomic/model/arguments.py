@@ -16,6 +16,8 @@ BASIC = ("t", "q", "v", "p", "u")  # what every function of a System may name
 FULL = (*BASIC, "a", "lam")  # outputs and events
 ODE = ("t", "y", "p", "u")
 
+OF_RUNS = ("step", "rtol", "atol", "max_step", "first_step", "save_at", "max_steps")  # not settings of a method
+
 Stated = TypeVar("Stated", bound=type)
 
 
@@ -34,11 +36,24 @@ def refuses_unknown(kind: Stated) -> Stated:
     def __init__(self, *args, **given):
         for name in given:
             if name not in known:
-                raise UnknownArgument(f"{kind.__name__} has no argument {name!r}. {nearest(name, known)}")
+                run = f"It goes to simulate(..., {name}=...)." if name in OF_RUNS else nearest(name, known)
+                raise UnknownArgument(f"{kind.__name__} has no argument {name!r}. {run}")
         made(self, *args, **given)
 
     kind.__init__ = __init__  # pyright: ignore[reportAttributeAccessIssue]
     return kind
+
+
+def takes_nothing(self, *args, **given) -> None:
+    """The __init__ of a method without settings: say where a step or a tolerance belongs."""
+    for name in given:
+        where = f"{name}= goes to simulate(..., {name}=...)." if name in OF_RUNS else f"It has no {name}=."
+        raise UnknownArgument(f"{type(self).__name__}() has no settings. {where}")
+    if args:
+        raise UnknownArgument(f"{type(self).__name__}() has no settings, got {args[0]!r}. A step goes to simulate(..., step=...).")
+
+
+takes_nothing.__signature__ = inspect.Signature([inspect.Parameter("self", inspect.Parameter.POSITIONAL_ONLY)])  # pyright: ignore[reportFunctionMemberAccess]
 
 
 class UnknownParameter(BadArgument, AttributeError):

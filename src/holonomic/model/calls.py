@@ -39,6 +39,9 @@ def methods_say_what_they_take(foreign: Mapping[str, str]) -> Callable[[Kind], K
     def change(kind: Kind) -> Kind:
         for name in dir(kind):
             own = inspect.getattr_static(kind, name)
+            if isinstance(own, classmethod):
+                title = f"{kind.__name__}.{name}"
+                setattr(kind, name, classmethod(says_what_it_takes(own.__func__, title, foreign)))
             if inspect.isfunction(own) and (name == "__init__" or not name.startswith("_")):
                 title = kind.__name__ if name == "__init__" else f"m.{name}"
                 setattr(kind, name, says_what_it_takes(own, title, foreign))
@@ -48,7 +51,7 @@ def methods_say_what_they_take(foreign: Mapping[str, str]) -> Callable[[Kind], K
 
 
 def _what_fits(function, name: str, args, given, foreign: Mapping[str, str]) -> str:
-    parameters = [p for p in inspect.signature(function).parameters.values() if p.name != "self"]
+    parameters = [p for p in inspect.signature(function).parameters.values() if p.name not in ("self", "cls")]
     known = [p.name for p in parameters]
     written = f"It is written {name}({_written(parameters)})."
     takes_any = any(p.kind is p.VAR_KEYWORD for p in parameters)

@@ -38,11 +38,12 @@ def system_from_sympy(cls, method, params=None, inputs=None, constraint=None, **
     # names that no symbol of a user has
     plain = {symbol: sympy.Symbol(f"_q{i}") for i, symbol in enumerate(q)}
     plain |= {symbol: sympy.Symbol(f"_v{i}") for i, symbol in enumerate(u)}
-    names = {symbol: str(symbol) for symbol in (params or {})}
-    driven = {symbol: _name(symbol) for symbol in (inputs or {})}
     tidy = lambda expression: expression.subs(plain) if len(expression) else expression
     parts = [part for part in (M, f, Z, positions, velocities) if len(part)]
     used = set().union(*(part.atoms(sympy.Symbol, sympy.Function) for part in parts))
+    params, inputs = (_by_symbol(given, used) for given in (params, inputs))
+    names = {symbol: str(symbol) for symbol in params}
+    driven = {symbol: _name(symbol) for symbol in inputs}
     known = {*q, *u, t, *names, *driven}
     missing = [symbol for symbol in used if symbol not in known and not _is_elementary(symbol)]
     if missing:
@@ -134,6 +135,14 @@ def _labels(constraint, positions) -> dict[str, Any]:
     if isinstance(constraint, dict):
         return dict(constraint)
     return {f"constraint {i + 1}": row for i, row in enumerate(positions)}
+
+
+def _by_symbol(given, used) -> dict:
+    """Values by symbol; a name stands for the symbol of that name."""
+    import sympy
+
+    symbols = {_name(symbol): symbol for symbol in used}
+    return {symbols.get(key, sympy.Symbol(key)) if isinstance(key, str) else key: value for key, value in (given or {}).items()}
 
 
 def _name(symbol) -> str:

@@ -51,6 +51,10 @@ def fill(m, path, package_dirs, base: str, stops: float | None) -> None:
         raise BadArgument(f"{path} is not XML: {problem}. If it is a xacro file, run xacro on it first.") from None
     if robot.tag != "robot":
         raise BadArgument(f"{path} begins with <{robot.tag}>, not with <robot>: it is no URDF file.")
+    macros = [each.tag for each in robot.iter() if "xacro" in str(each.tag)]
+    macros += [value for each in robot.iter() for value in each.attrib.values() if "${" in value]
+    if macros:
+        raise BadArgument(f"{path} holds xacro, which is not expanded here ({macros[0]}). Run xacro on it first.")
     links = {name: Link(name, element) for name, element in _by_name(robot, "link", path).items()}
     joints = _by_name(robot, "joint", path)
     if "world" not in links and any(_parent(element) == "world" for element in joints.values()):

@@ -8,9 +8,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..errors import BadArgument
+from ..model.arguments import refuses_unknown
 from .base import N_NUMBERS, Lowered, Stabilization, no_pull, no_tangent
 
 
+@refuses_unknown
 @dataclass(frozen=True, repr=False)
 class Baumgarte(Stabilization):
     """Replace g̈ = 0 by g̈ + 2α ġ + β² g = 0 in the accelerations.

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..errors import BadArgument
+from ..model.arguments import refuses_unknown
 from ..model.base import Bend
 from .base import N_NUMBERS, Lowered, Stabilization, no_pull, no_tangent
 
@@ -15,6 +16,7 @@ ORTHOGONAL = {"1.7": "1.13", "1.8": "1.14"}  # index 2, where H = G: the general
 NAMED = ("orthogonal", "blocks", "mass", "B")
 
 
+@refuses_unknown
 @dataclass(frozen=True, repr=False)
 class InvariantStabilization(Stabilization):
     """Replace z' = f̂(z) by z' = f̂(z) - γ F(z) h(z).

@@ -51,6 +51,7 @@ from ..kernels.signatures import (
     call_model,
 )
 from ..kernels.vectors import subtract
+from ..model.arguments import refuses_unknown
 from ..model.base import Direction
 from .base import (
     AGAIN,
@@ -77,6 +78,7 @@ ON = ("both", "velocity", "position", "full", "cheap-full")
 FREEZE = ("predicted", "inverse", "stage")
 
 
+@refuses_unknown
 @dataclass(frozen=True, repr=False)
 class PostStabilization(Stabilization):
     """Correct the state after every step by one or more sweeps, z <- z - α F h(z).

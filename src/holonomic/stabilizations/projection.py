@@ -37,6 +37,7 @@ from ..kernels.signatures import (
     call_model,
 )
 from ..kernels.vectors import largest_scaled, norm, norm_of, subtract
+from ..model.arguments import refuses_unknown
 from ..model.base import Direction
 from .base import (
     AGAIN,
@@ -58,6 +59,7 @@ RHO_USUAL = 100.0  # a pivot ratio above 1/100 is usual
 RHO_SMALLEST = 1e-14  # below, the factors of J W⁻¹ Jᵀ hold no digit
 
 
+@refuses_unknown
 @dataclass(frozen=True, repr=False)
 class Projection(Stabilization):
     """Return to the constraints along the shortest path.
