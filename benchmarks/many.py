@@ -1,6 +1,6 @@
 """Many runs at once: threads, other packages, a Dask cluster, a store larger than memory.
 
-    python benchmarks/many.py [threads] [peers] [dask] [store] [--venvs DIR] [--page]
+    python benchmarks/many.py [threads] [peers] [dask] [stiff] [store] [--venvs DIR] [--page]
 
 Each table comes from one run of one command, so that its rows saw the same machine; `--page` puts those that were run into
 docs/many-speed.md and leaves the others there as they are. The seven-body mechanism goes to t = 0.03 with rtol 1e-5,
@@ -24,6 +24,7 @@ from importlib.metadata import version
 from pathlib import Path
 
 import numpy as np
+import stiff_sweeps
 
 from holonomic import __version__, sweep
 from holonomic.kernels.compile import leaf
@@ -261,6 +262,13 @@ TITLES = {
         "without any stabilization, and with `vmap` of JAX over diffrax on the CPU. `python benchmarks/many.py peers`",
     ),
     "dask": ("A Dask cluster", "Worker processes of one thread each on the same machine. `python benchmarks/many.py dask`"),
+    "stiff": (
+        "Members that turn stiff",
+        "Where the integrator is left open, each member does what `simulate` would do with it: those that change methods run "
+        "through Python, the others in the compiled loop. Beside it the same members one after the other with `simulate`, "
+        "which gives the same numbers bit for bit, and with one explicit method for all, at most 200 000 steps each. Errors are "
+        "relative to the largest value of each component, rtol is 1e-6. `python benchmarks/many.py stiff`",
+    ),
     "store": ("Larger than memory", "A pendulum over 10 s, streamed to a Zarr store. `python benchmarks/many.py store`"),
 }  # fmt: skip
 
@@ -308,7 +316,7 @@ def main() -> None:
     options = parser.parse_args()
     measures = {
         "threads": measure_threads, "peers": lambda: measure_peers(options.venvs), "dask": measure_dask,
-        "store": lambda: measure_store(options.members),
+        "stiff": lambda: table(*stiff_sweeps.measure()), "store": lambda: measure_store(options.members),
     }  # fmt: skip
     found = {}
     for name in options.parts or list(TITLES):

@@ -14,7 +14,7 @@ from .control import first_step
 from .drive import drive
 from .evaluate import evaluate
 from .locate import AT_START, CAME, DIRECTION, LEAD, NEXT, SIGN, START, STOPS, has_nan, sign_of
-from .looking import LONGEST_LOOK, hands_over
+from .looking import GLANCE, LONGEST_LOOK, hands_over, turned_stiff
 from .signatures import EVENT_RATES, EVENTS, NEV, NK, NL, NQ, NROW, NV, NX, WX, call_model
 from .state import (
     ACCEPTED,
@@ -194,11 +194,12 @@ def run_member(m, slots, fns, n, data, ip, fp, sp, order, at_lam, remembers, sto
     if nev > 0:
         status = arm_events(fns, n, data, S, I, x, K, ev, ev_f, rates, forward)
     stretch = 0
-    since, steps = S[T], 0
+    since, steps, ahead = S[T], 0, 0
     while status == OK:
         S[T_STOP] = stops[stretch]
         if looks:
-            I[QUOTA] = LOOK[m]
+            ahead = LOOK[m]
+            I[QUOTA] = min(ahead, GLANCE)
         if I[FIXED] != 0:
             S[T_BASE] = S[T]
             I[STEP_NUMBER] = 0
@@ -220,11 +221,17 @@ def run_member(m, slots, fns, n, data, ip, fp, sp, order, at_lam, remembers, sto
                 if not room:
                     status = MANY_EVENTS
             if looks and status == MORE and I[QUOTA] <= 0:
-                if hands_over(why, stops[stops.shape[0] - 1], since, steps, fns, n, data, S, I, x, xe, K, W, positions, spare):
-                    return HANDED_OVER
-                LOOK[m] = min(2 * LOOK[m], LONGEST_LOOK)
-                I[QUOTA] = LOOK[m]
-                since, steps = S[T], I[ACCEPTED]
+                t_end = stops[stops.shape[0] - 1]
+                ahead -= min(ahead, GLANCE)
+                if ahead > 0:
+                    if turned_stiff(t_end, S, I):  # what the next look will find: no more steps in vain
+                        return HANDED_OVER
+                else:
+                    if hands_over(why, t_end, since, steps, fns, n, data, S, I, x, xe, K, W, positions, spare):
+                        return HANDED_OVER
+                    LOOK[m] = ahead = min(2 * LOOK[m], LONGEST_LOOK)
+                    since, steps = S[T], I[ACCEPTED]
+                I[QUOTA] = min(ahead, GLANCE)
         if status == DONE and stretch < stops.shape[0] - 1:
             stretch += 1
             enter_tables(m, S[T], forward, data, at_table, first_time, times, VALUES)

@@ -18,6 +18,7 @@ ACCURATE = 2.5  # DOP853 takes about 2.5 rtol^(1/8) / rate, measured on the smoo
 WORTH = 60  # explicit steps to go: below that nothing is gained by a change
 LONGER = 3.0  # an explicit step must be this many times longer than the implicit ones, to go back
 LONGEST_LOOK = 1600  # steps between two looks, doubled each time
+GLANCE = 100  # steps after which the stiffness test of a member is read
 
 # what a member that begins with a method is handed over for
 IF_STIFF, IF_LONG, IF_NOT_STIFF = 0, 1, 2
@@ -33,6 +34,12 @@ def look_at_starts(fns, n, t, left, X0, DATA, x, y, K, W, positions, FOUND, STAT
         STATUS[m] = evaluate(fns, n, t, x, DATA[m], K, 0, W)
         if STATUS[m] == OK:
             look(fns, n, t, x, y, DATA[m], K, W, n[NQ], n[NV], positions, left, FOUND[m])
+
+
+@inner
+def turned_stiff(t_end, S, I):
+    """Tell whether stability limits the step, with so much to go that it matters."""
+    return I[IS_STIFF] != 0 and abs(t_end - S[T]) >= WORTH * abs(S[H])
 
 
 @inner

@@ -25,6 +25,7 @@ from ..kernels.looking import ACCURATE, IF_LONG, IF_NOT_STIFF, IF_STIFF, STABLE,
 from ..kernels.signatures import Fn
 from ..planning.choice import Choice
 from ..planning.plan import MISSING, Plan
+from ..planning.reuse import plan_of
 from ..running.nearby import without_passage
 from ..running.run import Run
 from ..running.workspace import Workspace
@@ -83,7 +84,7 @@ class Open:
             return plan
         with self._lock:
             if choice not in self._plans:
-                self._plans[choice] = Plan(plan.model, choice, plan.events, plan.rows)
+                self._plans[choice] = plan_of(plan.model, choice, plan.events, plan.rows)
             return self._plans[choice]
 
     def plan_like(self, job, words: str) -> Plan | None:
