@@ -1,14 +1,16 @@
 """Where the integrator is left open, every member of a sweep does what `simulate` would do with it."""
 
 import multiprocessing
+import pickle
 import warnings
-from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures import Executor, Future, ProcessPoolExecutor
 
 import numpy as np
 import pytest
 
 import holonomic as h
 from holonomic import Event, Ode, System, simulate, sweep
+from holonomic.sweeping.members import UNDECIDED
 
 SAVED = 5
 
@@ -91,6 +93,7 @@ def test_a_sweep_tells_who_changed_methods_and_why():
     system, t_end, start, params = growing()
     runs = sweep(system, t_end, params=params, save_at=SAVED, **start)
     assert {change.member for change in runs.changed} == {1, 2}
+    assert [len(run.changed) for run in runs] == [0, 1, 1] and not runs[1].noted
     assert all(change.t > 1.0 and "Radau()" in change.to for change in runs.changed)
     why = runs.plan.why()
     assert "members: 3 begin with Index1() + DOP853() + None" in why
@@ -171,6 +174,30 @@ def test_stiff_members_of_other_processes_are_not_lost():
     with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as pool:
         there = sweep(system, t_end, params=params, save_at=SAVED, on=pool, **start)
     assert np.array_equal(here.y, there.y) and here.changed == there.changed
+
+
+class Elsewhere(Executor):
+    """Runs pieces as another process would, from bytes and without the user's functions; counts what it leaves."""
+
+    def __init__(self):
+        self.left = 0
+
+    def submit(self, function, /, *arguments):
+        chunk = function(*pickle.loads(pickle.dumps(arguments)))
+        self.left += sum(why == UNDECIDED for why in chunk.why.values())
+        future = Future()
+        future.set_result(chunk)
+        return future
+
+
+@pytest.mark.parametrize(("grid", "left"), [(hanging, 0), (growing, 2), (suspension, 1)])
+def test_only_members_that_change_methods_come_back_from_other_processes(grid, left):
+    system, t_end, start, params = grid()
+    there = Elsewhere()
+    runs = sweep(system, t_end, params=params, save_at=SAVED, on=there, **start)
+    assert there.left == left  # those that begin with RK45 or Radau run there
+    here = sweep(system, t_end, params=params, save_at=SAVED, **start)
+    assert np.array_equal(here.q, runs.q) and here.plan.why() == runs.plan.why() and here.changed == runs.changed
 
 
 def test_a_store_remembers_what_members_did(tmp_path):

@@ -119,7 +119,8 @@ class Ensemble:
     """What many runs computed: arrays with the member as first axis, time as second.
 
     `runs[3]` is one member, read as a Solution is; `for run in runs` goes through all. Values that were kept in a store
-    are read when asked for. The reducers (`mean`, `std`, `extremes`, `quantiles`) never hold all of them.
+    are read when asked for. `failed` says which members stopped, `changed` which changed methods on the way, `noted` what
+    `simulate` would have warned of. The reducers (`mean`, `std`, `extremes`, `quantiles`) never hold all of them.
     """
 
     def __init__(self, job: Job, source: Source, log: Log):

@@ -25,6 +25,16 @@ class Member:
         self.ok: bool = bool(runs.ok[number])
 
     @property
+    def changed(self) -> list:
+        """Its changes of methods on the way, where the integrator was left open."""
+        return [change for change in self._runs.changed if change.member == self.number]
+
+    @property
+    def noted(self) -> list:
+        """What `simulate` would warn of."""
+        return [note for note in self._runs.noted if note.member == self.number]
+
+    @property
     def failure(self) -> str:
         """Why it failed; "" where it did not."""
         return next((failure.why for failure in self._runs.failed if failure.member == self.number), "")

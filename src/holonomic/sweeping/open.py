@@ -100,6 +100,11 @@ class Open:
                 self.ways[number] = self._made(job, number)
             return self.ways.get(number)
 
+    def make_all(self, job) -> None:
+        """Make what members may begin with, before it travels to where it could not be made."""
+        for number in (IN_SHORT, STIFF):
+            self.way(job, number)
+
     def _made(self, job, number: int) -> Way | None:
         choosing = self.choosing(job)
         choice = choosing.in_short() if number == IN_SHORT else choosing.one_implicit()

@@ -27,6 +27,8 @@ class Parcel:
     @classmethod
     def of(cls, job: Job) -> Parcel:
         """Pack a job, or say what of it cannot be packed."""
+        if job.open is not None:
+            job.open.make_all(job)
         try:
             content = _pickler().dumps(job.part(0, 0))
         except HolonomicError:
