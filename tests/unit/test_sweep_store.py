@@ -145,9 +145,9 @@ def computed(monkeypatch) -> list[int]:
     """Which pieces are computed from now on."""
     pieces, run = [], threads.run_piece
 
-    def noting(job, first, last):
+    def noting(job, first, last, *more):
         pieces.append(first)
-        return run(job, first, last)
+        return run(job, first, last, *more)
 
     monkeypatch.setattr(threads, "run_piece", noting)
     return pieces
@@ -209,9 +209,9 @@ SCRIPT = textwrap.dedent("""
     if limit:
         resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
     run = threads.run_piece
-    def noting(job, first, last):
+    def noting(job, first, last, *more):
         print(first, flush=True)
-        return run(job, first, last)
+        return run(job, first, last, *more)
     threads.run_piece = noting
     swing = System(mass=np.eye(2), force=lambda p: np.array([0.0, -p.g]), constraint=lambda q: q @ q - 1, params={"g": 9.81})
     sweep(swing, 60.0, q0=[0, -1], v0=[1, 0], params={"g": np.linspace(1, 20, 480)}, save_at=100, store=path, resume=True)
