@@ -9,7 +9,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from holonomic import DOP853, RK45, Event, NotFinite, System, problems, simulate
+from holonomic import DOP853, RK45, Event, NotFinite, StepFailed, System, problems, simulate
 
 
 def run(problem, rtol, t_end=20.0, **more):
@@ -190,6 +190,48 @@ def test_no_step_along_a_path_is_longer_than_max_step(max_step):
         atol=1e-12, integrator=DOP853(), max_step=max_step,
     )  # fmt: skip
     assert len(back._paths) == 1 and np.max(-np.diff(back.t)) < max_step + 1e-12
+
+
+@pytest.mark.parametrize("rtol", [1e-6, 1e-9, 1e-11])
+@pytest.mark.parametrize("max_step", [1e-5, 2e-6])
+def test_very_short_steps_find_the_path_before_it_is_too_late(max_step, rtol):
+    problem = problems.four_bars(2)
+    q, v = problem.exact(0.71)  # 4 ms before
+    sol = simulate(
+        problem.system, (0.71, 0.72), q0=q, v0=v, initial="project", rtol=rtol, atol=rtol / 1000, integrator=DOP853(),
+        max_step=max_step,
+    )  # fmt: skip
+    assert len(sol._paths) == 1
+    assert np.max(np.diff(sol.t)) < max_step + 1e-12
+    assert error(problem, sol) < max(rtol, 1e-9)  # rounding, magnified by 1/ρ, leaves 1e-10
+
+
+def test_steps_along_a_path_count():
+    problem = problems.four_bars(2)
+    limited = lambda **more: run(problem, 1e-8, 0.8, max_step=1e-3, **more)
+    whole = limited()
+    (path,) = whole._paths
+    before, inside = (np.sum((whole.t > low) & (whole.t <= high)) for low, high in ((0.0, path.t), (path.t, path.t + path.h)))
+    assert inside > 2
+    with pytest.raises(StepFailed, match="max_steps = ") as caught:
+        limited(max_steps=int(before + whole.stats["rejected"] + whole.stats["failed attempts"] + inside - 1))
+    assert path.t < caught.value.solution.t[-1] < path.t + path.h
+
+
+@pytest.mark.parametrize("trace", [True, False], ids=["compiled", "interpreted"])
+def test_a_force_that_is_nan_where_a_step_along_a_path_ends_is_told(trace):
+    problem = problems.four_bars(2)
+    whole = run(replace(problem, system=replace(problem.system, trace=trace)), 1e-8, 1.0)
+    (path,) = whole._paths
+    ends = whole.t[(whole.t > path.t) & (whole.t < path.t + path.h)]
+    t = float(ends[-1])
+    height, speed = (float(part[1]) for part in problem.exact(t))
+    wide = 1e-5 * abs(speed)  # 20 µs: no point of the path is in it, only this end
+    hole = lambda q: np.sqrt(np.where((q[1] > height - wide) & (q[1] < height + wide), -1.0, 0.0))
+    system = replace(problem.system, force=lambda q: [hole(q)] + [0.0] * (len(problem.q0) - 1), trace=trace)
+    with pytest.raises(NotFinite, match="force") as caught:
+        run(replace(problem, system=system), 1e-8, 1.0, max_steps=2000)
+    assert abs(caught.value.solution.t[-1] - t) < 1e-3
 
 
 def test_max_step_finds_every_event_along_a_path():

@@ -19,6 +19,7 @@ from ..errors import (
     NEED_REFINED,
     NEED_TERMS,
     NO_CONVERGENCE,
+    NOT_FINITE,
     OK,
     SINGULAR,
     STEP_COLLAPSED,
@@ -154,6 +155,7 @@ def drive(slots, fns, n, data, ip, fp, sp, S, I, x, xn, xs, K, E, W, atol, turns
             if I[ACCEPTED] + I[REJECTED] + I[FAILED] + I[RETAKEN] >= I[LIMIT]:
                 return TOO_MANY_STEPS
             if I[GUIDED] != 0:
+                I[QUOTA] -= 1
                 I[PHASE] = PASSING
                 continue
             if I[FRESH] == 0:
@@ -303,7 +305,10 @@ def drive(slots, fns, n, data, ip, fp, sp, S, I, x, xn, xs, K, E, W, atol, turns
             I[PHASE] = WATCHING
         if I[PHASE] == PASSING:
             status = call_passage(slots, slots, fns, n, data, S, I, x, xn, K, xe, ke, W, atol, turns, passing)
-            if status != OK:
+            if status == NOT_FINITE:
+                refuse(S, I, S[H_USED], status)
+                I[PHASE] = STEPPING
+            elif status != OK:
                 return status
             continue
         if I[PHASE] == WATCHING:

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 
-from ..errors import MORE, OK, STEP_COLLAPSED
+from ..errors import MORE, NOT_FINITE, OK, STEP_COLLAPSED
 from .collocation import MISSED, NOTHING, asks, find_path, on_constraints
 from .compile import inner, kernel, leaf
 from .evaluate import evaluate
@@ -157,6 +157,10 @@ def supply(slots, fns, n, data, S, I, x, xn, K, ke, W, path, kept, tight, nodes)
         path_state(path, end, size, xn)
         status = evaluate(fns, n, t_new, xn, data, ke, 0, W)
         if asks(status):
+            return status
+        if status == NOT_FINITE:  # a function of the system, not the position: as in any other step
+            S[H_USED] = t_new - S[T]
+            I[ALONG] = 1
             return status
         if status != OK:
             for i in range(size, row - 1):

@@ -27,7 +27,7 @@ from ..formulations.index1 import Index1
 from ..integrators.runge_kutta import DOP853
 from ..kernels import state as s
 from ..kernels.signatures import NROW, Fn
-from ..kernels.singular import BESIDE
+from ..kernels.singular import BESIDE, EARLY
 from ..model.base import Variant
 from ..planning.choice import Choice
 from ..planning.plan import Plan
@@ -38,6 +38,7 @@ from .run import Run
 FAILURES = (SINGULAR, PULL_FAILED, STEP_COLLAPSED, NO_CONVERGENCE)
 LOOK = 2  # attempted steps between two looks whether the position lies behind
 LONG = 5.0  # steps of the plan that handed over: where there was no path by then, the alarm may have been a false one
+FAR = 5.0  # times the pivot ratio of the alarm, at which to hand back
 MOST = 2000  # explicit steps without a path
 ALLOWED = 1e3  # tolerances by which the state may be moved onto the constraints; Index3 leaves some 100 in velocities
 ROUNDS = 6
@@ -58,7 +59,7 @@ class Crossing:
         self.plan_for, self.t_end = plan_for, t_end
         self.home: Plan | None = None  # the plan to go back to
         self.notes: list[tuple[float, Choice, float]] = []
-        self._begun = (0.0, 0.0, 0.0)  # where another plan took over: t, step, pivot ratio
+        self._begun = (0.0, 0.0, 0.0, 0.0)  # where another plan took over: t, step, pivot ratio, the largest so far
         self._last = np.nan
 
     @property
@@ -88,6 +89,7 @@ class Crossing:
             home, self.home = self.home, None
             parts.append(Solution.from_run(run, run.plan, begin, "changed"))
             back, status = run.handed_to(home, self.t_end)
+            back.S[s.RHO_MOST] = self._begun[3]
             if not run.passages.paths:
                 back.S[s.RHO_ASKED] = run.S[s.RHO_LEAST]  # there was nothing: not to be asked again soon
             return back, status
@@ -101,7 +103,7 @@ class Crossing:
             return run, OK
         plan, x = helped
         self.home, self._last = run.plan, run.t
-        self._begun = (run.t, abs(float(run.S[s.H_USED])), _ratio(run))
+        self._begun = (run.t, abs(float(run.S[s.H_USED])), _ratio(run), float(run.S[s.RHO_MOST]))
         self.notes.append((run.t, plan.choice, self._begun[1]))
         parts.append(Solution.from_run(run, run.plan, begin, "changed"))
         run.x[: len(x)] = x
@@ -121,9 +123,9 @@ class Crossing:
     def _behind(self, run: Run) -> bool:
         if run.I[s.GUIDED]:
             return False
+        t, step, ratio, most = self._begun
         if run.passages.paths:
-            return True
-        t, step, ratio = self._begun
+            ratio = min(max(FAR * EARLY * most, 2.0 * ratio), 0.5 * most)  # farther behind than where Newton's method failed
         tried = run.I[s.ACCEPTED] + run.I[s.REJECTED] + run.I[s.FAILED]
         return (abs(run.t - t) > LONG * step and _ratio(run) > ratio) or tried > MOST
 
