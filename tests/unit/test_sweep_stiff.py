@@ -134,6 +134,17 @@ def test_a_member_that_used_up_its_steps_before_now_reaches_the_end():
     assert np.abs(free.y[:, -1, 0] - np.cos(t_end)).max() < 1e-5  # the solution is cos t; 10 rtol
 
 
+def test_members_that_use_up_their_steps_say_what_simulate_says():
+    system = Ode(lambda y, p: np.array([y[1], -p.k * y[0]]), params={"k": 1.0})
+    given = {"y0": [1.0, 0], "max_steps": 1000}
+    runs = sweep(system, 50.0, params={"k": [1.0, 1e7, 1e8]}, **given)
+    with pytest.raises(h.StepFailed) as failed:
+        simulate(system.with_params(k=1e7), 50.0, save_at=2, **given)
+    assert [failure.member for failure in runs.failed] == [1, 2]
+    assert runs[1].failure == str(failed.value).replace(" See error.solution.", "")
+    assert runs[2].failure == "max_steps = 1000 steps were used up, as by member 1, of which more is said."
+
+
 def test_stiffness_met_by_a_method_that_was_named_is_told_by_member():
     system, t_end, start, params = growing((1.0, 1e3, 1e4))
     with pytest.warns(h.StiffnessWarning, match=r"2 of 3 members\. Member 1: the step is limited by stability"):

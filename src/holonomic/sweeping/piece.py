@@ -108,6 +108,12 @@ def _together(job: Job, way: Way, members: Members, values, todo, chunk: Chunk, 
         chunk.status[left[aside]] = HANDED_OVER
         left = left[again]
     chunk.events = Happenings.joined(logs)
+    stuck = todo[chunk.status[todo] == TOO_MANY_STEPS] if looks is not None else todo[:0]
+    if len(stuck):  # one of them is run again, to say what simulate would say
+        chunk.status[stuck[0]] = HANDED_OVER
+        used = f"max_steps = {job.limits['max_steps']} steps were used up"
+        why = f"{used}, as by member {chunk.first + stuck[0]}, of which more is said."
+        chunk.why |= {chunk.first + int(m): why for m in stuck[1:]}
     handed = chunk.status[todo] == HANDED_OVER
     tell(job, program, members, noted, todo[~handed], chunk)
     return todo[handed].tolist()
