@@ -7,7 +7,7 @@ import mpmath
 import numpy as np
 import pytest
 
-from holonomic import Ode, System, UntraceableFunction, simulate
+from holonomic import Event, Ode, System, UntraceableFunction, simulate
 from holonomic.kernels.signatures import Fn
 from holonomic.model.base import PLAIN
 from holonomic.model.compiled import Model, invoke
@@ -290,3 +290,23 @@ def test_a_branch_on_a_value_is_refused_with_where():
     system = System(mass=np.eye(1), constraint=constraint)
     with pytest.raises(UntraceableFunction, match=r"constraint 'stop'.*np\.where"):
         simulate(system, 1.0, q0=[1.0], v0=[0.0])
+
+
+def test_another_threshold_of_an_event_does_not_trace_the_system_again(monkeypatch):
+    """The machine code is made anew, some 5 ms; tracing the system again took three times as long for seven bodies."""
+    from holonomic.model import trace as module
+
+    ball = System(mass=np.eye(2), force=lambda q, v: np.array([-0.3 * v[0], -9.81 - 0.3 * v[1]]))
+    start = {"q0": [0.0, 10.0], "v0": [1.0, 0.0]}
+
+    def at(height):
+        return {"low": Event(lambda q: q[1] - height)}
+
+    simulate(ball, 2.0, **start, events=at(5.3))
+    traced = []
+    monkeypatch.setattr(module, "trace", lambda *a, **k: traced.append(a))
+    for height in np.linspace(1.1, 8.7, 4):
+        sol = simulate(ball, 2.0, **start, events=at(height))
+        (t,) = sol.events["low"].t
+        assert abs(float(sol(t).q[1]) - height) < 1e-8  # each with its own number
+    assert not traced

@@ -27,6 +27,7 @@ from ..kernels.signatures import N_FUNCTIONS, Fn, call_model
 from . import machine
 from .arguments import flatten_params
 from .base import PLAIN, ModelBase, Variant
+from .dae import Dae
 from .extra import NONE, Extras
 from .fingerprint import fingerprint
 from .newton_factors import order_at_start
@@ -180,10 +181,12 @@ class Model(ModelBase):
 
     def _derived(self, variant: Variant):
         from .derive_dae import derive
-        from .trace import trace, trace_direction
+        from .trace import trace, trace_direction, trace_events
 
         traced = self._traced
-        if variant.events:
+        if variant.events and not isinstance(self.system, Dae):
+            traced = trace_events(traced, variant.events)
+        elif variant.events:  # they contain multipliers, which are solved for
             traced = trace(self.system, *self._start, events=variant.events, numbers=self.numbers)
         derived = derive(traced.expressions, variant.rows)
         derived.bend = variant.bend

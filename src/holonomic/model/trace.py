@@ -10,7 +10,7 @@ data = (parameters, numbers, inputs: value, slope, time for each, invariants at 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import casadi
@@ -46,6 +46,8 @@ class Traced:
     invariant_labels: list[str]
     output_shapes: dict[str, tuple[int, ...]]
     depends: bool = False  # whether checks of the mass matrix might end otherwise with other parameters
+    scene: Scene | None = None
+    symbols: SX | None = None  # of the numbers
 
 
 def trace(
@@ -120,14 +122,7 @@ def trace(
             value = symbols.to_sx(call(function, role, full, scene.names))
         outputs[name] = scene.run(function, role, value.shape, full).T  # transposed: row by row on the tape
         shapes[name] = np.shape(call(function, role, full, scene.points[0]))
-    watched = {}
-    for name, function in (events or {}).items():
-        role = f"event {name!r}"
-        watched[name] = scene.run(function, role, (1, 1), full)
-        value = call(function, role, full, scene.points[0])
-        refuse_truth(value, role)
-        if not casadi.depends_on(watched[name], scene.changing):
-            refuse_constant(float(np.ravel(value)[0]), role)
+    watched = _watched(scene, events or {}, full)
     freed, numbers, numbers_sx = _free_numbers(parts, outputs, watched, numbers)
     start_sx = SX.sym("h0", invariants.numel())
     if invariants.numel():
@@ -144,8 +139,29 @@ def trace(
         expressions = with_multipliers_solved(expressions)
     return Traced(
         expressions, numbers, labels["constraint"], labels["nonholonomic"], labels["invariants"], shapes,
-        scene.depends,
+        scene.depends, scene, numbers_sx,
     )  # fmt: skip
+
+
+def trace_events(traced: Traced, events: Mapping[str, Any]) -> Traced:
+    """Trace events of a System or an Ode that has been traced without them."""
+    scene = traced.scene
+    watched = _watched(scene, events, ODE if scene.is_ode else scene.seen("output"))
+    freed = _free_numbers({}, {}, watched, traced.numbers, traced.symbols)[0]
+    return replace(traced, expressions=replace(traced.expressions, events=freed["events"]))
+
+
+def _watched(scene: Scene, events: Mapping[str, Any], full) -> dict[str, SX]:
+    """Event functions as expressions."""
+    watched = {}
+    for name, function in events.items():
+        role = f"event {name!r}"
+        watched[name] = scene.run(function, role, (1, 1), full)
+        value = call(function, role, full, scene.points[0])
+        refuse_truth(value, role)
+        if not casadi.depends_on(watched[name], scene.changing):
+            refuse_constant(float(np.ravel(value)[0]), role)
+    return watched
 
 
 def _dae_parts(system: Dae, scene: Scene, g: SX, n: int) -> dict[str, SX]:
@@ -259,7 +275,7 @@ def _check_symmetric(M: SX, scene: Scene) -> None:
             )
 
 
-def _free_numbers(parts, outputs, events, given=None) -> tuple[dict[str, Any], np.ndarray, SX]:
+def _free_numbers(parts, outputs, events, given=None, symbols_given=None) -> tuple[dict[str, Any], np.ndarray, SX]:
     """Replace the numbers in all expressions by symbols; return expressions, numbers and symbols."""
     names = [name for name, value in parts.items() if value is not None]
     everything = [parts[name] for name in names] + list(outputs.values()) + list(events.values())
@@ -268,7 +284,9 @@ def _free_numbers(parts, outputs, events, given=None) -> tuple[dict[str, Any], n
     function = casadi.Function("all", [arguments], everything)
     operations = operation_names()
     values: list[float] = [] if given is None else [float(value) for value in given]
-    known: dict[float, SX] = {value: SX.sym(f"c{i}") for i, value in enumerate(values)}
+    known: dict[float, SX] = {
+        value: SX.sym(f"c{i}") if symbols_given is None else symbols_given[i] for i, value in enumerate(values)
+    }
     work: dict[int, SX] = {}
     nonzeros: list[list[SX]] = [[SX(0)] * value.nnz() for value in everything]
     for k in range(function.n_instructions()):
