@@ -103,6 +103,7 @@ def test_an_unknown_name_lists_the_known_ones():
         ({"lam0": [1.0]}, "lam0 has 1 entries, expected 0."),
         ({"integrator": "RK45"}, "integrator='RK45': pass an object, for example integrator=RK45()."),
         ({"integrator": "ode45"}, "integrator='ode45': pass an object, for example integrator=DOP853()."),
+        ({"integrator": "rk45"}, "integrator='rk45': pass an object, for example integrator=RK45()."),
         ({"integrator": None}, "integrator=None is not an integrator; for example integrator=DOP853()."),
         (
             {"stabilization": 3},

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 from dataclasses import dataclass
 from typing import Any
 
@@ -92,7 +93,9 @@ def _resolve(given, base: type, role: str, default: type):
     if isinstance(given, base):
         return given
     known = {kind.__name__: kind for kind in _kinds(base)}
-    example = f"{role}={given if isinstance(given, str) and given in known else default.__name__}()"
+    by_lower = {name.lower(): name for name in known}
+    near = difflib.get_close_matches(given.lower(), by_lower, 1) if isinstance(given, str) else []
+    example = f"{role}={by_lower[near[0]] if near else default.__name__}()"
     if isinstance(given, str):
         raise BadArgument(f"{role}={given!r}: pass an object, for example {example}.")
     article = "an" if role[0] in "aeiou" else "a"
