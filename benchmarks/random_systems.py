@@ -73,7 +73,10 @@ IMPLICIT = {
     "Radau with GGL": ({"integrator": Radau(), "formulation": GGL()}, 1),
     "BDF": ({"integrator": BDF(), "formulation": ProjectedInvariants()}, 1),
 }
-LOWER = {"RK45 with S_both2": ({"integrator": RK45(), "stabilization": S_both2()}, 10)}
+LOWER = {
+    "RK45 with S_both2": ({"integrator": RK45(), "stabilization": S_both2()}, 10),
+    "RK45": ({"integrator": RK45(), "stabilization": Projection()}, 10),
+}
 
 
 def states(one: Member, rtol: float, way: tuple = ({}, 1)):
