@@ -269,7 +269,7 @@ class Choosing:
         large = self.model.nq + self.model.nv > LARGE and not rates.short
         straight = (rates.straight or rates.turning > 0.0) and (turns or large)
         straight = straight and not (rates.lasts or self._lasts(run, rates.accurate / SHORTER))
-        integrator, share = (BDF(), BDF_TURNING if turns else BDF_SHARE) if straight else (Radau(), 1.0)
+        integrator, share = (BDF(), BDF_TURNING if turns else BDF_SHARE) if straight else (Radau(), self.explicit.share)
         is_open = self._formulation_open
         yield from self._made(self._formulations(run, turns) if is_open else [self.explicit.formulation], integrator, share)
 
@@ -281,14 +281,12 @@ class Choosing:
     def _made(self, formulations, integrator, share: float):
         """Choices with these formulations, controlled to a share of the tolerance."""
         c, stabilization = self.explicit, self.given["stabilization"]
-        atol = tuple(share * value for value in c.atol) if isinstance(c.atol, tuple) else share * c.atol
-        rtol = max(share * c.rtol, 1e-14)
         for formulation in formulations:
             way = stabilization
             if isinstance(formulation, GGL) and isinstance(way, str):
                 way = Projection()  # BDF's Newton iteration, too, leaves more than rounding
-            made = make_choice(self.model, formulation, integrator, way, None, rtol, atol, c.constraint_tol)
-            yield replace(made, chosen=c.chosen)
+            made = make_choice(self.model, formulation, integrator, way, None, c.rtol, c.atol, c.constraint_tol)
+            yield replace(made, chosen=c.chosen, share=share)
 
     def in_short(self) -> Choice:
         """Return the choice for runs in which little happens."""
@@ -299,7 +297,7 @@ class Choosing:
         m = self.model
         if m.n_lam or isinstance(m.system, Dae) or m.nq + m.nv > LARGE:
             return None
-        return next(self._made([Index1() if self._formulation_open else self.explicit.formulation], Radau(), 1.0))
+        return next(self._made([Index1() if self._formulation_open else self.explicit.formulation], Radau(), self.explicit.share))
 
     def _formulations(self, run, turns: bool):
         model = self.model

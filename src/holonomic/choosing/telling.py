@@ -50,8 +50,15 @@ def methods(plan) -> list[str]:
     if c.step is not None:
         lines.append(f"step: {c.step:g}, fixed")
     else:
-        lines.append(f"step: chosen by error, rtol {c.rtol:g}")
+        lines.append("step: chosen by error, " + _tolerance(c))
     return lines
+
+
+def _tolerance(choice) -> str:
+    """What steps are controlled to."""
+    if choice.kept_rtol == choice.rtol:
+        return f"rtol {choice.rtol:g}"
+    return f"{choice.kept_rtol / choice.rtol:.2g} of rtol {choice.rtol:g}"
 
 
 def reasons(sol) -> list[str]:
@@ -153,7 +160,7 @@ def changes(sol) -> list[str]:
         if change.fastest > 0.0:
             numbers = f" (fastest rate {change.fastest:.3g} 1/s, real part {change.real:.3g}; step {change.step:.2g} s)"
         lines.append(
-            f"change: at t = {change.t:.6g} s to {c.formulation!r} + {c.integrator!r} + {c.stabilization!r}, rtol {c.rtol:g}, "
+            f"change: at t = {change.t:.6g} s to {c.formulation!r} + {c.integrator!r} + {c.stabilization!r}, {_tolerance(c)}, "
             f"because {change.reason}{numbers}"
         )
     return lines

@@ -87,7 +87,7 @@ class Plan:
                 f"{choice.integrator!r} keeps its steps even and cannot end one on an event. Use BDF(), or a one-step "
                 "method such as Trapezoidal()."
             )
-        hopeless = np.inf if choice.step is not None else max(1e4 * choice.rtol, 1e-8)
+        hopeless = np.inf if choice.step is not None else max(1e4 * choice.kept_rtol, 1e-8)
         self.stabilization = choice.stabilization.lower(choice.constraint_tol, hopeless).measured(model.turns)
         check_traced(choice, self.stabilization, model)
         metric = metric_of(self.stabilization.metric, model)
@@ -134,7 +134,7 @@ class Plan:
 
     def _scales(self) -> np.ndarray:
         """rtol, Newton's bound, atol and the powers of h for every unknown, and how well constraints are to hold."""
-        rtol, atol = self.choice.rtol, self.atol
+        rtol, atol = self.choice.kept_rtol, self.atol
         bound = max(10 * np.finfo(float).eps / rtol, min(0.03, rtol**0.5))
         if self.choice.step is not None:  # there is no error to compare with: as far as rounding lets it
             rtol, bound = min(rtol, TIGHT), 1e-4
@@ -154,7 +154,7 @@ class Plan:
     @cached_property
     def atol(self) -> np.ndarray:
         """Absolute tolerance of every unknown; multipliers get that of the last velocity."""
-        given = np.asarray(self.choice.atol, dtype=float)
+        given = np.asarray(self.choice.kept_atol, dtype=float)
         n = sum(block.size for block in self.blocks)
         if given.ndim == 0:
             atol = np.full(n, float(given))

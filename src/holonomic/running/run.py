@@ -47,7 +47,7 @@ class Run:
         self._forget()
         self.atol, self.turns, self.rec = work.atol, work.turns, work.rec
         S[s.T], S[s.T_BASE], S[s.T_STOP] = t0, t0, t_end
-        S[s.ERR_OLD], S[s.RHO_LEAST], S[s.RTOL] = 1e-4, 1.0, choice.rtol
+        S[s.ERR_OLD], S[s.RHO_LEAST], S[s.RTOL] = 1e-4, 1.0, choice.kept_rtol
         S[s.RHO_ASKED] = 1e300
         S[s.EXPONENT], S[s.BETA], S[s.SAFETY] = lowered.exponent, lowered.beta, lowered.safety
         S[s.FAC_MIN], S[s.FAC_MAX], S[s.STIFF_BOUND] = lowered.fac_min, lowered.fac_max, lowered.stiff_bound
