@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..errors import NEED_TERMS
+from ..errors import NEED_TERMS, OK
 from ..kernels import state as s
 from ..kernels.batch import UNREADY, run_member
-from ..kernels.evaluate import dense_saddle, evaluate_carefully
+from ..kernels.evaluate import dense_saddle, evaluate_carefully, weigh
 from ..kernels.locate import DIRECTION, MOST, STOPS
 from ..kernels.signatures import (
     CAREFUL,
@@ -97,7 +97,7 @@ def source_of(job: Job) -> Source:
     n = _sizes(job, tapes)
     local = _local(job, n)
     bound = _bound(job, n, local)
-    written = Specializer({dense_saddle: NEED_TERMS})  # pivoting is left to the processor
+    written = Specializer({dense_saddle: NEED_TERMS, weigh: OK})  # pivoting is left to the processor
     calls = []
     if readies:
         name, left = written.function(ready, bound | {"mode": Known(MODES[job.initial])})

@@ -174,7 +174,7 @@ def run_member(m, slots, fns, n, data, ip, fp, sp, order, at_lam, remembers, sto
     """
     nx, nq, nk, nev = n[NX], n[NQ], n[NK], n[NEV]
     # nothing is remembered of another member
-    W[n[WX] + nx] = 0.0
+    W[n[WX] + nx] = W[n[WX] + nx + 1] = 0.0
     for row in range(1, K.shape[0]):
         for i in range(K.shape[1]):
             K[row, i] = 0.0

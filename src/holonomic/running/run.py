@@ -42,7 +42,8 @@ class Run:
         self.S, self.I = S, I = np.zeros(s.N_FLOATS + 2 * size), np.zeros(s.N_INTS, dtype=np.int64)
         self.x, self.xn, self.xs, self.K, self.E, self.W = work.x, work.xn, work.xs, work.K, work.E, work.W
         self.x[: len(x0)] = x0
-        self.W[plan.sizes[WX] + plan.sizes[NX]] = 0.0  # nothing is remembered of another run
+        at = plan.sizes[WX] + plan.sizes[NX]
+        self.W[at : at + 2] = 0.0  # nothing is remembered of another run
         self.W[-N_COUNTS:] = 0.0
         self._forget()
         self.atol, self.turns, self.rec = work.atol, work.turns, work.rec
