@@ -108,12 +108,14 @@ def weigh(fns, n, t, x, data, W):
     if not has_function(fns, TERMS):
         return NEED_TERMS
     call_model(fns, TERMS, t, x, 0, x, 0, data, W, 0)
-    W[at] = 1.0 if mass_ratio(W, nq, nq + nv * nv + nv, nv, nl) > HETEROGENEOUS else -1.0
+    behind = nq + nv * nv + nv + nl * nv + nl
+    ratio = kinematic_scales(W, nq, nq + nv * nv + nv, nv, nl, W[behind : behind + nv + nl])
+    W[at] = 1.0 if ratio > HETEROGENEOUS else -1.0
     return OK
 
 
 @leaf
-def by_constraints(W, at_G, nv, nl, j):
+def column_size(W, at_G, nv, nl, j):
     """What one unit of coordinate j moves a constraint by, at most."""
     largest = 0.0
     for k in range(nl):
@@ -122,14 +124,26 @@ def by_constraints(W, at_G, nv, nl, j):
 
 
 @leaf
-def mass_ratio(W, at_M, at_G, nv, nl):
-    """Heaviest over lightest coordinate among those that constraints hold, in their units."""
-    heaviest, lightest = 0.0, math.inf
+def kinematic_scales(W, at_M, at_G, nv, nl, scale):
+    """Units of the constraints for coordinates, and of the heaviest for forces; return heaviest over lightest.
+
+    With them elimination takes accelerations from the constraints first, and forces from what is left. A column of G that
+    is small only here, as close to a singular position, is no unit: 0.01 of the largest is the least.
+    """
+    most, heaviest, lightest = 0.0, 0.0, math.inf
     for j in range(nv):
-        moves = by_constraints(W, at_G, nv, nl, j)
-        if moves > 1e-8:
-            mass = W[at_M + j * nv + j] / (moves * moves)
-            heaviest, lightest = max(heaviest, mass), min(lightest, mass)
+        most = max(most, column_size(W, at_G, nv, nl, j))
+    for j in range(nv):
+        moves, mass = column_size(W, at_G, nv, nl, j), W[at_M + j * nv + j]
+        scale[j] = 1.0
+        if moves > 0.0:
+            scale[j] = 1.0 / max(moves, 0.01 * most)
+            lightest = min(lightest, mass * scale[j] * scale[j])
+        elif mass > 0.0:
+            scale[j] = 1.0 / math.sqrt(mass)
+        heaviest = max(heaviest, mass * scale[j] * scale[j])
+    for k in range(nl):
+        scale[nv + k] = heaviest if heaviest > 0.0 else 1.0
     return heaviest / lightest if lightest > 0.0 and heaviest > 0.0 else 1.0
 
 
@@ -140,26 +154,55 @@ def dense_work(nq, nv, nl):
 
 
 @leaf
-def kinematic_scales(W, at_M, at_G, nv, nl, scale):
-    """Scales with which elimination takes accelerations from the constraints first, and forces from what is left."""
-    heaviest = 0.0
-    for j in range(nv):
-        moves, mass = by_constraints(W, at_G, nv, nl, j), W[at_M + j * nv + j]
-        scale[j] = 1.0
-        if moves > 0.0:
-            scale[j] = 1.0 / moves
-        elif mass > 0.0:
-            scale[j] = 1.0 / math.sqrt(mass)
-        heaviest = max(heaviest, mass * scale[j] * scale[j])
+def angular_scales(W, at_M, at_G, nv, nl, scale):
+    """Unit diagonal of M and largest entry 1 in each row of G: pivots then measure angles, not units; False if G has no row."""
+    for i in range(nv):
+        diagonal = W[at_M + i * nv + i]
+        scale[i] = 1.0 / math.sqrt(diagonal) if diagonal > 0.0 else 1.0
     for k in range(nl):
-        scale[nv + k] = heaviest if heaviest > 0.0 else 1.0
+        largest = 0.0
+        for j in range(nv):
+            largest = max(largest, abs(W[at_G + k * nv + j]) * scale[j])
+        if largest == 0.0:
+            return False
+        scale[nv + k] = 1.0 / largest
+    return True
+
+
+@leaf
+def fill_saddle(W, at_M, at_low, at_gamma, nv, nl, scale, K, b):
+    """K = [M Gᵀ; Ḡ 0] and b = (f, -γ) from the terms in W, rows and columns scaled."""
+    at_f = at_M + nv * nv
+    at_G = at_f + nv
+    for i in range(nv):
+        for j in range(nv):
+            K[i, j] = W[at_M + i * nv + j] * scale[i] * scale[j]
+        b[i] = W[at_f + i] * scale[i]
+    for k in range(nl):
+        for j in range(nv):
+            K[nv + k, j] = W[at_low + k * nv + j] * scale[j] * scale[nv + k]
+            K[j, nv + k] = W[at_G + k * nv + j] * scale[j] * scale[nv + k]
+        for j in range(nl):
+            K[nv + k, nv + j] = 0.0
+        b[nv + k] = -W[at_gamma + k] * scale[nv + k]
+
+
+@leaf
+def factored(K0, K, piv):
+    """Factor a copy of K0."""
+    for i in range(K.shape[0]):
+        for j in range(K.shape[0]):
+            K[i, j] = K0[i, j]
+    return lu_factor(K, piv) == 0
 
 
 @leaf
 def dense_saddle(W, nq, nv, nl, size, count, at_low, at_gamma, out):
-    """Solve [M Gᵀ; Ḡ 0](v', λ) = (f, -γ) from the terms in W, scaled to the size of 1; Ḡ and γ stand where it is said."""
-    at_M, at_f = nq, nq + nv * nv
-    at_G = at_f + nv
+    """Solve [M Gᵀ; Ḡ 0](v', λ) = (f, -γ) from the terms in W, scaled to the size of 1; Ḡ and γ stand where it is said.
+
+    The pivots of the first factorization tell how close to singular the position is, and solve where masses are alike.
+    """
+    at_G = nq + nv * nv + nv
     K0 = W[count : count + size * size].reshape((size, size))
     K = W[count + size * size : count + 2 * size * size].reshape((size, size))
     at = count + 2 * size * size
@@ -168,33 +211,10 @@ def dense_saddle(W, nq, nv, nl, size, count, at_low, at_gamma, out):
     r = W[at + 2 * size : at + 3 * size]
     piv = W[at + 3 * size : at + 4 * size].view(np.int64)
     scale = W[at + 4 * size : at + 5 * size]
-    for i in range(size):
-        for j in range(size):
-            K0[i, j] = 0.0
-    # unit diagonal of M and largest entry 1 in each row of G: pivots then measure angles, not units
-    for i in range(nv):
-        diagonal = W[at_M + i * nv + i]
-        scale[i] = 1.0 / math.sqrt(diagonal) if diagonal > 0.0 else 1.0
-    for i in range(nv):
-        for j in range(nv):
-            K0[i, j] = W[at_M + i * nv + j] * scale[i] * scale[j]
-        b[i] = W[at_f + i] * scale[i]
-    for k in range(nl):
-        largest = 0.0
-        for j in range(nv):
-            largest = max(largest, abs(W[at_G + k * nv + j]) * scale[j])
-        if largest == 0.0:
-            return SINGULAR
-        scale[nv + k] = 1.0 / largest
-        for j in range(nv):
-            K0[nv + k, j] = W[at_low + k * nv + j] * scale[j] * scale[nv + k]
-            K0[j, nv + k] = W[at_G + k * nv + j] * scale[j] * scale[nv + k]
-        b[nv + k] = -W[at_gamma + k] * scale[nv + k]
-    for i in range(size):
-        for j in range(size):
-            K[i, j] = K0[i, j]
-        x[i] = b[i]
-    if lu_factor(K, piv) != 0:
+    if not angular_scales(W, nq, at_G, nv, nl, scale):
+        return SINGULAR
+    fill_saddle(W, nq, at_low, at_gamma, nv, nl, scale, K0, b)
+    if not factored(K0, K, piv):
         return SINGULAR
     smallest, largest = 1e300, 0.0
     for i in range(size):
@@ -202,22 +222,14 @@ def dense_saddle(W, nq, nv, nl, size, count, at_low, at_gamma, out):
         largest = max(largest, abs(K[i, i]))
     if smallest <= 1e-14 * largest:
         return SINGULAR
-    kinematic_scales(W, at_M, at_G, nv, nl, scale)
-    for i in range(nv):
-        for j in range(nv):
-            K0[i, j] = W[at_M + i * nv + j] * scale[i] * scale[j]
-        b[i] = W[at_f + i] * scale[i]
-        for k in range(nl):
-            K0[i, nv + k] = W[at_G + k * nv + i] * scale[i] * scale[nv + k]
-            K0[nv + k, i] = W[at_low + k * nv + i] * scale[i]
-    for k in range(nl):
-        b[nv + k] = -W[at_gamma + k]
+    if kinematic_scales(W, nq, at_G, nv, nl, scale) > HETEROGENEOUS:
+        fill_saddle(W, nq, at_low, at_gamma, nv, nl, scale, K0, b)
+        if not factored(K0, K, piv):
+            return SINGULAR
+    else:
+        angular_scales(W, nq, at_G, nv, nl, scale)
     for i in range(size):
-        for j in range(size):
-            K[i, j] = K0[i, j]
         x[i] = b[i]
-    if lu_factor(K, piv) != 0:
-        return SINGULAR
     lu_solve(K, piv, x)
     lu_refine(K0, K, piv, b, x, r)
     for i in range(nq):

@@ -105,7 +105,8 @@ N_SIZES = 31
 # row, NK length of (v', λ), NEV events, NERR error vectors, SHARED 1 if position and velocity rows have one Jacobian
 # and so one factor buffer. W begins with room for the dense solve; then come the factor buffers at WP, WV, WF, the
 # residuals at WR, the corrections at WD, intermediate multipliers at WM, an intermediate state at WX, behind it what
-# a pull remembers (one number) and how different masses are (one more), and Newton's matrices at WN, which end at WE. NY unknowns of an implicit formulation,
+# a pull remembers (one number) and how different masses are (one more), and Newton's matrices at WN, which end at WE. NY
+# unknowns of an implicit formulation,
 # q and v first (NX = NY then), ND of them differential; NR equations, NDR of them with slopes, the first ones; the
 # last MIDDLE belong to the stages of a step, not to its end; SELECT where selectors begin in data (0: none),
 # SELECT_KIND which ones, among SELECT_NV entries with SELECT_NL constraints.

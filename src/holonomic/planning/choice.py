@@ -18,7 +18,6 @@ from ..stabilizations.base import Stabilization
 from ..stabilizations.none import Unstabilized
 from ..stabilizations.projection import Projection
 
-
 # What is left of the tolerances for steps of a method that we choose. The error of a run is a sum of many, and by chance
 # larger or smaller than rtol suggests: over 85 systems and 25 tolerances each it scattered by a factor of 2, whatever the
 # rule for the step (docs/automatic-choice.md). Half the tolerance costs DOP853 9 % more steps.
