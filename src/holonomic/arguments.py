@@ -88,7 +88,7 @@ def opened(system, t_end, q0, v0, y0, s0, w0, x0, dx0, ddx0, endless: bool = Fal
 
 
 def refuse_unknown(unknown: dict[str, Any], function: Callable, positional: tuple = (), system=None) -> None:
-    """Say what an argument is called here that simulate or sweep does not have, or that came without its name."""
+    """Say what an argument is called here that a function does not have, or that came without its name."""
     mine = function.__name__
     if positional:
         _refuse_positional(positional, mine, getattr(system, "system", system))
@@ -112,10 +112,11 @@ def _refuse_positional(positional: tuple, mine: str, system) -> None:
         names = ["q0", "v0"]
     start = ", ".join(f"{name}=..." for name in names)
     hint = "" if isinstance(system, System | Ode) or not callable(system) else " For y' = f(t, y) also write Ode(f)."
+    first = "loss, " if mine == "gradient" else ""
     raise BadArgument(
-        f"{mine} takes two arguments without a name, the system and t_end; {len(positional)} more "
+        f"{mine} takes {first}system and t_end without a name; {len(positional)} more "
         f"{'was' if len(positional) == 1 else 'were'} given. Write the start with its name: "
-        f"{mine}(system, t_end, {start}).{hint}"
+        f"{mine}({first}system, t_end, {start}).{hint}"
     )
 
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from holonomic import DOP853, RK4, RK45, Dae, Ode, Projection, System, problems, simulate, sweep
+from holonomic import DOP853, RK4, RK45, Dae, Ode, Projection, System, gradient, problems, simulate, sweep
 from holonomic.arguments import opened, unpacked
 from holonomic.errors import BadArgument, UnknownArgument
 
@@ -281,5 +281,7 @@ def test_a_start_in_the_third_place_as_solve_ivp_has_it_is_told_its_name(run):
         assert f"{len(args)} more" in str(found.value)
     with pytest.raises(BadArgument, match=r"Ode\(f\)"):
         run(lambda t, y: -y, (0, 1), [1.0])
+    with pytest.raises(BadArgument, match=r"Write the start with its name: gradient\(loss, system, t_end, y0=\.\.\.\)"):
+        gradient(lambda sol: sol.y[-1], decay, (0, 1), [1.0], wrt="y0")
     with pytest.raises(UnknownArgument, match="rtoll"):  # names are still looked for among those that can be written
         run(decay, (0, 1), y0=[1.0], rtoll=1e-3)

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..arguments import unpacked
+from ..arguments import refuse_unknown, unpacked
 from ..errors import BadArgument, StepFailed
 from ..model.arguments import nearest
 from ..model.calls import says_what_it_takes
@@ -28,8 +28,9 @@ class Gradient(NamedTuple):
 
 @says_what_it_takes
 def gradient(
-    loss: Callable, system, t_end=None, *, wrt: str | Sequence[str], nearby: float = 1e-3, rtol: float = RTOL, **given
-) -> Gradient:
+    loss: Callable, system, t_end=None, *positional, wrt: str | Sequence[str], nearby: float = 1e-3,
+    rtol: float = RTOL, **given,
+) -> Gradient:  # fmt: skip
     """Differentiate what a run gives with respect to parameters of the system and to its start.
 
     For every number that is named, six runs beside the one in question give central differences D(h), D(2h) and D(4h);
@@ -48,9 +49,9 @@ def gradient(
         Distance h of the nearest runs, relative to the value; absolute where the value is 0.
     rtol : float
         Relative tolerance of the runs.
-    **given
-        As for `sweep`: q0, v0, save_at, integrator, initial, ... Where a parameter moves the constraints, say
-        `initial="project"`.
+    *positional, **given
+        Nothing without a name. As for `sweep`: q0, v0, save_at, integrator, initial, ... Where a parameter moves the
+        constraints, say `initial="project"`.
 
     Returns
     -------
@@ -74,6 +75,8 @@ def gradient(
     >>> round(value, 6), round(grad["rate"], 6), grad["y0"].round(6), error["rate"] < 1e-6  # 3 e^-1, -2 * 3 e^-1, e^-1
     (1.103638, -2.207277, array([0.367879]), True)
     """
+    if positional:
+        refuse_unknown({}, gradient, positional, system)
     names = [wrt] if isinstance(wrt, str) else list(wrt)
     if not names:
         raise BadArgument("gradient needs wrt=: names of parameters, or of a start such as 'v0'.")
