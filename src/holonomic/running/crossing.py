@@ -44,6 +44,13 @@ ALLOWED = 1e3  # tolerances by which the state may be moved onto the constraints
 ROUNDS = 6
 
 
+def alarm_of(plan: Plan) -> int:
+    """How the step loop notices the singular positions that a plan leaves to another one; 0: it does not."""
+    if not plan.hands_over:
+        return 0
+    return s.BY_ENDS if plan.integrator.nodes is None else s.BY_STAGES
+
+
 class Crossing:
     """Watches a run for singular positions that its plan cannot pass.
 
@@ -70,7 +77,7 @@ class Crossing:
     def watch(self, run: Run) -> None:
         """Let the step loop give the alarm, where this plan is to be helped."""
         if self.plan_for is not None and self.home is None and run.plan.hands_over:
-            run.I[s.CROSSES] = s.BY_ENDS if run.plan.integrator.nodes is None else s.BY_STAGES
+            run.I[s.CROSSES] = alarm_of(run.plan)
 
     def concerns(self, run: Run, status: int) -> bool:
         """Tell whether a status is to be dealt with here."""

@@ -6,13 +6,18 @@ They run through the walk of `simulate`, each by itself, and so give the same nu
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 
 import numpy as np
 
 from ..errors import DONE, EVENT, STEP_COLLAPSED, BadArgument, HolonomicError
 from ..kernels import state as s
+from ..planning.choice import Choice
+from ..planning.plan import Plan
+from ..planning.reuse import plan_of
 from ..results.solution import Solution
+from ..running.crossing import Crossing
 from ..running.inputs import InputTables
 from ..running.run import Run
 from ..running.walk import walk
@@ -21,6 +26,8 @@ from .job import Chunk, Happenings, Job
 from .members import Members
 from .open import IN_SHORT
 from .program import lam_in_x
+
+MAKING = threading.RLock()  # plans
 
 
 def run_by_python(job: Job, members: Members, todo: list[int], chunk: Chunk, spread: Callable = map) -> None:
@@ -45,6 +52,12 @@ def _run(job: Job, members: Members, m: int, chunk: Chunk) -> Happenings:
     if job.open is not None:
         choosing = job.open.choosing(job)
         plan = job.open.plan_for(job, choosing.in_short()) if chunk.way[m] == IN_SHORT else plan
+
+    def plan_for(choice: Choice) -> Plan:
+        with MAKING:
+            return plan_of(model, choice, job.plan.events, plan.rows)
+
+    crossing = Crossing(None if job.initial == "free" else plan_for, job.t1)
     run = Run(plan, data, job.t0, x0, job.t1, save_t=job.save_t, **job.limits)
     start = Start(x0[: model.nq], x0[model.nq :], rows=plan.rows, redundant=job.program.redundant)
     told: list[tuple[str, str]] = []
@@ -52,6 +65,7 @@ def _run(job: Job, members: Members, m: int, chunk: Chunk) -> Happenings:
     try:
         sol = walk(
             run, plan, tables, start, job.t0, job.t1, None, False, free=job.initial == "free", choosing=choosing,
+            crossing=crossing,
             warn=lambda text, kind: told.append((kind.__name__, text)),
         )  # fmt: skip
     except HolonomicError as problem:
@@ -65,7 +79,7 @@ def _run(job: Job, members: Members, m: int, chunk: Chunk) -> Happenings:
         chunk.notes[number] = told
     if sol is None:
         return Happenings.none(*job.shape[1:])
-    _enter(sol, chunk, m)
+    _enter(sol, chunk, m, job.program.lam_in_x)
     if not sol._events:
         return Happenings.none(*job.shape[1:])
     which, when, xs, ks = (list(part) for part in zip(*sol._events, strict=True))
@@ -73,13 +87,19 @@ def _run(job: Job, members: Members, m: int, chunk: Chunk) -> Happenings:
     return Happenings(np.full(len(when), number), np.array(which), np.array(when), xs, np.array(ks))
 
 
-def _enter(sol: Solution, chunk: Chunk, m: int) -> None:
-    """Take over what a run kept, as (q, v) and (v', λ) where members have different formulations."""
+def _enter(sol: Solution, chunk: Chunk, m: int, expected: slice | None) -> None:
+    """Take over what a run kept, as (q, v) and (v', λ) where members have different formulations.
+
+    λ is `expected` among the unknowns where all members have one formulation; a run that another plan has helped has it apart.
+    """
     t, x, k = sol._arrays
     rows, width = len(t), chunk.x.shape[2]
     where = None if sol._parts else lam_in_x(sol._plan)
     chunk.x[m], chunk.k[m] = np.nan, np.nan
-    chunk.x[m, :rows], chunk.k[m, :rows], chunk.rows[m] = x[:, :width], k, rows
+    size = min(width, x.shape[1])
+    chunk.x[m, :rows, :size], chunk.k[m, :rows], chunk.rows[m] = x[:, :size], k, rows
+    if expected is not None and size < width:
+        chunk.x[m, :rows, expected] = k[:, sol._plan.model.nv :]
     if where is not None and where.stop > width and not sol._plan.model.is_ode:
         chunk.k[m, :rows, sol._plan.model.nv :] = x[:, where]
     counters = [part._counters[1] for part in sol._parts or (sol,)]

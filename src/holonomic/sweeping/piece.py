@@ -7,11 +7,12 @@ from collections.abc import Callable
 
 import numpy as np
 
-from ..errors import DONE, EVENT, TOO_MANY_STEPS
+from ..errors import DONE, EVENT, NEED_PASSAGE, TOO_MANY_STEPS
 from ..kernels import looking
 from ..kernels import state as s
 from ..kernels.batch import BY_PYTHON, HANDED_OVER, MANY_EVENTS, NOTED, run_members
 from ..planning.plan import MISSING
+from ..running.crossing import FAILURES
 from ..running.workspace import Workspace
 from .by_python import run_by_python
 from .job import Chunk, Happenings, Job
@@ -72,6 +73,10 @@ def _together(job: Job, way: Way, members: Members, values, todo, chunk: Chunk, 
     """Run members that begin alike in the compiled loop; return those that need Python."""
     program, n, (times, nx, nk) = way.program, len(members.data), job.shape
     work, (S0, I0) = Workspace(program, paths=0), way.memory
+    alarm = program.alarm if job.initial != "free" else 0
+    if alarm:
+        I0 = I0.copy()
+        I0[s.CROSSES], I0[s.NOTES] = alarm, 0
     nev, room, number = len(program.events), EVENTS_OF_ONE, int(chunk.way[todo[0]]) if looks is not None else 0
     at_starts, noted = (np.zeros(0, dtype=np.int64) if looks is None else looks), np.zeros((n, _width(program, I0)))
     positions = 0 if job.open is None else job.open.positions(program.model)
@@ -95,13 +100,16 @@ def _together(job: Job, way: Way, members: Members, values, todo, chunk: Chunk, 
                 chunk.reached, chunk.steps, chunk.rows, chunk.ended, *log,
             )  # fmt: skip
         status = chunk.status[left]
-        again = np.isin(status, [*MISSING, MANY_EVENTS])
-        for code, fn in MISSING.items():
+        missing = [code for code in MISSING if code != NEED_PASSAGE or not alarm]
+        again = np.isin(status, [*missing, MANY_EVENTS])
+        for code in missing:
             if np.any(status == code):
-                program.add(fn)
+                program.add(MISSING[code])
         if np.any(status == MANY_EVENTS):
             room *= 8
         aside = np.isin(status, [BY_PYTHON, HANDED_OVER])
+        if alarm:  # a singular position may be the reason, and another plan lead over it
+            aside |= np.isin(status, [NEED_PASSAGE, *FAILURES])
         if number == STIFF:  # what an implicit method of ours cannot do, an explicit one may
             aside |= ~again & ~np.isin(status, [DONE, EVENT, TOO_MANY_STEPS])
         logs += [_log(chunk.first, int(m), *log) for m in left[~again & ~aside] if log[0][m]]

@@ -29,6 +29,7 @@ from ..model.dae import Dae
 from ..model.extra import Extras
 from ..model.tape import Tape
 from ..planning.plan import Plan, with_passage
+from ..running.crossing import alarm_of
 
 MORE = {Fn.REFINED: "refined", Fn.TERMS: "terms"}  # what the loop may ask for
 
@@ -77,6 +78,7 @@ class Program:
             rows=lowered.rows, errors=lowered.errors, ip=lowered.ip, fp=lowered.fp, remembers=lowered.remembers,
             nodes=lowered.nodes,
         )  # fmt: skip
+        self.alarm = alarm_of(plan)  # of singular positions that another plan leads over
         self.crosses, self.method = plan.crosses, type(plan.choice.integrator).__name__
         self.order = max(lowered.error_order, plan.choice.integrator.order - 1)
         self.lam_in_x = lam_in_x(plan)
