@@ -35,7 +35,6 @@ from ..kernels.signatures import (
     BY_Y,
     EQUATIONS,
     FINISH,
-    INTERPOLATE,
     NQ,
     NROW,
     NV,
@@ -47,11 +46,22 @@ from ..kernels.signatures import (
 from ..kernels.state import ADVICE_KEEP, ADVICE_SAFETY, ADVICE_SHRINK
 from ..kernels.vectors import copy_row, move_on, take_slopes
 from .base import Integrator, Lowered
-from .hermite import dense
+from .radau_dense import (
+    C1,
+    C2,
+    CONTROL,
+    H_OLD,
+    OLD_Z,
+    ROWS,
+    SQ6,
+    Z,
+    dense,
+    interpolate,
+    keep_shift,
+    stage_polynomial,
+)
 from .radau_systems import AT_R, AT_SLOPE, AT_Y, factor_both, radau_work, solve_pair, solve_real, vectors_at
 
-SQ6 = 6.0**0.5
-C1, C2 = (4.0 - SQ6) / 10.0, (4.0 + SQ6) / 10.0  # and 1
 A = np.array(
     [
         [(88 - 7 * SQ6) / 360, (296 - 169 * SQ6) / 1800, (-2 + 3 * SQ6) / 225],
@@ -65,10 +75,9 @@ MANY, PATIENT = 7, 30
 # ip: the row of slopes at the new point, the most Newton steps, whether to give up early
 LAST, ITERATIONS, EARLY = range(3)
 
-# rows of K: field at both ends, stages Z of the last step and of this one, control
-OLD_Z, Z, CONTROL = 2, 5, 8
-H_OLD, H_FACTORS, JACOBIAN_GOOD, FRESH, RETRY = range(5)
-SLOWNESS, TRIED = 8, 9  # θ/(1 - θ) of the last iteration; 1 after an attempt at this step. 5 to 7 advise the step loop
+# control numbers beside H_OLD: 5 to 7 advise the step loop; θ/(1 - θ) of the last iteration; 1 after an attempt at this step
+H_FACTORS, JACOBIAN_GOOD, FRESH, RETRY = range(1, 5)
+SLOWNESS, TRIED = 8, 9
 
 
 @cache
@@ -100,15 +109,6 @@ def start_stages(K, x, h, differential, ny, c1, c2):
             l1, l2, l3 = stage_polynomial(1.0 + c * h / old, c1, c2)
             for i in range(ny):
                 z[i] = l1 * z1[i] + l2 * z2[i] + l3 * z3[i] - z3[i]
-
-
-@leaf
-def stage_polynomial(s, c1, c2):
-    """Weights at s of the values at c1, c2 and 1, for a cubic that vanishes at 0."""
-    l1 = s * (s - c2) * (s - 1.0) / (c1 * (c1 - c2) * (c1 - 1.0))
-    l2 = s * (s - c1) * (s - 1.0) / (c2 * (c2 - c1) * (c2 - 1.0))
-    l3 = s * (s - c1) * (s - c2) / ((1.0 - c1) * (1.0 - c2))
-    return l1, l2, l3
 
 
 @leaf
@@ -330,24 +330,8 @@ def accept(n, ip, fp, h, x, K, xn):
     K[CONTROL, FRESH] = K[CONTROL, TRIED] = 0.0
     if K[CONTROL, RETRY] == 1.0:
         K[CONTROL, JACOBIAN_GOOD] = 0.0
+    keep_shift(K, x, xn, ny)
     move_on(K, 1, n[NROW], xn, x, ny)
-    return OK
-
-
-@leaf
-def collocation_polynomial(theta, x, K, xn, ny, c1, c2, out):
-    """Through all stages, and through the stabilized end."""
-    rise = theta * theta * (3.0 - 2.0 * theta)
-    l1, l2, l3 = stage_polynomial(theta, c1, c2)
-    z1, z2, z3 = K[Z], K[Z + 1], K[Z + 2]
-    for i in range(ny):
-        out[i] = x[i] + l1 * z1[i] + l2 * z2[i] + l3 * z3[i] + rise * (xn[i] - x[i] - z3[i])
-
-
-@kernel(INTERPOLATE)
-def interpolate(n, ip, fp, theta, h, x, K, xn, out):
-    """The unknowns at t + θ h."""
-    collocation_polynomial(theta, x, K, xn, n[NY], C1, C2, out)
     return OK
 
 
@@ -364,7 +348,7 @@ class Radau(Integrator):
                 "advance": advance, "finish": finish, "accept": accept, "dense": dense, "interpolate": interpolate,
             },
             ip=np.array([1, MANY, 1], dtype=np.int64), patient=np.array([1, PATIENT, 0], dtype=np.int64),
-            fp=_constants(), rows=9, errors=1, exponent=0.25, error_order=3, fac_min=0.2, fac_max=8.0,
-            one_step=False, advises=CONTROL, wants_scales=True, work=radau_work,
+            fp=_constants(), rows=ROWS, errors=1, exponent=0.25, error_order=3, fac_min=0.2, fac_max=8.0,
+            one_step=False, advises=CONTROL, doubts=CONTROL, wants_scales=True, work=radau_work,
             unrolls=(Fn.NEWTON_FACTOR, Fn.NEWTON_SOLVE, Fn.COMPLEX_FACTOR, Fn.COMPLEX_SOLVE),
         )  # fmt: skip

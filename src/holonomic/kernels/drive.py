@@ -28,6 +28,7 @@ from ..errors import (
 from .attempt import advised_factor, attempt, foreseen_factor, refuse, worst_component
 from .compile import inner, leaf
 from .control import lands, step_factor, stiffness
+from .doubt import in_doubt, may_be_asked, sure_step
 from .evaluate import evaluate
 from .locate import MOST, dense_ready, shyness, state_inside
 from .signatures import (
@@ -72,6 +73,7 @@ from .state import (
     GUIDED,
     H_FIXED,
     H_MAX,
+    H_SURE,
     H_USED,
     HIT,
     IS_STIFF,
@@ -197,9 +199,17 @@ def drive(slots, fns, n, data, ip, fp, sp, S, I, x, xn, xs, K, E, W, atol, turns
                 if landing != 0.0:
                     h = landing
                     I[HIT] = 0
+                elif S[H_SURE] != 0.0:
+                    sure = sure_step(h, S[H_SURE], n[NEV] > 0, save_t, I[SAVED], t)
+                    if sure != h:
+                        h = sure
+                        I[HIT] = 0
+                        if I[SAVED] < save_t.shape[0] and save_t[I[SAVED]] - t == h:
+                            landing = h
             if abs(h) <= 4.0 * EPS * abs(t) and I[HIT] == 0:
                 return STEP_COLLAPSED
             I[QUOTA] -= 1
+            I[DENSE_READY] = 0
             status = attempt(slots, fns, n, data, ip, fp, sp, S, I, t, h, x, xn, xs, K, E, W, atol, turns)
             if status == NEED_REFINED or status == NEED_TERMS:
                 I[QUOTA] += 1  # it will be taken again: looks must not depend on what is compiled already
@@ -258,6 +268,14 @@ def drive(slots, fns, n, data, ip, fp, sp, S, I, x, xn, xs, K, E, W, atol, turns
                         S[WORST] = worst_component(E, x, xn, atol, S[RTOL], nx)
                         return STEP_COLLAPSED
                     continue
+                if may_be_asked(n, I, save_t):
+                    S[H_USED] = h
+                    status = dense_ready(slots, fns, n, data, ip, fp, S, I, x, K, xn, xs, W)
+                    if status != OK:
+                        return status
+                    if in_doubt(n, S, I, K, save_t, t, h):
+                        I[REJECTED] += 1
+                        continue
                 factor = step_factor(
                     err, S[ERR_OLD], S[EXPONENT], S[BETA], S[SAFETY], S[FAC_MIN], S[FAC_MAX]
                 )
@@ -301,7 +319,8 @@ def drive(slots, fns, n, data, ip, fp, sp, S, I, x, xn, xs, K, E, W, atol, turns
                 S[RHO_ASKED] = min(S[RHO_ASKED], K[last, n[NROW] - 1])
             S[H_USED] = h
             S[T_NEW] = S[T_STOP] if I[HIT] != 0 else t + h
-            I[DENSE_READY] = 0
+            if landing != 0.0:
+                S[T_NEW] = save_t[I[SAVED]]
             I[PHASE] = WATCHING
         if I[PHASE] == PASSING:
             status = call_passage(slots, slots, fns, n, data, S, I, x, xn, K, xe, ke, W, atol, turns, passing)

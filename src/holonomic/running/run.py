@@ -57,7 +57,7 @@ class Run:
         S[s.H_MAX] = max_step
         I[s.LIMIT] = self.max_steps = max_steps  # the second is what was asked for, whatever other plans have used of it
         I[s.LAST] = work.last
-        I[s.STEERS], I[s.ADVISES] = lowered.steers, lowered.advises
+        I[s.STEERS], I[s.ADVISES], I[s.DOUBTS] = lowered.steers, lowered.advises, lowered.doubts
         S[s.STAY] = 1.2 if choice.integrator.implicit else 1.0
         if not lowered.one_step:
             self.K[2:-2] = 0.0
@@ -180,7 +180,7 @@ class Run:
         self.x[: len(x)] = x
         self._forget()
         S, I = self.S, self.I
-        S[s.ERR_OLD], S[s.H_ACC] = 1e-4, 0.0
+        S[s.ERR_OLD], S[s.H_ACC], S[s.H_SURE] = 1e-4, 0.0, 0.0
         I[s.AFTER_REJECT] = I[s.STIFF] = I[s.NONSTIFF] = 0
         if not self.plan.integrator.one_step:
             self.K[2:-2] = 0.0  # the history ends here

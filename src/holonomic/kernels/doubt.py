@@ -1,0 +1,51 @@
+"""Steps that are looked into, by saved times or events, are kept short enough for their dense output.
+
+An implicit method may take steps that are right at their ends and wrong between them, where a stiff part is at rest. Its
+dense output says how wrong, in tolerances (DOUBT). Steps that nobody looks into are left as they are; one that holds saved
+times ends on the first of them, or is taken no longer than its dense output is right.
+"""
+
+from __future__ import annotations
+
+import math
+
+from .compile import inner, leaf
+from .control import step_factor
+from .signatures import NEV
+from .state import DOUBT, DOUBT_EXPONENT, DOUBTS, FAC_MAX, FAC_MIN, H_SURE, RETAKE, SAFETY, SAVED, STAY
+
+
+@leaf
+def saves_inside(save_t, row, t, h):
+    """Tell whether a time is to be saved before the end of a step."""
+    return row < save_t.shape[0] and abs(save_t[row] - t) < abs(h)
+
+
+@leaf
+def sure_step(h, sure, watched, save_t, row, t):
+    """The step, h at most, whose dense output is right where it is asked for; `sure` is 0 where nothing is known."""
+    if sure == 0.0 or abs(h) <= sure:
+        return h
+    if not watched and not saves_inside(save_t, row, t, h):
+        return h
+    if not watched and abs(save_t[row] - t) > sure:
+        return save_t[row] - t
+    return math.copysign(sure, h)
+
+
+@inner
+def may_be_asked(n, I, save_t):
+    """Tell whether this method has doubts, and anybody may look between its steps."""
+    return I[DOUBTS] >= 0 and (n[NEV] > 0 or I[SAVED] < save_t.shape[0])
+
+
+@inner
+def in_doubt(n, S, I, K, save_t, t, h):
+    """Tell whether the dense output of a step is too wrong for what is asked of it; note how long the next one may be."""
+    doubt = K[I[DOUBTS], DOUBT]
+    factor = step_factor(doubt, 1.0, K[I[DOUBTS], DOUBT_EXPONENT], 0.0, S[SAFETY], S[FAC_MIN], S[FAC_MAX])
+    if factor >= 1.0 and factor <= S[STAY]:
+        factor = 1.0  # an implicit method keeps its factors
+    S[H_SURE] = abs(h) * factor
+    asked = n[NEV] > 0 or saves_inside(save_t, I[SAVED], t, h)
+    return asked and not doubt <= 1.0 and I[RETAKE] == 0
