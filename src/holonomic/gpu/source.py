@@ -45,8 +45,8 @@ from .shorten import evaluate, one_division, settle
 from .specialize import Specializer
 
 # What never changes during a run is part of the program; tolerances and times are told to it at the start.
-FIXED_FLOATS = (s.EXPONENT, s.BETA, s.SAFETY, s.FAC_MIN, s.FAC_MAX, s.STAY)
-FIXED_INTS = (s.FIXED, s.LAST, s.KEEP_STEPS, s.STEERS, s.ADVISES, s.EVENT_FIELD, s.CROSSES, s.GUIDED)
+FIXED_FLOATS = (s.EXPONENT, s.BETA, s.SAFETY, s.FAC_MIN, s.FAC_MAX, s.STAY, s.H_SURE)
+FIXED_INTS = (s.FIXED, s.LAST, s.KEEP_STEPS, s.STEERS, s.ADVISES, s.EVENT_FIELD, s.CROSSES, s.GUIDED, s.DOUBTS)
 TOLD_TO_PULL = (TOL, HOPELESS, GAIN)
 
 HEAD = '''"""One thread, one member. Made by holonomic; changes here are lost."""

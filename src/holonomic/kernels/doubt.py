@@ -12,7 +12,11 @@ import math
 from .compile import inner, leaf
 from .control import step_factor
 from .signatures import NEV
-from .state import DOUBT, DOUBT_EXPONENT, DOUBTS, FAC_MAX, FAC_MIN, H_SURE, RETAKE, SAFETY, SAVED, STAY
+from .state import DOUBT, DOUBT_EXPONENT, DOUBTS, FAC_MAX, FAC_MIN, H_SURE, RETAKE, SAVED, STAY
+
+# of the step for which dense output is just right: on y' = -r (y - cos t) - sin t, r = 1e3 to 1e6, rtol 1e-4 to 1e-8, 0.9
+# and 0.7 take 3 and 8 % more attempts
+SAFE = 0.8
 
 
 @leaf
@@ -43,7 +47,7 @@ def may_be_asked(n, I, save_t):
 def in_doubt(n, S, I, K, save_t, t, h):
     """Tell whether the dense output of a step is too wrong for what is asked of it; note how long the next one may be."""
     doubt = K[I[DOUBTS], DOUBT]
-    factor = step_factor(doubt, 1.0, K[I[DOUBTS], DOUBT_EXPONENT], 0.0, S[SAFETY], S[FAC_MIN], S[FAC_MAX])
+    factor = step_factor(doubt, 1.0, K[I[DOUBTS], DOUBT_EXPONENT], 0.0, SAFE, S[FAC_MIN], S[FAC_MAX])
     if factor >= 1.0 and factor <= S[STAY]:
         factor = 1.0  # an implicit method keeps its factors
     S[H_SURE] = abs(h) * factor

@@ -266,7 +266,8 @@ class Solution(Exports):
         if self._parts:
             return joined.stats(self._parts)
         S, I = self._counters
-        return statistics(S, I, self.plan.integrator.rows)
+        implicit = self.plan.choice.integrator.implicit  # their dense output evaluates nothing
+        return statistics(S, I, 0 if implicit else self.plan.integrator.rows)
 
     @cached_property
     def _jumps(self) -> np.ndarray:

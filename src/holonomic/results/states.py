@@ -60,10 +60,10 @@ class Energy:
 
 
 def statistics(S, I, rows: int) -> dict[str, Any]:
-    """Return the counters of a run by name; `rows` is how many stages the dense output needs in all."""
+    """Return the counters of a run by name; `rows` is how many stages the dense output needs in all, if more than a step."""
     stages = int(I[s.LAST])
     attempts = int(I[s.ACCEPTED] + I[s.REJECTED] + I[s.RETAKEN])
-    extra = rows - stages - 1
+    extra = max(0, rows - stages - 1)
     return {
         "steps": int(I[s.ACCEPTED]),
         "rejected": int(I[s.REJECTED]),

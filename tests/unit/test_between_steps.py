@@ -1,0 +1,94 @@
+"""States between the steps of Radau are as good as its steps, and what nobody asks for costs nothing."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from holonomic import Event, Ode, Radau, simulate, sweep
+from holonomic.problems import get
+
+# Prothero and Robinson's equation: cos t whatever r, and steps longer than a radian for a large one
+DRIVEN = Ode(lambda t, y, p: np.array([-p.r * (y[0] - np.cos(t)) - np.sin(t)]), params={"r": 1.0})
+# driven along a polynomial of degree 5
+ALONG = Ode(lambda t, y, p: np.array([-p.r * (y[0] - t**5) + 5 * t**4]), params={"r": 1e8})
+
+
+def run(r, rtol=1e-6, t_end=10.0, **options):
+    options = {"y0": [1.0], "integrator": Radau(), "atol": 1e-3 * rtol} | options
+    return simulate(DRIVEN.with_params(r=r), t_end, rtol=rtol, **options)
+
+
+def error(sol):
+    return np.max(np.abs(sol.y[:, 0] - np.cos(sol.t)))
+
+
+@pytest.mark.parametrize("rtol", [1e-4, 1e-6, 1e-8])
+@pytest.mark.parametrize("r", [1e1, 1e2, 1e3, 1e4, 1e6])
+def test_saved_times_are_as_good_as_steps(r, rtol):
+    """Through the stages of one step alone they were wrong by up to 5e5 rtol."""
+    every = run(r, rtol)
+    for count in (21, 1001):  # farther apart than steps, in some of these runs, and closer
+        sol = run(r, rtol, save_at=count)
+        assert error(sol) < 3 * max(rtol, error(every))
+        # what it may cost: a polynomial of degree 6 follows cos t to 1e-8 over some 0.2 s
+        assert sol.stats["steps"] + sol.stats["rejected"] < 2 * every.stats["steps"] + 25
+
+
+def test_stiffness_that_comes_with_time():
+    system = Ode(lambda t, y: np.array([-406.0 * np.maximum(t - 1, 0) * (y[0] - np.cos(t)) - np.sin(t)]))
+    sol = simulate(system, 10.0, y0=[1.0], integrator=Radau(), rtol=1e-6, save_at=1001)
+    assert error(sol) < 3e-6  # 4e-5 by the cubic
+
+
+def test_steps_that_nobody_looks_into_stay_as_they_are():
+    every, ends = run(1e4), run(1e4, save_at=[0.0, 10.0])
+    assert ends.stats == every.stats
+    assert ends.y[-1, 0] == every.y[-1, 0]
+
+
+def test_a_few_saved_times_cost_a_step_each():
+    every, few = run(1e6), run(1e6, save_at=[0.0, 3.3, 6.6, 10.0])
+    assert few.stats["steps"] <= every.stats["steps"] + 4
+    assert error(few) < 1e-6
+
+
+@pytest.mark.parametrize("t_end", [10.0, -10.0])
+def test_both_directions_of_time(t_end):
+    sol = run(np.copysign(1e4, t_end), t_end=t_end, save_at=301)
+    assert error(sol) < 3e-6
+
+
+@pytest.mark.parametrize("r", [1e2, 1e4, 1e6])
+def test_events_are_where_saved_states_are(r):
+    level = {"level": Event(lambda y: y[0] - 0.3)}
+    sol = run(r, events=level)
+    found = sol.events["level"]
+    angle = np.arccos(0.3)
+    assert np.max(np.abs(found.t - [angle, 2 * np.pi - angle, 2 * np.pi + angle])) < 3e-6
+    again = run(r, events=level, save_at=found.t)
+    assert np.max(np.abs(again.y[:, 0] - 0.3)) < 1e-13  # one curve, and rounding
+
+
+def test_members_of_a_sweep_save_what_single_runs_save():
+    times, rates = np.linspace(0.0, 10.0, 101), [1e2, 1e4, 1e6]
+    all_of = sweep(DRIVEN, 10.0, params={"r": rates}, y0=[1.0], integrator=Radau(), rtol=1e-6, atol=1e-9, save_at=times)
+    for member, r in enumerate(rates):
+        assert np.array_equal(all_of[member].y, run(r, save_at=times).y)
+
+
+def test_two_steps_carry_a_polynomial_of_degree_six():
+    """With stages that are exact, steps of half a second follow t⁵; the cubic is wrong by 8e-4 h⁴ times 120 t, 0.02."""
+    sol = simulate(ALONG, 4.0, y0=[0.0], integrator=Radau(), step=0.5, save_at=np.linspace(0.5, 4.0, 71))
+    # 1/r times the slope of what is left: stages are off by about 1e-8 of it
+    assert np.max(np.abs(sol.y[:, 0] - sol.t**5)) < 1e-5
+
+
+def test_states_on_constraints_between_steps():
+    """The bushing of a suspension is stiff, and the road has a step."""
+    problem, times = get("suspension"), np.linspace(0.0, 1.0, 801)
+    exact = simulate(problem, 1.0, integrator=Radau(), rtol=1e-10, atol=1e-13, save_at=times)
+    sol = simulate(problem, 1.0, integrator=Radau(), rtol=1e-5, atol=1e-8, save_at=times)
+    scale = np.max(np.abs(exact.v), axis=0)
+    assert np.max(np.abs(sol.v - exact.v) / scale) < 3e-5
+    assert np.max(np.abs(sol.drift["position"])) < 1e-10
