@@ -160,15 +160,37 @@ def study(make) -> dict:
         auto = measured(problem, t_end, lambda times: 0.0)
         return {"t_end": t_end, "no reference": f"{type(met).__name__}: {met}"[:160], "auto": auto}
     large = len(problem.v0 or ()) > LARGE or problem.name == "wheelset"
-    found = {"t_end": t_end, "kappa": kappa, "auto": measured(problem, t_end, known), "by hand": {}, "sweep": {}}
-    for name, options in combinations(large).items():
+    freedom = ho.diagnose(problem).freedom
+    found = {"t_end": t_end, "freedom": freedom, "kappa": kappa}
+    found |= {"auto": measured(problem, t_end, known), "by hand": {}, "sweep": {}}
+    ways = combinations(large)
+    for name, options in ways.items():
         found["by hand"][name] = measured(problem, t_end, known, **options)
+    time_again(problem, t_end, found, ways)
     for rtol in SWEEP:
         try:
             found["sweep"][f"{rtol:g}"] = error(run(problem, t_end, rtol=rtol), known)
         except HolonomicError as met:
             found["sweep"][f"{rtol:g}"] = f"{type(met).__name__}: {met}"[:160]
     return found
+
+
+def time_again(problem, t_end, found: dict, ways: dict) -> None:
+    """Measure the automatic choice and the fastest three by hand once more, by turns: machines change their pace."""
+    limit = RIGHT * found["kappa"] * RTOL
+    right = sorted((row["ms"], name) for name, row in found["by hand"].items() if row.get("error", np.inf) <= limit)
+    rows = {name: (found["by hand"][name], ways[name]) for _, name in right[:3]}
+    if "ms" in found["auto"]:
+        rows["auto"] = found["auto"], {}
+    for row, _ in rows.values():
+        row["ms"] = np.inf
+    began, turns = time.perf_counter(), 0
+    while turns < 5 or time.perf_counter() - began < 4 * SECONDS:
+        turns += 1
+        for row, options in rows.values():
+            start = time.perf_counter()
+            run(problem, t_end, **options)
+            row["ms"] = min(row["ms"], 1e3 * (time.perf_counter() - start))
 
 
 def best(found: dict) -> tuple[str, float] | None:
@@ -211,9 +233,10 @@ def page(known: dict) -> str:
             plan = "changed " + ", ".join(f"at {t:.3g} s to {i}" for t, i in auto["changes"][:3])
         ratio = auto["ms"] / by_hand[1] if by_hand else np.nan
         times.append((name, ratio))
-        tell = slope(found)
+        prescribed = found["freedom"] == 0
+        tell = None if prescribed else slope(found)
         slopes.append((name, tell))
-        felt.append((name, slope(found, FELT)))
+        felt.append((name, None if prescribed else slope(found, FELT)))
         errors = [(float(r), e) for r, e in found["sweep"].items() if not isinstance(e, str)]
         largest = max(largest, *(e / (found["kappa"] * r) for r, e in errors))
         if tell is not None:
@@ -221,7 +244,7 @@ def page(known: dict) -> str:
                 outside.append(f"{name} ({tell[0]:.2f})")
             if tell[1] > 3:
                 jumps.append(f"{name} ({tell[1]:.1f})")
-        told = "rounding" if tell is None else f"{tell[0]:.2f}"
+        told = "prescribed" if prescribed else "rounding" if tell is None else f"{tell[0]:.2f}"
         rows.append(
             f"| {name} | {found['kappa']:.1e} | {plan} | {share:.1e} | {auto['ms']:.2f} | "
             f"{by_hand[0] if by_hand else 'none is right'} | {by_hand[1] if by_hand else np.nan:.2f} | {ratio:.2f} | {told} |"
@@ -248,14 +271,16 @@ TEXT = """# The automatic choice, measured
 Made by `benchmarks/automatic_choice.py`. Every problem of the library, those of the papers with ν = 1, 100 and 1000 and
 with and without the force (damping 0), once with nothing chosen and once with every combination a person might pick
 (explicit methods with projection; BDF and Radau on every formulation that applies), rtol 1e-6, atol 1e-9. Times are
-processor times in milliseconds, the best of as many runs as fit into a quarter of a second.
+in milliseconds, the best of as many runs as fit into a second, the automatic choice and the three fastest by hand by
+turns.
 
 κ is the problem's own amplification: the error of DOP853 at rtol 1e-9 over 1e-9 (where it fails, DOP853 at
 1e-8 or Radau at 1e-9), at least 1. Errors are the largest over all steps of a run. An answer counts as right where its
 error is at most {limit:g} κ rtol; the column *error* is in units of κ rtol. *By hand* is the fastest combination that is
 right, chosen afterwards with the answer in hand. *What ran* is one name where an explicit method ran with Index1 and
 projection. *Slope* is that of log error over log rtol from 1e-4 to 1e-10, as far as the error is above 1000 ε κ;
-"rounding" where fewer than three errors are.
+"rounding" where fewer than three errors are, "prescribed" where nothing is free to move: there positions follow from the
+constraints alone, to rounding, whatever rtol.
 
 ## What holds
 
@@ -267,8 +292,10 @@ projection. *Slope* is that of log error over log rtol from 1e-4 to 1e-10, as fa
 - The largest error of all runs from rtol 1e-4 to 1e-10: {largest:.1f} κ rtol.
 
 Judged by errors above {felt:g} κ rtol alone, {seen} problems are left, with slopes outside: {loud}; growing by more than
-3: {loud_jumps}. The mechanisms whose motion is prescribed (inline-engine, stewart-platform, delta-robot) are at rounding
-throughout; the field of leaving-circle has no bounded derivative.
+3: {loud_jumps}. The field of leaving-circle has no bounded derivative. An error is a sum of many, of both signs, and
+scatters: over 85 systems and 25 tolerances each, by a factor of 2 around its straight line, with every one of 15 rules for
+the step that were tried (controllers with and without memory, other estimates); a sum that happens to be small at one
+tolerance then grows at the next.
 
 | problem | κ | what ran | error | ms | best by hand | ms | ratio | slope |
 | --- | ---: | --- | ---: | ---: | --- | ---: | ---: | ---: |

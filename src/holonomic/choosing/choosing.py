@@ -37,7 +37,7 @@ from ..planning.plan import Plan
 from ..running.failure import reason
 from ..stabilizations.projection import Projection
 from .indicators import RESTS, accurate_step, indicators_at, largest, moving, rate_by_time
-from .rates import DECAYS, FAR_BEYOND, QUIET, SHORT, TIGHT, Rates, too_stiff, turns_rapidly, varies
+from .rates import DECAYS, FAR_BEYOND, QUIET, SEEN, SHORT, SOON, TIGHT, Rates, too_stiff, turns_rapidly, varies
 from .story import Change, Story
 
 # Errors of BDF add up to 3 to 50 times rtol on the stiff problems here, those of DOP853 to less than 1 on the same ones
@@ -171,6 +171,8 @@ class Choosing:
         if self._left(run) < WORTH * h:
             return None
         rates = self.rates(run)
+        if rates.fastest * rates.accurate < (SEEN if self.explicit is self.usual else SOON):
+            return None
         return self._change(run, rates, h, "stability, not accuracy, limits the step")
 
     def _longer(self, run) -> Choice | None:
@@ -269,7 +271,7 @@ class Choosing:
         large = self.model.nq + self.model.nv > LARGE and not rates.short
         straight = (rates.straight or rates.turning > 0.0) and (turns or large)
         straight = straight and not (rates.lasts or self._lasts(run, rates.accurate / SHORTER))
-        integrator, share = (BDF(), BDF_TURNING if turns else BDF_SHARE) if straight else (Radau(), self.explicit.share)
+        integrator, share = (BDF(), BDF_TURNING if turns else BDF_SHARE) if straight else (Radau(), 1.0)
         is_open = self._formulation_open
         yield from self._made(self._formulations(run, turns) if is_open else [self.explicit.formulation], integrator, share)
 
@@ -297,7 +299,7 @@ class Choosing:
         m = self.model
         if m.n_lam or isinstance(m.system, Dae) or m.nq + m.nv > LARGE:
             return None
-        return next(self._made([Index1() if self._formulation_open else self.explicit.formulation], Radau(), self.explicit.share))
+        return next(self._made([Index1() if self._formulation_open else self.explicit.formulation], Radau(), 1.0))
 
     def _formulations(self, run, turns: bool):
         model = self.model
