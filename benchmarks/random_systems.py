@@ -4,9 +4,9 @@
 
 Every member is drawn from its own number: `--first 137 --count 1 --verbose` repeats one of them. It is simulated
 with nothing chosen at rtol = 1e-6 and judged at 17 times against a run at 1e-11 by another method: implicit where the run
-was explicit, and the other way round; where implicit methods stop at a singular position, RK45 with post-stabilization
-instead of projection; at 1e-9 where rounding allows no more. An answer is right as long as its error is at most
-10 κ rtol, κ >= 1 being the error of DOP853 with projection at rtol = 1e-9, against itself at 1e-11, divided by 1e-9, up to
+was explicit, and the other way round; where implicit methods fail, RK45 with post-stabilization or projection; at 1e-9 where
+rounding allows no more. An answer is right as long as its error is at most 10 κ rtol, κ >= 1 being the error of DOP853 with
+projection at rtol = 1e-9, against itself at 1e-11, divided by 1e-9, up to
 that time (at 1e-8 where it fails at 1e-9; against the judge where it fails at 1e-11). Above that it is wrong: there is
 no second bound.
 Where no other method comes to its end, DOP853 at 1e-11 judges; these are counted.
