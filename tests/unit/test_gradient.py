@@ -31,7 +31,8 @@ def variational(g: float, speed: float) -> tuple[float, float]:
 
 
 def test_gradient_of_a_pendulum_is_that_of_its_variational_equation():
-    _, grad, error = gradient(last_x, SWING, 5.0, **HANGING, wrt=["g", "m", "v0"])
+    found = gradient(last_x, SWING, 5.0, **HANGING, wrt=["g", "m", "v0"])
+    grad, error = found.grad, found.error
     by_g, by_speed = variational(9.81, 1.0)
     assert grad["g"] == pytest.approx(by_g, abs=GOOD)
     assert grad["v0"] == pytest.approx([by_speed, 0.0], abs=GOOD)  # the rod takes what points along it
@@ -41,7 +42,7 @@ def test_gradient_of_a_pendulum_is_that_of_its_variational_equation():
 
 def test_gradient_of_an_ode_by_an_array_of_parameters_and_by_its_start_is_exact():
     decay = Ode(lambda y, p: -p.rate * y, params={"rate": np.array([0.5, 1.0])})
-    value, grad, _ = gradient(lambda sol: sol.y[-1], decay, 2.0, y0=[3.0, 0.0], wrt=["rate", "y0"])
+    value, grad = gradient(lambda sol: sol.y[-1], decay, 2.0, y0=[3.0, 0.0], wrt=["rate", "y0"])
     assert value == pytest.approx([3 * np.exp(-1), 0.0], abs=1e-9)
     assert grad["rate"] == pytest.approx(np.diag([-6 * np.exp(-1), 0.0]), abs=GOOD)
     assert grad["y0"] == pytest.approx(np.diag(np.exp([-1.0, -2.0])), abs=GOOD)  # also where the value is zero
@@ -50,13 +51,14 @@ def test_gradient_of_an_ode_by_an_array_of_parameters_and_by_its_start_is_exact(
 def test_gradient_of_a_joint_force_by_a_mass_is_the_force_of_that_mass():
     m = Mechanism(gravity=(0, -9.81))
     m.fixed("wall", m.ground, m.body("bar", rod((0, 0), (1, 0), mass=2.0)), at=(0, 0))
-    value, grad, _ = gradient(lambda sol: sol["wall"].force[-1, 1], m, 0.1, wrt="bar.mass")
+    value, grad = gradient(lambda sol: sol["wall"].force[-1, 1], m, 0.1, wrt="bar.mass")
     assert value == pytest.approx(2 * 9.81) and grad["bar.mass"] == pytest.approx(9.81)
 
 
 def test_a_loss_with_a_corner_is_known_by_its_error():
     corner = Ode(lambda y, p: 0.0 * y + p.rate, params={"rate": 0.0})
-    value, _, error = gradient(lambda sol: abs(sol.y[-1, 0] - 1e-3), corner, 1.0, y0=[0.0], wrt="rate")
+    found = gradient(lambda sol: abs(sol.y[-1, 0] - 1e-3), corner, 1.0, y0=[0.0], wrt="rate")
+    value, error = found.value, found.error
     assert value == pytest.approx(1e-3)
     assert error["rate"] > 0.01  # the derivative jumps from -1 to 1 within the steps
 
@@ -75,5 +77,5 @@ def test_what_cannot_be_differentiated_is_told(loss, more, kind, said):
 
 
 def test_a_length_that_moves_the_constraint_is_differentiated_where_starts_are_projected():
-    _, grad, _ = gradient(lambda sol: sol.q[0, 1], SWING, 0.5, **HANGING, wrt="L", initial="project")
+    _, grad = gradient(lambda sol: sol.q[0, 1], SWING, 0.5, **HANGING, wrt="L", initial="project")
     assert grad["L"] == pytest.approx(-1.0, abs=GOOD)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -18,12 +19,16 @@ STARTS = ("q0", "v0", "y0")
 RTOL = 1e-10  # errors of the runs come back divided by the distance of the members
 
 
-class Gradient(NamedTuple):
-    """A value, its derivatives by name, and how far each of them may be off."""
+@dataclass(frozen=True)
+class Gradient:
+    """A value and its derivatives by name, `value, grad = ...`; `error` says how far each of them may be off."""
 
     value: Any
     grad: dict[str, Any]
     error: dict[str, Any]
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter((self.value, self.grad))
 
 
 @says_what_it_takes
@@ -56,9 +61,9 @@ def gradient(
     Returns
     -------
     Gradient
-        `value, grad, error = gradient(...)`: the loss, its derivatives by name (shape of the loss, then that of the
-        parameter), and by how much the last extrapolation changed them. An error that is not small means that the loss is
-        not smooth, or that `nearby` is too large for it.
+        `value, grad = gradient(...)`: the loss, and its derivatives by name (shape of the loss, then that of the parameter).
+        Its attribute `error` holds by how much the last extrapolation changed them: where that is not small, the loss is
+        not smooth, or `nearby` is too large for it.
 
     Raises
     ------
@@ -71,9 +76,9 @@ def gradient(
     --------
     >>> from holonomic import Ode, gradient
     >>> decay = Ode(lambda y, p: -p.rate * y, params={"rate": 0.5})
-    >>> value, grad, error = gradient(lambda sol: sol.y[-1, 0], decay, 2.0, y0=[3.0], wrt=["rate", "y0"])
-    >>> round(value, 6), round(grad["rate"], 6), grad["y0"].round(6), error["rate"] < 1e-6  # 3 e^-1, -2 * 3 e^-1, e^-1
-    (1.103638, -2.207277, array([0.367879]), True)
+    >>> value, grad = gradient(lambda sol: sol.y[-1, 0], decay, 2.0, y0=[3.0], wrt=["rate", "y0"])
+    >>> round(value, 6), round(grad["rate"], 6), grad["y0"].round(6)  # 3 e^-1, -2 * 3 e^-1, e^-1
+    (1.103638, -2.207277, array([0.367879]))
     """
     if positional:
         refuse_unknown({}, gradient, positional, system)
