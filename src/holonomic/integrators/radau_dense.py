@@ -26,6 +26,7 @@ ROWS = 13
 H_OLD, DEGREE = 0, 10  # in CONTROL
 LOOKED = (0.40, 0.86)  # θ where |ω| is largest, between c1 and c2 and between c2 and 1
 ENOUGH = 1.0  # of the tolerance, an error of the cubic at which it is taken
+SHARE = 0.1  # of the term before, what the last one counts for at least: it may be small by chance
 
 
 @leaf
@@ -95,7 +96,7 @@ def term_size(K, row, factor, x, xn, h, fp, ny):
 
 
 @leaf
-def choose_degree(K, x, xn, h, w, fp, ny, c1, c2, first, second, enough):
+def choose_degree(K, x, xn, h, w, fp, ny, c1, c2, first, second, enough, share):
     """How far Newton's form is taken, 3, 4 or 6; how wrong it is then, in tolerances; by which power of that a step is set."""
     a, b = (1.0 - c2) * w, (1.0 - c1) * w
     f4, f5, f6 = 0.0, 0.0, 0.0
@@ -110,7 +111,7 @@ def choose_degree(K, x, xn, h, w, fp, ny, c1, c2, first, second, enough):
     e6 = term_size(K, DIVIDED + 2, f6, x, xn, h, fp, ny)
     degree, doubt, exponent = 3, e4, 0.25
     if e5 <= e4:
-        degree, doubt, exponent = (6, e6, 1.0 / 6.0) if e6 <= e5 else (4, e5, 0.2)
+        degree, doubt, exponent = (6, max(e6, share * e5), 1.0 / 6.0) if e6 <= e5 else (4, e5, 0.2)
     return 3 if e4 <= enough else degree, doubt, exponent
 
 
@@ -122,7 +123,7 @@ def dense(fns, n, data, ip, fp, t, h, x, K, xn, xs, W):
     if K[CONTROL, H_OLD] != 0.0:
         w = K[CONTROL, H_OLD] / h
         divide(K, x, xn, w, ny, C1, C2)
-        degree, doubt, exponent = choose_degree(K, x, xn, h, w, fp, ny, C1, C2, LOOKED[0], LOOKED[1], ENOUGH)
+        degree, doubt, exponent = choose_degree(K, x, xn, h, w, fp, ny, C1, C2, LOOKED[0], LOOKED[1], ENOUGH, SHARE)
     K[CONTROL, DEGREE], K[CONTROL, DOUBT], K[CONTROL, DOUBT_EXPONENT] = degree, doubt, exponent
     return OK
 
