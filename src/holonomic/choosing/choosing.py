@@ -29,7 +29,7 @@ from ..integrators.radau import Radau
 from ..integrators.runge_kutta import RK45
 from ..kernels import state as s
 from ..kernels.fastest import MOVE, look, turning
-from ..kernels.looking import LONGER, LONGEST_LOOK, STABLE, WORTH
+from ..kernels.looking import LONGER, LONGEST_LOOK, STABLE, WORTH, is_rough
 from ..kernels.signatures import Fn
 from ..model.dae import Dae
 from ..planning.choice import Choice, make_choice
@@ -80,6 +80,7 @@ class Choosing:
         self.interval = FIRST_LOOK  # steps to the next look
         self._since = (0.0, 0)  # time and steps at the last look
         self._turn = 0.0  # 1/s, of constraints that turn by themselves
+        self._corners = False  # whether forces are not smooth
 
     def likely(self, plan: Plan) -> Plan:
         """Return the plan to begin with before anything is known, given the usual one: what suited the model's last run."""
@@ -165,7 +166,7 @@ class Choosing:
             h = max(abs(run.t - t) / max(taken, 1), abs(run.S[s.H]))  # the first steps are short
             return self._back(run, h) or (self._finer(run, h) if self.interval >= LONGEST_LOOK else None)
         if not run.I[s.IS_STIFF]:
-            return self._longer(run)
+            return self._rough(run) or self._longer(run)
         run.I[s.IS_STIFF] = run.I[s.STIFF] = 0
         h = abs(run.S[s.H])
         if self._left(run) < WORTH * h:
@@ -175,10 +176,19 @@ class Choosing:
             return None
         return self._change(run, rates, h, "stability, not accuracy, limits the step")
 
+    def _rough(self, run) -> Choice | None:
+        """Return the choice of a lower order where forces are not smooth."""
+        h = abs(run.S[s.H])
+        if self.explicit is not self.usual or self.usual.rtol < TIGHT or self._left(run) < WORTH * h or not is_rough(run.I):
+            return None
+        self.explicit, self._corners = self.in_short(), True
+        self._note(run, self.explicit, self.rates(run), h, "steps meet corners of the forces, where a lower order loses less")
+        return self.explicit
+
     def _longer(self, run) -> Choice | None:
         """Return the usual choice where a run that seemed short has many steps to go."""
         h = abs(run.S[s.H])
-        if self.explicit is self.usual or self._left(run) < WORTH * h:
+        if self.explicit is self.usual or self._corners or self._left(run) < WORTH * h:
             return None
         rates = self.rates(run)
         if rates.fastest * h > 1.0:  # stability may be the reason, which is seen in time

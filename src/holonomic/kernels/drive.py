@@ -98,6 +98,7 @@ from .state import (
     RETAKEN,
     RHO_ASKED,
     RHO_LEAST,
+    ROUGH,
     ROWS,
     RTOL,
     SAFETY,
@@ -127,6 +128,7 @@ from .vectors import write_row
 from .watch import AGAIN, watch
 
 EPS = 2.220446049250313e-16
+FAR_TOO_LARGE = 300.0  # tolerances: errors that no change of a smooth motion brings about, see `looking`
 HANDED_OVER = -(1 << 40)  # rows of this step are out of reach
 
 
@@ -255,6 +257,8 @@ def drive(slots, fns, n, data, ip, fp, sp, S, I, x, xn, xs, K, E, W, atol, turns
                     continue
                 if not err <= 1.0:
                     I[REJECTED] += 1
+                    if err > FAR_TOO_LARGE:
+                        I[ROUGH] += 1
                     exponent = S[EXPONENT]
                     if I[STEERS] >= 0:
                         exponent = 1.0 / (K[I[STEERS], STEER_ORDER] + 1.0)

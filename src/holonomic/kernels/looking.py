@@ -11,7 +11,7 @@ from .compile import inner, leaf
 from .evaluate import evaluate
 from .fastest import FASTEST, MOTION, look
 from .signatures import NQ, NV
-from .state import ACCEPTED, IS_STIFF, RTOL, STIFF, H, T
+from .state import ACCEPTED, IS_STIFF, ROUGH, RTOL, STIFF, H, T
 
 STABLE = 6.0  # |h λ| up to which DOP853 is stable, [HW96] Sec. IV.2
 ACCURATE = 2.5  # DOP853 takes about 2.5 rtol^(1/8) / rate, measured on the smooth problems of the library
@@ -36,6 +36,17 @@ def look_at_starts(fns, n, t, left, X0, DATA, x, y, K, W, positions, FOUND, STAT
             look(fns, n, t, x, y, DATA[m], K, W, n[NQ], n[NV], positions, left, FOUND[m])
 
 
+# Steps of DOP853 rejected with more than 300 times the tolerance, beside those accepted: 8 % with wheels on rails whose creep
+# forces saturate, 5 % with feet that touch the ground, 0 to 1.7 % on 20 smooth problems
+UNSMOOTH, ENOUGH = 0.03, 4
+
+
+@inner
+def is_rough(I):
+    """Tell whether steps meet corners of the forces, which a method of high order steps over at a loss."""
+    return I[ROUGH] >= ENOUGH and I[ROUGH] > UNSMOOTH * I[ACCEPTED]
+
+
 @inner
 def turned_stiff(t_end, S, I):
     """Tell whether stability limits the step, with so much to go that it matters."""
@@ -52,7 +63,7 @@ def hands_over(why, t_end, since, steps, fns, n, data, S, I, x, y, K, W, positio
         if h == 0.0 or abs(left) < WORTH * h:
             return False
         return goes_back(h, left, S[T], S[RTOL], fns, n, data, x, y, K, W, positions, spare)
-    asked = why == IF_LONG or I[IS_STIFF] != 0
+    asked = why == IF_LONG or I[IS_STIFF] != 0 or is_rough(I)
     if I[IS_STIFF] != 0:
         I[IS_STIFF] = 0
         I[STIFF] = 0

@@ -15,13 +15,15 @@ PHASE, ACCEPTED, REJECTED, FAILED, PULL_REJECTED, ROWS, SAVED, QUOTA, LIMIT, FIX
 STIFF, NONSTIFF, IS_STIFF, LAST_STATUS, AFTER_REJECT, LAST, KEEP_STEPS, DENSE_READY = range(11, 19)
 EVENT_ROWS, RETAKE, EVENT_FIELD, FRESH, PULLS, DENSES, HIT = range(19, 26)
 RETAKEN, TRIES, STEERS, PREPARED, DODGES, OF_STEP, ADVISES, CROSSES, ALARM, GUIDED, ALONG, NOTES, PATHS, DOUBTS = range(26, 40)
-COUNTS = 40
+ROUGH = 40
+COUNTS = 41
 N_INTS = COUNTS + N_COUNTS
 
 # FORESEES: 1 where the next step follows from the last two; RATIO_Q, RATIO_V: e5/e3 of an estimate in two parts, for q
 # and v, in the step before; NEW_...: in the one that is tried
 # STIFFNESS: h times the dominant eigenvalue, in the last step before a saved time
 # H_SURE: the length up to which steps can be looked into, 0 where unknown
+# ROUGH: steps rejected with an error far too large
 # COUNTS: residuals, Jacobians and factorizations of implicit steps
 # CROSSES: where singular positions are passed on a path, BY_STAGES or BY_ENDS, see below; ALARM: why one is looked for,
 # ANSWERED once there is none; GUIDED: 1 while a path supplies the steps; ALONG: 1 while such a step is dealt with;
