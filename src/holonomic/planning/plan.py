@@ -271,7 +271,7 @@ class Plan:
             for name, event in self.events.items()
         )
 
-    @property
+    @cached_property
     def crosses(self) -> bool:
         """Whether singular positions are passed: explicit stages, adaptive steps, states on the constraints."""
         return (
@@ -280,7 +280,7 @@ class Plan:
             and "velocity" in self.choice.stabilization.levels
         )  # fmt: skip
 
-    @property
+    @cached_property
     def hands_over(self) -> bool:
         """Whether singular positions are left to another plan: steps chosen by error, constraints, and no passage."""
         return (
