@@ -3,7 +3,8 @@
 A run in which the integrator was left open begins with the explicit method of order 8, or of order 5 where so little
 happens that order 8 would cross it in a handful of steps, unless the field's fastest rate at the start is far beyond what
 the motion needs. On the way the step loop tells when stability, not accuracy, limits the step; an implicit method takes
-over from that state, and hands back when explicit steps could be longer. Deciding costs a dozen evaluations of the field.
+over from that state, and hands back when explicit steps could be longer. Where steps keep meeting corners of the forces,
+order 5 goes on. Deciding costs a dozen evaluations of the field.
 
 Which implicit method: the decision guide of [ascher-petzold-1993] Sec. 5, and measurements on the problems of this
 library (docs/automatic-choice.md). Radau on projected invariants with D = Gᵀ was as fast as BDF there and a hundred times
