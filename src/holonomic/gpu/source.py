@@ -10,8 +10,9 @@ import numpy as np
 from ..errors import NEED_TERMS, OK
 from ..kernels import state as s
 from ..kernels.batch import UNREADY, run_member
-from ..kernels.evaluate import dense_saddle, evaluate_carefully, weigh
+from ..kernels.evaluate import evaluate_carefully, weigh
 from ..kernels.locate import DIRECTION, MOST, STOPS
+from ..kernels.saddle import dense_saddle
 from ..kernels.signatures import (
     CAREFUL,
     NEV,

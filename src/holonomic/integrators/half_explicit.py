@@ -28,7 +28,8 @@ import numpy as np
 
 from ..errors import NEED_TERMS, NOT_FINITE, OK
 from ..kernels.compile import inner, kernel, leaf
-from ..kernels.evaluate import RHO_REFINED, dense_saddle, evaluate
+from ..kernels.evaluate import RHO_REFINED, evaluate
+from ..kernels.saddle import dense_saddle
 from ..kernels.signatures import (
     ADVANCE,
     FINISH,

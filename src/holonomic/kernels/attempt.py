@@ -7,7 +7,7 @@ from ..errors import (
     PULL_FAILED,
 )
 from .compile import inner, leaf
-from .control import error_norm, joined_error, largest_errors, predicted_factor, ratio_to_keep
+from .control import error_norm, joined_error, largest_errors, predicted_factor, ratio_to_keep, step_factor, stiffness
 from .settle import settle
 from .signatures import (
     NERR,
@@ -19,6 +19,7 @@ from .signatures import (
     call_tangent,
 )
 from .state import (
+    ACCEPTED,
     AFTER_REJECT,
     ERR_ACC,
     EXPONENT,
@@ -26,18 +27,28 @@ from .state import (
     FAC_MIN,
     FAILED,
     H_ACC,
+    IS_STIFF,
     LAST_STATUS,
     NEW_RATIO_Q,
     NEW_RATIO_V,
+    NONSTIFF,
     PULL_REJECTED,
     PULLS,
     RATIO_Q,
     RATIO_V,
+    REJECTED,
     RETAKE,
+    ROUGH,
     RTOL,
     SAFETY,
     STAY,
+    STEER_ORDER,
+    STEERS,
+    STIFF,
+    STIFF_BOUND,
+    STIFFNESS,
     T_FAILED,
+    T_STIFF,
     TRIES,
     WORST,
     H,
@@ -52,6 +63,7 @@ from .state import (
 # component, and the quotient no less than in the step before. On 533 random linkages and masses on springs, rtol
 # 1e-6, runs with more than 5 κ rtol of error fell from 119 to 22 of 1600, with 8 % fewer evaluations.
 SHARE = 0.3
+FAR_TOO_LARGE = 300.0  # tolerances: errors that no change of a smooth motion brings about, see `looking`
 
 
 @leaf
@@ -117,6 +129,42 @@ def attempt(slots, fns, n, data, ip, fp, sp, S, I, t, h, x, xn, xs, K, E, W, ato
     else:
         S[WORST] = 0.0
     return OK
+
+
+@inner
+def reject(S, I, K, h, err):
+    """A step whose error is too large: try a shorter one."""
+    I[REJECTED] += 1
+    if err > FAR_TOO_LARGE:
+        I[ROUGH] += 1
+    exponent = S[EXPONENT]
+    if I[STEERS] >= 0:
+        exponent = 1.0 / (K[I[STEERS], STEER_ORDER] + 1.0)
+    S[H] = h * step_factor(err, 1.0, exponent, 0.0, S[SAFETY], S[FAC_MIN], 1.0)
+    if not err <= 1e300:
+        S[H] = h * 0.1
+    I[AFTER_REJECT] = 1
+    I[RETAKE] = 0
+    I[TRIES] = 0
+
+
+@inner
+def note_stiffness(S, I, t, h, K, last, xn, xs, nx, saves):
+    """Count steps that stability limits, 15 of them before 6 others; `saves`: also keep h λ for the next saved time."""
+    if saves:
+        S[STIFFNESS] = stiffness(h, K, last, xn, xs, nx)
+    if I[STIFF] == 0 and I[ACCEPTED] % 50 != 49:
+        return
+    if stiffness(h, K, last, xn, xs, nx) > S[STIFF_BOUND]:
+        I[NONSTIFF] = 0
+        I[STIFF] += 1
+        if I[STIFF] == 15 and I[IS_STIFF] == 0:
+            I[IS_STIFF] = 1
+            S[T_STIFF] = t
+    else:
+        I[NONSTIFF] += 1
+        if I[NONSTIFF] == 6:
+            I[STIFF] = 0
 
 
 @inner

@@ -25,9 +25,9 @@ from ..errors import (
     STEP_COLLAPSED,
     TOO_MANY_STEPS,
 )
-from .attempt import advised_factor, attempt, foreseen_factor, refuse, worst_component
+from .attempt import advised_factor, attempt, foreseen_factor, note_stiffness, refuse, reject, worst_component
 from .compile import inner, leaf
-from .control import lands, step_factor, stiffness
+from .control import lands, step_factor
 from .doubt import in_doubt, may_be_asked, sure_step
 from .evaluate import evaluate
 from .locate import MOST, dense_ready, shyness, state_inside
@@ -76,14 +76,12 @@ from .state import (
     H_SURE,
     H_USED,
     HIT,
-    IS_STIFF,
     KEEP_STEPS,
     LAST,
     LAST_STATUS,
     LIMIT,
     NEW_RATIO_Q,
     NEW_RATIO_V,
-    NONSTIFF,
     OF_STEP,
     ON_STAGE,
     PASSING,
@@ -98,24 +96,20 @@ from .state import (
     RETAKEN,
     RHO_ASKED,
     RHO_LEAST,
-    ROUGH,
     ROWS,
     RTOL,
     SAFETY,
     SAVED,
     STAY,
-    STEER_ORDER,
     STEER_STEP,
     STEERS,
     STEP_NUMBER,
     STEPPING,
-    STIFF,
     STIFF_BOUND,
     STIFFNESS,
     T_BASE,
     T_FAILED,
     T_NEW,
-    T_STIFF,
     T_STOP,
     TRIES,
     WATCHING,
@@ -128,7 +122,6 @@ from .vectors import write_row
 from .watch import AGAIN, watch
 
 EPS = 2.220446049250313e-16
-FAR_TOO_LARGE = 300.0  # tolerances: errors that no change of a smooth motion brings about, see `looking`
 HANDED_OVER = -(1 << 40)  # rows of this step are out of reach
 
 
@@ -256,18 +249,7 @@ def drive(slots, fns, n, data, ip, fp, sp, S, I, x, xn, xs, K, E, W, atol, turns
                     S[H] = h * DODGE
                     continue
                 if not err <= 1.0:
-                    I[REJECTED] += 1
-                    if err > FAR_TOO_LARGE:
-                        I[ROUGH] += 1
-                    exponent = S[EXPONENT]
-                    if I[STEERS] >= 0:
-                        exponent = 1.0 / (K[I[STEERS], STEER_ORDER] + 1.0)
-                    S[H] = h * step_factor(err, 1.0, exponent, 0.0, S[SAFETY], S[FAC_MIN], 1.0)
-                    if not err <= 1e300:
-                        S[H] = h * 0.1
-                    I[AFTER_REJECT] = 1
-                    I[RETAKE] = 0
-                    I[TRIES] = 0
+                    reject(S, I, K, h, err)
                     if abs(S[H]) <= 16.0 * EPS * max(abs(t), abs(S[T_STOP])) and abs(S[H]) < 1e-12:
                         S[WORST] = worst_component(E, x, xn, atol, S[RTOL], nx)
                         return STEP_COLLAPSED
@@ -302,19 +284,9 @@ def drive(slots, fns, n, data, ip, fp, sp, S, I, x, xn, xs, K, E, W, atol, turns
                 S[H] = proposal
                 S[ERR_OLD] = max(err, 1e-4)
                 I[AFTER_REJECT] = 0
-                if S[STIFF_BOUND] > 0.0 and I[SAVED] < save_t.shape[0] and landing == 0.0:
-                    S[STIFFNESS] = stiffness(h, K, last, xn, xs, nx)
-                if S[STIFF_BOUND] > 0.0 and (I[STIFF] > 0 or I[ACCEPTED] % 50 == 49):
-                    if stiffness(h, K, last, xn, xs, nx) > S[STIFF_BOUND]:
-                        I[NONSTIFF] = 0
-                        I[STIFF] += 1
-                        if I[STIFF] == 15 and I[IS_STIFF] == 0:
-                            I[IS_STIFF] = 1
-                            S[T_STIFF] = t
-                    else:
-                        I[NONSTIFF] += 1
-                        if I[NONSTIFF] == 6:
-                            I[STIFF] = 0
+                if S[STIFF_BOUND] > 0.0:
+                    saves = I[SAVED] < save_t.shape[0] and landing == 0.0
+                    note_stiffness(S, I, t, h, K, last, xn, xs, nx, saves)
             note_ratio(S, I, t + h, h, K[last, n[NROW] - 1], xn, K, last, nq + n[NV])
             if K[last, n[NROW] - 1] > 4.0 * S[RHO_ASKED]:
                 S[RHO_ASKED] = 1e300

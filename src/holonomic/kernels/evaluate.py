@@ -17,13 +17,9 @@ comes to ρ <= 1e-2 is weighed once, and has the dense solve from then on if its
 
 from __future__ import annotations
 
-import math
-
-import numpy as np
-
 from ..errors import NEED_REFINED, NEED_TERMS, NOT_FINITE, OK, SINGULAR
-from .compile import inner, kernel, leaf
-from .linalg import lu_factor, lu_refine, lu_solve
+from .compile import inner, kernel
+from .saddle import HETEROGENEOUS, dense_saddle, kinematic_scales
 from .signatures import (
     CAREFULLY,
     EXTRA_RATES,
@@ -48,7 +44,6 @@ RHO_WEIGHED = 1e-2
 RHO_PLAIN = 1e-4
 RHO_REFINED = 1e-8
 RHO_SINGULAR = 1e-14
-HETEROGENEOUS = 1e5  # heaviest over lightest coordinate, in the units of the constraints
 LARGEST = 80  # unknowns of the dense solve, from which on it costs too much to be taken for masses alone
 
 
@@ -112,131 +107,3 @@ def weigh(fns, n, t, x, data, W):
     ratio = kinematic_scales(W, nq, nq + nv * nv + nv, nv, nl, W[behind : behind + nv + nl])
     W[at] = 1.0 if ratio > HETEROGENEOUS else -1.0
     return OK
-
-
-@leaf
-def column_size(W, at_G, nv, nl, j):
-    """What one unit of coordinate j moves a constraint by, at most."""
-    largest = 0.0
-    for k in range(nl):
-        largest = max(largest, abs(W[at_G + k * nv + j]))
-    return largest
-
-
-@leaf
-def kinematic_scales(W, at_M, at_G, nv, nl, scale):
-    """Units of the constraints for coordinates, and of the heaviest for forces; return heaviest over lightest.
-
-    With them elimination takes accelerations from the constraints first, and forces from what is left. A column of G that
-    is small only here, as close to a singular position, is no unit: 0.01 of the largest is the least.
-    """
-    most, heaviest, lightest = 0.0, 0.0, math.inf
-    for j in range(nv):
-        most = max(most, column_size(W, at_G, nv, nl, j))
-    for j in range(nv):
-        moves, mass = column_size(W, at_G, nv, nl, j), W[at_M + j * nv + j]
-        scale[j] = 1.0
-        if moves > 0.0:
-            scale[j] = 1.0 / max(moves, 0.01 * most)
-            lightest = min(lightest, mass * scale[j] * scale[j])
-        elif mass > 0.0:
-            scale[j] = 1.0 / math.sqrt(mass)
-        heaviest = max(heaviest, mass * scale[j] * scale[j])
-    for k in range(nl):
-        scale[nv + k] = heaviest if heaviest > 0.0 else 1.0
-    return heaviest / lightest if lightest > 0.0 and heaviest > 0.0 else 1.0
-
-
-def dense_work(nq, nv, nl):
-    """Numbers of workspace the dense solve takes."""
-    size = nv + nl
-    return nq + nv * nv + nv + nl * nv + nl + 2 * size * size + 5 * size + 8
-
-
-@leaf
-def angular_scales(W, at_M, at_G, nv, nl, scale):
-    """Unit diagonal of M and largest entry 1 in each row of G: pivots then measure angles, not units; False if G has no row."""
-    for i in range(nv):
-        diagonal = W[at_M + i * nv + i]
-        scale[i] = 1.0 / math.sqrt(diagonal) if diagonal > 0.0 else 1.0
-    for k in range(nl):
-        largest = 0.0
-        for j in range(nv):
-            largest = max(largest, abs(W[at_G + k * nv + j]) * scale[j])
-        if largest == 0.0:
-            return False
-        scale[nv + k] = 1.0 / largest
-    return True
-
-
-@leaf
-def fill_saddle(W, at_M, at_low, at_gamma, nv, nl, scale, K, b):
-    """K = [M Gᵀ; Ḡ 0] and b = (f, -γ) from the terms in W, rows and columns scaled."""
-    at_f = at_M + nv * nv
-    at_G = at_f + nv
-    for i in range(nv):
-        for j in range(nv):
-            K[i, j] = W[at_M + i * nv + j] * scale[i] * scale[j]
-        b[i] = W[at_f + i] * scale[i]
-    for k in range(nl):
-        for j in range(nv):
-            K[nv + k, j] = W[at_low + k * nv + j] * scale[j] * scale[nv + k]
-            K[j, nv + k] = W[at_G + k * nv + j] * scale[j] * scale[nv + k]
-        for j in range(nl):
-            K[nv + k, nv + j] = 0.0
-        b[nv + k] = -W[at_gamma + k] * scale[nv + k]
-
-
-@leaf
-def factored(K0, K, piv):
-    """Factor a copy of K0."""
-    for i in range(K.shape[0]):
-        for j in range(K.shape[0]):
-            K[i, j] = K0[i, j]
-    return lu_factor(K, piv) == 0
-
-
-@leaf
-def dense_saddle(W, nq, nv, nl, size, count, at_low, at_gamma, out):
-    """Solve [M Gᵀ; Ḡ 0](v', λ) = (f, -γ) from the terms in W, scaled to the size of 1; Ḡ and γ stand where it is said.
-
-    The pivots of the first factorization tell how close to singular the position is, and solve where masses are alike.
-    """
-    at_G = nq + nv * nv + nv
-    K0 = W[count : count + size * size].reshape((size, size))
-    K = W[count + size * size : count + 2 * size * size].reshape((size, size))
-    at = count + 2 * size * size
-    b = W[at : at + size]
-    x = W[at + size : at + 2 * size]
-    r = W[at + 2 * size : at + 3 * size]
-    piv = W[at + 3 * size : at + 4 * size].view(np.int64)
-    scale = W[at + 4 * size : at + 5 * size]
-    if not angular_scales(W, nq, at_G, nv, nl, scale):
-        return SINGULAR
-    fill_saddle(W, nq, at_low, at_gamma, nv, nl, scale, K0, b)
-    if not factored(K0, K, piv):
-        return SINGULAR
-    smallest, largest = 1e300, 0.0
-    for i in range(size):
-        smallest = min(smallest, abs(K[i, i]))
-        largest = max(largest, abs(K[i, i]))
-    if smallest <= 1e-14 * largest:
-        return SINGULAR
-    if kinematic_scales(W, nq, at_G, nv, nl, scale) > HETEROGENEOUS:
-        fill_saddle(W, nq, at_low, at_gamma, nv, nl, scale, K0, b)
-        if not factored(K0, K, piv):
-            return SINGULAR
-    else:
-        angular_scales(W, nq, at_G, nv, nl, scale)
-    for i in range(size):
-        x[i] = b[i]
-    lu_solve(K, piv, x)
-    lu_refine(K0, K, piv, b, x, r)
-    for i in range(nq):
-        out[i] = W[i]
-    for i in range(nv):
-        out[nq + i] = x[i] * scale[i]
-    for k in range(nl):
-        out[nq + nv + k] = x[nv + k] * scale[nv + k]
-    out[nq + nv + nl] = smallest / largest
-    return OK if all_finite(out, nq + nv + nl) else NOT_FINITE

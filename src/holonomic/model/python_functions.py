@@ -9,7 +9,7 @@ import numpy as np
 
 from ..errors import OK, IncompatibleMethods
 from ..kernels.dense import factor_rows, factors_length, ratio_of_rows, solve_rows, tangent_rows
-from ..kernels.evaluate import dense_saddle, dense_work
+from ..kernels.saddle import dense_saddle, dense_work
 from ..kernels.signatures import Fn
 from ..kernels.vectors import all_finite
 from .base import Variant, out_of_domain

@@ -15,8 +15,9 @@ import numpy as np
 
 from ..errors import NEED_PASSAGE, NEED_REFINED, NEED_TERMS, BadArgument, IncompatibleMethods
 from ..formulations.base import Block
-from ..kernels.evaluate import dense_work, evaluate_carefully
+from ..kernels.evaluate import evaluate_carefully
 from ..kernels.newton import least_squares_work
+from ..kernels.saddle import dense_work
 from ..kernels.select import nothing, select, select_data, select_work
 from ..kernels.signatures import (
     MIDDLE,
