@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import shutil
+from io import BytesIO
 from pathlib import Path
 
 import numpy as np
 import pytest
 from cranks import slider_crank
+from matplotlib.image import imread
 
 from holonomic import simulate
 from holonomic.multibody import Mechanism, disk, rod
@@ -16,26 +18,43 @@ BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stab
 
 
 @pytest.fixture(scope="session")
-def browser():
-    """Chromium without a window and without a graphics card."""
+def launch():
+    """Start Chromium without a window and without a graphics card, with further arguments."""
     driver = pytest.importorskip("playwright.sync_api", reason="needs playwright: pip install 'holonomic[test]'")
     found = next((path for name in BROWSERS if (path := shutil.which(name))), None)
     if found is None:
         pytest.skip(f"needs a browser: none of {', '.join(BROWSERS)} is installed")
     with driver.sync_playwright() as play:
         # software rendering only: a graphics card would make the numbers depend on the machine
-        made = play.chromium.launch(
-            executable_path=found, args=["--no-sandbox", "--disable-gpu", "--enable-unsafe-swiftshader"]
-        )
-        yield made
-        made.close()
+        started = []
+
+        def make(*more: str):
+            started.append(play.chromium.launch(executable_path=found, args=["--no-sandbox", "--disable-gpu", *more]))
+            return started[-1]
+
+        yield make
+        for each in started:
+            each.close()
+
+
+@pytest.fixture(scope="session")
+def browser(launch):
+    """Chromium that draws in space with its own software."""
+    return launch("--enable-unsafe-swiftshader")
+
+
+@pytest.fixture(scope="session")
+def browser_without_webgl(launch):
+    """Chromium as it is where there is no WebGL at all."""
+    return launch("--disable-3d-apis")
 
 
 class Opened:
     """A page in the browser, and what the browser complained of."""
 
-    def __init__(self, browser, path: Path, size=(1280, 800), **more):
+    def __init__(self, browser, path: Path, size=(1280, 800), before: str = "", **more):
         self.tab = browser.new_page(viewport={"width": size[0], "height": size[1]}, **more)
+        self.tab.add_init_script(before)
         self.errors: list[str] = []
         self.requests: list[str] = []
         self.tab.on("console", lambda said: self.errors.append(said.text) if said.type == "error" else None)
@@ -64,6 +83,10 @@ class Opened:
     def banner(self) -> str:
         return self.tab.inner_text("#banner") if self.tab.is_visible("#banner") else ""
 
+    def painted(self) -> np.ndarray:
+        """The picture of the mechanism as pixels (rows, columns, red green blue), the way a reader sees it."""
+        return imread(BytesIO(self.tab.screenshot(clip=self.tab.locator("#stage").bounding_box())))[..., :3]
+
     def inked(self, selector: str = "#ink") -> float:
         """The part of a canvas on which something is drawn."""
         return self(
@@ -79,8 +102,8 @@ def opened(browser, tmp_path):
     """Open a page; the tabs are closed afterwards."""
     tabs: list[Opened] = []
 
-    def make(page, **options) -> Opened:
-        tabs.append(Opened(browser, page.save(tmp_path / f"page{len(tabs)}.html"), **options))
+    def make(page, within=browser, **options) -> Opened:
+        tabs.append(Opened(within, page.save(tmp_path / f"page{len(tabs)}.html"), **options))
         return tabs[-1]
 
     yield make

@@ -27,6 +27,7 @@ class Solid {
     this.g = ink.getContext("2d");
     const wanted = { antialias: !slowDrawing(), alpha: false, powerPreference: "high-performance" };
     this.gl = canvas.getContext("webgl", wanted) || canvas.getContext("experimental-webgl", wanted);
+    if (!this.gl) this.flatten("This browser has no WebGL");
     this.quality = 1;
     this.shadows = what.bodies.length < 400;
     this.up = upOf(what.gravity);
@@ -42,9 +43,28 @@ class Solid {
     this.rod = cylinderMesh(1, 1, 0, false, 16);
     this.ball = sphereMesh(1, 12);
     this.coil = springMesh();
-    if (this.gl) this.prepare();
+    if (this.gl) this.begin();
     this.resize();
     this.fit();
+  }
+
+  // A context may be lost when it is made (too many on the page, a driver that fell over), or later.
+  begin() {
+    this.canvas.addEventListener("webglcontextlost", event => {
+      event.preventDefault();
+      this.flatten("The browser has taken WebGL away");
+      paint();
+    });
+    try { this.prepare(); } catch (problem) { this.flatten(`WebGL does not work in this browser (${problem.message})`); }
+  }
+
+  // From now on on the plain canvas; what a lost context leaves behind is not looked at.
+  flatten(why) {
+    if (this.flat) return;
+    this.flat = true;
+    this.gl = null;
+    this.canvas.style.display = "none";
+    complain(`${why}: bodies are drawn flat, without shadows, and slower.`);
   }
 
   // Bounds over all frames of the best-behaved run, and the size of the mechanism where it starts.
@@ -133,6 +153,7 @@ class Solid {
 
   prepare() {
     const { gl } = this, program = gl.createProgram();
+    if (gl.isContextLost()) throw new Error("its context was lost at once");
     for (const [kind, source] of [[gl.VERTEX_SHADER, VERTEX], [gl.FRAGMENT_SHADER, FRAGMENT]]) {
       const shader = gl.createShader(kind);
       gl.shaderSource(shader, source);
@@ -158,7 +179,6 @@ class Solid {
     };
     for (const mesh of [...this.meshes, this.fixed, this.rod, this.ball, this.coil]) if (mesh) mesh.loaded = load(mesh.numbers);
     this.lines = load(this.gridLines());
-    this.canvas.addEventListener("webglcontextlost", event => { event.preventDefault(); this.gl = null; paint(); });
   }
 
   gridLines() {
@@ -236,16 +256,22 @@ class Solid {
     g.stroke();
   }
 
+  // Where the light comes from: above, right, and the eye.
+  light() {
+    return unit(plus(plus(times(0.8, this.up), times(0.55, this.right)), times(0.45, unit(minus(this.eye, this.target)))));
+  }
+
+  paint(colour) { return shade(colour, look.name === "dark" ? 0.05 : 0.22, "#ffffff"); }
+
   paintGl(show, things) {
     const { gl, at } = this, [r, gr, b] = rgb(look.ground);
-    const light = unit(plus(plus(times(0.8, this.up), times(0.55, this.right)), times(0.45, unit(minus(this.eye, this.target)))));
     gl.depthMask(true);
     gl.viewport(0, 0, this.canvas.width, this.canvas.height);
     gl.clearColor(r, gr, b, 1);
     gl.clear(gl.COLOR_BUFFER_BIT | gl.DEPTH_BUFFER_BIT);
     gl.uniformMatrix4fv(at.camera, false, this.camera);
     gl.uniform3fv(at.eye, this.eye);
-    gl.uniform3fv(at.light, light);
+    gl.uniform3fv(at.light, this.light());
     gl.uniform3fv(at.up, this.up);
     const use = loaded => {
       gl.bindBuffer(gl.ARRAY_BUFFER, loaded.buffer);
@@ -273,7 +299,7 @@ class Solid {
     }
     gl.uniform1f(at.lit, 1);
     for (const [mesh, m, colour, alpha] of things) {
-      gl.uniform3fv(at.colour, rgb(shade(colour, look.name === "dark" ? 0.05 : 0.22, "#ffffff")));
+      gl.uniform3fv(at.colour, rgb(this.paint(colour)));
       gl.uniform1f(at.alpha, alpha);
       gl.depthMask(alpha > 0.4);
       gl.uniformMatrix4fv(at.model, false, new Float32Array(m));
@@ -282,9 +308,9 @@ class Solid {
     }
   }
 
-  // Without WebGL: triangles from far to near on the canvas.
+  // Without WebGL: all triangles from far to near on the canvas, lit as the shader does it.
   paintFlat(show, things) {
-    const { g } = this, r = ratio(), list = [], sun = unit(plus(this.up, times(0.6, this.right)));
+    const { g } = this, r = ratio(), list = [], light = this.light();
     g.setTransform(r, 0, 0, r, 0, 0);
     g.clearRect(0, 0, this.w, this.h);
     if (show.grid) {
@@ -301,9 +327,12 @@ class Solid {
     for (const [mesh, m, colour, alpha] of things) {
       const n = mesh.numbers, world = k => [0, 1, 2].map(i => m[i] * n[k] + m[4 + i] * n[k + 1] + m[8 + i] * n[k + 2] + m[12 + i]);
       for (let k = 0; k < n.length; k += 18) {
-        const p = [world(k), world(k + 6), world(k + 12)], q = p.map(this.to), normal = normalOf(...p);
-        if (dot(normal, minus(this.eye, p[0])) <= 0 || q.some(c => !Number.isFinite(c[0]))) continue;
-        list.push([q[0][2] + q[1][2] + q[2][2], q, shade(colour, 0.45 - 0.4 * Math.max(0, dot(normal, sun)), "#000000"), alpha]);
+        const p = [world(k), world(k + 6), world(k + 12)], q = p.map(this.to);
+        let normal = normalOf(...p);
+        if (dot(normal, normal) < 0.5 || q.some(c => !Number.isFinite(c[0]))) continue; // no area, or behind the eye
+        if (dot(normal, minus(this.eye, p[0])) < 0) normal = times(-1, normal);
+        const bright = 0.62 + 0.12 * dot(normal, this.up) + 0.36 * Math.max(0, dot(normal, light));
+        list.push([q[0][2] + q[1][2] + q[2][2], q, shade("#000000", Math.min(1, bright), this.paint(colour)), alpha]);
       }
     }
     list.sort((a, b) => b[0] - a[0]);
