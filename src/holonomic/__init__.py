@@ -5,6 +5,7 @@ from .choosing.essential import essential_ode
 from .diagnose import Diagnosis, diagnose
 from .errors import (
     BadArgument,
+    FileFailed,
     ForgottenVelocityTerms,
     HolonomicError,
     IncompatibleMethods,
@@ -77,6 +78,7 @@ __all__ = [
     "Dae",
     "Euler",
     "Event",
+    "FileFailed",
     "FixedBDF",
     "ForgottenVelocityTerms",
     "ForwardEulerStabilization",

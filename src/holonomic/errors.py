@@ -45,6 +45,10 @@ class MissingExtra(HolonomicError, ImportError):
     """An optional library is not installed."""
 
 
+class FileFailed(HolonomicError, OSError):
+    """A file that cannot be written or read: no room, no permission."""
+
+
 class UntraceableFunction(HolonomicError, TypeError):
     """A user function that cannot be run on symbols."""
 

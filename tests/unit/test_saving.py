@@ -184,7 +184,7 @@ def test_a_failed_write_leaves_the_old_file(tmp_path, monkeypatch):
 
 def test_a_folder_that_is_not_there_is_named(tmp_path):
     sol = simulate(pendulum(), 0.1)
-    with pytest.raises(BadArgument, match=r"^there is no folder .*missing to save run.nc in\.$"):
+    with pytest.raises(BadArgument, match=r"^there is no folder .*missing to write run.nc in\.$"):
         sol.save(tmp_path / "missing" / "run.nc")
 
 

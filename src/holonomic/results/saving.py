@@ -6,9 +6,7 @@ Reactions, outputs, drift and energy are computed before they are saved: a file 
 from __future__ import annotations
 
 import json
-import os
 import struct
-import tempfile
 from dataclasses import asdict, dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -17,15 +15,18 @@ from typing import Any
 import numpy as np
 
 from ..errors import BadArgument
+from ..files import readable, reading, writable, written
 from ..kernels.signatures import Fn
 from ..model.extra import NONE, Extras
+from . import checksum
 from .drawn import frames
 from .naming import multiplier_labels, order_of
 from .sampling import check_times, values_along
 from .solution import EventLog, Solution
 from .tables import Variables, labels, slug, state_name, variables
 
-FORMAT = 1
+FORMAT = 2
+WITHOUT_CHECKSUM = 1  # the format of files that have none
 OTHERS = (".csv", ".txt", ".json", ".npz", ".npy", ".mat", ".pkl", ".h5", ".hdf5", ".xlsx", ".zarr", ".png", ".html")
 LARGEST = 2**32 - 4  # bytes of one variable in NetCDF-3 with 64-bit offsets
 
@@ -114,12 +115,10 @@ def save(sol: Solution, path: str | Path) -> None:
         raise BadArgument("there is nothing to save: the run has no times.")
     if sol._parent is not None:
         raise BadArgument("sol(t) is part of a run: save the run itself.")
-    path = Path(path)
-    if not path.resolve().parent.is_dir():
-        raise BadArgument(f"there is no folder {path.resolve().parent} to save {path.name} in.")
-    if path.suffix.lower() in OTHERS:
-        csv = "; text is written by sol.to_csv" if path.suffix.lower() in (".csv", ".txt") else ""
-        raise BadArgument(f"save writes NetCDF, which {path.name} does not look like. Name it {path.stem}.nc{csv}.")
+    target = writable(path, "save")
+    if target.suffix.lower() in OTHERS:
+        csv = "; text is written by sol.to_csv" if target.suffix.lower() in (".csv", ".txt") else ""
+        raise BadArgument(f"save writes NetCDF, which {target.name} does not look like. Name it {target.stem}.nc{csv}.")
     model = sol.plan.model
     arrays = {"time": (("time",), sol._arrays[0], "time, s")} | variables(sol)
     arrays |= _rates(sol) | _event_variables(sol) | _drawn_variables(sol)
@@ -134,10 +133,9 @@ def save(sol: Solution, path: str | Path) -> None:
         "scene": sol._scene, "stopped": sol._stopped,
         "end": [sol.end.t, *(getattr(sol.end, part).tolist() for part in ("q", "v", "a", "lam", "s", "w"))],
     }  # fmt: skip
-    handle, draft = tempfile.mkstemp(dir=path.resolve().parent, prefix=path.name, suffix=".part")
-    os.close(handle)
-    try:
+    with written(target) as draft:
         with netcdf_file(draft, "w", version=2) as file:
+            checksum.reserve(file)
             for dim, names in labels(model).items():
                 _put_text(file, dim, names)
             for name, (dims, values, text) in arrays.items():
@@ -152,10 +150,7 @@ def save(sol: Solution, path: str | Path) -> None:
             file.plan = sol.plan.why().encode()
             file.versions = ", ".join(f"{k} {v}" for k, v in sol._facts["versions"].items()).encode()
             file.run = json.dumps(known, ensure_ascii=False).encode()
-        os.replace(draft, path)
-    except BaseException:
-        Path(draft).unlink(missing_ok=True)
-        raise
+        checksum.seal(draft)
 
 
 def _put_text(file, dim: str, names: list[str]) -> None:
@@ -231,7 +226,9 @@ def load(path: str | Path) -> Solution:
     Raises
     ------
     BadArgument
-        There is no such file, or it is no run, or it is cut off.
+        There is no such file, or it is no run, or it is damaged: files have a checksum.
+    FileFailed
+        It may not be read.
 
     Examples
     --------
@@ -245,11 +242,16 @@ def load(path: str | Path) -> Solution:
     """
     from scipy.io import netcdf_file
 
-    path = Path(path)
-    if not path.is_file():
-        raise BadArgument(f"there is no file {path}.")
+    path = readable(path, "load")
+    with reading(path):
+        sealed = checksum.matches(path)
+    if sealed is False:
+        raise BadArgument(
+            f"{path} is damaged: its content is not what was saved, the checksum differs. Take another copy of it, or save "
+            "the run again with sol.save(path)."
+        )
     try:
-        with netcdf_file(str(path), "r", mmap=False) as file:
+        with reading(path), netcdf_file(str(path), "r", mmap=False) as file:
             arrays = {name: np.array(v[...]) for name, v in file.variables.items()}
             attributes = dict(file._attributes)
     # what SciPy's reader fails of, depending on where a file ends or what it holds instead
@@ -261,6 +263,7 @@ def load(path: str | Path) -> Solution:
         EOFError,
         OverflowError,
         MemoryError,
+        AttributeError,
         struct.error,
     ) as problem:
         raise BadArgument(
@@ -274,9 +277,11 @@ def load(path: str | Path) -> Solution:
             f"{path} was written by a newer holonomic (format {int(attributes['holonomic_format'])}, "
             f"known up to {FORMAT}). Update holonomic to read it."
         )
+    if sealed is None and int(attributes["holonomic_format"]) != WITHOUT_CHECKSUM:
+        raise BadArgument(f"{path} is damaged: its checksum is missing. Save the run again with sol.save(path).")
     try:
         return _rebuilt(json.loads(attributes["run"].decode()), arrays)
-    except (KeyError, ValueError, TypeError) as problem:
+    except (KeyError, ValueError, TypeError, IndexError, AttributeError) as problem:
         raise BadArgument(
             f"{path} is damaged: {problem!r}. Save the run again with sol.save(path)."
         ) from problem

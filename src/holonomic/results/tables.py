@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from ..errors import BadArgument, MissingExtra
+from ..files import writable, written
 from .naming import is_dae, multiplier_labels
 
 Variables = dict[str, tuple[tuple[str, ...], np.ndarray, str]]  # name -> dimensions, array, description
@@ -198,11 +199,9 @@ def to_dataframe(sol, names: Sequence[str] = ()):
 
 def to_csv(sol, path: str | Path, names: Sequence[str] = ()) -> None:
     """Write the columns as comma-separated text; numbers read back bit for bit."""
-    path = Path(path)
-    if not path.resolve().parent.is_dir():
-        raise BadArgument(f"there is no folder {path.resolve().parent} to write {path.name} in.")
+    target = writable(path, "to_csv", devices=True)
     table = columns(sol, names)
-    with open(path, "w", newline="", encoding="utf-8") as file:
+    with written(target) as draft, open(draft, "w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file)
         writer.writerow(["t", *table])
         writer.writerows(np.column_stack([sol._arrays[0], *table.values()]).tolist())

@@ -13,6 +13,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
 from ..errors import BadArgument, MissingExtra
+from ..files import as_path, writable, written
 from .flat import Flat
 from .scene import Scene
 from .signals import Signal
@@ -30,12 +31,11 @@ def film(
     panels: Sequence[str] = ("drift",), size: tuple[float, float] | None = None, dpi: int = 110, style: str = "light",
 ) -> Path:  # fmt: skip
     """Write a film of a scene; see `Solution.animate`."""
-    path = Path(path)
+    path = as_path(path, "animate")
     kind = path.suffix.lower()
     if kind not in (".gif", ".mp4"):
         raise BadArgument(f"{path.name}: films are written as .gif or .mp4. Name the file film.gif or film.mp4.")
-    if not path.resolve().parent.is_dir():
-        raise BadArgument(f"there is no folder {path.resolve().parent} to write {path.name} in.")
+    target = writable(path, "animate")
     if fps is not None and not 0 < fps <= 100:
         raise BadArgument(f"fps={fps!r} must lie between 0 and 100 frames a second.")
     if seconds is not None and not 0 < seconds <= 3600:
@@ -50,10 +50,11 @@ def film(
     with matplotlib.rc_context(style_of(style).settings):
         picture = Picture(scene, panels, size, dpi, style)
         frames = picture.frames(np.linspace(0.0, 1.0, count))
-        if program:
-            _write_mp4(path, frames, picture.pixels, rate, program)
-        else:
-            _write_gif(path, frames, rate)
+        with written(target) as draft:
+            if program:
+                _write_mp4(draft, frames, picture.pixels, rate, program)
+            else:
+                _write_gif(draft, frames, rate)
     return path
 
 
@@ -234,5 +235,5 @@ def _write_mp4(path: Path, frames, pixels: tuple[int, int], rate: float, program
         said = running.stderr.read().decode(errors="replace")
     if running.returncode:
         raise BadArgument(
-            f"ffmpeg could not write {path.name}: {said.strip() or running.returncode}. Write a .gif instead."
+            f"ffmpeg could not write the film: {said.strip() or running.returncode}. Write a .gif instead."
         )

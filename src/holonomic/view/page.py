@@ -29,6 +29,7 @@ import numpy as np
 
 from .._version import __version__
 from ..errors import BadArgument
+from ..files import writable, write_bytes
 from ..results.drawn import joint_names
 from .scene import Scene, Track
 from .signals import Signal
@@ -65,12 +66,9 @@ class Page:
 
     def save(self, path: str | Path) -> Path:
         """Write the page to a file; return its path."""
-        path = Path(path)
-        if not path.resolve().parent.is_dir():
-            raise BadArgument(f"there is no folder {path.resolve().parent} to write {path.name} in.")
-        path.write_text(self.html, encoding="utf-8")
-        self.path = path
-        return path
+        write_bytes(writable(path, "save", devices=True), self.html.encode())
+        self.path = Path(path)
+        return self.path
 
     def open(self) -> bool:
         """Show the page in the browser; tell whether there is one."""

@@ -1,0 +1,125 @@
+"""Files of results: written whole or not at all, where they were asked for, and with plain words where that cannot be.
+
+A file is written as a draft beside its place and takes its name when it is complete, so that a full disk or a kill leaves
+what was there before. It has the mode that the umask gives, or that of the file it takes the place of. A link stays a link:
+what it points to is written. Devices and pipes are no files: what needs one refuses them.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import secrets
+import stat
+from collections.abc import Iterator
+from pathlib import Path
+
+from .errors import BadArgument, FileFailed
+
+FULL = {errno.ENOSPC: "the disk is full", errno.EDQUOT: "the quota of the disk is used up"}
+
+
+def as_path(path, call: str) -> Path:
+    """Return what was given as the path of a file; `call` is what the user called, for the message."""
+    if not isinstance(path, str | os.PathLike) or not isinstance(os.fspath(path), str):
+        raise BadArgument(f"{call}({path!r}): give the path of a file, as text or Path.")
+    text = os.fspath(path)
+    if not text or "\0" in text:
+        raise BadArgument(f"{call}({path!r}): this is no name of a file.")
+    return Path(text)
+
+
+def readable(path, call: str) -> Path:
+    """Return the path of a file that is there and may be read, or say why it cannot be."""
+    path = as_path(path, call)
+    try:
+        kind = os.stat(path).st_mode
+    except (FileNotFoundError, NotADirectoryError):
+        raise BadArgument(f"there is no file {path}.") from None
+    except OSError as problem:
+        raise FileFailed(f"{path} cannot be read: {_words(problem)}.") from problem
+    if stat.S_ISDIR(kind):
+        raise BadArgument(f"{path} is a folder, no file.")
+    if not stat.S_ISREG(kind):
+        raise BadArgument(f"{path} is a device or a pipe, no file.")
+    if not os.access(path, os.R_OK):
+        raise FileFailed(f"{path} cannot be read: permission denied.")
+    return path
+
+
+@contextlib.contextmanager
+def reading(path: Path) -> Iterator[None]:
+    """Say in plain words what went wrong while a file was read."""
+    try:
+        yield
+    except OSError as problem:
+        raise FileFailed(f"{path} cannot be read: {_words(problem)}.") from problem
+
+
+def writable(path, call: str, devices: bool = False) -> Path:
+    """Return where a file is to be written, links followed, or say why it cannot be there."""
+    path = as_path(path, call)
+    try:
+        target = path.resolve()
+        there = target.exists()
+        folder = target.parent.is_dir()
+    except (OSError, RuntimeError) as problem:  # a link that leads to itself, a name that is too long
+        raise FileFailed(f"{path} cannot be written: {_words(problem)}.") from problem
+    if not folder:
+        raise BadArgument(f"there is no folder {target.parent} to write {path.name} in.")
+    if target.is_dir():
+        raise BadArgument(f"{path} is a folder: give the name of a file in it.")
+    if there and not target.is_file() and not devices:
+        raise BadArgument(f"{path} is a device or a pipe, no file. Write to a file.")
+    if there and not os.access(target, os.W_OK):
+        raise FileFailed(f"{path} cannot be written: permission denied.")
+    return target
+
+
+@contextlib.contextmanager
+def written(target: Path) -> Iterator[Path]:
+    """Give the path of a draft, which takes the name of the target when it is complete.
+
+    The target is what `writable` returned. A device is written to as it is.
+    """
+    there = target.exists()
+    draft = target.with_name(f".{secrets.token_hex(6)}.part{target.suffix}") if not there or target.is_file() else target
+    try:
+        if draft is not target:
+            os.close(os.open(draft, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))  # the umask has its say
+        yield draft
+        if draft is not target:
+            if there:
+                os.chmod(draft, stat.S_IMODE(target.stat().st_mode))
+            _to_disk(draft)
+            os.replace(draft, target)
+    except OSError as problem:
+        kept = ", and what was there before is unchanged" if there and draft is not target else ""
+        room = " Make room, or take another disk." if problem.errno in FULL else ""
+        raise FileFailed(f"{target} cannot be written: {_words(problem)}{kept}.{room}") from problem
+    finally:
+        if draft is not target:
+            draft.unlink(missing_ok=True)
+
+
+def write_bytes(target: Path, content: bytes) -> None:
+    """Write a file so that it is there whole or not at all."""
+    with written(target) as draft:
+        draft.write_bytes(content)
+
+
+def _to_disk(path: Path) -> None:
+    """Wait until a file is on the disk: a rename can be there before the content of what is renamed."""
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def _words(problem: Exception) -> str:
+    number = getattr(problem, "errno", None)
+    said = getattr(problem, "strerror", None) or str(problem)
+    said = said[:1].lower() + said[1:]
+    return f"{FULL[number]} ({said})" if number in FULL else said
