@@ -11,11 +11,12 @@ import numpy as np
 
 from .errors import BadArgument, InconsistentState, UnknownArgument
 from .events import Event, of_function
-from .model.arguments import nearest
+from .model.arguments import FULL, nearest
 from .model.dae import Dae, start_of
 from .model.extra import start_of_extras
 from .model.given import positive, vector
 from .model.system import Ode, System
+from .model.taking import taken
 from .planning.choice import Choice, make_choice
 from .planning.plan import Plan
 from .results.naming import rows_of
@@ -296,7 +297,8 @@ def _refuse_parts(name: str, event: Event, system) -> None:
     resolver = getattr(system, "resolver", None)
     if resolver is None or not callable(event.f):
         return
-    asked = [part for part in inspect.signature(event.f).parameters if part in resolver.names]
+    takes = taken(event.f, f"event {name!r}", (*FULL, *resolver.names))
+    asked = [one.name for one in takes.parameters if one.name in resolver.names]
     if asked:
         raise BadArgument(
             f"event {name!r} asks for {asked[0]!r}, a part of the mechanism: events see such parts through "

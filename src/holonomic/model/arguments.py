@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from ..errors import BadArgument, UnknownArgument
+from .taking import given_to, taken
 
 BASIC = ("t", "q", "v", "p", "u")  # what every function of a System may name
 FULL = (*BASIC, "a", "lam")  # outputs and events
@@ -74,21 +75,16 @@ class Names(SimpleNamespace):
 
 def wanted(function, role: str, allowed: tuple[str, ...]) -> tuple[str, ...]:
     """Return the names a function asks for, refusing any that it cannot have."""
-    try:
-        parameters = inspect.signature(function).parameters.values()
-    except (TypeError, ValueError):
-        raise BadArgument(f"{role} must be a number, an array or a function, got {function!r}.") from None
-    names = []
-    for parameter in parameters:
-        if parameter.kind is parameter.POSITIONAL_ONLY and parameter.default is parameter.empty:
+    names, takes = [], taken(function, role, allowed)
+    for parameter in takes.parameters:
+        only = parameter.kind is parameter.POSITIONAL_ONLY and parameter not in takes.by_position
+        if only and parameter.default is parameter.empty:
             raise BadArgument(
                 f"{role} takes {parameter.name!r} by position only, but arguments are chosen by name. Leave out the /."
             )
         if parameter.name in allowed:
             names.append(parameter.name)
         elif parameter.default is inspect.Parameter.empty:
-            if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
-                continue
             if parameter.name == "lam" and role == "force()":
                 raise BadArgument(
                     "force() asks for 'lam': forces that depend on the multipliers, such as friction, need trace=True. "
@@ -104,7 +100,7 @@ def call(function, role: str, allowed: tuple[str, ...], values: dict[str, Any]):
     """Call a user's function with what it names; a constant stands for itself."""
     if not callable(function):
         return function
-    return function(**{name: values[name] for name in wanted(function, role, allowed)})
+    return given_to(function, {name: values[name] for name in wanted(function, role, allowed)})
 
 
 def flatten_params(params: dict[str, Any]) -> np.ndarray:

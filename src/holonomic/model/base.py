@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -12,7 +11,7 @@ import numpy as np
 
 from ..errors import HolonomicError
 from ..kernels.signatures import Fn
-from .arguments import BASIC, ODE, Names, call, flatten_params, param_names, param_slices
+from .arguments import BASIC, ODE, Names, call, flatten_params, param_names, param_slices, wanted
 from .dae import Dae, state_values
 from .extra import NONE, Extras
 from .extra import allowed as seen
@@ -163,9 +162,12 @@ class ModelBase:
     @cached_property
     def lam_in_force(self) -> bool:
         """Whether force() names lam, or f() of a Dae y."""
-        name = "y" if self.is_ode else "lam"
-        function = getattr(self.system, "f", None) if self.is_ode else getattr(self.system, "force", None)
-        return callable(function) and name in inspect.signature(function).parameters
+        system = self.system
+        if isinstance(system, Dae):
+            return callable(system.f) and "y" in wanted(system.f, "f()", (*system.names, "y"))
+        if isinstance(system, Ode):
+            return False
+        return callable(system.force) and "lam" in wanted(system.force, "force()", (*seen(system, "force", BASIC), "lam"))
 
     @cached_property
     def has_velocity_forces(self) -> bool:

@@ -14,6 +14,7 @@ from .extra import allowed
 from .freezing import input_table
 from .given import refuse_constant, refuse_matrix, refuse_nothing, refuse_truth, refuse_without_v
 from .system import labelled, row_names
+from .taking import taken
 
 # where the value of each name comes from, in the scope of a caller
 SOURCES = {
@@ -99,12 +100,16 @@ class Calling:
             constant = np.array(function, dtype=float)
             return lambda *_: constant
         sources = self._raw if raw else self.sources
-        names = ", ".join(f"{name}={sources[name]}" for name in wanted(function, role, allowed))
+        asked = wanted(function, role, allowed)
+        ordered, named = taken(function, role, allowed).split(asked)
+        defaults = {f"default_{one.name}": one.default for one in ordered if one.name not in asked}
+        placed = [sources[one.name] if one.name in asked else f"default_{one.name}" for one in ordered]
+        names = ", ".join([*placed, *(f"{name}={sources[name]}" for name in named)])
         arguments = "t, q, v, data, a, lam" if extended else "t, q, v, data"
         scope = {
             "function": function, "asarray": np.asarray, "params": self.params, "inputs": self.inputs,
             "solved": self.solved,
-        }  # fmt: skip
+        } | defaults  # fmt: skip
         # written out, because picking arguments from a mapping costs as much as many a user's function
         value = f"function({names})"
         return eval(f"lambda {arguments}: {value if plain else f'asarray({value}, float)'}", scope)

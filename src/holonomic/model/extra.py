@@ -9,7 +9,6 @@ corrects it first (`settling`).
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -18,6 +17,7 @@ import numpy as np
 
 from ..errors import BadArgument
 from .given import vector
+from .taking import taken
 
 TAKEN = ("t", "q", "v", "p", "u", "a", "lam", "s", "w", "x", "dx", "ddx", "y")
 KINDS = {"states": ("s", "s0", "state"), "algebraic": ("w", "w0", "algebraic variable")}
@@ -167,10 +167,10 @@ def _parts(given, names: list[str], argument: str, word: str) -> dict[str, np.nd
 
 def check_uses(system, derivatives: Mapping) -> None:
     """With trace=False, tell by the names of arguments whether constraints use what changes with v, v' or λ."""
-    own = {name: set(inspect.signature(f).parameters) for name, f in _functions(system, "states", "algebraic")}
+    own = {name: set(_asked(system, kind, f)) for kind, name, f in _functions(system, "states", "algebraic")}
     whole = {"s": list(system.states or {}), "w": list(system.algebraic or {})}
-    for label, function in _functions(system, "constraint", "nonholonomic"):
-        asked, reached = list(inspect.signature(function).parameters), set()
+    for kind, label, function in _functions(system, "constraint", "nonholonomic"):
+        asked, reached = _asked(system, kind, function), set()
         while asked:
             name = asked.pop()
             for each in whole.get(name, [name]):
@@ -192,4 +192,10 @@ def _functions(system, *kinds: str):
         given = getattr(system, kind) or {}
         for name, function in (given if isinstance(given, Mapping) else {kind: given}).items():
             if callable(function):
-                yield name, function
+                yield kind, name, function
+
+
+def _asked(system, kind: str, function) -> list[str]:
+    """Names that a function in this role asks for."""
+    takes = taken(function, kind, allowed(system, kind, ("t", "q", "v", "p", "u")))
+    return [one.name for one in takes.parameters]

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Mapping
 from dataclasses import fields
 
 import numpy as np
+
+from ..errors import BadArgument
+from .taking import taken
 
 
 def shown(stated) -> str:
@@ -26,8 +28,8 @@ def _word(value) -> str:
         return "{" + ", ".join(f"{name!r}: {each:g}" if numbers else repr(name) for name, each in value.items()) + "}"
     if callable(value):
         try:
-            return f"function of {', '.join(inspect.signature(value).parameters)}"
-        except (TypeError, ValueError):
+            return f"function of {', '.join(one.name for one in taken(value, 'function', ()).parameters)}"
+        except BadArgument:
             return "function"
     if not isinstance(value, np.ndarray):
         return repr(value)

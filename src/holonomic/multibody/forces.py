@@ -12,12 +12,13 @@ from types import SimpleNamespace
 import numpy as np
 
 from ..model.makers import maker
+from ..model.taking import given_to
 from .vectors import dot, minus, plus, times
 
 
 def answered(function, names, given):
     """Call a user's function with what it names; states are found in u."""
-    return function(**{name: given[name] if name in given else given["u"][name] for name in names})
+    return given_to(function, {name: given[name] if name in given else given["u"][name] for name in names})
 
 
 def line(q, v, p, place, motion, first, second):

@@ -10,6 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..model.makers import maker
+from ..model.taking import given_to
 from .vectors import minus
 
 
@@ -142,7 +143,7 @@ def of_time(function, names):
 
     def value(t, p):
         given = {"t": t, "p": p}
-        return function(**{name: given[name] for name in names})
+        return given_to(function, {name: given[name] for name in names})
 
     return value
 

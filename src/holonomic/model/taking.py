@@ -1,0 +1,102 @@
+"""What a user's function really takes: through decorators, functools.partial, methods and objects that are called.
+
+`functools.wraps` gives a wrapper the signature of the function inside, whatever the wrapper itself takes. So both are
+looked at: a wrapper is asked for what it names itself; what it takes by *args, or under other names, goes by position,
+in the order of the function inside.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import types
+from dataclasses import dataclass
+from typing import Any
+
+from ..errors import BadArgument
+from .makers import Made
+
+CACHED = type(functools.cache(len))  # not written in Python; takes what the function inside takes
+MANY = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+
+
+@dataclass(frozen=True)
+class Taken:
+    """The arguments of a function, and those among them that go by position, from the first on."""
+
+    parameters: tuple[inspect.Parameter, ...]
+    by_position: tuple[inspect.Parameter, ...] = ()
+
+    def split(self, names) -> tuple[tuple[inspect.Parameter, ...], tuple[str, ...]]:
+        """What goes by position so that these names are given, and which of them go by name.
+
+        A parameter in between that is not among the names goes with its default value.
+        """
+        last = max((k for k, one in enumerate(self.by_position) if one.name in names), default=-1)
+        ordered = self.by_position[: last + 1]
+        placed = {one.name for one in ordered}
+        return ordered, tuple(name for name in names if name not in placed)
+
+
+def taken(function, role: str, known) -> Taken:
+    """Return what a function takes, out of names that it can be given; refuses a function that does not say."""
+    if isinstance(function, Made):
+        function = function.function
+    said, own = _signatures(function, role)
+    bound = set(function.keywords) if isinstance(function, functools.partial) else set()
+    kinds = {one.kind for one in own.parameters.values()}
+    inside, outside = ([one for one in each.parameters.values() if one.kind not in MANY] for each in (said, own))
+    same = [(one.name, one.kind) for one in said.parameters.values()] == [
+        (one.name, one.kind) for one in own.parameters.values()
+    ]  # default values may be arrays, which do not compare
+    if same and kinds & set(MANY) and not outside:
+        raise BadArgument(
+            f"{role}: {_name(function)}{own} does not say which arguments it takes. Name them, or, where it stands for "
+            "another function, write @functools.wraps(that_function) above it."
+        )
+    renamed = len(inside) == len(outside) and any(
+        one.name not in known and one.default is one.empty for one in outside
+    )
+    if same or not (kinds & set(MANY) or renamed):
+        return Taken(tuple(one for one in outside if one.name not in bound))
+    free = tuple(one for one in inside if one.name not in bound)
+    if not renamed and inspect.Parameter.VAR_POSITIONAL not in kinds:
+        return Taken(free)
+    return Taken(free, tuple(one for one in free if one.kind is not one.KEYWORD_ONLY))
+
+
+def given_to(function, values: dict[str, Any]):
+    """Call a user's function with these values, by the names of its arguments."""
+    if _is_plain(function):
+        return function(**values)
+    ordered, named = taken(function, _name(function), values).split(values)
+    return function(
+        *(values.get(one.name, one.default) for one in ordered), **{name: values[name] for name in named}
+    )
+
+
+def _signatures(function, role: str) -> tuple[inspect.Signature, inspect.Signature]:
+    """The signature that a function shows, and the one it has itself."""
+    try:
+        said = inspect.signature(function)
+        if _is_plain(function) or isinstance(function, CACHED):
+            return said, said
+        return said, inspect.signature(function, follow_wrapped=False)
+    except (TypeError, ValueError):
+        if isinstance(function, functools.partial):
+            raise BadArgument(f"{role}: {function!r} sets an argument that {_name(function.func)} does not have.") from None
+        if callable(function):
+            raise BadArgument(
+                f"{role}: Python cannot tell which arguments {function!r} takes. Write a function of named arguments that calls it."
+            ) from None
+        raise BadArgument(f"{role} must be a number, an array or a function, got {function!r}.") from None
+
+
+def _is_plain(function) -> bool:
+    """Whether a function is just that: what it shows is what it takes."""
+    return isinstance(function, types.FunctionType) and not hasattr(function, "__wrapped__")
+
+
+def _name(function) -> str:
+    """A function by its name, as a user knows it."""
+    return getattr(function, "__name__", type(function).__name__)
