@@ -1,4 +1,4 @@
-"""Zeros of event functions inside steps: all of them, each once, where they are."""
+"""Zeros of event functions inside steps: those that the page promises are found, each once, where they are."""
 
 import numpy as np
 import pytest
@@ -67,6 +67,16 @@ def test_two_and_three_zeros_in_one_step_are_all_found():
     assert sol.stats["steps"] == 1
     for name in roots:
         assert np.allclose(sol.events[name].t, roots[name], atol=1e-14), name
+
+
+@pytest.mark.parametrize("phase", np.linspace(0.1, 3.0, 12))
+def test_zeros_no_closer_together_than_a_third_of_the_longest_step_are_all_found(phase):
+    """Steps as long as they may be, since nothing happens: only the points inside them can see the zeros."""
+    wave = {"wave": Event(lambda t, p: np.sin(20.0 * t + p.phase))}
+    still = Ode(lambda y: 0 * y, params={"phase": phase})
+    sol = simulate(still, 5.0, y0=[1.0], events=wave, max_step=3 * np.pi / 20)
+    assert sol.stats["steps"] < 20  # 33 zeros
+    assert sol.events["wave"].t == pytest.approx(exact_zeros(20.0, phase, 5.0), abs=1e-12)
 
 
 def test_direction_chooses_among_the_zeros_of_one_step():

@@ -1,9 +1,9 @@
 """Finding events inside one step.
 
 Event functions are looked at on the projected dense output at θ = 1/3, 2/3, 1, and where the cubic through the
-values of a step dips towards zero between two of them. A crossing is a change between nonzero
-signs; a zero that is only touched changes nothing, so no event is lost or counted twice. Each crossing is
-closed in by regula falsi with Illinois' weights.
+values of a step dips towards zero between two of them. A crossing is a change between nonzero signs, so none is
+counted twice and a zero that is only touched is none. Two crossings between two of these points are seen only if the
+cubic dips there. Each crossing is closed in by regula falsi with Illinois' weights.
 
 Where a function starts from zero (at the start of a run, or because its event has just happened) the sign
 says nothing. LEAD, the sign of its time derivative there, takes its place: a ball that has just bounced
