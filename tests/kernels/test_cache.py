@@ -1,5 +1,6 @@
 """Compiled code between processes: found again, rebuilt when damaged, done without if it must."""
 
+import ast
 import os
 import subprocess
 import sys
@@ -11,6 +12,7 @@ import pytest
 import holonomic
 from holonomic import System
 from holonomic.kernels import cachefolder
+from holonomic.kernels import compile as compiling
 from holonomic.kernels.signatures import Fn
 from holonomic.model import machine
 from holonomic.model.compiled import Model
@@ -145,6 +147,149 @@ def test_a_damaged_record_is_rebuilt(fresh):
     path.write_bytes(b'{"numbers": [1')
     np.testing.assert_allclose(fresh.field(), [0.0, -9.81 / 2])
     assert fresh.compiled == 1  # traced again; the object is still there
+
+
+# the kernels
+
+
+def half_sum(values):
+    """A leaf that is compiled by nobody else."""
+    total = 0.0
+    for value in values:
+        total += value
+    return 0.5 * total
+
+
+@pytest.fixture
+def leaves(tmp_path, monkeypatch):
+    """Make the leaf as a fresh process would; tell its value, and whether it was found in the cache."""
+    monkeypatch.setenv("HOLONOMIC_CACHE", str(tmp_path))
+    monkeypatch.setattr(cachefolder, "_told", set())
+
+    def made():
+        found = compiling.leaf(half_sum)
+        return found(np.array([3.0, 4.0])), sum(found.stats.cache_hits.values())
+
+    assert made() == (3.5, 0)
+    assert made() == (3.5, 1)
+    return made
+
+
+def flipped(at):
+    def flip(code):
+        changed = bytearray(code)
+        changed[at % len(code)] ^= 1 << (at % 8)
+        return bytes(changed)
+
+    return flip
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [lambda code: b"", lambda code: code[:20], lambda code: code[:-1], *(flipped(at) for at in (0, 31, 32, 40, 1777, 4321, -1))],
+    ids=["empty", "cut early", "cut late", *"0123456"],
+)
+def test_a_damaged_kernel_is_compiled_anew_with_one_line_of_notice(leaves, tmp_path, damage, capsys):
+    (path,) = (tmp_path / "kernels").glob("*/*half_sum*.nbc")
+    whole = path.read_bytes()
+    path.write_bytes(damage(whole))
+    assert leaves() == (3.5, 0)
+    assert capsys.readouterr().err == f"holonomic: {path} is damaged; it is built anew.\n"
+    assert leaves() == (3.5, 1)
+
+
+def test_a_kernel_of_another_signature_is_never_run(leaves, tmp_path):
+    (of_row,) = (tmp_path / "kernels").glob("*/*half_sum*.nbc")
+    other = compiling.leaf(half_sum)
+    other((1, 2, 3))
+    (of_tuple,) = set((tmp_path / "kernels").glob("*/*half_sum*.nbc")) - {of_row}
+    of_tuple.write_bytes(of_row.read_bytes())  # as two processes may leave them that write at once
+    again = compiling.leaf(half_sum)
+    assert again((1, 2, 3)) == 3.0 and not again.stats.cache_hits
+
+
+def test_compiled_functions_of_the_package_stand_where_their_change_is_noticed():
+    """Wherever a file of the package marks a function as compiled, it is hashed; elsewhere it is refused."""
+    package = Path(holonomic.__file__).resolve().parent
+    space = {"__name__": "holonomic.running.somewhere"}
+    exec(compile("def f(x):\n    return x", str(package / "running" / "somewhere.py"), "exec"), space)
+    for mark in (compiling.leaf, compiling.inner, compiling.kernel(None)):
+        with pytest.raises(RuntimeError, match=r"f in .* cannot be compiled there\. Put it into one of formulations, "):
+            mark(space["f"])
+    stamped = set(compiling.stamped_files())
+    assert {package / "kernels" / "drive.py", package / "integrators" / "radau.py", package / "errors.py"} <= stamped
+
+
+def constants_from(path, package):
+    """Yield (module file, name) of constants, in capitals, that a file takes from other files of the package."""
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.ImportFrom) and node.level:
+            base = path.parents[node.level - 1].joinpath(*(node.module or "").split("."))
+            for name in node.names:
+                if name.name.isupper():
+                    yield (base.with_suffix(".py") if base.with_suffix(".py").exists() else base / "__init__.py"), name.name
+
+
+def test_numbers_that_kernels_take_from_other_files_are_noticed_when_they_change():
+    package = Path(holonomic.__file__).resolve().parent
+    stamped = set(compiling.stamped_files())
+    taken = [(path, *found) for path in stamped for found in constants_from(path, package)]
+    assert len(taken) > 100
+    assert [each for each in taken if each[1] not in stamped] == []
+
+
+# folders of others
+
+
+@pytest.mark.skipif(os.name != "posix", reason="modes of files")
+@pytest.mark.parametrize("mode", [0o770, 0o707, 0o777, 0o1777], ids=oct)
+def test_a_folder_that_others_can_write_is_not_used(tmp_path, monkeypatch, mode, capsys):
+    cache = tmp_path / "cache"
+    fresh = Fresh(cache, monkeypatch)
+    fresh.field()
+    (kept,) = (cache / "models").glob("*.o")
+    before = kept.read_bytes()
+    cache.chmod(mode)
+    monkeypatch.setattr(cachefolder, "_own", set())
+    monkeypatch.setattr(cachefolder, "_told", set())
+    kept.write_bytes(b"what another user put there")
+    np.testing.assert_allclose(fresh.field(), [0.0, -9.81 / 2])
+    assert fresh.compiled == 2
+    assert capsys.readouterr().err == (
+        f"holonomic: compiled code cannot be kept in {cache} (others can write to it); set HOLONOMIC_CACHE to a folder that "
+        "only you can write to.\n"
+    )
+    assert kept.read_bytes() == b"what another user put there"
+    cache.chmod(0o700)
+    kept.write_bytes(before)
+    fresh.field()
+    assert fresh.compiled == 2
+
+
+@pytest.mark.skipif(os.name != "posix", reason="owners of files")
+def test_a_folder_of_another_user_is_not_used(tmp_path, monkeypatch, capsys):
+    fresh = Fresh(tmp_path, monkeypatch)
+    fresh.field()
+    monkeypatch.setattr(cachefolder, "_own", set())
+    monkeypatch.setattr(cachefolder, "_told", set())
+    monkeypatch.setattr(os, "geteuid", lambda: 54321)  # whoever runs the tests is another user
+    if tmp_path.stat().st_uid == 0:  # what root alone can write may be used by all
+        os.chown(tmp_path / "models", 12345, -1)
+    fresh.field()
+    assert fresh.compiled == 2
+    assert "it belongs to another user" in capsys.readouterr().err
+
+
+@pytest.mark.skipif(os.name != "posix", reason="modes of files")
+def test_folders_are_made_for_their_user_alone_whatever_the_umask(tmp_path, monkeypatch):
+    monkeypatch.setenv("HOLONOMIC_CACHE", str(tmp_path / "new" / "cache"))
+    before = os.umask(0o002)
+    try:
+        cachefolder.write("models", "a", b"content")
+    finally:
+        os.umask(before)
+    assert cachefolder.read("models", "a") == b"content"
+    assert [(tmp_path / "new" / "cache" / kind).stat().st_mode & 0o777 for kind in ("", "models")] == [0o700, 0o700]
 
 
 def test_what_was_not_used_for_longest_leaves_first(tmp_path, monkeypatch):

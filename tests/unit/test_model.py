@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 
 from holonomic import Event, Ode, System, UntraceableFunction, simulate
+from holonomic.kernels.calling import invoke
 from holonomic.kernels.signatures import Fn
 from holonomic.model.base import PLAIN
-from holonomic.model.compiled import Model, invoke
+from holonomic.model.compiled import Model
 
 
 def compiled(model, fn, t, a, b=()):

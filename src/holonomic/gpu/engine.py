@@ -159,9 +159,8 @@ def _loaded(text: str):
     name = "gpu_" + hashlib.sha256(f"{__version__}{stamp}{text}".encode()).hexdigest()[:24]
     if name not in _modules:
         path = cachefolder.folder() / "gpu" / f"{name}.py"
-        if not path.exists():
-            cachefolder.write("gpu", path.name, text.encode())
-        if path.exists():
+        kept = _placed(path, text)
+        if kept:
             spec = importlib.util.spec_from_file_location(name, path)
             module = importlib.util.module_from_spec(spec)  # type: ignore[arg-type]
             sys.modules[name] = module
@@ -170,12 +169,26 @@ def _loaded(text: str):
             space: dict[str, Any] = {"__name__": name}
             exec(compile(text.replace("cuda.jit(cache=True)", "cuda.jit"), name, "exec"), space)
             module = type("module", (), space)
-        known = path.exists() and any(path.parent.glob(f"__pycache__/{name}.run-*.nbi"))
+        known = kept and any(path.parent.glob(f"__pycache__/{name}.run-*.nbi"))
         if not known:
             text = "holonomic: compiling for the GPU, once per model and methods (10 to 20 s) ..."
             print(text, file=sys.stderr, flush=True)
         _modules[name] = module
     return _modules[name].run
+
+
+def _placed(path: Path, text: str) -> bool:
+    """Put the source of a program where numba-cuda keeps its compiled form beside it; tell whether it is there."""
+    try:
+        cachefolder.refuse_shared(path.parent)
+        if path.read_bytes() == text.encode():
+            return True
+    except FileNotFoundError:
+        pass
+    except OSError as problem:
+        cachefolder.tell_unusable(problem)
+        return False
+    return cachefolder.write_plain(path, text.encode())
 
 
 def _groups(pieces: Iterable[tuple[int, int]], most: int) -> Iterator[list[tuple[int, int]]]:

@@ -9,7 +9,20 @@ import numpy as np
 from .compile import is_compiled, leaf
 from .drive import drive
 from .evaluate import evaluate
+from .settle import pull_and_settle
 from .signatures import EVENT_RATES, EVENTS, call_model
+
+
+@leaf
+def invoke(fns, which, t, a, b, data, out):
+    """Call one model function from Python."""
+    call_model(fns, which, t, a, 0, b, 0, data, out, 0)
+
+
+@leaf
+def pull_compiled(slots, fns, n, data, sp, t, x, W):
+    """`pull_and_settle` for compiled models, from Python."""
+    return pull_and_settle(slots, fns, n, data, sp, t, x, W)
 
 
 @leaf

@@ -7,7 +7,8 @@ interpreted and GPU runs and compiles, when first asked for, to a machine addres
 slots through these addresses (about 5 ns a call), so any pairing of methods runs without compiling.
 
 Nothing is compiled at import. What Numba compiles is kept in our own folder, stamped with a hash of all
-kernel sources: Numba's own stamp looks at one file only and would miss a change in a leaf it calls.
+kernel sources: Numba's own stamp looks at one file only and would miss a change in a leaf it calls. A function
+of ours that stands anywhere else is refused when it is defined, as a change of it would go unnoticed.
 """
 
 from __future__ import annotations
@@ -15,16 +16,20 @@ from __future__ import annotations
 import functools
 import hashlib
 import inspect
+import pickle
 import sys
 from pathlib import Path
 
 import numba
 from numba.core import caching, cgutils
+from numba.core.serialize import dumps
 from numba.extending import intrinsic, overload, register_jitable
 
 from . import cachefolder
 
 _PACKAGE = Path(__file__).resolve().parent.parent
+# Where compiled functions stand, and errors.py, whose status codes they hold as numbers.
+STAMPED = ("kernels/*.py", "integrators/*.py", "stabilizations/*.py", "formulations/*.py", "errors.py")
 # contract: a product and a sum may be rounded once instead of twice; nothing else is relaxed.
 # _nrt=False: no reference is counted, and a kernel that would allocate does not compile at all.
 OPTIONS = {"error_model": "numpy", "nogil": True, "fastmath": {"contract"}, "_nrt": False}
@@ -34,10 +39,26 @@ OPTIONS = {"error_model": "numpy", "nogil": True, "fastmath": {"contract"}, "_nr
 def kernel_stamp() -> str:
     """Return the hash of every source a kernel may come from, and of the compiler's version."""
     digest = hashlib.sha256(f"{numba.__version__} {sys.version_info[:2]}".encode())
-    for place in ("kernels", "integrators", "stabilizations", "formulations"):
-        for path in sorted((_PACKAGE / place).glob("*.py")):
-            digest.update(path.read_bytes())
+    for path in stamped_files():
+        digest.update(path.read_bytes())
     return digest.hexdigest()[:16]
+
+
+def stamped_files() -> list[Path]:
+    """Return the sources of the package that kernels are compiled from."""
+    return [path for pattern in STAMPED for path in sorted(_PACKAGE.glob(pattern))]
+
+
+_STAMPED_FOLDERS = {_PACKAGE / pattern.partition("/")[0] for pattern in STAMPED if "/" in pattern}
+
+
+def _known_place(function):
+    """Refuse a function of the package whose source is not stamped: edited, its old machine code would be used."""
+    path = Path(function.__code__.co_filename).resolve()
+    if _PACKAGE in path.parents and path.parent not in _STAMPED_FOLDERS:
+        places = ", ".join(sorted(folder.name for folder in _STAMPED_FOLDERS))
+        raise RuntimeError(f"{function.__qualname__} in {path} cannot be compiled there. Put it into one of {places}.")
+    return function
 
 
 def _neighbours(py_file: str) -> bytes:
@@ -64,7 +85,7 @@ class _Locator(caching._CacheLocator):
 
     def ensure_cache_path(self):
         path = Path(self.get_cache_path())
-        path.mkdir(parents=True, exist_ok=True)
+        cachefolder.make(path)
         cachefolder.hold(path)
 
     def get_source_stamp(self):
@@ -79,7 +100,7 @@ class _Locator(caching._CacheLocator):
             locator = cls(py_func, py_file)
             locator.ensure_cache_path()
         except OSError as problem:
-            cachefolder.tell_unwritable(problem)
+            cachefolder.tell_unusable(problem)
             return None
         return locator
 
@@ -88,8 +109,36 @@ class _CacheImpl(caching.CompileResultCacheImpl):
     _locator_classes = [_Locator]  # noqa: RUF012  a list in Numba's own class too
 
 
+class _Kept:
+    """Compiled versions of one function on disk: a file for each signature, with its digest.
+
+    Numba's own files have neither a digest (a flipped bit is run as machine code) nor the signature beside the code: two
+    processes that compile two signatures at once may write both under one number.
+    """
+
+    def __init__(self, place: str, base: str, stamp: str):
+        self._place, self._base, self._stamp = Path(place), base, stamp
+
+    def _path(self, key) -> Path:
+        return self._place / f"{self._base}.{hashlib.sha256(repr(key).encode()).hexdigest()[:16]}.nbc"
+
+    def save(self, key, data) -> None:
+        cachefolder.write_checked(self._path(key), dumps((self._stamp, key, data)))
+
+    def load(self, key):
+        content = cachefolder.read_checked(self._path(key))
+        if content is None:
+            return None
+        stamp, known, data = pickle.loads(content)
+        return data if (stamp, known) == (self._stamp, key) else None
+
+
 class _KernelCache(caching.FunctionCache):
     _impl_class = _CacheImpl
+
+    def __init__(self, py_func):
+        super().__init__(py_func)
+        self._cache_file = _Kept(self._cache_path, self._impl.filename_base, self._impl.locator.get_source_stamp())
 
 
 def _cached(dispatcher):
@@ -102,7 +151,7 @@ def _cached(dispatcher):
 
 def leaf(function):
     """Compile a loop over components on first use; it stays compiled even in interpreted runs."""
-    return _cached(numba.njit(**OPTIONS)(function))
+    return _cached(numba.njit(**OPTIONS)(_known_place(function)))
 
 
 def is_compiled(dispatcher) -> bool:
@@ -110,19 +159,19 @@ def is_compiled(dispatcher) -> bool:
     if dispatcher.signatures:
         return True
     path = getattr(dispatcher._cache, "cache_path", None)
-    return bool(path) and any(Path(path).glob(f"*.{dispatcher.__name__}-*.nbi"))
+    return bool(path) and any(Path(path).glob(f"*.{dispatcher.__name__}-*.nbc"))
 
 
 def inner(function):
     """Mark a function that kernels call and that calls model functions: compiled in compiled kernels only."""
-    return register_jitable(**OPTIONS)(function)
+    return register_jitable(**OPTIONS)(_known_place(function))
 
 
 class Kernel:
     """A slot function: plain Python source plus, on request, its machine address."""
 
     def __init__(self, function, signature):
-        self.py = function
+        self.py = _known_place(function)
         self.signature = signature
         functools.update_wrapper(self, function)
 

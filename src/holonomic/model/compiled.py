@@ -22,8 +22,8 @@ import numpy as np
 
 from .._version import __version__
 from ..kernels import cachefolder
-from ..kernels.compile import leaf
-from ..kernels.signatures import N_FUNCTIONS, Fn, call_model
+from ..kernels.calling import invoke
+from ..kernels.signatures import N_FUNCTIONS, Fn
 from . import machine
 from .arguments import flatten_params
 from .base import PLAIN, ModelBase, Variant
@@ -61,12 +61,6 @@ def source_stamp() -> str:
         for path in sorted((package / place).glob("*.py")):
             digest.update(path.read_bytes())
     return digest.hexdigest()[:16]
-
-
-@leaf
-def invoke(fns, which, t, a, b, data, out):
-    """Call one model function from Python."""
-    call_model(fns, which, t, a, 0, b, 0, data, out, 0)
 
 
 class Model(ModelBase):

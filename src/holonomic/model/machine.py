@@ -52,16 +52,14 @@ def compile_tapes(tapes: dict[str, Tape]) -> str:
     if name in _loaded or _kept(name) is not None:
         return name
     code = _compile(tapes)
-    cachefolder.write("models", name + ".o", hashlib.sha256(code).digest() + code)
+    cachefolder.write("models", name + ".o", code)
     _memory[name] = code
     return name
 
 
 def _kept(name: str) -> bytes | None:
-    """Return an object from the cache; None where it is missing or damaged: LLVM would not survive it."""
-    content = cachefolder.read("models", name + ".o") or b""
-    digest, code = content[:32], content[32:]
-    return code if code and hashlib.sha256(code).digest() == digest else None
+    """Return an object from the cache; None where it is missing or damaged."""
+    return cachefolder.read("models", name + ".o")
 
 
 _memory: dict[str, bytes] = {}  # objects compiled in this process, for when nothing can be written

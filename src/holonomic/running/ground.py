@@ -5,24 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from ..errors import OK
-from ..kernels.calling import field_at
-from ..kernels.compile import inner, leaf
-from ..kernels.settle import settle
-from ..kernels.signatures import NROW, WV, call_pull
+from ..kernels.calling import field_at, pull_compiled
+from ..kernels.settle import pull_and_settle
+from ..kernels.signatures import NROW, WV
 from ..stabilizations.base import HOPELESS, ITERATIONS, TOL
-
-
-@inner
-def pull_whole(slots, fns, n, data, sp, t, x, W):
-    """Move x onto the constraints, algebraic variables with it."""
-    status = call_pull(slots, fns, n, data, sp, t, 0.0, x, x, x, W)
-    return status if status != OK else settle(fns, n, data, t, x, W)
-
-
-@leaf
-def pull_compiled(slots, fns, n, data, sp, t, x, W):
-    """The pull of compiled models, from Python."""
-    return pull_whole(slots, fns, n, data, sp, t, x, W)
 
 
 def tightened(sp: np.ndarray) -> np.ndarray:
@@ -46,7 +32,7 @@ class Ground:
         """Move x onto the constraints and evaluate the field there; return a status."""
         plan = self.plan
         with np.errstate(all="ignore"):
-            pull = pull_whole if plan.model.interpreted else pull_compiled
+            pull = pull_and_settle if plan.model.interpreted else pull_compiled
             status = pull(plan.slots, plan.fns, plan.sizes, self.data, self.sp, t, x, self.W)
         self.rho = float(self.W[self.plan.sizes[WV]])  # of G Gᵀ: of the geometry alone, whatever the masses
         return status if status != OK else self.evaluate(t, x)
