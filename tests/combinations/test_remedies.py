@@ -4,59 +4,15 @@ import re
 
 import numpy as np
 import pytest
+from catalogue import KINDS, START, model_for
 from test_combinations import FORMULATIONS, INTEGRATORS
 
 import holonomic
-from holonomic import BadArgument, Dae, IncompatibleMethods, Ode, System, simulate
-from holonomic.arguments import choose, opened
+from holonomic import BadArgument, IncompatibleMethods, System, simulate
+from holonomic.arguments import choose
 from holonomic.formulations.base import Formulation
 from holonomic.integrators.base import Integrator
 from holonomic.planning.fit import check_fit
-from holonomic.planning.reuse import model_of
-
-ROD = {"rod": lambda q: q @ q - 1}
-J = np.diag([1.0, 2.0, 3.0])
-START = {"q0": [1.0, 0.0], "v0": [0.0, 0.0]}
-
-
-def kepler(y):
-    return np.concatenate([y[2:], -y[:2] / (y[:2] @ y[:2]) ** 1.5])
-
-
-def momentum(y):
-    return y[0] * y[3] - y[1] * y[2]
-
-
-def quaternion(q):
-    return 0.5 * np.array([[-q[1], -q[2], -q[3]], [q[0], -q[3], q[2]], [q[3], q[0], -q[1]], [-q[2], q[1], q[0]]])
-
-
-KINDS = {
-    "free": (System(mass=np.eye(2), potential=lambda q: q @ q), START),
-    "pendulum": (System(mass=np.eye(2), potential=lambda q: 9.81 * q[1], constraint=ROD), START),
-    "damped": (System(mass=np.eye(2), force=lambda v: -v, constraint=ROD), START),
-    "mass of q": (System(mass=lambda q: (1 + q[0] ** 2) * np.eye(2), constraint=ROD, velocity_terms=True), START),
-    "friction": (System(mass=np.eye(2), force=lambda v, lam: -np.tanh(v) * (1 + lam @ lam), constraint=ROD), START),
-    "states": (System(mass=np.eye(2), constraint=ROD, states={"i": lambda i: -i}), START | {"s0": [1.0]}),
-    "plain Python": (System(mass=np.eye(2), constraint=ROD, trace=False), START),
-    "skate": (
-        System(mass=np.eye(3), nonholonomic={"blade": lambda q, v: v[0] * np.sin(q[2]) - v[1] * np.cos(q[2])}),
-        {"q0": [0.0, 0.0, 0.0], "v0": [1.0, 0.0, 0.5]},
-    ),
-    "top": (
-        System(mass=J, force=lambda v: -np.cross(v, J @ v), kinematics=quaternion, invariants={"norm": lambda q: q @ q}),
-        {"q0": [1.0, 0, 0, 0], "v0": [1.0, 0.5, 0.2]},
-    ),
-    "Ode": (Ode(kepler), {"y0": [1.0, 0.0, 0.0, 1.1]}),
-    "Ode with invariants": (Ode(kepler, {"momentum": momentum}), {"y0": [1.0, 0.0, 0.0, 1.1]}),
-    "Dae": (Dae(order=2, f=lambda x: -x, B=lambda x: 2 * x.reshape(2, 1), g=lambda x: x @ x - 1), {"x0": [1, 0], "dx0": [0, 0]}),
-}  # fmt: skip
-
-
-def model_for(system, start):
-    names = ("q0", "v0", "y0", "s0", "w0", "x0", "dx0", "ddx0")
-    system, t0, _, q, v, extras = opened(system, 1.0, *(start.get(name) for name in names))
-    return model_of(system, q, v, t0, extras)
 
 
 def refusal(model, formulation, integrator):

@@ -89,6 +89,14 @@ def test_rule_must_hold_for_the_whole_ensemble():
     assert judge(FACTOR, Spread(2.1, 6.0, 18.1)) == "FAILS"
 
 
+def test_rule_on_the_median_leaves_the_extremes_alone():
+    rule = {**FACTOR, "over": "median"}
+    assert rule_text(rule) == "median within a factor 3 of printed"
+    assert judge(rule, Spread(0.1, 6.0, 100.0)) == "holds"
+    assert judge(rule, Spread(0.1, 18.1, 100.0)) == "FAILS"
+    assert judge(rule, 18.1) == "FAILS"
+
+
 def test_unknown_paper_or_table_names_those_there_are():
     with pytest.raises(BadArgument, match="There are: ascher-chin-petzold-reich-1995, ascher-chin-reich-1992"):
         reproduce("eich-2093")

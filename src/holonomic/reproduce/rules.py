@@ -23,7 +23,7 @@ class BlowUp:
 
 @dataclass(frozen=True)
 class Spread:
-    """A number over an ensemble of runs; a rule must hold for each of them."""
+    """A number over an ensemble of runs; a rule must hold for each of them, or says that it is on their median."""
 
     least: float
     median: float
@@ -35,6 +35,11 @@ class Spread:
 
 def rule_text(expected: Mapping[str, Any]) -> str:
     """Return the rule of an entry in words."""
+    text = _rule_text(expected)
+    return f"median {text}" if expected.get("over") == "median" else text
+
+
+def _rule_text(expected: Mapping[str, Any]) -> str:
     kind = expected["kind"]
     against = f"recomputed {expected['recomputed']:g}" if expected.get("of") == "recomputed" else expected.get("of")
     if kind == "relative":
@@ -67,6 +72,8 @@ def _verdict(expected: Mapping[str, Any], ours) -> str:
     if kind == "blow-up":
         return HOLDS if isinstance(ours, BlowUp) else FAILS
     if isinstance(ours, Spread):
+        if expected.get("over") == "median":
+            return _verdict(expected, ours.median)
         each = {_verdict(expected, value) for value in (ours.least, ours.most)}
         return HOLDS if each == {HOLDS} else FAILS
     if not isinstance(ours, int | float) or math.isnan(ours):
