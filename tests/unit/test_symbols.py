@@ -320,7 +320,6 @@ def test_if_is_refused_with_the_line_and_the_remedy():
         (lambda q: np.linalg.solve(q, q), "uses np.linalg.solve on an array of shape (3,) (", "square"),
         (lambda q: np.linalg.det(np.eye(11) * q[0]), "uses np.linalg.det on 11 by 11 symbols (", "10 by 10"),
         (lambda q: np.interp(0.5, q, [1, 2, 3]), "gives symbols as the x values of np.interp (", "numbers"),
-        (lambda q: np.interp(q, X, Y, period=2), "uses np.interp with period= (", "x % period"),
         (lambda q: np.where(q > 0), "uses np.where(condition) to find indices (", "np.where(condition, a"),
     ],
 )  # fmt: skip

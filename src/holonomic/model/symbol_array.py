@@ -206,28 +206,6 @@ def _clip(a, a_min=None, a_max=None, out=None, *, min=None, max=None):
     return _ours(as_array(a).clip(a_min if min is None else min, a_max if max is None else max, out))
 
 
-@implements(np.interp)
-def _interp(x, xp, fp, left=None, right=None, period=None):
-    if period is not None:
-        raise refusal("uses np.interp with period=", "Reduce x by x % period and close the table by hand.")
-    xp, fp = _numbers(xp, "the x values of np.interp"), as_array(fp)
-    x = as_array(x)
-    result = fp[0] + 0.0 * x
-    for j in range(len(xp) - 1):
-        line = (fp[j + 1] - fp[j]) / (xp[j + 1] - xp[j]) * (x - xp[j]) + fp[j]
-        result = _where(x >= xp[j], line, result) if j else line  # the first line also carries a NaN in x
-    result = _where(x >= xp[-1], fp[-1], result)
-    result = _where(x < xp[0], fp[0] if left is None else left, result)
-    return result if right is None else _where(x > xp[-1], right, result)
-
-
-def _numbers(value, what):
-    try:
-        return np.asarray(value, dtype=float)
-    except UntraceableFunction as error:
-        raise refusal(f"gives symbols as {what}", "These must be numbers.") from error
-
-
 @implements(np.zeros_like, np.empty_like)
 def _zeros_like(a, dtype=None, order="K", subok=True, shape=None, **kw):
     return _full_like(a, 0.0, dtype, order, subok, shape)

@@ -8,6 +8,7 @@ import numpy as np
 from casadi import SX
 
 from ..errors import UntraceableFunction, WrongShape
+from . import piecewise
 from .symbol import SUBJECT, Condition, Symbol, as_sx, refusal, tracing
 from .symbol_array import SymbolArray, as_array, implements
 
@@ -105,6 +106,8 @@ def _misfit(entry, place):
     kind = "None" if entry is None else f"a {type(entry).__name__}"
     return f"{kind}{at}. Return real numbers and symbols, alone, in a list or in an array."
 
+
+implements(np.interp)(piecewise.interp)
 
 # linear algebra of NumPy on expressions
 

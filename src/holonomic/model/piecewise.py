@@ -1,0 +1,135 @@
+"""Piecewise polynomials on symbols: the value on the piece that x lies in.
+
+    f(x) = Σ_j c_j(x) (x - b(x))^j        b(x) the break to the left of x, c_j(x) the coefficients of its piece
+
+c and b are picked by a sum over the pieces of (x is in this piece) · number, in which exactly one term is not zero, so
+nothing is rounded; their derivatives vanish, and f' is that of the polynomial. The numbers are data of the model:
+tables of the same breaks share compiled code. A table costs some (degree + 2) · 2 operations a piece.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from casadi import SX
+
+from .symbol import Symbol, as_sx, refusal
+from .symbol_array import as_array
+
+MOST_PIECES = 2000  # some 20 000 operations for a cubic: played, not compiled, at a few nanoseconds each
+
+
+class Pieces:
+    """A piecewise polynomial of one number.
+
+    Parameters
+    ----------
+    breaks : array (m + 1,)
+        Ends of the pieces, increasing.
+    coefficients : array (k + 1, m, ...)
+        Of (x - break)^j, the highest power first, as SciPy keeps them; further axes are those of the value.
+    closed : array of bool (m - 1,), optional
+        Which inner breaks belong to the piece on their right; all of them otherwise.
+    left, right : array (...), optional
+        Values outside; otherwise the first and the last piece go on.
+    ends : (float, float), optional
+        Where outside begins, if not at the first and the last break.
+    """
+
+    def __init__(self, breaks, coefficients, closed=None, left=None, right=None, ends=None):
+        full = np.diff(breaks) > 0  # SciPy repeats the ends of a spline
+        self.breaks = np.append(breaks[:-1][full], breaks[-1])
+        self.coefficients = np.asarray(coefficients, dtype=float)[:, full]
+        self.closed = np.ones(len(self.breaks) - 2, dtype=bool) if closed is None else closed
+        self.left, self.right = left, right
+        self.ends = (self.breaks[0], self.breaks[-1]) if ends is None else ends
+        if len(self.breaks) - 1 > MOST_PIECES:
+            raise refusal(
+                f"looks up a symbol in a table of {len(self.breaks)} points",
+                f"Tables of more than {MOST_PIECES} pieces are not built into a model; give a coarser one.",
+            )
+
+    def at(self, x) -> np.ndarray:
+        """Return the value at one symbol, with the further axes of the coefficients."""
+        x, breaks = as_sx(x), self.breaks
+        beyond = [_not_left_of(x, b, closed) for b, closed in zip(breaks[1:-1], self.closed, strict=True)]
+        inside = [a - b for a, b in zip([SX(1), *beyond], [*beyond, SX(0)], strict=True)]
+        offset = x - _picked(inside, breaks[:-1])
+        shape = self.coefficients.shape[2:]
+        flat = self.coefficients.reshape(*self.coefficients.shape[:2], -1)
+        values = np.empty(flat.shape[2], dtype=object)
+        for i in range(flat.shape[2]):
+            value = SX(0)
+            for row in flat[:, :, i]:
+                value = value * offset + _picked(inside, row)
+            values[i] = Symbol(value)
+        return self._with_ends(x, values.reshape(shape))
+
+    def _with_ends(self, x: SX, values: np.ndarray) -> np.ndarray:
+        for outside, given in ((x < self.ends[0], self.left), (x > self.ends[1], self.right)):
+            if given is not None:
+                values = np.where(as_array(Symbol(outside)), given, as_array(values))
+        return as_array(values)
+
+
+def _not_left_of(x: SX, place: float, closed: bool) -> SX:
+    return place <= x if closed else place < x
+
+
+def _picked(inside: list[SX], numbers: np.ndarray) -> SX:
+    """The number of the piece that x is in."""
+    if np.all(numbers == numbers[0]):
+        return SX(float(numbers[0]))
+    total = SX(0)
+    for here, number in zip(inside, numbers, strict=True):
+        if number != 0:
+            total = total + here * float(number)
+    return total
+
+
+def each(x, value_of, trailing: tuple[int, ...] = (), axis: int = 0):
+    """`value_of` for every entry of x; the axes of x take the place of the axis that was interpolated."""
+    x = as_array(x)
+    result = np.empty(x.shape + trailing, dtype=object)
+    for place in np.ndindex(x.shape):
+        result[place] = as_array(value_of(x[place])).view(np.ndarray)[()]
+    if axis:
+        order = [*range(x.ndim, x.ndim + axis), *range(x.ndim), *range(x.ndim + axis, result.ndim)]
+        result = result.transpose(order)
+    return as_array(result) if result.ndim else result[()]
+
+
+def has_symbols(*values) -> bool:
+    """Tell whether anything in these values is not known yet."""
+    return any(isinstance(entry, Symbol) for value in values for entry in np.ravel(np.asarray(value, dtype=object)))
+
+
+def hats(grid) -> np.ndarray:
+    """Coefficients of the piecewise linear functions that are 1 at one point of a grid and 0 at the others."""
+    m = len(grid) - 1
+    found = np.zeros((2, m, m + 1))
+    slope = 1 / np.diff(grid)
+    at = np.arange(m)
+    found[0, at, at], found[0, at, at + 1] = -slope, slope
+    found[1, at, at] = 1.0
+    return found
+
+
+def interp(x, xp, fp, left=None, right=None, period=None):
+    """np.interp on symbols; the values may be symbols, too, the points may not."""
+    if has_symbols(xp):
+        raise refusal("gives symbols as the x values of np.interp", "These must be numbers.")
+    xp, fp, x = np.asarray(xp, dtype=float), as_array(fp), as_array(x)
+    if period is not None:
+        order = np.argsort(xp % period)
+        xp, fp = (xp % period)[order], fp[order]
+        xp, fp = np.concatenate([[xp[-1] - period], xp, [xp[0] + period]]), np.concatenate([fp[-1:], fp, fp[:1]])
+        x, left, right = x % period, None, None
+    left, right = fp[0] if left is None else left, fp[-1] if right is None else right
+    if len(xp) == 1:
+        return each(x, lambda one: np.where(one < xp[0], left, np.where(one > xp[0], right, fp[0])))
+    if has_symbols(fp):  # values that are parameters: weights of the points
+        weights = Pieces(xp, hats(xp))
+        value = lambda one: weights.at(one) @ fp
+        return each(x, lambda one: np.where(one < xp[0], left, np.where(one > xp[-1], right, value(one))))
+    fp = np.asarray(fp, dtype=float)
+    return each(x, Pieces(xp, [np.diff(fp) / np.diff(xp), fp[:-1]], left=left, right=right).at)
