@@ -31,20 +31,18 @@ def as_path(path, call: str) -> Path:
 
 
 def readable(path, call: str) -> Path:
-    """Return the path of a file that is there and may be read, or say why it cannot be."""
+    """Return the path of a file that is there, or say what is there instead."""
     path = as_path(path, call)
     try:
         kind = os.stat(path).st_mode
     except (FileNotFoundError, NotADirectoryError):
         raise BadArgument(f"there is no file {path}.") from None
     except OSError as problem:
-        raise FileFailed(f"{path} cannot be read: {_words(problem)}.") from problem
+        raise FileFailed(f"{path} cannot be read: {words(problem)}.") from problem
     if stat.S_ISDIR(kind):
         raise BadArgument(f"{path} is a folder, no file.")
     if not stat.S_ISREG(kind):
         raise BadArgument(f"{path} is a device or a pipe, no file.")
-    if not os.access(path, os.R_OK):
-        raise FileFailed(f"{path} cannot be read: permission denied.")
     return path
 
 
@@ -54,7 +52,7 @@ def reading(path: Path) -> Iterator[None]:
     try:
         yield
     except OSError as problem:
-        raise FileFailed(f"{path} cannot be read: {_words(problem)}.") from problem
+        raise FileFailed(f"{path} cannot be read: {words(problem)}.") from problem
 
 
 def writable(path, call: str, devices: bool = False) -> Path:
@@ -65,14 +63,14 @@ def writable(path, call: str, devices: bool = False) -> Path:
         there = target.exists()
         folder = target.parent.is_dir()
     except (OSError, RuntimeError) as problem:  # a link that leads to itself, a name that is too long
-        raise FileFailed(f"{path} cannot be written: {_words(problem)}.") from problem
+        raise FileFailed(f"{path} cannot be written: {words(problem)}.") from problem
     if not folder:
         raise BadArgument(f"there is no folder {target.parent} to write {path.name} in.")
     if target.is_dir():
         raise BadArgument(f"{path} is a folder: give the name of a file in it.")
     if there and not target.is_file() and not devices:
         raise BadArgument(f"{path} is a device or a pipe, no file. Write to a file.")
-    if there and not os.access(target, os.W_OK):
+    if there and not os.access(target, os.W_OK, effective_ids=os.access in os.supports_effective_ids):
         raise FileFailed(f"{path} cannot be written: permission denied.")
     return target
 
@@ -97,7 +95,7 @@ def written(target: Path) -> Iterator[Path]:
     except OSError as problem:
         kept = ", and what was there before is unchanged" if there and draft is not target else ""
         room = " Make room, or take another disk." if problem.errno in FULL else ""
-        raise FileFailed(f"{target} cannot be written: {_words(problem)}{kept}.{room}") from problem
+        raise FileFailed(f"{target} cannot be written: {words(problem)}{kept}.{room}") from problem
     finally:
         if draft is not target:
             draft.unlink(missing_ok=True)
@@ -118,7 +116,10 @@ def _to_disk(path: Path) -> None:
         os.close(handle)
 
 
-def _words(problem: Exception) -> str:
+def words(problem: BaseException) -> str:
+    """Say what an operating system calls a problem, and in plain words where the disk is full."""
+    if isinstance(problem, FileFailed) and problem.__cause__ is not None:
+        return words(problem.__cause__)
     number = getattr(problem, "errno", None)
     said = getattr(problem, "strerror", None) or str(problem)
     said = said[:1].lower() + said[1:]

@@ -2,11 +2,13 @@
 
 import gzip
 import json
+import os
+import sys
 
 import numpy as np
 import pytest
 
-from holonomic import BadArgument, System, load, simulate
+from holonomic import BadArgument, FileFailed, System, load, simulate, sweep
 
 SWING = System(
     mass=np.eye(2), potential=lambda q, p: p.g * q[1], constraint={"rod": lambda q: q @ q - 1}, params={"g": 9.81},
@@ -100,3 +102,67 @@ def test_a_foreign_file_is_no_run(tmp_path, name):
     path.write_bytes(FOREIGN[name])
     with pytest.raises(BadArgument, match=r"run\.nc"):
         load(path)
+
+
+# stores
+
+CALL = {"q0": [0, -1], "v0": [1, 0], "params": {"g": np.linspace(1, 20, 40)}, "save_at": 3}
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory):
+    pytest.importorskip("zarr", reason="extra store")
+    path = tmp_path_factory.mktemp("stored") / "runs.zarr"
+    runs = sweep(SWING, 0.5, **CALL, store=path)
+    return path, runs.q, runs["height"]
+
+
+def files_of(path):
+    return sorted(each for each in path.rglob("*") if each.is_file() and each.name != "lock")
+
+
+def check_store(store, count, seed) -> None:
+    """Damage a file of a store, go on with it, and mend it again."""
+    path, q, height = store
+    rng, files = np.random.default_rng(seed), files_of(store[0])
+    whole = {each: each.read_bytes() for each in files}
+    for i in range(count):
+        file = files[i % len(files)]
+        file.write_bytes(damaged(whole[file], rng) if whole[file] else b"?")
+        try:
+            runs = sweep(SWING, 0.5, **CALL, store=path, resume=True)
+            assert np.array_equal(runs.q, q) and np.array_equal(runs["height"], height), file
+        except (BadArgument, FileFailed) as problem:
+            assert str(path) in str(problem), file
+        for each in files_of(path):
+            if each not in whole:
+                each.unlink()
+        for each, content in whole.items():
+            each.parent.mkdir(parents=True, exist_ok=True)
+            if not each.exists() or each.read_bytes() != content:
+                each.write_bytes(content)
+
+
+def test_a_damaged_store_never_gives_other_numbers(store):
+    check_store(store, len(files_of(store[0])), SEED)
+
+
+@pytest.mark.slow
+def test_a_store_damaged_often_never_gives_other_numbers(store):
+    check_store(store, 10 * len(files_of(store[0])), SEED + 1)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="links and pipes of POSIX")
+def test_what_is_no_folder_is_no_store(tmp_path):
+    pytest.importorskip("zarr", reason="extra store")
+    (tmp_path / "file").write_text("mine", encoding="utf-8")
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "loop").symlink_to(tmp_path / "loop")
+    (tmp_path / "nothing").symlink_to(tmp_path / "gone")
+    for name in ("file", "pipe", "loop", "file/below"):
+        for resume in (False, True):
+            with pytest.raises((BadArgument, FileFailed), match=name):
+                sweep(SWING, 0.5, **CALL, store=tmp_path / name, resume=resume)
+    assert (tmp_path / "file").read_text(encoding="utf-8") == "mine"
+    assert sweep(SWING, 0.5, **CALL, store=tmp_path / "nothing").ok.all()
+    assert (tmp_path / "nothing").is_symlink() and (tmp_path / "gone").is_dir()

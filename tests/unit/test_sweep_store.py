@@ -15,9 +15,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from holonomic import BadArgument, HolonomicError, System, sweep
+from holonomic import BadArgument, FileFailed, HolonomicError, System, sweep
+from holonomic.sweeping import founding, threads
 from holonomic.sweeping import store as storing
-from holonomic.sweeping import threads
 
 pytest.importorskip("zarr", reason="extra store")
 xarray = pytest.importorskip("xarray", reason="extra xarray")
@@ -105,6 +105,56 @@ def test_an_existing_store_is_never_overwritten(stored, path, tmp_path):
         sweep(SWING, 2.0, **CALL, resume=True)
 
 
+def test_a_store_of_others_is_never_cleared(tmp_path):
+    import zarr
+
+    group = zarr.create_group(str(tmp_path / "weather.zarr"))
+    group.create_array("wind", data=np.arange(5.0))
+    with pytest.raises(BadArgument, match=r"weather\.zarr' is a folder with other things in it\. Take another name\.$"):
+        sweep(SWING, 2.0, **CALL, store=tmp_path / "weather.zarr", resume=True)
+    assert zarr.open_group(str(tmp_path / "weather.zarr"))["wind"][:].sum() == 10
+
+
+def test_damaged_metadata_are_written_again(held, stored, path, capsys):
+    (path / "zarr.json").write_text("{}")
+    (path / "q" / "zarr.json").write_text((path / "q" / "zarr.json").read_text().replace("float64", "float32"))
+    same(held, sweep(SWING, 2.0, **CALL, store=path, resume=True))
+    assert capsys.readouterr().err.endswith("runs.zarr damaged (2 files); written again.\n")
+    with xarray.open_zarr(path) as data:
+        assert np.array_equal(data["q"].values, held.q, equal_nan=True)
+
+
+def test_a_damaged_identity_is_told(stored, path):
+    record = path / "status" / "journal" / "identity.json"
+    kept = record.read_bytes()
+    for content in (kept.replace(b"2", b"3", 1), kept[:50], b"", b"[]"):
+        record.write_bytes(content)
+        with pytest.raises(BadArgument, match=r"cannot be resumed: .*identity\.json is damaged, and what the store was made with"):
+            sweep(SWING, 2.0, **CALL, store=path, resume=True)
+    record.write_bytes(kept)
+
+
+def test_a_store_whose_identity_has_no_checksum_goes_on(held, stored, path):
+    """As it was written before there was one."""
+    record = path / "status" / "journal" / "identity.json"
+    kept = record.read_bytes()
+    record.write_text(json.dumps(founding.founded(path)["identity"]))
+    same(held, sweep(SWING, 2.0, **CALL, store=path, resume=True))
+    record.write_bytes(kept)
+
+
+def test_a_store_that_cannot_be_made_is_told(tmp_path):
+    resource = pytest.importorskip("resource", reason="limits of file sizes are of Unix")
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (64, before[1]))
+    try:
+        with pytest.raises(FileFailed, match=r"runs\.zarr' cannot be made or opened: file too large\.$"):
+            sweep(SWING, 2.0, **CALL, store=tmp_path / "runs.zarr")
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    assert sweep(SWING, 2.0, **CALL, store=tmp_path / "runs.zarr", resume=True).ok.sum() == 69
+
+
 OTHER = System(
     mass=lambda p: p.m * np.eye(2), potential=lambda q, p: p.m * p.g * q[1] + q[0] ** 2,
     constraint={"rod": lambda q, p: q @ q - p.L**2}, params={"m": 1.0, "g": 9.81, "L": 1.0},
@@ -133,7 +183,9 @@ def test_a_store_of_something_else_is_refused(stored, path, system, changes, tex
 def test_a_store_of_another_version_is_refused(stored, path):
     record = path / "status" / "journal" / "identity.json"
     kept = record.read_text()
-    record.write_text(json.dumps(json.loads(kept) | {"version": "0.0.0"}))
+    known = founding.founded(path)
+    known["identity"]["version"] = "0.0.0"
+    record.write_bytes(founding.sealed(json.dumps(known)))
     try:
         with pytest.raises(BadArgument, match=r"another version of holonomic \(0.0.0 in the store"):
             sweep(SWING, 2.0, **CALL, store=path, resume=True)
@@ -181,18 +233,18 @@ def test_a_store_killed_while_it_was_made_is_made_again(held, tmp_path):
 
 def test_a_failing_write_says_what_is_kept_and_resume_goes_on(held, tmp_path, monkeypatch):
     path = tmp_path / "runs.zarr"
-    write, count = storing.write_whole, []
+    write, count = storing.write_bytes, []
 
     def full(name: Path, content: bytes) -> None:
         count.append(name)
-        if len(count) > 6:
+        if len(count) > 5:
             raise OSError(28, "No space left on device")
         write(name, content)
 
-    monkeypatch.setattr(storing, "write_whole", full)
-    with pytest.raises(HolonomicError, match=r"No space left on device. \d+ of 70 members are kept there. Make room"):
+    monkeypatch.setattr(storing, "write_bytes", full)
+    with pytest.raises(FileFailed, match=r"the disk is full \(no space left on device\)\. \d+ of 70 members are kept there"):
         sweep(SWING, 2.0, **CALL, store=path)
-    monkeypatch.setattr(storing, "write_whole", write)
+    monkeypatch.setattr(storing, "write_bytes", write)
     done = {int(name.stem) for name in (path / "status" / "journal").glob("[0-9]*.json")}
     pieces = computed(monkeypatch)
     same(held, sweep(SWING, 2.0, **CALL, store=path, resume=True))

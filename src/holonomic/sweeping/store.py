@@ -7,21 +7,34 @@ do not match it, is not finished and is computed again; one with a record never 
 
 from __future__ import annotations
 
-import contextlib
 import io
 import json
-import os
 import sys
 import warnings
-import zlib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from ..errors import BadArgument, HolonomicError, MissingExtra
+from ..errors import BadArgument, FileFailed, HolonomicError, MissingExtra
+from ..files import words, write_bytes
 from .ensemble import Log
+from .founding import (
+    RECORDS,
+    begin,
+    founded,
+    holds_something,
+    is_founded,
+    lock,
+    mend,
+    place_of,
+    seal,
+    sealed,
+    stamp,
+    trouble,
+    unsealed,
+)
 from .identity import differences, identity
 from .job import Chunk, Happenings, Job
 from .labels import dimensions
@@ -38,67 +51,85 @@ class Store:
 
     def __init__(self, job: Job, path, resume: bool):
         self.zarr = _zarr()
-        self.job, self.path = job, Path(path)
+        self.job, self.path = job, place_of(path)
         ours = identity(job)
-        there = self.path.exists() and any(self.path.iterdir()) if self.path.is_dir() else self.path.exists()
+        there = holds_something(self.path)
         if there and not resume:
             raise BadArgument(
                 f"store={str(path)!r} exists. Pass resume=True to go on with it, or take another name."
             )
         self.done: dict[int, dict[str, Any]] = {}
-        if there and self._begun():
-            self._check(ours)
-            self.group = self.zarr.open_group(str(self.path), mode="r+")
-            self._lock()
-            self._read_journal()
-        else:
-            self._create(ours)
-            self._lock()
+        with trouble(self.path):
+            if there and is_founded(self.path):
+                self._resume(ours)
+            else:
+                self._create(ours)
 
     # what is there
 
     @property
     def journal(self) -> Path:
-        """The folder of records: inside an array, where readers of Zarr do not look."""
-        return self.path / "status" / "journal"
+        """The folder of records."""
+        return self.path / RECORDS
 
-    def _begun(self) -> bool:
-        """Whether the store was made to the end; one killed while it was made holds nothing and is made again."""
-        return (self.journal / "identity.json").exists()
-
-    def _check(self, ours: dict[str, Any]) -> None:
-        stored = json.loads((self.journal / "identity.json").read_text(encoding="utf-8"))
-        found = differences(stored, json.loads(json.dumps(ours)))
+    def _resume(self, ours: dict[str, Any]) -> None:
+        known = founded(self.path)
+        found = differences(known["identity"], json.loads(json.dumps(ours)))
         if found:
             raise BadArgument(
                 f"store={str(self.path)!r} cannot be resumed: it was made with {'; '.join(found)}. Repeat the call it was "
                 "made with, or take another store."
             )
+        self._held = lock(self.path)
+        try:
+            fill = mend(self.path, known)
+            self.group = self.zarr.open_group(str(self.path), mode="r+")
+            if fill:
+                self._fill()
+            self._read_journal()
+        except BaseException as problem:
+            self.close()
+            if isinstance(problem, Exception) and not isinstance(problem, HolonomicError | OSError):  # of Zarr's, without end
+                raise BadArgument(
+                    f"store={str(self.path)!r} cannot be resumed: Zarr cannot read it ({problem}). Take another store."
+                ) from problem
+            raise
 
     def _create(self, ours: dict[str, Any]) -> None:
-        if self.path.exists() and any(self.path.iterdir()) and not (self.path / "zarr.json").exists():
-            raise BadArgument(f"store={str(self.path)!r} is a folder with other things in it. Take another name.")
-        job = self.job
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of metadata that version 3 of Zarr has not settled
-            self.group = self.zarr.create_group(str(self.path), overwrite=True)
-            self.group.attrs[ATTRIBUTE] = ours | {"plan": repr(job.plan), "labels": self._labels()}
-            self.group.create_array("time", data=job.save_t, dimension_names=("time",))
-            for name, kind in OF_MEMBERS.items():
-                self.group.create_array(
-                    name, shape=(job.count,), chunks=(job.chunk,), dtype=kind, fill_value=0, dimension_names=("member",)
-                )
-            for name, values in job.params.items():
-                own = tuple(f"{name}_{i}" for i in range(values.ndim - 1))
-                self.group.create_array(f"param_{name}", data=values, dimension_names=("member", *own))
-            for name, shape in self._shapes().items():
-                self.group.create_array(
-                    name, shape=(job.count, *shape), chunks=(job.chunk, *shape), dtype="f8", fill_value=np.nan,
-                    dimension_names=dimensions(job.program, name, 1 + len(shape)), compressors=self._compressor(),
-                )  # fmt: skip
-            self.zarr.consolidate_metadata(str(self.path))
-        self.journal.mkdir(parents=True, exist_ok=True)
-        write_whole(self.journal / "identity.json", json.dumps(ours).encode())
+        job, shapes = self.job, self._shapes()
+        self._held = begin(self.path)
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # of metadata that version 3 of Zarr has not settled
+                self.group = self.zarr.create_group(str(self.path))
+                self.group.attrs[ATTRIBUTE] = ours | {"plan": repr(job.plan), "labels": self._labels()}
+                self.group.create_array("time", shape=job.save_t.shape, dtype="f8", dimension_names=("time",))
+                for name, kind in OF_MEMBERS.items():
+                    self.group.create_array(
+                        name, shape=(job.count,), chunks=(job.chunk,), dtype=kind, fill_value=0, dimension_names=("member",)
+                    )
+                for name, values in job.params.items():
+                    own = tuple(f"{name}_{i}" for i in range(values.ndim - 1))
+                    self.group.create_array(
+                        f"param_{name}", shape=values.shape, dtype=values.dtype, dimension_names=("member", *own)
+                    )
+                for name, shape in shapes.items():
+                    self.group.create_array(
+                        name, shape=(job.count, *shape), chunks=(job.chunk, *shape), dtype="f8", fill_value=np.nan,
+                        dimension_names=dimensions(job.program, name, 1 + len(shape)), compressors=self._compressor(),
+                    )  # fmt: skip
+                self._fill()
+                self.zarr.consolidate_metadata(str(self.path))
+            seal(self.path, ours)
+        except BaseException:
+            self.close()
+            raise
+
+    def _fill(self) -> None:
+        """Enter times and parameters."""
+        self.group["time"][:] = self.job.save_t
+        for name, values in self.job.params.items():
+            self.group[f"param_{name}"][:] = values
 
     def _compressor(self):
         return self.zarr.codecs.BloscCodec(cname="lz4", clevel=1, shuffle="shuffle", typesize=8)
@@ -118,19 +149,6 @@ class Store:
         empty = np.full((1, times, job.shape[1]), np.nan), np.full((1, times, job.shape[2]), np.nan)
         look = Quantities(job, 0, 1, *empty)
         return {name: np.shape(look[name])[1:] for name in job.wanted}
-
-    def _lock(self) -> None:
-        """Keep other processes out; the lock ends with this process, however it ends."""
-        self._held = open(self.journal / "lock", "w")
-        with contextlib.suppress(ImportError):
-            import fcntl
-
-            try:
-                fcntl.flock(self._held, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except OSError:
-                raise HolonomicError(
-                    f"another process is writing to store={str(self.path)!r}. Wait for it, or take another store."
-                ) from None
 
     def close(self) -> None:
         self._held.close()
@@ -156,22 +174,13 @@ class Store:
             )  # fmt: skip
 
     def _matches(self, first: int, files: dict[str, Any]) -> bool:
-        return all(self._stamp(self._file(name, first)) == stamp for name, stamp in files.items())
+        return all(stamp(self._file(name, first)) == said for name, said in files.items())
 
     def _file(self, name: str, first: int) -> Path:
         if name == "events":
             return self.journal / f"{first}.npz"
         ndim = self.group[name].ndim
         return self.path.joinpath(name, "c", str(first // self.job.chunk), *["0"] * (ndim - 1))
-
-    @staticmethod
-    def _stamp(path: Path) -> list[int] | None:
-        """Size and checksum of a file; None where there is none: Zarr leaves out chunks that hold nothing."""
-        try:
-            content = path.read_bytes()
-        except FileNotFoundError:
-            return None
-        return [len(content), zlib.crc32(content)]
 
     def missing(self) -> list[tuple[int, int]]:
         """Pieces that are not finished."""
@@ -188,8 +197,8 @@ class Store:
         try:
             self._write(chunk)
         except OSError as problem:
-            raise HolonomicError(
-                f"writing to {self.path} failed: {problem.strerror or problem}. {self.members_done} of {self.job.count} "
+            raise FileFailed(
+                f"writing to {self.path} failed: {words(problem)}. {self.members_done} of {self.job.count} "
                 "members are kept there. Make room, and call sweep again with resume=True."
             ) from problem
 
@@ -202,16 +211,15 @@ class Store:
             values |= chunk.kept
         for name, array in values.items():
             self.group[name][here] = array
-        files = {name: self._stamp(self._file(name, chunk.first)) for name in values}
+        files = {name: stamp(self._file(name, chunk.first)) for name in values}
         if len(chunk.events.t):
             packed = io.BytesIO()
             np.savez(packed, **vars(chunk.events))
-            write_whole(self._file("events", chunk.first), packed.getvalue())
-            files["events"] = self._stamp(self._file("events", chunk.first))
+            write_bytes(self._file("events", chunk.first), packed.getvalue())
+            files["events"] = stamp(self._file("events", chunk.first))
         told = {name: {str(m): each for m, each in getattr(chunk, name).items()} for name in TOLD}
         record = {"last": chunk.last, "files": files, "way": chunk.way.tolist(), **told}
-        text = json.dumps(record)
-        write_whole(self.journal / f"{chunk.first}.json", json.dumps([zlib.crc32(text.encode()), text]).encode())
+        write_bytes(self.journal / f"{chunk.first}.json", sealed(json.dumps(record)))
         self.done[chunk.first] = record
 
     # reading
@@ -297,23 +305,13 @@ def parts(job: Job) -> dict[str, tuple[str, slice]]:
     return {name: (of, where) for name, (of, where) in cut.items() if where.stop > where.start}
 
 
-def write_whole(path: Path, content: bytes) -> None:
-    """Write a file so that it is there whole or not at all."""
-    part = path.with_name(f".{path.name}.part")
-    with open(part, "wb") as file:
-        file.write(content)
-        file.flush()
-        os.fsync(file.fileno())
-    os.replace(part, path)
-
-
 def _record(path: Path) -> dict[str, Any] | None:
     """Read a record of the journal; None: damaged."""
     try:
-        stamp, text = json.loads(path.read_bytes())
-        return json.loads(text) if zlib.crc32(text.encode()) == stamp else None
-    except (ValueError, TypeError):
+        text = unsealed(json.loads(path.read_bytes()))
+    except ValueError:
         return None
+    return None if text is None else json.loads(text)
 
 
 def _zarr():
