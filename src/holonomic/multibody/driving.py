@@ -48,10 +48,10 @@ class DriveMethods:
             drive.rows = rows.steady_rows(joint.gap, self.kit.place, *joint.marks, key, drive.start)
         elif kind == "speed":
             drive.level, drive.value = "velocity", None
-            drive.rows = rows.rate_rows(joint.rate, self._of_time(value, name))
+            drive.rows = rows.rate_rows(joint.rate, self._of_time(value, f"{kind} of {name!r}"))
         else:
             if callable(value):
-                drive.wanted = self._of_time(value, name)
+                drive.wanted = self._of_time(value, f"{kind} of {name!r}")
             else:
                 drive.wanted = rows.constant(self.params.add(f"{joint.name}.{kind}", value))
             drive.rows = rows.following_rows(joint.gap, self.kit.place, *joint.marks, drive.wanted)
@@ -100,7 +100,7 @@ class DriveMethods:
         name = f"{point.name} drive"
         self._new(name, "drive")
         mark = point.mark
-        made = rows.path_rows(self.kit.place, mark, self._of_time(path, name))
+        made = rows.path_rows(self.kit.place, mark, self._of_time(path, f"path of {name!r}", self.dimension))
         return self._enter_drive(Drive(name, point.name, (mark, mark), made, tuple("xyz"[: self.dimension])))
 
     def _enter_drive(self, drive: Drive) -> Drive:
@@ -109,5 +109,5 @@ class DriveMethods:
         self._changed()
         return drive
 
-    def _of_time(self, function, role):
-        return rows.of_time(function, self._asked(function, role, ("t", "p")))
+    def _of_time(self, function, role: str, n: int = 1):
+        return rows.of_time(function, self._asked(function, role, ("t", "p")), role, n)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..model.makers import maker
-from .forces import answered
+from .asking import answered
 from .vectors import times
 
 
@@ -99,14 +99,14 @@ def curve_effort(rates, efforts):
 
 
 @maker
-def user_effort(function, names, first, second, rest=None):
+def user_effort(function, names, role, first, second, rest=None):
     """A user's function of angle or position, speed, t, p and u; with a rest, of the stretch from there, too."""
 
     def effort(x, rate, t, p, u):
         given = {first: x, second: rate, "t": t, "p": p, "u": u}
         if rest is not None:
             given["stretch"] = x - p[rest]
-        return answered(function, names, given)
+        return answered(function, names, given, role, 1)
 
     return effort
 

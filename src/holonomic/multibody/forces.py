@@ -7,18 +7,11 @@ the results alone. All of them close over plain values and functions only.
 
 from __future__ import annotations
 
-from types import SimpleNamespace
-
 import numpy as np
 
 from ..model.makers import maker
-from ..model.taking import given_to
+from .asking import Seen, answered
 from .vectors import dot, minus, plus, times
-
-
-def answered(function, names, given):
-    """Call a user's function with what it names; states are found in u."""
-    return given_to(function, {name: given[name] if name in given else given["u"][name] for name in names})
 
 
 def line(q, v, p, place, motion, first, second):
@@ -77,12 +70,12 @@ def spring_energy(place, first, second, stiffness, natural):
 
 
 @maker
-def user_tension(function, names, natural):
+def user_tension(function, names, natural, role):
     """A user's function of length, stretch, rate, t, p and u."""
 
     def tension(length, rate, t, p, u):
         given = {"length": length, "stretch": length - p[natural], "rate": rate, "t": t, "p": p, "u": u}
-        return answered(function, names, given)
+        return answered(function, names, given, role, 1)
 
     return tension
 
@@ -92,7 +85,7 @@ def on_point(value, place, mark, none):
     """A force on a body at a mark; value(t, q, v, p, u) in the ground frame."""
 
     def force(t, q, v, p, u):
-        return ((mark[0], tuple(value(t, q, v, p, u)), place(q, p, mark)[0], none),)
+        return ((mark[0], value(t, q, v, p, u), place(q, p, mark)[0], none),)
 
     return force
 
@@ -108,14 +101,14 @@ def torque_on(value, mark):
 
 
 @maker
-def user_value(function, names, things):
-    """A user's function of t, p, u, states and named bodies, points and joints."""
+def user_value(function, names, things, role, n=None):
+    """A user's function of t, p, u, states and named things, pairs (name, look); it returns n numbers."""
 
     def value(t, q, v, p, u):
         given = {"t": t, "p": p, "u": u}
         for name, look in things:
             given[name] = look(q, v, p)
-        return answered(function, names, given)
+        return answered(function, names, given, role, n)
 
     return value
 
@@ -175,23 +168,28 @@ def bushing_force(strain, rates, wrench, place, motion, first, second, stiffness
 
 
 @maker
-def seen_mark(place, motion, mark):
-    """What a user's function sees of a body or a point: position, velocity, speed, and in the plane angle."""
+def seen_mark(place, motion, axes, mark, asking):
+    """What a user's function sees of a body, a point or a frame.
+
+    Position and velocity, the rotation (axes as columns) and the angular velocity in the ground frame, which is also its
+    speed; in the plane an angle.
+    """
 
     def look(q, v, p):
-        here, moving = place(q, p, mark), motion(q, v, p, mark)
+        here, (velocity, spin) = place(q, p, mark), motion(q, v, p, mark)
         angle = {"angle": here[2]} if len(here) == 3 else {}
-        return SimpleNamespace(position=np.array(here[0]), velocity=np.array(moving[0]), speed=moving[1], **angle)
+        seen = {"position": here[0], "velocity": velocity, "rotation": axes(q, p, mark), "angular_velocity": spin, "speed": spin}
+        return Seen(asking, seen | angle)
 
     return look
 
 
 @maker
-def seen_joint(value, rate, name):
+def seen_joint(value, rate, name, asking):
     """What a user's function sees of a joint: angle or position, and speed."""
 
     def look(q, v, p):
-        return SimpleNamespace(**{name: value(q, p), "speed": rate(q, v, p)})
+        return Seen(asking, {name: value(q, p), "speed": rate(q, v, p)})
 
     return look
 

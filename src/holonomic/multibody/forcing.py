@@ -49,7 +49,7 @@ class ForceMethods(JointForceMethods):
             raise BadArgument(f"spring {name!r}: give stiffness= or force=, one of them.")
         if force is not None:
             names = self._asked(force, f"force of {name!r}", ("length", "stretch", "rate", *self._given))
-            tension = fo.user_tension(force, names, natural)
+            tension = fo.user_tension(force, names, natural, f"force of {name!r}")
             return self._enter(Force(name, "spring", self._pull(tension, marks), marks))
         k = self.params.add(f"{name}.stiffness", stiffness, not_negative)
         energy = fo.spring_energy(kit.place, *marks, k, natural)
@@ -125,13 +125,15 @@ class ForceMethods(JointForceMethods):
             Where it acts, moving with the body; the centre of mass if not given.
         value : sequence of float, or function
             N. A function names what it needs of t, p, u, states, bodies, points and joints:
-            `lambda t, slider, O: (-3 * slider.velocity[0], O.angle)`. Bodies and points have position, velocity,
-            angle, speed; joints angle or position, and speed.
+            `lambda t, slider, O: (-3 * slider.velocity[0], O.angle)`. Bodies, points and frames have position,
+            velocity, rotation (axes as columns), angular_velocity (ground frame; also speed), in the plane angle; joints
+            angle or position, and speed.
         """
         self._new(name, "force")
         mark = self._force_mark(name, body, at)
         if callable(value):
-            act = fo.on_point(self._named(value, name), self.kit.place, mark, self.kit.NO_TORQUE)
+            pushed = self._named(value, f"value of {name!r}", self.dimension)
+            act = fo.on_point(pushed, self.kit.place, mark, self.kit.NO_TORQUE)
         else:
             keys = self.params.add_point(f"{name}.value", np.atleast_1d(value))
             if len(keys) != self.dimension:
@@ -144,7 +146,7 @@ class ForceMethods(JointForceMethods):
         self._new(name, "force")
         mark = self._force_mark(name, body, None)
         if callable(value):
-            act = fo.torque_on(self._named(value, name), mark)
+            act = fo.torque_on(self._named(value, f"value of {name!r}", 1 if self.dimension == 2 else 3), mark)
         elif self.dimension == 2:
             act = fo.torque_on(fo.constant_number(self.params.add(f"{name}.value", value)), mark)
         else:
@@ -219,22 +221,24 @@ class ForceMethods(JointForceMethods):
         )
         return self._mark(body, keys)
 
-    def _named(self, function, name: str):
-        """A user's function of t, p, u, states and named bodies, points and joints."""
+    def _named(self, function, role: str, n: int | None = None):
+        """A user's function of t, p, u, states and named bodies, points and joints; it returns n numbers, or any."""
         every = {**self.bodies, **self.points, **self.joints}
-        names = self._asked(function, f"value of {name!r}", (*self._given, *every))
+        names = self._asked(function, role, (*self._given, *every))
         things = []
         for key in names:
             if key in self._given:
                 continue
             thing = every[key]
             if isinstance(thing, Joint):
-                joint = self._joint(thing, f"value of {name!r} asks for the angle or position")
-                things.append((key, fo.seen_joint(joint.value, joint.rate, joint.coordinate)))
+                joint = self._joint(thing, f"{role} asks for the angle or position")
+                asking = f"{role} asks joint {key!r}"
+                things.append((key, fo.seen_joint(joint.value, joint.rate, joint.coordinate, asking)))
             else:
                 mark = self._mark(thing, thing.origin) if isinstance(thing, Body) else thing.mark
-                things.append((key, fo.seen_mark(self.kit.place, self.kit.motion, mark)))
-        return fo.user_value(function, names, tuple(things))
+                asking = f"{role} asks {type(thing).__name__.lower()} {key!r}"
+                things.append((key, fo.seen_mark(self.kit.place, self.kit.motion, self.kit.axes_seen, mark, asking)))
+        return fo.user_value(function, names, tuple(things), role, n)
 
     def _enter(self, force: Force) -> Force:
         self.forces[force.name] = force

@@ -133,7 +133,7 @@ class JointMethods(GearMethods):
         if not callable(length):
             length = drawn if length is None else length
             return self._join("distance", name, first, second, ends, kind, numbers={"length": length})
-        wanted = self._of_time(length, name)
+        wanted = self._of_time(length, f"length of {name!r}")
         joint = self._join("distance", name, first, second, ends, kind, constants=(drawn,))
         joint.rows = rows.timed_rows(kind, self.kit.place, *joint.marks, wanted)
         joint.rows.row_names = joint.labels

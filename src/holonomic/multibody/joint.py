@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 
 from .body import Body
 
+EFFORT = {"angle": "torque", "position": "force"}  # what a motor gives along each coordinate
+
 
 @dataclass(eq=False)
 class Joint:

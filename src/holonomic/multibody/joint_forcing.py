@@ -7,7 +7,7 @@ import numpy as np
 from ..errors import BadArgument
 from . import efforts as ef
 from . import joints, joints3d
-from .joint import Force, Joint
+from .joint import EFFORT, Force, Joint
 from .parameters import not_negative, positive
 
 
@@ -38,8 +38,9 @@ class JointForceMethods:
         drawn = float(joint.value(self._drawn_position(), self.params))
         rest = self.params.add(f"{name}.rest", drawn if angle is None else angle)
         if torque is not None:
-            names = self._asked(torque, f"torque of {name!r}", (joint.coordinate, "stretch", "speed", *self._given))
-            act = self._effort(joint, ef.user_effort(torque, names, joint.coordinate, "speed", rest))
+            role = f"torque of {name!r}"
+            names = self._asked(torque, role, (joint.coordinate, "stretch", "speed", *self._given))
+            act = self._effort(joint, ef.user_effort(torque, names, role, joint.coordinate, "speed", rest))
             return self._enter(Force(name, "spring", act, joint.marks, on=joint.name))
         k = self.params.add(f"{name}.stiffness", stiffness, not_negative)
         energy = ef.effort_energy(joint.value, k, rest)
@@ -78,17 +79,18 @@ class JointForceMethods:
                 raise BadArgument(
                     f"the curve of {name!r} is a pair (speeds, torques) of equal length; speeds must increase."
                 )
-            word = "torque" if joint.coordinate == "angle" else "force"
+            word = EFFORT[joint.coordinate]
             effort = ef.curve_effort(
                 *(tuple(self.params.add(f"{name}.{key}.{i + 1}", value) for i, value in enumerate(values))
                   for key, values in (("speed", rates), (word, efforts)))
             )  # fmt: skip
         elif callable(given[0]):
             allowed = (joint.coordinate, "speed", *self._given)
-            names = self._asked(given[0], f"torque of {name!r}", allowed)
-            effort = ef.user_effort(given[0], names, joint.coordinate, "speed")
+            role = f"{EFFORT[joint.coordinate]} of {name!r}"
+            names = self._asked(given[0], role, allowed)
+            effort = ef.user_effort(given[0], names, role, joint.coordinate, "speed")
         else:
-            word = "torque" if joint.coordinate == "angle" else "force"
+            word = EFFORT[joint.coordinate]
             effort = ef.constant_effort(self.params.add(f"{name}.{word}", given[0]))
         return self._enter(Force(name, "motor", self._effort(joint, effort), joint.marks, on=joint.name))
 

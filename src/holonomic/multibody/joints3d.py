@@ -59,11 +59,11 @@ def disk_height(first, second, radius):
 
 
 def disk_slip(first, second, radius, moving, other):
-    """Velocity along the plane of the disk's point that touches it; zero without slipping. Not integrable."""
+    """Velocity against the plane of the disk's point that touches it; zero without slipping. Not integrable."""
     n, axis = first[1][0], second[1][0]
     c = dot(n, axis)
     down = times(-radius / np.sqrt(1.0 - c * c), minus(n, times(c, axis)))
-    return slip_along(first, plus(other[0], cross(other[1], down)))
+    return slip_along(first, second, down, moving, other)
 
 
 def sphere_height(first, second, radius):
@@ -72,8 +72,8 @@ def sphere_height(first, second, radius):
 
 
 def sphere_slip(first, second, radius, moving, other):
-    """Velocity along the plane of the sphere's point that touches it."""
-    return slip_along(first, plus(other[0], cross(other[1], times(-radius, first[1][0]))))
+    """Velocity against the plane of the sphere's point that touches it."""
+    return slip_along(first, second, times(-radius, first[1][0]), moving, other)
 
 
 def gear(first, second, radius, other, side, moving, turning):
@@ -111,9 +111,12 @@ def across_axis(axis, d):
     return times(1.0 / np.sqrt(dot(n, n)), n)
 
 
-def slip_along(first, velocity):
-    """The two components in the plane normal to the first frame's axis."""
-    return (dot(first[1][1], velocity), dot(first[1][2], velocity))
+def slip_along(first, second, arm, moving, other):
+    """Velocity of the second body against the first, an arm away from the second's point, along the first's plane."""
+    d = minus(second[0], first[0])
+    here, there = plus(moving[0], cross(moving[1], plus(d, arm))), plus(other[0], cross(other[1], arm))
+    slip = minus(there, here)
+    return (dot(first[1][1], slip), dot(first[1][2], slip))
 
 
 def on_axis(first, second):

@@ -62,7 +62,7 @@ def lower(m, varying=()) -> AssembledSystem:
     sizes = {f"{name}.size": size for name, size in body_sizes(m).items()}
     layout = m._state_layout()
     states = {
-        state.name: seen(hold(m._named(state.rate, f"state {state.name}"), built_in), layout) for state in m.states.values()
+        name: seen(hold(m._named(state.rate, f"rate of state {name!r}"), built_in), layout) for name, state in m.states.items()
     }
     return AssembledSystem(
         mass=mass_function(kit.mass_block, kit.NV, masses, links),

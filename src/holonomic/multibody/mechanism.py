@@ -17,14 +17,13 @@ from .body import Body, Frame, Point, combine
 from .driving import DriveMethods
 from .forcing import ForceMethods
 from .joining import JointMethods
-from .joint import Drive, Force, Joint
+from .joint import EFFORT, Drive, Force, Joint
 from .lower import check_inertias, check_masses, hold, lower
 from .mobility import Mobility, mobility, refuse_shared_loads
 from .parameters import Parameters, positive
 from .stating import State, StateMethods, seen
 
 RESERVED = ("energy", "power", "gravity")
-EFFORT = {"angle": "torque", "position": "force"}  # what a motor gives along each coordinate
 FOREIGN = {
     "rest": "length", "rest_length": "length", "free_length": "length", "natural_length": "length", "k": "stiffness",
     "c": "damping", "mu": "coefficient", "parent": "first", "child": "second", "point": "at", "points": "at",

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from .vectors import cross, dot, minus, times
+from .vectors import cross, dot, minus, times, transposed
 
 NQ = NV = 3  # coordinates and velocities of one body
 NO_TORQUE = 0.0
@@ -189,6 +189,13 @@ def rotation(q, k):
     """Axes of body k as columns, given by rows."""
     c, s = np.cos(q[3 * k + 2]), np.sin(q[3 * k + 2])
     return ((c, -s), (s, c))
+
+
+def axes_seen(q, p, mark):
+    """Axes of a frame, or of the body of any other mark, as columns, given by rows."""
+    if mark[4] is None:
+        return ((1.0, 0.0), (0.0, 1.0)) if mark[0] < 0 else rotation(q, mark[0])
+    return transposed(axes_at(place(q, p, mark)))
 
 
 def angular_acceleration(q, a, k):

@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 
 from ..errors import BadArgument
-from ..model.arguments import Names, call, param_names, wanted
+from ..model.arguments import Names, param_names, wanted
 from . import plane, space
+from .asking import answered
 from .body import Frame
 from .stating import states_in
 from .views import BodyView, DriveView, EnergyView, ForceView, FrameView, JointView, PointView, PowerView
@@ -144,7 +145,8 @@ class Record:
         found = dict(self.states)
         for name, given in self._inputs.items():
             if callable(given):
-                found[name] = self.full(call(given, name, ("t", "p"), {"t": self.t, "p": self.p}))
+                role = f"input {name!r}"
+                found[name] = answered(given, wanted(given, role, ("t", "p")), {"t": self.t, "p": self.p}, role, 1)
             elif isinstance(given, np.ndarray):  # known at every time
                 found[name] = given
             elif isinstance(given, tuple):
@@ -198,6 +200,18 @@ class Record:
                 slopes = [a - b for a, b in zip(*pair, strict=True)]
             found.append(-sum(self.full(s) * l for s, l in zip(slopes, lam, strict=True)) + np.zeros(n))
         return tuple(found)
+
+    def follows_time(self, part) -> bool:
+        """Whether the rows of a joint or drive depend on time by themselves: then it gives power."""
+        return "t" in wanted(part.rows, part.name, ("t", "q", "v", "p"))
+
+    def power(self, part):
+        """Power of a joint or drive, -λ·G v over the bodies it acts on: λ·g_t, where its rows depend on time."""
+        total = 0.0
+        for k in {mark[0] for mark in part.marks if mark[0] >= 0}:
+            forces = self.generalized_reaction(part, k)
+            total = total + sum(force * self.v[self.kit.NV * k + i] for i, force in enumerate(forces))
+        return total
 
     def acts(self, force, function):
         """What a force does to which body over time."""

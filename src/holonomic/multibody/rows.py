@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..model.makers import maker
-from ..model.taking import given_to
+from .asking import answered
 from .vectors import minus
 
 
@@ -138,12 +138,11 @@ def path_rows(place, mark, wanted):
 
 
 @maker
-def of_time(function, names):
-    """A user's function of t and p, called with what it names."""
+def of_time(function, names, role, n):
+    """A user's function of t and p that returns n numbers."""
 
     def value(t, p):
-        given = {"t": t, "p": p}
-        return given_to(function, {name: given[name] for name in names})
+        return answered(function, names, {"t": t, "p": p}, role, n)
 
     return value
 

@@ -266,6 +266,13 @@ def body_angle(q, k):
     raise AttributeError("a body in space has no angle; it has .rotation and .angular_velocity.")
 
 
+def axes_seen(q, p, mark):
+    """Axes of a frame, or of the body of any other mark, as columns, given by rows."""
+    if mark[4] is None:
+        return ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0)) if mark[0] < 0 else rotation(q, mark[0])
+    return transposed(axes_at(place(q, p, mark)))
+
+
 class TurnsWarning(UserWarning):
     """Turns of a joint that cannot be counted, because it turns too far between the times that were kept."""
 

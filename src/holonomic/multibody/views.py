@@ -199,7 +199,7 @@ class JointView(View):
 
     @property
     def power(self) -> np.ndarray:
-        """Power that the joint and its drive give to the bodies, W; zero without a drive."""
+        """Power that the joint and its drive give to the bodies, W; zero unless something here follows time."""
         r, joint = self._record, self._joint
         (force, torque), point = self._wrench
         kit = r.kit
@@ -234,7 +234,7 @@ class DriveView(JointView):
     @property
     def power(self) -> np.ndarray:
         """Power that the drive gives to the bodies, W."""
-        return self._record.out(_drive_power(self._record, self._drive))
+        return self._record.out(self._record.power(self._drive))
 
 
 class ForceView(View):
@@ -342,19 +342,19 @@ class PowerView:
 
     @property
     def by_name(self) -> dict[str, Any]:
-        """Power of each force and each drive; of springs, that of their dampers."""
+        """Power of each force, each drive and each joint that follows time; of springs, that of their dampers."""
         r = self._record
         found = {}
         for force in r.resolver.forces.values():
             if force.applied is not None:
                 found[force.name] = r.out(sum(r.work(*act) for act in r.acts(force, force.applied)))
-        for drive in r.resolver.drives.values():
-            found[drive.name] = r.out(_drive_power(r, drive))
+        for part in (*r.resolver.drives.values(), *filter(r.follows_time, r.resolver.joints.values())):
+            found[part.name] = r.out(r.power(part))
         return found
 
     @property
     def by_kind(self) -> dict[str, Any]:
-        """Sums over motors, dampers, drives and so on."""
+        """Sums over motors, dampers, drives and so on; a rod whose length follows time is a drive."""
         resolver = self._record.resolver
         kinds: dict[str, Any] = {}
         for name, power in self.by_name.items():
@@ -388,11 +388,3 @@ def _kinetic(r: Record, body):
     v = r.v[nv * k : nv * (k + 1)]
     return sum(block[i][j] * v[i] * v[j] for i in range(nv) for j in range(nv)) / 2.0
 
-
-def _drive_power(r: Record, drive):
-    """-λ·G v summed over the bodies it acts on."""
-    total = 0.0
-    for k in {mark[0] for mark in drive.marks if mark[0] >= 0}:
-        forces = r.generalized_reaction(drive, k)
-        total = total + sum(force * r.v[r.kit.NV * k + i] for i, force in enumerate(forces))
-    return total
