@@ -6,6 +6,7 @@ from test_implicit_orders import errors, made
 
 from holonomic import (
     GGL,
+    Dae,
     GaussLegendre4,
     IncompatibleMethods,
     Index1,
@@ -27,7 +28,7 @@ from holonomic.testing import SLACK
 
 def orders(name, formulation, stabilization=None, n=40):
     coarse, fine = (errors(name, GaussLegendre4(), formulation, k, stabilization) for k in (n, 2 * n))
-    return {part: np.log2(coarse[part] / fine[part]) for part in coarse}
+    return {part: np.log2(coarse[part] / fine[part]) for part in ("q", "v", "lam")}
 
 
 @pytest.mark.parametrize("stabilization", [None, Projection()], ids=repr)
@@ -65,12 +66,57 @@ def weighted_bead(heavy):
     return Problem("bead", "Weighted bead", system, 1.0, q0=(1.5, 0.0), v0=(0.0, 0.5))
 
 
-@pytest.mark.parametrize(("metric", "order"), [("mass", 4), (None, 2)])
-def test_order_4_needs_a_projection_along_the_multipliers(metric, order):
-    """[ascher-petzold-1993] projects along B, which is M⁻¹Gᵀ for index 2."""
+def uneven_bead():
+    """The same with a mass matrix that is neither constant nor diagonal, on a wire that moves."""
+    system = System(
+        mass=lambda q: np.array([[1.0 + 0.3 * q[1] ** 2, 0.2], [0.2, 4.0]]), force=[0.0, -12.0], velocity_terms=True,
+        constraint=lambda t, q: (q[0] / 1.5) ** 2 + (q[1] - 0.3 * np.sin(t)) ** 2 - 1,
+    )  # fmt: skip
+    return Problem("uneven", "Uneven bead", system, 1.0, q0=(1.5, 0.0), v0=(0.0, 0.3))
+
+
+ALONG = [
+    Index2(), GGL(), GGL(D="mass"), ProjectedInvariants("Pa"), ProjectedInvariants("Pb"), ProjectedInvariants("Pa", D="mass"),
+    ProjectedInvariants("Pb", D="mass"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("formulation", ALONG, ids=repr)
+def test_the_projection_goes_along_the_multipliers_by_itself(formulation):
+    """[ascher-petzold-1993] projects along B: M⁻¹Gᵀ where multipliers are forces, D where they move positions."""
+    steps = [1 / n for n in (40, 60, 80)]
+    study = observed_order(uneven_bead(), GaussLegendre4(), Projection(), steps, formulation=formulation)
+    assert abs(study.order - 4) <= SLACK, study
+    assert min(study.error[part].order for part in ("q", "v", "lam")) >= 4 - SLACK, study
+
+
+@pytest.mark.parametrize(("metric", "order"), [("mass", 4), ((1.0,) * 4, 2)])
+def test_a_metric_that_is_asked_for_stays_as_it_is(metric, order):
     steps = [1 / n for n in (40, 60, 80)]
     study = observed_order(weighted_bead(4.0), GaussLegendre4(), Projection(metric=metric), steps, formulation=Index2())
     assert abs(study.order - order) <= SLACK, study
+
+
+def test_velocities_of_a_body_in_space_are_projected_along_the_multipliers():
+    found = orders("top", Index2(), Projection())
+    assert min(found.values()) >= 4 - SLACK, found
+
+
+def test_a_dae_is_projected_along_its_own_multipliers():
+    """x' = f - B y with B far from Gᵀ."""
+
+    def made(stabilization):
+        system = Dae(
+            f=lambda t, x: np.array([x[1] + t, -x[0]]), B=lambda x: np.array([[1.0], [3.0 + 0.3 * x[0]]]),
+            g=lambda t, x: x[0] ** 2 + x[1] - np.cos(t), order=1,
+        )  # fmt: skip
+        return [simulate(system, 1.0, x0=[0.0, 1.0], formulation=Index2(), integrator=GaussLegendre4(), step=1 / n,
+                         stabilization=stabilization).x[-1] for n in (20, 40, 80)]  # fmt: skip
+
+    a, b, c = made("auto")
+    assert abs(np.log2(np.abs(a - b).max() / np.abs(b - c).max()) - 4) <= SLACK
+    a, b, c = made(Projection(D="orthogonal"))
+    assert abs(np.log2(np.abs(a - b).max() / np.abs(b - c).max()) - 2) <= SLACK
 
 
 def test_index_3_is_refused_because_velocities_do_not_converge():

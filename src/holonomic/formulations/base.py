@@ -63,6 +63,7 @@ class Formulation:
     in_stages: ClassVar[bool] = False  # its last n_lam equations belong to the stages of a step, not to its end
     for_dae: ClassVar[bool] = False  # whether it also knows the equations of a Dae
     plain: ClassVar[bool] = False  # q, v and λ with one level of the constraints
+    along_mass: ClassVar[tuple[str, ...]] = ()  # levels of a System whose multipliers act along M⁻¹Gᵀ
     overdetermined: ClassVar[bool] = False  # more equations than unknowns: those with slopes in the least-squares sense
 
     def settled(self, jacobian: Callable[[], np.ndarray]) -> Formulation:

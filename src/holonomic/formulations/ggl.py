@@ -36,6 +36,10 @@ class GGL(Formulation):
     def __post_init__(self):
         object.__setattr__(self, "D", checked_direction(self.D))
 
+    @property
+    def along_mass(self):  # type: ignore[override]
+        return ("position", "velocity") if self.D == "mass" else ("velocity",)
+
     def settled(self, jacobian):
         return replace(self, D=unit_direction(jacobian())) if self.D == "unit" else self
 

@@ -26,6 +26,7 @@ class Index2(Formulation):
     index = 2
     for_dae = True
     keeps = ("velocity",)
+    along_mass = ("velocity",)
     references = ("ascher-petzold-1993",)
 
     def blocks(self, nq, nv, n_lam, n_position):

@@ -58,6 +58,10 @@ class ProjectedInvariants(Formulation):
     def keeps(self) -> tuple[str, ...]:  # type: ignore[override]
         return ("position",) if self.kind == "Pa" else ("position", "velocity")
 
+    @property
+    def along_mass(self):  # type: ignore[override]
+        return ("position",) if self.D == "mass" else ()
+
     def settled(self, jacobian):
         return replace(self, D=unit_direction(jacobian())) if self.D == "unit" else self
 

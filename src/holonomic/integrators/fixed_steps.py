@@ -336,7 +336,7 @@ class Trapezoidal(_ImplicitStep):
 class ImplicitMidpoint(_ImplicitStep):
     """Implicit midpoint rule, order 2, fixed step.
 
-    Multipliers belong to the middle of a step; `sol.lam` is solved for anew at its ends.
+    Its own multipliers belong to the middle of a step.
 
     Parameters
     ----------
@@ -353,6 +353,10 @@ class ImplicitMidpoint(_ImplicitStep):
     @property
     def turns_residuals(self) -> bool:  # type: ignore[override]
         return self.constraints == "stage"
+
+    @property
+    def keeps_at_end(self) -> bool:  # type: ignore[override]
+        return self.constraints == "end"
 
     @property
     def highest_index(self) -> int:  # type: ignore[override]

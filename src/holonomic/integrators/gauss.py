@@ -164,9 +164,10 @@ class GaussLegendre4(Integrator):
     """Gauss-Legendre method with two stages, order 4, fixed step; symplectic, damps nothing.
 
     Order 4 for q and v with formulations of index 0 and 1, and for systems without constraints, where it is symplectic.
-    Multipliers belong to the stages; `sol.lam` is solved for anew at the ends of steps. With index 2 the constraints
+    Its own multipliers belong to the stages. With index 2 the constraints
     hold in the stages alone, which leaves order 2 for v and λ; the projected Gauss method, with a `Projection` along the
-    multipliers' direction (metric="mass" for Index2 and GGL, the default for ProjectedInvariants), has order 4 again.
+    directions in which the multipliers act, has order 4 again. `Projection()` takes them by itself, if no metric is asked
+    for: the mass metric for velocities of Index2 and GGL and where D="mass", the identity elsewhere; B of a Dae.
     So it projects unless told otherwise. With index 3 velocities do not converge: that is refused.
     """
 

@@ -42,6 +42,7 @@ class Variant:
     """What a set of functions is made for: metric, Baumgarte gains, independent rows, events, directions."""
 
     metric: str | tuple | None = None  # weights of (q, v): numbers, or (parameter, factor): the factor times its square
+    mass_at: str | None = None  # "POS" or "VEL": the one level at which the mass matrix is the metric, whatever else is given
     gains: bool = False
     rows: tuple[int, ...] | None = None
     events: Any = None  # {name: function}

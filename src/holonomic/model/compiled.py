@@ -104,7 +104,7 @@ class Model(ModelBase):
 
     def functions(self, wanted: tuple[Fn, ...], variant: Variant = PLAIN) -> Functions:
         """Return the compiled functions, compiling what is not known yet."""
-        wanted = tuple(self._really(fn) for fn in wanted)
+        wanted = tuple(self._really(fn, variant) for fn in wanted)
         named = (variant.events, variant.functions)
         events_key = fingerprint(*named) if any(named) else ""
         if not type(variant.formulation or self).__module__.startswith(PACKAGE):
@@ -120,8 +120,9 @@ class Model(ModelBase):
         self._functions[ours] = found
         return found
 
-    def _really(self, fn: Fn) -> Fn:
-        return Fn[fn.name.replace("POS", "VEL")] if self.shared and fn.name.startswith("POS") else fn
+    def _really(self, fn: Fn, variant: Variant) -> Fn:
+        one = self.shared and variant.mass_at is None and fn.name.startswith("POS")
+        return Fn[fn.name.replace("POS", "VEL")] if one else fn
 
     def table(self, wanted: tuple[Fn, ...], variant: Variant = PLAIN) -> tuple[np.ndarray, dict[Fn, int]]:
         """Return the table of addresses that kernels take, and the lengths of the functions' results."""
@@ -137,21 +138,21 @@ class Model(ModelBase):
         fns = np.zeros(2 * N_FUNCTIONS, dtype=np.int64)
         lengths = {}
         for fn in wanted:
-            fns[2 * fn] = functions.addresses[self._really(fn)]
-            lengths[fn] = functions.lengths[self._really(fn)]
+            fns[2 * fn] = functions.addresses[self._really(fn, variant)]
+            lengths[fn] = functions.lengths[self._really(fn, variant)]
         return fns, lengths
 
     def tapes(self, wanted: tuple[Fn, ...], variant: Variant = PLAIN) -> dict[Fn, Tape]:
         """Return what functions compute as plain data, which another process can compile."""
         from .graphs import tapes
 
-        really = tuple(dict.fromkeys(self._really(fn) for fn in wanted))
+        really = tuple(dict.fromkeys(self._really(fn, variant) for fn in wanted))
         made = tapes(*self._request(really, variant), order=self._pivots_for(variant))
-        return {fn: made[self._really(fn)] for fn in wanted}
+        return {fn: made[self._really(fn, variant)] for fn in wanted}
 
     def evaluate(self, fn: Fn, t: float, a, b, data, variant: Variant = PLAIN) -> np.ndarray:
         """Call one function from Python; `a` and `b` as in `signatures.Fn`."""
-        fn = self._really(fn)
+        fn = self._really(fn, variant)
         if self._is_rare(fn, variant):
             return self._by_graph(fn, float(t), a, b, data, variant)
         fns, lengths = self.table((fn,), variant)
@@ -201,7 +202,7 @@ class Model(ModelBase):
         if isinstance(metric, tuple):
             metric = casadi.SX(casadi.vertcat(*self.weights(metric, derived.e.data)))  # plain numbers alone would stay a DM
         equations = None if variant.formulation is None else variant.formulation.equations(derived, variant.gains)
-        return derived, wanted, metric, variant.gains, equations, variant.direction
+        return derived, wanted, metric, variant.gains, equations, variant.direction, variant.mass_at
 
     def _pivots_for(self, variant: Variant) -> Callable:
         """How the order of elimination is chosen: once for a model, so that all its runs round alike."""
@@ -295,7 +296,7 @@ class Model(ModelBase):
             replace(way, D="G" if way is variant.formulation else "given") if callable(getattr(way, "D", None)) else way
             for way in (variant.bend, variant.direction, variant.formulation)  # functions are in events_key
         ]
-        return f"{names}|{variant.metric}|{variant.gains}|{variant.rows}|{ways}|{events_key}"
+        return f"{names}|{variant.metric}|{variant.mass_at}|{variant.gains}|{variant.rows}|{ways}|{events_key}"
 
     # the record on disk
 

@@ -21,11 +21,11 @@ AS_GIVEN = (Fn.EQUATIONS, Fn.BY_Y, Fn.BY_SLOPE, Fn.ALGEBRAIC)  # these take w as
 
 def graphs(
     d: Derived, wanted: tuple[Fn, ...], metric=None, gains: bool = False, equations=None,
-    direction: Direction | None = None,
+    direction: Direction | None = None, mass_at: str | None = None,
 ) -> dict[Fn, tuple[SX, SX, SX, SX, SX]]:  # fmt: skip
     """Return (t, a, b, data, out) of the wanted model functions.
 
-    `metric`: None, "mass", or an SX of weights for (q, v).
+    `metric`: None, "mass", or an SX of weights for (q, v); at the level `mass_at` it is "mass" in any case.
 
     `equations` is what an implicit formulation leaves: R(t, y, y') = 0. `direction` is the way in which whole
     states are corrected.
@@ -47,7 +47,8 @@ def graphs(
             weights = None
             if isinstance(metric, SX):
                 weights = {"POS": metric[:nq], "VEL": metric[nq:], "FULL": metric}[level]
-            projectors[level] = d.projector(J, weights, mass=isinstance(metric, str) and level != "FULL")
+            mass = level == mass_at or (isinstance(metric, str) and level != "FULL")
+            projectors[level] = d.projector(J, weights, mass=mass)
         return projectors[level]
 
     for fn in wanted:

@@ -22,9 +22,11 @@ from ..integrators.radau import Radau
 from ..integrators.runge_kutta import DOP853, RK45
 from ..kernels.signatures import Fn
 from ..model.dae import Dae
+from ..stabilizations.base import Stabilization
 from ..stabilizations.baumgarte import Baumgarte
 from ..stabilizations.invariant import InvariantStabilization
 from ..stabilizations.none import Unstabilized
+from ..stabilizations.projection import Projection
 from .choice import Choice
 
 
@@ -51,6 +53,26 @@ def metric_of(metric, model):
 def _beside_extras(weights: tuple, model) -> tuple:
     """Weights of (q, v) with those of states and algebraic variables, which no projection moves."""
     return weights[: model.nc] + (1.0,) * len(model.extras) + weights[model.nc :]
+
+
+def along_multipliers(choice: Choice, model) -> tuple[Stabilization, str | None]:
+    """Return the stabilization as it runs, and the level at which its metric is the mass matrix, if at one.
+
+    Where constraints hold in the stages alone, the end of a step misses them by h^s along the directions of the
+    multipliers. A projection takes that away, and gives the order back, if it goes along the same directions: along M⁻¹Gᵀ
+    at the levels that the formulation names, for a Dae along B. What was asked for by name stays as it is.
+    """
+    f, i, s = choice.formulation, choice.integrator, choice.stabilization
+    if i.keeps_at_end or i.takes != "residual" or not isinstance(s, Projection) or s != replace(s, metric=None, D=None, on="both"):
+        return s, None
+    if isinstance(model.system, Dae):
+        return (replace(s, D="B") if isinstance(f, Index2) and not model.n_invariants else s), None
+    levels = () if model.is_ode or not model.n_lam else f.along_mass
+    if model.is_ode or model.system.kinematics is not None:  # M does not measure q
+        levels = tuple(level for level in levels if level == "velocity")
+    if len(levels) == 2:
+        return replace(s, metric="mass"), None
+    return s, {"position": "POS", "velocity": "VEL"}[levels[0]] if levels else None
 
 
 class Misfit(Exception):

@@ -62,7 +62,7 @@ from ..model.dae import Dae
 from ..model.extra import allowed
 from ..stabilizations.projection import Projection
 from .choice import Choice
-from .fit import check_fit, check_traced, metric_of
+from .fit import along_multipliers, check_fit, check_traced, metric_of
 
 # what a kernel asks for by its status
 MISSING = {NEED_REFINED: Fn.REFINED, NEED_TERMS: Fn.TERMS, NEED_PASSAGE: Slot.PASSAGE}
@@ -89,13 +89,14 @@ class Plan:
                 "method such as Trapezoidal()."
             )
         hopeless = np.inf if choice.step is not None else max(1e4 * choice.kept_rtol, 1e-8)
-        self.stabilization = choice.stabilization.lower(choice.constraint_tol, hopeless).measured(model.turns)
+        own, mass_at = along_multipliers(choice, model)
+        self.stabilization = own.lower(choice.constraint_tol, hopeless).measured(model.turns)
         check_traced(choice, self.stabilization, model)
         metric = metric_of(self.stabilization.metric, model)
         implicit = choice.formulation if choice.integrator.takes == "residual" else None
         lowered = self.stabilization
         self.variant = Variant(
-            metric=metric, gains=lowered.baumgarte, rows=rows, formulation=implicit, bend=lowered.bend,
+            metric=metric, mass_at=mass_at, gains=lowered.baumgarte, rows=rows, formulation=implicit, bend=lowered.bend,
             direction=lowered.direction,
         )  # fmt: skip
         self.n_lam = model.n_lam if rows is None else len(rows)
@@ -121,6 +122,15 @@ class Plan:
             each = self._n_algebraic
             return implicit.blocks(nq, nv, each, each)
         return implicit.blocks(nq, nv, self.n_lam, self.n_position - self.model.n_invariants)
+
+    @property
+    def multipliers_of_steps(self) -> bool:
+        """Whether multipliers are read as the steps found them: y of a Dae that may have several, because f depends on it.
+
+        All others follow from the state. The λ of a step differs from it by (G M⁻¹ Gᵀ)⁻¹ (G v' + γ), v' being the method's
+        own difference quotient, with which errors of index 2 are divided by h and those of index 3 by h².
+        """
+        return self.model.is_ode and self.model.lam_in_force and not self.choice.integrator.multipliers_in_stages
 
     @property
     def _n_algebraic(self) -> int:
@@ -206,12 +216,12 @@ class Plan:
             n[SELECT], n[SELECT_KIND] = len(model.data()), selector
             n[SELECT_NV], n[SELECT_NL] = self._selected
             fns = self._with(fns, (Fn.TERMS,), Variant(rows=self.rows))  # looked at before every step
-        n[SHARED] = int(model.shared)
+        n[SHARED] = int(model.shared and self.variant.mass_at is None)
         at = dense_work(nq, nv, nl) if selector is None else dense_work(nq, *self._selected)
         if selector is not None:
             at += select_work(*self._selected)
         n[WP] = at
-        if not model.shared:
+        if not n[SHARED]:
             at += lengths.get(Fn.POS_FACTOR, 0)
         n[WV] = at
         at += lengths.get(Fn.VEL_FACTOR, 0)

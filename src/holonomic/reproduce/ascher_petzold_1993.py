@@ -18,7 +18,6 @@ from ..formulations.state_space import StateSpace
 from ..integrators.fixed_steps import BackwardEuler, FixedBDF, ImplicitMidpoint
 from ..integrators.runge_kutta import RK4
 from ..problems import heterogeneous_masses, index2_pair, rapid_constraint, rapid_pair
-from ..results.sampling import unknowns
 from ..simulate import simulate
 from ..stabilizations.baumgarte import Baumgarte
 from ..stabilizations.post import PostStabilization, S_vel
@@ -75,7 +74,7 @@ def masses(formulation):
         found = {"error of p": error(sol.q), "error of v": error(sol.v)}
         if method not in DIRECTIONS:
             return found | {"drift": last_drift(sol)}
-        return found | {"|mu|": float(abs(unknowns(sol)["mu"][-1, 0])), "drift": last_drift(sol, "velocity")}
+        return found | {"|mu|": float(abs(sol.unknowns["mu"][-1, 0])), "drift": last_drift(sol, "velocity")}
 
     return compute
 

@@ -54,7 +54,7 @@ def left(sol) -> dict[str, float]:
         "dy": float(abs(y)),
         "dx'": float(abs(dx)),
         "dy'": float(abs(dy)),
-        "dlambda": float(2 * abs(sol.lam[-1, 0])),
+        "dlambda": float(2 * abs(sol.unknowns["lam"][-1, 0])),
         "steps": sol.stats["steps"],
     }
 

@@ -21,7 +21,6 @@ from ..formulations.underlying_ode import UnderlyingODE
 from ..integrators.fixed_steps import BackwardEuler, Trapezoidal
 from ..model.system import System
 from ..problems import unit_circle
-from ..results.sampling import unknowns
 from ..simulate import simulate
 from ..study.order import observed_order
 
@@ -54,7 +53,7 @@ def run(form: str, consistent: bool = False) -> dict[str, np.ndarray]:
 
 def measured(sol) -> dict[str, np.ndarray]:
     """Return the residuals with the method's own λ, and the errors."""
-    t, q, v, lam = sol.t, sol.q, sol.v, sol.lam[:, 0]
+    t, q, v, lam = sol.t, sol.q, sol.v, sol.unknowns["lam"][:, 0]
     force = np.array([-q[:, 0] - 2 * q[:, 0] * v[:, 0] * v[:, 1], -v[:, 0] + 2 * q[:, 0] * q[:, 1] ** 2]).T
     exact_q, exact_v = np.array([np.sin(t), np.cos(t)]).T, np.array([np.cos(t), -np.sin(t)]).T
     length = (q * q).sum(axis=1)
@@ -69,7 +68,7 @@ def measured(sol) -> dict[str, np.ndarray]:
         "error of v": np.abs(v - exact_v).max(axis=1),
         "error of lam": np.abs(lam - np.sin(t) * np.cos(t)),
     }
-    return found | {name: values[:, 0] for name, values in unknowns(sol).items() if name == "mu"}
+    return found | {name: values[:, 0] for name, values in sol.unknowns.items() if name == "mu"}
 
 
 def alternating(values: np.ndarray) -> np.ndarray:
@@ -171,7 +170,7 @@ def linear_equations(row) -> dict:
     steps = [2.0 / n for n in (50, 100, 200)]
     study = observed_order(system, Trapezoidal(), None, steps, formulation=form["formulation"], **given)
     sol = simulate(system, **given, **form, integrator=Trapezoidal(), step=0.01)
-    gII = [acceleration_level(*state) for state in zip(sol.t, sol.q, sol.v, sol.lam, strict=True)]
+    gII = [acceleration_level(*state) for state in zip(sol.t, sol.q, sol.v, sol.unknowns["lam"], strict=True)]
     once, often = (
         simulate(system, **given, **form, integrator=BackwardEuler(once=way), step=0.01) for way in (True, False)
     )

@@ -234,17 +234,15 @@ def values_along(sol, fn: Fn, b: np.ndarray | None = None) -> np.ndarray:
 
 
 def multipliers(sol) -> np.ndarray:
-    """Return λ of all rows (y of a Dae), rows that were dropped as redundant included.
+    """Return λ of all rows (y of a Dae) as the states determine it, rows that were dropped as redundant included.
 
     "drop": zeros. "minimum-norm": the smallest λ with the same Gᵀλ, which is what the reactions depend on.
     """
     model, kept, k = sol.plan.model, sol.plan.rows, sol._arrays[2]
-    lam = unknowns(sol).get("lam")
-    differential = any(block.name == "lam" and block.differential for block in sol.plan.blocks)
-    if lam is None or not lam.size or (sol.plan.choice.integrator.multipliers_in_stages and not differential):
-        lam = k[:, model.nv :]
-        if model.is_ode and model.n_constraints:
-            return values_along(sol, Fn.MULTIPLIERS)
+    if model.is_ode and model.n_constraints:
+        own = unknowns(sol).get("lam") if sol.plan.multipliers_of_steps else None
+        return values_along(sol, Fn.MULTIPLIERS) if own is None else own
+    lam = k[:, model.nv :]
     if kept is None:
         return lam
     full = np.zeros((len(k), model.n_lam))
@@ -259,6 +257,8 @@ def multipliers(sol) -> np.ndarray:
 
 def unknowns(sol) -> dict[str, np.ndarray]:
     """Return what an implicit formulation solved for beside q and v, by name: "lam", "mu", "tau"."""
+    if sol._data is None:
+        raise BadArgument("a loaded solution holds what follows from its states alone; sol.unknowns needs the run itself.")
     blocks, x = sol.plan.blocks[2:], sol._arrays[1]
     ends = np.cumsum([sol.plan.model.nq + sol.plan.model.nv, *(block.size for block in blocks)])
     return {block.name: x[:, ends[i] : ends[i + 1]] for i, block in enumerate(blocks)}

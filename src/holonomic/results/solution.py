@@ -192,8 +192,16 @@ class Solution(Exports):
 
     @property
     def lam(self) -> np.ndarray:
-        """Multipliers λ, (time, row): constraints, then nonholonomic ones, redundant rows included."""
+        """Multipliers λ(q, v), (time, row): constraints, then nonholonomic ones, redundant rows included.
+
+        Whatever the method, they are those that the states determine, so that M v' = f - Gᵀλ holds with `sol.a`.
+        """
         return self._shaped(self._multipliers)
+
+    @property
+    def unknowns(self) -> dict[str, np.ndarray]:
+        """What the formulation itself solved for beside q and v, by name: "lam" (its own λ), "mu", "tau"; empty if nothing."""
+        return {name: self._shaped(values) for name, values in sampling.unknowns(self).items()}
 
     @property
     def span(self) -> tuple[float, float]:

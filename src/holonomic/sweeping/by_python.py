@@ -25,7 +25,6 @@ from ..starting.initial import Start
 from .job import Chunk, Happenings, Job
 from .members import Members
 from .open import IN_SHORT
-from .program import lam_in_x
 
 MAKING = threading.RLock()  # plans
 
@@ -90,18 +89,15 @@ def _run(job: Job, members: Members, m: int, chunk: Chunk) -> Happenings:
 def _enter(sol: Solution, chunk: Chunk, m: int, expected: slice | None) -> None:
     """Take over what a run kept, as (q, v) and (v', λ) where members have different formulations.
 
-    λ is `expected` among the unknowns where all members have one formulation; a run that another plan has helped has it apart.
+    y of a Dae is `expected` among the unknowns where steps found it; a run that another plan has helped has it apart.
     """
     t, x, k = sol._arrays
     rows, width = len(t), chunk.x.shape[2]
-    where = None if sol._parts else lam_in_x(sol._plan)
     chunk.x[m], chunk.k[m] = np.nan, np.nan
     size = min(width, x.shape[1])
     chunk.x[m, :rows, :size], chunk.k[m, :rows], chunk.rows[m] = x[:, :size], k, rows
     if expected is not None and size < width:
-        chunk.x[m, :rows, expected] = k[:, sol._plan.model.nv :]
-    if where is not None and where.stop > width and not sol._plan.model.is_ode:
-        chunk.k[m, :rows, sol._plan.model.nv :] = x[:, where]
+        chunk.x[m, :rows, expected] = sol._multipliers
     counters = [part._counters[1] for part in sol._parts or (sol,)]
     chunk.reached[m] = sol._final[0]
     chunk.steps[m] = sum(int(I[s.ACCEPTED] + I[s.REJECTED]) for I in counters)

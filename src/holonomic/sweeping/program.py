@@ -206,11 +206,10 @@ UNSENT = ("plan", "_slots", "tapes", "_lock", "_tables", "_fns")
 
 
 def lam_in_x(plan: Plan) -> slice | None:
-    """Where multipliers are to be read in x; None: they stand in k, see `sampling.multipliers`."""
-    differential = any(block.name == "lam" and block.differential for block in plan.blocks)
+    """Where multipliers are to be read in x; None: they follow from the state, see `sampling.multipliers`."""
     at = plan.model.nq + plan.model.nv
     for block in plan.blocks[2:]:
-        if block.name == "lam" and block.size and (differential or not plan.choice.integrator.multipliers_in_stages):
+        if block.name == "lam" and block.size and plan.multipliers_of_steps:
             return slice(at, at + block.size)
         at += block.size
     return None
