@@ -20,10 +20,10 @@ def reproduce(
     table: Annotated[str | None, typer.Argument(metavar="TABLE", help="One of its tables, such as 6.1.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")] = False,
     figures: Annotated[
-        Path | None, typer.Option(metavar="FOLDER", help="Also draw the paper's effects, as PNG files in this folder.")
+        Path | None, typer.Option(metavar="FOLDER", help="Also draw the paper's figures, as PNG files in this folder.")
     ] = None,
     page: Annotated[
-        Path | None, typer.Option(metavar="PATH", help="Write all papers as a Markdown page instead.")
+        Path | None, typer.Option(metavar="PATH", help="Write all papers as a Markdown page instead, with pictures beside it.")
     ] = None,
 ):
     """Compute the tables and claims of a paper with holonomic's methods: printed, ours, rule, verdict.
@@ -31,6 +31,7 @@ def reproduce(
     The exit code is 1 when a rule is broken.
     """
     from ..reproduce import papers
+    from ..reproduce.agreement import agreement
 
     if page is not None:
         if paper is not None or figures is not None or as_json:
@@ -45,18 +46,23 @@ def reproduce(
     if as_json:
         typer.echo(json.dumps(report.to_dict(), indent=2, ensure_ascii=False))
     else:
-        typer.echo(str(report))
+        typer.echo(f"{report}\n\n{agreement(report).text()}")
     if figures is not None:
-        try:
-            drawn = report.save_figures(figures)
-        except OSError as problem:
-            fail(f"the figures could not be written to {figures}: {problem}")
-        for path in drawn:
-            typer.echo(f"drew {path}", err=True)
-        if not drawn:
+        if not draw(report, figures):
             typer.echo(f"{paper} has no figures beside its numbers", err=True)
     if not report.ok:
         raise typer.Exit(FAILED)
+
+
+def draw(report, folder: Path) -> list[Path]:
+    """Draw the figures of a paper into a folder, saying which."""
+    try:
+        drawn = report.save_figures(folder)
+    except OSError as problem:
+        fail(f"the figures could not be written to {folder}: {problem}")
+    for path in drawn:
+        typer.echo(f"drew {path}", err=True)
+    return drawn
 
 
 def computed(paper: str, table: str | None = None):
@@ -85,13 +91,14 @@ def show_papers(as_json: bool, known: dict) -> None:
 
 
 def write_page(path: Path) -> None:
-    """Write the reports of all papers as one page."""
+    """Write the reports of all papers as one page, with pictures beside it."""
     from ..reproduce import papers
-    from ..reproduce.page import page
+    from ..reproduce.page import IMAGES, page
 
     reports = [computed(key) for key in papers()]
     path.write_text(page(reports), encoding="utf-8")
     for report in reports:
+        draw(report, path.parent / IMAGES)
         typer.echo(f"{report.paper.key}: {report.summary()}")
     if not all(report.ok for report in reports):
         raise typer.Exit(FAILED)

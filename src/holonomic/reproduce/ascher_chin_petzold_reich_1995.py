@@ -20,6 +20,8 @@ from ..stabilizations.post import PostStabilization, S_both, S_both2, S_full, S_
 from ..stabilizations.projection import Projection
 from ..study.measure import largest_drift
 from ..study.order import observed_order
+from .ascher_chin_reich_1992 import error_over_gamma
+from .drawing import Curve, Drawing, Panel
 from .rules import BlowUp, Spread
 
 BEYOND = 1e8  # the state of a run that blew up
@@ -209,3 +211,51 @@ COMPUTE = {
     "6.3": long_arm,
     "6.4": seven_bodies,
 }
+
+
+# Figures
+
+
+def path_panel(case: str, title: str) -> Panel:
+    """Return the path of the arm's tip."""
+    sol = simulate(two_link_arm(case), integrator=DOP853(), stabilization=Projection(), rtol=1e-9, atol=1e-12, save_at=4000)
+    return Panel(title, [Curve(*sol["tip"].T)], "x₂  (m)", "y₂  (m)")
+
+
+def seven_body_panels() -> list[list[Panel]]:
+    """Return the angles of the seven-body mechanism between 0 and 2π."""
+    problem = seven_body(t_end=0.3)
+    sol = simulate(problem, integrator=DOP853(), stabilization=Projection(), rtol=1e-10, atol=1e-12, save_at=6000)
+    angles = np.mod(sol.q, 2 * np.pi)
+    angles[1:][np.abs(np.diff(angles, axis=0)) > np.pi] = np.nan  # a turn is no line across the picture
+    curves = [Curve(sol.t, column, name) for name, column in zip(problem.system.coordinates, angles.T, strict=True)]
+    room = (-0.2, 8.2)  # for the names above
+    return [
+        [Panel("turning, modulo 2π", curves[:2], y="rad", limits=room)],
+        [Panel("swinging, modulo 2π", curves[2:], y="rad", limits=room)],
+    ]
+
+
+DRAWINGS = [
+    Drawing(
+        "figure-2.1", "Figure 2.1",
+        "A sketch of the error over γ: the solid line is good, the dashed line is bad. Example 2 of [ascher-petzold-1993] "
+        "gives the dashed one, the same with GGᵀ instead of GM⁻¹Gᵀ the solid one.",
+        "That example computed: Baumgarte's error leaves the picture beyond γ = 300, the other two stay at 1.4e-5.",
+        lambda: [[error_over_gamma()]],
+    ),
+    Drawing(
+        "figures-6.2-6.3", "Figures 6.2 and 6.3",
+        "The paths of the tip in both cases; in Case II the forces of the constraint become large at a few distinct times. No "
+        "numbers.",
+        "The paths up to t = 40 and t = 10, by DOP853 with rtol = 1e-9: a parabola, and a height that rises and falls between "
+        "0 and 1 m while the tip wanders sideways.",
+        lambda: [[path_panel("I", "6.2  Case I"), path_panel("II", "6.3  Case II")]],
+    ),
+    Drawing(
+        "figure-6.4", "Figure 6.4",
+        "The solution components of the seven-body mechanism up to t = 0.3, modulo 2π. No numbers.",
+        "The same by DOP853 with rtol = 1e-10: beta and theta make a hundred turns, the other five swing, two of them about 0.",
+        seven_body_panels,
+    ),
+]  # fmt: skip

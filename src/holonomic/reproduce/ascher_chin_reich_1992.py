@@ -23,6 +23,7 @@ from ..stabilizations.invariant import InvariantStabilization
 from ..stabilizations.post import PostStabilization, S_both, S_pos, S_vel
 from ..stabilizations.projection import Projection
 from ..study.measure import drift, largest_drift
+from .drawing import Curve, Drawing, Panel
 
 # Table 1.1 and the claims about Example 1: backward Euler on an index-2 equation
 
@@ -47,6 +48,17 @@ def table_1_1(row) -> dict:
         "error": float(np.abs(sol.q[-1] - np.exp(1.0)).max()),
         "drift": float(np.abs(drift(sol)["position"][-1]).max()),
     }
+
+
+def error_over_gamma() -> Panel:
+    """Return the error of Example 1 over γ for Baumgarte's method and its two improvements."""
+    gammas = np.logspace(-1, 5, 25)
+    names = {"Baumgarte (1.6)": True, "(1.7), F = Gᵀ(GGᵀ)⁻¹": False, "(1.8), F = Gᵀ": False}
+    curves = [
+        Curve(gammas, np.array([table_1_1({"method": name, "gamma": g})["error"] for g in gammas]), name, dashed=dashed)
+        for name, dashed in names.items()
+    ]
+    return Panel("error at t = 1, nu = 1000, h = 0.01", curves, "γ", "error", log="xy", limits=(1e-6, 1e4))
 
 
 # Example 2: drift in closed form
@@ -144,6 +156,7 @@ def orbit(row) -> dict:
 # Example 4: the slider-crank by the two-step Adams-Bashforth method
 
 SLIDER = {"S-both": S_both(), "none": None, "S-vel": S_vel(), "S-pos": S_pos()}
+SAID = {"S-both": "both", "none": "none", "S-vel": "velocity alone", "S-pos": "position alone"}
 
 
 @cache
@@ -173,6 +186,20 @@ def crank_table(row) -> dict:
         for level in size
         for later in (2, 3)
     }
+
+
+def crank_panels() -> list[list[Panel]]:
+    """Return error and drift of the slider-crank over time, for the four ways of stabilizing it."""
+    t_end, rows = 30.0, []
+    for first, (method, sol) in enumerate((name, crank(name, t_end, 0.1)) for name in SLIDER):
+        error = np.abs(sol["slider"] - crank(method, t_end, 0.01)["slider"][::10])
+        sizes = {level: np.abs(values).max(axis=1) for level, values in drift(sol).items()}
+        shown = {"error of the slider": error, "position drift": sizes["position"], "velocity drift": sizes["velocity"]}
+        rows.append([
+            Panel(f"4.{2 + 3 * first + k}  {what}, {SAID[method]}", [Curve(sol.t, values)])
+            for k, (what, values) in enumerate(shown.items())
+        ])  # fmt: skip
+    return rows
 
 
 # Claims of the text
@@ -231,3 +258,23 @@ COMPUTE = {
     "example-4": crank_table,
     "claims": claims,
 }
+
+DRAWINGS = [
+    Drawing(
+        "figure-1.1", "Figure 1.1",
+        "A sketch: with Baumgarte's method (dashed) the error falls to that on the manifold and grows again for larger γ; "
+        "with (1.7) or (1.8) (solid) it stays down for every γ beyond some γ₀.",
+        "Computed for Example 1, the same shape: the error of (1.7) and (1.8) falls to 1.4e-5 and stays; that of "
+        "Baumgarte's method comes down to 2.7e-5 at γ = 100 and leaves the picture beyond γ = 300 (Table 1.1: 1.3e41 at γ = 1000).",
+        lambda: [[error_over_gamma()]],
+    ),
+    Drawing(
+        "figures-4.2-4.13", "Figures 4.2 to 4.13",
+        "No numbers and no end time. The advantage of the stabilization is evident; both stabilizations of one level alone "
+        "prove worthwhile; the spikes in 4.3, 4.4 and 4.12 come from the starting step by forward Euler.",
+        "Up to t = 30. The drift agrees with these statements: stabilizing both levels takes the position drift from 2.5e-2 "
+        "to 2.2e-7, each level alone removes its own, and the spikes are those of the first step. The error of the slider does "
+        "not: its largest values are 0.016 to 0.027, and the smallest is that without stabilization.",
+        crank_panels,
+    ),
+]  # fmt: skip

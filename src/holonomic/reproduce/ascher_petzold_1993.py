@@ -161,3 +161,5 @@ COMPUTE = {
     "higher-order": higher_order,
     "velocity": velocity_projection,
 }
+
+DRAWINGS = []  # the paper has no figures

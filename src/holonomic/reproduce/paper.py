@@ -17,13 +17,15 @@ class PaperTable:
     """One table of a paper, or a group of claims made in its text.
 
     Each row holds settings (method, step, ...) and, by name of the quantity, mappings with the printed number
-    and the rule. `settings` says how the numbers were made, `status` how well they can be reproduced.
+    and the rule. `settings` says how the numbers were made, `status` how well they can be reproduced, `why` in few words
+    what stands in the way of the printed digits.
     """
 
     id: str
     title: str
     settings: str
     status: str
+    why: str
     rows: tuple[MappingProxyType[str, Any], ...]
 
 
@@ -50,7 +52,9 @@ def _read(text: str) -> Paper:
     tables = {}
     for table in content["table"]:
         rows = tuple(MappingProxyType(row) for row in table["row"])
-        tables[table["id"]] = PaperTable(table["id"], table["title"], table["settings"], table["status"], rows)
+        tables[table["id"]] = PaperTable(
+            table["id"], table["title"], table["settings"], table["status"], table.get("why", ""), rows
+        )
     return Paper(content["key"], content["title"], MappingProxyType(tables))
 
 

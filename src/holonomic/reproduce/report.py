@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import importlib
 import math
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from ..study.table import Table, show
+from .drawing import Drawing
 from .paper import Paper, PaperTable
 from .rules import FAILS, HOLDS, NOT_TESTABLE, NOT_THE_PRINT, SHOWN
 
@@ -18,8 +20,8 @@ from .rules import FAILS, HOLDS, NOT_TESTABLE, NOT_THE_PRINT, SHOWN
 class Entry:
     """One number: where it stands, what is printed, what we get, the rule and the verdict.
 
-    `printed` is what the paper prints or claims (None where it gives no number), `recomputed` what was found
-    when the entry was made, by another program. `ours` is a number, an ensemble, a blow-up or, where the run
+    `printed` is what the paper prints or claims (None where it gives no number; `said` tells which), `recomputed` what
+    was found when the entry was made, by another program. `ours` is a number, an ensemble, a blow-up or, where the run
     could not be made, the reason.
     """
 
@@ -32,6 +34,7 @@ class Entry:
     rule: str
     verdict: str
     note: str = ""
+    said: str = ""
 
     def to_dict(self) -> dict[str, Any]:
         """Return the entry as JSON holds it."""
@@ -84,16 +87,29 @@ class Report(Sequence[Entry]):
             "entries": [entry.to_dict() for entry in self],
         }  # fmt: skip
 
-    def save_figures(self, folder: str | Path) -> list[Path]:
-        """Draw the paper's effects that are best seen, as PNG files in a folder; return their paths."""
+    @property
+    def drawings(self) -> list[Drawing]:
+        """The figures of the paper that are drawn again."""
         module = importlib.import_module(f"{__package__}.{self.paper.key.replace('-', '_')}")
+        return module.DRAWINGS
+
+    def save_figures(self, folder: str | Path) -> list[Path]:
+        """Draw the paper's figures anew, as PNG files in a folder; return their paths."""
+        from ..view.paper_plot import paper_figure
+
         folder = Path(folder)
         folder.mkdir(parents=True, exist_ok=True)
         paths = []
-        for name, draw in getattr(module, "FIGURES", {}).items():
-            paths.append(folder / f"{self.paper.key}-{name}.png")
-            draw().savefig(paths[-1], dpi=150)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # stiffness is part of some of the claims
+            for drawing in self.drawings:
+                paths.append(folder / self.file_of(drawing))
+                paper_figure(drawing.panels()).savefig(paths[-1], dpi=100)
         return paths
+
+    def file_of(self, drawing: Drawing) -> str:
+        """Return the name of a drawing's file."""
+        return f"{self.paper.key}-{drawing.name}.png"
 
     def table_of(self, table: PaperTable) -> Table:
         """Return one table's entries; remarks are numbered below it."""
@@ -116,9 +132,9 @@ class Report(Sequence[Entry]):
             parts.append(self.table_of(table).text())
         return "\n".join([*parts, "", self.summary()])
 
-    def to_markdown(self) -> str:
-        """Return the report as a section of a Markdown page."""
-        parts = [f"## {self.paper.title}", f"`{self.paper.key}`: {self.summary().rpartition(';')[0]}."]
+    def to_markdown(self, *above: str) -> str:
+        """Return the report as a section of a Markdown page, with further parts above the tables."""
+        parts = [f"## {self.paper.title}", f"`{self.paper.key}`: {self.summary().rpartition(';')[0]}.", *above]
         for table in self.tables:
             shown = self.table_of(table)
             parts += [f"### {table.title}", table.settings, table.status, shown.markdown()]

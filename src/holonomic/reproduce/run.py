@@ -61,9 +61,9 @@ def _entries(table: PaperTable, compute: Callable) -> list[Entry]:
             value = ours.get(quantity, "not computed")
             verdict = FAILS if isinstance(value, str) else judge(rule, value)
             note = " ".join(part for part in (rule.get("note", ""), row.get("note", "")) if part)
-            printed = rule.get("printed", rule.get("claimed"))
-            stated = (table.id, _label(row), quantity, printed, rule.get("recomputed"))
-            found.append(Entry(*stated, value, rule_text(rule), verdict, note))
+            said = next((word for word in ("printed", "claimed") if word in rule), "")
+            stated = (table.id, _label(row), quantity, rule.get(said), rule.get("recomputed"))
+            found.append(Entry(*stated, value, rule_text(rule), verdict, note, said))
     return found
 
 
