@@ -20,15 +20,13 @@ t, q, v = 0.0, np.array([0.0, -1.0]), np.array([6.6, 0.0])
 for part in range(9):
     flies = part % 2 == 1
     system, events = (free, straight) if flies else (held, slack)
-    sol = simulate(system, (t, 12.0), q0=q, v0=v, events=events, initial="project")
+    sol = simulate(system, (t, 12.0), q0=q, v0=v, events=events, initial="impact")  # the string stops the outward speed
     path = sol(np.linspace(sol.t[0], sol.end.t, 200)).q
     name = ("flies" if flies else "held") if part < 2 else None
     ax.plot(*path.T, color="tab:orange" if flies else "tab:blue", linewidth=1.4, label=name)
     t, q, v = sol.end.t, sol.end.q, sol.end.v
     if sol.ended == "end":
         break
-    if flies:
-        v = v - (v @ q) * q  # the string stops the outward speed
 ax.plot(0, 0, "k^")
 ax.set_aspect("equal")
 ax.legend(loc="upper right")

@@ -134,8 +134,8 @@ def diagnose(
         End of the run that is meant, or (t0, t_end); bounds the step that is thought of. Seconds.
     rtol : float
         Relative tolerance that is meant.
-    initial : {"check", "project"}
-        Check the state, or move it onto the constraints.
+    initial : {"check", "project", "impact"}
+        Check the state, or move it onto the constraints; "impact": its velocity by impulses.
 
     Returns
     -------

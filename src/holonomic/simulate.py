@@ -91,9 +91,10 @@ def simulate(
         Number of equidistant times, or times, to keep; otherwise every accepted step is kept.
     events : {name: Event or function}, optional
         Zeros to locate.
-    initial : {"check", "project", "free"}
-        Check the initial values, or move them onto the constraints. "free" takes them as they are, to watch a
-        stabilization pull: constraints and invariants both to zero.
+    initial : {"check", "project", "impact", "free"}
+        Check the initial values, or move them onto the constraints, the shortest way. "impact": v0 is the velocity
+        before constraints catch the system; impulses -GᵀΛ make it consistent, and `sol.impulses` has them. "free" takes
+        values as they are, to watch a stabilization pull: constraints and invariants both to zero.
     hold : sequence of str or int, optional
         With initial="project": coordinates, by name or number, that stay where they are.
     redundant : {None, "minimum-norm", "drop"}

@@ -89,7 +89,7 @@ def test_an_unknown_name_lists_the_known_ones():
         ({"save_at": [0.0, 2.0]}, "save_at reaches from 0 to 2, outside the run (0, 1)."),
         ({"save_at": [0.5, 0.2]}, "save_at must go from t0 to t_end without repeating a time."),
         ({"save_at": [0.5, 0.5]}, "save_at must go from t0 to t_end without repeating a time."),
-        ({"initial": "guess"}, 'initial=\'guess\': choose "check", "project" or "free".'),
+        ({"initial": "guess"}, 'initial=\'guess\': choose "check", "project", "impact" or "free".'),
         ({"redundant": "ignore"}, 'redundant=\'ignore\': choose "minimum-norm" or "drop".'),
         ({"hold": "x"}, 'hold= goes with initial="project".'),
         ({"hold": "z", "initial": "project"}, "hold='z' is no coordinate; known: x, y, or 0 to 1."),

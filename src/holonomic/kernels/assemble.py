@@ -1,8 +1,9 @@
 """Consistent starts for many members: `initial` compiled, one member after the other.
 
 Same equations as in `starting/initial.py`: position by Gauss-Newton to the nearest point of the constraints, velocity by
-one linear least-squares step, both over the coordinates that are not held. What is not plain (rank, a function that is
-not finite) is left for Python to look into.
+one linear least-squares step, both over the coordinates that are not held; at an impact velocity by impulses, as in
+`starting/impulse.py`. What is not plain (rank, a function that is not finite, a mass matrix that is not positive) is left
+for Python to look into.
 """
 
 from __future__ import annotations
@@ -10,11 +11,11 @@ from __future__ import annotations
 import math
 
 from .compile import inner, leaf
-from .linalg import apply_q, qr_pivoted, solve_upper_transposed
+from .linalg import apply_q, cholesky, qr_pivoted, solve_upper_transposed
 from .signatures import RESIDUAL, TERMS, VEL_FACTOR, call_model
 
 FINE, OFF_POSITION, OFF_VELOCITY, UNCLEAR = 0, 1, 2, 3
-CHECK, PROJECT, FREE = 0, 1, 2
+CHECK, PROJECT, FREE, IMPACT = 0, 1, 2, 3
 MOST_STEPS = 31
 RANK_OF_STEP, RANK = 1e-12, 1e-9  # of the rows' angles, as in `initial` and `rank`
 FULL_RANK = 1e-10
@@ -127,6 +128,24 @@ def to_position(fns, t, q, z, data, sizes, free, tol, g, kept, trial, terms, J, 
 
 
 @inner
+def velocity_left(fns, t, z, data, sizes, g, terms, speed):
+    """FINE if the velocity in z meets its rows, else OFF_VELOCITY; terms hold G."""
+    nq, nv = sizes[NQ], sizes[NV]
+    n = sizes[NC] + sizes[NI]
+    at = nq + nv * nv + nv
+    call_model(fns, RESIDUAL, t, z, 0, z, 0, data, g, 0)
+    for i in range(sizes[NL]):
+        size = 0.0
+        for j in range(nv):
+            size += terms[at + i * nv + j] * terms[at + i * nv + j]
+        size = math.sqrt(size)
+        left = abs(g[n + i]) / (size if size > 0.0 else 1.0)
+        if not left <= VELOCITY_LEFT * max(1.0, speed):
+            return OFF_VELOCITY
+    return FINE
+
+
+@inner
 def to_velocity(fns, t, z, data, sizes, free, g, terms, qr, b, rows):
     """Move the velocity in z to the nearest with G v + g_t = 0; return FINE or OFF_VELOCITY."""
     nq, nv, nl = sizes[NQ], sizes[NV], sizes[NL]
@@ -146,16 +165,58 @@ def to_velocity(fns, t, z, data, sizes, free, g, terms, qr, b, rows):
         return UNCLEAR
     for k in range(nfree):
         z[nq + free[k]] -= b[k]
+    return velocity_left(fns, t, z, data, sizes, g, terms, math.sqrt(speed))
+
+
+@leaf
+def lower_solve(L, B):
+    """B = L⁻¹ B, columns by columns, L lower triangular."""
+    for i in range(L.shape[0]):
+        for j in range(i):
+            for k in range(B.shape[1]):
+                B[i, k] -= L[i, j] * B[j, k]
+        for k in range(B.shape[1]):
+            B[i, k] /= L[i, i]
+
+
+@leaf
+def lower_transposed_solve(L, b):
+    """b = L⁻ᵀ b."""
+    for i in range(L.shape[0] - 1, -1, -1):
+        b[i] /= L[i, i]
+        for j in range(i):
+            b[j] -= L[i, j] * b[i]
+
+
+@inner
+def by_impulse(fns, t, z, data, sizes, g, terms, mass, qr, b, rows):
+    """Give the velocity in z what an impulse -GᵀΛ gives it, so that G v + g_t = 0.
+
+    With M = L Lᵀ the change is -L⁻ᵀ b, b the shortest solution of (L⁻¹ Gᵀ)ᵀ b = G v + g_t. Returns FINE, OFF_VELOCITY or UNCLEAR.
+    """
+    nq, nv, nl = sizes[NQ], sizes[NV], sizes[NL]
+    n = sizes[NC] + sizes[NI]
+    A = qr[0]
+    speed = 0.0
+    for j in range(nv):
+        speed += z[nq + j] * z[nq + j]
+    call_model(fns, TERMS, t, z, 0, z, 0, data, terms, 0)
     call_model(fns, RESIDUAL, t, z, 0, z, 0, data, g, 0)
-    for i in range(nl):
-        size = 0.0
+    at = nq + nv * nv + nv
+    for i in range(nv):
         for j in range(nv):
-            size += terms[at + i * nv + j] * terms[at + i * nv + j]
-        size = math.sqrt(size)
-        left = abs(g[n + i]) / (size if size > 0.0 else 1.0)
-        if not left <= VELOCITY_LEFT * max(1.0, math.sqrt(speed)):
-            return OFF_VELOCITY
-    return FINE
+            mass[i, j] = terms[nq + i * nv + j]
+        for k in range(nl):
+            A[i, k] = terms[at + k * nv + i]
+    if cholesky(mass) != 0:
+        return UNCLEAR
+    lower_solve(mass, A)
+    if nearest_step(qr, b, rows, g[n:]) < 0:
+        return UNCLEAR
+    lower_transposed_solve(mass, b)
+    for j in range(nv):
+        z[nq + j] -= b[j]
+    return velocity_left(fns, t, z, data, sizes, g, terms, math.sqrt(speed))
 
 
 @inner
@@ -207,8 +268,8 @@ def clear_rank(fns, ranked, t, z, data, sizes, F, terms, qr):
 
 @leaf
 def assemble(fns, ranked, t, X, DATA, sizes, mode, tol, least, free_q, free_v, at_invariants, z, q, data, g, kept, trial,
-             terms, F, J, b, rows, qr_q, qr_v, qr_all, FOUND, STATUS):  # fmt: skip
-    """Check or project the start of every member in X, in place; STATUS says which are fine, FOUND how far off.
+             terms, F, J, mass, b, rows, qr_q, qr_v, qr_all, FOUND, STATUS):  # fmt: skip
+    """Check or make consistent the start of every member in X, in place; STATUS says which are fine, FOUND how far off.
 
     `fns` has RESIDUAL, TERMS and VEL_FACTOR of all rows, `ranked` VEL_FACTOR of those to keep; the three `qr_` are
     workspaces (matrix, tau, pivots, work) for the free positions, the free velocities and all velocities.
@@ -221,7 +282,11 @@ def assemble(fns, ranked, t, X, DATA, sizes, mode, tol, least, free_q, free_v, a
             z[i] = X[m, i]
         status = FINE
         if sizes[NL] > 0 and mode != FREE:
-            if mode == PROJECT:
+            if mode == IMPACT:
+                distances_here(fns, t, z, data, sizes, F, g, FOUND[m])
+                if not FOUND[m, 0] <= least:
+                    status = OFF_POSITION
+            if (mode == PROJECT or mode == IMPACT) and status == FINE:
                 size = 0.0
                 for i in range(nq):
                     q[i] = z[i]
@@ -235,7 +300,9 @@ def assemble(fns, ranked, t, X, DATA, sizes, mode, tol, least, free_q, free_v, a
                     )
                 for i in range(nv):
                     z[nq + i] = X[m, nq + i]
-                if status == FINE:
+                if status == FINE and mode == IMPACT:
+                    status = by_impulse(fns, t, z, data, sizes, g, terms, mass, qr_all, b, rows)
+                elif status == FINE:
                     status = to_velocity(fns, t, z, data, sizes, free_v, g, terms, qr_v, b, rows)
             distances_here(fns, t, z, data, sizes, F, g, FOUND[m])
             if mode == CHECK:

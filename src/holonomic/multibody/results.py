@@ -57,7 +57,7 @@ class Resolver:
         """Return the arrays of a solution as views read them."""
         model = sol.plan.model
         p = self._with_built_in(param_names(sol._data, model.places))
-        return Record(self, sol.t, sol.q, sol.v, sol.a, sol.lam, p, model.inputs, sol.s)
+        return Record(self, sol.t, sol.q, sol.v, sol.a, sol.lam, p, model.inputs, sol.s, sol._impact)
 
     def view_members(self, runs, name: str):
         """Return what a name stands for in an ensemble: member first, then time."""
@@ -130,7 +130,7 @@ class Resolver:
 class Record:
     """The arrays of a run with coordinates first, so that functions of components take whole time series."""
 
-    def __init__(self, resolver: Resolver, t, q, v, a, lam, p, inputs, s=None):
+    def __init__(self, resolver: Resolver, t, q, v, a, lam, p, inputs, s=None, impact=None):
         self.resolver, self.kit = resolver, resolver.kit
         self.t = np.atleast_1d(t)
         self.q, self.v, self.a = (np.atleast_2d(part).T for part in (q, v, a))
@@ -138,6 +138,7 @@ class Record:
         self.p, self._inputs = p, inputs
         self.states = states_in(np.atleast_2d(s).T, resolver.states) if resolver.states else {}
         self.shape: tuple[int, ...] = np.shape(t)
+        self.impact = impact  # of a start with initial="impact"
 
     @cached_property
     def u(self) -> Names:
@@ -200,6 +201,11 @@ class Record:
                 slopes = [a - b for a, b in zip(*pair, strict=True)]
             found.append(-sum(self.full(s) * l for s, l in zip(slopes, lam, strict=True)) + np.zeros(n))
         return tuple(found)
+
+    def generalized_impulse(self, part, k: int) -> np.ndarray:
+        """-GᵀΛ of one joint or drive on the velocities of body k, at the impact with which the run began."""
+        nv = self.kit.NV
+        return self.impact.by_row[self.resolver.layout[part.name], nv * k : nv * (k + 1)].sum(axis=0)
 
     def follows_time(self, part) -> bool:
         """Whether the rows of a joint or drive depend on time by themselves: then it gives power."""

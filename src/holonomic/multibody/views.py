@@ -117,17 +117,28 @@ class JointView(View):
     def _properties(self) -> list[str]:
         joint, found = self._joint, super()._properties()
         has = {joint.coordinate, *joint.more, "speed" if joint.rate else None, "tension" if joint.kind == "distance" else None}
-        return [name for name in found if name not in ("angle", "position", "speed", "tension") or name in has]
+        has |= set() if self._record.impact is None else {"impulse", "angular_impulse"}
+        often = ("angle", "position", "speed", "tension", "impulse", "angular_impulse")
+        return [name for name in found if name not in often or name in has]
+
+    def _parts(self) -> tuple[list, tuple]:
+        """The joint with what drives it, and the marks on its bodies."""
+        resolver, joint = self._record.resolver, self._joint
+        every = (*resolver.drives.values(), *resolver.joints.values())
+        return [joint, *(part for part in every if part.of == joint.name)], joint.marks
+
+    def _wrench_of(self, generalized, q, place):
+        """Force on the second body and torque about the joint's point, from what parts do to the velocities of a body."""
+        parts, marks = self._parts()
+        k, sign = (marks[1][0], 1.0) if marks[1][0] >= 0 else (marks[0][0], -1.0)
+        total = [sum(each) for each in zip(*(generalized(part, k) for part in parts), strict=True)]
+        return self._record.kit.wrench_at(q, k, [sign * part for part in total], place)
 
     @cached_property
     def _wrench(self):
-        r, joint = self._record, self._joint
-        every = (*r.resolver.drives.values(), *r.resolver.joints.values())
-        parts = [joint, *(part for part in every if part.of == joint.name)]
-        point = r.place(joint.marks[1])[0]
-        k, sign = (joint.second.index, 1.0) if joint.second.index >= 0 else (joint.first.index, -1.0)
-        total = [sum(each) for each in zip(*(r.generalized_reaction(part, k) for part in parts), strict=True)]
-        return r.kit.wrench_at(r.q, k, [sign * part for part in total], point), point
+        r = self._record
+        point = r.place(self._parts()[1][1])[0]
+        return self._wrench_of(r.generalized_reaction, r.q, point), point
 
     @property
     def force(self) -> np.ndarray:
@@ -147,6 +158,25 @@ class JointView(View):
         return SimpleNamespace(
             force=r.out(r.kit.into_frame(r.q, k, force)), torque=r.out(r.kit.spin_into_frame(r.q, k, torque))
         )
+
+    def _impulses(self):
+        r = self._record
+        if r.impact is None:
+            raise AttributeError(
+                f'the {self._title()} has no impulse: that comes with a run that begins with initial="impact".'
+            )
+        q = r.impact.q
+        return self._wrench_of(r.generalized_impulse, q, r.kit.place(q, r.p, self._parts()[1][1])[0])
+
+    @property
+    def impulse(self) -> np.ndarray:
+        """Impulse on the second body at a start with initial="impact", N s, ground frame; of the joint and its drive."""
+        return np.array(self._impulses()[0], dtype=float)
+
+    @property
+    def angular_impulse(self) -> np.ndarray:
+        """Angular impulse on the second body about the joint's point at such a start, N m s."""
+        return np.array(self._impulses()[1], dtype=float)
 
     @property
     def place(self) -> np.ndarray:
@@ -220,16 +250,13 @@ class DriveView(JointView):
         return f"drive {self._drive.name!r}"
 
     def _properties(self) -> list[str]:
-        return ["force", "power", "torque"] if self._joint is None else super()._properties()
+        if self._joint is not None:
+            return super()._properties()
+        hit = [] if self._record.impact is None else ["angular_impulse", "impulse"]
+        return sorted(["force", "power", "torque", *hit])
 
-    @cached_property
-    def _wrench(self):
-        r, drive = self._record, self._drive
-        mark = drive.marks[1]
-        point = r.place(mark)[0]
-        k, sign = (mark[0], 1.0) if mark[0] >= 0 else (drive.marks[0][0], -1.0)
-        forces = [sign * part for part in r.generalized_reaction(drive, k)]
-        return r.kit.wrench_at(r.q, k, forces, point), point
+    def _parts(self) -> tuple[list, tuple]:
+        return [self._drive], self._drive.marks
 
     @property
     def power(self) -> np.ndarray:

@@ -101,15 +101,33 @@ def accelerations_left(sol) -> np.ndarray:
 
 def reaction(sol, label: str) -> np.ndarray:
     """-Gᵀλ of one constraint alone, (time, nv)."""
-    model = sol.plan.model
-    rows = rows_of(label, model.row_labels) if not model.is_ode else []
-    if not rows:
-        raise unknown(label, "constraint", {"constraints": stems(model.row_labels)})
+    rows = _rows(sol, label)
     if sol._data is None:
         raise BadArgument("a loaded solution holds the sum of the reactions alone; reaction(label) needs the model.")
     alone = np.zeros_like(sol._multipliers)
     alone[:, rows] = sol._multipliers[:, rows]
     return sampling.values_along(sol, Fn.REACTIONS, alone)
+
+
+def impact(sol):
+    """What happened where a run began with an impact."""
+    if sol._impact is None:
+        raise BadArgument('the run did not begin with an impact: impulses come with simulate(..., initial="impact").')
+    return sol._impact
+
+
+def impulse(sol, label: str) -> np.ndarray:
+    """-GᵀΛ of one constraint alone, (nv,)."""
+    return impact(sol).by_row[_rows(sol, label)].sum(axis=0)
+
+
+def _rows(sol, label: str) -> list[int]:
+    """Rows of a constraint, or one row by its own label."""
+    model = sol.plan.model
+    rows = rows_of(label, model.row_labels) if not model.is_ode else []
+    if not rows:
+        raise unknown(label, "constraint", {"constraints": stems(model.row_labels)})
+    return rows
 
 
 def energy_error(sol) -> np.ndarray:

@@ -33,6 +33,7 @@ def facts(sol) -> dict[str, Any]:
         "versions": {"holonomic": __version__, "numba": numba.__version__, "numpy": np.__version__},
         "references": list(sol._references()),
         "moved": [getattr(begin, f"moved_{letter}", 0.0) for letter in "qvw"],
+        "impact": getattr(begin, "impact", None) is not None,
         "redundant": getattr(begin, "redundant", None),
         "not_unique": list(getattr(begin, "not_unique", ())),
     }  # fmt: skip
@@ -84,7 +85,9 @@ def lines(sol) -> Lines:
     if sol.events:
         found.append(("events", ", ".join(f"{name} {len(log)}" for name, log in sol.events.items())))
     moved_q, moved_v, *moved_w = known["moved"]
-    if moved_q or moved_v:
+    if known.get("impact"):
+        found.append(("start", f"an impact: impulses of the constraints changed v by {moved_v:.1e}"))
+    elif moved_q or moved_v:
         found.append(("start", f"moved onto the constraints, by {moved_q:.1e} in q and {moved_v:.1e} in v"))
     if model.nw and moved_w:
         found.append(("algebraic", f"solved for at every point; w0 was off by {moved_w[0]:.1e} at the start"))

@@ -339,6 +339,22 @@ class Solution(Exports):
         """
         return self._shaped(quantities.reaction(self, label))
 
+    @cached_property
+    def _impact(self) -> Any:
+        return self._begin.impact if self._parent is None else self._parent._impact
+
+    @property
+    def impulses(self) -> np.ndarray:
+        """-GᵀΛ, (nv,): the impulse that all constraints together gave the system at a start with initial="impact"; N s, N m s.
+
+        M v⁺ = M v⁻ + impulses. Signs and places are those of `reactions`.
+        """
+        return quantities.impact(self).impulses
+
+    def impulse(self, label: str) -> np.ndarray:
+        """-GᵀΛ of one constraint alone, (nv,), at a start with initial="impact"; labels are those of `reaction`."""
+        return quantities.impulse(self, label)
+
     @property
     def drift(self) -> Drift:
         """Residuals of the constraints by level, and of the invariants by name."""

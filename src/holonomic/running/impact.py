@@ -7,17 +7,12 @@ import numpy as np
 from ..errors import HolonomicError, InconsistentState, NotFinite, StepFailed, WrongShape
 from ..model.arguments import call, param_names
 from ..model.dae import Dae, state_values
+from ..starting.impulse import OFF, impulse
 from ..starting.initial import position_jacobian, residuals, settled
-from ..starting.rank import terms
-
-MAPPED_TOLERANCE = 1e-8  # how far off the constraints an event may put the position
 
 
 def after_event(model, event, name: str, t: float, x: np.ndarray, data: np.ndarray) -> np.ndarray:
-    """Apply `then` to x = (q, v).
-
-    M (v⁺ - v) + GᵀΛ = 0,  G v⁺ + g_t = 0: the mass metric, because an impulse is -GᵀΛ.
-    """
+    """Apply `then` to x = (q, v)."""
     nq = model.nq
     role = f"then of event {name!r}"
     values = {"t": t, "p": param_names(data, model.places)}
@@ -49,7 +44,7 @@ def after_event(model, event, name: str, t: float, x: np.ndarray, data: np.ndarr
     if not model.n_lam:
         return np.concatenate([q, v])
     _check_position(model, role, t, x[:nq], q, data)
-    v = v + _impulse(model, t, q, v, data)
+    v, _ = impulse(model, t, q, v, residuals(model, t, q, v, data)[1], data)
     return np.concatenate([settled(model, t, q, v, data) if model.nw else q, v])
 
 
@@ -73,7 +68,7 @@ def _check_position(model, role: str, t: float, before: np.ndarray, q: np.ndarra
     if not model.n_constraints:
         return
     was, here = (_distances(model, t, position, data) for position in (before, q))
-    allowed = np.maximum(MAPPED_TOLERANCE * max(1.0, float(np.linalg.norm(q[: model.nc]))), 2.0 * was)
+    allowed = np.maximum(OFF * max(1.0, float(np.linalg.norm(q[: model.nc]))), 2.0 * was)
     if np.any(~(here <= allowed)):
         worst = int(np.argmax(here / allowed))
         raise InconsistentState(
@@ -86,17 +81,3 @@ def _distances(model, t, q, data) -> np.ndarray:
     """|g_i|/‖∂g_i/∂q‖ of the constraints."""
     g = residuals(model, t, q, np.zeros(model.nv), data)[0][: model.n_constraints]
     return np.abs(g) / np.maximum(np.linalg.norm(position_jacobian(model, t, q, data), axis=1), 1e-300)
-
-
-def _impulse(model, t, q, v, data) -> np.ndarray:
-    """Change of velocity by the impulse -GᵀΛ that the constraints need; redundant rows share it."""
-    M, _, G, _ = terms(model, t, q, v, data)
-    missing = residuals(model, t, q, v, data)[1]
-    # scaled to unit diagonal of M and unit rows of G, so that the rank test sees angles, not units
-    diagonal = np.diag(M)
-    by = np.where(diagonal > 0.0, 1.0 / np.sqrt(np.where(diagonal > 0.0, diagonal, 1.0)), 1.0)
-    rows = 1.0 / np.maximum(np.linalg.norm(G * by, axis=1), 1e-300)
-    scaled = G * by * rows[:, None]
-    saddle = np.block([[M * np.outer(by, by), scaled.T], [scaled, np.zeros((len(G), len(G)))]])
-    right = np.concatenate([np.zeros(model.nv), -missing * rows])
-    return by * np.linalg.lstsq(saddle, right, rcond=1e-12)[0][: model.nv]

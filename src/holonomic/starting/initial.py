@@ -14,6 +14,7 @@ from ..errors import BadArgument, InconsistentState, NotFinite, SingularPosition
 from ..kernels.consistent import distances
 from ..kernels.signatures import Fn
 from ..model.dae import Dae, consistent
+from .impulse import OFF, Impact, impulse
 from .rank import (
     RHO_FULL_RANK,
     check_redundant,
@@ -29,6 +30,7 @@ DAMPING = (1.0, 0.5, 0.25, 0.1, 0.02)  # shares of a Newton step that are tried,
 SETTLED = 1e-9  # last Newton step, beside 1 + |w|: the next would be its square
 SINGULAR = 1e-12
 LEAST_TOLERANCE = 1e-10  # initial values typed by hand need not be better than this
+INITIAL = ("check", "project", "impact", "free")  # what can be done about initial values
 __all__ = ["Start", "position_jacobian", "prepare", "rank_by_rows", "residuals", "terms"]
 
 
@@ -44,6 +46,7 @@ class Start:
     not_unique: tuple[str, ...] = ()  # labels whose reactions are not unique
     redundant: str | None = None  # "minimum-norm" or "drop", where rows are redundant
     moved_w: float = 0.0  # how far off the guess of the algebraic variables was
+    impact: Impact | None = None  # what initial="impact" gave
 
 
 def residuals(model, t, q, v, data) -> tuple[np.ndarray, np.ndarray]:
@@ -73,12 +76,15 @@ def position_jacobian(model, t, q, data, invariants: bool = False) -> np.ndarray
 
 def prepare(model, t, q, v, data, *, tol: float, initial: str, hold, redundant: str | None) -> Start:
     """Return consistent initial values or say why not."""
-    if initial not in ("check", "project", "free"):
-        raise BadArgument(f'initial={initial!r}: choose "check", "project" or "free".')
+    if initial not in INITIAL:
+        raise BadArgument(f'initial={initial!r}: choose "check", "project", "impact" or "free".')
     check_redundant(redundant)
     held = held_coordinates(model, hold)
     if hold is not None and initial != "project":
         raise BadArgument('hold= goes with initial="project".')
+    if initial == "impact" and model.is_ode:
+        what = "a Dae" if isinstance(model.system, Dae) else "an Ode"
+        raise BadArgument(f'initial="impact" is for a System or a Mechanism: {what} has no mass that an impulse could move.')
     guess = q
     if model.nw:
         q = settled(model, t, q, v, data)
@@ -154,50 +160,66 @@ def _algebraic(model, t, x, data) -> tuple[np.ndarray, np.ndarray]:
 
 def _prepared(model, t, q, v, data, tol, initial, held, redundant, examined) -> Start:
     if not model.n_lam:
-        return Start(q, v)
+        return Start(q, v, impact=Impact(q, np.zeros((0, model.nv))) if initial == "impact" else None)
     if not all(np.all(np.isfinite(part)) for part in residuals(model, t, q, v, data)):
         culprit = model.blame(t, np.concatenate([q, v]), data) or "a constraint"
         raise NotFinite(f"{culprit} is not finite at the start, t = {t:g}, q = {np.array2string(q, threshold=8)}.")
-    q1, v1 = q, v
+    q1, v1, impact = q, v, None
     if initial == "project":
         q1 = _project_position(model, t, q, data, held, tol * max(1.0, float(np.linalg.norm(q[: model.nc]))))
         v1 = _project_velocity(model, t, q1, v, data, held)
+    elif initial == "impact":
+        _check_position(model, t, q, v, data, OFF)
+        q1 = _project_position(model, t, q, data, held, tol * max(1.0, float(np.linalg.norm(q[: model.nc]))))
+        v1, impact = impulse(model, t, q1, v, residuals(model, t, q1, v, data)[1], data)
     else:
-        _check_levels(model, t, q, v, data, tol)
+        _check_position(model, t, q, v, data, max(tol, LEAST_TOLERANCE))
+        _check_velocity(model, t, q, v, data, max(tol, LEAST_TOLERANCE))
     if not examined:
         refuse_vanishing(model, t, q1, v1, data)
     def project(near, held=None):
         return _project_position(model, t, near, data, np.arange(model.nq) == (-1 if held is None else held), 1e-13)
 
     rows, not_unique = independent_rows(model, t, q1, v1, data, redundant, project)
+    if impact is not None and rows is not None and redundant == "drop":
+        v1, impact = impulse(model, t, q1, v, residuals(model, t, q1, v, data)[1], data, rows)
     moved = (float(np.linalg.norm(new - old)) for new, old in ((q1, q), (v1, v)))
-    return Start(q1, v1, *moved, rows, not_unique, None if rows is None else redundant)
+    return Start(q1, v1, *moved, rows, not_unique, None if rows is None else redundant, impact=impact)
 
 
-def _check_levels(model, t, q, v, data, tol) -> None:
-    """Refuse a state off its constraints, at position level and then at velocity level."""
-    n, allowed = model.n_constraints, max(tol, LEAST_TOLERANCE)
-    g, gv = residuals(model, t, q, v, data)
+def _row_norms(model, t, q, v, data) -> np.ndarray:
+    """‖G_i‖ of every row; 1 where it vanishes."""
     norms = np.linalg.norm(terms(model, t, q, v, data)[2], axis=1)
     norms[norms == 0.0] = 1.0
-    at_rest = np.zeros(model.nq, dtype=bool)
-    far = np.abs(g[:n]) / norms[:n]
+    return norms
+
+
+def _check_position(model, t, q, v, data, allowed: float) -> None:
+    """Refuse a position off its constraints; an impact does not move it, either."""
+    n = model.n_constraints
+    far = np.abs(residuals(model, t, q, v, data)[0][:n]) / _row_norms(model, t, q, v, data)[:n]
     most = allowed * max(1.0, float(np.linalg.norm(q[: model.nc])))
     if n and not np.max(far) <= most:
         worst = int(np.argmax(far))
         try:
-            moved = np.linalg.norm(_project_position(model, t, q, data, at_rest, most) - q)
+            moved = np.linalg.norm(_project_position(model, t, q, data, np.zeros(model.nq, dtype=bool), most) - q)
             way = f'Correct q0, or pass initial="project" to move q0 by about {moved:.1e}.'
+            if allowed == OFF:
+                way = f"Correct q0: an impact changes velocities alone. The constraints are met about {moved:.1e} away."
         except InconsistentState:
             way = "Correct q0: projecting it does not converge either."
         raise InconsistentState(
             f"q0 misses constraint {model.constraint_labels[worst]!r} by {far[worst]:.1e} (allowed {most:.1e}). {way}"
         )
-    fast = np.abs(gv) / norms
+
+
+def _check_velocity(model, t, q, v, data, allowed: float) -> None:
+    """Refuse a velocity off its constraints."""
+    fast = np.abs(residuals(model, t, q, v, data)[1]) / _row_norms(model, t, q, v, data)
     most = allowed * max(1.0, float(np.linalg.norm(v)))
     if not np.max(fast) <= most:
         worst = int(np.argmax(fast))
-        moved = np.linalg.norm(_project_velocity(model, t, q, v, data, at_rest) - v)
+        moved = np.linalg.norm(_project_velocity(model, t, q, v, data, np.zeros(model.nq, dtype=bool)) - v)
         raise InconsistentState(
             f"v0 misses the velocity level of constraint {model.row_labels[worst]!r} by {fast[worst]:.1e} (allowed "
             f'{most:.1e}). Correct v0, or pass initial="project" to move v0 by about {moved:.1e}.'

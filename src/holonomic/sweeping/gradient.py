@@ -56,7 +56,7 @@ def gradient(
         Relative tolerance of the runs.
     *positional, **given
         Nothing without a name. As for `sweep`: q0, v0, save_at, integrator, initial, ... Where a parameter moves the
-        constraints, say `initial="project"`.
+        constraints, say `initial="project"`; `initial="impact"` differentiates through an impact at the start.
 
     Returns
     -------

@@ -13,10 +13,11 @@ from ..kernels import assemble as a
 from ..kernels.sample import along
 from ..kernels.signatures import NX, Fn
 from ..model.arguments import nearest
+from ..starting.impulse import OFF
 from ..starting.initial import LEAST_TOLERANCE, prepare
 from .program import Program
 
-MODES = {"check": a.CHECK, "project": a.PROJECT, "free": a.FREE}
+MODES = {"check": a.CHECK, "project": a.PROJECT, "impact": a.IMPACT, "free": a.FREE}
 FEW = 8  # members of a stretch that get a message of their own; looking into each takes milliseconds
 
 
@@ -146,12 +147,13 @@ def _assemble(program: Program, X, DATA, t0, initial, held) -> tuple[np.ndarray,
     room = max(lengths.get(Fn.VEL_FACTOR, 0), of_rank.get(Fn.VEL_FACTOR, 0)) + 1
     residual = lengths[Fn.RESIDUAL] + 1
     found, status = np.zeros((len(X), 2)), np.zeros(len(X), dtype=np.int64)
+    least = OFF if initial == "impact" else max(program.tol, LEAST_TOLERANCE)
     a.assemble(
-        fns, ranked, t0, X, DATA, sizes, MODES[initial], program.tol, max(program.tol, LEAST_TOLERANCE), free_q, free_v,
+        fns, ranked, t0, X, DATA, sizes, MODES[initial], program.tol, least, free_q, free_v,
         model.at_invariants, np.zeros(nq + nv), np.zeros(nq), np.empty(DATA.shape[1]), np.zeros(residual),
         np.zeros(residual), np.zeros(residual), np.zeros(lengths.get(Fn.TERMS, 0) + 1), np.zeros(room),
-        np.zeros((n, nq)), np.zeros(most), np.zeros(most), qr(len(free_q), n), qr(len(free_v), nl), qr(nv, nl),
-        found, status,
+        np.zeros((n, nq)), np.zeros((nv, nv)), np.zeros(most), np.zeros(most), qr(len(free_q), n), qr(len(free_v), nl),
+        qr(nv, nl), found, status,
     )  # fmt: skip
     return status, found
 
@@ -159,8 +161,10 @@ def _assemble(program: Program, X, DATA, t0, initial, held) -> tuple[np.ndarray,
 def _off(status: int, found: np.ndarray, initial: str) -> str:
     """Say how far a start is off, where no message of its own was made."""
     what, level = ("q0", "the constraints") if status == a.OFF_POSITION else ("v0", "the velocity level of the constraints")
-    if initial == "project":
+    if initial == "project" or (status == a.OFF_VELOCITY and initial == "impact"):
         return f"{what} cannot be moved onto {level}: {found[status - 1]:.1e} is left."
+    if initial == "impact":
+        return f"{what} misses {level} by {found[status - 1]:.1e}. Correct it: an impact changes velocities alone."
     return f'{what} misses {level} by {found[status - 1]:.1e}. Correct it, or pass initial="project".'
 
 

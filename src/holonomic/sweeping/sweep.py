@@ -108,8 +108,9 @@ def sweep(
         "summary": mean, extremes and quantiles of `outputs` over the members, and no trajectory.
     events : {name: Event or function}, optional
         As for `simulate`; see `runs.events`.
-    initial : {"check", "project", "free"}
-        Members whose start misses the constraints are refused, or moved onto them.
+    initial : {"check", "project", "impact", "free"}
+        Members whose start misses the constraints are refused, or moved onto them; "impact": their velocities by impulses,
+        as for `simulate`. A mechanism is projected unless something else is said.
     redundant : {None, "minimum-norm", "drop"}
         What to do about redundant constraint rows; they are the same for all members.
     store : path, optional
@@ -157,7 +158,7 @@ def sweep(
     if positional or unknown:
         refuse_unknown(unknown, sweep, positional, system)
     engine = engine_of(on, workers)
-    if hasattr(system, "to_system") and q0 is None:
+    if hasattr(system, "to_system") and q0 is None and initial == "check":
         initial = "project"  # other lengths: the same drawing, other speeds
     system, t_end, q0, v0, y0, s0, w0 = unpacked(system, t_end, q0, v0, y0, s0, w0, varying=tuple(params or ()))
     if not isinstance(system, System | Ode):
