@@ -25,22 +25,40 @@ def message(kind, system, t_end=1.0, **more):
     return str(caught.value)
 
 
-def rod_with_a_branch(q):
-    if q[0] > 0:
-        return q @ q - 1
-    return 1 - q @ q
+def many_springs(q):
+    F = np.zeros(8)
+    for i in range(8):
+        if q[i] > 0:
+            F[i] = -q[i]
+    return F
 
 
-def test_a_branch_on_a_value():
-    assert message(UntraceableFunction, point(constraint=rod_with_a_branch)) == (
-        'constraint() compares q[0] with a number ("if q[0] > 0"), so its derivative cannot be formed. Use '
-        "np.where(q[0] > 0, a, b), or an Event for a change of regime."
+def test_more_ways_than_are_followed():
+    springs = System(mass=np.eye(8), force=many_springs, trace=True)
+    assert message(UntraceableFunction, springs, q0=np.ones(8), v0=np.zeros(8)) == (
+        'force() decides by values in more than 64 ways ("if q[i] > 0"). Put the body of a loop that decides into a function '
+        "of its own, use np.where(condition, a, b), np.maximum or np.clip, or give an iteration a fixed number of turns."
     )
 
 
-def test_a_branch_in_an_event():
-    assert message(UntraceableFunction, point(), events={"side": lambda q: 1 if q[0] > 0 else -1}).startswith(
-        "event 'side' compares q[0] with a number"
+def test_what_is_remembered_between_calls():
+    count = 0
+
+    def force(q):
+        nonlocal count
+        count += 1
+        return -q
+
+    assert message(UntraceableFunction, point(force=force, trace=True)) == (
+        "force() sets 'count' of the function around it in force(), so that its value depends on earlier calls. Leave that out, "
+        "or state what it remembers as a state, System(..., states=...)."
+    )
+
+
+def test_ways_that_return_different_things():
+    assert message(UntraceableFunction, point(force=lambda q: q if q[0] > 0 else 0.0, trace=True)) == (
+        "force() returns things of different kinds or lengths, depending on values. Return numbers or arrays of the same shape "
+        "on every way."
     )
 
 

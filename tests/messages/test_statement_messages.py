@@ -62,9 +62,9 @@ def test_a_mass_that_is_not_finite_says_where():
         simulate(System(**{**PENDULUM, "mass": [[1, np.nan], [np.nan, 1]]}), 1.0, **START)
 
 
-def test_a_branch_in_an_input_names_the_input():
-    pushed = {"force": lambda u: [u.push, -9.81], "inputs": {"push": lambda t: 1.0 if t > 0.5 else 0.0}}
-    with pytest.raises(UntraceableFunction, match=r"^input 'push' compares t"):
+def test_what_is_refused_in_an_input_names_the_input():
+    pushed = {"force": lambda u: [u.push, -9.81], "inputs": {"push": lambda t: float(round(t))}, "trace": True}
+    with pytest.raises(UntraceableFunction, match=r"^input 'push' rounds t"):
         simulate(System(**{**PENDULUM, **pushed}), 1.0, **START)
 
 

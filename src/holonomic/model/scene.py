@@ -15,8 +15,10 @@ from .dae import Dae, state_values
 from .extra import NONE, Extras, allowed
 from .freezing import input_table
 from .given import refuse_matrix
+from .rebound import ways_through
 from .system import Ode, System
 
+ANY = ()  # shape of an output: what it returns
 CHECK_TOLERANCE = 1e-10  # traced and own function differ by rounding only
 
 
@@ -45,8 +47,7 @@ class Scene:
         symbolic_inputs = {}
         for i, (name, given) in enumerate(inputs.items()):
             if callable(given):
-                with symbols.tracing(f"input {name!r}"):
-                    symbolic_inputs[name] = call(given, f"input {name!r}", ("t", "p"), names)
+                symbolic_inputs[name] = self._on_symbols(given, f"input {name!r}", ("t", "p"), names)
             else:
                 symbolic_inputs[name] = u[3 * i] + u[3 * i + 1] * (t - u[3 * i + 2])
         names["u"] = Names(**symbolic_inputs)
@@ -80,12 +81,14 @@ class Scene:
         return allowed(self.system, role, self.allowed)
 
     def run(self, function, role: str, shape, allowed=None) -> SX:
-        """Run one function on the symbols, check its shape and its values at the numeric points."""
+        """Run one function on the symbols, check its shape and its values at the numeric points.
+
+        shape: (rows, columns), ANY, or None for one row of numbers, however many.
+        """
         allowed = allowed or self.allowed
         try:
             with symbols.tracing(role):
-                value = call(function, role, allowed, self.names)
-                result = symbols.to_sx(value)
+                result = symbols.to_sx(self._on_symbols(function, role, allowed, self.names))
         except UnknownParameter as problem:
             raise BadArgument(f"{role} uses {problem}") from None
         except HolonomicError:
@@ -100,7 +103,7 @@ class Scene:
                 f"{role} cannot be run on symbols: {type(problem).__name__}: {text.rstrip('.')}. "
                 "Write it with NumPy functions of its arguments, or pass trace=False to run it as plain Python."
             ) from problem
-        if shape is not None and result.shape != shape:
+        if shape is not None and shape != ANY and result.shape != shape:
             if shape[1] == 1 and result.shape == (shape[1], shape[0]):
                 result = result.T
             elif shape == (1, 1):
@@ -116,6 +119,10 @@ class Scene:
             self._check(function, role, allowed, result)
         return result
 
+    def _on_symbols(self, function, role: str, allowed, names):
+        """Call a function on symbols, every way its decisions can fall; a constant stands for itself."""
+        return ways_through(lambda: call(function, role, allowed, _fresh(names)), role)
+
     def _why(self, found: tuple[int, int], shape: tuple[int, int]) -> str:
         """Where an expected shape comes from, and what may be meant where it is not met."""
         if shape[0] == shape[1] and sorted(found) in ([1, 1], [1, shape[0]]):
@@ -127,7 +134,7 @@ class Scene:
     def _fails_on_numbers(self, function, role: str, allowed) -> bool:
         try:
             with np.errstate(all="ignore"):
-                call(function, role, allowed, self.points[0])
+                call(function, role, allowed, _fresh(self.points[0]))
         except Exception:
             return True
         return False
@@ -138,10 +145,10 @@ class Scene:
         if self.lam_sx is not None:
             free.append(self.lam_sx)
         evaluate = casadi.Function("check", free, [casadi.densify(traced)], {"allow_free": False})
-        for index, point in enumerate(self.points):
+        for index, point in enumerate([*self.points, self.points[0]]):  # the start twice: nothing may be remembered
             with np.errstate(all="ignore"):
                 try:
-                    own = np.asarray(call(function, role, allowed, point), dtype=float)
+                    own = np.asarray(call(function, role, allowed, _fresh(point)), dtype=float)
                 except Exception as problem:
                     if index == 0:
                         raise UntraceableFunction(
@@ -202,6 +209,11 @@ class Scene:
         random = np.random.default_rng(3)
         for point in self.points:
             point["lam"] = point[name] = random.uniform(-1, 1, n)
+
+
+def _fresh(names: dict[str, Any]) -> dict[str, Any]:
+    """Arrays of one's own: a function may write into its arguments."""
+    return {name: value.copy() if isinstance(value, np.ndarray) else value for name, value in names.items()}
 
 
 def _shape(shape) -> str:

@@ -1,7 +1,7 @@
 """Symbol: a number that is not known yet, and the messages of code that needs to know it.
 
-Every operation on a `Symbol` adds a node to CasADi's expression graph. Whatever needs a number instead (``if``,
-``math.sin``, a place in an array of floats) raises `UntraceableFunction` and says what to write.
+Every operation on a `Symbol` adds a node to CasADi's expression graph. A decision (``if``) is taken by whoever follows the
+ways through a function; whatever needs a number instead raises `UntraceableFunction` and says what to write.
 """
 
 import contextlib
@@ -10,6 +10,7 @@ import dis
 import itertools
 import linecache
 import math
+import numbers
 import re
 import sys
 
@@ -22,8 +23,11 @@ from ..errors import UntraceableFunction
 if hasattr(casadi.GlobalOptions, "setNumpyMode"):
     casadi.GlobalOptions.setNumpyMode(-1)  # otherwise users see a FutureWarning of casadi's about NumPy
 
+OURS = __name__.rpartition(".")[0] + "."  # modules whose frames are not the user's
 WIDTH = 60  # of an expression or a source line quoted in a message
 SUBJECT = contextvars.ContextVar("the function being traced", default="the traced function")
+DECIDE = contextvars.ContextVar("who answers a condition", default=None)
+REFUSALS = contextvars.ContextVar("refusals of the function being traced", default=None)
 
 
 @contextlib.contextmanager
@@ -35,9 +39,11 @@ def tracing(subject):
     subject : str
         How messages call the function, for example ``"constraint()"``.
     """
-    token = SUBJECT.set(subject)
+    token, refusals = SUBJECT.set(subject), REFUSALS.set([])
     try:
         yield
+        for swallowed in REFUSALS.get():  # by an `except` in the function: it went on without its value
+            raise swallowed
     except UntraceableFunction:
         raise
     except (TypeError, IndexError) as error:
@@ -47,6 +53,7 @@ def tracing(subject):
         raise UntraceableFunction(f"{subject} {advice} NumPy says: {error}.") from error
     finally:
         SUBJECT.reset(token)
+        REFUSALS.reset(refusals)
 
 
 _BUILD = "Make arrays for NumPy's functions with np.block([...]) instead of np.array([...])."
@@ -59,14 +66,11 @@ _COMPLAINTS = (
 
 
 def _user_line():
-    """Opcode and quoted source of what the innermost frame that is neither ours nor NumPy's is doing.
-
-    Ours are this module and those whose names begin with its name.
-    """
+    """Opcode and quoted source of what the innermost frame that is neither ours nor NumPy's is doing."""
     frame = sys._getframe(1)
     while frame.f_back is not None:
         module = frame.f_globals.get("__name__", "")
-        if not module.startswith(__name__) and module.partition(".")[0] not in ("numpy", "scipy"):
+        if not module.startswith(OURS) and module.partition(".")[0] not in ("numpy", "scipy"):
             break
         frame = frame.f_back
     code, at = frame.f_code, max(frame.f_lasti, 0)
@@ -83,9 +87,17 @@ def _short(text):
     return text if len(text) <= WIDTH else text[: WIDTH - 3] + "..."
 
 
-def refusal(what, remedy):
+def refusal(what, remedy, line=True):
     """The exception for what the function being traced cannot do, with the line."""
-    return UntraceableFunction(f"{SUBJECT.get()} {what}{_user_line()[1]}. {remedy}")
+    return _noted(UntraceableFunction(f"{SUBJECT.get()} {what}{_user_line()[1] if line else ''}. {remedy}"))
+
+
+def _noted(error):
+    """The same exception, remembered: a function that swallows it is refused all the same."""
+    known = REFUSALS.get()
+    if known is not None:
+        known.append(error)
+    return error
 
 
 class Symbol:
@@ -117,6 +129,15 @@ class Symbol:
         """Return the symbol, as a NumPy scalar returns its number."""
         return self
 
+    tolist = copy = __copy__ = item
+
+    def __deepcopy__(self, memo):
+        return self
+
+    def astype(self, dtype, **kwargs):
+        """Return the symbol, which stands for a float; whole numbers are refused."""
+        return self if np.issubdtype(dtype, np.floating) else self.__int__()
+
     def __pos__(self):
         return self
 
@@ -132,15 +153,12 @@ class Symbol:
         name = _short(str(self.sx))
         opcode, line = _user_line()
         if opcode == "STORE_SUBSCR":
-            what = f"assigns the symbol {name} into an array of floats"
-            remedy = "Build the array with np.array([...]), or make it with np.zeros_like(q) or dtype=object."
+            what = f"assigns the symbol {name} into an array of numbers"
+            remedy = "Make the array anew inside the function, with np.zeros(...) or .copy()."
         else:
             what = f"needs the value of the symbol {name}"
-            remedy = (
-                "Use np.sin(...) instead of math.sin(...), leave out float(...) and dtype=float, and build "
-                "arrays with np.array([...]) or dtype=object."
-            )
-        raise UntraceableFunction(f"{SUBJECT.get()} {what}{line}. {remedy}")
+            remedy = "Write it with functions of NumPy or math."
+        raise _noted(UntraceableFunction(f"{SUBJECT.get()} {what}{line}. {remedy}"))
 
     __float__ = _number
 
@@ -148,7 +166,23 @@ class Symbol:
         return complex(self._number())
 
     def __int__(self):
-        return int(self._number())
+        if self.sx.is_constant():
+            return int(float(self.sx))
+        raise self._whole("makes a whole number of", "np.floor")
+
+    def __round__(self, digits=None):
+        if self.sx.is_constant():
+            return round(float(self.sx), digits)
+        raise self._whole("rounds", "np.round")
+
+    def _whole(self, what, name):
+        return refusal(
+            f"{what} {_short(str(self.sx))}",
+            "Its value jumps, and between the jumps its derivative is zero. Leave it out, or use np.floor where steps are meant."
+            if name == "np.round" else
+            "Its value jumps, and an array of integers cuts what is put into it. Leave out int, make the array of floats, or use "
+            "np.floor where steps are meant.",
+        )
 
     def __index__(self):
         if self.sx.is_constant() and float(self.sx).is_integer():
@@ -161,6 +195,9 @@ class Symbol:
     def __bool__(self):
         if self.sx.is_constant():
             return bool(float(self.sx))
+        decide = DECIDE.get()
+        if decide is not None:
+            return decide(self)
         what, condition = self._decision()
         opcode, line = _user_line()
         if opcode.startswith("CALL") or opcode == "COMPARE_OP":
@@ -168,19 +205,17 @@ class Symbol:
             remedy = f"Use np.maximum, np.minimum or np.where. {_BUILD}"
         else:
             remedy = f"Use np.where({condition}, a, b), or an Event for a change of regime."
-        raise UntraceableFunction(
-            f"{SUBJECT.get()} {what}{line}, so its derivative cannot be formed. {remedy}"
-        )
+        raise _noted(UntraceableFunction(f"{SUBJECT.get()} {what}{line}, so its derivative cannot be formed. {remedy}"))
 
     def _decision(self):
         name = _short(str(self.sx))
         return f"decides by the value of {name}", f"{name} != 0"
 
-    def __len__(self):
-        raise refusal(f"takes the length of {_short(str(self.sx))}", "It is one number, not an array.")
+    def __divmod__(self, other):
+        return self // other, self % other
 
-    def __iter__(self):
-        raise refusal(f"iterates over {_short(str(self.sx))}", "It is one number, not an array.")
+    def __rdivmod__(self, other):
+        return other // self, other % self
 
     # __array_ufunc__ and __array_function__ are those of `symbol_array`.
 
@@ -244,6 +279,7 @@ _pow, _atan2, _max, _min, _fmod = map(_node2, ("POW", "ATAN2", "FMAX", "FMIN", "
 _lt, _le, _eq, _ne, _and, _or, _if = map(_node2, ("LT", "LE", "EQ", "NE", "AND", "OR", "IF_ELSE_ZERO"))
 _sqrt, _sq, _neg, _abs, _not, _sign = map(_node, ("SQRT", "SQ", "NEG", "FABS", "NOT", "SIGN"))
 _exp, _log, _log1p, _floor, _ceil = map(_node, ("EXP", "LOG", "LOG1P", "FLOOR", "CEIL"))
+erf = _node("ERF")
 
 
 def _scale(factor):
@@ -373,3 +409,4 @@ def _complete_symbol():
 
 
 _complete_symbol()
+numbers.Real.register(Symbol)

@@ -1,16 +1,16 @@
-"""SymbolArray: an array of symbols on which NumPy's functions build expressions.
+"""SymbolArray: an array of symbols and floats on which NumPy's functions build expressions.
 
-A `SymbolArray` answers every NumPy function itself. ``np.array([q[0], 1.0])`` is NumPy's own object array: arithmetic
-goes through the entries, but NumPy decides ``np.maximum``, ``np.sign`` and ``>`` by asking for a truth value, so
-these raise and propose ``np.block([q[0], 1.0])``, which gives a `SymbolArray`.
+A `SymbolArray` answers every NumPy function itself. Below it is an object array, which gives views, broadcasting and
+indexing as NumPy has them. (Where NumPy itself made an array of symbols, outside `numpy_in_use`, arithmetic goes through
+the entries, but ``np.maximum`` and ``>`` ask for a truth value, so these raise.)
 """
 
-import math
 import operator
 
 import numpy as np
 
 from ..errors import UntraceableFunction
+from .refused import REASONS, refuse_named
 from .symbol import BINARY, COMPARISONS, LOGIC, UNARY, Condition, Symbol, as_sx, chosen, negated, refusal
 
 
@@ -23,7 +23,32 @@ class SymbolArray(np.ndarray):
         return _apply_ufunc(ufunc, method, inputs, kwargs)
 
     def __array_function__(self, func, types, args, kwargs):
-        return _apply_function(func, args, kwargs)
+        return apply_function(func, args, kwargs)
+
+    def __getitem__(self, key):
+        mask = _mask(key)
+        if mask is not None:
+            return MaskedPart(self, mask) if is_symbolic(mask) else np.ndarray.__getitem__(self, mask.astype(bool))
+        found = np.ndarray.__getitem__(self, key)
+        # a number out of an array of NumPy's divides by zero without an exception
+        return np.float64(found) if type(found) is float or type(found) is int else found
+
+    def __setitem__(self, key, value):
+        mask = _mask(key)
+        if mask is not None:
+            if is_symbolic(mask):
+                return _set_masked(self, mask, value)
+            key = mask.astype(bool)
+        if not isinstance(value, (Symbol, float, int)):
+            value = as_array(value).view(np.ndarray)
+            if not isinstance(np.ndarray.__getitem__(self, key), np.ndarray):
+                if value.size != 1:
+                    raise ValueError("setting an array element with a sequence.")
+                value = value.item()
+        np.ndarray.__setitem__(self, key, value)
+
+    def __iter__(self):
+        return iter([self[i] for i in range(len(self))])
 
     def __bool__(self):
         if self.size == 1:
@@ -32,12 +57,98 @@ class SymbolArray(np.ndarray):
 
     def astype(self, dtype, *args, **kwargs):
         """Copy; symbols already stand for floats, so a floating dtype changes nothing."""
-        return self.copy() if np.issubdtype(dtype, np.floating) else super().astype(dtype, *args, **kwargs)
+        if dtype is object or np.issubdtype(dtype, np.floating):
+            return self.copy()
+        return self.view(np.ndarray).astype(dtype)
 
     def clip(self, min=None, max=None, out=None):
         """Limit to [min, max]."""
         low = self if min is None else np.maximum(self, min)
         return np.minimum(low, max, out=out) if max is not None else np.positive(low, out=out)
+
+
+def _on_numbers(name):
+    """A method of arrays that has a meaning on numbers alone."""
+
+    def method(self, *args, **kwargs):
+        if is_symbolic(self):
+            refuse_named(name, f"array.{name}()")
+        own = self.view(np.ndarray).astype(float)
+        result = getattr(own, name)(*args, **kwargs)
+        if result is None:  # it has changed the array
+            self[...] = own
+        return result
+
+    return method
+
+
+for _name in ("sort", "argsort", "partition", "argpartition", "argmax", "argmin", "nonzero", "searchsorted", "round"):
+    setattr(SymbolArray, _name, _on_numbers(_name))
+
+
+def is_symbolic(value) -> bool:
+    """Tell whether there is a symbol in a number, an array or a nested sequence."""
+    kind = type(value)
+    if kind in _NEVER:
+        return False
+    if kind in (list, tuple):
+        return any(map(is_symbolic, value))
+    if isinstance(value, np.ndarray):
+        return value.dtype == object and any(isinstance(entry, Symbol) for entry in value.flat)
+    return isinstance(value, (Symbol, MaskedPart))
+
+
+_NEVER = frozenset({int, float, bool, str, type(None), np.float64, np.int64, slice, np.dtype})
+
+
+def _mask(key):
+    """The mask by which entries are picked, or None for any other index."""
+    return key if isinstance(key, np.ndarray) and key.dtype == object else None
+
+
+class MaskedPart(np.lib.mixins.NDArrayOperatorsMixin):
+    """The entries of an array where a mask of conditions holds: how many there are is not known.
+
+    Calculated with as a whole, written back with the same mask, or summed.
+    """
+
+    def __init__(self, whole, mask):
+        self.whole = as_array(whole)
+        self.mask = np.broadcast_to(mask.reshape(mask.shape + (1,) * (self.whole.ndim - mask.ndim)), self.whole.shape)
+
+    def __array_ufunc__(self, ufunc, method, *inputs, **kwargs):
+        parts = [x for x in inputs if isinstance(x, MaskedPart)]
+        others = [x for x in inputs if not isinstance(x, MaskedPart)]
+        if method != "__call__" or any(np.ndim(x) for x in others) or not all(_same_mask(self.mask, x.mask) for x in parts):
+            raise refusal("calculates with entries picked by a mask", _MASKED)
+        kwargs.pop("out", None)  # a[mask] += b comes here and then sets a[mask]
+        return MaskedPart(ufunc(*(x.whole if isinstance(x, MaskedPart) else x for x in inputs), **kwargs), self.mask)
+
+    def __array_function__(self, func, types, args, kwargs):
+        if func is np.sum and len(args) == 1 and not kwargs:
+            return self.sum()
+        raise refusal(f"uses np.{func.__name__} on entries picked by a mask", _MASKED)
+
+    def sum(self):
+        """The sum over the entries that are picked."""
+        return np.sum(_where(self.mask, self.whole, 0.0))
+
+
+_MASKED = "How many there are is not known. Use np.where(mask, a, b) on whole arrays."
+
+
+def _same_mask(one, other):
+    return one.shape == other.shape and all(x is y for x, y in zip(one.flat, other.flat, strict=True))
+
+
+def _set_masked(target, mask, value):
+    if isinstance(value, MaskedPart):
+        if not _same_mask(MaskedPart(target, mask).mask, value.mask):
+            raise refusal("puts entries picked by one mask where another holds", _MASKED)
+        value = value.whole
+    elif np.ndim(value):
+        raise refusal("puts an array into the places where a mask holds", _MASKED)
+    target[...] = _where(MaskedPart(target, mask).mask, value, target)
 
 
 def as_array(value):
@@ -46,6 +157,8 @@ def as_array(value):
         array = np.empty((), dtype=object)
         array[()] = value
         return array.view(SymbolArray)
+    if isinstance(value, MaskedPart):
+        raise refusal("uses entries picked by a mask as an array", _MASKED)
     return np.asarray(value, dtype=object).view(SymbolArray)
 
 
@@ -80,12 +193,14 @@ def _apply_ufunc(ufunc, method, inputs, kwargs):
     if any(array.dtype != object for array in changed):
         raise refusal(
             "changes an array of floats in place by a symbol",
-            "Write a = a + b instead of a += b, or make the array with np.zeros_like(q) or dtype=object.",
+            "Write a = a + b instead of a += b, or make the array inside the function.",
         )
     indices = 1 if method in ("at", "reduceat") else None
     args = [x if k == indices else _plain(x) for k, x in enumerate(inputs)]
     with np.errstate(all="ignore"):  # casadi leaves floating-point flags behind that mean nothing here
         result = _ours(getattr(loop, method)(*args, **kwargs))
+    if ufunc in _TRUTHS and isinstance(result, SymbolArray) and not is_symbolic(result):
+        result = result.view(np.ndarray).astype(bool)
     if out is None:
         return result
     out[0][...] = result
@@ -102,6 +217,13 @@ def _elementwise(name, nin, build):
         return float(numeric(*map(float, args)))  # beside symbols 2 means 2.0, also in np.reciprocal
 
     return np.frompyfunc(one, nin, 1)
+
+
+def _divide(x, y):
+    """x / y; between numbers NumPy's, which does not raise."""
+    if isinstance(x, Symbol) or isinstance(y, Symbol):
+        return x / y
+    return float(np.divide(float(x), float(y)))
 
 
 def _join(sign, build, number):
@@ -121,11 +243,12 @@ def _choose(condition, a, b):
 
 def _make_loops():
     """The object loop for each ufunc: NumPy's own where it only does arithmetic on the entries."""
-    own = ("add", "subtract", "multiply", "divide", "negative", "positive", "conjugate", "matmul", "vecdot",
-           "matvec", "vecmat")  # fmt: skip
+    own = ("add", "subtract", "multiply", "negative", "positive", "conjugate", "matmul", "vecdot", "matvec",
+           "vecmat")  # fmt: skip
     loops = {getattr(np, name): getattr(np, name) for name in own if hasattr(np, name)}
     loops |= {getattr(np, name): _elementwise(name, 1, build) for name, build in UNARY.items()}
     loops |= {getattr(np, name): _elementwise(name, 2, build) for name, build in BINARY.items()}
+    loops[np.divide] = np.frompyfunc(_divide, 2, 1)
     for name, (sign, _) in COMPARISONS.items():
         compare = {"<": operator.lt, "<=": operator.le, "==": operator.eq, "!=": operator.ne,
                    ">": operator.gt, ">=": operator.ge}[sign]  # fmt: skip
@@ -139,23 +262,28 @@ def _make_loops():
 
 
 _LOOPS = _make_loops()
+_TRUTHS = frozenset(getattr(np, name) for name in (*COMPARISONS, "logical_and", "logical_or", "logical_xor", "logical_not"))
 _choose_each = np.frompyfunc(_choose, 3, 1)
 
 
-def _apply_function(func, args, kwargs):
+def apply_function(func, args, kwargs):
+    """Answer one of NumPy's functions on symbols."""
     special = _FUNCTIONS.get(func)
+    name = f"{func.__module__}.{func.__name__}".replace("numpy", "np", 1)
     if special is not None:
         return special(*args, **kwargs)
-    args, kwargs = _without_scalars(args), {key: _without_scalars(value) for key, value in kwargs.items()}
+    if func.__name__ in REASONS and any(map(is_symbolic, args)):
+        refuse_named(func.__name__, name)
+    known = _without_scalars if func is np.block else _without_lists
+    args, kwargs = known(args), {key: known(value) for key, value in kwargs.items()}
     try:
         # NumPy's own code, whose inner calls come back to us
         result = np.ndarray.__array_function__(np.empty(0), func, (SymbolArray,), args, kwargs)
     except UntraceableFunction:
         raise
-    except TypeError as error:
-        name = f"{func.__module__}.{func.__name__}".replace("numpy", "np", 1)
+    except (TypeError, AttributeError) as error:
         raise refusal(
-            f"uses {name} on symbols", f"Use arithmetic, np.where or np.linalg.solve. NumPy says: {error}."
+            f"uses {name} on symbols", f"Use arithmetic, np.where or np.linalg.solve. NumPy says: {str(error).rstrip('.')}."
         ) from error
     return _ours(result)
 
@@ -164,6 +292,17 @@ def _without_scalars(value):
     if isinstance(value, (list, tuple)):
         return type(value)(map(_without_scalars, value)) if type(value) in (list, tuple) else value
     return as_array(value) if isinstance(value, Symbol) else value
+
+
+def _without_lists(args):
+    """Arguments with symbols alone and rows of symbols as arrays, of which NumPy knows that they are ours."""
+    if type(args) not in (list, tuple):
+        return as_array(args) if isinstance(args, Symbol) else args
+    return type(args)(as_array(x) if _is_row(x) else _without_lists(x) for x in args)
+
+
+def _is_row(value):
+    return type(value) in (list, tuple) and any(isinstance(x, Symbol) for x in value) and not any(map(np.ndim, value))
 
 
 _FUNCTIONS = {}
@@ -223,19 +362,6 @@ def _full_like(a, fill_value, dtype=None, order="K", subok=True, shape=None, **k
     result = np.empty(np.shape(a) if shape is None else shape, dtype=object if floats else dtype)
     result[...] = _plain(fill_value)
     return result.view(SymbolArray) if floats else result
-
-
-@implements(np.linalg.norm)
-def _norm(x, ord=None, axis=None, keepdims=False):
-    x = as_array(x)
-    axes = tuple(range(x.ndim)) if axis is None else axis if isinstance(axis, tuple) else (axis,)
-    if ord is None or (ord == "fro" and len(axes) == 2) or (ord == 2 and len(axes) == 1):
-        return np.sqrt(np.sum(x * x, axis=axes, keepdims=keepdims))
-    if ord == 1 and len(axes) == 1:
-        return np.sum(np.abs(x), axis=axes, keepdims=keepdims)
-    if ord == math.inf and len(axes) == 1:
-        return np.max(np.abs(x), axis=axes, keepdims=keepdims)
-    raise refusal(f"uses np.linalg.norm(..., ord={ord!r}) on symbols", "Use ord=None, or ord=1 on a vector.")
 
 
 Symbol.__array_ufunc__ = SymbolArray.__array_ufunc__

@@ -1,4 +1,4 @@
-"""Symbols for ordinary NumPy code: made here, collected into one expression when the code returns, solved with.
+"""Symbols for ordinary NumPy code: made here, collected into one expression when the code returns.
 
 The user's function receives a `SymbolArray` where it expects coordinates; `to_sx` collects what it returned.
 """
@@ -9,7 +9,7 @@ from casadi import SX
 
 from ..errors import UntraceableFunction, WrongShape
 from . import piecewise
-from .symbol import SUBJECT, Condition, Symbol, as_sx, refusal, tracing
+from .symbol import SUBJECT, Condition, Symbol, as_sx, tracing
 from .symbol_array import SymbolArray, as_array, implements
 
 __all__ = ["Condition", "Symbol", "SymbolArray", "scalar", "to_sx", "tracing", "vector"]
@@ -108,45 +108,3 @@ def _misfit(entry, place):
 
 
 implements(np.interp)(piecewise.interp)
-
-# linear algebra of NumPy on expressions
-
-
-def _square(a, name):
-    a = as_array(a)
-    if a.ndim != 2 or a.shape[0] != a.shape[1]:
-        raise refusal(f"uses np.linalg.{name} on an array of shape {a.shape}", "Give one square matrix.")
-    return a
-
-
-def _from_sx(sx):
-    values = as_array([Symbol(entry) for entry in casadi.densify(sx).nonzeros()])
-    return values.reshape(sx.shape, order="F")
-
-
-@implements(np.linalg.solve)
-def _solve(a, b):
-    b = as_array(b)
-    return _from_sx(casadi.solve(to_sx(_square(a, "solve")), to_sx(b))).reshape(b.shape)
-
-
-@implements(np.linalg.inv)
-def _inv(a):
-    return _from_sx(casadi.inv(to_sx(_square(a, "inv"))))
-
-
-@implements(np.linalg.det)
-def _det(a):
-    a = _square(a, "det")
-    if len(a) > 10:
-        raise refusal(f"uses np.linalg.det on {len(a)} by {len(a)} symbols", "The limit is 10 by 10.")
-    minors = {(): 1.0}  # determinants of the rows so far, by the columns they use
-    for row in a:
-        larger = {}
-        for columns, minor in minors.items():
-            for j in set(range(len(a))).difference(columns):
-                key = tuple(sorted((*columns, j)))
-                term = row[j] * minor if (len(columns) - key.index(j)) % 2 == 0 else -row[j] * minor
-                larger[key] = larger[key] + term if key in larger else term
-        minors = larger
-    return minors[tuple(range(len(a)))]

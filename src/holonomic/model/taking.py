@@ -7,9 +7,11 @@ in the order of the function inside.
 
 from __future__ import annotations
 
+import contextvars
 import functools
 import inspect
 import types
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,6 +19,8 @@ from ..errors import BadArgument
 from .makers import Made
 
 CACHED = type(functools.cache(len))  # not written in Python; takes what the function inside takes
+# gives the copy of a function under which it is run on symbols, while one is
+COPIES: contextvars.ContextVar[Callable | None] = contextvars.ContextVar("copies for a run on symbols", default=None)
 MANY = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
 
 
@@ -66,11 +70,13 @@ def taken(function, role: str, known) -> Taken:
 
 
 def given_to(function, values: dict[str, Any]):
-    """Call a user's function with these values, by the names of its arguments."""
+    """Call a user's function with these values, by the names of its arguments; on symbols its copy is called."""
+    copies = COPIES.get()
+    callee = function if copies is None else copies(function)
     if _is_plain(function):
-        return function(**values)
+        return callee(**values)
     ordered, named = taken(function, _name(function), values).split(values)
-    return function(
+    return callee(
         *(values.get(one.name, one.default) for one in ordered), **{name: values[name] for name in named}
     )
 

@@ -1,0 +1,300 @@
+"""NumPy, math and the builtins as functions see them that are run on symbols.
+
+Every name of NumPy leads to a function that hands plain numbers on to NumPy itself and answers symbols with the ones of
+`symbol_array`. Arrays of floats that come back can hold symbols, too, so that `r = np.zeros(9); r[3:6] += F` works as
+written: they are object arrays below, which gives views, broadcasting and indexing for nothing.
+"""
+
+from __future__ import annotations
+
+import builtins
+import functools
+import math
+import types
+
+import numpy as np
+
+from . import linear_algebra  # noqa: F401  registers np.linalg on symbols
+from .holding import as_floats, holding, is_floating, made_of, standing_for, symbol_of
+from .refused import ROTATION
+from .symbol import Symbol, erf, refusal
+from .symbol_array import SymbolArray, apply_function, as_array, is_symbolic
+
+_FUNCTION = type(np.linalg.norm)  # what NumPy makes of most of its functions
+
+
+FLOAT, FLOAT64, FLOATING, NUMBER = map(standing_for, (float, np.float64, np.floating, np.number))
+
+
+# functions of NumPy
+
+
+def _handing(function):
+    """A function of NumPy: itself on numbers, ours on symbols."""
+
+    @functools.wraps(function)
+    def called(*args, **kwargs):
+        if any(map(is_symbolic, args)) or (kwargs and any(map(is_symbolic, kwargs.values()))):
+            return apply_function(function, args, kwargs)
+        with np.errstate(all="ignore"):
+            return holding(function(*map(as_floats, args), **{name: as_floats(value) for name, value in kwargs.items()}))
+
+    return called
+
+
+class _Ufunc:
+    """A ufunc: itself where an array can answer, ours on lists of symbols."""
+
+    def __init__(self, ufunc):
+        self._ufunc = ufunc
+        self.__name__ = ufunc.__name__
+
+    def __call__(self, *args, **kwargs):
+        args = [as_array(x) if isinstance(x, (list, tuple)) and is_symbolic(x) else x for x in args]
+        if "dtype" in kwargs:
+            kwargs["dtype"] = as_floats(kwargs["dtype"])
+        return self._ufunc(*args, **kwargs)
+
+    def __getattr__(self, name):
+        found = getattr(self._ufunc, name)
+        if name in ("reduce", "accumulate", "outer", "at", "reduceat"):
+            return lambda x, *more, **named: found(
+                *(as_array(y) if isinstance(y, (list, tuple)) and is_symbolic(y) else y for y in (x, *more)), **named
+            )
+        return found
+
+
+def _array(obj, dtype=None, *, copy=True, order="K", subok=False, ndmin=0, like=None):
+    """np.array: of symbols, or of floats that may become symbols."""
+    made = made_of(obj, dtype)
+    if made is None:
+        return holding(np.array(as_floats(obj), as_floats(dtype), ndmin=ndmin))
+    if copy and (made is obj or np.shares_memory(made, obj) if isinstance(obj, np.ndarray) else False):
+        made = made.copy()
+    return made.reshape((1,) * (ndmin - made.ndim) + made.shape) if made.ndim < ndmin else made
+
+
+def _asarray(a, dtype=None, order=None, **kwargs):
+    """np.asarray: the array itself where it is one."""
+    if type(a) is SymbolArray and (dtype is None or is_floating(dtype)):
+        return a
+    return _array(a, dtype, copy=False)
+
+
+def _zeros(shape, dtype=float, order="C", **kwargs):
+    return _filled(shape, 0.0, dtype, np.zeros)
+
+
+def _ones(shape, dtype=float, order="C", **kwargs):
+    return _filled(shape, 1.0, dtype, np.ones)
+
+
+def _empty(shape, dtype=float, order="C", **kwargs):
+    return _filled(shape, math.nan, dtype, np.empty)  # what is never written is seen
+
+
+def _full(shape, fill_value, dtype=None, order="C", **kwargs):
+    if dtype is None and not is_symbolic(fill_value):
+        return holding(np.full(shape, as_floats(fill_value)))
+    return _filled(shape, fill_value, float if dtype is None else dtype, lambda s, d: np.full(s, as_floats(fill_value), d))
+
+
+def _filled(shape, value, dtype, numeric):
+    if dtype is not None and not is_floating(dtype):
+        return numeric(shape, as_floats(dtype))
+    made = np.empty(shape, dtype=object)
+    made[...] = value.view(np.ndarray) if isinstance(value, SymbolArray) else value
+    return made.view(SymbolArray)
+
+
+def _like(numeric):
+    """np.zeros_like and its kin: of an array of integers it is one of integers."""
+
+    @functools.wraps(numeric)
+    def made(a, *args, **kwargs):
+        given = _asarray(a)
+        asked = kwargs.get("dtype")
+        if isinstance(given, SymbolArray) if asked is None else is_floating(asked):
+            return apply_function(numeric, (as_array(given), *args), kwargs)
+        return numeric(as_floats(given), *args, **{name: as_floats(each) for name, each in kwargs.items()})
+
+    return made
+
+
+def _writing(function):
+    """A function of NumPy that writes into its first argument."""
+
+    @functools.wraps(function)
+    def called(target, *args, **kwargs):
+        if not isinstance(target, SymbolArray):
+            return function(target, *args, **kwargs)
+        parts = [as_array(x).view(np.ndarray) if is_symbolic(x) or isinstance(x, SymbolArray) else x for x in args]
+        return function(target.view(np.ndarray), *parts, **kwargs)
+
+    return called
+
+
+def _isfinite(x):
+    """Symbols stand for finite numbers."""
+    return np.ones(np.shape(x), dtype=bool)[()] if is_symbolic(x) else np.isfinite(as_floats(x))
+
+
+def _isnan(x):
+    return np.zeros(np.shape(x), dtype=bool)[()] if is_symbolic(x) else np.isnan(as_floats(x))
+
+
+def _isinf(x):
+    return np.zeros(np.shape(x), dtype=bool)[()] if is_symbolic(x) else np.isinf(as_floats(x))
+
+
+def _isclose(a, b, rtol=1e-05, atol=1e-08, equal_nan=False):
+    a, b = as_array(a), as_array(b)
+    return np.abs(a - b) <= atol + rtol * np.abs(b)
+
+
+def _allclose(a, b, rtol=1e-05, atol=1e-08, equal_nan=False):
+    return np.all(_isclose(a, b, rtol, atol))
+
+
+class _Joined:
+    """np.r_ and np.c_: lists of symbols are arrays of them."""
+
+    def __init__(self, own):
+        self._own = own
+
+    def __getitem__(self, key):
+        parts = key if isinstance(key, tuple) else (key,)
+        return holding(self._own[tuple(as_array(x) if isinstance(x, (list, tuple)) and is_symbolic(x) else x for x in parts)])
+
+
+# math
+
+
+def _math(name):
+    """A function of math: itself on numbers, NumPy's on symbols."""
+    function = getattr(math, name)
+
+    @functools.wraps(function)
+    def called(*args):
+        if not any(map(is_symbolic, args)):
+            return function(*args)
+        if name not in MATH:
+            raise refusal(f"uses math.{name} on symbols", "It has no derivative here; use arithmetic or np.where.")
+        if name not in ("dist", "fsum", "prod"):
+            args = [symbol_of(x) if isinstance(x, np.ndarray) else x for x in args]
+        return MATH[name](*args)
+
+    return called
+
+
+def _log(x, base=None):
+    return np.log(x) if base is None else np.log(x) / np.log(base)
+
+
+MATH = {
+    **{name: getattr(np, name) for name in (
+        "sin", "cos", "tan", "sinh", "cosh", "tanh", "exp", "expm1", "log1p", "log2", "log10", "sqrt", "cbrt", "fabs", "floor",
+        "ceil", "trunc", "degrees", "radians", "copysign", "fmod", "exp2") if hasattr(math, name)},
+    **{name: getattr(np, "arc" + name[1:]) for name in ("asin", "acos", "atan", "atan2", "asinh", "acosh", "atanh")},
+    "pow": lambda x, y: x**y, "log": _log,
+    "erf": lambda x: Symbol(erf(x.sx)), "erfc": lambda x: 1.0 - Symbol(erf(x.sx)),
+    "hypot": lambda *x: np.sqrt(sum(y * y for y in x)), "dist": lambda p, q: np.linalg.norm(as_array(p) - as_array(q)),
+    "fsum": lambda x: sum(x), "prod": lambda x, *, start=1: functools.reduce(lambda a, b: a * b, x, start),
+    "isfinite": lambda x: True, "isnan": lambda x: False, "isinf": lambda x: False,
+    "isclose": lambda a, b: np.abs(a - b) <= 1e-9 * np.maximum(np.abs(a), np.abs(b)),
+    "remainder": lambda x, y: x - y * np.floor(x / y + 0.5),
+}  # fmt: skip
+
+
+# builtins
+
+
+def _extreme(own, choose):
+    """max or min: NumPy's between symbols, which is a select and no decision."""
+
+    @functools.wraps(own)
+    def called(*args, **kwargs):
+        items = list(args[0]) if len(args) == 1 else args
+        if kwargs or not any(type(x) is Symbol for x in items):
+            return own(items, **kwargs)
+        return functools.reduce(choose, items)
+
+    return called
+
+
+BUILTINS = vars(builtins) | {
+    "max": _extreme(max, np.maximum), "min": _extreme(min, np.minimum), "float": FLOAT,
+}  # fmt: skip
+
+
+# who stands for whom
+
+
+class _Library(types.ModuleType):
+    """A module of NumPy, or math, whose names lead to ours."""
+
+    def __init__(self, own: types.ModuleType):
+        super().__init__(own.__name__)
+        self.__dict__["_own"] = own
+
+    def __getattr__(self, name):
+        found = in_use(getattr(self._own, name))
+        setattr(self, name, found)
+        return found
+
+    def __dir__(self):
+        return dir(self._own)
+
+
+_REPLACED = {
+    **{f: made for f, made in (
+        (np.zeros, _zeros), (np.ones, _ones), (np.empty, _empty), (np.full, _full), (np.array, _array), (np.asarray, _asarray),
+        (np.asanyarray, _asarray), (np.ascontiguousarray, _asarray), (np.isfinite, _isfinite), (np.isnan, _isnan),
+        (np.isinf, _isinf), (np.isclose, _isclose), (np.allclose, _allclose))},
+    **{f: _like(f) for f in (np.zeros_like, np.ones_like, np.empty_like, np.full_like)},
+    **{f: _writing(f) for f in (np.fill_diagonal, np.copyto, np.put, np.place, np.putmask)},
+    float: FLOAT, np.float64: FLOAT64, np.floating: FLOATING, np.number: NUMBER, max: BUILTINS["max"], min: BUILTINS["min"],
+}  # fmt: skip
+_KNOWN: dict[int, tuple] = {}  # things of NumPy and math, and what stands for them
+
+
+def in_use(thing):
+    """Return what stands for something of NumPy, math or the builtins; anything else as it is."""
+    known = _KNOWN.get(id(thing))
+    if known is None:
+        made = _standing_in(thing)
+        if made is thing:
+            return thing
+        known = _KNOWN[id(thing)] = (thing, made)
+    return known[1]
+
+
+def _standing_in(thing):
+    if isinstance(thing, types.ModuleType):
+        root = thing.__name__.partition(".")[0]
+        return _Library(thing) if root in ("math", "numpy", "scipy") and not isinstance(thing, _Library) else thing
+    if isinstance(thing, type):
+        if thing.__name__ == "Rotation" and thing.__module__.startswith("scipy.spatial"):
+            return ROTATION
+        return _REPLACED.get(thing, thing)
+    if isinstance(thing, np.ufunc):
+        return _REPLACED.get(thing) or _Ufunc(thing)
+    if isinstance(thing, (types.BuiltinFunctionType, _FUNCTION, types.FunctionType)):
+        if thing in _REPLACED:
+            return _REPLACED[thing]
+        module = thing.__module__ or ""
+        if module == "math":
+            return _math(thing.__name__)
+        if module.partition(".")[0] == "numpy" and not module.startswith("numpy.random"):
+            return _handing(thing)
+    if thing is np.r_ or thing is np.c_:
+        return _Joined(thing)
+    return thing
+
+
+def ours_of_library(function):
+    """Return what stands for a function of a library written in Python."""
+    module = function.__module__ or ""
+    if module.startswith("scipy.linalg") and function.__name__ in ("solve", "inv", "det", "norm"):
+        return in_use(getattr(np.linalg, function.__name__))
+    return in_use(function) if module.partition(".")[0] in ("numpy", "math") else function

@@ -1,0 +1,301 @@
+"""Copies of a user's functions whose names for NumPy, math and some builtins are ours.
+
+A function is run on symbols under globals of its own, and so are its helpers in whatever module they stand, what its
+closure holds, and the methods of objects that it reaches. Nothing of the user's is changed: containers, arrays and
+objects are copied when they are first reached, and the copies are forgotten after the run. NumPy itself is never touched,
+so other threads notice nothing. Functions of libraries stay as they are.
+"""
+
+from __future__ import annotations
+
+import copy
+import enum
+import functools
+import sys
+import types
+from typing import Any
+
+import numpy as np
+
+from .branches import Inline, each_way, ways
+from .bytecode import branches, builds_classes, keeps_memory
+from .holding import holding
+from .numpy_in_use import BUILTINS, in_use, ours_of_library
+from .remembered import ADVICE, Remembered
+from .symbol import Symbol, refusal, tracing
+from .symbol_array import SymbolArray
+from .taking import CACHED, COPIES
+
+# Their code is run as it is: it knows nothing of symbols, or (ours) all about them.
+LIBRARIES = frozenset({
+    "numpy", "scipy", "casadi", "holonomic", "numba", "llvmlite", "sympy", "mpmath", "pandas", "matplotlib", "_pytest", "pytest",
+})  # fmt: skip
+PLAIN = (int, float, complex, str, bytes, bool, type(None), type(Ellipsis), slice, range, np.dtype, Symbol, SymbolArray)
+_PLAIN = frozenset(PLAIN)
+
+
+def ways_through(run, role: str):
+    """Return what `run()` gives with copies in the place of the user's functions, joined over all ways they can decide."""
+    inline: frozenset = frozenset()  # functions that decide with their caller
+    memory = Remembered()
+
+    def once():
+        copies = Rebound(inline, memory)
+        memory.begin()
+        token = COPIES.set(copies)
+        try:
+            value = run()
+        finally:
+            COPIES.reset(token)
+        copies.look_back()
+        return value
+
+    with tracing(role):
+        while True:
+            try:
+                value = ways(once)
+                if memory.marked:
+                    memory.check(value)
+                if not memory.kept - memory.marked:
+                    return value
+                memory = Remembered(memory.kept | memory.marked, written=memory.written)
+            except Inline as found:
+                inline |= {found.code}
+
+
+def is_library(name: str | None) -> bool:
+    """Tell whether the code of a module is run as it is."""
+    root = (name or "").partition(".")[0]
+    return root in LIBRARIES or (root in sys.stdlib_module_names and root != "__main__")
+
+
+class Globals(dict):
+    """The names of one module, each copied when it is first asked for."""
+
+    def __init__(self, copies: Rebound, own: dict[str, Any]):
+        super().__init__({name: own[name] for name in ("__name__", "__file__", "__package__") if name in own})
+        self["__builtins__"] = BUILTINS | {"__import__": copies.imported}
+        self._copies, self._own = copies, own
+
+    def __missing__(self, name):
+        self[name] = found = self._copies(self._own[name])
+        return found
+
+
+class Module(types.ModuleType):
+    """A user's module, whose names lead to copies."""
+
+    def __init__(self, copies: Rebound, own: types.ModuleType):
+        super().__init__(own.__name__)
+        self.__dict__.update(_copies=copies, _own=own)
+
+    def __getattr__(self, name):
+        return self._copies(getattr(self._own, name))
+
+
+class Rebound:
+    """The copies made for one run on symbols: each thing once, so that what was one thing stays one."""
+
+    def __init__(self, inline: frozenset, memory: Remembered):
+        self._inline, self._memory = inline, memory
+        self._known: dict[int, tuple[Any, Any]] = {}  # the original is kept, so that its id stays its own
+        self._globals: dict[int, Globals] = {}
+        self._class_cells: dict[int, types.CellType] = {}
+        self._held: list[tuple[Any, Any]] = []  # arrays and containers with their copies
+        self._objects: dict[int, Any] = {}  # originals of copied instances, by the ids of the copies
+        self.changeable: list = []  # copies that the user's code may write into
+
+    def __call__(self, thing):
+        kind = type(thing)
+        if kind in _PLAIN:
+            return thing
+        known = self._known.get(id(thing))
+        if known is None:
+            made = self._made(thing, kind)
+            self._known[id(thing)] = known = (thing, made)
+            self._known[id(made)] = (made, made)
+        return known[1]
+
+    def look_back(self) -> None:
+        """Look at what the run has changed of things that were there before."""
+        for thing, made in self._held:
+            self._memory.look(thing, made, self)
+
+    def imported(self, *args, **kwargs):
+        """What `import` gives inside a function: a library of ours, or a module whose names lead to copies."""
+        return self(BUILTINS["__import__"](*args, **kwargs))
+
+    def _made(self, thing, kind):
+        if kind is types.FunctionType:
+            return self._function(thing)
+        ours = in_use(thing)
+        if ours is not thing:
+            return ours
+        if kind is types.MethodType:
+            return types.MethodType(self(thing.__func__), self(thing.__self__))
+        if kind is np.ndarray:
+            return self._array(thing)
+        if kind in (list, tuple, dict, set):
+            return self._container(thing, kind)
+        if kind is types.ModuleType:
+            return thing if is_library(thing.__name__) else Module(self, thing)
+        if kind is functools.partial:
+            named = {name: self(value) for name, value in thing.keywords.items()}
+            return functools.partial(self(thing.func), *map(self, thing.args), **named)
+        if kind is CACHED:  # what it remembers of symbols would outlast the run
+            return self(thing.__wrapped__)
+        if kind is np.vectorize:
+            return np.vectorize(self(thing.pyfunc), otypes=[object])
+        if kind is types.SimpleNamespace:
+            return self._noted(types.SimpleNamespace(**{name: self(value) for name, value in vars(thing).items()}))
+        if kind.__module__.startswith("numba.") and hasattr(thing, "py_func"):
+            return self(thing.py_func)
+        if kind is types.BuiltinMethodType and type(thing.__self__) in (list, dict, set):
+            return getattr(self(thing.__self__), thing.__name__)
+        if isinstance(thing, type):
+            return thing if is_library(thing.__module__) else self._class(thing)
+        return self._instance(thing, kind)
+
+    def _noted(self, made):
+        self.changeable.append(made)
+        return made
+
+    def _array(self, thing):
+        if (id(thing), "") in self._memory.marked:
+            return self._noted(self._memory.marker(thing, "array", thing))
+        made = holding(thing)
+        if made is not thing:
+            self._held.append((thing, made))
+        return self._noted(made)
+
+    def _container(self, thing, kind):
+        if kind is tuple:
+            return tuple(map(self, thing))
+        made = self._noted(kind())
+        self._held.append((thing, made))
+        self._known[id(thing)] = (thing, made)  # it may hold itself
+        if kind is dict:
+            made.update((key, self(value)) for key, value in thing.items())
+        else:
+            (made.extend if kind is list else made.update)(map(self, thing))
+        return made
+
+    # functions
+
+    def _function(self, function: types.FunctionType):
+        if is_library(function.__globals__.get("__name__")):
+            return ours_of_library(function)
+        code = function.__code__
+        memory = keeps_memory(code)
+        if memory is not None:
+            raise refusal(
+                f"sets {memory} in {function.__name__}(), so that its value depends on earlier calls",
+                ADVICE, line=False,
+            )
+        made = types.FunctionType(code, self._names(function, code), function.__name__, None, self._closure(function))
+        made.__defaults__ = self(function.__defaults__)
+        made.__kwdefaults__ = self(function.__kwdefaults__)
+        made.__dict__.update(function.__dict__)
+        made.__qualname__, made.__module__ = function.__qualname__, function.__module__
+        if not branches(code) or code in self._inline:
+            return made
+        self._known[id(made)] = (made, made)
+        return each_way(made, self)
+
+    def _names(self, function, code) -> Globals:
+        own = function.__globals__
+        names = self._globals.get(id(own))
+        if names is None:
+            names = self._globals[id(own)] = Globals(self, own)
+        for name in builds_classes(code):  # the body of a class looks names up past __missing__
+            if name in own and name not in names:
+                names[name] = self(own[name])
+        return names
+
+    def _closure(self, function):
+        cells = []
+        for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
+            known = self._known.get(id(cell))
+            if known is None:
+                made = types.CellType()
+                self._known[id(cell)] = known = (cell, made)  # first: a function may be in its own closure
+                try:
+                    content = cell.cell_contents
+                except ValueError:
+                    pass
+                else:
+                    if name == "__class__" and id(content) in self._class_cells:
+                        made = self._class_cells[id(content)]
+                        self._known[id(cell)] = known = (cell, made)
+                    else:
+                        made.cell_contents = self(content)
+            cells.append(known[1])
+        return tuple(cells) if cells else None
+
+    # classes and their instances
+
+    def _class(self, kind: type):
+        """A class that inherits from the user's, with copies of its methods; the class itself where it allows none."""
+        if isinstance(kind, enum.EnumType):
+            return kind
+        self._class_cells[id(kind)] = cell = types.CellType()
+        self._known[id(kind)] = (kind, kind)  # while its methods are copied
+        bases = tuple(self(base) for base in kind.__bases__ if not is_library(base.__module__))
+        look, put = kind.__getattribute__, kind.__setattr__
+        names = {name: self._member(value) for name, value in vars(kind).items() if _is_method(value)}
+        names |= {"__module__": kind.__module__, "__qualname__": kind.__qualname__, "__doc__": None}
+        names["__getattribute__"] = lambda one, name: self._looked_up(look, one, name)
+        names["__setattr__"] = lambda one, name, value: self._put(put, one, name, value)
+        try:
+            made = type(kind)(kind.__name__, (*(base for base in bases if base is not kind), kind), names)
+        except TypeError:  # slots in several bases, or arguments that the class wants of those who inherit
+            made = kind
+        cell.cell_contents = made
+        return made
+
+    def _looked_up(self, look, one, name):
+        value = look(one, name)
+        if name[:2] == "__":
+            return value
+        if id(one) in self._objects and not isinstance(value, types.MethodType):
+            self._memory.reads(self._objects[id(one)], name)
+        return self(value)
+
+    def _put(self, put, one, name, value):
+        put(one, name, value)
+        if id(one) in self._objects:
+            self._memory.writes(self._objects[id(one)], name)
+
+    def _member(self, value):
+        if isinstance(value, staticmethod | classmethod):
+            return type(value)(self(value.__func__))
+        if isinstance(value, property):
+            return property(*(self(part) for part in (value.fget, value.fset, value.fdel)))
+        if isinstance(value, functools.cached_property):
+            made = functools.cached_property(self(value.func))
+            made.__set_name__(None, value.attrname)
+            return made
+        return self(value)
+
+    def _instance(self, thing, kind: type):
+        if is_library(kind.__module__) or isinstance(thing, enum.Enum) or not hasattr(thing, "__dict__"):
+            return thing
+        shadow = self(kind)
+        if shadow is kind:
+            return thing
+        try:
+            made = copy.copy(thing) if isinstance(thing, dict | list | set) else object.__new__(shadow)
+            object.__setattr__(made, "__class__", shadow)
+        except TypeError:
+            return thing
+        own = object.__getattribute__(made, "__dict__")
+        own.update(vars(thing))
+        for owner, name in self._memory.marked:
+            if owner == id(thing):
+                own[name] = self._memory.marker(thing, name, getattr(thing, name))
+        self._objects[id(made)] = thing
+        return self._noted(made)
+
+
+def _is_method(value) -> bool:
+    return isinstance(value, types.FunctionType | staticmethod | classmethod | property | functools.cached_property)

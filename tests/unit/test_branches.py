@@ -1,0 +1,287 @@
+"""Functions that decide by values: every way is run, and the results are joined by selects."""
+
+import math
+
+import casadi
+import numpy as np
+import pytest
+
+from holonomic import Dae, Event, Ode, System, simulate
+from holonomic.errors import UntraceableFunction
+from holonomic.model.branches import ways
+from holonomic.model.rebound import ways_through
+from holonomic.model.symbols import to_sx, vector
+from holonomic.model.taking import given_to
+from holonomic.multibody import Mechanism, rod
+
+POINTS = np.random.default_rng(1).uniform(-1.5, 1.5, (40, 3))
+
+
+def on_symbols(function):
+    sx, q = vector("q", 3)
+    value = to_sx(ways_through(lambda: given_to(function, {"q": q.copy()}), "force()"))
+    return casadi.Function("f", [sx], [casadi.densify(value), casadi.densify(casadi.jacobian(value, sx))])
+
+
+def early_returns(q):
+    if q[0] > 0.5:
+        return q * 2
+    elif q[0] > 0.3 and q[1] < 1:
+        return q
+    return np.zeros(3)
+
+
+def conditional_expression(q):
+    return q[0] if q[0] < q[1] else q[1] ** 2
+
+
+def chained_comparison(q):
+    return q[1] if -0.5 < q[0] <= 0.5 else (q[2] if not q[1] > 0 or q[2] > 1 else 0.0)
+
+
+def an_if_in_a_loop(q):
+    F = np.zeros(3)
+    for i in range(3):
+        if q[i] > 0.6:
+            F[i] = -10 * (q[i] - 0.6)
+        else:
+            F[i] += 1
+    return F
+
+
+def a_guard_against_zero(q):
+    d = np.linalg.norm(q)
+    if d == 0:
+        return np.zeros(3)
+    return q / d**3
+
+
+def a_while_of_few_turns(q):
+    x, n = q[0], 0
+    while x > 0.4 and n < 5:
+        x = x / 2
+        n += 1
+    return x
+
+
+def a_for_that_breaks(q):
+    total = 0.0
+    for x in q:
+        if x < 0:
+            break
+        total += x
+    else:
+        total = -1.0
+    return total
+
+
+def a_way_that_raises(q):
+    if q[0] < -5:
+        raise ValueError("too far")
+    assert q[1] < 10
+    return math.sqrt(q[0] + 6)
+
+
+def roots_on_the_other_side(q):
+    if q[0] <= 0:
+        return 0.0
+    return q[0] ** 1.5 + math.log(q[0]) + np.sqrt(q[0])
+
+
+def helpers_with_an_if(q):
+    return sum(contact(x) for x in [*q, *(2 * q), *(3 * q), *(q - 1)])
+
+
+def contact(gap):
+    if gap > 0:
+        return 0.0
+    return (-gap) ** 1.5
+
+
+def a_helper_that_returns_truth(q):
+    return 1.0 if inside(q[0]) and not inside(q[1]) else 2.0
+
+
+def inside(x):
+    if x > 1:
+        return False
+    return x > -1
+
+
+def a_helper_with_several_results(q):
+    F, (M, names) = parts(q[0])
+    return np.array([F, M, names["x"]])
+
+
+def parts(x):
+    if x > 0:
+        return x, [2 * x, {"x": 1.0}]
+    return -x, [x, {"x": x}]
+
+
+def any_and_all(q):
+    return 1.0 if np.any(q > 0.9) else (2.0 if all(x > -0.3 for x in q) else q[0])
+
+
+def truth_of_a_number(q):
+    return q[1] / q[0] if q[0] else 0.0
+
+
+def clamped_by_hand(q):
+    x = q[0]
+    if x > 1:
+        x = 1.0
+    if x < -1:
+        x = -1.0
+    return x
+
+
+FUNCTIONS = [
+    early_returns, conditional_expression, chained_comparison, an_if_in_a_loop, a_guard_against_zero, a_while_of_few_turns,
+    a_for_that_breaks, a_way_that_raises, roots_on_the_other_side, helpers_with_an_if, a_helper_that_returns_truth,
+    a_helper_with_several_results, any_and_all, truth_of_a_number, clamped_by_hand,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("function", FUNCTIONS, ids=lambda f: f.__name__)
+def test_every_way_has_its_value(function):
+    traced = on_symbols(function)
+    for x in POINTS:
+        own = np.asarray(function(x.copy()), dtype=float)
+        # a few dozen roundings of numbers up to 100
+        assert np.max(np.abs(np.array(traced(x)[0]).reshape(own.shape) - own)) <= 1e-13 * (1 + np.max(np.abs(own)))
+
+
+def test_the_way_not_taken_may_be_nan_in_value_and_derivative():
+    value, slope = on_symbols(roots_on_the_other_side)([-0.5, 0.0, 0.0])
+    assert float(value) == 0.0 and not np.any(np.array(slope))
+    value, slope = on_symbols(a_guard_against_zero)([0.0, 0.0, 0.0])
+    assert not np.any(np.array(value)) and not np.any(np.array(slope))
+
+
+def test_a_way_that_raises_gives_nan():
+    assert np.isnan(float(on_symbols(a_way_that_raises)([-5.5, 0.0, 0.0])[0]))
+
+
+def runs_of(function):
+    """How often a function is run to see all its ways."""
+    count = 0
+
+    def run():
+        nonlocal count
+        count += 1
+        return function(vector("q", 3)[1])
+
+    ways(run)
+    return count
+
+
+def test_what_is_decided_already_is_not_asked_again():
+    def bounded(q):
+        F = 1.0 if q[0] < 0 else 2.0
+        F += 1.0 if q[0] >= 0 else 0.0
+        F += 1.0 if q[0] < 1 else 0.0
+        F += 1.0 if q[1] == q[2] else 0.0
+        F += 1.0 if q[2] != q[1] else 0.0
+        return F + (1.0 if 0 > q[0] else 0.0)
+
+    assert runs_of(bounded) == 6  # below 0, below 1, above; q[1] = q[2] or not
+    assert runs_of(lambda q: (1 if q[0] > q[1] else 2) + (1 if q[1] < q[0] else 2) + (1 if q[1] >= q[0] else 2)) == 2
+    assert runs_of(lambda q: (1 if q[0] * q[1] > 2 else 2) + (1 if ~(q[0] * q[1] <= 2) else 2)) == 2
+
+
+def test_selects_are_no_decisions():
+    _, q = vector("q", 3)
+    law = lambda q: np.array([max(x, 0.0) + min(x, 1.0) + abs(x) + np.clip(x, 0, 1) + np.where(x > 0, x, 0) for x in [*q] * 9])
+    assert to_sx(ways_through(lambda: given_to(law, {"q": q}), "force()")).shape == (27, 1)
+
+
+# as part of systems
+
+
+def spring_with_a_stop(q, p):
+    F = np.zeros(1)
+    F[0] = -p.k * q[0]
+    if q[0] > p.stop:
+        F[0] -= 1e3 * (q[0] - p.stop)
+    elif p.k < 0:
+        raise ValueError("k")
+    return F
+
+
+def smooth_spring(q, p):
+    return -p.k * q - 1e3 * np.where(q > p.stop, q - p.stop, 0.0)
+
+
+def test_a_stop_by_if_is_a_stop_by_where():
+    params, start = {"k": 10.0, "stop": 0.3}, {"q0": [0.0], "v0": [2.0]}
+    decided, selected = (
+        simulate(System(mass=np.eye(1), force=force, params=params), 2.0, **start, rtol=1e-9)
+        for force in (spring_with_a_stop, smooth_spring)
+    )
+    assert decided.q[:, 0].max() > 0.3
+    assert abs(decided.end.q[0] - selected.end.q[0]) < 1e-7  # rtol over some hundred steps
+
+
+def test_all_kinds_of_functions_may_decide():
+    system = System(
+        mass=lambda t: np.eye(2) if t >= 0 else 2 * np.eye(2),
+        force=lambda q, u: [u.push if q[0] < 1 else 0.0, -9.81],
+        constraint=lambda q: q @ q - 1 if q[0] > -2 else q @ q - 2,
+        inputs={"push": lambda t: 1.0 if t > 0.5 else 0.0},
+        outputs={"side": lambda q: "left" and (1.0 if q[0] > 0 else -1.0), "row": lambda q: q if q[1] > 0 else -q},
+    )
+    sol = simulate(
+        system, 1.0, q0=[1, 0], v0=[0, 0], rtol=1e-8,
+        events={"low": Event(lambda q, p: q[1] + 0.5 if q[0] > -3 else 1.0), "flip": lambda q: 1 if q[0] > 0 else -1},
+    )
+    assert np.array_equal(sol["side"], np.where(sol.q[:, 0] > 0, 1.0, -1.0))
+    assert np.array_equal(sol["row"], np.where(sol.q[:, 1:] > 0, sol.q, -sol.q))
+    assert len(sol.events["low"].t) == 2
+
+
+def bounce(t, y):
+    height, speed = y
+    if height < 0:
+        return np.array([speed, -9.81 - 1e4 * height])
+    return np.array([speed, -9.81])
+
+
+def test_an_ode_may_decide():
+    own = simulate(Ode(bounce, trace=False), 1.0, y0=[1.0, 0.0], rtol=1e-9)
+    traced = simulate(Ode(bounce), 1.0, y0=[1.0, 0.0], rtol=1e-9)
+    assert own.y[:, 0].min() < 0
+    assert np.allclose(traced.end.y, own.end.y, atol=1e-6)  # the same equations; another error control through the corner
+
+
+def test_a_dae_may_decide():
+    f = lambda x, dx: np.array([0, -9.81]) - (0.5 * dx if dx[0] > 0 else 0.1 * dx)
+    g = lambda x: x @ x - 1
+    damped = Dae(order=2, f=f, B=lambda x: 2 * x[:, None], g=g)
+    twin = System(mass=np.eye(2), force=lambda q, v: f(q, v), constraint=lambda q: g(q))
+    one = simulate(damped, 1.0, x0=[1.0, 0.0], dx0=[0.0, 0.0], rtol=1e-9)
+    other = simulate(twin, 1.0, q0=[1.0, 0.0], v0=[0.0, 0.0], rtol=1e-9)
+    assert np.allclose(one.end.y[:2], other.end.q, atol=1e-7)
+
+
+def test_a_function_of_a_mechanism_may_decide_and_fill_arrays():
+    def brake(speed):
+        effort = np.zeros(1)
+        if speed > 1.0:
+            effort[0] = -0.5 * (speed - 1.0)
+        return effort[0]
+
+    m = Mechanism(gravity=(0, -9.81))
+    arm = m.body("arm", rod((0, 0), (1, 0), mass=1.0))
+    m.revolute("O", m.ground, arm, at=(0, 0))
+    m.motor("O", torque=brake)
+    braked = simulate(m, 1.0, rtol=1e-8)
+    assert np.allclose(braked["O motor"].torque, [brake(speed) for speed in braked["O"].speed], atol=1e-9)
+
+
+def test_recursion_by_value_is_refused():
+    def halved(x):
+        return x if x < 1 else halved(x / 2)
+
+    with pytest.raises(UntraceableFunction):
+        simulate(Ode(lambda y: -halved(y[0]) * np.ones(1), trace=True), 1.0, y0=[3.0])
