@@ -22,8 +22,9 @@ from .bytecode import branches, builds_classes, keeps_memory
 from .holding import holding
 from .numpy_in_use import BUILTINS, in_use, ours_of_library
 from .remembered import ADVICE, Remembered
-from .symbol import Symbol, refusal, tracing
+from .symbol import REFUSALS, Symbol, refusal, tracing
 from .symbol_array import SymbolArray
+from .tables import stand_in
 from .taking import CACHED, COPIES
 
 # Their code is run as it is: it knows nothing of symbols, or (ours) all about them.
@@ -42,11 +43,14 @@ def ways_through(run, role: str):
     def once():
         copies = Rebound(inline, memory)
         memory.begin()
-        token = COPIES.set(copies)
+        tokens = COPIES.set(copies), REFUSALS.set([])
         try:
             value = run()
+            for swallowed in REFUSALS.get():  # by an `except` in the function: it went on without its value
+                raise swallowed
         finally:
-            COPIES.reset(token)
+            REFUSALS.reset(tokens[1])
+            COPIES.reset(tokens[0])
         copies.look_back()
         return value
 
@@ -278,6 +282,8 @@ class Rebound:
         return self(value)
 
     def _instance(self, thing, kind: type):
+        if kind.__module__.startswith("scipy.interpolate"):
+            return stand_in(thing)
         if is_library(kind.__module__) or isinstance(thing, enum.Enum) or not hasattr(thing, "__dict__"):
             return thing
         shadow = self(kind)

@@ -39,11 +39,9 @@ def tracing(subject):
     subject : str
         How messages call the function, for example ``"constraint()"``.
     """
-    token, refusals = SUBJECT.set(subject), REFUSALS.set([])
+    token = SUBJECT.set(subject)
     try:
         yield
-        for swallowed in REFUSALS.get():  # by an `except` in the function: it went on without its value
-            raise swallowed
     except UntraceableFunction:
         raise
     except (TypeError, IndexError) as error:
@@ -53,7 +51,6 @@ def tracing(subject):
         raise UntraceableFunction(f"{subject} {advice} NumPy says: {error}.") from error
     finally:
         SUBJECT.reset(token)
-        REFUSALS.reset(refusals)
 
 
 _BUILD = "Make arrays for NumPy's functions with np.block([...]) instead of np.array([...])."
