@@ -59,6 +59,12 @@ class Force:
     damping: Callable | None = field(default=None, repr=False)  # the part of `act` that is not in the energy
     on: str | None = None  # name of a joint it acts on
     load: str | None = None  # name of a joint whose multipliers it follows
+    kept: bool = field(default=False, repr=False)  # of a loaded run, whose functions are gone: whether it stores energy
+
+    @property
+    def stores(self) -> bool:
+        """Whether it stores energy."""
+        return self.kept or self.energy is not None
 
     @property
     def applied(self) -> Callable | None:

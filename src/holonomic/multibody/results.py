@@ -29,6 +29,10 @@ class Resolver:
         self.gravity, self.ground_shapes = m._gravity, tuple(m.ground.shapes)
         self.centres = {name: np.array(body.position) for name, body in m.bodies.items()}
         self.states = m._state_layout()
+        self.name_all()
+
+    def name_all(self) -> None:
+        """Work out which rows of the multipliers belong to which joint or drive, and which names there are."""
         self.layout: dict[str, slice] = {}
         at = 0
         parts = (*self.joints.values(), *self.drives.values())
@@ -111,6 +115,12 @@ class Resolver:
 
         return describe(self, self._with_built_in(p))
 
+    def entries(self, sol) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+        """Everything that a file holds of the mechanism, as plain data and arrays; see `kept`."""
+        from .kept import entries
+
+        return entries(self, self.record(sol))
+
     def joint_forces(self, sol, names) -> np.ndarray:
         """Force of each named joint on its second body, (time, joint, axis)."""
         from .drawing import joint_forces
@@ -181,7 +191,25 @@ class Record:
 
     def generalized_reaction(self, part, k: int) -> tuple[np.ndarray, ...]:
         """-Gᵀλ of one joint or drive on the velocities of body k."""
-        nv, n = self.kit.NV, len(self.t)
+        n = len(self.t)
+        return tuple(sum(rows, np.zeros(n)) for rows in self._reactions(part, k))
+
+    def row_reactions(self) -> tuple[list[list[int]], np.ndarray]:
+        """-Gᵀλ row by row: pairs (row, velocity) that are not zero throughout, and their values, (time, pair)."""
+        pairs, values = [], []
+        nv, layout = self.kit.NV, self.resolver.layout
+        for part in (*self.resolver.joints.values(), *self.resolver.drives.values()):
+            for k in {mark[0] for mark in part.marks if mark[0] >= 0}:
+                for i, rows in enumerate(self._reactions(part, k)):
+                    for row, value in enumerate(rows):
+                        if np.any(value):
+                            pairs.append([layout[part.name].start + row, nv * k + i])
+                            values.append(value)
+        return pairs, np.stack(values, axis=1) if values else np.zeros((len(self.t), 0))
+
+    def _reactions(self, part, k: int) -> list[list[np.ndarray]]:
+        """-Gᵀλ of one joint or drive on the velocities of body k: for each of these, row by row."""
+        nv = self.kit.NV
         lam = self.lam[self.resolver.layout[part.name]]
         found = []
         for i in range(nv):
@@ -199,8 +227,8 @@ class Record:
                 unit[j] = 1.0
                 pair = self.rows(part, self.q, unit), self.rows(part, self.q, zero)
                 slopes = [a - b for a, b in zip(*pair, strict=True)]
-            found.append(-sum(self.full(s) * l for s, l in zip(slopes, lam, strict=True)) + np.zeros(n))
-        return tuple(found)
+            found.append([-self.full(s) * l for s, l in zip(slopes, lam, strict=True)])
+        return found
 
     def generalized_impulse(self, part, k: int) -> np.ndarray:
         """-GᵀΛ of one joint or drive on the velocities of body k, at the impact with which the run began."""
@@ -219,10 +247,21 @@ class Record:
             total = total + sum(force * self.v[self.kit.NV * k + i] for i, force in enumerate(forces))
         return total
 
-    def acts(self, force, function):
+    def acts(self, force):
         """What a force does to which body over time."""
+        return self._done(force, force.act)
+
+    def applied(self, force):
+        """What it does beside changing the energy that it stores."""
+        return () if force.applied is None else self._done(force, force.applied)
+
+    def _done(self, force, function):
         load = () if force.load is None else (self.lam[self.resolver.layout[force.load]],)
         return function(self.t, self.q, self.v, self.p, self.u, *load)
+
+    def energy(self, force):
+        """What a force stores."""
+        return force.energy(self.q, self.p)
 
     def place(self, mark):
         return self.kit.place(self.q, self.p, mark)

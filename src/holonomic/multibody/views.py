@@ -70,6 +70,10 @@ class BodyView(PointView):
     def _title(self) -> str:
         return f"body {self._body.name!r}"
 
+    def _properties(self) -> list[str]:
+        flat = self._record.resolver.dimension == 2
+        return [name for name in super()._properties() if flat or name != "angle"]
+
     @property
     def angle(self) -> np.ndarray:
         """Angle in the plane, rad; it counts turns."""
@@ -275,12 +279,12 @@ class ForceView(View):
 
     def _properties(self) -> list[str]:
         line = len(self._force.marks) == 2 and self._force.on is None
-        has = ("tension", "length") * line + ("energy",) * (self._force.energy is not None)
+        has = ("tension", "length") * line + ("energy",) * self._force.stores
         return [name for name in super()._properties() if name not in ("tension", "length", "energy") or name in has]
 
     @cached_property
     def _acts(self):
-        return self._record.acts(self._force, self._force.act)
+        return self._record.acts(self._force)
 
     @property
     def force(self) -> np.ndarray:
@@ -325,9 +329,9 @@ class ForceView(View):
     def energy(self) -> np.ndarray:
         """Stored energy, J."""
         r = self._record
-        if self._force.energy is None:
+        if not self._force.stores:
             raise AttributeError(f"{self._force.name!r} stores no energy.")
-        return r.out(self._force.energy(r.q, r.p))
+        return r.out(r.energy(self._force))
 
 
 class EnergyView(View):
@@ -354,7 +358,7 @@ class EnergyView(View):
     @property
     def elastic(self) -> np.ndarray:
         r = self._record
-        return r.out(sum((force.energy(r.q, r.p) for force in r.resolver.forces.values() if force.energy), 0.0))
+        return r.out(sum((r.energy(force) for force in r.resolver.forces.values() if force.stores), 0.0))
 
     @property
     def total(self) -> np.ndarray:
@@ -373,8 +377,9 @@ class PowerView:
         r = self._record
         found = {}
         for force in r.resolver.forces.values():
-            if force.applied is not None:
-                found[force.name] = r.out(sum(r.work(*act) for act in r.acts(force, force.applied)))
+            acts = r.applied(force)
+            if acts:
+                found[force.name] = r.out(sum(r.work(*act) for act in acts))
         for part in (*r.resolver.drives.values(), *filter(r.follows_time, r.resolver.joints.values())):
             found[part.name] = r.out(r.power(part))
         return found

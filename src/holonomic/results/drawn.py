@@ -22,7 +22,7 @@ def describe(sol) -> dict[str, Any] | None:
     """Return what is drawn, as plain data; None where the system says nothing about how it looks."""
     model = sol.plan.model
     system = getattr(model, "system", None)
-    resolver = getattr(system, "resolver", None)
+    resolver = sol._mechanism
     if resolver is not None:
         return resolver.description(param_names(sol._data, model.places))
     if getattr(system, "drawing", None) is None or not len(sol._arrays[0]):
@@ -40,13 +40,12 @@ def arrays(sol) -> dict[str, np.ndarray]:
     scene = sol._scene
     if scene is None:
         return {}
-    system = sol.plan.model.system
     if scene.get("lines"):
         rows = [np.concatenate(list(_lines(sol, row).values())) for row in range(len(sol._arrays[0]))]
         if len({row.shape for row in rows}) != 1:
             raise BadArgument("drawing() must return the same number of points at all times.")
         return {"lines": np.stack(rows)}
-    return {"forces": system.resolver.joint_forces(sol, joint_names(scene))}
+    return {"forces": sol._mechanism.joint_forces(sol, joint_names(scene))}
 
 
 def frames(sol, count: int = FRAMES) -> dict[str, np.ndarray]:

@@ -7,14 +7,14 @@ import numpy as np
 from ..errors import BadArgument, UnknownName
 from ..kernels.signatures import Fn
 from . import sampling
+from .acting import kept_reaction
 from .naming import multiplier_labels, rows_of, stems, unknown
 from .states import EventLog
 
 
 def named(sol, name: str) -> np.ndarray:
     """Return an output, coordinate, state, algebraic variable or multiplier of a run; time first."""
-    model = sol.plan.model
-    resolver = getattr(getattr(model, "system", None), "resolver", None)
+    model, resolver = sol.plan.model, sol._mechanism
     if resolver is not None and name in resolver:  # bodies, joints and forces of a mechanism
         return resolver.view(sol, name)
     part, dot, wanted = name.rpartition(".") if isinstance(name, str) else ("", "", "")
@@ -41,17 +41,16 @@ def named(sol, name: str) -> np.ndarray:
             f"its value is sol[{name!r}]."
         )
     if not isinstance(name, str):
-        letter, known = "y" if model.is_ode else "q", [each for kind in names(model).values() for each in kind]
+        letter, known = "y" if model.is_ode else "q", [each for kind in names(model, resolver).values() for each in kind]
         raise UnknownName(
             f"a solution is read by name, got {name!r}. Rows are sol.{letter}[{name!r}], a state at a time is sol(t); names are "
             f"{', '.join(known)}."
         )
-    raise unknown(name, "quantity", names(model))
+    raise unknown(name, "quantity", names(model, resolver))
 
 
-def names(model) -> dict[str, list[str]]:
+def names(model, resolver) -> dict[str, list[str]]:
     """The names that `sol[name]` knows, by kind."""
-    resolver = getattr(getattr(model, "system", None), "resolver", None)
     known = {
         "parts of the mechanism": [] if resolver is None else resolver.names, "outputs": model.output_shapes,
         "coordinates": model.coordinates, "constraints": stems(multiplier_labels(model)),
@@ -103,7 +102,12 @@ def reaction(sol, label: str) -> np.ndarray:
     """-Gᵀλ of one constraint alone, (time, nv)."""
     rows = _rows(sol, label)
     if sol._data is None:
-        raise BadArgument("a loaded solution holds the sum of the reactions alone; reaction(label) needs the model.")
+        if sol._pairs is None:
+            raise BadArgument(
+                "the run was too large to be saved with every row's own reaction; reaction(label) needs the model. "
+                "Keep fewer times: save_at=."
+            )
+        return kept_reaction(sol, rows)
     alone = np.zeros_like(sol._multipliers)
     alone[:, rows] = sol._multipliers[:, rows]
     return sampling.values_along(sol, Fn.REACTIONS, alone)

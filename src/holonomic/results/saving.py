@@ -18,6 +18,7 @@ from ..errors import BadArgument
 from ..files import readable, reading, writable, written
 from ..kernels.signatures import Fn
 from ..model.extra import NONE, Extras
+from . import acting as acts
 from . import checksum
 from .drawn import frames
 from .naming import multiplier_labels, order_of
@@ -121,7 +122,8 @@ def save(sol: Solution, path: str | Path) -> None:
         raise BadArgument(f"save writes NetCDF, which {target.name} does not look like. Name it {target.stem}.nc{csv}.")
     model = sol.plan.model
     arrays = {"time": (("time",), sol._arrays[0], "time, s")} | variables(sol)
-    arrays |= _rates(sol) | _event_variables(sol) | _drawn_variables(sol)
+    said, acting = acts.entries(sol)
+    arrays |= _rates(sol) | _event_variables(sol) | _drawn_variables(sol) | acting
     too_large = [name for name, (_, values, _) in arrays.items() if values.nbytes > LARGEST]
     if too_large:
         raise BadArgument(
@@ -132,7 +134,7 @@ def save(sol: Solution, path: str | Path) -> None:
         "steps_kept": sol._steps_kept, "span": sol.span, "events": list(sol.plan.events),
         "scene": sol._scene, "stopped": sol._stopped,
         "end": [sol.end.t, *(getattr(sol.end, part).tolist() for part in ("q", "v", "a", "lam", "s", "w"))],
-    }  # fmt: skip
+    } | said  # fmt: skip
     with written(target) as draft:
         with netcdf_file(draft, "w", version=2) as file:
             checksum.reserve(file)
@@ -210,8 +212,8 @@ def _drawn_variables(sol) -> Variables:
 def load(path: str | Path) -> Solution:
     """Read a run saved by `Solution.save`.
 
-    The result holds all arrays, drift, energy, outputs and reactions, bit for bit, but no model: between the
-    saved times `sol(t)` is cubic.
+    The result holds all arrays, drift, energy, outputs and reactions, bit for bit, and every body, joint, drive and force of a
+    mechanism by name, but no model: between the saved times `sol(t)` is cubic.
 
     Parameters
     ----------
@@ -280,11 +282,17 @@ def load(path: str | Path) -> Solution:
     if sealed is None and int(attributes["holonomic_format"]) != WITHOUT_CHECKSUM:
         raise BadArgument(f"{path} is damaged: its checksum is missing. Save the run again with sol.save(path).")
     try:
-        return _rebuilt(json.loads(attributes["run"].decode()), arrays)
+        known = json.loads(attributes["run"].decode())
+        if "mechanism" in known or not (known.get("scene") or {}).get("bodies"):
+            return _rebuilt(known, arrays)
     except (KeyError, ValueError, TypeError, IndexError, AttributeError) as problem:
         raise BadArgument(
             f"{path} is damaged: {problem!r}. Save the run again with sol.save(path)."
         ) from problem
+    raise BadArgument(
+        f"{path} was written by an early holonomic, without the parts of its mechanism: forces of joints cannot be read from it. "
+        "Run the mechanism again and save it with sol.save(path)."
+    )
 
 
 def _rebuilt(known: dict[str, Any], arrays: dict[str, np.ndarray]) -> Solution:
@@ -327,6 +335,7 @@ def _rebuilt(known: dict[str, Any], arrays: dict[str, np.ndarray]) -> Solution:
         _scene=known.get("scene"), _stopped=tuple(known["stopped"]) if known.get("stopped") else None,
         _drawn={name[6:]: np.array(values) for name, values in arrays.items() if name.startswith("drawn_")},
         _frames={name[6:]: np.array(values) for name, values in arrays.items() if name.startswith("frame_")},
+        **acts.restored(known, arrays),
     )  # fmt: skip
 
 
@@ -370,7 +379,9 @@ def hold(target: Solution, first: Solution, second: Solution, join) -> None:
     target.__dict__.update({name: join(getattr(first, name), getattr(second, name)) for name in names})
     outputs = {name: join(values, second._outputs[name]) for name, values in first._outputs.items()}
     moved = {name: join(values, second._drawn[name]) for name, values in first._drawn.items()}
-    target.__dict__.update(_outputs=outputs, _drawn=moved, _facts=first._facts, stats=first.stats, events=first.events)
+    kept = {name: join(values, second._kept[name]) for name, values in first._kept.items()}
+    more = {name: getattr(first, name) for name in ("_facts", "stats", "events", "_pairs")}
+    target.__dict__.update(_outputs=outputs, _drawn=moved, _kept=kept, **more)
 
 
 def _slopes_between_jumps(t: np.ndarray, values: np.ndarray) -> np.ndarray:

@@ -53,6 +53,8 @@ class Solution(Exports):
     _parts: tuple[Solution, ...] = ()  # runs of several plans, one after the other
     _story: Any = None  # where the integrator was left open: what was seen, and the changes of plan
     _frames: dict[str, np.ndarray]  # of a loaded run: what is drawn at equally spaced times
+    _kept: dict[str, np.ndarray]  # of a loaded run: what acts in it, time first
+    _pairs: np.ndarray | None  # of a loaded run: which row acts on which velocity
     _single = False  # one time, given as a number: arrays without a time axis
 
     @classmethod
@@ -338,6 +340,11 @@ class Solution(Exports):
             A constraint's name, for all of its rows, or the name of one row, such as "pin[0]".
         """
         return self._shaped(quantities.reaction(self, label))
+
+    @cached_property
+    def _mechanism(self) -> Any:
+        """What the names of a mechanism mean here; None where the run is not of one."""
+        return getattr(self.plan.model.system, "resolver", None) if self._parent is None else self._parent._mechanism
 
     @cached_property
     def _impact(self) -> Any:

@@ -114,7 +114,7 @@ def to_xarray(sol):
         dims = ("time",) if values.shape[1] == 1 else ("time", "axis")
         text = "on the second body, ground frame, " + ("N" if name.endswith(".force") else "N m")
         data[name] = xarray.Variable(dims, values[:, 0] if values.shape[1] == 1 else values, {"long_name": text})
-    axes = {"axis": list("xyz"[: sol.plan.model.system.resolver.dimension])} if any("axis" in data[n].dims for n in data) else {}
+    axes = {"axis": list("xyz"[: sol._mechanism.dimension])} if any("axis" in data[n].dims for n in data) else {}
     time = xarray.Variable("time", sol._arrays[0], {"units": "s"})
     attributes = {"plan": sol.plan.why(), "versions": str(sol._facts["versions"]), "ended": sol.ended}
     return xarray.Dataset(data, {"time": time} | axes | labels(model), attributes)
@@ -144,8 +144,8 @@ def groups(sol) -> dict[str, dict[str, np.ndarray]]:
 
 def parts(sol) -> dict[str, np.ndarray]:
     """Forces and torques of the joints, drives and forces of a mechanism: "A.force", (time, axis)."""
-    resolver = getattr(getattr(sol.plan.model, "system", None), "resolver", None)
-    if resolver is None or sol._data is None:
+    resolver = sol._mechanism
+    if resolver is None:
         return {}
     record, found = resolver.record(sol), {}
     for name in (*resolver.joints, *resolver.drives, *resolver.forces):

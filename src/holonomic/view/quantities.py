@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from ..errors import BadArgument
-from ..results.drawn import joint_names
 from ..results.naming import is_dae, multiplier_labels, order_of, unknown
 
 FLOOR = 1e-17  # smallest residual on a logarithmic axis, where zero has no place; rounding is at 1e-16
@@ -102,14 +101,13 @@ def _is_part(sol, name: str) -> bool:
     first = name.partition(".")[0]
     if name in sol.plan.model.output_shapes or name in sol.plan.model.coordinates:
         return False
-    resolver = getattr(getattr(sol.plan.model, "system", None), "resolver", None)
-    return first in resolver if resolver is not None else first in _known_parts(sol)
+    return sol._mechanism is not None and first in sol._mechanism
 
 
 def _part(sol, name: str) -> Panel:
     """A property of a body, joint, point or force."""
     first, _, wanted = name.partition(".")
-    found = _known_parts(sol)[first] if sol._data is None else sol[first]
+    found = sol[first]
     for key in [wanted] if wanted else FIRST:
         values = _read(found, key)
         if values is not None:
@@ -131,31 +129,11 @@ def _part(sol, name: str) -> Panel:
 
 def _read(found, key: str):
     """A property as numbers over time, or None where there is none."""
-    if isinstance(found, dict):
-        return found[key]() if key in found else None
     try:
         values = getattr(found, key, None)
     except (ArithmeticError, ValueError, TypeError):
         return None
     return None if values is None or callable(values) or isinstance(values, dict) else values
-
-
-def _known_parts(sol) -> dict[str, dict]:
-    """What a loaded run still knows of a mechanism: functions of bodies, joints and points, by name."""
-    scene = sol._scene
-    if sol._data is not None or not scene or not scene["bodies"]:
-        return {}
-    flat = scene["dimension"] == 2
-    nq, nv, n = (3, 3, 2) if flat else (7, 6, 3)
-    found: dict[str, dict] = {}
-    for k, body in enumerate(scene["bodies"]):
-        q, v = (lambda k=k: np.atleast_2d(sol.q)[:, nq * k :]), (lambda k=k: np.atleast_2d(sol.v)[:, nv * k :])
-        found[body["name"]] = {"position": lambda q=q: q()[:, :n], "velocity": lambda v=v: v()[:, :n]}
-        if flat:
-            found[body["name"]] |= {"angle": lambda q=q: q()[:, 2], "speed": lambda v=v: v()[:, 2]}
-    for k, name in enumerate(joint_names(scene)):
-        found[name] = {"force": lambda k=k: sol._drawn["forces"].reshape(-1, len(joint_names(scene)), n)[:, k]}
-    return found
 
 
 # lines and their names

@@ -70,12 +70,10 @@ def _offered(sol) -> list[tuple[str, str]]:
     found = [(name, "Outputs") for name in model.output_shapes]
     what = sol._scene
     if what is not None and what["bodies"]:
-        live = sol._data is not None
-        for joint in what["joints"] if live else ():
-            kinds = sol.plan.model.system.resolver.joints[joint["name"]].coordinate
+        for joint in what["joints"]:
+            kinds = sol._mechanism.joints[joint["name"]].coordinate
             found += [(f"{joint['name']}.{key}", "Joints") for key in ((kinds, "speed") if kinds else ())]
-        if live:
-            found += [(f"{name}.torque", "Joints") for name in joint_names(what) if _turns(what, name)]
+        found += [(f"{name}.torque", "Joints") for name in joint_names(what) if _turns(what, name)]
         return found
     letters = ("x", "dx", "ddx", "y") if model.is_ode and model.n_constraints else ("y",) if model.is_ode else (
         "q", "v", "a", "lam", "reactions",

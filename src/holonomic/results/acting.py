@@ -1,0 +1,86 @@
+"""What acts in a run, as a file holds it: reactions row by row, the impact at its start, and the parts of a mechanism.
+
+Without the model these cannot be computed again, so they are written: as arrays over time, and plain data that say which is
+which. A mechanism says itself what a file has to hold of it (`multibody/kept.py`).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..kernels.signatures import Fn
+from ..starting.impulse import Impact
+from .sampling import values_along
+from .tables import Variables
+
+MOST = 2_000_000  # rows times times whose reactions are written: a few seconds of a small system, 16 MB a pair and million
+
+
+def entries(sol) -> tuple[dict[str, Any], Variables]:
+    """Return what a file holds of a run's parts: plain data, and variables."""
+    said: dict[str, Any] = {}
+    if sol._mechanism is not None:
+        said["mechanism"], arrays = sol._mechanism.entries(sol)
+    elif sol.plan.model.is_ode:
+        arrays = {}
+    else:
+        said["pairs"], rows = row_reactions(sol)
+        arrays = {"rows": rows} if rows.size else {}
+    found: Variables = {
+        f"acting_{name.replace(' ', '_')}": (("time", f"acting_{name.replace(' ', '_')}_number"), values, f"acting: {name}")
+        for name, values in arrays.items()
+    }
+    said["acting"] = list(arrays)
+    if sol._impact is not None:
+        said["impact"] = [sol._impact.q.tolist(), sol._impact.by_row.tolist()]
+    return said, found
+
+
+def restored(known: dict[str, Any], arrays: dict[str, np.ndarray]) -> dict[str, Any]:
+    """Return the fields of a loaded solution that come from `entries`."""
+    mechanism = None
+    if "mechanism" in known:
+        from ..multibody.kept import KeptResolver
+
+        mechanism = KeptResolver(known["mechanism"])
+    impact = known.get("impact")
+    pairs = known["mechanism"]["pairs"] if mechanism is not None else known.get("pairs")
+    nv = known["labels"]["nv"]
+    return {
+        "_mechanism": mechanism,
+        "_kept": {name: np.array(arrays[f"acting_{name.replace(' ', '_')}"]) for name in known.get("acting", ())},
+        "_pairs": None if pairs is None else np.array(pairs, dtype=int).reshape(-1, 2),
+        "_impact": None if impact is None else Impact(np.array(impact[0]), np.array(impact[1], dtype=float).reshape(-1, nv)),
+    }
+
+
+def row_reactions(sol) -> tuple[list[list[int]] | None, np.ndarray]:
+    """-Gᵀλ row by row: pairs (row, velocity) that are not zero throughout, and their values, (time, pair).
+
+    Nothing of a run that is too large for it: then reactions of single constraints need the model.
+    """
+    if sol._data is None:
+        return (None if sol._pairs is None else sol._pairs.tolist()), sol._kept.get("rows", np.zeros((len(sol._arrays[0]), 0)))
+    lam = sol._multipliers
+    if lam.size > MOST:
+        return None, np.zeros((len(lam), 0))
+    pairs, values = [], []
+    for row in range(lam.shape[1]):
+        alone = np.zeros_like(lam)
+        alone[:, row] = lam[:, row]
+        forces = values_along(sol, Fn.REACTIONS, alone)
+        for column in np.flatnonzero(np.any(forces, axis=0)):
+            pairs.append([row, int(column)])
+            values.append(forces[:, column])
+    return pairs, np.stack(values, axis=1) if values else np.zeros((len(lam), 0))
+
+
+def kept_reaction(sol, rows: list[int]) -> np.ndarray:
+    """-Gᵀλ of some rows of a loaded run, (time, nv)."""
+    found = np.zeros((len(sol._arrays[0]), sol.plan.model.nv))
+    for i, (row, column) in enumerate(sol._pairs):
+        if row in rows:
+            found[:, column] += sol._kept["rows"][:, i]
+    return found
