@@ -128,7 +128,7 @@ def test_interpolation_of_an_ode_uses_its_slopes(tmp_path):
 
 
 def test_a_loaded_run_says_what_it_lacks(tmp_path, monkeypatch):
-    monkeypatch.setattr("holonomic.results.acting.MOST", 100)  # rows times times, beyond which reactions are not split
+    monkeypatch.setattr("holonomic.results.acting.MOST", 5)  # rows times times, beyond which reactions are not split
     simulate(seven_body(), 0.002).save(tmp_path / "run.nc")
     back = holonomic.load(tmp_path / "run.nc")
     with pytest.raises(BadArgument, match=r"reaction\(label\) needs the model"):
