@@ -30,6 +30,7 @@ from ..errors import BadArgument
 from ..kernels.signatures import Fn
 from ..model.arguments import call, param_names
 from ..model.dae import Dae, state_values
+from ..model.held import held_mass
 from ..starting.rank import terms
 
 DIFFERENCE = 1e-5  # of central differences, beside 1 + |x|: derivatives to about 1e-10
@@ -179,7 +180,8 @@ def _differences(function, x) -> np.ndarray:
 
 
 def _of_system(model, t, q, v, data, rows) -> _Found:
-    inverse = np.linalg.inv(terms(model, t, q, v, data)[0])
+    M, _, G, _ = terms(model, t, q, v, data)
+    inverse = np.linalg.inv(held_mass(M, G[rows]))
     A1 = inverse @ _differences(lambda x: terms(model, t, x, v, data)[1], q)
     A2 = inverse @ _differences(lambda x: terms(model, t, q, x, data)[1], v)
     n = model.nq + model.nv
@@ -188,6 +190,7 @@ def _of_system(model, t, q, v, data, rows) -> _Found:
     def frame(s):
         M, _, G, _ = terms(model, t + s, q + s * v + s * s / 2 * a, v + s * a, data)
         G = G[rows]
+        M = held_mass(M, G)
         sizes = np.linalg.eigvalsh(M)
         return G, np.linalg.solve(M, G.T), float(sizes[-1] / sizes[0])
 

@@ -25,6 +25,7 @@ from ..kernels.looking import ACCURATE
 from ..kernels.signatures import Fn
 from ..model.base import Variant
 from ..model.dae import Dae
+from ..model.held import held_mass
 from ..starting.rank import rank_by_rows, terms
 
 DIFFERENCE = 1e-5  # of central differences, beside 1 + |x|
@@ -250,8 +251,8 @@ def _of_dae(model, t, z, f, data, step) -> dict:
 
 def _solved(M, C) -> np.ndarray | None:
     try:
-        return np.linalg.solve(M, C.T)
-    except np.linalg.LinAlgError:  # mass on the tangent space only
+        return np.linalg.solve(held_mass(M, C), C.T)
+    except np.linalg.LinAlgError:  # a singular position
         return None
 
 

@@ -133,6 +133,20 @@ def dynamics(d: Derived, u: Unknowns, lam):
     return d.e.mass @ u.v_slope - d.force_at(lam) + d.G.T @ lam
 
 
+def held_dynamics(d: Derived, u: Unknowns, lam, gains: bool = False, moved=None):
+    """The same beside equations for λ that say nothing of v': M has to determine all of v', or M + GᵀWG (see `model.held`).
+
+    `moved` is added to v'.
+    """
+    rows = dynamics(d, u, lam)
+    if moved is not None:
+        rows = rows + d.e.mass @ moved
+    if d.holding is None:
+        return rows
+    v_dot = u.v_slope if moved is None else u.v_slope + moved
+    return rows + d.G.T @ (d.holding @ (d.G @ v_dot + d._gamma_with(gains)))
+
+
 def kinematics(d: Derived, u: Unknowns, lam, moved=None):
     """q' - Z v, then s' - h(v', λ) of states; `moved` is added to the first."""
     import casadi
@@ -153,7 +167,7 @@ def position_level(d: Derived):
 
 def acceleration_level(d: Derived, lam, gains: bool):
     """G M⁻¹(f - Gᵀλ) + γ, with Baumgarte's terms if there are gains."""
-    return d.G @ d.mass_factors.solve(d.force_at(lam) - d.G.T @ lam) + d._gamma_with(gains)
+    return d.G @ d.accelerations(lam, gains) + d._gamma_with(gains)
 
 
 def checked_direction(D):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .base import Block, Formulation, Unknowns, acceleration_level, dynamics, kinematics
+from .base import Block, Formulation, Unknowns, acceleration_level, held_dynamics, kinematics
 from .dae import dae_equations
 
 
@@ -38,7 +38,7 @@ class Index1(Formulation):
         (lam,) = u.extra
         taken = d.taken()  # by a stabilization of invariants
         dq, dv = taken[: d.e.q.numel(), :], taken[d.e.q.numel() :, :]
-        dynamic = dynamics(d, u, lam) + d.e.mass @ dv
+        dynamic = held_dynamics(d, u, lam, gains, dv)
         return u.equations(kinematics(d, u, lam, dq), dynamic, acceleration_level(d, lam, gains))
 
 

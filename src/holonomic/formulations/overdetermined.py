@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .base import Block, Equations, Formulation, Unknowns, acceleration_level, dynamics, kinematics
+from .base import Block, Equations, Formulation, Unknowns, acceleration_level, held_dynamics, kinematics
 
 
 class Overdetermined(Formulation):
@@ -33,7 +33,7 @@ class Overdetermined(Formulation):
         u = Unknowns(d, ("lam", d.n_lam))
         (lam,) = u.extra
         residual = casadi.vertcat(
-            kinematics(d, u, lam), dynamics(d, u, lam), d.e.algebraic if d.e.nw else casadi.SX(0, 1),
+            kinematics(d, u, lam), held_dynamics(d, u, lam, gains), d.e.algebraic if d.e.nw else casadi.SX(0, 1),
             d.holonomic_rows, d.velocity_rows, acceleration_level(d, lam, gains),
         )  # fmt: skip
         return Equations(u.y, u.slope, residual)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .base import Block, Formulation, Unknowns, dynamics, kinematics
+from .base import Block, Formulation, Unknowns, held_dynamics, kinematics
 
 
 class UnderlyingODE(Formulation):
@@ -42,4 +42,4 @@ class UnderlyingODE(Formulation):
             lam_slope = -factor_general(casadi.jacobian(level, lam)).solve(rate)
         else:
             lam_slope = d.saddle["S"].solve(rate)
-        return u.equations(kinematics(d, u, lam), dynamics(d, u, lam), u.extra_slope[0] - lam_slope)
+        return u.equations(kinematics(d, u, lam), held_dynamics(d, u, lam), u.extra_slope[0] - lam_slope)

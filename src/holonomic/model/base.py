@@ -60,11 +60,20 @@ class Variant:
 PLAIN = Variant()
 
 
+@dataclass(frozen=True)
+class Held:
+    """What the numbers at a start say of a mass matrix that is positive definite on the constraints alone; see `held`."""
+
+    coordinates: tuple[int, ...] = ()  # without mass
+    all_rows: bool = False  # whether M is singular without them, too: then every row may have to hold something
+
+
 class ModelBase:
     """Sizes, labels and data of one system; functions come from the classes that inherit from it."""
 
     interpreted: bool
     examined_with: list[float] | None = None  # parameters with which mass matrix and rank were looked into at a start
+    held: Held | None = None  # where a mass matrix of these parameters is singular
     _redundancy: tuple[list[float], Any] | None = None
     numbers: np.ndarray
     constraint_labels: list[str]
@@ -95,6 +104,10 @@ class ModelBase:
     def note_examined(self, data: np.ndarray) -> None:
         """Remember that mass matrix and rank have been looked into."""
         self.examined_with = self._params_in(data)
+
+    def note_held(self, held: Held) -> None:
+        """Remember that the mass matrix is singular, and what holds it."""
+        self.held = held
 
     def redundancy_of(self, data: np.ndarray) -> Any:
         """What was found of redundant rows with the parameters in data, or None."""

@@ -26,7 +26,7 @@ from ..kernels.calling import invoke
 from ..kernels.signatures import N_FUNCTIONS, Fn
 from . import machine
 from .arguments import flatten_params
-from .base import PLAIN, ModelBase, Variant
+from .base import PLAIN, Held, ModelBase, Variant
 from .dae import Dae
 from .extra import NONE, Extras
 from .fingerprint import fingerprint
@@ -86,13 +86,22 @@ class Model(ModelBase):
         record = self._record
         self.numbers = np.array(record["numbers"])
         self.examined_with = record.get("examined")
+        if self.examined_with == self._params() and record.get("held"):
+            self.held = Held(tuple(record["held"][0]), record["held"][1])
         self.constraint_labels = record["constraint_labels"]
         self.nonholonomic_labels = record["nonholonomic_labels"]
         self.invariant_labels = record["invariant_labels"]
         self.output_shapes = {name: tuple(shape) for name, shape in record["output_shapes"].items()}
 
     def __reduce__(self):
-        return type(self), (self.system, *self._start)  # addresses mean nothing in another process
+        return type(self), (self.system, *self._start), {"held": self.held}  # addresses mean nothing in another process
+
+    def note_held(self, held: Held) -> None:
+        if held == self.held:
+            return
+        super().note_held(held)
+        for known in (self._functions, self._tables, self._graphs, self.__dict__.get("_plans", {})):
+            known.clear()  # made as if M were regular
 
     def outdated(self) -> bool:
         """Tell whether the system's functions would do something else now: a global or a table has changed."""
@@ -164,6 +173,7 @@ class Model(ModelBase):
         super().note_examined(data)
         if self._record.get("examined") is None:
             self._record["examined"] = self.examined_with
+            self._record["held"] = None if self.held is None else [list(self.held.coordinates), self.held.all_rows]
             self._write_record()
 
     # the walk from functions to machine code
@@ -183,7 +193,7 @@ class Model(ModelBase):
             traced = trace_events(traced, variant.events)
         elif variant.events:  # they contain multipliers, which are solved for
             traced = trace(self.system, *self._start, events=variant.events, numbers=self.numbers)
-        derived = derive(traced.expressions, variant.rows)
+        derived = derive(traced.expressions, variant.rows, self.held)
         derived.bend = variant.bend
         for D in variant.functions:
             shape = None
@@ -296,7 +306,8 @@ class Model(ModelBase):
             replace(way, D="G" if way is variant.formulation else "given") if callable(getattr(way, "D", None)) else way
             for way in (variant.bend, variant.direction, variant.formulation)  # functions are in events_key
         ]
-        return f"{names}|{variant.metric}|{variant.mass_at}|{variant.gains}|{variant.rows}|{ways}|{events_key}"
+        held = "" if self.held is None else f"|{self.held}"
+        return f"{names}|{variant.metric}|{variant.mass_at}|{variant.gains}|{variant.rows}{held}|{ways}|{events_key}"
 
     # the record on disk
 

@@ -16,21 +16,23 @@ import casadi
 from casadi import SX
 
 from ..errors import IncompatibleMethods
-from .base import N_GAINS, Bend
+from .base import N_GAINS, Bend, Held
 from .directions import bent
 from .expressions import Expressions
 from .factors import Factors, Projector, factor, factor_general
 from .friction import at, depends, solve_multipliers
+from .held import holding_weights
 from .settling import settled
 
 
 class Derived:
     """Everything that follows from the traced expressions, each computed when first asked for."""
 
-    def __init__(self, expressions: Expressions, rows: tuple[int, ...] | None = None):
-        """`rows` selects independent velocity-level rows where some are redundant."""
+    def __init__(self, expressions: Expressions, rows: tuple[int, ...] | None = None, held: Held | None = None):
+        """`rows` selects independent velocity-level rows where some are redundant; `held` tells that M is singular."""
         self.e = expressions
         self.rows = rows
+        self.held = held
         self.bend: Bend | None = None
         self.given: dict = {}  # directions that are functions of the user's, traced
 
@@ -213,7 +215,7 @@ class Derived:
         """λ where the force depends on it, and ρ."""
         lam = SX.sym("lam", self.n_lam)
         start = self._solve_saddle(self.force_at(SX.zeros(self.n_lam, 1)), gamma)[1]
-        residual = self.G @ self.mass_factors.solve(self.force_at(lam) - self.G.T @ lam) + gamma
+        residual = self.G @ self.over_M(self.force_at(lam) - self.G.T @ lam, gamma) + gamma
         return solve_multipliers(residual, lam, start, casadi.densify(-(self.G @ self.saddle["X"])))
 
     @cached_property
@@ -222,8 +224,18 @@ class Derived:
         return e.kinetic if e.kinetic is not None else casadi.dot(e.v, e.mass @ e.v) / 2
 
     @cached_property
+    def holding(self) -> SX | None:
+        """W of the rows that hold coordinates without mass, see `held`; None where all have mass."""
+        return holding_weights(self.e.mass, self.G, self.held)
+
+    @cached_property
     def mass_factors(self) -> Factors:
-        return factor(self.e.mass)
+        """Of M, or of M + GᵀWG."""
+        return factor(self.e.mass if self.holding is None else self.e.mass + self.G.T @ self.holding @ self.G)
+
+    def over_M(self, f: SX, gamma: SX) -> SX:
+        """v' of M v' = f, which is to fulfil G v' + γ = 0 with f - Gᵀλ for f."""
+        return self.mass_factors.solve(f if self.holding is None else f - self.G.T @ (self.holding @ gamma))
 
     @cached_property
     def saddle(self) -> dict[str, SX | Factors]:
@@ -233,8 +245,8 @@ class Derived:
         return {"X": X, "S": factor(self.G @ X)}
 
     def _solve_saddle(self, f: SX, gamma: SX) -> tuple[SX, SX]:
-        M, X, S = self.mass_factors, self.saddle["X"], self.saddle["S"]
-        y = M.solve(f)
+        X, S = self.saddle["X"], self.saddle["S"]
+        y = self.over_M(f, gamma)
         if not self.n_lam:
             return y, SX(0, 1)
         lam = S.solve(self.G @ y + gamma)
@@ -258,7 +270,7 @@ class Derived:
         f, gamma = self.force, self._gamma_with(gains)
         if self.lam_in_force:
             lam, rho = self._multipliers(gamma)
-            return self.accelerations(lam), lam, casadi.fmin(rho, self.mass_factors.rho)
+            return self.accelerations(lam, gains), lam, casadi.fmin(rho, self.mass_factors.rho)
         v_dot, lam = self._solve_saddle(f, gamma)
         if refined:
             lost_f = f - self.e.mass @ v_dot - self.G.T @ lam
@@ -289,8 +301,11 @@ class Derived:
         n_lam, nv = self.G.shape
         pattern = casadi.DM(self.G.sparsity(), 1)
         other = casadi.sparsify(casadi.reshape(b[n_lam:], nv, n_lam).T * pattern)
-        M, X = self.mass_factors, self.saddle["X"]
-        y = M.solve(self.force)
+        M, force = self.mass_factors, self.force
+        if self.holding is not None:  # Ḡ v' is what is known here
+            M = factor_general(self.e.mass + self.G.T @ self.holding @ other)
+            force = force - self.G.T @ (self.holding @ b[:n_lam])
+        X, y = M.solve(self.G.T), M.solve(force)
         S = factor_general(other @ X)
         lam = S.solve(other @ y + b[:n_lam])
         v_dot = y - X @ lam
@@ -304,9 +319,9 @@ class Derived:
         q_dot = self.with_field(self.q_dot, v_dot, lam)
         return casadi.vertcat(casadi.vertcat(q_dot, v_dot) - self.taken(), lam, rho)
 
-    def accelerations(self, lam: SX) -> SX:
+    def accelerations(self, lam: SX, gains: bool = False) -> SX:
         """v' with given multipliers."""
-        return self.mass_factors.solve(self.force_at(lam) - self.G.T @ lam)
+        return self.over_M(self.force_at(lam) - self.G.T @ lam, self._gamma_with(gains))
 
     def taken(self, gains: bool = False) -> SX:
         """What a stabilization of invariants takes away from (q', v'); with `gains`, Baumgarte's for an ODE."""

@@ -14,15 +14,16 @@ import casadi
 from casadi import SX
 
 from ..errors import IncompatibleMethods
+from .base import Held
 from .derive import Derived
 from .expressions import Expressions
 from .factors import factor_general
 from .friction import at, depends, solve_multipliers
 
 
-def derive(expressions: Expressions, rows: tuple[int, ...] | None = None) -> Derived:
+def derive(expressions: Expressions, rows: tuple[int, ...] | None = None, held: Held | None = None) -> Derived:
     """Return what follows from traced expressions, of whatever kind they are."""
-    return DerivedDae(expressions, rows) if expressions.order else Derived(expressions, rows)
+    return DerivedDae(expressions, rows) if expressions.order else Derived(expressions, rows, held)
 
 
 class DerivedDae(Derived):

@@ -66,6 +66,8 @@ def factor(A: SX) -> Factors:
     A = casadi.sparsify(A)
     if A.shape[0] == 0:
         return Factors(SX(0, 1), SX(0, 0), [], SX(1))
+    if not A.sparsity().is_symmetric():  # terms that cancel are seen to vanish in one triangle and not in the other
+        A = casadi.triu2symm(casadi.triu(A))
     D, LT, p = casadi.ldl(A, True)
     rho = SX(1)
     diagonal = casadi.diag(A)

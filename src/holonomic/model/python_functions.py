@@ -13,6 +13,7 @@ from ..kernels.saddle import dense_saddle, dense_work
 from ..kernels.signatures import Fn
 from ..kernels.vectors import all_finite
 from .base import Variant, out_of_domain
+from .held import held_mass
 
 NEEDS_TRACE = "differentiates the equations: it works with trace=True only."
 
@@ -255,7 +256,7 @@ class Functions:
         """X = W⁻¹Jᵀ."""
         metric = self.variant.metric
         if isinstance(metric, str) and level != "FULL":
-            X = np.linalg.solve(self.numeric.mass(t, q, v, data), J.T[: self.nv])
+            X = np.linalg.solve(held_mass(self.numeric.mass(t, q, v, data), self._G(t, q, v, data)), J.T[: self.nv])
             return np.vstack([X, np.zeros((J.shape[1] - self.nv, J.shape[0]))])
         if isinstance(metric, tuple):
             weights = np.array(self.model.weights(metric, data))

@@ -332,6 +332,12 @@ def _check_structure(choice: Choice, model) -> None:
         raise Misfit(
             f"{name} needs a constant mass matrix, but this one changes with t or q.", "Use GeneralizedAlpha() or Radau()."
         )
+    if i.constant_mass and model.held is not None:
+        at = model.held.coordinates
+        lacks = f"{model.coordinates[at[0]]} has no mass" if at and model.nv == model.nc else "this one is singular"
+        raise Misfit(
+            f"{name} divides by the mass matrix, but {lacks} (the constraints hold it).", "Use GeneralizedAlpha() or Radau()."
+        )
     if i.conservative and model.has_velocity_forces:
         raise Misfit(
             f"{name} is of order 2 for forces of t and q alone, but here they depend on v.", "Use GeneralizedAlpha() or Radau()."

@@ -19,6 +19,7 @@ from ..errors import (
     SingularPosition,
 )
 from ..kernels.signatures import Fn
+from ..model.held import held_in
 from ..model.warned import warn
 
 RANK_TOLERANCE = 1e-9
@@ -208,16 +209,16 @@ def _listed(labels, rows) -> str:
 
 
 def refuse_massless(model, t, q, v, data) -> None:
-    """Refuse a mass matrix that is not positive definite on what the constraints leave free."""
+    """Refuse a mass matrix that is not positive definite on what the constraints leave free; note one that is there alone."""
     M, _, G, _ = terms(model, t, q, v, data)
-    diagonal = np.diag(M)
-    if np.all(diagonal > 0.0):
-        by = 1.0 / np.sqrt(diagonal)
-        if np.linalg.eigvalsh(M * np.outer(by, by))[0] > MASSLESS:
-            return
+    held = held_in(M)
+    if held is None and np.all(np.diag(M) > 0.0):
+        return
     found = massless(model, M, G)
     if found is not None:
         raise SingularMass(f"at t = {t:.6g} {found}")
+    if model.n_lam and held is not None:
+        model.note_held(held)
 
 
 def massless(model, M: np.ndarray, G: np.ndarray, least: float = MASSLESS) -> str | None:
