@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..errors import BadArgument
-from .makers import Made
+from .makers import Made, maker
 
 CACHED = type(functools.cache(len))  # not written in Python; takes what the function inside takes
 # gives the copy of a function under which it is run on symbols, while one is
@@ -79,6 +79,26 @@ def given_to(function, values: dict[str, Any]):
     return callee(
         *(values.get(one.name, one.default) for one in ordered), **{name: values[name] for name in named}
     )
+
+
+def by_name(function, role: str, known):
+    """Return a function that takes by name what this one takes: itself, wherever it does."""
+    takes = taken(function, role, known)
+    if not takes.by_position:
+        return function
+    ordered, named = takes.split([one.name for one in takes.parameters if one.name in known])
+    return placed(function, tuple((one.name, one.default) for one in ordered), named)
+
+
+@maker
+def placed(function, ordered, named):
+    """A function that is given some arguments by position; those that are missing have their default value."""
+
+    def called(**given):
+        by_position = [given[name] if name in given else default for name, default in ordered]
+        return function(*by_position, **{name: given[name] for name in named})
+
+    return called
 
 
 def _signatures(function, role: str) -> tuple[inspect.Signature, inspect.Signature]:

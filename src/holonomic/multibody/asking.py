@@ -14,7 +14,6 @@ import numpy as np
 from ..errors import BadArgument, WrongShape
 from ..model.arguments import Names
 from ..model.symbol_array import Symbol, as_array
-from ..model.taking import given_to
 
 
 class NotSeen(BadArgument, AttributeError):
@@ -59,9 +58,9 @@ def answered(function, names, given, role: str, n: int | None = None):
     asked = {name: given[name] if name in given else given["u"][name] for name in names}
     t = given["t"]
     if not (isinstance(t, np.ndarray) and t.dtype != object and t.ndim == 1):
-        return _checked(given_to(function, asked), role, n)
+        return _checked(function(**asked), role, n)
     found = [
-        _checked(given_to(function, {name: _at(value, i) for name, value in asked.items()}), role, n) for i in range(len(t))
+        _checked(function(**{name: _at(value, i) for name, value in asked.items()}), role, n) for i in range(len(t))
     ]
     series = np.array(found, dtype=float)
     return series if series.ndim == 1 else tuple(series.T)

@@ -110,4 +110,4 @@ class DriveMethods:
         return drive
 
     def _of_time(self, function, role: str, n: int = 1):
-        return rows.of_time(function, self._asked(function, role, ("t", "p")), role, n)
+        return rows.of_time(*self._asked(function, role, ("t", "p")), role, n)

@@ -48,8 +48,8 @@ class ForceMethods(JointForceMethods):
         if (stiffness is None) == (force is None):
             raise BadArgument(f"spring {name!r}: give stiffness= or force=, one of them.")
         if force is not None:
-            names = self._asked(force, f"force of {name!r}", ("length", "stretch", "rate", *self._given))
-            tension = fo.user_tension(force, names, natural, f"force of {name!r}")
+            asked = self._asked(force, f"force of {name!r}", ("length", "stretch", "rate", *self._given))
+            tension = fo.user_tension(*asked, natural, f"force of {name!r}")
             return self._enter(Force(name, "spring", self._pull(tension, marks), marks))
         k = self.params.add(f"{name}.stiffness", stiffness, not_negative)
         energy = fo.spring_energy(kit.place, *marks, k, natural)
@@ -224,7 +224,7 @@ class ForceMethods(JointForceMethods):
     def _named(self, function, role: str, n: int | None = None):
         """A user's function of t, p, u, states and named bodies, points and joints; it returns n numbers, or any."""
         every = {**self.bodies, **self.points, **self.joints}
-        names = self._asked(function, role, (*self._given, *every))
+        called, names = self._asked(function, role, (*self._given, *every))
         things = []
         for key in names:
             if key in self._given:
@@ -238,7 +238,7 @@ class ForceMethods(JointForceMethods):
                 mark = self._mark(thing, thing.origin) if isinstance(thing, Body) else thing.mark
                 asking = f"{role} asks {type(thing).__name__.lower()} {key!r}"
                 things.append((key, fo.seen_mark(self.kit.place, self.kit.motion, self.kit.axes_seen, mark, asking)))
-        return fo.user_value(function, names, tuple(things), role, n)
+        return fo.user_value(called, names, tuple(things), role, n)
 
     def _enter(self, force: Force) -> Force:
         self.forces[force.name] = force

@@ -39,8 +39,8 @@ class JointForceMethods:
         rest = self.params.add(f"{name}.rest", drawn if angle is None else angle)
         if torque is not None:
             role = f"torque of {name!r}"
-            names = self._asked(torque, role, (joint.coordinate, "stretch", "speed", *self._given))
-            act = self._effort(joint, ef.user_effort(torque, names, role, joint.coordinate, "speed", rest))
+            asked = self._asked(torque, role, (joint.coordinate, "stretch", "speed", *self._given))
+            act = self._effort(joint, ef.user_effort(*asked, role, joint.coordinate, "speed", rest))
             return self._enter(Force(name, "spring", act, joint.marks, on=joint.name))
         k = self.params.add(f"{name}.stiffness", stiffness, not_negative)
         energy = ef.effort_energy(joint.value, k, rest)
@@ -87,8 +87,7 @@ class JointForceMethods:
         elif callable(given[0]):
             allowed = (joint.coordinate, "speed", *self._given)
             role = f"{EFFORT[joint.coordinate]} of {name!r}"
-            names = self._asked(given[0], role, allowed)
-            effort = ef.user_effort(given[0], names, role, joint.coordinate, "speed")
+            effort = ef.user_effort(*self._asked(given[0], role, allowed), role, joint.coordinate, "speed")
         else:
             word = EFFORT[joint.coordinate]
             effort = ef.constant_effort(self.params.add(f"{name}.{word}", given[0]))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ import numpy as np
 from ..errors import BadArgument, HolonomicError
 from ..model.arguments import wanted
 from ..model.calls import methods_say_what_they_take
+from ..model.taking import by_name
 from . import plane, space
 from . import shapes as sh
 from .assemble import Assembly, assemble, check_asked
@@ -380,9 +382,9 @@ class Mechanism(JointMethods, DriveMethods, ForceMethods, StateMethods):
         rotation = body.rotation if self.dimension == 2 else tuple(map(tuple, np.asarray(body.rotation).tolist()))
         return (body.index, tuple(keys), body.origin, rotation, direction)
 
-    def _asked(self, function, role: str, allowed: tuple[str, ...]) -> tuple[str, ...]:
-        """Names that a user's function asks for."""
-        return wanted(function, role, allowed)
+    def _asked(self, function, role: str, allowed: tuple[str, ...]) -> tuple[Callable, tuple[str, ...]]:
+        """A user's function as it is called by name, and the names that it asks for."""
+        return by_name(function, role, allowed), wanted(function, role, allowed)
 
     def __repr__(self) -> str:
         kind = "planar" if self.dimension == 2 else "spatial"
