@@ -227,3 +227,38 @@ def test_a_function_that_does_not_say_what_it_takes_is_refused_by_name():
         "output 'top': Python cannot tell which arguments <built-in function max> takes. Write a function of named "
         "arguments that calls it."
     )
+
+
+# an Ode's state under another name
+
+
+def decay(t, x):
+    return -x + t
+
+
+def decay_backwards(state, t):
+    return -state + t
+
+
+def decay_with_a_number(t, z, k=1.0):
+    return -k * z + t
+
+
+@pytest.mark.parametrize("trace", [True, False])
+@pytest.mark.parametrize("rhs", [decay, decay_backwards, decay_with_a_number, by_both(decay), lambda t, x, p: -p.k * x + t])
+def test_the_argument_beside_t_is_the_state_of_an_ode(rhs, trace):
+    sol = simulate(
+        Ode(rhs, params={"k": 1.0}, outputs={"double": lambda t, x: 2 * x[0]}, trace=trace), 1.0, y0=[1.0], rtol=1e-9,
+        events={"half": lambda t, w: w[0] - 0.8},
+    )
+    assert abs(sol.end.y[0] - 2 * np.exp(-1)) < 1e-8
+    assert np.array_equal(sol["double"], 2 * sol.y[:, 0])
+    assert len(sol.events["half"].t) == 1
+
+
+def test_where_it_is_not_clear_what_is_the_state_the_message_asks():
+    for rhs in (lambda x: -x, lambda t, x, v: -x, lambda x, v: -x):
+        with pytest.raises(BadArgument, match=r"^rhs\(\) asks for '[xv]'; it can have t, y, p, u \(chosen by name\)\."):
+            Ode(rhs)
+    with pytest.raises(BadArgument, match=r"^force\(\) asks for 'x'; it can have t, q, v, p, u, lam"):
+        System(mass=np.eye(1), force=lambda t, x: -x)

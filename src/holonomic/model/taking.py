@@ -62,18 +62,30 @@ def taken(function, role: str, known) -> Taken:
         one.name not in known and one.default is one.empty for one in outside
     )
     if same or not (kinds & set(MANY) or renamed):
-        return Taken(tuple(one for one in outside if one.name not in bound))
+        return _with_state(Taken(tuple(one for one in outside if one.name not in bound)), known)
     free = tuple(one for one in inside if one.name not in bound)
     if not renamed and inspect.Parameter.VAR_POSITIONAL not in kinds:
-        return Taken(free)
-    return Taken(free, tuple(one for one in free if one.kind is not one.KEYWORD_ONLY))
+        return _with_state(Taken(free), known)
+    return _with_state(Taken(free, tuple(one for one in free if one.kind is not one.KEYWORD_ONLY)), known)
+
+
+def _with_state(takes: Taken, known) -> Taken:
+    """The same with y for the one argument of an Ode's function beside t that has a name of its own: rhs(t, x), rhs(state, t)."""
+    needed = [one for one in takes.parameters if one.default is one.empty]
+    strange = [one for one in needed if one.name not in known]
+    if "y" not in known or "x" in known or len(strange) != 1 or {"t"} != {one.name for one in needed} - {strange[0].name, "p", "u"}:
+        return takes
+    if strange[0].kind is strange[0].KEYWORD_ONLY:
+        return takes
+    named = [one.replace(name="y") if one is strange[0] else one for one in takes.parameters]
+    return Taken(tuple(named), tuple(one for one in named if one.kind is not one.KEYWORD_ONLY))
 
 
 def given_to(function, values: dict[str, Any]):
     """Call a user's function with these values, by the names of its arguments; on symbols its copy is called."""
     copies = COPIES.get()
     callee = function if copies is None else copies(function)
-    if _is_plain(function):
+    if _is_plain(function) and all(name in function.__code__.co_varnames for name in values):
         return callee(**values)
     ordered, named = taken(function, _name(function), values).split(values)
     return callee(
