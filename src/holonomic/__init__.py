@@ -24,6 +24,7 @@ from .errors import (
     UnknownName,
     UnstableWarning,
     UntraceableFunction,
+    UntracedWarning,
     WrongShape,
 )
 from .events import Event
@@ -131,6 +132,7 @@ __all__ = [
     "UnknownName",
     "UnstableWarning",
     "UntraceableFunction",
+    "UntracedWarning",
     "WorkPrecision",
     "WrongShape",
     "__version__",

@@ -160,7 +160,8 @@ def diagnose(
     system, t0, t1, q, v, extras = opened(system, bounds, q0, v0, y0, s0, w0, x0, dx0, ddx0, endless=True)
     model = model_of(system, q, v, t0, extras)
     if model.interpreted:
-        raise BadArgument("diagnose() needs exact derivatives, which trace=False does not have. Use trace=True.")
+        why = f"plain Python does not have: {model.untraced}" if model.untraced else "trace=False does not have. Use trace=True."
+        raise BadArgument(f"diagnose() needs exact derivatives, which {why}")
     data = model.data()
     InputTables(model).set(data, t0, 1.0)
     note = ""

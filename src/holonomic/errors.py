@@ -105,5 +105,9 @@ class NearSingularWarning(UserWarning):
     """A run passed a singular position, or close by one, with a method that may leave its branch there."""
 
 
+class UntracedWarning(UserWarning):
+    """A function cannot be traced: the system runs as plain Python, slower and without implicit methods."""
+
+
 class RedundancyWarning(UserWarning):
     """Redundant constraints are simulated, so that some reactions are not unique; or dependent invariants are."""

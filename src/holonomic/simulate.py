@@ -13,6 +13,7 @@ from .choosing.preferring import preferred
 from .choosing.story import told
 from .planning.gains import check_gain
 from .planning.reuse import model_of, plan_of
+from .planning.untraced import tried_in_python
 from .results.solution import Solution
 from .running.crossing import Crossing
 from .running.inputs import InputTables
@@ -22,6 +23,7 @@ from .starting.initial import prepare
 from .starting.invariance import check_invariants
 
 
+@tried_in_python
 def simulate(
     system,
     t_end: float | tuple[float, float] | None = None,

@@ -171,7 +171,7 @@ def test_a_function_that_fails_on_symbols_only():
             raise LookupError("no such type.\nDetails follow.")
         return -q
 
-    assert message(UntraceableFunction, point(force=force)) == (
+    assert message(UntraceableFunction, point(force=force, trace=True)) == (
         "force() cannot be run on symbols: LookupError: no such type. Write it with NumPy functions of its arguments, "
         "or pass trace=False to run it as plain Python."
     )

@@ -14,7 +14,7 @@ from .arguments import refuses_unknown, wanted
 from .extra import NONE, Extras
 from .freezing import freeze
 from .given import vector
-from .system import Ode, labelled
+from .system import Ode, check_trace, labelled
 
 DERIVATIVES = ("x", "dx", "ddx")  # names of x, x', x''
 NEWTON_STEPS = 30
@@ -75,6 +75,7 @@ class Dae(Ode):
     def __post_init__(self):
         if self.order not in (1, 2, 3):
             raise BadArgument(f"order={self.order!r}: a Dae has order 1, 2 or 3.")
+        check_trace(self.trace)
         if not self.trace or self.derivatives:
             raise BadArgument("a Dae is differentiated m times: it works with trace=True only.")
         state = ("t", *DERIVATIVES[: self.order], "p", "u")

@@ -41,9 +41,12 @@ class InterpretedModel(ModelBase):
         The tightest rtol that makes sense: limited where G, γ or a gradient come from differences.
     inexact : list of str
         Names in `derivatives=` of what comes from differences.
+    untraced : str or None
+        Why it cannot be traced, where that was tried.
     """
 
     interpreted = True
+    untraced: str | None = None  # why it cannot be traced, where that was tried
 
     def __init__(self, system: System | Ode, q0, v0, t0: float = 0.0, extras: Extras = NONE):
         super().__init__(system, q0, v0, extras)

@@ -64,8 +64,9 @@ class System:
     velocity_terms : bool, optional
         For M depending on q: True adds the Coriolis and centrifugal terms that follow from M, False says
         that `force` has them or that they are meant to be missing.
-    trace : bool
-        True: functions are traced, differentiated and compiled. False: run as plain Python.
+    trace : {"auto", True, False}
+        Functions are traced, differentiated and compiled; those that cannot be run as plain Python, with a warning. True
+        refuses these, False runs plain Python in any case.
     derivatives : dict, optional
         With trace=False: functions "G" (∂g/∂q), "g_t" and "gamma" of the constraints, "potential" (∂V/∂q) and "H"
         (∂h/∂q of the invariants); what is missing is made by differences, which limits rtol.
@@ -108,7 +109,7 @@ class System:
     outputs: Mapping[str, Callable] | None = field(default=None, kw_only=True)
     coordinates: Sequence[str] | Mapping[str, str] | None = field(default=None, kw_only=True)
     velocity_terms: bool | None = field(default=None, kw_only=True)
-    trace: bool = field(default=True, kw_only=True)
+    trace: bool | str = field(default="auto", kw_only=True)
     derivatives: Mapping[str, Callable] | None = field(default=None, kw_only=True)
     kinetic: Quantity = field(default=None, kw_only=True, repr=False)
     drawing: Callable | None = field(default=None, kw_only=True, repr=False)
@@ -116,6 +117,7 @@ class System:
     def __post_init__(self):
         check_names(self)
         check_mappings(self)
+        check_trace(self.trace)
         for name in ("mass", "force", "potential", "kinematics", "kinetic"):
             given = getattr(self, name)
             if callable(given):
@@ -261,7 +263,7 @@ class Ode:
     inputs: Mapping[str, Any] | None = field(default=None, kw_only=True)
     outputs: Mapping[str, Callable] | None = field(default=None, kw_only=True)
     coordinates: Sequence[str] | Mapping[str, str] | None = field(default=None, kw_only=True)
-    trace: bool = field(default=True, kw_only=True)
+    trace: bool | str = field(default="auto", kw_only=True)
     derivatives: Mapping[str, Callable] | None = field(default=None, kw_only=True)
     drawing: Callable | None = field(default=None, kw_only=True, repr=False)
 
@@ -270,6 +272,7 @@ class Ode:
 
     def __post_init__(self):
         check_mappings(self)
+        check_trace(self.trace)
         wanted(self.rhs, "rhs()", ODE)
         for label, function in labelled(self.invariants, "invariant").items():
             wanted(function, f"invariant {label!r}", ODE)
@@ -299,6 +302,12 @@ def check_mappings(system) -> None:
         given = getattr(system, name)
         if given is not None and not isinstance(given, Mapping):
             raise BadArgument(f"{name}= is a mapping {example}, got {type(given).__name__}.")
+
+
+def check_trace(trace) -> None:
+    """Refuse what is neither of the three ways to run functions."""
+    if trace is not True and trace is not False and trace != "auto":
+        raise BadArgument(f'trace={trace!r}: choose "auto", True or False.')
 
 
 def row_names(function, count: int) -> Sequence[Any]:

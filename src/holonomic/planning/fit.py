@@ -114,6 +114,11 @@ def _check(choice: Choice, model) -> None:
     f, i, s = choice.formulation, choice.integrator, choice.stabilization
     if i.takes == "residual" and model.interpreted:
         plain = " with formulation=Index1()"
+        if model.untraced:
+            raise Misfit(
+                f"{type(i).__name__} needs exact Jacobians, which plain Python does not have: {model.untraced}",
+                f"Or use an explicit integrator such as RK45() or DOP853(){'' if isinstance(f, Index1) else plain}.",
+            )
         raise Misfit(
             f"{type(i).__name__} needs exact Jacobians, which trace=False does not have.",
             f"Use trace=True, or an explicit integrator such as RK45() or DOP853(){'' if isinstance(f, Index1) else plain}.",
@@ -358,7 +363,9 @@ def check_traced(choice: Choice, lowered, model) -> None:
     known = {Fn.RESIDUAL} | {fn for fn in Fn if fn.name.endswith(("_FACTOR", "_SOLVE", "_TANGENT"))}
     more = lowered.bend or lowered.direction or set(lowered.needs) - known
     if model.interpreted and more:
+        lacks = "a system with trace=False does not have. Use"
+        if model.untraced:
+            lacks = f"plain Python does not have: {model.untraced} Or use"
         raise IncompatibleMethods(
-            f"{choice.stabilization!r} needs derivatives that a system with trace=False does not have. Use "
-            "Projection(), PostStabilization() or Baumgarte()."
+            f"{choice.stabilization!r} needs derivatives that {lacks} Projection(), PostStabilization() or Baumgarte()."
         )

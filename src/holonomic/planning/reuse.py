@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ..errors import UntraceableFunction
 from ..events import Event
 from ..kernels.calling import announce
 from ..model.compiled import Model
@@ -9,17 +10,31 @@ from ..model.extra import NONE, Extras
 from ..model.interpreted import InterpretedModel
 from .choice import Choice
 from .plan import Plan
+from .untraced import UntraceableEvent, in_python, python_model
 
 
 def model_of(system, q, v, t0, extras: Extras = NONE) -> Model | InterpretedModel:
     """Return the model of a system at these sizes, made once and anew where what its functions read has changed."""
     known = system.__dict__.setdefault("_models", {})
-    key = (len(q), len(v), extras)
+    problem = in_python()
+    key = (len(q), len(v), extras, problem is None)
     model = known.get(key)
     if model is None or model.outdated():
-        kind = Model if system.trace else InterpretedModel
-        model = known[key] = kind(system, q, v, t0, extras)
+        model = known[key] = _made(system, q, v, t0, extras, problem)
     return model
+
+
+def _made(system, q, v, t0, extras: Extras, problem: UntraceableFunction | None) -> Model | InterpretedModel:
+    if system.trace is False:
+        return InterpretedModel(system, q, v, t0, extras)
+    if problem is None:
+        try:
+            return Model(system, q, v, t0, extras)
+        except UntraceableFunction as found:
+            if system.trace is True:
+                raise
+            problem = found
+    return python_model(system, q, v, t0, extras, problem)
 
 
 def plan_of(model, choice: Choice, events: dict[str, Event], rows) -> Plan:
@@ -34,7 +49,12 @@ def plan_of(model, choice: Choice, events: dict[str, Event], rows) -> Plan:
         return plan
     if not model.interpreted:
         announce()
-    plan = Plan(model, choice, events, rows)
+    try:
+        plan = Plan(model, choice, events, rows)
+    except UntraceableFunction as problem:
+        if model.interpreted or model.system.trace is True:
+            raise
+        raise UntraceableEvent(str(problem)) from problem
     if key is not None:
         known[key] = plan
     return plan

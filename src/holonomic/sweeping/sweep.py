@@ -182,7 +182,8 @@ def sweep(
     more, extras = start_of_extras(system, first_of(s0), w0, q0 if hasattr(q0, "t") else None)
     model = model_of(system, np.concatenate([q, more]), v, t0, extras)
     if model.interpreted:
-        raise BadArgument("sweep needs a compiled system: trace=False runs one at a time, with simulate.")
+        why = f"{model.untraced} Or run its members" if model.untraced else "trace=False runs"
+        raise BadArgument(f"sweep needs a compiled system: {why} one at a time, with simulate.")
     save_t = save_times(save_at, t0, t1)
     if save_t is None:
         raise BadArgument("sweep keeps the same times of all members: give save_at, a number of times or times.")
