@@ -102,7 +102,7 @@ class Mechanism(JointMethods, DriveMethods, ForceMethods, StateMethods):
         """Read a spatial mechanism from a URDF file, drawn with all joints at zero.
 
         Links keep their names as bodies, joints as joints; links without mass become points of the body they are fixed
-        to. `m.limits` has the joints' limits. Close loops afterwards with `m.close`.
+        to. Axes of a body are those of its link. `m.limits` has the joints' limits. Close loops afterwards with `m.close`.
 
         Parameters
         ----------

@@ -198,7 +198,7 @@ def _body(m, link: Link, meshes) -> None:
             f"link {link.name!r} moves but has no <inertial>. Give it mass and inertia, or fix it to its parent."
         )
     where = f"link {link.name!r}"
-    place = link.place @ _transform(inertial.find("origin"), where)
+    inside = _transform(inertial.find("origin"), where)
     mass, given = inertial.find("mass"), inertial.find("inertia")
     if mass is None or given is None:
         missing = "mass" if mass is None else "inertia"
@@ -206,9 +206,13 @@ def _body(m, link: Link, meshes) -> None:
     mass = _number(mass, "value", None, where)
     keys = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
     ixx, ixy, ixz, iyy, iyz, izz = (_number(given, key, 0.0, where) for key in keys)
-    J = [[ixx, ixy, ixz], [ixy, iyy, iyz], [ixz, iyz, izz]]
-    J = J if np.any(J) else None  # a point mass
-    link.body = m.body(_own_name(m, link.name, "link"), at=place[:3, 3], angle=place[:3, :3], mass=mass, inertia=J)
+    J = np.array([[ixx, ixy, ixz], [ixy, iyy, iyz], [ixz, iyz, izz]])
+    # the body's axes are those of the link; <inertial> states its numbers along axes of its own
+    turned = inside[:3, :3] @ J @ inside[:3, :3].T if np.any(J) else None  # None: a point mass
+    origin, axes = link.place[:3, 3], link.place[:3, :3]
+    link.body = m.body(
+        _own_name(m, link.name, "link"), at=origin, angle=axes, com=inside[:3, 3], mass=mass, inertia=turned
+    )
     _draw(link, meshes)
 
 
