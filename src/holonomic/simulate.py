@@ -100,7 +100,8 @@ def simulate(
     hold : sequence of str or int, optional
         With initial="project": coordinates, by name or number, that stay where they are.
     redundant : {None, "minimum-norm", "drop"}
-        What to do about redundant constraint rows; None refuses them by name.
+        What to do about redundant constraint rows; None refuses them by name. All rows are kept in either case:
+        "minimum-norm" gives the smallest multipliers, "drop" those of independent rows, zero for the others.
     max_steps, max_step, first_step
         Limits of the step control.
     progress : bool, optional

@@ -12,7 +12,7 @@ from ..kernels import state as s
 from ..kernels.batch import UNREADY, run_member
 from ..kernels.evaluate import evaluate_carefully, weigh
 from ..kernels.locate import DIRECTION, MOST, STOPS
-from ..kernels.saddle import dense_saddle
+from ..kernels.saddle import dense_saddle, dense_short
 from ..kernels.signatures import (
     CAREFUL,
     NEV,
@@ -98,7 +98,7 @@ def source_of(job: Job) -> Source:
     n = _sizes(job, tapes)
     local = _local(job, n)
     bound = _bound(job, n, local)
-    written = Specializer({dense_saddle: NEED_TERMS, weigh: OK})  # pivoting is left to the processor
+    written = Specializer({dense_saddle: NEED_TERMS, dense_short: NEED_TERMS, weigh: OK})  # pivoting is left to the processor
     calls = []
     if readies:
         name, left = written.function(ready, bound | {"mode": Known(MODES[job.initial])})

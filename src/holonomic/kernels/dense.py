@@ -2,7 +2,7 @@
 
 Emitted models unroll these solves over their sparsity; here they are loops. Both keep to one layout as far as
 kernels look: F[0] = ρ and then 1/‖row‖ for every row of J. The rest of F is X = W⁻¹Jᵀ, J, the Cholesky factor
-of J X, and room for one right-hand side.
+of J X, and room for two right-hand sides.
 """
 
 from __future__ import annotations
@@ -14,11 +14,15 @@ from .linalg import chol_solve, cholesky
 
 # invariants: a row of whose square the rows before it leave less than this is left out; its pivot is endless then
 DEPENDENT, OUT = 1e-12, 1e300
+# redundant constraints: what is added to the diagonal, of itself, and how often is solved again. Predicted states are 1e-8 to
+# 1e-5 off the constraints, and rows that repeat others then have 1e-16 to 1e-10 of their own, which must not count
+EVENLY, TURNS = 1e-8, 1
+BESIDE = 1e-4  # the other number on the diagonal, by which the pivots' product is compared
 
 
 def factors_length(rows, columns):
     """Length of F for a Jacobian of this shape."""
-    return 1 + 2 * rows + 2 * rows * columns + rows * rows
+    return 1 + 3 * rows + 2 * rows * columns + rows * rows
 
 
 @leaf
@@ -43,10 +47,43 @@ def cholesky_kept(A):
 
 
 @leaf
-def factor_rows(J, X, F, droppable=False):
+def squared(J, X, L, more):
+    """L = J X, its lower triangle, the diagonal times 1 + `more`."""
+    rows, columns = J.shape
+    for i in range(rows):
+        for k in range(i + 1):
+            total = 0.0
+            for j in range(columns):
+                total += J[i, j] * X[j, k]
+            L[i, k] = total
+        L[i, i] *= 1.0 + more
+        L[0, i] = L[i, i]  # the first row above the diagonal is free: it keeps the diagonal until ρ is known
+
+
+@leaf
+def ratio_of_short(J, X, L, short):
+    """ρ where rows are redundant, as in `model.short.factor_even`; L is left with the factors of J X + ε D."""
+    rows, share = J.shape[0], 0.0
+    squared(J, X, L, BESIDE)
+    if cholesky(L) != 0:
+        return 0.0
+    for i in range(rows):
+        share -= 2.0 * math.log(L[i, i])
+    squared(J, X, L, EVENLY)
+    if cholesky(L) != 0:
+        return 0.0
+    for i in range(rows):
+        share += 2.0 * math.log(L[i, i])
+    share = math.exp(share + short * math.log(BESIDE / EVENLY))
+    return min(1.0, BESIDE * share / max(1.0 - share, BESIDE))
+
+
+@leaf
+def factor_rows(J, X, F, droppable=False, short=0):
     """Fill F from J and X = W⁻¹Jᵀ; ρ = 0 where J X is not positive definite.
 
-    With `droppable`, rows that depend on others are left out: their 1/‖row‖ is 0.
+    With `droppable`, rows that depend on others are left out: their 1/‖row‖ is 0. With `short`, so many of them repeat
+    others, see `model.short`.
     """
     rows, columns = J.shape
     at_J = 1 + rows + rows * columns
@@ -59,12 +96,10 @@ def factor_rows(J, X, F, droppable=False):
             F[at_J + i * columns + j] = J[i, j]
             F[1 + rows + j * rows + i] = X[j, i]
         F[1 + i] = 1.0 / max(math.sqrt(length), 1e-300)
-        for k in range(i + 1):
-            total = 0.0
-            for j in range(columns):
-                total += J[i, j] * X[j, k]
-            L[i, k] = total
-        L[0, i] = L[i, i]  # the first row above the diagonal is free: it keeps the diagonal until ρ is known
+    if short > 0:
+        F[0] = ratio_of_short(J, X, L, short)
+        return
+    squared(J, X, L, 0.0)
     first = L[0, 0]
     F[0] = 0.0
     failed = cholesky_kept(L) if droppable else cholesky(L)
@@ -98,13 +133,34 @@ def ratio_of_rows(W, at_G, rows, columns, at):
 
 
 @leaf
-def spread_held(F, rows, columns, out):
+def solve_again(F, rows, columns, L, held):
+    """held = (J X)⁻¹ held by the factors of J X + ε D: each turn with what ε has left."""
+    at_b = 1 + 2 * rows + 2 * rows * columns + rows * rows
+    b = F[at_b : at_b + rows]
+    for i in range(rows):
+        b[i] = held[i]
+    chol_solve(L, held)
+    for _ in range(TURNS):
+        for i in range(rows):
+            diagonal = 0.0
+            for j in range(columns):
+                diagonal += F[1 + rows + rows * columns + i * columns + j] * F[1 + rows + j * rows + i]
+            held[i] = b[i] + EVENLY * diagonal * held[i]
+        chol_solve(L, held)
+
+
+@leaf
+def spread_held(F, rows, columns, out, short):
     """out = X (J X)⁻¹ r with the factors of `factor_rows`; r stands behind them and is used up."""
     at_X = 1 + rows
     at_L = at_X + 2 * rows * columns
     at_r = at_L + rows * rows
     held = F[at_r : at_r + rows]
-    chol_solve(F[at_L:at_r].reshape((rows, rows)), held)
+    L = F[at_L:at_r].reshape((rows, rows))
+    if short > 0:
+        solve_again(F, rows, columns, L, held)
+    else:
+        chol_solve(L, held)
     for j in range(columns):
         total = 0.0
         for i in range(rows):
@@ -113,17 +169,17 @@ def spread_held(F, rows, columns, out):
 
 
 @leaf
-def solve_rows(F, rows, columns, r, out):
+def solve_rows(F, rows, columns, r, out, short=0):
     """out = X (J X)⁻¹ r with the factors of `factor_rows`."""
     at_r = 1 + rows + 2 * rows * columns + rows * rows
     held = F[at_r : at_r + rows]
     for i in range(rows):
         held[i] = r[i]
-    spread_held(F, rows, columns, out)
+    spread_held(F, rows, columns, out, short)
 
 
 @leaf
-def tangent_rows(F, rows, columns, e, out):
+def tangent_rows(F, rows, columns, e, out, short=0):
     """out = X (J X)⁻¹ J e: the part of e that leads off the constraints."""
     at_J = 1 + rows + rows * columns
     at_r = at_J + rows * columns + rows * rows
@@ -133,4 +189,4 @@ def tangent_rows(F, rows, columns, e, out):
         for j in range(columns):
             total += F[at_J + i * columns + j] * e[j]
         held[i] = total
-    spread_held(F, rows, columns, out)
+    spread_held(F, rows, columns, out, short)

@@ -9,6 +9,9 @@ pivot ratio, which it returns:
                         (also right where M is positive definite on the tangent space only)
     LU below 1e-14      a singular position
 
+Where rows are redundant, FIELD has the usual independent ones; below 1e-4 the twin lets the others take their part, and the
+dense solve chooses rows itself (see `model.short`).
+
 Light parts between heavy ones are more than that can hold: G M⁻¹ Gᵀ has their 1/m beside those of the heavy parts, whose
 digits are lost, and forces that nearly cancel are divided by m. With rods of 1e-6 kg on a beam of 3e4 kg, 0.1 ms from a
 singular position, accelerations were wrong by 1e-3, where the equations themselves determine them to 1e-12. So a run that
@@ -19,7 +22,7 @@ from __future__ import annotations
 
 from ..errors import NEED_REFINED, NEED_TERMS, NOT_FINITE, OK, SINGULAR
 from .compile import inner, kernel
-from .saddle import HETEROGENEOUS, dense_saddle, kinematic_scales
+from .saddle import HETEROGENEOUS, dense_saddle, dense_short, kinematic_scales
 from .signatures import (
     CAREFULLY,
     EXTRA_RATES,
@@ -30,6 +33,7 @@ from .signatures import (
     NROW,
     NV,
     NX,
+    RANK,
     REFINED,
     TERMS,
     WX,
@@ -70,20 +74,27 @@ def evaluate_carefully(fns, n, t, x, data, K, row, W):
     uneven = W[n[WX] + n[NX] + 1] > 0.0
     if K[row, n[NROW] - 1] > RHO_PLAIN and finite and not uneven:
         return OK
-    if K[row, n[NROW] - 1] > RHO_REFINED and finite and not uneven:
+    nq, nv, nl = n[NQ], n[NV], n[NL]
+    if (n[RANK] < nl or (K[row, n[NROW] - 1] > RHO_REFINED and finite)) and not uneven:
         if not has_function(fns, REFINED):
             return NEED_REFINED
         call_field(fns, REFINED, t, x, data, K, row)
-        return OK if row_finite(K, row, n[NQ] + n[NV]) else NOT_FINITE
+        finite = row_finite(K, row, nq + nv)
+        if n[RANK] == nl:
+            return OK if finite else NOT_FINITE
+        if finite and K[row, n[NROW] - 1] > RHO_REFINED:
+            return OK
     if not has_function(fns, TERMS):
         return NEED_TERMS
-    nq, nv, nl = n[NQ], n[NV], n[NL]
     count = nq + nv * nv + nv + nl * nv + nl
     call_model(fns, TERMS, t, x, 0, x, 0, data, W, 0)
     if not all_finite(W, count):
         return NOT_FINITE
-    at_G = nq + nv * nv + nv
-    status = dense_saddle(W, nq, nv, nl, nv + nl, count, at_G, at_G + nl * nv, K[row])
+    if n[RANK] < nl:
+        status = dense_short(W, nq, nv, nl, n[RANK], count, K[row])
+    else:
+        at_G = nq + nv * nv + nv
+        status = dense_saddle(W, nq, nv, nl, nv + nl, count, at_G, at_G + nl * nv, K[row])
     if status != OK or n[NC] == nq:
         return status
     at = row * K.shape[1]

@@ -8,7 +8,7 @@ from ..errors import NEED_TERMS, OK
 from .compile import inner, leaf
 from .linalg import apply_q, qr_pivoted, solve_upper_transposed
 from .path import LENGTH, NUMBERS, ROOM, T0, WHERE, path_state
-from .signatures import NC, NH, NL, NQ, NV, RESIDUAL, TERMS, WR, call_model, has_function
+from .signatures import NC, NH, NL, NQ, NV, RANK_NH, RESIDUAL, TERMS, WR, call_model, has_function
 
 MISS = 1e-12  # of the size of q: where branches are closer than this, rounding decides that they meet
 DEPENDENT = 0.05  # of what is left of a row elsewhere
@@ -50,11 +50,11 @@ def note_usual(W, count, nv, nh, path, first):
 
 
 @leaf
-def shortest_step(W, count, nv, nh, path, x, nq):
-    """Enter as velocities of x the shortest step to where the independent rows hold; return its largest entry."""
+def shortest_step(W, count, nv, nh, most, path, x, nq):
+    """Enter as velocities of x the shortest step to where the independent rows hold, `most` at most; its largest entry."""
     A, tau, g, _, order, b, _ = part(W, count, nv, nh)
     rank = 0
-    while rank < min(nv, nh) and abs(A[rank, rank]) > DEPENDENT * path[ROOM, rank]:
+    while rank < most and abs(A[rank, rank]) > DEPENDENT * path[ROOM, rank]:
         rank += 1
     for k in range(nv):
         b[k] = g[order[k]] if k < rank else 0.0
@@ -131,7 +131,7 @@ def misses(fns, n, data, path, x, W):
     for _ in range(ROUNDS):  # Newton's method with the factors of the first point
         call_model(fns, RESIDUAL, t, x, 0, x, 0, data, W, n[WR])
         left = left_over(W, count, n[WR], nv, nh)
-        step = shortest_step(W, count, nv, nh, path, x, nq)
+        step = shortest_step(W, count, nv, nh, min(nv, n[RANK_NH]), path, x, nq)
         call_model(fns, TERMS, t, x, 0, x, 0, data, W, 0)  # q' of these velocities
         length = moved(W, x, n[NC])
         if step <= 1e-15 * length or step >= 0.5 * before > 0.0:

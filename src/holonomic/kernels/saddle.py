@@ -8,7 +8,7 @@ import numpy as np
 
 from ..errors import NOT_FINITE, OK, SINGULAR
 from .compile import leaf
-from .linalg import lu_factor, lu_refine, lu_solve
+from .linalg import lu_factor, lu_refine, lu_solve, qr_pivoted
 from .vectors import all_finite
 
 HETEROGENEOUS = 1e5  # heaviest over lightest coordinate, in the units of the constraints
@@ -140,3 +140,54 @@ def dense_saddle(W, nq, nv, nl, size, count, at_low, at_gamma, out):
         out[nq + nv + k] = x[nv + k] * scale[nv + k]
     out[nq + nv + nl] = smallest / largest
     return OK if all_finite(out, nq + nv + nl) else NOT_FINITE
+
+
+@leaf
+def mark_independent(W, at_M, at_G, nv, nl, rank, at, marks):
+    """Mark the rows, as many as the rank, that pivoted QR takes first, with 1 and the others with 0; False: not finite."""
+    A = W[at : at + nv * nl].reshape((nv, nl))
+    for k in range(nl):
+        length = 0.0
+        for j in range(nv):
+            mass = W[at_M + j * nv + j]
+            A[j, k] = W[at_G + k * nv + j] / (math.sqrt(mass) if mass > 0.0 else 1.0)
+            length += A[j, k] * A[j, k]
+        length = max(math.sqrt(length), 1e-300)
+        for j in range(nv):
+            A[j, k] /= length
+        marks[k] = 0.0
+    at += nv * nl
+    tau, order, work = W[at : at + nl], W[at + nl : at + 2 * nl].view(np.int64), W[at + 2 * nl : at + 5 * nl]
+    if qr_pivoted(A, tau[: min(nv, nl)], order, work, 0.0) < 0:
+        return False
+    for k in range(rank):
+        marks[order[k]] = 1.0
+    return True
+
+
+@leaf
+def dense_short(W, nq, nv, nl, rank, count, out):
+    """`dense_saddle` where only `rank` of the rows are independent: those that are so most clearly here have multipliers."""
+    at_G = nq + nv * nv + nv
+    at_gamma, size = at_G + nl * nv, nv + nl
+    end = count + 2 * size * size + 5 * size + 8
+    marks = W[end - nl : end]  # behind all that the solve of fewer rows uses
+    if not mark_independent(W, nq, at_G, nv, nl, rank, count, marks):
+        return NOT_FINITE
+    place = 0
+    for k in range(nl):
+        if marks[k] > 0.0:
+            for j in range(nv):
+                W[at_G + place * nv + j] = W[at_G + k * nv + j]
+            W[at_gamma + place] = W[at_gamma + k]
+            place += 1
+    status = dense_saddle(W, nq, nv, rank, nv + rank, count, at_G, at_gamma, out)
+    out[nq + size] = out[nq + nv + rank]
+    place = rank - 1
+    for k in range(nl - 1, -1, -1):
+        if marks[k] > 0.0:
+            out[nq + nv + k] = out[nq + nv + place]
+            place -= 1
+        else:
+            out[nq + nv + k] = 0.0
+    return status

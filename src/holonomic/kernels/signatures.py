@@ -98,8 +98,8 @@ class Slot(IntEnum):
 
 # n: sizes, and offsets into the workspace W
 NX, NQ, NV, NL, NP, NROW, NK, NEV, NERR, SHARED, WP, WV, WF, WR, WD, WN, WE, NY, WM, WX = range(20)
-ND, MIDDLE, NDR, SELECT, SELECT_KIND, NR, NC, NW, SELECT_NV, SELECT_NL, NH = range(20, 31)
-N_SIZES = 31
+ND, MIDDLE, NDR, SELECT, SELECT_KIND, NR, NC, NW, SELECT_NV, SELECT_NL, NH, RANK, RANK_NH = range(20, 33)
+N_SIZES = 33
 # NX states, NQ positions, of which NC are coordinates, the others extra states and, last, NW algebraic variables, NV
 # velocities, NL multipliers and velocity rows, NP position rows (constraints, NH of them, and invariants), NROW length of a stage
 # row, NK length of (v', λ), NEV events, NERR error vectors, SHARED 1 if position and velocity rows have one Jacobian
@@ -109,7 +109,8 @@ N_SIZES = 31
 # unknowns of an implicit formulation,
 # q and v first (NX = NY then), ND of them differential; NR equations, NDR of them with slopes, the first ones; the
 # last MIDDLE belong to the stages of a step, not to its end; SELECT where selectors begin in data (0: none),
-# SELECT_KIND which ones, among SELECT_NV entries with SELECT_NL constraints.
+# SELECT_KIND which ones, among SELECT_NV entries with SELECT_NL constraints. RANK: how many of the NL rows are independent,
+# RANK_NH: of the NH constraints; as many as there are unless rows are redundant.
 
 f8 = types.float64
 i8 = types.int64

@@ -44,7 +44,8 @@ class Variant:
     metric: str | tuple | None = None  # weights of (q, v): numbers, or (parameter, factor): the factor times its square
     mass_at: str | None = None  # "POS" or "VEL": the one level at which the mass matrix is the metric, whatever else is given
     gains: bool = False
-    rows: tuple[int, ...] | None = None
+    rows: tuple[int, ...] | None = None  # all others are left out
+    kept: tuple[int, ...] | None = None  # none is left out: rows that count unless they become dependent
     events: Any = None  # {name: function}
     formulation: Any = None  # one that gives a residual
     bend: Bend | None = None

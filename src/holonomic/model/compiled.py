@@ -193,7 +193,7 @@ class Model(ModelBase):
             traced = trace_events(traced, variant.events)
         elif variant.events:  # they contain multipliers, which are solved for
             traced = trace(self.system, *self._start, events=variant.events, numbers=self.numbers)
-        derived = derive(traced.expressions, variant.rows, self.held)
+        derived = derive(traced.expressions, variant.rows, self.held, variant.kept)
         derived.bend = variant.bend
         for D in variant.functions:
             shape = None
@@ -307,7 +307,8 @@ class Model(ModelBase):
             for way in (variant.bend, variant.direction, variant.formulation)  # functions are in events_key
         ]
         held = "" if self.held is None else f"|{self.held}"
-        return f"{names}|{variant.metric}|{variant.mass_at}|{variant.gains}|{variant.rows}{held}|{ways}|{events_key}"
+        rows = f"{variant.rows}|{variant.kept}{held}"
+        return f"{names}|{variant.metric}|{variant.mass_at}|{variant.gains}|{rows}|{ways}|{events_key}"
 
     # the record on disk
 

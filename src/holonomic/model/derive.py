@@ -23,15 +23,23 @@ from .factors import Factors, Projector, factor, factor_general
 from .friction import at, depends, solve_multipliers
 from .held import holding_weights
 from .settling import settled
+from .short import KeptFactors, ShortFactors, factor_even, factor_short
 
 
 class Derived:
     """Everything that follows from the traced expressions, each computed when first asked for."""
 
-    def __init__(self, expressions: Expressions, rows: tuple[int, ...] | None = None, held: Held | None = None):
-        """`rows` selects independent velocity-level rows where some are redundant; `held` tells that M is singular."""
+    def __init__(
+        self, expressions: Expressions, rows: tuple[int, ...] | None = None, held: Held | None = None,
+        kept: tuple[int, ...] | None = None,
+    ):  # fmt: skip
+        """Where some rows are redundant, `rows` selects independent ones of the velocity level, once and for all.
+
+        `kept` are such rows, too, but all rows stay, and solves find out by themselves which of them count, see `short`.
+        `held` tells that M is singular.
+        """
         self.e = expressions
-        self.rows = rows
+        self.rows, self.kept = rows, kept
         self.held = held
         self.bend: Bend | None = None
         self.given: dict = {}  # directions that are functions of the user's, traced
@@ -214,7 +222,7 @@ class Derived:
     def _multipliers(self, gamma: SX) -> tuple[SX, SX]:
         """λ where the force depends on it, and ρ."""
         lam = SX.sym("lam", self.n_lam)
-        start = self._solve_saddle(self.force_at(SX.zeros(self.n_lam, 1)), gamma)[1]
+        start = self._solve_saddle(self.force_at(SX.zeros(self.n_lam, 1)), gamma, self.saddle["S"])[1]
         residual = self.G @ self.over_M(self.force_at(lam) - self.G.T @ lam, gamma) + gamma
         return solve_multipliers(residual, lam, start, casadi.densify(-(self.G @ self.saddle["X"])))
 
@@ -238,14 +246,22 @@ class Derived:
         return self.mass_factors.solve(f if self.holding is None else f - self.G.T @ (self.holding @ gamma))
 
     @cached_property
-    def saddle(self) -> dict[str, SX | Factors]:
+    def saddle(self) -> dict[str, SX | Factors | KeptFactors]:
         """The unrolled solve of [M Gᵀ; G 0](v', λ) = (f, -γ)."""
         M = self.mass_factors
         X = M.solve(self.G.T) if self.n_lam else SX(self.e.v.numel(), 0)
-        return {"X": X, "S": factor(self.G @ X)}
+        return {"X": X, "S": factor(self.G @ X) if self.kept is None else self._usual_rows(X)}
 
-    def _solve_saddle(self, f: SX, gamma: SX) -> tuple[SX, SX]:
-        X, S = self.saddle["X"], self.saddle["S"]
+    def _usual_rows(self, X: SX) -> KeptFactors:
+        rows = list(self.kept)
+        return KeptFactors(factor(self.G[rows, :] @ X[:, rows]), self.kept, self.n_lam)
+
+    @cached_property
+    def _any_rows(self) -> ShortFactors:
+        return factor_short(self.G @ self.saddle["X"], self.kept)
+
+    def _solve_saddle(self, f: SX, gamma: SX, S: Factors | KeptFactors | ShortFactors) -> tuple[SX, SX]:
+        X = self.saddle["X"]
         y = self.over_M(f, gamma)
         if not self.n_lam:
             return y, SX(0, 1)
@@ -266,20 +282,21 @@ class Derived:
         return gamma + self.gain(0) * g
 
     def solved(self, refined: bool = False, gains: bool = False) -> tuple[SX, SX, SX]:
-        """v', λ, ρ; `refined` adds one step of iterative refinement."""
+        """v', λ, ρ; `refined` adds one step of iterative refinement, and lets redundant rows take the part of others."""
         f, gamma = self.force, self._gamma_with(gains)
         if self.lam_in_force:
             lam, rho = self._multipliers(gamma)
             return self.accelerations(lam, gains), lam, casadi.fmin(rho, self.mass_factors.rho)
-        v_dot, lam = self._solve_saddle(f, gamma)
+        S = self._any_rows if refined and self.kept is not None else self.saddle["S"]
+        v_dot, lam = self._solve_saddle(f, gamma, S)
         if refined:
             lost_f = f - self.e.mass @ v_dot - self.G.T @ lam
             lost_gamma = gamma + self.G @ v_dot
-            dv, dlam = self._solve_saddle(lost_f, lost_gamma)
+            dv, dlam = self._solve_saddle(lost_f, lost_gamma, S)
             v_dot, lam = v_dot + dv, lam + dlam
         rho = self.mass_factors.rho
         if self.n_lam:
-            rho = casadi.fmin(self.saddle["S"].rho, rho)
+            rho = casadi.fmin(S.rho, rho)
         return v_dot, lam, rho
 
     def kinematic_rates(self) -> SX:
@@ -373,7 +390,15 @@ class Derived:
         elif weights is not None:
             X = casadi.sparsify(casadi.diag(1 / weights) @ J.T)
         measured = self.H_measured if J is self.H else None
-        return Projector(J, X, same=not mass and weights is None, measured=measured, droppable=self.invariants_alone)
+        same = not mass and weights is None
+        factors = None if self.kept is None else factor_even(J @ X, self._short_by(J))
+        return Projector(J, X, same=same, measured=measured, droppable=self.invariants_alone, factors=factors)
+
+    def _short_by(self, J: SX) -> int:
+        """By how many rows the rank of J is short: of position rows, velocity rows, or both."""
+        n = self.e.constraint.numel()
+        position, velocity = n - sum(row < n for row in self.kept), self.n_lam - len(self.kept)
+        return velocity if J is self.G else position if J is self.J else position + velocity
 
     @property
     def invariants_alone(self) -> bool:

@@ -21,9 +21,12 @@ from .factors import factor_general
 from .friction import at, depends, solve_multipliers
 
 
-def derive(expressions: Expressions, rows: tuple[int, ...] | None = None, held: Held | None = None) -> Derived:
+def derive(
+    expressions: Expressions, rows: tuple[int, ...] | None = None, held: Held | None = None,
+    kept: tuple[int, ...] | None = None,
+) -> Derived:  # fmt: skip
     """Return what follows from traced expressions, of whatever kind they are."""
-    return DerivedDae(expressions, rows) if expressions.order else Derived(expressions, rows, held)
+    return DerivedDae(expressions, rows) if expressions.order else Derived(expressions, rows, held, kept)
 
 
 class DerivedDae(Derived):

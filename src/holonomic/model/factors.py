@@ -12,11 +12,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import casadi
 from casadi import SX
 
 from ..kernels.dense import DEPENDENT, OUT
+
+if TYPE_CHECKING:
+    from .short import EvenFactors
 
 
 @dataclass(frozen=True)
@@ -31,6 +35,8 @@ class Factors:
 
     def solve(self, b: SX) -> SX:
         return casadi.sparsify(casadi.ldl_solve(casadi.densify(b), self.D, self.LT, self.p))
+
+    roughly = solve
 
     def parts(self) -> list[SX]:
         """What has to be stored to solve again; pivots as reciprocals, because solves are many."""
@@ -52,6 +58,8 @@ class GeneralFactors:
 
     def solve(self, b: SX) -> SX:
         return casadi.sparsify(casadi.solve(self.R, self.Q.T @ b))
+
+    roughly = solve
 
     def parts(self) -> list[SX]:
         return [nonzeros(self.Q), nonzeros(self.R)]
@@ -132,17 +140,21 @@ class Projector:
         Matrix whose rows say how long the rows are, if not J: residuals are measured as distances by them.
     droppable : bool
         Whether rows are invariants, of which dependent ones are left out.
+    factors : EvenFactors, optional
+        Factors of J D, where rows repeat others.
     """
 
     def __init__(
         self, J: SX, D: SX, *, same: bool = False, symmetric: bool = True, shift: SX | None = None,
-        measured: SX | None = None, droppable: bool = False,
+        measured: SX | None = None, droppable: bool = False, factors: EvenFactors | None = None,
     ):  # fmt: skip
         self.J, self.D, self.same = J, D, same
         self.measured = J if measured is None else measured
         self.n_rows, self.n_columns = J.shape
         A = J @ D if shift is None else J @ D + shift * SX.eye(self.n_rows)
-        if symmetric and droppable:
+        if factors is not None:
+            self.factors = factors
+        elif symmetric and droppable:
             self.factors = factor_kept(A)
         else:
             self.factors = factor(A) if symmetric else factor_general(A)
@@ -163,7 +175,7 @@ class Projector:
     def size(self) -> int:
         return self.buffer.numel()
 
-    def _unpack(self, F: SX) -> tuple[SX, SX, Factors | GeneralFactors]:
+    def _unpack(self, F: SX) -> tuple[SX, SX, Factors | GeneralFactors | EvenFactors]:
         at = 1 + self.n_rows
 
         def take(sparsity):
@@ -183,9 +195,9 @@ class Projector:
         return D @ factors.solve(r) if self.n_rows else SX.zeros(self.n_columns, 1)
 
     def tangent(self, F: SX, e: SX) -> SX:
-        """D (J D)⁻¹ J e."""
+        """D (J D)⁻¹ J e, for estimates."""
         D, J, factors = self._unpack(F)
-        return D @ factors.solve(J @ e) if self.n_rows else SX.zeros(self.n_columns, 1)
+        return D @ factors.roughly(J @ e) if self.n_rows else SX.zeros(self.n_columns, 1)
 
     def inverse(self, F: SX, r: SX) -> SX:
         """(J D)⁻¹ r."""

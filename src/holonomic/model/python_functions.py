@@ -9,7 +9,7 @@ import numpy as np
 
 from ..errors import OK, IncompatibleMethods
 from ..kernels.dense import factor_rows, factors_length, ratio_of_rows, solve_rows, tangent_rows
-from ..kernels.saddle import dense_saddle, dense_work
+from ..kernels.saddle import dense_saddle, dense_short, dense_work
 from ..kernels.signatures import Fn
 from ..kernels.vectors import all_finite
 from .base import Variant, out_of_domain
@@ -36,6 +36,7 @@ class Functions:
         invariants = range(model.n_constraints, model.n_constraints + model.n_invariants)
         self.position = None if self.rows is None else np.array([*holonomic, *invariants], dtype=int)
         self.n_position = self.n_holonomic + model.n_invariants
+        self.rank = self.n_lam if variant.kept is None else len(variant.kept)
 
     def make(self, fn: Fn):
         """Return f(t, a, b, data, out) and the length of what it writes."""
@@ -128,7 +129,10 @@ class Functions:
             except (ArithmeticError, ValueError) as problem:
                 _or_raise(problem)
                 W[0] = np.nan
-            _solved(W, nq, nv, nl, size, count, at_G, at_G + nl * nv, out)
+            if self.rank < nl:
+                _solved_short(W, nq, nv, nl, self.rank, count, out)
+            else:
+                _solved(W, nq, nv, nl, size, count, at_G, at_G + nl * nv, out)
             if nc < nq:
                 extra_rates(t, a, out[nq:], data, out[nc:])
 
@@ -266,12 +270,13 @@ class Functions:
     def _factor(self, level: str):
         jacobian, (rows, columns) = self._jacobian(level)
         length, droppable = factors_length(rows, columns), self.model.is_ode and not self.model.n_constraints
+        short = self._short(level)
 
         def factor(t, a, b, data, out):
             q, v = self._split(a)
             J = np.ascontiguousarray(jacobian(t, q, v, data))
             X = np.ascontiguousarray(self._over_metric(level, J, t, q, v, data))
-            factor_rows(J, X, out, droppable)
+            factor_rows(J, X, out, droppable, short)
             if level == "FULL":  # each row is measured by what its level depends on: g by q, G v + g_t by v
                 n = self.n_position
                 lengths = [*np.linalg.norm(J[:n, : self.nq], axis=1), *np.linalg.norm(J[n:, self.nq :], axis=1)]
@@ -279,13 +284,23 @@ class Functions:
 
         return _nan_outside(factor, length, np.linalg.LinAlgError), length
 
+    def _short(self, level: str) -> int:
+        """By how many rows the rank of a level is short."""
+        kept = self.variant.kept
+        if kept is None:
+            return 0
+        on_position = self.n_holonomic - sum(row < self.model.n_constraints for row in kept)
+        return {"POS": on_position, "VEL": self.n_lam - len(kept), "FULL": on_position + self.n_lam - len(kept)}[level]
+
     def _solve(self, level: str):
         _, (rows, columns) = self._jacobian(level)
-        return lambda t, a, b, data, out: solve_rows(a, rows, columns, b, out), columns
+        short = self._short(level)
+        return lambda t, a, b, data, out: solve_rows(a, rows, columns, b, out, short), columns
 
     def _tangent(self, level: str):
         _, (rows, columns) = self._jacobian(level)
-        return lambda t, a, b, data, out: tangent_rows(a, rows, columns, b, out), columns
+        short = self._short(level)
+        return lambda t, a, b, data, out: tangent_rows(a, rows, columns, b, out, short), columns
 
     def _energy(self):
         numeric = self.numeric
@@ -337,6 +352,17 @@ def _solved(W, nq, nv, nl, size, count, at_low, at_gamma, out) -> None:
     n = nq + size + 1
     if dense_saddle(W, nq, nv, nl, size, count, at_low, at_gamma, out) == OK:
         out[n - 1] = ratio_of_rows(W, nq + nv * nv + nv, nl, nv, count)
+    else:
+        out[:n] = np.nan
+        if all_finite(W, count):
+            out[n - 1] = 0.0
+
+
+def _solved_short(W, nq, nv, nl, rank, count, out) -> None:
+    """The same where rows repeat others; ρ is that of the rows that were taken."""
+    n = nq + nv + nl + 1
+    if dense_short(W, nq, nv, nl, rank, count, out) == OK:
+        out[n - 1] = ratio_of_rows(W, nq + nv * nv + nv, rank, nv, count)
     else:
         out[:n] = np.nan
         if all_finite(W, count):

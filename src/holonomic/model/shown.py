@@ -34,3 +34,24 @@ def _word(value) -> str:
     if not isinstance(value, np.ndarray):
         return repr(value)
     return repr(value.tolist()) if value.ndim < 2 else f"constant {'x'.join(map(str, value.shape))} matrix"
+
+
+MOST_NAMES = 6
+
+
+def by_part(rows, labels) -> dict[str, int]:
+    """How many of the rows belong to each constraint or joint: 'A[tilt 1]' is one of 'A'."""
+    found: dict[str, int] = {}
+    for row in sorted(rows):
+        name = labels[row].partition("[")[0]
+        found[name] = found.get(name, 0) + 1
+    return found
+
+
+def rows_in_short(labels) -> str:
+    """Name many rows by their number and what they belong to."""
+    names = [repr(name) for name in by_part(range(len(labels)), labels)]
+    if len(names) == len(labels):
+        return f"{len(labels)} rows"
+    more = f" and {len(names) - MOST_NAMES} more" if len(names) > MOST_NAMES else ""
+    return f"the {len(labels)} rows of {', '.join(names[:MOST_NAMES])}{more}"

@@ -20,7 +20,7 @@ from .driving import DriveMethods
 from .forcing import ForceMethods
 from .joining import JointMethods
 from .joint import EFFORT, Drive, Force, Joint
-from .lower import check_inertias, check_masses, hold, lower, shape_masses
+from .lower import check_inertias, check_masses, hold, lower
 from .mobility import Mobility, mobility, refuse_shared_loads
 from .parameters import Parameters, positive
 from .stating import State, StateMethods, seen
@@ -159,23 +159,20 @@ class Mechanism(JointMethods, DriveMethods, ForceMethods, StateMethods):
         body = Body(name, len(self.bodies), self, made.rotation, made.shapes, made.size, made.inertia is None)
         self.params.add(f"{name}.mass", made.mass, positive)
         if made.inertia is not None:
-            keys = self._add_inertia(name, made.inertia)
-            if shapes:
-                self.params.tie(f"{name}.mass", keys)
+            self._add_inertia(name, made.inertia)
         body.origin = self.params.add_point(name, made.centre)
         self.bodies[name] = body
         self._changed()
         return body
 
-    def _add_inertia(self, name: str, inertia) -> tuple[str, ...]:
+    def _add_inertia(self, name: str, inertia) -> None:
         if self.dimension == 2:
-            return (self.params.add(f"{name}.inertia", inertia, positive),)
+            self.params.add(f"{name}.inertia", inertia, positive)
+            return
         scale = np.abs(inertia).max()
-        return tuple(
-            self.params.add(f"{name}.inertia.{'xyz'[i]}{'xyz'[j]}", inertia[i, j], positive if i == j else None)
-            for i, j in ((0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2))
-            if i == j or abs(inertia[i, j]) > 1e-14 * scale  # products of inertia that vanish stay out of the model
-        )
+        for i, j in ((0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2)):
+            if i == j or abs(inertia[i, j]) > 1e-14 * scale:  # products of inertia that vanish stay out of the model
+                self.params.add(f"{name}.inertia.{'xyz'[i]}{'xyz'[j]}", inertia[i, j], positive if i == j else None)
 
     def point(self, name: str, body, at) -> Point:
         """Add a named point of a body, at a place in the drawing; read as `sol[name].position`."""
@@ -285,19 +282,16 @@ class Mechanism(JointMethods, DriveMethods, ForceMethods, StateMethods):
         """Return (system, q0, v0): what `simulate` runs, and the assembled start.
 
         `varying` names parameters that are to be changed in the system itself, as `sweep` does. It matters for axes of
-        joints in space, whose numbers, zeros above all, are part of the equations otherwise, and for a mass and an inertia that
-        vary both: the inertia of shapes follows the mass otherwise.
+        joints in space only: their numbers, zeros above all, are part of the equations otherwise.
         """
         assembly = self.assembly
-        apart = {key for mass in varying if set(tied := self.params.tied_to(mass)) & set(varying) for key in (mass, *tied)}
-        varying = tuple(name for name in varying if name in self.params.built_in() or name in apart)
+        varying = tuple(name for name in varying if name in self.params.built_in())
         if varying:
             return self._lowered(assembly, varying), assembly.q, assembly.v
         if self._made is None:
             self._made = self._lowered(assembly)
         known = self._made.params
-        now = dict(self.params) | shape_masses(self)
-        changes = {name: value for name, value in now.items() if name in known and known[name] != value}
+        changes = {name: value for name, value in self.params.items() if name in known and known[name] != value}
         if changes:
             check_inertias(self)
             self._made = self._made.with_params(**changes)

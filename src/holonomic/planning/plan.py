@@ -38,6 +38,8 @@ from ..kernels.signatures import (
     NW,
     NX,
     NY,
+    RANK,
+    RANK_NH,
     SELECT,
     SELECT_KIND,
     SELECT_NL,
@@ -95,12 +97,15 @@ class Plan:
         metric = metric_of(self.stabilization.metric, model)
         implicit = choice.formulation if choice.integrator.takes == "residual" else None
         lowered = self.stabilization
-        self.variant = Variant(
-            metric=metric, mass_at=mass_at, gains=lowered.baumgarte, rows=rows, formulation=implicit, bend=lowered.bend,
+        every = choice.integrator.takes == "ode" and lowered.bend is None and lowered.direction is None and not model.lam_in_force
+        self.by_rows = Variant() if rows is None else Variant(kept=rows) if every else Variant(rows=rows)
+        self.variant = replace(
+            self.by_rows, metric=metric, mass_at=mass_at, gains=lowered.baumgarte, formulation=implicit, bend=lowered.bend,
             direction=lowered.direction,
         )  # fmt: skip
-        self.n_lam = model.n_lam if rows is None else len(rows)
-        lost = 0 if rows is None else model.n_constraints - sum(row < model.n_constraints for row in rows)
+        self.n_lam = model.n_lam if rows is None or every else len(rows)
+        self.n_holonomic = model.n_constraints if rows is None else sum(row < model.n_constraints for row in rows)
+        lost = model.n_constraints - self.n_holonomic if self.n_lam < model.n_lam else 0
         self.n_position = model.n_constraints + model.n_invariants - lost
         self.blocks = self._blocks(implicit)
         if self.integrator.wants_scales:
@@ -203,6 +208,7 @@ class Plan:
         ny = sum(block.size for block in self.blocks)
         n[NX], n[NY], n[NQ], n[NV], n[NL], n[NP] = ny, ny, nq, nv, nl, self.n_position
         n[NC], n[NW], n[NH] = model.nc, model.nw, self.n_position - model.n_invariants
+        n[RANK], n[RANK_NH] = nl if self.rows is None else len(self.rows), self.n_holonomic
         n[NROW], n[NK], n[NEV], n[NERR] = nq + nv + nl + 1, nv + nl, len(self.events), self.integrator.errors
         n[ND] = nq + nv + sum(block.size for block in self.blocks[2:] if block.differential)
         n[NDR], n[NR] = n[ND], ny
@@ -215,7 +221,7 @@ class Plan:
         if selector is not None:
             n[SELECT], n[SELECT_KIND] = len(model.data()), selector
             n[SELECT_NV], n[SELECT_NL] = self._selected
-            fns = self._with(fns, (Fn.TERMS,), Variant(rows=self.rows))  # looked at before every step
+            fns = self._with(fns, (Fn.TERMS,), self.by_rows)  # looked at before every step
         n[SHARED] = int(model.shared and self.variant.mass_at is None)
         at = dense_work(nq, nv, nl) if selector is None else dense_work(nq, *self._selected)
         if selector is not None:
@@ -264,7 +270,7 @@ class Plan:
         if self.rows is not None:
             self._refuse_multipliers(watched)
         wanted_functions = (Fn.EVENTS,) if self.model.interpreted else (Fn.EVENTS, Fn.EVENT_RATES)
-        return self._with(fns, wanted_functions, Variant(rows=self.rows, events=watched))
+        return self._with(fns, wanted_functions, replace(self.by_rows, events=watched))
 
     def _refuse_multipliers(self, watched) -> None:
         for name, function in watched.items():

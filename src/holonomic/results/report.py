@@ -9,7 +9,9 @@ import numpy as np
 
 from .._version import __version__
 from ..choosing.telling import changes, methods
+from ..model.shown import rows_in_short
 from ..stabilizations.base import TOL
+from ..starting.rank import FEW
 from .naming import is_dae, order_of
 
 Lines = list[tuple[str, str]]
@@ -92,8 +94,10 @@ def lines(sol) -> Lines:
     if model.nw and moved_w:
         found.append(("algebraic", f"solved for at every point; w0 was off by {moved_w[0]:.1e} at the start"))
     if known["not_unique"]:
-        how = "dropped rows carry none" if known["redundant"] == "drop" else "the smallest are given"
-        found.append(("not unique", f"reactions of {', '.join(map(repr, known['not_unique']))}; {how}"))
+        how = "as many rows as are redundant carry none" if known["redundant"] == "drop" else "the smallest are given"
+        names = known["not_unique"]
+        listed = ", ".join(map(repr, names)) if len(names) <= FEW else f"{rows_in_short(names)} (diagnose() lists them)"
+        found.append(("not unique", f"reactions of {listed}; {how}"))
     if sol._data is None:
         found.append(
             ("loaded", "without the model: between its times sol(t) is cubic Hermite in (q, v), (v, a)")

@@ -234,9 +234,10 @@ def values_along(sol, fn: Fn, b: np.ndarray | None = None) -> np.ndarray:
 
 
 def multipliers(sol) -> np.ndarray:
-    """Return λ of all rows (y of a Dae) as the states determine it, rows that were dropped as redundant included.
+    """Return λ of all rows (y of a Dae) as the states determine it.
 
-    "drop": zeros. "minimum-norm": the smallest λ with the same Gᵀλ, which is what the reactions depend on.
+    Where rows are redundant, "drop" is what the solve gives: zeros for as many rows as the rank is short. "minimum-norm" is
+    the smallest λ with the same Gᵀλ, which is what the reactions depend on.
     """
     model, kept, k = sol.plan.model, sol.plan.rows, sol._arrays[2]
     if model.is_ode and model.n_constraints:
@@ -245,14 +246,34 @@ def multipliers(sol) -> np.ndarray:
     lam = k[:, model.nv :]
     if kept is None:
         return lam
-    full = np.zeros((len(k), model.n_lam))
-    full[:, list(kept)] = lam
+    full = all_rows(lam, kept, model.n_lam)
     if getattr(sol._begin, "redundant", None) == "drop":
         return full
-    G = jacobians(sol, values_along(sol, Fn.TERMS))
-    force = np.einsum("tki,tk->ti", G, full)
-    # rows count as dependent by the same bound as in the rank test before the run
-    return np.einsum("tki,ti->tk", np.linalg.pinv(np.swapaxes(G, 1, 2), rcond=1e-9), force)
+    return smallest(jacobians(sol, values_along(sol, Fn.TERMS)), full, len(kept))
+
+
+def all_rows(lam: np.ndarray, kept: tuple[int, ...], n_lam: int) -> np.ndarray:
+    """Return multipliers of all rows, the last axis, from those of the kept ones; as they are if all are there."""
+    if lam.shape[-1] == n_lam:
+        return lam
+    full = np.zeros((*lam.shape[:-1], n_lam))
+    full[..., list(kept)] = lam
+    return full
+
+
+def in_rows(G: np.ndarray, lam: np.ndarray, rows: tuple[int, ...]) -> np.ndarray:
+    """Return the multipliers that independent rows alone have for the same Gᵀλ."""
+    own = np.linalg.pinv(np.swapaxes(G[:, list(rows)], 1, 2))
+    return np.einsum("tri,tki,tk->tr", own, G, lam)
+
+
+def smallest(G: np.ndarray, lam: np.ndarray, rank: int) -> np.ndarray:
+    """Return the smallest λ with the same Gᵀλ, of rows λ and matrices G of known rank: what is in the range of G."""
+    there = np.isfinite(lam).all(axis=1) & np.isfinite(G).all(axis=(1, 2))
+    found = np.full(lam.shape, np.nan)
+    turned = np.linalg.svd(G[there], full_matrices=False)[0][:, :, :rank]
+    found[there] = np.einsum("tkr,tjr,tj->tk", turned, turned, lam[there])
+    return found
 
 
 def unknowns(sol) -> dict[str, np.ndarray]:

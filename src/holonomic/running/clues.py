@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from ..errors import HolonomicError
 from ..kernels import state as s
 from ..kernels.signatures import Fn
-from ..model.base import Variant
 from ..starting.rank import rank_by_rows, terms
 
 NEARLY_SINGULAR = 0.02  # of the smallest singular value at the start
@@ -149,8 +150,8 @@ def _blamed_event(run, plan, t, x) -> str | None:
     if not plan.events:
         return None
     model = plan.model
-    variant = Variant(rows=plan.rows, events={name: event.f for name, event in plan.events.items()})
-    field = model.evaluate(Fn.FIELD, t, x, np.zeros(0), run.data, Variant(rows=plan.rows))
+    variant = replace(plan.by_rows, events={name: event.f for name, event in plan.events.items()})
+    field = model.evaluate(Fn.FIELD, t, x, np.zeros(0), run.data, plan.by_rows)
     values = model.evaluate(Fn.EVENTS, t, x, field[model.nq : -1], run.data, variant)
     bad = np.flatnonzero(np.isnan(values))
     return f"event {list(plan.events)[bad[0]]!r}" if len(bad) else None

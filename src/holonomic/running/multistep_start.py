@@ -10,9 +10,10 @@ from ..errors import BadArgument
 from ..integrators.fixed_steps import HISTORY
 from ..integrators.runge_kutta import DOP853
 from ..kernels import state as s
+from ..kernels.signatures import Fn
 from ..planning.choice import make_choice
 from ..planning.reuse import plan_of
-from ..results.sampling import multipliers
+from ..results.sampling import in_rows, jacobians, multipliers, values_along
 from .inputs import InputTables
 from .run import Run
 
@@ -78,6 +79,8 @@ def _points(run: Run, begin, times: np.ndarray, free: bool):
         warnings.simplefilter("ignore")  # a few steps of a stiff system are no trouble
         sol = walk(other, plan, InputTables(model), begin, run.t, float(times[-1]), None, False)
     t, x, k = sol._arrays
+    if k.shape[1] > model.nv + run.plan.n_lam:  # multipliers of all rows; this run has those of independent ones
+        k = np.hstack([k[:, : model.nv], in_rows(jacobians(sol, values_along(sol, Fn.TERMS)), k[:, model.nv :], run.plan.rows)])
     rows = np.zeros((len(t), len(run.x)))
     rows[:, :size] = x[:, :size]
     at = size

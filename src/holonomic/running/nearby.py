@@ -13,7 +13,6 @@ import numpy as np
 from ..errors import HolonomicError
 from ..kernels import state as s
 from ..kernels.signatures import Fn
-from ..model.base import Variant
 from ..starting.rank import terms
 
 WORTH_A_LOOK = 0.2  # of the largest pivot ratio, which falls with the square of the singular value
@@ -42,14 +41,13 @@ def near_singular(plan, start, place, data) -> str | None:
     """Say how near a singular position is to a place of a run, (t, step, state, slope), if its branch is not sure there."""
     model = plan.model
     try:
-        found = _closest(model, plan.rows, start, place, data)
+        found = _closest(model, plan, start, place, data)
     except (HolonomicError, np.linalg.LinAlgError, ValueError):
         return None
     if found is None:
         return None
     t, least, usual, rows = found
-    kept = range(model.n_lam) if plan.rows is None else plan.rows
-    names = [repr(model.row_labels[kept[row]]) for row in rows[:MOST_NAMES]]
+    names = [repr(model.row_labels[row]) for row in rows[:MOST_NAMES]]
     more = f" and {len(rows) - MOST_NAMES} more" if len(rows) > MOST_NAMES else ""
     c = plan.choice
     way = f"with {c.stabilization!r}".replace("with None", "without stabilization")
@@ -71,36 +69,37 @@ def _of_least_ratio(S, size: int):
     return float(S[s.T_LEAST]), abs(float(S[s.H_LEAST])), x, slope
 
 
-def _scaled(model, rows, t, q, v, data) -> np.ndarray:
+def _scaled(model, t, q, v, data) -> np.ndarray:
     """G with rows of length 1."""
     G = terms(model, t, q, v, data)[2]
-    G = G if rows is None else G[list(rows)]
     return G / np.maximum(np.linalg.norm(G, axis=1), 1e-300)[:, None]
 
 
-def _smallest(G) -> float:
-    return float(np.linalg.svd(G, compute_uv=False)[-1]) if np.all(np.isfinite(G)) else np.inf
+def _smallest(G, rank: int) -> float:
+    """The smallest singular value that is not zero because rows are redundant."""
+    return float(np.linalg.svd(G, compute_uv=False)[rank - 1]) if np.all(np.isfinite(G)) else np.inf
 
 
-def _closest(model, rows, start, place, data):
+def _closest(model, plan, start, place, data):
     """(t, smallest singular value, usual one, rows that take part) around a place of a run; None where it is usual."""
     size, nq = model.nq + model.nv, model.nq
     t0, h, x, slope = place
-    data, variant = data[: len(model.data())], Variant(rows=rows)
+    data, variant = data[: len(model.data())], plan.by_rows
+    rank = min(model.n_lam if plan.rows is None else len(plan.rows), model.nv)
 
     def at(tau):
         there = x + tau * slope
         with np.errstate(all="ignore"):
             rates = model.evaluate(Fn.FIELD, t0 + tau, there, np.zeros(0), data, variant)[:nq]
         q = x[:nq] + 0.5 * tau * (slope[:nq] + rates)
-        return _scaled(model, rows, t0 + tau, q, there[nq:], data)
+        return _scaled(model, t0 + tau, q, there[nq:], data)
 
     first = np.asarray(start[1])
-    usual = _smallest(_scaled(model, rows, float(start[0]), first[:nq], first[nq:size], data))
+    usual = _smallest(_scaled(model, float(start[0]), first[:nq], first[nq:size], data), rank)
     low, high, best, least = -REACH * h, REACH * h, 0.0, np.inf
     for zoom in range(ZOOMS):
         taus = np.linspace(low, high, POINTS)
-        found = np.array([_smallest(at(tau)) for tau in taus])
+        found = np.array([_smallest(at(tau), rank) for tau in taus])
         if zoom == 0:
             usual = max(usual, float(np.max(found[np.isfinite(found)], initial=0.0)))
         k = int(np.argmin(found))
@@ -110,6 +109,6 @@ def _closest(model, rows, start, place, data):
     if not least < NEARLY * usual:
         return None
     U = np.linalg.svd(at(best), full_matrices=False)[0]
-    weights = np.abs(U[:, -1])
+    weights = np.abs(U[:, rank - 1])
     rows_there = np.flatnonzero(weights > SHARE * np.max(weights))
     return t0 + best, least, usual, [int(row) for row in rows_there[np.argsort(-weights[rows_there], kind="stable")]]

@@ -177,8 +177,9 @@ def _prepared(model, t, q, v, data, tol, initial, held, redundant, examined) -> 
         _check_velocity(model, t, q, v, data, max(tol, LEAST_TOLERANCE))
     if not examined:
         refuse_vanishing(model, t, q1, v1, data)
-    def project(near, held=None):
-        return _project_position(model, t, near, data, np.arange(model.nq) == (-1 if held is None else held), 1e-13)
+
+    def project(near, held=None, at=t, tol=1e-13):
+        return _project_position(model, at, near, data, np.arange(model.nq) == (-1 if held is None else held), tol)
 
     rows, not_unique = independent_rows(model, t, q1, v1, data, redundant, project)
     if impact is not None and rows is not None and redundant == "drop":

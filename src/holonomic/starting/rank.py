@@ -1,7 +1,7 @@
 """What the constraints leave free at a position: rank, redundant rows, singular positions, missing mass.
 
-Redundant rows are found by pivoted QR of Gᵀ at the start and at perturbed positions on the constraints: rank low
-at all of them is redundancy, rank low at the start alone a singular position.
+That rows are redundant is found by pivoted QR of Gᵀ at the start and at perturbed positions on the constraints: rank low
+at all of them is redundancy, rank low at the start alone a singular position. What is made of it in a run: `model.short`.
 """
 
 from __future__ import annotations
@@ -20,7 +20,9 @@ from ..errors import (
 )
 from ..kernels.signatures import Fn
 from ..model.held import held_in
+from ..model.shown import by_part, rows_in_short
 from ..model.warned import warn
+from .around import lasting_rows
 
 RANK_TOLERANCE = 1e-9
 RHO_FULL_RANK = 1e-10  # pivot ratio of G Gᵀ, about the square of the smallest angle between rows
@@ -33,6 +35,7 @@ SMALLEST = 1e-12  # positions below this are zero, their size says nothing about
 RETURNED = 1e-2  # of the distance at which a position was looked for: it has come back
 SHARE = 0.1  # of a free motion: coordinates with less do not lead it
 SPREADS = (1e-3, 1e-2, 3e-2, 1e-1)  # how far, relatively, perturbed positions lie
+FEW = 6  # rows that are named one by one
 
 
 def terms(model, t, q, v, data) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
@@ -100,54 +103,71 @@ def _row_norms(model, t, q, v, data) -> np.ndarray:
 
 
 def independent_rows(model, t, q, v, data, redundant: str | None, project):
-    """Test the rank; return (rows to keep or None, labels that are not unique).
+    """Test the rank; return (as many independent rows, or None where all are, labels that are not unique).
 
-    `project(position, held=None)` moves a position onto the constraints, one coordinate staying, or raises
-    `InconsistentState`.
+    `project(position, held=None, at=t, tol=1e-13)` moves a position onto the constraints of a time, one coordinate staying,
+    or raises `InconsistentState`.
     """
     m = model.n_lam
     probe = model.evaluate(Fn.VEL_FACTOR, t, np.concatenate([q, v]), np.zeros(0), data)
     if probe[0] > RHO_FULL_RANK and np.all(probe[1 : 1 + m] < 1.0 / NOTHING):
         return None, ()
     G = terms(model, t, q, v, data)[2]
-    rank, order = rank_by_rows(G)
+    rank = rank_by_rows(G)[0]
     if rank == m:
         return None, ()
     known = model.redundancy_of(data)
     if known is None or len(known[0]) != rank or rank_by_rows(G[list(known[0])], CLEARLY)[0] != rank:
         # another start of the same system has the same redundant rows, unless its own rank says otherwise
-        known = _redundancy(model, t, q, v, data, G, rank, order, project)
+        known = _redundancy(model, t, q, v, data, G, rank, project)
         model.note_redundancy(data, known)
     kept, involved, repeats = known
+    many = len(involved) > FEW
     if redundant is None:
         remove = "Remove one" if m - rank == 1 else f"Remove {m - rank}"
         these = "these two" if len(involved) == 2 else f"these {len(involved)}"
+        listed = f"{m - rank} of {rows_in_short(involved)} repeat others" if many else "; ".join(repeats)
+        away = f", for example {_most(model.row_labels, kept)}" if many else ""
         raise RedundantConstraints(
-            f"at t = {t:g} the constraint Jacobian has rank {rank} of {m}: {'; '.join(repeats)}. {remove}, or pass "
+            f"at t = {t:g} the constraint Jacobian has rank {rank} of {m}: {listed}. {remove}{away}, or pass "
             f'redundant="minimum-norm" (reactions of {these} are then not unique).'
         )
-    warn(
-        f"{m - rank} of {m} constraint rows are redundant: {'; '.join(repeats)}. Their reactions are not unique "
-        f"({'the smallest are given' if redundant == 'minimum-norm' else 'dropped rows carry none'}).",
-        RedundancyWarning,
-    )
+    how = "the smallest are given" if redundant == "minimum-norm" else "as many rows as are redundant carry none"
+    if many:
+        text = (
+            f"they are among {rows_in_short(involved)}. The motion is unique, the reactions there are not ({how}). Where you "
+            f"need them, leave out {_most(model.row_labels, kept)}; diagnose() lists all rows."
+        )
+    else:
+        text = f"{'; '.join(repeats)}. Their reactions are not unique ({how})."
+    warn(f"{m - rank} of {m} constraint rows are redundant: {text}", RedundancyWarning)
     return kept, involved
 
 
-def _redundancy(model, t, q, v, data, G, rank: int, order, project) -> tuple[tuple[int, ...], tuple[str, ...], list[str]]:
+def _most(labels, kept) -> str:
+    """The rows that repeat others, by what they belong to."""
+    return _and(f"{count} of {name!r}" for name, count in by_part(set(range(len(labels))) - set(kept), labels).items())
+
+
+def _and(names) -> str:
+    *first, last = names
+    return f"{', '.join(first)} and {last}" if first else last
+
+
+def _redundancy(model, t, q, v, data, G, rank: int, project) -> tuple[tuple[int, ...], tuple[str, ...], list[str]]:
     """Rows to keep, labels that are not unique, and what repeats what, unless the start is a singular position."""
     m = model.n_lam
     for nearby, spread in _neighbours(model, q, G, project):
         # where rows are redundant, a position meets them to the square of its distance from their branch: an angle
         # between rows that comes from there is far smaller than one that comes from leaving a singular position
-        near_rank, near_order = rank_by_rows(terms(model, t, nearby, v, data)[2], LEFT * spread)
+        near_rank = rank_by_rows(terms(model, t, nearby, v, data)[2], LEFT * spread)[0]
         if near_rank > rank:
             raise SingularPosition(
                 f"the start is a singular position: the constraint Jacobian has rank {rank} of {m} there, but "
                 f"{near_rank} nearby. Start from another position, for example a little further along the motion."
             )
-        order = near_order
-    kept, dropped = sorted(order[:rank]), sorted(order[rank:])
+    kept = lasting_rows(model, t, q, v, data, rank, project)
+    dropped = sorted(set(range(m)) - set(kept))
     labels = model.row_labels
     partners = {row: _partners(G, row, kept) for row in dropped}
     repeats = [
@@ -155,7 +175,7 @@ def _redundancy(model, t, q, v, data, G, rank: int, order, project) -> tuple[tup
         for row, others in partners.items()
     ]
     concerned = sorted({*dropped, *(other for others in partners.values() for other in others)})
-    return tuple(int(row) for row in kept), tuple(labels[row] for row in concerned), repeats
+    return kept, tuple(labels[row] for row in concerned), repeats
 
 
 def _neighbours(model, q, G, project) -> Iterator[tuple[np.ndarray, float]]:
@@ -195,8 +215,9 @@ def check_redundant(redundant) -> None:
         raise BadArgument(f'redundant={redundant!r}: choose "minimum-norm" or "drop".')
 
 
-def _partners(G: np.ndarray, row: int, kept: list[int]) -> list[int]:
-    """The kept rows of which a dropped one is made, the most important first."""
+def _partners(G: np.ndarray, row: int, kept: tuple[int, ...]) -> list[int]:
+    """The kept rows of which another one is made, the most important first."""
+    kept = list(kept)
     norms = np.linalg.norm(G, axis=1)
     weights = np.linalg.lstsq((G[kept] / norms[kept, None]).T, G[row] / norms[row], rcond=None)[0]
     ranked = np.argsort(-np.abs(weights))
@@ -204,8 +225,7 @@ def _partners(G: np.ndarray, row: int, kept: list[int]) -> list[int]:
 
 
 def _listed(labels, rows) -> str:
-    names = [repr(labels[row]) for row in rows]
-    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
+    return _and(repr(labels[row]) for row in rows)
 
 
 def refuse_massless(model, t, q, v, data) -> None:

@@ -185,8 +185,8 @@ def _by_python(program: Program, members: Members, which, t0, initial, held) -> 
         except HolonomicError as problem:
             members.unable[m] = str(problem)
             continue
-        if begin.rows != program.rows:
-            kept = [model.n_lam if rows is None else len(rows) for rows in (begin.rows, program.rows)]
+        kept = [model.n_lam if rows is None else len(rows) for rows in (begin.rows, program.rows)]
+        if kept[0] != kept[1]:
             members.unable[m] = (
                 f"its constraints have rank {kept[0]}, those of the other members rank {kept[1]}. Run it with simulate()."
             )

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import importlib
 import threading
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from types import SimpleNamespace
 from typing import Any
@@ -139,19 +139,18 @@ class Program:
         """Functions by what they serve, and the variant they are made for."""
         assert self.plan is not None
         plan, model = self.plan, self.plan.model
-        of_rows = Variant(rows=plan.rows)
         groups: dict[str, tuple[tuple[Fn, ...], Variant]] = {
             "run": (tuple(fn for fn in Fn if self._in_run(fn)), plan.variant),
         }
         if plan.sizes[SELECT]:
-            groups["select"] = ((Fn.TERMS,), of_rows)
+            groups["select"] = ((Fn.TERMS,), plan.by_rows)
         if plan.events:
             watched = {name: event.f for name, event in plan.events.items()}
-            groups["events"] = ((Fn.EVENTS, Fn.EVENT_RATES), Variant(rows=plan.rows, events=watched))
+            groups["events"] = ((Fn.EVENTS, Fn.EVENT_RATES), replace(plan.by_rows, events=watched))
         if not model.is_ode:
             groups |= {name: ((fn,), plan.variant) for fn, name in MORE.items()}
             groups["start"] = ((Fn.RESIDUAL, Fn.TERMS, Fn.VEL_FACTOR), PLAIN)
-            groups["rank"] = ((Fn.VEL_FACTOR,), of_rows)
+            groups["rank"] = ((Fn.VEL_FACTOR,), plan.by_rows)
         else:
             groups["start"] = ((Fn.RESIDUAL,), PLAIN)
         if self.model.output_shapes:

@@ -10,6 +10,7 @@ import numpy as np
 from ..errors import BadArgument
 from ..kernels.batch import along_members
 from ..kernels.signatures import Fn
+from ..results.sampling import all_rows, smallest
 from .job import Job
 
 ARRAYS = ("q", "v", "a", "lam", "y", "s", "w")
@@ -89,19 +90,14 @@ class Quantities:
             lam = self.k[:, :, model.nv :]
         if program.rows is None:
             return lam
-        full = np.zeros((*lam.shape[:2], model.n_lam))
-        full[:, :, list(program.rows)] = lam
+        full = all_rows(lam, program.rows, model.n_lam)
         if program.redundant == "drop":
             return full
         terms = self._along("start", Fn.TERMS, self.k[:, :, :0])
         at = model.nq + model.nv**2 + model.nv
         G = terms[:, :, at : at + model.n_lam * model.nv].reshape(*lam.shape[:2], model.n_lam, model.nv)
-        force = np.einsum("mtki,mtk->mti", G, full)
-        there = np.isfinite(force).all(axis=2)
-        full[~there] = np.nan
-        inverse = np.linalg.pinv(np.swapaxes(G[there], 1, 2), rcond=1e-9)
-        full[there] = np.einsum("rki,ri->rk", inverse, force[there])
-        return full
+        flat = smallest(G.reshape(-1, model.n_lam, model.nv), full.reshape(-1, model.n_lam), len(program.rows))
+        return flat.reshape(full.shape)
 
     @cached_property
     def outputs(self) -> dict[str, np.ndarray]:
