@@ -150,7 +150,7 @@ def test_names_that_functions_cannot_have():
     assert message(BadArgument, point(), events={"odd": lambda z: z}) == (
         "event 'odd' asks for 'z'; it can have t, q, v, p, u, a, lam (chosen by name)."
     )
-    with pytest.raises(BadArgument, match=r"^event 'odd' asks for 'lam'; it can have t, y, p, u"):
+    with pytest.raises(BadArgument, match=r"^event 'odd' asks for 'lam'; it can have t, y, p \(chosen"):
         simulate(Ode(lambda y: -y), 1.0, y0=[1.0], events={"odd": lambda lam: lam[0]})
 
 
@@ -172,8 +172,8 @@ def test_a_function_that_fails_on_symbols_only():
         return -q
 
     assert message(UntraceableFunction, point(force=force, trace=True)) == (
-        "force() cannot be run on symbols: LookupError: no such type. Write it with NumPy functions of its arguments, "
-        "or pass trace=False to run it as plain Python."
+        'force() cannot be run on symbols ("raise LookupError("no such type.\\nDetails follow.")"): LookupError: no such type. '
+        "Write it with NumPy functions of its arguments, or pass trace=False to run it as plain Python."
     )
 
 

@@ -245,7 +245,9 @@ def decay_with_a_number(t, z, k=1.0):
 
 
 @pytest.mark.parametrize("trace", [True, False])
-@pytest.mark.parametrize("rhs", [decay, decay_backwards, decay_with_a_number, by_both(decay), lambda t, x, p: -p.k * x + t])
+@pytest.mark.parametrize(
+    "rhs", [decay, decay_backwards, decay_with_a_number, by_both(decay), lambda t, x, p: -p.k * x + t, lambda t, u: -u + t]
+)
 def test_the_argument_beside_t_is_the_state_of_an_ode(rhs, trace):
     sol = simulate(
         Ode(rhs, params={"k": 1.0}, outputs={"double": lambda t, x: 2 * x[0]}, trace=trace), 1.0, y0=[1.0], rtol=1e-9,
@@ -258,7 +260,7 @@ def test_the_argument_beside_t_is_the_state_of_an_ode(rhs, trace):
 
 def test_where_it_is_not_clear_what_is_the_state_the_message_asks():
     for rhs in (lambda x: -x, lambda t, x, v: -x, lambda x, v: -x):
-        with pytest.raises(BadArgument, match=r"^rhs\(\) asks for '[xv]'; it can have t, y, p, u \(chosen by name\)\."):
+        with pytest.raises(BadArgument, match=r"^rhs\(\) asks for '[xv]'; it can have t, y, p \(chosen by name\)\."):
             Ode(rhs)
     with pytest.raises(BadArgument, match=r"^force\(\) asks for 'x'; it can have t, q, v, p, u, lam"):
         System(mass=np.eye(1), force=lambda t, x: -x)

@@ -11,7 +11,7 @@ import numpy as np
 
 from ..errors import HolonomicError
 from ..kernels.signatures import Fn
-from .arguments import BASIC, ODE, Names, call, flatten_params, param_names, param_slices, wanted
+from .arguments import BASIC, Names, call, flatten_params, param_names, param_slices, wanted
 from .dae import Dae, state_values
 from .extra import NONE, Extras
 from .extra import allowed as seen
@@ -229,7 +229,7 @@ class ModelBase:
         nq = self.nq
         values: dict[str, Any] = {"t": float(t), "p": param_names(data, self.places)}
         values |= state_values(self.system, x[:nq].copy(), x[nq : nq + self.nv].copy(), self.extras)
-        allowed = ODE if self.is_ode else seen(self.system, "force", BASIC)
+        allowed = self.system.names if isinstance(self.system, Ode) else seen(self.system, "force", BASIC)
         if isinstance(self.system, Dae):
             allowed = self.system.names
         if len(self.extras):  # states may ask for what is not known here

@@ -16,12 +16,11 @@ import math
 import casadi
 import numpy as np
 
-from .symbol import DECIDE, Condition, Symbol, as_sx, chosen, refusal
+from .symbol import DECIDE, DEEP, Condition, Symbol, as_sx, chosen, refusal
 from .symbol_array import SymbolArray, as_array
 from .written import Written
 
 WAYS = 64  # through one function
-DEEP = 8  # how far down two expressions are compared
 
 _PATH: contextvars.ContextVar[_Path | None] = contextvars.ContextVar("the way being followed", default=None)
 

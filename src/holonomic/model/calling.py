@@ -8,12 +8,12 @@ from __future__ import annotations
 import numpy as np
 
 from ..errors import NotFinite, WrongShape
-from .arguments import BASIC, FULL, ODE, Names, call, param_names, wanted
+from .arguments import BASIC, FULL, Names, call, param_names, wanted
 from .base import ModelBase, role_of
 from .extra import allowed
 from .freezing import input_table
 from .given import refuse_constant, refuse_matrix, refuse_nothing, refuse_truth, refuse_without_v
-from .system import labelled, row_names
+from .system import Ode, labelled, row_names
 from .taking import taken
 
 # where the value of each name comes from, in the scope of a caller
@@ -29,7 +29,7 @@ class Calling:
     def __init__(self, model: ModelBase, q0: np.ndarray, v0: np.ndarray, t0: float):
         self.model, self.system = model, model.system
         self.nq, self.nv = model.nq, model.nv
-        self.allowed = ODE if model.is_ode else BASIC
+        self.allowed = self.system.names if isinstance(self.system, Ode) else BASIC
         self.labels: dict[str, list[str]] = {"constraint": [], "nonholonomic": [], "invariants": []}
         self._size = sum(where.stop - where.start for where, _ in model.places.values())
         self._inputs = list(model.inputs.items())
@@ -182,7 +182,7 @@ class Calling:
 
     def named(self, functions, role: str, n_lam: int) -> tuple[dict, dict[str, tuple[int, ...]]]:
         """Outputs or events as f(t, q, v, data, a, lam), and their shapes."""
-        known = ODE if self.model.is_ode else allowed(self.system, "output", FULL)
+        known = self.allowed if self.model.is_ode else allowed(self.system, "output", FULL)
         made, shapes = {}, {}
         nothing = np.zeros(self.nv), np.zeros(n_lam)
         for name, function in (functions or {}).items():
@@ -199,7 +199,7 @@ class Calling:
     def events(self, functions, n_lam: int) -> dict:
         """Events as f(t, q, v, data, a, lam); refuses those that cannot have a zero."""
         made, shapes = self.named(functions, "event", n_lam)
-        known = ODE if self.model.is_ode else allowed(self.system, "output", FULL)
+        known = self.allowed if self.model.is_ode else allowed(self.system, "output", FULL)
         for name, shape in shapes.items():
             role, count = f"event {name!r}", int(np.prod(shape))
             if count != 1:

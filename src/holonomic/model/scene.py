@@ -10,12 +10,13 @@ from casadi import SX
 
 from ..errors import BadArgument, HolonomicError, NotFinite, UntraceableFunction, WrongShape
 from . import symbols
-from .arguments import BASIC, ODE, Names, UnknownParameter, call, flatten_params, param_names, param_slices
+from .arguments import BASIC, Names, UnknownParameter, call, flatten_params, param_names, param_slices
 from .dae import Dae, state_values
 from .extra import NONE, Extras, allowed
 from .freezing import input_table
 from .given import refuse_matrix
 from .rebound import ways_through
+from .symbol import line_of
 from .system import Ode, System
 
 ANY = ()  # shape of an output: what it returns
@@ -53,7 +54,7 @@ class Scene:
         names["u"] = Names(**symbolic_inputs)
         names |= state_values(system, q, v, extras) | ({} if self.is_ode else {"a": a})
         self.names = names
-        self.allowed = system.names if isinstance(system, Dae) else ODE if self.is_ode else BASIC
+        self.allowed = system.names if isinstance(system, Ode) else BASIC
         self.lam_sx: SX | None = None  # known from `with_multipliers` on
         self.points = self._points(q0, v0, t0)
 
@@ -100,7 +101,7 @@ class Scene:
                 raise
             text = next(iter(str(problem).splitlines()), "")
             raise UntraceableFunction(
-                f"{role} cannot be run on symbols: {type(problem).__name__}: {text.rstrip('.')}. "
+                f"{role} cannot be run on symbols{line_of(problem)}: {type(problem).__name__}: {text.rstrip('.')}. "
                 "Write it with NumPy functions of its arguments, or pass trace=False to run it as plain Python."
             ) from problem
         if shape is not None and shape != ANY and result.shape != shape:

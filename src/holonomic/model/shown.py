@@ -19,7 +19,7 @@ def shown(stated) -> str:
 
 
 def _left_out(value) -> bool:
-    return value is None or value is True or (isinstance(value, Mapping) and not value)
+    return value is None or (isinstance(value, str) and value == "auto") or (isinstance(value, Mapping) and not value)
 
 
 def _word(value) -> str:

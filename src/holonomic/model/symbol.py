@@ -24,6 +24,7 @@ if hasattr(casadi.GlobalOptions, "setNumpyMode"):
     casadi.GlobalOptions.setNumpyMode(-1)  # otherwise users see a FutureWarning of casadi's about NumPy
 
 OURS = __name__.rpartition(".")[0] + "."  # modules whose frames are not the user's
+DEEP = 8  # how far down two expressions are compared
 WIDTH = 60  # of an expression or a source line quoted in a message
 SUBJECT = contextvars.ContextVar("the function being traced", default="the traced function")
 DECIDE = contextvars.ContextVar("who answers a condition", default=None)
@@ -65,13 +66,29 @@ _COMPLAINTS = (
 def _user_line():
     """Opcode and quoted source of what the innermost frame that is neither ours nor NumPy's is doing."""
     frame = sys._getframe(1)
-    while frame.f_back is not None:
-        module = frame.f_globals.get("__name__", "")
-        if not module.startswith(OURS) and module.partition(".")[0] not in ("numpy", "scipy"):
-            break
+    while frame.f_back is not None and not _is_users(frame):
         frame = frame.f_back
-    code, at = frame.f_code, max(frame.f_lasti, 0)
-    line = linecache.getline(code.co_filename, frame.f_lineno)
+    return _quoted(frame.f_code, frame.f_lasti, frame.f_lineno)
+
+
+def line_of(problem):
+    """The quoted source of the innermost line of the user's that an exception passed."""
+    trace, line = problem.__traceback__, ""
+    while trace is not None:
+        if _is_users(trace.tb_frame):
+            line = _quoted(trace.tb_frame.f_code, trace.tb_lasti, trace.tb_lineno)[1]
+        trace = trace.tb_next
+    return line
+
+
+def _is_users(frame):
+    module = frame.f_globals.get("__name__", "")
+    return not module.startswith(OURS) and module.partition(".")[0] not in ("numpy", "scipy")
+
+
+def _quoted(code, lasti, lineno):
+    at = max(lasti, 0)
+    line = linecache.getline(code.co_filename, lineno)
     text = line.strip().rstrip(":")
     if len(text) > WIDTH:  # then only the expression at fault, where it stands on one line
         first, last, start, end = next(itertools.islice(code.co_positions(), at // 2, None))

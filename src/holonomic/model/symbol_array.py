@@ -8,10 +8,11 @@ the entries, but ``np.maximum`` and ``>`` ask for a truth value, so these raise.
 import operator
 
 import numpy as np
+from casadi import is_equal
 
 from ..errors import UntraceableFunction
 from .refused import REASONS, refuse_named
-from .symbol import BINARY, COMPARISONS, LOGIC, UNARY, Condition, Symbol, as_sx, chosen, negated, refusal
+from .symbol import BINARY, COMPARISONS, DEEP, LOGIC, UNARY, Condition, Symbol, as_sx, chosen, negated, refusal
 
 
 class SymbolArray(np.ndarray):
@@ -138,7 +139,11 @@ _MASKED = "How many there are is not known. Use np.where(mask, a, b) on whole ar
 
 
 def _same_mask(one, other):
-    return one.shape == other.shape and all(x is y for x, y in zip(one.flat, other.flat, strict=True))
+    return one.shape == other.shape and all(map(_same_condition, one.flat, other.flat))
+
+
+def _same_condition(x, y):
+    return is_equal(as_sx(x), as_sx(y), DEEP)
 
 
 def _set_masked(target, mask, value):

@@ -273,12 +273,17 @@ class Ode:
     def __post_init__(self):
         check_mappings(self)
         check_trace(self.trace)
-        wanted(self.rhs, "rhs()", ODE)
+        wanted(self.rhs, "rhs()", self.names)
         for label, function in labelled(self.invariants, "invariant").items():
-            wanted(function, f"invariant {label!r}", ODE)
+            wanted(function, f"invariant {label!r}", self.names)
         for label, function in (self.outputs or {}).items():
-            wanted(function, f"output {label!r}", ODE)
+            wanted(function, f"output {label!r}", self.names)
         freeze(self)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """What functions may name; without inputs, u is a name like any other: rhs(t, u)."""
+        return ODE if self.inputs else ODE[:-1]
 
     with_params = System.with_params
     __getstate__ = System.__getstate__

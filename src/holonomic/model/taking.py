@@ -85,7 +85,7 @@ def given_to(function, values: dict[str, Any]):
     """Call a user's function with these values, by the names of its arguments; on symbols its copy is called."""
     copies = COPIES.get()
     callee = function if copies is None else copies(function)
-    if _is_plain(function) and all(name in function.__code__.co_varnames for name in values):
+    if _is_plain(function) and _takes_by_name(function.__code__, values):
         return callee(**values)
     ordered, named = taken(function, _name(function), values).split(values)
     return callee(
@@ -133,6 +133,11 @@ def _signatures(function, role: str) -> tuple[inspect.Signature, inspect.Signatu
 def _is_plain(function) -> bool:
     """Whether a function is just that: what it shows is what it takes."""
     return isinstance(function, types.FunctionType) and not hasattr(function, "__wrapped__")
+
+
+def _takes_by_name(code: types.CodeType, names) -> bool:
+    """Whether all names are those of arguments."""
+    return set(names) <= set(code.co_varnames[: code.co_argcount + code.co_kwonlyargcount])
 
 
 def _name(function) -> str:

@@ -18,7 +18,7 @@ import numpy as np
 from casadi import SX
 
 from ..errors import BadArgument, ForgottenVelocityTerms, NotFinite, SingularMass
-from .arguments import ODE, call
+from .arguments import call
 from .base import N_GAINS, role_of
 from .dae import Dae, level_labels
 from .derive import Derived
@@ -113,7 +113,7 @@ def trace(
         scene.with_multipliers(n_lam)
         parts |= _mass_and_force(system, scene, nv) | _extra_parts(system, scene)
     parts["invariants"] = invariants
-    full = (*scene.allowed, "y") if scene.is_dae else ODE if scene.is_ode else scene.seen("output")
+    full = (*scene.allowed, "y") if scene.is_dae else scene.allowed if scene.is_ode else scene.seen("output")
     outputs, shapes = {}, {}
     for name, function in (system.outputs or {}).items():
         role = f"output {name!r}"
@@ -143,7 +143,7 @@ def trace(
 def trace_events(traced: Traced, events: Mapping[str, Any]) -> Traced:
     """Trace events of a System or an Ode that has been traced without them."""
     scene = traced.scene
-    watched = _watched(scene, events, ODE if scene.is_ode else scene.seen("output"))
+    watched = _watched(scene, events, scene.allowed if scene.is_ode else scene.seen("output"))
     freed = _free_numbers({}, {}, watched, traced.numbers, traced.symbols)[0]
     return replace(traced, expressions=replace(traced.expressions, events=freed["events"]))
 

@@ -14,7 +14,8 @@ from ..model.extra import allowed
 from ..model.interpreted import InterpretedModel
 from ..model.warned import warn
 
-Given, Result = ParamSpec("Given"), TypeVar("Result")
+Given = ParamSpec("Given")
+Result = TypeVar("Result")
 
 # Times of plain Python over those of compiled code, with DOP853: a spring and van der Pol's equation 59 and 48; a pendulum,
 # whose constraint is differentiated by differences, 832.
