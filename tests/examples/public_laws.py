@@ -1,7 +1,8 @@
-"""Sixty force laws and constraints in the idioms of public repositories, each with the address of an example.
+"""Sixty force laws and constraints in the idioms of public repositories.
 
 Written in our own words and numbers, not adapted to this package: what counts is how arrays are made and filled, how
-values are decided on, where parameters live. `LAWS` says how each is run.
+values are decided on, where parameters live. The address beside each leads to an example of the law or of the way it is
+written. `LAWS` says how each is run.
 """
 
 # ruff: noqa: B006, B905, E501, E701, F403, F405, RUF007, RUF059, RUF100  written as others write
@@ -13,10 +14,9 @@ import functools
 import math
 from math import *
 
-import numpy
 import numpy as np
 from numba import njit
-from numpy import array, cos, sin, zeros
+from numpy import array, cos, sin
 from numpy.linalg import norm
 from scipy.interpolate import CubicSpline, interp1d
 from scipy.optimize import fsolve
@@ -42,7 +42,7 @@ g = 9.81
 # pendulums and carts
 
 
-@law("scarforhere/PythonGuide/blob/master/Module/Extern/Qt/Aufgabe_05b/cart_pendulum_model.py", [0.0, 0.5, 0.1, 0.0])
+@law("scarforhere/PythonGuide/blob/HEAD/Module/Extern/Qt/Aufgabe_05b/cart_pendulum_model.py", [0.0, 0.5, 0.1, 0.0])
 def cart_with_pendulum(t, y):
     x, phi, xd, phid = y
     m1, m2, l, F = 0.8, 0.3, 0.5, 0
@@ -54,7 +54,7 @@ def cart_with_pendulum(t, y):
 length, damping, weight = 3, 0.9, 1
 
 
-@law("Lyshov/Math-Modeling_8_class/blob/main/number2(2).py", [0.1, 2.0])
+@law("Lyshov/Math-Modeling_8_class/blob/HEAD/number2(2).py", [0.1, 2.0])
 def arc_of_a_pendulum(z, t):
     s, v = z
     dsdt = v
@@ -65,7 +65,7 @@ def arc_of_a_pendulum(z, t):
 torque = lambda t: 0.1 * np.sin(t)
 
 
-@law("James4Ever0/ies_modeling_framework/blob/main/pendulum.py", [0.1, 0.0])
+@law("James4Ever0/ies_modeling_framework/blob/HEAD/pendulum.py", [0.1, 0.0])
 def driven_by_a_function(t, u, M=torque):
     theta, omega = u
     return [omega, -3 * g / 2 * np.sin(theta) + 3 * M(t)]
@@ -78,7 +78,7 @@ def damped_pendulum(y, t, b=0.25, c=5.0):
     return dydt
 
 
-@law("hrishikesh-srihari/DoublePendulumVisualization/blob/main/DoublePendulumVis.py", [2.0, 0.0, -0.2, 0.0])
+@law("hrishikesh-srihari/DoublePendulumVisualization/blob/HEAD/DoublePendulumVis.py", [2.0, 0.0, -0.2, 0.0])
 def double_pendulum_filled(state, t):
     l1, l2, m1, m2 = 1.0, 1.0, 1.0, 1.0
     dydx = np.zeros_like(state)
@@ -94,7 +94,7 @@ def double_pendulum_filled(state, t):
     return dydx
 
 
-@law("rangyi22/bwktim/blob/master/python_for_student/animate_pendulum2.py", [2.0, 0.0, -0.2, 0.0])
+@law("rangyi22/bwktim/blob/HEAD/python_for_student/animate_pendulum2.py", [2.0, 0.0, -0.2, 0.0])
 def double_pendulum_solved(x, t):
     L1, M1, L2, M2 = 1, 1, 1, 1
     th1, w1, th2, w2 = x
@@ -108,7 +108,7 @@ def double_pendulum_solved(x, t):
     return dx
 
 
-@law("Farama-Foundation/Gymnasium/blob/main/gymnasium/envs/classic_control/acrobot.py", [0.3, -0.2, 0.1, 0.4])
+@law("Farama-Foundation/Gymnasium/blob/HEAD/gymnasium/envs/classic_control/acrobot.py", [0.3, -0.2, 0.1, 0.4])
 def acrobot(t, s_augmented):
     m1 = m2 = l1 = 1.0
     lc1 = lc2 = 0.5
@@ -154,7 +154,7 @@ class CartPole:
         return np.array([x_dot, xacc, theta_dot, thetaacc], dtype=np.float64)
 
 
-law("Farama-Foundation/Gymnasium/blob/main/gymnasium/envs/classic_control/cartpole.py", [0.0, 0.0, 0.3, 0.0])(
+law("Farama-Foundation/Gymnasium/blob/HEAD/gymnasium/envs/classic_control/cartpole.py", [0.0, 0.0, 0.3, 0.0])(
     CartPole().derivative
 )
 
@@ -163,7 +163,7 @@ def angle_normalize(x):
     return ((x + np.pi) % (2 * np.pi)) - np.pi
 
 
-@law("Farama-Foundation/Gymnasium/blob/main/gymnasium/envs/classic_control/pendulum.py", [3.0, 0.5])
+@law("Farama-Foundation/Gymnasium/blob/HEAD/gymnasium/envs/classic_control/pendulum.py", [3.0, 0.5])
 def swing_up(t, state):
     th, thdot = state
     max_torque, m, l = 2.0, 1.0, 1.0
@@ -172,7 +172,7 @@ def swing_up(t, state):
     return np.array([np.clip(thdot, -8, 8), newthdot])
 
 
-@law("Farama-Foundation/Gymnasium/blob/main/gymnasium/envs/classic_control/continuous_mountain_car.py", [-0.5, 0.2])
+@law("Farama-Foundation/Gymnasium/blob/HEAD/gymnasium/envs/classic_control/continuous_mountain_car.py", [-0.5, 0.2])
 def mountain_car(state, t):
     position, velocity = state[0], state[1]
     force = min(max(3 * velocity, -1.0), 1.0)
@@ -182,7 +182,7 @@ def mountain_car(state, t):
     return array([velocity, acceleration], dtype=float)
 
 
-@law("m47eus2/FLYArm/blob/main/controlSim.py", [0.2, 0.0, 0.0])
+@law("m47eus2/FLYArm/blob/HEAD/controlSim.py", [0.2, 0.0, 0.0])
 def arm_with_a_fan(t, x):
     I, b, xs, l, mb, ms = 0.01, 0.01, 0.25, 0.3, 0.3, 0.02
     e = 1 - x[0]
@@ -192,7 +192,7 @@ def arm_with_a_fan(t, x):
     return [x[1], dx2, e]
 
 
-@law("m47eus2/FLYArm/blob/main/controlSimIVP.py", [0.2, 0.0, 0.0])
+@law("m47eus2/FLYArm/blob/HEAD/controlSimIVP.py", [0.2, 0.0, 0.0])
 def arm_with_a_one_sided_drive(t, X):
     x1, x2, intE = X
     e = np.pi / 2 - x1
@@ -206,7 +206,7 @@ def arm_with_a_one_sided_drive(t, X):
 # contact, stops, friction
 
 
-@law("Joshualau23/Miscellaneous-Codes/blob/master/bounce1.py", [0.5, -1.0])
+@law("Joshualau23/Miscellaneous-Codes/blob/HEAD/bounce1.py", [0.5, -1.0])
 def ball_that_hardens(t, state):
     z, vz = state
     m, r, k, k2, c = 1.0, 0.3, 10.0, 1000.0, 8.0
@@ -242,10 +242,10 @@ class BouncingBall:
         return self.in_air(t, y) if y[0] > self.r else self.in_contact(t, y)
 
 
-law("Nick-Hemenway/medium-simulating_physical_systems/blob/main/main.py", [0.2, 0.0])(BouncingBall(1, 2000, 3))
+law("Nick-Hemenway/medium-simulating_physical_systems/blob/HEAD/main.py", [0.2, 0.0])(BouncingBall(1, 2000, 3))
 
 
-@law("KevGildea/KevGildea.github.io/blob/master/_posts/2021-09-20-EOM-contact-modelling.md", [0.3], [-1.0], kind="force")
+@law("KevGildea/KevGildea.github.io/blob/HEAD/_posts/2021-09-20-EOM-contact-modelling.md", [0.3], [-1.0], kind="force")
 def hunt_and_crossley(q, v):
     delta = -(q[0] - 0.1)
     F = np.zeros(1)
@@ -254,7 +254,7 @@ def hunt_and_crossley(q, v):
     return F + np.array([-9.81])
 
 
-@law("milanofthe/pathsim/blob/master/docs/source/examples/stick_slip.rst", [0.0, 0.0])
+@law("milanofthe/pathsim/blob/HEAD/docs/source/examples/stick_slip.rst", [0.0, 0.0])
 def box_on_a_belt(t, x):
     m, k, d, F_c = 20.0, 70.0, 10.0, 10.0
     v_rel = x[1] - 2 * np.sin(3 * t)
@@ -265,7 +265,7 @@ def box_on_a_belt(t, x):
     return np.array([x[1], (friction - k * x[0] - d * x[1]) / m])
 
 
-@law("auralius/LuGre/blob/master/sim_stick_slip.m", [0.0, 0.1, 0.0])
+@law("auralius/LuGre/blob/HEAD/sim_stick_slip.m", [0.0, 0.1, 0.0])
 def bristles(t, q):
     Fs, Fc, vs, sigma_0, sigma_1, sigma_2 = 1.5, 1.0, 0.1, 100.0, 10.0, 0.4
     x, v, z = q[0], q[1], q[2]
@@ -294,7 +294,7 @@ def road(t):
         return 0.0
 
 
-@law("HilarieSit/3200-Final-Project/blob/master/dydtsys40_BACKUP_9072.m", [0.0, 0.0, 0.0, 0.0])
+@law("HilarieSit/3200-Final-Project/blob/HEAD/dydtsys40_BACKUP_9072.m", [0.0, 0.0, 0.0, 0.0])
 def quarter_car(t, state):
     x_s, x_s_dot, x_u, x_u_dot = state
     travel = x_s - x_u
@@ -309,7 +309,7 @@ def quarter_car(t, state):
     return dydt
 
 
-@law("AllenDowney/ModSimPy/blob/master/chap22.py", [0.0, 2.0, 25.0, 20.0])
+@law("AllenDowney/ModSimPy/blob/HEAD/chap22.py", [0.0, 2.0, 25.0, 20.0])
 def baseball_with_drag(t, state):
     x, y, vx, vy = state
     V = np.array([vx, vy])
@@ -327,7 +327,7 @@ Bungee = collections.namedtuple("Bungee", ["mass", "k", "L", "area"])
 jumper = Bungee(mass=75.0, k=40.0, L=25.0, area=1.0)
 
 
-@law("AllenDowney/ModSimPy/blob/master/modsim.py", [24.0, 20.0])
+@law("AllenDowney/ModSimPy/blob/HEAD/modsim.py", [24.0, 20.0])
 def bungee_cord(t, state, system=jumper):
     fallen, v = state
     f_spring = 0 if fallen < system.L else system.k * (fallen - system.L)
@@ -350,7 +350,7 @@ MASSES = np.array([3.0, 2.0, 1.0])
 PLANE = [1.0, 0.0, -1.0, 0.3, 0.0, 1.2, 0.1, 0.6, -0.2, -0.7, 0.5, 0.0]
 
 
-@law("ericlearning/n-body/blob/master/n-body.py", PLANE)
+@law("ericlearning/n-body/blob/HEAD/n-body.py", PLANE)
 def bodies_by_broadcasting(state, t):
     r, v = state[:6].reshape(3, 2), state[6:].reshape(3, 2)
     dx, dy, dist = pairwise(r)
@@ -373,12 +373,12 @@ def jitted_acceleration(state, t):
     return np.hstack((vel.flatten(), acc.flatten()))
 
 
-@law("SUPARNAJIT-lang/Gravity-and-N-Body-problem/blob/main/N-body-problem.py", PLANE)
+@law("SUPARNAJIT-lang/Gravity-and-N-Body-problem/blob/HEAD/N-body-problem.py", PLANE)
 def bodies_by_loops_in_numba(state, t):
     return jitted_acceleration(state, t)
 
 
-@law("pmocz/nbody-python/blob/master/nbody.py", PLANE)
+@law("pmocz/nbody-python/blob/HEAD/nbody.py", PLANE)
 def bodies_by_masks(t, state):
     pos, vel = state[:6].reshape(3, 2), state[6:].reshape(3, 2)
     x, y = pos[:, 0:1], pos[:, 1:2]
@@ -410,7 +410,7 @@ def accelerations_of(bodies):
 planets = [Body(3.0, [1, 0]), Body(2.0, [-1, 0.3]), Body(1.0, [0, 1.2])]
 
 
-@law("18oscarm/3-body-simulator/blob/main/README.md", PLANE)
+@law("18oscarm/3-body-simulator/blob/HEAD/README.md", PLANE)
 def bodies_as_objects(t, y):
     n = len(planets)
     positions, velocities = y[: 2 * n].reshape((n, 2)), y[2 * n :].reshape((n, 2))
@@ -423,7 +423,7 @@ def bodies_as_objects(t, y):
     return dydt
 
 
-@law("Felobrat/MCOC2020-P1/blob/master/orbita_predicha.py", [1.1, 0.0, 0.1, 0.0, 0.9, 0.2])
+@law("Felobrat/MCOC2020-P1/blob/HEAD/orbita_predicha.py", [1.1, 0.0, 0.1, 0.0, 0.9, 0.2])
 def satellite_in_a_turning_frame(z, t):
     omega = 0.3
     c, s = np.cos(omega * t), np.sin(omega * t)
@@ -443,7 +443,7 @@ def satellite_in_a_turning_frame(z, t):
 earth = {"mu": 1.0, "radius": 0.9, "J2": 1e-3}
 
 
-@law("P38LightningII/fragmentation_uncertainty/blob/master/fragmentation_uncertainty/ode.py", [1.1, 0, 0.1, 0, 0.9, 0.2])
+@law("P38LightningII/fragmentation_uncertainty/blob/HEAD/fragmentation_uncertainty/ode.py", [1.1, 0, 0.1, 0, 0.9, 0.2])
 def two_bodies_from_a_dictionary(state, t):
     r = state[:3]
     dvdt = -earth["mu"] / norm(r) ** 3 * r
@@ -471,7 +471,7 @@ def oblate_earth_with_an_atmosphere(t, u_):
 # flight
 
 
-@law("iancarr/numerical-python-carr/blob/master/rocket-flight.py", [0.0, 5.0])
+@law("iancarr/numerical-python-carr/blob/HEAD/rocket-flight.py", [0.0, 5.0])
 def rocket_that_burns_out(t, u):
     h, v = u
     if t < 0.3:
@@ -483,7 +483,7 @@ def rocket_that_burns_out(t, u):
     return array([v, -g + (burn * 325.0 - drag) / mass])
 
 
-@law("byang12159/drone_tracking/blob/main/baselines/dynamics.py", [0.0, 0.1, 0.05, 0.0, 0.0, 0.1, -0.05, 0.0, 1.0, 0.0])
+@law("byang12159/drone_tracking/blob/HEAD/baselines/dynamics.py", [0.0, 0.1, 0.05, 0.0, 0.0, 0.1, -0.05, 0.0, 1.0, 0.0])
 def quadrotor_from_a_list(t, x):
     d0, d1, n0, kT = 10, 8, 10, 0.91
     x, vx, theta_x, omega_x, y, vy, theta_y, omega_y, z, vz = x.reshape(-1).tolist()
@@ -492,7 +492,7 @@ def quadrotor_from_a_list(t, x):
                      vy, g * np.tan(theta_y), -d1 * theta_y + omega_y, -d0 * theta_y + n0 * ay, vz, kT * az - g])  # fmt: skip
 
 
-@law("JensRathke/aa203finalproject/blob/main/Code/quadcopter.py", [0.0, 0.0, 5.0, 0.0, 0.05, 0.0])
+@law("JensRathke/aa203finalproject/blob/HEAD/Code/quadcopter.py", [0.0, 0.0, 5.0, 0.0, 0.05, 0.0])
 def planar_quadcopter(t, s):
     x, vx, y, vy, phi, omega = s
     T = np.clip(np.array([2300.0 - 300 * phi, 2300.0 + 300 * phi]) - 100 * omega, 0, 2500)
@@ -512,7 +512,7 @@ def quaternion_to_matrix(q):
     return R
 
 
-@law("bobzwik/Quadcopter_SimCon/blob/master/Simulation/quadFiles/quad.py", [0, 0, 1, 1, 0.05, 0, 0, 0.1, 0, 0, 0.2, -0.1, 0.3])
+@law("bobzwik/Quadcopter_SimCon/blob/HEAD/Simulation/quadFiles/quad.py", [0, 0, 1, 1, 0.05, 0, 0, 0.1, 0, 0, 0.2, -0.1, 0.3])
 def quadcopter_with_quaternions(t, state):
     q, v, w = state[3:7], state[7:10], state[10:13]
     I = np.diag([0.01, 0.012, 0.02])
@@ -564,7 +564,7 @@ def rocket_with_a_mach_number(t, u):
     return [vx, vz, ax, az - g]
 
 
-@law("treknuts/golf-sim/blob/master/trajectory_sim.py", [0.0, 0.0, 0.02, 60.0, 0.0, 15.0])
+@law("treknuts/golf-sim/blob/HEAD/trajectory_sim.py", [0.0, 0.0, 0.02, 60.0, 0.0, 15.0])
 def ball_with_spin(t, s):
     v = s[3:]
     spin = np.array([0.0, -250.0, 20.0])
@@ -599,7 +599,7 @@ def kinematic_single_track(x, u, lwb):
     return np.array([x[3] * np.cos(x[4]), x[3] * np.sin(x[4]), u[0], u[1], x[3] / lwb * np.tan(x[2])])
 
 
-@law("f1tenth/f1tenth_gym/blob/main/gym/f110_gym/envs/dynamic_models.py", [0.0, 0.0, 0.1, 0.45, 0.0, 0.0, 0.0])
+@law("f1tenth/f1tenth_gym/blob/HEAD/gym/f110_gym/envs/dynamic_models.py", [0.0, 0.0, 0.1, 0.45, 0.0, 0.0, 0.0])
 def single_track_with_a_change_of_model(t, x):
     mu, C, lf, lr, h, m, I = 1.0, 5.0, 0.16, 0.17, 0.07, 3.7, 0.047
     u = np.array([steering_limits(x[2], 4 * (0.3 - x[2]), 0.4, 3.0), 2.0])
@@ -622,7 +622,7 @@ def motor_torque(omega, params={}):  # noqa: B006
     return np.clip(Tm * (1 - beta * (omega / omega_m - 1) ** 2), 0, None)
 
 
-@law("python-control/python-control/blob/main/examples/cruise-control.py", [18.0, 0.0])
+@law("python-control/python-control/blob/HEAD/examples/cruise-control.py", [18.0, 0.0])
 def cruise_control(t, x, params={"m": 1600.0}):  # noqa: B006
     from math import copysign, sin
 
@@ -640,7 +640,7 @@ def magic_formula(slip, load, B=10.0, C=1.9, D=1.0, E=0.97):
     return load * D * np.sin(C * np.arctan(B * slip - E * (B * slip - np.arctan(B * slip))))
 
 
-@law("pmusau17/Platooning-F1Tenth/blob/master/src/race/csv/bicycle_model.m", [0.0, 0.0, 0.0, 15.0, 0.0, 0.0])
+@law("pmusau17/Platooning-F1Tenth/blob/HEAD/src/race/csv/bicycle_model.m", [0.0, 0.0, 0.0, 15.0, 0.0, 0.0])
 def tyres_by_a_formula(t, X):
     x, y, psi, vx, vy, r = X
     lf, lr, m, Iz = 1.2, 1.4, 1400.0, 2500.0
@@ -653,7 +653,7 @@ def tyres_by_a_formula(t, X):
                      -Ff * np.sin(delta) / m + vy * r, (Fr + Ff * np.cos(delta)) / m - vx * r, (lf * Ff - lr * Fr) / Iz])  # fmt: skip
 
 
-@law("AtsushiSakai/PythonRobotics/blob/master/Control/move_to_pose/move_to_pose.py", [0.0, 0.0, 0.3])
+@law("AtsushiSakai/PythonRobotics/blob/HEAD/Control/move_to_pose/move_to_pose.py", [0.0, 0.0, 0.3])
 def drive_to_a_pose(t, state):
     x, y, theta = state
     x_diff, y_diff = 2.0 - x, 1.0 - y
@@ -668,7 +668,7 @@ def drive_to_a_pose(t, state):
     return np.array([v * np.cos(theta), v * np.sin(theta), w])
 
 
-@law("AtsushiSakai/PythonRobotics/blob/master/Control/inverted_pendulum/inverted_pendulum_lqr_control.py", [0.1, 0.0, 0.2, 0.0])
+@law("AtsushiSakai/PythonRobotics/blob/HEAD/Control/inverted_pendulum/inverted_pendulum_lqr_control.py", [0.1, 0.0, 0.2, 0.0])
 def linear_cart(t, x):
     A = np.array([[0.0, 1.0, 0.0, 0.0], [0.0, 0.0, 0.3 * g / 1.0, 0.0], [0.0, 0.0, 0.0, 1.0], [0.0, 0.0, g * 1.3 / 2.0, 0.0]])
     B = np.array([[0.0], [1.0 / 1.0], [0.0], [1.0 / 2.0]])
@@ -698,7 +698,7 @@ def coriolis_of_an_arm(th, dth):
     return C
 
 
-@law("leokim0711092/Theconstruct_Robot_control_basic/blob/main/control_exercises/exercise_2-3-1.py", [0.3, -0.4, 0.1, 0.2])
+@law("leokim0711092/Theconstruct_Robot_control_basic/blob/HEAD/control_exercises/exercise_2-3-1.py", [0.3, -0.4, 0.1, 0.2])
 def arm_with_columns(t, y):
     th, dth = y[:2].reshape((2, 1)), y[2:].reshape((2, 1))
     tau = np.minimum(np.maximum(-20 * th - 4 * dth, -5), 5)
@@ -706,7 +706,7 @@ def arm_with_columns(t, y):
     return np.vstack((dth, ddth)).ravel()
 
 
-@law("sheim/vibly/blob/main/demos/test.py", [0.0, 0.97, 2.0, -0.5])
+@law("sheim/vibly/blob/HEAD/demos/test.py", [0.0, 0.97, 2.0, -0.5])
 def hopper_on_a_spring(t, x):
     leg = math.hypot(x[0], x[1])
     dx = np.concatenate((x[2:], [0, -g]))
@@ -717,7 +717,7 @@ def hopper_on_a_spring(t, x):
     return dx
 
 
-@law("Dynamics-Learning-Workshop/Legged-Robots-Bootcamp/blob/main/bootcamp_scripts/1_hopper_dynamics/README.md", [1.2, 0.0, 0.2, 0.0])
+@law("Dynamics-Learning-Workshop/Legged-Robots-Bootcamp/blob/HEAD/bootcamp_scripts/1_hopper_dynamics/README.md", [1.2, 0.0, 0.2, 0.0])
 def hopper_of_two_masses(t, X):
     x_b, x_b_dot, x_l, x_l_dot = X
     stance = x_l <= 0
@@ -748,7 +748,7 @@ class Muscle:
 muscle = Muscle()
 
 
-@law("atharvasunder/RigidBodyHoppingModel/blob/main/README.md", [0.09, 0.1])
+@law("atharvasunder/RigidBodyHoppingModel/blob/HEAD/README.md", [0.09, 0.1])
 def weight_on_a_muscle(t, y):
     return [y[1], g - muscle.force(y[0], y[1]) / 100.0]
 
@@ -772,7 +772,7 @@ class Store:
 ROD = -0.5 - asin(0.3 * sin(0.5))
 
 
-@law("MaxenceVL/LMECA2802/blob/main/symbolicR/mbs_cons_hJ_Piston_Engine_Absolute.py",
+@law("MaxenceVL/LMECA2802/blob/HEAD/symbolicR/mbs_cons_hJ_Piston_Engine_Absolute.py",
      [0.3 * cos(0.5) + cos(0.5 + ROD), 0.5, ROD], [0.0, 0.0, 0.0], kind="constraint")  # fmt: skip
 def piston_engine(q):
     s = Store()
@@ -782,7 +782,7 @@ def piston_engine(q):
     return h[1:]
 
 
-@law("moorepants/learn-multibody-dynamics/blob/main/_sources/holonomic-eom.rst.txt", [0.6, 0.8, 1.6, 0.8], [0.0] * 4, kind="constraint")
+@law("moorepants/learn-multibody-dynamics/blob/HEAD/_sources/holonomic-eom.rst.txt", [0.6, 0.8, 1.6, 0.8], [0.0] * 4, kind="constraint")
 def chain_of_two_rods(q):
     joints = [np.zeros(2), q[:2], q[2:]]
     residual = []
@@ -791,7 +791,7 @@ def chain_of_two_rods(q):
     return residual
 
 
-@law("emecdelam/projet_4_meca/blob/main/suspension_vrai/symbolicR/mbs_cons_hJ_suspension_vrai.py", [0.0, 1.0], [0.0, 0.0], kind="constraint")
+@law("emecdelam/projet_4_meca/blob/HEAD/suspension_vrai/symbolicR/mbs_cons_hJ_suspension_vrai.py", [0.0, 1.0], [0.0, 0.0], kind="constraint")
 def bead_on_a_wire_of_parts(q):
     x, y = q
     if x < 0:
@@ -803,7 +803,7 @@ def bead_on_a_wire_of_parts(q):
     return y - track
 
 
-@law("petercorke/robotics-toolbox-python/blob/master/roboticstoolbox/robot/twolink.py", [0.4, -0.3], [0.5, 0.1], kind="force")
+@law("petercorke/robotics-toolbox-python/blob/HEAD/roboticstoolbox/robot/twolink.py", [0.4, -0.3], [0.5, 0.1], kind="force")
 def forces_collected_from_a_list(q, v):
     springs = [(0, 1, 20.0, 0.5), (1, 0, 5.0, 0.2)]
     tau = np.zeros(len(q))
@@ -815,7 +815,7 @@ def forces_collected_from_a_list(q, v):
     return tau
 
 
-@law("Aalto-Electric-Drives/motulator/blob/main/docs/source/mechanics.rst", [0.1], [2.0], kind="force")
+@law("Aalto-Electric-Drives/motulator/blob/HEAD/docs/source/mechanics.rst", [0.1], [2.0], kind="force")
 def motor_with_a_load(t, q, v):
     tau_M = np.interp(abs(v[0]), [0, 1, 5, 10], [12.0, 12.0, 6.0, 0.0])
     tau_L = 0.3 * v[0] ** 2 * np.sign(v[0])
@@ -826,13 +826,13 @@ def motor_with_a_load(t, q, v):
 backlash = functools.partial(lambda x, gap, k: k * np.where(x > gap, x - gap, np.where(x < -gap, x + gap, 0.0)), gap=0.05, k=200.0)
 
 
-@law("2dof/esp_control/blob/main/functional_description.md", [0.2, 0.0], [0.0, 1.0], kind="force")
+@law("2dof/esp_control/blob/HEAD/functional_description.md", [0.2, 0.0], [0.0, 1.0], kind="force")
 def gears_with_a_dead_zone(q, v):
     T = backlash(q[0] - q[1])
     return np.asarray([-T - 0.1 * v[0], T])
 
 
-@law("enormandeau/lawn_dart/blob/master/src/physics.c", [100.0], [0.0], kind="force")
+@law("enormandeau/lawn_dart/blob/HEAD/src/physics.c", [100.0], [0.0], kind="force")
 def parachute_that_opens(t, q, v):
     area = 0.02
     if q[0] < 99.7:
@@ -889,12 +889,12 @@ class Wall:
 walls = [Wall((0, 0), (0, 1), 500.0), Wall((1, 0), (-1, 0), 500.0), Wall((0, 0), (1, 0), 500.0), Wall((0, 1), (0, -1), 500.0)]
 
 
-@law("Florian-DELRIEU/Gravitationnal-Sytem/blob/master/GS_2D.py", [0.9, 0.1], [1.0, -0.5], kind="force")
+@law("Florian-DELRIEU/Gravitationnal-Sytem/blob/HEAD/GS_2D.py", [0.9, 0.1], [1.0, -0.5], kind="force")
 def ball_in_a_box(q, v):
     return sum((wall.push(q) for wall in walls), np.array([0.0, -9.81]))
 
 
-@law("Engue92/tennis_service/blob/master/fonctions_magnus.py", [0.5, 0.0])
+@law("Engue92/tennis_service/blob/HEAD/fonctions_magnus.py", [0.5, 0.0])
 def lookup_by_if(t, y):
     if y[0] < 0 or y[0] > 3: return np.zeros(2)
     k = 5 if y[0] < 0.4 else 8 if y[0] < 0.6 else 12
@@ -920,7 +920,7 @@ class Pid:
 pid = Pid(40, 5, 10, 0.001)
 
 
-@law("AJ-Levy/Data-Driven-Control/blob/main/pendPIDcontroller.py", [0.1, 0.0], refused=r"remembers '\w+' of a Pid from one call to the next")
+@law("AJ-Levy/Data-Driven-Control/blob/HEAD/pendPIDcontroller.py", [0.1, 0.0], refused=r"remembers '\w+' of a Pid from one call to the next")
 def controller_with_a_memory(t, y):
     return [y[1], g * np.sin(y[0]) - pid.update(y[0])]
 
@@ -940,26 +940,26 @@ class Relay:
 relay = Relay()
 
 
-@law("RSA-HQSOL/Frutas_v2/blob/main/ClassRelay.py", [0.0, 0.5], refused="remembers 'status' of a Relay from one call to the next")
+@law("RSA-HQSOL/Frutas_v2/blob/HEAD/ClassRelay.py", [0.0, 0.5], refused="remembers 'status' of a Relay from one call to the next")
 def relay_with_hysteresis(t, y):
     return [y[1], -5.0 * relay.trigger(y[0])]
 
 
-@law("ranadu/aerospace-Simulation-platform/blob/main/backend/config.py", [0.1, 0.0, 0.2, 0.0, 0.1, 0.3],
+@law("ranadu/aerospace-Simulation-platform/blob/HEAD/backend/config.py", [0.1, 0.0, 0.2, 0.0, 0.1, 0.3],
      refused=r'uses scipy\'s Rotation, which takes numbers only \("R = Rotation')  # fmt: skip
 def attitude_by_scipy(t, y):
     R = Rotation.from_euler("xyz", y[:3]).as_matrix()
     return np.concatenate([y[3:], R @ [0, 0, 1.0]])
 
 
-@law("maximemchlt/Suspension_a_double_triangulation/blob/main/symbolicR/mbs_cons_hJ_Suspension_a_double_triangulation.py", [0.4, 0.0],
+@law("maximemchlt/Suspension_a_double_triangulation/blob/HEAD/symbolicR/mbs_cons_hJ_Suspension_a_double_triangulation.py", [0.4, 0.0],
      refused="fsolve")  # fmt: skip
 def position_found_by_fsolve(t, y):
     (beta,) = fsolve(lambda b: np.sin(b) - 0.5 * np.sin(y[0]), 0.1)
     return [y[1], -g * np.sin(y[0]) - beta]
 
 
-@law("cpaul-mech/controlbook_public/blob/main/practice_final/python/rodMassParam.py", [1.3, 0.0],
+@law("cpaul-mech/controlbook_public/blob/HEAD/practice_final/python/rodMassParam.py", [1.3, 0.0],
      refused=r'makes a whole number of .* \("gear = int')  # fmt: skip
 def gear_by_speed(t, y):
     gear = int(y[0] // 1.0)

@@ -308,6 +308,16 @@ def test_an_array_of_integers_refuses_what_it_would_cut():
         on_symbols(force)
 
 
+def test_an_array_of_single_precision_refuses_what_it_would_round():
+    def force(q):
+        F = np.zeros(3, dtype=np.float32)
+        F[0] = q[0]
+        return F
+
+    with pytest.raises(UntraceableFunction, match=r"assigns the symbol q\[0\] into an array of numbers.*in double precision"):
+        on_symbols(force)
+
+
 def test_an_array_of_different_lengths_is_numpys_mistake():
     with pytest.raises(ValueError, match="inhomogeneous"):
         on_symbols(lambda q: np.array([q[0], q]))

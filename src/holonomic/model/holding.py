@@ -74,8 +74,8 @@ def as_floats(value):
 
 
 def is_floating(dtype) -> bool:
-    """Tell whether arrays of a dtype hold floats, and so may hold symbols."""
-    return dtype is object or np.issubdtype(np.dtype(as_floats(dtype)), np.floating)
+    """Tell whether arrays of a dtype hold floats of double precision, and so may hold symbols."""
+    return dtype is object or np.dtype(as_floats(dtype)) == float
 
 
 def made_of(obj, dtype=None) -> SymbolArray | None:

@@ -168,7 +168,7 @@ class Symbol:
         opcode, line = _user_line()
         if opcode == "STORE_SUBSCR":
             what = f"assigns the symbol {name} into an array of numbers"
-            remedy = "Make the array anew inside the function, with np.zeros(...) or .copy()."
+            remedy = "Make the array anew inside the function, with np.zeros(...) or .copy(), in double precision."
         else:
             what = f"needs the value of the symbol {name}"
             remedy = "Write it with functions of NumPy or math."

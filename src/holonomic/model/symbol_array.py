@@ -57,8 +57,8 @@ class SymbolArray(np.ndarray):
         raise refusal("decides by an array of symbols", "Use np.where(condition, a, b).")
 
     def astype(self, dtype, *args, **kwargs):
-        """Copy; symbols already stand for floats, so a floating dtype changes nothing."""
-        if dtype is object or np.issubdtype(dtype, np.floating):
+        """Copy; symbols already stand for floats of double precision."""
+        if dtype is object or np.dtype(dtype) == float:
             return self.copy()
         return self.view(np.ndarray).astype(dtype)
 
