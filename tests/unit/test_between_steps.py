@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from holonomic import Event, Ode, Radau, simulate, sweep
+from holonomic import BDF, DOP853, RK45, Event, Ode, Radau, StiffnessWarning, simulate, sweep
 from holonomic.problems import get
 
 # Prothero and Robinson's equation: cos t whatever r, and steps longer than a radian for a large one
@@ -93,3 +93,28 @@ def test_states_on_constraints_between_steps():
     scale = np.max(np.abs(exact.v), axis=0)
     assert np.max(np.abs(sol.v - exact.v) / scale) < 3e-5
     assert np.max(np.abs(sol.drift["position"])) < 1e-10
+
+
+@pytest.mark.parametrize("integrator", [DOP853(), Radau(), BDF()], ids=repr)
+@pytest.mark.parametrize("name", ["seven-body", "car-axis", "slider-crank-spring"])
+def test_mechanisms_are_nearly_as_good_between_steps_as_at_them(name, integrator):
+    """What the page on limits says: worse by 0.5 rtol (positions) and 3 rtol (velocities) at most, on its five mechanisms."""
+    problem, rtol, times = get(name), 1e-6, np.linspace(0.0, get(name).t_end, 601)
+    given = {"integrator": integrator, "rtol": rtol, "atol": 1e-9}
+    fine = {"integrator": DOP853(), "rtol": 1e-12, "atol": 1e-15}
+    steps, saved = simulate(problem, **given), simulate(problem, **given, save_at=times)
+    at_steps, at_times = simulate(problem, **fine, save_at=steps.t), simulate(problem, **fine, save_at=times)
+    for quantity, allowed in (("q", 0.5), ("v", 3.0)):
+        size = 1 + np.abs(getattr(at_times, quantity)).max(axis=0)
+        off = [
+            np.max(np.abs(getattr(run, quantity) - getattr(exact, quantity)) / size)
+            for run, exact in ((steps, at_steps), (saved, at_times))
+        ]
+        assert off[1] < off[0] + allowed * rtol
+
+
+def test_between_steps_at_the_limit_of_stability_dop853_is_worse_and_rk45_is_not():
+    given = {"rtol": 1e-6, "save_at": 5001}
+    with pytest.warns(StiffnessWarning):
+        assert 10e-6 < error(run(1e2, integrator=DOP853(), **given)) < 60e-6  # 47 rtol; the page says up to 54
+        assert error(run(1e2, integrator=RK45(), **given)) < 1e-6

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import BadArgument
+from ..model.arguments import Names
 from ..model.makers import maker
 from ..model.system import System
 from ..model.warned import warn
@@ -44,7 +45,7 @@ def lower(m, varying=()) -> AssembledSystem:
     kit, built_in = m.kit, m.params.built_in(varying)
     _check_units(m)
     bodies = tuple(m.bodies.values())
-    masses = tuple(_mass_keys(m, body) for body in bodies)
+    masses = tuple(mass_keys(body.name, m.params, m.params.tied_to(f"{body.name}.mass"), varying) for body in bodies)
     links = tuple(_held_point_masses(m))
     coordinates: dict[str, str] = {}
     for body in bodies:
@@ -59,7 +60,7 @@ def lower(m, varying=()) -> AssembledSystem:
     energies = tuple(force.energy for force in m.forces.values() if force.energy is not None)
     weights = tuple((k, body[0]) for k, body in enumerate(masses))
     spins = kit.gyroscopic(masses)
-    sizes = {f"{name}.size": size for name, size in body_sizes(m).items()}
+    sizes = {f"{name}.size": size for name, size in body_sizes(m).items()} | shape_masses(m)
     layout = m._state_layout()
     states = {
         name: seen(hold(m._named(state.rate, f"rate of state {name!r}"), built_in), layout) for name, state in m.states.items()
@@ -185,12 +186,17 @@ def potential_function(centre, gravity, weights, energies):
     return potential
 
 
-def _mass_keys(m, body) -> tuple:
-    """Names of a body's mass and inertia; numbers stand for a point mass without."""
-    inertia = tuple(
-        (key.removeprefix(f"{body.name}.inertia"), key) for key in m.params if key.startswith(f"{body.name}.inertia")
-    )
-    return (f"{body.name}.mass", inertia)
+def mass_keys(body: str, params, tied=(), varying=()) -> tuple:
+    """Names of a body's mass, of its inertia (none of a point mass) and, where that grows with the mass, of the mass it is for."""
+    stem, mass = f"{body}.inertia", f"{body}.mass"
+    inertia = tuple((key.removeprefix(stem), key) for key in params if key == stem or key.startswith(f"{stem}."))
+    follows = tied and not (mass in varying and set(tied) & set(varying))
+    return (mass, inertia, f"{body}.shape mass" if follows else None)
+
+
+def shape_masses(m) -> dict[str, float]:
+    """The masses for which inertias that grow with them are stated, as parameters of the System."""
+    return {f"{name}.shape mass": m.params[f"{name}.mass"] for name in m.bodies if m.params.tied_to(f"{name}.mass")}
 
 
 def _held_point_masses(m):
@@ -240,7 +246,7 @@ def check_masses(m, system, q) -> None:
         return
     k = Kinematics(m)
     N = tangent(k, k.jacobian(0.0, q))
-    M = np.array(system.mass(k.p), dtype=float)
+    M = np.array(system.mass(Names(**system.params)), dtype=float)
     values, vectors = np.linalg.eigh(N.T @ M @ N) if N.shape[1] else (np.ones(1), None)
     if values[0] > 1e-12 * values[-1]:
         return
@@ -301,7 +307,7 @@ def check_inertias(m) -> None:
 
 def inertia_of(m, body):
     """Inertia of a body out of its parameters: a number, a matrix, or None."""
-    keys = dict(_mass_keys(m, body)[1])
+    keys = dict(mass_keys(body.name, m.params)[1])
     if m.dimension == 2 or not keys:
         return m.params[keys[""]] if keys else None
     J = np.zeros((3, 3))

@@ -20,7 +20,7 @@ from .driving import DriveMethods
 from .forcing import ForceMethods
 from .joining import JointMethods
 from .joint import EFFORT, Drive, Force, Joint
-from .lower import check_inertias, check_masses, hold, lower
+from .lower import check_inertias, check_masses, hold, lower, shape_masses
 from .mobility import Mobility, mobility, refuse_shared_loads
 from .parameters import Parameters, positive
 from .stating import State, StateMethods, seen
@@ -159,20 +159,23 @@ class Mechanism(JointMethods, DriveMethods, ForceMethods, StateMethods):
         body = Body(name, len(self.bodies), self, made.rotation, made.shapes, made.size, made.inertia is None)
         self.params.add(f"{name}.mass", made.mass, positive)
         if made.inertia is not None:
-            self._add_inertia(name, made.inertia)
+            keys = self._add_inertia(name, made.inertia)
+            if shapes:
+                self.params.tie(f"{name}.mass", keys)
         body.origin = self.params.add_point(name, made.centre)
         self.bodies[name] = body
         self._changed()
         return body
 
-    def _add_inertia(self, name: str, inertia) -> None:
+    def _add_inertia(self, name: str, inertia) -> tuple[str, ...]:
         if self.dimension == 2:
-            self.params.add(f"{name}.inertia", inertia, positive)
-            return
+            return (self.params.add(f"{name}.inertia", inertia, positive),)
         scale = np.abs(inertia).max()
-        for i, j in ((0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2)):
-            if i == j or abs(inertia[i, j]) > 1e-14 * scale:  # products of inertia that vanish stay out of the model
-                self.params.add(f"{name}.inertia.{'xyz'[i]}{'xyz'[j]}", inertia[i, j], positive if i == j else None)
+        return tuple(
+            self.params.add(f"{name}.inertia.{'xyz'[i]}{'xyz'[j]}", inertia[i, j], positive if i == j else None)
+            for i, j in ((0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2))
+            if i == j or abs(inertia[i, j]) > 1e-14 * scale  # products of inertia that vanish stay out of the model
+        )
 
     def point(self, name: str, body, at) -> Point:
         """Add a named point of a body, at a place in the drawing; read as `sol[name].position`."""
@@ -282,16 +285,19 @@ class Mechanism(JointMethods, DriveMethods, ForceMethods, StateMethods):
         """Return (system, q0, v0): what `simulate` runs, and the assembled start.
 
         `varying` names parameters that are to be changed in the system itself, as `sweep` does. It matters for axes of
-        joints in space only: their numbers, zeros above all, are part of the equations otherwise.
+        joints in space, whose numbers, zeros above all, are part of the equations otherwise, and for a mass and an inertia that
+        vary both: the inertia of shapes follows the mass otherwise.
         """
         assembly = self.assembly
-        varying = tuple(name for name in varying if name in self.params.built_in())
+        apart = {key for mass in varying if set(tied := self.params.tied_to(mass)) & set(varying) for key in (mass, *tied)}
+        varying = tuple(name for name in varying if name in self.params.built_in() or name in apart)
         if varying:
             return self._lowered(assembly, varying), assembly.q, assembly.v
         if self._made is None:
             self._made = self._lowered(assembly)
         known = self._made.params
-        changes = {name: value for name, value in self.params.items() if name in known and known[name] != value}
+        now = dict(self.params) | shape_masses(self)
+        changes = {name: value for name, value in now.items() if name in known and known[name] != value}
         if changes:
             check_inertias(self)
             self._made = self._made.with_params(**changes)

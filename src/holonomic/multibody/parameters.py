@@ -13,7 +13,8 @@ from ..errors import BadArgument, UnknownName
 class Parameters(MutableMapping):
     """Every number of a mechanism by its dotted name; setting one changes the mechanism.
 
-    Points are where they are drawn: moving "A.x" moves the joint on both of its bodies.
+    Points are where they are drawn: moving "A.x" moves the joint on both of its bodies. The inertia of shapes is tied to the
+    mass: setting "link.mass" scales "link.inertia". An inertia that was given, or set, stays as it is.
     """
 
     def __init__(self, changed: Callable[[], None], rebuilt: Callable[[], None]):
@@ -22,6 +23,15 @@ class Parameters(MutableMapping):
         self._rebuilt = rebuilt
         self._checks: dict[str, Callable[[str, float], None]] = {}
         self._changed = changed
+        self._ties: dict[str, tuple[str, ...]] = {}  # names of masses -> of the inertias that grow with them
+
+    def tie(self, mass: str, inertias: tuple[str, ...]) -> None:
+        """Let inertias grow with a mass, until one of them is set by itself."""
+        self._ties[mass] = inertias
+
+    def tied_to(self, mass: str) -> tuple[str, ...]:
+        """Names of the inertias that grow with a mass."""
+        return self._ties.get(mass, ())
 
     def add(self, name: str, value: float, check: Callable[[str, float], None] | None = None) -> str:
         """Enter a new number and return its name."""
@@ -61,8 +71,13 @@ class Parameters(MutableMapping):
         number = _number(name, value)
         if name in self._checks:
             self._checks[name](name, number)
+        for tied in self.tied_to(name):
+            self._values[tied] *= number / self._values[name]
+        own = [mass for mass, inertias in self._ties.items() if name in inertias]
+        for mass in own:
+            del self._ties[mass]
         self._values[name] = number
-        (self._rebuilt if name in self._built_in else self._changed)()
+        (self._rebuilt if own or name in self._built_in else self._changed)()
 
     def __delitem__(self, name: str) -> None:
         raise BadArgument(f"a parameter such as {name!r} belongs to its body, joint or force; it cannot be deleted.")

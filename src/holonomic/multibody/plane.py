@@ -126,9 +126,10 @@ def acceleration_of(q, v, a, p, mark):
 
 
 def mass_block(p, keys):
-    """Mass matrix of one body; keys are the names of its mass and, unless it is a point mass, of its inertia."""
+    """Mass matrix of one body; keys are the names of its mass and, unless it is a point mass, of its inertia; see `lower`."""
     m = p[keys[0]]
     J = p[keys[1][0][1]] if keys[1] else 0.0
+    J = J if keys[2] is None else J * (m / p[keys[2]])
     return ((m, 0.0, 0.0), (0.0, m, 0.0), (0.0, 0.0, J))
 
 

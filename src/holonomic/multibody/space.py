@@ -159,14 +159,15 @@ spin_into_frame = into_frame
 
 
 def mass_block(p, keys):
-    """Mass matrix of one body; keys are the names of its mass and of the entries of its inertia."""
+    """Mass matrix of one body; keys are the names of its mass and of the entries of its inertia; see `lower`."""
     m = p[keys[0]]
+    growth = None if keys[2] is None else m / p[keys[2]]
     block = [[0.0] * 6 for _ in range(6)]
     for i in range(3):
         block[i][i] = m
     for suffix, key in keys[1]:
         i, j = "xyz".index(suffix[1]), "xyz".index(suffix[2])
-        block[3 + i][3 + j] = block[3 + j][3 + i] = p[key]
+        block[3 + i][3 + j] = block[3 + j][3 + i] = p[key] if growth is None else p[key] * growth
     return block
 
 

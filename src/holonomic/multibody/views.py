@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .lower import mass_keys
 from .vectors import dot, minus
 from .view import View
 
@@ -413,10 +414,10 @@ class PowerView:
 
 def _kinetic(r: Record, body):
     nv, k = r.kit.NV, body.index
-    inertia = tuple(
-        (key.removeprefix(f"{body.name}.inertia"), key) for key in vars(r.p) if key.startswith(f"{body.name}.inertia")
-    )
-    block = r.kit.mass_block(r.p, (f"{body.name}.mass", inertia))
+    params = vars(r.p)
+    stated = f"{body.name}.shape mass"  # there where the inertia grows with the mass
+    mass, inertia, _ = mass_keys(body.name, params)
+    block = r.kit.mass_block(r.p, (mass, inertia, stated if stated in params else None))
     v = r.v[nv * k : nv * (k + 1)]
     return sum(block[i][j] * v[i] * v[j] for i in range(nv) for j in range(nv)) / 2.0
 
