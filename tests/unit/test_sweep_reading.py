@@ -178,6 +178,8 @@ def test_the_tally_says_rate_and_time_left(capsys):
 class Interrupted:
     """An engine that is stopped after two chunks."""
 
+    halts = False
+
     def __init__(self, problem):
         self.problem = problem
 

@@ -70,6 +70,8 @@ def _grid(threads: int) -> tuple[int, int]:
 class Cuda:
     """Run members on the GPU; what it leaves (singular positions, doubtful starts) runs on the processor."""
 
+    halts = True  # between two batches
+
     def __init__(self):
         self.cuda = device()
         self.hold = False  # whether x and k stay on the device
@@ -88,6 +90,8 @@ class Cuda:
         most = min(self._most(job), BATCH if source.readies else PREPARED)
         waiting = None
         for group in _groups(pieces, most):
+            if job.halt.asked:
+                break
             batch = Batch(self.cuda, job, source, run, group)  # launched; the one before runs meanwhile
             if waiting is not None:
                 yield from self._results(waiting)

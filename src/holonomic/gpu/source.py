@@ -202,6 +202,7 @@ def _bound(job: Job, n, local) -> dict:
         "S": Array(local["S"][0], known_of_S), "I": Array(local["I"][0], {i: int(I0[i]) for i in FIXED_INTS}),
         "order": Known(program.order), "at_lam": Known(-1), "remembers": Known(bool(lowered.remembers)),
         "at_table": Array((0,)), "stops": Array((1,)), "looks": Known(False),  # methods do not change here
+        "halt": Array((0,)),
     }  # fmt: skip
 
 

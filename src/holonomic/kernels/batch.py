@@ -50,6 +50,8 @@ MANY_EVENTS = 101  # more events than there is room for
 BY_PYTHON = 102  # an event function of accelerations starts at zero: dealt with outside
 UNREADY = 103  # a start that is not clearly fine: looked into outside
 HANDED_OVER = 104  # the automatic choice has to look at it, and perhaps to change the method
+HALTED = 105  # Ctrl-C came before its end
+SLICE = 50  # steps between two looks for Ctrl-C: of 20 ms each a second, of 1 µs each without measurable cost
 # what is noted of a member, in the first columns: since when it is stiff (NaN: it is not), and the smallest pivot ratio,
 # the largest one, time and step of the smallest; state and slope there follow where there is room
 STIFF_SINCE, LEAST, MOST_RATIO, AT_LEAST, STEP_LEAST, NOTED = 0, 1, 2, 3, 4, 5
@@ -166,11 +168,12 @@ def begin(fns, n, data, S, I, order, at_lam, x, xn, K, W, atol):
 @inner
 def run_member(m, slots, fns, n, data, ip, fp, sp, order, at_lam, remembers, stops, at_table, first_time, times, VALUES, S,
                I, x, xn, xs, K, E, W, atol, turns, rec_t, rec_x, rec_k, save_t, ev, ev_f, rates, found_theta, found, xe, ke,
-               rec_ev_t, rec_ev_i, rec_ev_x, rec_ev_k, passing, looks, why, positions, LOOK, spare, ENDED, EV_N, EV_T,
+               rec_ev_t, rec_ev_i, rec_ev_x, rec_ev_k, passing, looks, why, positions, LOOK, spare, halt, ENDED, EV_N, EV_T,
                EV_I, EV_X, EV_K):  # fmt: skip
     """Run member m from x, with S and I as every run has them at its start; return its status.
 
-    With `looks` the automatic choice is asked on the way, first after LOOK[m] steps, as in a single run; see `looking`.
+    It ends early when halt[0] is set; an empty `halt` is never looked at. With `looks` the automatic choice is asked on the
+    way, first after LOOK[m] steps, as in a single run; see `looking`.
     """
     nx, nq, nk, nev = n[NX], n[NQ], n[NK], n[NEV]
     # nothing is remembered of another member
@@ -190,7 +193,7 @@ def run_member(m, slots, fns, n, data, ip, fp, sp, order, at_lam, remembers, sto
         write_row(rec_t, rec_x, rec_k, 0, S[T], x, K, 0, nq, nx, nk)
         I[ROWS] = 1
         I[SAVED] = 1
-    I[QUOTA] = PLENTY
+    I[QUOTA] = SLICE if halt.shape[0] > 0 else PLENTY
     if nev > 0:
         status = arm_events(fns, n, data, S, I, x, K, ev, ev_f, rates, forward)
     stretch = 0
@@ -220,6 +223,11 @@ def run_member(m, slots, fns, n, data, ip, fp, sp, order, at_lam, remembers, sto
                     room = keep_events(m, n, I, rec_ev_t, rec_ev_i, rec_ev_x, rec_ev_k, EV_N, EV_T, EV_I, EV_X, EV_K)
                 if not room:
                     status = MANY_EVENTS
+            if halt.shape[0] > 0 and status == MORE:
+                if halt[0] != 0:
+                    return HALTED
+                if not looks and I[QUOTA] <= 0:
+                    I[QUOTA] = SLICE
             if looks and status == MORE and I[QUOTA] <= 0:
                 t_end = stops[stops.shape[0] - 1]
                 ahead -= min(ahead, GLANCE)
@@ -247,8 +255,8 @@ def run_member(m, slots, fns, n, data, ip, fp, sp, order, at_lam, remembers, sto
 @leaf
 def run_members(first, last, slots, fns, n, ip, fp, sp, DATA, X0, at_lam, S0, I0, order, remembers, stops, tables, data,
                 S, I, x, xn, xs, K, E, W, atol, turns, rec_t, save_t, ev, ev_f, rates, found_theta, found, xe, ke,
-                rec_ev_t, rec_ev_i, rec_ev_x, rec_ev_k, passing, looks, why, positions, LOOK, spare, NOTES_OF, OUT_X, OUT_K,
-                STATUS, REACHED, STEPS, SAVED_ROWS, ENDED, EV_N, EV_T, EV_I, EV_X, EV_K):  # fmt: skip
+                rec_ev_t, rec_ev_i, rec_ev_x, rec_ev_k, passing, looks, why, positions, LOOK, spare, halt, NOTES_OF, OUT_X,
+                OUT_K, STATUS, REACHED, STEPS, SAVED_ROWS, ENDED, EV_N, EV_T, EV_I, EV_X, EV_K):  # fmt: skip
     """Run members first .. last-1; what they saved goes to OUT_X and OUT_K, member by member.
 
     Where λ is an unknown, it stands at_lam in x and starts from the field; -1: it is not, or X0 has it. `stops` are
@@ -257,6 +265,9 @@ def run_members(first, last, slots, fns, n, ip, fp, sp, DATA, X0, at_lam, S0, I0
     """
     at_table, first_time, times, VALUES = tables
     for m in range(first, last):
+        if halt[0] != 0:
+            STATUS[m] = HALTED
+            continue
         for i in range(DATA.shape[1]):
             data[i] = DATA[m, i]
         for i in range(n[NX]):
@@ -268,8 +279,8 @@ def run_members(first, last, slots, fns, n, ip, fp, sp, DATA, X0, at_lam, S0, I0
         STATUS[m] = run_member(
             m, slots, fns, n, data, ip, fp, sp, order, at_lam, remembers, stops, at_table, first_time, times, VALUES, S, I,
             x, xn, xs, K, E, W, atol, turns, rec_t, OUT_X[m], OUT_K[m], save_t, ev, ev_f, rates, found_theta, found, xe,
-            ke, rec_ev_t, rec_ev_i, rec_ev_x, rec_ev_k, passing, looks, why, positions, LOOK, spare, ENDED, EV_N, EV_T,
-            EV_I, EV_X, EV_K,
+            ke, rec_ev_t, rec_ev_i, rec_ev_x, rec_ev_k, passing, looks, why, positions, LOOK, spare, halt, ENDED, EV_N,
+            EV_T, EV_I, EV_X, EV_K,
         )  # fmt: skip
         REACHED[m] = S[T]
         STEPS[m] = I[ACCEPTED] + I[REJECTED]

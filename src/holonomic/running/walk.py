@@ -42,12 +42,13 @@ from .run import Run
 def walk(
     run: Run, plan: Plan, tables, begin: Start, t0, t1, lam0, progress, free: bool = False,
     choosing: Choosing | None = None, crossing: Crossing | None = None, warn: Callable[[str, type], None] = warn,
+    bar: Progress | None = None,
 ) -> Solution:  # fmt: skip
     """Run the stretches between breaks of inputs, events and changes of plan; wrap whatever there is at the end.
 
     What has to be told of a run that came to its end goes to `warn(text, kind)`.
     """
-    bar = Progress(t0, t1, progress)
+    bar = bar or Progress(t0, t1, progress)
     ended = "end"
     parts: list[Solution] = []
     status = run.begin()
@@ -62,6 +63,7 @@ def walk(
         while status == OK:
             run.stop_at(tables.next_break(run.t, t1))
             crossing.watch(run)
+            bar.tell(run.t)
             status = run.go(bar.tell, crossing.interval or (None if choosing is None else choosing.interval))
             if crossing.concerns(run, status):
                 run, status = crossing.turn(run, status, begin, parts)

@@ -7,6 +7,9 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from typing import Any
 
+from .halt import Halt
+
+GLANCE = 0.1  # seconds between two looks for Ctrl-C
 LEAD = 8  # windows by which the newest piece may be ahead of the oldest one under way
 
 
@@ -29,18 +32,33 @@ class Ahead:
             yield future
 
 
-def completed(submit: Callable[[tuple[int, int]], Future], pieces: Iterable[tuple[int, int]], window: int) -> Iterator[Any]:
-    """Yield the results of pieces as they are finished."""
+def completed(
+    submit: Callable[[tuple[int, int]], Future], pieces: Iterable[tuple[int, int]], window: int, halt: Halt, ends: bool
+) -> Iterator[Any]:
+    """Yield the results of pieces as they are finished; after Ctrl-C no more are begun.
+
+    With `ends`, those under way see Ctrl-C themselves and are waited for; otherwise they are left alone.
+    """
     ahead = Ahead(pieces)
     try:
-        while ahead.left or ahead.running:
-            for _ in ahead.hand_out(submit, window):
-                pass
-            done, _ = wait(ahead.running, return_when=FIRST_COMPLETED)
+        while ahead.running or (ahead.left and not halt.asked):
+            if halt.asked:
+                for future in [future for future in ahead.running if future.cancel()]:
+                    del ahead.running[future]
+            else:
+                for _ in ahead.hand_out(submit, window):
+                    pass
+            try:
+                done, _ = wait(ahead.running, timeout=GLANCE, return_when=FIRST_COMPLETED)
+            except KeyboardInterrupt:  # of a signal that is not ours
+                halt.ask()
+                continue
+            if halt.asked and not ends and not done:
+                return
             for future in done:
                 del ahead.running[future]
             for future in done:
                 yield future.result()
-    finally:  # Ctrl-C: those that run go on to their end, the others are not begun
+    finally:
         for future in ahead.running:
             future.cancel()

@@ -13,6 +13,7 @@ import numpy as np
 
 from ..errors import DONE, EVENT, STEP_COLLAPSED, BadArgument, HolonomicError
 from ..kernels import state as s
+from ..kernels.batch import HALTED
 from ..planning.choice import Choice
 from ..planning.plan import Plan
 from ..planning.reuse import plan_of
@@ -22,6 +23,7 @@ from ..running.inputs import InputTables
 from ..running.run import Run
 from ..running.walk import walk
 from ..starting.initial import Start
+from .halt import INTERRUPTED, Watching
 from .job import Chunk, Happenings, Job
 from .members import Members
 from .open import IN_SHORT
@@ -40,6 +42,9 @@ def run_by_python(job: Job, members: Members, todo: list[int], chunk: Chunk, spr
 def _run(job: Job, members: Members, m: int, chunk: Chunk) -> Happenings:
     """Run one member, enter it into its rows of the chunk, and return its events."""
     model, number = job.plan.model, chunk.first + m
+    if job.halt.asked:
+        chunk.status[m], chunk.why[number] = HALTED, INTERRUPTED
+        return Happenings.none(*job.shape[1:])
     size = model.nq + model.nv
     x0, data = members.starts[m, :size].copy(), members.data[m].copy()
     tables = InputTables(model)
@@ -64,7 +69,7 @@ def _run(job: Job, members: Members, m: int, chunk: Chunk) -> Happenings:
     try:
         sol = walk(
             run, plan, tables, start, job.t0, job.t1, None, False, free=job.initial == "free", choosing=choosing,
-            crossing=crossing,
+            crossing=crossing, bar=Watching(job.t0, job.t1, job.halt),
             warn=lambda text, kind: told.append((kind.__name__, text)),
         )  # fmt: skip
     except HolonomicError as problem:
@@ -72,6 +77,9 @@ def _run(job: Job, members: Members, m: int, chunk: Chunk) -> Happenings:
         chunk.why[number] = str(problem).replace(" See error.solution.", "")
         chunk.status[m] = STEP_COLLAPSED
     else:
+        if sol.ended == "interrupted":
+            chunk.status[m], chunk.why[number] = HALTED, INTERRUPTED
+            return Happenings.none(*job.shape[1:])
         chunk.status[m] = DONE if sol.ended == "end" else EVENT
         chunk.ended[m] = -1 if sol.ended == "end" else list(job.plan.events).index(sol.ended)
     if told:

@@ -19,6 +19,8 @@ FEWEST = 8  # pieces under way, where the number of workers cannot be told
 class Futures:
     """Run pieces on an executor: processes of this machine, or of others through MPI."""
 
+    halts = True
+
     def __init__(self, executor: Executor):
         self.executor = executor
 
@@ -30,7 +32,7 @@ class Futures:
             return self.executor.submit(run_parcel, parcel.name, parcel.content, numbers(job, *piece), piece[0])
 
         try:
-            yield from completed(submit, pieces, window)
+            yield from completed(submit, pieces, window, job.halt, ends=False)
         except BrokenExecutor as problem:
             raise HolonomicError(
                 f"a worker of {type(self.executor).__name__} died: {problem} Give the sweep a store= and call it again with "
@@ -40,6 +42,8 @@ class Futures:
 
 class Dask:
     """Run pieces on a Dask cluster; it starts anew what a dead worker was doing, and uses workers that join late."""
+
+    halts = False
 
     def __init__(self, client):
         if client.asynchronous:

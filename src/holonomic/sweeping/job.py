@@ -18,6 +18,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from ..planning.plan import Plan
+from .halt import Halt
 from .inputs import Tables
 from .members import Members, consistent, rows_of
 from .open import Open
@@ -50,6 +51,7 @@ class Job:
     memory: tuple[np.ndarray, np.ndarray]  # S and I, the loop's own memory, as every member begins with it
     wanted: tuple[str, ...] | None = None  # quantities to keep; None: the whole state
     open: Open | None = None  # where the integrator was left to us, member by member
+    halt: Halt = field(default_factory=Halt, compare=False)  # Ctrl-C
 
     @property
     def plan(self) -> Plan:
@@ -158,5 +160,7 @@ class Chunk:
 
 class Engine(Protocol):
     """What runs a job. One that has memory of its own may say by `whole(job)` where the states of all members are kept."""
+
+    halts: bool  # whether it looks at job.halt and ends; otherwise Ctrl-C is thrown into it
 
     def chunks(self, job: Job, pieces: Iterable[tuple[int, int]]) -> Iterator[Chunk]: ...

@@ -10,11 +10,12 @@ import numpy as np
 from ..errors import DONE, EVENT, NEED_PASSAGE, TOO_MANY_STEPS
 from ..kernels import looking
 from ..kernels import state as s
-from ..kernels.batch import BY_PYTHON, HANDED_OVER, MANY_EVENTS, NOTED, run_members
+from ..kernels.batch import BY_PYTHON, HALTED, HANDED_OVER, MANY_EVENTS, NOTED, run_members
 from ..planning.plan import MISSING
 from ..running.crossing import FAILURES
 from ..running.workspace import Workspace
 from .by_python import run_by_python
+from .halt import INTERRUPTED
 from .job import Chunk, Happenings, Job
 from .members import UNDECIDED, Members
 from .noting import look_closer, tell
@@ -96,8 +97,8 @@ def _together(job: Job, way: Way, members: Members, values, todo, chunk: Chunk, 
                 np.empty(members.data.shape[1]), np.empty(s.N_FLOATS), np.empty(s.N_INTS, dtype=np.int64),
                 work.x, work.xn, work.xs, work.K, work.E, work.W, work.atol, work.turns, np.empty(times),
                 job.save_t, *work.ev, np.empty(2 * nev), *work.found, work.xe, work.ke, *work.rec_ev, work.passing,
-                looks is not None, HANDED_OVER_FOR[number], positions, steps, spare, noted, chunk.x, chunk.k, chunk.status,
-                chunk.reached, chunk.steps, chunk.rows, chunk.ended, *log,
+                looks is not None, HANDED_OVER_FOR[number], positions, steps, spare, job.halt.flag, noted, chunk.x, chunk.k,
+                chunk.status, chunk.reached, chunk.steps, chunk.rows, chunk.ended, *log,
             )  # fmt: skip
         status = chunk.status[left]
         missing = [code for code in MISSING if code != NEED_PASSAGE or not alarm]
@@ -111,10 +112,12 @@ def _together(job: Job, way: Way, members: Members, values, todo, chunk: Chunk, 
         if alarm:  # a singular position may be the reason, and another plan lead over it
             aside |= np.isin(status, [NEED_PASSAGE, *FAILURES])
         if number == STIFF:  # what an implicit method of ours cannot do, an explicit one may
-            aside |= ~again & ~np.isin(status, [DONE, EVENT, TOO_MANY_STEPS])
+            aside |= ~again & ~np.isin(status, [DONE, EVENT, TOO_MANY_STEPS, HALTED])
         logs += [_log(chunk.first, int(m), *log) for m in left[~again & ~aside] if log[0][m]]
         chunk.status[left[aside]] = HANDED_OVER
         left = left[again]
+        if job.halt.asked:
+            chunk.status[left], left = HALTED, left[:0]
     chunk.events = Happenings.joined(logs)
     stuck = todo[chunk.status[todo] == TOO_MANY_STEPS] if looks is not None else todo[:0]
     if len(stuck):  # one of them is run again, to say what simulate would say
@@ -122,6 +125,8 @@ def _together(job: Job, way: Way, members: Members, values, todo, chunk: Chunk, 
         used = f"max_steps = {job.limits['max_steps']} steps were used up"
         why = f"{used}, as by member {chunk.first + stuck[0]}, of which more is said."
         chunk.why |= {chunk.first + int(m): why for m in stuck[1:]}
+    for m in todo[chunk.status[todo] == HALTED].tolist():
+        chunk.why[chunk.first + m] = INTERRUPTED
     handed = chunk.status[todo] == HANDED_OVER
     tell(job, program, members, noted, todo[~handed], chunk)
     return todo[handed].tolist()
@@ -147,6 +152,9 @@ def finish(job: Job, chunk: Chunk) -> Chunk:
     """Do what a worker without the user's functions had to leave: members it could not decide on, names it does not know."""
     look_closer(job, chunk)
     for m in [m for m, why in chunk.why.items() if why == UNDECIDED]:
+        if job.halt.asked:
+            chunk.why[m] = INTERRUPTED
+            continue
         alone, row = run_all(job, m, m + 1), m - chunk.first
         alone = condense(job, alone) if chunk.kept else alone
         for name in ("status", "reached", "steps", "rows", "ended", "way"):
@@ -161,6 +169,11 @@ def finish(job: Job, chunk: Chunk) -> Chunk:
             getattr(chunk, name).update(getattr(alone, name))
         chunk.events = Happenings.joined([chunk.events, alone.events])
     return condense(job, chunk)
+
+
+def finished(chunk: Chunk) -> int:
+    """How many members of a chunk have come to an end of their own."""
+    return chunk.last - chunk.first - sum(why == INTERRUPTED for why in chunk.why.values())
 
 
 def _log(first: int, m: int, count, t, which, x, k) -> Happenings:

@@ -37,13 +37,14 @@ from .inputs import Tables, lengths
 from .job import Engine, Job
 from .members import all_of, beside, check_params, check_starts, count, first_of
 from .open import memory
-from .piece import finish, not_run
+from .piece import finish, finished, not_run
 from .program import Program
 from .quantities import Quantities
 from .sources import Named, Summed, Whole
 from .telling import warn_of
 from .threads import Threads
 
+NOT_RUN = "not run: the sweep was interrupted"
 TRIES = 50  # members looked at for one that can start, to see which rows are redundant
 
 
@@ -331,15 +332,15 @@ def gather(job: Job, engine: Engine, keep: str, progress: bool | None) -> Ensemb
     source = Summed(job) if keep == "summary" else Named(job) if job.wanted else getattr(engine, "whole", Whole)(job)
     log, bar, left = Log(job), Tally(job.count, progress), dict(job.pieces())
     try:
-        for chunk in engine.chunks(job, job.pieces()):
-            chunk = finish(job, chunk)
-            source.add(chunk)
-            log.add(chunk)
-            del left[chunk.first]
-            bar.add(chunk.last - chunk.first)
+        with job.halt.listening(engine.halts):
+            for chunk in engine.chunks(job, job.pieces()):
+                chunk = finish(job, chunk)
+                source.add(chunk)
+                log.add(chunk)
+                del left[chunk.first]
+                bar.add(finished(chunk))
     except KeyboardInterrupt:
-        bar.interrupted("the members so far are returned")
-        _not_run(job, source, log, left, "the sweep was interrupted")
+        job.halt.ask()
     except Exception as problem:
         if bar.done:
             _not_run(job, source, log, left, "the sweep failed")
@@ -348,6 +349,9 @@ def gather(job: Job, engine: Engine, keep: str, progress: bool | None) -> Ensemb
         raise
     finally:
         bar.close()
+    if job.halt.asked:
+        bar.interrupted("the members so far are returned")
+        _not_run(job, source, log, left, "the sweep was interrupted")
     return Ensemble(job, source, log)
 
 
@@ -366,12 +370,21 @@ def stream(job: Job, engine: Engine, path, resume: bool, progress: bool | None) 
     store = Store(job, path, resume)
     bar = Tally(job.count, progress, done=store.members_done)
     try:
-        for chunk in engine.chunks(job, store.missing()):
-            store.add(finish(job, chunk))
-            bar.add(chunk.last - chunk.first)
+        with job.halt.listening(engine.halts):
+            for chunk in engine.chunks(job, store.missing()):
+                chunk = finish(job, chunk)
+                if finished(chunk) == chunk.last - chunk.first:  # a store holds whole chunks
+                    store.add(chunk)
+                    bar.add(chunk.last - chunk.first)
+        if job.halt.asked:
+            raise KeyboardInterrupt
         return Ensemble(job, Stored(store), store.log())
-    except KeyboardInterrupt:
+    except KeyboardInterrupt as pressed:
+        job.halt.ask()
         bar.interrupted(f"they are in {store.path}, resume=True goes on")
+        log = store.log()
+        log.why |= {m: NOT_RUN for first, last in store.missing() for m in range(first, last)}
+        pressed.solution = Ensemble(job, Stored(store), log)
         raise
     finally:
         bar.close()
