@@ -1,7 +1,9 @@
 """Ctrl-C ends a run, not the work done so far."""
 
 import signal
+import sys
 import threading
+import traceback
 
 import numpy as np
 import pytest
@@ -76,3 +78,32 @@ def test_ctrl_c_in_a_mapping_keeps_the_solution_too():
     assert sol.ended == "interrupted"
     assert len(sol.events["floor"].t) == 4
     assert sol.t[-1] == sol.events["floor"].t[-1]
+
+
+@pytest.mark.parametrize("moment", range(0, 90, 5))
+def test_ctrl_c_while_rows_are_taken_over_loses_none(moment):
+    """The press comes at some line of the code that takes over what the step loop has written."""
+    events = {"bottom": lambda q: q[0]}
+    call = {"q0": [1, 0], "v0": [0, 0], "events": events, "save_at": 200}
+    whole = simulate(PENDULUM, 60.0, **call)
+    passed = []
+
+    def trace(frame, event, argument):
+        names = [each.f_code.co_name for each, _ in traceback.walk_stack(frame)]
+        if names[0] in ("_collect", "add", "collect", "<listcomp>") and "go" in names[:4]:
+            passed.append(names[0])
+            if len(passed) == moment + 1:
+                raise KeyboardInterrupt
+        return trace
+
+    before = sys.gettrace()
+    sys.settrace(trace)
+    try:
+        sol = simulate(PENDULUM, 60.0, **call)
+    finally:
+        sys.settrace(before)
+    assert sol.end.t <= 60.0
+    n, found = len(sol.t), sol.events["bottom"].t
+    assert np.array_equal(sol.t, whole.t[:n]) and np.array_equal(sol.q, whole.q[:n])
+    assert np.array_equal(found, whole.events["bottom"].t[: len(found)])
+    assert n == np.sum(whole.t <= sol.end.t) and len(found) == np.sum(whole.events["bottom"].t <= sol.end.t)

@@ -228,6 +228,7 @@ class Run:
         while True:
             quota = I[s.QUOTA] = self._quota if most is None else min(self._quota, most)
             began = time.perf_counter()
+            written = len(self.record.t), len(self.watching.log)
             try:
                 status = loop(
                     plan.slots, plan.fns, plan.sizes, self.data, plan.integrator.ip, plan.integrator.fp,
@@ -236,7 +237,11 @@ class Run:
                     *self.rec_ev, self.work.passing,
                 )  # fmt: skip
             finally:
-                self._collect()
+                try:
+                    self._collect(*written)
+                except KeyboardInterrupt:  # that came while rows were taken over: none is lost, and none twice
+                    self._collect(*written)
+                    raise
             steps = quota - int(I[s.QUOTA])
             if most is not None:
                 most -= steps
@@ -252,12 +257,13 @@ class Run:
             if tell is not None:
                 tell(self.t)
 
-    def _collect(self) -> None:
-        self.record.add(*self.rec, int(self.I[s.ROWS]))
+    def _collect(self, chunks: int, events: int) -> None:
+        """Take over what the loop has written, after as many chunks of rows and as many events."""
+        self.record.add(*self.rec, int(self.I[s.ROWS]), chunks)
         self.I[s.ROWS] = 0
         self.S[s.N_FLOATS :] = self.K[-2:, : (len(self.S) - s.N_FLOATS) // 2].ravel()  # they outlive the workspace
         self.I[s.COUNTS :] = self.W[: -N_COUNTS - 1 : -1]
-        self.watching.collect(*self.rec_ev, int(self.I[s.EVENT_ROWS]))
+        self.watching.collect(*self.rec_ev, int(self.I[s.EVENT_ROWS]), events)
         self.I[s.EVENT_ROWS] = 0
         self.passages.collect()
 

@@ -33,10 +33,11 @@ class Watching:
         for mine, others in zip(self.state, other.state, strict=True):
             mine[:] = others
 
-    def collect(self, rec_t, rec_index, rec_x, rec_k, rows: int) -> None:
-        """Write down what the step loop has found."""
-        for row in range(rows):
-            self.log.append((int(rec_index[row]), float(rec_t[row]), rec_x[row].copy(), rec_k[row].copy()))
+    def collect(self, rec_t, rec_index, rec_x, rec_k, rows: int, at: int) -> None:
+        """Write down what the step loop has found, after the first `at` events; done twice it is done once."""
+        if rows:
+            found = [(int(rec_index[row]), float(rec_t[row]), rec_x[row].copy(), rec_k[row].copy()) for row in range(rows)]
+            self.log[at:] = found
 
     def _values(self, t: float, x: np.ndarray, row: int) -> np.ndarray:
         """Event functions at (t, x), accelerations and multipliers being in a row of K."""

@@ -23,12 +23,12 @@ class Record:
     x: list[np.ndarray] = field(default_factory=list)
     k: list[np.ndarray] = field(default_factory=list)
 
-    def add(self, t, x, k, rows: int) -> None:
+    def add(self, t, x, k, rows: int, at: int) -> None:
+        """Keep rows as chunk number `at`, the last; done twice, where Ctrl-C came in between, it is done once."""
         if rows:
-            # times last: where Ctrl-C comes in between, a chunk without times does not count
-            self.k.append(k[:rows].copy())
-            self.x.append(x[:rows].copy())
-            self.t.append(t[:rows].copy())
+            self.k[at:] = [k[:rows].copy()]
+            self.x[at:] = [x[:rows].copy()]
+            self.t[at:] = [t[:rows].copy()]
 
     def write(self, t: float, x, k) -> None:
         """Keep one row."""
