@@ -26,7 +26,7 @@ from ..errors import (
 from ..kernels import cachefolder
 from ..starting.initial import LEAST_TOLERANCE
 from ..sweeping.job import Chunk, Happenings, Job
-from ..sweeping.members import rows_of
+from ..sweeping.members import Members, rows_of
 from ..sweeping.piece import EVENTS_OF_ONE, run_all, stretches
 from .on_device import OnDevice
 from .source import Source, own_places, source_of
@@ -260,11 +260,21 @@ class Batch:
                 columns = values[first:last].reshape(last - first, -1)
                 for i, place in enumerate(range(job.places[name].start, job.places[name].stop)):
                     own[row[place]] = columns[:, i]
-            return np.ascontiguousarray(starts.T), own, {}
+            return np.ascontiguousarray(starts.T), own, self._refused()
         members = job.members(first, last)
         own = members.data[:, list(source.own)].T if source.own else np.zeros((1, last - first))
         why = {first + m: text for m, text in members.unable.items()}
         return np.ascontiguousarray(members.starts.T), np.ascontiguousarray(own), why
+
+    def _refused(self) -> dict[int, str]:
+        """Members that `simulate` would refuse for what does not lie in their start."""
+        job, first, last = self.job, self.first, self.last
+        if not job.checks:
+            return {}
+        starts = np.hstack([rows_of(job.q0, first, last), rows_of(job.v0, first, last)])
+        members = Members(job.data_of(first, last), starts, -1)
+        job.check(members, first, last)
+        return {first + m: text for m, text in members.unable.items()}
 
     def finish(self, hold: bool) -> None:
         """Wait, and let the processor run what the GPU has left."""

@@ -8,7 +8,6 @@ left for the processor to judge.
 from __future__ import annotations
 
 from ..kernels.assemble import FREE, MOST_STEPS, PROJECT
-from ..kernels.compile import inner
 from ..kernels.signatures import (
     NL,
     NP,
@@ -34,9 +33,11 @@ from ..stabilizations.projection import begin_again, remember
 CLEAR = 1e-6  # pivot ratios above this leave no doubt about the rank
 
 
-@inner
 def ready(fns, n, data, t, mode, tol, least, x, W):
-    """Check x = (q, v) against `least`, or project it in place to `tol`; False: not clearly a start."""
+    """Check x = (q, v) against `least`, or project it in place to `tol`; False: not clearly a start.
+
+    Written into the programs of a GPU alone, and so not compiled here.
+    """
     nq, rows, at_r, at_d = n[NQ], n[NP], n[WR], n[WD]
     if mode == FREE or n[NL] == 0:
         return True

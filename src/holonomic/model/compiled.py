@@ -345,6 +345,8 @@ class Model(ModelBase):
             return None  # unreadable means rebuilt
 
     def _make_record(self) -> dict:
+        from .trace import mass_reads
+
         traced = self._traced
         return {
             "numbers": traced.numbers.tolist(),
@@ -354,7 +356,20 @@ class Model(ModelBase):
             "output_shapes": {name: list(shape) for name, shape in traced.output_shapes.items()},
             "objects": {},
             "checked": self._params() if traced.depends else None,
+            "forgets": traced.scene.forgets,
+            "mass": mass_reads(traced.expressions),
         }
+
+    @property
+    def mass_reads(self) -> tuple[list[int], bool]:
+        """Which places of data the mass matrix depends on, and whether it changes with position or time."""
+        places, moves = self._record["mass"]
+        return places, moves
+
+    @property
+    def may_forget(self) -> bool:
+        """Whether velocity terms are left out that vanish with the system's own parameters, and perhaps not with others."""
+        return self._record["forgets"]
 
     def _params(self) -> list[float]:
         return flatten_params(dict(self.system.params or {})).tolist()

@@ -56,6 +56,7 @@ class Scene:
         self.names = names
         self.allowed = system.names if isinstance(system, Ode) else BASIC
         self.lam_sx: SX | None = None  # known from `with_multipliers` on
+        self.forgets = False  # whether velocity terms vanish with these parameters alone
         self.points = self._points(q0, v0, t0)
 
     def _points(self, q0, v0, t0) -> list[dict[str, Any]]:

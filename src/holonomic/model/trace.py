@@ -220,7 +220,7 @@ def _mass_and_force(system: System, scene: Scene, nv: int) -> dict[str, SX]:
     if system.velocity_terms is None and coriolis.nnz() and system.kinematics is None:
         quadratic = casadi.jacobian(casadi.jacobian(force, v), v).nnz()
         if not quadratic and _vanishes(coriolis, scene, scene.flat_params):
-            scene.depends |= not all(_vanishes(coriolis, scene, other) for other in scene.other_params())
+            scene.depends = scene.forgets = True  # with other parameters they may not vanish
         elif not quadratic:
             raise ForgottenVelocityTerms(
                 "mass() depends on q, but force() has no term quadratic in v, although the Coriolis and "
@@ -228,6 +228,15 @@ def _mass_and_force(system: System, scene: Scene, nv: int) -> dict[str, SX]:
                 "velocity_terms=False if force() is meant as it stands."
             )
     return {"mass": M, "force": force}
+
+
+def mass_reads(e: Expressions) -> tuple[list[int], bool]:
+    """Which places of data the mass matrix depends on, and whether it changes with position or time."""
+    if e.mass is None:
+        return [], False
+    M = casadi.vec(casadi.densify(e.mass))
+    columns = np.diff(casadi.jacobian_sparsity(M, e.data).colind())
+    return np.flatnonzero(columns).tolist(), casadi.jacobian_sparsity(M, casadi.vertcat(e.t, e.q)).nnz() > 0
 
 
 def _coriolis(M: SX, q: SX, v: SX) -> SX:

@@ -20,7 +20,7 @@ LOOKS = 40  # rows of a run that failed
 def check_gain(plan, t: float, z: np.ndarray, data: np.ndarray) -> None:
     """Refuse a ForwardEulerStabilization with F = D whose α is too large at the state z."""
     s, h = plan.choice.stabilization, plan.choice.step
-    if not isinstance(s, ForwardEulerStabilization) or not s.plain:
+    if not is_checked(plan):
         return
     alpha, largest = largest_factor(plan, t, z, data)
     if alpha * largest >= 2.0 - MARGIN:
@@ -31,10 +31,16 @@ def check_gain(plan, t: float, z: np.ndarray, data: np.ndarray) -> None:
         )
 
 
+def is_checked(plan) -> bool:
+    """Whether the stabilization of a plan can be unstable in this way."""
+    s = plan.choice.stabilization
+    return isinstance(s, ForwardEulerStabilization) and s.plain
+
+
 def growing(plan, sol) -> str | None:
     """Say where on its way a run began to be unstable by such a term, if it did."""
     s = plan.choice.stabilization
-    if not isinstance(s, ForwardEulerStabilization) or not s.plain:
+    if not is_checked(plan):
         return None
     rows = np.unique(np.linspace(0, len(sol.t) - 1, LOOKS).astype(int))
     for row in rows:

@@ -137,10 +137,13 @@ def unstable(run, plan) -> str | None:
         return None
     size = plan.model.nq + plan.model.nv
     first, last = (float(np.max(np.abs(x[:size]), initial=0.0)) for x in (run.start[1], run.x))
-    if last <= BOUND * (1.0 + first):
-        return None
+    return burst(plan, first, last, float(run.S[s.H_FIXED])) if last > BOUND * (1.0 + first) else None
+
+
+def burst(plan, first: float, last: float, step: float) -> str:
+    """Say why a run whose state grew so much with a fixed step may have done so."""
     f, i = plan.choice.formulation, plan.choice.integrator
-    text = f"the state grew from {first:.1e} to {last:.1e}: {i!r} with step {abs(run.S[s.H_FIXED]):g} is unstable here"
+    text = f"the state grew from {first:.1e} to {last:.1e}: {i!r} with step {abs(step):g} is unstable here"
     if not i.implicit and plan.model.n_lam and plan.choice.stabilization.acts == "none":
         return text + ", and nothing keeps the constraints. Use stabilization=Projection(), or a smaller step."
     if not i.implicit:

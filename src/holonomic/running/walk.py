@@ -29,7 +29,7 @@ from ..planning.plan import Plan
 from ..results.joined import join
 from ..results.solution import Solution
 from ..starting.initial import Start
-from ..starting.invariance import left_out, not_kept
+from ..starting.invariance import AT_THE_END, NEAR_ITS_VALUE, left_out, not_kept, was_kept
 from . import failure
 from .crossing import Crossing
 from .impact import after_event
@@ -100,13 +100,9 @@ def walk(
         why = choosing.vibrating(run) if choosing is not None and status == TOO_MANY_STEPS else ""
         raise _with_reason(failure.explain(status, run, plan, sol, why), t1)
     held = plan.model.n_invariants and not free and plan.choice.stabilization.acts == "step"
-    found = not_kept(plan.model, run.t, run.x, run.data, cancels=1e-3, within=1e-8) if held else None
+    found = not_kept(plan.model, run.t, run.x, run.data, cancels=AT_THE_END, within=NEAR_ITS_VALUE) if held else None
     if found is not None:
-        warn(
-            f"invariant {found[0]!r} was kept, but the equations change it: by {found[1]:.3g} per second at t = {run.t:.6g}. "
-            "The result is not that of the equations. Correct the invariant, or leave it out.",
-            InvariantWarning,
-        )
+        warn(was_kept(*found, run.t), InvariantWarning)
     depends = left_out(plan.model, sol.t, sol.y, run.data) if held and plan.model.is_ode else None
     if depends is not None:
         warn(depends, RedundancyWarning)

@@ -17,7 +17,9 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from ..kernels.batch import enter_tables
 from ..planning.plan import Plan
+from .checks import Checks, refuse
 from .halt import Halt
 from .inputs import Tables
 from .members import Members, consistent, rows_of
@@ -51,6 +53,7 @@ class Job:
     memory: tuple[np.ndarray, np.ndarray]  # S and I, the loop's own memory, as every member begins with it
     wanted: tuple[str, ...] | None = None  # quantities to keep; None: the whole state
     open: Open | None = None  # where the integrator was left to us, member by member
+    checks: Checks = field(default_factory=Checks)  # what `simulate` looks into and may be different for each member
     halt: Halt = field(default_factory=Halt, compare=False)  # Ctrl-C
 
     @property
@@ -58,6 +61,11 @@ class Job:
         """The plan; only in the process in which the sweep was called."""
         assert self.program.plan is not None
         return self.program.plan
+
+    @property
+    def forward(self) -> float:
+        """1, or -1 where time runs backwards."""
+        return 1.0 if self.t1 >= self.t0 else -1.0
 
     def data_of(self, first: int, last: int) -> np.ndarray:
         """Data of a stretch of members, (member, entry)."""
@@ -69,7 +77,17 @@ class Job:
     def members(self, first: int, last: int) -> Members:
         """Data and consistent starts of a stretch of members."""
         X0 = np.hstack([rows_of(self.q0, first, last), rows_of(self.v0, first, last)])
-        return consistent(self.program, X0, self.data_of(first, last), self.t0, self.initial, self.held)
+        DATA, tables = self.data_of(first, last), self.tables
+        for m in range(last - first if len(tables.at) else 0):
+            enter_tables(m, self.t0, self.forward, DATA[m], tables.at, tables.first, tables.times, tables.rows(first, last))
+        members = consistent(self.program, X0, DATA, self.t0, self.initial, self.held)
+        self.check(members, first, last)
+        return members
+
+    def check(self, members: Members, first: int, last: int) -> None:
+        """Name those of a stretch of members that `simulate` would refuse."""
+        values = self.tables.rows(first, last)
+        refuse(self.checks, self.program, members, self.t0, self.initial, self.tables, values, self.forward)
 
     def part(self, first: int, last: int) -> Job:
         """The same sweep over a stretch of its members."""
@@ -151,6 +169,7 @@ class Chunk:
     way: np.ndarray = field(default_factory=lambda: np.zeros(0, dtype=np.int8))  # what each began with, see `open`
     changes: dict[int, list[tuple[float, str, str]]] = field(default_factory=dict)  # member -> (t, methods, why) on the way
     notes: dict[int, list[tuple[str, str]]] = field(default_factory=dict)  # member -> (kind of warning, text)
+    grown: dict[int, tuple[float, float]] = field(default_factory=dict)  # members with a fixed step that burst: from, to
     near: dict[int, Any] = field(default_factory=dict)  # members to look at for singular positions, see `noting`
 
     def __post_init__(self):

@@ -4,10 +4,21 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..errors import DONE, EVENT, TOO_MANY_STEPS, NearSingularWarning, StiffnessWarning
+from ..errors import (
+    DONE,
+    EVENT,
+    TOO_MANY_STEPS,
+    InvariantWarning,
+    NearSingularWarning,
+    StiffnessWarning,
+    UnstableWarning,
+)
+from ..kernels import state as s
 from ..kernels.batch import AT_LEAST, LEAST, MOST_RATIO, NOTED, STEP_LEAST, STIFF_SINCE
-from ..running.failure import reason, stiff_since
+from ..running.failure import BOUND, burst, reason, stiff_since
 from ..running.nearby import WORTH_A_LOOK, near_singular
+from ..starting.invariance import was_kept
+from .checks import changed_at_end
 from .job import Chunk, Job
 from .members import Members
 from .program import Program
@@ -25,7 +36,9 @@ def tell(job: Job, program: Program, members: Members, noted: np.ndarray, ran: n
                 _note(chunk, chunk.first + m, StiffnessWarning, stiff_since(since, program.method))
             elif chunk.status[m] == TOO_MANY_STEPS:
                 chunk.why[chunk.first + m] = USED_UP.format(job.limits["max_steps"], since, program.method)
+    _tell_ends(job, program, members, ran[np.isin(chunk.status[ran], REACHED)], chunk)
     if noted.shape[1] == NOTED:
+        look_closer(job, chunk)
         return
     size = program.model.nq + program.model.nv
     near = (noted[ran, STEP_LEAST] != 0.0) & (noted[ran, LEAST] < WORTH_A_LOOK * noted[ran, MOST_RATIO])
@@ -37,10 +50,32 @@ def tell(job: Job, program: Program, members: Members, noted: np.ndarray, ran: n
     look_closer(job, chunk)
 
 
+def _tell_ends(job: Job, program: Program, members: Members, ended: np.ndarray, chunk: Chunk) -> None:
+    """Look at the last saved states of members that came to their end: did a fixed step burst, were invariants changed?"""
+    ended = ended[chunk.rows[ended] > 0]
+    if not len(ended) or not (job.memory[1][s.FIXED] or (program.keeps and job.initial != "free")):
+        return
+    size = program.model.nq + program.model.nv
+    rows = chunk.rows[ended] - 1
+    X, times = chunk.x[ended, rows, :size], job.save_t[rows]
+    if job.memory[1][s.FIXED]:
+        first, last = (np.abs(x).max(axis=1, initial=0.0) for x in (members.starts[ended, :size], X))
+        for i in np.flatnonzero(last > BOUND * (1.0 + first)):
+            chunk.grown[chunk.first + int(ended[i])] = float(first[i]), float(last[i])
+    if program.keeps and job.initial != "free":
+        found, rates = changed_at_end(program, members, ended, times, X)
+        for i in np.flatnonzero(found >= 0):
+            text = was_kept(program.model.invariant_labels[found[i]], float(rates[i]), float(times[i]))
+            _note(chunk, chunk.first + int(ended[i]), InvariantWarning, text)
+
+
 def look_closer(job: Job, chunk: Chunk) -> None:
     """Tell which members went by a singular position without a passage over it, where the user's functions are at hand."""
     if job.program.plan is None:
         return
+    for number, (first, last) in chunk.grown.items():
+        _note(chunk, number, UnstableWarning, burst(job.plan, first, last, float(job.memory[0][s.H_FIXED])))
+    chunk.grown = {}
     found = 0
     for i, (number, (share, place, start, data)) in enumerate(sorted(chunk.near.items())):
         if i < FEW:

@@ -60,7 +60,7 @@ def run_part(job: Job, part: Job, first: int) -> Chunk:
     )
     chunk = run_piece(whole, 0, part.count)
     chunk.first, chunk.last = first, first + part.count
-    for name in ("why", "changes", "notes", "near"):
+    for name in ("why", "changes", "notes", "near", "grown"):
         setattr(chunk, name, {first + m: told for m, told in getattr(chunk, name).items()})
     chunk.events.member = chunk.events.member + first
     return chunk

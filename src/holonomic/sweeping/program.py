@@ -51,6 +51,7 @@ class Facts:
     output_shapes: dict[str, tuple[int, ...]]
     coordinates: tuple[str, ...]
     extras: Extras
+    invariant_labels: tuple[str, ...]
 
     @property
     def nc(self) -> int:
@@ -69,7 +70,7 @@ class Program:
             isinstance(model.system, Dae),
             not model.is_ode and model.system.kinematics is None and not model.n_invariants,
             tuple(int(turn) for turn in model.turns), model.data_places["invariants"].start, dict(model.output_shapes),
-            tuple(model.coordinates), model.extras,
+            tuple(model.coordinates), model.extras, tuple(model.invariant_labels),
         )  # fmt: skip
         lowered = plan.integrator
         self.sizes, self.atol, self.blocks, self.rows = plan.sizes, plan.atol, plan.blocks, plan.rows
@@ -82,6 +83,7 @@ class Program:
         self.crosses, self.method = plan.crosses, type(plan.choice.integrator).__name__
         self.order = max(lowered.error_order, plan.choice.integrator.order - 1)
         self.lam_in_x = lam_in_x(plan)
+        self.keeps = plan.model.n_invariants > 0 and plan.choice.stabilization.acts == "step"  # invariants, at their values
         # of an event, its function is among the model's
         self.events = {name: SimpleNamespace(sign=e.sign, stops=e.stops) for name, e in plan.events.items()}
         self.by_python = lowered.starting_points > 0 or any(e.then is not None for e in plan.events.values())

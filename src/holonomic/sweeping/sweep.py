@@ -21,7 +21,7 @@ from ..arguments import (
     start_values,
     unpacked,
 )
-from ..errors import BadArgument, HolonomicError, RedundancyWarning
+from ..errors import BadArgument, HolonomicError, RedundancyWarning, SingularMass
 from ..model.extra import start_of_extras
 from ..model.system import Ode, System
 from ..model.warned import warn
@@ -30,6 +30,7 @@ from ..running.progress import Tally
 from ..running.walk import set_invariants
 from ..starting.initial import held_coordinates, prepare
 from ..starting.invariance import check_invariants, left_out
+from .checks import needed
 from .cluster import Dask, Futures, is_dask_client
 from .common import consistent_starts, left_open, shared_aim, shared_explicit
 from .ensemble import Ensemble, Log
@@ -244,6 +245,10 @@ def plan_job(
             )
         except BadArgument:
             raise
+        except SingularMass:
+            if not needed(plan_of(model, choice, events, None), params, bool(inputs), len(q0) > 1, initial).mass:
+                raise  # the same for all
+            continue
         except HolonomicError:
             continue  # told of each member by itself
         rows = begin.rows
@@ -251,7 +256,8 @@ def plan_job(
         if initial != "free":
             z0 = np.concatenate([begin.q, begin.v])
             set_invariants(model, t0, z0, own)
-            check_invariants(model, t0, z0, own)
+            if not params:  # the equations are the same for all
+                check_invariants(model, t0, z0, own)
             depends = left_out(model, [t0], [z0], own) if choice.stabilization.acts == "step" else None
             if depends is not None:
                 warn(depends, RedundancyWarning)
@@ -274,6 +280,7 @@ def plan_job(
     job = Job(
         Program(plan, redundant if rows is not None else None), t0, t1, save_t, members, data, places, params, tables,
         tuple(inputs or {}), q0, v0, initial, held, limits, memory(plan, data, t0, t1, save_t, x0, limits), wanted, is_left,
+        needed(plan, params, bool(inputs), len(q0) > 1, initial),
     )  # fmt: skip
     for name in wanted or ():
         known = Quantities(job, 0, 0, np.zeros((0, *job.shape[:2])), np.zeros((0, job.shape[0], job.shape[2])))
