@@ -315,7 +315,8 @@ DRAWINGS = [
         "Residuals of position and velocity over 10 s in index 1 with TOL = 1e-5, without numbers in the text; after 10 s the "
         "wheelset flies at a height of 1.27 m. With projection the residuals cannot be told from the zero axis.",
         "The effect and not its size: our wheelset lifts off, too, but on another track (a straight one) and with another program, "
-        "by 0.1 mm in place of 1.27 m. With projection it stays on the rails.",
+        "by 0.1 mm in place of 1.27 m. With projection it stays on the rails. (Figure 1.4 of the print shows pictures "
+        "of an animation; here the height is drawn.)",
         flying_wheelset,
     )
 ]  # fmt: skip
