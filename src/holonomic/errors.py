@@ -101,6 +101,10 @@ class InvariantWarning(UserWarning):
     """An invariant was kept that the equations change: the answer is not that of the equations."""
 
 
+class HandedOverWarning(UserWarning):
+    """Another method led over a singular position that the one asked for by name does not pass."""
+
+
 class NearSingularWarning(UserWarning):
     """A run passed a singular position, or close by one, with a method that may leave its branch there."""
 

@@ -3,6 +3,7 @@
 IFToMM A02 lies flat twice in a turn, and its exact motion is known; 10 s hold ten such positions. Another branch is 0.5 away.
 """
 
+import warnings
 from dataclasses import replace
 
 import numpy as np
@@ -25,7 +26,7 @@ from holonomic import (
     problems,
     simulate,
 )
-from holonomic.errors import SingularPosition, StepFailed
+from holonomic.errors import HandedOverWarning, SingularPosition, StepFailed
 
 MAKERS = {"by hand": problems.four_bars, "from bodies": problems.four_bars_from_bodies}
 
@@ -62,6 +63,22 @@ def test_post_stabilization_passes_them(stabilization, integrator):
         sol = run(problem, rtol, integrator=integrator, stabilization=stabilization)
         assert error(problem, sol) < 1e3 * rtol, rtol  # measured: 10 to 300, as with a projection
         assert sol.plan.choice.stabilization == stabilization
+
+
+def test_who_led_over_a_position_is_told_where_methods_were_named():
+    problem = problems.four_bars(2)
+    with pytest.warns(HandedOverWarning) as said:
+        sol = run(problem, 1e-6, 3.0, integrator=Radau(), formulation=GGL())
+    first, behind = sol._parts[1].t[[0, -1]]
+    assert len(said) == 1 and str(said[0].message) == (
+        f"at t = {first:.6g} a singular position of the constraints lay ahead, which GGL() + Radau() + Projection() does not "
+        f"pass: DOP853() + Projection() led over it until t = {behind:.6g} ({len(sol._parts[1].t) - 1} steps), and so 2 more "
+        "times. To have one method throughout, ask for that one."
+    )
+    assert behind - first < 0.3  # of the 0.5 s to the next one
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        run(problem, 1e-6, 3.0)
 
 
 def test_a_field_that_is_bent_is_told_the_remedy():

@@ -107,8 +107,11 @@ class ModelBase:
         self.examined_with = self._params_in(data)
 
     def note_held(self, held: Held) -> None:
-        """Remember that the mass matrix is singular, and what holds it."""
-        self.held = held
+        """Remember that the mass matrix is singular, with these parameters or with others before."""
+        before = self.held or held
+        self.held = Held(
+            tuple(sorted({*before.coordinates, *held.coordinates})), all_rows=before.all_rows or held.all_rows
+        )
 
     def redundancy_of(self, data: np.ndarray) -> Any:
         """What was found of redundant rows with the parameters in data, or None."""

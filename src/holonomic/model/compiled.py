@@ -97,9 +97,10 @@ class Model(ModelBase):
         return type(self), (self.system, *self._start), {"held": self.held}  # addresses mean nothing in another process
 
     def note_held(self, held: Held) -> None:
-        if held == self.held:
-            return
+        before = self.held
         super().note_held(held)
+        if self.held == before:
+            return
         for known in (self._functions, self._tables, self._graphs, self.__dict__.get("_plans", {})):
             known.clear()  # made as if M were regular
 

@@ -33,6 +33,7 @@ from ..planning.choice import Choice
 from ..planning.plan import Plan
 from ..results.solution import Solution
 from ..stabilizations.projection import Projection
+from .nearby import rank_falls
 from .run import Run
 
 FAILURES = (SINGULAR, PULL_FAILED, STEP_COLLAPSED, NO_CONVERGENCE)
@@ -42,6 +43,7 @@ FAR = 5.0  # times the pivot ratio of the alarm, at which to hand back
 MOST = 2000  # explicit steps without a path
 ALLOWED = 1e3  # tolerances by which the state may be moved onto the constraints; Index3 leaves some 100 in velocities
 ROUNDS = 6
+LOOKED_AT = 16  # states of a run that say how independent the rows usually are
 
 
 def alarm_of(plan: Plan) -> int:
@@ -66,8 +68,9 @@ class Crossing:
         self.plan_for, self.t_end = plan_for, t_end
         self.home: Plan | None = None  # the plan to go back to
         self.notes: list[tuple[float, Choice, float]] = []
+        self._led: list[tuple[Choice, float, float, int]] = []  # who was helped, from when to when, in how many steps
         self._begun = (0.0, 0.0, 0.0, 0.0)  # where another plan took over: t, step, pivot ratio, the largest so far
-        self._last = np.nan
+        self._last = self._refused = np.nan
 
     @property
     def interval(self) -> int | None:
@@ -94,17 +97,22 @@ class Crossing:
             if not self._behind(run):
                 return run, OK
             home, self.home = self.home, None
+            self._led[-1] = (*self._led[-1][:2], run.t, int(run.I[s.ACCEPTED]))
             parts.append(Solution.from_run(run, run.plan, begin, "changed"))
             back, status = run.handed_to(home, self.t_end)
             back.S[s.RHO_MOST] = self._begun[3]
             if not run.passages.paths:
                 back.S[s.RHO_ASKED] = run.S[s.RHO_LEAST]  # there was nothing: not to be asked again soon
             return back, status
-        helped = self._helped(run)
+        ahead = rank_falls(run.plan, run.t, run.x, _states(run, parts), run.data)
+        helped = self._helped(run) if ahead else None
         if helped is None:
             if status != NEED_PASSAGE:
                 return run, status
             run.passages.leave()
+            if not ahead and run.t != self._refused:  # the constraints are as they were: asked again where ρ falls further
+                self._refused, run.S[s.RHO_ASKED] = run.t, _ratio(run)
+                return run, OK
             run.I[s.CROSSES] = 0
             self.plan_for = None
             return run, OK
@@ -112,6 +120,7 @@ class Crossing:
         self.home, self._last = run.plan, run.t
         self._begun = (run.t, abs(float(run.S[s.H_USED])), _ratio(run), float(run.S[s.RHO_MOST]))
         self.notes.append((run.t, plan.choice, self._begun[1]))
+        self._led.append((run.plan.choice, run.t, np.nan, 0))
         parts.append(Solution.from_run(run, run.plan, begin, "changed"))
         run.x[: len(x)] = x
         return run.handed_to(plan, self.t_end)
@@ -126,6 +135,23 @@ class Crossing:
         reason = f"a singular position lay ahead, which the methods asked for do not pass (and back behind it{more})"
         story = story or Story()
         return replace(story, changes=(*story.changes, Change(t, choice, 0.0, 0.0, step, reason)))
+
+    def warning(self, t_end: float) -> str | None:
+        """Say that another method took the place of one that was asked for by name, and for how long."""
+        named = [led for led in self._led if led[0].chosen]
+        if not named:
+            return None
+        choice, t, back, steps = named[0]
+        other = self.notes[0][1]
+        until = f"until t = {t_end if np.isnan(back) else back:.6g}" + (f" ({steps} steps)" if steps else "")
+        more = len(named) - 1
+        again = f", and so {more} more time{'s' * (more > 1)}" if more else ""
+        asked = f"{choice.formulation!r} + {choice.integrator!r} + {choice.stabilization!r}"
+        return (
+            f"at t = {t:.6g} a singular position of the constraints lay ahead, which {asked} does not pass: "
+            f"{other.integrator!r} + {other.stabilization!r} led over it {until}{again}. To have one method throughout, ask "
+            "for that one."
+        )
 
     def _behind(self, run: Run) -> bool:
         if run.I[s.GUIDED]:
@@ -152,6 +178,17 @@ class Crossing:
         if x is None or not np.all(np.abs(x - run.x[:size]) <= ALLOWED * (plan.atol[:size] + c.rtol * (1.0 + np.abs(x)))):
             return None
         return plan, x
+
+
+def _states(run: Run, parts: list) -> list[tuple[float, np.ndarray]]:
+    """The start of a run and some of what it has written down since."""
+    first = parts[0]._start if parts else run.start
+    found = [(float(first[0]), np.asarray(first[1]))]
+    if run.record.t:
+        t, x, _ = run.record.joined()
+        for i in np.unique(np.linspace(0, len(t) - 1, LOOKED_AT).astype(int)).tolist():
+            found.append((float(t[i]), x[i]))
+    return found
 
 
 def _ratio(run: Run) -> float:

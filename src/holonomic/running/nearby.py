@@ -17,6 +17,7 @@ from ..starting.rank import terms
 
 WORTH_A_LOOK = 0.2  # of the largest pivot ratio, which falls with the square of the singular value
 NEARLY = 0.02  # of the larger singular value at the start or around: below that rows are nearly dependent
+CLOSER = 0.6  # of the largest singular value: a pivot ratio below a fifth of its largest makes it 0.45 by geometry alone
 REACH = 1.5  # steps before and behind the end of a step
 POINTS, ZOOMS = 24, 3
 SHARE = 0.1  # of the largest: rows with less of the dependence are not named
@@ -59,6 +60,21 @@ def near_singular(plan, start, place, data) -> str | None:
         f"motion meet there, and {c.integrator!r} {way}{fixed} may have left its own, or lost accuracy. {remedy}, which "
         "passes such positions, or change the geometry."
     )
+
+
+def rank_falls(plan, t: float, x, states, data) -> bool:
+    """Whether rows of G are much closer to dependent at (t, x) than they were at one of the states (t, x) of a run.
+
+    Pivot ratios fall for other reasons, too: a mass that vanishes, light parts between heavy ones.
+    """
+    model = plan.model
+    at = lambda t, x: _smallest(_scaled(model, plan.rows, t, x[: model.nq], x[model.nq : model.nq + model.nv], data))
+    data = data[: len(model.data())]
+    try:
+        here, usual = at(t, x), max(at(*state) for state in states)
+    except (HolonomicError, np.linalg.LinAlgError, ValueError):
+        return True  # not to be told: as the pivot ratio says
+    return here < CLOSER * usual
 
 
 def _of_least_ratio(S, size: int):

@@ -14,6 +14,7 @@ from ..errors import (
     MORE,
     OK,
     TOO_MANY_STEPS,
+    HandedOverWarning,
     HolonomicError,
     InvariantWarning,
     NearSingularWarning,
@@ -109,6 +110,9 @@ def walk(
     text = failure.unstable(run, plan)
     if text is not None:
         warn(text, UnstableWarning)
+    handed = crossing.warning(run.t)
+    if handed is not None:
+        warn(handed, HandedOverWarning)
     near = next(filter(None, map(passed_singular, sol._parts or (sol,))), None)
     if near is not None:
         warn(near, NearSingularWarning)

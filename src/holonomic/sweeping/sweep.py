@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import warnings
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Executor
 from typing import Any
@@ -262,6 +264,11 @@ def plan_job(
             if depends is not None:
                 warn(depends, RedundancyWarning)
         break
+    for m in _without(params):  # where a mass is zero, the functions of all members have to know
+        q, v, own = member(m)
+        with contextlib.suppress(HolonomicError), warnings.catch_warnings():  # told of each member by itself
+            warnings.simplefilter("ignore", RedundancyWarning)
+            prepare(model, t0, q, v, own, tol=choice.constraint_tol, initial=initial, hold=hold, redundant=redundant)
     is_open = "integrator" not in choice.chosen and not choice.integrator.implicit and choice.step is None
     is_left = None
     if is_open and initial != "free":
@@ -294,6 +301,12 @@ def _enter(tables: Tables, data: np.ndarray, m: int, t: float, forward: float) -
     from ..kernels.batch import enter_tables
 
     enter_tables(0, t, forward, data, tables.at, tables.first, tables.times, tables.rows(m, m + 1))
+
+
+def _without(params) -> list[int]:
+    """For each parameter that is zero in some members and not in the first one, the first of these members."""
+    zero = (np.any(np.reshape(values, (len(values), -1)) == 0.0, axis=1) for values in params.values())
+    return sorted({int(np.argmax(found)) for found in zero if np.any(found) and not found[0]})
 
 
 def _wanted(outputs, keep: str) -> tuple[str, ...] | None:
