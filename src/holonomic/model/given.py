@@ -16,7 +16,7 @@ def vector(values, what: str, n: int | None = None) -> np.ndarray:
         if np.iscomplexobj(values):
             raise BadArgument(f"{what} is complex: {values!r}. Give real and imaginary parts as numbers of their own.")
         found = np.array(values, dtype=float)
-    except (TypeError, ValueError) as problem:
+    except (TypeError, ValueError, OverflowError) as problem:
         if isinstance(problem, BadArgument):
             raise
         raise BadArgument(f"{what} must be numbers, got {values!r}.") from None

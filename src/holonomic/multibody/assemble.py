@@ -11,10 +11,12 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from ..errors import BadArgument, InconsistentState
+from ..errors import BadArgument, InconsistentState, NotFinite
 from ..model.arguments import Names, wanted
+from ..model.given import vector
 from ..model.warned import warn
 from .lower import UnitsWarning, body_sizes, mechanism_size
+from .parameters import number
 from .snapping import refuse_turned, snapped
 
 CLOSED = 1e-12  # relative to the size of the mechanism; what rounding leaves
@@ -164,9 +166,11 @@ def check_asked(m, values, speeds) -> None:
     for what, given in (("values", values), ("speeds", speeds)):
         if given is not None and not isinstance(given, Mapping):
             raise BadArgument(f'assemble: {what} are given by joint, {{"O": 0.3}}, got {given!r}.')
+        for name, value in (given or {}).items():
+            m._joint(name, "assemble")
+            number(f"assemble: the {'value' if what == 'values' else 'speed'} of joint {name!r}", value)
     for name, value in (values or {}).items():
-        joint = m.joints.get(name)
-        if joint is not None and joint.coordinate == "angle" and abs(value) > MANY_TURNS:
+        if m.joints[name].coordinate == "angle" and abs(value) > MANY_TURNS:
             warn(
                 f"assemble: joint {name!r} is asked for {value:g} rad, {abs(value) / (2 * np.pi):.3g} turns. Angles are in "
                 f"radians: np.radians({value:g}).",
@@ -214,12 +218,14 @@ def beginning(m, k: Kinematics, near) -> np.ndarray:
         q = drawn.copy().reshape(-1, m.kit.NQ)
         for name, pose in near.items():
             body = m._body(name)
-            pose = np.ravel(pose)
+            pose = vector(pose, f"near[{name!r}]")
             if len(pose) != m.kit.NQ:
                 raise BadArgument(f"near[{name!r}] needs {m.kit.NQ} numbers, {m.kit.POSE}; got {len(pose)}.")
+            if body.is_ground:
+                raise BadArgument("near= places bodies; the ground stays where it is.")
             q[body.index] = pose
         return q.ravel()
-    q = np.array(getattr(near, "q", near), dtype=float).ravel()
+    q = vector(getattr(near, "q", near), "near")
     if len(q) != k.nq:
         raise BadArgument(f"near= has {len(q)} coordinates, the mechanism {k.nq}.")
     return q
@@ -251,6 +257,7 @@ def close(k: Kinematics, q, parts, targets, what: str, steps: int = 40) -> np.nd
         r, J = _rows_and_targets(k, x, parts, targets)
         if not len(r):
             return x
+        _refuse_not_finite(k, x, r, parts)
         norms = np.maximum(np.linalg.norm(J / k.scale, axis=1), 1e-300)
         distance = float(np.max(np.abs(r) / norms))
         if distance <= CLOSED * k.size or (distance <= 1e-9 * k.size and distance >= 0.5 * before):
@@ -267,6 +274,14 @@ def close(k: Kinematics, q, parts, targets, what: str, steps: int = 40) -> np.nd
             f"{gap.get(worst, distance):.2g}. Check the lengths, or start nearer to a closed position with near=."
         )
     return x
+
+
+def _refuse_not_finite(k: Kinematics, x, r, parts) -> None:
+    """Name the joint or drive whose rows are not numbers: a function of time that is not finite at t = 0."""
+    if np.all(np.isfinite(r)):
+        return
+    worst = next((part.name for part in parts if not np.all(np.isfinite(k.value(part, 0.0, x)))), "a joint")
+    raise NotFinite(f"{worst!r} is not finite at t = 0. Check what its function of time gives there.")
 
 
 def _rows_and_targets(k: Kinematics, x, parts, targets):
@@ -286,7 +301,7 @@ def _go_to(m, k: Kinematics, q, joints, values):
         targets[joint.name] = (joint, float(value))
     for drive in m.drives.values():
         if drive.wanted is not None:
-            value = float(drive.wanted(0.0, k.p))
+            value = number(f"{drive.name!r} at t = 0", drive.wanted(0.0, k.p))
             if drive.of in targets and abs(targets[drive.of][1] - value) > 1e-9:
                 raise BadArgument(
                     f"assemble: joint {drive.of!r} is driven and has the value {value:.6g} at t = 0, not "
@@ -339,6 +354,9 @@ def _velocities(m, k: Kinematics, q, speeds) -> np.ndarray:
         wanted_rates.append(np.array([float(speed)]))
         names.append(name)
     G, right = np.vstack(rows), np.concatenate(wanted_rates)
+    if not np.all(np.isfinite(right)):
+        worst = names[int(np.flatnonzero(~np.isfinite(right))[0])]
+        raise NotFinite(f"the rate of {worst!r} is not finite at t = 0. Check what its function of time gives there.")
     if not len(G) or not np.any(right):
         return np.zeros(k.nv)
     norms = np.maximum(np.linalg.norm(G / k.scale, axis=1), 1e-300)

@@ -9,7 +9,7 @@ import numpy as np
 
 from ..errors import BadArgument
 from . import shapes as sh
-from .parameters import positive
+from .parameters import number
 
 
 @dataclass(eq=False)
@@ -145,7 +145,7 @@ def _frame(name, dimension, at, angle):
     if angle is None:
         return origin, plain
     if dimension == 2:
-        return origin, float(angle)
+        return origin, number(f"angle of body {name!r}", angle)
     return origin, sh.rotation_matrix(angle, f"angle (the axes) of body {name!r}")
 
 
@@ -193,29 +193,27 @@ def _offset(d):
 
 
 def _mass(name, mass) -> float:
-    try:
-        number = float(mass)
-    except (TypeError, ValueError):
-        raise BadArgument(f"body {name!r}: mass must be a number, got {mass!r}.") from None
-    if not (number > 0.0 and np.isfinite(number)):
+    given = number(f"mass of body {name!r}", mass)
+    if not given > 0.0:
         raise BadArgument(
-            f"body {name!r} has mass {number:g} kg; it must be positive. A massless link is a distance joint."
+            f"body {name!r} has mass {given:g} kg; it must be positive. A massless link is a distance joint."
         )
-    positive(f"{name}.mass", number)
-    return number
+    return given
 
 
 def _inertia(name, dimension, inertia):
     if dimension == 2:
-        try:
-            return float(inertia)
-        except (TypeError, ValueError):
-            raise BadArgument(f"body {name!r}: inertia in the plane is one number, got {inertia!r}.") from None
-    given = np.array(inertia, dtype=float)
+        return number(f"inertia of body {name!r} in the plane", inertia)
+    try:
+        given = np.array(inertia, dtype=float)
+    except (TypeError, ValueError, OverflowError):
+        given = np.zeros(0)
     if given.shape == (3,):
         given = np.diag(given)
     if given.shape != (3, 3):
         raise BadArgument(f"body {name!r}: inertia in space is three numbers or a 3 x 3 array, got {inertia!r}.")
+    if not np.all(np.isfinite(given)):
+        raise BadArgument(f"body {name!r}: its inertia is not finite: {inertia!r}.")
     return given
 
 

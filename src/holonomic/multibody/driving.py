@@ -83,16 +83,16 @@ class DriveMethods:
         if first is second:
             raise BadArgument(f"coupling {name!r}: joint {first.name!r} cannot follow itself. Name two joints.")
         self._new(name, "drive")
-        keys = [self.params.add(f"{name}.{key}", float(value)) for key, value in (("ratio", ratio), ("offset", offset))]
+        keys = [self.params.add(f"{name}.{key}", value) for key, value in (("ratio", ratio), ("offset", offset))]
         made = rows.coupled_rows(second.gap, self.kit.place, *second.marks, first.value, *keys)
         drive = Drive(name, second.name, (*second.marks, *first.marks), made, ("coupling",))
-        if self.dimension == 3 and first.coordinate == "angle" and ratio != round(ratio):
+        if self.dimension == 3 and first.coordinate == "angle" and self.params[keys[0]] % 1.0:
             drive.level, drive.closing = "velocity", made
             drive.rows = rows.coupled_rates(second.rate, first.rate, keys[0])
         return self._enter_drive(drive)
 
     def _drive_path(self, of, path) -> Drive:
-        point = of if isinstance(of, Point) else self.points.get(of)
+        point = of if isinstance(of, Point) else self.points.get(of) if isinstance(of, str) else None
         if point is None:
             raise self._unknown(of, "point", self.points)
         if not callable(path):

@@ -5,12 +5,14 @@ from __future__ import annotations
 import numpy as np
 
 from ..errors import BadArgument
+from ..model.given import vector
 from . import forces as fo
 from . import joints, joints3d
+from . import shapes as sh
 from .body import Body, Point
 from .joint import Force, Joint
 from .joint_forcing import JointForceMethods
-from .parameters import not_negative, positive
+from .parameters import not_negative, number, positive
 
 
 class ForceMethods(JointForceMethods):
@@ -91,8 +93,9 @@ class ForceMethods(JointForceMethods):
         if first is second:
             raise BadArgument(f"{name!r} acts between body {first.name!r} and itself. Name two bodies, or m.ground.")
         n = 3 if self.dimension == 2 else 6
-        springs = np.ravel(stiffness)
-        dampers = () if damping is None else np.ravel(damping) if np.size(damping) > 1 else np.full(n, float(damping))
+        springs = self._several(stiffness, f"stiffness of bushing {name!r}")
+        dampers = () if damping is None else self._several(damping, f"damping of bushing {name!r}")
+        dampers = np.full(n, dampers[0]) if len(dampers) == 1 else dampers
         if len(springs) != n or len(dampers) not in (0, n):
             raise BadArgument(
                 f"bushing {name!r} needs {n} stiffnesses (and one or {n} dampings), got {len(springs)} and "
@@ -135,9 +138,7 @@ class ForceMethods(JointForceMethods):
             pushed = self._named(value, f"value of {name!r}", self.dimension)
             act = fo.on_point(pushed, self.kit.place, mark, self.kit.NO_TORQUE)
         else:
-            keys = self.params.add_point(f"{name}.value", np.atleast_1d(value))
-            if len(keys) != self.dimension:
-                raise BadArgument(f"force {name!r} needs {self.dimension} numbers, got {value!r}.")
+            keys = self.params.add_point(f"{name}.value", sh.point(value, f"force {name!r}", self.dimension))
             act = fo.on_point(fo.constant_vector(keys), self.kit.place, mark, self.kit.NO_TORQUE)
         return self._enter(Force(name, "force", act, (mark,)))
 
@@ -150,7 +151,8 @@ class ForceMethods(JointForceMethods):
         elif self.dimension == 2:
             act = fo.torque_on(fo.constant_number(self.params.add(f"{name}.value", value)), mark)
         else:
-            act = fo.torque_on(fo.constant_vector(self.params.add_point(f"{name}.value", value)), mark)
+            given = sh.point(value, f"torque {name!r}", self.dimension)
+            act = fo.torque_on(fo.constant_vector(self.params.add_point(f"{name}.value", given)), mark)
         return self._enter(Force(name, "force", act, (mark,)))
 
     def contact(self, name: str, body, *, centre, radius: float, point, normal, stiffness: float, exponent: float = 1.5,
@@ -187,13 +189,17 @@ class ForceMethods(JointForceMethods):
             self.params.add(f"{name}.{key}", value, positive if key in above else not_negative)
             for key, value in numbers.items()
         ]
-        kit = self.kit
+        kit, power = self.kit, number(f"the exponent of {name!r}", exponent)
         act = fo.contact(
-            kit.place, kit.motion, kit.spin_arm, mark, surface, direction, tuple(keys), float(exponent), kit.NO_TORQUE
+            kit.place, kit.motion, kit.spin_arm, mark, surface, direction, tuple(keys), power, kit.NO_TORQUE
         )
         return self._enter(Force(name, "contact", act, (mark,)))
 
     # how a force is made
+
+    def _several(self, given, what: str) -> np.ndarray:
+        """Numbers for all directions of a bushing, or one for all."""
+        return vector(np.ravel(given) if np.ndim(given) > 1 else given, what)
 
     def _line(self, name, first, second, at):
         self._new(name, "force")

@@ -7,6 +7,7 @@ import numpy as np
 from ..errors import BadArgument
 from . import joints, joints3d, rows
 from .joint import Joint
+from .parameters import number
 
 
 class GearMethods:
@@ -90,7 +91,9 @@ class GearMethods:
                           constants=(side,), **how)  # fmt: skip
 
     def _radii(self, name: str, radii) -> tuple[float, float]:
-        r1, r2 = (float(radius) for radius in radii)
+        if np.ndim(radii) != 1 or len(radii) != 2:
+            raise BadArgument(f"gear {name!r}: radii= is a pair (r1, r2), got {radii!r}.")
+        r1, r2 = (number(f"a radius of gear {name!r}", radius) for radius in radii)
         if r1 <= 0.0 or r2 == 0.0 or r1 + r2 == 0.0:
             raise BadArgument(
                 f"gear {name!r}: radii {radii} must be positive, the second negative for an internal gear."
@@ -119,6 +122,7 @@ class GearMethods:
 
     def _rack_in_space(self, name, rack, pinion, at, axis, radius) -> Joint:
         ends = self._two_places(name, at)
+        radius = number(f"the radius of rack-and-pinion {name!r}", radius)
         u, d = self._unit(axis, name), np.subtract(self._drawn(ends[1], name), self._drawn(ends[0], name))
         self._check_touching("rack-and-pinion", name, float(np.linalg.norm(np.cross(u, d))), radius)
         return self._join("rack-and-pinion", name, rack, pinion, ends, joints3d.rack_and_pinion, axis=axis,
@@ -154,6 +158,7 @@ class GearMethods:
     def _rolls_in_space(self, name, plane, disk, at, axis, radius, normal) -> Joint:
         ends = self._two_places(name, at)
         n, d = self._unit(normal, name), np.subtract(self._drawn(ends[1], name), self._drawn(ends[0], name))
+        radius = number(f"the radius of rolling {name!r}", radius)
         tilt = 1.0 if axis is None else float(np.sqrt(1.0 - np.dot(n, self._unit(axis, name)) ** 2))
         if abs(float(np.dot(n, d)) - radius * tilt) > 0.01 * radius:
             raise BadArgument(
@@ -185,7 +190,7 @@ class GearMethods:
         u = self._unit(axis, name)
         d = np.subtract(self._drawn(ends[1], name), self._drawn(ends[0], name))
         height = float(u[0] * d[1] - u[1] * d[0])
-        radius = float(radius)
+        radius = number(f"the radius of {kind} {name!r}", radius)
         self._check_touching(kind, name, height, radius)
         radius = radius if height > 0 else -radius
         relative = self._body(second).rotation - self._body(first).rotation

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from ..errors import BadArgument
@@ -220,7 +222,8 @@ class JointMethods(GearMethods):
 
     def _is_pair(self, at) -> bool:
         return (
-            not isinstance(at, Point | str)
+            (isinstance(at, Sequence) or np.ndim(at) > 0)
+            and not isinstance(at, str | bytes)
             and len(at) == 2
             and not all(np.isscalar(part) and not isinstance(part, str) for part in at)
         )

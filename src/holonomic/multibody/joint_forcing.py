@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from ..errors import BadArgument
+from ..model.given import vector
 from . import efforts as ef
 from . import joints, joints3d
 from .joint import EFFORT, Force, Joint
-from .parameters import not_negative, positive
+from .parameters import not_negative, number, positive
 
 
 class JointForceMethods:
@@ -74,8 +77,9 @@ class JointForceMethods:
         if len(given) != 1:
             raise BadArgument(f"a motor needs one of torque=, force= and curve=, got {len(given)}.")
         if curve is not None:
-            rates, efforts = (np.asarray(part, dtype=float) for part in curve)
-            if rates.ndim != 1 or rates.shape != efforts.shape or len(rates) < 2 or np.any(np.diff(rates) <= 0):
+            is_pair = isinstance(curve, Sequence | np.ndarray) and not isinstance(curve, str) and len(curve) == 2
+            rates, efforts = (vector(part, f"the curve of {name!r}") for part in (curve if is_pair else ((), ())))
+            if rates.shape != efforts.shape or len(rates) < 2 or np.any(np.diff(rates) <= 0):
                 raise BadArgument(
                     f"the curve of {name!r} is a pair (speeds, torques) of equal length; speeds must increase."
                 )
@@ -178,6 +182,8 @@ class JointForceMethods:
             c of k δ (1 + c δ'), s/rad or s/m.
         """
         joint = self._joint(joint, "stop")
+        lower, upper = (number(f"the {side} limit of joint {joint.name!r}", value)
+                        for side, value in (("lower", lower), ("upper", upper)))  # fmt: skip
         if not lower < upper:
             raise BadArgument(f"the stop of joint {joint.name!r} needs lower < upper, got {lower:g} and {upper:g}.")
         name = f"{joint.name} stop"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
@@ -72,7 +72,7 @@ class Mechanism(JointMethods, DriveMethods, ForceMethods, StateMethods):
     """
 
     def __init__(self, gravity=(0.0, -9.81)):
-        if np.ndim(gravity) != 1:
+        if not isinstance(gravity, Iterable):
             raise BadArgument(f"gravity is a vector, (0, -9.81) in the plane or (0, 0, -9.81) in space, got {gravity!r}.")
         given = sh.point(gravity, "gravity")
         self.dimension = len(given)
@@ -219,6 +219,8 @@ class Mechanism(JointMethods, DriveMethods, ForceMethods, StateMethods):
 
         A number, a function of t, or a pair (times, values), linear in between; steps end on the times.
         """
+        if not isinstance(name, str) or not name:
+            raise BadArgument(f"an input needs a name, got {name!r}. Write m.input('valve', 1.0).")
         if name in self.inputs or name in self.states:
             kind = "a state" if name in self.states else "an input"
             raise BadArgument(f"there is {kind} {name!r} already.")
@@ -289,6 +291,9 @@ class Mechanism(JointMethods, DriveMethods, ForceMethods, StateMethods):
         vary both: the inertia of shapes follows the mass otherwise.
         """
         assembly = self.assembly
+        names = varying if isinstance(varying, Iterable) and not isinstance(varying, str) else (varying,)
+        if isinstance(varying, str) or not all(isinstance(name, str) for name in names):
+            raise BadArgument(f"to_system: varying= is a list of names of parameters, got {varying!r}.")
         apart = {key for mass in varying if set(tied := self.params.tied_to(mass)) & set(varying) for key in (mass, *tied)}
         varying = tuple(name for name in varying if name in self.params.built_in() or name in apart)
         if varying:
@@ -339,10 +344,10 @@ class Mechanism(JointMethods, DriveMethods, ForceMethods, StateMethods):
 
     def __getitem__(self, name: str):
         """Return a body, joint, point, force, drive or state by name."""
-        if name == "ground":
+        if isinstance(name, str) and name == "ground":
             return self.ground
         for known in self._kinds().values():
-            if name in known:
+            if isinstance(name, str) and name in known:
                 return known[name]
         raise self._unknown(name, "body, joint, point or force")
 
@@ -357,14 +362,14 @@ class Mechanism(JointMethods, DriveMethods, ForceMethods, StateMethods):
             if given.mechanism is not self:
                 raise BadArgument(f"body {given.name!r} belongs to another mechanism.")
             return given
-        if given == "ground":
+        if isinstance(given, str) and given == "ground":
             return self.ground
-        if given in self.bodies:
+        if isinstance(given, str) and given in self.bodies:
             return self.bodies[given]
         raise self._unknown(given, "body", self.bodies)
 
     def _joint(self, given, role: str, coordinate: str | None = None) -> Joint:
-        joint = given if isinstance(given, Joint) else self.joints.get(given)
+        joint = given if isinstance(given, Joint) else self.joints.get(given) if isinstance(given, str) else None
         if joint is None:
             raise self._unknown(given, "joint", self.joints)
         if joint.coordinate is None:

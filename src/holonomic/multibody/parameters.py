@@ -35,7 +35,7 @@ class Parameters(MutableMapping):
 
     def add(self, name: str, value: float, check: Callable[[str, float], None] | None = None) -> str:
         """Enter a new number and return its name."""
-        self._values[name] = _number(name, value)
+        self._values[name] = number(name, value)
         if check is not None:
             check(name, self._values[name])
             self._checks[name] = check
@@ -60,23 +60,22 @@ class Parameters(MutableMapping):
             self._checks.pop(name, None)
 
     def __getitem__(self, name: str) -> float:
-        try:
-            return self._values[name]
-        except KeyError:
-            raise self._unknown(name) from None
+        if not isinstance(name, str) or name not in self._values:
+            raise self._unknown(name)
+        return self._values[name]
 
     def __setitem__(self, name: str, value: float) -> None:
-        if name not in self._values:
+        if not isinstance(name, str) or name not in self._values:
             raise self._unknown(name)
-        number = _number(name, value)
+        new = number(name, value)
         if name in self._checks:
-            self._checks[name](name, number)
+            self._checks[name](name, new)
         for tied in self.tied_to(name):
-            self._values[tied] *= number / self._values[name]
+            self._values[tied] *= new / self._values[name]
         own = [mass for mass, inertias in self._ties.items() if name in inertias]
         for mass in own:
             del self._ties[mass]
-        self._values[name] = number
+        self._values[name] = new
         (self._rebuilt if own or name in self._built_in else self._changed)()
 
     def __delitem__(self, name: str) -> None:
@@ -118,11 +117,13 @@ def not_negative(name: str, value: float) -> None:
         raise BadArgument(f"{name} = {value:g} must not be negative.")
 
 
-def _number(name: str, value) -> float:
+def number(name: str, value) -> float:
+    """A finite number, or what is wrong with it."""
     try:
-        number = float(value)
-    except (TypeError, ValueError):
-        raise BadArgument(f"{name} must be a number, got {value!r}.") from None
-    if not np.isfinite(number):
-        raise BadArgument(f"{name} must be finite, got {number}.")
-    return number
+        found = float(value)
+    except (TypeError, ValueError, OverflowError):
+        shown = "one of more digits than a float has" if isinstance(value, int) else repr(value)
+        raise BadArgument(f"{name} must be a number, got {shown}.") from None
+    if not np.isfinite(found):
+        raise BadArgument(f"{name} must be finite, got {found}.")
+    return found

@@ -11,7 +11,7 @@ from ..errors import BadArgument
 from ..model.arguments import Names, param_names, wanted
 from . import plane, space
 from .asking import answered
-from .body import Frame
+from .body import Body, Frame
 from .stating import states_in
 from .views import BodyView, DriveView, EnergyView, ForceView, FrameView, JointView, PointView, PowerView
 
@@ -51,7 +51,7 @@ class Resolver:
         return None if joint is None else (self.layout[joint].start, self.layout[joint].stop)
 
     def __contains__(self, name: object) -> bool:
-        return name in self.names
+        return isinstance(name, str) and name in self.names
 
     def view(self, sol, name: str):
         """Return what a name stands for in a solution."""
@@ -129,10 +129,11 @@ class Resolver:
 
     def body_number(self, given) -> int:
         """Number of a body given as an object or a name; -1 for the ground."""
-        name = getattr(given, "name", given)
+        name = given if isinstance(given, str) else given.name if isinstance(given, Body) else None
         if name == "ground":
             return -1
         if name not in self.bodies:
+            name = given if name is None else name
             raise BadArgument(f"there is no body {name!r}. There are: ground, {', '.join(self.bodies)}.")
         return self.bodies[name].index
 

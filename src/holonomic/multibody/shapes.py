@@ -13,6 +13,7 @@ import numpy as np
 
 from ..errors import BadArgument
 from ..model.calls import says_what_it_takes
+from .parameters import number
 
 
 @dataclass(frozen=True)
@@ -107,7 +108,7 @@ def box(at, size, mass: float | None = None, *, angle: float = 0.0, axes=None) -
         _positive(length, "each size of a box")
     squares = [length**2 / 12 for length in size]
     if len(at) == 2:
-        inertia, turned = squares[0] + squares[1], float(angle)
+        inertia, turned = squares[0] + squares[1], number("angle of a box", angle)
     else:
         inertia = np.diag([squares[1] + squares[2], squares[0] + squares[2], squares[0] + squares[1]])
         turned = np.eye(3) if axes is None else rotation_matrix(axes, "axes of a box")
@@ -167,12 +168,11 @@ def disk(at, radius: float, mass: float | None = None, *, inner: float = 0.0, ax
     """
     at = point(at, "centre of a disk")
     radius = _positive(radius, "radius of a disk")
-    if not 0.0 <= inner < radius:
-        raise BadArgument(f"inner={inner!r} of a disk must lie between 0 and its radius {radius:g}.")
+    inner = _inner(inner, radius, "disk")
     polar = (radius**2 + inner**2) / 2
-    outline = {"radius": radius, "inner": float(inner)}
+    outline = {"radius": radius, "inner": inner}
     if len(at) == 2:
-        return Shape("disk", _mass(mass, "disk"), at, float(angle), polar, radius, outline)
+        return Shape("disk", _mass(mass, "disk"), at, number("angle of a disk", angle), polar, radius, outline)
     turned = _axes_along_x(_direction((0, 0, 1) if axis is None else axis, "axis of a disk"))
     inertia = np.diag([polar, polar / 2, polar / 2])
     return Shape("disk", _mass(mass, "disk"), at, turned, inertia, radius, outline)
@@ -194,9 +194,9 @@ def polygon(points, mass: float | None = None) -> Shape:
     Shape
         For `m.body(name, shape)`: mass, centre, axes and inertia.
     """
+    if np.ndim(np.asarray(points, dtype=object)) < 1 or len(points) < 3:
+        raise BadArgument(f"a polygon needs at least three corners, points in a list; got {points!r}.")
     corners = np.array([point(corner, "corner of a polygon", 2) for corner in points])
-    if len(corners) < 3:
-        raise BadArgument(f"a polygon needs at least three corners, got {len(corners)}.")
     following = np.roll(corners, -1, axis=0)
     weights = corners[:, 0] * following[:, 1] - following[:, 0] * corners[:, 1]
     area = weights.sum() / 2
@@ -234,9 +234,10 @@ def cylinder(start, end, radius: float, mass: float | None = None, *, inner: flo
     """
     bar = rod(point(start, "start of a cylinder", 3), end, mass)
     radius = _positive(radius, "radius of a cylinder")
+    inner = _inner(inner, radius, "cylinder")
     length, rings = bar.outline["length"], radius**2 + inner**2
     across = length**2 / 12 + rings / 4
-    outline = {"length": length, "radius": radius, "inner": float(inner)}
+    outline = {"length": length, "radius": radius, "inner": inner}
     reach = float(np.hypot(length / 2, radius))
     inertia = np.diag([rings / 2, across, across])
     return Shape("cylinder", bar.mass, bar.centre, bar.axes, inertia, reach, outline)
@@ -270,7 +271,7 @@ def point(given, what: str, dimension: int | None = None) -> tuple[float, ...]:
     """Return a point as a tuple of floats, or say what is wrong with it."""
     try:
         numbers = tuple(float(number) for number in given)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise BadArgument(f"{what} must be a point such as (0, 0), got {given!r}.") from None
     if dimension is not None and len(numbers) != dimension:
         raise BadArgument(f"{what} needs {dimension} numbers, got {given!r}.")
@@ -281,7 +282,10 @@ def point(given, what: str, dimension: int | None = None) -> tuple[float, ...]:
 
 def rotation_matrix(given, what: str) -> np.ndarray:
     """Return a rotation matrix, checked."""
-    matrix = np.array(given, dtype=float)
+    try:
+        matrix = np.array(given, dtype=float)
+    except (TypeError, ValueError, OverflowError):
+        matrix = np.zeros(0)
     if matrix.shape != (3, 3) or not np.allclose(matrix.T @ matrix, np.eye(3), atol=1e-9):
         raise BadArgument(f"{what} must be three orthogonal unit vectors as columns, got {given!r}.")
     if np.linalg.det(matrix) < 0:
@@ -320,12 +324,19 @@ def _direction(given, what: str):
 
 def _positive(value, what: str) -> float:
     try:
-        number = float(value)
-    except (TypeError, ValueError):
-        raise BadArgument(f"{what} must be a positive number, got {value!r}.") from None
-    if not (number > 0.0 and np.isfinite(number)):
+        found = float(value)
+    except (TypeError, ValueError, OverflowError):
+        found = np.nan
+    if not (found > 0.0 and np.isfinite(found)):
         raise BadArgument(f"{what} must be a positive number, got {value!r}.")
-    return number
+    return found
+
+
+def _inner(value, radius: float, kind: str) -> float:
+    inner = number(f"inner= of a {kind}", value)
+    if not 0.0 <= inner < radius:
+        raise BadArgument(f"inner={inner!r} of a {kind} must lie between 0 and its radius {radius:g}.")
+    return inner
 
 
 def _mass(mass, kind: str) -> float | None:

@@ -240,6 +240,8 @@ def linearize(m, at: Equilibrium | None = None) -> Modes:
         Frequencies in Hz, damping ratios, and shapes as columns of velocities.
     """
     at = equilibrium(m) if at is None else at
+    if not isinstance(at, Equilibrium):
+        raise BadArgument(f"linearize: at= is what equilibrium(m) returned, got {at!r}.")
     s = Statics(m)
     N = tangent(s, s.jacobian(0.0, at.q))
     n = N.shape[1]

@@ -7,6 +7,7 @@ in Python afterwards with `m.close`.
 from __future__ import annotations
 
 import xml.etree.ElementTree as ET
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import BadArgument
+from ..files import readable, reading
 from ..model.warned import warn
 from . import shapes as sh
 
@@ -42,11 +44,10 @@ class Link:
 
 def fill(m, path, package_dirs, base: str, stops: float | None) -> None:
     """Read a file into an empty mechanism."""
-    path = Path(path)
+    path = readable(path, "from_urdf")
     try:
-        robot = ET.parse(path).getroot()
-    except FileNotFoundError:
-        raise BadArgument(f"there is no file {path}.") from None
+        with reading(path):
+            robot = ET.parse(path).getroot()
     except ET.ParseError as problem:
         raise BadArgument(f"{path} is not XML: {problem}. If it is a xacro file, run xacro on it first.") from None
     if robot.tag != "robot":
@@ -65,13 +66,13 @@ def fill(m, path, package_dirs, base: str, stops: float | None) -> None:
         raise BadArgument(f"{path} has {len(roots)} links without a parent ({', '.join(roots)}); a tree has one.")
     meshes = Meshes(path, package_dirs)
     root = links[roots[0]]
+    if not isinstance(base, str) or base not in ("fixed", "free"):
+        raise BadArgument(f'base={base!r}: choose "fixed" (the root link is the ground) or "free".')
     if base == "free":
         _body(m, root, meshes)
-    elif base == "fixed":
+    else:
         root.body = m.ground
         _draw(root, meshes)
-    else:
-        raise BadArgument(f'base={base!r}: choose "fixed" (the root link is the ground) or "free".')
     named: dict[str, str] = {}  # joints of the file, as they are called here
     for element in _from_root(root.name, joints, links):
         named[element.get("name")] = _join(m, element, links, meshes, stops)
@@ -267,7 +268,9 @@ class Meshes:
     """Where mesh files are."""
 
     def __init__(self, path: Path, package_dirs):
-        given = [package_dirs] if isinstance(package_dirs, str | Path) else list(package_dirs or ())
+        given = [package_dirs] if isinstance(package_dirs, str | Path) else () if package_dirs is None else package_dirs
+        if not isinstance(given, Iterable) or not all(isinstance(each, str | Path) for each in given):
+            raise BadArgument(f"package_dirs= is a folder, or a list of folders, as text or Path; got {package_dirs!r}.")
         self.folders = [path.parent, *map(Path, given), *path.resolve().parents]
 
     def find(self, name: str | None, link: str) -> str | None:

@@ -34,6 +34,8 @@ def multiplier_labels(model) -> list[str]:
 
 def rows_of(label: str, labels: Sequence[str]) -> list[int]:
     """Rows that carry this label: one, or all of a constraint that has several."""
+    if not isinstance(label, str):
+        return []
     if label in labels:
         return [list(labels).index(label)]
     return [i for i, name in enumerate(labels) if name.startswith(f"{label}[") and name.endswith("]")]

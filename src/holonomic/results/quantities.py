@@ -23,6 +23,12 @@ def named(sol, name: str) -> np.ndarray:
             return getattr(resolver.view(sol, part), wanted)
         except AttributeError as missing:
             raise UnknownName(f"the solution has no quantity {name!r}: {missing}") from None
+    if not isinstance(name, str):
+        letter, known = "y" if model.is_ode else "q", [each for kind in names(model, resolver).values() for each in kind]
+        raise UnknownName(
+            f"a solution is read by name, got {name!r}. Rows are sol.{letter}[{name!r}], a state at a time is sol(t); names are "
+            f"{', '.join(known)}."
+        )
     if name in model.output_shapes:
         return sol._shaped(sol._outputs[name])
     if name in model.coordinates:
@@ -39,12 +45,6 @@ def named(sol, name: str) -> np.ndarray:
         raise UnknownName(
             f"{name!r} is an invariant: its change along the run is sol.drift[{name!r}]. Name it in outputs=, too, and "
             f"its value is sol[{name!r}]."
-        )
-    if not isinstance(name, str):
-        letter, known = "y" if model.is_ode else "q", [each for kind in names(model, resolver).values() for each in kind]
-        raise UnknownName(
-            f"a solution is read by name, got {name!r}. Rows are sol.{letter}[{name!r}], a state at a time is sol(t); names are "
-            f"{', '.join(known)}."
         )
     raise unknown(name, "quantity", names(model, resolver))
 

@@ -76,7 +76,7 @@ def position_jacobian(model, t, q, data, invariants: bool = False) -> np.ndarray
 
 def prepare(model, t, q, v, data, *, tol: float, initial: str, hold, redundant: str | None) -> Start:
     """Return consistent initial values or say why not."""
-    if initial not in INITIAL:
+    if not isinstance(initial, str) or initial not in INITIAL:
         raise BadArgument(f'initial={initial!r}: choose "check", "project", "impact" or "free".')
     check_redundant(redundant)
     held = held_coordinates(model, hold)
