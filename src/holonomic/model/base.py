@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -16,7 +16,10 @@ from .dae import Dae, state_values
 from .extra import NONE, Extras
 from .extra import allowed as seen
 from .system import Ode, System, coordinate_names, labelled
+from .watch import Watch
 
+PACKAGE = __name__.partition(".")[0] + "."
+UNTRACED = ("params", "resolver", "metric", "drawing")  # fields of a system that do not enter its functions
 N_GAINS = 3  # places for gains at the end of data: one for each level of a residual
 
 
@@ -57,6 +60,16 @@ class Variant:
         ways = [way.D for way in (self.bend, self.direction, self.formulation) if hasattr(way, "D")]
         return tuple(D for D in dict.fromkeys(ways) if callable(D))
 
+    @property
+    def is_foreign(self) -> bool:
+        """Whether the formulation is one of someone else's: its name does not tell its equations."""
+        return self.formulation is not None and not type(self.formulation).__module__.startswith(PACKAGE)
+
+    @property
+    def is_ours(self) -> bool:
+        """Whether it follows from the system and from methods of this package alone."""
+        return self.events is None and not self.is_foreign and not self.functions
+
 
 PLAIN = Variant()
 
@@ -93,6 +106,13 @@ class ModelBase:
         self.coordinates, self.turns = coordinate_names(system, self.nc)
         self.turns = self.turns + [False] * len(extras)
         self.has_potential = getattr(system, "potential", None) is not None
+
+    def watched(self) -> Watch:
+        """A look at what the system's functions reach; all else in a system is its own."""
+        s = self.system
+        given = (getattr(s, name) for name in s.__dataclass_fields__ if name not in UNTRACED)
+        listed = (each if isinstance(each, Mapping) else {"": each} for each in given)
+        return Watch(*(function for each in listed for function in each.values() if callable(function)))
 
     def evaluate(self, fn: Fn, t: float, a, b, data, variant: Variant = PLAIN) -> np.ndarray:
         """Call one function from Python; `a` and `b` as in `signatures.Fn`."""
@@ -135,9 +155,13 @@ class ModelBase:
             found.append(given)
         return found
 
-    def outdated(self) -> bool:
-        """Tell whether the system's functions would do something else now."""
-        return False
+    def is_current(self) -> bool:
+        """Tell whether the system's functions are known to do what they did when this model was made."""
+        raise NotImplementedError(f"{type(self).__name__} does not say whether it still is what its system gives")
+
+    def renewed_by(self, other: ModelBase) -> ModelBase:
+        """Return the model to go on with where another one was made anew: this one, if both are the same."""
+        return other
 
     @cached_property
     def n_constraints(self) -> int:

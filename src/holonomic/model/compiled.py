@@ -1,26 +1,22 @@
 """Model: a system traced, differentiated and compiled, with its labels and sizes.
 
-Two keys lead to machine code. The fingerprint of the user's functions leads to a record (numbers, labels,
-content names), so that a known system needs neither tracing nor CasADi. The content name leads to the
-object file, shared by all systems that differ only in numbers.
+Two keys lead to machine code, and both are made of what was traced, never of what Python objects look like. The
+content of the traced equations leads to a record (which object holds which functions), so that a known model is not
+differentiated again. The content of a tape leads to the object file, shared by all systems that differ only in numbers.
 """
 
 from __future__ import annotations
 
-import functools
 import hashlib
 import json
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
-from pathlib import Path
 from typing import Any
 
-import numba
 import numpy as np
 
-from .._version import __version__
 from ..kernels import cachefolder
 from ..kernels.calling import invoke
 from ..kernels.signatures import N_FUNCTIONS, Fn
@@ -29,18 +25,16 @@ from .arguments import flatten_params
 from .base import PLAIN, Held, ModelBase, Variant
 from .dae import Dae
 from .extra import NONE, Extras
-from .fingerprint import fingerprint
-from .newton_factors import order_at_start
+from .newton_factors import UNROLLED, order_at_start
 from .system import Ode, System
 from .tape import Tape
-from .watch import Watch
+from .watch import Watch, alike
 
-UNKEYED = ("params", "resolver", "metric", "drawing")  # fields of a system that do not enter the compiled functions
+FEW = 16  # sets of functions with events that a model keeps
 # what a run begins with comes from compiled code, first time or not: the graph rounds otherwise
 BEGINNINGS = (Fn.MULTIPLIERS, Fn.ALGEBRAIC, Fn.POS_FACTOR, Fn.POS_SOLVE)
 MANY_LOOKS = 12  # evaluations from Python after which a function is worth compiling
 SMALL = 40  # velocities and multipliers up to which dense terms compile in a few hundredths of a second
-PACKAGE = __name__.partition(".")[0] + "."
 ANNOUNCE_ABOVE = 5000  # operations from which compiling is announced: it takes about a second
 
 
@@ -52,15 +46,37 @@ class Functions:
     lengths: dict[Fn, int]
 
 
-@functools.cache
-def source_stamp() -> str:
-    """Return the hash of the sources that turn a system into functions: other sources, other functions."""
-    digest = hashlib.sha256()
-    package = Path(__file__).parents[1]
-    for place in ("model", "formulations"):
-        for path in sorted((package / place).glob("*.py")):
-            digest.update(path.read_bytes())
-    return digest.hexdigest()[:16]
+@dataclass(frozen=True)
+class Look:
+    """What tracing a system gave, and what its functions reached when that was done."""
+
+    watch: Watch
+    traced: Any
+    checked: list[float] | None  # parameters, where the checks of the mass matrix hang on them
+
+    def holds(self, params: list[float]) -> bool:
+        """Tell whether tracing again, with these parameters, would give the same."""
+        return self.checked in (None, params) and self.watch.unchanged()
+
+
+class Record:
+    """On disk: the objects that hold the functions of what was traced, and orders of elimination."""
+
+    def __init__(self, name: str):
+        self._name = name
+        content = cachefolder.read("models", name)
+        known = {"objects": {}, "pivots": {}} if content is None else json.loads(content)
+        self.objects: dict[str, Any] = known["objects"]
+        self.pivots: dict[str, Any] = known["pivots"]
+
+    def write(self) -> None:
+        """Keep it for later processes."""
+        cachefolder.write("models", self._name, json.dumps({"objects": self.objects, "pivots": self.pivots}).encode())
+
+    def holding(self, names: set[str], suffix: str) -> list[str]:
+        """Return the keys of sets that have all these functions."""
+        split = {key: key.partition("|") for key in self.objects}
+        return [key for key, (head, _, tail) in split.items() if "|" + tail == suffix and names <= set(head.split(","))]
 
 
 class Model(ModelBase):
@@ -72,26 +88,18 @@ class Model(ModelBase):
         super().__init__(system, q0, v0, extras)
         self._start = (q0, v0, t0, extras)
         self._functions: dict[str, Functions] = {}
+        self._given: dict[tuple, tuple[Watch, tuple, Functions]] = {}  # with events and directions of the user's
+        self._records: dict[str, Record] = {}
         self._tables: dict[Any, Any] = {}
         self._graphs: dict[tuple[Fn, Variant], Any] = {}
         self._looks: dict[tuple[Fn, Variant], int] = {}
-        self._watch = self._watched()
-        self._key = self._fingerprint()
-        self._record = self._read_record()
-        if self._record is None:
-            self._record = self._make_record()
-            self._write_record()
-        elif self._record["checked"] not in (None, self._params()):
-            self._traced  # noqa: B018  the checks of the mass matrix depend on the parameters: once more
-        record = self._record
-        self.numbers = np.array(record["numbers"])
-        self.examined_with = record.get("examined")
-        if self.examined_with == self._params() and record.get("held"):
-            self.held = Held(tuple(record["held"][0]), record["held"][1])
-        self.constraint_labels = record["constraint_labels"]
-        self.nonholonomic_labels = record["nonholonomic_labels"]
-        self.invariant_labels = record["invariant_labels"]
-        self.output_shapes = {name: tuple(shape) for name, shape in record["output_shapes"].items()}
+        self._look = self._looked()
+        traced = self._traced
+        self.numbers = traced.numbers
+        self.constraint_labels = traced.constraint_labels
+        self.nonholonomic_labels = traced.nonholonomic_labels
+        self.invariant_labels = traced.invariant_labels
+        self.output_shapes = traced.output_shapes
 
     def __reduce__(self):
         return type(self), (self.system, *self._start), {"held": self.held}  # addresses mean nothing in another process
@@ -101,33 +109,74 @@ class Model(ModelBase):
         super().note_held(held)
         if self.held == before:
             return
-        for known in (self._functions, self._tables, self._graphs, self.__dict__.get("_plans", {})):
+        for known in (self._functions, self._given, self._tables, self._graphs, self.__dict__.get("_plans", {})):
             known.clear()  # made as if M were regular
 
-    def outdated(self) -> bool:
-        """Tell whether the system's functions would do something else now: a global or a table has changed."""
-        if not self._watch.changed():
-            return False
-        self._watch = self._watched()
-        key = self._fingerprint()
-        return key is None or key != self._key
+    def is_current(self) -> bool:
+        return self._look.watch.unchanged()
+
+    def renewed_by(self, other: ModelBase) -> ModelBase:
+        if not isinstance(other, Model) or other.content != self.content:
+            return other
+        self._look = other._look
+        return self
+
+    @cached_property
+    def structure(self) -> str:
+        """The name of what was traced, numbers apart."""
+        from .content import structure_of
+
+        return structure_of(self._traced)
+
+    @property
+    def content(self) -> str:
+        """The name of what was traced."""
+        return hashlib.sha256(self.structure.encode() + self.numbers.tobytes()).hexdigest()[:32]
+
+    @property
+    def _traced(self):
+        return self._look.traced
+
+    def _looked(self) -> Look:
+        """Trace the system, or take what another of its family gave that differs in parameters alone."""
+        family, params = self.system.__dict__.setdefault("_family", {}), self._params()
+        key = (*self._sizes(), tuple((name, np.shape(value)) for name, value in (self.system.params or {}).items()))
+        found = family.get(key)
+        if found is None or not found.holds(params):
+            from .trace import trace
+
+            watch = self.watched()  # before: a function that changes what it reads is seen to do so
+            traced = trace(self.system, *self._start)
+            found = family[key] = Look(watch, traced, params if traced.depends or traced.scene.forgets else None)
+        return found
+
+    def _sizes(self) -> tuple:
+        return self.nq, self.nv, self.extras
 
     def functions(self, wanted: tuple[Fn, ...], variant: Variant = PLAIN) -> Functions:
         """Return the compiled functions, compiling what is not known yet."""
         wanted = tuple(self._really(fn, variant) for fn in wanted)
-        named = (variant.events, variant.functions)
-        events_key = fingerprint(*named) if any(named) else ""
-        if not type(variant.formulation or self).__module__.startswith(PACKAGE):
-            events_key = None  # a formulation of someone else's: its name does not tell its equations
-        ours = self._variant_key(wanted, variant, events_key)
-        if ours in self._functions and events_key is not None:
-            return self._functions[ours]
-        found = None
-        if events_key is not None:
-            found = self._within(wanted, variant, events_key) or self._load(ours)
-        if found is None:
-            found = self._compile(wanted, variant, ours if events_key is not None else None)
-        self._functions[ours] = found
+        if not variant.is_ours:
+            return self._with_given(wanted, variant)
+        key = self._variant_key(wanted, variant)
+        if key not in self._functions:
+            found = self._load(key, wanted, variant)
+            self._functions[key] = found if found is not None else self._compile(wanted, variant, key)
+        return self._functions[key]
+
+    def _with_given(self, wanted, variant: Variant) -> Functions:
+        """Functions that hang on what is not the system's: events, directions, someone else's formulation."""
+        given = (*(variant.events or {}).items(), *variant.functions)
+        key = (wanted, self._variant_key((), variant), tuple(alike(each) for each in given))
+        watch, _, found = self._given.get(key, (None, (), None))
+        if watch is not None and watch.unchanged():
+            return found
+        watch = Watch(*given, *((variant.formulation,) if variant.is_foreign else ()))
+        found = self._compile(wanted, variant, None)
+        if watch.unknown is None:
+            while len(self._given) >= FEW:
+                del self._given[next(iter(self._given))]
+            self._given[key] = watch, given, found
         return found
 
     def _really(self, fn: Fn, variant: Variant) -> Fn:
@@ -136,7 +185,7 @@ class Model(ModelBase):
 
     def table(self, wanted: tuple[Fn, ...], variant: Variant = PLAIN) -> tuple[np.ndarray, dict[Fn, int]]:
         """Return the table of addresses that kernels take, and the lengths of the functions' results."""
-        if variant.events is None:
+        if variant.is_ours:
             if (wanted, variant) not in self._tables:
                 self._tables[wanted, variant] = self._table(wanted, variant)
             fns, lengths = self._tables[wanted, variant]
@@ -160,6 +209,12 @@ class Model(ModelBase):
         made = tapes(*self._request(really, variant), order=self._pivots_for(variant))
         return {fn: made[self._really(fn, variant)] for fn in wanted}
 
+    def map_text(self, then, role: str) -> tuple[str | None, str]:
+        """Return what `then` of an event does as text that can be compared, or None and why there is none."""
+        from .mapping import map_text
+
+        return map_text(self._traced.scene, then, role)
+
     def evaluate(self, fn: Fn, t: float, a, b, data, variant: Variant = PLAIN) -> np.ndarray:
         """Call one function from Python; `a` and `b` as in `signatures.Fn`."""
         fn = self._really(fn, variant)
@@ -170,20 +225,7 @@ class Model(ModelBase):
         invoke(fns, int(fn), float(t), np.ascontiguousarray(a), np.ascontiguousarray(b), data, out)
         return out
 
-    def note_examined(self, data: np.ndarray) -> None:
-        super().note_examined(data)
-        if self._record.get("examined") is None:
-            self._record["examined"] = self.examined_with
-            self._record["held"] = None if self.held is None else [list(self.held.coordinates), self.held.all_rows]
-            self._write_record()
-
     # the walk from functions to machine code
-
-    @cached_property
-    def _traced(self):
-        from .trace import trace
-
-        return trace(self.system, *self._start)
 
     def _derived(self, variant: Variant):
         from .derive_dae import derive
@@ -217,16 +259,17 @@ class Model(ModelBase):
 
     def _pivots_for(self, variant: Variant) -> Callable:
         """How the order of elimination is chosen: once for a model, so that all its runs round alike."""
-        known, key = self._record.setdefault("pivots", {}), self._variant_key((), variant, None)
-        named = not variant.functions and type(variant.formulation).__module__.startswith(PACKAGE)
+        record, key = self._record(UNROLLED), self._variant_key((), variant)
 
         def pivots(by_y, by_slope):
-            if key in known and named:
-                return known[key]
+            if key in record.pivots and variant.is_ours:
+                return record.pivots[key]
             q0, v0, t0 = self._start[:3]
-            known[key] = order_at_start(by_y, by_slope, t0, np.concatenate([q0, v0]), self.data())
-            self._write_record()
-            return known[key]
+            order = order_at_start(by_y, by_slope, t0, np.concatenate([q0, v0]), self.data())
+            if variant.is_ours:
+                record.pivots[key] = order
+                record.write()
+            return order
 
         return pivots
 
@@ -246,28 +289,23 @@ class Model(ModelBase):
     def _is_rare(self, fn: Fn, variant: Variant) -> bool:
         """Whether a function has been asked for from Python only a few times and need not be compiled yet.
 
-        TERMS of a small model is compiled at once: the mass matrix is looked into again for every set of parameters, and
-        a model that is known from the cache has no graph to look at.
+        TERMS of a small model is compiled at once: the mass matrix is looked into again for every set of parameters.
         """
         if fn is Fn.TERMS and self.nv + self.n_lam <= SMALL:
             return False
-        if "_traced" not in self.__dict__ or variant.events is not None or variant.functions or fn in BEGINNINGS:
+        if not variant.is_ours or fn in BEGINNINGS:
             return False
         known = self._functions.values()
         if ((fn,), variant) in self._tables or any(fn in found.addresses for found in known):
             return False
+        if self._kept((fn,), variant):
+            return False
         self._looks[fn, variant] = self._looks.get((fn, variant), 0) + 1
         return self._looks[fn, variant] <= MANY_LOOKS
 
-    def _within(self, wanted, variant: Variant, events_key) -> Functions | None:
-        """A compiled set that has all the wanted functions and more."""
-        names = {fn.name for fn in wanted}
-        suffix = self._variant_key((), variant, events_key)
-        for key in self._record["objects"]:
-            head, _, tail = key.partition("|")
-            if "|" + tail == suffix and names < set(head.split(",")):
-                return self._load(key)
-        return None
+    def _kept(self, wanted, variant: Variant) -> list[str]:
+        """Keys of the compiled sets that have all the wanted functions."""
+        return self._record(wanted).holding({fn.name for fn in wanted}, self._variant_key((), variant))
 
     def _compile(self, wanted, variant: Variant, key: str | None) -> Functions:
         from .graphs import tapes
@@ -280,8 +318,9 @@ class Model(ModelBase):
         name = machine.compile_tapes(named)
         lengths = {fn.name: len(tape.outputs) for fn, tape in made.items()}
         if key is not None:
-            self._record["objects"][key] = {"name": name, "lengths": lengths, "operations": size}
-            self._write_record()
+            record = self._record(wanted)
+            record.objects[key] = {"name": name, "lengths": lengths, "operations": size}
+            record.write()
         addresses = machine.addresses(name, tuple(named))
         if addresses is None:
             raise RuntimeError("compiled machine code could not be loaded")
@@ -289,10 +328,12 @@ class Model(ModelBase):
             {fn: addresses[fn.name] for fn in made}, {fn: lengths[fn.name] for fn in made}
         )
 
-    def _load(self, key: str) -> Functions | None:
-        entry = self._record["objects"].get(key)
-        if entry is None:
+    def _load(self, key: str, wanted, variant: Variant) -> Functions | None:
+        """Functions of a set that was compiled before, this one or a larger one."""
+        kept = self._kept(wanted, variant)
+        if not kept:
             return None
+        entry = self._record(wanted).objects[key if key in kept else kept[0]]
         addresses = machine.addresses(entry["name"], tuple(entry["lengths"]))
         if addresses is None:
             return None
@@ -301,80 +342,37 @@ class Model(ModelBase):
             {Fn[name]: length for name, length in entry["lengths"].items()},
         )
 
-    def _variant_key(self, wanted, variant: Variant, events_key) -> str:
+    def _variant_key(self, wanted, variant: Variant) -> str:
+        """What a set of functions is made for, in words."""
         names = ",".join(sorted({fn.name for fn in wanted}))
         ways = [
             replace(way, D="G" if way is variant.formulation else "given") if callable(getattr(way, "D", None)) else way
-            for way in (variant.bend, variant.direction, variant.formulation)  # functions are in events_key
+            for way in (variant.bend, variant.direction, variant.formulation)
         ]
         held = "" if self.held is None else f"|{self.held}"
         rows = f"{variant.rows}|{variant.kept}{held}"
-        return f"{names}|{variant.metric}|{variant.mass_at}|{variant.gains}|{rows}|{ways}|{events_key}"
+        return f"{names}|{variant.metric}|{variant.mass_at}|{variant.gains}|{rows}|{ways}"
 
-    # the record on disk
-
-    def _described(self) -> dict[str, Any]:
-        """What the compiled functions follow from, numbers that are arguments left out."""
-        s = self.system
-        described = {name: getattr(s, name) for name in s.__dataclass_fields__ if name not in UNKEYED}
-        if described.get("inputs"):
-            described["inputs"] = {
-                name: given if callable(given) else "value" for name, given in described["inputs"].items()
-            }
-        return described
-
-    def _watched(self) -> Watch:
-        """A look at what the system's functions read; all else in a system is its own."""
-        given = self._described().values()
-        listed = (each if isinstance(each, Mapping) else {"": each} for each in given)
-        return Watch(*(function for each in listed for function in each.values() if callable(function)))
-
-    def _fingerprint(self) -> str | None:
-        s, described = self.system, self._described()
-        shapes = {name: np.shape(value) for name, value in (s.params or {}).items()}
-        versions = (__version__, numba.__version__, machine.content_name({}), source_stamp())
-        sizes = (self.nq, self.nv, self.extras.states, self.extras.algebraic)
-        return fingerprint(type(s).__name__, described, shapes, sizes, versions)
-
-    def _read_record(self) -> dict | None:
-        if self._key is None:
-            return None
-        content = cachefolder.read("models", self._key + ".json")
-        try:
-            return None if content is None else json.loads(content)
-        except ValueError:
-            return None  # unreadable means rebuilt
-
-    def _make_record(self) -> dict:
-        from .trace import mass_reads
-
-        traced = self._traced
-        return {
-            "numbers": traced.numbers.tolist(),
-            "constraint_labels": traced.constraint_labels,
-            "nonholonomic_labels": traced.nonholonomic_labels,
-            "invariant_labels": traced.invariant_labels,
-            "output_shapes": {name: list(shape) for name, shape in traced.output_shapes.items()},
-            "objects": {},
-            "checked": self._params() if traced.depends else None,
-            "forgets": traced.scene.forgets,
-            "mass": mass_reads(traced.expressions),
-        }
-
-    @property
+    @cached_property
     def mass_reads(self) -> tuple[list[int], bool]:
         """Which places of data the mass matrix depends on, and whether it changes with position or time."""
-        places, moves = self._record["mass"]
-        return places, moves
+        from .trace import mass_reads
+
+        return mass_reads(self._traced.expressions)
 
     @property
     def may_forget(self) -> bool:
         """Whether velocity terms are left out that vanish with the system's own parameters, and perhaps not with others."""
-        return self._record["forgets"]
+        return self._traced.scene.forgets
+
+    # the record on disk
 
     def _params(self) -> list[float]:
         return flatten_params(dict(self.system.params or {})).tolist()
 
-    def _write_record(self) -> None:
-        if self._key is not None:
-            cachefolder.write("models", self._key + ".json", json.dumps(self._record).encode())
+    def _record(self, wanted: tuple[Fn, ...]) -> Record:
+        """What is known of functions: those that eliminate in an order found from numbers belong to these numbers."""
+        name = self.content if set(UNROLLED) & set(wanted) else self.structure
+        if name not in self._records:
+            self._records[name] = Record(f"{name}-{machine.content_name({})[:8]}.json")
+        return self._records[name]

@@ -51,6 +51,7 @@ class InterpretedModel(ModelBase):
     def __init__(self, system: System | Ode, q0, v0, t0: float = 0.0, extras: Extras = NONE):
         super().__init__(system, q0, v0, extras)
         self._start = (q0, v0, t0, extras)
+        self._watch = self.watched()
         self.numeric = Numeric(self, np.asarray(q0, dtype=float), np.asarray(v0, dtype=float), float(t0))
         self.numbers = np.zeros(0)
         self.constraint_labels = self.numeric.labels["constraint"]
@@ -63,6 +64,10 @@ class InterpretedModel(ModelBase):
             error = min(1.0, max(DIFFERENCES_RTOL, 10.0 * self.numeric.error))
             self.attainable_rtol = float(10.0 ** np.ceil(np.log10(error) - 1e-9))
         self._tables: dict[Any, Any] = {}
+
+    def is_current(self) -> bool:
+        """Functions are called as they are; what was looked at once, such as whether M is constant, may be another."""
+        return self._watch.unchanged()
 
     def __reduce__(self):
         return type(self), (self.system, *self._start)

@@ -218,11 +218,13 @@ class System:
         unknown = set(changes) - set(self.params or {})
         if unknown:
             raise BadArgument(f"unknown parameter {sorted(unknown)[0]!r}. {nearest(sorted(unknown)[0], self.params or {})}")
-        return replace(self, params={**(self.params or {}), **changes})
+        made = replace(self, params={**(self.params or {}), **changes})
+        made.__dict__["_family"] = self.__dict__.setdefault("_family", {})  # what was traced for one is true of the other
+        return made
 
     def __getstate__(self) -> dict[str, Any]:
         """What is pickled: all but the compiled models, which are made anew."""
-        state = {name: value for name, value in vars(self).items() if name != "_models"}
+        state = {name: value for name, value in vars(self).items() if name not in ("_models", "_family")}
         return state | {"params": dict(self.params or {})}
 
     def __setstate__(self, state: dict[str, Any]) -> None:

@@ -1,139 +1,273 @@
-"""What a system's functions read outside themselves, and whether it has changed since.
+"""What a system's functions reach outside themselves, and whether it has changed since.
 
 A model is made once for a system. A user who then gives a global another value, changes a table in place or
-defines a helper function anew means the next run to see it, as plain Python would. Looking costs about 0.1 µs
-for every name that is read, so it is done before every run.
+defines a helper function anew means the next run to see it, as plain Python would. Everything that functions reach is
+followed, as long as it is on the positive list of `known`; looking costs about 0.1 µs for every name that is read, so it
+is done before every run. Where something else is reached, nothing is claimed: the model is *unknown* and traced anew.
+
+Whether two models are the same is not decided here: that is told by what was traced.
 """
 
 from __future__ import annotations
 
-import contextlib
+import dataclasses
 import functools
+import reprlib
 import sys
 import types
-from collections.abc import Mapping
+from operator import is_
 from typing import Any
 
 import numpy as np
 
-from .fingerprint import LIBRARIES, global_names
+from .known import PLAIN, is_pure
 from .makers import Made
+from .reads import Chain, reads
 
-MOST = 2000  # names that are followed: an object that leads everywhere would never end
-_PLAIN = (bool, int, float, complex, str, bytes, type(None), np.generic, types.BuiltinFunctionType)
+MOST = 100_000  # things that are followed: to look at them takes some 10 ms, as long as tracing a large system
+_MISSING = object()
+_PACKAGE = __name__.partition(".")[0]
+_HEAP_TYPE = 1 << 9  # of a class made by a class statement
+_UNREAD = {
+    "__module__", "__doc__", "__qualname__", "__annotations__", "__match_args__", "__dataclass_fields__",
+    "__dataclass_params__", "__firstlineno__", "__static_attributes__", "__annotate__", "__annotate_func__",
+    "__annotations_cache__", "__orig_bases__", "__parameters__", "__type_params__",
+}  # fmt: skip  # of a class; no function that is followed can read these
+_DECIDING = {"__getattr__", "__getattribute__", "__get__", "__set__", "__slots__", "__class__", "__mro_entries__"}
+
+
+class Unknown(Exception):
+    """Something that is not on the positive list."""
 
 
 class Watch:
-    """The names that functions read and the values these had when they were last looked at.
+    """What functions reach, and the values that were there when the watch was made.
 
     Parameters
     ----------
     *things
         Functions, or containers with functions in them.
+
+    Attributes
+    ----------
+    unknown : str or None
+        What was reached that nothing can be told of, in words.
+    changes : bool
+        Whether a function may change objects, its own or others.
     """
 
     def __init__(self, *things):
-        self._bound: list[tuple[Mapping, str, object]] = []  # names, their place, their value
+        self.unknown: str | None = None
+        self.changes = False
+        self._bound: list[tuple[dict, str, object]] = []  # a name, its place, its value
         self._cells: list[tuple[types.CellType, object]] = []
-        self._arrays: list[tuple[np.ndarray, bytes]] = []
-        self._lists: list[tuple[Any, list]] = []
-        self._seen: dict = {}
-        for thing in things:
-            with contextlib.suppress(RecursionError):  # what lies deeper is not followed
-                self._follow(thing, set())
-        self._seen.clear()
+        self._functions: list[tuple[types.FunctionType, tuple]] = []
+        self._partials: list[tuple[functools.partial, tuple]] = []
+        self._arrays: list[tuple[np.ndarray, tuple, np.dtype, bytes]] = []
+        self._rows: list[tuple[Any, tuple]] = []  # lists and sets
+        self._tables: list[tuple[dict, tuple, tuple]] = []
+        self._classes: list[tuple[type, tuple, tuple, tuple]] = []
+        self._instances: list[tuple[object, type, dict]] = []
+        self._seen: dict[int, object] = {}  # what has been followed; kept, so that no identity is given away anew
+        self._waiting: list[object] = list(things)
+        try:
+            while self._waiting:
+                self._follow(self._waiting.pop())
+        except Unknown as found:
+            self.unknown = str(found)
 
-    def changed(self) -> bool:
-        """Tell whether a name has another value now, or a container other contents."""
-        for names, name, value in self._bound:
-            if names.get(name) is not value:
-                return True
-        for cell, value in self._cells:
-            if _content(cell) is not value:
-                return True
-        for array, content in self._arrays:
-            if array.tobytes() != content:
-                return True
-        return any(
-            len(items) != len(held) or any(a is not b for a, b in zip(items, held, strict=True))
-            for items, held in self._lists
+    def unchanged(self) -> bool:
+        """Tell whether everything is known, and as it was."""
+        return self.unknown is None and not self._changed()
+
+    def _changed(self) -> bool:
+        return (
+            any(place.get(name, _MISSING) is not value for place, name, value in self._bound)
+            or any(_content(cell) is not value for cell, value in self._cells)
+            or any(not _same(_parts(function), parts) for function, parts in self._functions)
+            or any(not _same((p.func, p.args, p.keywords, p.__dict__), parts) for p, parts in self._partials)
+            or any(not _same(row, items) for row, items in self._rows)
+            or any(not (_same(table, names) and _same(table.values(), values)) for table, names, values in self._tables)
+            or any(type(thing) is not kind or thing.__dict__ is not own for thing, kind, own in self._instances)
+            or any(
+                kind.__mro__ is not mro or not (_same(vars(kind), names) and _same(vars(kind).values(), values))
+                for kind, mro, names, values in self._classes
+            )
+            or any(
+                array.shape != shape or array.dtype is not dtype or array.tobytes() != content
+                for array, shape, dtype, content in self._arrays
+            )
         )
 
-    def _follow(self, thing, names: set[str]) -> None:
-        """Note what there is behind a value; of modules and classes, what goes by one of the names."""
-        key = (id(thing), frozenset(names) if isinstance(thing, types.ModuleType | type) else None)
-        if isinstance(thing, _PLAIN) or key in self._seen or len(self._seen) > MOST:
+    def _follow(self, thing) -> None:
+        """Note a value, and put what it leads to on the list of those that wait."""
+        kind = type(thing)
+        if kind in PLAIN or id(thing) in self._seen or is_pure(thing):
             return
-        self._seen[key] = thing
-        if isinstance(thing, types.FunctionType):
+        self._seen[id(thing)] = thing
+        if len(self._seen) > MOST:
+            raise Unknown(f"more than {MOST} things")
+        if kind is types.FunctionType:
             self._follow_function(thing)
-        elif isinstance(thing, Made):
-            self._follow(thing.function, names)
-        elif isinstance(thing, functools.partial):
-            for part in (thing.func, thing.args, thing.keywords):
-                self._follow(part, names)
-        elif isinstance(thing, types.MethodType):
-            self._follow(thing.__func__, names)
-            code = getattr(thing.__func__, "__code__", None)
-            self._follow(thing.__self__, set() if code is None else global_names(code))
-        elif isinstance(thing, np.ndarray):
-            if not thing.dtype.hasobject:
-                self._arrays.append((thing, thing.tobytes()))
-        elif isinstance(thing, list | tuple | set | frozenset):
-            if isinstance(thing, list | set):
-                self._lists.append((thing, list(thing)))
-            for item in thing:
-                self._follow(item, names)
-        elif isinstance(thing, Mapping):
-            self._hold_all(thing, names)
-        elif isinstance(thing, types.ModuleType | type):
-            for place in (thing,) if isinstance(thing, types.ModuleType) else thing.__mro__:
-                if not _is_library(place):
-                    self._hold(vars(place), names & set(vars(place)), names)
-        elif hasattr(thing, "__dict__") and not _is_library(type(thing), instance=True):
-            self._hold_all(vars(thing), names)
-            self._follow(type(thing), names | {"__call__"})
+        elif kind is np.ndarray:
+            if thing.dtype.isbuiltin != 1 or thing.dtype.kind not in "biufc":
+                raise Unknown(f"an array of {thing.dtype}")
+            self._arrays.append((thing, thing.shape, thing.dtype, thing.tobytes()))
+        elif kind is tuple or kind is frozenset:
+            self._waiting += thing
+        elif kind is list or kind is set:
+            self._rows.append((thing, tuple(thing)))
+            self._waiting += thing
+        elif kind is dict:
+            self._tables.append((thing, tuple(thing), tuple(thing.values())))
+            self._waiting += thing
+            self._waiting += thing.values()
+        elif kind is Made:
+            self._waiting.append(thing.function)
+        elif kind is functools.partial:
+            parts = (thing.func, thing.args, thing.keywords, thing.__dict__)
+            self._partials.append((thing, parts))
+            self._waiting += parts
+        elif kind is types.MethodType:
+            self._waiting += (thing.__func__, thing.__self__)
+        elif kind is types.BuiltinFunctionType and type(thing.__self__) in (list, dict, set, tuple, str, np.ndarray):
+            self._waiting.append(thing.__self__)  # [..].index, {..}.get
+        elif kind is type:
+            self._follow_class(thing)
+        elif kind is types.SimpleNamespace:
+            self._follow_instance(thing)
+        elif type(kind) is type and kind.__flags__ & _HEAP_TYPE:
+            self._waiting.append(kind)
+            self._follow_instance(thing)
+        else:
+            raise Unknown(f"an instance of {kind.__name__}")
 
     def _follow_function(self, function: types.FunctionType) -> None:
-        names = global_names(function.__code__)
-        for cell in function.__closure__ or ():
+        parts = _parts(function)
+        self._functions.append((function, parts))
+        self._waiting += parts[1:]
+        read = reads(function.__code__)
+        own = _of_package(function.__globals__)  # of those, only what they were given is followed
+        if read.refused is not None and not own:
+            raise Unknown(read.refused)
+        self.changes |= read.changes and function.__name__ not in ("__init__", "__post_init__")  # these fill what is new
+        for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
             value = _content(cell)
             self._cells.append((cell, value))
-            self._follow(value, names)
-        for part in (function.__defaults__, function.__kwdefaults__, vars(function)):
-            if part:
-                self._follow(part, names)
-        if not _is_library(function):
-            self._hold(function.__globals__, names & set(function.__globals__), names)
+            if value is not _MISSING:
+                self._follow_chains(value, read.around.get(name, ()))
+        if own:
+            return
+        spaces = function.__globals__, function.__builtins__
+        if any(type(space) is not dict for space in spaces):
+            raise Unknown("globals that are no plain dict")
+        for name, chains in read.outside.items():
+            for space in spaces:
+                value = space.get(name, _MISSING)
+                self._bound.append((space, name, value))
+                if value is not _MISSING:
+                    self._follow_chains(value, chains)
+                    break
 
-    def _hold_all(self, place: Mapping, followed: set[str]) -> None:
-        self._lists.append((place.keys(), list(place)))
-        self._hold(place, list(place), followed)
+    def _follow_chains(self, value, chains: set[Chain] | tuple) -> None:
+        """Follow a value; of a module, what the code takes of it."""
+        if type(value) is not types.ModuleType:
+            self._waiting.append(value)
+            return
+        for chain in chains:
+            place = value
+            for name in chain:
+                found = vars(place).get(name, _MISSING)
+                if found is _MISSING:  # made by the module's __getattr__, or not at all
+                    raise Unknown(f"{place.__name__}.{name}")
+                self._bound.append((vars(place), name, found))
+                place = found
+                if type(place) is not types.ModuleType:
+                    self._waiting.append(place)
+                    break
+            else:
+                raise Unknown(f"the module {place.__name__} as a value")
 
-    def _hold(self, place: Mapping, names, followed: set[str]) -> None:
-        for name in names:
-            value = place[name]
-            if not (isinstance(value, types.ModuleType) and _is_library(value)):
-                self._bound.append((place, name, value))
-                self._follow(value, followed)
+    def _follow_class(self, kind: type) -> None:
+        """Note everything that a class of a class statement and those it inherits from say."""
+        for each in kind.__mro__[:-1]:  # what inherits from a type of the list is not on it
+            if is_pure(each) or not each.__flags__ & _HEAP_TYPE:
+                raise Unknown(f"a class that inherits from {each.__name__}" if each is not kind else f"the class {kind.__name__}")
+        self._waiting += kind.__mro__[1:-1]
+        if _of_package_class(kind):
+            return
+        self._classes.append((kind, kind.__mro__, tuple(vars(kind)), tuple(vars(kind).values())))
+        for name, value in vars(kind).items():
+            slot = name in ("__dict__", "__weakref__")
+            if name in _DECIDING or (slot and type(value) is not types.GetSetDescriptorType):
+                raise Unknown(f"{kind.__name__}.{name}")
+            if name not in _UNREAD and not slot:
+                self._follow_member(name, value)
+
+    def _follow_member(self, name: str, value) -> None:
+        kind = type(value)
+        if kind is staticmethod or kind is classmethod:
+            self._waiting.append(value.__func__)
+        elif kind is property:
+            self._waiting += (value.fget, value.fset, value.fdel)
+        elif not (kind is types.FunctionType and _of_dataclass(name, value)):
+            self._waiting.append(value)
+
+    def _follow_instance(self, thing) -> None:
+        own = getattr(thing, "__dict__", None)
+        if type(own) is not dict:
+            raise Unknown(f"an instance of {type(thing).__name__}")
+        self._instances.append((thing, type(thing), own))
+        self._waiting.append(own)
+
+
+def _of_dataclass(name: str, function: types.FunctionType) -> bool:
+    """Whether a method is one that `dataclass` writes: the text of the fields, or the refusal to set them."""
+    if name == "__repr__":
+        return function.__code__.co_filename in (dataclasses.__file__, reprlib.__file__)
+    refuses = any(_content(cell) is dataclasses.FrozenInstanceError for cell in function.__closure__ or ())
+    return refuses and name in ("__setattr__", "__delattr__") and function.__code__.co_filename == "<string>"
+
+
+def _same(items, held: tuple) -> bool:
+    return len(items) == len(held) and all(map(is_, items, held))
+
+
+def _parts(function: types.FunctionType) -> tuple:
+    return function.__code__, function.__defaults__, function.__kwdefaults__, function.__dict__
 
 
 def _content(cell: types.CellType):
     try:
         return cell.cell_contents
     except ValueError:  # not bound, or not any more
-        return None
+        return _MISSING
 
 
-def _is_library(thing, instance: bool = False) -> bool:
-    """Whether a module, class or function comes from an installed package, which does not change in a session.
+def _of_package(space: dict) -> bool:
+    """Whether globals are those of a module of this package, whose functions do not change in a session."""
+    name = space.get("__name__")
+    return type(name) is str and name.partition(".")[0] == _PACKAGE and vars(sys.modules.get(name, types)) is space
 
-    Instances of the standard library's classes hold a user's values (SimpleNamespace), those of others their own.
+
+def _of_package_class(kind: type) -> bool:
+    module = sys.modules.get(kind.__module__)
+    return kind.__module__.partition(".")[0] == _PACKAGE and module is not None and vars(module).get(kind.__name__) is kind
+
+
+def alike(thing):
+    """Return a key of a function or value that is the same for all that cannot differ while a watch on one is quiet.
+
+    Two functions of one piece of code, as a lambda in a loop gives them, are alike where they stand on equal numbers and
+    on the same objects. Whoever keeps such a key keeps the thing, too: an object is told by its identity.
     """
-    name = thing.__name__ if isinstance(thing, types.ModuleType) else getattr(thing, "__module__", None) or ""
-    root = name.split(".")[0]
-    if root in LIBRARIES:
-        return root != "builtins" or not instance
-    if root in sys.stdlib_module_names:
-        return not instance
-    return "site-packages" in (getattr(sys.modules.get(name), "__file__", None) or "")
+    if type(thing) is tuple:
+        return tuple(map(alike, thing))
+    if type(thing) is types.FunctionType and not thing.__dict__ and not thing.__kwdefaults__:
+        given = (*(thing.__defaults__ or ()), *map(_content, thing.__closure__ or ()))
+        return id(thing.__code__), id(thing.__globals__), tuple(map(_told, given))
+    return _told(thing)
+
+
+def _told(value) -> tuple:
+    return (type(value), repr(value)) if type(value) in PLAIN else (None, id(value))

@@ -19,8 +19,9 @@ def model_of(system, q, v, t0, extras: Extras = NONE) -> Model | InterpretedMode
     problem = in_python()
     key = (len(q), len(v), extras, problem is None)
     model = known.get(key)
-    if model is None or model.outdated():
-        model = known[key] = _made(system, q, v, t0, extras, problem)
+    if model is None or not model.is_current():
+        made = _made(system, q, v, t0, extras, problem)
+        model = known[key] = made if model is None else model.renewed_by(made)
     return model
 
 
@@ -38,7 +39,7 @@ def _made(system, q, v, t0, extras: Extras, problem: UntraceableFunction | None)
 
 
 def plan_of(model, choice: Choice, events: dict[str, Event], rows) -> Plan:
-    """Return the plan of a choice, made once per model (runs with events make their own)."""
+    """Return the plan of a choice, made once per model; runs with functions or methods of the user's make their own."""
     known = model.__dict__.setdefault("_plans", {})
     key = (choice, rows) if not events else None
     try:
@@ -55,6 +56,6 @@ def plan_of(model, choice: Choice, events: dict[str, Event], rows) -> Plan:
         if model.interpreted or model.system.trace is True:
             raise
         raise UntraceableEvent(str(problem)) from problem
-    if key is not None:
+    if key is not None and plan.variant.is_ours:
         known[key] = plan
     return plan

@@ -4,7 +4,6 @@ the explicit method of all on a GPU, and the tolerance that a preference leads t
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -66,7 +65,7 @@ def shared_aim(prefer: str, system, params: dict, members: int, start, interval,
     found = []
     for m in looked_at(members) if prefer == "energy" else [0]:
         values = {name: each[m] if np.ndim(each[m]) else float(each[m]) for name, each in params.items()}
-        own = replace(system, params={**system.params, **values}) if values else system
+        own = system.with_params(**values) if values else system
         q, v, extras, given = start(m)
         model = model_of(own, q, v, interval[0], extras)
         found.append(preferred(prefer, simulate, model, interval, given, methods, step, rtol, atol))

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from .._version import __version__
-from ..model.fingerprint import fingerprint
 from .job import Job
 
 FORMAT = 2  # of the store
@@ -28,7 +27,7 @@ def identity(job: Job) -> dict[str, Any]:
         "params": {name: hashed(values) for name, values in job.params.items()},
         "inputs": hashed(*job.tables.values, job.tables.times, job.inputs),
         "outputs": list(job.wanted or ()),
-        "events": {name: _event(event) for name, event in job.plan.events.items()},
+        "events": {name: _event(job, name, event) for name, event in job.plan.events.items()},
     }
 
 
@@ -64,8 +63,19 @@ def _equations(job: Job) -> str:
     return hashed(*texts, job.data, *names, job.program.redundant)
 
 
-def _event(event) -> str:
-    return hashed(event.sign, event.stops, fingerprint(event.then) if event.then is not None else "")
+def _event(job: Job, name: str, event) -> dict[str, str | None]:
+    """Its direction and what it does; of a `then` that cannot be compared, why not."""
+    text, why = job.plan.model.map_text(event.then, f"then of event {name!r}") if event.then is not None else ("", "")
+    return {"does": None if text is None else hashed(event.sign, event.stops, text), "why": why}
+
+
+def untold(stored: dict[str, Any], ours: dict[str, Any]) -> tuple[str, str] | None:
+    """Return an event whose `then` cannot be compared, and why, if there is one: it must not pass for an equal one."""
+    for events in (ours["events"], stored.get("events", {})):
+        for name, event in events.items():
+            if isinstance(event, dict) and event["does"] is None:
+                return name, event["why"]
+    return None
 
 
 def hashed(*things) -> str:

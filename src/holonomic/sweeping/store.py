@@ -35,7 +35,7 @@ from .founding import (
     trouble,
     unsealed,
 )
-from .identity import differences, identity
+from .identity import differences, identity, untold
 from .job import Chunk, Happenings, Job
 from .labels import dimensions
 from .quantities import Quantities
@@ -79,6 +79,12 @@ class Store:
             raise BadArgument(
                 f"store={str(self.path)!r} cannot be resumed: it was made with {'; '.join(found)}. Repeat the call it was "
                 "made with, or take another store."
+            )
+        event = untold(known["identity"], ours)
+        if event is not None:
+            raise BadArgument(
+                f"store={str(self.path)!r} cannot be resumed: whether then= of event {event[0]!r} is what it was cannot be told "
+                f"({event[1]}). Take another store; one whose then= is a function of numbers and arrays can be resumed."
             )
         self._held = lock(self.path)
         try:

@@ -1,0 +1,65 @@
+"""What `then` of an event makes of the state, as text that two processes can compare.
+
+It is called as it is, in Python, so a tape of it is good for comparing alone: equal tapes, equal maps. There is none where
+`then` reaches what cannot be followed, changes objects, or cannot be run on symbols.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import casadi
+import numpy as np
+from casadi import SX
+
+from ..errors import HolonomicError
+from . import symbols
+from .arguments import call
+from .dae import state_values
+from .rebound import ways_through
+from .scene import CHECK_TOLERANCE, Scene
+from .tape import record
+from .watch import Watch
+
+
+def map_text(scene: Scene, then, role: str) -> tuple[str | None, str]:
+    """Return the tape of `then`, or None and the reason why there is none."""
+    watch = Watch(then)
+    if watch.unknown is not None:
+        return None, f"it reaches {watch.unknown}"
+    if watch.changes:  # and is not called for comparing alone: a list that it fills is the user's
+        return None, "it changes objects"
+    allowed = ("t", "p", *state_values(scene.system, *scene.points[0]["state"], scene.extras))
+    try:
+        parts = ways_through(lambda: _parts(call(then, role, allowed, _copied(scene.names))), role)
+        with symbols.tracing(role):
+            traced = [symbols.to_sx(part) for part in parts]
+        out = casadi.vertcat(SX(0, 1), *(casadi.vec(casadi.densify(part).T) for part in traced))
+        text = record(scene.t_sx, casadi.vertcat(scene.q_sx, scene.v_sx), scene.p_sx, SX(0, 1), out).text()
+        agrees = all(_agrees(scene, then, role, allowed, out, point) for point in scene.points)
+    except HolonomicError as problem:
+        return None, str(problem).partition(". ")[0].rstrip(".")
+    except Exception as problem:  # whatever a user's function raises on symbols
+        return None, f"on symbols it gives {type(problem).__name__}: {problem}".rstrip(".")
+    if not agrees or not watch.unchanged():
+        return None, "it gives other values from call to call"
+    return f"{[part.shape for part in traced]} {text}", ""
+
+
+def _parts(result) -> list[Any]:
+    return list(result) if isinstance(result, tuple | list) else [result]
+
+
+def _copied(names: dict[str, Any]) -> dict[str, Any]:
+    """Arrays of one's own: a function may write into its arguments."""
+    return {name: value.copy() if isinstance(value, np.ndarray) else value for name, value in names.items()}
+
+
+def _agrees(scene: Scene, then, role: str, allowed, out: SX, point: dict[str, Any]) -> bool:
+    """Whether the tape and the function give the same numbers at a point."""
+    evaluate = casadi.Function("then", [scene.t_sx, scene.q_sx, scene.v_sx, scene.p_sx], [out])
+    mine = np.array(evaluate(point["t"], *point["state"], scene.flat_params)).reshape(-1)
+    with np.errstate(all="ignore"):
+        given = _parts(call(then, role, allowed, _copied(point)))
+    own = np.concatenate([np.zeros(0), *(np.ravel(np.asarray(part, dtype=float)) for part in given)])
+    return mine.shape == own.shape and bool(np.allclose(mine, own, rtol=CHECK_TOLERANCE, atol=CHECK_TOLERANCE, equal_nan=True))

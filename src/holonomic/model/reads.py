@@ -1,0 +1,85 @@
+"""What the code of a function reads outside itself: names of globals and of variables around it, and how it goes on.
+
+Modules are read by attributes that stand in the code (`np.linalg.norm`); that is all that can be told of them. Code that
+looks things up by names it makes, imports, defines classes, or changes variables of others is not told at all.
+"""
+
+from __future__ import annotations
+
+import dis
+import functools
+import types
+from dataclasses import dataclass, field
+
+Chain = tuple[str, ...]  # attributes that follow a name
+
+_GLOBALS = {"LOAD_GLOBAL", "LOAD_NAME"}
+_AROUND = {"LOAD_DEREF", "LOAD_CLASSDEREF"}
+_ATTRIBUTE = {"LOAD_ATTR", "LOAD_METHOD", "STORE_ATTR", "DELETE_ATTR", "LOAD_SUPER_ATTR"}
+_REFUSED = {
+    "IMPORT_NAME": "an import inside a function", "LOAD_BUILD_CLASS": "a class inside a function",
+    "STORE_GLOBAL": "a function that sets a global", "DELETE_GLOBAL": "a function that deletes a global",
+    "LOAD_LOCALS": "a class inside a function", "LOAD_FROM_DICT_OR_GLOBALS": "a class inside a function",
+    "LOAD_FROM_DICT_OR_DEREF": "a class inside a function",
+}  # fmt: skip
+# Attributes by which code gets at names, frames and code; of those with two underscores only these are harmless.
+_DOORS = {
+    "format", "format_map", "gi_frame", "cr_frame", "ag_frame", "f_globals", "f_locals", "f_builtins", "f_back", "ctypes", "base",
+}  # fmt: skip
+_CHANGING = {
+    "add", "append", "clear", "discard", "extend", "fill", "insert", "pop", "popitem", "put", "remove", "reverse", "setdefault",
+    "sort", "update", "write",
+}  # fmt: skip  # methods by which code changes lists, tables and arrays
+_HARMLESS = {"__init__", "__post_init__", "__setattr__", "__delattr__", "__class__", "__len__", "__getitem__", "__call__"}
+
+
+@dataclass
+class Reads:
+    """Names with the attributes that are taken of them; `refused` says why nothing can be told.
+
+    `changes`: whether the code may change objects, its own or others.
+    """
+
+    outside: dict[str, set[Chain]] = field(default_factory=dict)
+    around: dict[str, set[Chain]] = field(default_factory=dict)
+    refused: str | None = None
+    changes: bool = False
+
+
+@functools.lru_cache(maxsize=4096)
+def reads(code: types.CodeType) -> Reads:
+    """Return what code reads, inner functions included."""
+    found = Reads()
+    _collect(code, set(code.co_freevars), found)
+    return found
+
+
+def _collect(code: types.CodeType, free: set[str], found: Reads) -> None:
+    steps = [step for step in dis.get_instructions(code) if step.opname not in ("EXTENDED_ARG", "CACHE", "NOP")]
+    for at, step in enumerate(steps):
+        name = step.opname
+        if name in _REFUSED:
+            found.refused = _REFUSED[name]
+        elif name == "STORE_DEREF" and step.argval in free:
+            found.refused = "a function that sets a variable of the one around it"
+        elif name in _ATTRIBUTE:
+            attribute = str(step.argval)
+            found.changes |= name in ("STORE_ATTR", "DELETE_ATTR") or attribute in _CHANGING
+            if attribute in _DOORS or (attribute.startswith("__") and attribute not in _HARMLESS):
+                found.refused = f"the attribute {attribute}"
+        elif name in _GLOBALS:
+            found.outside.setdefault(step.argval, set()).add(_chain(steps, at))
+        elif name in _AROUND:
+            found.around.setdefault(step.argval, set()).add(_chain(steps, at))
+    for constant in code.co_consts:
+        if isinstance(constant, types.CodeType):
+            _collect(constant, free, found)
+
+
+def _chain(steps: list[dis.Instruction], at: int) -> Chain:
+    names = []
+    for step in steps[at + 1 :]:
+        if step.opname not in ("LOAD_ATTR", "LOAD_METHOD"):
+            break
+        names.append(str(step.argval))
+    return tuple(names)
