@@ -147,7 +147,7 @@ class Model(ModelBase):
 
             watch = self.watched()  # before: a function that changes what it reads is seen to do so
             traced = trace(self.system, *self._start)
-            found = family[key] = Look(watch, traced, params if traced.depends or traced.scene.forgets else None)
+            found = family[key] = Look(watch, traced, params if traced.depends else None)
         return found
 
     def _sizes(self) -> tuple:
