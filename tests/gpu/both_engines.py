@@ -27,6 +27,15 @@ KEPLER = h.Ode(
     rhs=lambda y: np.array([y[2], y[3], -y[0] / (y[0] ** 2 + y[1] ** 2) ** 1.5, -y[1] / (y[0] ** 2 + y[1] ** 2) ** 1.5]),
     invariants={"momentum": lambda y: y[0] * y[3] - y[1] * y[2]},
 )
+# a bar on three parallel links, one of which repeats the others
+LEVEL = h.System(
+    mass=np.diag([1.0, 1.0, 1 / 3]),
+    force=[0.0, -9.81, 0.0],
+    constraint={
+        f"link {s:g}": (lambda q, s=s: (q[0] + s * np.cos(q[2]) - s) ** 2 + (q[1] + s * np.sin(q[2])) ** 2 - 1.0)
+        for s in (-1.0, 0.0, 1.0)
+    },
+)
 SPEEDS = np.array([[1.0, 0.0], [2.0, 0.0], [2.5, 0.0]])
 LOWEST = {"q0": [0.0, -1.0], "v0": SPEEDS}
 
@@ -97,6 +106,8 @@ def main():
     starts = np.array([[1.0, 0.0, 0.0, 1.0], [1.0, 0.0, 0.0, 1.1]])
     results["invariants"] = apart(KEPLER, 1.0, y0=starts, save_at=3)
     results["backward"] = apart(SWING, (0.3, 0.0), **LOWEST)
+    swings = np.array([[0.8, 0.6, 0.0], [1.6, 1.2, 0.0]])
+    results["redundant rows"] = apart(LEVEL, 0.3, q0=[0.6, -0.8, 0.0], v0=swings, save_at=4, redundant="minimum-norm")
     results["stiff"] = stiff()
     json.dump(results, sys.stdout)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 import warnings
 
 import numpy as np
@@ -24,9 +25,8 @@ pytestmark = pytest.mark.filterwarnings("ignore::holonomic.RedundancyWarning")
 
 
 def change(sol) -> float:
-    """Largest relative change of the energy."""
-    total = sol.energy.total
-    return float(np.max(np.abs(total / total[0] - 1.0)))
+    """Largest change of the energy, of the largest kinetic energy."""
+    return float(np.max(np.abs(sol.energy.total - sol.energy.total[0])) / np.max(sol.energy.kinetic))
 
 
 def same_as_by_hand(speed: float, planets: int) -> None:
@@ -50,6 +50,19 @@ def test_a_coasting_gear_goes_on_as_with_independent_rows(speed):
 def test_all_coasting_gears_go_on_as_with_independent_rows(planets):
     for speed in SPEEDS:
         same_as_by_hand(speed, planets)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("planets", [3, 4])
+def test_redundant_rows_cost_little_more_than_those_left_out_by_hand(planets):
+    machines = [planetary_gear(150.0, planets, by_hand=way) for way in (False, True)]
+    least = [np.inf, np.inf]
+    for _ in range(9):  # by turns, so that what else the machine does falls on both
+        for i, machine in enumerate(machines):
+            began = time.process_time()
+            simulate(machine, 12.0, rtol=1e-8, save_at=[12.0])
+            least[i] = min(least[i], time.process_time() - began)
+    assert least[0] < 1.3 * least[1]  # 1.0 with three planets, 1.1 with four
 
 
 def rows_of_the_start(model, t, q, v, data, count, project):
