@@ -264,6 +264,7 @@ def test_a_dae_may_decide():
     assert np.allclose(one.end.y[:2], other.end.q, atol=1e-7)
 
 
+@pytest.mark.filterwarnings("error")
 def test_a_function_of_a_mechanism_may_decide_and_fill_arrays():
     def brake(speed):
         effort = np.zeros(1)
@@ -285,3 +286,22 @@ def test_recursion_by_value_is_refused():
 
     with pytest.raises(UntraceableFunction):
         simulate(Ode(lambda y: -halved(y[0]) * np.ones(1), trace=True), 1.0, y0=[3.0])
+
+
+@pytest.mark.filterwarnings("error")
+def test_all_functions_of_a_mechanism_may_decide_and_fill_arrays():
+    def filled(value):
+        made = np.zeros(1)
+        made[0] = value if value > 0 else 0.5 * value
+        return made[0]
+
+    m = Mechanism(gravity=(0, -9.81))
+    arm = m.body("arm", rod((0, 0), (1, 0), mass=1.0))
+    m.revolute("O", m.ground, arm, at=(0, 0))
+    tip = m.point("tip", arm, at=(1, 0))
+    m.state("wear", rate=lambda wear: -filled(wear), start=1.0)
+    m.spring("band", m.ground, arm, at=((0, -2), (1, 0)), length=1.0, force=lambda stretch: filled(stretch))
+    m.force("wind", arm, at=tip, value=lambda t, tip: np.array([filled(t - 0.1), filled(tip.velocity[1])]))
+    m.torque("brake", arm, value=lambda wear: -filled(wear))
+    sol = simulate(m, 0.5)
+    assert abs(sol["wear"][-1] - np.exp(-0.5)) < 1e-6

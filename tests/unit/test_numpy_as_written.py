@@ -8,6 +8,7 @@ import casadi
 import helpers_elsewhere
 import numpy as np
 import pytest
+import scipy.linalg
 from helpers_elsewhere import Spring, Stiffening, Vector, added, assembled
 
 from holonomic.errors import UntraceableFunction
@@ -246,6 +247,22 @@ def lists_and_mappings_inside(q):
     return np.array(found)
 
 
+@np.vectorize
+def one_sided(x):
+    return x if x > 0.5 else 0.0
+
+
+def rarer_names_of_numpy(q):
+    M = np.empty((3, 3), dtype=q.dtype)
+    M[...] = np.diag(one_sided(q)) + np.nan_to_num(A)
+    return np.trapezoid(M, axis=0) + scipy.linalg.norm(q) + np.maximum(one_sided(q), 0.6)
+
+
+def text_of_values(q):
+    assert f"{q[0]:.3f} {q}"
+    return q * 2
+
+
 def arguments_written_into(q):
     q[0] = 2 * q[1]
     q *= 3
@@ -260,7 +277,8 @@ FUNCTIONS = [
     a_helper_that_writes_into_its_argument, methods_of_objects, an_object_with_slots, functions_in_a_mapping,
     partial_of_a_function, a_cached_helper, a_decorated_function, what_type_it_is, imports_inside, entries_unpacked,
     written_by_functions_of_numpy, a_function_that_calls_itself, a_matrix_by_comprehension,
-    a_global_matrix_copied_and_added_to, lists_and_mappings_inside, arguments_written_into,
+    a_global_matrix_copied_and_added_to, lists_and_mappings_inside, arguments_written_into, rarer_names_of_numpy,
+    text_of_values,
 ]  # fmt: skip
 
 

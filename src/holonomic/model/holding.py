@@ -75,7 +75,7 @@ def as_floats(value):
 
 def is_floating(dtype) -> bool:
     """Tell whether arrays of a dtype hold floats of double precision, and so may hold symbols."""
-    return dtype is object or np.dtype(as_floats(dtype)) == float
+    return np.dtype(as_floats(dtype)) in (float, object)
 
 
 def made_of(obj, dtype=None) -> SymbolArray | None:

@@ -147,6 +147,10 @@ def _isinf(x):
     return np.zeros(np.shape(x), dtype=bool)[()] if is_symbolic(x) else np.isinf(as_floats(x))
 
 
+def _nan_to_num(x, *args, **kwargs):
+    return x if is_symbolic(x) else holding(np.nan_to_num(as_floats(x), *args, **kwargs))
+
+
 def _isclose(a, b, rtol=1e-05, atol=1e-08, equal_nan=False):
     a, b = as_array(a), as_array(b)
     return np.abs(a - b) <= atol + rtol * np.abs(b)
@@ -250,7 +254,7 @@ _REPLACED = {
     **{f: made for f, made in (
         (np.zeros, _zeros), (np.ones, _ones), (np.empty, _empty), (np.full, _full), (np.array, _array), (np.asarray, _asarray),
         (np.asanyarray, _asarray), (np.ascontiguousarray, _asarray), (np.isfinite, _isfinite), (np.isnan, _isnan),
-        (np.isinf, _isinf), (np.isclose, _isclose), (np.allclose, _allclose))},
+        (np.isinf, _isinf), (np.nan_to_num, _nan_to_num), (np.isclose, _isclose), (np.allclose, _allclose))},
     **{f: _like(f) for f in (np.zeros_like, np.ones_like, np.empty_like, np.full_like)},
     **{f: _writing(f) for f in (np.fill_diagonal, np.copyto, np.put, np.place, np.putmask)},
     float: FLOAT, np.float64: FLOAT64, np.floating: FLOATING, np.number: NUMBER, max: BUILTINS["max"], min: BUILTINS["min"],
@@ -285,16 +289,11 @@ def _standing_in(thing):
         module = thing.__module__ or ""
         if module == "math":
             return _math(thing.__name__)
+        if module.startswith("scipy.linalg") and thing.__name__ in ("solve", "inv", "det", "norm"):
+            return in_use(getattr(np.linalg, thing.__name__))
         if module.partition(".")[0] == "numpy" and not module.startswith("numpy.random"):
             return _handing(thing)
     if thing is np.r_ or thing is np.c_:
         return _Joined(thing)
     return thing
 
-
-def ours_of_library(function):
-    """Return what stands for a function of a library written in Python."""
-    module = function.__module__ or ""
-    if module.startswith("scipy.linalg") and function.__name__ in ("solve", "inv", "det", "norm"):
-        return in_use(getattr(np.linalg, function.__name__))
-    return in_use(function) if module.partition(".")[0] in ("numpy", "math") else function

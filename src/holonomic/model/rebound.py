@@ -20,7 +20,7 @@ import numpy as np
 from .branches import Inline, each_way, ways
 from .bytecode import branches, builds_classes, keeps_memory
 from .holding import holding
-from .numpy_in_use import BUILTINS, in_use, ours_of_library
+from .numpy_in_use import BUILTINS, in_use
 from .remembered import ADVICE, Remembered
 from .symbol import REFUSALS, Symbol, refusal, tracing
 from .symbol_array import SymbolArray
@@ -149,7 +149,8 @@ class Rebound:
         if kind is CACHED:  # what it remembers of symbols would outlast the run
             return self(thing.__wrapped__)
         if kind is np.vectorize:
-            return np.vectorize(self(thing.pyfunc), otypes=[object])
+            vectorized = np.vectorize(self(thing.pyfunc), otypes=[object])
+            return lambda *args, **named: holding(vectorized(*args, **named))
         if kind is types.SimpleNamespace:
             return self._noted(types.SimpleNamespace(**{name: self(value) for name, value in vars(thing).items()}))
         if kind.__module__.startswith("numba.") and hasattr(thing, "py_func"):
@@ -188,7 +189,7 @@ class Rebound:
 
     def _function(self, function: types.FunctionType):
         if is_library(function.__globals__.get("__name__")):
-            return ours_of_library(function)
+            return in_use(function)
         code = function.__code__
         memory = keeps_memory(code)
         if memory is not None:

@@ -41,6 +41,7 @@ class Scene:
         self.places = param_slices(params)
         self.flat_params = flatten_params(params)
         self.p_sx, p = symbols.vector("p", len(self.flat_params))
+        p.flags.writeable = self.flat_params.flags.writeable = False  # all functions share them
         names = {"t": t, "p": param_names(p, self.places)}
         inputs = dict(system.inputs or {})
         self.u_sx, u = symbols.vector("u", 3 * len(inputs))

@@ -136,6 +136,9 @@ class Symbol:
     def __repr__(self):
         return str(self.sx)
 
+    def __format__(self, spec):
+        return str(self.sx)
+
     real = T = property(lambda self: self)
     imag = property(lambda self: 0.0)
 

@@ -83,14 +83,19 @@ def _with_state(takes: Taken, known) -> Taken:
 
 def given_to(function, values: dict[str, Any]):
     """Call a user's function with these values, by the names of its arguments; on symbols its copy is called."""
-    copies = COPIES.get()
-    callee = function if copies is None else copies(function)
+    callee = in_run(function)
     if _is_plain(function) and _takes_by_name(function.__code__, values):
         return callee(**values)
     ordered, named = taken(function, _name(function), values).split(values)
     return callee(
         *(values.get(one.name, one.default) for one in ordered), **{name: values[name] for name in named}
     )
+
+
+def in_run(function):
+    """Return what is called in a user's function's place: on symbols its copy, otherwise the function itself."""
+    copies = COPIES.get()
+    return function if copies is None else copies(function)
 
 
 def by_name(function, role: str, known):
@@ -108,7 +113,7 @@ def placed(function, ordered, named):
 
     def called(**given):
         by_position = [given[name] if name in given else default for name, default in ordered]
-        return function(*by_position, **{name: given[name] for name in named})
+        return in_run(function)(*by_position, **{name: given[name] for name in named})
 
     return called
 

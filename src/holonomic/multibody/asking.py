@@ -14,6 +14,7 @@ import numpy as np
 from ..errors import BadArgument, WrongShape
 from ..model.arguments import Names
 from ..model.symbol_array import Symbol, as_array
+from ..model.taking import in_run
 
 
 class NotSeen(BadArgument, AttributeError):
@@ -55,6 +56,7 @@ def answered(function, names, given, role: str, n: int | None = None):
 
     It must return one number (n = 1), a vector of n numbers, which becomes a tuple, or anything (None).
     """
+    function = in_run(function)
     asked = {name: given[name] if name in given else given["u"][name] for name in names}
     t = given["t"]
     if not (isinstance(t, np.ndarray) and t.dtype != object and t.ndim == 1):

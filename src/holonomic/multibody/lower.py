@@ -15,6 +15,7 @@ from ..errors import BadArgument
 from ..model.arguments import Names
 from ..model.makers import maker
 from ..model.system import System
+from ..model.taking import in_run
 from ..model.warned import warn
 from .body import check_inertia
 from .stating import seen
@@ -100,7 +101,7 @@ def held(function, numbers):
     def with_numbers(**given):
         if "p" in given:
             given["p"] = type(given["p"])(**given["p"].__dict__, **dict(numbers))
-        return function(**given)
+        return in_run(function)(**given)
 
     with_numbers.__wrapped__ = function  # asked for the same names
     return with_numbers

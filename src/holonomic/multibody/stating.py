@@ -17,6 +17,7 @@ from ..errors import BadArgument
 from ..model.extra import TAKEN
 from ..model.given import vector
 from ..model.makers import maker
+from ..model.taking import in_run
 
 MOTION = ("angle", "position", "speed", "length", "stretch", "rate")  # what functions of forces call what they see
 
@@ -109,7 +110,7 @@ def seeing(function, layout):
     def with_states(**given):
         s = given.pop("s")
         given["u"] = type(given["u"])(**vars(given["u"]), **states_in(s, layout))
-        return function(**given)
+        return in_run(function)(**given)
 
     asked = dict.fromkeys([*inspect.signature(function).parameters, "u", "s"])
     with_states.__signature__ = inspect.Signature(
