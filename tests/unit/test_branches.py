@@ -196,6 +196,99 @@ def test_selects_are_no_decisions():
     assert to_sx(ways_through(lambda: given_to(law, {"q": q}), "force()")).shape == (27, 1)
 
 
+# what one way does must not be seen by another
+
+COUNTS, SHARED = np.zeros(3, dtype=int), {"mode": 0}
+
+
+class Mode:
+    fast = False
+
+
+mode = Mode()
+
+
+def limited(F):
+    """The argument itself on one way, a new array on the other."""
+    if F[0] > 0.5:
+        return F
+    return F * 2
+
+
+def positive_sum(items):
+    total = 0.0
+    for x in items:
+        if x > 0:
+            total += x
+    return total
+
+
+def the_argument_comes_back(q):
+    F = q * 1.0
+    G = limited(F)
+    G[1] = 7.0
+    return F + G
+
+
+def a_generator_is_gone_after_one_way(q):
+    return positive_sum(2 * x for x in q)
+
+
+def an_array_of_integers_inside(q):
+    counts = np.zeros(3, dtype=int)
+    for i in range(3):
+        if q[i] > 0:
+            counts[i] += 1
+    return counts * q
+
+
+@pytest.mark.parametrize("function", [
+    the_argument_comes_back, a_generator_is_gone_after_one_way, an_array_of_integers_inside,
+])  # fmt: skip
+def test_ways_know_nothing_of_each_other(function):
+    test_every_way_has_its_value(function)
+
+
+def counts_outside(q):
+    if q[0] > 0:
+        COUNTS[0] += 1
+    return q * COUNTS[0]
+
+
+def sets_a_class(q):
+    if q[0] > 0:
+        Mode.fast = True
+    return q if Mode.fast else -q
+
+
+def sets_an_object(q):
+    if q[0] > 0:
+        mode.fast = True
+    return q if mode.fast else -q
+
+
+def sets_itself(q):
+    if q[0] > 1:
+        sets_itself.on = True
+    return q if sets_itself.on else -q
+
+
+sets_itself.on = False
+
+
+def sets_a_dictionary(q):
+    if q[0] > 0:
+        SHARED["mode"] = 1
+    return q * SHARED["mode"]
+
+
+@pytest.mark.parametrize("function", [counts_outside, sets_a_class, sets_an_object, sets_itself, sets_a_dictionary])
+def test_what_outlasts_a_call_is_refused_and_left_as_it_was(function):
+    with pytest.raises(UntraceableFunction, match=r"outside itself|remembers 'fast' of a Mode"):
+        on_symbols(function)
+    assert not COUNTS.any() and not Mode.fast and not mode.fast and not sets_itself.on and SHARED == {"mode": 0}
+
+
 # as part of systems
 
 

@@ -12,6 +12,7 @@ import contextvars
 import dis
 import functools
 import math
+from collections.abc import Iterator
 
 import casadi
 import numpy as np
@@ -86,7 +87,11 @@ def ways(run, inline=None):
 
 
 def each_way(function, copies):
-    """Return a user's function that joins its own ways when it is called on symbols."""
+    """Return a user's function that joins its own ways when it is called on symbols.
+
+    Where it writes into what is not its own, or returns it on some way, its caller decides: only then is everything as
+    if each way had been run alone.
+    """
     code = function.__code__
 
     def leave():
@@ -94,11 +99,13 @@ def each_way(function, copies):
 
     @functools.wraps(function)
     def called(*args, **kwargs):
-        before = Written((args, kwargs, function.__closure__), copies.changeable)
+        if any(isinstance(each, Iterator) for each in (*args, *kwargs.values())):
+            return function(*args, **kwargs)  # what has been taken from it is gone: its caller decides
+        before, mark = Written((args, kwargs, function.__closure__), copies.changeable), copies.mark
 
         def run():
             value = function(*args, **kwargs)
-            if _PATH.get().decisions and before.changed():
+            if _PATH.get().decisions and (before.changed() or copies.changed_since(mark) or before.holds(value)):
                 leave()
             return value
 

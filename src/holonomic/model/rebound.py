@@ -19,9 +19,9 @@ import numpy as np
 
 from .branches import Inline, each_way, ways
 from .bytecode import branches, builds_classes, keeps_memory
-from .holding import holding
+from .holding import LARGE, holding
 from .numpy_in_use import BUILTINS, in_use
-from .remembered import ADVICE, Remembered
+from .remembered import ADVICE, Remembered, holds_other
 from .symbol import REFUSALS, Symbol, refusal, tracing
 from .symbol_array import SymbolArray
 from .tables import stand_in
@@ -96,6 +96,9 @@ class Module(types.ModuleType):
     def __getattr__(self, name):
         return self._copies(getattr(self._own, name))
 
+    def __setattr__(self, name, value):
+        raise refusal(f"sets {name!r} of the module {self._own.__name__}, which compiled code cannot do", ADVICE)
+
 
 class Rebound:
     """The copies made for one run on symbols: each thing once, so that what was one thing stays one."""
@@ -105,7 +108,9 @@ class Rebound:
         self._known: dict[int, tuple[Any, Any]] = {}  # the original is kept, so that its id stays its own
         self._globals: dict[int, Globals] = {}
         self._class_cells: dict[int, types.CellType] = {}
-        self._held: list[tuple[Any, Any]] = []  # arrays and containers with their copies
+        self._held: list[tuple[Any, Any]] = []  # arrays, containers, classes and functions with their copies
+        self._given: dict[int, dict[str, Any]] = {}  # what copies of classes and functions had as attributes
+        self._puts = 0  # attributes set on copies of objects
         self._objects: dict[int, Any] = {}  # originals of copied instances, by the ids of the copies
         self.changeable: list = []  # copies that the user's code may write into
 
@@ -119,6 +124,20 @@ class Rebound:
             self._known[id(thing)] = known = (thing, made)
             self._known[id(made)] = (made, made)
         return known[1]
+
+    def given_to(self, made) -> dict[str, Any]:
+        """The attributes that the copy of a class or a function was made with."""
+        return self._given[id(made)]
+
+    @property
+    def mark(self) -> tuple[int, int]:
+        """How far things have been copied and written."""
+        return len(self._held), self._puts
+
+    def changed_since(self, mark: tuple[int, int]) -> bool:
+        """Tell whether anything outside has been written that was copied after the mark, or an object at all."""
+        held, puts = mark
+        return self._puts != puts or any(holds_other(made, thing, self) for thing, made in self._held[held:])
 
     def look_back(self) -> None:
         """Look at what the run has changed of things that were there before."""
@@ -167,10 +186,15 @@ class Rebound:
 
     def _array(self, thing):
         if (id(thing), "") in self._memory.marked:
-            return self._noted(self._memory.marker(thing, "array", thing))
+            return self._noted(self._memory.marker(thing, "", thing))
         made = holding(thing)
-        if made is not thing:
-            self._held.append((thing, made))
+        if thing.size > LARGE:
+            made = thing.view()
+            made.flags.writeable = False
+            return made
+        if made is thing:  # of integers or truths
+            made = thing.copy()
+        self._held.append((thing, made))
         return self._noted(made)
 
     def _container(self, thing, kind):
@@ -202,10 +226,16 @@ class Rebound:
         made.__kwdefaults__ = self(function.__kwdefaults__)
         made.__dict__.update(function.__dict__)
         made.__qualname__, made.__module__ = function.__qualname__, function.__module__
-        if not branches(code) or code in self._inline:
-            return made
-        self._known[id(made)] = (made, made)
-        return each_way(made, self)
+        if branches(code) and code not in self._inline:
+            self._known[id(made)] = (made, made)
+            made = each_way(made, self)
+        return self._watched(function, made)
+
+    def _watched(self, thing, made):
+        """The copy of a class or a function, whose attributes are looked at after the run."""
+        self._given[id(made)] = dict(vars(made))
+        self._held.append((thing, made))
+        return made
 
     def _names(self, function, code) -> Globals:
         own = function.__globals__
@@ -256,7 +286,7 @@ class Rebound:
         except TypeError:  # slots in several bases, or arguments that the class wants of those who inherit
             made = kind
         cell.cell_contents = made
-        return made
+        return made if made is kind else self._watched(kind, made)
 
     def _looked_up(self, look, one, name):
         value = look(one, name)
@@ -269,6 +299,7 @@ class Rebound:
     def _put(self, put, one, name, value):
         put(one, name, value)
         if id(one) in self._objects:
+            self._puts += 1
             self._memory.writes(self._objects[id(one)], name)
 
     def _member(self, value):

@@ -7,6 +7,7 @@ run: a counter or a buffer leaves no trace of them in the result, a memory does 
 
 from __future__ import annotations
 
+import types
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -31,7 +32,7 @@ class Remembered:
     marked: frozenset[Key] = frozenset()
     read: set[Key] = field(default_factory=set)
     written: dict[Key, str] = field(default_factory=dict)  # with their names in messages
-    markers: list[SX] = field(default_factory=list)
+    markers: list[tuple[SX, Key]] = field(default_factory=list)
     _now: set[Key] = field(default_factory=set)  # written in the run that is going on
 
     def begin(self) -> None:
@@ -50,18 +51,14 @@ class Remembered:
 
     def look(self, thing, made, copies) -> None:
         """Look whether the copy of an array or a container still holds what it held."""
-        if isinstance(made, SymbolArray):
-            key = (id(thing), "")
-            if key not in self.marked and any(map(_differs, made.flat, thing.flat)):
-                self.read.add(key)
-                self.written[key] = "an array outside itself"
-        else:
-            pairs = [(made.get(key), thing[key]) for key in thing] if isinstance(thing, dict) else []
-            if isinstance(thing, list) and len(made) == len(thing):
-                pairs = list(zip(made, thing, strict=True))
-            if len(made) != len(thing) or any(a is not copies(b) for a, b in pairs):
-                kind = type(thing).__name__
-                raise refusal(f"changes a {kind} outside itself, which compiled code cannot do", ADVICE, line=False)
+        if not holds_other(made, thing, copies):
+            return
+        if not isinstance(thing, np.ndarray):
+            kind = "class" if isinstance(thing, type) else type(thing).__name__
+            raise refusal(f"changes a {kind} outside itself, which compiled code cannot do", ADVICE, line=False)
+        if (id(thing), "") not in self.marked:
+            self.read.add((id(thing), ""))
+            self.written[id(thing), ""] = "an array outside itself"
 
     @property
     def kept(self) -> frozenset[Key]:
@@ -69,27 +66,43 @@ class Remembered:
         return frozenset(self.read & self.written.keys())
 
     def marker(self, thing, name: str, value):
-        """Return symbols in the place of a value that may be remembered."""
+        """Return symbols in the place of a value that may be remembered; name is "" for the entries of an array."""
         if isinstance(value, bool | int | float | np.generic):
-            self.markers.append(SX.sym(f"remembered {name}"))
-            return Symbol(self.markers[-1])
+            self.markers.append((SX.sym("remembered"), (id(thing), name)))
+            return Symbol(self.markers[-1][0])
         if isinstance(value, np.ndarray) and value.dtype.kind == "f":
             made = np.empty(value.shape, dtype=object)
             for place in np.ndindex(value.shape):
                 made[place] = self.marker(thing, name, 0.0)
             return made.view(SymbolArray)
-        raise self.refused()
+        raise self._refused((id(thing), name))
 
     def check(self, result) -> None:
         """Refuse a result that depends on what may be remembered."""
         value = to_sx(result)
-        if any(depends_on(value, marker) for marker in self.markers):
-            raise self.refused()
+        for marker, key in self.markers:
+            if depends_on(value, marker):
+                raise self._refused(key)
 
-    def refused(self):
-        """The refusal of a function with a memory."""
-        what = next((self.written[key] for key in sorted(self.kept, key=str)), "something")
-        return refusal(f"remembers {what} from one call to the next", ADVICE, line=False)
+    def _refused(self, key: Key):
+        return refusal(f"remembers {self.written[key]} from one call to the next", ADVICE, line=False)
+
+
+def holds_other(made, thing, copies) -> bool:
+    """Tell whether the copy of something holds something else than the original: entries, items, attributes."""
+    if isinstance(made, SymbolArray):
+        return any(map(_differs, made.flat, thing.flat))
+    if isinstance(made, np.ndarray):
+        return not np.array_equal(made, thing)
+    if isinstance(thing, type | types.FunctionType):
+        return any(name not in copies.given_to(made) for name in vars(made)) or any(
+            vars(made)[name] is not value for name, value in copies.given_to(made).items()
+        )
+    if len(made) != len(thing):
+        return True
+    if isinstance(thing, dict):
+        return any(made.get(key) is not copies(thing[key]) for key in thing)
+    return isinstance(thing, list) and any(a is not copies(b) for a, b in zip(made, thing, strict=True))
 
 
 def _differs(now, before) -> bool:

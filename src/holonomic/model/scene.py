@@ -148,6 +148,7 @@ class Scene:
         if self.lam_sx is not None:
             free.append(self.lam_sx)
         evaluate = casadi.Function("check", free, [casadi.densify(traced)], {"allow_free": False})
+        values: dict[int, np.ndarray] = {}  # of the traced function
         for index, point in enumerate([*self.points, self.points[0]]):  # the start twice: nothing may be remembered
             with np.errstate(all="ignore"):
                 try:
@@ -167,10 +168,9 @@ class Scene:
             given = [point["t"], position, velocity, point["a"], self.flat_params, self._flat_inputs(point)]
             if self.lam_sx is not None:
                 given.append(point["lam"])
-            mine = np.array(evaluate(*given)).reshape(-1, order="C")
-            own = own.reshape(-1)
-            if traced.shape[1] > 1:
-                mine = np.array(evaluate(*given)).reshape(-1)
+            if id(point) not in values:
+                values[id(point)] = np.array(evaluate(*given)).reshape(-1)
+            mine, own = values[id(point)], own.reshape(-1)
             if mine.size != own.size:
                 raise WrongShape(f"{role} returned {own.size} numbers, but {mine.size} symbols.")
             scale = CHECK_TOLERANCE * (1.0 + np.max(np.abs(own[np.isfinite(own)]), initial=0.0))
@@ -179,8 +179,8 @@ class Scene:
                     raise UntraceableFunction(
                         f"{role} gives {own[entry]:.6g} in entry {entry} on numbers, but {mine[entry]:.6g} when "
                         f"traced on symbols (t = {point['t']:g}, {self.letter} = "
-                        f"{numbers_text(position)}). Does it use random numbers, mutable state, or a branch on "
-                        "values? Rewrite with np.where, or pass trace=False."
+                        f"{numbers_text(position)}). Does it use random numbers or mutable state? Leave that out, or pass "
+                        "trace=False."
                     )
 
     def other_params(self) -> list[np.ndarray]:

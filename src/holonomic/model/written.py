@@ -48,6 +48,15 @@ class Written:
                 for each in place.values() if isinstance(place, dict) else place:
                     self._follow(each, depth - 1)
 
+    def holds(self, value) -> bool:
+        """Tell whether a value is one of these things, shares memory with one, or holds such a thing."""
+        if isinstance(value, np.ndarray):
+            return any(np.shares_memory(value, held[0]) for held in self._held if isinstance(held[0], np.ndarray))
+        if isinstance(value, tuple | list | dict):
+            inside = value.values() if isinstance(value, dict) else value
+            return id(value) in self._seen or any(map(self.holds, inside))
+        return id(value) in self._seen
+
     def changed(self) -> bool:
         """Tell whether anything holds something else now."""
         for thing, before, raw in self._held:
