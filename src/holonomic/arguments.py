@@ -14,7 +14,7 @@ from .events import Event, of_function
 from .model.arguments import FULL, nearest
 from .model.dae import Dae, start_of
 from .model.extra import start_of_extras
-from .model.given import positive, vector
+from .model.given import axes, beyond_memory, is_whole, positive, vector
 from .model.system import Ode, System
 from .model.taking import taken
 from .planning.choice import Choice, make_choice
@@ -33,6 +33,10 @@ OF_SWEEPS = {
     "n_jobs": "workers", "threads": "workers", "num_workers": "workers", "device": "on", "backend": "on", "path": "store",
     "x0": "y0, (x, x', ..) in one row", "first_step": "nothing: it is chosen", "lam0": "nothing: it is computed",
 }  # fmt: skip
+ENDS = {
+    "end": "a run reaches its end", "interrupted": "Ctrl-C ended it", "failed": "it failed", "changed": "methods change",
+}  # fmt: skip
+MOST_STEPS = 2**62  # steps are counted in 64 bits
 ROUNDING = 4e-16  # of the longest time: 3 * 0.1 is meant where the run ends at 0.3
 NO_CONTROL = "no error would ever be too large. Give a number, or step= for steps without error control."
 NO_CONSTRAINT = "no distance would ever be too large. Give a number, or stabilization=None to leave the constraints alone."
@@ -131,6 +135,8 @@ def _start(values, what: str) -> np.ndarray:
 def start_values(system, q0, v0, y0, t_end):
     """Return (t0 or None, q, v) from the given start; an earlier run's end may stand for it."""
     if isinstance(system, Ode):
+        if y0 is not None and q0 is not None:
+            raise BadArgument("an Ode starts from y0 alone; q0 belongs to a System.")
         given = y0 if y0 is not None else q0
         if hasattr(given, "y") and hasattr(given, "t"):
             return float(given.t), _start(given.y, "y0"), np.zeros(0)
@@ -156,14 +162,16 @@ def interval(t0, t_end) -> tuple[float, float]:
     if t_end is None:
         raise BadArgument("simulate needs t_end: a number, or a pair (t0, t_end).")
     before = t0
-    if np.ndim(t_end) == 1 and len(t_end) == 2:
+    if axes(t_end) == 1 and len(t_end) == 2:
         t0, t_end = t_end
         before = None
-    elif np.ndim(t_end) != 0:
+    elif axes(t_end) != 0:
         raise BadArgument(f"t_end must be a number or a pair (t0, t_end), got {t_end!r}.")
     try:
+        if any(isinstance(each, bool | np.bool_) for each in (t0, t_end)):
+            raise TypeError
         t0, t1 = float(0.0 if t0 is None else t0), float(t_end)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise BadArgument(f"t_end must be a number or a pair (t0, t_end), got {t_end!r}.") from None
     if not (np.isfinite(t0) and np.isfinite(t1)):
         raise BadArgument(f"the interval ({t0}, {t1}) must be finite.")
@@ -178,18 +186,12 @@ def interval(t0, t_end) -> tuple[float, float]:
     return t0, t1
 
 
-def is_whole(value, least: int) -> bool:
-    """Whether a value is a whole number, at least so large."""
-    try:
-        return int(value) == value and value >= least
-    except (TypeError, ValueError):
-        return False
-
-
 def limits_of(max_steps, max_step, first_step) -> dict[str, Any]:
     """Check the limits of the step control."""
     if not is_whole(max_steps, 1):
         raise BadArgument(f"max_steps={max_steps!r} must be a whole number, at least 1.")
+    if max_steps > MOST_STEPS:
+        raise BadArgument(f"max_steps={max_steps!r} is more than can be counted. Use max_steps=10**15 for as many as it takes.")
     first = None if first_step is None else positive(first_step, "first_step", "leave it out, and the first step is chosen.")
     return {"max_steps": int(max_steps), "max_step": positive(max_step, "max_step"), "first": first}
 
@@ -251,7 +253,7 @@ def absolute_tolerance(model, atol):
                 raise BadArgument(f"atol[{name!r}]: known are {', '.join(map(repr, parts))} and {', '.join(labels)}.")
             values[parts.get(name, rows)] = value
         return tuple(values)
-    if np.ndim(atol) == 0:
+    if axes(atol) == 0:
         return positive(atol, "atol", NO_CONTROL)
     values = vector(atol, "atol", model.nc + model.nv)
     if not values.min() > 0.0:
@@ -259,12 +261,16 @@ def absolute_tolerance(model, atol):
     return tuple(np.insert(values, model.nc, np.full(len(model.extras), 1e-9)))
 
 
-def save_times(save_at, t0, t1) -> np.ndarray | None:
+def save_times(save_at, t0, t1, width: int = 1) -> np.ndarray | None:
+    """Return the times to keep, None for all steps; `width` is how many numbers are kept at each."""
     if save_at is None:
         return None
-    if np.ndim(save_at) == 0:
+    if axes(save_at) == 0:
         if not is_whole(save_at, 2):
             raise BadArgument(f"save_at={save_at!r}: a number of times must be a whole number, at least 2.")
+        too_much = beyond_memory(8.0 * int(save_at) * width)
+        if too_much is not None:
+            raise BadArgument(f"save_at={save_at!r}: what is kept takes {too_much}. Keep fewer times.")
         return np.linspace(t0, t1, int(save_at))
     times = vector(save_at, "save_at")
     if not len(times):
@@ -286,6 +292,10 @@ def events_of(events, system) -> dict[str, Event]:
     if not isinstance(events, Mapping):
         example = "y: y[0]" if isinstance(system, Ode) else "lam: lam[0]"
         raise BadArgument(f'events= is a mapping {{name: Event(...)}}, for example {{"slack": Event(lambda {example})}}.')
+    for name in events:
+        if not isinstance(name, str) or name in ENDS:
+            ends = f" sol.ended is {name!r} where {ENDS[name]}." if isinstance(name, str) else ""
+            raise BadArgument(f"an event cannot be called {name!r}.{ends} Give it another name, a text.")
     given = {name: event if isinstance(event, Event) else of_function(event, name) for name, event in events.items()}
     for name, event in given.items():
         _refuse_parts(name, event, system)

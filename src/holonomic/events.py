@@ -54,8 +54,14 @@ class Event:
     def __post_init__(self):
         if not callable(self.f) and not isinstance(self.f, str):
             raise BadArgument(f"an Event needs a function or the name of an output, got {self.f!r}.")
-        if self.direction not in DIRECTIONS:
+        try:
+            known = self.direction in DIRECTIONS
+        except TypeError:  # lists are in no table
+            known = False
+        if not known:
             raise BadArgument(f"direction={self.direction!r}: choose 'both', 'rising' or 'falling'.")
+        if not isinstance(self.terminal, bool | int) or self.terminal not in (True, False):
+            raise BadArgument(f"terminal={self.terminal!r}: a run ends at the event, True, or goes on, False.")
         if self.terminal and self.then is not None:
             raise BadArgument("an Event either ends the run (terminal=True) or maps the state (then=), not both.")
         if self.then is not None and not callable(self.then):

@@ -153,7 +153,7 @@ def simulate(
     tables.set(data, t0, 1.0 if t1 >= t0 else -1.0)
     begin = prepare(
         model, t0, q, v, data, tol=choice.constraint_tol, initial=initial, hold=hold,
-        redundant=redundant or getattr(system, "redundant", None),
+        redundant=getattr(system, "redundant", None) if redundant is None else redundant,
     )
     choice = settled(choice, model, t0, begin.q, data)
     plan = plan_of(model, choice, watched, begin.rows)
@@ -170,7 +170,7 @@ def simulate(
         check_invariants(model, t0, z0, data)
     data = plan.extended(data)
     check_gain(plan, t0, z0, data)
-    save_t = save_times(save_at, t0, t1)
+    save_t = save_times(save_at, t0, t1, 1 + model.nq + 2 * model.nv + model.n_lam)
     run = Run(plan, data, t0, z0, t1, save_t=save_t, **limits_of(max_steps, max_step, first_step))
     if initial == "free" and lam0 is not None:
         run.lam0, lam0 = free_multipliers(plan, lam0), None

@@ -49,7 +49,7 @@ def preferred(
     step, rtol, atol
         As they were given.
     """
-    if prefer not in AIMS:
+    if not isinstance(prefer, str) or prefer not in AIMS:
         raise BadArgument(f"prefer={prefer!r}: choose {', '.join(map(repr, AIMS))}.")
     given = [name for name, value in methods.items() if not (isinstance(value, str) and value == "auto")]
     given += [] if step is None else ["step"]

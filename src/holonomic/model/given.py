@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 import numpy as np
 
 from ..errors import BadArgument, WrongShape
@@ -35,11 +37,38 @@ def vector(values, what: str, n: int | None = None) -> np.ndarray:
     return found
 
 
+def axes(value) -> int:
+    """How many axes something has; rows of different lengths count as a table."""
+    try:
+        return np.ndim(value)
+    except ValueError:
+        return 2
+
+
+def is_whole(value, least: int) -> bool:
+    """Whether a value is a whole number, at least so large."""
+    if isinstance(value, bool | np.bool_) or axes(value):
+        return False
+    try:
+        return bool(int(value) == value and value >= least)
+    except (TypeError, ValueError, OverflowError):  # of nan and infinity
+        return False
+
+
+def beyond_memory(needed: float) -> str | None:
+    """Say how much memory that is and how much there is, where it is less; None: it fits, or cannot be told."""
+    try:
+        there = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    except (AttributeError, ValueError, OSError):  # not told on this system
+        return None
+    return f"{needed / 1e9:.1f} GB, and this machine has {there / 1e9:.1f} GB of memory" if needed > there else None
+
+
 def positive(value, name: str, infinite: str | None = None) -> float:
     """Return a positive number; `infinite` says why it may not be infinite, where it may not."""
     try:
         number = float(value)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise BadArgument(f"{name}={value!r} must be a positive number.") from None
     if isinstance(value, bool | np.bool_) or not number > 0:
         raise BadArgument(f"{name}={value!r} must be a positive number.")

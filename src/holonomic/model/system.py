@@ -309,6 +309,12 @@ def check_mappings(system) -> None:
         given = getattr(system, name)
         if given is not None and not isinstance(given, Mapping):
             raise BadArgument(f"{name}= is a mapping {example}, got {type(given).__name__}.")
+    own = ("y", "lam") if isinstance(system, Ode) else ("q", "v", "a", "lam", "s", "w")
+    for label in system.outputs or {}:
+        if not isinstance(label, str) or not label:
+            raise BadArgument(f"outputs={{{label!r}: ...}}: an output is called by a text.")
+        if label in own:
+            raise BadArgument(f"an output cannot be called {label!r}: sol.{label} is something else. Give it another name.")
 
 
 def check_trace(trace) -> None:

@@ -76,10 +76,19 @@ def outputs(sol) -> dict[str, np.ndarray]:
     return found
 
 
-def event_logs(sol) -> dict[str, EventLog]:
+class Events(dict):
+    """Where each event happened, by name; says which there are where one is asked for that is not."""
+
+    def __getitem__(self, name: str) -> EventLog:
+        if not isinstance(name, str) or name not in self:
+            raise unknown(name, "event", {"events": list(self)} if self else {})
+        return super().__getitem__(name)
+
+
+def event_logs(sol) -> Events:
     """Where each event happened, by name."""
     width, nk = sol._arrays[1].shape[1], sol._arrays[2].shape[1]
-    logs = {}
+    logs = Events()
     for index, name in enumerate(sol.plan.events):
         found = [row for row in sol._events if row[0] == index]
         t = np.array([row[1] for row in found])

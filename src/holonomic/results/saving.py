@@ -22,6 +22,7 @@ from . import acting as acts
 from . import checksum
 from .drawn import frames
 from .naming import multiplier_labels, order_of
+from .quantities import Events
 from .sampling import check_times, values_along
 from .solution import EventLog, Solution
 from .tables import Variables, labels, slug, state_name, variables
@@ -309,7 +310,7 @@ def _rebuilt(known: dict[str, Any], arrays: dict[str, np.ndarray]) -> Solution:
     x = np.hstack([get(state_name(model), nq), get("s", ns), get("w", nw), get("v", nv)])
     a, lam = get("a", nv), get("lam", nl)
     facts = known["facts"]
-    events = {}
+    events = Events()
     for index, name in enumerate(known["events"]):
         n = len(arrays.get(f"event_{index}_t", ()))
         sizes = {"t": (), "q": (nq,), "v": (nv,), "lam": (nl,), "a": (nv,), "s": (ns,), "w": (nw,)}

@@ -14,6 +14,7 @@ from ..errors import BadArgument, MissingExtra
 from ..files import writable, written
 from .naming import is_dae, multiplier_labels
 
+FORMULA = ("=", "+", "-", "@", "\t", "\r")  # with these a cell of a spreadsheet begins that is computed
 Variables = dict[str, tuple[tuple[str, ...], np.ndarray, str]]  # name -> dimensions, array, description
 
 
@@ -201,6 +202,12 @@ def to_csv(sol, path: str | Path, names: Sequence[str] = ()) -> None:
     """Write the columns as comma-separated text; numbers read back bit for bit."""
     target = writable(path, "to_csv", devices=True)
     table = columns(sol, names)
+    for name in table:
+        if name.startswith(FORMULA):
+            raise BadArgument(
+                f"to_csv: a spreadsheet takes the column {name!r} for a formula, because it begins with {name[0]!r}. Rename it, or "
+                "name the columns to write: sol.to_csv(path, ...)."
+            )
     with written(target) as draft, open(draft, "w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file)
         writer.writerow(["t", *table])

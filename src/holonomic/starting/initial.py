@@ -14,6 +14,7 @@ from ..errors import BadArgument, InconsistentState, NotFinite, SingularPosition
 from ..kernels.consistent import distances
 from ..kernels.signatures import Fn
 from ..model.dae import Dae, consistent
+from ..model.given import axes
 from .impulse import OFF, Impact, impulse
 from .rank import (
     RHO_FULL_RANK,
@@ -245,7 +246,7 @@ def held_coordinates(model, hold) -> np.ndarray:
     held = np.zeros(model.nq, dtype=bool)
     if hold is None:
         return held
-    for name in [hold] if isinstance(hold, str) or np.ndim(hold) == 0 else hold:
+    for name in [hold] if isinstance(hold, str) or axes(hold) == 0 else hold:
         if isinstance(name, str) and name in model.coordinates:
             held[model.coordinates.index(name)] = True
         elif isinstance(name, int | np.integer) and -model.nc <= name < model.nc:

@@ -212,7 +212,7 @@ def _neighbours(model, q, G, project) -> Iterator[tuple[np.ndarray, float]]:
 
 def check_redundant(redundant) -> None:
     """Refuse what is no choice about redundant rows."""
-    if redundant not in (None, "minimum-norm", "drop"):
+    if redundant is not None and (not isinstance(redundant, str) or redundant not in ("minimum-norm", "drop")):
         raise BadArgument(f'redundant={redundant!r}: choose "minimum-norm" or "drop".')
 
 

@@ -11,6 +11,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from ..errors import DONE, EVENT, BadArgument, MissingExtra
+from ..model.given import vector
 from ..planning.plan import Plan
 from ..running.failure import reason
 from . import telling
@@ -99,6 +100,11 @@ class Log:
             Failure(int(m), float(self.reached[m]), self.why.get(int(m)) or words[int(self.status[m])])
             for m in sorted({*bad.tolist(), *self.why})
         ]
+
+
+def _refuse_nameless(name) -> None:
+    if not isinstance(name, str):
+        raise BadArgument(f"a quantity of the members is called by a text, as \"q\", got {name!r}.")
 
 
 class NoSuchMember(BadArgument, IndexError):
@@ -261,6 +267,10 @@ class Ensemble:
         Exact where the quantity fits into memory; else from one pass over it, with ranks off by no more than
         `quantile_error(name)`.
         """
+        _refuse_nameless(name)
+        wanted = vector(q, "q")
+        if len(wanted) == 0 or wanted.min() < 0.0 or wanted.max() > 1.0 or isinstance(q, bool):
+            raise BadArgument(f"quantiles: q={q} must lie between 0 and 1, as in quantiles({name!r}, [0.05, 0.95]).")
         if self.source.summary(name) is None and self._bytes(name) <= HELD_BYTES:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", RuntimeWarning)  # times that no member reached
@@ -279,6 +289,7 @@ class Ensemble:
         return 0
 
     def _summed(self, name: str) -> Summary:
+        _refuse_nameless(name)
         known = self.source.summary(name)
         if known is None:
             memory = self.__dict__.setdefault("_summaries", {})

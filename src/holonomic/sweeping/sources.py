@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import heapq
-import os
 from collections.abc import Iterator
 from functools import cached_property
 
 import numpy as np
 
 from ..errors import DONE, EVENT, BadArgument
+from ..model.given import beyond_memory
 from .job import Chunk, Job
 from .quantities import Quantities
 from .sketch import Summary
@@ -144,14 +144,11 @@ class Summed:
 
 def check_memory(needed: int, job: Job) -> None:
     """Refuse results that cannot fit, before anything is computed."""
-    try:
-        there = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    except (AttributeError, ValueError, OSError):  # not told on this system
-        return
-    if needed > there:
+    too_much = beyond_memory(needed)
+    if too_much is not None:
         raise BadArgument(
-            f"the results of {job.count} runs at {len(job.save_t)} times take {needed / 1e9:.1f} GB, and this machine has "
-            f'{there / 1e9:.1f} GB of memory. Name what you need in outputs=, pass keep="summary", or stream them to store=.'
+            f"the results of {job.count} runs at {len(job.save_t)} times take {too_much}. Name what you need in outputs=, pass "
+            'keep="summary", or stream them to store=.'
         )
 
 

@@ -15,7 +15,6 @@ from ..arguments import (
     choose,
     events_of,
     interval,
-    is_whole,
     limits_of,
     refuse_unknown,
     save_times,
@@ -25,6 +24,7 @@ from ..arguments import (
 )
 from ..errors import BadArgument, HolonomicError, RedundancyWarning, SingularMass
 from ..model.extra import start_of_extras
+from ..model.given import is_whole
 from ..model.system import Ode, System
 from ..model.warned import warn
 from ..planning.reuse import model_of, plan_of
@@ -192,7 +192,7 @@ def sweep(
     if save_t is None:
         raise BadArgument("sweep keeps the same times of all members: give save_at, a number of times or times.")
     limits = limits_of(max_steps, max_step, None)
-    redundant = redundant or getattr(system, "redundant", None)
+    redundant = getattr(system, "redundant", None) if redundant is None else redundant
     qs = beside(
         all_of(q0 if y0 is None else y0, q, "q0" if y0 is None else "y0"), all_of(s0, more[: extras.ns], "s0"),
         more[None, extras.ns :],
