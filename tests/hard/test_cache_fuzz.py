@@ -20,7 +20,7 @@ import holonomic
 from holonomic import RK4, System, simulate
 from holonomic.model.watch import Watch
 
-FEW, ALL = 40, 1000
+FEW, ALL = 25, 1000
 SOURCE = str(Path(holonomic.__file__).parents[1])
 CHOICES = ([*BASES, *["object"] * 20], CARRIERS, HOLDS, HIDDEN)  # plain classes often: they alone can be known
 VALUES = (1.3, 2.9, 0.7)  # of k; none is a number that stays in the code

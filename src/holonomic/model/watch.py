@@ -61,7 +61,7 @@ class Watch:
         self.changes = False
         self._bound: list[tuple[dict, str, object]] = []  # a name, its place, its value
         self._cells: list[tuple[types.CellType, object]] = []
-        self._functions: list[tuple[types.FunctionType, tuple]] = []
+        self._functions: list[tuple[types.FunctionType, types.CodeType, tuple | None, dict | None, dict]] = []
         self._partials: list[tuple[functools.partial, tuple]] = []
         self._arrays: list[tuple[np.ndarray, tuple, np.dtype, bytes]] = []
         self._rows: list[tuple[Any, tuple]] = []  # lists and sets
@@ -81,23 +81,37 @@ class Watch:
         return self.unknown is None and not self._changed()
 
     def _changed(self) -> bool:
-        return (
-            any(place.get(name, _MISSING) is not value for place, name, value in self._bound)
-            or any(_content(cell) is not value for cell, value in self._cells)
-            or any(not _same(_parts(function), parts) for function, parts in self._functions)
-            or any(not _same((p.func, p.args, p.keywords, p.__dict__), parts) for p, parts in self._partials)
-            or any(not _same(row, items) for row, items in self._rows)
-            or any(not (_same(table, names) and _same(table.values(), values)) for table, names, values in self._tables)
-            or any(type(thing) is not kind or thing.__dict__ is not own for thing, kind, own in self._instances)
-            or any(
-                kind.__mro__ is not mro or not (_same(vars(kind), names) and _same(vars(kind).values(), values))
-                for kind, mro, names, values in self._classes
-            )
-            or any(
-                array.shape != shape or array.dtype is not dtype or array.tobytes() != content
-                for array, shape, dtype, content in self._arrays
-            )
-        )
+        """Plain loops: this is done before every run, and generators would take three times as long."""
+        for place, name, value in self._bound:
+            if place.get(name, _MISSING) is not value:
+                return True
+        for cell, value in self._cells:
+            if _content(cell) is not value:
+                return True
+        for function, code, defaults, named, own in self._functions:
+            if function.__code__ is not code or function.__defaults__ is not defaults or function.__kwdefaults__ is not named:
+                return True
+            if function.__dict__ is not own:
+                return True
+        for row, items in self._rows:
+            if not _same(row, items):
+                return True
+        for table, names, values in self._tables:
+            if len(table) != len(names) or (names and not (_same(table, names) and _same(table.values(), values))):
+                return True
+        for thing, kind, own in self._instances:
+            if type(thing) is not kind or thing.__dict__ is not own:
+                return True
+        for kind, mro, names, values in self._classes:
+            if kind.__mro__ is not mro or not (_same(vars(kind), names) and _same(vars(kind).values(), values)):
+                return True
+        for partial, parts in self._partials:
+            if not _same((partial.func, partial.args, partial.keywords, partial.__dict__), parts):
+                return True
+        for array, shape, dtype, content in self._arrays:
+            if array.shape != shape or array.dtype is not dtype or array.tobytes() != content:
+                return True
+        return False
 
     def _follow(self, thing) -> None:
         """Note a value, and put what it leads to on the list of those that wait."""
@@ -143,9 +157,9 @@ class Watch:
             raise Unknown(f"an instance of {kind.__name__}")
 
     def _follow_function(self, function: types.FunctionType) -> None:
-        parts = _parts(function)
-        self._functions.append((function, parts))
-        self._waiting += parts[1:]
+        parts = (function.__defaults__, function.__kwdefaults__, function.__dict__)
+        self._functions.append((function, function.__code__, *parts))
+        self._waiting += parts
         read = reads(function.__code__)
         own = _of_package(function.__globals__)  # of those, only what they were given is followed
         if read.refused is not None and not own:
@@ -231,10 +245,6 @@ def _of_dataclass(name: str, function: types.FunctionType) -> bool:
 
 def _same(items, held: tuple) -> bool:
     return len(items) == len(held) and all(map(is_, items, held))
-
-
-def _parts(function: types.FunctionType) -> tuple:
-    return function.__code__, function.__defaults__, function.__kwdefaults__, function.__dict__
 
 
 def _content(cell: types.CellType):
