@@ -196,6 +196,9 @@ def limits_of(max_steps, max_step, first_step) -> dict[str, Any]:
     return {"max_steps": int(max_steps), "max_step": positive(max_step, "max_step"), "first": first}
 
 
+ONE_OR_THE_OTHER = "step= fixes the step, rtol= and atol= choose it by error: give one or the other."
+
+
 def relative_tolerance(rtol) -> float:
     """Return a relative tolerance that can be met; 1e-6 for None."""
     rtol = 1e-6 if rtol is None else positive(rtol, "rtol")
@@ -219,8 +222,8 @@ def choose(model, formulation, integrator, stabilization, rtol, atol, step, cons
 
 def _chosen(model, formulation, integrator, stabilization, rtol, atol, step, constraint_tol) -> Choice:
     if step is not None:
-        if rtol is not None or atol is not None:
-            raise BadArgument("step= fixes the step, rtol= and atol= choose it by error: give one or the other.")
+        if rtol is not None:
+            raise BadArgument(ONE_OR_THE_OTHER)
         step = positive(step, "step", "the run is divided into steps of this length.")
     rtol = relative_tolerance(rtol)
     if model.interpreted and rtol < model.attainable_rtol and step is None:
@@ -229,9 +232,13 @@ def _chosen(model, formulation, integrator, stabilization, rtol, atol, step, con
             f"{model.attainable_rtol:g}. Give them as derivatives={{'{model.inexact[0]}': ...}}, or rtol >= "
             f"{model.attainable_rtol:g}."
         )
+    sized = atol is not None
     atol = absolute_tolerance(model, atol)
     tol = max(min(1e-10, rtol / 10), 1e-14) if constraint_tol is None else positive(constraint_tol, "constraint_tol", NO_CONSTRAINT)
-    return make_choice(model, formulation, integrator, stabilization, step, rtol, atol, tol)
+    choice = make_choice(model, formulation, integrator, stabilization, step, rtol, atol, tol)
+    if step is not None and sized and not choice.integrator.implicit:
+        raise BadArgument(ONE_OR_THE_OTHER)
+    return choice
 
 
 def absolute_tolerance(model, atol):

@@ -17,6 +17,7 @@ STEP_COLLAPSED = 23  # the step fell below rounding
 TOO_MANY_STEPS = 24  # max_steps reached
 ACCUMULATES = 25  # an event that maps the state happens again at once
 NO_CONVERGENCE = 26  # Newton's iteration of an implicit step did not converge
+NO_PAST = 27  # a multistep method with a fixed step finds no points to begin with
 
 
 class HolonomicError(Exception):

@@ -84,7 +84,9 @@ def simulate(
         energy that stays within rtol of its value to the end of the run, however long; trials find the tolerance for it.
     rtol, atol : float
         Tolerances of the error per step, 1e-6 and 1e-9; `atol` may be an array over (q, v), or a mapping with
-        "q", "v", "s", "w" or names of coordinates, states and algebraic variables.
+        "q", "v", "s", "w" or names of coordinates, states and algebraic variables. With `step` and an implicit integrator
+        `atol` alone may be given, for units in which values are far from 1: its iterations end where they change a value by
+        less than 1e-15 of itself and 1e-6 of atol.
     step : float, optional
         Fixed step instead of error control.
     constraint_tol : float, optional

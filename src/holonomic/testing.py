@@ -69,15 +69,16 @@ def moving_pendulum(
 
 
 def bead(
-    *, a: float = 1.5, speed: float = 0.0, rise: float = 0.0, g: float = 5.0, t_end: float = 2.0
+    *, a: float = 1.5, speed: float = 0.0, rise: float = 0.0, g: float = 5.0, t_end: float = 2.0, heavy: float = 1.0
 ) -> Problem:
     """Return a bead on an elliptic wire with half axes a and 1, released from its side; the wire may move.
 
-    The direction of G turns along a correction of q, which so changes G v as well; on a circle it would not.
+    The direction of G turns along a correction of q, which so changes G v as well; on a circle it would not. Where it is
+    `heavy` times as heavy up and down as sideways, M⁻¹Gᵀ and Gᵀ are different directions.
     """
     system = System(
-        mass=np.eye(2),
-        force=lambda p: np.array([0, -p.g]),
+        mass=np.diag([1.0, heavy]),
+        force=lambda p: np.array([0, -heavy * p.g]),
         constraint={
             "wire": lambda t, q, p: ((q[0] - p.speed * t) / p.a) ** 2 + (q[1] - p.rise * t**2 / 2) ** 2 - 1
         },

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..errors import NO_CONVERGENCE, OK, SINGULAR, BadArgument
+from ..errors import NO_CONVERGENCE, NO_PAST, OK, SINGULAR, BadArgument
 from ..kernels.compile import inner, kernel, leaf
 from ..kernels.counting import JACOBIANS, count
 from ..kernels.evaluate import evaluate
@@ -30,10 +30,11 @@ from ..kernels.newton import (
     AT_R,
     AT_ROUNDING,
     AT_SLOPE,
-    ROUNDING,
     STRAIGHT,
     factor_newton,
     newton_step_scaled,
+    small,
+    stalled,
     vectors_at,
 )
 from ..kernels.signatures import (
@@ -52,13 +53,13 @@ from ..kernels.signatures import (
     Fn,
     call_model,
 )
-from ..kernels.vectors import move_on, take_slopes
+from ..kernels.vectors import copy, move_on, take_slopes
 from ..model.arguments import refuses_unknown
 from .backward_differences import D, gamma, history_polynomial, predict, respace, scaled_norm, take_in
 from .base import Integrator, Lowered
 from .fixed_steps import OLD_POINT_LIMITS
 from .hermite import dense
-from .looking_back import STAGES, look_back, looking_back_numbers
+from .looking_back import ROWS, in_pieces, look_back, looking_back_numbers
 
 AT_LENGTHS = AT_OLD  # in the workspace of Newton's method: 1 / length² of the gradients of algebraic equations
 # rows of K: field at the old and the new point, differences D_0 .. D_8, control numbers
@@ -68,8 +69,9 @@ CONTROL, LOOKING_BACK = D + 9, D + 10
 LAST, HIGHEST, MOST, EARLY, AT_ONCE = range(5)
 # control numbers: step of the differences, order, equal steps since the last change, next step, α of the factors (0: they
 # are to be renewed), whether the Jacobian is of this step, the rate at which iterations with these factors converge, α of
-# the step before, Newton steps beyond the first that a new Jacobian took
-H_D, ORDER, EQUAL, H_NEXT, ALPHA, FRESH, RATE, BEFORE, LEAST = range(9)
+# the step before, Newton steps beyond the first that a new Jacobian took, steps that are yet to be taken in pieces and in
+# how many
+H_D, ORDER, EQUAL, H_NEXT, ALPHA, FRESH, RATE, BEFORE, LEAST, YET, PIECES = range(11)
 UNKNOWN = 0.5  # rate of new factors, until it is known
 # Of the tolerance, what an iteration may leave. It leaves the same in step after step: over 50 periods of a pendulum
 # without projection the error of λ is 0.09 with 0.01, 0.29 with 0.005, 0.03 with 0.003 and 0.04 with 1e-4 and below.
@@ -91,6 +93,23 @@ def begin(K, x, h, ny, differential):
     K[CONTROL, ORDER] = 1.0
     K[CONTROL, EQUAL] = 0.0
     K[CONTROL, ALPHA] = 0.0
+    K[CONTROL, YET] = 0.0
+    K[CONTROL, PIECES] = 1.0
+
+
+@inner
+def begin_at_once(fns, n, data, ip, fp, t, h, x, K, xn, xs, W):
+    """Differences of the full order from the motion before; where there is none, first steps are yet to be taken in pieces."""
+    if ip[HIGHEST] == 1:
+        return OK
+    ny, differential = n[NY], n[NQ] + n[NV]
+    status = look_back(fns, n, data, fp, 3 + 2 * ny, t, h, x, K, xn, xs, W, D, LOOKING_BACK, ip[HIGHEST])
+    if status == OK:
+        K[CONTROL, ORDER] = ip[HIGHEST]
+        return OK
+    begin(K, x, h, ny, differential)
+    K[CONTROL, YET] = ip[HIGHEST] - 1
+    return OK if status == NO_PAST else status
 
 
 @leaf
@@ -102,7 +121,7 @@ def slope_of(W, slope, beta, alpha, y, ny):
 
 
 @inner
-def refresh(fns, n, data, t1, y, alpha, K, W, slope, beta):
+def refresh(fns, n, data, t1, y, alpha, K, W, slope, beta, h, fp):
     """Form and factor Newton's matrix at y."""
     ny, at = n[NY], n[WN]
     slope_of(W, slope, beta, alpha, y, ny)
@@ -112,14 +131,14 @@ def refresh(fns, n, data, t1, y, alpha, K, W, slope, beta):
     gradient_lengths(W, at, vectors_at(at, ny) + AT_LENGTHS * ny, ny, n[NQ] + n[NV])
     K[CONTROL, FRESH] = 1.0
     K[CONTROL, RATE] = UNKNOWN
-    return refactor(fns, n, data, alpha, K, W)
+    return refactor(fns, n, data, alpha, K, W, h, fp)
 
 
 @inner
-def refactor(fns, n, data, alpha, K, W):
+def refactor(fns, n, data, alpha, K, W, h, fp):
     """Factor Newton's matrix for another α."""
     K[CONTROL, ALPHA] = 0.0
-    if factor_newton(fns, data, W, n[WN], n[NY], alpha, 1.0, n[NQ] + n[NV]) != 0:
+    if factor_newton(fns, data, W, n[WN], n[NY], alpha, 1.0, n[NQ] + n[NV], h, fp) != 0:
         return SINGULAR
     K[CONTROL, ALPHA] = alpha
     return OK
@@ -154,10 +173,10 @@ def advance(fns, n, data, ip, fp, t, h, x, K, xn, xs, W):
     if K[CONTROL, H_D] == 0.0:
         begin(K, x, h, ny, differential)
         if ip[AT_ONCE] == 1:
-            reached = look_back(fns, n, data, fp, 3 + 2 * ny, t, h, x, K, xn, xs, W, D, LOOKING_BACK, ip[HIGHEST])
-            K[CONTROL, ORDER] = reached
-            if reached == 1:
-                begin(K, x, h, ny, differential)
+            status = begin_at_once(fns, n, data, ip, fp, t, h, x, K, xn, xs, W)
+            if status != OK:
+                K[CONTROL, H_D] = 0.0
+                return status
     order = int(K[CONTROL, ORDER])
     # differences of times are steps with rounding, which even steps must not have
     if abs(h - K[CONTROL, H_D]) <= 1e-10 * abs(h):
@@ -169,6 +188,17 @@ def advance(fns, n, data, ip, fp, t, h, x, K, xn, xs, W):
     alpha = gamma(order) / h
     v = vectors_at(at, ny)
     r, slope, beta, lengths = v + AT_R * ny, v + AT_SLOPE * ny, v + AT_BETA * ny, v + AT_LENGTHS * ny
+    if K[CONTROL, YET] > 0.0:
+        predict(K, order, xn, xs, W, beta, alpha, h, ny)
+        copy(xn, K[LOOKING_BACK + ROWS], ny)
+        status, pieces = in_pieces(
+            fns, n, data, fp, 3 + 2 * ny, t, h, x, K, xn, xs, W, LOOKING_BACK, int(K[CONTROL, PIECES])
+        )
+        K[CONTROL, PIECES] = max(1.0, 0.5 * pieces)
+        copy(K[LOOKING_BACK + ROWS], xs, ny)
+        if status != NO_PAST or ip[HIGHEST] > 2:
+            return status
+        K[CONTROL, YET] = 0.0  # one step of order 1 leaves an error of h², with which order 2 is kept
     early = ip[EARLY] == 1
     bound, hold = max(fp[1], BOUND) if early else fp[1], fp[2 + 2 * ny]
     K[CONTROL, FRESH] = 0.0
@@ -177,11 +207,11 @@ def advance(fns, n, data, ip, fp, t, h, x, K, xn, xs, W):
         drift = alpha / K[CONTROL, ALPHA] if K[CONTROL, ALPHA] != 0.0 else 0.0
         cheap = W[v + AT_KIND * ny] == STRAIGHT
         if not (drift > 0.7 and drift < 1.4) or K[CONTROL, FRESH] == 1.0:
-            if refresh(fns, n, data, t1, xn, alpha, K, W, slope, beta) != OK:
+            if refresh(fns, n, data, t1, xn, alpha, K, W, slope, beta, h, fp) != OK:
                 return SINGULAR
             drift = 1.0
         elif cheap and drift != 1.0:
-            if refactor(fns, n, data, alpha, K, W) != OK:
+            if refactor(fns, n, data, alpha, K, W, h, fp) != OK:
                 return SINGULAR
             K[CONTROL, RATE] = min(UNKNOWN, 2.0 * K[CONTROL, RATE])
             drift = 1.0
@@ -191,7 +221,7 @@ def advance(fns, n, data, ip, fp, t, h, x, K, xn, xs, W):
         damping = 2.0 / (1.0 + drift)  # makes up for most of what factors for another α miss
         if not early:
             K[CONTROL, RATE] = 0.99
-        before, apart_before, rate, converged = 0.0, 0.0, 0.0, False
+        before, apart_before, rate, quickest, converged = 0.0, 0.0, 0.0, 1.0, False
         for iteration in range(ip[MOST]):
             slope_of(W, slope, beta, alpha, xn, ny)
             call_model(fns, EQUATIONS, t1, xn, 0, W, slope, data, W, r)
@@ -202,6 +232,10 @@ def advance(fns, n, data, ip, fp, t, h, x, K, xn, xs, W):
             if iteration > 0:
                 rate = change / before if before > 0.0 else 0.0
                 if early:
+                    if stalled(change, rate, quickest, xn, h, fp, n[NQ], differential, ny):
+                        converged = True
+                        break
+                    quickest = min(quickest, rate)
                     if rate >= 0.9 or rate ** (ip[MOST] - iteration) / (1.0 - rate) * change > bound:
                         break
                     K[CONTROL, RATE] = max(rate, 0.3 * K[CONTROL, RATE])
@@ -215,11 +249,12 @@ def advance(fns, n, data, ip, fp, t, h, x, K, xn, xs, W):
                     break
             apart_before = apart
             if not early and iteration > 0:
-                if rate >= AT_ROUNDING and change <= ROUNDING and K[CONTROL, FRESH] == 1.0:
+                at_rest = rate >= AT_ROUNDING and small(change, xn, h, fp, n[NQ], differential, ny)
+                if at_rest and K[CONTROL, FRESH] == 1.0:
                     converged = True
                     break
                 if rate > 0.1:
-                    if refresh(fns, n, data, t1, xn, alpha, K, W, slope, beta) != OK:
+                    if refresh(fns, n, data, t1, xn, alpha, K, W, slope, beta, h, fp) != OK:
                         return SINGULAR
                     damping = 1.0
             before = change
@@ -247,7 +282,7 @@ def error_vector(E, row, xn, xp, order, h, fp, ny):
 def finish(fns, n, data, ip, fp, t, h, x, K, xn, xs, E, W):
     """The field at the new point for the record, and the error vector."""
     error_vector(E, 0, xn, xs, int(K[CONTROL, ORDER]), abs(h), fp, n[NY])
-    if n[NV] == 0:  # neither accelerations nor multipliers are recorded
+    if n[NV] == 0 and K[CONTROL, YET] == 0.0:  # neither accelerations nor multipliers are recorded
         v = vectors_at(n[WN], n[NY])
         slope_of(W, v + AT_SLOPE * n[NY], v + AT_BETA * n[NY], K[CONTROL, BEFORE], xn, n[NY])
         take_slopes(K, W, v + AT_SLOPE * n[NY], n[NQ], n[NROW])
@@ -264,6 +299,11 @@ def accept(n, ip, fp, h, x, K, xn):
     move_on(K, 1, n[NROW], xn, x, ny)
     K[CONTROL, EQUAL] += 1.0
     K[CONTROL, H_NEXT] = h
+    if K[CONTROL, YET] > 0.0:  # one difference more is that of points
+        K[CONTROL, YET] -= 1.0
+        K[CONTROL, ORDER] = order + 1
+        K[CONTROL, EQUAL] = 0.0
+        return OK
     if K[CONTROL, EQUAL] < order + 1:
         return OK
     if ip[AT_ONCE] == 1:  # fixed steps: there is no tolerance by which an order could be chosen
@@ -306,7 +346,8 @@ class BDF(Integrator):
     """Backward differentiation of variable step and order 1 to 5, implicit, for stiff systems.
 
     With `Projection` it is the coordinate projection method of Eich: projected history, projected error. With a fixed
-    step it begins with its highest order: DOP853 says where the motion would have come from.
+    step it begins with its highest order: DOP853 says where the motion would have come from or, where it cannot, takes the
+    first steps, in pieces. Motions too stiff for that as well are refused, but with max_order=1 or 2.
 
     Parameters
     ----------
@@ -339,6 +380,6 @@ class BDF(Integrator):
             },
             ip=np.array([1, self.max_order, MANY, 1, 0], dtype=np.int64),
             patient=np.array([1, self.max_order, PATIENT, 0, 1], dtype=np.int64), fp=looking_back_numbers(),
-            rows=LOOKING_BACK + STAGES, errors=1, exponent=0.5, error_order=1, fac_min=0.2,
+            rows=LOOKING_BACK + ROWS + 1, errors=1, exponent=0.5, error_order=1, fac_min=0.2,
             fac_max=10.0, one_step=False, steers=CONTROL, wants_scales=True, unrolls=(Fn.NEWTON_FACTOR, Fn.NEWTON_SOLVE),
         )  # fmt: skip

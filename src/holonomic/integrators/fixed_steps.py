@@ -24,13 +24,11 @@ from ..kernels.newton import (
     AT_OLD,
     AT_R,
     AT_SLOPE,
-    AT_STEP,
-    ENOUGH,
-    STALLED,
     factor_least_squares,
     factor_newton,
     least_squares_step,
-    newton_step,
+    newton_step_scaled,
+    small,
     vectors_at,
 )
 from ..kernels.signatures import (
@@ -62,7 +60,6 @@ LAST, ORDER, KIND, IN_STAGE, ONCE = range(5)
 BDF_KIND, TRAPEZOIDAL_KIND, MIDPOINT_KIND, NO_STEP = range(4)
 HISTORY = 2  # rows of K from here on hold y of the steps before; the one behind them begins with the even step
 ITERATIONS = 20
-EPS, AT_REST = 2.220446049250313e-16, 1e-10
 
 # α_0 .. α_k of the BDF of order k, [eich-1993] Sec. 2
 ALPHA = {
@@ -82,10 +79,11 @@ OLD_POINT_LIMITS = {4: 0.78, 5: 0.46, 6: 0.3}
 @leaf
 def bdf_history(W, at_beta, h, x, K, fp, order, ny):
     """β = Σ_{i>=1} α_i y_{1-i} / h"""
+    alpha = fp[3 + 2 * ny : 4 + 2 * ny + order]
     for i in range(ny):
-        total = fp[1] * x[i]
+        total = alpha[1] * x[i]
         for j in range(2, order + 1):
-            total += fp[j] * K[HISTORY + j - 2, i]
+            total += alpha[j] * K[HISTORY + j - 2, i]
         W[at_beta + i] = total / h
 
 
@@ -141,15 +139,6 @@ def difference_to(W, at_beta, h, x, ny):
         W[at_beta + i] = -x[i] / h
 
 
-@leaf
-def largest_change(W, at_step, y, count):
-    """The largest change of the first unknowns, relative to 1 + |y|."""
-    largest = 0.0
-    for i in range(count):
-        largest = max(largest, abs(W[at_step + i]) / (1.0 + abs(y[i])))
-    return largest
-
-
 @kernel(ADVANCE)
 def advance(fns, n, data, ip, fp, t, h, x, K, xn, xs, W):
     """Solve for the new point."""
@@ -172,7 +161,7 @@ def advance(fns, n, data, ip, fp, t, h, x, K, xn, xs, W):
         h = K[
             HISTORY + ip[ORDER] - 1, 0
         ]  # differences of times are steps with rounding, which even steps must not have
-    alpha = fp[0] / h if kind == BDF_KIND else 1.0 / h
+    alpha = fp[3 + 2 * ny] / h if kind == BDF_KIND else 1.0 / h
     weight = 0.5 if kind == TRAPEZOIDAL_KIND else 1.0
     if kind == BDF_KIND:
         bdf_history(W, beta, h, x, K, fp, ip[ORDER], ny)
@@ -204,13 +193,16 @@ def advance(fns, n, data, ip, fp, t, h, x, K, xn, xs, W):
                 call_model(fns, BY_SLOPE, t1, xn, 0, W, slope, data, W, at + size)
             count(W, JACOBIANS, 1)
             if square:
-                failed = factor_newton(fns, data, W, at, ny, alpha, weight, rows)
+                failed = factor_newton(fns, data, W, at, ny, alpha, weight, rows, h, fp)
             else:
                 failed = factor_least_squares(W, at, ny, nr, rows, alpha, weight)
             if failed != 0:
                 return SINGULAR
             factored += 1
-        change = newton_step(fns, data, W, at, ny, xn) if square else least_squares_step(W, at, ny, nr, rows, xn)
+        if square:
+            change = newton_step_scaled(fns, data, W, at, ny, xn, 1.0, h, fp)
+        else:
+            change = least_squares_step(W, at, ny, nr, rows, xn, h, fp)
         if not change <= 1e200:
             return NO_CONVERGENCE
         if ip[ONCE] == 1:
@@ -218,12 +210,8 @@ def advance(fns, n, data, ip, fp, t, h, x, K, xn, xs, W):
         rate = change / before if iteration > 0 and before > 0.0 else 1.0
         # the first ratio is no rate: multipliers start far off but enter linearly
         to_come = change * min(1.0, rate) if iteration > 1 else change
-        if to_come <= ENOUGH or (factored > 1 and change <= STALLED and rate >= 0.3):
+        if to_come <= fp[1] or (factored > 1 and rate >= 0.3 and small(change, xn, h, fp, n[NQ], n[NQ] + n[NV], ny)):
             return OK
-        # rounding of positions, seen in multipliers; q and v themselves are at rest
-        if factored > 2 and rate >= 0.3 and change <= 1e3 * EPS / (h * h):
-            if largest_change(W, v + AT_STEP * width, xn, n[NQ] + n[NV]) <= AT_REST:
-                return OK
         fresh = iteration > 0 and rate > 0.1  # the Jacobian is formed anew where convergence is slow
         before = change
     return NO_CONVERGENCE
@@ -250,7 +238,7 @@ def _lowered(kind: int, order: int, alpha, in_stage: bool = False, once: bool = 
     fp = np.zeros(8)
     fp[: len(alpha)] = alpha
     return Lowered(
-        _SLOTS, ip, fp, rows=HISTORY + max(1, order), errors=0, starting_points=order - 1,
+        _SLOTS, ip, fp, rows=HISTORY + max(1, order), errors=0, starting_points=order - 1, wants_scales=True,
         between=np.array([1, order, NO_STEP, in_stage, once], dtype=np.int64),
         unrolls=(Fn.NEWTON_FACTOR, Fn.NEWTON_SOLVE) if kind == BDF_KIND else (),
     )  # fmt: skip

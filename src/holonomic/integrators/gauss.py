@@ -26,7 +26,7 @@ from ..errors import NO_CONVERGENCE, OK, SINGULAR
 from ..kernels.compile import inner, kernel, leaf
 from ..kernels.complex_lu import complex_lu_factor, complex_lu_solve
 from ..kernels.counting import FACTORIZATIONS, JACOBIANS, RESIDUALS, count
-from ..kernels.newton import ENOUGH, STALLED
+from ..kernels.newton import AT_ROUNDING, scale_columns, small
 from ..kernels.signatures import ADVANCE, BY_SLOPE, BY_Y, EQUATIONS, ND, NQ, NV, NY, WN, call_model
 from .base import Integrator, Lowered
 from .hermite import dense, finish, interpolate
@@ -38,13 +38,13 @@ A = np.array([[1 / 4, 1 / 4 - SQ3 / 6], [1 / 4 + SQ3 / 6, 1 / 4]])
 Z = 2  # rows of K from here on: the stages
 ITERATIONS = 30
 MATRICES = 4  # of the workspace: ∂R/∂y, ∂R/∂y', real and imaginary part of Newton's matrix; vectors behind them
-# fp: a, T, T⁻¹ row by row, then α and β
+# fp behind the scales (3 + 2 ny numbers): a, T, T⁻¹ row by row, then α and β
 AT_T, AT_INVERSE, AT_ALPHA, AT_BETA = 4, 8, 12, 13
 
 
 def gauss_work(ny: int) -> int:
     """Numbers of workspace of one step."""
-    return MATRICES * ny * ny + 6 * ny + 8
+    return MATRICES * ny * ny + 8 * ny + 8
 
 
 @cache
@@ -67,44 +67,64 @@ def predict(K, h, differential, ny):
 @leaf
 def stage_arguments(W, at_y, at_slope, x, K, fp, stage, h, ny):
     """y0 + Z_i and Σ a_ij Z_j / h."""
+    at = 3 + 2 * ny + 2 * stage
     for i in range(ny):
         W[at_y + i] = x[i] + K[Z + stage, i]
-        W[at_slope + i] = (fp[2 * stage] * K[Z, i] + fp[2 * stage + 1] * K[Z + 1, i]) / h
+        W[at_slope + i] = (fp[at] * K[Z, i] + fp[at + 1] * K[Z + 1, i]) / h
 
 
 @leaf
-def factor_pair(W, at, ny, h, alpha, beta):
-    """Form and factor ∂R/∂y + (α - iβ)/h ∂R/∂y'."""
+def scales_of(W, at, ny):
+    """By what rows and columns of Newton's matrix are scaled."""
+    start = at + MATRICES * ny * ny + 5 * ny
+    return W[start : start + ny], W[start + ny : start + 2 * ny]
+
+
+@leaf
+def factor_pair(W, at, ny, h, fp):
+    """Form ∂R/∂y + (α - iβ)/h ∂R/∂y', rows and columns scaled as for any Newton's matrix, and factor it."""
     count(W, JACOBIANS, 1)
     count(W, FACTORIZATIONS, 1)
-    size = ny * ny
-    for i in range(size):
-        W[at + 2 * size + i] = W[at + i] + alpha / h * W[at + size + i]
-        W[at + 3 * size + i] = -beta / h * W[at + size + i]
+    size, alpha, beta = ny * ny, fp[3 + 2 * ny + AT_ALPHA], fp[3 + 2 * ny + AT_BETA]
+    rows, columns = scales_of(W, at, ny)
+    scale_columns(columns, h, fp, ny)
     re = W[at + 2 * size : at + 3 * size].reshape((ny, ny))
     im = W[at + 3 * size : at + 4 * size].reshape((ny, ny))
+    for i in range(ny):
+        largest = 0.0
+        for j in range(ny):
+            k = at + i * ny + j
+            re[i, j] = (W[k] + alpha / h * W[size + k]) * columns[j]
+            im[i, j] = -beta / h * W[size + k] * columns[j]
+            largest = max(largest, abs(re[i, j]) + abs(im[i, j]))
+        rows[i] = 1.0 / largest if largest > 0.0 else 1.0
+        for j in range(ny):
+            re[i, j] *= rows[i]
+            im[i, j] *= rows[i]
     return complex_lu_factor(re, im, W[at + 4 * size : at + 4 * size + ny].view(np.int64))
 
 
 @leaf
-def update(W, at, at_r, x, K, fp, ny):
-    """One Newton step for both stages; return the size of the change, relative to 1 + |y|."""
+def update(W, at, at_r, x, K, h, fp, ny):
+    """One Newton step for both stages; return the size of the change in the error norm."""
     count(W, RESIDUALS, 2)
-    size = ny * ny
+    size, c = ny * ny, 3 + 2 * ny
+    rows, columns = scales_of(W, at, ny)
     re = W[at + 2 * size : at + 3 * size].reshape((ny, ny))
     im = W[at + 3 * size : at + 4 * size].reshape((ny, ny))
     r1, r2 = W[at_r : at_r + ny], W[at_r + ny : at_r + 2 * ny]
     for i in range(ny):
-        a, b = r1[i], r2[i]
-        r1[i] = -(fp[AT_INVERSE] * a + fp[AT_INVERSE + 1] * b)
-        r2[i] = -(fp[AT_INVERSE + 2] * a + fp[AT_INVERSE + 3] * b)
+        a, b = r1[i] * rows[i], r2[i] * rows[i]
+        r1[i] = -(fp[c + AT_INVERSE] * a + fp[c + AT_INVERSE + 1] * b)
+        r2[i] = -(fp[c + AT_INVERSE + 2] * a + fp[c + AT_INVERSE + 3] * b)
     complex_lu_solve(re, im, W[at + 4 * size : at + 4 * size + ny].view(np.int64), r1, r2)
-    largest = 0.0
+    largest, rtol, atol, powers = 0.0, fp[0], fp[2 : 2 + ny], fp[2 + ny : 2 + 2 * ny]
     for i in range(ny):
+        weight = abs(h) ** int(powers[i])
         for stage in range(2):
-            step = fp[AT_T + 2 * stage] * r1[i] + fp[AT_T + 2 * stage + 1] * r2[i]
+            step = columns[i] * (fp[c + AT_T + 2 * stage] * r1[i] + fp[c + AT_T + 2 * stage + 1] * r2[i])
             K[Z + stage, i] += step
-            change = abs(step) / (1.0 + abs(x[i] + K[Z + stage, i]))
+            change = abs(step) * weight / (atol[i] + rtol * abs(x[i] + K[Z + stage, i]))
             if not change <= largest:
                 largest = change
     return largest
@@ -128,7 +148,7 @@ def refresh(fns, n, data, fp, t, h, x, K, W, at_y, at_slope):
     stage_arguments(W, at_y, at_slope, x, K, fp, 0, h, ny)
     call_model(fns, BY_Y, t + C1 * h, W, at_y, W, at_slope, data, W, at)
     call_model(fns, BY_SLOPE, t + C1 * h, W, at_y, W, at_slope, data, W, at + ny * ny)
-    return factor_pair(W, at, ny, h, fp[AT_ALPHA], fp[AT_BETA])
+    return factor_pair(W, at, ny, h, fp)
 
 
 @kernel(ADVANCE)
@@ -146,13 +166,14 @@ def advance(fns, n, data, ip, fp, t, h, x, K, xn, xs, W):
             stage_arguments(W, at_y, at_slope, x, K, fp, stage, h, ny)
             t_stage = t + (C1 if stage == 0 else C2) * h
             call_model(fns, EQUATIONS, t_stage, W, at_y, W, at_slope, data, W, at_r + stage * ny)
-        change = update(W, at, at_r, x, K, fp, ny)
+        change = update(W, at, at_r, x, K, h, fp, ny)
         if not change <= 1e200:
             return NO_CONVERGENCE
         rate = change / before if iteration > 0 and before > 0.0 else 1.0
         # the first ratio is no rate: multipliers start far off but enter linearly
         to_come = change * min(1.0, rate) if iteration > 1 else change
-        if to_come <= ENOUGH or (change <= STALLED and rate >= 0.9 and iteration > 2):
+        at_rest = iteration > 2 and rate >= AT_ROUNDING and small(change, x, h, fp, n[NQ], n[NQ] + n[NV], ny)
+        if to_come <= fp[1] or at_rest:
             new_point(xn, x, K, n[ND], ny)
             return OK
         fresh = iteration > 1 and rate > 0.3
@@ -183,4 +204,5 @@ class GaussLegendre4(Integrator):
                 "advance": advance, "finish": finish, "accept": accept, "dense": dense, "interpolate": interpolate,
             },
             ip=np.array([1], dtype=np.int64), fp=_constants(), rows=4, errors=0, work=gauss_work,
+            wants_scales=True,
         )  # fmt: skip

@@ -8,9 +8,15 @@ With a the algorithmic accelerations, v̇ the true ones,
 and M v̇1 = f - Gᵀλ1 with the constraint of the formulation (g = 0 for index 3, G v + g_t = 0 for index 2) at
 the new point, solved for v̇1 and λ1 by Newton's method.
 
+a belongs to t + Δ h, Δ = α_m - α_f, and with index 3 the velocities that go with g = 0 at both ends of a step are off by
+C h² P v̈ across the constraints, C = 1/6 - Δ/2 - β, P = M⁻¹Gᵀ(G M⁻¹Gᵀ)⁻¹G. A run that began with v̇0 and v0 instead would have
+errors of order h in λ, which the damping takes away only slowly. So its first step begins with
+
+    a0 = v̇0 + Δ h v̈0,      v0 + C h² P v̈0 (index 3)
+
 References
 ----------
-[arnold-bruels-2007] (its starting values a0 = v̇0 are used here as they are).
+[arnold-bruels-2007]; [arnold-bruels-cardona-2015] on what other starting values do to λ.
 """
 
 from __future__ import annotations
@@ -20,9 +26,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..errors import NO_CONVERGENCE, OK, SINGULAR, BadArgument
-from ..kernels.compile import kernel, leaf
+from ..kernels.compile import inner, kernel, leaf
 from ..kernels.counting import FACTORIZATIONS, JACOBIANS, RESIDUALS, count
+from ..kernels.evaluate import evaluate
 from ..kernels.linalg import lu_factor, lu_solve
+from ..kernels.newton import small
 from ..kernels.signatures import (
     ACCEPT,
     ADVANCE,
@@ -41,13 +49,13 @@ from ..model.arguments import refuses_unknown
 from .base import Integrator, Lowered
 from .hermite import dense, finish, interpolate
 
-# rows of K: field at both ends; true and algorithmic accelerations at the old and at the new point
-TRUE, ALGORITHMIC, NEW_TRUE, NEW_ALGORITHMIC, CONTROL = 2, 3, 4, 5, 6
+# rows of K: field at both ends; true and algorithmic accelerations at the old and at the new point; what is added to the
+# old velocities; the step for which that is, 0 before the first
+TRUE, ALGORITHMIC, NEW_TRUE, NEW_ALGORITHMIC, ADDED, CONTROL = 2, 3, 4, 5, 6, 7
 ITERATIONS = 12
-ENOUGH = 1e-11
-STALLED = 1e-6
-EPS = 2.220446049250313e-16
-# fp: α_m, α_f, β, γ
+AHEAD = 0.1  # of a step, over which v̇ is differenced for v̈0
+BEGUN = 1  # of the control numbers: 1 behind the first step
+# fp behind the scales (3 + 2 ny numbers): α_m, α_f, β, γ
 ALPHA_M, ALPHA_F, BETA, GAMMA = range(4)
 
 
@@ -57,22 +65,43 @@ def alpha_work(ny: int) -> int:
 
 
 @leaf
-def kinematics(x, xn, K, h, fp, nq, nv):
+def constants(fp, ny):
+    """α_m, α_f, β, γ"""
+    c = 3 + 2 * ny
+    return fp[c + ALPHA_M], fp[c + ALPHA_F], fp[c + BETA], fp[c + GAMMA]
+
+
+@leaf
+def influence(h, fp, ny):
+    """By how much v1 and q1 follow v̇1."""
+    am, af, beta, gamma = constants(fp, ny)
+    factor = (1.0 - af) / (1.0 - am)
+    return factor * gamma * h, factor * beta * h * h
+
+
+@leaf
+def kinematics(x, xn, K, h, fp, nq, nv, ny):
     """New positions and velocities from the true accelerations in NEW_TRUE (q' = v)."""
-    am, af, beta, gamma = fp[ALPHA_M], fp[ALPHA_F], fp[BETA], fp[GAMMA]
+    am, af, beta, gamma = constants(fp, ny)
     for i in range(nv):
-        old = K[ALGORITHMIC, i]
+        old, speed = K[ALGORITHMIC, i], x[nq + i] + K[ADDED, i]
         new = ((1.0 - af) * K[NEW_TRUE, i] + af * K[TRUE, i] - am * old) / (1.0 - am)
         K[NEW_ALGORITHMIC, i] = new
-        xn[i] = x[i] + h * x[nq + i] + h * h * ((0.5 - beta) * old + beta * new)
-        xn[nq + i] = x[nq + i] + h * ((1.0 - gamma) * old + gamma * new)
+        xn[i] = x[i] + h * speed + h * h * ((0.5 - beta) * old + beta * new)
+        xn[nq + i] = speed + h * ((1.0 - gamma) * old + gamma * new)
+
+
+@leaf
+def scale_constraints(values, first, last, h, fp, ny):
+    """Rows of constraints over the power of h that λ is raised to, so that Newton's matrix does not depend on h."""
+    for i in range(first, last):
+        values[i] /= abs(h) ** int(fp[1 + 2 * ny])
 
 
 @leaf
 def newton_matrix(W, at, ny, nq, nv, h, fp):
-    """Rows of dynamics and constraint by (v̇1, λ1), λ scaled to the size of accelerations."""
-    factor = (1.0 - fp[ALPHA_F]) / (1.0 - fp[ALPHA_M])
-    by_v, by_q = factor * fp[GAMMA] * h, factor * fp[BETA] * h * h
+    """Rows of dynamics and constraint by (v̇1, λ1)."""
+    by_v, by_q = influence(h, fp, ny)
     size = ny * ny
     m = ny - nq
     J = W[at + 2 * size : at + 2 * size + m * m].reshape((m, m))
@@ -83,9 +112,99 @@ def newton_matrix(W, at, ny, nq, nv, h, fp):
             J[i, j] = slope + by_v * W[row + nq + j] + by_q * W[row + j]
         for j in range(nv, m):
             J[i, j] = W[row + nq + j]
+        if i >= nv:
+            scale_constraints(J[i], 0, m, h, fp, ny)
     count(W, JACOBIANS, 1)
     count(W, FACTORIZATIONS, 1)
     return lu_factor(J, W[at + 3 * size : at + 3 * size + m].view(np.int64))
+
+
+@leaf
+def slopes(W, at_slope, xn, K, row, nq, nv, ny):
+    """y' = (v, v̇, 0), v̇ from a row of K."""
+    for i in range(nv):
+        W[at_slope + i] = xn[nq + i]
+        W[at_slope + nq + i] = K[row, i]
+    for i in range(nq + nv, ny):
+        W[at_slope + i] = 0.0
+
+
+@leaf
+def step_ahead(x, xs, K, s, nq, nv):
+    """The state a little later."""
+    for i in range(nv):
+        xs[i] = x[i] + s * (x[nq + i] + 0.5 * s * K[0, nq + i])
+        xs[nq + i] = x[nq + i] + s * K[0, nq + i]
+
+
+@leaf
+def first_accelerations(K, s, h, shift, nq, nv):
+    """v̇0 and a0; v̈0 stays in the row of what is added to velocities."""
+    for i in range(nv):
+        K[TRUE, i] = K[0, nq + i]
+        K[ADDED, i] = (K[1, nq + i] - K[0, nq + i]) / s
+        K[ALGORITHMIC, i] = K[0, nq + i] + shift * h * K[ADDED, i]
+
+
+@leaf
+def across(W, at, at_r, K, ny, nq, nv, h, fp):
+    """The right-hand side (0, G v̈0) of M x + Gᵀμ = 0, G x = G v̈0, scaled like Newton's matrix: x is P v̈0."""
+    _, by_q = influence(h, fp, ny)
+    r = W[at_r + nq : at_r + ny]
+    for i in range(nv):
+        r[i] = 0.0
+    for i in range(nv, ny - nq):
+        total = 0.0
+        for j in range(nv):
+            total += by_q * W[at + (nq + i) * ny + j] * K[ADDED, j]
+        r[i] = total
+    scale_constraints(r, nv, ny - nq, h, fp, ny)
+
+
+@inner
+def begin(fns, n, data, fp, t, h, x, K, xs, W, at_r, at_slope):
+    """a0, and what is added to v0."""
+    ny, nq, nv, at = n[NY], n[NQ], n[NV], n[WN]
+    size, m, v = ny * ny, ny - nq, at + 3 * ny * ny
+    am, af, beta, _ = constants(fp, ny)
+    step_ahead(x, xs, K, AHEAD * h, nq, nv)
+    status = evaluate(fns, n, t + AHEAD * h, xs, data, K, 1, W)
+    if status != OK:
+        return status
+    first_accelerations(K, AHEAD * h, h, am - af, nq, nv)
+    slopes(W, at_slope, x, K, TRUE, nq, nv, ny)
+    call_model(fns, BY_Y, t, x, 0, W, at_slope, data, W, at)
+    call_model(fns, BY_SLOPE, t, x, 0, W, at_slope, data, W, at + size)
+    across(W, at, at_r, K, ny, nq, nv, h, fp)
+    if newton_matrix(W, at, ny, nq, nv, h, fp) != 0:
+        return SINGULAR
+    r = W[at_r + nq : at_r + ny]
+    lu_solve(W[at + 2 * size : at + 2 * size + m * m].reshape((m, m)), W[v : v + m].view(np.int64), r)
+    raised = fp[2 + ny + nq] > 0.0  # index 3
+    for i in range(nv):
+        K[ADDED, i] = (1.0 / 6.0 - 0.5 * (am - af) - beta) * h * h * r[i] if raised else 0.0
+    K[CONTROL, 0] = h
+    return OK
+
+
+@leaf
+def take_changes(r, xn, K, h, fp, nq, nv, ny):
+    """v̇1 and λ1 less their changes; return the size of what these make of q1, v1 and λ1, in the error norm."""
+    by_v, by_q = influence(h, fp, ny)
+    rtol, atol, powers, size, largest = fp[0], fp[2 : 2 + ny], fp[2 + ny : 2 + 2 * ny], abs(h), 0.0
+    for i in range(nv):
+        K[NEW_TRUE, i] -= r[i]
+        step = abs(r[i])
+        moved = step * abs(by_q) / (atol[i] + rtol * abs(xn[i]))
+        sped = step * abs(by_v) * size ** int(powers[nq + i]) / (atol[nq + i] + rtol * abs(xn[nq + i]))
+        if not max(moved, sped) <= largest:
+            largest = max(moved, sped)
+    for i in range(nq + nv, ny):
+        xn[i] -= r[i - nq]
+        change = abs(r[i - nq]) * size ** int(powers[i]) / (atol[i] + rtol * abs(xn[i]))
+        if not change <= largest:
+            largest = change
+    return largest
 
 
 @kernel(ADVANCE)
@@ -95,24 +214,18 @@ def advance(fns, n, data, ip, fp, t, h, x, K, xn, xs, W):
     size, m = ny * ny, ny - nq
     v = at + 3 * size
     at_r, at_slope = v + ny, v + 2 * ny
-    if K[CONTROL, 0] == 0.0:
-        for i in range(nv):
-            K[TRUE, i] = K[0, nq + i]
-            K[ALGORITHMIC, i] = K[0, nq + i]
-        K[CONTROL, 0] = 1.0
+    if K[CONTROL, BEGUN] == 0.0 and K[CONTROL, 0] != h:
+        status = begin(fns, n, data, fp, t, h, x, K, xs, W, at_r, at_slope)
+        if status != OK:
+            return status
     for i in range(nv):
         K[NEW_TRUE, i] = K[TRUE, i]
     for i in range(nq + nv, ny):
         xn[i] = x[i]
     before = 1e300
-    stalled = max(STALLED, 1e3 * EPS / (h * h))  # rounding of positions, seen in accelerations and multipliers
     for iteration in range(ITERATIONS):
-        kinematics(x, xn, K, h, fp, nq, nv)
-        for i in range(nv):
-            W[at_slope + i] = xn[nq + i]
-            W[at_slope + nq + i] = K[NEW_TRUE, i]
-        for i in range(nq + nv, ny):
-            W[at_slope + i] = 0.0
+        kinematics(x, xn, K, h, fp, nq, nv, ny)
+        slopes(W, at_slope, xn, K, NEW_TRUE, nq, nv, ny)
         call_model(fns, EQUATIONS, t + h, xn, 0, W, at_slope, data, W, at_r)
         count(W, RESIDUALS, 1)
         if iteration % 3 == 0:
@@ -122,18 +235,13 @@ def advance(fns, n, data, ip, fp, t, h, x, K, xn, xs, W):
                 return SINGULAR
         J = W[at + 2 * size : at + 2 * size + m * m].reshape((m, m))
         r = W[at_r + nq : at_r + ny]
+        scale_constraints(r, nv, m, h, fp, ny)
         lu_solve(J, W[v : v + m].view(np.int64), r)
-        change = 0.0
-        for i in range(nv):
-            K[NEW_TRUE, i] -= r[i]
-            change = max(change, abs(r[i]) / (1.0 + abs(K[NEW_TRUE, i])))
-        for i in range(nv, m):
-            xn[nq + i] -= r[i]
-            change = max(change, abs(r[i]) / (1.0 + abs(xn[nq + i])))
+        change = take_changes(r, xn, K, h, fp, nq, nv, ny)
         if not change <= 1e200:
             return NO_CONVERGENCE
-        if change <= ENOUGH or (change <= stalled and change >= 0.3 * before):
-            kinematics(x, xn, K, h, fp, nq, nv)
+        if change <= fp[1] or (change >= 0.3 * before and small(change, xn, h, fp, nq, nq + nv, ny)):
+            kinematics(x, xn, K, h, fp, nq, nv, ny)
             return OK
         before = change
     return NO_CONVERGENCE
@@ -144,6 +252,9 @@ def accept(n, ip, fp, h, x, K, xn):
     """New accelerations become the old ones."""
     copy_row(K, NEW_TRUE, K, TRUE, n[NV])
     copy_row(K, NEW_ALGORITHMIC, K, ALGORITHMIC, n[NV])
+    for i in range(n[NV]):
+        K[ADDED, i] = 0.0
+    K[CONTROL, BEGUN] = 1.0
     move_on(K, 1, n[NROW], xn, x, n[NY])
     return OK
 
@@ -153,7 +264,8 @@ def accept(n, ip, fp, h, x, K, xn):
 class GeneralizedAlpha(Integrator):
     """Generalized-α method, order 2, fixed step, with numerical damping at high frequencies.
 
-    Takes index 3 (the usual form) and index 2; q' must be v.
+    Takes index 3 (the usual form) and index 2; q' must be v. Its own λ has order 2 from the first step on if rho < 1;
+    with rho = 1 nothing damps what the start leaves in it, and with index 3 that is of order 1.
 
     Parameters
     ----------
@@ -168,7 +280,7 @@ class GeneralizedAlpha(Integrator):
     implicit = True
     indices = (2, 3)
     plain = True
-    references = ("arnold-bruels-2007",)
+    references = ("arnold-bruels-2007", "arnold-bruels-cardona-2015")
 
     def __post_init__(self):
         if not 0.0 <= self.rho <= 1.0:
@@ -183,6 +295,6 @@ class GeneralizedAlpha(Integrator):
             slots={
                 "advance": advance, "finish": finish, "accept": accept, "dense": dense, "interpolate": interpolate,
             },
-            ip=np.array([1], dtype=np.int64), fp=np.array([alpha_m, alpha_f, beta, gamma]), rows=7, errors=0,
-            one_step=False, work=alpha_work,
+            ip=np.array([1], dtype=np.int64), fp=np.array([alpha_m, alpha_f, beta, gamma]), rows=8, errors=0,
+            one_step=False, work=alpha_work, wants_scales=True,
         )  # fmt: skip

@@ -1,15 +1,16 @@
-"""A past for a multistep method with a fixed step: where the motion would have come from.
+"""Points for a multistep method with a fixed step to begin with, by DOP853.
 
-DOP853 takes `order` steps back from the first point. Their backward differences let the method begin with its full order;
-from order 1 on, the first step alone would leave an error of h² for good. Where the motion is too stiff for that, the
-differences do not fall, and the method begins with the order up to which they do.
+It takes `order` steps back from the first point: where the motion would have come from. Their backward differences let
+the method begin with its full order; from order 1 on, the first step alone would leave an error of h² for good. Where the
+equations cannot be evaluated there, or are too stiff for steps of that length, the differences do not fall. Then the first
+steps themselves are taken by DOP853, forward, in as many pieces as it needs.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from ..errors import OK
+from ..errors import NEED_REFINED, NEED_TERMS, NO_PAST, OK
 from ..kernels.compile import inner, leaf
 from ..kernels.evaluate import evaluate
 from ..kernels.signatures import ND, NQ, NV, NY
@@ -18,6 +19,10 @@ from . import tableaus
 from .runge_kutta import combine
 
 STAGES = tableaus.DOP853.n_stages
+ROWS = STAGES + 1  # of K: the stages, and the result with half as many pieces
+MOST_PIECES = 1024  # of a step: rates up to 6000 / h; 25 000 evaluations are spent before that is given up
+# Beside tolerances of 1e-10: what another doubling may change, and at what it may stop because of rounding
+ENOUGH, ROUNDED = 1e-3, 1.0
 
 
 def looking_back_numbers() -> np.ndarray:
@@ -45,48 +50,108 @@ def to_differences(K, at, order, differential, ny):
 
 
 @leaf
-def smooth_order(K, at, order, fp, differential):
-    """Order up to which scaled differences fall."""
-    first, reached = 0.0, 1
+def scaled_size(K, row, other, fp, count):
+    """The largest entry of a row beside its tolerance, at the size of another row; NaN wins."""
+    size = 0.0
+    for i in range(count):
+        part = abs(K[row, i]) / (fp[2 + i] + fp[0] * abs(K[other, i]))
+        if not part <= size:
+            size = part
+    return size
+
+
+@leaf
+def fall(K, at, order, fp, differential):
+    """Whether scaled differences fall from the first to the last."""
+    first = 0.0
     for j in range(1, order + 1):
-        size = 0.0
-        for i in range(differential):
-            part = abs(K[at + j, i]) / (fp[2 + i] + fp[0] * abs(K[at, i]))
-            if not part <= size:  # NaN wins
-                size = part
+        size = scaled_size(K, at + j, at, fp, differential)
         # from rest, second differences are twice as large as first ones
         if j <= 2:
             if not size <= max(4.0 * first, 1e300 if j == 1 else 0.0):
-                return reached
+                return False
             first = max(first, size)
         elif not size <= first:
-            return reached
-        reached = j
-    return reached
+            return False
+    return True
+
+
+@inner
+def dop853_step(fns, n, data, fp, numbers, t, h, y, K, xs, W, stages):
+    """y at t + h in place, the field at its start being in the first of the stages."""
+    given, s = n[NQ] + n[NV], STAGES
+    for i in range(1, s):
+        combine(xs, y, h, fp, numbers + i * s, K[stages:], i, given)
+        status = evaluate(fns, n, t + fp[numbers + s * s + s + i] * h, xs, data, K, stages + i, W)
+        if status != OK:
+            return status
+    combine(xs, y, h, fp, numbers + s * s, K[stages:], s, given)
+    copy(xs, y, given)
+    return evaluate(fns, n, t + h, y, data, K, stages, W)
+
+
+@leaf
+def asks(status):
+    """Whether a status asks for a model function, which is then compiled."""
+    return status == NEED_REFINED or status == NEED_TERMS
 
 
 @inner
 def look_back(fns, n, data, fp, numbers, t, h, x, K, xn, xs, W, at, stages, order):
-    """Write backward differences of the motion before t to rows at .. at + order of K; return the order they are good for.
+    """Write backward differences of the motion before t to rows at .. at + order of K; NO_PAST where they do not fall.
 
     `numbers` is where the tableau begins in fp, `stages` the first of the rows of K for its stages.
     """
-    given, differential, s = n[NQ] + n[NV], n[ND], STAGES
+    given, differential = n[NQ] + n[NV], n[ND]
     copy(x, xn, n[NY])
+    status = evaluate(fns, n, t, xn, data, K, stages, W)
     for j in range(order + 1):
-        if evaluate(fns, n, t - j * h, xn, data, K, stages, W) != OK:
-            return 1
+        if status != OK:
+            return status if asks(status) else NO_PAST
         keep_point(K, at + j, xn, stages, given, differential)
-        if j == order:
-            break
-        for i in range(1, s):
-            combine(xs, xn, -h, fp, numbers + i * s, K[stages:], i, given)
-            if evaluate(fns, n, t - (j + fp[numbers + s * s + s + i]) * h, xs, data, K, stages + i, W) != OK:
-                return 1
-        combine(xs, xn, -h, fp, numbers + s * s, K[stages:], s, given)
-        copy(xs, xn, given)
+        if j < order:
+            status = dop853_step(fns, n, data, fp, numbers, t - j * h, -h, xn, K, xs, W, stages)
     copy(x, xn, n[NY])
     for i in range(n[NY]):
         K[at, i] = x[i]
     to_differences(K, at, order, differential, n[NY])
-    return smooth_order(K, at, order, fp, differential)
+    return OK if fall(K, at, order, fp, differential) else NO_PAST
+
+
+@leaf
+def compare(K, row, y, fp, differential, first):
+    """Put y to a row of K; return by how much it differs from what stood there, in tolerances."""
+    largest = 0.0
+    for i in range(differential):
+        change = abs(y[i] - K[row, i]) / (fp[2 + i] + fp[0] * abs(y[i]))
+        if not change <= largest:
+            largest = change
+        K[row, i] = y[i]
+    return 1e300 if first else largest
+
+
+@inner
+def in_pieces(fns, n, data, fp, numbers, t, h, x, K, xn, xs, W, stages, pieces):
+    """xn = the unknowns at t + h by DOP853, in twice as many pieces until nothing changes; return (status, pieces).
+
+    Algebraic unknowns stay as they are.
+    """
+    given, differential, before = n[NQ] + n[NV], n[ND], 1e300
+    first = True
+    while pieces <= MOST_PIECES:
+        copy(x, xn, n[NY])
+        status = evaluate(fns, n, t, xn, data, K, stages, W)
+        for j in range(pieces):
+            if status == OK:
+                status = dop853_step(fns, n, data, fp, numbers, t + j * h / pieces, h / pieces, xn, K, xs, W, stages)
+        if asks(status):
+            return status, pieces
+        if status == OK:
+            keep_point(K, stages + 1, xn, stages, given, differential)
+            copy(K[stages + 1], xn, differential)
+            change = compare(K, stages + STAGES, xn, fp, differential, first)
+            if change <= ENOUGH or (change <= ROUNDED and change >= 0.1 * before):
+                return OK, pieces
+            before, first = change, False
+        pieces *= 2
+    return NO_PAST, 1

@@ -27,7 +27,7 @@ from ..errors import NO_CONVERGENCE, OK, SINGULAR
 from ..kernels.compile import inner, kernel, leaf
 from ..kernels.counting import JACOBIANS, RESIDUALS, count
 from ..kernels.evaluate import evaluate
-from ..kernels.newton import AT_ROUNDING, ROUNDING
+from ..kernels.newton import AT_ROUNDING, small, stalled
 from ..kernels.signatures import (
     ACCEPT,
     ADVANCE,
@@ -202,12 +202,12 @@ def advance(fns, n, data, ip, fp, t, h, x, K, xn, xs, W):
             K[CONTROL, FRESH] = 1.0
             K[CONTROL, H_FACTORS] = 0.0
         if K[CONTROL, H_FACTORS] != h:
-            if factor_both(fns, data, W, at, ny, h, gamma, alpha, beta) != 0:
+            if factor_both(fns, data, W, at, ny, h, gamma, alpha, beta, fp) != 0:
                 K[CONTROL, JACOBIAN_GOOD] = 0.0
                 return SINGULAR
             K[CONTROL, H_FACTORS] = h
         start_stages(K, x, h, differential, ny, c1, c2)
-        before, rate, last_fall, converged, done = 0.0, 0.0, 0.0, False, 0
+        before, rate, last_fall, quickest, converged, done = 0.0, 0.0, 0.0, 1.0, False, 0
         slowness = max(K[CONTROL, SLOWNESS], 1e-16) ** 0.8 if K[CONTROL, SLOWNESS] > 0.0 else 1.0  # of the last step
         if ip[EARLY] == 0:
             slowness = 1000.0
@@ -224,13 +224,19 @@ def advance(fns, n, data, ip, fp, t, h, x, K, xn, xs, W):
             if iteration > 0:
                 # the changes of an index above 1 need not fall evenly: the mean of two falls is what counts
                 fall = change / before if before > 0.0 else 0.0
+                if ip[EARLY] == 1 and stalled(change, fall, quickest, x, h, fp, n[NQ], differential, ny):
+                    converged = True
+                    break
+                quickest = min(quickest, fall)
                 rate = fall if iteration == 1 else (fall * last_fall) ** 0.5
                 last_fall = fall
                 slowness = rate / (1.0 - rate) if rate < 0.99 else 100.0
             if change == 0.0 or slowness * change <= fp[1]:
                 converged = True
                 break
-            if ip[EARLY] == 0 and iteration > 0 and rate >= AT_ROUNDING and change <= ROUNDING:
+            if ip[EARLY] == 0 and iteration > 0 and rate >= AT_ROUNDING and small(
+                change, x, h, fp, n[NQ], differential, ny
+            ):
                 converged = True
                 break
             if ip[EARLY] == 1 and iteration > 1:

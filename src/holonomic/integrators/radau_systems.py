@@ -12,7 +12,7 @@ from ..kernels.compile import inner, leaf
 from ..kernels.complex_lu import complex_lu_factor, complex_lu_solve
 from ..kernels.counting import FACTORIZATIONS, count
 from ..kernels.linalg import lu_factor
-from ..kernels.newton import DENSE_LU, GROWTH, STRAIGHT, solve_dense
+from ..kernels.newton import DENSE_LU, GROWTH, STRAIGHT, scale_columns, scale_row, solve_dense
 from ..kernels.signatures import (
     COMPLEX_FACTOR,
     COMPLEX_SOLVE,
@@ -21,13 +21,12 @@ from ..kernels.signatures import (
     call_model,
     has_function,
 )
-from ..kernels.vectors import copy
 
 # the workspace from n[WN] on, in units of ny²: ∂R/∂y, ∂R/∂y', real factors, complex factors (each with room for ny
 # numbers more); then vectors, in units of ny: real and complex pivots, three residuals, y and y' of a stage, three
-# solutions; last the imaginary weight of ∂R/∂y' and whose factors there are
+# solutions, scales of rows and columns; last the imaginary weight of ∂R/∂y' and whose factors there are
 MATRICES = 5
-AT_R, AT_Y, AT_SLOPE, AT_SOLVED, AT_KIND = 2, 5, 6, 7, 10
+AT_R, AT_Y, AT_SLOPE, AT_SOLVED, AT_ROWS, AT_COLUMNS, AT_KIND = 2, 5, 6, 7, 10, 11, 12
 
 
 def radau_work(ny: int) -> int:
@@ -48,7 +47,7 @@ def complex_at(at, ny):
 
 
 @inner
-def factor_both(fns, data, W, at, ny, h, gamma, alpha, beta):
+def factor_both(fns, data, W, at, ny, h, gamma, alpha, beta, fp):
     """Factor the real and the complex matrix; return 0 if that went well."""
     count(W, FACTORIZATIONS, 1)
     kind, real, pair = vectors_at(at, ny) + AT_KIND * ny, at + 2 * ny * ny, complex_at(at, ny)
@@ -61,24 +60,29 @@ def factor_both(fns, data, W, at, ny, h, gamma, alpha, beta):
                 W[kind] = STRAIGHT
                 return 0
     W[kind] = DENSE_LU
-    return factor_dense(W, at, ny, h, gamma, alpha, beta)
+    return factor_dense(W, at, ny, h, gamma, alpha, beta, fp)
 
 
 @leaf
-def factor_dense(W, at, ny, h, gamma, alpha, beta):
-    """Form and factor both by dense LU."""
+def factor_dense(W, at, ny, h, gamma, alpha, beta, fp):
+    """Form and factor both by dense LU, with one scale for a row of both."""
     size, pair = ny * ny, complex_at(at, ny)
     Jy = W[at : at + size].reshape((ny, ny))
     Js = W[at + size : at + 2 * size].reshape((ny, ny))
     real = W[at + 2 * size : at + 3 * size].reshape((ny, ny))
     re = W[pair : pair + size].reshape((ny, ny))
     im = W[pair + size : pair + 2 * size].reshape((ny, ny))
+    v = vectors_at(at, ny)
+    columns = W[v + AT_COLUMNS * ny : v + (AT_COLUMNS + 1) * ny]
+    scale_columns(columns, h, fp, ny)
     for i in range(ny):
         for j in range(ny):
             real[i, j] = Jy[i, j] + gamma / h * Js[i, j]
-            re[i, j] = Jy[i, j] + alpha / h * Js[i, j]
-            im[i, j] = -beta / h * Js[i, j]
-    v = vectors_at(at, ny)
+        scale = scale_row(real[i], columns)
+        W[v + AT_ROWS * ny + i] = scale
+        for j in range(ny):
+            re[i, j] = (Jy[i, j] + alpha / h * Js[i, j]) * columns[j] * scale
+            im[i, j] = -beta / h * Js[i, j] * columns[j] * scale
     if lu_factor(real, W[v : v + ny].view(np.int64)) != 0:
         return 1
     return complex_lu_factor(re, im, W[v + ny : v + 2 * ny].view(np.int64))
@@ -92,7 +96,7 @@ def solve_real(fns, data, W, at, at_r, ny):
     if W[v + AT_KIND * ny] == STRAIGHT:
         call_model(fns, NEWTON_SOLVE, 0.0, W, at + 2 * ny * ny, W, at_r, data, W, solved)
     else:
-        solve_dense(W, at + 2 * ny * ny, v, ny, at_r, solved)
+        solve_dense(W, at + 2 * ny * ny, v, v + AT_ROWS * ny, ny, at_r, solved)
     return solved
 
 
@@ -114,6 +118,11 @@ def solve_pair_dense(W, at, at_r, solved, ny):
     size, v, pair = ny * ny, vectors_at(at, ny), complex_at(at, ny)
     re = W[pair : pair + size].reshape((ny, ny))
     im = W[pair + size : pair + 2 * size].reshape((ny, ny))
-    found = W[solved : solved + 2 * ny]
-    copy(W[at_r : at_r + 2 * ny], found, 2 * ny)
-    complex_lu_solve(re, im, W[v + ny : v + 2 * ny].view(np.int64), found[:ny], found[ny:])
+    rows, columns = W[v + AT_ROWS * ny : v + (AT_ROWS + 1) * ny], W[v + AT_COLUMNS * ny : v + (AT_COLUMNS + 1) * ny]
+    real, imaginary = W[solved : solved + ny], W[solved + ny : solved + 2 * ny]
+    for i in range(ny):
+        real[i], imaginary[i] = W[at_r + i] * rows[i], W[at_r + ny + i] * rows[i]
+    complex_lu_solve(re, im, W[v + ny : v + 2 * ny].view(np.int64), real, imaginary)
+    for i in range(ny):
+        real[i] *= columns[i]
+        imaginary[i] *= columns[i]

@@ -19,6 +19,7 @@ from ..errors import NO_CONVERGENCE, OK, SINGULAR
 from ..kernels.compile import kernel, leaf
 from ..kernels.evaluate import evaluate
 from ..kernels.linalg import lu_factor, lu_solve, lu_solve_rows
+from ..kernels.newton import ROUNDED, rounding
 from ..kernels.signatures import (
     ACCEPT,
     ADVANCE,
@@ -40,7 +41,7 @@ from .base import Integrator, Lowered
 from .hermite import dense, interpolate
 
 ITERATIONS = 40
-ENOUGH = 1e-14
+STALLED = 1e-2  # of tolerances of 1e-10: where changes this small no longer fall, it is by rounding
 
 
 def rattle_work(ny: int) -> int:
@@ -126,12 +127,13 @@ def advance(fns, n, data, ip, fp, t, h, x, K, xn, xs, W):
                 step += W[at_X + k * nv + i] * W[at_r + k]
             xn[i] -= step
             xn[nq + i] -= step / h
-            change = max(change, abs(step) / (1.0 + abs(xn[i])))
+            change = max(change, abs(step) / (fp[2 + i] + fp[0] * abs(xn[i])))
         for k in range(nl):
             xn[nq + nv + k] += 2.0 * W[at_r + k] / (h * h)
         if not change <= 1e100:
             return NO_CONVERGENCE
-        if change <= ENOUGH or (change <= 1e-12 and change >= 0.3 * before):
+        enough = max(STALLED, ROUNDED * rounding(xn, h, fp, nq, nq + nv, ny))
+        if change <= fp[1] or (change <= enough and change >= 0.3 * before):
             converged = True
             break
         before = change
@@ -185,5 +187,5 @@ class RATTLE(Integrator):
                 "advance": advance, "finish": finish, "accept": accept, "dense": dense, "interpolate": interpolate,
             },
             ip=np.array([1], dtype=np.int64), fp=np.zeros(1), rows=2, errors=0, work=rattle_work,
-            needs=(Fn.RESIDUAL, Fn.TERMS),
+            needs=(Fn.RESIDUAL, Fn.TERMS), wants_scales=True,
         )  # fmt: skip

@@ -68,7 +68,7 @@ from .fit import along_multipliers, check_fit, check_traced, metric_of
 
 # what a kernel asks for by its status
 MISSING = {NEED_REFINED: Fn.REFINED, NEED_TERMS: Fn.TERMS, NEED_PASSAGE: Slot.PASSAGE}
-TIGHT = 1e-10  # tolerance of Newton's method where steps are fixed; it goes on to a ten-thousandth of it
+TIGHT = 1e-10  # tolerance of Newton's method where steps are fixed; it goes on to 1e-5 of it
 
 
 class Plan:
@@ -153,8 +153,8 @@ class Plan:
         rtol, atol = self.choice.kept_rtol, self.atol
         bound = max(10 * np.finfo(float).eps / rtol, min(0.03, rtol**0.5))
         if self.choice.step is not None:  # there is no error to compare with: as far as rounding lets it
-            rtol, bound = min(rtol, TIGHT), 1e-4
-            atol = np.where(np.isfinite(atol), np.minimum(atol, TIGHT), atol)
+            rtol, bound = min(rtol, TIGHT), 1e-5
+            atol = 0.1 * atol
         powers = np.concatenate([np.full(block.size, block.power) for block in self.blocks])
         if isinstance(self.model.system, Dae):  # x^(j) is of an index m - j below that of y
             m, index = self.model.order, self.variant.formulation.index

@@ -7,6 +7,7 @@ import numpy as np
 from ..errors import (
     ACCUMULATES,
     NO_CONVERGENCE,
+    NO_PAST,
     NOT_FINITE,
     PULL_FAILED,
     SINGULAR,
@@ -21,6 +22,7 @@ from ..errors import (
 from ..formulations.index1 import Index1
 from ..formulations.projected_invariants import ProjectedInvariants
 from ..kernels import state as s
+from ..kernels.newton import ROUNDED
 from ..kernels.signatures import Fn
 from ..planning.gains import growing
 from ..starting.rank import massless, rank_by_rows
@@ -84,6 +86,8 @@ def explain(status: int, run, plan, sol, why: str = "") -> HolonomicError:
         if found is not None or cause == NOT_FINITE:
             return NotFinite(_not_finite(run, plan, found), sol)
         return _singular(run, plan, sol)
+    if cause == NO_PAST:
+        return StepFailed(_no_past(run, plan), sol)
     if cause == NO_CONVERGENCE:
         near = near_singular(run, plan)
         if near is not None:
@@ -119,6 +123,7 @@ def reason(status: int) -> str:
         STEP_COLLAPSED: "the step fell to rounding level",
         TOO_MANY_STEPS: "max_steps were used up",
         NO_CONVERGENCE: "Newton's iteration did not converge",
+        NO_PAST: "the motion is too stiff for the first steps of a multistep method with a fixed step",
     }
     return words.get(status, f"it stopped with status {status}")
 
@@ -162,6 +167,9 @@ def burst(plan, first: float, last: float, step: float) -> str:
 def _no_convergence(run, plan) -> str:
     """Newton's iteration of an implicit step failed: how long the step was, and what may help."""
     h = abs(plan.choice.step or run.S[s.H])
+    below = _below_rounding(run, plan)
+    if below is not None:
+        return f"Newton's iteration came to rounding in a step of {h:.1e} from t = {run.t:.6g}: {below}"
     text = (
         f"Newton's iteration did not converge in a step of {h:.1e} from t = {run.t:.6g}: the equations have "
         "no solution near the last point. "
@@ -175,6 +183,16 @@ def _no_convergence(run, plan) -> str:
     return text + "Use a smaller step, and see error.solution for a force that jumps or a singular position ahead."
 
 
+def _no_past(run, plan) -> str:
+    """A multistep method with a fixed step cannot begin with its order."""
+    i = plan.choice.integrator
+    return (
+        f"{i!r} with step {abs(run.S[s.H_FIXED]):g} cannot begin with its order at t = {run.t:.6g}: nothing leads there from "
+        "before, and what follows is too stiff for the first steps, which DOP853 takes in up to 1024 pieces each. Use "
+        "BDF(max_order=2), a smaller step, or rtol= in the place of step=."
+    )
+
+
 def accumulating(name: str, run, sol) -> StepFailed:
     """Return the exception for impacts that come in ever shorter order, or that leave no speed."""
     index = list(run.plan.events).index(name)
@@ -186,8 +204,34 @@ def accumulating(name: str, run, sol) -> StepFailed:
     )
 
 
+def _below_rounding(run, plan) -> str | None:
+    """Say where an implicit step is asked for digits that there are not, and what can be had; None where it is not."""
+    if not (plan.integrator.wants_scales and plan.choice.step is None):
+        return None
+    scale = run.atol + run.S[s.RTOL] * np.abs(run.x)
+    at, worst = 0, (0.0, "", 0.0, 0.0)
+    for block in plan.blocks[:2]:
+        rows = slice(at, at + block.size)
+        at += block.size
+        size = float(np.max(np.abs(run.x[rows]), initial=0.0))
+        known = ROUNDED * np.finfo(float).eps * size  # what is left of changes that have come to rounding
+        least = float(np.min(scale[rows], initial=np.inf))
+        worst = max(worst, (known / least, block.name, size, known))
+    excess, name, size, known = worst
+    if excess <= 1.0:
+        return None
+    letter = "y" if plan.model.is_ode and name == "q" else name
+    return (
+        f"{letter} is up to {size:.1e}, so that rounding leaves {known:.1e} of it, but rtol and atol allow less where one of its "
+        f"entries passes zero. Use atol={10 * known:.0e} for {letter}, or more. See error.solution."
+    )
+
+
 def _collapsed(run, plan, sol) -> str:
     text = f"the step fell to {abs(run.S[s.H]):.1e} at t = {run.t:.6g}."
+    below = _below_rounding(run, plan)
+    if below is not None:
+        return f"{text[:-1]}: {below}"
     model = plan.model
     scale = run.atol + run.S[s.RTOL] * np.maximum(np.abs(run.x), np.abs(run.xn))
     worst = int(np.argmax(np.nan_to_num(np.abs(run.E[0]) / scale, nan=np.inf)))
