@@ -68,8 +68,12 @@ def rank_falls(plan, t: float, x, states, data) -> bool:
     Pivot ratios fall for other reasons, too: a mass that vanishes, light parts between heavy ones.
     """
     model = plan.model
-    at = lambda t, x: _smallest(_scaled(model, plan.rows, t, x[: model.nq], x[model.nq : model.nq + model.nv], data))
+    rank = min(model.n_lam if plan.rows is None else len(plan.rows), model.nv)
     data = data[: len(model.data())]
+
+    def at(t, x) -> float:
+        return _smallest(_scaled(model, t, x[: model.nq], x[model.nq : model.nq + model.nv], data), rank)
+
     try:
         here, usual = at(t, x), max(at(*state) for state in states)
     except (HolonomicError, np.linalg.LinAlgError, ValueError):
