@@ -98,6 +98,8 @@ def main():
         )
     lengths = {"L": np.array([0.98, 1.0, 1.02])}
     results["projected starts"] = apart(SWING, 0.2, q0=[0.0, -1.0], v0=[1.0, 0.0], params=lengths, initial="project")
+    falls = np.array([[1.0, -2.0], [0.5, 3.0]])  # caught by the string, which takes what goes along it
+    results["impacts"] = apart(SWING, 0.2, q0=[0.0, -1.0], v0=falls, initial="impact")
     results["starts off"] = apart(SWING, 0.2, q0=[0.0, -1.0], v0=[1.0, 0.0], params=lengths)
     ends = {"side": h.Event(lambda q: q[0] - 0.3, terminal=True)}
     results["terminal event"] = apart(SWING, 1.0, events=ends, save_at=6, **LOWEST)
