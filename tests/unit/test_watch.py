@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from numpy.linalg import norm
 
-from holonomic import Event, Projection, System, simulate
+from holonomic import Event, Projection, System, load, simulate
 from holonomic.model import compiled, graphs, machine, trace
 from holonomic.model.watch import Watch
 
@@ -264,7 +264,7 @@ UNKNOWN = [
     np.vectorize(spring), random.Random(1), random.random, open, iter([1]), zip([1]), (x for x in [1]), object(),
     functools.lru_cache(spring), functools.partial(np.load), types.ModuleType("laws"), getattr, globals, eval, vars, input,
     operator.attrgetter("k"), property(spring), [Slots()], {"k": Slots()}, types.SimpleNamespace(k=Slots()), slice(1),
-    np.sin.reduce, type("Sub", (np.ndarray,), {})(1), math,
+    np.sin.reduce, load, simulate, type("Sub", (np.ndarray,), {})(1), math,
 ]  # fmt: skip
 
 

@@ -70,10 +70,12 @@ _NUMPY_FUNCTION = type(np.linalg.norm)  # what NumPy makes of most of its functi
 _NUMPY = Path(np.__file__).parent
 
 
-def _own(thing) -> bool:
+def _own(thing, module: types.ModuleType) -> bool:
     """Whether a library's function is the library's own, and not one that was put into its place before we came."""
     if type(thing) is types.FunctionType:
         return _NUMPY in Path(thing.__code__.co_filename).parents
+    if module not in (np, np.linalg):
+        return type(thing) is types.BuiltinFunctionType and thing.__module__ in (module.__name__, f"_{module.__name__}")
     return type(thing) in (types.BuiltinFunctionType, np.ufunc, _NUMPY_FUNCTION)
 
 
@@ -82,7 +84,7 @@ def _listed() -> dict[int, object]:
     for module, names in _PURE_NAMES.items():
         for name in names.split():
             thing = vars(module).get(name)  # some have come or gone with versions of NumPy
-            if thing is not None and _own(thing):
+            if thing is not None and _own(thing, module):
                 found[id(thing)] = thing
     return found
 

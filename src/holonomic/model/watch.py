@@ -27,6 +27,9 @@ from .reads import Chain, reads
 MOST = 100_000  # things that are followed: to look at them takes some 10 ms, as long as tracing a large system
 _MISSING = object()
 _PACKAGE = __name__.partition(".")[0]
+# Modules of this package whose functions make equations of what they are given; those that read files are not among them.
+_MAKING = tuple(f"{_PACKAGE}.{place}." for place in ("model", "multibody", "problems"))
+_READING = (f"{_PACKAGE}.multibody.urdf", f"{_PACKAGE}.multibody.meshes")
 _HEAP_TYPE = 1 << 9  # of a class made by a class statement
 _UNREAD = {
     "__module__", "__doc__", "__qualname__", "__annotations__", "__match_args__", "__dataclass_fields__",
@@ -255,14 +258,18 @@ def _content(cell: types.CellType):
 
 
 def _of_package(space: dict) -> bool:
-    """Whether globals are those of a module of this package, whose functions do not change in a session."""
+    """Whether globals are those of a module of ours that makes equations, whose functions do not change in a session."""
     name = space.get("__name__")
-    return type(name) is str and name.partition(".")[0] == _PACKAGE and vars(sys.modules.get(name, types)) is space
+    return type(name) is str and _makes_equations(name) and vars(sys.modules.get(name, types)) is space
 
 
 def _of_package_class(kind: type) -> bool:
     module = sys.modules.get(kind.__module__)
-    return kind.__module__.partition(".")[0] == _PACKAGE and module is not None and vars(module).get(kind.__name__) is kind
+    return _makes_equations(kind.__module__) and module is not None and vars(module).get(kind.__name__) is kind
+
+
+def _makes_equations(module: str) -> bool:
+    return module.startswith(_MAKING) and module not in _READING
 
 
 def alike(thing):
