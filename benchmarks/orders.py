@@ -138,15 +138,14 @@ def theory(formulation, integrator, stabilization=None) -> dict[str, float]:
     return wanted
 
 
-def cell(found, wanted) -> str:
-    """Orders as text, those in bold of which theory takes something away."""
+def cell(found, wanted, order: int) -> str:
+    """Orders as text, those in bold of which theory says less than the order of the integrator."""
     if found is None:
         return "-"
-    largest = max(value for value in wanted.values() if np.isfinite(value))
     texts = []
     for part in PARTS:
         text = "-" if np.isnan(found[part]) else f"{found[part]:.1f}"
-        reduced = np.isnan(wanted[part]) or wanted[part] < largest
+        reduced = np.isnan(wanted[part]) or wanted[part] < order
         texts.append(f"**{text}**" if reduced and text != "-" else text)
     return " ".join(texts)
 
@@ -158,7 +157,7 @@ def table(formulations, stabilization, integrators):
         cells = [f"`{formulation!r}`"]
         for integrator in integrators:
             found, wanted = orders(formulation, integrator, stabilization), theory(formulation, integrator, stabilization)
-            cells.append(cell(found, wanted))
+            cells.append(cell(found, wanted, integrator.order))
             for part in PARTS if found else ():
                 if found[part] < wanted[part] - SLACK:
                     missed.append(f"{formulation!r} {integrator!r} {part}: {found[part]:.2f}, theory {wanted[part]:g}")
