@@ -202,7 +202,11 @@ def test_post_stabilization_pulls_all_rows(stabilization):
 
 @pytest.mark.parametrize(
     "methods",
-    [{"integrator": Radau(), "formulation": Index2()}, {"integrator": Radau(), "formulation": GGL()}, {"integrator": BDF()}],
+    [
+        {"integrator": Radau(), "formulation": Index2()},
+        pytest.param({"integrator": Radau(), "formulation": GGL()}, marks=pytest.mark.slow),
+        pytest.param({"integrator": BDF()}, marks=pytest.mark.slow),
+    ],
 )
 def test_implicit_methods_keep_rows_that_last(methods):
     sol = simulate(planetary_gear(15.0), 1.0, **methods, rtol=1e-6)

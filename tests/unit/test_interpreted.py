@@ -182,6 +182,31 @@ def test_redundant_rows_are_left_out():
         assert_close(mine[:-1], theirs[:-1], "by differences")
 
 
+def test_rows_that_repeat_others_stay():
+    """Accelerations, and what projections move, as traced models have them; multipliers may belong to other rows."""
+    twice = dict(ARM, constraint={**ARM["constraint"], "again": ARM["constraint"]["lower"]})
+    q, v = (np.array(values) for values in CASES["arm"][3:])
+    traced, plain = Model(System(**twice), q, v), InterpretedModel(System(**twice, trace=False), q, v)
+    data, own = datas(traced, plain)
+    x, variant = np.concatenate([q, v]), Variant(kept=(0, 1))
+    for fn in (Fn.FIELD, Fn.RESIDUAL, Fn.TERMS):
+        theirs = traced.evaluate(fn, 0.7, x, [], data, variant)
+        mine = plain.evaluate(fn, 0.7, x, [], own, variant)
+        assert mine.shape == theirs.shape
+        assert_close(mine[: len(x)], theirs[: len(x)], "by differences")
+    results = []
+    for model, d in ((traced, data), (plain, own)):
+        F = model.evaluate(Fn.VEL_FACTOR, 0.7, x, [], d, variant)
+        r, e = np.array([1.0, 2.0, 2.0]), np.linspace(-1.0, 1.0, len(v))
+        moved = model.evaluate(Fn.VEL_SOLVE, 0.7, F, r, d, variant)
+        lost = model.evaluate(Fn.VEL_TANGENT, 0.7, F, e, d, variant)
+        results.append((F[0], np.concatenate([F[1:4], moved]), lost))
+    mine, theirs = results
+    assert np.isclose(mine[0], theirs[0], rtol=1e-4)  # rounding over the number on the diagonal, 1e-8
+    assert_close(mine[1], theirs[1], "by differences")
+    assert np.allclose(mine[2], theirs[2], atol=1e-7)  # estimates are solved for once in traced models
+
+
 def test_all_redundant_rows_are_found_and_simulated():
     rod = lambda q: q @ q - 1.0
     system = System(np.eye(2), [0, -9.81], {"rod": rod, "again": rod}, trace=False)
