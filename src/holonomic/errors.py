@@ -106,6 +106,10 @@ class HandedOverWarning(UserWarning):
     """Another method led over a singular position that the one asked for by name does not pass."""
 
 
+class OtherSolutionWarning(UserWarning):
+    """The equations for a Dae's y have another solution near the one that is taken."""
+
+
 class NearSingularWarning(UserWarning):
     """A run passed a singular position, or close by one, with a method that may leave its branch there."""
 

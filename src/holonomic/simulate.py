@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ from .arguments import choose, events_of, free_multipliers, limits_of, opened, r
 from .choosing.choosing import Choosing
 from .choosing.preferring import preferred
 from .choosing.story import told
+from .model.dae import Dae
 from .planning.gains import check_gain
 from .planning.reuse import model_of, plan_of
 from .planning.untraced import tried_in_python
@@ -21,6 +23,7 @@ from .running.run import Run
 from .running.walk import set_invariants, walk
 from .starting.initial import prepare
 from .starting.invariance import check_invariants
+from .starting.roots import take_root
 
 
 @tried_in_python
@@ -74,8 +77,9 @@ def simulate(
     x0, dx0, ddx0 : array_like
         Initial x, x', x'' of a Dae, as many as its order (or another run's `sol.end`, given as `x0=sol.end`).
     lam0 : array_like, optional
-        Multipliers you expect at the start; checked against those that follow from the equations. With
-        initial="free", where λ is an unknown of the formulation, those the run begins with.
+        Multipliers you expect at the start; checked against those that follow from the equations. Where f() of a Dae
+        contains y, a first guess: the solution that Newton's method finds from there is taken. With initial="free",
+        where λ is an unknown of the formulation, those the run begins with.
     integrator, stabilization, formulation
         Objects (a class without brackets is accepted); "auto": we choose, None: without. With the integrator left open
         the choice follows from the equations, and may change on the way; `sol.plan.why()` tells the numbers.
@@ -157,6 +161,8 @@ def simulate(
         model, t0, q, v, data, tol=choice.constraint_tol, initial=initial, hold=hold,
         redundant=getattr(system, "redundant", None) if redundant is None else redundant,
     )
+    if initial != "free" and isinstance(system, Dae):
+        begin, lam0 = replace(begin, root=take_root(model, t0, begin.q, data, lam0)), None
     choice = settled(choice, model, t0, begin.q, data)
     plan = plan_of(model, choice, watched, begin.rows)
     choosing = None

@@ -12,7 +12,7 @@ import numpy as np
 from ..errors import HolonomicError
 from ..kernels.signatures import Fn
 from .arguments import BASIC, Names, call, flatten_params, param_names, param_slices, wanted
-from .dae import Dae, state_values
+from .dae import Dae, asks_for_y, state_values
 from .extra import NONE, Extras
 from .extra import allowed as seen
 from .system import Ode, System, coordinate_names, labelled
@@ -206,7 +206,7 @@ class ModelBase:
         """Whether force() names lam, or f() of a Dae y."""
         system = self.system
         if isinstance(system, Dae):
-            return callable(system.f) and "y" in wanted(system.f, "f()", (*system.names, "y"))
+            return asks_for_y(system)
         if isinstance(system, Ode):
             return False
         return callable(system.force) and "lam" in wanted(system.force, "force()", (*seen(system, "force", BASIC), "lam"))
@@ -233,21 +233,27 @@ class ModelBase:
         return dict(self.system.inputs or {})
 
     def data(self) -> np.ndarray:
-        """Return the data array: parameters, numbers, inputs, invariants at the start, gains."""
+        """Return the data array: parameters, numbers, inputs, invariants at the start, root of a Dae, gains."""
         return self._data.copy()
 
     @cached_property
     def _data(self) -> np.ndarray:
         params = flatten_params(dict(self.system.params or {}))
-        return np.concatenate([params, self.numbers, np.zeros(3 * len(self.inputs) + self.n_invariants + N_GAINS)])
+        return np.concatenate([params, self.numbers, np.zeros(3 * len(self.inputs) + self.n_invariants + self._n_root + N_GAINS)])
 
     @cached_property
     def data_places(self) -> dict[str, slice]:
-        """Where inputs, invariants' start values and gains lie in data."""
+        """Where inputs, invariants' start values, the root of a Dae and gains lie in data."""
         at = sum(where.stop - where.start for where, _ in self.places.values()) + len(self.numbers)
         inputs = slice(at, at + 3 * len(self.inputs))
         start = slice(inputs.stop, inputs.stop + self.n_invariants)
-        return {"inputs": inputs, "invariants": start, "gains": slice(start.stop, start.stop + N_GAINS)}
+        root = slice(start.stop, start.stop + self._n_root)
+        return {"inputs": inputs, "invariants": start, "root": root, "gains": slice(root.stop, root.stop + N_GAINS)}
+
+    @property
+    def _n_root(self) -> int:
+        """Numbers that lead to the solution for y of a Dae: none where y is not in f."""
+        return self.n_constraints // self.order + 1 if isinstance(self.system, Dae) and self.lam_in_force else 0
 
     # who gave a NaN
 

@@ -257,6 +257,19 @@ class Model(ModelBase):
         equations = None if variant.formulation is None else variant.formulation.equations(derived, variant.gains)
         return derived, wanted, metric, variant.gains, equations, variant.direction, variant.mass_at
 
+    def equation_of_y(self, t: float, x, data) -> Callable:
+        """Of a Dae at one state: y -> (what y makes zero, its derivative, where y is looked for first, that there)."""
+        import casadi
+
+        d = self._derived(PLAIN)
+        known = casadi.Function("y", [d.e.t, d.e.q, d.e.data, d.y], [casadi.densify(part) for part in d.equation_of_y()])
+
+        def equation(y):
+            r, J, begin, plain = (np.array(part) for part in known(t, x[: self.nq], data[: d.e.data.numel()], y))
+            return r.reshape(-1), J, begin.reshape(-1), plain
+
+        return equation
+
     def _pivots_for(self, variant: Variant) -> Callable:
         """How the order of elimination is chosen: once for a model, so that all its runs round alike."""
         record, key = self._record(UNROLLED), self._variant_key((), variant)

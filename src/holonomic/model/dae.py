@@ -120,6 +120,11 @@ class Dae(Ode):
         return ("t", *DERIVATIVES[: self.order], "p", "u")
 
 
+def asks_for_y(system: Dae) -> bool:
+    """Whether f() names y: then y is solved for by Newton's method."""
+    return callable(system.f) and "y" in wanted(system.f, "f()", (*system.names, "y"))
+
+
 def state_values(system, q, v, extras: Extras = NONE) -> dict[str, Any]:
     """Return the state under the names that a system's functions use; q holds the extras, too."""
     if isinstance(system, Dae):

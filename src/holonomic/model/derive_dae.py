@@ -93,10 +93,21 @@ class DerivedDae(Derived):
         if not self.lam_in_force:
             y = self._factors.solve(wanted)
             return y + self._factors.solve(wanted - self._GB @ y), rho
-        y = self.y
-        start = self._factors.solve(at(wanted, y, SX.zeros(y.numel(), 1)))
-        found, converged = solve_multipliers(wanted - self._GB @ y, y, start, -casadi.densify(self._GB))
+        y, root = self.y, self.e.root
+        start, sign = self._without_y(gains), SX(1)
+        if root is not None:
+            start, sign = start + root[:-1], 1 - 2 * root[-1]
+        found, converged = solve_multipliers(wanted - self._GB @ y, y, start, -casadi.densify(self._GB), sign)
         return found, casadi.fmin(rho, converged)
+
+    def _without_y(self, gains: bool) -> SX:
+        """y where it has no share in f: where Newton's method begins."""
+        return self._factors.solve(at(self.last_level(gains), self.y, SX.zeros(self.y.numel(), 1)))
+
+    def equation_of_y(self) -> tuple[SX, SX, SX, SX]:
+        """What y makes zero, its derivative by y, where y is looked for first, and the derivative there."""
+        r = self.last_level(gains=False) - self._GB @ self.y
+        return r, casadi.jacobian(r, self.y), self._without_y(gains=False), -self._GB
 
     def multipliers(self, gains: bool = False) -> SX:
         """y."""

@@ -34,6 +34,7 @@ class Expressions:
     B: SX | None = None
     g: SX | None = None
     y: SX | None = None  # symbols of a Dae's algebraic unknowns, where f contains them
+    root: SX | None = None  # what leads to the solution for y: a shift of where it begins, and whether its branch is turned
     ns: int = 0  # states behind the coordinates, with their rates
     nw: int = 0  # algebraic variables behind these, with their equations
     states: SX | None = None

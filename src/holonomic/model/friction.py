@@ -29,7 +29,7 @@ def at(expression: SX, lam: SX, values: SX) -> SX:
     return casadi.substitute(expression, lam, values)
 
 
-def solve_multipliers(residual: SX, lam: SX, start: SX, plain: SX) -> tuple[SX, SX]:
+def solve_multipliers(residual: SX, lam: SX, start: SX, plain: SX, sign: SX | float = 1.0) -> tuple[SX, SX]:
     """Return λ with residual(λ) = 0, and ρ.
 
     Parameters
@@ -42,6 +42,8 @@ def solve_multipliers(residual: SX, lam: SX, start: SX, plain: SX) -> tuple[SX, 
         λ without friction.
     plain : SX
         ∂r/∂λ without friction.
+    sign : SX, optional
+        -1 where the determinant of ∂r/∂λ has another sign than without friction, on the branch that is wanted.
     """
     jacobian = casadi.densify(casadi.jacobian(residual, lam))
     others = [symbol for symbol in casadi.symvar(casadi.vertcat(residual, casadi.vec(jacobian)))]
@@ -57,5 +59,5 @@ def solve_multipliers(residual: SX, lam: SX, start: SX, plain: SX) -> tuple[SX, 
         change = casadi.norm_inf(move) / (1 + casadi.norm_inf(values))
     rho = factors.rho
     if lam.numel() <= LARGEST_DETERMINANT:
-        rho = casadi.if_else(casadi.det(J) * casadi.det(plain) > 0, rho, 0)
+        rho = casadi.if_else(sign * casadi.det(J) * casadi.det(plain) > 0, rho, 0)
     return values, casadi.if_else(change < CONVERGED, rho, 0)

@@ -4,7 +4,7 @@ The numbers that appear in the user's functions leave the expressions and become
 (0, 1, -1 and small integers and halves stay: they are structure), so that systems which differ only in
 numbers share one compiled model.
 
-data = (parameters, numbers, inputs: value, slope, time for each, invariants at the start, gains)
+data = (parameters, numbers, inputs: value, slope, time for each, invariants at the start, root of a Dae, gains)
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from casadi import SX
 from ..errors import BadArgument, ForgottenVelocityTerms, NotFinite, SingularMass
 from .arguments import call
 from .base import N_GAINS, role_of
-from .dae import Dae, level_labels
+from .dae import Dae, asks_for_y, level_labels
 from .derive import Derived
 from .derive_dae import with_multipliers_solved
 from .expressions import Expressions
@@ -124,11 +124,16 @@ def trace(
     start_sx = SX.sym("h0", invariants.numel())
     if invariants.numel():
         freed["invariants"] = freed["invariants"] - start_sx
-    data = casadi.vertcat(scene.p_sx, numbers_sx, scene.u_sx, start_sx, SX.sym("gain", N_GAINS))
+    root = None
+    if isinstance(system, Dae) and asks_for_y(system):
+        root = SX.sym("root", scene.lam_sx.numel() + 1)
+    data = casadi.vertcat(
+        scene.p_sx, numbers_sx, scene.u_sx, start_sx, SX(0, 1) if root is None else root, SX.sym("gain", N_GAINS)
+    )
     lam = SX(0, 1) if scene.lam_sx is None else scene.lam_sx
     expressions = Expressions(
         t=scene.t_sx, q=scene.q_sx, v=scene.v_sx, a=scene.a_sx, lam=lam, data=data,
-        order=system.order if isinstance(system, Dae) else 0, ns=extras.ns, nw=extras.nw, **freed,
+        order=system.order if isinstance(system, Dae) else 0, root=root, ns=extras.ns, nw=extras.nw, **freed,
     )  # fmt: skip
     if len(extras):
         check_rules(Derived(expressions), labels["constraint"], labels["nonholonomic"], extras.algebraic_labels)

@@ -37,6 +37,7 @@ def facts(sol) -> dict[str, Any]:
         "moved": [getattr(begin, f"moved_{letter}", 0.0) for letter in "qvw"],
         "impact": getattr(begin, "impact", None) is not None,
         "redundant": getattr(begin, "redundant", None),
+        "root": getattr(begin, "root", ""),
         "not_unique": list(getattr(begin, "not_unique", ())),
     }  # fmt: skip
 
@@ -93,6 +94,8 @@ def lines(sol) -> Lines:
         found.append(("start", f"moved onto the constraints, by {moved_q:.1e} in q and {moved_v:.1e} in v"))
     if model.nw and moved_w:
         found.append(("algebraic", f"solved for at every point; w0 was off by {moved_w[0]:.1e} at the start"))
+    if known.get("root"):
+        found.append(("solution for y", known["root"]))
     if known["not_unique"]:
         how = "as many rows as are redundant carry none" if known["redundant"] == "drop" else "the smallest are given"
         names = known["not_unique"]

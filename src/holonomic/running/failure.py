@@ -75,6 +75,13 @@ def explain(status: int, run, plan, sol, why: str = "") -> HolonomicError:
     if cause in (NOT_FINITE, SINGULAR) and plan.model.lam_in_force:
         where = without_multipliers(run, plan)
         if where is not None:
+            if plan.model.is_ode:
+                return SingularPosition(
+                    f"near t = {where:.6g} the equations for y could not be solved on the branch that the run is on: ∂/∂y of them "
+                    "is singular there or beyond, or Newton's iteration did not converge. Stop before with an event, or begin on "
+                    "another branch (lam0=). See error.solution.",
+                    sol,
+                )
             return SingularPosition(
                 f"at t = {where:.6g} the force depends on λ so strongly that λ is not unique or does not exist "
                 "(Painlevé's paradox). Use less friction, or stop before with an event. See error.solution.",
@@ -170,10 +177,7 @@ def _no_convergence(run, plan) -> str:
     below = _below_rounding(run, plan)
     if below is not None:
         return f"Newton's iteration came to rounding in a step of {h:.1e} from t = {run.t:.6g}: {below}"
-    text = (
-        f"Newton's iteration did not converge in a step of {h:.1e} from t = {run.t:.6g}: the equations have "
-        "no solution near the last point. "
-    )
+    text = f"Newton's iteration did not converge in a step of {h:.1e} from t = {run.t:.6g}. "
     f = plan.choice.formulation
     if f.index == 3:
         return text + (

@@ -48,6 +48,7 @@ class Start:
     redundant: str | None = None  # "minimum-norm" or "drop", where rows are redundant
     moved_w: float = 0.0  # how far off the guess of the algebraic variables was
     impact: Impact | None = None  # what initial="impact" gave
+    root: str = ""  # which solution for y of a Dae is taken, where there may be several
 
 
 def residuals(model, t, q, v, data) -> tuple[np.ndarray, np.ndarray]:

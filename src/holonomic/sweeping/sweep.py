@@ -23,6 +23,7 @@ from ..arguments import (
     unpacked,
 )
 from ..errors import BadArgument, HolonomicError, RedundancyWarning, SingularMass
+from ..model.dae import Dae
 from ..model.extra import start_of_extras
 from ..model.given import is_whole
 from ..model.system import Ode, System
@@ -32,6 +33,7 @@ from ..running.progress import Tally
 from ..running.walk import set_invariants
 from ..starting.initial import held_coordinates, prepare
 from ..starting.invariance import check_invariants, left_out
+from ..starting.roots import take_root
 from .checks import needed
 from .cluster import Dask, Futures, is_dask_client
 from .common import consistent_starts, left_open, shared_aim, shared_explicit
@@ -254,6 +256,9 @@ def plan_job(
         except HolonomicError:
             continue  # told of each member by itself
         rows = begin.rows
+        if isinstance(model.system, Dae) and initial != "free":  # the solution for y that all members look for
+            take_root(model, t0, begin.q, own)
+            data[model.data_places["root"]] = own[model.data_places["root"]]
         choice = settled(choice, model, t0, begin.q, own)
         if initial != "free":
             z0 = np.concatenate([begin.q, begin.v])
