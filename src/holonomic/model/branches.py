@@ -17,7 +17,8 @@ from collections.abc import Iterator
 import casadi
 import numpy as np
 
-from .symbol import DECIDE, DEEP, Condition, Symbol, as_sx, chosen, refusal
+from .refusing import refusal
+from .symbol import DECIDE, DEEP, Condition, Symbol, as_sx, chosen
 from .symbol_array import SymbolArray, as_array
 from .written import Written
 

@@ -7,7 +7,8 @@ import math
 import casadi
 import numpy as np
 
-from .symbol import Symbol, refusal
+from .refusing import refusal
+from .symbol import Symbol
 from .symbol_array import as_array, implements
 from .symbols import to_sx
 

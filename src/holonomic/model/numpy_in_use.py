@@ -16,8 +16,8 @@ import numpy as np
 
 from . import linear_algebra  # noqa: F401  registers np.linalg on symbols
 from .holding import as_floats, holding, is_floating, made_of, standing_for, symbol_of
-from .refused import ROTATION
-from .symbol import Symbol, erf, refusal
+from .refusing import ROTATION, refusal
+from .symbol import Symbol, erf
 from .symbol_array import SymbolArray, apply_function, as_array, is_symbolic
 
 _FUNCTION = type(np.linalg.norm)  # what NumPy makes of most of its functions

@@ -12,7 +12,8 @@ from __future__ import annotations
 import numpy as np
 from casadi import SX
 
-from .symbol import Symbol, as_sx, refusal
+from .refusing import refusal
+from .symbol import Symbol, as_sx
 from .symbol_array import as_array
 
 MOST_PIECES = 2000  # some 20 000 operations for a cubic: played, not compiled, at a few nanoseconds each

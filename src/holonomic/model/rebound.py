@@ -21,8 +21,9 @@ from .branches import Inline, each_way, ways
 from .bytecode import branches, builds_classes, keeps_memory
 from .holding import LARGE, holding
 from .numpy_in_use import BUILTINS, in_use
+from .refusing import REFUSALS, refusal, tracing
 from .remembered import ADVICE, Remembered, holds_other
-from .symbol import REFUSALS, Symbol, refusal, tracing
+from .symbol import Symbol
 from .symbol_array import SymbolArray
 from .tables import stand_in
 from .taking import CACHED, COPIES

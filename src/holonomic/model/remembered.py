@@ -13,7 +13,8 @@ from dataclasses import dataclass, field
 import numpy as np
 from casadi import SX, depends_on
 
-from .symbol import Symbol, refusal
+from .refusing import refusal
+from .symbol import Symbol
 from .symbol_array import SymbolArray
 from .symbols import to_sx
 

@@ -16,7 +16,7 @@ from .extra import NONE, Extras, allowed
 from .freezing import input_table
 from .given import refuse_matrix
 from .rebound import ways_through
-from .symbol import line_of
+from .refusing import line_of
 from .system import Ode, System
 
 ANY = ()  # shape of an output: what it returns

@@ -4,114 +4,22 @@ Every operation on a `Symbol` adds a node to CasADi's expression graph. A decisi
 ways through a function; whatever needs a number instead raises `UntraceableFunction` and says what to write.
 """
 
-import contextlib
 import contextvars
-import dis
-import itertools
-import linecache
 import math
 import numbers
-import re
-import sys
 
 import casadi
 import numpy as np
 from casadi import SX
 
 from ..errors import UntraceableFunction
+from .refusing import BUILD, SUBJECT, noted, refusal, short, user_line
 
 if hasattr(casadi.GlobalOptions, "setNumpyMode"):
     casadi.GlobalOptions.setNumpyMode(-1)  # otherwise users see a FutureWarning of casadi's about NumPy
 
-OURS = __name__.rpartition(".")[0] + "."  # modules whose frames are not the user's
 DEEP = 8  # how far down two expressions are compared
-WIDTH = 60  # of an expression or a source line quoted in a message
-SUBJECT = contextvars.ContextVar("the function being traced", default="the traced function")
 DECIDE = contextvars.ContextVar("who answers a condition", default=None)
-REFUSALS = contextvars.ContextVar("refusals of the function being traced", default=None)
-
-
-@contextlib.contextmanager
-def tracing(subject):
-    """Name the function being traced in messages, and reword NumPy's complaints about symbols.
-
-    Parameters
-    ----------
-    subject : str
-        How messages call the function, for example ``"constraint()"``.
-    """
-    token = SUBJECT.set(subject)
-    try:
-        yield
-    except UntraceableFunction:
-        raise
-    except (TypeError, IndexError) as error:
-        advice = next((advice for pattern, advice in _COMPLAINTS if re.search(pattern, str(error))), None)
-        if advice is None:
-            raise
-        raise UntraceableFunction(f"{subject} {advice} NumPy says: {error}.") from error
-    finally:
-        SUBJECT.reset(token)
-
-
-_BUILD = "Make arrays for NumPy's functions with np.block([...]) instead of np.array([...])."
-_COMPLAINTS = (
-    ("has no callable|input types|Cannot cast|unsupported in linalg|only boolean masks",
-     f"uses a NumPy function on a plain array that holds symbols. {_BUILD}"),
-    ("used as indices|valid indices",
-     "picks entries of an array by a symbol. Use np.where, np.select or np.interp."),
-)  # fmt: skip
-
-
-def _user_line():
-    """Opcode and quoted source of what the innermost frame that is neither ours nor NumPy's is doing."""
-    frame = sys._getframe(1)
-    while frame.f_back is not None and not _is_users(frame):
-        frame = frame.f_back
-    return _quoted(frame.f_code, frame.f_lasti, frame.f_lineno)
-
-
-def line_of(problem):
-    """The quoted source of the innermost line of the user's that an exception passed."""
-    trace, line = problem.__traceback__, ""
-    while trace is not None:
-        if _is_users(trace.tb_frame):
-            line = _quoted(trace.tb_frame.f_code, trace.tb_lasti, trace.tb_lineno)[1]
-        trace = trace.tb_next
-    return line
-
-
-def _is_users(frame):
-    module = frame.f_globals.get("__name__", "")
-    return not module.startswith(OURS) and module.partition(".")[0] not in ("numpy", "scipy")
-
-
-def _quoted(code, lasti, lineno):
-    at = max(lasti, 0)
-    line = linecache.getline(code.co_filename, lineno)
-    text = line.strip().rstrip(":")
-    if len(text) > WIDTH:  # then only the expression at fault, where it stands on one line
-        first, last, start, end = next(itertools.islice(code.co_positions(), at // 2, None))
-        if first == last is not None and end is not None:
-            text = line.encode()[start:end].decode()
-    return dis.opname[code.co_code[at]], f' ("{_short(text)}")' if text else ""
-
-
-def _short(text):
-    return text if len(text) <= WIDTH else text[: WIDTH - 3] + "..."
-
-
-def refusal(what, remedy, line=True):
-    """The exception for what the function being traced cannot do, with the line."""
-    return _noted(UntraceableFunction(f"{SUBJECT.get()} {what}{_user_line()[1] if line else ''}. {remedy}"))
-
-
-def _noted(error):
-    """The same exception, remembered: a function that swallows it is refused all the same."""
-    known = REFUSALS.get()
-    if known is not None:
-        known.append(error)
-    return error
 
 
 class Symbol:
@@ -167,15 +75,15 @@ class Symbol:
     def _number(self):
         if self.sx.is_constant():
             return float(self.sx)
-        name = _short(str(self.sx))
-        opcode, line = _user_line()
+        name = short(str(self.sx))
+        opcode, line = user_line()
         if opcode == "STORE_SUBSCR":
             what = f"assigns the symbol {name} into an array of numbers"
             remedy = "Make the array anew inside the function, with np.zeros(...) or .copy(), in double precision."
         else:
             what = f"needs the value of the symbol {name}"
             remedy = "Write it with functions of NumPy or math."
-        raise _noted(UntraceableFunction(f"{SUBJECT.get()} {what}{line}. {remedy}"))
+        raise noted(UntraceableFunction(f"{SUBJECT.get()} {what}{line}. {remedy}"))
 
     __float__ = _number
 
@@ -194,7 +102,7 @@ class Symbol:
 
     def _whole(self, what, name):
         return refusal(
-            f"{what} {_short(str(self.sx))}",
+            f"{what} {short(str(self.sx))}",
             "Its value jumps, and between the jumps its derivative is zero. Leave it out, or use np.floor where steps are meant."
             if name == "np.round" else
             "Its value jumps, and an array of integers cuts what is put into it. Leave out int, make the array of floats, or use "
@@ -205,7 +113,7 @@ class Symbol:
         if self.sx.is_constant() and float(self.sx).is_integer():
             return int(self.sx)
         raise refusal(
-            f"uses the symbol {_short(str(self.sx))} as an index or a count",
+            f"uses the symbol {short(str(self.sx))} as an index or a count",
             "Use np.where, np.select or np.interp to choose by value.",
         )
 
@@ -216,16 +124,16 @@ class Symbol:
         if decide is not None:
             return decide(self)
         what, condition = self._decision()
-        opcode, line = _user_line()
+        opcode, line = user_line()
         if opcode.startswith("CALL") or opcode == "COMPARE_OP":
             # A function had to decide: max(), sorted(), or NumPy on an array it does not know to be ours.
-            remedy = f"Use np.maximum, np.minimum or np.where. {_BUILD}"
+            remedy = f"Use np.maximum, np.minimum or np.where. {BUILD}"
         else:
             remedy = f"Use np.where({condition}, a, b), or an Event for a change of regime."
-        raise _noted(UntraceableFunction(f"{SUBJECT.get()} {what}{line}, so its derivative cannot be formed. {remedy}"))
+        raise noted(UntraceableFunction(f"{SUBJECT.get()} {what}{line}, so its derivative cannot be formed. {remedy}"))
 
     def _decision(self):
-        name = _short(str(self.sx))
+        name = short(str(self.sx))
         return f"decides by the value of {name}", f"{name} != 0"
 
     def __divmod__(self, other):
@@ -252,11 +160,11 @@ class Condition(Symbol):
 
     def _decision(self):
         left, sign, right = self.relation
-        text = _short(self._text())
+        text = short(self._text())
         if sign in "&|^~":
             return f"decides by {text}", text
         other = _show(right) if isinstance(right, Symbol) else "a number"
-        return f"compares {_short(_show(left))} with {_short(other)}", text
+        return f"compares {short(_show(left))} with {short(other)}", text
 
     def __invert__(self):
         return negated(self)
@@ -418,8 +326,8 @@ def _complete_symbol():
         method, reflected = _methods(build)
         setattr(Symbol, f"__{name}__", method)
         setattr(Symbol, f"__r{name}__", reflected)
-    for name, short in zip(COMPARISONS, ("lt", "le", "eq", "ne", "gt", "ge"), strict=True):
-        setattr(Symbol, f"__{short}__", _comparison(*COMPARISONS[name]))
+    for name, method in zip(COMPARISONS, ("lt", "le", "eq", "ne", "gt", "ge"), strict=True):
+        setattr(Symbol, f"__{method}__", _comparison(*COMPARISONS[name]))
     for name, how in LOGIC.items():
         setattr(Condition, f"__{name}__", _joining(*how))
         setattr(Condition, f"__r{name}__", _joining(*how))

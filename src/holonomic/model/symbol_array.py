@@ -11,8 +11,8 @@ import numpy as np
 from casadi import is_equal
 
 from ..errors import UntraceableFunction
-from .refused import REASONS, refuse_named
-from .symbol import BINARY, COMPARISONS, DEEP, LOGIC, UNARY, Condition, Symbol, as_sx, chosen, negated, refusal
+from .refusing import REASONS, refusal, refuse_named
+from .symbol import BINARY, COMPARISONS, DEEP, LOGIC, UNARY, Condition, Symbol, as_sx, chosen, negated
 
 
 class SymbolArray(np.ndarray):

@@ -9,7 +9,8 @@ from casadi import SX
 
 from ..errors import UntraceableFunction, WrongShape
 from . import piecewise
-from .symbol import SUBJECT, Condition, Symbol, as_sx, tracing
+from .refusing import SUBJECT, tracing
+from .symbol import Condition, Symbol, as_sx
 from .symbol_array import SymbolArray, as_array, implements
 
 __all__ = ["Condition", "Symbol", "SymbolArray", "scalar", "to_sx", "tracing", "vector"]
