@@ -152,6 +152,27 @@ def test_every_way_has_its_value(function):
         assert np.max(np.abs(np.array(traced(x)[0]).reshape(own.shape) - own)) <= 1e-13 * (1 + np.max(np.abs(own)))
 
 
+EXPRESSIONS = """
+q[0] if 0 <= q[0] <= 1 else (q[1] if q[0] else q[2])
+(q[0] > 0 and q[1]) or q[2]
+-q[0] if not (q[0] > 0 or q[1] > 0) else q[1] ** 2
+sorted([q[0], q[1]])[0] + max(q, key=lambda x: x * x)
+[max(q[0], q[1], 0), min(q), abs(q[2]), bool(q[0] > 0) * 3.0]
+1.0 if (q > 0).all() else 2.0 if (q < 0).any() and q[0] > q[1] else float(q[0] < q[1])
+np.where(q > 0, np.sqrt(np.abs(q)), q**3).sum(axis=0, keepdims=True)
+sum(x for x in q if x > 0)
+q[0] // 0.7 + q[1] % 0.7 + divmod(q[2], 0.3)[1] + math.fmod(q[0], 0.4) + math.floor(q[1]) + math.trunc(q[2])
+np.piecewise(q, [q < 0, q >= 0], [lambda x: -x, lambda x: x**2]) + np.select([q > 1], [q], 0)
+next((x for x in q if x > 0), -1.0)
+{True: q[1], False: q[2]}[bool(q[0] > 0)]
+"""
+
+
+@pytest.mark.parametrize("text", EXPRESSIONS.strip().splitlines())
+def test_an_expression_that_decides_has_its_value(text):
+    test_every_way_has_its_value(eval(f"lambda q: {text}", {"np": np, "math": math}))
+
+
 def test_the_way_not_taken_may_be_nan_in_value_and_derivative():
     value, slope = on_symbols(roots_on_the_other_side)([-0.5, 0.0, 0.0])
     assert float(value) == 0.0 and not np.any(np.array(slope))
