@@ -53,9 +53,9 @@ class Drift(Mapping):
 
     def __getitem__(self, level: str) -> np.ndarray:
         sol = self._sol
-        if level in self._columns:
+        if isinstance(level, str) and level in self._columns:
             return sol._shaped(sol._residuals[:, self._columns[level]])
-        if level == "acceleration" and sol.plan.model.n_lam:
+        if isinstance(level, str) and level == "acceleration" and sol.plan.model.n_lam:
             return sol._shaped(sol._accelerations_left)
         near = difflib.get_close_matches(str(level), [*self._labels, "acceleration"], 3)
         hint = f"It has {', '.join(self) or 'none'}."

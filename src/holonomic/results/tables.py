@@ -162,6 +162,8 @@ def columns(sol, names: Sequence[str] = ()) -> dict[str, np.ndarray]:
     if names:
         found: dict[str, np.ndarray] = {}
         for name in names:
+            if not isinstance(name, str):
+                raise BadArgument(f"columns are named by texts, one after the other, as in sol.to_csv(path, \"q\"), got {name!r}.")
             found |= kinds[name] if name in kinds else _parted(name, _numbers(sol, name))
         return found
     found = {name: values for kind in kinds.values() for name, values in kind.items()}

@@ -63,7 +63,7 @@ def shared_aim(prefer: str, system, params: dict, members: int, start, interval,
     start(m) is (q, v, extras, arguments of simulate) of a member. Trials take the system's own inputs.
     """
     found = []
-    for m in looked_at(members) if prefer == "energy" else [0]:
+    for m in looked_at(members) if isinstance(prefer, str) and prefer == "energy" else [0]:
         values = {name: each[m] if np.ndim(each[m]) else float(each[m]) for name, each in params.items()}
         own = system.with_params(**values) if values else system
         q, v, extras, given = start(m)

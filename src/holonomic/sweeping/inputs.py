@@ -77,7 +77,11 @@ def lengths(given: Mapping[str, Any] | None) -> dict[str, int]:
     """How many members each of the given inputs is for."""
     found = {}
     for name, value in (given or {}).items():
-        values = np.asarray(value[1], dtype=float) if isinstance(value, tuple) else np.asarray(value, dtype=float)
+        try:
+            values = np.asarray(value[1] if isinstance(value, tuple) else value, dtype=float)
+        except (TypeError, ValueError, IndexError):
+            text = f"inputs[{name!r}] must be numbers, one per member, or a pair (times, values), got {value!r}."
+            raise BadArgument(text) from None
         if values.ndim >= (2 if isinstance(value, tuple) else 1):
             found[name] = len(values)
     return found

@@ -51,16 +51,27 @@ def count(lengths: dict[str, int]) -> int:
 def check_starts(starts: dict) -> None:
     """Refuse starts that are neither one row nor one row per member."""
     for name, values in starts.items():
+        try:
+            np.ndim(values)
+        except ValueError:
+            text = f"{name} has rows of different lengths; expected one row for all members, or (members, entries)."
+            raise BadArgument(text) from None
         if values is not None and not isinstance(values, Mapping) and np.ndim(values) > 2:
             raise BadArgument(f"{name} has shape {np.shape(values)}, expected one row for all members, or (members, entries).")
 
 
+def mapped(given, what: str) -> Mapping:
+    """Return values by name, empty for None."""
+    if given is not None and not isinstance(given, Mapping):
+        one = "parameter" if what == "params" else "input"
+        raise BadArgument(f"{what}= is a mapping {{name: values}}, one array per {one}, got {type(given).__name__}.")
+    return given or {}
+
+
 def check_params(system, given) -> dict[str, np.ndarray]:
     """Return the parameters as arrays; refuse those that the system does not have, and those of another shape."""
-    if given is not None and not isinstance(given, Mapping):
-        raise BadArgument(f"params= is a mapping {{name: values}}, one array per parameter, got {type(given).__name__}.")
     params = {}
-    for name, values in (given or {}).items():
+    for name, values in mapped(given, "params").items():
         try:
             params[name] = np.asarray(values, dtype=float)
         except (TypeError, ValueError):

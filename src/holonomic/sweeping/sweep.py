@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import Executor
 from typing import Any
 
@@ -25,7 +25,7 @@ from ..arguments import (
 from ..errors import BadArgument, HolonomicError, RedundancyWarning, SingularMass
 from ..model.dae import Dae
 from ..model.extra import start_of_extras
-from ..model.given import is_whole
+from ..model.given import axes, is_whole
 from ..model.system import Ode, System
 from ..model.warned import warn
 from ..planning.reuse import model_of, plan_of
@@ -40,7 +40,7 @@ from .common import consistent_starts, left_open, shared_aim, shared_explicit
 from .ensemble import Ensemble, Log
 from .inputs import Tables, lengths
 from .job import Engine, Job
-from .members import all_of, beside, check_params, check_starts, count, first_of
+from .members import all_of, beside, check_params, check_starts, count, first_of, mapped
 from .open import memory
 from .piece import finish, finished, not_run
 from .program import Program
@@ -50,6 +50,7 @@ from .telling import warn_of
 from .threads import Threads
 
 NOT_RUN = "not run: the sweep was interrupted"
+MOST_WORKERS = 4096
 TRIES = 50  # members looked at for one that can start, to see which rows are redundant
 
 
@@ -166,22 +167,25 @@ def sweep(
     engine = engine_of(on, workers)
     if hasattr(system, "to_system") and q0 is None and initial == "check":
         initial = "project"  # other lengths: the same drawing, other speeds
-    system, t_end, q0, v0, y0, s0, w0 = unpacked(system, t_end, q0, v0, y0, s0, w0, varying=tuple(params or ()))
+    system, t_end, q0, v0, y0, s0, w0 = unpacked(system, t_end, q0, v0, y0, s0, w0, varying=tuple(mapped(params, "params")))
     if not isinstance(system, System | Ode):
         raise BadArgument(f"sweep needs a System, an Ode or a Mechanism, got {type(system).__name__}.")
-    if keep not in ("all", "summary"):
+    if not isinstance(keep, str) or keep not in ("all", "summary"):
         raise BadArgument(f'keep={keep!r}: choose "all" or "summary".')
+    if not isinstance(resume, bool | np.bool_):
+        raise BadArgument(f"resume={resume!r}: choose True or False.")
     if store is None and resume:
         raise BadArgument("resume=True goes on with a store: give store=, the path of one.")
     if store is not None and keep == "summary":
         raise BadArgument('keep="summary" keeps no trajectories, store= keeps them on disk: choose one.')
+    mapped(inputs, "inputs")
     changed = check_params(system, params)
     starts = {"q0": q0, "v0": v0, "y0": y0, "s0": s0}
     check_starts(starts)
     members = count(
         {name: len(values) for name, values in changed.items()}
         | lengths(inputs)
-        | {name: len(values) for name, values in starts.items() if values is not None and np.ndim(values) == 2}
+        | {name: len(values) for name, values in starts.items() if values is not None and axes(values) == 2}
     )
     began, q, v = start_values(system, first_of(q0), first_of(v0), first_of(y0), t_end)
     t0, t1 = interval(began, t_end)
@@ -325,7 +329,7 @@ def _wanted(outputs, keep: str) -> tuple[str, ...] | None:
             f"outputs={outputs!r}: sweep keeps outputs by name, outputs=[{', '.join(map(repr, outputs))}]; new ones are stated in "
             "System(..., outputs={name: function})."
         )
-    names = (outputs,) if isinstance(outputs, str) else tuple(outputs)
+    names = (outputs,) if isinstance(outputs, str) else tuple(outputs) if isinstance(outputs, Iterable) else ()
     if not names or not all(isinstance(name, str) for name in names):
         raise BadArgument(f'outputs={outputs!r}: give names, for example outputs=["q", "tension"].')
     return names
@@ -335,6 +339,8 @@ def engine_of(on, workers: int | None) -> Engine:
     """Return the engine that `on=` asks for."""
     if workers is not None and not is_whole(workers, 1):
         raise BadArgument(f"workers={workers!r} must be a whole number, at least 1.")
+    if workers is not None and workers > MOST_WORKERS:
+        raise BadArgument(f"workers={workers!r}: this machine has {os.cpu_count()} cores. Take at most {MOST_WORKERS} threads.")
     if isinstance(on, str) and on == "threads":
         return Threads(workers)
     if isinstance(on, str) and on == "cuda":
