@@ -30,6 +30,7 @@ from ..kernels.newton import (
     AT_R,
     AT_ROUNDING,
     AT_SLOPE,
+    ROUNDING,
     STRAIGHT,
     factor_newton,
     newton_step_scaled,
@@ -249,7 +250,7 @@ def advance(fns, n, data, ip, fp, t, h, x, K, xn, xs, W):
                     break
             apart_before = apart
             if not early and iteration > 0:
-                at_rest = rate >= AT_ROUNDING and small(change, xn, h, fp, n[NQ], differential, ny)
+                at_rest = rate >= AT_ROUNDING and small(change, ROUNDING, xn, h, fp, n[NQ], differential, ny)
                 if at_rest and K[CONTROL, FRESH] == 1.0:
                     converged = True
                     break

@@ -24,6 +24,7 @@ from ..kernels.newton import (
     AT_OLD,
     AT_R,
     AT_SLOPE,
+    LOOSE,
     factor_least_squares,
     factor_newton,
     least_squares_step,
@@ -210,7 +211,7 @@ def advance(fns, n, data, ip, fp, t, h, x, K, xn, xs, W):
         rate = change / before if iteration > 0 and before > 0.0 else 1.0
         # the first ratio is no rate: multipliers start far off but enter linearly
         to_come = change * min(1.0, rate) if iteration > 1 else change
-        if to_come <= fp[1] or (factored > 1 and rate >= 0.3 and small(change, xn, h, fp, n[NQ], n[NQ] + n[NV], ny)):
+        if to_come <= fp[1] or (factored > 1 and rate >= 0.3 and small(change, LOOSE, xn, h, fp, n[NQ], n[NQ] + n[NV], ny)):
             return OK
         fresh = iteration > 0 and rate > 0.1  # the Jacobian is formed anew where convergence is slow
         before = change

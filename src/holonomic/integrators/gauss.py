@@ -26,7 +26,7 @@ from ..errors import NO_CONVERGENCE, OK, SINGULAR
 from ..kernels.compile import inner, kernel, leaf
 from ..kernels.complex_lu import complex_lu_factor, complex_lu_solve
 from ..kernels.counting import FACTORIZATIONS, JACOBIANS, RESIDUALS, count
-from ..kernels.newton import AT_ROUNDING, scale_columns, small
+from ..kernels.newton import AT_ROUNDING, LOOSE, scale_columns, small
 from ..kernels.signatures import ADVANCE, BY_SLOPE, BY_Y, EQUATIONS, ND, NQ, NV, NY, WN, call_model
 from .base import Integrator, Lowered
 from .hermite import dense, finish, interpolate
@@ -172,7 +172,7 @@ def advance(fns, n, data, ip, fp, t, h, x, K, xn, xs, W):
         rate = change / before if iteration > 0 and before > 0.0 else 1.0
         # the first ratio is no rate: multipliers start far off but enter linearly
         to_come = change * min(1.0, rate) if iteration > 1 else change
-        at_rest = iteration > 2 and rate >= AT_ROUNDING and small(change, x, h, fp, n[NQ], n[NQ] + n[NV], ny)
+        at_rest = iteration > 2 and rate >= AT_ROUNDING and small(change, LOOSE, x, h, fp, n[NQ], n[NQ] + n[NV], ny)
         if to_come <= fp[1] or at_rest:
             new_point(xn, x, K, n[ND], ny)
             return OK

@@ -30,7 +30,7 @@ from ..kernels.compile import inner, kernel, leaf
 from ..kernels.counting import FACTORIZATIONS, JACOBIANS, RESIDUALS, count
 from ..kernels.evaluate import evaluate
 from ..kernels.linalg import lu_factor, lu_solve
-from ..kernels.newton import small
+from ..kernels.newton import LOOSE, small
 from ..kernels.signatures import (
     ACCEPT,
     ADVANCE,
@@ -240,7 +240,7 @@ def advance(fns, n, data, ip, fp, t, h, x, K, xn, xs, W):
         change = take_changes(r, xn, K, h, fp, nq, nv, ny)
         if not change <= 1e200:
             return NO_CONVERGENCE
-        if change <= fp[1] or (change >= 0.3 * before and small(change, xn, h, fp, nq, nq + nv, ny)):
+        if change <= fp[1] or (change >= 0.3 * before and small(change, LOOSE, xn, h, fp, nq, nq + nv, ny)):
             kinematics(x, xn, K, h, fp, nq, nv, ny)
             return OK
         before = change

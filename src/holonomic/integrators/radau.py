@@ -27,7 +27,7 @@ from ..errors import NO_CONVERGENCE, OK, SINGULAR
 from ..kernels.compile import inner, kernel, leaf
 from ..kernels.counting import JACOBIANS, RESIDUALS, count
 from ..kernels.evaluate import evaluate
-from ..kernels.newton import AT_ROUNDING, small, stalled
+from ..kernels.newton import AT_ROUNDING, ROUNDING, small, stalled
 from ..kernels.signatures import (
     ACCEPT,
     ADVANCE,
@@ -235,7 +235,7 @@ def advance(fns, n, data, ip, fp, t, h, x, K, xn, xs, W):
                 converged = True
                 break
             if ip[EARLY] == 0 and iteration > 0 and rate >= AT_ROUNDING and small(
-                change, x, h, fp, n[NQ], differential, ny
+                change, ROUNDING, x, h, fp, n[NQ], differential, ny
             ):
                 converged = True
                 break

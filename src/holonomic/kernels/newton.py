@@ -31,8 +31,9 @@ N_VECTORS = 10
 DENSE_LU, STRAIGHT = 0.0, 1.0
 GROWTH = 1e5  # of the elimination in a fixed order, up to which it is trusted: solutions have ten digits then
 EPS = 2.220446049250313e-16
-# Fixed steps: where changes no longer fall, and are this small beside tolerances of 1e-10, it is by rounding
-AT_ROUNDING, ROUNDING = 0.9, 10.0
+# Fixed steps: where changes no longer fall, and are this small beside tolerances of 1e-10, it is by rounding; more with
+# Jacobians that are always new, where masses of 1 and 1000 on constraints that turn rapidly leave 1e-7
+AT_ROUNDING, ROUNDING, LOOSE = 0.9, 10.0, 1e4
 # Steps chosen by their error: changes that fell quickly, or that are this many times what the rounding of the unknowns can
 # make, and that stop falling, have come to it; what they leave is this small beside the tolerance
 STALLED, QUICK, ROUNDED, SMALL = 0.3, 0.03, 100.0, 0.1
@@ -187,9 +188,9 @@ def rounding(y, h, fp, nq, differential, ny):
 
 
 @leaf
-def small(change, y, h, fp, nq, differential, ny):
+def small(change, limit, y, h, fp, nq, differential, ny):
     """Whether a change that no longer falls may be rounding, in a fixed step."""
-    return change <= ROUNDING or change <= ROUNDED * rounding(y, h, fp, nq, differential, ny)
+    return change <= limit or change <= ROUNDED * rounding(y, h, fp, nq, differential, ny)
 
 
 @leaf
