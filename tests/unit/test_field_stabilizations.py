@@ -41,7 +41,7 @@ def full_direction(q, v):
 # continuous stabilization
 
 
-@pytest.mark.parametrize("D", ["orthogonal", "blocks", "mass", "B", full_direction], ids=str)
+@pytest.mark.parametrize("D", ["orthogonal", "blocks", "mass", "B", full_direction])
 def test_residuals_decay_with_the_gain_alone_for_f_1_13(D):
     """s' = r - γ s, r' = -γ r, [ascher-chin-reich-1992] (4.5)."""
     gain = 3.0
