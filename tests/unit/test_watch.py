@@ -235,7 +235,7 @@ KNOWN = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("value", KNOWN, ids=repr)
+@pytest.mark.parametrize("value", KNOWN)
 def test_what_is_on_the_list_is_known(value):
     watch = Watch(lambda q: value * q)
     assert watch.unknown is None and watch.unchanged()
@@ -268,7 +268,7 @@ UNKNOWN = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("value", UNKNOWN, ids=lambda value: repr(value)[:40])
+@pytest.mark.parametrize("value", UNKNOWN)
 def test_what_is_not_on_the_list_is_unknown(value):
     watch = Watch(lambda q: value * q)
     assert watch.unknown is not None and not watch.unchanged()
