@@ -76,9 +76,11 @@ or the number is rounding. Where theory says less than the order of the integrat
 
 - Radau IIA with s = 3 stages [HW96, Sec. VII.4 and VII.6]: its own λ of index 2 has order s = 3; with index 3, v has order 3
   and its own λ 2.
-- Gauss with s = 2 stages [HW96]: with constraints among the equations v and λ have order 2; with index 3 it is refused.
+- Gauss with s = 2 stages [HW96]: with constraints among the equations it has order 2, but for q of index 2 and v of
+  `ProjectedInvariants("Pa")`, which keep 4; with index 3 it is refused.
   `Projection` along the multipliers, which it takes by itself, brings back order 4.
-- Trapezoidal rule with index 3: its own λ is summed up from what is left at the start, with alternating sign.
+- Trapezoidal rule with index 3: its own λ is summed up from what is left at the start, with alternating sign; theory promises
+  it no order.
 - BDF loses no order; its own λ of index 2 and 3 has it from the step on at which the past is the formula's own.
 """
 

@@ -1,6 +1,6 @@
 """InterpretedModel: the same functions as a compiled model's, as plain Python on the user's own functions.
 
-For functions that cannot be traced (branches on values, calls into other libraries). Kernels then run
+For functions that cannot be traced (calls into other libraries, values that jump, memory). Kernels then run
 interpreted and call f(t, a, b, data, out) as they would call machine code; every loop over components stays
 compiled.
 """

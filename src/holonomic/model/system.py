@@ -65,8 +65,8 @@ class System:
         For M depending on q: True adds the Coriolis and centrifugal terms that follow from M, False says
         that `force` has them or that they are meant to be missing.
     trace : {"auto", True, False}
-        Functions are traced, differentiated and compiled; those that cannot be run as plain Python, with a warning. True
-        refuses these, False runs plain Python in any case.
+        Functions are traced, differentiated and compiled. "auto": a system with one that cannot be traced runs as plain
+        Python, with a warning. True refuses it, False runs plain Python in any case.
     derivatives : dict, optional
         With trace=False: functions "G" (∂g/∂q), "g_t" and "gamma" of the constraints, "potential" (∂V/∂q) and "H"
         (∂h/∂q of the invariants); what is missing is made by differences, which limits rtol.

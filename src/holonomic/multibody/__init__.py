@@ -3,6 +3,7 @@
 from .assemble import Assembly, AssemblyWarning
 from .lower import UnitsWarning
 from .mechanism import Mechanism
+from .meshes import MeshWarning
 from .mobility import Mobility
 from .shapes import Shape, box, cylinder, disk, plate, polygon, rod, sphere
 from .space import TurnsWarning
@@ -14,6 +15,7 @@ __all__ = [
     "AssemblyWarning",
     "Equilibrium",
     "Mechanism",
+    "MeshWarning",
     "Mobility",
     "Modes",
     "Shape",
