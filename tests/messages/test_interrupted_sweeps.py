@@ -29,6 +29,14 @@ KINDS = {
 }
 
 
+@pytest.fixture(autouse=True)
+def keyboard():
+    """Ctrl-C as in a terminal: a shell starts what runs behind it so that it is ignored."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
 def pressed(call, ready, number=signal.SIGINT):
     """Call, press Ctrl-C when it is ready, and return what comes back and the seconds from the press."""
     moment: list[float] = []

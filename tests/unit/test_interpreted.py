@@ -329,12 +329,12 @@ def test_branches_inputs_outputs_and_events_work():
 
     system = System(
         np.eye(1), force, params={"k": 4.0}, inputs={"push": ([0.0, 1.0, 2.0], [0.0, 1.0, 0.0])},
-        outputs={"spring": lambda q, p: p.k * max(q[0], 0.0), "a": lambda a: a[0]}, trace=False,
+        outputs={"spring": lambda q, p: p.k * max(q[0], 0.0), "first": lambda a: a[0]}, trace=False,
     )  # fmt: skip
     sol = simulate(system, 2.0, q0=[1], v0=[0], rtol=1e-9, events={"through": Event(lambda q: q[0])})
     assert 1.0 in sol.t  # steps end on the breaks of an input
     np.testing.assert_allclose(sol["spring"], 4.0 * np.maximum(sol.q[:, 0], 0.0), rtol=1e-14)
-    np.testing.assert_allclose(sol["a"], sol.a[:, 0], rtol=1e-14)
+    np.testing.assert_allclose(sol["first"], sol.a[:, 0], rtol=1e-14)
     # -4 q + t: q = cos 2t + (t - sin(2t)/2)/4 until it is zero for the first time
     t = sol.events["through"].t[0]
     assert abs(np.cos(2 * t) + (t - np.sin(2 * t) / 2) / 4) < 1e-8  # the run's error, rtol 1e-9

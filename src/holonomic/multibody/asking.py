@@ -13,7 +13,6 @@ import numpy as np
 
 from ..errors import BadArgument, WrongShape
 from ..model.arguments import Names
-from ..model.symbol_array import Symbol, as_array
 from ..model.taking import in_run
 
 
@@ -47,8 +46,12 @@ def _array(part):
     """Components as an array on which NumPy's functions work, of numbers or of symbols; a number as it is."""
     if not isinstance(part, tuple):
         return part
-    flat = [each for row in part for each in (row if isinstance(row, tuple) else (row,))]
-    return as_array(part) if any(isinstance(each, Symbol) for each in flat) else np.array(part)
+    whole = np.array(part)
+    if whole.dtype != object:
+        return whole
+    from ..model.symbol_array import as_array  # brings CasADi: not where there are only numbers
+
+    return as_array(part)
 
 
 def answered(function, names, given, role: str, n: int | None = None):
@@ -85,7 +88,7 @@ def _checked(value, role: str, n: int | None):
         return value
     if value is None:
         raise WrongShape(f"{role} must return {_numbers(n)}; it returned nothing: is a `return` missing?")
-    shape = () if isinstance(value, Symbol) else np.shape(value)
+    shape = np.shape(value)
     size = int(np.prod(shape))
     if size != n or len(shape) > 1 or (n > 1 and not shape):
         raise WrongShape(f"{role} must return {_numbers(n)}; it returned {size if len(shape) < 2 else f'an array {shape}'}.")
