@@ -1,5 +1,7 @@
 """Functions that decide by values: every way is run, and the results are joined by selects."""
 
+import collections
+import dataclasses
 import math
 
 import casadi
@@ -263,8 +265,68 @@ def an_array_of_integers_inside(q):
     return counts * q
 
 
+class Slotted:
+    __slots__ = ("kept",)
+
+
+def noted(x, what, how):
+    """A number that is not changed; on one way something else is."""
+    if x > 0:
+        how(what)
+    return x
+
+
+def put(value):
+    def into(what):
+        what[0] = value
+
+    return into
+
+
+def what_helpers_write_into(q):
+    counts, single, whole = np.zeros(2, dtype=int), np.zeros(2, dtype=np.float32), bytearray(1)
+    members, queue, named, deep, slotted = set(), collections.deque(), {"a": 2.0}, [[[[[[0.0]]]]]], Slotted()
+    slotted.kept = 1.0
+    noted(q[0], counts, put(1))
+    noted(q[0], single, put(2))
+    noted(q[0], whole, put(3))
+    noted(q[0], members, lambda each: each.add(4.0))
+    noted(q[0], queue, lambda each: each.append(5.0))
+    noted(q[1], named, lambda each: each.update(b=each.pop("a")))
+    noted(q[1], deep, lambda each: put(6.0)(each[0][0][0][0][0]))
+    noted(q[1], slotted, lambda each: setattr(each, "kept", 7.0))
+    sums = counts[0] + single[0] + whole[0] + sum(members) + sum(queue)
+    return np.array([sums, named.get("b", 0.0), deep[0][0][0][0][0][0], slotted.kept])
+
+
+def mapping(x):
+    if x > 0:
+        return {"a": x, "b": 1.0}
+    return {"b": 2.0, "a": 2 * x}
+
+
+def the_order_of_a_mapping(q):
+    return np.array(list(mapping(q[0]).values()))
+
+
+@dataclasses.dataclass
+class Pair:
+    a: float
+    b: float
+
+
+def pair(x):
+    return Pair(x, 2 * x) if x > 0 else Pair(-x, x * x)
+
+
+def objects_that_compare_what_they_hold(q):
+    pairs = [pair(x) for x in (*q, *(q + 0.1), *(q - 0.1))]
+    return np.array([each.a - each.b for each in pairs])
+
+
 @pytest.mark.parametrize("function", [
-    the_argument_comes_back, a_generator_is_gone_after_one_way, an_array_of_integers_inside,
+    the_argument_comes_back, a_generator_is_gone_after_one_way, an_array_of_integers_inside, what_helpers_write_into,
+    the_order_of_a_mapping, objects_that_compare_what_they_hold,
 ])  # fmt: skip
 def test_ways_know_nothing_of_each_other(function):
     test_every_way_has_its_value(function)

@@ -35,8 +35,8 @@ def gap(function):
     traced, worst = on_symbols(function), 0.0
     for x in POINTS:
         own = np.asarray(function(x.copy()), dtype=float)
-        worst = max(worst, float(np.max(np.abs(np.array(traced(x)).reshape(own.shape) - own))))
-    return worst
+        worst = np.maximum(worst, np.max(np.abs(np.array(traced(x)).reshape(own.shape) - own)))  # NaN stays one
+    return float(worst)
 
 
 def zeros_filled_by_parts(q):
@@ -269,6 +269,35 @@ def arguments_written_into(q):
     return q
 
 
+def views_made_by_functions(q):
+    r, s = np.zeros(6), np.zeros((2, 3))
+    first, second = np.split(r, 2)
+    first[:] = q
+    second[1:] = q[:2]
+    np.reshape(r, (2, 3))[1, 0] = 5.0
+    np.transpose(s)[0] = q[:2]
+    np.ravel(s)[4] = q[0] * q[1]
+    np.flip(s)[0, 0] = q[2]
+    np.atleast_2d(r)[0, 5] += 1.0
+    np.squeeze(np.expand_dims(r, 0))[0] *= 2.0
+    np.swapaxes(s, 0, 1)[2, 0] = 4.0
+    return np.concatenate([r, s.ravel()])
+
+
+def written_into_numbers(q):
+    a, b, c, d = np.array([2.0, -3.0]), np.zeros(2), np.zeros((1, 2)), np.array([np.nan, 1.0])
+    np.clip(a, -1.0, 1.0, out=a)
+    np.dot(np.eye(2) * 3.0, np.ones(2), b)
+    np.put_along_axis(c, np.array([[1]]), np.array([[7.0]]), 1)
+    np.nan_to_num(d, copy=False, nan=2.0)
+    return np.concatenate([a * q[0], b * q[1], c[0] * q[2], d * q[0]])
+
+
+def options_of_math(q):
+    near = math.isclose(1.0, 1.001, rel_tol=1e-2) and math.isclose(q[0], q[0] + 0.1, abs_tol=0.2)
+    return math.prod([q[0], 2.0], start=3.0) + (1.0 if near else 0.0)
+
+
 FUNCTIONS = [
     zeros_filled_by_parts, empty_filled_row_by_row, eye_scaled_then_changed, a_default_argument_added_to,
     a_global_copied_and_changed, full_and_ones, a_view_writes_through, dtypes_of_floats, functions_of_math, builtins_on_values,
@@ -278,7 +307,7 @@ FUNCTIONS = [
     partial_of_a_function, a_cached_helper, a_decorated_function, what_type_it_is, imports_inside, entries_unpacked,
     written_by_functions_of_numpy, a_function_that_calls_itself, a_matrix_by_comprehension,
     a_global_matrix_copied_and_added_to, lists_and_mappings_inside, arguments_written_into, rarer_names_of_numpy,
-    text_of_values,
+    text_of_values, views_made_by_functions, written_into_numbers, options_of_math,
 ]  # fmt: skip
 
 

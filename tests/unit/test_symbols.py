@@ -102,7 +102,7 @@ def gap(text, points):
         assert np.shape(value) == own.shape
         mine = np.array(traced(x)).reshape(own.shape)
         scale = np.max(np.abs(own), initial=1e-3)
-        worst = max(worst, np.max(np.abs(mine - own), initial=0.0) / scale)
+        worst = np.maximum(worst, np.max(np.abs(mine - own), initial=0.0) / scale)
     return worst
 
 

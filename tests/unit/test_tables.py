@@ -35,7 +35,7 @@ def compared(table, call, points):
             wanted = np.full(value.numel(), np.nan)
         found = np.ravel(np.array(function(*point).T))
         assert np.array_equal(np.isnan(wanted), np.isnan(found)), point
-        worst = max(worst, np.max(np.abs(wanted - found), where=~np.isnan(wanted), initial=0.0))
+        worst = np.maximum(worst, np.max(np.abs(wanted - found), where=~np.isnan(wanted), initial=0.0))
     return worst
 
 

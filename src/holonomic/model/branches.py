@@ -106,7 +106,7 @@ def each_way(function, copies):
 
         def run():
             value = function(*args, **kwargs)
-            if _PATH.get().decisions and (before.changed() or copies.changed_since(mark) or before.holds(value)):
+            if _PATH.get().decisions and (before.may_have_changed() or copies.changed_since(mark) or before.holds(value)):
                 leave()
             return value
 
@@ -245,7 +245,7 @@ def joined(condition, a, b):
     if isinstance(a, tuple | list) and type(a) is type(b) and len(a) == len(b):
         parts = [joined(condition, x, y) for x, y in zip(a, b, strict=True)]
         return type(a)(*parts) if isinstance(a, tuple) and type(a) is not tuple else type(a)(parts)
-    if isinstance(a, dict) and type(a) is type(b) and a.keys() == b.keys():
+    if isinstance(a, dict) and type(a) is type(b) and list(a) == list(b):  # in this order: values() has it, too
         return {key: joined(condition, a[key], b[key]) for key in a}
     if isinstance(a, np.ndarray | list | tuple) and isinstance(b, np.ndarray | list | tuple):
         a, b = as_array(a), as_array(b)
@@ -261,12 +261,14 @@ def joined(condition, a, b):
         return joined(condition, a, b.item())
     x, y = as_sx(a), as_sx(b)
     if x is None or y is None:
-        if type(a) is type(b) and a == b:
-            return a
-        if vars_of(a) is not None and type(a) is type(b):
+        if type(a) is not type(b) or isinstance(a, dict):
+            raise _NotJoined
+        if vars_of(a) is not None:
             made = object.__new__(type(a))
             made.__dict__.update(joined(condition, vars_of(a), vars_of(b)))
             return made
+        if a == b:
+            return a
         raise _NotJoined
     if casadi.is_equal(x, y, DEEP):
         return a

@@ -36,10 +36,36 @@ def _handing(function):
     def called(*args, **kwargs):
         if any(map(is_symbolic, args)) or (kwargs and any(map(is_symbolic, kwargs.values()))):
             return apply_function(function, args, kwargs)
+        given = (*args, *kwargs.values())
+        if function in _VIEWS and any(isinstance(each, SymbolArray) for each in given):
+            return apply_function(function, args, kwargs)
+        floats = list(map(as_floats, given))
         with np.errstate(all="ignore"):
-            return holding(function(*map(as_floats, args), **{name: as_floats(value) for name, value in kwargs.items()}))
+            result = function(*floats[: len(args)], **dict(zip(kwargs, floats[len(args) :], strict=True)))
+        for array, numbers in zip(given, floats, strict=True):
+            if isinstance(array, SymbolArray):
+                _write_back(array, numbers)
+                result = array if result is numbers else result
+        return holding(result)
 
     return called
+
+
+def _write_back(array: SymbolArray, numbers: np.ndarray) -> None:
+    """Put into an array what NumPy has written into its numbers: out=, np.put_along_axis, copy=False."""
+    if not np.array_equal(as_floats(array), numbers, equal_nan=True):
+        array[...] = numbers
+
+
+# Their results share memory with what they are given: what is written into one is in the other.
+_VIEWS = frozenset(
+    getattr(np, name)
+    for name in (
+        "reshape", "ravel", "transpose", "matrix_transpose", "permute_dims", "swapaxes", "moveaxis", "rollaxis", "squeeze",
+        "expand_dims", "atleast_1d", "atleast_2d", "atleast_3d", "split", "array_split", "hsplit", "vsplit", "dsplit", "flip",
+        "fliplr", "flipud", "rot90", "diagonal", "broadcast_to", "broadcast_arrays", "real")
+    if hasattr(np, name)  # some have come with versions of NumPy
+)  # fmt: skip
 
 
 class _Ufunc:
@@ -148,7 +174,7 @@ def _isinf(x):
 
 
 def _nan_to_num(x, *args, **kwargs):
-    return x if is_symbolic(x) else holding(np.nan_to_num(as_floats(x), *args, **kwargs))
+    return x if is_symbolic(x) else _handing(np.nan_to_num)(x, *args, **kwargs)
 
 
 def _isclose(a, b, rtol=1e-05, atol=1e-08, equal_nan=False):
@@ -179,14 +205,14 @@ def _math(name):
     function = getattr(math, name)
 
     @functools.wraps(function)
-    def called(*args):
-        if not any(map(is_symbolic, args)):
-            return function(*args)
+    def called(*args, **named):
+        if not any(map(is_symbolic, (*args, *named.values()))):
+            return function(*args, **named)
         if name not in MATH:
             raise refusal(f"uses math.{name} on symbols", "It has no derivative here; use arithmetic or np.where.")
         if name not in ("dist", "fsum", "prod"):
             args = [symbol_of(x) if isinstance(x, np.ndarray) else x for x in args]
-        return MATH[name](*args)
+        return MATH[name](*args, **named)
 
     return called
 
@@ -205,7 +231,8 @@ MATH = {
     "hypot": lambda *x: np.sqrt(sum(y * y for y in x)), "dist": lambda p, q: np.linalg.norm(as_array(p) - as_array(q)),
     "fsum": lambda x: sum(x), "prod": lambda x, *, start=1: functools.reduce(lambda a, b: a * b, x, start),
     "isfinite": lambda x: True, "isnan": lambda x: False, "isinf": lambda x: False,
-    "isclose": lambda a, b: np.abs(a - b) <= 1e-9 * np.maximum(np.abs(a), np.abs(b)),
+    "isclose": lambda a, b, *, rel_tol=1e-9, abs_tol=0.0: (
+        np.abs(a - b) <= np.maximum(rel_tol * np.maximum(np.abs(a), np.abs(b)), abs_tol)),
     "remainder": lambda x, y: x - y * np.floor(x / y + 0.5),
 }  # fmt: skip
 

@@ -2,11 +2,24 @@
 
 from __future__ import annotations
 
+import collections
+import functools
+import numbers
 import types
+from operator import is_
 
 import numpy as np
+from casadi import SX
 
-DEPTH = 4  # of containers inside containers
+from .symbol import Symbol
+
+DEPTH = 8  # of containers inside containers; what lies deeper may have been written into
+# Nothing can be written into these, or it is seen elsewhere: attributes of functions and classes are looked at after a run.
+FIXED = (
+    type(None), type(Ellipsis), type(NotImplemented), numbers.Number, str, bytes, frozenset, slice, range, np.generic, np.dtype,
+    Symbol, SX, type, types.FunctionType, types.BuiltinFunctionType, types.ModuleType,
+)  # fmt: skip
+HOLDERS = (list, dict, set, collections.deque)
 
 
 class Written:
@@ -23,16 +36,16 @@ class Written:
     def __init__(self, given, more: list):
         self._held: list[tuple] = []  # (thing, what it held); contents stay alive, so that their addresses stay theirs
         self._seen: set[int] = set()
+        self._unseen = 0
         self._follow(given, DEPTH)
+        self._is_complete = self._unseen == 0  # as far as it was given; of the others, what they hold is among them
         for thing in more:
             self._follow(thing, 1)
 
     def _follow(self, thing, depth: int) -> None:
-        if isinstance(thing, np.ndarray):
-            if thing.dtype == object and id(thing) not in self._seen:
-                self._seen.add(id(thing))
-                self._held.append((thing, thing.copy(), thing.tobytes()))
-        elif isinstance(thing, tuple):
+        if isinstance(thing, FIXED) or id(thing) in self._seen:
+            return
+        if isinstance(thing, tuple):
             for each in thing:
                 self._follow(each, depth)
         elif isinstance(thing, types.CellType):
@@ -40,13 +53,25 @@ class Written:
                 self._follow(thing.cell_contents, depth)
             except ValueError:
                 return
-        elif isinstance(thing, list | dict) or (hasattr(type(thing), "__dict__") and _attributes(thing) is not None):
-            if depth and id(thing) not in self._seen:
-                self._seen.add(id(thing))
-                place = thing if isinstance(thing, list | dict) else _attributes(thing)
-                self._held.append((place, place.copy(), None))
-                for each in place.values() if isinstance(place, dict) else place:
-                    self._follow(each, depth - 1)
+        elif isinstance(thing, types.MethodType):
+            self._follow(thing.__self__, depth)
+        elif isinstance(thing, functools.partial):
+            self._follow((thing.func, thing.args, thing.keywords), depth)
+        elif isinstance(thing, np.ndarray):
+            self._seen.add(id(thing))
+            self._held.append((thing, thing.copy(), thing.tobytes()))
+        else:
+            self._follow_into(thing, depth)
+
+    def _follow_into(self, thing, depth: int) -> None:
+        parts = _parts(thing)
+        if parts is None or depth == 0:
+            self._unseen += 1
+            return
+        self._seen.add(id(thing))
+        self._held.append((thing, parts, None))
+        for each in parts:
+            self._follow(each, depth - 1)
 
     def holds(self, value) -> bool:
         """Tell whether a value is one of these things, shares memory with one, or holds such a thing."""
@@ -57,27 +82,38 @@ class Written:
             return id(value) in self._seen or any(map(self.holds, inside))
         return id(value) in self._seen
 
-    def changed(self) -> bool:
-        """Tell whether anything holds something else now."""
+    def may_have_changed(self) -> bool:
+        """Tell whether anything holds something else now, or cannot be looked into."""
         for thing, before, raw in self._held:
             if raw is not None:
                 if thing.tobytes() != raw:
                     return True
-            elif len(thing) != len(before) or any(a is not b for a, b in zip(_items(thing), _items(before), strict=True)):
-                return True
-        return False
+            else:
+                now = _parts(thing)
+                if len(now) != len(before) or not all(map(is_, now, before)):
+                    return True
+        return not self._is_complete
 
 
-def _items(place):
-    return place.values() if isinstance(place, dict) else place
-
-
-def _attributes(thing) -> dict | None:
-    """The attributes of an instance of a class of the user's, or None."""
+def _parts(thing) -> tuple | None:
+    """What a container or an instance of a class written in Python holds, in a fixed order; None where that cannot be told."""
     kind = type(thing)
-    if kind.__module__ == "builtins" or isinstance(thing, type | types.FunctionType | types.ModuleType):
-        return None
+    found = [*thing, *thing.values()] if isinstance(thing, dict) else list(thing) if isinstance(thing, HOLDERS) else None
+    if kind.__module__ == "builtins":
+        return None if found is None else tuple(found)
+    own = [vars(each)[name] for each in kind.__mro__ if "__slots__" in vars(each) for name in vars(each)]
+    slots = [each for each in own if type(each) is types.MemberDescriptorType]
     try:
-        return object.__getattribute__(thing, "__dict__")
+        attributes = object.__getattribute__(thing, "__dict__")
     except AttributeError:
+        if not slots and found is None:
+            return None
+        attributes = {}
+    return (*(found or ()), *attributes, *attributes.values(), *(_in_slot(each, thing) for each in slots))
+
+
+def _in_slot(slot: types.MemberDescriptorType, thing):
+    try:
+        return slot.__get__(thing)
+    except AttributeError:  # nothing yet
         return None
