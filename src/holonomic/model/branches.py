@@ -17,7 +17,7 @@ from collections.abc import Iterator
 import casadi
 import numpy as np
 
-from .refusing import refusal
+from .refusing import noted, refusal
 from .symbol import DECIDE, DEEP, Condition, Symbol, as_sx, chosen
 from .symbol_array import SymbolArray, as_array
 from .written import Written
@@ -96,7 +96,7 @@ def each_way(function, copies):
     code = function.__code__
 
     def leave():
-        raise Inline(code)
+        raise noted(Inline(code))  # and is raised again after the run, if an `except:` of the user's takes it
 
     @functools.wraps(function)
     def called(*args, **kwargs):
@@ -197,6 +197,8 @@ def _compared(condition: Symbol) -> tuple[tuple, str, float]:
     if sign not in OPPOSITE:
         return (condition.sx,), "!=", 0.0
     left, right = as_sx(left), as_sx(right)
+    if math.inf in (abs(float(side)) for side in (left, right) if side.is_constant()):
+        return (condition.sx,), "!=", 0.0  # whether it is a number at all, or finite: nothing else implies that
     if right.is_constant():
         return (left,), sign, float(right)
     if left.is_constant():

@@ -29,7 +29,7 @@ class Standing(type):
 
     def __call__(cls, *args):
         if len(args) == 1 and is_symbolic(args[0]):
-            return symbol_of(args[0])
+            return Symbol(symbol_of(args[0]).sx)  # of a comparison 1.0 or 0.0, which can be added
         return cls.stands_for(*map(as_floats, args))
 
     def __getattr__(cls, name):

@@ -63,9 +63,13 @@ _VIEWS = frozenset(
     for name in (
         "reshape", "ravel", "transpose", "matrix_transpose", "permute_dims", "swapaxes", "moveaxis", "rollaxis", "squeeze",
         "expand_dims", "atleast_1d", "atleast_2d", "atleast_3d", "split", "array_split", "hsplit", "vsplit", "dsplit", "flip",
-        "fliplr", "flipud", "rot90", "diagonal", "broadcast_to", "broadcast_arrays", "real")
+        "fliplr", "flipud", "rot90", "diagonal", "broadcast_to", "broadcast_arrays", "real",
+        "meshgrid", "unstack")
     if hasattr(np, name)  # some have come with versions of NumPy
-)  # fmt: skip
+) | {
+    np.linalg.diagonal, np.linalg.matrix_transpose,
+    np.lib.stride_tricks.as_strided, np.lib.stride_tricks.sliding_window_view,
+}  # fmt: skip
 
 
 class _Ufunc:
@@ -160,21 +164,44 @@ def _writing(function):
     return called
 
 
-def _isfinite(x):
-    """Symbols stand for finite numbers."""
-    return np.ones(np.shape(x), dtype=bool)[()] if is_symbolic(x) else np.isfinite(as_floats(x))
+def _asked(name, of_symbol):
+    """np.isnan and its kin: arguments are finite; what is made of them is asked by comparisons."""
+    numeric = getattr(np, name)
+
+    def one(x):
+        if not isinstance(x, Symbol):
+            return bool(numeric(x))
+        return bool(numeric(0.0)) if x.sx.is_leaf() else of_symbol(abs(x) < math.inf, abs(x) <= math.inf)
+
+    each = np.frompyfunc(one, 1, 1)
+
+    @functools.wraps(numeric)
+    def called(x):
+        if not is_symbolic(x):
+            return numeric(as_floats(x))
+        found = each(as_array(x).view(np.ndarray))
+        if is_symbolic(found):
+            return found.view(SymbolArray) if isinstance(found, np.ndarray) else found
+        return np.asarray(found, dtype=bool)[()]
+
+    return called
 
 
-def _isnan(x):
-    return np.zeros(np.shape(x), dtype=bool)[()] if is_symbolic(x) else np.isnan(as_floats(x))
+_isfinite = _asked("isfinite", lambda finite, number: finite)
+_isnan = _asked("isnan", lambda finite, number: ~number)
+_isinf = _asked("isinf", lambda finite, number: number & ~finite)
 
 
-def _isinf(x):
-    return np.zeros(np.shape(x), dtype=bool)[()] if is_symbolic(x) else np.isinf(as_floats(x))
-
-
-def _nan_to_num(x, *args, **kwargs):
-    return x if is_symbolic(x) else _handing(np.nan_to_num)(x, *args, **kwargs)
+def _nan_to_num(x, copy=True, nan=0.0, posinf=None, neginf=None):
+    if not is_symbolic(x):
+        return _handing(np.nan_to_num)(x, copy, nan, posinf, neginf)
+    largest = np.finfo(float).max
+    made = np.where(_isnan(x), nan, x)
+    made = np.where(made > largest, largest if posinf is None else posinf, made)
+    made = np.where(made < -largest, -largest if neginf is None else neginf, made)
+    if not copy and isinstance(x, SymbolArray):
+        x[...] = made
+    return made
 
 
 def _isclose(a, b, rtol=1e-05, atol=1e-08, equal_nan=False):
@@ -230,7 +257,7 @@ MATH = {
     "erf": lambda x: Symbol(erf(x.sx)), "erfc": lambda x: 1.0 - Symbol(erf(x.sx)),
     "hypot": lambda *x: np.sqrt(sum(y * y for y in x)), "dist": lambda p, q: np.linalg.norm(as_array(p) - as_array(q)),
     "fsum": lambda x: sum(x), "prod": lambda x, *, start=1: functools.reduce(lambda a, b: a * b, x, start),
-    "isfinite": lambda x: True, "isnan": lambda x: False, "isinf": lambda x: False,
+    "isfinite": _isfinite, "isnan": _isnan, "isinf": _isinf,
     "isclose": lambda a, b, *, rel_tol=1e-9, abs_tol=0.0: (
         np.abs(a - b) <= np.maximum(rel_tol * np.maximum(np.abs(a), np.abs(b)), abs_tol)),
     "remainder": lambda x, y: x - y * np.floor(x / y + 0.5),
@@ -281,7 +308,8 @@ _REPLACED = {
     **{f: made for f, made in (
         (np.zeros, _zeros), (np.ones, _ones), (np.empty, _empty), (np.full, _full), (np.array, _array), (np.asarray, _asarray),
         (np.asanyarray, _asarray), (np.ascontiguousarray, _asarray), (np.isfinite, _isfinite), (np.isnan, _isnan),
-        (np.isinf, _isinf), (np.nan_to_num, _nan_to_num), (np.isclose, _isclose), (np.allclose, _allclose))},
+        (np.isinf, _isinf), (np.nan_to_num, _nan_to_num), (np.isclose, _isclose), (np.allclose, _allclose),
+        (np.isscalar, np.isscalar))},
     **{f: _like(f) for f in (np.zeros_like, np.ones_like, np.empty_like, np.full_like)},
     **{f: _writing(f) for f in (np.fill_diagonal, np.copyto, np.put, np.place, np.putmask)},
     float: FLOAT, np.float64: FLOAT64, np.floating: FLOATING, np.number: NUMBER, max: BUILTINS["max"], min: BUILTINS["min"],

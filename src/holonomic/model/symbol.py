@@ -33,7 +33,6 @@ class Symbol:
 
     __slots__ = ("sx",)
     __array_priority__ = 1000
-    __hash__ = object.__hash__
     shape, ndim, size = (), 0, 1
 
     # No __array__ and no __getitem__: NumPy would call them for np.array([q[0], 1.0]).
@@ -117,6 +116,14 @@ class Symbol:
             "Use np.where, np.select or np.interp to choose by value.",
         )
 
+    def __hash__(self):
+        if self.sx.is_constant():
+            return hash(float(self.sx))
+        raise refusal(
+            f"looks the symbol {short(str(self.sx))} up in a mapping or a set",
+            "Use if, np.where or np.select to choose by value.",
+        )
+
     def __bool__(self):
         if self.sx.is_constant():
             return bool(float(self.sx))
@@ -168,6 +175,7 @@ class Condition(Symbol):
 
     def __invert__(self):
         return negated(self)
+
 
 
 def _show(x):
@@ -311,6 +319,21 @@ def _joining(sign, build):
     return method
 
 
+def _no_truth(other):
+    """What is added to a condition; another condition is refused."""
+    if isinstance(other, (Condition, bool, np.bool_)):
+        raise refusal(
+            "adds or subtracts two comparisons, of which NumPy makes one truth and no count",
+            "Write 1.0 * (a > b) + 1.0 * (c > d), or (a > b) | (c > d).",
+        )
+    return other
+
+
+def _joined_by_product(self, other):
+    """The product of two conditions is one, which is refused in sums, as in (q > 0) @ (v > 0)."""
+    return self & other if isinstance(other, Condition) else Symbol.__mul__(self, other)
+
+
 def _complete_symbol():
     """Give `Symbol` its operators, and the methods NumPy calls on the entries of an object array."""
     for name, build in UNARY.items():
@@ -328,6 +351,10 @@ def _complete_symbol():
         setattr(Symbol, f"__r{name}__", reflected)
     for name, method in zip(COMPARISONS, ("lt", "le", "eq", "ne", "gt", "ge"), strict=True):
         setattr(Symbol, f"__{method}__", _comparison(*COMPARISONS[name]))
+    for name in ("add", "radd", "sub", "rsub"):
+        plain = getattr(Symbol, f"__{name}__")
+        setattr(Condition, f"__{name}__", lambda self, other, plain=plain: plain(self, _no_truth(other)))
+    Condition.__mul__ = _joined_by_product
     for name, how in LOGIC.items():
         setattr(Condition, f"__{name}__", _joining(*how))
         setattr(Condition, f"__r{name}__", _joining(*how))

@@ -59,7 +59,7 @@ class SymbolArray(np.ndarray):
     def astype(self, dtype, *args, **kwargs):
         """Copy; symbols already stand for floats of double precision."""
         if dtype is object or np.dtype(dtype) == float:
-            return self.copy()
+            return self.copy() if dtype is object else counted(self.view(np.ndarray)).view(SymbolArray)
         return self.view(np.ndarray).astype(dtype)
 
     def clip(self, min=None, max=None, out=None):
@@ -202,6 +202,8 @@ def _apply_ufunc(ufunc, method, inputs, kwargs):
         )
     indices = 1 if method in ("at", "reduceat") else None
     args = [x if k == indices else _plain(x) for k, x in enumerate(inputs)]
+    if ufunc is np.add and method in ("reduce", "accumulate", "reduceat"):
+        args[0] = counted(args[0])
     with np.errstate(all="ignore"):  # casadi leaves floating-point flags behind that mean nothing here
         result = _ours(getattr(loop, method)(*args, **kwargs))
     if ufunc in _TRUTHS and isinstance(result, SymbolArray) and not is_symbolic(result):
@@ -210,6 +212,9 @@ def _apply_ufunc(ufunc, method, inputs, kwargs):
         return result
     out[0][...] = result
     return out[0]
+
+
+counted = np.frompyfunc(lambda x: Symbol(x.sx) if isinstance(x, Condition) else x, 1, 1)  # a sum of truths counts them
 
 
 def _elementwise(name, nin, build):
@@ -342,7 +347,10 @@ def _piecewise(x, condlist, funclist, *args, **kw):
     condlist = list(condlist) if isinstance(condlist, (list, tuple)) else [condlist]
     values = [f(x, *args, **kw) if callable(f) else f for f in funclist]
     default = values.pop() if len(values) == len(condlist) + 1 else 0.0
-    return _select(condlist, values, default) + 0.0 * x
+    result = default
+    for condition, value in zip(condlist, values, strict=True):  # the last one that holds counts, in np.select the first
+        result = _where(condition, value, result)
+    return result + 0.0 * x
 
 
 @implements(np.clip)
