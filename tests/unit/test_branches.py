@@ -1,8 +1,10 @@
 """Functions that decide by values: every way is run, and the results are joined by selects."""
 
+import array
 import collections
 import dataclasses
 import math
+import types
 
 import casadi
 import numpy as np
@@ -370,6 +372,70 @@ def test_what_outlasts_a_call_is_refused_and_left_as_it_was(function):
     with pytest.raises(UntraceableFunction, match=r"outside itself|remembers 'fast' of a Mode"):
         on_symbols(function)
     assert not COUNTS.any() and not Mode.fast and not mode.fast and not sets_itself.on and SHARED == {"mode": 0}
+
+
+class Table(list):
+    pass
+
+
+class Single(np.ndarray):
+    pass
+
+
+def slotted(value):
+    made = Slotted()
+    made.kept = value
+    return made
+
+
+# a thing that holds a number, how another one gets into it, and how it is read
+KEEPERS = {
+    "deque": (collections.deque([0.0]), put(1.0), lambda it: it[0]),
+    "OrderedDict": (collections.OrderedDict({0: 0.0}), put(1.0), lambda it: it[0]),
+    "defaultdict": (collections.defaultdict(float, {0: 0.0}), put(1.0), lambda it: it[0]),
+    "UserDict": (collections.UserDict({0: 0.0}), put(1.0), lambda it: it[0]),
+    "bytearray": (bytearray(1), put(1), lambda it: it[0]),
+    "array": (array.array("d", [0.0]), put(1.0), lambda it: it[0]),
+    "set": ({0.0}, lambda it: (it.clear(), it.add(1.0)), sum),
+    "list of one's own": (Table([0.0]), put(1.0), lambda it: it[0]),
+    "array of one's own": (np.zeros(1).view(Single), put(1.0), lambda it: it[0]),
+    "array of objects": (np.zeros(1, dtype=object), put(1.0), lambda it: it[0]),
+    "proxy": (types.MappingProxyType({0: [0.0]}), lambda it: put(1.0)(it[0]), lambda it: it[0][0]),
+    "namespace": (types.SimpleNamespace(kept=0.0), lambda it: setattr(it, "kept", 1.0), lambda it: it.kept),
+    "slots": (slotted(0.0), lambda it: setattr(it, "kept", 1.0), lambda it: it.kept),
+    "attributes as a dict": (Mode(), lambda it: vars(it).update(kept=1.0), lambda it: it.kept),
+}
+KEEPERS["attributes as a dict"][0].kept = 0.0
+
+
+@pytest.mark.parametrize("kind", KEEPERS)
+def test_whatever_keeps_something_is_refused_and_left_as_it_was(kind):
+    keeper, write, read = KEEPERS[kind]
+
+    def force(q):
+        if q[0] > 0:
+            write(keeper)
+        return q * read(keeper)
+
+    with pytest.raises(UntraceableFunction, match=r"changes a \w+ outside itself|remembers .* from one call to the next"):
+        on_symbols(force)
+    assert read(keeper) == 0.0
+
+
+@pytest.mark.parametrize("kind", KEEPERS)
+def test_whatever_holds_something_may_be_read(kind):
+    keeper, _, read = KEEPERS[kind]
+    assert np.array_equal(np.array(on_symbols(lambda q: q + read(keeper))(POINTS[0])[0]).ravel(), POINTS[0])
+
+
+def namespace(x):
+    if x > 0:
+        return types.SimpleNamespace(a=x, b=2 * x)
+    return types.SimpleNamespace(a=2 * x, b=x)
+
+
+def test_namespaces_are_joined():
+    test_every_way_has_its_value(lambda q: np.array([namespace(q[0]).a, namespace(q[1]).b]))
 
 
 # as part of systems

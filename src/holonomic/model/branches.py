@@ -20,7 +20,7 @@ import numpy as np
 from .refusing import noted, refusal
 from .symbol import DECIDE, DEEP, Condition, Symbol, as_sx, chosen
 from .symbol_array import SymbolArray, as_array
-from .written import Written
+from .written import Written, empty
 
 WAYS = 64  # through one function
 
@@ -266,7 +266,7 @@ def joined(condition, a, b):
         if type(a) is not type(b) or isinstance(a, dict):
             raise _NotJoined
         if vars_of(a) is not None:
-            made = object.__new__(type(a))
+            made = empty(type(a))
             made.__dict__.update(joined(condition, vars_of(a), vars_of(b)))
             return made
         if a == b:

@@ -8,9 +8,12 @@ so other threads notice nothing. Functions of libraries stay as they are.
 
 from __future__ import annotations
 
+import array
+import collections
 import copy
 import enum
 import functools
+import itertools
 import sys
 import types
 from typing import Any
@@ -27,6 +30,7 @@ from .symbol import Symbol
 from .symbol_array import SymbolArray
 from .tables import stand_in
 from .taking import CACHED, COPIES
+from .written import HOLDERS, empty, filling, slots_of
 
 # Their code is run as it is: it knows nothing of symbols, or (ours) all about them.
 LIBRARIES = frozenset({
@@ -34,6 +38,10 @@ LIBRARIES = frozenset({
 })  # fmt: skip
 PLAIN = (int, float, complex, str, bytes, bool, type(None), type(Ellipsis), slice, range, np.dtype, Symbol, SymbolArray)
 _PLAIN = frozenset(PLAIN)
+COPIED = frozenset({
+    list, dict, set, bytearray, array.array, collections.deque, collections.OrderedDict, collections.defaultdict,
+    collections.Counter,
+})  # fmt: skip
 
 
 def ways_through(run, role: str):
@@ -112,7 +120,7 @@ class Rebound:
         self._held: list[tuple[Any, Any]] = []  # arrays, containers, classes and functions with their copies
         self._given: dict[int, dict[str, Any]] = {}  # what copies of classes and functions had as attributes
         self._puts = 0  # attributes set on copies of objects
-        self._objects: dict[int, Any] = {}  # originals of copied instances, by the ids of the copies
+        self._objects: dict[int, tuple[Any, dict, dict]] = {}  # by ids of copied instances: the original, attributes, as given
         self.changeable: list = []  # copies that the user's code may write into
 
     def __call__(self, thing):
@@ -131,19 +139,24 @@ class Rebound:
         return self._given[id(made)]
 
     @property
-    def mark(self) -> tuple[int, int]:
+    def mark(self) -> tuple[int, int, int]:
         """How far things have been copied and written."""
-        return len(self._held), self._puts
+        return len(self._held), len(self._objects), self._puts
 
-    def changed_since(self, mark: tuple[int, int]) -> bool:
+    def changed_since(self, mark: tuple[int, int, int]) -> bool:
         """Tell whether anything outside has been written that was copied after the mark, or an object at all."""
-        held, puts = mark
-        return self._puts != puts or any(holds_other(made, thing, self) for thing, made in self._held[held:])
+        held, objects, puts = mark
+        if self._puts != puts or any(holds_other(made, thing, self) for thing, made in self._held[held:]):
+            return True
+        return any(map(_rewritten, itertools.islice(self._objects.values(), objects, None)))
 
     def look_back(self) -> None:
         """Look at what the run has changed of things that were there before."""
         for thing, made in self._held:
             self._memory.look(thing, made, self)
+        for copied in self._objects.values():
+            for name in _rewritten(copied):
+                self._memory.found_changed(copied[0], name)
 
     def imported(self, *args, **kwargs):
         """What `import` gives inside a function: a library of ours, or a module whose names lead to copies."""
@@ -157,10 +170,14 @@ class Rebound:
             return ours
         if kind is types.MethodType:
             return types.MethodType(self(thing.__func__), self(thing.__self__))
-        if kind is np.ndarray:
+        if isinstance(thing, np.ndarray):
             return self._array(thing)
-        if kind in (list, tuple, dict, set):
-            return self._container(thing, kind)
+        if kind is tuple:
+            return tuple(map(self, thing))
+        if kind in COPIED:
+            return self._container(thing, copy.copy(thing))
+        if kind is types.MappingProxyType:
+            return types.MappingProxyType(self(dict(thing)))
         if kind is types.ModuleType:
             return thing if is_library(thing.__name__) else Module(self, thing)
         if kind is functools.partial:
@@ -171,14 +188,12 @@ class Rebound:
         if kind is np.vectorize:
             vectorized = np.vectorize(self(thing.pyfunc), otypes=[object])
             return lambda *args, **named: holding(vectorized(*args, **named))
-        if kind is types.SimpleNamespace:
-            return self._noted(types.SimpleNamespace(**{name: self(value) for name, value in vars(thing).items()}))
         if kind.__module__.startswith("numba.") and hasattr(thing, "py_func"):
             return self(thing.py_func)
         if kind is types.BuiltinMethodType and type(thing.__self__) in (list, dict, set):
             return getattr(self(thing.__self__), thing.__name__)
         if isinstance(thing, type):
-            return thing if is_library(thing.__module__) else self._class(thing)
+            return thing if _is_library_class(thing) else self._class(thing)
         return self._instance(thing, kind)
 
     def _noted(self, made):
@@ -188,26 +203,31 @@ class Rebound:
     def _array(self, thing):
         if (id(thing), "") in self._memory.marked:
             return self._noted(self._memory.marker(thing, "", thing))
-        made = holding(thing)
         if thing.size > LARGE:
             made = thing.view()
             made.flags.writeable = False
             return made
-        if made is thing:  # of integers or truths
-            made = thing.copy()
+        made = holding(thing)
+        if np.may_share_memory(made, thing):  # of integers, truths or objects, or of a kind of its own
+            made = made.copy()
         self._held.append((thing, made))
         return self._noted(made)
 
-    def _container(self, thing, kind):
-        if kind is tuple:
-            return tuple(map(self, thing))
-        made = self._noted(kind())
+    def _container(self, thing, made):
+        """The copy of a container, which holds copies."""
+        self._noted(made)
         self._held.append((thing, made))
         self._known[id(thing)] = (thing, made)  # it may hold itself
-        if kind is dict:
-            made.update((key, self(value)) for key, value in thing.items())
-        else:
-            (made.extend if kind is list else made.update)(map(self, thing))
+        if isinstance(thing, dict):
+            for key, value in dict.items(thing):
+                dict.__setitem__(made, key, self(value))
+        for base in (list, collections.deque):
+            if isinstance(thing, base):
+                for place, value in enumerate(base.__iter__(thing)):
+                    base.__setitem__(made, place, self(value))
+        if isinstance(thing, set):
+            set.clear(made)
+            set.update(made, map(self, thing))
         return made
 
     # functions
@@ -294,14 +314,14 @@ class Rebound:
         if name[:2] == "__":
             return value
         if id(one) in self._objects and not isinstance(value, types.MethodType):
-            self._memory.reads(self._objects[id(one)], name)
+            self._memory.reads(self._objects[id(one)][0], name)
         return self(value)
 
     def _put(self, put, one, name, value):
         put(one, name, value)
         if id(one) in self._objects:
             self._puts += 1
-            self._memory.writes(self._objects[id(one)], name)
+            self._memory.writes(self._objects[id(one)][0], name)
 
     def _member(self, value):
         if isinstance(value, staticmethod | classmethod):
@@ -317,23 +337,45 @@ class Rebound:
     def _instance(self, thing, kind: type):
         if kind.__module__.startswith("scipy.interpolate"):
             return stand_in(thing)
-        if is_library(kind.__module__) or isinstance(thing, enum.Enum) or not hasattr(thing, "__dict__"):
+        slots = slots_of(kind)
+        if _is_library_class(kind) or isinstance(thing, enum.Enum) or not (slots or hasattr(thing, "__dict__")):
             return thing
         shadow = self(kind)
         if shadow is kind:
             return thing
         try:
-            made = copy.copy(thing) if isinstance(thing, dict | list | set) else object.__new__(shadow)
+            made = copy.copy(thing) if isinstance(thing, HOLDERS) else empty(shadow)
             object.__setattr__(made, "__class__", shadow)
         except TypeError:
             return thing
+        if isinstance(thing, HOLDERS):
+            self._container(thing, made)
+        for slot in slots:
+            for value in filling(slot, thing):
+                slot.__set__(made, value)
         own = object.__getattribute__(made, "__dict__")
-        own.update(vars(thing))
+        own.update(_own_attributes(thing))
         for owner, name in self._memory.marked:
             if owner == id(thing):
-                own[name] = self._memory.marker(thing, name, getattr(thing, name))
-        self._objects[id(made)] = thing
+                marker = self._memory.marker(thing, name, getattr(thing, name))
+                (own.__setitem__ if name in own else functools.partial(object.__setattr__, made))(name, marker)
+        self._objects[id(made)] = thing, own, own.copy()
         return self._noted(made)
+
+
+def _is_library_class(kind: type) -> bool:
+    """Whether a class is used as it is; those whose instances hold what users put there are as good as the users' own."""
+    return is_library(kind.__module__) and kind not in (types.SimpleNamespace, collections.UserDict, collections.UserList)
+
+
+def _rewritten(copied: tuple[Any, dict, dict]) -> list[str]:
+    """The attributes of a copied instance that hold something else than they were given."""
+    _, now, given = copied
+    return [name for name, value in given.items() if now.get(name) is not value]
+
+
+def _own_attributes(thing) -> dict[str, Any]:
+    return vars(thing) if hasattr(thing, "__dict__") else {}
 
 
 def _is_method(value) -> bool:

@@ -7,6 +7,7 @@ run: a counter or a buffer leaves no trace of them in the result, a memory does 
 
 from __future__ import annotations
 
+import collections
 import types
 from dataclasses import dataclass, field
 
@@ -49,6 +50,12 @@ class Remembered:
         """Note that an attribute is written."""
         self._now.add((id(thing), name))
         self.written[id(thing), name] = f"{name!r} of a {type(thing).__name__}"
+
+    def found_changed(self, thing, name: str) -> None:
+        """Note that an attribute holds something else after a run, however it was written."""
+        if (id(thing), name) not in self.marked and (id(thing), name) not in self.written:
+            self.read.add((id(thing), name))
+            self.writes(thing, name)
 
     def look(self, thing, made, copies) -> None:
         """Look whether the copy of an array or a container still holds what it held."""
@@ -94,7 +101,7 @@ def holds_other(made, thing, copies) -> bool:
     if isinstance(made, SymbolArray):
         return any(map(_differs, made.flat, thing.flat))
     if isinstance(made, np.ndarray):
-        return not np.array_equal(made, thing)
+        return made.tobytes() != thing.tobytes()
     if isinstance(thing, type | types.FunctionType):
         return any(name not in copies.given_to(made) for name in vars(made)) or any(
             vars(made)[name] is not value for name, value in copies.given_to(made).items()
@@ -102,9 +109,11 @@ def holds_other(made, thing, copies) -> bool:
     if len(made) != len(thing):
         return True
     if isinstance(thing, dict):
-        return any(made.get(key) is not copies(thing[key]) for key in thing)
-    return isinstance(thing, list) and any(a is not copies(b) for a, b in zip(made, thing, strict=True))
+        return any(dict.get(made, key) is not copies(value) for key, value in dict.items(thing))
+    if isinstance(thing, list | collections.deque):
+        return any(a is not copies(b) for a, b in zip(made, thing, strict=True))
+    return made != (set(map(copies, thing)) if isinstance(thing, set) else thing)
 
 
 def _differs(now, before) -> bool:
-    return isinstance(now, Symbol) or (now != before and now == now)
+    return isinstance(now, Symbol) or (now != before and (now == now or before == before))

@@ -101,19 +101,31 @@ def _parts(thing) -> tuple | None:
     found = [*thing, *thing.values()] if isinstance(thing, dict) else list(thing) if isinstance(thing, HOLDERS) else None
     if kind.__module__ == "builtins":
         return None if found is None else tuple(found)
-    own = [vars(each)[name] for each in kind.__mro__ if "__slots__" in vars(each) for name in vars(each)]
-    slots = [each for each in own if type(each) is types.MemberDescriptorType]
+    slots = slots_of(kind)
     try:
         attributes = object.__getattribute__(thing, "__dict__")
     except AttributeError:
         if not slots and found is None:
             return None
         attributes = {}
-    return (*(found or ()), *attributes, *attributes.values(), *(_in_slot(each, thing) for each in slots))
+    in_slots = [part for each in slots for part in filling(each, thing) or (None,)]
+    return (*(found or ()), *attributes, *attributes.values(), *in_slots)
 
 
-def _in_slot(slot: types.MemberDescriptorType, thing):
+def slots_of(kind: type) -> list[types.MemberDescriptorType]:
+    """The __slots__ of a class and of those it inherits from."""
+    members = (value for each in kind.__mro__ if "__slots__" in vars(each) for value in vars(each).values())
+    return [each for each in members if type(each) is types.MemberDescriptorType]
+
+
+def filling(slot: types.MemberDescriptorType, thing) -> tuple:
+    """What is in a slot, or nothing."""
     try:
-        return slot.__get__(thing)
-    except AttributeError:  # nothing yet
-        return None
+        return (slot.__get__(thing),)
+    except AttributeError:
+        return ()
+
+
+def empty(kind: type):
+    """An instance of a class, without attributes; TypeError where the class allows none."""
+    return (types.SimpleNamespace if issubclass(kind, types.SimpleNamespace) else object).__new__(kind)
