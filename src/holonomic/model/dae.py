@@ -41,7 +41,8 @@ class Dae(Ode):
         m.
     f : function
         Right-hand side without constraint, as long as x. It may also depend on `y`, as friction does on normal forces;
-        B y is then the part that is there without friction.
+        B y is then the part that is there without friction. Where y then has several solutions, `lam0=` of `simulate` is a
+        guess that chooses.
     B : array or function
         Matrix of the algebraic unknowns, rows as in x, one column per constraint.
     g : function or {name: function}
@@ -49,7 +50,7 @@ class Dae(Ode):
     invariants, params, inputs, outputs, coordinates, drawing
         As for `Ode`; coordinates name the entries of x, and the drawing names `t, x, dx, ddx, p`.
     trace, derivatives
-        True and None: the equations are differentiated m times, which needs tracing.
+        Nothing to choose: the equations are differentiated m times, which needs tracing.
 
     References
     ----------

@@ -239,7 +239,7 @@ class Ode:
     Parameters
     ----------
     rhs : function
-        Names what it needs of `t, y, p, u`; returns y'.
+        Names what it needs of `t, y, p, u`; returns y'. Where it takes `t` and one other, that is the state, whatever its name.
     invariants : {name: function}, optional
         Functions of `t, y, p` that the exact flow keeps; each is kept at its value at t0.
     params, inputs, outputs, coordinates, trace, drawing
