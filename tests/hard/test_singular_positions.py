@@ -38,6 +38,13 @@ def test_twenty_passages_keep_branch_and_energy_at_every_tolerance(make, integra
         assert np.ptp(total) < max(1e3 * rtol, 1e-8) * np.max(np.abs(sol.energy.kinetic)), rtol
 
 
+@pytest.mark.parametrize("rtol", [1.03e-10, 1.09e-10, 1.12e-10, 1.24e-10, 1.66e-10])
+def test_a_path_of_another_length_is_found_where_the_first_is_not(rtol):
+    """With one length of a path these runs ended before a position, with three the last one still did."""
+    problem = problems.four_bars_from_bodies(2)
+    assert error(problem, run(problem, rtol, integrator=RK45())) < 5e4 * rtol  # κ as above
+
+
 @pytest.mark.slow
 def test_forty_loops_pass_twenty_singular_positions():
     problem = problems.four_bars(40)
