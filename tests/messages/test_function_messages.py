@@ -110,6 +110,23 @@ def test_nan_on_the_way_names_function_time_and_place_and_keeps_the_solution():
     assert np.allclose(sol.q[:, 0], 1 - sol.t**2, atol=1e-6)
 
 
+def test_a_function_that_raises_on_purpose_ends_the_run_at_its_place_with_what_it_said():
+    def checked(q):
+        if q[0] < 0.5:
+            raise RuntimeError("below the floor")
+        return np.array([-2.0, 0.0])
+
+    def asserted(q):
+        assert q[0] > 0.5, "too low"
+        return np.array([-2.0, 0.0])
+
+    for law, said in ((checked, "RuntimeError: below the floor"), (asserted, "AssertionError: too low")):
+        with pytest.raises(NotFinite) as caught:
+            simulate(point(force=law), 2.0, **START)
+        assert str(caught.value).startswith(f"force() (it raises {said}) gives NaN or infinity near t = 0.7")  # 1 - t² = 0.5
+        assert 0.5 <= caught.value.solution.q[-1, 0] < 0.51
+
+
 def test_nan_in_an_event():
     logarithm = {"low": lambda q: np.log(q[0]) + 5}
     with pytest.raises(NotFinite, match=r"^event 'low' gives NaN or infinity near t = 1, ") as caught:

@@ -276,13 +276,14 @@ class ModelBase:
             for i, (name, given) in enumerate(self.inputs.items()):
                 role, at = f"input {name!r}", self.data_places["inputs"].start + 3 * i
                 line = data[at] + data[at + 1] * (t - data[at + 2])
-                inputs[name] = _outcome(given, role, ("t", "p"), values) if callable(given) else line
+                inputs[name], raised = _outcome(given, role, ("t", "p"), values) if callable(given) else (line, "")
                 if not np.all(np.isfinite(inputs[name])):
-                    return role
+                    return role + raised
             values["u"] = Names(**inputs)
             for role, function in self._roles():
-                if not np.all(np.isfinite(_outcome(function, role, allowed, values))):
-                    return role
+                value, raised = _outcome(function, role, allowed, values)
+                if not np.all(np.isfinite(value)):
+                    return role + raised
             return self._blame_derivative(t, x, data)
 
     def _roles(self) -> Iterator[tuple[str, Any]]:
@@ -330,11 +331,10 @@ def out_of_domain(problem: Exception) -> bool:
     return isinstance(problem, ValueError) and ("math domain" in str(problem) or "expected a" in str(problem))
 
 
-def _outcome(function, role, allowed, values) -> np.ndarray:
-    """What a user's function gives; NaN where it raises instead."""
+def _outcome(function, role, allowed, values) -> tuple[np.ndarray, str]:
+    """What a user's function gives; NaN where it raises instead, as compiled code has it, and what it raises on purpose."""
     try:
-        return np.asarray(call(function, role, allowed, values), dtype=float)
-    except (ArithmeticError, ValueError) as problem:
-        if not out_of_domain(problem):
-            raise
-        return np.array(np.nan)
+        return np.asarray(call(function, role, allowed, values), dtype=float), ""
+    except Exception as problem:
+        said = ": ".join([type(problem).__name__, *str(problem).splitlines()[:1]])
+        return np.array(np.nan), "" if out_of_domain(problem) else f" (it raises {said})"
