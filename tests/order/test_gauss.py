@@ -8,13 +8,16 @@ from holonomic import (
     GGL,
     Dae,
     GaussLegendre4,
+    ImplicitMidpoint,
     IncompatibleMethods,
     Index1,
     Index2,
     Index3,
     Ode,
+    Overdetermined,
     ProjectedInvariants,
     Projection,
+    StateSpace,
     StrangenessFree,
     System,
     UnderlyingODE,
@@ -50,6 +53,22 @@ def test_index_2_leaves_order_2_for_velocities_and_multipliers(name):
 def test_both_levels_in_the_stages_leave_order_2(formulation):
     found = orders("moving wire", formulation)
     assert all(abs(order - 2) <= SLACK for order in found.values()), found
+
+
+@pytest.mark.parametrize("formulation", [
+    StrangenessFree(), StateSpace(), ProjectedInvariants("Pc"), Overdetermined(),
+], ids=repr)  # fmt: skip
+@pytest.mark.parametrize(("where", "order"), [("stage", 1), ("end", 2)])
+def test_one_stage_that_keeps_more_than_it_can_has_order_1_and_at_the_end_order_2(formulation, where, order):
+    """With different masses, where projecting along G and along M⁻¹Gᵀ differ."""
+    ellipse = System(mass=np.diag([2.0, 5.0]), force=[1.0, -49.0], constraint=lambda q: q @ q - 1)
+    start = {"q0": [0.6, -0.8], "v0": [0.4, 0.3], "formulation": formulation}
+    exact = simulate(ellipse, 1.0, q0=[0.6, -0.8], v0=[0.4, 0.3], rtol=1e-11, atol=1e-12).q[-1]
+    coarse, fine = (
+        np.abs(simulate(ellipse, 1.0, integrator=ImplicitMidpoint(where), step=1 / n, **start).q[-1] - exact).max()
+        for n in (200, 400)
+    )
+    assert abs(np.log2(coarse / fine) - order) <= SLACK
 
 
 @pytest.mark.parametrize("formulation", [Index2(), GGL(), ProjectedInvariants("Pa"), ProjectedInvariants("Pb")], ids=repr)
