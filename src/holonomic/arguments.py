@@ -85,7 +85,7 @@ def opened(system, t_end, q0, v0, y0, s0, w0, x0, dx0, ddx0, endless: bool = Fal
         if x0 is not None or dx0 is not None or ddx0 is not None:
             own = "an Ode starts from y0" if isinstance(system, Ode) else "a System starts from q0 and v0"
             raise BadArgument(f"x0, dx0 and ddx0 belong to a Dae; {own}.")
-        t0, q, v = start_values(system, q0, v0, y0, t_end)
+        t0, q, v = start_values(system, q0, v0, y0)
     q = np.concatenate([q, more])
     if endless and t_end == (0.0, np.inf):
         return system, 0.0 if t0 is None else t0, np.inf, q, v, extras
@@ -132,7 +132,7 @@ def _start(values, what: str) -> np.ndarray:
     return found
 
 
-def start_values(system, q0, v0, y0, t_end):
+def start_values(system, q0, v0, y0):
     """Return (t0 or None, q, v) from the given start; an earlier run's end may stand for it."""
     if isinstance(system, Ode):
         if y0 is not None and q0 is not None:

@@ -127,7 +127,7 @@ def indicators_at(model, t: float, x, data, rows=None, *, rtol: float = 1e-6, lo
     if isinstance(model.system, Dae):
         each = model.n_constraints // model.order
         found = {"rows": each, "rank": each, "freedom": model.nq // model.order - each}
-        return Indicators(**common, **found, **_of_dae(model, t, x, f, data, step))
+        return Indicators(**common, **found, **_of_dae(model, t, x, data, step))
     if model.is_ode:
         return Indicators(**common, rows=0, rank=0, freedom=model.nq)
     rests = largest(f[: model.nq]) < RESTS * step * largest(f[model.nq :])
@@ -237,7 +237,7 @@ def _of_system(model, t, x, f, data, rows, step) -> dict:
     return found
 
 
-def _of_dae(model, t, z, f, data, step) -> dict:
+def _of_dae(model, t, z, data, step) -> dict:
     from .essential import of_dae
 
     try:

@@ -12,7 +12,7 @@ from .arguments import BASIC, FULL, Names, call, param_names, wanted
 from .base import ModelBase, role_of
 from .extra import allowed
 from .freezing import input_table
-from .given import refuse_constant, refuse_matrix, refuse_nothing, refuse_truth, refuse_without_v
+from .given import numbers_text, refuse_constant, refuse_matrix, refuse_nothing, refuse_truth, refuse_without_v
 from .system import Ode, labelled, row_names
 from .taking import taken
 
@@ -155,7 +155,7 @@ class Calling:
     def where(self, q) -> str:
         """A position as text, for messages."""
         letter = "y" if self.model.is_ode else "q"
-        return f"{letter} = {np.array2string(q, precision=4, threshold=8, separator=', ')}"
+        return f"{letter} = {numbers_text(q)}"
 
     def rows(self, name: str, singular: str):
         """Return the stacked rows of a labelled quantity, or None; labels go to self.labels."""

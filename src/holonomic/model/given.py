@@ -125,3 +125,28 @@ def refuse_constant(value: float, role: str) -> None:
         f"{role} depends on nothing that changes: it is {value:g} throughout, so it never crosses zero. Write it as a function "
         "of t or of the state."
     )
+
+
+def numbers_text(values) -> str:
+    """Numbers as messages show them, four digits of each and the middle left out where they are many."""
+    return np.array2string(np.asarray(values), precision=4, threshold=8, separator=", ")
+
+
+# what mass() gives
+
+SYMMETRIC = 1e-10  # of the largest entry of M
+FORGOTTEN_TERMS = (
+    "mass() depends on q, but force() has no term quadratic in v, although the Coriolis and centrifugal terms of this mass "
+    "matrix are not zero. Pass velocity_terms=True to add them, or velocity_terms=False if force() is meant as it stands."
+)
+
+
+def asymmetry(M: np.ndarray, where: str) -> str | None:
+    """Say where a mass matrix is not symmetric; None: it is, or it is not finite."""
+    gap = np.abs(M - M.T)
+    if not np.max(gap, initial=0.0) > SYMMETRIC * np.max(np.abs(M), initial=1e-300):
+        return None
+    i, j = np.unravel_index(np.argmax(gap), gap.shape)
+    return (
+        f"the mass matrix is not symmetric: M[{i},{j}] = {M[i, j]:.6g}, M[{j},{i}] = {M[j, i]:.6g} at {where}. Correct mass()."
+    )

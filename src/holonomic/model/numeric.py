@@ -16,7 +16,7 @@ from .base import ModelBase
 from .calling import Calling
 from .differences import Differences
 from .extra import allowed, check_uses
-from .given import refuse_velocity
+from .given import FORGOTTEN_TERMS, asymmetry, refuse_velocity
 
 DERIVATIVES = ("G", "g_t", "gamma", "potential", "H")
 NEWTON_STEPS, SETTLED = 20, 1e-9
@@ -213,13 +213,9 @@ class Numeric(Calling):
         for t, q, v in self.points:
             with np.errstate(all="ignore"):
                 M = self.mass(t, q, v, self.data)
-            gap = np.abs(M - M.T)
-            if np.all(np.isfinite(M)) and np.max(gap, initial=0.0) > 1e-10 * (np.max(np.abs(M)) + 1e-300):
-                i, j = np.unravel_index(np.argmax(gap), gap.shape)
-                raise SingularMass(
-                    f"the mass matrix is not symmetric: M[{i},{j}] = {M[i, j]:.6g}, "
-                    f"M[{j},{i}] = {M[j, i]:.6g} at {self.where(q)}. Correct mass()."
-                )
+            skewed = asymmetry(M, self.where(q)) if np.all(np.isfinite(M)) else None
+            if skewed is not None:
+                raise SingularMass(skewed)
 
     def _check_linear(self) -> None:
         r = self.nonholonomic
@@ -246,11 +242,7 @@ class Numeric(Calling):
         bent = np.abs(f(v) + f(-v) - 2.0 * f(0.0 * v))
         linear = np.max(bent) <= 1e-12 * (1.0 + np.max(np.abs(f(v))))
         if self.system.velocity_terms is None and linear and not vanish:
-            raise ForgottenVelocityTerms(
-                "mass() depends on q, but force() has no term quadratic in v, although the Coriolis and "
-                "centrifugal terms of this mass matrix are not zero. Pass velocity_terms=True to add them, "
-                "or velocity_terms=False if force() is meant as it stands."
-            )
+            raise ForgottenVelocityTerms(FORGOTTEN_TERMS)
 
     # the terms
 

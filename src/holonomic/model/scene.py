@@ -14,7 +14,7 @@ from .arguments import BASIC, Names, UnknownParameter, call, flatten_params, par
 from .dae import Dae, state_values
 from .extra import NONE, Extras, allowed
 from .freezing import input_table
-from .given import refuse_matrix
+from .given import numbers_text, refuse_matrix
 from .rebound import ways_through
 from .refusing import line_of
 from .system import Ode, System
@@ -223,5 +223,3 @@ def _shape(shape) -> str:
     return f"({shape[0]},)" if shape[1] == 1 else f"{shape}"
 
 
-def numbers_text(values) -> str:
-    return np.array2string(np.asarray(values), precision=4, threshold=8, separator=", ")

@@ -25,8 +25,17 @@ from .derive import Derived
 from .derive_dae import with_multipliers_solved
 from .expressions import Expressions
 from .extra import NONE, Extras
-from .given import refuse_constant, refuse_truth, refuse_velocity, refuse_without_v
-from .scene import ANY, Scene, numbers_text
+from .given import (
+    FORGOTTEN_TERMS,
+    SYMMETRIC,
+    asymmetry,
+    numbers_text,
+    refuse_constant,
+    refuse_truth,
+    refuse_velocity,
+    refuse_without_v,
+)
+from .scene import ANY, Scene
 from .settling import check_rules
 from .system import Ode, System, labelled, row_names
 from .tape import operation_names
@@ -227,11 +236,7 @@ def _mass_and_force(system: System, scene: Scene, nv: int) -> dict[str, SX]:
         if not quadratic and _vanishes(coriolis, scene, scene.flat_params):
             scene.depends = scene.forgets = True  # with other parameters they may not vanish
         elif not quadratic:
-            raise ForgottenVelocityTerms(
-                "mass() depends on q, but force() has no term quadratic in v, although the Coriolis and "
-                "centrifugal terms of this mass matrix are not zero. Pass velocity_terms=True to add them, or "
-                "velocity_terms=False if force() is meant as it stands."
-            )
+            raise ForgottenVelocityTerms(FORGOTTEN_TERMS)
     return {"mass": M, "force": force}
 
 
@@ -265,7 +270,6 @@ def _check_symmetric(M: SX, scene: Scene) -> None:
     evaluate = casadi.Function("M", [scene.t_sx, scene.q_sx, scene.v_sx, scene.p_sx, scene.u_sx], [M])
     for point in scene.points:
         value = np.array(evaluate(point["t"], *point["state"], scene.flat_params, scene._flat_inputs(point)))
-        gap = np.abs(value - value.T)
         if not np.all(np.isfinite(value)):
             if point is scene.points[0]:
                 i, j = np.argwhere(~np.isfinite(value))[0]
@@ -277,13 +281,10 @@ def _check_symmetric(M: SX, scene: Scene) -> None:
         for other in scene.other_params():
             there = np.array(evaluate(point["t"], *point["state"], other, scene._flat_inputs(point)))
             gap_there = np.max(np.abs(there - there.T), initial=0.0)
-            scene.depends |= not gap_there <= 1e-10 * np.max(np.abs(there), initial=0.0)
-        if gap.max(initial=0.0) > 1e-10 * (np.abs(value).max(initial=0.0) + 1e-300):
-            i, j = np.unravel_index(np.argmax(gap), gap.shape)
-            raise SingularMass(
-                f"the mass matrix is not symmetric: M[{i},{j}] = {value[i, j]:.6g}, M[{j},{i}] = {value[j, i]:.6g} "
-                f"at q = {numbers_text(point['q'])}. Correct mass()."
-            )
+            scene.depends |= not gap_there <= SYMMETRIC * np.max(np.abs(there), initial=0.0)
+        skewed = asymmetry(value, f"q = {numbers_text(point['q'])}")
+        if skewed is not None:
+            raise SingularMass(skewed)
 
 
 def _free_numbers(parts, outputs, events, given=None, symbols_given=None) -> tuple[dict[str, Any], np.ndarray, SX]:

@@ -19,6 +19,7 @@ from ..errors import (
     SingularPosition,
 )
 from ..kernels.signatures import Fn
+from ..model.given import asymmetry, numbers_text
 from ..model.held import held_in
 from ..model.shown import by_part, rows_in_short
 from ..model.warned import warn
@@ -28,7 +29,6 @@ RANK_TOLERANCE = 1e-9
 RHO_FULL_RANK = 1e-10  # pivot ratio of G Gᵀ, about the square of the smallest angle between rows
 VANISHING = 1e-6  # a row this much smaller at the start than around it vanishes there
 NOTHING = 1e-290  # norms below this are zero
-SYMMETRIC = 1e-10  # of the largest entry of M
 MASSLESS = 1e-12  # of the masses of single coordinates
 CLEARLY = 1e-6  # least angle between rows that are independent beyond doubt
 LEFT = 1e-2  # of the distance from a singular position: the least angle between rows there
@@ -232,7 +232,7 @@ def _listed(labels, rows) -> str:
 def refuse_massless(model, t, q, v, data) -> None:
     """Refuse a mass matrix that is not positive definite on what the constraints leave free; note one that is there alone."""
     M, _, G, _ = terms(model, t, q, v, data)
-    skewed = asymmetry(M, q[: model.nc])
+    skewed = asymmetry(M, f"q = {numbers_text(q[: model.nc])}")
     if skewed is not None:
         raise SingularMass(skewed)
     held = held_in(M)
@@ -243,18 +243,6 @@ def refuse_massless(model, t, q, v, data) -> None:
         raise SingularMass(f"at t = {t:.6g} {found}")
     if model.n_lam and held is not None:
         model.note_held(held)
-
-
-def asymmetry(M: np.ndarray, q: np.ndarray) -> str | None:
-    """Say where a mass matrix is not symmetric at a position; None: it is."""
-    gap = np.abs(M - M.T)
-    if not np.max(gap, initial=0.0) > SYMMETRIC * np.max(np.abs(M), initial=1e-300):
-        return None
-    i, j = np.unravel_index(np.argmax(gap), gap.shape)
-    return (
-        f"the mass matrix is not symmetric: M[{i},{j}] = {M[i, j]:.6g}, M[{j},{i}] = {M[j, i]:.6g} at q = "
-        f"{np.array2string(q, precision=4, threshold=8, separator=', ')}. Correct mass()."
-    )
 
 
 def massless(model, M: np.ndarray, G: np.ndarray, least: float = MASSLESS) -> str | None:

@@ -15,9 +15,10 @@ from ..errors import IncompatibleMethods
 from ..kernels.batch import along_members
 from ..kernels.sample import along
 from ..kernels.signatures import NROW, NX, Fn
+from ..model.given import FORGOTTEN_TERMS, SYMMETRIC, asymmetry, numbers_text
 from ..planning.gains import check_gain, is_checked
 from ..starting.invariance import AT_THE_END, CANCELS, NEAR_ITS_VALUE, changing, not_invariant
-from ..starting.rank import MASSLESS, SYMMETRIC, asymmetry, massless
+from ..starting.rank import MASSLESS, massless
 from .members import UNDECIDED, Members
 from .program import Program
 
@@ -123,7 +124,7 @@ def _mass(look: _Look, initial: str, nearby: tuple[float, ...]) -> None:
     for q, there in places:
         gap = np.abs(there - there.transpose(0, 2, 1)).max(axis=(1, 2), initial=0.0)
         for m in able[gap[able] > SYMMETRIC * np.abs(there[able]).max(axis=(1, 2), initial=1e-300)]:
-            text = asymmetry(there[m], q[m, :nc])
+            text = asymmetry(there[m], f"q = {numbers_text(q[m, :nc])}")
             if text is not None:
                 look.members.unable.setdefault(int(m), text)
     if initial == "free":
@@ -166,12 +167,6 @@ def _velocity_terms(look: _Look) -> None:
         able = look.able
         for m in able[size[able] > FORGOTTEN * (np.abs(M[able]).max(axis=(1, 2), initial=0.0) + 1e-300)]:
             look.refuse(m, FORGOTTEN_TERMS)
-
-
-FORGOTTEN_TERMS = (
-    "mass() depends on q, but force() has no term quadratic in v, although the Coriolis and centrifugal terms of this mass "
-    "matrix are not zero. Pass velocity_terms=True to add them, or velocity_terms=False if force() is meant as it stands."
-)
 
 
 def _invariants(look: _Look) -> None:

@@ -187,7 +187,7 @@ def sweep(
         | lengths(inputs)
         | {name: len(values) for name, values in starts.items() if values is not None and axes(values) == 2}
     )
-    began, q, v = start_values(system, first_of(q0), first_of(v0), first_of(y0), t_end)
+    began, q, v = start_values(system, first_of(q0), first_of(v0), first_of(y0))
     t0, t1 = interval(began, t_end)
     more, extras = start_of_extras(system, first_of(s0), w0, q0 if hasattr(q0, "t") else None)
     model = model_of(system, np.concatenate([q, more]), v, t0, extras)
