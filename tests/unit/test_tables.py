@@ -88,6 +88,13 @@ def test_np_interp_on_symbols_is_numpys(options):
     assert compared(None, lambda _, x: np.interp(x, X, Y, **options), POINTS[:, None]) == 0.0
 
 
+@pytest.mark.filterwarnings("error")
+def test_np_interp_of_a_whole_period_is_numpys_without_a_warning():
+    turn = np.linspace(0, 2 * np.pi, 9)  # its ends are one point
+    points = np.linspace(-7, 9, 100)[:, None]
+    assert compared(None, lambda _, x: np.interp(x, turn, np.sin(turn), period=2 * np.pi), points) < 1e-15
+
+
 def test_np_interp_takes_symbols_as_values():
     x, p = symbols.scalar("x"), symbols.vector("p", 9)
     function = casadi.Function("f", [x[0], p[0]], [symbols.to_sx(np.interp(x[1], X, p[1]))])

@@ -108,7 +108,8 @@ def hats(grid) -> np.ndarray:
     """Coefficients of the piecewise linear functions that are 1 at one point of a grid and 0 at the others."""
     m = len(grid) - 1
     found = np.zeros((2, m, m + 1))
-    slope = 1 / np.diff(grid)
+    with np.errstate(divide="ignore"):  # two points in one place make a piece that nothing lies in
+        slope = 1 / np.diff(grid)
     at = np.arange(m)
     found[0, at, at], found[0, at, at + 1] = -slope, slope
     found[1, at, at] = 1.0
@@ -133,4 +134,6 @@ def interp(x, xp, fp, left=None, right=None, period=None):
         value = lambda one: weights.at(one) @ fp
         return each(x, lambda one: np.where(one < xp[0], left, np.where(one > xp[-1], right, value(one))))
     fp = np.asarray(fp, dtype=float)
-    return each(x, Pieces(xp, [np.diff(fp) / np.diff(xp), fp[:-1]], left=left, right=right).at)
+    with np.errstate(divide="ignore", invalid="ignore"):  # as in `hats`
+        slope = np.diff(fp) / np.diff(xp)
+    return each(x, Pieces(xp, [slope, fp[:-1]], left=left, right=right).at)

@@ -63,7 +63,8 @@ class Remembered:
             return
         if not isinstance(thing, np.ndarray):
             kind = "class" if isinstance(thing, type) else type(thing).__name__
-            raise refusal(f"changes a {kind} outside itself, which compiled code cannot do", ADVICE, line=False)
+            article = "an" if kind[0] in "aeiouAEIOU" else "a"
+            raise refusal(f"changes {article} {kind} outside itself, which compiled code cannot do", ADVICE, line=False)
         if (id(thing), "") not in self.marked:
             self.read.add((id(thing), ""))
             self.written[id(thing), ""] = "an array outside itself"
