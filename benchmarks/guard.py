@@ -6,9 +6,10 @@
     python benchmarks/guard.py --baseline COMMIT      against another commit; --record writes HEAD as the baseline
 
 Speed is a ratio in one run: each number is measured in pairs (this tree, the baseline; the order changes from pair to pair), at
-least thirty of them, and the ratio of a pair is what counts. "worse" is said only where the 95 % interval of the median ratio lies
-above 1.03, "better" where it lies below 0.97; otherwise "same" if the interval lies within both, else "not resolved". Counts
-(steps, evaluations) must agree exactly, frames of a call may not grow. The load of the machine stands beside each number.
+least thirty of them in five pairs of processes, and the ratio of a pair is what counts. "worse" is said only where the 95 %
+interval of the median ratio lies above 1.03, "better" where it lies below 0.97; otherwise "same" if the interval lies within
+both, else "not resolved". Counts (steps, evaluations) must agree exactly, frames of a call may not grow. The load of the
+machine stands beside each number.
 
 Exit 1 if anything is worse or a count differs.
 """
@@ -28,6 +29,9 @@ HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent
 FILE = HERE / "guard.json"
 PAIRS = 30
+ROUNDS = (
+    5  # pairs of processes: the same code was seen to differ by 30 % from process to process, for as long as they lived
+)
 WORSE, BETTER = 1.03, 0.97
 
 # ---- what is measured inside one process: name -> (repetitions, function that returns counts) -----------------
@@ -133,10 +137,12 @@ def work() -> None:
             continue
         run = found[name]
         if name not in repeats:
-            counts = run()  # compiles what is missing
-            began = time.perf_counter()
-            run()
-            repeats[name] = max(1, round(0.005 / (time.perf_counter() - began)))
+            counts, shortest = run(), 1.0  # compiles what is missing
+            for _ in range(5):  # the second call still does what the later ones need not
+                began = time.perf_counter()
+                run()
+                shortest = min(shortest, time.perf_counter() - began)
+            repeats[name] = max(1, round(0.005 / shortest))
         began = time.perf_counter()
         for _ in range(repeats[name]):
             counts = run()
@@ -191,6 +197,7 @@ class Tree:
 
     def start(self) -> list[str]:
         """Start the worker; return the names it can measure."""
+        self.stop()
         command = [sys.executable, str(HERE / "guard.py"), "--worker"]
         self.worker = subprocess.Popen(
             command,
@@ -201,6 +208,13 @@ class Tree:
             text=True,
         )
         return json.loads(self.worker.stdout.readline())
+
+    def stop(self) -> None:
+        """End the worker."""
+        if self.worker is not None:
+            self.worker.stdin.close()
+            self.worker.wait()
+            self.worker = None
 
     def measured(self, name: str) -> tuple[float, dict]:
         self.worker.stdin.write(json.dumps(name) + "\n")
@@ -332,17 +346,21 @@ def main() -> int:
                 lambda: before.fresh(KNOWN_MODEL, cache=place / f"b{next(caches)}"),
             )  # fmt: skip
             print(line("first use (kernels compiled)", *pairs, told), flush=True)
-        names = now.start()
-        known = before.start()
-        for name in (name for name in names if name in known and wanted(name)):
-            counts = [tree.measured(name)[1] for tree in (now, before)]  # also compiles
-            pairs = by_turns(
-                max(options.pairs, 6),
-                lambda name=name: now.measured(name)[0],
-                lambda name=name: before.measured(name)[0],
-            )
-            print(line(name, *pairs, told), flush=True)
-            if row := counts_line(name, *counts, told):
+        measured: dict[str, list] = {}
+        for _ in range(ROUNDS):
+            both = [set(tree.start()) for tree in (now, before)]
+            for name in (name for name in measurements() if name in both[0] & both[1] and wanted(name)):
+                counts = [tree.measured(name)[1] for tree in (now, before)]  # also compiles
+                pairs = by_turns(
+                    max(2, options.pairs // ROUNDS),
+                    lambda name=name: now.measured(name)[0],
+                    lambda name=name: before.measured(name)[0],
+                )
+                measured.setdefault(name, []).append((counts, *pairs))
+        for name, rounds in measured.items():
+            ratios = [ratio for _, found, _, _ in rounds for ratio in found]
+            print(line(name, ratios, min(r[2] for r in rounds), min(r[3] for r in rounds), told), flush=True)
+            if row := counts_line(name, *rounds[-1][0], told):
                 print(row, flush=True)
         if wanted("frames of a call"):
             frames = [tree.measured("frames")[1] for tree in (now, before)]
@@ -360,8 +378,7 @@ def main() -> int:
                 )  # fmt: skip
                 print(line(name, *pairs, told), flush=True)
         for tree in (now, before):
-            tree.worker.stdin.close()
-            tree.worker.wait()
+            tree.stop()
         if options.gpu:
             mine, theirs = now.gpu_rates(), before.gpu_rates()
             for name, rate in mine.items():  # one long kernel each: its rate hardly scatters, so a single pair decides
