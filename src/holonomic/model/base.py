@@ -61,6 +61,11 @@ class Variant:
         return tuple(D for D in dict.fromkeys(ways) if callable(D))
 
     @property
+    def selector(self) -> int | None:
+        """Which selectors the formulation has chosen before every step, if any."""
+        return None if self.formulation is None else self.formulation.selector
+
+    @property
     def is_foreign(self) -> bool:
         """Whether the formulation is one of someone else's: its name does not tell its equations."""
         return self.formulation is not None and not type(self.formulation).__module__.startswith(PACKAGE)

@@ -182,7 +182,7 @@ class Plan:
     def _slots(self):
         kernels = [self.integrator.slots[name] for name in ("advance", "finish", "accept", "dense", "interpolate")]
         kernels += [self.stabilization.pull, self.stabilization.tangent]
-        kernels.append(nothing if getattr(self.variant.formulation, "selector", None) is None else select)
+        kernels.append(nothing if self.variant.selector is None else select)
         kernels.append(ask_for_passage)
         if self.model.interpreted:
             return tuple(kernel.py for kernel in kernels)
@@ -195,7 +195,7 @@ class Plan:
         model, needs = self.model, self.stabilization.needs
         if self.variant.formulation is not None:
             needs = (Fn.EQUATIONS, Fn.BY_Y, Fn.BY_SLOPE, *needs)
-            if getattr(self.variant.formulation, "selector", None) is None and not model.interpreted:
+            if self.variant.selector is None and not model.interpreted:
                 needs += self.integrator.unrolls
         needs = tuple(dict.fromkeys((*needs, *self.integrator.needs)))
         if len(model.extras) and not model.interpreted:
@@ -217,7 +217,7 @@ class Plan:
             n[NDR] = implicit.differential_rows(int(n[ND]), self._n_algebraic, model.order) - model.nw
             n[NR] = lengths[Fn.EQUATIONS]
             n[MIDDLE] = sum(block.size for block in self.blocks if block.name == "lam") if implicit.in_stages else 0
-        selector = getattr(implicit, "selector", None)
+        selector = self.variant.selector
         if selector is not None:
             n[SELECT], n[SELECT_KIND] = len(model.data()), selector
             n[SELECT_NV], n[SELECT_NL] = self._selected

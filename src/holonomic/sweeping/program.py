@@ -191,10 +191,9 @@ class Program:
         """The kernels of the methods, in the order of `Slot`."""
         plan = self.plan
         names = ("advance", "finish", "accept", "dense", "interpolate")
-        chooses = getattr(plan.variant.formulation, "selector", None) is not None
         return [
             *(plan.integrator.slots[name] for name in names), plan.stabilization.pull, plan.stabilization.tangent,
-            select if chooses else nothing, ask_for_passage,
+            nothing if plan.variant.selector is None else select, ask_for_passage,
         ]  # fmt: skip
 
     @property
