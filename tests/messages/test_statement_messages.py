@@ -15,7 +15,7 @@ from holonomic import (
     simulate,
     sweep,
 )
-from holonomic.errors import BadArgument, NotFinite, StepFailed, UnknownArgument, UntraceableFunction
+from holonomic.errors import BadArgument, HolonomicError, NotFinite, StepFailed, UnknownArgument, UntraceableFunction
 
 START = {"q0": [1.0, 0.0], "v0": [0.0, 0.0]}
 PENDULUM = {"mass": np.eye(2), "force": [0, -9.81], "constraint": lambda q: q @ q - 1}
@@ -49,6 +49,45 @@ def test_what_is_no_mapping_is_refused(stated, text):
     with pytest.raises(BadArgument) as caught:
         System(**{**PENDULUM, **stated})
     assert text in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("stated", "text"),
+    [
+        ({"mass": "heavy"}, "mass= must be a number, an array of numbers or a function, got 'heavy'."),
+        ({"force": [0, 1j]}, "force= must be a number, an array of numbers or a function, got [0, 1j]."),
+        ({"potential": np.nan}, "potential= must be finite, got nan."),
+        ({"states": {1: lambda q: q[0]}}, "states={1: ...}: a state is called by a text."),
+        ({"coordinates": 2}, 'coordinates= is a list of names, ["x", "y"], or {name: kind}, got 2 (int).'),
+        ({"coordinates": [0, 1]}, "coordinates= has the name 0: a coordinate is called by a text."),
+        ({"velocity_terms": "yes"}, "velocity_terms='yes': choose True, False or None."),
+        ({"trace": "yes"}, "trace='yes': choose \"auto\", True or False."),
+        ({"inputs": {"push": np.inf}}, "input 'push' must be finite, got inf."),
+        ({"inputs": {"push": lambda x: x}}, "input 'push' asks for 'x'; it can have t, p (chosen by name)."),
+        ({"derivatives": [1], "trace": False}, "derivatives= is a mapping {name: function}, got list."),
+        ({"outputs": {"height": "tall"}}, "outputs['height'] must be a number, an array of numbers or a function, got 'tall'."),
+        ({"drawing": 1}, "drawing= is a function of what it names of t, q, v, p, got 1."),
+    ],
+)
+def test_what_a_system_cannot_mean_is_refused_when_it_is_stated(stated, text):
+    with pytest.raises(BadArgument) as caught:
+        System(**{**PENDULUM, **stated})
+    assert str(caught.value) == text
+
+
+@pytest.mark.parametrize("trace", [True, False])
+def test_complex_numbers_are_not_taken_by_half(trace):
+    system = System(mass=1.0, force=lambda q: np.exp(1j) * np.array([1.0]), trace=trace)
+    with pytest.raises(HolonomicError, match="complex"):
+        simulate(system, 1.0, q0=[1.0], v0=[0.0])
+
+
+def test_an_ode_says_that_its_right_hand_side_is_a_function():
+    with pytest.raises(BadArgument) as caught:
+        Ode(3.0)
+    assert str(caught.value) == "rhs() must be a function, got 3.0."
+    with pytest.raises(BadArgument, match=r"derivatives= goes with trace=False"):
+        Ode(lambda y: -y, derivatives={"H": lambda y: y})
 
 
 @pytest.mark.parametrize("rolling", [lambda v: v[0], lambda q, v: q @ v, lambda q, v: v])

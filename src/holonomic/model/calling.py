@@ -12,7 +12,15 @@ from .arguments import BASIC, FULL, Names, call, param_names, wanted
 from .base import ModelBase, role_of
 from .extra import allowed
 from .freezing import input_table
-from .given import numbers_text, refuse_constant, refuse_matrix, refuse_nothing, refuse_truth, refuse_without_v
+from .given import (
+    numbers_text,
+    refuse_constant,
+    refuse_matrix,
+    refuse_no_numbers,
+    refuse_truth,
+    refuse_without_state,
+    refuse_without_v,
+)
 from .system import Ode, labelled, row_names
 from .taking import taken
 
@@ -118,7 +126,7 @@ class Calling:
         """Return the caller of a function after a look at its value at the start; shape None: any vector."""
         known = allowed(self.system, kind, self.allowed)
         if callable(function):
-            refuse_nothing(self.at_start(self.caller(function, role, known, raw=raw, plain=True), role), role)
+            refuse_no_numbers(self.at_start(self.caller(function, role, known, raw=raw, plain=True), role), role)
         f = self.caller(function, role, known, raw=raw)
         value = self.at_start(f, role)
         if shape is None:
@@ -127,13 +135,17 @@ class Calling:
         wrong = len(expected) == 2 and value.shape != expected and 1 not in expected
         if wrong or value.size != int(np.prod(expected)):
             raise WrongShape(f"{role} returned shape {value.shape}, expected {expected}.")
+        self.refuse_not_finite(value, role)
+        if value.shape == expected:
+            return f
+        return lambda t, q, v, data: f(t, q, v, data).reshape(expected)
+
+    def refuse_not_finite(self, value: np.ndarray, role: str) -> None:
+        """Refuse a function that is NaN or infinite at the start."""
         if not np.all(np.isfinite(value)):
             t, q, _ = self.points[0]
             bad = value.ravel()[~np.isfinite(value.ravel())][0]
             raise NotFinite(f"{role} is {bad} at the start, t = {t:g}, {self.where(q)}.")
-        if value.shape == expected:
-            return f
-        return lambda t, q, v, data: f(t, q, v, data).reshape(expected)
 
     def at_start(self, f, role: str, *more) -> np.ndarray:
         """The value of a function at the start; what it raises says where it was called."""
@@ -165,8 +177,11 @@ class Calling:
             f = self.checked(function, role_of(label, singular), None, name)
             known, role = allowed(self.system, name, self.allowed), role_of(label, singular)
             refuse_truth(self.at_start(self.caller(function, role, known, plain=True), role), role)
-            if name == "nonholonomic" and "v" not in wanted(function, role, known):
+            asked = wanted(function, role, known)
+            if name == "nonholonomic" and "v" not in asked:
                 refuse_without_v(role)
+            if not set(asked) - {"p", "u"}:
+                refuse_without_state(f"{singular} {label!r}", "y" if self.model.is_ode else "q")
             count = self.at_start(f, role_of(label, singular)).size
             labels += [label] if count == 1 else [f"{label}[{i}]" for i in row_names(function, count)]
             found.append(f)
@@ -189,7 +204,9 @@ class Calling:
             called = f"{role} {name!r}"
             if callable(function):
                 value = self.at_start(self.caller(function, called, known, True, plain=True), called, *nothing)
-                refuse_nothing(value, called)
+                refuse_no_numbers(value, called)
+                if not set(wanted(function, called, known)) & {"a", "lam"}:  # these are not known yet
+                    self.refuse_not_finite(np.asarray(value, dtype=float), called)
                 if role == "event":
                     refuse_truth(value, called)
             made[name] = self.caller(function, called, known, extended=True)

@@ -13,8 +13,8 @@ from ..kernels.signatures import Fn
 from .arguments import refuses_unknown, wanted
 from .extra import NONE, Extras
 from .freezing import freeze
-from .given import vector
-from .system import Ode, check_trace, labelled
+from .given import is_whole, vector
+from .system import Ode, check_statement, labelled
 
 DERIVATIVES = ("x", "dx", "ddx")  # names of x, x', x''
 NEWTON_STEPS = 30
@@ -74,9 +74,9 @@ class Dae(Ode):
     g: Any = field(kw_only=True)
 
     def __post_init__(self):
-        if self.order not in (1, 2, 3):
+        if not is_whole(self.order, 1) or self.order > 3:
             raise BadArgument(f"order={self.order!r}: a Dae has order 1, 2 or 3.")
-        check_trace(self.trace)
+        check_statement(self)
         if not self.trace or self.derivatives:
             raise BadArgument("a Dae is differentiated m times: it works with trace=True only.")
         state = ("t", *DERIVATIVES[: self.order], "p", "u")
@@ -91,7 +91,8 @@ class Dae(Ode):
         for label, function in labelled(self.invariants, "invariant").items():
             wanted(function, f"invariant {label!r}", state)
         for label, function in (self.outputs or {}).items():
-            wanted(function, f"output {label!r}", (*state, "y"))
+            if callable(function):
+                wanted(function, f"output {label!r}", (*state, "y"))
         freeze(self, "f", "B")
 
     @classmethod

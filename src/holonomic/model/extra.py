@@ -104,10 +104,7 @@ def check_names(system) -> None:
     """Refuse names that stand for something else already."""
     seen: dict[str, str] = {name: "coordinate" for name in system.coordinates or ()}
     for kind, (_, _, word) in KINDS.items():
-        given = getattr(system, kind)
-        if given is not None and not isinstance(given, Mapping):
-            raise BadArgument(f"{kind}= is a mapping {{name: function}}, got {type(given).__name__}.")
-        for name in given or {}:
+        for name in getattr(system, kind) or {}:
             if name in TAKEN:
                 raise BadArgument(f"{kind}= has the name {name!r}, which functions use for something else.")
             if name in seen:

@@ -3,43 +3,100 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Mapping
+import reprlib
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 
 from ..errors import BadArgument
+from .arguments import wanted
+from .given import NO_NUMBERS
 
 
 def freeze(system, *constants: str) -> None:
     """Take parameters, inputs, labels and arrays that stand for functions into our own hands, as they are now."""
     object.__setattr__(system, "params", own_params(system.params))
     if system.inputs:
-        object.__setattr__(system, "inputs", {name: _own_input(given) for name, given in system.inputs.items()})
+        object.__setattr__(system, "inputs", {name: _own_input(name, given) for name, given in system.inputs.items()})
     for name in constants:
-        if not callable(getattr(system, name)):
-            object.__setattr__(system, name, copy.deepcopy(getattr(system, name)))
-    for name in ("constraint", "nonholonomic", "invariants", "g", "outputs", "states", "algebraic"):
+        given = getattr(system, name)
+        if given is not None and not callable(given):
+            check_constant(given, f"{name}=", finite=name != "mass")  # with mass() it is told where
+            object.__setattr__(system, name, copy.deepcopy(given))
+    for name in ("constraint", "nonholonomic", "invariants", "g", "outputs", "states", "algebraic", "derivatives"):
         given = getattr(system, name, None)
         if isinstance(given, Mapping):
+            for label, each in given.items():
+                if not callable(each):
+                    check_constant(each, f"{name}[{label!r}]")
             object.__setattr__(system, name, dict(given))
 
 
-def _own_input(given):
-    """Return a table as a pair of arrays of our own, however its rows were given; whether it is one is seen later."""
-    if not isinstance(given, tuple | list | np.ndarray) or getattr(given, "ndim", 1) == 0:
+def check_constant(given, what: str, finite: bool = True) -> np.ndarray:
+    """Return the numbers that stand for a function, refusing what is none: text, dates, complex numbers, True and False."""
+    try:
+        found = np.asarray(given)
+        if found.dtype.kind in NO_NUMBERS + "b":
+            raise TypeError
+        found = np.array(found, dtype=float)
+    except (TypeError, ValueError, OverflowError):  # also of rows of different lengths
+        raise BadArgument(f"{what} must be a number, an array of numbers or a function, got {reprlib.repr(given)}.") from None
+    if finite and not np.all(np.isfinite(found)):
+        raise BadArgument(f"{what} must be finite, got {reprlib.repr(given)}.")
+    return found
+
+
+def check_mapping(given, name: str, example: str, word: str) -> None:
+    """Refuse what is not a mapping from names to something; None and an empty one are."""
+    if given is None:
+        return
+    if not isinstance(given, Mapping):
+        raise BadArgument(f"{name}= is a mapping {example}, got {type(given).__name__}.")
+    for label in given:
+        if not isinstance(label, str) or not label:
+            raise BadArgument(f"{name}={{{label!r}: ...}}: {word} is called by a text.")
+
+
+def check_coordinates(given) -> None:
+    """Refuse names of coordinates that are no texts, or in no order."""
+    if given is None or isinstance(given, str):
+        return
+    if not isinstance(given, Mapping | Sequence | np.ndarray) or isinstance(given, bytes):
+        raise BadArgument(
+            f'coordinates= is a list of names, ["x", "y"], or {{name: kind}}, got {reprlib.repr(given)} ({type(given).__name__}).'
+        )
+    for name in given:
+        if not isinstance(name, str) or not name:
+            raise BadArgument(f"coordinates= has the name {reprlib.repr(name)}: a coordinate is called by a text.")
+
+
+def _own_input(name: str, given):
+    """Return a checked input; a table as a pair of arrays of our own, however its rows were given."""
+    if callable(given):
+        wanted(given, f"input {name!r}", ("t", "p"))
         return given
-    return tuple(np.array(part) for part in given)
+    if isinstance(given, list) or (isinstance(given, np.ndarray) and given.ndim):
+        given = tuple(given)
+    times, values = input_table(name, given)
+    return (times, values) if isinstance(given, tuple) else given
 
 
 def input_table(name: str, given) -> tuple[np.ndarray, np.ndarray]:
     """Return a checked input as (times, values); a number is a table of one time."""
     try:
+        if any(np.asarray(part).dtype.kind in NO_NUMBERS + "b" for part in (given if isinstance(given, tuple) else (given,))):
+            raise TypeError
         if not isinstance(given, tuple):
-            return np.zeros(1), np.array([float(given)])
-        times, values = (np.asarray(part, dtype=float) for part in given)
-    except (TypeError, ValueError):
+            number = float(given)
+            if not np.isfinite(number):
+                raise BadArgument(f"input {name!r} must be finite, got {given!r}.")
+            return np.zeros(1), np.array([number])
+        times, values = (np.array(part, dtype=float) for part in given)
+    except (TypeError, ValueError, OverflowError) as problem:
+        if isinstance(problem, BadArgument):
+            raise
         raise BadArgument(f"input {name!r} must be a number, a function of t, or a pair (times, values).") from None
     if times.ndim != 1 or times.shape != values.shape or len(times) < 2:
         raise BadArgument(f"input {name!r} must be a pair (times, values) of equal length, at least 2.")
@@ -59,8 +116,10 @@ def own_params(params) -> Mapping[str, Any]:
         if not (str(name).isidentifier() or "." in str(name)):  # p["link.mass"]: numbers of a mechanism
             raise BadArgument(f"parameter name {name!r} cannot be written as p.name.")
         try:
+            if np.asarray(value).dtype.kind in NO_NUMBERS:
+                raise TypeError
             number = np.array(value, dtype=float)
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             raise BadArgument(f"parameter {name!r} must be a number or an array, got {value!r}.") from None
         if np.any(np.isnan(number)):
             raise BadArgument(f"parameter {name!r} is not a number: {value!r}.")

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
+import reprlib
 
 import numpy as np
 
 from ..errors import BadArgument, WrongShape
 
 MANY_STARTS = "Many starts at once are for sweep()"
+NO_NUMBERS = "cmMSUV"  # kinds of arrays that NumPy turns into floats, or nearly: complex numbers, dates, text
 STARTS = ("q0", "v0", "y0", "s0", "x0", "dx0", "ddx0")
 
 
@@ -86,10 +88,23 @@ def refuse_matrix(shape: tuple[int, ...], role: str) -> None:
         )
 
 
-def refuse_nothing(value, role: str) -> None:
-    """Refuse a function that has returned None, which NumPy would take for NaN."""
+def refuse_no_numbers(value, role: str) -> None:
+    """Refuse what a function has returned and NumPy would take for numbers: None for NaN, complex ones by half, dates, text."""
     if value is None:
         raise WrongShape(f"{role} returned nothing: is a `return` missing?")
+    try:
+        found = np.asarray(value)
+        if found.dtype.kind == "c":
+            raise WrongShape(f"{role} returned complex numbers. Return their real parts, np.real(...), if these are meant.")
+        if found.dtype.kind in NO_NUMBERS:
+            raise TypeError
+        found.astype(float)
+    except (TypeError, ValueError) as problem:  # also of rows of different lengths
+        if isinstance(problem, WrongShape):
+            raise
+        raise WrongShape(
+            f"{role} returned {reprlib.repr(value)}. Return real numbers, alone, in a list or in an array."
+        ) from None
 
 
 def refuse_truth(value, role: str) -> None:
@@ -117,6 +132,11 @@ def refuse_without_v(role: str) -> None:
         f"{role} does not depend on v: write what is to be zero, Â(t, q) v + b(t, q), for example lambda q, v: "
         "v[0] * np.sin(q[2]) - v[1] * np.cos(q[2])."
     )
+
+
+def refuse_without_state(role: str, letter: str) -> None:
+    """Refuse a constraint or an invariant that is the same whatever the state."""
+    raise BadArgument(f"{role} depends on nothing: neither t nor {letter} enters its value.")
 
 
 def refuse_constant(value: float, role: str) -> None:

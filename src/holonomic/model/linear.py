@@ -13,10 +13,10 @@ A differential-algebraic equation of order m is  x^(m) = A₀(t) x + .. + A_{m-1
 
 from __future__ import annotations
 
-import numpy as np
-
 from ..errors import BadArgument
 from .arguments import call, wanted
+from .freezing import check_constant
+from .given import axes
 
 TIME = ("t", "p", "u")  # what the matrices may depend on
 
@@ -30,7 +30,7 @@ def linear_system(cls, mass, C, D, G, *, Z=None, f=None, r=None, **more):
         if callable(value):
             wanted(value, f"{name}()", TIME)
         elif value is not None:
-            given[name] = np.asarray(value, dtype=float)
+            given[name] = check_constant(value, f"{name}=")
     if G is None:
         raise BadArgument("linear equations of motion need G, one row per constraint; without constraints use System.")
 
@@ -52,15 +52,19 @@ def linear_system(cls, mass, C, D, G, *, Z=None, f=None, r=None, **more):
     return cls(mass=given["mass"], force=force, constraint=constraint, kinematics=given["Z"], **more)
 
 
+def _is_matrix(given) -> bool:
+    return callable(given) or given is None or axes(given) == 2
+
+
 def linear_dae(cls, A, B, C, *, f=None, r=None, **more):
     """Make a Dae from matrices; see `Dae.linear`."""
-    matrices = list(A) if isinstance(A, list | tuple) and (callable(A[0]) or A[0] is None or np.ndim(A[0]) == 2) else [A]
+    matrices = list(A) if isinstance(A, list | tuple) and A and _is_matrix(A[0]) else [A]
     given = {f"A[{j}]": matrix for j, matrix in enumerate(matrices)} | {"B": B, "C": C, "f": f, "r": r}
     for name, value in given.items():
         if callable(value):
             wanted(value, f"{name}()", TIME)
         elif value is not None:
-            given[name] = np.asarray(value, dtype=float)
+            given[name] = check_constant(value, f"{name}=")
     order = len(matrices)
     if order not in (1, 2, 3):
         raise BadArgument(f"A holds {order} matrices, one for each of x, x', ..: a Dae has order 1, 2 or 3.")

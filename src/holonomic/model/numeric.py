@@ -12,11 +12,12 @@ from typing import Any
 import numpy as np
 
 from ..errors import BadArgument, ForgottenVelocityTerms, SingularMass, WrongShape
+from .arguments import wanted
 from .base import ModelBase
 from .calling import Calling
 from .differences import Differences
 from .extra import allowed, check_uses
-from .given import FORGOTTEN_TERMS, asymmetry, refuse_velocity
+from .given import FORGOTTEN_TERMS, asymmetry, refuse_no_numbers, refuse_velocity
 
 DERIVATIVES = ("G", "g_t", "gamma", "potential", "H")
 NEWTON_STEPS, SETTLED = 20, 1e-9
@@ -57,8 +58,11 @@ class Numeric(Calling):
         self.rates = []
         for name, size in self.model.extras.states:
             role, known = f"state {name!r}", allowed(self.system, "states", self.allowed)
-            f = self.caller(self.system.states[name], role, known, extended=True)
-            self.rates.append((role, size, f))
+            function = self.system.states[name]
+            if callable(function) and not {"a", "lam"} & set(wanted(function, role, known)):  # these are not known yet
+                still = np.zeros(self.nv), np.zeros(0)
+                refuse_no_numbers(self.at_start(self.caller(function, role, known, True, True, plain=True), role, *still), role)
+            self.rates.append((role, size, self.caller(function, role, known, extended=True)))
         rows = [
             self.checked(self.system.algebraic[name], f"algebraic equation {name!r}", (size,), "algebraic", raw=True)
             for name, size in self.model.extras.algebraic

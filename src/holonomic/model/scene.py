@@ -14,7 +14,7 @@ from .arguments import BASIC, Names, UnknownParameter, call, flatten_params, par
 from .dae import Dae, state_values
 from .extra import NONE, Extras, allowed
 from .freezing import input_table
-from .given import numbers_text, refuse_matrix
+from .given import numbers_text, refuse_matrix, refuse_no_numbers
 from .rebound import ways_through
 from .refusing import line_of
 from .system import Ode, System
@@ -152,7 +152,11 @@ class Scene:
         for index, point in enumerate([*self.points, self.points[0]]):  # the start twice: nothing may be remembered
             with np.errstate(all="ignore"):
                 try:
-                    own = np.asarray(call(function, role, allowed, _fresh(point)), dtype=float)
+                    own = call(function, role, allowed, _fresh(point))
+                    refuse_no_numbers(own, role)
+                    own = np.asarray(own, dtype=float)
+                except HolonomicError:
+                    raise
                 except Exception as problem:
                     if index == 0:
                         raise UntraceableFunction(

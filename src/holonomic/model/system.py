@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import reprlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -9,11 +10,11 @@ from typing import Any
 from ..errors import BadArgument
 from .arguments import BASIC, ODE, nearest, refuses_unknown, wanted
 from .extra import allowed, check_names
-from .freezing import freeze, own_params
+from .freezing import check_coordinates, check_mapping, freeze, own_params
 from .shown import shown
 
 Quantity = Any  # a number, an array, or a function of named arguments
-KINDS = ("angle", "length", "quaternion", "", None)  # of coordinates
+KINDS = ("angle", "length", "quaternion", "")  # of coordinates
 Labelled = Any  # a function or constant, or {name: function}
 
 
@@ -115,9 +116,10 @@ class System:
     drawing: Callable | None = field(default=None, kw_only=True, repr=False)
 
     def __post_init__(self):
+        check_statement(self)
         check_names(self)
-        check_mappings(self)
-        check_trace(self.trace)
+        if self.velocity_terms is not None and not isinstance(self.velocity_terms, bool):
+            raise BadArgument(f"velocity_terms={reprlib.repr(self.velocity_terms)}: choose True, False or None.")
         for name in ("mass", "force", "potential", "kinematics", "kinetic"):
             given = getattr(self, name)
             if callable(given):
@@ -145,9 +147,7 @@ class System:
         for label, function in (self.outputs or {}).items():
             if callable(function):
                 wanted(function, f"output {label!r}", allowed(self, "output", BASIC))
-        freeze(self, "mass", "force", "kinematics")
-        if self.derivatives and self.trace:
-            raise BadArgument("derivatives= goes with trace=False; traced systems are differentiated exactly.")
+        freeze(self, "mass", "force", "potential", "kinematics", "kinetic")
 
     def __repr__(self) -> str:
         return shown(self)
@@ -159,7 +159,7 @@ class System:
         M = ∂²T/∂v², and the velocity terms follow from T by Lagrange's equations:
         d/dt(∂T/∂v) - ∂T/∂q + ∂V/∂q = f - Gᵀλ.
         """
-        if not more.get("trace", True):
+        if more.get("trace", True) is False:
             raise BadArgument("from_energies needs derivatives of the energies: it works with trace=True only.")
         return cls(mass=None, force=force, constraint=constraint, potential=potential, kinetic=kinetic, **more)
 
@@ -273,13 +273,13 @@ class Ode:
         return shown(self)
 
     def __post_init__(self):
-        check_mappings(self)
-        check_trace(self.trace)
+        check_statement(self)
         wanted(self.rhs, "rhs()", self.names)
         for label, function in labelled(self.invariants, "invariant").items():
             wanted(function, f"invariant {label!r}", self.names)
         for label, function in (self.outputs or {}).items():
-            wanted(function, f"output {label!r}", self.names)
+            if callable(function):
+                wanted(function, f"output {label!r}", self.names)
         freeze(self)
 
     @property
@@ -303,24 +303,35 @@ def labelled(given: Labelled, role: str) -> dict[str, Any]:
     return {role: given}
 
 
-def check_mappings(system) -> None:
-    """Refuse outputs and inputs without names."""
-    for name, example in (("outputs", "{name: function}"), ("inputs", "{name: number, function of t, or (times, values)}")):
-        given = getattr(system, name)
-        if given is not None and not isinstance(given, Mapping):
-            raise BadArgument(f"{name}= is a mapping {example}, got {type(given).__name__}.")
+MAPPINGS = {  # what is given by name, how, and what one of them is called
+    "params": ('{name: value}, for example {"g": 9.81}', "a parameter"),
+    "inputs": ("{name: number, function of t, or (times, values)}", "an input"),
+    "outputs": ("{name: function}", "an output"),
+    "states": ("{name: function}", "a state"),
+    "algebraic": ("{name: function}", "an algebraic variable"),
+    "derivatives": ("{name: function}", "a derivative"),
+}
+
+
+def check_statement(system) -> None:
+    """Refuse what is the wrong kind of thing: mappings without names, coordinates that are none, other ways to trace."""
+    for name, words in MAPPINGS.items():
+        check_mapping(getattr(system, name, None), name, *words)
+    for name in ("constraint", "nonholonomic", "invariants", "g"):
+        given = getattr(system, name, None)
+        if isinstance(given, Mapping):
+            check_mapping(given, name, "{name: function}", "an invariant" if name == "invariants" else "a constraint")
+    check_coordinates(system.coordinates)
     own = ("y", "lam") if isinstance(system, Ode) else ("q", "v", "a", "lam", "s", "w")
     for label in system.outputs or {}:
-        if not isinstance(label, str) or not label:
-            raise BadArgument(f"outputs={{{label!r}: ...}}: an output is called by a text.")
         if label in own:
             raise BadArgument(f"an output cannot be called {label!r}: sol.{label} is something else. Give it another name.")
-
-
-def check_trace(trace) -> None:
-    """Refuse what is neither of the three ways to run functions."""
-    if trace is not True and trace is not False and trace != "auto":
-        raise BadArgument(f'trace={trace!r}: choose "auto", True or False.')
+    if not isinstance(system.trace, bool) and not (isinstance(system.trace, str) and system.trace == "auto"):
+        raise BadArgument(f'trace={reprlib.repr(system.trace)}: choose "auto", True or False.')
+    if system.derivatives and system.trace:
+        raise BadArgument("derivatives= goes with trace=False; traced systems are differentiated exactly.")
+    if system.drawing is not None and not callable(system.drawing):
+        raise BadArgument(f"drawing= is a function of what it names of t, q, v, p, got {reprlib.repr(system.drawing)}.")
 
 
 def row_names(function, count: int) -> Sequence[Any]:
@@ -343,7 +354,8 @@ def coordinate_names(system, n: int) -> tuple[list[str], list[bool]]:
     if twice:
         raise BadArgument(f"coordinates= has the name {twice[0]!r} twice; every coordinate needs its own.")
     kinds = given.values() if isinstance(given, Mapping) else [""] * n
-    odd = [(name, kind) for name, kind in zip(names, kinds, strict=True) if kind not in KINDS]
+    known = [kind is None or (isinstance(kind, str) and kind in KINDS) for kind in kinds]
+    odd = [(name, kind) for name, kind, one in zip(names, kinds, known, strict=True) if not one]
     if odd:
         raise BadArgument(
             f"coordinates= gives {odd[0][0]!r} the kind {odd[0][1]!r}; kinds are {', '.join(map(repr, KINDS[:3]))}. "

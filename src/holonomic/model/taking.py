@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextvars
 import functools
 import inspect
+import reprlib
 import types
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -132,7 +133,7 @@ def _signatures(function, role: str) -> tuple[inspect.Signature, inspect.Signatu
             raise BadArgument(
                 f"{role}: Python cannot tell which arguments {function!r} takes. Write a function of named arguments that calls it."
             ) from None
-        raise BadArgument(f"{role} must be a number, an array or a function, got {function!r}.") from None
+        raise BadArgument(f"{role} must be a function, got {reprlib.repr(function)}.") from None
 
 
 def _is_plain(function) -> bool:

@@ -33,6 +33,7 @@ from .given import (
     refuse_constant,
     refuse_truth,
     refuse_velocity,
+    refuse_without_state,
     refuse_without_v,
 )
 from .scene import ANY, Scene
@@ -81,7 +82,7 @@ def trace(
             if name == "nonholonomic" and not casadi.depends_on(value, scene.v_sx):
                 refuse_without_v(role)
             if casadi.jacobian(value, casadi.vertcat(scene.t_sx, scene.q_sx, scene.v_sx)).nnz() == 0:
-                raise BadArgument(f"{singular} {label!r} depends on nothing: neither t nor {scene.letter} enters its value.")
+                refuse_without_state(f"{singular} {label!r}", scene.letter)
             if name == "constraint" and casadi.jacobian(value, scene.v_sx).nnz():
                 raise BadArgument(
                     f"constraint {label!r} depends on velocities; constraint= is for positions. Give it as nonholonomic=, or "
