@@ -1,7 +1,11 @@
 """Simulate constrained mechanical systems so that the answer stays on its constraints."""
 
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING
+
 from ._version import __version__
-from .choosing.essential import essential_ode
 from .diagnose import Diagnosis, diagnose
 from .errors import (
     BadArgument,
@@ -50,7 +54,6 @@ from .integrators.rattle import RATTLE
 from .integrators.runge_kutta import DOP853, RK4, RK23, RK45, Euler, Heun, Midpoint
 from .model.dae import Dae
 from .model.system import Ode, System
-from .results.saving import load
 from .results.solution import Solution
 from .simulate import simulate
 from .stabilizations.baumgarte import Baumgarte
@@ -58,12 +61,31 @@ from .stabilizations.euler_pulls import BackwardEulerStabilization, ForwardEuler
 from .stabilizations.invariant import InvariantStabilization
 from .stabilizations.post import PostStabilization, S_both, S_both2, S_full, S_pos, S_vel
 from .stabilizations.projection import Projection
-from .study.compare import Comparison, compare
-from .study.work_precision import WorkPrecision, work_precision
-from .sweeping.design import grid, sample
-from .sweeping.ensemble import Ensemble
-from .sweeping.gradient import gradient
-from .sweeping.sweep import sweep
+
+if TYPE_CHECKING:
+    from .choosing.essential import essential_ode
+    from .results.saving import load
+    from .study.compare import Comparison, compare
+    from .study.work_precision import WorkPrecision, work_precision
+    from .sweeping.design import grid, sample
+    from .sweeping.ensemble import Ensemble
+    from .sweeping.gradient import gradient
+    from .sweeping.sweep import sweep
+
+# Many runs, experiments and files: a fifth of the time that importing the package would take, and most programs need none.
+_LOADED_WHEN_ASKED_FOR = {
+    "essential_ode": "choosing.essential",
+    "load": "results.saving",
+    "Comparison": "study.compare",
+    "compare": "study.compare",
+    "WorkPrecision": "study.work_precision",
+    "work_precision": "study.work_precision",
+    "grid": "sweeping.design",
+    "sample": "sweeping.design",
+    "Ensemble": "sweeping.ensemble",
+    "gradient": "sweeping.gradient",
+    "sweep": "sweeping.sweep",
+}
 
 __all__ = [
     "sweep",
@@ -149,3 +171,16 @@ __all__ = [
     "simulate",
     "work_precision",
 ]
+
+
+def __getattr__(name: str):
+    """Load a name that is not needed by every program; afterwards it is an attribute like the others."""
+    if name not in _LOADED_WHEN_ASKED_FOR:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    found = getattr(importlib.import_module(f"{__name__}.{_LOADED_WHEN_ASKED_FOR[name]}"), name)
+    globals()[name] = found
+    return found
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -75,6 +75,15 @@ def test_public_name_has_a_docstring(name):
     assert not doc.startswith(f"{name}("), f"holonomic.{name} has only the docstring that dataclass makes"
 
 
+def test_one_file_imports_casadi():
+    found = [
+        str(path.relative_to(SOURCE))
+        for path in SOURCE.rglob("*.py")
+        if "casadi" in imported_when_run(ast.parse(path.read_text(encoding="utf-8")))
+    ]
+    assert found == ["model/casadi_door.py"]
+
+
 def test_only_view_imports_matplotlib():
     found = [
         str(path.relative_to(ROOT))
@@ -132,8 +141,17 @@ def test_every_function_and_class_is_used_somewhere():
 
 def test_importing_the_package_loads_no_heavy_library_it_may_not_need():
     heavy = ["casadi", "matplotlib", "scipy.optimize", "xarray", "pandas", "plotly", "dask"]
+    heavy += ["holonomic.sweeping", "holonomic.study", "holonomic.results.saving", "holonomic.model.casadi_door"]
     loaded = run("-c", f"import sys, holonomic; print(*[n for n in {heavy!r} if n in sys.modules])")
     assert loaded.split() == []
+
+
+def test_names_that_are_loaded_when_asked_for_behave_as_the_others():
+    assert set(holonomic.__all__) <= set(dir(holonomic))
+    assert holonomic.sweep is holonomic.sweep  # the second time without __getattr__
+    assert vars(holonomic)["sweep"] is holonomic.sweep
+    with pytest.raises(AttributeError, match="module 'holonomic' has no attribute 'swep'"):
+        holonomic.swep
 
 
 def test_every_source_that_is_cited_is_in_the_bibliography():

@@ -104,25 +104,25 @@ class Unknowns:
     """Symbols for y and y' of a formulation, by block; q and v are the model's own symbols."""
 
     def __init__(self, d: Derived, *extra: tuple[str, int]):
-        import casadi
+        from ..model.casadi_door import SX, vertcat
 
         e = d.e
         self.d = d
         self.q, self.v = e.q, e.v
-        whole = casadi.SX.sym("q_slope", e.q.numel())
+        whole = SX.sym("q_slope", e.q.numel())
         self.q_slope = whole[: e.q.numel() - e.nw]  # of q and of states; algebraic variables have none
-        self.v_slope = casadi.SX.sym("v_slope", e.v.numel())
-        self.extra = [casadi.SX.sym(name, size) for name, size in extra]
-        self.extra_slope = [casadi.SX.sym(f"{name}_slope", size) for name, size in extra]
-        self.y = casadi.vertcat(e.q, e.v, *self.extra)
-        self.slope = casadi.vertcat(whole, self.v_slope, *self.extra_slope)
+        self.v_slope = SX.sym("v_slope", e.v.numel())
+        self.extra = [SX.sym(name, size) for name, size in extra]
+        self.extra_slope = [SX.sym(f"{name}_slope", size) for name, size in extra]
+        self.y = vertcat(e.q, e.v, *self.extra)
+        self.slope = vertcat(whole, self.v_slope, *self.extra_slope)
 
     def equations(self, kinematic, dynamic, *algebraic, selectors=None) -> Equations:
         """Join differential and algebraic equations into a residual; those of algebraic variables come between."""
-        import casadi
+        from ..model.casadi_door import vertcat
 
         own = [self.d.e.algebraic] if self.d.e.nw else []
-        residual = casadi.vertcat(kinematic, dynamic, *own, *algebraic)
+        residual = vertcat(kinematic, dynamic, *own, *algebraic)
         if residual.numel() != self.y.numel():
             raise BadArgument(f"the formulation has {residual.numel()} equations for {self.y.numel()} unknowns.")
         return Equations(self.y, self.slope, residual, selectors)
@@ -149,20 +149,20 @@ def held_dynamics(d: Derived, u: Unknowns, lam, gains: bool = False, moved=None)
 
 def kinematics(d: Derived, u: Unknowns, lam, moved=None):
     """q' - Z v, then s' - h(v', λ) of states; `moved` is added to the first."""
-    import casadi
+    from ..model.casadi_door import SX, vertcat
 
     rows = u.q_slope - (d.flow(d.accelerations(lam), lam) if d.e.ns else d.q_dot[: d.nc])
     if moved is None:
         return rows
-    return rows + casadi.vertcat(moved[: d.nc], casadi.SX.zeros(d.e.ns, 1))
+    return rows + vertcat(moved[: d.nc], SX.zeros(d.e.ns, 1))
 
 
 def position_level(d: Derived):
     """g; nonholonomic rows have no position level and stay at velocity level."""
-    import casadi
+    from ..model.casadi_door import vertcat
 
     g = d.holonomic_rows
-    return g if d.n_lam == g.numel() else casadi.vertcat(g, d.velocity_rows[g.numel() :, :])
+    return g if d.n_lam == g.numel() else vertcat(g, d.velocity_rows[g.numel() :, :])
 
 
 def acceleration_level(d: Derived, lam, gains: bool):
@@ -199,7 +199,7 @@ def unit_direction(G: np.ndarray) -> tuple:
 
 def direction(d: Derived, D):
     """D as an expression: "G" (∂g/∂q)ᵀ, "mass" M⁻¹Gᵀ (B of a Dae), a function that was traced, or numbers."""
-    import casadi
+    from ..model.casadi_door import jacobian, matrix_of, sparsify
 
     if d.e.order:
         g, x = d.e.g, d.e.q[: d.e.f.numel()]
@@ -207,14 +207,14 @@ def direction(d: Derived, D):
         g, x = d.holonomic_rows, d.e.q[: d.nc]
     if isinstance(D, str):
         if D == "G":
-            return casadi.sparsify(casadi.jacobian(g, x)).T if d.e.order else d.by_q(g)[:, : d.nc].T
+            return sparsify(jacobian(g, x)).T if d.e.order else d.by_q(g)[:, : d.nc].T
         if D == "unit":
             raise BadArgument('D="unit" is chosen at the start of one run. Give an array, one column per constraint.')
         if d.e.order:
             return d.e.B
         X = d.mass_factors.solve(d.G[: g.numel(), :].T)
         return X if d.e.kinematics is None else d.e.kinematics @ X
-    given = d.given[D] if callable(D) else casadi.SX(casadi.DM([list(row) for row in D]))
+    given = d.given[D] if callable(D) else matrix_of(D)
     if given.shape != (x.numel(), g.numel()):
         raise BadArgument(f"D has the shape {given.shape}; {x.numel()} coordinates and {g.numel()} constraints need "
                           f"{(x.numel(), g.numel())}.")  # fmt: skip

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 def dae_equations(d, index: int, gains: bool = False) -> Equations:
     """Return the equations with 0 = g^(m + 1 - index); `gains` adds Baumgarte's terms to index 1."""
-    import casadi
+    from ..model.casadi_door import SX, substitute, vertcat
 
     order = d.e.order
     if index > order + 1:
@@ -22,9 +22,9 @@ def dae_equations(d, index: int, gains: bool = False) -> Equations:
         )
     u = Unknowns(d, ("lam", d.e.g.numel()))
     (y,) = u.extra
-    flow = casadi.vertcat(d.e.q[d.n :, :], d.f_at(y) - d.e.B @ y)
+    flow = vertcat(d.e.q[d.n :, :], d.f_at(y) - d.e.B @ y)
     if index == 1:
-        level = casadi.substitute(d.last_level(gains), d.y, y) - d._GB @ y
+        level = substitute(d.last_level(gains), d.y, y) - d._GB @ y
     else:
         level = d._levels[order + 1 - index]
-    return u.equations(u.q_slope - flow, casadi.SX(0, 1), level)
+    return u.equations(u.q_slope - flow, SX(0, 1), level)

@@ -43,10 +43,9 @@ class Index1(Formulation):
 
 
 def _ode(d, gains):
-    import casadi
-
+    from ..model.casadi_door import SX
     from .base import Equations
 
     field = d.field(gains=gains)[:-1]
-    slope = casadi.SX.sym("slope", d.e.q.numel())
+    slope = SX.sym("slope", d.e.q.numel())
     return Equations(d.e.q, slope, slope - field)

@@ -28,12 +28,12 @@ class Overdetermined(Formulation):
         return (Block("q", nq), Block("v", nv), Block("lam", n_lam, 1))
 
     def equations(self, d, gains):
-        import casadi
+        from ..model.casadi_door import SX, vertcat
 
         u = Unknowns(d, ("lam", d.n_lam))
         (lam,) = u.extra
-        residual = casadi.vertcat(
-            kinematics(d, u, lam), held_dynamics(d, u, lam, gains), d.e.algebraic if d.e.nw else casadi.SX(0, 1),
+        residual = vertcat(
+            kinematics(d, u, lam), held_dynamics(d, u, lam, gains), d.e.algebraic if d.e.nw else SX(0, 1),
             d.holonomic_rows, d.velocity_rows, acceleration_level(d, lam, gains),
         )  # fmt: skip
         return Equations(u.y, u.slope, residual)

@@ -70,7 +70,7 @@ class ProjectedInvariants(Formulation):
         return blocks if self.kind == "Pa" else (*blocks, Block("tau", n_lam, 1, counts=False))
 
     def equations(self, d, gains):
-        import casadi
+        from ..model.casadi_door import SX, vertcat
 
         if d.e.order:
             return self._dae(d)
@@ -78,22 +78,22 @@ class ProjectedInvariants(Formulation):
         n = g.numel()
         v_hat, lam, _ = d.solved()
         flow = d.flow(v_hat, lam)
-        still = casadi.SX.zeros(d.e.ns, 1)
+        still = SX.zeros(d.e.ns, 1)
         if self.kind == "Pa":
             u = Unknowns(d, ("mu", n))
             (mu,) = u.extra
-            kinematic = u.q_slope - flow + casadi.vertcat(direction(d, self.D) @ mu, still)
+            kinematic = u.q_slope - flow + vertcat(direction(d, self.D) @ mu, still)
             return u.equations(kinematic, u.v_slope - v_hat, g)
         u = Unknowns(d, ("mu", n), ("tau", d.n_lam))
         mu, tau = u.extra
         moved = direction(d, self.D) @ mu
         if self.kind == "Pc":
             moved = moved + d.by_q(d.velocity_rows)[:, : d.nc].T @ tau
-        kinematic = u.q_slope - flow + casadi.vertcat(moved, still)
+        kinematic = u.q_slope - flow + vertcat(moved, still)
         return u.equations(kinematic, u.v_slope - v_hat + d.G.T @ tau, g, d.velocity_rows)
 
     def _dae(self, d):
-        import casadi
+        from ..model.casadi_door import SX, vertcat
 
         order, n, rows = d.e.order, d.n, d.e.g.numel()
         if self.kind == "Pc" or (self.kind == "Pb" and order == 1):
@@ -105,6 +105,6 @@ class ProjectedInvariants(Formulation):
         u = Unknowns(d, *((name, rows) for name in names))
         D = direction(d, self.D)
         taken = [D @ multiplier for multiplier in u.extra]
-        taken += [casadi.SX.zeros(n, 1)] * (order - len(taken))
-        kinematic = u.q_slope - d.q_dot + casadi.vertcat(*taken)
-        return u.equations(kinematic, casadi.SX(0, 1), *d._levels[: len(names)])
+        taken += [SX.zeros(n, 1)] * (order - len(taken))
+        kinematic = u.q_slope - d.q_dot + vertcat(*taken)
+        return u.equations(kinematic, SX(0, 1), *d._levels[: len(names)])

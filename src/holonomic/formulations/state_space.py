@@ -63,16 +63,16 @@ class StateSpace(Formulation):
         return (Block("q", nq), Block("v", nv))
 
     def equations(self, d, gains):
-        import casadi
+        from ..model.casadi_door import SX, diagcat
 
         u = Unknowns(d)
         if d.e.order:
             R, _, symbols = selector_symbols(d, "StateSpace")
             if self.R is not None:
                 R, symbols = self._given(d.n, d.e.g.numel()), None
-            all_R = casadi.diagcat(*[R] * d.e.order)
+            all_R = diagcat(*[R] * d.e.order)
             return u.equations(
-                all_R @ (u.q_slope - d.q_dot), casadi.SX(0, 1), *d._levels[:-1], selectors=symbols
+                all_R @ (u.q_slope - d.q_dot), SX(0, 1), *d._levels[:-1], selectors=symbols
             )  # fmt: skip
         R, _, symbols = selector_symbols(d, "StateSpace")
         if self.R is not None:
@@ -85,9 +85,9 @@ class StateSpace(Formulation):
         )  # fmt: skip
 
     def _given(self, nq: int, n_lam: int):
-        import casadi
+        from ..model.casadi_door import matrix_of
 
-        R = casadi.SX(casadi.DM([list(row) for row in self.R]))  # type: ignore[union-attr]
+        R = matrix_of(self.R)  # type: ignore[union-attr]
         if R.shape != (nq - n_lam, nq):
             raise BadArgument(
                 f"R has the shape {R.shape}; {nq} coordinates and {n_lam} constraints need {(nq - n_lam, nq)}."

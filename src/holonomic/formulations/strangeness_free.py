@@ -32,12 +32,12 @@ def selector_symbols(d, user: str):
 
 
 def _symbols(nv: int, n_lam: int):
-    import casadi
+    from ..model.casadi_door import SX, reshape
 
     nf = nv - n_lam
-    symbols = casadi.SX.sym("selectors", 2 * nf * nv + 1)
-    Sp = casadi.reshape(symbols[: nf * nv], nv, nf).T
-    Sv = casadi.reshape(symbols[nf * nv : 2 * nf * nv], nv, nf).T
+    symbols = SX.sym("selectors", 2 * nf * nv + 1)
+    Sp = reshape(symbols[: nf * nv], nv, nf).T
+    Sv = reshape(symbols[nf * nv : 2 * nf * nv], nv, nf).T
     return Sp, Sv, symbols
 
 
@@ -46,11 +46,11 @@ def selected(S, kinematic, Z=None):
 
     S is regular on the null space of G Z if S Z⁻¹ is on that of ∂g/∂q.
     """
-    import casadi
+    from ..model.casadi_door import solve, vertcat
 
     n = S.shape[1]
-    rows = kinematic[:n] if Z is None else casadi.solve(Z, kinematic[:n])
-    return casadi.vertcat(S @ rows, kinematic[n:, :])
+    rows = kinematic[:n] if Z is None else solve(Z, kinematic[:n])
+    return vertcat(S @ rows, kinematic[n:, :])
 
 
 @refuses_unknown
@@ -108,7 +108,7 @@ class StrangenessFree(Formulation):
         )  # fmt: skip
 
     def _dae(self, d, gains):
-        import casadi
+        from ..model.casadi_door import SX, substitute, vertcat
 
         u = Unknowns(d, ("lam", d.e.g.numel()))
         (y,) = u.extra
@@ -116,5 +116,5 @@ class StrangenessFree(Formulation):
         n, last = d.n, d.n * (d.e.order - 1)
         rows = [Sp @ (u.q_slope[at : at + n] - d.e.q[at + n : at + 2 * n]) for at in range(0, last, n)]
         rows.append(Sv @ (u.q_slope[last:] - d.f_at(y) + d.e.B @ y))
-        level = casadi.substitute(d.last_level(gains), d.y, y) - d._GB @ y
-        return u.equations(casadi.vertcat(*rows), casadi.SX(0, 1), *d._levels[:-1], level, selectors=symbols)
+        level = substitute(d.last_level(gains), d.y, y) - d._GB @ y
+        return u.equations(vertcat(*rows), SX(0, 1), *d._levels[:-1], level, selectors=symbols)

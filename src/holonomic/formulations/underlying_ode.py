@@ -23,8 +23,7 @@ class UnderlyingODE(Formulation):
         return (Block("q", nq), Block("v", nv), Block("lam", n_lam, differential=True))
 
     def equations(self, d, gains):
-        import casadi
-
+        from ..model.casadi_door import SX, jacobian, jtimes
         from ..model.factors import factor_general
 
         e = d.e
@@ -34,12 +33,12 @@ class UnderlyingODE(Formulation):
         v_dot = d.accelerations(lam)
         level = d.G @ v_dot + d.gamma
         rate = (
-            casadi.jtimes(level, e.q, d.with_field(d.q_dot, v_dot, lam))
-            + casadi.jtimes(level, e.v, v_dot)
-            + casadi.jtimes(level, e.t, casadi.SX(1))
+            jtimes(level, e.q, d.with_field(d.q_dot, v_dot, lam))
+            + jtimes(level, e.v, v_dot)
+            + jtimes(level, e.t, SX(1))
         )
         if d.lam_in_force:
-            lam_slope = -factor_general(casadi.jacobian(level, lam)).solve(rate)
+            lam_slope = -factor_general(jacobian(level, lam)).solve(rate)
         else:
             lam_slope = d.saddle["S"].solve(rate)
         return u.equations(kinematics(d, u, lam), held_dynamics(d, u, lam), u.extra_slope[0] - lam_slope)

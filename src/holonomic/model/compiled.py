@@ -248,21 +248,21 @@ class Model(ModelBase):
 
     def _request(self, wanted: tuple[Fn, ...], variant: Variant) -> tuple:
         """What `graphs` and `tapes` take."""
-        import casadi
+        from .casadi_door import SX, vertcat
 
         derived = self._derived(variant)
         metric = variant.metric
         if isinstance(metric, tuple):
-            metric = casadi.SX(casadi.vertcat(*self.weights(metric, derived.e.data)))  # plain numbers alone would stay a DM
+            metric = SX(vertcat(*self.weights(metric, derived.e.data)))  # plain numbers alone would stay a DM
         equations = None if variant.formulation is None else variant.formulation.equations(derived, variant.gains)
         return derived, wanted, metric, variant.gains, equations, variant.direction, variant.mass_at
 
     def equation_of_y(self, t: float, x, data) -> Callable:
         """Of a Dae at one state: y -> (what y makes zero, its derivative, where y is looked for first, that there)."""
-        import casadi
+        from .casadi_door import densify, function_of
 
         d = self._derived(PLAIN)
-        known = casadi.Function("y", [d.e.t, d.e.q, d.e.data, d.y], [casadi.densify(part) for part in d.equation_of_y()])
+        known = function_of([d.e.t, d.e.q, d.e.data, d.y], [densify(part) for part in d.equation_of_y()])
 
         def equation(y):
             r, J, begin, plain = (np.array(part) for part in known(t, x[: self.nq], data[: d.e.data.numel()], y))
@@ -288,13 +288,12 @@ class Model(ModelBase):
 
     def _by_graph(self, fn: Fn, t: float, a, b, data, variant: Variant) -> np.ndarray:
         """Evaluate on the expression graph: slow, but nothing is compiled for a single look."""
-        import casadi
-
+        from .casadi_door import densify, function_of
         from .graphs import graphs
 
         if (fn, variant) not in self._graphs:
             *inputs, out = graphs(*self._request((fn,), variant))[fn]
-            self._graphs[fn, variant] = casadi.Function("look", inputs, [casadi.densify(out)])
+            self._graphs[fn, variant] = function_of(inputs, [densify(out)])
         look = self._graphs[fn, variant]
         given = [values[: look.numel_in(i)] for i, values in enumerate((a, b, data), 1)]  # arrays may be longer
         return np.array(look(t, *given)).reshape(-1)

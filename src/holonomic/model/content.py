@@ -11,10 +11,8 @@ import hashlib
 import json
 from pathlib import Path
 
-import casadi
-from casadi import SX
-
 from .._version import __version__
+from .casadi_door import SX, VERSION, densify, symvar, vec, vertcat
 from .expressions import Expressions
 from .tape import record
 from .trace import Traced
@@ -25,7 +23,7 @@ _SYMBOLS = ("t", "q", "v", "a", "lam", "data", "y")
 @functools.cache
 def source_stamp() -> str:
     """Return the hash of the sources that turn expressions into functions: other sources, other functions."""
-    digest = hashlib.sha256(f"{__version__} {casadi.__version__}".encode())
+    digest = hashlib.sha256(f"{__version__} {VERSION}".encode())
     package = Path(__file__).parents[1]
     for place in ("model", "formulations"):
         for path in sorted((package / place).glob("*.py")):
@@ -59,7 +57,7 @@ def _parts(e: Expressions) -> dict[str, SX]:
 
 def _tape(symbols: list[SX], values: list[SX]) -> str:
     """The tape of expressions, the symbols numbered in their order."""
-    out = casadi.vertcat(SX(0, 1), *(casadi.vec(casadi.densify(value)) for value in values))
-    known = casadi.symvar(casadi.vertcat(*symbols, out))
+    out = vertcat(SX(0, 1), *(vec(densify(value)) for value in values))
+    known = symvar(vertcat(*symbols, out))
     nothing = SX(0, 1)
-    return record(casadi.vertcat(*known), nothing, nothing, nothing, out).text() + repr([each.name() for each in known])
+    return record(vertcat(*known), nothing, nothing, nothing, out).text() + repr([each.name() for each in known])

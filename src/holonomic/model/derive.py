@@ -12,11 +12,29 @@ from __future__ import annotations
 
 from functools import cached_property
 
-import casadi
-from casadi import SX
-
 from ..errors import IncompatibleMethods
 from .base import N_GAINS, Bend, Held
+from .casadi_door import (
+    SX,
+    densify,
+    depends_on,
+    diag,
+    diagcat,
+    dot,
+    fabs,
+    fmin,
+    horzcat,
+    if_else,
+    jacobian,
+    jtimes,
+    ones_like,
+    reshape,
+    row_sums,
+    sparsify,
+    substitute,
+    vec,
+    vertcat,
+)
 from .directions import bent
 from .expressions import Expressions
 from .factors import Factors, Projector, factor, factor_general
@@ -59,7 +77,7 @@ class Derived:
 
     @cached_property
     def k_w(self) -> SX:
-        return casadi.sparsify(casadi.jacobian(self.e.algebraic, self.w))
+        return sparsify(jacobian(self.e.algebraic, self.w))
 
     @cached_property
     def _k_w_factors(self):
@@ -68,7 +86,7 @@ class Derived:
     @cached_property
     def w_by_q(self) -> SX:
         """How algebraic variables follow the coordinates."""
-        return -self._k_w_factors.solve(casadi.jacobian(self.e.algebraic, self.e.q[: self.nc]))
+        return -self._k_w_factors.solve(jacobian(self.e.algebraic, self.e.q[: self.nc]))
 
     @cached_property
     def settled(self) -> SX:
@@ -85,10 +103,10 @@ class Derived:
         if e.ns:
             rates.append(e.states)
         if e.nw:
-            known = casadi.vertcat(*rates, SX.zeros(e.nw, 1))
-            moved = casadi.jtimes(e.algebraic, e.q, known) + casadi.jtimes(e.algebraic, e.t, SX(1))
-            rates.append(-self._k_w_factors.solve(moved + casadi.jtimes(e.algebraic, e.v, e.a)))
-        return casadi.vertcat(*rates)
+            known = vertcat(*rates, SX.zeros(e.nw, 1))
+            moved = jtimes(e.algebraic, e.q, known) + jtimes(e.algebraic, e.t, SX(1))
+            rates.append(-self._k_w_factors.solve(moved + jtimes(e.algebraic, e.v, e.a)))
+        return vertcat(*rates)
 
     def flow(self, v_dot: SX, lam: SX) -> SX:
         """q' and s' (not w') with given accelerations and multipliers."""
@@ -98,34 +116,34 @@ class Derived:
         """An expression with accelerations and multipliers of the kept rows entered."""
         if not (self.e.ns or self.e.nw):
             return expression
-        symbols, values = casadi.vertcat(self.e.a, self.e.lam), casadi.vertcat(v_dot, self._all_rows(lam))
-        return casadi.substitute(expression, symbols, casadi.densify(values))
+        symbols, values = vertcat(self.e.a, self.e.lam), vertcat(v_dot, self._all_rows(lam))
+        return substitute(expression, symbols, densify(values))
 
     def through_states(self) -> SX:
         """Rate at which states alone change the constraints."""
         e = self.e
         by_state = SX.zeros(self.nc, 1), e.states if e.ns else SX(0, 1), SX.zeros(e.nw, 1)
-        change = casadi.vertcat(*by_state)
+        change = vertcat(*by_state)
         if e.nw:
-            follows = -self._k_w_factors.solve(casadi.jtimes(e.algebraic, e.q, change))
-            change = casadi.vertcat(change[: self.nc + e.ns], follows)
-        return casadi.jtimes(e.constraint, e.q, change)
+            follows = -self._k_w_factors.solve(jtimes(e.algebraic, e.q, change))
+            change = vertcat(change[: self.nc + e.ns], follows)
+        return jtimes(e.constraint, e.q, change)
 
     def by_q(self, rows: SX) -> SX:
         """Jacobian by the coordinates, algebraic variables following; columns of s and w are empty."""
-        J = casadi.jacobian(rows, self.e.q)
+        J = jacobian(rows, self.e.q)
         extra = self.e.ns + self.e.nw
         if extra:
             own = J[:, : self.nc]
             if self.e.nw:
                 own = own + J[:, self.nc + self.e.ns :] @ self.w_by_q
-            J = casadi.horzcat(own, SX(rows.numel(), extra))
-        return casadi.sparsify(J)
+            J = horzcat(own, SX(rows.numel(), extra))
+        return sparsify(J)
 
     def _along(self, expression: SX) -> SX:
         """Time derivative with v held: what G v + g_t is to g."""
         e = self.e
-        return casadi.jtimes(expression, e.q, self.q_dot) + casadi.jtimes(expression, e.t, SX(1))
+        return jtimes(expression, e.q, self.q_dot) + jtimes(expression, e.t, SX(1))
 
     @cached_property
     def velocity_rows(self) -> SX:
@@ -136,7 +154,7 @@ class Derived:
         rows = [self._along(e.constraint)] if e.constraint.numel() else []
         if e.nonholonomic is not None:
             rows.append(e.nonholonomic)
-        rows = casadi.vertcat(*rows) if rows else SX(0, 1)
+        rows = vertcat(*rows) if rows else SX(0, 1)
         return rows if self.rows is None else rows[list(self.rows)]
 
     @cached_property
@@ -144,7 +162,7 @@ class Derived:
         """Jacobian of the velocity rows by v: ∂g/∂q Z, then Â."""
         if self.is_ode:
             return SX(0, 0)
-        return casadi.sparsify(casadi.jacobian(self.velocity_rows, self.e.v))
+        return sparsify(jacobian(self.velocity_rows, self.e.v))
 
     @cached_property
     def gamma(self) -> SX:
@@ -158,7 +176,7 @@ class Derived:
         if self.rows is not None:
             kept = [row for row in self.rows if row < g.numel()]
             g = g[kept] if kept else SX(0, 1)
-        return casadi.vertcat(g, e.invariants)
+        return vertcat(g, e.invariants)
 
     @property
     def holonomic_rows(self) -> SX:
@@ -173,17 +191,17 @@ class Derived:
     @cached_property
     def H(self) -> SX:
         """Jacobian of all rows by the whole state (q, v)."""
-        rows = casadi.vertcat(self.position_rows, self.velocity_rows)
-        return casadi.horzcat(self.by_q(rows), casadi.sparsify(casadi.jacobian(rows, self.e.v)))
+        rows = vertcat(self.position_rows, self.velocity_rows)
+        return horzcat(self.by_q(rows), sparsify(jacobian(rows, self.e.v)))
 
     @property
     def H_measured(self) -> SX:
         """What position rows are long by q, velocity rows by v, as where each is corrected by itself."""
-        return self.H if self.is_ode else casadi.diagcat(self.J, self.G)
+        return self.H if self.is_ode else diagcat(self.J, self.G)
 
     @cached_property
     def x(self) -> SX:
-        return casadi.vertcat(self.e.q, self.e.v)
+        return vertcat(self.e.q, self.e.v)
 
     @property
     def n_lam(self) -> int:
@@ -196,7 +214,7 @@ class Derived:
         if e.potential is None:
             return e.force
         own = e.q[: self.nc]
-        slope = casadi.jtimes(e.potential, own, SX.eye(self.nc)).T
+        slope = jtimes(e.potential, own, SX.eye(self.nc)).T
         if e.kinematics is not None:
             slope = e.kinematics.T @ slope
         return e.force - slope
@@ -217,19 +235,19 @@ class Derived:
         entries = [SX(0)] * self.e.lam.numel()
         for i, row in enumerate(self.rows):
             entries[row] = lam[i]
-        return casadi.vertcat(*entries)
+        return vertcat(*entries)
 
     def _multipliers(self, gamma: SX) -> tuple[SX, SX]:
         """λ where the force depends on it, and ρ."""
         lam = SX.sym("lam", self.n_lam)
         start = self._solve_saddle(self.force_at(SX.zeros(self.n_lam, 1)), gamma, self.saddle["S"])[1]
         residual = self.G @ self.over_M(self.force_at(lam) - self.G.T @ lam, gamma) + gamma
-        return solve_multipliers(residual, lam, start, casadi.densify(-(self.G @ self.saddle["X"])))
+        return solve_multipliers(residual, lam, start, densify(-(self.G @ self.saddle["X"])))
 
     @cached_property
     def kinetic(self) -> SX:
         e = self.e
-        return e.kinetic if e.kinetic is not None else casadi.dot(e.v, e.mass @ e.v) / 2
+        return e.kinetic if e.kinetic is not None else dot(e.v, e.mass @ e.v) / 2
 
     @cached_property
     def holding(self) -> SX | None:
@@ -278,7 +296,7 @@ class Derived:
             return self.gamma
         gamma = self.gamma + self.gain(1) * self.velocity_rows
         g = self.holonomic_rows
-        g = casadi.vertcat(g, SX.zeros(self.n_lam - g.numel(), 1))
+        g = vertcat(g, SX.zeros(self.n_lam - g.numel(), 1))
         return gamma + self.gain(0) * g
 
     def solved(self, refined: bool = False, gains: bool = False) -> tuple[SX, SX, SX]:
@@ -286,7 +304,7 @@ class Derived:
         f, gamma = self.force, self._gamma_with(gains)
         if self.lam_in_force:
             lam, rho = self._multipliers(gamma)
-            return self.accelerations(lam, gains), lam, casadi.fmin(rho, self.mass_factors.rho)
+            return self.accelerations(lam, gains), lam, fmin(rho, self.mass_factors.rho)
         S = self._any_rows if refined and self.kept is not None else self.saddle["S"]
         v_dot, lam = self._solve_saddle(f, gamma, S)
         if refined:
@@ -296,28 +314,28 @@ class Derived:
             v_dot, lam = v_dot + dv, lam + dlam
         rho = self.mass_factors.rho
         if self.n_lam:
-            rho = casadi.fmin(S.rho, rho)
+            rho = fmin(S.rho, rho)
         return v_dot, lam, rho
 
     def kinematic_rates(self) -> SX:
         """q' = Z v; states and algebraic variables, which must not enter the constraints, stand still."""
         extra = self.e.ns + self.e.nw
-        if extra and casadi.depends_on(self.velocity_rows, self.e.q[self.nc :]):
+        if extra and depends_on(self.velocity_rows, self.e.q[self.nc :]):
             raise IncompatibleMethods(
                 "half-explicit integrators take constraints of coordinates alone, but these depend on states or algebraic "
                 "variables. Use RK45() with formulation=Index1()."
             )
-        return casadi.vertcat(self.q_dot[: self.nc], SX.zeros(extra, 1))
+        return vertcat(self.q_dot[: self.nc], SX.zeros(extra, 1))
 
     def velocity(self) -> SX:
         """Velocity rows, and G row by row."""
-        return casadi.vertcat(self.velocity_rows, casadi.vec(casadi.densify(self.G).T))
+        return vertcat(self.velocity_rows, vec(densify(self.G).T))
 
     def half_explicit(self, b: SX) -> SX:
         """(q', v', λ, ρ) with M v' = f - Gᵀλ and Ḡ v' + s = 0; b = (s, Ḡ row by row), Ḡ with the pattern of G."""
         n_lam, nv = self.G.shape
-        pattern = casadi.DM(self.G.sparsity(), 1)
-        other = casadi.sparsify(casadi.reshape(b[n_lam:], nv, n_lam).T * pattern)
+        pattern = ones_like(self.G)
+        other = sparsify(reshape(b[n_lam:], nv, n_lam).T * pattern)
         M, force = self.mass_factors, self.force
         if self.holding is not None:  # Ḡ v' is what is known here
             M = factor_general(self.e.mass + self.G.T @ self.holding @ other)
@@ -326,15 +344,15 @@ class Derived:
         S = factor_general(other @ X)
         lam = S.solve(other @ y + b[:n_lam])
         v_dot = y - X @ lam
-        return casadi.vertcat(self.with_field(self.q_dot, v_dot, lam), v_dot, lam, casadi.fmin(S.rho, M.rho))
+        return vertcat(self.with_field(self.q_dot, v_dot, lam), v_dot, lam, fmin(S.rho, M.rho))
 
     def field(self, refined: bool = False, gains: bool = False) -> SX:
         """(q', v', λ, ρ), less what a stabilization of invariants takes away."""
         if self.is_ode:
-            return casadi.vertcat(self.q_dot - self.taken(gains), SX(1))
+            return vertcat(self.q_dot - self.taken(gains), SX(1))
         v_dot, lam, rho = self.solved(refined, gains)
         q_dot = self.with_field(self.q_dot, v_dot, lam)
-        return casadi.vertcat(casadi.vertcat(q_dot, v_dot) - self.taken(), lam, rho)
+        return vertcat(vertcat(q_dot, v_dot) - self.taken(), lam, rho)
 
     def accelerations(self, lam: SX, gains: bool = False) -> SX:
         """v' with given multipliers."""
@@ -356,31 +374,31 @@ class Derived:
         force, gamma = self.force, self._gamma_with(gains)
         if self.lam_in_force:  # at λ; NaN where there is none
             lam, rho = self._multipliers(gamma)
-            force = casadi.if_else(rho > 0, self.force_at(lam), SX.nan(*force.shape))
+            force = if_else(rho > 0, self.force_at(lam), SX.nan(*force.shape))
         f, gamma = force - e.mass @ dv, gamma + self.G @ dv
-        flat = [casadi.vec(casadi.densify(matrix).T) for matrix in (e.mass, self.G)]
-        q_dot = casadi.vertcat(self.q_dot[: self.nc], SX.zeros(e.ns + e.nw, 1))
-        return casadi.vertcat(q_dot - dq, flat[0], f, flat[1], gamma)
+        flat = [vec(densify(matrix).T) for matrix in (e.mass, self.G)]
+        q_dot = vertcat(self.q_dot[: self.nc], SX.zeros(e.ns + e.nw, 1))
+        return vertcat(q_dot - dq, flat[0], f, flat[1], gamma)
 
     def curvature(self, dq: SX) -> SX:
         """L Δq, L the Jacobian of the velocity rows by q."""
         if self.e.nw:
-            dq = casadi.vertcat(dq[: self.nc + self.e.ns], self.w_by_q @ dq[: self.nc])
-        return casadi.jtimes(self.velocity_rows, self.e.q, dq)
+            dq = vertcat(dq[: self.nc + self.e.ns], self.w_by_q @ dq[: self.nc])
+        return jtimes(self.velocity_rows, self.e.q, dq)
 
     def residual_rate(self) -> SX:
         """d/dt of the residuals along the field: H z' + h_t. The velocity rows have none."""
-        return casadi.vertcat(self._along(self.position_rows), SX.zeros(self.n_lam, 1))
+        return vertcat(self._along(self.position_rows), SX.zeros(self.n_lam, 1))
 
     def rates(self, values: SX) -> SX:
         """Time derivatives of functions of (t, q, v) along the motion, v' being known; then Σ |∂f/∂x_i x_i'|."""
-        slope = casadi.vertcat(self.q_dot, self.e.a)
-        parts = casadi.jacobian(values, self.x) @ casadi.diag(slope)
-        by_time = casadi.jacobian(values, self.e.t)
-        return casadi.vertcat(casadi.sum2(parts) + by_time, casadi.sum2(casadi.fabs(parts)) + casadi.fabs(by_time))
+        slope = vertcat(self.q_dot, self.e.a)
+        parts = jacobian(values, self.x) @ diag(slope)
+        by_time = jacobian(values, self.e.t)
+        return vertcat(row_sums(parts) + by_time, row_sums(fabs(parts)) + fabs(by_time))
 
     def residual(self) -> SX:
-        return casadi.vertcat(self.position_rows, self.velocity_rows)
+        return vertcat(self.position_rows, self.velocity_rows)
 
     def projector(self, J: SX, weights: SX | None, mass: bool = False) -> Projector:
         """Factor and solves of the shortest way back along W⁻¹Jᵀ, W the metric."""
@@ -388,7 +406,7 @@ class Derived:
         if mass:
             X = self.over_mass(J)
         elif weights is not None:
-            X = casadi.sparsify(casadi.diag(1 / weights) @ J.T)
+            X = sparsify(diag(1 / weights) @ J.T)
         measured = self.H_measured if J is self.H else None
         same = not mass and weights is None
         factors = None if self.kept is None else factor_even(J @ X, self._short_by(J))
@@ -408,7 +426,7 @@ class Derived:
     def over_mass(self, J: SX) -> SX:
         """M⁻¹Jᵀ, of rows by v or by q; s and w stay where they are."""
         nv = self.e.v.numel()
-        return casadi.vertcat(self.mass_factors.solve(J[:, :nv].T), SX(J.shape[1] - nv, J.shape[0]))
+        return vertcat(self.mass_factors.solve(J[:, :nv].T), SX(J.shape[1] - nv, J.shape[0]))
 
     def direction(self, D: str) -> SX:
         """Named directions of an Ode: all its rows are of one level, so there is one block, Hᵀ."""

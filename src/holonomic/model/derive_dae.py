@@ -10,11 +10,22 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import cached_property
 
-import casadi
-from casadi import SX
-
 from ..errors import IncompatibleMethods
 from .base import Held
+from .casadi_door import (
+    SX,
+    densify,
+    diagcat,
+    fmin,
+    jacobian,
+    jtimes,
+    norm_2,
+    norm_fro,
+    sparsify,
+    substitute,
+    vec,
+    vertcat,
+)
 from .derive import Derived
 from .expressions import Expressions
 from .factors import factor_general
@@ -45,25 +56,25 @@ class DerivedDae(Derived):
     def _levels(self) -> list[SX]:
         """g, g', .., and last g^(m) with y = 0."""
         e, levels = self.e, [self.e.g]
-        flow = casadi.vertcat(e.q[self.n :, :], e.f)
+        flow = vertcat(e.q[self.n :, :], e.f)
         for _ in range(e.order):
-            rate = casadi.jtimes(levels[-1], e.q, flow) + casadi.jtimes(levels[-1], e.t, SX(1))
-            levels.append(casadi.sparsify(rate))
+            rate = jtimes(levels[-1], e.q, flow) + jtimes(levels[-1], e.t, SX(1))
+            levels.append(sparsify(rate))
         return levels
 
     @cached_property
     def _G(self) -> SX:
-        return casadi.sparsify(casadi.jacobian(self.e.g, self.e.q[: self.n]))
+        return sparsify(jacobian(self.e.g, self.e.q[: self.n]))
 
     @cached_property
     def _GB(self) -> SX:
-        return casadi.sparsify(self._G @ self.e.B)
+        return sparsify(self._G @ self.e.B)
 
     @cached_property
     def _factors(self):
         """Of G B; ρ is small where a column of B lies along the constraints."""
         B = self.e.B
-        sizes = [casadi.norm_fro(self._G) * casadi.norm_2(B[:, i]) for i in range(B.shape[1])]
+        sizes = [norm_fro(self._G) * norm_2(B[:, i]) for i in range(B.shape[1])]
         return factor_general(self._GB, sizes)
 
     def last_level(self, gains: bool) -> SX:
@@ -97,8 +108,8 @@ class DerivedDae(Derived):
         start, sign = self._without_y(gains), SX(1)
         if root is not None:
             start, sign = start + root[:-1], 1 - 2 * root[-1]
-        found, converged = solve_multipliers(wanted - self._GB @ y, y, start, -casadi.densify(self._GB), sign)
-        return found, casadi.fmin(rho, converged)
+        found, converged = solve_multipliers(wanted - self._GB @ y, y, start, -densify(self._GB), sign)
+        return found, fmin(rho, converged)
 
     def _without_y(self, gains: bool) -> SX:
         """y where it has no share in f: where Newton's method begins."""
@@ -107,7 +118,7 @@ class DerivedDae(Derived):
     def equation_of_y(self) -> tuple[SX, SX, SX, SX]:
         """What y makes zero, its derivative by y, where y is looked for first, and the derivative there."""
         r = self.last_level(gains=False) - self._GB @ self.y
-        return r, casadi.jacobian(r, self.y), self._without_y(gains=False), -self._GB
+        return r, jacobian(r, self.y), self._without_y(gains=False), -self._GB
 
     def multipliers(self, gains: bool = False) -> SX:
         """y."""
@@ -115,7 +126,7 @@ class DerivedDae(Derived):
 
     def _rhs(self, gains: bool) -> SX:
         y = self.multipliers(gains)
-        return casadi.vertcat(self.e.q[self.n :, :], self.f_at(y) - self.e.B @ y)
+        return vertcat(self.e.q[self.n :, :], self.f_at(y) - self.e.B @ y)
 
     @cached_property
     def q_dot(self) -> SX:
@@ -123,21 +134,21 @@ class DerivedDae(Derived):
 
     @cached_property
     def position_rows(self) -> SX:
-        return casadi.vertcat(*self._levels[:-1], self.e.invariants)
+        return vertcat(*self._levels[:-1], self.e.invariants)
 
     def field(self, refined: bool = False, gains: bool = False) -> SX:
-        return casadi.vertcat(self._rhs(gains) - self.taken(), self._solved_for_y(gains)[1])
+        return vertcat(self._rhs(gains) - self.taken(), self._solved_for_y(gains)[1])
 
     def terms(self, gains: bool = False) -> SX:
         """(z', I, f, G, γ) in the places of a System's (q', M, f, G, γ), for selectors: z' and γ are left at zero."""
         n, rows = self.n, self.e.g.numel()
-        flat = [casadi.vec(casadi.densify(matrix).T) for matrix in (SX.eye(n), self._G)]
-        return casadi.vertcat(SX.zeros(self.e.q.numel(), 1), flat[0], SX.zeros(n, 1), flat[1], SX.zeros(rows, 1))
+        flat = [vec(densify(matrix).T) for matrix in (SX.eye(n), self._G)]
+        return vertcat(SX.zeros(self.e.q.numel(), 1), flat[0], SX.zeros(n, 1), flat[1], SX.zeros(rows, 1))
 
     def residual_rate(self) -> SX:
         last = SX.zeros(self.e.g.numel(), 1)  # g^(m) is what y makes zero
         kept = [self._along(self.e.invariants)] if self.e.invariants.numel() else []
-        return casadi.vertcat(*self._levels[1:-1], last, *kept)
+        return vertcat(*self._levels[1:-1], last, *kept)
 
     def direction(self, D: str) -> SX:
         """One block of columns per level: B, or Gᵀ."""
@@ -146,14 +157,14 @@ class DerivedDae(Derived):
                 f'D="{D}" does not say how to move a Dae with its invariants. Use D="orthogonal".'
             )
         block = self.e.B if D == "B" else self._G.T
-        return casadi.diagcat(*[block] * self.e.order)
+        return diagcat(*[block] * self.e.order)
 
 
 def with_multipliers_solved(e: Expressions) -> Expressions:
     """Put the solution for y in its place in outputs and events."""
     y = DerivedDae(e).multipliers()
     named = {
-        kind: {name: casadi.substitute(value, e.lam, y) for name, value in getattr(e, kind).items()}
+        kind: {name: substitute(value, e.lam, y) for name, value in getattr(e, kind).items()}
         for kind in ("outputs", "events")
     }
     return replace(e, lam=SX(0, 1), y=e.lam, **named)

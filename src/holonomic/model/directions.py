@@ -15,11 +15,9 @@ and one that leaves out L, (4.8):
 
 from __future__ import annotations
 
-import casadi
-from casadi import SX
-
 from ..errors import IncompatibleMethods
 from .base import Bend, Direction
+from .casadi_door import SX, diagcat, vertcat
 from .factors import Projector, factor, factor_general, factor_kept
 
 
@@ -52,7 +50,7 @@ def _level_by_level(d, D, r: SX, coupled: bool) -> SX:
     dq = X @ factor(d.J @ X).solve(r[:at]) if at else SX.zeros(d.e.q.numel(), 1)
     rest = r[at:, :] - d.curvature(dq) if coupled and d.n_lam else r[at:, :]
     dv = Y @ factor(d.G @ Y).solve(rest) if d.n_lam else SX.zeros(d.e.v.numel(), 1)
-    return casadi.vertcat(dq, dv)
+    return vertcat(dq, dv)
 
 
 def direction(d, D) -> SX:
@@ -63,7 +61,7 @@ def direction(d, D) -> SX:
         return d.H.T
     if d.is_ode:
         return d.direction(D)
-    return casadi.diagcat(_block(d, D, d.J), _block(d, D, d.G))
+    return diagcat(_block(d, D, d.J), _block(d, D, d.G))
 
 
 def _block(d, D: str, J: SX) -> SX:

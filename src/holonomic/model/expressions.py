@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from casadi import SX
+from .casadi_door import SX
 
 
 @dataclass(frozen=True)

@@ -14,10 +14,25 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-import casadi
-from casadi import SX
-
 from ..kernels.dense import DEPENDENT, OUT
+from .casadi_door import (
+    SX,
+    Sparsity,
+    densify,
+    diag,
+    fabs,
+    fmax,
+    fmin,
+    if_else,
+    ldl,
+    ldl_solve,
+    mirrored,
+    norm_2,
+    qr,
+    solve,
+    sparsify,
+    vertcat,
+)
 
 if TYPE_CHECKING:
     from .short import EvenFactors
@@ -34,18 +49,18 @@ class Factors:
     kept: tuple[SX, ...] | None = None  # whether each row is corrected, where some may be left out
 
     def solve(self, b: SX) -> SX:
-        return casadi.sparsify(casadi.ldl_solve(casadi.densify(b), self.D, self.LT, self.p))
+        return sparsify(ldl_solve(densify(b), self.D, self.LT, self.p))
 
     roughly = solve
 
     def parts(self) -> list[SX]:
         """What has to be stored to solve again; pivots as reciprocals, because solves are many."""
-        return [nonzeros(self.LT), 1 / casadi.densify(self.D)]
+        return [nonzeros(self.LT), 1 / densify(self.D)]
 
     def stored(self, take: Callable, rho: SX) -> Factors:
         """The same factors out of storage."""
         LT = take(self.LT.sparsity())
-        return Factors(1 / take(casadi.densify(self.D).sparsity()), LT, self.p, rho)
+        return Factors(1 / take(densify(self.D).sparsity()), LT, self.p, rho)
 
 
 @dataclass(frozen=True)
@@ -57,7 +72,7 @@ class GeneralFactors:
     rho: SX
 
     def solve(self, b: SX) -> SX:
-        return casadi.sparsify(casadi.solve(self.R, self.Q.T @ b))
+        return sparsify(solve(self.R, self.Q.T @ b))
 
     roughly = solve
 
@@ -71,17 +86,17 @@ class GeneralFactors:
 
 def factor(A: SX) -> Factors:
     """Factor a symmetric positive definite matrix of expressions, ordered for little fill."""
-    A = casadi.sparsify(A)
+    A = sparsify(A)
     if A.shape[0] == 0:
         return Factors(SX(0, 1), SX(0, 0), [], SX(1))
     if not A.sparsity().is_symmetric():  # terms that cancel are seen to vanish in one triangle and not in the other
-        A = casadi.triu2symm(casadi.triu(A))
-    D, LT, p = casadi.ldl(A, True)
+        A = mirrored(A)
+    D, LT, p = ldl(A)
     rho = SX(1)
-    diagonal = casadi.diag(A)
+    diagonal = diag(A)
     for i, pivot in enumerate(p):
         ratio = D[i] / diagonal[pivot] if not diagonal[pivot].is_zero() else SX(0)
-        rho = casadi.fmin(ratio, rho)
+        rho = fmin(ratio, rho)
     return Factors(D, LT, p, rho)
 
 
@@ -94,29 +109,29 @@ def factor_kept(A: SX) -> Factors:
             L[i][k] = (A[i, k] - sum(L[i][m] * L[k][m] * D[m] for m in range(k))) / D[k]
         pivot = A[i, i] - sum(L[i][m] * L[i][m] * D[m] for m in range(i))
         kept[i] = pivot > DEPENDENT * A[i, i]
-        D[i] = casadi.if_else(kept[i], pivot, OUT)
+        D[i] = if_else(kept[i], pivot, OUT)
         for k in range(i):
-            L[i][k] = casadi.if_else(kept[i], L[i][k], 0)
-        rho = casadi.if_else(kept[i], casadi.fmin(pivot / A[i, i], rho), rho)
-    LT = SX(casadi.Sparsity.upper(n))
+            L[i][k] = if_else(kept[i], L[i][k], 0)
+        rho = if_else(kept[i], fmin(pivot / A[i, i], rho), rho)
+    LT = SX(Sparsity.upper(n))
     for i in range(n):
         for k in range(i):
             LT[k, i] = L[i][k]
         LT[i, i] = 0
-    return Factors(casadi.vertcat(*D), casadi.sparsify(LT), list(range(n)), rho, tuple(kept))
+    return Factors(vertcat(*D), sparsify(LT), list(range(n)), rho, tuple(kept))
 
 
 def factor_general(A: SX, sizes: list[SX] | None = None) -> GeneralFactors:
     """Factor any square matrix of expressions; pivots are measured by the lengths of its columns, or by `sizes`."""
-    A = casadi.sparsify(A)
+    A = sparsify(A)
     if A.shape[0] == 0:
         return GeneralFactors(SX(0, 0), SX(0, 0), SX(1))
-    Q, R = casadi.qr(A)
+    Q, R = qr(A)
     rho = SX(1)
     for i in range(A.shape[0]):
-        size = casadi.norm_2(A[:, i]) if sizes is None else sizes[i]
-        rho = casadi.fmin(casadi.fabs(R[i, i]) / casadi.fmax(size, SX(1e-300)), rho)
-    return GeneralFactors(casadi.sparsify(Q), casadi.sparsify(R), rho)
+        size = norm_2(A[:, i]) if sizes is None else sizes[i]
+        rho = fmin(fabs(R[i, i]) / fmax(size, SX(1e-300)), rho)
+    return GeneralFactors(sparsify(Q), sparsify(R), rho)
 
 
 class Projector:
@@ -161,15 +176,15 @@ class Projector:
 
     @cached_property
     def buffer(self) -> SX:
-        rows = [casadi.norm_2(self.measured[i, :]) for i in range(self.n_rows)]
-        inverse = [1 / casadi.fmax(row, SX(1e-300)) for row in rows]
+        rows = [norm_2(self.measured[i, :]) for i in range(self.n_rows)]
+        inverse = [1 / fmax(row, SX(1e-300)) for row in rows]
         kept = getattr(self.factors, "kept", None)
         if kept is not None:
-            inverse = [casadi.if_else(keep, size, 0) for keep, size in zip(kept, inverse, strict=True)]
+            inverse = [if_else(keep, size, 0) for keep, size in zip(kept, inverse, strict=True)]
         parts = [self.factors.rho, *inverse, nonzeros(self.D)]
         if not self.same:
             parts.append(nonzeros(self.J))
-        return casadi.vertcat(*parts, *self.factors.parts())
+        return vertcat(*parts, *self.factors.parts())
 
     @property
     def size(self) -> int:
@@ -210,4 +225,4 @@ class Projector:
 
 def nonzeros(matrix: SX) -> SX:
     """The nonzeros of a matrix as a column."""
-    return casadi.vertcat(*matrix.nonzeros()) if matrix.nnz() else SX(0, 1)
+    return vertcat(*matrix.nonzeros()) if matrix.nnz() else SX(0, 1)

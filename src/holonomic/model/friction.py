@@ -9,9 +9,20 @@ is solved by Newton's method, unrolled into straight-line code from the multipli
 
 from __future__ import annotations
 
-import casadi
-from casadi import SX
-
+from .casadi_door import (
+    SX,
+    densify,
+    det,
+    function_of,
+    if_else,
+    jacobian,
+    norm_inf,
+    substitute,
+    symvar,
+    vec,
+    vertcat,
+    vertsplit,
+)
 from .factors import factor_general
 
 ITERATIONS = 6  # quadratic from where friction is a moderate change; a force of |λ| needs two or three
@@ -21,12 +32,12 @@ LARGEST_DETERMINANT = 3  # more multipliers: only singular matrices are noticed
 
 def depends(force: SX | None, lam: SX) -> bool:
     """Tell whether a force contains multipliers."""
-    return force is not None and lam.numel() > 0 and casadi.jacobian(force, lam).nnz() > 0
+    return force is not None and lam.numel() > 0 and jacobian(force, lam).nnz() > 0
 
 
 def at(expression: SX, lam: SX, values: SX) -> SX:
     """An expression with other multipliers in it."""
-    return casadi.substitute(expression, lam, values)
+    return substitute(expression, lam, values)
 
 
 def solve_multipliers(residual: SX, lam: SX, start: SX, plain: SX, sign: SX | float = 1.0) -> tuple[SX, SX]:
@@ -45,19 +56,19 @@ def solve_multipliers(residual: SX, lam: SX, start: SX, plain: SX, sign: SX | fl
     sign : SX, optional
         -1 where the determinant of ∂r/∂λ has another sign than without friction, on the branch that is wanted.
     """
-    jacobian = casadi.densify(casadi.jacobian(residual, lam))
-    others = [symbol for symbol in casadi.symvar(casadi.vertcat(residual, casadi.vec(jacobian)))]
-    inside = {str(symbol) for symbol in casadi.vertsplit(lam)}
-    others = casadi.vertcat(*(symbol for symbol in others if str(symbol) not in inside))
-    step = casadi.Function("step", [lam, others], [residual, jacobian])
+    by_lam = densify(jacobian(residual, lam))
+    others = [symbol for symbol in symvar(vertcat(residual, vec(by_lam)))]
+    inside = {str(symbol) for symbol in vertsplit(lam)}
+    others = vertcat(*(symbol for symbol in others if str(symbol) not in inside))
+    step = function_of([lam, others], [residual, by_lam])
     values, change = start, SX(1)
     for _ in range(ITERATIONS):
         r, J = step(values, others)
         factors = factor_general(J)
         move = factors.solve(r)
         values = values - move
-        change = casadi.norm_inf(move) / (1 + casadi.norm_inf(values))
+        change = norm_inf(move) / (1 + norm_inf(values))
     rho = factors.rho
     if lam.numel() <= LARGEST_DETERMINANT:
-        rho = casadi.if_else(sign * casadi.det(J) * casadi.det(plain) > 0, rho, 0)
-    return values, casadi.if_else(change < CONVERGED, rho, 0)
+        rho = if_else(sign * det(J) * det(plain) > 0, rho, 0)
+    return values, if_else(change < CONVERGED, rho, 0)

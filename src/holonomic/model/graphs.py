@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-import casadi
-from casadi import SX
-
 from ..kernels.signatures import Fn
 from .angles import by_parts
 from .base import Direction
+from .casadi_door import SX, densify, jacobian, substitute, vec, vertcat
 from .derive import Derived
 from .directions import directed
 from .factors import Projector
@@ -35,7 +33,7 @@ def graphs(
     nq = e.q.numel()
     data = e.data
     if equations is not None and equations.selectors is not None:
-        data = casadi.vertcat(e.data, equations.selectors)
+        data = vertcat(e.data, equations.selectors)
     made: dict[Fn, tuple[SX, SX, SX, SX, SX]] = {}
     projectors: dict[str, Projector] = {}
 
@@ -56,7 +54,7 @@ def graphs(
         if fn in (Fn.EQUATIONS, Fn.BY_Y, Fn.BY_SLOPE):
             a, b, out = equations.y, equations.slope, equations.residual
             if fn is not Fn.EQUATIONS:
-                out = casadi.vec(casadi.densify(casadi.jacobian(out, a if fn is Fn.BY_Y else b)).T)
+                out = vec(densify(jacobian(out, a if fn is Fn.BY_Y else b)).T)
         elif fn is Fn.FIELD:
             out = d.field(gains=gains)
         elif fn is Fn.REFINED:
@@ -78,23 +76,23 @@ def graphs(
         elif fn is Fn.RESIDUAL:
             out = d.residual()
         elif fn is Fn.ENERGY:
-            out = casadi.vertcat(d.kinetic, SX(0) if e.potential is None else e.potential)
+            out = vertcat(d.kinetic, SX(0) if e.potential is None else e.potential)
         elif fn is Fn.REACTIONS:
             b = SX.sym("lam", d.n_lam)
             out = d.reactions(b)
         elif fn is Fn.EVENT_RATES:
-            b, out = casadi.vertcat(e.a, e.lam), d.rates(casadi.vertcat(*e.events.values()))
+            b, out = vertcat(e.a, e.lam), d.rates(vertcat(*e.events.values()))
         elif fn in (Fn.EVENTS, Fn.OUTPUTS):
             named = e.events if fn is Fn.EVENTS else e.outputs
-            b = casadi.vertcat(e.a, e.lam)
-            out = casadi.vertcat(*(casadi.vec(casadi.densify(value)) for value in named.values()))
+            b = vertcat(e.a, e.lam)
+            out = vertcat(*(vec(densify(value)) for value in named.values()))
         elif fn is Fn.EXTRA_RATES:
             lam = SX.sym("lam", d.n_lam)
-            b, out = casadi.vertcat(e.a, lam), d.with_field(d.q_dot[d.nc :], e.a, lam)
+            b, out = vertcat(e.a, lam), d.with_field(d.q_dot[d.nc :], e.a, lam)
         elif fn is Fn.SETTLED:
             out = d.w
         elif fn is Fn.ALGEBRAIC:
-            out = casadi.vertcat(e.algebraic, casadi.vec(casadi.densify(d.k_w).T))
+            out = vertcat(e.algebraic, vec(densify(d.k_w).T))
         else:
             level, action = fn.name.split("_")
             p = projector(level)
@@ -108,7 +106,7 @@ def graphs(
                 b = SX.sym("r", p.n_columns if action == "TANGENT" else p.n_rows)
                 out = {"SOLVE": p.solve, "TANGENT": p.tangent, "INVERSE": p.inverse}[action](a, b)
         if e.nw and fn not in AS_GIVEN:
-            out = casadi.substitute(out, d.w, d.settled)
+            out = substitute(out, d.w, d.settled)
         made[fn] = (e.t, a, b, data, out)
     return made
 

@@ -20,7 +20,7 @@ import numpy as np
 from .base import Held
 
 if TYPE_CHECKING:
-    from casadi import SX
+    from .casadi_door import SX
 
 SINGULAR = 1e-12  # smallest eigenvalue of M with unit diagonal
 
@@ -30,10 +30,9 @@ def holding_weights(M: SX, G: SX, held: Held | None = None) -> SX | None:
 
     Coordinates without mass are those of which nothing stands on the diagonal of M, and those that numbers say of.
     """
-    import casadi
-    from casadi import SX
+    from .casadi_door import SX, diag, sparsify, vertcat
 
-    diagonal = casadi.diag(casadi.sparsify(M))
+    diagonal = diag(sparsify(M))
     massless = {j for j in range(M.shape[0]) if diagonal[j].is_zero()} | set(held.coordinates if held else ())
     every = held is not None and held.all_rows
     holding = [k for k in range(G.shape[0]) if every or any(G.sparsity().has_nz(k, j) for j in massless)]
@@ -46,7 +45,7 @@ def holding_weights(M: SX, G: SX, held: Held | None = None) -> SX | None:
     for k in holding:
         seen = sum((G[k, j] * G[k, j] / (M[j, j] if j in massive else usual) for j in range(M.shape[0])), SX(0))
         weights[k] = 1 / seen
-    return casadi.sparsify(casadi.diag(casadi.vertcat(*weights)))
+    return sparsify(diag(vertcat(*weights)))
 
 
 def held_in(M: np.ndarray) -> Held | None:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 
-import casadi
 import numpy as np
 
+from .casadi_door import densify, inv, solve
 from .refusing import refusal
 from .symbol import Symbol
 from .symbol_array import as_array, implements
@@ -21,19 +21,19 @@ def _square(a, name):
 
 
 def _from_sx(sx):
-    values = as_array([Symbol(entry) for entry in casadi.densify(sx).nonzeros()])
+    values = as_array([Symbol(entry) for entry in densify(sx).nonzeros()])
     return values.reshape(sx.shape, order="F")
 
 
 @implements(np.linalg.solve)
 def _solve(a, b):
     b = as_array(b)
-    return _from_sx(casadi.solve(to_sx(_square(a, "solve")), to_sx(b))).reshape(b.shape)
+    return _from_sx(solve(to_sx(_square(a, "solve")), to_sx(b))).reshape(b.shape)
 
 
 @implements(np.linalg.inv)
 def _inv(a):
-    return _from_sx(casadi.inv(to_sx(_square(a, "inv"))))
+    return _from_sx(inv(to_sx(_square(a, "inv"))))
 
 
 @implements(np.linalg.det)

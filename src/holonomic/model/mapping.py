@@ -8,13 +8,12 @@ from __future__ import annotations
 
 from typing import Any
 
-import casadi
 import numpy as np
-from casadi import SX
 
 from ..errors import HolonomicError
 from . import symbols
 from .arguments import call
+from .casadi_door import SX, densify, function_of, vec, vertcat
 from .dae import state_values
 from .rebound import ways_through
 from .scene import CHECK_TOLERANCE, Scene
@@ -34,8 +33,8 @@ def map_text(scene: Scene, then, role: str) -> tuple[str | None, str]:
         parts = ways_through(lambda: _parts(call(then, role, allowed, _copied(scene.names))), role)
         with symbols.tracing(role):
             traced = [symbols.to_sx(part) for part in parts]
-        out = casadi.vertcat(SX(0, 1), *(casadi.vec(casadi.densify(part).T) for part in traced))
-        text = record(scene.t_sx, casadi.vertcat(scene.q_sx, scene.v_sx), scene.p_sx, SX(0, 1), out).text()
+        out = vertcat(SX(0, 1), *(vec(densify(part).T) for part in traced))
+        text = record(scene.t_sx, vertcat(scene.q_sx, scene.v_sx), scene.p_sx, SX(0, 1), out).text()
         agrees = all(_agrees(scene, then, role, allowed, out, point) for point in scene.points)
     except HolonomicError as problem:
         return None, str(problem).partition(". ")[0].rstrip(".")
@@ -57,7 +56,7 @@ def _copied(names: dict[str, Any]) -> dict[str, Any]:
 
 def _agrees(scene: Scene, then, role: str, allowed, out: SX, point: dict[str, Any]) -> bool:
     """Whether the tape and the function give the same numbers at a point."""
-    evaluate = casadi.Function("then", [scene.t_sx, scene.q_sx, scene.v_sx, scene.p_sx], [out])
+    evaluate = function_of([scene.t_sx, scene.q_sx, scene.v_sx, scene.p_sx], [out])
     mine = np.array(evaluate(point["t"], *point["state"], scene.flat_params)).reshape(-1)
     with np.errstate(all="ignore"):
         given = _parts(call(then, role, allowed, _copied(point)))

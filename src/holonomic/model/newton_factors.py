@@ -42,12 +42,12 @@ def sample_points(x0: np.ndarray, size: int) -> list[tuple[np.ndarray, np.ndarra
 
 def order_at_start(by_y: tuple, by_slope: tuple, t0: float, x0: np.ndarray, data: np.ndarray) -> Order | None:
     """Return the order for two graphs (t, y, y', data, out), by their values at the start and beside it."""
-    import casadi
+    from .casadi_door import densify, function_of
 
     n = by_y[1].numel()
     if by_y[4].numel() != n * n or n > MOST_UNKNOWNS:  # more equations than unknowns, or many
         return None
-    look = casadi.Function("parts", list(by_y[:4]), [casadi.densify(by_y[4]), casadi.densify(by_slope[4])])
+    look = function_of(list(by_y[:4]), [densify(by_y[4]), densify(by_slope[4])])
     pattern = np.zeros(n * n, dtype=bool)
     for graph in (by_y, by_slope):
         pattern |= np.array([not graph[4][k].is_zero() for k in range(n * n)])

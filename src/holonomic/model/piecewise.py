@@ -10,8 +10,8 @@ tables of the same breaks share compiled code. A table costs some (degree + 2) Â
 from __future__ import annotations
 
 import numpy as np
-from casadi import SX
 
+from .casadi_door import SX
 from .refusing import refusal
 from .symbol import Symbol, as_sx
 from .symbol_array import as_array

@@ -12,8 +12,8 @@ import types
 from dataclasses import dataclass, field
 
 import numpy as np
-from casadi import SX, depends_on
 
+from .casadi_door import SX, depends_on
 from .refusing import refusal
 from .symbol import Symbol
 from .symbol_array import SymbolArray

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-import casadi
 import numpy as np
-from casadi import SX
 
 from ..errors import BadArgument, HolonomicError, NotFinite, UntraceableFunction, WrongShape
 from . import symbols
 from .arguments import BASIC, Names, UnknownParameter, call, flatten_params, param_names, param_slices
+from .casadi_door import SX, densify, function_of, reshape, vertcat
 from .dae import Dae, state_values
 from .extra import NONE, Extras, allowed
 from .freezing import input_table
@@ -117,7 +116,7 @@ class Scene:
                 )
         if shape is None:
             refuse_matrix(result.shape, role)
-            result = casadi.reshape(result, result.numel(), 1)
+            result = reshape(result, result.numel(), 1)
         if callable(function):
             self._check(function, role, allowed, result)
         return result
@@ -147,7 +146,7 @@ class Scene:
         free = [symbol for symbol in (self.t_sx, self.q_sx, self.v_sx, self.a_sx, self.p_sx, self.u_sx)]
         if self.lam_sx is not None:
             free.append(self.lam_sx)
-        evaluate = casadi.Function("check", free, [casadi.densify(traced)], {"allow_free": False})
+        evaluate = function_of(free, [densify(traced)])
         values: dict[int, np.ndarray] = {}  # of the traced function
         for index, point in enumerate([*self.points, self.points[0]]):  # the start twice: nothing may be remembered
             with np.errstate(all="ignore"):
@@ -207,7 +206,7 @@ class Scene:
     def changing(self) -> SX:
         """Everything that changes along a run."""
         known = [self.t_sx, self.q_sx, self.v_sx, self.a_sx]
-        return casadi.vertcat(*known, *([] if self.lam_sx is None else [self.lam_sx]))
+        return vertcat(*known, *([] if self.lam_sx is None else [self.lam_sx]))
 
     def with_multipliers(self, n: int) -> None:
         """Make lam (y of a Dae) known to outputs and events."""

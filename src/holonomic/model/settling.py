@@ -8,10 +8,21 @@ or the step of the integrator is too long. Derivatives come from the implicit fu
 
 from __future__ import annotations
 
-import casadi
-from casadi import SX
-
 from ..errors import BadArgument
+from .casadi_door import (
+    SX,
+    densify,
+    function_of,
+    if_else,
+    jacobian,
+    norm_inf,
+    ones_like,
+    sprank,
+    symvar,
+    vec,
+    vertcat,
+    vertsplit,
+)
 
 ITERATIONS = 4  # from 0.1 off: 1e-2, 1e-4, 1e-8, rounding
 CONVERGED = 1e-7  # last change, beside 1 + |w|: what is left is its square
@@ -21,17 +32,17 @@ def settled(k: SX, k_w: SX, w: SX) -> SX:
     """Return w with k = 0 as an expression that contains w, the value to begin with; NaN where there is none."""
     from .factors import factor_general
 
-    inside = {str(symbol) for symbol in casadi.vertsplit(w)}
-    others = [symbol for symbol in casadi.symvar(casadi.vertcat(k, casadi.vec(k_w))) if str(symbol) not in inside]
-    others = casadi.vertcat(*others) if others else SX(0, 1)
-    look = casadi.Function("look", [w, others], [k, k_w])
+    inside = {str(symbol) for symbol in vertsplit(w)}
+    others = [symbol for symbol in symvar(vertcat(k, vec(k_w))) if str(symbol) not in inside]
+    others = vertcat(*others) if others else SX(0, 1)
+    look = function_of([w, others], [k, k_w])
     values, change = w, SX(1)
     for _ in range(ITERATIONS):
         r, J = look(values, others)
-        move = casadi.densify(factor_general(J).solve(r))
+        move = densify(factor_general(J).solve(r))
         values = values - move
-        change = casadi.norm_inf(move) / (1 + casadi.norm_inf(values))
-    return casadi.if_else(change < CONVERGED, casadi.densify(values), SX.nan(w.numel(), 1))
+        change = norm_inf(move) / (1 + norm_inf(values))
+    return if_else(change < CONVERGED, densify(values), SX.nan(w.numel(), 1))
 
 
 def check_rules(d, constraint_labels: list[str], nonholonomic_labels: list[str], algebraic_labels: list[str]) -> None:
@@ -41,8 +52,8 @@ def check_rules(d, constraint_labels: list[str], nonholonomic_labels: list[str],
     change with v, v' or λ at the level where it would enter G or γ.
     """
     e = d.e
-    if e.nw and casadi.sprank(d.k_w) < e.nw:
-        pattern = casadi.DM(d.k_w.sparsity(), 1).full()
+    if e.nw and sprank(d.k_w) < e.nw:
+        pattern = ones_like(d.k_w).full()
         empty = [name for name, column in zip(algebraic_labels, pattern.T, strict=True) if not column.any()]
         which = f"nothing in algebraic= depends on {empty[0]!r}" if empty else "they determine some of their variables twice"
         raise BadArgument(f"the algebraic equations do not determine {', '.join(map(repr, algebraic_labels))}: {which}.")
@@ -51,13 +62,13 @@ def check_rules(d, constraint_labels: list[str], nonholonomic_labels: list[str],
         return
     n = e.constraint.numel()
     through = d.through_states()
-    unknown = casadi.vertcat(e.a, e.lam)
+    unknown = vertcat(e.a, e.lam)
     for rows, other, why in (
-        (through, casadi.vertcat(e.v, unknown), "a state or an algebraic variable that changes with v, v' or λ"),
+        (through, vertcat(e.v, unknown), "a state or an algebraic variable that changes with v, v' or λ"),
         (d.velocity_rows[:n], unknown, "an algebraic variable that depends on velocities"),
         (d.gamma, unknown, "a state or an algebraic variable that changes with v' or λ"),
     ):
-        bad = {row for row in casadi.jacobian(rows, other).sparsity().row()} if rows.numel() else set()
+        bad = {row for row in jacobian(rows, other).sparsity().row()} if rows.numel() else set()
         if bad:
             raise BadArgument(
                 f"constraint {labels[min(bad)]!r} uses {why}: its force would no longer act along the constraint. Write "

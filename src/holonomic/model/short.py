@@ -26,10 +26,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-import casadi
-from casadi import SX
-
 from ..kernels.dense import BESIDE, EVENLY, TURNS
+from .casadi_door import SX, Sparsity, densify, diag, fmax, fmin, if_else, logic_or, sparsify, vertcat
 from .factors import Factors, factor
 
 # of a row's square: a row of which those before it leave less is passed over
@@ -54,7 +52,7 @@ class KeptFactors:
         back = [SX(0)] * self.n_rows
         for i, row in enumerate(self.kept):
             back[row] = found[i]
-        return casadi.vertcat(*back)
+        return vertcat(*back)
 
 
 @dataclass(frozen=True)
@@ -77,7 +75,7 @@ class ShortFactors:
         back = [SX(0)] * len(x)
         for place, row in enumerate(self.order):
             back[row] = x[place]
-        return casadi.vertcat(*back)
+        return vertcat(*back)
 
 
 def factor_short(A: SX, kept: Sequence[int]) -> ShortFactors:
@@ -90,7 +88,7 @@ def factor_short(A: SX, kept: Sequence[int]) -> ShortFactors:
     kept : sequence of int
         Rows that are independent wherever one has looked; the others come last.
     """
-    A = casadi.sparsify(A)
+    A = sparsify(A)
     n, first = A.shape[0], set(kept)
     short = n - len(first)
     likes = A.sparsity().amd()
@@ -102,11 +100,11 @@ def factor_short(A: SX, kept: Sequence[int]) -> ShortFactors:
         whole, pivot = A[row, row], entries[k, k]
         out = pivot < LEAST * whole
         if n - k <= short:  # as many have to be passed over as the rank is short
-            out = casadi.logic_or(out, passed <= short - (n - k))
+            out = logic_or(out, passed <= short - (n - k))
         pivot = pivot + out * whole
         inverse.append((1 - out) / pivot)
         passed = passed + out
-        rho = casadi.fmin(pivot / whole, rho)
+        rho = fmin(pivot / whole, rho)
         column = [i for i in range(k + 1, n) if (i, k) in entries]
         for i in column:
             below[i, k] = entries[i, k] * inverse[k]
@@ -114,7 +112,7 @@ def factor_short(A: SX, kept: Sequence[int]) -> ShortFactors:
             for j in column[: at + 1]:
                 less = entries[i, k] * below[j, k]
                 entries[i, j] = entries[i, j] - less if (i, j) in entries else -less
-    return ShortFactors(below, inverse, order, casadi.if_else(passed > short, 0, rho))
+    return ShortFactors(below, inverse, order, if_else(passed > short, 0, rho))
 
 
 @dataclass(frozen=True)
@@ -143,7 +141,7 @@ class EvenFactors:
     def stored(self, take: Callable, rho: SX) -> EvenFactors:
         """The same factors out of storage."""
         base = self.base.stored(take, rho)
-        return EvenFactors(base, take(casadi.Sparsity.dense(self.extra.numel(), 1)), rho)
+        return EvenFactors(base, take(Sparsity.dense(self.extra.numel(), 1)), rho)
 
 
 def factor_even(A: SX, short: int) -> EvenFactors:
@@ -153,13 +151,13 @@ def factor_even(A: SX, short: int) -> EvenFactors:
     its determinant, whatever the order, so those of a small ε over those of a larger one tell Π s_i/(s_i + ε'), s_i the
     eigenvalues of the scaled A that are not zero because rows are redundant; and from that comes ρ = 1/Σ(1/s_i), about.
     """
-    A = casadi.sparsify(A)
-    diagonal = casadi.densify(casadi.diag(A))
-    base, beside = (factor(A + casadi.diag(part * diagonal)) for part in (EVENLY, BESIDE))
+    A = sparsify(A)
+    diagonal = densify(diag(A))
+    base, beside = (factor(A + diag(part * diagonal)) for part in (EVENLY, BESIDE))
     share = SX(1)
     for k in range(A.shape[0]):
         share = share * (base.D[k] / beside.D[k])
         if k < short:
             share = share * (BESIDE / EVENLY)
-    rho = BESIDE * share / casadi.fmax(1 - share, BESIDE)
-    return EvenFactors(base, EVENLY * diagonal, casadi.fmin(rho, 1))
+    rho = BESIDE * share / fmax(1 - share, BESIDE)
+    return EvenFactors(base, EVENLY * diagonal, fmin(rho, 1))

@@ -8,15 +8,11 @@ import contextvars
 import math
 import numbers
 
-import casadi
 import numpy as np
-from casadi import SX
 
 from ..errors import UntraceableFunction
+from .casadi_door import SX, binary, unary
 from .refusing import BUILD, SUBJECT, noted, refusal, short, user_line
-
-if hasattr(casadi.GlobalOptions, "setNumpyMode"):
-    casadi.GlobalOptions.setNumpyMode(-1)  # otherwise users see a FutureWarning of casadi's about NumPy
 
 DEEP = 8  # how far down two expressions are compared
 DECIDE = contextvars.ContextVar("who answers a condition", default=None)
@@ -27,7 +23,7 @@ class Symbol:
 
     Parameters
     ----------
-    sx : casadi.SX
+    sx : SX
         The 1 by 1 expression.
     """
 
@@ -194,25 +190,13 @@ def as_sx(x):
     return SX(float(x)) if isinstance(x, _NUMBERS) else None
 
 
-# What NumPy's functions are made of. SX.unary and SX.binary take 2 µs, SX's own operators 13 µs.
-
-
-def _node(name):
-    op = getattr(casadi, "OP_" + name)
-    return lambda x: SX.unary(op, x)
-
-
-def _node2(name):
-    op = getattr(casadi, "OP_" + name)
-    return lambda x, y: SX.binary(op, x, y)
-
-
-_add, _sub, _mul, _div = map(_node2, ("ADD", "SUB", "MUL", "DIV"))
-_pow, _atan2, _max, _min, _fmod = map(_node2, ("POW", "ATAN2", "FMAX", "FMIN", "FMOD"))
-_lt, _le, _eq, _ne, _and, _or, _if = map(_node2, ("LT", "LE", "EQ", "NE", "AND", "OR", "IF_ELSE_ZERO"))
-_sqrt, _sq, _neg, _abs, _not, _sign = map(_node, ("SQRT", "SQ", "NEG", "FABS", "NOT", "SIGN"))
-_exp, _log, _log1p, _floor, _ceil = map(_node, ("EXP", "LOG", "LOG1P", "FLOOR", "CEIL"))
-erf = _node("ERF")
+# What NumPy's functions are made of.
+_add, _sub, _mul, _div = map(binary, ("add", "sub", "mul", "div"))
+_pow, _atan2, _max, _min, _fmod = map(binary, ("pow", "atan2", "fmax", "fmin", "fmod"))
+_lt, _le, _eq, _ne, _and, _or, _if = map(binary, ("lt", "le", "eq", "ne", "and", "or", "if_else_zero"))
+_sqrt, _sq, _neg, _abs, _not, _sign = map(unary, ("sqrt", "sq", "neg", "fabs", "not", "sign"))
+_exp, _log, _log1p, _floor, _ceil = map(unary, ("exp", "log", "log1p", "floor", "ceil"))
+erf = unary("erf")
 
 
 def _scale(factor):
@@ -253,8 +237,8 @@ def _logaddexp(x, y):
 
 
 UNARY = {
-    **{name: _node(name.upper()) for name in ("sin", "cos", "tan", "sinh", "cosh", "tanh", "expm1")},
-    **{"arc" + name: _node("A" + name.upper()) for name in ("sin", "cos", "tan", "sinh", "cosh", "tanh")},
+    **{name: unary(name) for name in ("sin", "cos", "tan", "sinh", "cosh", "tanh", "expm1")},
+    **{"arc" + name: unary("a" + name) for name in ("sin", "cos", "tan", "sinh", "cosh", "tanh")},
     "exp": _exp, "exp2": lambda x: _exp(_mul(SX(math.log(2)), x)),
     "log": _log, "log1p": _log1p,
     "log2": lambda x: _div(_log(x), SX(math.log(2))), "log10": lambda x: _div(_log(x), SX(math.log(10))),
@@ -266,8 +250,8 @@ UNARY = {
     "radians": _scale(math.pi / 180), "deg2rad": _scale(math.pi / 180),
 }  # fmt: skip
 BINARY = {
-    "power": _power, "float_power": _power, "arctan2": _atan2, "hypot": _node2("HYPOT"),
-    "maximum": _max, "fmax": _max, "minimum": _min, "fmin": _min, "copysign": _node2("COPYSIGN"),
+    "power": _power, "float_power": _power, "arctan2": _atan2, "hypot": binary("hypot"),
+    "maximum": _max, "fmax": _max, "minimum": _min, "fmin": _min, "copysign": binary("copysign"),
     "fmod": _fmod, "remainder": _remainder, "floor_divide": _floor_divide,
     "heaviside": _heaviside, "logaddexp": _logaddexp,
 }  # fmt: skip
@@ -340,12 +324,12 @@ def _complete_symbol():
         setattr(Symbol, name, lambda self, build=build: Symbol(build(self.sx)))
     for name, build in BINARY.items():
         setattr(Symbol, name, _methods(build)[0])
-    unary = {"neg": _neg, "abs": _abs, "floor": _floor, "ceil": _ceil, "trunc": UNARY["trunc"]}
-    for name, build in unary.items():
+    of_one = {"neg": _neg, "abs": _abs, "floor": _floor, "ceil": _ceil, "trunc": UNARY["trunc"]}
+    for name, build in of_one.items():
         setattr(Symbol, f"__{name}__", lambda self, build=build: Symbol(build(self.sx)))
-    binary = {"add": _add, "sub": _sub, "mul": _mul, "truediv": _div, "pow": _power, "mod": _remainder,
+    of_two = {"add": _add, "sub": _sub, "mul": _mul, "truediv": _div, "pow": _power, "mod": _remainder,
               "floordiv": _floor_divide}  # fmt: skip
-    for name, build in binary.items():
+    for name, build in of_two.items():
         method, reflected = _methods(build)
         setattr(Symbol, f"__{name}__", method)
         setattr(Symbol, f"__r{name}__", reflected)

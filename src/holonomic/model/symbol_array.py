@@ -8,9 +8,9 @@ the entries, but ``np.maximum`` and ``>`` ask for a truth value, so these raise.
 import operator
 
 import numpy as np
-from casadi import is_equal
 
 from ..errors import UntraceableFunction
+from .casadi_door import is_equal
 from .refusing import REASONS, refusal, refuse_named
 from .symbol import BINARY, COMPARISONS, DEEP, LOGIC, UNARY, Condition, Symbol, as_sx, chosen, negated
 

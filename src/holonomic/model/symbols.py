@@ -3,12 +3,11 @@
 The user's function receives a `SymbolArray` where it expects coordinates; `to_sx` collects what it returned.
 """
 
-import casadi
 import numpy as np
-from casadi import SX
 
 from ..errors import UntraceableFunction, WrongShape
 from . import piecewise
+from .casadi_door import DM, SX, sparsify, vertcat
 from .refusing import SUBJECT, tracing
 from .symbol import Condition, Symbol, as_sx
 from .symbol_array import SymbolArray, as_array, implements
@@ -21,7 +20,7 @@ def scalar(name):
 
     Returns
     -------
-    sx : casadi.SX
+    sx : SX
     symbol : Symbol
     """
     sx = SX.sym(name)
@@ -33,7 +32,7 @@ def vector(name, n):
 
     Returns
     -------
-    sx : casadi.SX
+    sx : SX
         Column of n symbols.
     symbols : SymbolArray
         The same symbols, shape (n,).
@@ -41,7 +40,7 @@ def vector(name, n):
     entries = [SX.sym(f"{name}[{i}]") for i in range(n)]
     array = np.empty(n, dtype=object)
     array[:] = [Symbol(entry) for entry in entries]
-    return casadi.vertcat(SX(0, 1), *entries), array.view(SymbolArray)
+    return vertcat(SX(0, 1), *entries), array.view(SymbolArray)
 
 
 def to_sx(value, shape=None):
@@ -49,18 +48,18 @@ def to_sx(value, shape=None):
 
     Parameters
     ----------
-    value : Symbol, number, array, nested sequence or casadi.SX
+    value : Symbol, number, array, nested sequence or SX
         At most two axes; one axis gives a column.
     shape : tuple of int, optional
         What the result must have as a NumPy shape; a scalar passes for one entry.
 
     Returns
     -------
-    casadi.SX
+    SX
         Entries that are exactly zero are left out of its sparsity pattern.
     """
-    if isinstance(value, (SX, casadi.DM)):
-        result = casadi.sparsify(SX(value))
+    if isinstance(value, (SX, DM)):
+        result = sparsify(SX(value))
     else:
         result = _collect(value)
     if shape is not None and result.shape != (*shape, 1, 1)[:2]:
@@ -86,7 +85,7 @@ def _collect(value):
             places.append((*place, 0, 0)[:2])
             entries.append(sx)
     rows, columns = zip(*places, strict=True) if places else ((), ())
-    return SX.triplet(rows, columns, casadi.vertcat(SX(0, 1), *entries), *(*array.shape, 1, 1)[:2])
+    return SX.triplet(rows, columns, vertcat(SX(0, 1), *entries), *(*array.shape, 1, 1)[:2])
 
 
 def _symbols(value):

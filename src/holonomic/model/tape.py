@@ -58,21 +58,15 @@ class TapeBuilder:
 
 
 def record(t, a, b, data, out) -> Tape:
-    """Record the CasADi expression `out` of the symbols t, a, b, data as a tape."""
-    import casadi
+    """Record the expression `out` of the symbols t, a, b, data as a tape."""
+    from .casadi_door import densify, instructions
 
-    names = operation_names()
-    function = casadi.Function("record", [t, a, b, data], [casadi.densify(out)], {"allow_free": False})
     builder = TapeBuilder()
     work: dict[int, int] = {}
     outputs: list[int | None] = [None] * out.numel()
-    for k in range(function.n_instructions()):
-        code = function.instruction_id(k)
-        name = names[code]
-        source, target = function.instruction_input(k), function.instruction_output(k)
+    for name, source, target, number in instructions([t, a, b, data], [densify(out)]):
         if name == "const":
-            value = function.instruction_constant(k)
-            work[target[0]] = builder.add(("const", float(value)))
+            work[target[0]] = builder.add(("const", number))
         elif name == "input":
             work[target[0]] = builder.add(("in", source[0], source[1]))
         elif name == "output":
@@ -115,14 +109,3 @@ def needed(tape: Tape) -> Tape:
             number[k] = len(nodes)
             nodes.append(node if node[0] in ("in", "const") else (node[0], *(number[i] for i in node[1:])))
     return Tape(tuple(nodes), tuple(None if i is None else number[i] for i in tape.outputs))
-
-
-def operation_names() -> dict[int, str]:
-    """Return CasADi's operation numbers with our names for them (lower case)."""
-    import casadi
-
-    return {
-        getattr(casadi, name): name[3:].lower()
-        for name in dir(casadi)
-        if name.startswith("OP_") and isinstance(getattr(casadi, name), int)
-    }

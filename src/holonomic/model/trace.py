@@ -13,13 +13,29 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-import casadi
 import numpy as np
-from casadi import SX
 
 from ..errors import BadArgument, ForgottenVelocityTerms, NotFinite, SingularMass
 from .arguments import call
 from .base import N_GAINS, role_of
+from .casadi_door import (
+    SX,
+    binary,
+    densify,
+    depends_on,
+    dot,
+    function_of,
+    instructions,
+    jacobian,
+    jacobian_sparsity,
+    jtimes,
+    sparsify,
+    substitute,
+    symvar,
+    unary,
+    vec,
+    vertcat,
+)
 from .dae import Dae, asks_for_y, level_labels
 from .derive import Derived
 from .derive_dae import with_multipliers_solved
@@ -39,7 +55,6 @@ from .given import (
 from .scene import ANY, Scene
 from .settling import check_rules
 from .system import Ode, System, labelled, row_names
-from .tape import operation_names
 
 STRUCTURE = {0.0, 1.0, -1.0, 2.0, -2.0, 3.0, 4.0, 0.5, -0.5}  # numbers that stay in the source
 
@@ -79,21 +94,21 @@ def trace(
             )
             role = role_of(label, singular)
             refuse_truth(call(function, role, scene.seen(name), scene.points[0]), role)
-            if name == "nonholonomic" and not casadi.depends_on(value, scene.v_sx):
+            if name == "nonholonomic" and not depends_on(value, scene.v_sx):
                 refuse_without_v(role)
-            if casadi.jacobian(value, casadi.vertcat(scene.t_sx, scene.q_sx, scene.v_sx)).nnz() == 0:
+            if jacobian(value, vertcat(scene.t_sx, scene.q_sx, scene.v_sx)).nnz() == 0:
                 refuse_without_state(f"{singular} {label!r}", scene.letter)
-            if name == "constraint" and casadi.jacobian(value, scene.v_sx).nnz():
+            if name == "constraint" and jacobian(value, scene.v_sx).nnz():
                 raise BadArgument(
                     f"constraint {label!r} depends on velocities; constraint= is for positions. Give it as nonholonomic=, or "
                     "give the constraint on positions that it comes from."
                 )
-            if singular == "constraint" and casadi.jacobian(value, scene.q_sx).nnz() == 0:
+            if singular == "constraint" and jacobian(value, scene.q_sx).nnz() == 0:
                 raise BadArgument(f"constraint {label!r} depends on no coordinate: only t enters its value.")
             found.append(value)
             count = value.numel()
             labels[name] += [label] if count == 1 else [f"{label}[{i}]" for i in row_names(function, count)]
-        return casadi.vertcat(*found) if found else SX(0, 1)
+        return vertcat(*found) if found else SX(0, 1)
 
     invariants = rows("invariants", "invariant")
     if isinstance(system, Dae):
@@ -108,8 +123,8 @@ def trace(
         parts["constraint"] = rows("constraint", "constraint")
         nonholonomic = rows("nonholonomic", "nonholonomic")
         parts["nonholonomic"] = nonholonomic if nonholonomic.numel() else None
-        if nonholonomic.numel() and casadi.jacobian(
-            casadi.jacobian(nonholonomic, scene.v_sx), scene.v_sx
+        if nonholonomic.numel() and jacobian(
+            jacobian(nonholonomic, scene.v_sx), scene.v_sx
         ).nnz():
             raise BadArgument("nonholonomic constraints must be linear in v: Â(t, q) v + b(t, q).")
         n_lam = parts["constraint"].numel() + nonholonomic.numel()
@@ -119,7 +134,7 @@ def trace(
             raise BadArgument(f"q has {nc} entries but v has {nv}; give kinematics=Z(q) where q' = Z v.")
         if system.potential is not None:
             parts["potential"] = scene.run(system.potential, "potential()", (1, 1), scene.seen("potential"))
-            refuse_velocity("potential()", casadi.depends_on(parts["potential"], scene.v_sx))
+            refuse_velocity("potential()", depends_on(parts["potential"], scene.v_sx))
         scene.with_multipliers(n_lam)
         parts |= _mass_and_force(system, scene, nv) | _extra_parts(system, scene)
     parts["invariants"] = invariants
@@ -137,7 +152,7 @@ def trace(
     root = None
     if isinstance(system, Dae) and asks_for_y(system):
         root = SX.sym("root", scene.lam_sx.numel() + 1)
-    data = casadi.vertcat(
+    data = vertcat(
         scene.p_sx, numbers_sx, scene.u_sx, start_sx, SX(0, 1) if root is None else root, SX.sym("gain", N_GAINS)
     )
     lam = SX(0, 1) if scene.lam_sx is None else scene.lam_sx
@@ -171,7 +186,7 @@ def _watched(scene: Scene, events: Mapping[str, Any], full) -> dict[str, SX]:
         watched[name] = scene.run(function, role, (1, 1), full)
         value = call(function, role, full, scene.points[0])
         refuse_truth(value, role)
-        if not casadi.depends_on(watched[name], scene.changing):
+        if not depends_on(watched[name], scene.changing):
             refuse_constant(float(np.ravel(value)[0]), role)
     return watched
 
@@ -191,7 +206,7 @@ def _extra_parts(system: System, scene: Scene) -> dict[str, SX]:
     ):  # fmt: skip
         rows = [scene.run(getattr(system, kind)[name], f"{word} {name!r}", (n, 1), scene.seen(kind)) for name, n in sizes]
         if rows:
-            found[kind] = casadi.vertcat(*rows)
+            found[kind] = vertcat(*rows)
     return found
 
 
@@ -203,11 +218,11 @@ def trace_direction(system, q0, v0, t0: float, extras, D, derived, places: dict[
     traced = scene.run(D, "D()", (derived.nc + e.v.numel(), rows) if whole else shape)
     if whole and len(extras):  # states and algebraic variables stay
         nc = derived.nc
-        traced = casadi.vertcat(traced[:nc, :], SX(len(extras), rows), traced[nc:, :])
+        traced = vertcat(traced[:nc, :], SX(len(extras), rows), traced[nc:, :])
     inputs = places["inputs"]
     own = [scene.t_sx, scene.q_sx, scene.v_sx, scene.p_sx, scene.u_sx]
     there = [e.t, e.q, e.v, e.data[: scene.p_sx.numel()], e.data[inputs.start : inputs.stop]]
-    return casadi.sparsify(casadi.substitute(traced, casadi.vertcat(*own), casadi.vertcat(*there)))
+    return sparsify(substitute(traced, vertcat(*own), vertcat(*there)))
 
 
 def _mass_and_force(system: System, scene: Scene, nv: int) -> dict[str, SX]:
@@ -218,22 +233,22 @@ def _mass_and_force(system: System, scene: Scene, nv: int) -> dict[str, SX]:
         force = scene.run(system.force, "force()", (nv, 1), (*scene.seen("force"), "lam"))
     if system.kinetic is not None:
         T = scene.run(system.kinetic, "kinetic()", (1, 1))
-        momentum = casadi.jacobian(T, v).T
-        M = casadi.jacobian(momentum, v)
+        momentum = jacobian(T, v).T
+        M = jacobian(momentum, v)
         q_dot = v if system.kinematics is None else scene.run(system.kinematics, "kinematics()", (len(scene.points[0]["q"]), nv))
-        slope = casadi.jacobian(T, q).T
+        slope = jacobian(T, q).T
         if system.kinematics is not None:
             q_dot, slope = q_dot @ v, q_dot.T @ slope
-        change = casadi.jtimes(momentum, q, q_dot) + casadi.jtimes(momentum, t, SX(1))
-        return {"mass": casadi.sparsify(M), "force": force + slope - change, "kinetic": T}
+        change = jtimes(momentum, q, q_dot) + jtimes(momentum, t, SX(1))
+        return {"mass": sparsify(M), "force": force + slope - change, "kinetic": T}
     M = scene.run(system.mass, "mass()", (nv, nv), scene.seen("mass"))
-    refuse_velocity("mass()", casadi.depends_on(M, v))
+    refuse_velocity("mass()", depends_on(M, v))
     _check_symmetric(M, scene)
     coriolis = _coriolis(M, q[:nv], v) if system.kinematics is None else SX.zeros(nv, 1)
     if system.velocity_terms:
         return {"mass": M, "force": force - coriolis}
     if system.velocity_terms is None and coriolis.nnz() and system.kinematics is None:
-        quadratic = casadi.jacobian(casadi.jacobian(force, v), v).nnz()
+        quadratic = jacobian(jacobian(force, v), v).nnz()
         if not quadratic and _vanishes(coriolis, scene, scene.flat_params):
             scene.depends = scene.forgets = True  # with other parameters they may not vanish
         elif not quadratic:
@@ -245,19 +260,19 @@ def mass_reads(e: Expressions) -> tuple[list[int], bool]:
     """Which places of data the mass matrix depends on, and whether it changes with position or time."""
     if e.mass is None:
         return [], False
-    M = casadi.vec(casadi.densify(e.mass))
-    columns = np.diff(casadi.jacobian_sparsity(M, e.data).colind())
-    return np.flatnonzero(columns).tolist(), casadi.jacobian_sparsity(M, casadi.vertcat(e.t, e.q)).nnz() > 0
+    M = vec(densify(e.mass))
+    columns = np.diff(jacobian_sparsity(M, e.data).colind())
+    return np.flatnonzero(columns).tolist(), jacobian_sparsity(M, vertcat(e.t, e.q)).nnz() > 0
 
 
 def _coriolis(M: SX, q: SX, v: SX) -> SX:
     """d/dt(M v) - M v' - ∂/∂q(½ vᵀM v): what Lagrange's equations subtract from the force."""
     momentum = M @ v
-    return casadi.sparsify(casadi.jtimes(momentum, q, v) - casadi.jacobian(casadi.dot(v, momentum) / 2, q).T)
+    return sparsify(jtimes(momentum, q, v) - jacobian(dot(v, momentum) / 2, q).T)
 
 
 def _vanishes(expression: SX, scene: Scene, params) -> bool:
-    evaluate = casadi.Function("at", [scene.t_sx, scene.q_sx, scene.v_sx, scene.p_sx, scene.u_sx], [expression])
+    evaluate = function_of([scene.t_sx, scene.q_sx, scene.v_sx, scene.p_sx, scene.u_sx], [expression])
     random = np.random.default_rng(1)
     for point in scene.points:
         v = random.uniform(-1, 1, len(point["v"]))
@@ -268,7 +283,7 @@ def _vanishes(expression: SX, scene: Scene, params) -> bool:
 
 
 def _check_symmetric(M: SX, scene: Scene) -> None:
-    evaluate = casadi.Function("M", [scene.t_sx, scene.q_sx, scene.v_sx, scene.p_sx, scene.u_sx], [M])
+    evaluate = function_of([scene.t_sx, scene.q_sx, scene.v_sx, scene.p_sx, scene.u_sx], [M])
     for point in scene.points:
         value = np.array(evaluate(point["t"], *point["state"], scene.flat_params, scene._flat_inputs(point)))
         if not np.all(np.isfinite(value)):
@@ -292,21 +307,16 @@ def _free_numbers(parts, outputs, events, given=None, symbols_given=None) -> tup
     """Replace the numbers in all expressions by symbols; return expressions, numbers and symbols."""
     names = [name for name, value in parts.items() if value is not None]
     everything = [parts[name] for name in names] + list(outputs.values()) + list(events.values())
-    inputs = casadi.symvar(casadi.vertcat(*(casadi.vec(value) for value in everything)))
-    arguments = casadi.vertcat(*inputs) if inputs else SX(0, 1)
-    function = casadi.Function("all", [arguments], everything)
-    operations = operation_names()
+    inputs = symvar(vertcat(*(vec(value) for value in everything)))
+    arguments = vertcat(*inputs) if inputs else SX(0, 1)
     values: list[float] = [] if given is None else [float(value) for value in given]
     known: dict[float, SX] = {
         value: SX.sym(f"c{i}") if symbols_given is None else symbols_given[i] for i, value in enumerate(values)
     }
     work: dict[int, SX] = {}
     nonzeros: list[list[SX]] = [[SX(0)] * value.nnz() for value in everything]
-    for k in range(function.n_instructions()):
-        name = operations[function.instruction_id(k)]
-        source, target = function.instruction_input(k), function.instruction_output(k)
-        if name == "const":
-            value = float(function.instruction_constant(k))
+    for name, source, target, value in instructions([arguments], everything):
+        if value is not None:
             if value in STRUCTURE or not np.isfinite(value) or (given is not None and value not in known):
                 work[target[0]] = SX(value)
             else:
@@ -319,16 +329,16 @@ def _free_numbers(parts, outputs, events, given=None, symbols_given=None) -> tup
         elif name == "output":
             nonzeros[target[0]][target[1]] = work[source[0]]
         elif len(source) == 1:
-            work[target[0]] = SX.unary(function.instruction_id(k), work[source[0]])
+            work[target[0]] = unary(name)(work[source[0]])
         else:
-            work[target[0]] = SX.binary(function.instruction_id(k), work[source[0]], work[source[1]])
+            work[target[0]] = binary(name)(work[source[0]], work[source[1]])
     rebuilt = [
-        SX(value.sparsity(), casadi.vertcat(*parts_)) if parts_ else SX(value.sparsity())
+        SX(value.sparsity(), vertcat(*parts_)) if parts_ else SX(value.sparsity())
         for value, parts_ in zip(everything, nonzeros, strict=True)
     ]
     made: dict[str, Any] = dict(zip(names, rebuilt, strict=False))
     at = len(names)
     made["outputs"] = dict(zip(outputs, rebuilt[at : at + len(outputs)], strict=True))
     made["events"] = dict(zip(events, rebuilt[at + len(outputs) :], strict=True))
-    numbers_sx = casadi.vertcat(*known.values()) if known else SX(0, 1)
+    numbers_sx = vertcat(*known.values()) if known else SX(0, 1)
     return made, np.array(values), numbers_sx

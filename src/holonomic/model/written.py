@@ -9,8 +9,8 @@ import types
 from operator import is_
 
 import numpy as np
-from casadi import SX
 
+from .casadi_door import SX
 from .symbol import Symbol
 
 DEPTH = 8  # of containers inside containers; what lies deeper may have been written into
