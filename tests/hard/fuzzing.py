@@ -181,7 +181,9 @@ CALLS: dict[str, tuple[Callable, dict, list[str]]] = {
     "gradient": of(h.gradient, loss=lambda: (lambda sol: sol.q[-1, 0]), system=swing, t_end=0.02, **START, wrt="m"),
     "compare": of(h.compare, system=swing, t_end=0.02, **START, integrator=h.RK4(), step=0.01, repeat=1),
     "work_precision": of(h.work_precision, system=swing, t_end=0.02, **START, rtol=[1e-3], repeat=1),
-    "comparison.plot": of(lambda levels, style, ax: comparison().plot(levels, style=style, ax=ax), levels=None, style="light"),
+    "comparison.plot": of(
+        lambda levels, style, ax: comparison().plot(levels, style=style, ax=ax), levels=None, style="light", ax=None
+    ),
     "comparison.view": of(lambda path: comparison().view(path=path), path=lambda: folder() / "c.html"),
     "comparison[]": of(lambda index: comparison()[index], index=0),
     "precision.plot": of(

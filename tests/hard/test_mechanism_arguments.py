@@ -26,7 +26,8 @@ from holonomic.multibody import (
 
 nan, inf = float("nan"), float("inf")
 BAD = (
-    nan, inf, -inf, None, "x", "", [], (), [1], (1, 2, 3, 4), (nan, 0), (nan, 0, 0), (inf, 0), np.arange(5.0), {}, {"a": nan}, True,
+    nan, inf, -inf, None, "x", "12", "", [], {1, 2}, np.datetime64("2020-01-01"),
+    (), [1], (1, 2, 3, 4), (nan, 0), (nan, 0, 0), (inf, 0), np.arange(5.0), {}, {"a": nan}, True,
     1j, -1.0, 0.0, object(), (None, None), ("a", "b"), b"x", 10**400, np.zeros((2, 2, 2)), lambda: 1, lambda t: nan,
 )  # fmt: skip
 
@@ -93,7 +94,14 @@ MORE = {
     + [{"near": {"a": each}} for each in BAD],
     "motor": [{"joint": "O", "curve": each} for each in BAD] + [{"joint": "O", "curve": (each, (1, 2))} for each in BAD],
     "drive": [{"of": "pt", "path": each} for each in BAD] + [{"of": "O", "speed": each} for each in BAD],
-    "friction": [{"joint": "O", "coefficient": each, "radius": 0.1} for each in BAD],
+    "friction": [{"joint": "O", "coefficient": each, "radius": 0.1} for each in BAD]
+    + [{"joint": "O", "coefficient": 0.1, "radius": each} for each in BAD],
+    "spring": [{"name": "s", "first": "a", "second": "b", "at": each, "stiffness": 1.0} for each in BAD]
+    + [LINE | {"force": each} for each in BAD],
+    "torsion_spring": [{"joint": "O", "torque": each} for each in BAD],
+    "revolute": [PAIR | {"at": ("pt", each)} for each in BAD] + [PAIR | {"at": (each, each)} for each in BAD],
+    "body": [{"name": "n", "at": (each, each), "mass": 1.0} for each in BAD],
+    "start_states": [{"given": each} for each in BAD] + [{"given": None, "before": each} for each in BAD],
 }  # fmt: skip
 SHAPES = [
     (rod, {"start": (0, 0), "end": (1, 0), "mass": 1.0, "width": 0.1}), (rod, {"start": (0, 0, 0), "end": (1, 0, 0), "mass": 1.0}),
@@ -215,6 +223,11 @@ def test_what_is_read_and_asked_for_by_wrong_things_is_told_in_plain_words(tmp_p
         (lambda: flat().revolute("J", "a", "b", at=nan), "at of joint 'J' must be a point such as (0, 0), got nan."),
         (lambda: flat().stop("O", lower=None, upper=1, stiffness=1), "the lower limit of joint 'O' must be a number, got None."),
         (lambda: flat().params.__setitem__("a.mass", 10**400), "a.mass must be a number, got one of more digits than a float has."),
+        (lambda: rod("12", (1, 0), mass=1.0), "start of a rod must be a point such as (0, 0), got '12'."),
+        (lambda: rod((0, 0), (1, 0), mass=True), "mass of a rod must be a positive number, got True."),
+        (lambda: flat().body("c", at=(0, 0), mass="5"), "mass of body 'c' must be a number, got '5'."),
+        (lambda: Mechanism(gravity={0, -9.81}), "gravity must be a point such as (0, 0), got {0, -9.81}."),
+        (lambda: equilibrium("crank"), "rest and small motions are those of a Mechanism, got str."),
         (lambda: cylinder((0, 0, 0), (1, 0, 0), radius=0.1, mass=1.0, inner=0.2),
          "inner=0.2 of a cylinder must lie between 0 and its radius 0.1."),
     ],

@@ -176,3 +176,54 @@ def test_plotting_needs_no_display(tmp_path):
     )
     subprocess.run([sys.executable, "-c", program], check=True)
     assert (tmp_path / "q.svg").read_text(encoding="utf-8").startswith("<?xml")
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"points": 0}, "points=0 must be a whole number between 2 and 10000000."),
+        ({"points": np.nan}, "points=nan must be a whole number between 2 and 10000000."),
+        ({"ax": 1}, "ax= is an Axes of Matplotlib, or several of them, got 1."),
+        ({"style": ["dark"]}, "style=['dark']: choose 'light' or 'dark'."),
+        ({"colour": 2},
+         "Matplotlib does not draw a line with colour=2: Line2D.set() got an unexpected keyword argument 'colour'."),
+    ],
+)
+def test_what_no_plot_can_mean_is_told_in_plain_words(swing, options, words):
+    for draw in (swing.plot, swing.phase):
+        with pytest.raises(BadArgument) as refused:
+            draw("x", **options)
+        assert str(refused.value) == words
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"frames": 2.5}, "frames=2.5 must be a whole number between 2 and 100000."),
+        ({"signals": {"q": 1}}, "signals= is a list of names, such as ['energy'], got {'q': 1}."),
+        ({"traces": [1]}, "traces= has 1, which is no name. Write traces=['A']."),
+        ({"forces": "yes"}, "forces='yes': choose True or False."),
+        ({"title": 7}, "title=7 must be a text."),
+        ({"show": 1}, "show=1: choose True or False."),
+    ],
+)
+def test_what_no_page_can_mean_is_told_in_plain_words(swing, tmp_path, options, words):
+    with pytest.raises(BadArgument) as refused:
+        swing.view(path=tmp_path / "page.html", **options)
+    assert str(refused.value) == words
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"fps": "fast"}, "fps='fast' must lie between 0 and 100 frames a second."),
+        ({"seconds": True}, "seconds=True must lie between 0 and 3600."),
+        ({"dpi": 0}, "dpi=0 must lie between 10 and 1000."),
+        ({"size": 4}, "size=4: give width and height in inches, such as (8, 4.5)."),
+        ({"size": (4, np.nan)}, "size[1]=nan must lie between 0.5 and 100 inches."),
+    ],
+)
+def test_what_no_film_can_mean_is_told_in_plain_words(swing, tmp_path, options, words):
+    with pytest.raises(BadArgument) as refused:
+        swing.animate(tmp_path / "film.gif", **options)
+    assert str(refused.value) == words

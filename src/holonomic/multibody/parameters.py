@@ -120,9 +120,11 @@ def not_negative(name: str, value: float) -> None:
 def number(name: str, value) -> float:
     """A finite number, or what is wrong with it."""
     try:
+        if isinstance(value, bool | np.bool_ | str | bytes | np.datetime64):  # of which float() would make a number
+            raise TypeError
         found = float(value)
     except (TypeError, ValueError, OverflowError):
-        shown = "one of more digits than a float has" if isinstance(value, int) else repr(value)
+        shown = "one of more digits than a float has" if isinstance(value, int) and value.bit_length() > 1000 else repr(value)
         raise BadArgument(f"{name} must be a number, got {shown}.") from None
     if not np.isfinite(found):
         raise BadArgument(f"{name} must be finite, got {found}.")

@@ -6,6 +6,7 @@ of a planar shape is that of a thin slice about the normal of the plane.
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Set
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -270,7 +271,11 @@ def sphere(at, radius: float, mass: float | None = None) -> Shape:
 def point(given, what: str, dimension: int | None = None) -> tuple[float, ...]:
     """Return a point as a tuple of floats, or say what is wrong with it."""
     try:
-        numbers = tuple(float(number) for number in given)
+        parts = list(given)
+        letters = any(isinstance(each, bool | np.bool_ | str | bytes) for each in parts)
+        if letters or isinstance(given, bytes | Set | Mapping):  # numbers in no order, or none
+            raise TypeError
+        numbers = tuple(float(each) for each in parts)
     except (TypeError, ValueError, OverflowError):
         raise BadArgument(f"{what} must be a point such as (0, 0), got {given!r}.") from None
     if dimension is not None and len(numbers) != dimension:
@@ -324,8 +329,8 @@ def _direction(given, what: str):
 
 def _positive(value, what: str) -> float:
     try:
-        found = float(value)
-    except (TypeError, ValueError, OverflowError):
+        found = number(what, value)
+    except BadArgument:
         found = np.nan
     if not (found > 0.0 and np.isfinite(found)):
         raise BadArgument(f"{what} must be a positive number, got {value!r}.")

@@ -16,6 +16,7 @@ import numpy as np
 from ..errors import BadArgument, StepFailed
 from ..model.arguments import Names, call
 from .assemble import Kinematics, beginning, close
+from .mechanism import Mechanism
 from .results import Record, Resolver
 
 STEPS = 100
@@ -26,6 +27,8 @@ class Statics(Kinematics):
     """Forces and masses of a mechanism as numbers, at t = 0."""
 
     def __init__(self, m):
+        if not isinstance(m, Mechanism):
+            raise BadArgument(f"rest and small motions are those of a Mechanism, got {type(m).__name__}.")
         super().__init__(m)
         if m.states:
             raise BadArgument(

@@ -412,6 +412,8 @@ class Solution(Exports):
 
     def cite(self, software: bool = False) -> str:
         """Return BibTeX entries of the methods that this run used; of CasADi and Numba too, if asked for."""
+        if not isinstance(software, bool):
+            raise BadArgument(f"cite(software={software!r}): choose True or False.")
         return cite.entries(self._references() + (cite.SOFTWARE if software else ()))
 
 

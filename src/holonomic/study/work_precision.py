@@ -66,7 +66,7 @@ class WorkPrecision(Comparison):
         """
         from ..view.compare_plot import work_precision_figure
 
-        return work_precision_figure(self, error, [costs] if isinstance(costs, str) else list(costs), style, ax)
+        return work_precision_figure(self, error, costs, style, ax)
 
 
 def crossing(errors, costs, wanted: float) -> float:

@@ -46,6 +46,7 @@ def view(
     Page
         A notebook shows it in place. `.save(path)`, `.open()`, `.path`.
     """
+    from .asked import switch
     from .page import Page, in_notebook
     from .scene import scene_of
 
@@ -53,7 +54,7 @@ def view(
     page = Page(scene, style)
     if path is not None:
         page.save(path)
-    if show or (show is None and path is None and not in_notebook()):
+    if (show is not None and switch(show, "show")) or (show is None and path is None and not in_notebook()):
         page.open()
     return page
 
@@ -63,11 +64,12 @@ def animate(
     forces: bool = False, title: str = "", panels: Sequence[str] | None = None, **film_options,
 ) -> Path:  # fmt: skip
     """Write a film of one run or several; see `Solution.animate`."""
+    from .asked import texts
     from .films import film
     from .scene import scene_of
 
-    wanted = [signals] if isinstance(signals, str) else list(signals)
-    panels = (*wanted, "drift") if panels is None else [panels] if isinstance(panels, str) else panels
+    wanted = texts(signals, "signals", "energy")
+    panels = [*wanted, "drift"] if panels is None else texts(panels, "panels", "drift")
     asked = [*wanted, *(name for name in panels if name not in ("drift", "energy") and name not in wanted)]
     scene = scene_of(runs, names=names, signals=asked, traces=traces, forces=forces, title=title)
     return says_what_it_takes(film, "animate", FOREIGN)(scene, path, panels=panels, **film_options)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import reprlib
+
 import matplotlib
 import numpy as np
 from matplotlib.figure import Figure
@@ -9,6 +11,7 @@ from matplotlib.ticker import EngFormatter, LogLocator, NullFormatter
 
 from ..errors import BadArgument
 from ..study.measure import drift
+from .asked import axes_given, texts
 from .plot import TIME, figure_of, new_figure
 from .quantities import FLOOR
 from .styles import style_of
@@ -19,6 +22,7 @@ LINES = ("-", "--", ":", "-.")
 NAMELESS = ("System", "Mechanism", "Ode", "Dae")  # no title: nobody gave the system one
 MARKERS = "osD^vPX*"
 LEVELS = {"position": "Drift at position level, |g|", "velocity": "Drift at velocity level, |G v + g_t|"}
+ERRORS = ("error_q", "error_v", "energy_error", "drift_position", "drift_velocity")
 COSTS = {"seconds": "time", "evaluations": "evaluations of the field", "steps": "steps"}
 
 
@@ -32,7 +36,7 @@ def drift_figure(comparison, levels=None, style: str = "light", ax=None) -> Figu
         raise BadArgument("there is nothing to draw: none of the runs took a step. See the reasons in the table.")
     drifts = [drift(row.solution) for row in rows]
     there = [level for level in LEVELS if any(level in found for found in drifts)]
-    wanted = there if levels is None else [levels] if isinstance(levels, str) else list(levels)
+    wanted = there if levels is None else texts(levels, "levels", "position")
     missing = [level for level in wanted if level not in there]
     if missing:
         raise BadArgument(f"there is no drift at level {missing[0]!r}; there is: {', '.join(there) or 'none'}.")
@@ -42,7 +46,7 @@ def drift_figure(comparison, levels=None, style: str = "light", ax=None) -> Figu
     sizes = list(dict.fromkeys((row.step, row.rtol) for row in rows))
     look = style_of(style)
     with matplotlib.rc_context(look.settings):
-        axes = given_axes(ax, wanted)
+        axes = axes_given(ax, wanted, "panels")
         figure = new_figure((7.2, 2.7 * len(wanted) + 1.0)) if axes is None else None
         if axes is None:
             axes = figure.subplots(len(wanted), 1, sharex=True, squeeze=False).ravel()
@@ -81,9 +85,12 @@ def work_precision_figure(study, error: str, costs, style: str = "light", ax=Non
     Integrators differ by colour, stabilizations by line and mark. Where the reference was computed, errors that
     it cannot tell from zero lie in the grey band.
     """
+    costs = texts(costs, "costs", "seconds")
     unknown = [cost for cost in costs if cost not in COSTS]
-    if unknown:
-        raise BadArgument(f"there is no cost {unknown[0]!r}; there is: {', '.join(COSTS)}.")
+    if unknown or not costs:
+        raise BadArgument(f"there is no cost {unknown[0] if unknown else ''!r}; there is: {', '.join(COSTS)}.")
+    if not isinstance(error, str) or error not in ERRORS:
+        raise BadArgument(f"error={reprlib.repr(error)}: choose {', '.join(map(repr, ERRORS))}.")
     curves = {name: [row for row in rows if row.ok] for name, rows in study.curves().items()}
     curves = {name: rows for name, rows in curves.items() if any(np.isfinite(getattr(row, error)) for row in rows)}
     if not curves:
@@ -92,7 +99,7 @@ def work_precision_figure(study, error: str, costs, style: str = "light", ax=Non
     kept = list(dict.fromkeys(rows[0].stabilization for rows in curves.values()))
     look = style_of(style)
     with matplotlib.rc_context(look.settings):
-        axes = given_axes(ax, costs)
+        axes = axes_given(ax, costs, "panels")
         figure = new_figure((3.9 * len(costs) + 0.8, 4.4)) if axes is None else None
         if axes is None:
             axes = figure.subplots(1, len(costs), sharey=True, squeeze=False).ravel()
@@ -135,16 +142,6 @@ def _readable_ticks(axis, unit: str) -> None:
     axis.set_major_locator(LogLocator(base=10, subs=(1.0, 2.0, 5.0)))
     axis.set_major_formatter(EngFormatter(unit=unit, sep=" " if unit else ""))
     axis.set_minor_formatter(NullFormatter())
-
-
-def given_axes(ax, wanted) -> list | None:
-    """Return the caller's axes as a list, one per panel; None where there are none."""
-    if ax is None:
-        return None
-    axes = list(np.atleast_1d(np.asarray(ax, dtype=object)).ravel())
-    if len(axes) != len(wanted):
-        raise BadArgument(f"ax has {len(axes)} axes for {len(wanted)} panels ({', '.join(wanted)}).")
-    return axes
 
 
 def _finish(figure: Figure | None, ax, name: str) -> Figure:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import reprlib
 import shutil
 from collections.abc import Sequence
 from pathlib import Path
@@ -14,6 +15,7 @@ from matplotlib.figure import Figure
 
 from ..errors import BadArgument, MissingExtra
 from ..files import as_path, writable, written
+from .asked import number
 from .flat import Flat
 from .scene import Scene
 from .signals import Signal
@@ -28,7 +30,7 @@ COLOURS = 128  # of a GIF; line drawings need few
 
 def film(
     scene: Scene, path: str | Path, *, seconds: float | None = None, fps: float | None = None,
-    panels: Sequence[str] = ("drift",), size: tuple[float, float] | None = None, dpi: int = 110, style: str = "light",
+    panels: Sequence[str] = ("drift",), size: tuple[float, float] | None = None, dpi: float = 110, style: str = "light",
 ) -> Path:  # fmt: skip
     """Write a film of a scene; see `Solution.animate`."""
     path = as_path(path, "animate")
@@ -36,10 +38,9 @@ def film(
     if kind not in (".gif", ".mp4"):
         raise BadArgument(f"{path.name}: films are written as .gif or .mp4. Name the file film.gif or film.mp4.")
     target = writable(path, "animate")
-    if fps is not None and not 0 < fps <= 100:
-        raise BadArgument(f"fps={fps!r} must lie between 0 and 100 frames a second.")
-    if seconds is not None and not 0 < seconds <= 3600:
-        raise BadArgument(f"seconds={seconds!r} must lie between 0 and 3600.")
+    fps = None if fps is None else number(fps, "fps", 0, 100, "frames a second")
+    seconds = None if seconds is None else number(seconds, "seconds", 0, 3600)
+    size, dpi = None if size is None else _lengths(size), number(dpi, "dpi", 10, 1000)
     program = ffmpeg() if kind == ".mp4" else None
     rate = fps or (30.0 if program else 25.0)
     taken = abs(scene.tracks[0].t[-1] - scene.tracks[0].t[0])
@@ -56,6 +57,13 @@ def film(
             else:
                 _write_gif(draft, frames, rate)
     return path
+
+
+def _lengths(size) -> tuple[float, float]:
+    """Width and height in inches."""
+    if not isinstance(size, list | tuple | np.ndarray) or len(size) != 2:
+        raise BadArgument(f"size={reprlib.repr(size)}: give width and height in inches, such as (8, 4.5).")
+    return number(size[0], "size[0]", 0.5, 100, "inches"), number(size[1], "size[1]", 0.5, 100, "inches")
 
 
 def ffmpeg() -> str:
@@ -75,9 +83,8 @@ def ffmpeg() -> str:
 class Picture:
     """A figure with the mechanism and panels beside it, drawn frame by frame."""
 
-    def __init__(self, scene: Scene, panels: Sequence[str], size, dpi: int, style: str):
+    def __init__(self, scene: Scene, panels: Sequence[str], size, dpi: float, style: str):
         self.scene, self.look = scene, style_of(style)
-        panels = [panels] if isinstance(panels, str) else list(panels)
         chosen = [self._signal(name) for name in panels if name != "drift" or self._has(name)]
         size = size or ((8.0, 4.5) if chosen else (5.6, 4.5))
         even = [2 * int(length * dpi / 2) / dpi for length in size]  # films need even numbers of pixels

@@ -17,6 +17,7 @@ import base64
 import html
 import json
 import re
+import reprlib
 import sys
 import tempfile
 import webbrowser
@@ -45,8 +46,8 @@ class Page:
     """A page that shows runs; notebooks show it in place. `save(path)` writes it, `open()` shows it in the browser."""
 
     def __init__(self, scene: Scene, style: str = "auto", play: bool = True):
-        if style not in THEMES:
-            raise BadArgument(f"style={style!r}: choose {', '.join(map(repr, THEMES))}.")
+        if not isinstance(style, str) or style not in THEMES:
+            raise BadArgument(f"style={reprlib.repr(style)}: choose {', '.join(map(repr, THEMES))}.")
         self.scene, self.style, self.play = scene, style, play
         self.path: Path | None = None
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import reprlib
 from collections.abc import Sequence
 from typing import Any
 
@@ -14,11 +15,13 @@ from matplotlib.ticker import LogLocator, NullFormatter
 
 from ..errors import BadArgument
 from ..results.naming import is_dae
+from .asked import axes_given, whole
 from .quantities import UNIT, Panel, panel, velocity_name
 from .styles import colours, style_of
 
 STILL = {"agg", "cairo", "pdf", "pgf", "ps", "svg", "template"}  # backends without windows
 STRETCHES = 100  # of time, for each of which the drift shows its largest value
+MOST_POINTS = 10_000_000  # of a curve: each is a state of the run
 MANY = 12  # lines from which a legend lists only some of them
 MANY_EVENTS = 40  # from here on an event is marked at the edge alone
 
@@ -45,9 +48,7 @@ def plot(sol, names: Sequence[str], *, ax=None, style: str = "light", points: in
     look = style_of(style)
     fine = _fine(sol, points)
     panels = [panel(fine, name) for name in names]
-    given = None if ax is None else list(np.atleast_1d(np.asarray(ax, dtype=object)).ravel())
-    if given is not None and len(given) != len(panels):
-        raise BadArgument(f"ax has {len(given)} axes for {len(panels)} names ({', '.join(names)}).")
+    given = axes_given(ax, names)
     with matplotlib.rc_context(look.settings):
         if given is None:
             figure = new_figure((7.6, 0.5 + 2.15 * len(panels)))
@@ -93,12 +94,14 @@ def phase(sol, names: Sequence[str], *, ax: Axes | None = None, style="light", p
         x, y = (_broken(t, each.values)[1][:, 0] for each in (first, second))
         # one coordinate over another is a path: true proportions
         path = len(names) == 2 and first.unit == second.unit and set(names) <= set(model.coordinates)
-        if ax is None:
+        given = axes_given(ax, [" over ".join(names)])
+        if given is None:
             wide, high = np.nanmax(x) - np.nanmin(x), np.nanmax(y) - np.nanmin(y)
             height = float(np.clip(5.2 * high / wide, 1.6, 6.0)) + 0.8 if path and wide > 0 else 4.6
-            ax = new_figure((5.6, height)).subplots()
+            given = [new_figure((5.6, height)).subplots()]
+        ax = given[0]
         colour = colours(look, 1)[0]
-        ax.plot(x, y, **{"color": colour, "linewidth": 1.3} | line)
+        _line(ax, x, y, {"color": colour, "linewidth": 1.3}, line)
         mark = {"linestyle": "none", "markersize": 6, "color": colour, "clip_on": False, "zorder": 3}
         ax.plot(x[0], y[0], marker="o", markerfacecolor=look.ground, label="start", **mark)
         ax.plot(x[-1], y[-1], marker="o", label="end", **mark)
@@ -118,6 +121,7 @@ def _plain(name: str) -> str:
 
 def _fine(sol, points: int):
     """The run with points between its steps; a solution at chosen times stays as it is."""
+    points = whole(points, "points", 2, MOST_POINTS)
     if sol._parent is not None or len(sol.t) < 2:
         return sol
     return sol._with_times_between(points)
@@ -136,9 +140,21 @@ def _draw(axes: Axes, t: np.ndarray, each: Panel, look, line: dict[str, Any]) ->
     marker = {"marker": "o"} if len(t) == 1 else {}
     for i in range(count):
         dash = each.dashes[i] if each.dashes else "-"
-        own: dict[str, Any] = {"color": shades[i], "linewidth": 1.4, "linestyle": dash} | marker | line
-        axes.plot(times, values[:, i], label=_plain(each.labels[i]), **own)
+        own: dict[str, Any] = {"color": shades[i], "linewidth": 1.4, "linestyle": dash, "label": _plain(each.labels[i])}
+        _line(axes, times, values[:, i], own | marker, line)
     axes.ticklabel_format(axis="y", style="sci", scilimits=(-4, 5), useMathText=True)
+
+
+def _line(axes: Axes, x: np.ndarray, y: np.ndarray, own: dict[str, Any], given: dict[str, Any]) -> None:
+    """Draw one line, with what the caller wants of it."""
+    try:
+        axes.plot(x, y, **own | given)
+    except (TypeError, ValueError, AttributeError, RuntimeError) as problem:
+        if not given:
+            raise
+        wanted = ", ".join(f"{name}={reprlib.repr(value)}" for name, value in given.items())
+        said = str(problem).splitlines()[0].rstrip(".")
+        raise BadArgument(f"Matplotlib does not draw a line with {wanted}: {said}.") from problem
 
 
 def _draw_drift(axes: Axes, t: np.ndarray, each: Panel, look, line: dict[str, Any]) -> None:
@@ -147,10 +163,10 @@ def _draw_drift(axes: Axes, t: np.ndarray, each: Panel, look, line: dict[str, An
     edges = np.unique(np.linspace(0, len(t), min(STRETCHES, len(t)) + 1).astype(int))
     for i, values in enumerate(each.values.T):
         largest = np.maximum.reduceat(values, edges[:-1])
-        own: dict[str, Any] = {"color": shades[i], "linewidth": 1.2, "drawstyle": "steps-post"} | line
+        own: dict[str, Any] = {"color": shades[i], "linewidth": 1.2, "drawstyle": "steps-post", "label": each.labels[i]}
         if len(t) == 1:
             own["marker"] = "o"
-        axes.plot(t[np.append(edges[:-1], len(t) - 1)], np.append(largest, largest[-1]), label=each.labels[i], **own)
+        _line(axes, t[np.append(edges[:-1], len(t) - 1)], np.append(largest, largest[-1]), own, line)
     axes.set_yscale("log")
     axes.yaxis.set_major_locator(LogLocator(numticks=7))
     axes.yaxis.set_minor_formatter(NullFormatter())

@@ -7,7 +7,7 @@ beside the picture. Nothing here knows how it will be drawn.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -18,6 +18,7 @@ from ..errors import BadArgument, HolonomicError
 from ..results import report
 from ..results.naming import is_dae, order_of
 from ..results.solution import Solution
+from .asked import switch, text, texts, whole
 from .signals import Signal, signals_of
 
 FRAMES = 1000
@@ -69,7 +70,8 @@ def scene_of(
     """Return what is drawn of one run or several: a Solution, a list of them, or {name: Solution}."""
     runs, names = _named(runs, names)
     first = runs[0]
-    wanted = [signals] if isinstance(signals, str) else list(signals)
+    wanted, traces = texts(signals, "signals", "energy"), texts(traces, "traces", "A")
+    forces, title = switch(forces, "forces"), text(title, "title")
     what = first._scene
     notes: list[str] = []
     for sol, name in zip(runs[1:], names[1:], strict=True):
@@ -82,7 +84,6 @@ def scene_of(
     what = None if what is None else _even_widths(what)
     known = [part["name"] for part in (*what["points"], *what["bodies"], *what["joints"])] if what else []
     known += [line["name"] for line in what.get("lines", ())] if what else []
-    traces = [traces] if isinstance(traces, str) else list(traces)
     for name in traces:
         if name not in known:
             raise BadArgument(
@@ -103,7 +104,7 @@ def _named(runs, names) -> tuple[list[Solution], list[str]]:
     elif isinstance(runs, Solution):
         runs = [runs]
     else:
-        runs = list(runs)
+        runs = list(runs) if isinstance(runs, Iterable) else [runs]
     for sol in runs:
         if not isinstance(sol, Solution):
             hint = " A file to write to is path=." if isinstance(sol, str | Path) else ""
@@ -112,11 +113,10 @@ def _named(runs, names) -> tuple[list[Solution], list[str]]:
             raise BadArgument("there is nothing to view: the run has no times.")
     if not runs:
         raise BadArgument("there is nothing to view: no runs were given.")
-    if names is None:
-        names = _names_of(runs)
+    names = _names_of(runs) if names is None else texts(names, "names", "run 1")
     if len(names) != len(runs):
         raise BadArgument(f"names= has {len(names)} names for {len(runs)} runs.")
-    return runs, [str(name) for name in names]
+    return runs, names
 
 
 def _names_of(runs: list[Solution]) -> list[str]:
@@ -151,9 +151,7 @@ def _title(sol) -> str:
 
 def _frame_count(runs, frames, notes) -> int:
     if frames is not None:
-        if not 2 <= int(frames) <= 100_000:
-            raise BadArgument(f"frames={frames!r} must lie between 2 and 100000.")
-        return int(frames)
+        return whole(frames, "frames", 2, 100_000)
     what = runs[0]._scene
     # without bodies a run is a curve: two frames a step show how it bends
     count = FRAMES if what is not None and what["bodies"] else max(FRAMES, *(min(2 * np.size(sol.t), 4000) for sol in runs))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import reprlib
 from dataclasses import dataclass
 from typing import Any
 
@@ -54,8 +55,8 @@ LOOKS = {
 
 def style_of(name: str) -> Look:
     """Return a look by name."""
-    if name not in LOOKS:
-        raise BadArgument(f"style={name!r}: choose {' or '.join(map(repr, LOOKS))}.")
+    if not isinstance(name, str) or name not in LOOKS:
+        raise BadArgument(f"style={reprlib.repr(name)}: choose {' or '.join(map(repr, LOOKS))}.")
     return LOOKS[name]
 
 
