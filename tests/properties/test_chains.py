@@ -8,17 +8,17 @@ from hypothesis import strategies as st
 
 from holonomic import DOP853, RK4, RK45, Projection, S_both2, simulate
 from holonomic.errors import OK
-from holonomic.kernels.signatures import WE, Fn
+from holonomic.kernels.signatures import Fn
 from holonomic.study.order import drift_sizes
 
 
 def pulled(sol, t, x):
     """x after one pull of this solution's stabilization, called as the step loop calls it."""
     plan = sol.plan
-    moved, W = x.copy(), np.zeros(int(plan.sizes[WE]) + 8)
+    moved, W = x.copy(), np.zeros(plan.size.work_end + 8)
     sp = plan.stabilization.sp
     pull = plan.stabilization.pull.compiled
-    status = pull(plan.fns, plan.sizes, sol._data, sp, t, 0.01, x, x, moved, W)
+    status = pull(plan.fns, plan.size_given, sol._data, sp, t, 0.01, x, x, moved, W)
     assert status == OK
     return moved
 

@@ -14,7 +14,7 @@ from holonomic.errors import NEED_REFINED, NEED_TERMS, OK, SINGULAR
 from holonomic.kernels.calling import evaluate_compiled
 from holonomic.kernels.evaluate import RHO_PLAIN, RHO_REFINED, RHO_WEIGHED
 from holonomic.kernels.saddle import HETEROGENEOUS, dense_saddle, dense_work, kinematic_scales
-from holonomic.kernels.signatures import NROW, WE, Fn
+from holonomic.kernels.signatures import Fn
 from holonomic.model.base import PLAIN
 from holonomic.model.compiled import invoke
 from holonomic.model.emit import python_source
@@ -219,9 +219,9 @@ class Measured:
     def used(self):
         """What the step loop computes at this state, its status, and which solve it came from."""
         plan = plan_of(self.model)
-        K, W = np.zeros((1, int(plan.sizes[NROW]))), np.zeros(int(plan.sizes[WE]) + 8)
+        K, W = np.zeros((1, plan.size.nrow)), np.zeros(plan.size.work_end + 8)
         while True:
-            status = evaluate_compiled(plan.fns, plan.sizes, 0.0, self.x, self.data, K, 0, W)
+            status = evaluate_compiled(plan.fns, plan.size_given, 0.0, self.x, self.data, K, 0, W)
             if status not in (NEED_REFINED, NEED_TERMS):
                 break
             plan.add_function(Fn.REFINED if status == NEED_REFINED else Fn.TERMS)

@@ -28,7 +28,6 @@ from ..formulations.projected_invariants import ProjectedInvariants
 from ..integrators.bdf import BDF
 from ..integrators.radau import Radau
 from ..integrators.runge_kutta import RK45
-from ..kernels import state as s
 from ..kernels.fastest import MOVE, look, turning
 from ..kernels.looking import LONGER, LONGEST_LOOK, STABLE, WORTH, is_rough
 from ..kernels.signatures import Fn
@@ -106,7 +105,7 @@ class Choosing:
         kept = K[:4].copy() if keep else None
         if not keep or run.slope(t, run.x, 0):
             look(
-                plan.fns, plan.sizes, t, run.x, run.xe, run.data, K, run.W, model.nq, model.nv,
+                plan.fns, plan.size_given, t, run.x, run.xe, run.data, K, run.W, model.nq, model.nv,
                 model.nq // model.order if model.is_ode else model.nq, left, found,
             )  # fmt: skip
         if keep:
@@ -159,17 +158,17 @@ class Choosing:
         """Return another choice after a stretch of steps, or None to go on."""
         self.interval = min(2 * self.interval, LONGEST_LOOK)
         t, steps = self._since
-        taken = int(run.I[s.ACCEPTED]) - steps
-        self._since = (run.t, int(run.I[s.ACCEPTED]))
+        taken = run.memory.accepted - steps
+        self._since = (run.t, run.memory.accepted)
         if len(self.changes) >= MOST_CHANGES:
             return None
         if run.plan.choice.integrator.implicit:
-            h = max(abs(run.t - t) / max(taken, 1), abs(run.S[s.H]))  # the first steps are short
+            h = max(abs(run.t - t) / max(taken, 1), abs(run.memory.h))  # the first steps are short
             return self._back(run, h) or (self._finer(run, h) if self.interval >= LONGEST_LOOK else None)
-        if not run.I[s.IS_STIFF]:
+        if not run.memory.is_stiff:
             return self._rough(run) or self._longer(run)
-        run.I[s.IS_STIFF] = run.I[s.STIFF] = 0
-        h = abs(run.S[s.H])
+        run.memory.is_stiff = run.memory.stiff_steps = 0
+        h = abs(run.memory.h)
         if self._left(run) < WORTH * h:
             return None
         rates = self.rates(run)
@@ -179,8 +178,8 @@ class Choosing:
 
     def _rough(self, run) -> Choice | None:
         """Return the choice of a lower order where forces are not smooth."""
-        h = abs(run.S[s.H])
-        if self.explicit is not self.usual or self.usual.rtol < TIGHT or self._left(run) < WORTH * h or not is_rough(run.I):
+        h = abs(run.memory.h)
+        if self.explicit is not self.usual or self.usual.rtol < TIGHT or self._left(run) < WORTH * h or not is_rough(run.memory):
             return None
         self.explicit, self._corners = self.in_short(), True
         self._note(run, self.explicit, self.rates(run), h, "steps meet corners of the forces, where a lower order loses less")
@@ -188,7 +187,7 @@ class Choosing:
 
     def _longer(self, run) -> Choice | None:
         """Return the usual choice where a run that seemed short has many steps to go."""
-        h = abs(run.S[s.H])
+        h = abs(run.memory.h)
         if self.explicit is self.usual or self._corners or self._left(run) < WORTH * h:
             return None
         rates = self.rates(run)
@@ -242,13 +241,13 @@ class Choosing:
         """Return the explicit choice where an implicit one of ours could not go on."""
         if not self.changes or not run.plan.choice.integrator.implicit or status == TOO_MANY_STEPS:
             return None
-        self._note(run, self.explicit, Rates(0.0, 0.0, 0.0), abs(run.S[s.H]), reason(status))
+        self._note(run, self.explicit, Rates(0.0, 0.0, 0.0), abs(run.memory.h), reason(status))
         self.interval = 1 << 40  # and no more of it
         return self.explicit
 
     def vibrating(self, run) -> str:
         """Say that a vibration asks for so many steps, where it does."""
-        h = abs(run.S[s.H_USED] or run.S[s.H])
+        h = abs(run.memory.h_used or run.memory.h)
         rates = self.rates(run)
         if rates.decays or rates.fastest * h < FELT or rates.fastest * rates.accurate < FAR_BEYOND:
             return ""

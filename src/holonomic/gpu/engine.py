@@ -24,6 +24,8 @@ from ..errors import (
     StiffnessWarning,
 )
 from ..kernels import cachefolder
+from ..kernels.layout import REAL, WHOLE
+from ..kernels.memory import RUN
 from ..starting.initial import LEAST_TOLERANCE
 from ..sweeping.job import Chunk, Happenings, Job
 from ..sweeping.members import Members, rows_of
@@ -228,7 +230,7 @@ class Batch:
             whole(n), cuda.device_array((log, room)), whole(log, room), cuda.device_array((log, room, nx)),
             cuda.device_array((log, room, nk)),
         )  # fmt: skip
-        S0, I0 = job.memory
+        begin = [np.array([getattr(job.memory, name) for name in RUN.places(kind)], dtype=kind) for kind in (REAL, WHOLE)]
         send = cuda.to_device
         self.run = run
         self.clock = None if _simulated() else (cuda.event(), cuda.event())
@@ -236,7 +238,7 @@ class Batch:
             self.clock[0].record()
         self._launch(
             n, job.program.tol, max(job.program.tol, LEAST_TOLERANCE), send(starts), send(source.common(job.data)),
-            send(own), send(S0), send(I0), send(np.ascontiguousarray(job.program.sp)), send(job.program.atol),
+            send(own), *map(send, begin), send(np.ascontiguousarray(job.program.sp)), send(job.program.atol),
             send(np.array([job.t1])), send(np.array(job.save_t)), self.x, self.k, *self.small, *self.log,
         )  # fmt: skip
         if self.clock:

@@ -32,6 +32,19 @@ class Array:
 
 
 @dataclass(frozen=True, eq=False)
+class Parts:
+    """Something whose fields stand apart in the program, at `places`: code that reads and writes them; some are `known`.
+
+    `variables` are the names in that code: they are the same in all functions of the program, and functions that use them
+    take them as parameters.
+    """
+
+    known: dict[str, Known]
+    places: dict[str, ast.Subscript] = field(default_factory=dict)
+    variables: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, eq=False)
 class Table:
     """A table of functions: slots by number, or model functions by number."""
 
@@ -133,6 +146,8 @@ class Folding:
 
     def _on_attribute(self, node):
         value = self._name(node.value.id) if isinstance(node.value, ast.Name) else None
+        if isinstance(value, Parts):
+            return value.known.get(node.attr) or value.places[node.attr]
         if node.attr == "shape" and isinstance(value, Array) and value.shape is not None:
             return Known(value.shape)
         if isinstance(value, Known) and isinstance(value.value, ModuleType):
@@ -188,14 +203,17 @@ class Folding:
         bound, codes = {}, {}
         for name, node in zip(names, nodes, strict=True):
             value = self._name(node.id) if isinstance(node, ast.Name) else None
-            if not isinstance(value, Array | Table):
+            if not isinstance(value, Array | Table | Parts):
                 value = self.fold(node)
-            if isinstance(value, Known | Array | Table):
+            if isinstance(value, Known | Array | Table | Parts):
                 bound[name] = value
             codes[name] = node.id if isinstance(value, Table) else value
         name, left = self.program.function(python, bound)
         given = []
         for each in left:
+            if each not in codes:  # a variable of the program
+                given.append(ast.Name(each, ast.Load()))
+                continue
             value = codes[each]
             given.append(self.fold_name(value, nodes[names.index(each)]))
         return ast.Call(ast.Name(name, ast.Load()), given, [])

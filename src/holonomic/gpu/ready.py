@@ -9,22 +9,12 @@ from __future__ import annotations
 
 from ..kernels.assemble import FREE, MOST_STEPS, PROJECT
 from ..kernels.signatures import (
-    NL,
-    NP,
-    NQ,
-    NV,
     POS_FACTOR,
     POS_SOLVE,
     POS_TANGENT,
     RESIDUAL,
     VEL_FACTOR,
     VEL_SOLVE,
-    WD,
-    WM,
-    WP,
-    WR,
-    WV,
-    WX,
     call_model,
 )
 from ..kernels.vectors import largest_scaled, norm, subtract
@@ -33,45 +23,45 @@ from ..stabilizations.projection import begin_again, remember
 CLEAR = 1e-6  # pivot ratios above this leave no doubt about the rank
 
 
-def ready(fns, n, data, t, mode, tol, least, x, W):
+def ready(fns, size, data, t, mode, tol, least, x, W):
     """Check x = (q, v) against `least`, or project it in place to `tol`; False: not clearly a start.
 
     Written into the programs of a GPU alone, and so not compiled here.
     """
-    nq, rows, at_r, at_d = n[NQ], n[NP], n[WR], n[WD]
-    if mode == FREE or n[NL] == 0:
+    nq, rows, at_r, at_d = size.nq, size.n_position, size.at_residual, size.at_correction
+    if mode == FREE or size.nl == 0:
         return True
     if rows > 0:
         if mode == PROJECT:
             enough = 1e-2 * tol * max(1.0, norm(x, 0, nq)) + 1e-15
-            remember(x, W, n[WX], nq)
+            remember(x, W, size.at_state, nq)
             found = False
             for _ in range(MOST_STEPS):
-                call_model(fns, POS_FACTOR, t, x, 0, x, 0, data, W, n[WP])
+                call_model(fns, POS_FACTOR, t, x, 0, x, 0, data, W, size.at_position)
                 call_model(fns, RESIDUAL, t, x, 0, x, 0, data, W, at_r)
-                if not W[n[WP]] > CLEAR:
+                if not W[size.at_position] > CLEAR:
                     return False
-                if largest_scaled(W, at_r, n[WP], rows) <= enough:
+                if largest_scaled(W, at_r, size.at_position, rows) <= enough:
                     found = True
                     break
-                call_model(fns, POS_SOLVE, t, W, n[WP], W, at_r, data, W, at_d)
-                begin_again(x, W, n[WX], at_d, n[WM], nq)
-                call_model(fns, POS_TANGENT, t, W, n[WP], W, n[WM], data, W, at_d)
+                call_model(fns, POS_SOLVE, t, W, size.at_position, W, at_r, data, W, at_d)
+                begin_again(x, W, size.at_state, at_d, size.at_multipliers, nq)
+                call_model(fns, POS_TANGENT, t, W, size.at_position, W, size.at_multipliers, data, W, at_d)
                 subtract(x, 0, W, at_d, nq, 1.0)
             if not found:
                 return False
         else:
-            call_model(fns, POS_FACTOR, t, x, 0, x, 0, data, W, n[WP])
-            if not W[n[WP]] > CLEAR:
+            call_model(fns, POS_FACTOR, t, x, 0, x, 0, data, W, size.at_position)
+            if not W[size.at_position] > CLEAR:
                 return False
-    call_model(fns, VEL_FACTOR, t, x, 0, x, 0, data, W, n[WV])
-    if not W[n[WV]] > CLEAR:
+    call_model(fns, VEL_FACTOR, t, x, 0, x, 0, data, W, size.at_velocity)
+    if not W[size.at_velocity] > CLEAR:
         return False
     call_model(fns, RESIDUAL, t, x, 0, x, 0, data, W, at_r)
     if mode == PROJECT:
-        call_model(fns, VEL_SOLVE, t, W, n[WV], W, at_r + rows, data, W, at_d)
-        subtract(x, nq, W, at_d, n[NV], 1.0)
+        call_model(fns, VEL_SOLVE, t, W, size.at_velocity, W, at_r + rows, data, W, at_d)
+        subtract(x, nq, W, at_d, size.nv, 1.0)
         return True
-    if rows > 0 and not largest_scaled(W, at_r, n[WP], rows) <= least:
+    if rows > 0 and not largest_scaled(W, at_r, size.at_position, rows) <= least:
         return False
-    return largest_scaled(W, at_r + rows, n[WV], n[NL]) <= least
+    return largest_scaled(W, at_r + rows, size.at_velocity, size.nl) <= least

@@ -8,31 +8,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..errors import NEED_TERMS, OK
-from ..kernels import state as s
 from ..kernels.batch import UNREADY, run_member
 from ..kernels.evaluate import evaluate_carefully, weigh
+from ..kernels.layout import REAL, WHOLE, Memory
 from ..kernels.locate import DIRECTION, MOST, STOPS
+from ..kernels.memory import RUN, SIZE
 from ..kernels.saddle import dense_saddle, dense_short
 from ..kernels.signatures import (
     CAREFUL,
-    NEV,
-    NK,
-    NL,
-    NP,
-    NQ,
-    NROW,
-    NV,
-    NX,
-    SHARED,
-    WD,
-    WE,
-    WF,
-    WM,
-    WN,
-    WP,
-    WR,
-    WV,
-    WX,
     Fn,
 )
 from ..model.emit import python_source
@@ -40,14 +23,18 @@ from ..model.tape import INPUTS, Tape
 from ..stabilizations.base import GAIN, HOPELESS, TOL
 from ..sweeping.job import Job
 from ..sweeping.members import MODES
-from .folding import Array, Known, Table
+from .folding import Array, Known, Parts, Table
 from .ready import ready
 from .shorten import evaluate, one_division, settle
 from .specialize import Specializer
 
 # What never changes during a run is part of the program; tolerances and times are told to it at the start.
-FIXED_FLOATS = (s.EXPONENT, s.BETA, s.SAFETY, s.FAC_MIN, s.FAC_MAX, s.STAY, s.H_SURE)
-FIXED_INTS = (s.FIXED, s.LAST, s.KEEP_STEPS, s.STEERS, s.ADVISES, s.EVENT_FIELD, s.CROSSES, s.GUIDED, s.DOUBTS)
+FIXED = (
+    "exponent", "beta", "safety", "factor_min", "factor_max", "keeps_below", "h_sure", "fixed", "last_stage", "keep_steps",
+    "steers", "advises", "event_field", "crosses", "guided", "doubts",
+)  # fmt: skip
+# where a thread keeps the fields of a run: one array for each kind
+REALS, WHOLES = "run_reals", "run_wholes"
 TOLD_TO_PULL = (TOL, HOPELESS, GAIN)
 
 HEAD = '''"""One thread, one member. Made by holonomic; changes here are lost."""
@@ -61,7 +48,7 @@ from holonomic.gpu.trig import sincos
 
 inf, nan = math.inf, math.nan
 '''
-# Functions that run once in a while: called, not copied. None of them is given S or I, which live in registers.
+# Functions that run once in a while: called, not copied. None of them is given the memory of the run, which lives in registers.
 APART = ("ready", "first_step", "state_inside", "worst_component")
 PARAMETERS = ("t", "a", "at_a", "b", "at_b", "data", "out", "at_out")
 
@@ -95,14 +82,14 @@ def source_of(job: Job) -> Source:
     starts = {Fn[name]: Tape.from_text(text) for name, text in _of_start(job).items()}
     readies = bool(starts) or (program.model.n_lam == 0 and program.model.n_invariants == 0)
     tapes |= starts
-    n = _sizes(job, tapes)
-    local = _local(job, n)
-    bound = _bound(job, n, local)
+    size = _sizes(job, tapes)
+    local = _local(job, size)
+    bound = _bound(job, size, local)
     written = Specializer({dense_saddle: NEED_TERMS, dense_short: NEED_TERMS, weigh: OK})  # pivoting is left to the processor
     calls = []
     if readies:
         name, left = written.function(ready, bound | {"mode": Known(MODES[job.initial])})
-        calls.append((name, [{"t": "S0[0]"}.get(each, each) for each in left]))
+        calls.append((name, [{"t": f"REALS0[{RUN.places(REAL)['t']}]"}.get(each, each) for each in left]))
     name, left = written.function(run_member, bound)
     calls.append((name, left))
     parts, settled, at = [HEAD], [], len(job.data)
@@ -142,39 +129,40 @@ def _of_start(job: Job) -> dict[str, str]:
     if not model.n_lam or plan.variant.metric is not None:
         return {}
     wanted = [Fn.RESIDUAL, Fn.VEL_FACTOR, Fn.VEL_SOLVE]
-    wanted += [Fn.POS_FACTOR, Fn.POS_SOLVE, Fn.POS_TANGENT] if program.sizes[NP] else []
+    wanted += [Fn.POS_FACTOR, Fn.POS_SOLVE, Fn.POS_TANGENT] if program.size.n_position else []
     return {fn.name: tape.text() for fn, tape in plan.model.tapes(tuple(wanted), plan.variant).items()}
 
 
-def _sizes(job: Job, tapes: dict[Fn, Tape]) -> np.ndarray:
+def _sizes(job: Job, tapes: dict[Fn, Tape]) -> Memory:
     """Sizes, and offsets without room for the dense solve, which the processor does."""
-    n = job.program.sizes.copy()
+    size = job.program.size.copy()
     long = {fn: len(tape.outputs) for fn, tape in tapes.items()}
     at = 0
-    for place, fn in ((WP, Fn.POS_FACTOR), (WV, Fn.VEL_FACTOR), (WF, Fn.FULL_FACTOR)):
-        n[place] = at
-        if not (fn is Fn.POS_FACTOR and n[SHARED]):
+    for place, fn in (("at_position", Fn.POS_FACTOR), ("at_velocity", Fn.VEL_FACTOR), ("at_full", Fn.FULL_FACTOR)):
+        setattr(size, place, at)
+        if not (fn is Fn.POS_FACTOR and size.shared):
             at += long.get(fn, 0)
-    residuals = int(n[NP] + n[NL]) + 1
-    for place, size in (
-        (WR, residuals), (WD, int(n[NQ] + n[NV]) + 1), (WM, max(int(n[NQ] + n[NV]), residuals) + 1), (WX, int(n[NX]) + 2),
-        (WN, int(n[WE] - n[WN])),
+    state, residuals = size.nq + size.nv, size.n_position + size.nl + 1
+    newton = size.work_end - size.at_newton
+    for place, length in (
+        ("at_residual", residuals), ("at_correction", state + 1), ("at_multipliers", max(state, residuals) + 1),
+        ("at_state", size.nx + 2), ("at_newton", newton), ("work_end", 0),
     ):  # fmt: skip
-        n[place] = at
-        at += size
-    n[WE] = at
-    return n
+        setattr(size, place, at)
+        at += length
+    return size
 
 
-def _local(job: Job, n) -> dict[str, tuple]:
+def _local(job: Job, size: Memory) -> dict[str, tuple]:
     """Memory of a thread: shape and type of each array."""
     lowered = job.program.integrator
-    nx, nrow, nk, nev = int(n[NX]), int(n[NROW]), int(n[NK]), int(n[NEV])
+    nx, nrow, nk, nev = size.nx, size.nrow, size.nk, size.n_events
     real, whole = "float64", "int64"
     local = {
-        "S": ((s.N_FLOATS,), real), "I": ((s.N_INTS,), whole), "x": ((nx,), real), "xn": ((nx,), real),
-        "xs": ((nx,), real), "K": ((lowered.rows, max(nx, nrow, 8)), real), "E": ((max(1, lowered.errors), nx), real),
-        "W": ((int(n[WE]) + 1,), real), "xe": ((nx,), real), "ke": ((1, nrow), real),
+        REALS: ((len(RUN.places(REAL)),), real), WHOLES: ((len(RUN.places(WHOLE)),), whole), "x": ((nx,), real),
+        "xn": ((nx,), real), "xs": ((nx,), real), "K": ((lowered.rows, max(nx, nrow, 8)), real),
+        "E": ((max(1, lowered.errors), nx), real),
+        "W": ((size.work_end + 1,), real), "xe": ((nx,), real), "ke": ((1, nrow), real),
     }  # fmt: skip
     if nev:
         found, rows = MOST * nev + 1, 2 * MOST * nev
@@ -186,24 +174,34 @@ def _local(job: Job, n) -> dict[str, tuple]:
     return local
 
 
-def _bound(job: Job, n, local) -> dict:
+def _bound(job: Job, size: Memory, local) -> dict:
     """What is known of the parameters of the kernels."""
     program, lowered = job.program, job.program.integrator
-    S0, I0 = job.memory
-    known_of_S = {i: float(S0[i]) for i in FIXED_FLOATS} | {s.STIFF_BOUND: 0.0}  # nobody is told of stiffness here
-    turns = np.zeros(int(n[NX]), dtype=np.int64)
+    turns = np.zeros(size.nx, dtype=np.int64)
     turns[: program.model.nq] = program.model.turns
     slots = dict(enumerate(program.slot_kernels()))
     bound = {name: Array(shape) for name, (shape, _) in local.items()}
     return bound | {
-        "slots": Table(slots), "fns": Table({2 * CAREFUL: evaluate_carefully}), "n": Known(n),
+        "slots": Table(slots), "fns": Table({2 * CAREFUL: evaluate_carefully}),
+        "size": Parts({name: Known(getattr(size, name)) for name in SIZE.fields}),
         "ip": Known(np.asarray(lowered.ip)), "fp": Known(np.asarray(lowered.fp)), "turns": Known(turns),
         "sp": Array((len(program.sp),), {i: float(v) for i, v in enumerate(program.sp) if i not in TOLD_TO_PULL}),
-        "S": Array(local["S"][0], known_of_S), "I": Array(local["I"][0], {i: int(I0[i]) for i in FIXED_INTS}),
+        "run": _run_apart(job.memory),
         "order": Known(program.order), "at_lam": Known(-1), "remembers": Known(bool(lowered.remembers)),
         "at_table": Array((0,)), "stops": Array((1,)), "looks": Known(False),  # methods do not change here
         "halt": Array((0,)),
     }  # fmt: skip
+
+
+def _run_apart(memory: Memory) -> Parts:
+    """The fields of a run: those that never change as numbers, the others in a thread's arrays."""
+    places = {}
+    for kind, array in ((REAL, REALS), (WHOLE, WHOLES)):
+        for name, place in RUN.places(kind).items():
+            places[name] = ast.Subscript(ast.Name(array, ast.Load()), ast.Constant(place), ast.Load())
+    known = {name: Known(getattr(memory, name)) for name in FIXED}
+    known["stiff_bound"] = Known(0.0)  # nobody is told of stiffness here
+    return Parts(known, places, (REALS, WHOLES))
 
 
 def _model(number: int, tape: Tape, own: tuple[int, ...], calls: list[ast.Call]) -> str:
@@ -238,8 +236,8 @@ def _entry(job: Job, calls, local) -> str:
     given = {"data": "(common, OWN[:, m])", "rec_t": "save_t", "rec_x": "OUT_X[:, :, m]", "rec_k": "OUT_K[:, :, m]"}
     lines = [
         "@cuda.jit(cache=True)",
-        "def run(members, tol, least, X0, common, OWN, S0, I0, sp, atol, stops, save_t, OUT_X, OUT_K, STATUS, REACHED, STEPS,",
-        "        ROWS, ENDED, EV_N, EV_T, EV_I, EV_X, EV_K):",
+        "def run(members, tol, least, X0, common, OWN, REALS0, WHOLES0, sp, atol, stops, save_t, OUT_X, OUT_K, STATUS,",
+        "        REACHED, STEPS, ROWS, ENDED, EV_N, EV_T, EV_I, EV_X, EV_K):",
         "    m = cuda.grid(1)",
         "    if m >= members:",
         "        return",
@@ -249,8 +247,9 @@ def _entry(job: Job, calls, local) -> str:
     # one by one: an array that a loop walks along cannot live in registers
     lines.append("    j = m if X0.shape[1] > 1 else 0  # one start for all, or one for each")
     lines += [f"    x[{i}] = X0[{i}, j]" for i in range(nx)]
-    lines += [f"    S[{i}] = S0[{i}]" for i in range(s.N_FLOATS)]
-    lines += [f"    I[{i}] = I0[{i}]" for i in range(s.N_INTS)]
+    reals, wholes = RUN.places(REAL), RUN.places(WHOLE)
+    lines += [f"    {REALS}[{i}] = REALS0[{i}]" for i in reals.values()]
+    lines += [f"    {WHOLES}[{i}] = WHOLES0[{i}]" for i in wholes.values()]
     for k, event in enumerate(job.program.events.values()):
         lines += [f"    ev[{DIRECTION}, {k}] = {event.sign}", f"    ev[{STOPS}, {k}] = {int(event.stops)}"]
     *first, (name, left) = [(name, ", ".join(given.get(each, each) for each in left)) for name, left in calls]
@@ -258,10 +257,10 @@ def _entry(job: Job, calls, local) -> str:
         lines += [f"    if not {check}({arguments}):", f"        STATUS[m] = {UNREADY}", "        return"]
     lines += [
         f"    STATUS[m] = {name}({left})",
-        f"    REACHED[m] = S[{s.T}]",
-        f"    STEPS[m] = I[{s.ACCEPTED}] + I[{s.REJECTED}]",
-        f"    ROWS[m] = I[{s.ROWS}]",
-        f"    for row in range(I[{s.ROWS}], {times}):",
+        f"    REACHED[m] = {REALS}[{reals['t']}]",
+        f"    STEPS[m] = {WHOLES}[{wholes['accepted']}] + {WHOLES}[{wholes['rejected']}]",
+        f"    ROWS[m] = {WHOLES}[{wholes['rows']}]",
+        f"    for row in range({WHOLES}[{wholes['rows']}], {times}):",
         f"        for i in range({nx}):", "            OUT_X[row, i, m] = nan",
         f"        for i in range({nk}):", "            OUT_K[row, i, m] = nan",
     ]  # fmt: skip

@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from .folding import PLAIN, Folding, Known, Table, as_code, plain, uniform
+from .folding import PLAIN, Folding, Known, Parts, Table, as_code, plain, uniform
 from .joining import fused
 
 FEW = 2  # rounds of a loop that is always written out
@@ -52,7 +52,9 @@ class Specializer:
             name = f"{python.__name__}_{self._count[python.__name__]}"
             body = _Body(self, python, dict(bound), changed).statements(tree.body) or [ast.Pass()]
             used = {node.id for stmt in body for node in ast.walk(stmt) if isinstance(node, ast.Name)}
-            left = [each for each in parameters if each in used and not isinstance(bound.get(each), Known | Table)]
+            left = [each for each in parameters if each in used and not isinstance(bound.get(each), Known | Table | Parts)]
+            parts = [value for value in bound.values() if isinstance(value, Parts)]
+            left += [each for each in dict.fromkeys(name for part in parts for name in part.variables) if each in used]
             head = ast.FunctionDef(name=name, args=_arguments(left), body=body, decorator_list=[], type_params=[])
             self.functions.append(head)
             self._made[key] = name, left
@@ -137,6 +139,9 @@ class _Body(Folding):
             return ast.Name(self.renamed.get(node.id, node.id), ast.Store())
         if isinstance(node, ast.Tuple):
             return ast.Tuple([self._target(each) for each in node.elts], ast.Store())
+        if isinstance(node, ast.Attribute):
+            place = self._name(node.value.id).places[node.attr]
+            return ast.Subscript(place.value, place.slice, ast.Store())
         return ast.Subscript(as_code(self.fold(node.value)), as_code(self.fold(node.slice)), ast.Store())
 
     def _if(self, node):

@@ -65,7 +65,7 @@ def _fastest(job: Job, number: int, x: np.ndarray, step: float) -> tuple[float, 
     for row in rows[np.unique(np.linspace(0, len(rows) - 1, ROWS).astype(int))]:
         t, found[:] = job.save_t[row], 0.0
         look_at_starts(
-            program.fns, program.sizes, t, job.t1 - job.t0, np.ascontiguousarray(x[row : row + 1]), data, work.x, work.xe,
+            program.fns, program.size.record, t, job.t1 - job.t0, np.ascontiguousarray(x[row : row + 1]), data, work.x, work.xe,
             work.K, work.W, positions, found, status,
         )  # fmt: skip
         rate, real = found[0, FASTEST], forward * found[0, REAL]

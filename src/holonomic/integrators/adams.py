@@ -6,7 +6,7 @@ import numpy as np
 
 from ..errors import OK
 from ..kernels.compile import kernel, leaf
-from ..kernels.signatures import ACCEPT, ADVANCE, NROW, NX
+from ..kernels.signatures import ACCEPT, ADVANCE
 from ..kernels.vectors import copy_row, move_on
 from .base import Integrator, Lowered
 from .runge_kutta import dense, finish, interpolate
@@ -25,18 +25,18 @@ def two_step(xn, x, h, last, K, n):
 
 
 @kernel(ADVANCE)
-def advance(fns, n, data, ip, fp, t, h, x, K, xn, xs, W):
+def advance(fns, size, data, ip, fp, t, h, x, K, xn, xs, W):
     """The new point."""
-    two_step(xn, x, h, K[PAST, n[NROW] - 1], K, n[NX])
+    two_step(xn, x, h, K[PAST, size.nrow - 1], K, size.nx)
     return OK
 
 
 @kernel(ACCEPT)
-def accept(n, ip, fp, h, x, K, xn):
+def accept(size, ip, fp, h, x, K, xn):
     """Shift the history; the new row is the field at the stabilized point."""
-    copy_row(K, NOW, K, PAST, n[NROW])
-    K[PAST, n[NROW] - 1] = h
-    move_on(K, NEW, n[NROW], xn, x, n[NX])
+    copy_row(K, NOW, K, PAST, size.nrow)
+    K[PAST, size.nrow - 1] = h
+    move_on(K, NEW, size.nrow, xn, x, size.nx)
     return OK
 
 

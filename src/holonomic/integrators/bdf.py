@@ -46,11 +46,6 @@ from ..kernels.signatures import (
     EQUATIONS,
     FINISH,
     INTERPOLATE,
-    NQ,
-    NROW,
-    NV,
-    NY,
-    WN,
     Fn,
     call_model,
 )
@@ -99,12 +94,12 @@ def begin(K, x, h, ny, differential):
 
 
 @inner
-def begin_at_once(fns, n, data, ip, fp, t, h, x, K, xn, xs, W):
+def begin_at_once(fns, size, data, ip, fp, t, h, x, K, xn, xs, W):
     """Differences of the full order from the motion before; where there is none, first steps are yet to be taken in pieces."""
     if ip[HIGHEST] == 1:
         return OK
-    ny, differential = n[NY], n[NQ] + n[NV]
-    status = look_back(fns, n, data, fp, 3 + 2 * ny, t, h, x, K, xn, xs, W, D, LOOKING_BACK, ip[HIGHEST])
+    ny, differential = size.ny, size.nq + size.nv
+    status = look_back(fns, size, data, fp, 3 + 2 * ny, t, h, x, K, xn, xs, W, D, LOOKING_BACK, ip[HIGHEST])
     if status == OK:
         K[CONTROL, ORDER] = ip[HIGHEST]
         return OK
@@ -122,24 +117,24 @@ def slope_of(W, slope, beta, alpha, y, ny):
 
 
 @inner
-def refresh(fns, n, data, t1, y, alpha, K, W, slope, beta, h, fp):
+def refresh(fns, size, data, t1, y, alpha, K, W, slope, beta, h, fp):
     """Form and factor Newton's matrix at y."""
-    ny, at = n[NY], n[WN]
+    ny, at = size.ny, size.at_newton
     slope_of(W, slope, beta, alpha, y, ny)
     call_model(fns, BY_Y, t1, y, 0, W, slope, data, W, at)
     call_model(fns, BY_SLOPE, t1, y, 0, W, slope, data, W, at + ny * ny)
     count(W, JACOBIANS, 1)
-    gradient_lengths(W, at, vectors_at(at, ny) + AT_LENGTHS * ny, ny, n[NQ] + n[NV])
+    gradient_lengths(W, at, vectors_at(at, ny) + AT_LENGTHS * ny, ny, size.nq + size.nv)
     K[CONTROL, FRESH] = 1.0
     K[CONTROL, RATE] = UNKNOWN
-    return refactor(fns, n, data, alpha, K, W, h, fp)
+    return refactor(fns, size, data, alpha, K, W, h, fp)
 
 
 @inner
-def refactor(fns, n, data, alpha, K, W, h, fp):
+def refactor(fns, size, data, alpha, K, W, h, fp):
     """Factor Newton's matrix for another α."""
     K[CONTROL, ALPHA] = 0.0
-    if factor_newton(fns, data, W, n[WN], n[NY], alpha, 1.0, n[NQ] + n[NV], h, fp) != 0:
+    if factor_newton(fns, data, W, size.at_newton, size.ny, alpha, 1.0, size.nq + size.nv, h, fp) != 0:
         return SINGULAR
     K[CONTROL, ALPHA] = alpha
     return OK
@@ -167,14 +162,14 @@ def distance_off(W, lengths, r, ny, differential):
 
 
 @kernel(ADVANCE)
-def advance(fns, n, data, ip, fp, t, h, x, K, xn, xs, W):
+def advance(fns, size, data, ip, fp, t, h, x, K, xn, xs, W):
     """Solve for the new point; the predicted one stays in xs."""
-    ny, at, differential = n[NY], n[WN], n[NQ] + n[NV]
+    ny, at, differential = size.ny, size.at_newton, size.nq + size.nv
     t1 = t + h
     if K[CONTROL, H_D] == 0.0:
         begin(K, x, h, ny, differential)
         if ip[AT_ONCE] == 1:
-            status = begin_at_once(fns, n, data, ip, fp, t, h, x, K, xn, xs, W)
+            status = begin_at_once(fns, size, data, ip, fp, t, h, x, K, xn, xs, W)
             if status != OK:
                 K[CONTROL, H_D] = 0.0
                 return status
@@ -193,7 +188,7 @@ def advance(fns, n, data, ip, fp, t, h, x, K, xn, xs, W):
         predict(K, order, xn, xs, W, beta, alpha, h, ny)
         copy(xn, K[LOOKING_BACK + ROWS], ny)
         status, pieces = in_pieces(
-            fns, n, data, fp, 3 + 2 * ny, t, h, x, K, xn, xs, W, LOOKING_BACK, int(K[CONTROL, PIECES])
+            fns, size, data, fp, 3 + 2 * ny, t, h, x, K, xn, xs, W, LOOKING_BACK, int(K[CONTROL, PIECES])
         )
         K[CONTROL, PIECES] = max(1.0, 0.5 * pieces)
         copy(K[LOOKING_BACK + ROWS], xs, ny)
@@ -208,11 +203,11 @@ def advance(fns, n, data, ip, fp, t, h, x, K, xn, xs, W):
         drift = alpha / K[CONTROL, ALPHA] if K[CONTROL, ALPHA] != 0.0 else 0.0
         cheap = W[v + AT_KIND * ny] == STRAIGHT
         if not (drift > 0.7 and drift < 1.4) or K[CONTROL, FRESH] == 1.0:
-            if refresh(fns, n, data, t1, xn, alpha, K, W, slope, beta, h, fp) != OK:
+            if refresh(fns, size, data, t1, xn, alpha, K, W, slope, beta, h, fp) != OK:
                 return SINGULAR
             drift = 1.0
         elif cheap and drift != 1.0:
-            if refactor(fns, n, data, alpha, K, W, h, fp) != OK:
+            if refactor(fns, size, data, alpha, K, W, h, fp) != OK:
                 return SINGULAR
             K[CONTROL, RATE] = min(UNKNOWN, 2.0 * K[CONTROL, RATE])
             drift = 1.0
@@ -233,7 +228,7 @@ def advance(fns, n, data, ip, fp, t, h, x, K, xn, xs, W):
             if iteration > 0:
                 rate = change / before if before > 0.0 else 0.0
                 if early:
-                    if stalled(change, rate, quickest, xn, h, fp, n[NQ], differential, ny):
+                    if stalled(change, rate, quickest, xn, h, fp, size.nq, differential, ny):
                         converged = True
                         break
                     quickest = min(quickest, rate)
@@ -250,12 +245,12 @@ def advance(fns, n, data, ip, fp, t, h, x, K, xn, xs, W):
                     break
             apart_before = apart
             if not early and iteration > 0:
-                at_rest = rate >= AT_ROUNDING and small(change, ROUNDING, xn, h, fp, n[NQ], differential, ny)
+                at_rest = rate >= AT_ROUNDING and small(change, ROUNDING, xn, h, fp, size.nq, differential, ny)
                 if at_rest and K[CONTROL, FRESH] == 1.0:
                     converged = True
                     break
                 if rate > 0.1:
-                    if refresh(fns, n, data, t1, xn, alpha, K, W, slope, beta, h, fp) != OK:
+                    if refresh(fns, size, data, t1, xn, alpha, K, W, slope, beta, h, fp) != OK:
                         return SINGULAR
                     damping = 1.0
             before = change
@@ -280,24 +275,24 @@ def error_vector(E, row, xn, xp, order, h, fp, ny):
 
 
 @kernel(FINISH)
-def finish(fns, n, data, ip, fp, t, h, x, K, xn, xs, E, W):
+def finish(fns, size, data, ip, fp, t, h, x, K, xn, xs, E, W):
     """The field at the new point for the record, and the error vector."""
-    error_vector(E, 0, xn, xs, int(K[CONTROL, ORDER]), abs(h), fp, n[NY])
-    if n[NV] == 0 and K[CONTROL, YET] == 0.0:  # neither accelerations nor multipliers are recorded
-        v = vectors_at(n[WN], n[NY])
-        slope_of(W, v + AT_SLOPE * n[NY], v + AT_BETA * n[NY], K[CONTROL, BEFORE], xn, n[NY])
-        take_slopes(K, W, v + AT_SLOPE * n[NY], n[NQ], n[NROW])
+    error_vector(E, 0, xn, xs, int(K[CONTROL, ORDER]), abs(h), fp, size.ny)
+    if size.nv == 0 and K[CONTROL, YET] == 0.0:  # neither accelerations nor multipliers are recorded
+        v = vectors_at(size.at_newton, size.ny)
+        slope_of(W, v + AT_SLOPE * size.ny, v + AT_BETA * size.ny, K[CONTROL, BEFORE], xn, size.ny)
+        take_slopes(K, W, v + AT_SLOPE * size.ny, size.nq, size.nrow)
         return OK
-    return evaluate(fns, n, t + h, xn, data, K, 1, W)
+    return evaluate(fns, size, t + h, xn, data, K, 1, W)
 
 
 @kernel(ACCEPT)
-def accept(n, ip, fp, h, x, K, xn):
+def accept(size, ip, fp, h, x, K, xn):
     """Update the differences with the stabilized point; choose order and step."""
-    ny, nq, differential = n[NY], n[NQ], n[NQ] + n[NV]
+    ny, nq, differential = size.ny, size.nq, size.nq + size.nv
     order = int(K[CONTROL, ORDER])
     take_in(K, xn, order, ny)
-    move_on(K, 1, n[NROW], xn, x, ny)
+    move_on(K, 1, size.nrow, xn, x, ny)
     K[CONTROL, EQUAL] += 1.0
     K[CONTROL, H_NEXT] = h
     if K[CONTROL, YET] > 0.0:  # one difference more is that of points
@@ -312,16 +307,16 @@ def accept(n, ip, fp, h, x, K, xn):
             K[CONTROL, ORDER] = order + 1
             K[CONTROL, EQUAL] = 0.0
         return OK
-    size = abs(h)
-    here = scaled_norm(K, D + order + 1, x, size, fp, nq, differential, ny) / (order + 1)
+    length = abs(h)
+    here = scaled_norm(K, D + order + 1, x, length, fp, nq, differential, ny) / (order + 1)
     best, factor = order, max(here, 1e-10) ** (-1.0 / (order + 1))
     if order > 1:
-        below = scaled_norm(K, D + order, x, size, fp, nq, differential, ny) / order
+        below = scaled_norm(K, D + order, x, length, fp, nq, differential, ny) / order
         candidate = max(below, 1e-10) ** (-1.0 / order)
         if candidate > factor:
             best, factor = order - 1, candidate
     if order < ip[HIGHEST]:
-        above = scaled_norm(K, D + order + 2, x, size, fp, nq, differential, ny) / (order + 2)
+        above = scaled_norm(K, D + order + 2, x, length, fp, nq, differential, ny) / (order + 2)
         candidate = max(above, 1e-10) ** (-1.0 / (order + 2))
         if candidate > factor:
             best, factor = order + 1, candidate
@@ -335,9 +330,9 @@ def accept(n, ip, fp, h, x, K, xn):
 
 
 @kernel(INTERPOLATE)
-def interpolate(n, ip, fp, theta, h, x, K, xn, out):
+def interpolate(size, ip, fp, theta, h, x, K, xn, out):
     """The unknowns at t + θ h, to the order of the step."""
-    history_polynomial(theta, K, xn, int(K[CONTROL, ORDER]), n[NY], out)
+    history_polynomial(theta, K, xn, int(K[CONTROL, ORDER]), size.ny, out)
     return OK
 
 

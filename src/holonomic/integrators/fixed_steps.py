@@ -38,15 +38,6 @@ from ..kernels.signatures import (
     BY_SLOPE,
     BY_Y,
     EQUATIONS,
-    MIDDLE,
-    ND,
-    NDR,
-    NQ,
-    NR,
-    NROW,
-    NV,
-    NY,
-    WN,
     Fn,
     call_model,
 )
@@ -141,20 +132,20 @@ def difference_to(W, at_beta, h, x, ny):
 
 
 @kernel(ADVANCE)
-def advance(fns, n, data, ip, fp, t, h, x, K, xn, xs, W):
+def advance(fns, size, data, ip, fp, t, h, x, K, xn, xs, W):
     """Solve for the new point."""
     kind = ip[KIND]
     if kind == NO_STEP:
         return OK
-    ny, nr, at = n[NY], n[NR], n[WN]
-    differential, rows = n[ND], n[NDR]
-    in_end = rows if ip[IN_STAGE] == 1 else nr - n[MIDDLE]
+    ny, nr, at = size.ny, size.n_equations, size.at_newton
+    differential, rows = size.n_differential, size.n_differential_rows
+    in_end = rows if ip[IN_STAGE] == 1 else nr - size.n_middle
     square = nr == ny
-    size, width = nr * ny, ny
+    area, width = nr * ny, ny
     v = vectors_at(at, ny)
     if not square:
         width = max(ny + nr - rows, nr)
-        v = at + 2 * size + (ny + nr - rows) * (ny + nr - rows)
+        v = at + 2 * area + (ny + nr - rows) * (ny + nr - rows)
     r, slope, beta = v + AT_R * width, v + AT_SLOPE * width, v + AT_BETA * width
     mid, old = v + AT_MIDDLE * width, v + AT_OLD * width
     t1, t_mid = t + h, t + 0.5 * h
@@ -168,7 +159,7 @@ def advance(fns, n, data, ip, fp, t, h, x, K, xn, xs, W):
         bdf_history(W, beta, h, x, K, fp, ip[ORDER], ny)
     else:
         difference_to(W, beta, h, x, ny)
-    predict(xn, x, K, h, n[NQ] + n[NV], ny)
+    predict(xn, x, K, h, size.nq + size.nv, ny)
     before, fresh, factored = 0.0, True, 0
     for iteration in range(ITERATIONS):
         slope_from(W, slope, beta, alpha, xn, ny)
@@ -184,14 +175,14 @@ def advance(fns, n, data, ip, fp, t, h, x, K, xn, xs, W):
                 average_rows(W, r, old, rows)
         if fresh:
             if kind == MIDPOINT_KIND:
-                call_model(fns, BY_Y, t1, xn, 0, W, slope, data, W, at + size)
+                call_model(fns, BY_Y, t1, xn, 0, W, slope, data, W, at + area)
                 call_model(fns, BY_Y, t_mid, W, mid, W, slope, data, W, at)
                 halve_columns(W, at, differential, nr, ny)
-                copy_rows(W, at + size, at, rows, in_end, ny)
-                call_model(fns, BY_SLOPE, t_mid, W, mid, W, slope, data, W, at + size)
+                copy_rows(W, at + area, at, rows, in_end, ny)
+                call_model(fns, BY_SLOPE, t_mid, W, mid, W, slope, data, W, at + area)
             else:
                 call_model(fns, BY_Y, t1, xn, 0, W, slope, data, W, at)
-                call_model(fns, BY_SLOPE, t1, xn, 0, W, slope, data, W, at + size)
+                call_model(fns, BY_SLOPE, t1, xn, 0, W, slope, data, W, at + area)
             count(W, JACOBIANS, 1)
             if square:
                 failed = factor_newton(fns, data, W, at, ny, alpha, weight, rows, h, fp)
@@ -211,7 +202,7 @@ def advance(fns, n, data, ip, fp, t, h, x, K, xn, xs, W):
         rate = change / before if iteration > 0 and before > 0.0 else 1.0
         # the first ratio is no rate: multipliers start far off but enter linearly
         to_come = change * min(1.0, rate) if iteration > 1 else change
-        if to_come <= fp[1] or (factored > 1 and rate >= 0.3 and small(change, LOOSE, xn, h, fp, n[NQ], n[NQ] + n[NV], ny)):
+        if to_come <= fp[1] or (factored > 1 and rate >= 0.3 and small(change, LOOSE, xn, h, fp, size.nq, size.nq + size.nv, ny)):
             return OK
         fresh = iteration > 0 and rate > 0.1  # the Jacobian is formed anew where convergence is slow
         before = change
@@ -219,15 +210,15 @@ def advance(fns, n, data, ip, fp, t, h, x, K, xn, xs, W):
 
 
 @kernel(ACCEPT)
-def accept(n, ip, fp, h, x, K, xn):
+def accept(size, ip, fp, h, x, K, xn):
     """Shift the history."""
-    ny = n[NY]
+    ny = size.ny
     for j in range(ip[ORDER] - 2, 0, -1):
         copy_row(K, HISTORY + j - 1, K, HISTORY + j, ny)
     if ip[ORDER] > 1:
         for i in range(ny):
             K[HISTORY, i] = x[i]
-    move_on(K, 1, n[NROW], xn, x, ny)
+    move_on(K, 1, size.nrow, xn, x, ny)
     return OK
 
 

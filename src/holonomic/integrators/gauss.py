@@ -27,7 +27,7 @@ from ..kernels.compile import inner, kernel, leaf
 from ..kernels.complex_lu import complex_lu_factor, complex_lu_solve
 from ..kernels.counting import FACTORIZATIONS, JACOBIANS, RESIDUALS, count
 from ..kernels.newton import AT_ROUNDING, LOOSE, scale_columns, small
-from ..kernels.signatures import ADVANCE, BY_SLOPE, BY_Y, EQUATIONS, ND, NQ, NV, NY, WN, call_model
+from ..kernels.signatures import ADVANCE, BY_SLOPE, BY_Y, EQUATIONS, call_model
 from .base import Integrator, Lowered
 from .hermite import dense, finish, interpolate
 from .rattle import accept
@@ -142,9 +142,9 @@ def new_point(xn, x, K, differential, ny):
 
 
 @inner
-def refresh(fns, n, data, fp, t, h, x, K, W, at_y, at_slope):
+def refresh(fns, size, data, fp, t, h, x, K, W, at_y, at_slope):
     """Newton's matrix at the first stage."""
-    ny, at = n[NY], n[WN]
+    ny, at = size.ny, size.at_newton
     stage_arguments(W, at_y, at_slope, x, K, fp, 0, h, ny)
     call_model(fns, BY_Y, t + C1 * h, W, at_y, W, at_slope, data, W, at)
     call_model(fns, BY_SLOPE, t + C1 * h, W, at_y, W, at_slope, data, W, at + ny * ny)
@@ -152,15 +152,15 @@ def refresh(fns, n, data, fp, t, h, x, K, W, at_y, at_slope):
 
 
 @kernel(ADVANCE)
-def advance(fns, n, data, ip, fp, t, h, x, K, xn, xs, W):
+def advance(fns, size, data, ip, fp, t, h, x, K, xn, xs, W):
     """Solve for the stages."""
-    ny, at = n[NY], n[WN]
+    ny, at = size.ny, size.at_newton
     v = at + MATRICES * ny * ny
     at_r, at_y, at_slope = v + ny, v + 3 * ny, v + 4 * ny
-    predict(K, h, n[NQ] + n[NV], ny)
+    predict(K, h, size.nq + size.nv, ny)
     before, fresh = 0.0, True
     for iteration in range(ITERATIONS):
-        if fresh and refresh(fns, n, data, fp, t, h, x, K, W, at_y, at_slope) != 0:
+        if fresh and refresh(fns, size, data, fp, t, h, x, K, W, at_y, at_slope) != 0:
             return SINGULAR
         for stage in range(2):
             stage_arguments(W, at_y, at_slope, x, K, fp, stage, h, ny)
@@ -172,9 +172,9 @@ def advance(fns, n, data, ip, fp, t, h, x, K, xn, xs, W):
         rate = change / before if iteration > 0 and before > 0.0 else 1.0
         # the first ratio is no rate: multipliers start far off but enter linearly
         to_come = change * min(1.0, rate) if iteration > 1 else change
-        at_rest = iteration > 2 and rate >= AT_ROUNDING and small(change, LOOSE, x, h, fp, n[NQ], n[NQ] + n[NV], ny)
+        at_rest = iteration > 2 and rate >= AT_ROUNDING and small(change, LOOSE, x, h, fp, size.nq, size.nq + size.nv, ny)
         if to_come <= fp[1] or at_rest:
-            new_point(xn, x, K, n[ND], ny)
+            new_point(xn, x, K, size.n_differential, ny)
             return OK
         fresh = iteration > 1 and rate > 0.3
         before = change

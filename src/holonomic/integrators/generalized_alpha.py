@@ -37,11 +37,6 @@ from ..kernels.signatures import (
     BY_SLOPE,
     BY_Y,
     EQUATIONS,
-    NQ,
-    NROW,
-    NV,
-    NY,
-    WN,
     call_model,
 )
 from ..kernels.vectors import copy_row, move_on
@@ -162,24 +157,24 @@ def across(W, at, at_r, K, ny, nq, nv, h, fp):
 
 
 @inner
-def begin(fns, n, data, fp, t, h, x, K, xs, W, at_r, at_slope):
+def begin(fns, size, data, fp, t, h, x, K, xs, W, at_r, at_slope):
     """a0, and what is added to v0."""
-    ny, nq, nv, at = n[NY], n[NQ], n[NV], n[WN]
-    size, m, v = ny * ny, ny - nq, at + 3 * ny * ny
+    ny, nq, nv, at = size.ny, size.nq, size.nv, size.at_newton
+    area, m, v = ny * ny, ny - nq, at + 3 * ny * ny
     am, af, beta, _ = constants(fp, ny)
     step_ahead(x, xs, K, AHEAD * h, nq, nv)
-    status = evaluate(fns, n, t + AHEAD * h, xs, data, K, 1, W)
+    status = evaluate(fns, size, t + AHEAD * h, xs, data, K, 1, W)
     if status != OK:
         return status
     first_accelerations(K, AHEAD * h, h, am - af, nq, nv)
     slopes(W, at_slope, x, K, TRUE, nq, nv, ny)
     call_model(fns, BY_Y, t, x, 0, W, at_slope, data, W, at)
-    call_model(fns, BY_SLOPE, t, x, 0, W, at_slope, data, W, at + size)
+    call_model(fns, BY_SLOPE, t, x, 0, W, at_slope, data, W, at + area)
     across(W, at, at_r, K, ny, nq, nv, h, fp)
     if newton_matrix(W, at, ny, nq, nv, h, fp) != 0:
         return SINGULAR
     r = W[at_r + nq : at_r + ny]
-    lu_solve(W[at + 2 * size : at + 2 * size + m * m].reshape((m, m)), W[v : v + m].view(np.int64), r)
+    lu_solve(W[at + 2 * area : at + 2 * area + m * m].reshape((m, m)), W[v : v + m].view(np.int64), r)
     raised = fp[2 + ny + nq] > 0.0  # index 3
     for i in range(nv):
         K[ADDED, i] = (1.0 / 6.0 - 0.5 * (am - af) - beta) * h * h * r[i] if raised else 0.0
@@ -208,14 +203,14 @@ def take_changes(r, xn, K, h, fp, nq, nv, ny):
 
 
 @kernel(ADVANCE)
-def advance(fns, n, data, ip, fp, t, h, x, K, xn, xs, W):
+def advance(fns, size, data, ip, fp, t, h, x, K, xn, xs, W):
     """Solve for accelerations and multipliers of the new point."""
-    ny, nq, nv, at = n[NY], n[NQ], n[NV], n[WN]
-    size, m = ny * ny, ny - nq
-    v = at + 3 * size
+    ny, nq, nv, at = size.ny, size.nq, size.nv, size.at_newton
+    area, m = ny * ny, ny - nq
+    v = at + 3 * area
     at_r, at_slope = v + ny, v + 2 * ny
     if K[CONTROL, BEGUN] == 0.0 and K[CONTROL, 0] != h:
-        status = begin(fns, n, data, fp, t, h, x, K, xs, W, at_r, at_slope)
+        status = begin(fns, size, data, fp, t, h, x, K, xs, W, at_r, at_slope)
         if status != OK:
             return status
     for i in range(nv):
@@ -230,10 +225,10 @@ def advance(fns, n, data, ip, fp, t, h, x, K, xn, xs, W):
         count(W, RESIDUALS, 1)
         if iteration % 3 == 0:
             call_model(fns, BY_Y, t + h, xn, 0, W, at_slope, data, W, at)
-            call_model(fns, BY_SLOPE, t + h, xn, 0, W, at_slope, data, W, at + size)
+            call_model(fns, BY_SLOPE, t + h, xn, 0, W, at_slope, data, W, at + area)
             if newton_matrix(W, at, ny, nq, nv, h, fp) != 0:
                 return SINGULAR
-        J = W[at + 2 * size : at + 2 * size + m * m].reshape((m, m))
+        J = W[at + 2 * area : at + 2 * area + m * m].reshape((m, m))
         r = W[at_r + nq : at_r + ny]
         scale_constraints(r, nv, m, h, fp, ny)
         lu_solve(J, W[v : v + m].view(np.int64), r)
@@ -248,14 +243,14 @@ def advance(fns, n, data, ip, fp, t, h, x, K, xn, xs, W):
 
 
 @kernel(ACCEPT)
-def accept(n, ip, fp, h, x, K, xn):
+def accept(size, ip, fp, h, x, K, xn):
     """New accelerations become the old ones."""
-    copy_row(K, NEW_TRUE, K, TRUE, n[NV])
-    copy_row(K, NEW_ALGORITHMIC, K, ALGORITHMIC, n[NV])
-    for i in range(n[NV]):
+    copy_row(K, NEW_TRUE, K, TRUE, size.nv)
+    copy_row(K, NEW_ALGORITHMIC, K, ALGORITHMIC, size.nv)
+    for i in range(size.nv):
         K[ADDED, i] = 0.0
     K[CONTROL, BEGUN] = 1.0
-    move_on(K, 1, n[NROW], xn, x, n[NY])
+    move_on(K, 1, size.nrow, xn, x, size.ny)
     return OK
 
 

@@ -35,14 +35,8 @@ from ..kernels.signatures import (
     FINISH,
     HALF_EXPLICIT,
     KINEMATICS,
-    NL,
-    NQ,
-    NROW,
-    NV,
-    NX,
     TERMS,
     VELOCITY,
-    WN,
     Fn,
     call_model,
     has_function,
@@ -93,9 +87,9 @@ def scale(W, at, n, factor):
 
 
 @inner
-def constrained(fns, n, data, ip, fp, t, t_stage, h, stage, row, x, xs, K, W):
+def constrained(fns, size, data, ip, fp, t, t_stage, h, stage, row, x, xs, K, W):
     """Field of one stage with its argument xs, into a row of K: the accelerations that meet the constraint ahead."""
-    nq, nv, nl, at = n[NQ], n[NV], n[NL], n[WN]
+    nq, nv, nl, at = size.nq, size.nv, size.nl, size.at_newton
     at_x = at + nl + nl * nv
     width = ip[STAGES] + 1
     at_bar = ip[AT_BAR] + stage * width
@@ -105,7 +99,7 @@ def constrained(fns, n, data, ip, fp, t, t_stage, h, stage, row, x, xs, K, W):
     call_model(fns, VELOCITY, t + fp[ip[AT_C_BAR] + stage] * h, W, at_x, W, at_x, data, W, at)
     scale(W, at, nl, 1.0 / (h * fp[at_bar + stage]))
     call_model(fns, HALF_EXPLICIT, t_stage, xs, 0, W, at, data, K, first)
-    if K[row, n[NROW] - 1] > RHO_REFINED and row_finite(K, row, nq + nv):
+    if K[row, size.nrow - 1] > RHO_REFINED and row_finite(K, row, nq + nv):
         return OK
     if not has_function(fns, TERMS):
         return NEED_TERMS
@@ -117,15 +111,15 @@ def constrained(fns, n, data, ip, fp, t, t_stage, h, stage, row, x, xs, K, W):
 
 
 @kernel(ADVANCE)
-def advance(fns, n, data, ip, fp, t, h, x, K, xn, xs, W):
+def advance(fns, size, data, ip, fp, t, h, x, K, xn, xs, W):
     """The stages and the new point; the argument of the last stage stays in xs."""
     s = ip[STAGES]
     for i in range(1, s):
-        combine(xs, x, h, fp, i * s, K, i, n[NX])
-        status = constrained(fns, n, data, ip, fp, t, t + fp[ip[AT_C] + i] * h, h, i, i, x, xs, K, W)
+        combine(xs, x, h, fp, i * s, K, i, size.nx)
+        status = constrained(fns, size, data, ip, fp, t, t + fp[ip[AT_C] + i] * h, h, i, i, x, xs, K, W)
         if status != OK:
             return status
-    combine(xn, x, h, fp, ip[AT_B], K, s, n[NX])
+    combine(xn, x, h, fp, ip[AT_B], K, s, size.nx)
     return OK
 
 
@@ -137,17 +131,17 @@ def use_other_accelerations(E, weight, K, row, other, nq, n):
 
 
 @kernel(FINISH)
-def finish(fns, n, data, ip, fp, t, h, x, K, xn, xs, E, W):
+def finish(fns, size, data, ip, fp, t, h, x, K, xn, xs, E, W):
     """The field at the new point, and the error vector."""
     s = ip[STAGES]
-    status = evaluate(fns, n, t + h, xn, data, K, s, W)
+    status = evaluate(fns, size, t + h, xn, data, K, s, W)
     if status != OK:
         return status
-    status = constrained(fns, n, data, ip, fp, t, t + h, h, s, s + 1, x, xn, K, W)
+    status = constrained(fns, size, data, ip, fp, t, t + h, h, s, s + 1, x, xn, K, W)
     if status != OK:
         return status
-    combine_error(E, 0, h, fp, ip[AT_E], K, s + 1, n[NX])
-    use_other_accelerations(E, h * fp[ip[AT_E] + s], K, s, s + 1, n[NQ], n[NX])
+    combine_error(E, 0, h, fp, ip[AT_E], K, s + 1, size.nx)
+    use_other_accelerations(E, h * fp[ip[AT_E] + s], K, s, s + 1, size.nq, size.nx)
     return OK
 
 

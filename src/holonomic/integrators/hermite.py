@@ -5,17 +5,17 @@ from __future__ import annotations
 from ..errors import OK
 from ..kernels.compile import kernel, leaf
 from ..kernels.evaluate import evaluate
-from ..kernels.signatures import DENSE, FINISH, INTERPOLATE, NQ, NV, NY
+from ..kernels.signatures import DENSE, FINISH, INTERPOLATE
 
 
 @kernel(FINISH)
-def finish(fns, n, data, ip, fp, t, h, x, K, xn, xs, E, W):
+def finish(fns, size, data, ip, fp, t, h, x, K, xn, xs, E, W):
     """The field at the new point, for the predictor, the dense output and the record."""
-    return evaluate(fns, n, t + h, xn, data, K, 1, W)
+    return evaluate(fns, size, t + h, xn, data, K, 1, W)
 
 
 @kernel(DENSE)
-def dense(fns, n, data, ip, fp, t, h, x, K, xn, xs, W):
+def dense(fns, size, data, ip, fp, t, h, x, K, xn, xs, W):
     """Nothing to prepare."""
     return OK
 
@@ -33,7 +33,7 @@ def hermite(theta, h, x, K, xn, differential, ny, out):
 
 
 @kernel(INTERPOLATE)
-def interpolate(n, ip, fp, theta, h, x, K, xn, out):
+def interpolate(size, ip, fp, theta, h, x, K, xn, out):
     """The unknowns at t + θ h."""
-    hermite(theta, h, x, K, xn, n[NQ] + n[NV], n[NY], out)
+    hermite(theta, h, x, K, xn, size.nq + size.nv, size.ny, out)
     return OK

@@ -13,7 +13,6 @@ import numpy as np
 from ..errors import NEED_REFINED, NEED_TERMS, NO_PAST, OK
 from ..kernels.compile import inner, leaf
 from ..kernels.evaluate import evaluate
-from ..kernels.signatures import ND, NQ, NV, NY
 from ..kernels.vectors import copy
 from . import tableaus
 from .runge_kutta import combine
@@ -77,17 +76,17 @@ def fall(K, at, order, fp, differential):
 
 
 @inner
-def dop853_step(fns, n, data, fp, numbers, t, h, y, K, xs, W, stages):
+def dop853_step(fns, size, data, fp, numbers, t, h, y, K, xs, W, stages):
     """y at t + h in place, the field at its start being in the first of the stages."""
-    given, s = n[NQ] + n[NV], STAGES
+    given, s = size.nq + size.nv, STAGES
     for i in range(1, s):
         combine(xs, y, h, fp, numbers + i * s, K[stages:], i, given)
-        status = evaluate(fns, n, t + fp[numbers + s * s + s + i] * h, xs, data, K, stages + i, W)
+        status = evaluate(fns, size, t + fp[numbers + s * s + s + i] * h, xs, data, K, stages + i, W)
         if status != OK:
             return status
     combine(xs, y, h, fp, numbers + s * s, K[stages:], s, given)
     copy(xs, y, given)
-    return evaluate(fns, n, t + h, y, data, K, stages, W)
+    return evaluate(fns, size, t + h, y, data, K, stages, W)
 
 
 @leaf
@@ -97,24 +96,24 @@ def asks(status):
 
 
 @inner
-def look_back(fns, n, data, fp, numbers, t, h, x, K, xn, xs, W, at, stages, order):
+def look_back(fns, size, data, fp, numbers, t, h, x, K, xn, xs, W, at, stages, order):
     """Write backward differences of the motion before t to rows at .. at + order of K; NO_PAST where they do not fall.
 
     `numbers` is where the tableau begins in fp, `stages` the first of the rows of K for its stages.
     """
-    given, differential = n[NQ] + n[NV], n[ND]
-    copy(x, xn, n[NY])
-    status = evaluate(fns, n, t, xn, data, K, stages, W)
+    given, differential = size.nq + size.nv, size.n_differential
+    copy(x, xn, size.ny)
+    status = evaluate(fns, size, t, xn, data, K, stages, W)
     for j in range(order + 1):
         if status != OK:
             return status if asks(status) else NO_PAST
         keep_point(K, at + j, xn, stages, given, differential)
         if j < order:
-            status = dop853_step(fns, n, data, fp, numbers, t - j * h, -h, xn, K, xs, W, stages)
-    copy(x, xn, n[NY])
-    for i in range(n[NY]):
+            status = dop853_step(fns, size, data, fp, numbers, t - j * h, -h, xn, K, xs, W, stages)
+    copy(x, xn, size.ny)
+    for i in range(size.ny):
         K[at, i] = x[i]
-    to_differences(K, at, order, differential, n[NY])
+    to_differences(K, at, order, differential, size.ny)
     return OK if fall(K, at, order, fp, differential) else NO_PAST
 
 
@@ -131,19 +130,19 @@ def compare(K, row, y, fp, differential, first):
 
 
 @inner
-def in_pieces(fns, n, data, fp, numbers, t, h, x, K, xn, xs, W, stages, pieces):
+def in_pieces(fns, size, data, fp, numbers, t, h, x, K, xn, xs, W, stages, pieces):
     """xn = the unknowns at t + h by DOP853, in twice as many pieces until nothing changes; return (status, pieces).
 
     Algebraic unknowns stay as they are.
     """
-    given, differential, before = n[NQ] + n[NV], n[ND], 1e300
+    given, differential, before = size.nq + size.nv, size.n_differential, 1e300
     first = True
     while pieces <= MOST_PIECES:
-        copy(x, xn, n[NY])
-        status = evaluate(fns, n, t, xn, data, K, stages, W)
+        copy(x, xn, size.ny)
+        status = evaluate(fns, size, t, xn, data, K, stages, W)
         for j in range(pieces):
             if status == OK:
-                status = dop853_step(fns, n, data, fp, numbers, t + j * h / pieces, h / pieces, xn, K, xs, W, stages)
+                status = dop853_step(fns, size, data, fp, numbers, t + j * h / pieces, h / pieces, xn, K, xs, W, stages)
         if asks(status):
             return status, pieces
         if status == OK:

@@ -27,6 +27,7 @@ from ..errors import NO_CONVERGENCE, OK, SINGULAR
 from ..kernels.compile import inner, kernel, leaf
 from ..kernels.counting import JACOBIANS, RESIDUALS, count
 from ..kernels.evaluate import evaluate
+from ..kernels.memory import ADVICE_KEEP, ADVICE_SAFETY, ADVICE_SHRINK
 from ..kernels.newton import AT_ROUNDING, ROUNDING, small, stalled
 from ..kernels.signatures import (
     ACCEPT,
@@ -35,15 +36,9 @@ from ..kernels.signatures import (
     BY_Y,
     EQUATIONS,
     FINISH,
-    NQ,
-    NROW,
-    NV,
-    NY,
-    WN,
     Fn,
     call_model,
 )
-from ..kernels.state import ADVICE_KEEP, ADVICE_SAFETY, ADVICE_SHRINK
 from ..kernels.vectors import copy_row, move_on, take_slopes
 from .base import Integrator, Lowered
 from .radau_dense import (
@@ -182,10 +177,10 @@ def add_steps(W, solved, x, K, h, fp, T, nq, differential, ny):
 
 
 @kernel(ADVANCE)
-def advance(fns, n, data, ip, fp, t, h, x, K, xn, xs, W):
+def advance(fns, size, data, ip, fp, t, h, x, K, xn, xs, W):
     """Solve for the stages."""
-    ny, at, differential = n[NY], n[WN], n[NQ] + n[NV]
-    size = ny * ny
+    ny, at, differential = size.ny, size.at_newton, size.nq + size.nv
+    area = ny * ny
     constants = 3 + 2 * ny
     v = vectors_at(at, ny)
     at_r, at_y, at_slope = v + AT_R * ny, v + AT_Y * ny, v + AT_SLOPE * ny
@@ -196,7 +191,7 @@ def advance(fns, n, data, ip, fp, t, h, x, K, xn, xs, W):
             for i in range(ny):
                 W[at_slope + i] = K[0, i] if i < differential else 0.0
             call_model(fns, BY_Y, t, x, 0, W, at_slope, data, W, at)
-            call_model(fns, BY_SLOPE, t, x, 0, W, at_slope, data, W, at + size)
+            call_model(fns, BY_SLOPE, t, x, 0, W, at_slope, data, W, at + area)
             count(W, JACOBIANS, 1)
             K[CONTROL, JACOBIAN_GOOD] = 1.0
             K[CONTROL, FRESH] = 1.0
@@ -217,14 +212,14 @@ def advance(fns, n, data, ip, fp, t, h, x, K, xn, xs, W):
                 c = c1 if stage == 0 else (c2 if stage == 1 else 1.0)
                 stage_arguments(W, at_y, at_slope, x, K, fp, constants, stage, h, ny)
                 call_model(fns, EQUATIONS, t + c * h, W, at_y, W, at_slope, data, W, at_r + stage * ny)
-            change = newton_update(fns, data, W, at, at_r, x, K, h, fp, constants, n[NQ], differential, ny)
+            change = newton_update(fns, data, W, at, at_r, x, K, h, fp, constants, size.nq, differential, ny)
             done += 1
             if not change <= 1e100:
                 break
             if iteration > 0:
                 # the changes of an index above 1 need not fall evenly: the mean of two falls is what counts
                 fall = change / before if before > 0.0 else 0.0
-                if ip[EARLY] == 1 and stalled(change, fall, quickest, x, h, fp, n[NQ], differential, ny):
+                if ip[EARLY] == 1 and stalled(change, fall, quickest, x, h, fp, size.nq, differential, ny):
                     converged = True
                     break
                 quickest = min(quickest, fall)
@@ -235,7 +230,7 @@ def advance(fns, n, data, ip, fp, t, h, x, K, xn, xs, W):
                 converged = True
                 break
             if ip[EARLY] == 0 and iteration > 0 and rate >= AT_ROUNDING and small(
-                change, ROUNDING, x, h, fp, n[NQ], differential, ny
+                change, ROUNDING, x, h, fp, size.nq, differential, ny
             ):
                 converged = True
                 break
@@ -299,9 +294,9 @@ def step_aside(W, at_y, found, x, ny):
 
 
 @kernel(FINISH)
-def finish(fns, n, data, ip, fp, t, h, x, K, xn, xs, E, W):
+def finish(fns, size, data, ip, fp, t, h, x, K, xn, xs, E, W):
     """The filtered error estimate, and the field at the new point."""
-    ny, at = n[NY], n[WN]
+    ny, at = size.ny, size.at_newton
     v = vectors_at(at, ny)
     at_r, at_y, at_slope = v + AT_R * ny, v + AT_Y * ny, v + AT_SLOPE * ny
     e1, e2, e3 = E_WEIGHTS
@@ -319,17 +314,17 @@ def finish(fns, n, data, ip, fp, t, h, x, K, xn, xs, E, W):
         step_aside(W, at_y, found, x, ny)
         call_model(fns, EQUATIONS, t, W, at_y, W, at_slope, data, W, at_r)
         estimate(fns, data, W, at, at_r, h, fp, ny, E)
-    if n[NV] == 0:  # neither accelerations nor multipliers are recorded
+    if size.nv == 0:  # neither accelerations nor multipliers are recorded
         stage_arguments(W, at_y, at_slope, x, K, fp, 3 + 2 * ny, 2, h, ny)
-        take_slopes(K, W, at_slope, n[NQ], n[NROW])
+        take_slopes(K, W, at_slope, size.nq, size.nrow)
         return OK
-    return evaluate(fns, n, t + h, xn, data, K, 1, W)
+    return evaluate(fns, size, t + h, xn, data, K, 1, W)
 
 
 @kernel(ACCEPT)
-def accept(n, ip, fp, h, x, K, xn):
+def accept(size, ip, fp, h, x, K, xn):
     """Keep the stages for the next prediction."""
-    ny = n[NY]
+    ny = size.ny
     for stage in range(3):
         copy_row(K, Z + stage, K, OLD_Z + stage, ny)
     K[CONTROL, H_OLD] = h
@@ -337,7 +332,7 @@ def accept(n, ip, fp, h, x, K, xn):
     if K[CONTROL, RETRY] == 1.0:
         K[CONTROL, JACOBIAN_GOOD] = 0.0
     keep_shift(K, x, xn, ny)
-    move_on(K, 1, n[NROW], xn, x, ny)
+    move_on(K, 1, size.nrow, xn, x, ny)
     return OK
 
 

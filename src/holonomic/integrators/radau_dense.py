@@ -14,8 +14,8 @@ from __future__ import annotations
 
 from ..errors import OK
 from ..kernels.compile import kernel, leaf
-from ..kernels.signatures import DENSE, INTERPOLATE, NY
-from ..kernels.state import DOUBT, DOUBT_EXPONENT
+from ..kernels.memory import DOUBT, DOUBT_EXPONENT
+from ..kernels.signatures import DENSE, INTERPOLATE
 
 SQ6 = 6.0**0.5
 C1, C2 = (4.0 - SQ6) / 10.0, (4.0 + SQ6) / 10.0  # and 1
@@ -116,9 +116,9 @@ def choose_degree(K, x, xn, h, w, fp, ny, c1, c2, first, second, enough, share):
 
 
 @kernel(DENSE)
-def dense(fns, n, data, ip, fp, t, h, x, K, xn, xs, W):
+def dense(fns, size, data, ip, fp, t, h, x, K, xn, xs, W):
     """Divided differences over two steps, and the error between their ends."""
-    ny = n[NY]
+    ny = size.ny
     degree, doubt, exponent = 3, 0.0, 0.25  # without a step before there is nothing to measure the cubic by
     if K[CONTROL, H_OLD] != 0.0:
         w = K[CONTROL, H_OLD] / h
@@ -147,7 +147,7 @@ def polynomial(theta, w, degree, x, K, xn, ny, c1, c2, out):
 
 
 @kernel(INTERPOLATE)
-def interpolate(n, ip, fp, theta, h, x, K, xn, out):
+def interpolate(size, ip, fp, theta, h, x, K, xn, out):
     """The unknowns at t + θ h."""
-    polynomial(theta, K[CONTROL, H_OLD] / h, int(K[CONTROL, DEGREE]), x, K, xn, n[NY], C1, C2, out)
+    polynomial(theta, K[CONTROL, H_OLD] / h, int(K[CONTROL, DEGREE]), x, K, xn, size.ny, C1, C2, out)
     return OK

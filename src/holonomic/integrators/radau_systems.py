@@ -22,7 +22,7 @@ from ..kernels.signatures import (
     has_function,
 )
 
-# the workspace from n[WN] on, in units of ny²: ∂R/∂y, ∂R/∂y', real factors, complex factors (each with room for ny
+# the workspace from size.at_newton on, in units of ny²: ∂R/∂y, ∂R/∂y', real factors, complex factors (each with room for ny
 # numbers more); then vectors, in units of ny: real and complex pivots, three residuals, y and y' of a stage, three
 # solutions, scales of rows and columns; last the imaginary weight of ∂R/∂y' and whose factors there are
 MATRICES = 5

@@ -24,15 +24,8 @@ from ..kernels.signatures import (
     ACCEPT,
     ADVANCE,
     FINISH,
-    NL,
-    NP,
-    NQ,
-    NROW,
-    NV,
-    NY,
     RESIDUAL,
     TERMS,
-    WN,
     Fn,
     call_model,
 )
@@ -97,9 +90,9 @@ def kick(W, at_M, at_f, at_pivots, at_a, nv):
 
 
 @kernel(ADVANCE)
-def advance(fns, n, data, ip, fp, t, h, x, K, xn, xs, W):
+def advance(fns, size, data, ip, fp, t, h, x, K, xn, xs, W):
     """Positions by Newton's method with the matrix of the start, velocities by one linear solve."""
-    ny, nq, nv, nl, at = n[NY], n[NQ], n[NV], n[NL], n[WN]
+    ny, nq, nv, nl, at = size.ny, size.nq, size.nv, size.nl, size.at_newton
     count = nq + nv * nv + nv + nl * nv + nl
     at_M, at_f = at + nq, at + nq + nv * nv
     at_G = at_f + nv
@@ -147,7 +140,7 @@ def advance(fns, n, data, ip, fp, t, h, x, K, xn, xs, W):
     for i in range(nv):
         xn[nq + i] += 0.5 * h * W[at_a + i]
     call_model(fns, RESIDUAL, t + h, xn, 0, xn, 0, data, W, at_r)
-    first = at_r + n[NP]
+    first = at_r + size.n_position
     solve_small(W, at_S, first, nl)
     for i in range(nv):
         for k in range(nl):
@@ -156,18 +149,18 @@ def advance(fns, n, data, ip, fp, t, h, x, K, xn, xs, W):
 
 
 @kernel(FINISH)
-def finish(fns, n, data, ip, fp, t, h, x, K, xn, xs, E, W):
+def finish(fns, size, data, ip, fp, t, h, x, K, xn, xs, E, W):
     """The field at the new point; its multipliers are those of the record."""
-    status = evaluate(fns, n, t + h, xn, data, K, 1, W)
-    for k in range(n[NL]):
-        xn[n[NQ] + n[NV] + k] = K[1, n[NQ] + n[NV] + k]
+    status = evaluate(fns, size, t + h, xn, data, K, 1, W)
+    for k in range(size.nl):
+        xn[size.nq + size.nv + k] = K[1, size.nq + size.nv + k]
     return status
 
 
 @kernel(ACCEPT)
-def accept(n, ip, fp, h, x, K, xn):
+def accept(size, ip, fp, h, x, K, xn):
     """Go on from the new point."""
-    move_on(K, 1, n[NROW], xn, x, n[NY])
+    move_on(K, 1, size.nrow, xn, x, size.ny)
     return OK
 
 

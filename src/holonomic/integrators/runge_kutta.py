@@ -16,7 +16,7 @@ import numpy as np
 from ..errors import OK
 from ..kernels.compile import kernel, leaf
 from ..kernels.evaluate import evaluate
-from ..kernels.signatures import ACCEPT, ADVANCE, DENSE, FINISH, INTERPOLATE, NROW, NX
+from ..kernels.signatures import ACCEPT, ADVANCE, DENSE, FINISH, INTERPOLATE
 from ..kernels.vectors import move_on
 from . import tableaus
 from .base import Integrator, Lowered
@@ -50,13 +50,13 @@ def combine_error(E, row, h, fp, at, K, count, n):
 
 
 @kernel(ADVANCE)
-def advance(fns, n, data, ip, fp, t, h, x, K, xn, xs, W):
+def advance(fns, size, data, ip, fp, t, h, x, K, xn, xs, W):
     """Stages 1 .. s-1 and the new point; the argument of the last stage stays in xs."""
     s = ip[STAGES]
-    nx = n[NX]
+    nx = size.nx
     for i in range(1, s):
         combine(xs, x, h, fp, i * s, K, i, nx)
-        status = evaluate(fns, n, t + fp[ip[AT_C] + i] * h, xs, data, K, i, W)
+        status = evaluate(fns, size, t + fp[ip[AT_C] + i] * h, xs, data, K, i, W)
         if status != OK:
             return status
     combine(xn, x, h, fp, ip[AT_B], K, s, nx)
@@ -64,32 +64,32 @@ def advance(fns, n, data, ip, fp, t, h, x, K, xn, xs, W):
 
 
 @kernel(FINISH)
-def finish(fns, n, data, ip, fp, t, h, x, K, xn, xs, E, W):
+def finish(fns, size, data, ip, fp, t, h, x, K, xn, xs, E, W):
     """The stage at the new point, and the error vectors."""
     s = ip[STAGES]
-    status = evaluate(fns, n, t + h, xn, data, K, s, W)
+    status = evaluate(fns, size, t + h, xn, data, K, s, W)
     if status != OK:
         return status
     for k in range(ip[ERRORS]):
-        combine_error(E, k, h, fp, ip[AT_E] + k * (s + 1), K, s + 1, n[NX])
+        combine_error(E, k, h, fp, ip[AT_E] + k * (s + 1), K, s + 1, size.nx)
     return OK
 
 
 @kernel(ACCEPT)
-def accept(n, ip, fp, h, x, K, xn):
+def accept(size, ip, fp, h, x, K, xn):
     """The stage at the new point is the first of the next step."""
-    move_on(K, ip[STAGES], n[NROW], xn, x, n[NX])
+    move_on(K, ip[STAGES], size.nrow, xn, x, size.nx)
     return OK
 
 
 @kernel(DENSE)
-def dense(fns, n, data, ip, fp, t, h, x, K, xn, xs, W):
+def dense(fns, size, data, ip, fp, t, h, x, K, xn, xs, W):
     """Extra stages of the dense output."""
     first = ip[STAGES] + 1
     width = first + ip[EXTRA]
     for i in range(ip[EXTRA]):
-        combine(xs, x, h, fp, ip[AT_XA] + i * width, K, first + i, n[NX])
-        status = evaluate(fns, n, t + fp[ip[AT_XC] + i] * h, xs, data, K, first + i, W)
+        combine(xs, x, h, fp, ip[AT_XA] + i * width, K, first + i, size.nx)
+        status = evaluate(fns, size, t + fp[ip[AT_XC] + i] * h, xs, data, K, first + i, W)
         if status != OK:
             return status
     return OK
@@ -120,10 +120,10 @@ def interpolant(theta, h, x, x1, K, s, fp, at_d, rows_d, width, n, out):
 
 
 @kernel(INTERPOLATE)
-def interpolate(n, ip, fp, theta, h, x, K, xn, out):
+def interpolate(size, ip, fp, theta, h, x, K, xn, out):
     """The state at t + θ h."""
     width = ip[STAGES] + 1 + ip[EXTRA]
-    interpolant(theta, h, x, xn, K, ip[STAGES], fp, ip[AT_D], ip[ROWS_D], width, n[NX], out)
+    interpolant(theta, h, x, xn, K, ip[STAGES], fp, ip[AT_D], ip[ROWS_D], width, size.nx, out)
     return OK
 
 

@@ -8,51 +8,15 @@ from ..errors import (
 )
 from .compile import inner, leaf
 from .control import error_norm, joined_error, largest_errors, predicted_factor, ratio_to_keep, step_factor, stiffness
+from .memory import (
+    STEER_ORDER,
+)
 from .settle import settle
 from .signatures import (
-    NERR,
-    NQ,
-    NX,
     call_advance,
     call_finish,
     call_pull,
     call_tangent,
-)
-from .state import (
-    ACCEPTED,
-    AFTER_REJECT,
-    ERR_ACC,
-    EXPONENT,
-    FAC_MAX,
-    FAC_MIN,
-    FAILED,
-    H_ACC,
-    IS_STIFF,
-    LAST_STATUS,
-    NEW_RATIO_Q,
-    NEW_RATIO_V,
-    NONSTIFF,
-    PULL_REJECTED,
-    PULLS,
-    RATIO_Q,
-    RATIO_V,
-    REJECTED,
-    RETAKE,
-    ROUGH,
-    RTOL,
-    SAFETY,
-    STAY,
-    STEER_ORDER,
-    STEERS,
-    STIFF,
-    STIFF_BOUND,
-    STIFFNESS,
-    T_FAILED,
-    T_STIFF,
-    TRIES,
-    WORST,
-    H,
-    T,
 )
 
 # The projected error estimate decides, but counts for no less than this share of the whole one: on a system
@@ -84,118 +48,118 @@ def worst_component(E, x, xn, atol, rtol, n):
 
 
 @inner
-def error_in_two_parts(slots, fns, n, data, sp, S, h, x, xn, E, W, atol, turns):
+def error_in_two_parts(slots, fns, size, data, sp, run, h, x, xn, E, W, atol, turns):
     """Size of an estimate that is joined from two vectors: the largest of whole and projected, of q and v."""
-    nq, nx = n[NQ], n[NX]
+    nq, nx = size.nq, size.nx
     shorter = 0.0
-    if S[H_ACC] != 0.0:
-        shorter = min(1.0, h / S[H_ACC]) ** 2  # e5/e3 is O(h²)
-    five, three = largest_errors(E, x, xn, atol, S[RTOL], turns, 0, nq)
-    worst = joined_error(five, three, shorter * S[RATIO_Q])
-    S[NEW_RATIO_Q] = ratio_to_keep(five, three)
-    five, three = largest_errors(E, x, xn, atol, S[RTOL], turns, nq, nx)
-    worst = larger(worst, joined_error(five, three, shorter * S[RATIO_V]))
-    S[NEW_RATIO_V] = ratio_to_keep(five, three)
+    if run.h_before != 0.0:
+        shorter = min(1.0, h / run.h_before) ** 2  # e5/e3 is O(h²)
+    five, three = largest_errors(E, x, xn, atol, run.rtol, turns, 0, nq)
+    worst = joined_error(five, three, shorter * run.ratio_q)
+    run.new_ratio_q = ratio_to_keep(five, three)
+    five, three = largest_errors(E, x, xn, atol, run.rtol, turns, nq, nx)
+    worst = larger(worst, joined_error(five, three, shorter * run.ratio_v))
+    run.new_ratio_v = ratio_to_keep(five, three)
     for k in range(2):
-        call_tangent(slots, fns, n, data, sp, E, k, W)
-    five, three = largest_errors(E, x, xn, atol, S[RTOL], turns, 0, nq)
+        call_tangent(slots, fns, size, data, sp, E, k, W)
+    five, three = largest_errors(E, x, xn, atol, run.rtol, turns, 0, nq)
     worst = larger(worst, joined_error(five, three, 0.0))
-    five, three = largest_errors(E, x, xn, atol, S[RTOL], turns, nq, nx)
+    five, three = largest_errors(E, x, xn, atol, run.rtol, turns, nq, nx)
     return larger(worst, joined_error(five, three, 0.0))
 
 
 @inner
-def attempt(slots, fns, n, data, ip, fp, sp, S, I, t, h, x, xn, xs, K, E, W, atol, turns):
-    """Try one step; err in S[WORST]."""
-    status = call_advance(slots, fns, n, data, ip, fp, t, h, x, K, xn, xs, W)
+def attempt(slots, fns, size, data, ip, fp, sp, run, t, h, x, xn, xs, K, E, W, atol, turns):
+    """Try one step; err in run.err."""
+    status = call_advance(slots, fns, size, data, ip, fp, t, h, x, K, xn, xs, W)
     if status != OK:
         return status
-    I[PULLS] += 1
-    status = call_pull(slots, fns, n, data, sp, t + h, h, x, xs, xn, W)
+    run.pulls += 1
+    status = call_pull(slots, fns, size, data, sp, t + h, h, x, xs, xn, W)
     if status != OK:
         return status
-    status = settle(fns, n, data, t + h, xn, W)
+    status = settle(fns, size, data, t + h, xn, W)
     if status != OK:
         return status
-    status = call_finish(slots, fns, n, data, ip, fp, t, h, x, K, xn, xs, E, W)
+    status = call_finish(slots, fns, size, data, ip, fp, t, h, x, K, xn, xs, E, W)
     if status != OK:
         return status
-    if n[NERR] > 1:
-        S[WORST] = error_in_two_parts(slots, fns, n, data, sp, S, h, x, xn, E, W, atol, turns)
-    elif n[NERR] > 0:
-        whole = error_norm(E, x, xn, atol, S[RTOL], turns, n[NQ], n[NX])
-        call_tangent(slots, fns, n, data, sp, E, 0, W)
-        S[WORST] = max(error_norm(E, x, xn, atol, S[RTOL], turns, n[NQ], n[NX]), SHARE * whole)
+    if size.n_errors > 1:
+        run.err = error_in_two_parts(slots, fns, size, data, sp, run, h, x, xn, E, W, atol, turns)
+    elif size.n_errors > 0:
+        whole = error_norm(E, x, xn, atol, run.rtol, turns, size.nq, size.nx)
+        call_tangent(slots, fns, size, data, sp, E, 0, W)
+        run.err = max(error_norm(E, x, xn, atol, run.rtol, turns, size.nq, size.nx), SHARE * whole)
     else:
-        S[WORST] = 0.0
+        run.err = 0.0
     return OK
 
 
 @inner
-def reject(S, I, K, h, err):
+def reject(run, K, h, err):
     """A step whose error is too large: try a shorter one."""
-    I[REJECTED] += 1
+    run.rejected += 1
     if err > FAR_TOO_LARGE:
-        I[ROUGH] += 1
-    exponent = S[EXPONENT]
-    if I[STEERS] >= 0:
-        exponent = 1.0 / (K[I[STEERS], STEER_ORDER] + 1.0)
-    S[H] = h * step_factor(err, 1.0, exponent, 0.0, S[SAFETY], S[FAC_MIN], 1.0)
+        run.rough += 1
+    exponent = run.exponent
+    if run.steers >= 0:
+        exponent = 1.0 / (K[run.steers, STEER_ORDER] + 1.0)
+    run.h = h * step_factor(err, 1.0, exponent, 0.0, run.safety, run.factor_min, 1.0)
     if not err <= 1e300:
-        S[H] = h * 0.1
-    I[AFTER_REJECT] = 1
-    I[RETAKE] = 0
-    I[TRIES] = 0
+        run.h = h * 0.1
+    run.after_reject = 1
+    run.retake = 0
+    run.tries = 0
 
 
 @inner
-def note_stiffness(S, I, t, h, K, last, xn, xs, nx, saves):
+def note_stiffness(run, t, h, K, last, xn, xs, nx, saves):
     """Count steps that stability limits, 15 of them before 6 others; `saves`: also keep h λ for the next saved time."""
     if saves:
-        S[STIFFNESS] = stiffness(h, K, last, xn, xs, nx)
-    if I[STIFF] == 0 and I[ACCEPTED] % 50 != 49:
+        run.stiffness = stiffness(h, K, last, xn, xs, nx)
+    if run.stiff_steps == 0 and run.accepted % 50 != 49:
         return
-    if stiffness(h, K, last, xn, xs, nx) > S[STIFF_BOUND]:
-        I[NONSTIFF] = 0
-        I[STIFF] += 1
-        if I[STIFF] == 15 and I[IS_STIFF] == 0:
-            I[IS_STIFF] = 1
-            S[T_STIFF] = t
+    if stiffness(h, K, last, xn, xs, nx) > run.stiff_bound:
+        run.nonstiff_steps = 0
+        run.stiff_steps += 1
+        if run.stiff_steps == 15 and run.is_stiff == 0:
+            run.is_stiff = 1
+            run.t_stiff = t
     else:
-        I[NONSTIFF] += 1
-        if I[NONSTIFF] == 6:
-            I[STIFF] = 0
+        run.nonstiff_steps += 1
+        if run.nonstiff_steps == 6:
+            run.stiff_steps = 0
 
 
 @inner
-def refuse(S, I, h, status):
+def refuse(run, h, status):
     """A step that failed otherwise than by its error: try a shorter one."""
-    I[FAILED] += 1
-    I[LAST_STATUS] = status
-    S[T_FAILED] = S[T]
+    run.failed += 1
+    run.last_status = status
+    run.t_failed = run.t
     if status == PULL_FAILED:
-        I[PULL_REJECTED] += 1
-    S[H] = h * 0.25
-    I[AFTER_REJECT] = 1
-    I[RETAKE] = 0
-    I[TRIES] = 0
+        run.pull_rejected += 1
+    run.h = h * 0.25
+    run.after_reject = 1
+    run.retake = 0
+    run.tries = 0
 
 
 @inner
-def foreseen_factor(S, err, h, factor, safety):
+def foreseen_factor(run, err, h, factor, safety):
     """h_new / h, no more than is foreseen from this step, which is remembered, and the one before."""
-    if S[H_ACC] != 0.0:
-        factor = min(factor, max(S[FAC_MIN], predicted_factor(err, S[ERR_ACC], h, S[H_ACC], S[EXPONENT], safety)))
-    S[H_ACC] = h
-    S[ERR_ACC] = max(err, 1e-2)
+    if run.h_before != 0.0:
+        factor = min(factor, max(run.factor_min, predicted_factor(err, run.err_before, h, run.h_before, run.exponent, safety)))
+    run.h_before = h
+    run.err_before = max(err, 1e-2)
     return factor
 
 
 @inner
-def advised_factor(S, err, h, factor, keep, safety):
+def advised_factor(run, err, h, factor, keep, safety):
     """h_new / h of an implicit one-step method: less after a hard iteration, foreseen from two steps, factors kept."""
-    factor = min(S[FAC_MAX], max(S[FAC_MIN], factor * safety))
-    factor = foreseen_factor(S, err, h, factor, S[SAFETY] * safety)
-    if factor >= 1.0 and factor <= S[STAY] and keep != 0.0:
+    factor = min(run.factor_max, max(run.factor_min, factor * safety))
+    factor = foreseen_factor(run, err, h, factor, run.safety * safety)
+    if factor >= 1.0 and factor <= run.keeps_below and keep != 0.0:
         factor = 1.0
     return factor

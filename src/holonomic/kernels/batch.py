@@ -15,33 +15,7 @@ from .drive import drive
 from .evaluate import evaluate
 from .locate import AT_START, CAME, DIRECTION, LEAD, NEXT, SIGN, START, STOPS, has_nan, sign_of
 from .looking import GLANCE, LONGEST_LOOK, hands_over, turned_stiff
-from .signatures import EVENT_RATES, EVENTS, NEV, NK, NL, NQ, NROW, NV, NX, WX, call_model
-from .state import (
-    ACCEPTED,
-    EVENT_FIELD,
-    EVENT_ROWS,
-    FIXED,
-    FRESH,
-    H_LEAST,
-    H_MAX,
-    IS_STIFF,
-    N_FLOATS,
-    N_INTS,
-    QUOTA,
-    REJECTED,
-    RHO_LEAST,
-    RHO_MOST,
-    ROWS,
-    RTOL,
-    SAVED,
-    STEP_NUMBER,
-    T_BASE,
-    T_LEAST,
-    T_STIFF,
-    T_STOP,
-    H,
-    T,
-)
+from .signatures import EVENT_RATES, EVENTS, call_model
 from .vectors import write_row
 
 PLENTY = 1 << 62
@@ -84,10 +58,10 @@ def enter_tables(m, t, forward, data, at_table, first_time, times, VALUES):
 
 
 @inner
-def arm_events(fns, n, data, S, I, x, K, ev, ev_f, rates, forward):
+def arm_events(fns, size, data, run, x, K, ev, ev_f, rates, forward):
     """Note on which side of zero the event functions start, and to which side those at zero leave it."""
-    nev, nq = n[NEV], n[NQ]
-    call_model(fns, EVENTS, S[T], x, 0, K, nq, data, ev_f, 0)
+    nev, nq = size.n_events, size.nq
+    call_model(fns, EVENTS, run.t, x, 0, K, nq, data, ev_f, 0)
     if has_nan(ev_f, START, nev):
         return NOT_FINITE
     at_zero = False
@@ -96,9 +70,9 @@ def arm_events(fns, n, data, S, I, x, K, ev, ev_f, rates, forward):
         ev[LEAD, k] = ev[NEXT, k] = ev[CAME, k] = 0
         at_zero = at_zero or ev_f[START, k] == 0.0
     if at_zero:
-        if I[EVENT_FIELD] != 0:
+        if run.event_field != 0:
             return BY_PYTHON
-        call_model(fns, EVENT_RATES, S[T], x, 0, K, nq, data, rates, 0)
+        call_model(fns, EVENT_RATES, run.t, x, 0, K, nq, data, rates, 0)
         for k in range(nev):
             if ev_f[START, k] == 0.0:
                 ev[SIGN, k] = AT_START
@@ -108,66 +82,66 @@ def arm_events(fns, n, data, S, I, x, K, ev, ev_f, rates, forward):
 
 
 @inner
-def keep_events(m, n, I, rec_t, rec_i, rec_x, rec_k, EV_N, EV_T, EV_I, EV_X, EV_K):
+def keep_events(m, size, run, rec_t, rec_i, rec_x, rec_k, EV_N, EV_T, EV_I, EV_X, EV_K):
     """Move the events of the last stretch to those of the member; False: there is no more room."""
-    for row in range(I[EVENT_ROWS]):
+    for row in range(run.event_rows):
         at = EV_N[m]
         if at >= EV_T.shape[1]:
             return False
         EV_T[m, at], EV_I[m, at] = rec_t[row], rec_i[row]
-        for i in range(n[NX]):
+        for i in range(size.nx):
             EV_X[m, at, i] = rec_x[row, i]
-        for i in range(n[NK]):
+        for i in range(size.nk):
             EV_K[m, at, i] = rec_k[row, i]
         EV_N[m] = at + 1
-    I[EVENT_ROWS] = 0
+    run.event_rows = 0
     return True
 
 
 @inner
-def note_ends(m, n, S, I, x, K, ev, ev_f, rec_t, rec_i, rec_x, rec_k, ENDED):
+def note_ends(m, size, run, x, K, ev, ev_f, rec_t, rec_i, rec_x, rec_k, ENDED):
     """Write down events whose functions are zero exactly where the run ends; a terminal one is what ended it."""
-    for k in range(n[NEV]):
+    for k in range(size.n_events):
         sign, wanted = ev[SIGN, k], ev[DIRECTION, k]
         if (sign == 1 or sign == -1) and ev_f[START, k] == 0.0 and (wanted == 0 or wanted == -sign):
-            write_row(rec_t, rec_x, rec_k, I[EVENT_ROWS], S[T], x, K, 0, n[NQ], n[NX], n[NK])
-            rec_i[I[EVENT_ROWS]] = k
-            I[EVENT_ROWS] += 1
+            write_row(rec_t, rec_x, rec_k, run.event_rows, run.t, x, K, 0, size.nq, size.nx, size.nk)
+            rec_i[run.event_rows] = k
+            run.event_rows += 1
             if ev[STOPS, k] != 0 and ENDED[m] < 0:
                 ENDED[m] = k
 
 
 @inner
-def begin(fns, n, data, S, I, order, at_lam, x, xn, K, W, atol):
+def begin(fns, size, data, run, order, at_lam, x, xn, K, W, atol):
     """Evaluate the first point and choose the first step."""
-    nz = n[NQ] + n[NV]
-    t = S[T]
-    status = evaluate(fns, n, t, x, data, K, 0, W)
+    nz = size.nq + size.nv
+    t = run.t
+    status = evaluate(fns, size, t, x, data, K, 0, W)
     if status != OK:
         return status
-    I[FRESH] = 1
-    S[RHO_LEAST] = min(S[RHO_LEAST], K[0, n[NROW] - 1])
-    S[RHO_MOST] = S[RHO_LEAST]
+    run.evaluated = 1
+    run.rho_least = min(run.rho_least, K[0, size.nrow - 1])
+    run.rho_most = run.rho_least
     if at_lam >= 0:
-        for i in range(n[NL]):
+        for i in range(size.nl):
             x[at_lam + i] = K[0, nz + i]
-    if I[FIXED] == 0:
-        forward = 1.0 if S[T_STOP] >= t else -1.0
-        most = min(S[H_MAX], abs(S[T_STOP] - t))
+    if run.fixed == 0:
+        forward = 1.0 if run.t_stop >= t else -1.0
+        most = min(run.h_max, abs(run.t_stop - t))
         row = K[0]
-        h = first_step(x, row, row, order, atol, S[RTOL], forward, most, nz, 0)
+        h = first_step(x, row, row, order, atol, run.rtol, forward, most, nz, 0)
         for i in range(nz):
             xn[i] = x[i] + h * K[0, i]
-        status = evaluate(fns, n, t + h, xn, data, K, 1, W)
+        status = evaluate(fns, size, t + h, xn, data, K, 1, W)
         if status == OK:
-            h = first_step(x, row, K[1], order, atol, S[RTOL], forward, most, nz, 1)
-        S[H] = h
+            h = first_step(x, row, K[1], order, atol, run.rtol, forward, most, nz, 1)
+        run.h = h
     return status
 
 
 @inner
-def run_member(m, slots, fns, n, data, ip, fp, sp, order, at_lam, remembers, stops, at_table, first_time, times, VALUES, S,
-               I, x, xn, xs, K, E, W, atol, turns, rec_t, rec_x, rec_k, save_t, ev, ev_f, rates, found_theta, found, xe, ke,
+def run_member(m, slots, fns, size, data, ip, fp, sp, order, at_lam, remembers, stops, at_table, first_time, times, VALUES, run,
+               x, xn, xs, K, E, W, atol, turns, rec_t, rec_x, rec_k, save_t, ev, ev_f, rates, found_theta, found, xe, ke,
                rec_ev_t, rec_ev_i, rec_ev_x, rec_ev_k, passing, looks, why, positions, LOOK, spare, halt, ENDED, EV_N, EV_T,
                EV_I, EV_X, EV_K):  # fmt: skip
     """Run member m from x, with S and I as every run has them at its start; return its status.
@@ -175,75 +149,75 @@ def run_member(m, slots, fns, n, data, ip, fp, sp, order, at_lam, remembers, sto
     It ends early when halt[0] is set; an empty `halt` is never looked at. With `looks` the automatic choice is asked on the
     way, first after LOOK[m] steps, as in a single run; see `looking`.
     """
-    nx, nq, nk, nev = n[NX], n[NQ], n[NK], n[NEV]
+    nx, nq, nk, nev = size.nx, size.nq, size.nk, size.n_events
     # nothing is remembered of another member
-    W[n[WX] + nx] = W[n[WX] + nx + 1] = 0.0
+    W[size.at_state + nx] = W[size.at_state + nx + 1] = 0.0
     for row in range(1, K.shape[0]):
         for i in range(K.shape[1]):
             K[row, i] = 0.0
-    forward = 1.0 if S[T_STOP] >= S[T] else -1.0
+    forward = 1.0 if run.t_stop >= run.t else -1.0
     ENDED[m] = -1
     EV_N[m] = 0
-    enter_tables(m, S[T], forward, data, at_table, first_time, times, VALUES)
-    status = begin(fns, n, data, S, I, order, at_lam, x, xn, K, W, atol)
-    if status == NEED_REFINED or status == NEED_TERMS or I[FRESH] == 0:
+    enter_tables(m, run.t, forward, data, at_table, first_time, times, VALUES)
+    status = begin(fns, size, data, run, order, at_lam, x, xn, K, W, atol)
+    if status == NEED_REFINED or status == NEED_TERMS or run.evaluated == 0:
         return status
     status = OK
-    if save_t.shape[0] > 0 and save_t[0] == S[T]:
-        write_row(rec_t, rec_x, rec_k, 0, S[T], x, K, 0, nq, nx, nk)
-        I[ROWS] = 1
-        I[SAVED] = 1
-    I[QUOTA] = SLICE if halt.shape[0] > 0 else PLENTY
+    if save_t.shape[0] > 0 and save_t[0] == run.t:
+        write_row(rec_t, rec_x, rec_k, 0, run.t, x, K, 0, nq, nx, nk)
+        run.rows = 1
+        run.saved = 1
+    run.quota = SLICE if halt.shape[0] > 0 else PLENTY
     if nev > 0:
-        status = arm_events(fns, n, data, S, I, x, K, ev, ev_f, rates, forward)
+        status = arm_events(fns, size, data, run, x, K, ev, ev_f, rates, forward)
     stretch = 0
-    since, steps, ahead = S[T], 0, 0
+    since, steps, ahead = run.t, 0, 0
     while status == OK:
-        S[T_STOP] = stops[stretch]
+        run.t_stop = stops[stretch]
         if looks:
             ahead = LOOK[m]
-            I[QUOTA] = min(ahead, GLANCE)
-        if I[FIXED] != 0:
-            S[T_BASE] = S[T]
-            I[STEP_NUMBER] = 0
+            run.quota = min(ahead, GLANCE)
+        if run.fixed != 0:
+            run.t_base = run.t
+            run.step_number = 0
         status = MORE
         while status == MORE:
-            status = drive(slots, fns, n, data, ip, fp, sp, S, I, x, xn, xs, K, E, W, atol, turns, rec_t, rec_x, rec_k,
+            status = drive(slots, fns, size, data, ip, fp, sp, run, x, xn, xs, K, E, W, atol, turns, rec_t, rec_x, rec_k,
                            save_t, ev, ev_f, found_theta, found, xe, ke, rec_ev_t, rec_ev_i, rec_ev_x,
                            rec_ev_k, passing)  # fmt: skip
             if nev > 0:
                 if status == EVENT:
-                    for row in range(I[EVENT_ROWS]):
+                    for row in range(run.event_rows):
                         k = rec_ev_i[row]
-                        if ENDED[m] < 0 and rec_ev_t[row] == S[T] and ev[STOPS, k] != 0:
+                        if ENDED[m] < 0 and rec_ev_t[row] == run.t and ev[STOPS, k] != 0:
                             ENDED[m] = k
-                room = keep_events(m, n, I, rec_ev_t, rec_ev_i, rec_ev_x, rec_ev_k, EV_N, EV_T, EV_I, EV_X, EV_K)
+                room = keep_events(m, size, run, rec_ev_t, rec_ev_i, rec_ev_x, rec_ev_k, EV_N, EV_T, EV_I, EV_X, EV_K)
                 if room and status == DONE and stretch == stops.shape[0] - 1:
-                    note_ends(m, n, S, I, x, K, ev, ev_f, rec_ev_t, rec_ev_i, rec_ev_x, rec_ev_k, ENDED)
-                    room = keep_events(m, n, I, rec_ev_t, rec_ev_i, rec_ev_x, rec_ev_k, EV_N, EV_T, EV_I, EV_X, EV_K)
+                    note_ends(m, size, run, x, K, ev, ev_f, rec_ev_t, rec_ev_i, rec_ev_x, rec_ev_k, ENDED)
+                    room = keep_events(m, size, run, rec_ev_t, rec_ev_i, rec_ev_x, rec_ev_k, EV_N, EV_T, EV_I, EV_X, EV_K)
                 if not room:
                     status = MANY_EVENTS
             if halt.shape[0] > 0 and status == MORE:
                 if halt[0] != 0:
                     return HALTED
-                if not looks and I[QUOTA] <= 0:
-                    I[QUOTA] = SLICE
-            if looks and status == MORE and I[QUOTA] <= 0:
+                if not looks and run.quota <= 0:
+                    run.quota = SLICE
+            if looks and status == MORE and run.quota <= 0:
                 t_end = stops[stops.shape[0] - 1]
                 ahead -= min(ahead, GLANCE)
                 if ahead > 0:
-                    if turned_stiff(t_end, S, I):  # what the next look will find: no more steps in vain
+                    if turned_stiff(t_end, run):  # what the next look will find: no more steps in vain
                         return HANDED_OVER
                 else:
-                    if hands_over(why, t_end, since, steps, fns, n, data, S, I, x, xe, K, W, positions, spare):
+                    if hands_over(why, t_end, since, steps, fns, size, data, run, x, xe, K, W, positions, spare):
                         return HANDED_OVER
                     LOOK[m] = ahead = min(2 * LOOK[m], LONGEST_LOOK)
-                    since, steps = S[T], I[ACCEPTED]
-                I[QUOTA] = min(ahead, GLANCE)
+                    since, steps = run.t, run.accepted
+                run.quota = min(ahead, GLANCE)
         if status == DONE and stretch < stops.shape[0] - 1:
             stretch += 1
-            enter_tables(m, S[T], forward, data, at_table, first_time, times, VALUES)
-            I[FRESH] = 0
+            enter_tables(m, run.t, forward, data, at_table, first_time, times, VALUES)
+            run.evaluated = 0
             if remembers:
                 for row in range(1, K.shape[0] - 2):  # the last two hold what is noted
                     for i in range(K.shape[1]):
@@ -253,8 +227,8 @@ def run_member(m, slots, fns, n, data, ip, fp, sp, order, at_lam, remembers, sto
 
 
 @leaf
-def run_members(first, last, slots, fns, n, ip, fp, sp, DATA, X0, at_lam, S0, I0, order, remembers, stops, tables, data,
-                S, I, x, xn, xs, K, E, W, atol, turns, rec_t, save_t, ev, ev_f, rates, found_theta, found, xe, ke,
+def run_members(first, last, slots, fns, size, ip, fp, sp, DATA, X0, at_lam, beginning, order, remembers, stops, tables, data,
+                memory, x, xn, xs, K, E, W, atol, turns, rec_t, save_t, ev, ev_f, rates, found_theta, found, xe, ke,
                 rec_ev_t, rec_ev_i, rec_ev_x, rec_ev_k, passing, looks, why, positions, LOOK, spare, halt, NOTES_OF, OUT_X,
                 OUT_K, STATUS, REACHED, STEPS, SAVED_ROWS, ENDED, EV_N, EV_T, EV_I, EV_X, EV_K):  # fmt: skip
     """Run members first .. last-1; what they saved goes to OUT_X and OUT_K, member by member.
@@ -264,43 +238,41 @@ def run_members(first, last, slots, fns, n, ip, fp, sp, DATA, X0, at_lam, S0, I0
     in data, where its times begin, the times, and the values, (member, time).
     """
     at_table, first_time, times, VALUES = tables
+    run = memory[0]
     for m in range(first, last):
         if halt[0] != 0:
             STATUS[m] = HALTED
             continue
         for i in range(DATA.shape[1]):
             data[i] = DATA[m, i]
-        for i in range(n[NX]):
+        for i in range(size.nx):
             x[i] = X0[m, i]
-        for i in range(N_FLOATS):
-            S[i] = S0[i]
-        for i in range(N_INTS):
-            I[i] = I0[i]
+        memory[0] = beginning[0]
         STATUS[m] = run_member(
-            m, slots, fns, n, data, ip, fp, sp, order, at_lam, remembers, stops, at_table, first_time, times, VALUES, S, I,
+            m, slots, fns, size, data, ip, fp, sp, order, at_lam, remembers, stops, at_table, first_time, times, VALUES, run,
             x, xn, xs, K, E, W, atol, turns, rec_t, OUT_X[m], OUT_K[m], save_t, ev, ev_f, rates, found_theta, found, xe,
             ke, rec_ev_t, rec_ev_i, rec_ev_x, rec_ev_k, passing, looks, why, positions, LOOK, spare, halt, ENDED, EV_N,
             EV_T, EV_I, EV_X, EV_K,
         )  # fmt: skip
-        REACHED[m] = S[T]
-        STEPS[m] = I[ACCEPTED] + I[REJECTED]
-        SAVED_ROWS[m] = I[ROWS]
-        note(m, n, S, I, K, NOTES_OF)
+        REACHED[m] = run.t
+        STEPS[m] = run.accepted + run.rejected
+        SAVED_ROWS[m] = run.rows
+        note(m, size, run, K, NOTES_OF)
 
 
 @inner
-def note(m, n, S, I, K, NOTES_OF):
+def note(m, size, run, K, NOTES_OF):
     """Write down what may have to be told of member m."""
-    NOTES_OF[m, STIFF_SINCE] = S[T_STIFF] if I[IS_STIFF] != 0 else math.nan
+    NOTES_OF[m, STIFF_SINCE] = run.t_stiff if run.is_stiff != 0 else math.nan
     if NOTES_OF.shape[1] > NOTED:
-        NOTES_OF[m, LEAST] = S[RHO_LEAST]
-        NOTES_OF[m, MOST_RATIO] = S[RHO_MOST]
-        NOTES_OF[m, AT_LEAST] = S[T_LEAST]
-        NOTES_OF[m, STEP_LEAST] = S[H_LEAST]
-        size, bottom = n[NQ] + n[NV], K.shape[0] - 2
-        for i in range(size):
+        NOTES_OF[m, LEAST] = run.rho_least
+        NOTES_OF[m, MOST_RATIO] = run.rho_most
+        NOTES_OF[m, AT_LEAST] = run.t_least
+        NOTES_OF[m, STEP_LEAST] = run.h_least
+        nz, bottom = size.nq + size.nv, K.shape[0] - 2
+        for i in range(nz):
             NOTES_OF[m, NOTED + i] = K[bottom, i]
-            NOTES_OF[m, NOTED + size + i] = K[bottom + 1, i]
+            NOTES_OF[m, NOTED + nz + i] = K[bottom + 1, i]
 
 
 @leaf

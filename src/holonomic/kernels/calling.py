@@ -20,15 +20,15 @@ def invoke(fns, which, t, a, b, data, out):
 
 
 @leaf
-def pull_compiled(slots, fns, n, data, sp, t, x, W):
+def pull_compiled(slots, fns, size, data, sp, t, x, W):
     """`pull_and_settle` for compiled models, from Python."""
-    return pull_and_settle(slots, fns, n, data, sp, t, x, W)
+    return pull_and_settle(slots, fns, size, data, sp, t, x, W)
 
 
 @leaf
-def evaluate_compiled(fns, n, t, x, data, K, row, W):
+def evaluate_compiled(fns, size, t, x, data, K, row, W):
     """`evaluate` for compiled models, from Python."""
-    return evaluate(fns, n, t, x, data, K, row, W)
+    return evaluate(fns, size, t, x, data, K, row, W)
 
 
 @leaf
@@ -44,14 +44,10 @@ def announce() -> None:
         print(text, file=sys.stderr, flush=True)
 
 
-def drive_interpreted(slots, fns, n, data, ip, fp, sp, S, I, *arrays):
+def drive_interpreted(slots, fns, size, data, ip, *rest):
     """The step loop as plain Python. Numbers looked up one by one are lists there: four times faster."""
-    S_list, I_list = S.tolist(), I.tolist()
-    try:
-        with np.errstate(all="ignore"):  # what is not finite is found and named by us
-            return drive.py_func(slots, fns, n.tolist(), data, ip.tolist(), fp, sp, S_list, I_list, *arrays)
-    finally:
-        S[:], I[:] = S_list, I_list
+    with np.errstate(all="ignore"):  # what is not finite is found and named by us
+        return drive.py_func(slots, fns, size, data, ip.tolist(), *rest)
 
 
 def evaluate_interpreted(*arguments):
@@ -70,6 +66,6 @@ def field_at(plan, t: float, x, data, K, row: int, W) -> int:
     """Put the field at (t, x) into a row of K, compiling what it needs; return a status."""
     go = evaluate_interpreted if plan.model.interpreted else evaluate_compiled
     while True:
-        status = go(plan.fns, plan.sizes, t, x, data, K, row, W)
+        status = go(plan.fns, plan.size_given, t, x, data, K, row, W)
         if not plan.supplies(status):
             return status

@@ -41,17 +41,8 @@ from .path import (
     WHERE,
 )
 from .settle import settle
-from .signatures import NC, NQ, NROW, NV, WV, call_pull
+from .signatures import call_pull
 from .singular import expected
-from .state import (
-    ALARM,
-    H_USED,
-    LAST,
-    RETAKE,
-    RTOL,
-    T_STOP,
-    T,
-)
 
 SWEEPS = 40
 LOOKS = 5  # tries to put the position between two points
@@ -118,12 +109,12 @@ def left_out(path, r, noise, size, E):
 
 
 @inner
-def on_constraints(slots, fns, n, data, tight, t, x, ke, W):
+def on_constraints(slots, fns, size, data, tight, t, x, ke, W):
     """Move x onto the constraints, down to rounding, and evaluate the field there."""
-    status = call_pull(slots, fns, n, data, tight, t, 0.0, x, x, x, W)
+    status = call_pull(slots, fns, size, data, tight, t, 0.0, x, x, x, W)
     if status == OK:
-        status = settle(fns, n, data, t, x, W)
-    return status if status != OK else evaluate(fns, n, t, x, data, ke, 0, W)
+        status = settle(fns, size, data, t, x, W)
+    return status if status != OK else evaluate(fns, size, t, x, data, ke, 0, W)
 
 
 @inner
@@ -133,39 +124,39 @@ def asks(status):
 
 
 @inner
-def first_guess(slots, fns, n, data, path, r, xe, ke, W, tight):
+def first_guess(slots, fns, size, data, path, r, xe, ke, W, tight):
     """States, slopes and √ρ at the points, each extrapolated from those before."""
-    size = n[NQ] + n[NV]
+    nz = size.nq + size.nv
     for i in range(LEAST + r):
-        guess(path, r, i, size, xe)
+        guess(path, r, i, nz, xe)
         t = path[NUMBERS, T0] + POINTS[r, i] * path[NUMBERS, LENGTH]
-        status = on_constraints(slots, fns, n, data, tight, t, xe, ke, W)
+        status = on_constraints(slots, fns, size, data, tight, t, xe, ke, W)
         if status != OK:
             return status if asks(status) else NO_PATH
-        note_point(path, AT, i, xe, ke, W[n[WV]], size)  # ρ of G Gᵀ: of the geometry alone, whatever the masses
+        note_point(path, AT, i, xe, ke, W[size.at_velocity], nz)  # ρ of G Gᵀ: of the geometry alone, whatever the masses
     return OK
 
 
 @inner
-def collocate(slots, fns, n, data, path, r, xe, ke, W, tight, x, atol, rtol, turns):
+def collocate(slots, fns, size, data, path, r, xe, ke, W, tight, x, atol, rtol, turns):
     """Iterate to the polynomial whose slopes at the points are the field there."""
-    nq, nv, size = n[NQ], n[NV], n[NQ] + n[NV]
-    noise = note_sizes(path, r, atol, rtol, size)
-    plain = n[NC] == nv and is_velocity(path, nq, nv)
+    nq, nv, nz = size.nq, size.nv, size.nq + size.nv
+    noise = note_sizes(path, r, atol, rtol, nz)
+    plain = size.nc == nv and is_velocity(path, nq, nv)
     before, converged = math.inf, False
     for sweep in range(SWEEPS):
         if plain:
-            integrate_points(path, r, 0, LEAST + r, nq, size)
+            integrate_points(path, r, 0, LEAST + r, nq, nz)
             carry_over(path, r, nq, nv)
         for i in range(LEAST + r):
             t = path[NUMBERS, T0] + POINTS[r, i] * path[NUMBERS, LENGTH]
-            integrate_points(path, r, i, i + 1, 0, size)
-            copy_from(path, NEW + i, xe, size)
-            status = on_constraints(slots, fns, n, data, tight, t, xe, ke, W)
+            integrate_points(path, r, i, i + 1, 0, nz)
+            copy_from(path, NEW + i, xe, nz)
+            status = on_constraints(slots, fns, size, data, tight, t, xe, ke, W)
             if status != OK:
                 return status if asks(status) else NO_PATH
-            note_point(path, NEW, i, xe, ke, W[n[WV]], size)
-        change, most = take_over(path, r, size)
+            note_point(path, NEW, i, xe, ke, W[size.at_velocity], nz)
+        change, most = take_over(path, r, nz)
         stays = change >= 0.5 * before and (change <= 1.0 or most <= 10.0 * noise)
         coming = change * min(1.0, change / before) if sweep > 0 else change  # in the next sweep
         if coming <= ENOUGH or stays:
@@ -176,10 +167,10 @@ def collocate(slots, fns, n, data, path, r, xe, ke, W, tight, x, atol, rtol, tur
         before = change
     if not converged:
         return NO_PATH
-    finish_series(path, r, size)
-    left_out(path, r, noise, size, ke)
-    copy_from(path, AT + LEAST + r - 1, xe, size)
-    return OK if error_norm(ke, x, xe, atol, rtol, turns, nq, size) <= 1.0 else NO_PATH
+    finish_series(path, r, nz)
+    left_out(path, r, noise, nz, ke)
+    copy_from(path, AT + LEAST + r - 1, xe, nz)
+    return OK if error_norm(ke, x, xe, atol, rtol, turns, nq, nz) <= 1.0 else NO_PATH
 
 
 @leaf
@@ -190,7 +181,7 @@ def copy_from(path, row, x, size):
 
 
 @inner
-def find_path(slots, fns, n, data, S, I, x, K, xe, ke, W, atol, turns, path, tight, nodes):
+def find_path(slots, fns, size, data, run, x, K, xe, ke, W, atol, turns, path, tight, nodes):
     """Find the path from the current state over the singular position that is expected.
 
     One length of it may be too long for the tolerance, another too short for the rounding beside the position: of 175 runs
@@ -199,7 +190,7 @@ def find_path(slots, fns, n, data, S, I, x, K, xe, ke, W, atol, turns, path, tig
     status = NO_PATH
     for i in range(len(LENGTHS)):
         status = path_of_length(
-            slots, fns, n, data, S, I, x, K, xe, ke, W, atol, turns, path, tight, nodes, LENGTHS[i]
+            slots, fns, size, data, run, x, K, xe, ke, W, atol, turns, path, tight, nodes, LENGTHS[i]
         )
         if status != NO_PATH:
             return status
@@ -207,22 +198,22 @@ def find_path(slots, fns, n, data, S, I, x, K, xe, ke, W, atol, turns, path, tig
 
 
 @inner
-def path_of_length(slots, fns, n, data, S, I, x, K, xe, ke, W, atol, turns, path, tight, nodes, times):
+def path_of_length(slots, fns, size, data, run, x, K, xe, ke, W, atol, turns, path, tight, nodes, times):
     """Find a path that is some times as long as the way to the position.
 
     A position behind the stop time need not be passed; the path may be longer.
     """
-    h, size = S[H_USED], n[NQ] + n[NV]
+    h, nz = run.h_used, size.nq + size.nv
     forward = 1.0 if h > 0.0 else -1.0
-    reach = abs(h) if I[RETAKE] != 0 else abs(S[T_STOP] - S[T])
-    distance = abs(h) * expected(K, I[LAST], n[NROW] - 1, I[ALARM], nodes)
+    reach = abs(h) if run.retake != 0 else abs(run.t_stop - run.t)
+    distance = abs(h) * expected(K, run.last_stage, size.nrow - 1, run.alarm, nodes)
     placed, where, r, length = False, 0.0, 0, 0.0
     for _ in range(LOOKS):
         length = max(times * distance, abs(h))
         r = widest(distance / length)
         clear = clearance(r, distance / length)
-        begin_path(path, S[T], forward * length, r, x, K, size)
-        status = first_guess(slots, fns, n, data, path, r, xe, ke, W, tight)
+        begin_path(path, run.t, forward * length, r, x, K, nz)
+        status = first_guess(slots, fns, size, data, path, r, xe, ke, W, tight)
         if status != OK:
             return status
         where = singular_at(path, r)
@@ -234,7 +225,7 @@ def path_of_length(slots, fns, n, data, S, I, x, K, xe, ke, W, atol, turns, path
             break
     if not placed:
         return NOTHING if where >= 1.0 else NO_PATH
-    status = collocate(slots, fns, n, data, path, r, xe, ke, W, tight, x, atol, S[RTOL], turns)
+    status = collocate(slots, fns, size, data, path, r, xe, ke, W, tight, x, atol, run.rtol, turns)
     if status != OK:
         return status
     where = singular_at(path, r)
@@ -243,7 +234,7 @@ def path_of_length(slots, fns, n, data, S, I, x, K, xe, ke, W, atol, turns, path
     path[NUMBERS, WHERE] = where
     path[NUMBERS, CLEAR] = clearance(r, where)
     path[NUMBERS, PIECE] = min(1.0, SHORTER * abs(h) / length)
-    status = misses(fns, n, data, path, xe, W)
+    status = misses(fns, size, data, path, xe, W)
     if status == OK or asks(status):
         return status
     return MISSED if status == NARROW_MISS else NO_PATH

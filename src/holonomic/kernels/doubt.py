@@ -11,8 +11,7 @@ import math
 
 from .compile import inner, leaf
 from .control import step_factor
-from .signatures import NEV
-from .state import DOUBT, DOUBT_EXPONENT, DOUBTS, FAC_MAX, FAC_MIN, H_SURE, RETAKE, SAVED, STAY
+from .memory import DOUBT, DOUBT_EXPONENT
 
 # SAFE: of the step for which dense output is just right; ALMOST: of the tolerance, up to which a step keeps its length and
 # its factors. On y' = -r (y - cos t) - sin t, r = 1e3 to 1e6, rtol 1e-4 to 1e-8, the largest error is then 2.1 rtol; without
@@ -39,18 +38,18 @@ def sure_step(h, sure, watched, save_t, row, t):
 
 
 @inner
-def may_be_asked(n, I, save_t):
+def may_be_asked(size, run, save_t):
     """Tell whether this method has doubts, and anybody may look between its steps."""
-    return I[DOUBTS] >= 0 and (n[NEV] > 0 or I[SAVED] < save_t.shape[0])
+    return run.doubts >= 0 and (size.n_events > 0 or run.saved < save_t.shape[0])
 
 
 @inner
-def in_doubt(n, S, I, K, save_t, t, h):
+def in_doubt(size, run, K, save_t, t, h):
     """Tell whether the dense output of a step is too wrong for what is asked of it; note how long the next one may be."""
-    doubt = K[I[DOUBTS], DOUBT]
-    factor = step_factor(doubt, 1.0, K[I[DOUBTS], DOUBT_EXPONENT], 0.0, SAFE, S[FAC_MIN], S[FAC_MAX])
-    if factor <= S[STAY] and (factor >= 1.0 or doubt <= ALMOST):
+    doubt = K[run.doubts, DOUBT]
+    factor = step_factor(doubt, 1.0, K[run.doubts, DOUBT_EXPONENT], 0.0, SAFE, run.factor_min, run.factor_max)
+    if factor <= run.keeps_below and (factor >= 1.0 or doubt <= ALMOST):
         factor = 1.0
-    S[H_SURE] = abs(h) * factor
-    asked = n[NEV] > 0 or saves_inside(save_t, I[SAVED], t, h)
-    return asked and not doubt <= 1.0 and I[RETAKE] == 0
+    run.h_sure = abs(h) * factor
+    asked = size.n_events > 0 or saves_inside(save_t, run.saved, t, h)
+    return asked and not doubt <= 1.0 and run.retake == 0

@@ -31,93 +31,25 @@ from .control import lands, step_factor
 from .doubt import in_doubt, may_be_asked, sure_step
 from .evaluate import evaluate
 from .locate import MOST, dense_ready, shyness, state_inside
+from .memory import (
+    ADVICE_KEEP,
+    ADVICE_SAFETY,
+    ADVICE_SHRINK,
+    ANSWERED,
+    BY_ENDS,
+    ON_STAGE,
+    PASSING,
+    STEER_STEP,
+    STEPPING,
+    WATCHING,
+    WRITING,
+)
 from .signatures import (
-    NERR,
-    NEV,
-    NK,
-    NL,
-    NQ,
-    NROW,
-    NV,
-    NX,
-    SELECT,
     call_accept,
     call_passage,
     call_prepare,
 )
 from .singular import DODGE, MAX_DODGES, alarm, between, in_the_way, note_ratio
-from .state import (
-    ACCEPTED,
-    ADVICE_KEEP,
-    ADVICE_SAFETY,
-    ADVICE_SHRINK,
-    ADVISES,
-    AFTER_REJECT,
-    ALARM,
-    ALONG,
-    ANSWERED,
-    BETA,
-    BY_ENDS,
-    CROSSES,
-    DENSE_READY,
-    DODGES,
-    ERR_OLD,
-    EVENT_ROWS,
-    EXPONENT,
-    FAC_MAX,
-    FAC_MIN,
-    FAILED,
-    FIXED,
-    FORESEES,
-    FRESH,
-    GUIDED,
-    H_FIXED,
-    H_MAX,
-    H_SURE,
-    H_USED,
-    HIT,
-    KEEP_STEPS,
-    LAST,
-    LAST_STATUS,
-    LIMIT,
-    NEW_RATIO_Q,
-    NEW_RATIO_V,
-    OF_STEP,
-    ON_STAGE,
-    PASSING,
-    PHASE,
-    PREPARED,
-    PULLS,
-    QUOTA,
-    RATIO_Q,
-    RATIO_V,
-    REJECTED,
-    RETAKE,
-    RETAKEN,
-    RHO_ASKED,
-    RHO_LEAST,
-    ROWS,
-    RTOL,
-    SAFETY,
-    SAVED,
-    STAY,
-    STEER_STEP,
-    STEERS,
-    STEP_NUMBER,
-    STEPPING,
-    STIFF_BOUND,
-    STIFFNESS,
-    T_BASE,
-    T_FAILED,
-    T_NEW,
-    T_STOP,
-    TRIES,
-    WATCHING,
-    WORST,
-    WRITING,
-    H,
-    T,
-)
 from .vectors import write_row
 from .watch import AGAIN, watch
 
@@ -126,268 +58,268 @@ HANDED_OVER = -(1 << 40)  # rows of this step are out of reach
 
 
 @inner
-def start(fns, n, data, S, I, x, K, W):
+def start(fns, size, data, run, x, K, W):
     """Evaluate the field at the first point, or after a change of state."""
-    status = evaluate(fns, n, S[T], x, data, K, 0, W)
+    status = evaluate(fns, size, run.t, x, data, K, 0, W)
     if status == OK:
-        S[RHO_LEAST] = min(S[RHO_LEAST], K[0, n[NROW] - 1])
+        run.rho_least = min(run.rho_least, K[0, size.nrow - 1])
     return status
 
 
 @leaf
-def drive(slots, fns, n, data, ip, fp, sp, S, I, x, xn, xs, K, E, W, atol, turns, rec_t, rec_x, rec_k, save_t,
+def drive(slots, fns, size, data, ip, fp, sp, run, x, xn, xs, K, E, W, atol, turns, rec_t, rec_x, rec_k, save_t,
           ev, ev_f, found_theta, found, xe, ke, rec_ev_t, rec_ev_i, rec_ev_x, rec_ev_k, passing):  # fmt: skip
     """Go on until there is something to say."""
-    nx, nq, nk = n[NX], n[NQ], n[NK]
-    last = I[LAST]
-    forward = 1.0 if S[T_STOP] >= S[T] else -1.0
+    nx, nq, nk = size.nx, size.nq, size.nk
+    last = run.last_stage
+    forward = 1.0 if run.t_stop >= run.t else -1.0
     while True:
-        if I[PHASE] == STEPPING:
-            t = S[T]
-            left = S[T_STOP] - t
+        if run.phase == STEPPING:
+            t = run.t
+            left = run.t_stop - t
             if left * forward <= 0.0:
                 return DONE
-            if I[QUOTA] <= 0:
+            if run.quota <= 0:
                 return MORE
-            if I[ACCEPTED] + I[REJECTED] + I[FAILED] + I[RETAKEN] >= I[LIMIT]:
+            if run.accepted + run.rejected + run.failed + run.retaken >= run.limit:
                 return TOO_MANY_STEPS
-            if I[GUIDED] != 0:
-                I[QUOTA] -= 1
-                I[PHASE] = PASSING
+            if run.guided != 0:
+                run.quota -= 1
+                run.phase = PASSING
                 continue
-            if I[FRESH] == 0:
-                status = start(fns, n, data, S, I, x, K, W)
+            if run.evaluated == 0:
+                status = start(fns, size, data, run, x, K, W)
                 if status != OK:
                     return status
-                I[FRESH] = 1
-            if n[SELECT] > 0 and I[PREPARED] == 0:
-                status = call_prepare(slots, fns, n, data, t, x, W)
+                run.evaluated = 1
+            if size.at_selectors > 0 and run.prepared == 0:
+                status = call_prepare(slots, fns, size, data, t, x, W)
                 if status != OK:
-                    I[LAST_STATUS] = status
-                    S[T_FAILED] = t
+                    run.last_status = status
+                    run.t_failed = t
                     return status
-                I[PREPARED] = 1
-            h = S[H]
+                run.prepared = 1
+            h = run.h
             landing = 0.0
-            I[HIT] = 0
-            I[ALONG] = 0
-            if I[RETAKE] != 0:
+            run.reaches_stop = 0
+            run.along = 0
+            if run.retake != 0:
                 if abs(h) >= abs(left):
                     h = left
-                    I[HIT] = 1
-            elif I[FIXED] != 0:
-                h = S[H_FIXED]
+                    run.reaches_stop = 1
+            elif run.fixed != 0:
+                h = run.h_fixed
                 if abs(left) <= abs(h) * (1.0 + 1e-9):
                     h = left
-                    I[HIT] = 1
+                    run.reaches_stop = 1
                 else:
-                    h = S[T_BASE] + (I[STEP_NUMBER] + 1) * S[H_FIXED] - t
+                    h = run.t_base + (run.step_number + 1) * run.h_fixed - t
             else:
-                if abs(h) > S[H_MAX]:
-                    h = S[H_MAX] * forward
+                if abs(h) > run.h_max:
+                    h = run.h_max * forward
                 if abs(left) <= 1.01 * abs(h):
                     h = left
-                    I[HIT] = 1
+                    run.reaches_stop = 1
                 elif abs(left) < 2.0 * abs(h):
                     h = 0.5 * left
-                landing = lands(S[STIFFNESS], save_t, I[SAVED], t, h)
+                landing = lands(run.stiffness, save_t, run.saved, t, h)
                 if landing != 0.0:
                     h = landing
-                    I[HIT] = 0
-                elif S[H_SURE] != 0.0:
-                    sure = sure_step(h, S[H_SURE], n[NEV] > 0, save_t, I[SAVED], t)
+                    run.reaches_stop = 0
+                elif run.h_sure != 0.0:
+                    sure = sure_step(h, run.h_sure, size.n_events > 0, save_t, run.saved, t)
                     if sure != h:
                         h = sure
-                        I[HIT] = 0
-                        if I[SAVED] < save_t.shape[0] and save_t[I[SAVED]] - t == h:
+                        run.reaches_stop = 0
+                        if run.saved < save_t.shape[0] and save_t[run.saved] - t == h:
                             landing = h
-            if abs(h) <= 4.0 * EPS * abs(t) and I[HIT] == 0:
+            if abs(h) <= 4.0 * EPS * abs(t) and run.reaches_stop == 0:
                 return STEP_COLLAPSED
-            I[QUOTA] -= 1
-            I[DENSE_READY] = 0
-            status = attempt(slots, fns, n, data, ip, fp, sp, S, I, t, h, x, xn, xs, K, E, W, atol, turns)
+            run.quota -= 1
+            run.dense_ready = 0
+            status = attempt(slots, fns, size, data, ip, fp, sp, run, t, h, x, xn, xs, K, E, W, atol, turns)
             if status == NEED_REFINED or status == NEED_TERMS:
-                I[QUOTA] += 1  # it will be taken again: looks must not depend on what is compiled already
+                run.quota += 1  # it will be taken again: looks must not depend on what is compiled already
                 return status
-            if I[CROSSES] != 0:
-                answered = I[ALARM] == ANSWERED
-                I[ALARM] = 0
+            if run.crosses != 0:
+                answered = run.alarm == ANSWERED
+                run.alarm = 0
                 if not answered:
                     if status == OK:
-                        I[ALARM] = alarm(K, last, n[NROW] - 1, S[RTOL], S[RHO_ASKED])
-                        if I[ALARM] == 0 and I[CROSSES] == BY_ENDS and S[WORST] <= 1.0:
-                            I[ALARM] = between(
-                                slots, fns, n, data, ip, fp, S, t, h, x, K, last, xn, xs, xe, ke, W
+                        run.alarm = alarm(K, last, size.nrow - 1, run.rtol, run.rho_asked)
+                        if run.alarm == 0 and run.crosses == BY_ENDS and run.err <= 1.0:
+                            run.alarm = between(
+                                slots, fns, size, data, ip, fp, run, t, h, x, K, last, xn, xs, xe, ke, W
                             )  # fmt: skip
                     elif status == SINGULAR:
-                        I[ALARM] = ON_STAGE
-                    if I[ALARM] != 0:
-                        S[H_USED] = h
-                        I[PHASE] = PASSING
+                        run.alarm = ON_STAGE
+                    if run.alarm != 0:
+                        run.h_used = h
+                        run.phase = PASSING
                         continue
             if status != OK:
-                if I[FIXED] != 0:
-                    I[LAST_STATUS] = status
-                    S[T_FAILED] = t
+                if run.fixed != 0:
+                    run.last_status = status
+                    run.t_failed = t
                     return status
-                refuse(S, I, h, status)
-                if status == NO_CONVERGENCE and I[ADVISES] >= 0:
-                    S[H] = h * K[I[ADVISES], ADVICE_SHRINK]
-                if status == SINGULAR and I[DODGES] < MAX_DODGES:
-                    I[DODGES] += 1
-                    S[H] = h * DODGE
-                if abs(S[H]) <= 16.0 * EPS * max(abs(t), abs(S[T_STOP])) and abs(S[H]) < 1e-12:
+                refuse(run, h, status)
+                if status == NO_CONVERGENCE and run.advises >= 0:
+                    run.h = h * K[run.advises, ADVICE_SHRINK]
+                if status == SINGULAR and run.dodges < MAX_DODGES:
+                    run.dodges += 1
+                    run.h = h * DODGE
+                if abs(run.h) <= 16.0 * EPS * max(abs(t), abs(run.t_stop)) and abs(run.h) < 1e-12:
                     return STEP_COLLAPSED
                 continue
-            err = S[WORST]
-            if n[NERR] > 0 and I[FIXED] == 0:
-                dodging = n[NL] > 0 and I[DODGES] < MAX_DODGES and I[RETAKE] == 0
-                if dodging and in_the_way(K, last, n[NROW] - 1, S[RTOL], err <= 1.0):
-                    I[REJECTED] += 1
-                    I[DODGES] += 1
-                    I[AFTER_REJECT] = 1
-                    S[H] = h * DODGE
+            err = run.err
+            if size.n_errors > 0 and run.fixed == 0:
+                dodging = size.nl > 0 and run.dodges < MAX_DODGES and run.retake == 0
+                if dodging and in_the_way(K, last, size.nrow - 1, run.rtol, err <= 1.0):
+                    run.rejected += 1
+                    run.dodges += 1
+                    run.after_reject = 1
+                    run.h = h * DODGE
                     continue
                 if not err <= 1.0:
-                    reject(S, I, K, h, err)
-                    if abs(S[H]) <= 16.0 * EPS * max(abs(t), abs(S[T_STOP])) and abs(S[H]) < 1e-12:
-                        S[WORST] = worst_component(E, x, xn, atol, S[RTOL], nx)
+                    reject(run, K, h, err)
+                    if abs(run.h) <= 16.0 * EPS * max(abs(t), abs(run.t_stop)) and abs(run.h) < 1e-12:
+                        run.err = worst_component(E, x, xn, atol, run.rtol, nx)
                         return STEP_COLLAPSED
                     continue
-                if may_be_asked(n, I, save_t):
-                    S[H_USED] = h
-                    status = dense_ready(slots, fns, n, data, ip, fp, S, I, x, K, xn, xs, W)
+                if may_be_asked(size, run, save_t):
+                    run.h_used = h
+                    status = dense_ready(slots, fns, size, data, ip, fp, run, x, K, xn, xs, W)
                     if status != OK:
                         return status
-                    if in_doubt(n, S, I, K, save_t, t, h):
-                        I[REJECTED] += 1
+                    if in_doubt(size, run, K, save_t, t, h):
+                        run.rejected += 1
                         continue
                 factor = step_factor(
-                    err, S[ERR_OLD], S[EXPONENT], S[BETA], S[SAFETY], S[FAC_MIN], S[FAC_MAX]
+                    err, run.err_old, run.exponent, run.beta, run.safety, run.factor_min, run.factor_max
                 )
-                if I[ADVISES] >= 0:
+                if run.advises >= 0:
                     factor = advised_factor(
-                        S, err, h, factor, K[I[ADVISES], ADVICE_KEEP], K[I[ADVISES], ADVICE_SAFETY]
+                        run, err, h, factor, K[run.advises, ADVICE_KEEP], K[run.advises, ADVICE_SAFETY]
                     )
-                if S[FORESEES] != 0.0:
-                    factor = foreseen_factor(S, err, h, factor, S[SAFETY])
-                    S[RATIO_Q] = S[NEW_RATIO_Q]
-                    S[RATIO_V] = S[NEW_RATIO_V]
-                if I[AFTER_REJECT] != 0:
+                if run.foresees != 0.0:
+                    factor = foreseen_factor(run, err, h, factor, run.safety)
+                    run.ratio_q = run.new_ratio_q
+                    run.ratio_v = run.new_ratio_v
+                if run.after_reject != 0:
                     factor = min(factor, 1.0)
-                if factor > 1.0 and factor < S[STAY] and I[ADVISES] < 0:
+                if factor > 1.0 and factor < run.keeps_below and run.advises < 0:
                     factor = 1.0  # an implicit method keeps its factors
                 proposal = h * factor
                 # a step cut short by the stop time says nothing about the next one
-                if (I[HIT] != 0 or landing != 0.0) and abs(proposal) < abs(S[H]):
-                    proposal = S[H]
-                S[H] = proposal
-                S[ERR_OLD] = max(err, 1e-4)
-                I[AFTER_REJECT] = 0
-                if S[STIFF_BOUND] > 0.0:
-                    saves = I[SAVED] < save_t.shape[0] and landing == 0.0
-                    note_stiffness(S, I, t, h, K, last, xn, xs, nx, saves)
-            note_ratio(S, I, t + h, h, K[last, n[NROW] - 1], xn, K, last, nq + n[NV])
-            if K[last, n[NROW] - 1] > 4.0 * S[RHO_ASKED]:
-                S[RHO_ASKED] = 1e300
-            if I[CROSSES] != 0 and I[DODGES] > 0:
+                if (run.reaches_stop != 0 or landing != 0.0) and abs(proposal) < abs(run.h):
+                    proposal = run.h
+                run.h = proposal
+                run.err_old = max(err, 1e-4)
+                run.after_reject = 0
+                if run.stiff_bound > 0.0:
+                    saves = run.saved < save_t.shape[0] and landing == 0.0
+                    note_stiffness(run, t, h, K, last, xn, xs, nx, saves)
+            note_ratio(run, t + h, h, K[last, size.nrow - 1], xn, K, last, nq + size.nv)
+            if K[last, size.nrow - 1] > 4.0 * run.rho_asked:
+                run.rho_asked = 1e300
+            if run.crosses != 0 and run.dodges > 0:
                 # looked for in vain, from closer by, too: asked at every step, the steps would be halved for ever
-                S[RHO_ASKED] = min(S[RHO_ASKED], K[last, n[NROW] - 1])
-            S[H_USED] = h
-            S[T_NEW] = S[T_STOP] if I[HIT] != 0 else t + h
+                run.rho_asked = min(run.rho_asked, K[last, size.nrow - 1])
+            run.h_used = h
+            run.t_new = run.t_stop if run.reaches_stop != 0 else t + h
             if landing != 0.0:
-                S[T_NEW] = save_t[I[SAVED]]
-            I[PHASE] = WATCHING
-        if I[PHASE] == PASSING:
-            status = call_passage(slots, slots, fns, n, data, S, I, x, xn, K, xe, ke, W, atol, turns, passing)
+                run.t_new = save_t[run.saved]
+            run.phase = WATCHING
+        if run.phase == PASSING:
+            status = call_passage(slots, slots, fns, size, data, run, x, xn, K, xe, ke, W, atol, turns, passing)
             if status == NOT_FINITE:
-                refuse(S, I, S[H_USED], status)
-                I[PHASE] = STEPPING
+                refuse(run, run.h_used, status)
+                run.phase = STEPPING
             elif status != OK:
                 return status
             continue
-        if I[PHASE] == WATCHING:
-            if n[NEV] > 0:
-                if I[EVENT_ROWS] + MOST * n[NEV] > rec_ev_t.shape[0]:
+        if run.phase == WATCHING:
+            if size.n_events > 0:
+                if run.event_rows + MOST * size.n_events > rec_ev_t.shape[0]:
                     return MORE
                 status = watch(
-                    slots, fns, n, data, ip, fp, sp, S, I, x, K, xn, xs, last, xe, ke, W, ev, ev_f, found_theta,
+                    slots, fns, size, data, ip, fp, sp, run, x, K, xn, xs, last, xe, ke, W, ev, ev_f, found_theta,
                     found, rec_ev_t, rec_ev_i, rec_ev_x, rec_ev_k,
                 )  # fmt: skip
                 if status == AGAIN or status == EVENT:
-                    I[PHASE] = STEPPING
-                    I[RETAKEN] += 1
+                    run.phase = STEPPING
+                    run.retaken += 1
                     if status == EVENT:
                         return EVENT
                     continue
                 if status == NEED_REFINED or status == NEED_TERMS or status == ACCUMULATES:
                     return status
                 if status != OK:
-                    if I[FIXED] != 0:
-                        I[LAST_STATUS] = status
-                        S[T_FAILED] = S[T]
+                    if run.fixed != 0:
+                        run.last_status = status
+                        run.t_failed = run.t
                         return status
-                    refuse(S, I, S[H_USED], status)
-                    I[PHASE] = STEPPING
+                    refuse(run, run.h_used, status)
+                    run.phase = STEPPING
                     continue
-            I[PHASE] = WRITING
-            I[OF_STEP] = 0
+            run.phase = WRITING
+            run.rows_of_step = 0
         # WRITING
         room = rec_t.shape[0]
         status = OK
-        if I[KEEP_STEPS] != 0:
-            if I[ROWS] >= room:
+        if run.keep_steps != 0:
+            if run.rows >= room:
                 return MORE
-            write_row(rec_t, rec_x, rec_k, I[ROWS], S[T_NEW], xn, K, last, nq, nx, nk)
-            I[ROWS] += 1
+            write_row(rec_t, rec_x, rec_k, run.rows, run.t_new, xn, K, last, nq, nx, nk)
+            run.rows += 1
         else:
-            while I[SAVED] < save_t.shape[0] and (save_t[I[SAVED]] - S[T_NEW]) * forward <= 0.0:
-                if I[ROWS] >= room:
-                    I[OF_STEP] = HANDED_OVER
+            while run.saved < save_t.shape[0] and (save_t[run.saved] - run.t_new) * forward <= 0.0:
+                if run.rows >= room:
+                    run.rows_of_step = HANDED_OVER
                     return MORE
-                wanted = save_t[I[SAVED]]
-                if wanted == S[T_NEW]:
-                    write_row(rec_t, rec_x, rec_k, I[ROWS], wanted, xn, K, last, nq, nx, nk)
+                wanted = save_t[run.saved]
+                if wanted == run.t_new:
+                    write_row(rec_t, rec_x, rec_k, run.rows, wanted, xn, K, last, nq, nx, nk)
                 else:
-                    status = dense_ready(slots, fns, n, data, ip, fp, S, I, x, K, xn, xs, W)
+                    status = dense_ready(slots, fns, size, data, ip, fp, run, x, K, xn, xs, W)
                     if status != OK:
                         return status
-                    theta = (wanted - S[T]) / S[H_USED]
-                    I[PULLS] += 1
+                    theta = (wanted - run.t) / run.h_used
+                    run.pulls += 1
                     status = state_inside(
-                        slots, fns, n, data, ip, fp, sp, theta, S[T], S[H_USED], x, K, xn, xe, ke, W, True,
-                        shyness(S, I),
+                        slots, fns, size, data, ip, fp, sp, theta, run.t, run.h_used, x, K, xn, xe, ke, W, True,
+                        shyness(run),
                     )  # fmt: skip
                     if status != OK:
                         break
-                    write_row(rec_t, rec_x, rec_k, I[ROWS], wanted, xe, ke, 0, nq, nx, nk)
-                I[ROWS] += 1
-                I[SAVED] += 1
-                I[OF_STEP] += 1
+                    write_row(rec_t, rec_x, rec_k, run.rows, wanted, xe, ke, 0, nq, nx, nk)
+                run.rows += 1
+                run.saved += 1
+                run.rows_of_step += 1
             if status == NEED_REFINED or status == NEED_TERMS:
-                I[OF_STEP] = HANDED_OVER
+                run.rows_of_step = HANDED_OVER
                 return status
             if status != OK:
-                if I[FIXED] != 0 or n[NEV] > 0 or I[OF_STEP] < 0:
-                    I[LAST_STATUS] = status
-                    S[T_FAILED] = S[T]
+                if run.fixed != 0 or size.n_events > 0 or run.rows_of_step < 0:
+                    run.last_status = status
+                    run.t_failed = run.t
                     return status
-                I[ROWS] -= I[OF_STEP]  # the step is too long for its dense output: none of it is kept
-                I[SAVED] -= I[OF_STEP]
-                refuse(S, I, S[H_USED], status)
-                I[PHASE] = STEPPING
+                run.rows -= run.rows_of_step  # the step is too long for its dense output: none of it is kept
+                run.saved -= run.rows_of_step
+                refuse(run, run.h_used, status)
+                run.phase = STEPPING
                 continue
-        call_accept(slots, n, ip, fp, S[H_USED], x, K, xn)
-        if I[STEERS] >= 0 and (I[HIT] == 0 or abs(K[I[STEERS], STEER_STEP]) > abs(S[H])):
-            S[H] = K[I[STEERS], STEER_STEP]
-        S[T] = S[T_NEW]
-        I[DODGES] = 0
-        I[ALONG] = 0
-        I[ACCEPTED] += 1
-        I[STEP_NUMBER] += 1
-        I[PREPARED] = 0
-        I[PHASE] = STEPPING
-        if I[RETAKE] != 0:
-            I[RETAKE] = 0
-            I[TRIES] = 0
+        call_accept(slots, size, ip, fp, run.h_used, x, K, xn)
+        if run.steers >= 0 and (run.reaches_stop == 0 or abs(K[run.steers, STEER_STEP]) > abs(run.h)):
+            run.h = K[run.steers, STEER_STEP]
+        run.t = run.t_new
+        run.dodges = 0
+        run.along = 0
+        run.accepted += 1
+        run.step_number += 1
+        run.prepared = 0
+        run.phase = STEPPING
+        if run.retake != 0:
+            run.retake = 0
+            run.tries = 0
             return EVENT

@@ -27,16 +27,8 @@ from .signatures import (
     CAREFULLY,
     EXTRA_RATES,
     FIELD,
-    NC,
-    NL,
-    NQ,
-    NROW,
-    NV,
-    NX,
-    RANK,
     REFINED,
     TERMS,
-    WX,
     call_careful,
     call_field,
     call_model,
@@ -52,37 +44,37 @@ LARGEST = 80  # unknowns of the dense solve, from which on it costs too much to 
 
 
 @inner
-def evaluate(fns, n, t, x, data, K, row, W):
+def evaluate(fns, size, t, x, data, K, row, W):
     """Field at (t, x) into a row of K; W is workspace of `dense_work` numbers."""
     call_field(fns, FIELD, t, x, data, K, row)
-    if K[row, n[NROW] - 1] > RHO_WEIGHED and row_finite(K, row, n[NQ] + n[NV]):
+    if K[row, size.nrow - 1] > RHO_WEIGHED and row_finite(K, row, size.nq + size.nv):
         return OK
-    return call_careful(fns, fns, n, t, x, data, K, row, W)
+    return call_careful(fns, fns, size, t, x, data, K, row, W)
 
 
 @kernel(CAREFULLY)
-def evaluate_carefully(fns, n, t, x, data, K, row, W):
+def evaluate_carefully(fns, size, t, x, data, K, row, W):
     """The refined twin, or the dense solve; called through its address to keep the common path short."""
-    finite = row_finite(K, row, n[NQ] + n[NV])
-    if n[NV] == 0:
-        if not K[row, n[NROW] - 1] > RHO_SINGULAR:  # G B of a Dae; an Ode has ρ = 1
+    finite = row_finite(K, row, size.nq + size.nv)
+    if size.nv == 0:
+        if not K[row, size.nrow - 1] > RHO_SINGULAR:  # G B of a Dae; an Ode has ρ = 1
             return SINGULAR
         return OK if finite else NOT_FINITE
-    status = weigh(fns, n, t, x, data, W)
+    status = weigh(fns, size, t, x, data, W)
     if status != OK:
         return status
-    uneven = W[n[WX] + n[NX] + 1] > 0.0
-    if K[row, n[NROW] - 1] > RHO_PLAIN and finite and not uneven:
+    uneven = W[size.at_state + size.nx + 1] > 0.0
+    if K[row, size.nrow - 1] > RHO_PLAIN and finite and not uneven:
         return OK
-    nq, nv, nl = n[NQ], n[NV], n[NL]
-    if (n[RANK] < nl or (K[row, n[NROW] - 1] > RHO_REFINED and finite)) and not uneven:
+    nq, nv, nl = size.nq, size.nv, size.nl
+    if (size.rank < nl or (K[row, size.nrow - 1] > RHO_REFINED and finite)) and not uneven:
         if not has_function(fns, REFINED):
             return NEED_REFINED
         call_field(fns, REFINED, t, x, data, K, row)
         finite = row_finite(K, row, nq + nv)
-        if n[RANK] == nl:
+        if size.rank == nl:
             return OK if finite else NOT_FINITE
-        if finite and K[row, n[NROW] - 1] > RHO_REFINED:
+        if finite and K[row, size.nrow - 1] > RHO_REFINED:
             return OK
     if not has_function(fns, TERMS):
         return NEED_TERMS
@@ -90,22 +82,22 @@ def evaluate_carefully(fns, n, t, x, data, K, row, W):
     call_model(fns, TERMS, t, x, 0, x, 0, data, W, 0)
     if not all_finite(W, count):
         return NOT_FINITE
-    if n[RANK] < nl:
-        status = dense_short(W, nq, nv, nl, n[RANK], count, K[row])
+    if size.rank < nl:
+        status = dense_short(W, nq, nv, nl, size.rank, count, K[row])
     else:
         at_G = nq + nv * nv + nv
         status = dense_saddle(W, nq, nv, nl, nv + nl, count, at_G, at_G + nl * nv, K[row])
-    if status != OK or n[NC] == nq:
+    if status != OK or size.nc == nq:
         return status
     at = row * K.shape[1]
-    call_model(fns, EXTRA_RATES, t, x, 0, K, at + nq, data, K, at + n[NC])
+    call_model(fns, EXTRA_RATES, t, x, 0, K, at + nq, data, K, at + size.nc)
     return OK if row_finite(K, row, nq) else NOT_FINITE
 
 
 @inner
-def weigh(fns, n, t, x, data, W):
+def weigh(fns, size, t, x, data, W):
     """Find out, once in a run, whether light parts are between heavy ones; kept in W: 1 if so, -1 if not."""
-    nq, nv, nl, at = n[NQ], n[NV], n[NL], n[WX] + n[NX] + 1
+    nq, nv, nl, at = size.nq, size.nv, size.nl, size.at_state + size.nx + 1
     if W[at] != 0.0 or nl == 0:
         return OK
     if nv + nl > LARGEST:

@@ -19,7 +19,7 @@ FASTEST, REAL, MOTION = 0, 1, 2
 
 
 @leaf
-def look(fns, n, t, x, y, data, K, W, nq, nv, positions, left, out):
+def look(fns, size, t, x, y, data, K, W, nq, nv, positions, left, out):
     """out = (largest |eigenvalue| of the field's Jacobian, its real part, rate of the motion), 1/s.
 
     Power iteration on differences of the field. A pair of complex eigenvalues never settles in one direction, so three
@@ -27,10 +27,10 @@ def look(fns, n, t, x, y, data, K, W, nq, nv, positions, left, out):
     the field at x; rows 1 to 3 and y are used up. The first `positions` entries of x have rates among the others, which
     are larger by the rate that is sought; `left` is the time to go, with its sign. Zeros where the field fails nearby.
     """
-    size = nq + nv
+    nz = nq + nv
     out[FASTEST], out[REAL], out[MOTION] = 0.0, 0.0, 0.0
     reach, speed = 0.0, 0.0
-    for i in range(size):
+    for i in range(nz):
         reach = max(reach, abs(x[i]))
         speed = max(speed, abs(K[0, i]))
         # no direction of a particular system, the same for every run
@@ -38,25 +38,25 @@ def look(fns, n, t, x, y, data, K, W, nq, nv, positions, left, out):
     apart = left * 1e-3
     if abs(apart) * speed > ALONG * (1.0 + reach):
         apart = math.copysign(ALONG * (1.0 + reach) / speed, left)
-    for i in range(size):
+    for i in range(nz):
         y[i] = x[i] + apart * K[0, i]
-    if evaluate(fns, n, t + apart, y, data, K, 1, W) == OK:
+    if evaluate(fns, size, t + apart, y, data, K, 1, W) == OK:
         out[MOTION] = motion(K, apart, x, nq, nv)
     move = MOVE * (reach if reach > 0.0 else 1.0)
     weight, mean, growth, length = 1.0, 0.0, 1.0, 0.0
-    for i in range(size):
+    for i in range(nz):
         length += K[2, i] * K[2, i]
     for k in range(ITERATIONS):
         length = math.sqrt(length)
-        for i in range(size):
+        for i in range(nz):
             K[2, i] = K[2, i] / length  # u
             y[i] = x[i] + move * K[2, i]
-        if evaluate(fns, n, t, y, data, K, 1, W) != OK:
+        if evaluate(fns, size, t, y, data, K, 1, W) != OK:
             return
         before, after, length = 0.0, 0.0, 0.0
-        for i in range(size):
+        for i in range(nz):
             K[3, i] = (K[1, i] - K[0, i]) / move  # J u
-            w = weight * weight if i < positions and positions < size else 1.0
+            w = weight * weight if i < positions and positions < nz else 1.0
             before += w * K[2, i] * K[2, i]
             after += w * K[3, i] * K[3, i]
             length += K[3, i] * K[3, i]
@@ -67,13 +67,13 @@ def look(fns, n, t, x, y, data, K, W, nq, nv, positions, left, out):
         if k >= 2:  # positions beside velocities, which are larger by the rate
             weight = math.exp(mean / (k + 1))
         if k < ITERATIONS - 1:
-            for i in range(size):
+            for i in range(nz):
                 K[2, i] = K[3, i]
     length = math.sqrt(length)
-    for i in range(size):
+    for i in range(nz):
         y[i] = x[i] + move / length * K[3, i]
-    if evaluate(fns, n, t, y, data, K, 1, W) == OK:
-        dominant(K, size, positions, weight, move, length, out)
+    if evaluate(fns, size, t, y, data, K, 1, W) == OK:
+        dominant(K, nz, positions, weight, move, length, out)
 
 
 @leaf

@@ -18,8 +18,7 @@ from ..errors import ACCUMULATES, NOT_FINITE, OK, SINGULAR
 from .compile import inner, leaf
 from .evaluate import evaluate
 from .settle import settle
-from .signatures import EVENTS, NEV, NK, NP, NQ, NV, NX, WP, WV, call_dense, call_interpolate, call_model, call_pull
-from .state import ALONG, DENSE_READY, DENSES, EVENT_FIELD, H_USED, PULLS, RETAKE, RTOL, T_NEW, T
+from .signatures import EVENTS, call_dense, call_interpolate, call_model, call_pull
 from .vectors import copy, copy_row
 
 EPS = 2.220446049250313e-16
@@ -41,38 +40,38 @@ START, END, TRIAL = 0, 3, 4
 
 
 @inner
-def dense_ready(slots, fns, n, data, ip, fp, S, I, x, K, xn, xs, W):
+def dense_ready(slots, fns, size, data, ip, fp, run, x, K, xn, xs, W):
     """Make the dense output of an accepted step, once."""
-    if I[DENSE_READY] != 0:
+    if run.dense_ready != 0:
         return OK
-    status = call_dense(slots, fns, n, data, ip, fp, S[T], S[H_USED], x, K, xn, xs, W)
+    status = call_dense(slots, fns, size, data, ip, fp, run.t, run.h_used, x, K, xn, xs, W)
     if status == OK:
-        I[DENSE_READY] = 1
-        I[DENSES] += 1
+        run.dense_ready = 1
+        run.dense_outputs += 1
     return status
 
 
 @inner
-def state_inside(slots, fns, n, data, ip, fp, sp, theta, t, h, x, K, xn, xe, ke, W, with_field, shy):
+def state_inside(slots, fns, size, data, ip, fp, sp, theta, t, h, x, K, xn, xe, ke, W, with_field, shy):
     """Projected state at t + θ h into xe, and (if asked) the field there into ke.
 
     Where a step leads over a singular position, `shy` is a pivot ratio below which the state inside it is better
     than what a projection makes of it; λ is NaN where it does not exist.
     """
-    status = call_interpolate(slots, n, ip, fp, theta, h, x, K, xn, xe)
+    status = call_interpolate(slots, size, ip, fp, theta, h, x, K, xn, xe)
     if status != OK:
         return status
-    status = call_pull(slots, fns, n, data, sp, t + theta * h, 0.0, xe, xe, xe, W)
-    if shy > 0.0 and (status != OK or not W[n[WP] if n[NP] > 0 else n[WV]] > shy):
-        status = call_interpolate(slots, n, ip, fp, theta, h, x, K, xn, xe)
+    status = call_pull(slots, fns, size, data, sp, t + theta * h, 0.0, xe, xe, xe, W)
+    if shy > 0.0 and (status != OK or not W[size.at_position if size.n_position > 0 else size.at_velocity] > shy):
+        status = call_interpolate(slots, size, ip, fp, theta, h, x, K, xn, xe)
     if status != OK:
         return status
-    status = settle(fns, n, data, t + theta * h, xe, W)
+    status = settle(fns, size, data, t + theta * h, xe, W)
     if status != OK or not with_field:
         return status
-    status = evaluate(fns, n, t + theta * h, xe, data, ke, 0, W)
+    status = evaluate(fns, size, t + theta * h, xe, data, ke, 0, W)
     if shy > 0.0 and status == SINGULAR:
-        without_multipliers(K, ke, n[NQ] + n[NV], n[NQ] + n[NK])
+        without_multipliers(K, ke, size.nq + size.nv, size.nq + size.nk)
         status = OK
     return status
 
@@ -85,29 +84,29 @@ def without_multipliers(K, ke, size, length):
 
 
 @inner
-def shyness(S, I):
+def shyness(run):
     """The pivot ratio below which states of this step are not projected: rounding would outgrow the tolerance."""
-    return LANDING / S[RTOL] if I[ALONG] != 0 else 0.0
+    return LANDING / run.rtol if run.along != 0 else 0.0
 
 
 @inner
-def event_values(slots, fns, n, data, ip, fp, sp, theta, S, I, x, K, xn, last, xe, ke, W, ev_f, row):
+def event_values(slots, fns, size, data, ip, fp, sp, theta, run, x, K, xn, last, xe, ke, W, ev_f, row):
     """Event functions at T + θ H_USED into a row of ev_f."""
     if theta >= 1.0:
-        copy(xn, xe, n[NX])
-        copy_row(K, last, ke, 0, n[NQ] + n[NK])
-        t = S[T_NEW]
+        copy(xn, xe, size.nx)
+        copy_row(K, last, ke, 0, size.nq + size.nk)
+        t = run.t_new
     else:
-        I[PULLS] += 1
+        run.pulls += 1
         status = state_inside(
-            slots, fns, n, data, ip, fp, sp, theta, S[T], S[H_USED], x, K, xn, xe, ke, W, I[EVENT_FIELD] != 0,
-            shyness(S, I),
+            slots, fns, size, data, ip, fp, sp, theta, run.t, run.h_used, x, K, xn, xe, ke, W, run.event_field != 0,
+            shyness(run),
         )  # fmt: skip
         if status != OK:
             return status
-        t = S[T] + theta * S[H_USED]
-    call_model(fns, EVENTS, t, xe, 0, ke, n[NQ], data, ev_f, row * n[NEV])
-    return NOT_FINITE if has_nan(ev_f, row, n[NEV]) else OK
+        t = run.t + theta * run.h_used
+    call_model(fns, EVENTS, t, xe, 0, ke, size.nq, data, ev_f, row * size.n_events)
+    return NOT_FINITE if has_nan(ev_f, row, size.n_events) else OK
 
 
 @leaf
@@ -170,7 +169,7 @@ def dip(ev_f, k, third, sign):
 
 
 @inner
-def bottom(slots, fns, n, data, ip, fp, sp, S, I, x, K, xn, last, xe, ke, W, ev_f, k, third, sign):
+def bottom(slots, fns, size, data, ip, fp, sp, run, x, K, xn, last, xe, ke, W, ev_f, k, third, sign):
     """θ in this third where event k, of one sign at both ends, has the other; its value stands in TRIAL.
 
     -1 where there is none, -10 and below is minus a status. The deepest point is sought by parabolas.
@@ -181,7 +180,7 @@ def bottom(slots, fns, n, data, ip, fp, sp, S, I, x, K, xn, last, xe, ke, W, ev_
     a, b = third / 3.0, (third + 1) / 3.0
     fa, fb = ev_f[third, k], ev_f[third + 1, k]
     for _ in range(DIVES):
-        status = event_values(slots, fns, n, data, ip, fp, sp, m, S, I, x, K, xn, last, xe, ke, W, ev_f, TRIAL)
+        status = event_values(slots, fns, size, data, ip, fp, sp, m, run, x, K, xn, last, xe, ke, W, ev_f, TRIAL)
         if status != OK:
             return -float(status)
         fm = ev_f[TRIAL, k]
@@ -207,7 +206,7 @@ def bottom(slots, fns, n, data, ip, fp, sp, S, I, x, K, xn, last, xe, ke, W, ev_
 
 
 @inner
-def find_events(slots, fns, n, data, ip, fp, sp, S, I, x, K, xn, last, xe, ke, W, ev, ev_f, found_theta,
+def find_events(slots, fns, size, data, ip, fp, sp, run, x, K, xn, last, xe, ke, W, ev, ev_f, found_theta,
                 found):  # fmt: skip
     """Collect the crossings of this step in order of time; return their number, or minus a status.
 
@@ -216,11 +215,11 @@ def find_events(slots, fns, n, data, ip, fp, sp, S, I, x, K, xn, last, xe, ke, W
     """
     for third in range(1, 4):
         theta = third / 3.0 if third < 3 else 1.0
-        status = event_values(slots, fns, n, data, ip, fp, sp, theta, S, I, x, K, xn, last, xe, ke, W, ev_f, third)
+        status = event_values(slots, fns, size, data, ip, fp, sp, theta, run, x, K, xn, last, xe, ke, W, ev_f, third)
         if status != OK:
             return -status
     count = 0
-    for k in range(n[NEV]):
+    for k in range(size.n_events):
         sign, wanted = ev[SIGN, k], ev[DIRECTION, k]
         for third in range(3):
             a, b = third / 3.0, (third + 1) / 3.0 if third < 2 else 1.0
@@ -231,33 +230,33 @@ def find_events(slots, fns, n, data, ip, fp, sp, S, I, x, K, xn, last, xe, ke, W
             if sign == COUNTED or sign == AT_START:
                 left = ev[LEAD, k] if ev[LEAD, k] != 0 else new
                 if sign == COUNTED and ev[LEAD, k] == 0 and ev[STOPS, k] != 0 and ev[CAME, k] == new:
-                    I[RETAKE] = k + 1  # mapped, left without speed, and now it passes on
+                    run.retake = k + 1  # mapped, left without speed, and now it passes on
                     return -ACCUMULATES
                 if sign == AT_START and (wanted == 0 or wanted == left):
                     count = keep(found_theta, found, count, 0.0, k, left)
                 sign = new
                 if new != left and (wanted == 0 or wanted == new):
                     zero = way_back(
-                        slots, fns, n, data, ip, fp, sp, S, I, x, K, xn, last, xe, ke, W, ev_f, k, left, b, fb
+                        slots, fns, size, data, ip, fp, sp, run, x, K, xn, last, xe, ke, W, ev_f, k, left, b, fb
                     )
                     if zero < 0.0:
                         return int(zero)
                     if zero > 0.0:
                         count = keep(found_theta, found, count, zero, k, new)
                     elif ev[STOPS, k] != 0:
-                        I[RETAKE] = k + 1
+                        run.retake = k + 1
                         return -ACCUMULATES
             elif new != sign:
                 sign = new
                 if wanted == 0 or wanted == new:
                     zero = close_in(
-                        slots, fns, n, data, ip, fp, sp, S, I, x, K, xn, last, xe, ke, W, ev_f, k, a, fa, b, fb
+                        slots, fns, size, data, ip, fp, sp, run, x, K, xn, last, xe, ke, W, ev_f, k, a, fa, b, fb
                     )
                     if zero < 0.0:
                         return int(zero)
                     count = keep(found_theta, found, count, zero, k, new)
             elif fa != 0.0:
-                middle = bottom(slots, fns, n, data, ip, fp, sp, S, I, x, K, xn, last, xe, ke, W, ev_f, k, third, sign)
+                middle = bottom(slots, fns, size, data, ip, fp, sp, run, x, K, xn, last, xe, ke, W, ev_f, k, third, sign)
                 if middle < -1.0:
                     return int(middle)
                 if middle < 0.0:
@@ -265,14 +264,14 @@ def find_events(slots, fns, n, data, ip, fp, sp, S, I, x, K, xn, last, xe, ke, W
                 value = ev_f[TRIAL, k]
                 if wanted == 0 or wanted == -sign:
                     zero = close_in(
-                        slots, fns, n, data, ip, fp, sp, S, I, x, K, xn, last, xe, ke, W, ev_f, k, a, fa, middle, value
+                        slots, fns, size, data, ip, fp, sp, run, x, K, xn, last, xe, ke, W, ev_f, k, a, fa, middle, value
                     )
                     if zero < 0.0:
                         return int(zero)
                     count = keep(found_theta, found, count, zero, k, -sign)
                 if wanted == 0 or wanted == sign:
                     zero = close_in(
-                        slots, fns, n, data, ip, fp, sp, S, I, x, K, xn, last, xe, ke, W, ev_f, k, middle, value, b, fb
+                        slots, fns, size, data, ip, fp, sp, run, x, K, xn, last, xe, ke, W, ev_f, k, middle, value, b, fb
                     )
                     if zero < 0.0:
                         return int(zero)
@@ -282,15 +281,15 @@ def find_events(slots, fns, n, data, ip, fp, sp, S, I, x, K, xn, last, xe, ke, W
 
 
 @inner
-def resolution(S):
+def resolution(run):
     """The smallest θ that time itself can tell from 0."""
-    return 8.0 * EPS * max(abs(S[T]), abs(S[T_NEW])) / abs(S[H_USED])
+    return 8.0 * EPS * max(abs(run.t), abs(run.t_new)) / abs(run.h_used)
 
 
 @inner
-def close_in(slots, fns, n, data, ip, fp, sp, S, I, x, K, xn, last, xe, ke, W, ev_f, k, a, fa, b, fb):
+def close_in(slots, fns, size, data, ip, fp, sp, run, x, K, xn, last, xe, ke, W, ev_f, k, a, fa, b, fb):
     """Return θ of the zero of event k between a and b, where its signs differ; minus a status on failure."""
-    tolerance = max(2.0 * EPS, 0.25 * resolution(S))
+    tolerance = max(2.0 * EPS, 0.25 * resolution(run))
     if fa == 0.0:
         return a
     side = 0
@@ -302,7 +301,7 @@ def close_in(slots, fns, n, data, ip, fp, sp, S, I, x, K, xn, last, xe, ke, W, e
             c = 0.5 * (a + b)
         if c <= a or c >= b:
             break
-        status = event_values(slots, fns, n, data, ip, fp, sp, c, S, I, x, K, xn, last, xe, ke, W, ev_f, TRIAL)
+        status = event_values(slots, fns, size, data, ip, fp, sp, c, run, x, K, xn, last, xe, ke, W, ev_f, TRIAL)
         if status != OK:
             return -float(status)
         fc = ev_f[TRIAL, k]
@@ -322,17 +321,17 @@ def close_in(slots, fns, n, data, ip, fp, sp, S, I, x, K, xn, last, xe, ke, W, e
 
 
 @inner
-def way_back(slots, fns, n, data, ip, fp, sp, S, I, x, K, xn, last, xe, ke, W, ev_f, k, left, b, fb):
+def way_back(slots, fns, size, data, ip, fp, sp, run, x, K, xn, last, xe, ke, W, ev_f, k, left, b, fb):
     """Return θ in (0, b) where event k, which left zero towards `left`, comes back; 0 where that is at once."""
-    shortest = resolution(S)
+    shortest = resolution(run)
     a = 0.5 * b
     while a > shortest:
-        status = event_values(slots, fns, n, data, ip, fp, sp, a, S, I, x, K, xn, last, xe, ke, W, ev_f, TRIAL)
+        status = event_values(slots, fns, size, data, ip, fp, sp, a, run, x, K, xn, last, xe, ke, W, ev_f, TRIAL)
         if status != OK:
             return -float(status)
         fa = ev_f[TRIAL, k]
         if fa * left > 0.0:
-            return close_in(slots, fns, n, data, ip, fp, sp, S, I, x, K, xn, last, xe, ke, W, ev_f, k, a, fa, b, fb)
+            return close_in(slots, fns, size, data, ip, fp, sp, run, x, K, xn, last, xe, ke, W, ev_f, k, a, fa, b, fb)
         b, fb = a, fa
         a *= 0.5
     return 0.0

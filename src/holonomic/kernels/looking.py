@@ -10,8 +10,6 @@ from ..errors import OK
 from .compile import inner, leaf
 from .evaluate import evaluate
 from .fastest import FASTEST, MOTION, look
-from .signatures import NQ, NV
-from .state import ACCEPTED, IS_STIFF, ROUGH, RTOL, STIFF, H, T
 
 STABLE = 6.0  # |h λ| up to which DOP853 is stable, [HW96] Sec. IV.2
 ACCURATE = 2.5  # DOP853 takes about 2.5 rtol^(1/8) / rate, measured on the smooth problems of the library
@@ -26,14 +24,14 @@ ROWS = 4  # of K that a look uses up
 
 
 @leaf
-def look_at_starts(fns, n, t, left, X0, DATA, x, y, K, W, positions, FOUND, STATUS):
+def look_at_starts(fns, size, t, left, X0, DATA, x, y, K, W, positions, FOUND, STATUS):
     """What `look` finds at the start of every member; zeros and a status where its field fails."""
     for m in range(X0.shape[0]):
-        for i in range(n[NQ] + n[NV]):
+        for i in range(size.nq + size.nv):
             x[i] = X0[m, i]
-        STATUS[m] = evaluate(fns, n, t, x, DATA[m], K, 0, W)
+        STATUS[m] = evaluate(fns, size, t, x, DATA[m], K, 0, W)
         if STATUS[m] == OK:
-            look(fns, n, t, x, y, DATA[m], K, W, n[NQ], n[NV], positions, left, FOUND[m])
+            look(fns, size, t, x, y, DATA[m], K, W, size.nq, size.nv, positions, left, FOUND[m])
 
 
 # Steps of DOP853 rejected with more than 300 times the tolerance, beside those accepted: 8 % with wheels on rails whose creep
@@ -42,44 +40,44 @@ UNSMOOTH, ENOUGH = 0.03, 4
 
 
 @inner
-def is_rough(I):
+def is_rough(run):
     """Tell whether steps meet corners of the forces, which a method of high order steps over at a loss."""
-    return I[ROUGH] >= ENOUGH and I[ROUGH] > UNSMOOTH * I[ACCEPTED]
+    return run.rough >= ENOUGH and run.rough > UNSMOOTH * run.accepted
 
 
 @inner
-def turned_stiff(t_end, S, I):
+def turned_stiff(t_end, run):
     """Tell whether stability limits the step, with so much to go that it matters."""
-    return I[IS_STIFF] != 0 and abs(t_end - S[T]) >= WORTH * abs(S[H])
+    return run.is_stiff != 0 and abs(t_end - run.t) >= WORTH * abs(run.h)
 
 
 @inner
-def hands_over(why, t_end, since, steps, fns, n, data, S, I, x, y, K, W, positions, spare):
+def hands_over(why, t_end, since, steps, fns, size, data, run, x, y, K, W, positions, spare):
     """Tell whether the automatic choice would look closer at a member: at `since` it had taken so many `steps`."""
-    left = t_end - S[T]
-    h = abs(S[H])
+    left = t_end - run.t
+    h = abs(run.h)
     if why == IF_NOT_STIFF:
-        h = max(abs(S[T] - since) / max(I[ACCEPTED] - steps, 1), h)  # the first steps are short
+        h = max(abs(run.t - since) / max(run.accepted - steps, 1), h)  # the first steps are short
         if h == 0.0 or abs(left) < WORTH * h:
             return False
-        return goes_back(h, left, S[T], S[RTOL], fns, n, data, x, y, K, W, positions, spare)
-    asked = why == IF_LONG or I[IS_STIFF] != 0 or is_rough(I)
-    if I[IS_STIFF] != 0:
-        I[IS_STIFF] = 0
-        I[STIFF] = 0
+        return goes_back(h, left, run.t, run.rtol, fns, size, data, x, y, K, W, positions, spare)
+    asked = why == IF_LONG or run.is_stiff != 0 or is_rough(run)
+    if run.is_stiff != 0:
+        run.is_stiff = 0
+        run.stiff_steps = 0
     return asked and abs(left) >= WORTH * h
 
 
 @leaf
-def goes_back(h, left, t, rtol, fns, n, data, x, y, K, W, positions, spare):
+def goes_back(h, left, t, rtol, fns, size, data, x, y, K, W, positions, spare):
     """Tell whether explicit steps could be longer than implicit ones of length h; K is left as it is."""
     width, found = K.shape[1], spare[ROWS]
     for row in range(ROWS):
         for i in range(width):
             spare[row, i] = K[row, i]
     found[FASTEST] = found[MOTION] = 0.0
-    if evaluate(fns, n, t, x, data, K, 0, W) == OK:
-        look(fns, n, t, x, y, data, K, W, n[NQ], n[NV], positions, left, found)
+    if evaluate(fns, size, t, x, data, K, 0, W) == OK:
+        look(fns, size, t, x, y, data, K, W, size.nq, size.nv, positions, left, found)
     for row in range(ROWS):
         for i in range(width):
             K[row, i] = spare[row, i]

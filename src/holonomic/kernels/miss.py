@@ -8,7 +8,7 @@ from ..errors import NEED_TERMS, OK
 from .compile import inner, leaf
 from .linalg import apply_q, qr_pivoted, solve_upper_transposed
 from .path import LENGTH, NUMBERS, ROOM, T0, WHERE, path_state
-from .signatures import NC, NH, NL, NQ, NV, RANK_NH, RESIDUAL, TERMS, WR, call_model, has_function
+from .signatures import RESIDUAL, TERMS, call_model, has_function
 
 MISS = 1e-12  # of the size of q: where branches are closer than this, rounding decides that they meet
 DEPENDENT = 0.05  # of what is left of a row elsewhere
@@ -102,40 +102,40 @@ def farthest(path, x, n):
 
 
 @inner
-def factor_at(fns, n, data, t, x, W, count):
+def factor_at(fns, size, data, t, x, W, count):
     """Factor the Jacobian of the constraints at position level."""
-    nv = n[NV]
+    nv = size.nv
     call_model(fns, TERMS, t, x, 0, x, 0, data, W, 0)
-    return factor_scaled(W, count, n[NQ] + nv * nv + nv, nv, n[NH])
+    return factor_scaled(W, count, size.nq + nv * nv + nv, nv, size.nh)
 
 
 @inner
-def misses(fns, n, data, path, x, W):
+def misses(fns, size, data, path, x, W):
     """OK where a path leads over a singular position; x is workspace."""
-    nh, nv, nq, size = n[NH], n[NV], n[NQ], n[NQ] + n[NV]
+    nh, nv, nq, nz = size.nh, size.nv, size.nq, size.nq + size.nv
     if nh == 0:
         return OK
     if not has_function(fns, TERMS):
         return NEED_TERMS
-    count = nq + nv * nv + nv + n[NL] * nv + n[NL]
+    count = nq + nv * nv + nv + size.nl * nv + size.nl
     for end in range(2):
-        path_state(path, 1.0 * end, size, x)
-        if factor_at(fns, n, data, path[NUMBERS, T0] + end * path[NUMBERS, LENGTH], x, W, count) < 0:
+        path_state(path, 1.0 * end, nz, x)
+        if factor_at(fns, size, data, path[NUMBERS, T0] + end * path[NUMBERS, LENGTH], x, W, count) < 0:
             return UNKNOWN
         note_usual(W, count, nv, nh, path, end == 0)
     t = path[NUMBERS, T0] + path[NUMBERS, WHERE] * path[NUMBERS, LENGTH]
-    path_state(path, path[NUMBERS, WHERE], size, x)
-    if factor_at(fns, n, data, t, x, W, count) < 0:
+    path_state(path, path[NUMBERS, WHERE], nz, x)
+    if factor_at(fns, size, data, t, x, W, count) < 0:
         return UNKNOWN
     left, before, length = 0.0, 0.0, 0.0
     for _ in range(ROUNDS):  # Newton's method with the factors of the first point
-        call_model(fns, RESIDUAL, t, x, 0, x, 0, data, W, n[WR])
-        left = left_over(W, count, n[WR], nv, nh)
-        step = shortest_step(W, count, nv, nh, min(nv, n[RANK_NH]), path, x, nq)
+        call_model(fns, RESIDUAL, t, x, 0, x, 0, data, W, size.at_residual)
+        left = left_over(W, count, size.at_residual, nv, nh)
+        step = shortest_step(W, count, nv, nh, min(nv, size.rank_nh), path, x, nq)
         call_model(fns, TERMS, t, x, 0, x, 0, data, W, 0)  # q' of these velocities
-        length = moved(W, x, n[NC])
+        length = moved(W, x, size.nc)
         if step <= 1e-15 * length or step >= 0.5 * before > 0.0:
             break
         before = step
-    off = farthest(path, x, n[NC])
+    off = farthest(path, x, size.nc)
     return OK if left <= MISS * max(1.0, length) + off * off else NARROW_MISS

@@ -1,6 +1,6 @@
 """Newton's method for one implicit stage, with exact Jacobians.
 
-The matrices live in the workspace from n[WN] on: ∂R/∂y, ∂R/∂y', Newton's matrix and its factors, then
+The matrices live in the workspace from size.at_newton on: ∂R/∂y, ∂R/∂y', Newton's matrix and its factors, then
 vectors. `newton_work` says how much that is. Where the model has straight-line code for the factors, and their growth
 says that its order of pivots serves, they are its own; otherwise they are those of dense LU.
 

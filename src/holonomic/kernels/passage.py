@@ -17,6 +17,12 @@ from .collocation import MISSED, NOTHING, asks, find_path, on_constraints
 from .compile import inner, kernel, leaf
 from .evaluate import evaluate
 from .locate import LANDING
+from .memory import (
+    AHEAD,
+    ANSWERED,
+    STEPPING,
+    WATCHING,
+)
 from .path import (
     CLEAR,
     KEPT,
@@ -29,37 +35,8 @@ from .path import (
     path_slope,
     path_state,
 )
-from .signatures import NQ, NROW, NV, PASSAGE, WV
+from .signatures import PASSAGE
 from .singular import MAX_DODGES
-from .state import (
-    AFTER_REJECT,
-    AHEAD,
-    ALARM,
-    ALONG,
-    ANSWERED,
-    DENSE_READY,
-    DODGES,
-    GUIDED,
-    H_ACC,
-    H_MAX,
-    H_USED,
-    HIT,
-    LAST,
-    PATHS,
-    PHASE,
-    REJECTED,
-    RETAKE,
-    RHO_ASKED,
-    RHO_LEAST,
-    RTOL,
-    STEPPING,
-    T_NEW,
-    T_STOP,
-    TRIES,
-    WATCHING,
-    H,
-    T,
-)
 from .vectors import copy_row
 
 MISSES = 60  # how often a step is halved to follow the turn of a narrow miss
@@ -98,104 +75,104 @@ def next_end(path, theta, most):
 
 
 @inner
-def keep_path(I, path, kept):
+def keep_path(run, path, kept):
     """Write down a path that has been followed to its end."""
     if kept.shape[0] > 0:
         for row in range(KEPT):
-            copy_row(path, row, kept, I[PATHS] * KEPT + row, path.shape[1])
-        I[PATHS] += 1
+            copy_row(path, row, kept, run.paths * KEPT + row, path.shape[1])
+        run.paths += 1
 
 
 @inner
-def decline(S, I, why, rho):
+def decline(run, why, rho):
     """There is no path: go on with a shorter step, or as it is."""
     limit = MISSES if why == MISSED else MAX_DODGES
     if why == NOTHING:
         limit = 0
-    elif I[ALARM] == AHEAD:
+    elif run.alarm == AHEAD:
         limit = 0 if why == MISSED else 2  # from closer by, perhaps
-    if I[DODGES] < limit:
-        I[DODGES] += 1
-        I[REJECTED] += 1
-        I[AFTER_REJECT] = 1
-        I[RETAKE] = I[TRIES] = I[ALARM] = 0
-        S[H] = 0.5 * S[H_USED]
+    if run.dodges < limit:
+        run.dodges += 1
+        run.rejected += 1
+        run.after_reject = 1
+        run.retake = run.tries = run.alarm = 0
+        run.h = 0.5 * run.h_used
     else:
-        if I[ALARM] == AHEAD:
-            S[RHO_ASKED] = rho
-        I[ALARM] = ANSWERED
+        if run.alarm == AHEAD:
+            run.rho_asked = rho
+        run.alarm = ANSWERED
 
 
 @inner
-def supply(slots, fns, n, data, S, I, x, xn, K, ke, W, path, kept, tight, nodes):
+def supply(slots, fns, size, data, run, x, xn, K, ke, W, path, kept, tight, nodes):
     """Write the next step along the path into the loop's arrays, as if it had been taken; or the path has ended."""
-    size, length, last, row = n[NQ] + n[NV], path[NUMBERS, LENGTH], I[LAST], n[NROW]
-    begin = (S[T] - path[NUMBERS, T0]) / length
-    stop = min(1.0, (S[T_STOP] - path[NUMBERS, T0]) / length)
-    here = begin + 1e-12 + 1e-15 * abs(S[T] / length)
+    nz, length, last, row = size.nq + size.nv, path[NUMBERS, LENGTH], run.last_stage, size.nrow
+    begin = (run.t - path[NUMBERS, T0]) / length
+    stop = min(1.0, (run.t_stop - path[NUMBERS, T0]) / length)
+    here = begin + 1e-12 + 1e-15 * abs(run.t / length)
     if here >= stop:
-        keep_path(I, path, kept)
-        I[GUIDED] = 0
-        I[PHASE] = STEPPING
+        keep_path(run, path, kept)
+        run.guided = 0
+        run.phase = STEPPING
         return OK
-    end = begin + S[H] / length
-    if I[RETAKE] == 0:
-        usual = min(stop, next_end(path, here, S[H_MAX] / abs(length)))
-        if I[ALONG] == 0:
+    end = begin + run.h / length
+    if run.retake == 0:
+        usual = min(stop, next_end(path, here, run.h_max / abs(length)))
+        if run.along == 0:
             end = usual
         elif end <= here:
             return STEP_COLLAPSED
-        else:  # one from here has been refused: S[H] is shorter
+        else:  # one from here has been refused: run.h is shorter
             end = min(end, usual)
     t_new = path[NUMBERS, T0] + end * length
-    path_state(path, end, size, xn)
-    status = on_constraints(slots, fns, n, data, tight, t_new, xn, ke, W)
+    path_state(path, end, nz, xn)
+    status = on_constraints(slots, fns, size, data, tight, t_new, xn, ke, W)
     if asks(status):
         return status
-    if status != OK or not W[n[WV]] > LANDING / S[RTOL]:
+    if status != OK or not W[size.at_velocity] > LANDING / run.rtol:
         # an end on the position itself: the path knows better
-        path_state(path, end, size, xn)
-        status = evaluate(fns, n, t_new, xn, data, ke, 0, W)
+        path_state(path, end, nz, xn)
+        status = evaluate(fns, size, t_new, xn, data, ke, 0, W)
         if asks(status):
             return status
         if status == NOT_FINITE:  # a function of the system, not the position: as in any other step
-            S[H_USED] = t_new - S[T]
-            I[ALONG] = 1
+            run.h_used = t_new - run.t
+            run.along = 1
             return status
         if status != OK:
-            for i in range(size, row - 1):
+            for i in range(nz, row - 1):
                 ke[0, i] = math.nan
-        path_slope(path, end, size, ke, 0)
+        path_slope(path, end, nz, ke, 0)
     for i in range(1, nodes.shape[0]):
-        path_slope(path, begin + nodes[i] * (end - begin), size, K, i)
+        path_slope(path, begin + nodes[i] * (end - begin), nz, K, i)
     copy_row(ke, 0, K, last, row)
     path[NUMBERS, USED] = end
-    S[H_USED] = t_new - S[T]
-    I[HIT] = 1 if abs(S[T_STOP] - t_new) <= 1e-14 * max(abs(t_new), abs(length)) else 0
-    S[T_NEW] = S[T_STOP] if I[HIT] != 0 else t_new
-    S[RHO_LEAST] = min(S[RHO_LEAST], ke[0, row - 1])
-    I[DENSE_READY] = I[ALONG] = 1
-    I[PHASE] = WATCHING
+    run.h_used = t_new - run.t
+    run.reaches_stop = 1 if abs(run.t_stop - t_new) <= 1e-14 * max(abs(t_new), abs(length)) else 0
+    run.t_new = run.t_stop if run.reaches_stop != 0 else t_new
+    run.rho_least = min(run.rho_least, ke[0, row - 1])
+    run.dense_ready = run.along = 1
+    run.phase = WATCHING
     return OK
 
 
 @kernel(PASSAGE)
-def pass_on(slots, fns, n, data, S, I, x, xn, K, xe, ke, W, atol, turns, passing):
+def pass_on(slots, fns, size, data, run, x, xn, K, xe, ke, W, atol, turns, passing):
     """Supply the next step along a path, or find one; else let the loop go on as it is, or with a shorter step."""
     path, kept, tight, nodes = passing
-    if I[GUIDED] == 0:
-        if kept.shape[0] > 0 and (I[PATHS] + 1) * KEPT > kept.shape[0]:
+    if run.guided == 0:
+        if kept.shape[0] > 0 and (run.paths + 1) * KEPT > kept.shape[0]:
             return MORE
-        found = find_path(slots, fns, n, data, S, I, x, K, xe, ke, W, atol, turns, path, tight, nodes)
+        found = find_path(slots, fns, size, data, run, x, K, xe, ke, W, atol, turns, path, tight, nodes)
         if asks(found):
             return found
         if found != OK:
-            decline(S, I, found, K[I[LAST], n[NROW] - 1])
-            I[PHASE] = STEPPING
+            decline(run, found, K[run.last_stage, size.nrow - 1])
+            run.phase = STEPPING
             return OK
-        I[GUIDED] = 1
-        I[ALARM] = I[DODGES] = 0
-        S[H] = S[H_USED]
-        S[H_ACC] = 0.0  # the step before the next one will not be its like
-        S[RHO_ASKED] = 1e300
-    return supply(slots, fns, n, data, S, I, x, xn, K, ke, W, path, kept, tight, nodes)
+        run.guided = 1
+        run.alarm = run.dodges = 0
+        run.h = run.h_used
+        run.h_before = 0.0  # the step before the next one will not be its like
+        run.rho_asked = 1e300
+    return supply(slots, fns, size, data, run, x, xn, K, ke, W, path, kept, tight, nodes)

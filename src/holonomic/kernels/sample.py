@@ -6,7 +6,7 @@ from ..errors import OK
 from .compile import leaf
 from .evaluate import evaluate
 from .locate import state_inside
-from .signatures import NK, NQ, NX, call_advance, call_dense, call_finish, call_model
+from .signatures import call_advance, call_dense, call_finish, call_model
 
 
 @leaf
@@ -26,7 +26,7 @@ def put_state(xe, ke, nq, nx, nk, out_x, out_k, row):
 
 
 @leaf
-def replay(slots, fns, n, data, ip, fp, sp, rec_t, rec_x, steps, wanted, last, x, xn, xs, K, E, xe, ke, W,
+def replay(slots, fns, size, data, ip, fp, sp, rec_t, rec_x, steps, wanted, last, x, xn, xs, K, E, xe, ke, W,
            out_x, out_k, done):  # fmt: skip
     """States at `wanted[done[0]:last]`, in the order of the run; the step of time j begins at row steps[j].
 
@@ -34,7 +34,7 @@ def replay(slots, fns, n, data, ip, fp, sp, rec_t, rec_x, steps, wanted, last, x
     the place of the end computed here, so that the curve joins the recorded points. done[0] counts the times
     that are finished: after NEED_REFINED or NEED_TERMS the call is repeated.
     """
-    nx, nq, nk = n[NX], n[NQ], n[NK]
+    nx, nq, nk = size.nx, size.nq, size.nk
     now = -1
     while done[0] < last:
         j = done[0]
@@ -43,22 +43,22 @@ def replay(slots, fns, n, data, ip, fp, sp, rec_t, rec_x, steps, wanted, last, x
         h = rec_t[i + 1] - t
         if i != now:
             take_row(rec_x, i, x, nx)
-            status = evaluate(fns, n, t, x, data, K, 0, W)
+            status = evaluate(fns, size, t, x, data, K, 0, W)
             if status != OK:
                 return status
-            status = call_advance(slots, fns, n, data, ip, fp, t, h, x, K, xn, xs, W)
+            status = call_advance(slots, fns, size, data, ip, fp, t, h, x, K, xn, xs, W)
             if status != OK:
                 return status
             take_row(rec_x, i + 1, xn, nx)
-            status = call_finish(slots, fns, n, data, ip, fp, t, h, x, K, xn, xs, E, W)
+            status = call_finish(slots, fns, size, data, ip, fp, t, h, x, K, xn, xs, E, W)
             if status != OK:
                 return status
-            status = call_dense(slots, fns, n, data, ip, fp, t, h, x, K, xn, xs, W)
+            status = call_dense(slots, fns, size, data, ip, fp, t, h, x, K, xn, xs, W)
             if status != OK:
                 return status
             now = i
         theta = (wanted[j] - t) / h
-        status = state_inside(slots, fns, n, data, ip, fp, sp, theta, t, h, x, K, xn, xe, ke, W, True, 0.0)
+        status = state_inside(slots, fns, size, data, ip, fp, sp, theta, t, h, x, K, xn, xe, ke, W, True, 0.0)
         if status != OK:
             return status
         put_state(xe, ke, nq, nx, nk, out_x, out_k, j)

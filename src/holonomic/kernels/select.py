@@ -19,7 +19,7 @@ import numpy as np
 from ..errors import NEED_TERMS, OK, SINGULAR
 from .compile import kernel, leaf
 from .linalg import apply_q, lu_factor, lu_solve_rows, qr_pivoted
-from .signatures import NQ, PREPARE, SELECT, SELECT_KIND, SELECT_NL, SELECT_NV, TERMS, call_model, has_function
+from .signatures import PREPARE, TERMS, call_model, has_function
 
 NULL_SPACE, ROWS, CONSTANT = range(3)
 GOOD = 0.5  # cosine of the largest angle between what is selected and the tangent space
@@ -158,17 +158,17 @@ def choose(W, data, at_data, kind, nq, nv, nl):
 
 
 @kernel(PREPARE)
-def select(fns, n, data, t, x, W):
+def select(fns, size, data, t, x, W):
     """Look at the selectors before a step."""
     if not has_function(fns, TERMS):
         return NEED_TERMS
     call_model(fns, TERMS, t, x, 0, x, 0, data, W, 0)
-    if choose(W, data, n[SELECT], n[SELECT_KIND], n[NQ], n[SELECT_NV], n[SELECT_NL]) != 0:
+    if choose(W, data, size.at_selectors, size.selector, size.nq, size.select_nv, size.select_nl) != 0:
         return SINGULAR
     return OK
 
 
 @kernel(PREPARE)
-def nothing(fns, n, data, t, x, W):
+def nothing(fns, size, data, t, x, W):
     """Nothing to look at."""
     return OK

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ..errors import NOT_FINITE, OK
 from .compile import inner, leaf
-from .signatures import NQ, NW, SETTLED, WD, call_model, call_pull
+from .signatures import SETTLED, call_model, call_pull
 
 
 @leaf
@@ -19,16 +19,16 @@ def take(x, at_x, W, at, n):
 
 
 @inner
-def settle(fns, n, data, t, x, W):
+def settle(fns, size, data, t, x, W):
     """Make the algebraic variables in x fit the rest of it."""
-    if n[NW] == 0:
+    if size.nw == 0:
         return OK
-    call_model(fns, SETTLED, t, x, 0, x, 0, data, W, n[WD])
-    return NOT_FINITE if take(x, n[NQ] - n[NW], W, n[WD], n[NW]) != 0 else OK
+    call_model(fns, SETTLED, t, x, 0, x, 0, data, W, size.at_correction)
+    return NOT_FINITE if take(x, size.nq - size.nw, W, size.at_correction, size.nw) != 0 else OK
 
 
 @inner
-def pull_and_settle(slots, fns, n, data, sp, t, x, W):
+def pull_and_settle(slots, fns, size, data, sp, t, x, W):
     """Move x onto the constraints, algebraic variables with it."""
-    status = call_pull(slots, fns, n, data, sp, t, 0.0, x, x, x, W)
-    return status if status != OK else settle(fns, n, data, t, x, W)
+    status = call_pull(slots, fns, size, data, sp, t, 0.0, x, x, x, W)
+    return status if status != OK else settle(fns, size, data, t, x, W)

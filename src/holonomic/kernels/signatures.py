@@ -4,7 +4,7 @@ Three tables go through every kernel:
 
 `fns`    the model's functions, see `Fn`: address and context, two entries each
 `slots`  the methods' functions, see `Slot`: one address each
-`n`      sizes and offsets, see the `N_` constants
+`size`   sizes, and places in the workspace, see `memory.SIZE`
 
 In interpreted runs `fns` and `slots` are tuples of Python functions (None in the places of contexts); the
 source of the kernels is the same.
@@ -21,6 +21,7 @@ from numba.core import types
 from numba.extending import intrinsic, overload
 
 from .compile import slot_caller
+from .memory import RUN, SIZE
 
 
 class Fn(IntEnum):
@@ -96,43 +97,28 @@ class Slot(IntEnum):
     PASSAGE = 8  # the next step over a singular position
 
 
-# n: sizes, and offsets into the workspace W
-NX, NQ, NV, NL, NP, NROW, NK, NEV, NERR, SHARED, WP, WV, WF, WR, WD, WN, WE, NY, WM, WX = range(20)
-ND, MIDDLE, NDR, SELECT, SELECT_KIND, NR, NC, NW, SELECT_NV, SELECT_NL, NH, RANK, RANK_NH = range(20, 33)
-N_SIZES = 33
-# NX states, NQ positions, of which NC are coordinates, the others extra states and, last, NW algebraic variables, NV
-# velocities, NL multipliers and velocity rows, NP position rows (constraints, NH of them, and invariants), NROW length of a stage
-# row, NK length of (v', λ), NEV events, NERR error vectors, SHARED 1 if position and velocity rows have one Jacobian
-# and so one factor buffer. W begins with room for the dense solve; then come the factor buffers at WP, WV, WF, the
-# residuals at WR, the corrections at WD, intermediate multipliers at WM, an intermediate state at WX, behind it what
-# a pull remembers (one number) and how different masses are (one more), and Newton's matrices at WN, which end at WE. NY
-# unknowns of an implicit formulation,
-# q and v first (NX = NY then), ND of them differential; NR equations, NDR of them with slopes, the first ones; the
-# last MIDDLE belong to the stages of a step, not to its end; SELECT where selectors begin in data (0: none),
-# SELECT_KIND which ones, among SELECT_NV entries with SELECT_NL constraints. RANK: how many of the NL rows are independent,
-# RANK_NH: of the NH constraints; as many as there are unless rows are redundant.
-
 f8 = types.float64
 i8 = types.int64
 vec = types.Array(f8, 1, "C")
 mat = types.Array(f8, 2, "C")
 ints = types.Array(i8, 1, "C")
+size, run = SIZE.type, RUN.type
 
-_head = (ints, ints, vec)  # fns, n, data
+_head = (ints, size, vec)  # fns, size, data
 ADVANCE = i8(*_head, ints, vec, f8, f8, vec, mat, vec, vec, vec)  # ip, fp, t, h, x, K, xn, xs, W
 FINISH = i8(*_head, ints, vec, f8, f8, vec, mat, vec, vec, mat, vec)  # ip, fp, t, h, x, K, xn, xs, E, W
-ACCEPT = i8(ints, ints, vec, f8, vec, mat, vec)  # n, ip, fp, h, x, K, xn
+ACCEPT = i8(size, ints, vec, f8, vec, mat, vec)  # size, ip, fp, h, x, K, xn
 DENSE = i8(*_head, ints, vec, f8, f8, vec, mat, vec, vec, vec)  # ip, fp, t, h, x, K, xn, xs, W
-INTERPOLATE = i8(ints, ints, vec, f8, f8, vec, mat, vec, vec)  # n, ip, fp, theta, h, x, K, xn, out
+INTERPOLATE = i8(size, ints, vec, f8, f8, vec, mat, vec, vec)  # size, ip, fp, theta, h, x, K, xn, out
 PULL = i8(*_head, vec, f8, f8, vec, vec, vec, vec)  # sp, t, h, old, stage, x, W
 # t is the time of x, the state to be moved; old the state at t - h, stage the argument of the integrator's last
 # stage. Inside a step (dense output, events) h is 0 and there is neither.
 TANGENT = i8(*_head, vec, mat, i8, vec)  # sp, E, row, W
 PREPARE = i8(*_head, f8, vec, vec)  # t, x, W
 passing = types.Tuple((mat, mat, vec, vec))  # path, room for those of a run, sp of projections on it, nodes of a step
-PASSAGE = i8(ints, *_head, vec, ints, vec, vec, mat, vec, mat, vec, vec, ints, passing)
-# slots, fns, n, data, S, I, x, xn, K, xe, ke, W, atol, turns, passing
-CAREFULLY = i8(ints, ints, f8, vec, vec, mat, i8, vec)  # fns, n, t, x, data, K, row, W
+PASSAGE = i8(ints, *_head, run, vec, vec, mat, vec, mat, vec, vec, ints, passing)
+# slots, fns, size, data, run, x, xn, K, xe, ke, W, atol, turns, passing
+CAREFULLY = i8(ints, size, f8, vec, vec, mat, i8, vec)  # fns, size, t, x, data, K, row, W
 
 call_advance = slot_caller(ADVANCE, Slot.ADVANCE.value)
 call_finish = slot_caller(FINISH, Slot.FINISH.value)

@@ -14,8 +14,8 @@ from ..errors import NEED_PASSAGE, OK, SINGULAR
 from .compile import inner, kernel, leaf
 from .evaluate import evaluate
 from .locate import LANDING
-from .signatures import NROW, PASSAGE, call_dense, call_interpolate
-from .state import AHEAD, H_LEAST, INSIDE, NOTES, RHO_ASKED, RHO_LEAST, RHO_MOST, T_LEAST
+from .memory import AHEAD, INSIDE
+from .signatures import PASSAGE, call_dense, call_interpolate
 
 DODGE, MAX_DODGES = 0.93, 12
 NARROW = 1e-2  # pivot ratios above this say nothing about singular positions
@@ -66,28 +66,28 @@ def alarm(K, last, rho, rtol, asked):
 
 
 @inner
-def between(slots, fns, n, data, ip, fp, S, t, h, x, K, last, xn, xs, xe, ke, W):
+def between(slots, fns, size, data, ip, fp, run, t, h, x, K, last, xn, xs, xe, ke, W):
     """The alarm of a step whose rows of K are no stages: the pivot ratio has fallen far, or is lower inside the step.
 
     Newton's method asks for short steps long before a position, which then never reach far enough to see it.
     """
-    rho = n[NROW] - 1
+    rho = size.nrow - 1
     ends, least = min(K[0, rho], K[last, rho]), 1.0
-    if not ends < BESIDE * S[RHO_MOST]:
+    if not ends < BESIDE * run.rho_most:
         return 0
-    if K[last, rho] < EARLY * S[RHO_MOST] and K[last, rho] < 0.99 * K[0, rho] and K[last, rho] <= 0.25 * S[RHO_ASKED]:
+    if K[last, rho] < EARLY * run.rho_most and K[last, rho] < 0.99 * K[0, rho] and K[last, rho] <= 0.25 * run.rho_asked:
         return AHEAD
-    if call_dense(slots, fns, n, data, ip, fp, t, h, x, K, xn, xs, W) != OK:
+    if call_dense(slots, fns, size, data, ip, fp, t, h, x, K, xn, xs, W) != OK:
         return 0
     for i in range(1, 3):
         theta = i / 3.0
-        if call_interpolate(slots, n, ip, fp, theta, h, x, K, xn, xe) != OK:
+        if call_interpolate(slots, size, ip, fp, theta, h, x, K, xn, xe) != OK:
             return 0
-        status = evaluate(fns, n, t + theta * h, xe, data, ke, 0, W)
+        status = evaluate(fns, size, t + theta * h, xe, data, ke, 0, W)
         if status == SINGULAR:
             return INSIDE
         least = min(least, ke[0, rho])
-    return INSIDE if least < NARROW and least < 0.35 * ends and least <= 0.25 * S[RHO_ASKED] else 0
+    return INSIDE if least < NARROW and least < 0.35 * ends and least <= 0.25 * run.rho_asked else 0
 
 
 @leaf
@@ -106,14 +106,14 @@ def expected(K, last, rho, why, nodes):
 
 
 @inner
-def note_ratio(S, I, t, h, rho, x, K, row, size):
+def note_ratio(run, t, h, rho, x, K, row, size):
     """Keep the smallest and the largest pivot ratio at the ends of steps, and where the smallest was."""
-    S[RHO_MOST] = max(S[RHO_MOST], rho)
-    if rho < S[RHO_LEAST]:
-        S[RHO_LEAST] = rho
-        S[T_LEAST] = t
-        S[H_LEAST] = h
-        if I[NOTES] != 0:
+    run.rho_most = max(run.rho_most, rho)
+    if rho < run.rho_least:
+        run.rho_least = rho
+        run.t_least = t
+        run.h_least = h
+        if run.notes != 0:
             bottom = K.shape[0] - 2
             for i in range(size):
                 K[bottom, i] = x[i]
@@ -121,6 +121,6 @@ def note_ratio(S, I, t, h, rho, x, K, row, size):
 
 
 @kernel(PASSAGE)
-def ask_for_passage(slots, fns, n, data, S, I, x, xn, K, xe, ke, W, atol, turns, passing):
+def ask_for_passage(slots, fns, size, data, run, x, xn, K, xe, ke, W, atol, turns, passing):
     """In the place of `passage.pass_on` until a run comes to a singular position: most never do."""
     return NEED_PASSAGE

@@ -23,8 +23,6 @@ from .locate import (
     shyness,
     state_inside,
 )
-from .signatures import NEV, NK, NQ, NX
-from .state import EVENT_ROWS, H_USED, RETAKE, T_NEW, TRIES, H, T
 from .vectors import write_row
 
 AGAIN = -1  # the step is taken again, to end on an event
@@ -33,12 +31,12 @@ NEAR = 1e-3  # in θ: over this distance an event function is as good as straigh
 
 
 @inner
-def write_event(rec_t, rec_i, rec_x, rec_k, I, k, t, x, K, stage, nq, nx, nk):
+def write_event(rec_t, rec_i, rec_x, rec_k, run, k, t, x, K, stage, nq, nx, nk):
     """Write down event k."""
-    row = I[EVENT_ROWS]
+    row = run.event_rows
     write_row(rec_t, rec_x, rec_k, row, t, x, K, stage, nq, nx, nk)
     rec_i[row] = k
-    I[EVENT_ROWS] += 1
+    run.event_rows += 1
 
 
 @leaf
@@ -53,23 +51,23 @@ def distance_left(ev_f, k):
 
 
 @inner
-def watch(slots, fns, n, data, ip, fp, sp, S, I, x, K, xn, xs, last, xe, ke, W, ev, ev_f, found_theta, found,
+def watch(slots, fns, size, data, ip, fp, sp, run, x, K, xn, xs, last, xe, ke, W, ev, ev_f, found_theta, found,
           rec_ev_t, rec_ev_i, rec_ev_x, rec_ev_k):  # fmt: skip
     """Look for events in an accepted step and write them down.
 
     A step that contains a stopping event is taken again so that it ends there: the state then has the full order
-    of the integrator. AGAIN asks for that, with the length in S[H] and the event in I[RETAKE]. As the dense output
+    of the integrator. AGAIN asks for that, with the length in run.h and the event in run.retake. As the dense output
     is not quite the new step, two or three attempts bring the end onto the zero to rounding. EVENT: a stopping
     event at the very start of the step, which is given up.
     """
-    nev, nq, nx, nk = n[NEV], n[NQ], n[NX], n[NK]
-    status = dense_ready(slots, fns, n, data, ip, fp, S, I, x, K, xn, xs, W)
+    nev, nq, nx, nk = size.n_events, size.nq, size.nx, size.nk
+    status = dense_ready(slots, fns, size, data, ip, fp, run, x, K, xn, xs, W)
     if status != OK:
         return status
-    count = find_events(slots, fns, n, data, ip, fp, sp, S, I, x, K, xn, last, xe, ke, W, ev, ev_f, found_theta, found)
+    count = find_events(slots, fns, size, data, ip, fp, sp, run, x, K, xn, last, xe, ke, W, ev, ev_f, found_theta, found)
     if count < 0:
         return -count
-    shortest = resolution(S)
+    shortest = resolution(run)
     stop = -1
     for i in range(count):
         if stop < 0 and ev[STOPS, found[i] // 2] != 0:
@@ -82,31 +80,31 @@ def watch(slots, fns, n, data, ip, fp, sp, S, I, x, K, xn, xs, last, xe, ke, W, 
             for i in range(count):
                 if found_theta[i] <= shortest:
                     k = found[i] // 2
-                    write_event(rec_ev_t, rec_ev_i, rec_ev_x, rec_ev_k, I, k, S[T], x, K, 0, nq, nx, nk)
+                    write_event(rec_ev_t, rec_ev_i, rec_ev_x, rec_ev_k, run, k, run.t, x, K, 0, nq, nx, nk)
                     ev[SIGN, k] = COUNTED
                     ev[CAME, k] = 2 * (found[i] % 2) - 1
-            I[RETAKE] = 0
-            I[TRIES] = 0
+            run.retake = 0
+            run.tries = 0
             return EVENT
-        I[RETAKE] = found[stop] // 2 + 1
-        if 1.0 - cut > close and I[TRIES] < MAX_TRIES:
-            S[H] = cut * S[H_USED]
-            I[TRIES] += 1
+        run.retake = found[stop] // 2 + 1
+        if 1.0 - cut > close and run.tries < MAX_TRIES:
+            run.h = cut * run.h_used
+            run.tries += 1
             return AGAIN
-    if I[RETAKE] != 0:
-        status = event_values(slots, fns, n, data, ip, fp, sp, 1.0 - NEAR, S, I, x, K, xn, last, xe, ke, W, ev_f, TRIAL)
+    if run.retake != 0:
+        status = event_values(slots, fns, size, data, ip, fp, sp, 1.0 - NEAR, run, x, K, xn, last, xe, ke, W, ev_f, TRIAL)
         if status != OK:
             return status
         if stop < 0:
             # the end does not quite reach the zero it was taken for: a little further, or this is as near as rounding
             # and the error of the dense output let it come
-            missing = distance_left(ev_f, I[RETAKE] - 1)
-            if missing > close and missing <= NEAR and I[TRIES] < MAX_TRIES:
-                S[H] = (1.0 + missing) * S[H_USED]
-                I[TRIES] += 1
+            missing = distance_left(ev_f, run.retake - 1)
+            if missing > close and missing <= NEAR and run.tries < MAX_TRIES:
+                run.h = (1.0 + missing) * run.h_used
+                run.tries += 1
                 return AGAIN
             cut = 1.0
-            k = I[RETAKE] - 1
+            k = run.retake - 1
             count = keep(found_theta, found, count, 1.0, k, -ev[NEXT, k])
         for k in range(nev):  # others at the same instant, which rounding has left on this side of zero
             here = abs(ev[NEXT, k]) == 1 and ev[DIRECTION, k] != ev[NEXT, k]
@@ -115,19 +113,19 @@ def watch(slots, fns, n, data, ip, fp, sp, S, I, x, K, xn, xs, last, xe, ke, W, 
                     here = here and not (found[i] // 2 == k and found_theta[i] >= cut)
                 if here:
                     count = keep(found_theta, found, count, 1.0, k, -ev[NEXT, k])
-    rows = I[EVENT_ROWS]
+    rows = run.event_rows
     for i in range(count):
         theta, k = found_theta[i], found[i] // 2
         if theta >= cut or theta >= 1.0:
-            write_event(rec_ev_t, rec_ev_i, rec_ev_x, rec_ev_k, I, k, S[T_NEW], xn, K, last, nq, nx, nk)
+            write_event(rec_ev_t, rec_ev_i, rec_ev_x, rec_ev_k, run, k, run.t_new, xn, K, last, nq, nx, nk)
             continue
         status = state_inside(
-            slots, fns, n, data, ip, fp, sp, theta, S[T], S[H_USED], x, K, xn, xe, ke, W, True, shyness(S, I)
+            slots, fns, size, data, ip, fp, sp, theta, run.t, run.h_used, x, K, xn, xe, ke, W, True, shyness(run)
         )
         if status != OK:
-            I[EVENT_ROWS] = rows
+            run.event_rows = rows
             return status
-        write_event(rec_ev_t, rec_ev_i, rec_ev_x, rec_ev_k, I, k, S[T] + theta * S[H_USED], xe, ke, 0, nq, nx, nk)
+        write_event(rec_ev_t, rec_ev_i, rec_ev_x, rec_ev_k, run, k, run.t + theta * run.h_used, xe, ke, 0, nq, nx, nk)
     for k in range(nev):
         ev[SIGN, k] = ev[NEXT, k]
         ev_f[START, k] = ev_f[END, k]

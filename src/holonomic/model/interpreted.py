@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import NOT_FINITE, OK, SINGULAR
-from ..kernels.signatures import N_FUNCTIONS, NQ, NROW, NV, Fn
+from ..kernels.signatures import N_FUNCTIONS, Fn
 from ..kernels.vectors import row_finite
 from .base import PLAIN, ModelBase, Variant
 from .extra import NONE, Extras
@@ -24,12 +24,12 @@ BEST_RTOL = 1e-14
 DIFFERENCES_RTOL = 1e-9  # no better with differences, however smooth the functions
 
 
-def careful(fns, n, t, x, data, K, row, W):
+def careful(fns, size, t, x, data, K, row, W):
     """What a field evaluation failed of, if it did: it leaves ρ = 0 at a singular position."""
-    rho = K[row, n[NROW] - 1]
+    rho = K[row, size.nrow - 1]
     if rho == 0.0:
         return SINGULAR
-    return OK if rho > 0.0 and row_finite(K, row, n[NQ] + n[NV]) else NOT_FINITE
+    return OK if rho > 0.0 and row_finite(K, row, size.nq + size.nv) else NOT_FINITE
 
 
 class InterpretedModel(ModelBase):

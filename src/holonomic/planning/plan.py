@@ -16,44 +16,12 @@ import numpy as np
 from ..errors import NEED_PASSAGE, NEED_REFINED, NEED_TERMS, BadArgument, IncompatibleMethods
 from ..formulations.base import Block
 from ..kernels.evaluate import evaluate_carefully
+from ..kernels.layout import Memory
+from ..kernels.memory import SIZE
 from ..kernels.newton import least_squares_work
 from ..kernels.saddle import dense_work
 from ..kernels.select import nothing, select, select_data, select_work
 from ..kernels.signatures import (
-    MIDDLE,
-    N_SIZES,
-    NC,
-    ND,
-    NDR,
-    NERR,
-    NEV,
-    NH,
-    NK,
-    NL,
-    NP,
-    NQ,
-    NR,
-    NROW,
-    NV,
-    NW,
-    NX,
-    NY,
-    RANK,
-    RANK_NH,
-    SELECT,
-    SELECT_KIND,
-    SELECT_NL,
-    SELECT_NV,
-    SHARED,
-    WD,
-    WE,
-    WF,
-    WM,
-    WN,
-    WP,
-    WR,
-    WV,
-    WX,
     Fn,
     Slot,
 )
@@ -113,7 +81,8 @@ class Plan:
             self.integrator = replace(self.integrator, fp=fp)
         self.spare: list = []  # workspaces of finished runs, for the next ones
         self.slots = self._slots()
-        self.fns, self.sizes = self._functions()
+        self.fns, self.size = self._functions()
+        self.size_given = self.given(self.size)
 
     def __reduce__(self):
         return type(self), (self.model, self.choice, self.events, self.rows)
@@ -203,54 +172,59 @@ class Plan:
         if model.nw:
             needs += (Fn.SETTLED,)
         fns, lengths = model.table((Fn.FIELD, *needs), self.variant)
-        n = np.zeros(N_SIZES, dtype=np.int64)
+        size = SIZE.new()
         nq, nv, nl = model.nq, model.nv, self.n_lam
         ny = sum(block.size for block in self.blocks)
-        n[NX], n[NY], n[NQ], n[NV], n[NL], n[NP] = ny, ny, nq, nv, nl, self.n_position
-        n[NC], n[NW], n[NH] = model.nc, model.nw, self.n_position - model.n_invariants
-        n[RANK], n[RANK_NH] = nl if self.rows is None else len(self.rows), self.n_holonomic
-        n[NROW], n[NK], n[NEV], n[NERR] = nq + nv + nl + 1, nv + nl, len(self.events), self.integrator.errors
-        n[ND] = nq + nv + sum(block.size for block in self.blocks[2:] if block.differential)
-        n[NDR], n[NR] = n[ND], ny
+        size.nx, size.ny, size.nq, size.nv, size.nl, size.n_position = ny, ny, nq, nv, nl, self.n_position
+        size.nc, size.nw, size.nh = model.nc, model.nw, self.n_position - model.n_invariants
+        size.rank, size.rank_nh = nl if self.rows is None else len(self.rows), self.n_holonomic
+        size.nrow, size.nk, size.n_events, size.n_errors = nq + nv + nl + 1, nv + nl, len(self.events), self.integrator.errors
+        size.n_differential = nq + nv + sum(block.size for block in self.blocks[2:] if block.differential)
+        size.n_differential_rows, size.n_equations = size.n_differential, ny
         implicit = self.variant.formulation
         if implicit is not None:
-            n[NDR] = implicit.differential_rows(int(n[ND]), self._n_algebraic, model.order) - model.nw
-            n[NR] = lengths[Fn.EQUATIONS]
-            n[MIDDLE] = sum(block.size for block in self.blocks if block.name == "lam") if implicit.in_stages else 0
+            size.n_differential_rows = implicit.differential_rows(size.n_differential, self._n_algebraic, model.order)
+            size.n_differential_rows -= model.nw
+            size.n_equations = lengths[Fn.EQUATIONS]
+            size.n_middle = sum(block.size for block in self.blocks if block.name == "lam") if implicit.in_stages else 0
         selector = self.variant.selector
         if selector is not None:
-            n[SELECT], n[SELECT_KIND] = len(model.data()), selector
-            n[SELECT_NV], n[SELECT_NL] = self._selected
+            size.at_selectors, size.selector = len(model.data()), selector
+            size.select_nv, size.select_nl = self._selected
             fns = self._with(fns, (Fn.TERMS,), self.by_rows)  # looked at before every step
-        n[SHARED] = int(model.shared and self.variant.mass_at is None)
+        size.shared = int(model.shared and self.variant.mass_at is None)
         at = dense_work(nq, nv, nl) if selector is None else dense_work(nq, *self._selected)
         if selector is not None:
             at += select_work(*self._selected)
-        n[WP] = at
-        if not n[SHARED]:
+        size.at_position = at
+        if not size.shared:
             at += lengths.get(Fn.POS_FACTOR, 0)
-        n[WV] = at
+        size.at_velocity = at
         at += lengths.get(Fn.VEL_FACTOR, 0)
-        n[WF] = at
+        size.at_full = at
         at += lengths.get(Fn.FULL_FACTOR, 0)
-        n[WR] = at
+        size.at_residual = at
         at += self.n_position + nl + 1
-        n[WD] = at
+        size.at_correction = at
         at += nq + nv + 1
-        n[WM] = at
+        size.at_multipliers = at
         at += max(nq + nv, self.n_position + nl) + 1
-        n[WX] = at
-        n[WN] = at + ny + 2
-        n[WE] = n[WN]
-        if n[NR] > ny:
-            n[WE] += least_squares_work(ny, int(n[NR]), int(n[NR] - n[NDR]))
+        size.at_state = at
+        size.at_newton = at + ny + 2
+        size.work_end = size.at_newton
+        if size.n_equations > ny:
+            size.work_end += least_squares_work(ny, int(size.n_equations), int(size.n_equations - size.n_differential_rows))
         elif implicit is not None or self.integrator.needs:
-            n[WE] += self.integrator.work(ny)
+            size.work_end += self.integrator.work(ny)
         if self.events:
             fns = self._add_events(fns)
         if not model.interpreted:
             fns[2 * Fn.CAREFUL] = evaluate_carefully.address
-        return fns, n
+        return fns, size
+
+    def given(self, memory: Memory):
+        """Memory as the kernels of this plan take it: compiled ones its record, interpreted ones itself."""
+        return memory if self.model.interpreted else memory.record
 
     def _with(self, fns, more, variant: Variant):
         """Return a table of functions to which those named in `more` have been added, where it had none."""
@@ -261,7 +235,7 @@ class Plan:
 
     def extended(self, data: np.ndarray) -> np.ndarray:
         """Return data with room for the selectors of this plan."""
-        if not self.sizes[SELECT]:
+        if not self.size.at_selectors:
             return data
         return np.concatenate([data, np.zeros(select_data(*self._selected))])
 

@@ -19,7 +19,7 @@ def join(parts):
     last = parts[-1]
     return last._of(
         _plan=last._plan.of_states(), _data=last._data, _events=last._events, _begin=last._begin, ended=last.ended,
-        _start=parts[0]._start, _stop=_cut(last), _counters=last._counters, _steps_kept=last._steps_kept,
+        _start=parts[0]._start, _stop=_cut(last), _memory=last._memory, _noted=last._noted, _steps_kept=last._steps_kept,
         _parts=tuple(parts),
     )  # fmt: skip
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from ..errors import OK, BadArgument, StepFailed
 from ..kernels import sample
-from ..kernels.signatures import NK, NX, Fn
+from ..kernels.signatures import Fn
 from ..running.ground import Ground
 from ..running.inputs import InputTables
 from ..running.run import Run
@@ -167,18 +167,18 @@ def _along_paths(sol, times, rest, xs, ks) -> np.ndarray:
 
 def _replayed(sol, times, rows):
     """Take the steps that contain these times again."""
-    plan, n = sol.plan, sol.plan.sizes
+    plan, size = sol.plan, sol.plan.size
     t, x, _ = sol._arrays
     lowered, work = plan.integrator, Workspace(plan)
-    out_x, out_k = np.empty((len(times), int(n[NX]))), np.empty((len(times), int(n[NK])))
+    out_x, out_k = np.empty((len(times), size.nx)), np.empty((len(times), size.nk))
     go, ip = sample.replay, lowered.ip if lowered.between is None else lowered.between
     if plan.model.interpreted:  # numbers looked up one by one are lists there, which is faster
-        go, n, ip = sample.replay.py_func, n.tolist(), ip.tolist()
+        go, ip = sample.replay.py_func, ip.tolist()
     done = np.zeros(1, dtype=np.int64)
     for data, _, last in _pieces(sol, t[rows]):
         while True:
             status = go(
-                plan.slots, plan.fns, n, data, ip, lowered.fp, plan.stabilization.sp, t, x, rows, times, last,
+                plan.slots, plan.fns, plan.size_given, data, ip, lowered.fp, plan.stabilization.sp, t, x, rows, times, last,
                 work.x, work.xn, work.xs, work.K, work.E, work.xe, work.ke, work.W, out_x, out_k, done,
             )  # fmt: skip
             if not plan.supplies(status):

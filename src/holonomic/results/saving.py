@@ -322,7 +322,7 @@ def _rebuilt(known: dict[str, Any], arrays: dict[str, np.ndarray]) -> Solution:
     return Solution._of(
         plan=SavedPlan(model, dict.fromkeys(known["events"]), facts["plan"], facts["why"]),
         ended=known["ended"], stats=known["stats"], events=events, _steps_kept=known["steps_kept"],
-        _facts=facts, _data=None, _begin=None, _counters=None, _events=(), _first=(known["span"][0], x[0]),
+        _facts=facts, _data=None, _begin=None, _memory=None, _noted=None, _events=(), _first=(known["span"][0], x[0]),
         _final=(t_end, np.concatenate([end_q, *more, end_v]), np.concatenate([end_a, end_lam])),
         _arrays=(get("time"), x, np.hstack([a, lam])), _multipliers=lam,
         _forces=get("reactions", nv),

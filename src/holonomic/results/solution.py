@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import BadArgument
-from ..kernels import state as s
-from ..kernels.signatures import NK, Fn
+from ..kernels.signatures import Fn
 from . import cite, drawn, joined, quantities, report, sampling
 from .drift import Drift
 from .exports import Exports
@@ -44,7 +43,8 @@ class Solution(Exports):
     _start: Any
     _stop: Any
     _events: Any
-    _counters: Any
+    _memory: Any
+    _noted: Any
     _begin: Any
     _steps_kept: bool
     _paths: Any = ()  # over singular positions
@@ -60,15 +60,15 @@ class Solution(Exports):
     @classmethod
     def from_run(cls, run, plan, begin, ended: str) -> Solution:
         """Keep what a run wrote; nothing is computed."""
-        kept = bool(run.I[s.KEEP_STEPS])
+        kept = bool(run.memory.keep_steps)
         stop = None
         if not (kept and run.record.t):
             # the last state is not among the kept ones; the run's arrays will be used again
             nq = plan.model.nq
-            stop = (run.t, run.x.copy(), run.K[0, nq : nq + plan.sizes[NK]].copy())
+            stop = (run.t, run.x.copy(), run.K[0, nq : nq + plan.size.nk].copy())
         return cls._of(
             _plan=plan, _data=run.data, _record=run.record, _events=run.watching.log, _begin=begin, ended=ended,
-            _start=run.start, _stop=stop, _counters=(run.S, run.I), _steps_kept=kept, _paths=run.passages.paths,
+            _start=run.start, _stop=stop, _memory=run.memory, _noted=run.noted, _steps_kept=kept, _paths=run.passages.paths,
         )  # fmt: skip
 
     @cached_property
@@ -111,8 +111,7 @@ class Solution(Exports):
 
     @property
     def _limits(self) -> dict[str, Any]:
-        S, I = self._counters
-        return {"max_steps": int(I[s.LIMIT]), "max_step": float(S[s.H_MAX])}
+        return {"max_steps": self._memory.limit, "max_step": self._memory.h_max}
 
     @property
     def _source(self) -> Solution:
@@ -227,7 +226,7 @@ class Solution(Exports):
         """A Solution at other times of this run."""
         return self._of(
             plan=self.plan, _data=self._data, _arrays=(t, x, k), _events=self._events, _begin=self._begin,
-            ended=self.ended, _steps_kept=self._steps_kept, _counters=self._counters, _single=single,
+            ended=self.ended, _steps_kept=self._steps_kept, _memory=self._memory, _noted=self._noted, _single=single,
             _parent=self._source,
         )  # fmt: skip
 
@@ -275,9 +274,8 @@ class Solution(Exports):
         """Counters of the run."""
         if self._parts:
             return joined.stats(self._parts)
-        S, I = self._counters
         implicit = self.plan.choice.integrator.implicit  # their dense output evaluates nothing
-        return statistics(S, I, 0 if implicit else self.plan.integrator.rows)
+        return statistics(self._memory, 0 if implicit else self.plan.integrator.rows)
 
     @cached_property
     def _jumps(self) -> np.ndarray:

@@ -7,9 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from ..kernels import state as s
-from ..kernels.counting import FACTORIZATIONS, JACOBIANS, RESIDUALS
-
 
 def _nothing() -> np.ndarray:
     return np.zeros(0)
@@ -59,22 +56,22 @@ class Energy:
     total: np.ndarray
 
 
-def statistics(S, I, rows: int) -> dict[str, Any]:
+def statistics(memory, rows: int) -> dict[str, Any]:
     """Return the counters of a run by name; `rows` is how many stages the dense output needs in all, if more than a step."""
-    stages = int(I[s.LAST])
-    attempts = int(I[s.ACCEPTED] + I[s.REJECTED] + I[s.RETAKEN])
+    stages = memory.last_stage
+    attempts = memory.accepted + memory.rejected + memory.retaken
     extra = max(0, rows - stages - 1)
     return {
-        "steps": int(I[s.ACCEPTED]),
-        "rejected": int(I[s.REJECTED]),
-        "taken again for events": int(I[s.RETAKEN]),
-        "failed attempts": int(I[s.FAILED]),
-        "projection failures": int(I[s.PULL_REJECTED]),
-        "field evaluations": 1 + attempts * stages + int(I[s.DENSES]) * extra,
-        "residuals": int(I[s.COUNTS + RESIDUALS]),
-        "Jacobians": int(I[s.COUNTS + JACOBIANS]),
-        "factorizations": int(I[s.COUNTS + FACTORIZATIONS]),
-        "pulls": int(I[s.PULLS]),
-        "smallest pivot ratio": float(S[s.RHO_LEAST]),
-        "stiff": bool(I[s.IS_STIFF]),
+        "steps": memory.accepted,
+        "rejected": memory.rejected,
+        "taken again for events": memory.retaken,
+        "failed attempts": memory.failed,
+        "projection failures": memory.pull_rejected,
+        "field evaluations": 1 + attempts * stages + memory.dense_outputs * extra,
+        "residuals": memory.residuals,
+        "Jacobians": memory.jacobians,
+        "factorizations": memory.factorizations,
+        "pulls": memory.pulls,
+        "smallest pivot ratio": memory.rho_least,
+        "stiff": bool(memory.is_stiff),
     }

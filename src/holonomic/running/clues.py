@@ -7,7 +7,6 @@ from dataclasses import replace
 import numpy as np
 
 from ..errors import HolonomicError
-from ..kernels import state as s
 from ..kernels.signatures import Fn
 from ..starting.rank import rank_by_rows, terms
 
@@ -41,7 +40,7 @@ def near_singular(run, plan) -> str | None:
 
 def way_past(run) -> str:
     """Name the methods that pass singular positions, where they are others than those of this run."""
-    if run.I[s.CROSSES] or run.plan.model.is_ode:
+    if run.memory.crosses or run.plan.model.is_ode:
         return ""
     fixed = "" if run.plan.choice.step is None else " and without step="
     return f" Use DOP853() with Projection(){fixed}, which passes such positions."
@@ -83,8 +82,8 @@ def growth_of_force(plan, sol, first: int) -> float:
 
 def jumping(run, plan) -> str | None:
     """Say which acceleration jumps where steps have become tiny: a force that switches back and forth."""
-    model, h = plan.model, abs(float(run.S[s.H_USED] or run.S[s.H]))
-    if h > TINY * abs(run.S[s.T_STOP] - run.start[0]):
+    model, h = plan.model, abs(float(run.memory.h_used or run.memory.h))
+    if h > TINY * abs(run.memory.t_stop - run.start[0]):
         return None
     first, size = (0, model.nq) if model.is_ode else (model.nq, model.nv)
     slope = run.K[0, : model.nq + model.nv]
@@ -121,8 +120,8 @@ def jumping(run, plan) -> str | None:
 
 def suspects(run, ahead: bool):
     """Points at which the last attempt may have failed: stages, the start, and (if asked) further ahead."""
-    t, h = float(run.S[s.T_FAILED]), float(run.S[s.H])
-    tried = int(run.I[s.ACCEPTED] + run.I[s.REJECTED] + run.I[s.FAILED]) > 0
+    t, h = run.memory.t_failed, run.memory.h
+    tried = int(run.memory.accepted + run.memory.rejected + run.memory.failed) > 0
     if tried:
         yield t, run.xs
         yield t + h, run.xn
@@ -131,7 +130,7 @@ def suspects(run, ahead: bool):
         slope = run.K[0, : len(run.x)]
         for k in range(PROBES):
             distance = 4.0**k * h
-            if abs(distance) <= abs(run.S[s.T_STOP] - t):
+            if abs(distance) <= abs(run.memory.t_stop - t):
                 yield t + distance, run.x + distance * slope
 
 

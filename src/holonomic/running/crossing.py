@@ -25,8 +25,8 @@ from ..errors import (
 )
 from ..formulations.index1 import Index1
 from ..integrators.runge_kutta import DOP853
-from ..kernels import state as s
-from ..kernels.signatures import NROW, Fn
+from ..kernels.memory import BY_ENDS, BY_STAGES
+from ..kernels.signatures import Fn
 from ..kernels.singular import BESIDE, EARLY
 from ..model.base import Variant
 from ..planning.choice import Choice
@@ -50,7 +50,7 @@ def alarm_of(plan: Plan) -> int:
     """How the step loop notices the singular positions that a plan leaves to another one; 0: it does not."""
     if not plan.hands_over:
         return 0
-    return s.BY_ENDS if plan.integrator.nodes is None else s.BY_STAGES
+    return BY_ENDS if plan.integrator.nodes is None else BY_STAGES
 
 
 class Crossing:
@@ -80,7 +80,7 @@ class Crossing:
     def watch(self, run: Run) -> None:
         """Let the step loop give the alarm, where this plan is to be helped."""
         if self.plan_for is not None and self.home is None and run.plan.hands_over:
-            run.I[s.CROSSES] = alarm_of(run.plan)
+            run.memory.crosses = alarm_of(run.plan)
 
     def concerns(self, run: Run, status: int) -> bool:
         """Tell whether a status is to be dealt with here."""
@@ -88,7 +88,7 @@ class Crossing:
             return status == MORE
         if status == NEED_PASSAGE:
             return True
-        near = _ratio(run) < BESIDE * run.S[s.RHO_MOST]
+        near = _ratio(run) < BESIDE * run.memory.rho_most
         return self.plan_for is not None and run.plan.hands_over and status in FAILURES and near and run.t != self._last
 
     def turn(self, run: Run, status: int, begin, parts: list) -> tuple[Run, int]:
@@ -97,12 +97,12 @@ class Crossing:
             if not self._behind(run):
                 return run, OK
             home, self.home = self.home, None
-            self._led[-1] = (*self._led[-1][:2], run.t, int(run.I[s.ACCEPTED]))
+            self._led[-1] = (*self._led[-1][:2], run.t, run.memory.accepted)
             parts.append(Solution.from_run(run, run.plan, begin, "changed"))
             back, status = run.handed_to(home, self.t_end)
-            back.S[s.RHO_MOST] = self._begun[3]
+            back.memory.rho_most = self._begun[3]
             if not run.passages.paths:
-                back.S[s.RHO_ASKED] = run.S[s.RHO_LEAST]  # there was nothing: not to be asked again soon
+                back.memory.rho_asked = run.memory.rho_least  # there was nothing: not to be asked again soon
             return back, status
         ahead = rank_falls(run.plan, run.t, run.x, _states(run, parts), run.data)
         helped = self._helped(run) if ahead else None
@@ -111,14 +111,14 @@ class Crossing:
                 return run, status
             run.passages.leave()
             if not ahead and run.t != self._refused:  # the constraints are as they were: asked again where ρ falls further
-                self._refused, run.S[s.RHO_ASKED] = run.t, _ratio(run)
+                self._refused, run.memory.rho_asked = run.t, _ratio(run)
                 return run, OK
-            run.I[s.CROSSES] = 0
+            run.memory.crosses = 0
             self.plan_for = None
             return run, OK
         plan, x = helped
         self.home, self._last = run.plan, run.t
-        self._begun = (run.t, abs(float(run.S[s.H_USED])), _ratio(run), float(run.S[s.RHO_MOST]))
+        self._begun = (run.t, abs(run.memory.h_used), _ratio(run), run.memory.rho_most)
         self.notes.append((run.t, plan.choice, self._begun[1]))
         self._led.append((run.plan.choice, run.t, np.nan, 0))
         parts.append(Solution.from_run(run, run.plan, begin, "changed"))
@@ -154,12 +154,12 @@ class Crossing:
         )
 
     def _behind(self, run: Run) -> bool:
-        if run.I[s.GUIDED]:
+        if run.memory.guided:
             return False
         t, step, ratio, most = self._begun
         if run.passages.paths:
             ratio = min(max(FAR * EARLY * most, 2.0 * ratio), 0.5 * most)  # farther behind than where Newton's method failed
-        tried = run.I[s.ACCEPTED] + run.I[s.REJECTED] + run.I[s.FAILED]
+        tried = run.memory.accepted + run.memory.rejected + run.memory.failed
         return (abs(run.t - t) > LONG * step and _ratio(run) > ratio) or tried > MOST
 
     def _helped(self, run: Run) -> tuple[Plan, np.ndarray] | None:
@@ -193,7 +193,7 @@ def _states(run: Run, parts: list) -> list[tuple[float, np.ndarray]]:
 
 def _ratio(run: Run) -> float:
     """The pivot ratio where a run stands."""
-    return float(run.K[0, int(run.plan.sizes[NROW]) - 1])
+    return float(run.K[0, run.plan.size.nrow - 1])
 
 
 def _on_constraints(run: Run, variant: Variant, mass: bool) -> np.ndarray | None:

@@ -21,7 +21,6 @@ from ..errors import (
 )
 from ..formulations.index1 import Index1
 from ..formulations.projected_invariants import ProjectedInvariants
-from ..kernels import state as s
 from ..kernels.newton import ROUNDED
 from ..kernels.signatures import Fn
 from ..planning.gains import growing
@@ -51,17 +50,17 @@ def explain(status: int, run, plan, sol, why: str = "") -> HolonomicError:
     """Return the exception for a run that had to stop; it carries the solution so far."""
     t = run.t
     cause = status
-    if status == STEP_COLLAPSED and run.S[s.T_FAILED] == run.S[s.T]:
-        cause = int(run.I[s.LAST_STATUS])  # what the attempts from here failed of, other than their error
+    if status == STEP_COLLAPSED and run.memory.t_failed == run.memory.t:
+        cause = run.memory.last_status  # what the attempts from here failed of, other than their error
     if status == TOO_MANY_STEPS:
         return StepFailed(
-            f"max_steps = {run.max_steps} steps were used up at t = {t:.6g} of {run.S[s.T_STOP]:.6g} (last step "
-            f"{abs(run.S[s.H_USED] or run.S[s.H]):.1e}). {jumping(run, plan) or why or _more_steps(plan)} See "
+            f"max_steps = {run.max_steps} steps were used up at t = {t:.6g} of {run.memory.t_stop:.6g} (last step "
+            f"{abs(run.memory.h_used or run.memory.h):.1e}). {jumping(run, plan) or why or _more_steps(plan)} See "
             "error.solution.",
             sol,
         )
     if status == ACCUMULATES:
-        return accumulating(list(plan.events)[int(run.I[s.RETAKE]) - 1], run, sol)
+        return accumulating(list(plan.events)[run.memory.retake - 1], run, sol)
     grew = growing(plan, sol)
     if grew is not None:
         return StepFailed(f"the run stopped at t = {t:.6g}: {grew}", sol)
@@ -145,11 +144,11 @@ def stiff_since(t: float, method: str) -> str:
 
 def unstable(run, plan) -> str | None:
     """Say why a run with a fixed step may have blown up, if its state at the end is beyond all bounds."""
-    if not run.I[s.FIXED]:
+    if not run.memory.fixed:
         return None
     size = plan.model.nq + plan.model.nv
     first, last = (float(np.max(np.abs(x[:size]), initial=0.0)) for x in (run.start[1], run.x))
-    return burst(plan, first, last, float(run.S[s.H_FIXED])) if last > BOUND * (1.0 + first) else None
+    return burst(plan, first, last, run.memory.h_fixed) if last > BOUND * (1.0 + first) else None
 
 
 def burst(plan, first: float, last: float, step: float) -> str:
@@ -173,7 +172,7 @@ def burst(plan, first: float, last: float, step: float) -> str:
 
 def _no_convergence(run, plan) -> str:
     """Newton's iteration of an implicit step failed: how long the step was, and what may help."""
-    h = abs(plan.choice.step or run.S[s.H])
+    h = abs(plan.choice.step or run.memory.h)
     below = _below_rounding(run, plan)
     if below is not None:
         return f"Newton's iteration came to rounding in a step of {h:.1e} from t = {run.t:.6g}: {below}"
@@ -191,7 +190,7 @@ def _no_past(run, plan) -> str:
     """A multistep method with a fixed step cannot begin with its order."""
     i = plan.choice.integrator
     return (
-        f"{i!r} with step {abs(run.S[s.H_FIXED]):g} cannot begin with its order at t = {run.t:.6g}: nothing leads there from "
+        f"{i!r} with step {abs(run.memory.h_fixed):g} cannot begin with its order at t = {run.t:.6g}: nothing leads there from "
         "before, and what follows is too stiff for the first steps, which DOP853 takes in up to 1024 pieces each. Use "
         "BDF(max_order=2), a smaller step, or rtol= in the place of step=."
     )
@@ -212,7 +211,7 @@ def _below_rounding(run, plan) -> str | None:
     """Say where an implicit step is asked for digits that there are not, and what can be had; None where it is not."""
     if not (plan.integrator.wants_scales and plan.choice.step is None):
         return None
-    scale = run.atol + run.S[s.RTOL] * np.abs(run.x)
+    scale = run.atol + run.memory.rtol * np.abs(run.x)
     at, worst = 0, (0.0, "", 0.0, 0.0)
     for block in plan.blocks[:2]:
         rows = slice(at, at + block.size)
@@ -232,12 +231,12 @@ def _below_rounding(run, plan) -> str | None:
 
 
 def _collapsed(run, plan, sol) -> str:
-    text = f"the step fell to {abs(run.S[s.H]):.1e} at t = {run.t:.6g}."
+    text = f"the step fell to {abs(run.memory.h):.1e} at t = {run.t:.6g}."
     below = _below_rounding(run, plan)
     if below is not None:
         return f"{text[:-1]}: {below}"
     model = plan.model
-    scale = run.atol + run.S[s.RTOL] * np.maximum(np.abs(run.x), np.abs(run.xn))
+    scale = run.atol + run.memory.rtol * np.maximum(np.abs(run.x), np.abs(run.xn))
     worst = int(np.argmax(np.nan_to_num(np.abs(run.E[0]) / scale, nan=np.inf)))
     letter, at, name = _component(model, worst)
     named = f" ({name!r})" if name and not name.startswith(("q[", "y[", f"{letter}[")) else ""
@@ -294,7 +293,7 @@ def _unsolved(run, plan, sol) -> SingularPosition | None:
 
 def _not_finite(run, plan, found) -> str:
     model = plan.model
-    name, t, x = found or ("a function of the system", float(run.S[s.T_FAILED]), run.x)
+    name, t, x = found or ("a function of the system", run.memory.t_failed, run.x)
     letter = "y" if model.is_ode else "q"
     where = np.array2string(x[: model.nc], precision=6, separator=", ", threshold=10)
     return (

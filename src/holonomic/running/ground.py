@@ -7,7 +7,6 @@ import numpy as np
 from ..errors import OK
 from ..kernels.calling import field_at, pull_compiled
 from ..kernels.settle import pull_and_settle
-from ..kernels.signatures import NROW, WV
 from ..stabilizations.base import HOPELESS, ITERATIONS, TOL
 
 
@@ -23,7 +22,7 @@ class Ground:
 
     def __init__(self, plan, data: np.ndarray, W: np.ndarray):
         self.plan, self.data, self.W = plan, data, W
-        self.K = np.zeros((1, max(int(plan.sizes[NROW]), 8)))
+        self.K = np.zeros((1, max(plan.size.nrow, 8)))
         self.rho = 1.0
         self.size = plan.model.nq + plan.model.nv
         self.sp = tightened(plan.stabilization.sp)
@@ -33,8 +32,8 @@ class Ground:
         plan = self.plan
         with np.errstate(all="ignore"):
             pull = pull_and_settle if plan.model.interpreted else pull_compiled
-            status = pull(plan.slots, plan.fns, plan.sizes, self.data, self.sp, t, x, self.W)
-        self.rho = float(self.W[self.plan.sizes[WV]])  # of G Gᵀ: of the geometry alone, whatever the masses
+            status = pull(plan.slots, plan.fns, plan.size_given, self.data, self.sp, t, x, self.W)
+        self.rho = float(self.W[self.plan.size.at_velocity])  # of G Gᵀ: of the geometry alone, whatever the masses
         return status if status != OK else self.evaluate(t, x)
 
     def evaluate(self, t: float, x: np.ndarray) -> int:
@@ -44,4 +43,4 @@ class Ground:
     @property
     def row(self) -> np.ndarray:
         """(q', v', λ, ρ) at the last point."""
-        return self.K[0, : int(self.plan.sizes[NROW])]
+        return self.K[0, : self.plan.size.nrow]

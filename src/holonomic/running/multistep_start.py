@@ -9,7 +9,6 @@ import numpy as np
 from ..errors import BadArgument
 from ..integrators.fixed_steps import HISTORY
 from ..integrators.runge_kutta import DOP853
-from ..kernels import state as s
 from ..kernels.signatures import Fn
 from ..planning.choice import make_choice
 from ..planning.reuse import plan_of
@@ -35,7 +34,7 @@ def start_multistep(run: Run, begin, t1: float, free: bool) -> None:
         Whether the start may miss the constraints; the points then are not projected.
     """
     plan, count = run.plan, run.plan.integrator.starting_points
-    name, h, t0 = repr(plan.choice.integrator), float(run.S[s.H_FIXED]), run.t
+    name, h, t0 = repr(plan.choice.integrator), run.memory.h_fixed, run.t
     steps = (t1 - t0) / h
     if abs(steps - round(steps)) > 1e-6 * max(1.0, abs(steps)) or round(steps) < count:
         nearest = max(round(steps), count)
@@ -50,9 +49,9 @@ def start_multistep(run: Run, begin, t1: float, free: bool) -> None:
     times = np.unique(np.concatenate([grid, wanted]))
     t, rows, k = _points(run, begin, times if h > 0 else times[::-1], free)
     for row in range(len(t)):
-        if t[row] in wanted or (run.I[s.KEEP_STEPS] and t[row] in grid):
+        if t[row] in wanted or (run.memory.keep_steps and t[row] in grid):
             run.record.write(t[row], rows[row], k[row])
-    run.I[s.SAVED] += len(wanted)
+    run.memory.saved += len(wanted)
     at = {time: row for row, time in enumerate(t)}
     past = [run.x.copy(), *(rows[at[time]] for time in grid)]
     run.x[:] = past[-1]

@@ -11,7 +11,6 @@ from __future__ import annotations
 import numpy as np
 
 from ..errors import HolonomicError
-from ..kernels import state as s
 from ..kernels.signatures import Fn
 from ..starting.rank import terms
 
@@ -26,10 +25,10 @@ MOST_NAMES = 6
 
 def passed_singular(sol) -> str | None:
     """Say where a run of one plan came so close to a singular position that its branch is not sure; None: nowhere."""
-    S, I = sol._counters
-    if not without_passage(sol._plan.model, I[s.CROSSES]):
+    memory, noted = sol._memory, sol._noted
+    if not without_passage(sol._plan.model, memory.crosses):
         return None
-    place = _of_least_ratio(S, sol._plan.model.nq + sol._plan.model.nv)
+    place = _of_least_ratio(memory, noted)
     return None if place is None else near_singular(sol._plan, sol._start, place, sol._data)
 
 
@@ -81,12 +80,12 @@ def rank_falls(plan, t: float, x, states, data) -> bool:
     return here < CLOSER * usual
 
 
-def _of_least_ratio(S, size: int):
+def _of_least_ratio(memory, noted):
     """(t, length of the step, state, slope) of the smallest pivot ratio, if that is small beside the largest."""
-    if S[s.H_LEAST] == 0.0 or not S[s.RHO_LEAST] < WORTH_A_LOOK * S[s.RHO_MOST]:  # 0: the start, which has been checked
+    if memory.h_least == 0.0 or not memory.rho_least < WORTH_A_LOOK * memory.rho_most:  # 0: the start, which has been checked
         return None
-    x, slope = S[s.N_FLOATS : s.N_FLOATS + size], S[s.N_FLOATS + size : s.N_FLOATS + 2 * size]
-    return float(S[s.T_LEAST]), abs(float(S[s.H_LEAST])), x, slope
+    x, slope = noted
+    return memory.t_least, abs(memory.h_least), x, slope
 
 
 def _scaled(model, t, q, v, data) -> np.ndarray:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..kernels import state as s
+from ..kernels.memory import PASSING, STEPPING
 from ..kernels.path import COUNT, KEPT, LENGTH, NUMBERS, SERIES, T0, USED, path_slope, path_state
 
 
@@ -56,22 +56,22 @@ class Passages:
     @property
     def paths(self) -> list[Path]:
         """All paths so far; the last one may not have been followed to its end."""
-        return self._paths + ([self._copied(self.run.work.passing[0])] if self.run.I[s.GUIDED] else [])
+        return self._paths + ([self._copied(self.run.work.passing[0])] if self.run.memory.guided else [])
 
     def collect(self) -> None:
         """Take the paths that the loop has written down."""
-        I, kept = self.run.I, self.run.work.passing[1]
-        for i in range(int(I[s.PATHS])):
+        memory, kept = self.run.memory, self.run.work.passing[1]
+        for i in range(memory.paths):
             self._paths.append(self._copied(kept[i * KEPT :]))
-        I[s.PATHS] = 0
+        memory.paths = 0
 
     def leave(self) -> None:
         """The state, or the field, is another one: the path is of no use any more."""
-        I = self.run.I
+        memory = self.run.memory
         self._paths = self.paths
-        I[s.GUIDED] = I[s.ALARM] = 0
-        if I[s.PHASE] == s.PASSING:
-            I[s.PHASE] = s.STEPPING
+        memory.guided = memory.alarm = 0
+        if memory.phase == PASSING:
+            memory.phase = STEPPING
 
     def _copied(self, rows: np.ndarray) -> Path:
         count = SERIES + int(rows[NUMBERS, COUNT])

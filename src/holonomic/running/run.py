@@ -11,12 +11,12 @@ import time
 import numpy as np
 
 from ..errors import MORE, OK
-from ..kernels import state as s
 from ..kernels.calling import drive_interpreted, field_at
 from ..kernels.control import first_step
 from ..kernels.counting import N_COUNTS
 from ..kernels.drive import drive
-from ..kernels.signatures import NK, NROW, NX, WX, Fn
+from ..kernels.memory import BY_STAGES, RUN
+from ..kernels.signatures import Fn
 from ..planning.plan import Plan
 from .passage import Passages
 from .watching import Watching
@@ -38,43 +38,44 @@ class Run:
         except IndexError:
             work = Workspace(plan)
         self.work = work
-        size = plan.model.nq + plan.model.nv
-        self.S, self.I = S, I = np.zeros(s.N_FLOATS + 2 * size), np.zeros(s.N_INTS, dtype=np.int64)
+        self.memory = memory = RUN.new()
+        self.memory_given = plan.given(memory)
+        self.noted = np.zeros((2, plan.model.nq + plan.model.nv))  # state and slope at the smallest pivot ratio
         self.x, self.xn, self.xs, self.K, self.E, self.W = work.x, work.xn, work.xs, work.K, work.E, work.W
         self.x[: len(x0)] = x0
-        at = plan.sizes[WX] + plan.sizes[NX]
+        at = plan.size.at_state + plan.size.nx
         self.W[at : at + 2] = 0.0  # nothing is remembered of another run
         self.W[-N_COUNTS:] = 0.0
         self._forget()
         self.atol, self.turns, self.rec = work.atol, work.turns, work.rec
-        S[s.T], S[s.T_BASE], S[s.T_STOP] = t0, t0, t_end
-        S[s.ERR_OLD], S[s.RHO_LEAST], S[s.RTOL] = 1e-4, 1.0, choice.kept_rtol
-        S[s.RHO_ASKED] = 1e300
-        S[s.EXPONENT], S[s.BETA], S[s.SAFETY] = lowered.exponent, lowered.beta, lowered.safety
-        S[s.FAC_MIN], S[s.FAC_MAX], S[s.STIFF_BOUND] = lowered.fac_min, lowered.fac_max, lowered.stiff_bound
-        S[s.FORESEES] = lowered.foresees
+        memory.t, memory.t_base, memory.t_stop = t0, t0, t_end
+        memory.err_old, memory.rho_least, memory.rtol = 1e-4, 1.0, choice.kept_rtol
+        memory.rho_asked = 1e300
+        memory.exponent, memory.beta, memory.safety = lowered.exponent, lowered.beta, lowered.safety
+        memory.factor_min, memory.factor_max, memory.stiff_bound = lowered.fac_min, lowered.fac_max, lowered.stiff_bound
+        memory.foresees = lowered.foresees
         self.direction = 1.0 if t_end >= t0 else -1.0
-        S[s.H_MAX] = max_step
-        I[s.LIMIT] = self.max_steps = max_steps  # the second is what was asked for, whatever other plans have used of it
-        I[s.LAST] = work.last
-        I[s.STEERS], I[s.ADVISES], I[s.DOUBTS] = lowered.steers, lowered.advises, lowered.doubts
-        S[s.STAY] = 1.2 if choice.integrator.implicit else 1.0
+        memory.h_max = max_step
+        memory.limit = self.max_steps = max_steps  # the second is what was asked for, whatever other plans have used of it
+        memory.last_stage = work.last
+        memory.steers, memory.advises, memory.doubts = lowered.steers, lowered.advises, lowered.doubts
+        memory.keeps_below = 1.2 if choice.integrator.implicit else 1.0
         if not lowered.one_step:
             self.K[2:-2] = 0.0
         if choice.step is not None:
-            I[s.FIXED] = 1
-            S[s.H_FIXED] = S[s.H] = abs(choice.step) * self.direction
+            memory.fixed = 1
+            memory.h_fixed = memory.h = abs(choice.step) * self.direction
         self.first = first
         self.lam0: np.ndarray | None = None  # multipliers to start from, where the start need not be consistent
         self.save_t = NOTHING if save_t is None else save_t
-        I[s.KEEP_STEPS] = save_t is None
+        memory.keep_steps = save_t is None
         self.record = Record()
         self.watching, self.found = Watching(self, work.ev), work.found
         self.xe, self.ke, self.rec_ev = work.xe, work.ke, work.rec_ev
         self._quota = 2000 if not plan.model.interpreted else 50
-        I[s.EVENT_FIELD] = plan.event_field if nev else 0
+        memory.event_field = plan.event_field if nev else 0
         self.passages = Passages(self)
-        I[s.CROSSES] = s.BY_STAGES if plan.crosses else 0
+        memory.crosses = BY_STAGES if plan.crosses else 0
 
     def release(self) -> None:
         """Give the arrays back to the plan: a next run uses them again."""
@@ -82,32 +83,32 @@ class Run:
 
     @property
     def t(self) -> float:
-        return float(self.S[s.T])
+        return self.memory.t
 
     def begin(self) -> int:
         """Evaluate the first point, choose the first step, write the first row; return a status."""
-        n, S, I = self.plan.sizes, self.S, self.I
-        I[s.NOTES] = 1
+        memory = self.memory
+        memory.notes = 1
         status = self._enter_point()
         if status != OK:
             return status
-        S[s.RHO_LEAST] = min(S[s.RHO_LEAST], self.K[0, int(n[NROW]) - 1])
-        S[s.RHO_MOST] = S[s.RHO_LEAST]
-        if not I[s.FIXED]:
-            S[s.H] = self._first_step() if self.first is None else self.first * self.direction
-        first_row = I[s.KEEP_STEPS] or (len(self.save_t) and self.save_t[0] == self.t)
+        memory.rho_least = min(memory.rho_least, float(self.K[0, self.plan.size.nrow - 1]))
+        memory.rho_most = memory.rho_least
+        if not memory.fixed:
+            memory.h = self._first_step() if self.first is None else self.first * self.direction
+        first_row = memory.keep_steps or (len(self.save_t) and self.save_t[0] == self.t)
         if first_row:
             self._write_current()
-            I[s.SAVED] = 0 if I[s.KEEP_STEPS] else 1
+            memory.saved = 0 if memory.keep_steps else 1
         return self.watching.arm(fresh=True)
 
     def _enter_point(self) -> int:
         """Evaluate the field where the run stands, and fill in the multipliers that it begins with."""
         status = self._evaluate(self.t, self.x, 0)
         if status != OK:
-            self.I[s.LAST_STATUS], self.S[s.T_FAILED] = status, self.t
+            self.memory.last_status, self.memory.t_failed = status, self.t
             return status
-        self.I[s.FRESH] = 1
+        self.memory.evaluated = 1
         self._fill_multipliers()
         return OK
 
@@ -127,7 +128,7 @@ class Run:
         self.lam0 = None
 
     def _write_current(self) -> None:
-        nq, nk = self.plan.model.nq, int(self.plan.sizes[NK])
+        nq, nk = self.plan.model.nq, self.plan.size.nk
         self.record.write(self.t, self.x, self.K[0, nq : nq + nk])
 
     def _evaluate(self, t, x, row) -> int:
@@ -143,14 +144,14 @@ class Run:
 
         Before the first step (not `started`) it begins anew instead.
         """
-        model, S, I = self.plan.model, self.S, self.I
+        model, memory = self.plan.model, self.memory
         data = plan.extended(self.data[: len(model.data())].copy())
         plan.enter_gains(data, self.direction)
-        used = int(I[s.ACCEPTED] + I[s.REJECTED] + I[s.FAILED] + I[s.RETAKEN])
-        left = None if I[s.KEEP_STEPS] else self.save_t[int(I[s.SAVED]) if started else 0 :]
+        used = memory.accepted + memory.rejected + memory.failed + memory.retaken
+        left = None if memory.keep_steps else self.save_t[memory.saved if started else 0 :]
         x = self.x[: model.nq + model.nv].copy()
         other = Run(
-            plan, data, self.t, x, t_end, save_t=left, max_steps=max(1, int(I[s.LIMIT]) - used), max_step=S[s.H_MAX],
+            plan, data, self.t, x, t_end, save_t=left, max_steps=max(1, memory.limit - used), max_step=memory.h_max,
             first=None if started else self.first,
         )  # fmt: skip
         other.max_steps = self.max_steps
@@ -162,12 +163,12 @@ class Run:
         return other, status
 
     def _first_step(self) -> float:
-        S, n = self.S, self.plan.model.nq + self.plan.model.nv
-        most = min(S[s.H_MAX], abs(S[s.T_STOP] - S[s.T]))
+        memory, n = self.memory, self.plan.model.nq + self.plan.model.nv
+        most = min(memory.h_max, abs(memory.t_stop - memory.t))
         order = self.plan.integrator.error_order
         order = max(order, self.plan.choice.integrator.order - 1)
         f = self.K[0]
-        arguments = (order, self.atol, S[s.RTOL], self.direction, most, n)
+        arguments = (order, self.atol, memory.rtol, self.direction, most, n)
         h = first_step(self.x, f, f, *arguments, 0)
         self.xn[:n] = self.x[:n] + h * f[:n]
         if self._evaluate(self.t + h, self.xn, 1) != OK:
@@ -179,38 +180,38 @@ class Run:
         self.passages.leave()
         self.x[: len(x)] = x
         self._forget()
-        S, I = self.S, self.I
-        S[s.ERR_OLD], S[s.H_ACC], S[s.H_SURE] = 1e-4, 0.0, 0.0
-        I[s.AFTER_REJECT] = I[s.STIFF] = I[s.NONSTIFF] = 0
+        memory = self.memory
+        memory.err_old, memory.h_before, memory.h_sure = 1e-4, 0.0, 0.0
+        memory.after_reject = memory.stiff_steps = memory.nonstiff_steps = 0
         if not self.plan.integrator.one_step:
             self.K[2:-2] = 0.0  # the history ends here
-        I[s.PREPARED] = 0
+        memory.prepared = 0
         status = self._enter_point()
         if status != OK:
             return status
-        if I[s.FIXED]:
-            S[s.T_BASE], I[s.STEP_NUMBER] = self.t, 0
-        elif self.t != S[s.T_STOP]:
-            S[s.H] = self._first_step()
-        if I[s.KEEP_STEPS]:
+        if memory.fixed:
+            memory.t_base, memory.step_number = self.t, 0
+        elif self.t != memory.t_stop:
+            memory.h = self._first_step()
+        if memory.keep_steps:
             self._write_current()
         return self.watching.arm(fresh=False, counted=counted)
 
     def stop_at(self, t_stop: float) -> None:
         """Set the time at which the loop returns DONE."""
-        self.S[s.T_STOP] = t_stop
-        if self.I[s.FIXED]:
-            self.S[s.T_BASE], self.I[s.STEP_NUMBER] = self.t, 0
+        self.memory.t_stop = t_stop
+        if self.memory.fixed:
+            self.memory.t_base, self.memory.step_number = self.t, 0
 
     def go_to(self, t: float) -> None:
         """Take a state that was entered as that of time t."""
-        self.S[s.T] = t
+        self.memory.t = t
         self.field_changed()
 
     def field_changed(self) -> None:
         """The data have changed: the first stage must be evaluated again."""
         self.passages.leave()
-        self.I[s.FRESH] = 0
+        self.memory.evaluated = 0
         self._forget()
 
     def _forget(self) -> None:
@@ -223,16 +224,16 @@ class Run:
 
         With `most`, return MORE after that many attempted steps.
         """
-        plan, I = self.plan, self.I
+        plan, memory = self.plan, self.memory
         loop = drive_interpreted if plan.model.interpreted else drive
         while True:
-            quota = I[s.QUOTA] = self._quota if most is None else min(self._quota, most)
+            quota = memory.quota = self._quota if most is None else min(self._quota, most)
             began = time.perf_counter()
             written = len(self.record.t), len(self.watching.log)
             try:
                 status = loop(
-                    plan.slots, plan.fns, plan.sizes, self.data, plan.integrator.ip, plan.integrator.fp,
-                    plan.stabilization.sp, self.S, I, self.x, self.xn, self.xs, self.K, self.E, self.W, self.atol,
+                    plan.slots, plan.fns, plan.size_given, self.data, plan.integrator.ip, plan.integrator.fp,
+                    plan.stabilization.sp, self.memory_given, self.x, self.xn, self.xs, self.K, self.E, self.W, self.atol,
                     self.turns, *self.rec, self.save_t, *self.watching.state, *self.found, self.xe, self.ke,
                     *self.rec_ev, self.work.passing,
                 )  # fmt: skip
@@ -242,7 +243,7 @@ class Run:
                 except KeyboardInterrupt:  # that came while rows were taken over: none is lost, and none twice
                     self._collect(*written)
                     raise
-            steps = quota - int(I[s.QUOTA])
+            steps = quota - memory.quota
             if most is not None:
                 most -= steps
             if plan.supplies(status):
@@ -259,11 +260,11 @@ class Run:
 
     def _collect(self, chunks: int, events: int) -> None:
         """Take over what the loop has written, after as many chunks of rows and as many events."""
-        self.record.add(*self.rec, int(self.I[s.ROWS]), chunks)
-        self.I[s.ROWS] = 0
-        self.S[s.N_FLOATS :] = self.K[-2:, : (len(self.S) - s.N_FLOATS) // 2].ravel()  # they outlive the workspace
-        self.I[s.COUNTS :] = self.W[: -N_COUNTS - 1 : -1]
-        self.watching.collect(*self.rec_ev, int(self.I[s.EVENT_ROWS]), events)
-        self.I[s.EVENT_ROWS] = 0
+        self.record.add(*self.rec, self.memory.rows, chunks)
+        self.memory.rows = 0
+        self.noted[:] = self.K[-2:, : self.noted.shape[1]]  # they outlive the workspace
+        self.memory.residuals, self.memory.jacobians, self.memory.factorizations = map(int, self.W[: -N_COUNTS - 1 : -1])
+        self.watching.collect(*self.rec_ev, self.memory.event_rows, events)
+        self.memory.event_rows = 0
         self.passages.collect()
 

@@ -22,7 +22,6 @@ from ..errors import (
     StiffnessWarning,
     UnstableWarning,
 )
-from ..kernels import state as s
 from ..kernels.signatures import Fn
 from ..model.warned import warn
 from ..planning.choice import Choice
@@ -95,8 +94,8 @@ def walk(
     plan = run.plan
     sol = _wrapped(run, begin, ended if status == DONE else "failed", parts, choosing)
     sol._story = crossing.told(sol._story)
-    if choosing is None and run.I[s.IS_STIFF]:
-        warn(failure.stiff_since(run.S[s.T_STIFF], type(plan.choice.integrator).__name__), StiffnessWarning)
+    if choosing is None and run.memory.is_stiff:
+        warn(failure.stiff_since(run.memory.t_stiff, type(plan.choice.integrator).__name__), StiffnessWarning)
     if status != DONE:
         why = choosing.vibrating(run) if choosing is not None and status == TOO_MANY_STEPS else ""
         raise _with_reason(failure.explain(status, run, plan, sol, why), t1)

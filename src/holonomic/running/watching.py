@@ -8,9 +8,8 @@ import numpy as np
 
 from ..errors import NOT_FINITE, OK
 from ..kernels import locate
-from ..kernels import state as s
 from ..kernels.calling import events_compiled, rates_compiled
-from ..kernels.signatures import EVENTS, NK, call_model
+from ..kernels.signatures import EVENTS, call_model
 
 DIFFERENCE = 1e-5  # relative step of central differences: truncation 1e-10, rounding 1e-11
 UNCLEAR, UNCLEAR_ESTIMATE = 1e-14, 1e-9  # of the sum of sizes: a derivative below this may be rounding
@@ -53,7 +52,7 @@ class Watching:
 
     def _rates(self) -> np.ndarray:
         """Time derivatives of the event functions at the current state; 0 where rounding decides their sign."""
-        exact = not self.run.plan.model.interpreted and not self.run.I[s.EVENT_FIELD]
+        exact = not self.run.plan.model.interpreted and not self.run.memory.event_field
         rates, sizes = self._exact_rates() if exact else self._estimated_rates()
         return np.where(np.abs(rates) > (UNCLEAR if exact else UNCLEAR_ESTIMATE) * sizes, rates, 0.0)
 
@@ -81,7 +80,7 @@ class Watching:
                 if i >= 0:
                     moved[i] += side
                 row = 0
-                if run.I[s.EVENT_FIELD]:
+                if run.memory.event_field:
                     row = 1
                     if not run.slope(t, moved, row):
                         return np.zeros_like(rates), sizes
@@ -102,7 +101,7 @@ class Watching:
         ev, ev_f = self.state
         values = self._values(run.t, run.x, 0)
         if np.any(np.isnan(values)):
-            run.I[s.LAST_STATUS], run.S[s.T_FAILED] = NOT_FINITE, run.t
+            run.memory.last_status, run.memory.t_failed = NOT_FINITE, run.t
             run.xn[:] = run.x
             return NOT_FINITE
         zero = values == 0.0
@@ -151,7 +150,7 @@ class Watching:
         run = self.run
         ev, ev_f = self.state
         here = []
-        nq, nk = run.plan.model.nq, int(run.plan.sizes[NK])
+        nq, nk = run.plan.model.nq, run.plan.size.nk
         for index in range(len(run.plan.events)):
             sign, wanted = ev[locate.SIGN, index], ev[locate.DIRECTION, index]
             if abs(sign) == 1 and ev_f[locate.START, index] == 0.0 and wanted in (0, -sign):

@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from ..kernels import locate, path
-from ..kernels.signatures import NK, NROW, NX, WE
 from ..planning.plan import Plan
 from .ground import tightened
 
@@ -47,14 +46,14 @@ class Workspace:
     """The arrays of one run; a plan keeps those of finished runs, so that short runs need not make them."""
 
     def __init__(self, plan: Plan, paths: int = PATHS):
-        n = plan.sizes
-        nx, nrow, nk, nev = int(n[NX]), int(n[NROW]), int(n[NK]), len(plan.events)
+        n = plan.size
+        nx, nrow, nk, nev = n.nx, n.nrow, n.nk, len(plan.events)
         lowered = plan.integrator
         self.x, self.xn, self.xs, self.xe = (np.zeros(nx) for _ in range(4))
         # rows of K also keep an integrator's own numbers (the order of BDF and the like), up to 16 of them
         self.K, self.ke = np.zeros((lowered.rows + 2, max(nx, nrow, 16))), np.zeros((1, nrow))
         self.E = np.zeros((max(1, lowered.errors), nx))
-        self.W = np.zeros(int(n[WE]) + 8)
+        self.W = np.zeros(n.work_end + 8)
         crosses = plan.crosses
         rows, width = (path.ROWS, max(nx, nrow, 16)) if crosses else (0, 0)
         self.passing = (

@@ -12,18 +12,10 @@ from ..errors import OK
 from ..kernels.compile import Kernel, kernel
 from ..kernels.signatures import (
     FULL_TANGENT,
-    NL,
-    NP,
-    NQ,
-    NV,
     POS_TANGENT,
     PULL,
     TANGENT,
     VEL_TANGENT,
-    WD,
-    WF,
-    WP,
-    WV,
     Fn,
     call_model,
 )
@@ -105,33 +97,33 @@ def shown(value) -> str:
 
 
 @kernel(PULL)
-def no_pull(fns, n, data, sp, t, h, old, stage, x, W):
+def no_pull(fns, size, data, sp, t, h, old, stage, x, W):
     """Leave the state alone."""
     return OK
 
 
 @kernel(TANGENT)
-def no_tangent(fns, n, data, sp, E, row, W):
+def no_tangent(fns, size, data, sp, E, row, W):
     """Leave the error estimate alone."""
     return OK
 
 
 @kernel(TANGENT)
-def tangent(fns, n, data, sp, E, row, W):
+def tangent(fns, size, data, sp, E, row, W):
     """Take out of an error vector what the pull takes out of the state: e -= W⁻¹Jᵀ(J W⁻¹ Jᵀ)⁻¹ J e.
 
     The factors are those the pull left in the workspace. [eich-1993] Sec. 3: only the projected part of the
     local error enters the error of the projected method.
     """
-    at, nq = row * E.shape[1], n[NQ]
+    at, nq = row * E.shape[1], size.nq
     if sp[FULL] > 0.0:
-        call_model(fns, FULL_TANGENT, 0.0, W, n[WF], E, at, data, W, n[WD])
-        subtract_row(E, row, 0, W, n[WD], nq + n[NV])
+        call_model(fns, FULL_TANGENT, 0.0, W, size.at_full, E, at, data, W, size.at_correction)
+        subtract_row(E, row, 0, W, size.at_correction, nq + size.nv)
         return OK
-    if sp[POSITION] > 0.0 and n[NP] > 0:
-        call_model(fns, POS_TANGENT, 0.0, W, n[WP], E, at, data, W, n[WD])
-        subtract_row(E, row, 0, W, n[WD], nq)
-    if sp[VELOCITY] > 0.0 and n[NL] > 0:
-        call_model(fns, VEL_TANGENT, 0.0, W, n[WV], E, at + nq, data, W, n[WD])
-        subtract_row(E, row, nq, W, n[WD], n[NV])
+    if sp[POSITION] > 0.0 and size.n_position > 0:
+        call_model(fns, POS_TANGENT, 0.0, W, size.at_position, E, at, data, W, size.at_correction)
+        subtract_row(E, row, 0, W, size.at_correction, nq)
+    if sp[VELOCITY] > 0.0 and size.nl > 0:
+        call_model(fns, VEL_TANGENT, 0.0, W, size.at_velocity, E, at + nq, data, W, size.at_correction)
+        subtract_row(E, row, nq, W, size.at_correction, size.nv)
     return OK

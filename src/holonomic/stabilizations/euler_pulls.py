@@ -20,15 +20,8 @@ from ..kernels.signatures import (
     FULL_SOLVE,
     FULL_SPREAD,
     FULL_TANGENT,
-    NQ,
-    NV,
     PULL,
     RESIDUAL,
-    WD,
-    WF,
-    WM,
-    WR,
-    WX,
     Fn,
     call_model,
 )
@@ -168,21 +161,21 @@ class BackwardEulerStabilization(_EulerStabilization):
 
 
 @kernel(PULL)
-def forward_pull(fns, n, data, sp, t, h, old, stage, x, W):
+def forward_pull(fns, size, data, sp, t, h, old, stage, x, W):
     """x -= α F h at the old point; inside a step the interpolant lies between stabilized points already."""
     if h == 0.0:
         return OK
-    before, at_r, at_d = t - h, n[WR], n[WD]
+    before, at_r, at_d = t - h, size.at_residual, size.at_correction
     alpha = sp[ALPHA] if sp[ALPHA] > 0.0 else sp[GAIN] * abs(h)
     call_model(fns, RESIDUAL, before, old, 0, old, 0, data, W, at_r)
     if sp[PLAIN] > 0.0:
         call_model(fns, FULL_SPREAD, before, old, 0, W, at_r, data, W, at_d)
     else:
-        call_model(fns, FULL_FACTOR, before, old, 0, old, 0, data, W, n[WF])
-        if not W[n[WF]] > RHO_SMALLEST:
+        call_model(fns, FULL_FACTOR, before, old, 0, old, 0, data, W, size.at_full)
+        if not W[size.at_full] > RHO_SMALLEST:
             return SINGULAR
-        call_model(fns, FULL_SOLVE, before, W, n[WF], W, at_r, data, W, at_d)
-    subtract(x, 0, W, at_d, n[NQ] + n[NV], alpha)
+        call_model(fns, FULL_SOLVE, before, W, size.at_full, W, at_r, data, W, at_d)
+    subtract(x, 0, W, at_d, size.nq + size.nv, alpha)
     return OK
 
 
@@ -207,14 +200,14 @@ def improve(x, W, at_d, at_m, share, n):
 
 
 @kernel(PULL)
-def backward_pull(fns, n, data, sp, t, h, old, stage, x, W):
+def backward_pull(fns, size, data, sp, t, h, old, stage, x, W):
     """Solve x + α F(x) h(x) = x̃ for x."""
     if h == 0.0:
         return OK
-    nx, at_r, at_d, at_F = n[NQ] + n[NV], n[WR], n[WD], n[WF]
+    nx, at_r, at_d, at_F = size.nq + size.nv, size.at_residual, size.at_correction, size.at_full
     alpha = sp[ALPHA] if sp[ALPHA] > 0.0 else sp[GAIN] * abs(h)
     share = 1.0 if sp[PLAIN] > 0.0 else alpha / (1.0 + alpha)
-    remember(x, W, n[WX], nx)
+    remember(x, W, size.at_state, nx)
     before = 1e300
     for _ in range(int(sp[ITERATIONS])):
         call_model(fns, FULL_FACTOR, t, x, 0, x, 0, data, W, at_F)
@@ -225,9 +218,9 @@ def backward_pull(fns, n, data, sp, t, h, old, stage, x, W):
             call_model(fns, FULL_SPREAD, t, x, 0, W, at_r, data, W, at_d)
         else:
             call_model(fns, FULL_SOLVE, t, W, at_F, W, at_r, data, W, at_d)
-        defect(x, W, at_d, n[WX], alpha, nx)
-        call_model(fns, FULL_TANGENT, t, W, at_F, W, at_d, data, W, n[WM])
-        change = improve(x, W, at_d, n[WM], share, nx)
+        defect(x, W, at_d, size.at_state, alpha, nx)
+        call_model(fns, FULL_TANGENT, t, W, at_F, W, at_d, data, W, size.at_multipliers)
+        change = improve(x, W, at_d, size.at_multipliers, share, nx)
         if change <= ENOUGH or (change <= STALLED and change >= 0.5 * before):
             return OK
         if not change < 0.9 * before:

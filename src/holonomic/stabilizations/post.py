@@ -24,29 +24,16 @@ from ..kernels.signatures import (
     FULL_INVERSE,
     FULL_SOLVE,
     FULL_SPREAD,
-    NL,
-    NP,
-    NQ,
-    NV,
-    NX,
     POS_FACTOR,
     POS_INVERSE,
     POS_SOLVE,
     POS_SPREAD,
     PULL,
     RESIDUAL,
-    SHARED,
     VEL_FACTOR,
     VEL_INVERSE,
     VEL_SOLVE,
     VEL_SPREAD,
-    WD,
-    WF,
-    WM,
-    WP,
-    WR,
-    WV,
-    WX,
     Fn,
     call_model,
 )
@@ -285,11 +272,11 @@ def S_full() -> PostStabilization:
 
 
 @inner
-def due(n, sp, h, W):
+def due(size, sp, h, W):
     """Tell whether to factor now. The number of steps since then is remembered behind the state at WX."""
     if sp[KEEP] <= 1.0:
         return True
-    at = n[WX] + n[NX]
+    at = size.at_state + size.nx
     used = W[at]
     if h == 0.0:  # inside a step: with the factors of the steps, if there are any
         return used == 0.0
@@ -301,40 +288,40 @@ def due(n, sp, h, W):
 
 
 @kernel(PULL)
-def pull(fns, n, data, sp, t, h, old, stage, x, W):
+def pull(fns, size, data, sp, t, h, old, stage, x, W):
     """Apply the sweeps level by level, in place."""
-    nq, nv, rows = n[NQ], n[NV], n[NP]
-    at_r, at_d, at_m = n[WR], n[WD], n[WM]
+    nq, nv, rows = size.nq, size.nv, size.n_position
+    at_r, at_d, at_m = size.at_residual, size.at_correction, size.at_multipliers
     on_position = sp[POSITION] > 0.0 and rows > 0
-    on_velocity = sp[VELOCITY] > 0.0 and n[NL] > 0
-    if due(n, sp, h, W):
+    on_velocity = sp[VELOCITY] > 0.0 and size.nl > 0
+    if due(size, sp, h, W):
         point = stage if sp[AT_STAGE] > 0.0 and h != 0.0 else x
-        if on_position or n[SHARED] == 1:
-            call_model(fns, POS_FACTOR, t, point, 0, point, 0, data, W, n[WP])
-            if not W[n[WP]] > RHO_SMALLEST:
+        if on_position or size.shared == 1:
+            call_model(fns, POS_FACTOR, t, point, 0, point, 0, data, W, size.at_position)
+            if not W[size.at_position] > RHO_SMALLEST:
                 return SINGULAR
-        if on_velocity and n[SHARED] == 0:
-            call_model(fns, VEL_FACTOR, t, point, 0, point, 0, data, W, n[WV])
-            if not W[n[WV]] > RHO_SMALLEST:
+        if on_velocity and size.shared == 0:
+            call_model(fns, VEL_FACTOR, t, point, 0, point, 0, data, W, size.at_velocity)
+            if not W[size.at_velocity] > RHO_SMALLEST:
                 return SINGULAR
     for sweep in range(int(sp[SWEEPS])):
         again = sp[AGAIN] > 0.0 and sweep > 0
         call_model(fns, RESIDUAL, t, x, 0, x, 0, data, W, at_r)
         if on_position:
             if again:
-                call_model(fns, POS_INVERSE, t, W, n[WP], W, at_r, data, W, at_m)
+                call_model(fns, POS_INVERSE, t, W, size.at_position, W, at_r, data, W, at_m)
                 call_model(fns, POS_SPREAD, t, x, 0, W, at_m, data, W, at_d)
             else:
-                call_model(fns, POS_SOLVE, t, W, n[WP], W, at_r, data, W, at_d)
+                call_model(fns, POS_SOLVE, t, W, size.at_position, W, at_r, data, W, at_d)
         if on_velocity:
             if sp[COUPLED] > 0.0 and on_position:
                 call_model(fns, CURVATURE, t, x, 0, W, at_d, data, W, at_m)
-                subtract(W, at_r + rows, W, at_m, n[NL], 1.0)
+                subtract(W, at_r + rows, W, at_m, size.nl, 1.0)
             if again:
-                call_model(fns, VEL_INVERSE, t, W, n[WV], W, at_r + rows, data, W, at_m)
+                call_model(fns, VEL_INVERSE, t, W, size.at_velocity, W, at_r + rows, data, W, at_m)
                 call_model(fns, VEL_SPREAD, t, x, 0, W, at_m, data, W, at_d + nq)
             else:
-                call_model(fns, VEL_SOLVE, t, W, n[WV], W, at_r + rows, data, W, at_d + nq)
+                call_model(fns, VEL_SOLVE, t, W, size.at_velocity, W, at_r + rows, data, W, at_d + nq)
         if on_position:
             subtract(x, 0, W, at_d, nq, sp[ALPHA])
         if on_velocity:
@@ -343,10 +330,10 @@ def pull(fns, n, data, sp, t, h, old, stage, x, W):
 
 
 @kernel(PULL)
-def pull_full(fns, n, data, sp, t, h, old, stage, x, W):
+def pull_full(fns, size, data, sp, t, h, old, stage, x, W):
     """Apply the sweeps to the whole state, in place."""
-    nx, at_F, at_r, at_d = n[NQ] + n[NV], n[WF], n[WR], n[WD]
-    if sp[PLAIN] <= 0.0 and due(n, sp, h, W):
+    nx, at_F, at_r, at_d = size.nq + size.nv, size.at_full, size.at_residual, size.at_correction
+    if sp[PLAIN] <= 0.0 and due(size, sp, h, W):
         point = stage if sp[AT_STAGE] > 0.0 and h != 0.0 else x
         call_model(fns, FULL_FACTOR, t, point, 0, point, 0, data, W, at_F)
         if not W[at_F] > RHO_SMALLEST:
@@ -356,8 +343,8 @@ def pull_full(fns, n, data, sp, t, h, old, stage, x, W):
         if sp[PLAIN] > 0.0:
             call_model(fns, FULL_SPREAD, t, x, 0, W, at_r, data, W, at_d)
         elif sp[AGAIN] > 0.0 and sweep > 0:
-            call_model(fns, FULL_INVERSE, t, W, at_F, W, at_r, data, W, n[WM])
-            call_model(fns, FULL_SPREAD, t, x, 0, W, n[WM], data, W, at_d)
+            call_model(fns, FULL_INVERSE, t, W, at_F, W, at_r, data, W, size.at_multipliers)
+            call_model(fns, FULL_SPREAD, t, x, 0, W, size.at_multipliers, data, W, at_d)
         else:
             call_model(fns, FULL_SOLVE, t, W, at_F, W, at_r, data, W, at_d)
         subtract(x, 0, W, at_d, nx, sp[ALPHA])

@@ -13,26 +13,13 @@ from ..kernels.signatures import (
     FULL_FACTOR,
     FULL_SOLVE,
     FULL_TANGENT,
-    NC,
-    NL,
-    NP,
-    NQ,
-    NV,
     POS_FACTOR,
     POS_SOLVE,
     POS_TANGENT,
     PULL,
     RESIDUAL,
-    SHARED,
     VEL_FACTOR,
     VEL_SOLVE,
-    WD,
-    WF,
-    WM,
-    WP,
-    WR,
-    WV,
-    WX,
     Fn,
     call_model,
 )
@@ -156,21 +143,21 @@ class Projection(Stabilization):
 
 
 @kernel(PULL)
-def pull(fns, n, data, sp, t, h, old, stage, x, W):
+def pull(fns, size, data, sp, t, h, old, stage, x, W):
     """Project x = (q, v) in place; the factors at the new point stay in W for the error estimate."""
-    nq, rows = n[NQ], n[NP]
-    at_r, at_d = n[WR], n[WD]
+    nq, rows = size.nq, size.n_position
+    at_r, at_d = size.at_residual, size.at_correction
     moved = False
     if rows > 0:
-        at_F = n[WP]
+        at_F = size.at_position
         call_model(fns, POS_FACTOR, t, x, 0, x, 0, data, W, at_F)
         if not W[at_F] > RHO_SMALLEST:
             return SINGULAR
         # an angle of a thousand turns is no reason to keep bodies apart by a thousand times as much, but rounding is
-        scale = max(1.0, norm_of(x, sp, N_NUMBERS, n[NC]))
-        rounding = 1e-13 * max(1.0, norm(x, 0, n[NC]) / scale)
+        scale = max(1.0, norm_of(x, sp, N_NUMBERS, size.nc))
+        rounding = 1e-13 * max(1.0, norm(x, 0, size.nc) / scale)
         # near a singular position a residual r means a position r/√ρ and a velocity r/ρ off the constraints
-        tol = max(sp[TOL] * min(1.0, RHO_USUAL * W[at_F]), min(sp[TOL], 1e-15)) if n[NL] > 0 else sp[TOL]
+        tol = max(sp[TOL] * min(1.0, RHO_USUAL * W[at_F]), min(sp[TOL], 1e-15)) if size.nl > 0 else sp[TOL]
         before = 1e300
         converged = False
         for _ in range(int(sp[ITERATIONS]) + 1):
@@ -182,7 +169,7 @@ def pull(fns, n, data, sp, t, h, old, stage, x, W):
                 converged = True
                 break
             slow = not distance < 0.7 * before
-            if distance > sp[HOPELESS] or (slow and (n[NL] > 0 or not distance < before)):
+            if distance > sp[HOPELESS] or (slow and (size.nl > 0 or not distance < before)):
                 return PULL_FAILED
             if slow:  # invariants that are nearly dependent meet in a double root, to which old factors creep
                 call_model(fns, POS_FACTOR, t, x, 0, x, 0, data, W, at_F)
@@ -194,14 +181,14 @@ def pull(fns, n, data, sp, t, h, old, stage, x, W):
             return PULL_FAILED
     else:
         call_model(fns, RESIDUAL, t, x, 0, x, 0, data, W, at_r)
-    if n[NL] > 0 and sp[VELOCITY] > 0.0:
-        at_F = n[WV]
-        if moved or n[SHARED] == 0:
+    if size.nl > 0 and sp[VELOCITY] > 0.0:
+        at_F = size.at_velocity
+        if moved or size.shared == 0:
             call_model(fns, VEL_FACTOR, t, x, 0, x, 0, data, W, at_F)
             if not W[at_F] > RHO_SMALLEST:
                 return SINGULAR
         call_model(fns, VEL_SOLVE, t, W, at_F, W, at_r + rows, data, W, at_d)
-        subtract(x, nq, W, at_d, n[NV], 1.0)
+        subtract(x, nq, W, at_d, size.nv, 1.0)
     return OK
 
 
@@ -232,19 +219,19 @@ def largest_change(x, W, at_x, at_m, n):
 
 
 @inner
-def to_manifold(fns, n, data, sp, t, x, W, factor, solve, along, at_F, speeds, size):
-    """Move the first `size` entries of x to where the position rows and `speeds` velocity rows vanish.
+def to_manifold(fns, size, data, sp, t, x, W, factor, solve, along, at_F, speeds, count):
+    """Move the first `count` entries of x to where the position rows and `speeds` velocity rows vanish.
 
     Residuals and factors stay in W.
 
     With directions at the new point: the point of the linearized rows that lies from x̃ along the directions at x,
     x̃ - D (J D)⁻¹ (r + J (x̃ - x)), until x stays where it is.
     """
-    at_r, at_d, at_m, at_x = n[WR], n[WD], n[WM], n[WX]
-    rows, scale, scale_v = n[NP], max(1.0, norm_of(x, sp, N_NUMBERS, n[NC])), max(1.0, norm(x, n[NQ], n[NV]))
-    rounding = 1e-13 * max(1.0, norm(x, 0, n[NC]) / scale)
+    at_r, at_d, at_m, at_x = size.at_residual, size.at_correction, size.at_multipliers, size.at_state
+    rows, scale, scale_v = size.n_position, max(1.0, norm_of(x, sp, N_NUMBERS, size.nc)), max(1.0, norm(x, size.nq, size.nv))
+    rounding = 1e-13 * max(1.0, norm(x, 0, size.nc) / scale)
     before, change = 1e300, 0.0
-    remember(x, W, at_x, size)
+    remember(x, W, at_x, count)
     for iteration in range(int(sp[ITERATIONS]) + 1):
         if iteration == 0 or sp[AGAIN] > 0.0:
             call_model(fns, factor, t, x, 0, x, 0, data, W, at_F)
@@ -263,40 +250,40 @@ def to_manifold(fns, n, data, sp, t, x, W, factor, solve, along, at_F, speeds, s
         before = distance
         call_model(fns, solve, t, W, at_F, W, at_r, data, W, at_d)
         if sp[AGAIN] > 0.0:
-            begin_again(x, W, at_x, at_d, at_m, size)
+            begin_again(x, W, at_x, at_d, at_m, count)
             call_model(fns, along, t, W, at_F, W, at_m, data, W, at_d)
-            subtract(x, 0, W, at_d, size, 1.0)
-            change = largest_change(x, W, at_x, at_m, size)
+            subtract(x, 0, W, at_d, count, 1.0)
+            change = largest_change(x, W, at_x, at_m, count)
         else:
-            subtract(x, 0, W, at_d, size, 1.0)
+            subtract(x, 0, W, at_d, count, 1.0)
     return PULL_FAILED
 
 
 @kernel(PULL)
-def pull_new(fns, n, data, sp, t, h, old, stage, x, W):
+def pull_new(fns, size, data, sp, t, h, old, stage, x, W):
     """Project q, then v, in the directions of the new point."""
-    rows, at_r, at_d = n[NP], n[WR], n[WD]
+    rows, at_r, at_d = size.n_position, size.at_residual, size.at_correction
     if rows > 0:
         status = to_manifold(
-            fns, n, data, sp, t, x, W, POS_FACTOR, POS_SOLVE, POS_TANGENT, n[WP], 0, n[NQ]
+            fns, size, data, sp, t, x, W, POS_FACTOR, POS_SOLVE, POS_TANGENT, size.at_position, 0, size.nq
         )  # fmt: skip
         if status != OK:
             return status
     else:
         call_model(fns, RESIDUAL, t, x, 0, x, 0, data, W, at_r)
-    if n[NL] > 0:
-        if n[SHARED] == 0 or rows == 0:
-            call_model(fns, VEL_FACTOR, t, x, 0, x, 0, data, W, n[WV])
-            if not W[n[WV]] > RHO_SMALLEST:
+    if size.nl > 0:
+        if size.shared == 0 or rows == 0:
+            call_model(fns, VEL_FACTOR, t, x, 0, x, 0, data, W, size.at_velocity)
+            if not W[size.at_velocity] > RHO_SMALLEST:
                 return SINGULAR
-        call_model(fns, VEL_SOLVE, t, W, n[WV], W, at_r + rows, data, W, at_d)
-        subtract(x, n[NQ], W, at_d, n[NV], 1.0)
+        call_model(fns, VEL_SOLVE, t, W, size.at_velocity, W, at_r + rows, data, W, at_d)
+        subtract(x, size.nq, W, at_d, size.nv, 1.0)
     return OK
 
 
 @kernel(PULL)
-def pull_whole(fns, n, data, sp, t, h, old, stage, x, W):
+def pull_whole(fns, size, data, sp, t, h, old, stage, x, W):
     """Project the whole state."""
     return to_manifold(
-        fns, n, data, sp, t, x, W, FULL_FACTOR, FULL_SOLVE, FULL_TANGENT, n[WF], n[NL], n[NQ] + n[NV]
+        fns, size, data, sp, t, x, W, FULL_FACTOR, FULL_SOLVE, FULL_TANGENT, size.at_full, size.nl, size.nq + size.nv
     )  # fmt: skip

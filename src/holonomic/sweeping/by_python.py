@@ -12,7 +12,6 @@ from collections.abc import Callable
 import numpy as np
 
 from ..errors import DONE, EVENT, STEP_COLLAPSED, BadArgument, HolonomicError
-from ..kernels import state as s
 from ..kernels.batch import HALTED
 from ..planning.choice import Choice
 from ..planning.plan import Plan
@@ -106,9 +105,8 @@ def _enter(sol: Solution, chunk: Chunk, m: int, expected: slice | None) -> None:
     chunk.x[m, :rows, :size], chunk.k[m, :rows], chunk.rows[m] = x[:, :size], k, rows
     if expected is not None and size < width:
         chunk.x[m, :rows, expected] = sol._multipliers
-    counters = [part._counters[1] for part in sol._parts or (sol,)]
     chunk.reached[m] = sol._final[0]
-    chunk.steps[m] = sum(int(I[s.ACCEPTED] + I[s.REJECTED]) for I in counters)
+    chunk.steps[m] = sum(part._memory.accepted + part._memory.rejected for part in sol._parts or (sol,))
     if sol._story is not None and sol._story.changes:
         chunk.changes[chunk.first + m] = [
             (float(c.t), f"{c.choice.formulation!r} + {c.choice.integrator!r} + {c.choice.stabilization!r}", c.reason)

@@ -14,7 +14,7 @@ import numpy as np
 from ..errors import IncompatibleMethods
 from ..kernels.batch import along_members
 from ..kernels.sample import along
-from ..kernels.signatures import NROW, NX, Fn
+from ..kernels.signatures import Fn
 from ..model.given import FORGOTTEN_TERMS, SYMMETRIC, asymmetry, numbers_text
 from ..planning.gains import check_gain, is_checked
 from ..starting.invariance import AT_THE_END, CANCELS, NEAR_ITS_VALUE, changing, not_invariant
@@ -195,7 +195,7 @@ def _changing(program: Program, data, times, states, cancels: float = CANCELS) -
     """`invariance.changing` of members, each with its own data."""
     size = program.model.nq + program.model.nv
     fns, rows = program.table("start")[0], _invariant_rows(program)
-    room = max(int(program.sizes[NX]), int(program.sizes[NROW]), program.table("start")[1][Fn.RESIDUAL]) + 8
+    room = max(program.size.nx, program.size.nrow, program.table("start")[1][Fn.RESIDUAL]) + 8
     slopes = _along(program.fns, Fn.FIELD, times, states, data, slice(0, size), room)
     values = lambda t, X: _along(fns, Fn.RESIDUAL, t, X, data, rows, room)
     return changing(values, times, states[:, :size], slopes, cancels)

@@ -18,6 +18,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from ..kernels.batch import enter_tables
+from ..kernels.layout import Memory
 from ..planning.plan import Plan
 from .checks import Checks, refuse
 from .halt import Halt
@@ -50,7 +51,7 @@ class Job:
     initial: str
     held: np.ndarray  # which coordinates stay when a start is projected
     limits: dict[str, Any]
-    memory: tuple[np.ndarray, np.ndarray]  # S and I, the loop's own memory, as every member begins with it
+    memory: Memory  # of the loop, as every member begins with it
     wanted: tuple[str, ...] | None = None  # quantities to keep; None: the whole state
     open: Open | None = None  # where the integrator was left to us, member by member
     checks: Checks = field(default_factory=Checks)  # what `simulate` looks into and may be different for each member

@@ -11,7 +11,7 @@ import numpy as np
 from ..errors import BadArgument, HolonomicError, RedundancyWarning
 from ..kernels import assemble as a
 from ..kernels.sample import along
-from ..kernels.signatures import NX, Fn
+from ..kernels.signatures import Fn
 from ..model.arguments import nearest
 from ..starting.impulse import OFF
 from ..starting.initial import LEAST_TOLERANCE, prepare
@@ -216,7 +216,7 @@ UNDECIDED = "?"  # a worker without the user's functions leaves these members to
 def _with_multipliers(program: Program, DATA, X0, t0: float) -> tuple[np.ndarray, int]:
     """Return starts with room for what a formulation adds, and where λ is to be entered from the field; -1: nowhere."""
     at = X0.shape[1]
-    X = np.zeros((len(X0), int(program.sizes[NX])))
+    X = np.zeros((len(X0), program.size.nx))
     X[:, :at] = X0
     for block in program.blocks[2:]:
         if block.name == "lam" and not program.model.is_ode:

@@ -13,7 +13,6 @@ from ..errors import (
     StiffnessWarning,
     UnstableWarning,
 )
-from ..kernels import state as s
 from ..kernels.batch import AT_LEAST, LEAST, MOST_RATIO, NOTED, STEP_LEAST, STIFF_SINCE
 from ..running.failure import BOUND, burst, reason, stiff_since
 from ..running.nearby import WORTH_A_LOOK, near_singular
@@ -53,12 +52,12 @@ def tell(job: Job, program: Program, members: Members, noted: np.ndarray, ran: n
 def _tell_ends(job: Job, program: Program, members: Members, ended: np.ndarray, chunk: Chunk) -> None:
     """Look at the last saved states of members that came to their end: did a fixed step burst, were invariants changed?"""
     ended = ended[chunk.rows[ended] > 0]
-    if not len(ended) or not (job.memory[1][s.FIXED] or (program.keeps and job.initial != "free")):
+    if not len(ended) or not (job.memory.fixed or (program.keeps and job.initial != "free")):
         return
     size = program.model.nq + program.model.nv
     rows = chunk.rows[ended] - 1
     X, times = chunk.x[ended, rows, :size], job.save_t[rows]
-    if job.memory[1][s.FIXED]:
+    if job.memory.fixed:
         first, last = (np.abs(x).max(axis=1, initial=0.0) for x in (members.starts[ended, :size], X))
         for i in np.flatnonzero(last > BOUND * (1.0 + first)):
             chunk.grown[chunk.first + int(ended[i])] = float(first[i]), float(last[i])
@@ -74,7 +73,7 @@ def look_closer(job: Job, chunk: Chunk) -> None:
     if job.program.plan is None:
         return
     for number, (first, last) in chunk.grown.items():
-        _note(chunk, number, UnstableWarning, burst(job.plan, first, last, float(job.memory[0][s.H_FIXED])))
+        _note(chunk, number, UnstableWarning, burst(job.plan, first, last, job.memory.h_fixed))
     chunk.grown = {}
     found = 0
     for i, (number, (share, place, start, data)) in enumerate(sorted(chunk.near.items())):

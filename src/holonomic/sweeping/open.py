@@ -18,9 +18,9 @@ from ..choosing.choosing import AS_IMPLICIT, CALM, FIRST_LOOK, Choosing
 from ..choosing.indicators import BRIEF
 from ..choosing.rates import QUIET, SHORT, TIGHT, Rates, too_stiff, turns_rapidly
 from ..errors import OK, HolonomicError
-from ..kernels import state as s
 from ..kernels.batch import enter_tables
 from ..kernels.fastest import FASTEST, MOTION, REAL, turning_by_time
+from ..kernels.layout import Memory
 from ..kernels.looking import ACCURATE, IF_LONG, IF_NOT_STIFF, IF_STIFF, STABLE, look_at_starts
 from ..kernels.signatures import Fn
 from ..planning.choice import Choice
@@ -40,7 +40,7 @@ class Way:
     """A program, and the loop's own memory as every member of it begins."""
 
     program: Program
-    memory: tuple[np.ndarray, np.ndarray]
+    memory: Memory
 
 
 class Open:
@@ -149,7 +149,7 @@ class Open:
         positions = self.positions(model)
         while True:
             look_at_starts(
-                program.fns, program.sizes, job.t0, left, X, DATA, work.x, work.xe, work.K, work.W, positions, found, status
+                program.fns, program.size.record, job.t0, left, X, DATA, work.x, work.xe, work.K, work.W, positions, found, status
             )
             missing = [fn for code, fn in MISSING.items() if np.any(status == code)]
             if not missing:
@@ -183,15 +183,14 @@ class Open:
         return rates._replace(short=rates.short & (rates.turning * abs(job.t1 - job.t0) < QUIET))
 
 
-def memory_of(plan: Plan, job) -> tuple[np.ndarray, np.ndarray]:
+def memory_of(plan: Plan, job) -> Memory:
     """The loop's own memory, as every member of a plan begins with it."""
     return memory(plan, job.data, job.t0, job.t1, job.save_t, np.concatenate([job.q0[0], job.v0[0]]), job.limits)
 
 
-def memory(plan: Plan, data, t0: float, t1: float, save_t, x0, limits) -> tuple[np.ndarray, np.ndarray]:
+def memory(plan: Plan, data, t0: float, t1: float, save_t, x0, limits) -> Memory:
     """The same before there is a job."""
     run = Run(plan, data, t0, x0, t1, save_t=save_t, **limits)
-    S, I = run.S[: s.N_FLOATS].copy(), run.I.copy()
-    I[s.NOTES] = without_passage(plan.model, plan.crosses)
+    run.memory.notes = without_passage(plan.model, plan.crosses)
     run.release()
-    return S, I
+    return run.memory

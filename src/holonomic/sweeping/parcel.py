@@ -82,7 +82,7 @@ def numbers(job: Job, first: int, last: int) -> Job:
     """The numbers of a stretch of members alone."""
     nothing = np.zeros(0)
     return replace(
-        job.part(first, last), program=None, save_t=nothing, data=nothing, memory=(nothing, nothing), held=nothing,
+        job.part(first, last), program=None, save_t=nothing, data=nothing, memory=None, held=nothing,
         limits={}, places={},
     )  # fmt: skip
 

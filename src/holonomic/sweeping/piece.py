@@ -9,8 +9,9 @@ import numpy as np
 
 from ..errors import DONE, EVENT, NEED_PASSAGE, TOO_MANY_STEPS
 from ..kernels import looking
-from ..kernels import state as s
 from ..kernels.batch import BY_PYTHON, HALTED, HANDED_OVER, MANY_EVENTS, NOTED, run_members
+from ..kernels.layout import Memory
+from ..kernels.memory import RUN
 from ..planning.plan import MISSING
 from ..running.crossing import FAILURES
 from ..running.workspace import Workspace
@@ -73,13 +74,13 @@ def run_all(job: Job, first: int, last: int, spread: Callable = map) -> Chunk:
 def _together(job: Job, way: Way, members: Members, values, todo, chunk: Chunk, looks=None) -> list[int]:
     """Run members that begin alike in the compiled loop; return those that need Python."""
     program, n, (times, nx, nk) = way.program, len(members.data), job.shape
-    work, (S0, I0) = Workspace(program, paths=0), way.memory
+    work, begin = Workspace(program, paths=0), way.memory
     alarm = program.alarm if job.initial != "free" else 0
     if alarm:
-        I0 = I0.copy()
-        I0[s.CROSSES], I0[s.NOTES] = alarm, 0
+        begin = begin.copy()
+        begin.crosses, begin.notes = alarm, 0
     nev, room, number = len(program.events), EVENTS_OF_ONE, int(chunk.way[todo[0]]) if looks is not None else 0
-    at_starts, noted = (np.zeros(0, dtype=np.int64) if looks is None else looks), np.zeros((n, _width(program, I0)))
+    at_starts, noted = (np.zeros(0, dtype=np.int64) if looks is None else looks), np.zeros((n, _width(program, begin)))
     positions = 0 if job.open is None else job.open.positions(program.model)
     spare = np.empty((looking.ROWS + 1, work.K.shape[1]))
     logs, left = [chunk.events], todo
@@ -89,12 +90,12 @@ def _together(job: Job, way: Way, members: Members, values, todo, chunk: Chunk, 
             np.zeros((n, room * nev, nx)), np.zeros((n, room * nev, nk)),
         )  # fmt: skip
         steps = at_starts.copy()
-        for begin, end in stretches(left.tolist()):
+        for one, end in stretches(left.tolist()):
             run_members(
-                begin, end, program.slots, program.fns, program.sizes, program.integrator.ip, program.integrator.fp,
-                program.sp, members.data, members.starts, members.at_lam, S0, I0, program.order,
+                one, end, program.slots, program.fns, program.size.record, program.integrator.ip, program.integrator.fp,
+                program.sp, members.data, members.starts, members.at_lam, begin.array, program.order,
                 program.integrator.remembers, job.stops, (job.tables.at, job.tables.first, job.tables.times, values),
-                np.empty(members.data.shape[1]), np.empty(s.N_FLOATS), np.empty(s.N_INTS, dtype=np.int64),
+                np.empty(members.data.shape[1]), RUN.new().array,
                 work.x, work.xn, work.xs, work.K, work.E, work.W, work.atol, work.turns, np.empty(times),
                 job.save_t, *work.ev, np.empty(2 * nev), *work.found, work.xe, work.ke, *work.rec_ev, work.passing,
                 looks is not None, HANDED_OVER_FOR[number], positions, steps, spare, job.halt.flag, noted, chunk.x, chunk.k,
@@ -132,9 +133,9 @@ def _together(job: Job, way: Way, members: Members, values, todo, chunk: Chunk, 
     return todo[handed].tolist()
 
 
-def _width(program: Program, I0: np.ndarray) -> int:
+def _width(program: Program, begin: Memory) -> int:
     """How many numbers are noted of a member."""
-    return NOTED + (2 * (program.model.nq + program.model.nv) if I0[s.NOTES] else 0)
+    return NOTED + (2 * (program.model.nq + program.model.nv) if begin.notes else 0)
 
 
 def condense(job: Job, chunk: Chunk) -> Chunk:

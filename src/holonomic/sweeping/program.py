@@ -21,7 +21,7 @@ from ..errors import BadArgument
 from ..kernels.compile import Kernel
 from ..kernels.evaluate import evaluate_carefully
 from ..kernels.select import nothing, select
-from ..kernels.signatures import N_FUNCTIONS, NK, NX, SELECT, Fn, Slot
+from ..kernels.signatures import N_FUNCTIONS, Fn, Slot
 from ..kernels.singular import ask_for_passage
 from ..model import machine
 from ..model.base import PLAIN, Variant
@@ -73,7 +73,7 @@ class Program:
             tuple(model.coordinates), model.extras, tuple(model.invariant_labels),
         )  # fmt: skip
         lowered = plan.integrator
-        self.sizes, self.atol, self.blocks, self.rows = plan.sizes, plan.atol, plan.blocks, plan.rows
+        self.size, self.atol, self.blocks, self.rows = plan.size, plan.atol, plan.blocks, plan.rows
         self.sp, self.tol = plan.stabilization.sp, plan.choice.constraint_tol
         self.integrator = SimpleNamespace(
             rows=lowered.rows, errors=lowered.errors, ip=lowered.ip, fp=lowered.fp, remembers=lowered.remembers,
@@ -144,7 +144,7 @@ class Program:
         groups: dict[str, tuple[tuple[Fn, ...], Variant]] = {
             "run": (tuple(fn for fn in Fn if self._in_run(fn)), plan.variant),
         }
-        if plan.sizes[SELECT]:
+        if plan.size.at_selectors:
             groups["select"] = ((Fn.TERMS,), plan.by_rows)
         if plan.events:
             watched = {name: event.f for name, event in plan.events.items()}
@@ -199,7 +199,7 @@ class Program:
     @property
     def shape(self) -> tuple[int, int]:
         """Unknowns in x and numbers in k at one saved time."""
-        return int(self.sizes[NX]), int(self.sizes[NK])
+        return self.size.nx, self.size.nk
 
 
 UNSENT = ("plan", "_slots", "tapes", "_lock", "_tables", "_fns")
