@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .arguments import opened, relative_tolerance
+from .arguments import GivenStart, opened, refuse_unknown, relative_tolerance
 from .choosing.advice import Advice, advice, kind_of, words_of
 from .choosing.indicators import Indicators, indicators_at
 from .choosing.telling import described
 from .errors import BadArgument, RedundancyWarning, SingularPosition
 from .model.dae import Dae
-from .planning.reuse import model_of
+from .planning.reuse import traced_model
 from .running.inputs import InputTables
 from .simulate import simulate
 from .starting.initial import Start, prepare
@@ -44,7 +44,7 @@ class Diagnosis:
     indicators: Indicators
     recommended: tuple[Advice, ...]
     discouraged: tuple[Advice, ...]
-    _run: Any  # arguments of simulate()
+    _run: tuple[Any, Any, GivenStart]  # what simulate() is called with
 
     def as_dict(self) -> dict[str, Any]:
         """Return everything as plain numbers and words, for JSON."""
@@ -67,7 +67,7 @@ class Diagnosis:
         end = end if t_end is None else t_end
         if end is None:
             raise BadArgument("how far? Pass t_end= to diagnose() or to this call.")
-        sol = simulate(what, end, **start)
+        sol = simulate(what, end, **start._asdict())
         t0, t1 = sol.span
         there = sol(np.linspace(t0, t1, POINTS))
         longest, forward = abs(t1 - t0), 1.0 if t1 >= t0 else -1.0
@@ -109,18 +109,20 @@ class Diagnosis:
 
 def diagnose(
     system,
+    t_end: float | tuple[float, float] | None = None,
+    *positional,
     q0=None,
     v0=None,
-    *,
     y0=None,
     s0=None,
     w0=None,
     x0=None,
     dx0=None,
     ddx0=None,
-    t_end: float | tuple[float, float] | None = None,
-    rtol: float = 1e-6,
+    rtol: float | None = None,
     initial: str = "check",
+    hold=None,
+    **unknown,
 ) -> Diagnosis:
     """Say what a system asks of a method at a state, without simulating.
 
@@ -128,14 +130,18 @@ def diagnose(
     ----------
     system : System, Ode, Dae, Problem or Mechanism
         What is looked at; a problem brings its start and end, a mechanism its start.
-    q0, v0, y0, s0, w0, x0, dx0, ddx0 : array_like
-        The state, as for `simulate`.
     t_end : float or (float, float), optional
         End of the run that is meant, or (t0, t_end); bounds the step that is thought of. Seconds.
+    q0, v0, y0, s0, w0, x0, dx0, ddx0 : array_like
+        The state, as for `simulate`.
     rtol : float
-        Relative tolerance that is meant.
+        Relative tolerance that is meant, 1e-6.
     initial : {"check", "project", "impact"}
         Check the state, or move it onto the constraints; "impact": its velocity by impulses.
+    hold : sequence of str or int, optional
+        With initial="project": coordinates that stay where they are, as for `simulate`.
+    *positional, **unknown
+        Refused, with the name that is meant here.
 
     Returns
     -------
@@ -144,7 +150,7 @@ def diagnose(
 
     Raises
     ------
-    BadArgument, InconsistentState
+    BadArgument, UnknownArgument, InconsistentState
         As for `simulate`.
 
     Examples
@@ -155,35 +161,30 @@ def diagnose(
     >>> found.unknowns, found.rank, found.freedom
     (7, 6, 1)
     """
-    what = system
-    bounds = (0.0, np.inf) if t_end is None and not hasattr(system, "t_end") else t_end
-    system, t0, t1, q, v, extras = opened(system, bounds, q0, v0, y0, s0, w0, x0, dx0, ddx0, endless=True)
-    model = model_of(system, q, v, t0, extras)
-    if model.interpreted:
-        why = f"plain Python does not have: {model.untraced}" if model.untraced else "trace=False does not have. Use trace=True."
-        raise BadArgument(f"diagnose() needs exact derivatives, which {why}")
+    if positional or unknown:
+        refuse_unknown(diagnose, positional, unknown, system)
+    rtol = relative_tolerance(rtol)
+    given = GivenStart(q0, v0, y0, s0, w0, x0, dx0, ddx0, initial=initial, hold=hold)
+    what, (system, t0, t1, q, v, extras, _) = system, opened("diagnose", system, t_end, given, endless=True)
+    model = traced_model(system, q, v, t0, extras, _refusal)
     data = model.data()
     InputTables(model).set(data, t0, 1.0)
     note = ""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", RedundancyWarning)
-            begin = prepare(
-                model, t0, q, v, data, tol=1e-10, initial=initial, hold=None, redundant="minimum-norm"
-            )
+            begin = prepare(model, t0, q, v, data, tol=1e-10, initial=initial, hold=hold, redundant="minimum-norm")
     except SingularPosition as problem:
         note, begin = str(problem), Start(q, v)
     x = np.concatenate([begin.q, begin.v])
     longest = abs(t1 - t0)
-    found = indicators_at(model, t0, x, data, begin.rows, rtol=relative_tolerance(rtol), longest=longest)
+    found = indicators_at(model, t0, x, data, begin.rows, rtol=rtol, longest=longest)
     kind = kind_of(found)
     recommended, discouraged = advice(model, found, kind)
     is_dae = isinstance(system, Dae)
     labels = model.constraint_labels[: found.rows] if is_dae else model.row_labels
-    given = {"q0": q0, "v0": v0, "y0": y0, "s0": s0, "w0": w0, "x0": x0, "dx0": dx0, "ddx0": ddx0}
-    given["initial"] = initial
     if begin.rows is not None:
-        given["redundant"] = "minimum-norm"
+        given = given._replace(redundant="minimum-norm")
     end = None if not np.isfinite(longest) else (t0, t1)
     return Diagnosis(
         system="Dae" if is_dae else "Ode" if model.is_ode else "System",
@@ -198,8 +199,14 @@ def diagnose(
         indicators=found,
         recommended=recommended,
         discouraged=discouraged,
-        _run=(what, end, {name: value for name, value in given.items() if value is not None}),
+        _run=(what, end, given),
     )
+
+
+def _refusal(why: str) -> str:
+    """Why a system that is not compiled is not looked at; `why` it cannot be traced, or nothing with trace=False."""
+    what = f"plain Python does not have: {why}" if why else "trace=False does not have. Use trace=True."
+    return f"diagnose() needs exact derivatives, which {what}"
 
 
 def _index(model, is_dae: bool) -> int:

@@ -8,14 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from .arguments import choose, events_of, free_multipliers, limits_of, opened, refuse_unknown, save_times, settled
+from .arguments import Asked, GivenStart, Opened, free_multipliers, opened, refuse_unknown, settled
 from .choosing.choosing import Choosing
 from .choosing.preferring import preferred
 from .choosing.story import told
 from .model.dae import Dae
 from .planning.gains import check_gain
 from .planning.reuse import model_of, plan_of
-from .planning.untraced import tried_in_python
+from .planning.untraced import UntraceableEvent, as_python
 from .results.solution import Solution
 from .running.crossing import Crossing
 from .running.inputs import InputTables
@@ -26,7 +26,6 @@ from .starting.invariance import check_invariants
 from .starting.roots import take_root
 
 
-@tried_in_python
 def simulate(
     system,
     t_end: float | tuple[float, float] | None = None,
@@ -141,50 +140,65 @@ def simulate(
     ('end', True)
     """
     if positional or unknown:
-        refuse_unknown(unknown, simulate, positional, system)
-    system, t0, t1, q, v, extras = opened(system, t_end, q0, v0, y0, s0, w0, x0, dx0, ddx0)
+        refuse_unknown(simulate, positional, unknown, system)
+    start = GivenStart(q0, v0, y0, s0, w0, x0, dx0, ddx0, lam0, initial, hold, redundant)
+    asked = Asked(
+        formulation, integrator, stabilization, rtol, atol, step, constraint_tol, prefer, save_at, events, max_steps, max_step,
+        first_step, progress,
+    )  # fmt: skip
+    here = opened("simulate", system, t_end, start)
+    try:
+        return _simulated(here, asked)
+    except UntraceableEvent as problem:
+        with as_python(problem):
+            return _simulated(here, asked)
+
+
+def _simulated(here: Opened, asked: Asked) -> Solution:
+    """Run what was asked for, once the arguments are read."""
+    system, t0, t1, q, v, extras, start = here
+    initial, lam0, forward = start.initial, start.lam0, 1.0 if t1 >= t0 else -1.0
     model = model_of(system, q, v, t0, extras)
     note = None
-    if prefer is not None:
-        methods = {"formulation": formulation, "integrator": integrator, "stabilization": stabilization}
-        start = {"y0": q} if model.is_ode else {"q0": q[: model.nc], "v0": v, "s0": s0, "w0": w0}
-        start |= {"initial": initial, "hold": hold, "redundant": redundant, "constraint_tol": constraint_tol}
-        aim = preferred(prefer, simulate, model, (t0, t1), start, methods, step, rtol, atol)
-        note, step, rtol, atol = aim.note, aim.step, aim.rtol, aim.atol
-        formulation, integrator, stabilization = (aim.methods[role] for role in methods)
-    choice = choose(model, formulation, integrator, stabilization, rtol, atol, step, constraint_tol)
-    watched = events_of(events, system)
+    if asked.prefer is not None:
+        given: dict[str, Any] = {"y0": q} if model.is_ode else {"q0": q[: model.nc], "v0": v, "s0": start.s0, "w0": start.w0}
+        given |= {name: getattr(start, name) for name in ("initial", "hold", "redundant")}
+        given["constraint_tol"] = asked.constraint_tol
+        aim = preferred(asked.prefer, simulate, model, (t0, t1), given, asked.methods, asked.step, asked.rtol, asked.atol)
+        note, asked = aim.note, asked._replace(step=aim.step, rtol=aim.rtol, atol=aim.atol, **aim.methods)
+    choice = asked.choice(model)
+    watched = asked.watched(system)
     data = model.data()
     tables = InputTables(model)
-    tables.set(data, t0, 1.0 if t1 >= t0 else -1.0)
+    tables.set(data, t0, forward)
     begin = prepare(
-        model, t0, q, v, data, tol=choice.constraint_tol, initial=initial, hold=hold,
-        redundant=getattr(system, "redundant", None) if redundant is None else redundant,
-    )
+        model, t0, q, v, data, tol=choice.constraint_tol, initial=initial, hold=start.hold,
+        redundant=system.redundant if start.redundant is None else start.redundant,
+    )  # fmt: skip
     if initial != "free" and isinstance(system, Dae):
         begin, lam0 = replace(begin, root=take_root(model, t0, begin.q, data, lam0)), None
     choice = settled(choice, model, t0, begin.q, data)
     plan = plan_of(model, choice, watched, begin.rows)
     choosing = None
     is_open = "integrator" not in choice.chosen and not choice.integrator.implicit
-    if is_open and step is None and not model.interpreted and initial != "free":
-        given = {"formulation": formulation, "stabilization": stabilization}
-        choosing = Choosing(model, given, choice, t1, lambda other: plan_of(model, other, watched, begin.rows))
+    if is_open and asked.step is None and not model.interpreted and initial != "free":
+        others = {"formulation": asked.formulation, "stabilization": asked.stabilization}
+        choosing = Choosing(model, others, choice, t1, lambda other: plan_of(model, other, watched, begin.rows))
         plan = choosing.likely(plan)
-    plan.enter_gains(data, 1.0 if t1 >= t0 else -1.0)
+    plan.enter_gains(data, forward)
     z0 = np.concatenate([begin.q, begin.v])
-    if initial != "free":
+    if initial != "free" and model.n_invariants:
         set_invariants(model, t0, z0, data)
         check_invariants(model, t0, z0, data)
     data = plan.extended(data)
     check_gain(plan, t0, z0, data)
-    save_t = save_times(save_at, t0, t1, 1 + model.nq + 2 * model.nv + model.n_lam)
-    run = Run(plan, data, t0, z0, t1, save_t=save_t, **limits_of(max_steps, max_step, first_step))
+    save_t = asked.times(t0, t1, 1 + model.nq + 2 * model.nv + model.n_lam)
+    run = Run(plan, data, t0, z0, t1, save_t=save_t, **asked.limits())
     if initial == "free" and lam0 is not None:
         run.lam0, lam0 = free_multipliers(plan, lam0), None
     crossing = Crossing(None if initial == "free" else lambda other: plan_of(model, other, watched, begin.rows), t1)
     sol = walk(
-        run, plan, tables, begin, t0, t1, lam0, progress, free=initial == "free", choosing=choosing, crossing=crossing
+        run, plan, tables, begin, t0, t1, lam0, asked.progress, free=initial == "free", choosing=choosing, crossing=crossing
     )  # fmt: skip
     if note is not None:
         sol._story = told(sol._story, note)

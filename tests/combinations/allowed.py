@@ -13,7 +13,7 @@ from pathlib import Path
 from catalogue import EXPLICIT, FORMULATIONS, INTEGRATORS, KINDS, STABILIZATIONS, model_for
 
 from holonomic import BackwardEuler, BadArgument, IncompatibleMethods
-from holonomic.arguments import choose
+from holonomic.arguments import Asked
 from holonomic.planning.fit import check_fit
 from holonomic.planning.reuse import plan_of
 
@@ -25,7 +25,7 @@ def fits(model, formulation, integrator, stabilization) -> bool:
     """Whether a combination is let through, by the checks of methods and by the formulation when it is written down."""
     step = None if integrator.adaptive else STEP
     try:
-        choice = choose(model, formulation, integrator, stabilization, None, None, step, None)
+        choice = Asked(formulation, integrator, stabilization, step=step).choice(model)
         check_fit(choice, model)
         return integrator.takes != "residual" or can_be_written(model, formulation)
     except (IncompatibleMethods, BadArgument):
@@ -37,7 +37,7 @@ def can_be_written(model, formulation) -> bool:
     """Whether a formulation takes the equations of a model; which integrator asks makes no difference."""
     integrator = BackwardEuler()
     try:
-        plan_of(model, choose(model, formulation, integrator, None, None, None, STEP, None), {}, None)
+        plan_of(model, Asked(formulation, integrator, None, step=STEP).choice(model), {}, None)
     except IncompatibleMethods:
         return False
     return True

@@ -44,7 +44,7 @@ from holonomic import (
     Trapezoidal,
     UnderlyingODE,
 )
-from holonomic.arguments import opened
+from holonomic.arguments import GivenStart, opened
 from holonomic.planning.reuse import model_of
 
 FORMULATIONS = [
@@ -104,6 +104,5 @@ KINDS = {
 
 
 def model_for(system, start):
-    names = ("q0", "v0", "y0", "s0", "w0", "x0", "dx0", "ddx0")
-    system, t0, _, q, v, extras = opened(system, 1.0, *(start.get(name) for name in names))
-    return model_of(system, q, v, t0, extras)
+    here = opened("simulate", system, 1.0, GivenStart(**start))
+    return model_of(here.system, here.q, here.v, here.t0, here.extras)

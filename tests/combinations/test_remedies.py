@@ -9,7 +9,7 @@ from test_combinations import FORMULATIONS, INTEGRATORS
 
 import holonomic
 from holonomic import BadArgument, IncompatibleMethods, System, simulate
-from holonomic.arguments import choose
+from holonomic.arguments import Asked
 from holonomic.formulations.base import Formulation
 from holonomic.integrators.base import Integrator
 from holonomic.planning.fit import check_fit
@@ -18,7 +18,7 @@ from holonomic.planning.fit import check_fit
 def refusal(model, formulation, integrator):
     """What is said of two methods; None: they fit."""
     try:
-        choice = choose(model, formulation, integrator, "auto", None, None, None if integrator.adaptive else 1e-3, None)
+        choice = Asked(formulation, integrator, step=None if integrator.adaptive else 1e-3).choice(model)
         check_fit(choice, model)
     except IncompatibleMethods as problem:
         return str(problem)

@@ -209,6 +209,12 @@ def test_incomplete_starts_are_refused_by_name(start, message):
         simulate(circle(2), 1.0, **start)
 
 
+def test_the_end_of_a_run_is_a_whole_start():
+    end = simulate(circle(2), 1.0, **START[2]).end
+    with pytest.raises(BadArgument, match=r"^x0=sol\.end is a whole start: leave out dx0, ddx0 and y0, or give numbers"):
+        simulate(circle(2), 2.0, x0=end, dx0=[0.0, 1.0])
+
+
 def test_x0_belongs_to_a_dae():
     with pytest.raises(BadArgument, match="a System starts from q0 and v0"):
         simulate(System(mass=np.eye(1), force=[0.0]), 1.0, x0=[0.0])

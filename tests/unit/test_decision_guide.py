@@ -104,8 +104,8 @@ def test_a_tight_tolerance_follows_the_constraints():
 def test_frozen_stiffness_of_many_velocities_goes_to_a_stable_form_of_index_2():
     system, start = bathed_chain()
     sol = simulate(system, 100.0, **start)
-    assert methods(sol) == (GGL, None, Radau) and diagnose(system, start["q0"], start["v0"]).kind == "stiff"
-    assert "GGL" in diagnose(system, start["q0"], start["v0"]).recommended[0].method
+    assert methods(sol) == (GGL, None, Radau) and diagnose(system, q0=start["q0"], v0=start["v0"]).kind == "stiff"
+    assert "GGL" in diagnose(system, q0=start["q0"], v0=start["v0"]).recommended[0].method
     assert np.abs(sol.drift["position"]).max() < 1e-9
     fine = simulate(system, 100.0, **start, rtol=1e-9, atol=1e-12, integrator=BDF(), formulation=ProjectedInvariants("Pa"))
     assert np.abs(sol.end.q - fine.end.q).max() < 10 * RTOL
@@ -149,9 +149,9 @@ def test_no_branch_leaves_constraints_to_differentiation_alone_or_corrects_along
 
 def test_variation_at_rest_is_that_of_the_speed_to_come():
     falling = System(mass=np.eye(2), force=[0, -9.81], constraint=lambda q: q @ q - 1)
-    found = diagnose(falling, [1, 0], [0, 0])
+    found = diagnose(falling, q0=[1, 0], v0=[0, 0])
     # the rod turns with v/L, v = h g after one accurate step h
     assert found.indicators.at_rest and found.indicators.turning == pytest.approx(found.indicators.step * 9.81, rel=1e-3)
     assert "at rest, with the speed of one accurate step later: G turns" in repr(found)
-    moving = diagnose(falling, [1, 0], [0, 3.0])
+    moving = diagnose(falling, q0=[1, 0], v0=[0, 3.0])
     assert not moving.indicators.at_rest and moving.indicators.turning == pytest.approx(3.0, rel=1e-3)

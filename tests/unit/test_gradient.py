@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
 
-from holonomic import Ode, System, gradient
+from holonomic import Dae, Ode, System, gradient
 from holonomic.errors import BadArgument, StepFailed, UnknownArgument
 from holonomic.multibody import Mechanism, rod
 
@@ -46,6 +46,15 @@ def test_gradient_of_an_ode_by_an_array_of_parameters_and_by_its_start_is_exact(
     assert value == pytest.approx([3 * np.exp(-1), 0.0], abs=1e-9)
     assert grad["rate"] == pytest.approx(np.diag([-6 * np.exp(-1), 0.0]), abs=GOOD)
     assert grad["y0"] == pytest.approx(np.diag(np.exp([-1.0, -2.0])), abs=GOOD)  # also where the value is zero
+
+
+def test_gradient_of_a_dae_by_its_start_is_exact():
+    """x'' = -y x on the unit circle turns evenly: the angle at the end grows by the time for each unit of the first speed."""
+    turning = Dae(order=2, f=lambda x: 0 * x, B=lambda x: x[:, None], g=lambda x: x @ x - 1)
+    _, grad = gradient(lambda sol: sol.q[-1, :2], turning, 2.0, x0=[1.0, 0.0], dx0=[0.0, 0.5], wrt=["x0", "dx0"])
+    across = np.array([-np.sin(1.0), np.cos(1.0)])  # the angle at the end is 2 * 0.5
+    assert grad["dx0"] @ [0.0, 1.0] == pytest.approx(2.0 * across, abs=GOOD)
+    assert grad["x0"] @ [0.0, 1.0] + grad["dx0"] @ [-0.5, 0.0] == pytest.approx(across, abs=GOOD)  # the start turned as a whole
 
 
 def test_gradient_of_a_joint_force_by_a_mass_is_the_force_of_that_mass():

@@ -1,12 +1,14 @@
 """Arguments of simulate(): what is accepted, and what is said about the rest."""
 
+import os
+import sys
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from holonomic import DOP853, RK4, RK45, Dae, Ode, Projection, System, gradient, problems, simulate, sweep
-from holonomic.arguments import opened, unpacked
+from holonomic.arguments import GivenStart, brought, opened
 from holonomic.errors import BadArgument, UnknownArgument
 
 BALL = System(mass=np.eye(2), force=[0, -9.81], coordinates=["x", "y"])
@@ -221,6 +223,27 @@ def test_a_run_can_be_continued_from_its_end():
     assert np.allclose(rest.end.q, whole.end.q, atol=1e-7)
 
 
+def test_reading_the_arguments_of_a_short_call_is_a_handful_of_python_calls():
+    """Two objects, three vectors and limits, an interval: 18 frames; conversions through NumPy's own Python made it 44."""
+    simulate(BALL, 1.0, **START)
+    frames, inside = [], []
+
+    def watch(frame, event, _):
+        name = frame.f_code.co_qualname
+        if event == "call" and (inside or "/holonomic/arguments/" in frame.f_code.co_filename.replace(os.sep, "/")):
+            inside.append(name)
+            frames.append(name)
+        elif event == "return" and inside:
+            inside.pop()
+
+    sys.setprofile(watch)
+    try:
+        simulate(BALL, 1.0, **START)
+    finally:
+        sys.setprofile(None)
+    assert len(frames) <= 18, frames
+
+
 def test_a_problem_brings_its_start_and_end():
     problem = problems.pendulum()
     sol = simulate(problem)
@@ -260,10 +283,10 @@ def test_a_problem_brings_the_same_start_to_a_run_and_to_a_sweep():
     problem = problems.get("wheelset-testset") if "wheelset-testset" in problems.catalogue() else problems.pendulum()
     turned = replace(problem, system=replace(problem.system, params={**problem.system.params, "unused": 1.0}))
     q0 = np.array(problem.q0)
-    arguments = [opened(turned, 0.1, start, *[None] * 7) for start in (None, q0)]
-    assert np.array_equal(arguments[0][3], arguments[1][3])  # q0 alone does not drop s0, w0 and v0
-    found = unpacked(turned, 0.1, q0, None, None, None, None)
-    assert found[3] == problem.v0 and found[5] is problem.s0 and found[6] is problem.w0
+    runs = [opened("simulate", turned, 0.1, GivenStart(q0=start)) for start in (None, q0)]
+    assert np.array_equal(runs[0].q, runs[1].q)  # q0 alone does not drop s0, w0 and v0
+    found = brought(turned, 0.1, GivenStart(q0=q0))[2]
+    assert found.v0 == problem.v0 and found.s0 is problem.s0 and found.w0 is problem.w0
 
 
 @pytest.mark.parametrize("run", [simulate, sweep])

@@ -68,6 +68,26 @@ def test_a_dae_is_swept_with_its_algebraic_unknowns():
         assert np.array_equal(alone.x, runs.q[1, :, :2])
 
 
+def test_a_dae_is_swept_from_x0_and_dx0_as_it_is_run():
+    circle = h.Dae(
+        order=2, f=lambda p: np.array([0.0, -p.g]), B=lambda x: 2 * x[:, None], g=lambda x: x @ x - 1, params={"g": 9.81}
+    )
+    angles = np.array([0.0, 0.4])
+    x0, dx0 = np.stack([np.cos(angles), np.sin(angles)], axis=1), np.stack([-np.sin(angles), np.cos(angles)], axis=1)
+    runs = sweep(circle, 0.5, x0=x0, dx0=dx0, save_at=4)
+    for member in range(2):
+        alone = simulate(circle, 0.5, x0=x0[member], dx0=dx0[member], save_at=4)
+        assert np.array_equal(alone.q, runs.q[member]) and np.array_equal(alone.y, runs.y[member])
+    one_start = sweep(circle, 0.5, x0=x0[0], dx0=[[0.0, 1.0], [0.0, 2.0]], save_at=4)
+    assert np.array_equal(one_start.q[0], runs.q[0]) and not np.array_equal(one_start.q[1], runs.q[0])
+    further = sweep(circle, 1.0, x0=simulate(circle, 0.5, x0=x0[0], dx0=dx0[0]).end, params={"g": [9.81, 1.0]})
+    assert further.t[0] == 0.5 and np.array_equal(further.q[0, 0], runs.q[0, -1])
+    with pytest.raises(h.BadArgument, match=r"^x0 of member 1 is not finite: "):
+        sweep(circle, 0.5, x0=[[1.0, 0.0], [np.nan, 0.0]], dx0=[0.0, 0.0])
+    with pytest.raises(h.BadArgument, match=r"^all arrays run along the members and must have equal length, got x0 2, dx0 3\. "):
+        sweep(circle, 0.5, x0=x0, dx0=np.zeros((3, 2)))
+
+
 def test_an_ode_is_swept_by_an_implicit_method():
     decay = h.Ode(lambda y, p: -p.k * y, params={"k": 1.0})
     runs = sweep(decay, 1.0, y0=[1.0], params={"k": [1.0, 50.0]}, save_at=3, integrator=h.Radau())

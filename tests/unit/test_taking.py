@@ -1,12 +1,14 @@
 """Functions behind decorators, functools.partial, methods and objects that are called: given what they really take."""
 
 import functools
+import inspect
 
 import numpy as np
 import pytest
 
 from holonomic import Dae, Event, Ode, System, simulate, sweep
 from holonomic.errors import BadArgument
+from holonomic.model.arguments import call
 from holonomic.multibody import Mechanism, rod
 
 
@@ -264,3 +266,12 @@ def test_where_it_is_not_clear_what_is_the_state_the_message_asks():
             Ode(rhs)
     with pytest.raises(BadArgument, match=r"^force\(\) asks for 'x'; it can have t, q, v, p, u, lam"):
         System(mass=np.eye(1), force=lambda t, x: -x)
+
+
+def test_what_a_function_takes_is_looked_up_once_for_a_call(monkeypatch):
+    """Signatures are dear: with a partial, two of them are read for each look."""
+    looks = []
+    signature = inspect.signature
+    monkeypatch.setattr(inspect, "signature", lambda *args, **given: (looks.append(args), signature(*args, **given))[1])
+    found = call(functools.partial(lambda q, factor: factor * q, factor=2.0), "f()", ("t", "q"), {"t": 0.0, "q": 3.0})
+    assert found == 6.0 and len(looks) == 2

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from ..errors import BadArgument, UnknownArgument
-from .taking import given_to, taken
+from .taking import Taken, given_to, taken
 
 BASIC = ("t", "q", "v", "p", "u")  # what every function of a System may name
 FULL = (*BASIC, "a", "lam")  # outputs and events
@@ -75,6 +75,11 @@ class Names(SimpleNamespace):
 
 def wanted(function, role: str, allowed: tuple[str, ...]) -> tuple[str, ...]:
     """Return the names a function asks for, refusing any that it cannot have."""
+    return asked(function, role, allowed)[1]
+
+
+def asked(function, role: str, allowed: tuple[str, ...]) -> tuple[Taken, tuple[str, ...]]:
+    """Return what a function takes, and the names it asks for, refusing any that it cannot have."""
     names, takes = [], taken(function, role, allowed)
     for parameter in takes.parameters:
         only = parameter.kind is parameter.POSITIONAL_ONLY and parameter not in takes.by_position
@@ -93,14 +98,15 @@ def wanted(function, role: str, allowed: tuple[str, ...]) -> tuple[str, ...]:
             raise BadArgument(
                 f"{role} asks for {parameter.name!r}; it can have {', '.join(allowed)} (chosen by name)."
             )
-    return tuple(names)
+    return takes, tuple(names)
 
 
 def call(function, role: str, allowed: tuple[str, ...], values: dict[str, Any]):
     """Call a user's function with what it names; a constant stands for itself."""
     if not callable(function):
         return function
-    return given_to(function, {name: values[name] for name in wanted(function, role, allowed)})
+    takes, names = asked(function, role, allowed)
+    return given_to(function, takes, {name: values[name] for name in names})
 
 
 def flatten_params(params: dict[str, Any]) -> np.ndarray:

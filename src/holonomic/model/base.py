@@ -70,7 +70,7 @@ class Variant:
         """Whether the formulation is one of someone else's: its name does not tell its equations."""
         return self.formulation is not None and not type(self.formulation).__module__.startswith(PACKAGE)
 
-    @property
+    @cached_property
     def is_ours(self) -> bool:
         """Whether it follows from the system and from methods of this package alone."""
         return self.events is None and not self.is_foreign and not self.functions
@@ -91,6 +91,7 @@ class ModelBase:
     """Sizes, labels and data of one system; functions come from the classes that inherit from it."""
 
     interpreted: bool
+    invariants_are_checked = False  # whether the equations were seen to keep them
     examined_with: list[float] | None = None  # parameters with which mass matrix and rank were looked into at a start
     held: Held | None = None  # where a mass matrix of these parameters is singular
     _redundancy: tuple[list[float], Any] | None = None
@@ -148,7 +149,11 @@ class ModelBase:
 
     def _params_in(self, data: np.ndarray) -> list[float]:
         """The parameters, which stand first in data."""
-        return data[: sum(where.stop - where.start for where, _ in self.places.values())].tolist()
+        return data[: self._n_params].tolist()
+
+    @cached_property
+    def _n_params(self) -> int:
+        return sum(where.stop - where.start for where, _ in self.places.values())
 
     def weights(self, metric: tuple, data) -> list:
         """Weights of a metric as numbers, or as symbols of data."""
@@ -249,7 +254,7 @@ class ModelBase:
     @cached_property
     def data_places(self) -> dict[str, slice]:
         """Where inputs, invariants' start values, the root of a Dae and gains lie in data."""
-        at = sum(where.stop - where.start for where, _ in self.places.values()) + len(self.numbers)
+        at = self._n_params + len(self.numbers)
         inputs = slice(at, at + 3 * len(self.inputs))
         start = slice(inputs.stop, inputs.stop + self.n_invariants)
         root = slice(start.stop, start.stop + self._n_root)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..errors import NotFinite, WrongShape
-from .arguments import BASIC, FULL, Names, call, param_names, wanted
+from .arguments import BASIC, FULL, Names, asked, call, param_names, wanted
 from .base import ModelBase, role_of
 from .extra import allowed
 from .freezing import input_table
@@ -22,7 +22,6 @@ from .given import (
     refuse_without_v,
 )
 from .system import Ode, labelled, row_names
-from .taking import taken
 
 # where the value of each name comes from, in the scope of a caller
 SOURCES = {
@@ -108,10 +107,10 @@ class Calling:
             constant = np.array(function, dtype=float)
             return lambda *_: constant
         sources = self._raw if raw else self.sources
-        asked = wanted(function, role, allowed)
-        ordered, named = taken(function, role, allowed).split(asked)
-        defaults = {f"default_{one.name}": one.default for one in ordered if one.name not in asked}
-        placed = [sources[one.name] if one.name in asked else f"default_{one.name}" for one in ordered]
+        takes, known = asked(function, role, allowed)
+        ordered, named = takes.split(known)
+        defaults = {f"default_{one.name}": one.default for one in ordered if one.name not in known}
+        placed = [sources[one.name] if one.name in known else f"default_{one.name}" for one in ordered]
         names = ", ".join([*placed, *(f"{name}={sources[name]}" for name in named)])
         arguments = "t, q, v, data, a, lam" if extended else "t, q, v, data"
         scope = {

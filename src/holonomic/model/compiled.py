@@ -186,10 +186,11 @@ class Model(ModelBase):
     def table(self, wanted: tuple[Fn, ...], variant: Variant = PLAIN) -> tuple[np.ndarray, dict[Fn, int]]:
         """Return the table of addresses that kernels take, and the lengths of the functions' results."""
         if variant.is_ours:
-            if (wanted, variant) not in self._tables:
-                self._tables[wanted, variant] = self._table(wanted, variant)
-            fns, lengths = self._tables[wanted, variant]
-            return fns.copy(), lengths
+            key = (wanted, variant)
+            found = self._tables.get(key)
+            if found is None:
+                found = self._tables[key] = self._table(wanted, variant)
+            return found[0].copy(), found[1]
         return self._table(wanted, variant)
 
     def _table(self, wanted, variant):

@@ -137,15 +137,13 @@ def state_values(system, q, v, extras: Extras = NONE) -> dict[str, Any]:
     return {"q": q[: len(q) - len(extras)], "v": v} | extras.values(q)
 
 
-def start_of(system: Dae, x0, dx0, ddx0, z0) -> tuple[float | None, np.ndarray]:
-    """Return (t0 or None, z): the initial values joined; an earlier run's end may stand for them."""
-    if hasattr(x0, "q") and hasattr(x0, "t"):
-        return float(x0.t), np.array(x0.q, dtype=float)
+def start_of(call: str, system: Dae, x0, dx0, ddx0, z0) -> np.ndarray:
+    """Return z, the initial values joined; `call` is the function that was called, for messages."""
     if z0 is not None:
         given = vector(z0, "y0")
         if x0 is not None or len(given) % system.order:
             raise BadArgument(f"y0 stands for (x, x', ..) of a Dae: {system.order} parts of one length, and no x0.")
-        return None, given
+        return given
     parts = []
     for name, given in zip(DERIVATIVES, (x0, dx0, ddx0), strict=True):
         if DERIVATIVES.index(name) >= system.order:
@@ -153,11 +151,11 @@ def start_of(system: Dae, x0, dx0, ddx0, z0) -> tuple[float | None, np.ndarray]:
                 raise BadArgument(f"{name}0 is not part of the state of a Dae of order {system.order}.")
             continue
         if given is None:
-            raise BadArgument(f"simulate needs {name}0: a Dae of order {system.order} starts from {_starts(system)}.")
+            raise BadArgument(f"{call} needs {name}0: a Dae of order {system.order} starts from {_starts(system)}.")
         parts.append(vector(given, f"{name}0"))
         if len(parts[-1]) != len(parts[0]):
             raise BadArgument(f"{name}0 has {len(parts[-1])} entries, x0 has {len(parts[0])}.")
-    return None, np.concatenate(parts)
+    return np.concatenate(parts)
 
 
 def _starts(system: Dae) -> str:

@@ -81,6 +81,7 @@ class Extras:
 
 
 NONE = Extras()
+NOTHING = np.zeros(0)
 
 
 def _labels(parts) -> list[str]:
@@ -94,7 +95,7 @@ def allowed(system, role: str, basic: tuple[str, ...]) -> tuple[str, ...]:
         if letter in ("a", "lam"):
             names += [letter] * (letter not in names)
             continue
-        own = getattr(system, "states" if letter == "s" else "algebraic", None)
+        own = system.states if letter == "s" else system.algebraic
         if own:
             names += [letter, *own]
     return tuple(names)
@@ -113,21 +114,26 @@ def check_names(system) -> None:
             seen[name] = word
 
 
-def start_of_extras(system, s0, w0, before=None) -> tuple[np.ndarray, Extras]:
-    """Return initial (s, w) and their layout; `before`, an earlier run's end, stands for what is not given."""
+def start_of_extras(call: str, system, s0, w0, before=None) -> tuple[np.ndarray, Extras]:
+    """Return initial (s, w) and their layout; `before`, an earlier run's end, stands for what is not given.
+
+    `call` is the function that was called, for messages.
+    """
+    if not system.states and not system.algebraic and s0 is None and w0 is None:
+        return NOTHING, NONE
     sizes, values = {}, []
     for (kind, (letter, argument, word)), given in zip(KINDS.items(), (s0, w0), strict=True):
-        names = list(getattr(system, kind, None) or {})
+        names = list(getattr(system, kind) or {})
         if not names:
             if given is not None:
                 raise BadArgument(f"{argument}= is given, but the system has no {word}s. State them as {kind}=.")
             sizes[kind] = ()
             continue
-        if given is None and before is not None and np.size(getattr(before, letter, ())):
+        if given is None and before is not None and np.size(getattr(before, letter)):
             given = getattr(before, letter)
         if given is None:
             first = "the initial values of its states" if kind == "states" else "a first guess of its algebraic variables"
-            raise BadArgument(f"simulate needs {argument}, {first}: {argument}={{{', '.join(f'{n!r}: ...' for n in names)}}}.")
+            raise BadArgument(f"{call} needs {argument}, {first}: {argument}={{{', '.join(f'{n!r}: ...' for n in names)}}}.")
         parts = _parts(given, names, argument, word)
         sizes[kind] = tuple((name, len(part)) for name, part in parts.items())
         values += parts.values()

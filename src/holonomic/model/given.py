@@ -11,19 +11,20 @@ from ..errors import BadArgument, WrongShape
 
 MANY_STARTS = "Many starts at once are for sweep()"
 NO_NUMBERS = "cmMSUV"  # kinds of arrays that NumPy turns into floats, or nearly: complex numbers, dates, text
+ALL = np.logical_and.reduce  # without the calls in Python that .all() makes: every start is read here
 STARTS = ("q0", "v0", "y0", "s0", "x0", "dx0", "ddx0")
 
 
 def vector(values, what: str, n: int | None = None) -> np.ndarray:
     """Return finite numbers as a flat array of our own, n of them if n is given; a number alone is one of them."""
     try:
-        if np.iscomplexobj(values):
-            raise BadArgument(f"{what} is complex: {values!r}. Give real and imaginary parts as numbers of their own.")
-        found = np.array(values, dtype=float)
-    except (TypeError, ValueError, OverflowError) as problem:
-        if isinstance(problem, BadArgument):
-            raise
+        found = np.array(values)
+        is_complex = found.dtype.kind == "c"
+        found = found.real if is_complex else found.astype(float, copy=False)
+    except (TypeError, ValueError, OverflowError):
         raise BadArgument(f"{what} must be numbers, got {values!r}.") from None
+    if is_complex:
+        raise BadArgument(f"{what} is complex: {values!r}. Give real and imaginary parts as numbers of their own.")
     if found.ndim > 1:
         expected = f"({found.size if n is None else n},)"
         many = f" {MANY_STARTS}." if what in STARTS else ""
@@ -34,7 +35,7 @@ def vector(values, what: str, n: int | None = None) -> np.ndarray:
     found = found.reshape(-1)
     if n is not None and len(found) != n:
         raise BadArgument(f"{what} has {len(found)} entries, expected {n}.")
-    if not np.isfinite(found).all():
+    if not ALL(np.isfinite(found)):
         raise BadArgument(f"{what}[{int(np.flatnonzero(~np.isfinite(found))[0])}] is not finite: {found}.")
     return found
 
@@ -49,6 +50,8 @@ def axes(value) -> int:
 
 def is_whole(value, least: int) -> bool:
     """Whether a value is a whole number, at least so large."""
+    if type(value) is int:
+        return value >= least
     if isinstance(value, bool | np.bool_) or axes(value):
         return False
     try:

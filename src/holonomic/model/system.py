@@ -5,7 +5,7 @@ from __future__ import annotations
 import reprlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, ClassVar
 
 from ..errors import BadArgument
 from .arguments import BASIC, ODE, nearest, refuses_unknown, wanted
@@ -114,6 +114,10 @@ class System:
     derivatives: Mapping[str, Callable] | None = field(default=None, kw_only=True)
     kinetic: Quantity = field(default=None, kw_only=True, repr=False)
     drawing: Callable | None = field(default=None, kw_only=True, repr=False)
+
+    # a mechanism's system has these
+    resolver: ClassVar[Any] = None  # reads results by the names of bodies, joints and forces
+    redundant: ClassVar[Any] = None  # what is done about redundant rows where nothing is said
 
     def __post_init__(self):
         check_statement(self)
@@ -268,6 +272,12 @@ class Ode:
     trace: bool | str = field(default="auto", kw_only=True)
     derivatives: Mapping[str, Callable] | None = field(default=None, kw_only=True)
     drawing: Callable | None = field(default=None, kw_only=True, repr=False)
+
+    # what only a System has
+    states: ClassVar[None] = None
+    algebraic: ClassVar[None] = None
+    resolver: ClassVar[None] = None
+    redundant: ClassVar[None] = None
 
     def __repr__(self) -> str:
         return shown(self)

@@ -82,15 +82,11 @@ def _with_state(takes: Taken, known) -> Taken:
     return Taken(tuple(named), tuple(one for one in named if one.kind is not one.KEYWORD_ONLY))
 
 
-def given_to(function, values: dict[str, Any]):
-    """Call a user's function with these values, by the names of its arguments; on symbols its copy is called."""
-    callee = in_run(function)
-    if _is_plain(function) and _takes_by_name(function.__code__, values):
-        return callee(**values)
-    ordered, named = taken(function, _name(function), values).split(values)
-    return callee(
-        *(values.get(one.name, one.default) for one in ordered), **{name: values[name] for name in named}
-    )
+def given_to(function, takes: Taken, values: dict[str, Any]):
+    """Call a user's function, which takes this, with these values by the names of its arguments; on symbols its copy is called."""
+    ordered, named = takes.split(values)
+    by_position = (values.get(one.name, one.default) for one in ordered)
+    return in_run(function)(*by_position, **{name: values[name] for name in named})
 
 
 def in_run(function):
@@ -99,12 +95,11 @@ def in_run(function):
     return function if copies is None else copies(function)
 
 
-def by_name(function, role: str, known):
-    """Return a function that takes by name what this one takes: itself, wherever it does."""
-    takes = taken(function, role, known)
+def by_name(function, takes: Taken, names):
+    """Return a function that takes these names where the given one takes this: itself, wherever it does by name."""
     if not takes.by_position:
         return function
-    ordered, named = takes.split([one.name for one in takes.parameters if one.name in known])
+    ordered, named = takes.split(names)
     return placed(function, tuple((one.name, one.default) for one in ordered), named)
 
 
@@ -138,12 +133,7 @@ def _signatures(function, role: str) -> tuple[inspect.Signature, inspect.Signatu
 
 def _is_plain(function) -> bool:
     """Whether a function is just that: what it shows is what it takes."""
-    return isinstance(function, types.FunctionType) and not hasattr(function, "__wrapped__")
-
-
-def _takes_by_name(code: types.CodeType, names) -> bool:
-    """Whether all names are those of arguments."""
-    return set(names) <= set(code.co_varnames[: code.co_argcount + code.co_kwonlyargcount])
+    return isinstance(function, types.FunctionType) and "__wrapped__" not in function.__dict__
 
 
 def _name(function) -> str:

@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from ..arguments import Assembling
 from ..errors import BadArgument, HolonomicError
-from ..model.arguments import wanted
+from ..model.arguments import asked
 from ..model.calls import methods_say_what_they_take
 from ..model.taking import by_name
 from . import plane, space
@@ -35,7 +36,7 @@ FOREIGN = {
 
 
 @methods_say_what_they_take(FOREIGN)
-class Mechanism(JointMethods, DriveMethods, ForceMethods, StateMethods):
+class Mechanism(JointMethods, DriveMethods, ForceMethods, StateMethods, Assembling):
     """A machine out of bodies, joints and forces. SI units, radians.
 
     Draw it: give bodies and joints their places in one drawing, in which the mechanism stands in some
@@ -395,7 +396,8 @@ class Mechanism(JointMethods, DriveMethods, ForceMethods, StateMethods):
 
     def _asked(self, function, role: str, allowed: tuple[str, ...]) -> tuple[Callable, tuple[str, ...]]:
         """A user's function as it is called by name, and the names that it asks for."""
-        return by_name(function, role, allowed), wanted(function, role, allowed)
+        takes, names = asked(function, role, allowed)
+        return by_name(function, takes, names), names
 
     def __repr__(self) -> str:
         kind = "planar" if self.dimension == 2 else "spatial"

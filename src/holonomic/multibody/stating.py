@@ -11,8 +11,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-import numpy as np
-
 from ..errors import BadArgument
 from ..model.extra import TAKEN
 from ..model.given import vector
@@ -80,7 +78,7 @@ class StateMethods:
         """Initial values of all states: those given, else those where another run ended, else their own start."""
         if not self.states or (given is not None and not isinstance(given, Mapping)):
             return given
-        if given is None and np.size(getattr(before, "s", ())):
+        if given is None and before is not None and before.s.size:
             return None  # taken from there
         return {name: state.start for name, state in self.states.items()} | dict(given or {})
 

@@ -2,59 +2,43 @@
 
 from __future__ import annotations
 
+import contextlib
 import contextvars
-import functools
-from collections.abc import Callable
-from typing import ParamSpec, TypeVar
+from collections.abc import Iterator
 
 from ..errors import UntraceableFunction, UntracedWarning
 from ..model.arguments import BASIC, wanted
 from ..model.dae import Dae
 from ..model.extra import allowed
 from ..model.interpreted import InterpretedModel
+from ..model.system import Ode
 from ..model.warned import warn
-
-Given = ParamSpec("Given")
-Result = TypeVar("Result")
 
 # Times of plain Python over those of compiled code, with DOP853: a spring and van der Pol's equation 59 and 48; a pendulum,
 # whose constraint is differentiated by differences, 832.
 SLOWER, WITH_DIFFERENCES = 50, 1000
 
-_PROBLEM: contextvars.ContextVar[UntraceableFunction | None] = contextvars.ContextVar("why a run is in Python", default=None)
+# why the run that is going on is one of plain Python, whatever its system
+PROBLEM: contextvars.ContextVar[UntraceableFunction | None] = contextvars.ContextVar("why a run is in Python", default=None)
 
 
 class UntraceableEvent(UntraceableFunction):
     """An event that cannot be traced, of a system that can: the run is tried again as plain Python."""
 
 
-def tried_in_python(run: Callable[Given, Result]) -> Callable[Given, Result]:
-    """Let a run whose events cannot be traced be one of plain Python."""
-
-    @functools.wraps(run)
-    def called(*args: Given.args, **given: Given.kwargs) -> Result:
-        try:
-            return run(*args, **given)
-        except UntraceableEvent as problem:
-            token = _PROBLEM.set(problem)
-            try:
-                return run(*args, **given)
-            finally:
-                _PROBLEM.reset(token)
-
-    return called
-
-
-def in_python() -> UntraceableFunction | None:
-    """Return why the run that is going on is one of plain Python, whatever its system."""
-    return _PROBLEM.get()
+@contextlib.contextmanager
+def as_python(problem: UntraceableEvent) -> Iterator[None]:
+    """Let what is run here be plain Python, whatever its system: its events cannot be traced."""
+    token = PROBLEM.set(problem)
+    try:
+        yield
+    finally:
+        PROBLEM.reset(token)
 
 
 def python_model(system, q, v, t0, extras, problem: UntraceableFunction) -> InterpretedModel:
     """Return the model that runs as plain Python, and warn; refuses what cannot run so."""
-    reason = _needs_tracing(system)
-    if reason:
-        raise UntraceableFunction(f"{problem} {reason}") from problem
+    refuse_in_python(system, problem)
     model = InterpretedModel(system, q, v, t0, extras)
     model.untraced = str(problem)
     times = WITH_DIFFERENCES if model.inexact else SLOWER
@@ -66,13 +50,21 @@ def python_model(system, q, v, t0, extras, problem: UntraceableFunction) -> Inte
     return model
 
 
+def refuse_in_python(system, problem: UntraceableFunction) -> None:
+    """Refuse a system that cannot be traced and cannot run as plain Python either."""
+    reason = _needs_tracing(system)
+    if reason:
+        raise UntraceableFunction(f"{problem} {reason}") from problem
+
+
 def _needs_tracing(system) -> str:
     """Why a system cannot run as plain Python, or nothing."""
     if isinstance(system, Dae):
         return "A Dae is differentiated as often as its order says, so it cannot run as plain Python."
-    if getattr(system, "kinetic", None) is not None:
+    if isinstance(system, Ode):
+        return ""
+    if system.kinetic is not None:
         return "Energies are differentiated, so the system cannot run as plain Python: state mass= and force= for that."
-    force = getattr(system, "force", None)
-    if callable(force) and "lam" in wanted(force, "force()", (*allowed(system, "force", BASIC), "lam")):
+    if callable(system.force) and "lam" in wanted(system.force, "force()", (*allowed(system, "force", BASIC), "lam")):
         return "force() asks for lam, so the system cannot run as plain Python."
     return ""

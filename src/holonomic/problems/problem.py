@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from ..arguments import Posed
 from ..errors import BadArgument, UnknownArgument
 from ..model.dae import Dae
 from ..model.system import Ode, System
@@ -57,7 +58,7 @@ class Reference:
 
 
 @dataclass(frozen=True, eq=False)
-class Problem:
+class Problem(Posed):
     """A system with start, end and reference answer. It starts at t = 0.
 
     Parameters

@@ -76,26 +76,34 @@ def position_jacobian(model, t, q, data, invariants: bool = False) -> np.ndarray
     return np.array(columns).T
 
 
-def prepare(model, t, q, v, data, *, tol: float, initial: str, hold, redundant: str | None) -> Start:
-    """Return consistent initial values or say why not."""
+def check_initial(model, initial: str, hold, redundant: str | None) -> np.ndarray:
+    """Refuse what cannot be done about initial values; return which coordinates are held."""
     if not isinstance(initial, str) or initial not in INITIAL:
         raise BadArgument(f'initial={initial!r}: choose "check", "project", "impact" or "free".')
-    check_redundant(redundant)
-    held = held_coordinates(model, hold)
-    if hold is not None and initial != "project":
-        raise BadArgument('hold= goes with initial="project".')
+    if redundant is not None:
+        check_redundant(redundant)
     if initial == "impact" and model.is_ode:
         what = "a Dae" if isinstance(model.system, Dae) else "an Ode"
         raise BadArgument(f'initial="impact" is for a System or a Mechanism: {what} has no mass that an impulse could move.')
-    guess = q
+    if hold is None:
+        return np.zeros(model.nq, dtype=bool)
+    if initial != "project":
+        raise BadArgument('hold= goes with initial="project".')
+    if isinstance(model.system, Dae):
+        raise BadArgument("hold= is for a System; a Dae is moved along the shortest way.")
+    return _held_coordinates(model, hold)
+
+
+def prepare(model, t, q, v, data, *, tol: float, initial: str, hold, redundant: str | None) -> Start:
+    """Return consistent initial values or say why not."""
+    held = check_initial(model, initial, hold, redundant)
+    guess, moved_w = q, 0.0
     if model.nw:
         q = settled(model, t, q, v, data)
-    moved_w = float(np.linalg.norm((q - guess)[model.nq - model.nw :]))
+        moved_w = float(np.linalg.norm((q - guess)[model.nq - model.nw :]))
     if initial == "free":
         return Start(q, v, moved_w=moved_w)
     if isinstance(model.system, Dae):
-        if hold is not None:
-            raise BadArgument("hold= is for a System; a Dae is moved along the shortest way.")
         return Start(consistent(model, t, q, data, tol, initial), v)
     if model.is_ode:
         return Start(q, v)
@@ -242,11 +250,9 @@ def _plainly_consistent(model, t, q, v, data, tol) -> bool:
     return found[0] > RHO_FULL_RANK and found[1] <= tol and found[2] <= tol
 
 
-def held_coordinates(model, hold) -> np.ndarray:
+def _held_coordinates(model, hold) -> np.ndarray:
     """Which coordinates stay: by name, by number, or several of either."""
     held = np.zeros(model.nq, dtype=bool)
-    if hold is None:
-        return held
     for name in [hold] if isinstance(hold, str) or axes(hold) == 0 else hold:
         if isinstance(name, str) and name in model.coordinates:
             held[model.coordinates.index(name)] = True

@@ -22,12 +22,12 @@ CANCELS = 1e-4  # of the parts of a rate: those of an invariant cancel to roundi
 
 def check_invariants(model, t: float, x: np.ndarray, data: np.ndarray) -> None:
     """Refuse an invariant that the equations change; a model that passed once is not asked again."""
-    if not model.n_invariants or model.__dict__.get("_invariants_checked"):
+    if not model.n_invariants or model.invariants_are_checked:
         return
     found = not_kept(model, t, x, data)
     if found is not None:
         raise BadArgument(not_invariant(found[0], t, found[1]))
-    model.__dict__["_invariants_checked"] = True
+    model.invariants_are_checked = True
 
 
 def not_invariant(label: str, t: float, rate: float) -> str:

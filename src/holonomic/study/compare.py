@@ -11,8 +11,23 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import BadArgument, HolonomicError, MissingExtra, UnknownArgument
+from ..arguments import (
+    Asked,
+    GivenStart,
+    Opened,
+    Posed,
+    absolute_tolerance,
+    check_step,
+    constraint_tolerance,
+    opened,
+    refuse_unknown,
+    relative_tolerance,
+)
+from ..errors import BadArgument, HolonomicError, MissingExtra
+from ..model.given import is_whole
+from ..planning.reuse import model_of
 from ..simulate import simulate
+from ..starting.initial import check_initial
 from . import measure
 from .names import short_name
 from .reference import Truth, truth_of
@@ -175,7 +190,7 @@ def _size(row: Row) -> str:
 def compare(
     system,
     t_end=None,
-    *,
+    *positional,
     integrator="auto",
     stabilization="auto",
     formulation="auto",
@@ -210,8 +225,8 @@ def compare(
         Absolute tolerance; rtol / 1000 if not given, as in simulate's defaults.
     repeat : int
         How often a run shorter than two seconds is timed; the shortest counts. Compiling is never timed.
-    **given
-        What else simulate takes: q0, v0, y0, events, ...
+    *positional, **given
+        Nothing without a name. What else simulate takes: q0, v0, y0, events, ...
 
     Returns
     -------
@@ -233,17 +248,41 @@ def compare(
     >>> [f"{row.drift_position:.0e}" if row.drift_position > 1e-14 else "rounding" for row in found]
     ['6e-08', 'rounding', 'rounding']
     """
-    problem, system, what = opened(system)
-    start = {"t_end": t_end, **given}
-    truth = truth_of(problem, system, start)
+    refuse_unknown(compare, positional, given, system, passed_on=simulate)
     choices = [as_list(choice) for choice in (formulation, integrator, stabilization)]
-    sizes = [{"step": h} for h in as_list(step)] if step is not None else []
-    sizes += [{"rtol": tol} for tol in as_list(rtol)] if rtol is not None else []
+    steps, tolerances = ([] if sizes is None else as_list(sizes) for sizes in (step, rtol))
+    here = refuse_for_all("compare", system, t_end, given, steps, tolerances, atol, repeat)
+    start = {"t_end": t_end, **given}
+    truth = truth_of(system, here.system, start)
+    sizes = [{"step": h} for h in steps] + [{"rtol": tol} for tol in tolerances]
     rows = [
-        measured(what, truth, start, *methods, size, atol, repeat)
+        measured(system, truth, start, *methods, size, atol, repeat)
         for *methods, size in itertools.product(*choices, sizes or [{}])
     ]
-    return Comparison(name_of(problem, system), rows, truth)
+    return Comparison(name_of(system), rows, truth)
+
+
+def refuse_for_all(call: str, system, t_end, given: dict[str, Any], steps, tolerances, atol, repeat) -> Opened:
+    """Refuse, in the words of `simulate`, what no run of a comparison can mean; what a method refuses becomes a row.
+
+    Returns what is compared, and its start.
+    """
+    if not is_whole(repeat, 1):
+        raise BadArgument(f"repeat={repeat!r} must be a whole number, at least 1.")
+    for h in steps:
+        check_step(h)
+    for tol in tolerances:
+        relative_tolerance(tol)
+    start, asked = (kind(**{name: given[name] for name in kind._fields if name in given}) for kind in (GivenStart, Asked))
+    here = opened(call, system, t_end, start)
+    model = model_of(here.system, here.q, here.v, here.t0, here.extras)
+    absolute_tolerance(model, atol)
+    constraint_tolerance(asked.constraint_tol, 1e-6)
+    check_initial(model, start.initial, start.hold, start.redundant)
+    asked.watched(here.system)
+    asked.times(here.t0, here.t1)
+    asked.limits()
+    return here
 
 
 def measured(what, truth: Truth, start, formulation, integrator, stabilization, size, atol, repeat) -> Row:
@@ -260,8 +299,6 @@ def measured(what, truth: Truth, start, formulation, integrator, stabilization, 
         options["atol"] = atol
     try:
         sol, seconds = timed(what, options, repeat)
-    except UnknownArgument:  # no run could have meant it
-        raise
     except HolonomicError as problem:
         sol, seconds = problem.solution, np.nan
         reason = f"{type(problem).__name__}: {problem}"
@@ -330,13 +367,6 @@ def _float(value) -> float | None:
     return None if value is None else float(value)
 
 
-def opened(given) -> tuple[Any, Any, Any]:
-    """Return (the problem or None, its system, what simulate() is called with)."""
-    if hasattr(given, "system") and hasattr(given, "references"):
-        return given, given.system, given
-    return None, given, given
-
-
-def name_of(problem, system) -> str:
+def name_of(system) -> str:
     """Return a title for tables and pictures."""
-    return problem.title if problem is not None else type(system).__name__
+    return system.title if isinstance(system, Posed) else type(system).__name__

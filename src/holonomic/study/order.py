@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ..arguments import Posed
 from ..errors import BadArgument
 from ..integrators.runge_kutta import DOP853
 from ..kernels.signatures import Fn
@@ -149,7 +150,8 @@ def observed_order(
     methods = {"integrator": integrator, "stabilization": stabilization}
     runs = [simulate(system, **given, **methods, step=step) for step in steps]
     rows = _common_rows(runs)
-    exact = exact or getattr(system, "exact", None)
+    if exact is None and isinstance(system, Posed):
+        exact = system.exact
     if exact is not None:
         known = _exactly(exact, runs[0], rows[0])
     else:

@@ -8,8 +8,11 @@ from typing import Any
 
 import numpy as np
 
+from ..arguments import refuse_unknown
 from ..integrators.base import Integrator
-from .compare import Comparison, Row, as_list, measured, name_of, opened
+from ..model.given import axes
+from ..simulate import simulate
+from .compare import Comparison, Row, as_list, measured, name_of, refuse_for_all
 from .reference import truth_of
 from .table import Table
 
@@ -81,7 +84,7 @@ def crossing(errors, costs, wanted: float) -> float:
 def work_precision(
     system,
     t_end=None,
-    *,
+    *positional,
     integrator="auto",
     stabilization="auto",
     formulation="auto",
@@ -104,8 +107,8 @@ def work_precision(
         Tolerances for integrators with error control, 1e-3 to 1e-10.
     step : sequence of float
         Steps for integrators without, seconds.
-    **given
-        What else simulate takes: q0, v0, y0, ...
+    *positional, **given
+        Nothing without a name. What else simulate takes: q0, v0, y0, ...
 
     Returns
     -------
@@ -125,18 +128,20 @@ def work_precision(
     >>> [bool(row.error_q < 100 * row.rtol) for row in found]
     [True, True, True, True]
     """
-    problem, system, what = opened(system)
+    refuse_unknown(work_precision, positional, given, system, passed_on=simulate)
+    steps, tolerances = ([] if axes(sizes) == 1 and not len(sizes) else as_list(sizes) for sizes in (step, rtol))
+    here = refuse_for_all("work_precision", system, t_end, given, steps, tolerances, atol, repeat)
     start = {"t_end": t_end, **given}
-    truth = truth_of(problem, system, start)
+    truth = truth_of(system, here.system, start)
     rows = []
     for methods in itertools.product(*(as_list(choice) for choice in (formulation, integrator, stabilization))):
-        sizes = _sizes(methods[1], rtol, step)
-        rows += [measured(what, truth, start, *methods, size, atol, repeat) for size in sizes or [{}]]
-    return WorkPrecision(name_of(problem, system), rows, truth)
+        sizes = _sizes(methods[1], tolerances, steps)
+        rows += [measured(system, truth, start, *methods, size, atol, repeat) for size in sizes or [{}]]
+    return WorkPrecision(name_of(system), rows, truth)
 
 
-def _sizes(integrator, rtol, step) -> list[dict[str, float]]:
+def _sizes(integrator, tolerances, steps) -> list[dict[str, float]]:
     fixed = isinstance(integrator, Integrator | type) and not integrator.adaptive
-    if fixed and len(np.atleast_1d(step)):
-        return [{"step": float(h)} for h in np.atleast_1d(step)]
-    return [{"rtol": float(tol)} for tol in np.atleast_1d(rtol)]
+    if fixed and steps:
+        return [{"step": float(h)} for h in steps]
+    return [{"rtol": float(tol)} for tol in tolerances]

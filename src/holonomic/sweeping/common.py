@@ -1,23 +1,40 @@
-"""What all members of a sweep share, looked for at the first, the middle and the last of them: what is left open to each,
-the explicit method of all on a GPU, and the tolerance that a preference leads to.
+"""What all members of a sweep share: the plan, what is left open to each, the explicit method of all on a GPU, and the
+tolerance that a preference leads to. It is looked for at the first member that can start, or at the first, the middle and
+the last.
 """
 
 from __future__ import annotations
 
+import contextlib
+import warnings
 from typing import Any
 
 import numpy as np
 
+from ..arguments import Asked, GivenStart, settled
 from ..choosing.choosing import Choosing
 from ..choosing.indicators import moving
 from ..choosing.preferring import Aim, preferred
-from ..errors import OK, HolonomicError
+from ..errors import OK, BadArgument, HolonomicError, RedundancyWarning, SingularMass
+from ..kernels.batch import enter_tables
+from ..model.dae import Dae
+from ..model.warned import warn
 from ..planning.choice import Choice
 from ..planning.reuse import model_of, plan_of
 from ..running.run import Run
+from ..running.walk import set_invariants
 from ..simulate import simulate
-from ..starting.initial import prepare
-from .open import Open
+from ..starting.initial import Start, check_initial, prepare
+from ..starting.invariance import check_invariants, left_out
+from ..starting.roots import take_root
+from .checks import needed
+from .inputs import Tables
+from .job import Job
+from .open import Open, memory
+from .program import Program
+from .quantities import Quantities
+
+TRIES = 50  # members looked at for one that can start, to see which rows are redundant
 
 
 def looked_at(members: int) -> list[int]:
@@ -46,27 +63,120 @@ def shared_explicit(model, given: dict[str, Any], choice: Choice, rows, t0: floa
     return next(iter([*(each for each in found if each == choice), *found]), choice)
 
 
-def consistent_starts(model, choice: Choice, members: int, member, t0: float, options: dict[str, Any]):
+def consistent_starts(model, choice: Choice, members: int, member, t0: float, start: GivenStart):
     """Yield (state, data) of the members that are looked at, where they can start; member(m) is (q, v, data)."""
     for m in looked_at(members):
         q, v, data = member(m)
         try:
-            begin = prepare(model, t0, q, v, data, tol=choice.constraint_tol, **options)
+            begin = _begun(model, t0, q, v, data, choice, start)
         except HolonomicError:  # told of each member by itself
             continue
         yield np.concatenate([begin.q, begin.v]), data
 
 
-def shared_aim(prefer: str, system, params: dict, members: int, start, interval, methods, step, rtol, atol) -> Aim:
+def _begun(model, t0: float, q, v, data, choice: Choice, start: GivenStart) -> Start:
+    return prepare(
+        model, t0, q, v, data, tol=choice.constraint_tol, initial=start.initial, hold=start.hold, redundant=start.redundant
+    )
+
+
+def shared_aim(asked: Asked, system, params: dict, members: int, start, interval) -> Aim:
     """Return what a preference leads to for all members: the smallest tolerance of those that are looked at.
 
     start(m) is (q, v, extras, arguments of simulate) of a member. Trials take the system's own inputs.
     """
-    found = []
+    found, prefer = [], asked.prefer
     for m in looked_at(members) if isinstance(prefer, str) and prefer == "energy" else [0]:
         values = {name: each[m] if np.ndim(each[m]) else float(each[m]) for name, each in params.items()}
         own = system.with_params(**values) if values else system
         q, v, extras, given = start(m)
         model = model_of(own, q, v, interval[0], extras)
-        found.append(preferred(prefer, simulate, model, interval, given, methods, step, rtol, atol))
+        found.append(preferred(prefer, simulate, model, interval, given, asked.methods, asked.step, asked.rtol, asked.atol))
     return min(found, key=lambda aim: aim.rtol or 0.0)
+
+
+def plan_job(
+    model, asked: Asked, events, t0, t1, save_t, members, params, inputs, q0, v0, start: GivenStart, limits, wanted,
+    explicit_only: bool = False,
+) -> Job:  # fmt: skip
+    """Settle what is common to all members: the plan, with the rows that the first member shows to be redundant."""
+    choice, initial, redundant = asked.choice(model), start.initial, start.redundant
+    tables = Tables.of(model, inputs)
+    held = check_initial(model, initial, start.hold, redundant)
+    data = model.data()
+    rows = begin = None
+
+    def member(m):
+        own = data.copy()
+        for name, values in params.items():
+            own[model.places[name][0]] = values[m].reshape(-1)
+        _enter(tables, own, m, t0, 1.0 if t1 >= t0 else -1.0)
+        q, v = (values[m if len(values) > 1 else 0].copy() for values in (q0, v0))
+        return q, v, own
+
+    for m in range(min(members, TRIES)):
+        q, v, own = member(m)
+        try:
+            begin = _begun(model, t0, q, v, own, choice, start)
+        except BadArgument:
+            raise
+        except SingularMass:
+            if not needed(plan_of(model, choice, events, None), params, bool(inputs), len(q0) > 1, initial).mass:
+                raise  # the same for all
+            continue
+        except HolonomicError:
+            continue  # told of each member by itself
+        rows = begin.rows
+        if isinstance(model.system, Dae) and initial != "free":  # the solution for y that all members look for
+            take_root(model, t0, begin.q, own)
+            data[model.data_places["root"]] = own[model.data_places["root"]]
+        choice = settled(choice, model, t0, begin.q, own)
+        if initial != "free":
+            z0 = np.concatenate([begin.q, begin.v])
+            set_invariants(model, t0, z0, own)
+            if not params:  # the equations are the same for all
+                check_invariants(model, t0, z0, own)
+            depends = left_out(model, [t0], [z0], own) if choice.stabilization.acts == "step" else None
+            if depends is not None:
+                warn(depends, RedundancyWarning)
+        break
+    for m in _without(params):  # where a mass is zero, the functions of all members have to know
+        q, v, own = member(m)
+        with contextlib.suppress(HolonomicError), warnings.catch_warnings():  # told of each member by itself
+            warnings.simplefilter("ignore", RedundancyWarning)
+            _begun(model, t0, q, v, own, choice, start)
+    is_open = "integrator" not in choice.chosen and not choice.integrator.implicit and choice.step is None
+    is_left = None
+    if is_open and initial != "free":
+        given = {"formulation": asked.formulation, "stabilization": asked.stabilization}
+        starts = list(consistent_starts(model, choice, members, member, t0, start))
+        if explicit_only:
+            choice = shared_explicit(model, given, choice, rows, t0, t1, starts)
+        else:
+            is_left = left_open(model, given, choice, starts)
+    plan = plan_of(model, choice, events, rows)
+    plan.enter_gains(data, 1.0 if t1 >= t0 else -1.0)
+    data = plan.extended(data)
+    x0 = np.concatenate([q0[0], v0[0]])
+    places = {name: model.places[name][0] for name in params}
+    job = Job(
+        Program(plan, redundant if rows is not None else None), t0, t1, save_t, members, data, places, params, tables,
+        tuple(inputs or {}), q0, v0, initial, held, limits, memory(plan, data, t0, t1, save_t, x0, limits), wanted, is_left,
+        needed(plan, params, bool(inputs), len(q0) > 1, initial),
+    )  # fmt: skip
+    for name in wanted or ():
+        known = Quantities(job, 0, 0, np.zeros((0, *job.shape[:2])), np.zeros((0, job.shape[0], job.shape[2])))
+        if not known.knows(name):
+            raise BadArgument(f"outputs={name!r}: there is no such quantity; there is: q, v, a, lam, {', '.join(known.names())}.")
+    return job
+
+
+def _enter(tables: Tables, data: np.ndarray, m: int, t: float, forward: float) -> None:
+    """Enter the inputs of one member at a time."""
+    enter_tables(0, t, forward, data, tables.at, tables.first, tables.times, tables.rows(m, m + 1))
+
+
+def _without(params) -> list[int]:
+    """For each parameter that is zero in some members and not in the first one, the first of these members."""
+    zero = (np.any(np.reshape(values, (len(values), -1)) == 0.0, axis=1) for values in params.values())
+    return sorted({int(np.argmax(found)) for found in zero if np.any(found) and not found[0]})

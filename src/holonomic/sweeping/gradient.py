@@ -8,14 +8,16 @@ from typing import Any
 
 import numpy as np
 
-from ..arguments import refuse_unknown, unpacked
+from ..arguments import Asked, Assembling, GivenStart, Posed, brought, check_kind, refuse_unknown
 from ..errors import BadArgument, StepFailed
 from ..model.arguments import nearest
 from ..model.calls import says_what_it_takes
-from .sweep import sweep
+from ..results.states import State
+from .sweep import AskedMembers, run_members, sweep
 
 OFFSETS = np.array([-4.0, -2.0, -1.0, 1.0, 2.0, 4.0])  # of the members around a value, in steps
-STARTS = ("q0", "v0", "y0")
+STARTS = ("q0", "v0", "y0", "x0", "dx0", "ddx0")
+KINDS = (GivenStart, Asked, AskedMembers)
 RTOL = 1e-10  # errors of the runs come back divided by the distance of the members
 
 
@@ -48,8 +50,9 @@ def gradient(
     system, t_end
         As for `sweep`.
     wrt : str or sequence of str
-        Names of parameters, and "q0", "v0" (of an `Ode` "y0") for the entries of the start. With constraints a start that was
-        moved is projected back, so entries that lead off the constraints count as far as they lead along them.
+        Names of parameters, and "q0", "v0" (of an `Ode` "y0", of a `Dae` "x0", "dx0", "ddx0") for the entries of the start.
+        With constraints a start that was moved is projected back, so entries that lead off the constraints count as far as
+        they lead along them.
     nearby : float
         Distance h of the nearest runs, relative to the value; absolute where the value is 0.
     rtol : float
@@ -80,15 +83,16 @@ def gradient(
     >>> round(value, 6), round(grad["rate"], 6), grad["y0"].round(6)  # 3 e^-1, -2 * 3 e^-1, e^-1
     (1.103638, -2.207277, array([0.367879]))
     """
-    if positional:
-        refuse_unknown({}, gradient, positional, system)
+    refuse_unknown(gradient, positional, given, system, passed_on=sweep)
     names = [wrt] if isinstance(wrt, str) else list(wrt)
     if not names:
         raise BadArgument("gradient needs wrt=: names of parameters, or of a start such as 'v0'.")
-    taken = [name for name in names if name in given.get("params", {})]
-    if taken or "params" in given:
+    if "params" in given:
         raise BadArgument("gradient varies the parameters itself. Set other values in the system: system.with_params(...).")
-    base = _base(system, t_end, names, given)
+    usual = {"atol": rtol, "save_at": 2} | ({"initial": "project"} if set(names) & set(STARTS) else {})
+    given = usual | given | {"rtol": rtol}
+    start, asked, many = (kind(**{name: given[name] for name in kind._fields if name in given}) for kind in KINDS)
+    base, start = _base(system, t_end, names, start)
     steps = {name: nearby * np.where(value == 0.0, 1.0, np.abs(value)) for name, value in base.items()}
     count = 1 + len(OFFSETS) * sum(value.size for value in base.values())
     members = {name: np.repeat(value[None], count, axis=0) for name, value in base.items()}
@@ -98,11 +102,9 @@ def gradient(
             members[name][(slice(at, at + len(OFFSETS)), *place)] += OFFSETS * steps[name][place]
             rows[name].append((place, at))
             at += len(OFFSETS)
-    given |= {name: members[name] for name in names if name in STARTS}
-    if any(name in STARTS for name in names):
-        given.setdefault("initial", "project")
+    start = start._replace(**{name: members[name] for name in names if name in STARTS})
     own = {name: members[name] for name in names if name not in STARTS}
-    runs = sweep(system, t_end, params=own or None, rtol=rtol, **{"atol": rtol} | given)
+    runs = run_members("gradient", system, t_end, start, asked, many._replace(params=own or None))
     values = _values(loss, runs, rows)
     found, errors = {}, {}
     for name in names:
@@ -111,22 +113,23 @@ def gradient(
     return Gradient(_plain(values[0]), found, errors)
 
 
-def _base(system, t_end, names, given) -> dict[str, np.ndarray]:
-    """Values around which to vary: of parameters, and of starts wherever these come from."""
-    stated = getattr(system, "system", system)  # of a Problem
-    params = dict(getattr(stated, "params", None) or {})
+def _base(system, t_end, names, start: GivenStart) -> tuple[dict[str, np.ndarray], GivenStart]:
+    """Return the values around which to vary, of parameters, and of starts wherever these come from; and the whole start."""
+    stated = system.system if isinstance(system, Posed) else system
+    if not isinstance(stated, Assembling):
+        check_kind("gradient", stated)
+    params = dict(stated.params or {})
     starts = {}
-    if any(name in STARTS for name in names):
-        start = (given.get(each) for each in ("q0", "v0", "y0", "s0", "w0"))
-        _, _, *found, _, _ = unpacked(system, t_end, *start)
-        starts = {name: value for name, value in zip(STARTS, found, strict=True) if value is not None}
-        if any(hasattr(value, "t") for value in starts.values()):
+    if set(names) & set(STARTS):
+        found = brought(system, t_end, start)[2]
+        starts = {name: value for name in STARTS if (value := getattr(found, name)) is not None}
+        if any(isinstance(value, State) for value in starts.values()):
             raise BadArgument("gradient by a start needs its numbers: q0=sol.end.q, v0=sol.end.v.")
-        given |= {name: value for name, value in starts.items() if given.get(name) is None}
+        start = start._replace(**starts)
     for name in names:
         if name not in params and name not in starts:
             raise BadArgument(f"wrt={name!r} is no parameter and no start here. {nearest(name, [*params, *starts])}")
-    return {name: np.array((params | starts)[name], dtype=float) for name in names}
+    return {name: np.array((params | starts)[name], dtype=float) for name in names}, start
 
 
 def _values(loss, runs, rows) -> np.ndarray:

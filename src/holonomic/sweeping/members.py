@@ -8,15 +8,18 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from ..arguments import GivenStart, Opened
 from ..errors import BadArgument, HolonomicError, RedundancyWarning
 from ..kernels import assemble as a
 from ..kernels.sample import along
 from ..kernels.signatures import Fn
 from ..model.arguments import nearest
+from ..model.dae import Dae
 from ..starting.impulse import OFF
 from ..starting.initial import LEAST_TOLERANCE, prepare
 from .program import Program
 
+STARTS = ("q0", "v0", "y0", "s0", "x0", "dx0", "ddx0")  # what may have a row for each member
 MODES = {"check": a.CHECK, "project": a.PROJECT, "impact": a.IMPACT, "free": a.FREE}
 FEW = 8  # members of a stretch that get a message of their own; looking into each takes milliseconds
 
@@ -110,10 +113,18 @@ def all_of(given, first: np.ndarray, name: str) -> np.ndarray:
     return values
 
 
-def beside(*parts: np.ndarray) -> np.ndarray:
-    """Columns of several starts side by side, as many rows as the longest has."""
+def starts_of_members(model, here: Opened, start: GivenStart) -> tuple[np.ndarray, np.ndarray]:
+    """Return (q, s, w) and v of all members, or one row where all have the same; `here` is the first member's start."""
+    n = model.nc
+    if isinstance(here.system, Dae) and start.y0 is None:
+        own = [(name, getattr(start, name)) for name in ("x0", "dx0", "ddx0")[: here.system.order]]
+    else:
+        own = [("q0", start.q0) if start.y0 is None else ("y0", start.y0)]
+    parts = [all_of(given, first, name) for (name, given), first in zip(own, np.split(here.q[:n], len(own)), strict=True)]
+    parts += [all_of(start.s0, here.q[n : n + model.ns], "s0"), here.q[None, n + model.ns :]]
     rows = max(map(len, parts))
-    return np.hstack([np.broadcast_to(part, (rows, part.shape[1])) for part in parts])
+    qs = np.hstack([np.broadcast_to(part, (rows, part.shape[1])) for part in parts])
+    return qs, all_of(start.v0, here.v, "v0")
 
 
 def rows_of(values: np.ndarray, first: int, last: int) -> np.ndarray:

@@ -2,56 +2,44 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
-import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import Executor
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..arguments import (
-    choose,
-    events_of,
-    interval,
-    limits_of,
-    refuse_unknown,
-    save_times,
-    settled,
-    start_values,
-    unpacked,
-)
-from ..errors import BadArgument, HolonomicError, RedundancyWarning, SingularMass
-from ..model.dae import Dae
-from ..model.extra import start_of_extras
+from ..arguments import Asked, Assembling, GivenStart, brought, check_kind, opened, refuse_unknown
+from ..errors import BadArgument
 from ..model.given import axes, is_whole
-from ..model.system import Ode, System
-from ..model.warned import warn
-from ..planning.reuse import model_of, plan_of
+from ..planning.reuse import traced_model
 from ..running.progress import Tally
-from ..running.walk import set_invariants
-from ..starting.initial import held_coordinates, prepare
-from ..starting.invariance import check_invariants, left_out
-from ..starting.roots import take_root
-from .checks import needed
 from .cluster import Dask, Futures, is_dask_client
-from .common import consistent_starts, left_open, shared_aim, shared_explicit
+from .common import plan_job, shared_aim
 from .ensemble import Ensemble, Log
-from .inputs import Tables, lengths
+from .inputs import lengths
 from .job import Engine, Job
-from .members import all_of, beside, check_params, check_starts, count, first_of, mapped
-from .open import memory
+from .members import STARTS, check_params, check_starts, count, first_of, mapped, starts_of_members
 from .piece import finish, finished, not_run
-from .program import Program
-from .quantities import Quantities
 from .sources import Named, Summed, Whole
 from .telling import warn_of
 from .threads import Threads
 
 NOT_RUN = "not run: the sweep was interrupted"
 MOST_WORKERS = 4096
-TRIES = 50  # members looked at for one that can start, to see which rows are redundant
+
+
+class AskedMembers(NamedTuple):
+    """What is asked of many runs beyond what is asked of one, under the names and with the defaults of `sweep`."""
+
+    params: Mapping[str, Any] | None = None
+    inputs: Mapping[str, Any] | None = None
+    outputs: str | Sequence[str] | None = None
+    keep: str = "all"
+    store: str | os.PathLike | None = None
+    resume: bool = False
+    on: Any = "threads"
+    workers: int | None = None
 
 
 def sweep(
@@ -63,6 +51,9 @@ def sweep(
     y0=None,
     s0=None,
     w0=None,
+    x0=None,
+    dx0=None,
+    ddx0=None,
     params: Mapping[str, Any] | None = None,
     inputs: Mapping[str, Any] | None = None,
     save_at=2,
@@ -93,12 +84,12 @@ def sweep(
 
     Parameters
     ----------
-    system : System, Ode or Mechanism
+    system : System, Ode, Dae, Problem or Mechanism
         Compiled once; all members share it.
     t_end : float or (float, float)
         As for `simulate`.
-    q0, v0, y0 : array_like
-        One start for all members, or (member, entry) arrays.
+    q0, v0, y0, x0, dx0, ddx0 : array_like
+        As for `simulate`: one start for all members, or (member, entry) arrays.
     s0, w0 : mapping or array_like
         States and a guess of algebraic variables, as for `simulate`; a (member, entry) array of s0 gives each its own.
     params : dict
@@ -163,159 +154,81 @@ def sweep(
     ((5, 11, 2), [])
     """
     if positional or unknown:
-        refuse_unknown(unknown, sweep, positional, system)
-    engine = engine_of(on, workers)
-    if hasattr(system, "to_system") and q0 is None and initial == "check":
-        initial = "project"  # other lengths: the same drawing, other speeds
-    system, t_end, q0, v0, y0, s0, w0 = unpacked(system, t_end, q0, v0, y0, s0, w0, varying=tuple(mapped(params, "params")))
-    if not isinstance(system, System | Ode):
-        raise BadArgument(f"sweep needs a System, an Ode or a Mechanism, got {type(system).__name__}.")
-    if not isinstance(keep, str) or keep not in ("all", "summary"):
-        raise BadArgument(f'keep={keep!r}: choose "all" or "summary".')
-    if not isinstance(resume, bool | np.bool_):
-        raise BadArgument(f"resume={resume!r}: choose True or False.")
-    if store is None and resume:
-        raise BadArgument("resume=True goes on with a store: give store=, the path of one.")
-    if store is not None and keep == "summary":
-        raise BadArgument('keep="summary" keeps no trajectories, store= keeps them on disk: choose one.')
-    mapped(inputs, "inputs")
-    changed = check_params(system, params)
-    starts = {"q0": q0, "v0": v0, "y0": y0, "s0": s0}
+        refuse_unknown(sweep, positional, unknown, system)
+    start = GivenStart(q0, v0, y0, s0, w0, x0, dx0, ddx0, None, initial, hold, redundant)
+    asked = Asked(
+        formulation, integrator, stabilization, rtol, atol, step, constraint_tol, prefer, save_at, events, max_steps, max_step,
+        None, progress,
+    )  # fmt: skip
+    many = AskedMembers(params, inputs, outputs, keep, store, resume, on, workers)
+    return run_members("sweep", system, t_end, start, asked, many)
+
+
+def run_members(call: str, system, t_end, start: GivenStart, asked: Asked, many: AskedMembers) -> Ensemble:
+    """Run one system many times; `call` is the function that was called, for messages."""
+    engine = engine_of(many.on, many.workers)
+    if isinstance(system, Assembling) and start.q0 is None and start.initial == "check":
+        start = start._replace(initial="project")  # other lengths: the same drawing, other speeds
+    system, t_end, start = brought(system, t_end, start, varying=tuple(mapped(many.params, "params")))
+    check_kind(call, system)
+    _check(many)
+    changed = check_params(system, many.params)
+    starts = {name: getattr(start, name) for name in STARTS}
     check_starts(starts)
     members = count(
         {name: len(values) for name, values in changed.items()}
-        | lengths(inputs)
+        | lengths(many.inputs)
         | {name: len(values) for name, values in starts.items() if values is not None and axes(values) == 2}
     )
-    began, q, v = start_values(system, first_of(q0), first_of(v0), first_of(y0))
-    t0, t1 = interval(began, t_end)
-    more, extras = start_of_extras(system, first_of(s0), w0, q0 if hasattr(q0, "t") else None)
-    model = model_of(system, np.concatenate([q, more]), v, t0, extras)
-    if model.interpreted:
-        why = f"{model.untraced} Or run its members" if model.untraced else "trace=False runs"
-        raise BadArgument(f"sweep needs a compiled system: {why} one at a time, with simulate.")
-    save_t = save_times(save_at, t0, t1)
+    here = opened(call, system, t_end, start._replace(**{name: first_of(given) for name, given in starts.items()}))
+    t0, t1, extras = here.t0, here.t1, here.extras
+    model = traced_model(system, here.q, here.v, t0, extras, lambda why: _refusal(call, why))
+    save_t = asked.times(t0, t1)
     if save_t is None:
-        raise BadArgument("sweep keeps the same times of all members: give save_at, a number of times or times.")
-    limits = limits_of(max_steps, max_step, None)
-    redundant = getattr(system, "redundant", None) if redundant is None else redundant
-    qs = beside(
-        all_of(q0 if y0 is None else y0, q, "q0" if y0 is None else "y0"), all_of(s0, more[: extras.ns], "s0"),
-        more[None, extras.ns :],
-    )  # fmt: skip
-    vs = all_of(v0, v, "v0")
-    if prefer is not None:
+        raise BadArgument(f"{call} keeps the same times of all members: give save_at, a number of times or times.")
+    limits = asked.limits()
+    start = start._replace(redundant=system.redundant if start.redundant is None else start.redundant)
+    qs, vs = starts_of_members(model, here, start)
+    if asked.prefer is not None:
 
-        def start(m):
+        def at(m):
             x, u = (values[m if len(values) > 1 else 0] for values in (qs, vs))
-            given = {"y0": x} if model.is_ode else {"q0": x[: model.nc], "v0": u, "w0": w0}
+            given = {"y0": x} if model.is_ode else {"q0": x[: model.nc], "v0": u, "w0": start.w0}
             if extras.ns:
                 given["s0"] = x[model.nc : model.nc + extras.ns]
-            return x, u, extras, given | {"initial": initial, "hold": hold, "redundant": redundant}
+            return x, u, extras, given | {name: getattr(start, name) for name in ("initial", "hold", "redundant")}
 
-        methods = {"formulation": formulation, "integrator": integrator, "stabilization": stabilization}
-        aim = shared_aim(prefer, system, changed, members, start, (t0, t1), methods, step, rtol, atol)
-        rtol, atol = aim.rtol, aim.atol
+        aim = shared_aim(asked, system, changed, members, at, (t0, t1))
+        asked = asked._replace(rtol=aim.rtol, atol=aim.atol)
     job = plan_job(
-        model, (formulation, integrator, stabilization, rtol, atol, step, constraint_tol), events_of(events, system),
-        t0, t1, save_t, members, changed, inputs, qs, vs, initial, hold, redundant, limits, _wanted(outputs, keep),
-        explicit_only=isinstance(on, str) and on == "cuda",
+        model, asked, asked.watched(system), t0, t1, save_t, members, changed, many.inputs, qs, vs, start, limits,
+        _wanted(many.outputs, many.keep), explicit_only=isinstance(many.on, str) and many.on == "cuda",
     )  # fmt: skip
-    runs = gather(job, engine, keep, progress) if store is None else stream(job, engine, store, resume, progress)
+    if many.store is None:
+        runs = gather(job, engine, many.keep, asked.progress)
+    else:
+        runs = stream(job, engine, many.store, many.resume, asked.progress)
     warn_of(runs.noted, members)
     return runs
 
 
-def plan_job(
-    model, methods, events, t0, t1, save_t, members, params, inputs, q0, v0, initial, hold, redundant, limits, wanted,
-    explicit_only: bool = False,
-) -> Job:
-    """Settle what is common to all members: the plan, with the rows that the first member shows to be redundant."""
-    choice = choose(model, *methods)
-    tables = Tables.of(model, inputs)
-    held = held_coordinates(model, hold)
-    data = model.data()
-    rows = begin = None
-
-    def member(m):
-        own = data.copy()
-        for name, values in params.items():
-            own[model.places[name][0]] = values[m].reshape(-1)
-        _enter(tables, own, m, t0, 1.0 if t1 >= t0 else -1.0)
-        q, v = (values[m if len(values) > 1 else 0].copy() for values in (q0, v0))
-        return q, v, own
-
-    for m in range(min(members, TRIES)):
-        q, v, own = member(m)
-        try:
-            begin = prepare(
-                model, t0, q, v, own, tol=choice.constraint_tol, initial=initial, hold=hold, redundant=redundant
-            )
-        except BadArgument:
-            raise
-        except SingularMass:
-            if not needed(plan_of(model, choice, events, None), params, bool(inputs), len(q0) > 1, initial).mass:
-                raise  # the same for all
-            continue
-        except HolonomicError:
-            continue  # told of each member by itself
-        rows = begin.rows
-        if isinstance(model.system, Dae) and initial != "free":  # the solution for y that all members look for
-            take_root(model, t0, begin.q, own)
-            data[model.data_places["root"]] = own[model.data_places["root"]]
-        choice = settled(choice, model, t0, begin.q, own)
-        if initial != "free":
-            z0 = np.concatenate([begin.q, begin.v])
-            set_invariants(model, t0, z0, own)
-            if not params:  # the equations are the same for all
-                check_invariants(model, t0, z0, own)
-            depends = left_out(model, [t0], [z0], own) if choice.stabilization.acts == "step" else None
-            if depends is not None:
-                warn(depends, RedundancyWarning)
-        break
-    for m in _without(params):  # where a mass is zero, the functions of all members have to know
-        q, v, own = member(m)
-        with contextlib.suppress(HolonomicError), warnings.catch_warnings():  # told of each member by itself
-            warnings.simplefilter("ignore", RedundancyWarning)
-            prepare(model, t0, q, v, own, tol=choice.constraint_tol, initial=initial, hold=hold, redundant=redundant)
-    is_open = "integrator" not in choice.chosen and not choice.integrator.implicit and choice.step is None
-    is_left = None
-    if is_open and initial != "free":
-        given = {"formulation": methods[0], "stabilization": methods[2]}
-        options = {"initial": initial, "hold": hold, "redundant": redundant}
-        starts = list(consistent_starts(model, choice, members, member, t0, options))
-        if explicit_only:
-            choice = shared_explicit(model, given, choice, rows, t0, t1, starts)
-        else:
-            is_left = left_open(model, given, choice, starts)
-    plan = plan_of(model, choice, events, rows)
-    plan.enter_gains(data, 1.0 if t1 >= t0 else -1.0)
-    data = plan.extended(data)
-    x0 = np.concatenate([q0[0], v0[0]])
-    places = {name: model.places[name][0] for name in params}
-    job = Job(
-        Program(plan, redundant if rows is not None else None), t0, t1, save_t, members, data, places, params, tables,
-        tuple(inputs or {}), q0, v0, initial, held, limits, memory(plan, data, t0, t1, save_t, x0, limits), wanted, is_left,
-        needed(plan, params, bool(inputs), len(q0) > 1, initial),
-    )  # fmt: skip
-    for name in wanted or ():
-        known = Quantities(job, 0, 0, np.zeros((0, *job.shape[:2])), np.zeros((0, job.shape[0], job.shape[2])))
-        if not known.knows(name):
-            raise BadArgument(f"outputs={name!r}: there is no such quantity; there is: q, v, a, lam, {', '.join(known.names())}.")
-    return job
+def _check(many: AskedMembers) -> None:
+    """Refuse what cannot be kept."""
+    if not isinstance(many.keep, str) or many.keep not in ("all", "summary"):
+        raise BadArgument(f'keep={many.keep!r}: choose "all" or "summary".')
+    if not isinstance(many.resume, bool | np.bool_):
+        raise BadArgument(f"resume={many.resume!r}: choose True or False.")
+    if many.store is None and many.resume:
+        raise BadArgument("resume=True goes on with a store: give store=, the path of one.")
+    if many.store is not None and many.keep == "summary":
+        raise BadArgument('keep="summary" keeps no trajectories, store= keeps them on disk: choose one.')
+    mapped(many.inputs, "inputs")
 
 
-def _enter(tables: Tables, data: np.ndarray, m: int, t: float, forward: float) -> None:
-    """Enter the inputs of one member at a time."""
-    from ..kernels.batch import enter_tables
-
-    enter_tables(0, t, forward, data, tables.at, tables.first, tables.times, tables.rows(m, m + 1))
-
-
-def _without(params) -> list[int]:
-    """For each parameter that is zero in some members and not in the first one, the first of these members."""
-    zero = (np.any(np.reshape(values, (len(values), -1)) == 0.0, axis=1) for values in params.values())
-    return sorted({int(np.argmax(found)) for found in zero if np.any(found) and not found[0]})
+def _refusal(call: str, why: str) -> str:
+    """Why a system that is not compiled has no members run; `why` it cannot be traced, or nothing with trace=False."""
+    what = f"{why} Or run its members" if why else "trace=False runs"
+    return f"{call} needs a compiled system: {what} one at a time, with simulate."
 
 
 def _wanted(outputs, keep: str) -> tuple[str, ...] | None:

@@ -1,0 +1,24 @@
+"""The arguments of simulate and of the calls like it, read once: the start, what is asked of the run, and wrong names.
+
+`GivenStart` and `Asked` hold what was given under the names and with the defaults that all calls share.
+"""
+
+from .asked import Asked, absolute_tolerance, check_step, constraint_tolerance, relative_tolerance, settled
+from .names import refuse_unknown
+from .start import (
+    Assembling,
+    GivenStart,
+    Opened,
+    Posed,
+    brought,
+    check_kind,
+    check_multipliers,
+    free_multipliers,
+    opened,
+)
+
+__all__ = [
+    "Asked", "Assembling", "GivenStart", "Opened", "Posed", "absolute_tolerance", "brought", "check_kind",
+    "check_multipliers", "check_step", "constraint_tolerance", "free_multipliers", "opened", "refuse_unknown",
+    "relative_tolerance", "settled",
+]  # fmt: skip

@@ -1,0 +1,215 @@
+"""What is asked of a run: methods, tolerances, times to keep, events, limits of its steps."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..errors import BadArgument
+from ..events import Event, of_function
+from ..model.arguments import FULL
+from ..model.given import axes, beyond_memory, is_whole, positive, vector
+from ..model.system import Ode
+from ..model.taking import taken
+from ..planning.choice import Choice, make_choice
+from ..results.naming import rows_of
+from ..starting.initial import position_jacobian
+
+ENDS = {
+    "end": "a run reaches its end", "interrupted": "Ctrl-C ended it", "failed": "it failed", "changed": "methods change",
+}  # fmt: skip
+MOST_STEPS = 2**62  # steps are counted in 64 bits
+ROUNDING = 4e-16  # of the longest time: 3 * 0.1 is meant where the run ends at 0.3
+NO_CONTROL = "no error would ever be too large. Give a number, or step= for steps without error control."
+NO_CONSTRAINT = "no distance would ever be too large. Give a number, or stabilization=None to leave the constraints alone."
+ONE_OR_THE_OTHER = "step= fixes the step, rtol= and atol= choose it by error: give one or the other."
+CHOSEN = slice(7)  # of the fields below, those that the choice of methods follows from
+
+
+class Asked(NamedTuple):
+    """What is asked of a run under the names and with the defaults of every call that makes one; see `simulate`."""
+
+    formulation: Any = "auto"
+    integrator: Any = "auto"
+    stabilization: Any = "auto"
+    rtol: float | None = None
+    atol: Any = None
+    step: float | None = None
+    constraint_tol: float | None = None
+    prefer: str | None = None
+    save_at: Any = None
+    events: Mapping[str, Any] | None = None
+    max_steps: int = 1_000_000
+    max_step: float = np.inf
+    first_step: float | None = None
+    progress: bool | None = None
+
+    @property
+    def methods(self) -> dict[str, Any]:
+        """Formulation, integrator and stabilization as they were given."""
+        return dict(zip(self._fields[:3], self[:3], strict=True))
+
+    def choice(self, model) -> Choice:
+        """Return what methods and tolerances amount to; made once per model, for short calls."""
+        given, known = self[CHOSEN], model.__dict__.setdefault("_choices", {})
+        try:
+            found = known.get(given)
+        except TypeError:  # arrays among them
+            return _chosen(model, *given)
+        if found is None:
+            found = known[given] = _chosen(model, *given)
+        return found
+
+    def watched(self, system) -> dict[str, Event]:
+        """Return the events by name."""
+        events = self.events
+        if events is None:
+            return {}
+        if not isinstance(events, Mapping):
+            example = "y: y[0]" if isinstance(system, Ode) else "lam: lam[0]"
+            raise BadArgument(f'events= is a mapping {{name: Event(...)}}, for example {{"slack": Event(lambda {example})}}.')
+        for name in events:
+            if not isinstance(name, str) or name in ENDS:
+                ends = f" sol.ended is {name!r} where {ENDS[name]}." if isinstance(name, str) else ""
+                raise BadArgument(f"an event cannot be called {name!r}.{ends} Give it another name, a text.")
+        given = {name: event if isinstance(event, Event) else of_function(event, name) for name, event in events.items()}
+        for name, event in given.items():
+            _refuse_parts(name, event, system)
+        return {name: event.of(name, system.outputs or {}) for name, event in given.items()}
+
+    def times(self, t0: float, t1: float, width: int = 1) -> np.ndarray | None:
+        """Return the times to keep, None for all steps; `width` is how many numbers are kept at each."""
+        save_at = self.save_at
+        if save_at is None:
+            return None
+        if axes(save_at) == 0:
+            if not is_whole(save_at, 2):
+                raise BadArgument(f"save_at={save_at!r}: a number of times must be a whole number, at least 2.")
+            too_much = beyond_memory(8.0 * int(save_at) * width)
+            if too_much is not None:
+                raise BadArgument(f"save_at={save_at!r}: what is kept takes {too_much}. Keep fewer times.")
+            return np.linspace(t0, t1, int(save_at))
+        times = vector(save_at, "save_at")
+        if not len(times):
+            raise BadArgument(
+                "save_at is empty: nothing would be kept. Leave it out, or pass save_at=[t_end] to keep the end alone."
+            )
+        forward = 1.0 if t1 >= t0 else -1.0
+        if np.any(np.diff(times) * forward <= 0):
+            raise BadArgument("save_at must go from t0 to t_end without repeating a time.")
+        slack = ROUNDING * max(abs(t0), abs(t1))
+        if (times[0] - t0) * forward < -slack or (times[-1] - t1) * forward > slack:
+            raise BadArgument(
+                f"save_at reaches from {times[0]:.12g} to {times[-1]:.12g}, outside the run ({t0:.12g}, {t1:.12g})."
+            )
+        return np.clip(times, min(t0, t1), max(t0, t1))
+
+    def limits(self) -> dict[str, Any]:
+        """Return the limits of the step control."""
+        most, first = self.max_steps, self.first_step
+        if not is_whole(most, 1):
+            raise BadArgument(f"max_steps={most!r} must be a whole number, at least 1.")
+        if most > MOST_STEPS:
+            raise BadArgument(f"max_steps={most!r} is more than can be counted. Use max_steps=10**15 for as many as it takes.")
+        if first is not None:
+            first = positive(first, "first_step", "leave it out, and the first step is chosen.")
+        return {"max_steps": int(most), "max_step": positive(self.max_step, "max_step"), "first": first}
+
+
+def relative_tolerance(rtol) -> float:
+    """Return a relative tolerance that can be met; 1e-6 for None."""
+    rtol = 1e-6 if rtol is None else positive(rtol, "rtol")
+    if rtol >= 1.0 or rtol < 1e-14:
+        raise BadArgument(f"rtol={rtol:g} must lie between 1e-14 and 1; double precision has 16 digits.")
+    return rtol
+
+
+def constraint_tolerance(constraint_tol, rtol: float) -> float:
+    """Return the largest distance from the constraints; for None, what goes with rtol."""
+    if constraint_tol is None:
+        return max(min(1e-10, rtol / 10), 1e-14)
+    return positive(constraint_tol, "constraint_tol", NO_CONSTRAINT)
+
+
+def check_step(step) -> float:
+    """Return a fixed step that a run can be divided into."""
+    return positive(step, "step", "the run is divided into steps of this length.")
+
+
+def _chosen(model, formulation, integrator, stabilization, rtol, atol, step, constraint_tol) -> Choice:
+    if step is not None:
+        if rtol is not None:
+            raise BadArgument(ONE_OR_THE_OTHER)
+        step = check_step(step)
+    rtol = relative_tolerance(rtol)
+    if model.interpreted and rtol < model.attainable_rtol and step is None:
+        raise BadArgument(
+            f"rtol={rtol:g} cannot be reached: {' and '.join(model.inexact)} come from differences, good to "
+            f"{model.attainable_rtol:g}. Give them as derivatives={{'{model.inexact[0]}': ...}}, or rtol >= "
+            f"{model.attainable_rtol:g}."
+        )
+    sized = atol is not None
+    atol = absolute_tolerance(model, atol)
+    tol = constraint_tolerance(constraint_tol, rtol)
+    choice = make_choice(model, formulation, integrator, stabilization, step, rtol, atol, tol)
+    if step is not None and sized and not choice.integrator.implicit:
+        raise BadArgument(ONE_OR_THE_OTHER)
+    return choice
+
+
+def absolute_tolerance(model, atol):
+    """Return an absolute tolerance, or one for each position and velocity; 1e-9 for None."""
+    atol = 1e-9 if atol is None else atol
+    if isinstance(atol, Mapping):
+        values = np.full(model.nq + model.nv, 1e-9)
+        parts = {"q": slice(0, model.nc), "v": slice(model.nq, None)}
+        if model.is_ode:
+            parts["y"] = parts["q"]
+        if len(model.extras):
+            parts |= {"s": slice(model.nc, model.nc + model.ns), "w": slice(model.nc + model.ns, model.nq)}
+        labels = [*model.coordinates, *model.extras.state_labels, *model.extras.algebraic_labels]
+        for name in sorted(atol, key=lambda name: name not in parts):  # single coordinates come last
+            value = positive(atol[name], f"atol[{name!r}]", NO_CONTROL)
+            rows = rows_of(name, labels)
+            if name not in parts and not rows:
+                parts = [part for part in parts if part != "y"]
+                raise BadArgument(f"atol[{name!r}]: known are {', '.join(map(repr, parts))} and {', '.join(labels)}.")
+            values[parts.get(name, rows)] = value
+        return tuple(values)
+    if axes(atol) == 0:
+        return positive(atol, "atol", NO_CONTROL)
+    values = vector(atol, "atol", model.nc + model.nv)
+    if not values.min() > 0.0:
+        raise BadArgument(f"atol[{int(np.argmin(values))}]={values.min():g} must be a positive number.")
+    return tuple(np.insert(values, model.nc, np.full(len(model.extras), 1e-9)))
+
+
+def _refuse_parts(name: str, event: Event, system) -> None:
+    """Say how an event of a mechanism asks for its bodies and joints."""
+    resolver = system.resolver
+    if resolver is None or not callable(event.f):
+        return
+    takes = taken(event.f, f"event {name!r}", (*FULL, *resolver.names))
+    asked = [one.name for one in takes.parameters if one.name in resolver.names]
+    if asked:
+        raise BadArgument(
+            f"event {name!r} asks for {asked[0]!r}, a part of the mechanism: events see such parts through "
+            f"m.quantity(lambda {asked[0]}: ...)."
+        )
+
+
+def settled(choice: Choice, model, t0: float, q, data) -> Choice:
+    """Let a formulation choose what it chooses at the start."""
+
+    def jacobian():
+        if model.is_ode:
+            raise BadArgument('D="unit" is for a System. For a Dae give an array, one column per constraint.')
+        return position_jacobian(model, t0, q, data)[:, : model.nc]
+
+    formulation = choice.formulation.settled(jacobian)
+    return choice if formulation is choice.formulation else replace(choice, formulation=formulation)
+
+

@@ -1,0 +1,239 @@
+"""Where a run starts: values as they are given, what a mechanism or a problem brings, the interval, the multipliers."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..errors import BadArgument, InconsistentState
+from ..model.dae import Dae, start_of
+from ..model.extra import Extras, start_of_extras
+from ..model.given import axes, vector
+from ..model.system import Ode, System
+from ..planning.plan import Plan
+from ..results.solution import Solution
+from ..results.states import State
+from ..running.run import Run
+
+NO_TIME = (bool, np.bool_)
+
+
+class GivenStart(NamedTuple):
+    """The start of a run under the names and with the defaults of every call that makes one; see `simulate`."""
+
+    q0: Any = None
+    v0: Any = None
+    y0: Any = None
+    s0: Any = None
+    w0: Any = None
+    x0: Any = None
+    dx0: Any = None
+    ddx0: Any = None
+    lam0: Any = None
+    initial: str = "check"
+    hold: Any = None
+    redundant: str | None = None
+
+
+class Opened(NamedTuple):
+    """What is to be simulated, from when to when, and the numbers it starts with; q holds the extras, too."""
+
+    system: System | Ode
+    t0: float
+    t1: float
+    q: np.ndarray
+    v: np.ndarray
+    extras: Extras
+    start: GivenStart  # with what a mechanism or a problem has brought
+
+
+class Assembling:
+    """What becomes a System when it is simulated, and brings its start: a Mechanism."""
+
+    params: Any
+
+    def to_system(self, varying=()) -> tuple[System, np.ndarray, np.ndarray]:
+        """Return (system, q0, v0); `varying` names parameters that a sweep changes."""
+        raise NotImplementedError(f"{type(self).__name__} does not say what its system is")
+
+    def start_states(self, given=None, before: State | None = None) -> Any:
+        """Return s0: what is given, else that of an earlier run's end, else its own."""
+        raise NotImplementedError(f"{type(self).__name__} does not say where its states start")
+
+
+class Posed:
+    """A system with its start, its end and what is known of its answer: a Problem."""
+
+    name: str
+    title: str
+    system: System | Ode
+    t0: float
+    t_end: float
+    q0: Any
+    v0: Any
+    y0: Any
+    s0: Any
+    w0: Any
+    exact: Any
+
+    def reference(self, t: float | None = None) -> Any:
+        """Return the known state at a time, by default at the end."""
+        raise NotImplementedError(f"{type(self).__name__} does not say what is known of its answer")
+
+
+def brought(system, t_end, start: GivenStart, varying=()) -> tuple[Any, Any, GivenStart]:
+    """Return (system, t_end, start) with what a Mechanism or a Problem brings in the place of None.
+
+    An earlier run's end in the place of q0, y0 or x0 is a whole start: nothing of the problem's own is mixed into it.
+    """
+    q0, v0, y0, s0, w0, x0 = start[:6]
+    if isinstance(system, Assembling):  # from where it was assembled
+        s0 = system.start_states(s0, q0 if isinstance(q0, State) else None)
+        system, q, v = system.to_system(varying=varying)
+        q0, v0 = q if q0 is None else q0, v if q0 is None and v0 is None else v0
+    elif isinstance(system, Posed):
+        problem, system = system, system.system
+        t_end = problem.t_end if t_end is None else t_end
+        if x0 is not None or isinstance(q0, State) or isinstance(y0, State):
+            return system, t_end, start
+        if isinstance(system, Ode):
+            y0 = problem.y0 if y0 is None and q0 is None else y0
+        else:
+            q0, v0 = problem.q0 if q0 is None else q0, problem.v0 if v0 is None else v0
+            s0, w0 = problem.s0 if s0 is None else s0, problem.w0 if w0 is None else w0
+    return system, t_end, start._replace(q0=q0, v0=v0, y0=y0, s0=s0, w0=w0)
+
+
+def check_kind(call: str, system) -> None:
+    """Refuse what cannot be simulated."""
+    if not isinstance(system, (System, Ode)):
+        hint = " For y' = f(t, y) write Ode(f)." if callable(system) and not isinstance(system, type) else ""
+        raise BadArgument(f"{call} needs a System, an Ode, a Dae or a Problem, got {type(system).__name__}.{hint}")
+
+
+def opened(call: str, system, t_end, start: GivenStart, endless: bool = False) -> Opened:
+    """Return what is to be simulated, as numbers; `call` is the function that was called, for messages.
+
+    With `endless`, there need not be an end.
+    """
+    q0, v0, y0, s0, w0, x0, dx0, ddx0 = start[:8]
+    if isinstance(q0, Solution) or isinstance(y0, Solution) or isinstance(x0, Solution):
+        name = next(name for name in ("q0", "y0", "x0") if isinstance(getattr(start, name), Solution))
+        raise BadArgument(f"{name} is a whole Solution: pass {name}=sol.end to go on from where it ended.")
+    if not isinstance(system, (System, Ode)):
+        system, t_end, start = brought(system, t_end, start)
+        check_kind(call, system)
+        q0, v0, y0, s0, w0 = start[:5]
+    more, extras = start_of_extras(call, system, s0, w0, q0 if isinstance(q0, State) else None)
+    if isinstance(system, Dae):
+        t0, q = _of_dae(call, system, x0, dx0, ddx0, y0)
+        v = np.zeros(0)
+    else:
+        if x0 is not None or dx0 is not None or ddx0 is not None:
+            own = "an Ode starts from y0" if isinstance(system, Ode) else "a System starts from q0 and v0"
+            raise BadArgument(f"x0, dx0 and ddx0 belong to a Dae; {own}.")
+        t0, q, v = _of_system(call, system, q0, v0, y0)
+    if len(more):
+        q = np.concatenate([q, more])
+    if endless and t_end is None:
+        return Opened(system, 0.0 if t0 is None else t0, np.inf, q, v, extras, start)
+    t0, t1 = interval(call, t0, t_end)
+    return Opened(system, t0, t1, q, v, extras, start)
+
+
+def _of_dae(call: str, system: Dae, x0, dx0, ddx0, y0) -> tuple[float | None, np.ndarray]:
+    """Return (t0 or None, z); an earlier run's end stands for all of it."""
+    if not isinstance(x0, State):
+        return None, start_of(call, system, x0, dx0, ddx0, y0)
+    if dx0 is not None or ddx0 is not None or y0 is not None:
+        raise BadArgument("x0=sol.end is a whole start: leave out dx0, ddx0 and y0, or give numbers for each of them.")
+    return float(x0.t), np.array(x0.q, dtype=float)
+
+
+def _of_system(call: str, system: System | Ode, q0, v0, y0) -> tuple[float | None, np.ndarray, np.ndarray]:
+    """Return (t0 or None, q, v) from the given start; an earlier run's end may stand for it."""
+    t0 = None
+    if isinstance(system, Ode):
+        if y0 is not None and q0 is not None:
+            raise BadArgument("an Ode starts from y0 alone; q0 belongs to a System.")
+        given = q0 if y0 is None else y0
+        if given is None:
+            raise BadArgument(f"{call} needs y0, the initial state of the Ode.")
+        if isinstance(given, State):
+            t0, given = float(given.t), given.y
+        elif v0 is not None:
+            raise BadArgument("an Ode starts from y0 alone; v0 belongs to a System.")
+        q, v = vector(given, "y0"), np.zeros(0)
+        if not len(q):
+            raise BadArgument("y0 is empty: there is nothing to simulate.")
+        return t0, q, v
+    if y0 is not None:
+        raise BadArgument("a System starts from q0 and v0; y0 belongs to an Ode.")
+    if isinstance(q0, State):
+        t0, q0, v0 = float(q0.t), q0.q, q0.v if v0 is None else v0
+    if q0 is None or v0 is None:
+        missing = "q0" if q0 is None else "v0"
+        raise BadArgument(f"{call} needs {missing}: initial positions and velocities are q0= and v0=.")
+    q, v = vector(q0, "q0"), vector(v0, "v0")
+    if not len(q):
+        raise BadArgument("q0 is empty: there is nothing to simulate.")
+    if len(q) != len(v) and system.kinematics is None:
+        raise BadArgument(f"q0 has {len(q)} entries but v0 has {len(v)}; they must agree unless kinematics= is given.")
+    return t0, q, v
+
+
+def interval(call: str, before: float | None, t_end) -> tuple[float, float]:
+    """Return (t0, t1); `before` is when an earlier run ended, where one is gone on from."""
+    if t_end is None:
+        raise BadArgument(f"{call} needs t_end: a number, or a pair (t0, t_end).")
+    t0, t1 = before, t_end
+    if not isinstance(t_end, float | int):
+        sides = axes(t_end)
+        if sides == 1 and len(t_end) == 2:
+            t0, t1 = t_end
+            before = None
+        elif sides != 0:
+            raise BadArgument(f"t_end must be a number or a pair (t0, t_end), got {t_end!r}.")
+    try:
+        if isinstance(t0, NO_TIME) or isinstance(t1, NO_TIME):
+            raise TypeError
+        t0, t1 = float(0.0 if t0 is None else t0), float(t1)
+    except (TypeError, ValueError, OverflowError):
+        raise BadArgument(f"t_end must be a number or a pair (t0, t_end), got {t_end!r}.") from None
+    if not (np.isfinite(t0) and np.isfinite(t1)):
+        raise BadArgument(f"the interval ({t0}, {t1}) must be finite.")
+    if t0 == t1:
+        on = f" t_end is a time, no duration: to go on for as long again, t_end={2 * t0:g}." if before else ""
+        raise BadArgument(f"the interval is empty: it begins and ends at t = {t0:g}.{on}")
+    if before is not None and t1 < t0:
+        raise BadArgument(
+            f"the run to go on from ended at t = {t0:g}, after t_end = {t1:g}, a time and no duration. Give a later one, or "
+            f"the pair ({t0:g}, {t1:g}) to run backwards."
+        )
+    return t0, t1
+
+
+def free_multipliers(plan: Plan, lam0) -> np.ndarray:
+    """Return the multipliers that a run begins with, consistent or not."""
+    for block in plan.blocks:
+        if block.name == "lam":
+            return vector(lam0, "lam0", block.size)
+    raise BadArgument(
+        f"lam0 with initial=\"free\" is where λ is an unknown; {plan.choice.formulation!r} with "
+        f"{type(plan.choice.integrator).__name__} solves for it. Leave it out."
+    )
+
+
+def check_multipliers(plan: Plan, run: Run, lam0) -> None:
+    """Refuse multipliers that are not those which follow from the equations at the start."""
+    first = plan.model.nq + plan.model.nv
+    lam = run.K[0, first : first + plan.n_lam]
+    given = vector(lam0, "lam0", len(lam))
+    gap = np.abs(given - lam)
+    worst = int(np.argmax(gap)) if len(gap) else 0
+    if len(gap) and gap[worst] > 1e-6 * (1.0 + np.abs(lam).max()):
+        raise InconsistentState(
+            f"lam0 misses the acceleration level: {plan.model.row_labels[worst]!r} needs {lam[worst]:.6g}, given "
+            f"{given[worst]:.6g}. Leave lam0 out; it is computed."
+        )
