@@ -15,7 +15,6 @@ import numpy as np
 
 from .errors import BadArgument
 from .formulations.base import Formulation
-from .formulations.index1 import Index1
 from .integrators.base import Integrator
 from .integrators.fixed_steps import BackwardEuler
 from .integrators.runge_kutta import DOP853, RK4, Euler, Midpoint
@@ -119,9 +118,8 @@ def check_integrator(integrator, *, formulation="auto") -> None:
     """
     integrator = _object(integrator, Integrator)
     name = repr(integrator)
-    order = getattr(integrator, "order", None)
+    order, adaptive = integrator.order, integrator.adaptive
     _require(isinstance(order, int) and order >= 1, f"{name} must declare order, a number, not {order!r}")
-    adaptive = getattr(integrator, "adaptive", None)
     _require(isinstance(adaptive, bool), f"{name} must declare adaptive, True or False, not {adaptive!r}")
     lowered = integrator.lower()
     estimates = lowered.errors
@@ -130,7 +128,7 @@ def check_integrator(integrator, *, formulation="auto") -> None:
     _require(adaptive == (estimates > 0), text)
     with_it = {"integrator": integrator, "formulation": formulation}
     for problem in _problems(order):
-        if problem.y0 is not None and not (formulation == "auto" or isinstance(formulation, Index1)):
+        if problem.y0 is not None and not (formulation == "auto" or formulation.for_ode):
             continue  # an Ode has one formulation
         steps = _steps(problem, order, more=_more(problem, order) if multistep else 1)
         options = {"formulation": formulation, "roundoff": ROUNDOFF / 10 if order > 5 else ROUNDOFF}
@@ -161,10 +159,9 @@ def check_stabilization(stabilization) -> None:
     """
     if stabilization is not None:
         stabilization = _object(stabilization, Stabilization)
-        acts = getattr(stabilization, "acts", None)
         _require(
-            acts in ("none", "field", "step"),
-            f"{stabilization!r} must declare acts, 'field' or 'step'; found {acts!r}",
+            stabilization.acts in ("none", "field", "step"),
+            f"{stabilization!r} must declare acts, 'field' or 'step'; found {stabilization.acts!r}",
         )
     name = repr(stabilization)
     on_ode = stabilization is None or _works_on_ode(stabilization)

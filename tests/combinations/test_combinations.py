@@ -50,7 +50,7 @@ def every(base):
     waiting, found = [base], []
     while waiting:
         waiting += (kind := waiting.pop()).__subclasses__()
-        family = base is Integrator and not hasattr(kind, "order")
+        family = base is Integrator and kind.order is None
         ours = kind.__module__.startswith(folder.__name__)
         if kind is not base and ours and not family and not kind.__name__.startswith("_"):
             found.append(kind(**ARGUMENTS.get(kind.__name__, {})))

@@ -10,7 +10,8 @@ import typer
 
 from ..errors import BadArgument, HolonomicError, IncompatibleMethods, UnknownArgument
 from ..results.cite import SOFTWARE, bibliography, entries
-from .methods import KINDS, S_METHODS, classes, make, nearest, refuse
+from ..study.names import named_stabilizations
+from .methods import KINDS, classes, make, nearest, refuse
 from .run import load, simulate
 from .view import loaded
 
@@ -68,8 +69,8 @@ def keys_of(target: str, options: dict[str, Any]) -> tuple[str, ...]:
     for kind in KINDS:
         for name, method in classes(kind).items():
             if name.lower() == target.lower():
-                return tuple(getattr(method, "references", ()))
-    for name, method in S_METHODS.items():
+                return tuple(method.references)
+    for name, method in named_stabilizations().items():
         if name.lower() == target.lower():
             return tuple(method().references)
     named = {key.lower(): key for key in bibliography()}
@@ -93,5 +94,5 @@ def check_known(target: str) -> None:
     problems = list(catalogue())
     if target.endswith(".py") or Path(target).exists() or target.lower().replace("_", "-") in map(str.lower, problems):
         return
-    names = [*problems, *S_METHODS, *bibliography(), *(name for kind in KINDS for name in classes(kind))]
+    names = [*problems, *named_stabilizations(), *bibliography(), *(name for kind in KINDS for name in classes(kind))]
     refuse(f"there is no problem, method or paper {target!r}. {nearest(target, names)}")

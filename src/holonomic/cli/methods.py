@@ -17,14 +17,14 @@ from rich.markup import escape
 from rich.table import Table
 
 from ..errors import HolonomicError, UnknownArgument
-from ..stabilizations import post
+from ..study.names import named_stabilizations
 
 BAD_USAGE = 2
 KINDS = ("formulation", "integrator", "stabilization")
 FITS = ("takes", "gives", "acts")  # the attributes by which methods are matched to each other
-# The names of the papers for certain settings of PostStabilization.
-S_METHODS = {make.__name__: make for make in (post.S_vel, post.S_pos, post.S_both, post.S_both2, post.S_full)}
-MORE = ("adaptive", "implicit", "index", "drift_order")
+SAID = {  # what is listed of a method, as its base declares it
+    "formulation": ("gives", "index"), "integrator": ("takes", "adaptive", "implicit"), "stabilization": ("acts", "drift_order"),
+}  # fmt: skip
 
 
 def classes(kind: str) -> dict[str, type]:
@@ -46,22 +46,19 @@ def classes(kind: str) -> dict[str, type]:
 def complete(kind: str, method: type) -> bool:
     """Tell a method from the base of a family: a family of integrators leaves the order open."""
     hidden = method.__name__.startswith("_") or inspect.isabstract(method)
-    return not hidden and (kind != "integrator" or hasattr(method, "order"))
+    return not hidden and (kind != "integrator" or method.order is not None)  # type: ignore[attr-defined]
 
 
-def describe(kind: str, method: type) -> dict:
+def describe(kind: str, method) -> dict:
     """Return what the class attributes say about a method, ready for JSON."""
-    said = {
-        name: plain(value) for name in FITS + MORE if (value := getattr(method, name, None)) not in (None, "")
-    }
-    order = getattr(method, "order", None)
+    said = {name: plain(value) for name in SAID[kind] if (value := getattr(method, name)) not in (None, "")}
     return {
         "name": method.__name__,
         "kind": kind,
-        "order": order if isinstance(order, int) else None,
+        "order": method.order if kind == "integrator" else None,
         **said,
         "summary": (inspect.getdoc(method) or "").partition("\n")[0],
-        "references": list(getattr(method, "references", ())),
+        "references": list(method.references),
     }
 
 
@@ -107,7 +104,7 @@ def make(kind: str, text: str):
             name, arguments, options = ast.unparse(called), [], {}
     except (SyntaxError, ValueError):
         refuse(f"{text!r} is not a method. Write a name, or a name with numbers as in 'Baumgarte(alpha=20)'.")
-    known: dict[str, Callable] = {**classes(kind), **(S_METHODS if kind == "stabilization" else {})}
+    known: dict[str, Callable] = {**classes(kind), **(named_stabilizations() if kind == "stabilization" else {})}
     method = {key.lower(): known[key] for key in known}.get(name.lower())
     if method is None:
         refuse(f"no {kind} is called {name!r}. {nearest(name, known)}")

@@ -49,22 +49,29 @@ class Equations:
 class Formulation:
     """Base of all formulations.
 
-    `gives` says what an integrator may take: "ode", "residual", "half-explicit". `keeps` are the levels whose
-    residuals it makes vanish by itself.
+    Its class attributes are all that others ask of a formulation, with the answer of one that says nothing; `gives` and
+    `index` have to be said. An answer that depends on settings is a property.
     """
 
     __init__ = takes_nothing
 
-    gives: ClassVar[tuple[str, ...]]
-    index: ClassVar[int]
-    keeps: ClassVar[tuple[str, ...]] = ()
-    references: ClassVar[tuple[str, ...]] = ()
+    gives: ClassVar[tuple[str, ...]] = ()  # what an integrator may take: "ode", "residual", "half-explicit"
+    index: ClassVar[int | None] = None  # differentiations that lead to an ODE
+    keeps: ClassVar[tuple[str, ...]] = ()  # levels whose residuals it makes vanish by itself
+    for_ode: ClassVar[bool] = False  # knows y' = rhs alone: an Ode, and a Dae whose algebraic unknowns are solved for
+    for_dae: ClassVar[bool] = False  # knows a Dae with algebraic unknowns among its own
+    plain: ClassVar[bool] = False  # q, v and λ with one level of the constraints
+    overdetermined: ClassVar[bool] = False  # more equations than unknowns: those with slopes in the least-squares sense
+    integrates_multipliers: ClassVar[bool] = False  # λ has a slope, and stays where it is when the state is moved
+    has_field_terms: ClassVar[bool] = False  # its residual holds what a stabilization adds to the field
+    along_mass: ClassVar[tuple[str, ...]] = ()  # levels of a System whose multipliers act along M⁻¹Gᵀ
+    along_B: ClassVar[bool] = False  # multipliers of a Dae act along B, at a level that it keeps
+    D: ClassVar[Any] = None  # directions of a correction among its equations: a name, numbers, a function; None: it has none
+    implicit_in_direction: ClassVar[bool] = False  # steps need not follow constraints that turn
     selector: ClassVar[int | None] = None  # which selectors are chosen before every step, if any
     in_stages: ClassVar[bool] = False  # its last n_lam equations belong to the stages of a step, not to its end
-    for_dae: ClassVar[bool] = False  # whether it also knows the equations of a Dae
-    plain: ClassVar[bool] = False  # q, v and λ with one level of the constraints
-    along_mass: ClassVar[tuple[str, ...]] = ()  # levels of a System whose multipliers act along M⁻¹Gᵀ
-    overdetermined: ClassVar[bool] = False  # more equations than unknowns: those with slopes in the least-squares sense
+    recommended: ClassVar[bool] = False  # refusals name it as a way out; said by each class for itself
+    references: ClassVar[tuple[str, ...]] = ()  # keys of references.bib
 
     def settled(self, jacobian: Callable[[], np.ndarray]) -> Formulation:
         """Return the formulation with whatever it chooses at the start of a run chosen, by ∂g/∂q there."""

@@ -31,6 +31,7 @@ class GGL(Formulation):
     gives = ("residual",)
     index = 2
     keeps = ("position", "velocity")
+    recommended = True
     references = ("gear-gupta-leimkuhler-1985", "ascher-petzold-1993")
 
     def __post_init__(self):

@@ -23,7 +23,10 @@ class Index1(Formulation):
     plain = True
     gives = ("ode", "residual")
     index = 1
+    for_ode = True
+    has_field_terms = True
     in_stages = True
+    recommended = True
     references = ("eich-1993",)
 
     def blocks(self, nq, nv, n_lam, n_position):

@@ -27,6 +27,8 @@ class Index2(Formulation):
     for_dae = True
     keeps = ("velocity",)
     along_mass = ("velocity",)
+    along_B = True
+    recommended = True
     references = ("ascher-petzold-1993",)
 
     def blocks(self, nq, nv, n_lam, n_position):

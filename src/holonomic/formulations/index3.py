@@ -25,6 +25,7 @@ class Index3(Formulation):
     index = 3
     for_dae = True
     keeps = ("position",)
+    recommended = True
     references = ("eich-1993", "steinbrecher-2003")
 
     def blocks(self, nq, nv, n_lam, n_position):

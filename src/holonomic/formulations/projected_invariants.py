@@ -59,6 +59,10 @@ class ProjectedInvariants(Formulation):
         return ("position",) if self.kind == "Pa" else ("position", "velocity")
 
     @property
+    def implicit_in_direction(self) -> bool:  # type: ignore[override]
+        return self.D == "G"
+
+    @property
     def along_mass(self):  # type: ignore[override]
         return ("position",) if self.D == "mass" else ()
 

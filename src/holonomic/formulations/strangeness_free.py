@@ -81,6 +81,7 @@ class StrangenessFree(Formulation):
     in_stages = True
     for_dae = True
     keeps = ("position", "velocity", "acceleration")
+    recommended = True
     references = ("steinbrecher-2003",)
 
     def __post_init__(self):

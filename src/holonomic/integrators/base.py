@@ -50,21 +50,25 @@ class Lowered:
 class Integrator:
     """Base of all integrators.
 
-    Class attributes say what it can do; plans, tables and tests read them.
+    Its class attributes are all that others ask of an integrator, with the answer of one that says nothing; `order` and
+    `adaptive` have to be said. An answer that depends on settings is a property.
     """
 
     __init__ = takes_nothing
 
-    order: ClassVar[int]
+    order: ClassVar[int | None] = None  # p, where errors of q and v are of the size h^p
     takes: ClassVar[str] = "ode"  # what a formulation must give: "ode", "residual" or "half-explicit"
-    adaptive: ClassVar[bool]  # has an error estimate
-    implicit: ClassVar[bool] = False
-    indices: ClassVar[tuple[int, ...] | None] = None  # indices of the residuals it takes; None: all
+    adaptive: ClassVar[bool | None] = None  # has an error estimate
+    implicit: ClassVar[bool] = False  # solves equations in every step
+    indices: ClassVar[tuple[int, ...] | None] = None  # indices of the residuals it takes, of a System with q' = v alone; None: all
     highest_index: ClassVar[int] = 3  # above, velocities and multipliers do not converge
-    constant_mass: ClassVar[bool] = False  # whether it needs one
-    conservative: ClassVar[bool] = False  # takes forces of t and q alone
-    plain: ClassVar[bool] = False  # takes (q, v, λ) and one level of the constraints only, no further multipliers
-    overdetermined: ClassVar[bool] = False  # takes more equations than unknowns
+    needs_constant_mass: ClassVar[bool] = False  # which it also divides by
+    needs_forces_of_position: ClassVar[bool] = False  # takes forces of t and q alone
+    only_plain: ClassVar[bool] = False  # takes (q, v, λ) and one level of the constraints only, no further multipliers
+    takes_overdetermined: ClassVar[bool] = False  # takes more equations than unknowns
+    unstable_with_constraints: ClassVar[bool] = False  # while steps change, where constraints are among the equations
+    keeps_energy: ClassVar[bool] = False  # symplectic: without constraints, or with those that it is made for
+    keeps_velocities: ClassVar[bool] = False  # of index 3: velocities hold their constraints, too
     keeps_at_end: ClassVar[bool] = True  # constraints among the equations hold at the end of a step, not in its stages alone
     meets_constraints: ClassVar[bool] = True  # Newton's method goes on until constraints among the equations hold
     multipliers_in_stages: ClassVar[bool] = False  # unknown multipliers are not those of the end of a step
@@ -72,7 +76,15 @@ class Integrator:
     old_point_limit: ClassVar[float] = 2.0  # largest α of a ForwardEulerStabilization
     stage_at_end: ClassVar[bool] = False  # the last stage before the new point stands at t + h
     damping_limit: ClassVar[float] = 2.0  # explicit methods: z' = -γ z stays bounded up to about this γ h
-    references: ClassVar[tuple[str, ...]] = ()
+    errors_add_up: ClassVar[bool] = False  # over many steps beside a vibration that lasts, to more than 10 rtol
+    chosen_for: ClassVar[str] = "chosen by us"  # why it is chosen where the integrator is left open, in words
+    recommended: ClassVar[bool] = False  # refusals name it as a way out; said by each class for itself
+    references: ClassVar[tuple[str, ...]] = ()  # keys of references.bib
+
+    @property
+    def on_gpu(self) -> bool:
+        """Whether it runs on a GPU: steps that solve no equations do."""
+        return not self.implicit and self.takes != "residual"
 
     def lower(self) -> Lowered:
         """Return the kernels and numbers of this integrator."""

@@ -358,12 +358,19 @@ class BDF(Integrator):
 
     max_order: int = 5
     order, adaptive, implicit, takes = 5, True, True, "residual"
+    errors_add_up = True
+    chosen_for = "implicit, orders 1 to 5: long steps where fast motion has decayed"
+    recommended = True
     references = ("eich-1993", "shampine-reichelt-1997", "HW96")
 
     def __post_init__(self):
         if self.max_order not in range(1, 7):
             raise BadArgument(f"max_order={self.max_order!r}: BDF formulas are stable for orders 1 to 6.")
         object.__setattr__(self, "order", self.max_order)
+
+    @property
+    def unstable_with_constraints(self) -> bool:  # type: ignore[override]
+        return self.max_order > 5
 
     @property
     def old_point_limit(self) -> float:  # type: ignore[override]

@@ -240,7 +240,7 @@ class _ImplicitStep(Integrator):
     """What the methods of this file have in common."""
 
     adaptive, implicit, takes = False, True, "residual"
-    overdetermined = True
+    takes_overdetermined = True
 
 
 @refuses_unknown
@@ -291,6 +291,7 @@ class BackwardEuler(_ImplicitStep):
 
     once: bool = False
     order = 1
+    recommended = True
     references = ("HW96",)
 
     def lower(self) -> Lowered:
@@ -327,7 +328,9 @@ class ImplicitMidpoint(_ImplicitStep):
 
     constraints: str = "end"
     order = 2
+    keeps_energy = True
     multipliers_in_stages = True
+    recommended = True
     references = ("HW96", "ascher-petzold-1993")
 
     @property

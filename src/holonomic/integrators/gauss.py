@@ -194,8 +194,10 @@ class GaussLegendre4(Integrator):
 
     order, adaptive, implicit, takes = 4, False, True, "residual"
     highest_index = 2
+    keeps_energy = True
     keeps_at_end = False
     multipliers_in_stages = True
+    recommended = True
     references = ("HW96", "HLW06", "ascher-petzold-1993")
 
     def lower(self) -> Lowered:

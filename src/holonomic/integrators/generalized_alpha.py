@@ -274,7 +274,7 @@ class GeneralizedAlpha(Integrator):
     adaptive = False
     implicit = True
     indices = (2, 3)
-    plain = True
+    only_plain = True
     references = ("arnold-bruels-2007", "arnold-bruels-cardona-2015")
 
     def __post_init__(self):

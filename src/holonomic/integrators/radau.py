@@ -341,6 +341,8 @@ class Radau(Integrator):
 
     order, adaptive, implicit, takes = 5, True, True, "residual"
     meets_constraints = False
+    chosen_for = "implicit, order 5: long steps where the equations are stiff, high accuracy or oscillation"
+    recommended = True
     references = ("HW96",)
 
     def lower(self) -> Lowered:

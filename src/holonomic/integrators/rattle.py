@@ -169,9 +169,11 @@ class RATTLE(Integrator):
 
     order, adaptive, implicit, takes = 2, False, True, "residual"
     indices = (3,)
-    plain = True
-    constant_mass = True
-    conservative = True
+    only_plain = True
+    needs_constant_mass = True
+    needs_forces_of_position = True
+    keeps_energy = True
+    keeps_velocities = True
     references = ("HLW06",)
 
     def lower(self) -> Lowered:

@@ -199,6 +199,8 @@ class RK45(RungeKutta):
 
     order, adaptive, references = 5, True, ("dormand-prince-1980", "HNW93")
     tableau = tableaus.RK45
+    chosen_for = "order 5 with error control: its error follows rtol in short runs, too"
+    recommended = True
 
 
 class DOP853(RungeKutta):
@@ -206,3 +208,5 @@ class DOP853(RungeKutta):
 
     order, adaptive, references = 8, True, ("prince-dormand-1981", "HNW93")
     tableau = tableaus.DOP853
+    chosen_for = "order 8 with error control: the fewest evaluations for smooth motion"
+    recommended = True

@@ -57,7 +57,7 @@ class Variant:
     @property
     def functions(self) -> tuple:
         """Directions that are functions of the user's."""
-        ways = [way.D for way in (self.bend, self.direction, self.formulation) if hasattr(way, "D")]
+        ways = [way.D for way in (self.bend, self.direction, self.formulation) if way is not None]
         return tuple(D for D in dict.fromkeys(ways) if callable(D))
 
     @property

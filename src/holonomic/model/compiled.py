@@ -239,9 +239,10 @@ class Model(ModelBase):
             traced = trace(self.system, *self._start, events=variant.events, numbers=self.numbers)
         derived = derive(traced.expressions, variant.rows, self.held, variant.kept)
         derived.bend = variant.bend
+        own = None if variant.formulation is None else variant.formulation.D
         for D in variant.functions:
             shape = None
-            if D is getattr(variant.formulation, "D", None):  # one column per constraint, as long as q (x of a Dae)
+            if D is own:  # one column per constraint, as long as q (x of a Dae)
                 levels = self.order if self.is_ode else 1
                 shape = (self.nc // levels, self.n_constraints // levels)
             derived.given[D] = trace_direction(self.system, *self._start, D, derived, self.data_places, shape)
@@ -359,7 +360,7 @@ class Model(ModelBase):
         """What a set of functions is made for, in words."""
         names = ",".join(sorted({fn.name for fn in wanted}))
         ways = [
-            replace(way, D="G" if way is variant.formulation else "given") if callable(getattr(way, "D", None)) else way
+            replace(way, D="G" if way is variant.formulation else "given") if way is not None and callable(way.D) else way
             for way in (variant.bend, variant.direction, variant.formulation)
         ]
         held = "" if self.held is None else f"|{self.held}"

@@ -23,6 +23,8 @@ from ..stabilizations.projection import Projection
 # rule for the step (docs/automatic-choice.md). Half the tolerance costs DOP853 9 % more steps. Radau's estimate is two orders
 # below its error, and needs none.
 RESERVE = 0.5
+# what is chosen where nothing else is asked for, and what `stabilization=None` means
+FORMULATION, EXPLICIT, IMPLICIT, STABILIZATION, WITHOUT = Index1, DOP853, Radau, Projection, Unstabilized
 FLOOR = 1e-12  # rtol below which rounding leaves nothing to gain by it
 
 
@@ -39,6 +41,11 @@ class Choice:
     constraint_tol: float
     chosen: tuple[str, ...]  # which of the three the user named himself
     share: float = 1.0  # of rtol and atol, to which steps are controlled
+
+    @property
+    def integrator_open(self) -> bool:
+        """Whether another integrator may take over on the way: it was left to us, and goes by error and explicitly."""
+        return "integrator" not in self.chosen and not self.integrator.implicit and self.step is None
 
     @property
     def kept_rtol(self) -> float:
@@ -71,9 +78,8 @@ def make_choice(model, formulation, integrator, stabilization, step, rtol, atol,
         )
         if not (isinstance(given, str) and given == "auto")
     )  # fmt: skip
-    is_ode = "ode" in getattr(formulation, "gives", ("ode",))
-    integrator = _resolve(integrator, Integrator, "integrator", DOP853 if is_ode else Radau)
-    natural = Index2 if integrator.takes == "half-explicit" else Index1
+    integrator = _resolve(integrator, Integrator, "integrator", EXPLICIT if _may_be_ode(formulation) else IMPLICIT)
+    natural = Index2 if integrator.takes == "half-explicit" else FORMULATION
     if integrator.indices is not None and 1 not in integrator.indices and not model.is_ode:
         natural = Index3
     formulation = _resolve(formulation, Formulation, "formulation", natural)
@@ -89,11 +95,11 @@ def make_choice(model, formulation, integrator, stabilization, step, rtol, atol,
     to_tolerance = step is not None or integrator.meets_constraints or model.is_ode
     to_tolerance = to_tolerance or (index_3 and not model.n_constraints)
     needless = (kept or index_3) and to_tolerance and not model.n_invariants
-    default = Unstabilized if keeps_nothing or needless else Projection
-    velocities_stay = index_3 and not model.is_ode and not integrator.constant_mass
-    if velocities_stay and default is Projection and isinstance(stabilization, str) and stabilization == "auto":
+    default = WITHOUT if keeps_nothing or needless else STABILIZATION
+    velocities_stay = index_3 and not model.is_ode and not integrator.keeps_velocities
+    if velocities_stay and default is STABILIZATION and isinstance(stabilization, str) and stabilization == "auto":
         stabilization = Projection(on="positions")
-    stabilization = Unstabilized() if stabilization is None else stabilization
+    stabilization = WITHOUT() if stabilization is None else stabilization
     stabilization = _resolve(stabilization, Stabilization, "stabilization", default)
     if keeps_nothing and stabilization.acts != "none":
         raise IncompatibleMethods(
@@ -111,7 +117,7 @@ def _resolve(given, base: type, role: str, default: type):
         return given()
     if isinstance(given, base):
         return given
-    known = {kind.__name__: kind for kind in _kinds(base)}
+    known = {kind.__name__: kind for kind in kinds(base)}
     by_lower = {name.lower(): name for name in known}
     near = difflib.get_close_matches(given.lower(), by_lower, 1) if isinstance(given, str) else []
     example = f"{role}={by_lower[near[0]] if near else default.__name__}()"
@@ -123,6 +129,17 @@ def _resolve(given, base: type, role: str, default: type):
     raise BadArgument(f"{role}={given!r} is not {article} {role}; for example {example}.")
 
 
-def _kinds(base: type) -> list[type]:
+def _may_be_ode(given) -> bool:
+    """Whether explicit integrators take a formulation as it was given; what is none is refused later."""
+    known = isinstance(given, Formulation) or (isinstance(given, type) and issubclass(given, Formulation))
+    return not known or "ode" in given.gives
+
+
+def kinds(base: type) -> list[type]:
     """All classes below one."""
-    return [kind for child in base.__subclasses__() for kind in (child, *_kinds(child))]
+    return [kind for child in base.__subclasses__() for kind in (child, *kinds(child))]
+
+
+def recommended(base: type) -> list:
+    """Methods that refusals name as a way out. Each class says so for itself: what is derived from it may be less well known."""
+    return [kind() for kind in kinds(base) if "recommended" in vars(kind) and kind.recommended]

@@ -1,6 +1,7 @@
 """Fit: do these methods work together, and with this model. What does not is refused here, with a way out.
 
 What a system cannot have comes first, then what methods cannot do together, so that no remedy leads to another refusal.
+Methods are asked for what they can do, by the attributes that their base classes declare; none is known here by name.
 """
 
 from __future__ import annotations
@@ -9,25 +10,12 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from ..errors import BadArgument, IncompatibleMethods
-from ..formulations.ggl import GGL
-from ..formulations.index1 import Index1
-from ..formulations.index2 import Index2
-from ..formulations.index3 import Index3
-from ..formulations.strangeness_free import StrangenessFree
-from ..formulations.underlying_ode import UnderlyingODE
-from ..integrators.bdf import BDF
-from ..integrators.fixed_steps import BackwardEuler, ImplicitMidpoint
-from ..integrators.gauss import GaussLegendre4
-from ..integrators.radau import Radau
-from ..integrators.runge_kutta import DOP853, RK45
+from ..formulations.base import Formulation
+from ..integrators.base import Integrator
 from ..kernels.signatures import Fn
 from ..model.dae import Dae
 from ..stabilizations.base import Stabilization
-from ..stabilizations.baumgarte import Baumgarte
-from ..stabilizations.invariant import InvariantStabilization
-from ..stabilizations.none import Unstabilized
-from ..stabilizations.projection import Projection
-from .choice import Choice
+from .choice import EXPLICIT, FORMULATION, IMPLICIT, WITHOUT, Choice, recommended
 
 
 def metric_of(metric, model):
@@ -63,15 +51,15 @@ def along_multipliers(choice: Choice, model) -> tuple[Stabilization, str | None]
     at the levels that the formulation names, for a Dae along B. What was asked for by name stays as it is.
     """
     f, i, s = choice.formulation, choice.integrator, choice.stabilization
-    if i.keeps_at_end or i.takes != "residual" or not isinstance(s, Projection) or s != replace(s, metric=None, D=None, on="both"):
+    if i.keeps_at_end or i.takes != "residual" or not s.direction_open:
         return s, None
     if isinstance(model.system, Dae):
-        return (replace(s, D="B") if isinstance(f, Index2) and not model.n_invariants else s), None
+        return (s.turned(D="B") if f.along_B and not model.n_invariants else s), None
     levels = () if model.is_ode or not model.n_lam else f.along_mass
     if model.is_ode or model.system.kinematics is not None:  # M does not measure q
         levels = tuple(level for level in levels if level == "velocity")
     if len(levels) == 2:
-        return replace(s, metric="mass"), None
+        return s.turned(metric="mass"), None
     return s, {"position": "POS", "velocity": "VEL"}[levels[0]] if levels else None
 
 
@@ -106,22 +94,37 @@ def fits(choice: Choice, model, **changes) -> bool:
 
 def _instead(choice: Choice, model, role: str, candidates, most: int = 2, **changes) -> list[str]:
     """Names of those candidates for a role that fit, the first ones."""
-    found = [kind.__name__ for kind in candidates if fits(choice, model, **{role: kind()}, **changes)]
+    found = [type(other).__name__ for other in candidates if fits(choice, model, **{role: other}, **changes)]
     return found[:most]
+
+
+def _integrators() -> list[Integrator]:
+    """Integrators to recommend: those that take most equations first, with error control first, then the simplest."""
+    return sorted(recommended(Integrator), key=lambda i: (not i.implicit, not i.adaptive, i.order, i.errors_add_up))
+
+
+def _formulations(order: Callable[[Formulation], tuple]) -> list[Formulation]:
+    """Formulations to recommend, in an order that suits what was asked for."""
+    return sorted(recommended(Formulation), key=order)
+
+
+def _simplest(f: Formulation) -> tuple:
+    """Equations that explicit integrators take come first, then those that are differentiated least."""
+    return "ode" not in f.gives, -(f.index or 0), not f.plain
 
 
 def _check(choice: Choice, model) -> None:
     f, i, s = choice.formulation, choice.integrator, choice.stabilization
     if i.takes == "residual" and model.interpreted:
-        plain = " with formulation=Index1()"
+        plain = "" if "ode" in f.gives else f" with formulation={FORMULATION()!r}"
         if model.untraced:
             raise Misfit(
                 f"{type(i).__name__} needs exact Jacobians, which plain Python does not have: {model.untraced}",
-                f"Or use an explicit integrator such as RK45() or DOP853(){'' if isinstance(f, Index1) else plain}.",
+                f"Or use an explicit integrator such as RK45() or DOP853(){plain}.",
             )
         raise Misfit(
             f"{type(i).__name__} needs exact Jacobians, which trace=False does not have.",
-            f"Use trace=True, or an explicit integrator such as RK45() or DOP853(){'' if isinstance(f, Index1) else plain}.",
+            f"Use trace=True, or an explicit integrator such as RK45() or DOP853(){plain}.",
         )
     if i.indices is not None:
         _check_structure(choice, model)
@@ -132,65 +135,67 @@ def _check(choice: Choice, model) -> None:
     _check_levels(choice, model)
     if choice.step is None and not i.adaptive:
         raise BadArgument(f"{type(i).__name__} has no error estimate: give step=, or use RK45 or DOP853.")
-    if isinstance(s, Baumgarte) and choice.step is not None and not i.implicit:
-        alpha = s.rate
-        if alpha * abs(choice.step) > 1.0:
-            raise Misfit(
-                f"Baumgarte with α h = {alpha * abs(choice.step):.3g} > 1 is unstable with an explicit integrator.",
-                f"Use alpha <= {1 / abs(choice.step):.3g}, a smaller step, or stabilization=Projection().",
-            )
-    if getattr(s, "needs_stage", False) and not i.stage_at_end:
+    explicit_step = 0.0 if choice.step is None or i.implicit else abs(choice.step)
+    decay = s.rate * explicit_step
+    if s.rate_limit is not None and decay > s.rate_limit:
+        raise Misfit(
+            f"{type(s).__name__} with α h = {decay:.3g} > {s.rate_limit:g} is unstable with an explicit integrator.",
+            f"Use {s.strength_setting} <= {s.rate_limit / explicit_step:.3g}, a smaller step, or stabilization=Projection().",
+        )
+    if s.needs_stage and not i.stage_at_end:
         raise Misfit(
             f"{s!r} takes its factors from the last stage, but {type(i).__name__} has none at the end of the step.",
             'Use RK4, RK45 or DOP853, or freeze="predicted".',
         )
-    if s.mechanical and model.is_ode and getattr(s, "metric", None) != "mass":  # a metric has a message of its own
+    if s.mechanical and model.is_ode and s.metric != "mass":  # a metric has a message of its own
         raise Misfit(
             f"{s!r} takes levels apart or needs a mass matrix, which a System alone has.",
             'Use D="orthogonal" or D="blocks".',
         )
-    if s.acts == "field" and i.takes != "ode" and not isinstance(f, Index1) and not _plain_ode(model):
+    if s.acts == "field" and i.takes != "ode" and not f.has_field_terms and not _plain_ode(model):
         raise Misfit(f"{s!r} changes the field, which {f!r} does not use.", lambda: _with_a_field(choice, model))
     if i.takes == "residual":
         _check_pull(choice, model)
-    if isinstance(s, InvariantStabilization):
-        if choice.step is not None and not i.implicit and s.rate * abs(choice.step) > i.damping_limit:
-            raise Misfit(
-                f"{s!r} with γ h = {s.rate * abs(choice.step):.3g} > {i.damping_limit:g} is unstable with {type(i).__name__}.",
-                f"Use gain <= {i.damping_limit / abs(choice.step):.3g}, a smaller step, or stabilization=PostStabilization().",
-            )
+    if s.rate_limit is None and decay > i.damping_limit:
+        raise Misfit(
+            f"{s!r} with γ h = {decay:.3g} > {i.damping_limit:g} is unstable with {type(i).__name__}.",
+            f"Use {s.strength_setting} <= {i.damping_limit / explicit_step:.3g}, a smaller step, or "
+            "stabilization=PostStabilization().",
+        )
 
 
 def _with_a_field(choice: Choice, model) -> str:
     """What to do with a stabilization that changes a field which is not used."""
-    if fits(choice, model, formulation=Index1()):
-        return "Use formulation=Index1(), or stabilization=None."
-    others = _instead(choice, model, "integrator", (DOP853, Radau), formulation=Index1())
-    way = f"{' or '.join(others)} with formulation=Index1(), or " if others else ""
+    plain = FORMULATION()
+    if fits(choice, model, formulation=plain):
+        return f"Use formulation={plain!r}, or stabilization=None."
+    others = _instead(choice, model, "integrator", (EXPLICIT(), IMPLICIT()), formulation=plain)
+    way = f"{' or '.join(others)} with formulation={plain!r}, or " if others else ""
     return f"Use {way}stabilization=None."
 
 
 def _check_formulation(choice: Choice, model) -> None:
     """What a formulation asks of a system."""
     f = choice.formulation
-    if not model.is_ode or isinstance(f, Index1) or choice.integrator.takes == "half-explicit":
+    if not model.is_ode or f.for_ode or choice.integrator.takes == "half-explicit":
         return
     if _plain_ode(model):
         raise Misfit(
             f"{f!r} is for a System; it does not know an Ode, whose equations are y' = rhs alone.", "Leave formulation= out."
         )
     if not f.for_dae:
-        raise Misfit(f"{f!r} is for a System; it does not know a Dae.", lambda: _formulations(choice, model))
+        raise Misfit(f"{f!r} is for a System; it does not know a Dae.", lambda: _for_dae(choice, model))
 
 
-def _formulations(choice: Choice, model) -> str:
+def _for_dae(choice: Choice, model) -> str:
     """Formulations for an integrator that has been chosen; others where there is none."""
-    kept = choice.integrator
-    there = _instead(choice, model, "formulation", (Index1, Index2, Index3, GGL), stabilization=Unstabilized())
+    kept, plain = choice.integrator, FORMULATION()
+    by_index = _formulations(lambda f: (not f.plain, f.index))
+    there = _instead(choice, model, "formulation", by_index, stabilization=WITHOUT())
     if there:
         return f"With {type(kept).__name__} use formulation={' or '.join(f'{name}()' for name in there)}."
-    others = _instead(choice, model, "integrator", (DOP853, Radau), formulation=Index1(), stabilization=Unstabilized())
-    return f"Use {' or '.join(f'{name}()' for name in others)} with formulation=Index1()."
+    others = _instead(choice, model, "integrator", (EXPLICIT(), IMPLICIT()), formulation=plain, stabilization=WITHOUT())
+    return f"Use {' or '.join(f'{name}()' for name in others)} with formulation={plain!r}."
 
 
 def _check_pair(choice: Choice, model) -> None:
@@ -210,31 +215,30 @@ def _check_pair(choice: Choice, model) -> None:
     if f.index > i.highest_index and (model.n_lam or isinstance(model.system, Dae)):
         raise Misfit(
             f"with {i!r} and {f!r} velocities and multipliers do not converge: the constraints hold in the stages alone.",
-            lambda: _either(choice, model, kinds=(GGL, Index2, Index1)),
+            lambda: _either(choice, model, order=lambda other: (-other.index, -len(other.keeps))),
         )
-    if f.overdetermined and not i.overdetermined and model.n_lam:
+    if f.overdetermined and not i.takes_overdetermined and model.n_lam:
         raise Misfit(
             f"{f!r} has more equations than unknowns, which {name} does not take.",
-            lambda: _either(choice, model, kinds=(StrangenessFree, Index1)),
+            lambda: _either(choice, model, order=lambda other: (-len({*other.keeps} & {*f.keeps}),)),
         )
-    if i.plain and not f.plain:
+    if i.only_plain and not f.plain:
         raise Misfit(
             f"{name} has a place for λ and one level of the constraints, but {f!r} has further unknowns.",
             lambda: _either(choice, model),
         )
-    if getattr(i, "max_order", 0) > 5 and not isinstance(f, Index1 | UnderlyingODE):
+    if i.unstable_with_constraints and f.keeps:
         raise Misfit(
             f"{i!r}: order 6 is unstable with changing steps where constraints are among the equations, as in {f!r}.",
-            "Use BDF(), or formulation=Index1() with Projection().",
+            f"Use {type(i).__name__}(), or formulation={FORMULATION()!r} with Projection().",
         )
 
 
-def _either(choice: Choice, model, keep: str = "with {}", kinds=(Index1, Index3, Index2)) -> str:
+def _either(choice: Choice, model, keep: str = "with {}", order: Callable[[Formulation], tuple] = _simplest) -> str:
     """Integrators for the formulation and formulations for the integrator, those that work with this model."""
-    f, name, plain = choice.formulation, type(choice.integrator).__name__, {"stabilization": Unstabilized()}
-    takers = (Radau, BDF, BackwardEuler, ImplicitMidpoint, RK45, DOP853)
-    integrators = _instead(choice, model, "integrator", takers, **plain)
-    formulations = _instead(choice, model, "formulation", kinds, 1, **plain)
+    f, name, plain = choice.formulation, type(choice.integrator).__name__, {"stabilization": WITHOUT()}
+    integrators = _instead(choice, model, "integrator", _integrators(), **plain)
+    formulations = _instead(choice, model, "formulation", _formulations(order), 1, **plain)
     parts = [f"with {f!r} use {' or '.join(integrators)}"] if integrators else []
     parts += [f"{keep.format(name)} use formulation={formulations[0]}()"] if formulations else []
     text = "; ".join(parts) or "leave formulation= and integrator= out"
@@ -255,10 +259,10 @@ def _check_levels(choice: Choice, model) -> None:
 
 def _check_pull(choice: Choice, model) -> None:
     """What an implicit step does not bear after it."""
-    f, i, s, step = choice.formulation, choice.integrator, choice.stabilization, choice.step
-    index_3 = f.index == 3 and not i.constant_mass  # RATTLE leaves nothing at either level
+    f, i, s = choice.formulation, choice.integrator, choice.stabilization
+    index_3 = f.index == 3 and not i.keeps_velocities
     turns = i.turns_residuals and bool(f.keeps)
-    if s.couples and (index_3 or turns or isinstance(f, UnderlyingODE)):
+    if s.couples and (index_3 or turns or f.integrates_multipliers):
         if index_3:
             why = f"{f!r} takes velocities from differences of positions, so that a move δ of a position returns as δ/h"
         elif turns:
@@ -267,8 +271,7 @@ def _check_pull(choice: Choice, model) -> None:
             why = f"the multipliers that {f!r} integrates stay where they are"
         raise Misfit(
             f"{s!r} moves positions by what the velocities leave, but {why}: errors grow from step to step.",
-            lambda: "Use Projection() or PostStabilization(), which correct level by level"
-            + (", or formulation=GGL()." if fits(choice, model, formulation=GGL()) else "."),
+            lambda: f"Use Projection() or PostStabilization(), which correct level by level{_keeping_both(choice, model)}.",
         )
     if s.at_old_point and (index_3 or turns):
         what = f"{f!r}, whose velocities carry it along" if index_3 else f"{i!r}, which changes its sign every step"
@@ -277,13 +280,19 @@ def _check_pull(choice: Choice, model) -> None:
             "Use Projection() or PostStabilization(), which correct the new point.",
         )
     if s.at_old_point and not {"position", "velocity"} <= set(f.keeps):
-        alpha = s.alpha if s.alpha is not None else s.gain * abs(step or 0.0)
-        if alpha > i.old_point_limit:
+        if s.share(choice.step or 0.0) > i.old_point_limit:
             raise Misfit(
                 f"{s!r} with {i!r}: a formula that looks back bears a correction by the old point only up to α = "
                 f"{i.old_point_limit:g}.",
                 f"Use alpha={i.old_point_limit / 2:g}, an order of at most 3, or Projection().",
             )
+
+
+def _keeping_both(choice: Choice, model) -> str:
+    """Name a formulation of high index that keeps both levels by itself, where one fits."""
+    known = _formulations(lambda other: (-other.index,))
+    both = next(other for other in known if {"position", "velocity"} <= {*other.keeps})
+    return f", or formulation={both!r}" if fits(choice, model, formulation=both) else ""
 
 
 def _plain_ode(model) -> bool:
@@ -295,11 +304,11 @@ def _check_half_explicit(choice: Choice, model) -> None:
     """What half-explicit integrators ask of a system and of a formulation."""
     f, name = choice.formulation, type(choice.integrator).__name__
     if isinstance(model.system, Dae):
-        raise Misfit(f"{name} is for a System or an Ode, not for a Dae.", "Use RK45() with formulation=Index1().")
+        raise Misfit(f"{name} is for a System or an Ode, not for a Dae.", f"Use RK45() with formulation={FORMULATION()!r}.")
     if model.lam_in_force:
         raise Misfit(
             f"{name} solves linear equations for the multipliers, but force() depends on them.",
-            "Use RK45() with formulation=Index1(), or Radau().",
+            f"Use RK45() with formulation={FORMULATION()!r}, or Radau().",
         )
     if choice.integrator.takes in f.gives:
         return
@@ -308,7 +317,10 @@ def _check_half_explicit(choice: Choice, model) -> None:
             f"{name} needs no {f!r} here: without constraints it is a Runge-Kutta method for the equations as they are.",
             "Leave formulation= out.",
         )
-    others = _instead(choice, model, "integrator", (RK45, Radau, BDF, BackwardEuler), stabilization=Unstabilized())
+    alike = sorted(_integrators(), key=lambda other: other.implicit)
+    own = [other for other in alike if other.order == choice.integrator.order]
+    others = _instead(choice, model, "integrator", own, stabilization=WITHOUT())
+    others = others or _instead(choice, model, "integrator", alike, 1, stabilization=WITHOUT())
     with_f = f"; with {f!r} use {' or '.join(others)}" if others else ""
     raise Misfit(
         f"{name} takes the constraints at velocity level, which {f!r} does not give.",
@@ -333,17 +345,17 @@ def _check_structure(choice: Choice, model) -> None:
             f"{name} is for a System of q and v with q' = v and holonomic constraints, not for {lacks}.",
             lambda: _instead_of(choice, model),
         )
-    if i.constant_mass and not model.has_constant_mass:
+    if i.needs_constant_mass and not model.has_constant_mass:
         raise Misfit(
             f"{name} needs a constant mass matrix, but this one changes with t or q.", "Use GeneralizedAlpha() or Radau()."
         )
-    if i.constant_mass and model.held is not None:
+    if i.needs_constant_mass and model.held is not None:
         at = model.held.coordinates
         lacks = f"{model.coordinates[at[0]]} has no mass" if at and model.nv == model.nc else "this one is singular"
         raise Misfit(
             f"{name} divides by the mass matrix, but {lacks} (the constraints hold it).", "Use GeneralizedAlpha() or Radau()."
         )
-    if i.conservative and model.has_velocity_forces:
+    if i.needs_forces_of_position and model.has_velocity_forces:
         raise Misfit(
             f"{name} is of order 2 for forces of t and q alone, but here they depend on v.", "Use GeneralizedAlpha() or Radau()."
         )
@@ -351,9 +363,10 @@ def _check_structure(choice: Choice, model) -> None:
 
 def _instead_of(choice: Choice, model) -> str:
     """Integrators in the place of one that does not know such a system: symmetric ones for one that keeps energy."""
-    energy = choice.integrator.conservative
-    kinds = (GaussLegendre4, ImplicitMidpoint) if energy else (Radau, BDF)
-    found = _instead(choice, model, "integrator", kinds, formulation=Index1(), stabilization=Unstabilized())
+    energy, known = choice.integrator.keeps_energy, _integrators()
+    if energy:
+        known = sorted((other for other in known if other.keeps_energy), key=lambda other: -(other.order or 0))
+    found = _instead(choice, model, "integrator", known, formulation=FORMULATION(), stabilization=WITHOUT())
     symplectic = energy and not model.n_lam and not isinstance(model.system, Dae)
     return f"Use {' or '.join(f'{name}()' for name in found)}{', which are symplectic, too' if symplectic else ''}."
 

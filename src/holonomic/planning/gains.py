@@ -10,7 +10,6 @@ import numpy as np
 
 from ..errors import IncompatibleMethods
 from ..kernels.signatures import Fn
-from ..stabilizations.euler_pulls import ForwardEulerStabilization
 
 DIFFERENCE = 1e-6  # relative; the eigenvalues are wanted to a few digits
 MARGIN = 1e-3
@@ -18,29 +17,24 @@ LOOKS = 40  # rows of a run that failed
 
 
 def check_gain(plan, t: float, z: np.ndarray, data: np.ndarray) -> None:
-    """Refuse a ForwardEulerStabilization with F = D whose α is too large at the state z."""
+    """Refuse a stabilization by the old point that corrects too much at the state z: F = D, and α too large."""
     s, h = plan.choice.stabilization, plan.choice.step
-    if not is_checked(plan):
+    if not s.may_overshoot:
         return
     alpha, largest = largest_factor(plan, t, z, data)
     if alpha * largest >= 2.0 - MARGIN:
-        limit = f"alpha <= {1.0 / largest:.2g}" if s.alpha is not None else f"gain <= {1.0 / (largest * abs(h)):.2g}"
+        most = 1.0 / largest if s.share(0.0) else 1.0 / (largest * abs(h))  # α itself, or a gain that the step multiplies
+        limit = f"{s.strength_setting} <= {most:.2g}"
         raise IncompatibleMethods(
             f"{s!r} is unstable: every step multiplies the residuals by I - α H D, and the largest eigenvalue of α H D is "
             f"{alpha * largest:.3g} >= 2 at the start. Use {limit}, F=\"1.13\", or PostStabilization()."
         )
 
 
-def is_checked(plan) -> bool:
-    """Whether the stabilization of a plan can be unstable in this way."""
-    s = plan.choice.stabilization
-    return isinstance(s, ForwardEulerStabilization) and s.plain
-
-
 def growing(plan, sol) -> str | None:
     """Say where on its way a run began to be unstable by such a term, if it did."""
     s = plan.choice.stabilization
-    if not is_checked(plan):
+    if not s.may_overshoot:
         return None
     rows = np.unique(np.linspace(0, len(sol.t) - 1, LOOKS).astype(int))
     for row in rows:
@@ -58,10 +52,9 @@ def growing(plan, sol) -> str | None:
 
 def largest_factor(plan, t: float, z: np.ndarray, data: np.ndarray) -> tuple[float, float]:
     """Return α and the largest eigenvalue of H D."""
-    s = plan.choice.stabilization
-    alpha = s.alpha if s.alpha is not None else s.gain * abs(plan.choice.step or 0.0)
+    alpha = plan.choice.stabilization.share(plan.choice.step or 0.0)
     values = np.linalg.eigvals(_residuals_along_directions(plan, t, z, data))
-    return float(alpha), float(np.max(np.abs(values), initial=0.0))
+    return alpha, float(np.max(np.abs(values), initial=0.0))
 
 
 def _residuals_along_directions(plan, t, z, data) -> np.ndarray:

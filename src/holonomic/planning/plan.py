@@ -30,7 +30,6 @@ from ..model.arguments import FULL, wanted
 from ..model.compiled import Variant
 from ..model.dae import Dae
 from ..model.extra import allowed
-from ..stabilizations.projection import Projection
 from .choice import Choice
 from .fit import along_multipliers, check_fit, check_traced, metric_of
 
@@ -267,8 +266,7 @@ class Plan:
         """Whether singular positions are passed: explicit stages, adaptive steps, states on the constraints."""
         return (
             self.integrator.nodes is not None and self.integrator.errors > 0 and self.choice.step is None
-            and self.n_lam > 0 and self.model.nv > 0 and isinstance(self.choice.stabilization, Projection)
-            and "velocity" in self.choice.stabilization.levels
+            and self.n_lam > 0 and self.model.nv > 0 and self.choice.stabilization.passes_singular_positions
         )  # fmt: skip
 
     @cached_property

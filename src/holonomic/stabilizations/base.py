@@ -51,21 +51,33 @@ class Lowered:
 class Stabilization:
     """Base of all stabilizations.
 
-    `acts`: "field" bends the right-hand side, "step" moves the state after a step.
-    `mechanical`: whether it takes levels apart or needs a mass matrix, which a System alone has.
-    `levels`: which residuals it pulls down; the invariants of an Ode stand at position level.
-    `couples`: whether residuals of velocities move positions, as the transpose of the whole Jacobian does.
-    `at_old_point`: whether it corrects by the residuals of the old point.
-    `drift_order`: orders of |g| and |G v + g_t| for an integrator of order p, as text.
+    Its class attributes are all that others ask of a stabilization, with the answer of one that says nothing; `acts` has to
+    be said. An answer that depends on settings is a property, or set when they are read.
     """
 
-    acts: ClassVar[str]
-    mechanical = False
-    couples: bool = False
-    at_old_point: ClassVar[bool] = False
-    levels: tuple[str, ...] = ("position", "velocity")
-    drift_order: str = ""
-    references: ClassVar[tuple[str, ...]] = ()
+    acts: ClassVar[str | None] = None  # "field" bends the right-hand side, "step" moves the state after a step, "none"
+    levels: tuple[str, ...] = ("position", "velocity")  # residuals it pulls down; invariants of an Ode stand at position level
+    mechanical: bool = False  # takes levels apart or needs a mass matrix, which a System alone has
+    metric: str | tuple[float, ...] | None = None  # by which it measures moves: None, "mass", or weights of (q, v)
+    couples: bool = False  # residuals of velocities move positions, as the transpose of the whole Jacobian does
+    at_old_point: ClassVar[bool] = False  # corrects by the residuals of the old point
+    may_overshoot: bool = False  # how much it corrects depends on the constraints, and is looked at in the start
+    needs_stage: bool = False  # uses the integrator's last stage, which has to stand at the end of the step
+    direction_open: bool = False  # the direction of its moves was left to us: `turned` gives it another
+    passes_singular_positions: bool = False  # leads the state over positions in which rows of G become dependent
+    rate: float = 0.0  # 1/s, at which what it adds to the field makes residuals decay, where that alone says so
+    rate_limit: ClassVar[float | None] = None  # rate times a fixed explicit step; None: what the integrator bears
+    strength_setting: str = "gain"  # the name of the setting that says how strong it is
+    drift_order: str = ""  # orders of |g| and |G v + g_t| for an integrator of order p, as text
+    references: ClassVar[tuple[str, ...]] = ()  # keys of references.bib
+
+    def turned(self, metric: str | None = None, D: str | None = None) -> Stabilization:
+        """Return it with moves in another direction, by a metric or along D; asked where `direction_open`."""
+        raise NotImplementedError(f"{type(self).__name__} does not say how it is turned")
+
+    def share(self, h: float) -> float:
+        """Return α, the part of the old residuals that a step of length h takes away; asked where `at_old_point`."""
+        return 1.0
 
     def lower(self, tol: float, hopeless: float = np.inf) -> Lowered:
         """Return kernels and numbers; `tol` is the run's constraint tolerance.

@@ -41,6 +41,8 @@ class Baumgarte(Stabilization):
     gamma: float | None = None
     gains: tuple[float, ...] | None = None
     acts = "field"
+    rate_limit = 1.0
+    strength_setting = "alpha"
     drift_order = "p; p (bounded)"
     references = ("baumgarte-1972", "ascher-chin-petzold-reich-1995", "ascher-chin-reich-1992")
 

@@ -77,6 +77,13 @@ class _EulerStabilization(Stabilization):
         """Whether F is D itself."""
         return ORTHOGONAL.get(self.F, self.F) == "1.14"
 
+    @property
+    def strength_setting(self) -> str:  # type: ignore[override]
+        return "alpha" if self.alpha is not None else "gain"
+
+    def share(self, h: float) -> float:
+        return float(self.alpha if self.alpha is not None else self.gain * abs(h))  # type: ignore[operator]
+
     def _numbers(self) -> np.ndarray:
         sp = np.zeros(N_NUMBERS)
         sp[ALPHA], sp[GAIN], sp[PLAIN] = self.alpha or 0.0, self.gain or 0.0, self.plain
@@ -107,6 +114,10 @@ class ForwardEulerStabilization(_EulerStabilization):
     """
 
     at_old_point = True
+
+    @property
+    def may_overshoot(self) -> bool:  # type: ignore[override]
+        return self.plain
 
     def __post_init__(self):
         super().__post_init__()

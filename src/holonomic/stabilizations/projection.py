@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -121,6 +121,17 @@ class Projection(Stabilization):
     @property
     def couples(self) -> bool:  # type: ignore[override]
         return mixes_levels(self.D) if self.D is not None else self.on == "full"
+
+    @property
+    def direction_open(self) -> bool:  # type: ignore[override]
+        return self.on == "both" and self.metric is None and self.D is None
+
+    @property
+    def passes_singular_positions(self) -> bool:  # type: ignore[override]
+        return "velocity" in self.levels
+
+    def turned(self, metric: str | None = None, D: str | None = None) -> Projection:
+        return replace(self, metric=metric, D=D)
 
     def lower(self, tol: float, hopeless: float = np.inf) -> Lowered:
         sp = np.zeros(N_NUMBERS)

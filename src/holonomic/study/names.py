@@ -6,7 +6,7 @@ from dataclasses import MISSING, fields, is_dataclass
 from functools import cache
 
 from ..stabilizations import post
-from ..stabilizations.none import Unstabilized
+from ..stabilizations.base import Stabilization
 
 
 @cache
@@ -22,7 +22,7 @@ def short_name(method) -> str:
     >>> short_name(Baumgarte(alpha=20)), short_name(PostStabilization("both", 2))
     ('Baumgarte(alpha=20)', 'S_both2')
     """
-    if method is None or isinstance(method, Unstabilized):
+    if method is None or (isinstance(method, Stabilization) and method.acts == "none"):
         return "none"
     if isinstance(method, str):
         return method

@@ -16,7 +16,7 @@ from ..kernels.batch import along_members
 from ..kernels.sample import along
 from ..kernels.signatures import Fn
 from ..model.given import FORGOTTEN_TERMS, SYMMETRIC, asymmetry, numbers_text
-from ..planning.gains import check_gain, is_checked
+from ..planning.gains import check_gain
 from ..starting.invariance import AT_THE_END, CANCELS, NEAR_ITS_VALUE, changing, not_invariant
 from ..starting.rank import MASSLESS, massless
 from .members import UNDECIDED, Members
@@ -44,7 +44,7 @@ class Checks:
 def needed(plan, params, inputs: bool, starts_differ: bool, initial: str) -> Checks:
     """Return what has to be looked at for each member of a sweep over these parameters."""
     model = plan.model
-    gain = is_checked(plan)
+    gain = plan.choice.stabilization.may_overshoot
     if model.is_ode:
         return Checks(invariants=model.n_invariants > 0 and initial != "free", gain=gain)
     places, moves = model.mass_reads
