@@ -49,6 +49,7 @@ BDF_SHARE, BDF_TURNING = 0.1, 0.2
 MANY, LASTING, SHORTER = 200, 100.0, 8
 LARGE = 60  # positions and velocities above which eigenvalues cost more than they save, and factors of Radau more than BDF
 FIRST_LOOK, CALM = 25, 100  # steps to the first look; doubled each time
+FOR_SHORT = RK45()  # what a run in which little happens begins with
 AS_IMPLICIT = 8 * FIRST_LOOK  # the same after a change to an implicit method
 FELT = 0.1  # rad in one step: a vibration that steps follow
 MOST_CHANGES = 20
@@ -140,7 +141,7 @@ class Choosing:
         short = self.model.__dict__["_short"] = rates.short and self.explicit.rtol >= TIGHT
         if short:
             self.explicit = self._in_short(run.plan).choice
-        begun_right = isinstance(run.plan.choice.integrator, RK45) is short
+        begun_right = (run.plan.choice.integrator == FOR_SHORT) is short
         other = None if begun_right else self.explicit
         if too_stiff(self.model, rates, left, short):
             return self._change(run, rates, STABLE / rates.fastest, "the start is stiff") or other
@@ -209,7 +210,7 @@ class Choosing:
 
     def _finer(self, run, h: float) -> Choice | None:
         """Return Radau's choice where BDF is left with many steps in which errors add up."""
-        if not isinstance(run.plan.choice.integrator, BDF) or not self._lasts(run, h):
+        if not run.plan.choice.integrator.errors_add_up or not self._lasts(run, h):
             return None
         return self._change(run, self.rates(run)._replace(lasts=True), h, "a vibration lasts, and errors of BDF add up")
 
@@ -282,46 +283,45 @@ class Choosing:
         straight = (rates.straight or rates.turning > 0.0) and (turns or large)
         straight = straight and not (rates.lasts or self._lasts(run, rates.accurate / SHORTER))
         integrator, share = (BDF(), BDF_TURNING if turns else BDF_SHARE) if straight else (Radau(), 1.0)
-        is_open = self._formulation_open
-        yield from self._made(self._formulations(run, turns) if is_open else [self.explicit.formulation], integrator, share)
+        ways = self._formulations(run, turns) if self._formulation_open else [(self.explicit.formulation, "auto")]
+        yield from self._made(ways, integrator, share)
 
     @property
     def _formulation_open(self) -> bool:
         asked = self.given["formulation"]
         return isinstance(asked, str) and asked == "auto"
 
-    def _made(self, formulations, integrator, share: float):
-        """Choices with these formulations, controlled to a share of the tolerance."""
-        c, stabilization = self.explicit, self.given["stabilization"]
-        for formulation in formulations:
-            way = stabilization
-            if isinstance(formulation, GGL) and isinstance(way, str):
-                way = Projection()  # BDF's Newton iteration, too, leaves more than rounding
-            made = make_choice(self.model, formulation, integrator, way, None, c.rtol, c.atol, c.constraint_tol)
+    def _made(self, ways, integrator, share: float):
+        """Choices with these formulations and, where they were left to us, stabilizations; to a share of the tolerance."""
+        c, asked = self.explicit, self.given["stabilization"]
+        for formulation, usual in ways:
+            stabilization = usual if isinstance(asked, str) else asked
+            made = make_choice(self.model, formulation, integrator, stabilization, None, c.rtol, c.atol, c.constraint_tol)
             yield replace(made, chosen=c.chosen, share=share)
 
     def in_short(self) -> Choice:
         """Return the choice for runs in which little happens."""
-        return replace(self.usual, integrator=RK45())
+        return replace(self.usual, integrator=FOR_SHORT)
 
     def one_implicit(self) -> Choice | None:
         """Return the implicit choice where it is the same for all states: without constraints, and not large."""
         m = self.model
         if m.n_lam or isinstance(m.system, Dae) or m.nq + m.nv > LARGE:
             return None
-        return next(self._made([Index1() if self._formulation_open else self.explicit.formulation], Radau(), 1.0))
+        return next(self._made([(Index1() if self._formulation_open else self.explicit.formulation, "auto")], Radau(), 1.0))
 
     def _formulations(self, run, turns: bool):
-        model = self.model
+        """Formulations in the order in which they are tried, with their stabilizations."""
+        model, last = self.model, (Index1(), "auto")
         if isinstance(model.system, Dae):
-            return [ProjectedInvariants("Pa"), Index1()]
+            return [(ProjectedInvariants("Pa"), "auto"), last]
         if model.is_ode or not model.n_lam:
-            return [Index1()]
+            return [last]
         if turns:  # corrections of v for errors of q would be long, Table 4.9
-            return [ProjectedInvariants("Pc"), ProjectedInvariants("Pa"), Index1()]
+            return [(ProjectedInvariants("Pc"), "auto"), (ProjectedInvariants("Pa"), "auto"), last]
         if model.nv > SMALL and not self._varies(run):
-            return [GGL(), Index1()]
-        return [ProjectedInvariants("Pa"), Index1()]
+            return [(GGL(), Projection()), last]  # BDF's Newton iteration, too, leaves more than rounding
+        return [(ProjectedInvariants("Pa"), "auto"), last]
 
     def _turns(self, run, rates: Rates) -> bool:
         """Whether the constraints change their direction within a step that accuracy allows."""

@@ -21,7 +21,7 @@ from functools import cached_property
 import numpy as np
 
 from ..kernels.fastest import ALONG, motion, turning_by_time
-from ..kernels.looking import ACCURATE
+from ..kernels.looking import turned_in_a_step
 from ..kernels.signatures import Fn
 from ..model.base import Variant
 from ..model.dae import Dae
@@ -138,7 +138,7 @@ def indicators_at(model, t: float, x, data, rows=None, *, rtol: float = 1e-6, lo
 
 def accurate_step(motion: float, rtol: float) -> float:
     """Return the step that a method of order 8 could take for the accuracy of a motion of this rate (1/s); s."""
-    return ACCURATE * rtol**0.125 / motion if 0.0 < motion < np.inf else np.inf
+    return turned_in_a_step(rtol) / motion if 0.0 < motion < np.inf else np.inf
 
 
 def largest(values) -> float:

@@ -5,17 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from ..errors import HolonomicError
-from ..formulations.index1 import Index1
 from ..kernels.looking import STABLE
 from .indicators import Indicators, indicators_at
 from .rates import DECAYS, RAPID, TIGHT, Rates, stiff_from, too_stiff, varies
 
-PRAISE = {  # of methods that we choose
-    "DOP853": "order 8 with error control: the fewest evaluations for smooth motion",
-    "RK45": "order 5 with error control: its error follows rtol in short runs, too",
-    "BDF": "implicit, orders 1 to 5: long steps where fast motion has decayed",
-    "Radau": "implicit, order 5: long steps where the equations are stiff, high accuracy or oscillation",
-}
 IN_SHORT = ". The run is short: order 8 would cross it in a few steps, and its error not follow rtol"
 
 
@@ -30,10 +23,10 @@ def methods(plan) -> list[str]:
     if model.n_lam:
         solved = "accelerations and multipliers are"
     because = {
-        "formulation": f"{solved} solved for at every point" if isinstance(c.formulation, Index1) else (
+        "formulation": f"{solved} solved for at every point" if "ode" in c.formulation.gives else (
             f"index {c.formulation.index}, constraints are among the equations"
         ),
-        "integrator": PRAISE.get(type(c.integrator).__name__, "chosen by us"),
+        "integrator": c.integrator.chosen_for,
         "stabilization": "the constraints hold to the tolerance after every step",
     }
     if model.is_ode and not model.n_constraints:

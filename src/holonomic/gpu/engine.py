@@ -133,7 +133,7 @@ class Cuda:
 def check(job: Job) -> None:
     """Refuse what a GPU does not run, naming a way out."""
     program, plan = job.program, job.plan
-    if plan.choice.integrator.takes == "residual" or plan.choice.integrator.implicit:
+    if not plan.choice.integrator.on_gpu:
         raise IncompatibleMethods(
             f'on="cuda" runs explicit integrators; {plan.choice.integrator!r} solves equations in every step. Use DOP853() '
             'or RK45(), or on="threads".'

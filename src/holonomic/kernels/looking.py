@@ -23,6 +23,12 @@ IF_STIFF, IF_LONG, IF_NOT_STIFF = 0, 1, 2
 ROWS = 4  # of K that a look uses up
 
 
+@inner
+def turned_in_a_step(rtol):
+    """Return how far a motion may turn, rad, in one step of order 8 that is as long as accuracy allows."""
+    return ACCURATE * rtol**0.125
+
+
 @leaf
 def look_at_starts(fns, size, t, left, X0, DATA, x, y, K, W, positions, FOUND, STATUS):
     """What `look` finds at the start of every member; zeros and a status where its field fails."""
@@ -83,5 +89,5 @@ def goes_back(h, left, t, rtol, fns, size, data, x, y, K, W, positions, spare):
             K[row, i] = spare[row, i]
     possible = min(abs(left), STABLE / max(found[FASTEST], 1e-300))
     if found[MOTION] > 0.0:
-        possible = min(possible, ACCURATE * rtol**0.125 / found[MOTION])
+        possible = min(possible, turned_in_a_step(rtol) / found[MOTION])
     return possible >= LONGER * h

@@ -19,8 +19,6 @@ from ..errors import (
     SingularPosition,
     StepFailed,
 )
-from ..formulations.index1 import Index1
-from ..formulations.projected_invariants import ProjectedInvariants
 from ..kernels.newton import ROUNDED
 from ..kernels.signatures import Fn
 from ..planning.gains import growing
@@ -159,10 +157,9 @@ def burst(plan, first: float, last: float, step: float) -> str:
         return text + ", and nothing keeps the constraints. Use stabilization=Projection(), or a smaller step."
     if not i.implicit:
         return text + ". Use a smaller step, or an implicit integrator such as BDF()."
-    way = getattr(f, "D", None)
-    if isinstance(f, Index1) and plan.choice.stabilization.acts == "field":
+    if f.has_field_terms and plan.choice.stabilization.acts == "field":
         return text + f". {plan.choice.stabilization!r} may be too strong or too weak: use ProjectedInvariants()."
-    if f.index >= 2 and not (isinstance(f, ProjectedInvariants) and way == "G"):
+    if f.index >= 2 and not f.implicit_in_direction:
         return text + (
             f". {f!r} treats the change of the constraints' direction as an explicit method does, which fails where they "
             "turn rapidly or masses differ widely. Use ProjectedInvariants(), or a smaller step."

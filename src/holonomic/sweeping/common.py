@@ -145,9 +145,8 @@ def plan_job(
         with contextlib.suppress(HolonomicError), warnings.catch_warnings():  # told of each member by itself
             warnings.simplefilter("ignore", RedundancyWarning)
             _begun(model, t0, q, v, own, choice, start)
-    is_open = "integrator" not in choice.chosen and not choice.integrator.implicit and choice.step is None
     is_left = None
-    if is_open and initial != "free":
+    if choice.integrator_open and initial != "free":
         given = {"formulation": asked.formulation, "stabilization": asked.stabilization}
         starts = list(consistent_starts(model, choice, members, member, t0, start))
         if explicit_only:

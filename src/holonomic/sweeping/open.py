@@ -21,7 +21,7 @@ from ..errors import OK, HolonomicError
 from ..kernels.batch import enter_tables
 from ..kernels.fastest import FASTEST, MOTION, REAL, turning_by_time
 from ..kernels.layout import Memory
-from ..kernels.looking import ACCURATE, IF_LONG, IF_NOT_STIFF, IF_STIFF, STABLE, look_at_starts
+from ..kernels.looking import IF_LONG, IF_NOT_STIFF, IF_STIFF, STABLE, look_at_starts, turned_in_a_step
 from ..kernels.signatures import Fn
 from ..planning.choice import Choice
 from ..planning.plan import MISSING, Plan
@@ -158,7 +158,7 @@ class Open:
                 program.add(fn)
         motion, fastest = found[:, MOTION], found[:, FASTEST]
         with np.errstate(divide="ignore"):
-            step = np.where((motion > 0.0) & (motion < np.inf), ACCURATE * self.rtol**0.125 / motion, np.inf)
+            step = np.where((motion > 0.0) & (motion < np.inf), turned_in_a_step(self.rtol) / motion, np.inf)
         rates = Rates(fastest, forward * found[:, REAL], np.minimum(abs(left), step))
         quiet = rates.decays | (fastest * abs(left) < QUIET)
         rates = rates._replace(short=quiet & (motion * abs(left) < SHORT) & (status == OK), turning=np.zeros(n))
