@@ -27,7 +27,7 @@ from holonomic import (
     Projection,
     Radau,
 )
-from holonomic.arguments import choose
+from holonomic.arguments import Asked
 from holonomic.formulations.base import Formulation
 from holonomic.integrators.base import Integrator
 from holonomic.planning.choice import kinds, recommended
@@ -74,7 +74,7 @@ def refusal(kind, formulation, integrator, stabilization, step=0.01):
     """What is said of methods; None: they fit."""
     model = model_for(*KINDS[kind])
     try:
-        choice = choose(model, formulation, integrator, stabilization, None, None, None if integrator.adaptive else step, None)
+        choice = Asked(formulation, integrator, stabilization, step=None if integrator.adaptive else step).choice(model)
         check_fit(choice, model)
     except IncompatibleMethods as problem:
         return str(problem)
@@ -155,9 +155,9 @@ def test_a_stabilization_whose_direction_is_open_is_turned_along_the_multipliers
 
     for kind, found in (("pendulum", "VEL"), ("Dae", (None, "B"))):
         model = model_for(*KINDS[kind])
-        choice = choose(model, Index2(), GaussLegendre4(), _Turning(), None, None, 0.01, None)
+        choice = Asked(Index2(), GaussLegendre4(), _Turning(), step=0.01).choice(model)
         assert found in along_multipliers(choice, model)
-    assert along_multipliers(choose(model, Index2(), Radau(), _Turning(), None, None, 0.01, None), model)[1] is None
+    assert along_multipliers(Asked(Index2(), Radau(), _Turning(), step=0.01).choice(model), model)[1] is None
 
 
 def test_an_explicit_integrator_runs_on_a_gpu_unless_it_says_otherwise():
