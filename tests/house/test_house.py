@@ -201,3 +201,26 @@ def test_citation_file_gives_the_package_version():
     )
     assert stated is not None
     assert stated.group(1) == holonomic.__version__
+
+
+# Files of these folders that ask things of others what they have: users' functions and objects, NumPy's and SymPy's.
+ASKING = {
+    "cli/cite.py", "cli/files.py", "cli/methods.py", "cli/run.py", "model/base.py", "model/casadi_door.py", "model/compiled.py",
+    "model/dae.py", "model/extra.py", "model/from_sympy.py", "model/numpy_in_use.py",
+    "model/python_functions.py", "model/rebound.py", "model/symbol_array.py",
+    "model/system.py", "model/taking.py", "model/watch.py", "multibody/assemble.py", "multibody/lower.py", "multibody/stating.py",
+    "multibody/view.py", "problems/problem.py", "view/page.py", "view/quantities.py",
+}  # fmt: skip
+
+
+def test_our_own_classes_say_what_they_have():
+    """Nobody asks them with hasattr or with a default of getattr; only these files ask, and of things that are not ours."""
+    found = {
+        str(path.relative_to(SOURCE))
+        for folder in ("model", "multibody", "results", "view", "cli", "problems")
+        for path in (SOURCE / folder).rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)
+        if node.func.id == "hasattr" or (node.func.id == "getattr" and len(node.args) == 3)
+    }
+    assert found <= ASKING, sorted(found - ASKING)

@@ -32,7 +32,7 @@ def run(system, quota, rows, monkeypatch, **how):
                 self.rec = tuple(part[:rows].copy() for part in self.rec)
 
             patch.setattr(Workspace, "__init__", small)
-        system.__dict__.pop("_models", None)  # plans keep workspaces of earlier runs
+        system.made.models.clear()  # plans keep workspaces of earlier runs
         return simulate(system, 2.5, q0=[1, 0], v0=[0, 0], **how)
 
 

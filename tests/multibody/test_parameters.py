@@ -76,7 +76,7 @@ def test_mechanisms_that_differ_in_numbers_share_one_compiled_model():
     simulate(m, 0.1)
     second = m.to_system()[0]
     assert first is not second
-    models = [next(iter(system.__dict__["_models"].values())) for system in (first, second)]
+    models = [next(iter(system.made.models.values())) for system in (first, second)]
     assert models[0].structure == models[1].structure
 
 

@@ -140,13 +140,13 @@ def test_nothing_is_traced_again_where_nothing_has_changed(monkeypatch):
 def test_a_trace_that_gives_the_same_keeps_the_model_its_plans_and_its_code(monkeypatch):
     system = System(mass=1.0, force=spring)
     frequency(system)
-    (model,) = system._models.values()
-    plans = dict(model._plans)
+    (model,) = system.made.models.values()
+    plans = dict(model.plans)
     for place, name in ((machine, "_compile"), (graphs, "tapes"), (graphs, "graphs")):
         forbid(monkeypatch, place, name)
     monkeypatch.setitem(globals(), "STIFFNESS", float("1.0"))  # another object of the same value
     frequency(system)
-    assert list(system._models.values()) == [model] and model._plans == plans
+    assert list(system.made.models.values()) == [model] and model.plans == plans
 
 
 def test_what_is_unknown_is_traced_at_every_run_and_compiled_once(monkeypatch):

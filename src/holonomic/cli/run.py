@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
+import numpy as np
 import typer
 
 from ..errors import BadArgument, HolonomicError, IncompatibleMethods, UnknownArgument
@@ -31,6 +32,7 @@ class Job:
     t_end: float | None
     start: dict[str, Any]
     problem: Any = None
+    title: str = ""
 
 
 def run(
@@ -109,7 +111,7 @@ def run(
         typer.echo(f"{type(failure).__name__}: {failure}", err=True)
     if failure is not None or not kept:
         raise typer.Exit(FAILED)
-    if getattr(solution, "ended", "") == "interrupted":
+    if solution is not None and solution.ended == "interrupted":
         raise typer.Exit(INTERRUPTED)
 
 
@@ -140,7 +142,7 @@ def load(target: str) -> Job:
         if Path(target).exists():
             refuse(f"{target} is no Python file: give a problem by name, or a FILE.py that defines one.")
         refuse(str(unknown))
-    return Job(problem.name, problem, None, {}, problem)
+    return Job(problem.name, problem, None, {}, problem, problem.title)
 
 
 def from_file(path: Path) -> Job:
@@ -156,7 +158,9 @@ def from_file(path: Path) -> Job:
         sys.path.pop(0)
     if "problem" in names:
         problem = names["problem"]
-        return Job(getattr(problem, "name", path.stem), problem, None, {}, problem)
+        # the user's: a Problem, or anything that simulate takes
+        title = getattr(problem, "title", "")
+        return Job(getattr(problem, "name", path.stem), problem, None, {}, problem, title)
     what = names.get("system", names.get("mechanism"))
     missing = [name for name, there in (("system", what is not None), ("t_end", "t_end" in names)) if not there]
     if missing:
@@ -200,8 +204,7 @@ def digits(job: Job, solution, failure) -> dict[str, float]:
 
 def report(job: Job, solution, failure, seconds: float) -> None:
     """Print the solution's own report, the accuracy and the time."""
-    title = getattr(job.problem, "title", "")
-    typer.echo(f"{job.name}: {title}" if title else job.name)
+    typer.echo(f"{job.name}: {job.title}" if job.title else job.name)
     typer.echo(str(solution))
     correct = digits(job, solution, failure)
     if correct:
@@ -241,8 +244,8 @@ def end_state(solution) -> dict:
 
 def number(value):
     """Return a NumPy number as a Python one; NaN and infinity, which JSON lacks, as None."""
-    if hasattr(value, "item"):
-        value = value.item() if getattr(value, "size", 1) == 1 else value.tolist()
+    if isinstance(value, np.generic | np.ndarray):
+        value = value.item() if value.size == 1 else value.tolist()
     if isinstance(value, float) and not math.isfinite(value):
         return None
     return value if value is None or isinstance(value, dict | list) else plain(value)

@@ -121,7 +121,7 @@ def run_of(target: str, t_end: float | None, options: dict[str, Any]):
     if sol is None or not len(sol.t):
         typer.echo(f"{target}: {failure}", err=True)
         raise typer.Exit(FAILED)
-    return sol, getattr(job.problem, "title", "") or job.name, failure
+    return sol, job.title or job.name, failure
 
 
 def loaded(path: str):

@@ -111,7 +111,8 @@ class ModelBase:
         self.places = param_slices(dict(system.params or {}))
         self.coordinates, self.turns = coordinate_names(system, self.nc)
         self.turns = self.turns + [False] * len(extras)
-        self.has_potential = getattr(system, "potential", None) is not None
+        self.has_potential = system.potential is not None
+        self.plans: dict[Any, Any] = {}  # those that were made with this model
 
     def watched(self) -> Watch:
         """A look at what the system's functions reach; all else in a system is its own."""
@@ -184,7 +185,12 @@ class ModelBase:
     @property
     def order(self) -> int:
         """How often constraints are differentiated: twice for a System, not at all for invariants (1: h' = ..)."""
-        return 2 if not self.is_ode else getattr(self.system, "order", 1)
+        return 2 if not self.is_ode else self.system.order
+
+    @property
+    def levels(self) -> int:
+        """How many levels of its constraints a state holds as rows of their own: m for a Dae, else 1."""
+        return self.system.order if self.is_ode else 1
 
     @cached_property
     def n_invariants(self) -> int:
@@ -299,14 +305,14 @@ class ModelBase:
     def _roles(self) -> Iterator[tuple[str, Any]]:
         """The user's functions, by the names messages call them."""
         for name in ("rhs", "f", "B", "mass", "force", "potential", "kinetic", "kinematics"):
-            if getattr(self.system, name, None) is not None:
+            if getattr(self.system, name) is not None:
                 yield f"{name}()", getattr(self.system, name)
         for kind, word in (("states", "state"), ("algebraic", "algebraic equation")):
-            for label, function in (getattr(self.system, kind, None) or {}).items():
+            for label, function in (getattr(self.system, kind) or {}).items():
                 yield f"{word} {label!r}", function
         kinds = {"constraint": "constraint", "nonholonomic": "nonholonomic", "invariants": "invariant"}
         for name, singular in [*kinds.items(), ("g", "constraint")]:
-            for label, function in labelled(getattr(self.system, name, None), singular).items():
+            for label, function in labelled(getattr(self.system, name), singular).items():
                 yield role_of(label, singular), function
 
     def _blame_derivative(self, t, x, data) -> str | None:

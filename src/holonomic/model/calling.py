@@ -172,7 +172,7 @@ class Calling:
         """Return the stacked rows of a labelled quantity, or None; labels go to self.labels."""
         labels = self.labels[name]
         found = []
-        for label, function in labelled(getattr(self.system, name, None), singular).items():
+        for label, function in labelled(getattr(self.system, name), singular).items():
             f = self.checked(function, role_of(label, singular), None, name)
             known, role = allowed(self.system, name, self.allowed), role_of(label, singular)
             refuse_truth(self.at_start(self.caller(function, role, known, plain=True), role), role)
@@ -190,7 +190,7 @@ class Calling:
 
     def timed(self, name: str) -> bool:
         """Whether a quantity depends on time, directly or through inputs."""
-        functions = labelled(getattr(self.system, name, None), name).values()
+        functions = labelled(getattr(self.system, name), name).values()
         known = allowed(self.system, name, self.allowed)
         return any(set(wanted(f, name, known)) & {"t", "u"} for f in functions if callable(f))
 

@@ -109,7 +109,7 @@ class Model(ModelBase):
         super().note_held(held)
         if self.held == before:
             return
-        for known in (self._functions, self._given, self._tables, self._graphs, self.__dict__.get("_plans", {})):
+        for known in (self._functions, self._given, self._tables, self._graphs, self.plans):
             known.clear()  # made as if M were regular
 
     def is_current(self) -> bool:
@@ -139,7 +139,7 @@ class Model(ModelBase):
 
     def _looked(self) -> Look:
         """Trace the system, or take what another of its family gave that differs in parameters alone."""
-        family, params = self.system.__dict__.setdefault("_family", {}), self._params()
+        family, params = self.system.made.family, self._params()
         key = (*self._sizes(), tuple((name, np.shape(value)) for name, value in (self.system.params or {}).items()))
         found = family.get(key)
         if found is None or not found.holds(params):

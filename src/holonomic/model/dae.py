@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -66,6 +66,7 @@ class Dae(Ode):
     18.81
     """
 
+    letter: ClassVar[str] = "x"
     rhs: Any = field(default=None, init=False, repr=False)
     invariants: Mapping[str, Callable] | None = field(default=None, kw_only=True)
     order: int = field(kw_only=True)

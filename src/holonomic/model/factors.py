@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from ..kernels.dense import DEPENDENT, OUT
 from .casadi_door import (
@@ -70,6 +70,7 @@ class GeneralFactors:
     Q: SX
     R: SX
     rho: SX
+    kept: ClassVar[None] = None  # every row is corrected
 
     def solve(self, b: SX) -> SX:
         return sparsify(solve(self.R, self.Q.T @ b))
@@ -178,7 +179,7 @@ class Projector:
     def buffer(self) -> SX:
         rows = [norm_2(self.measured[i, :]) for i in range(self.n_rows)]
         inverse = [1 / fmax(row, SX(1e-300)) for row in rows]
-        kept = getattr(self.factors, "kept", None)
+        kept = self.factors.kept
         if kept is not None:
             inverse = [if_else(keep, size, 0) for keep, size in zip(kept, inverse, strict=True)]
         parts = [self.factors.rho, *inverse, nonzeros(self.D)]

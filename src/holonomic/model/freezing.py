@@ -26,7 +26,7 @@ def freeze(system, *constants: str) -> None:
             check_constant(given, f"{name}=", finite=name != "mass")  # with mass() it is told where
             object.__setattr__(system, name, copy.deepcopy(given))
     for name in ("constraint", "nonholonomic", "invariants", "g", "outputs", "states", "algebraic", "derivatives"):
-        given = getattr(system, name, None)
+        given = getattr(system, name)
         if isinstance(given, Mapping):
             for label, each in given.items():
                 if not callable(each):

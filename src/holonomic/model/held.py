@@ -22,7 +22,7 @@ from .base import Held
 if TYPE_CHECKING:
     from .casadi_door import SX
 
-SINGULAR = 1e-12  # smallest eigenvalue of M with unit diagonal
+LEAST_EIGENVALUE = 1e-12  # of M with unit diagonal: below, M counts as singular
 
 
 def holding_weights(M: SX, G: SX, held: Held | None = None) -> SX | None:
@@ -54,7 +54,7 @@ def held_in(M: np.ndarray) -> Held | None:
     if not np.all(np.isfinite(M)) or np.any(np.diag(M) < 0.0):
         return None
     by = 1.0 / np.sqrt(np.diag(M)[some])
-    rest = not np.any(some) or np.linalg.eigvalsh(M[np.ix_(some, some)] * np.outer(by, by))[0] > SINGULAR
+    rest = not np.any(some) or np.linalg.eigvalsh(M[np.ix_(some, some)] * np.outer(by, by))[0] > LEAST_EIGENVALUE
     return None if rest and np.all(some) else Held(tuple(np.flatnonzero(~some).tolist()), all_rows=not rest)
 
 

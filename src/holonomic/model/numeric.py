@@ -7,6 +7,7 @@ What the equations need beyond the user's functions is taken from `derivatives=`
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -72,6 +73,7 @@ class Numeric(Calling):
 
     def _mechanics(self, given: dict[str, Any]) -> None:
         system, nq, nv = self.system, self.nc, self.nv
+        self.gamma: Callable | None = None  # not known yet, nor how many multipliers there are
         if system.kinetic is not None:
             raise BadArgument("energies have to be differentiated: kinetic= works with trace=True only.")
         if system.kinematics is not None:
@@ -260,7 +262,7 @@ class Numeric(Calling):
         own = v if self.Z is None else self.Z(t, q, v, data) @ v
         if self.nc == self.nq:
             return own
-        still = np.zeros(self.nv), np.zeros(self.model.n_lam) if hasattr(self, "gamma") else np.zeros(0)
+        still = np.zeros(self.nv), np.zeros(self.model.n_lam) if self.gamma is not None else np.zeros(0)
         return np.concatenate([own, self.state_rates(t, q, v, data, *still), np.zeros(self.model.nw)])
 
     def state_rates(self, t, q, v, data, a, lam) -> np.ndarray:

@@ -25,6 +25,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 from ..kernels.dense import BESIDE, EVENLY, TURNS
 from .casadi_door import SX, Sparsity, densify, diag, fmax, fmin, if_else, logic_or, sparsify, vertcat
@@ -122,6 +123,7 @@ class EvenFactors:
     base: Factors
     extra: SX  # ε D
     rho: SX
+    kept: ClassVar[None] = None  # every row is corrected
 
     def roughly(self, b: SX) -> SX:
         """The multipliers with (A + ε D) x = b."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import reprlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any, ClassVar
 
 from ..errors import BadArgument
@@ -16,6 +17,22 @@ from .shown import shown
 Quantity = Any  # a number, an array, or a function of named arguments
 KINDS = ("angle", "length", "quaternion", "")  # of coordinates
 Labelled = Any  # a function or constant, or {name: function}
+
+
+class Made:
+    """What was made of a system and can be made anew: neither pickled nor compared with it.
+
+    Attributes
+    ----------
+    models : dict
+        Models by their sizes.
+    family : dict
+        What was traced, shared by systems that differ in the values of parameters alone.
+    """
+
+    def __init__(self):
+        self.models: dict[tuple, Any] = {}
+        self.family: dict[tuple, Any] = {}
 
 
 @refuses_unknown
@@ -115,6 +132,12 @@ class System:
     kinetic: Quantity = field(default=None, kw_only=True, repr=False)
     drawing: Callable | None = field(default=None, kw_only=True, repr=False)
 
+    letter: ClassVar[str] = "q"  # what its functions call the state
+    # what only an Ode or a Dae has
+    rhs: ClassVar[None] = None
+    f: ClassVar[None] = None
+    B: ClassVar[None] = None
+    g: ClassVar[None] = None
     # a mechanism's system has these
     resolver: ClassVar[Any] = None  # reads results by the names of bodies, joints and forces
     redundant: ClassVar[Any] = None  # what is done about redundant rows where nothing is said
@@ -222,13 +245,18 @@ class System:
         unknown = set(changes) - set(self.params or {})
         if unknown:
             raise BadArgument(f"unknown parameter {sorted(unknown)[0]!r}. {nearest(sorted(unknown)[0], self.params or {})}")
-        made = replace(self, params={**(self.params or {}), **changes})
-        made.__dict__["_family"] = self.__dict__.setdefault("_family", {})  # what was traced for one is true of the other
-        return made
+        other = replace(self, params={**(self.params or {}), **changes})
+        other.made.family = self.made.family  # what was traced for one is true of the other
+        return other
+
+    @cached_property
+    def made(self) -> Made:
+        """Models that were made of this system; they go when it goes."""
+        return Made()
 
     def __getstate__(self) -> dict[str, Any]:
         """What is pickled: all but the compiled models, which are made anew."""
-        state = {name: value for name, value in vars(self).items() if name not in ("_models", "_family")}
+        state = {name: value for name, value in vars(self).items() if name != "made"}
         return state | {"params": dict(self.params or {})}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -273,11 +301,24 @@ class Ode:
     derivatives: Mapping[str, Callable] | None = field(default=None, kw_only=True)
     drawing: Callable | None = field(default=None, kw_only=True, repr=False)
 
+    letter: ClassVar[str] = "y"
+    order: ClassVar[int] = 1  # of the differential equation
     # what only a System has
+    mass: ClassVar[None] = None
+    force: ClassVar[None] = None
+    constraint: ClassVar[None] = None
+    potential: ClassVar[None] = None
+    nonholonomic: ClassVar[None] = None
+    kinematics: ClassVar[None] = None
+    kinetic: ClassVar[None] = None
     states: ClassVar[None] = None
     algebraic: ClassVar[None] = None
     resolver: ClassVar[None] = None
     redundant: ClassVar[None] = None
+    # what only a Dae has
+    f: ClassVar[None] = None
+    B: ClassVar[None] = None
+    g: ClassVar[None] = None
 
     def __repr__(self) -> str:
         return shown(self)
@@ -298,6 +339,7 @@ class Ode:
         return ODE if self.inputs else ODE[:-1]
 
     with_params = System.with_params
+    made = System.made
     __getstate__ = System.__getstate__
     __setstate__ = System.__setstate__
 
@@ -326,9 +368,9 @@ MAPPINGS = {  # what is given by name, how, and what one of them is called
 def check_statement(system) -> None:
     """Refuse what is the wrong kind of thing: mappings without names, coordinates that are none, other ways to trace."""
     for name, words in MAPPINGS.items():
-        check_mapping(getattr(system, name, None), name, *words)
+        check_mapping(getattr(system, name), name, *words)
     for name in ("constraint", "nonholonomic", "invariants", "g"):
-        given = getattr(system, name, None)
+        given = getattr(system, name)
         if isinstance(given, Mapping):
             check_mapping(given, name, "{name: function}", "an invariant" if name == "invariants" else "a constraint")
     check_coordinates(system.coordinates)
@@ -345,16 +387,19 @@ def check_statement(system) -> None:
 
 
 def row_names(function, count: int) -> Sequence[Any]:
-    """What the rows of a vector constraint are called in brackets: their numbers, or names the function brings."""
+    """What the rows of a vector constraint are called in brackets: their numbers, or names the function brings.
+
+    Functions are the user's; those that a mechanism makes bring an attribute `row_names`.
+    """
     return getattr(function, "row_names", range(count))
 
 
 def coordinate_names(system, n: int) -> tuple[list[str], list[bool]]:
     """Return the names of n coordinates, and which of them count turns."""
     given = system.coordinates
-    order = getattr(system, "order", 1)  # the state of a Dae holds the derivatives of its coordinates, too
+    order = system.order if isinstance(system, Ode) else 1  # the state of a Dae holds the derivatives of its coordinates, too
     n //= order
-    letter = "x" if hasattr(system, "order") else "y" if isinstance(system, Ode) else "q"
+    letter = system.letter
     names = [f"{letter}[{i}]" for i in range(n)] if given is None else list(given)
     if len(names) != n:
         start = {"x": "x0", "y": "y0", "q": "q0"}[letter]

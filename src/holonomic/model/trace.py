@@ -88,7 +88,7 @@ def trace(
 
     def rows(name: str, singular: str) -> SX:
         found = []
-        for label, function in labelled(getattr(system, name, None), singular).items():
+        for label, function in labelled(getattr(system, name), singular).items():
             value = scene.run(
                 function, f"{singular} {label!r}" if label != singular else f"{singular}()", None, scene.seen(name)
             )

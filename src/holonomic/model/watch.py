@@ -20,9 +20,9 @@ from typing import Any
 
 import numpy as np
 
+from .bytecode import Chain, reads
 from .known import PLAIN, is_pure
 from .makers import Made
-from .reads import Chain, reads
 
 MOST = 100_000  # things that are followed: to look at them takes some 10 ms, as long as tracing a large system
 _MISSING = object()

@@ -225,7 +225,7 @@ def beginning(m, k: Kinematics, near) -> np.ndarray:
                 raise BadArgument("near= places bodies; the ground stays where it is.")
             q[body.index] = pose
         return q.ravel()
-    q = vector(getattr(near, "q", near), "near")
+    q = vector(getattr(near, "q", near), "near")  # the end of a run of whatever kind, or numbers
     if len(q) != k.nq:
         raise BadArgument(f"near= has {len(q)} coordinates, the mechanism {k.nq}.")
     return q

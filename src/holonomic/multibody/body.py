@@ -49,6 +49,11 @@ class Point:
     mark: tuple = field(repr=False)
 
     @property
+    def marks(self) -> tuple:
+        """Its one mark, as joints and forces have several."""
+        return (self.mark,)
+
+    @property
     def position(self) -> tuple[float, ...]:
         """Where it is drawn, m."""
         return tuple(self.body.mechanism.params[key] for key in self.mark[1])

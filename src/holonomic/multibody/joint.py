@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import ClassVar
 
 from .body import Body
 
@@ -29,6 +30,7 @@ class Joint:
     more: dict[str, tuple] = field(default_factory=dict, repr=False)  # further coordinates: value and rate
     of: str | None = field(default=None, repr=False)  # the joint it is a part of
     holds_rotation: bool = field(default=False, repr=False)  # the bodies keep their relative rotation
+    on: ClassVar[None] = None  # a force may act on a joint
 
 
 @dataclass(eq=False)

@@ -231,7 +231,7 @@ def _may_turn(m, body, joints) -> bool:
     for part in parts:
         place = next(mark[1] for mark in part.marks if mark[0] == body.index)
         away = np.linalg.norm(np.array([m.params[key] for key in place]) - centre)
-        if away > 1e-9 * (1.0 + np.linalg.norm(centre)) or getattr(part, "on", None) is not None:
+        if away > 1e-9 * (1.0 + np.linalg.norm(centre)) or part.on is not None:
             return True
         if part.kind in ("gear", "rolling", "rack-and-pinion", "bushing", "skate"):
             return True
@@ -262,7 +262,7 @@ def drawn_points(m) -> dict[str, list[np.ndarray]]:
     found["ground"] = []
     names = {body.index: name for name, body in m.bodies.items()} | {-1: "ground"}
     for part in (*m.joints.values(), *m.forces.values(), *m.points.values()):
-        for mark in part.marks if hasattr(part, "marks") else (part.mark,):
+        for mark in part.marks:
             found[names[mark[0]]].append(np.array([m.params[key] for key in mark[1]]))
     return found
 

@@ -20,7 +20,7 @@ def model_of(system, q, v, t0, extras: Extras = NONE, only_traced: bool = False)
 
     With `only_traced`, none is made of a system that cannot be traced: why it cannot is raised.
     """
-    known = system.__dict__.setdefault("_models", {})
+    known = system.made.models
     problem = PROBLEM.get()
     key = (len(q), len(v), extras, problem is None)
     model = known.get(key)
@@ -64,7 +64,7 @@ def traced_model(system, q, v, t0, extras: Extras, refusal: Callable[[str], str]
 
 def plan_of(model, choice: Choice, events: dict[str, Event], rows) -> Plan:
     """Return the plan of a choice, made once per model; runs with functions or methods of the user's make their own."""
-    known = model.__dict__.setdefault("_plans", {})
+    known = model.plans
     key = (choice, rows) if not events else None
     try:
         plan = known.get(key)

@@ -126,7 +126,7 @@ class Problem(Posed):
         k, known = self._last_common_time(sol)
         found = {}
         for name in ("q", "v", "lam", "y", "s", "w"):
-            want, have = getattr(known, name), getattr(sol, name, None)
+            want, have = getattr(known, name), getattr(sol, name, None)  # results of other libraries may hold less
             if name == "y" and isinstance(self.system, Dae):
                 have = sol.q  # the whole state; y of such a solution are its algebraic unknowns
             if want is None or have is None:

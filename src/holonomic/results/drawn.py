@@ -21,11 +21,10 @@ NOTHING = {"gravity": None, "bodies": [], "ground": [], "joints": [], "links": [
 def describe(sol) -> dict[str, Any] | None:
     """Return what is drawn, as plain data; None where the system says nothing about how it looks."""
     model = sol.plan.model
-    system = getattr(model, "system", None)
     resolver = sol._mechanism
     if resolver is not None:
         return resolver.description(param_names(sol._data, model.places))
-    if getattr(system, "drawing", None) is None or not len(sol._arrays[0]):
+    if model.system.drawing is None or not len(sol._arrays[0]):
         return None
     lines, at = [], 0
     made = _lines(sol, 0)

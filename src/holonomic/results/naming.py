@@ -18,7 +18,7 @@ ELSEWHERE = {
 
 def order_of(model) -> int:
     """Return how many levels of its constraints a state holds as rows of their own: m for a Dae, else 1."""
-    return getattr(getattr(model, "system", model), "order", 1)
+    return model.levels
 
 
 def is_dae(model) -> bool:

@@ -34,11 +34,11 @@ def facts(sol) -> dict[str, Any]:
         "pulls": choice.stabilization.acts == "step" and plan.model.n_lam + plan.n_position > 0,
         "versions": {"holonomic": __version__, "numba": numba.__version__, "numpy": np.__version__},
         "references": list(sol._references()),
-        "moved": [getattr(begin, f"moved_{letter}", 0.0) for letter in "qvw"],
-        "impact": getattr(begin, "impact", None) is not None,
-        "redundant": getattr(begin, "redundant", None),
-        "root": getattr(begin, "root", ""),
-        "not_unique": list(getattr(begin, "not_unique", ())),
+        "moved": [begin.moved_q, begin.moved_v, begin.moved_w],
+        "impact": begin.impact is not None,
+        "redundant": begin.redundant,
+        "root": begin.root,
+        "not_unique": list(begin.not_unique),
     }  # fmt: skip
 
 

@@ -247,7 +247,7 @@ def multipliers(sol) -> np.ndarray:
     if kept is None:
         return lam
     full = all_rows(lam, kept, model.n_lam)
-    if getattr(sol._begin, "redundant", None) == "drop":
+    if sol._begin.redundant == "drop":
         return full
     return smallest(jacobians(sol, values_along(sol, Fn.TERMS)), full, len(kept))
 

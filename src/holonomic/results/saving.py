@@ -50,6 +50,11 @@ class Labels:
     output_shapes: dict[str, tuple[int, ...]]
     extras: Extras = NONE
 
+    @property
+    def levels(self) -> int:
+        """How many levels of its constraints a state holds as rows of their own."""
+        return self.order
+
     @classmethod
     def of(cls, model) -> Labels:
         names = [name for name in cls.__dataclass_fields__ if name != "order"]

@@ -342,7 +342,7 @@ class Solution(Exports):
     @cached_property
     def _mechanism(self) -> Any:
         """What the names of a mechanism mean here; None where the run is not of one."""
-        return getattr(self.plan.model.system, "resolver", None) if self._parent is None else self._parent._mechanism
+        return self.plan.model.system.resolver if self._parent is None else self._parent._mechanism
 
     @cached_property
     def _impact(self) -> Any:

@@ -16,7 +16,7 @@ from ..kernels.signatures import Fn
 LEGS, PACES = 3, 16  # directions tried, and positions in each
 PACE = 0.5  # of a radian, or of the size of the system
 LOOSE = 1e-7  # of the size: how well positions on the way fulfil the constraints
-SINGULAR = 0.03  # of the largest: where the last singular value is below, the position says nothing
+TELLING = 0.03  # of the largest: where the last singular value is below, the position says nothing
 ABOUT = 0.5  # of the largest part in the dependence: rows with so much serve as well
 
 
@@ -42,7 +42,7 @@ def lasting_rows(model, t, q, v, data, rank: int, project) -> tuple[int, ...]:
                 break
             met.append(_dependence(model, now, here, v, data, rank))
     largest = max(value for _, value, _ in met)
-    return _spread(np.array([null for null, value, _ in met if value >= SINGULAR * largest]), met[0][2])
+    return _spread(np.array([null for null, value, _ in met if value >= TELLING * largest]), met[0][2])
 
 
 def _parts(model, t, q, v, data) -> tuple[np.ndarray, np.ndarray]:

@@ -29,7 +29,7 @@ from .rank import (
 GAUSS_NEWTON_STEPS = NEWTON_STEPS = 30
 DAMPING = (1.0, 0.5, 0.25, 0.1, 0.02)  # shares of a Newton step that are tried, until the equations get smaller
 SETTLED = 1e-9  # last Newton step, beside 1 + |w|: the next would be its square
-SINGULAR = 1e-12
+LEAST_SINGULAR_VALUE = 1e-12  # of ∂k/∂w with rows of size 1: below, w is not determined
 LEAST_TOLERANCE = 1e-10  # initial values typed by hand need not be better than this
 INITIAL = ("check", "project", "impact", "free")  # what can be done about initial values
 __all__ = ["Start", "position_jacobian", "prepare", "rank_by_rows", "residuals", "terms"]
@@ -136,7 +136,7 @@ def settled(model, t, q, v, data) -> np.ndarray:
     for _ in range(NEWTON_STEPS):
         sizes = np.maximum(np.max(np.abs(K), axis=1), 1e-300)  # rows to the size of 1: equations have units
         least = np.linalg.svd(K / sizes[:, None], compute_uv=False)[-1]
-        if least < SINGULAR:
+        if least < LEAST_SINGULAR_VALUE:
             raise SingularPosition(
                 f"the algebraic equations do not determine {', '.join(map(repr, labels))} at t = {t:.6g}: ∂k/∂w is "
                 f"singular (smallest singular value of its scaled rows {least:.1e}). Give another w0, or other equations."

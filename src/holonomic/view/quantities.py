@@ -122,7 +122,9 @@ def _part(sol, name: str) -> Panel:
         labels = [f"[{i // 3}, {i % 3}]" for i in range(values.shape[1])]
     unit = UNITS.get(wanted, UNIT)
     if wanted == "speed":
-        joint = getattr(found, "_joint", None)
+        mechanism = sol._mechanism
+        drive = mechanism.drives.get(first)
+        joint = mechanism.joints.get(first if drive is None else drive.of)
         unit = "m/s" if joint is not None and joint.coordinate == "position" else "rad/s"
     return Panel(f"{first}: {wanted.replace('_', ' ')}", unit, values, labels)
 
