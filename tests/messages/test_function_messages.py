@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from holonomic import Event, Ode, System, simulate
+from holonomic import Dae, Event, Ode, System, simulate
 from holonomic.errors import (
     BadArgument,
     ForgottenVelocityTerms,
@@ -350,3 +350,38 @@ def test_kinematics_beside_a_kinetic_energy_may_be_any_matrix():
     made = System.from_energies(lambda v: 0.5 * (Z @ v) @ (Z @ v), lambda q: 9.81 * q[1], kinematics=lambda q: Z + 0 * q[0])
     sol = simulate(made, 1.0, q0=[0.0, 0.0], v0=[0.0, 0.0])
     assert np.allclose(sol.q[-1], [0.0, -9.81 / 2], atol=1e-9)
+
+
+def fails_on_symbols(x):
+    if type(x[0]) is not np.float64:
+        raise LookupError("no such type")
+    return -x
+
+
+NAMED = 'cannot be run on symbols ("raise LookupError("no such type")"): LookupError: no such type. Write it with NumPy functions'
+
+
+@pytest.mark.parametrize("trace", ["auto", True])
+def test_what_has_to_be_traced_names_the_function_and_the_line_and_no_way_that_is_none(trace):
+    """trace=False is no remedy for a Dae or for energies, so it is not offered."""
+    energies = System.from_energies(lambda v: 0.5 * v @ v, force=lambda q: fails_on_symbols(q), trace=trace)
+    dae = Dae(order=1, f=lambda x: fails_on_symbols(x), B=[[0.0], [1.0]], g=lambda x: x[1], trace=trace)
+    for role, system, start in (("force()", energies, START), ("f()", dae, {"x0": [1.0, 0.0]})):
+        with pytest.raises(UntraceableFunction) as caught:
+            simulate(system, 1.0, **start)
+        said = str(caught.value)
+        assert said.startswith(f"{role} {NAMED} of its arguments.") and "trace=False" not in said
+
+
+@pytest.mark.parametrize(
+    ("state", "words"),
+    [
+        (lambda: System.from_energies(lambda v: v @ v, trace=False), "energies are differentiated, so their functions"),
+        (lambda: Dae(order=1, f=[0.0], B=[[1.0]], g=lambda x: x[0], trace=False),
+         "a Dae is differentiated as often as its order says, so its functions"),
+    ],
+)
+def test_what_has_to_be_traced_says_where_the_line_is_named(state, words):
+    with pytest.raises(BadArgument) as caught:
+        state()
+    assert str(caught.value).startswith(f"{words} have to be traced. Leave out trace=False: where one cannot be traced, the error")

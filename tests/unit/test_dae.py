@@ -227,7 +227,7 @@ def test_x0_belongs_to_a_dae():
         ({"g": lambda x, dx: x @ x}, "asks for 'dx'"),
         ({"g": 0.0}, "is the constant 0.0"),
         ({"f": lambda x, dx: x}, "asks for 'dx'"),
-        ({"trace": False}, "trace=True only"),
+        ({"trace": False}, "have to be traced"),
     ],
 )
 def test_daes_that_cannot_be_meant_are_refused(more, message):

@@ -8,7 +8,6 @@ from holonomic import (
     GGL,
     RATTLE,
     BackwardEuler,
-    BadArgument,
     Event,
     FixedBDF,
     GeneralizedAlpha,
@@ -81,6 +80,16 @@ def test_what_a_formulation_solved_for_is_found_by_name(tmp_path):
     assert 1e-4 < own < 1.0  # a tolerance of 1e-5 over a step
     assert sol(0.5).unknowns["lam"].shape == (1,)
     assert simulate(pendulum, 1.0, q0=[1, 0], v0=[0, 0]).unknowns == {}
+
+
+@pytest.mark.parametrize("formulation", [GGL(), Index1(), None], ids=repr)
+def test_a_saved_run_holds_what_its_formulation_solved_for(tmp_path, formulation):
+    given = START if formulation is None else START | {"formulation": formulation, "integrator": BDF(), "rtol": 1e-5}
+    sol = simulate(pendulum, 1.0, **given)
     sol.save(tmp_path / "run.nc")
-    with pytest.raises(BadArgument, match=r"sol\.unknowns needs the run itself"):
-        _ = load(tmp_path / "run.nc").unknowns
+    loaded = load(tmp_path / "run.nc")
+    loaded.save(tmp_path / "again.nc")
+    for found in (loaded, load(tmp_path / "again.nc")):
+        assert list(found.unknowns) == list(sol.unknowns)
+        assert all(np.array_equal(found.unknowns[name], values) for name, values in sol.unknowns.items())
+        assert {name: values.shape for name, values in found(0.5).unknowns.items()} == dict.fromkeys(sol.unknowns, (1,))

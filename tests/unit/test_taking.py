@@ -5,9 +5,10 @@ import inspect
 
 import numpy as np
 import pytest
+from numba import njit
 
 from holonomic import Dae, Event, Ode, System, simulate, sweep
-from holonomic.errors import BadArgument
+from holonomic.errors import BadArgument, UntracedWarning
 from holonomic.model.arguments import call
 from holonomic.multibody import Mechanism, rod
 
@@ -275,3 +276,30 @@ def test_what_a_function_takes_is_looked_up_once_for_a_call(monkeypatch):
     monkeypatch.setattr(inspect, "signature", lambda *args, **given: (looks.append(args), signature(*args, **given))[1])
     found = call(functools.partial(lambda q, factor: factor * q, factor=2.0), "f()", ("t", "q"), {"t": 0.0, "q": 3.0})
     assert found == 6.0 and len(looks) == 2
+
+
+STIFFNESS = 2.0
+
+
+@njit
+def compiled_spring(q, v, c=0.5):
+    return -STIFFNESS * q - c * v
+
+
+@pytest.mark.parametrize("trace", [True, False])
+def test_a_function_that_numba_compiles_is_taken_as_it_is(trace):
+    """It is traced as it is written, and runs as it is compiled where nothing is traced."""
+    end = simulate(System(mass=1.0, force=compiled_spring, trace=trace), 1.0, q0=[1.0], v0=[0.0]).end.q[0]
+    plain = simulate(System(mass=1.0, force=lambda q, v: -2.0 * q - 0.5 * v), 1.0, q0=[1.0], v0=[0.0]).end.q[0]
+    assert end == pytest.approx(plain, abs=1e-9)  # the same equations, to rounding
+
+
+def test_a_compiled_function_whose_globals_have_changed_since_is_what_numba_calls(monkeypatch):
+    """Numba keeps the globals it compiled with: the function on symbols has others, which is seen."""
+    compiled_spring(np.ones(1), np.ones(1))
+    monkeypatch.setitem(globals(), "STIFFNESS", 3.0)
+    system = System(mass=1.0, force=compiled_spring)
+    with pytest.warns(UntracedWarning, match=r"on numbers, but .* when traced on symbols"):
+        end = simulate(system, 1.0, q0=[1.0], v0=[0.0]).end.q[0]
+    monkeypatch.undo()
+    assert end == pytest.approx(simulate(system, 1.0, q0=[1.0], v0=[0.0]).end.q[0], abs=1e-9)

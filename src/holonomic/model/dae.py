@@ -10,8 +10,8 @@ import numpy as np
 
 from ..errors import BadArgument, InconsistentState
 from ..kernels.signatures import Fn
-from .arguments import refuses_unknown, wanted
-from .extra import NONE, Extras
+from .arguments import BASIC, refuses_unknown, wanted
+from .extra import NONE, Extras, allowed
 from .freezing import freeze
 from .given import is_whole, vector
 from .system import Ode, check_statement, labelled
@@ -78,8 +78,11 @@ class Dae(Ode):
         if not is_whole(self.order, 1) or self.order > 3:
             raise BadArgument(f"order={self.order!r}: a Dae has order 1, 2 or 3.")
         check_statement(self)
-        if not self.trace or self.derivatives:
-            raise BadArgument("a Dae is differentiated m times: it works with trace=True only.")
+        if not self.trace:
+            raise BadArgument(
+                "a Dae is differentiated as often as its order says, so its functions have to be traced. Leave out trace=False: "
+                "where one cannot be traced, the error names it, the line and what to write instead."
+            )
         state = ("t", *DERIVATIVES[: self.order], "p", "u")
         if callable(self.f):
             wanted(self.f, "f()", (*state, "y"))
@@ -126,6 +129,19 @@ class Dae(Ode):
 def asks_for_y(system: Dae) -> bool:
     """Whether f() names y: then y is solved for by Newton's method."""
     return callable(system.f) and "y" in wanted(system.f, "f()", (*system.names, "y"))
+
+
+def needs_tracing(system) -> str:
+    """Why a system cannot run as plain Python, or nothing."""
+    if isinstance(system, Dae):
+        return "A Dae is differentiated as often as its order says, so it cannot run as plain Python."
+    if isinstance(system, Ode):
+        return ""
+    if system.kinetic is not None:
+        return "Energies are differentiated, so the system cannot run as plain Python: state mass= and force= for that."
+    if callable(system.force) and "lam" in wanted(system.force, "force()", (*allowed(system, "force", BASIC), "lam")):
+        return "force() asks for lam, so the system cannot run as plain Python."
+    return ""
 
 
 def state_values(system, q, v, extras: Extras = NONE) -> dict[str, Any]:

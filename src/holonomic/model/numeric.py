@@ -19,6 +19,7 @@ from .calling import Calling
 from .differences import Differences
 from .extra import allowed, check_uses
 from .given import FORGOTTEN_TERMS, asymmetry, refuse_no_numbers, refuse_velocity
+from .system import NO_DERIVATIVES
 
 DERIVATIVES = ("G", "g_t", "gamma", "potential", "H")
 NEWTON_STEPS, SETTLED = 20, 1e-9
@@ -75,7 +76,7 @@ class Numeric(Calling):
         system, nq, nv = self.system, self.nc, self.nv
         self.gamma: Callable | None = None  # not known yet, nor how many multipliers there are
         if system.kinetic is not None:
-            raise BadArgument("energies have to be differentiated: kinetic= works with trace=True only.")
+            raise BadArgument(NO_DERIVATIVES)
         if system.kinematics is not None:
             self.Z = self.checked(system.kinematics, "kinematics()", (nq, nv))
         elif nq != nv:

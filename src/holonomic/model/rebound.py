@@ -29,7 +29,7 @@ from .remembered import ADVICE, Remembered, holds_other
 from .symbol import Symbol
 from .symbol_array import SymbolArray
 from .tables import stand_in
-from .taking import CACHED, COPIES
+from .taking import CACHED, COPIES, is_compiled
 from .written import HOLDERS, empty, filling, slots_of
 
 # Their code is run as it is: it knows nothing of symbols, or (ours) all about them.
@@ -188,7 +188,7 @@ class Rebound:
         if kind is np.vectorize:
             vectorized = np.vectorize(self(thing.pyfunc), otypes=[object])
             return lambda *args, **named: holding(vectorized(*args, **named))
-        if kind.__module__.startswith("numba.") and hasattr(thing, "py_func"):
+        if is_compiled(thing):
             return self(thing.py_func)
         if kind is types.BuiltinMethodType and type(thing.__self__) in (list, dict, set):
             return getattr(self(thing.__self__), thing.__name__)

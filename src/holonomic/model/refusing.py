@@ -68,7 +68,7 @@ def line_of(problem):
 
 def _is_users(frame):
     module = frame.f_globals.get("__name__", "")
-    return not module.startswith(OURS) and module.partition(".")[0] not in ("numpy", "scipy")
+    return not module.startswith(OURS) and module.partition(".")[0] not in ("numpy", "scipy", "numba")
 
 
 def _quoted(code, lasti, lineno):

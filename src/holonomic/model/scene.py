@@ -10,7 +10,7 @@ from ..errors import BadArgument, HolonomicError, NotFinite, UntraceableFunction
 from . import symbols
 from .arguments import BASIC, Names, UnknownParameter, call, flatten_params, param_names, param_slices
 from .casadi_door import SX, densify, function_of, reshape, vertcat
-from .dae import Dae, state_values
+from .dae import Dae, needs_tracing, state_values
 from .extra import NONE, Extras, allowed
 from .freezing import input_table
 from .given import numbers_text, refuse_matrix, refuse_no_numbers
@@ -103,7 +103,7 @@ class Scene:
             text = next(iter(str(problem).splitlines()), "")
             raise UntraceableFunction(
                 f"{role} cannot be run on symbols{line_of(problem)}: {type(problem).__name__}: {text.rstrip('.')}. "
-                "Write it with NumPy functions of its arguments, or pass trace=False to run it as plain Python."
+                f"Write it with NumPy functions of its arguments{self._or_in_python('to run it as plain Python')}."
             ) from problem
         if shape is not None and shape != ANY and result.shape != shape:
             if shape[1] == 1 and result.shape == (shape[1], shape[0]):
@@ -120,6 +120,10 @@ class Scene:
         if callable(function):
             self._check(function, role, allowed, result)
         return result
+
+    def _or_in_python(self, why: str = "") -> str:
+        """The other remedy, where it is one."""
+        return "" if needs_tracing(self.system) else f", or pass trace=False{why and ' ' + why}"
 
     def _on_symbols(self, function, role: str, allowed, names):
         """Call a function on symbols, every way its decisions can fall; a constant stands for itself."""
@@ -182,8 +186,8 @@ class Scene:
                     raise UntraceableFunction(
                         f"{role} gives {own[entry]:.6g} in entry {entry} on numbers, but {mine[entry]:.6g} when "
                         f"traced on symbols (t = {point['t']:g}, {self.letter} = "
-                        f"{numbers_text(position)}). Does it use random numbers or mutable state? Leave that out, or pass "
-                        "trace=False."
+                        f"{numbers_text(position)}). Does it use random numbers or mutable state? Leave that out"
+                        f"{self._or_in_python()}."
                     )
 
     def other_params(self) -> list[np.ndarray]:

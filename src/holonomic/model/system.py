@@ -16,6 +16,10 @@ from .shown import shown
 
 Quantity = Any  # a number, an array, or a function of named arguments
 KINDS = ("angle", "length", "quaternion", "")  # of coordinates
+NO_DERIVATIVES = (
+    "energies are differentiated, so their functions have to be traced. Leave out trace=False: where one cannot be traced, the "
+    "error names it, the line and what to write instead; or state mass= and force=."
+)
 Labelled = Any  # a function or constant, or {name: function}
 
 
@@ -187,7 +191,7 @@ class System:
         d/dt(∂T/∂v) - ∂T/∂q + ∂V/∂q = f - Gᵀλ.
         """
         if more.get("trace", True) is False:
-            raise BadArgument("from_energies needs derivatives of the energies: it works with trace=True only.")
+            raise BadArgument(NO_DERIVATIVES)
         return cls(mass=None, force=force, constraint=constraint, potential=potential, kinetic=kinetic, **more)
 
     @classmethod

@@ -114,8 +114,15 @@ def placed(function, ordered, named):
     return called
 
 
+def is_compiled(function) -> bool:
+    """Whether Numba compiles a function out of one that is written in Python, `py_func`."""
+    return type(function).__module__.startswith("numba.") and hasattr(function, "py_func")
+
+
 def _signatures(function, role: str) -> tuple[inspect.Signature, inspect.Signature]:
     """The signature that a function shows, and the one it has itself."""
+    if is_compiled(function):
+        function = function.py_func
     try:
         said = inspect.signature(function)
         if _is_plain(function) or isinstance(function, CACHED):

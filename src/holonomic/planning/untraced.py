@@ -7,11 +7,8 @@ import contextvars
 from collections.abc import Iterator
 
 from ..errors import UntraceableFunction, UntracedWarning
-from ..model.arguments import BASIC, wanted
-from ..model.dae import Dae
-from ..model.extra import allowed
+from ..model.dae import needs_tracing
 from ..model.interpreted import InterpretedModel
-from ..model.system import Ode
 from ..model.warned import warn
 
 # Times of plain Python over those of compiled code, with DOP853: a spring and van der Pol's equation 59 and 48; a pendulum,
@@ -52,19 +49,6 @@ def python_model(system, q, v, t0, extras, problem: UntraceableFunction) -> Inte
 
 def refuse_in_python(system, problem: UntraceableFunction) -> None:
     """Refuse a system that cannot be traced and cannot run as plain Python either."""
-    reason = _needs_tracing(system)
+    reason = needs_tracing(system)
     if reason:
         raise UntraceableFunction(f"{problem} {reason}") from problem
-
-
-def _needs_tracing(system) -> str:
-    """Why a system cannot run as plain Python, or nothing."""
-    if isinstance(system, Dae):
-        return "A Dae is differentiated as often as its order says, so it cannot run as plain Python."
-    if isinstance(system, Ode):
-        return ""
-    if system.kinetic is not None:
-        return "Energies are differentiated, so the system cannot run as plain Python: state mass= and force= for that."
-    if callable(system.force) and "lam" in wanted(system.force, "force()", (*allowed(system, "force", BASIC), "lam")):
-        return "force() asks for lam, so the system cannot run as plain Python."
-    return ""

@@ -279,7 +279,9 @@ def smallest(G: np.ndarray, lam: np.ndarray, rank: int) -> np.ndarray:
 def unknowns(sol) -> dict[str, np.ndarray]:
     """Return what an implicit formulation solved for beside q and v, by name: "lam", "mu", "tau"."""
     if sol._data is None:
-        raise BadArgument("a loaded solution holds what follows from its states alone; sol.unknowns needs the run itself.")
+        if sol._unknowns is None:
+            raise BadArgument("this file was written before files held sol.unknowns. Run it again and save it with sol.save(path).")
+        return sol._unknowns
     blocks, x = sol.plan.blocks[2:], sol._arrays[1]
     ends = np.cumsum([sol.plan.model.nq + sol.plan.model.nv, *(block.size for block in blocks)])
     return {block.name: x[:, ends[i] : ends[i + 1]] for i, block in enumerate(blocks)}

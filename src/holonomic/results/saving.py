@@ -23,7 +23,7 @@ from . import checksum
 from .drawn import frames
 from .naming import multiplier_labels, order_of
 from .quantities import Events
-from .sampling import check_times, values_along
+from .sampling import check_times, unknowns, values_along
 from .solution import EventLog, Solution
 from .tables import Variables, labels, slug, state_name, variables
 
@@ -129,7 +129,7 @@ def save(sol: Solution, path: str | Path) -> None:
     model = sol.plan.model
     arrays = {"time": (("time",), sol._arrays[0], "time, s")} | variables(sol)
     said, acting = acts.entries(sol)
-    arrays |= _rates(sol) | _event_variables(sol) | _drawn_variables(sol) | acting
+    arrays |= _rates(sol) | _event_variables(sol) | _drawn_variables(sol) | _unknown_variables(sol) | acting
     too_large = [name for name, (_, values, _) in arrays.items() if values.nbytes > LARGEST]
     if too_large:
         raise BadArgument(
@@ -138,7 +138,7 @@ def save(sol: Solution, path: str | Path) -> None:
     known = {
         "labels": asdict(Labels.of(model)), "facts": sol._facts | {"why": sol.plan.why()}, "stats": sol.stats, "ended": sol.ended,
         "steps_kept": sol._steps_kept, "span": sol.span, "events": list(sol.plan.events),
-        "scene": sol._scene, "stopped": sol._stopped,
+        "scene": sol._scene, "stopped": sol._stopped, "unknowns": _unknown_sizes(sol),
         "end": [sol.end.t, *(getattr(sol.end, part).tolist() for part in ("q", "v", "a", "lam", "s", "w"))],
     } | said  # fmt: skip
     with written(target) as draft:
@@ -203,6 +203,22 @@ def _event_variables(sol) -> Variables:
                     f"event {name}: {part}",
                 )
     return found
+
+
+def _unknown_sizes(sol) -> dict[str, int] | None:
+    """How many numbers each unknown of the formulation has; None of a run that was loaded from an early file."""
+    if sol._data is None and sol._unknowns is None:
+        return None
+    return {name: values.shape[1] for name, values in unknowns(sol).items()}
+
+
+def _unknown_variables(sol) -> Variables:
+    text = "what the formulation solved for beside q and v"
+    return {
+        f"unknown_{name}": (("time", f"unknown_{name}_row"), unknowns(sol)[name], f"{name}: {text}")
+        for name, size in (_unknown_sizes(sol) or {}).items()
+        if size
+    }
 
 
 def _drawn_variables(sol) -> Variables:
@@ -340,6 +356,8 @@ def _rebuilt(known: dict[str, Any], arrays: dict[str, np.ndarray]) -> Solution:
         _slopes=get("rate", model.nq) if "rate" in arrays else None, _settled=get("w", nw),
         _scene=known.get("scene"), _stopped=tuple(known["stopped"]) if known.get("stopped") else None,
         _drawn={name[6:]: np.array(values) for name, values in arrays.items() if name.startswith("drawn_")},
+        _unknowns=None if known.get("unknowns") is None
+        else {name: get(f"unknown_{name}", size) for name, size in known["unknowns"].items()},
         _frames={name[6:]: np.array(values) for name, values in arrays.items() if name.startswith("frame_")},
         **acts.restored(known, arrays),
     )  # fmt: skip
@@ -386,8 +404,9 @@ def hold(target: Solution, first: Solution, second: Solution, join) -> None:
     outputs = {name: join(values, second._outputs[name]) for name, values in first._outputs.items()}
     moved = {name: join(values, second._drawn[name]) for name, values in first._drawn.items()}
     kept = {name: join(values, second._kept[name]) for name, values in first._kept.items()}
+    solved = first._unknowns and {name: join(values, second._unknowns[name]) for name, values in first._unknowns.items()}
     more = {name: getattr(first, name) for name in ("_facts", "stats", "events", "_pairs")}
-    target.__dict__.update(_outputs=outputs, _drawn=moved, _kept=kept, **more)
+    target.__dict__.update(_outputs=outputs, _drawn=moved, _kept=kept, _unknowns=solved, **more)
 
 
 def _slopes_between_jumps(t: np.ndarray, values: np.ndarray) -> np.ndarray:

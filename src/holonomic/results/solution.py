@@ -55,6 +55,7 @@ class Solution(Exports):
     _frames: dict[str, np.ndarray]  # of a loaded run: what is drawn at equally spaced times
     _kept: dict[str, np.ndarray]  # of a loaded run: what acts in it, time first
     _pairs: np.ndarray | None  # of a loaded run: which row acts on which velocity
+    _unknowns: dict[str, np.ndarray] | None  # of a loaded run: what its formulation solved for; None in early files
     _single = False  # one time, given as a number: arrays without a time axis
 
     @classmethod
