@@ -10,10 +10,22 @@ import inspect
 import re
 import sys
 import unicodedata
+from dataclasses import fields, is_dataclass
+from functools import cache
 from pathlib import Path
 
+import numpy as np
+
+from holonomic import System
+from holonomic.arguments import Asked
 from holonomic.cli.methods import classes, describe, written
-from holonomic.stabilizations import post
+from holonomic.errors import BadArgument, IncompatibleMethods
+from holonomic.formulations.base import Formulation
+from holonomic.integrators.base import Integrator
+from holonomic.planning.fit import check_fit
+from holonomic.planning.reuse import model_of
+from holonomic.stabilizations.base import Stabilization
+from holonomic.study.names import named_stabilizations
 
 PAGE = Path(__file__).parents[1] / "docs" / "methods.md"
 
@@ -24,8 +36,30 @@ the shell. [Theory](theory.md) has the equations, [Which method should I use?](w
 [API](api.md) all parameters.
 
 A formulation *gives* an ODE or a residual, an integrator *takes* one of them: any two that agree run together, and
-almost any stabilization with both. What does not fit is refused before anything runs, with a pair that does.
+almost any stabilization with both. What does not fit is refused before anything runs, with a pair that does:
+[what goes together](#what-goes-together) shows all of them, and [capabilities](#capabilities) what it follows from.
 """
+
+PAIRS = """For a `System` of q and v with q' = v, holonomic constraints, a constant mass matrix and forces of positions, such as
+a pendulum, with methods as they are by default and a stabilization that is left open. Made by asking the checks that a
+run asks. What else a system may have narrows it: [limits](limits.md).
+
+{pairs}
+
+The same with each stabilization, `Baumgarte` and `InvariantStabilization` with a gain of 5 and steps of 1 ms: *all*
+integrators that go with the formulation, or which of them do not.
+
+{thirds}
+"""
+
+CAPABILITIES = """What is asked of a method, and the answer where its class says nothing. A method of your own that derives
+from one of the three base classes says what is different, in class attributes or properties; nothing else is asked
+([how to add a method](add-a-method.md)).
+"""
+
+BASES = {"formulation": Formulation, "integrator": Integrator, "stabilization": Stabilization}
+STEP = 1e-3
+GAIN = 5.0
 
 FOOT = """## Names of the papers
 
@@ -61,7 +95,12 @@ def anchor(key: str) -> str:
 def first_line(method: type) -> str:
     """The first paragraph of the docstring, in one line."""
     paragraph = (inspect.getdoc(method) or "").split("\n\n")[0]
-    return re.sub(r"([\[_*])", r"\\\1", " ".join(paragraph.split()))  # as text, not as Markdown
+    return as_text(" ".join(paragraph.split()))
+
+
+def as_text(words: str) -> str:
+    """Words as they are, not as Markdown; code stays code."""
+    return "`".join(re.sub(r"([\[_*])", r"\\\1", part) if n % 2 == 0 else part for n, part in enumerate(words.split("`")))
 
 
 def formulations() -> str:
@@ -94,12 +133,129 @@ def stabilizations() -> str:
     return table(["stabilization", "acts", "drift of g; of G v (integrator of order p)", "", "from"], sorted(rows))
 
 
+def made(method):
+    """A method as it is by default; one that has to be told how strong it is gets a gain."""
+    try:
+        return method()
+    except BadArgument:
+        return method(**{method.strength_setting: GAIN})
+
+
+@cache
+def every(kind: str) -> list:
+    return [made(method) for method in classes(kind).values()]
+
+
+@cache
+def pendulum():
+    """A system that every method can be asked to run."""
+    system = System(mass=np.eye(2), potential=lambda q: 9.81 * q[1], constraint=lambda q: q @ q - 1)
+    return model_of(system, np.array([1.0, 0.0]), np.zeros(2), 0.0)
+
+
+def fit(formulation, integrator, stabilization="auto") -> bool:
+    """Whether a run with these methods would begin."""
+    step = None if integrator.adaptive else STEP
+    try:
+        check_fit(Asked(formulation, integrator, stabilization, step=step).choice(pendulum()), pendulum())
+    except IncompatibleMethods:
+        return False
+    return True
+
+
+def label(method) -> str:
+    return f"`{type(method).__name__ if repr(method) != 'None' else 'None'}`"
+
+
+def pairs() -> str:
+    """Which integrator goes with which formulation; integrators that go with the same ones in one row."""
+    rows: dict[tuple, list[str]] = {}
+    for integrator in every("integrator"):
+        rows.setdefault(tuple(fit(each, integrator) for each in every("formulation")), []).append(label(integrator))
+    cells = [[", ".join(names), *("✓" if fits else "" for fits in row)] for row, names in rows.items()]
+    return table(["integrator", *map(label, every("formulation"))], cells)
+
+
+def thirds() -> str:
+    """Which stabilization goes with the pairs of a formulation."""
+    lines = []
+    for stabilization in sorted(every("stabilization"), key=label):
+        cells = []
+        for formulation in every("formulation"):
+            there = [each for each in every("integrator") if fit(formulation, each)]
+            refused = [label(each) for each in there if not fit(formulation, each, stabilization)]
+            cells.append("all" if not refused else "" if len(refused) == len(there) else f"not {', '.join(refused)}")
+        lines.append([label(stabilization), *cells])
+    return table(["stabilization", *map(label, every("formulation"))], lines)
+
+
+def going_together() -> str:
+    return PAIRS.format(pairs=pairs(), thirds=thirds()).rstrip()
+
+
+def meanings(base: type) -> dict[str, tuple[str, str]]:
+    """What each attribute of a base class means, as said beside it, and the answer where a method says nothing."""
+    found = {}
+    for name, default, meaning in re.findall(r"^    (\w+)\s*: .+? = (.+?)  # (.+)$", inspect.getsource(base), re.MULTILINE):
+        found[name] = meaning, TO_BE_SAID if name in REQUIRED else default
+    for name, value in vars(base).items():
+        if isinstance(value, property):
+            meaning = (inspect.getdoc(value) or "").split("\n")[0]
+            found[name] = meaning.removeprefix("Whether it ").rstrip("."), FOLLOWS
+    return found
+
+
+BY_SETTINGS = "by settings"
+WORDS = TO_BE_SAID, FOLLOWS = "has to be said", "follows from others"
+REQUIRED = {"gives", "index", "order", "adaptive", "acts"}
+IN_WORDS = {"references", "chosen_for", "drift_order"}  # shown above, or texts
+
+
+def otherwise(name: str, base: type, methods: list) -> str:
+    """Methods whose answer is not that of their base, with it where it is more than yes or no."""
+    usual = False if isinstance(vars(base)[name], property) else vars(base)[name]
+    answers: dict[str, list[str]] = {}
+    for method in methods:
+        value = getattr(method, name)
+        if by_settings(name, base, type(method)) and name not in REQUIRED:
+            answers.setdefault(BY_SETTINGS, []).append(label(method))
+        elif value != usual:
+            shown = "" if isinstance(value, bool) and isinstance(usual, bool) else plain_value(value)
+            answers.setdefault(shown, []).append(label(method))
+    last = sorted(answers.items(), key=lambda item: (item[0] == BY_SETTINGS, item[0]))
+    return "; ".join(", ".join(names) + (f": {shown}" if shown else "") for shown, names in last)
+
+
+def by_settings(name: str, base: type, method) -> bool:
+    """Whether an answer depends on the arguments of a method: an argument itself, a property, or set when they are read."""
+    found = inspect.getattr_static(method, name)
+    if not is_dataclass(method) or (found is vars(base)[name] and isinstance(found, property)):
+        return False
+    is_set = re.search(rf'__setattr__\(self, "{name}"', inspect.getsource(method))
+    return name in {each.name for each in fields(method)} or isinstance(found, property) or is_set is not None
+
+
+def plain_value(value) -> str:
+    return ", ".join(map(str, value)) or "none" if isinstance(value, tuple) else str(value)
+
+
+def capabilities() -> str:
+    parts = [CAPABILITIES.rstrip()]
+    for kind, base in BASES.items():
+        rows = [
+            [f"`{name}`", as_text(meaning), usual if usual in WORDS else f"`{usual}`", otherwise(name, base, every(kind))]
+            for name, (meaning, usual) in meanings(base).items()
+            if name not in IN_WORDS
+        ]
+        parts.append(f"### Of {kind}s\n\n" + table(["attribute", "meaning", "where nothing is said", "otherwise"], rows))
+    return "\n\n".join(parts)
+
+
 def names() -> str:
     rows = []
-    for name, make in vars(post).items():
-        if name.startswith("S_") and callable(make):
-            what = (inspect.getdoc(make) or "").split("\n")[0].partition(": ")[2]
-            rows.append([f"`{name}()`", what, getattr(make(), "drift_order", "")])
+    for name, make in named_stabilizations().items():
+        what = (inspect.getdoc(make) or "").split("\n")[0].partition(": ")[2]
+        rows.append([f"`{name}()`", what, make().drift_order])
     return table(["name", "what", "drift of g; of G v"], rows)
 
 
@@ -107,7 +263,7 @@ def references(page: str) -> str:
     """The sources that the page names, from the bibliography."""
     from holonomic.results.cite import bibliography
 
-    wanted = sorted(set(re.findall(r"\]\(#([^)]+)\)", page)))
+    wanted = sorted(set(re.findall(r"\]\(#([^)]+)\)", page.partition("\n## ")[2])))  # the head refers to sections
     by_anchor = {anchor(key): (key, entry) for key, entry in bibliography().items()}
     lines = []
     for one in wanted:
@@ -131,7 +287,10 @@ def plain(text: str) -> str:
 
 def page() -> str:
     """The whole page."""
-    parts = {"Formulations": formulations, "Integrators": integrators, "Stabilizations": stabilizations}
+    parts = {
+        "Formulations": formulations, "Integrators": integrators, "Stabilizations": stabilizations,
+        "What goes together": going_together, "Capabilities": capabilities,
+    }  # fmt: skip
     body = HEAD + "".join(f"\n## {title}\n\n{make()}\n" for title, make in parts.items())
     return body + "\n" + FOOT.format(rows=names(), references=references(body))
 

@@ -2,6 +2,7 @@
 
 import ast
 import gc
+import inspect
 import re
 from dataclasses import is_dataclass
 from functools import cache
@@ -89,8 +90,10 @@ def refusal(kind, formulation, integrator, stabilization, step=0.01):
         ("pendulum", Overdetermined(), {"takes_overdetermined": True}, {}, "more equations than unknowns"),
         ("pendulum", GGL(), {}, {"only_plain": True}, "has further unknowns"),
         ("pendulum", Index2(), {"only_plain": True}, {"takes": "ode"}, "leaves algebraic unknowns"),
-        ("mass of q", Index3(), {"indices": (3,)}, {"indices": (3,), "needs_constant_mass": True}, "needs a constant mass matrix"),
-        ("damped", Index3(), {"indices": (3,)}, {"indices": (3,), "needs_forces_of_position": True}, "forces of t and q alone"),
+        ("pendulum", Index3(), {"indices": (3,), "needs_constant_mass": True}, {"indices": (2,)}, "takes equations of index 2"),
+        ("mass of q", Index2(), {}, {"needs_constant_mass": True}, "needs a constant mass matrix"),
+        ("damped", Index2(), {}, {"needs_forces_of_position": True}, "is of order 2 for forces of t and q alone"),
+        ("skate", Index2(), {}, {"indices": (2,)}, "not for a system with nonholonomic constraints. Use Radau() or BDF()."),
     ],
 )
 def test_an_integrator_is_judged_by_what_its_class_says(kind, formulation, can, cannot, text):
@@ -185,6 +188,15 @@ def test_a_method_says_nothing_that_nobody_asks_for(method):
     settings = set(method.__dataclass_fields__) if is_dataclass(method) else set()
     said = {name for name, value in vars(method).items() if not name.startswith("_") and not callable(value)}
     assert said - settings - {*vars(base)} <= {"tableau", "plain"}  # of Runge-Kutta methods; of one kind of corrections
+
+
+@pytest.mark.parametrize("base", BASES.values(), ids=lambda base: base.__name__)
+def test_everything_that_is_asked_of_a_method_stands_with_its_meaning_and_an_answer(base):
+    body = next(node for node in ast.parse(inspect.getsource(base)).body[0].body if isinstance(node, ast.Expr))
+    lines = inspect.getsource(base).splitlines()[body.end_lineno :]
+    said = {line.split(":")[0].strip(): line for line in lines if re.match(r"    \w+: ", line)}
+    assert {*said} == {*base.__annotations__}
+    assert [name for name, line in said.items() if not re.search(r" = .+  # \S", line)] == []
 
 
 @cache

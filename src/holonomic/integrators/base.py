@@ -61,22 +61,22 @@ class Integrator:
     adaptive: ClassVar[bool | None] = None  # has an error estimate
     implicit: ClassVar[bool] = False  # solves equations in every step
     indices: ClassVar[tuple[int, ...] | None] = None  # indices of the residuals it takes, of a System with q' = v alone; None: all
-    highest_index: ClassVar[int] = 3  # above, velocities and multipliers do not converge
-    needs_constant_mass: ClassVar[bool] = False  # which it also divides by
+    highest_index: ClassVar[int] = 3  # index above which velocities and multipliers do not converge
+    needs_constant_mass: ClassVar[bool] = False  # takes no mass matrix that changes, and none that is singular
     needs_forces_of_position: ClassVar[bool] = False  # takes forces of t and q alone
     only_plain: ClassVar[bool] = False  # takes (q, v, λ) and one level of the constraints only, no further multipliers
     takes_overdetermined: ClassVar[bool] = False  # takes more equations than unknowns
-    unstable_with_constraints: ClassVar[bool] = False  # while steps change, where constraints are among the equations
+    unstable_with_constraints: ClassVar[bool] = False  # unstable while steps change, where constraints are among the equations
     keeps_energy: ClassVar[bool] = False  # symplectic: without constraints, or with those that it is made for
     keeps_velocities: ClassVar[bool] = False  # of index 3: velocities hold their constraints, too
     keeps_at_end: ClassVar[bool] = True  # constraints among the equations hold at the end of a step, not in its stages alone
     meets_constraints: ClassVar[bool] = True  # Newton's method goes on until constraints among the equations hold
     multipliers_in_stages: ClassVar[bool] = False  # unknown multipliers are not those of the end of a step
     turns_residuals: ClassVar[bool] = False  # what the constraints leave changes its sign every step, undamped
-    old_point_limit: ClassVar[float] = 2.0  # largest α of a ForwardEulerStabilization
+    old_point_limit: ClassVar[float] = 2.0  # largest α, where a stabilization subtracts α of what the old point left
     stage_at_end: ClassVar[bool] = False  # the last stage before the new point stands at t + h
     damping_limit: ClassVar[float] = 2.0  # explicit methods: z' = -γ z stays bounded up to about this γ h
-    errors_add_up: ClassVar[bool] = False  # over many steps beside a vibration that lasts, to more than 10 rtol
+    errors_add_up: ClassVar[bool] = False  # errors add up to more than 10 rtol over many steps beside a vibration that lasts
     chosen_for: ClassVar[str] = "chosen by us"  # why it is chosen where the integrator is left open, in words
     recommended: ClassVar[bool] = False  # refusals name it as a way out; said by each class for itself
     references: ClassVar[tuple[str, ...]] = ()  # keys of references.bib

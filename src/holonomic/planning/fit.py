@@ -128,6 +128,8 @@ def _check(choice: Choice, model) -> None:
         )
     if i.indices is not None:
         _check_structure(choice, model)
+    if not model.is_ode:
+        _check_mechanics(choice, model)
     _check_formulation(choice, model)
     if i.takes == "half-explicit":
         _check_half_explicit(choice, model)
@@ -229,7 +231,7 @@ def _check_pair(choice: Choice, model) -> None:
         )
     if i.unstable_with_constraints and f.keeps:
         raise Misfit(
-            f"{i!r}: order 6 is unstable with changing steps where constraints are among the equations, as in {f!r}.",
+            f"{i!r}: order {i.order} is unstable with changing steps where constraints are among the equations, as in {f!r}.",
             f"Use {type(i).__name__}(), or formulation={FORMULATION()!r} with Projection().",
         )
 
@@ -330,8 +332,7 @@ def _check_half_explicit(choice: Choice, model) -> None:
 
 def _check_structure(choice: Choice, model) -> None:
     """What integrators of second-order equations with holonomic constraints ask of a system."""
-    i, name = choice.integrator, type(choice.integrator).__name__
-    system = model.system
+    system, name = model.system, type(choice.integrator).__name__
     lacks = (
         "a Dae" if isinstance(system, Dae) else "an Ode" if model.is_ode
         else "a system without constraints" if not model.n_lam
@@ -345,6 +346,11 @@ def _check_structure(choice: Choice, model) -> None:
             f"{name} is for a System of q and v with q' = v and holonomic constraints, not for {lacks}.",
             lambda: _instead_of(choice, model),
         )
+
+
+def _check_mechanics(choice: Choice, model) -> None:
+    """What integrators ask of masses and forces."""
+    i, name = choice.integrator, type(choice.integrator).__name__
     if i.needs_constant_mass and not model.has_constant_mass:
         raise Misfit(
             f"{name} needs a constant mass matrix, but this one changes with t or q.", "Use GeneralizedAlpha() or Radau()."
@@ -357,7 +363,8 @@ def _check_structure(choice: Choice, model) -> None:
         )
     if i.needs_forces_of_position and model.has_velocity_forces:
         raise Misfit(
-            f"{name} is of order 2 for forces of t and q alone, but here they depend on v.", "Use GeneralizedAlpha() or Radau()."
+            f"{name} is of order {i.order} for forces of t and q alone, but here they depend on v.",
+            "Use GeneralizedAlpha() or Radau().",
         )
 
 

@@ -61,12 +61,12 @@ class Stabilization:
     metric: str | tuple[float, ...] | None = None  # by which it measures moves: None, "mass", or weights of (q, v)
     couples: bool = False  # residuals of velocities move positions, as the transpose of the whole Jacobian does
     at_old_point: ClassVar[bool] = False  # corrects by the residuals of the old point
-    may_overshoot: bool = False  # how much it corrects depends on the constraints, and is looked at in the start
+    may_overshoot: bool = False  # how much it corrects depends on the constraints: looked at in the start
     needs_stage: bool = False  # uses the integrator's last stage, which has to stand at the end of the step
     direction_open: bool = False  # the direction of its moves was left to us: `turned` gives it another
     passes_singular_positions: bool = False  # leads the state over positions in which rows of G become dependent
-    rate: float = 0.0  # 1/s, at which what it adds to the field makes residuals decay, where that alone says so
-    rate_limit: ClassVar[float | None] = None  # rate times a fixed explicit step; None: what the integrator bears
+    rate: float = 0.0  # 1/s: how fast residuals decay by what it adds to the field, where that alone says so
+    rate_limit: ClassVar[float | None] = None  # largest rate times a fixed explicit step; None: what the integrator bears
     strength_setting: str = "gain"  # the name of the setting that says how strong it is
     drift_order: str = ""  # orders of |g| and |G v + g_t| for an integrator of order p, as text
     references: ClassVar[tuple[str, ...]] = ()  # keys of references.bib
