@@ -7,6 +7,7 @@ import re
 from dataclasses import is_dataclass
 from functools import cache
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from catalogue import KINDS, model_for
@@ -30,6 +31,7 @@ from holonomic import (
 )
 from holonomic.arguments import Asked
 from holonomic.formulations.base import Formulation
+from holonomic.gpu.engine import check
 from holonomic.integrators.base import Integrator
 from holonomic.planning.choice import kinds, recommended
 from holonomic.planning.fit import along_multipliers, check_fit
@@ -102,6 +104,16 @@ def test_an_integrator_is_judged_by_what_its_class_says(kind, formulation, can, 
     assert refusal(kind, formulation, implicit(**can), None) is None
 
 
+@pytest.mark.parametrize(
+    ("said", "formulation"),
+    [({}, Index1()), ({"indices": (2,)}, Index2()), ({"indices": (2, 3)}, Index3()), ({"takes": "half-explicit"}, Index2())],
+)
+def test_an_integrator_is_given_a_formulation_that_it_takes(said, formulation):
+    integrator = toy(Integrator, order=2, adaptive=False, **{"takes": "residual", **said})
+    assert Asked("auto", integrator, step=0.01).choice(model_for(*KINDS["pendulum"])).formulation == formulation
+    assert refusal("pendulum", "auto", integrator, None) is None
+
+
 def test_an_integrator_that_keeps_energy_is_replaced_by_others_that_do():
     said = {"indices": (3,), "only_plain": True}
     keeping = implicit(**said, keeps_energy=True)
@@ -166,6 +178,16 @@ def test_a_stabilization_whose_direction_is_open_is_turned_along_the_multipliers
 def test_an_explicit_integrator_runs_on_a_gpu_unless_it_says_otherwise():
     assert explicit().on_gpu and DOP853().on_gpu and not explicit(on_gpu=False).on_gpu
     assert not implicit().on_gpu and not Radau().on_gpu
+
+
+def test_a_gpu_refuses_what_does_not_run_there_by_name():
+    def job(integrator):
+        plan = SimpleNamespace(choice=SimpleNamespace(integrator=integrator))
+        return SimpleNamespace(plan=plan, program=SimpleNamespace(by_python=False), tables=SimpleNamespace(at=()))
+
+    check(job(explicit()))
+    with pytest.raises(IncompatibleMethods, match=r'on="cuda" runs explicit integrators; _Toy\(\) solves equations in every step'):
+        check(job(implicit()))
 
 
 def test_refusals_recommend_nothing_that_does_not_say_so_itself():

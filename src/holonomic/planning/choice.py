@@ -9,8 +9,6 @@ from typing import Any
 from ..errors import BadArgument, IncompatibleMethods
 from ..formulations.base import Formulation
 from ..formulations.index1 import Index1
-from ..formulations.index2 import Index2
-from ..formulations.index3 import Index3
 from ..integrators.base import Integrator
 from ..integrators.radau import Radau
 from ..integrators.runge_kutta import DOP853
@@ -79,10 +77,7 @@ def make_choice(model, formulation, integrator, stabilization, step, rtol, atol,
         if not (isinstance(given, str) and given == "auto")
     )  # fmt: skip
     integrator = _resolve(integrator, Integrator, "integrator", EXPLICIT if _may_be_ode(formulation) else IMPLICIT)
-    natural = Index2 if integrator.takes == "half-explicit" else FORMULATION
-    if integrator.indices is not None and 1 not in integrator.indices and not model.is_ode:
-        natural = Index3
-    formulation = _resolve(formulation, Formulation, "formulation", natural)
+    formulation = _resolve(formulation, Formulation, "formulation", _natural(integrator, model.is_ode))
     keeps_nothing = model.n_lam == 0 and model.n_constraints == 0 and model.n_invariants == 0
     residual = integrator.takes == "residual"
     kept = residual and {"position", "velocity"} <= set(formulation.keeps) and integrator.keeps_at_end
@@ -127,6 +122,22 @@ def _resolve(given, base: type, role: str, default: type):
     if role == "stabilization":
         example = "stabilization=Projection(), or None for without"
     raise BadArgument(f"{role}={given!r} is not {article} {role}; for example {example}.")
+
+
+def _natural(integrator: Integrator, is_ode: bool) -> type[Formulation]:
+    """Return the simplest formulation that gives what an integrator takes, of an index that it takes."""
+    asked = None if is_ode else integrator.indices
+    if asked is None and integrator.takes in FORMULATION.gives:
+        return FORMULATION
+    for other in sorted(recommended(Formulation), key=simplest):
+        if integrator.takes in other.gives and (asked is None or other.index in asked):
+            return type(other)
+    return FORMULATION
+
+
+def simplest(f: Formulation) -> tuple:
+    """Equations that explicit integrators take come first, then those that are differentiated least."""
+    return "ode" not in f.gives, -(f.index or 0), not f.plain
 
 
 def _may_be_ode(given) -> bool:

@@ -15,7 +15,7 @@ from ..integrators.base import Integrator
 from ..kernels.signatures import Fn
 from ..model.dae import Dae
 from ..stabilizations.base import Stabilization
-from .choice import EXPLICIT, FORMULATION, IMPLICIT, WITHOUT, Choice, recommended
+from .choice import EXPLICIT, FORMULATION, IMPLICIT, WITHOUT, Choice, recommended, simplest
 
 
 def metric_of(metric, model):
@@ -106,11 +106,6 @@ def _integrators() -> list[Integrator]:
 def _formulations(order: Callable[[Formulation], tuple]) -> list[Formulation]:
     """Formulations to recommend, in an order that suits what was asked for."""
     return sorted(recommended(Formulation), key=order)
-
-
-def _simplest(f: Formulation) -> tuple:
-    """Equations that explicit integrators take come first, then those that are differentiated least."""
-    return "ode" not in f.gives, -(f.index or 0), not f.plain
 
 
 def _check(choice: Choice, model) -> None:
@@ -236,7 +231,7 @@ def _check_pair(choice: Choice, model) -> None:
         )
 
 
-def _either(choice: Choice, model, keep: str = "with {}", order: Callable[[Formulation], tuple] = _simplest) -> str:
+def _either(choice: Choice, model, keep: str = "with {}", order: Callable[[Formulation], tuple] = simplest) -> str:
     """Integrators for the formulation and formulations for the integrator, those that work with this model."""
     f, name, plain = choice.formulation, type(choice.integrator).__name__, {"stabilization": WITHOUT()}
     integrators = _instead(choice, model, "integrator", _integrators(), **plain)
