@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from holonomic import DOP853, StiffnessWarning, simulate
+from holonomic import DOP853, BadArgument, NotFinite, StiffnessWarning, simulate
 from holonomic.multibody import Mechanism, box, disk, rod
 
 from .machines import pendulum, slider_crank
@@ -171,3 +171,48 @@ def test_rods_have_the_inertia_of_rods():
     m = Mechanism()
     m.body("rod", rod((1, 1), (1, 4), mass=2.0))
     assert m.params["rod.inertia"] == pytest.approx(2.0 * 9 / 12)
+
+
+def wheel(dimension, **spring):
+    """A wheel of 1 kg m² on a hinge with a spring of 1 N m/rad."""
+    m = Mechanism(gravity=(0, 0, 0)[:dimension])
+    shape = disk((0, 0), 1.0, mass=2.0) if dimension == 2 else disk((0, 0, 0), 1.0, mass=2.0, axis=(0, 0, 1))
+    m.body("wheel", shape)
+    m.revolute("O", m.ground, "wheel", at=(0, 0, 0)[:dimension], axis=None if dimension == 2 else (0, 0, 1))
+    m.torsion_spring("O", stiffness=1.0, **spring)
+    return m
+
+
+@pytest.mark.parametrize(("rest", "speed"), [(0.0, 2.8), (2.0, 1.5), (-2.5, 0.5)])
+def test_a_torsion_spring_in_space_swings_as_in_the_plane(rest, speed):
+    """Also over half a turn from the drawing: θ = r + speed sin t - r cos t, with rtol 1e-6 and amplitudes of about 3."""
+    for dimension in (2, 3):
+        m = wheel(dimension, angle=rest)
+        m.assemble(speeds={"O": speed})
+        sol = simulate(m, 6.0, save_at=61)
+        assert sol["O"].angle == pytest.approx(rest + speed * np.sin(sol.t) - rest * np.cos(sol.t), abs=3e-5)
+
+
+@pytest.mark.parametrize("law", [{}, {"angle": 1.0}])
+def test_a_torsion_spring_in_space_stops_the_run_before_it_loses_a_turn(law):
+    m = wheel(3, **law)
+    m.assemble(speeds={"O": 5.0})
+    with pytest.raises(NotFinite, match=r"joint 'O' turns more than 2\.94 rad away from .*, but joints in space count no turns"):
+        simulate(m, 6.0)
+
+
+def test_a_stop_in_space_works_up_to_a_turn_and_no_further():
+    m = wheel(3)
+    with pytest.raises(BadArgument) as refused:
+        m.stop("O", lower=-3.0, upper=3.0, stiffness=10.0)
+    assert str(refused.value) == (
+        "the stop of joint 'O' leaves 6 rad, but joints in space count no turns: at most 5.883 rad can be told apart. Bring the "
+        "limits closer, or leave the stop out."
+    )
+    ends = []
+    for dimension in (2, 3):
+        m = wheel(dimension, angle=1.0)
+        m.stop("O", lower=0.0, upper=3.5, stiffness=500.0)
+        m.assemble(speeds={"O": 4.0})  # it reaches the stop at 3.5 rad, beyond half a turn
+        ends.append(simulate(m, 2.0)["O"].angle[-1])
+    assert ends[0] == pytest.approx(ends[1], abs=1e-3)  # steps across the corner of the stop, of the size of 1e-3

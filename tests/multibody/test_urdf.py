@@ -277,3 +277,11 @@ def test_rotations_and_reactions_are_those_of_the_link_whatever_the_axes_of_its_
         seen = end[joint].reaction(frame=link)
         np.testing.assert_allclose(seen.force, force, atol=1e-6)
         np.testing.assert_allclose(seen.torque, torque, atol=1e-6)
+
+
+def test_limits_of_a_turn_or_more_get_no_stop_and_a_warning(tmp_path):
+    path = arm(tmp_path)
+    path.write_text(path.read_text().replace('lower="-2" upper="2"', 'lower="-3.1" upper="3.1"', 1))
+    with pytest.warns(UrdfWarning, match=r"'shoulder' has no stop: its limits leave 6\.2 rad, and joints in space count no turns"):
+        m = Mechanism.from_urdf(path, stops=1e3)
+    assert "elbow stop" in m.forces and "shoulder stop" not in m.forces

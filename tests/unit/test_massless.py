@@ -288,3 +288,45 @@ def test_a_long_chain_with_a_point_without_mass_is_solved_to_rounding():
     assert np.abs(left).max() < 1e-9 * np.abs(sol.lam[-1]).max()
     assert np.abs(sol.drift["position"]).max() < 1e-10
 
+
+
+REDUNDANT = {  # rows that say again what the pins say: of the point alone, of the bar alone, of both
+    "point": {"again": lambda q: q[3] - L * np.cos(q[2]), "round": lambda q: q[3] ** 2 + q[4] ** 2 - L**2},
+    "bar": {"again": lambda q: q[0] ** 2 + q[1] ** 2 - L**2 / 4},
+    "both": {"again": lambda q: pins(q)},
+}
+WAYS = [{}, {"integrator": Radau()}, {"integrator": Radau(), "formulation": GGL()}, {"integrator": PHEM56()}]
+
+
+@pytest.mark.parametrize("rows", REDUNDANT)
+@pytest.mark.parametrize("redundant", ["minimum-norm", "drop"])
+def test_redundant_rows_on_a_point_without_mass_change_neither_motion_nor_balance(rows, redundant):
+    """M v' = f + reactions holds in the rows without mass, too: all of the force goes into the rows."""
+    M_ = np.diag([M, M, J, 0, 0])
+    system = System(M_, force, {"pins": pins} | REDUNDANT[rows], coordinates=PLACES)
+    alone = simulate(bar(), 1.0, **START, rtol=1e-7)
+    for how in WAYS:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            sol = simulate(system, 1.0, **START, rtol=1e-7, redundant=redundant, **how)
+        assert sol.end.q == pytest.approx(alone.end.q, abs=1e-6)  # ten times rtol, of lengths of 1 m
+        left = sol.a @ M_ - np.array([force(q, v) for q, v in zip(sol.q, sol.v, strict=True)]) - sol.reactions
+        assert np.abs(left).max() < 1e-11  # rounding of forces of 10 N
+
+
+def test_redundant_rows_on_a_point_without_mass_in_space():
+    """A mass of 2 kg on a rod; a point without mass twice as far out, on which all forces act, held twice over."""
+    push = lambda x, v: np.array([-3.0 * x[0] - 0.4 * v[0], 0.5 * x[0] - 0.4 * v[1], -9.81 - 0.4 * v[2]])
+    q, v = np.array([0.6, 0.0, -0.8]), np.array([0.0, 1.0, 0.0])
+    alone = System(2 * np.eye(3), lambda q, v: 2 * push(2 * q, 2 * v), lambda q: q @ q - 1)
+    rows = {
+        "rod": lambda q: q[:3] @ q[:3] - 1, "point": lambda q: q[3:] - 2 * q[:3], "round": lambda q: q[3:] @ q[3:] - 4,
+        "again": lambda q: q[3:] - 2 * q[:3], "both": lambda q: q[3:] @ q[:3] - 2,
+    }  # fmt: skip
+    held = System(np.diag([2.0] * 3 + [0.0] * 3), lambda q, v: np.concatenate([np.zeros(3), push(q[3:], v[3:])]), rows)
+    wanted = simulate(alone, 1.0, q0=q, v0=v, rtol=1e-7).end.q
+    for how in WAYS[:2]:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            sol = simulate(held, 1.0, q0=[*q, *2 * q], v0=[*v, *2 * v], rtol=1e-7, redundant="minimum-norm", **how)
+        assert sol.end.q[:3] == pytest.approx(wanted, abs=1e-6)  # ten times rtol

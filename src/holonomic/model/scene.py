@@ -156,16 +156,14 @@ class Scene:
             with np.errstate(all="ignore"):
                 try:
                     own = call(function, role, allowed, _fresh(point))
-                    refuse_no_numbers(own, role)
-                    own = np.asarray(own, dtype=float)
-                except HolonomicError:
-                    raise
                 except Exception as problem:
                     if index == 0:
                         raise UntraceableFunction(
                             f"{role} fails on numbers: {type(problem).__name__}: {problem}"
                         ) from problem
                     continue  # a point outside the function's domain proves nothing
+            refuse_no_numbers(own, role)
+            own = np.asarray(own, dtype=float)
             position, velocity = point["state"]
             if index == 0 and not np.all(np.isfinite(own)):
                 raise NotFinite(

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..errors import BadArgument
 from ..model.makers import maker
 from .asking import answered
-from .vectors import times
+from .vectors import arctan2, times
 
 
 @maker
@@ -41,6 +42,36 @@ def on_position(thrust, value, rate, place, along, first, second, none):
     return force
 
 
+REACH = np.pi - 0.2  # rad on both sides of a centre; nearer to half a turn a step could go over to the other side
+
+
+def near(angle, centre: float, joint: str):
+    """The angle of a joint in space, which counts no turns, as the one nearest to a centre.
+
+    Half a turn away from the centre it would jump by a turn, and a spring's torque with it: before that numbers are refused,
+    and symbols give NaN, at which a run stops.
+    """
+    cosine = np.cos(angle - centre)
+    found, beyond = centre + arctan2(np.sin(angle - centre), cosine), np.real(cosine) < np.cos(REACH)
+    if isinstance(beyond, bool | np.bool_ | np.ndarray):
+        if np.any(beyond):
+            raise BadArgument(
+                f"joint {joint!r} turns more than {REACH:.2f} rad away from {centre:.4g} rad, but joints in space count no turns"
+            )
+        return found
+    return np.where(beyond, np.nan * found, found)  # times NaN: its derivative is NaN, too
+
+
+@maker
+def about(effort, centre, joint):
+    """An effort on the angle of a joint in space that is not the same a turn further: of the angle near a centre."""
+
+    def effort_there(x, *more):
+        return effort(near(x, centre, joint), *more)
+
+    return effort_there
+
+
 @maker
 def linear_effort(stiffness, rest, damping=None):
     """-k (x - x0) - c x'."""
@@ -53,11 +84,12 @@ def linear_effort(stiffness, rest, damping=None):
 
 
 @maker
-def effort_energy(value, stiffness, rest):
+def effort_energy(value, stiffness, rest, centre=None, joint=""):
     """k (x - x0)²/2."""
 
     def energy(q, p):
-        stretch = value(q, p) - p[rest]
+        x = value(q, p)
+        stretch = (x if centre is None else near(x, centre, joint)) - p[rest]
         return p[stiffness] * stretch * stretch / 2.0
 
     return energy

@@ -28,7 +28,8 @@ class JointForceMethods:
         stiffness, damping : float
             N m/rad and N m s/rad; N/m and N s/m on a slide. Parameters "joint spring.stiffness", ".damping".
         angle : float, optional
-            Where it is relaxed; as drawn if not given. Parameter "joint spring.rest".
+            Where it is relaxed; as drawn if not given. Parameter "joint spring.rest". In space a joint's angle counts no
+            turns: a run stops with an error where the joint is 2.94 rad (168°) away from it.
         torque : function, optional
             Instead of stiffness: torque (force) on the second body, of what it names of angle (position), stretch,
             speed, t, p, u and states.
@@ -40,18 +41,19 @@ class JointForceMethods:
             raise BadArgument(f"{name!r}: give stiffness= or torque=, one of them.")
         drawn = float(joint.value(self._drawn_position(), self.params))
         rest = self.params.add(f"{name}.rest", drawn if angle is None else angle)
+        centre = self._centre(joint, self.params[rest] if abs(self.params[rest] - drawn) < ef.REACH else drawn)
         if torque is not None:
             role = f"torque of {name!r}"
             asked = self._asked(torque, role, (joint.coordinate, "stretch", "speed", *self._given))
-            act = self._effort(joint, ef.user_effort(*asked, role, joint.coordinate, "speed", rest))
+            act = self._effort(joint, ef.user_effort(*asked, role, joint.coordinate, "speed", rest), centre)
             return self._enter(Force(name, "spring", act, joint.marks, on=joint.name))
         k = self.params.add(f"{name}.stiffness", stiffness, not_negative)
-        energy = ef.effort_energy(joint.value, k, rest)
+        energy = ef.effort_energy(joint.value, k, rest, centre, joint.name)
         if damping is None:
-            whole, damped = self._effort(joint, ef.linear_effort(k, rest)), None
+            whole, damped = self._effort(joint, ef.linear_effort(k, rest), centre), None
         else:
             c = self.params.add(f"{name}.damping", damping, not_negative)
-            whole = self._effort(joint, ef.linear_effort(k, rest, c))
+            whole = self._effort(joint, ef.linear_effort(k, rest, c), centre)
             damped = self._effort(joint, ef.damping_effort(c))
         return self._enter(Force(name, "spring", whole, joint.marks, energy, damped, joint.name))
 
@@ -191,11 +193,23 @@ class JointForceMethods:
         numbers = {"lower": lower, "upper": upper, "stiffness": stiffness, "damping": damping}
         checks = {"stiffness": positive, "damping": not_negative}
         keys = [self.params.add(f"{name}.{key}", value, checks.get(key)) for key, value in numbers.items()]
-        act = self._effort(joint, ef.stop_effort(*keys))
+        centre = self._centre(joint, (lower + upper) / 2)
+        if centre is not None and upper - lower > 2 * ef.REACH:
+            raise BadArgument(
+                f"the stop of joint {joint.name!r} leaves {upper - lower:.4g} rad, but joints in space count no turns: at most "
+                f"{2 * ef.REACH:.4g} rad can be told apart. Bring the limits closer, or leave the stop out."
+            )
+        act = self._effort(joint, ef.stop_effort(*keys), centre)
         return self._enter(Force(name, "stop", act, joint.marks, on=joint.name))
 
-    def _effort(self, joint: Joint, effort):
+    def _centre(self, joint: Joint, wanted: float) -> float | None:
+        """Near which angle a joint in space is looked for; None where the joint counts turns, or slides."""
+        return float(wanted) if self.dimension == 3 and joint.coordinate == "angle" else None
+
+    def _effort(self, joint: Joint, effort, centre: float | None = None):
         kit, marks = self.kit, joint.marks
+        if centre is not None:
+            effort = ef.about(effort, centre, joint.name)
         if joint.coordinate == "angle":
             return ef.on_angle(effort, joint.value, joint.rate, kit.place, kit.about, *marks)
         return ef.on_position(effort, joint.value, joint.rate, kit.place, kit.along, *marks, kit.NO_TORQUE)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from .vectors import cross, dot, minus, plus, times
+from .vectors import arctan2, cross, dot, minus, plus, times
 
 
 def spherical(first, second):
@@ -165,12 +165,7 @@ PAIRS = ((2, 1), (0, 2), (1, 0))  # axes whose product is the sine of the rotati
 
 def angle(first, second):
     """Angle about the axis since the drawing, between -π and π; results count turns."""
-    sine, cosine = dot(first[1][2], second[1][1]), dot(first[1][1], second[1][1])
-    if not np.iscomplexobj(sine):
-        return np.arctan2(sine, cosine)
-    # a complex step: NumPy has no arctan2 for it
-    slope = (np.real(cosine) * np.imag(sine) - np.real(sine) * np.imag(cosine)) / np.abs(np.real(sine) ** 2 + np.real(cosine) ** 2)
-    return np.arctan2(np.real(sine), np.real(cosine)) + 1j * slope
+    return arctan2(dot(first[1][2], second[1][1]), dot(first[1][1], second[1][1]))
 
 
 def angle_rate(first, second, moving, other):

@@ -18,6 +18,7 @@ from ..errors import BadArgument
 from ..files import readable, reading
 from ..model.warned import warn
 from . import shapes as sh
+from .efforts import REACH
 
 JOINTS = {
     "revolute": "revolute",
@@ -186,7 +187,15 @@ def _limits(m, name, kind, element, stops) -> None:
         if damping or friction:
             m.friction(name, coulomb=friction, viscous=damping)
     if stops is not None and name in m.limits and kind in ("revolute", "prismatic"):
-        m.stop(name, lower=m.limits[name]["lower"], upper=m.limits[name]["upper"], stiffness=stops)
+        lower, upper = m.limits[name]["lower"], m.limits[name]["upper"]
+        if kind == "revolute" and upper - lower > 2 * REACH:
+            warn(
+                f"joint {name!r} has no stop: its limits leave {upper - lower:.4g} rad, and joints in space count no turns: at "
+                f"most {2 * REACH:.4g} rad can be told apart.",
+                UrdfWarning,
+            )
+            return
+        m.stop(name, lower=lower, upper=upper, stiffness=stops)
 
 
 LIMITS = {"lower": 0.0, "upper": 0.0, "effort": np.inf, "velocity": np.inf}

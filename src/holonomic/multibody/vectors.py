@@ -2,6 +2,16 @@
 
 from __future__ import annotations
 
+import numpy as np
+
+
+def arctan2(sine, cosine):
+    """Angle of a sine and a cosine, between -π and π; also of a complex step, for which NumPy has none."""
+    if not np.iscomplexobj(sine):
+        return np.arctan2(sine, cosine)
+    s, c = np.real(sine), np.real(cosine)
+    return np.arctan2(s, c) + 1j * (c * np.imag(sine) - s * np.imag(cosine)) / (s * s + c * c)
+
 
 def plus(a, b):
     """a + b."""
