@@ -129,7 +129,7 @@ def measured(problem, t_end, known, **options) -> dict:
         return {"refused": f"{type(problem_met).__name__}: {problem_met}"[:160]}
     found = {"ms": 1e3 * best, "error": error(sol, known), "steps": sol.stats["steps"]}
     if not options:
-        story = sol._story.changes if sol._story else ()
+        story = sol.trail.story.changes if sol.trail.story else ()
         changes = [[change.t, repr(change.choice.integrator)] for change in story]
         found |= {"plan": repr(sol.plan), "changes": changes}
     return found

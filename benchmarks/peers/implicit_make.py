@@ -59,7 +59,7 @@ def write_c(name: str, folder: Path) -> dict:
     form = FORMS[name]
     sol, d, found = equations(name, form)
     t, c = d.e.t, casadi.SX.sym("c")
-    residual = with_numbers(found.residual, d, sol._data)
+    residual = with_numbers(found.residual, d, sol.trail.data)
     jacobian = casadi.jacobian(residual, found.y) + c * casadi.jacobian(residual, found.slope)
     # row by row: the transpose column by column
     functions = [
@@ -80,7 +80,7 @@ def write_c(name: str, folder: Path) -> dict:
     subprocess.run(
         ["gcc", "-O3", "-march=native", "-shared", "-fPIC", str(source), "-o", str(folder / f"{name}.so"), "-lm"], check=True
     )
-    y0 = np.array(sol._arrays[1][0])
+    y0 = np.array(sol.trail.arrays[1][0])
     nq, nv = sol.plan.model.nq, sol.plan.model.nv
     known = casadi.Function("start", [t, found.y, found.slope], [residual, casadi.jacobian(residual, found.slope)])
     r, by_slope = (np.array(part) for part in known(0.0, y0, np.zeros_like(y0)))
@@ -96,15 +96,15 @@ def write_semi_explicit(name: str, folder: Path) -> dict:
     if e.order:
         lam = found.y[n:]
         flow = -casadi.substitute(found.residual[:n], found.slope, casadi.SX.zeros(found.slope.numel()))
-        z, z0, ode, alg = lam, sol._arrays[1][0][n:], flow, found.residual[n:]
+        z, z0, ode, alg = lam, sol.trail.arrays[1][0][n:], flow, found.residual[n:]
     else:
         a, lam = casadi.SX.sym("a", e.v.numel()), casadi.SX.sym("lam", d.n_lam)
-        z, z0 = casadi.vertcat(a, lam), sol._arrays[2][0]
+        z, z0 = casadi.vertcat(a, lam), sol.trail.arrays[2][0]
         ode = casadi.vertcat(d.q_dot, a)
         alg = casadi.vertcat(e.mass @ a - d.force + d.G.T @ lam, d.G @ a + d.gamma)
-    ode, alg = (with_numbers(part, d, sol._data) for part in (ode, alg))
+    ode, alg = (with_numbers(part, d, sol.trail.data) for part in (ode, alg))
     casadi.Function("dae", [e.t, x, z], [ode, alg], ["t", "x", "z"], ["ode", "alg"]).save(str(folder / f"{name}.casadi"))
-    return {"x0": np.array(sol._arrays[1][0])[:n].tolist(), "z0": np.array(z0).tolist()}
+    return {"x0": np.array(sol.trail.arrays[1][0])[:n].tolist(), "z0": np.array(z0).tolist()}
 
 
 def main(folder: Path) -> None:

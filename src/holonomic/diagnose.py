@@ -71,9 +71,9 @@ class Diagnosis:
         t0, t1 = sol.span
         there = sol(np.linspace(t0, t1, POINTS))
         longest, forward = abs(t1 - t0), 1.0 if t1 >= t0 else -1.0
-        data, plan = sol._data.copy(), sol.plan
+        data, plan = sol.trail.data.copy(), sol.plan
         tables, found = InputTables(plan.model), []
-        for t, x in zip(there.t, there._arrays[1], strict=True):
+        for t, x in zip(there.t, there.trail.arrays[1], strict=True):
             tables.set(data, float(t), forward)
             choice = {"rtol": plan.choice.rtol, "longest": longest, "direction": forward}
             found.append(indicators_at(plan.model, float(t), x, data, plan.rows, **choice))

@@ -200,5 +200,5 @@ def _simulated(here: Opened, asked: Asked) -> Solution:
         run, plan, tables, begin, t0, t1, lam0, asked.progress, free=initial == "free", choosing=choosing, crossing=crossing
     )  # fmt: skip
     if note is not None:
-        sol._story = told(sol._story, note)
+        sol.trail.story = told(sol.trail.story, note)
     return sol

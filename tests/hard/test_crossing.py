@@ -49,8 +49,8 @@ def test_implicit_methods_pass_ten_positions(make, formulation, integrator, shar
     for rtol in (1e-6, 1e-8):
         sol = run(problem, rtol, integrator=integrator, formulation=formulation)
         assert error(problem, sol) < share * rtol, rtol
-        assert len(sol._parts) == 21 and sol.plan.choice.integrator == integrator
-        assert sum(len(part._paths) for part in sol._parts) == 10
+        assert len(sol.trail.parts) == 21 and sol.plan.choice.integrator == integrator
+        assert sum(len(part.trail.paths) for part in sol.trail.parts) == 10
         assert abs(sol.drift["position"]).max() < 1e-8  # BDF alone leaves 3e-9 with 1e-6, the others less than 1e-10
     assert "a singular position lay ahead" in repr(sol) and "9 more on the way" in sol.plan.why()
 
@@ -69,10 +69,10 @@ def test_who_led_over_a_position_is_told_where_methods_were_named():
     problem = problems.four_bars(2)
     with pytest.warns(HandedOverWarning) as said:
         sol = run(problem, 1e-6, 3.0, integrator=Radau(), formulation=GGL())
-    first, behind = sol._parts[1].t[[0, -1]]
+    first, behind = sol.trail.parts[1].t[[0, -1]]
     assert len(said) == 1 and str(said[0].message) == (
         f"at t = {first:.6g} a singular position of the constraints lay ahead, which GGL() + Radau() + Projection() does not "
-        f"pass: DOP853() + Projection() led over it until t = {behind:.6g} ({len(sol._parts[1].t) - 1} steps), and so 2 more "
+        f"pass: DOP853() + Projection() led over it until t = {behind:.6g} ({len(sol.trail.parts[1].t) - 1} steps), and so 2 more "
         "times. To have one method throughout, ask for that one."
     )
     assert behind - first < 0.3  # of the 0.5 s to the next one

@@ -79,8 +79,8 @@ def test_a_damper_that_an_event_latches():
     )
     latch = Event(lambda q: q[0] - 0.5, then=lambda q, v, s: (q, v, np.array([1.0])))
     sol = simulate(system, 3.0, **REST, s0=[0.0], events={"latch": latch})
-    assert len(sol._story.changes) == 1 and isinstance(sol.plan.choice.integrator, Radau | BDF)
-    assert sol.events["latch"].t[0] <= sol._story.changes[0].t < sol.events["latch"].t[0] + 0.1
+    assert len(sol.trail.story.changes) == 1 and isinstance(sol.plan.choice.integrator, Radau | BDF)
+    assert sol.events["latch"].t[0] <= sol.trail.story.changes[0].t < sol.events["latch"].t[0] + 0.1
     # from x = 0.5 on it creeps: θ' = -(g/c) sin θ, θ from the downward line, so tan(θ/2) decays with g/c
     angle = np.arctan2(sol.end.q[0], -sol.end.q[1])
     crept = 2 * np.arctan(np.tan(np.pi / 12) * np.exp(-9.81e-4 * (3.0 - sol.events["latch"].t[0])))
@@ -90,7 +90,7 @@ def test_a_damper_that_an_event_latches():
 def test_a_clutch_that_grips_once_a_second():
     system = pendulum_of(lambda t, q: 1e5 * np.where(np.sin(2 * np.pi * t) > 0.9, 1.0, 0.0))
     sol, fine = simulate(system, 3.0, **REST), simulate(system, 3.0, **REST, rtol=1e-9, atol=1e-12)
-    assert sol._story.changes and np.abs(sol.end.q - fine.end.q).max() < 1e-5
+    assert sol.trail.story.changes and np.abs(sol.end.q - fine.end.q).max() < 1e-5
 
 
 def test_reactions_of_robertson_over_eight_decades():

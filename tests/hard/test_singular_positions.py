@@ -56,7 +56,7 @@ def test_ten_loops_lose_ten_ranks_at_once_and_go_on():
     problem = problems.four_bars(10)
     sol = run(problem, 1e-8, 3.0)
     assert error(problem, sol) < 1e-5
-    assert len(sol._paths) == 3
+    assert len(sol.trail.paths) == 3
 
 
 @pytest.mark.parametrize("make", MAKERS.values(), ids=MAKERS)
@@ -103,7 +103,7 @@ def test_backwards_through_the_positions_to_the_start():
     back = simulate(
         problem.system, (5.0, 0.0), q0=q, v0=v, initial="project", rtol=1e-9, atol=1e-12, integrator=DOP853()
     )
-    assert len(back._paths) == 5
+    assert len(back.trail.paths) == 5
     assert np.max(np.abs(back.q[-1] - problem.q0)) < 1e-6
 
 
@@ -126,7 +126,7 @@ def test_interpreted_runs_take_the_same_paths():
     ends = [
         run(replace(problem, system=replace(problem.system, trace=trace)), 1e-8, 1.5) for trace in (True, False)
     ]  # fmt: skip
-    assert [len(sol._paths) for sol in ends] == [2, 2]
+    assert [len(sol.trail.paths) for sol in ends] == [2, 2]
     for sol in ends:
         assert error(problem, sol) < 5e-6  # κ rtol
     # pivot ratios of other factors: steps may differ, answers by no more than their error
@@ -135,22 +135,22 @@ def test_interpreted_runs_take_the_same_paths():
 
 def test_an_event_inside_the_last_piece_of_a_path_ends_on_the_path():
     problem = problems.four_bars(2)
-    path = run(problem, 1e-8, 1.0)._paths[0]
+    path = run(problem, 1e-8, 1.0).trail.paths[0]
     late = path.t + 0.99 * path.h  # behind all other ends of steps along it
     height = float(problem.exact(late)[0][1])
     sol = run(problem, 1e-8, 1.0, events={"late": Event(lambda q: q[1] - height, terminal=True, direction="falling")})
     assert sol.ended == "late"
     assert abs(sol.t[-1] - late) < 1e-6
     assert error(problem, sol) < 1e-6
-    assert abs(sol._paths[0].used - 0.99) < 1e-4
+    assert abs(sol.trail.paths[0].used - 0.99) < 1e-4
 
 
 def test_more_paths_than_are_written_down_at_once_are_all_kept():
     problem = problems.four_bars(2)
     sol = run(problem, 1e-6, 10.0)
-    starts = [path.t for path in sol._paths]
+    starts = [path.t for path in sol.trail.paths]
     assert len(starts) == 10 and np.all(np.diff(starts) > 0)  # the loop has room for four
-    for path in sol._paths:
+    for path in sol.trail.paths:
         inside = sol(path.t + 0.5 * path.h * path.used)
         exact = np.concatenate(problem.exact(float(inside.t)))
         assert np.max(np.abs(np.concatenate([inside.q, inside.v]) - exact)) < 2e-3  # κ rtol
@@ -164,14 +164,14 @@ def test_an_event_that_is_nan_on_a_path_ends_the_run_as_anywhere_else(trace):
     with pytest.raises(NotFinite, match="'root'") as caught:
         run(problem, 1e-6, 3.0, events={"root": root}, max_steps=2000)
     sol = caught.value.solution
-    assert len(sol._paths) == 1 and 0.0 < sol._paths[0].used < 1.0
+    assert len(sol.trail.paths) == 1 and 0.0 < sol.trail.paths[0].used < 1.0
     # so close to it as a state between two steps is known
     assert abs(sol.q[-1, 1] + 0.02) < 1e-5
 
 
 def test_a_saved_row_that_is_nan_on_a_path_ends_the_run_as_anywhere_else():
     problem = problems.four_bars(2)
-    path = run(problem, 1e-8, 1.0)._paths[0]
+    path = run(problem, 1e-8, 1.0).trail.paths[0]
     heights = [float(problem.exact(path.t + theta * path.h)[0][1]) for theta in (0.701, 0.699)]
     hole = lambda q: np.sqrt(np.where((q[1] > heights[0]) & (q[1] < heights[1]), -1.0, 0.0))
     system = replace(problem.system, force=lambda q: [hole(q)] + [0.0] * (len(problem.q0) - 1))
@@ -186,7 +186,7 @@ def test_a_saved_row_that_is_nan_on_a_path_ends_the_run_as_anywhere_else():
 def test_no_step_along_a_path_is_longer_than_max_step(max_step):
     problem = problems.four_bars(2)
     sol = run(problem, 1e-9, 1.5, max_step=max_step)
-    assert len(sol._paths) == 2
+    assert len(sol.trail.paths) == 2
     steps = np.diff(sol.t)
     assert np.max(steps) < max_step + 1e-12  # rounding of t, and of parts of the path
     assert np.min(steps) > 0.05 * max_step  # divided evenly
@@ -196,7 +196,7 @@ def test_no_step_along_a_path_is_longer_than_max_step(max_step):
         problem.system, (1.0, 0.0), q0=problem.exact(1.0)[0], v0=problem.exact(1.0)[1], initial="project", rtol=1e-9,
         atol=1e-12, integrator=DOP853(), max_step=max_step,
     )  # fmt: skip
-    assert len(back._paths) == 1 and np.max(-np.diff(back.t)) < max_step + 1e-12
+    assert len(back.trail.paths) == 1 and np.max(-np.diff(back.t)) < max_step + 1e-12
 
 
 @pytest.mark.parametrize("rtol", [1e-6, 1e-9, 1e-11])
@@ -208,7 +208,7 @@ def test_very_short_steps_find_the_path_before_it_is_too_late(max_step, rtol):
         problem.system, (0.71, 0.72), q0=q, v0=v, initial="project", rtol=rtol, atol=rtol / 1000, integrator=DOP853(),
         max_step=max_step,
     )  # fmt: skip
-    assert len(sol._paths) == 1
+    assert len(sol.trail.paths) == 1
     assert np.max(np.diff(sol.t)) < max_step + 1e-12
     assert error(problem, sol) < max(rtol, 1e-9)  # rounding, magnified by 1/ρ, leaves 1e-10
 
@@ -217,7 +217,7 @@ def test_steps_along_a_path_count():
     problem = problems.four_bars(2)
     limited = lambda **more: run(problem, 1e-8, 0.8, max_step=1e-3, **more)
     whole = limited()
-    (path,) = whole._paths
+    (path,) = whole.trail.paths
     before, inside = (np.sum((whole.t > low) & (whole.t <= high)) for low, high in ((0.0, path.t), (path.t, path.t + path.h)))
     assert inside > 2
     with pytest.raises(StepFailed, match="max_steps = ") as caught:
@@ -229,7 +229,7 @@ def test_steps_along_a_path_count():
 def test_a_force_that_is_nan_where_a_step_along_a_path_ends_is_told(trace):
     problem = problems.four_bars(2)
     whole = run(replace(problem, system=replace(problem.system, trace=trace)), 1e-8, 1.0)
-    (path,) = whole._paths
+    (path,) = whole.trail.paths
     ends = whole.t[(whole.t > path.t) & (whole.t < path.t + path.h)]
     t = float(ends[-1])
     height, speed = (float(part[1]) for part in problem.exact(t))
@@ -245,7 +245,7 @@ def test_max_step_finds_every_event_along_a_path():
     problem = problems.four_bars(2)
     wave = Event(lambda q: np.sin(3000 * q[1]))  # a zero every 0.2 ms close to the position
     sol = run(problem, 1e-9, 0.8, events={"wave": wave}, max_step=1e-4)
-    (path,) = sol._paths
+    (path,) = sol.trail.paths
     found = sol.events["wave"].t
     found = found[(found > path.t) & (found < path.t + path.h)]
     # y falls all along it

@@ -224,3 +224,16 @@ def test_our_own_classes_say_what_they_have():
         if node.func.id == "hasattr" or (node.func.id == "getattr" and len(node.args) == 3)
     }
     assert found <= ASKING, sorted(found - ASKING)
+
+
+def test_what_a_solution_keeps_to_itself_is_read_nowhere_else():
+    """Who computes from a run reads `sol.trail`, whose fields have names."""
+    found = [
+        f"{path.relative_to(ROOT)}:{node.lineno}: {ast.unparse(node)}"
+        for folder in ("src", "tests", "tools", "benchmarks")
+        for path in (ROOT / folder).rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Attribute) and node.attr.startswith("_") and not node.attr.endswith("_")
+        if ast.unparse(node.value).rpartition(".")[2] in ("sol", "solution", "trail")
+    ]
+    assert not found, "\n".join(found)

@@ -143,7 +143,7 @@ def test_every_joint_pushes_its_first_body_as_it_pushes_its_second(kind, dimensi
     getattr(m, kind)("J", "a", "b", **more)
     sol = simulate(m, 0.3, save_at=3)
     resolver, model = sol.plan.model.system.resolver, sol.plan.model
-    p = resolver._with_built_in(param_names(sol._data, model.places))
+    p = resolver._with_built_in(param_names(sol.trail.data, model.places))
     record = Record(resolver, sol.t, sol.q, sol.v, sol.a, sol.lam, p, {})
     joint, point = resolver.joints["J"], record.place(resolver.joints["J"].marks[1])[0]
     wrenches = [record.kit.wrench_at(record.q, k, record.generalized_reaction(joint, k), point) for k in (0, 1)]

@@ -37,7 +37,7 @@ def same_as_by_hand(speed: float, planets: int) -> None:
     # what DOP853 loses at rtol 1e-8 in 3 s, up to 1.1e-8 in 72 turns of the carrier: rows add nothing to it
     assert abs(change(found) - change(hand)) < 1e-9
     assert all(np.max(found.drift[level]) < 1e-10 for level in ("position", "velocity"))
-    assert not found._paths  # no singular position was seen
+    assert not found.trail.paths  # no singular position was seen
 
 
 @pytest.mark.parametrize("speed", [SPEEDS[0], SPEEDS[12]])
@@ -82,7 +82,7 @@ def test_rows_that_become_dependent_on_the_way_leave_their_part_to_others(monkey
 
 def model_of_gear(turned: float = 0.0):
     sol = simulate(planetary_gear(10.0), 0.1, save_at=[turned], rtol=1e-10)
-    return sol.plan, sol._data, np.concatenate([sol.q[-1], sol.v[-1]])
+    return sol.plan, sol.trail.data, np.concatenate([sol.q[-1], sol.v[-1]])
 
 
 def test_accelerations_beside_the_constraints_are_off_by_the_distance_only():
@@ -120,7 +120,7 @@ def test_multipliers_are_the_smallest_or_zero_where_dropped(redundant):
     sol = simulate(machine, 0.5, save_at=9, redundant=redundant)
     model, short = sol.plan.model, sol.plan.model.n_lam - len(sol.plan.rows)
     for i, t in enumerate(sol.t):
-        M, f, G, _ = terms(model, t, sol.q[i], sol.v[i], sol._data)
+        M, f, G, _ = terms(model, t, sol.q[i], sol.v[i], sol.trail.data)
         least = np.linalg.pinv(G.T, rcond=1e-9) @ (f - M @ sol.a[i])
         assert np.allclose(G.T @ sol.lam[i], G.T @ least, atol=1e-8 * np.linalg.norm(least))
         if redundant == "drop":
@@ -147,7 +147,7 @@ def parallelogram(dimension: int) -> Mechanism:
 
 def test_a_singular_position_is_seen_among_redundant_rows():
     flat, space = (simulate(parallelogram(dimension), 1.0, rtol=1e-8) for dimension in (2, 3))
-    assert flat._paths and space._paths
+    assert flat.trail.paths and space.trail.paths
     t = np.linspace(0.0, 1.0, 20)
     # two runs at rtol 1e-8
     assert np.allclose(flat(t)["coupler"].position, space(t)["coupler"].position[:, :2], atol=1e-7)

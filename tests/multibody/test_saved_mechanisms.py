@@ -20,7 +20,7 @@ def everything(sol, name) -> dict:
         return {"total": part.total, **part.by_name, **{f"kind {key}": value for key, value in part.by_kind.items()}}
     found = {key: getattr(part, key) for key in part._properties() if key != "reaction"}
     if "reaction" in part._properties():
-        for body in ("ground", *list(sol._mechanism.bodies)[:2]):
+        for body in ("ground", *list(sol.trail.mechanism.bodies)[:2]):
             seen = part.reaction(frame=body)
             found |= {f"force in {body}": seen.force, f"torque in {body}": seen.torque}
     return found
@@ -71,8 +71,8 @@ def test_every_name_of_a_mechanism_is_there_after_loading_with_the_same_numbers(
     sol = simulate(make(), 0.3)
     sol.save(tmp_path / "run.nc")
     loaded = load(tmp_path / "run.nc")
-    names = [*sol._mechanism.names, *sol.plan.model.output_shapes, *sol.plan.model.coordinates, *make().states]
-    assert loaded._mechanism.names == sol._mechanism.names
+    names = [*sol.trail.mechanism.names, *sol.plan.model.output_shapes, *sol.plan.model.coordinates, *make().states]
+    assert loaded.trail.mechanism.names == sol.trail.mechanism.names
     for name in names:
         live, again = everything(sol, name), everything(loaded, name)
         assert list(again) == list(live), name
@@ -80,7 +80,7 @@ def test_every_name_of_a_mechanism_is_there_after_loading_with_the_same_numbers(
             # the same formulas on the same bits, but for sums in another order
             np.testing.assert_allclose(again[key], values, rtol=1e-12, atol=1e-12, err_msg=f"{name}.{key}")
         assert repr(loaded[name]) == repr(sol[name])
-    some = next(iter(sol._mechanism.joints))
+    some = next(iter(sol.trail.mechanism.joints))
     np.testing.assert_allclose(loaded.reaction(some), sol.reaction(some), atol=1e-10)
     np.testing.assert_array_equal(loaded[f"{some}.force"], loaded[some].force)
 

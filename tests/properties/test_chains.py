@@ -18,7 +18,7 @@ def pulled(sol, t, x):
     moved, W = x.copy(), np.zeros(plan.size.work_end + 8)
     sp = plan.stabilization.sp
     pull = plan.stabilization.pull.compiled
-    status = pull(plan.fns, plan.size_given, sol._data, sp, t, 0.01, x, x, moved, W)
+    status = pull(plan.fns, plan.size_given, sol.trail.data, sp, t, 0.01, x, x, moved, W)
     assert status == OK
     return moved
 
@@ -61,7 +61,7 @@ def test_projection_moves_no_further_than_needed(case, seed, exponent):
 
 def constraint_rows(sol, q, v):
     model = sol.plan.model
-    flat = model.evaluate(Fn.TERMS, 0.0, np.concatenate([q, v]), np.zeros(0), sol._data)
+    flat = model.evaluate(Fn.TERMS, 0.0, np.concatenate([q, v]), np.zeros(0), sol.trail.data)
     nq, nv, nl = model.nq, model.nv, model.n_lam
     at = nq + nv * nv + nv
     return flat[at : at + nl * nv].reshape(nl, nv)
@@ -134,7 +134,7 @@ def energies(sol):
     rows = zip(sol.t, sol.q, sol.v, strict=True)
     evaluate = sol.plan.model.evaluate
     return np.array(
-        [evaluate(Fn.ENERGY, t, np.concatenate([q, v]), np.zeros(0), sol._data) for t, q, v in rows]
+        [evaluate(Fn.ENERGY, t, np.concatenate([q, v]), np.zeros(0), sol.trail.data) for t, q, v in rows]
     )
 
 

@@ -51,7 +51,7 @@ def test_fastest_decay_is_that_of_the_paper(problem, rate):
 
 def test_first_look_agrees_with_all_eigenvalues():
     for problem in (problems.suspension(), problems.spring_pendulum(k=1e8, c=1e4), problems.spring_pendulum()):
-        first = simulate(problem, problem.t_end / 4).plan.solution._story.first
+        first = simulate(problem, problem.t_end / 4).plan.solution.trail.story.first
         every = indicators(problem)
         assert first.fastest == pytest.approx(abs(every.fastest), rel=0.02)
         assert first.real == pytest.approx(every.fastest.real, rel=0.02, abs=1e-4 * first.fastest)
@@ -75,7 +75,7 @@ def test_constraint_rates_of_heterogeneous_masses():
 def test_smooth_motion_keeps_the_explicit_method():
     for problem in (problems.pendulum_a01(), problems.slider_crank(), problems.kepler()):
         sol = simulate(problem)
-        assert isinstance(sol.plan.choice.integrator, DOP853) and not sol.plan.solution._story.changes
+        assert isinstance(sol.plan.choice.integrator, DOP853) and not sol.plan.solution.trail.story.changes
 
 
 @pytest.mark.parametrize(
@@ -125,7 +125,7 @@ def test_a_run_that_seemed_short_goes_on_with_the_usual_method():
     # at rest until t = 0.2, then it turns with 300 rad/s
     late = Ode(lambda t, y: 300.0 / (1.0 + np.exp(-100.0 * (t - 0.2))) * np.array([y[1], -y[0]]))
     sol = simulate(late, 1.0, y0=[1.0, 0.0])
-    kinds = [type(change.choice.integrator) for change in sol._story.changes]
+    kinds = [type(change.choice.integrator) for change in sol.trail.story.changes]
     assert kinds == [DOP853] and "not as short as it seemed" in sol.plan.why()
     angle = 3.0 * (np.logaddexp(0.0, 100.0 * (sol.t - 0.2)) - np.logaddexp(0.0, -20.0))
     assert np.abs(sol.y - np.array([np.cos(angle), -np.sin(angle)]).T).max() < 1e-3  # 240 rad
@@ -134,7 +134,7 @@ def test_a_run_that_seemed_short_goes_on_with_the_usual_method():
 def test_stiffness_met_on_the_way_changes_the_plan_and_loses_nothing():
     system = relaxing()
     sol = simulate(system, 1.5, **START)
-    changes = sol.plan.solution._story.changes
+    changes = sol.plan.solution.trail.story.changes
     assert [type(change.choice.integrator) for change in changes] == [Radau] and 0.4 < changes[0].t < 0.7
     reference = simulate(system, 1.5, **START, integrator=DOP853(), rtol=1e-10, atol=1e-12)
     assert np.all(np.diff(sol.t) > 0) and sol.t[0] == 0.0 and sol.t[-1] == 1.5
@@ -151,7 +151,7 @@ def test_stiffness_met_on_the_way_changes_the_plan_and_loses_nothing():
 
 
 def test_the_limit_of_steps_is_the_one_that_was_asked_for_after_a_change_of_plan():
-    before = simulate(relaxing(), 1.5, **START)._parts[0].stats
+    before = simulate(relaxing(), 1.5, **START).trail.parts[0].stats
     most = before["steps"] + before["rejected"] + 3
     with pytest.raises(StepFailed, match=f"max_steps = {most} steps were used up"):
         simulate(relaxing(), 1.5, **START, max_steps=most)
@@ -161,7 +161,7 @@ def test_save_at_and_events_are_right_across_the_seam():
     system, times = relaxing(), np.linspace(0, 1.5, 151)
     events = {"up": Event(lambda q: q[1] - 0.1), "later": Event(lambda t: t - 1.0)}
     kept = simulate(system, 1.5, **START, save_at=times, events=events)
-    assert len(kept.plan.solution._story.changes) == 1 and np.array_equal(kept.t, times)
+    assert len(kept.plan.solution.trail.story.changes) == 1 and np.array_equal(kept.t, times)
     reference = simulate(system, 1.5, **START, integrator=DOP853(), rtol=1e-10, atol=1e-12, events=events)
     assert np.abs(kept.q - reference(times).q).max() < 1e-5
     for name in events:
@@ -172,7 +172,7 @@ def test_save_at_and_events_are_right_across_the_seam():
 
 def test_a_terminal_event_after_the_seam_ends_the_run():
     sol = simulate(relaxing(), 1.5, **START, events={"stop": Event(lambda t: t - 1.25, terminal=True)})
-    assert sol.ended == "stop" and sol.end.t == pytest.approx(1.25, abs=1e-12) and sol.plan.solution._story.changes
+    assert sol.ended == "stop" and sol.end.t == pytest.approx(1.25, abs=1e-12) and sol.plan.solution.trail.story.changes
 
 
 def test_a_joined_run_is_saved_and_told(tmp_path):
@@ -192,7 +192,7 @@ def test_what_the_user_chose_is_never_overridden():
     problem = problems.rapid_constraint(nu=100.0)
     with pytest.warns(match="limited by stability"):
         sol = simulate(problem, integrator=DOP853())
-    assert isinstance(sol.plan.choice.integrator, DOP853) and sol._story is None
+    assert isinstance(sol.plan.choice.integrator, DOP853) and sol.trail.story is None
 
 
 def test_why_tells_numbers_with_units():
@@ -357,7 +357,7 @@ def test_an_implicit_method_that_fails_hands_back_and_the_run_goes_on(monkeypatc
 
     monkeypatch.setattr(Run, "go", failing)
     sol = simulate(problem)
-    kinds = [type(change.choice.integrator) for change in sol._story.changes]
+    kinds = [type(change.choice.integrator) for change in sol.trail.story.changes]
     assert kinds == [Radau, RK45] and "did not converge" in sol.plan.why()
     assert np.all(np.diff(sol.t) > 0) and sol.end.q == pytest.approx(np.exp([1.0, 1.0]), rel=1e-5)
 
@@ -367,7 +367,7 @@ def test_an_implicit_method_that_fails_hands_back_and_the_run_goes_on(monkeypatc
 def test_moderate_stiffness_is_seen_at_the_start_or_on_the_way(rate, y0):
     # y' = -rate (y - cos t): stability asks explicit methods for 5000 steps and more
     sol = simulate(Ode(lambda t, y: np.array([-rate * (y[0] - np.cos(t))])), 100.0, y0=[y0])
-    assert sol.stats["steps"] < 2000 and sol._story.changes[0].t < 3.0
+    assert sol.stats["steps"] < 2000 and sol.trail.story.changes[0].t < 3.0
     steady = (rate**2 * np.cos(sol.t) + rate * np.sin(sol.t)) / (rate**2 + 1)
     exact = steady + (y0 - steady[0]) * np.exp(-rate * sol.t)
     assert np.abs(sol.y[:, 0] - exact).max() < 1e-5
@@ -382,9 +382,9 @@ def test_stiff_odes_are_right():
     sol = simulate(pol, 2000.0, y0=[2.0, 0.0])
     # [HW96] Sec. IV.10: at t = 2000 y = 1.706167732170469, -0.8928097010248125e-3
     assert sol.end.y == pytest.approx([1.706167732170469, -0.8928097010248125e-3], rel=1e-4)
-    assert isinstance(sol._story.changes[0].choice.integrator, Radau) and sol.stats["steps"] < 5000
+    assert isinstance(sol.trail.story.changes[0].choice.integrator, Radau) and sol.stats["steps"] < 5000
 
 
 def test_a_run_backward_in_time_is_not_stiff_where_forward_it_decays():
     sol = simulate(problems.heterogeneous_masses(nu=1000.0).system, (0.0, -0.01), q0=[1.0, 1.0], v0=[1.0, 1.0])
-    assert not sol._story.changes and sol.end.q == pytest.approx(np.exp([-0.01, -0.01]), rel=1e-6)
+    assert not sol.trail.story.changes and sol.end.q == pytest.approx(np.exp([-0.01, -0.01]), rel=1e-6)

@@ -22,14 +22,14 @@ def saturating(sharpness):
 def test_corners_of_the_forces_ask_for_a_lower_order():
     sol = simulate(saturating(None), 60.0, y0=[1.0, 0.0])
     assert isinstance(sol.plan.choice.integrator, RK45) and "corners of the forces" in sol.plan.why()
-    assert len(sol._story.changes) == 1 and sol.ended == "end"
+    assert len(sol.trail.story.changes) == 1 and sol.ended == "end"
     reference = simulate(saturating(None), 60.0, y0=[1.0, 0.0], integrator=RK45(), rtol=1e-11, atol=1e-13)
     assert np.max(np.abs(sol.end.y - reference.end.y)) < 1e-5
 
 
 def test_a_smooth_motion_keeps_its_high_order():
     sol = simulate(saturating(2.0), 60.0, y0=[1.0, 0.0])
-    assert isinstance(sol.plan.choice.integrator, DOP853) and not sol._story.changes
+    assert isinstance(sol.plan.choice.integrator, DOP853) and not sol.trail.story.changes
 
 
 def test_members_with_corners_do_what_single_runs_do():
@@ -41,4 +41,4 @@ def test_members_with_corners_do_what_single_runs_do():
     for m, a in enumerate((1.5, 2.5)):
         alone = simulate(ode.with_params(a=a), 60.0, y0=[1.0, 0.0], save_at=7)
         assert np.array_equal(runs.y[m], alone.y)
-        assert any("corners" in change.reason for change in alone._story.changes)
+        assert any("corners" in change.reason for change in alone.trail.story.changes)

@@ -130,7 +130,7 @@ def test_a_point_without_mass_moves_as_if_it_were_eliminated(method):
     assert sol.lam[0, 2:] == pytest.approx(push[0], abs=1e-9)
     assert sol.lam[-1, 2:] == pytest.approx(push[-1], abs=1e3 * allowed)
     if "integrator" in given:
-        assert type(sol.plan.choice.integrator) is type(given["integrator"]) and not sol._parts
+        assert type(sol.plan.choice.integrator) is type(given["integrator"]) and not sol.trail.parts
 
 
 @pytest.mark.parametrize("kind", ["parameter", "sum"])
@@ -141,7 +141,7 @@ def test_a_mass_matrix_that_only_numbers_show_to_be_singular_is_no_singular_posi
         warnings.simplefilter("error")
         sol = simulate(bar(kind), 0.5, **START, **({} if "step" in given else {"rtol": 1e-7, "atol": 1e-10}), **given)
     assert sol.q[-1, 2] == pytest.approx(angle(0.5)[0], abs=2e-6)
-    assert "singular position" not in str(sol) and not sol._parts
+    assert "singular position" not in str(sol) and not sol.trail.parts
     if "integrator" in given:
         assert type(sol.plan.choice.integrator) is type(given["integrator"])
 
@@ -192,7 +192,7 @@ def test_a_mass_that_vanishes_on_the_way_is_no_singular_position(method):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         sol = simulate(system, 0.5, **START, rtol=1e-7, atol=1e-10, **METHODS[method])
-    assert sol.q[-1, 2] == pytest.approx(wanted, abs=1e-5) and not sol._parts
+    assert sol.q[-1, 2] == pytest.approx(wanted, abs=1e-5) and not sol.trail.parts
 
 
 def test_impulses_go_through_a_point_without_mass():

@@ -42,7 +42,7 @@ RELAXING = System(mass=np.eye(2), force=force, constraint={"rod": rod}, params={
 @pytest.fixture(scope="module")
 def sol():
     found = simulate(RELAXING, END, **START)
-    assert [type(change.choice.integrator) for change in found._story.changes] == [Radau]
+    assert [type(change.choice.integrator) for change in found.trail.story.changes] == [Radau]
     return found
 
 
@@ -53,7 +53,7 @@ def reference():
 
 
 def test_counters_are_those_of_both_parts(sol):
-    parts = [part.stats for part in sol._parts]
+    parts = [part.stats for part in sol.trail.parts]
     for name in ("steps", "rejected", "field evaluations", "residuals", "Jacobians", "factorizations", "pulls"):
         assert sol.stats[name] == sum(part[name] for part in parts)
     assert parts[0]["Jacobians"] == 0 < sol.stats["Jacobians"]
@@ -70,7 +70,8 @@ def test_any_time_can_be_asked_for_in_any_order(sol, reference):
 def test_pickling_keeps_the_parts_the_story_and_what_is_between_the_steps(sol):
     again = pickle.loads(pickle.dumps(sol))
     assert np.array_equal(again.q, sol.q) and np.array_equal(again(TIMES).q, sol(TIMES).q)
-    assert again.plan.why() == sol.plan.why() and again.stats == sol.stats and again._story.changes[0].t == sol._story.changes[0].t
+    assert again.plan.why() == sol.plan.why() and again.stats == sol.stats
+    assert again.trail.story.changes[0].t == sol.trail.story.changes[0].t
 
 
 def test_a_file_keeps_what_was_written(sol, tmp_path):
@@ -90,7 +91,7 @@ def test_tables_pictures_and_pages_hold_all_rows(sol, tmp_path):
 def test_events_that_map_the_state_on_both_sides(reference):
     events = {"high": Event(high), "turn": Event(later, then=turned)}
     sol = simulate(RELAXING, END, **START, events=events)
-    assert len(sol._story.changes) >= 1 and [len(sol.events[name]) for name in events] == [1, 1]
+    assert len(sol.trail.story.changes) >= 1 and [len(sol.events[name]) for name in events] == [1, 1]
     with pytest.warns(match="limited by stability"):
         fine = simulate(RELAXING, END, **START, events=events, integrator=DOP853(), rtol=1e-10, atol=1e-12)
     assert sol.events["high"].t == pytest.approx(fine.events["high"].t, abs=1e-5)
@@ -102,15 +103,15 @@ def test_events_that_map_the_state_on_both_sides(reference):
 def test_a_run_goes_on_from_behind_the_seam(reference):
     half = simulate(RELAXING, 1.0, **START)
     rest = simulate(RELAXING, END, q0=half.end)
-    assert half._story.changes and rest.t[0] == 1.0 and np.abs(rest.end.q - reference.end.q).max() < 1e-7
+    assert half.trail.story.changes and rest.t[0] == 1.0 and np.abs(rest.end.q - reference.end.q).max() < 1e-7
 
 
 def test_what_there_is_of_a_run_that_fails_behind_the_seam(sol):
-    before = sol._parts[0].stats
+    before = sol.trail.parts[0].stats
     with pytest.raises(StepFailed) as caught:
         simulate(RELAXING, END, **START, max_steps=before["steps"] + before["rejected"] + 3)
     left = caught.value.solution
-    assert len(left._parts) == 2 and "max_steps" in left.failure
+    assert len(left.trail.parts) == 2 and "max_steps" in left.failure
     assert np.abs(left(0.3).q - sol(0.3).q).max() < 1e-12
     assert pickle.loads(pickle.dumps(left)).failure == left.failure
 
@@ -125,7 +126,7 @@ def test_no_state_is_lost_where_the_stiffness_comes_and_goes():
         inputs={"damper": (times, [0, 0, 1e5, 1e5, 0, 0, 1e5, 1e5, 0, 0])},
     )
     sol = simulate(system, 5.0, **START)
-    kinds = [type(change.choice.integrator).__name__ for change in sol._story.changes]
+    kinds = [type(change.choice.integrator).__name__ for change in sol.trail.story.changes]
     assert kinds and kinds[0] in ("BDF", "Radau") and np.all(np.diff(sol.t) > 0)
     with pytest.warns(match="limited by stability"):
         fine = simulate(system, 5.0, **START, integrator=DOP853(), rtol=1e-10, atol=1e-12)
@@ -137,11 +138,11 @@ def test_the_same_start_is_chosen_alike():
     problem = problems.heterogeneous_masses(nu=1000.0)
     first, second = simulate(problem), simulate(problem)
     assert np.array_equal(first.t, second.t) and np.array_equal(first.q, second.q)
-    assert first.plan.why() == second.plan.why() and len(second._story.changes) == 1
+    assert first.plan.why() == second.plan.why() and len(second.trail.story.changes) == 1
     # another start, and other numbers, are another matter
     other = simulate(problem.system, (0.5, 1.0), q0=np.exp([0.5, 0.5]), v0=np.exp([0.5, 0.5]))
     assert other.end.q == pytest.approx(np.exp([1.0, 1.0]), rel=1e-5)
-    assert not simulate(problems.heterogeneous_masses(nu=1.0))._story.changes
+    assert not simulate(problems.heterogeneous_masses(nu=1.0)).trail.story.changes
 
 
 def test_members_of_a_sweep_begin_with_an_implicit_method_where_their_own_start_is_stiff():

@@ -171,15 +171,5 @@ def test_multipliers_are_given_for_redundant_rows_too(redundant):
 
 def test_construction_computes_nothing():
     sol = simulate(pendulum(), 0.1, stabilization=Projection())
-    lazy = {
-        "_arrays",
-        "stats",
-        "events",
-        "_facts",
-        "_multipliers",
-        "_forces",
-        "_residuals",
-        "_energies",
-        "_outputs",
-    }
-    assert not lazy & set(sol.__dict__)
+    assert set(vars(sol)) <= {"trail", "ended", "plan"}
+    assert not sol.trail.known and "arrays" not in vars(sol.trail)

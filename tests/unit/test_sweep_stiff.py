@@ -85,7 +85,7 @@ def test_members_are_bit_for_bit_what_simulate_gives(grid):
         sol = alone(system, t_end, start, params, m, save_at=SAVED)
         assert np.array_equal(runs.q[m], sol.q) and np.array_equal(runs.a[m], sol.a) and np.array_equal(runs.lam[m], sol.lam)
         assert runs.steps[m] == sol.stats["steps"] + sol.stats["rejected"]
-        on_the_way = [(change.t, change.reason) for change in sol._story.changes if change.t != 0.0]
+        on_the_way = [(change.t, change.reason) for change in sol.trail.story.changes if change.t != 0.0]
         assert changed.get(m, []) == on_the_way
 
 
@@ -225,5 +225,5 @@ def test_a_second_run_repeats_the_first_bit_for_bit():
     system, t_end, start, _ = bar_with_stop()
     one = system.with_params(k=2.4e8)
     first, second = (simulate(one, t_end, save_at=SAVED, **start) for _ in range(2))
-    assert [change.t for change in first._story.changes] == [change.t for change in second._story.changes]
+    assert [change.t for change in first.trail.story.changes] == [change.t for change in second.trail.story.changes]
     assert np.array_equal(first.q, second.q)

@@ -3,6 +3,7 @@
 import json
 import re
 import time
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ import holonomic
 from holonomic import BadArgument, Dae, HolonomicError, System, load, simulate
 from holonomic.multibody import Mechanism, rod
 from holonomic.problems import pendulum
+from holonomic.results import drawn
 from holonomic.view import view
 from holonomic.view.scene import scene_of
 
@@ -23,10 +25,10 @@ def meta_of(page) -> dict:
 def test_a_saved_run_shows_what_the_run_itself_shows(crank, tmp_path):
     crank.save(tmp_path / "crank.nc")
     again = load(tmp_path / "crank.nc")
-    assert again._scene == crank._scene
+    assert drawn.scene(again) == drawn.scene(crank)
     times = crank.t[:: max(1, len(crank.t) // 7)]
     # at saved times a loaded run is what was saved, bit for bit
-    assert np.array_equal(again(times)._drawn["forces"], crank(times)._drawn["forces"])
+    assert np.array_equal(drawn.arrays(again(times))["forces"], drawn.arrays(crank(times))["forces"])
     one, other = scene_of(crank, frames=600), scene_of(again)
     # in between it is cubic over steps of about 0.5 rad, so the file has frames of its own, exact
     assert np.array_equal(other.tracks[0].poses, one.tracks[0].poses)
@@ -44,8 +46,8 @@ def test_lines_of_a_system_are_saved_too(tmp_path):
     sol = simulate(swing, 1.0, q0=[1, 0], v0=[0, 0])
     sol.save(tmp_path / "pendulum.nc")
     again = load(tmp_path / "pendulum.nc")
-    assert again._scene["lines"] == [{"name": "rod", "first": 0, "count": 2}]
-    assert np.array_equal(again._drawn["lines"], sol._drawn["lines"])
+    assert drawn.scene(again)["lines"] == [{"name": "rod", "first": 0, "count": 2}]
+    assert np.array_equal(drawn.arrays(again)["lines"], drawn.arrays(sol)["lines"])
 
 
 def test_a_failed_run_keeps_its_reason_in_a_file(tmp_path):
@@ -108,7 +110,8 @@ def test_fast_rotation_gets_more_frames_and_large_mechanisms_fewer(crank):
     fast.q[:, 2] = np.linspace(0, 1000, len(fast.t))
     assert scene._frame_count([fast], None, notes) == 4000
     assert not notes
-    many = type("Run", (), {"q": np.zeros((2, 9000)), "_scene": {"dimension": 2, "bodies": [{}] * 3000}})()
+    trail = SimpleNamespace(known={"scene": {"dimension": 2, "bodies": [{}] * 3000}})
+    many = SimpleNamespace(q=np.zeros((2, 9000)), trail=trail)
     assert scene._frame_count([many], None, notes) == 666
     assert "frames" in notes[0]
 
@@ -152,14 +155,14 @@ def test_a_drawing_of_a_dae_names_x():
     )  # fmt: skip
     sol = simulate(pendulum, 0.1, x0=[1, 0], dx0=[0, 0])
     assert sol.view(show=False).scene.dimension == 2
-    lines = sol._drawn["lines"]
+    lines = drawn.arrays(sol)["lines"]
     assert np.allclose(lines[-1, 1], sol.q[-1, :2]) and np.allclose(lines[-1, 3], sol.q[-1, :2] + 0.1 * sol.q[-1, 2:])
 
 
 def test_a_drawing_names_states():
     motor = System(mass=[[1.0]], states={"i": lambda i: -i}, drawing=lambda q, i: {"needle": [(0, 0), (q[0], i)]})
     sol = simulate(motor, 1.0, q0=[1.0], v0=[0.0], s0=[2.0])
-    assert np.allclose(sol._drawn["lines"][-1, 1], [1.0, 2 * np.exp(-1.0)], atol=1e-6)
+    assert np.allclose(drawn.arrays(sol)["lines"][-1, 1], [1.0, 2 * np.exp(-1.0)], atol=1e-6)
 
 
 def test_notebooks_show_the_page_in_place(crank):

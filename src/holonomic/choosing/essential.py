@@ -99,7 +99,7 @@ def essential_ode(sol, t: float | None = None) -> Essential:
     if getattr(sol, "plan", None) is None:
         raise BadArgument(f"essential_ode reads the solution of simulate(), got {type(sol).__name__}.")
     at = sol(sol.t[-1] if t is None else float(t))
-    return essential_at(sol.plan.model, float(at.t), at.q, at.v, sol._data, sol.plan.rows)
+    return essential_at(sol.plan.model, float(at.t), at.q, at.v, sol.trail.data, sol.plan.rows)
 
 
 def essential_at(model, t: float, q, v, data, rows=None) -> Essential:

@@ -57,10 +57,10 @@ def _tolerance(choice) -> str:
 def reasons(sol) -> list[str]:
     """Return lines for `plan.why()`: what was looked at in this run, and the changes of plan."""
     lines = []
-    if sol._story is not None and sol._story.preferred:
-        lines.append("preferred: " + sol._story.preferred)
-    if sol._story is not None and sol._story.first is not None:
-        lines.append("at the start: " + at_start(sol._story.first, sol))
+    if sol.trail.story is not None and sol.trail.story.preferred:
+        lines.append("preferred: " + sol.trail.story.preferred)
+    if sol.trail.story is not None and sol.trail.story.first is not None:
+        lines.append("at the start: " + at_start(sol.trail.story.first, sol))
     found = of_start(sol)
     if found is not None:
         lines += described(found)
@@ -69,13 +69,13 @@ def reasons(sol) -> list[str]:
 
 def of_start(sol) -> Indicators | None:
     """Return the indicators at the start of a run; None where there is no model, or none to be had."""
-    if sol._data is None or sol._parent is not None or sol.plan.model.interpreted:
+    if sol.trail.data is None or sol.trail.parent is not None or sol.plan.model.interpreted:
         return None
-    t, x = sol._first
+    t, x = sol.trail.first
     plan, (t0, t1) = sol.plan, sol.span
     try:
         return indicators_at(
-            plan.model, t, x, sol._data, plan.rows, rtol=plan.choice.rtol, longest=abs(t1 - t0) or np.inf,
+            plan.model, t, x, sol.trail.data, plan.rows, rtol=plan.choice.rtol, longest=abs(t1 - t0) or np.inf,
             direction=1.0 if t1 >= t0 else -1.0,
         )  # fmt: skip
     except (HolonomicError, np.linalg.LinAlgError, ValueError):
@@ -144,10 +144,10 @@ def described(found: Indicators) -> list[str]:
 
 def changes(sol) -> list[str]:
     """Return one line for every change of plan on the way."""
-    if sol._story is None:
+    if sol.trail.story is None:
         return []
     lines = []
-    for change in sol._story.changes:
+    for change in sol.trail.story.changes:
         c = change.choice
         numbers = ""
         if change.fastest > 0.0:

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from ..errors import BadArgument, HolonomicError, IncompatibleMethods, UnknownArgument
-from ..results.cite import SOFTWARE, bibliography, entries
+from ..results.cite import SOFTWARE, bibliography, entries, keys_of_run
 from ..study.names import named_stabilizations
 from .methods import KINDS, classes, make, nearest, refuse
 from .run import load, simulate
@@ -65,7 +65,7 @@ def keys_of(target: str, options: dict[str, Any]) -> tuple[str, ...]:
     if Path(target).suffix == ".nc" or (Path(target).is_file() and not target.endswith(".py")):
         if options:
             refuse("a saved run has its methods already; leave --formulation, --integrator and --stabilization out.")
-        return loaded(target)._references()
+        return keys_of_run(loaded(target))
     for kind in KINDS:
         for name, method in classes(kind).items():
             if name.lower() == target.lower():
@@ -84,7 +84,7 @@ def keys_of(target: str, options: dict[str, Any]) -> tuple[str, ...]:
     except HolonomicError as problem:  # one step is enough to know the plan
         if problem.solution is None:
             refuse(f"{type(problem).__name__}: {problem}")
-        return problem.solution._references()
+        return keys_of_run(problem.solution)
 
 
 def check_known(target: str) -> None:

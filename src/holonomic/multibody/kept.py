@@ -111,8 +111,8 @@ class KeptRecord(Record):
     resolver: KeptResolver
 
     def __init__(self, resolver: KeptResolver, sol):
-        super().__init__(resolver, sol.t, sol.q, sol.v, sol.a, sol.lam, resolver.numbers, {}, sol.s, sol._impact)
-        self._kept = sol._kept
+        super().__init__(resolver, sol.t, sol.q, sol.v, sol.a, sol.lam, resolver.numbers, {}, sol.s, sol.trail.impact)
+        self._kept = sol.trail.kept
 
     def row_reactions(self) -> tuple[list, np.ndarray]:
         """As `Record.row_reactions`."""

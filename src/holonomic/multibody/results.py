@@ -60,8 +60,8 @@ class Resolver:
     def record(self, sol) -> Record:
         """Return the arrays of a solution as views read them."""
         model = sol.plan.model
-        p = self._with_built_in(param_names(sol._data, model.places))
-        return Record(self, sol.t, sol.q, sol.v, sol.a, sol.lam, p, model.inputs, sol.s, sol._impact)
+        p = self._with_built_in(param_names(sol.trail.data, model.places))
+        return Record(self, sol.t, sol.q, sol.v, sol.a, sol.lam, p, model.inputs, sol.s, sol.trail.impact)
 
     def view_members(self, runs, name: str):
         """Return what a name stands for in an ensemble: member first, then time."""

@@ -41,7 +41,7 @@ def growing(plan, sol) -> str | None:
         z = np.concatenate([sol.q[row], sol.v[row]])
         if not np.all(np.isfinite(z)) or np.max(np.abs(z)) > 1e100:
             return None
-        alpha, largest = largest_factor(plan, float(sol.t[row]), z, sol._data)
+        alpha, largest = largest_factor(plan, float(sol.t[row]), z, sol.trail.data)
         if alpha * largest >= 2.0 - MARGIN:
             return (
                 f"{s!r} became unstable: the largest eigenvalue of α H D is {alpha * largest:.3g} >= 2 at t = {sol.t[row]:.4g}. "

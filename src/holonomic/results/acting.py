@@ -6,13 +6,14 @@ which. A mechanism says itself what a file has to hold of it (`multibody/kept.py
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from ..kernels.signatures import Fn
 from ..starting.impulse import Impact
-from .sampling import values_along
+from .sampling import multipliers, values_along
 from .tables import Variables
 
 MOST = 2_000_000  # rows times times whose reactions are written: a few seconds of a small system, 16 MB a pair and million
@@ -21,8 +22,8 @@ MOST = 2_000_000  # rows times times whose reactions are written: a few seconds 
 def entries(sol) -> tuple[dict[str, Any], Variables]:
     """Return what a file holds of a run's parts: plain data, and variables."""
     said: dict[str, Any] = {}
-    if sol._mechanism is not None:
-        said["mechanism"], arrays = sol._mechanism.entries(sol)
+    if sol.trail.mechanism is not None:
+        said["mechanism"], arrays = sol.trail.mechanism.entries(sol)
     elif sol.plan.model.is_ode:
         arrays = {}
     else:
@@ -33,13 +34,23 @@ def entries(sol) -> tuple[dict[str, Any], Variables]:
         for name, values in arrays.items()
     }
     said["acting"] = list(arrays)
-    if sol._impact is not None:
-        said["impact"] = [sol._impact.q.tolist(), sol._impact.by_row.tolist()]
+    if sol.trail.impact is not None:
+        said["impact"] = [sol.trail.impact.q.tolist(), sol.trail.impact.by_row.tolist()]
     return said, found
 
 
-def restored(known: dict[str, Any], arrays: dict[str, np.ndarray]) -> dict[str, Any]:
-    """Return the fields of a loaded solution that come from `entries`."""
+@dataclass(frozen=True)
+class Acting:
+    """What acts in a loaded run; fields as in `Trail`."""
+
+    mechanism: Any
+    kept: dict[str, np.ndarray]
+    pairs: np.ndarray | None
+    impact: Impact | None
+
+
+def restored(known: dict[str, Any], arrays: dict[str, np.ndarray]) -> Acting:
+    """Return what comes from `entries`."""
     mechanism = None
     if "mechanism" in known:
         from ..multibody.kept import KeptResolver
@@ -48,12 +59,12 @@ def restored(known: dict[str, Any], arrays: dict[str, np.ndarray]) -> dict[str, 
     impact = known.get("impact")
     pairs = known["mechanism"]["pairs"] if mechanism is not None else known.get("pairs")
     nv = known["labels"]["nv"]
-    return {
-        "_mechanism": mechanism,
-        "_kept": {name: np.array(arrays[f"acting_{name.replace(' ', '_')}"]) for name in known.get("acting", ())},
-        "_pairs": None if pairs is None else np.array(pairs, dtype=int).reshape(-1, 2),
-        "_impact": None if impact is None else Impact(np.array(impact[0]), np.array(impact[1], dtype=float).reshape(-1, nv)),
-    }
+    return Acting(
+        mechanism,
+        kept={name: np.array(arrays[f"acting_{name.replace(' ', '_')}"]) for name in known.get("acting", ())},
+        pairs=None if pairs is None else np.array(pairs, dtype=int).reshape(-1, 2),
+        impact=None if impact is None else Impact(np.array(impact[0]), np.array(impact[1], dtype=float).reshape(-1, nv)),
+    )
 
 
 def row_reactions(sol) -> tuple[list[list[int]] | None, np.ndarray]:
@@ -61,9 +72,10 @@ def row_reactions(sol) -> tuple[list[list[int]] | None, np.ndarray]:
 
     Nothing of a run that is too large for it: then reactions of single constraints need the model.
     """
-    if sol._data is None:
-        return (None if sol._pairs is None else sol._pairs.tolist()), sol._kept.get("rows", np.zeros((len(sol._arrays[0]), 0)))
-    lam = sol._multipliers
+    if sol.trail.data is None:
+        pairs, nothing = sol.trail.pairs, np.zeros((len(sol.trail.arrays[0]), 0))
+        return None if pairs is None else pairs.tolist(), sol.trail.kept.get("rows", nothing)
+    lam = multipliers(sol)
     if lam.size > MOST:
         return None, np.zeros((len(lam), 0))
     pairs, values = [], []
@@ -79,8 +91,8 @@ def row_reactions(sol) -> tuple[list[list[int]] | None, np.ndarray]:
 
 def kept_reaction(sol, rows: list[int]) -> np.ndarray:
     """-Gᵀλ of some rows of a loaded run, (time, nv)."""
-    found = np.zeros((len(sol._arrays[0]), sol.plan.model.nv))
-    for i, (row, column) in enumerate(sol._pairs):
+    found = np.zeros((len(sol.trail.arrays[0]), sol.plan.model.nv))
+    for i, (row, column) in enumerate(sol.trail.pairs):
         if row in rows:
-            found[:, column] += sol._kept["rows"][:, i]
+            found[:, column] += sol.trail.kept["rows"][:, i]
     return found

@@ -26,6 +26,14 @@ def keys(plan) -> tuple[str, ...]:
     return tuple(dict.fromkeys(key for method in used for key in method.references))
 
 
+def keys_of_run(sol) -> tuple[str, ...]:
+    """Return the keys of all methods that a run used."""
+    if sol.trail.data is None:
+        return tuple(sol.trail.known["facts"]["references"])
+    plans = [part.trail.plan for part in sol.trail.parts] or [sol.plan]
+    return tuple(dict.fromkeys(key for plan in plans for key in keys(plan)))
+
+
 def entries(wanted: tuple[str, ...]) -> str:
     """Return BibTeX entries."""
     known = bibliography()

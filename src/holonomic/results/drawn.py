@@ -13,18 +13,22 @@ import numpy as np
 from ..errors import BadArgument, HolonomicError
 from ..model.arguments import call, param_names
 from ..model.dae import state_values
+from .trail import remembered
 
 FRAMES = 600  # of a drawing in a file
 NOTHING = {"gravity": None, "bodies": [], "ground": [], "joints": [], "links": [], "points": []}
 
 
-def describe(sol) -> dict[str, Any] | None:
+@remembered("scene")
+def scene(sol) -> dict[str, Any] | None:
     """Return what is drawn, as plain data; None where the system says nothing about how it looks."""
+    if sol.trail.parent is not None:
+        return scene(sol.trail.parent)
     model = sol.plan.model
-    resolver = sol._mechanism
+    resolver = sol.trail.mechanism
     if resolver is not None:
-        return resolver.description(param_names(sol._data, model.places))
-    if model.system.drawing is None or not len(sol._arrays[0]):
+        return resolver.description(param_names(sol.trail.data, model.places))
+    if model.system.drawing is None or not len(sol.trail.arrays[0]):
         return None
     lines, at = [], 0
     made = _lines(sol, 0)
@@ -34,17 +38,18 @@ def describe(sol) -> dict[str, Any] | None:
     return NOTHING | {"dimension": next(iter(made.values())).shape[1], "lines": lines}
 
 
+@remembered("drawn")
 def arrays(sol) -> dict[str, np.ndarray]:
     """Return what moves the drawing, by name, time first: forces of joints, corners of lines."""
-    scene = sol._scene
-    if scene is None:
+    what = scene(sol)
+    if what is None:
         return {}
-    if scene.get("lines"):
-        rows = [np.concatenate(list(_lines(sol, row).values())) for row in range(len(sol._arrays[0]))]
+    if what.get("lines"):
+        rows = [np.concatenate(list(_lines(sol, row).values())) for row in range(len(sol.trail.arrays[0]))]
         if len({row.shape for row in rows}) != 1:
             raise BadArgument("drawing() must return the same number of points at all times.")
         return {"lines": np.stack(rows)}
-    return {"forces": sol._mechanism.joint_forces(sol, joint_names(scene))}
+    return {"forces": sol.trail.mechanism.joint_forces(sol, joint_names(what))}
 
 
 def frames(sol, count: int = FRAMES) -> dict[str, np.ndarray]:
@@ -52,26 +57,26 @@ def frames(sol, count: int = FRAMES) -> dict[str, np.ndarray]:
 
     Nothing where the run has no drawing, kept as many times itself, or cannot be asked in between.
     """
-    if sol._data is None:
-        return sol._frames
-    if sol._scene is None or len(sol._arrays[0]) >= count or not sol._steps_kept or not sol.plan.integrator.one_step:
+    if sol.trail.data is None:
+        return sol.trail.frames
+    if scene(sol) is None or len(sol.trail.arrays[0]) >= count or not sol.trail.steps_kept or not sol.plan.integrator.one_step:
         return {}
     try:
         there = sol(np.linspace(*sol.span, count))
-        return {"time": there._arrays[0], "q": there.q, **there._drawn}
+        return {"time": there.trail.arrays[0], "q": there.q, **arrays(there)}
     except HolonomicError:
         return {}
 
 
-def joint_names(scene: dict[str, Any]) -> list[str]:
+def joint_names(what: dict[str, Any]) -> list[str]:
     """Names of all joints whose forces are drawn: joints, then rods of fixed length."""
-    return [part["name"] for part in (*scene["joints"], *scene["links"]) if part["kind"] not in ("spring", "damper")]
+    return [part["name"] for part in (*what["joints"], *what["links"]) if part["kind"] not in ("spring", "damper")]
 
 
 def _lines(sol, row: int) -> dict[str, np.ndarray]:
     model = sol.plan.model
-    t, x, _ = sol._arrays
-    values = {"t": float(t[row]), "p": param_names(sol._data, model.places)}
+    t, x, _ = sol.trail.arrays
+    values = {"t": float(t[row]), "p": param_names(sol.trail.data, model.places)}
     values |= state_values(model.system, x[row, : model.nq], x[row, model.nq : model.nq + model.nv], model.extras)
     made = call(model.system.drawing, "drawing()", tuple(values), values)
     try:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..errors import UnknownName
+from . import quantities, sampling
 from .naming import order_of
 
 LEVELS = ("position", "velocity", "acceleration")
@@ -54,9 +55,9 @@ class Drift(Mapping):
     def __getitem__(self, level: str) -> np.ndarray:
         sol = self._sol
         if isinstance(level, str) and level in self._columns:
-            return sol._shaped(sol._residuals[:, self._columns[level]])
+            return sol.trail.shaped(sampling.residuals(sol)[:, self._columns[level]])
         if isinstance(level, str) and level == "acceleration" and sol.plan.model.n_lam:
-            return sol._shaped(sol._accelerations_left)
+            return sol.trail.shaped(quantities.accelerations_left(sol))
         near = difflib.get_close_matches(str(level), [*self._labels, "acceleration"], 3)
         hint = f"It has {', '.join(self) or 'none'}."
         if near:

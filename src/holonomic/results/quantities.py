@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from ..errors import BadArgument, UnknownName
 from ..kernels.signatures import Fn
-from . import sampling
+from . import joined, sampling
 from .acting import kept_reaction
 from .naming import multiplier_labels, rows_of, stems, unknown
-from .states import EventLog
+from .states import EventLog, statistics
+from .trail import remembered
 
 
 def named(sol, name: str) -> np.ndarray:
     """Return an output, coordinate, state, algebraic variable or multiplier of a run; time first."""
-    model, resolver = sol.plan.model, sol._mechanism
+    model, resolver = sol.plan.model, sol.trail.mechanism
     if resolver is not None and name in resolver:  # bodies, joints and forces of a mechanism
         return resolver.view(sol, name)
     part, dot, wanted = name.rpartition(".") if isinstance(name, str) else ("", "", "")
@@ -30,7 +33,7 @@ def named(sol, name: str) -> np.ndarray:
             f"{', '.join(known)}."
         )
     if name in model.output_shapes:
-        return sol._shaped(sol._outputs[name])
+        return sol.trail.shaped(sampling.outputs(sol)[name])
     if name in model.coordinates:
         return sol.q[..., model.coordinates.index(name)]
     found = model.extras.rows(name)
@@ -59,23 +62,6 @@ def names(model, resolver) -> dict[str, list[str]]:
     return {kind: list(each) for kind, each in known.items() if each}
 
 
-def outputs(sol) -> dict[str, np.ndarray]:
-    """Outputs of the system by name, (time, ...)."""
-    model = sol.plan.model
-    shapes = model.output_shapes
-    if not shapes:
-        return {}
-    k = sol._arrays[2]
-    known = k if sol.plan.rows is None else np.hstack([k[:, : model.nv], sol._multipliers])
-    flat = sampling.values_along(sol, Fn.OUTPUTS, known)
-    found, at = {}, 0
-    for name, shape in shapes.items():
-        size = int(np.prod(shape))
-        found[name] = flat[:, at : at + size].reshape(len(flat), *shape)
-        at += size
-    return found
-
-
 class Events(dict):
     """Where each event happened, by name; says which there are where one is asked for that is not."""
 
@@ -85,48 +71,59 @@ class Events(dict):
         return super().__getitem__(name)
 
 
+@remembered("events")
 def event_logs(sol) -> Events:
     """Where each event happened, by name."""
-    width, nk = sol._arrays[1].shape[1], sol._arrays[2].shape[1]
+    width, nk = sol.trail.arrays[1].shape[1], sol.trail.arrays[2].shape[1]
     logs = Events()
     for index, name in enumerate(sol.plan.events):
-        found = [row for row in sol._events if row[0] == index]
+        found = [row for row in sol.trail.events if row[0] == index]
         t = np.array([row[1] for row in found])
         x = np.array([row[2][:width] for row in found]).reshape(len(found), width)
         k = np.array([row[3] for row in found]).reshape(len(found), nk)
-        there = sol._rows(t, x, k)
+        there = sol.at_rows(t, x, k)
         logs[name] = EventLog(t, there.q, there.v, there.lam, there.a, there.s, there.w)
     return logs
 
 
+@remembered("accelerations left")
 def accelerations_left(sol) -> np.ndarray:
     """G v' + γ, (time, row)."""
     model = sol.plan.model
     flat = sampling.values_along(sol, Fn.TERMS)
     gamma = flat[:, flat.shape[1] - model.n_lam :]
-    return np.einsum("tki,ti->tk", sampling.jacobians(sol, flat), sol._arrays[2][:, : model.nv]) + gamma
+    return np.einsum("tki,ti->tk", sampling.jacobians(sol, flat), sol.trail.arrays[2][:, : model.nv]) + gamma
+
+
+@remembered("stats")
+def counters(sol) -> dict[str, Any]:
+    """Return the counters of a run by name."""
+    if sol.trail.parts:
+        return joined.stats(sol.trail.parts)
+    implicit = sol.plan.choice.integrator.implicit  # their dense output evaluates nothing
+    return statistics(sol.trail.memory, 0 if implicit else sol.plan.integrator.rows)
 
 
 def reaction(sol, label: str) -> np.ndarray:
     """-Gᵀλ of one constraint alone, (time, nv)."""
     rows = _rows(sol, label)
-    if sol._data is None:
-        if sol._pairs is None:
+    if sol.trail.data is None:
+        if sol.trail.pairs is None:
             raise BadArgument(
                 "the run was too large to be saved with every row's own reaction; reaction(label) needs the model. "
                 "Keep fewer times: save_at=."
             )
         return kept_reaction(sol, rows)
-    alone = np.zeros_like(sol._multipliers)
-    alone[:, rows] = sol._multipliers[:, rows]
+    alone = np.zeros_like(sampling.multipliers(sol))
+    alone[:, rows] = sampling.multipliers(sol)[:, rows]
     return sampling.values_along(sol, Fn.REACTIONS, alone)
 
 
 def impact(sol):
     """What happened where a run began with an impact."""
-    if sol._impact is None:
+    if sol.trail.impact is None:
         raise BadArgument('the run did not begin with an impact: impulses come with simulate(..., initial="impact").')
-    return sol._impact
+    return sol.trail.impact
 
 
 def impulse(sol, label: str) -> np.ndarray:
@@ -145,10 +142,10 @@ def _rows(sol, label: str) -> list[int]:
 
 def energy_error(sol) -> np.ndarray:
     """Change of the total energy since the beginning of a run, relative to the energy that moves."""
-    source = sol._source
-    if sol.plan.model.is_ode or not len(source._energies):
+    source = sol.source
+    if sol.plan.model.is_ode or not len(sampling.energies(source)):
         return sol.energy.total
-    kinetic, potential = source._energies.T
+    kinetic, potential = sampling.energies(source).T
     return (sol.energy.total - (kinetic[0] + potential[0])) / energy_that_moves(kinetic, potential)
 
 

@@ -12,16 +12,19 @@ from ..choosing.telling import changes, methods
 from ..model.shown import rows_in_short
 from ..stabilizations.base import TOL
 from ..starting.rank import FEW
+from . import cite
 from .naming import is_dae, order_of
+from .trail import remembered
 
 Lines = list[tuple[str, str]]
 
 
+@remembered("facts")
 def facts(sol) -> dict[str, Any]:
     """Return what ran, in numbers and words that can be saved with the arrays."""
     import numba
 
-    plan, begin = sol.plan, sol._begin
+    plan, begin = sol.plan, sol.trail.begin
     choice = plan.choice
     tol = float(plan.stabilization.sp[TOL]) or None  # zero where nothing is brought to a tolerance
     atol = choice.atol if isinstance(choice.atol, float) else [float(value) for value in choice.atol]
@@ -33,7 +36,7 @@ def facts(sol) -> dict[str, Any]:
         },
         "pulls": choice.stabilization.acts == "step" and plan.model.n_lam + plan.n_position > 0,
         "versions": {"holonomic": __version__, "numba": numba.__version__, "numpy": np.__version__},
-        "references": list(sol._references()),
+        "references": list(cite.keys_of_run(sol)),
         "moved": [begin.moved_q, begin.moved_v, begin.moved_w],
         "impact": begin.impact is not None,
         "redundant": begin.redundant,
@@ -55,7 +58,7 @@ def heading(sol) -> str:
 
 def lines(sol) -> Lines:
     """Return the report as pairs (what, text)."""
-    known, stats, model = sol._facts, sol.stats, sol.plan.model
+    known, stats, model = facts(sol), sol.stats, sol.plan.model
     found: Lines = []
     tolerances = known["tolerances"]
     for line in known.get("summary", known.get("why", "")).splitlines():
@@ -66,7 +69,7 @@ def lines(sol) -> Lines:
     if tolerances["constraint_tol"] is not None:
         what = "constraints" if model.n_constraints or model.n_lam else "invariants"
         found.append((what, f"kept to {tolerances['constraint_tol']:g}, as a distance"))
-    kept = "every step kept" if sol._steps_kept else f"{len(sol.t)} times kept"
+    kept = "every step kept" if sol.trail.steps_kept else f"{len(sol.t)} times kept"
     found.append(("steps", f"{stats['steps']}, {stats['rejected']} rejected, {kept}"))
     if stats["failed attempts"]:
         lost = stats["projection failures"]
@@ -101,7 +104,7 @@ def lines(sol) -> Lines:
         names = known["not_unique"]
         listed = ", ".join(map(repr, names)) if len(names) <= FEW else f"{rows_in_short(names)} (diagnose() lists them)"
         found.append(("not unique", f"reactions of {listed}; {how}"))
-    if sol._data is None:
+    if sol.trail.data is None:
         found.append(
             ("loaded", "without the model: between its times sol(t) is cubic Hermite in (q, v), (v, a)")
         )
@@ -137,7 +140,7 @@ def _largest(values: np.ndarray) -> float:
 
 def as_text(sol) -> str:
     """Return the report for a terminal."""
-    if sol._single or sol._parent is not None:
+    if sol.trail.single or sol.trail.parent is not None:
         return _states(sol)
     rows = lines(sol)
     wide = max(len(name) for name, _ in rows)
@@ -150,7 +153,7 @@ def _states(sol) -> str:
     letters = ["y"] if model.is_ode else ["q", "v", "s", "w", "a", "lam"]
     if is_dae(model):
         letters = ["x", "dx", "ddx"][: order_of(model)] + letters
-    if sol._single:
+    if sol.trail.single:
         values = {letter: getattr(sol, letter) for letter in letters}
         with np.printoptions(precision=8, threshold=20):
             parts = [f"  {letter:<3}  {value}" for letter, value in values.items() if value.size]
@@ -163,7 +166,7 @@ def _states(sol) -> str:
 
 def as_html(sol) -> str:
     """Return the report for a notebook."""
-    if sol._single or sol._parent is not None:
+    if sol.trail.single or sol.trail.parent is not None:
         return f"<pre>{html.escape(_states(sol))}</pre>"
     cell = "text-align:left;vertical-align:top;padding:1px 12px 1px 0"
     body = "".join(

@@ -20,6 +20,7 @@ from ..running.inputs import InputTables
 from ..running.run import Run
 from ..running.workspace import Workspace
 from . import joined
+from .trail import remembered
 
 ROUNDING = 8 * np.finfo(float).eps  # a time this close to an end of the run is that end
 
@@ -30,22 +31,22 @@ def states_at(sol, wanted) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     forward = direction(sol)
     times = unique if forward > 0 else unique[::-1]
     back = back if forward > 0 else len(unique) - 1 - back
-    t, x, k = sol._arrays
+    t, x, k = sol.trail.arrays
     xs, ks = np.empty((len(times), x.shape[1])), np.empty((len(times), k.shape[1]))
     rows = np.searchsorted(t * forward, times * forward, side="right") - 1
     known = rows >= 0
     known[known] = t[rows[known]] == times[known]
     xs[known], ks[known] = x[rows[known]], k[rows[known]]
-    end = (~known) & (times == sol._final[0])
-    xs[end], ks[end] = sol._final[1], sol._final[2]
+    end = (~known) & (times == sol.trail.final[0])
+    xs[end], ks[end] = sol.trail.final[1], sol.trail.final[2]
     rest = np.flatnonzero(~known & ~end)
-    if len(rest) and sol._parts:
-        xs[rest], ks[rest] = joined.states(sol._parts, times[rest], forward)
+    if len(rest) and sol.trail.parts:
+        xs[rest], ks[rest] = joined.states(sol.trail.parts, times[rest], forward)
         rest = rest[:0]
-    if len(rest) and sol._steps_kept:
+    if len(rest) and sol.trail.steps_kept:
         rest = rest[~_along_paths(sol, times, rest, xs, ks)]
     if len(rest):
-        inside = _replayed if sol._steps_kept and sol.plan.integrator.one_step else _repeated
+        inside = _replayed if sol.trail.steps_kept and sol.plan.integrator.one_step else _repeated
         xs[rest], ks[rest] = inside(sol, times[rest], rows[rest])
     return times[back], xs[back], ks[back]
 
@@ -94,7 +95,7 @@ def _pieces(sol, t: np.ndarray):
     Data change where a table of inputs has a break, and where an event maps a state to other invariants.
     """
     tables, places = InputTables(sol.plan.model), sol.plan.model.data_places["invariants"]
-    data = sol._data.copy()
+    data = sol.trail.data.copy()
     forward = direction(sol)
     piece = np.searchsorted(tables.breaks, t, side="right" if forward > 0 else "left")
     since = _jumps_before(sol, t)
@@ -104,13 +105,13 @@ def _pieces(sol, t: np.ndarray):
         if last > first:
             tables.set(data, float(t[first]), forward)
             if since[first] >= 0:
-                data[places] = sol._kept_invariants[since[first]]
+                data[places] = kept_invariants(sol)[since[first]]
             yield data, first, last
 
 
 def _jumps_before(sol, t: np.ndarray) -> np.ndarray:
     """How often the state had been mapped at each row; -1 where it does not matter."""
-    jumps = sol._jumps
+    jumps = jump_times(sol)
     if not (sol.plan.model.n_invariants and len(jumps)):
         return np.full(len(t), -1)
     forward = direction(sol)
@@ -121,33 +122,39 @@ def _jumps_before(sol, t: np.ndarray) -> np.ndarray:
     return since
 
 
+@remembered("jumps")
 def jump_times(sol) -> np.ndarray:
     """Times at which events mapped the state, in the order of the run."""
-    t = sol._arrays[0]
-    if sol._steps_kept:
+    if sol.trail.parent is not None:
+        return jump_times(sol.trail.parent)
+    t = sol.trail.arrays[0]
+    if sol.trail.steps_kept:
         return t[1:][np.diff(t) == 0]
     maps = [event.then is not None for event in sol.plan.events.values()]
-    return np.array(list(dict.fromkeys(when for which, when, _, _ in sol._events if maps[which])))
+    return np.array(list(dict.fromkeys(when for which, when, _, _ in sol.trail.events if maps[which])))
 
 
+@remembered("kept invariants")
 def kept_invariants(sol) -> np.ndarray:
     """Values at which the invariants were kept since the start and since each jump."""
+    if sol.trail.parent is not None:
+        return kept_invariants(sol.trail.parent)
     model = sol.plan.model
-    t, x, _ = sol._arrays
+    t, x, _ = sol.trail.arrays
     # with every step kept the state after a jump is the second row at its time; else the next kept one serves
-    rows = np.searchsorted(t * direction(sol), sol._jumps * direction(sol), side="right") - sol._steps_kept
-    states = [sol._first, *((t[row], x[row]) for row in np.minimum(rows, len(t) - 1))]
-    data = sol._data.copy()
+    rows = np.searchsorted(t * direction(sol), jump_times(sol) * direction(sol), side="right") - sol.trail.steps_kept
+    states = [sol.trail.first, *((t[row], x[row]) for row in np.minimum(rows, len(t) - 1))]
+    data = sol.trail.data.copy()
     data[model.data_places["invariants"]] = 0.0
-    residuals = [model.evaluate(Fn.RESIDUAL, when, state, np.zeros(0), data) for when, state in states]
-    return np.array(residuals)[:, model.n_constraints : model.n_constraints + model.n_invariants]
+    left = [model.evaluate(Fn.RESIDUAL, when, state, np.zeros(0), data) for when, state in states]
+    return np.array(left)[:, model.n_constraints : model.n_constraints + model.n_invariants]
 
 
 def _along_paths(sol, times, rest, xs, ks) -> np.ndarray:
     """Fill in states inside passages of singular positions, which no step can repeat; tell which they are."""
     done = np.zeros(len(rest), dtype=bool)
     size, nq = sol.plan.model.nq + sol.plan.model.nv, sol.plan.model.nq
-    for path in sol._paths:
+    for path in sol.trail.paths:
         theta = (times[rest] - path.t) / path.h
         here = np.flatnonzero((theta > 0.0) & (theta < path.used))
         if not len(here):
@@ -168,7 +175,7 @@ def _along_paths(sol, times, rest, xs, ks) -> np.ndarray:
 def _replayed(sol, times, rows):
     """Take the steps that contain these times again."""
     plan, size = sol.plan, sol.plan.size
-    t, x, _ = sol._arrays
+    t, x, _ = sol.trail.arrays
     lowered, work = plan.integrator, Workspace(plan)
     out_x, out_k = np.empty((len(times), size.nx)), np.empty((len(times), size.nk))
     go, ip = sample.replay, lowered.ip if lowered.between is None else lowered.between
@@ -196,7 +203,7 @@ def _repeated(sol, times, rows):
     """Run again from the last kept time before each of these times, with the same plan and events."""
     from ..running.walk import walk
 
-    plan, (t, x, _) = sol.plan, sol._arrays
+    plan, (t, x, _) = sol.plan, sol.trail.arrays
     if plan.integrator.starting_points:
         raise BadArgument(
             f"{plan.choice.integrator!r} cannot be started again between the saved times. Leave out save_at, so that "
@@ -206,23 +213,23 @@ def _repeated(sol, times, rows):
     out_x, out_k = [], []
     for row in np.unique(rows):
         here = times[rows == row]
-        while not sol._steps_kept and row >= 0 and t[row] in sol._jumps:
+        while not sol.trail.steps_kept and row >= 0 and t[row] in jump_times(sol):
             row -= 1  # kept before the state was mapped: begin further back
-        t0, x0 = (t[row], x[row, :size]) if row >= 0 else sol._first
+        t0, x0 = (t[row], x[row, :size]) if row >= 0 else sol.trail.first
         tables = InputTables(plan.model)
         data = next(_pieces(sol, np.array([t0])))[0]
-        again = Run(plan, data, float(t0), x0, float(here[-1]), save_t=here, first=None, **sol._limits)
+        again = Run(plan, data, float(t0), x0, float(here[-1]), save_t=here, first=None, **sol.trail.limits)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # said during the run itself
-            found = walk(again, plan, tables, sol._begin, float(t0), float(here[-1]), None, False)
-        out_x.append(found._arrays[1])
-        out_k.append(found._arrays[2])
+            found = walk(again, plan, tables, sol.trail.begin, float(t0), float(here[-1]), None, False)
+        out_x.append(found.trail.arrays[1])
+        out_k.append(found.trail.arrays[2])
     return np.concatenate(out_x), np.concatenate(out_k)
 
 
 def values_along(sol, fn: Fn, b: np.ndarray | None = None) -> np.ndarray:
     """Return a model function at every row of a solution, (time, number)."""
-    t, x, _ = sol._arrays
+    t, x, _ = sol.trail.arrays
     model = sol.plan.model
     fns, lengths = model.table((fn,))
     b = np.zeros((len(t), 0)) if b is None else np.ascontiguousarray(b)
@@ -233,13 +240,14 @@ def values_along(sol, fn: Fn, b: np.ndarray | None = None) -> np.ndarray:
     return out
 
 
+@remembered("multipliers")
 def multipliers(sol) -> np.ndarray:
     """Return λ of all rows (y of a Dae) as the states determine it.
 
     Where rows are redundant, "drop" is what the solve gives: zeros for as many rows as the rank is short. "minimum-norm" is
     the smallest λ with the same Gᵀλ, which is what the reactions depend on.
     """
-    model, kept, k = sol.plan.model, sol.plan.rows, sol._arrays[2]
+    model, kept, k = sol.plan.model, sol.plan.rows, sol.trail.arrays[2]
     if model.is_ode and model.n_constraints:
         own = unknowns(sol).get("lam") if sol.plan.multipliers_of_steps else None
         return values_along(sol, Fn.MULTIPLIERS) if own is None else own
@@ -247,9 +255,51 @@ def multipliers(sol) -> np.ndarray:
     if kept is None:
         return lam
     full = all_rows(lam, kept, model.n_lam)
-    if sol._begin.redundant == "drop":
+    if sol.trail.begin.redundant == "drop":
         return full
     return smallest(jacobians(sol, values_along(sol, Fn.TERMS)), full, len(kept))
+
+
+@remembered("reactions")
+def forces(sol) -> np.ndarray:
+    """Return -Gᵀλ, (time, nv)."""
+    return values_along(sol, Fn.REACTIONS, multipliers(sol))
+
+
+@remembered("energies")
+def energies(sol) -> np.ndarray:
+    """Return kinetic and potential energy, (time, 2)."""
+    return values_along(sol, Fn.ENERGY)
+
+
+@remembered("residuals")
+def residuals(sol) -> np.ndarray:
+    """Return the residuals of positions, then of velocities, (time, row)."""
+    return values_along(sol, Fn.RESIDUAL)
+
+
+@remembered("settled")
+def settled(sol) -> np.ndarray:
+    """Return the algebraic variables w, (time, variable)."""
+    return values_along(sol, Fn.SETTLED) if sol.plan.model.nw else np.zeros((len(sol.trail.arrays[0]), 0))
+
+
+@remembered("outputs")
+def outputs(sol) -> dict[str, np.ndarray]:
+    """Outputs of the system by name, (time, ...)."""
+    model = sol.plan.model
+    shapes = model.output_shapes
+    if not shapes:
+        return {}
+    k = sol.trail.arrays[2]
+    known = k if sol.plan.rows is None else np.hstack([k[:, : model.nv], multipliers(sol)])
+    flat = values_along(sol, Fn.OUTPUTS, known)
+    found, at = {}, 0
+    for name, shape in shapes.items():
+        size = int(np.prod(shape))
+        found[name] = flat[:, at : at + size].reshape(len(flat), *shape)
+        at += size
+    return found
 
 
 def all_rows(lam: np.ndarray, kept: tuple[int, ...], n_lam: int) -> np.ndarray:
@@ -278,11 +328,11 @@ def smallest(G: np.ndarray, lam: np.ndarray, rank: int) -> np.ndarray:
 
 def unknowns(sol) -> dict[str, np.ndarray]:
     """Return what an implicit formulation solved for beside q and v, by name: "lam", "mu", "tau"."""
-    if sol._data is None:
-        if sol._unknowns is None:
+    if sol.trail.data is None:
+        if sol.trail.unknowns is None:
             raise BadArgument("this file was written before files held sol.unknowns. Run it again and save it with sol.save(path).")
-        return sol._unknowns
-    blocks, x = sol.plan.blocks[2:], sol._arrays[1]
+        return sol.trail.unknowns
+    blocks, x = sol.plan.blocks[2:], sol.trail.arrays[1]
     ends = np.cumsum([sol.plan.model.nq + sol.plan.model.nv, *(block.size for block in blocks)])
     return {block.name: x[:, ends[i] : ends[i + 1]] for i, block in enumerate(blocks)}
 

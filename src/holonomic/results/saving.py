@@ -8,7 +8,6 @@ from __future__ import annotations
 import json
 import struct
 from dataclasses import asdict, dataclass
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -19,13 +18,13 @@ from ..files import readable, reading, writable, written
 from ..kernels.signatures import Fn
 from ..model.extra import NONE, Extras
 from . import acting as acts
-from . import checksum
-from .drawn import frames
+from . import checksum, drawn, report
 from .naming import multiplier_labels, order_of
 from .quantities import Events
-from .sampling import check_times, unknowns, values_along
+from .sampling import unknowns, values_along
 from .solution import EventLog, Solution
 from .tables import Variables, labels, slug, state_name, variables
+from .trail import Trail
 
 FORMAT = 2
 WITHOUT_CHECKSUM = 1  # the format of files that have none
@@ -118,16 +117,16 @@ def save(sol: Solution, path: str | Path) -> None:
     """Write a run to a NetCDF-3 file; a file of that name is replaced when the new one is complete."""
     from scipy.io import netcdf_file
 
-    if not len(sol._arrays[0]):
+    if not len(sol.trail.arrays[0]):
         raise BadArgument("there is nothing to save: the run has no times.")
-    if sol._parent is not None:
+    if sol.trail.parent is not None:
         raise BadArgument("sol(t) is part of a run: save the run itself.")
     target = writable(path, "save")
     if target.suffix.lower() in OTHERS:
         csv = "; text is written by sol.to_csv" if target.suffix.lower() in (".csv", ".txt") else ""
         raise BadArgument(f"save writes NetCDF, which {target.name} does not look like. Name it {target.stem}.nc{csv}.")
     model = sol.plan.model
-    arrays = {"time": (("time",), sol._arrays[0], "time, s")} | variables(sol)
+    arrays = {"time": (("time",), sol.trail.arrays[0], "time, s")} | variables(sol)
     said, acting = acts.entries(sol)
     arrays |= _rates(sol) | _event_variables(sol) | _drawn_variables(sol) | _unknown_variables(sol) | acting
     too_large = [name for name, (_, values, _) in arrays.items() if values.nbytes > LARGEST]
@@ -136,9 +135,9 @@ def save(sol: Solution, path: str | Path) -> None:
             f"{too_large[0]!r} is larger than NetCDF-3 holds (4 GiB). Keep fewer times: save_at=."
         )
     known = {
-        "labels": asdict(Labels.of(model)), "facts": sol._facts | {"why": sol.plan.why()}, "stats": sol.stats, "ended": sol.ended,
-        "steps_kept": sol._steps_kept, "span": sol.span, "events": list(sol.plan.events),
-        "scene": sol._scene, "stopped": sol._stopped, "unknowns": _unknown_sizes(sol),
+        "labels": asdict(Labels.of(model)), "facts": report.facts(sol) | {"why": sol.plan.why()}, "stats": sol.stats,
+        "ended": sol.ended, "steps_kept": sol.trail.steps_kept, "span": sol.span, "events": list(sol.plan.events),
+        "scene": drawn.scene(sol), "stopped": sol.trail.stopped, "unknowns": _unknown_sizes(sol),
         "end": [sol.end.t, *(getattr(sol.end, part).tolist() for part in ("q", "v", "a", "lam", "s", "w"))],
     } | said  # fmt: skip
     with written(target) as draft:
@@ -156,7 +155,7 @@ def save(sol: Solution, path: str | Path) -> None:
             file.title = b"A run of holonomic"
             file.holonomic_format = np.int32(FORMAT)
             file.plan = sol.plan.why().encode()
-            file.versions = ", ".join(f"{k} {v}" for k, v in sol._facts["versions"].items()).encode()
+            file.versions = ", ".join(f"{k} {v}" for k, v in report.facts(sol)["versions"].items()).encode()
             file.run = json.dumps(known, ensure_ascii=False).encode()
         checksum.seal(draft)
 
@@ -175,8 +174,8 @@ def _put_text(file, dim: str, names: list[str]) -> None:
 def _rates(sol) -> Variables:
     """q' where it is not v: for an Ode and with kinematics; interpolation needs it."""
     model = sol.plan.model
-    if sol._data is None:
-        values = sol._slopes
+    if sol.trail.data is None:
+        values = sol.trail.slopes
     elif model.is_ode or model.system.kinematics is not None or len(model.extras):
         values = values_along(sol, Fn.FIELD)[:, : model.nq]
     else:
@@ -207,7 +206,7 @@ def _event_variables(sol) -> Variables:
 
 def _unknown_sizes(sol) -> dict[str, int] | None:
     """How many numbers each unknown of the formulation has; None of a run that was loaded from an early file."""
-    if sol._data is None and sol._unknowns is None:
+    if sol.trail.data is None and sol.trail.unknowns is None:
         return None
     return {name: values.shape[1] for name, values in unknowns(sol).items()}
 
@@ -226,8 +225,8 @@ def _drawn_variables(sol) -> Variables:
     words = {"forces": "forces of the joints on their second bodies, N", "lines": "corners of the drawn lines, m"}
     more = words | {"time": "times of frames, s", "q": "positions in frames"}
     dims = {name: (f"drawn_{name}_number", "drawn_axis") for name in words} | {"time": (), "q": ("coordinate",)}
-    found = {f"drawn_{name}": (("time", *dims[name]), values, words[name]) for name, values in sol._drawn.items()}
-    found |= {f"frame_{name}": (("frame", *dims[name]), values, more[name]) for name, values in frames(sol).items()}
+    found = {f"drawn_{name}": (("time", *dims[name]), values, words[name]) for name, values in drawn.arrays(sol).items()}
+    found |= {f"frame_{name}": (("frame", *dims[name]), values, more[name]) for name, values in drawn.frames(sol).items()}
     return {name: entry for name, entry in found.items() if entry[1].size}
 
 
@@ -340,81 +339,31 @@ def _rebuilt(known: dict[str, Any], arrays: dict[str, np.ndarray]) -> Solution:
         )
     t_end, *last = known["end"]
     end_q, end_v, end_a, end_lam, *more = (np.array(part, dtype=float) for part in last)
-    return Solution._of(
-        plan=SavedPlan(model, dict.fromkeys(known["events"]), facts["plan"], facts["why"]),
-        ended=known["ended"], stats=known["stats"], events=events, _steps_kept=known["steps_kept"],
-        _facts=facts, _data=None, _begin=None, _memory=None, _noted=None, _events=(), _first=(known["span"][0], x[0]),
-        _final=(t_end, np.concatenate([end_q, *more, end_v]), np.concatenate([end_a, end_lam])),
-        _arrays=(get("time"), x, np.hstack([a, lam])), _multipliers=lam,
-        _forces=get("reactions", nv),
-        _energies=np.stack([get("energy_kinetic"), get("energy_potential")], axis=1),
-        _residuals=np.hstack([
-            get("drift_position", model.n_constraints), get("drift_invariant", model.n_invariants),
-            get("drift_velocity", model.n_lam),
-        ]),
-        _outputs={name: get(f"output_{slug(name)}", *shape) for name, shape in model.output_shapes.items()},
-        _slopes=get("rate", model.nq) if "rate" in arrays else None, _settled=get("w", nw),
-        _scene=known.get("scene"), _stopped=tuple(known["stopped"]) if known.get("stopped") else None,
-        _drawn={name[6:]: np.array(values) for name, values in arrays.items() if name.startswith("drawn_")},
-        _unknowns=None if known.get("unknowns") is None
+    acting = acts.restored(known, arrays)
+    trail = Trail(
+        SavedPlan(model, dict.fromkeys(known["events"]), facts["plan"], facts["why"]),
+        data=None,
+        steps_kept=known["steps_kept"],
+        start=(known["span"][0], x[0]),
+        stop=(t_end, np.concatenate([end_q, *more, end_v]), np.concatenate([end_a, end_lam])),
+        stopped=tuple(known["stopped"]) if known.get("stopped") else None,
+        rows=(get("time"), x, np.hstack([a, lam])),
+        slopes=get("rate", model.nq) if "rate" in arrays else None,
+        frames={name[6:]: np.array(values) for name, values in arrays.items() if name.startswith("frame_")},
+        kept=acting.kept,
+        pairs=acting.pairs,
+        unknowns=None if known.get("unknowns") is None
         else {name: get(f"unknown_{name}", size) for name, size in known["unknowns"].items()},
-        _frames={name[6:]: np.array(values) for name, values in arrays.items() if name.startswith("frame_")},
-        **acts.restored(known, arrays),
+        known={
+            "facts": facts, "stats": known["stats"], "events": events, "multipliers": lam, "reactions": get("reactions", nv),
+            "energies": np.stack([get("energy_kinetic"), get("energy_potential")], axis=1), "settled": get("w", nw),
+            "residuals": np.hstack([
+                get("drift_position", model.n_constraints), get("drift_invariant", model.n_invariants),
+                get("drift_velocity", model.n_lam),
+            ]),
+            "outputs": {name: get(f"output_{slug(name)}", *shape) for name, shape in model.output_shapes.items()},
+            "scene": known.get("scene"), "mechanism": acting.mechanism, "impact": acting.impact,
+            "drawn": {name[6:]: np.array(values) for name, values in arrays.items() if name.startswith("drawn_")},
+        },
     )  # fmt: skip
-
-
-def between(sol: Solution, wanted) -> Solution:
-    """Return a loaded run at other times: cubic Hermite on (q, q') and (v, v'), jumps kept.
-
-    Everything else is cubic with slopes from neighbouring times; at saved times it is what was saved.
-    """
-    t, x, k = sol._arrays
-    times = check_times(wanted, float(t[0]), float(t[-1]))
-    forward = 1.0 if t[-1] >= t[0] else -1.0
-    rows = np.searchsorted(t * forward, times * forward, side="right") - 1
-    known = t[rows] == times
-    left = np.where(known, 0, rows)
-    h = np.where(known, 1.0, t[np.minimum(left + 1, len(t) - 1)] - t[left])
-    theta = (times - t[left]) / h
-
-    def cubic(values: np.ndarray, slopes: np.ndarray) -> np.ndarray:
-        shape = (-1,) + (1,) * (values.ndim - 1)
-        s, width = theta.reshape(shape), h.reshape(shape)
-        right = np.minimum(left + 1, len(t) - 1)
-        rise = s * s * (3 - 2 * s)
-        inside = values[left] + rise * (values[right] - values[left])
-        inside = inside + width * s * (1 - s) * ((1 - s) * slopes[left] - s * slopes[right])
-        return np.where(known.reshape(shape), values[rows], inside)
-
-    def smooth(values: np.ndarray) -> np.ndarray:
-        return cubic(values, _slopes_between_jumps(t, values))
-
-    nq, nv = sol.plan.model.nq, sol.plan.model.nv
-    rates = x[:, nq:] if sol._slopes is None else sol._slopes
-    states = np.hstack([cubic(x[:, :nq], rates), cubic(x[:, nq:], k[:, :nv])])
-    there = sol._rows(times, states, smooth(k), single=np.ndim(wanted) == 0)
-    hold(there, sol, sol, lambda values, _: smooth(values))
-    return there
-
-
-def hold(target: Solution, first: Solution, second: Solution, join) -> None:
-    """Enter what a loaded solution holds besides states: join(array of the first, array of the second)."""
-    names = ("_multipliers", "_forces", "_energies", "_residuals", "_settled")
-    target.__dict__.update({name: join(getattr(first, name), getattr(second, name)) for name in names})
-    outputs = {name: join(values, second._outputs[name]) for name, values in first._outputs.items()}
-    moved = {name: join(values, second._drawn[name]) for name, values in first._drawn.items()}
-    kept = {name: join(values, second._kept[name]) for name, values in first._kept.items()}
-    solved = first._unknowns and {name: join(values, second._unknowns[name]) for name, values in first._unknowns.items()}
-    more = {name: getattr(first, name) for name in ("_facts", "stats", "events", "_pairs")}
-    target.__dict__.update(_outputs=outputs, _drawn=moved, _kept=kept, _unknowns=solved, **more)
-
-
-def _slopes_between_jumps(t: np.ndarray, values: np.ndarray) -> np.ndarray:
-    """Differences of second order over each stretch between times that were recorded twice."""
-    slopes = np.zeros_like(values)
-    cuts = [0, *(np.flatnonzero(np.diff(t) == 0) + 1).tolist(), len(t)]
-    for first, last in pairwise(cuts):
-        if last - first >= 2:
-            order = 2 if last - first >= 3 else 1
-            slopes[first:last] = np.gradient(values[first:last], t[first:last], axis=0, edge_order=order)
-    return slopes
+    return Solution(trail, known["ended"])

@@ -12,6 +12,7 @@ import numpy as np
 
 from ..errors import BadArgument, MissingExtra
 from ..files import writable, written
+from . import report, sampling
 from .naming import is_dae, multiplier_labels
 
 FORMULA = ("=", "+", "-", "@", "\t", "\r")  # with these a cell of a spreadsheet begins that is computed
@@ -47,32 +48,32 @@ def variables(sol) -> Variables:
     speed = "coordinate" if model.nv == model.nc else "speed"
     holonomic = "constraint" if model.n_constraints == len(multiplier_labels(model)) else "holonomic"
     n, first = model.n_constraints, model.n_constraints + model.n_invariants
-    _, x, k = sol._arrays
+    _, x, k = sol.trail.arrays
     if model.is_ode:
         found: Variables = {
             state_name(model): (("time", "coordinate"), x[:, : model.nq], "state"),
-            "lam": (("time", "constraint"), sol._multipliers, "algebraic unknowns"),
+            "lam": (("time", "constraint"), sampling.multipliers(sol), "algebraic unknowns"),
         }
     else:
         found = {
             "q": (("time", "coordinate"), x[:, : model.nc], "positions"),
             "s": (("time", "state"), x[:, model.nc : model.nc + model.ns], "states"),
-            "w": (("time", "algebraic"), sol._settled, "algebraic variables"),
+            "w": (("time", "algebraic"), sampling.settled(sol), "algebraic variables"),
             "v": (("time", speed), x[:, model.nq : model.nq + model.nv], "velocities"),
             "a": (("time", speed), k[:, : model.nv], "accelerations"),
-            "lam": (("time", "constraint"), sol._multipliers, "multipliers"),
+            "lam": (("time", "constraint"), sampling.multipliers(sol), "multipliers"),
         }
         if model.n_lam:
             found["reactions"] = (
                 ("time", speed),
-                sol._forces,
+                sampling.forces(sol),
                 "-G^T lam, force of the constraints on the system",
             )
-        kinetic, potential = sol._energies.T
+        kinetic, potential = sampling.energies(sol).T
         found["energy_kinetic"] = ("time",), kinetic, "kinetic energy, J"
         found["energy_potential"] = ("time",), potential, "potential energy, J"
     if first or model.n_lam:
-        r = sol._residuals
+        r = sampling.residuals(sol)
         found["drift_position"] = ("time", holonomic), r[:, :n], "g"
         found["drift_velocity"] = ("time", "constraint"), r[:, first:], "G v + g_t"
         found["drift_invariant"] = (
@@ -80,7 +81,7 @@ def variables(sol) -> Variables:
             r[:, n:first],
             "change of the invariants since the start",
         )
-    for name, values in sol._outputs.items():
+    for name, values in sampling.outputs(sol).items():
         axes = tuple(f"output_{slug(name)}_{i}" for i in range(values.ndim - 1))
         found[f"output_{slug(name)}"] = ("time", *axes), values, f"output {name}"
     return {name: entry for name, entry in found.items() if entry[1].size}
@@ -115,9 +116,9 @@ def to_xarray(sol):
         dims = ("time",) if values.shape[1] == 1 else ("time", "axis")
         text = "on the second body, ground frame, " + ("N" if name.endswith(".force") else "N m")
         data[name] = xarray.Variable(dims, values[:, 0] if values.shape[1] == 1 else values, {"long_name": text})
-    axes = {"axis": list("xyz"[: sol._mechanism.dimension])} if any("axis" in data[n].dims for n in data) else {}
-    time = xarray.Variable("time", sol._arrays[0], {"units": "s"})
-    attributes = {"plan": sol.plan.why(), "versions": str(sol._facts["versions"]), "ended": sol.ended}
+    axes = {"axis": list("xyz"[: sol.trail.mechanism.dimension])} if any("axis" in data[n].dims for n in data) else {}
+    time = xarray.Variable("time", sol.trail.arrays[0], {"units": "s"})
+    attributes = {"plan": sol.plan.why(), "versions": str(report.facts(sol)["versions"]), "ended": sol.ended}
     return xarray.Dataset(data, {"time": time} | axes | labels(model), attributes)
 
 
@@ -126,7 +127,7 @@ def groups(sol) -> dict[str, dict[str, np.ndarray]]:
     model = sol.plan.model
     names = [re.sub(r"^[qy]\[(\d+)\]$", r"\1", name) for name in model.coordinates]
     speeds = names if model.nv == model.nc else [str(i) for i in range(model.nv)]
-    _, x, k = sol._arrays
+    _, x, k = sol.trail.arrays
 
     def each(labels, values, letter=""):
         return {f"{letter}[{name}]" if letter else name: column for name, column in zip(labels, values.T, strict=True)}
@@ -136,16 +137,16 @@ def groups(sol) -> dict[str, dict[str, np.ndarray]]:
         found["v"] = each(speeds, x[:, model.nq : model.nq + model.nv], "v")
         found["a"] = each(speeds, k[:, : model.nv], "a")
         found["s"] = each(model.extras.state_labels, x[:, model.nc : model.nc + model.ns])
-        found["w"] = each(model.extras.algebraic_labels, sol._settled)
-    found["lam"] = each(multiplier_labels(model), sol._multipliers, "lam")
+        found["w"] = each(model.extras.algebraic_labels, sampling.settled(sol))
+    found["lam"] = each(multiplier_labels(model), sampling.multipliers(sol), "lam")
     if model.n_lam:
-        found["reactions"] = each(speeds, sol._forces, "reaction")
+        found["reactions"] = each(speeds, sampling.forces(sol), "reaction")
     return found
 
 
 def parts(sol) -> dict[str, np.ndarray]:
     """Forces and torques of the joints, drives and forces of a mechanism: "A.force", (time, axis)."""
-    resolver = sol._mechanism
+    resolver = sol.trail.mechanism
     if resolver is None:
         return {}
     record, found = resolver.record(sol), {}
@@ -167,7 +168,7 @@ def columns(sol, names: Sequence[str] = ()) -> dict[str, np.ndarray]:
             found |= kinds[name] if name in kinds else _parted(name, _numbers(sol, name))
         return found
     found = {name: values for kind in kinds.values() for name, values in kind.items()}
-    for name, values in sol._outputs.items():
+    for name, values in sampling.outputs(sol).items():
         found |= _parted(f"output[{name}]" if name in found else name, values)
     for name, values in parts(sol).items():
         found |= _parted(name, values)
@@ -179,7 +180,7 @@ def _numbers(sol, name: str) -> np.ndarray:
     if not isinstance(values, np.ndarray | np.generic | float):
         raise BadArgument(f'{name!r} is a whole part of the mechanism: name one of its quantities, as in "A.force". {values}')
     values = np.asarray(values, dtype=float)
-    return values[None] if sol._single else values
+    return values[None] if sol.trail.single else values
 
 
 def _parted(name: str, values: np.ndarray) -> dict[str, np.ndarray]:
@@ -197,7 +198,7 @@ def to_dataframe(sol, names: Sequence[str] = ()):
         import pandas
     except ImportError:
         raise MissingExtra('to_dataframe needs pandas: pip install "holonomic[xarray]".') from None
-    return pandas.DataFrame(columns(sol, names), index=pandas.Index(sol._arrays[0], name="t"))
+    return pandas.DataFrame(columns(sol, names), index=pandas.Index(sol.trail.arrays[0], name="t"))
 
 
 def to_csv(sol, path: str | Path, names: Sequence[str] = ()) -> None:
@@ -213,4 +214,4 @@ def to_csv(sol, path: str | Path, names: Sequence[str] = ()) -> None:
     with written(target) as draft, open(draft, "w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file)
         writer.writerow(["t", *table])
-        writer.writerows(np.column_stack([sol._arrays[0], *table.values()]).tolist())
+        writer.writerows(np.column_stack([sol.trail.arrays[0], *table.values()]).tolist())

@@ -69,10 +69,10 @@ def growth_of_multipliers(plan, sol) -> str | None:
 def growth_of_force(plan, sol, first: int) -> float:
     """Size of the force at the end of a run beside its size at an earlier step; 1 where that cannot be told."""
     model = plan.model
-    t, x, _ = sol._arrays
+    t, x, _ = sol.trail.arrays
     try:
         before, after = (
-            np.max(np.abs(terms(model, t[i], x[i, : model.nq], x[i, model.nq : model.nq + model.nv], sol._data)[1]))
+            np.max(np.abs(terms(model, t[i], x[i, : model.nq], x[i, model.nq : model.nq + model.nv], sol.trail.data)[1]))
             for i in (first, -1)
         )
     except (HolonomicError, ValueError):

@@ -182,7 +182,7 @@ class Crossing:
 
 def _states(run: Run, parts: list) -> list[tuple[float, np.ndarray]]:
     """The start of a run and some of what it has written down since."""
-    first = parts[0]._start if parts else run.start
+    first = parts[0].trail.start if parts else run.start
     found = [(float(first[0]), np.asarray(first[1]))]
     if run.record.t:
         t, x, _ = run.record.joined()

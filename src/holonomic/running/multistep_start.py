@@ -77,7 +77,7 @@ def _points(run: Run, begin, times: np.ndarray, free: bool):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # a few steps of a stiff system are no trouble
         sol = walk(other, plan, InputTables(model), begin, run.t, float(times[-1]), None, False)
-    t, x, k = sol._arrays
+    t, x, k = sol.trail.arrays
     if k.shape[1] > model.nv + run.plan.n_lam:  # multipliers of all rows; this run has those of independent ones
         k = np.hstack([k[:, : model.nv], in_rows(jacobians(sol, values_along(sol, Fn.TERMS)), k[:, model.nv :], run.plan.rows)])
     rows = np.zeros((len(t), len(run.x)))

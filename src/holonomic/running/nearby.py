@@ -25,11 +25,11 @@ MOST_NAMES = 6
 
 def passed_singular(sol) -> str | None:
     """Say where a run of one plan came so close to a singular position that its branch is not sure; None: nowhere."""
-    memory, noted = sol._memory, sol._noted
-    if not without_passage(sol._plan.model, memory.crosses):
+    memory, noted = sol.trail.memory, sol.trail.noted
+    if not without_passage(sol.trail.plan.model, memory.crosses):
         return None
     place = _of_least_ratio(memory, noted)
-    return None if place is None else near_singular(sol._plan, sol._start, place, sol._data)
+    return None if place is None else near_singular(sol.trail.plan, sol.trail.start, place, sol.trail.data)
 
 
 def without_passage(model, crosses) -> bool:

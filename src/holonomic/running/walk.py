@@ -93,7 +93,7 @@ def walk(
         bar.close()
     plan = run.plan
     sol = _wrapped(run, begin, ended if status == DONE else "failed", parts, choosing)
-    sol._story = crossing.told(sol._story)
+    sol.trail.story = crossing.told(sol.trail.story)
     if choosing is None and run.memory.is_stiff:
         warn(failure.stiff_since(run.memory.t_stiff, type(plan.choice.integrator).__name__), StiffnessWarning)
     if status != DONE:
@@ -112,7 +112,7 @@ def walk(
     handed = crossing.warning(run.t)
     if handed is not None:
         warn(handed, HandedOverWarning)
-    near = next(filter(None, map(passed_singular, sol._parts or (sol,))), None)
+    near = next(filter(None, map(passed_singular, sol.trail.parts or (sol,))), None)
     if near is not None:
         warn(near, NearSingularWarning)
     run.release()
@@ -122,7 +122,7 @@ def walk(
 def _with_reason(problem: HolonomicError, t1: float) -> HolonomicError:
     """Let the solution so far know why it goes no further."""
     if problem.solution is not None:
-        problem.solution._stopped = (f"{type(problem).__name__}: {problem}", t1)
+        problem.solution.trail.stopped = (f"{type(problem).__name__}: {problem}", t1)
     return problem
 
 
@@ -141,7 +141,7 @@ def _wrapped(run: Run, begin: Start, ended: str, parts: list, choosing) -> Solut
     if parts:
         sol = join([*parts, sol])
     if choosing is not None:
-        sol._story = choosing.story()
+        sol.trail.story = choosing.story()
     return sol
 
 

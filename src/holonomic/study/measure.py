@@ -25,7 +25,7 @@ def largest_drift(sol) -> dict[str, float]:
 
 def energy(sol, t, q, v) -> float:
     """Return the total energy of a state of this solution's system."""
-    return float(sum(sol.plan.model.evaluate(Fn.ENERGY, t, np.concatenate([q, v]), np.zeros(0), sol._data)))
+    return float(sum(sol.plan.model.evaluate(Fn.ENERGY, t, np.concatenate([q, v]), np.zeros(0), sol.trail.data)))
 
 
 def relative_error(x, known) -> float:

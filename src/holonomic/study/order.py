@@ -207,7 +207,7 @@ def drift_sizes(sol, samples: int = DRIFT_SAMPLES) -> dict[str, float]:
 
     Positions: |g_i| / ‖G_i‖ over max(1, ‖q‖), invariants among them. Velocities: over max(1, ‖v‖).
     """
-    model, data = sol.plan.model, sol._data
+    model, data = sol.plan.model, sol.trail.data
     position, velocity = model.n_constraints + model.n_invariants, model.n_lam
     largest = {"position": 0.0} if position else {}
     largest |= {"velocity": 0.0} if velocity else {}

@@ -16,6 +16,7 @@ from ..kernels.batch import HALTED
 from ..planning.choice import Choice
 from ..planning.plan import Plan
 from ..planning.reuse import plan_of
+from ..results import sampling
 from ..results.solution import Solution
 from ..running.crossing import Crossing
 from ..running.inputs import InputTables
@@ -86,9 +87,9 @@ def _run(job: Job, members: Members, m: int, chunk: Chunk) -> Happenings:
     if sol is None:
         return Happenings.none(*job.shape[1:])
     _enter(sol, chunk, m, job.program.lam_in_x)
-    if not sol._events:
+    if not sol.trail.events:
         return Happenings.none(*job.shape[1:])
-    which, when, xs, ks = (list(part) for part in zip(*sol._events, strict=True))
+    which, when, xs, ks = (list(part) for part in zip(*sol.trail.events, strict=True))
     xs = np.array([x[: chunk.x.shape[2]] for x in xs])  # formulations add different unknowns
     return Happenings(np.full(len(when), number), np.array(which), np.array(when), xs, np.array(ks))
 
@@ -98,19 +99,19 @@ def _enter(sol: Solution, chunk: Chunk, m: int, expected: slice | None) -> None:
 
     y of a Dae is `expected` among the unknowns where steps found it; a run that another plan has helped has it apart.
     """
-    t, x, k = sol._arrays
+    t, x, k = sol.trail.arrays
     rows, width = len(t), chunk.x.shape[2]
     chunk.x[m], chunk.k[m] = np.nan, np.nan
     size = min(width, x.shape[1])
     chunk.x[m, :rows, :size], chunk.k[m, :rows], chunk.rows[m] = x[:, :size], k, rows
     if expected is not None and size < width:
-        chunk.x[m, :rows, expected] = sol._multipliers
-    chunk.reached[m] = sol._final[0]
-    chunk.steps[m] = sum(part._memory.accepted + part._memory.rejected for part in sol._parts or (sol,))
-    if sol._story is not None and sol._story.changes:
+        chunk.x[m, :rows, expected] = sampling.multipliers(sol)
+    chunk.reached[m] = sol.trail.final[0]
+    chunk.steps[m] = sum(part.trail.memory.accepted + part.trail.memory.rejected for part in sol.trail.parts or (sol,))
+    if sol.trail.story is not None and sol.trail.story.changes:
         chunk.changes[chunk.first + m] = [
             (float(c.t), f"{c.choice.formulation!r} + {c.choice.integrator!r} + {c.choice.stabilization!r}", c.reason)
-            for c in sol._story.changes
+            for c in sol.trail.story.changes
         ]
 
 

@@ -122,9 +122,9 @@ def _plain(name: str) -> str:
 def _fine(sol, points: int):
     """The run with points between its steps; a solution at chosen times stays as it is."""
     points = whole(points, "points", 2, MOST_POINTS)
-    if sol._parent is not None or len(sol.t) < 2:
+    if sol.trail.parent is not None or len(sol.t) < 2:
         return sol
-    return sol._with_times_between(points)
+    return sol.with_times_between(points)
 
 
 def _broken(t: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

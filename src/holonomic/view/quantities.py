@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from ..errors import BadArgument
+from ..results import drawn
 from ..results.naming import is_dae, multiplier_labels, order_of, unknown
 
 FLOOR = 1e-17  # smallest residual on a logarithmic axis, where zero has no place; rounding is at 1e-16
@@ -74,7 +75,7 @@ def panel(sol, name: str) -> Panel:
     if _is_part(sol, name):
         return _part(sol, name)
     values = sol[name]  # says what there is, if there is no such name
-    inner = np.shape(values)[0 if sol._single else 1 :]
+    inner = np.shape(values)[0 if sol.trail.single else 1 :]
     labels = [f"[{', '.join(map(str, at))}]" if at else "" for at in np.ndindex(inner)]
     unit = "rad" if name in model.coordinates and angles[model.coordinates.index(name)] else UNIT
     own = name in model.output_shapes or name in model.coordinates or model.extras.rows(name) is not None
@@ -85,7 +86,7 @@ def _drift_panel(sol) -> Panel:
     """The largest residual of every level, and every invariant."""
     formulas = {"position": "position  |g|", "velocity": "velocity  |G v + gₜ|"}
     found: dict[str, np.ndarray] = {}
-    in_space = bool(sol._scene) and sol._scene["bodies"]
+    in_space = bool(drawn.scene(sol)) and drawn.scene(sol)["bodies"]
     for level in sol.drift:
         values = np.abs(lines(sol, sol.drift[level])).max(axis=1)
         label = formulas.get(level) or ("unit quaternions" if in_space and level.startswith("norm ") else level)
@@ -101,7 +102,7 @@ def _is_part(sol, name: str) -> bool:
     first = name.partition(".")[0]
     if name in sol.plan.model.output_shapes or name in sol.plan.model.coordinates:
         return False
-    return sol._mechanism is not None and first in sol._mechanism
+    return sol.trail.mechanism is not None and first in sol.trail.mechanism
 
 
 def _part(sol, name: str) -> Panel:
@@ -122,7 +123,7 @@ def _part(sol, name: str) -> Panel:
         labels = [f"[{i // 3}, {i % 3}]" for i in range(values.shape[1])]
     unit = UNITS.get(wanted, UNIT)
     if wanted == "speed":
-        mechanism = sol._mechanism
+        mechanism = sol.trail.mechanism
         drive = mechanism.drives.get(first)
         joint = mechanism.joints.get(first if drive is None else drive.of)
         unit = "m/s" if joint is not None and joint.coordinate == "position" else "rad/s"

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import BadArgument, HolonomicError
-from ..results import report
+from ..results import drawn, report
 from ..results.naming import is_dae, order_of
 from ..results.solution import Solution
 from .asked import switch, text, texts, whole
@@ -72,10 +72,10 @@ def scene_of(
     first = runs[0]
     wanted, traces = texts(signals, "signals", "energy"), texts(traces, "traces", "A")
     forces, title = switch(forces, "forces"), text(title, "title")
-    what = first._scene
+    what = drawn.scene(first)
     notes: list[str] = []
     for sol, name in zip(runs[1:], names[1:], strict=True):
-        if sol._scene != what and not _alike(sol._scene, what):
+        if drawn.scene(sol) != what and not _alike(drawn.scene(sol), what):
             raise BadArgument(
                 f"{name} shows another mechanism than {names[0]}; runs side by side need the same bodies."
             )
@@ -123,7 +123,7 @@ def _names_of(runs: list[Solution]) -> list[str]:
     """What tells the runs apart: the choices in which they differ."""
     if len(runs) == 1:
         return ["run"]
-    said = [dict(line.split(": ", 1) for line in sol._facts["summary"].splitlines() if ": " in line) for sol in runs]
+    said = [dict(line.split(": ", 1) for line in report.facts(sol)["summary"].splitlines() if ": " in line) for sol in runs]
     differ = [key for key in said[0] if len({each.get(key) for each in said}) > 1]
     # of several choices the shortest that tells all of them apart; a plain choice begins with its name
     texts = [[each.get(key, "").split(";")[0].split(",")[0].split(" (")[0].strip() for key in differ] for each in said]
@@ -142,7 +142,7 @@ def _alike(one, other) -> bool:
 
 
 def _title(sol) -> str:
-    what = sol._scene
+    what = drawn.scene(sol)
     if what is None or not what["bodies"]:
         return "A Dae" if is_dae(sol.plan.model) else "An Ode" if sol.plan.model.is_ode else "A run"
     n = len(what["bodies"])
@@ -152,7 +152,7 @@ def _title(sol) -> str:
 def _frame_count(runs, frames, notes) -> int:
     if frames is not None:
         return whole(frames, "frames", 2, 100_000)
-    what = runs[0]._scene
+    what = drawn.scene(runs[0])
     # without bodies a run is a curve: two frames a step show how it bends
     count = FRAMES if what is not None and what["bodies"] else max(FRAMES, *(min(2 * np.size(sol.t), 4000) for sol in runs))
     width = 3
@@ -183,11 +183,11 @@ def _sampled(sol, count: int) -> Solution:
     """The run at equally spaced times, or at its own where it kept chosen ones or cannot be asked in between."""
     t0, t1 = sol.span
     own = np.atleast_1d(sol.t)
-    if sol._parent is not None or sol._single or len(own) < 2 or t0 == t1:
+    if sol.trail.parent is not None or sol.trail.single or len(own) < 2 or t0 == t1:
         return sol
-    if sol._data is None and sol._frames:
-        return sol(sol._frames["time"])
-    ready = sol._data is None or (sol._steps_kept and sol.plan.integrator.one_step)
+    if sol.trail.data is None and sol.trail.frames:
+        return sol(sol.trail.frames["time"])
+    ready = sol.trail.data is None or (sol.trail.steps_kept and sol.plan.integrator.one_step)
     if not ready:
         return sol  # asking in between would run it all again
     try:
@@ -201,19 +201,19 @@ def _track(sol, name: str, count: int, wanted: list[str], notes: list[str]) -> T
     t, keep = np.unique(np.atleast_1d(fine.t), return_index=True)
     if sol.span[1] < sol.span[0]:
         t, keep = t[::-1], keep[::-1]
-    what = sol._scene
+    what = drawn.scene(sol)
     n = len(np.atleast_1d(fine.t))
     dimension = what["dimension"] if what else 2
     width = 3 if dimension == 2 else 7
     bodies = len(what["bodies"]) if what else 0
-    source = sol._source
-    kept = source._frames if sol is source and source._data is None else {}  # exact, where sol(t) is cubic
+    source = sol.source
+    kept = source.trail.frames if sol is source and source.trail.data is None else {}  # exact, where sol(t) is cubic
     poses = np.atleast_2d(kept.get("q", fine.q))[:, : width * bodies].reshape(n, bodies, width)[keep]
     if dimension == 3 and bodies:
         poses = _same_side(poses)
-    moving = {key: kept.get(key, values).reshape(n, -1, dimension)[keep] for key, values in fine._drawn.items()}
+    moving = {key: kept.get(key, values).reshape(n, -1, dimension)[keep] for key, values in drawn.arrays(fine).items()}
     none = np.zeros((len(t), 0, dimension))
-    stopped = source._stopped
+    stopped = source.trail.stopped
     return Track(
         name, t, poses, moving.get("lines", none), moving.get("forces", none),
         signals_of(sol, fine, keep, wanted, notes), report.heading(source), report.lines(source),

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..errors import HolonomicError
+from ..results import drawn
 from ..results.drawn import joint_names
 from .quantities import FLOOR, Panel, panel
 
@@ -30,7 +31,7 @@ class Signal:
 def signals_of(sol, fine, keep, wanted: list[str], notes: list[str]) -> list[Signal]:
     """Drift and energy first, then what was asked for, then whatever else there is room for."""
     model = sol.plan.model
-    source = sol._source
+    source = sol.source
     found: list[Signal] = []
     if len(source.drift):
         found.append(_drift(source))
@@ -68,10 +69,10 @@ def _offered(sol) -> list[tuple[str, str]]:
     """Names of what may be shown, by group."""
     model = sol.plan.model
     found = [(name, "Outputs") for name in model.output_shapes]
-    what = sol._scene
+    what = drawn.scene(sol)
     if what is not None and what["bodies"]:
         for joint in what["joints"]:
-            kinds = sol._mechanism.joints[joint["name"]].coordinate
+            kinds = sol.trail.mechanism.joints[joint["name"]].coordinate
             found += [(f"{joint['name']}.{key}", "Joints") for key in ((kinds, "speed") if kinds else ())]
         found += [(f"{name}.torque", "Joints") for name in joint_names(what) if _turns(what, name)]
         return found
@@ -83,7 +84,7 @@ def _offered(sol) -> list[tuple[str, str]]:
 
 def _velocities(sol, fine, keep) -> list[Signal]:
     """Velocities of bodies, straight from the columns of v; in the plane their angular speed, too."""
-    what = sol._scene
+    what = drawn.scene(sol)
     found = []
     for k, body in enumerate(what["bodies"] if what else ()):
         n, nv = (2, 3) if what["dimension"] == 2 else (3, 6)

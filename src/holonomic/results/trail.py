@@ -1,0 +1,133 @@
+"""Trail: what a run left behind, and what was computed from it since. Everything after a run reads it.
+
+A `Solution` is how users read a run; what it stands on is `sol.trail`, for the functions that compute from it. Rows are
+(t, x, k): times, states x = (q, v) and what follows from them, k = (v', λ of the rows that were simulated), time first.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from ..starting.initial import Start
+    from .solution import Solution
+
+Rows = tuple[np.ndarray, np.ndarray, np.ndarray]
+
+
+@dataclass(eq=False)
+class Trail:
+    """What accepted steps left behind."""
+
+    plan: Any  # what ran; of several plans, the last one, for states (q, v)
+    data: np.ndarray | None  # numbers of the model's functions; None where the run was loaded: there is no model
+    steps_kept: bool  # every step, and not the times that were asked for
+    begin: Start | None = None  # the consistent start
+    events: Sequence[tuple] = ()  # (number of the event, t, x, k)
+    memory: Any = None  # what the loop remembered at its end
+    noted: Any = None  # what it noted on the way
+    record: Any = None  # pieces of the rows, as the loop wrote them
+    start: tuple | None = None  # t and x
+    stop: tuple | None = None  # t, x and k at the end, where they are not the last row
+    paths: Sequence = ()  # over singular positions
+    parts: tuple[Solution, ...] = ()  # runs of several plans, one after the other
+    story: Any = None  # where the integrator was left open: what was seen, and the changes of plan
+    stopped: tuple[str, float] | None = None  # why the run failed, and the end it was to reach
+    parent: Solution | None = None  # the run, of which this is a part at other times
+    rows: Rows | None = None  # where they are there at once
+    single: bool = False  # one time, given as a number: users' arrays have no time axis
+    # of a loaded run
+    slopes: np.ndarray | None = None  # q' where it is not v
+    frames: dict[str, np.ndarray] = field(default_factory=dict)  # what is drawn at equally spaced times
+    kept: dict[str, np.ndarray] = field(default_factory=dict)  # what acts in it, time first
+    pairs: np.ndarray | None = None  # which row acts on which velocity
+    unknowns: dict[str, np.ndarray] | None = None  # what its formulation solved for; None in early files
+    known: dict[str, Any] = field(default_factory=dict)  # what was computed along the run; see `remembered`
+
+    @cached_property
+    def arrays(self) -> Rows:
+        """All rows."""
+        if self.rows is not None:
+            return self.rows
+        if self.parts:
+            return _joined(self.parts)
+        if self.record.t:
+            return self.record.joined()
+        return np.zeros(0), np.zeros((0, len(self.stop[1]))), np.zeros((0, len(self.stop[2])))
+
+    @property
+    def first(self) -> tuple[float, np.ndarray]:
+        """t and x at the beginning, which need not be a time that was kept."""
+        return float(self.start[0]), self.start[1]
+
+    @cached_property
+    def final(self) -> tuple[float, np.ndarray, np.ndarray]:
+        """t, x and k at the end, which need not be a time that was kept."""
+        if self.data is None and self.parent is None:
+            return self.stop
+        t, x, k = self.arrays
+        if len(t) and (self.steps_kept or self.parent is not None):
+            return float(t[-1]), x[-1], k[-1]
+        return self.stop
+
+    @property
+    def limits(self) -> dict[str, Any]:
+        """The limits of steps that the run had, as a run takes them."""
+        return {"max_steps": self.memory.limit, "max_step": self.memory.h_max}
+
+    def shaped(self, values: np.ndarray) -> np.ndarray:
+        """Rows as users read them: without a time axis where one time was given as a number."""
+        return values[0] if self.single else values
+
+    @property
+    def mechanism(self) -> Any:
+        """What the names of a mechanism mean here; None where the run is not of one."""
+        if self.parent is not None:
+            return self.parent.trail.mechanism
+        return self.known["mechanism"] if self.data is None else self.plan.model.system.resolver
+
+    @property
+    def impact(self) -> Any:
+        """What initial="impact" gave at the start; None where the run began otherwise."""
+        if self.parent is not None:
+            return self.parent.trail.impact
+        return self.known["impact"] if self.data is None else self.begin.impact
+
+
+def remembered(name: str) -> Callable[[Callable], Callable]:
+    """Keep what a function of a solution gives, under this name in its trail. A loaded run brings it along."""
+
+    def decorate(compute: Callable) -> Callable:
+        @functools.wraps(compute)
+        def read(sol: Solution) -> Any:
+            known = sol.trail.known
+            if name not in known:
+                known[name] = compute(sol)
+            return known[name]
+
+        return read
+
+    return decorate
+
+
+def size_of(part: Solution) -> int:
+    """How many numbers (q, v) are; a formulation may add others behind them."""
+    model = part.trail.plan.model
+    return model.nq + model.nv
+
+
+def _joined(parts: Sequence[Solution]) -> Rows:
+    """Rows of all parts; the first row of a later part is the last one of the part before."""
+    found = []
+    for i, part in enumerate(parts):
+        t, x, k = part.trail.arrays
+        skip = 1 if i and part.trail.steps_kept else 0
+        found.append((t[skip:], x[skip:, : size_of(part)], k[skip:]))
+    t, x, k = (np.concatenate(rows) for rows in zip(*found, strict=True))
+    return t, x, k
