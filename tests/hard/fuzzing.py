@@ -93,7 +93,7 @@ def precision() -> h.WorkPrecision:
 
 @cache
 def diagnosis() -> h.Diagnosis:
-    return h.diagnose(swing(), [1.0, 0.0], [0.0, 0.0], t_end=0.02)
+    return h.diagnose(swing(), 0.02, q0=[1.0, 0.0], v0=[0.0, 0.0])
 
 
 def stated(kind: Callable, given: dict, t_end: float = 0.01, **start) -> h.Solution:
@@ -175,7 +175,7 @@ CALLS: dict[str, tuple[Callable, dict, list[str]]] = {
     "Dae.linear": system_of(
         h.Dae.linear, {"A": [-np.eye(2)], "B": [[0.0], [1.0]], "C": [[0.0, 1.0]]}, *MORE, x0=[1.0, 0.0],
     ),
-    "diagnose": of(h.diagnose, system=swing, **START),
+    "diagnose": of(h.diagnose, system=swing, t_end=0.02, **START),
     "diagnosis.along": of(lambda t_end: diagnosis().along(t_end), t_end=0.02),
     "diagnosis.plot": of(lambda t_end, style: diagnosis().plot(t_end, style=style), t_end=0.02, style="light"),
     "gradient": of(h.gradient, loss=lambda: (lambda sol: sol.q[-1, 0]), system=swing, t_end=0.02, **START, wrt="m"),

@@ -14,6 +14,7 @@ from holonomic.sweeping import sweep as sweeping
 from holonomic.sweeping.ahead import Ahead
 from holonomic.sweeping.piece import run_piece
 from holonomic.sweeping.sketch import Sketch, Summary
+from holonomic.sweeping.sources import Whole
 
 START = {"q0": [0, -1], "v0": [1, 0], "save_at": 7}
 
@@ -178,7 +179,7 @@ def test_the_tally_says_rate_and_time_left(capsys):
 class Interrupted:
     """An engine that is stopped after two chunks."""
 
-    halts = False
+    halts, whole = False, Whole
 
     def __init__(self, problem):
         self.problem = problem

@@ -34,6 +34,7 @@ from .reference import Truth, truth_of
 from .table import Table
 
 REPEAT_BELOW = 2.0  # seconds; longer runs are timed once
+MOST_REPEATS = 10_000  # of runs shorter than two seconds: hours
 CHOICES = ("formulation", "integrator", "stabilization")
 NUMBERS = {
     "error_q": "error q", "error_v": "error v", "drift_position": "drift position",
@@ -267,8 +268,8 @@ def refuse_for_all(call: str, system, t_end, given: dict[str, Any], steps, toler
 
     Returns what is compared, and its start.
     """
-    if not is_whole(repeat, 1):
-        raise BadArgument(f"repeat={repeat!r} must be a whole number, at least 1.")
+    if not is_whole(repeat, 1) or repeat > MOST_REPEATS:
+        raise BadArgument(f"repeat={repeat!r} must be a whole number, from 1 to {MOST_REPEATS}.")
     for h in steps:
         check_step(h)
     for tol in tolerances:

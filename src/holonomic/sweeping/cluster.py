@@ -11,6 +11,7 @@ from ..errors import BadArgument, HolonomicError, MissingExtra
 from .ahead import Ahead, completed
 from .job import Chunk, Job
 from .parcel import Parcel, load, numbers, run_parcel, run_part
+from .sources import Whole
 
 AHEAD = 2  # pieces waiting per worker
 FEWEST = 8  # pieces under way, where the number of workers cannot be told
@@ -19,7 +20,7 @@ FEWEST = 8  # pieces under way, where the number of workers cannot be told
 class Futures:
     """Run pieces on an executor: processes of this machine, or of others through MPI."""
 
-    halts = True
+    halts, whole = True, Whole
 
     def __init__(self, executor: Executor):
         self.executor = executor
@@ -43,7 +44,7 @@ class Futures:
 class Dask:
     """Run pieces on a Dask cluster; it starts anew what a dead worker was doing, and uses workers that join late."""
 
-    halts = False
+    halts, whole = False, Whole
 
     def __init__(self, client):
         if client.asynchronous:

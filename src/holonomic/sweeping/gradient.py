@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+import inspect
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,6 +13,7 @@ from ..arguments import Asked, Assembling, GivenStart, Posed, brought, check_kin
 from ..errors import BadArgument, StepFailed
 from ..model.arguments import nearest
 from ..model.calls import says_what_it_takes
+from ..model.given import positive
 from ..results.states import State
 from .sweep import AskedMembers, run_members, sweep
 
@@ -84,9 +86,9 @@ def gradient(
     (1.103638, -2.207277, array([0.367879]))
     """
     refuse_unknown(gradient, positional, given, system, passed_on=sweep)
-    names = [wrt] if isinstance(wrt, str) else list(wrt)
-    if not names:
-        raise BadArgument("gradient needs wrt=: names of parameters, or of a start such as 'v0'.")
+    _check_loss(loss)
+    names = _names(wrt)
+    nearby = positive(nearby, "nearby", "it is the distance of the nearest runs.")
     if "params" in given:
         raise BadArgument("gradient varies the parameters itself. Set other values in the system: system.with_params(...).")
     usual = {"atol": rtol, "save_at": 2} | ({"initial": "project"} if set(names) & set(STARTS) else {})
@@ -111,6 +113,28 @@ def gradient(
         pairs = {place: _extrapolated(values[i : i + len(OFFSETS)], steps[name][place]) for place, i in rows[name]}
         found[name], errors[name] = (_shaped([pair[k] for pair in pairs.values()], base[name], values) for k in (0, 1))
     return Gradient(_plain(values[0]), found, errors)
+
+
+def _check_loss(loss) -> None:
+    """Refuse what cannot be called with a run."""
+    try:
+        if callable(loss):
+            inspect.signature(loss).bind(None)
+            return
+    except ValueError:  # Python cannot tell what it takes
+        return
+    except TypeError:
+        pass
+    raise BadArgument(f"loss={loss!r} must be a function of a run, for example lambda sol: sol.q[-1, 0].")
+
+
+def _names(wrt) -> list[str]:
+    """The names to differentiate by."""
+    names = [wrt] if isinstance(wrt, str) else list(wrt) if isinstance(wrt, Iterable) else []
+    if not names or not all(isinstance(name, str) for name in names):
+        given = "" if isinstance(wrt, Iterable) and not names else f", got {wrt!r}"
+        raise BadArgument(f"gradient needs wrt=: names of parameters, or of a start such as 'v0'{given}.")
+    return names
 
 
 def _base(system, t_end, names, start: GivenStart) -> tuple[dict[str, np.ndarray], GivenStart]:
@@ -145,7 +169,19 @@ def _values(loss, runs, rows) -> np.ndarray:
     if runs.failed:
         first = runs.failed[0]
         raise StepFailed(f"gradient: {called(first.member)} failed at t = {first.t:.6g}: {first.why}")
-    found = [np.asarray(loss(runs[i]), dtype=float) for i in range(len(runs))]
+    found = []
+    for i in range(len(runs)):
+        given = loss(runs[i])
+        try:
+            found.append(np.asarray(given, dtype=float))
+        except (TypeError, ValueError):
+            what = "must be a number or an array of numbers"
+            raise BadArgument(f"gradient: the loss of {called(i)} {what}, got {given!r}.") from None
+        if found[i].shape != found[0].shape:
+            raise BadArgument(
+                f"gradient: the loss of {called(i)} has shape {found[i].shape}, that of the run itself {found[0].shape}. Return "
+                "as many numbers of every run."
+            )
     for i, value in enumerate(found):
         if not np.all(np.isfinite(value)):
             raise BadArgument(f"gradient: the loss of {called(i)} is {value}. It must be finite, at the times of save_at= too.")

@@ -10,7 +10,7 @@ so the numbers are the same whichever engine runs it, and in whatever pieces.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Protocol
@@ -179,8 +179,9 @@ class Chunk:
 
 
 class Engine(Protocol):
-    """What runs a job. One that has memory of its own may say by `whole(job)` where the states of all members are kept."""
+    """What runs a job."""
 
     halts: bool  # whether it looks at job.halt and ends; otherwise Ctrl-C is thrown into it
+    whole: Callable[[Job], Any]  # where the whole states of all members are kept: in this process, or in memory of its own
 
     def chunks(self, job: Job, pieces: Iterable[tuple[int, int]]) -> Iterator[Chunk]: ...

@@ -21,7 +21,7 @@ from .inputs import lengths
 from .job import Engine, Job
 from .members import STARTS, check_params, check_starts, count, first_of, mapped, starts_of_members
 from .piece import finish, finished, not_run
-from .sources import Named, Summed, Whole
+from .sources import Named, Summed
 from .telling import warn_of
 from .threads import Threads
 
@@ -273,7 +273,7 @@ def engine_of(on, workers: int | None) -> Engine:
 
 def gather(job: Job, engine: Engine, keep: str, progress: bool | None) -> Ensemble:
     """Run a job and hold in memory what is asked for. Ctrl-C ends it early, and what there is is returned."""
-    source = Summed(job) if keep == "summary" else Named(job) if job.wanted else getattr(engine, "whole", Whole)(job)
+    source = Summed(job) if keep == "summary" else Named(job) if job.wanted else engine.whole(job)
     log, bar, left = Log(job), Tally(job.count, progress), dict(job.pieces())
     try:
         with job.halt.listening(engine.halts):

@@ -9,6 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from .ahead import completed
 from .job import Chunk, Job
 from .piece import run_piece
+from .sources import Whole
 
 AHEAD = 2  # pieces under way per thread
 
@@ -16,7 +17,7 @@ AHEAD = 2  # pieces under way per thread
 class Threads:
     """Run pieces side by side on threads."""
 
-    halts = True
+    halts, whole = True, Whole
 
     def __init__(self, workers: int | None = None):
         self.workers = workers or os.cpu_count() or 1
