@@ -34,12 +34,10 @@ MEANT = {
 MEANT_BY = {
     "an input": SIGNED | {"function"}, "a parameter": NUMBERS | {"true"}, "a state": SIGNED | {"function"},
     "an output": SIGNED | {"list", "many", "cube", "function", "giving many", "giving cubes"},
+    "compare": {"many", "none inside"}, "work_precision": {"many", "none inside", "list"},  # several methods or steps, or none
     "with_params": NUMBERS | {"true"}, "a coordinate": {"text", "null", "long"}, "a kind of coordinate": {"no text"},
 }  # fmt: skip
-NOT_YET = [
-    "gradient", "compare", "work_precision", "comparison[]", "precision.cost_at", "diagnose", "essential_ode",
-    *(kind.__name__ for kind in METHODS),
-]  # fmt: skip
+NOT_YET = ["comparison[]", "precision.cost_at", "essential_ode", *(kind.__name__ for kind in METHODS)]
 
 
 def faults(chosen) -> list[str]:

@@ -75,6 +75,11 @@ def test_a_loss_with_a_corner_is_known_by_its_error():
 @pytest.mark.parametrize("loss, more, kind, said", [
     (last_x, {"wrt": "gg"}, BadArgument, "wrt='gg' is no parameter and no start here. Did you mean 'g'"),
     (last_x, {"wrt": []}, BadArgument, "needs wrt="),
+    (last_x, {"wrt": 3}, BadArgument, "needs wrt=: names of parameters, or of a start such as 'v0', got 3"),
+    (3, {"wrt": "g"}, BadArgument, "loss=3 must be a function of a run"),
+    (lambda: 1.0, {"wrt": "g"}, BadArgument, "must be a function of a run, for example lambda sol"),
+    (lambda sol: "far", {"wrt": "g"}, BadArgument, "the loss of the run itself must be a number or an array of numbers, got 'far'"),
+    (last_x, {"wrt": "g", "nearby": 0.0}, BadArgument, "nearby=0.0 must be a positive number"),
     (last_x, {}, UnknownArgument, "missing a required argument: 'wrt'"),
     (last_x, {"wrt": "g", "params": {"m": [1.0]}}, BadArgument, r"varies the parameters itself.*with_params"),
     (last_x, {"wrt": "L"}, StepFailed, 'the run with L moved by -4 steps of nearby failed at t = 0: .*initial="project"'),

@@ -109,14 +109,23 @@ class Asked(NamedTuple):
 
     def limits(self) -> dict[str, Any]:
         """Return the limits of the step control."""
-        most, first = self.max_steps, self.first_step
-        if not is_whole(most, 1):
-            raise BadArgument(f"max_steps={most!r} must be a whole number, at least 1.")
-        if most > MOST_STEPS:
-            raise BadArgument(f"max_steps={most!r} is more than can be counted. Use max_steps=10**15 for as many as it takes.")
+        most, largest, first = self.max_steps, self.max_step, self.first_step
+        if not (type(most) is int and 0 < most <= MOST_STEPS):
+            most = _counted(most)
+        if largest is not np.inf:
+            largest = positive(largest, "max_step")
         if first is not None:
             first = positive(first, "first_step", "leave it out, and the first step is chosen.")
-        return {"max_steps": int(most), "max_step": positive(self.max_step, "max_step"), "first": first}
+        return {"max_steps": most, "max_step": largest, "first": first}
+
+
+def _counted(most) -> int:
+    """Return a number of steps that can be counted."""
+    if not is_whole(most, 1):
+        raise BadArgument(f"max_steps={most!r} must be a whole number, at least 1.")
+    if most > MOST_STEPS:
+        raise BadArgument(f"max_steps={most!r} is more than can be counted. Use max_steps=10**15 for as many as it takes.")
+    return int(most)
 
 
 def relative_tolerance(rtol) -> float:

@@ -105,6 +105,14 @@ def make_choice(model, formulation, integrator, stabilization, step, rtol, atol,
     return Choice(formulation, integrator, stabilization, step, rtol, atol, constraint_tol, chosen, share)
 
 
+def check_method(given, role: str) -> None:
+    """Refuse what is no formulation, integrator or stabilization at all."""
+    kinds_of = {"formulation": (Formulation, FORMULATION), "integrator": (Integrator, EXPLICIT)}
+    base, default = kinds_of.get(role, (Stabilization, STABILIZATION))
+    if given is not None or role != "stabilization":
+        _resolve(given, base, role, default)
+
+
 def _resolve(given, base: type, role: str, default: type):
     if isinstance(given, str) and given == "auto":
         return default()

@@ -24,7 +24,8 @@ from ..arguments import (
     relative_tolerance,
 )
 from ..errors import BadArgument, HolonomicError, MissingExtra
-from ..model.given import is_whole
+from ..model.given import is_whole, positive
+from ..planning.choice import check_method
 from ..planning.reuse import model_of
 from ..simulate import simulate
 from ..starting.initial import check_initial
@@ -252,7 +253,7 @@ def compare(
     refuse_unknown(compare, positional, given, system, passed_on=simulate)
     choices = [as_list(choice) for choice in (formulation, integrator, stabilization)]
     steps, tolerances = ([] if sizes is None else as_list(sizes) for sizes in (step, rtol))
-    here = refuse_for_all("compare", system, t_end, given, steps, tolerances, atol, repeat)
+    here = refuse_for_all("compare", system, t_end, given, choices, steps, tolerances, atol, repeat)
     start = {"t_end": t_end, **given}
     truth = truth_of(system, here.system, start)
     sizes = [{"step": h} for h in steps] + [{"rtol": tol} for tol in tolerances]
@@ -263,17 +264,20 @@ def compare(
     return Comparison(name_of(system), rows, truth)
 
 
-def refuse_for_all(call: str, system, t_end, given: dict[str, Any], steps, tolerances, atol, repeat) -> Opened:
+def refuse_for_all(call: str, system, t_end, given: dict[str, Any], choices, steps, tolerances, atol, repeat) -> Opened:
     """Refuse, in the words of `simulate`, what no run of a comparison can mean; what a method refuses becomes a row.
 
     Returns what is compared, and its start.
     """
     if not is_whole(repeat, 1) or repeat > MOST_REPEATS:
         raise BadArgument(f"repeat={repeat!r} must be a whole number, from 1 to {MOST_REPEATS}.")
+    for role, methods in zip(CHOICES, choices, strict=True):
+        for method in methods:
+            check_method(method, role)
     for h in steps:
         check_step(h)
     for tol in tolerances:
-        relative_tolerance(tol)
+        relative_tolerance(positive(tol, "rtol"))
     start, asked = (kind(**{name: given[name] for name in kind._fields if name in given}) for kind in (GivenStart, Asked))
     here = opened(call, system, t_end, start)
     model = model_of(here.system, here.q, here.v, here.t0, here.extras)

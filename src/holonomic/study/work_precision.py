@@ -129,12 +129,13 @@ def work_precision(
     [True, True, True, True]
     """
     refuse_unknown(work_precision, positional, given, system, passed_on=simulate)
+    choices = [as_list(choice) for choice in (formulation, integrator, stabilization)]
     steps, tolerances = ([] if axes(sizes) == 1 and not len(sizes) else as_list(sizes) for sizes in (step, rtol))
-    here = refuse_for_all("work_precision", system, t_end, given, steps, tolerances, atol, repeat)
+    here = refuse_for_all("work_precision", system, t_end, given, choices, steps, tolerances, atol, repeat)
     start = {"t_end": t_end, **given}
     truth = truth_of(system, here.system, start)
     rows = []
-    for methods in itertools.product(*(as_list(choice) for choice in (formulation, integrator, stabilization))):
+    for methods in itertools.product(*choices):
         sizes = _sizes(methods[1], tolerances, steps)
         rows += [measured(system, truth, start, *methods, size, atol, repeat) for size in sizes or [{}]]
     return WorkPrecision(name_of(system), rows, truth)
