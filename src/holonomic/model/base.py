@@ -15,7 +15,8 @@ from .arguments import BASIC, Names, call, flatten_params, param_names, param_sl
 from .dae import Dae, asks_for_y, state_values
 from .extra import NONE, Extras
 from .extra import allowed as seen
-from .system import Ode, System, coordinate_names, labelled
+from .statement import coordinate_names, labelled
+from .system import Ode, System
 from .watch import Watch
 
 PACKAGE = __name__.partition(".")[0] + "."

@@ -21,7 +21,8 @@ from .given import (
     refuse_without_state,
     refuse_without_v,
 )
-from .system import Ode, labelled, row_names
+from .statement import labelled, row_names
+from .system import Ode
 
 # where the value of each name comes from, in the scope of a caller
 SOURCES = {

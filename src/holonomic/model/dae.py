@@ -14,7 +14,8 @@ from .arguments import BASIC, refuses_unknown, wanted
 from .extra import NONE, Extras, allowed
 from .freezing import freeze
 from .given import is_whole, vector
-from .system import Ode, check_statement, labelled
+from .statement import check_statement, labelled
+from .system import Ode
 
 DERIVATIVES = ("x", "dx", "ddx")  # names of x, x', x''
 NEWTON_STEPS = 30

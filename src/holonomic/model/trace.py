@@ -54,7 +54,8 @@ from .given import (
 )
 from .scene import ANY, Scene
 from .settling import check_rules
-from .system import Ode, System, labelled, row_names
+from .statement import labelled, row_names
+from .system import Ode, System
 
 STRUCTURE = {0.0, 1.0, -1.0, 2.0, -2.0, 3.0, 4.0, 0.5, -0.5}  # numbers that stay in the source
 

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import difflib
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 
 from ..arguments import Assembling
 from ..errors import BadArgument, HolonomicError
-from ..model.arguments import asked
 from ..model.calls import methods_say_what_they_take
-from ..model.taking import by_name
 from . import plane, space
 from . import shapes as sh
 from .assemble import Assembly, assemble, check_asked
@@ -20,13 +17,13 @@ from .body import Body, Frame, Point, combine
 from .driving import DriveMethods
 from .forcing import ForceMethods
 from .joining import JointMethods
-from .joint import EFFORT, Drive, Force, Joint
+from .joint import Drive, Force, Joint
 from .lower import check_inertias, check_masses, hold, lower, shape_masses
 from .mobility import Mobility, mobility, refuse_shared_loads
+from .named import NamedParts
 from .parameters import Parameters, positive
 from .stating import State, StateMethods, seen
 
-RESERVED = ("energy", "power", "gravity")
 FOREIGN = {
     "rest": "length", "rest_length": "length", "free_length": "length", "natural_length": "length", "k": "stiffness",
     "c": "damping", "mu": "coefficient", "parent": "first", "child": "second", "point": "at", "points": "at",
@@ -36,7 +33,7 @@ FOREIGN = {
 
 
 @methods_say_what_they_take(FOREIGN)
-class Mechanism(JointMethods, DriveMethods, ForceMethods, StateMethods, Assembling):
+class Mechanism(NamedParts, JointMethods, DriveMethods, ForceMethods, StateMethods, Assembling):
     """A machine out of bodies, joints and forces. SI units, radians.
 
     Draw it: give bodies and joints their places in one drawing, in which the mechanism stands in some
@@ -316,8 +313,6 @@ class Mechanism(JointMethods, DriveMethods, ForceMethods, StateMethods, Assembli
         refuse_shared_loads(self, assembly.q)
         return made
 
-    # names
-
     def _changed(self) -> None:
         """Forget what was assembled and lowered; the next use does it again."""
         self._made = self._assembly = None
@@ -326,79 +321,6 @@ class Mechanism(JointMethods, DriveMethods, ForceMethods, StateMethods, Assembli
         """A number has changed: the equations stay, the assembled position does not."""
         self._assembly = None
 
-    def _new(self, name: str, what: str) -> None:
-        if not isinstance(name, str) or not name:
-            raise BadArgument(f"a {what} needs a name, got {name!r}. Write m.{what}('crank', ...).")
-        if name in RESERVED or name == "ground":
-            raise BadArgument(f"{name!r} is a name of its own here; call the {what} something else.")
-        if "." in name or "[" in name:
-            raise BadArgument(f"{what} {name!r}: names have no dots or brackets, because parameters are name.number.")
-        for kind, known in self._kinds().items():
-            if name in known:
-                raise BadArgument(f"the name {name!r} is used twice: there is a {kind} {name!r} already.")
-
-    def _kinds(self) -> dict[str, dict[str, Any]]:
-        return {
-            "body": self.bodies, "joint": self.joints, "point": self.points, "force": self.forces,
-            "drive": self.drives, "output": self.outputs, "state": self.states,
-        }  # fmt: skip
-
-    def __getitem__(self, name: str):
-        """Return a body, joint, point, force, drive or state by name."""
-        if isinstance(name, str) and name == "ground":
-            return self.ground
-        for known in self._kinds().values():
-            if isinstance(name, str) and name in known:
-                return known[name]
-        raise self._unknown(name, "body, joint, point or force")
-
-    def _unknown(self, name, what: str, known=None) -> BadArgument:
-        names = [key for kind in self._kinds().values() for key in kind] if known is None else list(known)
-        near = difflib.get_close_matches(str(name), names, n=3, cutoff=0.5)
-        hint = f"Did you mean {' or '.join(map(repr, near))}?" if near else f"There are: {', '.join(names) or 'none'}."
-        return BadArgument(f"there is no {what} {name!r}. {hint}")
-
-    def _body(self, given) -> Body:
-        if isinstance(given, Body):
-            if given.mechanism is not self:
-                raise BadArgument(f"body {given.name!r} belongs to another mechanism.")
-            return given
-        if isinstance(given, str) and given == "ground":
-            return self.ground
-        if isinstance(given, str) and given in self.bodies:
-            return self.bodies[given]
-        raise self._unknown(given, "body", self.bodies)
-
-    def _joint(self, given, role: str, coordinate: str | None = None) -> Joint:
-        joint = given if isinstance(given, Joint) else self.joints.get(given) if isinstance(given, str) else None
-        if joint is None:
-            raise self._unknown(given, "joint", self.joints)
-        if joint.coordinate is None:
-            raise BadArgument(
-                f"{role} of joint {joint.name!r}: a {joint.kind} joint has neither one angle nor one position."
-            )
-        if coordinate is not None and joint.coordinate != coordinate:
-            raise BadArgument(
-                f"{role} of joint {joint.name!r}: a {joint.kind} joint has {_a(joint.coordinate)}, not "
-                f"{_a(coordinate)}. Write {EFFORT[joint.coordinate] if role == 'motor' else joint.coordinate}=."
-            )
-        return joint
-
-    @property
-    def _given(self) -> tuple[str, ...]:
-        """What every function of the user's may ask for."""
-        return ("t", "p", "u", *self.states)
-
-    def _mark(self, body: Body, keys, direction=None) -> tuple:
-        """A place on a body as plain values; see `plane` and `space`."""
-        rotation = body.rotation if self.dimension == 2 else tuple(map(tuple, np.asarray(body.rotation).tolist()))
-        return (body.index, tuple(keys), body.origin, rotation, direction)
-
-    def _asked(self, function, role: str, allowed: tuple[str, ...]) -> tuple[Callable, tuple[str, ...]]:
-        """A user's function as it is called by name, and the names that it asks for."""
-        takes, names = asked(function, role, allowed)
-        return by_name(function, takes, names), names
-
     def __repr__(self) -> str:
         kind = "planar" if self.dimension == 2 else "spatial"
         parts = [f"{len(known)} {plural}" for plural, known in
@@ -406,7 +328,3 @@ class Mechanism(JointMethods, DriveMethods, ForceMethods, StateMethods, Assembli
                   ("states", self.states))
                  if known]  # fmt: skip
         return f"Mechanism({kind}: {', '.join(parts) or 'empty'})"
-
-
-def _a(word: str) -> str:
-    return f"{'an' if word[0] in 'aeiou' else 'a'} {word}"

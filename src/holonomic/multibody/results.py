@@ -10,10 +10,12 @@ import numpy as np
 from ..errors import BadArgument
 from ..model.arguments import Names, param_names, wanted
 from . import plane, space
+from .acting_views import DriveView, ForceView, JointView
 from .asking import answered
 from .body import Body, Frame
+from .body_views import BodyView, FrameView, PointView
+from .energy_views import EnergyView, PowerView
 from .stating import states_in
-from .views import BodyView, DriveView, EnergyView, ForceView, FrameView, JointView, PointView, PowerView
 
 COMPLEX = 1e-30
 

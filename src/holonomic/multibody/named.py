@@ -1,0 +1,109 @@
+"""Parts of a mechanism by name: which there are, which is meant, and what is said where there is none of that name."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ..errors import BadArgument
+from ..model.arguments import asked
+from ..model.taking import by_name
+from .body import Body, Point
+from .joint import EFFORT, Drive, Force, Joint
+from .stating import State
+
+RESERVED = ("energy", "power", "gravity")
+
+
+class NamedParts:
+    """The part of `Mechanism` that finds bodies, joints and the rest by what users give for them."""
+
+    dimension: int
+    ground: Body
+    bodies: dict[str, Body]
+    joints: dict[str, Joint]
+    drives: dict[str, Drive]
+    forces: dict[str, Force]
+    points: dict[str, Point]
+    states: dict[str, State]
+    outputs: dict[str, Any]
+
+    def _new(self, name: str, what: str) -> None:
+        if not isinstance(name, str) or not name:
+            raise BadArgument(f"a {what} needs a name, got {name!r}. Write m.{what}('crank', ...).")
+        if name in RESERVED or name == "ground":
+            raise BadArgument(f"{name!r} is a name of its own here; call the {what} something else.")
+        if "." in name or "[" in name:
+            raise BadArgument(f"{what} {name!r}: names have no dots or brackets, because parameters are name.number.")
+        for kind, known in self._kinds().items():
+            if name in known:
+                raise BadArgument(f"the name {name!r} is used twice: there is a {kind} {name!r} already.")
+
+    def _kinds(self) -> dict[str, dict[str, Any]]:
+        return {
+            "body": self.bodies, "joint": self.joints, "point": self.points, "force": self.forces,
+            "drive": self.drives, "output": self.outputs, "state": self.states,
+        }  # fmt: skip
+
+    def __getitem__(self, name: str):
+        """Return a body, joint, point, force, drive or state by name."""
+        if isinstance(name, str) and name == "ground":
+            return self.ground
+        for known in self._kinds().values():
+            if isinstance(name, str) and name in known:
+                return known[name]
+        raise self._unknown(name, "body, joint, point or force")
+
+    def _unknown(self, name, what: str, known=None) -> BadArgument:
+        names = [key for kind in self._kinds().values() for key in kind] if known is None else list(known)
+        near = difflib.get_close_matches(str(name), names, n=3, cutoff=0.5)
+        hint = f"Did you mean {' or '.join(map(repr, near))}?" if near else f"There are: {', '.join(names) or 'none'}."
+        return BadArgument(f"there is no {what} {name!r}. {hint}")
+
+    def _body(self, given) -> Body:
+        if isinstance(given, Body):
+            if given.mechanism is not self:
+                raise BadArgument(f"body {given.name!r} belongs to another mechanism.")
+            return given
+        if isinstance(given, str) and given == "ground":
+            return self.ground
+        if isinstance(given, str) and given in self.bodies:
+            return self.bodies[given]
+        raise self._unknown(given, "body", self.bodies)
+
+    def _joint(self, given, role: str, coordinate: str | None = None) -> Joint:
+        joint = given if isinstance(given, Joint) else self.joints.get(given) if isinstance(given, str) else None
+        if joint is None:
+            raise self._unknown(given, "joint", self.joints)
+        if joint.coordinate is None:
+            raise BadArgument(
+                f"{role} of joint {joint.name!r}: a {joint.kind} joint has neither one angle nor one position."
+            )
+        if coordinate is not None and joint.coordinate != coordinate:
+            raise BadArgument(
+                f"{role} of joint {joint.name!r}: a {joint.kind} joint has {_a(joint.coordinate)}, not "
+                f"{_a(coordinate)}. Write {EFFORT[joint.coordinate] if role == 'motor' else joint.coordinate}=."
+            )
+        return joint
+
+    @property
+    def _given(self) -> tuple[str, ...]:
+        """What every function of the user's may ask for."""
+        return ("t", "p", "u", *self.states)
+
+    def _mark(self, body: Body, keys, direction=None) -> tuple:
+        """A place on a body as plain values; see `plane` and `space`."""
+        rotation = body.rotation if self.dimension == 2 else tuple(map(tuple, np.asarray(body.rotation).tolist()))
+        return (body.index, tuple(keys), body.origin, rotation, direction)
+
+    def _asked(self, function, role: str, allowed: tuple[str, ...]) -> tuple[Callable, tuple[str, ...]]:
+        """A user's function as it is called by name, and the names that it asks for."""
+        takes, names = asked(function, role, allowed)
+        return by_name(function, takes, names), names
+
+
+def _a(word: str) -> str:
+    return f"{'an' if word[0] in 'aeiou' else 'a'} {word}"
