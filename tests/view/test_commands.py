@@ -96,6 +96,14 @@ def test_cite_knows_what_a_run_would_use(shell):
     assert json.loads(shell("cite", "Projection", "--json").stdout)["keys"]
 
 
+def test_cite_knows_a_run_that_ends_within_its_first_step(shell, tmp_path):
+    (tmp_path / "short.py").write_text(
+        "from holonomic import Ode\nsystem, y0, t_end = Ode(lambda y: -y), [1.0], 1e-6\n", encoding="utf-8"
+    )
+    done = shell("cite", "short.py")
+    assert done.exit_code == 0 and done.stdout.startswith("@")
+
+
 def test_cite_adds_the_software_if_asked(shell, saved):
     assert "andersson-2019" not in shell("cite", saved).stdout
     assert "andersson-2019" in shell("cite", saved, "--software").stdout

@@ -78,7 +78,7 @@ def keys_of(target: str, options: dict[str, Any]) -> tuple[str, ...]:
         return (named[target.lower()],)
     check_known(target)
     try:
-        return simulate(load(target), options | {"max_steps": 1, "progress": False})._references()
+        return keys_of_run(simulate(load(target), options | {"max_steps": 1, "progress": False}))
     except (BadArgument, UnknownArgument, IncompatibleMethods) as problem:
         refuse(str(problem))
     except HolonomicError as problem:  # one step is enough to know the plan

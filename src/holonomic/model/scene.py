@@ -170,7 +170,7 @@ class Scene:
                     f"{role} is {own.ravel()[~np.isfinite(own.ravel())][0]} at the start, t = {point['t']:g}, "
                     f"{self.letter} = {numbers_text(position)}."
                 )
-            given = [point["t"], position, velocity, point["a"], self.flat_params, self._flat_inputs(point)]
+            given = [point["t"], position, velocity, point["a"], self.flat_params, self.flat_inputs(point)]
             if self.lam_sx is not None:
                 given.append(point["lam"])
             if id(point) not in values:
@@ -196,7 +196,8 @@ class Scene:
         sizes = 0.1 + 0.1 * np.abs(self.flat_params)
         return [self.flat_params + sizes * random.uniform(-1, 1, len(sizes)) for _ in range(2)]
 
-    def _flat_inputs(self, point) -> np.ndarray:
+    def flat_inputs(self, point) -> np.ndarray:
+        """Inputs at a point as they lie in data."""
         flat = np.zeros(3 * len(self.inputs))
         for i, name in enumerate(self.inputs):
             if not callable(self.inputs[name]):

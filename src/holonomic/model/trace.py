@@ -277,7 +277,7 @@ def _vanishes(expression: SX, scene: Scene, params) -> bool:
     random = np.random.default_rng(1)
     for point in scene.points:
         v = random.uniform(-1, 1, len(point["v"]))
-        value = evaluate(point["t"], point["state"][0], v, params, scene._flat_inputs(point))
+        value = evaluate(point["t"], point["state"][0], v, params, scene.flat_inputs(point))
         if np.max(np.abs(np.array(value)), initial=0.0) > 1e-12:
             return False
     return True
@@ -286,7 +286,7 @@ def _vanishes(expression: SX, scene: Scene, params) -> bool:
 def _check_symmetric(M: SX, scene: Scene) -> None:
     evaluate = function_of([scene.t_sx, scene.q_sx, scene.v_sx, scene.p_sx, scene.u_sx], [M])
     for point in scene.points:
-        value = np.array(evaluate(point["t"], *point["state"], scene.flat_params, scene._flat_inputs(point)))
+        value = np.array(evaluate(point["t"], *point["state"], scene.flat_params, scene.flat_inputs(point)))
         if not np.all(np.isfinite(value)):
             if point is scene.points[0]:
                 i, j = np.argwhere(~np.isfinite(value))[0]
@@ -296,7 +296,7 @@ def _check_symmetric(M: SX, scene: Scene) -> None:
                 )
             continue
         for other in scene.other_params():
-            there = np.array(evaluate(point["t"], *point["state"], other, scene._flat_inputs(point)))
+            there = np.array(evaluate(point["t"], *point["state"], other, scene.flat_inputs(point)))
             gap_there = np.max(np.abs(there - there.T), initial=0.0)
             scene.depends |= not gap_there <= SYMMETRIC * np.max(np.abs(there), initial=0.0)
         skewed = asymmetry(value, f"q = {numbers_text(point['q'])}")
