@@ -11,16 +11,16 @@ import pytest
 
 from holonomic import System, simulate
 from holonomic.errors import UntraceableFunction
+from holonomic.model.arguments import call
 from holonomic.model.rebound import ways_through
 from holonomic.model.symbols import to_sx, vector
-from holonomic.model.taking import given_to
 
 POINTS = np.random.default_rng(5).uniform(-2.0, 2.0, (40, 3))
 
 
 def on_symbols(function):
     sx, q = vector("q", 3)
-    value = to_sx(ways_through(lambda: given_to(function, {"q": q.copy()}), "force()"))
+    value = to_sx(ways_through(lambda: call(function, "force()", ("q",), {"q": q.copy()}), "force()"))
     return casadi.Function("f", [sx], [casadi.densify(value)])
 
 

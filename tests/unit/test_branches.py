@@ -12,10 +12,10 @@ import pytest
 
 from holonomic import Dae, Event, Ode, System, simulate
 from holonomic.errors import UntraceableFunction
+from holonomic.model.arguments import call
 from holonomic.model.branches import ways
 from holonomic.model.rebound import ways_through
 from holonomic.model.symbols import to_sx, vector
-from holonomic.model.taking import given_to
 from holonomic.multibody import Mechanism, rod
 
 POINTS = np.random.default_rng(1).uniform(-1.5, 1.5, (40, 3))
@@ -23,7 +23,7 @@ POINTS = np.random.default_rng(1).uniform(-1.5, 1.5, (40, 3))
 
 def on_symbols(function):
     sx, q = vector("q", 3)
-    value = to_sx(ways_through(lambda: given_to(function, {"q": q.copy()}), "force()"))
+    value = to_sx(ways_through(lambda: call(function, "force()", ("q",), {"q": q.copy()}), "force()"))
     return casadi.Function("f", [sx], [casadi.densify(value), casadi.densify(casadi.jacobian(value, sx))])
 
 
@@ -218,7 +218,7 @@ def test_what_is_decided_already_is_not_asked_again():
 def test_selects_are_no_decisions():
     _, q = vector("q", 3)
     law = lambda q: np.array([max(x, 0.0) + min(x, 1.0) + abs(x) + np.clip(x, 0, 1) + np.where(x > 0, x, 0) for x in [*q] * 9])
-    assert to_sx(ways_through(lambda: given_to(law, {"q": q}), "force()")).shape == (27, 1)
+    assert to_sx(ways_through(lambda: call(law, "force()", ("q",), {"q": q}), "force()")).shape == (27, 1)
 
 
 # what one way does must not be seen by another

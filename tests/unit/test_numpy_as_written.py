@@ -12,9 +12,9 @@ import scipy.linalg
 from helpers_elsewhere import Spring, Stiffening, Vector, added, assembled
 
 from holonomic.errors import UntraceableFunction
+from holonomic.model.arguments import call
 from holonomic.model.rebound import ways_through
 from holonomic.model.symbols import to_sx, vector
-from holonomic.model.taking import given_to
 
 A = np.array([[2.0, 1.0, 0.0], [1.0, 3.0, 0.5], [0.0, 0.5, 1.0]])
 WEIGHT = np.array([0.0, 0.0, -9.81])
@@ -26,7 +26,7 @@ POINTS = np.random.default_rng(0).uniform(0.2, 1.2, (8, 3))
 def on_symbols(function, n=3):
     """A function of q as CasADi's function of numbers."""
     sx, q = vector("q", n)
-    value = ways_through(lambda: given_to(function, {"q": q.copy()}), "force()")
+    value = ways_through(lambda: call(function, "force()", ("q",), {"q": q.copy()}), "force()")
     return casadi.Function("f", [sx], [casadi.densify(to_sx(value))])
 
 

@@ -54,7 +54,7 @@ class Asked(NamedTuple):
 
     def choice(self, model) -> Choice:
         """Return what methods and tolerances amount to; made once per model, for short calls."""
-        given, known = self[CHOSEN], model.__dict__.setdefault("_choices", {})
+        given, known = self[CHOSEN], model.choices
         try:
             found = known.get(given)
         except TypeError:  # arrays among them

@@ -113,6 +113,7 @@ class ModelBase:
         self.coordinates, self.turns = coordinate_names(system, self.nc)
         self.turns = self.turns + [False] * len(extras)
         self.has_potential = system.potential is not None
+        self.choices: dict[Any, Any] = {}  # what was asked for -> the choice that it amounts to
         self.plans: dict[Any, Any] = {}  # those that were made with this model
 
     def watched(self) -> Watch:

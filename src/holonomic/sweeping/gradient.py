@@ -52,9 +52,9 @@ def gradient(
     system, t_end
         As for `sweep`.
     wrt : str or sequence of str
-        Names of parameters, and "q0", "v0" (of an `Ode` "y0", of a `Dae` "x0", "dx0", "ddx0") for the entries of the start.
-        With constraints a start that was moved is projected back, so entries that lead off the constraints count as far as
-        they lead along them.
+        Names of parameters, and "q0", "v0" (of an `Ode` "y0", of a `Dae` "x0", "dx0", "ddx0") for the entries of the
+        start. With constraints a start that was moved is projected back, so entries that lead off the constraints count as
+        far as they lead along them.
     nearby : float
         Distance h of the nearest runs, relative to the value; absolute where the value is 0.
     rtol : float
