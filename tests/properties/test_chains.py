@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from holonomic import DOP853, RK4, RK45, Projection, S_both2, simulate
 from holonomic.errors import OK
+from holonomic.kernels.memory import RUN
 from holonomic.kernels.signatures import Fn
 from holonomic.study.order import drift_sizes
 
@@ -18,7 +19,7 @@ def pulled(sol, t, x):
     moved, W = x.copy(), np.zeros(plan.size.work_end + 8)
     sp = plan.stabilization.sp
     pull = plan.stabilization.pull.compiled
-    status = pull(plan.fns, plan.size_given, sol.trail.data, sp, t, 0.01, x, x, moved, W)
+    status = pull(plan.for_kernels(sol.trail.data), sp, RUN.new().record, t, 0.01, x, x, moved, W)
     assert status == OK
     return moved
 

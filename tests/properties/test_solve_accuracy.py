@@ -14,6 +14,7 @@ from holonomic.errors import NEED_REFINED, NEED_TERMS, OK, SINGULAR
 from holonomic.kernels.calling import evaluate_compiled
 from holonomic.kernels.evaluate import RHO_PLAIN, RHO_REFINED, RHO_WEIGHED
 from holonomic.kernels.saddle import HETEROGENEOUS, dense_saddle, dense_work, kinematic_scales
+from holonomic.kernels.memory import RUN
 from holonomic.kernels.signatures import Fn
 from holonomic.model.base import PLAIN
 from holonomic.model.compiled import invoke
@@ -221,7 +222,7 @@ class Measured:
         plan = plan_of(self.model)
         K, W = np.zeros((1, plan.size.nrow)), np.zeros(plan.size.work_end + 8)
         while True:
-            status = evaluate_compiled(plan.fns, plan.size_given, 0.0, self.x, self.data, K, 0, W)
+            status = evaluate_compiled(plan.for_kernels(self.data), RUN.new().record, 0.0, self.x, K, 0, W)
             if status not in (NEED_REFINED, NEED_TERMS):
                 break
             plan.add_function(Fn.REFINED if status == NEED_REFINED else Fn.TERMS)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 import inspect
 import math
 from collections import Counter
@@ -25,23 +26,14 @@ class Known:
 
 @dataclass(frozen=True, eq=False)
 class Array:
-    """An array of the program of which something is known: its shape, and some entries that never change."""
+    """An array of the program of which something is known: its shape, and some entries that never change.
+
+    `name` is the variable that holds it where that is the same in all functions; None: the parameter that it is given to.
+    """
 
     shape: tuple[int, ...] | None = None
     entries: dict[int, float] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, eq=False)
-class Parts:
-    """Something whose fields stand apart in the program, at `places`: code that reads and writes them; some are `known`.
-
-    `variables` are the names in that code: they are the same in all functions of the program, and functions that use them
-    take them as parameters.
-    """
-
-    known: dict[str, Known]
-    places: dict[str, ast.Subscript] = field(default_factory=dict)
-    variables: tuple[str, ...] = ()
+    name: str | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,6 +41,42 @@ class Table:
     """A table of functions: slots by number, or model functions by number."""
 
     functions: dict[int, Any]
+
+
+@dataclass(frozen=True, eq=False)
+class Place:
+    """Where a field that changes stands."""
+
+    array: str
+    index: int
+
+    def code(self, context: ast.expr_context) -> ast.Subscript:
+        return ast.Subscript(ast.Name(self.array, ast.Load()), ast.Constant(self.index), context)
+
+
+@dataclass(frozen=True, eq=False)
+class Parts:
+    """A tuple or a record whose fields stand apart in the program; of some of those with a place the value is `known`.
+
+    The variables that hold them are the same in all functions of the program; functions that use them have them as
+    parameters.
+    """
+
+    fields: dict[str, Any]  # Known, Table, Array, Place or Parts
+    known: dict[str, Known] = field(default_factory=dict)
+
+    @functools.cached_property
+    def variables(self) -> tuple[str, ...]:
+        """Names of the variables, each once."""
+        found: list[str] = []
+        for value in self.fields.values():
+            if isinstance(value, Parts):
+                found += value.variables
+            elif isinstance(value, Array) and value.name is not None:
+                found.append(value.name)
+            elif isinstance(value, Place):
+                found.append(value.array)
+        return tuple(dict.fromkeys(found))
 
 
 PLAIN = (int, float, bool, np.integer, np.floating, np.bool_)
@@ -88,10 +116,22 @@ class Folding:
             return Known(FOLDED[name])
         return None
 
+    def value(self, node):
+        """Return what is known of an expression: an array, a table, parts or a value; None: nothing."""
+        if isinstance(node, ast.Name):
+            return self._name(node.id)
+        if isinstance(node, ast.Attribute):
+            whole = self.value(node.value)
+            if isinstance(whole, Parts):
+                return whole.known.get(node.attr) or whole.fields[node.attr]
+        return None
+
     def _on_name(self, node):
         value = self._name(node.id)
         if isinstance(value, Known):
             return value
+        if isinstance(value, Array) and value.name is not None:
+            return ast.Name(value.name, ast.Load())
         return ast.Name(self.renamed.get(node.id, node.id), ast.Load())
 
     def _on_constant(self, node):
@@ -145,18 +185,25 @@ class Folding:
         return ast.IfExp(test, as_code(self.fold(node.body)), as_code(self.fold(node.orelse)))
 
     def _on_attribute(self, node):
-        value = self._name(node.value.id) if isinstance(node.value, ast.Name) else None
-        if isinstance(value, Parts):
-            return value.known.get(node.attr) or value.places[node.attr]
-        if node.attr == "shape" and isinstance(value, Array) and value.shape is not None:
-            return Known(value.shape)
-        if isinstance(value, Known) and isinstance(value.value, ModuleType):
-            return Known(getattr(value.value, node.attr))
+        value = self.value(node)
+        if isinstance(value, Known):
+            return value
+        if isinstance(value, Place):
+            return value.code(ast.Load())
+        if isinstance(value, Array):
+            return ast.Name(value.name, ast.Load())
+        owner = self.value(node.value)
+        if node.attr == "shape" and isinstance(owner, Array) and owner.shape is not None:
+            return Known(owner.shape)
+        if isinstance(owner, Known) and isinstance(owner.value, ModuleType):
+            return Known(getattr(owner.value, node.attr))
         return ast.Attribute(as_code(self.fold(node.value)), node.attr, ast.Load())
 
     def _on_subscript(self, node):
         index = self.fold(node.slice)
-        value = self._name(node.value.id) if isinstance(node.value, ast.Name) else self.fold(node.value)
+        value = self.value(node.value)
+        if value is None:
+            value = self.fold(node.value)
         if isinstance(index, Known):
             if isinstance(value, Array) and index.value in value.entries:
                 return Known(plain(value.entries[index.value]))
@@ -177,7 +224,8 @@ class Folding:
         if target in self.program.instead:
             return Known(self.program.instead[target])
         if target is has_function:
-            return Known(self._table(node.args[0]).functions.get(self.fold(node.args[1]).value) is not None)
+            functions = self.value(node.args[0]).fields["fns"].functions
+            return Known(functions.get(self.fold(node.args[1]).value) is not None)
         if target is call_field:
             return self._field(*node.args)
         if target is call_model:
@@ -194,7 +242,7 @@ class Folding:
         return self._call(target, node.args)
 
     def _table(self, node) -> Table:
-        return self.known[node.id]
+        return self.value(node)
 
     def _call(self, function, nodes):
         """A call of one of our own functions, with what is known of its arguments."""
@@ -202,36 +250,34 @@ class Folding:
         names = list(inspect.signature(python).parameters)
         bound, codes = {}, {}
         for name, node in zip(names, nodes, strict=True):
-            value = self._name(node.id) if isinstance(node, ast.Name) else None
-            if not isinstance(value, Array | Table | Parts):
-                value = self.fold(node)
-            if isinstance(value, Known | Array | Table | Parts):
+            value = self.value(node)
+            if isinstance(value, Table | Parts):
                 bound[name] = value
-            codes[name] = node.id if isinstance(value, Table) else value
-        name, left = self.program.function(python, bound)
-        given = []
-        for each in left:
-            if each not in codes:  # a variable of the program
-                given.append(ast.Name(each, ast.Load()))
                 continue
-            value = codes[each]
-            given.append(self.fold_name(value, nodes[names.index(each)]))
+            code = self.fold(node)
+            if isinstance(value, Array):
+                bound[name] = Array(value.shape, value.entries)
+            elif isinstance(code, Known):
+                bound[name] = code
+            codes[name] = as_code(code) if not isinstance(code, Known) or isinstance(code.value, PLAIN) else None
+        name, left = self.program.function(python, bound)
+        given = [codes[each] if each in codes else ast.Name(each, ast.Load()) for each in left]
         return ast.Call(ast.Name(name, ast.Load()), given, [])
 
-    def fold_name(self, value, node):
-        return as_code(self.fold(node)) if isinstance(value, Array) else as_code(value)
-
-    def _field(self, fns, which, t, x, data, K, row):
-        t, x, data, K, row = (as_code(self.fold(each)) for each in (t, x, data, K, row))
+    def _field(self, model, which, t, x, K, row):
+        t, x, K, row = (as_code(self.fold(each)) for each in (t, x, K, row))
         zero = ast.Constant(0)
-        return self._to_model(which, [t, x, zero, x, zero, data, ast.Subscript(K, row, ast.Load()), zero])
+        return self._to_model(which, [t, x, zero, x, zero, self._data(model), ast.Subscript(K, row, ast.Load()), zero])
 
-    def _model(self, fns, which, t, a, at_a, b, at_b, data, out, at_out):
+    def _model(self, model, which, t, a, at_a, b, at_b, out, at_out):
         given = [as_code(self.fold(t))]
         for array, at in ((a, at_a), (b, at_b)):
             given += self._place(array, at)
-        given.append(as_code(self.fold(data)))
+        given.append(self._data(model))
         return self._to_model(which, given + self._place(out, at_out))
+
+    def _data(self, model) -> ast.expr:
+        return self.fold(ast.Attribute(model, "data", ast.Load()))
 
     def _to_model(self, which, given):
         number = self.fold(which).value
@@ -242,7 +288,7 @@ class Folding:
     def _place(self, array, at) -> list[ast.expr]:
         """An array and the offset from which it is read or written; of a matrix, the row and the offset in it."""
         code, offset = as_code(self.fold(array)), self.fold(at)
-        value = self._name(array.id) if isinstance(array, ast.Name) else None
+        value = self.value(array)
         if isinstance(value, Array) and value.shape is not None and len(value.shape) == 2:
             width = value.shape[1]
             if isinstance(offset, Known):

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import ast
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from ..errors import NEED_TERMS, OK
-from ..kernels.batch import UNREADY, run_member
+from ..kernels.batch import UNREADY, Log, Tables, run_member
 from ..kernels.evaluate import evaluate_carefully, weigh
 from ..kernels.layout import REAL, WHOLE, Memory
 from ..kernels.locate import DIRECTION, MOST, STOPS
@@ -16,14 +17,21 @@ from ..kernels.memory import RUN, SIZE
 from ..kernels.saddle import dense_saddle, dense_short
 from ..kernels.signatures import (
     CAREFUL,
+    Events,
     Fn,
+    Inside,
+    Method,
+    Model,
+    Record,
+    Scale,
+    State,
 )
 from ..model.emit import python_source
 from ..model.tape import INPUTS, Tape
 from ..stabilizations.base import GAIN, HOPELESS, TOL
 from ..sweeping.job import Job
 from ..sweeping.members import MODES
-from .folding import Array, Known, Parts, Table
+from .folding import Array, Known, Parts, Place, Table
 from .ready import ready
 from .shorten import evaluate, one_division, settle
 from .specialize import Specializer
@@ -31,7 +39,7 @@ from .specialize import Specializer
 # What never changes during a run is part of the program; tolerances and times are told to it at the start.
 FIXED = (
     "exponent", "beta", "safety", "factor_min", "factor_max", "keeps_below", "h_sure", "fixed", "last_stage", "keep_steps",
-    "steers", "advises", "event_field", "crosses", "guided", "doubts",
+    "steers", "advises", "event_field", "crosses", "guided", "doubts", "order", "at_lam", "remembers", "uneven",
 )  # fmt: skip
 # where a thread keeps the fields of a run: one array for each kind
 REALS, WHOLES = "run_reals", "run_wholes"
@@ -88,8 +96,10 @@ def source_of(job: Job) -> Source:
     written = Specializer({dense_saddle: NEED_TERMS, dense_short: NEED_TERMS, weigh: OK})  # pivoting is left to the processor
     calls = []
     if readies:
-        name, left = written.function(ready, bound | {"mode": Known(MODES[job.initial])})
-        calls.append((name, [{"t": f"REALS0[{RUN.places(REAL)['t']}]"}.get(each, each) for each in left]))
+        more = {"mode": Known(MODES[job.initial]), "x": Array(local["state_x"][0]), "W": Array(local["state_W"][0])}
+        name, left = written.function(ready, bound | more)
+        given = {"t": f"REALS0[{RUN.places(REAL)['t']}]", "x": "state_x", "W": "state_W"}
+        calls.append((name, [given.get(each, each) for each in left]))
     name, left = written.function(run_member, bound)
     calls.append((name, left))
     parts, settled, at = [HEAD], [], len(job.data)
@@ -146,7 +156,7 @@ def _sizes(job: Job, tapes: dict[Fn, Tape]) -> Memory:
     newton = size.work_end - size.at_newton
     for place, length in (
         ("at_residual", residuals), ("at_correction", state + 1), ("at_multipliers", max(state, residuals) + 1),
-        ("at_state", size.nx + 2), ("at_newton", newton), ("work_end", 0),
+        ("at_state", size.nx), ("at_newton", newton), ("work_end", 0),
     ):  # fmt: skip
         setattr(size, place, at)
         at += length
@@ -159,49 +169,63 @@ def _local(job: Job, size: Memory) -> dict[str, tuple]:
     nx, nrow, nk, nev = size.nx, size.nrow, size.nk, size.n_events
     real, whole = "float64", "int64"
     local = {
-        REALS: ((len(RUN.places(REAL)),), real), WHOLES: ((len(RUN.places(WHOLE)),), whole), "x": ((nx,), real),
-        "xn": ((nx,), real), "xs": ((nx,), real), "K": ((lowered.rows, max(nx, nrow, 8)), real),
-        "E": ((max(1, lowered.errors), nx), real),
-        "W": ((size.work_end + 1,), real), "xe": ((nx,), real), "ke": ((1, nrow), real),
+        REALS: ((len(RUN.places(REAL)),), real), WHOLES: ((len(RUN.places(WHOLE)),), whole), "state_x": ((nx,), real),
+        "state_xn": ((nx,), real), "state_xs": ((nx,), real), "state_K": ((lowered.rows, max(nx, nrow, 8)), real),
+        "state_E": ((max(1, lowered.errors), nx), real), "state_W": ((size.work_end + 1,), real),
+        "inside_x": ((nx,), real), "inside_K": ((1, nrow), real),
     }  # fmt: skip
     if nev:
         found, rows = MOST * nev + 1, 2 * MOST * nev
         local |= {
-            "ev": ((6, nev), whole), "ev_f": ((5, nev), real), "rates": ((2 * nev,), real),
-            "found_theta": ((found,), real), "found": ((found,), whole), "rec_ev_t": ((rows,), real),
-            "rec_ev_i": ((rows,), whole), "rec_ev_x": ((rows, nx), real), "rec_ev_k": ((rows, nk), real),
+            "events_marks": ((6, nev), whole), "events_values": ((5, nev), real), "events_rates": ((2 * nev,), real),
+            "events_theta": ((found,), real), "events_found": ((found,), whole), "events_t": ((rows,), real),
+            "events_index": ((rows,), whole), "events_x": ((rows, nx), real), "events_k": ((rows, nk), real),
         }  # fmt: skip
     return local
 
 
-def _bound(job: Job, size: Memory, local) -> dict:
+def _bound(job: Job, size: Memory, local) -> dict[str, Any]:
     """What is known of the parameters of the kernels."""
     program, lowered = job.program, job.program.integrator
     turns = np.zeros(size.nx, dtype=np.int64)
     turns[: program.model.nq] = program.model.turns
-    slots = dict(enumerate(program.slot_kernels()))
-    bound = {name: Array(shape) for name, (shape, _) in local.items()}
-    return bound | {
-        "slots": Table(slots), "fns": Table({2 * CAREFUL: evaluate_carefully}),
-        "size": Parts({name: Known(getattr(size, name)) for name in SIZE.fields}),
-        "ip": Known(np.asarray(lowered.ip)), "fp": Known(np.asarray(lowered.fp)), "turns": Known(turns),
-        "sp": Array((len(program.sp),), {i: float(v) for i, v in enumerate(program.sp) if i not in TOLD_TO_PULL}),
+    sp = {i: float(v) for i, v in enumerate(program.sp) if i not in TOLD_TO_PULL}
+
+    def apart(kind: type, **known) -> Parts:
+        """A tuple whose fields are in variables `kind_field`, but for those that are known."""
+        word = kind.__name__.lower()
+        names = {name: f"{word}_{name}" for name in kind._fields if name not in known}
+        return Parts({name: Array(local.get(at, (None,))[0], {}, at) for name, at in names.items()} | known)
+
+    return {
+        "slots": Table(dict(enumerate(program.slot_kernels()))),
+        "model": apart(
+            Model, fns=Table({2 * CAREFUL: evaluate_carefully}),
+            size=Parts({name: Known(getattr(size, name)) for name in SIZE.fields}),
+        ),
+        "method": apart(
+            Method, ip=Known(np.asarray(lowered.ip)), fp=Known(np.asarray(lowered.fp)),
+            sp=Array((len(program.sp),), sp, "method_sp"),
+        ),
         "run": _run_apart(job.memory),
-        "order": Known(program.order), "at_lam": Known(-1), "remembers": Known(bool(lowered.remembers)),
-        "at_table": Array((0,)), "stops": Array((1,)), "looks": Known(False),  # methods do not change here
-        "halt": Array((0,)),
+        "loop": Parts({
+            "state": apart(State), "inside": apart(Inside), "scale": apart(Scale, turns=Known(turns)),
+            "passing": Parts({}),
+        }),
+        "record": apart(Record), "events": apart(Events),
+        "tables": apart(Tables, at=Array((0,), {}, "tables_at"), stops=Array((1,), {}, "tables_stops")),
+        "looks": Parts({"wanted": Known(False)}), "halt": Array((0,)), "log": apart(Log),  # methods do not change here
     }  # fmt: skip
 
 
 def _run_apart(memory: Memory) -> Parts:
     """The fields of a run: those that never change as numbers, the others in a thread's arrays."""
-    places = {}
+    fields: dict[str, Any] = {}
     for kind, array in ((REAL, REALS), (WHOLE, WHOLES)):
-        for name, place in RUN.places(kind).items():
-            places[name] = ast.Subscript(ast.Name(array, ast.Load()), ast.Constant(place), ast.Load())
+        fields |= {name: Place(array, place) for name, place in RUN.places(kind).items()}
     known = {name: Known(getattr(memory, name)) for name in FIXED}
     known["stiff_bound"] = Known(0.0)  # nobody is told of stiffness here
-    return Parts(known, places, (REALS, WHOLES))
+    return Parts(fields, known)
 
 
 def _model(number: int, tape: Tape, own: tuple[int, ...], calls: list[ast.Call]) -> str:
@@ -233,7 +257,11 @@ def _model(number: int, tape: Tape, own: tuple[int, ...], calls: list[ast.Call])
 def _entry(job: Job, calls, local) -> str:
     """The kernel: memory of a thread, its member's numbers, the run, and what it leaves behind."""
     times, nx, nk = job.shape
-    given = {"data": "(common, OWN[:, m])", "rec_t": "save_t", "rec_x": "OUT_X[:, :, m]", "rec_k": "OUT_K[:, :, m]"}
+    given = {
+        "model_data": "(common, OWN[:, m])", "method_sp": "sp", "scale_atol": "atol", "tables_stops": "stops",
+        "record_t": "save_t", "record_x": "OUT_X[:, :, m]", "record_k": "OUT_K[:, :, m]", "record_save_t": "save_t",
+        "log_ended": "ENDED", "log_count": "EV_N", "log_t": "EV_T", "log_index": "EV_I", "log_x": "EV_X", "log_k": "EV_K",
+    }  # fmt: skip
     lines = [
         "@cuda.jit(cache=True)",
         "def run(members, tol, least, X0, common, OWN, REALS0, WHOLES0, sp, atol, stops, save_t, OUT_X, OUT_K, STATUS,",
@@ -246,12 +274,12 @@ def _entry(job: Job, calls, local) -> str:
         lines.append(f"    {array} = cuda.local.array({shape if len(shape) > 1 else shape[0]}, {kind})")
     # one by one: an array that a loop walks along cannot live in registers
     lines.append("    j = m if X0.shape[1] > 1 else 0  # one start for all, or one for each")
-    lines += [f"    x[{i}] = X0[{i}, j]" for i in range(nx)]
+    lines += [f"    state_x[{i}] = X0[{i}, j]" for i in range(nx)]
     reals, wholes = RUN.places(REAL), RUN.places(WHOLE)
     lines += [f"    {REALS}[{i}] = REALS0[{i}]" for i in reals.values()]
     lines += [f"    {WHOLES}[{i}] = WHOLES0[{i}]" for i in wholes.values()]
     for k, event in enumerate(job.program.events.values()):
-        lines += [f"    ev[{DIRECTION}, {k}] = {event.sign}", f"    ev[{STOPS}, {k}] = {int(event.stops)}"]
+        lines += [f"    events_marks[{DIRECTION}, {k}] = {event.sign}", f"    events_marks[{STOPS}, {k}] = {int(event.stops)}"]
     *first, (name, left) = [(name, ", ".join(given.get(each, each) for each in left)) for name, left in calls]
     for check, arguments in first:
         lines += [f"    if not {check}({arguments}):", f"        STATUS[m] = {UNREADY}", "        return"]

@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from .folding import PLAIN, Folding, Known, Parts, Table, as_code, plain, uniform
+from .folding import PLAIN, Array, Folding, Known, Parts, Table, as_code, plain, uniform
 from .joining import fused
 
 FEW = 2  # rounds of a loop that is always written out
@@ -102,6 +102,20 @@ class _Body(Folding):
         if len(node.targets) > 1:  # a = b = value
             return [made for target in node.targets for made in self._assign(ast.Assign([target], node.value))]
         (target,) = node.targets
+        if isinstance(target, ast.Tuple) and isinstance(node.value, ast.Tuple):
+            apart = [
+                (name, part)
+                for name, part in zip(target.elts, node.value.elts, strict=True)
+                if not self._same(name, part)
+            ]
+            if not apart:
+                return []
+            if len(apart) < len(target.elts):
+                names, parts = zip(*apart, strict=True)
+                target = names[0] if len(apart) == 1 else ast.Tuple(list(names), ast.Store())
+                return self._assign(ast.Assign([target], parts[0] if len(apart) == 1 else ast.Tuple(list(parts), ast.Load())))
+        elif self._same(target, node.value):
+            return []
         value = self.fold(node.value)
         if not isinstance(target, ast.Tuple):
             return self._bind(target, value)
@@ -123,6 +137,15 @@ class _Body(Folding):
             return [ast.Assign(left, right[0])]
         return [ast.Assign([ast.Tuple(left, ast.Store())], ast.Tuple(right, ast.Load()))]
 
+    def _same(self, target, node) -> bool:
+        """Whether a name stands for an array or parts of the program from here on: nothing is to be done then."""
+        value = self.value(node)
+        named = isinstance(value, Parts | Table) or (isinstance(value, Array) and value.name is not None)
+        if not (named and isinstance(target, ast.Name) and self.changed[target.id] == 1):
+            return False
+        self.known[target.id] = value
+        return True
+
     def _bind(self, target, value) -> list[ast.stmt]:
         if isinstance(target, ast.Name) and self.changed[target.id] == 1:
             if isinstance(value, Known):
@@ -140,8 +163,7 @@ class _Body(Folding):
         if isinstance(node, ast.Tuple):
             return ast.Tuple([self._target(each) for each in node.elts], ast.Store())
         if isinstance(node, ast.Attribute):
-            place = self._name(node.value.id).places[node.attr]
-            return ast.Subscript(place.value, place.slice, ast.Store())
+            return self.value(node.value).fields[node.attr].code(ast.Store())
         return ast.Subscript(as_code(self.fold(node.value)), as_code(self.fold(node.slice)), ast.Store())
 
     def _if(self, node):
@@ -187,12 +209,12 @@ class _Body(Folding):
             return any(isinstance(each, ast.Name) and each.id == name for each in ast.walk(node))
 
         for node in (each for stmt in body for each in ast.walk(stmt)):
-            if isinstance(node, ast.Subscript) and isinstance(node.value, ast.Name) and has(node.slice):
-                value = self._name(node.value.id)
+            if isinstance(node, ast.Subscript) and has(node.slice):
+                value = self.value(node.value)
                 if isinstance(value, Known) and not uniform(value.value):
                     return True
             if isinstance(node, ast.Call) and any(has(each) for each in node.args):
-                values = [self._name(each.id) for each in node.args if isinstance(each, ast.Name)]
+                values = [self.value(each) for each in node.args]
                 if any(isinstance(each, Table) or (isinstance(each, Known) and np.ndim(each.value)) for each in values):
                     return True
         return False
@@ -233,6 +255,8 @@ def _arguments(names):
 def _key(value):
     if isinstance(value, Known):
         return value.value if isinstance(value.value, PLAIN) else id(value.value)
+    if isinstance(value, Array):
+        return value.shape, tuple(value.entries.items())
     return id(value)
 
 

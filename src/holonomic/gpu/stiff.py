@@ -14,6 +14,7 @@ from ..errors import TOO_MANY_STEPS
 from ..kernels.control import CLOSE_TO_LIMIT
 from ..kernels.fastest import FASTEST, REAL
 from ..kernels.looking import look_at_starts
+from ..kernels.memory import RUN
 from ..running.workspace import Workspace
 from ..sweeping.job import Job
 
@@ -42,12 +43,12 @@ def remarks(job: Job, first: int, x: np.ndarray, looked: np.ndarray, host: dict[
         found = _fastest(job, first + m, x[row], abs(host["reached"][m] - job.t0) / max(1, int(host["steps"][m])))
         if found is not None:
             fewest = int(host["steps"][m])
-            notes[first + m] = STIFF.format(job.program.method, *found)
+            notes[first + m] = STIFF.format(job.program.integrator_name, *found)
     for m in all_of[len(looked) :].tolist():
         if fewest is not None and host["steps"][m] >= fewest:
-            notes[first + m] = LIKELY.format(int(host["steps"][m]), job.program.method)
+            notes[first + m] = LIKELY.format(int(host["steps"][m]), job.program.integrator_name)
     for m in np.flatnonzero(host["status"] == TOO_MANY_STEPS).tolist():
-        told = notes.pop(first + m, UNKNOWN.format(job.program.method))
+        told = notes.pop(first + m, UNKNOWN.format(job.program.integrator_name))
         why[first + m] = f"max_steps = {job.limits['max_steps']} steps were used up: {told}"
     return notes, why
 
@@ -58,15 +59,15 @@ def _fastest(job: Job, number: int, x: np.ndarray, step: float) -> tuple[float, 
     if not len(rows):
         return None
     program, data = job.program, job.data_of(number, number + 1)
-    work, found, status = Workspace(program, paths=0), np.zeros((1, 3)), np.zeros(1, dtype=np.int64)
+    run, work, found, status = RUN.new().record, Workspace(program, paths=0), np.zeros((1, 3)), np.zeros(1, dtype=np.int64)
     model, forward = program.model, 1.0 if job.t1 >= job.t0 else -1.0
     positions = model.nq // job.plan.model.order if model.is_ode else model.nq
     worst = None
     for row in rows[np.unique(np.linspace(0, len(rows) - 1, ROWS).astype(int))]:
         t, found[:] = job.save_t[row], 0.0
         look_at_starts(
-            program.fns, program.size.record, t, job.t1 - job.t0, np.ascontiguousarray(x[row : row + 1]), data, work.x, work.xe,
-            work.K, work.W, positions, found, status,
+            program.for_kernels(data[0]), run, t, job.t1 - job.t0, np.ascontiguousarray(x[row : row + 1]), data, work.loop,
+            positions, found, status,
         )  # fmt: skip
         rate, real = found[0, FASTEST], forward * found[0, REAL]
         if real < -DECAYS * rate and rate * step > CLOSE_TO_LIMIT and (worst is None or rate > worst[1]):

@@ -25,15 +25,19 @@ def two_step(xn, x, h, last, K, n):
 
 
 @kernel(ADVANCE)
-def advance(fns, size, data, ip, fp, t, h, x, K, xn, xs, W):
+def advance(model, method, run, t, h, state):
     """The new point."""
+    size = model.size
+    x, xn, K = state.x, state.xn, state.K
     two_step(xn, x, h, K[PAST, size.nrow - 1], K, size.nx)
     return OK
 
 
 @kernel(ACCEPT)
-def accept(size, ip, fp, h, x, K, xn):
+def accept(model, method, run, h, state):
     """Shift the history; the new row is the field at the stabilized point."""
+    size = model.size
+    x, xn, K = state.x, state.xn, state.K
     copy_row(K, NOW, K, PAST, size.nrow)
     K[PAST, size.nrow - 1] = h
     move_on(K, NEW, size.nrow, xn, x, size.nx)

@@ -21,7 +21,6 @@ import numpy as np
 
 from ..errors import NO_CONVERGENCE, NO_PAST, OK, SINGULAR, BadArgument
 from ..kernels.compile import inner, kernel, leaf
-from ..kernels.counting import JACOBIANS, count
 from ..kernels.evaluate import evaluate
 from ..kernels.newton import (
     AT_BETA,
@@ -94,12 +93,15 @@ def begin(K, x, h, ny, differential):
 
 
 @inner
-def begin_at_once(fns, size, data, ip, fp, t, h, x, K, xn, xs, W):
+def begin_at_once(model, method, run, t, h, state):
     """Differences of the full order from the motion before; where there is none, first steps are yet to be taken in pieces."""
+    size = model.size
+    ip, fp = method.ip, method.fp
+    x, K = state.x, state.K
     if ip[HIGHEST] == 1:
         return OK
     ny, differential = size.ny, size.nq + size.nv
-    status = look_back(fns, size, data, fp, 3 + 2 * ny, t, h, x, K, xn, xs, W, D, LOOKING_BACK, ip[HIGHEST])
+    status = look_back(model, run, fp, 3 + 2 * ny, t, h, state, D, LOOKING_BACK, ip[HIGHEST])
     if status == OK:
         K[CONTROL, ORDER] = ip[HIGHEST]
         return OK
@@ -117,24 +119,26 @@ def slope_of(W, slope, beta, alpha, y, ny):
 
 
 @inner
-def refresh(fns, size, data, t1, y, alpha, K, W, slope, beta, h, fp):
+def refresh(model, run, t1, y, alpha, K, W, slope, beta, h, fp):
     """Form and factor Newton's matrix at y."""
+    size = model.size
     ny, at = size.ny, size.at_newton
     slope_of(W, slope, beta, alpha, y, ny)
-    call_model(fns, BY_Y, t1, y, 0, W, slope, data, W, at)
-    call_model(fns, BY_SLOPE, t1, y, 0, W, slope, data, W, at + ny * ny)
-    count(W, JACOBIANS, 1)
+    call_model(model, BY_Y, t1, y, 0, W, slope, W, at)
+    call_model(model, BY_SLOPE, t1, y, 0, W, slope, W, at + ny * ny)
+    run.jacobians += 1
     gradient_lengths(W, at, vectors_at(at, ny) + AT_LENGTHS * ny, ny, size.nq + size.nv)
     K[CONTROL, FRESH] = 1.0
     K[CONTROL, RATE] = UNKNOWN
-    return refactor(fns, size, data, alpha, K, W, h, fp)
+    return refactor(model, run, alpha, K, W, h, fp)
 
 
 @inner
-def refactor(fns, size, data, alpha, K, W, h, fp):
+def refactor(model, run, alpha, K, W, h, fp):
     """Factor Newton's matrix for another α."""
+    size = model.size
     K[CONTROL, ALPHA] = 0.0
-    if factor_newton(fns, data, W, size.at_newton, size.ny, alpha, 1.0, size.nq + size.nv, h, fp) != 0:
+    if factor_newton(model, run, W, size.at_newton, size.ny, alpha, 1.0, size.nq + size.nv, h, fp) != 0:
         return SINGULAR
     K[CONTROL, ALPHA] = alpha
     return OK
@@ -162,14 +166,17 @@ def distance_off(W, lengths, r, ny, differential):
 
 
 @kernel(ADVANCE)
-def advance(fns, size, data, ip, fp, t, h, x, K, xn, xs, W):
+def advance(model, method, run, t, h, state):
     """Solve for the new point; the predicted one stays in xs."""
+    size = model.size
+    ip, fp = method.ip, method.fp
+    x, xn, xs, K, W = state.x, state.xn, state.xs, state.K, state.W
     ny, at, differential = size.ny, size.at_newton, size.nq + size.nv
     t1 = t + h
     if K[CONTROL, H_D] == 0.0:
         begin(K, x, h, ny, differential)
         if ip[AT_ONCE] == 1:
-            status = begin_at_once(fns, size, data, ip, fp, t, h, x, K, xn, xs, W)
+            status = begin_at_once(model, method, run, t, h, state)
             if status != OK:
                 K[CONTROL, H_D] = 0.0
                 return status
@@ -187,9 +194,7 @@ def advance(fns, size, data, ip, fp, t, h, x, K, xn, xs, W):
     if K[CONTROL, YET] > 0.0:
         predict(K, order, xn, xs, W, beta, alpha, h, ny)
         copy(xn, K[LOOKING_BACK + ROWS], ny)
-        status, pieces = in_pieces(
-            fns, size, data, fp, 3 + 2 * ny, t, h, x, K, xn, xs, W, LOOKING_BACK, int(K[CONTROL, PIECES])
-        )
+        status, pieces = in_pieces(model, run, fp, 3 + 2 * ny, t, h, state, LOOKING_BACK, int(K[CONTROL, PIECES]))
         K[CONTROL, PIECES] = max(1.0, 0.5 * pieces)
         copy(K[LOOKING_BACK + ROWS], xs, ny)
         if status != NO_PAST or ip[HIGHEST] > 2:
@@ -203,11 +208,11 @@ def advance(fns, size, data, ip, fp, t, h, x, K, xn, xs, W):
         drift = alpha / K[CONTROL, ALPHA] if K[CONTROL, ALPHA] != 0.0 else 0.0
         cheap = W[v + AT_KIND * ny] == STRAIGHT
         if not (drift > 0.7 and drift < 1.4) or K[CONTROL, FRESH] == 1.0:
-            if refresh(fns, size, data, t1, xn, alpha, K, W, slope, beta, h, fp) != OK:
+            if refresh(model, run, t1, xn, alpha, K, W, slope, beta, h, fp) != OK:
                 return SINGULAR
             drift = 1.0
         elif cheap and drift != 1.0:
-            if refactor(fns, size, data, alpha, K, W, h, fp) != OK:
+            if refactor(model, run, alpha, K, W, h, fp) != OK:
                 return SINGULAR
             K[CONTROL, RATE] = min(UNKNOWN, 2.0 * K[CONTROL, RATE])
             drift = 1.0
@@ -220,9 +225,9 @@ def advance(fns, size, data, ip, fp, t, h, x, K, xn, xs, W):
         before, apart_before, rate, quickest, converged = 0.0, 0.0, 0.0, 1.0, False
         for iteration in range(ip[MOST]):
             slope_of(W, slope, beta, alpha, xn, ny)
-            call_model(fns, EQUATIONS, t1, xn, 0, W, slope, data, W, r)
+            call_model(model, EQUATIONS, t1, xn, 0, W, slope, W, r)
             apart = distance_off(W, lengths, r, ny, differential) if early and hold < 1e300 else 0.0
-            change = newton_step_scaled(fns, data, W, at, ny, xn, damping, h, fp)
+            change = newton_step_scaled(model, run, W, at, ny, xn, damping, h, fp)
             if not change <= 1e100:
                 break
             if iteration > 0:
@@ -250,7 +255,7 @@ def advance(fns, size, data, ip, fp, t, h, x, K, xn, xs, W):
                     converged = True
                     break
                 if rate > 0.1:
-                    if refresh(fns, size, data, t1, xn, alpha, K, W, slope, beta, h, fp) != OK:
+                    if refresh(model, run, t1, xn, alpha, K, W, slope, beta, h, fp) != OK:
                         return SINGULAR
                     damping = 1.0
             before = change
@@ -275,20 +280,26 @@ def error_vector(E, row, xn, xp, order, h, fp, ny):
 
 
 @kernel(FINISH)
-def finish(fns, size, data, ip, fp, t, h, x, K, xn, xs, E, W):
+def finish(model, method, run, t, h, state):
     """The field at the new point for the record, and the error vector."""
+    size = model.size
+    fp = method.fp
+    xn, xs, K, E, W = state.xn, state.xs, state.K, state.E, state.W
     error_vector(E, 0, xn, xs, int(K[CONTROL, ORDER]), abs(h), fp, size.ny)
     if size.nv == 0 and K[CONTROL, YET] == 0.0:  # neither accelerations nor multipliers are recorded
         v = vectors_at(size.at_newton, size.ny)
         slope_of(W, v + AT_SLOPE * size.ny, v + AT_BETA * size.ny, K[CONTROL, BEFORE], xn, size.ny)
         take_slopes(K, W, v + AT_SLOPE * size.ny, size.nq, size.nrow)
         return OK
-    return evaluate(fns, size, t + h, xn, data, K, 1, W)
+    return evaluate(model, run, t + h, xn, K, 1, W)
 
 
 @kernel(ACCEPT)
-def accept(size, ip, fp, h, x, K, xn):
+def accept(model, method, run, h, state):
     """Update the differences with the stabilized point; choose order and step."""
+    size = model.size
+    ip, fp = method.ip, method.fp
+    x, xn, K = state.x, state.xn, state.K
     ny, nq, differential = size.ny, size.nq, size.nq + size.nv
     order = int(K[CONTROL, ORDER])
     take_in(K, xn, order, ny)
@@ -330,8 +341,10 @@ def accept(size, ip, fp, h, x, K, xn):
 
 
 @kernel(INTERPOLATE)
-def interpolate(size, ip, fp, theta, h, x, K, xn, out):
+def interpolate(model, method, theta, h, state, out):
     """The unknowns at t + θ h, to the order of the step."""
+    size = model.size
+    xn, K = state.xn, state.K
     history_polynomial(theta, K, xn, int(K[CONTROL, ORDER]), size.ny, out)
     return OK
 

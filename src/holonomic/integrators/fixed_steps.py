@@ -17,7 +17,6 @@ import numpy as np
 
 from ..errors import NO_CONVERGENCE, OK, SINGULAR, BadArgument
 from ..kernels.compile import kernel, leaf
-from ..kernels.counting import JACOBIANS, count
 from ..kernels.newton import (
     AT_BETA,
     AT_MIDDLE,
@@ -132,8 +131,11 @@ def difference_to(W, at_beta, h, x, ny):
 
 
 @kernel(ADVANCE)
-def advance(fns, size, data, ip, fp, t, h, x, K, xn, xs, W):
+def advance(model, method, run, t, h, state):
     """Solve for the new point."""
+    size = model.size
+    ip, fp = method.ip, method.fp
+    x, xn, K, W = state.x, state.xn, state.K, state.W
     kind = ip[KIND]
     if kind == NO_STEP:
         return OK
@@ -165,36 +167,36 @@ def advance(fns, size, data, ip, fp, t, h, x, K, xn, xs, W):
         slope_from(W, slope, beta, alpha, xn, ny)
         if kind == MIDPOINT_KIND:
             middle(W, mid, x, xn, differential, ny)
-            call_model(fns, EQUATIONS, t1, xn, 0, W, slope, data, W, old)
-            call_model(fns, EQUATIONS, t_mid, W, mid, W, slope, data, W, r)
+            call_model(model, EQUATIONS, t1, xn, 0, W, slope, W, old)
+            call_model(model, EQUATIONS, t_mid, W, mid, W, slope, W, r)
             copy_rows(W, old, r, rows, in_end, 1)
         else:
-            call_model(fns, EQUATIONS, t1, xn, 0, W, slope, data, W, r)
+            call_model(model, EQUATIONS, t1, xn, 0, W, slope, W, r)
             if kind == TRAPEZOIDAL_KIND:
-                call_model(fns, EQUATIONS, t, x, 0, W, slope, data, W, old)
+                call_model(model, EQUATIONS, t, x, 0, W, slope, W, old)
                 average_rows(W, r, old, rows)
         if fresh:
             if kind == MIDPOINT_KIND:
-                call_model(fns, BY_Y, t1, xn, 0, W, slope, data, W, at + area)
-                call_model(fns, BY_Y, t_mid, W, mid, W, slope, data, W, at)
+                call_model(model, BY_Y, t1, xn, 0, W, slope, W, at + area)
+                call_model(model, BY_Y, t_mid, W, mid, W, slope, W, at)
                 halve_columns(W, at, differential, nr, ny)
                 copy_rows(W, at + area, at, rows, in_end, ny)
-                call_model(fns, BY_SLOPE, t_mid, W, mid, W, slope, data, W, at + area)
+                call_model(model, BY_SLOPE, t_mid, W, mid, W, slope, W, at + area)
             else:
-                call_model(fns, BY_Y, t1, xn, 0, W, slope, data, W, at)
-                call_model(fns, BY_SLOPE, t1, xn, 0, W, slope, data, W, at + area)
-            count(W, JACOBIANS, 1)
+                call_model(model, BY_Y, t1, xn, 0, W, slope, W, at)
+                call_model(model, BY_SLOPE, t1, xn, 0, W, slope, W, at + area)
+            run.jacobians += 1
             if square:
-                failed = factor_newton(fns, data, W, at, ny, alpha, weight, rows, h, fp)
+                failed = factor_newton(model, run, W, at, ny, alpha, weight, rows, h, fp)
             else:
-                failed = factor_least_squares(W, at, ny, nr, rows, alpha, weight)
+                failed = factor_least_squares(run, W, at, ny, nr, rows, alpha, weight)
             if failed != 0:
                 return SINGULAR
             factored += 1
         if square:
-            change = newton_step_scaled(fns, data, W, at, ny, xn, 1.0, h, fp)
+            change = newton_step_scaled(model, run, W, at, ny, xn, 1.0, h, fp)
         else:
-            change = least_squares_step(W, at, ny, nr, rows, xn, h, fp)
+            change = least_squares_step(run, W, at, ny, nr, rows, xn, h, fp)
         if not change <= 1e200:
             return NO_CONVERGENCE
         if ip[ONCE] == 1:
@@ -210,8 +212,11 @@ def advance(fns, size, data, ip, fp, t, h, x, K, xn, xs, W):
 
 
 @kernel(ACCEPT)
-def accept(size, ip, fp, h, x, K, xn):
+def accept(model, method, run, h, state):
     """Shift the history."""
+    size = model.size
+    ip = method.ip
+    x, xn, K = state.x, state.xn, state.K
     ny = size.ny
     for j in range(ip[ORDER] - 2, 0, -1):
         copy_row(K, HISTORY + j - 1, K, HISTORY + j, ny)

@@ -25,7 +25,6 @@ import numpy as np
 from ..errors import NO_CONVERGENCE, OK, SINGULAR
 from ..kernels.compile import inner, kernel, leaf
 from ..kernels.complex_lu import complex_lu_factor, complex_lu_solve
-from ..kernels.counting import FACTORIZATIONS, JACOBIANS, RESIDUALS, count
 from ..kernels.newton import AT_ROUNDING, LOOSE, scale_columns, small
 from ..kernels.signatures import ADVANCE, BY_SLOPE, BY_Y, EQUATIONS, call_model
 from .base import Integrator, Lowered
@@ -81,10 +80,10 @@ def scales_of(W, at, ny):
 
 
 @leaf
-def factor_pair(W, at, ny, h, fp):
+def factor_pair(run, W, at, ny, h, fp):
     """Form ∂R/∂y + (α - iβ)/h ∂R/∂y', rows and columns scaled as for any Newton's matrix, and factor it."""
-    count(W, JACOBIANS, 1)
-    count(W, FACTORIZATIONS, 1)
+    run.jacobians += 1
+    run.factorizations += 1
     size, alpha, beta = ny * ny, fp[3 + 2 * ny + AT_ALPHA], fp[3 + 2 * ny + AT_BETA]
     rows, columns = scales_of(W, at, ny)
     scale_columns(columns, h, fp, ny)
@@ -105,9 +104,9 @@ def factor_pair(W, at, ny, h, fp):
 
 
 @leaf
-def update(W, at, at_r, x, K, h, fp, ny):
+def update(run, W, at, at_r, x, K, h, fp, ny):
     """One Newton step for both stages; return the size of the change in the error norm."""
-    count(W, RESIDUALS, 2)
+    run.residuals += 2
     size, c = ny * ny, 3 + 2 * ny
     rows, columns = scales_of(W, at, ny)
     re = W[at + 2 * size : at + 3 * size].reshape((ny, ny))
@@ -142,31 +141,37 @@ def new_point(xn, x, K, differential, ny):
 
 
 @inner
-def refresh(fns, size, data, fp, t, h, x, K, W, at_y, at_slope):
+def refresh(model, method, run, t, h, state, at_y, at_slope):
     """Newton's matrix at the first stage."""
+    size = model.size
+    fp = method.fp
+    x, K, W = state.x, state.K, state.W
     ny, at = size.ny, size.at_newton
     stage_arguments(W, at_y, at_slope, x, K, fp, 0, h, ny)
-    call_model(fns, BY_Y, t + C1 * h, W, at_y, W, at_slope, data, W, at)
-    call_model(fns, BY_SLOPE, t + C1 * h, W, at_y, W, at_slope, data, W, at + ny * ny)
-    return factor_pair(W, at, ny, h, fp)
+    call_model(model, BY_Y, t + C1 * h, W, at_y, W, at_slope, W, at)
+    call_model(model, BY_SLOPE, t + C1 * h, W, at_y, W, at_slope, W, at + ny * ny)
+    return factor_pair(run, W, at, ny, h, fp)
 
 
 @kernel(ADVANCE)
-def advance(fns, size, data, ip, fp, t, h, x, K, xn, xs, W):
+def advance(model, method, run, t, h, state):
     """Solve for the stages."""
+    size = model.size
+    fp = method.fp
+    x, xn, K, W = state.x, state.xn, state.K, state.W
     ny, at = size.ny, size.at_newton
     v = at + MATRICES * ny * ny
     at_r, at_y, at_slope = v + ny, v + 3 * ny, v + 4 * ny
     predict(K, h, size.nq + size.nv, ny)
     before, fresh = 0.0, True
     for iteration in range(ITERATIONS):
-        if fresh and refresh(fns, size, data, fp, t, h, x, K, W, at_y, at_slope) != 0:
+        if fresh and refresh(model, method, run, t, h, state, at_y, at_slope) != 0:
             return SINGULAR
         for stage in range(2):
             stage_arguments(W, at_y, at_slope, x, K, fp, stage, h, ny)
             t_stage = t + (C1 if stage == 0 else C2) * h
-            call_model(fns, EQUATIONS, t_stage, W, at_y, W, at_slope, data, W, at_r + stage * ny)
-        change = update(W, at, at_r, x, K, h, fp, ny)
+            call_model(model, EQUATIONS, t_stage, W, at_y, W, at_slope, W, at_r + stage * ny)
+        change = update(run, W, at, at_r, x, K, h, fp, ny)
         if not change <= 1e200:
             return NO_CONVERGENCE
         rate = change / before if iteration > 0 and before > 0.0 else 1.0

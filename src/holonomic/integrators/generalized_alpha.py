@@ -27,7 +27,6 @@ import numpy as np
 
 from ..errors import NO_CONVERGENCE, OK, SINGULAR, BadArgument
 from ..kernels.compile import inner, kernel, leaf
-from ..kernels.counting import FACTORIZATIONS, JACOBIANS, RESIDUALS, count
 from ..kernels.evaluate import evaluate
 from ..kernels.linalg import lu_factor, lu_solve
 from ..kernels.newton import LOOSE, small
@@ -94,7 +93,7 @@ def scale_constraints(values, first, last, h, fp, ny):
 
 
 @leaf
-def newton_matrix(W, at, ny, nq, nv, h, fp):
+def newton_matrix(run, W, at, ny, nq, nv, h, fp):
     """Rows of dynamics and constraint by (v̇1, λ1)."""
     by_v, by_q = influence(h, fp, ny)
     size = ny * ny
@@ -109,8 +108,8 @@ def newton_matrix(W, at, ny, nq, nv, h, fp):
             J[i, j] = W[row + nq + j]
         if i >= nv:
             scale_constraints(J[i], 0, m, h, fp, ny)
-    count(W, JACOBIANS, 1)
-    count(W, FACTORIZATIONS, 1)
+    run.jacobians += 1
+    run.factorizations += 1
     return lu_factor(J, W[at + 3 * size : at + 3 * size + m].view(np.int64))
 
 
@@ -157,21 +156,24 @@ def across(W, at, at_r, K, ny, nq, nv, h, fp):
 
 
 @inner
-def begin(fns, size, data, fp, t, h, x, K, xs, W, at_r, at_slope):
+def begin(model, method, run, t, h, state, at_r, at_slope):
     """a0, and what is added to v0."""
+    size = model.size
+    fp = method.fp
+    x, xs, K, W = state.x, state.xs, state.K, state.W
     ny, nq, nv, at = size.ny, size.nq, size.nv, size.at_newton
     area, m, v = ny * ny, ny - nq, at + 3 * ny * ny
     am, af, beta, _ = constants(fp, ny)
     step_ahead(x, xs, K, AHEAD * h, nq, nv)
-    status = evaluate(fns, size, t + AHEAD * h, xs, data, K, 1, W)
+    status = evaluate(model, run, t + AHEAD * h, xs, K, 1, W)
     if status != OK:
         return status
     first_accelerations(K, AHEAD * h, h, am - af, nq, nv)
     slopes(W, at_slope, x, K, TRUE, nq, nv, ny)
-    call_model(fns, BY_Y, t, x, 0, W, at_slope, data, W, at)
-    call_model(fns, BY_SLOPE, t, x, 0, W, at_slope, data, W, at + area)
+    call_model(model, BY_Y, t, x, 0, W, at_slope, W, at)
+    call_model(model, BY_SLOPE, t, x, 0, W, at_slope, W, at + area)
     across(W, at, at_r, K, ny, nq, nv, h, fp)
-    if newton_matrix(W, at, ny, nq, nv, h, fp) != 0:
+    if newton_matrix(run, W, at, ny, nq, nv, h, fp) != 0:
         return SINGULAR
     r = W[at_r + nq : at_r + ny]
     lu_solve(W[at + 2 * area : at + 2 * area + m * m].reshape((m, m)), W[v : v + m].view(np.int64), r)
@@ -203,14 +205,17 @@ def take_changes(r, xn, K, h, fp, nq, nv, ny):
 
 
 @kernel(ADVANCE)
-def advance(fns, size, data, ip, fp, t, h, x, K, xn, xs, W):
+def advance(model, method, run, t, h, state):
     """Solve for accelerations and multipliers of the new point."""
+    size = model.size
+    fp = method.fp
+    x, xn, K, W = state.x, state.xn, state.K, state.W
     ny, nq, nv, at = size.ny, size.nq, size.nv, size.at_newton
     area, m = ny * ny, ny - nq
     v = at + 3 * area
     at_r, at_slope = v + ny, v + 2 * ny
     if K[CONTROL, BEGUN] == 0.0 and K[CONTROL, 0] != h:
-        status = begin(fns, size, data, fp, t, h, x, K, xs, W, at_r, at_slope)
+        status = begin(model, method, run, t, h, state, at_r, at_slope)
         if status != OK:
             return status
     for i in range(nv):
@@ -221,12 +226,12 @@ def advance(fns, size, data, ip, fp, t, h, x, K, xn, xs, W):
     for iteration in range(ITERATIONS):
         kinematics(x, xn, K, h, fp, nq, nv, ny)
         slopes(W, at_slope, xn, K, NEW_TRUE, nq, nv, ny)
-        call_model(fns, EQUATIONS, t + h, xn, 0, W, at_slope, data, W, at_r)
-        count(W, RESIDUALS, 1)
+        call_model(model, EQUATIONS, t + h, xn, 0, W, at_slope, W, at_r)
+        run.residuals += 1
         if iteration % 3 == 0:
-            call_model(fns, BY_Y, t + h, xn, 0, W, at_slope, data, W, at)
-            call_model(fns, BY_SLOPE, t + h, xn, 0, W, at_slope, data, W, at + area)
-            if newton_matrix(W, at, ny, nq, nv, h, fp) != 0:
+            call_model(model, BY_Y, t + h, xn, 0, W, at_slope, W, at)
+            call_model(model, BY_SLOPE, t + h, xn, 0, W, at_slope, W, at + area)
+            if newton_matrix(run, W, at, ny, nq, nv, h, fp) != 0:
                 return SINGULAR
         J = W[at + 2 * area : at + 2 * area + m * m].reshape((m, m))
         r = W[at_r + nq : at_r + ny]
@@ -243,8 +248,10 @@ def advance(fns, size, data, ip, fp, t, h, x, K, xn, xs, W):
 
 
 @kernel(ACCEPT)
-def accept(size, ip, fp, h, x, K, xn):
+def accept(model, method, run, h, state):
     """New accelerations become the old ones."""
+    size = model.size
+    x, xn, K = state.x, state.xn, state.K
     copy_row(K, NEW_TRUE, K, TRUE, size.nv)
     copy_row(K, NEW_ALGORITHMIC, K, ALGORITHMIC, size.nv)
     for i in range(size.nv):

@@ -87,36 +87,42 @@ def scale(W, at, n, factor):
 
 
 @inner
-def constrained(fns, size, data, ip, fp, t, t_stage, h, stage, row, x, xs, K, W):
-    """Field of one stage with its argument xs, into a row of K: the accelerations that meet the constraint ahead."""
+def constrained(model, method, t, t_stage, h, stage, row, point, state):
+    """Field of one stage with its argument `point`, into a row of K: the accelerations that meet the constraint ahead."""
+    size = model.size
+    ip, fp = method.ip, method.fp
+    x, K, W = state.x, state.K, state.W
     nq, nv, nl, at = size.nq, size.nv, size.nl, size.at_newton
     at_x = at + nl + nl * nv
     width = ip[STAGES] + 1
     at_bar = ip[AT_BAR] + stage * width
     first = row * K.shape[1]
-    call_model(fns, KINEMATICS, t_stage, xs, 0, xs, 0, data, K, first)
+    call_model(model, KINEMATICS, t_stage, point, 0, point, 0, K, first)
     ahead(W, at_x, x, h, fp, at_bar, K, stage, row, nq, nq + nv)
-    call_model(fns, VELOCITY, t + fp[ip[AT_C_BAR] + stage] * h, W, at_x, W, at_x, data, W, at)
+    call_model(model, VELOCITY, t + fp[ip[AT_C_BAR] + stage] * h, W, at_x, W, at_x, W, at)
     scale(W, at, nl, 1.0 / (h * fp[at_bar + stage]))
-    call_model(fns, HALF_EXPLICIT, t_stage, xs, 0, W, at, data, K, first)
+    call_model(model, HALF_EXPLICIT, t_stage, point, 0, W, at, K, first)
     if K[row, size.nrow - 1] > RHO_REFINED and row_finite(K, row, nq + nv):
         return OK
-    if not has_function(fns, TERMS):
+    if not has_function(model, TERMS):
         return NEED_TERMS
     count = nq + nv * nv + nv + nl * nv + nl
-    call_model(fns, TERMS, t_stage, xs, 0, xs, 0, data, W, 0)
+    call_model(model, TERMS, t_stage, point, 0, point, 0, W, 0)
     if not all_finite(W, count):
         return NOT_FINITE
     return dense_saddle(W, nq, nv, nl, nv + nl, count, at + nl, at, K[row])
 
 
 @kernel(ADVANCE)
-def advance(fns, size, data, ip, fp, t, h, x, K, xn, xs, W):
+def advance(model, method, run, t, h, state):
     """The stages and the new point; the argument of the last stage stays in xs."""
+    size = model.size
+    ip, fp = method.ip, method.fp
+    x, xn, xs, K = state.x, state.xn, state.xs, state.K
     s = ip[STAGES]
     for i in range(1, s):
         combine(xs, x, h, fp, i * s, K, i, size.nx)
-        status = constrained(fns, size, data, ip, fp, t, t + fp[ip[AT_C] + i] * h, h, i, i, x, xs, K, W)
+        status = constrained(model, method, t, t + fp[ip[AT_C] + i] * h, h, i, i, xs, state)
         if status != OK:
             return status
     combine(xn, x, h, fp, ip[AT_B], K, s, size.nx)
@@ -131,13 +137,16 @@ def use_other_accelerations(E, weight, K, row, other, nq, n):
 
 
 @kernel(FINISH)
-def finish(fns, size, data, ip, fp, t, h, x, K, xn, xs, E, W):
+def finish(model, method, run, t, h, state):
     """The field at the new point, and the error vector."""
+    size = model.size
+    ip, fp = method.ip, method.fp
+    xn, K, E, W = state.xn, state.K, state.E, state.W
     s = ip[STAGES]
-    status = evaluate(fns, size, t + h, xn, data, K, s, W)
+    status = evaluate(model, run, t + h, xn, K, s, W)
     if status != OK:
         return status
-    status = constrained(fns, size, data, ip, fp, t, t + h, h, s, s + 1, x, xn, K, W)
+    status = constrained(model, method, t, t + h, h, s, s + 1, xn, state)
     if status != OK:
         return status
     combine_error(E, 0, h, fp, ip[AT_E], K, s + 1, size.nx)

@@ -9,13 +9,14 @@ from ..kernels.signatures import DENSE, FINISH, INTERPOLATE
 
 
 @kernel(FINISH)
-def finish(fns, size, data, ip, fp, t, h, x, K, xn, xs, E, W):
+def finish(model, method, run, t, h, state):
     """The field at the new point, for the predictor, the dense output and the record."""
-    return evaluate(fns, size, t + h, xn, data, K, 1, W)
+    xn, K, W = state.xn, state.K, state.W
+    return evaluate(model, run, t + h, xn, K, 1, W)
 
 
 @kernel(DENSE)
-def dense(fns, size, data, ip, fp, t, h, x, K, xn, xs, W):
+def dense(model, method, run, t, h, state):
     """Nothing to prepare."""
     return OK
 
@@ -33,7 +34,9 @@ def hermite(theta, h, x, K, xn, differential, ny, out):
 
 
 @kernel(INTERPOLATE)
-def interpolate(size, ip, fp, theta, h, x, K, xn, out):
+def interpolate(model, method, theta, h, state, out):
     """The unknowns at t + θ h."""
+    size = model.size
+    x, xn, K = state.x, state.xn, state.K
     hermite(theta, h, x, K, xn, size.nq + size.nv, size.ny, out)
     return OK

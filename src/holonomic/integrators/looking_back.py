@@ -76,17 +76,18 @@ def fall(K, at, order, fp, differential):
 
 
 @inner
-def dop853_step(fns, size, data, fp, numbers, t, h, y, K, xs, W, stages):
+def dop853_step(model, run, fp, numbers, t, h, y, K, xs, W, stages):
     """y at t + h in place, the field at its start being in the first of the stages."""
+    size = model.size
     given, s = size.nq + size.nv, STAGES
     for i in range(1, s):
         combine(xs, y, h, fp, numbers + i * s, K[stages:], i, given)
-        status = evaluate(fns, size, t + fp[numbers + s * s + s + i] * h, xs, data, K, stages + i, W)
+        status = evaluate(model, run, t + fp[numbers + s * s + s + i] * h, xs, K, stages + i, W)
         if status != OK:
             return status
     combine(xs, y, h, fp, numbers + s * s, K[stages:], s, given)
     copy(xs, y, given)
-    return evaluate(fns, size, t + h, y, data, K, stages, W)
+    return evaluate(model, run, t + h, y, K, stages, W)
 
 
 @leaf
@@ -96,20 +97,22 @@ def asks(status):
 
 
 @inner
-def look_back(fns, size, data, fp, numbers, t, h, x, K, xn, xs, W, at, stages, order):
+def look_back(model, run, fp, numbers, t, h, state, at, stages, order):
     """Write backward differences of the motion before t to rows at .. at + order of K; NO_PAST where they do not fall.
 
     `numbers` is where the tableau begins in fp, `stages` the first of the rows of K for its stages.
     """
+    size = model.size
+    x, xn, xs, K, W = state.x, state.xn, state.xs, state.K, state.W
     given, differential = size.nq + size.nv, size.n_differential
     copy(x, xn, size.ny)
-    status = evaluate(fns, size, t, xn, data, K, stages, W)
+    status = evaluate(model, run, t, xn, K, stages, W)
     for j in range(order + 1):
         if status != OK:
             return status if asks(status) else NO_PAST
         keep_point(K, at + j, xn, stages, given, differential)
         if j < order:
-            status = dop853_step(fns, size, data, fp, numbers, t - j * h, -h, xn, K, xs, W, stages)
+            status = dop853_step(model, run, fp, numbers, t - j * h, -h, xn, K, xs, W, stages)
     copy(x, xn, size.ny)
     for i in range(size.ny):
         K[at, i] = x[i]
@@ -130,19 +133,21 @@ def compare(K, row, y, fp, differential, first):
 
 
 @inner
-def in_pieces(fns, size, data, fp, numbers, t, h, x, K, xn, xs, W, stages, pieces):
+def in_pieces(model, run, fp, numbers, t, h, state, stages, pieces):
     """xn = the unknowns at t + h by DOP853, in twice as many pieces until nothing changes; return (status, pieces).
 
     Algebraic unknowns stay as they are.
     """
+    size = model.size
+    x, xn, xs, K, W = state.x, state.xn, state.xs, state.K, state.W
     given, differential, before = size.nq + size.nv, size.n_differential, 1e300
     first = True
     while pieces <= MOST_PIECES:
         copy(x, xn, size.ny)
-        status = evaluate(fns, size, t, xn, data, K, stages, W)
+        status = evaluate(model, run, t, xn, K, stages, W)
         for j in range(pieces):
             if status == OK:
-                status = dop853_step(fns, size, data, fp, numbers, t + j * h / pieces, h / pieces, xn, K, xs, W, stages)
+                status = dop853_step(model, run, fp, numbers, t + j * h / pieces, h / pieces, xn, K, xs, W, stages)
         if asks(status):
             return status, pieces
         if status == OK:

@@ -25,7 +25,6 @@ import numpy as np
 
 from ..errors import NO_CONVERGENCE, OK, SINGULAR
 from ..kernels.compile import inner, kernel, leaf
-from ..kernels.counting import JACOBIANS, RESIDUALS, count
 from ..kernels.evaluate import evaluate
 from ..kernels.memory import ADVICE_KEEP, ADVICE_SAFETY, ADVICE_SHRINK
 from ..kernels.newton import AT_ROUNDING, ROUNDING, small, stalled
@@ -129,12 +128,12 @@ def block_norms(total_q, total_v, total_rest, nq, differential, ny):
 
 
 @inner
-def newton_update(fns, data, W, at, at_r, x, K, h, fp, constants, nq, differential, ny):
+def newton_update(model, run, W, at, at_r, x, K, h, fp, constants, nq, differential, ny):
     """One Newton step for all stages from the residuals at at_r; return the size of the change."""
-    count(W, RESIDUALS, 3)
+    run.residuals += 3
     to_eigenvectors(W, at_r, fp, constants + 18, ny)
-    solve_real(fns, data, W, at, at_r, ny)
-    solved = solve_pair(fns, data, W, at, at_r + ny, ny)
+    solve_real(model, W, at, at_r, ny)
+    solved = solve_pair(model, W, at, at_r + ny, ny)
     return add_steps(W, solved, x, K, h, fp, constants + 9, nq, differential, ny)
 
 
@@ -177,8 +176,11 @@ def add_steps(W, solved, x, K, h, fp, T, nq, differential, ny):
 
 
 @kernel(ADVANCE)
-def advance(fns, size, data, ip, fp, t, h, x, K, xn, xs, W):
+def advance(model, method, run, t, h, state):
     """Solve for the stages."""
+    size = model.size
+    ip, fp = method.ip, method.fp
+    x, xn, K, W = state.x, state.xn, state.K, state.W
     ny, at, differential = size.ny, size.at_newton, size.nq + size.nv
     area = ny * ny
     constants = 3 + 2 * ny
@@ -190,14 +192,14 @@ def advance(fns, size, data, ip, fp, t, h, x, K, xn, xs, W):
         if K[CONTROL, JACOBIAN_GOOD] == 0.0:
             for i in range(ny):
                 W[at_slope + i] = K[0, i] if i < differential else 0.0
-            call_model(fns, BY_Y, t, x, 0, W, at_slope, data, W, at)
-            call_model(fns, BY_SLOPE, t, x, 0, W, at_slope, data, W, at + area)
-            count(W, JACOBIANS, 1)
+            call_model(model, BY_Y, t, x, 0, W, at_slope, W, at)
+            call_model(model, BY_SLOPE, t, x, 0, W, at_slope, W, at + area)
+            run.jacobians += 1
             K[CONTROL, JACOBIAN_GOOD] = 1.0
             K[CONTROL, FRESH] = 1.0
             K[CONTROL, H_FACTORS] = 0.0
         if K[CONTROL, H_FACTORS] != h:
-            if factor_both(fns, data, W, at, ny, h, gamma, alpha, beta, fp) != 0:
+            if factor_both(model, run, W, at, ny, h, gamma, alpha, beta, fp) != 0:
                 K[CONTROL, JACOBIAN_GOOD] = 0.0
                 return SINGULAR
             K[CONTROL, H_FACTORS] = h
@@ -211,8 +213,8 @@ def advance(fns, size, data, ip, fp, t, h, x, K, xn, xs, W):
             for stage in range(3):
                 c = c1 if stage == 0 else (c2 if stage == 1 else 1.0)
                 stage_arguments(W, at_y, at_slope, x, K, fp, constants, stage, h, ny)
-                call_model(fns, EQUATIONS, t + c * h, W, at_y, W, at_slope, data, W, at_r + stage * ny)
-            change = newton_update(fns, data, W, at, at_r, x, K, h, fp, constants, size.nq, differential, ny)
+                call_model(model, EQUATIONS, t + c * h, W, at_y, W, at_slope, W, at_r + stage * ny)
+            change = newton_update(model, run, W, at, at_r, x, K, h, fp, constants, size.nq, differential, ny)
             done += 1
             if not change <= 1e100:
                 break
@@ -267,10 +269,10 @@ def scale_error(E, W, found, h, fp, ny):
 
 
 @inner
-def estimate(fns, data, W, at, at_r, h, fp, ny, E):
+def estimate(model, run, W, at, at_r, h, fp, ny, E):
     """-E⁻¹ r as the error; return where E⁻¹ r stands."""
-    count(W, RESIDUALS, 1)
-    found = solve_real(fns, data, W, at, at_r, ny)
+    run.residuals += 1
+    found = solve_real(model, W, at, at_r, ny)
     scale_error(E, W, found, h, fp, ny)
     return found
 
@@ -294,16 +296,19 @@ def step_aside(W, at_y, found, x, ny):
 
 
 @kernel(FINISH)
-def finish(fns, size, data, ip, fp, t, h, x, K, xn, xs, E, W):
+def finish(model, method, run, t, h, state):
     """The filtered error estimate, and the field at the new point."""
+    size = model.size
+    fp = method.fp
+    x, xn, K, E, W = state.x, state.xn, state.K, state.E, state.W
     ny, at = size.ny, size.at_newton
     v = vectors_at(at, ny)
     at_r, at_y, at_slope = v + AT_R * ny, v + AT_Y * ny, v + AT_SLOPE * ny
     e1, e2, e3 = E_WEIGHTS
     for i in range(ny):
         W[at_slope + i] = -(e1 * K[Z, i] + e2 * K[Z + 1, i] + e3 * K[Z + 2, i]) / h
-    call_model(fns, EQUATIONS, t, x, 0, W, at_slope, data, W, at_r)
-    found = estimate(fns, data, W, at, at_r, h, fp, ny, E)
+    call_model(model, EQUATIONS, t, x, 0, W, at_slope, W, at_r)
+    found = estimate(model, run, W, at, at_r, h, fp, ny, E)
     # only in the first step and after a rejection: at every step it flatters steps far too long for a stiff part that is
     # driven, as in y' = -λ (y - cos t) - sin t
     again = K[CONTROL, TRIED] == 1.0 or K[CONTROL, H_OLD] == 0.0
@@ -312,18 +317,20 @@ def finish(fns, size, data, ip, fp, t, h, x, K, xn, xs, E, W):
         # once more from y0 + error, as in [HW96] Sec. IV.8: a start that misses the algebraic equations by more than
         # is allowed would otherwise be held against steps of any length
         step_aside(W, at_y, found, x, ny)
-        call_model(fns, EQUATIONS, t, W, at_y, W, at_slope, data, W, at_r)
-        estimate(fns, data, W, at, at_r, h, fp, ny, E)
+        call_model(model, EQUATIONS, t, W, at_y, W, at_slope, W, at_r)
+        estimate(model, run, W, at, at_r, h, fp, ny, E)
     if size.nv == 0:  # neither accelerations nor multipliers are recorded
         stage_arguments(W, at_y, at_slope, x, K, fp, 3 + 2 * ny, 2, h, ny)
         take_slopes(K, W, at_slope, size.nq, size.nrow)
         return OK
-    return evaluate(fns, size, t + h, xn, data, K, 1, W)
+    return evaluate(model, run, t + h, xn, K, 1, W)
 
 
 @kernel(ACCEPT)
-def accept(size, ip, fp, h, x, K, xn):
+def accept(model, method, run, h, state):
     """Keep the stages for the next prediction."""
+    size = model.size
+    x, xn, K = state.x, state.xn, state.K
     ny = size.ny
     for stage in range(3):
         copy_row(K, Z + stage, K, OLD_Z + stage, ny)

@@ -116,8 +116,11 @@ def choose_degree(K, x, xn, h, w, fp, ny, c1, c2, first, second, enough, share):
 
 
 @kernel(DENSE)
-def dense(fns, size, data, ip, fp, t, h, x, K, xn, xs, W):
+def dense(model, method, run, t, h, state):
     """Divided differences over two steps, and the error between their ends."""
+    size = model.size
+    fp = method.fp
+    x, xn, K = state.x, state.xn, state.K
     ny = size.ny
     degree, doubt, exponent = 3, 0.0, 0.25  # without a step before there is nothing to measure the cubic by
     if K[CONTROL, H_OLD] != 0.0:
@@ -147,7 +150,9 @@ def polynomial(theta, w, degree, x, K, xn, ny, c1, c2, out):
 
 
 @kernel(INTERPOLATE)
-def interpolate(size, ip, fp, theta, h, x, K, xn, out):
+def interpolate(model, method, theta, h, state, out):
     """The unknowns at t + θ h."""
+    size = model.size
+    x, xn, K = state.x, state.xn, state.K
     polynomial(theta, K[CONTROL, H_OLD] / h, int(K[CONTROL, DEGREE]), x, K, xn, size.ny, C1, C2, out)
     return OK

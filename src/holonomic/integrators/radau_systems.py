@@ -10,7 +10,6 @@ import numpy as np
 
 from ..kernels.compile import inner, leaf
 from ..kernels.complex_lu import complex_lu_factor, complex_lu_solve
-from ..kernels.counting import FACTORIZATIONS, count
 from ..kernels.linalg import lu_factor
 from ..kernels.newton import DENSE_LU, GROWTH, STRAIGHT, scale_columns, scale_row, solve_dense
 from ..kernels.signatures import (
@@ -47,15 +46,15 @@ def complex_at(at, ny):
 
 
 @inner
-def factor_both(fns, data, W, at, ny, h, gamma, alpha, beta, fp):
+def factor_both(model, run, W, at, ny, h, gamma, alpha, beta, fp):
     """Factor the real and the complex matrix; return 0 if that went well."""
-    count(W, FACTORIZATIONS, 1)
+    run.factorizations += 1
     kind, real, pair = vectors_at(at, ny) + AT_KIND * ny, at + 2 * ny * ny, complex_at(at, ny)
-    if has_function(fns, NEWTON_FACTOR):
-        call_model(fns, NEWTON_FACTOR, gamma / h, W, at, W, at, data, W, real)
+    if has_function(model, NEWTON_FACTOR):
+        call_model(model, NEWTON_FACTOR, gamma / h, W, at, W, at, W, real)
         if W[real] <= GROWTH:
             W[kind + 1] = -beta / h
-            call_model(fns, COMPLEX_FACTOR, alpha / h, W, at, W, kind + 1, data, W, pair)
+            call_model(model, COMPLEX_FACTOR, alpha / h, W, at, W, kind + 1, W, pair)
             if W[pair] <= GROWTH:
                 W[kind] = STRAIGHT
                 return 0
@@ -89,24 +88,24 @@ def factor_dense(W, at, ny, h, gamma, alpha, beta, fp):
 
 
 @inner
-def solve_real(fns, data, W, at, at_r, ny):
+def solve_real(model, W, at, at_r, ny):
     """E⁻¹ r with the real factors; return where it stands."""
     v = vectors_at(at, ny)
     solved = v + AT_SOLVED * ny
     if W[v + AT_KIND * ny] == STRAIGHT:
-        call_model(fns, NEWTON_SOLVE, 0.0, W, at + 2 * ny * ny, W, at_r, data, W, solved)
+        call_model(model, NEWTON_SOLVE, 0.0, W, at + 2 * ny * ny, W, at_r, W, solved)
     else:
         solve_dense(W, at + 2 * ny * ny, v, v + AT_ROWS * ny, ny, at_r, solved)
     return solved
 
 
 @inner
-def solve_pair(fns, data, W, at, at_r, ny):
+def solve_pair(model, W, at, at_r, ny):
     """The solution of the complex system behind that of the real one; return where the latter stands."""
     v = vectors_at(at, ny)
     solved = v + AT_SOLVED * ny
     if W[v + AT_KIND * ny] == STRAIGHT:
-        call_model(fns, COMPLEX_SOLVE, 0.0, W, complex_at(at, ny), W, at_r, data, W, solved + ny)
+        call_model(model, COMPLEX_SOLVE, 0.0, W, complex_at(at, ny), W, at_r, W, solved + ny)
     else:
         solve_pair_dense(W, at, at_r, solved + ny, ny)
     return solved

@@ -90,8 +90,11 @@ def kick(W, at_M, at_f, at_pivots, at_a, nv):
 
 
 @kernel(ADVANCE)
-def advance(fns, size, data, ip, fp, t, h, x, K, xn, xs, W):
+def advance(model, method, run, t, h, state):
     """Positions by Newton's method with the matrix of the start, velocities by one linear solve."""
+    size = model.size
+    fp = method.fp
+    x, xn, W = state.x, state.xn, state.W
     ny, nq, nv, nl, at = size.ny, size.nq, size.nv, size.nl, size.at_newton
     count = nq + nv * nv + nv + nl * nv + nl
     at_M, at_f = at + nq, at + nq + nv * nv
@@ -99,7 +102,7 @@ def advance(fns, size, data, ip, fp, t, h, x, K, xn, xs, W):
     at_X = at + count
     at_S = at_X + nl * nv + nv
     at_a, at_r = at_S + nl * nl + nl, at_S + nl * nl + nl + nv
-    call_model(fns, TERMS, t, x, 0, x, 0, data, W, 0)
+    call_model(model, TERMS, t, x, 0, x, 0, W, 0)
     copy_terms(W, at, count)
     if spread(W, at_M, at_G, at_X, nv, nl) != 0 or couple(W, at_G, at_X, at_S, nv, nl) != 0:
         return SINGULAR
@@ -111,7 +114,7 @@ def advance(fns, size, data, ip, fp, t, h, x, K, xn, xs, W):
         xn[i] = 0.0
     before, converged = 1e300, False
     for _ in range(ITERATIONS):
-        call_model(fns, RESIDUAL, t + h, xn, 0, xn, 0, data, W, at_r)
+        call_model(model, RESIDUAL, t + h, xn, 0, xn, 0, W, at_r)
         solve_small(W, at_S, at_r, nl)
         change = 0.0
         for i in range(nv):
@@ -132,14 +135,14 @@ def advance(fns, size, data, ip, fp, t, h, x, K, xn, xs, W):
         before = change
     if not converged:
         return NO_CONVERGENCE
-    call_model(fns, TERMS, t + h, xn, 0, xn, 0, data, W, 0)
+    call_model(model, TERMS, t + h, xn, 0, xn, 0, W, 0)
     copy_terms(W, at, count)
     if spread(W, at_M, at_G, at_X, nv, nl) != 0 or couple(W, at_G, at_X, at_S, nv, nl) != 0:
         return SINGULAR
     kick(W, at_M, at_f, at_X + nl * nv, at_a, nv)
     for i in range(nv):
         xn[nq + i] += 0.5 * h * W[at_a + i]
-    call_model(fns, RESIDUAL, t + h, xn, 0, xn, 0, data, W, at_r)
+    call_model(model, RESIDUAL, t + h, xn, 0, xn, 0, W, at_r)
     first = at_r + size.n_position
     solve_small(W, at_S, first, nl)
     for i in range(nv):
@@ -149,17 +152,21 @@ def advance(fns, size, data, ip, fp, t, h, x, K, xn, xs, W):
 
 
 @kernel(FINISH)
-def finish(fns, size, data, ip, fp, t, h, x, K, xn, xs, E, W):
+def finish(model, method, run, t, h, state):
     """The field at the new point; its multipliers are those of the record."""
-    status = evaluate(fns, size, t + h, xn, data, K, 1, W)
+    size = model.size
+    xn, K, W = state.xn, state.K, state.W
+    status = evaluate(model, run, t + h, xn, K, 1, W)
     for k in range(size.nl):
         xn[size.nq + size.nv + k] = K[1, size.nq + size.nv + k]
     return status
 
 
 @kernel(ACCEPT)
-def accept(size, ip, fp, h, x, K, xn):
+def accept(model, method, run, h, state):
     """Go on from the new point."""
+    size = model.size
+    x, xn, K = state.x, state.xn, state.K
     move_on(K, 1, size.nrow, xn, x, size.ny)
     return OK
 

@@ -50,13 +50,16 @@ def combine_error(E, row, h, fp, at, K, count, n):
 
 
 @kernel(ADVANCE)
-def advance(fns, size, data, ip, fp, t, h, x, K, xn, xs, W):
+def advance(model, method, run, t, h, state):
     """Stages 1 .. s-1 and the new point; the argument of the last stage stays in xs."""
+    size = model.size
+    ip, fp = method.ip, method.fp
+    x, xn, xs, K, W = state.x, state.xn, state.xs, state.K, state.W
     s = ip[STAGES]
     nx = size.nx
     for i in range(1, s):
         combine(xs, x, h, fp, i * s, K, i, nx)
-        status = evaluate(fns, size, t + fp[ip[AT_C] + i] * h, xs, data, K, i, W)
+        status = evaluate(model, run, t + fp[ip[AT_C] + i] * h, xs, K, i, W)
         if status != OK:
             return status
     combine(xn, x, h, fp, ip[AT_B], K, s, nx)
@@ -64,10 +67,13 @@ def advance(fns, size, data, ip, fp, t, h, x, K, xn, xs, W):
 
 
 @kernel(FINISH)
-def finish(fns, size, data, ip, fp, t, h, x, K, xn, xs, E, W):
+def finish(model, method, run, t, h, state):
     """The stage at the new point, and the error vectors."""
+    size = model.size
+    ip, fp = method.ip, method.fp
+    xn, K, E, W = state.xn, state.K, state.E, state.W
     s = ip[STAGES]
-    status = evaluate(fns, size, t + h, xn, data, K, s, W)
+    status = evaluate(model, run, t + h, xn, K, s, W)
     if status != OK:
         return status
     for k in range(ip[ERRORS]):
@@ -76,20 +82,26 @@ def finish(fns, size, data, ip, fp, t, h, x, K, xn, xs, E, W):
 
 
 @kernel(ACCEPT)
-def accept(size, ip, fp, h, x, K, xn):
+def accept(model, method, run, h, state):
     """The stage at the new point is the first of the next step."""
+    size = model.size
+    ip = method.ip
+    x, xn, K = state.x, state.xn, state.K
     move_on(K, ip[STAGES], size.nrow, xn, x, size.nx)
     return OK
 
 
 @kernel(DENSE)
-def dense(fns, size, data, ip, fp, t, h, x, K, xn, xs, W):
+def dense(model, method, run, t, h, state):
     """Extra stages of the dense output."""
+    size = model.size
+    ip, fp = method.ip, method.fp
+    x, xs, K, W = state.x, state.xs, state.K, state.W
     first = ip[STAGES] + 1
     width = first + ip[EXTRA]
     for i in range(ip[EXTRA]):
         combine(xs, x, h, fp, ip[AT_XA] + i * width, K, first + i, size.nx)
-        status = evaluate(fns, size, t + fp[ip[AT_XC] + i] * h, xs, data, K, first + i, W)
+        status = evaluate(model, run, t + fp[ip[AT_XC] + i] * h, xs, K, first + i, W)
         if status != OK:
             return status
     return OK
@@ -120,8 +132,11 @@ def interpolant(theta, h, x, x1, K, s, fp, at_d, rows_d, width, n, out):
 
 
 @kernel(INTERPOLATE)
-def interpolate(size, ip, fp, theta, h, x, K, xn, out):
+def interpolate(model, method, theta, h, state, out):
     """The state at t + θ h."""
+    size = model.size
+    ip, fp = method.ip, method.fp
+    x, xn, K = state.x, state.xn, state.K
     width = ip[STAGES] + 1 + ip[EXTRA]
     interpolant(theta, h, x, xn, K, ip[STAGES], fp, ip[AT_D], ip[ROWS_D], width, size.nx, out)
     return OK

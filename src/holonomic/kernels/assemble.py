@@ -12,7 +12,7 @@ import math
 
 from .compile import inner, leaf
 from .linalg import apply_q, cholesky, qr_pivoted, solve_upper_transposed
-from .signatures import RESIDUAL, TERMS, VEL_FACTOR, call_model
+from .signatures import RESIDUAL, TERMS, VEL_FACTOR, call_function
 
 FINE, OFF_POSITION, OFF_VELOCITY, UNCLEAR = 0, 1, 2, 3
 CHECK, PROJECT, FREE, IMPACT = 0, 1, 2, 3
@@ -60,7 +60,7 @@ def position_rows(fns, t, z, data, sizes, trial, terms, J):
     nq, nv = sizes[NQ], sizes[NV]
     n = sizes[NC] + sizes[NI]
     if sizes[EXACT] != 0:
-        call_model(fns, TERMS, t, z, 0, z, 0, data, terms, 0)
+        call_function(fns, TERMS, t, z, 0, z, 0, data, terms, 0)
         at = nq + nv * nv + nv
         for i in range(n):
             for j in range(nq):
@@ -70,11 +70,11 @@ def position_rows(fns, t, z, data, sizes, trial, terms, J):
         held = z[j]
         step = 1e-6 * (1.0 + abs(held))
         z[j] = held + step
-        call_model(fns, RESIDUAL, t, z, 0, z, 0, data, trial, 0)
+        call_function(fns, RESIDUAL, t, z, 0, z, 0, data, trial, 0)
         for i in range(n):
             J[i, j] = trial[i]
         z[j] = held - step
-        call_model(fns, RESIDUAL, t, z, 0, z, 0, data, trial, 0)
+        call_function(fns, RESIDUAL, t, z, 0, z, 0, data, trial, 0)
         for i in range(n):
             J[i, j] = (J[i, j] - trial[i]) / (2.0 * step)
         z[j] = held
@@ -88,13 +88,13 @@ def to_position(fns, t, q, z, data, sizes, free, tol, g, kept, trial, terms, J, 
     n = sizes[NC] + sizes[NI]
     A = qr[0]
     nfree = A.shape[0]
-    call_model(fns, RESIDUAL, t, z, 0, z, 0, data, kept, 0)
+    call_function(fns, RESIDUAL, t, z, 0, z, 0, data, kept, 0)
     for i in range(sizes[NC]):
         kept[i] = 0.0
     worst = 0.0
     rank = n
     for _ in range(MOST_STEPS):
-        call_model(fns, RESIDUAL, t, z, 0, z, 0, data, g, 0)
+        call_function(fns, RESIDUAL, t, z, 0, z, 0, data, g, 0)
         position_rows(fns, t, z, data, sizes, trial, terms, J)
         worst = 0.0
         for i in range(n):
@@ -133,7 +133,7 @@ def velocity_left(fns, t, z, data, sizes, g, terms, speed):
     nq, nv = sizes[NQ], sizes[NV]
     n = sizes[NC] + sizes[NI]
     at = nq + nv * nv + nv
-    call_model(fns, RESIDUAL, t, z, 0, z, 0, data, g, 0)
+    call_function(fns, RESIDUAL, t, z, 0, z, 0, data, g, 0)
     for i in range(sizes[NL]):
         size = 0.0
         for j in range(nv):
@@ -155,8 +155,8 @@ def to_velocity(fns, t, z, data, sizes, free, g, terms, qr, b, rows):
     speed = 0.0
     for j in range(nv):
         speed += z[nq + j] * z[nq + j]
-    call_model(fns, TERMS, t, z, 0, z, 0, data, terms, 0)
-    call_model(fns, RESIDUAL, t, z, 0, z, 0, data, g, 0)
+    call_function(fns, TERMS, t, z, 0, z, 0, data, terms, 0)
+    call_function(fns, RESIDUAL, t, z, 0, z, 0, data, g, 0)
     at = nq + nv * nv + nv
     for i in range(nl):
         for k in range(nfree):
@@ -200,8 +200,8 @@ def by_impulse(fns, t, z, data, sizes, g, terms, mass, qr, b, rows):
     speed = 0.0
     for j in range(nv):
         speed += z[nq + j] * z[nq + j]
-    call_model(fns, TERMS, t, z, 0, z, 0, data, terms, 0)
-    call_model(fns, RESIDUAL, t, z, 0, z, 0, data, g, 0)
+    call_function(fns, TERMS, t, z, 0, z, 0, data, terms, 0)
+    call_function(fns, RESIDUAL, t, z, 0, z, 0, data, g, 0)
     at = nq + nv * nv + nv
     for i in range(nv):
         for j in range(nv):
@@ -223,8 +223,8 @@ def by_impulse(fns, t, z, data, sizes, g, terms, mass, qr, b, rows):
 def distances_here(fns, t, z, data, sizes, F, g, found):
     """found = largest distance from the position rows over max(1, ‖q‖), and from the velocity rows over max(1, ‖v‖)."""
     nq, nv = sizes[NQ], sizes[NV]
-    call_model(fns, VEL_FACTOR, t, z, 0, z, 0, data, F, 0)
-    call_model(fns, RESIDUAL, t, z, 0, z, 0, data, g, 0)
+    call_function(fns, VEL_FACTOR, t, z, 0, z, 0, data, F, 0)
+    call_function(fns, RESIDUAL, t, z, 0, z, 0, data, g, 0)
     n = sizes[NC] + sizes[NI]
     first, second = 0.0, 0.0
     for i in range(sizes[NC]):
@@ -248,12 +248,12 @@ def distances_here(fns, t, z, data, sizes, F, g, found):
 def clear_rank(fns, ranked, t, z, data, sizes, F, terms, qr):
     """Whether the rows to keep are plainly independent, and the others plainly repeat them."""
     nq, nv, nl = sizes[NQ], sizes[NV], sizes[NL]
-    call_model(ranked, VEL_FACTOR, t, z, 0, z, 0, data, F, 0)
+    call_function(ranked, VEL_FACTOR, t, z, 0, z, 0, data, F, 0)
     if not F[0] > FULL_RANK:
         return False
     if sizes[KEPT] == nl:
         return True
-    call_model(fns, TERMS, t, z, 0, z, 0, data, terms, 0)
+    call_function(fns, TERMS, t, z, 0, z, 0, data, terms, 0)
     at = nq + nv * nv + nv
     R = qr[0]
     for i in range(nl):
@@ -320,7 +320,7 @@ def assemble(fns, ranked, t, X, DATA, sizes, mode, tol, least, free_q, free_v, a
             if sizes[NI] > 0 and mode != FREE:
                 for i in range(sizes[NI]):
                     data[at_invariants + i] = 0.0
-                call_model(fns, RESIDUAL, t, z, 0, z, 0, data, g, 0)
+                call_function(fns, RESIDUAL, t, z, 0, z, 0, data, g, 0)
                 for i in range(sizes[NI]):
                     DATA[m, at_invariants + i] = g[nc + i]
         STATUS[m] = status

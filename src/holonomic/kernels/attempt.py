@@ -48,8 +48,12 @@ def worst_component(E, x, xn, atol, rtol, n):
 
 
 @inner
-def error_in_two_parts(slots, fns, size, data, sp, run, h, x, xn, E, W, atol, turns):
+def error_in_two_parts(slots, model, method, run, h, loop):
     """Size of an estimate that is joined from two vectors: the largest of whole and projected, of q and v."""
+    size = model.size
+    sp = method.sp
+    x, xn, E, W = loop.state.x, loop.state.xn, loop.state.E, loop.state.W
+    atol, turns = loop.scale.atol, loop.scale.turns
     nq, nx = size.nq, size.nx
     shorter = 0.0
     if run.h_before != 0.0:
@@ -61,7 +65,7 @@ def error_in_two_parts(slots, fns, size, data, sp, run, h, x, xn, E, W, atol, tu
     worst = larger(worst, joined_error(five, three, shorter * run.ratio_v))
     run.new_ratio_v = ratio_to_keep(five, three)
     for k in range(2):
-        call_tangent(slots, fns, size, data, sp, E, k, W)
+        call_tangent(slots, model, sp, E, k, W)
     five, three = largest_errors(E, x, xn, atol, run.rtol, turns, 0, nq)
     worst = larger(worst, joined_error(five, three, 0.0))
     five, three = largest_errors(E, x, xn, atol, run.rtol, turns, nq, nx)
@@ -69,26 +73,30 @@ def error_in_two_parts(slots, fns, size, data, sp, run, h, x, xn, E, W, atol, tu
 
 
 @inner
-def attempt(slots, fns, size, data, ip, fp, sp, run, t, h, x, xn, xs, K, E, W, atol, turns):
+def attempt(slots, model, method, run, t, h, loop):
     """Try one step; err in run.err."""
-    status = call_advance(slots, fns, size, data, ip, fp, t, h, x, K, xn, xs, W)
+    size = model.size
+    sp = method.sp
+    x, xn, xs, E, W = loop.state.x, loop.state.xn, loop.state.xs, loop.state.E, loop.state.W
+    atol, turns = loop.scale.atol, loop.scale.turns
+    status = call_advance(slots, model, method, run, t, h, loop.state)
     if status != OK:
         return status
     run.pulls += 1
-    status = call_pull(slots, fns, size, data, sp, t + h, h, x, xs, xn, W)
+    status = call_pull(slots, model, sp, run, t + h, h, x, xs, xn, W)
     if status != OK:
         return status
-    status = settle(fns, size, data, t + h, xn, W)
+    status = settle(model, t + h, xn, W)
     if status != OK:
         return status
-    status = call_finish(slots, fns, size, data, ip, fp, t, h, x, K, xn, xs, E, W)
+    status = call_finish(slots, model, method, run, t, h, loop.state)
     if status != OK:
         return status
     if size.n_errors > 1:
-        run.err = error_in_two_parts(slots, fns, size, data, sp, run, h, x, xn, E, W, atol, turns)
+        run.err = error_in_two_parts(slots, model, method, run, h, loop)
     elif size.n_errors > 0:
         whole = error_norm(E, x, xn, atol, run.rtol, turns, size.nq, size.nx)
-        call_tangent(slots, fns, size, data, sp, E, 0, W)
+        call_tangent(slots, model, sp, E, 0, W)
         run.err = max(error_norm(E, x, xn, atol, run.rtol, turns, size.nq, size.nx), SHARE * whole)
     else:
         run.err = 0.0

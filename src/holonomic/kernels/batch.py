@@ -7,6 +7,7 @@ they run. A member that fails leaves its status behind and the loop goes on.
 from __future__ import annotations
 
 import math
+from typing import Any, NamedTuple
 
 from ..errors import DONE, EVENT, MORE, NEED_REFINED, NEED_TERMS, NOT_FINITE, OK
 from .compile import inner, leaf
@@ -15,7 +16,7 @@ from .drive import drive
 from .evaluate import evaluate
 from .locate import AT_START, CAME, DIRECTION, LEAD, NEXT, SIGN, START, STOPS, has_nan, sign_of
 from .looking import GLANCE, LONGEST_LOOK, hands_over, turned_stiff
-from .signatures import EVENT_RATES, EVENTS, call_model
+from .signatures import EVENT_RATES, EVENTS, Record, call_function, call_model
 from .vectors import write_row
 
 PLENTY = 1 << 62
@@ -32,9 +33,52 @@ STIFF_SINCE, LEAST, MOST_RATIO, AT_LEAST, STEP_LEAST, NOTED = 0, 1, 2, 3, 4, 5
 UNCLEAR_RATE = 1e-14  # of the sum of sizes: a derivative below this may be rounding
 
 
+class Tables(NamedTuple):
+    """Tabulated inputs of members."""
+
+    at: Any  # where each stands in data
+    first: Any  # where its times begin, and where the last one ends
+    times: Any
+    values: Any  # (member, time)
+    stops: Any  # times at which a stretch ends: breaks of tables, and the end
+
+
+class Log(NamedTuple):
+    """Events of members."""
+
+    ended: Any  # number of the event that ended a run, -1: none
+    count: Any
+    t: Any
+    index: Any
+    x: Any
+    k: Any
+
+
+class Members(NamedTuple):
+    """Where members begin."""
+
+    data: Any
+    x: Any
+    beginning: Any  # memory of a run as every member begins with it, an array of one record
+    memory: Any  # that of the one that runs
+
+
+class Results(NamedTuple):
+    """What members leave."""
+
+    x: Any
+    k: Any
+    status: Any
+    reached: Any
+    steps: Any
+    rows: Any
+    notes: Any
+
+
 @leaf
-def enter_tables(m, t, forward, data, at_table, first_time, times, VALUES):
+def enter_tables(m, t, forward, data, tables):
     """Enter the piece of every tabulated input that begins at t: value, slope and time, three numbers in data."""
+    at_table, first_time, times, VALUES = tables.at, tables.first, tables.times, tables.values
     for j in range(at_table.shape[0]):
         a, b = first_time[j], first_time[j + 1]
         low, high = a, b  # as many times as lie before t, or at t where time runs forward
@@ -58,10 +102,13 @@ def enter_tables(m, t, forward, data, at_table, first_time, times, VALUES):
 
 
 @inner
-def arm_events(fns, size, data, run, x, K, ev, ev_f, rates, forward):
+def arm_events(model, run, state, events, forward):
     """Note on which side of zero the event functions start, and to which side those at zero leave it."""
+    size = model.size
+    x, K = state.x, state.K
+    ev, ev_f, rates = events.marks, events.values, events.rates
     nev, nq = size.n_events, size.nq
-    call_model(fns, EVENTS, run.t, x, 0, K, nq, data, ev_f, 0)
+    call_model(model, EVENTS, run.t, x, 0, K, nq, ev_f, 0)
     if has_nan(ev_f, START, nev):
         return NOT_FINITE
     at_zero = False
@@ -72,7 +119,7 @@ def arm_events(fns, size, data, run, x, K, ev, ev_f, rates, forward):
     if at_zero:
         if run.event_field != 0:
             return BY_PYTHON
-        call_model(fns, EVENT_RATES, run.t, x, 0, K, nq, data, rates, 0)
+        call_model(model, EVENT_RATES, run.t, x, 0, K, nq, rates, 0)
         for k in range(nev):
             if ev_f[START, k] == 0.0:
                 ev[SIGN, k] = AT_START
@@ -82,143 +129,144 @@ def arm_events(fns, size, data, run, x, K, ev, ev_f, rates, forward):
 
 
 @inner
-def keep_events(m, size, run, rec_t, rec_i, rec_x, rec_k, EV_N, EV_T, EV_I, EV_X, EV_K):
+def keep_events(m, size, run, events, log):
     """Move the events of the last stretch to those of the member; False: there is no more room."""
     for row in range(run.event_rows):
-        at = EV_N[m]
-        if at >= EV_T.shape[1]:
+        at = log.count[m]
+        if at >= log.t.shape[1]:
             return False
-        EV_T[m, at], EV_I[m, at] = rec_t[row], rec_i[row]
+        log.t[m, at], log.index[m, at] = events.t[row], events.index[row]
         for i in range(size.nx):
-            EV_X[m, at, i] = rec_x[row, i]
+            log.x[m, at, i] = events.x[row, i]
         for i in range(size.nk):
-            EV_K[m, at, i] = rec_k[row, i]
-        EV_N[m] = at + 1
+            log.k[m, at, i] = events.k[row, i]
+        log.count[m] = at + 1
     run.event_rows = 0
     return True
 
 
 @inner
-def note_ends(m, size, run, x, K, ev, ev_f, rec_t, rec_i, rec_x, rec_k, ENDED):
+def note_ends(m, size, run, state, events, log):
     """Write down events whose functions are zero exactly where the run ends; a terminal one is what ended it."""
+    x, K = state.x, state.K
+    ev, ev_f = events.marks, events.values
     for k in range(size.n_events):
         sign, wanted = ev[SIGN, k], ev[DIRECTION, k]
         if (sign == 1 or sign == -1) and ev_f[START, k] == 0.0 and (wanted == 0 or wanted == -sign):
-            write_row(rec_t, rec_x, rec_k, run.event_rows, run.t, x, K, 0, size.nq, size.nx, size.nk)
-            rec_i[run.event_rows] = k
+            write_row(events.t, events.x, events.k, run.event_rows, run.t, x, K, 0, size.nq, size.nx, size.nk)
+            events.index[run.event_rows] = k
             run.event_rows += 1
-            if ev[STOPS, k] != 0 and ENDED[m] < 0:
-                ENDED[m] = k
+            if ev[STOPS, k] != 0 and log.ended[m] < 0:
+                log.ended[m] = k
 
 
 @inner
-def begin(fns, size, data, run, order, at_lam, x, xn, K, W, atol):
+def begin(model, run, state, scale):
     """Evaluate the first point and choose the first step."""
+    size = model.size
+    x, xn, K, W = state.x, state.xn, state.K, state.W
+    atol = scale.atol
     nz = size.nq + size.nv
     t = run.t
-    status = evaluate(fns, size, t, x, data, K, 0, W)
+    status = evaluate(model, run, t, x, K, 0, W)
     if status != OK:
         return status
     run.evaluated = 1
     run.rho_least = min(run.rho_least, K[0, size.nrow - 1])
     run.rho_most = run.rho_least
-    if at_lam >= 0:
+    if run.at_lam >= 0:
         for i in range(size.nl):
-            x[at_lam + i] = K[0, nz + i]
+            x[run.at_lam + i] = K[0, nz + i]
     if run.fixed == 0:
         forward = 1.0 if run.t_stop >= t else -1.0
         most = min(run.h_max, abs(run.t_stop - t))
         row = K[0]
-        h = first_step(x, row, row, order, atol, run.rtol, forward, most, nz, 0)
+        h = first_step(x, row, row, run.order, atol, run.rtol, forward, most, nz, 0)
         for i in range(nz):
             xn[i] = x[i] + h * K[0, i]
-        status = evaluate(fns, size, t + h, xn, data, K, 1, W)
+        status = evaluate(model, run, t + h, xn, K, 1, W)
         if status == OK:
-            h = first_step(x, row, K[1], order, atol, run.rtol, forward, most, nz, 1)
+            h = first_step(x, row, K[1], run.order, atol, run.rtol, forward, most, nz, 1)
         run.h = h
     return status
 
 
 @inner
-def run_member(m, slots, fns, size, data, ip, fp, sp, order, at_lam, remembers, stops, at_table, first_time, times, VALUES, run,
-               x, xn, xs, K, E, W, atol, turns, rec_t, rec_x, rec_k, save_t, ev, ev_f, rates, found_theta, found, xe, ke,
-               rec_ev_t, rec_ev_i, rec_ev_x, rec_ev_k, passing, looks, why, positions, LOOK, spare, halt, ENDED, EV_N, EV_T,
-               EV_I, EV_X, EV_K):  # fmt: skip
-    """Run member m from x, with S and I as every run has them at its start; return its status.
+def run_member(m, slots, model, method, run, loop, record, events, tables, looks, halt, log):
+    """Run member m from the x of its state, with `run` as every run has it at its start; return its status.
 
-    It ends early when halt[0] is set; an empty `halt` is never looked at. With `looks` the automatic choice is asked on the
-    way, first after LOOK[m] steps, as in a single run; see `looking`.
+    It ends early when halt[0] is set; an empty `halt` is never looked at. Where looks are wanted the automatic choice is
+    asked on the way, first after looks.steps[m] steps, as in a single run; see `looking`.
     """
-    nx, nq, nk, nev = size.nx, size.nq, size.nk, size.n_events
+    size = model.size
+    x, K = loop.state.x, loop.state.K
+    save_t, stops = record.save_t, tables.stops
     # nothing is remembered of another member
-    W[size.at_state + nx] = W[size.at_state + nx + 1] = 0.0
     for row in range(1, K.shape[0]):
         for i in range(K.shape[1]):
             K[row, i] = 0.0
     forward = 1.0 if run.t_stop >= run.t else -1.0
-    ENDED[m] = -1
-    EV_N[m] = 0
-    enter_tables(m, run.t, forward, data, at_table, first_time, times, VALUES)
-    status = begin(fns, size, data, run, order, at_lam, x, xn, K, W, atol)
+    log.ended[m] = -1
+    log.count[m] = 0
+    enter_tables(m, run.t, forward, model.data, tables)
+    status = begin(model, run, loop.state, loop.scale)
     if status == NEED_REFINED or status == NEED_TERMS or run.evaluated == 0:
         return status
     status = OK
     if save_t.shape[0] > 0 and save_t[0] == run.t:
-        write_row(rec_t, rec_x, rec_k, 0, run.t, x, K, 0, nq, nx, nk)
+        write_row(record.t, record.x, record.k, 0, run.t, x, K, 0, size.nq, size.nx, size.nk)
         run.rows = 1
         run.saved = 1
     run.quota = SLICE if halt.shape[0] > 0 else PLENTY
-    if nev > 0:
-        status = arm_events(fns, size, data, run, x, K, ev, ev_f, rates, forward)
+    if size.n_events > 0:
+        status = arm_events(model, run, loop.state, events, forward)
     stretch = 0
     since, steps, ahead = run.t, 0, 0
     while status == OK:
         run.t_stop = stops[stretch]
-        if looks:
-            ahead = LOOK[m]
+        if looks.wanted:
+            ahead = looks.steps[m]
             run.quota = min(ahead, GLANCE)
         if run.fixed != 0:
             run.t_base = run.t
             run.step_number = 0
         status = MORE
         while status == MORE:
-            status = drive(slots, fns, size, data, ip, fp, sp, run, x, xn, xs, K, E, W, atol, turns, rec_t, rec_x, rec_k,
-                           save_t, ev, ev_f, found_theta, found, xe, ke, rec_ev_t, rec_ev_i, rec_ev_x,
-                           rec_ev_k, passing)  # fmt: skip
-            if nev > 0:
+            status = drive(slots, model, method, run, loop, record, events)
+            if size.n_events > 0:
                 if status == EVENT:
                     for row in range(run.event_rows):
-                        k = rec_ev_i[row]
-                        if ENDED[m] < 0 and rec_ev_t[row] == run.t and ev[STOPS, k] != 0:
-                            ENDED[m] = k
-                room = keep_events(m, size, run, rec_ev_t, rec_ev_i, rec_ev_x, rec_ev_k, EV_N, EV_T, EV_I, EV_X, EV_K)
+                        k = events.index[row]
+                        if log.ended[m] < 0 and events.t[row] == run.t and events.marks[STOPS, k] != 0:
+                            log.ended[m] = k
+                room = keep_events(m, size, run, events, log)
                 if room and status == DONE and stretch == stops.shape[0] - 1:
-                    note_ends(m, size, run, x, K, ev, ev_f, rec_ev_t, rec_ev_i, rec_ev_x, rec_ev_k, ENDED)
-                    room = keep_events(m, size, run, rec_ev_t, rec_ev_i, rec_ev_x, rec_ev_k, EV_N, EV_T, EV_I, EV_X, EV_K)
+                    note_ends(m, size, run, loop.state, events, log)
+                    room = keep_events(m, size, run, events, log)
                 if not room:
                     status = MANY_EVENTS
             if halt.shape[0] > 0 and status == MORE:
                 if halt[0] != 0:
                     return HALTED
-                if not looks and run.quota <= 0:
+                if not looks.wanted and run.quota <= 0:
                     run.quota = SLICE
-            if looks and status == MORE and run.quota <= 0:
+            if looks.wanted and status == MORE and run.quota <= 0:
                 t_end = stops[stops.shape[0] - 1]
                 ahead -= min(ahead, GLANCE)
                 if ahead > 0:
                     if turned_stiff(t_end, run):  # what the next look will find: no more steps in vain
                         return HANDED_OVER
                 else:
-                    if hands_over(why, t_end, since, steps, fns, size, data, run, x, xe, K, W, positions, spare):
+                    if hands_over(looks, t_end, since, steps, model, run, loop):
                         return HANDED_OVER
-                    LOOK[m] = ahead = min(2 * LOOK[m], LONGEST_LOOK)
+                    looks.steps[m] = ahead = min(2 * looks.steps[m], LONGEST_LOOK)
                     since, steps = run.t, run.accepted
                 run.quota = min(ahead, GLANCE)
         if status == DONE and stretch < stops.shape[0] - 1:
             stretch += 1
-            enter_tables(m, run.t, forward, data, at_table, first_time, times, VALUES)
+            enter_tables(m, run.t, forward, model.data, tables)
             run.evaluated = 0
-            if remembers:
+            if run.remembers != 0:
                 for row in range(1, K.shape[0] - 2):  # the last two hold what is noted
                     for i in range(K.shape[1]):
                         K[row, i] = 0.0
@@ -227,58 +275,46 @@ def run_member(m, slots, fns, size, data, ip, fp, sp, order, at_lam, remembers, 
 
 
 @leaf
-def run_members(first, last, slots, fns, size, ip, fp, sp, DATA, X0, at_lam, beginning, order, remembers, stops, tables, data,
-                memory, x, xn, xs, K, E, W, atol, turns, rec_t, save_t, ev, ev_f, rates, found_theta, found, xe, ke,
-                rec_ev_t, rec_ev_i, rec_ev_x, rec_ev_k, passing, looks, why, positions, LOOK, spare, halt, NOTES_OF, OUT_X,
-                OUT_K, STATUS, REACHED, STEPS, SAVED_ROWS, ENDED, EV_N, EV_T, EV_I, EV_X, EV_K):  # fmt: skip
-    """Run members first .. last-1; what they saved goes to OUT_X and OUT_K, member by member.
-
-    Where λ is an unknown, it stands at_lam in x and starts from the field; -1: it is not, or X0 has it. `stops` are
-    the times at which a stretch ends: breaks of tabulated inputs, and the end. `tables` holds where each table stands
-    in data, where its times begin, the times, and the values, (member, time).
-    """
-    at_table, first_time, times, VALUES = tables
-    run = memory[0]
-    for m in range(first, last):
+def run_members(span, slots, model, method, loop, saving, events, members, tables, looks, halt, results, log):
+    """Run members span[0] .. span[1]-1; `saving` is room for times, and the times that are saved."""
+    run, data, x = members.memory[0], model.data, loop.state.x
+    for m in range(span[0], span[1]):
         if halt[0] != 0:
-            STATUS[m] = HALTED
+            results.status[m] = HALTED
             continue
-        for i in range(DATA.shape[1]):
-            data[i] = DATA[m, i]
-        for i in range(size.nx):
-            x[i] = X0[m, i]
-        memory[0] = beginning[0]
-        STATUS[m] = run_member(
-            m, slots, fns, size, data, ip, fp, sp, order, at_lam, remembers, stops, at_table, first_time, times, VALUES, run,
-            x, xn, xs, K, E, W, atol, turns, rec_t, OUT_X[m], OUT_K[m], save_t, ev, ev_f, rates, found_theta, found, xe,
-            ke, rec_ev_t, rec_ev_i, rec_ev_x, rec_ev_k, passing, looks, why, positions, LOOK, spare, halt, ENDED, EV_N,
-            EV_T, EV_I, EV_X, EV_K,
+        for i in range(data.shape[0]):
+            data[i] = members.data[m, i]
+        for i in range(x.shape[0]):
+            x[i] = members.x[m, i]
+        members.memory[0] = members.beginning[0]
+        record = Record(saving[0], results.x[m], results.k[m], saving[1])
+        results.status[m] = run_member(
+            m, slots, model, method, run, loop, record, events, tables, looks, halt, log
         )  # fmt: skip
-        REACHED[m] = run.t
-        STEPS[m] = run.accepted + run.rejected
-        SAVED_ROWS[m] = run.rows
-        note(m, size, run, K, NOTES_OF)
+        results.reached[m] = run.t
+        results.steps[m] = run.accepted + run.rejected
+        results.rows[m] = run.rows
+        note(m, run, loop.state.K, results.notes, model.size.nq + model.size.nv)
 
 
 @inner
-def note(m, size, run, K, NOTES_OF):
+def note(m, run, K, notes, nz):
     """Write down what may have to be told of member m."""
-    NOTES_OF[m, STIFF_SINCE] = run.t_stiff if run.is_stiff != 0 else math.nan
-    if NOTES_OF.shape[1] > NOTED:
-        NOTES_OF[m, LEAST] = run.rho_least
-        NOTES_OF[m, MOST_RATIO] = run.rho_most
-        NOTES_OF[m, AT_LEAST] = run.t_least
-        NOTES_OF[m, STEP_LEAST] = run.h_least
-        nz, bottom = size.nq + size.nv, K.shape[0] - 2
+    notes[m, STIFF_SINCE] = run.t_stiff if run.is_stiff != 0 else math.nan
+    if notes.shape[1] > NOTED:
+        notes[m, LEAST] = run.rho_least
+        notes[m, MOST_RATIO] = run.rho_most
+        notes[m, AT_LEAST] = run.t_least
+        notes[m, STEP_LEAST] = run.h_least
+        bottom = K.shape[0] - 2
         for i in range(nz):
-            NOTES_OF[m, NOTED + i] = K[bottom, i]
-            NOTES_OF[m, NOTED + nz + i] = K[bottom + 1, i]
+            notes[m, NOTED + i] = K[bottom, i]
+            notes[m, NOTED + nz + i] = K[bottom + 1, i]
 
 
 @leaf
 def along_members(fns, which, times, X, B, DATA, tables, forward, data, OUT):
     """Model function `which` at all times of all members: OUT[m, i] = f(times[i], X[m, i], B[m, i]); NaN where X is."""
-    at_table, first_time, table_times, VALUES = tables
     nx, nb, size = X.shape[2], B.shape[2], OUT.shape[2]
     for m in range(X.shape[0]):
         for i in range(DATA.shape[1]):
@@ -286,8 +322,8 @@ def along_members(fns, which, times, X, B, DATA, tables, forward, data, OUT):
         for i in range(times.shape[0]):
             row = m * times.shape[0] + i
             if X[m, i, 0] == X[m, i, 0]:
-                enter_tables(m, times[i], forward, data, at_table, first_time, table_times, VALUES)
-                call_model(fns, which, times[i], X, row * nx, B, row * nb, data, OUT, row * size)
+                enter_tables(m, times[i], forward, data, tables)
+                call_function(fns, which, times[i], X, row * nx, B, row * nb, data, OUT, row * size)
             else:
                 for j in range(size):
                     OUT[m, i, j] = X[m, i, 0]

@@ -10,31 +10,31 @@ from .compile import is_compiled, leaf
 from .drive import drive
 from .evaluate import evaluate
 from .settle import pull_and_settle
-from .signatures import EVENT_RATES, EVENTS, call_model
+from .signatures import EVENT_RATES, EVENTS, call_function
 
 
 @leaf
 def invoke(fns, which, t, a, b, data, out):
     """Call one model function from Python."""
-    call_model(fns, which, t, a, 0, b, 0, data, out, 0)
+    call_function(fns, which, t, a, 0, b, 0, data, out, 0)
 
 
 @leaf
-def pull_compiled(slots, fns, size, data, sp, t, x, W):
+def pull_compiled(slots, model, sp, run, t, x, W):
     """`pull_and_settle` for compiled models, from Python."""
-    return pull_and_settle(slots, fns, size, data, sp, t, x, W)
+    return pull_and_settle(slots, model, sp, run, t, x, W)
 
 
 @leaf
-def evaluate_compiled(fns, size, t, x, data, K, row, W):
+def evaluate_compiled(model, run, t, x, K, row, W):
     """`evaluate` for compiled models, from Python."""
-    return evaluate(fns, size, t, x, data, K, row, W)
+    return evaluate(model, run, t, x, K, row, W)
 
 
 @leaf
 def events_compiled(fns, t, x, K, at, data, out):
     """Event values for compiled models, from Python."""
-    call_model(fns, EVENTS, t, x, 0, K, at, data, out, 0)
+    call_function(fns, EVENTS, t, x, 0, K, at, data, out, 0)
 
 
 def announce() -> None:
@@ -44,10 +44,10 @@ def announce() -> None:
         print(text, file=sys.stderr, flush=True)
 
 
-def drive_interpreted(slots, fns, size, data, ip, *rest):
-    """The step loop as plain Python. Numbers looked up one by one are lists there: four times faster."""
+def drive_interpreted(*arguments):
+    """The step loop as plain Python."""
     with np.errstate(all="ignore"):  # what is not finite is found and named by us
-        return drive.py_func(slots, fns, size, data, ip.tolist(), *rest)
+        return drive.py_func(*arguments)
 
 
 def evaluate_interpreted(*arguments):
@@ -59,13 +59,13 @@ def evaluate_interpreted(*arguments):
 @leaf
 def rates_compiled(fns, t, x, K, at, data, out):
     """Time derivatives of the event functions for compiled models, from Python."""
-    call_model(fns, EVENT_RATES, t, x, 0, K, at, data, out, 0)
+    call_function(fns, EVENT_RATES, t, x, 0, K, at, data, out, 0)
 
 
-def field_at(plan, t: float, x, data, K, row: int, W) -> int:
+def field_at(plan, run, t: float, x, data, K, row: int, W) -> int:
     """Put the field at (t, x) into a row of K, compiling what it needs; return a status."""
     go = evaluate_interpreted if plan.model.interpreted else evaluate_compiled
     while True:
-        status = go(plan.fns, plan.size_given, t, x, data, K, row, W)
+        status = go(plan.for_kernels(data), run, t, x, K, row, W)
         if not plan.supplies(status):
             return status

@@ -109,12 +109,12 @@ def left_out(path, r, noise, size, E):
 
 
 @inner
-def on_constraints(slots, fns, size, data, tight, t, x, ke, W):
+def on_constraints(slots, model, tight, run, t, x, ke, W):
     """Move x onto the constraints, down to rounding, and evaluate the field there."""
-    status = call_pull(slots, fns, size, data, tight, t, 0.0, x, x, x, W)
+    status = call_pull(slots, model, tight, run, t, 0.0, x, x, x, W)
     if status == OK:
-        status = settle(fns, size, data, t, x, W)
-    return status if status != OK else evaluate(fns, size, t, x, data, ke, 0, W)
+        status = settle(model, t, x, W)
+    return status if status != OK else evaluate(model, run, t, x, ke, 0, W)
 
 
 @inner
@@ -124,13 +124,17 @@ def asks(status):
 
 
 @inner
-def first_guess(slots, fns, size, data, path, r, xe, ke, W, tight):
+def first_guess(slots, model, run, loop, r):
     """States, slopes and √ρ at the points, each extrapolated from those before."""
+    size = model.size
+    W = loop.state.W
+    xe, ke = loop.inside.x, loop.inside.K
+    path, tight = loop.passing.path, loop.passing.sp
     nz = size.nq + size.nv
     for i in range(LEAST + r):
         guess(path, r, i, nz, xe)
         t = path[NUMBERS, T0] + POINTS[r, i] * path[NUMBERS, LENGTH]
-        status = on_constraints(slots, fns, size, data, tight, t, xe, ke, W)
+        status = on_constraints(slots, model, tight, run, t, xe, ke, W)
         if status != OK:
             return status if asks(status) else NO_PATH
         note_point(path, AT, i, xe, ke, W[size.at_velocity], nz)  # ρ of G Gᵀ: of the geometry alone, whatever the masses
@@ -138,10 +142,15 @@ def first_guess(slots, fns, size, data, path, r, xe, ke, W, tight):
 
 
 @inner
-def collocate(slots, fns, size, data, path, r, xe, ke, W, tight, x, atol, rtol, turns):
+def collocate(slots, model, run, loop, r):
     """Iterate to the polynomial whose slopes at the points are the field there."""
+    size = model.size
+    x, W = loop.state.x, loop.state.W
+    xe, ke = loop.inside.x, loop.inside.K
+    atol, turns = loop.scale.atol, loop.scale.turns
+    path, tight = loop.passing.path, loop.passing.sp
     nq, nv, nz = size.nq, size.nv, size.nq + size.nv
-    noise = note_sizes(path, r, atol, rtol, nz)
+    noise = note_sizes(path, r, atol, run.rtol, nz)
     plain = size.nc == nv and is_velocity(path, nq, nv)
     before, converged = math.inf, False
     for sweep in range(SWEEPS):
@@ -152,7 +161,7 @@ def collocate(slots, fns, size, data, path, r, xe, ke, W, tight, x, atol, rtol, 
             t = path[NUMBERS, T0] + POINTS[r, i] * path[NUMBERS, LENGTH]
             integrate_points(path, r, i, i + 1, 0, nz)
             copy_from(path, NEW + i, xe, nz)
-            status = on_constraints(slots, fns, size, data, tight, t, xe, ke, W)
+            status = on_constraints(slots, model, tight, run, t, xe, ke, W)
             if status != OK:
                 return status if asks(status) else NO_PATH
             note_point(path, NEW, i, xe, ke, W[size.at_velocity], nz)
@@ -170,7 +179,7 @@ def collocate(slots, fns, size, data, path, r, xe, ke, W, tight, x, atol, rtol, 
     finish_series(path, r, nz)
     left_out(path, r, noise, nz, ke)
     copy_from(path, AT + LEAST + r - 1, xe, nz)
-    return OK if error_norm(ke, x, xe, atol, rtol, turns, nq, nz) <= 1.0 else NO_PATH
+    return OK if error_norm(ke, x, xe, atol, run.rtol, turns, nq, nz) <= 1.0 else NO_PATH
 
 
 @leaf
@@ -181,7 +190,7 @@ def copy_from(path, row, x, size):
 
 
 @inner
-def find_path(slots, fns, size, data, run, x, K, xe, ke, W, atol, turns, path, tight, nodes):
+def find_path(slots, model, run, loop):
     """Find the path from the current state over the singular position that is expected.
 
     One length of it may be too long for the tolerance, another too short for the rounding beside the position: of 175 runs
@@ -189,20 +198,22 @@ def find_path(slots, fns, size, data, run, x, K, xe, ke, W, atol, turns, path, t
     """
     status = NO_PATH
     for i in range(len(LENGTHS)):
-        status = path_of_length(
-            slots, fns, size, data, run, x, K, xe, ke, W, atol, turns, path, tight, nodes, LENGTHS[i]
-        )
+        status = path_of_length(slots, model, run, loop, LENGTHS[i])
         if status != NO_PATH:
             return status
     return status
 
 
 @inner
-def path_of_length(slots, fns, size, data, run, x, K, xe, ke, W, atol, turns, path, tight, nodes, times):
+def path_of_length(slots, model, run, loop, times):
     """Find a path that is some times as long as the way to the position.
 
     A position behind the stop time need not be passed; the path may be longer.
     """
+    size = model.size
+    x, K, W = loop.state.x, loop.state.K, loop.state.W
+    xe = loop.inside.x
+    path, nodes = loop.passing.path, loop.passing.nodes
     h, nz = run.h_used, size.nq + size.nv
     forward = 1.0 if h > 0.0 else -1.0
     reach = abs(h) if run.retake != 0 else abs(run.t_stop - run.t)
@@ -213,7 +224,7 @@ def path_of_length(slots, fns, size, data, run, x, K, xe, ke, W, atol, turns, pa
         r = widest(distance / length)
         clear = clearance(r, distance / length)
         begin_path(path, run.t, forward * length, r, x, K, nz)
-        status = first_guess(slots, fns, size, data, path, r, xe, ke, W, tight)
+        status = first_guess(slots, model, run, loop, r)
         if status != OK:
             return status
         where = singular_at(path, r)
@@ -225,7 +236,7 @@ def path_of_length(slots, fns, size, data, run, x, K, xe, ke, W, atol, turns, pa
             break
     if not placed:
         return NOTHING if where >= 1.0 else NO_PATH
-    status = collocate(slots, fns, size, data, path, r, xe, ke, W, tight, x, atol, run.rtol, turns)
+    status = collocate(slots, model, run, loop, r)
     if status != OK:
         return status
     where = singular_at(path, r)
@@ -234,7 +245,7 @@ def path_of_length(slots, fns, size, data, run, x, K, xe, ke, W, atol, turns, pa
     path[NUMBERS, WHERE] = where
     path[NUMBERS, CLEAR] = clearance(r, where)
     path[NUMBERS, PIECE] = min(1.0, SHORTER * abs(h) / length)
-    status = misses(fns, size, data, path, xe, W)
+    status = misses(model, path, xe, W)
     if status == OK or asks(status):
         return status
     return MISSED if status == NARROW_MISS else NO_PATH

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from .compile import leaf
-from .signatures import RESIDUAL, VEL_FACTOR, call_model
+from .signatures import RESIDUAL, VEL_FACTOR, call_function
 from .vectors import norm
 
 
 @leaf
 def distances(fns, t, x, data, F, r, found, n_constraints, n_position, n_lam, nc, nq, nv):
     """found = (ρ of G Gᵀ, largest |g_i|/‖G_i‖ over max(1, ‖q‖), largest |(Gv + g_t)_i|/‖G_i‖ over max(1, ‖v‖))."""
-    call_model(fns, VEL_FACTOR, t, x, 0, x, 0, data, F, 0)
-    call_model(fns, RESIDUAL, t, x, 0, x, 0, data, r, 0)
+    call_function(fns, VEL_FACTOR, t, x, 0, x, 0, data, F, 0)
+    call_function(fns, RESIDUAL, t, x, 0, x, 0, data, r, 0)
     worst = 0.0
     for i in range(n_constraints):
         value = abs(r[i]) * F[1 + i]

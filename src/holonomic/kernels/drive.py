@@ -58,18 +58,25 @@ HANDED_OVER = -(1 << 40)  # rows of this step are out of reach
 
 
 @inner
-def start(fns, size, data, run, x, K, W):
+def start(model, run, state):
     """Evaluate the field at the first point, or after a change of state."""
-    status = evaluate(fns, size, run.t, x, data, K, 0, W)
+    size = model.size
+    x, K, W = state.x, state.K, state.W
+    status = evaluate(model, run, run.t, x, K, 0, W)
     if status == OK:
         run.rho_least = min(run.rho_least, K[0, size.nrow - 1])
     return status
 
 
 @leaf
-def drive(slots, fns, size, data, ip, fp, sp, run, x, xn, xs, K, E, W, atol, turns, rec_t, rec_x, rec_k, save_t,
-          ev, ev_f, found_theta, found, xe, ke, rec_ev_t, rec_ev_i, rec_ev_x, rec_ev_k, passing):  # fmt: skip
+def drive(slots, model, method, run, loop, record, events):
     """Go on until there is something to say."""
+    size = model.size
+    x, xn, xs, K, E, W = loop.state.x, loop.state.xn, loop.state.xs, loop.state.K, loop.state.E, loop.state.W
+    xe, ke = loop.inside.x, loop.inside.K
+    atol = loop.scale.atol
+    rec_t, rec_x, rec_k, save_t = record.t, record.x, record.k, record.save_t
+    rec_ev_t = events.t
     nx, nq, nk = size.nx, size.nq, size.nk
     last = run.last_stage
     forward = 1.0 if run.t_stop >= run.t else -1.0
@@ -88,12 +95,12 @@ def drive(slots, fns, size, data, ip, fp, sp, run, x, xn, xs, K, E, W, atol, tur
                 run.phase = PASSING
                 continue
             if run.evaluated == 0:
-                status = start(fns, size, data, run, x, K, W)
+                status = start(model, run, loop.state)
                 if status != OK:
                     return status
                 run.evaluated = 1
             if size.at_selectors > 0 and run.prepared == 0:
-                status = call_prepare(slots, fns, size, data, t, x, W)
+                status = call_prepare(slots, model, run, t, x, W)
                 if status != OK:
                     run.last_status = status
                     run.t_failed = t
@@ -137,7 +144,7 @@ def drive(slots, fns, size, data, ip, fp, sp, run, x, xn, xs, K, E, W, atol, tur
                 return STEP_COLLAPSED
             run.quota -= 1
             run.dense_ready = 0
-            status = attempt(slots, fns, size, data, ip, fp, sp, run, t, h, x, xn, xs, K, E, W, atol, turns)
+            status = attempt(slots, model, method, run, t, h, loop)
             if status == NEED_REFINED or status == NEED_TERMS:
                 run.quota += 1  # it will be taken again: looks must not depend on what is compiled already
                 return status
@@ -148,9 +155,7 @@ def drive(slots, fns, size, data, ip, fp, sp, run, x, xn, xs, K, E, W, atol, tur
                     if status == OK:
                         run.alarm = alarm(K, last, size.nrow - 1, run.rtol, run.rho_asked)
                         if run.alarm == 0 and run.crosses == BY_ENDS and run.err <= 1.0:
-                            run.alarm = between(
-                                slots, fns, size, data, ip, fp, run, t, h, x, K, last, xn, xs, xe, ke, W
-                            )  # fmt: skip
+                            run.alarm = between(slots, model, method, run, t, h, loop)
                     elif status == SINGULAR:
                         run.alarm = ON_STAGE
                     if run.alarm != 0:
@@ -188,7 +193,7 @@ def drive(slots, fns, size, data, ip, fp, sp, run, x, xn, xs, K, E, W, atol, tur
                     continue
                 if may_be_asked(size, run, save_t):
                     run.h_used = h
-                    status = dense_ready(slots, fns, size, data, ip, fp, run, x, K, xn, xs, W)
+                    status = dense_ready(slots, model, method, run, loop.state)
                     if status != OK:
                         return status
                     if in_doubt(size, run, K, save_t, t, h):
@@ -231,7 +236,7 @@ def drive(slots, fns, size, data, ip, fp, sp, run, x, xn, xs, K, E, W, atol, tur
                 run.t_new = save_t[run.saved]
             run.phase = WATCHING
         if run.phase == PASSING:
-            status = call_passage(slots, slots, fns, size, data, run, x, xn, K, xe, ke, W, atol, turns, passing)
+            status = call_passage(slots, slots, model, run, loop)
             if status == NOT_FINITE:
                 refuse(run, run.h_used, status)
                 run.phase = STEPPING
@@ -242,10 +247,7 @@ def drive(slots, fns, size, data, ip, fp, sp, run, x, xn, xs, K, E, W, atol, tur
             if size.n_events > 0:
                 if run.event_rows + MOST * size.n_events > rec_ev_t.shape[0]:
                     return MORE
-                status = watch(
-                    slots, fns, size, data, ip, fp, sp, run, x, K, xn, xs, last, xe, ke, W, ev, ev_f, found_theta,
-                    found, rec_ev_t, rec_ev_i, rec_ev_x, rec_ev_k,
-                )  # fmt: skip
+                status = watch(slots, model, method, run, loop, events)
                 if status == AGAIN or status == EVENT:
                     run.phase = STEPPING
                     run.retaken += 1
@@ -281,14 +283,13 @@ def drive(slots, fns, size, data, ip, fp, sp, run, x, xn, xs, K, E, W, atol, tur
                 if wanted == run.t_new:
                     write_row(rec_t, rec_x, rec_k, run.rows, wanted, xn, K, last, nq, nx, nk)
                 else:
-                    status = dense_ready(slots, fns, size, data, ip, fp, run, x, K, xn, xs, W)
+                    status = dense_ready(slots, model, method, run, loop.state)
                     if status != OK:
                         return status
                     theta = (wanted - run.t) / run.h_used
                     run.pulls += 1
                     status = state_inside(
-                        slots, fns, size, data, ip, fp, sp, theta, run.t, run.h_used, x, K, xn, xe, ke, W, True,
-                        shyness(run),
+                        slots, model, method, run, theta, run.t, run.h_used, loop.state, loop.inside, True, shyness(run)
                     )  # fmt: skip
                     if status != OK:
                         break
@@ -309,7 +310,7 @@ def drive(slots, fns, size, data, ip, fp, sp, run, x, xn, xs, K, E, W, atol, tur
                 refuse(run, run.h_used, status)
                 run.phase = STEPPING
                 continue
-        call_accept(slots, size, ip, fp, run.h_used, x, K, xn)
+        call_accept(slots, model, method, run, run.h_used, loop.state)
         if run.steers >= 0 and (run.reaches_stop == 0 or abs(K[run.steers, STEER_STEP]) > abs(run.h)):
             run.h = K[run.steers, STEER_STEP]
         run.t = run.t_new

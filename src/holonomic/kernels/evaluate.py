@@ -44,42 +44,44 @@ LARGEST = 80  # unknowns of the dense solve, from which on it costs too much to 
 
 
 @inner
-def evaluate(fns, size, t, x, data, K, row, W):
+def evaluate(model, run, t, x, K, row, W):
     """Field at (t, x) into a row of K; W is workspace of `dense_work` numbers."""
-    call_field(fns, FIELD, t, x, data, K, row)
+    size = model.size
+    call_field(model, FIELD, t, x, K, row)
     if K[row, size.nrow - 1] > RHO_WEIGHED and row_finite(K, row, size.nq + size.nv):
         return OK
-    return call_careful(fns, fns, size, t, x, data, K, row, W)
+    return call_careful(model.fns, model, run, t, x, K, row, W)
 
 
 @kernel(CAREFULLY)
-def evaluate_carefully(fns, size, t, x, data, K, row, W):
+def evaluate_carefully(model, run, t, x, K, row, W):
     """The refined twin, or the dense solve; called through its address to keep the common path short."""
+    size = model.size
     finite = row_finite(K, row, size.nq + size.nv)
     if size.nv == 0:
         if not K[row, size.nrow - 1] > RHO_SINGULAR:  # G B of a Dae; an Ode has ρ = 1
             return SINGULAR
         return OK if finite else NOT_FINITE
-    status = weigh(fns, size, t, x, data, W)
+    status = weigh(model, run, t, x, W)
     if status != OK:
         return status
-    uneven = W[size.at_state + size.nx + 1] > 0.0
+    uneven = run.uneven > 0
     if K[row, size.nrow - 1] > RHO_PLAIN and finite and not uneven:
         return OK
     nq, nv, nl = size.nq, size.nv, size.nl
     if (size.rank < nl or (K[row, size.nrow - 1] > RHO_REFINED and finite)) and not uneven:
-        if not has_function(fns, REFINED):
+        if not has_function(model, REFINED):
             return NEED_REFINED
-        call_field(fns, REFINED, t, x, data, K, row)
+        call_field(model, REFINED, t, x, K, row)
         finite = row_finite(K, row, nq + nv)
         if size.rank == nl:
             return OK if finite else NOT_FINITE
         if finite and K[row, size.nrow - 1] > RHO_REFINED:
             return OK
-    if not has_function(fns, TERMS):
+    if not has_function(model, TERMS):
         return NEED_TERMS
     count = nq + nv * nv + nv + nl * nv + nl
-    call_model(fns, TERMS, t, x, 0, x, 0, data, W, 0)
+    call_model(model, TERMS, t, x, 0, x, 0, W, 0)
     if not all_finite(W, count):
         return NOT_FINITE
     if size.rank < nl:
@@ -90,23 +92,24 @@ def evaluate_carefully(fns, size, t, x, data, K, row, W):
     if status != OK or size.nc == nq:
         return status
     at = row * K.shape[1]
-    call_model(fns, EXTRA_RATES, t, x, 0, K, at + nq, data, K, at + size.nc)
+    call_model(model, EXTRA_RATES, t, x, 0, K, at + nq, K, at + size.nc)
     return OK if row_finite(K, row, nq) else NOT_FINITE
 
 
 @inner
-def weigh(fns, size, t, x, data, W):
-    """Find out, once in a run, whether light parts are between heavy ones; kept in W: 1 if so, -1 if not."""
-    nq, nv, nl, at = size.nq, size.nv, size.nl, size.at_state + size.nx + 1
-    if W[at] != 0.0 or nl == 0:
+def weigh(model, run, t, x, W):
+    """Find out, once in a run, whether light parts are between heavy ones."""
+    size = model.size
+    nq, nv, nl = size.nq, size.nv, size.nl
+    if run.uneven != 0 or nl == 0:
         return OK
     if nv + nl > LARGEST:
-        W[at] = -1.0
+        run.uneven = -1
         return OK
-    if not has_function(fns, TERMS):
+    if not has_function(model, TERMS):
         return NEED_TERMS
-    call_model(fns, TERMS, t, x, 0, x, 0, data, W, 0)
+    call_model(model, TERMS, t, x, 0, x, 0, W, 0)
     behind = nq + nv * nv + nv + nl * nv + nl
     ratio = kinematic_scales(W, nq, nq + nv * nv + nv, nv, nl, W[behind : behind + nv + nl])
-    W[at] = 1.0 if ratio > HETEROGENEOUS else -1.0
+    run.uneven = 1 if ratio > HETEROGENEOUS else -1
     return OK

@@ -7,7 +7,7 @@ import math
 from ..errors import OK
 from .compile import leaf
 from .evaluate import evaluate
-from .signatures import RESIDUAL, TERMS, call_model
+from .signatures import RESIDUAL, TERMS, call_function
 
 ITERATIONS = 8
 MOVE = 1e-7  # of the size of the state: differences of the field
@@ -19,7 +19,7 @@ FASTEST, REAL, MOTION = 0, 1, 2
 
 
 @leaf
-def look(fns, size, t, x, y, data, K, W, nq, nv, positions, left, out):
+def look(model, run, t, x, y, K, W, nq, nv, positions, left, out):
     """out = (largest |eigenvalue| of the field's Jacobian, its real part, rate of the motion), 1/s.
 
     Power iteration on differences of the field. A pair of complex eigenvalues never settles in one direction, so three
@@ -40,7 +40,7 @@ def look(fns, size, t, x, y, data, K, W, nq, nv, positions, left, out):
         apart = math.copysign(ALONG * (1.0 + reach) / speed, left)
     for i in range(nz):
         y[i] = x[i] + apart * K[0, i]
-    if evaluate(fns, size, t + apart, y, data, K, 1, W) == OK:
+    if evaluate(model, run, t + apart, y, K, 1, W) == OK:
         out[MOTION] = motion(K, apart, x, nq, nv)
     move = MOVE * (reach if reach > 0.0 else 1.0)
     weight, mean, growth, length = 1.0, 0.0, 1.0, 0.0
@@ -51,7 +51,7 @@ def look(fns, size, t, x, y, data, K, W, nq, nv, positions, left, out):
         for i in range(nz):
             K[2, i] = K[2, i] / length  # u
             y[i] = x[i] + move * K[2, i]
-        if evaluate(fns, size, t, y, data, K, 1, W) != OK:
+        if evaluate(model, run, t, y, K, 1, W) != OK:
             return
         before, after, length = 0.0, 0.0, 0.0
         for i in range(nz):
@@ -72,7 +72,7 @@ def look(fns, size, t, x, y, data, K, W, nq, nv, positions, left, out):
     length = math.sqrt(length)
     for i in range(nz):
         y[i] = x[i] + move / length * K[3, i]
-    if evaluate(fns, size, t, y, data, K, 1, W) == OK:
+    if evaluate(model, run, t, y, K, 1, W) == OK:
         dominant(K, nz, positions, weight, move, length, out)
 
 
@@ -136,13 +136,13 @@ def turning_by_time(fns, t, later, x, y, data, n, size, now, moved, rows):
     """
     for k in range(2):
         at = t + k * later
-        call_model(fns, RESIDUAL, at, x, 0, x, 0, data, now, 0)
+        call_function(fns, RESIDUAL, at, x, 0, x, 0, data, now, 0)
         for i in range(size):
             y[i] = x[i]
         for i in range(size):
             move = MOVE * (1.0 + abs(x[i]))
             y[i] = x[i] + move
-            call_model(fns, RESIDUAL, at, y, 0, y, 0, data, moved, 0)
+            call_function(fns, RESIDUAL, at, y, 0, y, 0, data, moved, 0)
             y[i] = x[i]
             for j in range(n):
                 rows[k, j, i] = (moved[j] - now[j]) / move
@@ -168,8 +168,8 @@ def turning(fns, t, x, y, data, K, row, nq, nv, nl, apart, now, later):
     """
     for i in range(nq + nv):
         y[i] = x[i] + apart * K[row, i]
-    call_model(fns, TERMS, t, x, 0, x, 0, data, now, 0)
-    call_model(fns, TERMS, t + apart, y, 0, y, 0, data, later, 0)
+    call_function(fns, TERMS, t, x, 0, x, 0, data, now, 0)
+    call_function(fns, TERMS, t + apart, y, 0, y, 0, data, later, 0)
     at, worst = nq + nv * nv + nv, 0.0
     for _ in range(nl):
         first, second = 1e-300, 1e-300

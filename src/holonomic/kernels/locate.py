@@ -40,11 +40,11 @@ START, END, TRIAL = 0, 3, 4
 
 
 @inner
-def dense_ready(slots, fns, size, data, ip, fp, run, x, K, xn, xs, W):
+def dense_ready(slots, model, method, run, state):
     """Make the dense output of an accepted step, once."""
     if run.dense_ready != 0:
         return OK
-    status = call_dense(slots, fns, size, data, ip, fp, run.t, run.h_used, x, K, xn, xs, W)
+    status = call_dense(slots, model, method, run, run.t, run.h_used, state)
     if status == OK:
         run.dense_ready = 1
         run.dense_outputs += 1
@@ -52,24 +52,28 @@ def dense_ready(slots, fns, size, data, ip, fp, run, x, K, xn, xs, W):
 
 
 @inner
-def state_inside(slots, fns, size, data, ip, fp, sp, theta, t, h, x, K, xn, xe, ke, W, with_field, shy):
+def state_inside(slots, model, method, run, theta, t, h, state, inside, with_field, shy):
     """Projected state at t + θ h into xe, and (if asked) the field there into ke.
 
     Where a step leads over a singular position, `shy` is a pivot ratio below which the state inside it is better
     than what a projection makes of it; λ is NaN where it does not exist.
     """
-    status = call_interpolate(slots, size, ip, fp, theta, h, x, K, xn, xe)
+    size = model.size
+    sp = method.sp
+    K, W = state.K, state.W
+    xe, ke = inside.x, inside.K
+    status = call_interpolate(slots, model, method, theta, h, state, xe)
     if status != OK:
         return status
-    status = call_pull(slots, fns, size, data, sp, t + theta * h, 0.0, xe, xe, xe, W)
+    status = call_pull(slots, model, sp, run, t + theta * h, 0.0, xe, xe, xe, W)
     if shy > 0.0 and (status != OK or not W[size.at_position if size.n_position > 0 else size.at_velocity] > shy):
-        status = call_interpolate(slots, size, ip, fp, theta, h, x, K, xn, xe)
+        status = call_interpolate(slots, model, method, theta, h, state, xe)
     if status != OK:
         return status
-    status = settle(fns, size, data, t + theta * h, xe, W)
+    status = settle(model, t + theta * h, xe, W)
     if status != OK or not with_field:
         return status
-    status = evaluate(fns, size, t + theta * h, xe, data, ke, 0, W)
+    status = evaluate(model, run, t + theta * h, xe, ke, 0, W)
     if shy > 0.0 and status == SINGULAR:
         without_multipliers(K, ke, size.nq + size.nv, size.nq + size.nk)
         status = OK
@@ -90,8 +94,13 @@ def shyness(run):
 
 
 @inner
-def event_values(slots, fns, size, data, ip, fp, sp, theta, run, x, K, xn, last, xe, ke, W, ev_f, row):
+def event_values(slots, model, method, run, theta, loop, events, row):
     """Event functions at T + θ H_USED into a row of ev_f."""
+    size = model.size
+    xn, K = loop.state.xn, loop.state.K
+    xe, ke = loop.inside.x, loop.inside.K
+    ev_f = events.values
+    last = run.last_stage
     if theta >= 1.0:
         copy(xn, xe, size.nx)
         copy_row(K, last, ke, 0, size.nq + size.nk)
@@ -99,13 +108,12 @@ def event_values(slots, fns, size, data, ip, fp, sp, theta, run, x, K, xn, last,
     else:
         run.pulls += 1
         status = state_inside(
-            slots, fns, size, data, ip, fp, sp, theta, run.t, run.h_used, x, K, xn, xe, ke, W, run.event_field != 0,
-            shyness(run),
+            slots, model, method, run, theta, run.t, run.h_used, loop.state, loop.inside, run.event_field != 0, shyness(run)
         )  # fmt: skip
         if status != OK:
             return status
         t = run.t + theta * run.h_used
-    call_model(fns, EVENTS, t, xe, 0, ke, size.nq, data, ev_f, row * size.n_events)
+    call_model(model, EVENTS, t, xe, 0, ke, size.nq, ev_f, row * size.n_events)
     return NOT_FINITE if has_nan(ev_f, row, size.n_events) else OK
 
 
@@ -169,18 +177,19 @@ def dip(ev_f, k, third, sign):
 
 
 @inner
-def bottom(slots, fns, size, data, ip, fp, sp, run, x, K, xn, last, xe, ke, W, ev_f, k, third, sign):
+def bottom(slots, model, method, run, loop, events, k, third, sign):
     """θ in this third where event k, of one sign at both ends, has the other; its value stands in TRIAL.
 
     -1 where there is none, -10 and below is minus a status. The deepest point is sought by parabolas.
     """
+    ev_f = events.values
     m = dip(ev_f, k, third, sign)
     if m < 0.0:
         return -1.0
     a, b = third / 3.0, (third + 1) / 3.0
     fa, fb = ev_f[third, k], ev_f[third + 1, k]
     for _ in range(DIVES):
-        status = event_values(slots, fns, size, data, ip, fp, sp, m, run, x, K, xn, last, xe, ke, W, ev_f, TRIAL)
+        status = event_values(slots, model, method, run, m, loop, events, TRIAL)
         if status != OK:
             return -float(status)
         fm = ev_f[TRIAL, k]
@@ -206,16 +215,17 @@ def bottom(slots, fns, size, data, ip, fp, sp, run, x, K, xn, last, xe, ke, W, e
 
 
 @inner
-def find_events(slots, fns, size, data, ip, fp, sp, run, x, K, xn, last, xe, ke, W, ev, ev_f, found_theta,
-                found):  # fmt: skip
+def find_events(slots, model, method, run, loop, events):
     """Collect the crossings of this step in order of time; return their number, or minus a status.
 
     Signs at the end of the step go to NEXT: they count once the step is accepted. ACCUMULATES: an event that has
     just mapped the state happens again at once.
     """
+    size = model.size
+    ev, ev_f, found_theta, found = events.marks, events.values, events.theta, events.found
     for third in range(1, 4):
         theta = third / 3.0 if third < 3 else 1.0
-        status = event_values(slots, fns, size, data, ip, fp, sp, theta, run, x, K, xn, last, xe, ke, W, ev_f, third)
+        status = event_values(slots, model, method, run, theta, loop, events, third)
         if status != OK:
             return -status
     count = 0
@@ -236,9 +246,7 @@ def find_events(slots, fns, size, data, ip, fp, sp, run, x, K, xn, last, xe, ke,
                     count = keep(found_theta, found, count, 0.0, k, left)
                 sign = new
                 if new != left and (wanted == 0 or wanted == new):
-                    zero = way_back(
-                        slots, fns, size, data, ip, fp, sp, run, x, K, xn, last, xe, ke, W, ev_f, k, left, b, fb
-                    )
+                    zero = way_back(slots, model, method, run, loop, events, k, left, b, fb)
                     if zero < 0.0:
                         return int(zero)
                     if zero > 0.0:
@@ -249,30 +257,24 @@ def find_events(slots, fns, size, data, ip, fp, sp, run, x, K, xn, last, xe, ke,
             elif new != sign:
                 sign = new
                 if wanted == 0 or wanted == new:
-                    zero = close_in(
-                        slots, fns, size, data, ip, fp, sp, run, x, K, xn, last, xe, ke, W, ev_f, k, a, fa, b, fb
-                    )
+                    zero = close_in(slots, model, method, run, loop, events, k, a, fa, b, fb)
                     if zero < 0.0:
                         return int(zero)
                     count = keep(found_theta, found, count, zero, k, new)
             elif fa != 0.0:
-                middle = bottom(slots, fns, size, data, ip, fp, sp, run, x, K, xn, last, xe, ke, W, ev_f, k, third, sign)
+                middle = bottom(slots, model, method, run, loop, events, k, third, sign)
                 if middle < -1.0:
                     return int(middle)
                 if middle < 0.0:
                     continue
                 value = ev_f[TRIAL, k]
                 if wanted == 0 or wanted == -sign:
-                    zero = close_in(
-                        slots, fns, size, data, ip, fp, sp, run, x, K, xn, last, xe, ke, W, ev_f, k, a, fa, middle, value
-                    )
+                    zero = close_in(slots, model, method, run, loop, events, k, a, fa, middle, value)
                     if zero < 0.0:
                         return int(zero)
                     count = keep(found_theta, found, count, zero, k, -sign)
                 if wanted == 0 or wanted == sign:
-                    zero = close_in(
-                        slots, fns, size, data, ip, fp, sp, run, x, K, xn, last, xe, ke, W, ev_f, k, middle, value, b, fb
-                    )
+                    zero = close_in(slots, model, method, run, loop, events, k, middle, value, b, fb)
                     if zero < 0.0:
                         return int(zero)
                     count = keep(found_theta, found, count, zero, k, sign)
@@ -287,8 +289,9 @@ def resolution(run):
 
 
 @inner
-def close_in(slots, fns, size, data, ip, fp, sp, run, x, K, xn, last, xe, ke, W, ev_f, k, a, fa, b, fb):
+def close_in(slots, model, method, run, loop, events, k, a, fa, b, fb):
     """Return θ of the zero of event k between a and b, where its signs differ; minus a status on failure."""
+    ev_f = events.values
     tolerance = max(2.0 * EPS, 0.25 * resolution(run))
     if fa == 0.0:
         return a
@@ -301,7 +304,7 @@ def close_in(slots, fns, size, data, ip, fp, sp, run, x, K, xn, last, xe, ke, W,
             c = 0.5 * (a + b)
         if c <= a or c >= b:
             break
-        status = event_values(slots, fns, size, data, ip, fp, sp, c, run, x, K, xn, last, xe, ke, W, ev_f, TRIAL)
+        status = event_values(slots, model, method, run, c, loop, events, TRIAL)
         if status != OK:
             return -float(status)
         fc = ev_f[TRIAL, k]
@@ -321,17 +324,18 @@ def close_in(slots, fns, size, data, ip, fp, sp, run, x, K, xn, last, xe, ke, W,
 
 
 @inner
-def way_back(slots, fns, size, data, ip, fp, sp, run, x, K, xn, last, xe, ke, W, ev_f, k, left, b, fb):
+def way_back(slots, model, method, run, loop, events, k, left, b, fb):
     """Return θ in (0, b) where event k, which left zero towards `left`, comes back; 0 where that is at once."""
+    ev_f = events.values
     shortest = resolution(run)
     a = 0.5 * b
     while a > shortest:
-        status = event_values(slots, fns, size, data, ip, fp, sp, a, run, x, K, xn, last, xe, ke, W, ev_f, TRIAL)
+        status = event_values(slots, model, method, run, a, loop, events, TRIAL)
         if status != OK:
             return -float(status)
         fa = ev_f[TRIAL, k]
         if fa * left > 0.0:
-            return close_in(slots, fns, size, data, ip, fp, sp, run, x, K, xn, last, xe, ke, W, ev_f, k, a, fa, b, fb)
+            return close_in(slots, model, method, run, loop, events, k, a, fa, b, fb)
         b, fb = a, fa
         a *= 0.5
     return 0.0

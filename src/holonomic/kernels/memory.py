@@ -45,6 +45,9 @@ RUN = Layout("Run", (
     ("paths", WHOLE, "paths in the buffer"),
     ("dodges", WHOLE, "attempts to step around a singular position, from here"),
     ("notes", WHOLE, "1 where K has two rows more, for state and slope at the smallest pivot ratio"),
+    # what a model and a stabilization have found
+    ("uneven", WHOLE, "1 where light parts are between heavy ones, -1 where they are not, 0 until that is known"),
+    ("factor_age", WHOLE, "steps since a stabilization that keeps its factors has made them; 0: it has none"),
     # stiffness
     ("stiff_bound", REAL, "|h λ| at which stability limits the method; 0: not looked at"),
     ("stiffness", REAL, "h times the dominant eigenvalue, in the last step before a saved time"),
@@ -68,6 +71,10 @@ RUN = Layout("Run", (
     ("tries", WHOLE, "how often it was"),
     ("last_status", WHOLE, "what the last attempt failed of, other than its error"),
     ("t_failed", REAL, "where that was"),
+    # how it begins
+    ("order", WHOLE, "for which the first step is chosen"),
+    ("at_lam", WHOLE, "place of λ in x, where it is an unknown and begins with what the field gives; -1: it does not"),
+    ("remembers", WHOLE, "1 where the integrator keeps what it knows of steps before in K"),
     # what a method says
     ("last_stage", WHOLE, "row of K with the field at the end of the step"),
     ("steers", WHOLE, "row of K in which an integrator says its own step and order; -1: it does not"),

@@ -102,37 +102,39 @@ def farthest(path, x, n):
 
 
 @inner
-def factor_at(fns, size, data, t, x, W, count):
+def factor_at(model, t, x, W, count):
     """Factor the Jacobian of the constraints at position level."""
+    size = model.size
     nv = size.nv
-    call_model(fns, TERMS, t, x, 0, x, 0, data, W, 0)
+    call_model(model, TERMS, t, x, 0, x, 0, W, 0)
     return factor_scaled(W, count, size.nq + nv * nv + nv, nv, size.nh)
 
 
 @inner
-def misses(fns, size, data, path, x, W):
+def misses(model, path, x, W):
     """OK where a path leads over a singular position; x is workspace."""
+    size = model.size
     nh, nv, nq, nz = size.nh, size.nv, size.nq, size.nq + size.nv
     if nh == 0:
         return OK
-    if not has_function(fns, TERMS):
+    if not has_function(model, TERMS):
         return NEED_TERMS
     count = nq + nv * nv + nv + size.nl * nv + size.nl
     for end in range(2):
         path_state(path, 1.0 * end, nz, x)
-        if factor_at(fns, size, data, path[NUMBERS, T0] + end * path[NUMBERS, LENGTH], x, W, count) < 0:
+        if factor_at(model, path[NUMBERS, T0] + end * path[NUMBERS, LENGTH], x, W, count) < 0:
             return UNKNOWN
         note_usual(W, count, nv, nh, path, end == 0)
     t = path[NUMBERS, T0] + path[NUMBERS, WHERE] * path[NUMBERS, LENGTH]
     path_state(path, path[NUMBERS, WHERE], nz, x)
-    if factor_at(fns, size, data, t, x, W, count) < 0:
+    if factor_at(model, t, x, W, count) < 0:
         return UNKNOWN
     left, before, length = 0.0, 0.0, 0.0
     for _ in range(ROUNDS):  # Newton's method with the factors of the first point
-        call_model(fns, RESIDUAL, t, x, 0, x, 0, data, W, size.at_residual)
+        call_model(model, RESIDUAL, t, x, 0, x, 0, W, size.at_residual)
         left = left_over(W, count, size.at_residual, nv, nh)
         step = shortest_step(W, count, nv, nh, min(nv, size.rank_nh), path, x, nq)
-        call_model(fns, TERMS, t, x, 0, x, 0, data, W, 0)  # q' of these velocities
+        call_model(model, TERMS, t, x, 0, x, 0, W, 0)  # q' of these velocities
         length = moved(W, x, size.nc)
         if step <= 1e-15 * length or step >= 0.5 * before > 0.0:
             break

@@ -21,7 +21,6 @@ from __future__ import annotations
 import numpy as np
 
 from .compile import inner, leaf
-from .counting import FACTORIZATIONS, RESIDUALS, count
 from .linalg import lu_factor, lu_solve
 from .signatures import NEWTON_FACTOR, NEWTON_SOLVE, call_model, has_function
 
@@ -62,12 +61,12 @@ def vectors_at(at, ny):
 
 
 @inner
-def factor_newton(fns, data, W, at, ny, alpha, weight_y, first_algebraic, h, fp):
+def factor_newton(model, run, W, at, ny, alpha, weight_y, first_algebraic, h, fp):
     """Factor weight_y ∂R/∂y + alpha ∂R/∂y' (algebraic rows with weight 1); return 0 if that went well."""
-    count(W, FACTORIZATIONS, 1)
+    run.factorizations += 1
     kind, factors = vectors_at(at, ny) + AT_KIND * ny, at + 2 * ny * ny
-    if has_function(fns, NEWTON_FACTOR):
-        call_model(fns, NEWTON_FACTOR, alpha, W, at, W, at, data, W, factors)
+    if has_function(model, NEWTON_FACTOR):
+        call_model(model, NEWTON_FACTOR, alpha, W, at, W, at, W, factors)
         if W[factors] <= GROWTH:
             W[kind] = STRAIGHT
             return 0
@@ -116,13 +115,13 @@ def factor_dense(W, at, ny, alpha, weight_y, first_algebraic, h, fp):
 
 
 @inner
-def solve_newton(fns, data, W, at, ny):
+def solve_newton(model, run, W, at, ny):
     """J⁻¹ R with the factors in place; return where it stands."""
-    count(W, RESIDUALS, 1)
+    run.residuals += 1
     vectors = vectors_at(at, ny)
     at_r, at_step = vectors + AT_R * ny, vectors + AT_STEP * ny
     if W[vectors + AT_KIND * ny] == STRAIGHT:
-        call_model(fns, NEWTON_SOLVE, 0.0, W, at + 2 * ny * ny, W, at_r, data, W, at_step)
+        call_model(model, NEWTON_SOLVE, 0.0, W, at + 2 * ny * ny, W, at_r, W, at_step)
     else:
         solve_dense(W, at + 2 * ny * ny, vectors + AT_PIVOTS * ny, vectors + AT_ROWS * ny, ny, at_r, at_step)
     return at_step
@@ -141,9 +140,9 @@ def solve_dense(W, at_factors, at_pivots, at_scales, ny, at_r, at_x):
 
 
 @inner
-def newton_step_scaled(fns, data, W, at, ny, y, damping, h, fp):
+def newton_step_scaled(model, run, W, at, ny, y, damping, h, fp):
     """y -= damping J⁻¹ R; return the size of the change in the error norm."""
-    return subtract_scaled(y, W, solve_newton(fns, data, W, at, ny), ny, damping, h, fp)
+    return subtract_scaled(y, W, solve_newton(model, run, W, at, ny), ny, damping, h, fp)
 
 
 @leaf
@@ -202,7 +201,7 @@ def stalled(change, fall, quickest, y, h, fp, nq, differential, ny):
 
 
 @leaf
-def factor_least_squares(W, at, ny, nr, first_algebraic, alpha, weight_y):
+def factor_least_squares(run, W, at, ny, nr, first_algebraic, alpha, weight_y):
     """Form Jd, Jc in the place of ∂R/∂y, then the Gauss-Newton matrix, and factor it."""
     nk = ny + nr - first_algebraic
     A = W[at : at + nr * ny].reshape((nr, ny))
@@ -224,15 +223,15 @@ def factor_least_squares(W, at, ny, nr, first_algebraic, alpha, weight_y):
             J[j, ny + k] = A[first_algebraic + k, j]
         for j in range(nk - ny):
             J[ny + k, ny + j] = 0.0
-    count(W, FACTORIZATIONS, 1)
+    run.factorizations += 1
     start = at + 2 * nr * ny + nk * nk + AT_PIVOTS * max(nk, nr)
     return lu_factor(J, W[start : start + nk].view(np.int64))
 
 
 @leaf
-def least_squares_step(W, at, ny, nr, first_algebraic, y, h, fp):
+def least_squares_step(run, W, at, ny, nr, first_algebraic, y, h, fp):
     """y += Δ; return the size of the change in the error norm."""
-    count(W, RESIDUALS, 1)
+    run.residuals += 1
     nk = ny + nr - first_algebraic
     A = W[at : at + nr * ny].reshape((nr, ny))
     J = W[at + 2 * nr * ny : at + 2 * nr * ny + nk * nk].reshape((nk, nk))

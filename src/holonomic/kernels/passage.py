@@ -104,8 +104,12 @@ def decline(run, why, rho):
 
 
 @inner
-def supply(slots, fns, size, data, run, x, xn, K, ke, W, path, kept, tight, nodes):
+def supply(slots, model, run, loop):
     """Write the next step along the path into the loop's arrays, as if it had been taken; or the path has ended."""
+    size = model.size
+    xn, K, W = loop.state.xn, loop.state.K, loop.state.W
+    ke = loop.inside.K
+    path, kept, tight, nodes = loop.passing.path, loop.passing.kept, loop.passing.sp, loop.passing.nodes
     nz, length, last, row = size.nq + size.nv, path[NUMBERS, LENGTH], run.last_stage, size.nrow
     begin = (run.t - path[NUMBERS, T0]) / length
     stop = min(1.0, (run.t_stop - path[NUMBERS, T0]) / length)
@@ -126,13 +130,13 @@ def supply(slots, fns, size, data, run, x, xn, K, ke, W, path, kept, tight, node
             end = min(end, usual)
     t_new = path[NUMBERS, T0] + end * length
     path_state(path, end, nz, xn)
-    status = on_constraints(slots, fns, size, data, tight, t_new, xn, ke, W)
+    status = on_constraints(slots, model, tight, run, t_new, xn, ke, W)
     if asks(status):
         return status
     if status != OK or not W[size.at_velocity] > LANDING / run.rtol:
         # an end on the position itself: the path knows better
         path_state(path, end, nz, xn)
-        status = evaluate(fns, size, t_new, xn, data, ke, 0, W)
+        status = evaluate(model, run, t_new, xn, ke, 0, W)
         if asks(status):
             return status
         if status == NOT_FINITE:  # a function of the system, not the position: as in any other step
@@ -157,13 +161,15 @@ def supply(slots, fns, size, data, run, x, xn, K, ke, W, path, kept, tight, node
 
 
 @kernel(PASSAGE)
-def pass_on(slots, fns, size, data, run, x, xn, K, xe, ke, W, atol, turns, passing):
+def pass_on(slots, model, run, loop):
     """Supply the next step along a path, or find one; else let the loop go on as it is, or with a shorter step."""
-    path, kept, tight, nodes = passing
+    size = model.size
+    K = loop.state.K
+    kept = loop.passing.kept
     if run.guided == 0:
         if kept.shape[0] > 0 and (run.paths + 1) * KEPT > kept.shape[0]:
             return MORE
-        found = find_path(slots, fns, size, data, run, x, K, xe, ke, W, atol, turns, path, tight, nodes)
+        found = find_path(slots, model, run, loop)
         if asks(found):
             return found
         if found != OK:
@@ -175,4 +181,4 @@ def pass_on(slots, fns, size, data, run, x, xn, K, xe, ke, W, atol, turns, passi
         run.h = run.h_used
         run.h_before = 0.0  # the step before the next one will not be its like
         run.rho_asked = 1e300
-    return supply(slots, fns, size, data, run, x, xn, K, ke, W, path, kept, tight, nodes)
+    return supply(slots, model, run, loop)

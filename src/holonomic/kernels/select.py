@@ -158,17 +158,18 @@ def choose(W, data, at_data, kind, nq, nv, nl):
 
 
 @kernel(PREPARE)
-def select(fns, size, data, t, x, W):
+def select(model, run, t, x, W):
     """Look at the selectors before a step."""
-    if not has_function(fns, TERMS):
+    size, data = model.size, model.data
+    if not has_function(model, TERMS):
         return NEED_TERMS
-    call_model(fns, TERMS, t, x, 0, x, 0, data, W, 0)
+    call_model(model, TERMS, t, x, 0, x, 0, W, 0)
     if choose(W, data, size.at_selectors, size.selector, size.nq, size.select_nv, size.select_nl) != 0:
         return SINGULAR
     return OK
 
 
 @kernel(PREPARE)
-def nothing(fns, size, data, t, x, W):
+def nothing(model, run, t, x, W):
     """Nothing to look at."""
     return OK

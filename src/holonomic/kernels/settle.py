@@ -19,16 +19,17 @@ def take(x, at_x, W, at, n):
 
 
 @inner
-def settle(fns, size, data, t, x, W):
+def settle(model, t, x, W):
     """Make the algebraic variables in x fit the rest of it."""
+    size = model.size
     if size.nw == 0:
         return OK
-    call_model(fns, SETTLED, t, x, 0, x, 0, data, W, size.at_correction)
+    call_model(model, SETTLED, t, x, 0, x, 0, W, size.at_correction)
     return NOT_FINITE if take(x, size.nq - size.nw, W, size.at_correction, size.nw) != 0 else OK
 
 
 @inner
-def pull_and_settle(slots, fns, size, data, sp, t, x, W):
+def pull_and_settle(slots, model, sp, run, t, x, W):
     """Move x onto the constraints, algebraic variables with it."""
-    status = call_pull(slots, fns, size, data, sp, t, 0.0, x, x, x, W)
-    return status if status != OK else settle(fns, size, data, t, x, W)
+    status = call_pull(slots, model, sp, run, t, 0.0, x, x, x, W)
+    return status if status != OK else settle(model, t, x, W)

@@ -1,13 +1,16 @@
-"""The Numba type of each slot, and the layout of the arrays that all kernels share.
+"""What kernels are given, and the Numba type of each slot.
 
-Three tables go through every kernel:
+A kernel takes about six things, all by name:
 
-`fns`    the model's functions, see `Fn`: address and context, two entries each
-`slots`  the methods' functions, see `Slot`: one address each
-`size`   sizes, and places in the workspace, see `memory.SIZE`
+`slots`   the methods' functions, see `Slot`: one address each
+`model`   a `Model`: the model's functions, see `Fn` (address and context, two entries each), the sizes of the plan, and data
+`method`  a `Method`: the numbers of the methods
+`run`     what the run remembers, see `memory.RUN`
+`state`   a `State`: the arrays a step works on; in the loop a `Loop`, which has it and everything else a run needs
+`record`, `events`   what is written, and what is watched
 
-In interpreted runs `fns` and `slots` are tuples of Python functions (None in the places of contexts); the
-source of the kernels is the same.
+In interpreted runs the tables of functions are tuples of Python functions (None in the places of contexts), and records are
+structures; the source of the kernels is the same.
 
 A state is x = (q, v), flat. A stage row is K = (q', v', λ, ρ): what the field gives at one point.
 """
@@ -15,6 +18,7 @@ A state is x = (q, v), flat. A stage row is K = (q', v', λ, ρ): what the field
 from __future__ import annotations
 
 from enum import IntEnum
+from typing import Any, NamedTuple
 
 from llvmlite import ir
 from numba.core import types
@@ -97,28 +101,117 @@ class Slot(IntEnum):
     PASSAGE = 8  # the next step over a singular position
 
 
+class Model(NamedTuple):
+    """A model as kernels take it."""
+
+    fns: Any  # functions by number
+    size: Any  # record of `memory.SIZE`
+    data: Any  # numbers of the user's functions, parameters, gains
+
+
+class Method(NamedTuple):
+    """Numbers of the methods."""
+
+    ip: Any  # integers of the integrator
+    fp: Any  # its coefficients
+    sp: Any  # numbers of the stabilization
+
+
+class State(NamedTuple):
+    """What a step works on."""
+
+    x: Any  # unknowns at its beginning
+    xn: Any  # at its end
+    xs: Any  # argument of the last stage
+    K: Any  # stage rows, and what an integrator keeps
+    E: Any  # error vectors
+    W: Any  # workspace, see the places in `memory.SIZE`
+
+
+class Inside(NamedTuple):
+    """A point inside a step."""
+
+    x: Any
+    K: Any  # the field there, one row
+
+
+class Scale(NamedTuple):
+    """How errors are measured."""
+
+    atol: Any  # by unknown
+    turns: Any  # 1 for coordinates that count turns
+
+
+class Passing(NamedTuple):
+    """The path over a singular position; arrays without rows where none is passed."""
+
+    path: Any
+    kept: Any  # those of a run, until Python takes them
+    sp: Any  # numbers of projections on it
+    nodes: Any  # of a step
+
+
+class Loop(NamedTuple):
+    """All that the step loop works on."""
+
+    state: State
+    inside: Inside
+    scale: Scale
+    passing: Passing
+
+
+class Record(NamedTuple):
+    """Rows that are written, and the times that are asked for."""
+
+    t: Any
+    x: Any
+    k: Any  # (v', λ)
+    save_t: Any
+
+
+class Events(NamedTuple):
+    """Event functions and what was found of them, see `locate`."""
+
+    marks: Any  # rows by meaning, one column per event
+    values: Any  # of the event functions, at points of the step
+    rates: Any  # time derivatives, then the sums of their parts' sizes
+    theta: Any  # crossings in this step
+    found: Any  # whose
+    t: Any  # rows that are written
+    index: Any
+    x: Any
+    k: Any
+
+
 f8 = types.float64
 i8 = types.int64
 vec = types.Array(f8, 1, "C")
 mat = types.Array(f8, 2, "C")
 ints = types.Array(i8, 1, "C")
-size, run = SIZE.type, RUN.type
 
-_head = (ints, size, vec)  # fns, size, data
-ADVANCE = i8(*_head, ints, vec, f8, f8, vec, mat, vec, vec, vec)  # ip, fp, t, h, x, K, xn, xs, W
-FINISH = i8(*_head, ints, vec, f8, f8, vec, mat, vec, vec, mat, vec)  # ip, fp, t, h, x, K, xn, xs, E, W
-ACCEPT = i8(size, ints, vec, f8, vec, mat, vec)  # size, ip, fp, h, x, K, xn
-DENSE = i8(*_head, ints, vec, f8, f8, vec, mat, vec, vec, vec)  # ip, fp, t, h, x, K, xn, xs, W
-INTERPOLATE = i8(size, ints, vec, f8, f8, vec, mat, vec, vec)  # size, ip, fp, theta, h, x, K, xn, out
-PULL = i8(*_head, vec, f8, f8, vec, vec, vec, vec)  # sp, t, h, old, stage, x, W
+
+def _of(kind: type, *fields) -> types.NamedTuple | types.NamedUniTuple:
+    """The Numba type of a tuple of ours."""
+    alike = len(set(fields)) == 1
+    return types.NamedUniTuple(fields[0], len(fields), kind) if alike else types.NamedTuple(fields, kind)
+
+
+run = RUN.type
+model = _of(Model, ints, SIZE.type, vec)
+method = _of(Method, ints, vec, vec)
+state = _of(State, vec, vec, vec, mat, mat, vec)
+loop = _of(Loop, state, _of(Inside, vec, mat), _of(Scale, vec, ints), _of(Passing, mat, mat, vec, vec))
+
+ADVANCE = FINISH = DENSE = i8(model, method, run, f8, f8, state)  # t, h
+ACCEPT = i8(model, method, run, f8, state)  # h
+INTERPOLATE = i8(model, method, f8, f8, state, vec)  # theta, h, out
+PULL = i8(model, vec, run, f8, f8, vec, vec, vec, vec)  # sp, t, h, old, stage, x, W
 # t is the time of x, the state to be moved; old the state at t - h, stage the argument of the integrator's last
 # stage. Inside a step (dense output, events) h is 0 and there is neither.
-TANGENT = i8(*_head, vec, mat, i8, vec)  # sp, E, row, W
-PREPARE = i8(*_head, f8, vec, vec)  # t, x, W
-passing = types.Tuple((mat, mat, vec, vec))  # path, room for those of a run, sp of projections on it, nodes of a step
-PASSAGE = i8(ints, *_head, run, vec, vec, mat, vec, mat, vec, vec, ints, passing)
-# slots, fns, size, data, run, x, xn, K, xe, ke, W, atol, turns, passing
-CAREFULLY = i8(ints, size, f8, vec, vec, mat, i8, vec)  # fns, size, t, x, data, K, row, W
+TANGENT = i8(model, vec, mat, i8, vec)  # sp, E, row, W
+PREPARE = i8(model, run, f8, vec, vec)  # t, x, W
+PASSAGE = i8(ints, model, run, loop)
+CAREFULLY = i8(model, run, f8, vec, mat, i8, vec)  # t, x, K, row, W
 
 call_advance = slot_caller(ADVANCE, Slot.ADVANCE.value)
 call_finish = slot_caller(FINISH, Slot.FINISH.value)
@@ -156,7 +249,7 @@ def _call_pointer(typingctx, address, context_address, t, a, at_a, b, at_b, data
     return types.none(i, i, types.float64, a, i, b, i, data, out, i), codegen
 
 
-def call_model(fns, which, t, a, at_a, b, at_b, data, out, at_out):
+def call_function(fns, which, t, a, at_a, b, at_b, data, out, at_out):
     """Call model function `which` at time t; a, b and out are read and written from the given offsets.
 
     Offsets instead of slices: a slice counts references, which costs more than the call.
@@ -168,36 +261,48 @@ def _from(array, offset):
     return array if offset == 0 and array.ndim == 1 else array.reshape(-1)[offset:]
 
 
-@overload(call_model)
-def _call_model(fns, which, t, a, at_a, b, at_b, data, out, at_out):
+@overload(call_function)
+def _call_function(fns, which, t, a, at_a, b, at_b, data, out, at_out):
     def through_address(fns, which, t, a, at_a, b, at_b, data, out, at_out):
         _call_pointer(fns[2 * which], fns[2 * which + 1], t, a, at_a, b, at_b, data, out, at_out)
 
     return through_address
 
 
-def call_field(fns, which, t, x, data, K, row):
+def call_model(model, which, t, a, at_a, b, at_b, out, at_out):
+    """Call function `which` of a model, with its data."""
+    call_function(model.fns, which, t, a, at_a, b, at_b, model.data, out, at_out)
+
+
+@overload(call_model)
+def _call_model(model, which, t, a, at_a, b, at_b, out, at_out):
+    def with_data(model, which, t, a, at_a, b, at_b, out, at_out):
+        call_function(model.fns, which, t, a, at_a, b, at_b, model.data, out, at_out)
+
+    return with_data
+
+
+def call_field(model, which, t, x, K, row):
     """Call FIELD or REFINED at (t, x) into a row of K."""
-    fns[2 * which](t, x, x, data, K[row])
+    model.fns[2 * which](t, x, x, model.data, K[row])
 
 
 @overload(call_field)
-def _call_field(fns, which, t, x, data, K, row):
-    def through_address(fns, which, t, x, data, K, row):
-        at = row * K.shape[1]
-        _call_pointer(fns[2 * which], fns[2 * which + 1], t, x, 0, x, 0, data, K, at)
+def _call_field(model, which, t, x, K, row):
+    def through_address(model, which, t, x, K, row):
+        call_function(model.fns, which, t, x, 0, x, 0, model.data, K, row * K.shape[1])
 
     return through_address
 
 
-def has_function(fns, which):
+def has_function(model, which):
     """Tell whether model function `which` is there."""
-    return fns[2 * which] is not None
+    return model.fns[2 * which] is not None
 
 
 @overload(has_function)
-def _has_function(fns, which):
-    def by_address(fns, which):
-        return fns[2 * which] != 0
+def _has_function(model, which):
+    def by_address(model, which):
+        return model.fns[2 * which] != 0
 
     return by_address

@@ -66,24 +66,28 @@ def alarm(K, last, rho, rtol, asked):
 
 
 @inner
-def between(slots, fns, size, data, ip, fp, run, t, h, x, K, last, xn, xs, xe, ke, W):
+def between(slots, model, method, run, t, h, loop):
     """The alarm of a step whose rows of K are no stages: the pivot ratio has fallen far, or is lower inside the step.
 
     Newton's method asks for short steps long before a position, which then never reach far enough to see it.
     """
+    size = model.size
+    K, W = loop.state.K, loop.state.W
+    xe, ke = loop.inside.x, loop.inside.K
+    last = run.last_stage
     rho = size.nrow - 1
     ends, least = min(K[0, rho], K[last, rho]), 1.0
     if not ends < BESIDE * run.rho_most:
         return 0
     if K[last, rho] < EARLY * run.rho_most and K[last, rho] < 0.99 * K[0, rho] and K[last, rho] <= 0.25 * run.rho_asked:
         return AHEAD
-    if call_dense(slots, fns, size, data, ip, fp, t, h, x, K, xn, xs, W) != OK:
+    if call_dense(slots, model, method, run, t, h, loop.state) != OK:
         return 0
     for i in range(1, 3):
         theta = i / 3.0
-        if call_interpolate(slots, size, ip, fp, theta, h, x, K, xn, xe) != OK:
+        if call_interpolate(slots, model, method, theta, h, loop.state, xe) != OK:
             return 0
-        status = evaluate(fns, size, t + theta * h, xe, data, ke, 0, W)
+        status = evaluate(model, run, t + theta * h, xe, ke, 0, W)
         if status == SINGULAR:
             return INSIDE
         least = min(least, ke[0, rho])
@@ -121,6 +125,6 @@ def note_ratio(run, t, h, rho, x, K, row, size):
 
 
 @kernel(PASSAGE)
-def ask_for_passage(slots, fns, size, data, run, x, xn, K, xe, ke, W, atol, turns, passing):
+def ask_for_passage(slots, model, run, loop):
     """In the place of `passage.pass_on` until a run comes to a singular position: most never do."""
     return NEED_PASSAGE

@@ -31,11 +31,11 @@ NEAR = 1e-3  # in θ: over this distance an event function is as good as straigh
 
 
 @inner
-def write_event(rec_t, rec_i, rec_x, rec_k, run, k, t, x, K, stage, nq, nx, nk):
+def write_event(events, run, k, t, x, K, stage, size):
     """Write down event k."""
     row = run.event_rows
-    write_row(rec_t, rec_x, rec_k, row, t, x, K, stage, nq, nx, nk)
-    rec_i[row] = k
+    write_row(events.t, events.x, events.k, row, t, x, K, stage, size.nq, size.nx, size.nk)
+    events.index[row] = k
     run.event_rows += 1
 
 
@@ -51,8 +51,7 @@ def distance_left(ev_f, k):
 
 
 @inner
-def watch(slots, fns, size, data, ip, fp, sp, run, x, K, xn, xs, last, xe, ke, W, ev, ev_f, found_theta, found,
-          rec_ev_t, rec_ev_i, rec_ev_x, rec_ev_k):  # fmt: skip
+def watch(slots, model, method, run, loop, events):
     """Look for events in an accepted step and write them down.
 
     A step that contains a stopping event is taken again so that it ends there: the state then has the full order
@@ -60,11 +59,16 @@ def watch(slots, fns, size, data, ip, fp, sp, run, x, K, xn, xs, last, xe, ke, W
     is not quite the new step, two or three attempts bring the end onto the zero to rounding. EVENT: a stopping
     event at the very start of the step, which is given up.
     """
-    nev, nq, nx, nk = size.n_events, size.nq, size.nx, size.nk
-    status = dense_ready(slots, fns, size, data, ip, fp, run, x, K, xn, xs, W)
+    size = model.size
+    x, xn, K = loop.state.x, loop.state.xn, loop.state.K
+    xe, ke = loop.inside.x, loop.inside.K
+    ev, ev_f, found_theta, found = events.marks, events.values, events.theta, events.found
+    last = run.last_stage
+    nev = size.n_events
+    status = dense_ready(slots, model, method, run, loop.state)
     if status != OK:
         return status
-    count = find_events(slots, fns, size, data, ip, fp, sp, run, x, K, xn, last, xe, ke, W, ev, ev_f, found_theta, found)
+    count = find_events(slots, model, method, run, loop, events)
     if count < 0:
         return -count
     shortest = resolution(run)
@@ -80,7 +84,7 @@ def watch(slots, fns, size, data, ip, fp, sp, run, x, K, xn, xs, last, xe, ke, W
             for i in range(count):
                 if found_theta[i] <= shortest:
                     k = found[i] // 2
-                    write_event(rec_ev_t, rec_ev_i, rec_ev_x, rec_ev_k, run, k, run.t, x, K, 0, nq, nx, nk)
+                    write_event(events, run, k, run.t, x, K, 0, size)
                     ev[SIGN, k] = COUNTED
                     ev[CAME, k] = 2 * (found[i] % 2) - 1
             run.retake = 0
@@ -92,7 +96,7 @@ def watch(slots, fns, size, data, ip, fp, sp, run, x, K, xn, xs, last, xe, ke, W
             run.tries += 1
             return AGAIN
     if run.retake != 0:
-        status = event_values(slots, fns, size, data, ip, fp, sp, 1.0 - NEAR, run, x, K, xn, last, xe, ke, W, ev_f, TRIAL)
+        status = event_values(slots, model, method, run, 1.0 - NEAR, loop, events, TRIAL)
         if status != OK:
             return status
         if stop < 0:
@@ -117,15 +121,13 @@ def watch(slots, fns, size, data, ip, fp, sp, run, x, K, xn, xs, last, xe, ke, W
     for i in range(count):
         theta, k = found_theta[i], found[i] // 2
         if theta >= cut or theta >= 1.0:
-            write_event(rec_ev_t, rec_ev_i, rec_ev_x, rec_ev_k, run, k, run.t_new, xn, K, last, nq, nx, nk)
+            write_event(events, run, k, run.t_new, xn, K, last, size)
             continue
-        status = state_inside(
-            slots, fns, size, data, ip, fp, sp, theta, run.t, run.h_used, x, K, xn, xe, ke, W, True, shyness(run)
-        )
+        status = state_inside(slots, model, method, run, theta, run.t, run.h_used, loop.state, loop.inside, True, shyness(run))
         if status != OK:
             run.event_rows = rows
             return status
-        write_event(rec_ev_t, rec_ev_i, rec_ev_x, rec_ev_k, run, k, run.t + theta * run.h_used, xe, ke, 0, nq, nx, nk)
+        write_event(events, run, k, run.t + theta * run.h_used, xe, ke, 0, size)
     for k in range(nev):
         ev[SIGN, k] = ev[NEXT, k]
         ev_f[START, k] = ev_f[END, k]

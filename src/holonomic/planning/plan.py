@@ -23,6 +23,8 @@ from ..kernels.saddle import dense_work
 from ..kernels.select import nothing, select, select_data, select_work
 from ..kernels.signatures import (
     Fn,
+    Method,
+    Model,
     Slot,
 )
 from ..kernels.singular import ask_for_passage
@@ -209,7 +211,7 @@ class Plan:
         size.at_multipliers = at
         at += max(nq + nv, self.n_position + nl) + 1
         size.at_state = at
-        size.at_newton = at + ny + 2
+        size.at_newton = at + ny
         size.work_end = size.at_newton
         if size.n_equations > ny:
             size.work_end += least_squares_work(ny, int(size.n_equations), int(size.n_equations - size.n_differential_rows))
@@ -224,6 +226,19 @@ class Plan:
     def given(self, memory: Memory):
         """Memory as the kernels of this plan take it: compiled ones its record, interpreted ones itself."""
         return memory if self.model.interpreted else memory.record
+
+    def for_kernels(self, data: np.ndarray) -> Model:
+        """The model with these data, as kernels take it."""
+        return Model(self.fns, self.size_given, data)
+
+    @cached_property
+    def method(self) -> Method:
+        """The numbers of the methods, as kernels take them; interpreted ones look integers up in a list, which is faster."""
+        return self.method_with(self.integrator.ip)
+
+    def method_with(self, ip: np.ndarray) -> Method:
+        """The same with other integers of the integrator."""
+        return Method(ip.tolist() if self.model.interpreted else ip, self.integrator.fp, self.stabilization.sp)
 
     def _with(self, fns, more, variant: Variant):
         """Return a table of functions to which those named in `more` have been added, where it had none."""

@@ -14,7 +14,8 @@ import numpy as np
 
 from ..errors import OK, BadArgument, StepFailed
 from ..kernels import sample
-from ..kernels.signatures import Fn
+from ..kernels.memory import RUN
+from ..kernels.signatures import Fn, Inside
 from ..running.ground import Ground
 from ..running.inputs import InputTables
 from ..running.run import Run
@@ -159,7 +160,7 @@ def _along_paths(sol, times, rest, xs, ks) -> np.ndarray:
         here = np.flatnonzero((theta > 0.0) & (theta < path.used))
         if not len(here):
             continue
-        ground = Ground(sol.plan, next(_pieces(sol, np.array([path.t])))[0], Workspace(sol.plan).W)
+        ground = Ground(sol.plan, next(_pieces(sol, np.array([path.t])))[0], Workspace(sol.plan).loop.state.W)
         for i in here:
             row = rest[i]
             xs[row, :size] = path.state(theta[i])
@@ -176,17 +177,15 @@ def _replayed(sol, times, rows):
     """Take the steps that contain these times again."""
     plan, size = sol.plan, sol.plan.size
     t, x, _ = sol.trail.arrays
-    lowered, work = plan.integrator, Workspace(plan)
-    out_x, out_k = np.empty((len(times), size.nx)), np.empty((len(times), size.nk))
-    go, ip = sample.replay, lowered.ip if lowered.between is None else lowered.between
-    if plan.model.interpreted:  # numbers looked up one by one are lists there, which is faster
-        go, ip = sample.replay.py_func, ip.tolist()
+    lowered, loop, run = plan.integrator, Workspace(plan).loop, plan.given(RUN.new())
+    out = Inside(np.empty((len(times), size.nx)), np.empty((len(times), size.nk)))
+    method = plan.method if lowered.between is None else plan.method_with(lowered.between)
+    go = sample.replay.py_func if plan.model.interpreted else sample.replay
     done = np.zeros(1, dtype=np.int64)
     for data, _, last in _pieces(sol, t[rows]):
         while True:
             status = go(
-                plan.slots, plan.fns, plan.size_given, data, ip, lowered.fp, plan.stabilization.sp, t, x, rows, times, last,
-                work.x, work.xn, work.xs, work.K, work.E, work.xe, work.ke, work.W, out_x, out_k, done,
+                plan.slots, plan.for_kernels(data), method, run, loop, t, x, rows, times, last, out, done,
             )  # fmt: skip
             if not plan.supplies(status):
                 break
@@ -196,7 +195,7 @@ def _replayed(sol, times, rows):
                 f"{status}). Its neighbours are recorded; a smaller rtol or step brings them closer.",
                 sol,
             )
-    return out_x, out_k
+    return out.x, out.K
 
 
 def _repeated(sol, times, rows):

@@ -6,6 +6,7 @@ import numpy as np
 
 from ..errors import OK
 from ..kernels.calling import field_at, pull_compiled
+from ..kernels.memory import RUN
 from ..kernels.settle import pull_and_settle
 from ..stabilizations.base import HOPELESS, ITERATIONS, TOL
 
@@ -25,6 +26,7 @@ class Ground:
         self.K = np.zeros((1, max(plan.size.nrow, 8)))
         self.rho = 1.0
         self.size = plan.model.nq + plan.model.nv
+        self.run = plan.given(RUN.new())
         self.sp = tightened(plan.stabilization.sp)
 
     def settle(self, t: float, x: np.ndarray) -> int:
@@ -32,13 +34,13 @@ class Ground:
         plan = self.plan
         with np.errstate(all="ignore"):
             pull = pull_and_settle if plan.model.interpreted else pull_compiled
-            status = pull(plan.slots, plan.fns, plan.size_given, self.data, self.sp, t, x, self.W)
+            status = pull(plan.slots, plan.for_kernels(self.data), self.sp, self.run, t, x, self.W)
         self.rho = float(self.W[self.plan.size.at_velocity])  # of G Gᵀ: of the geometry alone, whatever the masses
         return status if status != OK else self.evaluate(t, x)
 
     def evaluate(self, t: float, x: np.ndarray) -> int:
         """Evaluate the field at x; return a status."""
-        return field_at(self.plan, t, x, self.data, self.K, 0, self.W)
+        return field_at(self.plan, self.run, t, x, self.data, self.K, 0, self.W)
 
     @property
     def row(self) -> np.ndarray:

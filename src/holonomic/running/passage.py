@@ -56,11 +56,11 @@ class Passages:
     @property
     def paths(self) -> list[Path]:
         """All paths so far; the last one may not have been followed to its end."""
-        return self._paths + ([self._copied(self.run.work.passing[0])] if self.run.memory.guided else [])
+        return self._paths + ([self._copied(self.run.work.loop.passing.path)] if self.run.memory.guided else [])
 
     def collect(self) -> None:
         """Take the paths that the loop has written down."""
-        memory, kept = self.run.memory, self.run.work.passing[1]
+        memory, kept = self.run.memory, self.run.work.loop.passing.kept
         for i in range(memory.paths):
             self._paths.append(self._copied(kept[i * KEPT :]))
         memory.paths = 0

@@ -13,14 +13,13 @@ import numpy as np
 from ..errors import MORE, OK
 from ..kernels.calling import drive_interpreted, field_at
 from ..kernels.control import first_step
-from ..kernels.counting import N_COUNTS
 from ..kernels.drive import drive
 from ..kernels.memory import BY_STAGES, RUN
-from ..kernels.signatures import Fn
+from ..kernels.signatures import Fn, Record
 from ..planning.plan import Plan
 from .passage import Passages
 from .watching import Watching
-from .workspace import Record, Workspace
+from .workspace import Rows, Workspace
 
 STRETCH_SECONDS = 0.05
 NOTHING = np.zeros(0)
@@ -41,13 +40,10 @@ class Run:
         self.memory = memory = RUN.new()
         self.memory_given = plan.given(memory)
         self.noted = np.zeros((2, plan.model.nq + plan.model.nv))  # state and slope at the smallest pivot ratio
-        self.x, self.xn, self.xs, self.K, self.E, self.W = work.x, work.xn, work.xs, work.K, work.E, work.W
+        self.x, self.xn, self.xs, self.K, self.E, self.W = work.loop.state
         self.x[: len(x0)] = x0
-        at = plan.size.at_state + plan.size.nx
-        self.W[at : at + 2] = 0.0  # nothing is remembered of another run
-        self.W[-N_COUNTS:] = 0.0
         self._forget()
-        self.atol, self.turns, self.rec = work.atol, work.turns, work.rec
+        self.atol = work.loop.scale.atol
         memory.t, memory.t_base, memory.t_stop = t0, t0, t_end
         memory.err_old, memory.rho_least, memory.rtol = 1e-4, 1.0, choice.kept_rtol
         memory.rho_asked = 1e300
@@ -57,7 +53,9 @@ class Run:
         self.direction = 1.0 if t_end >= t0 else -1.0
         memory.h_max = max_step
         memory.limit = self.max_steps = max_steps  # the second is what was asked for, whatever other plans have used of it
-        memory.last_stage = work.last
+        memory.last_stage = int(lowered.ip[0])
+        memory.order = max(lowered.error_order, choice.integrator.order - 1)
+        memory.remembers, memory.at_lam = lowered.remembers, -1
         memory.steers, memory.advises, memory.doubts = lowered.steers, lowered.advises, lowered.doubts
         memory.keeps_below = 1.2 if choice.integrator.implicit else 1.0
         if not lowered.one_step:
@@ -69,9 +67,9 @@ class Run:
         self.lam0: np.ndarray | None = None  # multipliers to start from, where the start need not be consistent
         self.save_t = NOTHING if save_t is None else save_t
         memory.keep_steps = save_t is None
-        self.record = Record()
-        self.watching, self.found = Watching(self, work.ev), work.found
-        self.xe, self.ke, self.rec_ev = work.xe, work.ke, work.rec_ev
+        self.record = Rows()
+        self.watching = Watching(self, work.events)
+        self.xe = work.loop.inside.x
         self._quota = 2000 if not plan.model.interpreted else 50
         memory.event_field = plan.event_field if nev else 0
         self.passages = Passages(self)
@@ -133,7 +131,7 @@ class Run:
 
     def _evaluate(self, t, x, row) -> int:
         """Field at (t, x) into a row of K, compiling what it needs; return a status."""
-        return field_at(self.plan, t, x, self.data, self.K, row, self.W)
+        return field_at(self.plan, self.memory_given, t, x, self.data, self.K, row, self.W)
 
     def slope(self, t: float, x: np.ndarray, row: int) -> bool:
         """Put the field at (t, x) into a row of K; tell whether it is there."""
@@ -165,10 +163,8 @@ class Run:
     def _first_step(self) -> float:
         memory, n = self.memory, self.plan.model.nq + self.plan.model.nv
         most = min(memory.h_max, abs(memory.t_stop - memory.t))
-        order = self.plan.integrator.error_order
-        order = max(order, self.plan.choice.integrator.order - 1)
         f = self.K[0]
-        arguments = (order, self.atol, memory.rtol, self.direction, most, n)
+        arguments = (memory.order, self.atol, memory.rtol, self.direction, most, n)
         h = first_step(self.x, f, f, *arguments, 0)
         self.xn[:n] = self.x[:n] + h * f[:n]
         if self._evaluate(self.t + h, self.xn, 1) != OK:
@@ -232,10 +228,8 @@ class Run:
             written = len(self.record.t), len(self.watching.log)
             try:
                 status = loop(
-                    plan.slots, plan.fns, plan.size_given, self.data, plan.integrator.ip, plan.integrator.fp,
-                    plan.stabilization.sp, self.memory_given, self.x, self.xn, self.xs, self.K, self.E, self.W, self.atol,
-                    self.turns, *self.rec, self.save_t, *self.watching.state, *self.found, self.xe, self.ke,
-                    *self.rec_ev, self.work.passing,
+                    plan.slots, plan.for_kernels(self.data), plan.method, self.memory_given, self.work.loop,
+                    Record(*self.work.rows, self.save_t), self.work.events,
                 )  # fmt: skip
             finally:
                 try:
@@ -260,11 +254,10 @@ class Run:
 
     def _collect(self, chunks: int, events: int) -> None:
         """Take over what the loop has written, after as many chunks of rows and as many events."""
-        self.record.add(*self.rec, self.memory.rows, chunks)
+        self.record.add(*self.work.rows, self.memory.rows, chunks)
         self.memory.rows = 0
         self.noted[:] = self.K[-2:, : self.noted.shape[1]]  # they outlive the workspace
-        self.memory.residuals, self.memory.jacobians, self.memory.factorizations = map(int, self.W[: -N_COUNTS - 1 : -1])
-        self.watching.collect(*self.rec_ev, self.memory.event_rows, events)
+        self.watching.collect(self.memory.event_rows, events)
         self.memory.event_rows = 0
         self.passages.collect()
 

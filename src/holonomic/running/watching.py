@@ -9,7 +9,7 @@ import numpy as np
 from ..errors import NOT_FINITE, OK
 from ..kernels import locate
 from ..kernels.calling import events_compiled, rates_compiled
-from ..kernels.signatures import EVENTS, call_model
+from ..kernels.signatures import EVENTS, Events, call_function
 
 DIFFERENCE = 1e-5  # relative step of central differences: truncation 1e-10, rounding 1e-11
 UNCLEAR, UNCLEAR_ESTIMATE = 1e-14, 1e-9  # of the sum of sizes: a derivative below this may be rounding
@@ -18,10 +18,10 @@ SHORT_WAIT = 1e-5  # of the longest wait for an impact
 
 
 class Watching:
-    """What a run knows of its events; `state` are the numbers that the step loop keeps of each, see kernels.locate."""
+    """What a run knows of its events; `events` is what the step loop keeps of them."""
 
-    def __init__(self, run, state: tuple[np.ndarray, np.ndarray]):
-        self.run, self.state = run, state
+    def __init__(self, run, events: Events):
+        self.run, self.events = run, events
         self.log: list[tuple[int, float, np.ndarray, np.ndarray]] = []  # event, time, x, (v', λ)
         self._handled = 0  # events that have been dealt with
         self._waits: dict[int, tuple[float, float, deque]] = {}  # event -> last time, longest wait, last waits
@@ -29,14 +29,13 @@ class Watching:
     def go_on_from(self, other: Watching) -> None:
         """Take over what another run of the same events has seen."""
         self.log, self._handled, self._waits = other.log, other._handled, other._waits
-        for mine, others in zip(self.state, other.state, strict=True):
-            mine[:] = others
+        self.events.marks[:], self.events.values[:] = other.events.marks, other.events.values
 
-    def collect(self, rec_t, rec_index, rec_x, rec_k, rows: int, at: int) -> None:
+    def collect(self, rows: int, at: int) -> None:
         """Write down what the step loop has found, after the first `at` events; done twice it is done once."""
         if rows:
-            found = [(int(rec_index[row]), float(rec_t[row]), rec_x[row].copy(), rec_k[row].copy()) for row in range(rows)]
-            self.log[at:] = found
+            e = self.events
+            self.log[at:] = [(int(e.index[i]), float(e.t[i]), e.x[i].copy(), e.k[i].copy()) for i in range(rows)]
 
     def _values(self, t: float, x: np.ndarray, row: int) -> np.ndarray:
         """Event functions at (t, x), accelerations and multipliers being in a row of K."""
@@ -45,7 +44,7 @@ class Watching:
         at = row * run.K.shape[1] + run.plan.model.nq
         if run.plan.model.interpreted:
             with np.errstate(all="ignore"):
-                call_model(run.plan.fns, EVENTS, t, x, 0, run.K, at, run.data, values, 0)
+                call_function(run.plan.fns, EVENTS, t, x, 0, run.K, at, run.data, values, 0)
         else:
             events_compiled(run.plan.fns, t, x, run.K, at, run.data, values)
         return values
@@ -98,7 +97,7 @@ class Watching:
         run = self.run
         if not run.plan.events:
             return OK
-        ev, ev_f = self.state
+        ev, ev_f = self.events.marks, self.events.values
         values = self._values(run.t, run.x, 0)
         if np.any(np.isnan(values)):
             run.memory.last_status, run.memory.t_failed = NOT_FINITE, run.t
@@ -124,7 +123,7 @@ class Watching:
         """Return those events at the current time whose functions go the other way: rounding alone made them cross."""
         if not indices:
             return []
-        came = self.state[0][locate.CAME]
+        came = self.events.marks[locate.CAME]
         rates = self.run.direction * self._rates()
         return [index for index in indices if came[index] * rates[index] < 0.0]
 
@@ -148,7 +147,7 @@ class Watching:
     def at_the_end(self) -> list[int]:
         """Write down the events whose functions are zero exactly where the run ends; return them."""
         run = self.run
-        ev, ev_f = self.state
+        ev, ev_f = self.events.marks, self.events.values
         here = []
         nq, nk = run.plan.model.nq, run.plan.size.nk
         for index in range(len(run.plan.events)):

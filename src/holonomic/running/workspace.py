@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from ..kernels import locate, path
+from ..kernels.signatures import Events, Inside, Loop, Passing, Scale, State
 from ..planning.plan import Plan
 from .ground import tightened
 
@@ -15,7 +16,7 @@ PATHS = 4  # paths over singular positions that the loop may write down before P
 
 
 @dataclass
-class Record:
+class Rows:
     """What a run has written so far: chunks of (t, x, (v', λ))."""
 
     t: list[np.ndarray] = field(default_factory=list)
@@ -46,30 +47,31 @@ class Workspace:
     """The arrays of one run; a plan keeps those of finished runs, so that short runs need not make them."""
 
     def __init__(self, plan: Plan, paths: int = PATHS):
-        n = plan.size
-        nx, nrow, nk, nev = n.nx, n.nrow, n.nk, len(plan.events)
-        lowered = plan.integrator
-        self.x, self.xn, self.xs, self.xe = (np.zeros(nx) for _ in range(4))
-        # rows of K also keep an integrator's own numbers (the order of BDF and the like), up to 16 of them
-        self.K, self.ke = np.zeros((lowered.rows + 2, max(nx, nrow, 16))), np.zeros((1, nrow))
-        self.E = np.zeros((max(1, lowered.errors), nx))
-        self.W = np.zeros(n.work_end + 8)
-        crosses = plan.crosses
-        rows, width = (path.ROWS, max(nx, nrow, 16)) if crosses else (0, 0)
-        self.passing = (
-            np.zeros((rows, width)), np.zeros((paths * path.KEPT * crosses, width)), tightened(plan.sp),
-            lowered.nodes if crosses else np.zeros(0),
+        size, lowered, model, nev = plan.size, plan.integrator, plan.model, len(plan.events)
+        nx, nrow, nk = size.nx, size.nrow, size.nk
+        self.plan = plan
+        # rows of K also keep an integrator's own numbers (the order of BDF and the like), up to 16 of them; the last two are
+        # for state and slope at the smallest pivot ratio
+        width = max(nx, nrow, 16)
+        state = State(
+            *(np.zeros(nx) for _ in range(3)), np.zeros((lowered.rows + 2, width)), np.zeros((max(1, lowered.errors), nx)),
+            np.zeros(size.work_end + 8),
         )  # fmt: skip
-        self.last = int(lowered.ip[0])
-        self.atol = plan.atol
-        self.turns = np.zeros(nx, dtype=np.int64)
-        self.turns[: plan.model.nq] = plan.model.turns
+        inside = Inside(np.zeros(nx), np.zeros((1, nrow)))
+        turns = np.zeros(nx, dtype=np.int64)
+        turns[: model.nq] = model.turns
+        if plan.crosses:
+            nodes, room = lowered.nodes, (np.zeros((path.ROWS, width)), np.zeros((paths * path.KEPT, width)))
+        else:
+            nodes, room = np.zeros(0), (np.zeros((0, 0)), np.zeros((0, 0)))
+        self.loop = Loop(state, inside, Scale(plan.atol, turns), Passing(*room, tightened(plan.sp), nodes))
         rows = max(16, min(2048, CHUNK_NUMBERS // (nx + nk + 1)))
-        self.rec = (np.empty(rows), np.empty((rows, nx)), np.empty((rows, nk)))
-        rows = 64 * nev
-        self.ev = (np.zeros((6, nev), dtype=np.int64), np.zeros((5, nev)))  # see kernels.locate
-        self.ev[0][locate.DIRECTION] = [event.sign for event in plan.events.values()]
-        self.ev[0][locate.STOPS] = [event.stops for event in plan.events.values()]
-        found = locate.MOST * nev + 1
-        self.found = (np.zeros(found), np.zeros(found, dtype=np.int64))
-        self.rec_ev = (np.zeros(rows), np.zeros(rows, dtype=np.int64), np.zeros((rows, nx)), np.zeros((rows, nk)))
+        self.rows = (np.empty(rows), np.empty((rows, nx)), np.empty((rows, nk)))
+        found, rows = locate.MOST * nev + 1, 64 * nev
+        self.events = Events(
+            np.zeros((6, nev), dtype=np.int64), np.zeros((5, nev)), np.zeros(2 * nev), np.zeros(found),
+            np.zeros(found, dtype=np.int64), np.zeros(rows), np.zeros(rows, dtype=np.int64), np.zeros((rows, nx)),
+            np.zeros((rows, nk)),
+        )  # fmt: skip
+        self.events.marks[locate.DIRECTION] = [event.sign for event in plan.events.values()]
+        self.events.marks[locate.STOPS] = [event.stops for event in plan.events.values()]

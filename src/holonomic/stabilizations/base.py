@@ -109,33 +109,34 @@ def shown(value) -> str:
 
 
 @kernel(PULL)
-def no_pull(fns, size, data, sp, t, h, old, stage, x, W):
+def no_pull(model, sp, run, t, h, old, stage, x, W):
     """Leave the state alone."""
     return OK
 
 
 @kernel(TANGENT)
-def no_tangent(fns, size, data, sp, E, row, W):
+def no_tangent(model, sp, E, row, W):
     """Leave the error estimate alone."""
     return OK
 
 
 @kernel(TANGENT)
-def tangent(fns, size, data, sp, E, row, W):
+def tangent(model, sp, E, row, W):
     """Take out of an error vector what the pull takes out of the state: e -= W⁻¹Jᵀ(J W⁻¹ Jᵀ)⁻¹ J e.
 
     The factors are those the pull left in the workspace. [eich-1993] Sec. 3: only the projected part of the
     local error enters the error of the projected method.
     """
+    size = model.size
     at, nq = row * E.shape[1], size.nq
     if sp[FULL] > 0.0:
-        call_model(fns, FULL_TANGENT, 0.0, W, size.at_full, E, at, data, W, size.at_correction)
+        call_model(model, FULL_TANGENT, 0.0, W, size.at_full, E, at, W, size.at_correction)
         subtract_row(E, row, 0, W, size.at_correction, nq + size.nv)
         return OK
     if sp[POSITION] > 0.0 and size.n_position > 0:
-        call_model(fns, POS_TANGENT, 0.0, W, size.at_position, E, at, data, W, size.at_correction)
+        call_model(model, POS_TANGENT, 0.0, W, size.at_position, E, at, W, size.at_correction)
         subtract_row(E, row, 0, W, size.at_correction, nq)
     if sp[VELOCITY] > 0.0 and size.nl > 0:
-        call_model(fns, VEL_TANGENT, 0.0, W, size.at_velocity, E, at + nq, data, W, size.at_correction)
+        call_model(model, VEL_TANGENT, 0.0, W, size.at_velocity, E, at + nq, W, size.at_correction)
         subtract_row(E, row, nq, W, size.at_correction, size.nv)
     return OK

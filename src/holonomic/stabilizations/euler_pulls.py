@@ -172,20 +172,21 @@ class BackwardEulerStabilization(_EulerStabilization):
 
 
 @kernel(PULL)
-def forward_pull(fns, size, data, sp, t, h, old, stage, x, W):
+def forward_pull(model, sp, run, t, h, old, stage, x, W):
     """x -= α F h at the old point; inside a step the interpolant lies between stabilized points already."""
+    size = model.size
     if h == 0.0:
         return OK
     before, at_r, at_d = t - h, size.at_residual, size.at_correction
     alpha = sp[ALPHA] if sp[ALPHA] > 0.0 else sp[GAIN] * abs(h)
-    call_model(fns, RESIDUAL, before, old, 0, old, 0, data, W, at_r)
+    call_model(model, RESIDUAL, before, old, 0, old, 0, W, at_r)
     if sp[PLAIN] > 0.0:
-        call_model(fns, FULL_SPREAD, before, old, 0, W, at_r, data, W, at_d)
+        call_model(model, FULL_SPREAD, before, old, 0, W, at_r, W, at_d)
     else:
-        call_model(fns, FULL_FACTOR, before, old, 0, old, 0, data, W, size.at_full)
+        call_model(model, FULL_FACTOR, before, old, 0, old, 0, W, size.at_full)
         if not W[size.at_full] > RHO_SMALLEST:
             return SINGULAR
-        call_model(fns, FULL_SOLVE, before, W, size.at_full, W, at_r, data, W, at_d)
+        call_model(model, FULL_SOLVE, before, W, size.at_full, W, at_r, W, at_d)
     subtract(x, 0, W, at_d, size.nq + size.nv, alpha)
     return OK
 
@@ -211,8 +212,9 @@ def improve(x, W, at_d, at_m, share, n):
 
 
 @kernel(PULL)
-def backward_pull(fns, size, data, sp, t, h, old, stage, x, W):
+def backward_pull(model, sp, run, t, h, old, stage, x, W):
     """Solve x + α F(x) h(x) = x̃ for x."""
+    size = model.size
     if h == 0.0:
         return OK
     nx, at_r, at_d, at_F = size.nq + size.nv, size.at_residual, size.at_correction, size.at_full
@@ -221,16 +223,16 @@ def backward_pull(fns, size, data, sp, t, h, old, stage, x, W):
     remember(x, W, size.at_state, nx)
     before = 1e300
     for _ in range(int(sp[ITERATIONS])):
-        call_model(fns, FULL_FACTOR, t, x, 0, x, 0, data, W, at_F)
+        call_model(model, FULL_FACTOR, t, x, 0, x, 0, W, at_F)
         if not W[at_F] > RHO_SMALLEST:
             return SINGULAR
-        call_model(fns, RESIDUAL, t, x, 0, x, 0, data, W, at_r)
+        call_model(model, RESIDUAL, t, x, 0, x, 0, W, at_r)
         if sp[PLAIN] > 0.0:
-            call_model(fns, FULL_SPREAD, t, x, 0, W, at_r, data, W, at_d)
+            call_model(model, FULL_SPREAD, t, x, 0, W, at_r, W, at_d)
         else:
-            call_model(fns, FULL_SOLVE, t, W, at_F, W, at_r, data, W, at_d)
+            call_model(model, FULL_SOLVE, t, W, at_F, W, at_r, W, at_d)
         defect(x, W, at_d, size.at_state, alpha, nx)
-        call_model(fns, FULL_TANGENT, t, W, at_F, W, at_d, data, W, size.at_multipliers)
+        call_model(model, FULL_TANGENT, t, W, at_F, W, at_d, W, size.at_multipliers)
         change = improve(x, W, at_d, size.at_multipliers, share, nx)
         if change <= ENOUGH or (change <= STALLED and change >= 0.5 * before):
             return OK

@@ -272,56 +272,55 @@ def S_full() -> PostStabilization:
 
 
 @inner
-def due(size, sp, h, W):
-    """Tell whether to factor now. The number of steps since then is remembered behind the state at WX."""
+def due(sp, run, h):
+    """Tell whether to factor now. """
     if sp[KEEP] <= 1.0:
         return True
-    at = size.at_state + size.nx
-    used = W[at]
     if h == 0.0:  # inside a step: with the factors of the steps, if there are any
-        return used == 0.0
-    if used == 0.0 or used >= sp[KEEP]:
-        W[at] = 1.0
+        return run.factor_age == 0
+    if run.factor_age == 0 or run.factor_age >= sp[KEEP]:
+        run.factor_age = 1
         return True
-    W[at] = used + 1.0
+    run.factor_age += 1
     return False
 
 
 @kernel(PULL)
-def pull(fns, size, data, sp, t, h, old, stage, x, W):
+def pull(model, sp, run, t, h, old, stage, x, W):
     """Apply the sweeps level by level, in place."""
+    size = model.size
     nq, nv, rows = size.nq, size.nv, size.n_position
     at_r, at_d, at_m = size.at_residual, size.at_correction, size.at_multipliers
     on_position = sp[POSITION] > 0.0 and rows > 0
     on_velocity = sp[VELOCITY] > 0.0 and size.nl > 0
-    if due(size, sp, h, W):
+    if due(sp, run, h):
         point = stage if sp[AT_STAGE] > 0.0 and h != 0.0 else x
         if on_position or size.shared == 1:
-            call_model(fns, POS_FACTOR, t, point, 0, point, 0, data, W, size.at_position)
+            call_model(model, POS_FACTOR, t, point, 0, point, 0, W, size.at_position)
             if not W[size.at_position] > RHO_SMALLEST:
                 return SINGULAR
         if on_velocity and size.shared == 0:
-            call_model(fns, VEL_FACTOR, t, point, 0, point, 0, data, W, size.at_velocity)
+            call_model(model, VEL_FACTOR, t, point, 0, point, 0, W, size.at_velocity)
             if not W[size.at_velocity] > RHO_SMALLEST:
                 return SINGULAR
     for sweep in range(int(sp[SWEEPS])):
         again = sp[AGAIN] > 0.0 and sweep > 0
-        call_model(fns, RESIDUAL, t, x, 0, x, 0, data, W, at_r)
+        call_model(model, RESIDUAL, t, x, 0, x, 0, W, at_r)
         if on_position:
             if again:
-                call_model(fns, POS_INVERSE, t, W, size.at_position, W, at_r, data, W, at_m)
-                call_model(fns, POS_SPREAD, t, x, 0, W, at_m, data, W, at_d)
+                call_model(model, POS_INVERSE, t, W, size.at_position, W, at_r, W, at_m)
+                call_model(model, POS_SPREAD, t, x, 0, W, at_m, W, at_d)
             else:
-                call_model(fns, POS_SOLVE, t, W, size.at_position, W, at_r, data, W, at_d)
+                call_model(model, POS_SOLVE, t, W, size.at_position, W, at_r, W, at_d)
         if on_velocity:
             if sp[COUPLED] > 0.0 and on_position:
-                call_model(fns, CURVATURE, t, x, 0, W, at_d, data, W, at_m)
+                call_model(model, CURVATURE, t, x, 0, W, at_d, W, at_m)
                 subtract(W, at_r + rows, W, at_m, size.nl, 1.0)
             if again:
-                call_model(fns, VEL_INVERSE, t, W, size.at_velocity, W, at_r + rows, data, W, at_m)
-                call_model(fns, VEL_SPREAD, t, x, 0, W, at_m, data, W, at_d + nq)
+                call_model(model, VEL_INVERSE, t, W, size.at_velocity, W, at_r + rows, W, at_m)
+                call_model(model, VEL_SPREAD, t, x, 0, W, at_m, W, at_d + nq)
             else:
-                call_model(fns, VEL_SOLVE, t, W, size.at_velocity, W, at_r + rows, data, W, at_d + nq)
+                call_model(model, VEL_SOLVE, t, W, size.at_velocity, W, at_r + rows, W, at_d + nq)
         if on_position:
             subtract(x, 0, W, at_d, nq, sp[ALPHA])
         if on_velocity:
@@ -330,22 +329,23 @@ def pull(fns, size, data, sp, t, h, old, stage, x, W):
 
 
 @kernel(PULL)
-def pull_full(fns, size, data, sp, t, h, old, stage, x, W):
+def pull_full(model, sp, run, t, h, old, stage, x, W):
     """Apply the sweeps to the whole state, in place."""
+    size = model.size
     nx, at_F, at_r, at_d = size.nq + size.nv, size.at_full, size.at_residual, size.at_correction
-    if sp[PLAIN] <= 0.0 and due(size, sp, h, W):
+    if sp[PLAIN] <= 0.0 and due(sp, run, h):
         point = stage if sp[AT_STAGE] > 0.0 and h != 0.0 else x
-        call_model(fns, FULL_FACTOR, t, point, 0, point, 0, data, W, at_F)
+        call_model(model, FULL_FACTOR, t, point, 0, point, 0, W, at_F)
         if not W[at_F] > RHO_SMALLEST:
             return SINGULAR
     for sweep in range(int(sp[SWEEPS])):
-        call_model(fns, RESIDUAL, t, x, 0, x, 0, data, W, at_r)
+        call_model(model, RESIDUAL, t, x, 0, x, 0, W, at_r)
         if sp[PLAIN] > 0.0:
-            call_model(fns, FULL_SPREAD, t, x, 0, W, at_r, data, W, at_d)
+            call_model(model, FULL_SPREAD, t, x, 0, W, at_r, W, at_d)
         elif sp[AGAIN] > 0.0 and sweep > 0:
-            call_model(fns, FULL_INVERSE, t, W, at_F, W, at_r, data, W, size.at_multipliers)
-            call_model(fns, FULL_SPREAD, t, x, 0, W, size.at_multipliers, data, W, at_d)
+            call_model(model, FULL_INVERSE, t, W, at_F, W, at_r, W, size.at_multipliers)
+            call_model(model, FULL_SPREAD, t, x, 0, W, size.at_multipliers, W, at_d)
         else:
-            call_model(fns, FULL_SOLVE, t, W, at_F, W, at_r, data, W, at_d)
+            call_model(model, FULL_SOLVE, t, W, at_F, W, at_r, W, at_d)
         subtract(x, 0, W, at_d, nx, sp[ALPHA])
     return OK

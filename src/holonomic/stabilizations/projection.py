@@ -154,14 +154,15 @@ class Projection(Stabilization):
 
 
 @kernel(PULL)
-def pull(fns, size, data, sp, t, h, old, stage, x, W):
+def pull(model, sp, run, t, h, old, stage, x, W):
     """Project x = (q, v) in place; the factors at the new point stay in W for the error estimate."""
+    size = model.size
     nq, rows = size.nq, size.n_position
     at_r, at_d = size.at_residual, size.at_correction
     moved = False
     if rows > 0:
         at_F = size.at_position
-        call_model(fns, POS_FACTOR, t, x, 0, x, 0, data, W, at_F)
+        call_model(model, POS_FACTOR, t, x, 0, x, 0, W, at_F)
         if not W[at_F] > RHO_SMALLEST:
             return SINGULAR
         # an angle of a thousand turns is no reason to keep bodies apart by a thousand times as much, but rounding is
@@ -172,7 +173,7 @@ def pull(fns, size, data, sp, t, h, old, stage, x, W):
         before = 1e300
         converged = False
         for _ in range(int(sp[ITERATIONS]) + 1):
-            call_model(fns, RESIDUAL, t, x, 0, x, 0, data, W, at_r)
+            call_model(model, RESIDUAL, t, x, 0, x, 0, W, at_r)
             distance = largest_scaled(W, at_r, at_F, rows) / scale
             # one correction in any case: it costs little and leaves rounding instead of the tolerance
             enough = tol if moved else min(tol, 1e-14)
@@ -183,22 +184,22 @@ def pull(fns, size, data, sp, t, h, old, stage, x, W):
             if distance > sp[HOPELESS] or (slow and (size.nl > 0 or not distance < before)):
                 return PULL_FAILED
             if slow:  # invariants that are nearly dependent meet in a double root, to which old factors creep
-                call_model(fns, POS_FACTOR, t, x, 0, x, 0, data, W, at_F)
+                call_model(model, POS_FACTOR, t, x, 0, x, 0, W, at_F)
             before = distance
-            call_model(fns, POS_SOLVE, t, W, at_F, W, at_r, data, W, at_d)
+            call_model(model, POS_SOLVE, t, W, at_F, W, at_r, W, at_d)
             subtract(x, 0, W, at_d, nq, 1.0)
             moved = True
         if not converged:
             return PULL_FAILED
     else:
-        call_model(fns, RESIDUAL, t, x, 0, x, 0, data, W, at_r)
+        call_model(model, RESIDUAL, t, x, 0, x, 0, W, at_r)
     if size.nl > 0 and sp[VELOCITY] > 0.0:
         at_F = size.at_velocity
         if moved or size.shared == 0:
-            call_model(fns, VEL_FACTOR, t, x, 0, x, 0, data, W, at_F)
+            call_model(model, VEL_FACTOR, t, x, 0, x, 0, W, at_F)
             if not W[at_F] > RHO_SMALLEST:
                 return SINGULAR
-        call_model(fns, VEL_SOLVE, t, W, at_F, W, at_r + rows, data, W, at_d)
+        call_model(model, VEL_SOLVE, t, W, at_F, W, at_r + rows, W, at_d)
         subtract(x, nq, W, at_d, size.nv, 1.0)
     return OK
 
@@ -230,7 +231,7 @@ def largest_change(x, W, at_x, at_m, n):
 
 
 @inner
-def to_manifold(fns, size, data, sp, t, x, W, factor, solve, along, at_F, speeds, count):
+def to_manifold(model, sp, t, x, W, factor, solve, along, at_F, speeds, count):
     """Move the first `count` entries of x to where the position rows and `speeds` velocity rows vanish.
 
     Residuals and factors stay in W.
@@ -238,6 +239,7 @@ def to_manifold(fns, size, data, sp, t, x, W, factor, solve, along, at_F, speeds
     With directions at the new point: the point of the linearized rows that lies from x̃ along the directions at x,
     x̃ - D (J D)⁻¹ (r + J (x̃ - x)), until x stays where it is.
     """
+    size = model.size
     at_r, at_d, at_m, at_x = size.at_residual, size.at_correction, size.at_multipliers, size.at_state
     rows, scale, scale_v = size.n_position, max(1.0, norm_of(x, sp, N_NUMBERS, size.nc)), max(1.0, norm(x, size.nq, size.nv))
     rounding = 1e-13 * max(1.0, norm(x, 0, size.nc) / scale)
@@ -245,10 +247,10 @@ def to_manifold(fns, size, data, sp, t, x, W, factor, solve, along, at_F, speeds
     remember(x, W, at_x, count)
     for iteration in range(int(sp[ITERATIONS]) + 1):
         if iteration == 0 or sp[AGAIN] > 0.0:
-            call_model(fns, factor, t, x, 0, x, 0, data, W, at_F)
+            call_model(model, factor, t, x, 0, x, 0, W, at_F)
             if not W[at_F] > RHO_SMALLEST:
                 return SINGULAR
-        call_model(fns, RESIDUAL, t, x, 0, x, 0, data, W, at_r)
+        call_model(model, RESIDUAL, t, x, 0, x, 0, W, at_r)
         distance = max(largest_scaled(W, at_r, at_F, rows), change) / scale
         if speeds > 0:
             distance = max(largest_scaled(W, at_r + rows, at_F + rows, speeds) / scale_v, distance)
@@ -259,10 +261,10 @@ def to_manifold(fns, size, data, sp, t, x, W, factor, solve, along, at_F, speeds
         if (not distance < 0.7 * before and (iteration != 1 or change == 0.0)) or distance > sp[HOPELESS]:
             return PULL_FAILED
         before = distance
-        call_model(fns, solve, t, W, at_F, W, at_r, data, W, at_d)
+        call_model(model, solve, t, W, at_F, W, at_r, W, at_d)
         if sp[AGAIN] > 0.0:
             begin_again(x, W, at_x, at_d, at_m, count)
-            call_model(fns, along, t, W, at_F, W, at_m, data, W, at_d)
+            call_model(model, along, t, W, at_F, W, at_m, W, at_d)
             subtract(x, 0, W, at_d, count, 1.0)
             change = largest_change(x, W, at_x, at_m, count)
         else:
@@ -271,30 +273,29 @@ def to_manifold(fns, size, data, sp, t, x, W, factor, solve, along, at_F, speeds
 
 
 @kernel(PULL)
-def pull_new(fns, size, data, sp, t, h, old, stage, x, W):
+def pull_new(model, sp, run, t, h, old, stage, x, W):
     """Project q, then v, in the directions of the new point."""
+    size = model.size
     rows, at_r, at_d = size.n_position, size.at_residual, size.at_correction
     if rows > 0:
-        status = to_manifold(
-            fns, size, data, sp, t, x, W, POS_FACTOR, POS_SOLVE, POS_TANGENT, size.at_position, 0, size.nq
-        )  # fmt: skip
+        status = to_manifold(model, sp, t, x, W, POS_FACTOR, POS_SOLVE, POS_TANGENT, size.at_position, 0, size.nq)  # fmt: skip
         if status != OK:
             return status
     else:
-        call_model(fns, RESIDUAL, t, x, 0, x, 0, data, W, at_r)
+        call_model(model, RESIDUAL, t, x, 0, x, 0, W, at_r)
     if size.nl > 0:
         if size.shared == 0 or rows == 0:
-            call_model(fns, VEL_FACTOR, t, x, 0, x, 0, data, W, size.at_velocity)
+            call_model(model, VEL_FACTOR, t, x, 0, x, 0, W, size.at_velocity)
             if not W[size.at_velocity] > RHO_SMALLEST:
                 return SINGULAR
-        call_model(fns, VEL_SOLVE, t, W, size.at_velocity, W, at_r + rows, data, W, at_d)
+        call_model(model, VEL_SOLVE, t, W, size.at_velocity, W, at_r + rows, W, at_d)
         subtract(x, size.nq, W, at_d, size.nv, 1.0)
     return OK
 
 
 @kernel(PULL)
-def pull_whole(fns, size, data, sp, t, h, old, stage, x, W):
+def pull_whole(model, sp, run, t, h, old, stage, x, W):
     """Project the whole state."""
-    return to_manifold(
-        fns, size, data, sp, t, x, W, FULL_FACTOR, FULL_SOLVE, FULL_TANGENT, size.at_full, size.nl, size.nq + size.nv
-    )  # fmt: skip
+    size = model.size
+    nz = size.nq + size.nv
+    return to_manifold(model, sp, t, x, W, FULL_FACTOR, FULL_SOLVE, FULL_TANGENT, size.at_full, size.nl, nz)

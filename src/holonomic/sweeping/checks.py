@@ -75,7 +75,7 @@ class _Look:
 
     def __init__(self, program: Program, members: Members, t0, tables, values, forward):
         self.program, self.members, self.t0 = program, members, t0
-        self.tables, self.forward = (tables.at, tables.first, tables.times, values), forward
+        self.tables, self.forward = tables.for_kernels(values), forward
         self.size = program.model.nq + program.model.nv
 
     @property

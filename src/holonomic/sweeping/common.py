@@ -172,7 +172,7 @@ def plan_job(
 
 def _enter(tables: Tables, data: np.ndarray, m: int, t: float, forward: float) -> None:
     """Enter the inputs of one member at a time."""
-    enter_tables(0, t, forward, data, tables.at, tables.first, tables.times, tables.rows(m, m + 1))
+    enter_tables(0, t, forward, data, tables.for_kernels(tables.rows(m, m + 1)))
 
 
 def _without(params) -> list[int]:

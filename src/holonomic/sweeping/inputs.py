@@ -9,7 +9,10 @@ from typing import Any
 import numpy as np
 
 from ..errors import BadArgument
+from ..kernels import batch
 from ..model.freezing import input_table
+
+NONE = np.zeros(0)
 
 
 @dataclass(frozen=True)
@@ -52,6 +55,10 @@ class Tables:
         n = last - first
         parts = [np.broadcast_to(v, (n, v.shape[1])) if len(v) == 1 else v[first:last] for v in self.values]
         return np.ascontiguousarray(np.hstack(parts)) if parts else np.zeros((n, 0))
+
+    def for_kernels(self, values: np.ndarray, stops: np.ndarray = NONE) -> batch.Tables:
+        """The tables with the values of some members, and the times at which stretches end, as kernels take them."""
+        return batch.Tables(self.at, self.first, self.times, values, stops)
 
     def part(self, first: int, last: int) -> Tables:
         """The tables of a stretch of members."""

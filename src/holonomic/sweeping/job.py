@@ -80,7 +80,7 @@ class Job:
         X0 = np.hstack([rows_of(self.q0, first, last), rows_of(self.v0, first, last)])
         DATA, tables = self.data_of(first, last), self.tables
         for m in range(last - first if len(tables.at) else 0):
-            enter_tables(m, self.t0, self.forward, DATA[m], tables.at, tables.first, tables.times, tables.rows(first, last))
+            enter_tables(m, self.t0, self.forward, DATA[m], tables.for_kernels(tables.rows(first, last)))
         members = consistent(self.program, X0, DATA, self.t0, self.initial, self.held)
         self.check(members, first, last)
         return members

@@ -32,9 +32,9 @@ def tell(job: Job, program: Program, members: Members, noted: np.ndarray, ran: n
         for m in ran[~np.isnan(noted[ran, STIFF_SINCE])].tolist():
             since = noted[m, STIFF_SINCE]
             if chunk.status[m] in REACHED:
-                _note(chunk, chunk.first + m, StiffnessWarning, stiff_since(since, program.method))
+                _note(chunk, chunk.first + m, StiffnessWarning, stiff_since(since, program.integrator_name))
             elif chunk.status[m] == TOO_MANY_STEPS:
-                chunk.why[chunk.first + m] = USED_UP.format(job.limits["max_steps"], since, program.method)
+                chunk.why[chunk.first + m] = USED_UP.format(job.limits["max_steps"], since, program.integrator_name)
     _tell_ends(job, program, members, ran[np.isin(chunk.status[ran], REACHED)], chunk)
     if noted.shape[1] == NOTED:
         look_closer(job, chunk)

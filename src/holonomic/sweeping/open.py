@@ -22,6 +22,7 @@ from ..kernels.batch import enter_tables
 from ..kernels.fastest import FASTEST, MOTION, REAL, turning_by_time
 from ..kernels.layout import Memory
 from ..kernels.looking import IF_LONG, IF_NOT_STIFF, IF_STIFF, STABLE, look_at_starts, turned_in_a_step
+from ..kernels.memory import RUN
 from ..kernels.signatures import Fn
 from ..planning.choice import Choice
 from ..planning.plan import MISSING, Plan
@@ -144,12 +145,12 @@ class Open:
         tables = job.tables
         if len(tables.at):
             for m in range(n):
-                enter_tables(m, job.t0, forward, DATA[m], tables.at, tables.first, tables.times, values)
-        work = Workspace(program, paths=0)
+                enter_tables(m, job.t0, forward, DATA[m], tables.for_kernels(values))
+        work, run = Workspace(program, paths=0), RUN.new().record
         positions = self.positions(model)
         while True:
             look_at_starts(
-                program.fns, program.size.record, job.t0, left, X, DATA, work.x, work.xe, work.K, work.W, positions, found, status
+                program.for_kernels(DATA[0]), run, job.t0, left, X, DATA, work.loop, positions, found, status
             )
             missing = [fn for code, fn in MISSING.items() if np.any(status == code)]
             if not missing:

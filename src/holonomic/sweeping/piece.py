@@ -8,8 +8,8 @@ from collections.abc import Callable
 import numpy as np
 
 from ..errors import DONE, EVENT, NEED_PASSAGE, TOO_MANY_STEPS
-from ..kernels import looking
-from ..kernels.batch import BY_PYTHON, HALTED, HANDED_OVER, MANY_EVENTS, NOTED, run_members
+from ..kernels import batch, looking
+from ..kernels.batch import BY_PYTHON, HALTED, HANDED_OVER, MANY_EVENTS, NOTED
 from ..kernels.layout import Memory
 from ..kernels.memory import RUN
 from ..planning.plan import MISSING
@@ -76,30 +76,28 @@ def _together(job: Job, way: Way, members: Members, values, todo, chunk: Chunk, 
     program, n, (times, nx, nk) = way.program, len(members.data), job.shape
     work, begin = Workspace(program, paths=0), way.memory
     alarm = program.alarm if job.initial != "free" else 0
+    begin = begin.copy()
     if alarm:
-        begin = begin.copy()
         begin.crosses, begin.notes = alarm, 0
     nev, room, number = len(program.events), EVENTS_OF_ONE, int(chunk.way[todo[0]]) if looks is not None else 0
     at_starts, noted = (np.zeros(0, dtype=np.int64) if looks is None else looks), np.zeros((n, _width(program, begin)))
     positions = 0 if job.open is None else job.open.positions(program.model)
-    spare = np.empty((looking.ROWS + 1, work.K.shape[1]))
+    spare = np.empty((looking.ROWS + 1, work.loop.state.K.shape[1]))
+    begin.at_lam = members.at_lam
+    starts = batch.Members(members.data, members.starts, begin.array, RUN.new().array)
+    results = batch.Results(chunk.x, chunk.k, chunk.status, chunk.reached, chunk.steps, chunk.rows, noted)
     logs, left = [chunk.events], todo
     while len(left):
-        log = (
-            np.zeros(n, dtype=np.int64), np.zeros((n, room * nev)), np.zeros((n, room * nev), dtype=np.int64),
+        log = batch.Log(
+            chunk.ended, np.zeros(n, dtype=np.int64), np.zeros((n, room * nev)), np.zeros((n, room * nev), dtype=np.int64),
             np.zeros((n, room * nev, nx)), np.zeros((n, room * nev, nk)),
         )  # fmt: skip
-        steps = at_starts.copy()
-        for one, end in stretches(left.tolist()):
-            run_members(
-                one, end, program.slots, program.fns, program.size.record, program.integrator.ip, program.integrator.fp,
-                program.sp, members.data, members.starts, members.at_lam, begin.array, program.order,
-                program.integrator.remembers, job.stops, (job.tables.at, job.tables.first, job.tables.times, values),
-                np.empty(members.data.shape[1]), RUN.new().array,
-                work.x, work.xn, work.xs, work.K, work.E, work.W, work.atol, work.turns, np.empty(times),
-                job.save_t, *work.ev, np.empty(2 * nev), *work.found, work.xe, work.ke, *work.rec_ev, work.passing,
-                looks is not None, HANDED_OVER_FOR[number], positions, steps, spare, job.halt.flag, noted, chunk.x, chunk.k,
-                chunk.status, chunk.reached, chunk.steps, chunk.rows, chunk.ended, *log,
+        looks_at = looking.Looks(looks is not None, HANDED_OVER_FOR[number], positions, at_starts.copy(), spare)
+        for span in stretches(left.tolist()):
+            batch.run_members(
+                span, program.slots, program.for_kernels(np.empty(members.data.shape[1])), program.method, work.loop,
+                (np.empty(times), job.save_t), work.events, starts, job.tables.for_kernels(values, job.stops), looks_at,
+                job.halt.flag, results, log,
             )  # fmt: skip
         status = chunk.status[left]
         missing = [code for code in MISSING if code != NEED_PASSAGE or not alarm]
@@ -114,7 +112,7 @@ def _together(job: Job, way: Way, members: Members, values, todo, chunk: Chunk, 
             aside |= np.isin(status, [NEED_PASSAGE, *FAILURES])
         if number == STIFF:  # what an implicit method of ours cannot do, an explicit one may
             aside |= ~again & ~np.isin(status, [DONE, EVENT, TOO_MANY_STEPS, HALTED])
-        logs += [_log(chunk.first, int(m), *log) for m in left[~again & ~aside] if log[0][m]]
+        logs += [_log(chunk.first, int(m), log) for m in left[~again & ~aside] if log.count[m]]
         chunk.status[left[aside]] = HANDED_OVER
         left = left[again]
         if job.halt.asked:
@@ -177,10 +175,10 @@ def finished(chunk: Chunk) -> int:
     return chunk.last - chunk.first - sum(why == INTERRUPTED for why in chunk.why.values())
 
 
-def _log(first: int, m: int, count, t, which, x, k) -> Happenings:
+def _log(first: int, m: int, log: batch.Log) -> Happenings:
     """The events of one member."""
-    rows = slice(0, int(count[m]))
-    return Happenings(np.full(count[m], first + m), which[m, rows], t[m, rows], x[m, rows], k[m, rows])
+    rows = slice(0, int(log.count[m]))
+    return Happenings(np.full(log.count[m], first + m), log.index[m, rows], log.t[m, rows], log.x[m, rows], log.k[m, rows])
 
 
 def stretches(members: list[int]) -> list[tuple[int, int]]:

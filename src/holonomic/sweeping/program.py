@@ -21,7 +21,7 @@ from ..errors import BadArgument
 from ..kernels.compile import Kernel
 from ..kernels.evaluate import evaluate_carefully
 from ..kernels.select import nothing, select
-from ..kernels.signatures import N_FUNCTIONS, Fn, Slot
+from ..kernels.signatures import N_FUNCTIONS, Fn, Method, Model, Slot
 from ..kernels.singular import ask_for_passage
 from ..model import machine
 from ..model.base import PLAIN, Variant
@@ -80,8 +80,7 @@ class Program:
             nodes=lowered.nodes,
         )  # fmt: skip
         self.alarm = alarm_of(plan)  # of singular positions that another plan leads over
-        self.crosses, self.method = plan.crosses, type(plan.choice.integrator).__name__
-        self.order = max(lowered.error_order, plan.choice.integrator.order - 1)
+        self.crosses, self.integrator_name = plan.crosses, type(plan.choice.integrator).__name__
         self.lam_in_x = lam_in_x(plan)
         self.keeps = plan.model.n_invariants > 0 and plan.choice.stabilization.acts == "step"  # invariants, at their values
         # of an event, its function is among the model's
@@ -93,6 +92,15 @@ class Program:
         self._slots = None
         self._tables: dict[str, tuple[np.ndarray, dict[Fn, int]]] = {}
         self._lock = threading.RLock()
+
+    def for_kernels(self, data: np.ndarray) -> Model:
+        """The model with these data, as kernels take it."""
+        return Model(self.fns, self.size.record, data)
+
+    @property
+    def method(self) -> Method:
+        """The numbers of the methods, as kernels take them."""
+        return Method(self.integrator.ip, self.integrator.fp, self.sp)
 
     @property
     def fns(self) -> np.ndarray:

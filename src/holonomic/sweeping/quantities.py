@@ -121,7 +121,7 @@ class Quantities:
         tables = self.job.tables
         along_members(
             fns, int(fn), self.t, np.ascontiguousarray(self.x), np.ascontiguousarray(b), self._data,
-            (tables.at, tables.first, tables.times, tables.rows(self.first, self.last)),
+            tables.for_kernels(tables.rows(self.first, self.last)),
             1.0 if self.job.t1 >= self.job.t0 else -1.0, np.empty(self._data.shape[1]), out,
         )  # fmt: skip
         return out
