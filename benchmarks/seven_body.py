@@ -18,7 +18,7 @@ import numpy as np
 
 from holonomic import DOP853, RK45, Projection, simulate
 from holonomic.kernels.compile import leaf
-from holonomic.kernels.signatures import FIELD, Fn, call_model
+from holonomic.kernels.signatures import FIELD, Fn, call_function
 from holonomic.planning.reuse import model_of
 from holonomic.problems import seven_body
 
@@ -36,7 +36,7 @@ def many(fns, x, data, out, count):
     """Evaluate the accelerations `count` times."""
     for _ in range(count):
         x[0] += 1e-12
-        call_model(fns, FIELD, 0.0, x, 0, x, 0, data, out, 0)
+        call_function(fns, FIELD, 0.0, x, 0, x, 0, data, out, 0)
     return out[7]
 
 

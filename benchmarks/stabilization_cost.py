@@ -44,7 +44,7 @@ from holonomic.integrators.adams import AdamsBashforth2
 from holonomic.integrators.fixed_steps import BackwardEuler, ImplicitMidpoint
 from holonomic.kernels.compile import leaf
 from holonomic.kernels.linalg import lu_factor, lu_solve
-from holonomic.kernels.signatures import TERMS, Fn, call_model
+from holonomic.kernels.signatures import TERMS, Fn, call_function
 from holonomic.planning.reuse import model_of
 from holonomic.problems import seven_body
 from holonomic.stabilizations.euler_pulls import BackwardEulerStabilization, ForwardEulerStabilization
@@ -135,7 +135,7 @@ def dense_stages(fns, x, data, terms, A, pivots, b, nq, nv, nl, count):
     at_G = at_f + nv
     for _ in range(count):
         x[0] += 1e-12
-        call_model(fns, TERMS, 0.0, x, 0, x, 0, data, terms, 0)
+        call_function(fns, TERMS, 0.0, x, 0, x, 0, data, terms, 0)
         for i in range(nv):
             b[i] = terms[at_f + i]
             for j in range(nv):

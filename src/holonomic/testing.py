@@ -123,7 +123,7 @@ def check_integrator(integrator, *, formulation="auto") -> None:
     _require(isinstance(adaptive, bool), f"{name} must declare adaptive, True or False, not {adaptive!r}")
     lowered = integrator.lower()
     estimates = lowered.errors
-    multistep = order > 2 and (lowered.starting_points > 0 or lowered.steers >= 0)
+    multistep = order > 2 and (lowered.starting_points > 0 or lowered.steers)
     text = f"{name} declares adaptive = {adaptive}, but has {estimates} error estimates"
     _require(adaptive == (estimates > 0), text)
     with_it = {"integrator": integrator, "formulation": formulation}

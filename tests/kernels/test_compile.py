@@ -9,7 +9,7 @@ from numba.core.errors import NumbaError
 
 from holonomic.kernels.compile import OPTIONS, inner, leaf
 from holonomic.kernels.drive import drive
-from holonomic.kernels.signatures import call_model
+from holonomic.kernels.signatures import Model, call_model
 
 
 def test_kernels_are_compiled_without_a_memory_manager():
@@ -52,7 +52,7 @@ def test_interpreted_calls_see_the_same_offsets_as_compiled_ones():
         out[0] = 7.0
 
     a, b, out = np.arange(6.0).reshape(2, 3), np.arange(10.0, 16.0), np.zeros((2, 2))
-    call_model((model, None), 0, 0.5, a, 3, b, 2, np.array([9.0]), out, 3)
+    call_model(Model((model, None), None, np.array([9.0])), 0, 0.5, a, 3, b, 2, out, 3)
     assert seen == [(0.5, 3.0, 12.0, 9.0)]
     np.testing.assert_array_equal(out, [[0.0, 0.0], [0.0, 7.0]])
 

@@ -29,7 +29,7 @@ def run(system, quota, rows, monkeypatch, **how):
 
             def small(self, plan):
                 made(self, plan)
-                self.rec = tuple(part[:rows].copy() for part in self.rec)
+                self.rows = tuple(part[:rows].copy() for part in self.rows)
 
             patch.setattr(Workspace, "__init__", small)
         system.made.models.clear()  # plans keep workspaces of earlier runs

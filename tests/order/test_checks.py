@@ -32,7 +32,7 @@ from holonomic.integrators.runge_kutta import RungeKutta
 from holonomic.integrators.tableaus import Tableau
 from holonomic.kernels.compile import kernel
 from holonomic.kernels.signatures import PULL
-from holonomic.stabilizations.base import N_NUMBERS, Lowered, Stabilization, no_pull, no_tangent
+from holonomic.stabilizations.base import Lowered, Stabilization, no_pull, no_tangent
 from holonomic.stabilizations.none import Unstabilized
 from holonomic.study.order import Fit, observed_order
 from holonomic.testing import bead, check_formulation, check_integrator, check_stabilization, promised
@@ -161,7 +161,7 @@ class Sloppy(Projection):
 
 
 @kernel(PULL)
-def push(fns, n, data, sp, t, h, old, stage, x, W):
+def push(model, sp, run, t, h, old, stage, x, W):
     """Move the state by the same length after every step, however short."""
     x[0] += 1e-6
     return OK
@@ -174,7 +174,7 @@ class Pusher(Stabilization):
     drift_order = "p; p"
 
     def lower(self, tol, hopeless=np.inf):
-        return Lowered(push, no_tangent, np.zeros(N_NUMBERS))
+        return Lowered(push, no_tangent)
 
 
 class Boaster(Stabilization):
@@ -184,7 +184,7 @@ class Boaster(Stabilization):
     drift_order = "2(p+1); p"
 
     def lower(self, tol, hopeless=np.inf):
-        return Lowered(no_pull, no_tangent, np.zeros(N_NUMBERS))
+        return Lowered(no_pull, no_tangent)
 
 
 class Unreadable(Boaster):

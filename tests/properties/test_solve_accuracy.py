@@ -13,8 +13,8 @@ from holonomic import System, problems
 from holonomic.errors import NEED_REFINED, NEED_TERMS, OK, SINGULAR
 from holonomic.kernels.calling import evaluate_compiled
 from holonomic.kernels.evaluate import RHO_PLAIN, RHO_REFINED, RHO_WEIGHED
-from holonomic.kernels.saddle import HETEROGENEOUS, dense_saddle, dense_work, kinematic_scales
 from holonomic.kernels.memory import RUN
+from holonomic.kernels.saddle import HETEROGENEOUS, dense_saddle, dense_work, kinematic_scales
 from holonomic.kernels.signatures import Fn
 from holonomic.model.base import PLAIN
 from holonomic.model.compiled import invoke

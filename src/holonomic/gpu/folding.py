@@ -124,7 +124,17 @@ class Folding:
             whole = self.value(node.value)
             if isinstance(whole, Parts):
                 return whole.known.get(node.attr) or whole.fields[node.attr]
+        if isinstance(node, ast.Call) and len(node.args) == 1:
+            function, numbers = self.value(node.func), self.value(node.args[0])
+            if isinstance(function, Known) and isinstance(numbers, Array) and hasattr(function.value, "layout"):
+                return self._seen(function.value.layout, numbers, self.fold(node.args[0]).id)
         return None
+
+    def _seen(self, layout, numbers: Array, name: str) -> Parts:
+        """An array of numbers as memory of a layout."""
+        fields = {each: Place(name, i) for i, each in enumerate(layout.fields)}
+        known = {each: Known(plain(numbers.entries[i])) for i, each in enumerate(fields) if i in numbers.entries}
+        return Parts(fields, known)
 
     def _on_name(self, node):
         value = self._name(node.id)

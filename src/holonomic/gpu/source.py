@@ -28,7 +28,6 @@ from ..kernels.signatures import (
 )
 from ..model.emit import python_source
 from ..model.tape import INPUTS, Tape
-from ..stabilizations.base import GAIN, HOPELESS, TOL
 from ..sweeping.job import Job
 from ..sweeping.members import MODES
 from .folding import Array, Known, Parts, Place, Table
@@ -43,7 +42,6 @@ FIXED = (
 )  # fmt: skip
 # where a thread keeps the fields of a run: one array for each kind
 REALS, WHOLES = "run_reals", "run_wholes"
-TOLD_TO_PULL = (TOL, HOPELESS, GAIN)
 
 HEAD = '''"""One thread, one member. Made by holonomic; changes here are lost."""
 
@@ -189,7 +187,7 @@ def _bound(job: Job, size: Memory, local) -> dict[str, Any]:
     program, lowered = job.program, job.program.integrator
     turns = np.zeros(size.nx, dtype=np.int64)
     turns[: program.model.nq] = program.model.turns
-    sp = {i: float(v) for i, v in enumerate(program.sp) if i not in TOLD_TO_PULL}
+    sp = {i: float(v) for i, v in enumerate(program.sp) if i not in program.told}
 
     def apart(kind: type, **known) -> Parts:
         """A tuple whose fields are in variables `kind_field`, but for those that are known."""

@@ -76,7 +76,7 @@ def value_at(s, d0, d1, d2, d3, d4, d5, d6):
 @leaf
 def predict(K, order, xn, xp, W, beta, alpha, h, ny):
     """y_p, and β of y' = α y + β."""
-    b, newest, weight = W[beta : beta + ny], K[D], 0.0
+    b, newest, weight = W[beta : beta + ny], K[D, :], 0.0
     for i in range(ny):
         xn[i], b[i] = newest[i], 0.0
     for j in range(1, order + 1):

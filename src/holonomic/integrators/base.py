@@ -36,9 +36,9 @@ class Lowered:
     patient: np.ndarray | None = None  # ip for fixed steps, where an iteration should not give up early
     one_step: bool = True  # a step can be taken again from its start alone
     remembers: bool = False  # rows of K behind the first keep something from step to step
-    steers: int = -1  # row of K whose first numbers say the next step and the order, where it chooses itself
-    advises: int = -1  # row of K that says how an iteration went, see kernels.memory
-    doubts: int = -1  # row of K in which dense output says how wrong it is inside the step, see kernels.memory
+    steers: bool = False  # whether it chooses its own step and order: run.steered_h, run.steered_order
+    advises: bool = False  # whether it says how an iteration went: run.advice_keep, run.advice_safety, run.advice_shrink
+    doubts: bool = False  # whether its dense output says how wrong it is: run.doubt, run.doubt_exponent
     wants_scales: bool = False  # fp is to begin with rtol, Newton's bound, atol and the powers of h
     unconstrained: Lowered | None = None  # what runs in its place where there are no constraints
     nodes: np.ndarray | None = None  # where in the step the rows of K stand, if they are slopes at points of it

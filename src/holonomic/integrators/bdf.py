@@ -22,6 +22,7 @@ import numpy as np
 from ..errors import NO_CONVERGENCE, NO_PAST, OK, SINGULAR, BadArgument
 from ..kernels.compile import inner, kernel, leaf
 from ..kernels.evaluate import evaluate
+from ..kernels.layout import REAL, Layout, view_as
 from ..kernels.newton import (
     AT_BETA,
     AT_KIND,
@@ -57,16 +58,24 @@ from .hermite import dense
 from .looking_back import ROWS, in_pieces, look_back, looking_back_numbers
 
 AT_LENGTHS = AT_OLD  # in the workspace of Newton's method: 1 / length² of the gradients of algebraic equations
-# rows of K: field at the old and the new point, differences D_0 .. D_8, control numbers
+# rows of K: field at the old and the new point, differences D_0 .. D_8, numbers of its own
 CONTROL, LOOKING_BACK = D + 9, D + 10
 # ip: the row of slopes at the new point, the highest order, the most Newton steps, whether to give up early, whether to
 # begin with the full order
 LAST, HIGHEST, MOST, EARLY, AT_ONCE = range(5)
-# control numbers: step of the differences, order, equal steps since the last change, next step, α of the factors (0: they
-# are to be renewed), whether the Jacobian is of this step, the rate at which iterations with these factors converge, α of
-# the step before, Newton steps beyond the first that a new Jacobian took, steps that are yet to be taken in pieces and in
-# how many
-H_D, ORDER, EQUAL, H_NEXT, ALPHA, FRESH, RATE, BEFORE, LEAST, YET, PIECES = range(11)
+CONTROLS = Layout("BDF", (
+    ("h", REAL, "step of the differences; 0: there are none"),
+    ("order", REAL, "order of the next step"),
+    ("equal", REAL, "equal steps since the last change"),
+    ("alpha", REAL, "α of the factors; 0: they are to be renewed"),
+    ("fresh", REAL, "1 where the Jacobian is of this step"),
+    ("rate", REAL, "at which iterations with these factors converge"),
+    ("before", REAL, "α of the step before"),
+    ("least", REAL, "Newton steps beyond the first that a new Jacobian took"),
+    ("yet", REAL, "steps that are yet to be taken in pieces"),
+    ("pieces", REAL, "and in how many"),
+))  # fmt: skip
+controls_of = view_as(CONTROLS, CONTROL)
 UNKNOWN = 0.5  # rate of new factors, until it is known
 # Of the tolerance, what an iteration may leave. It leaves the same in step after step: over 50 periods of a pendulum
 # without projection the error of λ is 0.09 with 0.01, 0.29 with 0.005, 0.03 with 0.003 and 0.04 with 1e-4 and below.
@@ -79,17 +88,18 @@ GROW_FROM = 1.2  # a smaller growth of the step is not worth a new factorization
 @leaf
 def begin(K, x, h, ny, differential):
     """First order from the field at the start."""
+    control = controls_of(K)
     for i in range(ny):
         K[D, i] = x[i]
         K[D + 1, i] = h * K[0, i] if i < differential else 0.0
         for j in range(2, 9):
             K[D + j, i] = 0.0
-    K[CONTROL, H_D] = h
-    K[CONTROL, ORDER] = 1.0
-    K[CONTROL, EQUAL] = 0.0
-    K[CONTROL, ALPHA] = 0.0
-    K[CONTROL, YET] = 0.0
-    K[CONTROL, PIECES] = 1.0
+    control.h = h
+    control.order = 1.0
+    control.equal = 0.0
+    control.alpha = 0.0
+    control.yet = 0.0
+    control.pieces = 1.0
 
 
 @inner
@@ -98,15 +108,16 @@ def begin_at_once(model, method, run, t, h, state):
     size = model.size
     ip, fp = method.ip, method.fp
     x, K = state.x, state.K
+    control = controls_of(K)
     if ip[HIGHEST] == 1:
         return OK
     ny, differential = size.ny, size.nq + size.nv
     status = look_back(model, run, fp, 3 + 2 * ny, t, h, state, D, LOOKING_BACK, ip[HIGHEST])
     if status == OK:
-        K[CONTROL, ORDER] = ip[HIGHEST]
+        control.order = ip[HIGHEST]
         return OK
     begin(K, x, h, ny, differential)
-    K[CONTROL, YET] = ip[HIGHEST] - 1
+    control.yet = ip[HIGHEST] - 1
     return OK if status == NO_PAST else status
 
 
@@ -122,14 +133,15 @@ def slope_of(W, slope, beta, alpha, y, ny):
 def refresh(model, run, t1, y, alpha, K, W, slope, beta, h, fp):
     """Form and factor Newton's matrix at y."""
     size = model.size
+    control = controls_of(K)
     ny, at = size.ny, size.at_newton
     slope_of(W, slope, beta, alpha, y, ny)
     call_model(model, BY_Y, t1, y, 0, W, slope, W, at)
     call_model(model, BY_SLOPE, t1, y, 0, W, slope, W, at + ny * ny)
     run.jacobians += 1
     gradient_lengths(W, at, vectors_at(at, ny) + AT_LENGTHS * ny, ny, size.nq + size.nv)
-    K[CONTROL, FRESH] = 1.0
-    K[CONTROL, RATE] = UNKNOWN
+    control.fresh = 1.0
+    control.rate = UNKNOWN
     return refactor(model, run, alpha, K, W, h, fp)
 
 
@@ -137,10 +149,11 @@ def refresh(model, run, t1, y, alpha, K, W, slope, beta, h, fp):
 def refactor(model, run, alpha, K, W, h, fp):
     """Factor Newton's matrix for another α."""
     size = model.size
-    K[CONTROL, ALPHA] = 0.0
+    control = controls_of(K)
+    control.alpha = 0.0
     if factor_newton(model, run, W, size.at_newton, size.ny, alpha, 1.0, size.nq + size.nv, h, fp) != 0:
         return SINGULAR
-    K[CONTROL, ALPHA] = alpha
+    control.alpha = alpha
     return OK
 
 
@@ -171,57 +184,58 @@ def advance(model, method, run, t, h, state):
     size = model.size
     ip, fp = method.ip, method.fp
     x, xn, xs, K, W = state.x, state.xn, state.xs, state.K, state.W
+    control = controls_of(K)
     ny, at, differential = size.ny, size.at_newton, size.nq + size.nv
     t1 = t + h
-    if K[CONTROL, H_D] == 0.0:
+    if control.h == 0.0:
         begin(K, x, h, ny, differential)
         if ip[AT_ONCE] == 1:
             status = begin_at_once(model, method, run, t, h, state)
             if status != OK:
-                K[CONTROL, H_D] = 0.0
+                control.h = 0.0
                 return status
-    order = int(K[CONTROL, ORDER])
+    run.steered_order = order = int(control.order)
     # differences of times are steps with rounding, which even steps must not have
-    if abs(h - K[CONTROL, H_D]) <= 1e-10 * abs(h):
-        h = K[CONTROL, H_D]
+    if abs(h - control.h) <= 1e-10 * abs(h):
+        h = control.h
     else:
-        respace(K, h / K[CONTROL, H_D], order, ny)
-        K[CONTROL, H_D] = h
-        K[CONTROL, EQUAL] = 0.0
+        respace(K, h / control.h, order, ny)
+        control.h = h
+        control.equal = 0.0
     alpha = gamma(order) / h
     v = vectors_at(at, ny)
     r, slope, beta, lengths = v + AT_R * ny, v + AT_SLOPE * ny, v + AT_BETA * ny, v + AT_LENGTHS * ny
-    if K[CONTROL, YET] > 0.0:
+    if control.yet > 0.0:
         predict(K, order, xn, xs, W, beta, alpha, h, ny)
         copy(xn, K[LOOKING_BACK + ROWS], ny)
-        status, pieces = in_pieces(model, run, fp, 3 + 2 * ny, t, h, state, LOOKING_BACK, int(K[CONTROL, PIECES]))
-        K[CONTROL, PIECES] = max(1.0, 0.5 * pieces)
+        status, pieces = in_pieces(model, run, fp, 3 + 2 * ny, t, h, state, LOOKING_BACK, int(control.pieces))
+        control.pieces = max(1.0, 0.5 * pieces)
         copy(K[LOOKING_BACK + ROWS], xs, ny)
         if status != NO_PAST or ip[HIGHEST] > 2:
             return status
-        K[CONTROL, YET] = 0.0  # one step of order 1 leaves an error of h², with which order 2 is kept
+        control.yet = 0.0  # one step of order 1 leaves an error of h², with which order 2 is kept
     early = ip[EARLY] == 1
     bound, hold = max(fp[1], BOUND) if early else fp[1], fp[2 + 2 * ny]
-    K[CONTROL, FRESH] = 0.0
+    control.fresh = 0.0
     while True:
         predict(K, order, xn, xs, W, beta, alpha, h, ny)
-        drift = alpha / K[CONTROL, ALPHA] if K[CONTROL, ALPHA] != 0.0 else 0.0
+        drift = alpha / control.alpha if control.alpha != 0.0 else 0.0
         cheap = W[v + AT_KIND * ny] == STRAIGHT
-        if not (drift > 0.7 and drift < 1.4) or K[CONTROL, FRESH] == 1.0:
+        if not (drift > 0.7 and drift < 1.4) or control.fresh == 1.0:
             if refresh(model, run, t1, xn, alpha, K, W, slope, beta, h, fp) != OK:
                 return SINGULAR
             drift = 1.0
         elif cheap and drift != 1.0:
             if refactor(model, run, alpha, K, W, h, fp) != OK:
                 return SINGULAR
-            K[CONTROL, RATE] = min(UNKNOWN, 2.0 * K[CONTROL, RATE])
+            control.rate = min(UNKNOWN, 2.0 * control.rate)
             drift = 1.0
-        elif alpha != K[CONTROL, BEFORE]:
-            K[CONTROL, RATE] = max(K[CONTROL, RATE], UNKNOWN)  # factors for another α converge at another rate
-        K[CONTROL, BEFORE] = alpha
+        elif alpha != control.before:
+            control.rate = max(control.rate, UNKNOWN)  # factors for another α converge at another rate
+        control.before = alpha
         damping = 2.0 / (1.0 + drift)  # makes up for most of what factors for another α miss
         if not early:
-            K[CONTROL, RATE] = 0.99
+            control.rate = 0.99
         before, apart_before, rate, quickest, converged = 0.0, 0.0, 0.0, 1.0, False
         for iteration in range(ip[MOST]):
             slope_of(W, slope, beta, alpha, xn, ny)
@@ -239,19 +253,19 @@ def advance(model, method, run, t, h, state):
                     quickest = min(quickest, rate)
                     if rate >= 0.9 or rate ** (ip[MOST] - iteration) / (1.0 - rate) * change > bound:
                         break
-                    K[CONTROL, RATE] = max(rate, 0.3 * K[CONTROL, RATE])
+                    control.rate = max(rate, 0.3 * control.rate)
                 else:
-                    K[CONTROL, RATE] = min(rate, 0.99)
-            to_come = K[CONTROL, RATE] / (1.0 - K[CONTROL, RATE]) * change
+                    control.rate = min(rate, 0.99)
+            to_come = control.rate / (1.0 - control.rate) * change
             if change == 0.0 or to_come <= bound:
                 converged = True
-                gain = apart / apart_before if apart_before > 0.0 else K[CONTROL, RATE]
+                gain = apart / apart_before if apart_before > 0.0 else control.rate
                 if not (apart * gain > hold and gain < 0.9):
                     break
             apart_before = apart
             if not early and iteration > 0:
                 at_rest = rate >= AT_ROUNDING and small(change, ROUNDING, xn, h, fp, size.nq, differential, ny)
-                if at_rest and K[CONTROL, FRESH] == 1.0:
+                if at_rest and control.fresh == 1.0:
                     converged = True
                     break
                 if rate > 0.1:
@@ -260,15 +274,15 @@ def advance(model, method, run, t, h, state):
                     damping = 1.0
             before = change
         if converged:
-            if K[CONTROL, FRESH] == 1.0:
-                K[CONTROL, LEAST] = iteration
-            elif cheap and iteration > K[CONTROL, LEAST]:
-                K[CONTROL, ALPHA] = 0.0
+            if control.fresh == 1.0:
+                control.least = iteration
+            elif cheap and iteration > control.least:
+                control.alpha = 0.0
             return OK
-        if K[CONTROL, FRESH] == 1.0:
-            K[CONTROL, ALPHA] = 0.0
+        if control.fresh == 1.0:
+            control.alpha = 0.0
             return NO_CONVERGENCE
-        K[CONTROL, FRESH] = 1.0
+        control.fresh = 1.0
 
 
 @leaf
@@ -285,10 +299,11 @@ def finish(model, method, run, t, h, state):
     size = model.size
     fp = method.fp
     xn, xs, K, E, W = state.xn, state.xs, state.K, state.E, state.W
-    error_vector(E, 0, xn, xs, int(K[CONTROL, ORDER]), abs(h), fp, size.ny)
-    if size.nv == 0 and K[CONTROL, YET] == 0.0:  # neither accelerations nor multipliers are recorded
+    control = controls_of(K)
+    error_vector(E, 0, xn, xs, int(control.order), abs(h), fp, size.ny)
+    if size.nv == 0 and control.yet == 0.0:  # neither accelerations nor multipliers are recorded
         v = vectors_at(size.at_newton, size.ny)
-        slope_of(W, v + AT_SLOPE * size.ny, v + AT_BETA * size.ny, K[CONTROL, BEFORE], xn, size.ny)
+        slope_of(W, v + AT_SLOPE * size.ny, v + AT_BETA * size.ny, control.before, xn, size.ny)
         take_slopes(K, W, v + AT_SLOPE * size.ny, size.nq, size.nrow)
         return OK
     return evaluate(model, run, t + h, xn, K, 1, W)
@@ -300,23 +315,24 @@ def accept(model, method, run, h, state):
     size = model.size
     ip, fp = method.ip, method.fp
     x, xn, K = state.x, state.xn, state.K
+    control = controls_of(K)
     ny, nq, differential = size.ny, size.nq, size.nq + size.nv
-    order = int(K[CONTROL, ORDER])
+    order = int(control.order)
     take_in(K, xn, order, ny)
     move_on(K, 1, size.nrow, xn, x, ny)
-    K[CONTROL, EQUAL] += 1.0
-    K[CONTROL, H_NEXT] = h
-    if K[CONTROL, YET] > 0.0:  # one difference more is that of points
-        K[CONTROL, YET] -= 1.0
-        K[CONTROL, ORDER] = order + 1
-        K[CONTROL, EQUAL] = 0.0
+    control.equal += 1.0
+    run.steered_h = h
+    if control.yet > 0.0:  # one difference more is that of points
+        control.yet -= 1.0
+        control.order = order + 1
+        control.equal = 0.0
         return OK
-    if K[CONTROL, EQUAL] < order + 1:
+    if control.equal < order + 1:
         return OK
     if ip[AT_ONCE] == 1:  # fixed steps: there is no tolerance by which an order could be chosen
         if order < ip[HIGHEST]:
-            K[CONTROL, ORDER] = order + 1
-            K[CONTROL, EQUAL] = 0.0
+            control.order = order + 1
+            control.equal = 0.0
         return OK
     length = abs(h)
     here = scaled_norm(K, D + order + 1, x, length, fp, nq, differential, ny) / (order + 1)
@@ -333,10 +349,10 @@ def accept(model, method, run, h, state):
             best, factor = order + 1, candidate
     factor = min(10.0, 0.9 * factor)
     if best != order:
-        K[CONTROL, ORDER] = best
-        K[CONTROL, EQUAL] = 0.0
+        control.order = best
+        control.equal = 0.0
     if factor >= GROW_FROM or factor < 1.0 or best != order:
-        K[CONTROL, H_NEXT] = h * max(0.2, factor)
+        run.steered_h = h * max(0.2, factor)
     return OK
 
 
@@ -345,7 +361,8 @@ def interpolate(model, method, theta, h, state, out):
     """The unknowns at t + θ h, to the order of the step."""
     size = model.size
     xn, K = state.xn, state.K
-    history_polynomial(theta, K, xn, int(K[CONTROL, ORDER]), size.ny, out)
+    control = controls_of(K)
+    history_polynomial(theta, K, xn, int(control.order), size.ny, out)
     return OK
 
 
@@ -397,5 +414,5 @@ class BDF(Integrator):
             ip=np.array([1, self.max_order, MANY, 1, 0], dtype=np.int64),
             patient=np.array([1, self.max_order, PATIENT, 0, 1], dtype=np.int64), fp=looking_back_numbers(),
             rows=LOOKING_BACK + ROWS + 1, errors=1, exponent=0.5, error_order=1, fac_min=0.2,
-            fac_max=10.0, one_step=False, steers=CONTROL, wants_scales=True, unrolls=(Fn.NEWTON_FACTOR, Fn.NEWTON_SOLVE),
+            fac_max=10.0, one_step=False, steers=True, wants_scales=True, unrolls=(Fn.NEWTON_FACTOR, Fn.NEWTON_SOLVE),
         )  # fmt: skip

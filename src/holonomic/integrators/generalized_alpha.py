@@ -28,6 +28,7 @@ import numpy as np
 from ..errors import NO_CONVERGENCE, OK, SINGULAR, BadArgument
 from ..kernels.compile import inner, kernel, leaf
 from ..kernels.evaluate import evaluate
+from ..kernels.layout import REAL, Layout, view_as
 from ..kernels.linalg import lu_factor, lu_solve
 from ..kernels.newton import LOOSE, small
 from ..kernels.signatures import (
@@ -48,7 +49,11 @@ from .hermite import dense, finish, interpolate
 TRUE, ALGORITHMIC, NEW_TRUE, NEW_ALGORITHMIC, ADDED, CONTROL = 2, 3, 4, 5, 6, 7
 ITERATIONS = 12
 AHEAD = 0.1  # of a step, over which v̇ is differenced for v̈0
-BEGUN = 1  # of the control numbers: 1 behind the first step
+CONTROLS = Layout("GeneralizedAlpha", (
+    ("h", REAL, "step for which it has begun"),
+    ("begun", REAL, "1 behind the first step"),
+))  # fmt: skip
+controls_of = view_as(CONTROLS, CONTROL)
 # fp behind the scales (3 + 2 ny numbers): α_m, α_f, β, γ
 ALPHA_M, ALPHA_F, BETA, GAMMA = range(4)
 
@@ -180,7 +185,7 @@ def begin(model, method, run, t, h, state, at_r, at_slope):
     raised = fp[2 + ny + nq] > 0.0  # index 3
     for i in range(nv):
         K[ADDED, i] = (1.0 / 6.0 - 0.5 * (am - af) - beta) * h * h * r[i] if raised else 0.0
-    K[CONTROL, 0] = h
+    controls_of(K).h = h
     return OK
 
 
@@ -214,7 +219,8 @@ def advance(model, method, run, t, h, state):
     area, m = ny * ny, ny - nq
     v = at + 3 * area
     at_r, at_slope = v + ny, v + 2 * ny
-    if K[CONTROL, BEGUN] == 0.0 and K[CONTROL, 0] != h:
+    control = controls_of(K)
+    if control.begun == 0.0 and control.h != h:
         status = begin(model, method, run, t, h, state, at_r, at_slope)
         if status != OK:
             return status
@@ -256,7 +262,7 @@ def accept(model, method, run, h, state):
     copy_row(K, NEW_ALGORITHMIC, K, ALGORITHMIC, size.nv)
     for i in range(size.nv):
         K[ADDED, i] = 0.0
-    K[CONTROL, BEGUN] = 1.0
+    controls_of(K).begun = 1.0
     move_on(K, 1, size.nrow, xn, x, size.ny)
     return OK
 

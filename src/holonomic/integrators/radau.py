@@ -26,7 +26,6 @@ import numpy as np
 from ..errors import NO_CONVERGENCE, OK, SINGULAR
 from ..kernels.compile import inner, kernel, leaf
 from ..kernels.evaluate import evaluate
-from ..kernels.memory import ADVICE_KEEP, ADVICE_SAFETY, ADVICE_SHRINK
 from ..kernels.newton import AT_ROUNDING, ROUNDING, small, stalled
 from ..kernels.signatures import (
     ACCEPT,
@@ -43,12 +42,11 @@ from .base import Integrator, Lowered
 from .radau_dense import (
     C1,
     C2,
-    CONTROL,
-    H_OLD,
     OLD_Z,
     ROWS,
     SQ6,
     Z,
+    controls_of,
     dense,
     interpolate,
     keep_shift,
@@ -69,10 +67,6 @@ MANY, PATIENT = 7, 30
 # ip: the row of slopes at the new point, the most Newton steps, whether to give up early
 LAST, ITERATIONS, EARLY = range(3)
 
-# control numbers beside H_OLD: 5 to 7 advise the step loop; θ/(1 - θ) of the last iteration; 1 after an attempt at this step
-H_FACTORS, JACOBIAN_GOOD, FRESH, RETRY = range(1, 5)
-SLOWNESS, TRIED = 8, 9
-
 
 @cache
 def _constants() -> np.ndarray:
@@ -91,8 +85,9 @@ def _constants() -> np.ndarray:
 @leaf
 def start_stages(K, x, h, differential, ny, c1, c2):
     """Z from the polynomial of the last step, or from the slopes at the start."""
-    old = K[CONTROL, H_OLD]
-    z1, z2, z3 = K[OLD_Z], K[OLD_Z + 1], K[OLD_Z + 2]
+    control = controls_of(K)
+    old = control.h_old
+    z1, z2, z3 = K[OLD_Z, :], K[OLD_Z + 1], K[OLD_Z + 2]
     for stage in range(3):
         c = c1 if stage == 0 else (c2 if stage == 1 else 1.0)
         z = K[Z + stage]
@@ -108,7 +103,7 @@ def start_stages(K, x, h, differential, ny, c1, c2):
 @leaf
 def stage_arguments(W, at_y, at_slope, x, K, fp, constants, stage, h, ny):
     """y0 + Z_i and Σ a_ij Z_j / h."""
-    y, slope, z, z1, z2, z3 = W[at_y : at_y + ny], W[at_slope : at_slope + ny], K[Z + stage], K[Z], K[Z + 1], K[Z + 2]
+    y, slope, z, z1, z2, z3 = W[at_y : at_y + ny], W[at_slope : at_slope + ny], K[Z + stage], K[Z, :], K[Z + 1], K[Z + 2]
     at = constants + 3 * stage
     a1, a2, a3 = fp[at] / h, fp[at + 1] / h, fp[at + 2] / h
     for i in range(ny):
@@ -154,7 +149,7 @@ def to_eigenvectors(W, at_r, fp, inverse, ny):
 def add_steps(W, solved, x, K, h, fp, T, nq, differential, ny):
     """Z += T Δw; return the size of the change."""
     w1, w2, w3 = W[solved : solved + ny], W[solved + ny : solved + 2 * ny], W[solved + 2 * ny : solved + 3 * ny]
-    t, atol, powers, z1, z2, z3 = fp[T : T + 9], fp[2 : 2 + ny], fp[2 + ny : 2 + 2 * ny], K[Z], K[Z + 1], K[Z + 2]
+    t, atol, powers, z1, z2, z3 = fp[T : T + 9], fp[2 : 2 + ny], fp[2 + ny : 2 + 2 * ny], K[Z, :], K[Z + 1], K[Z + 2]
     t11, t12, t13, t21, t22, t23, t31, t32, t33 = t[0], t[1], t[2], t[3], t[4], t[5], t[6], t[7], t[8]
     size, rtol = abs(h), fp[0]
     total_q, total_v, total_rest = 0.0, 0.0, 0.0
@@ -181,6 +176,7 @@ def advance(model, method, run, t, h, state):
     size = model.size
     ip, fp = method.ip, method.fp
     x, xn, K, W = state.x, state.xn, state.K, state.W
+    control = controls_of(K)
     ny, at, differential = size.ny, size.at_newton, size.nq + size.nv
     area = ny * ny
     constants = 3 + 2 * ny
@@ -189,26 +185,26 @@ def advance(model, method, run, t, h, state):
     gamma, alpha, beta = fp[constants + 27], fp[constants + 28], fp[constants + 29]
     c1, c2 = C1, C2
     for _ in range(2):
-        if K[CONTROL, JACOBIAN_GOOD] == 0.0:
+        if control.jacobian_good == 0.0:
             for i in range(ny):
                 W[at_slope + i] = K[0, i] if i < differential else 0.0
             call_model(model, BY_Y, t, x, 0, W, at_slope, W, at)
             call_model(model, BY_SLOPE, t, x, 0, W, at_slope, W, at + area)
             run.jacobians += 1
-            K[CONTROL, JACOBIAN_GOOD] = 1.0
-            K[CONTROL, FRESH] = 1.0
-            K[CONTROL, H_FACTORS] = 0.0
-        if K[CONTROL, H_FACTORS] != h:
+            control.jacobian_good = 1.0
+            control.fresh = 1.0
+            control.h_factors = 0.0
+        if control.h_factors != h:
             if factor_both(model, run, W, at, ny, h, gamma, alpha, beta, fp) != 0:
-                K[CONTROL, JACOBIAN_GOOD] = 0.0
+                control.jacobian_good = 0.0
                 return SINGULAR
-            K[CONTROL, H_FACTORS] = h
+            control.h_factors = h
         start_stages(K, x, h, differential, ny, c1, c2)
         before, rate, last_fall, quickest, converged, done = 0.0, 0.0, 0.0, 1.0, False, 0
-        slowness = max(K[CONTROL, SLOWNESS], 1e-16) ** 0.8 if K[CONTROL, SLOWNESS] > 0.0 else 1.0  # of the last step
+        slowness = max(control.slowness, 1e-16) ** 0.8 if control.slowness > 0.0 else 1.0  # of the last step
         if ip[EARLY] == 0:
             slowness = 1000.0
-        K[CONTROL, ADVICE_SHRINK] = 0.5
+        run.advice_shrink = 0.5
         for iteration in range(ip[ITERATIONS]):
             for stage in range(3):
                 c = c1 if stage == 0 else (c2 if stage == 1 else 1.0)
@@ -242,22 +238,22 @@ def advance(model, method, run, t, h, state):
                     break
                 to_come = slowness * rate**left * change / fp[1]
                 if to_come > 1.0:
-                    K[CONTROL, ADVICE_SHRINK] = 0.8 * min(20.0, to_come) ** (-1.0 / (4.0 + left))
+                    run.advice_shrink = 0.8 * min(20.0, to_come) ** (-1.0 / (4.0 + left))
                     break
             before = change
-        K[CONTROL, SLOWNESS] = slowness
+        control.slowness = slowness
         if converged:
             # where Newton converged at once the Jacobian is good for the next step too
-            K[CONTROL, RETRY] = 1.0 if rate > 1e-3 else 0.0
-            K[CONTROL, ADVICE_KEEP] = 1.0 - K[CONTROL, RETRY]
-            K[CONTROL, ADVICE_SAFETY] = min(1.0, (1.0 + 2.0 * MANY) / (done + 2.0 * MANY))
+            control.retry = 1.0 if rate > 1e-3 else 0.0
+            run.advice_keep = 0 if control.retry == 1.0 else 1
+            run.advice_safety = min(1.0, (1.0 + 2.0 * MANY) / (done + 2.0 * MANY))
             for i in range(ny):
                 xn[i] = x[i] + K[Z + 2, i]
             return OK
-        K[CONTROL, SLOWNESS] = 0.0
-        if K[CONTROL, FRESH] == 1.0:
+        control.slowness = 0.0
+        if control.fresh == 1.0:
             break
-        K[CONTROL, JACOBIAN_GOOD] = 0.0
+        control.jacobian_good = 0.0
     return NO_CONVERGENCE
 
 
@@ -301,6 +297,7 @@ def finish(model, method, run, t, h, state):
     size = model.size
     fp = method.fp
     x, xn, K, E, W = state.x, state.xn, state.K, state.E, state.W
+    control = controls_of(K)
     ny, at = size.ny, size.at_newton
     v = vectors_at(at, ny)
     at_r, at_y, at_slope = v + AT_R * ny, v + AT_Y * ny, v + AT_SLOPE * ny
@@ -311,8 +308,8 @@ def finish(model, method, run, t, h, state):
     found = estimate(model, run, W, at, at_r, h, fp, ny, E)
     # only in the first step and after a rejection: at every step it flatters steps far too long for a stiff part that is
     # driven, as in y' = -λ (y - cos t) - sin t
-    again = K[CONTROL, TRIED] == 1.0 or K[CONTROL, H_OLD] == 0.0
-    K[CONTROL, TRIED] = 1.0
+    again = control.tried == 1.0 or control.h_old == 0.0
+    control.tried = 1.0
     if again and not error_size(E, x, fp, ny) < 1.0:
         # once more from y0 + error, as in [HW96] Sec. IV.8: a start that misses the algebraic equations by more than
         # is allowed would otherwise be held against steps of any length
@@ -331,13 +328,14 @@ def accept(model, method, run, h, state):
     """Keep the stages for the next prediction."""
     size = model.size
     x, xn, K = state.x, state.xn, state.K
+    control = controls_of(K)
     ny = size.ny
     for stage in range(3):
         copy_row(K, Z + stage, K, OLD_Z + stage, ny)
-    K[CONTROL, H_OLD] = h
-    K[CONTROL, FRESH] = K[CONTROL, TRIED] = 0.0
-    if K[CONTROL, RETRY] == 1.0:
-        K[CONTROL, JACOBIAN_GOOD] = 0.0
+    control.h_old = h
+    control.fresh = control.tried = 0.0
+    if control.retry == 1.0:
+        control.jacobian_good = 0.0
     keep_shift(K, x, xn, ny)
     move_on(K, 1, size.nrow, xn, x, ny)
     return OK
@@ -359,6 +357,6 @@ class Radau(Integrator):
             },
             ip=np.array([1, MANY, 1], dtype=np.int64), patient=np.array([1, PATIENT, 0], dtype=np.int64),
             fp=_constants(), rows=ROWS, errors=1, exponent=0.25, error_order=3, fac_min=0.2, fac_max=8.0,
-            one_step=False, advises=CONTROL, doubts=CONTROL, wants_scales=True, work=radau_work,
+            one_step=False, advises=True, doubts=True, wants_scales=True, work=radau_work,
             unrolls=(Fn.NEWTON_FACTOR, Fn.NEWTON_SOLVE, Fn.COMPLEX_FACTOR, Fn.COMPLEX_SOLVE),
         )  # fmt: skip

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from ..errors import OK
 from ..kernels.compile import kernel, leaf
-from ..kernels.memory import DOUBT, DOUBT_EXPONENT
+from ..kernels.layout import REAL, Layout, view_as
 from ..kernels.signatures import DENSE, INTERPOLATE
 
 SQ6 = 6.0**0.5
@@ -23,7 +23,17 @@ C1, C2 = (4.0 - SQ6) / 10.0, (4.0 + SQ6) / 10.0  # and 1
 # the last step by; divided differences D4 to D6
 OLD_Z, Z, CONTROL, OLD_SHIFT, DIVIDED = 2, 5, 8, 9, 10
 ROWS = 13
-H_OLD, DEGREE = 0, 10  # in CONTROL
+CONTROLS = Layout("Radau", (
+    ("h_old", REAL, "length of the step before; 0: there was none"),
+    ("h_factors", REAL, "step for which there are factors; 0: there are none"),
+    ("jacobian_good", REAL, "1 while the Jacobian serves"),
+    ("fresh", REAL, "1 where it is of this step"),
+    ("retry", REAL, "1 where iterations took so long that the next step has a new one"),
+    ("slowness", REAL, "θ/(1 - θ) of the last iteration"),
+    ("tried", REAL, "1 after an attempt at this step"),
+    ("degree", REAL, "of the polynomial between the ends of this step"),
+))  # fmt: skip
+controls_of = view_as(CONTROLS, CONTROL)
 LOOKED = (0.40, 0.86)  # θ where |ω| is largest, between c1 and c2 and between c2 and 1
 ENOUGH = 1.0  # of the tolerance, an error of the cubic at which it is taken
 SHARE = 0.1  # of the term before, what the last one counts for at least: it may be small by chance
@@ -47,7 +57,7 @@ def rise(theta):
 @leaf
 def keep_shift(K, x, xn, ny):
     """Remember what the stabilization has moved the end of this step by."""
-    shift, z3 = K[OLD_SHIFT], K[Z + 2]
+    shift, z3 = K[OLD_SHIFT, :], K[Z + 2]
     for i in range(ny):
         shift[i] = xn[i] - x[i] - z3[i]
 
@@ -62,8 +72,8 @@ def omega(theta, c1, c2):
 def divide(K, x, xn, w, ny, c1, c2):
     """D4, D5 and D6 from the points of the step before."""
     a, b = (1.0 - c2) * w, (1.0 - c1) * w
-    z1, z2, z3, old1, old2, old3 = K[Z], K[Z + 1], K[Z + 2], K[OLD_Z], K[OLD_Z + 1], K[OLD_Z + 2]
-    shift, d4, d5, d6 = K[OLD_SHIFT], K[DIVIDED], K[DIVIDED + 1], K[DIVIDED + 2]
+    z1, z2, z3, old1, old2, old3 = K[Z, :], K[Z + 1], K[Z + 2], K[OLD_Z, :], K[OLD_Z + 1], K[OLD_Z + 2]
+    shift, d4, d5, d6 = K[OLD_SHIFT, :], K[DIVIDED, :], K[DIVIDED + 1], K[DIVIDED + 2]
     la1, la2, la3 = stage_polynomial(-a, c1, c2)
     lb1, lb2, lb3 = stage_polynomial(-b, c1, c2)
     lw1, lw2, lw3 = stage_polynomial(-w, c1, c2)
@@ -121,13 +131,14 @@ def dense(model, method, run, t, h, state):
     size = model.size
     fp = method.fp
     x, xn, K = state.x, state.xn, state.K
+    control = controls_of(K)
     ny = size.ny
     degree, doubt, exponent = 3, 0.0, 0.25  # without a step before there is nothing to measure the cubic by
-    if K[CONTROL, H_OLD] != 0.0:
-        w = K[CONTROL, H_OLD] / h
+    if control.h_old != 0.0:
+        w = control.h_old / h
         divide(K, x, xn, w, ny, C1, C2)
         degree, doubt, exponent = choose_degree(K, x, xn, h, w, fp, ny, C1, C2, LOOKED[0], LOOKED[1], ENOUGH, SHARE)
-    K[CONTROL, DEGREE], K[CONTROL, DOUBT], K[CONTROL, DOUBT_EXPONENT] = degree, doubt, exponent
+    control.degree, run.doubt, run.doubt_exponent = degree, doubt, exponent
     return OK
 
 
@@ -135,7 +146,7 @@ def dense(model, method, run, t, h, state):
 def polynomial(theta, w, degree, x, K, xn, ny, c1, c2, out):
     """Through the stages, the stabilized end, and points of the step before."""
     l1, l2, l3 = stage_polynomial(theta, c1, c2)
-    z1, z2, z3, seen = K[Z], K[Z + 1], K[Z + 2], rise(theta)
+    z1, z2, z3, seen = K[Z, :], K[Z + 1], K[Z + 2], rise(theta)
     for i in range(ny):
         out[i] = x[i] + l1 * z1[i] + l2 * z2[i] + l3 * z3[i] + seen * (xn[i] - x[i] - z3[i])
     if degree > 3:
@@ -144,7 +155,7 @@ def polynomial(theta, w, degree, x, K, xn, ny, c1, c2, out):
         f6 = f5 * (theta + (1.0 - c1) * w) if degree > 4 else 0.0
         if degree == 4:
             f5 = 0.0
-        d4, d5, d6 = K[DIVIDED], K[DIVIDED + 1], K[DIVIDED + 2]
+        d4, d5, d6 = K[DIVIDED, :], K[DIVIDED + 1], K[DIVIDED + 2]
         for i in range(ny):
             out[i] += f4 * d4[i] + f5 * d5[i] + f6 * d6[i]
 
@@ -154,5 +165,6 @@ def interpolate(model, method, theta, h, state, out):
     """The unknowns at t + θ h."""
     size = model.size
     x, xn, K = state.x, state.xn, state.K
-    polynomial(theta, K[CONTROL, H_OLD] / h, int(K[CONTROL, DEGREE]), x, K, xn, size.ny, C1, C2, out)
+    control = controls_of(K)
+    polynomial(theta, control.h_old / h, int(control.degree), x, K, xn, size.ny, C1, C2, out)
     return OK

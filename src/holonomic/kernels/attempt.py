@@ -8,9 +8,6 @@ from ..errors import (
 )
 from .compile import inner, leaf
 from .control import error_norm, joined_error, largest_errors, predicted_factor, ratio_to_keep, step_factor, stiffness
-from .memory import (
-    STEER_ORDER,
-)
 from .settle import settle
 from .signatures import (
     call_advance,
@@ -104,14 +101,14 @@ def attempt(slots, model, method, run, t, h, loop):
 
 
 @inner
-def reject(run, K, h, err):
+def reject(run, h, err):
     """A step whose error is too large: try a shorter one."""
     run.rejected += 1
     if err > FAR_TOO_LARGE:
         run.rough += 1
     exponent = run.exponent
-    if run.steers >= 0:
-        exponent = 1.0 / (K[run.steers, STEER_ORDER] + 1.0)
+    if run.steers != 0:
+        exponent = 1.0 / (run.steered_order + 1.0)
     run.h = h * step_factor(err, 1.0, exponent, 0.0, run.safety, run.factor_min, 1.0)
     if not err <= 1e300:
         run.h = h * 0.1
@@ -164,10 +161,10 @@ def foreseen_factor(run, err, h, factor, safety):
 
 
 @inner
-def advised_factor(run, err, h, factor, keep, safety):
+def advised_factor(run, err, h, factor):
     """h_new / h of an implicit one-step method: less after a hard iteration, foreseen from two steps, factors kept."""
-    factor = min(run.factor_max, max(run.factor_min, factor * safety))
-    factor = foreseen_factor(run, err, h, factor, run.safety * safety)
-    if factor >= 1.0 and factor <= run.keeps_below and keep != 0.0:
+    factor = min(run.factor_max, max(run.factor_min, factor * run.advice_safety))
+    factor = foreseen_factor(run, err, h, factor, run.safety * run.advice_safety)
+    if factor >= 1.0 and factor <= run.keeps_below and run.advice_keep != 0:
         factor = 1.0
     return factor

@@ -32,14 +32,10 @@ from .doubt import in_doubt, may_be_asked, sure_step
 from .evaluate import evaluate
 from .locate import MOST, dense_ready, shyness, state_inside
 from .memory import (
-    ADVICE_KEEP,
-    ADVICE_SAFETY,
-    ADVICE_SHRINK,
     ANSWERED,
     BY_ENDS,
     ON_STAGE,
     PASSING,
-    STEER_STEP,
     STEPPING,
     WATCHING,
     WRITING,
@@ -168,8 +164,8 @@ def drive(slots, model, method, run, loop, record, events):
                     run.t_failed = t
                     return status
                 refuse(run, h, status)
-                if status == NO_CONVERGENCE and run.advises >= 0:
-                    run.h = h * K[run.advises, ADVICE_SHRINK]
+                if status == NO_CONVERGENCE and run.advises != 0:
+                    run.h = h * run.advice_shrink
                 if status == SINGULAR and run.dodges < MAX_DODGES:
                     run.dodges += 1
                     run.h = h * DODGE
@@ -186,7 +182,7 @@ def drive(slots, model, method, run, loop, record, events):
                     run.h = h * DODGE
                     continue
                 if not err <= 1.0:
-                    reject(run, K, h, err)
+                    reject(run, h, err)
                     if abs(run.h) <= 16.0 * EPS * max(abs(t), abs(run.t_stop)) and abs(run.h) < 1e-12:
                         run.err = worst_component(E, x, xn, atol, run.rtol, nx)
                         return STEP_COLLAPSED
@@ -196,23 +192,21 @@ def drive(slots, model, method, run, loop, record, events):
                     status = dense_ready(slots, model, method, run, loop.state)
                     if status != OK:
                         return status
-                    if in_doubt(size, run, K, save_t, t, h):
+                    if in_doubt(size, run, save_t, t, h):
                         run.rejected += 1
                         continue
                 factor = step_factor(
                     err, run.err_old, run.exponent, run.beta, run.safety, run.factor_min, run.factor_max
                 )
-                if run.advises >= 0:
-                    factor = advised_factor(
-                        run, err, h, factor, K[run.advises, ADVICE_KEEP], K[run.advises, ADVICE_SAFETY]
-                    )
+                if run.advises != 0:
+                    factor = advised_factor(run, err, h, factor)
                 if run.foresees != 0.0:
                     factor = foreseen_factor(run, err, h, factor, run.safety)
                     run.ratio_q = run.new_ratio_q
                     run.ratio_v = run.new_ratio_v
                 if run.after_reject != 0:
                     factor = min(factor, 1.0)
-                if factor > 1.0 and factor < run.keeps_below and run.advises < 0:
+                if factor > 1.0 and factor < run.keeps_below and run.advises == 0:
                     factor = 1.0  # an implicit method keeps its factors
                 proposal = h * factor
                 # a step cut short by the stop time says nothing about the next one
@@ -311,8 +305,8 @@ def drive(slots, model, method, run, loop, record, events):
                 run.phase = STEPPING
                 continue
         call_accept(slots, model, method, run, run.h_used, loop.state)
-        if run.steers >= 0 and (run.reaches_stop == 0 or abs(K[run.steers, STEER_STEP]) > abs(run.h)):
-            run.h = K[run.steers, STEER_STEP]
+        if run.steers != 0 and (run.reaches_stop == 0 or abs(run.steered_h) > abs(run.h)):
+            run.h = run.steered_h
         run.t = run.t_new
         run.dodges = 0
         run.along = 0

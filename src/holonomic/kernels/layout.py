@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 from numba.core import types
+from numba.extending import intrinsic, overload
 from numba.np.numpy_support import from_dtype
 
 REAL, WHOLE = "f8", "i8"
@@ -73,12 +74,55 @@ class Layout:
         """Number the fields of one kind, as they lie in an array of that kind alone."""
         return {field: place for place, field in enumerate(f for f, (k, _) in self.fields.items() if k == kind)}
 
+    def at(self, *names: str) -> tuple[int, ...]:
+        """Return where fields stand among numbers."""
+        places = list(self.fields)
+        return tuple(places.index(name) for name in names)
+
+    def numbers(self, **values: float) -> np.ndarray:
+        """Return the fields as an array of numbers, those that are not given being zero; all are REAL."""
+        unknown = set(values) - set(self.places(REAL))
+        if unknown or len(self.places(REAL)) < len(self.fields):
+            raise ValueError(f"{self.name} has no number {', '.join(sorted(unknown))}")
+        return np.array([float(values.get(field, 0.0)) for field in self.fields])
+
+    def of(self, numbers: np.ndarray) -> Memory:
+        """Return an array of numbers, or its beginning, as memory of this layout."""
+        return self._class.from_buffer(numbers)
+
     def describe(self, memory: Memory) -> str:
         """Say what every field holds and means."""
         width = max(map(len, self.fields))
         return "\n".join(
             f"{field:{width}}  {getattr(memory, field):<24.17g}  {meaning}" for field, (_, meaning) in self.fields.items()
         )
+
+
+def view_as(layout: Layout, row: int | None = None):
+    """Make the function by which kernels see an array of numbers, or one row of it, as memory of this layout.
+
+    The array or row may be longer.
+    """
+
+    @intrinsic
+    def pointed_at(typingctx, numbers, index):
+        def codegen(context, builder, signature, args):
+            first = context.make_array(signature.args[0])(context, builder, args[0]).data
+            return builder.bitcast(builder.gep(first, [args[1]]), context.get_value_type(layout.type))
+
+        return layout.type(numbers, types.int64), codegen
+
+    def seen(numbers):
+        return layout.of(numbers if row is None else numbers[row])
+
+    @overload(seen)
+    def compiled(numbers):
+        if row is None:
+            return lambda numbers: pointed_at(numbers, 0)
+        return lambda numbers: pointed_at(numbers, row * numbers.shape[1])
+
+    seen.layout = layout
+    return seen
 
 
 def _restored(name: str, content: bytes) -> Memory:

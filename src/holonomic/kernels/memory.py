@@ -77,9 +77,16 @@ RUN = Layout("Run", (
     ("remembers", WHOLE, "1 where the integrator keeps what it knows of steps before in K"),
     # what a method says
     ("last_stage", WHOLE, "row of K with the field at the end of the step"),
-    ("steers", WHOLE, "row of K in which an integrator says its own step and order; -1: it does not"),
-    ("advises", WHOLE, "row of K in which it says how its iteration went; -1: it does not"),
-    ("doubts", WHOLE, "row of K in which it says how wrong its dense output is; -1: it does not"),
+    ("steers", WHOLE, "1 where an integrator chooses its own step and order"),
+    ("steered_h", REAL, "the step it has chosen, once the last one is accepted"),
+    ("steered_order", WHOLE, "the order of the step that is tried"),
+    ("advises", WHOLE, "1 where it says how its iteration went"),
+    ("advice_keep", WHOLE, "1 where the factors are worth keeping"),
+    ("advice_safety", REAL, "how much safety the next step needs"),
+    ("advice_shrink", REAL, "after a failure, how much shorter to try"),
+    ("doubts", WHOLE, "1 where its dense output says how wrong it is"),
+    ("doubt", REAL, "how wrong dense output is between the ends of this step, in tolerances"),
+    ("doubt_exponent", REAL, "of that, in the length of the next step"),
     ("event_field", WHOLE, "1 where events ask for accelerations or multipliers"),
     # what is written
     ("keep_steps", WHOLE, "1 where every step is kept"),
@@ -108,15 +115,6 @@ BY_STAGES, BY_ENDS = 1, 2
 
 # alarm: a singular position inside the step, behind its end, or right on one of its points
 INSIDE, AHEAD, ON_STAGE, ANSWERED = 1, 2, 3, 4
-
-# steers: places in its row
-STEER_ORDER, STEER_STEP = 1, 3
-# advises: whether the factors are worth keeping, how much safety the next step needs, and after a failure how much shorter
-# to try
-ADVICE_KEEP, ADVICE_SAFETY, ADVICE_SHRINK = 5, 6, 7
-# doubts: how wrong dense output is between the ends of a step, in tolerances, and the exponent by which that sets the
-# length of the next one
-DOUBT, DOUBT_EXPONENT = 11, 12
 
 SIZE = Layout("Size", tuple((name, WHOLE, meaning) for name, meaning in (
     # of the state and of a stage row

@@ -10,7 +10,6 @@ import numpy as np
 from .._version import __version__
 from ..choosing.telling import changes, methods
 from ..model.shown import rows_in_short
-from ..stabilizations.base import TOL
 from ..starting.rank import FEW
 from . import cite
 from .naming import is_dae, order_of
@@ -26,7 +25,7 @@ def facts(sol) -> dict[str, Any]:
 
     plan, begin = sol.plan, sol.trail.begin
     choice = plan.choice
-    tol = float(plan.stabilization.sp[TOL]) or None  # zero where nothing is brought to a tolerance
+    tol = plan.stabilization.tol
     atol = choice.atol if isinstance(choice.atol, float) else [float(value) for value in choice.atol]
     return {
         "plan": repr(plan),

@@ -8,14 +8,7 @@ from ..errors import OK
 from ..kernels.calling import field_at, pull_compiled
 from ..kernels.memory import RUN
 from ..kernels.settle import pull_and_settle
-from ..stabilizations.base import HOPELESS, ITERATIONS, TOL
-
-
-def tightened(sp: np.ndarray) -> np.ndarray:
-    """Numbers of a projection down to rounding: first guesses may be far off, and what is left of a residual is magnified."""
-    sp = sp.copy()
-    sp[HOPELESS], sp[ITERATIONS], sp[TOL] = np.inf, 20, 0.0
-    return sp
+from ..stabilizations.projection import tightened
 
 
 class Ground:

@@ -9,7 +9,7 @@ import numpy as np
 from ..kernels import locate, path
 from ..kernels.signatures import Events, Inside, Loop, Passing, Scale, State
 from ..planning.plan import Plan
-from .ground import tightened
+from ..stabilizations.projection import tightened
 
 CHUNK_NUMBERS = 200_000  # size of one recording buffer
 PATHS = 4  # paths over singular positions that the loop may write down before Python takes them
@@ -61,10 +61,11 @@ class Workspace:
         turns = np.zeros(nx, dtype=np.int64)
         turns[: model.nq] = model.turns
         if plan.crosses:
-            nodes, room = lowered.nodes, (np.zeros((path.ROWS, width)), np.zeros((paths * path.KEPT, width)))
+            sp, nodes = tightened(plan.sp), lowered.nodes
+            room = np.zeros((path.ROWS, width)), np.zeros((paths * path.KEPT, width))
         else:
-            nodes, room = np.zeros(0), (np.zeros((0, 0)), np.zeros((0, 0)))
-        self.loop = Loop(state, inside, Scale(plan.atol, turns), Passing(*room, tightened(plan.sp), nodes))
+            sp, nodes, room = np.zeros(0), np.zeros(0), (np.zeros((0, 0)), np.zeros((0, 0)))
+        self.loop = Loop(state, inside, Scale(plan.atol, turns), Passing(*room, sp, nodes))
         rows = max(16, min(2048, CHUNK_NUMBERS // (nx + nk + 1)))
         self.rows = (np.empty(rows), np.empty((rows, nx)), np.empty((rows, nk)))
         found, rows = locate.MOST * nev + 1, 64 * nev

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, fields, is_dataclass, replace
+from dataclasses import dataclass, field, fields, is_dataclass, replace
 from typing import ClassVar
 
 import numpy as np
 
 from ..errors import OK
 from ..kernels.compile import Kernel, kernel
+from ..kernels.layout import REAL, Layout, view_as
 from ..kernels.signatures import (
     FULL_TANGENT,
     POS_TANGENT,
@@ -22,10 +23,13 @@ from ..kernels.signatures import (
 from ..kernels.vectors import subtract_row
 from ..model.base import Bend, Direction
 
-# sp: what a pull reads; each stabilization uses its part
-TOL, ITERATIONS, ALPHA, SWEEPS, POSITION, VELOCITY, FULL, HOPELESS = range(8)
-GAIN, KEEP, AT_STAGE, AGAIN, COUPLED, PLAIN = range(8, 14)
-N_NUMBERS = 14  # behind them, for every coordinate, whether it counts in the size of q: not those that count turns
+# The numbers of a stabilization begin with what it pulls down: `tangent` reads them.
+LEVELS = (
+    ("position", REAL, "1 where positions are moved"),
+    ("velocity", REAL, "1 where velocities are"),
+    ("full", REAL, "1 where both are moved at once"),
+)
+levels_of = view_as(Layout("Levels", LEVELS))
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,7 +38,7 @@ class Lowered:
 
     pull: Kernel
     tangent: Kernel
-    sp: np.ndarray
+    sp: np.ndarray = field(default_factory=lambda: np.zeros(0))  # numbers of its own, see its layout
     needs: tuple[Fn, ...] = ()  # model functions it calls
     metric: str | tuple[float, ...] | None = None
     gains: Callable[[int], tuple[float, ...]] | None = None  # order m -> α_0 .. α_(m-1), inside the field
@@ -42,9 +46,11 @@ class Lowered:
     bend: Bend | None = None  # what is taken away from the field, with the first gain
     direction: Direction | None = None  # other than Hᵀ, for pulls of the whole state
     shift: float | None = None  # number in the place of the first gain, where no field uses it
+    tol: float | None = None  # to which it brings residuals, where it does
+    told: tuple[int, ...] = ()  # places in sp of numbers that are told to a program; the others are part of it
 
     def measured(self, turns) -> Lowered:
-        """The same, knowing which coordinates count turns."""
+        """The same with one number for every coordinate behind: 0 for those that count turns, which have no size."""
         return replace(self, sp=np.append(self.sp, [0.0 if counts else 1.0 for counts in turns]))
 
 
@@ -128,15 +134,15 @@ def tangent(model, sp, E, row, W):
     local error enters the error of the projected method.
     """
     size = model.size
-    at, nq = row * E.shape[1], size.nq
-    if sp[FULL] > 0.0:
+    at, nq, levels = row * E.shape[1], size.nq, levels_of(sp)
+    if levels.full > 0.0:
         call_model(model, FULL_TANGENT, 0.0, W, size.at_full, E, at, W, size.at_correction)
         subtract_row(E, row, 0, W, size.at_correction, nq + size.nv)
         return OK
-    if sp[POSITION] > 0.0 and size.n_position > 0:
+    if levels.position > 0.0 and size.n_position > 0:
         call_model(model, POS_TANGENT, 0.0, W, size.at_position, E, at, W, size.at_correction)
         subtract_row(E, row, 0, W, size.at_correction, nq)
-    if sp[VELOCITY] > 0.0 and size.nl > 0:
+    if levels.velocity > 0.0 and size.nl > 0:
         call_model(model, VEL_TANGENT, 0.0, W, size.at_velocity, E, at + nq, W, size.at_correction)
         subtract_row(E, row, nq, W, size.at_correction, size.nv)
     return OK

@@ -9,7 +9,7 @@ import numpy as np
 
 from ..errors import BadArgument
 from ..model.arguments import refuses_unknown
-from .base import N_NUMBERS, Lowered, Stabilization, no_pull, no_tangent
+from .base import Lowered, Stabilization, no_pull, no_tangent
 
 
 @refuses_unknown
@@ -86,4 +86,4 @@ class Baumgarte(Stabilization):
         return tuple(math.comb(order, j) * self.rate ** (order - j) for j in range(order))
 
     def lower(self, tol: float, hopeless: float = np.inf) -> Lowered:
-        return Lowered(no_pull, no_tangent, np.zeros(N_NUMBERS), gains=self.factors, baumgarte=True)
+        return Lowered(no_pull, no_tangent, gains=self.factors, baumgarte=True)

@@ -15,6 +15,7 @@ import numpy as np
 
 from ..errors import OK, PULL_FAILED, SINGULAR, BadArgument
 from ..kernels.compile import kernel, leaf
+from ..kernels.layout import REAL, Layout, view_as
 from ..kernels.signatures import (
     FULL_FACTOR,
     FULL_SOLVE,
@@ -27,12 +28,22 @@ from ..kernels.signatures import (
 )
 from ..kernels.vectors import subtract
 from ..model.base import Direction
-from .base import ALPHA, GAIN, ITERATIONS, N_NUMBERS, PLAIN, Lowered, Stabilization, mixes_levels, no_tangent
+from .base import LEVELS, Lowered, Stabilization, mixes_levels, no_tangent
 from .invariant import ORTHOGONAL, check_operator
 from .projection import RHO_SMALLEST, remember
 
 ENOUGH = 1e-14  # last change of the iteration beside 1 + ‖z‖
 STALLED = 1e-11  # change from which rounding may be what stops it
+
+
+NUMBERS = Layout("EulerStabilization", (
+    *LEVELS,
+    ("alpha", REAL, "α; 0 where a gain is given instead"),
+    ("gain", REAL, "α / h"),
+    ("plain", REAL, "1 where F = D"),
+    ("iterations", REAL, "Newton steps before the step is refused"),
+))  # fmt: skip
+numbers_of = view_as(NUMBERS)
 
 
 @dataclass(frozen=True, repr=False)
@@ -84,10 +95,8 @@ class _EulerStabilization(Stabilization):
     def share(self, h: float) -> float:
         return float(self.alpha if self.alpha is not None else self.gain * abs(h))  # type: ignore[operator]
 
-    def _numbers(self) -> np.ndarray:
-        sp = np.zeros(N_NUMBERS)
-        sp[ALPHA], sp[GAIN], sp[PLAIN] = self.alpha or 0.0, self.gain or 0.0, self.plain
-        return sp
+    def _numbers(self, iterations: int = 0) -> np.ndarray:
+        return NUMBERS.numbers(alpha=self.alpha or 0.0, gain=self.gain or 0.0, plain=self.plain, iterations=iterations)
 
 
 @dataclass(frozen=True, repr=False)
@@ -126,7 +135,7 @@ class ForwardEulerStabilization(_EulerStabilization):
 
     def lower(self, tol: float, hopeless: float = np.inf) -> Lowered:
         needs = (Fn.RESIDUAL, Fn.FULL_SPREAD) if self.plain else (Fn.RESIDUAL, Fn.FULL_FACTOR, Fn.FULL_SOLVE)
-        return Lowered(forward_pull, no_tangent, self._numbers(), needs, direction=Direction(self.D))
+        return Lowered(forward_pull, no_tangent, self._numbers(), needs, direction=Direction(self.D), told=NUMBERS.at("gain"))
 
 
 @dataclass(frozen=True, repr=False)
@@ -163,12 +172,11 @@ class BackwardEulerStabilization(_EulerStabilization):
             raise BadArgument('F="1.14" needs alpha=: its Newton matrix is made for one α.')
 
     def lower(self, tol: float, hopeless: float = np.inf) -> Lowered:
-        sp = self._numbers()
-        sp[ITERATIONS] = self.max_iterations
+        sp = self._numbers(self.max_iterations)
         needs = (Fn.RESIDUAL, Fn.FULL_FACTOR, Fn.FULL_TANGENT, Fn.FULL_SPREAD if self.plain else Fn.FULL_SOLVE)
         way = Direction(self.D, shifted=self.plain)
         shift = 1.0 / self.alpha if self.plain else None  # type: ignore[operator]
-        return Lowered(backward_pull, no_tangent, sp, needs, direction=way, shift=shift)
+        return Lowered(backward_pull, no_tangent, sp, needs, direction=way, shift=shift, told=NUMBERS.at("gain"))
 
 
 @kernel(PULL)
@@ -177,10 +185,11 @@ def forward_pull(model, sp, run, t, h, old, stage, x, W):
     size = model.size
     if h == 0.0:
         return OK
+    own = numbers_of(sp)
     before, at_r, at_d = t - h, size.at_residual, size.at_correction
-    alpha = sp[ALPHA] if sp[ALPHA] > 0.0 else sp[GAIN] * abs(h)
+    alpha = own.alpha if own.alpha > 0.0 else own.gain * abs(h)
     call_model(model, RESIDUAL, before, old, 0, old, 0, W, at_r)
-    if sp[PLAIN] > 0.0:
+    if own.plain > 0.0:
         call_model(model, FULL_SPREAD, before, old, 0, W, at_r, W, at_d)
     else:
         call_model(model, FULL_FACTOR, before, old, 0, old, 0, W, size.at_full)
@@ -217,17 +226,18 @@ def backward_pull(model, sp, run, t, h, old, stage, x, W):
     size = model.size
     if h == 0.0:
         return OK
+    own = numbers_of(sp)
     nx, at_r, at_d, at_F = size.nq + size.nv, size.at_residual, size.at_correction, size.at_full
-    alpha = sp[ALPHA] if sp[ALPHA] > 0.0 else sp[GAIN] * abs(h)
-    share = 1.0 if sp[PLAIN] > 0.0 else alpha / (1.0 + alpha)
+    alpha = own.alpha if own.alpha > 0.0 else own.gain * abs(h)
+    share = 1.0 if own.plain > 0.0 else alpha / (1.0 + alpha)
     remember(x, W, size.at_state, nx)
     before = 1e300
-    for _ in range(int(sp[ITERATIONS])):
+    for _ in range(int(own.iterations)):
         call_model(model, FULL_FACTOR, t, x, 0, x, 0, W, at_F)
         if not W[at_F] > RHO_SMALLEST:
             return SINGULAR
         call_model(model, RESIDUAL, t, x, 0, x, 0, W, at_r)
-        if sp[PLAIN] > 0.0:
+        if own.plain > 0.0:
             call_model(model, FULL_SPREAD, t, x, 0, W, at_r, W, at_d)
         else:
             call_model(model, FULL_SOLVE, t, W, at_F, W, at_r, W, at_d)

@@ -10,7 +10,7 @@ import numpy as np
 from ..errors import BadArgument
 from ..model.arguments import refuses_unknown
 from ..model.base import Bend
-from .base import N_NUMBERS, Lowered, Stabilization, no_pull, no_tangent
+from .base import Lowered, Stabilization, no_pull, no_tangent
 
 ORTHOGONAL = {"1.7": "1.13", "1.8": "1.14"}  # index 2, where H = G: the general form with D = Gᵀ
 NAMED = ("orthogonal", "blocks", "mass", "B")
@@ -90,7 +90,7 @@ class InvariantStabilization(Stabilization):
     def lower(self, tol: float, hopeless: float = np.inf) -> Lowered:
         bend = Bend(ORTHOGONAL.get(self.F, self.F), self.D, self.integral)
         return Lowered(
-            no_pull, no_tangent, np.zeros(N_NUMBERS), gains=lambda order: (float(self.gain or 0.0),), bend=bend
+            no_pull, no_tangent, gains=lambda order: (float(self.gain or 0.0),), bend=bend
         )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from .base import N_NUMBERS, Lowered, Stabilization, no_pull, no_tangent
+from .base import Lowered, Stabilization, no_pull, no_tangent
 
 
 class Unstabilized(Stabilization):
@@ -15,7 +15,7 @@ class Unstabilized(Stabilization):
     drift_order = "p; p"
 
     def lower(self, tol: float, hopeless: float = np.inf) -> Lowered:
-        return Lowered(no_pull, no_tangent, np.zeros(N_NUMBERS))
+        return Lowered(no_pull, no_tangent)
 
     def __repr__(self) -> str:
         return "None"

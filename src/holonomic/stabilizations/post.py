@@ -18,6 +18,7 @@ import numpy as np
 
 from ..errors import OK, SINGULAR, BadArgument
 from ..kernels.compile import inner, kernel
+from ..kernels.layout import REAL, Layout, view_as
 from ..kernels.signatures import (
     CURVATURE,
     FULL_FACTOR,
@@ -40,29 +41,25 @@ from ..kernels.signatures import (
 from ..kernels.vectors import subtract
 from ..model.arguments import refuses_unknown
 from ..model.base import Direction
-from .base import (
-    AGAIN,
-    ALPHA,
-    AT_STAGE,
-    COUPLED,
-    FULL,
-    KEEP,
-    N_NUMBERS,
-    PLAIN,
-    POSITION,
-    SWEEPS,
-    VELOCITY,
-    Lowered,
-    Stabilization,
-    mixes_levels,
-    no_tangent,
-    tangent,
-)
+from .base import LEVELS, Lowered, Stabilization, mixes_levels, no_tangent, tangent
 from .invariant import check_operator
 from .projection import RHO_SMALLEST
 
 ON = ("both", "velocity", "position", "full", "cheap-full")
 FREEZE = ("predicted", "inverse", "stage")
+
+
+NUMBERS = Layout("PostStabilization", (
+    *LEVELS,
+    ("alpha", REAL, "fraction of the correction"),
+    ("sweeps", REAL, "corrections per step"),
+    ("keep", REAL, "steps for which factors are kept"),
+    ("at_stage", REAL, "1 where they are those of the integrator's last stage"),
+    ("inverse_alone", REAL, "1 where the inverse is frozen and directions are those of the intermediate point"),
+    ("coupled", REAL, "1 where the velocity's correction knows of that of positions"),
+    ("plain", REAL, "1 where F = D"),
+))  # fmt: skip
+numbers_of = view_as(NUMBERS)
 
 
 @refuses_unknown
@@ -188,11 +185,13 @@ class PostStabilization(Stabilization):
         return mixes_levels(self.D) if self.D is not None else self.on == "full"
 
     def lower(self, tol: float, hopeless: float = np.inf) -> Lowered:
-        sp = np.zeros(N_NUMBERS)
-        sp[ALPHA], sp[SWEEPS], sp[KEEP] = self.alpha, self.sweeps, self.keep
-        sp[AT_STAGE], sp[AGAIN], sp[PLAIN] = self.freeze == "stage", self.freeze == "inverse", self.F == "1.14"
-        sp[FULL] = self.on == "full" or self.D is not None
-        if sp[FULL]:
+        whole = self.on == "full" or self.D is not None
+        sp = NUMBERS.numbers(
+            position=not whole and self.on != "velocity", velocity=not whole and self.on != "position", full=whole,
+            alpha=self.alpha, sweeps=self.sweeps, keep=self.keep, at_stage=self.freeze == "stage",
+            inverse_alone=self.freeze == "inverse", coupled=not whole and self.on == "cheap-full", plain=self.F == "1.14",
+        )  # fmt: skip
+        if whole:
             needs = (Fn.RESIDUAL, Fn.FULL_FACTOR, Fn.FULL_SOLVE, Fn.FULL_TANGENT)
             if self.freeze == "inverse":
                 needs += (Fn.FULL_INVERSE, Fn.FULL_SPREAD)
@@ -200,9 +199,6 @@ class PostStabilization(Stabilization):
                 return Lowered(pull_full, no_tangent, sp, (Fn.RESIDUAL, Fn.FULL_SPREAD), direction=Direction(self.D))
             way = None if self.D is None else Direction(self.D)
             return Lowered(pull_full, self._tangent(), sp, needs, metric=self.metric, direction=way)
-        sp[POSITION] = self.on != "velocity"
-        sp[VELOCITY] = self.on != "position"
-        sp[COUPLED] = self.on == "cheap-full"
         needs = (
             Fn.RESIDUAL, Fn.POS_FACTOR, Fn.POS_SOLVE, Fn.POS_TANGENT, Fn.VEL_FACTOR, Fn.VEL_SOLVE, Fn.VEL_TANGENT,
         )  # fmt: skip
@@ -272,13 +268,13 @@ def S_full() -> PostStabilization:
 
 
 @inner
-def due(sp, run, h):
+def due(own, run, h):
     """Tell whether to factor now. """
-    if sp[KEEP] <= 1.0:
+    if own.keep <= 1.0:
         return True
     if h == 0.0:  # inside a step: with the factors of the steps, if there are any
         return run.factor_age == 0
-    if run.factor_age == 0 or run.factor_age >= sp[KEEP]:
+    if run.factor_age == 0 or run.factor_age >= own.keep:
         run.factor_age = 1
         return True
     run.factor_age += 1
@@ -291,10 +287,11 @@ def pull(model, sp, run, t, h, old, stage, x, W):
     size = model.size
     nq, nv, rows = size.nq, size.nv, size.n_position
     at_r, at_d, at_m = size.at_residual, size.at_correction, size.at_multipliers
-    on_position = sp[POSITION] > 0.0 and rows > 0
-    on_velocity = sp[VELOCITY] > 0.0 and size.nl > 0
-    if due(sp, run, h):
-        point = stage if sp[AT_STAGE] > 0.0 and h != 0.0 else x
+    own = numbers_of(sp)
+    on_position = own.position > 0.0 and rows > 0
+    on_velocity = own.velocity > 0.0 and size.nl > 0
+    if due(own, run, h):
+        point = stage if own.at_stage > 0.0 and h != 0.0 else x
         if on_position or size.shared == 1:
             call_model(model, POS_FACTOR, t, point, 0, point, 0, W, size.at_position)
             if not W[size.at_position] > RHO_SMALLEST:
@@ -303,8 +300,8 @@ def pull(model, sp, run, t, h, old, stage, x, W):
             call_model(model, VEL_FACTOR, t, point, 0, point, 0, W, size.at_velocity)
             if not W[size.at_velocity] > RHO_SMALLEST:
                 return SINGULAR
-    for sweep in range(int(sp[SWEEPS])):
-        again = sp[AGAIN] > 0.0 and sweep > 0
+    for sweep in range(int(own.sweeps)):
+        again = own.inverse_alone > 0.0 and sweep > 0
         call_model(model, RESIDUAL, t, x, 0, x, 0, W, at_r)
         if on_position:
             if again:
@@ -313,7 +310,7 @@ def pull(model, sp, run, t, h, old, stage, x, W):
             else:
                 call_model(model, POS_SOLVE, t, W, size.at_position, W, at_r, W, at_d)
         if on_velocity:
-            if sp[COUPLED] > 0.0 and on_position:
+            if own.coupled > 0.0 and on_position:
                 call_model(model, CURVATURE, t, x, 0, W, at_d, W, at_m)
                 subtract(W, at_r + rows, W, at_m, size.nl, 1.0)
             if again:
@@ -322,9 +319,9 @@ def pull(model, sp, run, t, h, old, stage, x, W):
             else:
                 call_model(model, VEL_SOLVE, t, W, size.at_velocity, W, at_r + rows, W, at_d + nq)
         if on_position:
-            subtract(x, 0, W, at_d, nq, sp[ALPHA])
+            subtract(x, 0, W, at_d, nq, own.alpha)
         if on_velocity:
-            subtract(x, nq, W, at_d + nq, nv, sp[ALPHA])
+            subtract(x, nq, W, at_d + nq, nv, own.alpha)
     return OK
 
 
@@ -332,20 +329,21 @@ def pull(model, sp, run, t, h, old, stage, x, W):
 def pull_full(model, sp, run, t, h, old, stage, x, W):
     """Apply the sweeps to the whole state, in place."""
     size = model.size
+    own = numbers_of(sp)
     nx, at_F, at_r, at_d = size.nq + size.nv, size.at_full, size.at_residual, size.at_correction
-    if sp[PLAIN] <= 0.0 and due(sp, run, h):
-        point = stage if sp[AT_STAGE] > 0.0 and h != 0.0 else x
+    if own.plain <= 0.0 and due(own, run, h):
+        point = stage if own.at_stage > 0.0 and h != 0.0 else x
         call_model(model, FULL_FACTOR, t, point, 0, point, 0, W, at_F)
         if not W[at_F] > RHO_SMALLEST:
             return SINGULAR
-    for sweep in range(int(sp[SWEEPS])):
+    for sweep in range(int(own.sweeps)):
         call_model(model, RESIDUAL, t, x, 0, x, 0, W, at_r)
-        if sp[PLAIN] > 0.0:
+        if own.plain > 0.0:
             call_model(model, FULL_SPREAD, t, x, 0, W, at_r, W, at_d)
-        elif sp[AGAIN] > 0.0 and sweep > 0:
+        elif own.inverse_alone > 0.0 and sweep > 0:
             call_model(model, FULL_INVERSE, t, W, at_F, W, at_r, W, size.at_multipliers)
             call_model(model, FULL_SPREAD, t, x, 0, W, size.at_multipliers, W, at_d)
         else:
             call_model(model, FULL_SOLVE, t, W, at_F, W, at_r, W, at_d)
-        subtract(x, 0, W, at_d, nx, sp[ALPHA])
+        subtract(x, 0, W, at_d, nx, own.alpha)
     return OK

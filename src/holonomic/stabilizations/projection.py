@@ -9,6 +9,7 @@ import numpy as np
 
 from ..errors import OK, PULL_FAILED, SINGULAR, BadArgument
 from ..kernels.compile import inner, kernel, leaf
+from ..kernels.layout import REAL, Layout, view_as
 from ..kernels.signatures import (
     FULL_FACTOR,
     FULL_SOLVE,
@@ -26,24 +27,22 @@ from ..kernels.signatures import (
 from ..kernels.vectors import largest_scaled, norm, norm_of, subtract
 from ..model.arguments import refuses_unknown
 from ..model.base import Direction
-from .base import (
-    AGAIN,
-    FULL,
-    HOPELESS,
-    ITERATIONS,
-    N_NUMBERS,
-    POSITION,
-    TOL,
-    VELOCITY,
-    Lowered,
-    Stabilization,
-    mixes_levels,
-    tangent,
-)
+from .base import LEVELS, Lowered, Stabilization, mixes_levels, tangent
 from .invariant import check_operator
 
 RHO_USUAL = 100.0  # a pivot ratio above 1/100 is usual
 RHO_SMALLEST = 1e-14  # below, the factors of J W⁻¹ Jᵀ hold no digit
+
+
+NUMBERS = Layout("Projection", (
+    *LEVELS,
+    ("tol", REAL, "largest scaled residual that is left"),
+    ("iterations", REAL, "Newton steps before the step is refused"),
+    ("hopeless", REAL, "scaled distance from which on nothing is tried"),
+    ("at_new", REAL, "1 where directions are those of the point that is reached"),
+))  # fmt: skip
+AT_SIZES = len(NUMBERS.fields)  # behind them, for every coordinate, whether it counts in the size of q
+numbers_of = view_as(NUMBERS)
 
 
 @refuses_unknown
@@ -134,23 +133,30 @@ class Projection(Stabilization):
         return replace(self, metric=metric, D=D)
 
     def lower(self, tol: float, hopeless: float = np.inf) -> Lowered:
-        sp = np.zeros(N_NUMBERS)
-        sp[TOL] = tol if self.tol is None else self.tol
-        sp[ITERATIONS] = self.max_iterations
-        sp[POSITION] = 1.0
-        sp[VELOCITY] = self.on != "positions"
-        sp[HOPELESS] = hopeless
-        sp[AGAIN] = self.at == "new"
-        if self.on == "full" or self.D is not None:
-            sp[FULL] = 1.0
+        whole = self.on == "full" or self.D is not None
+        tol = tol if self.tol is None else self.tol
+        sp = NUMBERS.numbers(
+            position=1.0, velocity=self.on != "positions", full=whole, tol=tol, iterations=self.max_iterations,
+            hopeless=hopeless, at_new=self.at == "new",
+        )  # fmt: skip
+        more = {"metric": self.metric, "tol": tol, "told": NUMBERS.at("tol", "hopeless")}
+        if whole:
             needs = (Fn.RESIDUAL, Fn.FULL_FACTOR, Fn.FULL_SOLVE, Fn.FULL_TANGENT)
             way = None if self.D is None else Direction(self.D)
-            return Lowered(pull_whole, tangent, sp, needs, metric=self.metric, direction=way)
+            return Lowered(pull_whole, tangent, sp, needs, direction=way, **more)
         needs = (
             Fn.RESIDUAL, Fn.POS_FACTOR, Fn.POS_SOLVE, Fn.POS_TANGENT,
             Fn.VEL_FACTOR, Fn.VEL_SOLVE, Fn.VEL_TANGENT,
         )  # fmt: skip
-        return Lowered(pull if self.at == "predicted" else pull_new, tangent, sp, needs, metric=self.metric)
+        return Lowered(pull if self.at == "predicted" else pull_new, tangent, sp, needs, **more)
+
+
+def tightened(sp: np.ndarray) -> np.ndarray:
+    """Numbers of a projection down to rounding: first guesses may be far off, and what is left of a residual is magnified."""
+    sp = sp.copy()
+    own = NUMBERS.of(sp)
+    own.hopeless, own.iterations, own.tol = np.inf, 20.0, 0.0
+    return sp
 
 
 @kernel(PULL)
@@ -159,20 +165,20 @@ def pull(model, sp, run, t, h, old, stage, x, W):
     size = model.size
     nq, rows = size.nq, size.n_position
     at_r, at_d = size.at_residual, size.at_correction
-    moved = False
+    own, moved = numbers_of(sp), False
     if rows > 0:
         at_F = size.at_position
         call_model(model, POS_FACTOR, t, x, 0, x, 0, W, at_F)
         if not W[at_F] > RHO_SMALLEST:
             return SINGULAR
         # an angle of a thousand turns is no reason to keep bodies apart by a thousand times as much, but rounding is
-        scale = max(1.0, norm_of(x, sp, N_NUMBERS, size.nc))
+        scale = max(1.0, norm_of(x, sp, AT_SIZES, size.nc))
         rounding = 1e-13 * max(1.0, norm(x, 0, size.nc) / scale)
         # near a singular position a residual r means a position r/√ρ and a velocity r/ρ off the constraints
-        tol = max(sp[TOL] * min(1.0, RHO_USUAL * W[at_F]), min(sp[TOL], 1e-15)) if size.nl > 0 else sp[TOL]
+        tol = max(own.tol * min(1.0, RHO_USUAL * W[at_F]), min(own.tol, 1e-15)) if size.nl > 0 else own.tol
         before = 1e300
         converged = False
-        for _ in range(int(sp[ITERATIONS]) + 1):
+        for _ in range(int(own.iterations) + 1):
             call_model(model, RESIDUAL, t, x, 0, x, 0, W, at_r)
             distance = largest_scaled(W, at_r, at_F, rows) / scale
             # one correction in any case: it costs little and leaves rounding instead of the tolerance
@@ -181,7 +187,7 @@ def pull(model, sp, run, t, h, old, stage, x, W):
                 converged = True
                 break
             slow = not distance < 0.7 * before
-            if distance > sp[HOPELESS] or (slow and (size.nl > 0 or not distance < before)):
+            if distance > own.hopeless or (slow and (size.nl > 0 or not distance < before)):
                 return PULL_FAILED
             if slow:  # invariants that are nearly dependent meet in a double root, to which old factors creep
                 call_model(model, POS_FACTOR, t, x, 0, x, 0, W, at_F)
@@ -193,7 +199,7 @@ def pull(model, sp, run, t, h, old, stage, x, W):
             return PULL_FAILED
     else:
         call_model(model, RESIDUAL, t, x, 0, x, 0, W, at_r)
-    if size.nl > 0 and sp[VELOCITY] > 0.0:
+    if size.nl > 0 and own.velocity > 0.0:
         at_F = size.at_velocity
         if moved or size.shared == 0:
             call_model(model, VEL_FACTOR, t, x, 0, x, 0, W, at_F)
@@ -241,12 +247,12 @@ def to_manifold(model, sp, t, x, W, factor, solve, along, at_F, speeds, count):
     """
     size = model.size
     at_r, at_d, at_m, at_x = size.at_residual, size.at_correction, size.at_multipliers, size.at_state
-    rows, scale, scale_v = size.n_position, max(1.0, norm_of(x, sp, N_NUMBERS, size.nc)), max(1.0, norm(x, size.nq, size.nv))
+    rows, scale, scale_v = size.n_position, max(1.0, norm_of(x, sp, AT_SIZES, size.nc)), max(1.0, norm(x, size.nq, size.nv))
     rounding = 1e-13 * max(1.0, norm(x, 0, size.nc) / scale)
-    before, change = 1e300, 0.0
+    own, before, change = numbers_of(sp), 1e300, 0.0
     remember(x, W, at_x, count)
-    for iteration in range(int(sp[ITERATIONS]) + 1):
-        if iteration == 0 or sp[AGAIN] > 0.0:
+    for iteration in range(int(own.iterations) + 1):
+        if iteration == 0 or own.at_new > 0.0:
             call_model(model, factor, t, x, 0, x, 0, W, at_F)
             if not W[at_F] > RHO_SMALLEST:
                 return SINGULAR
@@ -255,14 +261,14 @@ def to_manifold(model, sp, t, x, W, factor, solve, along, at_F, speeds, count):
         if speeds > 0:
             distance = max(largest_scaled(W, at_r + rows, at_F + rows, speeds) / scale_v, distance)
         # a little less than the tolerance, because the lengths of the rows are those of another point
-        if distance <= 0.9 * sp[TOL] or (distance <= rounding and distance >= 0.5 * before):
+        if distance <= 0.9 * own.tol or (distance <= rounding and distance >= 0.5 * before):
             return OK
         # the change of the first iteration is as large as the distance it had to go: no sign of trouble
-        if (not distance < 0.7 * before and (iteration != 1 or change == 0.0)) or distance > sp[HOPELESS]:
+        if (not distance < 0.7 * before and (iteration != 1 or change == 0.0)) or distance > own.hopeless:
             return PULL_FAILED
         before = distance
         call_model(model, solve, t, W, at_F, W, at_r, W, at_d)
-        if sp[AGAIN] > 0.0:
+        if own.at_new > 0.0:
             begin_again(x, W, at_x, at_d, at_m, count)
             call_model(model, along, t, W, at_F, W, at_m, W, at_d)
             subtract(x, 0, W, at_d, count, 1.0)

@@ -74,7 +74,7 @@ class Program:
         )  # fmt: skip
         lowered = plan.integrator
         self.size, self.atol, self.blocks, self.rows = plan.size, plan.atol, plan.blocks, plan.rows
-        self.sp, self.tol = plan.stabilization.sp, plan.choice.constraint_tol
+        self.sp, self.told, self.tol = plan.stabilization.sp, plan.stabilization.told, plan.choice.constraint_tol
         self.integrator = SimpleNamespace(
             rows=lowered.rows, errors=lowered.errors, ip=lowered.ip, fp=lowered.fp, remembers=lowered.remembers,
             nodes=lowered.nodes,
