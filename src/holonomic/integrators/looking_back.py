@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..errors import NEED_REFINED, NEED_TERMS, NO_PAST, OK
+from ..errors import NO_PAST, OK
 from ..kernels.compile import inner, leaf
-from ..kernels.evaluate import evaluate
+from ..kernels.evaluate import asks_for_function, evaluate
 from ..kernels.vectors import copy
 from . import tableaus
 from .runge_kutta import combine
@@ -90,12 +90,6 @@ def dop853_step(model, run, fp, numbers, t, h, y, K, xs, W, stages):
     return evaluate(model, run, t + h, y, K, stages, W)
 
 
-@leaf
-def asks(status):
-    """Whether a status asks for a model function, which is then compiled."""
-    return status == NEED_REFINED or status == NEED_TERMS
-
-
 @inner
 def look_back(model, run, fp, numbers, t, h, state, at, stages, order):
     """Write backward differences of the motion before t to rows at .. at + order of K; NO_PAST where they do not fall.
@@ -109,7 +103,7 @@ def look_back(model, run, fp, numbers, t, h, state, at, stages, order):
     status = evaluate(model, run, t, xn, K, stages, W)
     for j in range(order + 1):
         if status != OK:
-            return status if asks(status) else NO_PAST
+            return status if asks_for_function(status) else NO_PAST
         keep_point(K, at + j, xn, stages, given, differential)
         if j < order:
             status = dop853_step(model, run, fp, numbers, t - j * h, -h, xn, K, xs, W, stages)
@@ -148,7 +142,7 @@ def in_pieces(model, run, fp, numbers, t, h, state, stages, pieces):
         for j in range(pieces):
             if status == OK:
                 status = dop853_step(model, run, fp, numbers, t + j * h / pieces, h / pieces, xn, K, xs, W, stages)
-        if asks(status):
+        if asks_for_function(status):
             return status, pieces
         if status == OK:
             keep_point(K, stages + 1, xn, stages, given, differential)

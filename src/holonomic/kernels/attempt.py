@@ -70,12 +70,13 @@ def error_in_two_parts(slots, model, method, run, h, loop):
 
 
 @inner
-def attempt(slots, model, method, run, t, h, loop):
-    """Try one step; err in run.err."""
+def attempt(slots, model, method, run, loop):
+    """Try one step: stages, pull, field at the new point, error."""
     size = model.size
     sp = method.sp
     x, xn, xs, E, W = loop.state.x, loop.state.xn, loop.state.xs, loop.state.E, loop.state.W
     atol, turns = loop.scale.atol, loop.scale.turns
+    t, h = run.t, run.h_tried
     status = call_advance(slots, model, method, run, t, h, loop.state)
     if status != OK:
         return status

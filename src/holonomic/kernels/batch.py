@@ -9,11 +9,10 @@ from __future__ import annotations
 import math
 from typing import Any, NamedTuple
 
-from ..errors import DONE, EVENT, MORE, NEED_REFINED, NEED_TERMS, NOT_FINITE, OK
+from ..errors import DONE, EVENT, MORE, NOT_FINITE, OK
+from .begin import begin
 from .compile import inner, leaf
-from .control import first_step
 from .drive import drive
-from .evaluate import evaluate
 from .locate import AT_START, CAME, DIRECTION, LEAD, NEXT, SIGN, START, STOPS, has_nan, sign_of
 from .looking import GLANCE, LONGEST_LOOK, hands_over, turned_stiff
 from .signatures import EVENT_RATES, EVENTS, Record, call_function, call_model
@@ -161,37 +160,6 @@ def note_ends(m, size, run, state, events, log):
 
 
 @inner
-def begin(model, run, state, scale):
-    """Evaluate the first point and choose the first step."""
-    size = model.size
-    x, xn, K, W = state.x, state.xn, state.K, state.W
-    atol = scale.atol
-    nz = size.nq + size.nv
-    t = run.t
-    status = evaluate(model, run, t, x, K, 0, W)
-    if status != OK:
-        return status
-    run.evaluated = 1
-    run.rho_least = min(run.rho_least, K[0, size.nrow - 1])
-    run.rho_most = run.rho_least
-    if run.at_lam >= 0:
-        for i in range(size.nl):
-            x[run.at_lam + i] = K[0, nz + i]
-    if run.fixed == 0:
-        forward = 1.0 if run.t_stop >= t else -1.0
-        most = min(run.h_max, abs(run.t_stop - t))
-        row = K[0]
-        h = first_step(x, row, row, run.order, atol, run.rtol, forward, most, nz, 0)
-        for i in range(nz):
-            xn[i] = x[i] + h * K[0, i]
-        status = evaluate(model, run, t + h, xn, K, 1, W)
-        if status == OK:
-            h = first_step(x, row, K[1], run.order, atol, run.rtol, forward, most, nz, 1)
-        run.h = h
-    return status
-
-
-@inner
 def run_member(m, slots, model, method, run, loop, record, events, tables, looks, halt, log):
     """Run member m from the x of its state, with `run` as every run has it at its start; return its status.
 
@@ -199,8 +167,7 @@ def run_member(m, slots, model, method, run, loop, record, events, tables, looks
     asked on the way, first after looks.steps[m] steps, as in a single run; see `looking`.
     """
     size = model.size
-    x, K = loop.state.x, loop.state.K
-    save_t, stops = record.save_t, tables.stops
+    K, stops = loop.state.K, tables.stops
     # nothing is remembered of another member
     for row in range(1, K.shape[0]):
         for i in range(K.shape[1]):
@@ -209,14 +176,9 @@ def run_member(m, slots, model, method, run, loop, record, events, tables, looks
     log.ended[m] = -1
     log.count[m] = 0
     enter_tables(m, run.t, forward, model.data, tables)
-    status = begin(model, run, loop.state, loop.scale)
-    if status == NEED_REFINED or status == NEED_TERMS or run.evaluated == 0:
+    status = begin(model, run, loop, record)
+    if status != OK:
         return status
-    status = OK
-    if save_t.shape[0] > 0 and save_t[0] == run.t:
-        write_row(record.t, record.x, record.k, 0, run.t, x, K, 0, size.nq, size.nx, size.nk)
-        run.rows = 1
-        run.saved = 1
     run.quota = SLICE if halt.shape[0] > 0 else PLENTY
     if size.n_events > 0:
         status = arm_events(model, run, loop.state, events, forward)

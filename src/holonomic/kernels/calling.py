@@ -6,6 +6,7 @@ import sys
 
 import numpy as np
 
+from .begin import begin, enter_again
 from .compile import is_compiled, leaf
 from .drive import drive
 from .evaluate import evaluate
@@ -29,6 +30,18 @@ def pull_compiled(slots, model, sp, run, t, x, W):
 def evaluate_compiled(model, run, t, x, K, row, W):
     """`evaluate` for compiled models, from Python."""
     return evaluate(model, run, t, x, K, row, W)
+
+
+@leaf
+def begin_compiled(model, run, loop, record):
+    """`begin` for compiled models, from Python."""
+    return begin(model, run, loop, record)
+
+
+@leaf
+def enter_compiled(model, run, loop):
+    """What of a beginning is done again after an event, for compiled models, from Python."""
+    return enter_again(model, run, loop)
 
 
 @leaf

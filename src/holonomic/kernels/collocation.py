@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import math
 
-from ..errors import NEED_REFINED, NEED_TERMS, OK
+from ..errors import OK
 from .compile import inner, leaf
 from .control import error_norm
-from .evaluate import evaluate
+from .evaluate import asks_for_function, evaluate
 from .gauss import (
     LEAST,
     POINTS,
@@ -118,12 +118,6 @@ def on_constraints(slots, model, tight, run, t, x, ke, W):
 
 
 @inner
-def asks(status):
-    """Tell whether a status asks for a model function."""
-    return status == NEED_REFINED or status == NEED_TERMS
-
-
-@inner
 def first_guess(slots, model, run, loop, r):
     """States, slopes and √ρ at the points, each extrapolated from those before."""
     size = model.size
@@ -136,7 +130,7 @@ def first_guess(slots, model, run, loop, r):
         t = path[NUMBERS, T0] + POINTS[r, i] * path[NUMBERS, LENGTH]
         status = on_constraints(slots, model, tight, run, t, xe, ke, W)
         if status != OK:
-            return status if asks(status) else NO_PATH
+            return status if asks_for_function(status) else NO_PATH
         note_point(path, AT, i, xe, ke, W[size.at_velocity], nz)  # ρ of G Gᵀ: of the geometry alone, whatever the masses
     return OK
 
@@ -163,7 +157,7 @@ def collocate(slots, model, run, loop, r):
             copy_from(path, NEW + i, xe, nz)
             status = on_constraints(slots, model, tight, run, t, xe, ke, W)
             if status != OK:
-                return status if asks(status) else NO_PATH
+                return status if asks_for_function(status) else NO_PATH
             note_point(path, NEW, i, xe, ke, W[size.at_velocity], nz)
         change, most = take_over(path, r, nz)
         stays = change >= 0.5 * before and (change <= 1.0 or most <= 10.0 * noise)
@@ -246,6 +240,6 @@ def path_of_length(slots, model, run, loop, times):
     path[NUMBERS, CLEAR] = clearance(r, where)
     path[NUMBERS, PIECE] = min(1.0, SHORTER * abs(h) / length)
     status = misses(model, path, xe, W)
-    if status == OK or asks(status):
+    if status == OK or asks_for_function(status):
         return status
     return MISSED if status == NARROW_MISS else NO_PATH

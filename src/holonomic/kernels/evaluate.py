@@ -21,7 +21,7 @@ comes to ρ <= 1e-2 is weighed once, and has the dense solve from then on if its
 from __future__ import annotations
 
 from ..errors import NEED_REFINED, NEED_TERMS, NOT_FINITE, OK, SINGULAR
-from .compile import inner, kernel
+from .compile import inner, kernel, leaf
 from .saddle import HETEROGENEOUS, dense_saddle, dense_short, kinematic_scales
 from .signatures import (
     CAREFULLY,
@@ -41,6 +41,12 @@ RHO_PLAIN = 1e-4
 RHO_REFINED = 1e-8
 RHO_SINGULAR = 1e-14
 LARGEST = 80  # unknowns of the dense solve, from which on it costs too much to be taken for masses alone
+
+
+@leaf
+def asks_for_function(status):
+    """Tell whether a status asks for a model function that is to be compiled first."""
+    return status == NEED_REFINED or status == NEED_TERMS
 
 
 @inner

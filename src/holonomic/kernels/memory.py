@@ -11,6 +11,8 @@ RUN = Layout("Run", (
     ("t_stop", REAL, "time at which the loop returns DONE"),
     ("t_new", REAL, "time of the end of the step that is dealt with"),
     ("h_used", REAL, "length of the step that is dealt with"),
+    ("h_tried", REAL, "length of the attempt"),
+    ("landing", REAL, "the same where it ends on a saved time; 0: it does not"),
     ("h_max", REAL, "longest step that is allowed"),
     ("h_fixed", REAL, "fixed step, with its sign"),
     ("t_base", REAL, "time from which fixed steps are counted"),
@@ -72,6 +74,7 @@ RUN = Layout("Run", (
     ("last_status", WHOLE, "what the last attempt failed of, other than its error"),
     ("t_failed", REAL, "where that was"),
     # how it begins
+    ("first_given", WHOLE, "1 where the first step is given"),
     ("order", WHOLE, "for which the first step is chosen"),
     ("at_lam", WHOLE, "place of λ in x, where it is an unknown and begins with what the field gives; -1: it does not"),
     ("remembers", WHOLE, "1 where the integrator keeps what it knows of steps before in K"),

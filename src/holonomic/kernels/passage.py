@@ -13,9 +13,9 @@ from __future__ import annotations
 import math
 
 from ..errors import MORE, NOT_FINITE, OK, STEP_COLLAPSED
-from .collocation import MISSED, NOTHING, asks, find_path, on_constraints
+from .collocation import MISSED, NOTHING, find_path, on_constraints
 from .compile import inner, kernel, leaf
-from .evaluate import evaluate
+from .evaluate import asks_for_function, evaluate
 from .locate import LANDING
 from .memory import (
     AHEAD,
@@ -131,13 +131,13 @@ def supply(slots, model, run, loop):
     t_new = path[NUMBERS, T0] + end * length
     path_state(path, end, nz, xn)
     status = on_constraints(slots, model, tight, run, t_new, xn, ke, W)
-    if asks(status):
+    if asks_for_function(status):
         return status
     if status != OK or not W[size.at_velocity] > LANDING / run.rtol:
         # an end on the position itself: the path knows better
         path_state(path, end, nz, xn)
         status = evaluate(model, run, t_new, xn, ke, 0, W)
-        if asks(status):
+        if asks_for_function(status):
             return status
         if status == NOT_FINITE:  # a function of the system, not the position: as in any other step
             run.h_used = t_new - run.t
@@ -170,7 +170,7 @@ def pass_on(slots, model, run, loop):
         if kept.shape[0] > 0 and (run.paths + 1) * KEPT > kept.shape[0]:
             return MORE
         found = find_path(slots, model, run, loop)
-        if asks(found):
+        if asks_for_function(found):
             return found
         if found != OK:
             decline(run, found, K[run.last_stage, size.nrow - 1])

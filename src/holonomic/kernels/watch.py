@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from ..errors import EVENT, OK
+from ..errors import ACCUMULATES, EVENT, MORE, OK
+from .attempt import refuse
 from .compile import inner, leaf
+from .evaluate import asks_for_function
 from .locate import (
     CAME,
     COUNTED,
     DIRECTION,
     END,
     EPS,
+    MOST,
     NEXT,
     SIGN,
     START,
@@ -23,6 +26,7 @@ from .locate import (
     shyness,
     state_inside,
 )
+from .memory import STEPPING, WRITING
 from .vectors import write_row
 
 AGAIN = -1  # the step is taken again, to end on an event
@@ -135,4 +139,30 @@ def watch(slots, model, method, run, loop, events):
         if found_theta[i] >= cut:
             ev[SIGN, found[i] // 2] = COUNTED
             ev[CAME, found[i] // 2] = 2 * (found[i] % 2) - 1
+    return OK
+
+
+@inner
+def look_inside(slots, model, method, run, loop, events):
+    """Look for events in an accepted step; go on to write it, or to take it again."""
+    if model.size.n_events > 0:
+        if run.event_rows + MOST * model.size.n_events > events.t.shape[0]:
+            return MORE
+        status = watch(slots, model, method, run, loop, events)
+        if status == AGAIN or status == EVENT:
+            run.phase = STEPPING
+            run.retaken += 1
+            return OK if status == AGAIN else EVENT
+        if asks_for_function(status) or status == ACCUMULATES:
+            return status
+        if status != OK:
+            if run.fixed != 0:
+                run.last_status = status
+                run.t_failed = run.t
+                return status
+            refuse(run, run.h_used, status)
+            run.phase = STEPPING
+            return OK
+    run.phase = WRITING
+    run.rows_of_step = 0
     return OK

@@ -11,8 +11,8 @@ import time
 import numpy as np
 
 from ..errors import MORE, OK
-from ..kernels.calling import drive_interpreted, field_at
-from ..kernels.control import first_step
+from ..kernels.begin import begin, enter_again
+from ..kernels.calling import begin_compiled, drive_interpreted, enter_compiled, field_at
 from ..kernels.drive import drive
 from ..kernels.memory import BY_STAGES, RUN
 from ..kernels.signatures import Fn, Record
@@ -64,6 +64,8 @@ class Run:
             memory.fixed = 1
             memory.h_fixed = memory.h = abs(choice.step) * self.direction
         self.first = first
+        if first is not None:
+            memory.first_given, memory.h = 1, first * self.direction
         self.lam0: np.ndarray | None = None  # multipliers to start from, where the start need not be consistent
         self.save_t = NOTHING if save_t is None else save_t
         memory.keep_steps = save_t is None
@@ -85,49 +87,39 @@ class Run:
 
     def begin(self) -> int:
         """Evaluate the first point, choose the first step, write the first row; return a status."""
-        memory = self.memory
-        memory.notes = 1
-        status = self._enter_point()
+        plan, written = self.plan, (len(self.record.t), len(self.watching.log))
+        self.memory.notes = 1
+        self._fill_multipliers(self.lam0)
+        self.lam0 = None
+        status = self._call(begin if plan.model.interpreted else begin_compiled, Record(*self.work.rows, self.save_t))
         if status != OK:
             return status
-        memory.rho_least = min(memory.rho_least, float(self.K[0, self.plan.size.nrow - 1]))
-        memory.rho_most = memory.rho_least
-        if not memory.fixed:
-            memory.h = self._first_step() if self.first is None else self.first * self.direction
-        first_row = memory.keep_steps or (len(self.save_t) and self.save_t[0] == self.t)
-        if first_row:
-            self._write_current()
-            memory.saved = 0 if memory.keep_steps else 1
+        self._collect(*written)
         return self.watching.arm(fresh=True)
 
-    def _enter_point(self) -> int:
-        """Evaluate the field where the run stands, and fill in the multipliers that it begins with."""
-        status = self._evaluate(self.t, self.x, 0)
-        if status != OK:
-            self.memory.last_status, self.memory.t_failed = status, self.t
-            return status
-        self.memory.evaluated = 1
-        self._fill_multipliers()
-        return OK
+    def _call(self, go, *more) -> int:
+        """Call a kernel that works on the whole run, compiling what it needs; return a status."""
+        plan = self.plan
+        while True:
+            with np.errstate(all="ignore"):
+                status = go(plan.for_kernels(self.data), self.memory_given, self.work.loop, *more)
+            if not plan.supplies(status):
+                return status
 
-    def _fill_multipliers(self) -> None:
-        """Start values of what an implicit formulation adds to q and v: λ from the field, the rest vanishes."""
+    def _fill_multipliers(self, given: np.ndarray | None = None) -> None:
+        """Start values of what an implicit formulation adds to q and v: λ as given, of a Dae, or from the field; else zero."""
         model = self.plan.model
         at = first = model.nq + model.nv
         self.x[at:] = 0.0
+        self.memory.at_lam = -1
         for block in self.plan.blocks[2:]:
-            if block.name == "lam" and self.lam0 is not None:
-                self.x[at : at + block.size] = self.lam0
-            elif block.name == "lam" and model.is_ode and block.size:  # of a Dae
+            if block.name == "lam" and given is not None:
+                self.x[at : at + block.size] = given
+            elif block.name == "lam" and model.is_ode and block.size:
                 self.x[at : at + block.size] = model.evaluate(Fn.MULTIPLIERS, self.t, self.x[:first], NOTHING, self.data)
             elif block.name == "lam":
-                self.x[at : at + block.size] = self.K[0, first : first + block.size]
+                self.memory.at_lam = at
             at += block.size
-        self.lam0 = None
-
-    def _write_current(self) -> None:
-        nq, nk = self.plan.model.nq, self.plan.size.nk
-        self.record.write(self.t, self.x, self.K[0, nq : nq + nk])
 
     def _evaluate(self, t, x, row) -> int:
         """Field at (t, x) into a row of K, compiling what it needs; return a status."""
@@ -160,17 +152,6 @@ class Run:
         other.watching.go_on_from(self.watching)
         return other, status
 
-    def _first_step(self) -> float:
-        memory, n = self.memory, self.plan.model.nq + self.plan.model.nv
-        most = min(memory.h_max, abs(memory.t_stop - memory.t))
-        f = self.K[0]
-        arguments = (memory.order, self.atol, memory.rtol, self.direction, most, n)
-        h = first_step(self.x, f, f, *arguments, 0)
-        self.xn[:n] = self.x[:n] + h * f[:n]
-        if self._evaluate(self.t + h, self.xn, 1) != OK:
-            return h
-        return first_step(self.x, f, self.K[1], *arguments, 1)
-
     def restart(self, x: np.ndarray, counted: tuple[int, ...]) -> int:
         """Go on from another state at the same time: new first step, controller memory forgotten."""
         self.passages.leave()
@@ -182,15 +163,14 @@ class Run:
         if not self.plan.integrator.one_step:
             self.K[2:-2] = 0.0  # the history ends here
         memory.prepared = 0
-        status = self._enter_point()
+        self._fill_multipliers()
+        status = self._call(enter_again if self.plan.model.interpreted else enter_compiled)
         if status != OK:
             return status
         if memory.fixed:
             memory.t_base, memory.step_number = self.t, 0
-        elif self.t != memory.t_stop:
-            memory.h = self._first_step()
         if memory.keep_steps:
-            self._write_current()
+            self.record.write(self.t, self.x, self.K[0, self.plan.model.nq :][: self.plan.size.nk])
         return self.watching.arm(fresh=False, counted=counted)
 
     def stop_at(self, t_stop: float) -> None:
