@@ -336,7 +336,7 @@ class Choosing:
             run.xe[:] = run.x
             run.xe[nq : nq + m.nv] += run.direction * rates.accurate * run.K[0, nq : nq + m.nv]
             row = 1 if run.slope(run.t, run.xe, 1) else 0
-        rate = turning(fns, run.t, run.x, run.xe, run.data, run.K, row, m.nq, m.nv, m.n_lam, apart, *rows)
+        rate = turning(fns, run.t, run.x, run.xe, run.data, run.K, row, (m.nq, m.nv, m.n_lam), apart, *rows)
         run.K[1] = kept
         return not rate * rates.accurate <= 1.0
 

@@ -123,8 +123,10 @@ def block_norms(total_q, total_v, total_rest, nq, differential, ny):
 
 
 @inner
-def newton_update(model, run, W, at, at_r, x, K, h, fp, constants, nq, differential, ny):
+def newton_update(model, run, at_r, state, h, fp, constants):
     """One Newton step for all stages from the residuals at at_r; return the size of the change."""
+    size, x, K, W = model.size, state.x, state.K, state.W
+    at, ny, nq, differential = size.at_newton, size.ny, size.nq, size.nq + size.nv
     run.residuals += 3
     to_eigenvectors(W, at_r, fp, constants + 18, ny)
     solve_real(model, W, at, at_r, ny)
@@ -210,7 +212,7 @@ def advance(model, method, run, t, h, state):
                 c = c1 if stage == 0 else (c2 if stage == 1 else 1.0)
                 stage_arguments(W, at_y, at_slope, x, K, fp, constants, stage, h, ny)
                 call_model(model, EQUATIONS, t + c * h, W, at_y, W, at_slope, W, at_r + stage * ny)
-            change = newton_update(model, run, W, at, at_r, x, K, h, fp, constants, size.nq, differential, ny)
+            change = newton_update(model, run, at_r, state, h, fp, constants)
             done += 1
             if not change <= 1e100:
                 break

@@ -106,12 +106,12 @@ def term_size(K, row, factor, x, xn, h, fp, ny):
 
 
 @leaf
-def choose_degree(K, x, xn, h, w, fp, ny, c1, c2, first, second, enough, share):
+def choose_degree(K, x, xn, h, w, fp, ny, c1, c2):
     """How far Newton's form is taken, 3, 4 or 6; how wrong it is then, in tolerances; by which power of that a step is set."""
     a, b = (1.0 - c2) * w, (1.0 - c1) * w
     f4, f5, f6 = 0.0, 0.0, 0.0
     for look in range(2):
-        theta = first if look == 0 else second
+        theta = LOOKED[look]
         size = abs(omega(theta, c1, c2))
         f4 = max(f4, size)
         f5 = max(f5, size * (theta + a))
@@ -121,8 +121,8 @@ def choose_degree(K, x, xn, h, w, fp, ny, c1, c2, first, second, enough, share):
     e6 = term_size(K, DIVIDED + 2, f6, x, xn, h, fp, ny)
     degree, doubt, exponent = 3, e4, 0.25
     if e5 <= e4:
-        degree, doubt, exponent = (6, max(e6, share * e5), 1.0 / 6.0) if e6 <= e5 else (4, e5, 0.2)
-    return 3 if e4 <= enough else degree, doubt, exponent
+        degree, doubt, exponent = (6, max(e6, SHARE * e5), 1.0 / 6.0) if e6 <= e5 else (4, e5, 0.2)
+    return 3 if e4 <= ENOUGH else degree, doubt, exponent
 
 
 @kernel(DENSE)
@@ -137,7 +137,7 @@ def dense(model, method, run, t, h, state):
     if control.h_old != 0.0:
         w = control.h_old / h
         divide(K, x, xn, w, ny, C1, C2)
-        degree, doubt, exponent = choose_degree(K, x, xn, h, w, fp, ny, C1, C2, LOOKED[0], LOOKED[1], ENOUGH, SHARE)
+        degree, doubt, exponent = choose_degree(K, x, xn, h, w, fp, ny, C1, C2)
     control.degree, run.doubt, run.doubt_exponent = degree, doubt, exponent
     return OK
 

@@ -9,10 +9,12 @@ for Python to look into.
 from __future__ import annotations
 
 import math
+from typing import Any, NamedTuple
 
 from .compile import inner, leaf
+from .layout import REAL, WHOLE, Layout
 from .linalg import apply_q, cholesky, qr_pivoted, solve_upper_transposed
-from .signatures import RESIDUAL, TERMS, VEL_FACTOR, call_function
+from .signatures import RESIDUAL, TERMS, VEL_FACTOR, call_function, call_model
 
 FINE, OFF_POSITION, OFF_VELOCITY, UNCLEAR = 0, 1, 2, 3
 CHECK, PROJECT, FREE, IMPACT = 0, 1, 2, 3
@@ -21,9 +23,40 @@ RANK_OF_STEP, RANK = 1e-12, 1e-9  # of the rows' angles, as in `initial` and `ra
 FULL_RANK = 1e-10
 VELOCITY_LEFT = 1e-9
 
-# sizes: positions, velocities, rows with multipliers, position constraints, invariants, independent rows, whether
-# TERMS holds ∂g/∂q
-NQ, NV, NL, NC, NI, KEPT, EXACT = range(7)
+START = Layout("Start", (
+    ("nq", WHOLE, "positions"),
+    ("nv", WHOLE, "velocities"),
+    ("nl", WHOLE, "rows with multipliers"),
+    ("n_constraints", WHOLE, "position constraints"),
+    ("n_invariants", WHOLE, "invariants"),
+    ("kept", WHOLE, "independent rows"),
+    ("exact", WHOLE, "1 where TERMS holds ∂g/∂q"),
+    ("mode", WHOLE, "CHECK, PROJECT, FREE or IMPACT"),
+    ("at_invariants", WHOLE, "place in data of what invariants are at the start"),
+    ("tol", REAL, "to which positions are brought, beside max(1, ‖q‖)"),
+    ("least", REAL, "distance at which a start is still taken as it is"),
+))  # fmt: skip
+
+
+class Room(NamedTuple):
+    """Workspace of one member; the three `qr_` are (matrix, tau, pivots, work)."""
+
+    z: Any  # the state that is moved
+    q: Any  # the given position
+    g: Any  # residuals
+    kept: Any  # those of invariants at the given position
+    trial: Any
+    terms: Any
+    F: Any  # factors
+    J: Any  # position rows by q
+    mass: Any
+    b: Any
+    rows: Any
+    free_q: Any  # coordinates that are not held
+    free_v: Any
+    qr_q: Any  # for the free positions
+    qr_v: Any  # for the free velocities
+    qr_all: Any  # for all velocities
 
 
 @leaf
@@ -55,12 +88,13 @@ def nearest_step(qr, b, rows, r):
 
 
 @inner
-def position_rows(fns, t, z, data, sizes, trial, terms, J):
+def position_rows(model, t, room):
     """J = position rows by q: out of the terms, or by central differences."""
-    nq, nv = sizes[NQ], sizes[NV]
-    n = sizes[NC] + sizes[NI]
-    if sizes[EXACT] != 0:
-        call_function(fns, TERMS, t, z, 0, z, 0, data, terms, 0)
+    z, trial, terms, J = room.z, room.trial, room.terms, room.J
+    nq, nv = model.size.nq, model.size.nv
+    n = model.size.n_constraints + model.size.n_invariants
+    if model.size.exact != 0:
+        call_model(model, TERMS, t, z, 0, z, 0, terms, 0)
         at = nq + nv * nv + nv
         for i in range(n):
             for j in range(nq):
@@ -70,11 +104,11 @@ def position_rows(fns, t, z, data, sizes, trial, terms, J):
         held = z[j]
         step = 1e-6 * (1.0 + abs(held))
         z[j] = held + step
-        call_function(fns, RESIDUAL, t, z, 0, z, 0, data, trial, 0)
+        call_model(model, RESIDUAL, t, z, 0, z, 0, trial, 0)
         for i in range(n):
             J[i, j] = trial[i]
         z[j] = held - step
-        call_function(fns, RESIDUAL, t, z, 0, z, 0, data, trial, 0)
+        call_model(model, RESIDUAL, t, z, 0, z, 0, trial, 0)
         for i in range(n):
             J[i, j] = (J[i, j] - trial[i]) / (2.0 * step)
         z[j] = held
@@ -82,20 +116,23 @@ def position_rows(fns, t, z, data, sizes, trial, terms, J):
 
 
 @inner
-def to_position(fns, t, q, z, data, sizes, free, tol, g, kept, trial, terms, J, qr, b, rows):
+def to_position(model, t, tol, room):
     """Move z onto the constraints, nearest to q; return FINE, OFF_POSITION or UNCLEAR."""
-    nq = sizes[NQ]
-    n = sizes[NC] + sizes[NI]
+    q, z, free, g, kept, J, qr, b, rows = (
+        room.q, room.z, room.free_q, room.g, room.kept, room.J, room.qr_q, room.b, room.rows
+    )  # fmt: skip
+    nq = model.size.nq
+    n = model.size.n_constraints + model.size.n_invariants
     A = qr[0]
     nfree = A.shape[0]
-    call_function(fns, RESIDUAL, t, z, 0, z, 0, data, kept, 0)
-    for i in range(sizes[NC]):
+    call_model(model, RESIDUAL, t, z, 0, z, 0, kept, 0)
+    for i in range(model.size.n_constraints):
         kept[i] = 0.0
     worst = 0.0
     rank = n
     for _ in range(MOST_STEPS):
-        call_function(fns, RESIDUAL, t, z, 0, z, 0, data, g, 0)
-        position_rows(fns, t, z, data, sizes, trial, terms, J)
+        call_model(model, RESIDUAL, t, z, 0, z, 0, g, 0)
+        position_rows(model, t, room)
         worst = 0.0
         for i in range(n):
             g[i] -= kept[i]
@@ -128,13 +165,14 @@ def to_position(fns, t, q, z, data, sizes, free, tol, g, kept, trial, terms, J, 
 
 
 @inner
-def velocity_left(fns, t, z, data, sizes, g, terms, speed):
+def velocity_left(model, t, room, speed):
     """FINE if the velocity in z meets its rows, else OFF_VELOCITY; terms hold G."""
-    nq, nv = sizes[NQ], sizes[NV]
-    n = sizes[NC] + sizes[NI]
+    z, g, terms = room.z, room.g, room.terms
+    nq, nv = model.size.nq, model.size.nv
+    n = model.size.n_constraints + model.size.n_invariants
     at = nq + nv * nv + nv
-    call_function(fns, RESIDUAL, t, z, 0, z, 0, data, g, 0)
-    for i in range(sizes[NL]):
+    call_model(model, RESIDUAL, t, z, 0, z, 0, g, 0)
+    for i in range(model.size.nl):
         size = 0.0
         for j in range(nv):
             size += terms[at + i * nv + j] * terms[at + i * nv + j]
@@ -146,17 +184,18 @@ def velocity_left(fns, t, z, data, sizes, g, terms, speed):
 
 
 @inner
-def to_velocity(fns, t, z, data, sizes, free, g, terms, qr, b, rows):
+def to_velocity(model, t, room):
     """Move the velocity in z to the nearest with G v + g_t = 0; return FINE or OFF_VELOCITY."""
-    nq, nv, nl = sizes[NQ], sizes[NV], sizes[NL]
-    n = sizes[NC] + sizes[NI]
+    z, free, g, terms, qr, b, rows = room.z, room.free_v, room.g, room.terms, room.qr_v, room.b, room.rows
+    nq, nv, nl = model.size.nq, model.size.nv, model.size.nl
+    n = model.size.n_constraints + model.size.n_invariants
     A = qr[0]
     nfree = A.shape[0]
     speed = 0.0
     for j in range(nv):
         speed += z[nq + j] * z[nq + j]
-    call_function(fns, TERMS, t, z, 0, z, 0, data, terms, 0)
-    call_function(fns, RESIDUAL, t, z, 0, z, 0, data, g, 0)
+    call_model(model, TERMS, t, z, 0, z, 0, terms, 0)
+    call_model(model, RESIDUAL, t, z, 0, z, 0, g, 0)
     at = nq + nv * nv + nv
     for i in range(nl):
         for k in range(nfree):
@@ -165,7 +204,7 @@ def to_velocity(fns, t, z, data, sizes, free, g, terms, qr, b, rows):
         return UNCLEAR
     for k in range(nfree):
         z[nq + free[k]] -= b[k]
-    return velocity_left(fns, t, z, data, sizes, g, terms, math.sqrt(speed))
+    return velocity_left(model, t, room, math.sqrt(speed))
 
 
 @leaf
@@ -189,19 +228,20 @@ def lower_transposed_solve(L, b):
 
 
 @inner
-def by_impulse(fns, t, z, data, sizes, g, terms, mass, qr, b, rows):
+def by_impulse(model, t, room):
     """Give the velocity in z what an impulse -GᵀΛ gives it, so that G v + g_t = 0.
 
     With M = L Lᵀ the change is -L⁻ᵀ b, b the shortest solution of (L⁻¹ Gᵀ)ᵀ b = G v + g_t. Returns FINE, OFF_VELOCITY or UNCLEAR.
     """
-    nq, nv, nl = sizes[NQ], sizes[NV], sizes[NL]
-    n = sizes[NC] + sizes[NI]
+    z, g, terms, mass, qr, b, rows = room.z, room.g, room.terms, room.mass, room.qr_all, room.b, room.rows
+    nq, nv, nl = model.size.nq, model.size.nv, model.size.nl
+    n = model.size.n_constraints + model.size.n_invariants
     A = qr[0]
     speed = 0.0
     for j in range(nv):
         speed += z[nq + j] * z[nq + j]
-    call_function(fns, TERMS, t, z, 0, z, 0, data, terms, 0)
-    call_function(fns, RESIDUAL, t, z, 0, z, 0, data, g, 0)
+    call_model(model, TERMS, t, z, 0, z, 0, terms, 0)
+    call_model(model, RESIDUAL, t, z, 0, z, 0, g, 0)
     at = nq + nv * nv + nv
     for i in range(nv):
         for j in range(nv):
@@ -216,22 +256,23 @@ def by_impulse(fns, t, z, data, sizes, g, terms, mass, qr, b, rows):
     lower_transposed_solve(mass, b)
     for j in range(nv):
         z[nq + j] -= b[j]
-    return velocity_left(fns, t, z, data, sizes, g, terms, math.sqrt(speed))
+    return velocity_left(model, t, room, math.sqrt(speed))
 
 
 @inner
-def distances_here(fns, t, z, data, sizes, F, g, found):
+def distances_here(model, t, room, found):
     """found = largest distance from the position rows over max(1, ‖q‖), and from the velocity rows over max(1, ‖v‖)."""
-    nq, nv = sizes[NQ], sizes[NV]
-    call_function(fns, VEL_FACTOR, t, z, 0, z, 0, data, F, 0)
-    call_function(fns, RESIDUAL, t, z, 0, z, 0, data, g, 0)
-    n = sizes[NC] + sizes[NI]
+    z, F, g = room.z, room.F, room.g
+    nq, nv = model.size.nq, model.size.nv
+    call_model(model, VEL_FACTOR, t, z, 0, z, 0, F, 0)
+    call_model(model, RESIDUAL, t, z, 0, z, 0, g, 0)
+    n = model.size.n_constraints + model.size.n_invariants
     first, second = 0.0, 0.0
-    for i in range(sizes[NC]):
+    for i in range(model.size.n_constraints):
         value = abs(g[i]) * F[1 + i]
         if not value <= first:
             first = value
-    for i in range(sizes[NL]):
+    for i in range(model.size.nl):
         value = abs(g[n + i]) * F[1 + i]
         if not value <= second:
             second = value
@@ -245,15 +286,16 @@ def distances_here(fns, t, z, data, sizes, F, g, found):
 
 
 @inner
-def clear_rank(fns, ranked, t, z, data, sizes, F, terms, qr):
+def clear_rank(model, ranked, t, room):
     """Whether the rows to keep are plainly independent, and the others plainly repeat them."""
-    nq, nv, nl = sizes[NQ], sizes[NV], sizes[NL]
-    call_function(ranked, VEL_FACTOR, t, z, 0, z, 0, data, F, 0)
+    z, F, terms, qr = room.z, room.F, room.terms, room.qr_all
+    nq, nv, nl = model.size.nq, model.size.nv, model.size.nl
+    call_function(ranked, VEL_FACTOR, t, z, 0, z, 0, model.data, F, 0)
     if not F[0] > FULL_RANK:
         return False
-    if sizes[KEPT] == nl:
+    if model.size.kept == nl:
         return True
-    call_function(fns, TERMS, t, z, 0, z, 0, data, terms, 0)
+    call_model(model, TERMS, t, z, 0, z, 0, terms, 0)
     at = nq + nv * nv + nv
     R = qr[0]
     for i in range(nl):
@@ -263,28 +305,28 @@ def clear_rank(fns, ranked, t, z, data, sizes, F, terms, qr):
         size = max(math.sqrt(size), 1e-300)
         for j in range(nv):
             R[j, i] = terms[at + i * nv + j] / size
-    return qr_pivoted(R, qr[1], qr[2], qr[3], RANK) == sizes[KEPT]
+    return qr_pivoted(R, qr[1], qr[2], qr[3], RANK) == model.size.kept
 
 
 @leaf
-def assemble(fns, ranked, t, X, DATA, sizes, mode, tol, least, free_q, free_v, at_invariants, z, q, data, g, kept, trial,
-             terms, F, J, mass, b, rows, qr_q, qr_v, qr_all, FOUND, STATUS):  # fmt: skip
+def assemble(model, ranked, t, X, DATA, room, FOUND, STATUS):
     """Check or make consistent the start of every member in X, in place; STATUS says which are fine, FOUND how far off.
 
-    `fns` has RESIDUAL, TERMS and VEL_FACTOR of all rows, `ranked` VEL_FACTOR of those to keep; the three `qr_` are
-    workspaces (matrix, tau, pivots, work) for the free positions, the free velocities and all velocities.
+    The model has RESIDUAL, TERMS and VEL_FACTOR of all rows, memory of START as its size, and room for data; `ranked` has
+    VEL_FACTOR of the rows to keep.
     """
-    nq, nv, nc = sizes[NQ], sizes[NV], sizes[NC]
+    start, data, z, q, g = model.size, model.data, room.z, room.q, room.g
+    nq, nv, nc, mode, at_invariants = start.nq, start.nv, start.n_constraints, start.mode, start.at_invariants
     for m in range(X.shape[0]):
         for i in range(DATA.shape[1]):
             data[i] = DATA[m, i]
         for i in range(nq + nv):
             z[i] = X[m, i]
         status = FINE
-        if sizes[NL] > 0 and mode != FREE:
+        if start.nl > 0 and mode != FREE:
             if mode == IMPACT:
-                distances_here(fns, t, z, data, sizes, F, g, FOUND[m])
-                if not FOUND[m, 0] <= least:
+                distances_here(model, t, room, FOUND[m])
+                if not FOUND[m, 0] <= start.least:
                     status = OFF_POSITION
             if (mode == PROJECT or mode == IMPACT) and status == FINE:
                 size = 0.0
@@ -293,34 +335,32 @@ def assemble(fns, ranked, t, X, DATA, sizes, mode, tol, least, free_q, free_v, a
                     size += z[i] * z[i]
                 for i in range(nv):
                     z[nq + i] = 0.0
-                if nc + sizes[NI] > 0:
-                    most = tol * max(1.0, math.sqrt(size))
-                    status = to_position(
-                        fns, t, q, z, data, sizes, free_q, most, g, kept, trial, terms, J, qr_q, b, rows
-                    )
+                if nc + start.n_invariants > 0:
+                    most = start.tol * max(1.0, math.sqrt(size))
+                    status = to_position(model, t, most, room)
                 for i in range(nv):
                     z[nq + i] = X[m, nq + i]
                 if status == FINE and mode == IMPACT:
-                    status = by_impulse(fns, t, z, data, sizes, g, terms, mass, qr_all, b, rows)
+                    status = by_impulse(model, t, room)
                 elif status == FINE:
-                    status = to_velocity(fns, t, z, data, sizes, free_v, g, terms, qr_v, b, rows)
-            distances_here(fns, t, z, data, sizes, F, g, FOUND[m])
+                    status = to_velocity(model, t, room)
+            distances_here(model, t, room, FOUND[m])
             if mode == CHECK:
-                if not FOUND[m, 0] <= least:
+                if not FOUND[m, 0] <= start.least:
                     status = OFF_POSITION
-                elif not FOUND[m, 1] <= least:
+                elif not FOUND[m, 1] <= start.least:
                     status = OFF_VELOCITY
             if not FOUND[m, 0] <= 1e300 or not FOUND[m, 1] <= 1e300:
                 status = UNCLEAR
-            if status == FINE and not clear_rank(fns, ranked, t, z, data, sizes, F, terms, qr_all):
+            if status == FINE and not clear_rank(model, ranked, t, room):
                 status = UNCLEAR
         if status == FINE:
             for i in range(nq + nv):
                 X[m, i] = z[i]
-            if sizes[NI] > 0 and mode != FREE:
-                for i in range(sizes[NI]):
+            if start.n_invariants > 0 and mode != FREE:
+                for i in range(start.n_invariants):
                     data[at_invariants + i] = 0.0
-                call_function(fns, RESIDUAL, t, z, 0, z, 0, data, g, 0)
-                for i in range(sizes[NI]):
+                call_model(model, RESIDUAL, t, z, 0, z, 0, g, 0)
+                for i in range(start.n_invariants):
                     DATA[m, at_invariants + i] = g[nc + i]
         STATUS[m] = status

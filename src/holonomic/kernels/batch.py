@@ -63,8 +63,10 @@ class Members(NamedTuple):
 
 
 class Results(NamedTuple):
-    """What members leave."""
+    """What members leave, at the times that are saved."""
 
+    save_t: Any
+    t: Any  # room for them
     x: Any
     k: Any
     status: Any
@@ -237,8 +239,8 @@ def run_member(m, slots, model, method, run, loop, record, events, tables, looks
 
 
 @leaf
-def run_members(span, slots, model, method, loop, saving, events, members, tables, looks, halt, results, log):
-    """Run members span[0] .. span[1]-1; `saving` is room for times, and the times that are saved."""
+def run_members(span, slots, model, method, loop, events, members, tables, looks, halt, results, log):
+    """Run members span[0] .. span[1]-1."""
     run, data, x = members.memory[0], model.data, loop.state.x
     for m in range(span[0], span[1]):
         if halt[0] != 0:
@@ -249,7 +251,7 @@ def run_members(span, slots, model, method, loop, saving, events, members, table
         for i in range(x.shape[0]):
             x[i] = members.x[m, i]
         members.memory[0] = members.beginning[0]
-        record = Record(saving[0], results.x[m], results.k[m], saving[1])
+        record = Record(results.t, results.x[m], results.k[m], results.save_t)
         results.status[m] = run_member(
             m, slots, model, method, run, loop, record, events, tables, looks, halt, log
         )  # fmt: skip

@@ -8,8 +8,9 @@ from .vectors import norm
 
 
 @leaf
-def distances(fns, t, x, data, F, r, found, n_constraints, n_position, n_lam, nc, nq, nv):
+def distances(fns, t, x, data, F, r, found, sizes):
     """found = (ρ of G Gᵀ, largest |g_i|/‖G_i‖ over max(1, ‖q‖), largest |(Gv + g_t)_i|/‖G_i‖ over max(1, ‖v‖))."""
+    n_constraints, n_position, n_lam, nc, nq, nv = sizes
     call_function(fns, VEL_FACTOR, t, x, 0, x, 0, data, F, 0)
     call_function(fns, RESIDUAL, t, x, 0, x, 0, data, r, 0)
     worst = 0.0

@@ -161,11 +161,12 @@ def turning_by_time(fns, t, later, x, y, data, n, size, now, moved, rows):
 
 
 @leaf
-def turning(fns, t, x, y, data, K, row, nq, nv, nl, apart, now, later):
+def turning(fns, t, x, y, data, K, row, sizes, apart, now, later):
     """How fast the rows of G, each of length 1, change along the motion, 1/s: the largest change of an entry.
 
     A row of K holds the velocity and acceleration; `now` and `later` have room for the terms (q', M, f, G, γ).
     """
+    nq, nv, nl = sizes
     for i in range(nq + nv):
         y[i] = x[i] + apart * K[row, i]
     call_function(fns, TERMS, t, x, 0, x, 0, data, now, 0)

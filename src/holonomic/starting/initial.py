@@ -246,7 +246,8 @@ def _plainly_consistent(model, t, q, v, data, tol) -> bool:
     F, r, found = np.empty(lengths[Fn.VEL_FACTOR]), np.empty(lengths[Fn.RESIDUAL]), np.empty(3)
     n_position = model.n_constraints + model.n_invariants
     x = np.concatenate([q, v])
-    distances(fns, t, x, data, F, r, found, model.n_constraints, n_position, model.n_lam, model.nc, model.nq, model.nv)
+    sizes = (model.n_constraints, n_position, model.n_lam, model.nc, model.nq, model.nv)
+    distances(fns, t, x, data, F, r, found, sizes)
     return found[0] > RHO_FULL_RANK and found[1] <= tol and found[2] <= tol
 
 

@@ -12,7 +12,7 @@ from ..arguments import GivenStart, Opened
 from ..errors import BadArgument, HolonomicError, RedundancyWarning
 from ..kernels import assemble as a
 from ..kernels.sample import along
-from ..kernels.signatures import Fn
+from ..kernels.signatures import Fn, Model
 from ..model.arguments import nearest
 from ..model.dae import Dae
 from ..starting.impulse import OFF
@@ -158,7 +158,11 @@ def _assemble(program: Program, X, DATA, t0, initial, held) -> tuple[np.ndarray,
     fns, lengths = program.table("start")
     ranked, of_rank = program.table("rank") if not model.is_ode else (fns, {})
     kept = nl if program.rows is None else len(program.rows)
-    sizes = np.array([nq, nv, nl, model.n_constraints, model.n_invariants, kept, model.exact], dtype=np.int64)
+    start = a.START.new()
+    start.nq, start.nv, start.nl, start.kept, start.exact = nq, nv, nl, kept, model.exact
+    start.n_constraints, start.n_invariants, start.at_invariants = model.n_constraints, model.n_invariants, model.at_invariants
+    start.mode, start.tol = MODES[initial], program.tol
+    start.least = OFF if initial == "impact" else max(program.tol, LEAST_TOLERANCE)
     free_q = np.flatnonzero(~held)
     free_v = free_q if nv == nq else np.arange(nv)
     most = max(nq, nv, n, nl) + 1
@@ -166,17 +170,15 @@ def _assemble(program: Program, X, DATA, t0, initial, held) -> tuple[np.ndarray,
     def qr(rows, columns):
         return np.empty((rows, columns)), np.empty(min(rows, columns)), np.empty(columns, np.int64), np.empty(3 * columns)
 
-    room = max(lengths.get(Fn.VEL_FACTOR, 0), of_rank.get(Fn.VEL_FACTOR, 0)) + 1
-    residual = lengths[Fn.RESIDUAL] + 1
+    factors = max(lengths.get(Fn.VEL_FACTOR, 0), of_rank.get(Fn.VEL_FACTOR, 0)) + 1
     found, status = np.zeros((len(X), 2)), np.zeros(len(X), dtype=np.int64)
-    least = OFF if initial == "impact" else max(program.tol, LEAST_TOLERANCE)
-    a.assemble(
-        fns, ranked, t0, X, DATA, sizes, MODES[initial], program.tol, least, free_q, free_v,
-        model.at_invariants, np.zeros(nq + nv), np.zeros(nq), np.empty(DATA.shape[1]), np.zeros(residual),
-        np.zeros(residual), np.zeros(residual), np.zeros(lengths.get(Fn.TERMS, 0) + 1), np.zeros(room),
-        np.zeros((n, nq)), np.zeros((nv, nv)), np.zeros(most), np.zeros(most), qr(len(free_q), n), qr(len(free_v), nl),
-        qr(nv, nl), found, status,
+    room = a.Room(
+        np.zeros(nq + nv), np.zeros(nq), *(np.zeros(lengths[Fn.RESIDUAL] + 1) for _ in range(3)),
+        np.zeros(lengths.get(Fn.TERMS, 0) + 1), np.zeros(factors), np.zeros((n, nq)), np.zeros((nv, nv)), np.zeros(most),
+        np.zeros(most), free_q, free_v, qr(len(free_q), n), qr(len(free_v), nl), qr(nv, nl),
     )  # fmt: skip
+    model_here = Model(fns, start.record, np.empty(DATA.shape[1]))
+    a.assemble(model_here, ranked, t0, X, DATA, room, found, status)
     return status, found
 
 

@@ -85,7 +85,9 @@ def _together(job: Job, way: Way, members: Members, values, todo, chunk: Chunk, 
     spare = np.empty((looking.ROWS + 1, work.loop.state.K.shape[1]))
     begin.at_lam = members.at_lam
     starts = batch.Members(members.data, members.starts, begin.array, RUN.new().array)
-    results = batch.Results(chunk.x, chunk.k, chunk.status, chunk.reached, chunk.steps, chunk.rows, noted)
+    results = batch.Results(
+        job.save_t, np.empty(times), chunk.x, chunk.k, chunk.status, chunk.reached, chunk.steps, chunk.rows, noted
+    )  # fmt: skip
     logs, left = [chunk.events], todo
     while len(left):
         log = batch.Log(
@@ -96,7 +98,7 @@ def _together(job: Job, way: Way, members: Members, values, todo, chunk: Chunk, 
         for span in stretches(left.tolist()):
             batch.run_members(
                 span, program.slots, program.for_kernels(np.empty(members.data.shape[1])), program.method, work.loop,
-                (np.empty(times), job.save_t), work.events, starts, job.tables.for_kernels(values, job.stops), looks_at,
+                work.events, starts, job.tables.for_kernels(values, job.stops), looks_at,
                 job.halt.flag, results, log,
             )  # fmt: skip
         status = chunk.status[left]
