@@ -111,6 +111,17 @@ def _asarray(a, dtype=None, order=None, **kwargs):
     return _array(a, dtype, copy=False)
 
 
+def _einsum(*operands, **kwargs):
+    """np.einsum: of one array it may be a view, into which is written."""
+    subscripts = isinstance(operands[0], str)
+    whole, rest = (operands[1:2], operands[2:]) if subscripts else (operands[:1], operands[1:])
+    one = not any(isinstance(part, np.ndarray) for part in rest) and (subscripts <= (not rest))
+    if kwargs or not one or len(whole) != 1 or type(whole[0]) is not SymbolArray:
+        return _EINSUM(*operands, **kwargs)
+    found = np.einsum(*(part.view(np.ndarray) if part is whole[0] else part for part in operands))
+    return found.view(SymbolArray) if found.ndim else found[()]
+
+
 def _zeros(shape, dtype=float, order="C", **kwargs):
     return _filled(shape, 0.0, dtype, np.zeros)
 
@@ -309,11 +320,12 @@ _REPLACED = {
         (np.zeros, _zeros), (np.ones, _ones), (np.empty, _empty), (np.full, _full), (np.array, _array), (np.asarray, _asarray),
         (np.asanyarray, _asarray), (np.ascontiguousarray, _asarray), (np.isfinite, _isfinite), (np.isnan, _isnan),
         (np.isinf, _isinf), (np.nan_to_num, _nan_to_num), (np.isclose, _isclose), (np.allclose, _allclose),
-        (np.isscalar, np.isscalar))},
+        (np.isscalar, np.isscalar), (np.einsum, _einsum))},
     **{f: _like(f) for f in (np.zeros_like, np.ones_like, np.empty_like, np.full_like)},
     **{f: _writing(f) for f in (np.fill_diagonal, np.copyto, np.put, np.place, np.putmask)},
     float: FLOAT, np.float64: FLOAT64, np.floating: FLOATING, np.number: NUMBER, max: BUILTINS["max"], min: BUILTINS["min"],
 }  # fmt: skip
+_EINSUM = _handing(np.einsum)
 _KNOWN: dict[int, tuple] = {}  # things of NumPy and math, and what stands for them
 
 

@@ -14,6 +14,7 @@ import copy
 import enum
 import functools
 import itertools
+import pickle
 import sys
 import types
 from typing import Any
@@ -36,6 +37,8 @@ from .written import HOLDERS, empty, filling, slots_of
 LIBRARIES = frozenset({
     "numpy", "scipy", "casadi", "holonomic", "numba", "llvmlite", "sympy", "mpmath", "pandas", "matplotlib", "_pytest", "pytest",
 })  # fmt: skip
+# Objects of libraries that are changed in use: tables, and random numbers.
+CHANGING = ("pandas", "numpy.random")
 PLAIN = (int, float, complex, str, bytes, bool, type(None), type(Ellipsis), slice, range, np.dtype, Symbol, SymbolArray)
 _PLAIN = frozenset(PLAIN)
 COPIED = frozenset({
@@ -121,6 +124,7 @@ class Rebound:
         self._given: dict[int, dict[str, Any]] = {}  # what copies of classes and functions had as attributes
         self._puts = 0  # attributes set on copies of objects
         self._objects: dict[int, tuple[Any, dict, dict]] = {}  # by ids of copied instances: the original, attributes, as given
+        self._states: list[tuple[Any, bytes | None]] = []  # copied objects of libraries that change when used, and how they were
         self.changeable: list = []  # copies that the user's code may write into
 
     def __call__(self, thing):
@@ -152,6 +156,12 @@ class Rebound:
 
     def look_back(self) -> None:
         """Look at what the run has changed of things that were there before."""
+        for made, before in self._states:
+            if _state(made) != before:
+                kind = type(made)
+                does = "uses random numbers of" if kind.__module__.startswith("numpy.random") else "changes"
+                what = f"{does} a {kind.__name__} outside itself, so that its value depends on earlier calls"
+                raise refusal(what, ADVICE, line=False)
         for thing, made in self._held:
             self._memory.look(thing, made, self)
         for copied in self._objects.values():
@@ -337,6 +347,10 @@ class Rebound:
     def _instance(self, thing, kind: type):
         if kind.__module__.startswith("scipy.interpolate"):
             return stand_in(thing)
+        if kind.__module__.startswith(CHANGING):
+            made = copy.deepcopy(thing)
+            self._states.append((made, _state(made)))
+            return made
         slots = slots_of(kind)
         if _is_library_class(kind) or isinstance(thing, enum.Enum) or not (slots or hasattr(thing, "__dict__")):
             return thing
@@ -361,6 +375,14 @@ class Rebound:
                 (own.__setitem__ if name in own else functools.partial(object.__setattr__, made))(name, marker)
         self._objects[id(made)] = thing, own, own.copy()
         return self._noted(made)
+
+
+def _state(thing) -> bytes | None:
+    """What an object of a library holds, to be compared; None where it holds what cannot be told, such as symbols."""
+    try:
+        return pickle.dumps(thing)
+    except Exception:  # whatever its own code says to a symbol
+        return None
 
 
 def _is_library_class(kind: type) -> bool:

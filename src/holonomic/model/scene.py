@@ -9,7 +9,7 @@ import numpy as np
 from ..errors import BadArgument, HolonomicError, NotFinite, UntraceableFunction, WrongShape
 from . import symbols
 from .arguments import BASIC, Names, UnknownParameter, call, flatten_params, param_names, param_slices
-from .casadi_door import SX, densify, function_of, reshape, vertcat
+from .casadi_door import SX, densify, function_of, instructions, reshape, vertcat
 from .dae import Dae, needs_tracing, state_values
 from .extra import NONE, Extras, allowed
 from .freezing import input_table
@@ -17,6 +17,7 @@ from .given import numbers_text, refuse_matrix, refuse_no_numbers
 from .rebound import ways_through
 from .refusing import line_of
 from .system import Ode, System
+from .watch import Watch
 
 ANY = ()  # shape of an output: what it returns
 CHECK_TOLERANCE = 1e-10  # traced and own function differ by rounding only
@@ -91,6 +92,7 @@ class Scene:
         try:
             with symbols.tracing(role):
                 result = symbols.to_sx(self._on_symbols(function, role, allowed, self.names))
+            self._refuse_other(function, role, allowed, result)
         except UnknownParameter as problem:
             raise BadArgument(f"{role} uses {problem}") from None
         except HolonomicError:
@@ -120,6 +122,24 @@ class Scene:
         if callable(function):
             self._check(function, role, allowed, result)
         return result
+
+    def _refuse_other(self, function, role: str, allowed, result: SX) -> None:
+        """Refuse a function that is another one when it is run again: random numbers, the time, a counter somewhere.
+
+        Only one that reaches what cannot be followed is run again; it would also be seen in numbers, but only where the start
+        leads to it.
+        """
+        if not callable(function) or Watch(function).unknown is None:
+            return
+        with symbols.tracing(role):
+            again = symbols.to_sx(self._on_symbols(function, role, allowed, self.names))
+        free = [x for x in (self.t_sx, self.q_sx, self.v_sx, self.a_sx, self.p_sx, self.u_sx, self.lam_sx) if x is not None]
+        first, second = (repr(list(instructions(free, [densify(each)]))) for each in (result, again))  # as text nan is nan
+        if first != second:
+            raise UntraceableFunction(
+                f"{role} is another function when it is called again. Does it use random numbers, the time, or something that "
+                f"changes? Leave that out{self._or_in_python()}."
+            )
 
     def _or_in_python(self, why: str = "") -> str:
         """The other remedy, where it is one."""

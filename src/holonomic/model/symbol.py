@@ -174,6 +174,15 @@ class Condition(Symbol):
 
 
 
+class Whole(Symbol):
+    """A whole number that is not known yet, such as np.where(q > 0, 1, 2): in NumPy an integer, whose arrays cut what they get."""
+
+    __slots__ = ()
+
+
+WHOLE = (int, np.integer, Whole, Condition)
+
+
 def _show(x):
     if isinstance(x, Condition):
         return f"({x._text()})"
@@ -262,6 +271,9 @@ COMPARISONS = {
 LOGIC = {"and": ("&", _and), "or": ("|", _or), "xor": ("^", _ne)}
 
 
+NO_BITS = "It works on the bits of whole numbers; use % and //, np.where, or logical_and and the like for truths."
+
+
 def chosen(condition, a, b):
     """a where a condition holds, b elsewhere."""
     return _add(_if(condition, a), _if(_not(condition), b))
@@ -270,6 +282,15 @@ def chosen(condition, a, b):
 def negated(x):
     """The opposite of a condition."""
     return Condition(_not(x.sx), ("", "~", x)) if isinstance(x, Symbol) else not x
+
+
+def inverted(x):
+    """~x: the opposite of a truth; of whole numbers, all bits."""
+    if isinstance(x, Symbol):
+        if not isinstance(x, Condition):
+            raise refusal("uses ~ on numbers that are not known", NO_BITS)
+        return negated(x)
+    return not x if isinstance(x, bool | np.bool_) else ~x
 
 
 def _methods(build):
@@ -318,6 +339,16 @@ def _joined_by_product(self, other):
     return self & other if isinstance(other, Condition) else Symbol.__mul__(self, other)
 
 
+def _staying_whole(plain):
+    """An operation of which whole numbers make a whole number."""
+
+    def method(self, other):
+        made = plain(self, other)
+        return Whole(made.sx) if isinstance(other, WHOLE) and made is not NotImplemented else made
+
+    return method
+
+
 def _complete_symbol():
     """Give `Symbol` its operators, and the methods NumPy calls on the entries of an object array."""
     for name, build in UNARY.items():
@@ -335,6 +366,11 @@ def _complete_symbol():
         setattr(Symbol, f"__r{name}__", reflected)
     for name, method in zip(COMPARISONS, ("lt", "le", "eq", "ne", "gt", "ge"), strict=True):
         setattr(Symbol, f"__{method}__", _comparison(*COMPARISONS[name]))
+    for name in ("add", "sub", "mul", "mod", "floordiv"):
+        for both in (name, f"r{name}"):
+            setattr(Whole, f"__{both}__", _staying_whole(getattr(Symbol, f"__{both}__")))
+    for name in ("neg", "abs"):
+        setattr(Whole, f"__{name}__", lambda self, build=of_one[name]: Whole(build(self.sx)))
     for name in ("add", "radd", "sub", "rsub"):
         plain = getattr(Symbol, f"__{name}__")
         setattr(Condition, f"__{name}__", lambda self, other, plain=plain: plain(self, _no_truth(other)))

@@ -12,7 +12,22 @@ import numpy as np
 from ..errors import UntraceableFunction
 from .casadi_door import is_equal
 from .refusing import REASONS, refusal, refuse_named
-from .symbol import BINARY, COMPARISONS, DEEP, LOGIC, UNARY, Condition, Symbol, as_sx, chosen, negated
+from .symbol import (
+    BINARY,
+    COMPARISONS,
+    DEEP,
+    LOGIC,
+    NO_BITS,
+    UNARY,
+    WHOLE,
+    Condition,
+    Symbol,
+    Whole,
+    as_sx,
+    chosen,
+    inverted,
+    negated,
+)
 
 
 class SymbolArray(np.ndarray):
@@ -40,6 +55,7 @@ class SymbolArray(np.ndarray):
             if is_symbolic(mask):
                 return _set_masked(self, mask, value)
             key = mask.astype(bool)
+        value = _fitting(self, value)
         if not isinstance(value, (Symbol, float, int)):
             value = as_array(value).view(np.ndarray)
             if not isinstance(np.ndarray.__getitem__(self, key), np.ndarray):
@@ -59,13 +75,39 @@ class SymbolArray(np.ndarray):
     def astype(self, dtype, *args, **kwargs):
         """Copy; symbols already stand for floats of double precision."""
         if dtype is object or np.dtype(dtype) == float:
-            return self.copy() if dtype is object else counted(self.view(np.ndarray)).view(SymbolArray)
+            return self.copy() if dtype is object else floated(self.view(np.ndarray)).view(SymbolArray)
         return self.view(np.ndarray).astype(dtype)
+
+    def fill(self, value):
+        """Set every entry."""
+        self[...] = value
 
     def clip(self, min=None, max=None, out=None):
         """Limit to [min, max]."""
         low = self if min is None else np.maximum(self, min)
         return np.minimum(low, max, out=out) if max is not None else np.positive(low, out=out)
+
+
+def _is_whole(array) -> bool:
+    """Whether an array is one of integers in NumPy: whole numbers that are not known, and known ones beside them."""
+    first = array.flat[0] if array.size else None
+    if type(first) is not Whole and type(first) is not int:
+        return False
+    return all(type(x) is Whole or type(x) is int for x in array.flat) and any(type(x) is Whole for x in array.flat)
+
+
+def _fitting(target, value):
+    """What is written into an array: into one of integers no fractions, into one of floats no integers."""
+    plain = value if isinstance(value, (Symbol, float, int)) else as_array(value)
+    if not _is_whole(target.view(np.ndarray)):
+        return floated(plain) if isinstance(plain, (Whole, np.ndarray)) else value
+    entries = plain.flat if isinstance(plain, np.ndarray) else [plain]
+    if not all(isinstance(x, WHOLE) or (type(x) is float and x.is_integer()) for x in entries):
+        raise refusal(
+            "puts a number into an array of whole numbers, which cuts it",
+            "Make the array of floats: np.where(condition, 1.0, 2.0), or .astype(float).",
+        )
+    return value
 
 
 def _on_numbers(name):
@@ -214,7 +256,11 @@ def _apply_ufunc(ufunc, method, inputs, kwargs):
     return out[0]
 
 
+floated = np.frompyfunc(lambda x: Symbol(x.sx) if isinstance(x, (Condition, Whole)) else x, 1, 1)  # as floats are
 counted = np.frompyfunc(lambda x: Symbol(x.sx) if isinstance(x, Condition) else x, 1, 1)  # a sum of truths counts them
+
+
+_STAYING_WHOLE = frozenset({"maximum", "minimum", "fmax", "fmin", "remainder", "floor_divide", "absolute", "sign", "square"})
 
 
 def _elementwise(name, nin, build):
@@ -223,7 +269,10 @@ def _elementwise(name, nin, build):
 
     def one(*args):
         if any(isinstance(x, Symbol) for x in args):
-            return Symbol(build(*map(as_sx, args)))
+            if name == "reciprocal" and isinstance(args[0], Whole):
+                raise refusal("uses np.reciprocal on whole numbers, of which NumPy makes 0", "Write 1.0 / x.")
+            kind = Whole if name in _STAYING_WHOLE and all(isinstance(x, WHOLE) for x in args) else Symbol
+            return kind(build(*map(as_sx, args)))
         return float(numeric(*map(float, args)))  # beside symbols 2 means 2.0, also in np.reciprocal
 
     return np.frompyfunc(one, nin, 1)
@@ -245,9 +294,26 @@ def _join(sign, build, number):
     return one
 
 
+def _join_bits(sign, build, number):
+    """&, | and ^: of truths as they are, of whole numbers by their bits."""
+    truths = _join(sign, build, number)
+
+    def one(x, y):
+        if all(isinstance(z, (Condition, bool, np.bool_)) for z in (x, y)):
+            return truths(x, y)
+        if isinstance(x, Symbol) or isinstance(y, Symbol):
+            raise refusal(f"uses {sign} on numbers that are not known", NO_BITS)
+        return number(x, y)
+
+    return one
+
+
 def _choose(condition, a, b):
     if isinstance(condition, Symbol) and not condition.sx.is_constant():
-        return Symbol(chosen(condition.sx, as_sx(a), as_sx(b)))
+        made = chosen(condition.sx, as_sx(a), as_sx(b))
+        if all(isinstance(x, (Condition, bool, np.bool_)) for x in (a, b)):
+            return Condition(made, ("", "", Symbol(made)))
+        return Whole(made) if all(isinstance(x, WHOLE) for x in (a, b)) else Symbol(made)
     return a if condition else b
 
 
@@ -265,9 +331,9 @@ def _make_loops():
         loops[getattr(np, name)] = np.frompyfunc(compare, 2, 1)
     for name, (sign, build) in LOGIC.items():
         number = {"and": operator.and_, "or": operator.or_, "xor": operator.xor}[name]
-        join = np.frompyfunc(_join(sign, build, number), 2, 1, identity=name == "and")
-        loops[getattr(np, "logical_" + name)] = loops[getattr(np, "bitwise_" + name)] = join
-    loops[np.logical_not] = loops[np.invert] = np.frompyfunc(negated, 1, 1)
+        loops[getattr(np, "logical_" + name)] = np.frompyfunc(_join(sign, build, number), 2, 1, identity=name == "and")
+        loops[getattr(np, "bitwise_" + name)] = np.frompyfunc(_join_bits(sign, build, number), 2, 1, identity=name == "and")
+    loops[np.logical_not], loops[np.invert] = np.frompyfunc(negated, 1, 1), np.frompyfunc(inverted, 1, 1)
     return loops
 
 
@@ -371,6 +437,8 @@ def _ones_like(a, dtype=None, order="K", subok=True, shape=None, **kw):
 @implements(np.full_like)
 def _full_like(a, fill_value, dtype=None, order="K", subok=True, shape=None, **kw):
     # an array of floats was asked for; one of objects takes floats and symbols
+    if dtype is None and isinstance(a, np.ndarray) and a.dtype == object and _is_whole(a.view(np.ndarray)):
+        dtype = int
     floats = dtype is None or dtype is object or np.issubdtype(dtype, np.floating)
     result = np.empty(np.shape(a) if shape is None else shape, dtype=object if floats else dtype)
     result[...] = _plain(fill_value)
