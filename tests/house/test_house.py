@@ -206,7 +206,7 @@ def test_citation_file_gives_the_package_version():
 # Files of these folders that ask things of others what they have: users' functions and objects, NumPy's and SymPy's.
 ASKING = {
     "cli/files.py", "cli/run.py", "model/casadi_door.py", "model/from_sympy.py", "model/numpy_in_use.py",
-    "model/python_functions.py", "model/rebound.py", "model/statement.py", "model/symbol_array.py", "model/taking.py",
+    "model/rebound.py", "model/statement.py", "model/symbol_array.py", "model/taking.py",
     "model/watch.py", "multibody/assemble.py", "multibody/lower.py", "multibody/view.py", "problems/problem.py", "view/page.py",
     "view/quantities.py",
 }  # fmt: skip

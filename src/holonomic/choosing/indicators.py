@@ -197,7 +197,7 @@ def moving(model, data) -> bool:
 
 
 def _moves(model, parameters) -> bool:
-    q, v, t = model._start[:3]
+    q, v, t = model.start[:3]
     x, data = np.concatenate([q, v]), model.data()
     data[: len(parameters)] = parameters
     rows = [_gradients(model, t + later, x, data)[: model.n_constraints] for later in (0.0, 0.01, 0.37)]

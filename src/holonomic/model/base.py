@@ -92,6 +92,7 @@ class ModelBase:
     """Sizes, labels and data of one system; functions come from the classes that inherit from it."""
 
     interpreted: bool
+    start: tuple[np.ndarray, np.ndarray, float, Extras]  # where it was traced or first looked at: q0, v0, t0, layout of extras
     invariants_are_checked = False  # whether the equations were seen to keep them
     examined_with: list[float] | None = None  # parameters with which mass matrix and rank were looked into at a start
     held: Held | None = None  # where a mass matrix of these parameters is singular
@@ -211,7 +212,7 @@ class ModelBase:
         """Whether M is the same at the start and at a point beside it."""
         if self.is_ode:
             return False
-        q, v, t = self._start[:3]
+        q, v, t = self.start[:3]
         values = []
         for shift in (0.0, 0.1):
             x = np.concatenate([q + shift * (1.0 + np.abs(q)), v + shift])
@@ -234,7 +235,7 @@ class ModelBase:
         """Whether the force is another one at other velocities."""
         if self.is_ode:
             return False
-        q, v, t = self._start[:3]
+        q, v, t = self.start[:3]
         forces = []
         for shift in (0.0, 0.37):
             flat = self.evaluate(Fn.TERMS, t, np.concatenate([q, v + shift * (1.0 + np.abs(v))]), np.zeros(0), self.data())

@@ -86,7 +86,7 @@ class Model(ModelBase):
 
     def __init__(self, system: System | Ode, q0, v0, t0: float = 0.0, extras: Extras = NONE):
         super().__init__(system, q0, v0, extras)
-        self._start = (q0, v0, t0, extras)
+        self.start = (q0, v0, t0, extras)
         self._functions: dict[str, Functions] = {}
         self._given: dict[tuple, tuple[Watch, tuple, Functions]] = {}  # with events and directions of the user's
         self._records: dict[str, Record] = {}
@@ -102,7 +102,7 @@ class Model(ModelBase):
         self.output_shapes = traced.output_shapes
 
     def __reduce__(self):
-        return type(self), (self.system, *self._start), {"held": self.held}  # addresses mean nothing in another process
+        return type(self), (self.system, *self.start), {"held": self.held}  # addresses mean nothing in another process
 
     def note_held(self, held: Held) -> None:
         before = self.held
@@ -146,7 +146,7 @@ class Model(ModelBase):
             from .trace import trace
 
             watch = self.watched()  # before: a function that changes what it reads is seen to do so
-            traced = trace(self.system, *self._start)
+            traced = trace(self.system, *self.start)
             found = family[key] = Look(watch, traced, params if traced.depends else None)
         return found
 
@@ -236,7 +236,7 @@ class Model(ModelBase):
         if variant.events and not isinstance(self.system, Dae):
             traced = trace_events(traced, variant.events)
         elif variant.events:  # they contain multipliers, which are solved for
-            traced = trace(self.system, *self._start, events=variant.events, numbers=self.numbers)
+            traced = trace(self.system, *self.start, events=variant.events, numbers=self.numbers)
         derived = derive(traced.expressions, variant.rows, self.held, variant.kept)
         derived.bend = variant.bend
         own = None if variant.formulation is None else variant.formulation.D
@@ -245,7 +245,7 @@ class Model(ModelBase):
             if D is own:  # one column per constraint, as long as q (x of a Dae)
                 levels = self.order if self.is_ode else 1
                 shape = (self.nc // levels, self.n_constraints // levels)
-            derived.given[D] = trace_direction(self.system, *self._start, D, derived, self.data_places, shape)
+            derived.given[D] = trace_direction(self.system, *self.start, D, derived, self.data_places, shape)
         return derived
 
     def _request(self, wanted: tuple[Fn, ...], variant: Variant) -> tuple:
@@ -279,7 +279,7 @@ class Model(ModelBase):
         def pivots(by_y, by_slope):
             if key in record.pivots and variant.is_ours:
                 return record.pivots[key]
-            q0, v0, t0 = self._start[:3]
+            q0, v0, t0 = self.start[:3]
             order = order_at_start(by_y, by_slope, t0, np.concatenate([q0, v0]), self.data())
             if variant.is_ours:
                 record.pivots[key] = order

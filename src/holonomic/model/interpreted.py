@@ -50,7 +50,7 @@ class InterpretedModel(ModelBase):
 
     def __init__(self, system: System | Ode, q0, v0, t0: float = 0.0, extras: Extras = NONE):
         super().__init__(system, q0, v0, extras)
-        self._start = (q0, v0, t0, extras)
+        self.start = (q0, v0, t0, extras)
         self._watch = self.watched()
         self.numeric = Numeric(self, np.asarray(q0, dtype=float), np.asarray(v0, dtype=float), float(t0))
         self.numbers = np.zeros(0)
@@ -70,7 +70,7 @@ class InterpretedModel(ModelBase):
         return self._watch.unchanged()
 
     def __reduce__(self):
-        return type(self), (self.system, *self._start)
+        return type(self), (self.system, *self.start)
 
     def table(self, wanted: tuple[Fn, ...], variant: Variant = PLAIN) -> tuple[tuple, dict[Fn, int]]:
         """Return the table of functions that kernels take, and the lengths of the functions' results."""

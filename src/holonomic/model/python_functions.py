@@ -40,14 +40,19 @@ class Functions:
 
     def make(self, fn: Fn):
         """Return f(t, a, b, data, out) and the length of what it writes."""
+        makers = {
+            Fn.FIELD: self._field, Fn.TERMS: self._terms, Fn.RESIDUAL: self._residual, Fn.KINEMATICS: self._kinematics,
+            Fn.VELOCITY: self._velocity, Fn.HALF_EXPLICIT: self._half_explicit, Fn.EXTRA_RATES: self._extra_rates,
+            Fn.SETTLED: self._settled, Fn.ALGEBRAIC: self._algebraic, Fn.ENERGY: self._energy, Fn.REACTIONS: self._reactions,
+            Fn.OUTPUTS: self._outputs, Fn.EVENTS: self._events,
+        }  # fmt: skip
+        if fn in makers:
+            return makers[fn]()
         level, _, action = fn.name.partition("_")
-        leveled = level in ("POS", "VEL", "FULL")
-        maker = getattr(self, f"_{(action if leveled else fn.name).lower()}", None)
-        if maker is None:
+        of_a_level = {"FACTOR": self._factor, "SOLVE": self._solve, "TANGENT": self._tangent}
+        if level not in ("POS", "VEL", "FULL") or action not in of_a_level:
             raise IncompatibleMethods(f"{fn.name} {NEEDS_TRACE}")
-        if leveled:
-            return maker("VEL" if level == "POS" and self.model.shared else level)
-        return maker()
+        return of_a_level[action]("VEL" if level == "POS" and self.model.shared else level)
 
     # the rows of this variant
 
