@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from ..errors import (
-    OK,
-    PULL_FAILED,
-)
+from ..errors import NOT_FINITE, OK, PULL_FAILED
 from .compile import inner, leaf
 from .control import error_norm, joined_error, largest_errors, predicted_factor, ratio_to_keep, step_factor, stiffness
+from .memory import STEPPING
 from .settle import settle
 from .signatures import (
     call_advance,
     call_finish,
+    call_passage,
     call_pull,
     call_tangent,
 )
@@ -169,3 +168,13 @@ def advised_factor(run, err, h, factor):
     if factor >= 1.0 and factor <= run.keeps_below and run.advice_keep != 0:
         factor = 1.0
     return factor
+
+@inner
+def follow_path(slots, model, run, loop):
+    """Take the next step along a path over a singular position, or look for one."""
+    status = call_passage(slots, slots, model, run, loop)
+    if status == NOT_FINITE:
+        refuse(run, run.h_used, status)
+        run.phase = STEPPING
+        return OK
+    return status

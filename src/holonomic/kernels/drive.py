@@ -12,12 +12,11 @@ changes no bit of it. It returns
 from __future__ import annotations
 
 from ..errors import OK
-from .attempt import attempt
+from .attempt import attempt, follow_path
 from .compile import leaf
 from .judge import judge
 from .memory import PASSING, STEPPING, WATCHING, WRITING
 from .propose import propose
-from .singular import follow_path
 from .watch import look_inside
 from .write import write
 

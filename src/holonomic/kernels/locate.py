@@ -19,11 +19,11 @@ from .compile import inner, leaf
 from .evaluate import evaluate
 from .settle import settle
 from .signatures import EVENTS, call_dense, call_interpolate, call_model, call_pull
+from .singular import LANDING
 from .vectors import copy, copy_row
 
 EPS = 2.220446049250313e-16
 MAX_ITERATIONS = 80
-LANDING = 1e-14  # rounding of the state, times 50
 DIVES = 5  # parabolas for the deepest point of a dip towards zero
 MOST = 8  # crossings of one event in one step: a zero at the start, two in each third, one to spare
 

@@ -16,7 +16,6 @@ from ..errors import MORE, NOT_FINITE, OK, STEP_COLLAPSED
 from .collocation import MISSED, NOTHING, find_path, on_constraints
 from .compile import inner, kernel, leaf
 from .evaluate import asks_for_function, evaluate
-from .locate import LANDING
 from .memory import (
     AHEAD,
     ANSWERED,
@@ -36,7 +35,7 @@ from .path import (
     path_state,
 )
 from .signatures import PASSAGE
-from .singular import MAX_DODGES
+from .singular import LANDING, MAX_DODGES
 from .vectors import copy_row
 
 MISSES = 60  # how often a step is halved to follow the turn of a narrow miss

@@ -10,14 +10,13 @@ from __future__ import annotations
 
 import math
 
-from ..errors import NEED_PASSAGE, NOT_FINITE, OK, SINGULAR
-from .attempt import refuse
+from ..errors import NEED_PASSAGE, OK, SINGULAR
 from .compile import inner, kernel, leaf
 from .evaluate import evaluate
-from .locate import LANDING
-from .memory import AHEAD, INSIDE, STEPPING
-from .signatures import PASSAGE, call_dense, call_interpolate, call_passage
+from .memory import AHEAD, INSIDE
+from .signatures import PASSAGE, call_dense, call_interpolate
 
+LANDING = 1e-14  # rounding of the state, times 50
 DODGE, MAX_DODGES = 0.93, 12
 NARROW = 1e-2  # pivot ratios above this say nothing about singular positions
 BESIDE = 0.2  # of the largest pivot ratio so far: where both ends of a step have more, no position is between them
@@ -129,14 +128,3 @@ def note_ratio(run, t, h, rho, x, K, row, size):
 def ask_for_passage(slots, model, run, loop):
     """In the place of `passage.pass_on` until a run comes to a singular position: most never do."""
     return NEED_PASSAGE
-
-
-@inner
-def follow_path(slots, model, run, loop):
-    """Take the next step along a path over a singular position, or look for one."""
-    status = call_passage(slots, slots, model, run, loop)
-    if status == NOT_FINITE:
-        refuse(run, run.h_used, status)
-        run.phase = STEPPING
-        return OK
-    return status
