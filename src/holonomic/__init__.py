@@ -63,7 +63,7 @@ from .stabilizations.post import PostStabilization, S_both, S_both2, S_full, S_p
 from .stabilizations.projection import Projection
 
 if TYPE_CHECKING:
-    from .choosing.essential import essential_ode
+    from .automatic.essential import essential_ode
     from .results.saving import load
     from .study.compare import Comparison, compare
     from .study.work_precision import WorkPrecision, work_precision
@@ -74,7 +74,7 @@ if TYPE_CHECKING:
 
 # Many runs, experiments and files: a fifth of the time that importing the package would take, and most programs need none.
 _LOADED_WHEN_ASKED_FOR = {
-    "essential_ode": "choosing.essential",
+    "essential_ode": "automatic.essential",
     "load": "results.saving",
     "Comparison": "study.compare",
     "compare": "study.compare",

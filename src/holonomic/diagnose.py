@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .arguments import GivenStart, opened, refuse_unknown, relative_tolerance
-from .choosing.advice import Advice, advice, kind_of, words_of
-from .choosing.indicators import Indicators, indicators_at
-from .choosing.telling import described
+from .automatic.advice import Advice, advice, kind_of, words_of
+from .automatic.indicators import Indicators, indicators_at
+from .automatic.words import described
 from .errors import BadArgument, RedundancyWarning, SingularPosition
 from .model.dae import Dae
 from .planning.reuse import traced_model

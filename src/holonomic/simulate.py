@@ -9,15 +9,15 @@ from typing import Any
 import numpy as np
 
 from .arguments import Asked, GivenStart, Opened, free_multipliers, opened, refuse_unknown, settled
-from .choosing.choosing import Choosing
-from .choosing.preferring import preferred
-from .choosing.story import told
+from .automatic.decide import Choosing
+from .automatic.prefer import preferred
+from .automatic.story import told
 from .model.dae import Dae
 from .planning.gains import check_gain
 from .planning.reuse import model_of, plan_of
 from .planning.untraced import UntraceableEvent, as_python
 from .results.solution import Solution
-from .running.crossing import Crossing
+from .running.detour import Crossing
 from .running.inputs import InputTables
 from .running.run import Run
 from .running.walk import set_invariants, walk

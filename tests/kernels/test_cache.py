@@ -222,7 +222,7 @@ def test_compiled_functions_of_the_package_stand_where_their_change_is_noticed()
         with pytest.raises(RuntimeError, match=r"f in .* cannot be compiled there\. Put it into one of formulations, "):
             mark(space["f"])
     stamped = set(compiling.stamped_files())
-    assert {package / "kernels" / "drive.py", package / "integrators" / "radau.py", package / "errors.py"} <= stamped
+    assert {package / "loop" / "drive.py", package / "integrators" / "radau.py", package / "errors.py"} <= stamped
 
 
 def constants_from(path, package):

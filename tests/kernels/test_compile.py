@@ -8,8 +8,8 @@ import pytest
 from numba.core.errors import NumbaError
 
 from holonomic.kernels.compile import OPTIONS, inner, leaf
-from holonomic.kernels.drive import drive
 from holonomic.kernels.signatures import Model, call_model
+from holonomic.loop.drive import drive
 
 
 def test_kernels_are_compiled_without_a_memory_manager():

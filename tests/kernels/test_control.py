@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from holonomic import DOP853, System, simulate
-from holonomic.kernels.control import error_norm, first_step, joined_error, largest_errors, ratio_to_keep
+from holonomic.kernels.step_control import error_norm, first_step, joined_error, largest_errors, ratio_to_keep
 
 NO_TURNS = np.zeros(4, dtype=np.int64)
 X = np.array([1.0, 0.0, 2.0, 0.0])

@@ -11,11 +11,11 @@ import pytest
 
 from holonomic import System, problems
 from holonomic.errors import NEED_REFINED, NEED_TERMS, OK, SINGULAR
-from holonomic.kernels.calling import evaluate_compiled
 from holonomic.kernels.evaluate import RHO_PLAIN, RHO_REFINED, RHO_WEIGHED
 from holonomic.kernels.memory import RUN
 from holonomic.kernels.saddle import HETEROGENEOUS, dense_saddle, dense_work, kinematic_scales
 from holonomic.kernels.signatures import Fn
+from holonomic.loop.from_python import evaluate_compiled
 from holonomic.model.base import PLAIN
 from holonomic.model.compiled import invoke
 from holonomic.model.emit import python_source

@@ -7,7 +7,7 @@ import pytest
 from typer.testing import CliRunner
 
 from holonomic import BDF, DOP853, GGL, RK45, BadArgument, Event, Ode, Radau, System, diagnose, problems, simulate
-from holonomic.choosing.indicators import indicators_at
+from holonomic.automatic.indicators import indicators_at
 from holonomic.cli.main import app
 from holonomic.errors import NO_CONVERGENCE, StepFailed
 from holonomic.multibody import Mechanism, rod

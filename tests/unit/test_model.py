@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from holonomic import Event, Ode, System, UntraceableFunction, simulate
-from holonomic.kernels.calling import invoke
 from holonomic.kernels.signatures import Fn
+from holonomic.loop.from_python import invoke
 from holonomic.model.base import PLAIN
 from holonomic.model.compiled import Model
 

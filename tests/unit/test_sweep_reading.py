@@ -11,8 +11,8 @@ from holonomic import BadArgument, System, grid, sample, simulate, sweep
 from holonomic.multibody import Mechanism, rod
 from holonomic.running.progress import Tally
 from holonomic.sweeping import sweep as sweeping
-from holonomic.sweeping.ahead import Ahead
-from holonomic.sweeping.piece import run_piece
+from holonomic.sweeping.backpressure import Ahead
+from holonomic.sweeping.chunk_run import run_piece
 from holonomic.sweeping.sketch import Sketch, Summary
 from holonomic.sweeping.sources import Whole
 

@@ -27,9 +27,9 @@ from ..kernels import cachefolder
 from ..kernels.layout import REAL, WHOLE
 from ..kernels.memory import RUN
 from ..starting.initial import LEAST_TOLERANCE
+from ..sweeping.chunk_run import EVENTS_OF_ONE, run_all, stretches
 from ..sweeping.job import Chunk, Happenings, Job
 from ..sweeping.members import Members, rows_of
-from ..sweeping.piece import EVENTS_OF_ONE, run_all, stretches
 from .on_device import OnDevice
 from .source import Source, own_places, source_of
 from .stiff import MOST_LOOKS, remarks, suspects
@@ -312,7 +312,7 @@ class Batch:
         if not len(looked):
             return
         if hold:
-            from .entering import take
+            from .copy_in import take
 
             times, nx, _ = self.job.shape
             found = self.cuda.device_array((times, nx, len(looked)))
@@ -328,7 +328,7 @@ class Batch:
 
     def _patch(self, begin: int, chunk: Chunk) -> None:
         """Enter what the processor computed on the device."""
-        from .entering import enter
+        from .copy_in import enter
 
         for target, values in ((self.x, chunk.x), (self.k, chunk.k)):
             given = self.cuda.to_device(np.ascontiguousarray(np.moveaxis(values, 0, 2)))

@@ -1,13 +1,12 @@
 """A start on the constraints, where there is no room for pivoting: what is plain is done, the rest is told.
 
-The same equations as in `kernels.assemble`, by the model's own unrolled factors: the nearest point of the constraints,
+The same equations as in `loop.starts`, by the model's own unrolled factors: the nearest point of the constraints,
 then the nearest velocity. Whatever is not clearly fine (rank, slow convergence, a start that misses the constraints) is
 left for the processor to judge.
 """
 
 from __future__ import annotations
 
-from ..kernels.assemble import FREE, MOST_STEPS, PROJECT
 from ..kernels.signatures import (
     POS_FACTOR,
     POS_SOLVE,
@@ -18,6 +17,7 @@ from ..kernels.signatures import (
     call_model,
 )
 from ..kernels.vectors import largest_scaled, norm, subtract
+from ..loop.starts import FREE, MOST_STEPS, PROJECT
 from ..stabilizations.projection import begin_again, remember
 
 CLEAR = 1e-6  # pivot ratios above this leave no doubt about the rank

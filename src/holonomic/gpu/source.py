@@ -9,10 +9,8 @@ from typing import Any
 import numpy as np
 
 from ..errors import NEED_TERMS, OK
-from ..kernels.batch import UNREADY, Log, Tables, run_member
 from ..kernels.evaluate import evaluate_carefully, weigh
 from ..kernels.layout import REAL, WHOLE, Memory
-from ..kernels.locate import DIRECTION, MOST, STOPS
 from ..kernels.memory import RUN, SIZE
 from ..kernels.saddle import dense_saddle, dense_short
 from ..kernels.signatures import (
@@ -26,14 +24,16 @@ from ..kernels.signatures import (
     Scale,
     State,
 )
+from ..loop.batch import UNREADY, Log, Tables, run_member
+from ..loop.event_search import DIRECTION, MOST, STOPS
 from ..model.emit import python_source
 from ..model.tape import INPUTS, Tape
+from ..printing.fold import Array, Known, Parts, Place, Table
+from ..printing.specialize import Specializer
+from ..printing.tape_passes import evaluate, one_division, settle
 from ..sweeping.job import Job
 from ..sweeping.members import MODES
-from .folding import Array, Known, Parts, Place, Table
 from .ready import ready
-from .shorten import evaluate, one_division, settle
-from .specialize import Specializer
 
 # What never changes during a run is part of the program; tolerances and times are told to it at the start.
 FIXED = (
@@ -49,7 +49,7 @@ import math
 
 from numba import cuda, float64, int64
 
-from holonomic.gpu.apart import copied, stay_apart
+from holonomic.gpu.inlining import copied, stay_apart
 from holonomic.gpu.trig import sincos
 
 inf, nan = math.inf, math.nan

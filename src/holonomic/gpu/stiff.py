@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..choosing.choosing import DECAYS
+from ..automatic.decide import DECAYS
 from ..errors import TOO_MANY_STEPS
-from ..kernels.control import CLOSE_TO_LIMIT
-from ..kernels.fastest import FASTEST, REAL
-from ..kernels.looking import look_at_starts
 from ..kernels.memory import RUN
+from ..kernels.step_control import CLOSE_TO_LIMIT
+from ..loop.automatic_looks import look_at_starts
+from ..loop.fastest_rate import FASTEST, REAL
 from ..running.workspace import Workspace
 from ..sweeping.job import Job
 

@@ -12,7 +12,7 @@ import math
 
 from numba import cuda
 
-from .apart import copied, stay_apart
+from .inlining import copied, stay_apart
 
 FAR = 1e5
 ROUND = 6755399441055744.0  # 1.5 · 2^52: adding and subtracting it rounds to a whole number

@@ -29,7 +29,9 @@ from . import cachefolder
 
 _PACKAGE = Path(__file__).resolve().parent.parent
 # Where compiled functions stand, and errors.py, whose status codes they hold as numbers.
-STAMPED = ("kernels/*.py", "integrators/*.py", "stabilizations/*.py", "formulations/*.py", "errors.py")
+STAMPED = (
+    "kernels/*.py", "passage/*.py", "loop/*.py", "integrators/*.py", "stabilizations/*.py", "formulations/*.py", "errors.py",
+)  # fmt: skip
 # contract: a product and a sum may be rounded once instead of twice; nothing else is relaxed.
 # _nrt=False: no reference is counted, and a kernel that would allocate does not compile at all.
 OPTIONS = {"error_model": "numpy", "nogil": True, "fastmath": {"contract"}, "_nrt": False}

@@ -10,7 +10,7 @@ pivot ratio, which it returns:
     LU below 1e-14      a singular position
 
 Where rows are redundant, FIELD has the usual independent ones; below 1e-4 the twin lets the others take their part, and the
-dense solve chooses rows itself (see `model.short`).
+dense solve chooses rows itself (see `model.redundant_rows`).
 
 Light parts between heavy ones are more than that can hold: G M⁻¹ Gᵀ has their 1/m beside those of the heavy parts, whose
 digits are lost, and forces that nearly cancel are divided by m. With rods of 1e-6 kg on a beam of 3e4 kg, 0.1 ms from a

@@ -170,7 +170,7 @@ class Record(NamedTuple):
 
 
 class Events(NamedTuple):
-    """Event functions and what was found of them, see `locate`."""
+    """Event functions and what was found of them, see `loop.event_search`."""
 
     marks: Any  # rows by meaning, one column per event
     values: Any  # of the event functions, at points of the step

@@ -18,8 +18,8 @@ from typing import Any
 import numpy as np
 
 from ..kernels import cachefolder
-from ..kernels.calling import invoke
 from ..kernels.signatures import N_FUNCTIONS, Fn
+from ..loop.from_python import invoke
 from . import machine
 from .arguments import flatten_params
 from .base import PLAIN, Held, ModelBase, Variant

@@ -37,7 +37,7 @@ from .directions import bent
 from .factors import Factors, Projector, factor, factor_general
 from .friction import at, depends, solve_multipliers
 from .held import holding_weights
-from .short import KeptFactors, ShortFactors, factor_even, factor_short
+from .redundant_rows import KeptFactors, ShortFactors, factor_even, factor_short
 
 
 class Derived(Rows):

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, ClassVar
 
-from ..kernels.dense import DEPENDENT, OUT
+from ..kernels.dense_projection import DEPENDENT, OUT
 from .casadi_door import (
     SX,
     Sparsity,
@@ -35,7 +35,7 @@ from .casadi_door import (
 )
 
 if TYPE_CHECKING:
-    from .short import EvenFactors
+    from .redundant_rows import EvenFactors
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..errors import OK, IncompatibleMethods
-from ..kernels.dense import factor_rows, factors_length, ratio_of_rows, solve_rows, tangent_rows
+from ..kernels.dense_projection import factor_rows, factors_length, ratio_of_rows, solve_rows, tangent_rows
 from ..kernels.saddle import dense_saddle, dense_short, dense_work
 from ..kernels.signatures import Fn
 from ..kernels.vectors import all_finite

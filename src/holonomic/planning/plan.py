@@ -27,11 +27,11 @@ from ..kernels.signatures import (
     Model,
     Slot,
 )
-from ..kernels.singular import ask_for_passage
 from ..model.arguments import FULL, wanted
 from ..model.compiled import Variant
 from ..model.dae import Dae
 from ..model.extra import allowed
+from ..passage.alarm import ask_for_passage
 from .choice import Choice
 from .fit import along_multipliers, check_fit, check_traced, metric_of
 
@@ -346,7 +346,7 @@ class Plan:
 
     def why(self) -> str:
         """Say in plain words what runs and why, with the numbers of the run."""
-        from ..choosing.telling import methods, reasons
+        from ..automatic.words import methods, reasons
 
         return "\n".join([*methods(self), *(reasons(self.solution) if self.solution is not None else ()), *self.members])
 
@@ -357,7 +357,7 @@ class Plan:
 
 def with_passage(slots):
     """Return a table of slots with the kernel that passes singular positions."""
-    from ..kernels.passage import pass_on  # with it come Gauss's rules: most runs never need them
+    from ..passage.steps import pass_on  # with it come Gauss's rules: most runs never need them
 
     if isinstance(slots, tuple):
         return (*slots[: Slot.PASSAGE], pass_on.py)

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from ..errors import BadArgument, UntraceableFunction
 from ..events import Event
-from ..kernels.calling import announce
+from ..loop.from_python import announce
 from ..model.compiled import Model
 from ..model.extra import NONE, Extras
 from ..model.interpreted import InterpretedModel

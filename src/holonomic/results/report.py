@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from .._version import __version__
-from ..choosing.telling import changes, methods
+from ..automatic.words import changes, methods
 from ..model.shown import rows_in_short
 from ..starting.rank import FEW
 from . import cite

@@ -13,9 +13,9 @@ from itertools import pairwise
 import numpy as np
 
 from ..errors import OK, BadArgument, StepFailed
-from ..kernels import sample
 from ..kernels.memory import RUN
 from ..kernels.signatures import Fn, Inside
+from ..loop.replay import along, replay
 from ..running.ground import Ground
 from ..running.inputs import InputTables
 from ..running.run import Run
@@ -180,7 +180,7 @@ def _replayed(sol, times, rows):
     lowered, loop, run = plan.integrator, Workspace(plan).loop, plan.given(RUN.new())
     out = Inside(np.empty((len(times), size.nx)), np.empty((len(times), size.nk)))
     method = plan.method if lowered.between is None else plan.method_with(lowered.between)
-    go = sample.replay.py_func if plan.model.interpreted else sample.replay
+    go = replay.py_func if plan.model.interpreted else replay
     done = np.zeros(1, dtype=np.int64)
     for data, _, last in _pieces(sol, t[rows]):
         while True:
@@ -233,7 +233,7 @@ def values_along(sol, fn: Fn, b: np.ndarray | None = None) -> np.ndarray:
     fns, lengths = model.table((fn,))
     b = np.zeros((len(t), 0)) if b is None else np.ascontiguousarray(b)
     out = np.empty((len(t), lengths[fn]))
-    go = sample.along.py_func if model.interpreted else sample.along
+    go = along.py_func if model.interpreted else along
     for data, first, last in _pieces(sol, t):
         go(fns, int(fn), t, x, b, data, first, last, out)
     return out

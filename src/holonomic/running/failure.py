@@ -23,7 +23,7 @@ from ..kernels.newton import ROUNDED
 from ..kernels.signatures import Fn
 from ..planning.gains import growing
 from ..starting.rank import massless, rank_by_rows
-from .clues import (
+from .causes import (
     culprit,
     growth_of_force,
     growth_of_multipliers,

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from ..errors import OK
-from ..kernels.calling import field_at, pull_compiled
 from ..kernels.memory import RUN
 from ..kernels.settle import pull_and_settle
+from ..loop.from_python import field_at, pull_compiled
 from ..stabilizations.projection import tightened
 
 

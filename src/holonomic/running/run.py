@@ -11,13 +11,13 @@ import time
 import numpy as np
 
 from ..errors import MORE, OK
-from ..kernels.begin import begin, enter_again
-from ..kernels.calling import begin_compiled, drive_interpreted, enter_compiled, field_at
-from ..kernels.drive import drive
 from ..kernels.memory import BY_STAGES, RUN
 from ..kernels.signatures import Fn, Record
+from ..loop.begin import begin, enter_again
+from ..loop.drive import drive
+from ..loop.from_python import begin_compiled, drive_interpreted, enter_compiled, field_at
 from ..planning.plan import Plan
-from .passage import Passages
+from .paths import Passages
 from .watching import Watching
 from .workspace import Rows, Workspace
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 
 from ..arguments import check_multipliers
-from ..choosing.choosing import Choosing
+from ..automatic.decide import Choosing
 from ..errors import (
     DONE,
     EVENT,
@@ -31,10 +31,10 @@ from ..results.solution import Solution
 from ..starting.initial import Start
 from ..starting.invariance import AT_THE_END, NEAR_ITS_VALUE, left_out, not_kept, was_kept
 from . import failure
-from .crossing import Crossing
+from .detour import Crossing
 from .impact import after_event
 from .multistep_start import start_multistep
-from .nearby import passed_singular
+from .near_singular import passed_singular
 from .progress import Progress
 from .run import Run
 

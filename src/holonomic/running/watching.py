@@ -7,9 +7,9 @@ from collections import deque
 import numpy as np
 
 from ..errors import NOT_FINITE, OK
-from ..kernels import locate
-from ..kernels.calling import events_compiled, rates_compiled
 from ..kernels.signatures import EVENTS, Events, call_function
+from ..loop import event_search
+from ..loop.from_python import events_compiled, rates_compiled
 
 DIFFERENCE = 1e-5  # relative step of central differences: truncation 1e-10, rounding 1e-11
 UNCLEAR, UNCLEAR_ESTIMATE = 1e-14, 1e-9  # of the sum of sizes: a derivative below this may be rounding
@@ -106,11 +106,11 @@ class Watching:
         zero = values == 0.0
         for index in counted:
             usual = np.max(np.abs(ev_f[1:3, index]))  # inside the step that led here
-            zero[index] |= abs(values[index]) <= 1e-9 * usual + 4.0 * abs(ev_f[locate.START, index])
-        ev[locate.SIGN], ev[locate.LEAD], ev_f[locate.START] = np.sign(values), 0, values
+            zero[index] |= abs(values[index]) <= 1e-9 * usual + 4.0 * abs(ev_f[event_search.START, index])
+        ev[event_search.SIGN], ev[event_search.LEAD], ev_f[event_search.START] = np.sign(values), 0, values
         if np.any(zero):
-            ev[locate.SIGN, zero] = locate.AT_START if fresh else locate.COUNTED
-            ev[locate.LEAD, zero] = run.direction * np.sign(self._rates()[zero])
+            ev[event_search.SIGN, zero] = event_search.AT_START if fresh else event_search.COUNTED
+            ev[event_search.LEAD, zero] = run.direction * np.sign(self._rates()[zero])
         return OK
 
     def happened(self) -> list[int]:
@@ -123,7 +123,7 @@ class Watching:
         """Return those events at the current time whose functions go the other way: rounding alone made them cross."""
         if not indices:
             return []
-        came = self.events.marks[locate.CAME]
+        came = self.events.marks[event_search.CAME]
         rates = self.run.direction * self._rates()
         return [index for index in indices if came[index] * rates[index] < 0.0]
 
@@ -151,8 +151,8 @@ class Watching:
         here = []
         nq, nk = run.plan.model.nq, run.plan.size.nk
         for index in range(len(run.plan.events)):
-            sign, wanted = ev[locate.SIGN, index], ev[locate.DIRECTION, index]
-            if abs(sign) == 1 and ev_f[locate.START, index] == 0.0 and wanted in (0, -sign):
+            sign, wanted = ev[event_search.SIGN, index], ev[event_search.DIRECTION, index]
+            if abs(sign) == 1 and ev_f[event_search.START, index] == 0.0 and wanted in (0, -sign):
                 self.log.append((index, run.t, run.x.copy(), run.K[0, nq : nq + nk].copy()))
                 here.append(index)
         return here

@@ -6,8 +6,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from ..kernels import locate, path
 from ..kernels.signatures import Events, Inside, Loop, Passing, Scale, State
+from ..loop import event_search
+from ..passage import path
 from ..planning.plan import Plan
 from ..stabilizations.projection import tightened
 
@@ -68,11 +69,11 @@ class Workspace:
         self.loop = Loop(state, inside, Scale(plan.atol, turns), Passing(*room, sp, nodes))
         rows = max(16, min(2048, CHUNK_NUMBERS // (nx + nk + 1)))
         self.rows = (np.empty(rows), np.empty((rows, nx)), np.empty((rows, nk)))
-        found, rows = locate.MOST * nev + 1, 64 * nev
+        found, rows = event_search.MOST * nev + 1, 64 * nev
         self.events = Events(
             np.zeros((6, nev), dtype=np.int64), np.zeros((5, nev)), np.zeros(2 * nev), np.zeros(found),
             np.zeros(found, dtype=np.int64), np.zeros(rows), np.zeros(rows, dtype=np.int64), np.zeros((rows, nx)),
             np.zeros((rows, nk)),
         )  # fmt: skip
-        self.events.marks[locate.DIRECTION] = [event.sign for event in plan.events.values()]
-        self.events.marks[locate.STOPS] = [event.stops for event in plan.events.values()]
+        self.events.marks[event_search.DIRECTION] = [event.sign for event in plan.events.values()]
+        self.events.marks[event_search.STOPS] = [event.stops for event in plan.events.values()]

@@ -12,13 +12,13 @@ from collections.abc import Callable
 import numpy as np
 
 from ..errors import DONE, EVENT, STEP_COLLAPSED, BadArgument, HolonomicError
-from ..kernels.batch import HALTED
+from ..loop.batch import HALTED
 from ..planning.choice import Choice
 from ..planning.plan import Plan
 from ..planning.reuse import plan_of
 from ..results import sampling
 from ..results.solution import Solution
-from ..running.crossing import Crossing
+from ..running.detour import Crossing
 from ..running.inputs import InputTables
 from ..running.run import Run
 from ..running.walk import walk

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..errors import IncompatibleMethods
-from ..kernels.batch import along_members
-from ..kernels.sample import along
 from ..kernels.signatures import Fn
+from ..loop.batch import along_members
+from ..loop.replay import along
 from ..model.given import FORGOTTEN_TERMS, SYMMETRIC, asymmetry, numbers_text
 from ..planning.gains import check_gain
 from ..starting.invariance import AT_THE_END, CANCELS, NEAR_ITS_VALUE, changing, not_invariant

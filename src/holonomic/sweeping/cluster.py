@@ -8,9 +8,9 @@ from concurrent.futures import BrokenExecutor, Executor
 from typing import Any
 
 from ..errors import BadArgument, HolonomicError, MissingExtra
-from .ahead import Ahead, completed
+from .backpressure import Ahead, completed
 from .job import Chunk, Job
-from .parcel import Parcel, load, numbers, run_parcel, run_part
+from .sending import Parcel, load, numbers, run_parcel, run_part
 from .sources import Whole
 
 AHEAD = 2  # pieces waiting per worker

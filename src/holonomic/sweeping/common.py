@@ -12,11 +12,11 @@ from typing import Any
 import numpy as np
 
 from ..arguments import Asked, GivenStart, settled
-from ..choosing.choosing import Choosing
-from ..choosing.indicators import moving
-from ..choosing.preferring import Aim, preferred
+from ..automatic.decide import Choosing
+from ..automatic.indicators import moving
+from ..automatic.prefer import Aim, preferred
 from ..errors import OK, BadArgument, HolonomicError, RedundancyWarning, SingularMass
-from ..kernels.batch import enter_tables
+from ..loop.batch import enter_tables
 from ..model.dae import Dae
 from ..model.warned import warn
 from ..planning.choice import Choice

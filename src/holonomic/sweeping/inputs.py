@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import BadArgument
-from ..kernels import batch
+from ..loop import batch
 from ..model.freezing import input_table
 
 NONE = np.zeros(0)

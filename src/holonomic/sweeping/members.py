@@ -10,9 +10,9 @@ import numpy as np
 
 from ..arguments import GivenStart, Opened
 from ..errors import BadArgument, HolonomicError, RedundancyWarning
-from ..kernels import assemble as a
-from ..kernels.sample import along
 from ..kernels.signatures import Fn, Model
+from ..loop import starts
+from ..loop.replay import along
 from ..model.arguments import nearest
 from ..model.dae import Dae
 from ..starting.impulse import OFF
@@ -20,7 +20,7 @@ from ..starting.initial import LEAST_TOLERANCE, prepare
 from .program import Program
 
 STARTS = ("q0", "v0", "y0", "s0", "x0", "dx0", "ddx0")  # what may have a row for each member
-MODES = {"check": a.CHECK, "project": a.PROJECT, "impact": a.IMPACT, "free": a.FREE}
+MODES = {"check": starts.CHECK, "project": starts.PROJECT, "impact": starts.IMPACT, "free": starts.FREE}
 FEW = 8  # members of a stretch that get a message of their own; looking into each takes milliseconds
 
 
@@ -142,11 +142,11 @@ def consistent(program: Program, X0, DATA, t0: float, initial: str, held: np.nda
         _by_python(program, members, range(len(X0)), t0, initial, held)
     elif not (model.is_ode and not model.n_invariants):
         status, found = _assemble(program, X0, DATA, t0, initial, held)
-        off = np.flatnonzero((status == a.OFF_POSITION) | (status == a.OFF_VELOCITY))
+        off = np.flatnonzero((status == starts.OFF_POSITION) | (status == starts.OFF_VELOCITY))
         shown = off[:FEW]
         for m in off[len(shown) :]:
             members.unable[int(m)] = _off(int(status[m]), found[m], initial)
-        unclear = np.flatnonzero(status == a.UNCLEAR)
+        unclear = np.flatnonzero(status == starts.UNCLEAR)
         _by_python(program, members, np.union1d(shown, unclear).astype(int), t0, initial, held)
     members.starts, members.at_lam = _with_multipliers(program, DATA, X0, t0)
     return members
@@ -158,7 +158,7 @@ def _assemble(program: Program, X, DATA, t0, initial, held) -> tuple[np.ndarray,
     fns, lengths = program.table("start")
     ranked, of_rank = program.table("rank") if not model.is_ode else (fns, {})
     kept = nl if program.rows is None else len(program.rows)
-    start = a.START.new()
+    start = starts.START.new()
     start.nq, start.nv, start.nl, start.kept, start.exact = nq, nv, nl, kept, model.exact
     start.n_constraints, start.n_invariants, start.at_invariants = model.n_constraints, model.n_invariants, model.at_invariants
     start.mode, start.tol = MODES[initial], program.tol
@@ -172,20 +172,20 @@ def _assemble(program: Program, X, DATA, t0, initial, held) -> tuple[np.ndarray,
 
     factors = max(lengths.get(Fn.VEL_FACTOR, 0), of_rank.get(Fn.VEL_FACTOR, 0)) + 1
     found, status = np.zeros((len(X), 2)), np.zeros(len(X), dtype=np.int64)
-    room = a.Room(
+    room = starts.Room(
         np.zeros(nq + nv), np.zeros(nq), *(np.zeros(lengths[Fn.RESIDUAL] + 1) for _ in range(3)),
         np.zeros(lengths.get(Fn.TERMS, 0) + 1), np.zeros(factors), np.zeros((n, nq)), np.zeros((nv, nv)), np.zeros(most),
         np.zeros(most), free_q, free_v, qr(len(free_q), n), qr(len(free_v), nl), qr(nv, nl),
     )  # fmt: skip
     model_here = Model(fns, start.record, np.empty(DATA.shape[1]))
-    a.assemble(model_here, ranked, t0, X, DATA, room, found, status)
+    starts.assemble(model_here, ranked, t0, X, DATA, room, found, status)
     return status, found
 
 
 def _off(status: int, found: np.ndarray, initial: str) -> str:
     """Say how far a start is off, where no message of its own was made."""
-    what, level = ("q0", "the constraints") if status == a.OFF_POSITION else ("v0", "the velocity level of the constraints")
-    if initial == "project" or (status == a.OFF_VELOCITY and initial == "impact"):
+    what, level = ("q0", "the constraints") if status == starts.OFF_POSITION else ("v0", "the velocity level of the constraints")
+    if initial == "project" or (status == starts.OFF_VELOCITY and initial == "impact"):
         return f"{what} cannot be moved onto {level}: {found[status - 1]:.1e} is left."
     if initial == "impact":
         return f"{what} misses {level} by {found[status - 1]:.1e}. Correct it: an impact changes velocities alone."

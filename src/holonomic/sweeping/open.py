@@ -14,20 +14,20 @@ from typing import Any
 
 import numpy as np
 
-from ..choosing.choosing import AS_IMPLICIT, CALM, FIRST_LOOK, Choosing
-from ..choosing.indicators import BRIEF
-from ..choosing.rates import QUIET, SHORT, TIGHT, Rates, too_stiff, turns_rapidly
+from ..automatic.decide import AS_IMPLICIT, CALM, FIRST_LOOK, Choosing
+from ..automatic.indicators import BRIEF
+from ..automatic.rates import QUIET, SHORT, TIGHT, Rates, too_stiff, turns_rapidly
 from ..errors import OK, HolonomicError
-from ..kernels.batch import enter_tables
-from ..kernels.fastest import FASTEST, MOTION, REAL, turning_by_time
 from ..kernels.layout import Memory
-from ..kernels.looking import IF_LONG, IF_NOT_STIFF, IF_STIFF, STABLE, look_at_starts, turned_in_a_step
 from ..kernels.memory import RUN
 from ..kernels.signatures import Fn
+from ..loop.automatic_looks import IF_LONG, IF_NOT_STIFF, IF_STIFF, STABLE, look_at_starts, turned_in_a_step
+from ..loop.batch import enter_tables
+from ..loop.fastest_rate import FASTEST, MOTION, REAL, turning_by_time
 from ..planning.choice import Choice
 from ..planning.plan import MISSING, Plan
 from ..planning.reuse import plan_of
-from ..running.nearby import without_passage
+from ..running.near_singular import without_passage
 from ..running.run import Run
 from ..running.workspace import Workspace
 from .program import Program

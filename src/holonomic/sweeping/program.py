@@ -22,14 +22,14 @@ from ..kernels.compile import Kernel
 from ..kernels.evaluate import evaluate_carefully
 from ..kernels.select import nothing, select
 from ..kernels.signatures import N_FUNCTIONS, Fn, Method, Model, Slot
-from ..kernels.singular import ask_for_passage
 from ..model import machine
 from ..model.base import PLAIN, Variant
 from ..model.dae import Dae
 from ..model.extra import Extras
 from ..model.tape import Tape
+from ..passage.alarm import ask_for_passage
 from ..planning.plan import Plan, with_passage
-from ..running.crossing import alarm_of
+from ..running.detour import alarm_of
 
 MORE = {Fn.REFINED: "refined", Fn.TERMS: "terms"}  # what the loop may ask for
 

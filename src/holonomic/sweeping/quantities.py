@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from ..errors import BadArgument
-from ..kernels.batch import along_members
 from ..kernels.signatures import Fn
+from ..loop.batch import along_members
 from ..results.sampling import all_rows, smallest
 from .job import Job
 

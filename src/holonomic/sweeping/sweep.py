@@ -14,13 +14,13 @@ from ..errors import BadArgument
 from ..model.given import axes, is_whole
 from ..planning.reuse import traced_model
 from ..running.progress import Tally
+from .chunk_run import finish, finished, not_run
 from .cluster import Dask, Futures, is_dask_client
 from .common import plan_job, shared_aim
 from .ensemble import Ensemble, Log
 from .inputs import lengths
 from .job import Engine, Job
 from .members import STARTS, check_params, check_starts, count, first_of, mapped, starts_of_members
-from .piece import finish, finished, not_run
 from .sources import Named, Summed
 from .telling import warn_of
 from .threads import Threads

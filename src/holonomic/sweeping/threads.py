@@ -6,9 +6,9 @@ import os
 from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 
-from .ahead import completed
+from .backpressure import completed
+from .chunk_run import run_piece
 from .job import Chunk, Job
-from .piece import run_piece
 from .sources import Whole
 
 AHEAD = 2  # pieces under way per thread

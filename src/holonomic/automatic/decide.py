@@ -1,0 +1,349 @@
+"""The automatic choice: what suits a state, and when to change it on the way.
+
+A run in which the integrator was left open begins with the explicit method of order 8, or of order 5 where so little
+happens that order 8 would cross it in a handful of steps, unless the field's fastest rate at the start is far beyond what
+the motion needs. On the way the step loop tells when stability, not accuracy, limits the step; an implicit method takes
+over from that state, and hands back when explicit steps could be longer. Where steps keep meeting corners of the forces,
+order 5 goes on. Deciding costs a dozen evaluations of the field.
+
+Which implicit method: the decision guide of [ascher-petzold-1993] Sec. 5, and measurements on the problems of this
+library (docs/automatic-choice.md). Radau on projected invariants with D = Gᵀ was as fast as BDF there and a hundred times
+more accurate; BDF is left to constraints that turn far faster than the motion, and to systems so large that Radau's
+factorizations cost more. Index-2 forms that discretize M v' = f - Gᵀλ directly lose their stability where h ‖F C'‖ is
+large (its Tables 4.3 to 4.8).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from ..errors import TOO_MANY_STEPS, HolonomicError
+from ..formulations.ggl import GGL
+from ..formulations.index1 import Index1
+from ..formulations.projected_invariants import ProjectedInvariants
+from ..integrators.bdf import BDF
+from ..integrators.radau import Radau
+from ..integrators.runge_kutta import RK45
+from ..kernels.signatures import Fn
+from ..loop.automatic_looks import LONGER, LONGEST_LOOK, STABLE, WORTH, is_rough
+from ..loop.fastest_rate import MOVE, look, turning
+from ..model.dae import Dae
+from ..planning.choice import Choice, make_choice
+from ..planning.plan import Plan
+from ..running.failure import reason
+from ..stabilizations.projection import Projection
+from .indicators import RESTS, accurate_step, indicators_at, largest, moving, rate_by_time
+from .rates import DECAYS, FAR_BEYOND, QUIET, SEEN, SHORT, SOON, TIGHT, Rates, too_stiff, turns_rapidly, varies
+from .story import Change, Story
+
+# Errors of BDF add up to 3 to 50 times rtol on the stiff problems here, those of DOP853 to less than 1 on the same ones
+# (where constraints turn, long steps are found with more than a tenth only)
+BDF_SHARE, BDF_TURNING = 0.1, 0.2
+# Steps to go from which BDF's errors add up to more than 10 rtol where a vibration lasts beside what decays (Radau's, of
+# higher order and with fewer steps, stay below rtol there); radians to go from which it is said to last; BDF's steps in one
+# of DOP853
+MANY, LASTING, SHORTER = 200, 100.0, 8
+LARGE = 60  # positions and velocities above which eigenvalues cost more than they save, and factors of Radau more than BDF
+FIRST_LOOK, CALM = 25, 100  # steps to the first look; doubled each time
+FOR_SHORT = RK45()  # what a run in which little happens begins with
+AS_IMPLICIT = 8 * FIRST_LOOK  # the same after a change to an implicit method
+FELT = 0.1  # rad in one step: a vibration that steps follow
+MOST_CHANGES = 20
+SMALL = 8  # velocities up to which equations with v̂ eliminated are cheap to differentiate
+
+
+class Choosing:
+    """Watches one run and says when another plan suits it better.
+
+    Parameters
+    ----------
+    model : Model
+        What runs.
+    given : dict
+        formulation, integrator and stabilization as the user gave them, "auto" among them.
+    choice : Choice
+        What was made of it: the explicit plan.
+    t_end : float
+        Where the run ends, s.
+    plan_for : function
+        Makes the plan of a choice, or raises.
+    """
+
+    def __init__(self, model, given: dict[str, Any], choice: Choice, t_end: float, plan_for: Callable[[Choice], Plan]):
+        self.model, self.given, self.t_end, self.plan_for = model, given, t_end, plan_for
+        self.usual = self.explicit = choice
+        self.changes: list[Change] = []
+        self.first: Rates | None = None
+        self.interval = FIRST_LOOK  # steps to the next look
+        self._since = (0.0, 0)  # time and steps at the last look
+        self._turn = 0.0  # 1/s, of constraints that turn by themselves
+        self._corners = False  # whether forces are not smooth
+
+    def likely(self, plan: Plan) -> Plan:
+        """Return the plan to begin with before anything is known, given the usual one: what suited the model's last run."""
+        return self._in_short(plan) if self.model.__dict__.get("_short") else plan
+
+    def _in_short(self, plan: Plan) -> Plan:
+        """Return the plan of a short run beside the usual one; kept there, for calls that are over in 0.1 ms."""
+        found = plan.__dict__.get("_in_short")
+        if found is None:
+            found = plan.__dict__["_in_short"] = self.plan_for(self.in_short())
+            found.__dict__["_in_short"] = found
+        return found
+
+    def story(self) -> Story:
+        """Return what was seen and changed so far."""
+        return Story(self.first, tuple(self.changes))
+
+    def rates(self, run, keep: bool = True) -> Rates:
+        """Look at the current state of a run; with `keep`, nothing of it changes."""
+        model, plan, t, K, found = self.model, run.plan, run.t, run.K, np.zeros(3)
+        left = self.t_end - t
+        kept = K[:4].copy() if keep else None
+        if not keep or run.slope(t, run.x, 0):
+            look(
+                plan.for_kernels(run.data), run.memory_given, t, run.x, run.xe, K, run.W, model.nq, model.nv,
+                model.nq // model.order if model.is_ode else model.nq, left, found,
+            )  # fmt: skip
+        if keep:
+            K[:4] = kept
+        fastest, real, motion = found.tolist()
+        accurate = min(abs(left), accurate_step(motion, self.explicit.rtol))
+        rates = Rates(fastest, real * run.direction, accurate)
+        quiet = rates.decays or fastest * abs(left) < QUIET
+        return rates._replace(short=quiet and motion * abs(left) < SHORT)
+
+    def _left(self, run) -> float:
+        return abs(self.t_end - run.t)
+
+    def at_start(self, run) -> Choice | None:
+        """Return another choice where an explicit method is far from what suits the start, or the run short."""
+        choice = self._of_start(run)
+        if self.explicit is self.usual and (choice is None or choice is self.explicit):
+            self._later()
+        return choice
+
+    def _later(self) -> None:
+        """Look again a little later where nothing was fast: every look interrupts the step loop for 10 µs."""
+        if self.first is not None and self.first.fastest * self.first.accurate < STABLE:
+            self.interval = CALM
+
+    def _of_start(self, run) -> Choice | None:
+        left = self._left(run)
+        rates = self.first = self.rates(run, keep=False)
+        if moving(self.model, run.data) and rates.fastest * rates.accurate < STABLE:
+            rate = rate_by_time(self.model, run.t, run.x, run.data, run.direction * rates.accurate)
+            rates = rates._replace(turning=rate, short=rates.short and rate * left < QUIET)
+        short = self.model.__dict__["_short"] = rates.short and self.explicit.rtol >= TIGHT
+        if short:
+            self.explicit = self._in_short(run.plan).choice
+        begun_right = (run.plan.choice.integrator == FOR_SHORT) is short
+        other = None if begun_right else self.explicit
+        if too_stiff(self.model, rates, left, short):
+            return self._change(run, rates, STABLE / rates.fastest, "the start is stiff") or other
+        return self._rapid(run, rates, left) or other
+
+    def _rapid(self, run, rates: Rates, left: float) -> Choice | None:
+        """Return an implicit choice where constraints turn far faster than a motion that is not stiff."""
+        rate = rates.turning
+        if not turns_rapidly(self.model, rates, left, self.explicit.rtol):
+            return None
+        self._turn, self.first = rate, rates
+        return self._change(run, rates, STABLE / rate, "the constraints change much faster than the motion")
+
+    def on_the_way(self, run) -> Choice | None:
+        """Return another choice after a stretch of steps, or None to go on."""
+        self.interval = min(2 * self.interval, LONGEST_LOOK)
+        t, steps = self._since
+        taken = run.memory.accepted - steps
+        self._since = (run.t, run.memory.accepted)
+        if len(self.changes) >= MOST_CHANGES:
+            return None
+        if run.plan.choice.integrator.implicit:
+            h = max(abs(run.t - t) / max(taken, 1), abs(run.memory.h))  # the first steps are short
+            return self._back(run, h) or (self._finer(run, h) if self.interval >= LONGEST_LOOK else None)
+        if not run.memory.is_stiff:
+            return self._rough(run) or self._longer(run)
+        run.memory.is_stiff = run.memory.stiff_steps = 0
+        h = abs(run.memory.h)
+        if self._left(run) < WORTH * h:
+            return None
+        rates = self.rates(run)
+        if rates.fastest * rates.accurate < (SEEN if self.explicit is self.usual else SOON):
+            return None
+        return self._change(run, rates, h, "stability, not accuracy, limits the step")
+
+    def _rough(self, run) -> Choice | None:
+        """Return the choice of a lower order where forces are not smooth."""
+        h = abs(run.memory.h)
+        if self.explicit is not self.usual or self.usual.rtol < TIGHT or self._left(run) < WORTH * h or not is_rough(run.memory):
+            return None
+        self.explicit, self._corners = self.in_short(), True
+        self._note(run, self.explicit, self.rates(run), h, "steps meet corners of the forces, where a lower order loses less")
+        return self.explicit
+
+    def _longer(self, run) -> Choice | None:
+        """Return the usual choice where a run that seemed short has many steps to go."""
+        h = abs(run.memory.h)
+        if self.explicit is self.usual or self._corners or self._left(run) < WORTH * h:
+            return None
+        rates = self.rates(run)
+        if rates.fastest * h > 1.0:  # stability may be the reason, which is seen in time
+            return None
+        self.explicit = self.usual
+        self._note(run, self.usual, rates, h, "the run is not as short as it seemed")
+        return self.usual
+
+    def _back(self, run, h: float) -> Choice | None:
+        if h == 0.0:
+            return None
+        rates = self.rates(run)
+        possible = min(rates.accurate, STABLE / max(rates.fastest, self._turn, 1e-300))
+        if possible < LONGER * h or self._left(run) < WORTH * h:
+            return None
+        self._note(run, self.explicit, rates, h, "an explicit method can take longer steps here")
+        return self.explicit
+
+    def _finer(self, run, h: float) -> Choice | None:
+        """Return Radau's choice where BDF is left with many steps in which errors add up."""
+        if not run.plan.choice.integrator.errors_add_up or not self._lasts(run, h):
+            return None
+        return self._change(run, self.rates(run)._replace(lasts=True), h, "a vibration lasts, and errors of BDF add up")
+
+    def _lasts(self, run, h: float) -> bool:
+        """Whether many steps h are to go, and with them a vibration (or growth) that hardly decays."""
+        if self._left(run) <= MANY * h:
+            return False
+        found = self._eigenvalues(run)
+        lasting = found[found.real > -DECAYS * np.abs(found)]
+        return float(np.max(np.abs(lasting), initial=0.0)) * self._left(run) > LASTING
+
+    def _eigenvalues(self, run) -> np.ndarray:
+        """Return those of the field at the current state by one-sided differences: 0.2 ms. None of large systems."""
+        size = self.model.nq + self.model.nv
+        if size > LARGE:
+            return np.zeros(0, complex)
+        kept, J = run.K[:2].copy(), np.empty((size, size))
+        there = run.slope(run.t, run.x, 0)
+        for i in range(size):
+            move = MOVE * (1.0 + abs(run.x[i]))
+            run.xe[:] = run.x
+            run.xe[i] += move
+            there = there and run.slope(run.t, run.xe, 1)
+            J[:, i] = (run.K[1, :size] - run.K[0, :size]) / move
+        run.K[:2] = kept
+        return run.direction * np.linalg.eigvals(J) if there and np.all(np.isfinite(J)) else np.zeros(0, complex)
+
+    def failed(self, run, status: int) -> Choice | None:
+        """Return the explicit choice where an implicit one of ours could not go on."""
+        if not self.changes or not run.plan.choice.integrator.implicit or status == TOO_MANY_STEPS:
+            return None
+        self._note(run, self.explicit, Rates(0.0, 0.0, 0.0), abs(run.memory.h), reason(status))
+        self.interval = 1 << 40  # and no more of it
+        return self.explicit
+
+    def vibrating(self, run) -> str:
+        """Say that a vibration asks for so many steps, where it does."""
+        h = abs(run.memory.h_used or run.memory.h)
+        rates = self.rates(run)
+        if rates.decays or rates.fastest * h < FELT or rates.fastest * rates.accurate < FAR_BEYOND:
+            return ""
+        return (
+            f"Something vibrates there with {rates.fastest:.3g} rad/s and hardly decays, and steps have to follow it: a light "
+            "mass between stiff or heavy parts, or a stiff spring. Make that part rigid or heavier, give it damping, or raise "
+            "max_steps; Radau() passes over it where it is not part of the motion."
+        )
+
+    def _change(self, run, rates: Rates, h: float, reason: str) -> Choice | None:
+        for choice in self._candidates(run, rates):
+            try:
+                self.plan_for(choice)
+            except HolonomicError:
+                continue
+            self._note(run, choice, rates, h, reason)
+            return choice
+        return None
+
+    def _note(self, run, choice, rates: Rates, h: float, reason: str) -> None:
+        self._enter(Change(run.t, choice, rates.fastest, rates.real, h, reason))
+
+    def _enter(self, change: Change) -> None:
+        self.changes.append(change)
+        self.interval = FIRST_LOOK if change.choice is self.explicit else AS_IMPLICIT
+        self._since = (change.t, 0)
+
+    def _candidates(self, run, rates: Rates):
+        """Implicit choices in the order in which they are tried."""
+        turns = rates.turning > 0.0 or self._turns(run, rates)
+        large = self.model.nq + self.model.nv > LARGE and not rates.short
+        straight = (rates.straight or rates.turning > 0.0) and (turns or large)
+        straight = straight and not (rates.lasts or self._lasts(run, rates.accurate / SHORTER))
+        integrator, share = (BDF(), BDF_TURNING if turns else BDF_SHARE) if straight else (Radau(), 1.0)
+        ways = self._formulations(run, turns) if self._formulation_open else [(self.explicit.formulation, "auto")]
+        yield from self._made(ways, integrator, share)
+
+    @property
+    def _formulation_open(self) -> bool:
+        asked = self.given["formulation"]
+        return isinstance(asked, str) and asked == "auto"
+
+    def _made(self, ways, integrator, share: float):
+        """Choices with these formulations and, where they were left to us, stabilizations; to a share of the tolerance."""
+        c, asked = self.explicit, self.given["stabilization"]
+        for formulation, usual in ways:
+            stabilization = usual if isinstance(asked, str) else asked
+            made = make_choice(self.model, formulation, integrator, stabilization, None, c.rtol, c.atol, c.constraint_tol)
+            yield replace(made, chosen=c.chosen, share=share)
+
+    def in_short(self) -> Choice:
+        """Return the choice for runs in which little happens."""
+        return replace(self.usual, integrator=FOR_SHORT)
+
+    def one_implicit(self) -> Choice | None:
+        """Return the implicit choice where it is the same for all states: without constraints, and not large."""
+        m = self.model
+        if m.n_lam or isinstance(m.system, Dae) or m.nq + m.nv > LARGE:
+            return None
+        return next(self._made([(Index1() if self._formulation_open else self.explicit.formulation, "auto")], Radau(), 1.0))
+
+    def _formulations(self, run, turns: bool):
+        """Formulations in the order in which they are tried, with their stabilizations."""
+        model, last = self.model, (Index1(), "auto")
+        if isinstance(model.system, Dae):
+            return [(ProjectedInvariants("Pa"), "auto"), last]
+        if model.is_ode or not model.n_lam:
+            return [last]
+        if turns:  # corrections of v for errors of q would be long, Table 4.9
+            return [(ProjectedInvariants("Pc"), "auto"), (ProjectedInvariants("Pa"), "auto"), last]
+        if model.nv > SMALL and not self._varies(run):
+            return [(GGL(), Projection()), last]  # BDF's Newton iteration, too, leaves more than rounding
+        return [(ProjectedInvariants("Pa"), "auto"), last]
+
+    def _turns(self, run, rates: Rates) -> bool:
+        """Whether the constraints change their direction within a step that accuracy allows."""
+        m = self.model
+        if m.is_ode or not m.n_lam:
+            return False
+        fns, lengths = m.table((Fn.TERMS,))
+        rows = (np.empty(lengths[Fn.TERMS]), np.empty(lengths[Fn.TERMS]))
+        apart, row, kept = run.direction * 1e-3 * rates.accurate, 0, run.K[1].copy()
+        gained, nq = rates.accurate * largest(run.K[0, m.nq : m.nq + m.nv]), m.nq
+        if largest(run.K[0, :nq]) < RESTS * gained:  # at rest: the speed of one step later turns them
+            run.xe[:] = run.x
+            run.xe[nq : nq + m.nv] += run.direction * rates.accurate * run.K[0, nq : nq + m.nv]
+            row = 1 if run.slope(run.t, run.xe, 1) else 0
+        rate = turning(fns, run.t, run.x, run.xe, run.data, run.K, row, (m.nq, m.nv, m.n_lam), apart, *rows)
+        run.K[1] = kept
+        return not rate * rates.accurate <= 1.0
+
+    def _varies(self, run) -> bool:
+        """Whether the change of the constraints' direction is part of what is stiff."""
+        found = indicators_at(
+            self.model, run.t, run.x, run.data, run.plan.rows, rtol=self.explicit.rtol, longest=self._left(run),
+            direction=run.direction,
+        )  # fmt: skip
+        return varies(found)

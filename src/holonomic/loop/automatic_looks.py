@@ -1,0 +1,109 @@
+"""Looks of the automatic choice from inside compiled loops: at the starts of many members, and on their way.
+
+What is decided here is whether anything is to be decided: `automatic` does the rest, for single runs and for those members
+that are handed over to it. The bounds below are its bounds.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from ..errors import OK
+from ..kernels.compile import inner, leaf
+from ..kernels.evaluate import evaluate
+from ..kernels.signatures import Model
+from .fastest_rate import FASTEST, MOTION, look
+
+STABLE = 6.0  # |h λ| up to which DOP853 is stable, [HW96] Sec. IV.2
+ACCURATE = 2.5  # DOP853 takes about 2.5 rtol^(1/8) / rate, measured on the smooth problems of the library
+WORTH = 60  # explicit steps to go: below that nothing is gained by a change
+LONGER = 3.0  # an explicit step must be this many times longer than the implicit ones, to go back
+LONGEST_LOOK = 1600  # steps between two looks, doubled each time
+GLANCE = 100  # steps after which the stiffness test of a member is read
+
+# what a member that begins with a method is handed over for
+IF_STIFF, IF_LONG, IF_NOT_STIFF = 0, 1, 2
+ROWS = 4  # of K that a look uses up
+
+
+class Looks(NamedTuple):
+    """Looks at members on their way; `wanted` False: none are taken."""
+
+    wanted: Any
+    why: Any  # what they are handed over for
+    positions: Any  # entries of x that have rates among the others
+    steps: Any  # until the next look, by member
+    spare: Any  # room for the rows of K that a look uses up, and what it finds
+
+
+@inner
+def turned_in_a_step(rtol):
+    """Return how far a motion may turn, rad, in one step of order 8 that is as long as accuracy allows."""
+    return ACCURATE * rtol**0.125
+
+
+@leaf
+def look_at_starts(model, run, t, left, X0, DATA, loop, positions, FOUND, STATUS):
+    """What `look` finds at the start of every member; zeros and a status where its field fails."""
+    size, x, K, W = model.size, loop.state.x, loop.state.K, loop.state.W
+    for m in range(X0.shape[0]):
+        for i in range(size.nq + size.nv):
+            x[i] = X0[m, i]
+        member = Model(model.fns, size, DATA[m])
+        STATUS[m] = evaluate(member, run, t, x, K, 0, W)
+        if STATUS[m] == OK:
+            look(member, run, t, x, loop.inside.x, K, W, size.nq, size.nv, positions, left, FOUND[m])
+
+
+# Steps of DOP853 rejected with more than 300 times the tolerance, beside those accepted: 8 % with wheels on rails whose creep
+# forces saturate, 5 % with feet that touch the ground, 0 to 1.7 % on 20 smooth problems
+UNSMOOTH, ENOUGH = 0.03, 4
+
+
+@inner
+def is_rough(run):
+    """Tell whether steps meet corners of the forces, which a method of high order steps over at a loss."""
+    return run.rough >= ENOUGH and run.rough > UNSMOOTH * run.accepted
+
+
+@inner
+def turned_stiff(t_end, run):
+    """Tell whether stability limits the step, with so much to go that it matters."""
+    return run.is_stiff != 0 and abs(t_end - run.t) >= WORTH * abs(run.h)
+
+
+@inner
+def hands_over(looks, t_end, since, steps, model, run, loop):
+    """Tell whether the automatic choice would look closer at a member: at `since` it had taken so many `steps`."""
+    left = t_end - run.t
+    h = abs(run.h)
+    if looks.why == IF_NOT_STIFF:
+        h = max(abs(run.t - since) / max(run.accepted - steps, 1), h)  # the first steps are short
+        if h == 0.0 or abs(left) < WORTH * h:
+            return False
+        return goes_back(h, left, model, run, loop, looks)
+    asked = looks.why == IF_LONG or run.is_stiff != 0 or is_rough(run)
+    if run.is_stiff != 0:
+        run.is_stiff = 0
+        run.stiff_steps = 0
+    return asked and abs(left) >= WORTH * h
+
+
+@leaf
+def goes_back(h, left, model, run, loop, looks):
+    """Tell whether explicit steps could be longer than implicit ones of length h; K is left as it is."""
+    size, x, K, W, spare = model.size, loop.state.x, loop.state.K, loop.state.W, looks.spare
+    width, found = K.shape[1], spare[ROWS]
+    for row in range(ROWS):
+        for i in range(width):
+            spare[row, i] = K[row, i]
+    found[FASTEST] = found[MOTION] = 0.0
+    if evaluate(model, run, run.t, x, K, 0, W) == OK:
+        look(model, run, run.t, x, loop.inside.x, K, W, size.nq, size.nv, looks.positions, left, found)
+    for row in range(ROWS):
+        for i in range(width):
+            K[row, i] = spare[row, i]
+    possible = min(abs(left), STABLE / max(found[FASTEST], 1e-300))
+    if found[MOTION] > 0.0:
+        possible = min(possible, turned_in_a_step(run.rtol) / found[MOTION])
+    return possible >= LONGER * h

@@ -1,0 +1,184 @@
+"""One cheap look at a state: the fastest rate of its equations, whether that part decays, and how fast the motion is."""
+
+from __future__ import annotations
+
+import math
+
+from ..errors import OK
+from ..kernels.compile import leaf
+from ..kernels.evaluate import evaluate
+from ..kernels.signatures import RESIDUAL, TERMS, call_function
+
+ITERATIONS = 8
+MOVE = 1e-7  # of the size of the state: differences of the field
+ALONG = 1e-4  # of the size of the state: the way to a second slope
+ONE_VECTOR = 1e-8  # of its square length: what parts two vectors from one
+
+# places in the result
+FASTEST, REAL, MOTION = 0, 1, 2
+
+
+@leaf
+def look(model, run, t, x, y, K, W, nq, nv, positions, left, out):
+    """out = (largest |eigenvalue| of the field's Jacobian, its real part, rate of the motion), 1/s.
+
+    Power iteration on differences of the field. A pair of complex eigenvalues never settles in one direction, so three
+    successive vectors are fitted to J²u = a J u + b u, whose roots are the eigenvalues that dominate. Row 0 of K holds
+    the field at x; rows 1 to 3 and y are used up. The first `positions` entries of x have rates among the others, which
+    are larger by the rate that is sought; `left` is the time to go, with its sign. Zeros where the field fails nearby.
+    """
+    nz = nq + nv
+    out[FASTEST], out[REAL], out[MOTION] = 0.0, 0.0, 0.0
+    reach, speed = 0.0, 0.0
+    for i in range(nz):
+        reach = max(reach, abs(x[i]))
+        speed = max(speed, abs(K[0, i]))
+        # no direction of a particular system, the same for every run
+        K[2, i] = (1.0 + 0.618 * (i % 5)) * (1.0 if i % 2 == 0 else -1.0)
+    apart = left * 1e-3
+    if abs(apart) * speed > ALONG * (1.0 + reach):
+        apart = math.copysign(ALONG * (1.0 + reach) / speed, left)
+    for i in range(nz):
+        y[i] = x[i] + apart * K[0, i]
+    if evaluate(model, run, t + apart, y, K, 1, W) == OK:
+        out[MOTION] = motion(K, apart, x, nq, nv)
+    move = MOVE * (reach if reach > 0.0 else 1.0)
+    weight, mean, growth, length = 1.0, 0.0, 1.0, 0.0
+    for i in range(nz):
+        length += K[2, i] * K[2, i]
+    for k in range(ITERATIONS):
+        length = math.sqrt(length)
+        for i in range(nz):
+            K[2, i] = K[2, i] / length  # u
+            y[i] = x[i] + move * K[2, i]
+        if evaluate(model, run, t, y, K, 1, W) != OK:
+            return
+        before, after, length = 0.0, 0.0, 0.0
+        for i in range(nz):
+            K[3, i] = (K[1, i] - K[0, i]) / move  # J u
+            w = weight * weight if i < positions and positions < nz else 1.0
+            before += w * K[2, i] * K[2, i]
+            after += w * K[3, i] * K[3, i]
+            length += K[3, i] * K[3, i]
+        if not (after > 0.0 and after < 1e300):
+            return
+        growth = math.sqrt(after / before)
+        mean += math.log(growth)
+        if k >= 2:  # positions beside velocities, which are larger by the rate
+            weight = math.exp(mean / (k + 1))
+        if k < ITERATIONS - 1:
+            for i in range(nz):
+                K[2, i] = K[3, i]
+    length = math.sqrt(length)
+    for i in range(nz):
+        y[i] = x[i] + move / length * K[3, i]
+    if evaluate(model, run, t, y, K, 1, W) == OK:
+        dominant(K, nz, positions, weight, move, length, out)
+
+
+@leaf
+def dominant(K, size, positions, weight, move, length, out):
+    """Eigenvalues from u = K[2], J u = K[3] and J²u = length (K[1] - K[0]) / move."""
+    uu, uv, vv, uw, vw = 0.0, 0.0, 0.0, 0.0, 0.0  # v and w are J u and J²u over `length`
+    for i in range(size):
+        scale = weight if i < positions and positions < size else 1.0
+        u, v, w = scale * K[2, i], scale * K[3, i] / length, scale * (K[1, i] - K[0, i]) / move
+        uu += u * u
+        uv += u * v
+        vv += v * v
+        uw += u * w
+        vw += v * w
+    gap = uu * vv - uv * uv
+    if gap <= ONE_VECTOR * uu * vv:  # one real eigenvalue
+        out[REAL] = vw / vv
+        out[FASTEST] = abs(out[REAL])
+        return
+    a = (uu * vw - uv * uw) / gap
+    b = (vv * uw - uv * vw) / gap * length
+    inside = a * a + 4.0 * b
+    if inside < 0.0:
+        out[REAL] = 0.5 * a
+        out[FASTEST] = math.sqrt(-b)
+        return
+    root = math.sqrt(inside)
+    out[REAL] = 0.5 * (a + root) if a > 0.0 else 0.5 * (a - root)
+    out[FASTEST] = abs(out[REAL])
+
+
+@leaf
+def motion(K, apart, x, nq, nv):
+    """Rate of the motion itself, 1/s: the largest of |q'|/L, (|q''|/L)^(1/2) and (|v''|/L)^(1/3), L the size of q.
+
+    What is slow on the motion is slow here, however fast the equations are beside it. Rows 0 and 1 of K hold the slopes
+    now and `apart` later.
+    """
+    size, first, second, third = 0.0, 0.0, 0.0, 0.0
+    for i in range(nq):
+        size = max(size, abs(x[i]))
+        first = max(first, abs(K[0, i]))
+        if nv == 0:
+            second = max(second, abs(K[1, i] - K[0, i]))
+    for i in range(nq, nq + nv):
+        second = max(second, abs(K[0, i]))
+        third = max(third, abs(K[1, i] - K[0, i]))
+    if size == 0.0:
+        size = 1.0
+    if nv == 0:
+        return max(first / size, math.sqrt(second / (abs(apart) * size)))
+    return max(first / size, math.sqrt(second / size), (third / (abs(apart) * size)) ** (1.0 / 3.0))
+
+
+@leaf
+def turning_by_time(fns, t, later, x, y, data, n, size, now, moved, rows):
+    """How fast the first n residuals' gradients, each of length 1, change with time alone, 1/s.
+
+    `now` and `moved` have room for the residuals, `rows` for 2 n `size` numbers. The largest change of an entry counts.
+    """
+    for k in range(2):
+        at = t + k * later
+        call_function(fns, RESIDUAL, at, x, 0, x, 0, data, now, 0)
+        for i in range(size):
+            y[i] = x[i]
+        for i in range(size):
+            move = MOVE * (1.0 + abs(x[i]))
+            y[i] = x[i] + move
+            call_function(fns, RESIDUAL, at, y, 0, y, 0, data, moved, 0)
+            y[i] = x[i]
+            for j in range(n):
+                rows[k, j, i] = (moved[j] - now[j]) / move
+        for j in range(n):
+            length = 1e-300
+            for i in range(size):
+                length += rows[k, j, i] * rows[k, j, i]
+            length = math.sqrt(length)
+            for i in range(size):
+                rows[k, j, i] = rows[k, j, i] / length
+    worst = 0.0
+    for j in range(n):
+        for i in range(size):
+            worst = max(worst, abs(rows[1, j, i] - rows[0, j, i]))
+    return worst / abs(later)
+
+
+@leaf
+def turning(fns, t, x, y, data, K, row, sizes, apart, now, later):
+    """How fast the rows of G, each of length 1, change along the motion, 1/s: the largest change of an entry.
+
+    A row of K holds the velocity and acceleration; `now` and `later` have room for the terms (q', M, f, G, γ).
+    """
+    nq, nv, nl = sizes
+    for i in range(nq + nv):
+        y[i] = x[i] + apart * K[row, i]
+    call_function(fns, TERMS, t, x, 0, x, 0, data, now, 0)
+    call_function(fns, TERMS, t + apart, y, 0, y, 0, data, later, 0)
+    at, worst = nq + nv * nv + nv, 0.0
+    for _ in range(nl):
+        first, second = 1e-300, 1e-300
+        for j in range(at, at + nv):
+            first += now[j] * now[j]
+            second += later[j] * later[j]
+        first, second = math.sqrt(first), math.sqrt(second)
+        for j in range(at, at + nv):
+            worst = max(worst, abs(later[j] / second - now[j] / first))
+        at += nv
+    return worst / abs(apart)

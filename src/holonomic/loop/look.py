@@ -1,0 +1,168 @@
+"""What happens to the events of an accepted step: written down, or the step taken again to end on one."""
+
+from __future__ import annotations
+
+from ..errors import ACCUMULATES, EVENT, MORE, OK
+from ..kernels.compile import inner, leaf
+from ..kernels.evaluate import asks_for_function
+from ..kernels.memory import STEPPING, WRITING
+from ..kernels.vectors import write_row
+from .attempt import refuse
+from .event_search import (
+    CAME,
+    COUNTED,
+    DIRECTION,
+    END,
+    EPS,
+    MOST,
+    NEXT,
+    SIGN,
+    START,
+    STOPS,
+    TRIAL,
+    dense_ready,
+    event_values,
+    find_events,
+    keep,
+    resolution,
+    shyness,
+    state_inside,
+)
+
+AGAIN = -1  # the step is taken again, to end on an event
+MAX_TRIES = 6
+NEAR = 1e-3  # in θ: over this distance an event function is as good as straight
+
+
+@inner
+def write_event(events, run, k, t, x, K, stage, size):
+    """Write down event k."""
+    row = run.event_rows
+    write_row(events.t, events.x, events.k, row, t, x, K, stage, size.nq, size.nx, size.nk)
+    events.index[row] = k
+    run.event_rows += 1
+
+
+@leaf
+def distance_left(ev_f, k):
+    """How far beyond the end of the step, in θ, event k is zero, going straight on; 2 where that leads nowhere."""
+    value = ev_f[END, k]
+    slope = (value - ev_f[TRIAL, k]) / NEAR
+    if value == 0.0 or slope == 0.0:
+        return 0.0 if value == 0.0 else 2.0
+    missing = -value / slope
+    return missing if missing > 0.0 else 2.0
+
+
+@inner
+def watch(slots, model, method, run, loop, events):
+    """Look for events in an accepted step and write them down.
+
+    A step that contains a stopping event is taken again so that it ends there: the state then has the full order
+    of the integrator. AGAIN asks for that, with the length in run.h and the event in run.retake. As the dense output
+    is not quite the new step, two or three attempts bring the end onto the zero to rounding. EVENT: a stopping
+    event at the very start of the step, which is given up.
+    """
+    size = model.size
+    x, xn, K = loop.state.x, loop.state.xn, loop.state.K
+    xe, ke = loop.inside.x, loop.inside.K
+    ev, ev_f, found_theta, found = events.marks, events.values, events.theta, events.found
+    last = run.last_stage
+    nev = size.n_events
+    status = dense_ready(slots, model, method, run, loop.state)
+    if status != OK:
+        return status
+    count = find_events(slots, model, method, run, loop, events)
+    if count < 0:
+        return -count
+    shortest = resolution(run)
+    stop = -1
+    for i in range(count):
+        if stop < 0 and ev[STOPS, found[i] // 2] != 0:
+            stop = i
+    cut = 2.0  # events from here on are at the end of the step
+    close = max(32.0 * EPS, 4.0 * shortest)
+    if stop >= 0:
+        cut = found_theta[stop]
+        if cut <= shortest:
+            for i in range(count):
+                if found_theta[i] <= shortest:
+                    k = found[i] // 2
+                    write_event(events, run, k, run.t, x, K, 0, size)
+                    ev[SIGN, k] = COUNTED
+                    ev[CAME, k] = 2 * (found[i] % 2) - 1
+            run.retake = 0
+            run.tries = 0
+            return EVENT
+        run.retake = found[stop] // 2 + 1
+        if 1.0 - cut > close and run.tries < MAX_TRIES:
+            run.h = cut * run.h_used
+            run.tries += 1
+            return AGAIN
+    if run.retake != 0:
+        status = event_values(slots, model, method, run, 1.0 - NEAR, loop, events, TRIAL)
+        if status != OK:
+            return status
+        if stop < 0:
+            # the end does not quite reach the zero it was taken for: a little further, or this is as near as rounding
+            # and the error of the dense output let it come
+            missing = distance_left(ev_f, run.retake - 1)
+            if missing > close and missing <= NEAR and run.tries < MAX_TRIES:
+                run.h = (1.0 + missing) * run.h_used
+                run.tries += 1
+                return AGAIN
+            cut = 1.0
+            k = run.retake - 1
+            count = keep(found_theta, found, count, 1.0, k, -ev[NEXT, k])
+        for k in range(nev):  # others at the same instant, which rounding has left on this side of zero
+            here = abs(ev[NEXT, k]) == 1 and ev[DIRECTION, k] != ev[NEXT, k]
+            if here and distance_left(ev_f, k) <= 2.0 * close:
+                for i in range(count):
+                    here = here and not (found[i] // 2 == k and found_theta[i] >= cut)
+                if here:
+                    count = keep(found_theta, found, count, 1.0, k, -ev[NEXT, k])
+    rows = run.event_rows
+    for i in range(count):
+        theta, k = found_theta[i], found[i] // 2
+        if theta >= cut or theta >= 1.0:
+            write_event(events, run, k, run.t_new, xn, K, last, size)
+            continue
+        status = state_inside(slots, model, method, run, theta, run.t, run.h_used, loop.state, loop.inside, True, shyness(run))
+        if status != OK:
+            run.event_rows = rows
+            return status
+        write_event(events, run, k, run.t + theta * run.h_used, xe, ke, 0, size)
+    for k in range(nev):
+        ev[SIGN, k] = ev[NEXT, k]
+        ev_f[START, k] = ev_f[END, k]
+    for i in range(count):
+        if found_theta[i] >= cut:
+            ev[SIGN, found[i] // 2] = COUNTED
+            ev[CAME, found[i] // 2] = 2 * (found[i] % 2) - 1
+    return OK
+
+
+@inner
+def look_inside(slots, model, method, run, loop, events):
+    """Look for events in an accepted step; go on to write it, or to take it again."""
+    if model.size.n_events > 0:
+        if run.event_rows + MOST * model.size.n_events > events.t.shape[0]:
+            return MORE
+        status = watch(slots, model, method, run, loop, events)
+        if status == AGAIN or status == EVENT:
+            run.phase = STEPPING
+            run.retaken += 1
+            return OK if status == AGAIN else EVENT
+        if asks_for_function(status) or status == ACCUMULATES:
+            return status
+        if status != OK:
+            if run.fixed != 0:
+                run.last_status = status
+                run.t_failed = run.t
+                return status
+            refuse(run, run.h_used, status)
+            run.phase = STEPPING
+            return OK
+    run.phase = WRITING
+    run.rows_of_step = 0
+    return OK

@@ -1,0 +1,75 @@
+"""Looking into a finished run: one recorded step replayed, and model functions along recorded rows."""
+
+from __future__ import annotations
+
+from ..errors import OK
+from ..kernels.compile import leaf
+from ..kernels.evaluate import evaluate
+from ..kernels.signatures import call_advance, call_dense, call_finish, call_function
+from .event_search import state_inside
+
+
+@leaf
+def take_row(source, row, target, n):
+    """target = source[row]"""
+    for i in range(n):
+        target[i] = source[row, i]
+
+
+@leaf
+def put_state(xe, ke, nq, nx, nk, out_x, out_k, row):
+    """Keep a state and (v', λ) in one row of the results."""
+    for i in range(nx):
+        out_x[row, i] = xe[i]
+    for i in range(nk):
+        out_k[row, i] = ke[0, nq + i]
+
+
+@leaf
+def replay(slots, model, method, run, loop, rec_t, rec_x, steps, wanted, last, out, done):  # fmt: skip
+    """States at `wanted[done[0]:last]`, in the order of the run; the step of time j begins at row steps[j].
+
+    Each step is taken again from its recorded beginning, once for all times inside it. Its recorded end takes
+    the place of the end computed here, so that the curve joins the recorded points. done[0] counts the times
+    that are finished: after NEED_REFINED or NEED_TERMS the call is repeated.
+    """
+    size = model.size
+    x, xn, K, W = loop.state.x, loop.state.xn, loop.state.K, loop.state.W
+    xe, ke = loop.inside.x, loop.inside.K
+    nx, nq, nk = size.nx, size.nq, size.nk
+    now = -1
+    while done[0] < last:
+        j = done[0]
+        i = steps[j]
+        t = rec_t[i]
+        h = rec_t[i + 1] - t
+        if i != now:
+            take_row(rec_x, i, x, nx)
+            status = evaluate(model, run, t, x, K, 0, W)
+            if status != OK:
+                return status
+            status = call_advance(slots, model, method, run, t, h, loop.state)
+            if status != OK:
+                return status
+            take_row(rec_x, i + 1, xn, nx)
+            status = call_finish(slots, model, method, run, t, h, loop.state)
+            if status != OK:
+                return status
+            status = call_dense(slots, model, method, run, t, h, loop.state)
+            if status != OK:
+                return status
+            now = i
+        theta = (wanted[j] - t) / h
+        status = state_inside(slots, model, method, run, theta, t, h, loop.state, loop.inside, True, 0.0)
+        if status != OK:
+            return status
+        put_state(xe, ke, nq, nx, nk, out.x, out.K, j)
+        done[0] += 1
+    return OK
+
+
+@leaf
+def along(fns, which, t, x, b, data, first, last, out):
+    """Model function `which` at rows first .. last-1: out[row] = f(t[row], x[row], b[row])."""
+    for row in range(first, last):
+        call_function(fns, which, t[row], x, row * x.shape[1], b, row * b.shape[1], data, out, row * out.shape[1])  # fmt: skip

@@ -1,0 +1,1 @@
+"""Singular positions on the way of a run: how they give themselves away, and the path that leads over them."""

@@ -1,0 +1,1 @@
+"""The loop for one plan alone, as source: what is known beforehand is worked out, the rest is printed."""

@@ -1,0 +1,104 @@
+"""What has to be told of members that came to their end: stiffness met by an explicit method, singular positions near by."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..errors import (
+    DONE,
+    EVENT,
+    TOO_MANY_STEPS,
+    InvariantWarning,
+    NearSingularWarning,
+    StiffnessWarning,
+    UnstableWarning,
+)
+from ..loop.batch import AT_LEAST, LEAST, MOST_RATIO, NOTED, STEP_LEAST, STIFF_SINCE
+from ..running.failure import BOUND, burst, reason, stiff_since
+from ..running.near_singular import WORTH_A_LOOK, near_singular
+from ..starting.invariance import was_kept
+from .checks import changed_at_end
+from .job import Chunk, Job
+from .members import Members
+from .program import Program
+
+REACHED = (DONE, EVENT)
+FEW = 8  # members of a stretch that are looked into; each takes milliseconds
+
+
+def tell(job: Job, program: Program, members: Members, noted: np.ndarray, ran: np.ndarray, chunk: Chunk) -> None:
+    """Enter notes on members of a chunk, and what they failed of, out of what the loop has written down."""
+    if job.open is None:  # otherwise stiff members are handed over
+        for m in ran[~np.isnan(noted[ran, STIFF_SINCE])].tolist():
+            since = noted[m, STIFF_SINCE]
+            if chunk.status[m] in REACHED:
+                _note(chunk, chunk.first + m, StiffnessWarning, stiff_since(since, program.integrator_name))
+            elif chunk.status[m] == TOO_MANY_STEPS:
+                chunk.why[chunk.first + m] = USED_UP.format(job.limits["max_steps"], since, program.integrator_name)
+    _tell_ends(job, program, members, ran[np.isin(chunk.status[ran], REACHED)], chunk)
+    if noted.shape[1] == NOTED:
+        look_closer(job, chunk)
+        return
+    size = program.model.nq + program.model.nv
+    near = (noted[ran, STEP_LEAST] != 0.0) & (noted[ran, LEAST] < WORTH_A_LOOK * noted[ran, MOST_RATIO])
+    for m in ran[near].tolist():
+        x, slope = noted[m, NOTED : NOTED + size].copy(), noted[m, NOTED + size :].copy()
+        place = float(noted[m, AT_LEAST]), abs(float(noted[m, STEP_LEAST])), x, slope
+        share = float(noted[m, LEAST] / noted[m, MOST_RATIO])
+        chunk.near[chunk.first + m] = share, place, members.starts[m].copy(), members.data[m].copy()
+    look_closer(job, chunk)
+
+
+def _tell_ends(job: Job, program: Program, members: Members, ended: np.ndarray, chunk: Chunk) -> None:
+    """Look at the last saved states of members that came to their end: did a fixed step burst, were invariants changed?"""
+    ended = ended[chunk.rows[ended] > 0]
+    if not len(ended) or not (job.memory.fixed or (program.keeps and job.initial != "free")):
+        return
+    size = program.model.nq + program.model.nv
+    rows = chunk.rows[ended] - 1
+    X, times = chunk.x[ended, rows, :size], job.save_t[rows]
+    if job.memory.fixed:
+        first, last = (np.abs(x).max(axis=1, initial=0.0) for x in (members.starts[ended, :size], X))
+        for i in np.flatnonzero(last > BOUND * (1.0 + first)):
+            chunk.grown[chunk.first + int(ended[i])] = float(first[i]), float(last[i])
+    if program.keeps and job.initial != "free":
+        found, rates = changed_at_end(program, members, ended, times, X)
+        for i in np.flatnonzero(found >= 0):
+            text = was_kept(program.model.invariant_labels[found[i]], float(rates[i]), float(times[i]))
+            _note(chunk, chunk.first + int(ended[i]), InvariantWarning, text)
+
+
+def look_closer(job: Job, chunk: Chunk) -> None:
+    """Tell which members went by a singular position without a passage over it, where the user's functions are at hand."""
+    if job.program.plan is None:
+        return
+    for number, (first, last) in chunk.grown.items():
+        _note(chunk, number, UnstableWarning, burst(job.plan, first, last, job.memory.h_fixed))
+    chunk.grown = {}
+    found = 0
+    for i, (number, (share, place, start, data)) in enumerate(sorted(chunk.near.items())):
+        if i < FEW:
+            text = near_singular(job.plan, (job.t0, start), place, data)
+            found += text is not None
+        else:  # where those that were looked into passed none, small pivots have other reasons
+            text = LIKELY.format(place[0], share) if found else None
+        status = int(chunk.status[number - chunk.first])
+        if text is not None and status in REACHED:
+            _note(chunk, number, NearSingularWarning, text)
+        elif text is not None:
+            chunk.why[number] = f"{reason(status)}; {text}"
+    chunk.near = {}
+
+
+def _note(chunk: Chunk, number: int, kind: type, text: str) -> None:
+    chunk.notes.setdefault(number, []).append((kind.__name__, text))
+
+
+USED_UP = (
+    "max_steps = {} steps were used up: the step is limited by stability, not accuracy, since t = {:.4g}, the problem is stiff "
+    "for {}. Leave integrator= open, or use Radau()."
+)
+LIKELY = (
+    "the run may have gone by a singular position near t = {:.6g}, as others of this sweep did: its pivot ratio fell to {:.1e} "
+    "of the largest. It was not looked into; simulate() tells more."
+)
