@@ -185,7 +185,6 @@ CALLS: dict[str, tuple[Callable, dict, list[str]]] = {
         lambda levels, style, ax: comparison().plot(levels, style=style, ax=ax), levels=None, style="light", ax=None
     ),
     "comparison.view": of(lambda path: comparison().view(path=path), path=lambda: folder() / "c.html"),
-    "comparison[]": of(lambda index: comparison()[index], index=0),
     "precision.plot": of(
         lambda error, costs, style, ax: precision().plot(error, costs, style=style, ax=ax),
         error="error_q", costs="seconds", style="light", ax=None,
@@ -236,7 +235,21 @@ METHODS = [
     each for each in vars(h).values()
     if isinstance(each, type) and each.__module__.split(".")[1] in ("integrators", "stabilizations", "formulations")
 ]  # fmt: skip
-CALLS |= {each.__name__: of(each) for each in METHODS}
+
+
+def used(kind: type) -> Callable:
+    """A method with its settings, and a run by it: what is not seen in the first has to be in the second."""
+    role = kind.__module__.split(".")[1].removesuffix("s")  # the room that it is in
+
+    def call(**settings):
+        made = kind(**settings)
+        fixed = role == "integrator" and not made.adaptive
+        h.simulate(swing(), 0.01, **START, **{role: made}, **({"step": 0.005} if fixed else {}), max_steps=200)
+
+    return call
+
+
+CALLS |= {each.__name__: (used(each), {}, of(each)[2]) for each in METHODS}
 
 
 def cases() -> Iterator[tuple[str, str, str]]:

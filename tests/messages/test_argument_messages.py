@@ -3,7 +3,24 @@
 import numpy as np
 import pytest
 
-from holonomic import BadArgument, Event, Ode, System, grid, sample, simulate, sweep
+from holonomic import (
+    BDF,
+    BackwardEuler,
+    BadArgument,
+    Baumgarte,
+    Event,
+    GeneralizedAlpha,
+    Ode,
+    PostStabilization,
+    Projection,
+    StateSpace,
+    StrangenessFree,
+    System,
+    grid,
+    sample,
+    simulate,
+    sweep,
+)
 from holonomic.multibody import Mechanism, rod
 
 POINT = System(mass=np.eye(1), coordinates=["=1+1"])
@@ -60,3 +77,34 @@ def test_grid_has_all_combinations_the_last_name_fastest():
     assert found["a"].tolist() == [1, 1, 1, 2, 2, 2] and found["a"].dtype.kind == "i"
     assert found["b"].tolist() == [0.5] * 6
     assert found["c"].tolist() == [3, 4, 5, 3, 4, 5]
+
+
+@pytest.mark.parametrize(
+    ("make", "words"),
+    [
+        (lambda: Baumgarte(alpha="fast"),
+         "Baumgarte's gains are numbers: Baumgarte(alpha=20), Baumgarte(gains=(9, 6)). Got alpha='fast'."),
+        (lambda: Projection(tol="tight"), "tol='tight' must be a positive number; leave it out for min(1e-10, rtol/10)."),
+        (lambda: Projection(max_iterations=0), "max_iterations=0 must be a whole number between 1 and 1000."),
+        (lambda: PostStabilization(on=["both"]), "on=['both']: choose 'both', 'velocity', 'position', 'full', 'cheap-full'."),
+        (lambda: GeneralizedAlpha(rho=True), "rho=True must lie between 0 and 1."),
+        (lambda: BDF(max_order=[5]), "max_order=[5]: BDF formulas are stable for orders 1 to 6."),
+        (lambda: BackwardEuler(once="yes"), "once='yes': choose True or False."),
+        (lambda: StateSpace(R="rows"), "R= must be a number, an array of numbers or a function, got 'rows'."),
+        (lambda: StrangenessFree(selectors={}), "selectors={}: choose 'null-space', 'rows', 'constant'."),
+    ],
+)
+def test_settings_of_methods_that_cannot_be_meant_are_told_in_plain_words(make, words):
+    with pytest.raises(BadArgument) as caught:
+        make()
+    assert str(caught.value) == words
+
+
+def test_weights_of_a_metric_may_be_an_array():
+    swing = System(mass=np.eye(2), force=[0, -9.81], constraint=lambda q: q @ q - 1)
+    ends = [
+        simulate(swing, 0.5, q0=[1, 0], v0=[0, 0], stabilization=kind(metric=weights)).end.q
+        for kind in (Projection, PostStabilization)
+        for weights in (np.array([1.0, 2.0, 1.0, 2.0]), (1.0, 2.0, 1.0, 2.0))
+    ]
+    assert np.array_equal(ends[0], ends[1]) and np.array_equal(ends[2], ends[3])

@@ -30,6 +30,7 @@ from ..errors import BadArgument
 from ..kernels.signatures import Fn
 from ..model.arguments import call, param_names
 from ..model.dae import Dae, state_values
+from ..model.given import as_number
 from ..model.held import held_mass
 from ..starting.rank import terms
 
@@ -98,7 +99,9 @@ def essential_ode(sol, t: float | None = None) -> Essential:
     """
     if getattr(sol, "plan", None) is None:
         raise BadArgument(f"essential_ode reads the solution of simulate(), got {type(sol).__name__}.")
-    at = sol(sol.t[-1] if t is None else float(t))
+    if t is not None and np.isnan(as_number(t)):
+        raise BadArgument(f"t={t!r} must be one time, s.")
+    at = sol(sol.t[-1] if t is None else t)
     return essential_at(sol.plan.model, float(at.t), at.q, at.v, sol.trail.data, sol.plan.rows)
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 from ..errors import BadArgument, IncompatibleMethods
 from ..model.arguments import refuses_unknown
+from ..model.given import is_one_of
 from .base import Block, Formulation, Unknowns, checked_direction, direction, unit_direction
 
 
@@ -48,7 +49,7 @@ class ProjectedInvariants(Formulation):
     references = ("ascher-petzold-1993",)
 
     def __post_init__(self):
-        if self.kind not in ("Pa", "Pb", "Pc"):
+        if not is_one_of(self.kind, ("Pa", "Pb", "Pc")):
             raise BadArgument(f'kind={self.kind!r}: choose "Pa", "Pb" or "Pc".')
         object.__setattr__(self, "D", checked_direction(self.D))
         if self.kind == "Pc" and self.D != "G":

@@ -8,6 +8,8 @@ import numpy as np
 
 from ..errors import BadArgument
 from ..model.arguments import refuses_unknown
+from ..model.freezing import check_constant
+from ..model.given import is_one_of
 from .base import Block, Formulation, Unknowns
 from .strangeness_free import selected, selector_kind, selector_symbols
 
@@ -46,10 +48,12 @@ class StateSpace(Formulation):
     references = ("wehage-haug-1982", "potra-rheinboldt-1991", "ascher-petzold-1993")
 
     def __post_init__(self):
-        if self.kind not in KINDS:
+        if not is_one_of(self.kind, KINDS):
             raise BadArgument(f"kind={self.kind!r}: choose {' or '.join(map(repr, KINDS))}.")
         if self.R is not None:
-            rows = np.atleast_2d(np.array(self.R, dtype=float))
+            rows = np.atleast_2d(check_constant(self.R, "R="))
+            if rows.ndim != 2 or not rows.size:
+                raise BadArgument(f"R= has shape {rows.shape}; it is a matrix, a row for each equation that is kept.")
             object.__setattr__(self, "R", tuple(tuple(row) for row in rows.tolist()))
 
     @property

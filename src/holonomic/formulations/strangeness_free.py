@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from ..errors import BadArgument, IncompatibleMethods
 from ..kernels.select import CONSTANT, NULL_SPACE, ROWS
 from ..model.arguments import refuses_unknown
+from ..model.given import is_one_of
 from .base import Block, Formulation, Unknowns, acceleration_level, dynamics, kinematics
 
 KINDS = {"null-space": NULL_SPACE, "rows": ROWS, "constant": CONSTANT}
@@ -14,7 +15,7 @@ KINDS = {"null-space": NULL_SPACE, "rows": ROWS, "constant": CONSTANT}
 
 def selector_kind(selectors: str) -> int:
     """Return the number of a kind of selectors."""
-    if selectors not in KINDS:
+    if not is_one_of(selectors, KINDS):
         raise BadArgument(f"selectors={selectors!r}: choose {', '.join(map(repr, KINDS))}.")
     return KINDS[selectors]
 

@@ -51,6 +51,7 @@ from ..kernels.signatures import (
 )
 from ..kernels.vectors import copy, move_on, take_slopes
 from ..model.arguments import refuses_unknown
+from ..model.given import is_whole
 from .backward_differences import D, gamma, history_polynomial, predict, respace, scaled_norm, take_in
 from .base import Integrator, Lowered
 from .fixed_steps import OLD_POINT_LIMITS
@@ -394,7 +395,7 @@ class BDF(Integrator):
     references = ("eich-1993", "shampine-reichelt-1997", "HW96")
 
     def __post_init__(self):
-        if self.max_order not in range(1, 7):
+        if not is_whole(self.max_order, 1) or self.max_order > 6:
             raise BadArgument(f"max_order={self.max_order!r}: BDF formulas are stable for orders 1 to 6.")
         object.__setattr__(self, "order", self.max_order)
 

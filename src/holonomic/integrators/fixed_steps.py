@@ -42,6 +42,7 @@ from ..kernels.signatures import (
 )
 from ..kernels.vectors import copy_row, move_on
 from ..model.arguments import refuses_unknown
+from ..model.given import is_one_of, is_whole
 from .base import Integrator, Lowered
 from .hermite import dense, finish, interpolate
 
@@ -271,7 +272,7 @@ class FixedBDF(_ImplicitStep):
     references = ("HW96", "eich-1993")
 
     def __post_init__(self):
-        if self.order not in ALPHA:
+        if not is_whole(self.order, 1) or self.order not in ALPHA:
             raise BadArgument(f"order={self.order!r}: BDF formulas are stable for orders 1 to 6.")
 
     @property
@@ -298,6 +299,10 @@ class BackwardEuler(_ImplicitStep):
     order = 1
     recommended = True
     references = ("HW96",)
+
+    def __post_init__(self):
+        if not isinstance(self.once, bool):
+            raise BadArgument(f"once={self.once!r}: choose True or False.")
 
     def lower(self) -> Lowered:
         return _lowered(BDF_KIND, 1, ALPHA[1], once=self.once)
@@ -351,7 +356,7 @@ class ImplicitMidpoint(_ImplicitStep):
         return 2 if self.constraints == "stage" else 3
 
     def __post_init__(self):
-        if self.constraints not in ("end", "stage"):
+        if not is_one_of(self.constraints, ("end", "stage")):
             raise BadArgument(f'constraints={self.constraints!r}: choose "end" or "stage".')
 
     def lower(self) -> Lowered:

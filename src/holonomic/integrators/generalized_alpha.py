@@ -41,6 +41,7 @@ from ..kernels.signatures import (
 )
 from ..kernels.vectors import copy_row, move_on
 from ..model.arguments import refuses_unknown
+from ..model.given import as_number
 from .base import Integrator, Lowered
 from .hermite import dense, finish, interpolate
 
@@ -291,7 +292,7 @@ class GeneralizedAlpha(Integrator):
     references = ("arnold-bruels-2007", "arnold-bruels-cardona-2015")
 
     def __post_init__(self):
-        if not 0.0 <= self.rho <= 1.0:
+        if not 0.0 <= as_number(self.rho) <= 1.0:
             raise BadArgument(f"rho={self.rho!r} must lie between 0 and 1.")
 
     def lower(self) -> Lowered:

@@ -48,6 +48,26 @@ def axes(value) -> int:
         return 2
 
 
+def as_number(value) -> float:
+    """A real number as a float; NaN for anything else, so that every comparison with it fails."""
+    if isinstance(value, bool | np.bool_ | str | bytes | np.datetime64) or axes(value):
+        return np.nan
+    try:
+        return float(value)
+    except (TypeError, ValueError, OverflowError):
+        return np.nan
+
+
+def is_number(value) -> bool:
+    """Whether a value is a real number, NaN and infinity among them."""
+    return isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
+
+
+def is_one_of(value, choices) -> bool:
+    """Whether a value is one of some texts; arrays and mappings are not."""
+    return isinstance(value, str) and value in choices
+
+
 def is_whole(value, least: int) -> bool:
     """Whether a value is a whole number, at least so large."""
     if type(value) is int:

@@ -6,6 +6,7 @@ Methods are asked for what they can do, by the attributes that their base classe
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -14,6 +15,7 @@ from ..formulations.base import Formulation
 from ..integrators.base import Integrator
 from ..kernels.signatures import Fn
 from ..model.dae import Dae
+from ..model.given import as_number
 from ..stabilizations.base import Stabilization
 from .choice import EXPLICIT, FORMULATION, IMPLICIT, WITHOUT, Choice, recommended, simplest
 
@@ -30,7 +32,9 @@ def metric_of(metric, model):
             why = "an Ode has no mass matrix" if model.is_ode else "with kinematics= M does not measure q"
             raise IncompatibleMethods(f'metric="mass" cannot be used: {why}. Pass metric=None, or weights.')
         return metric
-    weights = tuple(float(value) for value in metric)
+    weights = tuple(map(as_number, metric)) if isinstance(metric, list | tuple) else ()
+    if not weights or any(map(math.isnan, weights)):
+        raise BadArgument(f'metric={metric!r}: choose None, "mass" or weights for q and v.')
     if len(weights) != model.nc + model.nv:
         raise BadArgument(f"metric has {len(weights)} weights; q and v have {model.nc + model.nv} entries.")
     if not min(weights) > 0.0:

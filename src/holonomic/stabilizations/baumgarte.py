@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+import reprlib
 from dataclasses import dataclass
 
 import numpy as np
 
 from ..errors import BadArgument
 from ..model.arguments import refuses_unknown
+from ..model.given import is_number
 from .base import Lowered, Stabilization, no_pull, no_tangent
 
 
@@ -52,6 +54,10 @@ class Baumgarte(Stabilization):
             raise BadArgument("Baumgarte needs exactly one of alpha=, gamma= or gains=, e.g. Baumgarte(alpha=20).")
         if self.beta is not None and self.alpha is None:
             raise BadArgument("beta= goes with alpha=.")
+        single = [each for each in (self.alpha, self.beta, self.gamma) if each is not None]
+        stated = single if self.gains is None else self.gains
+        if not isinstance(stated, list | tuple) or not all(map(is_number, stated)):
+            raise BadArgument(f"Baumgarte's gains are numbers: Baumgarte(alpha=20), Baumgarte(gains=(9, 6)). Got {self._said()}.")
         if self.gains is not None:
             object.__setattr__(self, "gains", tuple(float(gain) for gain in self.gains))
         given = self.gains if self.gains is not None else (self.rate, self.beta or 0.0)
@@ -62,6 +68,10 @@ class Baumgarte(Stabilization):
                 "with infinite gains the constraint itself is imposed: use formulation=Index3(), for a Dae of order 1 "
                 "Index2(), with an implicit integrator."
             )
+
+    def _said(self) -> str:
+        given = {name: getattr(self, name) for name in ("alpha", "beta", "gamma", "gains")}
+        return ", ".join(f"{name}={reprlib.repr(value)}" for name, value in given.items() if value is not None)
 
     @property
     def rate(self) -> float:

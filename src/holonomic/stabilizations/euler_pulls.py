@@ -28,6 +28,7 @@ from ..kernels.signatures import (
 )
 from ..kernels.vectors import subtract
 from ..model.base import Direction
+from ..model.given import as_number, is_whole
 from .base import LEVELS, Lowered, Stabilization, mixes_levels, no_tangent
 from .invariant import ORTHOGONAL, check_operator
 from .projection import RHO_SMALLEST, remember
@@ -71,7 +72,7 @@ class _EulerStabilization(Stabilization):
             object.__setattr__(self, "alpha", 1.0)
         for name in ("alpha", "gain"):
             given = getattr(self, name)
-            if given is not None and not 0.0 < float(given) < np.inf:
+            if given is not None and not 0.0 < as_number(given) < np.inf:
                 raise BadArgument(f"{name}={given!r} must be a positive number.")
         check_operator(self.F, self.D, ("1.13", "1.14", "1.7", "1.8"))
 
@@ -168,6 +169,8 @@ class BackwardEulerStabilization(_EulerStabilization):
 
     def __post_init__(self):
         super().__post_init__()
+        if not is_whole(self.max_iterations, 1) or self.max_iterations > 1000:
+            raise BadArgument(f"max_iterations={self.max_iterations!r} must be a whole number between 1 and 1000.")
         if self.plain and self.alpha is None:
             raise BadArgument('F="1.14" needs alpha=: its Newton matrix is made for one α.')
 

@@ -10,6 +10,7 @@ import numpy as np
 from ..errors import BadArgument
 from ..model.arguments import refuses_unknown
 from ..model.base import Bend
+from ..model.given import as_number, is_one_of
 from .base import Lowered, Stabilization, no_pull, no_tangent
 
 ORTHOGONAL = {"1.7": "1.13", "1.8": "1.14"}  # index 2, where H = G: the general form with D = Gᵀ
@@ -61,6 +62,8 @@ class InvariantStabilization(Stabilization):
     references = ("ascher-chin-reich-1992", "ascher-chin-petzold-reich-1995")
 
     def __post_init__(self):
+        if not isinstance(self.integral, bool):
+            raise BadArgument(f"integral={self.integral!r}: choose True or False.")
         if self.gain is not None and self.gamma is not None:
             raise BadArgument("gain= and gamma= are the same thing: give one of them.")
         given = self.gain if self.gain is not None else self.gamma
@@ -68,7 +71,7 @@ class InvariantStabilization(Stabilization):
             if not self.integral:
                 raise BadArgument("InvariantStabilization needs gain=, e.g. InvariantStabilization(gain=20).")
             given = 0.0
-        if not 0.0 <= float(given) < np.inf:
+        if not 0.0 <= as_number(given) < np.inf:
             raise BadArgument(f"gain={given!r} must be a number, not negative.")
         object.__setattr__(self, "gain", float(given))
         object.__setattr__(self, "gamma", None)
@@ -96,7 +99,7 @@ class InvariantStabilization(Stabilization):
 
 def check_operator(F: str, D, known: tuple[str, ...]) -> None:
     """Refuse an F or D that is not there."""
-    if F not in known:
+    if not is_one_of(F, known):
         raise BadArgument(f"F={F!r}: choose {', '.join(repr(name) for name in known)}.")
     if isinstance(D, str) and D not in NAMED:
         raise BadArgument(f"D={D!r}: choose {', '.join(repr(name) for name in NAMED)}, or give a function.")

@@ -41,6 +41,7 @@ from ..kernels.signatures import (
 from ..kernels.vectors import subtract
 from ..model.arguments import refuses_unknown
 from ..model.base import Direction
+from ..model.given import as_number, is_one_of, is_whole
 from .base import LEVELS, Lowered, Stabilization, mixes_levels, no_tangent, tangent
 from .invariant import check_operator
 from .projection import RHO_SMALLEST
@@ -119,16 +120,19 @@ class PostStabilization(Stabilization):
     references = ("ascher-chin-petzold-reich-1995", "ascher-chin-reich-1992")
 
     def __post_init__(self):
-        if self.on not in ON:
+        if isinstance(self.metric, np.ndarray):  # weights; as a tuple they can be compared
+            object.__setattr__(self, "metric", tuple(self.metric.tolist()))
+        if not is_one_of(self.on, ON):
             raise BadArgument(f"on={self.on!r}: choose {', '.join(map(repr, ON))}.")
         for name in ("sweeps", "keep"):
-            if not (isinstance(getattr(self, name), int) and getattr(self, name) >= 1):
+            if not is_whole(getattr(self, name), 1) or getattr(self, name) > 1000:
                 raise BadArgument(f"{name}={getattr(self, name)!r} must be a whole number, at least 1.")
-        if not (0.0 < self.alpha < np.inf if self.F == "1.14" else 0.0 < self.alpha < 2.0):
+        most = np.inf if is_one_of(self.F, ("1.14",)) else 2.0
+        if not 0.0 < as_number(self.alpha) < most:
             raise BadArgument(f"alpha={self.alpha!r} must lie between 0 and 2; 1 is near optimal.")
-        if self.freeze not in FREEZE:
+        if not is_one_of(self.freeze, FREEZE):
             raise BadArgument(f"freeze={self.freeze!r}: choose {', '.join(map(repr, FREEZE))}.")
-        if self.estimate not in ("projected", "whole"):
+        if not is_one_of(self.estimate, ("projected", "whole")):
             raise BadArgument(f"estimate={self.estimate!r}: choose 'projected' or 'whole'.")
         if self.freeze == "inverse" and self.keep > 1:
             raise BadArgument('freeze="inverse" keeps factors over sweeps, keep= over steps: choose one.')

@@ -27,6 +27,7 @@ from ..kernels.signatures import (
 from ..kernels.vectors import largest_scaled, norm, norm_of, subtract
 from ..model.arguments import refuses_unknown
 from ..model.base import Direction
+from ..model.given import as_number, is_one_of, is_whole
 from .base import LEVELS, Lowered, Stabilization, mixes_levels, tangent
 from .invariant import check_operator
 
@@ -93,17 +94,21 @@ class Projection(Stabilization):
     references = ("HLW06", "eich-1993", "ascher-chin-reich-1992", "ascher-chin-petzold-reich-1995")
 
     def __post_init__(self):
-        if self.at not in ("predicted", "new"):
+        if isinstance(self.metric, np.ndarray):  # weights; as a tuple they can be compared
+            object.__setattr__(self, "metric", tuple(self.metric.tolist()))
+        if not is_one_of(self.at, ("predicted", "new")):
             raise BadArgument(f"at={self.at!r}: choose 'predicted' or 'new'.")
-        if self.on not in ("both", "positions", "full"):
+        if not is_one_of(self.on, ("both", "positions", "full")):
             raise BadArgument(f"on={self.on!r}: choose 'both', 'positions' or 'full'.")
         if self.on == "positions":
             if self.D is not None or self.at == "new":
                 raise BadArgument("on='positions' goes along Gᵀ at the predicted point: leave D= and at= out.")
             object.__setattr__(self, "levels", ("position",))
             object.__setattr__(self, "drift_order", "below tolerance; p")
-        if self.tol is not None and not 0.0 < self.tol < np.inf:
+        if self.tol is not None and not 0.0 < as_number(self.tol) < np.inf:
             raise BadArgument(f"tol={self.tol!r} must be a positive number; leave it out for min(1e-10, rtol/10).")
+        if not is_whole(self.max_iterations, 1) or self.max_iterations > 1000:
+            raise BadArgument(f"max_iterations={self.max_iterations!r} must be a whole number between 1 and 1000.")
         if self.D is not None:
             check_operator("1.13", self.D, ("1.13",))
             if self.metric is not None:

@@ -10,7 +10,7 @@ import numpy as np
 
 from ..arguments import refuse_unknown
 from ..integrators.base import Integrator
-from ..model.given import axes
+from ..model.given import axes, positive
 from ..simulate import simulate
 from .compare import Comparison, Row, as_list, measured, name_of, refuse_for_all
 from .reference import truth_of
@@ -41,6 +41,7 @@ class WorkPrecision(Comparison):
 
         A method that does not get there, or gets there with every run, has no entry.
         """
+        error = positive(error, "error", infinite="it is an error that runs have.")
         rows = []
         for name, runs in self.curves().items():
             runs = [row for row in runs if row.ok and np.isfinite(row.error_q) and row.error_q > 0]
