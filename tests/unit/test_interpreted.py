@@ -407,3 +407,9 @@ def test_an_event_that_leaves_its_domain_is_named(trace):
     system = System(np.eye(1), [1.0], trace=trace)
     with pytest.raises(NotFinite, match=r"event 'far' gives NaN or infinity near t = 2"):
         simulate(system, 10.0, q0=[0], v0=[0], events={"far": Event(lambda q: np.sqrt(2.0 - q[0]) - 3.0)})
+
+
+def test_a_rate_that_is_not_finite_is_named():
+    system = System(mass=np.eye(2), states={"charge": lambda: np.nan}, trace=False)
+    with pytest.raises(NotFinite, match="state 'charge'"):
+        simulate(system, 0.01, q0=[1.0, 0.0], v0=[0.0, 0.0], s0=[1.0])

@@ -24,8 +24,9 @@ BEST_RTOL = 1e-14
 DIFFERENCES_RTOL = 1e-9  # no better with differences, however smooth the functions
 
 
-def careful(fns, size, t, x, data, K, row, W):
+def careful(model, run, t, x, K, row, W):
     """What a field evaluation failed of, if it did: it leaves ρ = 0 at a singular position."""
+    size = model.size
     rho = K[row, size.nrow - 1]
     if rho == 0.0:
         return SINGULAR
