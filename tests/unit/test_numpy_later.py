@@ -54,7 +54,15 @@ def transpose_seen(y):
     return -(A @ np.array([y[0], y[0]]))[1:]
 
 
-@pytest.mark.parametrize("rhs", [whole_halved, whole_like, whole_bits, whole_sum, diagonal_seen, transpose_seen])
+def kinds_told(y):
+    """Different numbers for each kind of array, none of which the start shows."""
+    whole, truth = np.where(y > 0.3, 1, 2), y > 0.3
+    seen = (y.dtype == float, whole.dtype.kind == "i", truth.dtype == bool, np.issubdtype(y.dtype, np.floating))
+    k = sum(2.0**i for i, one in enumerate(seen) if one)
+    return -np.where(y < 0.3, k, 1.0) * y
+
+
+@pytest.mark.parametrize("rhs", [kinds_told, whole_halved, whole_like, whole_bits, whole_sum, diagonal_seen, transpose_seen])
 def test_whole_numbers_and_views_are_numpys_or_refused(rhs):
     """Refused means run as plain Python, with a warning: the end is the same either way."""
     given = {"y0": [0.7], "integrator": RK4(), "step": 0.02}
@@ -64,8 +72,8 @@ def test_whole_numbers_and_views_are_numpys_or_refused(rhs):
     assert end == pytest.approx(simulate(Ode(rhs, trace=False), 1.5, **given).end.q, abs=1e-12)  # rounding
 
 
-@pytest.mark.parametrize("rhs", [diagonal_seen, transpose_seen])
-def test_views_by_einsum_are_traced(rhs):
+@pytest.mark.parametrize("rhs", [kinds_told, diagonal_seen, transpose_seen])
+def test_views_by_einsum_and_kinds_of_arrays_are_traced(rhs):
     simulate(Ode(rhs, trace=True), 0.1, y0=[0.7])
 
 

@@ -66,6 +66,11 @@ def line_of(problem):
     return line
 
 
+def asked_by_user() -> bool:
+    """Tell whether the one who called our caller is the user's code."""
+    return _is_users(sys._getframe(2))
+
+
 def _is_users(frame):
     module = frame.f_globals.get("__name__", "")
     return not module.startswith(OURS) and module.partition(".")[0] not in ("numpy", "scipy", "numba")

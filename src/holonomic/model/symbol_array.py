@@ -11,7 +11,7 @@ import numpy as np
 
 from ..errors import UntraceableFunction
 from .casadi_door import is_equal
-from .refusing import REASONS, refusal, refuse_named
+from .refusing import REASONS, asked_by_user, refusal, refuse_named
 from .symbol import (
     BINARY,
     COMPARISONS,
@@ -29,11 +29,23 @@ from .symbol import (
     negated,
 )
 
+_DTYPE = np.ndarray.dtype.__get__
+
 
 class SymbolArray(np.ndarray):
     """An object array of symbols and numbers on which NumPy's functions build expressions."""
 
     __array_priority__ = 1000
+
+    @property
+    def dtype(self):
+        """For the user what NumPy has, floats, integers or truths; for NumPy and us the objects below."""
+        own = _DTYPE(self)
+        if own.kind != "O" or not asked_by_user():
+            return own
+        entries = self.view(np.ndarray)
+        truths = self.size and all(isinstance(x, (Condition, bool, np.bool_)) for x in entries.flat)
+        return np.dtype(bool if truths else int if _is_whole(entries) else float)
 
     def __array_ufunc__(self, ufunc, method, *inputs, **kwargs):
         return _apply_ufunc(ufunc, method, inputs, kwargs)
