@@ -5,8 +5,24 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from holonomic import DOP853, RK4, RK45, BadArgument, Baumgarte, Event, System, simulate
+from holonomic import (
+    BDF,
+    DOP853,
+    RK4,
+    RK45,
+    BadArgument,
+    Baumgarte,
+    Event,
+    GeneralizedAlpha,
+    Index2,
+    Ode,
+    Radau,
+    System,
+    simulate,
+)
 from holonomic.problems import kepler, pendulum
+from holonomic.results import sampling
+from holonomic.running import workspace
 
 TIMES = np.linspace(0.013, 1.987, 97)  # inside a run of 2 s, on no step
 
@@ -261,3 +277,89 @@ def test_rotations_with_kinematics_are_sampled_on_the_unit_sphere():
     # the invariant is kept to 1e-10 as a distance, q @ q doubles it
     assert np.max(np.abs(there.drift["norm"])) <= 2.0e-10
     assert there.q.shape == (41, 4) and there.v.shape == (41, 3)
+
+
+# methods that look back on earlier steps: dense output from what the steps left
+
+
+LOOKING_BACK = {
+    "BDF": {"formulation": Index2(), "integrator": BDF()},
+    "BDF, fixed steps": {"formulation": Index2(), "integrator": BDF(), "step": 0.01},
+    "Radau": {"formulation": Index2(), "integrator": Radau()},
+    "generalized-α": {"formulation": Index2(), "integrator": GeneralizedAlpha(), "step": 0.01},
+}
+
+
+def uneven(t_end=2.0, **options):
+    """A pendulum whose multiplier moves, M being no multiple of the identity."""
+    system = System(mass=np.diag([1.0, 3.0]), force=[0.0, -29.43], constraint=lambda q: q @ q - 1.0)
+    return simulate(system, t_end, q0=[1, 0], v0=[0, 0], **options)
+
+
+@pytest.fixture(scope="module")
+def right():
+    return uneven(rtol=1e-12, atol=1e-13)
+
+
+@pytest.mark.parametrize("name", ["BDF", "BDF, fixed steps", "generalized-α"])
+def test_sol_t_is_what_save_at_gives_bit_for_bit(name):
+    sol, saved = uneven(**LOOKING_BACK[name]), uneven(save_at=TIMES, **LOOKING_BACK[name])
+    there = sol(TIMES)
+    for part in ("q", "v", "a", "lam"):
+        np.testing.assert_array_equal(getattr(there, part), getattr(saved, part))
+    for part, values in there.unknowns.items():
+        np.testing.assert_array_equal(values, saved.unknowns[part])
+
+
+@pytest.mark.parametrize("name", LOOKING_BACK)
+def test_between_its_steps_a_run_is_as_accurate_as_at_them(name, right):
+    sol = uneven(**LOOKING_BACK[name])
+    between, at_steps = sol(TIMES), right(sol.t)
+    # both largest errors are of one run and one method, looked for at different times; Radau's dense output is allowed half the
+    # tolerance of its own, rtol = 1e-6
+    more = 0.5e-6 if name == "Radau" else 0.0
+    assert np.max(np.abs(between.q - right(TIMES).q)) < 1.2 * np.max(np.abs(sol.q - at_steps.q)) + more
+    assert np.max(np.abs(between.lam - right(TIMES).lam)) < 1.2 * np.max(np.abs(sol.lam - at_steps.lam)) + 100 * more
+
+
+@pytest.mark.parametrize("name", LOOKING_BACK)
+def test_sol_t_joins_the_steps(name):
+    sol = uneven(**LOOKING_BACK[name])
+    inner = np.arange(20, 60)
+    beside = sol(sol.t[inner] - 1e-9 * np.diff(sol.t)[inner - 1])
+    # over 1e-9 of a step nothing moves by more than 1e-9 of what it moves over the step, and rounding
+    np.testing.assert_allclose(beside.q, sol.q[inner], rtol=0.0, atol=1e-9)
+    np.testing.assert_allclose(beside.lam, sol.lam[inner], rtol=0.0, atol=1e-6)
+
+
+def test_states_inside_are_asked_of_no_new_run(monkeypatch):
+    sol = uneven(**LOOKING_BACK["BDF"])
+    monkeypatch.setattr(sampling, "_repeated", None)
+    assert np.all(np.isfinite(sol(TIMES).lam))
+
+
+def test_a_step_in_doubt_is_taken_anew():
+    # Radau steps over what is at rest: right at the ends of a step, wrong by far more than the tolerance between them
+    stiff = Ode(lambda t, y: -1e6 * (y - np.cos(t)) - np.sin(t))
+    sol = simulate(stiff, 10.0, y0=[1.0], integrator=Radau())
+    times = np.linspace(0.01, 9.99, 200)
+    assert not np.all(sol.trail.right_inside(np.arange(1, len(sol.t))))
+    assert np.max(np.abs(sol(times).y[:, 0] - np.cos(times))) < 3e-6  # rtol = 1e-6, as with save_at
+
+
+def test_a_run_that_left_too_much_is_repeated(monkeypatch):
+    whole = uneven(**LOOKING_BACK["BDF"])
+    monkeypatch.setattr(workspace, "DENSE_BYTES", 10_000)
+    sol = uneven(**LOOKING_BACK["BDF"])
+    assert sol.trail.dense.shape[1] == 0
+    np.testing.assert_array_equal(sol.q, whole.q)
+    np.testing.assert_allclose(sol(TIMES).q, whole(TIMES).q, rtol=0.0, atol=1e-3)
+
+
+def test_an_event_that_moves_the_state_begins_a_new_history():
+    system = System(mass=np.eye(2), potential=lambda q: 9.81 * q[1], coordinates=["x", "y"])
+    bounce = Event(lambda q: q[1], direction="falling", then=lambda q, v: (q * [1, 0], v * [1, -0.8]))
+    run = dict(q0=[0, 1], v0=[1, 0], events={"bounce": bounce}, integrator=BDF())
+    sol, exact = simulate(system, 1.5, **run), simulate(system, 1.5, **{**run, "integrator": DOP853()})
+    times = np.linspace(0.01, 1.49, 200)
+    np.testing.assert_allclose(sol(times).q, exact(times).q, rtol=0.0, atol=3e-4)

@@ -161,7 +161,7 @@ _modules: dict[str, Any] = {}
 
 
 def _loaded(text: str):
-    stamp = "".join(Path(__file__).with_name(name).read_text() for name in ("trig.py", "apart.py"))
+    stamp = "".join(Path(__file__).with_name(name).read_text() for name in ("trig.py", "inlining.py"))
     name = "gpu_" + hashlib.sha256(f"{__version__}{stamp}{text}".encode()).hexdigest()[:24]
     if name not in _modules:
         path = cachefolder.folder() / "gpu" / f"{name}.py"

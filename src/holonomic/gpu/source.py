@@ -210,7 +210,7 @@ def _bound(job: Job, size: Memory, local) -> dict[str, Any]:
             "state": apart(State), "inside": apart(Inside), "scale": apart(Scale, turns=Known(turns)),
             "passing": Parts({}),
         }),
-        "record": apart(Record), "events": apart(Events),
+        "record": apart(Record, dense=Array((0, 0), {}, "record_dense")), "events": apart(Events),
         "tables": apart(Tables, at=Array((0,), {}, "tables_at"), stops=Array((1,), {}, "tables_stops")),
         "looks": Parts({"wanted": Known(False)}), "halt": Array((0,)), "log": apart(Log),  # methods do not change here
     }  # fmt: skip

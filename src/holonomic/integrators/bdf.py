@@ -415,5 +415,6 @@ class BDF(Integrator):
             ip=np.array([1, self.max_order, MANY, 1, 0], dtype=np.int64),
             patient=np.array([1, self.max_order, PATIENT, 0, 1], dtype=np.int64), fp=looking_back_numbers(),
             rows=LOOKING_BACK + ROWS + 1, errors=1, exponent=0.5, error_order=1, fac_min=0.2,
-            fac_max=10.0, one_step=False, steers=True, wants_scales=True, unrolls=(Fn.NEWTON_FACTOR, Fn.NEWTON_SOLVE),
+            fac_max=10.0, one_step=False, dense_rows=CONTROL + 1, steers=True, wants_scales=True,
+            unrolls=(Fn.NEWTON_FACTOR, Fn.NEWTON_SOLVE),
         )  # fmt: skip

@@ -305,5 +305,5 @@ class GeneralizedAlpha(Integrator):
                 "advance": advance, "finish": finish, "accept": accept, "dense": dense, "interpolate": interpolate,
             },
             ip=np.array([1], dtype=np.int64), fp=np.array([alpha_m, alpha_f, beta, gamma]), rows=8, errors=0,
-            one_step=False, work=alpha_work, wants_scales=True,
+            one_step=False, dense_rows=2, work=alpha_work, wants_scales=True,
         )  # fmt: skip

@@ -359,6 +359,6 @@ class Radau(Integrator):
             },
             ip=np.array([1, MANY, 1], dtype=np.int64), patient=np.array([1, PATIENT, 0], dtype=np.int64),
             fp=_constants(), rows=ROWS, errors=1, exponent=0.25, error_order=3, fac_min=0.2, fac_max=8.0,
-            one_step=False, advises=True, doubts=True, wants_scales=True, work=radau_work,
+            one_step=False, dense_rows=ROWS, advises=True, doubts=True, wants_scales=True, work=radau_work,
             unrolls=(Fn.NEWTON_FACTOR, Fn.NEWTON_SOLVE, Fn.COMPLEX_FACTOR, Fn.COMPLEX_SOLVE),
         )  # fmt: skip

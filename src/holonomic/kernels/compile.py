@@ -143,11 +143,25 @@ class _KernelCache(caching.FunctionCache):
         self._cache_file = _Kept(self._cache_path, self._impl.filename_base, self._impl.locator.get_source_stamp())
 
 
+class _AtFirstUse:
+    """The cache of a function, made when it is first asked for: reading sources and folders is a third of the import."""
+
+    def __init__(self, py_func):
+        self._py_func = py_func
+
+    @functools.cached_property
+    def _made(self):
+        try:
+            return _KernelCache(self._py_func)
+        except RuntimeError:  # no folder to write to: compiled anew in every process
+            return caching.NullCache()
+
+    def __getattr__(self, name: str):
+        return getattr(self._made, name)
+
+
 def _cached(dispatcher):
-    try:
-        dispatcher._cache = _KernelCache(dispatcher.py_func)
-    except RuntimeError:
-        pass  # no folder to write to: compiled anew in every process
+    dispatcher._cache = _AtFirstUse(dispatcher.py_func)
     return dispatcher
 
 

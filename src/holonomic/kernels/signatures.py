@@ -166,7 +166,16 @@ class Record(NamedTuple):
     t: Any
     x: Any
     k: Any  # (v', λ)
+    dense: Any  # of the step that ends there, see `kernels.memory.DENSE`; no columns: it can be taken again
     save_t: Any
+
+
+class Kept(NamedTuple):
+    """Rows of a finished run."""
+
+    t: Any
+    x: Any
+    dense: Any
 
 
 class Events(NamedTuple):

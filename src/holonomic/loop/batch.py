@@ -67,6 +67,7 @@ class Results(NamedTuple):
 
     save_t: Any
     t: Any  # room for them
+    dense: Any  # nothing
     x: Any
     k: Any
     status: Any
@@ -251,7 +252,7 @@ def run_members(span, slots, model, method, loop, events, members, tables, looks
         for i in range(x.shape[0]):
             x[i] = members.x[m, i]
         members.memory[0] = members.beginning[0]
-        record = Record(results.t, results.x[m], results.k[m], results.save_t)
+        record = Record(results.t, results.x[m], results.k[m], results.dense, results.save_t)
         results.status[m] = run_member(
             m, slots, model, method, run, loop, record, events, tables, looks, halt, log
         )  # fmt: skip

@@ -1,12 +1,16 @@
-"""Looking into a finished run: one recorded step replayed, and model functions along recorded rows."""
+"""Looking into a finished run: a recorded step replayed or read from what it left, and model functions along recorded rows."""
 
 from __future__ import annotations
 
 from ..errors import OK
 from ..kernels.compile import leaf
 from ..kernels.evaluate import evaluate
+from ..kernels.layout import view_as
+from ..kernels.memory import AT_ROWS, DENSE
 from ..kernels.signatures import call_advance, call_dense, call_finish, call_function
 from .event_search import state_inside
+
+dense_of = view_as(DENSE)
 
 
 @leaf
@@ -26,7 +30,7 @@ def put_state(xe, ke, nq, nx, nk, out_x, out_k, row):
 
 
 @leaf
-def replay(slots, model, method, run, loop, rec_t, rec_x, steps, wanted, last, out, done):  # fmt: skip
+def replay(slots, model, method, run, loop, kept, steps, wanted, last, out, done):
     """States at `wanted[done[0]:last]`, in the order of the run; the step of time j begins at row steps[j].
 
     Each step is taken again from its recorded beginning, once for all times inside it. Its recorded end takes
@@ -36,6 +40,7 @@ def replay(slots, model, method, run, loop, rec_t, rec_x, steps, wanted, last, o
     size = model.size
     x, xn, K, W = loop.state.x, loop.state.xn, loop.state.K, loop.state.W
     xe, ke = loop.inside.x, loop.inside.K
+    rec_t, rec_x = kept.t, kept.x
     nx, nq, nk = size.nx, size.nq, size.nk
     now = -1
     while done[0] < last:
@@ -64,6 +69,38 @@ def replay(slots, model, method, run, loop, rec_t, rec_x, steps, wanted, last, o
         if status != OK:
             return status
         put_state(xe, ke, nq, nx, nk, out.x, out.K, j)
+        done[0] += 1
+    return OK
+
+
+@leaf
+def take_dense(dense, row, K):
+    """Put what the dense output of a step reads into K; return the length of the step."""
+    width = K.shape[1]
+    for i in range((dense.shape[1] - AT_ROWS) // width):
+        for j in range(width):
+            K[i, j] = dense[row, AT_ROWS + i * width + j]
+    return dense_of(dense[row]).h
+
+
+@leaf
+def from_trail(slots, model, method, run, loop, kept, steps, wanted, last, out, done):
+    """The same for steps that cannot be taken again: from what their dense output was made of."""
+    size, state = model.size, loop.state
+    h, now = 0.0, -1
+    while done[0] < last:
+        j = done[0]
+        i = steps[j]
+        if i != now:
+            take_row(kept.x, i, state.x, size.nx)
+            take_row(kept.x, i + 1, state.xn, size.nx)
+            h = take_dense(kept.dense, i + 1, state.K)
+            now = i
+        theta = (wanted[j] - kept.t[i]) / h
+        status = state_inside(slots, model, method, run, theta, kept.t[i], h, state, loop.inside, True, 0.0)
+        if status != OK:
+            return status
+        put_state(loop.inside.x, loop.inside.K, size.nq, size.nx, size.nk, out.x, out.K, j)
         done[0] += 1
     return OK
 

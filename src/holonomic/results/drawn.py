@@ -59,7 +59,7 @@ def frames(sol, count: int = FRAMES) -> dict[str, np.ndarray]:
     """
     if sol.trail.data is None:
         return sol.trail.frames
-    if scene(sol) is None or len(sol.trail.arrays[0]) >= count or not sol.trail.steps_kept or not sol.plan.integrator.one_step:
+    if scene(sol) is None or len(sol.trail.arrays[0]) >= count or not sol.trail.looks_inside:
         return {}
     try:
         there = sol(np.linspace(*sol.span, count))

@@ -1,8 +1,8 @@
 """States between the recorded ones, and model functions along a run.
 
-Where every step was kept, the step that contains a time is taken again and its dense output is used: same
-order, same stabilization, same numbers as during the run. Where only chosen times were kept, the run is
-repeated from the last kept time before.
+Where every step was kept, the dense output of the step that contains a time is used: same order, same stabilization, same
+numbers as with `save_at`. The step is taken again or, where its method looks back on earlier steps, read from what it left.
+Where only chosen times were kept, or the dense output of a step is in doubt, the run is repeated from the last kept time before.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ import numpy as np
 
 from ..errors import OK, BadArgument, StepFailed
 from ..kernels.memory import RUN
-from ..kernels.signatures import Fn, Inside
-from ..loop.replay import along, replay
+from ..kernels.signatures import Fn, Inside, Kept
+from ..loop.replay import along, from_trail, replay
 from ..running.ground import Ground
 from ..running.inputs import InputTables
 from ..running.run import Run
@@ -46,9 +46,13 @@ def states_at(sol, wanted) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         rest = rest[:0]
     if len(rest) and sol.trail.steps_kept:
         rest = rest[~_along_paths(sol, times, rest, xs, ks)]
+    if len(rest) and sol.trail.looks_inside:
+        ready = sol.trail.right_inside(rows[rest] + 1)
+        if np.any(ready):
+            xs[rest[ready]], ks[rest[ready]] = _inside_steps(sol, times[rest[ready]], rows[rest[ready]])
+        rest = rest[~ready]
     if len(rest):
-        inside = _replayed if sol.trail.steps_kept and sol.plan.integrator.one_step else _repeated
-        xs[rest], ks[rest] = inside(sol, times[rest], rows[rest])
+        xs[rest], ks[rest] = _repeated(sol, times[rest], rows[rest])
     return times[back], xs[back], ks[back]
 
 
@@ -173,19 +177,21 @@ def _along_paths(sol, times, rest, xs, ks) -> np.ndarray:
     return done
 
 
-def _replayed(sol, times, rows):
-    """Take the steps that contain these times again."""
-    plan, size = sol.plan, sol.plan.size
-    t, x, _ = sol.trail.arrays
+def _inside_steps(sol, times, rows):
+    """Take the steps that contain these times again, or read them from what their dense output was made of."""
+    plan, size, trail = sol.plan, sol.plan.size, sol.trail
+    t, x, _ = trail.arrays
+    kept = Kept(t, x, trail.dense)
     lowered, loop, run = plan.integrator, Workspace(plan).loop, plan.given(RUN.new())
     out = Inside(np.empty((len(times), size.nx)), np.empty((len(times), size.nk)))
     method = plan.method if lowered.between is None else plan.method_with(lowered.between)
-    go = replay.py_func if plan.model.interpreted else replay
+    kernel = replay if lowered.one_step else from_trail
+    go = kernel.py_func if plan.model.interpreted else kernel
     done = np.zeros(1, dtype=np.int64)
     for data, _, last in _pieces(sol, t[rows]):
         while True:
             status = go(
-                plan.slots, plan.for_kernels(data), method, run, loop, t, x, rows, times, last, out, done,
+                plan.slots, plan.for_kernels(data), method, run, loop, kept, rows, times, last, out, done,
             )  # fmt: skip
             if not plan.supplies(status):
                 break

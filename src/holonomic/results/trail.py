@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..kernels.memory import DENSE
+
 if TYPE_CHECKING:
     from ..starting.initial import Start
     from .solution import Solution
@@ -60,6 +62,25 @@ class Trail:
         if self.record.t:
             return self.record.joined()
         return np.zeros(0), np.zeros((0, len(self.stop[1]))), np.zeros((0, len(self.stop[2])))
+
+    @property
+    def dense(self) -> np.ndarray:
+        """What dense output reads of the step that ends at each row; without columns where steps can be taken again."""
+        self.arrays  # noqa: B018  joins the pieces
+        kept = [] if self.record is None else self.record.dense
+        return kept[0] if kept else np.zeros((len(self.arrays[0]), 0))
+
+    def right_inside(self, rows: np.ndarray) -> np.ndarray:
+        """Tell which of the steps that end at these rows have dense output that is right to the tolerance."""
+        if self.plan.integrator.one_step:
+            return np.ones(len(rows), dtype=bool)
+        h, doubt = DENSE.at("h", "doubt")
+        return (self.dense[rows, h] != 0.0) & (self.dense[rows, doubt] <= 1.0)
+
+    @property
+    def looks_inside(self) -> bool:
+        """Whether the steps of the run can be looked into."""
+        return self.steps_kept and (self.plan.integrator.one_step or self.dense.shape[1] > 0)
 
     @property
     def first(self) -> tuple[float, np.ndarray]:

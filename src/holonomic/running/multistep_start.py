@@ -50,7 +50,7 @@ def start_multistep(run: Run, begin, t1: float, free: bool) -> None:
     t, rows, k = _points(run, begin, times if h > 0 else times[::-1], free)
     for row in range(len(t)):
         if t[row] in wanted or (run.memory.keep_steps and t[row] in grid):
-            run.record.write(t[row], rows[row], k[row])
+            run.record.write(t[row], rows[row], k[row], run.work.columns)
     run.memory.saved += len(wanted)
     at = {time: row for row, time in enumerate(t)}
     past = [run.x.copy(), *(rows[at[time]] for time in grid)]

@@ -170,7 +170,8 @@ class Run:
         if memory.fixed:
             memory.t_base, memory.step_number = self.t, 0
         if memory.keep_steps:
-            self.record.write(self.t, self.x, self.K[0, self.plan.model.nq :][: self.plan.size.nk])
+            k = self.K[0, self.plan.model.nq :][: self.plan.size.nk]
+            self.record.write(self.t, self.x, k, self.work.columns)
         return self.watching.arm(fresh=False, counted=counted)
 
     def stop_at(self, t_stop: float) -> None:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from ..kernels.memory import AT_ROWS
 from ..kernels.signatures import Events, Inside, Loop, Passing, Scale, State
 from ..loop import event_search
 from ..passage import path
@@ -13,26 +14,38 @@ from ..planning.plan import Plan
 from ..stabilizations.projection import tightened
 
 CHUNK_NUMBERS = 200_000  # size of one recording buffer
+DENSE_BYTES = 256 << 20  # that dense output of one run may take; above, states alone are kept
 PATHS = 4  # paths over singular positions that the loop may write down before Python takes them
 
 
 @dataclass
 class Rows:
-    """What a run has written so far: chunks of (t, x, (v', λ))."""
+    """What a run has written so far: chunks of (t, x, (v', λ)), and of what dense output reads where a step cannot be repeated."""
 
     t: list[np.ndarray] = field(default_factory=list)
     x: list[np.ndarray] = field(default_factory=list)
     k: list[np.ndarray] = field(default_factory=list)
+    dense: list[np.ndarray] = field(default_factory=list)
+    too_much: bool = False  # dense output was more than is kept
 
-    def add(self, t, x, k, rows: int, at: int) -> None:
+    def add(self, t, x, k, dense, rows: int, at: int) -> None:
         """Keep rows as chunk number `at`, the last; done twice, where Ctrl-C came in between, it is done once."""
         if rows:
+            self._keep_dense(dense[:rows], at)
             self.k[at:] = [k[:rows].copy()]
             self.x[at:] = [x[:rows].copy()]
             self.t[at:] = [t[:rows].copy()]
 
-    def write(self, t: float, x, k) -> None:
-        """Keep one row."""
+    def _keep_dense(self, dense: np.ndarray, at: int) -> None:
+        if self.too_much or not dense.shape[1]:
+            return
+        self.dense[at:] = [dense.copy()]
+        if sum(part.nbytes for part in self.dense) > DENSE_BYTES:
+            self.dense, self.too_much = [], True
+
+    def write(self, t: float, x, k, columns: int) -> None:
+        """Keep one row, at which no step ends."""
+        self._keep_dense(np.zeros((1, columns)), len(self.t))
         self.k.append(k[None, :].copy())
         self.x.append(x[None, :].copy())
         self.t.append(np.array([t]))
@@ -41,6 +54,7 @@ class Rows:
         count = len(self.t)
         if count != 1 or len(self.k) != 1:
             self.t, self.x, self.k = ([np.concatenate(part[:count])] for part in (self.t, self.x, self.k))
+            self.dense = [np.concatenate(self.dense[:count])] if self.dense else []
         return self.t[0], self.x[0], self.k[0]
 
 
@@ -67,8 +81,9 @@ class Workspace:
         else:
             sp, nodes, room = np.zeros(0), np.zeros(0), (np.zeros((0, 0)), np.zeros((0, 0)))
         self.loop = Loop(state, inside, Scale(plan.atol, turns), Passing(*room, sp, nodes))
-        rows = max(16, min(2048, CHUNK_NUMBERS // (nx + nk + 1)))
-        self.rows = (np.empty(rows), np.empty((rows, nx)), np.empty((rows, nk)))
+        self.columns = AT_ROWS + lowered.dense_rows * width if lowered.dense_rows else 0
+        rows = max(16, min(2048, CHUNK_NUMBERS // (nx + nk + 1 + self.columns)))
+        self.rows = (np.empty(rows), np.empty((rows, nx)), np.empty((rows, nk)), np.empty((rows, self.columns)))
         found, rows = event_search.MOST * nev + 1, 64 * nev
         self.events = Events(
             np.zeros((6, nev), dtype=np.int64), np.zeros((5, nev)), np.zeros(2 * nev), np.zeros(found),

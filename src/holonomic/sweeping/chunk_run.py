@@ -86,7 +86,7 @@ def _together(job: Job, way: Way, members: Members, values, todo, chunk: Chunk, 
     begin.at_lam = members.at_lam
     starts = batch.Members(members.data, members.starts, begin.array, RUN.new().array)
     results = batch.Results(
-        job.save_t, np.empty(times), chunk.x, chunk.k, chunk.status, chunk.reached, chunk.steps, chunk.rows, noted
+        job.save_t, np.empty(times), np.zeros((0, 0)), chunk.x, chunk.k, chunk.status, chunk.reached, chunk.steps, chunk.rows, noted
     )  # fmt: skip
     logs, left = [chunk.events], todo
     while len(left):

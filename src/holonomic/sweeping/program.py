@@ -77,7 +77,7 @@ class Program:
         self.sp, self.told, self.tol = plan.stabilization.sp, plan.stabilization.told, plan.choice.constraint_tol
         self.integrator = SimpleNamespace(
             rows=lowered.rows, errors=lowered.errors, ip=lowered.ip, fp=lowered.fp, remembers=lowered.remembers,
-            nodes=lowered.nodes,
+            nodes=lowered.nodes, dense_rows=0,
         )  # fmt: skip
         self.alarm = alarm_of(plan)  # of singular positions that another plan leads over
         self.crosses, self.integrator_name = plan.crosses, type(plan.choice.integrator).__name__

@@ -187,7 +187,7 @@ def _sampled(sol, count: int) -> Solution:
         return sol
     if sol.trail.data is None and sol.trail.frames:
         return sol(sol.trail.frames["time"])
-    ready = sol.trail.data is None or (sol.trail.steps_kept and sol.plan.integrator.one_step)
+    ready = sol.trail.data is None or sol.trail.looks_inside
     if not ready:
         return sol  # asking in between would run it all again
     try:
