@@ -183,6 +183,14 @@ def inner(function):
     return register_jitable(**OPTIONS)(_known_place(function))
 
 
+def part(function):
+    """Mark a function that is called from one place: its code is put there, and what it is given is not passed.
+
+    A call passes every array in seven words; the parts of the loop took a third of the time of small steps to be called.
+    """
+    return register_jitable(forceinline=True, **OPTIONS)(_known_place(function))
+
+
 class Kernel:
     """A slot function: plain Python source plus, on request, its machine address."""
 

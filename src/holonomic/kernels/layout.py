@@ -60,14 +60,17 @@ class Layout:
         self.known[name] = self
         self.dtype = np.dtype([(field, kind) for field, kind, _ in declared], align=True)
         self.type: types.Record = from_dtype(self.dtype)
+        self._blank = np.zeros(self.dtype.itemsize, np.uint8)
         structure = [(field, _C[kind]) for field, kind, _ in declared]
         self._class = type(name, (Memory,), {"_fields_": structure, "layout": self})
 
     def new(self, content: bytes | None = None) -> Any:
         """Return memory full of zeros, or with the content of another one."""
-        room = np.zeros(1, self.dtype) if content is None else np.frombuffer(bytearray(content), self.dtype)
+        # bytes, not records: of those ctypes would ask NumPy for a description of every field, which takes 8 µs
+        room = self._blank.copy() if content is None else np.frombuffer(content, np.uint8).copy()
         made = self._class.from_buffer(room)
-        made.array, made.record = room, room[0]
+        made.array = np.ndarray(1, self.dtype, room)
+        made.record = made.array[0]
         return made
 
     def places(self, kind: str) -> dict[str, int]:

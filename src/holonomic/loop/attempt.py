@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..errors import NOT_FINITE, OK, PULL_FAILED
-from ..kernels.compile import inner, leaf
+from ..kernels.compile import inner, leaf, part
 from ..kernels.memory import STEPPING
 from ..kernels.settle import settle
 from ..kernels.signatures import call_advance, call_finish, call_passage, call_pull, call_tangent
@@ -45,7 +45,7 @@ def worst_component(E, x, xn, atol, rtol, n):
     return at
 
 
-@inner
+@part
 def error_in_two_parts(slots, model, method, run, h, loop):
     """Size of an estimate that is joined from two vectors: the largest of whole and projected, of q and v."""
     size = model.size
@@ -70,7 +70,7 @@ def error_in_two_parts(slots, model, method, run, h, loop):
     return larger(worst, joined_error(five, three, 0.0))
 
 
-@inner
+@part
 def attempt(slots, model, method, run, loop):
     """Try one step: stages, pull, field at the new point, error."""
     size = model.size
@@ -171,7 +171,7 @@ def advised_factor(run, err, h, factor):
         factor = 1.0
     return factor
 
-@inner
+@part
 def follow_path(slots, model, run, loop):
     """Take the next step along a path over a singular position, or look for one."""
     status = call_passage(slots, slots, model, run, loop)

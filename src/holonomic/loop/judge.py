@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..errors import NEED_REFINED, NEED_TERMS, NO_CONVERGENCE, OK, SINGULAR, STEP_COLLAPSED
-from ..kernels.compile import inner
+from ..kernels.compile import inner, part
 from ..kernels.memory import ANSWERED, BY_ENDS, ON_STAGE, PASSING, WATCHING
 from ..kernels.step_control import step_factor
 from ..passage.alarm import DODGE, MAX_DODGES, alarm, between, in_the_way, note_ratio
@@ -14,7 +14,7 @@ from .event_search import dense_ready
 EPS = 2.220446049250313e-16
 
 
-@inner
+@part
 def judge(slots, model, method, run, loop, save_t, status):
     """Decide over an attempt with this status; the phase says what comes next. Anything but OK is for Python to know."""
     if status == NEED_REFINED or status == NEED_TERMS:
@@ -41,7 +41,7 @@ def collapsed(run):
     return abs(run.h) <= 16.0 * EPS * max(abs(run.t), abs(run.t_stop)) and abs(run.h) < 1e-12
 
 
-@inner
+@part
 def near_singular(slots, model, method, run, loop, status):
     """Tell whether the attempt gives reason to look for a singular position, and note which."""
     answered = run.alarm == ANSWERED
@@ -57,7 +57,7 @@ def near_singular(slots, model, method, run, loop, status):
     return run.alarm != 0
 
 
-@inner
+@part
 def judge_failure(run, status):
     """A shorter step after an attempt that failed otherwise than by its error; a fixed one cannot be."""
     if run.fixed != 0:
@@ -74,7 +74,7 @@ def judge_failure(run, status):
     return STEP_COLLAPSED if collapsed(run) else OK
 
 
-@inner
+@part
 def judge_error(slots, model, method, run, loop, save_t):
     """Tell whether the error lets an attempt pass, and choose the next step; the second is a status for Python to know."""
     size, state = model.size, loop.state
@@ -104,7 +104,7 @@ def judge_error(slots, model, method, run, loop, save_t):
     return True, OK
 
 
-@inner
+@part
 def choose_next(run, err, h):
     """The step after one that passed."""
     factor = step_factor(err, run.err_old, run.exponent, run.beta, run.safety, run.factor_min, run.factor_max)
@@ -127,7 +127,7 @@ def choose_next(run, err, h):
     run.after_reject = 0
 
 
-@inner
+@part
 def note_accepted(size, run, state, save_t):
     """Note what an accepted attempt tells of stiffness and singular positions, and where it ends."""
     t, h, K, last = run.t, run.h_tried, state.K, run.last_stage

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..errors import ACCUMULATES, EVENT, MORE, OK
-from ..kernels.compile import inner, leaf
+from ..kernels.compile import inner, leaf, part
 from ..kernels.evaluate import asks_for_function
 from ..kernels.memory import STEPPING, WRITING
 from ..kernels.vectors import write_row
@@ -142,7 +142,7 @@ def watch(slots, model, method, run, loop, events):
     return OK
 
 
-@inner
+@part
 def look_inside(slots, model, method, run, loop, events):
     """Look for events in an accepted step; go on to write it, or to take it again."""
     if model.size.n_events > 0:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..errors import DONE, MORE, OK, STEP_COLLAPSED, TOO_MANY_STEPS
-from ..kernels.compile import inner
+from ..kernels.compile import part
 from ..kernels.evaluate import evaluate
 from ..kernels.memory import PASSING
 from ..kernels.signatures import call_prepare
@@ -13,7 +13,7 @@ from .dense_error import sure_step
 EPS = 2.220446049250313e-16
 
 
-@inner
+@part
 def propose(slots, model, run, state, save_t):
     """Make everything ready for an attempt and choose its length; or say why there is none.
 
@@ -42,7 +42,7 @@ def propose(slots, model, run, state, save_t):
     return OK
 
 
-@inner
+@part
 def stand_ready(slots, model, run, state):
     """The field at the beginning of the step, and what a formulation chooses before it."""
     if run.evaluated == 0:
@@ -61,7 +61,7 @@ def stand_ready(slots, model, run, state):
     return OK
 
 
-@inner
+@part
 def choose_length(size, run, left, save_t):
     """The length of the attempt: what is proposed, cut at the stop time, at saved times, and by what dense output allows."""
     t, h = run.t, run.h

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..errors import EVENT, MORE, OK
-from ..kernels.compile import inner, leaf
+from ..kernels.compile import inner, leaf, part
 from ..kernels.evaluate import asks_for_function
 from ..kernels.layout import view_as
 from ..kernels.memory import AT_ROWS, DENSE, STEPPING
@@ -16,7 +16,7 @@ dense_of = view_as(DENSE)
 HANDED_OVER = -(1 << 40)  # rows of this step are out of reach
 
 
-@inner
+@part
 def write(slots, model, method, run, loop, record):
     """Write the rows that are asked of this step, then make its end the beginning of the next one."""
     if run.keep_steps != 0:
@@ -53,7 +53,7 @@ def write_end(size, run, state, record, t):
     run.rows += 1
 
 
-@inner
+@part
 def write_saved(slots, model, method, run, loop, record):
     """Write the saved times inside the step; one that is too long for its dense output is refused."""
     size, inside, save_t = model.size, loop.inside, record.save_t
@@ -97,7 +97,7 @@ def write_saved(slots, model, method, run, loop, record):
     return OK
 
 
-@inner
+@part
 def accept(slots, model, method, run, state):
     """Make the end of the step the beginning of the next one; EVENT where it was taken to end on one."""
     call_accept(slots, model, method, run, run.h_used, state)

@@ -14,8 +14,7 @@ from ..errors import MORE, OK
 from ..kernels.memory import BY_STAGES, RUN
 from ..kernels.signatures import Fn, Record
 from ..loop.begin import begin, enter_again
-from ..loop.drive import drive
-from ..loop.from_python import begin_compiled, drive_interpreted, enter_compiled, field_at
+from ..loop.from_python import begin_compiled, drive_compiled, drive_interpreted, enter_compiled, field_at
 from ..planning.plan import Plan
 from .paths import Passages
 from .watching import Watching
@@ -91,11 +90,24 @@ class Run:
         self.memory.notes = 1
         self._fill_multipliers(self.lam0)
         self.lam0 = None
-        status = self._call(begin if plan.model.interpreted else begin_compiled, Record(*self.work.rows, self.save_t))
+        if plan.model.interpreted:
+            status = self._call(begin, Record(*self.work.rows, self.save_t))
+        else:
+            status = begin_compiled(self._given())
+            while plan.supplies(status):
+                status = begin_compiled(self._given())
         if status != OK:
             return status
         self._collect(*written)
         return self.watching.arm(fresh=True)
+
+    def _given(self) -> tuple:
+        """All that the loop works on, as compiled kernels take it from Python."""
+        plan, work = self.plan, self.work
+        return (
+            plan.slots, plan.fns, plan.size_given, self.data, *plan.method, self.memory_given, *work.flat, *work.rows, self.save_t,
+            *work.events,
+        )  # fmt: skip
 
     def _call(self, go, *more) -> int:
         """Call a kernel that works on the whole run, compiling what it needs; return a status."""
@@ -202,16 +214,18 @@ class Run:
         With `most`, return MORE after that many attempted steps.
         """
         plan, memory = self.plan, self.memory
-        loop = drive_interpreted if plan.model.interpreted else drive
         while True:
             quota = memory.quota = self._quota if most is None else min(self._quota, most)
             began = time.perf_counter()
             written = len(self.record.t), len(self.watching.log)
             try:
-                status = loop(
-                    plan.slots, plan.for_kernels(self.data), plan.method, self.memory_given, self.work.loop,
-                    Record(*self.work.rows, self.save_t), self.work.events,
-                )  # fmt: skip
+                if plan.model.interpreted:
+                    status = drive_interpreted(
+                        plan.slots, plan.for_kernels(self.data), plan.method, self.memory_given, self.work.loop,
+                        Record(*self.work.rows, self.save_t), self.work.events,
+                    )  # fmt: skip
+                else:
+                    status = drive_compiled(self._given())
             finally:
                 try:
                     self._collect(*written)
