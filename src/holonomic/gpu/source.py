@@ -25,7 +25,7 @@ from ..kernels.signatures import (
     State,
 )
 from ..loop.batch import UNREADY, Log, Tables, run_member
-from ..loop.event_search import DIRECTION, MOST, STOPS
+from ..loop.event_search import DIRECTION, MARKS, MOST, STOPS, VALUES
 from ..model.emit import python_source
 from ..model.tape import INPUTS, Tape
 from ..printing.fold import Array, Known, Parts, Place, Table
@@ -173,9 +173,9 @@ def _local(job: Job, size: Memory) -> dict[str, tuple]:
         "inside_x": ((nx,), real), "inside_K": ((1, nrow), real),
     }  # fmt: skip
     if nev:
-        found, rows = MOST * nev + 1, 2 * MOST * nev
+        found, rows = MOST * nev, (MOST + 1) * nev  # a step's, and those that end a run
         local |= {
-            "events_marks": ((6, nev), whole), "events_values": ((5, nev), real), "events_rates": ((2 * nev,), real),
+            "events_marks": ((MARKS, nev), whole), "events_values": ((VALUES, nev), real), "events_rates": ((2 * nev,), real),
             "events_theta": ((found,), real), "events_found": ((found,), whole), "events_t": ((rows,), real),
             "events_index": ((rows,), whole), "events_x": ((rows, nx), real), "events_k": ((rows, nk), real),
         }  # fmt: skip

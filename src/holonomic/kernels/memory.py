@@ -90,6 +90,10 @@ RUN = Layout("Run", (
     ("doubts", WHOLE, "1 where its dense output says how wrong it is"),
     ("doubt", REAL, "how wrong dense output is between the ends of this step, in tolerances"),
     ("doubt_exponent", REAL, "of that, in the length of the next step"),
+    ("event_reach", REAL, "time over which event functions follow a cubic, as far as the last piece tells; 0: not known"),
+    ("event_piece", REAL, "length, in time, of the last piece of the step that was looked into"),
+    ("event_past", REAL, "the same of the step before, whose values are known; 0: there is none"),
+    ("looked", REAL, "share of the step that has been looked into for events"),
     ("event_field", WHOLE, "1 where events ask for accelerations or multipliers"),
     # what is written
     ("keep_steps", WHOLE, "1 where every step is kept"),

@@ -16,7 +16,7 @@ from ..kernels.vectors import write_row
 from .automatic_looks import GLANCE, LONGEST_LOOK, hands_over, turned_stiff
 from .begin import begin
 from .drive import drive
-from .event_search import AT_START, CAME, DIRECTION, LEAD, NEXT, SIGN, START, STOPS, has_nan, sign_of
+from .event_search import AT_START, CAME, DIRECTION, LARGEST, LEAD, NEXT, ROUGH, SIGN, START, STOPS, has_nan, sign_of
 
 PLENTY = 1 << 62
 # what a member may be left with besides the statuses of `drive`
@@ -116,7 +116,8 @@ def arm_events(model, run, state, events, forward):
     at_zero = False
     for k in range(nev):
         ev[SIGN, k] = sign_of(ev_f[START, k])
-        ev[LEAD, k] = ev[NEXT, k] = ev[CAME, k] = 0
+        ev_f[LARGEST, k] = abs(ev_f[START, k])
+        ev[LEAD, k] = ev[NEXT, k] = ev[CAME, k] = ev[ROUGH, k] = 0
         at_zero = at_zero or ev_f[START, k] == 0.0
     if at_zero:
         if run.event_field != 0:

@@ -1,9 +1,9 @@
-"""Finding events inside one step.
+"""Finding events in one piece of a step; how long pieces are is chosen in `event_pieces`.
 
-Event functions are looked at on the projected dense output at θ = 1/3, 2/3, 1, and where the cubic through the
-values of a step dips towards zero between two of them. A crossing is a change between nonzero signs, so none is
-counted twice and a zero that is only touched is none. Two crossings between two of these points are seen only if the
-cubic dips there. Each crossing is closed in by regula falsi with Illinois' weights.
+Event functions are looked at on the projected dense output at both ends of a piece and at two points between them, and
+where the cubic through these values dips towards zero between two of them. A crossing is a change between nonzero
+signs, so none is counted twice and a zero that is only touched is none. Two crossings between two of these points are
+seen only if the cubic dips there. Each crossing is closed in by regula falsi with Illinois' weights.
 
 Where a function starts from zero (at the start of a run, or because its event has just happened) the sign
 says nothing. LEAD, the sign of its time derivative there, takes its place: a ball that has just bounced
@@ -24,19 +24,29 @@ from ..passage.alarm import LANDING
 
 EPS = 2.220446049250313e-16
 MAX_ITERATIONS = 80
+ROUNDED = 1e-12  # of the largest value so far: a flight that leads no further away from zero is rounding
 DIVES = 5  # parabolas for the deepest point of a dip towards zero
-MOST = 8  # crossings of one event in one step: a zero at the start, two in each third, one to spare
+# The points between the ends of a piece, as shares of it: ρ - 1 and 1/ρ of the plastic number ρ. No multiples of both are
+# close to whole numbers, so that an oscillation whose period fits into equal steps is not met at equal phases.
+INNER, OUTER = 0.32471795724474605, 0.7548776662466927
+IN_A_PIECE = 7  # crossings of one event in one piece: a zero at the start, two in each of its three parts
+MOST = 32  # crossings in one step for each event there is; where there are more, the step is taken shorter
 
 # rows of `ev` (int64), one column per event
-DIRECTION, STOPS, SIGN, NEXT, LEAD, CAME = range(6)
+DIRECTION, STOPS, SIGN, NEXT, LEAD, CAME, ROUGH = range(7)
+MARKS = 7
 # DIRECTION 0 both, 1 rising, -1 falling; STOPS 1 where the run has to stop; SIGN the last nonzero sign before
-# this step, NEXT the one at its end; LEAD the sign to which a function leaves zero, 0 where unknown; CAME the sign
-# towards which it crossed zero when its event last happened. SIGN besides ±1:
+# this step, NEXT the one at the end of what has been looked into; LEAD the sign to which a function leaves zero, 0 where unknown; CAME the sign
+# towards which it crossed zero when its event last happened; ROUGH how many of the shortest pieces, one after the other,
+# were too long for it. SIGN besides ±1:
 COUNTED = 0  # zero, and its event has been counted: armed again when it has left zero
 AT_START = 2  # zero at the start of the run: counts if it leaves in its direction
 
-# rows of `ev_f` (float64): values at θ = 0, 1/3, 2/3, 1, and at a trial
-START, END, TRIAL = 0, 3, 4
+# rows of `ev_f` (float64): values at the start of the step; at the four points of a piece, the last of which ends where the
+# step ends; at a trial; at two points where the cubic through the four is checked; at the two points inside the last piece
+# of the step before; and the largest size at the points of pieces so far
+START, PIECE, END, TRIAL, CHECK, BEFORE, LARGEST = 0, 1, 4, 5, 6, 8, 10
+VALUES = 11
 
 
 @inner
@@ -150,16 +160,43 @@ def keep(found_theta, found, count, theta, k, sign):
 
 
 @leaf
-def dip(ev_f, k, third, sign):
-    """θ in (third/3, (third+1)/3) where event k comes closer to zero than at both ends, or -1.
+def point(part):
+    """Where a part of a piece begins, as a share of the piece; part 3 is its end."""
+    return 0.0 if part <= 0 else (INNER if part == 1 else (OUTER if part == 2 else 1.0))
 
-    By the cubic through the four values of the step.
+
+@leaf
+def between(first, last, share):
+    """θ of a point of a piece."""
+    return last if share >= 1.0 else first + share * (last - first)
+
+
+@leaf
+def differences(ev_f, k):
+    """Divided differences of the four values of event k in a piece."""
+    f0, f1, f2, f3 = ev_f[PIECE, k], ev_f[PIECE + 1, k], ev_f[PIECE + 2, k], ev_f[PIECE + 3, k]
+    first, second, third = (f1 - f0) / INNER, (f2 - f1) / (OUTER - INNER), (f3 - f2) / (1.0 - OUTER)
+    below, above = (second - first) / OUTER, (third - second) / (1.0 - INNER)
+    return first, below, above - below
+
+
+@leaf
+def cubic(ev_f, k, s):
+    """The cubic through the four values of event k in a piece, at a share s of it."""
+    d1, d2, d3 = differences(ev_f, k)
+    return ev_f[PIECE, k] + s * (d1 + (s - INNER) * (d2 + (s - OUTER) * d3))
+
+
+@leaf
+def dip(ev_f, k, part, sign):
+    """Where in a part of the piece, as a share of the piece, event k comes closer to zero than at both ends; or -1.
+
+    By the cubic through the four values of the piece.
     """
-    f0, f1, f2, f3 = ev_f[0, k], ev_f[1, k], ev_f[2, k], ev_f[3, k]
-    # Newton's form in s = 3 θ: f0 + d1 s + d2 s(s-1)/2 + d3 s(s-1)(s-2)/6
-    d1, d2, d3 = f1 - f0, f2 - 2.0 * f1 + f0, f3 - 3.0 * f2 + 3.0 * f1 - f0
-    a, b, c = 0.5 * d3, d2 - d3, d1 - 0.5 * d2 + d3 / 3.0  # derivative: a s² + b s + c
-    least = min(abs(ev_f[third, k]), abs(ev_f[third + 1, k]))
+    d1, d2, d3 = differences(ev_f, k)
+    # the derivative of the cubic: a s² + b s + c
+    a, b, c = 3.0 * d3, 2.0 * (d2 - (INNER + OUTER) * d3), d1 - INNER * d2 + INNER * OUTER * d3
+    least = min(abs(ev_f[PIECE + part, k]), abs(ev_f[PIECE + part + 1, k]))
     root = b * b - 4.0 * a * c
     if root < 0.0:
         return -1.0
@@ -169,25 +206,26 @@ def dip(ev_f, k, third, sign):
         if below == 0.0:
             continue
         s = above / below
-        if s > third and s < third + 1:
-            value = f0 + s * (d1 + 0.5 * (s - 1.0) * (d2 + (s - 2.0) * d3 / 3.0))
-            if sign * value < least:
-                return s / 3.0
+        if s > point(part) and s < point(part + 1) and sign * cubic(ev_f, k, s) < least:
+            return s
     return -1.0
 
 
 @inner
-def bottom(slots, model, method, run, loop, events, k, third, sign):
-    """θ in this third where event k, of one sign at both ends, has the other; its value stands in TRIAL.
+def bottom(slots, model, method, run, loop, events, k, part, sign, first, last):
+    """θ in a part of the piece where event k, of one sign at both ends, has the other; its value stands in TRIAL.
 
     -1 where there is none, -10 and below is minus a status. The deepest point is sought by parabolas.
     """
     ev_f = events.values
-    m = dip(ev_f, k, third, sign)
-    if m < 0.0:
+    s = dip(ev_f, k, part, sign)
+    if s < 0.0:
         return -1.0
-    a, b = third / 3.0, (third + 1) / 3.0
-    fa, fb = ev_f[third, k], ev_f[third + 1, k]
+    m = between(first, last, s)
+    a, b = between(first, last, point(part)), between(first, last, point(part + 1))
+    if not (m > a and m < b):
+        return -1.0
+    fa, fb = ev_f[PIECE + part, k], ev_f[PIECE + part + 1, k]
     for _ in range(DIVES):
         status = event_values(slots, model, method, run, m, loop, events, TRIAL)
         if status != OK:
@@ -215,25 +253,19 @@ def bottom(slots, model, method, run, loop, events, k, third, sign):
 
 
 @inner
-def find_events(slots, model, method, run, loop, events):
-    """Collect the crossings of this step in order of time; return their number, or minus a status.
+def search_piece(slots, model, method, run, loop, events, first, last, count):
+    """Add the crossings between θ = first and last to `count` others, in order of time; their number, or minus a status.
 
-    Signs at the end of the step go to NEXT: they count once the step is accepted. ACCUMULATES: an event that has
+    Signs at the end of the piece go to NEXT: they count once the step is accepted. ACCUMULATES: an event that has
     just mapped the state happens again at once.
     """
     size = model.size
     ev, ev_f, found_theta, found = events.marks, events.values, events.theta, events.found
-    for third in range(1, 4):
-        theta = third / 3.0 if third < 3 else 1.0
-        status = event_values(slots, model, method, run, theta, loop, events, third)
-        if status != OK:
-            return -status
-    count = 0
     for k in range(size.n_events):
-        sign, wanted = ev[SIGN, k], ev[DIRECTION, k]
-        for third in range(3):
-            a, b = third / 3.0, (third + 1) / 3.0 if third < 2 else 1.0
-            fa, fb = ev_f[third, k], ev_f[third + 1, k]
+        sign, wanted = ev[NEXT, k], ev[DIRECTION, k]
+        for part in range(3):
+            a, b = between(first, last, point(part)), between(first, last, point(part + 1))
+            fa, fb = ev_f[PIECE + part, k], ev_f[PIECE + part + 1, k]
             new = sign_of(fb)
             if new == 0:
                 continue
@@ -262,7 +294,7 @@ def find_events(slots, model, method, run, loop, events):
                         return int(zero)
                     count = keep(found_theta, found, count, zero, k, new)
             elif fa != 0.0:
-                middle = bottom(slots, model, method, run, loop, events, k, third, sign)
+                middle = bottom(slots, model, method, run, loop, events, k, part, sign, first, last)
                 if middle < -1.0:
                     return int(middle)
                 if middle < 0.0:
@@ -334,8 +366,9 @@ def way_back(slots, model, method, run, loop, events, k, left, b, fb):
         if status != OK:
             return -float(status)
         fa = ev_f[TRIAL, k]
-        if fa * left > 0.0:
+        if fa * left > ROUNDED * ev_f[LARGEST, k]:
             return close_in(slots, model, method, run, loop, events, k, a, fa, b, fb)
-        b, fb = a, fa
+        if fa * left <= 0.0:
+            b, fb = a, fa
         a *= 0.5
     return 0.0

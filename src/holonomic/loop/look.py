@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from ..errors import ACCUMULATES, EVENT, MORE, OK
+from ..errors import ACCUMULATES, EVENT, MANY_CROSSINGS, MORE, OK
 from ..kernels.compile import inner, leaf, part
 from ..kernels.evaluate import asks_for_function
 from ..kernels.memory import STEPPING, WRITING
 from ..kernels.vectors import write_row
 from .attempt import refuse
+from .event_pieces import end_step, find_events
 from .event_search import (
     CAME,
     COUNTED,
@@ -17,12 +18,10 @@ from .event_search import (
     MOST,
     NEXT,
     SIGN,
-    START,
     STOPS,
     TRIAL,
     dense_ready,
     event_values,
-    find_events,
     keep,
     resolution,
     shyness,
@@ -60,8 +59,9 @@ def watch(slots, model, method, run, loop, events):
 
     A step that contains a stopping event is taken again so that it ends there: the state then has the full order
     of the integrator. AGAIN asks for that, with the length in run.h and the event in run.retake. As the dense output
-    is not quite the new step, two or three attempts bring the end onto the zero to rounding. EVENT: a stopping
-    event at the very start of the step, which is given up.
+    is not quite the new step, two or three attempts bring the end onto the zero to rounding. A step with more crossings
+    than there is room for is taken again, too, as far as it was looked into. EVENT: a stopping event at the very start of
+    the step, which is given up.
     """
     size = model.size
     x, xn, K = loop.state.x, loop.state.xn, loop.state.K
@@ -99,6 +99,15 @@ def watch(slots, model, method, run, loop, events):
             run.h = cut * run.h_used
             run.tries += 1
             return AGAIN
+    if run.looked < 1.0:
+        run.retake = 0
+        if run.fixed != 0:
+            run.retake = found[count - 1] // 2 + 1
+            return MANY_CROSSINGS
+        run.tries = 0
+        run.h = run.looked * run.h_used
+        run.after_reject = 1
+        return AGAIN
     if run.retake != 0:
         status = event_values(slots, model, method, run, 1.0 - NEAR, loop, events, TRIAL)
         if status != OK:
@@ -132,9 +141,7 @@ def watch(slots, model, method, run, loop, events):
             run.event_rows = rows
             return status
         write_event(events, run, k, run.t + theta * run.h_used, xe, ke, 0, size)
-    for k in range(nev):
-        ev[SIGN, k] = ev[NEXT, k]
-        ev_f[START, k] = ev_f[END, k]
+    end_step(run, ev, ev_f, nev)
     for i in range(count):
         if found_theta[i] >= cut:
             ev[SIGN, found[i] // 2] = COUNTED
@@ -153,7 +160,7 @@ def look_inside(slots, model, method, run, loop, events):
             run.phase = STEPPING
             run.retaken += 1
             return OK if status == AGAIN else EVENT
-        if asks_for_function(status) or status == ACCUMULATES:
+        if asks_for_function(status) or status == ACCUMULATES or status == MANY_CROSSINGS:
             return status
         if status != OK:
             if run.fixed != 0:

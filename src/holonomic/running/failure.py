@@ -6,6 +6,7 @@ import numpy as np
 
 from ..errors import (
     ACCUMULATES,
+    MANY_CROSSINGS,
     NO_CONVERGENCE,
     NO_PAST,
     NOT_FINITE,
@@ -59,6 +60,8 @@ def explain(status: int, run, plan, sol, why: str = "") -> HolonomicError:
         )
     if status == ACCUMULATES:
         return accumulating(list(plan.events)[run.memory.retake - 1], run, sol)
+    if status == MANY_CROSSINGS:
+        return crowded(list(plan.events)[run.memory.retake - 1], run, sol)
     grew = growing(plan, sol)
     if grew is not None:
         return StepFailed(f"the run stopped at t = {t:.6g}: {grew}", sol)
@@ -127,6 +130,7 @@ def reason(status: int) -> str:
         STEP_COLLAPSED: "the step fell to rounding level",
         TOO_MANY_STEPS: "max_steps were used up",
         NO_CONVERGENCE: "Newton's iteration did not converge",
+        MANY_CROSSINGS: "an event happens more often in a fixed step than there is room for",
         NO_PAST: "the motion is too stiff for the first steps of a multistep method with a fixed step",
     }
     return words.get(status, f"it stopped with status {status}")
@@ -200,6 +204,17 @@ def accumulating(name: str, run, sol) -> StepFailed:
     return StepFailed(
         f"event {name!r} becomes a lasting contact at t = {run.t:.9g} ({impacts} impact{'s' * (impacts != 1)} so far): "
         "then= leaves no speed to move away. Go on from error.solution.end with a system that rests there.",
+        sol,
+    )
+
+
+def crowded(name: str, run, sol) -> StepFailed:
+    """Return the exception for a fixed step with more events than there is room for."""
+    memory = run.memory
+    return StepFailed(
+        f"event {name!r} happens so often that there is no room for all of it in the step of {abs(memory.h_used):.3g} from "
+        f"t = {run.t:.6g}. Take step={0.5 * memory.looked * abs(memory.h_used):.1g}, or rtol= in the place of step=. See "
+        "error.solution.",
         sol,
     )
 

@@ -105,8 +105,11 @@ class Watching:
             return NOT_FINITE
         zero = values == 0.0
         for index in counted:
-            usual = np.max(np.abs(ev_f[1:3, index]))  # inside the step that led here
+            usual = np.max(np.abs(ev_f[event_search.PIECE + 1 : event_search.END, index]))  # inside the piece that led here
             zero[index] |= abs(values[index]) <= 1e-9 * usual + 4.0 * abs(ev_f[event_search.START, index])
+        if fresh:
+            ev[event_search.ROUGH], ev_f[event_search.LARGEST] = 0, np.abs(values)
+        run.memory.event_past = run.memory.event_reach = 0.0  # the state may have been moved: nothing is known of what follows
         ev[event_search.SIGN], ev[event_search.LEAD], ev_f[event_search.START] = np.sign(values), 0, values
         if np.any(zero):
             ev[event_search.SIGN, zero] = event_search.AT_START if fresh else event_search.COUNTED

@@ -86,10 +86,10 @@ class Workspace:
         self.columns = AT_ROWS + lowered.dense_rows * width if lowered.dense_rows else 0
         rows = max(16, min(2048, CHUNK_NUMBERS // (nx + nk + 1 + self.columns)))
         self.rows = (np.empty(rows), np.empty((rows, nx)), np.empty((rows, nk)), np.empty((rows, self.columns)))
-        found, rows = event_search.MOST * nev + 1, 64 * nev
+        found, rows = event_search.MOST * nev, 2 * event_search.MOST * nev
         self.events = Events(
-            np.zeros((6, nev), dtype=np.int64), np.zeros((5, nev)), np.zeros(2 * nev), np.zeros(found),
-            np.zeros(found, dtype=np.int64), np.zeros(rows), np.zeros(rows, dtype=np.int64), np.zeros((rows, nx)),
+            np.zeros((event_search.MARKS, nev), dtype=np.int64), np.zeros((event_search.VALUES, nev)), np.zeros(2 * nev),
+            np.zeros(found), np.zeros(found, dtype=np.int64), np.zeros(rows), np.zeros(rows, dtype=np.int64), np.zeros((rows, nx)),
             np.zeros((rows, nk)),
         )  # fmt: skip
         self.events.marks[event_search.DIRECTION] = [event.sign for event in plan.events.values()]
