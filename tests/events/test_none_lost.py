@@ -161,7 +161,6 @@ def test_smooth_functions_cost_no_evaluation_more():
     rotor = Ode(lambda y: np.array([y[1], -y[0]]), trace=False)
     sol = simulate(rotor, 40.0, y0=[0.3, 1.0], events={"low": Event(low)})
     zeros, steps = len(sol.events["low"]), sol.stats["steps"]
-    print(called[0], steps, zeros)
     assert zeros == 12
     assert called[0] <= 3.2 * steps + 12 * zeros
 

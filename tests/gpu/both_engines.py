@@ -106,7 +106,7 @@ def main():
     passes = {"bottom": h.Event(lambda q: q[0])}
     results["event"] = apart(SWING, 1.5, events=passes, integrator=h.RK45(), **LOWEST)
     ticks = {"tick": h.Event(lambda t, q: np.sin(100.0 * t + 0.5 * q[0] + 1.2))}
-    results["fast event"] = apart(SWING, 1.0, events=ticks, **LOWEST)
+    results["fast event"] = apart(SWING, 0.25, events=ticks, **LOWEST)
     starts = np.array([[1.0, 0.0, 0.0, 1.0], [1.0, 0.0, 0.0, 1.1]])
     results["invariants"] = apart(KEPLER, 1.0, y0=starts, save_at=3)
     results["backward"] = apart(SWING, (0.3, 0.0), **LOWEST)

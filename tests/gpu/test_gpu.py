@@ -50,7 +50,7 @@ def test_every_explicit_method_gives_what_threads_give(found):
 
 
 def test_events_are_found_at_the_same_times(found):
-    for name, count in (("terminal event", 3), ("event", 6), ("fast event", 3 * 32)):  # 100 rad and ±0.4 rad from 1.2 rad on
+    for name, count in (("terminal event", 3), ("event", 6), ("fast event", 3 * 8)):  # 25 rad and up to 0.3 rad from 1.2 rad on
         assert found[name]["events"] == [count, count]
         assert found[name]["event times"] <= 1e-13
 

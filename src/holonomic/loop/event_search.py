@@ -35,10 +35,10 @@ MOST = 32  # crossings in one step for each event there is; where there are more
 # rows of `ev` (int64), one column per event
 DIRECTION, STOPS, SIGN, NEXT, LEAD, CAME, ROUGH = range(7)
 MARKS = 7
-# DIRECTION 0 both, 1 rising, -1 falling; STOPS 1 where the run has to stop; SIGN the last nonzero sign before
-# this step, NEXT the one at the end of what has been looked into; LEAD the sign to which a function leaves zero, 0 where unknown; CAME the sign
-# towards which it crossed zero when its event last happened; ROUGH how many of the shortest pieces, one after the other,
-# were too long for it. SIGN besides ±1:
+# DIRECTION 0 both, 1 rising, -1 falling; STOPS 1 where the run has to stop; SIGN the last nonzero sign before this step,
+# NEXT the one where what has been looked into ends; LEAD the sign to which a function leaves zero, 0 where unknown; CAME
+# the sign towards which it crossed zero when its event last happened; ROUGH how many of the shortest pieces, one after the
+# other, were too long for it. SIGN besides ±1:
 COUNTED = 0  # zero, and its event has been counted: armed again when it has left zero
 AT_START = 2  # zero at the start of the run: counts if it leaves in its direction
 
