@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from ..errors import OK
 from ..kernels.compile import leaf
-from ..kernels.memory import PASSING, STEPPING, WATCHING, WRITING
+from ..kernels.memory import PASSING, STEPPING, WATCHING
 from .attempt import attempt, follow_path
 from .judge import judge
 from .look import look_inside
@@ -25,17 +25,28 @@ from .write import write
 def drive(slots, model, method, run, loop, record, events):
     """Go on until there is something to say."""
     while True:
-        status = OK
         if run.phase == STEPPING:
             status = propose(slots, model, run, loop.state, record.save_t)
-            if status == OK and run.phase == STEPPING:
+            if status != OK:
+                return status
+            if run.phase == STEPPING:
                 outcome = attempt(slots, model, method, run, loop)
                 status = judge(slots, model, method, run, loop, record.save_t, outcome)
-        if status == OK and run.phase == PASSING:
+                if status != OK:
+                    return status
+                if run.phase == STEPPING:
+                    continue
+        if run.phase == PASSING:
             status = follow_path(slots, model, run, loop)
-        if status == OK and run.phase == WATCHING:
+            if status != OK:
+                return status
+            continue
+        if run.phase == WATCHING:
             status = look_inside(slots, model, method, run, loop, events)
-        if status == OK and run.phase == WRITING:
-            status = write(slots, model, method, run, loop, record)
+            if status != OK:
+                return status
+            if run.phase == STEPPING:
+                continue
+        status = write(slots, model, method, run, loop, record)
         if status != OK:
             return status
