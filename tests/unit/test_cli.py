@@ -297,7 +297,7 @@ def test_a_fault_in_a_users_file_is_one_line(shell, tmp_path, command, fault):
 @pytest.mark.parametrize(
     ("words", "text"),
     [
-        (("run", "pendulum", "--stabilization", "Baumgarte(alpha='x')"), "could not convert string to float: 'x'. It is written"),
+        (("run", "pendulum", "--stabilization", "Baumgarte(alpha='x')"), "Baumgarte's gains are numbers: "),
         (("run", "pendulum", "--save", "."), ". is a folder. Give the run a file name"),
         (("run", "pendulm"), "There is no problem 'pendulm'. Did you mean pendulum"),
         (("compare", "pendulum", "--page", "."), ". is a folder. Give the page a file name"),

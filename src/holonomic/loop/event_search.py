@@ -24,7 +24,7 @@ from ..passage.alarm import LANDING
 
 EPS = 2.220446049250313e-16
 MAX_ITERATIONS = 80
-ROUNDED = 1e-12  # of the largest value so far: a flight that leads no further away from zero is rounding
+ROUNDED = 1.0 + 8.0 * EPS  # states that differ by this factor cannot be told apart
 DIVES = 5  # parabolas for the deepest point of a dip towards zero
 # The points between the ends of a piece, as shares of it: ρ - 1 and 1/ρ of the plastic number ρ. No multiples of both are
 # close to whole numbers, so that an oscillation whose period fits into equal steps is not met at equal phases.
@@ -356,6 +356,19 @@ def close_in(slots, model, method, run, loop, events, k, a, fa, b, fb):
 
 
 @inner
+def rounding_of(model, t, inside, ev_f, k):
+    """What rounding of the state can make of event k, whose values here stand in TRIAL; the state is used up.
+
+    A ball that rests on a floor 1000 m up is there to within 1e-13 m: a flight no higher than that is none.
+    """
+    value = ev_f[TRIAL, k]
+    for i in range(model.size.nx):
+        inside.x[i] *= ROUNDED
+    call_model(model, EVENTS, t, inside.x, 0, inside.K, model.size.nq, ev_f, TRIAL * model.size.n_events)
+    return abs(ev_f[TRIAL, k] - value)
+
+
+@inner
 def way_back(slots, model, method, run, loop, events, k, left, b, fb):
     """Return θ in (0, b) where event k, which left zero towards `left`, comes back; 0 where that is at once."""
     ev_f = events.values
@@ -366,7 +379,7 @@ def way_back(slots, model, method, run, loop, events, k, left, b, fb):
         if status != OK:
             return -float(status)
         fa = ev_f[TRIAL, k]
-        if fa * left > ROUNDED * ev_f[LARGEST, k]:
+        if fa * left > 0.0 and fa * left > rounding_of(model, run.t + a * run.h_used, loop.inside, ev_f, k):
             return close_in(slots, model, method, run, loop, events, k, a, fa, b, fb)
         if fa * left <= 0.0:
             b, fb = a, fa
