@@ -161,10 +161,3 @@ SIZE = Layout("Size", tuple((name, WHOLE, meaning) for name, meaning in (
     ("at_newton", "Newton's matrices and vectors"),
     ("work_end", "the end"),
 )))  # fmt: skip
-
-# what is kept of a step that cannot be taken again from its start alone; behind it the rows of K that its dense output reads
-DENSE = Layout("Dense", (
-    ("h", REAL, "length of the step; 0: none ends here"),
-    ("doubt", REAL, "how wrong its dense output is between its ends, in tolerances; 0 where that is not known"),
-))  # fmt: skip
-AT_ROWS = len(DENSE.fields)

@@ -23,13 +23,13 @@ import numpy as np
 from .compile import inner, leaf
 from .linalg import lu_factor, lu_solve
 from .signatures import NEWTON_FACTOR, NEWTON_SOLVE, call_model, has_function
+from .vectors import EPS
 
 # vectors behind the three matrices, in units of NY; the last begins with whose factors there are
 AT_R, AT_SLOPE, AT_STEP, AT_PIVOTS, AT_BETA, AT_MIDDLE, AT_OLD, AT_ROWS, AT_COLUMNS, AT_KIND = range(10)
 N_VECTORS = 10
 DENSE_LU, STRAIGHT = 0.0, 1.0
 GROWTH = 1e5  # of the elimination in a fixed order, up to which it is trusted: solutions have ten digits then
-EPS = 2.220446049250313e-16
 # Fixed steps: where changes no longer fall, and are this small beside tolerances of 1e-10, it is by rounding; more with
 # Jacobians that are always new, where masses of 1 and 1000 on constraints that turn rapidly leave 1e-7
 AT_ROUNDING, ROUNDING, LOOSE = 0.9, 10.0, 1e4

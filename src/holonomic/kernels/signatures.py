@@ -166,7 +166,7 @@ class Record(NamedTuple):
     t: Any
     x: Any
     k: Any  # (v', λ)
-    dense: Any  # of the step that ends there, see `kernels.memory.DENSE`; no columns: it can be taken again
+    dense: Any  # of the step that ends there, see `loop.kept_steps`; no columns: it can be taken again
     save_t: Any
 
 

@@ -6,6 +6,8 @@ import math
 
 from .compile import leaf
 
+EPS = 2.220446049250313e-16  # the distance from 1 to the next number
+
 
 @leaf
 def copy(source, target, n):

@@ -9,12 +9,9 @@ from __future__ import annotations
 from ..errors import OK
 from ..kernels.compile import inner
 from ..kernels.evaluate import asks_for_function, evaluate
-from ..kernels.layout import view_as
-from ..kernels.memory import DENSE
 from ..kernels.step_control import first_step
 from ..kernels.vectors import write_row
-
-dense_of = view_as(DENSE)
+from .kept_steps import keep_none
 
 
 @inner
@@ -76,7 +73,7 @@ def begin(model, run, loop, record):
     save_t = record.save_t
     if run.keep_steps != 0:
         if record.dense.shape[1] > 0:
-            dense_of(record.dense[run.rows]).h = 0.0  # no step ends here
+            keep_none(record.dense, run.rows)
         write_point(model.size, run, loop.state, record)
     elif save_t.shape[0] > 0 and save_t[0] == run.t:
         write_point(model.size, run, loop.state, record)

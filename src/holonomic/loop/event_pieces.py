@@ -60,7 +60,7 @@ GIVEN_UP = 4
 
 @inner
 def check_values(slots, model, method, run, theta, loop, events, row):
-    """Event functions at T + θ H_USED, not projected where that does: a projection takes longer than the rest."""
+    """Event functions at t + θ h_used, not projected where that does: a projection takes longer than the rest."""
     size = model.size
     xe, ke = loop.inside.x, loop.inside.K
     ev_f = events.values

@@ -19,10 +19,9 @@ from ..kernels.compile import inner, leaf
 from ..kernels.evaluate import evaluate
 from ..kernels.settle import settle
 from ..kernels.signatures import EVENTS, call_dense, call_interpolate, call_model, call_pull
-from ..kernels.vectors import copy, copy_row
+from ..kernels.vectors import EPS, copy, copy_row
 from ..passage.alarm import LANDING
 
-EPS = 2.220446049250313e-16
 MAX_ITERATIONS = 80
 ROUNDED = 1.0 + 8.0 * EPS  # states that differ by this factor cannot be told apart
 DIVES = 5  # parabolas for the deepest point of a dip towards zero
@@ -105,7 +104,7 @@ def shyness(run):
 
 @inner
 def event_values(slots, model, method, run, theta, loop, events, row):
-    """Event functions at T + θ H_USED into a row of ev_f."""
+    """Event functions at t + θ h_used into a row of ev_f."""
     size = model.size
     xn, K = loop.state.xn, loop.state.K
     xe, ke = loop.inside.x, loop.inside.K

@@ -54,8 +54,8 @@ def flat(loop: Loop) -> tuple:
 @leaf
 def begin_compiled(given):
     """`begin` for compiled models, from Python."""
-    (_, fns, size, data, _, _, _, run, x, xn, xs, K, E, W, xe, ke, atol, turns, path, kept, tight, nodes, t, rows, k, dense,
-     save_t, _, _, _, _, _, _, _, _, _) = given  # fmt: skip
+    (fns, size, data, run, x, xn, xs, K, E, W, xe, ke, atol, turns, path, kept, tight, nodes, t, rows, k, dense,
+     save_t) = given  # fmt: skip
     loop = Loop(State(x, xn, xs, K, E, W), Inside(xe, ke), Scale(atol, turns), Passing(path, kept, tight, nodes))
     return begin(Model(fns, size, data), run, loop, Record(t, rows, k, dense, save_t))
 
@@ -63,8 +63,8 @@ def begin_compiled(given):
 @leaf
 def drive_compiled(given):
     """`drive` for compiled models, from Python."""
-    (slots, fns, size, data, ip, fp, sp, run, x, xn, xs, K, E, W, xe, ke, atol, turns, path, kept, tight, nodes, t, rows, k,
-     dense, save_t, marks, values, rates, theta, found, event_t, index, event_x, event_k) = given  # fmt: skip
+    (fns, size, data, run, x, xn, xs, K, E, W, xe, ke, atol, turns, path, kept, tight, nodes, t, rows, k, dense, save_t,
+     slots, ip, fp, sp, marks, values, rates, theta, found, event_t, index, event_x, event_k) = given  # fmt: skip
     loop = Loop(State(x, xn, xs, K, E, W), Inside(xe, ke), Scale(atol, turns), Passing(path, kept, tight, nodes))
     events = Events(marks, values, rates, theta, found, event_t, index, event_x, event_k)
     return drive(
@@ -88,7 +88,7 @@ def events_compiled(fns, t, x, K, at, data, out):
 def announce() -> None:
     """Say once that the kernels are being compiled, where they have not been on this installation."""
     if not is_compiled(drive):
-        text = "holonomic: compiling the kernels, once per installation (10 to 30 s) ..."
+        text = "holonomic: compiling the kernels, once per installation (about a minute on two cores) ..."
         print(text, file=sys.stderr, flush=True)
 
 

@@ -2,25 +2,25 @@
 
 from __future__ import annotations
 
-from ..errors import NEED_REFINED, NEED_TERMS, NO_CONVERGENCE, OK, SINGULAR, STEP_COLLAPSED
+from ..errors import NO_CONVERGENCE, OK, SINGULAR, STEP_COLLAPSED
 from ..kernels.compile import inner, part
+from ..kernels.evaluate import asks_for_function
 from ..kernels.memory import ANSWERED, BY_ENDS, ON_STAGE, PASSING, WATCHING
 from ..kernels.step_control import step_factor
+from ..kernels.vectors import EPS
 from ..passage.alarm import DODGE, MAX_DODGES, alarm, between, in_the_way, note_ratio
 from .attempt import advised_factor, foreseen_factor, note_stiffness, refuse, reject, worst_component
 from .dense_error import in_doubt, may_be_asked
 from .event_search import dense_ready
 
-EPS = 2.220446049250313e-16
-
 
 @part
 def judge(slots, model, method, run, loop, save_t, status):
     """Decide over an attempt with this status; the phase says what comes next. Anything but OK is for Python to know."""
-    if status == NEED_REFINED or status == NEED_TERMS:
+    if asks_for_function(status):
         run.quota += 1  # it will be taken again: looks must not depend on what is compiled already
         return status
-    if run.crosses != 0 and near_singular(slots, model, method, run, loop, status):
+    if run.crosses != 0 and gives_alarm(slots, model, method, run, loop, status):
         run.h_used = run.h_tried
         run.phase = PASSING
         return OK
@@ -42,7 +42,7 @@ def collapsed(run):
 
 
 @part
-def near_singular(slots, model, method, run, loop, status):
+def gives_alarm(slots, model, method, run, loop, status):
     """Tell whether the attempt gives reason to look for a singular position, and note which."""
     answered = run.alarm == ANSWERED
     run.alarm = 0

@@ -8,9 +8,8 @@ from ..kernels.evaluate import evaluate
 from ..kernels.memory import PASSING
 from ..kernels.signatures import call_prepare
 from ..kernels.step_control import lands
+from ..kernels.vectors import EPS
 from .dense_error import sure_step
-
-EPS = 2.220446049250313e-16
 
 
 @part

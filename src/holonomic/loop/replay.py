@@ -5,12 +5,9 @@ from __future__ import annotations
 from ..errors import OK
 from ..kernels.compile import leaf
 from ..kernels.evaluate import evaluate
-from ..kernels.layout import view_as
-from ..kernels.memory import AT_ROWS, DENSE
 from ..kernels.signatures import call_advance, call_dense, call_finish, call_function
 from .event_search import state_inside
-
-dense_of = view_as(DENSE)
+from .kept_steps import take_step
 
 
 @leaf
@@ -74,16 +71,6 @@ def replay(slots, model, method, run, loop, kept, steps, wanted, last, out, done
 
 
 @leaf
-def take_dense(dense, row, K):
-    """Put what the dense output of a step reads into K; return the length of the step."""
-    width = K.shape[1]
-    for i in range((dense.shape[1] - AT_ROWS) // width):
-        for j in range(width):
-            K[i, j] = dense[row, AT_ROWS + i * width + j]
-    return dense_of(dense[row]).h
-
-
-@leaf
 def from_trail(slots, model, method, run, loop, kept, steps, wanted, last, out, done):
     """The same for steps that cannot be taken again: from what their dense output was made of."""
     size, state = model.size, loop.state
@@ -94,7 +81,7 @@ def from_trail(slots, model, method, run, loop, kept, steps, wanted, last, out, 
         if i != now:
             take_row(kept.x, i, state.x, size.nx)
             take_row(kept.x, i + 1, state.xn, size.nx)
-            h = take_dense(kept.dense, i + 1, state.K)
+            h = take_step(kept.dense, i + 1, state.K)
             now = i
         theta = (wanted[j] - kept.t[i]) / h
         status = state_inside(slots, model, method, run, theta, kept.t[i], h, state, loop.inside, True, 0.0)

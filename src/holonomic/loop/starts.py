@@ -15,6 +15,7 @@ from ..kernels.compile import inner, leaf
 from ..kernels.layout import REAL, WHOLE, Layout
 from ..kernels.linalg import apply_q, cholesky, qr_pivoted, solve_upper_transposed
 from ..kernels.signatures import RESIDUAL, TERMS, VEL_FACTOR, call_function, call_model
+from ..kernels.vectors import norm
 
 FINE, OFF_POSITION, OFF_VELOCITY, UNCLEAR = 0, 1, 2, 3
 CHECK, PROJECT, FREE, IMPACT = 0, 1, 2, 3
@@ -184,6 +185,14 @@ def velocity_left(model, t, room, speed):
 
 
 @inner
+def look_at_velocity(model, t, room):
+    """Terms and residuals at z; return its speed."""
+    call_model(model, TERMS, t, room.z, 0, room.z, 0, room.terms, 0)
+    call_model(model, RESIDUAL, t, room.z, 0, room.z, 0, room.g, 0)
+    return norm(room.z, model.size.nq, model.size.nv)
+
+
+@inner
 def to_velocity(model, t, room):
     """Move the velocity in z to the nearest with G v + g_t = 0; return FINE or OFF_VELOCITY."""
     z, free, g, terms, qr, b, rows = room.z, room.free_v, room.g, room.terms, room.qr_v, room.b, room.rows
@@ -191,11 +200,7 @@ def to_velocity(model, t, room):
     n = model.size.n_constraints + model.size.n_invariants
     A = qr[0]
     nfree = A.shape[0]
-    speed = 0.0
-    for j in range(nv):
-        speed += z[nq + j] * z[nq + j]
-    call_model(model, TERMS, t, z, 0, z, 0, terms, 0)
-    call_model(model, RESIDUAL, t, z, 0, z, 0, g, 0)
+    speed = look_at_velocity(model, t, room)
     at = nq + nv * nv + nv
     for i in range(nl):
         for k in range(nfree):
@@ -204,7 +209,7 @@ def to_velocity(model, t, room):
         return UNCLEAR
     for k in range(nfree):
         z[nq + free[k]] -= b[k]
-    return velocity_left(model, t, room, math.sqrt(speed))
+    return velocity_left(model, t, room, speed)
 
 
 @leaf
@@ -237,11 +242,7 @@ def by_impulse(model, t, room):
     nq, nv, nl = model.size.nq, model.size.nv, model.size.nl
     n = model.size.n_constraints + model.size.n_invariants
     A = qr[0]
-    speed = 0.0
-    for j in range(nv):
-        speed += z[nq + j] * z[nq + j]
-    call_model(model, TERMS, t, z, 0, z, 0, terms, 0)
-    call_model(model, RESIDUAL, t, z, 0, z, 0, g, 0)
+    speed = look_at_velocity(model, t, room)
     at = nq + nv * nv + nv
     for i in range(nv):
         for j in range(nv):
@@ -256,7 +257,7 @@ def by_impulse(model, t, room):
     lower_transposed_solve(mass, b)
     for j in range(nv):
         z[nq + j] -= b[j]
-    return velocity_left(model, t, room, math.sqrt(speed))
+    return velocity_left(model, t, room, speed)
 
 
 @inner

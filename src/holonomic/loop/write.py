@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from ..errors import EVENT, MORE, OK
-from ..kernels.compile import inner, leaf, part
+from ..kernels.compile import inner, part
 from ..kernels.evaluate import asks_for_function
-from ..kernels.layout import view_as
-from ..kernels.memory import AT_ROWS, DENSE, STEPPING
+from ..kernels.memory import STEPPING
 from ..kernels.signatures import call_accept
 from ..kernels.vectors import write_row
 from .attempt import refuse
 from .event_search import dense_ready, shyness, state_inside
+from .kept_steps import keep_step
 
-dense_of = view_as(DENSE)
-HANDED_OVER = -(1 << 40)  # rows of this step are out of reach
+OUT_OF_REACH = -(1 << 40)  # rows of this step are out of reach
 
 
 @part
@@ -26,24 +25,13 @@ def write(slots, model, method, run, loop, record):
             status = dense_ready(slots, model, method, run, loop.state)
             if status != OK:
                 return status
-            keep_dense(record.dense, run.rows, run.h_used, run.doubt if run.doubts != 0 else 0.0, loop.state.K)
+            keep_step(record.dense, run.rows, run.h_used, run.doubt if run.doubts != 0 else 0.0, loop.state.K)
         write_end(model.size, run, loop.state, record, run.t_new)
     else:
         status = write_saved(slots, model, method, run, loop, record)
         if status != OK or run.phase == STEPPING:
             return status
     return accept(slots, model, method, run, loop.state)
-
-
-@leaf
-def keep_dense(dense, row, h, doubt, K):
-    """Keep a step that cannot be taken again: its length, its doubt, and the rows of K that its dense output reads."""
-    width, kept = K.shape[1], dense_of(dense[row])
-    kept.h = h
-    kept.doubt = doubt
-    for i in range((dense.shape[1] - AT_ROWS) // width):
-        for j in range(width):
-            dense[row, AT_ROWS + i * width + j] = K[i, j]
 
 
 @inner
@@ -61,7 +49,7 @@ def write_saved(slots, model, method, run, loop, record):
     status = OK
     while run.saved < save_t.shape[0] and (save_t[run.saved] - run.t_new) * forward <= 0.0:
         if run.rows >= record.t.shape[0]:
-            run.rows_of_step = HANDED_OVER
+            run.rows_of_step = OUT_OF_REACH
             return MORE
         wanted = save_t[run.saved]
         if wanted == run.t_new:
@@ -84,7 +72,7 @@ def write_saved(slots, model, method, run, loop, record):
     if status == OK:
         return OK
     if asks_for_function(status):
-        run.rows_of_step = HANDED_OVER
+        run.rows_of_step = OUT_OF_REACH
         return status
     if run.fixed != 0 or size.n_events > 0 or run.rows_of_step < 0:
         run.last_status = status

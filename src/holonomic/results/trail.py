@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..kernels.memory import DENSE
+from ..loop.kept_steps import DENSE
 
 if TYPE_CHECKING:
     from ..starting.initial import Start
@@ -66,9 +66,10 @@ class Trail:
     @property
     def dense(self) -> np.ndarray:
         """What dense output reads of the step that ends at each row; without columns where steps can be taken again."""
-        self.arrays  # noqa: B018  joins the pieces
-        kept = [] if self.record is None else self.record.dense
-        return kept[0] if kept else np.zeros((len(self.arrays[0]), 0))
+        if self.record is None or not self.record.t:
+            return np.zeros((len(self.arrays[0]), 0))
+        self.record.joined()
+        return self.record.dense[0] if self.record.dense else np.zeros((len(self.arrays[0]), 0))
 
     def right_inside(self, rows: np.ndarray) -> np.ndarray:
         """Tell which of the steps that end at these rows have dense output that is right to the tolerance."""

@@ -102,12 +102,9 @@ class Run:
         return self.watching.arm(fresh=True)
 
     def _given(self) -> tuple:
-        """All that the loop works on, as compiled kernels take it from Python."""
+        """What a run works on, as compiled kernels take it from Python."""
         plan, work = self.plan, self.work
-        return (
-            plan.slots, plan.fns, plan.size_given, self.data, *plan.method, self.memory_given, *work.flat, *work.rows, self.save_t,
-            *work.events,
-        )  # fmt: skip
+        return (plan.fns, plan.size_given, self.data, self.memory_given, *work.flat, *work.rows, self.save_t)
 
     def _call(self, go, *more) -> int:
         """Call a kernel that works on the whole run, compiling what it needs; return a status."""
@@ -225,7 +222,7 @@ class Run:
                         Record(*self.work.rows, self.save_t), self.work.events,
                     )  # fmt: skip
                 else:
-                    status = drive_compiled(self._given())
+                    status = drive_compiled((*self._given(), plan.slots, *plan.method, *self.work.events))
             finally:
                 try:
                     self._collect(*written)

@@ -6,9 +6,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from ..kernels.memory import AT_ROWS
 from ..kernels.signatures import Events, Inside, Loop, Passing, Scale, State
-from ..loop import event_search
+from ..loop import event_search, kept_steps
 from ..loop.from_python import flat
 from ..passage import path
 from ..planning.plan import Plan
@@ -83,7 +82,7 @@ class Workspace:
             sp, nodes, room = np.zeros(0), np.zeros(0), (np.zeros((0, 0)), np.zeros((0, 0)))
         self.loop = Loop(state, inside, Scale(plan.atol, turns), Passing(*room, sp, nodes))
         self.flat = flat(self.loop)
-        self.columns = AT_ROWS + lowered.dense_rows * width if lowered.dense_rows else 0
+        self.columns = kept_steps.columns(lowered.dense_rows, width)
         rows = max(16, min(2048, CHUNK_NUMBERS // (nx + nk + 1 + self.columns)))
         self.rows = (np.empty(rows), np.empty((rows, nx)), np.empty((rows, nk)), np.empty((rows, self.columns)))
         found, rows = event_search.MOST * nev, 2 * event_search.MOST * nev

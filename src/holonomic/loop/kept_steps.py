@@ -1,0 +1,48 @@
+"""What is kept of a step that cannot be taken again from its start alone: its length, and what its dense output reads.
+
+It stands in one row of an array: the fields of `DENSE`, then as many rows of K as the integrator names (`dense_rows`).
+"""
+
+from __future__ import annotations
+
+from ..kernels.compile import leaf
+from ..kernels.layout import REAL, Layout, view_as
+
+DENSE = Layout("Dense", (
+    ("h", REAL, "length of the step; 0: none ends here"),
+    ("doubt", REAL, "how wrong its dense output is between its ends, in tolerances; 0 where that is not known"),
+))  # fmt: skip
+AT_ROWS = len(DENSE.fields)
+dense_of = view_as(DENSE)
+
+
+def columns(dense_rows: int, width: int) -> int:
+    """Numbers that one step takes; 0 where it can be taken again."""
+    return AT_ROWS + dense_rows * width if dense_rows else 0
+
+
+@leaf
+def keep_none(dense, row):
+    """No step ends at this row."""
+    dense_of(dense[row]).h = 0.0
+
+
+@leaf
+def keep_step(dense, row, h, doubt, K):
+    """Keep the step that ends at this row."""
+    width, kept = K.shape[1], dense_of(dense[row])
+    kept.h = h
+    kept.doubt = doubt
+    for i in range((dense.shape[1] - AT_ROWS) // width):
+        for j in range(width):
+            dense[row, AT_ROWS + i * width + j] = K[i, j]
+
+
+@leaf
+def take_step(dense, row, K):
+    """Put what the dense output of the step reads back into K; return its length."""
+    width = K.shape[1]
+    for i in range((dense.shape[1] - AT_ROWS) // width):
+        for j in range(width):
+            K[i, j] = dense[row, AT_ROWS + i * width + j]
+    return dense_of(dense[row]).h
