@@ -195,7 +195,7 @@ def flipped(at):
     ids=["empty", "cut early", "cut late", *"0123456"],
 )
 def test_a_damaged_kernel_is_compiled_anew_with_one_line_of_notice(leaves, tmp_path, damage, capsys):
-    (path,) = (tmp_path / "kernels").glob("*/*half_sum*.nbc")
+    (path,) = (tmp_path / "kernels").glob("*half_sum*.nbc")
     whole = path.read_bytes()
     path.write_bytes(damage(whole))
     assert leaves() == (3.5, 0)
@@ -204,10 +204,10 @@ def test_a_damaged_kernel_is_compiled_anew_with_one_line_of_notice(leaves, tmp_p
 
 
 def test_a_kernel_of_another_signature_is_never_run(leaves, tmp_path):
-    (of_row,) = (tmp_path / "kernels").glob("*/*half_sum*.nbc")
+    (of_row,) = (tmp_path / "kernels").glob("*half_sum*.nbc")
     other = compiling.leaf(half_sum)
     other((1, 2, 3))
-    (of_tuple,) = set((tmp_path / "kernels").glob("*/*half_sum*.nbc")) - {of_row}
+    (of_tuple,) = set((tmp_path / "kernels").glob("*half_sum*.nbc")) - {of_row}
     of_tuple.write_bytes(of_row.read_bytes())  # as two processes may leave them that write at once
     again = compiling.leaf(half_sum)
     assert again((1, 2, 3)) == 3.0 and not again.stats.cache_hits
@@ -223,6 +223,36 @@ def test_compiled_functions_of_the_package_stand_where_their_change_is_noticed()
             mark(space["f"])
     stamped = set(compiling.stamped_files())
     assert {package / "loop" / "drive.py", package / "integrators" / "radau.py", package / "errors.py"} <= stamped
+
+
+def test_the_stamp_of_a_file_is_that_of_all_it_imports_and_of_nothing_else(monkeypatch, tmp_path):
+    package = tmp_path / "holonomic"
+    for name, text in {
+        "kernels/vectors.py": "EPS = 1",
+        "kernels/newton.py": "from .vectors import EPS",
+        "loop/drive.py": "def drive():\n    from ..kernels.newton import step",
+        "integrators/radau.py": "from ..kernels import newton",
+        "integrators/bdf.py": "from math import pi",
+    }.items():
+        (package / name).parent.mkdir(parents=True, exist_ok=True)
+        (package / name).write_text(text)
+    monkeypatch.setattr(compiling, "_PACKAGE", package)
+    drive, radau, bdf = package / "loop/drive.py", package / "integrators/radau.py", package / "integrators/bdf.py"
+
+    def stamps():
+        compiling.kernel_stamp.cache_clear()
+        compiling._imports.cache_clear()
+        return [compiling.kernel_stamp(file) for file in (drive, radau, bdf, None)]
+
+    before = stamps()
+    (package / "kernels/vectors.py").write_text("EPS = 2")
+    deep = stamps()
+    radau.write_text("from ..kernels import newton\nORDER = 5")
+    own = stamps()
+    compiling.kernel_stamp.cache_clear()
+    compiling._imports.cache_clear()
+    assert [a == b for a, b in zip(before, deep, strict=True)] == [False, False, True, False]
+    assert [a == b for a, b in zip(deep, own, strict=True)] == [True, False, True, False]
 
 
 def constants_from(path, package):

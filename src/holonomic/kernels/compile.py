@@ -6,13 +6,14 @@
 interpreted and GPU runs and compiles, when first asked for, to a machine address. The step loop calls its
 slots through these addresses (about 5 ns a call), so any pairing of methods runs without compiling.
 
-Nothing is compiled at import. What Numba compiles is kept in our own folder, stamped with a hash of all
-kernel sources: Numba's own stamp looks at one file only and would miss a change in a leaf it calls. A function
-of ours that stands anywhere else is refused when it is defined, as a change of it would go unnoticed.
+Nothing is compiled at import. What Numba compiles is kept in our own folder, stamped with a hash of the file it
+stands in and of all kernel sources that one imports: Numba's own stamp looks at one file only and would miss a change in a
+leaf it calls. A function of ours that stands anywhere else is refused when it is defined, as a change of it would go unnoticed.
 """
 
 from __future__ import annotations
 
+import ast
 import functools
 import hashlib
 import inspect
@@ -38,12 +39,37 @@ OPTIONS = {"error_model": "numpy", "nogil": True, "fastmath": {"contract"}, "_nr
 
 
 @functools.cache
-def kernel_stamp() -> str:
-    """Return the hash of every source a kernel may come from, and of the compiler's version."""
+def kernel_stamp(file: Path | None = None) -> str:
+    """Return the hash of every source that the kernels of a file may come from (of all files: None), and of the compiler."""
     digest = hashlib.sha256(f"{numba.__version__} {sys.version_info[:2]}".encode())
-    for path in stamped_files():
+    for path in stamped_files() if file is None else sorted(_with_imports(file)):
         digest.update(path.read_bytes())
     return digest.hexdigest()[:16]
+
+
+@functools.cache
+def _imports(file: Path) -> tuple[Path, ...]:
+    """Return the stamped files that a file names in its imports."""
+    stamped, found = set(stamped_files()), set()
+    for node in ast.walk(ast.parse(file.read_bytes())):
+        if not isinstance(node, ast.ImportFrom) or (node.level == 0 and not (node.module or "").startswith("holonomic")):
+            continue
+        parts = (node.module or "").split(".") if node.module else []
+        base = file.parents[node.level - 1] if node.level else _PACKAGE.parent
+        place = base.joinpath(*parts)
+        found.update({place.with_suffix(".py"), place / "__init__.py", *(place / f"{each.name}.py" for each in node.names)})
+    return tuple(found & stamped)
+
+
+def _with_imports(file: Path) -> set[Path]:
+    """Return a file and the stamped files it imports, and those they import."""
+    known, todo = set(), [file]
+    while todo:
+        each = todo.pop()
+        if each not in known:
+            known.add(each)
+            todo += _imports(each)
+    return known
 
 
 def stamped_files() -> list[Path]:
@@ -80,10 +106,12 @@ class _Locator(caching._CacheLocator):
     def __init__(self, py_func, py_file):
         self._name = f"{Path(py_file).stem}-{py_func.__code__.co_firstlineno}"
         source = inspect.getsource(py_func) if Path(py_file).suffix == ".py" else py_func.__qualname__
-        self._own = hashlib.sha256(source.encode() + _neighbours(py_file)).hexdigest()[:12]
+        path = Path(py_file).resolve()
+        self._stamp = kernel_stamp(path if _PACKAGE in path.parents else None)
+        self._own = hashlib.sha256(self._stamp.encode() + source.encode() + _neighbours(py_file)).hexdigest()[:12]
 
     def get_cache_path(self):
-        return str(cachefolder.folder() / "kernels" / kernel_stamp())
+        return str(cachefolder.folder() / "kernels")
 
     def ensure_cache_path(self):
         path = Path(self.get_cache_path())
@@ -91,7 +119,7 @@ class _Locator(caching._CacheLocator):
         cachefolder.hold(path)
 
     def get_source_stamp(self):
-        return kernel_stamp() + self._own
+        return self._stamp + self._own
 
     def get_disambiguator(self):
         return f"{self._name}-{self._own}"
@@ -123,6 +151,10 @@ class _Kept:
 
     def _path(self, key) -> Path:
         return self._place / f"{self._base}.{hashlib.sha256(repr(key).encode()).hexdigest()[:16]}.nbc"
+
+    def any(self) -> bool:
+        """Tell whether there is a version of the function."""
+        return any(self._place.glob(f"{self._base}.*.nbc"))
 
     def save(self, key, data) -> None:
         cachefolder.write_checked(self._path(key), dumps((self._stamp, key, data)))
@@ -174,8 +206,8 @@ def is_compiled(dispatcher) -> bool:
     """Tell whether a leaf is compiled already, in this process or on disk."""
     if dispatcher.signatures:
         return True
-    path = getattr(dispatcher._cache, "cache_path", None)
-    return bool(path) and any(Path(path).glob(f"*.{dispatcher.__name__}-*.nbc"))
+    kept = getattr(dispatcher._cache, "_cache_file", None)
+    return kept is not None and kept.any()
 
 
 def inner(function):
