@@ -14,8 +14,8 @@ from .automatic.indicators import Indicators, indicators_at
 from .automatic.words import described
 from .errors import BadArgument, RedundancyWarning, SingularPosition
 from .model.dae import Dae
+from .model.input_tables import InputTables
 from .planning.reuse import traced_model
-from .running.inputs import InputTables
 from .simulate import simulate
 from .starting.initial import Start, prepare
 

@@ -11,14 +11,14 @@ import numpy as np
 from .arguments import Asked, GivenStart, Opened, free_multipliers, opened, refuse_unknown, settled
 from .automatic.decide import Choosing
 from .automatic.prefer import preferred
-from .automatic.story import told
 from .model.dae import Dae
+from .model.input_tables import InputTables
 from .planning.gains import check_gain
 from .planning.reuse import model_of, plan_of
 from .planning.untraced import UntraceableEvent, as_python
 from .results.solution import Solution
+from .results.story import told
 from .running.detour import Crossing
-from .running.inputs import InputTables
 from .running.run import Run
 from .running.walk import set_invariants, walk
 from .starting.initial import prepare

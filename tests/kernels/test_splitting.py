@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from holonomic import DOP853, RK4, RK45, Event, System, simulate
+from holonomic.planning.workspace import Workspace
 from holonomic.running.run import Run
-from holonomic.running.workspace import Workspace
 
 PENDULUM = dict(mass=np.eye(2), force=[0, -9.81], constraint=lambda q: q @ q - 1.0)
 SYSTEMS = {"compiled": System(**PENDULUM), "interpreted": System(**PENDULUM, trace=False)}

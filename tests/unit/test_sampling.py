@@ -21,8 +21,7 @@ from holonomic import (
     simulate,
 )
 from holonomic.problems import kepler, pendulum
-from holonomic.results import sampling
-from holonomic.running import workspace
+from holonomic.results import sampling, trail
 
 TIMES = np.linspace(0.013, 1.987, 97)  # inside a run of 2 s, on no step
 
@@ -349,7 +348,7 @@ def test_a_step_in_doubt_is_taken_anew():
 
 def test_a_run_that_left_too_much_is_repeated(monkeypatch):
     whole = uneven(**LOOKING_BACK["BDF"])
-    monkeypatch.setattr(workspace, "DENSE_BYTES", 10_000)
+    monkeypatch.setattr(trail, "DENSE_BYTES", 10_000)
     sol = uneven(**LOOKING_BACK["BDF"])
     assert sol.trail.dense.shape[1] == 0
     np.testing.assert_array_equal(sol.q, whole.q)

@@ -14,7 +14,6 @@ from ..model.system import Ode, System
 from ..planning.plan import Plan
 from ..results.solution import Solution
 from ..results.states import State
-from ..running.run import Run
 
 NO_TIME = (bool, np.bool_)
 
@@ -225,10 +224,8 @@ def free_multipliers(plan: Plan, lam0) -> np.ndarray:
     )
 
 
-def check_multipliers(plan: Plan, run: Run, lam0) -> None:
-    """Refuse multipliers that are not those which follow from the equations at the start."""
-    first = plan.model.nq + plan.model.nv
-    lam = run.K[0, first : first + plan.n_lam]
+def check_multipliers(plan: Plan, lam: np.ndarray, lam0) -> None:
+    """Refuse given multipliers lam0 that are not those which follow from the equations at the start, λ."""
     given = vector(lam0, "lam0", len(lam))
     gap = np.abs(given - lam)
     worst = int(np.argmax(gap)) if len(gap) else 0

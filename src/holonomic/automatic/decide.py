@@ -34,11 +34,11 @@ from ..loop.fastest_rate import MOVE, look, turning
 from ..model.dae import Dae
 from ..planning.choice import Choice, make_choice
 from ..planning.plan import Plan
-from ..running.failure import reason
+from ..planning.words import reason
+from ..results.story import Change, Story
 from ..stabilizations.projection import Projection
 from .indicators import RESTS, accurate_step, indicators_at, largest, moving, rate_by_time
 from .rates import DECAYS, FAR_BEYOND, QUIET, SEEN, SHORT, SOON, TIGHT, Rates, too_stiff, turns_rapidly, varies
-from .story import Change, Story
 
 # Errors of BDF add up to 3 to 50 times rtol on the stiff problems here, those of DOP853 to less than 1 on the same ones
 # (where constraints turn, long steps are found with more than a tenth only)

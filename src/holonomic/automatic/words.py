@@ -1,4 +1,4 @@
-"""A choice in plain words: which methods run and why, and the numbers behind it."""
+"""The numbers behind a choice, in plain words."""
 
 from __future__ import annotations
 
@@ -6,52 +6,11 @@ import numpy as np
 
 from ..errors import HolonomicError
 from ..loop.automatic_looks import STABLE
+from ..results.story import changes
 from .indicators import Indicators, indicators_at
 from .rates import DECAYS, RAPID, TIGHT, Rates, stiff_from, too_stiff, varies
 
 IN_SHORT = ". The run is short: order 8 would cross it in a few steps, and its error not follow rtol"
-
-
-def methods(plan) -> list[str]:
-    """Say in plain words which methods run, and why those that were left open."""
-    c, model = plan.choice, plan.model
-    named = {
-        "formulation": repr(c.formulation), "integrator": repr(c.integrator),
-        "stabilization": repr(c.stabilization),
-    }  # fmt: skip
-    solved = "algebraic unknowns are" if model.is_ode else "accelerations are"
-    if model.n_lam:
-        solved = "accelerations and multipliers are"
-    because = {
-        "formulation": f"{solved} solved for at every point" if "ode" in c.formulation.gives else (
-            f"index {c.formulation.index}, constraints are among the equations"
-        ),
-        "integrator": c.integrator.chosen_for,
-        "stabilization": "the constraints hold to the tolerance after every step",
-    }
-    if model.is_ode and not model.n_constraints:
-        because["formulation"] = "the equations are integrated as they stand"
-    if not (model.n_lam or model.n_constraints or model.n_invariants):
-        because["stabilization"] = "there is no constraint and no invariant to keep"
-    elif c.stabilization.acts == "none":
-        because["stabilization"] = "the formulation keeps the constraints itself"
-        if "velocity" not in c.formulation.keeps:
-            because["stabilization"] = "the formulation keeps positions; velocities miss by no more than a step's error"
-    lines = []
-    for role, text in named.items():
-        lines.append(f"{role}: {text}, {'as asked' if role in c.chosen else because[role]}")
-    if c.step is not None:
-        lines.append(f"step: {c.step:g}, fixed")
-    else:
-        lines.append("step: chosen by error, " + _tolerance(c))
-    return lines
-
-
-def _tolerance(choice) -> str:
-    """What steps are controlled to."""
-    if choice.kept_rtol == choice.rtol:
-        return f"rtol {choice.rtol:g}"
-    return f"{choice.kept_rtol / choice.rtol:.2g} of rtol {choice.rtol:g}"
 
 
 def reasons(sol) -> list[str]:
@@ -139,21 +98,4 @@ def described(found: Indicators) -> list[str]:
         if found.singular_in is not None and found.singular_in < 1e3 * h:
             text += f", zero in {found.singular_in:.2g} s at its present rate"
         lines.append(text)
-    return lines
-
-
-def changes(sol) -> list[str]:
-    """Return one line for every change of plan on the way."""
-    if sol.trail.story is None:
-        return []
-    lines = []
-    for change in sol.trail.story.changes:
-        c = change.choice
-        numbers = ""
-        if change.fastest > 0.0:
-            numbers = f" (fastest rate {change.fastest:.3g} 1/s, real part {change.real:.3g}; step {change.step:.2g} s)"
-        lines.append(
-            f"change: at t = {change.t:.6g} s to {c.formulation!r} + {c.integrator!r} + {c.stabilization!r}, {_tolerance(c)}, "
-            f"because {change.reason}{numbers}"
-        )
     return lines

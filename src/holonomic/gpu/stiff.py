@@ -15,7 +15,7 @@ from ..kernels.memory import RUN
 from ..kernels.step_control import CLOSE_TO_LIMIT
 from ..loop.automatic_looks import look_at_starts
 from ..loop.fastest_rate import FASTEST, REAL
-from ..running.workspace import Workspace
+from ..planning.workspace import Workspace
 from ..sweeping.job import Job
 
 MANY = 300  # steps from which a member is looked at

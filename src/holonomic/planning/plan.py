@@ -34,6 +34,7 @@ from ..model.extra import allowed
 from ..passage.alarm import ask_for_passage
 from .choice import Choice
 from .fit import along_multipliers, check_fit, check_traced, metric_of
+from .words import methods
 
 # what a kernel asks for by its status
 MISSING = {NEED_REFINED: Fn.REFINED, NEED_TERMS: Fn.TERMS, NEED_PASSAGE: Slot.PASSAGE}
@@ -346,9 +347,8 @@ class Plan:
 
     def why(self) -> str:
         """Say in plain words what runs and why, with the numbers of the run."""
-        from ..automatic.words import methods, reasons
-
-        return "\n".join([*methods(self), *(reasons(self.solution) if self.solution is not None else ()), *self.members])
+        numbers = () if self.solution is None else self.solution.trail.reasons(self.solution)
+        return "\n".join([*methods(self), *numbers, *self.members])
 
     def __repr__(self) -> str:
         c = self.choice

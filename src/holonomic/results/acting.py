@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from ..entries import entry
 from ..kernels.signatures import Fn
 from ..starting.impulse import Impact
 from .sampling import multipliers, values_along
@@ -53,9 +54,7 @@ def restored(known: dict[str, Any], arrays: dict[str, np.ndarray]) -> Acting:
     """Return what comes from `entries`."""
     mechanism = None
     if "mechanism" in known:
-        from ..multibody.kept import KeptResolver
-
-        mechanism = KeptResolver(known["mechanism"])
+        mechanism = entry("parts of a loaded run: mechanism")(known["mechanism"])
     impact = known.get("impact")
     pairs = known["mechanism"]["pairs"] if mechanism is not None else known.get("pairs")
     nv = known["labels"]["nv"]

@@ -8,11 +8,12 @@ from typing import Any
 import numpy as np
 
 from .._version import __version__
-from ..automatic.words import changes, methods
 from ..model.shown import rows_in_short
+from ..planning.words import methods
 from ..starting.rank import FEW
 from . import cite
 from .naming import is_dae, order_of
+from .story import changes
 from .trail import remembered
 
 Lines = list[tuple[str, str]]

@@ -16,10 +16,9 @@ from ..errors import OK, BadArgument, StepFailed
 from ..kernels.memory import RUN
 from ..kernels.signatures import Fn, Inside, Kept
 from ..loop.replay import along, from_trail, replay
-from ..running.ground import Ground
-from ..running.inputs import InputTables
-from ..running.run import Run
-from ..running.workspace import Workspace
+from ..model.input_tables import InputTables
+from ..planning.onto_constraints import OntoConstraints
+from ..planning.workspace import Workspace
 from . import joined
 from .trail import remembered
 
@@ -164,12 +163,12 @@ def _along_paths(sol, times, rest, xs, ks) -> np.ndarray:
         here = np.flatnonzero((theta > 0.0) & (theta < path.used))
         if not len(here):
             continue
-        ground = Ground(sol.plan, next(_pieces(sol, np.array([path.t])))[0], Workspace(sol.plan).loop.state.W)
+        onto = OntoConstraints(sol.plan, next(_pieces(sol, np.array([path.t])))[0], Workspace(sol.plan).loop.state.W)
         for i in here:
             row = rest[i]
             xs[row, :size] = path.state(theta[i])
-            if ground.settle(times[row], xs[row]) == OK:
-                ks[row] = ground.row[nq:-1]
+            if onto.settle(times[row], xs[row]) == OK:
+                ks[row] = onto.row[nq:-1]
             else:  # on the position itself: the path alone knows
                 xs[row, :size] = path.state(theta[i])
                 ks[row], ks[row, : size - nq] = np.nan, path.slope(theta[i])[nq:]
@@ -206,8 +205,6 @@ def _inside_steps(sol, times, rows):
 
 def _repeated(sol, times, rows):
     """Run again from the last kept time before each of these times, with the same plan and events."""
-    from ..running.walk import walk
-
     plan, (t, x, _) = sol.plan, sol.trail.arrays
     if plan.integrator.starting_points:
         raise BadArgument(
@@ -221,12 +218,10 @@ def _repeated(sol, times, rows):
         while not sol.trail.steps_kept and row >= 0 and t[row] in jump_times(sol):
             row -= 1  # kept before the state was mapped: begin further back
         t0, x0 = (t[row], x[row, :size]) if row >= 0 else sol.trail.first
-        tables = InputTables(plan.model)
         data = next(_pieces(sol, np.array([t0])))[0]
-        again = Run(plan, data, float(t0), x0, float(here[-1]), save_t=here, first=None, **sol.trail.limits)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # said during the run itself
-            found = walk(again, plan, tables, sol.trail.begin, float(t0), float(here[-1]), None, False)
+            found = sol.trail.repeat(sol, data, float(t0), x0, here)
         out_x.append(found.trail.arrays[1])
         out_k.append(found.trail.arrays[2])
     return np.concatenate(out_x), np.concatenate(out_k)

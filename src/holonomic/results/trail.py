@@ -19,8 +19,52 @@ from ..loop.kept_steps import DENSE
 if TYPE_CHECKING:
     from ..starting.initial import Start
     from .solution import Solution
+    from .story import Story
+
+    Repeat = Callable[[Solution, np.ndarray, float, np.ndarray, np.ndarray], Solution]  # run, data, t0, x0, times to keep
 
 Rows = tuple[np.ndarray, np.ndarray, np.ndarray]
+DENSE_BYTES = 256 << 20  # that dense output of one run may take; above, states alone are kept
+
+
+@dataclass
+class WrittenRows:
+    """What a run has written so far: chunks of (t, x, (v', λ)), and of what dense output reads where a step cannot be repeated."""
+
+    t: list[np.ndarray] = field(default_factory=list)
+    x: list[np.ndarray] = field(default_factory=list)
+    k: list[np.ndarray] = field(default_factory=list)
+    dense: list[np.ndarray] = field(default_factory=list)
+    too_much: bool = False  # dense output was more than is kept
+
+    def add(self, t, x, k, dense, rows: int, at: int) -> None:
+        """Keep rows as chunk number `at`, the last; done twice, where Ctrl-C came in between, it is done once."""
+        if rows:
+            self._keep_dense(dense[:rows], at)
+            self.k[at:] = [k[:rows].copy()]
+            self.x[at:] = [x[:rows].copy()]
+            self.t[at:] = [t[:rows].copy()]
+
+    def _keep_dense(self, dense: np.ndarray, at: int) -> None:
+        if self.too_much or not dense.shape[1]:
+            return
+        self.dense[at:] = [dense.copy()]
+        if sum(part.nbytes for part in self.dense) > DENSE_BYTES:
+            self.dense, self.too_much = [], True
+
+    def write(self, t: float, x, k, columns: int) -> None:
+        """Keep one row, at which no step ends."""
+        self._keep_dense(np.zeros((1, columns)), len(self.t))
+        self.k.append(k[None, :].copy())
+        self.x.append(x[None, :].copy())
+        self.t.append(np.array([t]))
+
+    def joined(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        count = len(self.t)
+        if count != 1 or len(self.k) != 1:
+            self.t, self.x, self.k = ([np.concatenate(part[:count])] for part in (self.t, self.x, self.k))
+            self.dense = [np.concatenate(self.dense[:count])] if self.dense else []
+        return self.t[0], self.x[0], self.k[0]
 
 
 @dataclass(eq=False)
@@ -34,13 +78,15 @@ class Trail:
     events: Sequence[tuple] = ()  # (number of the event, t, x, k)
     memory: Any = None  # what the loop remembered at its end
     noted: Any = None  # what it noted on the way
-    record: Any = None  # pieces of the rows, as the loop wrote them
+    record: WrittenRows | None = None  # as the loop wrote them
     start: tuple | None = None  # t and x
     stop: tuple | None = None  # t, x and k at the end, where they are not the last row
     paths: Sequence = ()  # over singular positions
     parts: tuple[Solution, ...] = ()  # runs of several plans, one after the other
-    story: Any = None  # where the integrator was left open: what was seen, and the changes of plan
+    story: Story | None = None  # where the integrator was left open: what was seen, and the changes of plan
     stopped: tuple[str, float] | None = None  # why the run failed, and the end it was to reach
+    repeat: Repeat | None = None  # runs a stretch of it again, with the same plan and events
+    reasons: Callable[[Solution], list[str]] | None = None  # says what led to the plan, line by line
     parent: Solution | None = None  # the run, of which this is a part at other times
     rows: Rows | None = None  # where they are there at once
     single: bool = False  # one time, given as a number: users' arrays have no time axis

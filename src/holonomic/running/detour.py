@@ -12,7 +12,6 @@ from dataclasses import replace
 
 import numpy as np
 
-from ..automatic.story import Change, Story
 from ..errors import (
     MORE,
     NEED_PASSAGE,
@@ -32,6 +31,7 @@ from ..passage.alarm import BESIDE, EARLY
 from ..planning.choice import Choice
 from ..planning.plan import Plan
 from ..results.solution import Solution
+from ..results.story import Change, Story
 from ..stabilizations.projection import Projection
 from .near_singular import rank_falls
 from .run import Run

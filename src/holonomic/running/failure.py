@@ -121,21 +121,6 @@ def _shorter(run, plan, sol) -> str:
     return f", and {grew}: the mechanism is near a singular position.{way_past(run)} See error.solution."
 
 
-def reason(status: int) -> str:
-    """Say in one line what a status means, where no run is at hand to look into."""
-    words = {
-        NOT_FINITE: "a function of the system gave NaN or infinity",
-        SINGULAR: "the constraints lost rank: a singular position",
-        PULL_FAILED: "the projection onto the constraints did not converge",
-        STEP_COLLAPSED: "the step fell to rounding level",
-        TOO_MANY_STEPS: "max_steps were used up",
-        NO_CONVERGENCE: "Newton's iteration did not converge",
-        MANY_CROSSINGS: "an event happens more often in a fixed step than there is room for",
-        NO_PAST: "the motion is too stiff for the first steps of a multistep method with a fixed step",
-    }
-    return words.get(status, f"it stopped with status {status}")
-
-
 def stiff_since(t: float, method: str) -> str:
     """Say that a run with an explicit method met stiffness."""
     return (

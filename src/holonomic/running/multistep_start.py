@@ -10,10 +10,10 @@ from ..errors import BadArgument
 from ..integrators.fixed_steps import HISTORY
 from ..integrators.runge_kutta import DOP853
 from ..kernels.signatures import Fn
+from ..model.input_tables import InputTables
 from ..planning.choice import make_choice
 from ..planning.reuse import plan_of
 from ..results.sampling import in_rows, jacobians, multipliers, values_along
-from .inputs import InputTables
 from .run import Run
 
 TIGHT = 1e-13

@@ -16,9 +16,10 @@ from ..kernels.signatures import Fn, Record
 from ..loop.begin import begin, enter_again
 from ..loop.from_python import begin_compiled, drive_compiled, drive_interpreted, enter_compiled, field_at
 from ..planning.plan import Plan
+from ..planning.workspace import Workspace
+from ..results.trail import WrittenRows
 from .paths import Passages
 from .watching import Watching
-from .workspace import Rows, Workspace
 
 STRETCH_SECONDS = 0.05
 NOTHING = np.zeros(0)
@@ -68,7 +69,7 @@ class Run:
         self.lam0: np.ndarray | None = None  # multipliers to start from, where the start need not be consistent
         self.save_t = NOTHING if save_t is None else save_t
         memory.keep_steps = save_t is None
-        self.record = Rows()
+        self.record = WrittenRows()
         self.watching = Watching(self, work.events)
         self.xe = work.loop.inside.x
         self._quota = 2000 if not plan.model.interpreted else 50

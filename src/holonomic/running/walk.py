@@ -8,6 +8,7 @@ import numpy as np
 
 from ..arguments import check_multipliers
 from ..automatic.decide import Choosing
+from ..automatic.words import reasons
 from ..errors import (
     DONE,
     EVENT,
@@ -23,6 +24,7 @@ from ..errors import (
     UnstableWarning,
 )
 from ..kernels.signatures import Fn
+from ..model.input_tables import InputTables
 from ..model.warned import warn
 from ..planning.choice import Choice
 from ..planning.plan import Plan
@@ -55,7 +57,8 @@ def walk(
     if choosing is not None and status == OK:
         run, status = _take_over(run, choosing.at_start(run), choosing, begin, parts, started=False)
     if status == OK and lam0 is not None:
-        check_multipliers(plan, run, lam0)
+        first = plan.model.nq + plan.model.nv
+        check_multipliers(plan, run.K[0, first : first + plan.n_lam], lam0)
     if status == OK and plan.integrator.starting_points:
         start_multistep(run, begin, t1, free)
     crossing = crossing or Crossing(None, t1)
@@ -140,9 +143,18 @@ def _wrapped(run: Run, begin: Start, ended: str, parts: list, choosing) -> Solut
     sol = Solution.from_run(run, run.plan, begin, ended)
     if parts:
         sol = join([*parts, sol])
+    for each in (sol, *sol.trail.parts):
+        each.trail.repeat, each.trail.reasons = repeated, reasons
     if choosing is not None:
         sol.trail.story = choosing.story()
     return sol
+
+
+def repeated(sol: Solution, data: np.ndarray, t0: float, x0: np.ndarray, times: np.ndarray) -> Solution:
+    """Run a stretch of a solution again from one of its states, with the same plan and events, and keep these times."""
+    plan, t1 = sol.plan, float(times[-1])
+    run = Run(plan, data, t0, x0, t1, save_t=times, first=None, **sol.trail.limits)
+    return walk(run, plan, InputTables(plan.model), sol.trail.begin, t0, t1, None, False)
 
 
 def _happened(run: Run, begin: Start, parts: list, choosing) -> tuple[str | None, int]:

@@ -13,13 +13,13 @@ import numpy as np
 
 from ..errors import DONE, EVENT, STEP_COLLAPSED, BadArgument, HolonomicError
 from ..loop.batch import HALTED
+from ..model.input_tables import InputTables
 from ..planning.choice import Choice
 from ..planning.plan import Plan
 from ..planning.reuse import plan_of
 from ..results import sampling
 from ..results.solution import Solution
 from ..running.detour import Crossing
-from ..running.inputs import InputTables
 from ..running.run import Run
 from ..running.walk import walk
 from ..starting.initial import Start

@@ -13,8 +13,8 @@ from ..kernels.memory import RUN
 from ..loop import automatic_looks, batch
 from ..loop.batch import BY_PYTHON, HALTED, HANDED_OVER, MANY_EVENTS, NOTED
 from ..planning.plan import MISSING
+from ..planning.workspace import Workspace
 from ..running.detour import FAILURES
-from ..running.workspace import Workspace
 from .by_python import run_by_python
 from .halt import INTERRUPTED
 from .job import Chunk, Happenings, Job

@@ -13,7 +13,7 @@ import numpy as np
 from ..errors import DONE, EVENT, BadArgument, MissingExtra
 from ..model.given import vector
 from ..planning.plan import Plan
-from ..running.failure import reason
+from ..planning.words import reason
 from . import telling
 from .job import Chunk, Happenings, Job
 from .member import Member

@@ -27,9 +27,9 @@ from ..loop.fastest_rate import FASTEST, MOTION, REAL, turning_by_time
 from ..planning.choice import Choice
 from ..planning.plan import MISSING, Plan
 from ..planning.reuse import plan_of
+from ..planning.workspace import Workspace
 from ..running.near_singular import without_passage
 from ..running.run import Run
-from ..running.workspace import Workspace
 from .program import Program
 
 USUAL, IN_SHORT, STIFF, ASIDE = range(4)  # what a member begins with; the last: what simulate finds

@@ -14,7 +14,8 @@ from ..errors import (
     UnstableWarning,
 )
 from ..loop.batch import AT_LEAST, LEAST, MOST_RATIO, NOTED, STEP_LEAST, STIFF_SINCE
-from ..running.failure import BOUND, burst, reason, stiff_since
+from ..planning.words import reason
+from ..running.failure import BOUND, burst, stiff_since
 from ..running.near_singular import WORTH_A_LOOK, near_singular
 from ..starting.invariance import was_kept
 from .checks import changed_at_end

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..arguments import Asked, Assembling, GivenStart, brought, check_kind, opened, refuse_unknown
+from ..entries import entry
 from ..errors import BadArgument
 from ..model.given import axes, is_whole
 from ..planning.reuse import traced_model
@@ -257,9 +258,7 @@ def engine_of(on, workers: int | None) -> Engine:
     if isinstance(on, str) and on == "threads":
         return Threads(workers)
     if isinstance(on, str) and on == "cuda":
-        from ..gpu.engine import Cuda
-
-        return Cuda()
+        return entry("engine: cuda")()
     if workers is not None:
         raise BadArgument('workers= goes with on="threads"; other engines have as many as they have.')
     if isinstance(on, Executor):

@@ -1,8 +1,6 @@
-"""The arrays of a run: what the step loop works on, and what it has written so far."""
+"""The arrays that the step loop works on, sized by a plan."""
 
 from __future__ import annotations
-
-from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -10,52 +8,11 @@ from ..kernels.signatures import Events, Inside, Loop, Passing, Scale, State
 from ..loop import event_search, kept_steps
 from ..loop.from_python import flat
 from ..passage import path
-from ..planning.plan import Plan
 from ..stabilizations.projection import tightened
+from .plan import Plan
 
 CHUNK_NUMBERS = 200_000  # size of one recording buffer
-DENSE_BYTES = 256 << 20  # that dense output of one run may take; above, states alone are kept
 PATHS = 4  # paths over singular positions that the loop may write down before Python takes them
-
-
-@dataclass
-class Rows:
-    """What a run has written so far: chunks of (t, x, (v', λ)), and of what dense output reads where a step cannot be repeated."""
-
-    t: list[np.ndarray] = field(default_factory=list)
-    x: list[np.ndarray] = field(default_factory=list)
-    k: list[np.ndarray] = field(default_factory=list)
-    dense: list[np.ndarray] = field(default_factory=list)
-    too_much: bool = False  # dense output was more than is kept
-
-    def add(self, t, x, k, dense, rows: int, at: int) -> None:
-        """Keep rows as chunk number `at`, the last; done twice, where Ctrl-C came in between, it is done once."""
-        if rows:
-            self._keep_dense(dense[:rows], at)
-            self.k[at:] = [k[:rows].copy()]
-            self.x[at:] = [x[:rows].copy()]
-            self.t[at:] = [t[:rows].copy()]
-
-    def _keep_dense(self, dense: np.ndarray, at: int) -> None:
-        if self.too_much or not dense.shape[1]:
-            return
-        self.dense[at:] = [dense.copy()]
-        if sum(part.nbytes for part in self.dense) > DENSE_BYTES:
-            self.dense, self.too_much = [], True
-
-    def write(self, t: float, x, k, columns: int) -> None:
-        """Keep one row, at which no step ends."""
-        self._keep_dense(np.zeros((1, columns)), len(self.t))
-        self.k.append(k[None, :].copy())
-        self.x.append(x[None, :].copy())
-        self.t.append(np.array([t]))
-
-    def joined(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        count = len(self.t)
-        if count != 1 or len(self.k) != 1:
-            self.t, self.x, self.k = ([np.concatenate(part[:count])] for part in (self.t, self.x, self.k))
-            self.dense = [np.concatenate(self.dense[:count])] if self.dense else []
-        return self.t[0], self.x[0], self.k[0]
 
 
 class Workspace:

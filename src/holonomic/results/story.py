@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from ..planning.choice import Choice
-from .rates import Rates
+from ..planning.words import tolerance_of
+
+if TYPE_CHECKING:
+    from ..automatic.rates import Rates
 
 
 @dataclass(frozen=True)
@@ -32,3 +36,20 @@ class Story:
 def told(story: Story | None, preferred: str) -> Story:
     """Return a story that also tells what prefer= led to."""
     return replace(story or Story(), preferred=preferred)
+
+
+def changes(sol) -> list[str]:
+    """Return one line for every change of plan on the way."""
+    if sol.trail.story is None:
+        return []
+    lines = []
+    for change in sol.trail.story.changes:
+        c = change.choice
+        numbers = ""
+        if change.fastest > 0.0:
+            numbers = f" (fastest rate {change.fastest:.3g} 1/s, real part {change.real:.3g}; step {change.step:.2g} s)"
+        lines.append(
+            f"change: at t = {change.t:.6g} s to {c.formulation!r} + {c.integrator!r} + {c.stabilization!r}, {tolerance_of(c)}, "
+            f"because {change.reason}{numbers}"
+        )
+    return lines

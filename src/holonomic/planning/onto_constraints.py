@@ -11,7 +11,7 @@ from ..loop.from_python import field_at, pull_compiled
 from ..stabilizations.projection import tightened
 
 
-class Ground:
+class OntoConstraints:
     """The constraints and the field on them, for a plan with a projection."""
 
     def __init__(self, plan, data: np.ndarray, W: np.ndarray):

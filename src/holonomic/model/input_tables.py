@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..model.freezing import input_table
+from .freezing import input_table
 
 
 class InputTables:

@@ -1,0 +1,71 @@
+"""In plain words: which methods a plan runs, why those that were left open, and what a status means."""
+
+from __future__ import annotations
+
+from ..errors import (
+    MANY_CROSSINGS,
+    NO_CONVERGENCE,
+    NO_PAST,
+    NOT_FINITE,
+    PULL_FAILED,
+    SINGULAR,
+    STEP_COLLAPSED,
+    TOO_MANY_STEPS,
+)
+
+
+def methods(plan) -> list[str]:
+    """Say in plain words which methods run, and why those that were left open."""
+    c, model = plan.choice, plan.model
+    named = {
+        "formulation": repr(c.formulation), "integrator": repr(c.integrator),
+        "stabilization": repr(c.stabilization),
+    }  # fmt: skip
+    solved = "algebraic unknowns are" if model.is_ode else "accelerations are"
+    if model.n_lam:
+        solved = "accelerations and multipliers are"
+    because = {
+        "formulation": f"{solved} solved for at every point" if "ode" in c.formulation.gives else (
+            f"index {c.formulation.index}, constraints are among the equations"
+        ),
+        "integrator": c.integrator.chosen_for,
+        "stabilization": "the constraints hold to the tolerance after every step",
+    }
+    if model.is_ode and not model.n_constraints:
+        because["formulation"] = "the equations are integrated as they stand"
+    if not (model.n_lam or model.n_constraints or model.n_invariants):
+        because["stabilization"] = "there is no constraint and no invariant to keep"
+    elif c.stabilization.acts == "none":
+        because["stabilization"] = "the formulation keeps the constraints itself"
+        if "velocity" not in c.formulation.keeps:
+            because["stabilization"] = "the formulation keeps positions; velocities miss by no more than a step's error"
+    lines = []
+    for role, text in named.items():
+        lines.append(f"{role}: {text}, {'as asked' if role in c.chosen else because[role]}")
+    if c.step is not None:
+        lines.append(f"step: {c.step:g}, fixed")
+    else:
+        lines.append("step: chosen by error, " + tolerance_of(c))
+    return lines
+
+
+def tolerance_of(choice) -> str:
+    """What steps are controlled to."""
+    if choice.kept_rtol == choice.rtol:
+        return f"rtol {choice.rtol:g}"
+    return f"{choice.kept_rtol / choice.rtol:.2g} of rtol {choice.rtol:g}"
+
+
+def reason(status: int) -> str:
+    """Say in one line what a status means, where no run is at hand to look into."""
+    words = {
+        NOT_FINITE: "a function of the system gave NaN or infinity",
+        SINGULAR: "the constraints lost rank: a singular position",
+        PULL_FAILED: "the projection onto the constraints did not converge",
+        STEP_COLLAPSED: "the step fell to rounding level",
+        TOO_MANY_STEPS: "max_steps were used up",
+        NO_CONVERGENCE: "Newton's iteration did not converge",
+        MANY_CROSSINGS: "an event happens more often in a fixed step than there is room for",
+        NO_PAST: "the motion is too stiff for the first steps of a multistep method with a fixed step",
+    }
+    return words.get(status, f"it stopped with status {status}")
