@@ -120,7 +120,7 @@ def words(problem: BaseException) -> str:
     """Say what an operating system calls a problem, and in plain words where the disk is full."""
     if isinstance(problem, FileFailed) and problem.__cause__ is not None:
         return words(problem.__cause__)
-    number = getattr(problem, "errno", None)
-    said = getattr(problem, "strerror", None) or str(problem)
+    number, said = (problem.errno, problem.strerror) if isinstance(problem, OSError) else (None, None)
+    said = said or str(problem)
     said = said[:1].lower() + said[1:]
     return f"{FULL[number]} ({said})" if number in FULL else said

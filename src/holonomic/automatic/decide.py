@@ -85,15 +85,14 @@ class Choosing:
 
     def likely(self, plan: Plan) -> Plan:
         """Return the plan to begin with before anything is known, given the usual one: what suited the model's last run."""
-        return self._in_short(plan) if self.model.__dict__.get("_short") else plan
+        return self._in_short(plan) if self.model.seemed_short else plan
 
     def _in_short(self, plan: Plan) -> Plan:
         """Return the plan of a short run beside the usual one; kept there, for calls that are over in 0.1 ms."""
-        found = plan.__dict__.get("_in_short")
-        if found is None:
-            found = plan.__dict__["_in_short"] = self.plan_for(self.in_short())
-            found.__dict__["_in_short"] = found
-        return found
+        if plan.in_short is None:
+            plan.in_short = self.plan_for(self.in_short())
+            plan.in_short.in_short = plan.in_short
+        return plan.in_short
 
     def story(self) -> Story:
         """Return what was seen and changed so far."""
@@ -138,7 +137,7 @@ class Choosing:
         if moving(self.model, run.data) and rates.fastest * rates.accurate < STABLE:
             rate = rate_by_time(self.model, run.t, run.x, run.data, run.direction * rates.accurate)
             rates = rates._replace(turning=rate, short=rates.short and rate * left < QUIET)
-        short = self.model.__dict__["_short"] = rates.short and self.explicit.rtol >= TIGHT
+        short = self.model.seemed_short = rates.short and self.explicit.rtol >= TIGHT
         if short:
             self.explicit = self._in_short(run.plan).choice
         begun_right = (run.plan.choice.integrator == FOR_SHORT) is short

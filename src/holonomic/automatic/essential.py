@@ -32,6 +32,7 @@ from ..model.arguments import call, param_names
 from ..model.dae import Dae, state_values
 from ..model.given import as_number
 from ..model.held import held_mass
+from ..results.solution import Solution
 from ..starting.rank import terms
 
 DIFFERENCE = 1e-5  # of central differences, beside 1 + |x|: derivatives to about 1e-10
@@ -97,7 +98,7 @@ def essential_ode(sol, t: float | None = None) -> Essential:
     >>> essential_ode(simulate(pendulum(), 1.0)).advice(step=0.01)
     'Index1 with an explicit integrator and Projection: nothing is fast for this step.'
     """
-    if getattr(sol, "plan", None) is None:
+    if not isinstance(sol, Solution):
         raise BadArgument(f"essential_ode reads the solution of simulate(), got {type(sol).__name__}.")
     if t is not None and np.isnan(as_number(t)):
         raise BadArgument(f"t={t!r} must be one time, s.")

@@ -190,7 +190,7 @@ def moving(model, data) -> bool:
     if not (isinstance(model.system, Dae) or (model.n_constraints and not model.is_ode)):
         return False
     parameters = data[: model.data_places["inputs"].start]
-    looked, key = model.__dict__.setdefault("_moving", {}), parameters.tobytes()
+    looked, key = model.moving, parameters.tobytes()
     if key not in looked:
         looked[key] = _moves(model, parameters)
     return looked[key]

@@ -15,6 +15,7 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
+from ..arguments import Posed
 from ..errors import BadArgument, HolonomicError, IncompatibleMethods, UnknownArgument
 from .files import FAILED, calling, check_place, reading
 from .methods import make, plain, refuse
@@ -158,9 +159,8 @@ def from_file(path: Path) -> Job:
         sys.path.pop(0)
     if "problem" in names:
         problem = names["problem"]
-        # the user's: a Problem, or anything that simulate takes
-        title = getattr(problem, "title", "")
-        return Job(getattr(problem, "name", path.stem), problem, None, {}, problem, title)
+        name, title = (problem.name, problem.title) if isinstance(problem, Posed) else (path.stem, "")
+        return Job(name, problem, None, {}, problem, title)
     what = names.get("system", names.get("mechanism"))
     missing = [name for name, there in (("system", what is not None), ("t_end", "t_end" in names)) if not there]
     if missing:

@@ -149,7 +149,7 @@ def check(job: Job) -> None:
 
 def compiled(job: Job) -> tuple[Source, Any]:
     """Return the program of a job, compiled at its first launch and kept on disk."""
-    kept = job.plan.__dict__.setdefault("_on_gpu", {})
+    kept = job.plan.on_gpu
     key = (own_places(job), job.initial, bool(job.held.any()), job.shape[0])
     if key not in kept:
         source = source_of(job)

@@ -35,7 +35,7 @@ class OnDevice:
             whole.add(chunk)
         return whole
 
-    def arrays(self) -> list[dict[str, Any]]:
+    def on_device(self) -> list[dict[str, Any]]:
         """Device arrays of the batches: "x" and "k", (time, entry, member), and which members they hold."""
         return [{"members": (batch.first, batch.last), "x": batch.x, "k": batch.k} for batch in self.engine.batches]
 

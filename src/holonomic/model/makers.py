@@ -6,14 +6,14 @@ A closure cannot be sent to another process; the name of its maker and the maker
 from __future__ import annotations
 
 import functools
+from collections.abc import Sequence
 from typing import Any
 
 
 class Made:
-    """A function that its maker can make again from the same arguments.
+    """A function that its maker can make again from the same arguments; what is written on it later travels along."""
 
-    Attributes other than these three, such as `row_names`, travel along.
-    """
+    row_names: Sequence[str] | None = None  # of a constraint's rows, where they have names
 
     def __init__(self, maker, args: tuple, function):
         self.maker, self.args, self.function = maker, args, function

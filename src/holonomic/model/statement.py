@@ -8,6 +8,7 @@ from typing import Any
 
 from ..errors import BadArgument
 from .freezing import check_coordinates, check_mapping
+from .makers import Made
 
 Labelled = Any  # a function or constant, or {name: function}
 KINDS = ("angle", "length", "quaternion", "")  # of coordinates
@@ -56,11 +57,9 @@ def check_statement(system) -> None:
 
 
 def row_names(function, count: int) -> Sequence[Any]:
-    """What the rows of a vector constraint are called in brackets: their numbers, or names the function brings.
-
-    Functions are the user's; those that a mechanism makes bring an attribute `row_names`.
-    """
-    return getattr(function, "row_names", range(count))
+    """What the rows of a vector constraint are called in brackets: their numbers, or the names a mechanism gives them."""
+    named = function.row_names if isinstance(function, Made) else None
+    return range(count) if named is None else named
 
 
 def coordinate_names(system, n: int) -> tuple[list[str], list[bool]]:

@@ -144,6 +144,7 @@ class System:
     # a mechanism's system has these
     resolver: ClassVar[Any] = None  # reads results by the names of bodies, joints and forces
     redundant: ClassVar[Any] = None  # what is done about redundant rows where nothing is said
+    metric: ClassVar[Any] = None  # weights of (q, v) when a state is moved onto the constraints
 
     def __post_init__(self):
         check_statement(self)
@@ -318,6 +319,7 @@ class Ode:
     algebraic: ClassVar[None] = None
     resolver: ClassVar[None] = None
     redundant: ClassVar[None] = None
+    metric: ClassVar[None] = None
     # what only a Dae has
     f: ClassVar[None] = None
     B: ClassVar[None] = None

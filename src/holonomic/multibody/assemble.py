@@ -15,6 +15,7 @@ from ..errors import BadArgument, InconsistentState, NotFinite
 from ..model.arguments import Names, wanted
 from ..model.given import vector
 from ..model.warned import warn
+from ..results.states import State
 from .lower import UnitsWarning, body_sizes, mechanism_size
 from .parameters import number
 from .snapping import refuse_turned, snapped
@@ -225,7 +226,7 @@ def beginning(m, k: Kinematics, near) -> np.ndarray:
                 raise BadArgument("near= places bodies; the ground stays where it is.")
             q[body.index] = pose
         return q.ravel()
-    q = vector(getattr(near, "q", near), "near")  # the end of a run of whatever kind, or numbers
+    q = vector(near.q if isinstance(near, State) else near, "near")
     if len(q) != k.nq:
         raise BadArgument(f"near= has {len(q)} coordinates, the mechanism {k.nq}.")
     return q

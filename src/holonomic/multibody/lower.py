@@ -89,8 +89,7 @@ def hold(function, numbers: dict[str, float]):
     if function is None or not numbers:
         return function
     made = held(function, tuple(numbers.items()))
-    if hasattr(function, "row_names"):
-        made.row_names = function.row_names
+    made.row_names = function.row_names
     return made
 
 

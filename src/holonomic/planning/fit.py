@@ -23,7 +23,7 @@ from .choice import EXPLICIT, FORMULATION, IMPLICIT, WITHOUT, Choice, recommende
 def metric_of(metric, model):
     """Return the metric of a stabilization: None, "mass", or a tuple of weights for (q, v)."""
     if metric is None:  # a mechanism brings its own: rotations weigh as the lengths they move
-        own = getattr(model.system, "metric", None)
+        own = model.system.metric
         return None if own is None else _beside_extras(own, model)
     if isinstance(metric, str):
         if metric != "mass":

@@ -82,6 +82,8 @@ class Plan:
             fp = np.concatenate([self._scales(), self.integrator.fp])
             self.integrator = replace(self.integrator, fp=fp)
         self.spare: list = []  # workspaces of finished runs, for the next ones
+        self.on_gpu: dict[Any, Any] = {}  # programs of sweeps there
+        self.in_short: Plan | None = None  # what a run in which little happens has instead
         self.slots = self._slots()
         self.fns, self.size = self._functions()
         self.size_given = self.given(self.size)

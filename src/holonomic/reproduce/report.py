@@ -13,7 +13,7 @@ from typing import Any
 from ..study.table import Table, show
 from .drawing import Drawing
 from .paper import Paper, PaperTable
-from .rules import FAILS, HOLDS, NOT_TESTABLE, NOT_THE_PRINT, SHOWN
+from .rules import FAILS, HOLDS, NOT_TESTABLE, NOT_THE_PRINT, SHOWN, Spread
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class Entry:
         """Return the entry as JSON holds it."""
         found = {name: getattr(self, name) for name in self.__dataclass_fields__}
         ours = self.ours
-        if hasattr(ours, "median"):
+        if isinstance(ours, Spread):
             found["ours"] = {"least": ours.least, "median": ours.median, "most": ours.most}
         elif not isinstance(ours, int | float) or not math.isfinite(ours):
             found["ours"] = str(ours)

@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
@@ -18,6 +18,7 @@ from . import telling
 from .job import Chunk, Happenings, Job
 from .member import Member
 from .sketch import Summary
+from .sources import Source
 
 HELD_BYTES = 256 << 20  # up to so much of one quantity is taken into memory for exact quantiles
 
@@ -111,16 +112,6 @@ class NoSuchMember(BadArgument, IndexError):
     """A number beyond the members of an ensemble."""
 
 
-class Source(Protocol):
-    """Where the values of an ensemble are."""
-
-    def values(self, name: str) -> Any: ...
-    def of_member(self, name: str, m: int) -> Any: ...
-    def stretches(self, name: str) -> Iterator[tuple[int, int, np.ndarray]]: ...
-    def summary(self, name: str) -> Summary | None: ...
-    def names(self) -> list[str]: ...
-
-
 class Ensemble:
     """What many runs computed: arrays with the member as first axis, time as second.
 
@@ -132,6 +123,7 @@ class Ensemble:
     def __init__(self, job: Job, source: Source, log: Log):
         self.job, self.t = job, job.save_t
         self.source, self._log = source, log
+        self._summaries: dict[str, Summary] = {}  # of quantities that are too large to be held
         self.params: dict[str, np.ndarray] = job.params
         self.reached, self.steps = log.reached, log.steps
         self.failed: list[Failure] = log.failures()
@@ -292,8 +284,7 @@ class Ensemble:
         _refuse_nameless(name)
         known = self.source.summary(name)
         if known is None:
-            memory = self.__dict__.setdefault("_summaries", {})
-            known = memory.get(name)
+            known = self._summaries.get(name)
         if known is None:
             for first, last, values in self.source.stretches(name):
                 if not isinstance(values, np.ndarray):
@@ -301,7 +292,7 @@ class Ensemble:
                 if known is None:
                     known = Summary(values.shape[1:])
                 known.add(values[self.ok[first:last]])
-            memory[name] = known
+            self._summaries[name] = known
         return known
 
     def to_xarray(self):
@@ -320,9 +311,10 @@ class Ensemble:
 
         They speak `__cuda_array_interface__`, so CuPy, PyTorch and JAX take them without a copy.
         """
-        if not hasattr(self.source, "arrays"):
+        found = self.source.on_device()
+        if found is None:
             raise BadArgument('results are on a device only after a sweep on="cuda" that keeps whole states.')
-        return self.source.arrays()
+        return found
 
     def __repr__(self) -> str:
         lines = [

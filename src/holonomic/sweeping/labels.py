@@ -21,7 +21,9 @@ def dimensions(program, name: str, ndim: int) -> tuple[str, ...]:
 def dataset(xarray, runs):
     """Return an xarray Dataset of what an ensemble keeps."""
     job, source = runs.job, runs.source
-    made = source.open(xarray) if hasattr(source, "open") else xarray.Dataset(_variables(runs))
+    made = source.as_dataset(xarray)
+    if made is None:
+        made = xarray.Dataset(_variables(runs))
     more = {"ok": (("member",), runs.ok), "steps": (("member",), runs.steps), "reached": (("member",), runs.reached)}
     if runs.plan.events:
         first = np.stack([log.first for log in runs.events.values()], axis=1)

@@ -89,7 +89,7 @@ class Program:
         # what members need of the user's functions themselves: `then` of an event, starts that Python makes consistent
         self.needs_functions = self.by_python or self.model.is_dae or len(model.extras) > 0
         self.event_field = plan.event_field if plan.events else False
-        self._slots = None
+        self._slots = self._fns = None
         self._tables: dict[str, tuple[np.ndarray, dict[Fn, int]]] = {}
         self._lock = threading.RLock()
 
@@ -107,7 +107,7 @@ class Program:
         """Addresses of the model functions that the loop calls."""
         if self.plan is not None:
             return self.plan.fns
-        if not hasattr(self, "_fns"):
+        if self._fns is None:
             fns = np.zeros(2 * N_FUNCTIONS, dtype=np.int64)
             for group in ("run", "select", "events"):
                 if group in self._tapes:
@@ -193,7 +193,7 @@ class Program:
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         vars(self).update(state)
-        self._lock, self._slots = threading.RLock(), None
+        self._lock, self._slots, self._fns = threading.RLock(), None, None
 
     def slot_kernels(self) -> list[Kernel]:
         """The kernels of the methods, in the order of `Slot`."""

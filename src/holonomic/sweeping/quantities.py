@@ -130,7 +130,7 @@ class Quantities:
     def resolver(self):
         """What names mean in a mechanism; None where there is none, or where the user's functions are not at hand."""
         plan = self.job.program.plan
-        return None if plan is None else getattr(plan.model.system, "resolver", None)
+        return None if plan is None else plan.model.system.resolver
 
     def knows(self, name: str) -> bool:
         """Whether a name can be read here."""

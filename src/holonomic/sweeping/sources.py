@@ -5,6 +5,7 @@ from __future__ import annotations
 import heapq
 from collections.abc import Iterator
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -17,7 +18,39 @@ from .sketch import Summary
 STRETCH = 4096  # members looked at together
 
 
-class Whole:
+class Source:
+    """Where the values of an ensemble are; what a source does not have it says by None."""
+
+    def values(self, name: str) -> Any:
+        """Return a quantity of all members, the member first."""
+        raise NotImplementedError(f"{type(self).__name__} does not say how values are read")
+
+    def of_member(self, name: str, m: int) -> Any:
+        """Return a quantity of one member, with an axis of length 1 for it."""
+        raise NotImplementedError(f"{type(self).__name__} does not say how one member is read")
+
+    def stretches(self, name: str) -> Iterator[tuple[int, int, np.ndarray]]:
+        """Yield (first, last, values) for stretches of members that together are all."""
+        raise NotImplementedError(f"{type(self).__name__} does not say how members are gone through")
+
+    def names(self) -> list[str]:
+        """Return what can be read."""
+        raise NotImplementedError(f"{type(self).__name__} does not say what can be read")
+
+    def summary(self, name: str) -> Summary | None:
+        """Return what was summed up of a quantity on the way."""
+        return None
+
+    def on_device(self) -> list[dict[str, Any]] | None:
+        """Return the device arrays, one dict per batch."""
+        return None
+
+    def as_dataset(self, xarray) -> Any:
+        """Return an xarray Dataset that reads when it is used."""
+        return None
+
+
+class Whole(Source):
     """x and k of all members in memory: everything can be read of them."""
 
     def __init__(self, job: Job):
@@ -44,9 +77,6 @@ class Whole:
             last = min(first + STRETCH, self.job.count)
             yield first, last, Quantities(self.job, first, last, self.x[first:last], self.k[first:last])[name]
 
-    def summary(self, name: str) -> Summary | None:
-        return None
-
     def names(self) -> list[str]:
         return self._all.names()
 
@@ -58,7 +88,7 @@ class Whole:
         return ""
 
 
-class Named:
+class Named(Source):
     """The chosen quantities of all members in memory."""
 
     def __init__(self, job: Job):
@@ -84,9 +114,6 @@ class Named:
         for first in range(0, self.job.count, STRETCH):
             yield first, min(first + STRETCH, self.job.count), values[first : first + STRETCH]
 
-    def summary(self, name: str) -> Summary | None:
-        return None
-
     def names(self) -> list[str]:
         return list(self.held)
 
@@ -96,7 +123,7 @@ class Named:
         return f"kept: {', '.join(self.held)}"
 
 
-class Summed:
+class Summed(Source):
     """Mean, extremes and quantiles of the chosen quantities; no trajectory is held."""
 
     def __init__(self, job: Job):

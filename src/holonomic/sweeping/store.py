@@ -39,7 +39,7 @@ from .identity import differences, identity, untold
 from .job import Chunk, Happenings, Job
 from .labels import dimensions
 from .quantities import Quantities
-from .sketch import Summary
+from .sources import Source, not_kept
 
 OF_MEMBERS = {"status": "i8", "reached": "f8", "steps": "i8", "ended": "i8", "rows": "i8"}
 TOLD = ("why", "changes", "notes")  # of single members, in the journal
@@ -245,7 +245,7 @@ class Store:
         return log
 
 
-class Stored:
+class Stored(Source):
     """Values of an ensemble read from its store."""
 
     def __init__(self, store: Store):
@@ -255,8 +255,6 @@ class Stored:
         group, job = self.store.group, self.job
         if job.wanted is not None:
             if name not in job.wanted:
-                from .sources import not_kept
-
                 raise not_kept(name, job.wanted)
             return group[name][first:last]
         if name in ("q", "v", "a", "s", "w") and name in group:
@@ -281,16 +279,13 @@ class Stored:
         for first, last in self.job.pieces():
             yield first, last, self._read(name, first, last)
 
-    def summary(self, name: str) -> Summary | None:
-        return None
-
     def names(self) -> list[str]:
         if self.job.wanted is not None:
             return list(self.job.wanted)
         empty = (np.zeros((0, *self.job.shape[:2])), np.zeros((0, self.job.shape[0], self.job.shape[2])))
         return Quantities(self.job, 0, 0, *empty).names()
 
-    def open(self, xarray):
+    def as_dataset(self, xarray):
         """The store as a Dataset that reads when it is used."""
         return xarray.open_zarr(str(self.store.path), consolidated=True)
 

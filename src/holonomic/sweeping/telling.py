@@ -13,6 +13,8 @@ from ..planning.plan import Plan
 from .job import Job
 from .open import ASIDE, STIFF, USUAL
 
+# warnings by the names under which chunks carry them
+KINDS = {name: kind for name, kind in vars(errors).items() if isinstance(kind, type) and issubclass(kind, UserWarning)}
 AT_START = {STIFF: "the start is stiff"}
 
 
@@ -93,4 +95,4 @@ def warn_of(noted: list[Note], members: int) -> None:
         mine = [note for note in noted if note.kind == kind]
         more = "" if len(mine) == 1 else " See runs.noted for the others."
         text = f"{len(mine)} of {members} members. Member {mine[0].member}: {mine[0].text}{more}"
-        warn(text, getattr(errors, kind, UserWarning))
+        warn(text, KINDS[kind])

@@ -133,8 +133,8 @@ def _part(sol, name: str) -> Panel:
 def _read(found, key: str):
     """A property as numbers over time, or None where there is none."""
     try:
-        values = getattr(found, key, None)
-    except (ArithmeticError, ValueError, TypeError):
+        values = getattr(found, key)
+    except (AttributeError, ArithmeticError, ValueError, TypeError):
         return None
     return None if values is None or callable(values) or isinstance(values, dict) else values
 
