@@ -20,18 +20,7 @@ from holonomic import (
     problems,
     simulate,
 )
-from holonomic.kernels.newton import (
-    AT_KIND,
-    AT_PIVOTS,
-    AT_R,
-    AT_ROWS,
-    AT_STEP,
-    DENSE_LU,
-    factor_dense,
-    newton_work,
-    solve_dense,
-    vectors_at,
-)
+from holonomic.kernels.newton_operators import dense_sizes, factor_dense, solve_dense
 
 
 def in_units(unit):
@@ -72,15 +61,16 @@ def test_scaled_solves_of_index_3_do_not_depend_on_the_step():
         A[:n, n : 2 * n], A[n : 2 * n, :n], A[n : 2 * n, n : 2 * n] = -np.eye(n), K, C
         A[n : 2 * n, 2 * n :], A[2 * n :, :n] = G.T, G
         wanted = np.concatenate([rng.normal(size=n), rng.normal(size=n) / h, rng.normal(size=m) / h**2])
-        W, fp = np.zeros(newton_work(ny)), np.zeros(3 + 2 * ny)
+        linear, factors, _ = dense_sizes(ny)
+        W, fp = np.zeros(linear + factors + 2 * ny), np.zeros(3 + 2 * ny)
         fp[2 + ny + n : 2 + ny + 2 * n], fp[2 + ny + 2 * n : 2 + 2 * ny] = 1, 2
         W[: ny * ny], W[ny * ny : 2 * ny * ny] = A.ravel(), B.ravel()
         right = ((A + alpha * B).astype(np.longdouble) @ wanted.astype(np.longdouble)).astype(float)
-        v = vectors_at(0, ny)
-        W[v + AT_KIND * ny], W[v + AT_R * ny : v + (AT_R + 1) * ny] = DENSE_LU, right
-        assert factor_dense(W, 0, ny, alpha, 1.0, ny, h, fp) == 0
-        solve_dense(W, 2 * ny * ny, v + AT_PIVOTS * ny, v + AT_ROWS * ny, ny, v + AT_R * ny, v + AT_STEP * ny)
-        found = W[v + AT_STEP * ny : v + (AT_STEP + 1) * ny]
+        at_r, at_x = linear + factors, linear + factors + ny
+        W[at_r:at_x] = right
+        assert factor_dense(W, 0, linear + 1, ny, alpha, 1.0, ny, h, fp) == 0
+        solve_dense(W, linear + 1, ny, at_r, at_x)
+        found = W[at_x:]
         for part in (slice(0, n), slice(n, 2 * n), slice(2 * n, ny)):
             # 6e-13 at h = 1e-6 without scales
             assert np.abs(found - wanted)[part].max() < 3e-14 * np.abs(wanted[part]).max(), (h, part)

@@ -11,7 +11,7 @@ import pytest
 import holonomic as h
 from holonomic import simulate
 from holonomic.errors import DONE, OK
-from holonomic.kernels.newton import GROWTH
+from holonomic.kernels.newton_operators import GROWTH
 from holonomic.kernels.signatures import Fn
 from holonomic.model.emit import python_source
 from holonomic.model.newton_factors import MOST_PRODUCTS, choose_order, unrolled

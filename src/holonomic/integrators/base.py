@@ -9,6 +9,7 @@ from typing import ClassVar
 import numpy as np
 
 from ..kernels.compile import Kernel
+from ..kernels.layout import Memory
 from ..kernels.newton import newton_work
 from ..kernels.signatures import Fn
 from ..model.arguments import takes_nothing
@@ -45,7 +46,7 @@ class Lowered:
     nodes: np.ndarray | None = None  # where in the step the rows of K stand, if they are slopes at points of it
     needs: tuple[Fn, ...] = ()  # model functions beside those of its formulation
     unrolls: tuple[Fn, ...] = ()  # solves with Newton's matrix that it takes as straight-line code where there is one
-    work: Callable[[int], int] = newton_work  # numbers of workspace of an implicit step, by unknowns
+    work: Callable[[Memory], int] = newton_work  # numbers of workspace of an implicit step, by the sizes of a plan
 
 
 class Integrator:

@@ -25,24 +25,19 @@ from ..kernels.evaluate import evaluate
 from ..kernels.layout import REAL, Layout, view_as
 from ..kernels.newton import (
     AT_BETA,
-    AT_KIND,
     AT_OLD,
     AT_R,
     AT_ROUNDING,
     AT_SLOPE,
     ROUNDING,
-    STRAIGHT,
-    factor_newton,
     newton_step_scaled,
     small,
     stalled,
-    vectors_at,
 )
+from ..kernels.newton_operators import cheap_factors, factor_real, gradient_lengths, linearize, vectors_at
 from ..kernels.signatures import (
     ACCEPT,
     ADVANCE,
-    BY_SLOPE,
-    BY_Y,
     EQUATIONS,
     FINISH,
     INTERPOLATE,
@@ -135,12 +130,11 @@ def refresh(model, run, t1, y, alpha, K, W, slope, beta, h, fp):
     """Form and factor Newton's matrix at y."""
     size = model.size
     control = controls_of(K)
-    ny, at = size.ny, size.at_newton
+    ny = size.ny
     slope_of(W, slope, beta, alpha, y, ny)
-    call_model(model, BY_Y, t1, y, 0, W, slope, W, at)
-    call_model(model, BY_SLOPE, t1, y, 0, W, slope, W, at + ny * ny)
+    linearize(model, t1, y, 0, W, slope)
     run.jacobians += 1
-    gradient_lengths(W, at, vectors_at(at, ny) + AT_LENGTHS * ny, ny, size.nq + size.nv)
+    gradient_lengths(model, W, vectors_at(size, 0) + AT_LENGTHS * ny)
     control.fresh = 1.0
     control.rate = UNKNOWN
     return refactor(model, run, alpha, K, W, h, fp)
@@ -152,21 +146,10 @@ def refactor(model, run, alpha, K, W, h, fp):
     size = model.size
     control = controls_of(K)
     control.alpha = 0.0
-    if factor_newton(model, run, W, size.at_newton, size.ny, alpha, 1.0, size.nq + size.nv, h, fp) != 0:
+    if factor_real(model, run, W, alpha, 1.0, size.nq + size.nv, h, fp) != OK:
         return SINGULAR
     control.alpha = alpha
     return OK
-
-
-@leaf
-def gradient_lengths(W, at, lengths, ny, differential):
-    """1 / length² of the gradients in q and v of the algebraic equations; 0 where there is none."""
-    for i in range(differential, ny):
-        row = W[at + i * ny : at + (i + 1) * ny]
-        total = 0.0
-        for j in range(differential):
-            total += row[j] * row[j]
-        W[lengths + i] = 1.0 / total if total > 0.0 else 0.0
 
 
 @leaf
@@ -186,7 +169,7 @@ def advance(model, method, run, t, h, state):
     ip, fp = method.ip, method.fp
     x, xn, xs, K, W = state.x, state.xn, state.xs, state.K, state.W
     control = controls_of(K)
-    ny, at, differential = size.ny, size.at_newton, size.nq + size.nv
+    ny, differential = size.ny, size.nq + size.nv
     t1 = t + h
     if control.h == 0.0:
         begin(K, x, h, ny, differential)
@@ -204,7 +187,7 @@ def advance(model, method, run, t, h, state):
         control.h = h
         control.equal = 0.0
     alpha = gamma(order) / h
-    v = vectors_at(at, ny)
+    v = vectors_at(size, 0)
     r, slope, beta, lengths = v + AT_R * ny, v + AT_SLOPE * ny, v + AT_BETA * ny, v + AT_LENGTHS * ny
     if control.yet > 0.0:
         predict(K, order, xn, xs, W, beta, alpha, h, ny)
@@ -221,7 +204,7 @@ def advance(model, method, run, t, h, state):
     while True:
         predict(K, order, xn, xs, W, beta, alpha, h, ny)
         drift = alpha / control.alpha if control.alpha != 0.0 else 0.0
-        cheap = W[v + AT_KIND * ny] == STRAIGHT
+        cheap = cheap_factors(size, W)
         if not (drift > 0.7 and drift < 1.4) or control.fresh == 1.0:
             if refresh(model, run, t1, xn, alpha, K, W, slope, beta, h, fp) != OK:
                 return SINGULAR
@@ -242,7 +225,7 @@ def advance(model, method, run, t, h, state):
             slope_of(W, slope, beta, alpha, xn, ny)
             call_model(model, EQUATIONS, t1, xn, 0, W, slope, W, r)
             apart = distance_off(W, lengths, r, ny, differential) if early and hold < 1e300 else 0.0
-            change = newton_step_scaled(model, run, W, at, ny, xn, damping, h, fp)
+            change = newton_step_scaled(model, run, W, xn, damping, h, fp)
             if not change <= 1e100:
                 break
             if iteration > 0:
@@ -303,7 +286,7 @@ def finish(model, method, run, t, h, state):
     control = controls_of(K)
     error_vector(E, 0, xn, xs, int(control.order), abs(h), fp, size.ny)
     if size.nv == 0 and control.yet == 0.0:  # neither accelerations nor multipliers are recorded
-        v = vectors_at(size.at_newton, size.ny)
+        v = vectors_at(size, 0)
         slope_of(W, v + AT_SLOPE * size.ny, v + AT_BETA * size.ny, control.before, xn, size.ny)
         take_slopes(K, W, v + AT_SLOPE * size.ny, size.nq, size.nrow)
         return OK

@@ -25,12 +25,11 @@ from ..kernels.newton import (
     AT_SLOPE,
     LOOSE,
     factor_least_squares,
-    factor_newton,
     least_squares_step,
     newton_step_scaled,
     small,
-    vectors_at,
 )
+from ..kernels.newton_operators import factor_real, linearize, vectors_at
 from ..kernels.signatures import (
     ACCEPT,
     ADVANCE,
@@ -145,7 +144,7 @@ def advance(model, method, run, t, h, state):
     in_end = rows if ip[IN_STAGE] == 1 else nr - size.n_middle
     square = nr == ny
     area, width = nr * ny, ny
-    v = vectors_at(at, ny)
+    v = vectors_at(size, 0)
     if not square:
         width = max(ny + nr - rows, nr)
         v = at + 2 * area + (ny + nr - rows) * (ny + nr - rows)
@@ -184,18 +183,17 @@ def advance(model, method, run, t, h, state):
                 copy_rows(W, at + area, at, rows, in_end, ny)
                 call_model(model, BY_SLOPE, t_mid, W, mid, W, slope, W, at + area)
             else:
-                call_model(model, BY_Y, t1, xn, 0, W, slope, W, at)
-                call_model(model, BY_SLOPE, t1, xn, 0, W, slope, W, at + area)
+                linearize(model, t1, xn, 0, W, slope)
             run.jacobians += 1
             if square:
-                failed = factor_newton(model, run, W, at, ny, alpha, weight, rows, h, fp)
+                failed = factor_real(model, run, W, alpha, weight, rows, h, fp)
             else:
                 failed = factor_least_squares(run, W, at, ny, nr, rows, alpha, weight)
             if failed != 0:
                 return SINGULAR
             factored += 1
         if square:
-            change = newton_step_scaled(model, run, W, at, ny, xn, 1.0, h, fp)
+            change = newton_step_scaled(model, run, W, xn, 1.0, h, fp)
         else:
             change = least_squares_step(run, W, at, ny, nr, rows, xn, h, fp)
         if not change <= 1e200:

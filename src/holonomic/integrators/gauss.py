@@ -25,8 +25,9 @@ import numpy as np
 from ..errors import NO_CONVERGENCE, OK, SINGULAR
 from ..kernels.compile import inner, kernel, leaf
 from ..kernels.complex_lu import complex_lu_factor, complex_lu_solve
-from ..kernels.newton import AT_ROUNDING, LOOSE, scale_columns, small
-from ..kernels.signatures import ADVANCE, BY_SLOPE, BY_Y, EQUATIONS, call_model
+from ..kernels.newton import AT_ROUNDING, LOOSE, small
+from ..kernels.newton_operators import linearize_by_rows, scale_columns
+from ..kernels.signatures import ADVANCE, EQUATIONS, call_model
 from .base import Integrator, Lowered
 from .hermite import dense, finish, interpolate
 from .rattle import accept
@@ -41,8 +42,9 @@ MATRICES = 4  # of the workspace: ∂R/∂y, ∂R/∂y', real and imaginary part
 AT_T, AT_INVERSE, AT_ALPHA, AT_BETA = 4, 8, 12, 13
 
 
-def gauss_work(ny: int) -> int:
+def gauss_work(size) -> int:
     """Numbers of workspace of one step."""
+    ny = size.ny
     return MATRICES * ny * ny + 8 * ny + 8
 
 
@@ -148,8 +150,7 @@ def refresh(model, method, run, t, h, state, at_y, at_slope):
     x, K, W = state.x, state.K, state.W
     ny, at = size.ny, size.at_newton
     stage_arguments(W, at_y, at_slope, x, K, fp, 0, h, ny)
-    call_model(model, BY_Y, t + C1 * h, W, at_y, W, at_slope, W, at)
-    call_model(model, BY_SLOPE, t + C1 * h, W, at_y, W, at_slope, W, at + ny * ny)
+    linearize_by_rows(model, t + C1 * h, W, at_y, W, at_slope, at)
     return factor_pair(run, W, at, ny, h, fp)
 
 

@@ -31,11 +31,10 @@ from ..kernels.evaluate import evaluate
 from ..kernels.layout import REAL, Layout, view_as
 from ..kernels.linalg import lu_factor, lu_solve
 from ..kernels.newton import LOOSE, small
+from ..kernels.newton_operators import linearize_by_rows
 from ..kernels.signatures import (
     ACCEPT,
     ADVANCE,
-    BY_SLOPE,
-    BY_Y,
     EQUATIONS,
     call_model,
 )
@@ -59,8 +58,9 @@ controls_of = view_as(CONTROLS, CONTROL)
 ALPHA_M, ALPHA_F, BETA, GAMMA = range(4)
 
 
-def alpha_work(ny: int) -> int:
+def alpha_work(size) -> int:
     """Numbers of workspace of one step."""
+    ny = size.ny
     return 3 * ny * ny + 6 * ny + 8
 
 
@@ -176,8 +176,7 @@ def begin(model, method, run, t, h, state, at_r, at_slope):
         return status
     first_accelerations(K, AHEAD * h, h, am - af, nq, nv)
     slopes(W, at_slope, x, K, TRUE, nq, nv, ny)
-    call_model(model, BY_Y, t, x, 0, W, at_slope, W, at)
-    call_model(model, BY_SLOPE, t, x, 0, W, at_slope, W, at + area)
+    linearize_by_rows(model, t, x, 0, W, at_slope, at)
     across(W, at, at_r, K, ny, nq, nv, h, fp)
     if newton_matrix(run, W, at, ny, nq, nv, h, fp) != 0:
         return SINGULAR
@@ -236,8 +235,7 @@ def advance(model, method, run, t, h, state):
         call_model(model, EQUATIONS, t + h, xn, 0, W, at_slope, W, at_r)
         run.residuals += 1
         if iteration % 3 == 0:
-            call_model(model, BY_Y, t + h, xn, 0, W, at_slope, W, at)
-            call_model(model, BY_SLOPE, t + h, xn, 0, W, at_slope, W, at + area)
+            linearize_by_rows(model, t + h, xn, 0, W, at_slope, at)
             if newton_matrix(run, W, at, ny, nq, nv, h, fp) != 0:
                 return SINGULAR
         J = W[at + 2 * area : at + 2 * area + m * m].reshape((m, m))

@@ -62,8 +62,9 @@ BAR = (
 C_BAR = (3 / 10, 3 / 8, 5 / 7, 1.0, 1.0, 1.0)
 
 
-def half_explicit_work(nx: int) -> int:
+def half_explicit_work(size) -> int:
     """Numbers of workspace of a stage: velocity rows, their Jacobian, a state."""
+    nx = size.nx
     return nx * nx + 3 * nx + 8
 
 

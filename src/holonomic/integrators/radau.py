@@ -27,11 +27,10 @@ from ..errors import NO_CONVERGENCE, OK, SINGULAR
 from ..kernels.compile import inner, kernel, leaf
 from ..kernels.evaluate import evaluate
 from ..kernels.newton import AT_ROUNDING, ROUNDING, small, stalled
+from ..kernels.newton_operators import factor_systems, linearize, solve_pair, solve_real, vectors_at
 from ..kernels.signatures import (
     ACCEPT,
     ADVANCE,
-    BY_SLOPE,
-    BY_Y,
     EQUATIONS,
     FINISH,
     Fn,
@@ -52,7 +51,6 @@ from .radau_dense import (
     keep_shift,
     stage_polynomial,
 )
-from .radau_systems import AT_R, AT_SLOPE, AT_Y, factor_both, radau_work, solve_pair, solve_real, vectors_at
 
 A = np.array(
     [
@@ -62,6 +60,9 @@ A = np.array(
     ]
 )
 E_WEIGHTS = (-(13.0 + 7.0 * SQ6) / 3.0, (-13.0 + 7.0 * SQ6) / 3.0, -1.0 / 3.0)
+PAIRS = 1  # of complex shifts
+# vectors behind the factors, in units of ny: three residuals, y and y' of a stage, three solutions
+AT_R, AT_Y, AT_SLOPE, AT_SOLVED, N_VECTORS = 0, 3, 4, 5, 8
 # Newton steps, and how many where the step is fixed: there giving up early gains nothing
 MANY, PATIENT = 7, 30
 # ip: the row of slopes at the new point, the most Newton steps, whether to give up early
@@ -80,6 +81,11 @@ def _constants() -> np.ndarray:
         [a.ravel(), T.ravel(), np.linalg.inv(T).ravel(),
          [values[real].real, values[pair].real, values[pair].imag]]
     )  # fmt: skip
+
+
+def radau_work(size) -> int:
+    """Numbers of workspace that a step takes."""
+    return size.n_linear + size.n_factors + PAIRS * size.n_pair + N_VECTORS * size.ny + 8
 
 
 @leaf
@@ -126,11 +132,12 @@ def block_norms(total_q, total_v, total_rest, nq, differential, ny):
 def newton_update(model, run, at_r, state, h, fp, constants):
     """One Newton step for all stages from the residuals at at_r; return the size of the change."""
     size, x, K, W = model.size, state.x, state.K, state.W
-    at, ny, nq, differential = size.at_newton, size.ny, size.nq, size.nq + size.nv
+    ny, nq, differential = size.ny, size.nq, size.nq + size.nv
+    solved = vectors_at(size, PAIRS) + AT_SOLVED * ny
     run.residuals += 3
     to_eigenvectors(W, at_r, fp, constants + 18, ny)
-    solve_real(model, W, at, at_r, ny)
-    solved = solve_pair(model, W, at, at_r + ny, ny)
+    solve_real(model, W, at_r, solved)
+    solve_pair(model, W, 0, at_r + ny, solved + ny)
     return add_steps(W, solved, x, K, h, fp, constants + 9, nq, differential, ny)
 
 
@@ -179,25 +186,22 @@ def advance(model, method, run, t, h, state):
     ip, fp = method.ip, method.fp
     x, xn, K, W = state.x, state.xn, state.K, state.W
     control = controls_of(K)
-    ny, at, differential = size.ny, size.at_newton, size.nq + size.nv
-    area = ny * ny
+    ny, differential = size.ny, size.nq + size.nv
     constants = 3 + 2 * ny
-    v = vectors_at(at, ny)
+    v = vectors_at(size, PAIRS)
     at_r, at_y, at_slope = v + AT_R * ny, v + AT_Y * ny, v + AT_SLOPE * ny
-    gamma, alpha, beta = fp[constants + 27], fp[constants + 28], fp[constants + 29]
     c1, c2 = C1, C2
     for _ in range(2):
         if control.jacobian_good == 0.0:
             for i in range(ny):
                 W[at_slope + i] = K[0, i] if i < differential else 0.0
-            call_model(model, BY_Y, t, x, 0, W, at_slope, W, at)
-            call_model(model, BY_SLOPE, t, x, 0, W, at_slope, W, at + area)
+            linearize(model, t, x, 0, W, at_slope)
             run.jacobians += 1
             control.jacobian_good = 1.0
             control.fresh = 1.0
             control.h_factors = 0.0
         if control.h_factors != h:
-            if factor_both(model, run, W, at, ny, h, gamma, alpha, beta, fp) != 0:
+            if factor_systems(model, run, W, h, fp, constants + 27, PAIRS) != OK:
                 control.jacobian_good = 0.0
                 return SINGULAR
             control.h_factors = h
@@ -267,10 +271,11 @@ def scale_error(E, W, found, h, fp, ny):
 
 
 @inner
-def estimate(model, run, W, at, at_r, h, fp, ny, E):
+def estimate(model, run, W, at_r, h, fp, ny, E):
     """-E⁻¹ r as the error; return where E⁻¹ r stands."""
     run.residuals += 1
-    found = solve_real(model, W, at, at_r, ny)
+    found = vectors_at(model.size, PAIRS) + AT_SOLVED * ny
+    solve_real(model, W, at_r, found)
     scale_error(E, W, found, h, fp, ny)
     return found
 
@@ -300,14 +305,14 @@ def finish(model, method, run, t, h, state):
     fp = method.fp
     x, xn, K, E, W = state.x, state.xn, state.K, state.E, state.W
     control = controls_of(K)
-    ny, at = size.ny, size.at_newton
-    v = vectors_at(at, ny)
+    ny = size.ny
+    v = vectors_at(size, PAIRS)
     at_r, at_y, at_slope = v + AT_R * ny, v + AT_Y * ny, v + AT_SLOPE * ny
     e1, e2, e3 = E_WEIGHTS
     for i in range(ny):
         W[at_slope + i] = -(e1 * K[Z, i] + e2 * K[Z + 1, i] + e3 * K[Z + 2, i]) / h
     call_model(model, EQUATIONS, t, x, 0, W, at_slope, W, at_r)
-    found = estimate(model, run, W, at, at_r, h, fp, ny, E)
+    found = estimate(model, run, W, at_r, h, fp, ny, E)
     # only in the first step and after a rejection: at every step it flatters steps far too long for a stiff part that is
     # driven, as in y' = -λ (y - cos t) - sin t
     again = control.tried == 1.0 or control.h_old == 0.0
@@ -317,7 +322,7 @@ def finish(model, method, run, t, h, state):
         # is allowed would otherwise be held against steps of any length
         step_aside(W, at_y, found, x, ny)
         call_model(model, EQUATIONS, t, W, at_y, W, at_slope, W, at_r)
-        estimate(model, run, W, at, at_r, h, fp, ny, E)
+        estimate(model, run, W, at_r, h, fp, ny, E)
     if size.nv == 0:  # neither accelerations nor multipliers are recorded
         stage_arguments(W, at_y, at_slope, x, K, fp, 3 + 2 * ny, 2, h, ny)
         take_slopes(K, W, at_slope, size.nq, size.nrow)

@@ -37,8 +37,9 @@ ITERATIONS = 40
 STALLED = 1e-2  # of tolerances of 1e-10: where changes this small no longer fall, it is by rounding
 
 
-def rattle_work(ny: int) -> int:
+def rattle_work(size) -> int:
     """Numbers of workspace of one step: terms, M, M⁻¹Gᵀ, two small matrices and vectors."""
+    ny = size.ny
     return 6 * ny * ny + 12 * ny + 16
 
 

@@ -158,6 +158,9 @@ SIZE = Layout("Size", tuple((name, WHOLE, meaning) for name, meaning in (
     ("at_correction", "corrections"),
     ("at_multipliers", "intermediate multipliers"),
     ("at_state", "an intermediate state"),
-    ("at_newton", "Newton's matrices and vectors"),
+    ("at_newton", "what Newton's method works with: see `newton_operators`"),
+    ("n_linear", "numbers of the linearized equations there"),
+    ("n_factors", "of real factors behind them"),
+    ("n_pair", "of complex factors, each pair"),
     ("work_end", "the end"),
 )))  # fmt: skip

@@ -50,8 +50,8 @@ class Fn(IntEnum):
     REACTIONS = 16  # a = x, b = λ -> -Gᵀλ
     CAREFUL = 17  # no model function: the kernel that takes over when FIELD cannot be trusted
     EQUATIONS = 18  # a = y, b = y' -> R(t, y, y'), what a formulation leaves to an implicit integrator
-    BY_Y = 19  # a = y, b = y' -> ∂R/∂y, dense, row by row
-    BY_SLOPE = 20  # a = y, b = y' -> ∂R/∂y', dense, row by row
+    BY_Y = 19  # a = y, b = y' -> ∂R/∂y, dense, row by row: a service of models of one element
+    BY_SLOPE = 20  # a = y, b = y' -> ∂R/∂y', likewise
     CURVATURE = 21  # a = x, b = Δq -> L Δq, L = velocity rows by q
     POS_INVERSE = 22  # a = F, b = r -> (J D)⁻¹ r, the first half of POS_SOLVE, D = W⁻¹Jᵀ or another direction
     VEL_INVERSE = 23
@@ -67,10 +67,12 @@ class Fn(IntEnum):
     EXTRA_RATES = 33  # a = x, b = (v', λ) -> s', w': what rides behind the coordinates in q
     SETTLED = 34  # a = x -> w that solves its equations, from the w in x on
     ALGEBRAIC = 35  # a = x -> (k, ∂k/∂w row by row), w as it is in x
-    NEWTON_FACTOR = 36  # a = (∂R/∂y, ∂R/∂y') -> growth, factors of ∂R/∂y + t ∂R/∂y'
+    NEWTON_FACTOR = 36  # a = LINEARIZED -> growth, factors of ∂R/∂y + t ∂R/∂y'
     NEWTON_SOLVE = 37  # a = these, b = r -> solution
     COMPLEX_FACTOR = 38  # the same of ∂R/∂y + (t + i b) ∂R/∂y'
     COMPLEX_SOLVE = 39  # real parts, then imaginary parts
+    LINEARIZED = 40  # a = y, b = y' -> ∂R/∂y, ∂R/∂y' in the model's own form; without it (BY_Y, BY_SLOPE) take its place
+    GRADIENTS = 41  # a = LINEARIZED -> 1 / length² of the gradients in q and v of algebraic equations, in their places
 
 
 N_FUNCTIONS = len(Fn)
@@ -84,7 +86,7 @@ CURVATURE, POS_INVERSE, VEL_INVERSE, FULL_INVERSE = 21, 22, 23, 24
 POS_SPREAD, VEL_SPREAD, FULL_SPREAD = 25, 26, 27
 EVENT_RATES, KINEMATICS, VELOCITY, HALF_EXPLICIT = 29, 30, 31, 32
 EXTRA_RATES, SETTLED = 33, 34
-NEWTON_FACTOR, NEWTON_SOLVE, COMPLEX_FACTOR, COMPLEX_SOLVE = 36, 37, 38, 39
+NEWTON_FACTOR, NEWTON_SOLVE, COMPLEX_FACTOR, COMPLEX_SOLVE, LINEARIZED, GRADIENTS = 36, 37, 38, 39, 40, 41
 
 
 class Slot(IntEnum):

@@ -19,6 +19,7 @@ from ..kernels.evaluate import evaluate_carefully
 from ..kernels.layout import Memory
 from ..kernels.memory import SIZE
 from ..kernels.newton import least_squares_work
+from ..kernels.newton_operators import dense_sizes
 from ..kernels.saddle import dense_work
 from ..kernels.select import nothing, select, select_data, select_work
 from ..kernels.signatures import (
@@ -219,7 +220,8 @@ class Plan:
         if size.n_equations > ny:
             size.work_end += least_squares_work(ny, int(size.n_equations), int(size.n_equations - size.n_differential_rows))
         elif implicit is not None or self.integrator.needs:
-            size.work_end += self.integrator.work(ny)
+            size.n_linear, size.n_factors, size.n_pair = dense_sizes(ny)
+            size.work_end += self.integrator.work(size)
         if self.events:
             fns = self._add_events(fns)
         if not model.interpreted:
