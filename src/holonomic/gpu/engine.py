@@ -26,12 +26,14 @@ from ..errors import (
 from ..kernels import cachefolder
 from ..kernels.layout import REAL, WHOLE
 from ..kernels.memory import RUN
+from ..printing import trig as near
+from ..printing.cuda import Source, source_of
+from ..printing.one_member import own_places
 from ..starting.initial import LEAST_TOLERANCE
 from ..sweeping.chunk_run import EVENTS_OF_ONE, run_all, stretches
 from ..sweeping.job import Chunk, Happenings, Job
 from ..sweeping.members import Members, rows_of
 from .on_device import OnDevice
-from .source import Source, own_places, source_of
 from .stiff import MOST_LOOKS, remarks, suspects
 
 BATCH = 1 << 21  # members launched together: a GPU holds 30 000 at once, and the last of them run alone
@@ -89,7 +91,7 @@ class Cuda:
     def chunks(self, job: Job, pieces: Iterable[tuple[int, int]]) -> Iterator[Chunk]:
         check(job)
         source, run = compiled(job)
-        most = min(self._most(job), BATCH if source.readies else PREPARED)
+        most = min(self._most(job), BATCH if source.program.readies else PREPARED)
         waiting = None
         for group in _groups(pieces, most):
             if job.halt.asked:
@@ -161,7 +163,8 @@ _modules: dict[str, Any] = {}
 
 
 def _loaded(text: str):
-    stamp = "".join(Path(__file__).with_name(name).read_text() for name in ("trig.py", "inlining.py"))
+    ours = (Path(__file__).with_name("trig.py"), Path(__file__).with_name("inlining.py"), Path(near.__file__))
+    stamp = "".join(path.read_text() for path in ours)
     name = "gpu_" + hashlib.sha256(f"{__version__}{stamp}{text}".encode()).hexdigest()[:24]
     if name not in _modules:
         path = cachefolder.folder() / "gpu" / f"{name}.py"
@@ -237,7 +240,7 @@ class Batch:
         if self.clock:
             self.clock[0].record()
         self._launch(
-            n, job.program.tol, max(job.program.tol, LEAST_TOLERANCE), send(starts), send(source.common(job.data)),
+            n, job.program.tol, max(job.program.tol, LEAST_TOLERANCE), send(starts), send(source.program.common(job.data)),
             send(own), *map(send, begin), send(np.ascontiguousarray(job.program.sp)), send(job.program.atol),
             send(np.array([job.t1])), send(np.array(job.save_t)), self.x, self.k, *self.small, *self.log,
         )  # fmt: skip
@@ -252,19 +255,19 @@ class Batch:
     def _members(self, source: Source) -> tuple[np.ndarray, np.ndarray, dict[int, str]]:
         """Starts (unknown, member), own numbers (place, member), and who cannot start."""
         job, first, last = self.job, self.first, self.last
-        if source.readies:
+        if source.program.readies:
             alike = len(job.q0) == 1 and len(job.v0) == 1
             to = first + 1 if alike else last
             starts = np.hstack([rows_of(job.q0, first, to), rows_of(job.v0, first, to)])
-            own = np.empty((max(1, len(source.own)), last - first))
-            row = {place: k for k, place in enumerate(source.own)}
+            own = np.empty((max(1, len(source.program.own)), last - first))
+            row = {place: k for k, place in enumerate(source.program.own)}
             for name, values in job.params.items():
                 columns = values[first:last].reshape(last - first, -1)
                 for i, place in enumerate(range(job.places[name].start, job.places[name].stop)):
                     own[row[place]] = columns[:, i]
             return np.ascontiguousarray(starts.T), own, self._refused()
         members = job.members(first, last)
-        own = members.data[:, list(source.own)].T if source.own else np.zeros((1, last - first))
+        own = members.data[:, list(source.program.own)].T if source.program.own else np.zeros((1, last - first))
         why = {first + m: text for m, text in members.unable.items()}
         return np.ascontiguousarray(members.starts.T), np.ascontiguousarray(own), why
 

@@ -5,7 +5,7 @@ serves every plan. A GPU wants the opposite: one program in which sizes are numb
 nothing is looked up. `Specializer` makes that program out of the same functions. It follows the calls from an entry,
 binds arguments that are known (sizes `n`, integers `ip`, coefficients `fp`, tables of functions), folds what follows
 from them, drops branches that cannot be taken, unrolls loops that walk along known coefficients and joins loops over
-the same components. What is left is plain Python for numba-cuda (or its simulator) to compile.
+the same components. What is left is plain Python for a printer to put into another language: `cuda`, `javascript`.
 """
 
 from __future__ import annotations
@@ -59,13 +59,6 @@ class Specializer:
             self.functions.append(head)
             self._made[key] = name, left
         return self._made[key]
-
-    def sources(self) -> list[tuple[str, str]]:
-        """The functions: the name of what each was made of, and its text."""
-        return [
-            (function.name.rpartition("_")[0], ast.unparse(ast.fix_missing_locations(function)))
-            for function in self.functions
-        ]
 
 
 class _Body(Folding):

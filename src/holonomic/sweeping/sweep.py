@@ -168,6 +168,17 @@ def sweep(
 def run_members(call: str, system, t_end, start: GivenStart, asked: Asked, many: AskedMembers) -> Ensemble:
     """Run one system many times; `call` is the function that was called, for messages."""
     engine = engine_of(many.on, many.workers)
+    job = job_of(call, system, t_end, start, asked, many, explicit_only=isinstance(many.on, str) and many.on == "cuda")
+    if many.store is None:
+        runs = gather(job, engine, many.keep, asked.progress)
+    else:
+        runs = stream(job, engine, many.store, many.resume, asked.progress)
+    warn_of(runs.noted, job.count)
+    return runs
+
+
+def job_of(call: str, system, t_end, start: GivenStart, asked: Asked, many: AskedMembers, explicit_only: bool) -> Job:
+    """Return what is to be run: a program, and what is different for each member."""
     if isinstance(system, Assembling) and start.q0 is None and start.initial == "check":
         start = start._replace(initial="project")  # other lengths: the same drawing, other speeds
     system, t_end, start = brought(system, t_end, start, varying=tuple(mapped(many.params, "params")))
@@ -201,16 +212,10 @@ def run_members(call: str, system, t_end, start: GivenStart, asked: Asked, many:
 
         aim = shared_aim(asked, system, changed, members, at, (t0, t1))
         asked = asked._replace(rtol=aim.rtol, atol=aim.atol)
-    job = plan_job(
+    return plan_job(
         model, asked, asked.watched(system), t0, t1, save_t, members, changed, many.inputs, qs, vs, start, limits,
-        _wanted(many.outputs, many.keep), explicit_only=isinstance(many.on, str) and many.on == "cuda",
+        _wanted(many.outputs, many.keep), explicit_only,
     )  # fmt: skip
-    if many.store is None:
-        runs = gather(job, engine, many.keep, asked.progress)
-    else:
-        runs = stream(job, engine, many.store, many.resume, asked.progress)
-    warn_of(runs.noted, members)
-    return runs
 
 
 def _check(many: AskedMembers) -> None:

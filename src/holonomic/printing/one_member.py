@@ -1,8 +1,9 @@
-"""The program one thread runs: the whole life of a member, from its start to its last saved row."""
+"""The program of one member: its whole life, from its start to its last saved row, for a printer to put into a language."""
 
 from __future__ import annotations
 
 import ast
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -24,46 +25,40 @@ from ..kernels.signatures import (
     Scale,
     State,
 )
-from ..loop.batch import UNREADY, Log, Tables, run_member
-from ..loop.event_search import DIRECTION, MARKS, MOST, STOPS, VALUES
+from ..loop.batch import Log, Tables, run_member
+from ..loop.event_search import MARKS, MOST, VALUES
 from ..model.emit import python_source
 from ..model.tape import INPUTS, Tape
-from ..printing.fold import Array, Known, Parts, Place, Table
-from ..printing.specialize import Specializer
-from ..printing.tape_passes import evaluate, one_division, settle
 from ..sweeping.job import Job
 from ..sweeping.members import MODES
+from .fold import Array, Known, Parts, Place, Table
 from .ready import ready
+from .specialize import Specializer
+from .tape_passes import evaluate, settle
 
 # What never changes during a run is part of the program; tolerances and times are told to it at the start.
 FIXED = (
     "exponent", "beta", "safety", "factor_min", "factor_max", "keeps_below", "h_sure", "fixed", "last_stage", "keep_steps",
     "steers", "advises", "event_field", "crosses", "guided", "doubts", "order", "at_lam", "remembers", "uneven",
 )  # fmt: skip
-# where a thread keeps the fields of a run: one array for each kind
+# where a member keeps the fields of a run: one array for each kind
 REALS, WHOLES = "run_reals", "run_wholes"
 
-HEAD = '''"""One thread, one member. Made by holonomic; changes here are lost."""
-
-import math
-
-from numba import cuda, float64, int64
-
-from holonomic.gpu.inlining import copied, stay_apart
-from holonomic.gpu.trig import sincos
-
-inf, nan = math.inf, math.nan
-'''
-# Functions that run once in a while: called, not copied. None of them is given the memory of the run, which lives in registers.
-APART = ("ready", "first_step", "state_inside", "worst_component")
 PARAMETERS = ("t", "a", "at_a", "b", "at_b", "data", "out", "at_out")
 
 
 @dataclass(frozen=True)
-class Source:
-    """Source of a program, whose entry is `run(members, ...)`, and what it wants worked out beforehand."""
+class MemberProgram:
+    """The functions of a program, callees first, and what it wants worked out beforehand.
 
-    text: str
+    A printer adds the entry: it makes the arrays of `local`, enters a member's numbers and makes the `calls`, each a name
+    with the names of what it is given. All but the last tell whether a member is ready; the last one returns its status.
+    """
+
+    models: dict[str, str]  # model functions by name, as Python source
+    functions: tuple[ast.FunctionDef, ...]
+    calls: tuple[tuple[str, tuple[str, ...]], ...]
+    local: dict[str, tuple[tuple[int, ...], str]]  # memory of a member: shape and type of each array
     own: tuple[int, ...]  # places in data that differ between members
     settled: tuple[Tape, ...]
     readies: bool  # whether members come as they are, to be made ready by the program
@@ -81,8 +76,8 @@ def own_places(job: Job) -> tuple[int, ...]:
     return tuple(sorted(set(places)))
 
 
-def source_of(job: Job) -> Source:
-    """Write the program of a job."""
+def program_of(job: Job, rewritten: Callable[[Tape], Tape] | None = None) -> MemberProgram:
+    """Write the program of a job; `rewritten` may give model functions another form that suits a machine better."""
     program, own = job.program, own_places(job)
     tapes = {Fn[name]: Tape.from_text(text) for group in ("run", "events") for name, text in program.tapes.get(group, {}).items()}
     starts = {Fn[name]: Tape.from_text(text) for name, text in _of_start(job).items()}
@@ -97,21 +92,17 @@ def source_of(job: Job) -> Source:
         more = {"mode": Known(MODES[job.initial]), "x": Array(local["state_x"][0]), "W": Array(local["state_W"][0])}
         name, left = written.function(ready, bound | more)
         given = {"t": f"REALS0[{RUN.places(REAL)['t']}]", "x": "state_x", "W": "state_W"}
-        calls.append((name, [given.get(each, each) for each in left]))
+        calls.append((name, tuple(given.get(each, each) for each in left)))
     name, left = written.function(run_member, bound)
-    calls.append((name, left))
-    parts, settled, at = [HEAD], [], len(job.data)
+    calls.append((name, tuple(left)))
+    models, settled, at = {}, [], len(job.data)
     for number, sites in _distinct(written.calls, tapes).items():
-        before, tape = settle(one_division(tapes[Fn(number)]), frozenset(own), at)
+        tape = tapes[Fn(number)]
+        before, tape = settle(tape if rewritten is None else rewritten(tape), frozenset(own), at)
         settled.append(before)
         at += len(before.outputs)
-        parts.append("@cuda.jit(device=True)\n" + _model(number, tape, own, sites))
-    for function, text in written.sources():
-        head, body = text.split("\n", 1)
-        apart = function in APART
-        parts.append(f"@cuda.jit(device=True)\n{head}\n    stay_apart()\n{body}\n" if apart else f"@copied\n{text}\n")
-    parts.append(_entry(job, calls, local))
-    return Source("\n\n".join(parts), own, tuple(settled), readies)
+        models[f"model_{number}"] = _model(number, tape, own, sites)
+    return MemberProgram(models, tuple(written.functions), tuple(calls), local, own, tuple(settled), readies)
 
 
 def _distinct(calls: dict[int, list[ast.Call]], tapes: dict[Fn, Tape]) -> dict[int, list[ast.Call]]:
@@ -162,7 +153,7 @@ def _sizes(job: Job, tapes: dict[Fn, Tape]) -> Memory:
 
 
 def _local(job: Job, size: Memory) -> dict[str, tuple]:
-    """Memory of a thread: shape and type of each array."""
+    """Memory of a member: shape and type of each array."""
     lowered = job.program.integrator
     nx, nrow, nk, nev = size.nx, size.nrow, size.nk, size.n_events
     real, whole = "float64", "int64"
@@ -217,7 +208,7 @@ def _bound(job: Job, size: Memory, local) -> dict[str, Any]:
 
 
 def _run_apart(memory: Memory) -> Parts:
-    """The fields of a run: those that never change as numbers, the others in a thread's arrays."""
+    """The fields of a run: those that never change as numbers, the others in a member's arrays."""
     fields: dict[str, Any] = {}
     for kind, array in ((REAL, REALS), (WHOLE, WHOLES)):
         fields |= {name: Place(array, place) for name, place in RUN.places(kind).items()}
@@ -247,47 +238,4 @@ def _model(number: int, tape: Tape, own: tuple[int, ...], calls: list[ast.Call])
         return f"{which}[at_{which} + {index}]" if f"at_{which}" in head else f"{which}[{index}]"
 
     write = "out[at_out + {}]" if "at_out" in head else "out[{}]"
-    source = python_source(tape, f"model_{number}", ", ".join(head), read, write, "sincos")
-    first, rest = source.split("\n", 1)
-    return f"{first}\n    stay_apart()\n{rest}"
-
-
-def _entry(job: Job, calls, local) -> str:
-    """The kernel: memory of a thread, its member's numbers, the run, and what it leaves behind."""
-    times, nx, nk = job.shape
-    given = {
-        "model_data": "(common, OWN[:, m])", "method_sp": "sp", "scale_atol": "atol", "tables_stops": "stops",
-        "record_t": "save_t", "record_x": "OUT_X[:, :, m]", "record_k": "OUT_K[:, :, m]", "record_save_t": "save_t",
-        "log_ended": "ENDED", "log_count": "EV_N", "log_t": "EV_T", "log_index": "EV_I", "log_x": "EV_X", "log_k": "EV_K",
-    }  # fmt: skip
-    lines = [
-        "@cuda.jit(cache=True)",
-        "def run(members, tol, least, X0, common, OWN, REALS0, WHOLES0, sp, atol, stops, save_t, OUT_X, OUT_K, STATUS,",
-        "        REACHED, STEPS, ROWS, ENDED, EV_N, EV_T, EV_I, EV_X, EV_K):",
-        "    m = cuda.grid(1)",
-        "    if m >= members:",
-        "        return",
-    ]
-    for array, (shape, kind) in local.items():
-        lines.append(f"    {array} = cuda.local.array({shape if len(shape) > 1 else shape[0]}, {kind})")
-    # one by one: an array that a loop walks along cannot live in registers
-    lines.append("    j = m if X0.shape[1] > 1 else 0  # one start for all, or one for each")
-    lines += [f"    state_x[{i}] = X0[{i}, j]" for i in range(nx)]
-    reals, wholes = RUN.places(REAL), RUN.places(WHOLE)
-    lines += [f"    {REALS}[{i}] = REALS0[{i}]" for i in reals.values()]
-    lines += [f"    {WHOLES}[{i}] = WHOLES0[{i}]" for i in wholes.values()]
-    for k, event in enumerate(job.program.events.values()):
-        lines += [f"    events_marks[{DIRECTION}, {k}] = {event.sign}", f"    events_marks[{STOPS}, {k}] = {int(event.stops)}"]
-    *first, (name, left) = [(name, ", ".join(given.get(each, each) for each in left)) for name, left in calls]
-    for check, arguments in first:
-        lines += [f"    if not {check}({arguments}):", f"        STATUS[m] = {UNREADY}", "        return"]
-    lines += [
-        f"    STATUS[m] = {name}({left})",
-        f"    REACHED[m] = {REALS}[{reals['t']}]",
-        f"    STEPS[m] = {WHOLES}[{wholes['accepted']}] + {WHOLES}[{wholes['rejected']}]",
-        f"    ROWS[m] = {WHOLES}[{wholes['rows']}]",
-        f"    for row in range({WHOLES}[{wholes['rows']}], {times}):",
-        f"        for i in range({nx}):", "            OUT_X[row, i, m] = nan",
-        f"        for i in range({nk}):", "            OUT_K[row, i, m] = nan",
-    ]  # fmt: skip
-    return "\n".join(lines) + "\n"
+    return python_source(tape, f"model_{number}", ", ".join(head), read, write, "sincos")

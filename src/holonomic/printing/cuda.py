@@ -1,0 +1,93 @@
+"""The program of one member for a GPU: one thread runs it, Python source for numba-cuda (or its simulator) to compile."""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass
+
+from ..kernels.layout import REAL, WHOLE
+from ..kernels.memory import RUN
+from ..loop.batch import UNREADY
+from ..loop.event_search import DIRECTION, STOPS
+from ..sweeping.job import Job
+from .one_member import REALS, WHOLES, MemberProgram, program_of
+from .tape_passes import one_division
+
+HEAD = '''"""One thread, one member. Made by holonomic; changes here are lost."""
+
+import math
+
+from numba import cuda, float64, int64
+
+from holonomic.gpu.inlining import copied, stay_apart
+from holonomic.gpu.trig import sincos
+
+inf, nan = math.inf, math.nan
+'''
+# Functions that run once in a while: called, not copied. None of them is given the memory of the run, which lives in registers.
+APART = ("ready", "first_step", "state_inside", "worst_component")
+
+
+@dataclass(frozen=True)
+class Source:
+    """Source of a program, whose entry is `run(members, ...)`."""
+
+    text: str
+    program: MemberProgram
+
+
+def source_of(job: Job) -> Source:
+    """Write the program of a job."""
+    program = program_of(job, one_division)
+    parts = [HEAD]
+    for text in program.models.values():
+        head, body = text.split("\n", 1)
+        parts.append(f"@cuda.jit(device=True)\n{head}\n    stay_apart()\n{body}")
+    for function in program.functions:
+        text = ast.unparse(ast.fix_missing_locations(function))
+        head, body = text.split("\n", 1)
+        apart = function.name.rpartition("_")[0] in APART
+        parts.append(f"@cuda.jit(device=True)\n{head}\n    stay_apart()\n{body}\n" if apart else f"@copied\n{text}\n")
+    parts.append(_entry(job, program.calls, program.local))
+    return Source("\n\n".join(parts), program)
+
+
+def _entry(job: Job, calls, local) -> str:
+    """The kernel: memory of a thread, its member's numbers, the run, and what it leaves behind."""
+    times, nx, nk = job.shape
+    given = {
+        "model_data": "(common, OWN[:, m])", "method_sp": "sp", "scale_atol": "atol", "tables_stops": "stops",
+        "record_t": "save_t", "record_x": "OUT_X[:, :, m]", "record_k": "OUT_K[:, :, m]", "record_save_t": "save_t",
+        "log_ended": "ENDED", "log_count": "EV_N", "log_t": "EV_T", "log_index": "EV_I", "log_x": "EV_X", "log_k": "EV_K",
+    }  # fmt: skip
+    lines = [
+        "@cuda.jit(cache=True)",
+        "def run(members, tol, least, X0, common, OWN, REALS0, WHOLES0, sp, atol, stops, save_t, OUT_X, OUT_K, STATUS,",
+        "        REACHED, STEPS, ROWS, ENDED, EV_N, EV_T, EV_I, EV_X, EV_K):",
+        "    m = cuda.grid(1)",
+        "    if m >= members:",
+        "        return",
+    ]
+    for array, (shape, kind) in local.items():
+        lines.append(f"    {array} = cuda.local.array({shape if len(shape) > 1 else shape[0]}, {kind})")
+    # one by one: an array that a loop walks along cannot live in registers
+    lines.append("    j = m if X0.shape[1] > 1 else 0  # one start for all, or one for each")
+    lines += [f"    state_x[{i}] = X0[{i}, j]" for i in range(nx)]
+    reals, wholes = RUN.places(REAL), RUN.places(WHOLE)
+    lines += [f"    {REALS}[{i}] = REALS0[{i}]" for i in reals.values()]
+    lines += [f"    {WHOLES}[{i}] = WHOLES0[{i}]" for i in wholes.values()]
+    for k, event in enumerate(job.program.events.values()):
+        lines += [f"    events_marks[{DIRECTION}, {k}] = {event.sign}", f"    events_marks[{STOPS}, {k}] = {int(event.stops)}"]
+    *first, (name, left) = [(name, ", ".join(given.get(each, each) for each in left)) for name, left in calls]
+    for check, arguments in first:
+        lines += [f"    if not {check}({arguments}):", f"        STATUS[m] = {UNREADY}", "        return"]
+    lines += [
+        f"    STATUS[m] = {name}({left})",
+        f"    REACHED[m] = {REALS}[{reals['t']}]",
+        f"    STEPS[m] = {WHOLES}[{wholes['accepted']}] + {WHOLES}[{wholes['rejected']}]",
+        f"    ROWS[m] = {WHOLES}[{wholes['rows']}]",
+        f"    for row in range({WHOLES}[{wholes['rows']}], {times}):",
+        f"        for i in range({nx}):", "            OUT_X[row, i, m] = nan",
+        f"        for i in range({nk}):", "            OUT_K[row, i, m] = nan",
+    ]  # fmt: skip
+    return "\n".join(lines) + "\n"

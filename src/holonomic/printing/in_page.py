@@ -1,0 +1,88 @@
+"""The program of one member as a function of JavaScript, and the numbers that it is called with."""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..kernels.layout import REAL, WHOLE
+from ..kernels.memory import RUN
+from ..loop.batch import UNREADY
+from ..loop.event_search import DIRECTION, STOPS
+from ..starting.initial import LEAST_TOLERANCE
+from ..sweeping.chunk_run import EVENTS_OF_ONE
+from ..sweeping.job import Job
+from .javascript import functions_as_javascript
+from .one_member import REALS, WHOLES, MemberProgram, program_of
+
+# what the entry of a program is given: see `numbers`
+GIVEN = "x0, REALS0, WHOLES0, sp, atol, tol, least, stops, save_t, OUT_X, OUT_K"
+
+
+@dataclass(frozen=True)
+class PageProgram:
+    """A program whose entry is made by `(C, P) => run`: C are numbers that all runs share, P those that are moved."""
+
+    text: str
+    program: MemberProgram
+
+    def numbers(self, job: Job) -> dict[str, Any]:
+        """What a run begins with, of a job that has this program: arrays and two tolerances, by the names of the entry."""
+        begin = {kind: np.array([getattr(job.memory, name) for name in RUN.places(kind)], dtype=float) for kind in (REAL, WHOLE)}
+        return {
+            "C": self.program.common(job.data), "P": job.data_of(0, 1)[0, list(self.program.own)], "REALS0": begin[REAL],
+            "WHOLES0": begin[WHOLE], "sp": np.array(job.program.sp, dtype=float), "atol": np.array(job.program.atol),
+            "tol": job.program.tol, "least": max(job.program.tol, LEAST_TOLERANCE), "stops": np.array([job.t1]),
+            "save_t": np.array(job.save_t),
+        }  # fmt: skip
+
+
+def page_program(job: Job) -> PageProgram:
+    """Print the program of a job for a page."""
+    program = program_of(job)
+    models = [ast.parse(text).body[0] for text in program.models.values()]
+    functions = [ast.fix_missing_locations(each) for each in program.functions]
+    made = functions_as_javascript([*models, *functions])
+    return PageProgram(f"(C, P) => {{\n{made}\n{_entry(job, program)}}}", program)
+
+
+def _entry(job: Job, program: MemberProgram) -> str:
+    """Memory that all runs share, and the function that enters a start, runs it and tells what it left behind."""
+    reals, wholes = RUN.places(REAL), RUN.places(WHOLE)
+    nx, nk = job.program.shape
+    events = job.program.events
+    room = EVENTS_OF_ONE * len(events) if events else 1
+    given = {
+        "m": "0", "model_data": "null", "method_sp": "sp", "scale_atol": "atol", "tables_stops": "stops",
+        "record_t": "RECORD_T", "record_x": "OUT_X", "record_k": "OUT_K", "record_save_t": "save_t", "log_ended": "ENDED",
+        "log_count": "EV_N", "log_t": "EV_T", "log_index": "EV_I", "log_x": "EV_X", "log_k": "EV_K",
+    }  # fmt: skip
+    lines = []
+    for name, (shape, _) in program.local.items():
+        made = f"matrix({shape[0]}, {shape[1]})" if len(shape) > 1 else f"new Float64Array({shape[0]})"
+        lines.append(f"const {name} = {made};")
+    lines += [
+        "const ENDED = new Float64Array(1), EV_N = new Float64Array(1);",
+        f"const EV_T = matrix(1, {room}), EV_I = matrix(1, {room}), EV_X = [matrix({room}, {nx})], EV_K = [matrix({room}, {nk})];",
+    ]
+    lines += [
+        f"events_marks[{DIRECTION}][{k}] = {event.sign}; events_marks[{STOPS}][{k}] = {int(event.stops)};"
+        for k, event in enumerate(events.values())
+    ]
+    *checks, (name, left) = [(name, ", ".join(given.get(each, each) for each in left)) for name, left in program.calls]
+    lines += [
+        f"return function run({GIVEN}) {{",
+        " const RECORD_T = new Float64Array(save_t.length);",
+        f" state_x.fill(0); state_x.set(x0); {REALS}.set(REALS0); {WHOLES}.set(WHOLES0);",
+        f" const ended = status => ({{ status, t: {REALS}[{reals['t']}], rows: {WHOLES}[{wholes['rows']}],",
+        f"  accepted: {WHOLES}[{wholes['accepted']}], rejected: {WHOLES}[{wholes['rejected']}], x: Array.from(state_x),",
+        "  event: ENDED[0], events: Array.from({ length: EV_N[0] }, (_, k) => [EV_I[0][k], EV_T[0][k]]) });",
+        " ENDED[0] = -1; EV_N[0] = 0;",
+        *(f" if (!{check}({arguments})) return ended({UNREADY});" for check, arguments in checks),
+        f" return ended({name}({left}));",
+        "};",
+    ]
+    return "\n".join(lines) + "\n"
