@@ -21,7 +21,7 @@ sol = simulate(seven_body({change}))
 print(time.perf_counter() - t)
 """
 NO_COMPILING = """
-import holonomic.model.machine as machine
+import holonomic.model.machine_code as machine
 def refuse(tapes):
     raise SystemExit("something was compiled")
 machine._compile = refuse

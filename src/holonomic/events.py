@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
 from .errors import BadArgument
-from .model.arguments import refuses_unknown
+from .model.call_by_name import refuses_unknown
 
 DIRECTIONS = {"both": 0, "rising": 1, "falling": -1, 0: 0, 1: 1, -1: -1, None: 0}
 

@@ -211,10 +211,10 @@ ASKING = {
     "kernels/compile.py": "Numba's own cache",
     "model/casadi_door.py": "older releases of CasADi",
     "model/from_sympy.py": "SymPy's printers",
-    "model/numpy_in_use.py": "names that came with later releases of NumPy",
+    "model/numpy_on_symbols.py": "names that came with later releases of NumPy",
     "model/rebound.py": "users' objects, some without a __dict__",
-    "model/symbol_array.py": "names that came with later releases of NumPy",
-    "model/taking.py": "functions that Numba compiled",
+    "model/symbol_loops.py": "names that came with later releases of NumPy",
+    "model/function_signature.py": "functions that Numba compiled",
     "model/watch.py": "users' objects, some without a __dict__",
     "multibody/view.py": "inside __getattr__: what the class itself has under a name",
     "printing/fold.py": "functions of Python, of Numba and of ours, called alike",
@@ -243,7 +243,8 @@ def test_our_own_classes_say_what_they_have():
 def test_nothing_is_stuck_on_objects_behind_their_back():
     """A class declares what is kept on it; nobody else writes into its __dict__."""
     write = re.compile(r"(?<!self)(?<!made)\.__dict__(\[|\.(get|setdefault|update)\()")
-    users = {"model/watch.py", "model/branches.py", "model/rebound.py", "model/written.py", "multibody/lower.py"}  # their objects
+    # these look into users' objects
+    users = {"model/watch.py", "model/branches.py", "model/rebound.py", "model/overwritten.py", "multibody/lower.py"}
     found = [
         f"{path.relative_to(SOURCE).as_posix()}:{number}"
         for path in SOURCE.rglob("*.py")

@@ -14,7 +14,7 @@ from holonomic import System
 from holonomic.kernels import cachefolder
 from holonomic.kernels import compile as compiling
 from holonomic.kernels.signatures import Fn
-from holonomic.model import machine
+from holonomic.model import machine_code
 from holonomic.model.compiled import Model
 
 SOURCE = str(Path(holonomic.__file__).parents[1])
@@ -25,11 +25,11 @@ import numpy as np
 from holonomic import System
 from holonomic.kernels.signatures import Fn
 from holonomic.kernels.vectors import norm
-from holonomic.model import derive_dae, machine
+from holonomic.model import derive_dae, machine_code
 from holonomic.model.compiled import Model
 
 compiled = differentiated = 0
-own, derive = machine._compile, derive_dae.derive
+own, derive = machine_code._compile, derive_dae.derive
 
 def deriving(*given):
     global differentiated
@@ -43,7 +43,7 @@ def counting(tapes):
     compiled += 1
     return own(tapes)
 
-machine._compile = counting
+machine_code._compile = counting
 system = System(np.diag([1.0, 2.0]), [0, -9.81], lambda q: q @ q - 1.0)
 model = Model(system, np.array([1.0, 0.0]), np.zeros(2))
 fns, _ = model.table((Fn.FIELD,))
@@ -99,18 +99,18 @@ class Fresh:
     def __init__(self, cache, patch):
         self.cache, self.patch, self.compiled = cache / "models", patch, 0
         patch.setenv("HOLONOMIC_CACHE", str(cache))
-        own = machine._compile
+        own = machine_code._compile
 
         def counting(tapes):
             self.compiled += 1
             return own(tapes)
 
-        patch.setattr(machine, "_compile", counting)
+        patch.setattr(machine_code, "_compile", counting)
 
     def field(self, gravity=-9.81):
         """v' of a pendulum, from a model that remembers nothing."""
-        self.patch.setattr(machine, "_loaded", {})
-        self.patch.setattr(machine, "_memory", {})
+        self.patch.setattr(machine_code, "_loaded", {})
+        self.patch.setattr(machine_code, "_memory", {})
         system = System(np.diag([1.0, 2.0]), [0, gravity], lambda q: q @ q - 1.0)
         model = Model(system, np.array([1.0, 0.0]), np.zeros(2))
         model.table((Fn.FIELD,))  # a single look would compile nothing

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 from holonomic.kernels.signatures import Fn
-from holonomic.model import machine
-from holonomic.model.base import PLAIN
+from holonomic.model import machine_code
 from holonomic.model.compiled import Model
 from holonomic.model.emit import PYTHON, python_source
 from holonomic.model.graphs import tapes
+from holonomic.model.model_base import PLAIN
 from holonomic.model.tape import Tape
 from holonomic.problems import seven_body
 
@@ -50,7 +50,7 @@ def one_operation(name):
 def operations():
     made = {name: one_operation(name) for name in PYTHON}
     named = {f"do_{name}": tape for name, tape in made.items()}  # not the names of C functions
-    return made, machine.addresses(machine.compile_tapes(named), tuple(named))
+    return made, machine_code.addresses(machine_code.compile_tapes(named), tuple(named))
 
 
 @pytest.mark.parametrize("name", PYTHON)

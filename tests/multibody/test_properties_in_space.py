@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from holonomic import InconsistentState, Projection, SingularPosition, simulate
-from holonomic.model.arguments import param_names
+from holonomic.model.call_by_name import param_names
 from holonomic.multibody import Mechanism, box, disk, rod
 from holonomic.multibody.results import Record
 

@@ -13,7 +13,7 @@ import holonomic.starting.rank as rank
 from holonomic import BDF, GGL, Index2, PostStabilization, Radau, RedundancyWarning, diagnose, simulate, sweep
 from holonomic.kernels.dense_projection import factor_rows, factors_length
 from holonomic.kernels.signatures import Fn
-from holonomic.model.base import Variant
+from holonomic.model.model_base import Variant
 from holonomic.model.redundant_rows import factor_even
 from holonomic.multibody import Mechanism, rod
 from holonomic.starting.initial import rank_by_rows, terms

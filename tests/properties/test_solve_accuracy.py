@@ -16,10 +16,10 @@ from holonomic.kernels.memory import RUN
 from holonomic.kernels.saddle import HETEROGENEOUS, dense_saddle, dense_work, kinematic_scales
 from holonomic.kernels.signatures import Fn
 from holonomic.loop.from_python import evaluate_compiled
-from holonomic.model.base import PLAIN
 from holonomic.model.compiled import invoke
 from holonomic.model.emit import python_source
 from holonomic.model.graphs import tapes
+from holonomic.model.model_base import PLAIN
 from holonomic.planning.choice import make_choice
 from holonomic.planning.plan import Plan
 from holonomic.planning.reuse import model_of

@@ -11,9 +11,9 @@ import pytest
 
 from holonomic import System, simulate
 from holonomic.errors import UntraceableFunction
-from holonomic.model.arguments import call
-from holonomic.model.rebound import ways_through
-from holonomic.model.symbols import to_sx, vector
+from holonomic.model.call_by_name import call
+from holonomic.model.make_symbols import to_sx, vector
+from holonomic.model.trace_stage import ways_through
 
 POINTS = np.random.default_rng(5).uniform(-2.0, 2.0, (40, 3))
 

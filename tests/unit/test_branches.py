@@ -12,10 +12,10 @@ import pytest
 
 from holonomic import Dae, Event, Ode, System, simulate
 from holonomic.errors import UntraceableFunction
-from holonomic.model.arguments import call
 from holonomic.model.branches import ways
-from holonomic.model.rebound import ways_through
-from holonomic.model.symbols import to_sx, vector
+from holonomic.model.call_by_name import call
+from holonomic.model.make_symbols import to_sx, vector
+from holonomic.model.trace_stage import ways_through
 from holonomic.multibody import Mechanism, rod
 
 POINTS = np.random.default_rng(1).uniform(-1.5, 1.5, (40, 3))

@@ -122,7 +122,7 @@ def test_a_field_that_is_not_smooth_keeps_off_the_manifold(gain):
 def test_dense_solve_gives_the_same_bent_field():
     """Where the unrolled solve cannot be trusted, the terms of the dense one carry the stabilization."""
     from holonomic.kernels.signatures import Fn
-    from holonomic.model.base import Bend, Variant
+    from holonomic.model.model_base import Bend, Variant
     from holonomic.planning.reuse import model_of
 
     q, v = np.array([1.1, 0.1]), np.array([0.3, -0.2])

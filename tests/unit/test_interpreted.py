@@ -15,9 +15,9 @@ from holonomic.errors import (
     WrongShape,
 )
 from holonomic.kernels.signatures import Fn
-from holonomic.model.base import Variant
 from holonomic.model.compiled import Model
 from holonomic.model.interpreted import InterpretedModel
+from holonomic.model.model_base import Variant
 
 # Two points on rods, the first rod's end moving with time; gravity as a potential, damping as a force.
 ARM = dict(

@@ -10,8 +10,8 @@ import pytest
 from holonomic import Event, Ode, System, UntraceableFunction, simulate
 from holonomic.kernels.signatures import Fn
 from holonomic.loop.from_python import invoke
-from holonomic.model.base import PLAIN
 from holonomic.model.compiled import Model
+from holonomic.model.model_base import PLAIN
 
 
 def compiled(model, fn, t, a, b=()):

@@ -15,7 +15,7 @@ import pytest
 from holonomic import RK4, Index1, Radau, System, simulate
 from holonomic.kernels import cachefolder
 from holonomic.kernels.signatures import Fn
-from holonomic.model import machine, trace
+from holonomic.model import machine_code, trace
 from holonomic.model.compiled import Model
 
 
@@ -37,7 +37,7 @@ def forbid_compiling(monkeypatch):
     def refuse(tapes):
         raise AssertionError(f"compiled again: {list(tapes)}")
 
-    monkeypatch.setattr(machine, "_compile", refuse)
+    monkeypatch.setattr(machine_code, "_compile", refuse)
 
 
 def run(system, a):
@@ -135,11 +135,11 @@ SCRIPT = textwrap.dedent(
     """
     import numpy as np
     from holonomic import RK4, Index1, Radau, System, simulate
-    from holonomic.model import derive_dae, machine
+    from holonomic.model import derive_dae, machine_code
 
     compiled = []
-    compile_ = machine._compile
-    machine._compile = lambda tapes: compiled.append(list(tapes)) or compile_(tapes)
+    compile_ = machine_code._compile
+    machine_code._compile = lambda tapes: compiled.append(list(tapes)) or compile_(tapes)
     differentiated = []
     derive = derive_dae.derive
     derive_dae.derive = lambda *given: differentiated.append(given) or derive(*given)
@@ -151,7 +151,7 @@ SCRIPT = textwrap.dedent(
 
 
 def in_a_process(script):
-    source = Path(machine.__file__).parents[2]
+    source = Path(machine_code.__file__).parents[2]
     env = os.environ | {"PYTHONPATH": str(source)}
     done = subprocess.run([sys.executable, "-c", script], env=env, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr

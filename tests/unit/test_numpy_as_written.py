@@ -12,9 +12,9 @@ import scipy.linalg
 from helpers_elsewhere import Spring, Stiffening, Vector, added, assembled
 
 from holonomic.errors import UntraceableFunction
-from holonomic.model.arguments import call
-from holonomic.model.rebound import ways_through
-from holonomic.model.symbols import to_sx, vector
+from holonomic.model.call_by_name import call
+from holonomic.model.make_symbols import to_sx, vector
+from holonomic.model.trace_stage import ways_through
 
 A = np.array([[2.0, 1.0, 0.0], [1.0, 3.0, 0.5], [0.0, 0.5, 1.0]])
 WEIGHT = np.array([0.0, 0.0, -9.81])

@@ -9,7 +9,7 @@ import pytest
 
 from holonomic import problems
 from holonomic.errors import BadArgument, UnknownArgument
-from holonomic.model.arguments import FULL, Names, call
+from holonomic.model.call_by_name import FULL, Names, call
 from holonomic.model.system import System
 
 MAKERS = {

@@ -188,9 +188,9 @@ def client(cluster):
 
 
 def engines():
-    from holonomic.model import machine
+    from holonomic.model import machine_code
 
-    return len(machine._engines)
+    return len(machine_code._engines)
 
 
 def test_dask_gives_the_same_numbers_and_compiles_once_per_worker(client, held):

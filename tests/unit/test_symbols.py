@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from holonomic.errors import UntraceableFunction, WrongShape
-from holonomic.model import linear_algebra  # noqa: F401  np.linalg on symbols
-from holonomic.model.symbols import Condition, Symbol, SymbolArray, scalar, to_sx, tracing, vector
+from holonomic.model import numpy_linalg  # noqa: F401  np.linalg on symbols
+from holonomic.model.make_symbols import Condition, Symbol, SymbolArray, scalar, to_sx, tracing, vector
 
 A = np.array([[2.0, 1.0, 0.0], [1.0, 3.0, 0.5], [0.0, 0.5, 1.0]])
 B = np.array([[2.0, 0.1], [0.3, 1.0]])

@@ -9,7 +9,7 @@ from numba import njit
 
 from holonomic import Dae, Event, Ode, System, simulate, sweep
 from holonomic.errors import BadArgument, UntracedWarning
-from holonomic.model.arguments import call
+from holonomic.model.call_by_name import call
 from holonomic.multibody import Mechanism, rod
 
 

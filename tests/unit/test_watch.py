@@ -14,7 +14,7 @@ import pytest
 from numpy.linalg import norm
 
 from holonomic import Event, Projection, System, load, simulate
-from holonomic.model import compiled, graphs, machine, trace
+from holonomic.model import compiled, graphs, machine_code, trace
 from holonomic.model.watch import Watch
 
 STIFFNESS = 1.0
@@ -142,7 +142,7 @@ def test_a_trace_that_gives_the_same_keeps_the_model_its_plans_and_its_code(monk
     frequency(system)
     (model,) = system.made.models.values()
     plans = dict(model.plans)
-    for place, name in ((machine, "_compile"), (graphs, "tapes"), (graphs, "graphs")):
+    for place, name in ((machine_code, "_compile"), (graphs, "tapes"), (graphs, "graphs")):
         forbid(monkeypatch, place, name)
     monkeypatch.setitem(globals(), "STIFFNESS", float("1.0"))  # another object of the same value
     frequency(system)
@@ -153,7 +153,7 @@ def test_what_is_unknown_is_traced_at_every_run_and_compiled_once(monkeypatch):
     values = collections.deque([1.0])
     system = System(mass=1.0, force=lambda q: -values[0] * q)
     frequency(system)
-    for place, name in ((machine, "_compile"), (graphs, "tapes")):
+    for place, name in ((machine_code, "_compile"), (graphs, "tapes")):
         forbid(monkeypatch, place, name)
     traced, own = [], trace.trace
     monkeypatch.setattr(trace, "trace", lambda *given, **more: traced.append(1) or own(*given, **more))
@@ -196,7 +196,7 @@ def test_an_event_written_anew_in_a_loop_is_not_compiled_anew(monkeypatch):
         return simulate(ball, 2.0, q0=[1.0], v0=[0.0], events={"low": low}).end.q[0]
 
     ended()
-    for place, name in ((machine, "_compile"), (graphs, "tapes")):
+    for place, name in ((machine_code, "_compile"), (graphs, "tapes")):
         forbid(monkeypatch, place, name)
     assert ended() == pytest.approx(0.3, abs=1e-5)
 

@@ -10,10 +10,10 @@ import numpy as np
 
 from ..errors import BadArgument
 from ..events import Event, of_function
-from ..model.arguments import FULL
-from ..model.given import axes, beyond_memory, is_whole, positive, vector
+from ..model.call_by_name import FULL
+from ..model.function_signature import taken
+from ..model.given_numbers import axes, beyond_memory, is_whole, positive, vector
 from ..model.system import Ode
-from ..model.taking import taken
 from ..planning.choice import Choice, make_choice
 from ..results.naming import rows_of
 from ..starting.initial import position_jacobian

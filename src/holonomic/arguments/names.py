@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from ..errors import BadArgument, UnknownArgument
-from ..model.arguments import nearest
+from ..model.call_by_name import nearest
 from ..model.dae import DERIVATIVES, Dae
 from ..model.system import Ode, System
 from .asked import Asked

@@ -8,8 +8,8 @@ import numpy as np
 
 from ..errors import BadArgument, InconsistentState
 from ..model.dae import Dae, start_of
-from ..model.extra import Extras, start_of_extras
-from ..model.given import axes, vector
+from ..model.extra_states import Extras, start_of_extras
+from ..model.given_numbers import axes, vector
 from ..model.system import Ode, System
 from ..planning.plan import Plan
 from ..results.solution import Solution

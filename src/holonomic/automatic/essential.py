@@ -28,10 +28,10 @@ import numpy as np
 
 from ..errors import BadArgument
 from ..kernels.signatures import Fn
-from ..model.arguments import call, param_names
+from ..model.call_by_name import call, param_names
 from ..model.dae import Dae, state_values
-from ..model.given import as_number
-from ..model.held import held_mass
+from ..model.given_numbers import as_number
+from ..model.massless_coordinates import held_mass
 from ..results.solution import Solution
 from ..starting.rank import terms
 

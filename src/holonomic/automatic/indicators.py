@@ -23,9 +23,9 @@ import numpy as np
 from ..kernels.signatures import Fn
 from ..loop.automatic_looks import turned_in_a_step
 from ..loop.fastest_rate import ALONG, motion, turning_by_time
-from ..model.base import Variant
 from ..model.dae import Dae
-from ..model.held import held_mass
+from ..model.massless_coordinates import held_mass
+from ..model.model_base import Variant
 from ..starting.rank import rank_by_rows, terms
 
 DIFFERENCE = 1e-5  # of central differences, beside 1 + |x|

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from ..errors import BadArgument
-from ..model.arguments import takes_nothing
+from ..model.call_by_name import takes_nothing
 
 if TYPE_CHECKING:
     from ..model.derive import Derived
@@ -141,9 +141,9 @@ def dynamics(d: Derived, u: Unknowns, lam):
 
 
 def held_dynamics(d: Derived, u: Unknowns, lam, gains: bool = False, moved=None):
-    """The same beside equations for λ that say nothing of v': M has to determine all of v', or M + GᵀWG (see `model.held`).
+    """The same beside equations for λ that say nothing of v': M has to determine all of v', or M + GᵀWG does.
 
-    `moved` is added to v'.
+    W is that of `model.massless_coordinates`; `moved` is added to v'.
     """
     rows = dynamics(d, u, lam)
     if moved is not None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from ..model.arguments import refuses_unknown
+from ..model.call_by_name import refuses_unknown
 from .base import Block, Formulation, Unknowns, checked_direction, direction, dynamics, kinematics, unit_direction
 
 

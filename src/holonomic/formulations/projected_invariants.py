@@ -6,8 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from ..errors import BadArgument, IncompatibleMethods
-from ..model.arguments import refuses_unknown
-from ..model.given import is_one_of
+from ..model.call_by_name import refuses_unknown
+from ..model.given_numbers import is_one_of
 from .base import Block, Formulation, Unknowns, checked_direction, direction, unit_direction
 
 

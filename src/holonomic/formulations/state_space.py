@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..errors import BadArgument
-from ..model.arguments import refuses_unknown
-from ..model.freezing import check_constant
-from ..model.given import is_one_of
+from ..model.call_by_name import refuses_unknown
+from ..model.freeze import check_constant
+from ..model.given_numbers import is_one_of
 from .base import Block, Formulation, Unknowns
 from .strangeness_free import selected, selector_kind, selector_symbols
 

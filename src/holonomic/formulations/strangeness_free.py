@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 from ..errors import BadArgument, IncompatibleMethods
 from ..kernels.select import CONSTANT, NULL_SPACE, ROWS
-from ..model.arguments import refuses_unknown
-from ..model.given import is_one_of
+from ..model.call_by_name import refuses_unknown
+from ..model.given_numbers import is_one_of
 from .base import Block, Formulation, Unknowns, acceleration_level, dynamics, kinematics
 
 KINDS = {"null-space": NULL_SPACE, "rows": ROWS, "constant": CONSTANT}

@@ -12,7 +12,7 @@ from ..kernels.compile import Kernel
 from ..kernels.layout import Memory
 from ..kernels.newton import newton_work
 from ..kernels.signatures import Fn
-from ..model.arguments import takes_nothing
+from ..model.call_by_name import takes_nothing
 
 
 @dataclass(frozen=True, eq=False)

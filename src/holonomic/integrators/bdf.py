@@ -45,8 +45,8 @@ from ..kernels.signatures import (
     call_model,
 )
 from ..kernels.vectors import copy, move_on, take_slopes
-from ..model.arguments import refuses_unknown
-from ..model.given import is_whole
+from ..model.call_by_name import refuses_unknown
+from ..model.given_numbers import is_whole
 from .backward_differences import D, gamma, history_polynomial, predict, respace, scaled_norm, take_in
 from .base import Integrator, Lowered
 from .fixed_steps import OLD_POINT_LIMITS

@@ -39,8 +39,8 @@ from ..kernels.signatures import (
     call_model,
 )
 from ..kernels.vectors import copy_row, move_on
-from ..model.arguments import refuses_unknown
-from ..model.given import as_number
+from ..model.call_by_name import refuses_unknown
+from ..model.given_numbers import as_number
 from .base import Integrator, Lowered
 from .hermite import dense, finish, interpolate
 

@@ -17,10 +17,10 @@ from collections.abc import Iterator
 import numpy as np
 
 from .casadi_door import is_equal
-from .refusing import noted, refusal
+from .overwritten import Written, empty
+from .refusals import noted, refusal
 from .symbol import DECIDE, DEEP, Condition, Symbol, as_sx, chosen
 from .symbol_array import SymbolArray, as_array
-from .written import Written, empty
 
 WAYS = 64  # through one function
 

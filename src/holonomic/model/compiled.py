@@ -20,11 +20,11 @@ import numpy as np
 from ..kernels import cachefolder
 from ..kernels.signatures import N_FUNCTIONS, Fn
 from ..loop.from_python import invoke
-from . import machine
-from .arguments import flatten_params
-from .base import PLAIN, Held, ModelBase, Variant
+from . import machine_code
+from .call_by_name import flatten_params
 from .dae import Dae
-from .extra import NONE, Extras
+from .extra_states import NONE, Extras
+from .model_base import PLAIN, Held, ModelBase, Variant
 from .newton_factors import UNROLLED, order_at_start
 from .system import Ode, System
 from .tape import Tape
@@ -39,7 +39,7 @@ ANNOUNCE_ABOVE = 5000  # operations from which compiling is announced: it takes 
 
 
 @dataclass(frozen=True)
-class Functions:
+class CompiledFunctions:
     """Addresses of compiled model functions, and the lengths of what they write."""
 
     addresses: dict[Fn, int]
@@ -47,7 +47,7 @@ class Functions:
 
 
 @dataclass(frozen=True)
-class Look:
+class TracedSystem:
     """What tracing a system gave, and what its functions reached when that was done."""
 
     watch: Watch
@@ -59,7 +59,7 @@ class Look:
         return self.checked in (None, params) and self.watch.unchanged()
 
 
-class Record:
+class ModelFile:
     """On disk: the objects that hold the functions of what was traced, and orders of elimination."""
 
     def __init__(self, name: str):
@@ -87,9 +87,9 @@ class Model(ModelBase):
     def __init__(self, system: System | Ode, q0, v0, t0: float = 0.0, extras: Extras = NONE):
         super().__init__(system, q0, v0, extras)
         self.start = (q0, v0, t0, extras)
-        self._functions: dict[str, Functions] = {}
-        self._given: dict[tuple, tuple[Watch, tuple, Functions]] = {}  # with events and directions of the user's
-        self._records: dict[str, Record] = {}
+        self._functions: dict[str, CompiledFunctions] = {}
+        self._given: dict[tuple, tuple[Watch, tuple, CompiledFunctions]] = {}  # with events and directions of the user's
+        self._records: dict[str, ModelFile] = {}
         self._tables: dict[Any, Any] = {}
         self._graphs: dict[tuple[Fn, Variant], Any] = {}
         self._looks: dict[tuple[Fn, Variant], int] = {}
@@ -124,7 +124,7 @@ class Model(ModelBase):
     @cached_property
     def structure(self) -> str:
         """The name of what was traced, numbers apart."""
-        from .content import structure_of
+        from .model_key import structure_of
 
         return structure_of(self._traced)
 
@@ -137,7 +137,7 @@ class Model(ModelBase):
     def _traced(self):
         return self._look.traced
 
-    def _looked(self) -> Look:
+    def _looked(self) -> TracedSystem:
         """Trace the system, or take what another of its family gave that differs in parameters alone."""
         family, params = self.system.made.family, self._params()
         key = (*self._sizes(), tuple((name, np.shape(value)) for name, value in (self.system.params or {}).items()))
@@ -147,13 +147,13 @@ class Model(ModelBase):
 
             watch = self.watched()  # before: a function that changes what it reads is seen to do so
             traced = trace(self.system, *self.start)
-            found = family[key] = Look(watch, traced, params if traced.depends else None)
+            found = family[key] = TracedSystem(watch, traced, params if traced.depends else None)
         return found
 
     def _sizes(self) -> tuple:
         return self.nq, self.nv, self.extras
 
-    def functions(self, wanted: tuple[Fn, ...], variant: Variant = PLAIN) -> Functions:
+    def functions(self, wanted: tuple[Fn, ...], variant: Variant = PLAIN) -> CompiledFunctions:
         """Return the compiled functions, compiling what is not known yet."""
         wanted = tuple(self._really(fn, variant) for fn in wanted)
         if not variant.is_ours:
@@ -164,7 +164,7 @@ class Model(ModelBase):
             self._functions[key] = found if found is not None else self._compile(wanted, variant, key)
         return self._functions[key]
 
-    def _with_given(self, wanted, variant: Variant) -> Functions:
+    def _with_given(self, wanted, variant: Variant) -> CompiledFunctions:
         """Functions that hang on what is not the system's: events, directions, someone else's formulation."""
         given = (*(variant.events or {}).items(), *variant.functions)
         key = (wanted, self._variant_key((), variant), tuple(alike(each) for each in given))
@@ -212,9 +212,9 @@ class Model(ModelBase):
 
     def map_text(self, then, role: str) -> tuple[str | None, str]:
         """Return what `then` of an event does as text that can be compared, or None and why there is none."""
-        from .mapping import map_text
+        from .event_maps import map_text
 
-        return map_text(self._traced.scene, then, role)
+        return map_text(self._traced.stage, then, role)
 
     def evaluate(self, fn: Fn, t: float, a, b, data, variant: Variant = PLAIN) -> np.ndarray:
         """Call one function from Python; `a` and `b` as in `signatures.Fn`."""
@@ -321,7 +321,7 @@ class Model(ModelBase):
         """Keys of the compiled sets that have all the wanted functions."""
         return self._record(wanted).holding({fn.name for fn in wanted}, self._variant_key((), variant))
 
-    def _compile(self, wanted, variant: Variant, key: str | None) -> Functions:
+    def _compile(self, wanted, variant: Variant, key: str | None) -> CompiledFunctions:
         from .graphs import tapes
 
         made = tapes(*self._request(tuple(dict.fromkeys(wanted)), variant), order=self._pivots_for(variant))
@@ -329,29 +329,29 @@ class Model(ModelBase):
         size = sum(len(tape) for tape in made.values())
         if size > ANNOUNCE_ABOVE:
             print(f"holonomic: compiling a model of {size} operations ...", file=sys.stderr, flush=True)
-        name = machine.compile_tapes(named)
+        name = machine_code.compile_tapes(named)
         lengths = {fn.name: len(tape.outputs) for fn, tape in made.items()}
         if key is not None:
             record = self._record(wanted)
             record.objects[key] = {"name": name, "lengths": lengths, "operations": size}
             record.write()
-        addresses = machine.addresses(name, tuple(named))
+        addresses = machine_code.addresses(name, tuple(named))
         if addresses is None:
             raise RuntimeError("compiled machine code could not be loaded")
-        return Functions(
+        return CompiledFunctions(
             {fn: addresses[fn.name] for fn in made}, {fn: lengths[fn.name] for fn in made}
         )
 
-    def _load(self, key: str, wanted, variant: Variant) -> Functions | None:
+    def _load(self, key: str, wanted, variant: Variant) -> CompiledFunctions | None:
         """Functions of a set that was compiled before, this one or a larger one."""
         kept = self._kept(wanted, variant)
         if not kept:
             return None
         entry = self._record(wanted).objects[key if key in kept else kept[0]]
-        addresses = machine.addresses(entry["name"], tuple(entry["lengths"]))
+        addresses = machine_code.addresses(entry["name"], tuple(entry["lengths"]))
         if addresses is None:
             return None
-        return Functions(
+        return CompiledFunctions(
             {Fn[name]: addresses[name] for name in entry["lengths"]},
             {Fn[name]: length for name, length in entry["lengths"].items()},
         )
@@ -377,16 +377,16 @@ class Model(ModelBase):
     @property
     def may_forget(self) -> bool:
         """Whether velocity terms are left out that vanish with the system's own parameters, and perhaps not with others."""
-        return self._traced.scene.forgets
+        return self._traced.stage.forgets
 
     # the record on disk
 
     def _params(self) -> list[float]:
         return flatten_params(dict(self.system.params or {})).tolist()
 
-    def _record(self, wanted: tuple[Fn, ...]) -> Record:
+    def _record(self, wanted: tuple[Fn, ...]) -> ModelFile:
         """What is known of functions: those that eliminate in an order found from numbers belong to these numbers."""
         name = self.content if set(UNROLLED) & set(wanted) else self.structure
         if name not in self._records:
-            self._records[name] = Record(f"{name}-{machine.content_name({})[:8]}.json")
+            self._records[name] = ModelFile(f"{name}-{machine_code.content_name({})[:8]}.json")
         return self._records[name]

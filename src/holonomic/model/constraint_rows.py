@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from functools import cached_property
 
-from .base import Bend, Held
+from .algebraic_variables import settled
 from .casadi_door import (
     SX,
     densify,
@@ -23,10 +23,10 @@ from .casadi_door import (
 )
 from .expressions import Expressions
 from .factors import factor_general
-from .settling import settled
+from .model_base import Bend, Held
 
 
-class Rows:
+class ConstraintRows:
     """What the constraints say of a traced system, each computed when first asked for."""
 
     def __init__(

@@ -10,10 +10,10 @@ import numpy as np
 
 from ..errors import BadArgument, InconsistentState
 from ..kernels.signatures import Fn
-from .arguments import BASIC, refuses_unknown, wanted
-from .extra import NONE, Extras, allowed
-from .freezing import freeze
-from .given import is_whole, vector
+from .call_by_name import BASIC, refuses_unknown, wanted
+from .extra_states import NONE, Extras, allowed
+from .freeze import freeze
+from .given_numbers import is_whole, vector
 from .statement import check_statement, labelled
 from .system import Ode
 
@@ -117,7 +117,7 @@ class Dae(Ode):
         **more
             Further arguments of Dae, such as params and outputs.
         """
-        from .linear import linear_dae
+        from .linear_equations import linear_dae
 
         return linear_dae(cls, A, B, C, f=f, r=r, **more)
 

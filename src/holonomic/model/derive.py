@@ -13,7 +13,6 @@ from __future__ import annotations
 from functools import cached_property
 
 from ..errors import IncompatibleMethods
-from .base import N_GAINS, Bend
 from .casadi_door import (
     SX,
     densify,
@@ -32,15 +31,16 @@ from .casadi_door import (
     vec,
     vertcat,
 )
-from .constraint_rows import Rows
+from .constraint_rows import ConstraintRows
 from .directions import bent
 from .factors import Factors, Projector, factor, factor_general
-from .friction import at, depends, solve_multipliers
-from .held import holding_weights
+from .forces_of_multipliers import at, depends, solve_multipliers
+from .massless_coordinates import holding_weights
+from .model_base import N_GAINS, Bend
 from .redundant_rows import KeptFactors, ShortFactors, factor_even, factor_short
 
 
-class Derived(Rows):
+class Derived(ConstraintRows):
     """Everything that follows from the traced expressions, each computed when first asked for."""
 
     @cached_property

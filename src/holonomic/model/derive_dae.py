@@ -11,7 +11,6 @@ from dataclasses import replace
 from functools import cached_property
 
 from ..errors import IncompatibleMethods
-from .base import Held
 from .casadi_door import (
     SX,
     densify,
@@ -29,7 +28,8 @@ from .casadi_door import (
 from .derive import Derived
 from .expressions import Expressions
 from .factors import factor_general
-from .friction import at, depends, solve_multipliers
+from .forces_of_multipliers import at, depends, solve_multipliers
+from .model_base import Held
 
 
 def derive(

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..errors import BadArgument
-from .makers import maker
+from .made_functions import maker
 
 
 def system_from_sympy(cls, method, params=None, inputs=None, constraint=None, **more):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from .freezing import input_table
+from .freeze import input_table
 
 
 class InputTables:

@@ -14,11 +14,11 @@ import numpy as np
 from ..errors import NOT_FINITE, OK, SINGULAR
 from ..kernels.signatures import N_FUNCTIONS, Fn
 from ..kernels.vectors import row_finite
-from .base import PLAIN, ModelBase, Variant
-from .extra import NONE, Extras
-from .numeric import Numeric
-from .python_functions import Functions
+from .extra_states import NONE, Extras
+from .model_base import PLAIN, ModelBase, Variant
+from .python_functions import PythonFunctions
 from .system import Ode, System
+from .terms_on_numbers import TermsOnNumbers
 
 BEST_RTOL = 1e-14
 DIFFERENCES_RTOL = 1e-9  # no better with differences, however smooth the functions
@@ -53,7 +53,7 @@ class InterpretedModel(ModelBase):
         super().__init__(system, q0, v0, extras)
         self.start = (q0, v0, t0, extras)
         self._watch = self.watched()
-        self.numeric = Numeric(self, np.asarray(q0, dtype=float), np.asarray(v0, dtype=float), float(t0))
+        self.numeric = TermsOnNumbers(self, np.asarray(q0, dtype=float), np.asarray(v0, dtype=float), float(t0))
         self.numbers = np.zeros(0)
         self.constraint_labels = self.numeric.labels["constraint"]
         self.nonholonomic_labels = self.numeric.labels["nonholonomic"]
@@ -82,7 +82,7 @@ class InterpretedModel(ModelBase):
         return self._tables[wanted, variant]
 
     def _table(self, wanted, variant):
-        functions = Functions(self, variant)
+        functions = PythonFunctions(self, variant)
         fns: list = [None] * (2 * N_FUNCTIONS)
         fns[2 * Fn.CAREFUL] = careful
         lengths = {}

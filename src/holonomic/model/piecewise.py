@@ -12,7 +12,7 @@ from __future__ import annotations
 import numpy as np
 
 from .casadi_door import SX
-from .refusing import refusal
+from .refusals import refusal
 from .symbol import Symbol, as_sx
 from .symbol_array import as_array
 

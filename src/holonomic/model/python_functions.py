@@ -12,13 +12,13 @@ from ..kernels.dense_projection import factor_rows, factors_length, ratio_of_row
 from ..kernels.saddle import dense_saddle, dense_short, dense_work
 from ..kernels.signatures import Fn
 from ..kernels.vectors import all_finite
-from .base import Variant, out_of_domain
-from .held import held_mass
+from .massless_coordinates import held_mass
+from .model_base import Variant, out_of_domain
 
 NEEDS_TRACE = "differentiates the equations: it works with trace=True only."
 
 
-class Functions:
+class PythonFunctions:
     """Maker of model functions for one variant. States are copied: users may keep what they are given."""
 
     def __init__(self, model, variant: Variant):

@@ -21,17 +21,17 @@ from typing import Any
 
 import numpy as np
 
-from .branches import Inline, each_way, ways
+from .branches import each_way
 from .bytecode import branches, builds_classes, keeps_memory
-from .holding import LARGE, holding
-from .numpy_in_use import BUILTINS, in_use
-from .refusing import REFUSALS, refusal, tracing
-from .remembered import ADVICE, Remembered, holds_other
+from .float_stand_ins import LARGE, holding
+from .function_memory import ADVICE, Remembered, holds_other
+from .function_signature import CACHED, is_compiled
+from .numpy_on_symbols import BUILTINS, in_use
+from .overwritten import HOLDERS, empty, filling, slots_of
+from .refusals import refusal
+from .scipy_interpolants import stand_in
 from .symbol import Symbol
 from .symbol_array import SymbolArray
-from .tables import stand_in
-from .taking import CACHED, COPIES, is_compiled
-from .written import HOLDERS, empty, filling, slots_of
 
 # Their code is run as it is: it knows nothing of symbols, or (ours) all about them.
 LIBRARIES = frozenset({
@@ -45,38 +45,6 @@ COPIED = frozenset({
     list, dict, set, bytearray, array.array, collections.deque, collections.OrderedDict, collections.defaultdict,
     collections.Counter,
 })  # fmt: skip
-
-
-def ways_through(run, role: str):
-    """Return what `run()` gives with copies in the place of the user's functions, joined over all ways they can decide."""
-    inline: frozenset = frozenset()  # functions that decide with their caller
-    memory = Remembered()
-
-    def once():
-        copies = Rebound(inline, memory)
-        memory.begin()
-        tokens = COPIES.set(copies), REFUSALS.set([])
-        try:
-            value = run()
-            for swallowed in REFUSALS.get():  # by an `except` in the function: it went on without its value
-                raise swallowed
-        finally:
-            REFUSALS.reset(tokens[1])
-            COPIES.reset(tokens[0])
-        copies.look_back()
-        return value
-
-    with tracing(role):
-        while True:
-            try:
-                value = ways(once)
-                if memory.marked:
-                    memory.check(value)
-                if not memory.kept - memory.marked:
-                    return value
-                memory = Remembered(memory.kept | memory.marked, written=memory.written)
-            except Inline as found:
-                inline |= {found.code}
 
 
 def is_library(name: str | None) -> bool:

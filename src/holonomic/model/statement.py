@@ -1,14 +1,18 @@
-"""What systems of all kinds have in common when they are stated: names of functions, rows and coordinates, and what is refused."""
+"""What systems of all kinds have in common when they are stated: names, what is refused, and how they show themselves."""
 
 from __future__ import annotations
 
 import reprlib
 from collections.abc import Mapping, Sequence
+from dataclasses import fields
 from typing import Any
 
+import numpy as np
+
 from ..errors import BadArgument
-from .freezing import check_coordinates, check_mapping
-from .makers import Made
+from .freeze import check_coordinates, check_mapping
+from .function_signature import taken
+from .made_functions import MadeFunction
 
 Labelled = Any  # a function or constant, or {name: function}
 KINDS = ("angle", "length", "quaternion", "")  # of coordinates
@@ -58,7 +62,7 @@ def check_statement(system) -> None:
 
 def row_names(function, count: int) -> Sequence[Any]:
     """What the rows of a vector constraint are called in brackets: their numbers, or the names a mechanism gives them."""
-    named = function.row_names if isinstance(function, Made) else None
+    named = function.row_names if isinstance(function, MadeFunction) else None
     return range(count) if named is None else named
 
 
@@ -86,3 +90,49 @@ def coordinate_names(system, n: int) -> tuple[list[str], list[bool]]:
         )
     names += ["d" * level + name for level in range(1, order) for name in names]
     return names, [kind == "angle" for kind in kinds] + [False] * (len(names) - n)
+
+
+def shown(stated) -> str:
+    """Return a system as one line: names of constraints, arguments of functions, sizes of constants."""
+    given = ((each.name, getattr(stated, each.name)) for each in fields(stated) if each.repr)
+    parts = [f"{name}={_word(value)}" for name, value in given if not _left_out(value)]
+    return f"{type(stated).__name__}({', '.join(parts)})"
+
+
+def _left_out(value) -> bool:
+    return value is None or (isinstance(value, str) and value == "auto") or (isinstance(value, Mapping) and not value)
+
+
+def _word(value) -> str:
+    if isinstance(value, Mapping):
+        numbers = all(isinstance(each, int | float) for each in value.values())
+        return "{" + ", ".join(f"{name!r}: {each:g}" if numbers else repr(name) for name, each in value.items()) + "}"
+    if callable(value):
+        try:
+            return f"function of {', '.join(one.name for one in taken(value, 'function', ()).parameters)}"
+        except BadArgument:
+            return "function"
+    if not isinstance(value, np.ndarray):
+        return repr(value)
+    return repr(value.tolist()) if value.ndim < 2 else f"constant {'x'.join(map(str, value.shape))} matrix"
+
+
+MOST_NAMES = 6
+
+
+def by_part(rows, labels) -> dict[str, int]:
+    """How many of the rows belong to each constraint or joint: 'A[tilt 1]' is one of 'A'."""
+    found: dict[str, int] = {}
+    for row in sorted(rows):
+        name = labels[row].partition("[")[0]
+        found[name] = found.get(name, 0) + 1
+    return found
+
+
+def rows_in_short(labels) -> str:
+    """Name many rows by their number and what they belong to."""
+    names = [repr(name) for name in by_part(range(len(labels)), labels)]
+    if len(names) == len(labels):
+        return f"{len(labels)} rows"
+    more = f" and {len(names) - MOST_NAMES} more" if len(names) > MOST_NAMES else ""
+    return f"the {len(labels)} rows of {', '.join(names[:MOST_NAMES])}{more}"

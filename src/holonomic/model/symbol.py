@@ -12,7 +12,7 @@ import numpy as np
 
 from ..errors import UntraceableFunction
 from .casadi_door import SX, binary, unary
-from .refusing import BUILD, SUBJECT, noted, refusal, short, user_line
+from .refusals import BUILD, SUBJECT, noted, refusal, short, user_line
 
 DEEP = 8  # how far down two expressions are compared
 DECIDE = contextvars.ContextVar("who answers a condition", default=None)
@@ -174,13 +174,13 @@ class Condition(Symbol):
 
 
 
-class Whole(Symbol):
+class WholeNumber(Symbol):
     """A whole number that is not known yet, such as np.where(q > 0, 1, 2): in NumPy an integer, whose arrays cut what they get."""
 
     __slots__ = ()
 
 
-WHOLE = (int, np.integer, Whole, Condition)
+WHOLE = (int, np.integer, WholeNumber, Condition)
 
 
 def _show(x):
@@ -344,7 +344,7 @@ def _staying_whole(plain):
 
     def method(self, other):
         made = plain(self, other)
-        return Whole(made.sx) if isinstance(other, WHOLE) and made is not NotImplemented else made
+        return WholeNumber(made.sx) if isinstance(other, WHOLE) and made is not NotImplemented else made
 
     return method
 
@@ -368,9 +368,9 @@ def _complete_symbol():
         setattr(Symbol, f"__{method}__", _comparison(*COMPARISONS[name]))
     for name in ("add", "sub", "mul", "mod", "floordiv"):
         for both in (name, f"r{name}"):
-            setattr(Whole, f"__{both}__", _staying_whole(getattr(Symbol, f"__{both}__")))
+            setattr(WholeNumber, f"__{both}__", _staying_whole(getattr(Symbol, f"__{both}__")))
     for name in ("neg", "abs"):
-        setattr(Whole, f"__{name}__", lambda self, build=of_one[name]: Whole(build(self.sx)))
+        setattr(WholeNumber, f"__{name}__", lambda self, build=of_one[name]: WholeNumber(build(self.sx)))
     for name in ("add", "radd", "sub", "rsub"):
         plain = getattr(Symbol, f"__{name}__")
         setattr(Condition, f"__{name}__", lambda self, other, plain=plain: plain(self, _no_truth(other)))

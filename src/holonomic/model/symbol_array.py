@@ -1,33 +1,17 @@
 """SymbolArray: an array of symbols and floats on which NumPy's functions build expressions.
 
 A `SymbolArray` answers every NumPy function itself. Below it is an object array, which gives views, broadcasting and
-indexing as NumPy has them. (Where NumPy itself made an array of symbols, outside `numpy_in_use`, arithmetic goes through
+indexing as NumPy has them. (Where NumPy itself made an array of symbols, outside `numpy_on_symbols`, arithmetic goes through
 the entries, but ``np.maximum`` and ``>`` ask for a truth value, so these raise.)
 """
-
-import operator
 
 import numpy as np
 
 from ..errors import UntraceableFunction
 from .casadi_door import is_equal
-from .refusing import REASONS, asked_by_user, refusal, refuse_named
-from .symbol import (
-    BINARY,
-    COMPARISONS,
-    DEEP,
-    LOGIC,
-    NO_BITS,
-    UNARY,
-    WHOLE,
-    Condition,
-    Symbol,
-    Whole,
-    as_sx,
-    chosen,
-    inverted,
-    negated,
-)
+from .refusals import REASONS, asked_by_user, refusal, refuse_named
+from .symbol import DEEP, WHOLE, Condition, Symbol, WholeNumber, as_sx
+from .symbol_loops import LOOPS, TRUTHS, choose_each, counted, floated
 
 _DTYPE = np.ndarray.dtype.__get__
 
@@ -103,16 +87,16 @@ class SymbolArray(np.ndarray):
 def _is_whole(array) -> bool:
     """Whether an array is one of integers in NumPy: whole numbers that are not known, and known ones beside them."""
     first = array.flat[0] if array.size else None
-    if type(first) is not Whole and type(first) is not int:
+    if type(first) is not WholeNumber and type(first) is not int:
         return False
-    return all(type(x) is Whole or type(x) is int for x in array.flat) and any(type(x) is Whole for x in array.flat)
+    return all(type(x) is WholeNumber or type(x) is int for x in array.flat) and any(type(x) is WholeNumber for x in array.flat)
 
 
 def _fitting(target, value):
     """What is written into an array: into one of integers no fractions, into one of floats no integers."""
     plain = value if isinstance(value, (Symbol, float, int)) else as_array(value)
     if not _is_whole(target.view(np.ndarray)):
-        return floated(plain) if isinstance(plain, (Whole, np.ndarray)) else value
+        return floated(plain) if isinstance(plain, (WholeNumber, np.ndarray)) else value
     entries = plain.flat if isinstance(plain, np.ndarray) else [plain]
     if not all(isinstance(x, WHOLE) or (type(x) is float and x.is_integer()) for x in entries):
         raise refusal(
@@ -238,7 +222,7 @@ def _ours(result):
 
 
 def _apply_ufunc(ufunc, method, inputs, kwargs):
-    loop = _LOOPS.get(ufunc)
+    loop = LOOPS.get(ufunc)
     if loop is None and all(set(types) <= set("O->") for types in ufunc.types):
         loop = ufunc  # made by np.frompyfunc or np.vectorize
     if loop is None:
@@ -260,98 +244,12 @@ def _apply_ufunc(ufunc, method, inputs, kwargs):
         args[0] = counted(args[0])
     with np.errstate(all="ignore"):  # casadi leaves floating-point flags behind that mean nothing here
         result = _ours(getattr(loop, method)(*args, **kwargs))
-    if ufunc in _TRUTHS and isinstance(result, SymbolArray) and not is_symbolic(result):
+    if ufunc in TRUTHS and isinstance(result, SymbolArray) and not is_symbolic(result):
         result = result.view(np.ndarray).astype(bool)
     if out is None:
         return result
     out[0][...] = result
     return out[0]
-
-
-floated = np.frompyfunc(lambda x: Symbol(x.sx) if isinstance(x, (Condition, Whole)) else x, 1, 1)  # as floats are
-counted = np.frompyfunc(lambda x: Symbol(x.sx) if isinstance(x, Condition) else x, 1, 1)  # a sum of truths counts them
-
-
-_STAYING_WHOLE = frozenset({"maximum", "minimum", "fmax", "fmin", "remainder", "floor_divide", "absolute", "sign", "square"})
-
-
-def _elementwise(name, nin, build):
-    """NumPy's function `name` entry by entry: `build` on symbols, NumPy itself on numbers."""
-    numeric = getattr(np, name)
-
-    def one(*args):
-        if any(isinstance(x, Symbol) for x in args):
-            if name == "reciprocal" and isinstance(args[0], Whole):
-                raise refusal("uses np.reciprocal on whole numbers, of which NumPy makes 0", "Write 1.0 / x.")
-            kind = Whole if name in _STAYING_WHOLE and all(isinstance(x, WHOLE) for x in args) else Symbol
-            return kind(build(*map(as_sx, args)))
-        return float(numeric(*map(float, args)))  # beside symbols 2 means 2.0, also in np.reciprocal
-
-    return np.frompyfunc(one, nin, 1)
-
-
-def _divide(x, y):
-    """x / y; between numbers NumPy's, which does not raise."""
-    if isinstance(x, Symbol) or isinstance(y, Symbol):
-        return x / y
-    return float(np.divide(float(x), float(y)))
-
-
-def _join(sign, build, number):
-    def one(x, y):
-        if isinstance(x, Symbol) or isinstance(y, Symbol):
-            return Condition(build(as_sx(x), as_sx(y)), (x, sign, y))
-        return number(bool(x), bool(y))
-
-    return one
-
-
-def _join_bits(sign, build, number):
-    """&, | and ^: of truths as they are, of whole numbers by their bits."""
-    truths = _join(sign, build, number)
-
-    def one(x, y):
-        if all(isinstance(z, (Condition, bool, np.bool_)) for z in (x, y)):
-            return truths(x, y)
-        if isinstance(x, Symbol) or isinstance(y, Symbol):
-            raise refusal(f"uses {sign} on numbers that are not known", NO_BITS)
-        return number(x, y)
-
-    return one
-
-
-def _choose(condition, a, b):
-    if isinstance(condition, Symbol) and not condition.sx.is_constant():
-        made = chosen(condition.sx, as_sx(a), as_sx(b))
-        if all(isinstance(x, (Condition, bool, np.bool_)) for x in (a, b)):
-            return Condition(made, ("", "", Symbol(made)))
-        return Whole(made) if all(isinstance(x, WHOLE) for x in (a, b)) else Symbol(made)
-    return a if condition else b
-
-
-def _make_loops():
-    """The object loop for each ufunc: NumPy's own where it only does arithmetic on the entries."""
-    own = ("add", "subtract", "multiply", "negative", "positive", "conjugate", "matmul", "vecdot", "matvec",
-           "vecmat")  # fmt: skip
-    loops = {getattr(np, name): getattr(np, name) for name in own if hasattr(np, name)}
-    loops |= {getattr(np, name): _elementwise(name, 1, build) for name, build in UNARY.items()}
-    loops |= {getattr(np, name): _elementwise(name, 2, build) for name, build in BINARY.items()}
-    loops[np.divide] = np.frompyfunc(_divide, 2, 1)
-    for name, (sign, _) in COMPARISONS.items():
-        compare = {"<": operator.lt, "<=": operator.le, "==": operator.eq, "!=": operator.ne,
-                   ">": operator.gt, ">=": operator.ge}[sign]  # fmt: skip
-        loops[getattr(np, name)] = np.frompyfunc(compare, 2, 1)
-    for name, (sign, build) in LOGIC.items():
-        number = {"and": operator.and_, "or": operator.or_, "xor": operator.xor}[name]
-        loops[getattr(np, "logical_" + name)] = np.frompyfunc(_join(sign, build, number), 2, 1, identity=name == "and")
-        loops[getattr(np, "bitwise_" + name)] = np.frompyfunc(_join_bits(sign, build, number), 2, 1, identity=name == "and")
-    loops[np.logical_not], loops[np.invert] = np.frompyfunc(negated, 1, 1), np.frompyfunc(inverted, 1, 1)
-    return loops
-
-
-_LOOPS = _make_loops()
-_TRUTHS = frozenset(getattr(np, name) for name in (*COMPARISONS, "logical_and", "logical_or", "logical_xor", "logical_not"))
-_choose_each = np.frompyfunc(_choose, 3, 1)
 
 
 def apply_function(func, args, kwargs):
@@ -409,7 +307,7 @@ def implements(*functions):
 def _where(condition, *branches):
     if len(branches) != 2:
         raise refusal("uses np.where(condition) to find indices", "Use np.where(condition, a, b).")
-    return _ours(_choose_each(*map(_plain, (condition, *branches))))
+    return _ours(choose_each(*map(_plain, (condition, *branches))))
 
 
 @implements(np.select)

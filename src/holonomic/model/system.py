@@ -9,11 +9,10 @@ from functools import cached_property
 from typing import Any, ClassVar
 
 from ..errors import BadArgument
-from .arguments import BASIC, ODE, nearest, refuses_unknown, wanted
-from .extra import allowed, check_names
-from .freezing import freeze, own_params
-from .shown import shown
-from .statement import Labelled, check_statement, labelled
+from .call_by_name import BASIC, ODE, nearest, refuses_unknown, wanted
+from .extra_states import allowed, check_names
+from .freeze import freeze, own_params
+from .statement import Labelled, check_statement, labelled, shown
 
 Quantity = Any  # a number, an array, or a function of named arguments
 NO_DERIVATIVES = (
@@ -22,7 +21,7 @@ NO_DERIVATIVES = (
 )
 
 
-class Made:
+class MadeModels:
     """What was made of a system and can be made anew: neither pickled nor compared with it.
 
     Attributes
@@ -240,7 +239,7 @@ class System:
         **more
             Further arguments of System, such as params and outputs.
         """
-        from .linear import linear_system
+        from .linear_equations import linear_system
 
         return linear_system(cls, mass, C, D, G, Z=Z, f=f, r=r, **more)
 
@@ -254,9 +253,9 @@ class System:
         return other
 
     @cached_property
-    def made(self) -> Made:
+    def made(self) -> MadeModels:
         """Models that were made of this system; they go when it goes."""
-        return Made()
+        return MadeModels()
 
     def __getstate__(self) -> dict[str, Any]:
         """What is pickled: all but the compiled models, which are made anew."""

@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 
 from ..errors import BadArgument, ForgottenVelocityTerms, NotFinite, SingularMass
-from .arguments import call
-from .base import N_GAINS, role_of
+from .algebraic_variables import check_rules
+from .call_by_name import call
 from .casadi_door import (
     SX,
     binary,
@@ -40,8 +40,8 @@ from .dae import Dae, asks_for_y, level_labels
 from .derive import Derived
 from .derive_dae import with_multipliers_solved
 from .expressions import Expressions
-from .extra import NONE, Extras
-from .given import (
+from .extra_states import NONE, Extras
+from .given_numbers import (
     FORGOTTEN_TERMS,
     SYMMETRIC,
     asymmetry,
@@ -52,10 +52,10 @@ from .given import (
     refuse_without_state,
     refuse_without_v,
 )
-from .scene import ANY, Scene
-from .settling import check_rules
+from .model_base import N_GAINS, role_of
 from .statement import labelled, row_names
 from .system import Ode, System
+from .trace_stage import ANY, TraceStage
 
 STRUCTURE = {0.0, 1.0, -1.0, 2.0, -2.0, 3.0, 4.0, 0.5, -0.5}  # numbers that stay in the source
 
@@ -71,7 +71,7 @@ class Traced:
     invariant_labels: list[str]
     output_shapes: dict[str, tuple[int, ...]]
     depends: bool = False  # whether checks of the mass matrix might end otherwise with other parameters
-    scene: Scene | None = None
+    stage: TraceStage | None = None
     symbols: SX | None = None  # of the numbers
 
 
@@ -82,7 +82,7 @@ def trace(
 
     With `numbers` from an earlier trace, only these leave the expressions, so that data keep their layout.
     """
-    scene = Scene(system, q0, v0, t0, extras)
+    stage = TraceStage(system, q0, v0, t0, extras)
     nv, nc = len(v0), len(q0) - len(extras)
     parts: dict[str, Any] = {}
     labels: dict[str, list[str]] = {"constraint": [], "nonholonomic": [], "invariants": [], "g": []}
@@ -90,21 +90,21 @@ def trace(
     def rows(name: str, singular: str) -> SX:
         found = []
         for label, function in labelled(getattr(system, name), singular).items():
-            value = scene.run(
-                function, f"{singular} {label!r}" if label != singular else f"{singular}()", None, scene.seen(name)
+            value = stage.run(
+                function, f"{singular} {label!r}" if label != singular else f"{singular}()", None, stage.seen(name)
             )
             role = role_of(label, singular)
-            refuse_truth(call(function, role, scene.seen(name), scene.points[0]), role)
-            if name == "nonholonomic" and not depends_on(value, scene.v_sx):
+            refuse_truth(call(function, role, stage.seen(name), stage.points[0]), role)
+            if name == "nonholonomic" and not depends_on(value, stage.v_sx):
                 refuse_without_v(role)
-            if jacobian(value, vertcat(scene.t_sx, scene.q_sx, scene.v_sx)).nnz() == 0:
-                refuse_without_state(f"{singular} {label!r}", scene.letter)
-            if name == "constraint" and jacobian(value, scene.v_sx).nnz():
+            if jacobian(value, vertcat(stage.t_sx, stage.q_sx, stage.v_sx)).nnz() == 0:
+                refuse_without_state(f"{singular} {label!r}", stage.letter)
+            if name == "constraint" and jacobian(value, stage.v_sx).nnz():
                 raise BadArgument(
                     f"constraint {label!r} depends on velocities; constraint= is for positions. Give it as nonholonomic=, or "
                     "give the constraint on positions that it comes from."
                 )
-            if singular == "constraint" and jacobian(value, scene.q_sx).nnz() == 0:
+            if singular == "constraint" and jacobian(value, stage.q_sx).nnz() == 0:
                 raise BadArgument(f"constraint {label!r} depends on no coordinate: only t enters its value.")
             found.append(value)
             count = value.numel()
@@ -114,98 +114,98 @@ def trace(
     invariants = rows("invariants", "invariant")
     if isinstance(system, Dae):
         g = rows("g", "constraint")
-        scene.with_multipliers(g.numel())
-        parts |= _dae_parts(system, scene, g, len(q0) // system.order)
+        stage.with_multipliers(g.numel())
+        parts |= _dae_parts(system, stage, g, len(q0) // system.order)
         labels["constraint"] = level_labels(labels.pop("g"), system.order)
-    elif scene.is_ode:
-        parts["rhs"] = scene.run(system.rhs, "rhs()", (len(q0), 1))
+    elif stage.is_ode:
+        parts["rhs"] = stage.run(system.rhs, "rhs()", (len(q0), 1))
         parts["constraint"] = SX(0, 1)
     else:
         parts["constraint"] = rows("constraint", "constraint")
         nonholonomic = rows("nonholonomic", "nonholonomic")
         parts["nonholonomic"] = nonholonomic if nonholonomic.numel() else None
         if nonholonomic.numel() and jacobian(
-            jacobian(nonholonomic, scene.v_sx), scene.v_sx
+            jacobian(nonholonomic, stage.v_sx), stage.v_sx
         ).nnz():
             raise BadArgument("nonholonomic constraints must be linear in v: Â(t, q) v + b(t, q).")
         n_lam = parts["constraint"].numel() + nonholonomic.numel()
         if system.kinematics is not None:
-            parts["kinematics"] = scene.run(system.kinematics, "kinematics()", (nc, nv))
+            parts["kinematics"] = stage.run(system.kinematics, "kinematics()", (nc, nv))
         elif nc != nv:
             raise BadArgument(f"q has {nc} entries but v has {nv}; give kinematics=Z(q) where q' = Z v.")
         if system.potential is not None:
-            parts["potential"] = scene.run(system.potential, "potential()", (1, 1), scene.seen("potential"))
-            refuse_velocity("potential()", depends_on(parts["potential"], scene.v_sx))
-        scene.with_multipliers(n_lam)
-        parts |= _mass_and_force(system, scene, nv) | _extra_parts(system, scene)
+            parts["potential"] = stage.run(system.potential, "potential()", (1, 1), stage.seen("potential"))
+            refuse_velocity("potential()", depends_on(parts["potential"], stage.v_sx))
+        stage.with_multipliers(n_lam)
+        parts |= _mass_and_force(system, stage, nv) | _extra_parts(system, stage)
     parts["invariants"] = invariants
-    full = (*scene.allowed, "y") if scene.is_dae else scene.allowed if scene.is_ode else scene.seen("output")
+    full = (*stage.allowed, "y") if stage.is_dae else stage.allowed if stage.is_ode else stage.seen("output")
     outputs, shapes = {}, {}
     for name, function in (system.outputs or {}).items():
         role = f"output {name!r}"
-        outputs[name] = scene.run(function, role, ANY, full).T  # transposed: row by row on the tape
-        shapes[name] = np.shape(call(function, role, full, scene.points[0]))
-    watched = _watched(scene, events or {}, full)
+        outputs[name] = stage.run(function, role, ANY, full).T  # transposed: row by row on the tape
+        shapes[name] = np.shape(call(function, role, full, stage.points[0]))
+    watched = _watched(stage, events or {}, full)
     freed, numbers, numbers_sx = _free_numbers(parts, outputs, watched, numbers)
     start_sx = SX.sym("h0", invariants.numel())
     if invariants.numel():
         freed["invariants"] = freed["invariants"] - start_sx
     root = None
     if isinstance(system, Dae) and asks_for_y(system):
-        root = SX.sym("root", scene.lam_sx.numel() + 1)
+        root = SX.sym("root", stage.lam_sx.numel() + 1)
     data = vertcat(
-        scene.p_sx, numbers_sx, scene.u_sx, start_sx, SX(0, 1) if root is None else root, SX.sym("gain", N_GAINS)
+        stage.p_sx, numbers_sx, stage.u_sx, start_sx, SX(0, 1) if root is None else root, SX.sym("gain", N_GAINS)
     )
-    lam = SX(0, 1) if scene.lam_sx is None else scene.lam_sx
+    lam = SX(0, 1) if stage.lam_sx is None else stage.lam_sx
     expressions = Expressions(
-        t=scene.t_sx, q=scene.q_sx, v=scene.v_sx, a=scene.a_sx, lam=lam, data=data,
+        t=stage.t_sx, q=stage.q_sx, v=stage.v_sx, a=stage.a_sx, lam=lam, data=data,
         order=system.order if isinstance(system, Dae) else 0, root=root, ns=extras.ns, nw=extras.nw, **freed,
     )  # fmt: skip
     if len(extras):
         check_rules(Derived(expressions), labels["constraint"], labels["nonholonomic"], extras.algebraic_labels)
-    if scene.is_dae:
+    if stage.is_dae:
         expressions = with_multipliers_solved(expressions)
     return Traced(
         expressions, numbers, labels["constraint"], labels["nonholonomic"], labels["invariants"], shapes,
-        scene.depends, scene, numbers_sx,
+        stage.depends, stage, numbers_sx,
     )  # fmt: skip
 
 
 def trace_events(traced: Traced, events: Mapping[str, Any]) -> Traced:
     """Trace events of a System or an Ode that has been traced without them."""
-    scene = traced.scene
-    watched = _watched(scene, events, scene.allowed if scene.is_ode else scene.seen("output"))
+    stage = traced.stage
+    watched = _watched(stage, events, stage.allowed if stage.is_ode else stage.seen("output"))
     freed = _free_numbers({}, {}, watched, traced.numbers, traced.symbols)[0]
     return replace(traced, expressions=replace(traced.expressions, events=freed["events"]))
 
 
-def _watched(scene: Scene, events: Mapping[str, Any], full) -> dict[str, SX]:
+def _watched(stage: TraceStage, events: Mapping[str, Any], full) -> dict[str, SX]:
     """Event functions as expressions."""
     watched = {}
     for name, function in events.items():
         role = f"event {name!r}"
-        watched[name] = scene.run(function, role, (1, 1), full)
-        value = call(function, role, full, scene.points[0])
+        watched[name] = stage.run(function, role, (1, 1), full)
+        value = call(function, role, full, stage.points[0])
         refuse_truth(value, role)
-        if not depends_on(watched[name], scene.changing):
+        if not depends_on(watched[name], stage.changing):
             refuse_constant(float(np.ravel(value)[0]), role)
     return watched
 
 
-def _dae_parts(system: Dae, scene: Scene, g: SX, n: int) -> dict[str, SX]:
+def _dae_parts(system: Dae, stage: TraceStage, g: SX, n: int) -> dict[str, SX]:
     """f, B and g of x^(m) = f - B y, 0 = g."""
-    f = scene.run(system.f, "f()", (n, 1), (*scene.allowed, "y"))
-    B = scene.run(system.B, "B()", (n, g.numel()))
+    f = stage.run(system.f, "f()", (n, 1), (*stage.allowed, "y"))
+    B = stage.run(system.B, "B()", (n, g.numel()))
     return {"f": f, "B": B, "g": g, "constraint": SX(0, 1)}
 
 
-def _extra_parts(system: System, scene: Scene) -> dict[str, SX]:
+def _extra_parts(system: System, stage: TraceStage) -> dict[str, SX]:
     """Rates of the states, and the equations of the algebraic variables."""
     found = {}
     for kind, sizes, word in (
-        ("states", scene.extras.states, "state"), ("algebraic", scene.extras.algebraic, "algebraic equation"),
+        ("states", stage.extras.states, "state"), ("algebraic", stage.extras.algebraic, "algebraic equation"),
     ):  # fmt: skip
-        rows = [scene.run(getattr(system, kind)[name], f"{word} {name!r}", (n, 1), scene.seen(kind)) for name, n in sizes]
+        rows = [stage.run(getattr(system, kind)[name], f"{word} {name!r}", (n, 1), stage.seen(kind)) for name, n in sizes]
         if rows:
             found[kind] = vertcat(*rows)
     return found
@@ -213,45 +213,45 @@ def _extra_parts(system: System, scene: Scene) -> dict[str, SX]:
 
 def trace_direction(system, q0, v0, t0: float, extras, D, derived, places: dict[str, slice], shape=None) -> SX:
     """Trace a user's direction D in the symbols of a derived model: one column per row that is kept."""
-    scene = Scene(system, q0, v0, t0, extras)
+    stage = TraceStage(system, q0, v0, t0, extras)
     e, rows = derived.e, derived.H.shape[0]
     whole = shape is None
-    traced = scene.run(D, "D()", (derived.nc + e.v.numel(), rows) if whole else shape)
+    traced = stage.run(D, "D()", (derived.nc + e.v.numel(), rows) if whole else shape)
     if whole and len(extras):  # states and algebraic variables stay
         nc = derived.nc
         traced = vertcat(traced[:nc, :], SX(len(extras), rows), traced[nc:, :])
     inputs = places["inputs"]
-    own = [scene.t_sx, scene.q_sx, scene.v_sx, scene.p_sx, scene.u_sx]
-    there = [e.t, e.q, e.v, e.data[: scene.p_sx.numel()], e.data[inputs.start : inputs.stop]]
+    own = [stage.t_sx, stage.q_sx, stage.v_sx, stage.p_sx, stage.u_sx]
+    there = [e.t, e.q, e.v, e.data[: stage.p_sx.numel()], e.data[inputs.start : inputs.stop]]
     return sparsify(substitute(traced, vertcat(*own), vertcat(*there)))
 
 
-def _mass_and_force(system: System, scene: Scene, nv: int) -> dict[str, SX]:
+def _mass_and_force(system: System, stage: TraceStage, nv: int) -> dict[str, SX]:
     """M and f, from the user's functions or from the kinetic energy, with the checks on both."""
-    q, v, t = scene.q_sx[: len(scene.points[0]["q"])], scene.v_sx, scene.t_sx
+    q, v, t = stage.q_sx[: len(stage.points[0]["q"])], stage.v_sx, stage.t_sx
     force = SX.zeros(nv, 1)
     if system.force is not None:
-        force = scene.run(system.force, "force()", (nv, 1), (*scene.seen("force"), "lam"))
+        force = stage.run(system.force, "force()", (nv, 1), (*stage.seen("force"), "lam"))
     if system.kinetic is not None:
-        T = scene.run(system.kinetic, "kinetic()", (1, 1))
+        T = stage.run(system.kinetic, "kinetic()", (1, 1))
         momentum = jacobian(T, v).T
         M = jacobian(momentum, v)
-        q_dot = v if system.kinematics is None else scene.run(system.kinematics, "kinematics()", (len(scene.points[0]["q"]), nv))
+        q_dot = v if system.kinematics is None else stage.run(system.kinematics, "kinematics()", (len(stage.points[0]["q"]), nv))
         slope = jacobian(T, q).T
         if system.kinematics is not None:
             q_dot, slope = q_dot @ v, q_dot.T @ slope
         change = jtimes(momentum, q, q_dot) + jtimes(momentum, t, SX(1))
         return {"mass": sparsify(M), "force": force + slope - change, "kinetic": T}
-    M = scene.run(system.mass, "mass()", (nv, nv), scene.seen("mass"))
+    M = stage.run(system.mass, "mass()", (nv, nv), stage.seen("mass"))
     refuse_velocity("mass()", depends_on(M, v))
-    _check_symmetric(M, scene)
+    _check_symmetric(M, stage)
     coriolis = _coriolis(M, q[:nv], v) if system.kinematics is None else SX.zeros(nv, 1)
     if system.velocity_terms:
         return {"mass": M, "force": force - coriolis}
     if system.velocity_terms is None and coriolis.nnz() and system.kinematics is None:
         quadratic = jacobian(jacobian(force, v), v).nnz()
-        if not quadratic and _vanishes(coriolis, scene, scene.flat_params):
-            scene.depends = scene.forgets = True  # with other parameters they may not vanish
+        if not quadratic and _vanishes(coriolis, stage, stage.flat_params):
+            stage.depends = stage.forgets = True  # with other parameters they may not vanish
         elif not quadratic:
             raise ForgottenVelocityTerms(FORGOTTEN_TERMS)
     return {"mass": M, "force": force}
@@ -272,33 +272,33 @@ def _coriolis(M: SX, q: SX, v: SX) -> SX:
     return sparsify(jtimes(momentum, q, v) - jacobian(dot(v, momentum) / 2, q).T)
 
 
-def _vanishes(expression: SX, scene: Scene, params) -> bool:
-    evaluate = function_of([scene.t_sx, scene.q_sx, scene.v_sx, scene.p_sx, scene.u_sx], [expression])
+def _vanishes(expression: SX, stage: TraceStage, params) -> bool:
+    evaluate = function_of([stage.t_sx, stage.q_sx, stage.v_sx, stage.p_sx, stage.u_sx], [expression])
     random = np.random.default_rng(1)
-    for point in scene.points:
+    for point in stage.points:
         v = random.uniform(-1, 1, len(point["v"]))
-        value = evaluate(point["t"], point["state"][0], v, params, scene.flat_inputs(point))
+        value = evaluate(point["t"], point["state"][0], v, params, stage.flat_inputs(point))
         if np.max(np.abs(np.array(value)), initial=0.0) > 1e-12:
             return False
     return True
 
 
-def _check_symmetric(M: SX, scene: Scene) -> None:
-    evaluate = function_of([scene.t_sx, scene.q_sx, scene.v_sx, scene.p_sx, scene.u_sx], [M])
-    for point in scene.points:
-        value = np.array(evaluate(point["t"], *point["state"], scene.flat_params, scene.flat_inputs(point)))
+def _check_symmetric(M: SX, stage: TraceStage) -> None:
+    evaluate = function_of([stage.t_sx, stage.q_sx, stage.v_sx, stage.p_sx, stage.u_sx], [M])
+    for point in stage.points:
+        value = np.array(evaluate(point["t"], *point["state"], stage.flat_params, stage.flat_inputs(point)))
         if not np.all(np.isfinite(value)):
-            if point is scene.points[0]:
+            if point is stage.points[0]:
                 i, j = np.argwhere(~np.isfinite(value))[0]
                 raise NotFinite(
                     f"mass() is {value[i, j]} in M[{i},{j}] at the start, t = {point['t']:g}, q = "
                     f"{numbers_text(point['q'])}. Correct mass(), or the parameters it uses."
                 )
             continue
-        for other in scene.other_params():
-            there = np.array(evaluate(point["t"], *point["state"], other, scene.flat_inputs(point)))
+        for other in stage.other_params():
+            there = np.array(evaluate(point["t"], *point["state"], other, stage.flat_inputs(point)))
             gap_there = np.max(np.abs(there - there.T), initial=0.0)
-            scene.depends |= not gap_there <= SYMMETRIC * np.max(np.abs(there), initial=0.0)
+            stage.depends |= not gap_there <= SYMMETRIC * np.max(np.abs(there), initial=0.0)
         skewed = asymmetry(value, f"q = {numbers_text(point['q'])}")
         if skewed is not None:
             raise SingularMass(skewed)

@@ -21,8 +21,8 @@ from typing import Any
 import numpy as np
 
 from .bytecode import Chain, reads
-from .known import PLAIN, is_pure
-from .makers import Made
+from .made_functions import MadeFunction
+from .pure_functions import PLAIN, is_pure
 
 MOST = 100_000  # things that are followed: to look at them takes some 10 ms, as long as tracing a large system
 _MISSING = object()
@@ -139,7 +139,7 @@ class Watch:
             self._tables.append((thing, tuple(thing), tuple(thing.values())))
             self._waiting += thing
             self._waiting += thing.values()
-        elif kind is Made:
+        elif kind is MadeFunction:
             self._waiting.append(thing.function)
         elif kind is functools.partial:
             parts = (thing.func, thing.args, thing.keywords, thing.__dict__)

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from ..errors import BadArgument, WrongShape
-from ..model.arguments import Names
-from ..model.taking import in_run
+from ..model.call_by_name import Names
+from ..model.function_signature import in_run
 
 
 class NotSeen(BadArgument, AttributeError):

@@ -12,8 +12,8 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from ..errors import BadArgument, InconsistentState, NotFinite
-from ..model.arguments import Names, wanted
-from ..model.given import vector
+from ..model.call_by_name import Names, wanted
+from ..model.given_numbers import vector
 from ..model.warned import warn
 from ..results.states import State
 from .lower import UnitsWarning, body_sizes, mechanism_size

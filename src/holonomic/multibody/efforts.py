@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..errors import BadArgument
-from ..model.makers import maker
+from ..model.made_functions import maker
 from .asking import answered
 from .vectors import arctan2, times
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..model.makers import maker
+from ..model.made_functions import maker
 from .asking import Seen, answered
 from .vectors import dot, minus, plus, times
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..errors import BadArgument
-from ..model.given import vector
+from ..model.given_numbers import vector
 from . import forces as fo
 from . import joints, joints3d
 from . import shapes as sh

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from ..errors import BadArgument
-from ..model.given import vector
+from ..model.given_numbers import vector
 from . import efforts as ef
 from . import joints, joints3d
 from .joint import EFFORT, Force, Joint

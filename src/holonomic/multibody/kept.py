@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ..model.arguments import Names
+from ..model.call_by_name import Names
 from . import joints, joints3d, plane, rows, space
 from .body import Body, Frame, Point
 from .joint import Drive, Force, Joint

@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 
 from ..errors import BadArgument
-from ..model.arguments import Names
-from ..model.makers import maker
+from ..model.call_by_name import Names
+from ..model.function_signature import in_run
+from ..model.made_functions import maker
 from ..model.system import System
-from ..model.taking import in_run
 from ..model.warned import warn
 from .body import check_inertia
 from .stating import seen

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from ..errors import BadArgument
-from ..model.arguments import asked
-from ..model.taking import by_name
+from ..model.call_by_name import asked
+from ..model.function_signature import by_name
 from .body import Body, Point
 from .joint import EFFORT, Drive, Force, Joint
 from .stating import State

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import BadArgument
-from ..model.arguments import Names, param_names, wanted
+from ..model.call_by_name import Names, param_names, wanted
 from . import plane, space
 from .acting_views import DriveView, ForceView, JointView
 from .asking import answered

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..model.makers import maker
+from ..model.made_functions import maker
 from ..model.warned import warn
 from .vectors import apply, cross, dot, minus, plus, product, times, transposed
 

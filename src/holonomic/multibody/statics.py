@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import BadArgument, StepFailed
-from ..model.arguments import Names, call
+from ..model.call_by_name import Names, call
 from .assemble import Kinematics, beginning, close
 from .mechanism import Mechanism
 from .results import Record, Resolver

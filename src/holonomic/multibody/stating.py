@@ -12,10 +12,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..errors import BadArgument
-from ..model.extra import TAKEN
-from ..model.given import vector
-from ..model.makers import maker
-from ..model.taking import in_run
+from ..model.extra_states import TAKEN
+from ..model.function_signature import in_run
+from ..model.given_numbers import vector
+from ..model.made_functions import maker
 
 MOTION = ("angle", "position", "speed", "length", "stretch", "rate")  # what functions of forces call what they see
 

@@ -15,7 +15,7 @@ from ..formulations.base import Formulation
 from ..integrators.base import Integrator
 from ..kernels.signatures import Fn
 from ..model.dae import Dae
-from ..model.given import as_number
+from ..model.given_numbers import as_number
 from ..stabilizations.base import Stabilization
 from .choice import EXPLICIT, FORMULATION, IMPLICIT, WITHOUT, Choice, recommended, simplest
 

@@ -28,10 +28,10 @@ from ..kernels.signatures import (
     Model,
     Slot,
 )
-from ..model.arguments import FULL, wanted
+from ..model.call_by_name import FULL, wanted
 from ..model.compiled import Variant
 from ..model.dae import Dae
-from ..model.extra import allowed
+from ..model.extra_states import allowed
 from ..passage.alarm import ask_for_passage
 from .choice import Choice
 from .fit import along_multipliers, check_fit, check_traced, metric_of

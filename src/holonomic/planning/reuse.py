@@ -8,7 +8,7 @@ from ..errors import BadArgument, UntraceableFunction
 from ..events import Event
 from ..loop.from_python import announce
 from ..model.compiled import Model
-from ..model.extra import NONE, Extras
+from ..model.extra_states import NONE, Extras
 from ..model.interpreted import InterpretedModel
 from .choice import Choice
 from .plan import Plan

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import BadArgument, HolonomicError
-from ..model.arguments import call, param_names
+from ..model.call_by_name import call, param_names
 from ..model.dae import state_values
 from .trail import remembered
 

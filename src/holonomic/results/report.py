@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from .._version import __version__
-from ..model.shown import rows_in_short
+from ..model.statement import rows_in_short
 from ..planning.words import methods
 from ..starting.rank import FEW
 from . import cite

@@ -16,7 +16,7 @@ import numpy as np
 from ..errors import BadArgument
 from ..files import readable, reading, writable, written
 from ..kernels.signatures import Fn
-from ..model.extra import NONE, Extras
+from ..model.extra_states import NONE, Extras
 from . import acting as acts
 from . import checksum, drawn, report
 from .naming import multiplier_labels, order_of

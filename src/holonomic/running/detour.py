@@ -26,7 +26,7 @@ from ..formulations.index1 import Index1
 from ..integrators.runge_kutta import DOP853
 from ..kernels.memory import BY_ENDS, BY_STAGES
 from ..kernels.signatures import Fn
-from ..model.base import Variant
+from ..model.model_base import Variant
 from ..passage.alarm import BESIDE, EARLY
 from ..planning.choice import Choice
 from ..planning.plan import Plan

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..errors import HolonomicError, InconsistentState, NotFinite, StepFailed, WrongShape
-from ..model.arguments import call, param_names
+from ..model.call_by_name import call, param_names
 from ..model.dae import Dae, state_values
 from ..starting.impulse import OFF, impulse
 from ..starting.initial import position_jacobian, residuals, settled

@@ -21,7 +21,7 @@ from ..kernels.signatures import (
     call_model,
 )
 from ..kernels.vectors import subtract_row
-from ..model.base import Bend, Direction
+from ..model.model_base import Bend, Direction
 
 # The numbers of a stabilization begin with what it pulls down: `tangent` reads them.
 LEVELS = (

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..errors import BadArgument
-from ..model.arguments import refuses_unknown
-from ..model.given import is_number
+from ..model.call_by_name import refuses_unknown
+from ..model.given_numbers import is_number
 from .base import Lowered, Stabilization, no_pull, no_tangent
 
 

@@ -27,8 +27,8 @@ from ..kernels.signatures import (
     call_model,
 )
 from ..kernels.vectors import subtract
-from ..model.base import Direction
-from ..model.given import as_number, is_whole
+from ..model.given_numbers import as_number, is_whole
+from ..model.model_base import Direction
 from .base import LEVELS, Lowered, Stabilization, mixes_levels, no_tangent
 from .invariant import ORTHOGONAL, check_operator
 from .projection import RHO_SMALLEST, remember

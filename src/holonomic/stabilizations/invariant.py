@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..errors import BadArgument
-from ..model.arguments import refuses_unknown
-from ..model.base import Bend
-from ..model.given import as_number, is_one_of
+from ..model.call_by_name import refuses_unknown
+from ..model.given_numbers import as_number, is_one_of
+from ..model.model_base import Bend
 from .base import Lowered, Stabilization, no_pull, no_tangent
 
 ORTHOGONAL = {"1.7": "1.13", "1.8": "1.14"}  # index 2, where H = G: the general form with D = Gᵀ

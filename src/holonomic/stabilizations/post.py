@@ -39,9 +39,9 @@ from ..kernels.signatures import (
     call_model,
 )
 from ..kernels.vectors import subtract
-from ..model.arguments import refuses_unknown
-from ..model.base import Direction
-from ..model.given import as_number, is_one_of, is_whole
+from ..model.call_by_name import refuses_unknown
+from ..model.given_numbers import as_number, is_one_of, is_whole
+from ..model.model_base import Direction
 from .base import LEVELS, Lowered, Stabilization, mixes_levels, no_tangent, tangent
 from .invariant import check_operator
 from .projection import RHO_SMALLEST

@@ -14,7 +14,7 @@ from ..errors import BadArgument, InconsistentState, NotFinite, SingularPosition
 from ..kernels.consistent import distances
 from ..kernels.signatures import Fn
 from ..model.dae import Dae, consistent
-from ..model.given import axes
+from ..model.given_numbers import axes
 from .impulse import OFF, Impact, impulse
 from .rank import (
     RHO_FULL_RANK,

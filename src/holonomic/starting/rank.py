@@ -19,9 +19,9 @@ from ..errors import (
     SingularPosition,
 )
 from ..kernels.signatures import Fn
-from ..model.given import asymmetry, numbers_text
-from ..model.held import held_in
-from ..model.shown import by_part, rows_in_short
+from ..model.given_numbers import asymmetry, numbers_text
+from ..model.massless_coordinates import held_in
+from ..model.statement import by_part, rows_in_short
 from ..model.warned import warn
 from .around import lasting_rows
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from ..errors import InconsistentState, OtherSolutionWarning
 from ..kernels.signatures import Fn
-from ..model.given import vector
+from ..model.given_numbers import vector
 from ..model.warned import warn
 
 STEPS = 40

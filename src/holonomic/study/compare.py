@@ -24,7 +24,7 @@ from ..arguments import (
     relative_tolerance,
 )
 from ..errors import BadArgument, HolonomicError, MissingExtra
-from ..model.given import is_whole, positive
+from ..model.given_numbers import is_whole, positive
 from ..planning.choice import check_method
 from ..planning.reuse import model_of
 from ..simulate import simulate

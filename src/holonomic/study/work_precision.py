@@ -10,7 +10,7 @@ import numpy as np
 
 from ..arguments import refuse_unknown
 from ..integrators.base import Integrator
-from ..model.given import axes, positive
+from ..model.given_numbers import axes, positive
 from ..simulate import simulate
 from .compare import Comparison, Row, as_list, measured, name_of, refuse_for_all
 from .reference import truth_of

@@ -15,7 +15,7 @@ from ..errors import IncompatibleMethods
 from ..kernels.signatures import Fn
 from ..loop.batch import along_members
 from ..loop.replay import along
-from ..model.given import FORGOTTEN_TERMS, SYMMETRIC, asymmetry, numbers_text
+from ..model.given_numbers import FORGOTTEN_TERMS, SYMMETRIC, asymmetry, numbers_text
 from ..planning.gains import check_gain
 from ..starting.invariance import AT_THE_END, CANCELS, NEAR_ITS_VALUE, changing, not_invariant
 from ..starting.rank import MASSLESS, massless

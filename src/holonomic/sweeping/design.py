@@ -8,7 +8,7 @@ import warnings
 import numpy as np
 
 from ..errors import BadArgument
-from ..model.given import beyond_memory, is_whole
+from ..model.given_numbers import beyond_memory, is_whole
 
 MOST_POINTS = 2**30  # as many as SciPy's Sobol points count by default
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import DONE, EVENT, BadArgument, MissingExtra
-from ..model.given import vector
+from ..model.given_numbers import vector
 from ..planning.plan import Plan
 from ..planning.words import reason
 from . import telling

@@ -10,7 +10,7 @@ import numpy as np
 
 from ..errors import BadArgument
 from ..loop import batch
-from ..model.freezing import input_table
+from ..model.freeze import input_table
 
 NONE = np.zeros(0)
 

@@ -13,7 +13,7 @@ from ..errors import BadArgument, HolonomicError, RedundancyWarning
 from ..kernels.signatures import Fn, Model
 from ..loop import starts
 from ..loop.replay import along
-from ..model.arguments import nearest
+from ..model.call_by_name import nearest
 from ..model.dae import Dae
 from ..starting.impulse import OFF
 from ..starting.initial import LEAST_TOLERANCE, prepare

@@ -22,10 +22,10 @@ from ..kernels.compile import Kernel
 from ..kernels.evaluate import evaluate_carefully
 from ..kernels.select import nothing, select
 from ..kernels.signatures import N_FUNCTIONS, Fn, Method, Model, Slot
-from ..model import machine
-from ..model.base import PLAIN, Variant
+from ..model import machine_code
 from ..model.dae import Dae
-from ..model.extra import Extras
+from ..model.extra_states import Extras
+from ..model.model_base import PLAIN, Variant
 from ..model.tape import Tape
 from ..passage.alarm import ask_for_passage
 from ..planning.plan import Plan, with_passage
@@ -230,7 +230,7 @@ def _compiled(texts: dict[str, str]) -> tuple[np.ndarray, dict[Fn, int]]:
     for name, text in texts.items():
         same.setdefault(text, name)
     own = {name: tapes[name] for name in same.values()}
-    found = machine.addresses(machine.compile_tapes(own), tuple(own))
+    found = machine_code.addresses(machine_code.compile_tapes(own), tuple(own))
     if found is None:
         raise RuntimeError("compiled machine code could not be loaded")
     fns = np.zeros(2 * N_FUNCTIONS, dtype=np.int64)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import DONE, EVENT, BadArgument
-from ..model.given import beyond_memory
+from ..model.given_numbers import beyond_memory
 from .job import Chunk, Job
 from .quantities import Quantities
 from .sketch import Summary

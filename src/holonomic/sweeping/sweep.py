@@ -12,7 +12,7 @@ import numpy as np
 from ..arguments import Asked, Assembling, GivenStart, brought, check_kind, opened, refuse_unknown
 from ..entries import entry
 from ..errors import BadArgument
-from ..model.given import axes, is_whole
+from ..model.given_numbers import axes, is_whole
 from ..planning.reuse import traced_model
 from ..running.progress import Tally
 from .chunk_run import finish, finished, not_run

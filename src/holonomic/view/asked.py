@@ -8,8 +8,8 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from ..errors import BadArgument
-from ..model.given import axes as axes_of_array
-from ..model.given import is_whole
+from ..model.given_numbers import axes as axes_of_array
+from ..model.given_numbers import is_whole
 
 
 def texts(given, argument: str, example: str) -> list[str]:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from typing import TypeVar
 
 from ..errors import UnknownArgument
-from .arguments import nearest
+from .call_by_name import nearest
 
 Function = TypeVar("Function", bound=Callable)
 Kind = TypeVar("Kind", bound=type)

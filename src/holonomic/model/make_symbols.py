@@ -8,7 +8,7 @@ import numpy as np
 from ..errors import UntraceableFunction, WrongShape
 from . import piecewise
 from .casadi_door import DM, SX, sparsify, vertcat
-from .refusing import SUBJECT, tracing
+from .refusals import SUBJECT, tracing
 from .symbol import Condition, Symbol, as_sx
 from .symbol_array import SymbolArray, as_array, implements
 

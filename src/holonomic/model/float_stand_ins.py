@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from .symbol import Condition, Symbol, Whole
+from .symbol import Condition, Symbol, WholeNumber
 from .symbol_array import SymbolArray, as_array, is_symbolic
 
 LARGE = 10_000  # entries from which an array is taken for a table that nobody writes into
@@ -16,7 +16,7 @@ class Standing(type):
     stands_for: type
 
     def __instancecheck__(cls, thing):
-        return isinstance(thing, cls.stands_for) or (isinstance(thing, Symbol) and not isinstance(thing, Condition | Whole))
+        return isinstance(thing, cls.stands_for) or (isinstance(thing, Symbol) and not isinstance(thing, Condition | WholeNumber))
 
     def __subclasscheck__(cls, kind):
         return issubclass(kind, cls.stands_for)

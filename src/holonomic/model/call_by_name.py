@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from ..errors import BadArgument, UnknownArgument
-from .taking import Taken, given_to, taken
+from .function_signature import Taken, given_to, taken
 
 BASIC = ("t", "q", "v", "p", "u")  # what every function of a System may name
 FULL = (*BASIC, "a", "lam")  # outputs and events

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..errors import BadArgument
-from .makers import Made, maker
+from .made_functions import MadeFunction, maker
 
 CACHED = type(functools.cache(len))  # not written in Python; takes what the function inside takes
 # gives the copy of a function under which it is run on symbols, while one is
@@ -45,7 +45,7 @@ class Taken:
 
 def taken(function, role: str, known) -> Taken:
     """Return what a function takes, out of names that it can be given; refuses a function that does not say."""
-    if isinstance(function, Made):
+    if isinstance(function, MadeFunction):
         function = function.function
     said, own = _signatures(function, role)
     bound = set(function.keywords) if isinstance(function, functools.partial) else set()

@@ -11,31 +11,30 @@ from typing import Any
 import numpy as np
 
 from ..errors import HolonomicError
-from . import symbols
-from .arguments import call
+from . import make_symbols
+from .call_by_name import call
 from .casadi_door import SX, densify, function_of, vec, vertcat
 from .dae import state_values
-from .rebound import ways_through
-from .scene import CHECK_TOLERANCE, Scene
 from .tape import record
+from .trace_stage import CHECK_TOLERANCE, TraceStage, ways_through
 from .watch import Watch
 
 
-def map_text(scene: Scene, then, role: str) -> tuple[str | None, str]:
+def map_text(stage: TraceStage, then, role: str) -> tuple[str | None, str]:
     """Return the tape of `then`, or None and the reason why there is none."""
     watch = Watch(then)
     if watch.unknown is not None:
         return None, f"it reaches {watch.unknown}"
     if watch.changes:  # and is not called for comparing alone: a list that it fills is the user's
         return None, "it changes objects"
-    allowed = ("t", "p", *state_values(scene.system, *scene.points[0]["state"], scene.extras))
+    allowed = ("t", "p", *state_values(stage.system, *stage.points[0]["state"], stage.extras))
     try:
-        parts = ways_through(lambda: _parts(call(then, role, allowed, _copied(scene.names))), role)
-        with symbols.tracing(role):
-            traced = [symbols.to_sx(part) for part in parts]
+        parts = ways_through(lambda: _parts(call(then, role, allowed, _copied(stage.names))), role)
+        with make_symbols.tracing(role):
+            traced = [make_symbols.to_sx(part) for part in parts]
         out = vertcat(SX(0, 1), *(vec(densify(part).T) for part in traced))
-        text = record(scene.t_sx, vertcat(scene.q_sx, scene.v_sx), scene.p_sx, SX(0, 1), out).text()
-        agrees = all(_agrees(scene, then, role, allowed, out, point) for point in scene.points)
+        text = record(stage.t_sx, vertcat(stage.q_sx, stage.v_sx), stage.p_sx, SX(0, 1), out).text()
+        agrees = all(_agrees(stage, then, role, allowed, out, point) for point in stage.points)
     except HolonomicError as problem:
         return None, str(problem).partition(". ")[0].rstrip(".")
     except Exception as problem:  # whatever a user's function raises on symbols
@@ -54,10 +53,10 @@ def _copied(names: dict[str, Any]) -> dict[str, Any]:
     return {name: value.copy() if isinstance(value, np.ndarray) else value for name, value in names.items()}
 
 
-def _agrees(scene: Scene, then, role: str, allowed, out: SX, point: dict[str, Any]) -> bool:
+def _agrees(stage: TraceStage, then, role: str, allowed, out: SX, point: dict[str, Any]) -> bool:
     """Whether the tape and the function give the same numbers at a point."""
-    evaluate = function_of([scene.t_sx, scene.q_sx, scene.v_sx, scene.p_sx], [out])
-    mine = np.array(evaluate(point["t"], *point["state"], scene.flat_params)).reshape(-1)
+    evaluate = function_of([stage.t_sx, stage.q_sx, stage.v_sx, stage.p_sx], [out])
+    mine = np.array(evaluate(point["t"], *point["state"], stage.flat_params)).reshape(-1)
     with np.errstate(all="ignore"):
         given = _parts(call(then, role, allowed, _copied(point)))
     own = np.concatenate([np.zeros(0), *(np.ravel(np.asarray(part, dtype=float)) for part in given)])

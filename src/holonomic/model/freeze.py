@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from ..errors import BadArgument
-from .arguments import wanted
-from .given import NO_NUMBERS
+from .call_by_name import wanted
+from .given_numbers import NO_NUMBERS
 
 
 def freeze(system, *constants: str) -> None:

@@ -29,7 +29,7 @@ def _machine():
     )
     identity = f"{llvmlite.__version__} {llvm.get_host_cpu_name()} {target.triple} {features} {FLAGS}"
     digest = hashlib.sha256(identity.encode())
-    for name in ("emit.py", "machine.py"):  # what turns a tape into machine code
+    for name in ("emit.py", "machine_code.py"):  # what turns a tape into machine code
         digest.update(Path(__file__).with_name(name).read_bytes())
     return machine, digest.hexdigest()[:8]
 

@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 
 from ..errors import BadArgument
-from .given import vector
-from .taking import taken
+from .function_signature import taken
+from .given_numbers import vector
 
 TAKEN = ("t", "q", "v", "p", "u", "a", "lam", "s", "w", "x", "dx", "ddx", "y")
 KINDS = {"states": ("s", "s0", "state"), "algebraic": ("w", "w0", "algebraic variable")}

@@ -14,9 +14,9 @@ A differential-algebraic equation of order m is  x^(m) = A₀(t) x + .. + A_{m-1
 from __future__ import annotations
 
 from ..errors import BadArgument
-from .arguments import call, wanted
-from .freezing import check_constant
-from .given import axes
+from .call_by_name import call, wanted
+from .freeze import check_constant
+from .given_numbers import axes
 
 TIME = ("t", "p", "u")  # what the matrices may depend on
 

@@ -14,9 +14,9 @@ import types
 
 import numpy as np
 
-from . import linear_algebra  # noqa: F401  registers np.linalg on symbols
-from .holding import as_floats, holding, is_floating, made_of, standing_for, symbol_of
-from .refusing import ROTATION, refusal
+from . import numpy_linalg  # noqa: F401  registers np.linalg on symbols
+from .float_stand_ins import as_floats, holding, is_floating, made_of, standing_for, symbol_of
+from .refusals import ROTATION, refusal
 from .symbol import Symbol, erf
 from .symbol_array import SymbolArray, apply_function, as_array, is_symbolic
 

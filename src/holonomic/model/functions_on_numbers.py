@@ -8,11 +8,10 @@ from __future__ import annotations
 import numpy as np
 
 from ..errors import NotFinite, WrongShape
-from .arguments import BASIC, FULL, Names, asked, call, param_names, wanted
-from .base import ModelBase, role_of
-from .extra import allowed
-from .freezing import input_table
-from .given import (
+from .call_by_name import BASIC, FULL, Names, asked, call, param_names, wanted
+from .extra_states import allowed
+from .freeze import input_table
+from .given_numbers import (
     numbers_text,
     refuse_constant,
     refuse_matrix,
@@ -21,6 +20,7 @@ from .given import (
     refuse_without_state,
     refuse_without_v,
 )
+from .model_base import ModelBase, role_of
 from .statement import labelled, row_names
 from .system import Ode
 
@@ -31,7 +31,7 @@ SOURCES = {
 }  # fmt: skip
 
 
-class Calling:
+class FunctionsOnNumbers:
     """Makes callers of a system's functions at the sizes of its start."""
 
     def __init__(self, model: ModelBase, q0: np.ndarray, v0: np.ndarray, t0: float):

@@ -7,15 +7,18 @@ from typing import Any
 import numpy as np
 
 from ..errors import BadArgument, HolonomicError, NotFinite, UntraceableFunction, WrongShape
-from . import symbols
-from .arguments import BASIC, Names, UnknownParameter, call, flatten_params, param_names, param_slices
+from . import make_symbols
+from .branches import Inline, ways
+from .call_by_name import BASIC, Names, UnknownParameter, call, flatten_params, param_names, param_slices
 from .casadi_door import SX, densify, function_of, instructions, reshape, vertcat
 from .dae import Dae, needs_tracing, state_values
-from .extra import NONE, Extras, allowed
-from .freezing import input_table
-from .given import numbers_text, refuse_matrix, refuse_no_numbers
-from .rebound import ways_through
-from .refusing import line_of
+from .extra_states import NONE, Extras, allowed
+from .freeze import input_table
+from .function_memory import Remembered
+from .function_signature import COPIES
+from .given_numbers import numbers_text, refuse_matrix, refuse_no_numbers
+from .rebound import Rebound
+from .refusals import REFUSALS, line_of, tracing
 from .system import Ode, System
 from .watch import Watch
 
@@ -23,7 +26,39 @@ ANY = ()  # shape of an output: what it returns
 CHECK_TOLERANCE = 1e-10  # traced and own function differ by rounding only
 
 
-class Scene:
+def ways_through(run, role: str):
+    """Return what `run()` gives with copies in the place of the user's functions, joined over all ways they can decide."""
+    inline: frozenset = frozenset()  # functions that decide with their caller
+    memory = Remembered()
+
+    def once():
+        copies = Rebound(inline, memory)
+        memory.begin()
+        tokens = COPIES.set(copies), REFUSALS.set([])
+        try:
+            value = run()
+            for swallowed in REFUSALS.get():  # by an `except` in the function: it went on without its value
+                raise swallowed
+        finally:
+            REFUSALS.reset(tokens[1])
+            COPIES.reset(tokens[0])
+        copies.look_back()
+        return value
+
+    with tracing(role):
+        while True:
+            try:
+                value = ways(once)
+                if memory.marked:
+                    memory.check(value)
+                if not memory.kept - memory.marked:
+                    return value
+                memory = Remembered(memory.kept | memory.marked, written=memory.written)
+            except Inline as found:
+                inline |= {found.code}
+
+
+class TraceStage:
     """The symbols of one system, and the numeric points at which the user's functions are checked."""
 
     def __init__(self, system: System | Ode, q0: np.ndarray, v0: np.ndarray, t0: float, extras: Extras = NONE):
@@ -33,18 +68,18 @@ class Scene:
         self.is_dae = isinstance(system, Dae)
         self.letter = "x" if self.is_dae else "y" if self.is_ode else "q"  # of the state, in messages
         nq, nv = len(q0), len(v0)
-        self.t_sx, t = symbols.scalar("t")
-        self.q_sx, q = symbols.vector(self.letter, nq)
-        self.v_sx, v = symbols.vector("v", nv)
-        self.a_sx, a = symbols.vector("a", nv)
+        self.t_sx, t = make_symbols.scalar("t")
+        self.q_sx, q = make_symbols.vector(self.letter, nq)
+        self.v_sx, v = make_symbols.vector("v", nv)
+        self.a_sx, a = make_symbols.vector("a", nv)
         params = dict(system.params or {})
         self.places = param_slices(params)
         self.flat_params = flatten_params(params)
-        self.p_sx, p = symbols.vector("p", len(self.flat_params))
+        self.p_sx, p = make_symbols.vector("p", len(self.flat_params))
         p.flags.writeable = self.flat_params.flags.writeable = False  # all functions share them
         names = {"t": t, "p": param_names(p, self.places)}
         inputs = dict(system.inputs or {})
-        self.u_sx, u = symbols.vector("u", 3 * len(inputs))
+        self.u_sx, u = make_symbols.vector("u", 3 * len(inputs))
         self.inputs = inputs
         symbolic_inputs = {}
         for i, (name, given) in enumerate(inputs.items()):
@@ -90,8 +125,8 @@ class Scene:
         """
         allowed = allowed or self.allowed
         try:
-            with symbols.tracing(role):
-                result = symbols.to_sx(self._on_symbols(function, role, allowed, self.names))
+            with make_symbols.tracing(role):
+                result = make_symbols.to_sx(self._on_symbols(function, role, allowed, self.names))
             self._refuse_other(function, role, allowed, result)
         except UnknownParameter as problem:
             raise BadArgument(f"{role} uses {problem}") from None
@@ -131,8 +166,8 @@ class Scene:
         """
         if not callable(function) or Watch(function).unknown is None:
             return
-        with symbols.tracing(role):
-            again = symbols.to_sx(self._on_symbols(function, role, allowed, self.names))
+        with make_symbols.tracing(role):
+            again = make_symbols.to_sx(self._on_symbols(function, role, allowed, self.names))
         free = [x for x in (self.t_sx, self.q_sx, self.v_sx, self.a_sx, self.p_sx, self.u_sx, self.lam_sx) if x is not None]
         first, second = (repr(list(instructions(free, [densify(each)]))) for each in (result, again))  # as text nan is nan
         if first != second:
@@ -234,7 +269,7 @@ class Scene:
     def with_multipliers(self, n: int) -> None:
         """Make lam (y of a Dae) known to outputs and events."""
         name = "y" if self.is_dae else "lam"
-        self.lam_sx, self.names[name] = symbols.vector(name, n)
+        self.lam_sx, self.names[name] = make_symbols.vector(name, n)
         random = np.random.default_rng(3)
         for point in self.points:
             point["lam"] = point[name] = random.uniform(-1, 1, n)

@@ -13,7 +13,7 @@ from math import factorial
 import numpy as np
 
 from .piecewise import Pieces, each, has_symbols, hats
-from .refusing import refusal
+from .refusals import refusal
 from .symbol_array import as_array
 
 

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Any
 
 
-class Made:
+class MadeFunction:
     """A function that its maker can make again from the same arguments; what is written on it later travels along."""
 
     row_names: Sequence[str] | None = None  # of a constraint's rows, where they have names
@@ -42,6 +42,6 @@ def maker(make):
 
     @functools.wraps(make)
     def made(*args):
-        return Made(made, args, make(*args))
+        return MadeFunction(made, args, make(*args))
 
     return made

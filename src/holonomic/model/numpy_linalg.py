@@ -7,10 +7,10 @@ import math
 import numpy as np
 
 from .casadi_door import densify, inv, solve
-from .refusing import refusal
+from .make_symbols import to_sx
+from .refusals import refusal
 from .symbol import Symbol
 from .symbol_array import as_array, implements
-from .symbols import to_sx
 
 
 def _square(a, name):

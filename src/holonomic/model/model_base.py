@@ -11,10 +11,10 @@ import numpy as np
 
 from ..errors import HolonomicError
 from ..kernels.signatures import Fn
-from .arguments import BASIC, Names, call, flatten_params, param_names, param_slices, wanted
+from .call_by_name import BASIC, Names, call, flatten_params, param_names, param_slices, wanted
 from .dae import Dae, asks_for_y, state_values
-from .extra import NONE, Extras
-from .extra import allowed as seen
+from .extra_states import NONE, Extras
+from .extra_states import allowed as seen
 from .statement import coordinate_names, labelled
 from .system import Ode, System
 from .watch import Watch

@@ -13,12 +13,12 @@ from typing import Any
 import numpy as np
 
 from ..errors import BadArgument, ForgottenVelocityTerms, SingularMass, WrongShape
-from .arguments import wanted
-from .base import ModelBase
-from .calling import Calling
+from .call_by_name import wanted
 from .differences import Differences
-from .extra import allowed, check_uses
-from .given import FORGOTTEN_TERMS, asymmetry, refuse_no_numbers, refuse_velocity
+from .extra_states import allowed, check_uses
+from .functions_on_numbers import FunctionsOnNumbers
+from .given_numbers import FORGOTTEN_TERMS, asymmetry, refuse_no_numbers, refuse_velocity
+from .model_base import ModelBase
 from .system import NO_DERIVATIVES
 
 DERIVATIVES = ("G", "g_t", "gamma", "potential", "H")
@@ -26,7 +26,7 @@ NEWTON_STEPS, SETTLED = 20, 1e-9
 WRONG_DERIVATIVE = 1e-4  # a given derivative further than this from differences is a mistake, not rounding
 
 
-class Numeric(Calling):
+class TermsOnNumbers(FunctionsOnNumbers):
     """What a field, a residual or a projection is made of; each a function of (t, q, v, data).
 
     Given derivatives: "G" = ∂g/∂q (nq columns), "g_t", "gamma" = γ of the constraints and then the nonholonomic

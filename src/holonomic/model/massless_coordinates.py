@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from .base import Held
+from .model_base import Held
 
 if TYPE_CHECKING:
     from .casadi_door import SX

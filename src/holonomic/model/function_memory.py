@@ -14,10 +14,10 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from .casadi_door import SX, depends_on
-from .refusing import refusal
+from .make_symbols import to_sx
+from .refusals import refusal
 from .symbol import Symbol
 from .symbol_array import SymbolArray
-from .symbols import to_sx
 
 Key = tuple[int, str]  # whose, and which attribute; "" for the entries of an array
 
