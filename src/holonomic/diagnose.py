@@ -8,16 +8,21 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .arguments import GivenStart, opened, refuse_unknown, relative_tolerance
+from .arguments import GivenStart, missed_multipliers, opened, refuse_unknown, relative_tolerance
 from .automatic.advice import Advice, advice, kind_of, words_of
 from .automatic.indicators import Indicators, indicators_at
 from .automatic.words import described
-from .errors import BadArgument, RedundancyWarning, SingularPosition
+from .errors import BadArgument, InconsistentState, RedundancyWarning, SingularPosition
+from .kernels.signatures import Fn
 from .model.dae import Dae
+from .model.given_numbers import vector
 from .model.input_tables import InputTables
+from .model.model_base import Variant
 from .planning.reuse import traced_model
 from .simulate import simulate
 from .starting.initial import Start, prepare
+from .starting.rank import terms
+from .starting.roots import take_root
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -119,6 +124,7 @@ def diagnose(
     x0=None,
     dx0=None,
     ddx0=None,
+    lam0=None,
     rtol: float | None = None,
     initial: str = "check",
     hold=None,
@@ -132,8 +138,8 @@ def diagnose(
         What is looked at; a problem brings its start and end, a mechanism its start.
     t_end : float or (float, float), optional
         End of the run that is meant, or (t0, t_end); bounds the step that is thought of. Seconds.
-    q0, v0, y0, s0, w0, x0, dx0, ddx0 : array_like
-        The state, as for `simulate`.
+    q0, v0, y0, s0, w0, x0, dx0, ddx0, lam0 : array_like
+        The state, as for `simulate`; lam0 is checked, or a guess of a Dae's y.
     rtol : float
         Relative tolerance that is meant, 1e-6.
     initial : {"check", "project", "impact"}
@@ -164,7 +170,7 @@ def diagnose(
     if positional or unknown:
         refuse_unknown(diagnose, positional, unknown, system)
     rtol = relative_tolerance(rtol)
-    given = GivenStart(q0, v0, y0, s0, w0, x0, dx0, ddx0, initial=initial, hold=hold)
+    given = GivenStart(q0, v0, y0, s0, w0, x0, dx0, ddx0, lam0, initial, hold)
     what, (system, t0, t1, q, v, extras, _) = system, opened("diagnose", system, t_end, given, endless=True)
     model = traced_model(system, q, v, t0, extras, _refusal)
     data = model.data()
@@ -177,6 +183,8 @@ def diagnose(
     except SingularPosition as problem:
         note, begin = str(problem), Start(q, v)
     x = np.concatenate([begin.q, begin.v])
+    if not note:
+        _check_multipliers(model, t0, begin, data, lam0, initial)
     longest = abs(t1 - t0)
     found = indicators_at(model, t0, x, data, begin.rows, rtol=rtol, longest=longest)
     kind = kind_of(found)
@@ -201,6 +209,23 @@ def diagnose(
         discouraged=discouraged,
         _run=(what, end, given),
     )
+
+
+def _check_multipliers(model, t0: float, begin: Start, data, lam0, initial: str) -> None:
+    """Take the solution for y of a Dae that a guess leads to; refuse multipliers that do not follow from the equations."""
+    if isinstance(model.system, Dae) and initial != "free":
+        take_root(model, t0, begin.q, data, lam0)
+    elif lam0 is not None and initial == "free":
+        raise BadArgument('lam0 with initial="free" is what a run begins with, and diagnose makes none. Leave it out.')
+    elif lam0 is not None:
+        x, size = np.concatenate([begin.q, begin.v]), model.nq + model.nv
+        given = vector(lam0, "lam0", model.n_lam)
+        variant = Variant() if begin.rows is None else Variant(kept=begin.rows)
+        lam = model.evaluate(Fn.FIELD, t0, x, np.zeros(0), data, variant)[size : size + model.n_lam]
+        G = None if begin.rows is None else terms(model, t0, begin.q, begin.v, data)[2]
+        text = missed_multipliers(model.row_labels, lam, given, G)
+        if text is not None:
+            raise InconsistentState(text)
 
 
 def _refusal(why: str) -> str:

@@ -161,7 +161,9 @@ def _simulated(here: Opened, asked: Asked) -> Solution:
     model = model_of(system, q, v, t0, extras)
     note = None
     if asked.prefer is not None:
-        given: dict[str, Any] = {"y0": q} if model.is_ode else {"q0": q[: model.nc], "v0": v, "s0": start.s0, "w0": start.w0}
+        given: dict[str, Any] = {"y0": q} if model.is_ode else {"q0": q[: model.nc], "v0": v}
+        if len(extras):  # those of an earlier run's end, too
+            given |= {"s0": q[model.nc : model.nc + model.ns], "w0": q[model.nc + model.ns :]}
         given |= {name: getattr(start, name) for name in ("initial", "hold", "redundant")}
         given["constraint_tol"] = asked.constraint_tol
         aim = preferred(asked.prefer, simulate, model, (t0, t1), given, asked.methods, asked.step, asked.rtol, asked.atol)

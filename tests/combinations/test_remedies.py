@@ -8,7 +8,7 @@ from catalogue import KINDS, START, model_for
 from test_combinations import FORMULATIONS, INTEGRATORS
 
 import holonomic
-from holonomic import BadArgument, IncompatibleMethods, System, simulate
+from holonomic import PHEM56, BadArgument, Baumgarte, IncompatibleMethods, Index1, Radau, System, simulate
 from holonomic.arguments import Asked
 from holonomic.formulations.base import Formulation
 from holonomic.integrators.base import Integrator
@@ -118,3 +118,17 @@ def test_a_stabilization_of_the_field_names_methods_that_have_one():
         )
     with pytest.raises(BadArgument, match="RK4 has no error estimate"):
         simulate(KINDS["pendulum"][0], 1.0, **START, integrator=holonomic.RK4())
+
+
+def test_a_gain_too_large_is_not_told_where_its_term_cannot_act_at_all():
+    """Another alpha would lead to the next refusal; what is recommended runs."""
+    given = {"q0": [1.0, 0.0], "v0": [0.0, 0.0], "step": 0.01, "stabilization": Baumgarte(alpha=200.0)}
+    pendulum = System(mass=np.eye(2), force=[0, -9.81], constraint=lambda q: q @ q - 1)
+    with pytest.raises(IncompatibleMethods) as said:
+        simulate(pendulum, 0.1, **given, integrator=PHEM56())
+    assert str(said.value) == (
+        "Baumgarte(alpha=200.0) changes the field, which Index2() does not use. Use Radau with formulation=Index1(), or "
+        "stabilization=None."
+    )
+    assert simulate(pendulum, 0.1, **given, integrator=Radau(), formulation=Index1()).ended == "end"
+    assert simulate(pendulum, 0.1, **given | {"stabilization": None}, integrator=PHEM56()).ended == "end"

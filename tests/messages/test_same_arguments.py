@@ -76,9 +76,6 @@ def test_misspelt_and_needless_names_are_told_in_every_call(call):
 
 def test_an_argument_that_only_others_have_is_not_offered():
     assert refused("sweep", **START, h0=0.1, kind=UnknownArgument) == "sweep has no argument 'h0' and needs none: it is chosen."
-    assert refused("gradient", **START, lam0=[], kind=UnknownArgument) == (
-        "gradient has no argument 'lam0' and needs none: it is computed."
-    )
     assert refused("diagnose", **START, integrator="auto", kind=UnknownArgument) == (
         "diagnose has no argument 'integrator' and needs none: it looks at the start, and makes no run."
     )
@@ -184,7 +181,7 @@ def test_every_argument_is_read_into_one_of_the_objects():
     own = {"system", "t_end", "positional", "unknown"}
     fields = {*GivenStart._fields, *Asked._fields}
     assert set(inspect.signature(simulate).parameters) - own == fields
-    assert set(inspect.signature(sweep).parameters) - own == (fields | {*AskedMembers._fields}) - {"lam0", "first_step"}
+    assert set(inspect.signature(sweep).parameters) - own == (fields | {*AskedMembers._fields}) - {"first_step"}
     assert set(inspect.signature(diagnose).parameters) - own <= fields
 
 

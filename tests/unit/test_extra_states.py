@@ -216,3 +216,15 @@ def test_sweeps_over_parameters_and_states(machine):
 def test_tolerances_by_name(machine):
     loose = simulate(machine, 0.3, atol={"current": 1e-2, "q": 1e-3, "v": 1e-3}, rtol=1e-3, **START)
     assert loose.stats["steps"] < simulate(machine, 0.3, rtol=1e-8, **START).stats["steps"]
+
+
+def test_trials_for_the_energy_go_on_from_the_states_of_an_earlier_run():
+    """The spring holds the states: trials from other values would measure another motion, or none."""
+    system = System(
+        [[1.0]], lambda pull: [-pull], states={"z": lambda z, q: q[0] - z}, algebraic={"pull": lambda pull, z, q: pull - q[0] - z}
+    )  # fmt: skip
+    first = simulate(system, 1.0, q0=[1.0], v0=[0.0], s0={"z": 0.2}, w0=[1.2])
+    on = simulate(system, 5.0, q0=first.end, prefer="energy", rtol=1e-8)
+    assert "preferred: in a trial of" in on.plan.why()
+    plain = simulate(system, 5.0, q0=first.end, rtol=1e-10, atol=1e-12)
+    np.testing.assert_allclose(on.end.s, plain.end.s, atol=1e-8)

@@ -3,7 +3,21 @@
 import numpy as np
 import pytest
 
-from holonomic import BadArgument, Event, InconsistentState, Ode, System, compare, diagnose, gradient, simulate, sweep
+from holonomic import (
+    BadArgument,
+    Event,
+    InconsistentState,
+    Ode,
+    Radau,
+    System,
+    UnknownName,
+    compare,
+    diagnose,
+    gradient,
+    load,
+    simulate,
+    sweep,
+)
 from holonomic.multibody import Mechanism, box, rod
 
 ROUNDING = 1e-12  # of a solve with a handful of unknowns
@@ -114,6 +128,59 @@ def test_members_of_a_sweep_are_caught_as_single_runs_are():
         np.testing.assert_allclose(runs.v[m, 0], alone.v[0], atol=1e-11)
 
 
+def test_impulses_of_members_are_those_of_single_runs():
+    random = np.random.default_rng(5)
+    v0, masses, wind = random.normal(size=(5, 3)), np.linspace(0.5, 4, 5), random.normal(size=5)
+    bar = System(
+        mass=lambda p: np.diag([p.m, p.m, p.m / 12 + 0.1]), force=[0, 0, 0], params={"m": 1.0}, inputs={"wind": 0.0},
+        constraint={"pin": pin, "turn": lambda q, t, u: q[2] - 0.3 * t}, coordinates=["x", "y", "angle"],
+    )  # fmt: skip
+    start = np.array([[0.5, 0, 0]] * 5)
+    start[4] += 0.1  # off its constraints
+    runs = sweep(bar, 0.01, q0=start, v0=v0, params={"m": masses}, inputs={"wind": wind}, initial="impact", save_at=2)
+    assert [each.member for each in runs.failed] == [4]
+    for m in range(4):
+        alone = simulate(bar.with_params(m=masses[m]), 0.01, q0=start[m], v0=v0[m], initial="impact")
+        np.testing.assert_allclose(runs.impulses[m], alone.impulses, atol=ROUNDING)
+        np.testing.assert_allclose(runs.impulse("pin")[m], alone.impulse("pin"), atol=ROUNDING)
+        np.testing.assert_allclose(runs[m].impulses, alone.impulses, atol=ROUNDING)
+        np.testing.assert_allclose(runs[m].impulse("turn"), alone.impulse("turn"), atol=ROUNDING)
+    assert np.isnan(runs.impulses[4]).all()
+    with pytest.raises(UnknownName, match=r"the solution has no constraint 'pinn'. Did you mean 'pin'\?"):
+        runs.impulse("pinn")
+    with pytest.raises(BadArgument, match="the members did not begin with an impact: impulses come with sweep"):
+        sweep(BAR, 0.01, q0=[START["q0"]], v0=[0, 0, 0]).impulses
+
+
+def test_members_of_a_mechanism_read_impulses_by_the_names_of_joints():
+    m = Mechanism(gravity=(0, -9.81))
+    m.body("bar", rod((0, 0), (1, 0), mass=2.0))
+    m.revolute("P", m.ground, "bar", at=(0, 0))
+    v0 = np.array([[0, -4.0, 0], [0, -2.0, 0], [0, 0, 0]])
+    given = {"q0": START["q0"], "v0": v0, "params": {"bar.mass": [2.0, 8.0, 1.0]}}
+    runs = sweep(m, 0.1, **given, initial="impact")
+    wanted = [[0, 2.0], [0, 4.0], [0, 0]]  # a quarter of the momentum
+    np.testing.assert_allclose(runs["P"].impulse, wanted, atol=ROUNDING)
+    np.testing.assert_allclose(runs["P"].angular_impulse, 0.0, atol=ROUNDING)
+    np.testing.assert_allclose(runs[1]["P"].impulse, wanted[1], atol=ROUNDING)
+    np.testing.assert_allclose(sweep(m, 0.1, **given, initial="impact", outputs=["P.impulse"])["P.impulse"], wanted, atol=ROUNDING)
+    with pytest.raises(AttributeError, match="'P' has no impulse: that comes with a run that begins with initial="):
+        sweep(m, 0.1, **given | {"v0": [0, 0, 0]})["P"].impulse
+
+
+def test_outputs_that_members_do_not_have_are_refused_before_they_run():
+    m = Mechanism(gravity=(0, -9.81))
+    m.body("bar", rod((0, 0), (1, 0), mass=2.0))
+    m.revolute("P", m.ground, "bar", at=(0, 0))
+    for name, text in (
+        ("P.impluse", "outputs='P.impluse': the revolute joint 'P' has no 'impluse'. It has .angle,"),
+        ("P", "outputs='P' has several quantities: name one, as <revolute joint 'P' in a run: .angle, "),
+    ):
+        with pytest.raises(BadArgument) as refused:
+            sweep(m, 0.1, params={"bar.mass": [2.0, 8.0]}, outputs=[name])
+        assert str(refused.value).startswith(text)
+
+
 def test_members_that_stand_elsewhere_are_named():
     away = sweep(BAR, 0.01, q0=[0.5, 0.1, 0], v0=np.ones((12, 3)), initial="impact", save_at=2)
     assert len(away.failed) == 12
@@ -144,6 +211,44 @@ def test_an_event_that_maps_the_velocity_gives_what_an_impact_gives():
     sol = simulate(BAR, 1.0, q0=START["q0"], v0=[0, 0, 0], events={"hit": hit})
     alone = simulate(BAR, 0.1, q0=START["q0"], v0=[0.3, -4.0, 0.2], initial="impact")
     np.testing.assert_allclose(sol.v[np.flatnonzero(np.diff(sol.t) == 0)[0] + 1], alone.v[0], atol=ROUNDING)
+    np.testing.assert_allclose(sol.events["hit"].impulses, [alone.impulses], atol=ROUNDING)
+
+
+def test_an_event_that_maps_the_velocity_keeps_its_impulses(tmp_path):
+    """A bar on a pin that is struck at a quarter of a turn: what the pin gives is the change of momentum less the blow."""
+    blow = np.array([1.0, -3.0, 0.5])
+    hit = Event(lambda q: q[2] + 0.25, direction="falling", then=lambda q, v: (q, v + np.linalg.solve(BAR.mass, blow)))
+    given = {"q0": START["q0"], "v0": [0, -0.5, -1.0], "events": {"hit": hit, "seen": Event(lambda q: q[0] - 0.49)}}
+    sol = simulate(BAR, 1.0, **given)
+    at = np.flatnonzero(np.diff(sol.t) == 0)[0]
+    log = sol.events["hit"]
+    np.testing.assert_allclose(log.impulses, [BAR.mass @ (sol.v[at + 1] - sol.v[at]) - blow], atol=1e-11)
+    np.testing.assert_allclose(log.impulse("pin[0]") + log.impulse("pin[1]"), log.impulse("pin"), atol=ROUNDING)
+    sol.save(tmp_path / "run.nc")
+    again = load(tmp_path / "run.nc").events["hit"]
+    np.testing.assert_array_equal(again.impulses, log.impulses)
+    np.testing.assert_array_equal(again.impulse("pin[1]"), log.impulse("pin[1]"))
+    with pytest.raises(BadArgument, match=r"this event has no impulses: they come with Event\(..., then=\) of a System"):
+        sol.events["seen"].impulses
+    with pytest.raises(UnknownName, match="has no constraint 'pni'"):
+        log.impulse("pni")
+    stiff = simulate(BAR, 1.0, **given, integrator=Radau())  # joined or not, whatever the method
+    np.testing.assert_allclose(stiff.events["hit"].impulses, log.impulses, atol=1e-4)
+    free = simulate(System(mass=np.eye(3), force=[0, 0, 0]), 1.0, **given | {"v0": [0, 0, -1.0]})
+    np.testing.assert_array_equal(free.events["hit"].impulses, np.zeros((1, 3)))
+
+
+def test_rows_that_are_dropped_carry_no_impulse_of_an_event():
+    doubled = System(mass=BAR.mass, force=[0, 0, 0], constraint={"pin": pin, "again": lambda q: 2.0 * pin(q)})
+    hit = Event(lambda t: t - 0.5, then=lambda q, v: (q, v + np.array([0.3, -4.0, 0.2])))
+    with pytest.warns(UserWarning):
+        shared, dropped = (
+            simulate(doubled, 1.0, q0=START["q0"], v0=[0, 0, 0], events={"hit": hit}, redundant=way).events["hit"]
+            for way in ("minimum-norm", "drop")
+        )
+    np.testing.assert_allclose(shared.impulse("again"), 4 * shared.impulse("pin"), atol=1e-10)
+    np.testing.assert_allclose(dropped.impulses, shared.impulses, atol=1e-10)
+    assert min(np.abs(dropped.impulse(name)).max() for name in ("pin", "again")) == 0.0
 
 
 def test_a_system_without_constraints_is_not_moved():

@@ -198,6 +198,15 @@ def what_type_it_is(q):
     return np.float64(q[0]) * np.pi
 
 
+def what_types_numpy_says(q):
+    """Where NumPy is asked for types it answers as it does for numbers, of arrays and of their entries."""
+    assert np.result_type(q) == np.result_type(*q) == np.result_type(q[0], 1) == np.float64
+    assert np.result_type(q > 0).kind == "b" and np.common_type(q) is np.float64
+    assert not np.can_cast(q[0], int) and np.can_cast(q, np.float64) and np.can_cast(np.where(q > 0, 1, 2), int)
+    assert q[0].dtype == float and q.sum().dtype.kind == "f" and not isinstance(q[0], np.integer)
+    return 2.0 * q.astype(np.result_type(q, np.float32)) + np.ones(3, np.result_type(q[1]))
+
+
 def imports_inside(q):
     from math import sin
 

@@ -14,11 +14,12 @@ from .start import (
     check_kind,
     check_multipliers,
     free_multipliers,
+    missed_multipliers,
     opened,
 )
 
 __all__ = [
     "Asked", "Assembling", "GivenStart", "Opened", "Posed", "absolute_tolerance", "brought", "check_kind",
-    "check_multipliers", "check_step", "constraint_tolerance", "free_multipliers", "opened", "refuse_unknown",
-    "relative_tolerance", "settled",
+    "check_multipliers", "check_step", "constraint_tolerance", "free_multipliers", "missed_multipliers", "opened",
+    "refuse_unknown", "relative_tolerance", "settled",
 ]  # fmt: skip

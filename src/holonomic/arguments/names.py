@@ -21,7 +21,7 @@ FOREIGN = {
 }  # fmt: skip
 OF_SWEEPS = {
     "n_jobs": "workers", "threads": "workers", "num_workers": "workers", "device": "on", "backend": "on", "path": "store",
-    "first_step": "nothing: it is chosen", "lam0": "nothing: it is computed",
+    "first_step": "nothing: it is chosen",
 }  # fmt: skip
 OF_LOOKS = {"tol": "rtol"}
 SHARED = {*GivenStart._fields, *Asked._fields}  # what a run can be told; a call that makes none does not take all of it

@@ -12,10 +12,13 @@ from ..model.extra_states import Extras, start_of_extras
 from ..model.given_numbers import axes, vector
 from ..model.system import Ode, System
 from ..planning.plan import Plan
+from ..results.sampling import all_rows
 from ..results.solution import Solution
 from ..results.states import State
+from ..starting.rank import terms
 
 NO_TIME = (bool, np.bool_)
+AS_EXPECTED = 1e-6  # of multipliers that were given, beside 1 + the largest: they are read off a page, or typed
 
 
 class GivenStart(NamedTuple):
@@ -224,13 +227,35 @@ def free_multipliers(plan: Plan, lam0) -> np.ndarray:
     )
 
 
-def check_multipliers(plan: Plan, lam: np.ndarray, lam0) -> None:
-    """Refuse given multipliers lam0 that are not those which follow from the equations at the start, λ."""
-    given = vector(lam0, "lam0", len(lam))
+def check_multipliers(plan: Plan, lam: np.ndarray, lam0, at) -> None:
+    """Refuse given multipliers lam0 that are not those which follow from the equations at the start, λ.
+
+    `at` is where it is: t, x and the data of the model.
+    """
+    model, G = plan.model, None
+    given = vector(lam0, "lam0", model.n_lam)
+    if plan.rows is not None:
+        t, x, data = at
+        G = terms(model, t, x[: model.nq], x[model.nq : model.nq + model.nv], data)[2]
+        lam = all_rows(lam, plan.rows, model.n_lam)
+    text = missed_multipliers(model.row_labels, lam, given, G)
+    if text is not None:
+        raise InconsistentState(text)
+
+
+def missed_multipliers(labels, lam: np.ndarray, given: np.ndarray, G: np.ndarray | None = None) -> str | None:
+    """Say which of the multipliers that were expected is not the one that follows from the equations; None: all are.
+
+    Where rows are redundant, `G` of all rows is given: then many λ are right, and Gᵀλ is compared.
+    """
+    if G is not None:
+        labels, lam, given = [f"its reaction on velocity {i}" for i in range(G.shape[1])], -G.T @ lam, -G.T @ given
     gap = np.abs(given - lam)
     worst = int(np.argmax(gap)) if len(gap) else 0
-    if len(gap) and gap[worst] > 1e-6 * (1.0 + np.abs(lam).max()):
-        raise InconsistentState(
-            f"lam0 misses the acceleration level: {plan.model.row_labels[worst]!r} needs {lam[worst]:.6g}, given "
-            f"{given[worst]:.6g}. Leave lam0 out; it is computed."
-        )
+    if not len(gap) or gap[worst] <= AS_EXPECTED * (1.0 + np.abs(lam).max()):
+        return None
+    needs = f"{labels[worst]!r} needs" if G is None else f"{labels[worst]} has to be"
+    return (
+        f"lam0 misses the acceleration level: {needs} {lam[worst]:.6g}, given {given[worst]:.6g}. Leave lam0 out; it is "
+        "computed."
+    )

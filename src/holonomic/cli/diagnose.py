@@ -41,7 +41,7 @@ def diagnose(
     end = job.t_end if t_end is None else t_end
     try:
         with calling():
-            found = call(job.what, end, **{name: given for name, given in job.start.items() if name != "lam0"}, rtol=rtol)
+            found = call(job.what, end, **job.start, rtol=rtol)
             drawn = None if picture is None else found.plot()
     except (BadArgument, UnknownArgument, IncompatibleMethods) as problem:
         refuse(str(problem))

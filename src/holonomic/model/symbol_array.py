@@ -25,9 +25,13 @@ class SymbolArray(np.ndarray):
     def dtype(self):
         """For the user what NumPy has, floats, integers or truths; for NumPy and us the objects below."""
         own = _DTYPE(self)
-        if own.kind != "O" or not asked_by_user():
+        return self.told_dtype() if own.kind == "O" and asked_by_user() else own
+
+    def told_dtype(self) -> np.dtype:
+        """The type that the array has in NumPy."""
+        own, entries = _DTYPE(self), self.view(np.ndarray)
+        if own.kind != "O":
             return own
-        entries = self.view(np.ndarray)
         truths = self.size and all(isinstance(x, (Condition, bool, np.bool_)) for x in entries.flat)
         return np.dtype(bool if truths else int if _is_whole(entries) else float)
 

@@ -31,7 +31,7 @@ class JointView(View):
     def _properties(self) -> list[str]:
         joint, found = self._joint, super()._properties()
         has = {joint.coordinate, *joint.more, "speed" if joint.rate else None, "tension" if joint.kind == "distance" else None}
-        has |= set() if self._record.impact is None else {"impulse", "angular_impulse"}
+        has |= set() if not self._record.caught else {"impulse", "angular_impulse"}
         often = ("angle", "position", "speed", "tension", "impulse", "angular_impulse")
         return [name for name in found if name not in often or name in has]
 
@@ -75,22 +75,22 @@ class JointView(View):
 
     def _impulses(self):
         r = self._record
-        if r.impact is None:
+        if not r.caught:
             raise AttributeError(
                 f'the {self._title()} has no impulse: that comes with a run that begins with initial="impact".'
             )
         q = r.impact.q
-        return self._wrench_of(r.generalized_impulse, q, r.kit.place(q, r.p, self._parts()[1][1])[0])
+        return self._wrench_of(r.generalized_impulse, q, r.kit.place(q, r.p_at_impact, self._parts()[1][1])[0])
 
     @property
     def impulse(self) -> np.ndarray:
         """Impulse on the second body at a start with initial="impact", N s, ground frame; of the joint and its drive."""
-        return np.array(self._impulses()[0], dtype=float)
+        return _for_users(self._impulses()[0])
 
     @property
     def angular_impulse(self) -> np.ndarray:
         """Angular impulse on the second body about the joint's point at such a start, N m s."""
-        return np.array(self._impulses()[1], dtype=float)
+        return _for_users(self._impulses()[1])
 
     @property
     def place(self) -> np.ndarray:
@@ -152,6 +152,11 @@ class JointView(View):
         return r.out(given + r.work(joint.first.index, opposite[0], point, opposite[1]))
 
 
+def _for_users(impulse) -> np.ndarray:
+    """An impulse as users read it; of members of a sweep, members first."""
+    return np.array(impulse, dtype=float).T
+
+
 class DriveView(JointView):
     """A drive: force and torque it exerts on the second body, and its power."""
 
@@ -166,7 +171,7 @@ class DriveView(JointView):
     def _properties(self) -> list[str]:
         if self._joint is not None:
             return super()._properties()
-        hit = [] if self._record.impact is None else ["angular_impulse", "impulse"]
+        hit = [] if not self._record.caught else ["angular_impulse", "impulse"]
         return sorted(["force", "power", "torque", *hit])
 
     def _parts(self) -> tuple[list, tuple]:

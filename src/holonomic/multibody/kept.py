@@ -15,7 +15,7 @@ from ..model.call_by_name import Names
 from . import joints, joints3d, plane, rows, space
 from .body import Body, Frame, Point
 from .joint import Drive, Force, Joint
-from .results import Record, Resolver
+from .results import Record, Resolver, caught_in
 
 Arrays = dict[str, np.ndarray]  # by name, time first
 
@@ -111,7 +111,7 @@ class KeptRecord(Record):
     resolver: KeptResolver
 
     def __init__(self, resolver: KeptResolver, sol):
-        super().__init__(resolver, sol.t, sol.q, sol.v, sol.a, sol.lam, resolver.numbers, {}, sol.s, sol.trail.impact)
+        super().__init__(resolver, sol.t, sol.q, sol.v, sol.a, sol.lam, resolver.numbers, {}, sol.s, caught_in(sol))
         self._kept = sol.trail.kept
 
     def row_reactions(self) -> tuple[list, np.ndarray]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cached_property
 from typing import Any
 
@@ -9,6 +10,7 @@ import numpy as np
 
 from ..errors import BadArgument
 from ..model.call_by_name import Names, param_names, wanted
+from ..starting.impulse import Impact
 from . import plane, space
 from .acting_views import DriveView, ForceView, JointView
 from .asking import answered
@@ -63,7 +65,7 @@ class Resolver:
         """Return the arrays of a solution as views read them."""
         model = sol.plan.model
         p = self._with_built_in(param_names(sol.trail.data, model.places))
-        return Record(self, sol.t, sol.q, sol.v, sol.a, sol.lam, p, model.inputs, sol.s, sol.trail.impact)
+        return Record(self, sol.t, sol.q, sol.v, sol.a, sol.lam, p, model.inputs, sol.s, caught_in(sol))
 
     def view_members(self, runs, name: str):
         """Return what a name stands for in an ensemble: member first, then time."""
@@ -71,8 +73,9 @@ class Resolver:
         p = self._with_built_in(param_names(np.repeat(runs._data, n, axis=0).T, model.places))
         parts = (part.reshape(-1, part.shape[-1]) for part in (runs.q, runs.v, runs.a, runs.lam))
         s = runs.s.reshape(-1, runs.s.shape[-1]) if self.states else None
-        record = Record(self, np.tile(runs.t, len(runs)), *parts, p, runs.inputs, s)
+        record = Record(self, np.tile(runs.t, len(runs)), *parts, p, runs.inputs, s, runs.impact if runs.caught else None)
         record.shape = (len(runs), n)
+        record.p_at_impact = self._with_built_in(param_names(runs._data.T, model.places))
         return self.view_of(record, name)
 
     def _with_built_in(self, p: Names) -> Names:
@@ -143,15 +146,24 @@ class Resolver:
 class Record:
     """The arrays of a run with coordinates first, so that functions of components take whole time series."""
 
-    def __init__(self, resolver: Resolver, t, q, v, a, lam, p, inputs, s=None, impact=None):
+    def __init__(
+        self, resolver: Resolver, t, q, v, a, lam, p, inputs, s=None, impact: Callable[[], Impact] | None = None
+    ):
         self.resolver, self.kit = resolver, resolver.kit
         self.t = np.atleast_1d(t)
         self.q, self.v, self.a = (np.atleast_2d(part).T for part in (q, v, a))
         self.lam = np.atleast_2d(lam).T if np.size(lam) else np.zeros((0, len(self.t)))
-        self.p, self._inputs = p, inputs
+        self.p = self.p_at_impact = p
+        self._inputs = inputs
         self.states = states_in(np.atleast_2d(s).T, resolver.states) if resolver.states else {}
         self.shape: tuple[int, ...] = np.shape(t)
-        self.impact = impact  # of a start with initial="impact"
+        self._impact, self.caught = impact, impact is not None  # by a start with initial="impact"
+
+    @cached_property
+    def impact(self) -> Impact:
+        """What a start with initial="impact" gave; of members of a sweep, with a last axis that runs along these."""
+        assert self._impact is not None
+        return self._impact()
 
     @cached_property
     def u(self) -> Names:
@@ -276,6 +288,11 @@ class Record:
         nv = self.kit.NV
         parts = self.kit.generalized(self.q, k, force, point, torque)
         return sum(part * self.v[nv * k + i] for i, part in enumerate(parts))
+
+
+def caught_in(sol) -> Callable[[], Impact] | None:
+    """What gives the impact with which a run began, as `Record` takes it; None where it began otherwise."""
+    return None if sol.trail.impact is None else lambda: sol.trail.impact
 
 
 def rotation_of(rotation, dimension: int) -> np.ndarray:

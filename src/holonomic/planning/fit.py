@@ -136,6 +136,8 @@ def _check(choice: Choice, model) -> None:
     _check_levels(choice, model)
     if choice.step is None and not i.adaptive:
         raise BadArgument(f"{type(i).__name__} has no error estimate: give step=, or use RK45 or DOP853.")
+    if s.acts == "field" and i.takes != "ode" and not f.has_field_terms and not _plain_ode(model):
+        raise Misfit(f"{s!r} changes the field, which {f!r} does not use.", lambda: _with_a_field(choice, model))
     explicit_step = 0.0 if choice.step is None or i.implicit else abs(choice.step)
     decay = s.rate * explicit_step
     if s.rate_limit is not None and decay > s.rate_limit:
@@ -153,8 +155,6 @@ def _check(choice: Choice, model) -> None:
             f"{s!r} takes levels apart or needs a mass matrix, which a System alone has.",
             'Use D="orthogonal" or D="blocks".',
         )
-    if s.acts == "field" and i.takes != "ode" and not f.has_field_terms and not _plain_ode(model):
-        raise Misfit(f"{s!r} changes the field, which {f!r} does not use.", lambda: _with_a_field(choice, model))
     if i.takes == "residual":
         _check_pull(choice, model)
     if s.rate_limit is None and decay > i.damping_limit:

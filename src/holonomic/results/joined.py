@@ -22,7 +22,7 @@ def join(parts):
     t, x, k = own.final
     trail = Trail(
         own.plan.of_states(), own.data, own.steps_kept, own.begin, own.events, own.memory, own.noted,
-        start=parts[0].trail.start, stop=(t, x[: size_of(last)], k), parts=tuple(parts),
+        start=parts[0].trail.start, stop=(t, x[: size_of(last)], k), parts=tuple(parts), impacts=own.impacts,
     )  # fmt: skip
     return type(last)(trail, last.ended)
 

@@ -82,8 +82,20 @@ def event_logs(sol) -> Events:
         x = np.array([row[2][:width] for row in found]).reshape(len(found), width)
         k = np.array([row[3] for row in found]).reshape(len(found), nk)
         there = sol.at_rows(t, x, k)
-        logs[name] = EventLog(t, there.q, there.v, there.lam, there.a, there.s, there.w)
+        maps = not sol.plan.model.is_ode and sol.plan.events[name].then is not None
+        given = (_impulses(sol, index, t), tuple(sol.plan.model.row_labels)) if maps else ()
+        logs[name] = EventLog(t, there.q, there.v, there.lam, there.a, there.s, there.w, *given)
     return logs
+
+
+def _impulses(sol, index: int, times: np.ndarray) -> np.ndarray:
+    """-GᵀΛ row by row at the times of an event, (time, row, nv); NaN where it mapped nothing, at the end of a run."""
+    found = np.full((len(times), sol.plan.model.n_lam, sol.plan.model.nv), np.nan)
+    left = [(t, impact) for which, t, impact in sol.trail.impacts if which == index]
+    for row, t in enumerate(times):
+        if left and left[0][0] == t:
+            found[row] = left.pop(0)[1].by_row
+    return found
 
 
 @remembered("accelerations left")

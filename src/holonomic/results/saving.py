@@ -137,6 +137,7 @@ def save(sol: Solution, path: str | Path) -> None:
     known = {
         "labels": asdict(Labels.of(model)), "facts": report.facts(sol) | {"why": sol.plan.why()}, "stats": sol.stats,
         "ended": sol.ended, "steps_kept": sol.trail.steps_kept, "span": sol.span, "events": list(sol.plan.events),
+        "maps": [name for name, log in sol.events.items() if log.by_row is not None],
         "scene": drawn.scene(sol), "stopped": sol.trail.stopped, "unknowns": _unknown_sizes(sol),
         "end": [sol.end.t, *(getattr(sol.end, part).tolist() for part in ("q", "v", "a", "lam", "s", "w"))],
     } | said  # fmt: skip
@@ -191,11 +192,11 @@ def _event_variables(sol) -> Variables:
     found: Variables = {}
     speed = "coordinate" if sol.plan.model.nv == sol.plan.model.nc else "speed"
     last = {"t": (), "q": ("coordinate",), "v": (speed,), "a": (speed,), "lam": ("constraint",)}
-    last |= {"s": ("state",), "w": ("algebraic",)}
+    last |= {"s": ("state",), "w": ("algebraic",), "by_row": ("constraint", speed)}
     for index, (name, log) in enumerate(sol.events.items()):
         for part, dims in last.items():
             values = getattr(log, part)
-            if values.size:
+            if values is not None and values.size:
                 found[f"event_{index}_{part}"] = (
                     (f"event_{index}_times", *dims),
                     values,
@@ -334,8 +335,11 @@ def _rebuilt(known: dict[str, Any], arrays: dict[str, np.ndarray]) -> Solution:
     for index, name in enumerate(known["events"]):
         n = len(arrays.get(f"event_{index}_t", ()))
         sizes = {"t": (), "q": (nq,), "v": (nv,), "lam": (nl,), "a": (nv,), "s": (ns,), "w": (nw,)}
+        mapped: dict[str, Any] = {}
+        if name in known.get("maps", ()):
+            mapped = {"by_row": get(f"event_{index}_by_row", nl, nv, length=n), "row_labels": tuple(model.row_labels)}
         events[name] = EventLog(
-            **{part: get(f"event_{index}_{part}", *s, length=n) for part, s in sizes.items()}
+            **{part: get(f"event_{index}_{part}", *s, length=n) for part, s in sizes.items()}, **mapped
         )
     t_end, *last = known["end"]
     end_q, end_v, end_a, end_lam, *more = (np.array(part, dtype=float) for part in last)

@@ -52,8 +52,9 @@ class Solution(Exports):
             nq = plan.model.nq
             stop = (run.t, run.x.copy(), run.K[0, nq : nq + plan.size.nk].copy())
         trail = Trail(
-            plan, run.data, kept, begin, run.watching.log, run.memory, run.noted, run.record, run.start, stop, run.passages.paths
-        )
+            plan, run.data, kept, begin, run.watching.log, run.memory, run.noted, run.record, run.start, stop, run.passages.paths,
+            impacts=run.watching.impacts,
+        )  # fmt: skip
         return cls(trail, ended)
 
     @cached_property
@@ -168,7 +169,7 @@ class Solution(Exports):
         own = self.trail
         trail = Trail(
             self.plan, own.data, own.steps_kept, own.begin, own.events, own.memory, own.noted, parent=self.source,
-            rows=(t, x, k), single=single,
+            impacts=own.impacts, rows=(t, x, k), single=single,
         )  # fmt: skip
         return Solution(trail, self.ended)
 

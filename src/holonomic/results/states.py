@@ -7,6 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from ..errors import BadArgument
+from .naming import rows_of, stems, unknown
+
 
 def _nothing() -> np.ndarray:
     return np.zeros(0)
@@ -42,6 +45,28 @@ class EventLog(_States):
     """Where one event happened: times, and the states there, before any mapping."""
 
     t: np.ndarray
+    by_row: np.ndarray | None = None  # -GᵀΛ of each row alone, (time, row, nv); None where the event maps no System
+    row_labels: tuple[str, ...] = ()
+
+    @property
+    def impulses(self) -> np.ndarray:
+        """-GᵀΛ, (time, nv): what all constraints together gave the system where `then` changed its velocity; N s, N m s.
+
+        M v⁺ = M v + impulses, v being the velocity that `then` returned. NaN at the end of a run, where nothing is mapped.
+        """
+        return self._by_row().sum(axis=1)
+
+    def impulse(self, label: str) -> np.ndarray:
+        """-GᵀΛ of one constraint alone, (time, nv); labels are those of `sol.reaction`."""
+        rows = rows_of(label, self.row_labels)
+        if not rows:
+            raise unknown(label, "constraint", {"constraints": stems(self.row_labels)})
+        return self._by_row()[:, rows].sum(axis=1)
+
+    def _by_row(self) -> np.ndarray:
+        if self.by_row is None:
+            raise BadArgument("this event has no impulses: they come with Event(..., then=) of a System or a Mechanism.")
+        return self.by_row
 
     def __len__(self) -> int:
         return len(self.t)

@@ -88,6 +88,7 @@ class Trail:
     repeat: Repeat | None = None  # runs a stretch of it again, with the same plan and events
     reasons: Callable[[Solution], list[str]] | None = None  # says what led to the plan, line by line
     parent: Solution | None = None  # the run, of which this is a part at other times
+    impacts: Sequence[tuple] = ()  # (number of the event, t, impulses), where events mapped the state of a System
     rows: Rows | None = None  # where they are there at once
     single: bool = False  # one time, given as a number: users' arrays have no time axis
     # of a loaded run

@@ -7,12 +7,15 @@ import numpy as np
 from ..errors import HolonomicError, InconsistentState, NotFinite, StepFailed, WrongShape
 from ..model.call_by_name import call, param_names
 from ..model.dae import Dae, state_values
-from ..starting.impulse import OFF, impulse
+from ..starting.impulse import OFF, Impact, impulse
 from ..starting.initial import position_jacobian, residuals, settled
 
 
-def after_event(model, event, name: str, t: float, x: np.ndarray, data: np.ndarray) -> np.ndarray:
-    """Apply `then` to x = (q, v)."""
+def after_event(model, event, name: str, t: float, x, data, kept=None) -> tuple[np.ndarray, Impact | None]:
+    """Apply `then` to x = (q, v); return the new state, and the impulses of the constraints of a System.
+
+    `kept` are the rows that carry impulses where others are dropped.
+    """
     nq = model.nq
     role = f"then of event {name!r}"
     values = {"t": t, "p": param_names(data, model.places)}
@@ -28,9 +31,9 @@ def after_event(model, event, name: str, t: float, x: np.ndarray, data: np.ndarr
     if result is None:
         raise WrongShape(f"{role} returned nothing at t = {t:.6g}: is a `return` missing?")
     if isinstance(model.system, Dae):  # x alone, or (x, x', ..)
-        return _vector(np.concatenate([np.ravel(part) for part in result]), nq, f"{role}: (x, x', ..)", t)
+        return _vector(np.concatenate([np.ravel(part) for part in result]), nq, f"{role}: (x, x', ..)", t), None
     if model.is_ode:
-        return _vector(result, nq, f"{role}: y", t)
+        return _vector(result, nq, f"{role}: y", t), None
     whole = isinstance(result, tuple | list) and len(result) == 3 and model.ns > 0
     if not (whole or (isinstance(result, tuple | list) and len(result) == 2)):
         wanted = "(q, v) or (q, v, s)" if model.ns else "(q, v)"
@@ -42,10 +45,10 @@ def after_event(model, event, name: str, t: float, x: np.ndarray, data: np.ndarr
     if model.nw:
         q = settled(model, t, q, v, data)
     if not model.n_lam:
-        return np.concatenate([q, v])
+        return np.concatenate([q, v]), Impact(q, np.zeros((0, model.nv)))
     _check_position(model, role, t, x[:nq], q, data)
-    v, _ = impulse(model, t, q, v, residuals(model, t, q, v, data)[1], data)
-    return np.concatenate([settled(model, t, q, v, data) if model.nw else q, v])
+    v, impact = impulse(model, t, q, v, residuals(model, t, q, v, data)[1], data, kept)
+    return np.concatenate([settled(model, t, q, v, data) if model.nw else q, v]), impact
 
 
 def _vector(values, n: int, what: str, t: float) -> np.ndarray:

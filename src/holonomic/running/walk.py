@@ -58,7 +58,7 @@ def walk(
         run, status = _take_over(run, choosing.at_start(run), choosing, begin, parts, started=False)
     if status == OK and lam0 is not None:
         first = plan.model.nq + plan.model.nv
-        check_multipliers(plan, run.K[0, first : first + plan.n_lam], lam0)
+        check_multipliers(plan, run.K[0, first : first + plan.n_lam], lam0, (run.t, run.x, run.data))
     if status == OK and plan.integrator.starting_points:
         start_multistep(run, begin, t1, free)
     crossing = crossing or Crossing(None, t1)
@@ -170,14 +170,17 @@ def _happened(run: Run, begin: Start, parts: list, choosing) -> tuple[str | None
         run.watching.forget(spurious)
         stopping = [k for k in stopping if k not in spurious]
     x = run.x[: plan.model.nq + plan.model.nv].copy()
+    kept = plan.rows if begin.redundant == "drop" else None
     for k in stopping:
         if run.watching.accumulates(k):
             raise failure.accumulating(names[k], run, _wrapped(run, begin, "failed", parts, choosing))
         try:
-            x = after_event(plan.model, plan.events[names[k]], names[k], run.t, x, run.data)
+            x, impact = after_event(plan.model, plan.events[names[k]], names[k], run.t, x, run.data, kept)
         except HolonomicError as problem:
             problem.solution = _wrapped(run, begin, "failed", parts, choosing)
             raise
+        if impact is not None:
+            run.watching.impacts.append((k, run.t, impact))
     set_invariants(plan.model, run.t, x, run.data)
     return None, run.restart(x, tuple(fired))
 

@@ -10,6 +10,7 @@ from ..errors import NOT_FINITE, OK
 from ..kernels.signatures import EVENTS, Events, call_function
 from ..loop import event_search
 from ..loop.from_python import events_compiled, rates_compiled
+from ..starting.impulse import Impact
 
 DIFFERENCE = 1e-5  # relative step of central differences: truncation 1e-10, rounding 1e-11
 UNCLEAR, UNCLEAR_ESTIMATE = 1e-14, 1e-9  # of the sum of sizes: a derivative below this may be rounding
@@ -23,12 +24,13 @@ class Watching:
     def __init__(self, run, events: Events):
         self.run, self.events = run, events
         self.log: list[tuple[int, float, np.ndarray, np.ndarray]] = []  # event, time, x, (v', λ)
+        self.impacts: list[tuple[int, float, Impact]] = []  # event, time, impulses where it mapped the state
         self._handled = 0  # events that have been dealt with
         self._waits: dict[int, tuple[float, float, deque]] = {}  # event -> last time, longest wait, last waits
 
     def go_on_from(self, other: Watching) -> None:
         """Take over what another run of the same events has seen."""
-        self.log, self._handled, self._waits = other.log, other._handled, other._waits
+        self.log, self.impacts, self._handled, self._waits = other.log, other.impacts, other._handled, other._waits
         self.events.marks[:], self.events.values[:] = other.events.marks, other.events.values
 
     def collect(self, rows: int, at: int) -> None:

@@ -28,6 +28,7 @@ def take_root(model, t: float, x: np.ndarray, data: np.ndarray, lam0=None) -> st
         if lam0 is not None:
             _check(vector(lam0, "lam0", model.n_constraints // model.order), _usual(model, t, x, data), t)
         return ""
+    data[model.data_places["root"]] = 0.0  # chosen anew, whatever was chosen with these data before
     equation = model.equation_of_y(t, x, data)
     y = _usual(model, t, x, data)
     found = _newton(equation, y) if np.all(np.isfinite(y)) else None

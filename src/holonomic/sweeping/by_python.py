@@ -25,7 +25,7 @@ from ..running.walk import walk
 from ..starting.initial import Start
 from .halt import INTERRUPTED, Watching
 from .job import Chunk, Happenings, Job
-from .members import Members
+from .members import Members, rows_of
 from .open import IN_SHORT
 
 MAKING = threading.RLock()  # plans
@@ -63,6 +63,8 @@ def _run(job: Job, members: Members, m: int, chunk: Chunk) -> Happenings:
 
     crossing = Crossing(None if job.initial == "free" else plan_for, job.t1)
     run = Run(plan, data, job.t0, x0, job.t1, save_t=job.save_t, **job.limits)
+    if job.initial == "free" and job.lam0 is not None:
+        run.lam0 = rows_of(job.lam0, number, number + 1)[0]
     start = Start(x0[: model.nq], x0[model.nq :], rows=plan.rows, redundant=job.program.redundant)
     told: list[tuple[str, str]] = []
     sol: Solution | None

@@ -11,12 +11,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ..arguments import missed_multipliers
 from ..errors import IncompatibleMethods
 from ..kernels.signatures import Fn
 from ..loop.batch import along_members
 from ..loop.replay import along
 from ..model.given_numbers import FORGOTTEN_TERMS, SYMMETRIC, asymmetry, numbers_text
 from ..planning.gains import check_gain
+from ..results.sampling import all_rows
 from ..starting.invariance import AT_THE_END, CANCELS, NEAR_ITS_VALUE, changing, not_invariant
 from ..starting.rank import MASSLESS, massless
 from .members import UNDECIDED, Members
@@ -36,30 +38,34 @@ class Checks:
     velocity_terms: bool = False  # whether velocity terms have been forgotten
     invariants: bool = False
     gain: bool = False  # of a stabilization that forward Euler discretizes
+    multipliers: bool = False  # whether they are those that were expected
 
     def __bool__(self) -> bool:
-        return self.mass or self.velocity_terms or self.invariants or self.gain
+        return self.mass or self.velocity_terms or self.invariants or self.gain or self.multipliers
 
 
-def needed(plan, params, inputs: bool, starts_differ: bool, initial: str) -> Checks:
+def needed(plan, params, inputs: bool, starts_differ: bool, initial: str, expects: bool = False) -> Checks:
     """Return what has to be looked at for each member of a sweep over these parameters."""
     model = plan.model
     gain = plan.choice.stabilization.may_overshoot
     if model.is_ode:
         return Checks(invariants=model.n_invariants > 0 and initial != "free", gain=gain)
+    expects &= initial != "free"
     places, moves = model.mass_reads
     swept = {i for name in params for i in range(model.places[name][0].start, model.places[name][0].stop)}
     if inputs:
         swept |= set(range(model.data_places["inputs"].start, model.data_places["inputs"].stop))
     mass = bool(swept & set(places)) or (moves and (starts_differ or initial == "project"))
-    return Checks(mass, moves, mass and model.may_forget, model.n_invariants > 0 and initial != "free", gain)
+    return Checks(mass, moves, mass and model.may_forget, model.n_invariants > 0 and initial != "free", gain, expects)
 
 
-def refuse(checks: Checks, program: Program, members: Members, t0: float, initial: str, tables, values, forward: float) -> None:
-    """Enter into `members.unable` those that `simulate` would refuse, and why; `values` are those of tabulated inputs."""
+def refuse(checks: Checks, program: Program, members: Members, t0: float, initial: str, lam0, look_into) -> None:
+    """Enter into `members.unable` those that `simulate` would refuse, and why; `look_into` are inputs, their values and
+    the direction of time, `lam0` rows of multipliers that are expected, or None.
+    """
     if not checks:
         return
-    look = _Look(program, members, t0, tables, values, forward)
+    look = _Look(program, members, t0, *look_into)
     if checks.mass:
         _mass(look, initial, NEARBY if checks.moves else ())
     if checks.velocity_terms:
@@ -68,6 +74,8 @@ def refuse(checks: Checks, program: Program, members: Members, t0: float, initia
         _invariants(look)
     if checks.gain:
         _gains(look)
+    if checks.multipliers:
+        _multipliers(look, lam0)
 
 
 class _Look:
@@ -211,6 +219,22 @@ def _along(fns, fn: Fn, times, states, data, part: slice, room: int) -> np.ndarr
     for m in range(len(states)):
         along(fns, int(fn), times, states, nothing, data[m], m, m + 1, out)
     return out[:, part]
+
+
+def _multipliers(look: _Look, lam0: np.ndarray) -> None:
+    """Refuse members whose multipliers at the start are not those that were expected."""
+    program, able = look.program, look.able
+    if not len(able):
+        return
+    room = max(program.size.nx, program.size.nrow) + 8
+    part, times = slice(look.size, look.size + program.shape[1] - program.model.nv), np.full(len(able), look.t0)
+    found = _along(program.fns, Fn.FIELD, times, look.members.starts[able], look.members.data[able], part, room)
+    found = all_rows(found, program.rows or (), program.model.n_lam)
+    G = look.terms()[1] if program.rows is not None else None
+    for m, lam in zip(able, found, strict=True):
+        text = missed_multipliers(program.model.row_labels, lam, lam0[m], None if G is None else G[m])
+        if text is not None:
+            look.refuse(m, text)
 
 
 def _gains(look: _Look) -> None:

@@ -30,6 +30,7 @@ from ..starting.roots import take_root
 from .checks import needed
 from .inputs import Tables
 from .job import Job
+from .members import expected_of_members
 from .open import Open, memory
 from .program import Program
 from .quantities import Quantities
@@ -127,7 +128,7 @@ def plan_job(
         except HolonomicError:
             continue  # told of each member by itself
         rows = begin.rows
-        if isinstance(model.system, Dae) and initial != "free":  # the solution for y that all members look for
+        if isinstance(model.system, Dae) and initial != "free" and start.lam0 is None:  # what all members look for
             take_root(model, t0, begin.q, own)
             data[model.data_places["root"]] = own[model.data_places["root"]]
         choice = settled(choice, model, t0, begin.q, own)
@@ -154,20 +155,46 @@ def plan_job(
         else:
             is_left = left_open(model, given, choice, starts)
     plan = plan_of(model, choice, events, rows)
+    lam0, roots = expected_of_members(plan, start.lam0, initial), None
+    if lam0 is not None and isinstance(model.system, Dae) and initial != "free":
+        roots = (model.data_places["root"], np.array([_root(model, t0, member(m), lam0, m, choice, start) for m in range(members)]))
     plan.enter_gains(data, 1.0 if t1 >= t0 else -1.0)
     data = plan.extended(data)
     x0 = np.concatenate([q0[0], v0[0]])
     places = {name: model.places[name][0] for name in params}
     job = Job(
         Program(plan, redundant if rows is not None else None), t0, t1, save_t, members, data, places, params, tables,
-        tuple(inputs or {}), q0, v0, initial, held, limits, memory(plan, data, t0, t1, save_t, x0, limits), wanted, is_left,
-        needed(plan, params, bool(inputs), len(q0) > 1, initial),
+        tuple(inputs or {}), q0, v0, initial, held, lam0, roots, limits, memory(plan, data, t0, t1, save_t, x0, limits), wanted,
+        is_left,
+        needed(plan, params, bool(inputs), len(q0) > 1, initial, lam0 is not None),
     )  # fmt: skip
     for name in wanted or ():
-        known = Quantities(job, 0, 0, np.zeros((0, *job.shape[:2])), np.zeros((0, job.shape[0], job.shape[2])))
-        if not known.knows(name):
-            raise BadArgument(f"outputs={name!r}: there is no such quantity; there is: q, v, a, lam, {', '.join(known.names())}.")
+        _check_output(job, name)
     return job
+
+
+def _check_output(job: Job, name: str) -> None:
+    """Refuse a name that members cannot be read by, or that stands for several quantities."""
+    times, nx, nk = job.shape
+    known = Quantities(job, 0, 1, np.full((1, times, nx), np.nan), np.full((1, times, nk), np.nan))
+    if not known.knows(name):
+        raise BadArgument(f"outputs={name!r}: there is no such quantity; there is: q, v, a, lam, {', '.join(known.names())}.")
+    try:
+        with np.errstate(all="ignore"):  # there are no states yet
+            values = known[name]
+    except AttributeError as missing:
+        raise BadArgument(f"outputs={name!r}: {missing}") from None
+    if not isinstance(values, np.ndarray):
+        raise BadArgument(f"outputs={name!r} has several quantities: name one, as {values!r} has them.")
+
+
+def _root(model, t0: float, given, lam0, m: int, choice: Choice, start: GivenStart) -> np.ndarray:
+    """What leads to the solution for y that a member's guess chooses; zeros where there is none, which is told of the member."""
+    q, v, data = given
+    with contextlib.suppress(HolonomicError):
+        begin = _begun(model, t0, q, v, data, choice, start)
+        take_root(model, t0, begin.q, data, lam0[m if len(lam0) > 1 else 0])
+    return data[model.data_places["root"]]
 
 
 def _enter(tables: Tables, data: np.ndarray, m: int, t: float, forward: float) -> None:

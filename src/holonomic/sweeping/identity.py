@@ -23,7 +23,7 @@ def identity(job: Job) -> dict[str, Any]:
         "system": _equations(job),
         "methods": f"{job.plan!r} {job.plan.choice!r} {sorted(job.limits.items())}{' open' if job.open else ''}",
         "times": hashed(job.save_t, job.t0, job.t1),
-        "starts": hashed(job.q0, job.v0, job.held, job.initial),
+        "starts": hashed(job.q0, job.v0, job.held, job.initial, *(() if job.lam0 is None else (job.lam0,))),
         "params": {name: hashed(values) for name, values in job.params.items()},
         "inputs": hashed(*job.tables.values, job.tables.times, job.inputs),
         "outputs": list(job.wanted or ()),

@@ -50,6 +50,8 @@ class Job:
     v0: np.ndarray
     initial: str
     held: np.ndarray  # which coordinates stay when a start is projected
+    lam0: np.ndarray | None  # multipliers that are expected, or guessed: (member, row), or one row for all
+    roots: tuple[slice, np.ndarray] | None  # what chooses the solution for y of a Dae, by guesses: where in data, (member, entry)
     limits: dict[str, Any]
     memory: Memory  # of the loop, as every member begins with it
     wanted: tuple[str, ...] | None = None  # quantities to keep; None: the whole state
@@ -73,6 +75,8 @@ class Job:
         DATA = np.tile(self.data, (last - first, 1))
         for name, values in self.params.items():
             DATA[:, self.places[name]] = values[first:last].reshape(last - first, -1)
+        if self.roots is not None:
+            DATA[:, self.roots[0]] = self.roots[1][first:last]
         return DATA
 
     def members(self, first: int, last: int) -> Members:
@@ -81,14 +85,17 @@ class Job:
         DATA, tables = self.data_of(first, last), self.tables
         for m in range(last - first if len(tables.at) else 0):
             enter_tables(m, self.t0, self.forward, DATA[m], tables.for_kernels(tables.rows(first, last)))
-        members = consistent(self.program, X0, DATA, self.t0, self.initial, self.held)
+        members = consistent(self.program, X0, DATA, self.t0, self.initial, self.held, self._expected(first, last))
         self.check(members, first, last)
         return members
 
     def check(self, members: Members, first: int, last: int) -> None:
         """Name those of a stretch of members that `simulate` would refuse."""
-        values = self.tables.rows(first, last)
-        refuse(self.checks, self.program, members, self.t0, self.initial, self.tables, values, self.forward)
+        look_into = (self.tables, self.tables.rows(first, last), self.forward)
+        refuse(self.checks, self.program, members, self.t0, self.initial, self._expected(first, last), look_into)
+
+    def _expected(self, first: int, last: int) -> np.ndarray | None:
+        return None if self.lam0 is None else rows_of(self.lam0, first, last)
 
     def part(self, first: int, last: int) -> Job:
         """The same sweep over a stretch of its members."""
@@ -97,6 +104,8 @@ class Job:
             tables=self.tables.part(first, last),
             q0=self.q0 if len(self.q0) == 1 else self.q0[first:last],
             v0=self.v0 if len(self.v0) == 1 else self.v0[first:last],
+            lam0=self.lam0 if self.lam0 is None or len(self.lam0) == 1 else self.lam0[first:last],
+            roots=None if self.roots is None else (self.roots[0], self.roots[1][first:last]),
         )  # fmt: skip
 
     @cached_property

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import BadArgument
+from .impulses import impulses
 
 
 class Member:
@@ -38,6 +39,15 @@ class Member:
     def failure(self) -> str:
         """Why it failed; "" where it did not."""
         return next((failure.why for failure in self._runs.failed if failure.member == self.number), "")
+
+    @property
+    def impulses(self) -> np.ndarray:
+        """-GᵀΛ of its start with initial="impact", (nv,)."""
+        return impulses(self._runs.job, self.number, self.number + 1)[0]
+
+    def impulse(self, label: str) -> np.ndarray:
+        """-GᵀΛ of one constraint alone, (nv,), at a start with initial="impact"."""
+        return impulses(self._runs.job, self.number, self.number + 1, label)[0]
 
     def __getitem__(self, name: str):
         """A quantity by name, as in the ensemble: coordinates, outputs, parameters, parts of a mechanism."""

@@ -8,18 +8,21 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from ..arguments import GivenStart, Opened
+from ..arguments import GivenStart, Opened, free_multipliers
 from ..errors import BadArgument, HolonomicError, RedundancyWarning
 from ..kernels.signatures import Fn, Model
 from ..loop import starts
 from ..loop.replay import along
 from ..model.call_by_name import nearest
 from ..model.dae import Dae
+from ..model.given_numbers import vector
+from ..planning.plan import Plan
 from ..starting.impulse import OFF
 from ..starting.initial import LEAST_TOLERANCE, prepare
+from ..starting.roots import take_root
 from .program import Program
 
-STARTS = ("q0", "v0", "y0", "s0", "x0", "dx0", "ddx0")  # what may have a row for each member
+STARTS = ("q0", "v0", "y0", "s0", "x0", "dx0", "ddx0", "lam0")  # what may have a row for each member
 MODES = {"check": starts.CHECK, "project": starts.PROJECT, "impact": starts.IMPACT, "free": starts.FREE}
 FEW = 8  # members of a stretch that get a message of their own; looking into each takes milliseconds
 
@@ -127,19 +130,30 @@ def starts_of_members(model, here: Opened, start: GivenStart) -> tuple[np.ndarra
     return qs, all_of(start.v0, here.v, "v0")
 
 
+def expected_of_members(plan: Plan, lam0, initial: str) -> np.ndarray | None:
+    """Return the multipliers that are given for all members, or one row where all have the same; None: none are."""
+    if lam0 is None:
+        return None
+    first, model = first_of(lam0), plan.model
+    if initial == "free":
+        return all_of(lam0, free_multipliers(plan, first), "lam0")
+    size = model.n_constraints // model.order if isinstance(model.system, Dae) else model.n_lam
+    return all_of(lam0, vector(first, "lam0", size), "lam0")
+
+
 def rows_of(values: np.ndarray, first: int, last: int) -> np.ndarray:
     """Rows of a stretch of members; one row is that of every member."""
     return np.broadcast_to(values, (last - first, values.shape[1])) if len(values) == 1 else values[first:last]
 
 
-def consistent(program: Program, X0, DATA, t0: float, initial: str, held: np.ndarray) -> Members:
-    """Check or project the start of every member; name those that cannot start.
+def consistent(program: Program, X0, DATA, t0: float, initial: str, held: np.ndarray, lam0=None) -> Members:
+    """Check or project the start of every member; name those that cannot start. `lam0` are rows of all members, or None.
 
     Compiled; what the compiled look cannot decide goes through `initial.prepare` where the user's functions are at hand.
     """
     model, members = program.model, Members(DATA, X0, -1)
     if model.is_dae or len(model.extras):
-        _by_python(program, members, range(len(X0)), t0, initial, held)
+        _by_python(program, members, range(len(X0)), t0, initial, held, lam0)
     elif not (model.is_ode and not model.n_invariants):
         status, found = _assemble(program, X0, DATA, t0, initial, held)
         off = np.flatnonzero((status == starts.OFF_POSITION) | (status == starts.OFF_VELOCITY))
@@ -148,7 +162,7 @@ def consistent(program: Program, X0, DATA, t0: float, initial: str, held: np.nda
             members.unable[int(m)] = _off(int(status[m]), found[m], initial)
         unclear = np.flatnonzero(status == starts.UNCLEAR)
         _by_python(program, members, np.union1d(shown, unclear).astype(int), t0, initial, held)
-    members.starts, members.at_lam = _with_multipliers(program, DATA, X0, t0)
+    members.starts, members.at_lam = _with_multipliers(program, DATA, X0, t0, lam0 if initial == "free" else None)
     return members
 
 
@@ -192,7 +206,7 @@ def _off(status: int, found: np.ndarray, initial: str) -> str:
     return f'{what} misses {level} by {found[status - 1]:.1e}. Correct it, or pass initial="project".'
 
 
-def _by_python(program: Program, members: Members, which, t0, initial, held) -> None:
+def _by_python(program: Program, members: Members, which, t0, initial, held, lam0=None) -> None:
     """Look into single members with all means, and say what is wrong in full."""
     X0, DATA, model = members.starts, members.data, program.plan and program.plan.model
     for m in map(int, which):
@@ -206,6 +220,8 @@ def _by_python(program: Program, members: Members, which, t0, initial, held) -> 
                     model, t0, X0[m, : model.nq].copy(), X0[m, model.nq :].copy(), DATA[m], tol=program.tol,
                     initial=initial, hold=np.flatnonzero(held).tolist() or None, redundant=program.redundant,
                 )  # fmt: skip
+            if lam0 is not None and isinstance(model.system, Dae) and initial != "free":
+                take_root(model, t0, begin.q, DATA[m], lam0[m])
         except HolonomicError as problem:
             members.unable[m] = str(problem)
             continue
@@ -226,12 +242,18 @@ def _by_python(program: Program, members: Members, which, t0, initial, held) -> 
 UNDECIDED = "?"  # a worker without the user's functions leaves these members to the process that has them
 
 
-def _with_multipliers(program: Program, DATA, X0, t0: float) -> tuple[np.ndarray, int]:
-    """Return starts with room for what a formulation adds, and where λ is to be entered from the field; -1: nowhere."""
+def _with_multipliers(program: Program, DATA, X0, t0: float, given=None) -> tuple[np.ndarray, int]:
+    """Return starts with room for what a formulation adds, and where λ is to be entered from the field; -1: nowhere.
+
+    `given` are multipliers that runs begin with, whatever the field says.
+    """
     at = X0.shape[1]
     X = np.zeros((len(X0), program.size.nx))
     X[:, :at] = X0
     for block in program.blocks[2:]:
+        if block.name == "lam" and given is not None:
+            X[:, at : at + block.size] = given
+            return X, -1
         if block.name == "lam" and not program.model.is_ode:
             return X, at
         if block.name == "lam" and block.size:  # of a Dae

@@ -52,6 +52,7 @@ class Facts:
     coordinates: tuple[str, ...]
     extras: Extras
     invariant_labels: tuple[str, ...]
+    row_labels: tuple[str, ...]
 
     @property
     def nc(self) -> int:
@@ -71,6 +72,7 @@ class Program:
             not model.is_ode and model.system.kinematics is None and not model.n_invariants,
             tuple(int(turn) for turn in model.turns), model.data_places["invariants"].start, dict(model.output_shapes),
             tuple(model.coordinates), model.extras, tuple(model.invariant_labels),
+            () if model.is_ode else tuple(model.row_labels),
         )  # fmt: skip
         lowered = plan.integrator
         self.size, self.atol, self.blocks, self.rows = plan.size, plan.atol, plan.blocks, plan.rows

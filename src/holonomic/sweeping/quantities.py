@@ -11,6 +11,8 @@ from ..errors import BadArgument
 from ..kernels.signatures import Fn
 from ..loop.batch import along_members
 from ..results.sampling import all_rows, smallest
+from ..starting.impulse import Impact
+from .impulses import impact_of
 from .job import Job
 
 ARRAYS = ("q", "v", "a", "lam", "y", "s", "w")
@@ -77,6 +79,15 @@ class Quantities:
     def y(self) -> np.ndarray:
         """States of an Ode, algebraic unknowns of a Dae."""
         return self.lam if self.model.is_dae else self.q
+
+    @property
+    def caught(self) -> bool:
+        """Whether the members began with an impact."""
+        return self.job.initial == "impact"
+
+    def impact(self) -> Impact:
+        """What caught the members, see `impulses`."""
+        return impact_of(self.job, self.first, self.last)
 
     @cached_property
     def lam(self) -> np.ndarray:

@@ -12,6 +12,7 @@ import numpy as np
 from ..arguments import Asked, Assembling, GivenStart, brought, check_kind, opened, refuse_unknown
 from ..entries import entry
 from ..errors import BadArgument
+from ..model.dae import Dae
 from ..model.given_numbers import axes, is_whole
 from ..planning.reuse import traced_model
 from ..running.progress import Tally
@@ -55,6 +56,7 @@ def sweep(
     x0=None,
     dx0=None,
     ddx0=None,
+    lam0=None,
     params: Mapping[str, Any] | None = None,
     inputs: Mapping[str, Any] | None = None,
     save_at=2,
@@ -93,6 +95,8 @@ def sweep(
         As for `simulate`: one start for all members, or (member, entry) arrays.
     s0, w0 : mapping or array_like
         States and a guess of algebraic variables, as for `simulate`; a (member, entry) array of s0 gives each its own.
+    lam0 : array_like
+        As for `simulate`, one row for all members or (member, row): multipliers that are checked, or a guess of a Dae's y.
     params : dict
         Parameters of the system by name, one value (or array) per member, all of one length; `grid` and `sample`
         make such dicts.
@@ -156,7 +160,7 @@ def sweep(
     """
     if positional or unknown:
         refuse_unknown(sweep, positional, unknown, system)
-    start = GivenStart(q0, v0, y0, s0, w0, x0, dx0, ddx0, None, initial, hold, redundant)
+    start = GivenStart(q0, v0, y0, s0, w0, x0, dx0, ddx0, lam0, initial, hold, redundant)
     asked = Asked(
         formulation, integrator, stabilization, rtol, atol, step, constraint_tol, prefer, save_at, events, max_steps, max_step,
         None, progress,
@@ -200,6 +204,8 @@ def job_of(call: str, system, t_end, start: GivenStart, asked: Asked, many: Aske
         raise BadArgument(f"{call} keeps the same times of all members: give save_at, a number of times or times.")
     limits = asked.limits()
     start = start._replace(redundant=system.redundant if start.redundant is None else start.redundant)
+    if explicit_only and start.lam0 is not None and isinstance(system, Dae):
+        raise BadArgument('lam0 of a Dae is looked into member by member, which a GPU does not do. Use on="threads".')
     qs, vs = starts_of_members(model, here, start)
     if asked.prefer is not None:
 
