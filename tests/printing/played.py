@@ -29,10 +29,6 @@ def job(problem, t_end, moved: dict, saved: int, start: GivenStart | None = None
     return job_of("view", problem, t_end, start, Asked(save_at=saved, **options), AskedMembers(params=params), True)
 
 
-def start_of(made) -> np.ndarray:
-    return np.concatenate([made.q0[0], made.v0[0]])
-
-
 def by_python(made) -> tuple[dict, np.ndarray]:
     """Run the program of a job in Python, operation by operation; return what it left and the saved states."""
     printed = page_program(made)
@@ -44,7 +40,7 @@ def by_python(made) -> tuple[dict, np.ndarray]:
         exec(ast.unparse(ast.fix_missing_locations(function)), space)
     times, nx, nk = made.shape
     given = {name: np.zeros(shape) for name, (shape, _) in program.local.items()}
-    given["state_x"][:] = start_of(made)
+    given["state_x"][:] = numbers["x0"]
     given[REALS][:], given[WHOLES][:] = numbers["REALS0"], numbers["WHOLES0"]
     given = {name: Numbers(each) if each.ndim == 1 else Rows(map(Numbers, each)) for name, each in given.items()}
     given[WHOLES] = Wholes(given[WHOLES])
@@ -102,7 +98,8 @@ def by_node(made, x0=None, moved=(), repeat: int = 1) -> tuple[dict, np.ndarray]
     for place, value in moved:
         numbers["P"][place] = value
     times, nx, nk = made.shape
-    numbers["x0"] = start_of(made) if x0 is None else x0
+    if x0 is not None:
+        numbers["x0"] = x0
     names = ", ".join(f"N.{name.strip()}" if "OUT" not in name else name for name in GIVEN.split(","))
     script = f"""{prelude()}
     const number = v => typeof v === "string" ? Number(v) : v;

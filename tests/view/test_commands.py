@@ -37,6 +37,29 @@ def test_view_simulates_a_problem_first(shell):
     assert told["bytes"] < 6e6
 
 
+def test_view_writes_a_live_page(shell, tmp_path):
+    sliders = ("--sliders", "g=1:25, v0.y=-8:8")
+    done = shell("view", "pendulum", "--t-end", "0.5", *sliders, "--frames", "11", "--json", "-o", "live.html")
+    assert done.exit_code == 0, done.output
+    assert json.loads(done.stdout)["bytes"] < 1e6
+    assert 'id="engine"' in (tmp_path / "live.html").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["pendulum", "--sliders", "g=1-25"], "--sliders g=1-25: write a name and its range, g=1:25."),
+        (["crank.nc", "--live"], "--live shows one problem or one file of yours: a saved run has no model."),
+        (["pendulum", "--sliders", "gg=1:25"], "live={'gg': ...}: there is nothing of this name to move. Did you mean 'g'?"),
+    ],
+    ids=["range", "saved", "name"],
+)
+def test_view_says_what_is_wrong_with_a_live_page(shell, saved, words, told):
+    done = shell("view", *words)
+    assert done.exit_code == 2
+    assert told in " ".join(done.stderr.split())
+
+
 def test_view_puts_runs_one_over_the_other(shell, crank, saved, tmp_path):
     crank.save(tmp_path / "again.nc")
     done = shell("view", saved, "again.nc", "--json", "-o", "both.html")

@@ -22,6 +22,8 @@ Examples:
   holonomic view crank.py --signals A.force   a file of yours
   holonomic view run.nc                       saved by sol.save or run --save
   holonomic view a.nc b.nc -o both.html       one run over the other
+  holonomic view pendulum --live              sliders: the page simulates anew
+  holonomic view pendulum --sliders g=1:25,L=0.5:2,v0.y=-8:8
 
 Exit code 1: a run failed (its page shows how far it came), or a file cannot be read. 2: bad usage.
 """
@@ -51,6 +53,12 @@ def view(
     ] = None,
     step: Annotated[float | None, typer.Option(help="Fixed step size, for a problem or file.")] = None,
     t_end: Annotated[float | None, typer.Option(help="When to stop, for a problem or file.")] = None,
+    live: Annotated[
+        bool, typer.Option("--live", help="A page with sliders that simulates anew, for a problem or file.")
+    ] = False,
+    sliders: Annotated[
+        str, typer.Option(metavar="A=LOW:HIGH,...", help="What to move on a live page: g=1:25,v0.y=-8:8,rtol=1e-9:1e-3.")
+    ] = "",
     style: Annotated[str, typer.Option(metavar="NAME", help="auto, light or dark.")] = "auto",
     browser: Annotated[
         bool | None, typer.Option("--open/--no-open", help="Open the browser; by default in a terminal only.")
@@ -64,6 +72,12 @@ def view(
         options["step"] = step
     options["progress"] = None if sys.stdout.isatty() and not as_json else False
     options = {name: value for name, value in options.items() if value is not None}
+    if live or sliders:
+        page, path = live_page(targets, t_end, options, sliders, output, {
+            "signals": words(signals), "traces": words(traces), "frames": frames, "style": style,
+        })  # fmt: skip
+        told(page, path, as_json, browser, output)
+        return
     runs, titles, failed = [], [], False
     for target in targets:
         sol, title, failure = run_of(target, t_end, options)
@@ -84,6 +98,16 @@ def view(
         refuse(f"the page {path} could not be written: {problem}")
     except HolonomicError as problem:
         refuse(str(problem))
+    told(page, path, as_json, browser, output)
+    if failed:
+        raise typer.Exit(FAILED)
+
+
+view.__doc__ = f"{view.__doc__}\n\n{EXAMPLES}"
+
+
+def told(page, path: Path, as_json: bool, browser: bool | None, output: Path | None) -> None:
+    """Say where the page is, and open it."""
     if as_json:
         tracks = page.scene.tracks
         about = [
@@ -96,16 +120,51 @@ def view(
     wanted = browser if browser is not None else output is None and sys.stdout.isatty() and not as_json
     if wanted and not page.open():
         typer.echo("no browser was found; open the page yourself.", err=True)
-    if failed:
-        raise typer.Exit(FAILED)
 
 
-view.__doc__ = f"{view.__doc__}\n\n{EXAMPLES}"
+def live_page(targets: list[str], t_end: float | None, options: dict[str, Any], sliders: str, output: Path | None, shown):
+    """Write a page that simulates; return it and its path."""
+    from ..view import view
+
+    if len(targets) != 1 or saved(targets[0]):
+        refuse("--live shows one problem or one file of yours: a saved run has no model.")
+    job = load(targets[0])
+    path = output if output is not None else new_file(f"{job.title or job.name} live")
+    try:
+        with warnings.catch_warnings():
+            warnings.showwarning = warn
+            page = view(
+                job.what, job.t_end if t_end is None else t_end, live=ranges(sliders) or True, path=path, show=False,
+                title=job.title or job.name, **shown, **job.start, **options,
+            )  # fmt: skip
+    except OSError as problem:
+        refuse(f"the page {path} could not be written: {problem}")
+    except HolonomicError as problem:
+        refuse(str(problem))
+    return page, path
+
+
+def ranges(text: str) -> dict[str, tuple[float, float]]:
+    """Sliders with their ranges: "g=1:25,L=0.5:2"."""
+    found = {}
+    for word in words(text):
+        name, _, given = word.partition("=")
+        low, _, high = given.partition(":")
+        try:
+            found[name.strip()] = float(low), float(high)
+        except ValueError:
+            refuse(f"--sliders {word}: write a name and its range, g=1:25.")
+    return found
+
+
+def saved(target: str) -> bool:
+    """Whether a target is a file of a run."""
+    return Path(target).suffix in (".nc", ".nc3", ".cdf") or (Path(target).is_file() and not target.endswith(".py"))
 
 
 def run_of(target: str, t_end: float | None, options: dict[str, Any]):
     """Return a solution, its title, and why it failed or ""."""
-    if Path(target).suffix in (".nc", ".nc3", ".cdf") or (Path(target).is_file() and not target.endswith(".py")):
+    if saved(target):
         sol = loaded(target)
         return sol, Path(target).stem, sol.failure
     job = load(target)

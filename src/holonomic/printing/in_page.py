@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ..errors import BadArgument
 from ..kernels.layout import REAL, WHOLE
 from ..kernels.memory import RUN
 from ..loop.batch import UNREADY
@@ -31,18 +32,42 @@ class PageProgram:
 
     def numbers(self, job: Job) -> dict[str, Any]:
         """What a run begins with, of a job that has this program: arrays and two tolerances, by the names of the entry."""
-        begin = {kind: np.array([getattr(job.memory, name) for name in RUN.places(kind)], dtype=float) for kind in (REAL, WHOLE)}
+        begin = {
+            kind: np.array([getattr(job.memory, name) for name in RUN.places(kind)], dtype=float)
+            for kind in (REAL, WHOLE)
+        }
+        members = job.members(0, 1)
+        if members.unable:
+            raise BadArgument(f"the run cannot start: {members.unable[0]}")
         return {
-            "C": self.program.common(job.data), "P": job.data_of(0, 1)[0, list(self.program.own)], "REALS0": begin[REAL],
-            "WHOLES0": begin[WHOLE], "sp": np.array(job.program.sp, dtype=float), "atol": np.array(job.program.atol),
-            "tol": job.program.tol, "least": max(job.program.tol, LEAST_TOLERANCE), "stops": np.array([job.t1]),
-            "save_t": np.array(job.save_t),
+            "x0": members.starts[0], "C": self.program.common(job.data), "P": members.data[0, list(self.program.own)],
+            "D": members.data[0], "REALS0": begin[REAL], "WHOLES0": begin[WHOLE], "sp": np.array(job.program.sp, dtype=float),
+            "atol": np.array(job.program.atol), "tol": job.program.tol, "least": max(job.program.tol, LEAST_TOLERANCE),
+            "stops": np.array([job.t1]), "save_t": np.array(job.save_t),
         }  # fmt: skip
 
 
-def page_program(job: Job) -> PageProgram:
-    """Print the program of a job for a page."""
-    program = program_of(job)
+def why_not_in_page(job: Job) -> str | None:
+    """Say why a page cannot run a job; None: it can."""
+    program, plan = job.program, job.plan
+    if not plan.choice.integrator.on_gpu:
+        return f"{plan.choice.integrator!r} solves equations in every step; pages run explicit integrators"
+    if program.model.is_dae:
+        return "the unknowns y of a Dae are found by iterations that pages do not have"
+    if program.rows is not None:
+        return "its constraints are redundant, and pages do not choose among rows"
+    if any(event.then is not None for event in plan.events.values()):
+        return "an event with then= calls a function of Python"
+    if program.by_python:
+        return f"{plan.choice.integrator!r} begins with points that Python finds"
+    if len(job.tables.at):
+        return "an input is a table; pages take functions of t"
+    return None
+
+
+def page_program(job: Job, moved: tuple[int, ...] = ()) -> PageProgram:
+    """Print the program of a job for a page; `moved` are further places in data that it is told."""
+    program = program_of(job, moved=moved)
     models = [ast.parse(text).body[0] for text in program.models.values()]
     functions = [ast.fix_missing_locations(each) for each in program.functions]
     made = functions_as_javascript([*models, *functions])

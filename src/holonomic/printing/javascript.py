@@ -54,7 +54,9 @@ class Untranslatable(Exception):
 
 def prelude() -> str:
     """Return what every program needs: the small functions above, and sine and cosine as `trig` has them."""
-    constants = [f"const {name} = {value!r};" for name, value in vars(trig).items() if name.isupper() or name[1:].isdigit()]
+    constants = [
+        f"const {name} = {value!r};" for name, value in vars(trig).items() if name.isupper() or name[1:].isdigit()
+    ]
     functions = [
         ast.parse(textwrap.dedent(inspect.getsource(function))).body[0] for function in (trig.near_sincos, trig.sincos)
     ]
@@ -120,12 +122,14 @@ class _Function:
 
     def _refuse_late_counters(self) -> None:
         """After its loop a counter is one further here than in Python: no function may read it there."""
-        for loop in (each for each in ast.walk(self.node) if isinstance(each, ast.For)):
-            name = loop.target.id  # type: ignore[union-attr]
-            inside = {id(each) for other in ast.walk(self.node) if isinstance(other, ast.For) and other.target.id == name
-                      for statement in other.body for each in ast.walk(statement)}  # type: ignore[union-attr]  # fmt: skip
-            if any(_reads(each, name) and id(each) not in inside for each in ast.walk(self.node)):
-                raise Untranslatable(f"{self.node.name} reads {name!r} after its loop")
+        read, inside = Counter(_read(self.node)), Counter()
+        counters = set()
+        for loop in _outermost(self.node):
+            counters.add(loop.target.id)
+            inside.update(name for statement in loop.body for name in _read(statement) if name == loop.target.id)
+        late = [name for name in counters if read[name] > inside[name]]
+        if late:
+            raise Untranslatable(f"{self.node.name} reads {late[0]!r} after its loop")
 
     # statements
 
@@ -273,7 +277,11 @@ class _Function:
         left, right = self._part(node.left), self._part(node.right)
         if isinstance(node.op, ast.Pow):
             square = isinstance(node.right, ast.Constant) and node.right.value == 2
-            return f"sq({self.write(node.left)})" if square else f"Math.pow({self.write(node.left)}, {self.write(node.right)})"
+            return (
+                f"sq({self.write(node.left)})"
+                if square
+                else f"Math.pow({self.write(node.left)}, {self.write(node.right)})"
+            )
         if isinstance(node.op, ast.FloorDiv):
             return f"Math.floor({left} / {right})"
         if isinstance(node.op, ast.Mod):
@@ -347,8 +355,19 @@ def _loaded(target):
     return ast.Name(target.id, ast.Load()) if isinstance(target, ast.Name) else target
 
 
-def _reads(node, name: str) -> bool:
-    return isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load) and node.id == name
+def _read(node) -> list[str]:
+    """Names that are read in a statement, as often as they are."""
+    return [each.id for each in ast.walk(node) if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Load)]
+
+
+def _outermost(node, names: frozenset[str] = frozenset()):
+    """Loops, but for those inside a loop with the same counter."""
+    for each in ast.iter_child_nodes(node):
+        if isinstance(each, ast.For) and each.target.id not in names:  # type: ignore[union-attr]
+            yield each
+            yield from _outermost(each, names | {each.target.id})  # type: ignore[union-attr]
+        else:
+            yield from _outermost(each, names)
 
 
 def _negative(node) -> bool:

@@ -76,17 +76,27 @@ def own_places(job: Job) -> tuple[int, ...]:
     return tuple(sorted(set(places)))
 
 
-def program_of(job: Job, rewritten: Callable[[Tape], Tape] | None = None) -> MemberProgram:
-    """Write the program of a job; `rewritten` may give model functions another form that suits a machine better."""
-    program, own = job.program, own_places(job)
-    tapes = {Fn[name]: Tape.from_text(text) for group in ("run", "events") for name, text in program.tapes.get(group, {}).items()}
+def program_of(job: Job, rewritten: Callable[[Tape], Tape] | None = None, moved: tuple[int, ...] = ()) -> MemberProgram:
+    """Write the program of a job.
+
+    `rewritten` may give model functions another form that suits a machine better; `moved` are places in data that are told to
+    it besides those that differ between members.
+    """
+    program, own = job.program, tuple(sorted({*own_places(job), *moved}))
+    tapes = {
+        Fn[name]: Tape.from_text(text)
+        for group in ("run", "events")
+        for name, text in program.tapes.get(group, {}).items()
+    }
     starts = {Fn[name]: Tape.from_text(text) for name, text in _of_start(job).items()}
     readies = bool(starts) or (program.model.n_lam == 0 and program.model.n_invariants == 0)
     tapes |= starts
     size = _sizes(job, tapes)
     local = _local(job, size)
     bound = _bound(job, size, local)
-    written = Specializer({dense_saddle: NEED_TERMS, dense_short: NEED_TERMS, weigh: OK})  # pivoting is left to the processor
+    written = Specializer(
+        {dense_saddle: NEED_TERMS, dense_short: NEED_TERMS, weigh: OK}
+    )  # pivoting is left to the processor
     calls = []
     if readies:
         more = {"mode": Known(MODES[job.initial]), "x": Array(local["state_x"][0]), "W": Array(local["state_W"][0])}

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import warnings
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -195,6 +196,20 @@ def _root(model, t0: float, given, lam0, m: int, choice: Choice, start: GivenSta
         begin = _begun(model, t0, q, v, data, choice, start)
         take_root(model, t0, begin.q, data, lam0[m if len(lam0) > 1 else 0])
     return data[model.data_places["root"]]
+
+
+def with_methods(job: Job, asked: Asked) -> Job:
+    """Return the same job with other methods or tolerances."""
+    model, rows = job.plan.model, job.plan.rows
+    plan = plan_of(model, asked.choice(model), job.plan.events, rows)
+    data = model.data()
+    data[: len(job.data)] = job.data[: len(data)]
+    plan.enter_gains(data, job.forward)
+    data, x0 = plan.extended(data), np.concatenate([job.q0[0], job.v0[0]])
+    return replace(
+        job, program=Program(plan, job.program.redundant), data=data,
+        memory=memory(plan, data, job.t0, job.t1, job.save_t, x0, job.limits),
+    )  # fmt: skip
 
 
 def _enter(tables: Tables, data: np.ndarray, m: int, t: float, forward: float) -> None:

@@ -4,24 +4,38 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
+from ..arguments import Assembling, Posed
+from ..errors import BadArgument, UnknownArgument
+from ..model.system import Ode, System
 from ..model.wrong_calls import says_what_it_takes
+from ..simulate import simulate
 
 FOREIGN = {"duration": "seconds", "length": "seconds", "figsize": "size", "frame_rate": "fps"}
 
 
-@says_what_it_takes
 def view(
-    runs, *, path: str | Path | None = None, names: Sequence[str] | None = None, signals: Sequence[str] = (),
-    traces: Sequence[str] = (), forces: bool = False, frames: int | None = None, title: str = "",
-    style: str = "auto", show: bool | None = None,
+    what, t_end=None, *, live=None, methods: Sequence[Any] | None = None, path: str | Path | None = None,
+    names: Sequence[str] | None = None, signals: Sequence[str] = (), traces: Sequence[str] = (), forces: bool = False,
+    frames: int | None = None, title: str = "", style: str = "auto", show: bool | None = None, **simulated,
 ):  # fmt: skip
-    """Show runs on a page: one solution, a list of them, or {name: solution}; several lie one over the other.
+    """Show runs on a page: solutions, or a system that is simulated first; with `live=` the page itself simulates.
 
     Parameters
     ----------
-    runs : Solution, sequence of Solution, or {str: Solution}
-        What to show.
+    what : Solution, sequence of Solution, {str: Solution}, System, Ode, Problem or Mechanism
+        What to show; several runs lie one over the other.
+    t_end : float or (float, float)
+        When a system's run ends, as for `simulate`.
+    live : {str: (float, float)} or True, optional
+        Sliders with their ranges: parameters ("g", "k[0]"), initial values ("v0.y", "q0[1]"), "rtol", "step", or the strength
+        of a stabilization ("alpha"). Whoever reads the page moves them, and the model runs anew in the browser. True
+        chooses a few.
+    methods : list, optional
+        Methods to choose from on a live page; each an integrator, a stabilization, a tuple of these, or a mapping
+        {"integrator": .., "stabilization": .., "formulation": .., "rtol": .., "atol": .., "step": ..}. The first one is
+        that of the recorded run.
     path : str or Path, optional
         Write the page here and do not open it.
     names : sequence of str, optional
@@ -33,30 +47,56 @@ def view(
     forces : bool
         Draw the forces of joints from the start; the page has a switch.
     frames : int, optional
-        How many times are drawn; by default 1000, more where bodies turn fast.
+        How many times are drawn; by default 1000, more where bodies turn fast; 401 of a live page.
     title : str
         Title of the page.
     style : {"auto", "light", "dark"}
         "auto" follows the reader's system.
     show : bool, optional
         Open the browser; by default where no path is given, outside notebooks.
+    **simulated
+        Of a system: q0, v0, integrator, stabilization, rtol, step and whatever else `simulate` takes.
 
     Returns
     -------
     Page
         A notebook shows it in place. `.save(path)`, `.open()`, `.path`.
+
+    Raises
+    ------
+    IncompatibleMethods
+        A live page that no browser could run: implicit integrators, tables of inputs, `then=` of events, redundant constraints.
     """
-    from .asked import switch
+    from .asked import switch, whole
     from .page import Page, in_notebook
     from .scene import scene_of
 
-    scene = scene_of(runs, names=names, frames=frames, signals=signals, traces=traces, forces=forces, title=title)
-    page = Page(scene, style)
+    shown = {"names": names, "frames": frames, "signals": signals, "traces": traces, "forces": forces, "title": title}
+    if live is not None:
+        from .live import live_page, one_of
+
+        if frames is not None:
+            shown["frames"] = whole(frames, "frames", 2, 10_000)
+        page = live_page(one_of(what), t_end, live, methods, simulated, shown, style)
+    else:
+        if methods is not None:
+            raise BadArgument("methods= are those of a live page: give live={name: (low, high)}, too.")
+        page = Page(scene_of(_run(what, t_end, simulated), **shown), style)
     if path is not None:
         page.save(path)
     if (show is not None and switch(show, "show")) or (show is None and path is None and not in_notebook()):
         page.open()
     return page
+
+
+def _run(what, t_end, simulated: dict[str, Any]):
+    """Runs as they are; a system is simulated first."""
+    if isinstance(what, System | Ode | Posed | Assembling):
+        return simulate(what, t_end, **simulated)
+    if t_end is not None or simulated:
+        name = "t_end" if t_end is not None else next(iter(simulated))
+        raise UnknownArgument(f"view has no argument {name!r} for runs: it goes with a system, which is simulated first.")
+    return what
 
 
 def animate(

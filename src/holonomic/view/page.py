@@ -24,7 +24,7 @@ import webbrowser
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -36,6 +36,7 @@ from .scene import Scene, Track
 from .signals import Signal
 from .styles import LOOKS
 
+# the last one starts the page
 SCRIPTS = ("data.js", "look.js", "marks.js", "flat.js", "mesh.js", "solid.js", "panels.js", "phase.js", "main.js")
 THEMES = ("auto", "light", "dark")
 ALARM = {"light": "#c1121f", "dark": "#ff6b6b"}  # joints that have come apart
@@ -45,22 +46,28 @@ FORCE = {"light": "#c2410c", "dark": "#ffb070"}
 class Page:
     """A page that shows runs; notebooks show it in place. `save(path)` writes it, `open()` shows it in the browser."""
 
-    def __init__(self, scene: Scene, style: str = "auto", play: bool = True):
+    def __init__(self, scene: Scene, style: str = "auto", play: bool = True, live: LivePart | None = None):
         if not isinstance(style, str) or style not in THEMES:
             raise BadArgument(f"style={reprlib.repr(style)}: choose {', '.join(map(repr, THEMES))}.")
-        self.scene, self.style, self.play = scene, style, play
+        self.scene, self.style, self.play, self.live = scene, style, play, live
         self.path: Path | None = None
 
     @property
     def html(self) -> str:
         """The whole page as text."""
         blob = Blob()
-        meta = _meta(self.scene, blob, self.style, self.play)
+        meta, scripts, engine = _meta(self.scene, blob, self.style, self.play), SCRIPTS, ""
+        if self.live is not None:
+            scripts = (*SCRIPTS[:-1], "live.js", SCRIPTS[-1])
+            meta |= self.live.meta(blob)
+            engine = f'<script type="text/plain" id="engine">{self.live.code(_file("engine.js"))}</script>\n'
+            (track,) = meta["tracks"]
+            meta["tracks"] = [track | {"name": "recorded", "ghost": True}, track | {"name": "moved"}]
         text = json.dumps(meta, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
         parts = {
             "theme": self.style if self.style != "auto" else "light", "version": __version__,
             "title": html.escape(self.scene.title), "css": _file("page.css"), "meta": text.replace("<", "\\u003c"),
-            "data": blob.text(), "js": "\n".join(map(_file, SCRIPTS)),
+            "data": blob.text(), "js": "\n".join(map(_file, scripts)), "engine": engine,
         }  # fmt: skip
         # in one pass over the template: what is put in is not looked at again
         return re.sub(r"@@(\w+)@@", lambda found: parts[found.group(1)], _file("page.html"))
@@ -100,6 +107,14 @@ def in_notebook() -> bool:
     shell = sys.modules.get("IPython")
     running = shell.get_ipython() if shell is not None else None
     return running is not None and hasattr(running, "kernel")
+
+
+class LivePart(Protocol):
+    """What makes a page live: see `live`."""
+
+    def meta(self, blob: Blob) -> dict[str, Any]: ...  # joins the description of the page
+
+    def code(self, engine: str) -> str: ...  # JavaScript that gives the engine
 
 
 class Blob:

@@ -25,6 +25,7 @@ class Track {
   constructor(given, index) {
     this.index = index;
     this.name = given.name;
+    this.ghost = Boolean(given.ghost); // the recorded run of a live page, drawn in grey below the one that is moved
     this.visible = true;
     this.failure = given.failure;
     this.tau = Float64Array.from(numbers(given.t), t => forward * (t - begin));
@@ -37,7 +38,7 @@ class Track {
     this.forces = numbers(given.forces);
     this.joints = given.forces.shape[1];
     this.events = given.events.map(e => ({ name: e.name, tau: Float64Array.from(numbers(e.t), t => forward * (t - begin)) }));
-    this.signals = new Map(given.signals.map(s => [s.name, s]));
+    this.signals = new Map(given.signals.map(s => [s.name, { ...s }]));
     this.now = { i: 0, u: 0 };
     this.P = new Float64Array(this.bodies * width); // places of the bodies now
     this.R = new Float64Array(this.bodies * (dimension === 3 ? 9 : 2)); // rotations now
@@ -140,7 +141,8 @@ function rotation(P, at, R, o) {
 }
 
 const tracks = meta.tracks.map((given, index) => new Track(given, index));
-const several = tracks.length > 1;
+const several = tracks.filter(track => !track.ghost).length > 1;
+const byRun = track => several || track.ghost; // whether colours tell runs apart, not bodies
 
 // Things that can leave a trace: [name, body, place in its frame], or corners of lines.
 const traceable = new Map();

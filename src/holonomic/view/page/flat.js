@@ -113,7 +113,7 @@ class Flat {
     this.polylines(track);
     for (const link of what.links) {
       const [a, b] = link.at.map((at, e) => to(track.place(link.bodies[e], at)));
-      const colour = several ? shade(trackColour(track), 0.2, look.ink) : link.kind === "distance" ? look.ink : look.edge;
+      const colour = byRun(track) ? shade(trackColour(track), 0.2, look.ink) : link.kind === "distance" ? look.ink : look.edge;
       drawLink(g, link.kind, a, b, colour);
       g.fillStyle = colour;
       for (const p of [a, b]) { g.beginPath(); g.arc(p[0], p[1], 2.6, 0, 7); g.fill(); }
@@ -131,7 +131,7 @@ class Flat {
   // Of several runs the first is solid, the others can be seen through.
   fill(track, colour) {
     const pale = shade(colour, look.name === "dark" ? 0.25 : 0.42, look.ground);
-    return several && track.index > 0 ? clear(pale, 0.35) : pale;
+    return (several && track.index > 0) || track.ghost ? clear(pale, 0.35) : pale;
   }
 
   shape(shape, track, k, colour) {
@@ -224,7 +224,7 @@ class Flat {
         }
       }
       g.stroke();
-      if (several) break;
+      if (byRun(track)) break;
     }
   }
 
@@ -232,7 +232,7 @@ class Flat {
   polylines(track) {
     const { g, to } = this;
     (what.lines || []).forEach((line, n) => {
-      const colour = several ? trackColour(track) : look.lines[n % look.lines.length];
+      const colour = byRun(track) ? trackColour(track) : look.lines[n % look.lines.length];
       const points = [];
       for (let c = line.first; c < line.first + line.count; c++) {
         const p = to([track.L[2 * c], track.L[2 * c + 1]]);
@@ -255,7 +255,7 @@ class Flat {
     (what.lines || []).forEach((line, n) => {
       if (line.count > 1) return;
       const p = to([track.L[2 * line.first], track.L[2 * line.first + 1]]);
-      const colour = several ? trackColour(track) : look.lines[n % look.lines.length];
+      const colour = byRun(track) ? trackColour(track) : look.lines[n % look.lines.length];
       g.fillStyle = colour; g.strokeStyle = shade(colour, 0.12, look.ink);
       g.beginPath(); g.arc(p[0], p[1], 8, 0, 7); g.fill(); g.stroke();
     });

@@ -22,9 +22,9 @@ function clear(colour, alpha) {
 const rgb = colour => [1, 3, 5].map(i => parseInt(colour.slice(i, i + 2), 16) / 255);
 
 // Bodies of a single run differ by colour; of several runs, the runs do.
-const bodyColour = (track, k) => look.lines[(several ? track.index : k) % look.lines.length];
-const trackColour = track => look.lines[track.index % look.lines.length];
-const trackAlpha = track => (several && dimension === 3 && track.index > 0 ? 0.55 : 1) * (track.ended ? 0.35 : 1);
+const bodyColour = (track, k) => byRun(track) ? trackColour(track) : look.lines[k % look.lines.length];
+const trackColour = track => track.ghost ? look.soft : look.lines[track.index % look.lines.length];
+const trackAlpha = track => (track.ghost ? 0.32 : 1) * (several && dimension === 3 && track.index > 0 ? 0.55 : 1) * (track.ended ? 0.35 : 1);
 
 function text(value, digits = 3) {
   if (!Number.isFinite(value)) return "not finite";

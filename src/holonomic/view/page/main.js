@@ -4,6 +4,7 @@ const $ = id => document.getElementById(id);
 const show = {
   joints: true, forces: Boolean(meta.forces), names: false, grid: true, traces: new Set(meta.traces.filter(n => traceable.has(n))),
 };
+let moved = null; // sliders and runs of a live page
 let time = 0, playing = false, speed = 1, last = null, painter = null, asked = false, fps = 0, frames = 0;
 const slow = { seen: 0 };
 
@@ -39,7 +40,7 @@ function draw() {
   }
   const said = [scale];
   if (show.forces && what && forceScale() > 0) said.push(`longest arrows: ${text(forceScale())} N`);
-  const apart = tracks.filter(track => track.visible && track.apart).map(track => several ? track.name : "");
+  const apart = tracks.filter(track => track.visible && track.apart && !track.ghost).map(track => several ? track.name : "");
   if (apart.length) said.push(several ? `come apart: ${apart.join(", ")}` : "joints have come apart");
   const line = said.filter(Boolean).join("   ·   ");
   if ($("legend").textContent !== line) $("legend").textContent = line;
@@ -225,6 +226,7 @@ function keyboard() {
   const frame = () => span / Math.max(1, ...tracks.map(track => track.frames - 1));
   document.addEventListener("keydown", event => {
     const tag = event.target.tagName;
+    if (event.target.closest("#live")) return; // sliders have their own keys
     if (event.ctrlKey || event.metaKey || event.altKey || tag === "SELECT" || (tag === "INPUT" && event.target.type === "checkbox")) return;
     if (event.key === " " && tag === "SUMMARY") return;
     const many = event.shiftKey ? 10 : 1;
@@ -261,6 +263,7 @@ function start() {
   new ResizeObserver(resizePanels).observe($("panels"));
   buttons();
   if (span === 0) $("scrub").disabled = $("play").disabled = true;
+  if (meta.live) moved = new Live();
   draw();
   if (meta.play && !matchMedia("(prefers-reduced-motion: reduce)").matches) play();
 }
@@ -280,6 +283,7 @@ window.holonomic = {
   get playing() { return playing; },
   get fps() { return fps; },
   get frames() { return frames; },
+  get live() { return moved; },
   get dark() { return look.name === "dark"; },
 };
 

@@ -7,8 +7,9 @@ function drawTraces(g, to, chosen) {
   g.lineJoin = "round";
   for (const track of tracks) {
     if (!track.visible) continue;
+    g.globalAlpha = track.ghost ? 0.6 : 1;
     for (const name of chosen) {
-      const path = pathOf(track, name), colour = several ? trackColour(track) : look.lines[traceable.get(name).hue % look.lines.length];
+      const path = pathOf(track, name), colour = byRun(track) ? trackColour(track) : look.lines[traceable.get(name).hue % look.lines.length];
       g.lineWidth = 1.2;
       g.strokeStyle = clear(colour, 0.28);
       stroke(g, to, path, 0, track.frames);
@@ -17,6 +18,7 @@ function drawTraces(g, to, chosen) {
       stroke(g, to, path, 0, track.now.i + 1);
     }
   }
+  g.globalAlpha = 1;
 }
 
 function stroke(g, to, path, first, last) {
@@ -36,7 +38,7 @@ function drawJoints(g, to, track) {
   const r = what.joints.length > 300 ? 2 : what.joints.length > 60 ? 3 : 4.2;
   const gaps = [];
   g.lineWidth = r > 3 ? 1.6 : 1;
-  g.strokeStyle = several ? shade(trackColour(track), 0.35, look.ink) : look.ink;
+  g.strokeStyle = byRun(track) ? shade(trackColour(track), 0.35, look.ink) : look.ink;
   g.fillStyle = look.ground;
   g.beginPath();
   for (const joint of what.joints) {
@@ -114,7 +116,7 @@ function drawForces(g, to, track, metre) {
   const scale = forceScale();
   if (!(scale > 0)) return;
   const parts = [...what.joints, ...what.links.filter(l => l.kind === "distance")], longest = 0.2 * metre;
-  g.strokeStyle = g.fillStyle = several ? trackColour(track) : look.force;
+  g.strokeStyle = g.fillStyle = byRun(track) ? trackColour(track) : look.force;
   g.lineWidth = 2.2;
   g.lineJoin = "round";
   parts.forEach((part, k) => {
@@ -162,7 +164,7 @@ function drawNames(g, to, track) {
 }
 
 function drawPoints(g, to, track) {
-  g.fillStyle = several ? trackColour(track) : look.ink;
+  g.fillStyle = byRun(track) ? trackColour(track) : look.ink;
   for (const p of what.points) {
     const [x, y] = to(track.place(p.body, p.at));
     g.beginPath();

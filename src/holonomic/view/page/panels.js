@@ -44,17 +44,24 @@ class Panel {
     this.range();
   }
 
+  // The same signal with new numbers.
+  refresh() {
+    for (const each of this.lines) each.found = this.signal.get(each.track);
+    this.range();
+    this.stale = true;
+  }
+
   // Keys of the lines with their values at the cursor: a key per line; of several runs a key per kind of line.
   legend() {
     this.keys.replaceChildren();
     const kinds = this.signal.labels.length, most = 8;
     const keys = [];
-    this.lines.forEach((each, n) => {
+    this.lines.forEach(each => {
       const { track, line } = each;
-      each.colour = () => several ? trackColour(track) : look.lines[n % look.lines.length];
+      each.colour = () => track.ghost ? clear(look.soft, 0.55) : several ? trackColour(track) : look.lines[line % look.lines.length];
       each.dash = several ? [[], [6, 3], [2, 2.5], [8, 3, 2, 3]][line % 4] : [];
-      if (line >= most) return;
-      const at = several ? line : n;
+      if (line >= most || track.ghost) return;
+      const at = line;
       if (!keys[at]) {
         const key = document.createElement("span"), mark = document.createElement("i");
         mark.style.borderTopStyle = each.dash.length ? (each.dash[0] > 3 ? "dashed" : "dotted") : "solid";
@@ -157,7 +164,7 @@ class Panel {
     for (const track of tracks) {
       if (!track.visible) continue;
       track.events.forEach(event => {
-        g.strokeStyle = g.fillStyle = several ? trackColour(track) : look.soft;
+        g.strokeStyle = g.fillStyle = byRun(track) ? clear(trackColour(track), track.ghost ? 0.4 : 1) : look.soft;
         const short = event.tau.length > 40;
         let free = -1;
         for (const tau of event.tau) {
@@ -209,7 +216,7 @@ class Panel {
       const past = time > each.found.tau[each.found.tau.length - 1] + 1e-9 * span;
       const v = valueAt(each.track, each.found, each.line, time, this.signal.logarithmic), y = this.y(v);
       if (each.value) each.value.textContent = past ? "ended" : this.signal.logarithmic && v < 1.01e-17 ? "0" : text(v);
-      if (past || !Number.isFinite(y) || y < TOP || y > this.h - BOTTOM) continue;
+      if (past || each.track.ghost || !Number.isFinite(y) || y < TOP || y > this.h - BOTTOM) continue;
       g.fillStyle = each.colour();
       g.beginPath(); g.arc(x, y, 3.2, 0, 7); g.fill();
     }

@@ -29,7 +29,8 @@ class Phase {
     return { signal, line: Number(select.value.slice(at + 1)), name: select.selectedOptions[0] ? select.selectedOptions[0].textContent : "" };
   }
 
-  fit() {
+  // The curves with new numbers, from where they are looked at.
+  renew() {
     const a = this.pick(this.across), b = this.pick(this.up);
     this.named = [a, b];
     this.curves = tracks.map(track => {
@@ -39,6 +40,11 @@ class Phase {
       for (let f = 0; f < n; f++) { x[f] = fa.values[f * fa.lines + a.line]; y[f] = fb.values[f * fb.lines + b.line]; }
       return { track, x, y, fa, fb };
     });
+  }
+
+  fit() {
+    this.renew();
+    const [a, b] = this.named;
     // runs that fly apart do not count beside one that does not
     const range = values => {
       let low = Infinity, high = -Infinity;
@@ -83,6 +89,7 @@ class Phase {
     for (const curve of this.curves) {
       if (!curve || !curve.track.visible) continue;
       const colour = trackColour(curve.track);
+      g.globalAlpha = curve.track.ghost ? 0.5 : 1;
       g.lineJoin = "round";
       this.stroke(curve, curve.x.length, clear(colour, 0.25), 1.1);
       const { i } = curve.track.find(time, curve.fa.tau);
@@ -96,6 +103,7 @@ class Phase {
       g.beginPath(); g.arc(p[0], p[1], 7, 0, 7); g.fill(); g.stroke();
       curve.track.point = now;
     }
+    g.globalAlpha = 1;
     return "";
   }
 

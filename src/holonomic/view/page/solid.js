@@ -204,14 +204,14 @@ class Solid {
         if (!Number.isFinite(P[p] + P[p + 1] + P[p + 2] + R[o])) return;
         found.push([this.meshes[k], [R[o], R[o + 3], R[o + 6], 0, R[o + 1], R[o + 4], R[o + 7], 0, R[o + 2], R[o + 5], R[o + 8], 0, P[p], P[p + 1], P[p + 2], 1], bodyColour(track, k), alpha * (this.veiled[k] ? 0.3 : 1)]);
       });
-      const thick = 0.008 * this.size, steel = several ? shade(trackColour(track), 0.25, look.ink) : look.edge;
+      const thick = 0.008 * this.size, steel = byRun(track) ? shade(trackColour(track), 0.25, look.ink) : look.edge;
       for (const link of what.links) {
         const [a, b] = link.at.map((at, e) => track.place(link.bodies[e], at));
         if (link.kind === "spring") found.push([this.coil, stretch(a, b, 3 * thick, a), steel, alpha]);
         else found.push([this.rod, stretch(a, b, link.kind === "damper" ? 1.8 * thick : thick), steel, alpha]);
       }
       (what.lines || []).forEach((line, n) => {
-        const colour = several ? trackColour(track) : look.lines[n % look.lines.length];
+        const colour = byRun(track) ? trackColour(track) : look.lines[n % look.lines.length];
         const at = c => Array.from(track.L.subarray(3 * c, 3 * c + 3)), last = line.first + line.count;
         for (let c = line.first; c + 1 < last; c++) found.push([this.rod, stretch(at(c), at(c + 1), thick), colour, alpha]);
         const r = line.count === 1 ? 0.035 * this.size : 1.5 * thick;
@@ -244,7 +244,7 @@ class Solid {
   // Axes of hinges and slides as short lines.
   axes(track) {
     const { g } = this, half = 0.06 * this.size;
-    g.strokeStyle = several ? shade(trackColour(track), 0.35, look.ink) : look.ink;
+    g.strokeStyle = byRun(track) ? shade(trackColour(track), 0.35, look.ink) : look.ink;
     g.lineWidth = 1.4;
     g.beginPath();
     for (const joint of what.joints) {

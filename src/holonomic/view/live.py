@@ -1,0 +1,196 @@
+"""Live pages: the model and the step loop in the browser, beside the picture of a recorded run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from ..arguments import Assembling, GivenStart, Posed, brought
+from ..errors import (
+    DONE,
+    EVENT,
+    MANY_CROSSINGS,
+    NEED_PASSAGE,
+    NEED_REFINED,
+    NEED_TERMS,
+    NOT_FINITE,
+    PULL_FAILED,
+    SINGULAR,
+    STEP_COLLAPSED,
+    TOO_MANY_STEPS,
+    BadArgument,
+)
+from ..loop.batch import BY_PYTHON, MANY_EVENTS, UNREADY
+from ..model.system import Ode, System
+from ..printing.javascript import prelude
+from ..results.solution import Solution
+from ..simulate import simulate
+from .live_programs import METHODS, MOST_STEPS, Making, Program, choices_of, chosen_in, settled
+from .live_shown import LINES, Shown, shown_of, with_drawing
+from .live_sliders import Slider, read_sliders, settings_of
+from .page import Blob, Page
+from .scene import Scene, scene_of
+
+FRAMES = 401  # times of a run that are drawn
+STARTS = ("q0", "v0", "y0", "s0", "w0", "x0", "dx0", "ddx0", "initial", "hold", "redundant")
+NEAR_SINGULAR = (
+    "the position is singular, or so close to it that the equations have to be solved with more care than a page has"
+)
+WORDS = {
+    UNREADY: "with these values no start could be found near the recorded one: lengths that do not fit, or a singular position",
+    NOT_FINITE: "the equations gave a number that is not finite",
+    PULL_FAILED: "the stabilization found no way back to the constraints",
+    STEP_COLLAPSED: "the step fell to nothing",
+    TOO_MANY_STEPS: f"{MOST_STEPS:,} steps were not enough".replace(",", " "),
+    MANY_EVENTS: "there were more events than a page has room for",
+    MANY_CROSSINGS: "there were more events in one step than a page has room for",
+    BY_PYTHON: "an event begins at zero, which Python has to look into",
+} | dict.fromkeys((NEED_REFINED, NEED_TERMS, NEED_PASSAGE, SINGULAR), NEAR_SINGULAR)
+
+
+def live_page(what, t_end, live, methods, options: dict[str, Any], shown: dict[str, Any], style: str) -> Page:
+    """Return a page with sliders; `options` are those of `simulate`, `shown` those of a scene."""
+    names = tuple(name for name in live if isinstance(name, str)) if isinstance(live, Mapping) else ()
+    told = {name: options.pop(name) for name in METHODS if name in options}
+    start = GivenStart(**{name: options.pop(name) for name in STARTS if name in options})
+    choices = choices_of(methods, told)
+    if isinstance(what, Solution):
+        system, sol = with_drawing(what.plan.model.system), what
+        if methods is None:
+            choices = [chosen_in(what)]
+        options = {"events": dict(what.plan.events)} | options
+        title = ""
+    else:
+        title = what.title if isinstance(what, Posed) else ""
+        system, t_end, start = brought(
+            what, t_end, start, varying=tuple(name for name in names if name in _params(what))
+        )
+        system = with_drawing(system)
+        choices[0] |= settled(system, t_end, start, options, choices[0])
+        sol = simulate(system, t_end, **start._asdict(), **choices[0], **options)
+    making = Making(system, sol, t_end, options)
+    jobs = [making.job(choice) for choice in choices]
+    sliders = read_sliders(live, system, sol.plan.model, making.start, settings_of([job.plan.choice for job in jobs]))
+    frames = shown.pop("frames", None) or FRAMES
+    programs = [making.program(choice, sliders, frames, several=len(choices) > 1) for choice in choices]
+    scene = scene_of(sol, **{"title": title} | {name: each for name, each in shown.items() if each}, frames=frames)
+    found = shown_of(programs[0].job, scene)
+    part = Live(making, sliders, programs, found, _only_live(scene, found))
+    part.check()
+    return Page(part.scene, style, live=part)
+
+
+def one_of(what):
+    """The one run, or what is to be simulated, of a live page."""
+    found = (
+        list(what.values()) if isinstance(what, Mapping) else list(what) if isinstance(what, list | tuple) else [what]
+    )
+    if len(found) != 1 or not isinstance(found[0], Solution | System | Ode | Posed | Assembling):
+        kind = f"{len(found)} runs" if len(found) != 1 else type(found[0]).__name__
+        raise BadArgument(f"a live page shows one run, or a System, Ode, Problem or Mechanism; got {kind}.")
+    if isinstance(found[0], Solution) and found[0].trail.data is None:
+        raise BadArgument(
+            "a run that was loaded from a file has no model, which a live page needs. View the system itself."
+        )
+    return found[0]
+
+
+def _params(what) -> Mapping[str, Any]:
+    return (what.system.params if isinstance(what, Posed) else what.params) or {}
+
+
+def _only_live(scene: Scene, shown: Shown) -> Scene:
+    """The scene without what the page cannot make anew."""
+    (track,) = scene.tracks
+    kept = [signal for signal in track.signals if signal.name in shown.signals and signal.name != LINES]
+    forces = track.forces if "forces" in shown.pictures else np.zeros((len(track.t), 0, track.forces.shape[2]))
+    return replace(scene, tracks=[replace(track, signals=kept, forces=forces)])
+
+
+@dataclass
+class Live:
+    """What makes a page live: programs, sliders and what is shown of a run."""
+
+    making: Making
+    sliders: list[Slider]
+    programs: list[Program]
+    shown: Shown
+    scene: Scene
+
+    def check(self) -> None:
+        """Refuse sliders that move the start where the page cannot make it consistent."""
+        if all(program.printed.program.readies for program in self.programs):
+            return
+        model = self.programs[0].job.plan.model
+        if not (model.n_constraints or model.n_lam):
+            return
+        for slider in self.sliders:
+            moves = slider.start is not None
+            if slider.param is not None:
+                place = model.places[slider.param[0]][0].start + slider.param[1]
+                moves = place in self.shown.reads["residual"]
+            if moves:
+                raise BadArgument(
+                    f"live={{{slider.name!r}: ...}}: it moves the start, and a page cannot make this one consistent again: the "
+                    "system has invariants, further states or held coordinates. Leave it out."
+                )
+
+    def code(self, engine: str) -> str:
+        """JavaScript that gives the engine."""
+        programs = ",\n".join(program.printed.text for program in self.programs)
+        names = ", ".join(self.shown.sizes)
+        parts = [prelude(), self.shown.code, f"const MODEL = {{ {names} }};", f"const PROGRAMS = [{programs}];", engine]
+        return "\n".join(["(() => {", *parts, "return makeEngine;", "})()"])
+
+    def meta(self, blob: Blob) -> dict[str, Any]:
+        """The live part of the description of the page."""
+        job = self.programs[0].job
+        (track,) = self.scene.tracks
+        sizes = {"poses": track.poses, "lines": track.lines, "forces": track.forces}
+        pictures = {
+            name: {"of": of, "first": first, "count": int(np.prod(sizes[name].shape[1:]))}
+            for name, (of, first) in self.shown.pictures.items()
+        }
+        names = [signal.name for signal in track.signals]
+        init = {
+            "frames": job.shape[0], "sizes": self.shown.sizes, "signals": {name: self.shown.signals[name] for name in names},
+            "pictures": pictures, "good": [DONE, EVENT], "invariants": self._invariants(),
+        }  # fmt: skip
+        begin, end = self.making.span
+        return {"begin": begin, "end": end, "live": {
+            "init": init, "sliders": [self._slider(number, slider) for number, slider in enumerate(self.sliders)],
+            "programs": [self._program(program, blob) for program in self.programs], "events": list(job.program.events),
+            "words": {str(code): text for code, text in WORDS.items()},
+        }}  # fmt: skip
+
+    def _program(self, program: Program, blob: Blob) -> dict[str, Any]:
+        arrays = ("x0", "C", "P", "D", "REALS0", "WHOLES0", "sp", "atol", "stops", "save_t")
+        numbers = {name: blob.add(program.numbers[name], "d") for name in arrays}
+        numbers |= {name: program.numbers[name] for name in ("tol", "least")}
+        nx, nk = program.job.program.shape
+        return {"label": program.label, "nx": nx, "nk": nk, "numbers": numbers}
+
+    def _slider(self, number: int, slider: Slider) -> dict[str, Any]:
+        found: dict[str, Any] = {"name": slider.name, "low": slider.low, "high": slider.high, "value": slider.value}
+        if slider.param is not None:
+            name, entry = slider.param
+            place = self.programs[0].job.plan.model.places[name][0].start + entry
+            found |= {"place": place, "own": [program.printed.program.own.index(place) for program in self.programs]}
+        if slider.start is not None:
+            found["start"] = slider.start
+        if slider.setting is not None:
+            found |= {"values": slider.positions, "first": slider.positions.index(slider.value)}
+            found["entries"] = [program.numbers["entries"][number] for program in self.programs]
+        return found
+
+    def _invariants(self) -> dict[str, Any] | None:
+        """Where invariants are kept, in data and among a program's own numbers, and their rows among the residuals."""
+        job = self.programs[0].job
+        facts, own = job.program.model, self.programs[0].printed.program.own
+        if not facts.n_invariants:
+            return None
+        places = range(facts.at_invariants, facts.at_invariants + facts.n_invariants)
+        return {"at": facts.at_invariants, "own": [own.index(place) for place in places], "row": facts.n_constraints}

@@ -1,0 +1,140 @@
+"""What a live page shows of a run: functions of the state as JavaScript, and which of their numbers make a signal.
+
+A page draws what the recorded run has, made anew from the states that its program leaves: x = (q, v, ..), k = (v', λ), and
+what energies, residuals and outputs of the model give there. A signal is a few lines, each an entry of one of these arrays,
+a sum of entries or the largest of them. A signal that cannot be made anew is not shown at all: an old curve beside a new
+picture would be wrong.
+"""
+
+from __future__ import annotations
+
+import ast
+import inspect
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from ..kernels.signatures import Fn
+from ..model.base import PLAIN
+from ..model.emit import python_source
+from ..model.tape import INPUTS
+from ..printing.javascript import functions_as_javascript
+from ..sweeping.job import Job
+from .quantities import FLOOR
+from .scene import Scene
+
+LINES = "lines of the drawing"  # the output under which the corners of a drawing are traced
+DATA = INPUTS.index("data")
+FUNCTIONS = {"energy": Fn.ENERGY, "residual": Fn.RESIDUAL, "outputs": Fn.OUTPUTS}
+
+
+@dataclass
+class Shown:
+    """Functions of a model for a page, and what is made of their numbers."""
+
+    code: str
+    sizes: dict[str, int]  # function -> numbers that it gives
+    signals: dict[str, list[dict[str, Any]]]  # name -> lines
+    pictures: dict[str, tuple[str, int]] = field(default_factory=dict)  # poses, lines, forces -> array, first entry
+    reads: dict[str, frozenset[int]] = field(default_factory=dict)  # function -> places in data it depends on
+
+
+def with_drawing(system):
+    """Return a system whose drawing is one of its outputs, traced as these are."""
+    if system.drawing is None or system.resolver is not None:
+        return system
+    drawing = system.drawing
+
+    def corners(*given, **named):
+        made = drawing(*given, **named)
+        return np.array([entry for points in made.values() for point in points for entry in point])
+
+    corners.__signature__ = inspect.signature(drawing)  # type: ignore[attr-defined]
+    return replace(system, outputs={**(system.outputs or {}), LINES: corners})
+
+
+def shown_of(job: Job, scene: Scene) -> Shown:
+    """Return what a page makes anew of the signals and pictures of a scene."""
+    model, program = job.plan.model, job.program
+    has = {name: fn for name, fn in FUNCTIONS.items() if _has(model, name)}
+    tapes = model.tapes(tuple(has.values()), PLAIN)
+    functions, sizes, reads = [], {}, {}
+    for name, fn in has.items():
+        tape = tapes[fn]
+        read = lambda which, index: f"{'D' if which == 'data' else which}[{index}]"
+        text = python_source(tape, name, "t, a, b, D, out", read, "out[{}]", "sincos")
+        functions.append(ast.parse(text).body[0])
+        sizes[name] = len(tape.outputs)
+        reads[name] = frozenset(node[2] for node in tape.nodes if node[0] == "in" and node[1] == DATA)
+    signals = {"time": []} | _states(model, program) | _residuals(model) | _outputs(model)
+    if "energy" in has:
+        signals["energy"] = [{"of": "energy", "sum": [0, 1]}, {"of": "energy", "at": 0}, {"of": "energy", "at": 1}]
+    pictures = {}
+    what = scene.what
+    if what is not None and what.get("lines"):
+        pictures["lines"] = ("outputs", _place(model, LINES))
+    if what is not None and what["bodies"]:
+        pictures["poses"] = ("x", 0)
+        signals |= _bodies(what, model)
+    return Shown(functions_as_javascript(functions), sizes, signals, pictures, reads)
+
+
+def _has(model, name: str) -> bool:
+    if name == "energy":
+        return not model.is_ode
+    return (
+        bool(model.output_shapes) if name == "outputs" else model.n_constraints + model.n_invariants + model.n_lam > 0
+    )
+
+
+def _row(of: str, first: int, count: int) -> list[dict[str, Any]]:
+    return [{"of": of, "at": first + i} for i in range(count)]
+
+
+def _states(model, program) -> dict[str, list]:
+    nq, nv, nl = model.nq, model.nv, model.n_lam
+    if model.is_ode:
+        return {"y": _row("x", 0, nq)}
+    lam = _row("k", nv, nl) if program.lam_in_x is None else _row("x", program.lam_in_x.start, nl)
+    return {"q": _row("x", 0, model.nc), "v": _row("x", nq, nv), "a": _row("k", 0, nv), "lam": lam}
+
+
+def _residuals(model) -> dict[str, list]:
+    """Lines of the drift, as `view.quantities` has them: the largest row of each level, then of invariants."""
+    n, first = model.n_constraints, model.n_constraints + model.n_invariants
+    end = first + model.n_lam
+    rows = [list(range(n))] * bool(n) + [list(range(first, end))] * bool(model.n_lam)
+    norms = [i for i, label in enumerate(model.invariant_labels, start=n) if label.startswith("norm ")]
+    together = bool(norms) and model.system.resolver is not None
+    rows += [norms] * together
+    rows += [[i] for i in range(n, first) if not (together and i in norms)]
+    return {"drift": [{"of": "residual", "largest": each, "least": FLOOR} for each in rows]} if rows else {}
+
+
+def _place(model, name: str) -> int:
+    at = 0
+    for each, shape in model.output_shapes.items():
+        if each == name:
+            return at
+        at += int(np.prod(shape))
+    raise KeyError(name)
+
+
+def _outputs(model) -> dict[str, list]:
+    return {
+        name: _row("outputs", _place(model, name), int(np.prod(shape)))
+        for name, shape in model.output_shapes.items()
+        if name != LINES
+    }
+
+
+def _bodies(what, model) -> dict[str, list]:
+    found = {}
+    n, nv = (2, 3) if what["dimension"] == 2 else (3, 6)
+    for k, body in enumerate(what["bodies"]):
+        at = model.nq + nv * k
+        found[f"{body['name']}.velocity"] = _row("x", at, n)
+        if n == 2:
+            found[f"{body['name']}.speed"] = _row("x", at + 2, 1)
+    return found

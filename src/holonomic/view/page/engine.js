@@ -1,0 +1,59 @@
+// The engine of a live page: from numbers that were moved to what is drawn. It runs in the page, or in a worker beside it.
+
+const makeEngine = init => {
+  const built = init.programs.map((given, k) => {
+    const P = Float64Array.from(given.P);
+    return { ...given, P, run: PROGRAMS[k](given.C, P), X: matrix(init.frames, given.nx), K: matrix(init.frames, given.nk) };
+  });
+  const room = {};
+  for (const name in init.sizes) room[name] = new Float64Array(init.sizes[name]);
+
+  // What invariants are at this start: the run keeps them there.
+  function begin(b, asked) {
+    const { at, own, row } = init.invariants;
+    asked.D.fill(0, at, at + own.length);
+    MODEL.residual(init.t0, asked.x0, asked.x0, asked.D, room.residual);
+    own.forEach((place, i) => { asked.D[at + i] = b.P[place] = room.residual[row + i]; });
+  }
+
+  // Signals and pictures at the saved times, as 32-bit numbers.
+  function arrays(b, rows, D) {
+    const made = {};
+    for (const name in init.signals) made[name] = new Float32Array(rows * init.signals[name].length);
+    for (const name in init.pictures) made[name] = new Float32Array(rows * init.pictures[name].count);
+    for (let f = 0; f < rows; f++) {
+      const x = b.X[f], k = b.K[f], t = b.save_t[f], from = { ...room, x, k };
+      for (const name in MODEL) MODEL[name](t, x, k, D, room[name]);
+      for (const name in init.signals) {
+        const lines = init.signals[name];
+        for (let i = 0; i < lines.length; i++) made[name][f * lines.length + i] = value(lines[i], from);
+      }
+      for (const name in init.pictures) {
+        const { of, first, count } = init.pictures[name];
+        made[name].set(from[of].subarray(first, first + count), f * count);
+      }
+    }
+    return made;
+  }
+
+  function value(line, from) {
+    const values = from[line.of];
+    if (line.at !== undefined) return values[line.at];
+    if (line.sum) return line.sum.reduce((sum, i) => sum + values[i], 0);
+    let largest = line.least;
+    for (const i of line.largest) { const size = Math.abs(values[i]); if (!(size <= largest)) largest = size; }
+    return largest;
+  }
+
+  return asked => {
+    const b = built[asked.program], n = asked.numbers, began = performance.now();
+    b.P.set(asked.P);
+    if (init.invariants) begin(b, asked);
+    const told = b.run(asked.x0, n.REALS0, n.WHOLES0, n.sp, n.atol, n.tol, n.least, b.stops, b.save_t, b.X, b.K);
+    told.solved = performance.now() - began;
+    const good = init.good.includes(told.status) && told.rows > 0;
+    const made = good ? arrays(b, told.rows, asked.D) : null;
+    told.spent = performance.now() - began;
+    return { number: asked.number, told, made };
+  };
+};

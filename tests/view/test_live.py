@@ -1,0 +1,266 @@
+"""Live pages: sliders moved in a browser give the runs that Python gives with the same numbers."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import holonomic as h
+from holonomic.problems import pendulum
+from holonomic.view import view
+
+RTOL = 1e-6
+LIVE = {"g": (1, 25), "L": (0.5, 2), "v0.y": (-8, 8), "rtol": (1e-10, 1e-2)}
+
+
+class Moved:
+    """A live page whose sliders are moved."""
+
+    def __init__(self, tab):
+        self.tab = tab
+
+    def rest(self) -> None:
+        self.tab.tab.wait_for_function("holonomic.live.resting", timeout=20_000)
+
+    def slide(self, **values) -> None:
+        """Move sliders, by name; settings to the nearest position that the page has."""
+        for name, value in values.items():
+            self.tab(
+                f"""(() => {{
+                    const each = holonomic.live.inputs.find(each => each.slider.name === {name!r}), table = each.slider.values;
+                    const far = table && table.map(v => Math.abs(v / {value} - 1));
+                    each.input.value = table ? far.indexOf(Math.min(...far)) : {value};
+                    for (const kind of ["input", "change"]) each.input.dispatchEvent(new Event(kind));
+                }})()"""
+            )
+        self.rest()
+
+    def choose(self, number: int) -> None:
+        self.tab.tab.select_option("#method", str(number))
+        self.rest()
+
+    @property
+    def told(self) -> dict:
+        return self.tab("holonomic.live.last")
+
+    @property
+    def said(self) -> str:
+        return self.tab.tab.inner_text("#told")
+
+    @property
+    def refused(self) -> str:
+        return self.tab.tab.inner_text("#refused")
+
+    def value(self, name: str) -> float:
+        return self.tab(
+            f"""(() => {{
+                const {{ slider, input }} = holonomic.live.inputs.find(each => each.slider.name === {name!r});
+                return slider.values ? slider.values[Number(input.value)] : Number(input.value);
+            }})()"""
+        )
+
+
+@pytest.fixture
+def moved(opened):
+    def make(page, **options) -> Moved:
+        tab = opened(page, **options)
+        tab("holonomic.pause()")
+        assert not tab.errors and all(each.startswith(("file:", "blob:")) for each in tab.requests)
+        return Moved(tab)
+
+    return make
+
+
+@pytest.fixture(scope="module")
+def swing():
+    """A pendulum with DOP853 and projection."""
+    return view(
+        pendulum(),
+        5.0,
+        live=LIVE,
+        integrator=h.DOP853(),
+        stabilization=h.Projection(),
+        rtol=RTOL,
+        show=False,
+        frames=101,
+    )
+
+
+def agrees(told: dict, sol, rtol: float) -> None:
+    """A tenth of the tolerance, and the steps to within one: a step's length follows from powers that round differently."""
+    end = np.concatenate([sol.q[-1], sol.v[-1]])
+    assert abs(told["accepted"] - sol.stats["steps"]) <= 1
+    assert np.max(np.abs(np.array(told["x"]) - end) / (rtol * np.maximum(1, np.abs(end)))) <= 0.1
+
+
+def test_sliders_give_the_runs_of_python(swing, moved):
+    page = moved(swing)
+    page.slide(g=4.5, L=1.5, **{"v0.y": 2.0})
+    problem = pendulum()
+    sol = h.simulate(
+        problem.system.with_params(g=4.5, L=1.5), 5.0, q0=problem.q0, v0=[0.0, 2.0], initial="project", save_at=2,
+        integrator=h.DOP853(), stabilization=h.Projection(), rtol=RTOL,
+    )  # fmt: skip
+    agrees(page.told, sol, RTOL)
+    assert page.said.startswith(f"{page.told['accepted']} steps") and page.said.endswith(" ms")
+
+
+def test_the_tolerance_is_a_slider(swing, moved):
+    page = moved(swing)
+    page.slide(rtol=1e-9)
+    sol = h.simulate(
+        pendulum(),
+        5.0,
+        save_at=2,
+        initial="project",
+        integrator=h.DOP853(),
+        stabilization=h.Projection(),
+        rtol=page.value("rtol"),
+    )
+    agrees(page.told, sol, page.value("rtol"))
+
+
+def test_the_page_is_one_small_file_whose_first_picture_is_the_recorded_run(swing, moved):
+    assert len(swing.html) < 1_000_000
+    page = moved(swing)
+    same = page.tab("holonomic.tracks.map(t => Array.from(t.lines.slice(0, 40)))")
+    assert same[0] == same[1] and page.tab("holonomic.tracks.map(t => t.ghost)") == [True, False]
+    before = page.tab("Array.from(holonomic.tracks[0].lines.slice(0, 40))")
+    page.slide(L=1.8)
+    assert page.tab("Array.from(holonomic.tracks[0].lines.slice(0, 40))") == before
+    lines = np.array(page.tab("Array.from(holonomic.tracks[1].lines)")).reshape(101, -1, 2)
+    assert np.allclose(np.hypot(*lines[:, -1].T), 1.8, atol=1e-6)  # 32-bit numbers
+    page.tab.tab.click("#recorded")
+    page.rest()
+    assert page.value("L") == 1.0
+
+
+def test_methods_and_their_settings_are_chosen_on_the_page(moved):
+    methods = [
+        (h.DOP853(), h.Projection()),
+        {"integrator": h.RK4(), "stabilization": h.Baumgarte(alpha=10), "step": 0.01},
+        (h.RK45(), None),
+    ]
+    page = moved(
+        view(
+            pendulum(),
+            2.0,
+            live={"step": (1e-3, 0.1), "alpha": (0, 40), "rtol": (1e-8, 1e-2)},
+            methods=methods,
+            show=False,
+            frames=51,
+        )
+    )
+    assert page.tab("holonomic.live.inputs.map(e => e.input.disabled)") == [True, True, False]
+    page.choose(1)
+    assert page.tab("holonomic.live.inputs.map(e => e.input.disabled)") == [False, False, True]
+    page.slide(step=0.02, alpha=20.0)
+    sol = h.simulate(
+        pendulum(),
+        2.0,
+        save_at=2,
+        integrator=h.RK4(),
+        stabilization=h.Baumgarte(alpha=page.value("alpha")),
+        step=page.value("step"),
+    )
+    agrees(page.told, sol, 1e-9)
+    assert page.said.startswith("RK4 + Baumgarte: ")
+    page.choose(2)
+    page.slide(rtol=1e-4)
+    sol = h.simulate(pendulum(), 2.0, save_at=2, integrator=h.RK45(), stabilization=None, rtol=page.value("rtol"))
+    agrees(page.told, sol, page.value("rtol"))
+    drift = page.tab("Math.max(...holonomic.signals.get('drift').get(holonomic.tracks[1]).values)")
+    assert drift == pytest.approx(
+        max(sol.drift.max().values()), rel=0.5
+    )  # at the frames, not at the two times kept here
+
+
+TRIANGLE = h.System(
+    mass=np.eye(4), force=[0, -9.81, 0, -9.81],
+    constraint={
+        "left": lambda q, p: q[0] ** 2 + q[1] ** 2 - p.left**2, "right": lambda q, p: (q[2] - 3) ** 2 + q[3] ** 2 - p.right**2,
+        "bar": lambda q, p: (q[2] - q[0]) ** 2 + (q[3] - q[1]) ** 2 - p.bar**2,
+    },
+    params={"left": 1.0, "right": 1.0, "bar": 3.0},
+    drawing=lambda q: {"bars": [(0, 0), (q[0], q[1]), (q[2], q[3]), (3, 0)]},
+)  # fmt: skip
+
+
+def test_impossible_lengths_are_told_in_words_and_the_last_picture_stays(moved):
+    page = moved(view(TRIANGLE, 1.0, q0=[0, -1, 3, -1], v0=[1, 0, 1, 0], live={"bar": (0.5, 6)}, show=False, frames=51))
+    page.slide(bar=2.9)
+    assert page.refused == "" and page.told["status"] == 1
+    shown = page.tab("Array.from(holonomic.tracks[1].lines)")
+    page.slide(bar=5.5)
+    assert page.refused == (
+        "with these values no start could be found near the recorded one: lengths that do not fit, or a singular position. "
+        "The picture shows the last run that went through."
+    )
+    assert page.said == "no run" and page.tab("Array.from(holonomic.tracks[1].lines)") == shown
+    page.slide(bar=3.05)
+    assert page.refused == "" and page.told["status"] == 1
+
+
+def test_long_runs_go_to_a_worker_and_give_the_same(moved):
+    live = {"g": (1, 25)}
+    page = moved(
+        view(
+            pendulum(),
+            20.0,
+            live=live,
+            integrator=h.RK4(),
+            stabilization=h.Projection(),
+            step=2e-4,
+            show=False,
+            frames=51,
+        )
+    )
+    page.slide(g=5.0)
+    here = page.told["x"]
+    assert page.told["spent"] > 30  # 100 000 steps
+    page.slide(g=6.0)
+    page.slide(g=5.0)
+    assert page.tab("Boolean(holonomic.live.worker)") and page.told["x"] == here
+
+
+def test_sliders_are_inputs_with_labels_and_keys(swing, moved):
+    page = moved(swing)
+    labels = page.tab(
+        "[...document.querySelectorAll('#live input[type=range]')].map(i => i.labels[0].textContent.trim())"
+    )
+    assert [label[: len(name)] for label, name in zip(labels, LIVE, strict=True)] == list(LIVE)
+    page.tab.tab.focus("#slide-g")
+    time = page.tab("holonomic.time")
+    page.tab.tab.keyboard.press("ArrowRight")
+    page.rest()
+    assert page.value("g") == pytest.approx(pendulum().system.params["g"] + 0.2) and page.tab("holonomic.time") == time
+
+
+def test_events_end_runs_and_are_marked(moved):
+    low = h.Event(lambda q: q[1] + 0.5, direction="rising", terminal=True)
+    page = moved(
+        view(pendulum(), 5.0, live={"g": (1, 25)}, events={"low": low}, integrator=h.DOP853(), show=False, frames=101)
+    )
+    page.slide(g=10.0)
+    sol = h.simulate(pendulum(g=10.0), 5.0, events={"low": low}, integrator=h.DOP853())
+    assert page.told["t"] == pytest.approx(sol.t[-1], abs=1e-6)
+    assert page.refused == f"“low” ended the run at t = {sol.t[-1]:.4g} s."
+
+
+def test_a_solution_is_made_live_with_its_own_methods(moved):
+    sol = h.simulate(pendulum(), 3.0, integrator=h.RK45(), stabilization=h.Projection(), rtol=1e-7)
+    page = moved(sol.view(live={"g": (1, 25)}, show=False))
+    page.slide(g=3.0)
+    agrees(
+        page.told,
+        h.simulate(pendulum(g=3.0), 3.0, integrator=h.RK45(), stabilization=h.Projection(), rtol=1e-7, save_at=2),
+        1e-7,
+    )
+
+
+def test_a_page_fits_a_phone(swing, moved):
+    page = moved(swing, size=(390, 800))
+    assert page.tab("document.documentElement.scrollWidth") <= 390
+    assert (
+        page.tab("Math.min(...[...document.querySelectorAll('#live input[type=range]')].map(i => i.clientWidth))") > 120
+    )
