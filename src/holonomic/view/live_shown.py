@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 
 from ..kernels.signatures import Fn
-from ..model.base import PLAIN
 from ..model.emit import python_source
+from ..model.model_base import PLAIN
 from ..model.tape import INPUTS
 from ..printing.javascript import functions_as_javascript
 from ..sweeping.job import Job

@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 
 from ..errors import BadArgument
-from ..model.arguments import nearest
-from ..model.given import is_number
+from ..model.call_by_name import nearest
+from ..model.given_numbers import is_number
 
 STARTS = ("q0", "v0", "y0")
 BY_DECADE = {"rtol": 4, "step": 8}  # positions of a slider in each factor of ten
