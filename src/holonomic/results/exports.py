@@ -59,7 +59,8 @@ class Exports:
     def view(self, *others: Solution, **options):
         """Show the run moving, on a page in the browser or in the notebook; others lie over it.
 
-        Options are those of `holonomic.view.view`: path, names, signals, traces, forces, frames, title, style, show.
+        Options are those of `holonomic.view.view`: path, names, signals, traces, forces, frames, title, style, show; `live` with
+        ranges of what is to be moved, such as {"g": (0, 25)}, makes a page that simulates anew, and `methods` gives it others.
         Mechanisms show their bodies and joints, systems with `drawing=` their lines, others one coordinate over another.
         """
         from ..view import view
