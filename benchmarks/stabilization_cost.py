@@ -49,9 +49,8 @@ from holonomic.planning.reuse import model_of
 from holonomic.problems import seven_body
 from holonomic.stabilizations.euler_pulls import BackwardEulerStabilization, ForwardEulerStabilization
 from holonomic.stabilizations.invariant import InvariantStabilization
-from holonomic.study.names import short_name
 from holonomic.study.order import Fit, observed_order
-from holonomic.study.table import Table
+from holonomic.study.table import Table, short_name
 from holonomic.testing import bead
 
 INTEGRATORS = (

@@ -25,7 +25,7 @@ from holonomic.integrators.base import Integrator
 from holonomic.planning.fit import check_fit
 from holonomic.planning.reuse import model_of
 from holonomic.stabilizations.base import Stabilization
-from holonomic.study.names import named_stabilizations
+from holonomic.study.table import named_stabilizations
 
 PAGE = Path(__file__).parents[1] / "docs" / "methods.md"
 
@@ -261,7 +261,7 @@ def names() -> str:
 
 def references(page: str) -> str:
     """The sources that the page names, from the bibliography."""
-    from holonomic.results.cite import bibliography
+    from holonomic.results.report import bibliography
 
     wanted = sorted(set(re.findall(r"\]\(#([^)]+)\)", page.partition("\n## ")[2])))  # the head refers to sections
     by_anchor = {anchor(key): (key, entry) for key, entry in bibliography().items()}

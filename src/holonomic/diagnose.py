@@ -11,7 +11,7 @@ import numpy as np
 from .arguments import GivenStart, missed_multipliers, opened, refuse_unknown, relative_tolerance
 from .automatic.advice import Advice, advice, kind_of, words_of
 from .automatic.indicators import Indicators, indicators_at
-from .automatic.words import described
+from .automatic.reasons import described
 from .errors import BadArgument, InconsistentState, RedundancyWarning, SingularPosition
 from .kernels.signatures import Fn
 from .model.dae import Dae
@@ -86,7 +86,7 @@ class Diagnosis:
 
     def plot(self, t_end: float | None = None, *, style: str = "light") -> Figure:
         """Draw the indicators along a run, rates over time; return the Matplotlib figure."""
-        from .view.diagnosis_plot import indicators_figure
+        from .view.study_plots import indicators_figure
 
         return indicators_figure(*self.along(t_end), style=style)
 

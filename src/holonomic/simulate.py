@@ -14,8 +14,7 @@ from .automatic.prefer import preferred
 from .model.dae import Dae
 from .model.input_tables import InputTables
 from .planning.gains import check_gain
-from .planning.reuse import model_of, plan_of
-from .planning.untraced import UntraceableEvent, as_python
+from .planning.reuse import UntraceableEvent, as_python, model_of, plan_of
 from .results.solution import Solution
 from .results.story import told
 from .running.detour import Crossing

@@ -216,14 +216,14 @@ ASKING = {
     "model/symbol_loops.py": "names that came with later releases of NumPy",
     "model/function_signature.py": "functions that Numba compiled",
     "model/watch.py": "users' objects, some without a __dict__",
-    "multibody/view.py": "inside __getattr__: what the class itself has under a name",
+    "multibody/views.py": "inside __getattr__: what the class itself has under a name",
     "printing/fold.py": "functions of Python, of Numba and of ours, called alike",
+    "printing/javascript.py": "functions of Python, of Numba and of ours, called alike",
     "printing/specialize.py": "functions of Python, of Numba and of ours, called alike",
     "problems/problem.py": "results of other libraries, which may hold less",
     "stabilizations/base.py": "a user's function that may have no name",
-    "study/names.py": "a user's function that may have no name",
-    "sweeping/sending.py": "functions of users and of libraries, some without a name",
-    "sweeping/cluster.py": "executors, some of which say how many workers they have",
+    "study/table.py": "a user's function that may have no name",
+    "sweeping/engines.py": "executors that may say how many workers they have, and users' things that may have no name",
     "view/page.py": "a notebook, where there is one",
 }
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from holonomic import BDF, RK45, Event, System, sweep
-from holonomic.sweeping import threads
+from holonomic.sweeping import engines
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
 
@@ -60,14 +60,14 @@ def pressed(call, ready, number=signal.SIGINT):
 @pytest.fixture
 def one_chunk(monkeypatch):
     """Waits until a chunk is finished, and a little longer."""
-    finished, run = threading.Event(), threads.run_piece
+    finished, run = threading.Event(), engines.run_piece
 
     def noting(*arguments):
         chunk = run(*arguments)
         finished.set()
         return chunk
 
-    monkeypatch.setattr(threads, "run_piece", noting)
+    monkeypatch.setattr(engines, "run_piece", noting)
     return lambda: (finished.wait(300), time.sleep(0.2))
 
 

@@ -6,7 +6,7 @@ import pytest
 from holonomic import System, load, simulate
 from holonomic.errors import BadArgument
 from holonomic.multibody import Mechanism, box, cylinder, disk, rod
-from holonomic.multibody.view import View
+from holonomic.multibody.views import View
 
 from .machines import slider_crank
 

@@ -9,8 +9,8 @@ from typer.testing import CliRunner
 from holonomic.cli.main import app
 from holonomic.errors import BadArgument
 from holonomic.reproduce import papers, reproduce
-from holonomic.reproduce.page import page
 from holonomic.reproduce.paper import find_table
+from holonomic.reproduce.paper_page import page
 from holonomic.reproduce.rules import BlowUp, Spread, judge, rule_text
 
 KEYS = ("ascher-chin-petzold-reich-1995", "ascher-chin-reich-1992")

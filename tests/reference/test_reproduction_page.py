@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from holonomic.reproduce import Entry, papers, reproduce
-from holonomic.reproduce.agreement import agreement, classify, counted, what_it_is
 from holonomic.reproduce.ascher_chin_reich_1992 import crank_panels, error_over_gamma
-from holonomic.reproduce.report import Report
+from holonomic.reproduce.paper_page import agreement, classify, counted, what_it_is
+from holonomic.reproduce.paper_report import Report
 from holonomic.reproduce.rules import BlowUp, Spread
 from holonomic.reproduce.steinbrecher_2003 import figure_panels
 

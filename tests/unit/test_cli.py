@@ -10,8 +10,7 @@ from typer.testing import CliRunner
 
 import holonomic
 from holonomic.cli import run as run_module
-from holonomic.cli.cache import size
-from holonomic.cli.main import app
+from holonomic.cli.main import app, size
 from holonomic.cli.methods import KINDS, classes, make, nearest
 from holonomic.errors import StepFailed
 

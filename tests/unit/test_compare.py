@@ -26,10 +26,9 @@ from holonomic import (
 from holonomic.cli.compare import parts_of
 from holonomic.cli.main import app
 from holonomic.cli.methods import spelled
-from holonomic.study.names import short_name
-from holonomic.study.table import Table, escape, show
+from holonomic.study.table import Table, escape, short_name, show
 from holonomic.study.work_precision import crossing
-from holonomic.view.compare_plot import envelope
+from holonomic.view.study_plots import envelope
 
 
 @pytest.fixture(scope="module")

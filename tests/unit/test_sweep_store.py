@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 from holonomic import BadArgument, FileFailed, HolonomicError, System, sweep
-from holonomic.sweeping import founding, threads
+from holonomic.sweeping import engines, founding
 from holonomic.sweeping import store as storing
 
 pytest.importorskip("zarr", reason="extra store")
@@ -90,7 +90,7 @@ def test_chosen_outputs_alone_are_stored(held, tmp_path):
 
 
 def test_a_finished_store_is_read_without_computing(held, stored, path, monkeypatch):
-    monkeypatch.setattr(threads, "run_piece", None)
+    monkeypatch.setattr(engines, "run_piece", None)
     same(held, sweep(SWING, 2.0, **CALL, store=path, resume=True))
 
 
@@ -195,13 +195,13 @@ def test_a_store_of_another_version_is_refused(stored, path):
 
 def computed(monkeypatch) -> list[int]:
     """Which pieces are computed from now on."""
-    pieces, run = [], threads.run_piece
+    pieces, run = [], engines.run_piece
 
     def noting(job, first, last, *more):
         pieces.append(first)
         return run(job, first, last, *more)
 
-    monkeypatch.setattr(threads, "run_piece", noting)
+    monkeypatch.setattr(engines, "run_piece", noting)
     return pieces
 
 
@@ -255,16 +255,16 @@ SCRIPT = textwrap.dedent("""
     import sys, resource
     import numpy as np
     from holonomic import System, sweep
-    from holonomic.sweeping import threads
+    from holonomic.sweeping import engines
 
     path, limit = sys.argv[1], int(sys.argv[2])
     if limit:
         resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
-    run = threads.run_piece
+    run = engines.run_piece
     def noting(job, first, last, *more):
         print(first, flush=True)
         return run(job, first, last, *more)
-    threads.run_piece = noting
+    engines.run_piece = noting
     swing = System(mass=np.eye(2), force=lambda p: np.array([0.0, -p.g]), constraint=lambda q: q @ q - 1, params={"g": 9.81})
     sweep(swing, 60.0, q0=[0, -1], v0=[1, 0], params={"g": np.linspace(1, 20, 480)}, save_at=100, store=path, resume=True)
     print("finished", flush=True)

@@ -9,8 +9,8 @@ from typing import Annotated, Any
 import typer
 
 from ..errors import BadArgument, HolonomicError, IncompatibleMethods, UnknownArgument
-from ..results.cite import SOFTWARE, bibliography, entries, keys_of_run
-from ..study.names import named_stabilizations
+from ..results.report import SOFTWARE, bibliography, bibtex, keys_of_run
+from ..study.table import named_stabilizations
 from .methods import KINDS, classes, make, nearest, refuse
 from .run import load, simulate
 from .view import loaded
@@ -48,11 +48,11 @@ def cite(
         options["step"] = step
     keys = keys_of(target, options)
     keys = tuple(dict.fromkeys(keys + (SOFTWARE if software else ())))
-    bibtex = entries(keys) if keys else ""
+    text = bibtex(keys) if keys else ""
     if as_json:
-        typer.echo(json.dumps({"keys": list(keys), "bibtex": bibtex}, indent=2, ensure_ascii=False))
+        typer.echo(json.dumps({"keys": list(keys), "bibtex": text}, indent=2, ensure_ascii=False))
     elif keys:
-        typer.echo(bibtex, nl=False)
+        typer.echo(text, nl=False)
     else:
         typer.echo(f"holonomic: nothing to cite for {target}: textbook methods.", err=True)
 

@@ -1,21 +1,81 @@
-"""The `holonomic` command and its subcommands."""
+"""The `holonomic` command, its subcommands, and the two short ones that list problems and look after the cache."""
 
 from __future__ import annotations
 
+import json
 from typing import Annotated
 
 import typer
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
 
 from .._version import __version__
-from .cache import cache
+from ..kernels import cachefolder
 from .cite import cite
 from .compare import compare
 from .diagnose import diagnose
 from .methods import methods
-from .problems import problems
 from .reproduce import reproduce
 from .run import run
 from .view import view
+
+
+def cache(
+    clear: Annotated[
+        bool, typer.Option("--clear", help="Remove all compiled code; it is made again when needed.")
+    ] = False,
+):
+    """Show or clear the folder of compiled models and methods."""
+    if clear:
+        freed = cachefolder.clear()
+        typer.echo(f"cleared {cachefolder.folder()}: {size(freed)} freed")
+        return
+    typer.echo(str(cachefolder.folder()))
+    total = 0
+    for kind, meaning in (("models", "compiled models"), ("kernels", "compiled methods")):
+        inside = [
+            entry for entry in cachefolder.entries() if (cachefolder.folder() / kind) in entry[0].parents
+        ]
+        amount = sum(entry[1] for entry in inside)
+        total += amount
+        typer.echo(f"  {meaning:<17} {len(inside):5d} files  {size(amount):>9}")
+    typer.echo(f"  {'together':<17} {'':11}  {size(total):>9} of at most {size(cachefolder.LIMIT_BYTES)}")
+
+
+def size(amount: float) -> str:
+    """Return a number of bytes as people read it."""
+    for unit in ("B", "kB", "MB"):
+        if amount < 1000:
+            return f"{amount:.0f} {unit}" if unit == "B" else f"{amount:.1f} {unit}"
+        amount /= 1000
+    return f"{amount:.1f} GB"
+
+
+def problems(as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False):
+    """List the problems that come with holonomic: names for 'run', 'view', 'compare', 'diagnose' and 'cite'."""
+    from ..problems import catalogue
+
+    rows = [describe(name, make()) for name, make in catalogue().items()]
+    if as_json:
+        typer.echo(json.dumps(rows, indent=2, ensure_ascii=False))
+        return
+    table = Table(box=None, pad_edge=False)
+    for title in ("name", "what it is", "ends at", "worth knowing"):
+        table.add_column(title, no_wrap=title in ("name", "ends at"))
+    for row in rows:
+        table.add_row(row["name"], escape(row["title"]), f"{row['t_end']:g} s", escape(row["notes"]))
+    console = Console(highlight=False)
+    if not console.is_terminal:
+        console = Console(highlight=False, width=140)  # a pipe has no width; 80 would break the titles
+    console.print(table)
+
+
+def describe(name: str, problem) -> dict:
+    """Return what a problem says of itself, ready for JSON."""
+    known = {"t_end": float(problem.t_end), "notes": problem.notes, "source": problem.source}
+    return {"name": name, "title": problem.title} | known
+
 
 app = typer.Typer(
     help="Simulate constrained mechanical systems so that the answer stays on its constraints.",

@@ -17,7 +17,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from ..errors import HolonomicError, UnknownArgument
-from ..study.names import named_stabilizations
+from ..study.table import named_stabilizations
 
 BAD_USAGE = 2
 KINDS = ("formulation", "integrator", "stabilization")

@@ -31,7 +31,7 @@ def reproduce(
     The exit code is 1 when a rule is broken.
     """
     from ..reproduce import papers
-    from ..reproduce.agreement import agreement
+    from ..reproduce.paper_page import agreement
 
     if page is not None:
         if paper is not None or figures is not None or as_json:
@@ -93,7 +93,7 @@ def show_papers(as_json: bool, known: dict) -> None:
 def write_page(path: Path) -> None:
     """Write the reports of all papers as one page, with pictures beside it."""
     from ..reproduce import papers
-    from ..reproduce.page import IMAGES, page
+    from ..reproduce.paper_page import IMAGES, page
 
     reports = [computed(key) for key in papers()]
     path.write_text(page(reports), encoding="utf-8")

@@ -25,7 +25,7 @@ INTERRUPTED = 130  # what shells give for Ctrl-C
 
 
 @dataclass
-class Job:
+class RunRequest:
     """What simulate() is called with, and what may be asked of the result."""
 
     name: str
@@ -121,7 +121,7 @@ def warn(message, category, *where):
     typer.echo(f"{category.__name__}: {message}", err=True)
 
 
-def simulate(job: Job, options: dict[str, Any]):
+def simulate(job: RunRequest, options: dict[str, Any]):
     """Call simulate() with what was given, and nothing else, so that its defaults hold."""
     from .. import simulate as call
 
@@ -131,7 +131,7 @@ def simulate(job: Job, options: dict[str, Any]):
         return call(job.what, job.t_end, **job.start, **options)
 
 
-def load(target: str) -> Job:
+def load(target: str) -> RunRequest:
     """Find a problem by name, or read it from a file."""
     if target.endswith(".py"):
         return from_file(Path(target))
@@ -143,10 +143,10 @@ def load(target: str) -> Job:
         if Path(target).exists():
             refuse(f"{target} is no Python file: give a problem by name, or a FILE.py that defines one.")
         refuse(str(unknown))
-    return Job(problem.name, problem, None, {}, problem, problem.title)
+    return RunRequest(problem.name, problem, None, {}, problem, problem.title)
 
 
-def from_file(path: Path) -> Job:
+def from_file(path: Path) -> RunRequest:
     """Run a user's file and take `problem`, or `system`, `t_end` and the start, from its names."""
     if not path.is_file():
         refuse(f"there is no file {path}.")
@@ -160,7 +160,7 @@ def from_file(path: Path) -> Job:
     if "problem" in names:
         problem = names["problem"]
         name, title = (problem.name, problem.title) if isinstance(problem, Posed) else (path.stem, "")
-        return Job(name, problem, None, {}, problem, title)
+        return RunRequest(name, problem, None, {}, problem, title)
     what = names.get("system", names.get("mechanism"))
     missing = [name for name, there in (("system", what is not None), ("t_end", "t_end" in names)) if not there]
     if missing:
@@ -169,7 +169,7 @@ def from_file(path: Path) -> Job:
             "Ode, x0 of a Dae); or mechanism and t_end."
         )
     start = {name: names[name] for name in STARTS if name in names}
-    return Job(path.stem, what, names["t_end"], start)
+    return RunRequest(path.stem, what, names["t_end"], start)
 
 
 def save(solution, path: Path) -> bool:
@@ -192,7 +192,7 @@ def save_run(solution, path: Path) -> bool:
     return True
 
 
-def digits(job: Job, solution, failure) -> dict[str, float]:
+def digits(job: RunRequest, solution, failure) -> dict[str, float]:
     """Return the correct digits against the problem's reference answer; nothing where there is none."""
     if job.problem is None or failure is not None:
         return {}
@@ -202,7 +202,7 @@ def digits(job: Job, solution, failure) -> dict[str, float]:
         return {}
 
 
-def report(job: Job, solution, failure, seconds: float) -> None:
+def report(job: RunRequest, solution, failure, seconds: float) -> None:
     """Print the solution's own report, the accuracy and the time."""
     typer.echo(f"{job.name}: {job.title}" if job.title else job.name)
     typer.echo(str(solution))
@@ -213,7 +213,7 @@ def report(job: Job, solution, failure, seconds: float) -> None:
     typer.echo(f"{seconds:.2f} s, compiling included")
 
 
-def record(job: Job, solution, failure, seconds: float) -> dict:
+def record(job: RunRequest, solution, failure, seconds: float) -> dict:
     """Return the run as JSON holds it: plan, statistics, largest drift by level, end state."""
     from .._version import __version__
 

@@ -14,12 +14,11 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from ..errors import BadArgument
+from ..errors import BadArgument, IncompatibleMethods
 from ..model.call_by_name import takes_nothing
 
 if TYPE_CHECKING:
     from ..model.derive import Derived
-
 
 @dataclass(frozen=True)
 class Block:
@@ -226,3 +225,22 @@ def direction(d: Derived, D):
         raise BadArgument(f"D has the shape {given.shape}; {x.numel()} coordinates and {g.numel()} constraints need "
                           f"{(x.numel(), g.numel())}.")  # fmt: skip
     return given
+
+
+def dae_equations(d, index: int, gains: bool = False) -> Equations:
+    """Return the equations with 0 = g^(m + 1 - index); `gains` adds Baumgarte's terms to index 1."""
+    from ..model.casadi_door import SX, substitute, vertcat
+
+    order = d.e.order
+    if index > order + 1:
+        raise IncompatibleMethods(
+            f"a Dae of order {order} has index {order + 1}, not {index}. Use formulation=Index{order + 1}() or Index1()."
+        )
+    u = Unknowns(d, ("lam", d.e.g.numel()))
+    (y,) = u.extra
+    flow = vertcat(d.e.q[d.n :, :], d.f_at(y) - d.e.B @ y)
+    if index == 1:
+        level = substitute(d.last_level(gains), d.y, y) - d._GB @ y
+    else:
+        level = d._levels[order + 1 - index]
+    return u.equations(u.q_slope - flow, SX(0, 1), level)

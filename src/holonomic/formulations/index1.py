@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from .base import Block, Formulation, Unknowns, acceleration_level, held_dynamics, kinematics
-from .dae import dae_equations
+from .base import Block, Formulation, Unknowns, acceleration_level, dae_equations, held_dynamics, kinematics
 
 
 class Index1(Formulation):

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from .base import Block, Formulation, Unknowns, dynamics, kinematics, position_level
-from .dae import dae_equations
+from .base import Block, Formulation, Unknowns, dae_equations, dynamics, kinematics, position_level
 
 
 class Index3(Formulation):

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from .vectors import dot, minus
-from .view import View
+from .small_vectors import dot, minus
+from .views import View
 
 if TYPE_CHECKING:
     from .results import Record

@@ -11,7 +11,7 @@ import numpy as np
 from ..errors import BadArgument
 from ..model.made_functions import maker
 from .asking import answered
-from .vectors import arctan2, times
+from .small_vectors import arctan2, times
 
 
 @maker

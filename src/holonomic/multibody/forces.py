@@ -11,7 +11,7 @@ import numpy as np
 
 from ..model.made_functions import maker
 from .asking import Seen, answered
-from .vectors import dot, minus, plus, times
+from .small_vectors import dot, minus, plus, times
 
 
 def line(q, v, p, place, motion, first, second):

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from .vectors import cross, dot, minus
+from .small_vectors import cross, dot, minus
 
 
 def revolute(first, second):

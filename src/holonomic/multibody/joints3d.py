@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from .vectors import arctan2, cross, dot, minus, plus, times
+from .small_vectors import arctan2, cross, dot, minus, plus, times
 
 
 def spherical(first, second):

@@ -18,8 +18,8 @@ from ..model.made_functions import maker
 from ..model.system import System
 from ..model.warned import warn
 from .body import check_inertia
+from .small_vectors import dot
 from .stating import seen
-from .vectors import dot
 
 
 class UnitsWarning(UserWarning):

@@ -22,7 +22,7 @@ from .lower import check_inertias, check_masses, hold, lower, shape_masses
 from .mobility import Mobility, mobility, refuse_shared_loads
 from .named import NamedParts
 from .parameters import Parameters, positive
-from .stating import State, StateMethods, seen
+from .stating import NamedState, StateMethods, seen
 
 FOREIGN = {
     "rest": "length", "rest_length": "length", "free_length": "length", "natural_length": "length", "k": "stiffness",
@@ -81,7 +81,7 @@ class Mechanism(NamedParts, JointMethods, DriveMethods, ForceMethods, StateMetho
         self.drives: dict[str, Drive] = {}
         self.forces: dict[str, Force] = {}
         self.points: dict[str, Point] = {}
-        self.states: dict[str, State] = {}
+        self.states: dict[str, NamedState] = {}
         self.inputs: dict[str, Any] = {}
         self.outputs: dict[str, Any] = {}
         self.limits: dict[str, dict[str, float]] = {}  # by joint; from URDF files

@@ -13,7 +13,7 @@ from ..model.call_by_name import asked
 from ..model.function_signature import by_name
 from .body import Body, Point
 from .joint import EFFORT, Drive, Force, Joint
-from .stating import State
+from .stating import NamedState
 
 RESERVED = ("energy", "power", "gravity")
 
@@ -28,7 +28,7 @@ class NamedParts:
     drives: dict[str, Drive]
     forces: dict[str, Force]
     points: dict[str, Point]
-    states: dict[str, State]
+    states: dict[str, NamedState]
     outputs: dict[str, Any]
 
     def _new(self, name: str, what: str) -> None:

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from .vectors import cross, dot, minus, times, transposed
+from .small_vectors import cross, dot, minus, times, transposed
 
 NQ = NV = 3  # coordinates and velocities of one body
 NO_TORQUE = 0.0

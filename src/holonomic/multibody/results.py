@@ -15,9 +15,8 @@ from . import plane, space
 from .acting_views import DriveView, ForceView, JointView
 from .asking import answered
 from .body import Body, Frame
-from .body_views import BodyView, FrameView, PointView
-from .energy_views import EnergyView, PowerView
 from .stating import states_in
+from .views import BodyView, EnergyView, FrameView, PointView, PowerView
 
 COMPLEX = 1e-30
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from ..model.made_functions import maker
 from .asking import answered
-from .vectors import minus
+from .small_vectors import minus
 
 
 @maker

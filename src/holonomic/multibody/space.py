@@ -16,7 +16,7 @@ import numpy as np
 
 from ..model.made_functions import maker
 from ..model.warned import warn
-from .vectors import apply, cross, dot, minus, plus, product, times, transposed
+from .small_vectors import apply, cross, dot, minus, plus, product, times, transposed
 
 NQ, NV = 7, 6  # coordinates and velocities of one body
 NO_TORQUE = (0.0, 0.0, 0.0)

@@ -21,7 +21,7 @@ MOTION = ("angle", "position", "speed", "length", "stretch", "rate")  # what fun
 
 
 @dataclass(eq=False)
-class State:
+class NamedState:
     """A state with its rate; made by `Mechanism.state`."""
 
     name: str
@@ -32,7 +32,7 @@ class State:
 class StateMethods:
     """States and numbers of the user's own: `m.state("current", rate=..., start=0.0)`."""
 
-    def state(self, name: str, rate, start=0.0) -> State:
+    def state(self, name: str, rate, start=0.0) -> NamedState:
         """Add a state with a first-order equation, read as `sol[name]`.
 
         Functions of forces, motors, rates, quantities and outputs that are added afterwards may ask for it by its name
@@ -62,7 +62,7 @@ class StateMethods:
         values = vector(start, f"start of state {name!r}")
         if not len(values):
             raise BadArgument(f"start of state {name!r} is empty. Give a number, or several.")
-        self.states[name] = State(name, rate, tuple(values.tolist()))
+        self.states[name] = NamedState(name, rate, tuple(values.tolist()))
         self._changed()
         return self.states[name]
 

@@ -16,9 +16,7 @@ from .four_bar import four_bar, four_bar_spatial
 from .four_bars import four_bars
 from .from_bodies import four_bars_from_bodies, pendulum_from_bodies, seven_body_from_bodies
 from .heavy_top import heavy_top
-from .index2_pair import index2_pair
 from .inline_engine import inline_engine
-from .invariant_examples import cubic_time, leaving_circle
 from .jansen import jansen
 from .jansen_walker import jansen_walker
 from .kepler import kepler
@@ -30,11 +28,11 @@ from .scotch_yoke import scotch_yoke
 from .seven_body import seven_body, seven_body_a03
 from .slider_crank import slider_crank
 from .slider_crank_spring import slider_crank_spring
+from .small_examples import cubic_time, index2_pair, leaving_circle, unit_circle
 from .spring_pendulum import spring_pendulum
 from .stewart_platform import stewart_platform
 from .suspension import suspension
 from .two_link_arm import two_link_arm
-from .unit_circle import unit_circle
 from .wheelset import wheelset, wheelset_contacts
 
 __all__ = [

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from .paper import Paper, papers
-from .report import Entry, Report
-from .run import reproduce
+from .paper_report import Entry, Report, reproduce
 
 __all__ = ["Entry", "Paper", "Report", "papers", "reproduce"]

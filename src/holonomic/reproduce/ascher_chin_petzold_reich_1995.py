@@ -18,10 +18,10 @@ from ..simulate import simulate
 from ..stabilizations.baumgarte import Baumgarte
 from ..stabilizations.post import PostStabilization, S_both, S_both2, S_full, S_pos, S_vel
 from ..stabilizations.projection import Projection
-from ..study.measure import largest_drift
 from ..study.order import observed_order
+from ..study.reference import largest_drift
 from .ascher_chin_reich_1992 import error_over_gamma
-from .drawing import Curve, Drawing, Panel
+from .paper import Curve, Drawing, FigurePanel
 from .rules import BlowUp, Spread
 
 BEYOND = 1e8  # the state of a run that blew up
@@ -216,13 +216,13 @@ COMPUTE = {
 # Figures
 
 
-def path_panel(case: str, title: str) -> Panel:
+def path_panel(case: str, title: str) -> FigurePanel:
     """Return the path of the arm's tip."""
     sol = simulate(two_link_arm(case), integrator=DOP853(), stabilization=Projection(), rtol=1e-9, atol=1e-12, save_at=4000)
-    return Panel(title, [Curve(*sol["tip"].T)], "x₂  (m)", "y₂  (m)")
+    return FigurePanel(title, [Curve(*sol["tip"].T)], "x₂  (m)", "y₂  (m)")
 
 
-def seven_body_panels() -> list[list[Panel]]:
+def seven_body_panels() -> list[list[FigurePanel]]:
     """Return the angles of the seven-body mechanism between 0 and 2π."""
     problem = seven_body(t_end=0.3)
     sol = simulate(problem, integrator=DOP853(), stabilization=Projection(), rtol=1e-10, atol=1e-12, save_at=6000)
@@ -231,8 +231,8 @@ def seven_body_panels() -> list[list[Panel]]:
     curves = [Curve(sol.t, column, name) for name, column in zip(problem.system.coordinates, angles.T, strict=True)]
     room = (-0.2, 8.2)  # for the names above
     return [
-        [Panel("turning, modulo 2π", curves[:2], y="rad", limits=room)],
-        [Panel("swinging, modulo 2π", curves[2:], y="rad", limits=room)],
+        [FigurePanel("turning, modulo 2π", curves[:2], y="rad", limits=room)],
+        [FigurePanel("swinging, modulo 2π", curves[2:], y="rad", limits=room)],
     ]
 
 

@@ -22,8 +22,8 @@ from ..stabilizations.euler_pulls import BackwardEulerStabilization, ForwardEule
 from ..stabilizations.invariant import InvariantStabilization
 from ..stabilizations.post import PostStabilization, S_both, S_pos, S_vel
 from ..stabilizations.projection import Projection
-from ..study.measure import drift, largest_drift
-from .drawing import Curve, Drawing, Panel
+from ..study.reference import drift, largest_drift
+from .paper import Curve, Drawing, FigurePanel
 
 # Table 1.1 and the claims about Example 1: backward Euler on an index-2 equation
 
@@ -50,7 +50,7 @@ def table_1_1(row) -> dict:
     }
 
 
-def error_over_gamma() -> Panel:
+def error_over_gamma() -> FigurePanel:
     """Return the error of Example 1 over γ for Baumgarte's method and its two improvements."""
     gammas = np.logspace(-1, 5, 25)
     names = {"Baumgarte (1.6)": True, "(1.7), F = Gᵀ(GGᵀ)⁻¹": False, "(1.8), F = Gᵀ": False}
@@ -58,7 +58,7 @@ def error_over_gamma() -> Panel:
         Curve(gammas, np.array([table_1_1({"method": name, "gamma": g})["error"] for g in gammas]), name, dashed=dashed)
         for name, dashed in names.items()
     ]
-    return Panel("error at t = 1, nu = 1000, h = 0.01", curves, "γ", "error", log="xy", limits=(1e-6, 1e4))
+    return FigurePanel("error at t = 1, nu = 1000, h = 0.01", curves, "γ", "error", log="xy", limits=(1e-6, 1e4))
 
 
 # Example 2: drift in closed form
@@ -188,7 +188,7 @@ def crank_table(row) -> dict:
     }
 
 
-def crank_panels() -> list[list[Panel]]:
+def crank_panels() -> list[list[FigurePanel]]:
     """Return error and drift of the slider-crank over time, for the four ways of stabilizing it."""
     t_end, rows = 30.0, []
     for first, (method, sol) in enumerate((name, crank(name, t_end, 0.1)) for name in SLIDER):
@@ -196,7 +196,7 @@ def crank_panels() -> list[list[Panel]]:
         sizes = {level: np.abs(values).max(axis=1) for level, values in drift(sol).items()}
         shown = {"error of the slider": error, "position drift": sizes["position"], "velocity drift": sizes["velocity"]}
         rows.append([
-            Panel(f"4.{2 + 3 * first + k}  {what}, {SAID[method]}", [Curve(sol.t, values)])
+            FigurePanel(f"4.{2 + 3 * first + k}  {what}, {SAID[method]}", [Curve(sol.t, values)])
             for k, (what, values) in enumerate(shown.items())
         ])  # fmt: skip
     return rows

@@ -22,7 +22,7 @@ from ..simulate import simulate
 from ..stabilizations.baumgarte import Baumgarte
 from ..stabilizations.post import PostStabilization, S_vel
 from ..stabilizations.projection import Projection
-from ..study.measure import drift
+from ..study.reference import drift
 
 END = np.exp(1.0)  # every component of the exact solution at t = 1
 DIRECTIONS = {"D = B": "mass", "D = Cᵀ": "G", "D = unit": "unit"}

@@ -22,7 +22,7 @@ from ..problems.wheelset import accelerations, contact, normal_forces
 from ..simulate import simulate
 from ..stabilizations.post import PostStabilization
 from ..stabilizations.projection import Projection
-from .drawing import Curve, Drawing, Panel
+from .paper import Curve, Drawing, FigurePanel
 
 ORTHOGONAL = Projection(tol=1e-15, on="full", at="new")
 
@@ -289,7 +289,7 @@ def relative_errors(sol) -> dict[str, float]:
     }
 
 
-def flying_wheelset() -> list[list[Panel]]:
+def flying_wheelset() -> list[list[FigurePanel]]:
     """Return residuals and height of the wheelset in index 1, and with projection."""
     runs = {
         "index 1, TOL = 1e-5": rolled("index 1", 1e-5),
@@ -302,9 +302,9 @@ def flying_wheelset() -> list[list[Panel]]:
 
     return [
         [
-            Panel("1.2  residual of position", curves(lambda sol: np.abs(sol.drift["position"]).max(axis=1)), y="m"),
-            Panel("1.3  residual of velocity", curves(lambda sol: np.abs(sol.drift["velocity"]).max(axis=1)), y="m/s"),
-            Panel("1.4  height above the rails", curves(lambda sol: -1e6 * sol.drift["position"].mean(axis=1)), y="µm"),
+            FigurePanel("1.2  residual of position", curves(lambda sol: np.abs(sol.drift["position"]).max(axis=1)), y="m"),
+            FigurePanel("1.3  residual of velocity", curves(lambda sol: np.abs(sol.drift["velocity"]).max(axis=1)), y="m/s"),
+            FigurePanel("1.4  height above the rails", curves(lambda sol: -1e6 * sol.drift["position"].mean(axis=1)), y="µm"),
         ]
     ]
 

@@ -1,13 +1,16 @@
-"""Papers as data: what they print, what we found by recomputing it, and which rule an answer must meet."""
+"""Papers as data: what they print, what we found by recomputing it, which rule an answer must meet, and their figures."""
 
 from __future__ import annotations
 
 import tomllib
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
 from types import MappingProxyType
 from typing import Any
+
+import numpy as np
 
 from ..errors import BadArgument
 
@@ -72,3 +75,51 @@ def find_table(paper: Paper, name: str) -> PaperTable:
     if wanted not in paper.tables:
         raise BadArgument(f"{paper.key} has no table {name!r}. There are: {', '.join(paper.tables)}.")
     return paper.tables[wanted]
+
+
+@dataclass(frozen=True, eq=False)
+class Curve:
+    """One line; `faint` for what is expected, behind what was computed."""
+
+    x: np.ndarray
+    y: np.ndarray
+    label: str = ""
+    faint: bool = False
+    dashed: bool = False
+
+
+@dataclass(frozen=True, eq=False)
+class FigurePanel:
+    """Axes with curves; `log` names the logarithmic axes, `limits` are those of y."""
+
+    title: str
+    curves: list[Curve]
+    x: str = "t  (s)"
+    y: str = ""
+    log: str = ""
+    limits: tuple[float, float] | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Drawing:
+    """Figures of a paper, drawn from our own runs.
+
+    Parameters
+    ----------
+    name : str
+        Of the file.
+    figures : str
+        Which figures of the paper it stands beside.
+    printed : str
+        What the paper's text and captions state about them.
+    ours : str
+        What is seen here, and in what it agrees or not.
+    panels : function
+        Makes the rows of panels; runs what has to be run.
+    """
+
+    name: str
+    figures: str
+    printed: str
+    ours: str
+    panels: Callable[[], list[list[FigurePanel]]]

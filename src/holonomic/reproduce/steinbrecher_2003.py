@@ -23,7 +23,7 @@ from ..model.system import System
 from ..problems import unit_circle
 from ..simulate import simulate
 from ..study.order import observed_order
-from .drawing import Curve, Drawing, Panel
+from .paper import Curve, Drawing, FigurePanel
 
 STEP, STEPS = 0.005, 1000
 FORMS = {
@@ -208,7 +208,7 @@ COMPUTE = {
 # Figures
 
 
-def figure_panels(form: str, free: int) -> list[list[Panel]]:
+def figure_panels(form: str, free: int) -> list[list[FigurePanel]]:
     """Return solution and residuals of one form.
 
     `free` is how many derivatives of the residuals the form leaves as they are at the start: g is expected to be a
@@ -224,12 +224,12 @@ def figure_panels(form: str, free: int) -> list[list[Panel]]:
         "lam": (np.sin(s) * np.cos(s))[:, None],
     }  # fmt: skip
     above = [
-        Panel(
+        FigurePanel(
             title, [*(Curve(s, y, faint=True) for y in exact[name].T), *(Curve(t, y) for y in np.atleast_2d(found[name].T))]
         )
         for name, title in (("p", "p"), ("v", "v"), ("lam", "λ"))
     ]  # fmt: skip
-    below = [Panel(name, [Curve(s, expected[name], faint=True), Curve(t[1:], found[name][1:])]) for name in expected]
+    below = [FigurePanel(name, [Curve(s, expected[name], faint=True), Curve(t[1:], found[name][1:])]) for name in expected]
     return [above, below]
 
 

@@ -1,8 +1,11 @@
-"""What a solution says of itself, in a terminal and in a notebook."""
+"""What a solution says of itself, in a terminal and in a notebook, and the references behind what ran."""
 
 from __future__ import annotations
 
 import html
+import re
+from functools import cache
+from importlib.resources import files
 from typing import Any
 
 import numpy as np
@@ -11,7 +14,6 @@ from .._version import __version__
 from ..model.statement import rows_in_short
 from ..planning.words import methods
 from ..starting.rank import FEW
-from . import cite
 from .naming import is_dae, order_of
 from .story import changes
 from .trail import remembered
@@ -36,7 +38,7 @@ def facts(sol) -> dict[str, Any]:
         },
         "pulls": choice.stabilization.acts == "step" and plan.model.n_lam + plan.n_position > 0,
         "versions": {"holonomic": __version__, "numba": numba.__version__, "numpy": np.__version__},
-        "references": list(cite.keys_of_run(sol)),
+        "references": list(keys_of_run(sol)),
         "moved": [begin.moved_q, begin.moved_v, begin.moved_w],
         "impact": begin.impact is not None,
         "redundant": begin.redundant,
@@ -176,3 +178,37 @@ def as_html(sol) -> str:
     )
     head = f"<strong>{html.escape(heading(sol))}</strong>"
     return f'<div>{head}<table style="margin-top:4px">{body}</table></div>'
+
+
+SOFTWARE = ("andersson-2019", "lam-2015")  # CasADi differentiates, Numba compiles
+
+
+@cache
+def bibliography() -> dict[str, str]:
+    """Return the entries of references.bib by key."""
+    text = (files("holonomic") / "references.bib").read_text(encoding="utf-8")
+    entries = re.split(r"^(?=@)", text, flags=re.MULTILINE)[1:]
+    return {re.match(r"@\w+\{([^,]+),", entry).group(1): entry.strip() for entry in entries}  # type: ignore[union-attr]
+
+
+def keys(plan) -> tuple[str, ...]:
+    """Return the keys of the methods a plan uses, in the order formulation, integrator, stabilization."""
+    choice, model = plan.choice, plan.model
+    # without constraints the formulation does nothing
+    used = [choice.formulation] if model.n_lam else []
+    used += [choice.integrator, choice.stabilization]
+    return tuple(dict.fromkeys(key for method in used for key in method.references))
+
+
+def keys_of_run(sol) -> tuple[str, ...]:
+    """Return the keys of all methods that a run used."""
+    if sol.trail.data is None:
+        return tuple(sol.trail.known["facts"]["references"])
+    plans = [part.trail.plan for part in sol.trail.parts] or [sol.plan]
+    return tuple(dict.fromkeys(key for plan in plans for key in keys(plan)))
+
+
+def bibtex(wanted: tuple[str, ...]) -> str:
+    """Return BibTeX entries."""
+    known = bibliography()
+    return "\n\n".join(known[key] for key in wanted) + "\n"

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import BadArgument
-from . import cite, quantities, report, sampling
+from . import quantities, report, sampling
 from .drift import Drift
 from .exports import Exports
 from .naming import ELSEWHERE, is_dae, order_of
@@ -295,7 +295,7 @@ class Solution(Exports):
         """Return BibTeX entries of the methods that this run used; of CasADi and Numba too, if asked for."""
         if not isinstance(software, bool):
             raise BadArgument(f"cite(software={software!r}): choose True or False.")
-        return cite.entries(cite.keys_of_run(self) + (cite.SOFTWARE if software else ()))
+        return report.bibtex(report.keys_of_run(self) + (report.SOFTWARE if software else ()))
 
 
 __all__ = ["Energy", "EventLog", "Solution", "State"]

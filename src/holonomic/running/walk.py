@@ -8,7 +8,7 @@ import numpy as np
 
 from ..arguments import check_multipliers
 from ..automatic.decide import Choosing
-from ..automatic.words import reasons
+from ..automatic.reasons import reasons
 from ..errors import (
     DONE,
     EVENT,

@@ -29,10 +29,8 @@ from ..planning.choice import check_method
 from ..planning.reuse import model_of
 from ..simulate import simulate
 from ..starting.initial import check_initial
-from . import measure
-from .names import short_name
-from .reference import Truth, truth_of
-from .table import Table
+from .reference import Truth, energy_of, largest_drift, truth_of
+from .table import Table, short_name
 
 REPEAT_BELOW = 2.0  # seconds; longer runs are timed once
 MOST_REPEATS = 10_000  # of runs shorter than two seconds: hours
@@ -168,7 +166,7 @@ class Comparison(Sequence[Row]):
         ax : Axes or sequence of Axes, optional
             Where to draw, one for each level; a new figure if not given.
         """
-        from ..view.compare_plot import drift_figure
+        from ..view.study_plots import drift_figure
 
         return drift_figure(self, levels, style, ax)
 
@@ -337,7 +335,7 @@ def timed(what, options: dict[str, Any], repeat: int):
 
 def _numbers(sol, truth: Truth | None) -> dict[str, Any]:
     with np.errstate(all="ignore"):
-        drift = measure.largest_drift(sol)
+        drift = largest_drift(sol)
     found: dict[str, Any] = {f"drift_{level}": size for level, size in drift.items()}
     found["steps"], found["rejected"] = sol.stats["steps"], sol.stats["rejected"] + sol.stats["failed attempts"]
     if not sol.plan.choice.integrator.implicit:
@@ -354,7 +352,7 @@ def _energy_error(sol, truth: Truth) -> float:
         return np.nan
     energy = sol.energy
     moving = max(np.max(energy.kinetic), np.max(np.abs(energy.potential - energy.potential[0])))
-    return abs(float(energy.total[-1]) - measure.energy(sol, truth.t, truth.q, truth.v)) / (float(moving) or 1.0)
+    return abs(float(energy.total[-1]) - energy_of(sol, truth.t, truth.q, truth.v)) / (float(moving) or 1.0)
 
 
 def as_list(choice) -> list:

@@ -1,4 +1,4 @@
-"""The state a run should end in: published, exact, or computed twice by independent methods."""
+"""What a run is measured by: drift by level, energy, and the state it should end in (published, exact, or computed twice)."""
 
 from __future__ import annotations
 
@@ -10,12 +10,43 @@ import numpy as np
 from ..arguments import Posed
 from ..errors import BadArgument, HolonomicError
 from ..integrators.runge_kutta import DOP853, RK45
+from ..kernels.signatures import Fn
 from ..model.dae import Dae
 from ..model.system import Ode, System
 from ..simulate import simulate
 from ..stabilizations.post import S_both2
 from ..stabilizations.projection import Projection
-from .measure import relative_error
+
+
+def drift(sol) -> dict[str, np.ndarray]:
+    """Return what the constraints leave, by level: arrays (time, row). Invariants are counted as positions."""
+    rows = len(sol.t)
+    levels = {"position": [name for name in sol.drift if name != "velocity"], "velocity": ["velocity"]}
+    return {
+        level: np.hstack([sol.drift[name].reshape(rows, -1) for name in names])
+        for level, names in levels.items()
+        if any(name in sol.drift for name in names)
+    }
+
+
+def largest_drift(sol) -> dict[str, float]:
+    """Return the largest |residual| of a solution by level; NaN where one is not a number."""
+    return {level: float(np.max(np.abs(rows), initial=0.0)) for level, rows in drift(sol).items()}
+
+
+def energy_of(sol, t, q, v) -> float:
+    """Return the total energy of a state of this solution's system."""
+    return float(sum(sol.plan.model.evaluate(Fn.ENERGY, t, np.concatenate([q, v]), np.zeros(0), sol.trail.data)))
+
+
+def relative_error(x, known) -> float:
+    """Return the largest |x - known| / max(1, |known|); infinite where x is not a number."""
+    x, known = np.asarray(x, dtype=float), np.asarray(known, dtype=float)
+    if not x.size:
+        return np.nan
+    error = float(np.max(np.abs(x - known) / np.maximum(1.0, np.abs(known))))
+    return error if np.isfinite(error) else np.inf
+
 
 STARTS = ("q0", "v0", "y0", "s0", "w0", "x0")  # where one is given, a problem's own answer is not meant
 TIGHT = {"rtol": 1e-12, "atol": 1e-14}

@@ -68,7 +68,7 @@ class WorkPrecision(Comparison):
         ax : Axes or sequence of Axes, optional
             Where to draw, one for each cost; a new figure if not given.
         """
-        from ..view.compare_plot import work_precision_figure
+        from ..view.study_plots import work_precision_figure
 
         return work_precision_figure(self, error, costs, style, ax)
 

@@ -23,7 +23,7 @@ from ..running.detour import Crossing
 from ..running.run import Run
 from ..running.walk import walk
 from ..starting.initial import Start
-from .halt import INTERRUPTED, Watching
+from .halt import INTERRUPTED, HaltingProgress
 from .job import Chunk, Happenings, Job
 from .members import Members, rows_of
 from .open import IN_SHORT
@@ -71,7 +71,7 @@ def _run(job: Job, members: Members, m: int, chunk: Chunk) -> Happenings:
     try:
         sol = walk(
             run, plan, tables, start, job.t0, job.t1, None, False, free=job.initial == "free", choosing=choosing,
-            crossing=crossing, bar=Watching(job.t0, job.t1, job.halt),
+            crossing=crossing, bar=HaltingProgress(job.t0, job.t1, job.halt),
             warn=lambda text, kind: told.append((kind.__name__, text)),
         )  # fmt: skip
     except HolonomicError as problem:

@@ -129,7 +129,7 @@ class Ensemble:
         self.reached, self.steps = log.reached, log.steps
         self.failed: list[Failure] = log.failures()
         #: changes of methods on the way, where the integrator was left open: member, t, to, why
-        self.changed: list[telling.Change] = telling.changes(job, log.changes)
+        self.changed: list[telling.MemberChange] = telling.changes(job, log.changes)
         #: what `simulate` would warn of: member, kind, text
         self.noted: list[telling.Note] = telling.notes(log.notes)
 

@@ -59,7 +59,7 @@ class Halt:
             signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
-class Watching(Progress):
+class HaltingProgress(Progress):
     """Ends a member that runs through Python when its sweep shall end; shows nothing."""
 
     def __init__(self, t0: float, t1: float, halt: Halt):

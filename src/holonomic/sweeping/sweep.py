@@ -17,15 +17,14 @@ from ..model.given_numbers import axes, is_whole
 from ..planning.reuse import traced_model
 from ..running.progress import Tally
 from .chunk_run import finish, finished, not_run
-from .cluster import Dask, Futures, is_dask_client
 from .common import plan_job, shared_aim
+from .engines import Dask, Futures, Threads, is_dask_client
 from .ensemble import Ensemble, Log
 from .inputs import lengths
 from .job import Engine, Job
 from .members import STARTS, check_params, check_starts, count, first_of, mapped, starts_of_members
 from .sources import Named, Summed
 from .telling import warn_of
-from .threads import Threads
 
 NOT_RUN = "not run: the sweep was interrupted"
 MOST_WORKERS = 4096

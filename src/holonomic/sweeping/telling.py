@@ -19,7 +19,7 @@ AT_START = {STIFF: "the start is stiff"}
 
 
 @dataclass(frozen=True)
-class Change:
+class MemberChange:
     """One change of methods of one member: when (s), to what, and why."""
 
     member: int
@@ -37,9 +37,9 @@ class Note:
     text: str
 
 
-def changes(job: Job, found: dict[int, list]) -> list[Change]:
+def changes(job: Job, found: dict[int, list]) -> list[MemberChange]:
     """All changes on the way, in order of members."""
-    return [Change(m, float(t), to, why) for m, each in sorted(found.items()) for t, to, why in each if t != job.t0]
+    return [MemberChange(m, float(t), to, why) for m, each in sorted(found.items()) for t, to, why in each if t != job.t0]
 
 
 def notes(found: dict[int, list]) -> list[Note]:
@@ -71,7 +71,7 @@ def plan_of_most(job: Job, count: Counter[tuple[str, str]]) -> Plan:
     return job.open.plan_like(job, count.most_common(1)[0][0][0]) or job.plan
 
 
-def lines(job: Job, count: Counter[tuple[str, str]], changed: list[Change]) -> list[str]:
+def lines(job: Job, count: Counter[tuple[str, str]], changed: list[MemberChange]) -> list[str]:
     """Lines for `runs.plan.why()`: with what members began, and which changed on the way."""
     if job.open is None:
         return []

@@ -67,8 +67,8 @@ def view(
     IncompatibleMethods
         A live page that no browser could run: implicit integrators, tables of inputs, `then=` of events, redundant constraints.
     """
-    from .asked import switch, whole
     from .page import Page, in_notebook
+    from .page_arguments import switch, whole
     from .scene import scene_of
 
     shown = {"names": names, "frames": frames, "signals": signals, "traces": traces, "forces": forces, "title": title}
@@ -104,8 +104,8 @@ def animate(
     forces: bool = False, title: str = "", panels: Sequence[str] | None = None, **film_options,
 ) -> Path:  # fmt: skip
     """Write a film of one run or several; see `Solution.animate`."""
-    from .asked import texts
     from .films import film
+    from .page_arguments import texts
     from .scene import scene_of
 
     wanted = texts(signals, "signals", "energy")

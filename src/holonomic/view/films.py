@@ -15,8 +15,8 @@ from matplotlib.figure import Figure
 
 from ..errors import BadArgument, MissingExtra
 from ..files import as_path, writable, written
-from .asked import number
 from .flat import Flat
+from .page_arguments import number
 from .scene import Scene
 from .signals import Signal
 from .solid import Solid
@@ -49,7 +49,7 @@ def film(
     if count > MOST:
         raise BadArgument(f"{count} frames are too many for a film (at most {MOST}). Pass a smaller seconds= or fps=.")
     with matplotlib.rc_context(style_of(style).settings):
-        picture = Picture(scene, panels, size, dpi, style)
+        picture = FilmPicture(scene, panels, size, dpi, style)
         frames = picture.frames(np.linspace(0.0, 1.0, count))
         with written(target) as draft:
             if program:
@@ -80,7 +80,7 @@ def ffmpeg() -> str:
     return imageio_ffmpeg.get_ffmpeg_exe()
 
 
-class Picture:
+class FilmPicture:
     """A figure with the mechanism and panels beside it, drawn frame by frame."""
 
     def __init__(self, scene: Scene, panels: Sequence[str], size, dpi: float, style: str):

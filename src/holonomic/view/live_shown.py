@@ -21,7 +21,7 @@ from ..model.model_base import PLAIN
 from ..model.tape import INPUTS
 from ..printing.javascript import functions_as_javascript
 from ..sweeping.job import Job
-from .quantities import FLOOR
+from .panels import FLOOR
 from .scene import Scene
 
 LINES = "lines of the drawing"  # the output under which the corners of a drawing are traced
@@ -101,7 +101,7 @@ def _states(model, program) -> dict[str, list]:
 
 
 def _residuals(model) -> dict[str, list]:
-    """Lines of the drift, as `view.quantities` has them: the largest row of each level, then of invariants."""
+    """Lines of the drift, as `view.panels` has them: the largest row of each level, then of invariants."""
     n, first = model.n_constraints, model.n_constraints + model.n_invariants
     end = first + model.n_lam
     rows = [list(range(n))] * bool(n) + [list(range(first, end))] * bool(model.n_lam)

@@ -15,8 +15,8 @@ from matplotlib.ticker import LogLocator, NullFormatter
 
 from ..errors import BadArgument
 from ..results.naming import is_dae
-from .asked import axes_given, whole
-from .quantities import UNIT, Panel, panel, velocity_name
+from .page_arguments import axes_given, whole
+from .panels import UNIT, Panel, panel, velocity_name
 from .styles import colours, style_of
 
 STILL = {"agg", "cairo", "pdf", "pgf", "ps", "svg", "template"}  # backends without windows

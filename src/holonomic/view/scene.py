@@ -18,7 +18,7 @@ from ..errors import BadArgument, HolonomicError
 from ..results import drawn, report
 from ..results.naming import is_dae, order_of
 from ..results.solution import Solution
-from .asked import switch, text, texts, whole
+from .page_arguments import switch, text, texts, whole
 from .signals import Signal, signals_of
 
 FRAMES = 1000

@@ -9,7 +9,7 @@ import numpy as np
 from ..errors import HolonomicError
 from ..results import drawn
 from ..results.drawn import joint_names
-from .quantities import FLOOR, Panel, panel
+from .panels import FLOOR, Panel, panel
 
 MOST_SIGNALS = 2_000_000  # numbers of signals that nobody has asked for: 8 MB
 DRIFT_POINTS = 400  # stretches of time, of each of which the drift shows its largest value

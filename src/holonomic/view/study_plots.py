@@ -1,8 +1,9 @@
-"""Pictures of comparisons: drift over time, and error over cost."""
+"""Pictures of studies: drift and error of comparisons, indicators along a run, figures of published papers."""
 
 from __future__ import annotations
 
 import reprlib
+from collections.abc import Sequence
 
 import matplotlib
 import numpy as np
@@ -10,10 +11,10 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import EngFormatter, LogLocator, NullFormatter
 
 from ..errors import BadArgument
-from ..study.measure import drift
-from .asked import axes_given, texts
+from ..study.reference import drift
+from .page_arguments import axes_given, texts
+from .panels import FLOOR
 from .plot import TIME, figure_of, new_figure
-from .quantities import FLOOR
 from .styles import style_of
 
 MOST_POINTS = 120  # of one line, each the largest of its stretch; more of them make a band of dips
@@ -163,3 +164,87 @@ def _line_label(method: str, row, several: bool) -> str:
     if not several:
         return method
     return f"{method}, h = {row.step:g}" if row.step is not None else f"{method}, rtol = {row.rtol or 1e-6:g}"
+
+
+RATES = {
+    "damped": "fastest decay", "oscillating": "fastest oscillation", "turning": "turning of the constraints",
+    "explicit": "‖F C'‖", "projected": "‖Gᵀ(GGᵀ)⁻¹G'‖",
+}  # fmt: skip
+SMALLEST = 1e-3  # of the largest rate: smaller ones would only stretch the axis
+
+
+def indicators_figure(t: np.ndarray, found: list, style: str = "light") -> Figure:
+    """Draw rates over time beside the rate that explicit steps can bear, and below them the margin of the rank."""
+    look = style_of(style)
+    limits = np.array([6.0 / each.step for each in found])
+    constrained = found[0].margin is not None
+    with matplotlib.rc_context(look.settings):
+        figure = new_figure((7.2, 4.6 if constrained else 3.2))
+        axes = figure.subplots(2 if constrained else 1, 1, sharex=True, squeeze=False).ravel()
+        ax, drawn = axes[0], [limits]
+        for colour, (name, label) in zip(look.lines, RATES.items(), strict=False):
+            values = np.array([getattr(each, name) or 0.0 for each in found])
+            if np.any(values > 0.0):
+                drawn.append(values)
+                ax.plot(t, np.where(values > 0.0, values, np.nan), color=colour, label=label, linewidth=1.4)
+        ax.plot(
+            t, limits, color=look.lines[-1], linestyle="--", linewidth=1.2, label="what an accurate explicit step bears"
+        )
+        largest = max(float(np.max(values)) for values in drawn)
+        ax.set_yscale("log")
+        ax.set_ylim(bottom=SMALLEST * min(largest, float(np.min(limits))))
+        ax.set_title("Rates in 1/s", loc="left")
+        ax.legend(loc="best", ncols=2)
+        if constrained:
+            axes[1].plot(t, [each.margin for each in found], color=look.lines[0], linewidth=1.4)
+            axes[1].set_ylim(bottom=0.0)
+            axes[1].set_title("Margin of the rank: smallest singular value of G, rows of length 1", loc="left")
+        axes[-1].set_xlabel(TIME)
+    return figure
+
+
+WIDTH = 9.0  # inches of a whole row
+HEIGHT = {1: 3.0, 2: 2.4, 3: 2.1, 4: 1.9}  # of a row, by how many there are
+
+
+def paper_figure(rows: Sequence[Sequence], style: str = "light") -> Figure:
+    """Draw rows of panels.
+
+    Parameters
+    ----------
+    rows : sequence of sequences of `holonomic.reproduce.paper.Panel`
+        Rows of the same length.
+    style : {"light", "dark"}
+        Colours.
+    """
+    look = style_of(style)
+    with matplotlib.rc_context(look.settings | {"axes.titlesize": 9.0}):
+        figure = new_figure((WIDTH if len(rows[0]) > 1 else 0.6 * WIDTH, HEIGHT[len(rows)] * len(rows) + 0.3))
+        axes = figure.subplots(len(rows), len(rows[0]), squeeze=False)
+        for line, panels in zip(axes, rows, strict=True):
+            for ax, panel in zip(line, panels, strict=True):
+                _draw(ax, panel, look)
+    return figure
+
+
+def _draw(ax, panel, look) -> None:
+    hue = iter(look.lines)
+    for curve in panel.curves:
+        if curve.faint:
+            line = {"color": look.settings["axes.edgecolor"], "alpha": 0.45, "linewidth": 3.0, "zorder": 1}
+        else:
+            line = {"color": next(hue), "linewidth": 1.1, "linestyle": "--" if curve.dashed else "-"}
+        ax.plot(curve.x, curve.y, label=curve.label or None, **line)
+    if "x" in panel.log:
+        ax.set_xscale("log")
+    if "y" in panel.log:
+        ax.set_yscale("log")
+    if panel.limits is not None:
+        ax.set_ylim(*panel.limits)
+    ax.set(xlabel=panel.x, ylabel=panel.y)
+    ax.set_title(panel.title, loc="left")
+    if "y" not in panel.log:
+        ax.ticklabel_format(axis="y", scilimits=(-3, 4))
+    labels = sum(bool(curve.label) for curve in panel.curves)
+    if labels:
+        ax.legend(loc="best" if labels < 4 else "upper right", ncols=1 if labels < 4 else labels)

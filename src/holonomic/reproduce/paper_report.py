@@ -1,19 +1,20 @@
-"""Report: every number of a paper, what it should be, what it is here, and the verdict."""
+"""reproduce(): compute a paper's numbers, judge them, and report each: what it should be, what it is here, the verdict."""
 
 from __future__ import annotations
 
 import importlib
 import math
+import time
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from ..errors import HolonomicError
 from ..study.table import Table, show
-from .drawing import Drawing
-from .paper import Paper, PaperTable
-from .rules import FAILS, HOLDS, NOT_TESTABLE, NOT_THE_PRINT, SHOWN, Spread
+from .paper import Drawing, Paper, PaperTable, find, find_table
+from .rules import FAILS, HOLDS, NOT_TESTABLE, NOT_THE_PRINT, SHOWN, Spread, judge, rule_text
 
 
 @dataclass(frozen=True)
@@ -95,7 +96,7 @@ class Report(Sequence[Entry]):
 
     def save_figures(self, folder: str | Path) -> list[Path]:
         """Draw the paper's figures anew, as PNG files in a folder; return their paths."""
-        from ..view.paper_plot import paper_figure
+        from ..view.study_plots import paper_figure
 
         folder = Path(folder)
         folder.mkdir(parents=True, exist_ok=True)
@@ -146,3 +147,65 @@ def _cell(value) -> str:
     if value is None:
         return ""
     return show(value) if isinstance(value, int | float) else str(value)
+
+
+def reproduce(key: str, table: str | None = None, *, tell: Callable[[str], None] | None = None) -> Report:
+    """Compute every number of a paper, or of one of its tables, with this package's public methods.
+
+    Parameters
+    ----------
+    key : str
+        Author-year key, such as "ascher-chin-petzold-reich-1995"; see `papers()`.
+    table : str, optional
+        A table's id, such as "6.1".
+    tell : callable, optional
+        Called with each table's title before it is computed.
+
+    Returns
+    -------
+    Report
+        `print` shows method, printed value, ours, rule and verdict; `report.ok` is False when a rule is broken.
+    """
+    paper = find(key)
+    tables = list(paper.tables.values()) if table is None else [find_table(paper, table)]
+    compute = _computations(paper)
+    began = time.perf_counter()
+    entries = []
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # stiffness is part of some of the claims
+        for one in tables:
+            if tell is not None:
+                tell(one.title)
+            entries += _entries(one, compute[one.id])
+    return Report(paper, tables, entries, time.perf_counter() - began)
+
+
+def _computations(paper: Paper) -> Mapping[str, Callable]:
+    module = importlib.import_module(f"{__package__}.{paper.key.replace('-', '_')}")
+    return module.COMPUTE
+
+
+def _entries(table: PaperTable, compute: Callable) -> list[Entry]:
+    found = []
+    for row in table.rows:
+        expected = {name: value for name, value in row.items() if isinstance(value, dict)}
+        try:
+            ours = compute(row)
+        except HolonomicError as problem:
+            ours = dict.fromkeys(expected, f"{type(problem).__name__}: {problem}")
+        for quantity, rule in expected.items():
+            value = ours.get(quantity, "not computed")
+            verdict = FAILS if isinstance(value, str) else judge(rule, value)
+            note = " ".join(part for part in (rule.get("note", ""), row.get("note", "")) if part)
+            said = next((word for word in ("printed", "claimed") if word in rule), "")
+            stated = (table.id, _label(row), quantity, rule.get(said), rule.get("recomputed"))
+            found.append(Entry(*stated, value, rule_text(rule), verdict, note, said))
+    return found
+
+
+def _label(row: Mapping) -> str:
+    """Return a row's settings in words: the method, then what else is set."""
+    rest = {name: value for name, value in row.items() if name not in ("method", "note")}
+    rest = {name: value for name, value in rest.items() if not isinstance(value, dict)}
+    parts = [f"{name} = {value:g}" if isinstance(value, float) else f"{name} = {value}" for name, value in rest.items()]
+    return ", ".join([str(row.get("method", "")), *parts]).strip(", ")
