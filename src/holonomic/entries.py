@@ -11,7 +11,7 @@ from typing import Any
 
 ENTRIES = {
     "engine: cuda": "gpu.engine:Cuda",  # sweep(on="cuda")
-    "parts of a loaded run: mechanism": "multibody.kept:KeptResolver",  # load(path) of a mechanism's run
+    "parts of a loaded run: mechanism": "multibody.saved_parts:KeptResolver",  # load(path) of a mechanism's run
 }
 
 

@@ -7,9 +7,9 @@ import pytest
 
 from holonomic import simulate
 from holonomic.multibody import Mechanism, box, cylinder, disk, rod, sphere
-from holonomic.multibody.driving import DriveMethods
-from holonomic.multibody.forcing import ForceMethods
-from holonomic.multibody.joining import JointMethods
+from holonomic.multibody.drive_methods import DriveMethods
+from holonomic.multibody.force_methods import ForceMethods
+from holonomic.multibody.joint_methods import JointMethods
 from holonomic.multibody.results import Record
 
 STEP = 1e-5  # of the central difference: its own error is STEP² of the rates, rounding leaves 1e-16/STEP

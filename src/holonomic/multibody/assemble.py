@@ -16,9 +16,9 @@ from ..model.call_by_name import Names, wanted
 from ..model.given_numbers import vector
 from ..model.warned import warn
 from ..results.states import State
+from .frames_met import refuse_turned, snapped
 from .lower import UnitsWarning, body_sizes, mechanism_size
 from .parameters import number
-from .snapping import refuse_turned, snapped
 
 CLOSED = 1e-12  # relative to the size of the mechanism; what rounding leaves
 SMALL = 1e-2  # gaps of a drawing that are closed without being asked, relative to its size

@@ -10,8 +10,8 @@ import numpy as np
 
 from ..errors import BadArgument
 from ..model.made_functions import maker
-from .asking import answered
 from .small_vectors import arctan2, times
+from .users_functions import answered
 
 
 @maker

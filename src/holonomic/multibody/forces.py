@@ -10,8 +10,8 @@ from __future__ import annotations
 import numpy as np
 
 from ..model.made_functions import maker
-from .asking import Seen, answered
 from .small_vectors import dot, minus, plus, times
+from .users_functions import Seen, answered
 
 
 def line(q, v, p, place, motion, first, second):

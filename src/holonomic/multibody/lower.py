@@ -19,7 +19,7 @@ from ..model.system import System
 from ..model.warned import warn
 from .body import check_inertia
 from .small_vectors import dot
-from .stating import seen
+from .state_methods import seen
 
 
 class UnitsWarning(UserWarning):

@@ -14,15 +14,15 @@ from . import plane, space
 from . import shapes as sh
 from .assemble import Assembly, assemble, check_asked
 from .body import Body, Frame, Point, combine
-from .driving import DriveMethods
-from .forcing import ForceMethods
-from .joining import JointMethods
+from .drive_methods import DriveMethods
+from .force_methods import ForceMethods
 from .joint import Drive, Force, Joint
+from .joint_methods import JointMethods
 from .lower import check_inertias, check_masses, hold, lower, shape_masses
 from .mobility import Mobility, mobility, refuse_shared_loads
-from .named import NamedParts
+from .named_parts import NamedParts
 from .parameters import Parameters, positive
-from .stating import NamedState, StateMethods, seen
+from .state_methods import NamedState, StateMethods, seen
 
 FOREIGN = {
     "rest": "length", "rest_length": "length", "free_length": "length", "natural_length": "length", "k": "stiffness",

@@ -13,9 +13,9 @@ from ..model.call_by_name import Names, param_names, wanted
 from ..starting.impulse import Impact
 from . import plane, space
 from .acting_views import DriveView, ForceView, JointView
-from .asking import answered
 from .body import Body, Frame
-from .stating import states_in
+from .state_methods import states_in
+from .users_functions import answered
 from .views import BodyView, EnergyView, FrameView, PointView, PowerView
 
 COMPLEX = 1e-30
@@ -120,8 +120,8 @@ class Resolver:
         return describe(self, self._with_built_in(p))
 
     def entries(self, sol) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
-        """Everything that a file holds of the mechanism, as plain data and arrays; see `kept`."""
-        from .kept import entries
+        """Everything that a file holds of the mechanism, as plain data and arrays; see `saved_parts`."""
+        from .saved_parts import entries
 
         return entries(self, self.record(sol))
 

@@ -10,8 +10,8 @@ from __future__ import annotations
 import numpy as np
 
 from ..model.made_functions import maker
-from .asking import answered
 from .small_vectors import minus
+from .users_functions import answered
 
 
 @maker

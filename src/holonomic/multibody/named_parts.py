@@ -13,7 +13,7 @@ from ..model.call_by_name import asked
 from ..model.function_signature import by_name
 from .body import Body, Point
 from .joint import EFFORT, Drive, Force, Joint
-from .stating import NamedState
+from .state_methods import NamedState
 
 RESERVED = ("energy", "power", "gravity")
 

@@ -10,7 +10,7 @@ from ..errors import BadArgument
 from . import joints, joints3d, rows
 from . import shapes as sh
 from .body import Frame, Point
-from .gearing import GearMethods
+from .gear_methods import GearMethods
 from .joint import Joint
 from .parameters import positive
 

@@ -11,7 +11,7 @@ from . import joints, joints3d
 from . import shapes as sh
 from .body import Body, Point
 from .joint import Force, Joint
-from .joint_forcing import JointForceMethods
+from .joint_force_methods import JointForceMethods
 from .parameters import not_negative, number, positive
 
 
