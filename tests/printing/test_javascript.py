@@ -10,6 +10,7 @@ from played import NODE, by_node, by_python, job
 
 import holonomic as h
 from holonomic.arguments import GivenStart
+from holonomic.multibody import Mechanism, rod
 from holonomic.printing.javascript import Untranslatable, functions_as_javascript
 from holonomic.problems import jansen, pendulum, seven_body
 from holonomic.sweeping.chunk_run import run_all
@@ -88,6 +89,39 @@ def test_a_moved_parameter_and_start_give_the_run_of_these_numbers():
     )  # fmt: skip
     assert told["accepted"] == sol.stats["steps"]
     assert np.max(np.abs(states - np.hstack([sol.q, sol.v]))) <= 1e-9
+
+
+def slider_crank() -> Mechanism:
+    O, A, B = (0, 0), (0.25, 0.433), (1.686, 0)
+    m = Mechanism(gravity=(0, -9.81))
+    crank, link = m.body("crank", rod(O, A, mass=1.0)), m.body("link", rod(A, B, mass=2.0))
+    slider = m.body("slider", at=B, mass=1.0)
+    m.revolute("O", m.ground, crank, at=O)
+    m.revolute("A", crank, link, at=A)
+    m.revolute("B", link, slider, at=B)
+    m.prismatic("guide", m.ground, slider, at=B, axis=(1, 0))
+    return m
+
+
+@node
+def test_a_mechanism_with_other_lengths_is_assembled_by_the_program():
+    """Its stabilization measures angles by the size of bodies, its start does not: two sets of functions."""
+    names, values = ("A.x", "link.mass"), (0.32, 3.0)
+    m = slider_crank()
+    system, q0, v0 = m.to_system(varying=names)
+    begin = GivenStart(q0=q0 + 0.05 * np.cos(np.arange(len(q0))), v0=v0, initial="project", redundant="minimum-norm")
+    made = job(system, 1.0, {name: m.params[name] for name in names}, 11, begin, integrator=h.DOP853(), stabilization=h.Projection())
+    raw = np.concatenate([made.q0[0], made.v0[0]])
+    own = [int(made.places[name].start) for name in names]
+    places = [sorted(own).index(place) for place in own]
+    told, states = by_node(made, x0=raw, moved=list(zip(places, values, strict=True)))
+    runs = h.sweep(
+        system, 1.0, q0=raw[:9], v0=raw[9:], params={name: [value] for name, value in zip(names, values, strict=True)}, save_at=11,
+        initial="project", integrator=h.DOP853(), stabilization=h.Projection(),
+    )  # fmt: skip
+    assert told["accepted"] + told["rejected"] == runs.steps[0]
+    assert np.max(np.abs(states[:, :9] - runs.q[0])) <= 1e-8  # a hundredth of the tolerance
+    assert np.max(np.abs(states[0, :9] - runs.q[0, 0])) <= 1e-11  # the same start, to a tenth of the constraints' tolerance
 
 
 @node

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import holonomic as h
+from holonomic.multibody import Mechanism, rod
 from holonomic.problems import pendulum
 from holonomic.view import view
 
@@ -264,3 +265,37 @@ def test_a_page_fits_a_phone(swing, moved):
     assert (
         page.tab("Math.min(...[...document.querySelectorAll('#live input[type=range]')].map(i => i.clientWidth))") > 120
     )
+
+
+def slider_crank() -> Mechanism:
+    O, A, B = (0, 0), (0.25, 0.433), (1.686, 0)
+    m = Mechanism(gravity=(0, -9.81))
+    crank, link = m.body("crank", rod(O, A, mass=1.0)), m.body("link", rod(A, B, mass=2.0))
+    slider = m.body("slider", at=B, mass=1.0)
+    m.revolute("O", m.ground, crank, at=O)
+    m.revolute("A", crank, link, at=A)
+    m.revolute("B", link, slider, at=B)
+    m.prismatic("guide", m.ground, slider, at=B, axis=(1, 0))
+    m.spring("spring", m.ground, slider, at=((2.5, 0), B), stiffness=20.0)
+    return m
+
+
+def test_a_mechanism_is_assembled_anew_with_shapes_and_forces_that_follow(moved):
+    m = slider_crank()
+    methods = {"integrator": h.DOP853(), "stabilization": h.Projection()}
+    live = {"A.x": (0.1, 0.6), "link.mass": (0.5, 4), "spring.stiffness": (0, 100), "v0[2]": (-10, 10)}
+    page = moved(view(m, 1.0, live=live, show=False, frames=51, signals="A.force", **methods))
+    page.slide(**{"A.x": 0.4, "link.mass": 3.5, "spring.stiffness": 40.0, "v0[2]": 2.0})
+    system, q0, v0 = m.to_system(varying=tuple(live))
+    new = {"A.x": 0.4, "link.mass": 3.5, "spring.stiffness": 40.0}
+    start = v0 + 2.0 * (np.arange(len(v0)) == 2)
+    runs = h.sweep(
+        system, 1.0, q0=q0, v0=start, params={name: [value] for name, value in new.items()}, save_at=51, initial="project", **methods
+    )
+    end = np.concatenate([runs.q[0, -1], runs.v[0, -1]])
+    assert page.told["accepted"] + page.told["rejected"] == runs.steps[0]
+    assert np.max(np.abs(np.array(page.told["x"]) - end)) <= 1e-7  # a tenth of the tolerance
+    force = np.array(page.tab("Array.from(holonomic.signals.get('A.force').get(holonomic.tracks[1]).values)")).reshape(51, 3)
+    assert np.allclose(force[:, :2], runs["A.force"][0], atol=1e-4 * np.abs(force).max())  # 32-bit numbers
+    page.tab.seek(1.0)
+    assert "apart" not in page.tab.tab.inner_text("#legend") and page.tab("holonomic.tracks[1].apart") == 0

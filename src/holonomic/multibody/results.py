@@ -131,6 +131,15 @@ class Resolver:
 
         return joint_forces(self, sol, names)
 
+    def acting(self, name: str) -> tuple[list[int], int, float]:
+        """Rows of the multipliers by which a joint and its drives act, on which body, and the sign for its second one."""
+        joint = self.joints[name]
+        marks = joint.marks
+        every = (*self.drives.values(), *self.joints.values())
+        parts = [name, *(part.name for part in every if part.of == name)]
+        rows = [row for part in parts for row in range(self.layout[part].start, self.layout[part].stop)]
+        return (rows, marks[1][0], -1.0) if marks[1][0] >= 0 else (rows, marks[0][0], 1.0)
+
     def body_number(self, given) -> int:
         """Number of a body given as an object or a name; -1 for the ground."""
         name = given if isinstance(given, str) else given.name if isinstance(given, Body) else None

@@ -291,7 +291,7 @@ class Folding:
 
     def _to_model(self, which, given):
         number = self.fold(which).value
-        call = ast.Call(ast.Name(f"model_{number}", ast.Load()), given, [])
+        call = ast.Call(ast.Name(f"{self.program.prefix}model_{number}", ast.Load()), given, [])
         self.program.calls.setdefault(number, []).append(call)
         return call
 

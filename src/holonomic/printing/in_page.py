@@ -67,7 +67,7 @@ def why_not_in_page(job: Job) -> str | None:
 
 def page_program(job: Job, moved: tuple[int, ...] = ()) -> PageProgram:
     """Print the program of a job for a page; `moved` are further places in data that it is told."""
-    program = program_of(job, moved=moved)
+    program = program_of(job, moved=moved, always=True)
     models = [ast.parse(text).body[0] for text in program.models.values()]
     functions = [ast.fix_missing_locations(each) for each in program.functions]
     made = functions_as_javascript([*models, *functions])

@@ -28,6 +28,7 @@ from ..kernels.signatures import (
 from ..loop.batch import Log, Tables, run_member
 from ..loop.event_search import MARKS, MOST, VALUES
 from ..model.emit import python_source
+from ..model.model_base import PLAIN
 from ..model.tape import INPUTS, Tape
 from ..sweeping.job import Job
 from ..sweeping.members import MODES
@@ -76,11 +77,14 @@ def own_places(job: Job) -> tuple[int, ...]:
     return tuple(sorted(set(places)))
 
 
-def program_of(job: Job, rewritten: Callable[[Tape], Tape] | None = None, moved: tuple[int, ...] = ()) -> MemberProgram:
+def program_of(
+    job: Job, rewritten: Callable[[Tape], Tape] | None = None, moved: tuple[int, ...] = (), always: bool = False
+) -> MemberProgram:
     """Write the program of a job.
 
     `rewritten` may give model functions another form that suits a machine better; `moved` are places in data that are told to
-    it besides those that differ between members.
+    it besides those that differ between members. With `always` members are made ready by the program also where a
+    metric measures the moves of its stabilization: starts are measured without, by functions of their own.
     """
     program, own = job.program, tuple(sorted({*own_places(job), *moved}))
     tapes = {
@@ -88,46 +92,59 @@ def program_of(job: Job, rewritten: Callable[[Tape], Tape] | None = None, moved:
         for group in ("run", "events")
         for name, text in program.tapes.get(group, {}).items()
     }
-    starts = {Fn[name]: Tape.from_text(text) for name, text in _of_start(job).items()}
+    weighed = job.plan.variant.metric is not None
+    starts = _of_start(job) if always or not weighed else {}
     readies = bool(starts) or (program.model.n_lam == 0 and program.model.n_invariants == 0)
-    tapes |= starts
+    if not weighed:
+        tapes |= starts
     size = _sizes(job, tapes)
     local = _local(job, size)
     bound = _bound(job, size, local)
-    written = Specializer(
-        {dense_saddle: NEED_TERMS, dense_short: NEED_TERMS, weigh: OK}
-    )  # pivoting is left to the processor
+    instead = {dense_saddle: NEED_TERMS, dense_short: NEED_TERMS, weigh: OK}  # pivoting is left to the processor
+    written = Specializer(instead)
+    parts = [(written, tapes)]
     calls = []
     if readies:
-        more = {"mode": Known(MODES[job.initial]), "x": Array(local["state_x"][0]), "W": Array(local["state_W"][0])}
-        name, left = written.function(ready, bound | more)
-        given = {"t": f"REALS0[{RUN.places(REAL)['t']}]", "x": "state_x", "W": "state_W"}
+        begins, room, model = written, "state_W", bound["model"]
+        if weighed and starts:
+            begins, room, own_size = Specializer(instead, prefix="start_"), "start_W", _sizes(job, starts)
+            local["start_W"] = ((own_size.work_end + 1,), "float64")
+            known = Parts({name: Known(getattr(own_size, name)) for name in SIZE.fields})
+            model = Parts(model.fields | {"size": known})
+            parts.insert(0, (begins, starts))
+        more = {"model": model, "mode": Known(MODES[job.initial]), "x": Array(local["state_x"][0]), "W": Array(local[room][0])}
+        name, left = begins.function(ready, bound | more)
+        given = {"t": f"REALS0[{RUN.places(REAL)['t']}]", "x": "state_x", "W": room}
         calls.append((name, tuple(given.get(each, each) for each in left)))
     name, left = written.function(run_member, bound)
     calls.append((name, tuple(left)))
     models, settled, at = {}, [], len(job.data)
-    for number, sites in _distinct(written.calls, tapes).items():
-        tape = tapes[Fn(number)]
-        before, tape = settle(tape if rewritten is None else rewritten(tape), frozenset(own), at)
-        settled.append(before)
-        at += len(before.outputs)
-        models[f"model_{number}"] = _model(number, tape, own, sites)
-    return MemberProgram(models, tuple(written.functions), tuple(calls), local, own, tuple(settled), readies)
+    for writer, of_it in parts:
+        for number, sites in _distinct(writer, of_it).items():
+            tape = of_it[Fn(number)]
+            before, tape = settle(tape if rewritten is None else rewritten(tape), frozenset(own), at)
+            settled.append(before)
+            at += len(before.outputs)
+            name = f"{writer.prefix}model_{number}"
+            models[name] = _model(name, tape, own, sites)
+    functions = tuple(function for writer, _ in parts for function in writer.functions)
+    return MemberProgram(models, functions, tuple(calls), local, own, tuple(settled), readies)
 
 
-def _distinct(calls: dict[int, list[ast.Call]], tapes: dict[Fn, Tape]) -> dict[int, list[ast.Call]]:
+def _distinct(writer: Specializer, tapes: dict[Fn, Tape]) -> dict[int, list[ast.Call]]:
     """Calls by model function, equal functions taken as one."""
+    calls = writer.calls
     first: dict[str, int] = {}
     found: dict[int, list[ast.Call]] = {}
     for number in sorted(calls):
         same = first.setdefault(tapes[Fn(number)].text(), number)
         for call in calls[number]:
-            call.func = ast.Name(f"model_{same}", ast.Load())
+            call.func = ast.Name(f"{writer.prefix}model_{same}", ast.Load())
         found.setdefault(same, []).extend(calls[number])
     return found
 
 
-def _of_start(job: Job) -> dict[str, str]:
+def _of_start(job: Job) -> dict[Fn, Tape]:
     """Functions that make a member ready, where the program can do it: plain constraints and nothing held."""
     program, plan = job.program, job.plan
     model = program.model
@@ -135,11 +152,12 @@ def _of_start(job: Job) -> dict[str, str]:
         return {}
     if job.initial == "impact":  # by the mass matrix, whose factors the program does not have
         return {}
-    if not model.n_lam or plan.variant.metric is not None:
+    if not model.n_lam:
         return {}
+    variant = plan.variant if plan.variant.metric is None else PLAIN
     wanted = [Fn.RESIDUAL, Fn.VEL_FACTOR, Fn.VEL_SOLVE]
     wanted += [Fn.POS_FACTOR, Fn.POS_SOLVE, Fn.POS_TANGENT] if program.size.n_position else []
-    return {fn.name: tape.text() for fn, tape in plan.model.tapes(tuple(wanted), plan.variant).items()}
+    return dict(plan.model.tapes(tuple(wanted), variant))
 
 
 def _sizes(job: Job, tapes: dict[Fn, Tape]) -> Memory:
@@ -227,15 +245,15 @@ def _run_apart(memory: Memory) -> Parts:
     return Parts(fields, known)
 
 
-def _model(number: int, tape: Tape, own: tuple[int, ...], calls: list[ast.Call]) -> str:
+def _model(name: str, tape: Tape, own: tuple[int, ...], calls: list[ast.Call]) -> str:
     """A model function with the parameters it needs; calls lose the others."""
     used = {INPUTS[node[1]] for node in tape.nodes if node[0] == "in"} | {"out"}
     kept = []
-    for i, name in enumerate(PARAMETERS):
-        if name.startswith("at_"):
-            needed = name[3:] in used and any(ast.unparse(call.args[i]) != "0" for call in calls)
+    for i, each in enumerate(PARAMETERS):
+        if each.startswith("at_"):
+            needed = each[3:] in used and any(ast.unparse(call.args[i]) != "0" for call in calls)
         else:
-            needed = name in used
+            needed = each in used
         kept += [i] if needed else []
     for call in calls:
         call.args = [call.args[i] for i in kept]
@@ -248,4 +266,4 @@ def _model(number: int, tape: Tape, own: tuple[int, ...], calls: list[ast.Call])
         return f"{which}[at_{which} + {index}]" if f"at_{which}" in head else f"{which}[{index}]"
 
     write = "out[at_out + {}]" if "at_out" in head else "out[{}]"
-    return python_source(tape, f"model_{number}", ", ".join(head), read, write, "sincos")
+    return python_source(tape, name, ", ".join(head), read, write, "sincos")

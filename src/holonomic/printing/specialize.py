@@ -27,10 +27,11 @@ FEW = 2  # rounds of a loop that is always written out
 class Specializer:
     """Writes the functions a program needs, each once for every set of known arguments."""
 
-    def __init__(self, instead: dict | None = None):
+    def __init__(self, instead: dict | None = None, prefix: str = ""):
         self.instead = instead or {}  # functions that are not to be called, and what takes the place of their results
         self.functions: list[ast.FunctionDef] = []  # in order of definition: callees first
         self.calls: dict[int, list[ast.Call]] = {}  # of model functions, by number
+        self.prefix = prefix  # of all names, where two of these write one program
         self._made: dict[tuple, tuple[str, list[str]]] = {}
         self._count: Counter[str] = Counter()
 
@@ -49,7 +50,7 @@ class Specializer:
         key = (python, *((name, _key(value)) for name, value in bound.items()))
         if key not in self._made:
             self._count[python.__name__] += 1
-            name = f"{python.__name__}_{self._count[python.__name__]}"
+            name = f"{self.prefix}{python.__name__}_{self._count[python.__name__]}"
             body = _Body(self, python, dict(bound), changed).statements(tree.body) or [ast.Pass()]
             used = {node.id for stmt in body for node in ast.walk(stmt) if isinstance(node, ast.Name)}
             left = [each for each in parameters if each in used and not isinstance(bound.get(each), Known | Table | Parts)]

@@ -26,9 +26,11 @@ from ..errors import (
 from ..loop.batch import BY_PYTHON, MANY_EVENTS, UNREADY
 from ..model.system import Ode, System
 from ..printing.javascript import prelude
+from ..results.drawn import joint_names
 from ..results.solution import Solution
 from ..simulate import simulate
-from .live_programs import METHODS, MOST_STEPS, Making, Program, choices_of, chosen_in, settled
+from .live_programs import METHODS, MOST_STEPS, LiveProgram, Making, choices_of, chosen_in, settled
+from .live_shapes import following
 from .live_shown import LINES, Shown, shown_of, with_drawing
 from .live_sliders import Slider, read_sliders, settings_of
 from .page import Blob, Page
@@ -78,7 +80,12 @@ def live_page(what, t_end, live, methods, options: dict[str, Any], shown: dict[s
     programs = [making.program(choice, sliders, frames, several=len(choices) > 1) for choice in choices]
     scene = scene_of(sol, **{"title": title} | {name: each for name, each in shown.items() if each}, frames=frames)
     found = shown_of(programs[0].job, scene)
-    part = Live(making, sliders, programs, found, _only_live(scene, found))
+    scene = _only_live(scene, found)
+    moves: list[dict[str, Any]] = []
+    if scene.what is not None:
+        what_is_drawn, moves = following(scene.what, sol, sliders)
+        scene = replace(scene, what=what_is_drawn)
+    part = Live(making, sliders, programs, found, scene, moves)
     part.check()
     return Page(part.scene, style, live=part)
 
@@ -106,6 +113,12 @@ def _only_live(scene: Scene, shown: Shown) -> Scene:
     """The scene without what the page cannot make anew."""
     (track,) = scene.tracks
     kept = [signal for signal in track.signals if signal.name in shown.signals and signal.name != LINES]
+    derived = [f"{part['name']}.{word}" for part in (scene.what or {}).get("bodies", ()) for word in ("position", "angle")]
+    derived += [f"{name}.force" for name in joint_names(scene.what)] if scene.what else []
+    for name in scene.shown:
+        if name not in shown.signals and name not in derived:
+            there = ", ".join([*(each for each in shown.signals if each != "time"), *derived])
+            raise BadArgument(f"signals={name!r}: a live page cannot make it anew. It has: {there}.")
     forces = track.forces if "forces" in shown.pictures else np.zeros((len(track.t), 0, track.forces.shape[2]))
     return replace(scene, tracks=[replace(track, signals=kept, forces=forces)])
 
@@ -116,9 +129,10 @@ class Live:
 
     making: Making
     sliders: list[Slider]
-    programs: list[Program]
+    programs: list[LiveProgram]
     shown: Shown
     scene: Scene
+    moves: list[dict[str, Any]]  # numbers of the description that follow sliders
 
     def check(self) -> None:
         """Refuse sliders that move the start where the page cannot make it consistent."""
@@ -151,8 +165,8 @@ class Live:
         (track,) = self.scene.tracks
         sizes = {"poses": track.poses, "lines": track.lines, "forces": track.forces}
         pictures = {
-            name: {"of": of, "first": first, "count": int(np.prod(sizes[name].shape[1:]))}
-            for name, (of, first) in self.shown.pictures.items()
+            name: given if "rows" in given else given | {"count": int(np.prod(sizes[name].shape[1:]))}
+            for name, given in self.shown.pictures.items()
         }
         names = [signal.name for signal in track.signals]
         init = {
@@ -163,10 +177,10 @@ class Live:
         return {"begin": begin, "end": end, "live": {
             "init": init, "sliders": [self._slider(number, slider) for number, slider in enumerate(self.sliders)],
             "programs": [self._program(program, blob) for program in self.programs], "events": list(job.program.events),
-            "words": {str(code): text for code, text in WORDS.items()},
+            "moves": self.moves, "words": {str(code): text for code, text in WORDS.items()},
         }}  # fmt: skip
 
-    def _program(self, program: Program, blob: Blob) -> dict[str, Any]:
+    def _program(self, program: LiveProgram, blob: Blob) -> dict[str, Any]:
         arrays = ("x0", "C", "P", "D", "REALS0", "WHOLES0", "sp", "atol", "stops", "save_t")
         numbers = {name: blob.add(program.numbers[name], "d") for name in arrays}
         numbers |= {name: program.numbers[name] for name in ("tol", "least")}

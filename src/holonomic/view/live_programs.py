@@ -27,7 +27,7 @@ METHODS = ("formulation", "integrator", "stabilization", "rtol", "atol", "step")
 
 
 @dataclass
-class Program:
+class LiveProgram:
     """One choice of methods: its job, its program, and the numbers that this is called with."""
 
     label: str
@@ -144,7 +144,7 @@ class Making:
         names = [slider.param[0] for slider in sliders if slider.param is not None]
         return {name: np.array([self.system.params[name]], dtype=float) for name in names}
 
-    def program(self, choice: dict[str, Any], sliders: list[Slider], frames: int, several: bool) -> Program:
+    def program(self, choice: dict[str, Any], sliders: list[Slider], frames: int, several: bool) -> LiveProgram:
         params = self.params(sliders)
         job = self.job(choice, params, frames)
         strong = any(_has(job, slider) and slider.setting not in ("rtol", "step") for slider in sliders)
@@ -162,7 +162,7 @@ class Making:
             entries(slider, numbers, job.program.told, functools.partial(at, slider)) if _has(job, slider) else []
             for slider in sliders
         ]
-        return Program(_label(job) if several else "", job, printed, numbers)
+        return LiveProgram(_label(job) if several else "", job, printed, numbers)
 
 
 def _has(job: Job, slider: Slider) -> bool:

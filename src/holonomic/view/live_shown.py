@@ -18,15 +18,16 @@ import numpy as np
 from ..kernels.signatures import Fn
 from ..model.emit import python_source
 from ..model.model_base import PLAIN
-from ..model.tape import INPUTS
+from ..model.tape import INPUTS, Tape, needed
 from ..printing.javascript import functions_as_javascript
+from ..results.drawn import joint_names
 from ..sweeping.job import Job
 from .panels import FLOOR
 from .scene import Scene
 
 LINES = "lines of the drawing"  # the output under which the corners of a drawing are traced
 DATA = INPUTS.index("data")
-FUNCTIONS = {"energy": Fn.ENERGY, "residual": Fn.RESIDUAL, "outputs": Fn.OUTPUTS}
+FUNCTIONS = {"energy": Fn.ENERGY, "residual": Fn.RESIDUAL, "outputs": Fn.OUTPUTS, "jacobian": Fn.VELOCITY}
 
 
 @dataclass
@@ -36,7 +37,7 @@ class Shown:
     code: str
     sizes: dict[str, int]  # function -> numbers that it gives
     signals: dict[str, list[dict[str, Any]]]  # name -> lines
-    pictures: dict[str, tuple[str, int]] = field(default_factory=dict)  # poses, lines, forces -> array, first entry
+    pictures: dict[str, Any] = field(default_factory=dict)  # poses, lines, forces -> an array and its first entry, or lines
     reads: dict[str, frozenset[int]] = field(default_factory=dict)  # function -> places in data it depends on
 
 
@@ -55,13 +56,21 @@ def with_drawing(system):
 
 
 def shown_of(job: Job, scene: Scene) -> Shown:
-    """Return what a page makes anew of the signals and pictures of a scene."""
+    """Return what a page makes anew of the signals and pictures of a scene.
+
+    The functions of the model see all data; `jacobian` gives those entries of G that are not zero.
+    """
     model, program = job.plan.model, job.program
     has = {name: fn for name, fn in FUNCTIONS.items() if _has(model, name)}
     tapes = model.tapes(tuple(has.values()), PLAIN)
+    entries: dict[tuple[int, int], int] = {}  # (row, column) of G -> place among those that are not zero
     functions, sizes, reads = [], {}, {}
     for name, fn in has.items():
         tape = tapes[fn]
+        if fn is Fn.VELOCITY:
+            G = tape.outputs[model.n_lam :]
+            entries = {divmod(at, model.nv): k for k, at in enumerate(at for at, node in enumerate(G) if node is not None)}
+            tape = needed(Tape(tape.nodes, tuple(node for node in G if node is not None)))
         read = lambda which, index: f"{'D' if which == 'data' else which}[{index}]"
         text = python_source(tape, name, "t, a, b, D, out", read, "out[{}]", "sincos")
         functions.append(ast.parse(text).body[0])
@@ -70,13 +79,28 @@ def shown_of(job: Job, scene: Scene) -> Shown:
     signals = {"time": []} | _states(model, program) | _residuals(model) | _outputs(model)
     if "energy" in has:
         signals["energy"] = [{"of": "energy", "sum": [0, 1]}, {"of": "energy", "at": 0}, {"of": "energy", "at": 1}]
-    pictures = {}
+    lam = signals.get("lam", [])
+
+    def pull(rows, column: int, sign: float = -1.0) -> dict[str, Any]:
+        """A line with an entry of -Gᵀλ, or of what some rows of it give."""
+        parts = [(entries[row, column], lam[row]["at"]) for row in rows if (row, column) in entries]
+        return {"of": "jacobian", "by": lam[0]["of"], "pull": parts, "sign": sign}
+
+    if lam:
+        signals["reactions"] = [pull(range(model.n_lam), column) for column in range(model.nv)]
+    pictures: dict[str, Any] = {}
     what = scene.what
     if what is not None and what.get("lines"):
-        pictures["lines"] = ("outputs", _place(model, LINES))
+        pictures["lines"] = {"of": "outputs", "first": _place(model, LINES)}
     if what is not None and what["bodies"]:
-        pictures["poses"] = ("x", 0)
+        pictures["poses"] = {"of": "x", "first": 0}
         signals |= _bodies(what, model)
+        pictures["forces"] = {"rows": [
+            pull(rows, nv * body + axis, sign)
+            for nv in (3 if what["dimension"] == 2 else 6,)
+            for rows, body, sign in map(model.system.resolver.acting, joint_names(what))
+            for axis in range(what["dimension"])
+        ]}  # fmt: skip
     return Shown(functions_as_javascript(functions), sizes, signals, pictures, reads)
 
 

@@ -23,6 +23,8 @@ BY_DECADE = {"rtol": 4, "step": 8}  # positions of a slider in each factor of te
 STRENGTHS = 40  # parts of the range of a strength
 MOST_POSITIONS = 81
 MOST_SLIDERS = 12
+MOST_SUGGESTED = 5
+OFTEN_MOVED = ("stiffness", "damping", "torque", "mass")  # numbers of a mechanism, by the ends of their names
 ARRAYS = ("REALS0", "WHOLES0", "sp", "atol", "P")  # what settings may change, entry by entry
 NUMBERS = ("tol", "least")
 
@@ -65,19 +67,20 @@ def read_sliders(live, system, model, start: np.ndarray, settings: Mapping[str, 
 
 
 def suggested(system, settings: Mapping[str, float]) -> dict[str, tuple[float, float]]:
-    """Return ranges for the first numbers among the parameters, and for the first setting of the methods."""
-    found: dict[str, tuple[float, float]] = {}
-    for name, value in (system.params or {}).items():
-        if np.ndim(value) == 0 and len(found) < 5:
-            found[name] = around(float(value))
+    """Return ranges for a few numbers among the parameters, and for the first setting of the methods.
+
+    A mechanism has dozens: gravity, masses, springs and dampers are taken, as far as they are not zero.
+    """
+    numbers = {name: float(value) for name, value in (system.params or {}).items() if np.ndim(value) == 0}
+    if system.resolver is not None:
+        word = lambda name: name.rpartition(".")[2]
+        often = sorted((name for name in numbers if word(name) in OFTEN_MOVED), key=lambda name: OFTEN_MOVED.index(word(name)))
+        order = [*(name for name in system.resolver.gravity if name in numbers), *often]
+        numbers = {name: numbers[name] for name in order if numbers[name] != 0.0}
+    found = {name: around(value) for name, value in list(numbers.items())[:MOST_SUGGESTED]}
     for name, value in list(settings.items())[:1]:
-        found[name] = (
-            (min(1e-10, value), max(1e-2, value))
-            if name == "rtol"
-            else (value / 10, value * 10)
-            if name == "step"
-            else (0.0, 4 * value)
-        )
+        ranges = {"rtol": (min(1e-10, value), max(1e-2, value)), "step": (value / 10, value * 10)}
+        found[name] = ranges.get(name, (0.0, 4 * value))
     return found
 
 

@@ -13,7 +13,7 @@ function numbers(ref) {
   return new (ref.type === "d" ? Float64Array : Float32Array)(bytes, ref.at, count);
 }
 
-const what = meta.what; // bodies, joints and so on; null where there is nothing but numbers
+let what = meta.what; // bodies, joints and so on; null where there is nothing but numbers
 const dimension = what ? what.dimension : 0;
 const width = dimension === 3 ? 7 : 3; // numbers per body
 const begin = meta.begin;
@@ -142,6 +142,7 @@ function rotation(P, at, R, o) {
 
 const tracks = meta.tracks.map((given, index) => new Track(given, index));
 const several = tracks.filter(track => !track.ghost).length > 1;
+const drawnOf = track => track.what || meta.what; // the recorded run of a live page keeps its shapes
 const byRun = track => several || track.ghost; // whether colours tell runs apart, not bodies
 
 // Things that can leave a trace: [name, body, place in its frame], or corners of lines.

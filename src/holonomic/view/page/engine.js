@@ -20,17 +20,17 @@ const makeEngine = init => {
   function arrays(b, rows, D) {
     const made = {};
     for (const name in init.signals) made[name] = new Float32Array(rows * init.signals[name].length);
-    for (const name in init.pictures) made[name] = new Float32Array(rows * init.pictures[name].count);
+    const count = picture => picture.rows ? picture.rows.length : picture.count;
+    for (const name in init.pictures) made[name] = new Float32Array(rows * count(init.pictures[name]));
     for (let f = 0; f < rows; f++) {
       const x = b.X[f], k = b.K[f], t = b.save_t[f], from = { ...room, x, k };
       for (const name in MODEL) MODEL[name](t, x, k, D, room[name]);
-      for (const name in init.signals) {
-        const lines = init.signals[name];
-        for (let i = 0; i < lines.length; i++) made[name][f * lines.length + i] = value(lines[i], from);
-      }
+      const lines = (name, rows) => { for (let i = 0; i < rows.length; i++) made[name][f * rows.length + i] = value(rows[i], from); };
+      for (const name in init.signals) lines(name, init.signals[name]);
       for (const name in init.pictures) {
-        const { of, first, count } = init.pictures[name];
-        made[name].set(from[of].subarray(first, first + count), f * count);
+        const { rows, of, first, count } = init.pictures[name];
+        if (rows) lines(name, rows);
+        else made[name].set(from[of].subarray(first, first + count), f * count);
       }
     }
     return made;
@@ -39,6 +39,11 @@ const makeEngine = init => {
   function value(line, from) {
     const values = from[line.of];
     if (line.at !== undefined) return values[line.at];
+    if (line.pull) { // an entry of -Gᵀλ
+      let sum = 0;
+      for (const [entry, row] of line.pull) sum += values[entry] * from[line.by][row];
+      return line.sign * sum;
+    }
     if (line.sum) return line.sum.reduce((sum, i) => sum + values[i], 0);
     let largest = line.least;
     for (const i of line.largest) { const size = Math.abs(values[i]); if (!(size <= largest)) largest = size; }
@@ -54,6 +59,6 @@ const makeEngine = init => {
     const good = init.good.includes(told.status) && told.rows > 0;
     const made = good ? arrays(b, told.rows, asked.D) : null;
     told.spent = performance.now() - began;
-    return { number: asked.number, told, made };
+    return { number: asked.number, values: asked.values, told, made };
   };
 };

@@ -89,13 +89,16 @@ class Flat {
     for (const track of tracks) {
       if (!track.visible) continue;
       g.globalAlpha = trackAlpha(track);
+      what = drawnOf(track);
       this.track(track, show);
     }
     for (const track of tracks) {
       if (!track.visible) continue;
       g.globalAlpha = trackAlpha(track);
+      what = drawnOf(track);
       this.marks(track, show);
     }
+    what = meta.what;
     g.globalAlpha = 1;
     return this.scale();
   }
@@ -200,7 +203,7 @@ class Flat {
       g.closePath();
       g.lineWidth = 9; g.strokeStyle = edge; g.stroke();
       g.lineWidth = 6; g.strokeStyle = fill; g.stroke(); g.fill();
-    } else if (points.length === 2) this.bar(points, 8, edge, fill);
+    } else if (points.length === 2) this.bar(points, shape.width ? Math.max(5, shape.width * this.k) : 8, edge, fill);
     else if (points.length === 1 && Math.hypot(points[0][0] - centre[0], points[0][1] - centre[1]) > 2) this.bar([points[0], centre], 7, edge, fill);
     g.lineWidth = 1.5;
     g.strokeStyle = edge;

@@ -7,6 +7,7 @@ class Live {
   constructor() {
     this.ghost = tracks.find(track => track.ghost);
     this.track = tracks.find(track => !track.ghost);
+    this.ghost.what = structuredClone(meta.what); // shapes of the other one follow the sliders
     this.program = 0;
     this.asked = this.shown = 0; // numbers of runs
     this.spent = 0;
@@ -20,13 +21,21 @@ class Live {
     this.x0 = Float64Array.from(this.numbers[0].x0);
     this.D = live.programs.map((_, k) => Float64Array.from(this.numbers[k].D));
     this.P = this.numbers.map(n => Float64Array.from(n.P));
-    this.code = document.getElementById("engine").textContent;
-    this.engine = new Function(`return ${this.code}`)()(this.init);
     this.controls();
     this.say("the recorded run");
+    this.load().catch(problem => complain(`The sliders cannot simulate in this browser: ${problem.message}`));
+  }
+
+  // Unpack the programs, and let them run a few times when nothing else is to be done: they get several times as fast.
+  async load() {
+    const packed = Uint8Array.from(atob(document.getElementById("engine").textContent), c => c.charCodeAt(0));
+    const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream("deflate-raw"));
+    this.code = await new Response(stream).text();
+    this.engine = new Function(`return ${this.code}`)()(this.init);
+    if (this.asked) { this.run(); return; }
     const idle = window.requestIdleCallback || (work => setTimeout(work, 200));
-    let warm = 0; // code that has run a few times runs several times as fast
-    const warmUp = () => { if (++warm <= 5 && !this.asked) { if (this.engine(this.request()).told.spent < 100) idle(warmUp); } };
+    let warm = 0;
+    const warmUp = () => { if (++warm <= 5 && !this.asked && this.engine(this.request()).told.spent < 100) idle(warmUp); };
     idle(warmUp);
   }
 
@@ -36,6 +45,7 @@ class Live {
     const box = document.createElement("section");
     box.id = "live";
     box.setAttribute("aria-label", "Values to move: every change simulates anew");
+    this.values = live.sliders.map(slider => slider.value);
     this.inputs = live.sliders.map(slider => this.slider(slider, box));
     if (live.programs.length > 1) {
       const label = document.createElement("label"), select = document.createElement("select"), name = document.createElement("span");
@@ -85,7 +95,7 @@ class Live {
     [input.min, input.max, input.step] = table ? [0, table.length - 1, 1] : [slider.low, slider.high, "any"];
     const read = () => table ? table[Number(input.value)] : Number(input.value);
     const tell = () => { value.textContent = text(read()); input.setAttribute("aria-valuetext", value.textContent); };
-    const put = at => { input.value = at; tell(); this.enter(slider, read(), Number(input.value)); };
+    const put = at => { input.value = at; tell(); this.values[live.sliders.indexOf(slider)] = read(); this.enter(slider, read(), Number(input.value)); };
     const change = () => { put(input.value); this.again(); };
     input.addEventListener("input", change);
     input.addEventListener("change", () => this.settle());
@@ -140,7 +150,7 @@ class Live {
     const k = this.program, n = this.numbers[k];
     return {
       number: this.asked, program: k, x0: Float64Array.from(this.x0), P: Float64Array.from(this.P[k]), D: Float64Array.from(this.D[k]),
-      numbers: { REALS0: n.REALS0, WHOLES0: n.WHOLES0, sp: n.sp, atol: n.atol, tol: n.tol, least: n.least },
+      values: [...this.values], numbers: { REALS0: n.REALS0, WHOLES0: n.WHOLES0, sp: n.sp, atol: n.atol, tol: n.tol, least: n.least },
     };
   }
 
@@ -153,9 +163,10 @@ class Live {
   }
 
   // Whether the picture shows what the sliders say.
-  get resting() { return !this.waiting && !this.running && this.shown === this.asked; }
+  get resting() { return Boolean(this.engine) && !this.waiting && !this.running && this.shown === this.asked; }
 
   run() {
+    if (!this.engine) return; // not unpacked yet: then it runs
     if (this.spent > LONG && !this.noWorker) this.outside();
     else this.done(this.engine(this.request()));
   }
@@ -179,14 +190,24 @@ class Live {
     }
   }
 
-  done({ number, told, made }) {
+  done({ number, values, told, made }) {
     this.spent = told.spent;
     this.last = told;
     this.shown = number;
-    if (made) this.show(told, made);
+    if (made) { this.shape(values); this.show(told, made); }
     this.words(told, made);
     if (number < this.asked) this.again();
     else if (this.settling) this.settle();
+  }
+
+  // Where joints, springs and points sit on their bodies, with the values of this run.
+  shape(values) {
+    for (const { path, value, slopes } of live.moves) {
+      let part = what;
+      for (const step of path.slice(0, -1)) part = part[step];
+      part[path[path.length - 1]] = slopes.reduce((sum, [k, slope]) => sum + slope * (values[k] - live.sliders[k].value), value);
+    }
+    if (live.moves.length) for (const body of what.bodies) for (const shape of body.shapes) delete shape.corners2d;
   }
 
   show(told, made) {
