@@ -110,14 +110,15 @@ def test_a_mechanism_with_other_lengths_is_assembled_by_the_program():
     m = slider_crank()
     system, q0, v0 = m.to_system(varying=names)
     begin = GivenStart(q0=q0 + 0.05 * np.cos(np.arange(len(q0))), v0=v0, initial="project", redundant="minimum-norm")
-    made = job(system, 1.0, {name: m.params[name] for name in names}, 11, begin, integrator=h.DOP853(), stabilization=h.Projection())
+    methods = {"integrator": h.DOP853(), "stabilization": h.Projection()}
+    made = job(system, 1.0, {name: m.params[name] for name in names}, 11, begin, **methods)
     raw = np.concatenate([made.q0[0], made.v0[0]])
     own = [int(made.places[name].start) for name in names]
     places = [sorted(own).index(place) for place in own]
     told, states = by_node(made, x0=raw, moved=list(zip(places, values, strict=True)))
     runs = h.sweep(
         system, 1.0, q0=raw[:9], v0=raw[9:], params={name: [value] for name, value in zip(names, values, strict=True)}, save_at=11,
-        initial="project", integrator=h.DOP853(), stabilization=h.Projection(),
+        initial="project", **methods,
     )  # fmt: skip
     assert told["accepted"] + told["rejected"] == runs.steps[0]
     assert np.max(np.abs(states[:, :9] - runs.q[0])) <= 1e-8  # a hundredth of the tolerance

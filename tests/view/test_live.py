@@ -289,9 +289,8 @@ def test_a_mechanism_is_assembled_anew_with_shapes_and_forces_that_follow(moved)
     system, q0, v0 = m.to_system(varying=tuple(live))
     new = {"A.x": 0.4, "link.mass": 3.5, "spring.stiffness": 40.0}
     start = v0 + 2.0 * (np.arange(len(v0)) == 2)
-    runs = h.sweep(
-        system, 1.0, q0=q0, v0=start, params={name: [value] for name, value in new.items()}, save_at=51, initial="project", **methods
-    )
+    swept = {name: [value] for name, value in new.items()}
+    runs = h.sweep(system, 1.0, q0=q0, v0=start, params=swept, save_at=51, initial="project", **methods)
     end = np.concatenate([runs.q[0, -1], runs.v[0, -1]])
     assert page.told["accepted"] + page.told["rejected"] == runs.steps[0]
     assert np.max(np.abs(np.array(page.told["x"]) - end)) <= 1e-7  # a tenth of the tolerance
