@@ -22,6 +22,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
+from stamp import stamp
 
 import holonomic as ho
 from holonomic import problems
@@ -262,13 +263,13 @@ def page(known: dict) -> str:
         within2=int(np.sum(valid <= 2)), of=len(valid), percent=100 * np.mean(valid <= 2), most=float(np.max(valid)),
         slow=", ".join(slow) or "none", fit=fit, counted=len(counted), outside=", ".join(outside) or "none",
         jumps=", ".join(jumps) or "none", seen=len(seen), loud=", ".join(loud) or "none", felt=FELT, largest=largest,
-        loud_jumps=", ".join(loud_jumps) or "none", rows="\n".join(rows), limit=RIGHT,
+        loud_jumps=", ".join(loud_jumps) or "none", rows="\n".join(rows), limit=RIGHT, stamp=stamp(),
     )  # fmt: skip
 
 
 TEXT = """# The automatic choice, measured
 
-Made by `benchmarks/automatic_choice.py`. Every problem of the library, those of the papers with ν = 1, 100 and 1000 and
+Made by `benchmarks/automatic_choice.py`, {stamp}. Every problem of the library, those of the papers with ν = 1, 100 and 1000 and
 with and without the force (damping 0), once with nothing chosen and once with every combination a person might pick
 (explicit methods with projection; BDF and Radau on every formulation that applies), rtol 1e-6, atol 1e-9. Times are
 in milliseconds, the best of as many runs as fit into a second, the automatic choice and the three fastest by hand by

@@ -13,7 +13,6 @@ import argparse
 import sys
 import time
 from contextlib import suppress
-from datetime import date
 from functools import cache
 from pathlib import Path
 
@@ -216,10 +215,11 @@ def main() -> None:
         print(f"{head}\n{text}")
         return
     from speed_page import measured_on
+    from stamp import stamp
 
     command = "Written by `python benchmarks/digits.py --page`"
     PAGE.write_text(
-        f"# Digits against tolerance\n\n{head}\n{command} on {date.today():%Y-%m-%d}: {measured_on()}\n\n{text}\n", encoding="utf-8"
+        f"# Digits against tolerance\n\n{head}\n{command}, {stamp()}: {measured_on()}\n\n{text}\n", encoding="utf-8"
     )
     print(f"wrote {PAGE}")
 

@@ -18,7 +18,6 @@ import subprocess
 import sys
 import tempfile
 import time
-from datetime import date
 from pathlib import Path
 
 import numpy as np
@@ -252,6 +251,7 @@ def page(venvs: Path) -> str:
     """Return the page."""
     from implicit_make import T_END
     from speed_page import measured_on
+    from stamp import stamp
 
     rows, scale = measured(venvs)
     name = "seven-body"
@@ -262,7 +262,7 @@ def page(venvs: Path) -> str:
     )
     parts = [
         "# Speed of the implicit methods",
-        f"Measured on {date.today():%Y-%m-%d}: {measured_on()} One core; `python benchmarks/implicit.py --page` writes this "
+        f"Measured on {stamp()}: {measured_on()} One core; `python benchmarks/implicit.py --page` writes this "
         "page. All rows of a table come from one run; on a shared machine a time may be off by a factor of two, and "
         "taking the shortest of several helps short runs more than long ones: let it run on a quiet machine.",
         "## Beside other packages, at equal error",

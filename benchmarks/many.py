@@ -19,12 +19,12 @@ import sys
 import tempfile
 import threading
 import time
-from datetime import date
 from importlib.metadata import version
 from pathlib import Path
 
 import numpy as np
 import stiff_sweeps
+from stamp import stamp
 
 from holonomic import __version__, sweep
 from holonomic.kernels.compile import leaf
@@ -291,8 +291,8 @@ def write_page(found: dict[str, str]) -> None:
         if name in found:
             packages = ", ".join(f"{package} {version(package)}" for package in ("numpy", "numba", "scipy"))
             where = f"{processor()}, {os.cpu_count()} cores, holonomic {__version__}, {packages}"
-            stamp = f"Measured on {date.today():%Y-%m-%d} with a load of {os.getloadavg()[1]:.1f}: {where}."
-            inside = f"{found[name]}\n\n{stamp}"
+            measured = f"Measured on {stamp()}, with a load of {os.getloadavg()[1]:.1f}: {where}."
+            inside = f"{found[name]}\n\n{measured}"
         else:
             inside = old.partition(begin)[2].partition(end)[0].strip() or "Not measured yet."
         parts.append(f"## {title}\n\n{text}\n\n{begin}\n{inside}\n{end}")

@@ -16,6 +16,7 @@ from functools import cache
 from pathlib import Path
 
 import numpy as np
+from stamp import stamp
 
 import holonomic
 from holonomic import (
@@ -179,7 +180,7 @@ def main() -> int:
     missed += more
     text = "\n\n".join([
         HEAD.rstrip(), "## Without stabilization\n\nq, v, λ, own λ:", plain.markdown(), "## With Projection\n\nq, v, λ, own λ:",
-        projected.markdown(), f"Made with holonomic {holonomic.__version__}.",
+        projected.markdown(), f"Measured on {stamp()}, with holonomic {holonomic.__version__}.",
     ]) + "\n"  # fmt: skip
     if given.page:
         Path(given.page).write_text(text, encoding="utf-8")

@@ -11,9 +11,10 @@ import argparse
 import platform
 import subprocess
 import sys
-from datetime import date
 from importlib.metadata import version
 from pathlib import Path
+
+from stamp import stamp
 
 HERE = Path(__file__).resolve().parent
 PAGE = HERE.parent / "docs" / "speed.md"
@@ -54,7 +55,7 @@ def main() -> None:
     options = parser.parse_args()
     parts = [
         "# Speed",
-        f"Measured on {date.today():%Y-%m-%d}: {measured_on()} One core. Each table comes from one run of one command, so that "
+        f"Measured on {stamp()}: {measured_on()} One core. Each table comes from one run of one command, so that "
         "its rows saw the same machine; on a shared one a time may be off by a factor of two and a ratio by half of that.",
         "## Against hand-written C",
         "The seven-body mechanism (7 angles, 6 loop equations), written in NumPy, against C that was written by hand "

@@ -18,6 +18,7 @@ import warnings
 from pathlib import Path
 
 import numpy as np
+from stamp import stamp
 
 import holonomic
 from holonomic import (
@@ -226,7 +227,8 @@ stages* are evaluations by dense LU, for comparison.
 
 {verdict}
 
-Shortest of {rounds} rounds each, taken in turn; {machine}; holonomic {version}, NumPy {numpy}.
+Shortest of {rounds} rounds each, taken in turn; {machine}; holonomic {version}, NumPy {numpy};
+{stamp}.
 Ratios matter, not nanoseconds; on a machine shared with other work, extra costs of repeated runs differed by up to
 half a stage.
 """
@@ -239,7 +241,7 @@ def page() -> str:
     return PAGE.format(
         **tables, costs=cost.markdown(), verdict=verdict(cost), steps=round(SPAN / STEP), step=STEP, rounds=ROUNDS,
         machine=f"{platform.system()}, {platform.machine()}, Python {platform.python_version()}",
-        version=holonomic.__version__, numpy=np.__version__,
+        version=holonomic.__version__, numpy=np.__version__, stamp=stamp(),
     )  # fmt: skip
 
 

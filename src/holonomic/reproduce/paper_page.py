@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import subprocess
 from collections import Counter
 from collections.abc import Sequence
+from datetime import date
+from pathlib import Path
 
 from .._version import __version__
 from ..study.table import Table
@@ -103,9 +106,19 @@ reproduce the print; they are stated above each table.
 def page(reports: Sequence[Report]) -> str:
     """Return the page as Markdown."""
     counts = [f"- [{r.paper.title}](#{_anchor(r.paper.title)}): {r.summary().rpartition(';')[0]}" for r in reports]
-    made = f"Made with holonomic {__version__}."
+    made = f"Made with holonomic {__version__}{_commit()}, {date.today():%Y-%m-%d}."
     parts = [r.to_markdown(agreement(r).markdown(), *_figures(r)) for r in reports]
     return "\n\n".join([HEAD.rstrip(), "\n".join(counts), made, *parts]) + "\n"
+
+
+def _commit() -> str:
+    """Return the commit of the sources, where they stand in a checkout."""
+    command = ["git", "rev-parse", "--short", "HEAD"]
+    try:
+        done = subprocess.run(command, cwd=Path(__file__).parent, capture_output=True, text=True)
+    except FileNotFoundError:  # no git
+        return ""
+    return f", commit {done.stdout.strip()}" if done.returncode == 0 else ""
 
 
 def _figures(report: Report) -> list[str]:
