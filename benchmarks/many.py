@@ -27,7 +27,7 @@ import stiff_sweeps
 from stamp import stamp
 
 from holonomic import __version__, sweep
-from holonomic.kernels.compile import leaf
+from holonomic.native.marks import leaf
 from holonomic.problems import seven_body
 
 HERE = Path(__file__).resolve().parent

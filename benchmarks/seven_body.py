@@ -17,8 +17,8 @@ from pathlib import Path
 import numpy as np
 
 from holonomic import DOP853, RK45, Projection, simulate
-from holonomic.kernels.compile import leaf
 from holonomic.kernels.signatures import FIELD, Fn, call_function
+from holonomic.native.marks import leaf
 from holonomic.planning.reuse import model_of
 from holonomic.problems import seven_body
 

@@ -43,9 +43,9 @@ from holonomic import (
 )
 from holonomic.integrators.adams import AdamsBashforth2
 from holonomic.integrators.fixed_steps import BackwardEuler, ImplicitMidpoint
-from holonomic.kernels.compile import leaf
 from holonomic.kernels.linalg import lu_factor, lu_solve
 from holonomic.kernels.signatures import TERMS, Fn, call_function
+from holonomic.native.marks import leaf
 from holonomic.planning.reuse import model_of
 from holonomic.problems import seven_body
 from holonomic.stabilizations.euler_pulls import BackwardEulerStabilization, ForwardEulerStabilization

@@ -101,7 +101,7 @@ def tell(count: int, k: float) -> None:
 @pytest.mark.parametrize("count", [FEW, pytest.param(ALL, marks=pytest.mark.slow)])
 def test_no_closure_is_that_of_an_earlier_process(tmp_path, count):
     """The same types, names and code in every process; only the number behind them is another."""
-    kernels = holonomic.kernels.cachefolder.folder() / "kernels"
+    kernels = holonomic.native.cachefolder.folder() / "kernels"
     (tmp_path / "kernels").symlink_to(kernels, target_is_directory=True)
     for k in VALUES[:2]:
         assert in_a_process(tmp_path, count, k) == pytest.approx([right(k)] * count, abs=1e-6)

@@ -11,11 +11,11 @@ import pytest
 
 import holonomic
 from holonomic import System
-from holonomic.kernels import cachefolder
-from holonomic.kernels import compile as compiling
 from holonomic.kernels.signatures import Fn
+from holonomic.kernels.vectors import norm
 from holonomic.model import machine_code
 from holonomic.model.compiled import Model
+from holonomic.native import cachefolder, library, marks, sources
 
 SOURCE = str(Path(holonomic.__file__).parents[1])
 
@@ -27,8 +27,17 @@ from holonomic.kernels.signatures import Fn
 from holonomic.kernels.vectors import norm
 from holonomic.model import derive_dae, machine_code
 from holonomic.model.compiled import Model
+from holonomic.native import library
 
-compiled = differentiated = 0
+compiled = differentiated = made = 0
+own_code = library._machine_code
+
+def making(bitcode):
+    global made
+    made += 1
+    return own_code(bitcode)
+
+library._machine_code = making
 own, derive = machine_code._compile, derive_dae.derive
 
 def deriving(*given):
@@ -49,7 +58,7 @@ model = Model(system, np.array([1.0, 0.0]), np.zeros(2))
 fns, _ = model.table((Fn.FIELD,))
 assert fns[0] != 0
 assert norm(np.array([3.0, 4.0]), 0, 2) == 5.0
-print(compiled, differentiated, sum(norm.stats.cache_hits.values()))
+print(compiled, differentiated, made)
 """
 
 
@@ -65,21 +74,21 @@ def start(cache):
 
 
 def finish(process):
-    """Return (objects compiled, models differentiated, leaves found in the cache), and what was said."""
+    """Return how many models were compiled and differentiated, how many files of kernels were made, and what was said."""
     out, err = process.communicate(timeout=300)
     assert process.returncode == 0, err
     return tuple(map(int, out.split())), err
 
 
 def test_a_second_process_compiles_and_differentiates_nothing(tmp_path):
-    assert finish(start(tmp_path))[0] == (1, 1, 0)
-    assert finish(start(tmp_path))[0] == (0, 0, 1)
+    assert finish(start(tmp_path))[0] == (1, 1, 1)
+    assert finish(start(tmp_path))[0] == (0, 0, 0)
 
 
 def test_where_nothing_can_be_written_one_line_says_so(tmp_path):
     (tmp_path / "file").write_text("a file where the folder should be")
     counts, err = finish(start(tmp_path / "file" / "cache"))
-    assert counts == (1, 1, 0)
+    assert counts == (1, 1, 1)
     said = [line for line in err.splitlines() if line.startswith("holonomic: compiled code cannot be kept")]
     assert len(said) == 1
     assert "HOLONOMIC_CACHE" in said[0]
@@ -89,7 +98,7 @@ def test_where_nothing_can_be_written_one_line_says_so(tmp_path):
 def test_six_cold_processes_at_once_agree(tmp_path):
     processes = [start(tmp_path) for _ in range(6)]
     assert all(finish(process)[0][0] <= 1 for process in processes)
-    assert finish(start(tmp_path))[0] == (0, 0, 1)
+    assert finish(start(tmp_path))[0] == (0, 0, 0)
     assert [path for path in (tmp_path / "models").iterdir() if path.name.startswith(".tmp")] == []
 
 
@@ -172,8 +181,8 @@ def leaves(tmp_path, monkeypatch):
     monkeypatch.setattr(cachefolder, "_told", set())
 
     def made():
-        found = compiling.leaf(half_sum)
-        return found(np.array([3.0, 4.0])), sum(found.stats.cache_hits.values())
+        found = marks.leaf(half_sum)
+        return found(np.array([3.0, 4.0])), sum(found.native.stats.cache_hits.values())
 
     assert made() == (3.5, 0)
     assert made() == (3.5, 1)
@@ -205,12 +214,12 @@ def test_a_damaged_kernel_is_compiled_anew_with_one_line_of_notice(leaves, tmp_p
 
 def test_a_kernel_of_another_signature_is_never_run(leaves, tmp_path):
     (of_row,) = (tmp_path / "kernels").glob("*half_sum*.nbc")
-    other = compiling.leaf(half_sum)
+    other = marks.leaf(half_sum)
     other((1, 2, 3))
     (of_tuple,) = set((tmp_path / "kernels").glob("*half_sum*.nbc")) - {of_row}
     of_tuple.write_bytes(of_row.read_bytes())  # as two processes may leave them that write at once
-    again = compiling.leaf(half_sum)
-    assert again((1, 2, 3)) == 3.0 and not again.stats.cache_hits
+    again = marks.leaf(half_sum)
+    assert again((1, 2, 3)) == 3.0 and not again.native.stats.cache_hits
 
 
 def test_compiled_functions_of_the_package_stand_where_their_change_is_noticed():
@@ -218,10 +227,10 @@ def test_compiled_functions_of_the_package_stand_where_their_change_is_noticed()
     package = Path(holonomic.__file__).resolve().parent
     space = {"__name__": "holonomic.running.somewhere"}
     exec(compile("def f(x):\n    return x", str(package / "running" / "somewhere.py"), "exec"), space)
-    for mark in (compiling.leaf, compiling.inner, compiling.kernel(None)):
+    for mark in (marks.leaf, marks.inner, marks.part, marks.entry(), marks.kernel(None)):
         with pytest.raises(RuntimeError, match=r"f in .* cannot be compiled there\. Put it into one of formulations, "):
             mark(space["f"])
-    stamped = set(compiling.stamped_files())
+    stamped = set(sources.stamped_files())
     assert {package / "loop" / "drive.py", package / "integrators" / "radau.py", package / "errors.py"} <= stamped
 
 
@@ -236,23 +245,44 @@ def test_the_stamp_of_a_file_is_that_of_all_it_imports_and_of_nothing_else(monke
     }.items():
         (package / name).parent.mkdir(parents=True, exist_ok=True)
         (package / name).write_text(text)
-    monkeypatch.setattr(compiling, "_PACKAGE", package)
-    drive, radau, bdf = package / "loop/drive.py", package / "integrators/radau.py", package / "integrators/bdf.py"
+    for name in sources._MAKERS:
+        (package / "native").mkdir(exist_ok=True)
+        (package / "native" / name).write_text("")
+    monkeypatch.setattr(sources, "PACKAGE", package)
 
     def stamps():
-        compiling.kernel_stamp.cache_clear()
-        compiling._imports.cache_clear()
-        return [compiling.kernel_stamp(file) for file in (drive, radau, bdf, None)]
+        sources.digest_of.cache_clear()
+        sources._imports.cache_clear()
+        files = ("loop.drive", "integrators.radau", "integrators.bdf")
+        return [sources.stamp(sources.sources_of(f"holonomic.{each}")) for each in files]
 
     before = stamps()
     (package / "kernels/vectors.py").write_text("EPS = 2")
     deep = stamps()
-    radau.write_text("from ..kernels import newton\nORDER = 5")
+    (package / "integrators/radau.py").write_text("from ..kernels import newton\nORDER = 5")
     own = stamps()
-    compiling.kernel_stamp.cache_clear()
-    compiling._imports.cache_clear()
-    assert [a == b for a, b in zip(before, deep, strict=True)] == [False, False, True, False]
-    assert [a == b for a, b in zip(deep, own, strict=True)] == [True, False, True, False]
+    (package / "native/abi.py").write_text("WORDS = 2")
+    made = stamps()
+    sources.digest_of.cache_clear()
+    sources._imports.cache_clear()
+    assert [a == b for a, b in zip(before, deep, strict=True)] == [False, False, True]
+    assert [a == b for a, b in zip(deep, own, strict=True)] == [True, False, True]
+    assert [a == b for a, b in zip(own, made, strict=True)] == [False, False, False]
+
+
+@pytest.mark.parametrize("damage", [lambda code: b"", lambda code: code[:-1], flipped(4321)], ids=["empty", "cut", "bit"])
+def test_a_damaged_file_of_kernels_is_made_anew_with_one_line_of_notice(tmp_path, monkeypatch, damage, capsys):
+    monkeypatch.setenv("HOLONOMIC_CACHE", str(tmp_path))
+    monkeypatch.setattr(cachefolder, "_told", set())
+    monkeypatch.setattr(library, "_asked", {})
+    assert library.python_function(norm)(np.array([3.0, 4.0]), 0, 2) == 5.0
+    (path,) = (tmp_path / "kernels").glob("*vectors*.o")
+    whole = path.read_bytes()
+    path.write_bytes(damage(whole))
+    monkeypatch.setattr(library, "_asked", {})
+    assert library.python_function(norm)(np.array([3.0, 4.0]), 0, 2) == 5.0
+    assert capsys.readouterr().err == f"holonomic: {path} is damaged; it is built anew.\n"
+    assert path.read_bytes() == whole
 
 
 def constants_from(path, package):
@@ -267,7 +297,7 @@ def constants_from(path, package):
 
 def test_numbers_that_kernels_take_from_other_files_are_noticed_when_they_change():
     package = Path(holonomic.__file__).resolve().parent
-    stamped = set(compiling.stamped_files())
+    stamped = set(sources.stamped_files())
     taken = [(path, *found) for path in stamped for found in constants_from(path, package)]
     assert len(taken) > 100
     assert [each for each in taken if each[1] not in stamped] == []

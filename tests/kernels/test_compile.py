@@ -7,9 +7,10 @@ import numpy as np
 import pytest
 from numba.core.errors import NumbaError
 
-from holonomic.kernels.compile import OPTIONS, inner, leaf
 from holonomic.kernels.signatures import Model, call_model
 from holonomic.loop.drive import drive
+from holonomic.native.marks import inner, leaf
+from holonomic.native.numba_meaning import OPTIONS, dispatcher
 
 
 def test_kernels_are_compiled_without_a_memory_manager():
@@ -18,7 +19,7 @@ def test_kernels_are_compiled_without_a_memory_manager():
     assert OPTIONS["error_model"] == "numpy"
     for name, value in OPTIONS.items():
         if name != "fastmath":
-            assert drive.targetoptions[name] == value
+            assert dispatcher(drive).targetoptions[name] == value
 
 
 def test_a_leaf_that_allocates_does_not_compile():
@@ -58,7 +59,7 @@ def test_interpreted_calls_see_the_same_offsets_as_compiled_ones():
 
 
 FILE = """
-from holonomic.kernels.compile import leaf
+from holonomic.native.marks import leaf
 
 @leaf
 def helper(x):

@@ -6,13 +6,13 @@ import pickle
 import re
 from pathlib import Path
 
-import numba
 import numpy as np
 import pytest
 
 import holonomic
-from holonomic.kernels.layout import REAL, WHOLE, Layout, view_as
 from holonomic.kernels.memory import RUN, SIZE
+from holonomic.native.layout import REAL, WHOLE, Layout, view_as
+from holonomic.native.marks import leaf
 
 PACKAGE = Path(holonomic.__file__).parent
 ROOMS = ("kernels", "passage", "loop", "integrators", "stabilizations", "formulations")
@@ -22,14 +22,14 @@ PAIR = Layout("Pair", (("low", REAL, "the smaller one"), ("high", REAL, "the lar
 as_pair, as_second_row = view_as(PAIR), view_as(PAIR, 1)
 
 
-@numba.njit(_nrt=False)
+@leaf
 def used(memory):
     memory.count += 3
     memory.last = 2.0 * memory.first
     return memory.count
 
 
-@numba.njit(_nrt=False)
+@leaf
 def swapped(numbers, table):
     pair, row = as_pair(numbers), as_second_row(table)
     pair.low, pair.high = pair.high, pair.low
@@ -39,7 +39,7 @@ def swapped(numbers, table):
 def test_compiled_kernels_and_python_see_one_memory():
     memory = MIXED.new()
     memory.first, memory.count = 1.5, 4
-    assert used(memory.record) == 7
+    assert used(memory.array[0]) == 7
     assert (memory.count, memory.last) == (7, 3.0)
     assert memory.array["last"] == [3.0]
     assert isinstance(memory.count, int) and isinstance(memory.last, float)
@@ -51,13 +51,13 @@ def test_a_copy_is_apart_and_memory_travels():
     for other in (memory.copy(), copy.deepcopy(memory), pickle.loads(pickle.dumps(memory))):
         assert (other.first, other.count, other.last) == (1.5, 4, 0.0)
         other.first = 2.5
-        used(other.record)
+        used(other.array[0])
         assert (memory.first, memory.count, other.last) == (1.5, 4, 5.0)
 
 
 def test_numbers_of_a_method_are_seen_by_name_compiled_and_not():
     results = []
-    for run in (swapped, swapped.py_func):
+    for run in (swapped, swapped.py):
         numbers, table = np.append(PAIR.numbers(low=1.0, high=2.0), 7.0), np.zeros((3, 4))
         run(numbers, table)
         results.append((numbers.tolist(), table.tolist()))

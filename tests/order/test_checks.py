@@ -30,8 +30,8 @@ from holonomic.errors import OK
 from holonomic.integrators.base import Integrator
 from holonomic.integrators.runge_kutta import RungeKutta
 from holonomic.integrators.tableaus import Tableau
-from holonomic.kernels.compile import kernel
 from holonomic.kernels.signatures import PULL
+from holonomic.native.marks import kernel
 from holonomic.stabilizations.base import Lowered, Stabilization, no_pull, no_tangent
 from holonomic.stabilizations.none import Unstabilized
 from holonomic.study.order import Fit, observed_order

@@ -11,8 +11,8 @@ import subprocess
 import numpy as np
 
 from holonomic.arguments import Asked, GivenStart
-from holonomic.kernels.layout import REAL, WHOLE
 from holonomic.kernels.memory import RUN
+from holonomic.native.layout import REAL, WHOLE
 from holonomic.printing.in_page import GIVEN, page_program
 from holonomic.printing.javascript import prelude
 from holonomic.printing.one_member import REALS, WHOLES

@@ -13,10 +13,10 @@ import numpy as np
 import pytest
 
 from holonomic import RK4, Index1, Radau, System, simulate
-from holonomic.kernels import cachefolder
 from holonomic.kernels.signatures import Fn
 from holonomic.model import machine_code, trace
 from holonomic.model.compiled import Model
+from holonomic.native import cachefolder
 
 
 def fresh(low=0.3, high=0.9):

@@ -30,7 +30,7 @@ def test_report_says_what_ran_and_how_well():
     assert text == repr(sol)
     assert text.startswith("Solution from t = 0 to 0.01 s, reached its end")
     said = ["Index1()", "DOP853()", "Projection(", "rtol 1e-06", "atol 1e-09", "kept to 1e-10", "rejected"]
-    said += ["pivot ratio", "drift", "velocity", "energy", "holonomic", "numba", "numpy"]
+    said += ["pivot ratio", "drift", "velocity", "energy", "holonomic", "llvmlite", "numpy"]
     for part in said:
         assert part in text, part
     assert re.search(r"position \d.\de-\d+ \('loop \d [xy]' at t = ", text)

@@ -105,7 +105,7 @@ class Choosing:
         kept = K[:4].copy() if keep else None
         if not keep or run.slope(t, run.x, 0):
             look(
-                plan.for_kernels(run.data), run.memory_given, t, run.x, run.xe, K, run.W, model.nq, model.nv,
+                plan.for_kernels(run.data), run.memory, t, run.x, run.xe, K, run.W, model.nq, model.nv,
                 model.nq // model.order if model.is_ode else model.nq, left, found,
             )  # fmt: skip
         if keep:

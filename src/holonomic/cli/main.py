@@ -11,7 +11,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from .._version import __version__
-from ..kernels import cachefolder
+from ..native import cachefolder
 from .cite import cite
 from .compare import compare
 from .diagnose import diagnose

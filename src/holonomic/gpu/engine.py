@@ -23,9 +23,9 @@ from ..errors import (
     MissingExtra,
     StiffnessWarning,
 )
-from ..kernels import cachefolder
-from ..kernels.layout import REAL, WHOLE
 from ..kernels.memory import RUN
+from ..native import cachefolder
+from ..native.layout import REAL, WHOLE
 from ..printing import trig as near
 from ..printing.cuda import Source, source_of
 from ..printing.one_member import own_places

@@ -59,7 +59,7 @@ def _fastest(job: Job, number: int, x: np.ndarray, step: float) -> tuple[float, 
     if not len(rows):
         return None
     program, data = job.program, job.data_of(number, number + 1)
-    run, work, found, status = RUN.new().record, Workspace(program, paths=0), np.zeros((1, 3)), np.zeros(1, dtype=np.int64)
+    run, work, found, status = RUN.new(), Workspace(program, paths=0), np.zeros((1, 3)), np.zeros(1, dtype=np.int64)
     model, forward = program.model, 1.0 if job.t1 >= job.t0 else -1.0
     positions = model.nq // job.plan.model.order if model.is_ode else model.nq
     worst = None

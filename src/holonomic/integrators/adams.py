@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from ..errors import OK
-from ..kernels.compile import kernel, leaf
 from ..kernels.signatures import ACCEPT, ADVANCE
 from ..kernels.vectors import copy_row, move_on
+from ..native.marks import kernel, leaf
 from .base import Integrator, Lowered
 from .runge_kutta import dense, finish, interpolate
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 
-from ..kernels.compile import leaf
+from ..native.marks import leaf
 
 D = 2  # row of K with D_0; up to D_8 follow
 

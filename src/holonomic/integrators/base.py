@@ -8,11 +8,11 @@ from typing import ClassVar
 
 import numpy as np
 
-from ..kernels.compile import Kernel
-from ..kernels.layout import Memory
 from ..kernels.newton import newton_work
 from ..kernels.signatures import Fn
 from ..model.call_by_name import takes_nothing
+from ..native.layout import Memory
+from ..native.marks import Kernel
 
 
 @dataclass(frozen=True, eq=False)

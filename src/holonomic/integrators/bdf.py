@@ -20,9 +20,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..errors import NO_CONVERGENCE, NO_PAST, OK, SINGULAR, BadArgument
-from ..kernels.compile import inner, kernel, leaf
 from ..kernels.evaluate import evaluate
-from ..kernels.layout import REAL, Layout, view_as
 from ..kernels.newton import (
     AT_BETA,
     AT_OLD,
@@ -47,6 +45,8 @@ from ..kernels.signatures import (
 from ..kernels.vectors import copy, move_on, take_slopes
 from ..model.call_by_name import refuses_unknown
 from ..model.given_numbers import is_whole
+from ..native.layout import REAL, Layout, view_as
+from ..native.marks import inner, kernel, leaf
 from .backward_differences import D, gamma, history_polynomial, predict, respace, scaled_norm, take_in
 from .base import Integrator, Lowered
 from .fixed_steps import OLD_POINT_LIMITS

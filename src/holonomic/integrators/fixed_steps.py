@@ -16,7 +16,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..errors import NO_CONVERGENCE, OK, SINGULAR, BadArgument
-from ..kernels.compile import kernel, leaf
 from ..kernels.newton import (
     AT_BETA,
     AT_MIDDLE,
@@ -42,6 +41,7 @@ from ..kernels.signatures import (
 from ..kernels.vectors import copy_row, move_on
 from ..model.call_by_name import refuses_unknown
 from ..model.given_numbers import is_one_of, is_whole
+from ..native.marks import kernel, leaf
 from .base import Integrator, Lowered
 from .hermite import dense, finish, interpolate
 

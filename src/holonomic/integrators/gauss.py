@@ -23,11 +23,11 @@ from functools import cache
 import numpy as np
 
 from ..errors import NO_CONVERGENCE, OK, SINGULAR
-from ..kernels.compile import inner, kernel, leaf
 from ..kernels.complex_lu import complex_lu_factor, complex_lu_solve
 from ..kernels.newton import AT_ROUNDING, LOOSE, small
 from ..kernels.newton_operators import linearize_by_rows, scale_columns
 from ..kernels.signatures import ADVANCE, EQUATIONS, call_model
+from ..native.marks import inner, kernel, leaf
 from .base import Integrator, Lowered
 from .hermite import dense, finish, interpolate
 from .rattle import accept

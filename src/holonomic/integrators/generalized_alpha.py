@@ -26,9 +26,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..errors import NO_CONVERGENCE, OK, SINGULAR, BadArgument
-from ..kernels.compile import inner, kernel, leaf
 from ..kernels.evaluate import evaluate
-from ..kernels.layout import REAL, Layout, view_as
 from ..kernels.linalg import lu_factor, lu_solve
 from ..kernels.newton import LOOSE, small
 from ..kernels.newton_operators import linearize_by_rows
@@ -41,6 +39,8 @@ from ..kernels.signatures import (
 from ..kernels.vectors import copy_row, move_on
 from ..model.call_by_name import refuses_unknown
 from ..model.given_numbers import as_number
+from ..native.layout import REAL, Layout, view_as
+from ..native.marks import inner, kernel, leaf
 from .base import Integrator, Lowered
 from .hermite import dense, finish, interpolate
 

@@ -27,7 +27,6 @@ from functools import cache
 import numpy as np
 
 from ..errors import NEED_TERMS, NOT_FINITE, OK
-from ..kernels.compile import inner, kernel, leaf
 from ..kernels.evaluate import RHO_REFINED, evaluate
 from ..kernels.saddle import dense_saddle
 from ..kernels.signatures import (
@@ -42,6 +41,8 @@ from ..kernels.signatures import (
     has_function,
 )
 from ..kernels.vectors import all_finite, row_finite
+from ..native.marks import inner, kernel, leaf
+from ..native.types import f8, i8, mat, vec
 from . import tableaus
 from .base import Integrator, Lowered
 from .runge_kutta import AT_B, AT_C, AT_E, STAGES, combine, combine_error, lowered_tableau
@@ -69,7 +70,7 @@ def half_explicit_work(size) -> int:
 
 
 @leaf
-def ahead(W, at, x, h, fp, at_bar, K, stage, row, nq, n):
+def ahead(W: vec, at: i8, x: vec, h: f8, fp: vec, at_bar: i8, K: mat, stage: i8, row: i8, nq: i8, n: i8):
     """(Q̄, V̄) without the acceleration of this stage; its Q' is in a row of K."""
     for i in range(n):
         total = 0.0
@@ -81,7 +82,7 @@ def ahead(W, at, x, h, fp, at_bar, K, stage, row, nq, n):
 
 
 @leaf
-def scale(W, at, n, factor):
+def scale(W: vec, at: i8, n: i8, factor: f8):
     """W[at:at+n] *= factor"""
     for i in range(n):
         W[at + i] *= factor
@@ -131,7 +132,7 @@ def advance(model, method, run, t, h, state):
 
 
 @leaf
-def use_other_accelerations(E, weight, K, row, other, nq, n):
+def use_other_accelerations(E: mat, weight: f8, K: mat, row: i8, other: i8, nq: i8, n: i8):
     """Put the accelerations of another row of K in the place of those of `row`, in the first error vector."""
     for i in range(nq, n):
         E[0, i] += weight * (K[other, i] - K[row, i])

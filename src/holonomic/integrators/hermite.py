@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from ..errors import OK
-from ..kernels.compile import kernel, leaf
 from ..kernels.evaluate import evaluate
 from ..kernels.signatures import DENSE, FINISH, INTERPOLATE
+from ..native.marks import kernel, leaf
 
 
 @kernel(FINISH)

@@ -11,9 +11,9 @@ from __future__ import annotations
 import numpy as np
 
 from ..errors import NO_PAST, OK
-from ..kernels.compile import inner, leaf
 from ..kernels.evaluate import asks_for_function, evaluate
 from ..kernels.vectors import copy
+from ..native.marks import inner, leaf
 from . import tableaus
 from .runge_kutta import combine
 

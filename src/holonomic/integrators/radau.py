@@ -24,7 +24,6 @@ from functools import cache
 import numpy as np
 
 from ..errors import NO_CONVERGENCE, OK, SINGULAR
-from ..kernels.compile import inner, kernel, leaf
 from ..kernels.evaluate import evaluate
 from ..kernels.newton import AT_ROUNDING, ROUNDING, small, stalled
 from ..kernels.newton_operators import factor_systems, linearize, solve_pair, solve_real, vectors_at
@@ -37,6 +36,7 @@ from ..kernels.signatures import (
     call_model,
 )
 from ..kernels.vectors import copy_row, move_on, take_slopes
+from ..native.marks import inner, kernel, leaf
 from .base import Integrator, Lowered
 from .radau_dense import (
     C1,

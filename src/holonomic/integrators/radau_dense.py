@@ -13,9 +13,9 @@ do not fall, because the step before was of another kind, the cubic is left as i
 from __future__ import annotations
 
 from ..errors import OK
-from ..kernels.compile import kernel, leaf
-from ..kernels.layout import REAL, Layout, view_as
 from ..kernels.signatures import DENSE, INTERPOLATE
+from ..native.layout import REAL, Layout, view_as
+from ..native.marks import kernel, leaf
 
 SQ6 = 6.0**0.5
 C1, C2 = (4.0 - SQ6) / 10.0, (4.0 + SQ6) / 10.0  # and 1

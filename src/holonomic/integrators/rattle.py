@@ -16,7 +16,6 @@ from __future__ import annotations
 import numpy as np
 
 from ..errors import NO_CONVERGENCE, OK, SINGULAR
-from ..kernels.compile import kernel, leaf
 from ..kernels.evaluate import evaluate
 from ..kernels.linalg import lu_factor, lu_solve, lu_solve_rows
 from ..kernels.newton import ROUNDED, rounding
@@ -30,6 +29,7 @@ from ..kernels.signatures import (
     call_model,
 )
 from ..kernels.vectors import move_on
+from ..native.marks import kernel, leaf
 from .base import Integrator, Lowered
 from .hermite import dense, interpolate
 

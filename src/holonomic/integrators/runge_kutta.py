@@ -14,10 +14,11 @@ from functools import cache
 import numpy as np
 
 from ..errors import OK
-from ..kernels.compile import kernel, leaf
 from ..kernels.evaluate import evaluate
 from ..kernels.signatures import ACCEPT, ADVANCE, DENSE, FINISH, INTERPOLATE
 from ..kernels.vectors import move_on
+from ..native.marks import kernel, leaf
+from ..native.types import f8, i8, mat, vec
 from . import tableaus
 from .base import Integrator, Lowered
 
@@ -26,7 +27,7 @@ STAGES, ERRORS, EXTRA, ROWS_D, AT_B, AT_C, AT_E, AT_D, AT_XA, AT_XC = range(10)
 
 
 @leaf
-def combine(out, x, h, fp, at, K, count, n):
+def combine(out: vec, x: vec, h: f8, fp: vec, at: i8, K: mat, count: i8, n: i8):
     """out = x + h Σ_{j<count} fp[at+j] K[j]"""
     for i in range(n):
         out[i] = x[i]
@@ -38,7 +39,7 @@ def combine(out, x, h, fp, at, K, count, n):
 
 
 @leaf
-def combine_error(E, row, h, fp, at, K, count, n):
+def combine_error(E: mat, row: i8, h: f8, fp: vec, at: i8, K: mat, count: i8, n: i8):
     """E[row] = h Σ_{j<count} fp[at+j] K[j]"""
     for i in range(n):
         E[row, i] = 0.0
@@ -108,7 +109,7 @@ def dense(model, method, run, t, h, state):
 
 
 @leaf
-def interpolant(theta, h, x, x1, K, s, fp, at_d, rows_d, width, n, out):
+def interpolant(theta: f8, h: f8, x: vec, x1: vec, K: mat, s: i8, fp: vec, at_d: i8, rows_d: i8, width: i8, n: i8, out: vec):
     """Cubic Hermite through both (stabilized) ends, plus the terms of D that vanish there with their slopes."""
     turn = 1.0 - theta
     rise = theta * theta * (3.0 - 2.0 * theta)

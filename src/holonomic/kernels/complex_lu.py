@@ -6,7 +6,7 @@ workspace. Partial pivoting by |re| + |im|, as in [HW96].
 
 from __future__ import annotations
 
-from .compile import leaf
+from ..native.marks import leaf
 
 
 @leaf

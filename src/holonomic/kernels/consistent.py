@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from .compile import leaf
+from ..native.marks import leaf
+from ..native.types import Group, f8, i8, ints, vec
 from .signatures import RESIDUAL, VEL_FACTOR, call_function
 from .vectors import norm
 
 
 @leaf
-def distances(fns, t, x, data, F, r, found, sizes):
+def distances(
+    fns: ints, t: f8, x: vec, data: vec, F: vec, r: vec, found: vec, sizes: Group(None, (i8, i8, i8, i8, i8, i8))
+):
     """found = (ρ of G Gᵀ, largest |g_i|/‖G_i‖ over max(1, ‖q‖), largest |(Gv + g_t)_i|/‖G_i‖ over max(1, ‖v‖))."""
     n_constraints, n_position, n_lam, nc, nq, nv = sizes
     call_function(fns, VEL_FACTOR, t, x, 0, x, 0, data, F, 0)

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import math
 
-from .compile import leaf
+from ..native.marks import leaf
+from ..native.types import b1, i8, mat, vec
 from .linalg import chol_solve, cholesky
 
 # invariants: a row of whose square the rows before it leave less than this is left out; its pivot is endless then
@@ -79,7 +80,7 @@ def ratio_of_short(J, X, L, short):
 
 
 @leaf
-def factor_rows(J, X, F, droppable=False, short=0):
+def factor_rows(J: mat, X: mat, F: vec, droppable: b1 = False, short: i8 = 0):
     """Fill F from J and X = W⁻¹Jᵀ; ρ = 0 where J X is not positive definite.
 
     With `droppable`, rows that depend on others are left out: their 1/‖row‖ is 0. With `short`, so many of them repeat
@@ -114,7 +115,7 @@ def factor_rows(J, X, F, droppable=False, short=0):
 
 
 @leaf
-def ratio_of_rows(W, at_G, rows, columns, at):
+def ratio_of_rows(W: vec, at_G: i8, rows: i8, columns: i8, at: i8):
     """ρ of G Gᵀ, its smallest pivot ratio, above 0; W is used from `at` on."""
     A = W[at : at + rows * rows].reshape((rows, rows))
     for i in range(rows):
@@ -169,7 +170,7 @@ def spread_held(F, rows, columns, out, short):
 
 
 @leaf
-def solve_rows(F, rows, columns, r, out, short=0):
+def solve_rows(F: vec, rows: i8, columns: i8, r: vec, out: vec, short: i8 = 0):
     """out = X (J X)⁻¹ r with the factors of `factor_rows`."""
     at_r = 1 + rows + 2 * rows * columns + rows * rows
     held = F[at_r : at_r + rows]
@@ -179,7 +180,7 @@ def solve_rows(F, rows, columns, r, out, short=0):
 
 
 @leaf
-def tangent_rows(F, rows, columns, e, out, short=0):
+def tangent_rows(F: vec, rows: i8, columns: i8, e: vec, out: vec, short: i8 = 0):
     """out = X (J X)⁻¹ J e: the part of e that leads off the constraints."""
     at_J = 1 + rows + rows * columns
     at_r = at_J + rows * columns + rows * rows

@@ -21,7 +21,8 @@ comes to ρ <= 1e-2 is weighed once, and has the dense solve from then on if its
 from __future__ import annotations
 
 from ..errors import NEED_REFINED, NEED_TERMS, NOT_FINITE, OK, SINGULAR
-from .compile import inner, kernel, leaf
+from ..native.marks import inner, kernel, leaf
+from ..native.types import i8
 from .saddle import HETEROGENEOUS, dense_saddle, dense_short, kinematic_scales
 from .signatures import (
     CAREFULLY,
@@ -44,7 +45,7 @@ LARGEST = 80  # unknowns of the dense solve, from which on it costs too much to 
 
 
 @leaf
-def asks_for_function(status):
+def asks_for_function(status: i8):
     """Tell whether a status asks for a model function that is to be compiled first."""
     return status == NEED_REFINED or status == NEED_TERMS
 

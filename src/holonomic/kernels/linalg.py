@@ -19,14 +19,15 @@ import math
 
 import numpy as np
 
-from .compile import leaf
+from ..native.marks import leaf
+from ..native.types import ints, mat, vec
 
 HUGE = 1.7976931348623157e308  # largest float64; anything not below it in size is inf or nan
 SQRT_EPS = 1.4901161193847656e-08
 
 
 @leaf
-def lu_factor(A, piv):
+def lu_factor(A: mat, piv: ints):
     """Factor P A = L U by elimination with scaled partial pivoting; A becomes L (below) and U.
 
     The pivot of a column is the entry largest beside the largest entry of its own row, both as given, so
@@ -83,7 +84,7 @@ def lu_factor(A, piv):
 
 
 @leaf
-def lu_solve(LU, piv, b):
+def lu_solve(LU: mat, piv: ints, b: vec):
     """Solve A x = b with the factors of `lu_factor`; b becomes x."""
     n = LU.shape[0]
     for k in range(n):

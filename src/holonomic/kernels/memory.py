@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .layout import REAL, WHOLE, Layout
+from ..native.layout import REAL, WHOLE, Layout
 
 RUN = Layout("Run", (
     # time and step

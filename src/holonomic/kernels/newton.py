@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from .compile import inner, leaf
+from ..native.marks import inner, leaf
 from .linalg import lu_factor, lu_solve
 from .newton_operators import solve_real, vectors_at
 from .vectors import EPS

@@ -19,7 +19,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..errors import OK, SINGULAR
-from .compile import inner, leaf
+from ..native.marks import inner, leaf
 from .complex_lu import complex_lu_factor, complex_lu_solve
 from .linalg import lu_factor, lu_solve
 from .signatures import (

@@ -7,7 +7,8 @@ import math
 import numpy as np
 
 from ..errors import NOT_FINITE, OK, SINGULAR
-from .compile import leaf
+from ..native.marks import leaf
+from ..native.types import i8, vec
 from .linalg import lu_factor, lu_refine, lu_solve, qr_pivoted
 from .vectors import all_finite
 
@@ -24,7 +25,7 @@ def column_size(W, at_G, nv, nl, j):
 
 
 @leaf
-def kinematic_scales(W, at_M, at_G, nv, nl, scale):
+def kinematic_scales(W: vec, at_M: i8, at_G: i8, nv: i8, nl: i8, scale: vec):
     """Units of the constraints for coordinates, and of the heaviest for forces; return heaviest over lightest.
 
     With them elimination takes accelerations from the constraints first, and forces from what is left. A column of G that
@@ -97,7 +98,7 @@ def factored(K0, K, piv):
 
 
 @leaf
-def dense_saddle(W, nq, nv, nl, size, count, at_low, at_gamma, out):
+def dense_saddle(W: vec, nq: i8, nv: i8, nl: i8, size: i8, count: i8, at_low: i8, at_gamma: i8, out: vec):
     """Solve [M Gᵀ; Ḡ 0](v', λ) = (f, -γ) from the terms in W, scaled to the size of 1; Ḡ and γ stand where it is said.
 
     The pivots of the first factorization tell how close to singular the position is, and solve where masses are alike.
@@ -166,7 +167,7 @@ def mark_independent(W, at_M, at_G, nv, nl, rank, at, marks):
 
 
 @leaf
-def dense_short(W, nq, nv, nl, rank, count, out):
+def dense_short(W: vec, nq: i8, nv: i8, nl: i8, rank: i8, count: i8, out: vec):
     """`dense_saddle` where only `rank` of the rows are independent: those that are so most clearly here have multipliers."""
     at_G = nq + nv * nv + nv
     at_gamma, size = at_G + nl * nv, nv + nl

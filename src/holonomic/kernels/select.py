@@ -17,7 +17,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..errors import NEED_TERMS, OK, SINGULAR
-from .compile import kernel, leaf
+from ..native.marks import kernel, leaf
 from .linalg import apply_q, lu_factor, lu_solve_rows, qr_pivoted
 from .signatures import PREPARE, TERMS, call_model, has_function
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..errors import NOT_FINITE, OK
-from .compile import inner, leaf
+from ..native.marks import inner, leaf
 from .signatures import SETTLED, call_model, call_pull
 
 

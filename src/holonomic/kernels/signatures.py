@@ -1,4 +1,4 @@
-"""What kernels are given, and the Numba type of each slot.
+"""What kernels are given, and the signature of each slot.
 
 A kernel takes about six things, all by name:
 
@@ -20,11 +20,8 @@ from __future__ import annotations
 from enum import IntEnum
 from typing import Any, NamedTuple
 
-from llvmlite import ir
-from numba.core import types
-from numba.extending import intrinsic, overload
-
-from .compile import slot_caller
+from ..native.marks import call_model_at, compiled_as, inner, slot_caller
+from ..native.types import Group, f8, i8, int_mat, ints, mat, vec
 from .memory import RUN, SIZE
 
 
@@ -60,7 +57,9 @@ class Fn(IntEnum):
     VEL_SPREAD = 26
     FULL_SPREAD = 27
     MULTIPLIERS = 28  # a = x -> algebraic unknowns y of a Dae
-    EVENT_RATES = 29  # a = x, b = (v', λ) -> time derivatives of the event functions, then the sums of their parts' sizes
+    EVENT_RATES = (
+        29  # a = x, b = (v', λ) -> time derivatives of the event functions, then the sums of their parts' sizes
+    )
     KINEMATICS = 30  # a = x -> q'
     VELOCITY = 31  # a = x -> velocity rows, and G row by row
     HALF_EXPLICIT = 32  # a = x, b = (s, Ḡ) -> (q', v', λ, ρ) with M v' = f - Gᵀλ and Ḡ v' + s = 0
@@ -194,35 +193,24 @@ class Events(NamedTuple):
     k: Any
 
 
-f8 = types.float64
-i8 = types.int64
-vec = types.Array(f8, 1, "C")
-mat = types.Array(f8, 2, "C")
-ints = types.Array(i8, 1, "C")
+MODEL = Group(Model, (ints, SIZE.type, vec))
+METHOD = Group(Method, (ints, vec, vec))
+STATE = Group(State, (vec, vec, vec, mat, mat, vec))
+LOOP = Group(Loop, (STATE, Group(Inside, (vec, mat)), Group(Scale, (vec, ints)), Group(Passing, (mat, mat, vec, vec))))
+RECORD = Group(Record, (vec, mat, mat, mat, vec))
+KEPT = Group(Kept, (vec, mat, mat))
+EVENT_ARRAYS = Group(Events, (int_mat, mat, vec, vec, ints, vec, ints, mat, mat))
 
-
-def _of(kind: type, *fields) -> types.NamedTuple | types.NamedUniTuple:
-    """The Numba type of a tuple of ours."""
-    alike = len(set(fields)) == 1
-    return types.NamedUniTuple(fields[0], len(fields), kind) if alike else types.NamedTuple(fields, kind)
-
-
-run = RUN.type
-model = _of(Model, ints, SIZE.type, vec)
-method = _of(Method, ints, vec, vec)
-state = _of(State, vec, vec, vec, mat, mat, vec)
-loop = _of(Loop, state, _of(Inside, vec, mat), _of(Scale, vec, ints), _of(Passing, mat, mat, vec, vec))
-
-ADVANCE = FINISH = DENSE = i8(model, method, run, f8, f8, state)  # t, h
-ACCEPT = i8(model, method, run, f8, state)  # h
-INTERPOLATE = i8(model, method, f8, f8, state, vec)  # theta, h, out
-PULL = i8(model, vec, run, f8, f8, vec, vec, vec, vec)  # sp, t, h, old, stage, x, W
+ADVANCE = FINISH = DENSE = i8(MODEL, METHOD, RUN.type, f8, f8, STATE)  # t, h
+ACCEPT = i8(MODEL, METHOD, RUN.type, f8, STATE)  # h
+INTERPOLATE = i8(MODEL, METHOD, f8, f8, STATE, vec)  # theta, h, out
+PULL = i8(MODEL, vec, RUN.type, f8, f8, vec, vec, vec, vec)  # sp, t, h, old, stage, x, W
 # t is the time of x, the state to be moved; old the state at t - h, stage the argument of the integrator's last
 # stage. Inside a step (dense output, events) h is 0 and there is neither.
-TANGENT = i8(model, vec, mat, i8, vec)  # sp, E, row, W
-PREPARE = i8(model, run, f8, vec, vec)  # t, x, W
-PASSAGE = i8(ints, model, run, loop)
-CAREFULLY = i8(model, run, f8, vec, mat, i8, vec)  # t, x, K, row, W
+TANGENT = i8(MODEL, vec, mat, i8, vec)  # sp, E, row, W
+PREPARE = i8(MODEL, RUN.type, f8, vec, vec)  # t, x, W
+PASSAGE = i8(ints, MODEL, RUN.type, LOOP)
+CAREFULLY = i8(MODEL, RUN.type, f8, vec, mat, i8, vec)  # t, x, K, row, W
 
 call_advance = slot_caller(ADVANCE, Slot.ADVANCE.value)
 call_finish = slot_caller(FINISH, Slot.FINISH.value)
@@ -234,30 +222,6 @@ call_tangent = slot_caller(TANGENT, Slot.TANGENT.value)
 call_prepare = slot_caller(PREPARE, Slot.PREPARE.value)
 call_passage = slot_caller(PASSAGE, Slot.PASSAGE.value)
 call_careful = slot_caller(CAREFULLY, 2 * CAREFUL)
-
-
-@intrinsic
-def _call_pointer(typingctx, address, context_address, t, a, at_a, b, at_b, data, out, at_out):
-    double = ir.DoubleType()
-    pointer = double.as_pointer()
-    byte_pointer = ir.IntType(8).as_pointer()
-
-    def codegen(context, builder, signature, args):
-        def start(position, offset=None):
-            array_type = signature.args[position]
-            first = context.make_array(array_type)(context, builder, args[position]).data
-            return first if offset is None else builder.gep(first, [args[offset]])
-
-        function_type = ir.FunctionType(
-            ir.VoidType(), [byte_pointer, double, pointer, pointer, pointer, pointer]
-        )
-        function = builder.inttoptr(args[0], function_type.as_pointer())
-        held = builder.inttoptr(args[1], byte_pointer)
-        builder.call(function, [held, args[2], start(3, 4), start(5, 6), start(7), start(8, 9)])
-        return context.get_dummy_value()
-
-    i = types.int64
-    return types.none(i, i, types.float64, a, i, b, i, data, out, i), codegen
 
 
 def call_function(fns, which, t, a, at_a, b, at_b, data, out, at_out):
@@ -272,25 +236,15 @@ def _from(array, offset):
     return array if offset == 0 and array.ndim == 1 else array.reshape(-1)[offset:]
 
 
-@overload(call_function)
-def _call_function(fns, which, t, a, at_a, b, at_b, data, out, at_out):
-    def through_address(fns, which, t, a, at_a, b, at_b, data, out, at_out):
-        _call_pointer(fns[2 * which], fns[2 * which + 1], t, a, at_a, b, at_b, data, out, at_out)
-
-    return through_address
+@compiled_as(call_function)
+def _through_address(fns, which, t, a, at_a, b, at_b, data, out, at_out):
+    call_model_at(fns[2 * which], fns[2 * which + 1], t, a, at_a, b, at_b, data, out, at_out)
 
 
+@inner
 def call_model(model, which, t, a, at_a, b, at_b, out, at_out):
     """Call function `which` of a model, with its data."""
     call_function(model.fns, which, t, a, at_a, b, at_b, model.data, out, at_out)
-
-
-@overload(call_model)
-def _call_model(model, which, t, a, at_a, b, at_b, out, at_out):
-    def with_data(model, which, t, a, at_a, b, at_b, out, at_out):
-        call_function(model.fns, which, t, a, at_a, b, at_b, model.data, out, at_out)
-
-    return with_data
 
 
 def call_field(model, which, t, x, K, row):
@@ -298,12 +252,9 @@ def call_field(model, which, t, x, K, row):
     model.fns[2 * which](t, x, x, model.data, K[row])
 
 
-@overload(call_field)
-def _call_field(model, which, t, x, K, row):
-    def through_address(model, which, t, x, K, row):
-        call_function(model.fns, which, t, x, 0, x, 0, model.data, K, row * K.shape[1])
-
-    return through_address
+@compiled_as(call_field)
+def _field_through_address(model, which, t, x, K, row):
+    call_function(model.fns, which, t, x, 0, x, 0, model.data, K, row * K.shape[1])
 
 
 def has_function(model, which):
@@ -311,9 +262,6 @@ def has_function(model, which):
     return model.fns[2 * which] is not None
 
 
-@overload(has_function)
-def _has_function(model, which):
-    def by_address(model, which):
-        return model.fns[2 * which] != 0
-
-    return by_address
+@compiled_as(has_function)
+def _has_address(model, which):
+    return model.fns[2 * which] != 0

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 
-from .compile import leaf
+from ..native.marks import leaf
+from ..native.types import f8, i8, ints, mat, vec
 
 
 @leaf
-def error_norm(E, x, xn, atol, rtol, turns, nq, nx):
+def error_norm(E: mat, x: vec, xn: vec, atol: vec, rtol: f8, turns: ints, nq: i8, nx: i8):
     """Scaled size of one error vector: RMS over q and over v separately, the larger counts.
 
     Scale atol_i + rtol max(|x_i|, |xn_i|); coordinates that count turns by max(1, |change in this step|).
@@ -32,7 +33,7 @@ def error_norm(E, x, xn, atol, rtol, turns, nq, nx):
 
 
 @leaf
-def largest_errors(E, x, xn, atol, rtol, turns, begin, end):
+def largest_errors(E: mat, x: vec, xn: vec, atol: vec, rtol: f8, turns: ints, begin: i8, end: i8):
     """Largest scaled component of each of two error vectors, among those from `begin` to `end`; scales as above."""
     first, second = 0.0, 0.0
     for i in range(begin, end):
@@ -53,7 +54,7 @@ JOIN = 0.02
 
 
 @leaf
-def joined_error(five, three, ratio):
+def joined_error(five: f8, three: f8, ratio: f8):
     """Estimate of order 7 from those of orders 5 and 3: e5² / √(e5² + 0.02 e3²), after [HNW93] Sec. II.10.
 
     It stands on e5/e3 falling like h². Where e5 is small by chance, that is far too little: so e5/e3 counts for no less
@@ -67,20 +68,20 @@ def joined_error(five, three, ratio):
 
 
 @leaf
-def ratio_to_keep(five, three):
+def ratio_to_keep(five: f8, three: f8):
     """e5/e3 for the next step; none where e5 is so far below the tolerance that it may be rounding."""
     return five / three if five > 0.01 and three > 0.0 else 0.0
 
 
 @leaf
-def step_factor(err, err_old, exponent, beta, safety, fac_min, fac_max):
+def step_factor(err: f8, err_old: f8, exponent: f8, beta: f8, safety: f8, fac_min: f8, fac_max: f8):
     """h_new / h by PI control, [HW96] Sec. IV.2."""
     factor = safety * err_old**beta / max(err, 1e-10) ** exponent
     return min(fac_max, max(fac_min, factor))
 
 
 @leaf
-def predicted_factor(err, err_acc, h, h_acc, exponent, safety):
+def predicted_factor(err: f8, err_acc: f8, h: f8, h_acc: f8, exponent: f8, safety: f8):
     """h_new / h by the predictive control of Gustafsson, from this step and the one before: [HW96] (IV.8.25)."""
     return safety * h / h_acc * (err_acc / max(err, 1e-10) ** 2) ** exponent
 
@@ -89,7 +90,7 @@ CLOSE_TO_LIMIT = 2.0  # explicit methods are stable for h times the eigenvalue u
 
 
 @leaf
-def lands(stiff, save_t, row, t, h):
+def lands(stiff: f8, save_t: vec, row: i8, t: f8, h: f8):
     """The step that ends on the next saved time, or 0 where dense output is as good.
 
     At the limit of stability dense output multiplies what is left of fast parts, between steps that damp them: on a stiff
@@ -107,7 +108,7 @@ def lands(stiff, save_t, row, t, h):
 
 
 @leaf
-def stiffness(h, K, last, xn, xs, n):
+def stiffness(h: f8, K: mat, last: i8, xn: vec, xs: vec, n: i8):
     """h times an estimate of the dominant eigenvalue, from the two last stages ([HW96] Sec. IV.2)."""
     above, below = 0.0, 0.0
     for i in range(n):
@@ -125,7 +126,7 @@ LEAP = 1e4
 
 
 @leaf
-def first_step(x, f, f1, order, atol, rtol, direction, h_most, n, stage):
+def first_step(x: vec, f: vec, f1: vec, order: i8, atol: vec, rtol: f8, direction: f8, h_most: f8, n: i8, stage: i8):
     """First step size, in two stages: a trial length, then the length from f there ([HNW93] Sec. II.4)."""
     size, slope = 0.0, 0.0
     for i in range(n):

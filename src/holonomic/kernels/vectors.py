@@ -4,27 +4,28 @@ from __future__ import annotations
 
 import math
 
-from .compile import leaf
+from ..native.marks import leaf
+from ..native.types import f8, i8, mat, vec
 
 EPS = 2.220446049250313e-16  # the distance from 1 to the next number
 
 
 @leaf
-def copy(source, target, n):
+def copy(source: vec, target: vec, n: i8):
     """target = source"""
     for i in range(n):
         target[i] = source[i]
 
 
 @leaf
-def copy_row(source, row, target, to, n):
+def copy_row(source: mat, row: i8, target: mat, to: i8, n: i8):
     """target[to] = source[row], matrices"""
     for i in range(n):
         target[to, i] = source[row, i]
 
 
 @leaf
-def move_on(K, last, n_row, xn, x, n):
+def move_on(K: mat, last: i8, n_row: i8, xn: vec, x: vec, n: i8):
     """The new point and the field there, a row of K, become the old ones."""
     for i in range(n_row):
         K[0, i] = K[last, i]
@@ -41,21 +42,21 @@ def take_slopes(K, W, at, n, n_row):
 
 
 @leaf
-def subtract(x, at, W, at_d, n, factor):
+def subtract(x: vec, at: i8, W: vec, at_d: i8, n: i8, factor: f8):
     """x[at:at+n] -= factor W[at_d:at_d+n]"""
     for i in range(n):
         x[at + i] -= factor * W[at_d + i]
 
 
 @leaf
-def subtract_row(E, row, at, W, at_d, n):
+def subtract_row(E: mat, row: i8, at: i8, W: vec, at_d: i8, n: i8):
     """E[row, at:at+n] -= W[at_d:at_d+n]"""
     for i in range(n):
         E[row, at + i] -= W[at_d + i]
 
 
 @leaf
-def row_finite(K, row, n):
+def row_finite(K: mat, row: i8, n: i8):
     """Tell whether the first n entries of a row are finite."""
     for i in range(n):
         if not abs(K[row, i]) <= 1.7976931348623157e308:
@@ -64,7 +65,7 @@ def row_finite(K, row, n):
 
 
 @leaf
-def all_finite(x, n):
+def all_finite(x: vec, n: i8):
     """Tell whether the first n entries are finite."""
     for i in range(n):
         if not abs(x[i]) <= 1.7976931348623157e308:
@@ -73,7 +74,7 @@ def all_finite(x, n):
 
 
 @leaf
-def largest_scaled(W, at_r, at_F, n):
+def largest_scaled(W: vec, at_r: i8, at_F: i8, n: i8):
     """max |r_i| / ‖row_i‖: residuals at at_r as distances, 1/‖row‖ standing behind ρ in the factors at at_F."""
     largest = 0.0
     for i in range(n):
@@ -84,7 +85,7 @@ def largest_scaled(W, at_r, at_F, n):
 
 
 @leaf
-def norm(x, at, n):
+def norm(x: vec, at: i8, n: i8):
     """Euclidean norm of x[at:at+n]."""
     total = 0.0
     for i in range(n):
@@ -93,7 +94,7 @@ def norm(x, at, n):
 
 
 @leaf
-def norm_of(x, weights, at, n):
+def norm_of(x: vec, weights: vec, at: i8, n: i8):
     """Euclidean norm of weights[at:at+n] x[:n]."""
     total = 0.0
     for i in range(n):
@@ -102,7 +103,7 @@ def norm_of(x, weights, at, n):
 
 
 @leaf
-def write_row(rec_t, rec_x, rec_k, row, t, x, K, stage, nq, nx, nk):
+def write_row(rec_t: vec, rec_x: mat, rec_k: mat, row: i8, t: f8, x: vec, K: mat, stage: i8, nq: i8, nx: i8, nk: i8):
     """Keep (t, x, v', λ), the last two out of a row of K."""
     rec_t[row] = t
     for i in range(nx):

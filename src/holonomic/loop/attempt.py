@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from ..errors import NOT_FINITE, OK, PULL_FAILED
-from ..kernels.compile import inner, leaf, part
 from ..kernels.memory import STEPPING
 from ..kernels.settle import settle
 from ..kernels.signatures import call_advance, call_finish, call_passage, call_pull, call_tangent
@@ -16,6 +15,8 @@ from ..kernels.step_control import (
     step_factor,
     stiffness,
 )
+from ..native.marks import inner, leaf, part
+from ..native.types import f8
 
 # The projected error estimate decides, but counts for no less than this share of the whole one: on a system
 # with one or two degrees of freedom its few components vanish together now and then, and a step far too
@@ -29,7 +30,7 @@ FAR_TOO_LARGE = 300.0  # tolerances: errors that no change of a smooth motion br
 
 
 @leaf
-def larger(a, b):
+def larger(a: f8, b: f8):
     """The larger one, or the one that is NaN."""
     return b if b > a or b != b else a
 
@@ -156,7 +157,9 @@ def refuse(run, h, status):
 def foreseen_factor(run, err, h, factor, safety):
     """h_new / h, no more than is foreseen from this step, which is remembered, and the one before."""
     if run.h_before != 0.0:
-        factor = min(factor, max(run.factor_min, predicted_factor(err, run.err_before, h, run.h_before, run.exponent, safety)))
+        factor = min(
+            factor, max(run.factor_min, predicted_factor(err, run.err_before, h, run.h_before, run.exponent, safety))
+        )
     run.h_before = h
     run.err_before = max(err, 1e-2)
     return factor
@@ -170,6 +173,7 @@ def advised_factor(run, err, h, factor):
     if factor >= 1.0 and factor <= run.keeps_below and run.advice_keep != 0:
         factor = 1.0
     return factor
+
 
 @part
 def follow_path(slots, model, run, loop):

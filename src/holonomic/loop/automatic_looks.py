@@ -9,9 +9,11 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from ..errors import OK
-from ..kernels.compile import inner, leaf
 from ..kernels.evaluate import evaluate
-from ..kernels.signatures import Model
+from ..kernels.memory import RUN
+from ..kernels.signatures import LOOP, MODEL, Model
+from ..native.marks import entry, inner, leaf
+from ..native.types import Group, b1, f8, i8, ints, mat
 from .fastest_rate import FASTEST, MOTION, look
 
 STABLE = 6.0  # |h λ| up to which DOP853 is stable, [HW96] Sec. IV.2
@@ -36,13 +38,16 @@ class Looks(NamedTuple):
     spare: Any  # room for the rows of K that a look uses up, and what it finds
 
 
+LOOKS = Group(Looks, (b1, i8, i8, ints, mat))
+
+
 @inner
 def turned_in_a_step(rtol):
     """Return how far a motion may turn, rad, in one step of order 8 that is as long as accuracy allows."""
     return ACCURATE * rtol**0.125
 
 
-@leaf
+@entry(MODEL, RUN.type, f8, f8, mat, mat, LOOP, i8, mat, ints)
 def look_at_starts(model, run, t, left, X0, DATA, loop, positions, FOUND, STATUS):
     """What `look` finds at the start of every member; zeros and a status where its field fails."""
     size, x, K, W = model.size, loop.state.x, loop.state.K, loop.state.W

@@ -10,10 +10,22 @@ import math
 from typing import Any, NamedTuple
 
 from ..errors import DONE, EVENT, MORE, NOT_FINITE, OK
-from ..kernels.compile import inner, leaf
-from ..kernels.signatures import EVENT_RATES, EVENTS, Record, call_function, call_model
+from ..kernels.memory import RUN
+from ..kernels.signatures import (
+    EVENT_ARRAYS,
+    EVENT_RATES,
+    EVENTS,
+    LOOP,
+    METHOD,
+    MODEL,
+    Record,
+    call_function,
+    call_model,
+)
 from ..kernels.vectors import write_row
-from .automatic_looks import GLANCE, LONGEST_LOOK, hands_over, turned_stiff
+from ..native.marks import entry, inner, leaf
+from ..native.types import Array, Group, cube, f8, i8, int_mat, ints, mat, vec
+from .automatic_looks import GLANCE, LONGEST_LOOK, LOOKS, hands_over, turned_stiff
 from .begin import begin
 from .drive import drive
 from .event_search import AT_START, CAME, DIRECTION, LARGEST, LEAD, NEXT, ROUGH, SIGN, START, STOPS, has_nan, sign_of
@@ -77,8 +89,11 @@ class Results(NamedTuple):
     notes: Any
 
 
+TABLES = Group(Tables, (ints, ints, vec, mat, vec))
+
+
 @leaf
-def enter_tables(m, t, forward, data, tables):
+def enter_tables(m: i8, t: f8, forward: f8, data: vec, tables: TABLES):
     """Enter the piece of every tabulated input that begins at t: value, slope and time, three numbers in data."""
     at_table, first_time, times, VALUES = tables.at, tables.first, tables.times, tables.values
     for j in range(at_table.shape[0]):
@@ -240,7 +255,12 @@ def run_member(m, slots, model, method, run, loop, record, events, tables, looks
     return status
 
 
-@leaf
+@entry(
+    Group(None, (i8, i8)), ints, MODEL, METHOD, LOOP, EVENT_ARRAYS,
+    Group(Members, (mat, mat, Array(RUN.type, 1), Array(RUN.type, 1))), TABLES, LOOKS, ints,
+    Group(Results, (vec, vec, mat, cube, cube, ints, vec, ints, ints, mat)),
+    Group(Log, (ints, ints, mat, int_mat, cube, cube)),
+)  # fmt: skip
 def run_members(span, slots, model, method, loop, events, members, tables, looks, halt, results, log):
     """Run members span[0] .. span[1]-1."""
     run, data, x = members.memory[0], model.data, loop.state.x
@@ -278,7 +298,7 @@ def note(m, run, K, notes, nz):
             notes[m, NOTED + nz + i] = K[bottom + 1, i]
 
 
-@leaf
+@entry(ints, i8, vec, cube, cube, mat, TABLES, f8, vec, cube)
 def along_members(fns, which, times, X, B, DATA, tables, forward, data, OUT):
     """Model function `which` at all times of all members: OUT[m, i] = f(times[i], X[m, i], B[m, i]); NaN where X is."""
     nx, nb, size = X.shape[2], B.shape[2], OUT.shape[2]

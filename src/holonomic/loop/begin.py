@@ -7,10 +7,10 @@ state the first two are done again.
 from __future__ import annotations
 
 from ..errors import OK
-from ..kernels.compile import inner
 from ..kernels.evaluate import asks_for_function, evaluate
 from ..kernels.step_control import first_step
 from ..kernels.vectors import write_row
+from ..native.marks import inner
 from .kept_steps import keep_none
 
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import math
 
-from ..kernels.compile import inner, leaf
 from ..kernels.step_control import step_factor
+from ..native.marks import inner, leaf
 
 # SAFE: of the step for which dense output is just right; ALMOST: of the tolerance, up to which a step keeps its length and
 # its factors. On y' = -r (y - cos t) - sin t, r = 1e3 to 1e6, rtol 1e-4 to 1e-8, the largest error is then 2.1 rtol; without

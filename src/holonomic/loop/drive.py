@@ -12,8 +12,8 @@ changes no bit of it. It returns
 from __future__ import annotations
 
 from ..errors import OK
-from ..kernels.compile import leaf
 from ..kernels.memory import PASSING, STEPPING, WATCHING
+from ..native.marks import leaf
 from .attempt import attempt, follow_path
 from .judge import judge
 from .look import look_inside

@@ -14,8 +14,9 @@ No step changes for that, unless more crossings lie in it than there is room for
 from __future__ import annotations
 
 from ..errors import OK
-from ..kernels.compile import inner, leaf
 from ..kernels.signatures import EVENTS, call_interpolate, call_model
+from ..native.marks import inner, leaf
+from ..native.types import f8, i8, int_mat, mat
 from .event_search import (
     BEFORE,
     CHECK,
@@ -46,7 +47,9 @@ TOLERANCE = 0.1
 # What may be left of that where nothing is evaluated: sin over 1.5 rad. Going back is so sensitive that of functions that
 # are faster than a step one in a thousand passes.
 CLOSELY = 0.03
-NEGLIGIBLE = 1e-6  # of the largest value: below this the curve itself is in doubt, which is not projected where it is checked
+NEGLIGIBLE = (
+    1e-6  # of the largest value: below this the curve itself is in doubt, which is not projected where it is checked
+)
 # Of the largest value so far: rounding. A ball that has come to rest 1000 m up is there to within 1e-13 m, after a fall of 1 m.
 ROUNDING = 1e-9
 FINEST = 1e-3  # of a step: the shortest piece
@@ -95,7 +98,7 @@ def scaled_off(ev_f, k, s, row):
 
 
 @leaf
-def worst_misfit(ev, ev_f, nev):
+def worst_misfit(ev: int_mat, ev_f: mat, nev: i8):
     """The largest error of the cubic at the checks, of all events that have not been given up, in what is allowed.
 
     Each one's takes the place of its first check.
@@ -110,7 +113,7 @@ def worst_misfit(ev, ev_f, nev):
 
 
 @leaf
-def misfit_before(ev, ev_f, nev, past):
+def misfit_before(ev: int_mat, ev_f: mat, nev: i8, past: f8):
     """The same from the two values before, inside a piece of length `past`, in steps: where it is small they are enough."""
     worst = 0.0
     inner, outer = past * (INNER - 1.0), past * (OUTER - 1.0)
@@ -124,7 +127,7 @@ def misfit_before(ev, ev_f, nev, past):
 
 
 @leaf
-def note_rough(ev, ev_f, nev):
+def note_rough(ev: int_mat, ev_f: mat, nev: i8):
     """Count the shortest pieces that were too long for an event, one after the other; tell whether one is given up now."""
     given_up = False
     for k in range(nev):
@@ -137,7 +140,7 @@ def note_rough(ev, ev_f, nev):
 
 
 @leaf
-def begin_step(ev, ev_f, nev):
+def begin_step(ev: int_mat, ev_f: mat, nev: i8):
     """Signs and values at the start of the step are those at the start of its first piece."""
     for k in range(nev):
         ev[NEXT, k] = ev[SIGN, k]
@@ -145,7 +148,7 @@ def begin_step(ev, ev_f, nev):
 
 
 @leaf
-def next_piece(ev_f, nev):
+def next_piece(ev_f: mat, nev: i8):
     """Values at the end of a piece are those at the start of the next one."""
     for k in range(nev):
         ev_f[PIECE, k] = ev_f[END, k]

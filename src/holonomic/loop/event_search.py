@@ -15,11 +15,12 @@ from __future__ import annotations
 import math
 
 from ..errors import ACCUMULATES, NOT_FINITE, OK, SINGULAR
-from ..kernels.compile import inner, leaf
 from ..kernels.evaluate import evaluate
 from ..kernels.settle import settle
 from ..kernels.signatures import EVENTS, call_dense, call_interpolate, call_model, call_pull
 from ..kernels.vectors import EPS, copy, copy_row
+from ..native.marks import inner, leaf
+from ..native.types import f8, i8, ints, mat, vec
 from ..passage.alarm import LANDING
 
 MAX_ITERATIONS = 80
@@ -127,7 +128,7 @@ def event_values(slots, model, method, run, theta, loop, events, row):
 
 
 @leaf
-def has_nan(ev_f, row, nev):
+def has_nan(ev_f: mat, row: i8, nev: i8):
     """Tell whether an event function is NaN in a row of values."""
     for k in range(nev):
         if ev_f[row, k] != ev_f[row, k]:
@@ -136,13 +137,13 @@ def has_nan(ev_f, row, nev):
 
 
 @leaf
-def sign_of(value):
+def sign_of(value: f8):
     """-1, 0 or 1"""
     return 1 if value > 0.0 else (-1 if value < 0.0 else 0)
 
 
 @leaf
-def keep(found_theta, found, count, theta, k, sign):
+def keep(found_theta: vec, found: ints, count: i8, theta: f8, k: i8, sign: i8):
     """Add a crossing of event k towards `sign` in order of time, equal times in the order of the events.
 
     Event and sign are kept as one number, 2 k or 2 k + 1. Return the new number of crossings.
@@ -159,13 +160,13 @@ def keep(found_theta, found, count, theta, k, sign):
 
 
 @leaf
-def point(part):
+def point(part: i8):
     """Where a part of a piece begins, as a share of the piece; part 3 is its end."""
     return 0.0 if part <= 0 else (INNER if part == 1 else (OUTER if part == 2 else 1.0))
 
 
 @leaf
-def between(first, last, share):
+def between(first: f8, last: f8, share: f8):
     """θ of a point of a piece."""
     return last if share >= 1.0 else first + share * (last - first)
 
@@ -187,7 +188,7 @@ def cubic(ev_f, k, s):
 
 
 @leaf
-def dip(ev_f, k, part, sign):
+def dip(ev_f: mat, k: i8, part: i8, sign: i8):
     """Where in a part of the piece, as a share of the piece, event k comes closer to zero than at both ends; or -1.
 
     By the cubic through the four values of the piece.

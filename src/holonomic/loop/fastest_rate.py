@@ -5,9 +5,11 @@ from __future__ import annotations
 import math
 
 from ..errors import OK
-from ..kernels.compile import leaf
 from ..kernels.evaluate import evaluate
-from ..kernels.signatures import RESIDUAL, TERMS, call_function
+from ..kernels.memory import RUN
+from ..kernels.signatures import MODEL, RESIDUAL, TERMS, call_function
+from ..native.marks import entry, leaf
+from ..native.types import Group, cube, f8, i8, ints, mat, vec
 
 ITERATIONS = 8
 MOVE = 1e-7  # of the size of the state: differences of the field
@@ -18,7 +20,7 @@ ONE_VECTOR = 1e-8  # of its square length: what parts two vectors from one
 FASTEST, REAL, MOTION = 0, 1, 2
 
 
-@leaf
+@entry(MODEL, RUN.type, f8, vec, vec, mat, vec, i8, i8, i8, f8, vec)
 def look(model, run, t, x, y, K, W, nq, nv, positions, left, out):
     """out = (largest |eigenvalue| of the field's Jacobian, its real part, rate of the motion), 1/s.
 
@@ -106,7 +108,7 @@ def dominant(K, size, positions, weight, move, length, out):
 
 
 @leaf
-def motion(K, apart, x, nq, nv):
+def motion(K: mat, apart: f8, x: vec, nq: i8, nv: i8):
     """Rate of the motion itself, 1/s: the largest of |q'|/L, (|q''|/L)^(1/2) and (|v''|/L)^(1/3), L the size of q.
 
     What is slow on the motion is slow here, however fast the equations are beside it. Rows 0 and 1 of K hold the slopes
@@ -129,7 +131,9 @@ def motion(K, apart, x, nq, nv):
 
 
 @leaf
-def turning_by_time(fns, t, later, x, y, data, n, size, now, moved, rows):
+def turning_by_time(
+    fns: ints, t: f8, later: f8, x: vec, y: vec, data: vec, n: i8, size: i8, now: vec, moved: vec, rows: cube
+):
     """How fast the first n residuals' gradients, each of length 1, change with time alone, 1/s.
 
     `now` and `moved` have room for the residuals, `rows` for 2 n `size` numbers. The largest change of an entry counts.
@@ -161,7 +165,19 @@ def turning_by_time(fns, t, later, x, y, data, n, size, now, moved, rows):
 
 
 @leaf
-def turning(fns, t, x, y, data, K, row, sizes, apart, now, later):
+def turning(
+    fns: ints,
+    t: f8,
+    x: vec,
+    y: vec,
+    data: vec,
+    K: mat,
+    row: i8,
+    sizes: Group(None, (i8, i8, i8)),
+    apart: f8,
+    now: vec,
+    later: vec,
+):
     """How fast the rows of G, each of length 1, change along the motion, 1/s: the largest change of an entry.
 
     A row of K holds the velocity and acceleration; `now` and `later` have room for the terms (q', M, f, G, γ).

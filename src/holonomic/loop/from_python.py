@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import functools
-import sys
-
 import numpy as np
 
-from ..kernels.compile import is_compiled, leaf
 from ..kernels.evaluate import evaluate
+from ..kernels.memory import RUN, SIZE
 from ..kernels.settle import pull_and_settle
 from ..kernels.signatures import (
     EVENT_RATES,
     EVENTS,
+    LOOP,
+    MODEL,
     Events,
     Inside,
     Loop,
@@ -24,34 +23,41 @@ from ..kernels.signatures import (
     State,
     call_function,
 )
+from ..native.marks import entry
+from ..native.types import Group, f8, i8, int_mat, ints, mat, vec
 from .begin import begin, enter_again
 from .drive import drive
 
+# what a loop has, without names: Python makes one flat tuple of it in a tenth of the time
+_LOOP = (ints, SIZE.type, vec, RUN.type, vec, vec, vec, mat, mat, vec, vec, mat, vec, ints, mat, mat, vec, vec)
+_RECORD = (vec, mat, mat, mat, vec)
+_REST = (ints, ints, vec, vec, int_mat, mat, vec, vec, ints, vec, ints, mat, mat)
 
-@leaf
+
+@entry(ints, i8, f8, vec, vec, vec, vec)
 def invoke(fns, which, t, a, b, data, out):
     """Call one model function from Python."""
     call_function(fns, which, t, a, 0, b, 0, data, out, 0)
 
 
-@leaf
+@entry(ints, MODEL, vec, RUN.type, f8, vec, vec)
 def pull_compiled(slots, model, sp, run, t, x, W):
     """`pull_and_settle` for compiled models, from Python."""
     return pull_and_settle(slots, model, sp, run, t, x, W)
 
 
-@leaf
+@entry(MODEL, RUN.type, f8, vec, mat, i8, vec)
 def evaluate_compiled(model, run, t, x, K, row, W):
     """`evaluate` for compiled models, from Python."""
     return evaluate(model, run, t, x, K, row, W)
 
 
 def flat(loop: Loop) -> tuple:
-    """The arrays of a loop without their names: Numba takes one flat tuple in 9 µs, tuples in tuples with names in 14."""
+    """The arrays of a loop without their names, as compiled kernels take them."""
     return (*loop.state, *loop.inside, *loop.scale, *loop.passing)
 
 
-@leaf
+@entry(Group(None, (*_LOOP, *_RECORD)))
 def begin_compiled(given):
     """`begin` for compiled models, from Python."""
     (fns, size, data, run, x, xn, xs, K, E, W, xe, ke, atol, turns, path, kept, tight, nodes, t, rows, k, dense,
@@ -60,7 +66,7 @@ def begin_compiled(given):
     return begin(Model(fns, size, data), run, loop, Record(t, rows, k, dense, save_t))
 
 
-@leaf
+@entry(Group(None, (*_LOOP, *_RECORD, *_REST)))
 def drive_compiled(given):
     """`drive` for compiled models, from Python."""
     (fns, size, data, run, x, xn, xs, K, E, W, xe, ke, atol, turns, path, kept, tight, nodes, t, rows, k, dense, save_t,
@@ -72,30 +78,22 @@ def drive_compiled(given):
     )  # fmt: skip
 
 
-@leaf
+@entry(MODEL, RUN.type, LOOP)
 def enter_compiled(model, run, loop):
     """What of a beginning is done again after an event, for compiled models, from Python."""
     return enter_again(model, run, loop)
 
 
-@leaf
+@entry(ints, f8, vec, mat, i8, vec, vec)
 def events_compiled(fns, t, x, K, at, data, out):
     """Event values for compiled models, from Python."""
     call_function(fns, EVENTS, t, x, 0, K, at, data, out, 0)
 
 
-@functools.cache
-def announce() -> None:
-    """Say once that the kernels are being compiled, where they have not been on this installation."""
-    if not is_compiled(drive):
-        text = "holonomic: compiling the kernels, once per installation (about a minute on two cores) ..."
-        print(text, file=sys.stderr, flush=True)
-
-
 def drive_interpreted(*arguments):
     """The step loop as plain Python."""
     with np.errstate(all="ignore"):  # what is not finite is found and named by us
-        return drive.py_func(*arguments)
+        return drive.py(*arguments)
 
 
 def evaluate_interpreted(*arguments):
@@ -104,7 +102,7 @@ def evaluate_interpreted(*arguments):
         return evaluate(*arguments)
 
 
-@leaf
+@entry(ints, f8, vec, mat, i8, vec, vec)
 def rates_compiled(fns, t, x, K, at, data, out):
     """Time derivatives of the event functions for compiled models, from Python."""
     call_function(fns, EVENT_RATES, t, x, 0, K, at, data, out, 0)

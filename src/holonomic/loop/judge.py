@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from ..errors import NO_CONVERGENCE, OK, SINGULAR, STEP_COLLAPSED
-from ..kernels.compile import inner, part
 from ..kernels.evaluate import asks_for_function
 from ..kernels.memory import ANSWERED, BY_ENDS, ON_STAGE, PASSING, WATCHING
 from ..kernels.step_control import step_factor
 from ..kernels.vectors import EPS
+from ..native.marks import inner, part
 from ..passage.alarm import DODGE, MAX_DODGES, alarm, between, in_the_way, note_ratio
 from .attempt import advised_factor, foreseen_factor, note_stiffness, refuse, reject, worst_component
 from .dense_error import in_doubt, may_be_asked

@@ -5,8 +5,8 @@ It stands in one row of an array: the fields of `DENSE`, then as many rows of K 
 
 from __future__ import annotations
 
-from ..kernels.compile import leaf
-from ..kernels.layout import REAL, Layout, view_as
+from ..native.layout import REAL, Layout, view_as
+from ..native.marks import leaf
 
 DENSE = Layout("Dense", (
     ("h", REAL, "length of the step; 0: none ends here"),

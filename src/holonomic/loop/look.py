@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from ..errors import ACCUMULATES, EVENT, MANY_CROSSINGS, MORE, OK
-from ..kernels.compile import inner, leaf, part
 from ..kernels.evaluate import asks_for_function
 from ..kernels.memory import STEPPING, WRITING
 from ..kernels.vectors import write_row
+from ..native.marks import inner, leaf, part
+from ..native.types import i8, mat
 from .attempt import refuse
 from .event_pieces import end_step, find_events
 from .event_search import (
@@ -43,7 +44,7 @@ def write_event(events, run, k, t, x, K, stage, size):
 
 
 @leaf
-def distance_left(ev_f, k):
+def distance_left(ev_f: mat, k: i8):
     """How far beyond the end of the step, in θ, event k is zero, going straight on; 2 where that leads nowhere."""
     value = ev_f[END, k]
     slope = (value - ev_f[TRIAL, k]) / NEAR
@@ -136,7 +137,9 @@ def watch(slots, model, method, run, loop, events):
         if theta >= cut or theta >= 1.0:
             write_event(events, run, k, run.t_new, xn, K, last, size)
             continue
-        status = state_inside(slots, model, method, run, theta, run.t, run.h_used, loop.state, loop.inside, True, shyness(run))
+        status = state_inside(
+            slots, model, method, run, theta, run.t, run.h_used, loop.state, loop.inside, True, shyness(run)
+        )
         if status != OK:
             run.event_rows = rows
             return status

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from ..errors import DONE, MORE, OK, STEP_COLLAPSED, TOO_MANY_STEPS
-from ..kernels.compile import part
 from ..kernels.evaluate import evaluate
 from ..kernels.memory import PASSING
 from ..kernels.signatures import call_prepare
 from ..kernels.step_control import lands
 from ..kernels.vectors import EPS
+from ..native.marks import part
 from .dense_error import sure_step
 
 

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from ..errors import OK
-from ..kernels.compile import leaf
 from ..kernels.evaluate import evaluate
-from ..kernels.signatures import call_advance, call_dense, call_finish, call_function
+from ..kernels.memory import RUN
+from ..kernels.signatures import KEPT, LOOP, METHOD, MODEL, Inside, call_advance, call_dense, call_finish, call_function
+from ..native.marks import entry, leaf
+from ..native.types import Group, i8, ints, mat, vec
 from .event_search import state_inside
 from .kept_steps import take_step
+
+GIVEN = (ints, MODEL, METHOD, RUN.type, LOOP, KEPT, ints, vec, i8, Group(Inside, (mat, mat)), ints)
 
 
 @leaf
@@ -26,7 +30,7 @@ def put_state(xe, ke, nq, nx, nk, out_x, out_k, row):
         out_k[row, i] = ke[0, nq + i]
 
 
-@leaf
+@entry(*GIVEN)
 def replay(slots, model, method, run, loop, kept, steps, wanted, last, out, done):
     """States at `wanted[done[0]:last]`, in the order of the run; the step of time j begins at row steps[j].
 
@@ -70,7 +74,7 @@ def replay(slots, model, method, run, loop, kept, steps, wanted, last, out, done
     return OK
 
 
-@leaf
+@entry(*GIVEN)
 def from_trail(slots, model, method, run, loop, kept, steps, wanted, last, out, done):
     """The same for steps that cannot be taken again: from what their dense output was made of."""
     size, state = model.size, loop.state
@@ -92,7 +96,7 @@ def from_trail(slots, model, method, run, loop, kept, steps, wanted, last, out, 
     return OK
 
 
-@leaf
+@entry(ints, i8, vec, mat, mat, vec, i8, i8, mat)
 def along(fns, which, t, x, b, data, first, last, out):
     """Model function `which` at rows first .. last-1: out[row] = f(t[row], x[row], b[row])."""
     for row in range(first, last):

@@ -11,11 +11,12 @@ from __future__ import annotations
 import math
 from typing import Any, NamedTuple
 
-from ..kernels.compile import inner, leaf
-from ..kernels.layout import REAL, WHOLE, Layout
 from ..kernels.linalg import apply_q, cholesky, qr_pivoted, solve_upper_transposed
-from ..kernels.signatures import RESIDUAL, TERMS, VEL_FACTOR, call_function, call_model
+from ..kernels.signatures import RESIDUAL, TERMS, VEL_FACTOR, Model, call_function, call_model
 from ..kernels.vectors import norm
+from ..native.layout import REAL, WHOLE, Layout
+from ..native.marks import entry, inner, leaf
+from ..native.types import Group, f8, ints, mat, vec
 
 FINE, OFF_POSITION, OFF_VELOCITY, UNCLEAR = 0, 1, 2, 3
 CHECK, PROJECT, FREE, IMPACT = 0, 1, 2, 3
@@ -58,6 +59,9 @@ class Room(NamedTuple):
     qr_q: Any  # for the free positions
     qr_v: Any  # for the free velocities
     qr_all: Any  # for all velocities
+
+
+QR = Group(None, (mat, vec, ints, vec))
 
 
 @leaf
@@ -309,7 +313,10 @@ def clear_rank(model, ranked, t, room):
     return qr_pivoted(R, qr[1], qr[2], qr[3], RANK) == model.size.kept
 
 
-@leaf
+@entry(
+    Group(Model, (ints, START.type, vec)), ints, f8, mat, mat,
+    Group(Room, (vec, vec, vec, vec, vec, vec, vec, mat, mat, vec, vec, ints, ints, QR, QR, QR)), mat, ints,
+)  # fmt: skip
 def assemble(model, ranked, t, X, DATA, room, FOUND, STATUS):
     """Check or make consistent the start of every member in X, in place; STATUS says which are fine, FOUND how far off.
 

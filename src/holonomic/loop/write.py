@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from ..errors import EVENT, MORE, OK
-from ..kernels.compile import inner, part
 from ..kernels.evaluate import asks_for_function
 from ..kernels.memory import STEPPING
 from ..kernels.signatures import call_accept
 from ..kernels.vectors import write_row
+from ..native.marks import inner, part
 from .attempt import refuse
 from .event_search import dense_ready, shyness, state_inside
 from .kept_steps import keep_step

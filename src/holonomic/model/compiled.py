@@ -17,9 +17,9 @@ from typing import Any
 
 import numpy as np
 
-from ..kernels import cachefolder
 from ..kernels.signatures import N_FUNCTIONS, Fn
 from ..loop.from_python import invoke
+from ..native import cachefolder
 from . import machine_code
 from .call_by_name import flatten_params
 from .dae import Dae

@@ -6,37 +6,26 @@ import functools
 import hashlib
 from pathlib import Path
 
-import llvmlite
 import llvmlite.binding as llvm
 from llvmlite import ir
 
-from ..kernels import cachefolder
+from ..native import cachefolder, host
 from .emit import FLAGS, llvm_function
 from .tape import Tape
 
-_engines: list = []  # engines own the code of their functions: they live as long as the process
-
 
 @functools.cache
-def _machine():
-    """Return the target machine of this computer, and text that identifies it."""
-    llvm.initialize_native_target()
-    llvm.initialize_native_asmprinter()
-    target = llvm.Target.from_default_triple()
-    features = llvm.get_host_cpu_features().flatten()
-    machine = target.create_target_machine(
-        cpu=llvm.get_host_cpu_name(), features=features, opt=2, reloc="pic", codemodel="jitdefault"
-    )
-    identity = f"{llvmlite.__version__} {llvm.get_host_cpu_name()} {target.triple} {features} {FLAGS}"
-    digest = hashlib.sha256(identity.encode())
-    for name in ("emit.py", "machine_code.py"):  # what turns a tape into machine code
+def _makers() -> bytes:
+    """Return the hash of what turns a tape into machine code."""
+    digest = hashlib.sha256(f"{host.identity()} {FLAGS}".encode())
+    for name in ("emit.py", "machine_code.py"):
         digest.update(Path(__file__).with_name(name).read_bytes())
-    return machine, digest.hexdigest()[:8]
+    return digest.digest()
 
 
 def content_name(tapes: dict[str, Tape]) -> str:
     """Return the cache name of a set of functions on this machine."""
-    digest = hashlib.sha256(_machine()[1].encode())
+    digest = hashlib.sha256(_makers())
     for name in sorted(tapes):
         digest.update(name.encode())
         digest.update(tapes[name].text().encode())
@@ -73,24 +62,14 @@ def addresses(name: str, functions: tuple[str, ...]) -> dict[str, int] | None:
     code = _memory.get(name) or _kept(name)
     if code is None:
         return None
-    _machine()
-    machine = llvm.Target.from_default_triple().create_target_machine(codemodel="jitdefault")
-    try:
-        engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), machine)
-        engine.add_object_file(llvm.ObjectFileRef.from_data(code))
-        engine.finalize_object()
-    except RuntimeError:
-        return None  # unreadable means rebuilt
-    found = {function: engine.get_function_address(function) for function in functions}
-    if not all(found.values()):
-        return None
-    _engines.append(engine)
-    _loaded[name] = found
+    found = host.load(code, functions)
+    if found is not None:  # unreadable means rebuilt
+        _loaded[name] = found
     return found
 
 
 def _compile(tapes: dict[str, Tape]) -> bytes:
-    machine, _ = _machine()
+    machine = host.machine()
     module = ir.Module("model")
     module.triple = llvm.Target.from_default_triple().triple
     for function, tape in tapes.items():
@@ -105,7 +84,7 @@ def _compile(tapes: dict[str, Tape]) -> bytes:
 
 def assembly(tapes: dict[str, Tape]) -> str:
     """Return the machine code as text, for people."""
-    machine, _ = _machine()
+    machine = host.machine()
     module = ir.Module("model")
     module.triple = llvm.Target.from_default_triple().triple
     for function, tape in tapes.items():

@@ -11,22 +11,25 @@ from __future__ import annotations
 import math
 
 from ..errors import NEED_PASSAGE, OK, SINGULAR
-from ..kernels.compile import inner, kernel, leaf
 from ..kernels.evaluate import evaluate
 from ..kernels.memory import AHEAD, INSIDE
 from ..kernels.signatures import PASSAGE, call_dense, call_interpolate
+from ..native.marks import inner, kernel, leaf
+from ..native.types import b1, f8, i8, mat, vec
 
 LANDING = 1e-14  # rounding of the state, times 50
 DODGE, MAX_DODGES = 0.93, 12
 NARROW = 1e-2  # pivot ratios above this say nothing about singular positions
 BESIDE = 0.2  # of the largest pivot ratio so far: where both ends of a step have more, no position is between them
 EARLY = 0.01  # of the largest: methods that hand over do so here, a tenth of a radian or so before the position
-FALLING = 0.9999  # of a pivot ratio in one step: steps that max_step keeps short see no more of it before it is too late
+FALLING = (
+    0.9999  # of a pivot ratio in one step: steps that max_step keeps short see no more of it before it is too late
+)
 NEARING = 5e-14  # rounding of the state, times 250
 
 
 @leaf
-def in_the_way(K, last, rho, rtol, passed):
+def in_the_way(K: mat, last: i8, rho: i8, rtol: f8, passed: b1):
     """Tell whether a singular position lies so close to a stage, or to the end of the step, that others are better.
 
     A failed step: the pivot ratio at an inner stage is far below those at both ends, so the position is inside,
@@ -43,7 +46,7 @@ def in_the_way(K, last, rho, rtol, passed):
 
 
 @leaf
-def alarm(K, last, rho, rtol, asked):
+def alarm(K: mat, last: i8, rho: i8, rtol: f8, asked: f8):
     """Tell from the pivot ratios of one attempt whether a singular position lies inside it, or close behind its end.
 
     √ρ falls in proportion to the time that is left: where it has halved, zero is less than one such step away. With
@@ -95,7 +98,7 @@ def between(slots, model, method, run, t, h, loop):
 
 
 @leaf
-def expected(K, last, rho, why, nodes):
+def expected(K: mat, last: i8, rho: i8, why: i8, nodes: vec):
     """Where the pivot ratios of an attempt place the singular position, in steps."""
     if why == INSIDE:
         least = 1

@@ -5,9 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from ..errors import NEED_TERMS, OK
-from ..kernels.compile import inner, leaf
 from ..kernels.linalg import apply_q, qr_pivoted, solve_upper_transposed
 from ..kernels.signatures import RESIDUAL, TERMS, call_model, has_function
+from ..native.marks import inner, leaf
+from ..native.types import b1, i8, mat, vec
 from .path import LENGTH, NUMBERS, ROOM, T0, WHERE, path_state
 
 MISS = 1e-12  # of the size of q: where branches are closer than this, rounding decides that they meet
@@ -28,7 +29,7 @@ def part(W, count, nv, nh):
 
 
 @leaf
-def factor_scaled(W, count, at_G, nv, nh):
+def factor_scaled(W: vec, count: i8, at_G: i8, nv: i8, nh: i8):
     """Factor rows of length 1, as columns; -1 where they are not finite."""
     A, tau, _, work, order, _, lengths = part(W, count, nv, nh)
     for i in range(nh):
@@ -42,7 +43,7 @@ def factor_scaled(W, count, at_G, nv, nh):
 
 
 @leaf
-def note_usual(W, count, nv, nh, path, first):
+def note_usual(W: vec, count: i8, nv: i8, nh: i8, path: mat, first: b1):
     """What is left of each row in the order of the factors, at the worse end of a path."""
     A = part(W, count, nv, nh)[0]
     for k in range(min(nv, nh)):
@@ -50,7 +51,7 @@ def note_usual(W, count, nv, nh, path, first):
 
 
 @leaf
-def shortest_step(W, count, nv, nh, most, path, x, nq):
+def shortest_step(W: vec, count: i8, nv: i8, nh: i8, most: i8, path: mat, x: vec, nq: i8):
     """Enter as velocities of x the shortest step to where the independent rows hold, `most` at most; its largest entry."""
     A, tau, g, _, order, b, _ = part(W, count, nv, nh)
     rank = 0
@@ -68,7 +69,7 @@ def shortest_step(W, count, nv, nh, most, path, x, nq):
 
 
 @leaf
-def left_over(W, count, at_r, nv, nh):
+def left_over(W: vec, count: i8, at_r: i8, nv: i8, nh: i8):
     """Scale the residuals; return the largest."""
     _, _, g, _, _, _, lengths = part(W, count, nv, nh)
     largest = 0.0
@@ -80,7 +81,7 @@ def left_over(W, count, at_r, nv, nh):
 
 
 @leaf
-def moved(W, x, n):
+def moved(W: vec, x: vec, n: i8):
     """x -= W, n entries; the size of x."""
     size = 0.0
     for i in range(n):
@@ -90,7 +91,7 @@ def moved(W, x, n):
 
 
 @leaf
-def farthest(path, x, n):
+def farthest(path: mat, x: vec, n: i8):
     """Largest distance of a coordinate of x from the path at the singular position; x becomes the state there."""
     for i in range(n):
         path[ROOM, i] = x[i]

@@ -9,11 +9,12 @@ from __future__ import annotations
 import math
 
 from ..errors import OK
-from ..kernels.compile import inner, leaf
 from ..kernels.evaluate import asks_for_function, evaluate
 from ..kernels.settle import settle
 from ..kernels.signatures import call_pull
 from ..kernels.step_control import error_norm
+from ..native.marks import inner, leaf
+from ..native.types import f8, i8, mat, vec
 from .alarm import expected
 from .branch_gap import NARROW_MISS, misses
 from .gauss_points import (
@@ -36,13 +37,15 @@ LOOKS = 5  # tries to put the position between two points
 NOISE = 1e-11  # of the size of a state: what rounding leaves near a singular position
 ENOUGH = 1e-2  # of the tolerance: by so much the next sweep may change a point
 LENGTHS = (2.0, 1.5, 3.0, 1.25, 4.0)  # of a path, in ways to the position, in the order in which they are tried
-SHORTER = 0.5  # than the step that gave the alarm, which may have been too long: for the dense output of steps on a path
+SHORTER = (
+    0.5  # than the step that gave the alarm, which may have been too long: for the dense output of steps on a path
+)
 # why there is no path: it cannot be found from here, there is no position, two branches nearly meet
 NO_PATH, NOTHING, MISSED = 201, 202, 203
 
 
 @leaf
-def is_velocity(path, nq, nv):
+def is_velocity(path: mat, nq: i8, nv: i8):
     """Tell whether q' = v."""
     for i in range(nv):
         if path[SLOPE, i] != path[BEGIN, nq + i]:
@@ -51,7 +54,7 @@ def is_velocity(path, nq, nv):
 
 
 @leaf
-def note_sizes(path, r, atol, rtol, size):
+def note_sizes(path: mat, r: i8, atol: vec, rtol: f8, size: i8):
     """What a change of each component is measured by; return the noise of the largest."""
     largest = 0.0
     for k in range(size):
@@ -67,7 +70,7 @@ def note_sizes(path, r, atol, rtol, size):
 
 
 @leaf
-def take_over(path, r, size):
+def take_over(path: mat, r: i8, size: i8):
     """New states in the place of the old ones; return the largest change by its measure, and the largest itself."""
     change, most = 0.0, 0.0
     for i in range(LEAST + r):
@@ -81,7 +84,7 @@ def take_over(path, r, size):
 
 
 @leaf
-def left_out(path, r, noise, size, E):
+def left_out(path: mat, r: i8, noise: f8, size: i8, E: mat):
     """The first coefficient of the series that is left out, about, as an error vector."""
     m = LEAST + r
     last, before = 0.0, 0.0
@@ -118,7 +121,9 @@ def first_guess(slots, model, run, loop, r):
         status = on_constraints(slots, model, tight, run, t, xe, ke, W)
         if status != OK:
             return status if asks_for_function(status) else NO_PATH
-        note_point(path, AT, i, xe, ke, W[size.at_velocity], nz)  # ρ of G Gᵀ: of the geometry alone, whatever the masses
+        note_point(
+            path, AT, i, xe, ke, W[size.at_velocity], nz
+        )  # ρ of G Gᵀ: of the geometry alone, whatever the masses
     return OK
 
 
@@ -164,7 +169,7 @@ def collocate(slots, model, run, loop, r):
 
 
 @leaf
-def copy_from(path, row, x, size):
+def copy_from(path: mat, row: i8, x: vec, size: i8):
     """x = row of a path"""
     for k in range(size):
         x[k] = path[row, k]

@@ -6,7 +6,8 @@ import math
 
 import numpy as np
 
-from ..kernels.compile import leaf
+from ..native.marks import leaf
+from ..native.types import f8, i8, mat, vec
 from .path import AT, BEGIN, COUNT, LENGTH, MOST, NEW, NUMBERS, ROOM, SERIES, SIGMA, SLOPE, SLOPES, T0, USED
 
 LEAST = 10  # points of the first rule
@@ -47,7 +48,7 @@ POINTS, COEFFICIENTS, INTEGRALS, GUESSES = _rules()
 
 
 @leaf
-def clearance(r, where):
+def clearance(r: i8, where: f8):
     """Distance of θ from the nearest point of a rule."""
     nearest = 1.0
     for i in range(LEAST + r):
@@ -56,7 +57,7 @@ def clearance(r, where):
 
 
 @leaf
-def widest(where):
+def widest(where: f8):
     """The rule whose gap around θ is widest; the usual one unless another is clearly better."""
     best, gap = USUAL, clearance(USUAL, where) / 0.8
     for r in range(MOST - LEAST + 1):
@@ -67,7 +68,7 @@ def widest(where):
 
 
 @leaf
-def begin_path(path, t, length, r, x, K, size):
+def begin_path(path: mat, t: f8, length: f8, r: i8, x: vec, K: mat, size: i8):
     """Where a path begins, and the slope there."""
     path[NUMBERS, T0], path[NUMBERS, LENGTH], path[NUMBERS, COUNT], path[NUMBERS, USED] = t, length, LEAST + r, 0.0
     for k in range(size):
@@ -76,7 +77,7 @@ def begin_path(path, t, length, r, x, K, size):
 
 
 @leaf
-def guess(path, r, i, size, x):
+def guess(path: mat, r: i8, i: i8, size: i8, x: vec):
     """x = state at point i, from the polynomial through slopes before, with which the point before is corrected."""
     known = min(BACK, i + 1)
     first, h = SLOPES + i - known, path[NUMBERS, LENGTH]
@@ -96,7 +97,7 @@ def guess(path, r, i, size, x):
 
 
 @leaf
-def note_point(path, to, i, x, ke, rho, size):
+def note_point(path: mat, to: i8, i: i8, x: vec, ke: mat, rho: f8, size: i8):
     """Keep state, slope and √ρ of point i."""
     for k in range(size):
         path[to + i, k] = x[k]
@@ -105,7 +106,7 @@ def note_point(path, to, i, x, ke, rho, size):
 
 
 @leaf
-def integrate_points(path, r, at, to, first, last):
+def integrate_points(path: mat, r: i8, at: i8, to: i8, first: i8, last: i8):
     """New states at points at .. to-1 from the slopes at all of them, components first .. last-1."""
     m, h = LEAST + r, path[NUMBERS, LENGTH]
     for i in range(at, to):
@@ -120,7 +121,7 @@ def integrate_points(path, r, at, to, first, last):
 
 
 @leaf
-def carry_over(path, r, nq, nv):
+def carry_over(path: mat, r: i8, nq: i8, nv: i8):
     """q' = v: what has changed in the velocities has changed in the slopes of the positions."""
     for i in range(LEAST + r):
         for k in range(nv):
@@ -128,7 +129,7 @@ def carry_over(path, r, nq, nv):
 
 
 @leaf
-def finish_series(path, r, size):
+def finish_series(path: mat, r: i8, size: i8):
     """Coefficients from the slopes at the points."""
     m = LEAST + r
     for i in range(m):
@@ -141,7 +142,7 @@ def finish_series(path, r, size):
 
 
 @leaf
-def singular_at(path, r):
+def singular_at(path: mat, r: i8):
     """θ where σ = √ρ, straight on both sides of a singular position, vanishes; above 1 it is a forecast, below 0 none."""
     m, least = LEAST + r, 0
     for i in range(m):

@@ -6,7 +6,8 @@ First its numbers, then the state where it begins and the coefficients of its sl
 
 from __future__ import annotations
 
-from ..kernels.compile import leaf
+from ..native.marks import leaf
+from ..native.types import f8, i8, mat, vec
 
 MOST = 14  # points through which it may lead
 # numbers in the first row of a path: where the singular position lies, how far the nearest point is from it and how far
@@ -24,7 +25,7 @@ ROWS = ROOM + 1
 
 
 @leaf
-def path_state(path, theta, size, x):
+def path_state(path: mat, theta: f8, size: i8, x: vec):
     """x = state at θ, not projected."""
     z, m, h = 2.0 * theta - 1.0, int(path[NUMBERS, COUNT]), path[NUMBERS, LENGTH]
     for k in range(size):
@@ -41,7 +42,7 @@ def path_state(path, theta, size, x):
 
 
 @leaf
-def path_slope(path, theta, size, K, row):
+def path_slope(path: mat, theta: f8, size: i8, K: mat, row: i8):
     """Slope at θ into a row of K."""
     z, m = 2.0 * theta - 1.0, int(path[NUMBERS, COUNT])
     for k in range(size):

@@ -13,11 +13,12 @@ from __future__ import annotations
 import math
 
 from ..errors import MORE, NOT_FINITE, OK, STEP_COLLAPSED
-from ..kernels.compile import inner, kernel, leaf
 from ..kernels.evaluate import asks_for_function, evaluate
 from ..kernels.memory import AHEAD, ANSWERED, STEPPING, WATCHING
 from ..kernels.signatures import PASSAGE
 from ..kernels.vectors import copy_row
+from ..native.marks import inner, kernel, leaf
+from ..native.types import f8, mat
 from .alarm import LANDING, MAX_DODGES
 from .collocation import MISSED, NOTHING, find_path, on_constraints
 from .path import CLEAR, KEPT, LENGTH, NUMBERS, PIECE, T0, USED, WHERE, path_slope, path_state
@@ -26,7 +27,7 @@ MISSES = 60  # how often a step is halved to follow the turn of a narrow miss
 
 
 @leaf
-def next_end(path, theta, most):
+def next_end(path: mat, theta: f8, most: f8):
     """θ at which the step along a path from θ ends: about PIECE long, one of them around the singular position.
 
     None is longer than `most`: the one around the position is divided so that none ends on it.

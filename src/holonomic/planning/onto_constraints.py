@@ -19,7 +19,7 @@ class OntoConstraints:
         self.K = np.zeros((1, max(plan.size.nrow, 8)))
         self.rho = 1.0
         self.size = plan.model.nq + plan.model.nv
-        self.run = plan.given(RUN.new())
+        self.run = RUN.new()
         self.sp = tightened(plan.stabilization.sp)
 
     def settle(self, t: float, x: np.ndarray) -> int:

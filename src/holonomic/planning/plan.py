@@ -16,7 +16,6 @@ import numpy as np
 from ..errors import NEED_PASSAGE, NEED_REFINED, NEED_TERMS, BadArgument, IncompatibleMethods
 from ..formulations.base import Block
 from ..kernels.evaluate import evaluate_carefully
-from ..kernels.layout import Memory
 from ..kernels.memory import SIZE
 from ..kernels.newton import least_squares_work
 from ..kernels.newton_operators import dense_sizes
@@ -87,7 +86,6 @@ class Plan:
         self.in_short: Plan | None = None  # what a run in which little happens has instead
         self.slots = self._slots()
         self.fns, self.size = self._functions()
-        self.size_given = self.given(self.size)
 
     def __reduce__(self):
         return type(self), (self.model, self.choice, self.events, self.rows)
@@ -228,13 +226,9 @@ class Plan:
             fns[2 * Fn.CAREFUL] = evaluate_carefully.address
         return fns, size
 
-    def given(self, memory: Memory):
-        """Memory as the kernels of this plan take it: compiled ones its record, interpreted ones itself."""
-        return memory if self.model.interpreted else memory.record
-
     def for_kernels(self, data: np.ndarray) -> Model:
         """The model with these data, as kernels take it."""
-        return Model(self.fns, self.size_given, data)
+        return Model(self.fns, self.size, data)
 
     @cached_property
     def method(self) -> Method:

@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterator
 
 from ..errors import BadArgument, UntraceableFunction, UntracedWarning
 from ..events import Event
-from ..loop.from_python import announce
 from ..model.compiled import Model
 from ..model.dae import needs_tracing
 from ..model.extra_states import NONE, Extras
@@ -78,8 +77,6 @@ def plan_of(model, choice: Choice, events: dict[str, Event], rows) -> Plan:
         plan = key = None
     if plan is not None:
         return plan
-    if not model.interpreted:
-        announce()
     try:
         plan = Plan(model, choice, events, rows)
     except UntraceableFunction as problem:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import ast
 from dataclasses import dataclass
 
-from ..kernels.layout import REAL, WHOLE
 from ..kernels.memory import RUN
 from ..loop.batch import UNREADY
 from ..loop.event_search import DIRECTION, STOPS
+from ..native.layout import REAL, WHOLE
 from ..sweeping.job import Job
 from .one_member import REALS, WHOLES, MemberProgram, program_of
 from .tape_passes import one_division

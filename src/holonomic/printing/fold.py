@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from ..kernels.compile import Kernel
 from ..kernels.signatures import call_field, call_model, has_function
+from ..native.marks import Kernel, Leaf
 
 
 @dataclass(frozen=True)
@@ -256,7 +256,7 @@ class Folding:
 
     def _call(self, function, nodes):
         """A call of one of our own functions, with what is known of its arguments."""
-        python = getattr(function, "py_func", None) or (function.py if isinstance(function, Kernel) else function)
+        python = function.py if isinstance(function, Leaf | Kernel) else function
         names = list(inspect.signature(python).parameters)
         bound, codes = {}, {}
         for name, node in zip(names, nodes, strict=True):

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 
 from ..errors import BadArgument
-from ..kernels.layout import REAL, WHOLE
 from ..kernels.memory import RUN
 from ..loop.batch import UNREADY
 from ..loop.event_search import DIRECTION, STOPS
+from ..native.layout import REAL, WHOLE
 from ..starting.initial import LEAST_TOLERANCE
 from ..sweeping.chunk_run import EVENTS_OF_ONE
 from ..sweeping.job import Job

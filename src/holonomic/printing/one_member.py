@@ -11,7 +11,6 @@ import numpy as np
 
 from ..errors import NEED_TERMS, OK
 from ..kernels.evaluate import evaluate_carefully, weigh
-from ..kernels.layout import REAL, WHOLE, Memory
 from ..kernels.memory import RUN, SIZE
 from ..kernels.saddle import dense_saddle, dense_short
 from ..kernels.signatures import (
@@ -30,6 +29,7 @@ from ..loop.event_search import MARKS, MOST, VALUES
 from ..model.emit import python_source
 from ..model.model_base import PLAIN
 from ..model.tape import INPUTS, Tape
+from ..native.layout import REAL, WHOLE, Memory
 from ..sweeping.job import Job
 from ..sweeping.members import MODES
 from .fold import Array, Known, Parts, Place, Table

@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 
+from ..native.marks import Kernel, Leaf
 from .fold import PLAIN, Array, Folding, Known, Parts, Table, as_code, plain, uniform
 from .loop_fusion import fused
 
@@ -37,7 +38,7 @@ class Specializer:
 
     def function(self, function, bound: dict[str, Any]) -> tuple[str, list[str]]:
         """Return the name of a specialized function and the parameters it still takes."""
-        python = getattr(function, "py_func", None) or getattr(function, "py", None) or function
+        python = function.py if isinstance(function, Leaf | Kernel) else function
         tree = _tree(python)
         parameters = [argument.arg for argument in tree.args.args]
         used = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}

@@ -24,7 +24,7 @@ Lines = list[tuple[str, str]]
 @remembered("facts")
 def facts(sol) -> dict[str, Any]:
     """Return what ran, in numbers and words that can be saved with the arrays."""
-    import numba
+    import llvmlite
 
     plan, begin = sol.plan, sol.trail.begin
     choice = plan.choice
@@ -37,7 +37,7 @@ def facts(sol) -> dict[str, Any]:
             "rtol": choice.rtol, "atol": atol, "step": choice.step, "constraint_tol": tol,
         },
         "pulls": choice.stabilization.acts == "step" and plan.model.n_lam + plan.n_position > 0,
-        "versions": {"holonomic": __version__, "numba": numba.__version__, "numpy": np.__version__},
+        "versions": {"holonomic": __version__, "llvmlite": llvmlite.__version__, "numpy": np.__version__},
         "references": list(keys_of_run(sol)),
         "moved": [begin.moved_q, begin.moved_v, begin.moved_w],
         "impact": begin.impact is not None,

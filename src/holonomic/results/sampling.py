@@ -181,11 +181,11 @@ def _inside_steps(sol, times, rows):
     plan, size, trail = sol.plan, sol.plan.size, sol.trail
     t, x, _ = trail.arrays
     kept = Kept(t, x, trail.dense)
-    lowered, loop, run = plan.integrator, Workspace(plan).loop, plan.given(RUN.new())
+    lowered, loop, run = plan.integrator, Workspace(plan).loop, RUN.new()
     out = Inside(np.empty((len(times), size.nx)), np.empty((len(times), size.nk)))
     method = plan.method if lowered.between is None else plan.method_with(lowered.between)
     kernel = replay if lowered.one_step else from_trail
-    go = kernel.py_func if plan.model.interpreted else kernel
+    go = kernel.py if plan.model.interpreted else kernel
     done = np.zeros(1, dtype=np.int64)
     for data, _, last in _pieces(sol, t[rows]):
         while True:
@@ -234,7 +234,7 @@ def values_along(sol, fn: Fn, b: np.ndarray | None = None) -> np.ndarray:
     fns, lengths = model.table((fn,))
     b = np.zeros((len(t), 0)) if b is None else np.ascontiguousarray(b)
     out = np.empty((len(t), lengths[fn]))
-    go = along.py_func if model.interpreted else along
+    go = along.py if model.interpreted else along
     for data, first, last in _pieces(sol, t):
         go(fns, int(fn), t, x, b, data, first, last, out)
     return out

@@ -38,7 +38,6 @@ class Run:
             work = Workspace(plan)
         self.work = work
         self.memory = memory = RUN.new()
-        self.memory_given = plan.given(memory)
         self.noted = np.zeros((2, plan.model.nq + plan.model.nv))  # state and slope at the smallest pivot ratio
         self.x, self.xn, self.xs, self.K, self.E, self.W = work.loop.state
         self.x[: len(x0)] = x0
@@ -105,14 +104,14 @@ class Run:
     def _given(self) -> tuple:
         """What a run works on, as compiled kernels take it from Python."""
         plan, work = self.plan, self.work
-        return (plan.fns, plan.size_given, self.data, self.memory_given, *work.flat, *work.rows, self.save_t)
+        return (plan.fns, plan.size, self.data, self.memory, *work.flat, *work.rows, self.save_t)
 
     def _call(self, go, *more) -> int:
         """Call a kernel that works on the whole run, compiling what it needs; return a status."""
         plan = self.plan
         while True:
             with np.errstate(all="ignore"):
-                status = go(plan.for_kernels(self.data), self.memory_given, self.work.loop, *more)
+                status = go(plan.for_kernels(self.data), self.memory, self.work.loop, *more)
             if not plan.supplies(status):
                 return status
 
@@ -133,7 +132,7 @@ class Run:
 
     def _evaluate(self, t, x, row) -> int:
         """Field at (t, x) into a row of K, compiling what it needs; return a status."""
-        return field_at(self.plan, self.memory_given, t, x, self.data, self.K, row, self.W)
+        return field_at(self.plan, self.memory, t, x, self.data, self.K, row, self.W)
 
     def slope(self, t: float, x: np.ndarray, row: int) -> bool:
         """Put the field at (t, x) into a row of K; tell whether it is there."""
@@ -219,7 +218,7 @@ class Run:
             try:
                 if plan.model.interpreted:
                     status = drive_interpreted(
-                        plan.slots, plan.for_kernels(self.data), plan.method, self.memory_given, self.work.loop,
+                        plan.slots, plan.for_kernels(self.data), plan.method, self.memory, self.work.loop,
                         Record(*self.work.rows, self.save_t), self.work.events,
                     )  # fmt: skip
                 else:

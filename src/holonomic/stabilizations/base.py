@@ -9,8 +9,6 @@ from typing import ClassVar
 import numpy as np
 
 from ..errors import OK
-from ..kernels.compile import Kernel, kernel
-from ..kernels.layout import REAL, Layout, view_as
 from ..kernels.signatures import (
     FULL_TANGENT,
     POS_TANGENT,
@@ -22,6 +20,8 @@ from ..kernels.signatures import (
 )
 from ..kernels.vectors import subtract_row
 from ..model.model_base import Bend, Direction
+from ..native.layout import REAL, Layout, view_as
+from ..native.marks import Kernel, kernel
 
 # The numbers of a stabilization begin with what it pulls down: `tangent` reads them.
 LEVELS = (

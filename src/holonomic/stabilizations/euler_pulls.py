@@ -14,8 +14,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..errors import OK, PULL_FAILED, SINGULAR, BadArgument
-from ..kernels.compile import kernel, leaf
-from ..kernels.layout import REAL, Layout, view_as
 from ..kernels.signatures import (
     FULL_FACTOR,
     FULL_SOLVE,
@@ -29,6 +27,8 @@ from ..kernels.signatures import (
 from ..kernels.vectors import subtract
 from ..model.given_numbers import as_number, is_whole
 from ..model.model_base import Direction
+from ..native.layout import REAL, Layout, view_as
+from ..native.marks import kernel, leaf
 from .base import LEVELS, Lowered, Stabilization, mixes_levels, no_tangent
 from .invariant import ORTHOGONAL, check_operator
 from .projection import RHO_SMALLEST, remember

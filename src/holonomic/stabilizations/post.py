@@ -17,8 +17,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..errors import OK, SINGULAR, BadArgument
-from ..kernels.compile import inner, kernel
-from ..kernels.layout import REAL, Layout, view_as
 from ..kernels.signatures import (
     CURVATURE,
     FULL_FACTOR,
@@ -42,6 +40,8 @@ from ..kernels.vectors import subtract
 from ..model.call_by_name import refuses_unknown
 from ..model.given_numbers import as_number, is_one_of, is_whole
 from ..model.model_base import Direction
+from ..native.layout import REAL, Layout, view_as
+from ..native.marks import inner, kernel
 from .base import LEVELS, Lowered, Stabilization, mixes_levels, no_tangent, tangent
 from .invariant import check_operator
 from .projection import RHO_SMALLEST

@@ -8,8 +8,6 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ..errors import OK, PULL_FAILED, SINGULAR, BadArgument
-from ..kernels.compile import inner, kernel, leaf
-from ..kernels.layout import REAL, Layout, view_as
 from ..kernels.signatures import (
     FULL_FACTOR,
     FULL_SOLVE,
@@ -28,6 +26,8 @@ from ..kernels.vectors import largest_scaled, norm, norm_of, subtract
 from ..model.call_by_name import refuses_unknown
 from ..model.given_numbers import as_number, is_one_of, is_whole
 from ..model.model_base import Direction
+from ..native.layout import REAL, Layout, view_as
+from ..native.marks import inner, kernel, leaf
 from .base import LEVELS, Lowered, Stabilization, mixes_levels, tangent
 from .invariant import check_operator
 

@@ -8,10 +8,10 @@ from collections.abc import Callable
 import numpy as np
 
 from ..errors import DONE, EVENT, NEED_PASSAGE, TOO_MANY_STEPS
-from ..kernels.layout import Memory
 from ..kernels.memory import RUN
 from ..loop import automatic_looks, batch
 from ..loop.batch import BY_PYTHON, HALTED, HANDED_OVER, MANY_EVENTS, NOTED
+from ..native.layout import Memory
 from ..planning.plan import MISSING
 from ..planning.workspace import Workspace
 from ..running.detour import FAILURES

@@ -17,8 +17,8 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from ..kernels.layout import Memory
 from ..loop.batch import enter_tables
+from ..native.layout import Memory
 from ..planning.plan import Plan
 from .checks import Checks, refuse
 from .halt import Halt

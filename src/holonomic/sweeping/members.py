@@ -191,8 +191,10 @@ def _assemble(program: Program, X, DATA, t0, initial, held) -> tuple[np.ndarray,
         np.zeros(lengths.get(Fn.TERMS, 0) + 1), np.zeros(factors), np.zeros((n, nq)), np.zeros((nv, nv)), np.zeros(most),
         np.zeros(most), free_q, free_v, qr(len(free_q), n), qr(len(free_v), nl), qr(nv, nl),
     )  # fmt: skip
-    model_here = Model(fns, start.record, np.empty(DATA.shape[1]))
-    starts.assemble(model_here, ranked, t0, X, DATA, room, found, status)
+    model_here = Model(fns, start, np.empty(DATA.shape[1]))
+    rows = np.ascontiguousarray(X)
+    starts.assemble(model_here, ranked, t0, rows, np.ascontiguousarray(DATA), room, found, status)
+    X[...] = rows
     return status, found
 
 

@@ -18,12 +18,12 @@ from ..automatic.decide import AS_IMPLICIT, CALM, FIRST_LOOK, Choosing
 from ..automatic.indicators import BRIEF
 from ..automatic.rates import QUIET, SHORT, TIGHT, Rates, too_stiff, turns_rapidly
 from ..errors import OK, HolonomicError
-from ..kernels.layout import Memory
 from ..kernels.memory import RUN
 from ..kernels.signatures import Fn
 from ..loop.automatic_looks import IF_LONG, IF_NOT_STIFF, IF_STIFF, STABLE, look_at_starts, turned_in_a_step
 from ..loop.batch import enter_tables
 from ..loop.fastest_rate import FASTEST, MOTION, REAL, turning_by_time
+from ..native.layout import Memory
 from ..planning.choice import Choice
 from ..planning.plan import MISSING, Plan
 from ..planning.reuse import plan_of
@@ -146,7 +146,7 @@ class Open:
         if len(tables.at):
             for m in range(n):
                 enter_tables(m, job.t0, forward, DATA[m], tables.for_kernels(values))
-        work, run = Workspace(program, paths=0), RUN.new().record
+        work, run = Workspace(program, paths=0), RUN.new()
         positions = self.positions(model)
         while True:
             look_at_starts(

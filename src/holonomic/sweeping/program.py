@@ -18,7 +18,6 @@ from typing import Any
 import numpy as np
 
 from ..errors import BadArgument
-from ..kernels.compile import Kernel
 from ..kernels.evaluate import evaluate_carefully
 from ..kernels.select import nothing, select
 from ..kernels.signatures import N_FUNCTIONS, Fn, Method, Model, Slot
@@ -27,6 +26,7 @@ from ..model.dae import Dae
 from ..model.extra_states import Extras
 from ..model.model_base import PLAIN, Variant
 from ..model.tape import Tape
+from ..native.marks import Kernel
 from ..passage.alarm import ask_for_passage
 from ..planning.plan import Plan, with_passage
 from ..running.detour import alarm_of
@@ -97,7 +97,7 @@ class Program:
 
     def for_kernels(self, data: np.ndarray) -> Model:
         """The model with these data, as kernels take it."""
-        return Model(self.fns, self.size.record, data)
+        return Model(self.fns, self.size, data)
 
     @property
     def method(self) -> Method:

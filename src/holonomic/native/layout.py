@@ -12,21 +12,19 @@ from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
-from numba.core import types
-from numba.extending import intrinsic, overload
-from numba.np.numpy_support import from_dtype
+
+from .marks import MARKED, View
+from .types import Record
 
 REAL, WHOLE = "f8", "i8"
 _C = {REAL: ctypes.c_double, WHOLE: ctypes.c_int64}
 
 
 class Memory(ctypes.Structure):
-    """Memory of one layout: fields are attributes; `record` is the same memory as compiled kernels take it,
-    `array` the same as an array of one record."""
+    """Memory of one layout: fields are attributes, for Python and kernels alike; `array` is the same as an array of one record."""
 
     layout: Layout
     array: np.ndarray
-    record: np.void
 
     def copy(self):
         """Return other memory with the same content."""
@@ -46,7 +44,7 @@ class Layout:
     fields : dict
         Kind and meaning of each field, in the order in which they lie.
     dtype, type
-        As NumPy and as Numba know it.
+        As NumPy and as signatures know it.
     """
 
     known: dict[str, Layout] = {}  # noqa: RUF012  all that are declared
@@ -59,7 +57,7 @@ class Layout:
             raise ValueError(f"{name}: something is declared twice")
         self.known[name] = self
         self.dtype = np.dtype([(field, kind) for field, kind, _ in declared], align=True)
-        self.type: types.Record = from_dtype(self.dtype)
+        self.type = Record(name)
         self._blank = np.zeros(self.dtype.itemsize, np.uint8)
         structure = [(field, _C[kind]) for field, kind, _ in declared]
         self._class = type(name, (Memory,), {"_fields_": structure, "layout": self})
@@ -70,7 +68,6 @@ class Layout:
         room = self._blank.copy() if content is None else np.frombuffer(content, np.uint8).copy()
         made = self._class.from_buffer(room)
         made.array = np.ndarray(1, self.dtype, room)
-        made.record = made.array[0]
         return made
 
     def places(self, kind: str) -> dict[str, int]:
@@ -97,7 +94,8 @@ class Layout:
         """Say what every field holds and means."""
         width = max(map(len, self.fields))
         return "\n".join(
-            f"{field:{width}}  {getattr(memory, field):<24.17g}  {meaning}" for field, (_, meaning) in self.fields.items()
+            f"{field:{width}}  {getattr(memory, field):<24.17g}  {meaning}"
+            for field, (_, meaning) in self.fields.items()
         )
 
 
@@ -107,24 +105,11 @@ def view_as(layout: Layout, row: int | None = None):
     The array or row may be longer.
     """
 
-    @intrinsic
-    def pointed_at(typingctx, numbers, index):
-        def codegen(context, builder, signature, args):
-            first = context.make_array(signature.args[0])(context, builder, args[0]).data
-            return builder.bitcast(builder.gep(first, [args[1]]), context.get_value_type(layout.type))
-
-        return layout.type(numbers, types.int64), codegen
-
     def seen(numbers):
         return layout.of(numbers if row is None else numbers[row])
 
-    @overload(seen)
-    def compiled(numbers):
-        if row is None:
-            return lambda numbers: pointed_at(numbers, 0)
-        return lambda numbers: pointed_at(numbers, row * numbers.shape[1])
-
     seen.layout = layout
+    MARKED.append(View(seen, layout, row))
     return seen
 
 

@@ -1,0 +1,1 @@
+"""How marked functions become machine code, are kept, and are called: nothing here knows what they compute."""

@@ -1,0 +1,63 @@
+"""From which sources the code of a file of kernels is made: what changes its machine code, and nothing else."""
+
+from __future__ import annotations
+
+import ast
+import functools
+import hashlib
+from pathlib import Path
+
+from .marks import PACKAGE, ROOMS
+
+# what turns sources into machine code
+_MAKERS = ("abi.py", "layout.py", "lowering.py", "marks.py", "numba_meaning.py", "types.py")
+
+
+def stamped_files() -> list[Path]:
+    """Return the sources of the package that kernels are compiled from."""
+    makers = [PACKAGE / "native" / name for name in _MAKERS]
+    return [*makers, PACKAGE / "errors.py", *(path for room in ROOMS for path in sorted((PACKAGE / room).glob("*.py")))]
+
+
+@functools.cache
+def digest_of(file: Path) -> bytes:
+    """Return the hash of a file."""
+    return hashlib.sha256(file.read_bytes()).digest()
+
+
+def stamp(files: list[str]) -> str:
+    """Return the hash of files, by their names inside the package; of one that is missing, of its name."""
+    digest = hashlib.sha256()
+    for name in files:
+        path = PACKAGE / name
+        digest.update(name.encode() + (digest_of(path) if path.is_file() else b"missing"))
+    return digest.hexdigest()[:16]
+
+
+def sources_of(module: str) -> list[str]:
+    """Return the files, inside the package, that the kernels of a module are made from."""
+    known, todo = set(), [PACKAGE.joinpath(*module.split(".")[1:]).with_suffix(".py")]
+    while todo:
+        each = todo.pop()
+        if each not in known:
+            known.add(each)
+            todo += _imports(each)
+    known.update(PACKAGE / "native" / name for name in _MAKERS)
+    return sorted(path.relative_to(PACKAGE).as_posix() for path in known)
+
+
+@functools.cache
+def _imports(file: Path) -> tuple[Path, ...]:
+    """Return the stamped files that a file names in its imports."""
+    stamped, found = set(stamped_files()), set()
+    for node in ast.walk(ast.parse(file.read_bytes())):
+        if not isinstance(node, ast.ImportFrom) or (
+            node.level == 0 and not (node.module or "").startswith("holonomic")
+        ):
+            continue
+        base = file.parents[node.level - 1] if node.level else PACKAGE.parent
+        place = base.joinpath(*(node.module or "").split(".")) if node.module else base
+        found.update(
+            {place.with_suffix(".py"), place / "__init__.py", *(place / f"{each.name}.py" for each in node.names)}
+        )
+    return tuple(sorted(found & stamped))
