@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from .arguments import Asked, GivenStart, Opened, free_multipliers, opened, refuse_unknown, settled
+from .arguments import Asked, GivenStart, Opened, choice_at_start, free_multipliers, opened, refuse_unknown
 from .automatic.decide import Choosing
 from .automatic.prefer import preferred
 from .model.dae import Dae
@@ -178,7 +178,7 @@ def _simulated(here: Opened, asked: Asked) -> Solution:
     )  # fmt: skip
     if initial != "free" and isinstance(system, Dae):
         begin, lam0 = replace(begin, root=take_root(model, t0, begin.q, data, lam0)), None
-    choice = settled(choice, model, t0, begin.q, data)
+    choice = choice_at_start(choice, model, t0, begin.q, data)
     plan = plan_of(model, choice, watched, begin.rows)
     choosing = None
     if choice.integrator_open and not model.interpreted and initial != "free":

@@ -29,8 +29,7 @@ from holonomic import (
 )
 from holonomic.formulations.base import Formulation
 from holonomic.integrators.base import Integrator
-from holonomic.stabilizations.base import Stabilization
-from holonomic.stabilizations.none import Unstabilized
+from holonomic.stabilizations.base import Stabilization, Unstabilized
 
 # what a class needs to be made; all others are made without arguments
 ARGUMENTS = {

@@ -32,8 +32,7 @@ from holonomic.integrators.runge_kutta import RungeKutta
 from holonomic.integrators.tableaus import Tableau
 from holonomic.kernels.signatures import PULL
 from holonomic.native.marks import kernel
-from holonomic.stabilizations.base import Lowered, Stabilization, no_pull, no_tangent
-from holonomic.stabilizations.none import Unstabilized
+from holonomic.stabilizations.base import Lowered, Stabilization, Unstabilized, no_pull, no_tangent
 from holonomic.study.order import Fit, observed_order
 from holonomic.testing import bead, check_formulation, check_integrator, check_stabilization, promised
 

@@ -14,7 +14,7 @@ from holonomic import Dae, Event, Ode, System, simulate
 from holonomic.errors import UntraceableFunction
 from holonomic.model.branches import ways
 from holonomic.model.call_by_name import call
-from holonomic.model.make_symbols import to_sx, vector
+from holonomic.model.make_symbols import symbol_vector, to_sx
 from holonomic.model.trace_stage import ways_through
 from holonomic.multibody import Mechanism, rod
 
@@ -22,7 +22,7 @@ POINTS = np.random.default_rng(1).uniform(-1.5, 1.5, (40, 3))
 
 
 def on_symbols(function):
-    sx, q = vector("q", 3)
+    sx, q = symbol_vector("q", 3)
     value = to_sx(ways_through(lambda: call(function, "force()", ("q",), {"q": q.copy()}), "force()"))
     return casadi.Function("f", [sx], [casadi.densify(value), casadi.densify(casadi.jacobian(value, sx))])
 
@@ -195,7 +195,7 @@ def runs_of(function):
     def run():
         nonlocal count
         count += 1
-        return function(vector("q", 3)[1])
+        return function(symbol_vector("q", 3)[1])
 
     ways(run)
     return count
@@ -216,7 +216,7 @@ def test_what_is_decided_already_is_not_asked_again():
 
 
 def test_selects_are_no_decisions():
-    _, q = vector("q", 3)
+    _, q = symbol_vector("q", 3)
     law = lambda q: np.array([max(x, 0.0) + min(x, 1.0) + abs(x) + np.clip(x, 0, 1) + np.where(x > 0, x, 0) for x in [*q] * 9])
     assert to_sx(ways_through(lambda: call(law, "force()", ("q",), {"q": q}), "force()")).shape == (27, 1)
 

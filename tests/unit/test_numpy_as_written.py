@@ -13,7 +13,7 @@ from helpers_elsewhere import Spring, Stiffening, Vector, added, assembled
 
 from holonomic.errors import UntraceableFunction
 from holonomic.model.call_by_name import call
-from holonomic.model.make_symbols import to_sx, vector
+from holonomic.model.make_symbols import symbol_vector, to_sx
 from holonomic.model.trace_stage import ways_through
 
 A = np.array([[2.0, 1.0, 0.0], [1.0, 3.0, 0.5], [0.0, 0.5, 1.0]])
@@ -25,7 +25,7 @@ POINTS = np.random.default_rng(0).uniform(0.2, 1.2, (8, 3))
 
 def on_symbols(function, n=3):
     """A function of q as CasADi's function of numbers."""
-    sx, q = vector("q", n)
+    sx, q = symbol_vector("q", n)
     value = ways_through(lambda: call(function, "force()", ("q",), {"q": q.copy()}), "force()")
     return casadi.Function("f", [sx], [casadi.densify(to_sx(value))])
 

@@ -8,7 +8,7 @@ import pytest
 
 from holonomic.errors import UntraceableFunction, WrongShape
 from holonomic.model import numpy_linalg  # noqa: F401  np.linalg on symbols
-from holonomic.model.make_symbols import Condition, Symbol, SymbolArray, scalar, to_sx, tracing, vector
+from holonomic.model.make_symbols import Condition, Symbol, SymbolArray, symbol_scalar, symbol_vector, to_sx, tracing
 
 A = np.array([[2.0, 1.0, 0.0], [1.0, 3.0, 0.5], [0.0, 0.5, 1.0]])
 B = np.array([[2.0, 0.1], [0.3, 1.0]])
@@ -93,7 +93,7 @@ def each(text):
 def gap(text, points):
     """Largest difference between the traced function and NumPy itself, over its largest value."""
     function = eval(f"lambda q: {text}")
-    sx, q = vector("q", 3)
+    sx, q = symbol_vector("q", 3)
     value = function(q)
     traced = casadi.Function("traced", [sx], [casadi.densify(to_sx(value))])
     worst = 0.0
@@ -134,16 +134,16 @@ np.where(q[0] > 0, 1.0, 2.0); np.linalg.norm(q); np.linalg.det(A * q); np.interp
 
 @pytest.mark.parametrize("text", each(ARRAYS))
 def test_arrays_of_symbols_know_that_they_are(text):
-    assert type(eval(text, globals() | {"q": vector("q", 3)[1]})) is SymbolArray
+    assert type(eval(text, globals() | {"q": symbol_vector("q", 3)[1]})) is SymbolArray
 
 
 @pytest.mark.parametrize("text", each(SCALARS))
 def test_one_number_is_a_symbol(text):
-    assert type(eval(text, globals() | {"q": vector("q", 3)[1]})) is Symbol
+    assert type(eval(text, globals() | {"q": symbol_vector("q", 3)[1]})) is Symbol
 
 
 def test_comparison_of_symbols_is_a_condition():
-    _, q = vector("q", 2)
+    _, q = symbol_vector("q", 2)
     assert type(q[0] > 0) is Condition
     assert type((q[0] > 0) & (q[1] < 1) | ~(q[0] == 2)) is Condition
     assert (q[0] == None) is False  # noqa: E711
@@ -152,17 +152,17 @@ def test_comparison_of_symbols_is_a_condition():
 
 @pytest.mark.parametrize("power", [2, 3, 8, 0.5, 1.5, 2.5, -1, -2, -0.5, -1.5, np.float64(1.5), np.int64(2)])
 def test_small_powers_are_products_and_roots(power):
-    _, x = scalar("x")
+    _, x = symbol_scalar("x")
     assert "pow" not in str(x**power)
 
 
 def test_other_powers_stay_powers():
-    _, x = scalar("x")
+    _, x = symbol_scalar("x")
     assert str(x**2.2) == "pow(x,2.2)"
 
 
 def test_contact_law_has_a_derivative_where_it_is_off():
-    sx, d = scalar("d")
+    sx, d = symbol_scalar("d")
     force = to_sx(np.maximum(d, 0.0) ** 1.5)
     slope = casadi.Function("slope", [sx], [casadi.jacobian(force, sx), casadi.hessian(force, sx)[0]])
     for x in (-1.0, 0.0):
@@ -172,19 +172,19 @@ def test_contact_law_has_a_derivative_where_it_is_off():
 
 
 def test_interpolation_hands_on_a_nan():
-    sx, x = scalar("x")
+    sx, x = symbol_scalar("x")
     assert math.isnan(float(casadi.Function("f", [sx], [to_sx(np.interp(x, X, Y))])(math.nan)))
 
 
 def test_branch_not_taken_does_not_spoil_value_or_derivative():
-    sx, x = scalar("x")
+    sx, x = symbol_scalar("x")
     y = to_sx(np.where(x > 0, np.sqrt(x), 3.0 * x))
     value, slope = casadi.Function("f", [sx], [y, casadi.jacobian(y, sx)])(-1.0)
     assert (float(value), float(slope)) == (-3.0, 3.0)
 
 
 def test_mass_matrix_may_be_filled_entry_by_entry_in_an_object_array():
-    _, q = vector("q", 2)
+    _, q = symbol_vector("q", 2)
     own, like = np.zeros((2, 2), dtype=object), np.zeros_like(q, shape=(2, 2))
     for M in (own, like):
         M[0, 0] = M[1, 1] = np.cos(q[0])
@@ -196,7 +196,7 @@ def test_mass_matrix_may_be_filled_entry_by_entry_in_an_object_array():
 
 
 def test_symbols_that_are_constant_count_as_numbers():
-    _, x = scalar("x")
+    _, x = symbol_scalar("x")
     a = np.zeros(2)
     a[0] = 0 * x + 2
     assert a[0] == 2.0
@@ -209,16 +209,16 @@ def test_symbols_that_are_constant_count_as_numbers():
 
 
 def test_vector_and_scalar_carry_names_for_messages():
-    sx, q = vector("q", 2)
+    sx, q = symbol_vector("q", 2)
     assert sx.shape == (2, 1) and q.shape == (2,)
     assert [str(entry) for entry in q] == ["q[0]", "q[1]"]
     assert casadi.is_equal(sx[1], q[1].sx)
-    assert str(scalar("t")[1]) == "t"
-    assert vector("u", 0)[0].shape == (0, 1) and vector("u", 0)[1].shape == (0,)
+    assert str(symbol_scalar("t")[1]) == "t"
+    assert symbol_vector("u", 0)[0].shape == (0, 1) and symbol_vector("u", 0)[1].shape == (0,)
 
 
 def test_exact_zeros_leave_the_pattern():
-    _, q = vector("q", 2)
+    _, q = symbol_vector("q", 2)
     M = to_sx([[q[0], 0, 0 * q[1]], [0.0, q[1] - q[1], np.float64(1)]], (2, 3))
     assert M.shape == (2, 3)
     assert M.sparsity().get_triplet() == ([0, 1], [0, 2])
@@ -266,7 +266,7 @@ def test_result_that_is_no_matrix_is_refused(value, message):
 
 def refusal(function, n=3):
     with pytest.raises(UntraceableFunction) as caught, tracing("constraint()"):
-        function(vector("q", n)[1])
+        function(symbol_vector("q", n)[1])
     assert isinstance(caught.value, TypeError)
     return str(caught.value)
 
@@ -388,13 +388,13 @@ def test_function_without_source_is_refused_without_a_quotation():
 
 
 def test_without_a_name_the_message_speaks_of_the_traced_function():
-    _, q = vector("q", 1)
+    _, q = symbol_vector("q", 1)
     with pytest.raises(UntraceableFunction, match=r"^the traced function needs the value"):
         float(q[0])
 
 
 def test_errors_that_are_not_about_symbols_pass_unchanged():
     with pytest.raises(ValueError, match="cannot reshape"), tracing("force()"):
-        np.reshape(vector("q", 3)[1], (2, 2))
+        np.reshape(symbol_vector("q", 3)[1], (2, 2))
     with pytest.raises(TypeError, match="unsupported operand"), tracing("force()"):
-        vector("q", 1)[1][0] + "1"
+        symbol_vector("q", 1)[1][0] + "1"

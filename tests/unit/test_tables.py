@@ -23,7 +23,7 @@ CLOSE = 1e-11
 
 def compared(table, call, points):
     """Largest difference between a table on symbols and SciPy's on numbers; nan agrees with nan and with a refusal."""
-    pairs = [make_symbols.scalar(name) for name in "xyz"[: points.shape[1]]]
+    pairs = [make_symbols.symbol_scalar(name) for name in "xyz"[: points.shape[1]]]
     with make_symbols.tracing("force()"):
         value = make_symbols.to_sx(call(stand_in(table), *(symbol for _, symbol in pairs)))
     function = casadi.Function("f", [sx for sx, _ in pairs], [value])
@@ -96,7 +96,7 @@ def test_np_interp_of_a_whole_period_is_numpys_without_a_warning():
 
 
 def test_np_interp_takes_symbols_as_values():
-    x, p = make_symbols.scalar("x"), make_symbols.vector("p", 9)
+    x, p = make_symbols.symbol_scalar("x"), make_symbols.symbol_vector("p", 9)
     function = casadi.Function("f", [x[0], p[0]], [make_symbols.to_sx(np.interp(x[1], X, p[1]))])
     for point in POINTS:
         assert float(function(point, Y)) == pytest.approx(np.interp(point, X, Y), abs=1e-14)
@@ -128,7 +128,7 @@ def test_slopes_of_surfaces_are_scipys_inside():
 
 def test_derivative_of_a_table_is_exact():
     """What is differentiated is the polynomial of the piece, so that the slope of the expression is SciPy's slope."""
-    sx, x = make_symbols.scalar("x")
+    sx, x = make_symbols.symbol_scalar("x")
     spline = interpolate.CubicSpline(X, Y)
     slope = casadi.Function("slope", [sx], [casadi.jacobian(make_symbols.to_sx(stand_in(spline)(x)), sx)])
     for point in POINTS:
@@ -145,10 +145,10 @@ def test_numbers_go_to_scipy_itself():
 def test_a_table_that_is_too_long_is_refused():
     x = np.linspace(0, 1, 3001)
     with make_symbols.tracing("force()"), pytest.raises(UntraceableFunction, match="table of 3001 points"):
-        stand_in(interpolate.CubicSpline(x, np.sin(x)))(make_symbols.scalar("x")[1])
+        stand_in(interpolate.CubicSpline(x, np.sin(x)))(make_symbols.symbol_scalar("x")[1])
 
 
 def test_a_smooth_grid_names_what_to_use_instead():
     grid = interpolate.RegularGridInterpolator((GX, GY), GRID, method="cubic")
     with make_symbols.tracing("force()"), pytest.raises(UntraceableFunction, match="RectBivariateSpline"):
-        stand_in(grid)([make_symbols.scalar("x")[1], 0.0])
+        stand_in(grid)([make_symbols.symbol_scalar("x")[1], 0.0])

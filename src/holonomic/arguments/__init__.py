@@ -3,7 +3,7 @@
 `GivenStart` and `Asked` hold what was given under the names and with the defaults that all calls share.
 """
 
-from .asked import Asked, absolute_tolerance, check_step, constraint_tolerance, relative_tolerance, settled
+from .asked import Asked, absolute_tolerance, check_step, choice_at_start, constraint_tolerance, relative_tolerance
 from .names import refuse_unknown
 from .start import (
     Assembling,
@@ -19,7 +19,21 @@ from .start import (
 )
 
 __all__ = [
-    "Asked", "Assembling", "GivenStart", "Opened", "Posed", "absolute_tolerance", "brought", "check_kind",
-    "check_multipliers", "check_step", "constraint_tolerance", "free_multipliers", "missed_multipliers", "opened",
-    "refuse_unknown", "relative_tolerance", "settled",
+    "Asked",
+    "Assembling",
+    "GivenStart",
+    "Opened",
+    "Posed",
+    "absolute_tolerance",
+    "brought",
+    "check_kind",
+    "check_multipliers",
+    "check_step",
+    "choice_at_start",
+    "constraint_tolerance",
+    "free_multipliers",
+    "missed_multipliers",
+    "opened",
+    "refuse_unknown",
+    "relative_tolerance",
 ]  # fmt: skip

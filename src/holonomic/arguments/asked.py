@@ -210,7 +210,7 @@ def _refuse_parts(name: str, event: Event, system) -> None:
         )
 
 
-def settled(choice: Choice, model, t0: float, q, data) -> Choice:
+def choice_at_start(choice: Choice, model, t0: float, q, data) -> Choice:
     """Let a formulation choose what it chooses at the start."""
 
     def jacobian():

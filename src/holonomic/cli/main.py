@@ -56,7 +56,7 @@ def problems(as_json: Annotated[bool, typer.Option("--json", help="Print JSON in
     """List the problems that come with holonomic: names for 'run', 'view', 'compare', 'diagnose' and 'cite'."""
     from ..problems import catalogue
 
-    rows = [describe(name, make()) for name, make in catalogue().items()]
+    rows = [problem_entry(name, make()) for name, make in catalogue().items()]
     if as_json:
         typer.echo(json.dumps(rows, indent=2, ensure_ascii=False))
         return
@@ -71,7 +71,7 @@ def problems(as_json: Annotated[bool, typer.Option("--json", help="Print JSON in
     console.print(table)
 
 
-def describe(name: str, problem) -> dict:
+def problem_entry(name: str, problem) -> dict:
     """Return what a problem says of itself, ready for JSON."""
     known = {"t_end": float(problem.t_end), "notes": problem.notes, "source": problem.source}
     return {"name": name, "title": problem.title} | known

@@ -16,6 +16,7 @@ import numpy as np
 
 from ..errors import BadArgument, IncompatibleMethods
 from ..model.call_by_name import takes_nothing
+from ..model.statement import argument_text
 
 if TYPE_CHECKING:
     from ..model.derive import Derived
@@ -92,18 +93,13 @@ class Formulation:
         given = vars(self)
         if is_dataclass(self):
             given = {p.name: getattr(self, p.name) for p in fields(self) if getattr(self, p.name) != p.default}
-        return f"{type(self).__name__}({', '.join(f'{name}={shown(value)}' for name, value in given.items())})"
+        return f"{type(self).__name__}({', '.join(f'{name}={argument_text(value)}' for name, value in given.items())})"
 
     def __eq__(self, other) -> bool:
         return type(self) is type(other) and vars(self) == vars(other)
 
     def __hash__(self) -> int:
         return hash((type(self), *vars(self).items()))
-
-
-def shown(value) -> str:
-    """Return an argument as it is written, a function by its name."""
-    return getattr(value, "__name__", "function") if callable(value) else repr(value)
 
 
 class Unknowns:

@@ -28,7 +28,7 @@ ITERATIONS = 4  # from 0.1 off: 1e-2, 1e-4, 1e-8, rounding
 CONVERGED = 1e-7  # last change, beside 1 + |w|: what is left is its square
 
 
-def settled(k: SX, k_w: SX, w: SX) -> SX:
+def solved_for_w(k: SX, k_w: SX, w: SX) -> SX:
     """Return w with k = 0 as an expression that contains w, the value to begin with; NaN where there is none."""
     from .factors import factor_general
 

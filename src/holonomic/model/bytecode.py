@@ -54,19 +54,19 @@ class Reads:
     changes: bool = False
 
 
-def parts(code: types.CodeType):
+def code_parts(code: types.CodeType):
     """The code of a function, and of the functions, classes and comprehensions inside it."""
     yield code
     for constant in code.co_consts:
         if isinstance(constant, types.CodeType):
-            yield from parts(constant)
+            yield from code_parts(constant)
 
 
 @functools.lru_cache(maxsize=4096)
 def reads(code: types.CodeType) -> Reads:
     """Return what code reads, inner functions included."""
     found, free = Reads(), set(code.co_freevars)
-    for part in parts(code):
+    for part in code_parts(code):
         _collect(part, free, found)
     return found
 
@@ -103,13 +103,13 @@ def _chain(steps: list[dis.Instruction], at: int) -> Chain:
 def branches(code: types.CodeType) -> bool:
     """Tell whether a function has an `if` of its own; a generator decides with whoever asks it for values."""
     lazy = code.co_flags & (0x20 | 0x80 | 0x200)  # generators and coroutines
-    return not lazy and any(_DECIDES & set(part.co_code[::2]) for part in parts(code))
+    return not lazy and any(_DECIDES & set(part.co_code[::2]) for part in code_parts(code))
 
 
 @functools.lru_cache(4096)
 def keeps_memory(code: types.CodeType) -> str | None:
     """Return which name outside itself a function sets, if any: the global 'x', or 'x' of the function around it."""
-    for part in parts(code):
+    for part in code_parts(code):
         held = set(part.co_code[::2])
         if not held & (_SET_GLOBALS | _SET_CELLS):
             continue
@@ -126,7 +126,7 @@ def builds_classes(code: types.CodeType) -> tuple[str, ...]:
     """Return the names that classes inside a function may look up while they are built."""
     build = dis.opmap["LOAD_BUILD_CLASS"]
     found: set[str] = set()
-    if any(build in part.co_code[::2] for part in parts(code)):
-        for part in parts(code):
+    if any(build in part.co_code[::2] for part in code_parts(code)):
+        for part in code_parts(code):
             found.update(part.co_names)
     return tuple(sorted(found))

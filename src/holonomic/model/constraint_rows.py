@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from functools import cached_property
 
-from .algebraic_variables import settled
+from .algebraic_variables import solved_for_w
 from .casadi_door import (
     SX,
     densify,
@@ -73,7 +73,7 @@ class ConstraintRows:
     @cached_property
     def settled(self) -> SX:
         """w with k = 0, from the w in e.q on."""
-        return settled(self.e.algebraic, self.k_w, self.w)
+        return solved_for_w(self.e.algebraic, self.k_w, self.w)
 
     @cached_property
     def q_dot(self) -> SX:

@@ -12,10 +12,10 @@ from .refusals import SUBJECT, tracing
 from .symbol import Condition, Symbol, as_sx
 from .symbol_array import SymbolArray, as_array, implements
 
-__all__ = ["Condition", "Symbol", "SymbolArray", "scalar", "to_sx", "tracing", "vector"]
+__all__ = ["Condition", "Symbol", "SymbolArray", "symbol_scalar", "symbol_vector", "to_sx", "tracing"]
 
 
-def scalar(name):
+def symbol_scalar(name):
     """Make one named symbol.
 
     Returns
@@ -27,7 +27,7 @@ def scalar(name):
     return sx, Symbol(sx)
 
 
-def vector(name, n):
+def symbol_vector(name, n):
     """Make the named symbols ``name[0] ... name[n-1]``.
 
     Returns

@@ -92,11 +92,16 @@ def coordinate_names(system, n: int) -> tuple[list[str], list[bool]]:
     return names, [kind == "angle" for kind in kinds] + [False] * (len(names) - n)
 
 
-def shown(stated) -> str:
+def system_text(stated) -> str:
     """Return a system as one line: names of constraints, arguments of functions, sizes of constants."""
     given = ((each.name, getattr(stated, each.name)) for each in fields(stated) if each.repr)
     parts = [f"{name}={_word(value)}" for name, value in given if not _left_out(value)]
     return f"{type(stated).__name__}({', '.join(parts)})"
+
+
+def argument_text(value) -> str:
+    """Return an argument of a method as it is written, a function by its name."""
+    return getattr(value, "__name__", "function") if callable(value) else repr(value)
 
 
 def _left_out(value) -> bool:

@@ -12,7 +12,7 @@ from ..errors import BadArgument
 from .call_by_name import BASIC, ODE, nearest, refuses_unknown, wanted
 from .extra_states import allowed, check_names
 from .freeze import freeze, own_params
-from .statement import Labelled, check_statement, labelled, shown
+from .statement import Labelled, check_statement, labelled, system_text
 
 Quantity = Any  # a number, an array, or a function of named arguments
 NO_DERIVATIVES = (
@@ -180,7 +180,7 @@ class System:
         freeze(self, "mass", "force", "potential", "kinematics", "kinetic")
 
     def __repr__(self) -> str:
-        return shown(self)
+        return system_text(self)
 
     @classmethod
     def from_energies(cls, kinetic, potential=None, constraint=None, force=None, **more) -> System:
@@ -325,7 +325,7 @@ class Ode:
     g: ClassVar[None] = None
 
     def __repr__(self) -> str:
-        return shown(self)
+        return system_text(self)
 
     def __post_init__(self):
         check_statement(self)

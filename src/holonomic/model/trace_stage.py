@@ -68,18 +68,18 @@ class TraceStage:
         self.is_dae = isinstance(system, Dae)
         self.letter = "x" if self.is_dae else "y" if self.is_ode else "q"  # of the state, in messages
         nq, nv = len(q0), len(v0)
-        self.t_sx, t = make_symbols.scalar("t")
-        self.q_sx, q = make_symbols.vector(self.letter, nq)
-        self.v_sx, v = make_symbols.vector("v", nv)
-        self.a_sx, a = make_symbols.vector("a", nv)
+        self.t_sx, t = make_symbols.symbol_scalar("t")
+        self.q_sx, q = make_symbols.symbol_vector(self.letter, nq)
+        self.v_sx, v = make_symbols.symbol_vector("v", nv)
+        self.a_sx, a = make_symbols.symbol_vector("a", nv)
         params = dict(system.params or {})
         self.places = param_slices(params)
         self.flat_params = flatten_params(params)
-        self.p_sx, p = make_symbols.vector("p", len(self.flat_params))
+        self.p_sx, p = make_symbols.symbol_vector("p", len(self.flat_params))
         p.flags.writeable = self.flat_params.flags.writeable = False  # all functions share them
         names = {"t": t, "p": param_names(p, self.places)}
         inputs = dict(system.inputs or {})
-        self.u_sx, u = make_symbols.vector("u", 3 * len(inputs))
+        self.u_sx, u = make_symbols.symbol_vector("u", 3 * len(inputs))
         self.inputs = inputs
         symbolic_inputs = {}
         for i, (name, given) in enumerate(inputs.items()):
@@ -269,7 +269,7 @@ class TraceStage:
     def with_multipliers(self, n: int) -> None:
         """Make lam (y of a Dae) known to outputs and events."""
         name = "y" if self.is_dae else "lam"
-        self.lam_sx, self.names[name] = make_symbols.vector(name, n)
+        self.lam_sx, self.names[name] = make_symbols.symbol_vector(name, n)
         random = np.random.default_rng(3)
         for point in self.points:
             point["lam"] = point[name] = random.uniform(-1, 1, n)

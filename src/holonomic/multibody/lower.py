@@ -53,7 +53,7 @@ def lower(m, varying=()) -> AssembledSystem:
         coordinates |= kit.labels(body.name)
     level = {"position": {}, "velocity": {}}
     for part in (*m.joints.values(), *m.drives.values()):
-        level[part.level][part.name] = hold(part.rows, built_in)
+        level[part.level][part.name] = with_numbers(part.rows, built_in)
     resolver = Resolver(m, built_in)
     applied = tuple(
         (force.applied, resolver.rows_of(force.load)) for force in m.forces.values() if force.applied is not None
@@ -64,14 +64,15 @@ def lower(m, varying=()) -> AssembledSystem:
     sizes = {f"{name}.size": size for name, size in body_sizes(m).items()} | shape_masses(m)
     layout = m._state_layout()
     states = {
-        name: seen(hold(m._named(state.rate, f"rate of state {name!r}"), built_in), layout) for name, state in m.states.items()
+        name: seen(with_numbers(m._named(state.rate, f"rate of state {name!r}"), built_in), layout)
+        for name, state in m.states.items()
     }
     return AssembledSystem(
         mass=mass_function(kit.mass_block, kit.NV, masses, links),
-        force=seen(hold(_force(kit, len(bodies), applied, spins), built_in), layout),
+        force=seen(with_numbers(_force(kit, len(bodies), applied, spins), built_in), layout),
         constraint=level["position"] or None,
         nonholonomic=level["velocity"] or None,
-        potential=hold(potential_function(kit.centre, m._gravity, weights, energies), built_in),
+        potential=with_numbers(potential_function(kit.centre, m._gravity, weights, energies), built_in),
         kinematics=kit.kinematics(len(bodies)),
         invariants=kit.invariants(tuple(body.name for body in bodies)),
         states=states or None,
@@ -84,7 +85,7 @@ def lower(m, varying=()) -> AssembledSystem:
     )
 
 
-def hold(function, numbers: dict[str, float]):
+def with_numbers(function, numbers: dict[str, float]):
     """A function of p for which some parameters have fixed numbers."""
     if function is None or not numbers:
         return function

@@ -18,7 +18,7 @@ from .drive_methods import DriveMethods
 from .force_methods import ForceMethods
 from .joint import Drive, Force, Joint
 from .joint_methods import JointMethods
-from .lower import check_inertias, check_masses, hold, lower, shape_masses
+from .lower import check_inertias, check_masses, lower, shape_masses, with_numbers
 from .mobility import Mobility, mobility, refuse_shared_loads
 from .named_parts import NamedParts
 from .parameters import Parameters, positive
@@ -230,7 +230,7 @@ class Mechanism(NamedParts, JointMethods, DriveMethods, ForceMethods, StateMetho
 
         It names what it needs of t, p, u, states, bodies, points and joints, as the functions of `force` do.
         """
-        return seen(hold(self._named(function, "the quantity"), self.params.built_in()), self._state_layout())
+        return seen(with_numbers(self._named(function, "the quantity"), self.params.built_in()), self._state_layout())
 
     def output(self, name: str, function) -> None:
         """Add a named output, a function as for `quantity`; read as `sol[name]`, plotted and kept by sweeps."""

@@ -12,8 +12,7 @@ from ..formulations.index1 import Index1
 from ..integrators.base import Integrator
 from ..integrators.radau import Radau
 from ..integrators.runge_kutta import DOP853
-from ..stabilizations.base import Stabilization
-from ..stabilizations.none import Unstabilized
+from ..stabilizations.base import Stabilization, Unstabilized
 from ..stabilizations.projection import Projection
 
 # What is left of the tolerances for steps of an explicit method that we choose. The error of a run is a sum of many, and by chance

@@ -43,11 +43,11 @@ def between(sol: Solution, wanted) -> Solution:
     rates = x[:, nq:] if sol.trail.slopes is None else sol.trail.slopes
     states = np.hstack([cubic(x[:, :nq], rates), cubic(x[:, nq:], k[:, :nv])])
     there = sol.at_rows(times, states, smooth(k), single=np.ndim(wanted) == 0)
-    hold(there, sol, sol, lambda values, _: smooth(values))
+    hold_beside_states(there, sol, sol, lambda values, _: smooth(values))
     return there
 
 
-def hold(target: Solution, first: Solution, second: Solution, join) -> None:
+def hold_beside_states(target: Solution, first: Solution, second: Solution, join) -> None:
     """Enter what a loaded solution holds besides states: join(array of the first, array of the second)."""
     one, other, known = first.trail.known, second.trail.known, target.trail.known
     for name in ("multipliers", "reactions", "energies", "residuals", "settled"):

@@ -58,7 +58,7 @@ def heading(sol) -> str:
     return f"Solution from t = {t0:.6g} to {t1:.6g} s, {ended}"
 
 
-def lines(sol) -> Lines:
+def report_lines(sol) -> Lines:
     """Return the report as pairs (what, text)."""
     known, stats, model = facts(sol), sol.stats, sol.plan.model
     found: Lines = []
@@ -144,7 +144,7 @@ def as_text(sol) -> str:
     """Return the report for a terminal."""
     if sol.trail.single or sol.trail.parent is not None:
         return _states(sol)
-    rows = lines(sol)
+    rows = report_lines(sol)
     wide = max(len(name) for name, _ in rows)
     return "\n".join([heading(sol), *(f"  {name:<{wide}}  {text}" for name, text in rows)])
 
@@ -174,7 +174,7 @@ def as_html(sol) -> str:
     body = "".join(
         f'<tr><th style="{cell};font-weight:600">{html.escape(name)}</th>'
         f'<td style="{cell}">{html.escape(text)}</td></tr>'
-        for name, text in lines(sol)
+        for name, text in report_lines(sol)
     )
     head = f"<strong>{html.escape(heading(sol))}</strong>"
     return f'<div>{head}<table style="margin-top:4px">{body}</table></div>'

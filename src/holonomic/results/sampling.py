@@ -28,7 +28,7 @@ ROUNDING = 8 * np.finfo(float).eps  # a time this close to an end of the run is 
 def states_at(sol, wanted) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return (t, x, (v', λ)) of a run at times of any order; of two rows at one time the later counts."""
     unique, back = np.unique(check_times(wanted, *sol.span), return_inverse=True)
-    forward = direction(sol)
+    forward = time_direction(sol)
     times = unique if forward > 0 else unique[::-1]
     back = back if forward > 0 else len(unique) - 1 - back
     t, x, k = sol.trail.arrays
@@ -75,7 +75,7 @@ def check_times(wanted, t0: float, t1: float) -> np.ndarray:
     return np.clip(times, low, high)
 
 
-def direction(sol) -> float:
+def time_direction(sol) -> float:
     """1 for a run forward in time, -1 for one backward."""
     t0, t1 = sol.span
     return 1.0 if t1 >= t0 else -1.0
@@ -100,7 +100,7 @@ def _pieces(sol, t: np.ndarray):
     """
     tables, places = InputTables(sol.plan.model), sol.plan.model.data_places["invariants"]
     data = sol.trail.data.copy()
-    forward = direction(sol)
+    forward = time_direction(sol)
     piece = np.searchsorted(tables.breaks, t, side="right" if forward > 0 else "left")
     since = _jumps_before(sol, t)
     change = (np.diff(piece) != 0) | (np.diff(since) != 0)
@@ -118,7 +118,7 @@ def _jumps_before(sol, t: np.ndarray) -> np.ndarray:
     jumps = jump_times(sol)
     if not (sol.plan.model.n_invariants and len(jumps)):
         return np.full(len(t), -1)
-    forward = direction(sol)
+    forward = time_direction(sol)
     since = np.searchsorted(jumps * forward, t * forward, side="right")
     for row in range(len(t) - 2, -1, -1):  # of two rows at one time the first is the state before
         if t[row] == t[row + 1] and t[row] in jumps:
@@ -146,7 +146,7 @@ def kept_invariants(sol) -> np.ndarray:
     model = sol.plan.model
     t, x, _ = sol.trail.arrays
     # with every step kept the state after a jump is the second row at its time; else the next kept one serves
-    rows = np.searchsorted(t * direction(sol), jump_times(sol) * direction(sol), side="right") - sol.trail.steps_kept
+    rows = np.searchsorted(t * time_direction(sol), jump_times(sol) * time_direction(sol), side="right") - sol.trail.steps_kept
     states = [sol.trail.first, *((t[row], x[row]) for row in np.minimum(rows, len(t) - 1))]
     data = sol.trail.data.copy()
     data[model.data_places["invariants"]] = 0.0
@@ -279,7 +279,7 @@ def residuals(sol) -> np.ndarray:
 
 
 @remembered("settled")
-def settled(sol) -> np.ndarray:
+def algebraic_variables(sol) -> np.ndarray:
     """Return the algebraic variables w, (time, variable)."""
     return values_along(sol, Fn.SETTLED) if sol.plan.model.nw else np.zeros((len(sol.trail.arrays[0]), 0))
 

@@ -91,7 +91,7 @@ class Solution(Exports):
     @property
     def w(self) -> np.ndarray:
         """Algebraic variables, (time, variable)."""
-        return self.trail.shaped(sampling.settled(self))
+        return self.trail.shaped(sampling.algebraic_variables(self))
 
     @property
     def y(self) -> np.ndarray:
@@ -202,9 +202,9 @@ class Solution(Exports):
         t, x, k = map(join, self.trail.arrays, there.trail.arrays)
         fine = self.at_rows(t, x, k)
         if self.trail.data is None:
-            from .loaded import hold
+            from .loaded import hold_beside_states
 
-            hold(fine, self, there, join)
+            hold_beside_states(fine, self, there, join)
         return fine
 
     @property

@@ -58,7 +58,7 @@ def variables(sol) -> Variables:
         found = {
             "q": (("time", "coordinate"), x[:, : model.nc], "positions"),
             "s": (("time", "state"), x[:, model.nc : model.nc + model.ns], "states"),
-            "w": (("time", "algebraic"), sampling.settled(sol), "algebraic variables"),
+            "w": (("time", "algebraic"), sampling.algebraic_variables(sol), "algebraic variables"),
             "v": (("time", speed), x[:, model.nq : model.nq + model.nv], "velocities"),
             "a": (("time", speed), k[:, : model.nv], "accelerations"),
             "lam": (("time", "constraint"), sampling.multipliers(sol), "multipliers"),
@@ -137,7 +137,7 @@ def groups(sol) -> dict[str, dict[str, np.ndarray]]:
         found["v"] = each(speeds, x[:, model.nq : model.nq + model.nv], "v")
         found["a"] = each(speeds, k[:, : model.nv], "a")
         found["s"] = each(model.extras.state_labels, x[:, model.nc : model.nc + model.ns])
-        found["w"] = each(model.extras.algebraic_labels, sampling.settled(sol))
+        found["w"] = each(model.extras.algebraic_labels, sampling.algebraic_variables(sol))
     found["lam"] = each(multiplier_labels(model), sampling.multipliers(sol), "lam")
     if model.n_lam:
         found["reactions"] = each(speeds, sampling.forces(sol), "reaction")

@@ -8,7 +8,7 @@ from ..errors import HolonomicError, InconsistentState, NotFinite, StepFailed, W
 from ..model.call_by_name import call, param_names
 from ..model.dae import Dae, state_values
 from ..starting.impulse import OFF, Impact, impulse
-from ..starting.initial import position_jacobian, residuals, settled
+from ..starting.initial import position_jacobian, residuals, with_w_solved
 
 
 def after_event(model, event, name: str, t: float, x, data, kept=None) -> tuple[np.ndarray, Impact | None]:
@@ -43,12 +43,12 @@ def after_event(model, event, name: str, t: float, x, data, kept=None) -> tuple[
     if whole:
         q[model.nc : model.nc + model.ns] = _vector(result[2], model.ns, f"{role}: s", t)
     if model.nw:
-        q = settled(model, t, q, v, data)
+        q = with_w_solved(model, t, q, v, data)
     if not model.n_lam:
         return np.concatenate([q, v]), Impact(q, np.zeros((0, model.nv)))
     _check_position(model, role, t, x[:nq], q, data)
     v, impact = impulse(model, t, q, v, residuals(model, t, q, v, data)[1], data, kept)
-    return np.concatenate([settled(model, t, q, v, data) if model.nw else q, v]), impact
+    return np.concatenate([with_w_solved(model, t, q, v, data) if model.nw else q, v]), impact
 
 
 def _vector(values, n: int, what: str, t: float) -> np.ndarray:

@@ -20,6 +20,7 @@ from ..kernels.signatures import (
 )
 from ..kernels.vectors import subtract_row
 from ..model.model_base import Bend, Direction
+from ..model.statement import argument_text
 from ..native.layout import REAL, Layout, view_as
 from ..native.marks import Kernel, kernel
 
@@ -95,7 +96,7 @@ class Stabilization:
     def __repr__(self) -> str:
         parts = fields(self) if is_dataclass(self) else ()
         given = [(part.name, getattr(self, part.name)) for part in parts if getattr(self, part.name) != part.default]
-        return f"{type(self).__name__}({', '.join(f'{name}={shown(value)}' for name, value in given)})"
+        return f"{type(self).__name__}({', '.join(f'{name}={argument_text(value)}' for name, value in given)})"
 
     def __eq__(self, other) -> bool:
         return type(self) is type(other) and vars(self) == vars(other)
@@ -107,11 +108,6 @@ class Stabilization:
 def mixes_levels(D) -> bool:
     """Whether directions D of the whole state move positions by what velocities leave; of a function one cannot know."""
     return D == "orthogonal" or callable(D)
-
-
-def shown(value) -> str:
-    """Return an argument as it is written, a function by its name."""
-    return getattr(value, "__name__", "function") if callable(value) else repr(value)
 
 
 @kernel(PULL)
@@ -146,3 +142,17 @@ def tangent(model, sp, E, row, W):
         call_model(model, VEL_TANGENT, 0.0, W, size.at_velocity, E, at + nq, W, size.at_correction)
         subtract_row(E, row, nq, W, size.at_correction, size.nv)
     return OK
+
+
+class Unstabilized(Stabilization):
+    """Nothing; what `stabilization=None` means."""
+
+    acts = "none"
+    levels = ()
+    drift_order = "p; p"
+
+    def lower(self, tol: float, hopeless: float = np.inf) -> Lowered:
+        return Lowered(no_pull, no_tangent)
+
+    def __repr__(self) -> str:
+        return "None"

@@ -99,7 +99,7 @@ def prepare(model, t, q, v, data, *, tol: float, initial: str, hold, redundant: 
     held = check_initial(model, initial, hold, redundant)
     guess, moved_w = q, 0.0
     if model.nw:
-        q = settled(model, t, q, v, data)
+        q = with_w_solved(model, t, q, v, data)
         moved_w = float(np.linalg.norm((q - guess)[model.nq - model.nw :]))
     if initial == "free":
         return Start(q, v, moved_w=moved_w)
@@ -112,7 +112,7 @@ def prepare(model, t, q, v, data, *, tol: float, initial: str, hold, redundant: 
         return Start(q, v, moved_w=moved_w)
     start = _prepared(model, t, q, v, data, tol, initial, held, redundant, examined)
     if model.nw:
-        q = settled(model, t, start.q, start.v, data)
+        q = with_w_solved(model, t, start.q, start.v, data)
         start = replace(start, q=q, moved_w=float(np.linalg.norm((q - guess)[model.nq - model.nw :])))
     if not examined:  # true of the system, so looked at once
         refuse_massless(model, t, start.q, start.v, data)
@@ -120,7 +120,7 @@ def prepare(model, t, q, v, data, *, tol: float, initial: str, hold, redundant: 
     return start
 
 
-def settled(model, t, q, v, data) -> np.ndarray:
+def with_w_solved(model, t, q, v, data) -> np.ndarray:
     """Return (q, s, w) with w solved from its equations by damped Newton steps, or say why it cannot be.
 
     Raises
@@ -283,7 +283,7 @@ def _project_position(model, t, q, data, held, tol) -> np.ndarray:
         target = -g + J[:, free] @ (x - q)[free]
         x[free] = q[free] + np.linalg.lstsq(J[:, free], target, rcond=1e-12)[0]
         if model.nw:
-            x = settled(model, t, x, np.zeros(model.nv), data)
+            x = with_w_solved(model, t, x, np.zeros(model.nv), data)
     if np.all(np.isfinite(g)) and np.max(distance) <= tol:
         return x
     worst = int(np.argmax(np.abs(g)))

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from ..arguments import Asked, GivenStart, settled
+from ..arguments import Asked, GivenStart, choice_at_start
 from ..automatic.decide import Choosing
 from ..automatic.indicators import moving
 from ..automatic.prefer import Aim, preferred
@@ -132,7 +132,7 @@ def plan_job(
         if isinstance(model.system, Dae) and initial != "free" and start.lam0 is None:  # what all members look for
             take_root(model, t0, begin.q, own)
             data[model.data_places["root"]] = own[model.data_places["root"]]
-        choice = settled(choice, model, t0, begin.q, own)
+        choice = choice_at_start(choice, model, t0, begin.q, own)
         if initial != "free":
             z0 = np.concatenate([begin.q, begin.v])
             set_invariants(model, t0, z0, own)

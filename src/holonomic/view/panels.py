@@ -49,21 +49,21 @@ def panel(sol, name: str) -> Panel:
     model = sol.plan.model
     angles, coordinates = model.turns[: model.nc], list(model.coordinates)
     if is_dae(model) and name in ("x", "dx", "ddx")[: order_of(model)]:
-        values, first = lines(sol, getattr(sol, name)), name.count("d") * len(coordinates) // order_of(model)
+        values, first = as_columns(sol, getattr(sol, name)), name.count("d") * len(coordinates) // order_of(model)
         return Panel(WORDS[name], UNIT, values, coordinates[first : first + values.shape[1]])
     if name in ("q", "y") and (name == "y") == model.is_ode and not is_dae(model):
-        return Panel(WORDS[name], _unit(angles, "rad"), lines(sol, sol.q), coordinates)
+        return Panel(WORDS[name], _unit(angles, "rad"), as_columns(sol, sol.q), coordinates)
     if name in ("v", "a", "reactions") and not model.is_ode:
         own = model.nv == model.nc
         labels = [velocity_name(c, name) for c in coordinates] if own else [f"{name}[{i}]" for i in range(model.nv)]
         unit = _unit(angles if own else [False], {"v": "rad/s", "a": "rad/s²", "reactions": "N m"}[name])
-        return Panel(WORDS[name], unit, lines(sol, getattr(sol, name)), labels)
+        return Panel(WORDS[name], unit, as_columns(sol, getattr(sol, name)), labels)
     if name in ("s", "w") and getattr(model, f"n{name}"):
         labels = model.extras.state_labels if name == "s" else model.extras.algebraic_labels
-        return Panel(WORDS[name], UNIT, lines(sol, getattr(sol, name)), labels)
+        return Panel(WORDS[name], UNIT, as_columns(sol, getattr(sol, name)), labels)
     if name == ("y" if is_dae(model) else "lam") and multiplier_labels(model):
         title = "Algebraic unknowns y" if name == "y" else WORDS[name]
-        return Panel(title, UNIT, lines(sol, sol.lam), multiplier_labels(model))
+        return Panel(title, UNIT, as_columns(sol, sol.lam), multiplier_labels(model))
     if name == "drift" and len(sol.drift):
         return _drift_panel(sol)
     if name == "energy" and not model.is_ode:
@@ -71,7 +71,7 @@ def panel(sol, name: str) -> Panel:
         values = np.stack([np.atleast_1d(part) for part in (e.total, e.kinetic, e.potential)], axis=1)
         return Panel(WORDS[name], "J", values, ["total", "kinetic", "potential"], dashes=["-", "--", ":"])
     if name in model.invariant_labels:
-        return Panel(f"Change of {name}", UNIT, lines(sol, sol.drift[name]), [""])
+        return Panel(f"Change of {name}", UNIT, as_columns(sol, sol.drift[name]), [""])
     if _is_part(sol, name):
         return _part(sol, name)
     values = sol[name]  # says what there is, if there is no such name
@@ -79,7 +79,7 @@ def panel(sol, name: str) -> Panel:
     labels = [f"[{', '.join(map(str, at))}]" if at else "" for at in np.ndindex(inner)]
     unit = "rad" if name in model.coordinates and angles[model.coordinates.index(name)] else UNIT
     own = name in model.output_shapes or name in model.coordinates or model.extras.rows(name) is not None
-    return Panel(name if own else f"λ of {name}", unit, lines(sol, values), labels)
+    return Panel(name if own else f"λ of {name}", unit, as_columns(sol, values), labels)
 
 
 def _drift_panel(sol) -> Panel:
@@ -88,7 +88,7 @@ def _drift_panel(sol) -> Panel:
     found: dict[str, np.ndarray] = {}
     in_space = bool(drawn.scene(sol)) and drawn.scene(sol)["bodies"]
     for level in sol.drift:
-        values = np.abs(lines(sol, sol.drift[level])).max(axis=1)
+        values = np.abs(as_columns(sol, sol.drift[level])).max(axis=1)
         label = formulas.get(level) or ("unit quaternions" if in_space and level.startswith("norm ") else level)
         found[label] = np.maximum(values, found.get(label, FLOOR))
     parts, labels = list(found.values()), list(found)
@@ -142,7 +142,7 @@ def _read(found, key: str):
 # lines and their names
 
 
-def lines(sol, values: np.ndarray) -> np.ndarray:
+def as_columns(sol, values: np.ndarray) -> np.ndarray:
     """Numbers over time as columns."""
     return np.asarray(values, dtype=float).reshape(np.atleast_1d(sol.t).size, -1)
 

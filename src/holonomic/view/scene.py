@@ -216,7 +216,7 @@ def _track(sol, name: str, count: int, wanted: list[str], notes: list[str]) -> T
     stopped = source.trail.stopped
     return Track(
         name, t, poses, moving.get("lines", none), moving.get("forces", none),
-        signals_of(sol, fine, keep, wanted, notes), report.heading(source), report.lines(source),
+        signals_of(sol, fine, keep, wanted, notes), report.heading(source), report.report_lines(source),
         failure=sol.failure, wanted_end=stopped[1] if stopped else None,
         events={key: np.asarray(log.t) for key, log in source.events.items() if len(log)},
     )  # fmt: skip
