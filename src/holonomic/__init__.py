@@ -9,6 +9,7 @@ from ._version import __version__
 from .diagnose import Diagnosis, diagnose
 from .errors import (
     BadArgument,
+    EventWarning,
     FileFailed,
     ForgottenVelocityTerms,
     HandedOverWarning,
@@ -103,6 +104,7 @@ __all__ = [
     "Dae",
     "Euler",
     "Event",
+    "EventWarning",
     "FileFailed",
     "FixedBDF",
     "ForgottenVelocityTerms",

@@ -107,6 +107,10 @@ class HandedOverWarning(UserWarning):
     """Another method led over a singular position that the one asked for by name does not pass."""
 
 
+class EventWarning(UserWarning):
+    """An event's function cannot be followed between the steps: not all of its zeros are found."""
+
+
 class OtherSolutionWarning(UserWarning):
     """The equations for a Dae's y have another solution near the one that is taken."""
 

@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 
-from holonomic import BDF, GGL, RK4, RK45, Event, Index2, Ode, Radau, StepFailed, System, simulate, sweep
+from holonomic import BDF, GGL, RK4, RK45, Event, EventWarning, Index2, Ode, Radau, StepFailed, System, simulate, sweep
 
+pytestmark = pytest.mark.filterwarnings("error::holonomic.EventWarning")  # what is found whole is not warned of
 FLIGHT = System(mass=np.eye(1), force=[0.0])
 SLOW = System(mass=np.eye(2), potential=lambda q: q[1], constraint={"rod": lambda q: q @ q - 1})
 STILL = Ode(lambda y: 0 * y, params={"rate": 100.0, "phase": 0.5})
@@ -145,9 +146,34 @@ def test_functions_that_jump_are_found_where_they_jump_and_cost_no_step():
 
 @pytest.mark.parametrize("f", [lambda q: q @ q - 1, lambda t: np.sin(1e7 * t)], ids=["rounding", "too fast"])
 @pytest.mark.parametrize("methods", [{}, {"integrator": RK4(), "step": 0.1}], ids=["adaptive", "fixed"])
-def test_a_function_that_no_piece_resolves_does_not_stop_the_run(f, methods):
-    watched, plain = swing({"noise": Event(f)}, **methods), simulate(SLOW, 10.0, **START, **methods)
+def test_a_function_that_no_piece_resolves_does_not_stop_the_run_and_is_named(f, methods):
+    with pytest.warns(EventWarning, match=r"event 'noise' was given up at t = ") as said:
+        watched = swing({"smooth": Event(lambda q: q[0]), "noise": Event(f), "more": Event(f)}, **methods)
+    assert len(said) == 1  # one word for all of them
+    plain = simulate(SLOW, 10.0, **START, **methods)
     assert watched.t[-1] == 10.0 and len(watched.t) == len(plain.t)
+
+
+def test_a_function_that_is_given_up_on_the_way_is_told_with_its_time_and_its_remedy():
+    late = {"late": Event(lambda t: np.where(t > 5.0, np.sin(1e5 * t), 1.0))}
+    with pytest.warns(EventWarning) as said:
+        swing(late)
+    text = str(said[0].message)
+    assert 5.0 <= float(text.split("t = ")[1].split(":")[0]) < 5.5
+    assert text.endswith(
+        "its function changes within a thousandth of a step, or is no more than rounding, and not all of its changes of sign are "
+        "found. Pass a smaller max_step=, or watch a function that is smooth."
+    )
+    found = swing(late, t_end=5.2, max_step=0.01).events["late"].t  # pieces of 1e-5, a sixth of a period
+    exact = np.arange(np.ceil(5.0 * 1e5 / np.pi), np.floor(5.2 * 1e5 / np.pi) + 1) * np.pi / 1e5
+    assert len(found) in (len(exact), len(exact) + 1)  # the jump at t = 5 may cross zero, too
+
+
+def test_members_whose_event_function_is_given_up_are_named():
+    by_rate = {"tick": Event(lambda t, p: np.sin(p.rate * t + 0.5)), "half": Event(lambda t: t - 5.0)}
+    runs = sweep(STILL, 10.0, y0=[1.0], params={"rate": [100.0, 1e7, 3.0]}, events=by_rate)
+    assert [(note.member, note.kind) for note in runs.noted] == [(1, "EventWarning")]
+    assert runs.noted[0].text.startswith("event 'tick' was given up at t = ")
 
 
 def test_smooth_functions_cost_no_evaluation_more():

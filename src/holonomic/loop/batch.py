@@ -28,7 +28,21 @@ from ..native.types import Array, Group, cube, f8, i8, int_mat, ints, mat, vec
 from .automatic_looks import GLANCE, LONGEST_LOOK, LOOKS, hands_over, turned_stiff
 from .begin import begin
 from .drive import drive
-from .event_search import AT_START, CAME, DIRECTION, LARGEST, LEAD, NEXT, ROUGH, SIGN, START, STOPS, has_nan, sign_of
+from .event_search import (
+    AT_START,
+    CAME,
+    DIRECTION,
+    LARGEST,
+    LEAD,
+    LEFT,
+    NEXT,
+    ROUGH,
+    SIGN,
+    START,
+    STOPS,
+    has_nan,
+    sign_of,
+)
 
 PLENTY = 1 << 62
 # what a member may be left with besides the statuses of `drive`
@@ -39,8 +53,9 @@ HANDED_OVER = 104  # the automatic choice has to look at it, and perhaps to chan
 HALTED = 105  # Ctrl-C came before its end
 SLICE = 50  # steps between two looks for Ctrl-C: of 20 ms each a second, of 1 µs each without measurable cost
 # what is noted of a member, in the first columns: since when it is stiff (NaN: it is not), and the smallest pivot ratio,
-# the largest one, time and step of the smallest; state and slope there follow where there is room
-STIFF_SINCE, LEAST, MOST_RATIO, AT_LEAST, STEP_LEAST, NOTED = 0, 1, 2, 3, 4, 5
+# the largest one, time and step of the smallest; the first event whose function was given up, and when (NaN: none was); state
+# and slope at the smallest ratio follow where there is room
+STIFF_SINCE, LEAST, MOST_RATIO, AT_LEAST, STEP_LEAST, LEFT_EVENT, LEFT_AT, NOTED = 0, 1, 2, 3, 4, 5, 6, 7
 UNCLEAR_RATE = 1e-14  # of the sum of sizes: a derivative below this may be rounding
 
 
@@ -131,7 +146,7 @@ def arm_events(model, run, state, events, forward):
     at_zero = False
     for k in range(nev):
         ev[SIGN, k] = sign_of(ev_f[START, k])
-        ev_f[LARGEST, k] = abs(ev_f[START, k])
+        ev_f[LARGEST, k], ev_f[LEFT, k] = abs(ev_f[START, k]), math.nan
         ev[LEAD, k] = ev[NEXT, k] = ev[CAME, k] = ev[ROUGH, k] = 0
         at_zero = at_zero or ev_f[START, k] == 0.0
     if at_zero:
@@ -281,6 +296,16 @@ def run_members(span, slots, model, method, loop, events, members, tables, looks
         results.steps[m] = run.accepted + run.rejected
         results.rows[m] = run.rows
         note(m, run, loop.state.K, results.notes, model.size.nq + model.size.nv)
+        note_events(m, events.values, model.size.n_events, results.notes)
+
+
+@leaf
+def note_events(m: i8, ev_f: mat, nev: i8, notes: mat):
+    """Write down which event function was given up first, of those with the lowest number."""
+    notes[m, LEFT_AT] = math.nan
+    for k in range(nev):
+        if math.isnan(notes[m, LEFT_AT]):
+            notes[m, LEFT_EVENT], notes[m, LEFT_AT] = k, ev_f[LEFT, k]
 
 
 @inner

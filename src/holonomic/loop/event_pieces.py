@@ -13,6 +13,8 @@ No step changes for that, unless more crossings lie in it than there is room for
 
 from __future__ import annotations
 
+import math
+
 from ..errors import OK
 from ..kernels.signatures import EVENTS, call_interpolate, call_model
 from ..native.marks import inner, leaf
@@ -24,6 +26,7 @@ from .event_search import (
     IN_A_PIECE,
     INNER,
     LARGEST,
+    LEFT,
     NEXT,
     OUTER,
     PIECE,
@@ -127,15 +130,18 @@ def misfit_before(ev: int_mat, ev_f: mat, nev: i8, past: f8):
 
 
 @leaf
-def note_rough(ev: int_mat, ev_f: mat, nev: i8):
-    """Count the shortest pieces that were too long for an event, one after the other; tell whether one is given up now."""
+def note_rough(ev: int_mat, ev_f: mat, nev: i8, t: f8):
+    """Count the shortest pieces that were too long for an event, one after the other; tell whether one is given up now, at t."""
     given_up = False
     for k in range(nev):
         if not ev_f[CHECK, k] > 1.0:
             ev[ROUGH, k] = 0
         elif ev[ROUGH, k] < GIVEN_UP:
             ev[ROUGH, k] += 1
-            given_up = given_up or ev[ROUGH, k] == GIVEN_UP
+            if ev[ROUGH, k] == GIVEN_UP:
+                given_up = True
+                if math.isnan(ev_f[LEFT, k]):
+                    ev_f[LEFT, k] = t
     return given_up
 
 
@@ -229,7 +235,7 @@ def find_events(slots, model, method, run, loop, events):
             width = max(FINEST, SHORTER * (last - first))
             longer = LONGER_AFTER
             continue
-        given_up = shortest and note_rough(ev, ev_f, nev)
+        given_up = shortest and note_rough(ev, ev_f, nev, run.t + first * run.h_used)
         count = search_piece(slots, model, method, run, loop, events, first, last, count)
         if count < 0:
             return count

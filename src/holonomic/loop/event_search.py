@@ -44,9 +44,10 @@ AT_START = 2  # zero at the start of the run: counts if it leaves in its directi
 
 # rows of `ev_f` (float64): values at the start of the step; at the four points of a piece, the last of which ends where the
 # step ends; at a trial; at two points where the cubic through the four is checked; at the two points inside the last piece
-# of the step before; and the largest size at the points of pieces so far
-START, PIECE, END, TRIAL, CHECK, BEFORE, LARGEST = 0, 1, 4, 5, 6, 8, 10
-VALUES = 11
+# of the step before; the largest size at the points of pieces so far; and the time at which a function was given up first, NaN
+# where it was not
+START, PIECE, END, TRIAL, CHECK, BEFORE, LARGEST, LEFT = 0, 1, 4, 5, 6, 8, 10, 11
+VALUES = 12
 
 
 @inner

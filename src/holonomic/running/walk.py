@@ -15,6 +15,7 @@ from ..errors import (
     MORE,
     OK,
     TOO_MANY_STEPS,
+    EventWarning,
     HandedOverWarning,
     HolonomicError,
     InvariantWarning,
@@ -109,6 +110,9 @@ def walk(
     depends = left_out(plan.model, sol.t, sol.y, run.data) if held and plan.model.is_ode else None
     if depends is not None:
         warn(depends, RedundancyWarning)
+    lost = run.watching.given_up() if plan.events else None
+    if lost is not None:
+        warn(lost, EventWarning)
     text = failure.unstable(run, plan)
     if text is not None:
         warn(text, UnstableWarning)

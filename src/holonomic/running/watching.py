@@ -18,6 +18,14 @@ MANY_IMPACTS = 50  # in ever shorter order: they accumulate
 SHORT_WAIT = 1e-5  # of the longest wait for an impact
 
 
+def not_followed(name: str, t: float) -> str:
+    """Say that an event's function is too fast for the steps, or nothing but rounding."""
+    return (
+        f"event {name!r} was given up at t = {t:.6g}: its function changes within a thousandth of a step, or is no more than "
+        "rounding, and not all of its changes of sign are found. Pass a smaller max_step=, or watch a function that is smooth."
+    )
+
+
 class Watching:
     """What a run knows of its events; `events` is what the step loop keeps of them."""
 
@@ -110,13 +118,21 @@ class Watching:
             usual = np.max(np.abs(ev_f[event_search.PIECE + 1 : event_search.END, index]))  # inside the piece that led here
             zero[index] |= abs(values[index]) <= 1e-9 * usual + 4.0 * abs(ev_f[event_search.START, index])
         if fresh:
-            ev[event_search.ROUGH], ev_f[event_search.LARGEST] = 0, np.abs(values)
+            ev[event_search.ROUGH], ev_f[event_search.LARGEST], ev_f[event_search.LEFT] = 0, np.abs(values), np.nan
         run.memory.event_past = run.memory.event_reach = 0.0  # the state may have been moved: nothing is known of what follows
         ev[event_search.SIGN], ev[event_search.LEAD], ev_f[event_search.START] = np.sign(values), 0, values
         if np.any(zero):
             ev[event_search.SIGN, zero] = event_search.AT_START if fresh else event_search.COUNTED
             ev[event_search.LEAD, zero] = run.direction * np.sign(self._rates()[zero])
         return OK
+
+    def given_up(self) -> str | None:
+        """Say of the first event whose function could not be followed that not all of its zeros are found; None: all could."""
+        since = self.events.values[event_search.LEFT]
+        for name, t in zip(self.run.plan.events, since, strict=True):
+            if np.isfinite(t):
+                return not_followed(name, float(t))
+        return None
 
     def happened(self) -> list[int]:
         """Return the events at the current time that have not been dealt with yet."""

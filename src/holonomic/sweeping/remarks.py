@@ -8,15 +8,17 @@ from ..errors import (
     DONE,
     EVENT,
     TOO_MANY_STEPS,
+    EventWarning,
     InvariantWarning,
     NearSingularWarning,
     StiffnessWarning,
     UnstableWarning,
 )
-from ..loop.batch import AT_LEAST, LEAST, MOST_RATIO, NOTED, STEP_LEAST, STIFF_SINCE
+from ..loop.batch import AT_LEAST, LEAST, LEFT_AT, LEFT_EVENT, MOST_RATIO, NOTED, STEP_LEAST, STIFF_SINCE
 from ..planning.words import reason
 from ..running.failure import BOUND, burst, stiff_since
 from ..running.near_singular import WORTH_A_LOOK, near_singular
+from ..running.watching import not_followed
 from ..starting.invariance import was_kept
 from .checks import changed_at_end
 from .job import Chunk, Job
@@ -36,6 +38,10 @@ def tell(job: Job, program: Program, members: Members, noted: np.ndarray, ran: n
                 _note(chunk, chunk.first + m, StiffnessWarning, stiff_since(since, program.integrator_name))
             elif chunk.status[m] == TOO_MANY_STEPS:
                 chunk.why[chunk.first + m] = USED_UP.format(job.limits["max_steps"], since, program.integrator_name)
+    for m in ran[np.isfinite(noted[ran, LEFT_AT])].tolist() if program.events else ():
+        if chunk.status[m] in REACHED:
+            name = list(program.events)[int(noted[m, LEFT_EVENT])]
+            _note(chunk, chunk.first + m, EventWarning, not_followed(name, float(noted[m, LEFT_AT])))
     _tell_ends(job, program, members, ran[np.isin(chunk.status[ran], REACHED)], chunk)
     if noted.shape[1] == NOTED:
         look_closer(job, chunk)
