@@ -2,7 +2,9 @@
 
 Where every step was kept, the dense output of the step that contains a time is used: same order, same stabilization, same
 numbers as with `save_at`. The step is taken again or, where its method looks back on earlier steps, read from what it left.
-Where only chosen times were kept, or the dense output of a step is in doubt, the run is repeated from the last kept time before.
+Where only chosen times were kept, the run is made again, once: its steps are the same, and so are the numbers. Where they do not
+fit into memory it is made again for the times that are asked for. Where the dense output of a step is in doubt, that step is
+taken anew.
 """
 
 from __future__ import annotations
@@ -22,6 +24,7 @@ from ..planning.workspace import Workspace
 from . import joined
 from .trail import remembered
 
+STEPS_BYTES = 256 << 20  # that all steps of a run may take which kept only some times, where states between them are asked for
 ROUNDING = 8 * np.finfo(float).eps  # a time this close to an end of the run is that end
 
 
@@ -50,7 +53,9 @@ def states_at(sol, wanted) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         if np.any(ready):
             xs[rest[ready]], ks[rest[ready]] = _inside_steps(sol, times[rest[ready]], rows[rest[ready]])
         rest = rest[~ready]
-    if len(rest):
+    if len(rest) and not sol.trail.looks_inside:
+        xs[rest], ks[rest] = _of_the_same_run(sol, times[rest])
+    elif len(rest):
         xs[rest], ks[rest] = _repeated(sol, times[rest], rows[rest])
     return times[back], xs[back], ks[back]
 
@@ -204,27 +209,38 @@ def _inside_steps(sol, times, rows):
 
 
 def _repeated(sol, times, rows):
-    """Run again from the last kept time before each of these times, with the same plan and events."""
-    plan, (t, x, _) = sol.plan, sol.trail.arrays
-    if plan.integrator.starting_points:
-        raise BadArgument(
-            f"{plan.choice.integrator!r} cannot be started again between the saved times. Leave out save_at, so that "
-            "every step is kept, or add the times you want to it."
-        )
-    size = plan.model.nq + plan.model.nv
+    """Take the steps anew that begin at these rows, with the same plan and events."""
+    t, x, _ = sol.trail.arrays
+    size = sol.plan.model.nq + sol.plan.model.nv
     out_x, out_k = [], []
     for row in np.unique(rows):
-        here = times[rows == row]
-        while not sol.trail.steps_kept and row >= 0 and t[row] in jump_times(sol):
-            row -= 1  # kept before the state was mapped: begin further back
-        t0, x0 = (t[row], x[row, :size]) if row >= 0 else sol.trail.first
-        data = next(_pieces(sol, np.array([t0])))[0]
+        data = next(_pieces(sol, t[row : row + 1]))[0]
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # said during the run itself
-            found = sol.trail.repeat(sol, data, float(t0), x0, here)
+            found = sol.trail.repeat(sol, data, float(t[row]), x[row, :size], times[rows == row])
         out_x.append(found.trail.arrays[1])
         out_k.append(found.trail.arrays[2])
     return np.concatenate(out_x), np.concatenate(out_k)
+
+
+def _of_the_same_run(sol, times):
+    """States at times of which the run left nothing: it is made again."""
+    if not sol.trail.steps_kept and sol.trail.bytes_of_steps <= STEPS_BYTES:
+        return states_at(_with_every_step(sol), times)[1:]
+    return _made_again(sol, times).trail.arrays[1:]
+
+
+@remembered("every step")
+def _with_every_step(sol):
+    """The same run, every step of it kept."""
+    return _made_again(sol, None)
+
+
+def _made_again(sol, times):
+    data = next(_pieces(sol, np.array([sol.trail.first[0]])))[0]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # said during the run itself
+        return sol.trail.again(sol, data, times)
 
 
 def values_along(sol, fn: Fn, b: np.ndarray | None = None) -> np.ndarray:

@@ -53,7 +53,7 @@ class Solution(Exports):
             stop = (run.t, run.x.copy(), run.K[0, nq : nq + plan.size.nk].copy())
         trail = Trail(
             plan, run.data, kept, begin, run.watching.log, run.memory, run.noted, run.record, run.start, stop, run.passages.paths,
-            impacts=run.watching.impacts,
+            impacts=run.watching.impacts, first_step=run.first,
         )  # fmt: skip
         return cls(trail, ended)
 
@@ -178,8 +178,7 @@ class Solution(Exports):
 
         The step that contains t is taken again and its dense output used, stabilized like the step itself,
         so the state is as accurate as the run and on the constraints. At recorded times it is the recorded
-        state; where a time was recorded twice, the later one. With `save_at=`, the run is repeated from the
-        kept time before.
+        state; where a time was recorded twice, the later one. With `save_at=` the run is made again, once.
         A number gives arrays without a time axis.
         """
         source = self.source

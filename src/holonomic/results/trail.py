@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from .story import Story
 
     Repeat = Callable[[Solution, np.ndarray, float, np.ndarray, np.ndarray], Solution]  # run, data, t0, x0, times to keep
+    Again = Callable[[Solution, np.ndarray, np.ndarray | None], Solution]  # run, data, times to keep; None: every step
 
 Rows = tuple[np.ndarray, np.ndarray, np.ndarray]
 DENSE_BYTES = 256 << 20  # that dense output of one run may take; above, states alone are kept
@@ -86,6 +87,8 @@ class Trail:
     story: Story | None = None  # where the integrator was left open: what was seen, and the changes of plan
     stopped: tuple[str, float] | None = None  # why the run failed, and the end it was to reach
     repeat: Repeat | None = None  # runs a stretch of it again, with the same plan and events
+    again: Again | None = None  # runs the whole of it again: the same steps
+    first_step: float | None = None  # as it was given
     reasons: Callable[[Solution], list[str]] | None = None  # says what led to the plan, line by line
     parent: Solution | None = None  # the run, of which this is a part at other times
     impacts: Sequence[tuple] = ()  # (number of the event, t, impulses), where events mapped the state of a System
@@ -144,6 +147,11 @@ class Trail:
         if len(t) and (self.steps_kept or self.parent is not None):
             return float(t[-1]), x[-1], k[-1]
         return self.stop
+
+    @property
+    def bytes_of_steps(self) -> int:
+        """What all steps of the run take, in bytes, where they are kept."""
+        return 8 * self.memory.accepted * (1 + sum(len(part) for part in self.final[1:]))
 
     @property
     def limits(self) -> dict[str, Any]:

@@ -148,7 +148,7 @@ def _wrapped(run: Run, begin: Start, ended: str, parts: list, choosing) -> Solut
     if parts:
         sol = join([*parts, sol])
     for each in (sol, *sol.trail.parts):
-        each.trail.repeat, each.trail.reasons = repeated, reasons
+        each.trail.repeat, each.trail.again, each.trail.reasons = repeated, run_again, reasons
     if choosing is not None:
         sol.trail.story = choosing.story()
     return sol
@@ -159,6 +159,16 @@ def repeated(sol: Solution, data: np.ndarray, t0: float, x0: np.ndarray, times: 
     plan, t1 = sol.plan, float(times[-1])
     run = Run(plan, data, t0, x0, t1, save_t=times, first=None, **sol.trail.limits)
     return walk(run, plan, InputTables(plan.model), sol.trail.begin, t0, t1, None, False)
+
+
+def run_again(sol: Solution, data: np.ndarray, times: np.ndarray | None) -> Solution:
+    """Run the whole of a solution again, step by step as it was, and keep these times; None: every step."""
+    plan, trail = sol.plan, sol.trail
+    t0, x0 = trail.first
+    reached = sol.ended not in ("changed", "failed", "interrupted")  # the end that its steps were led to
+    t1 = trail.memory.t_stop if reached else trail.final[0]
+    run = Run(plan, data, t0, x0, t1, save_t=times, first=trail.first_step, **trail.limits)
+    return walk(run, plan, InputTables(plan.model), trail.begin, t0, t1, None, False)
 
 
 def _happened(run: Run, begin: Start, parts: list, choosing) -> tuple[str | None, int]:
