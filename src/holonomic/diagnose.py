@@ -137,7 +137,7 @@ def diagnose(
     system : System, Ode, Dae, Problem or Mechanism
         What is looked at; a problem brings its start and end, a mechanism its start.
     t_end : float or (float, float), optional
-        End of the run that is meant, or (t0, t_end); bounds the step that is thought of. Seconds.
+        End of the run that is meant, or (t0, t_end); bounds the longest step considered. Seconds.
     q0, v0, y0, s0, w0, x0, dx0, ddx0, lam0 : array_like
         The state, as for `simulate`; lam0 is checked, or a guess of a Dae's y.
     rtol : float

@@ -85,7 +85,7 @@ def written(target: Path) -> Iterator[Path]:
     draft = target.with_name(f".{secrets.token_hex(6)}.part{target.suffix}") if not there or target.is_file() else target
     try:
         if draft is not target:
-            os.close(os.open(draft, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))  # the umask has its say
+            os.close(os.open(draft, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))  # with the mode that the umask gives
         yield draft
         if draft is not target:
             if there:

@@ -111,7 +111,7 @@ def simulate(
     progress : bool, optional
         Show a bar; by default when the run takes longer than about two seconds in a terminal.
     *positional, **unknown
-        Nothing: a start without its name is refused, as is a name that does not exist here; what it is called is said.
+        Nothing: a start without its name is refused, and so is an unknown name; the message gives the right one.
 
     Returns
     -------

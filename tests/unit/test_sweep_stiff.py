@@ -142,7 +142,7 @@ def test_members_that_use_up_their_steps_say_what_simulate_says():
         simulate(system.with_params(k=1e7), 50.0, save_at=2, **given)
     assert [failure.member for failure in runs.failed] == [1, 2]
     assert runs[1].failure == str(failed.value).replace(" See error.solution.", "")
-    assert runs[2].failure == "max_steps = 1000 steps were used up, as by member 1, of which more is said."
+    assert runs[2].failure == "max_steps = 1000 steps were used up, as by member 1; its failure says more."
 
 
 def test_stiffness_met_by_a_method_that_was_named_is_told_by_member():

@@ -197,7 +197,7 @@ def absolute_tolerance(model, atol):
 
 
 def _refuse_parts(name: str, event: Event, system) -> None:
-    """Say how an event of a mechanism asks for its bodies and joints."""
+    """Refuse an event that names parts of a mechanism; the message says how it reads them."""
     resolver = system.resolver
     if resolver is None or not callable(event.f):
         return
@@ -211,7 +211,7 @@ def _refuse_parts(name: str, event: Event, system) -> None:
 
 
 def choice_at_start(choice: Choice, model, t0: float, q, data) -> Choice:
-    """Let a formulation choose what it chooses at the start."""
+    """Return the choice with what its formulation chooses at the start of a run."""
 
     def jacobian():
         if model.is_ode:

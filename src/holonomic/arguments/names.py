@@ -1,4 +1,4 @@
-"""Arguments that a call does not have, or that came without a name: what they are called here."""
+"""Arguments that a call does not have, or that came without a name: the message gives the name used here."""
 
 from __future__ import annotations
 
@@ -32,20 +32,20 @@ NO_RUN = "nothing: it looks at the start, and makes no run"
 def refuse_unknown(
     function: Callable, positional: tuple, given: Mapping[str, Any], system, passed_on: Callable | None = None
 ) -> None:
-    """Refuse what came without its name, and names that do not exist; each is told what it is called here.
+    """Refuse what came without its name, and names that do not exist; the message gives the names used here.
 
     Parameters
     ----------
     function : function
         What was called.
     positional : tuple
-        What came without a name, beyond what goes so.
+        What came without a name where a name is needed.
     given : mapping
         What came with a name that is not in the function's own signature.
     system : System, Ode or Posed
         What was to be simulated: it says how its start is written.
     passed_on : function, optional
-        The function that is given on what this one does not name itself.
+        The function to which this one passes on what it does not name itself.
     """
     if positional:
         _refuse_positional(positional, function.__name__, system.system if isinstance(system, Posed) else system)

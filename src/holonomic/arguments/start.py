@@ -186,7 +186,7 @@ def _of_system(call: str, system: System | Ode, q0, v0, y0) -> tuple[float | Non
 
 
 def interval(call: str, before: float | None, t_end) -> tuple[float, float]:
-    """Return (t0, t1); `before` is when an earlier run ended, where one is gone on from."""
+    """Return (t0, t1); `before` is the end of the earlier run that this one continues, if any."""
     if t_end is None:
         raise BadArgument(f"{call} needs t_end: a number, or a pair (t0, t_end).")
     t0, t1 = before, t_end

@@ -38,7 +38,7 @@ class Advice:
 
 
 def words_of(kind: str) -> str:
-    """Say a case in plain words."""
+    """Return a case in plain words."""
     return WORDS[kind]
 
 

@@ -44,7 +44,7 @@ from .rates import DECAYS, FAR_BEYOND, QUIET, SEEN, SHORT, SOON, TIGHT, Rates, t
 # (where constraints turn, long steps are found with more than a tenth only)
 BDF_SHARE, BDF_TURNING = 0.1, 0.2
 # Steps to go from which BDF's errors add up to more than 10 rtol where a vibration lasts beside what decays (Radau's, of
-# higher order and with fewer steps, stay below rtol there); radians to go from which it is said to last; BDF's steps in one
+# higher order and with fewer steps, stay below rtol there); radians to go from which on it counts as lasting; BDF's steps in one
 # of DOP853
 MANY, LASTING, SHORTER = 200, 100.0, 8
 LARGE = 60  # positions and velocities above which eigenvalues cost more than they save, and factors of Radau more than BDF

@@ -31,7 +31,7 @@ from ..starting.rank import rank_by_rows, terms
 DIFFERENCE = 1e-5  # of central differences, beside 1 + |x|
 SHORT = 1e-3  # of the accurate step: differences along the motion
 BRIEF = 1e-6  # of it: differences in time alone
-RESTS = 0.1  # of the speed one accurate step later: below that a system is said to be at rest
+RESTS = 0.1  # of the speed one accurate step later: below that a system counts as at rest
 STILL = 1e-7  # change of a unit vector that differences can tell from none
 TANGENT = 1e-6  # singular values of constraint gradients below this share of the largest count as zero
 NOTHING = np.zeros(0)

@@ -52,7 +52,7 @@ def preferred(
     interval : (float, float)
         Beginning and end, s.
     start : dict
-        Initial values and what is to be done about them, by the names that simulate() has for them.
+        Initial values and what to do about them, by the names that simulate() uses.
     methods : dict
         formulation, integrator and stabilization as they were given.
     step, rtol, atol
@@ -107,7 +107,7 @@ def energy_tolerance(simulate: Callable, model, t0: float, t1: float, start: dic
     t0, t1 : float
         Interval in seconds.
     start : dict
-        Initial values, and what is to be done about them.
+        Initial values, and what to do about them.
     rtol : float
         Share of the moving energy that may be lost.
     """

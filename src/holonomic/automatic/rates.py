@@ -1,4 +1,4 @@
-"""Rates of a state in a run, and the bounds from which on they ask for another method."""
+"""Rates of a state in a run, and the bounds above which they ask for another method."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import NamedTuple
 from ..loop.automatic_looks import STABLE, WORTH
 from .indicators import Indicators
 
-# A step that accuracy allows, times the fastest rate, from which on an implicit method wins. BDF takes 7 to 10 steps where
+# A step that accuracy allows, times the fastest rate, above which an implicit method wins. BDF takes 7 to 10 steps where
 # DOP853 takes one, and DOP853 is stable up to 6: measured, the two are level at about 30 to 60.
 FAR_BEYOND = 50.0
 # The same for constraints that turn by themselves, in time. There BDF has two ways to go, long steps and such that follow
@@ -53,7 +53,7 @@ def dearer(model) -> float:
 
 
 def stiff_from(model, short: bool) -> float:
-    """Return the accurate step times the fastest rate from which on an implicit method wins."""
+    """Return the accurate step times the fastest rate above which an implicit method wins."""
     return (FAR_BEYOND + (SOON - FAR_BEYOND) * short) * dearer(model)
 
 

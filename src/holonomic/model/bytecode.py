@@ -43,7 +43,7 @@ _SET_CELLS = frozenset(dis.opmap[name] for name in ("STORE_DEREF", "DELETE_DEREF
 
 @dataclass
 class Reads:
-    """Names with the attributes that are taken of them; `refused` says why nothing can be told.
+    """Names with the attributes that are taken of them; `refused` says why nothing can be known.
 
     `changes`: whether the code may change objects, its own or others.
     """
@@ -101,7 +101,7 @@ def _chain(steps: list[dis.Instruction], at: int) -> Chain:
 
 @functools.lru_cache(4096)
 def branches(code: types.CodeType) -> bool:
-    """Tell whether a function has an `if` of its own; a generator decides with whoever asks it for values."""
+    """Tell whether a function has an `if` of its own; a generator decides together with its caller."""
     lazy = code.co_flags & (0x20 | 0x80 | 0x200)  # generators and coroutines
     return not lazy and any(_DECIDES & set(part.co_code[::2]) for part in code_parts(code))
 

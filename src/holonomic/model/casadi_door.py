@@ -1,7 +1,7 @@
 """The one door to CasADi: what the package asks of it, by name. No other file imports it, so it could be replaced here.
 
-It takes 0.04 s to load and is needed only where a system is traced for the first time: whoever stands in the
-import of the package imports this file where it is called.
+It takes 0.04 s to load and is needed only where a system is traced for the first time: files that are loaded with the
+package import this one inside the functions that need it.
 
 Three types are CasADi's own:
 

@@ -52,7 +52,7 @@ class TracedSystem:
 
     watch: Watch
     traced: Any
-    checked: list[float] | None  # parameters, where the checks of the mass matrix hang on them
+    checked: list[float] | None  # parameters, where the checks of the mass matrix depend on them
 
     def holds(self, params: list[float]) -> bool:
         """Tell whether tracing again, with these parameters, would give the same."""
@@ -165,7 +165,7 @@ class Model(ModelBase):
         return self._functions[key]
 
     def _with_given(self, wanted, variant: Variant) -> CompiledFunctions:
-        """Functions that hang on what is not the system's: events, directions, someone else's formulation."""
+        """Return functions that depend on more than the system: events, directions, a formulation from elsewhere."""
         given = (*(variant.events or {}).items(), *variant.functions)
         key = (wanted, self._variant_key((), variant), tuple(alike(each) for each in given))
         watch, _, found = self._given.get(key, (None, (), None))

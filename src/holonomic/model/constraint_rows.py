@@ -2,7 +2,7 @@
 
     q' = Z v,   rows: G v + g_t = 0 and Â v + b = 0,   G v' + γ = 0 for all of them
 
-Where there are states s and algebraic variables w, `e.q` is (q, s, w), see `extra`; w moves so that its equations hold.
+Where there are states s and algebraic variables w, `e.q` is (q, s, w), see `extra_states`; w moves so that its equations hold.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class ConstraintRows:
     ):  # fmt: skip
         """Where some rows are redundant, `rows` selects independent ones of the velocity level, once and for all.
 
-        `kept` are such rows, too, but all rows stay, and solves find out by themselves which of them count, see `short`.
+        `kept` are such rows, too, but all rows stay, and solves find out by themselves which of them count, see `redundant_rows`.
         `held` tells that M is singular.
         """
         self.e = expressions

@@ -5,7 +5,7 @@ S = G M⁻¹ Gᵀ and of the projections' J W⁻¹ Jᵀ become straight-line cod
 
     q' = Z v,   M v' = f - Gᵀλ,   rows: G v + g_t = 0 and Â v + b = 0,   G v' + γ = 0 for all of them
 
-Where there are states s and algebraic variables w, `e.q` is (q, s, w), see `extra`.
+Where there are states s and algebraic variables w, `e.q` is (q, s, w), see `extra_states`.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ class Derived(ConstraintRows):
 
     @cached_property
     def holding(self) -> SX | None:
-        """W of the rows that hold coordinates without mass, see `held`; None where all have mass."""
+        """W of the rows that hold coordinates without mass, see `massless_coordinates`; None where all have mass."""
         return holding_weights(self.e.mass, self.G, self.held)
 
     @cached_property

@@ -1,4 +1,4 @@
-"""Arrays of floats that may come to hold symbols, and the types that stand for float where symbols are about."""
+"""Arrays of floats that can hold symbols, and the types that stand in for float while a function runs on symbols."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def symbol_of(value):
 
 
 def holding(result):
-    """What NumPy returned, arrays of floats as such that can hold symbols."""
+    """Return what NumPy returned, with arrays of floats turned into arrays that can hold symbols."""
     if isinstance(result, np.ndarray):
         kind = result.dtype.kind
         if type(result) is np.ndarray and kind == "f" and result.size <= LARGE:
@@ -63,7 +63,7 @@ def holding(result):
 
 
 def as_floats(value):
-    """What NumPy takes: arrays of ours that hold numbers only as arrays of floats, types of ours as what they stand for."""
+    """Return what NumPy can take: our arrays of numbers as arrays of floats, our types as what they stand for."""
     if isinstance(value, SymbolArray):
         return value.view(np.ndarray).astype(float)
     if isinstance(value, Standing):

@@ -1,4 +1,4 @@
-"""What a system was given, checked and taken into our own hands: parameters, inputs, arrays that stand for functions."""
+"""What a system was given, checked and copied: parameters, inputs, arrays that stand for functions."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from .given_numbers import NO_NUMBERS
 
 
 def freeze(system, *constants: str) -> None:
-    """Take parameters, inputs, labels and arrays that stand for functions into our own hands, as they are now."""
+    """Copy parameters, inputs, labels and arrays that stand for functions, as they are now."""
     object.__setattr__(system, "params", own_params(system.params))
     if system.inputs:
         object.__setattr__(system, "inputs", {name: _own_input(name, given) for name, given in system.inputs.items()})
     for name in constants:
         given = getattr(system, name)
         if given is not None and not callable(given):
-            check_constant(given, f"{name}=", finite=name != "mass")  # with mass() it is told where
+            check_constant(given, f"{name}=", finite=name != "mass")  # a mass that is not finite is reported with its place later
             object.__setattr__(system, name, copy.deepcopy(given))
     for name in ("constraint", "nonholonomic", "invariants", "g", "outputs", "states", "algebraic", "derivatives"):
         given = getattr(system, name)
@@ -35,7 +35,7 @@ def freeze(system, *constants: str) -> None:
 
 
 def check_constant(given, what: str, finite: bool = True) -> np.ndarray:
-    """Return the numbers that stand for a function, refusing what is none: text, dates, complex numbers, True and False."""
+    """Return the numbers that stand for a function; refuse text, dates, complex numbers, True and False."""
     try:
         found = np.asarray(given)
         if found.dtype.kind in NO_NUMBERS + "b":
@@ -49,7 +49,7 @@ def check_constant(given, what: str, finite: bool = True) -> np.ndarray:
 
 
 def check_mapping(given, name: str, example: str, word: str) -> None:
-    """Refuse what is not a mapping from names to something; None and an empty one are."""
+    """Refuse what is not a mapping from names to something; None and an empty mapping pass."""
     if given is None:
         return
     if not isinstance(given, Mapping):
@@ -60,7 +60,7 @@ def check_mapping(given, name: str, example: str, word: str) -> None:
 
 
 def check_coordinates(given) -> None:
-    """Refuse names of coordinates that are no texts, or in no order."""
+    """Refuse names of coordinates that are not strings, or that come in no order."""
     if given is None or isinstance(given, str):
         return
     if not isinstance(given, Mapping | Sequence | np.ndarray) or isinstance(given, bytes):

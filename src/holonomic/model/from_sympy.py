@@ -138,7 +138,7 @@ def _labels(constraint, positions) -> dict[str, Any]:
 
 
 def _by_symbol(given, used) -> dict:
-    """Values by symbol; a name stands for the symbol of that name."""
+    """Return values by symbol; a string stands for the symbol with that name."""
     import sympy
 
     symbols = {_name(symbol): symbol for symbol in used}

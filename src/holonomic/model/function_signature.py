@@ -83,20 +83,20 @@ def _with_state(takes: Taken, known) -> Taken:
 
 
 def given_to(function, takes: Taken, values: dict[str, Any]):
-    """Call a user's function, which takes this, with these values by the names of its arguments; on symbols its copy is called."""
+    """Call a user's function with values by the names of its arguments; on symbols, call its copy."""
     ordered, named = takes.split(values)
     by_position = (values.get(one.name, one.default) for one in ordered)
     return in_run(function)(*by_position, **{name: values[name] for name in named})
 
 
 def in_run(function):
-    """Return what is called in a user's function's place: on symbols its copy, otherwise the function itself."""
+    """Return what to call for a user's function: its copy on symbols, otherwise the function itself."""
     copies = COPIES.get()
     return function if copies is None else copies(function)
 
 
 def by_name(function, takes: Taken, names):
-    """Return a function that takes these names where the given one takes this: itself, wherever it does by name."""
+    """Return a function that takes these names; the given one itself, where it already takes them by name."""
     if not takes.by_position:
         return function
     ordered, named = takes.split(names)
@@ -105,7 +105,7 @@ def by_name(function, takes: Taken, names):
 
 @maker
 def placed(function, ordered, named):
-    """A function that is given some arguments by position; those that are missing have their default value."""
+    """Return a function that passes some arguments by position; missing ones take their default values."""
 
     def called(**given):
         by_position = [given[name] if name in given else default for name, default in ordered]
@@ -115,7 +115,7 @@ def placed(function, ordered, named):
 
 
 def is_compiled(function) -> bool:
-    """Whether Numba compiles a function out of one that is written in Python, `py_func`."""
+    """Whether a function was compiled by Numba from one written in Python, its `py_func`."""
     return type(function).__module__.startswith("numba.") and hasattr(function, "py_func")
 
 
@@ -139,7 +139,7 @@ def _signatures(function, role: str) -> tuple[inspect.Signature, inspect.Signatu
 
 
 def _is_plain(function) -> bool:
-    """Whether a function is just that: what it shows is what it takes."""
+    """Whether a function is a plain one: its signature is what it takes."""
     return isinstance(function, types.FunctionType) and "__wrapped__" not in function.__dict__
 
 

@@ -148,7 +148,7 @@ class FunctionsOnNumbers:
             raise NotFinite(f"{role} is {bad} at the start, t = {t:g}, {self.where(q)}.")
 
     def at_start(self, f, role: str, *more) -> np.ndarray:
-        """The value of a function at the start; what it raises says where it was called."""
+        """Return the value of a function at the start; its own errors come with a note where it was called."""
         t, q, v = self.points[0]
         with np.errstate(all="ignore"):
             try:

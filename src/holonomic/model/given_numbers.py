@@ -1,4 +1,4 @@
-"""Numbers that a user gives, or his functions return. What cannot be meant is refused with its name."""
+"""Numbers that users give, or that their functions return. What cannot be meant is refused, and the message names it."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def is_one_of(value, choices) -> bool:
 
 
 def is_whole(value, least: int) -> bool:
-    """Whether a value is a whole number, at least so large."""
+    """Whether a value is a whole number, and not below the least one."""
     if type(value) is int:
         return value >= least
     if isinstance(value, bool | np.bool_) or axes(value):
@@ -81,10 +81,10 @@ def is_whole(value, least: int) -> bool:
 
 
 def beyond_memory(needed: float) -> str | None:
-    """Say how much memory that is and how much there is, where it is less; None: it fits, or cannot be told."""
+    """Say how much memory is needed and how much there is, where it does not fit; None: it fits, or nobody knows."""
     try:
         there = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    except (AttributeError, ValueError, OSError):  # not told on this system
+    except (AttributeError, ValueError, OSError):  # this system does not say
         return None
     return f"{needed / 1e9:.1f} GB, and this machine has {there / 1e9:.1f} GB of memory" if needed > there else None
 
@@ -103,7 +103,7 @@ def positive(value, name: str, infinite: str | None = None) -> float:
 
 
 def refuse_matrix(shape: tuple[int, ...], role: str) -> None:
-    """Refuse rows that come as a matrix: in which order its entries are meant, nobody has said."""
+    """Refuse rows that come as a matrix: the order of its entries is anybody's guess."""
     if sum(length > 1 for length in shape) > 1:
         raise WrongShape(
             f"{role} returned shape {shape}, expected a number or one row of numbers. Return np.ravel(...) of the matrix "
@@ -163,7 +163,7 @@ def refuse_without_state(role: str, letter: str) -> None:
 
 
 def refuse_constant(value: float, role: str) -> None:
-    """Refuse an event that depends on nothing which changes."""
+    """Refuse an event that depends on nothing that changes."""
     raise BadArgument(
         f"{role} depends on nothing that changes: it is {value:g} throughout, so it never crosses zero. Write it as a function "
         "of t or of the state."

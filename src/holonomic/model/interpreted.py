@@ -25,7 +25,7 @@ DIFFERENCES_RTOL = 1e-9  # no better with differences, however smooth the functi
 
 
 def careful(model, run, t, x, K, row, W):
-    """What a field evaluation failed of, if it did: it leaves ρ = 0 at a singular position."""
+    """Return the status of a field evaluation: it leaves ρ = 0 at a singular position."""
     size = model.size
     rho = K[row, size.nrow - 1]
     if rho == 0.0:
@@ -67,7 +67,7 @@ class InterpretedModel(ModelBase):
         self._tables: dict[Any, Any] = {}
 
     def is_current(self) -> bool:
-        """Functions are called as they are; what was looked at once, such as whether M is constant, may be another."""
+        """Whether what was looked at once still holds, such as that M is constant; functions are called as they are in any case."""
         return self._watch.unchanged()
 
     def __reduce__(self):

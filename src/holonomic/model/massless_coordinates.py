@@ -28,7 +28,7 @@ LEAST_EIGENVALUE = 1e-12  # of M with unit diagonal: below, M counts as singular
 def holding_weights(M: SX, G: SX, held: Held | None = None) -> SX | None:
     """W, a diagonal with one entry per row of G; None where every coordinate has mass, or no row holds one without.
 
-    Coordinates without mass are those of which nothing stands on the diagonal of M, and those that numbers say of.
+    Coordinates without mass are those with nothing on the diagonal of M, and those that numbers show to have none.
     """
     from .casadi_door import SX, diag, sparsify, vertcat
 
@@ -49,7 +49,7 @@ def holding_weights(M: SX, G: SX, held: Held | None = None) -> SX | None:
 
 
 def held_in(M: np.ndarray) -> Held | None:
-    """What has to be held where M is singular; None where it is positive definite, or not semidefinite by its diagonal."""
+    """Return what constraints have to hold where M is singular; None where M is positive definite, or its diagonal is negative."""
     some = np.diag(M) > 0.0
     if not np.all(np.isfinite(M)) or np.any(np.diag(M) < 0.0):
         return None

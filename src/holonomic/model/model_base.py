@@ -1,4 +1,4 @@
-"""What compiled and interpreted models share: sizes, labels, the layout of data, whom to blame for a NaN."""
+"""What compiled and interpreted models share: sizes, labels, the layout of data, and which function gave a NaN."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ PLAIN = Variant()
 
 @dataclass(frozen=True)
 class Held:
-    """What the numbers at a start say of a mass matrix that is positive definite on the constraints alone; see `held`."""
+    """What the numbers at a start say of M that is positive definite on the constraints alone; see `massless_coordinates`."""
 
     coordinates: tuple[int, ...] = ()  # without mass
     all_rows: bool = False  # whether M is singular without them, too: then every row may have to hold something
@@ -353,7 +353,7 @@ def out_of_domain(problem: Exception) -> bool:
 
 
 def _outcome(function, role, allowed, values) -> tuple[np.ndarray, str]:
-    """What a user's function gives; NaN where it raises instead, as compiled code has it, and what it raises on purpose."""
+    """Return what a user's function gives: NaN where it raises, as compiled code has it, and what it raises on purpose."""
     try:
         return np.asarray(call(function, role, allowed, values), dtype=float), ""
     except Exception as problem:

@@ -1,4 +1,4 @@
-"""NumPy, math and the builtins as functions see them that are run on symbols.
+"""NumPy, math and the builtins as a function sees them while it runs on symbols.
 
 Every name of NumPy leads to a function that hands plain numbers on to NumPy itself and answers symbols with the ones of
 `symbol_array`. Arrays of floats that come back can hold symbols, too, so that `r = np.zeros(9); r[3:6] += F` works as

@@ -71,7 +71,7 @@ _NUMPY = Path(np.__file__).parent
 
 
 def _own(thing, module: types.ModuleType) -> bool:
-    """Whether a library's function is the library's own, and not one that was put into its place before we came."""
+    """Whether a library's function is the library's own, and not one that somebody put in its place."""
     if type(thing) is types.FunctionType:
         return _NUMPY in Path(thing.__code__.co_filename).parents
     if module not in (np, np.linalg):

@@ -1,9 +1,9 @@
-"""Solves where rows are redundant: all rows stay, and none is left out for good.
+"""Solves where rows are redundant: all rows stay, none is dropped for good.
 
 Which rows depend on which changes on the way, as the planets of a gear go round. Three solves take care of that, all of them
 functions of the position alone, as events, dense output and steps taken again need it:
 
-    KeptFactors      accelerations: rows that are independent as far as one has looked (`starting.around`), at their cost
+    KeptFactors      accelerations: rows found independent in a walk along the constraints (`starting.around`), at their cost
     ShortFactors     accelerations where these leave too little of each other: elimination itself finds others
     EvenFactors      projections: all rows alike, A + ε D with D the diagonal of A
 
@@ -87,7 +87,7 @@ def factor_short(A: SX, kept: Sequence[int]) -> ShortFactors:
     A : SX
         J D, symmetric, positive semidefinite.
     kept : sequence of int
-        Rows that are independent wherever one has looked; the others come last.
+        Rows found independent at every position looked at; the others come last.
     """
     A = sparsify(A)
     n, first = A.shape[0], set(kept)

@@ -1,4 +1,4 @@
-"""What is said of a function that cannot be run on symbols: what it does, the line, the reason, and what to write instead."""
+"""Messages about functions that cannot be run on symbols: what the function does, the line, the reason, what to write instead."""
 
 import contextlib
 import contextvars
@@ -49,7 +49,7 @@ _COMPLAINTS = (
 
 
 def user_line():
-    """Opcode and quoted source of what the innermost frame that is neither ours nor NumPy's is doing."""
+    """Return the opcode and the quoted source of the innermost frame that is neither ours nor NumPy's."""
     frame = sys._getframe(1)
     while frame.f_back is not None and not _is_users(frame):
         frame = frame.f_back
@@ -57,7 +57,7 @@ def user_line():
 
 
 def line_of(problem):
-    """The quoted source of the innermost line of the user's that an exception passed."""
+    """Return the quoted source of the innermost line of the user's code that an exception came through."""
     trace, line = problem.__traceback__, ""
     while trace is not None:
         if _is_users(trace.tb_frame):
@@ -67,7 +67,7 @@ def line_of(problem):
 
 
 def asked_by_user() -> bool:
-    """Tell whether the one who called our caller is the user's code."""
+    """Tell whether our caller was called by the user's code."""
     return _is_users(sys._getframe(2))
 
 

@@ -1,6 +1,6 @@
 """Symbol: a number that is not known yet, and the messages of code that needs to know it.
 
-Every operation on a `Symbol` adds a node to CasADi's expression graph. A decision (``if``) is taken by whoever follows the
+Every operation on a `Symbol` adds a node to CasADi's expression graph. A decision (``if``) is taken by the code that follows the
 ways through a function; whatever needs a number instead raises `UntraceableFunction` and says what to write.
 """
 

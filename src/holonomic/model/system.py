@@ -142,7 +142,7 @@ class System:
     g: ClassVar[None] = None
     # a mechanism's system has these
     resolver: ClassVar[Any] = None  # reads results by the names of bodies, joints and forces
-    redundant: ClassVar[Any] = None  # what is done about redundant rows where nothing is said
+    redundant: ClassVar[Any] = None  # what to do about redundant rows by default
     metric: ClassVar[Any] = None  # weights of (q, v) when a state is moved onto the constraints
 
     def __post_init__(self):

@@ -1,4 +1,4 @@
-"""The stage on which a system's functions are run on symbols: who is who there, and the numbers they are checked with."""
+"""Where a system's functions are run on symbols: which symbol stands for what, and the numbers they are checked with."""
 
 from __future__ import annotations
 
@@ -159,7 +159,7 @@ class TraceStage:
         return result
 
     def _refuse_other(self, function, role: str, allowed, result: SX) -> None:
-        """Refuse a function that is another one when it is run again: random numbers, the time, a counter somewhere.
+        """Refuse a function that gives something else when it is run again: random numbers, the time, a counter somewhere.
 
         Only one that reaches what cannot be followed is run again; it would also be seen in numbers, but only where the start
         leads to it.
@@ -244,7 +244,7 @@ class TraceStage:
                     )
 
     def other_params(self) -> list[np.ndarray]:
-        """Parameters near the given ones: what holds with them does not hang on single numbers."""
+        """Return parameters near the given ones: what also holds with them is not a coincidence of single numbers."""
         if not len(self.flat_params):
             return []
         random = np.random.default_rng(2)

@@ -2,10 +2,10 @@
 
 A model is made once for a system. A user who then gives a global another value, changes a table in place or
 defines a helper function anew means the next run to see it, as plain Python would. Everything that functions reach is
-followed, as long as it is on the positive list of `known`; looking costs about 0.1 µs for every name that is read, so it
+followed, as long as it is on the positive list of `pure_functions`; looking costs about 0.1 µs for every name that is read, so it
 is done before every run. Where something else is reached, nothing is claimed: the model is *unknown* and traced anew.
 
-Whether two models are the same is not decided here: that is told by what was traced.
+Whether two models are the same is not decided here: what was traced decides.
 """
 
 from __future__ import annotations
@@ -276,7 +276,7 @@ def alike(thing):
     """Return a key of a function or value that is the same for all that cannot differ while a watch on one is quiet.
 
     Two functions of one piece of code, as a lambda in a loop gives them, are alike where they stand on equal numbers and
-    on the same objects. Whoever keeps such a key keeps the thing, too: an object is told by its identity.
+    on the same objects. Keep the thing along with its key: objects are compared by identity.
     """
     if type(thing) is tuple:
         return tuple(map(alike, thing))

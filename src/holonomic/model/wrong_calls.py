@@ -1,4 +1,4 @@
-"""A call that does not fit its function, told with what the function takes instead of Python's own words."""
+"""Calls that do not fit their function: the message says what the function takes, instead of Python's own words."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Kind = TypeVar("Kind", bound=type)
 def says_what_it_takes(function: Function, title: str = "", foreign: Mapping[str, str] | None = None) -> Function:
     """Let a function refuse arguments that it does not have, or that are missing, and say how it is called.
 
-    `foreign` are names that others use for an argument, and what it is called here.
+    `foreign` maps names that other packages use for an argument to ours.
     """
     name = title or function.__name__
 

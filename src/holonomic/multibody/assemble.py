@@ -180,7 +180,7 @@ def check_asked(m, values, speeds) -> None:
 
 
 def assemble(m, values, speeds, near, drawn: bool = False) -> Assembly:
-    """Return consistent positions and velocities; `drawn`: no one asked for it, so only small gaps are closed."""
+    """Return consistent positions and velocities; `drawn`: nobody asked for a position, so only small gaps are closed."""
     k = Kinematics(m)
     begin = beginning(m, k, near)
     joints = [part for part in k.parts if part.level == "position" and part.name in m.joints]

@@ -86,7 +86,7 @@ def lower(m, varying=()) -> AssembledSystem:
 
 
 def with_numbers(function, numbers: dict[str, float]):
-    """A function of p for which some parameters have fixed numbers."""
+    """Return a function of p in which some parameters have fixed numbers."""
     if function is None or not numbers:
         return function
     made = held(function, tuple(numbers.items()))

@@ -318,7 +318,7 @@ class Mechanism(NamedParts, JointMethods, DriveMethods, ForceMethods, StateMetho
         self._made = self._assembly = None
 
     def _moved(self) -> None:
-        """A number has changed: the equations stay, the assembled position does not."""
+        """Note that a number has changed: the equations stay, the assembled position does not."""
         self._assembly = None
 
     def __repr__(self) -> str:

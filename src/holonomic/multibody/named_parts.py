@@ -1,4 +1,4 @@
-"""Parts of a mechanism by name: which there are, which is meant, and what is said where there is none of that name."""
+"""Parts of a mechanism by name: finding the one that is meant, and the message where there is none."""
 
 from __future__ import annotations
 

@@ -98,7 +98,7 @@ class Resolver:
         return (FrameView if isinstance(point, Frame) else PointView)(record, point.mark)
 
     def drawing(self) -> dict[str, list[dict[str, Any]]]:
-        """Shapes of every body in its own frame (origin at the centre of mass), for whoever draws them.
+        """Shapes of every body in its own frame (origin at the centre of mass), for drawing.
 
         Each has kind, outline, centre and axes (an angle in the plane, columns in space); they move with
         `sol[body].position` and `sol[body].rotation`.

@@ -103,7 +103,7 @@ def seen(function, layout):
 
 @maker
 def seeing(function, layout):
-    """A function of what the given one asks for and of s; its u has the states under their names."""
+    """Return a function that also takes s, and whose u holds the states under their names."""
 
     def with_states(**given):
         s = given.pop("s")

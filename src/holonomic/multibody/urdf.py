@@ -74,7 +74,7 @@ def fill(m, path, package_dirs, base: str, stops: float | None) -> None:
     else:
         root.body = m.ground
         _draw(root, meshes)
-    named: dict[str, str] = {}  # joints of the file, as they are called here
+    named: dict[str, str] = {}  # joints of the file -> their names here
     for element in _from_root(root.name, joints, links):
         named[element.get("name")] = _join(m, element, links, meshes, stops)
     _couple(m, joints, named)

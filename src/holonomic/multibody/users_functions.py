@@ -1,4 +1,4 @@
-"""How functions of the user's are asked: with what they name, with numbers, symbols or, for results, at every time of a run.
+"""Calling users' functions: with what they name, on numbers, on symbols or, for results, at every time of a run.
 
 A user writes for one time: `np.linalg.norm(ball.position)`, `if`, `np.array([np.cos(t), 0.0])`. Results are computed for
 whole time series, whose components are arrays; there such a function is called once for every time.
@@ -21,7 +21,7 @@ class NotSeen(BadArgument, AttributeError):
 
 
 class Seen:
-    """What a user's function sees of a body, a point or a joint, by attribute; `asking` says who asks whom.
+    """What a user's function sees of a body, a point or a joint, by attribute; `asking` names the part and who asks for it.
 
     Parts are numbers, vectors and matrices: components, tuples of them, tuples of rows.
     """

@@ -148,7 +148,7 @@ def simplest(f: Formulation) -> tuple:
 
 
 def _may_be_ode(given) -> bool:
-    """Whether explicit integrators take a formulation as it was given; what is none is refused later."""
+    """Whether explicit integrators take a formulation as it was given; anything else is refused later."""
     known = isinstance(given, Formulation) or (isinstance(given, type) and issubclass(given, Formulation))
     return not known or "ode" in given.gives
 

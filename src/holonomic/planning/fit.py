@@ -1,7 +1,7 @@
 """Fit: do these methods work together, and with this model. What does not is refused here, with a way out.
 
 What a system cannot have comes first, then what methods cannot do together, so that no remedy leads to another refusal.
-Methods are asked for what they can do, by the attributes that their base classes declare; none is known here by name.
+Methods say what they can do in attributes that their base classes declare; none is known here by name.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ def along_multipliers(choice: Choice, model) -> tuple[Stabilization, str | None]
 
 
 class Misfit(Exception):
-    """Why a combination does not work; the remedy, a text or a function that makes one, is looked for when it is told."""
+    """Why a combination does not work; the remedy, a text or a function that makes one, is only looked for when it is shown."""
 
     def __init__(self, reason: str, remedy: str | Callable[[], str]):
         super().__init__(reason)

@@ -336,11 +336,11 @@ class Plan:
         return self._copy(blocks=self.blocks[:2])
 
     def of_run(self, sol) -> Plan:
-        """Return this plan as that of a solution: `why()` then tells its numbers, too."""
+        """Return this plan as that of a solution: `why()` then reports its numbers, too."""
         return self._copy(solution=sol)
 
     def of_members(self, lines: list[str]) -> Plan:
-        """Return this plan as that of an ensemble, whose members `why()` then tells of."""
+        """Return this plan as that of an ensemble, about whose members `why()` then reports."""
         return self._copy(members=tuple(lines))
 
     def why(self) -> str:

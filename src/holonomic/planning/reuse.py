@@ -23,7 +23,7 @@ from .plan import Plan
 def model_of(system, q, v, t0, extras: Extras = NONE, only_traced: bool = False) -> Model | InterpretedModel:
     """Return the model of a system at these sizes, made once and anew where what its functions read has changed.
 
-    With `only_traced`, none is made of a system that cannot be traced: why it cannot is raised.
+    With `only_traced`, a system that cannot be traced raises the reason instead.
     """
     known = system.made.models
     problem = PROBLEM.get()
@@ -49,9 +49,9 @@ def _made(system, q, v, t0, extras: Extras, problem: UntraceableFunction | None)
 
 
 def traced_model(system, q, v, t0, extras: Extras, refusal: Callable[[str], str]) -> Model:
-    """Return the model of a system for what plain Python cannot do; one that is not traced is refused, and nothing else is said.
+    """Return the model of a system for what plain Python cannot do; one that is not traced is refused, without any other warning.
 
-    `refusal` makes the message, out of why a function cannot be traced; out of nothing with trace=False.
+    `refusal` makes the message from the reason why a function cannot be traced; from "" with trace=False.
     """
     if system.trace is False:
         raise BadArgument(refusal(""))
@@ -102,7 +102,7 @@ class UntraceableEvent(UntraceableFunction):
 
 @contextlib.contextmanager
 def as_python(problem: UntraceableEvent) -> Iterator[None]:
-    """Let what is run here be plain Python, whatever its system: its events cannot be traced."""
+    """Run what is inside as plain Python, whatever its system: its events cannot be traced."""
     token = PROBLEM.set(problem)
     try:
         yield

@@ -34,7 +34,7 @@ class PaperTable:
 
 @dataclass(frozen=True, eq=False)
 class Paper:
-    """A paper: its key in the bibliography, what it is called, and its tables by id."""
+    """A paper: its key in the bibliography, its title, and its tables by id."""
 
     key: str
     title: str

@@ -63,7 +63,7 @@ def names(model, resolver) -> dict[str, list[str]]:
 
 
 class Events(dict):
-    """Where each event happened, by name; says which there are where one is asked for that is not."""
+    """Where each event happened, by name; a name that is not there is answered with those that are."""
 
     def __getitem__(self, name: str) -> EventLog:
         if not isinstance(name, str) or name not in self:

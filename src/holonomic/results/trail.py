@@ -39,7 +39,7 @@ class WrittenRows:
     too_much: bool = False  # dense output was more than is kept
 
     def add(self, t, x, k, dense, rows: int, at: int) -> None:
-        """Keep rows as chunk number `at`, the last; done twice, where Ctrl-C came in between, it is done once."""
+        """Keep rows as chunk number `at`, the last; doing it twice, where Ctrl-C came in between, has no further effect."""
         if rows:
             self._keep_dense(dense[:rows], at)
             self.k[at:] = [k[:rows].copy()]

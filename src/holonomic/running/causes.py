@@ -11,7 +11,7 @@ from ..kernels.signatures import Fn
 from ..starting.rank import rank_by_rows, terms
 
 NEARLY_SINGULAR = 0.02  # of the smallest singular value at the start
-TINY = 1e-5  # of the interval: steps so short have a reason
+TINY = 1e-5  # of the interval: shorter steps have a reason that can be found
 PROBES = 24  # points ahead of the last state at which functions are tried, each four times as far
 
 
@@ -67,7 +67,7 @@ def growth_of_multipliers(plan, sol) -> str | None:
 
 
 def growth_of_force(plan, sol, first: int) -> float:
-    """Size of the force at the end of a run beside its size at an earlier step; 1 where that cannot be told."""
+    """Size of the force at the end of a run beside its size at an earlier step; 1 where that is not known."""
     model = plan.model
     t, x, _ = sol.trail.arrays
     try:

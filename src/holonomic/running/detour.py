@@ -78,12 +78,12 @@ class Crossing:
         return None if self.home is None else LOOK
 
     def watch(self, run: Run) -> None:
-        """Let the step loop give the alarm, where this plan is to be helped."""
+        """Let the step loop raise the alarm, where another plan may help this one."""
         if self.plan_for is not None and self.home is None and run.plan.hands_over:
             run.memory.crosses = alarm_of(run.plan)
 
     def concerns(self, run: Run, status: int) -> bool:
-        """Tell whether a status is to be dealt with here."""
+        """Tell whether a status is handled here."""
         if self.home is not None:
             return status == MORE
         if status == NEED_PASSAGE:
@@ -102,7 +102,7 @@ class Crossing:
             back, status = run.handed_to(home, self.t_end)
             back.memory.rho_most = self._begun[3]
             if not run.passages.paths:
-                back.memory.rho_asked = run.memory.rho_least  # there was nothing: not to be asked again soon
+                back.memory.rho_asked = run.memory.rho_least  # there was nothing: do not ask again soon
             return back, status
         ahead = rank_falls(run.plan, run.t, run.x, _states(run, parts), run.data)
         helped = self._helped(run) if ahead else None
@@ -110,7 +110,7 @@ class Crossing:
             if status != NEED_PASSAGE:
                 return run, status
             run.passages.leave()
-            if not ahead and run.t != self._refused:  # the constraints are as they were: asked again where ρ falls further
+            if not ahead and run.t != self._refused:  # the constraints are as they were: ask again where ρ falls further
                 self._refused, run.memory.rho_asked = run.t, _ratio(run)
                 return run, OK
             run.memory.crosses = 0
@@ -137,7 +137,7 @@ class Crossing:
         return replace(story, changes=(*story.changes, Change(t, choice, 0.0, 0.0, step, reason)))
 
     def warning(self, t_end: float) -> str | None:
-        """Say that another method took the place of one that was asked for by name, and for how long."""
+        """Say that another method replaced one that was asked for by name, and for how long."""
         named = [led for led in self._led if led[0].chosen]
         if not named:
             return None

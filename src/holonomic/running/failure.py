@@ -50,7 +50,7 @@ def explain(status: int, run, plan, sol, why: str = "") -> HolonomicError:
     t = run.t
     cause = status
     if status == STEP_COLLAPSED and run.memory.t_failed == run.memory.t:
-        cause = run.memory.last_status  # what the attempts from here failed of, other than their error
+        cause = run.memory.last_status  # why the attempts from here failed, apart from their error
     if status == TOO_MANY_STEPS:
         return StepFailed(
             f"max_steps = {run.max_steps} steps were used up at t = {t:.6g} of {run.memory.t_stop:.6g} (last step "
@@ -157,7 +157,7 @@ def burst(plan, first: float, last: float, step: float) -> str:
 
 
 def _no_convergence(run, plan) -> str:
-    """Newton's iteration of an implicit step failed: how long the step was, and what may help."""
+    """Explain why Newton's iteration of an implicit step failed: how long the step was, and what may help."""
     h = abs(plan.choice.step or run.memory.h)
     below = _below_rounding(run, plan)
     if below is not None:
@@ -173,7 +173,7 @@ def _no_convergence(run, plan) -> str:
 
 
 def _no_past(run, plan) -> str:
-    """A multistep method with a fixed step cannot begin with its order."""
+    """Explain why a multistep method with a fixed step cannot begin with its order."""
     i = plan.choice.integrator
     return (
         f"{i!r} with step {abs(run.memory.h_fixed):g} cannot begin with its order at t = {run.t:.6g}: nothing leads there from "
@@ -205,7 +205,7 @@ def crowded(name: str, run, sol) -> StepFailed:
 
 
 def _below_rounding(run, plan) -> str | None:
-    """Say where an implicit step is asked for digits that there are not, and what can be had; None where it is not."""
+    """Say where an implicit step is asked for more digits than there are, and how many there are; None where it is not."""
     if not (plan.integrator.wants_scales and plan.choice.step is None):
         return None
     scale = run.atol + run.memory.rtol * np.abs(run.x)
@@ -300,7 +300,7 @@ def _not_finite(run, plan, found) -> str:
 
 
 def _singular(run, plan, sol) -> HolonomicError:
-    """A singular saddle-point matrix: the mass, the constraints, or neither can be told."""
+    """Explain a singular saddle-point matrix: the mass, the constraints, or unknown which."""
     model, t = plan.model, run.t
     why = "the constraint Jacobian loses rank. "
     if model.is_ode:

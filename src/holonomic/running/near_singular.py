@@ -76,7 +76,7 @@ def rank_falls(plan, t: float, x, states, data) -> bool:
     try:
         here, usual = at(t, x), max(at(*state) for state in states)
     except (HolonomicError, np.linalg.LinAlgError, ValueError):
-        return True  # not to be told: as the pivot ratio says
+        return True  # cannot be told: believe the pivot ratio
     return here < CLOSER * usual
 
 

@@ -66,7 +66,7 @@ class Passages:
         memory.paths = 0
 
     def leave(self) -> None:
-        """The state, or the field, is another one: the path is of no use any more."""
+        """Leave the path: the state or the field has changed."""
         memory = self.run.memory
         self._paths = self.paths
         memory.guided = memory.alarm = 0

@@ -77,7 +77,7 @@ class Run:
         memory.crosses = BY_STAGES if plan.crosses else 0
 
     def release(self) -> None:
-        """Give the arrays back to the plan: a next run uses them again."""
+        """Give the arrays back to the plan, for the next run."""
         self.plan.spare.append(self.work)
 
     @property
@@ -190,18 +190,18 @@ class Run:
             self.memory.t_base, self.memory.step_number = self.t, 0
 
     def go_to(self, t: float) -> None:
-        """Take a state that was entered as that of time t."""
+        """Take the state that was entered as the state at time t."""
         self.memory.t = t
         self.field_changed()
 
     def field_changed(self) -> None:
-        """The data have changed: the first stage must be evaluated again."""
+        """Note that the data have changed: the first stage must be evaluated again."""
         self.passages.leave()
         self.memory.evaluated = 0
         self._forget()
 
     def _forget(self) -> None:
-        """A method that looks back begins anew."""
+        """Let a method that looks back begin anew."""
         if self.plan.integrator.remembers:
             self.K[1:-2] = 0.0
 

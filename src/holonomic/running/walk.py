@@ -49,7 +49,7 @@ def walk(
 ) -> Solution:  # fmt: skip
     """Run the stretches between breaks of inputs, events and changes of plan; wrap whatever there is at the end.
 
-    What has to be told of a run that came to its end goes to `warn(text, kind)`.
+    Warnings about a run that reached its end go to `warn(text, kind)`.
     """
     bar = bar or Progress(t0, t1, progress)
     ended = "end"
@@ -127,7 +127,7 @@ def walk(
 
 
 def _with_reason(problem: HolonomicError, t1: float) -> HolonomicError:
-    """Let the solution so far know why it goes no further."""
+    """Write into the solution so far why it ends."""
     if problem.solution is not None:
         problem.solution.trail.stopped = (f"{type(problem).__name__}: {problem}", t1)
     return problem

@@ -42,7 +42,7 @@ class Watching:
         self.events.marks[:], self.events.values[:] = other.events.marks, other.events.values
 
     def collect(self, rows: int, at: int) -> None:
-        """Write down what the step loop has found, after the first `at` events; done twice it is done once."""
+        """Write down what the step loop has found, after the first `at` events; doing it twice has no further effect."""
         if rows:
             e = self.events
             self.log[at:] = [(int(e.index[i]), float(e.t[i]), e.x[i].copy(), e.k[i].copy()) for i in range(rows)]

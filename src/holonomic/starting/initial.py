@@ -77,7 +77,7 @@ def position_jacobian(model, t, q, data, invariants: bool = False) -> np.ndarray
 
 
 def check_initial(model, initial: str, hold, redundant: str | None) -> np.ndarray:
-    """Refuse what cannot be done about initial values; return which coordinates are held."""
+    """Check initial= and hold=; return which coordinates are held."""
     if not isinstance(initial, str) or initial not in INITIAL:
         raise BadArgument(f'initial={initial!r}: choose "check", "project", "impact" or "free".')
     if redundant is not None:
@@ -95,7 +95,7 @@ def check_initial(model, initial: str, hold, redundant: str | None) -> np.ndarra
 
 
 def prepare(model, t, q, v, data, *, tol: float, initial: str, hold, redundant: str | None) -> Start:
-    """Return consistent initial values or say why not."""
+    """Return consistent initial values, or raise with the reason why there are none."""
     held = check_initial(model, initial, hold, redundant)
     guess, moved_w = q, 0.0
     if model.nw:

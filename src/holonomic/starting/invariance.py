@@ -16,12 +16,12 @@ from ..kernels.signatures import Fn
 DIFFERENCE = 1e-5  # of central differences, beside the size of the state
 SUSPECT = 1e-8  # of a rate, in units of the invariant per second: what is below is not looked at twice
 LOOKS = 30  # states of a run at which dependent invariants are looked for
-AT_THE_END, NEAR_ITS_VALUE = 1e-3, 1e-8  # more than CANCELS is let pass at a computed state; others prove nothing
+AT_THE_END, NEAR_ITS_VALUE = 1e-3, 1e-8  # at a computed state more may pass than CANCELS; states further off prove nothing
 CANCELS = 1e-4  # of the parts of a rate: those of an invariant cancel to rounding and the error of differences, 1e-9
 
 
 def check_invariants(model, t: float, x: np.ndarray, data: np.ndarray) -> None:
-    """Refuse an invariant that the equations change; a model that passed once is not asked again."""
+    """Refuse an invariant that the equations change; a model that passed once is not checked again."""
     if not model.n_invariants or model.invariants_are_checked:
         return
     found = not_kept(model, t, x, data)

@@ -1,7 +1,7 @@
 """What the constraints leave free at a position: rank, redundant rows, singular positions, missing mass.
 
 That rows are redundant is found by pivoted QR of Gᵀ at the start and at perturbed positions on the constraints: rank low
-at all of them is redundancy, rank low at the start alone a singular position. What is made of it in a run: `model.short`.
+at all of them is redundancy, rank low at the start alone a singular position. How a run solves with them: `model.redundant_rows`.
 """
 
 from __future__ import annotations
@@ -211,7 +211,7 @@ def _neighbours(model, q, G, project) -> Iterator[tuple[np.ndarray, float]]:
 
 
 def check_redundant(redundant) -> None:
-    """Refuse what is no choice about redundant rows."""
+    """Refuse a value of redundant= that does not exist."""
     if redundant is not None and (not isinstance(redundant, str) or redundant not in ("minimum-norm", "drop")):
         raise BadArgument(f'redundant={redundant!r}: choose "minimum-norm" or "drop".')
 

@@ -23,7 +23,7 @@ DIRECTIONS = 6  # at random, beside the axes
 
 
 def take_root(model, t: float, x: np.ndarray, data: np.ndarray, lam0=None) -> str:
-    """Choose the solution for y of a Dae by a guess, or warn of others near the one taken; return what to tell of it."""
+    """Choose the solution for y of a Dae by a guess, or warn of others near the one taken; return what the report says of it."""
     if not model.lam_in_force:
         if lam0 is not None:
             _check(vector(lam0, "lam0", model.n_constraints // model.order), _usual(model, t, x, data), t)

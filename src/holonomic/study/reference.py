@@ -48,7 +48,7 @@ def relative_error(x, known) -> float:
     return error if np.isfinite(error) else np.inf
 
 
-STARTS = ("q0", "v0", "y0", "s0", "w0", "x0")  # where one is given, a problem's own answer is not meant
+STARTS = ("q0", "v0", "y0", "s0", "w0", "x0")  # where one is given, the problem's own answer does not apply
 TIGHT = {"rtol": 1e-12, "atol": 1e-14}
 
 

@@ -16,7 +16,7 @@ from ..stabilizations.base import Stabilization
 class Table:
     """Rows of cells that are numbers or words, with a title above and remarks below.
 
-    `remarks` maps a row's number to what is said under the table about it.
+    `remarks` maps a row's number to a remark under the table.
     """
 
     title: str

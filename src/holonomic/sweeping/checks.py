@@ -126,7 +126,7 @@ def _mass(look: _Look, initial: str, nearby: tuple[float, ...]) -> None:
     """Refuse a mass matrix that is not symmetric, or not positive on what the constraints leave free."""
     M, G = look.terms()
     able = look.able
-    able = able[np.isfinite(M[able]).all(axis=(1, 2))]  # the run itself tells of others
+    able = able[np.isfinite(M[able]).all(axis=(1, 2))]  # the run itself reports others
     nc = look.program.model.nc
     places = [(look.members.starts, M), *((q, look.terms(q)[0]) for q in map(look.nearby, nearby))]
     for q, there in places:

@@ -124,7 +124,7 @@ def _together(job: Job, way: Way, members: Members, values, todo, chunk: Chunk, 
     if len(stuck):  # one of them is run again, to say what simulate would say
         chunk.status[stuck[0]] = HANDED_OVER
         used = f"max_steps = {job.limits['max_steps']} steps were used up"
-        why = f"{used}, as by member {chunk.first + stuck[0]}, of which more is said."
+        why = f"{used}, as by member {chunk.first + stuck[0]}; its failure says more."
         chunk.why |= {chunk.first + int(m): why for m in stuck[1:]}
     for m in todo[chunk.status[todo] == HALTED].tolist():
         chunk.why[chunk.first + m] = INTERRUPTED

@@ -40,7 +40,7 @@ TRIES = 50  # members looked at for one that can start, to see which rows are re
 
 
 def looked_at(members: int) -> list[int]:
-    """Return the numbers of the members that speak for all."""
+    """Return the numbers of the members that stand for all."""
     return sorted({0, members // 2, members - 1})
 
 
@@ -71,7 +71,7 @@ def consistent_starts(model, choice: Choice, members: int, member, t0: float, st
         q, v, data = member(m)
         try:
             begin = _begun(model, t0, q, v, data, choice, start)
-        except HolonomicError:  # told of each member by itself
+        except HolonomicError:  # each member reports it for itself
             continue
         yield np.concatenate([begin.q, begin.v]), data
 
@@ -127,7 +127,7 @@ def plan_job(
                 raise  # the same for all
             continue
         except HolonomicError:
-            continue  # told of each member by itself
+            continue  # each member reports it for itself
         rows = begin.rows
         if isinstance(model.system, Dae) and initial != "free" and start.lam0 is None:  # what all members look for
             take_root(model, t0, begin.q, own)
@@ -144,7 +144,7 @@ def plan_job(
         break
     for m in _without(params):  # where a mass is zero, the functions of all members have to know
         q, v, own = member(m)
-        with contextlib.suppress(HolonomicError), warnings.catch_warnings():  # told of each member by itself
+        with contextlib.suppress(HolonomicError), warnings.catch_warnings():  # each member reports it for itself
             warnings.simplefilter("ignore", RedundancyWarning)
             _begun(model, t0, q, v, own, choice, start)
     is_left = None
@@ -190,7 +190,7 @@ def _check_output(job: Job, name: str) -> None:
 
 
 def _root(model, t0: float, given, lam0, m: int, choice: Choice, start: GivenStart) -> np.ndarray:
-    """What leads to the solution for y that a member's guess chooses; zeros where there is none, which is told of the member."""
+    """What leads to the solution for y that a member's guess chooses; zeros where there is none, which the member then reports."""
     q, v, data = given
     with contextlib.suppress(HolonomicError):
         begin = _begun(model, t0, q, v, data, choice, start)

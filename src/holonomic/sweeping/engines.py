@@ -43,11 +43,11 @@ class Threads:
                 submit = lambda piece: pool.submit(run_piece, job, *piece, single.map)
                 yield from completed(submit, pieces, AHEAD * self.workers, job.halt, ends=True)
             except BaseException:
-                job.halt.ask()  # nobody waits for what is under way
+                job.halt.ask()  # nobody waits for the pieces under way
                 raise
 
 
-FEWEST = 8  # pieces under way, where the number of workers cannot be told
+FEWEST = 8  # pieces under way, where the number of workers is not known
 
 
 class Futures:

@@ -19,7 +19,7 @@ INTERRUPTED = "not finished: the sweep was interrupted"
 
 
 class Halt:
-    """Whether a sweep shall end; the same for all its threads."""
+    """Whether a sweep is to end; the same for all its threads."""
 
     def __init__(self):
         self.flag = np.zeros(1, dtype=np.int64)  # read by `run_members`
@@ -36,7 +36,7 @@ class Halt:
         return bool(self.flag[0])
 
     def ask(self) -> None:
-        """Let everything end that looks here."""
+        """Ask everything that looks here to end."""
         self.flag[0] = 1
 
     @contextlib.contextmanager
@@ -60,14 +60,14 @@ class Halt:
 
 
 class HaltingProgress(Progress):
-    """Ends a member that runs through Python when its sweep shall end; shows nothing."""
+    """Ends a member that runs through Python when its sweep is to end; shows nothing."""
 
     def __init__(self, t0: float, t1: float, halt: Halt):
         super().__init__(t0, t1, False)
         self.halt = halt
 
     def tell(self, t: float) -> None:
-        """Stop at t if the sweep shall end."""
+        """Stop at t if the sweep is to end."""
         if self.halt.asked:
             raise KeyboardInterrupt
 

@@ -70,7 +70,7 @@ def _event(job: Job, name: str, event) -> dict[str, str | None]:
 
 
 def untold(stored: dict[str, Any], ours: dict[str, Any]) -> tuple[str, str] | None:
-    """Return an event whose `then` cannot be compared, and why, if there is one: it must not pass for an equal one."""
+    """Return an event whose `then` cannot be compared, and why, if there is one: it must not count as equal."""
     for events in (ours["events"], stored.get("events", {})):
         for name, event in events.items():
             if isinstance(event, dict) and event["does"] is None:
@@ -79,7 +79,7 @@ def untold(stored: dict[str, Any], ours: dict[str, Any]) -> tuple[str, str] | No
 
 
 def hashed(*things) -> str:
-    """Return a short hash of arrays, and of what has a repr that tells it."""
+    """Return a short hash of arrays, and of things whose repr says all about them."""
     digest = hashlib.sha256()
     for thing in things:
         if isinstance(thing, np.ndarray):

@@ -28,12 +28,12 @@ def impact_of(job: Job, first: int, last: int) -> Impact:
             enter_tables(m, job.t0, job.forward, DATA[m], tables)
         try:
             with warnings.catch_warnings():
-                warnings.simplefilter("ignore", RedundancyWarning)  # said when the sweep was run
+                warnings.simplefilter("ignore", RedundancyWarning)  # the sweep has warned of it
                 begin = prepare(
                     model, job.t0, Q[m].copy(), V[m].copy(), DATA[m], tol=job.program.tol, initial="impact", hold=None,
                     redundant=job.program.redundant,
                 )  # fmt: skip
-        except HolonomicError:  # told in runs.failed
+        except HolonomicError:  # it is in runs.failed
             continue
         assert begin.impact is not None
         q[:, m], by_row[:, :, m] = begin.impact.q, begin.impact.by_row

@@ -180,7 +180,7 @@ class Chunk:
     changes: dict[int, list[tuple[float, str, str]]] = field(default_factory=dict)  # member -> (t, methods, why) on the way
     notes: dict[int, list[tuple[str, str]]] = field(default_factory=dict)  # member -> (kind of warning, text)
     grown: dict[int, tuple[float, float]] = field(default_factory=dict)  # members with a fixed step that burst: from, to
-    near: dict[int, Any] = field(default_factory=dict)  # members to look at for singular positions, see `noting`
+    near: dict[int, Any] = field(default_factory=dict)  # members to look at for singular positions, see `remarks`
 
     def __post_init__(self):
         if not len(self.way):

@@ -217,7 +217,7 @@ def _by_python(program: Program, members: Members, which, t0, initial, held, lam
             continue
         try:
             with warnings.catch_warnings():
-                warnings.simplefilter("ignore", RedundancyWarning)  # said of the first member
+                warnings.simplefilter("ignore", RedundancyWarning)  # the first member has warned of it
                 begin = prepare(
                     model, t0, X0[m, : model.nq].copy(), X0[m, model.nq :].copy(), DATA[m], tol=program.tol,
                     initial=initial, hold=np.flatnonzero(held).tolist() or None, redundant=program.redundant,

@@ -1,4 +1,4 @@
-"""What has to be told of members that came to their end: stiffness met by an explicit method, singular positions near by."""
+"""Warnings about members that reached their end: stiffness met by an explicit method, singular positions near by."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def tell(job: Job, program: Program, members: Members, noted: np.ndarray, ran: n
 
 
 def _tell_ends(job: Job, program: Program, members: Members, ended: np.ndarray, chunk: Chunk) -> None:
-    """Look at the last saved states of members that came to their end: did a fixed step burst, were invariants changed?"""
+    """Look at the last saved states of members that reached their end: did a fixed step blow up, were invariants changed?"""
     ended = ended[chunk.rows[ended] > 0]
     if not len(ended) or not (job.memory.fixed or (program.keeps and job.initial != "free")):
         return

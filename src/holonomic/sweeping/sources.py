@@ -19,7 +19,7 @@ STRETCH = 4096  # members looked at together
 
 
 class Source:
-    """Where the values of an ensemble are; what a source does not have it says by None."""
+    """Where the values of an ensemble are; None stands for what a source does not have."""
 
     def values(self, name: str) -> Any:
         """Return a quantity of all members, the member first."""

@@ -112,7 +112,7 @@ def sweep(
         As for `simulate`; see `runs.events`.
     initial : {"check", "project", "impact", "free"}
         Members whose start misses the constraints are refused, or moved onto them; "impact": their velocities by impulses,
-        as for `simulate`. A mechanism is projected unless something else is said.
+        as for `simulate`. A mechanism is projected by default.
     redundant : {None, "minimum-norm", "drop"}
         What to do about redundant constraint rows; they are the same for all members.
     store : path, optional

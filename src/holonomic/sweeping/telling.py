@@ -1,4 +1,4 @@
-"""What members did where methods were left open, and what has to be told of them, in words."""
+"""What members did where methods were left open, and the warnings about them, in words."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class MemberChange:
 
 @dataclass(frozen=True)
 class Note:
-    """What has to be told of one member that reached its end."""
+    """A warning about one member that reached its end."""
 
     member: int
     kind: str  # of warning, as `simulate` gives it

@@ -131,7 +131,7 @@ class Making:
         return Asked(save_at=frames, max_steps=MOST_STEPS, **self.options, **choice)
 
     def job(self, choice: dict[str, Any], params=None, frames: int = 2) -> Job:
-        """One member with these methods, whose parameters `params` are told to its program."""
+        """One member with these methods, whose parameters `params` are inputs of its program."""
         asked = self.asked(choice, frames)
         job = job_of("view", self.system, self.span, self.given, asked, AskedMembers(params=params), explicit_only=True)
         why = why_not_in_page(job)

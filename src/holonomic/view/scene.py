@@ -1,4 +1,4 @@
-"""One description of what is drawn of runs, for the page, for films and for whoever draws next.
+"""One description of what is drawn of runs, for the page, for films and for anything else that draws.
 
 A Scene holds plain data: what there is (bodies, joints, springs, lines; see `multibody.drawing` and `drawn`),
 and for each run a Track: its frames, the places of bodies in them, the forces of joints and the signals that go
