@@ -10,13 +10,18 @@ Pictures need playwright and Chromium. Whoever runs this looks at every picture 
 
 from __future__ import annotations
 
+import functools
+import re
+import shlex
 import shutil
 import sys
 import tempfile
 from functools import cache
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
+from make_live_gallery import LIVE
 
 from holonomic import RK4, Midpoint, Projection, compare, simulate
 from holonomic.multibody import Mechanism, cylinder, rod
@@ -24,6 +29,7 @@ from holonomic.problems import delta_robot, jansen, jansen_walker, seven_body, t
 from holonomic.view import view
 
 IMAGES = Path(__file__).parents[1] / "docs" / "images" / "view"
+LESSONS = Path(__file__).parents[1] / "docs" / "live-lessons.md"
 FRAMES = 400  # pages that are embedded stay small
 
 
@@ -76,6 +82,29 @@ def drift_page():
     return found.view(frames=FRAMES, show=False)
 
 
+def lesson(number: int):
+    """A page of the three lessons, by the code that stands there."""
+    folder, blocks = Path(tempfile.mkdtemp()), re.findall(r"```python\n(.*?)```", LESSONS.read_text(encoding="utf-8"), re.S)
+    made = []
+    space = {"view": lambda *given, path, **options: made.append(view(*given, **options, show=False))}
+    for block in blocks[: number + 1]:
+        exec(compile(block.replace("from holonomic.view import view", ""), str(folder), "exec"), space)
+    return made[number]
+
+
+def by_command(command: str):
+    """The page that a command of the live gallery writes."""
+    from typer.testing import CliRunner
+
+    from holonomic.cli.main import app
+
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "page.html"
+        done = CliRunner().invoke(app, [*shlex.split(command)[1:], "--no-open", "--output", str(path)])
+        assert done.exit_code == 0, f"{command}\n{done.output}"
+        return SimpleNamespace(html=path.read_text(encoding="utf-8"))
+
+
 # those with the name of an example are shown below its picture in the gallery
 PAGES = {
     "walker": lambda: shown(simulate(jansen_walker()), "Jansen's walker", 600),
@@ -86,7 +115,10 @@ PAGES = {
     "top": lambda: shown(top(), "A spinning top", 1500),
     "apart": apart_page,
     "drift": drift_page,
-}
+    "lesson_drift": lambda: lesson(0),
+    "lesson_gain": lambda: lesson(1),
+    "lesson_stiff": lambda: lesson(2),
+} | {name: functools.partial(by_command, command) for name, (_, command) in LIVE.items()}
 
 
 @cache  # `mkdocs serve` builds the site again and again
@@ -104,11 +136,16 @@ def on_files(files, config):
     return files
 
 
+# a slider, and where to
+MOVED = """(() => {{ const each = holonomic.live.inputs.find(each => each.slider.name === "{}"); each.input.value = {};
+for (const kind of ["input", "change"]) each.input.dispatchEvent(new Event(kind)); }})()"""
+
 # name: (time of the picture, script before it, window)
 SHOTS = {
     "walker": (3.2, "", (1280, 800)), "jansen": (0.9, "", (1280, 800)), "delta": (1.1, "", (1280, 800)),
     "slider_crank": (0.75, "holonomic.show.names = true", (1280, 800)), "seven_body": (0.012, "", (1280, 800)),
     "top": (0.62, "", (1280, 800)), "apart": (4.6, "", (1280, 800)), "drift": (7.0, "", (1280, 800)),
+    "lesson_drift": (4.0, "", (1280, 860)), "live_pendulum": (3.0, MOVED.format("L", 1.4), (1280, 800)),
 }  # fmt: skip
 
 

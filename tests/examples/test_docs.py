@@ -58,7 +58,7 @@ def tool(*command):
     return subprocess.run([sys.executable, *command], cwd=ROOT, env=env, capture_output=True, text=True)
 
 
-@pytest.mark.parametrize("program", ["make_methods_page", "make_gallery", "make_measured_page"])
+@pytest.mark.parametrize("program", ["make_methods_page", "make_gallery", "make_measured_page", "make_live_gallery"])
 def test_generated_page_is_up_to_date(program):
     done = tool(f"tools/{program}.py", "--check")
     assert done.returncode == 0, f"run python tools/{program}.py\n{done.stderr}"

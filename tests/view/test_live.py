@@ -106,6 +106,7 @@ def test_sliders_give_the_runs_of_python(swing, moved):
     assert page.said.startswith(f"{page.told['accepted']} steps") and page.said.endswith(" ms")
 
 
+@pytest.mark.slow
 def test_the_tolerance_is_a_slider(swing, moved):
     page = moved(swing)
     page.slide(rtol=1e-9)
@@ -136,6 +137,7 @@ def test_the_page_is_one_small_file_whose_first_picture_is_the_recorded_run(swin
     assert page.value("L") == 1.0
 
 
+@pytest.mark.slow
 def test_methods_and_their_settings_are_chosen_on_the_page(moved):
     methods = [
         (h.DOP853(), h.Projection()),
@@ -176,6 +178,23 @@ def test_methods_and_their_settings_are_chosen_on_the_page(moved):
     )  # at the frames, not at the two times kept here
 
 
+def test_all_methods_run_side_by_side(moved):
+    methods = {"kept": (h.RK4(), h.Projection()), "left alone": (h.RK4(), None), "damped": (h.RK4(), h.Baumgarte(alpha=10))}
+    live = {"step": (0.005, 0.1), "alpha": (0, 40)}
+    page = moved(view(pendulum(), 2.0, live=live, methods=methods, side_by_side=True, step=0.02, show=False, frames=51))
+    page.slide(step=0.04)
+    step = page.value("step")
+    for number, (integrator, stabilization) in enumerate(methods.values()):
+        sol = h.simulate(pendulum(), 2.0, save_at=2, integrator=integrator, stabilization=stabilization, step=step)
+        agrees(page.tab(f"holonomic.live.all[{number}].told"), sol, 1e-9)
+    assert page.said.startswith("3 runs, ") and page.refused == ""
+    assert page.tab("holonomic.tracks.map(t => t.name)") == ["recorded", *methods]
+    page.slide(alpha=30.0)
+    assert page.refused == (
+        f"damped: alpha times the step is {30 * step:.3g}, where simulate() allows 1; the picture shows what comes of it."
+    )
+
+
 TRIANGLE = h.System(
     mass=np.eye(4), force=[0, -9.81, 0, -9.81],
     constraint={
@@ -202,6 +221,7 @@ def test_impossible_lengths_are_told_in_words_and_the_last_picture_stays(moved):
     assert page.refused == "" and page.told["status"] == 1
 
 
+@pytest.mark.slow
 def test_long_runs_go_to_a_worker_and_give_the_same(moved):
     live = {"g": (1, 25)}
     page = moved(
@@ -237,6 +257,7 @@ def test_sliders_are_inputs_with_labels_and_keys(swing, moved):
     assert page.value("g") == pytest.approx(pendulum().system.params["g"] + 0.2) and page.tab("holonomic.time") == time
 
 
+@pytest.mark.slow
 def test_events_end_runs_and_are_marked(moved):
     low = h.Event(lambda q: q[1] + 0.5, direction="rising", terminal=True)
     page = moved(
@@ -248,6 +269,7 @@ def test_events_end_runs_and_are_marked(moved):
     assert page.refused == f"“low” ended the run at t = {sol.t[-1]:.4g} s."
 
 
+@pytest.mark.slow
 def test_a_solution_is_made_live_with_its_own_methods(moved):
     sol = h.simulate(pendulum(), 3.0, integrator=h.RK45(), stabilization=h.Projection(), rtol=1e-7)
     page = moved(sol.view(live={"g": (1, 25)}, show=False))

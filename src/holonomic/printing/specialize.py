@@ -11,6 +11,7 @@ the same components. What is left is plain Python for a printer to put into anot
 from __future__ import annotations
 
 import ast
+import functools
 import inspect
 import textwrap
 from collections import Counter
@@ -237,6 +238,7 @@ class _Body(Folding):
         return out
 
 
+@functools.cache  # read, never changed
 def _tree(function) -> ast.FunctionDef:
     return ast.parse(textwrap.dedent(inspect.getsource(function))).body[0]  # type: ignore[return-value]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,9 +16,11 @@ FOREIGN = {"duration": "seconds", "length": "seconds", "figsize": "size", "frame
 
 
 def view(
-    what, t_end=None, *, live=None, methods: Sequence[Any] | None = None, path: str | Path | None = None,
-    names: Sequence[str] | None = None, signals: Sequence[str] = (), traces: Sequence[str] = (), forces: bool = False,
-    frames: int | None = None, title: str = "", style: str = "auto", show: bool | None = None, **simulated,
+    what, t_end=None, *, live=None, methods: Sequence[Any] | Mapping[str, Any] | None = None,
+    side_by_side: bool = False,
+    path: str | Path | None = None, names: Sequence[str] | None = None, signals: Sequence[str] = (),
+    traces: Sequence[str] = (), forces: bool = False, frames: int | None = None, title: str = "", style: str = "auto",
+    show: bool | None = None, **simulated,
 ):  # fmt: skip
     """Show runs on a page: solutions, or a system that is simulated first; with `live=` the page itself simulates.
 
@@ -32,10 +34,12 @@ def view(
         Sliders with their ranges: parameters ("g", "k[0]"), initial values ("v0.y", "q0[1]"), "rtol", "step", or the strength
         of a stabilization ("alpha"). Whoever reads the page moves them, and the model runs anew in the browser. True
         chooses a few.
-    methods : list, optional
-        Methods to choose from on a live page; each an integrator, a stabilization, a tuple of these, or a mapping
-        {"integrator": .., "stabilization": .., "formulation": .., "rtol": .., "atol": .., "step": ..}. The first one is
-        that of the recorded run.
+    methods : list or {str: ..}, optional
+        Methods to choose from on a live page, by names of yours or by their own; each an integrator, a stabilization, a
+        tuple of these, or a mapping {"integrator": .., "stabilization": .., "formulation": .., "rtol": .., "atol": ..,
+        "step": ..}. The first one is that of the recorded run.
+    side_by_side : bool
+        Let all methods of a live page run at once, one picture over the other, instead of one that is chosen.
     path : str or Path, optional
         Write the page here and do not open it.
     names : sequence of str, optional
@@ -77,9 +81,10 @@ def view(
 
         if frames is not None:
             shown["frames"] = whole(frames, "frames", 2, 10_000)
-        page = live_page(one_of(what), t_end, live, methods, simulated, shown, style)
+        side = switch(side_by_side, "side_by_side")
+        page = live_page(one_of(what), t_end, live, methods, side, simulated, shown, style)
     else:
-        if methods is not None:
+        if methods is not None or side_by_side:
             raise BadArgument("methods= are those of a live page: give live={name: (low, high)}, too.")
         page = Page(scene_of(_run(what, t_end, simulated), **shown), style)
     if path is not None:

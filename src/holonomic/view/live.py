@@ -29,10 +29,10 @@ from ..printing.javascript import prelude
 from ..results.drawn import joint_names
 from ..results.solution import Solution
 from ..simulate import simulate
-from .live_programs import METHODS, MOST_STEPS, LiveProgram, Making, choices_of, chosen_in, settled
+from .live_programs import METHODS, MOST_STEPS, LiveProgram, Making, choices_of, chosen_in, labels_of, settled
 from .live_shapes import following
 from .live_shown import LINES, Shown, shown_of, with_drawing
-from .live_sliders import Slider, read_sliders, settings_of
+from .live_sliders import Slider, read_sliders, settings_of, strength_of
 from .page import Blob, Page
 from .scene import Scene, scene_of
 
@@ -53,12 +53,16 @@ WORDS = {
 } | dict.fromkeys((NEED_REFINED, NEED_TERMS, NEED_PASSAGE, SINGULAR), NEAR_SINGULAR)
 
 
-def live_page(what, t_end, live, methods, options: dict[str, Any], shown: dict[str, Any], style: str) -> Page:
+def live_page(
+    what, t_end, live, methods, side_by_side: bool, options: dict[str, Any], shown: dict[str, Any], style: str
+) -> Page:
     """Return a page with sliders; `options` are those of `simulate`, `shown` those of a scene."""
+    if side_by_side and (methods is None or len(methods) < 2):
+        raise BadArgument("side_by_side=True needs methods=, two of them at least.")
     names = tuple(name for name in live if isinstance(name, str)) if isinstance(live, Mapping) else ()
     told = {name: options.pop(name) for name in METHODS if name in options}
     start = GivenStart(**{name: options.pop(name) for name in STARTS if name in options})
-    choices = choices_of(methods, told)
+    choices, labels = choices_of(methods, told)
     if isinstance(what, Solution):
         system, sol = with_drawing(what.plan.model.system), what
         if methods is None:
@@ -77,7 +81,8 @@ def live_page(what, t_end, live, methods, options: dict[str, Any], shown: dict[s
     jobs = [making.job(choice) for choice in choices]
     sliders = read_sliders(live, system, sol.plan.model, making.start, settings_of([job.plan.choice for job in jobs]))
     frames = shown.pop("frames", None) or FRAMES
-    programs = [making.program(choice, sliders, frames, several=len(choices) > 1) for choice in choices]
+    labels = labels_of(jobs) if labels is None else labels
+    programs = [making.program(label, choice, sliders, frames) for label, choice in zip(labels, choices, strict=True)]
     scene = scene_of(sol, **{"title": title} | {name: each for name, each in shown.items() if each}, frames=frames)
     found = shown_of(programs[0].job, scene)
     scene = _only_live(scene, found)
@@ -85,7 +90,7 @@ def live_page(what, t_end, live, methods, options: dict[str, Any], shown: dict[s
     if scene.what is not None:
         what_is_drawn, moves = following(scene.what, sol, sliders)
         scene = replace(scene, what=what_is_drawn)
-    part = Live(making, sliders, programs, found, scene, moves)
+    part = Live(making, sliders, programs, found, scene, moves, side_by_side)
     part.check()
     return Page(part.scene, style, live=part)
 
@@ -107,6 +112,15 @@ def one_of(what):
 
 def _params(what) -> Mapping[str, Any]:
     return (what.system.params if isinstance(what, Posed) else what.params) or {}
+
+
+def _gain(program: LiveProgram) -> dict[str, Any] | None:
+    """The strength of a stabilization that a fixed step bounds, as `simulate` does; None: nothing is bounded."""
+    choice = program.job.plan.choice
+    strength, limit = strength_of(choice.stabilization), choice.stabilization.rate_limit
+    if choice.step is None or strength is None or limit is None:
+        return None
+    return {"name": strength[0], "value": strength[1], "step": abs(choice.step), "limit": limit}
 
 
 def _only_live(scene: Scene, shown: Shown) -> Scene:
@@ -133,14 +147,24 @@ class Live:
     shown: Shown
     scene: Scene
     moves: list[dict[str, Any]]  # numbers of the description that follow sliders
+    side_by_side: bool
+
+    @property
+    def names(self) -> list[str]:
+        """Names of the runs that are moved: one, or one for each choice of methods."""
+        return [program.label for program in self.programs] if self.side_by_side else ["moved"]
+
+    @property
+    def start_moves(self) -> bool:
+        """Whether the page can begin elsewhere: nothing has to hold there, or its programs see to it."""
+        model = self.programs[0].job.plan.model
+        return not (model.n_constraints or model.n_lam) or all(program.printed.program.readies for program in self.programs)
 
     def check(self) -> None:
         """Refuse sliders that move the start where the page cannot make it consistent."""
-        if all(program.printed.program.readies for program in self.programs):
+        if self.start_moves:
             return
         model = self.programs[0].job.plan.model
-        if not (model.n_constraints or model.n_lam):
-            return
         for slider in self.sliders:
             moves = slider.start is not None
             if slider.param is not None:
@@ -177,7 +201,7 @@ class Live:
         return {"begin": begin, "end": end, "live": {
             "init": init, "sliders": [self._slider(number, slider) for number, slider in enumerate(self.sliders)],
             "programs": [self._program(program, blob) for program in self.programs], "events": list(job.program.events),
-            "moves": self.moves, "words": {str(code): text for code, text in WORDS.items()},
+            "side": self.side_by_side, "moves": self.moves, "words": {str(code): text for code, text in WORDS.items()},
         }}  # fmt: skip
 
     def _program(self, program: LiveProgram, blob: Blob) -> dict[str, Any]:
@@ -185,7 +209,7 @@ class Live:
         numbers = {name: blob.add(program.numbers[name], "d") for name in arrays}
         numbers |= {name: program.numbers[name] for name in ("tol", "least")}
         nx, nk = program.job.program.shape
-        return {"label": program.label, "nx": nx, "nk": nk, "numbers": numbers}
+        return {"label": program.label, "nx": nx, "nk": nk, "numbers": numbers, "gain": _gain(program)}
 
     def _slider(self, number: int, slider: Slider) -> dict[str, Any]:
         found: dict[str, Any] = {"name": slider.name, "low": slider.low, "high": slider.high, "value": slider.value}

@@ -36,15 +36,33 @@ class LiveProgram:
     numbers: dict[str, Any]
 
 
-def choices_of(methods, told: dict[str, Any]) -> list[dict[str, Any]]:
-    """Options of `simulate` for every choice of methods."""
+def choices_of(methods, told: dict[str, Any]) -> tuple[list[dict[str, Any]], list[str] | None]:
+    """Options of `simulate` for every choice of methods, and their names where these are given."""
     if methods is None:
-        return [dict(told)]
+        return [dict(told)], None
+    if isinstance(methods, Mapping) and methods:
+        return [told | _options(each) for each in methods.values()], [str(name) for name in methods]
     if not isinstance(methods, Sequence) or isinstance(methods, str) or not methods:
         raise BadArgument(
             f"methods= is a list of methods, such as [DOP853(), (RK4(), Baumgarte(alpha=20))], got {reprlib.repr(methods)}."
         )
-    return [told | _options(each) for each in methods]
+    return [told | _options(each) for each in methods], None
+
+
+def labels_of(jobs: list[Job]) -> list[str]:
+    """What tells choices of methods apart: integrators where they differ, stabilizations where they do."""
+    integrators = [repr(job.plan.choice.integrator).removesuffix("()") for job in jobs]
+    stabilizations = [_shown(job.plan.choice.stabilization) for job in jobs]
+    parts = [part for part in (integrators, stabilizations) if len(set(part)) > 1]
+    found = [" + ".join(each) for each in zip(*parts, strict=True)] if parts else integrators
+    numbered = len(set(found)) < len(found)
+    return [f"{number}: {label}" if numbered else label for number, label in enumerate(found, start=1)]
+
+
+def _shown(stabilization) -> str:
+    strong = strength_of(stabilization) is not None
+    name = type(stabilization).__name__ if strong else repr(stabilization).removesuffix("()")
+    return "no stabilization" if name == "None" else name
 
 
 def _options(given) -> dict[str, Any]:
@@ -118,7 +136,7 @@ class Making:
             self.start = first(sol.q)[0]
         else:
             s0 = first(sol.s) if model.ns else None
-            w0 = np.atleast_2d(sol.w)[0] if model.nw else None
+            w0 = {name: np.atleast_2d(sol[name])[0] for name in model.system.algebraic} if model.nw else None
             redundant = sol.plan.model.system.redundant
             self.given = GivenStart(
                 q0=first(sol.q), v0=first(sol.v), s0=s0, w0=w0, initial="project", redundant=redundant
@@ -144,7 +162,8 @@ class Making:
         names = [slider.param[0] for slider in sliders if slider.param is not None]
         return {name: np.array([self.system.params[name]], dtype=float) for name in names}
 
-    def program(self, choice: dict[str, Any], sliders: list[Slider], frames: int, several: bool) -> LiveProgram:
+    def program(self, label: str, choice: dict[str, Any], sliders: list[Slider], frames: int) -> LiveProgram:
+        """The program of a choice of methods."""
         params = self.params(sliders)
         job = self.job(choice, params, frames)
         strong = any(_has(job, slider) and slider.setting not in ("rtol", "step") for slider in sliders)
@@ -162,7 +181,7 @@ class Making:
             entries(slider, numbers, job.program.told, functools.partial(at, slider)) if _has(job, slider) else []
             for slider in sliders
         ]
-        return LiveProgram(_label(job) if several else "", job, printed, numbers)
+        return LiveProgram(label, job, printed, numbers)
 
 
 def _has(job: Job, slider: Slider) -> bool:
@@ -181,13 +200,3 @@ def _with(choice: dict[str, Any], job: Job, slider: Slider, value: float) -> dic
     if slider.setting in ("rtol", "step"):
         return choice | {slider.setting: value}
     return choice | {"stabilization": replace(job.plan.choice.stabilization, **{slider.setting: value})}
-
-
-def _label(job: Job) -> str:
-    choice = job.plan.choice
-    strength = strength_of(choice.stabilization)
-    name = (
-        type(choice.stabilization).__name__ if strength is not None else repr(choice.stabilization).removesuffix("()")
-    )
-    parts = [repr(choice.integrator).removesuffix("()"), "no stabilization" if name == "None" else name]
-    return " + ".join(parts)

@@ -63,7 +63,7 @@ class Page:
             meta |= self.live.meta(blob)
             engine = f'<script type="text/plain" id="engine">{deflated(self.live.code(_file("engine.js")))}</script>\n'
             (track,) = meta["tracks"]
-            meta["tracks"] = [track | {"name": "recorded", "ghost": True}, track | {"name": "moved"}]
+            meta["tracks"] = [track | {"name": "recorded", "ghost": True}, *(track | {"name": name} for name in self.live.names)]
         text = json.dumps(meta, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
         parts = {
             "theme": self.style if self.style != "auto" else "light", "version": __version__,
@@ -112,6 +112,9 @@ def in_notebook() -> bool:
 
 class LivePart(Protocol):
     """What makes a page live: see `live`."""
+
+    @property
+    def names(self) -> list[str]: ...  # of the runs that are moved
 
     def meta(self, blob: Blob) -> dict[str, Any]: ...  # joins the description of the page
 

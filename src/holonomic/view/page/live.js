@@ -6,7 +6,7 @@ const LONG = 30; // ms: a run that takes longer goes to a worker, so that the ha
 class Live {
   constructor() {
     this.ghost = tracks.find(track => track.ghost);
-    this.track = tracks.find(track => !track.ghost);
+    this.tracks = tracks.filter(track => !track.ghost); // one that is moved, or one for each of several methods side by side
     this.ghost.what = structuredClone(meta.what); // shapes of the other one follow the sliders
     this.program = 0;
     this.asked = this.shown = 0; // numbers of runs
@@ -32,10 +32,10 @@ class Live {
     const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream("deflate-raw"));
     this.code = await new Response(stream).text();
     this.engine = new Function(`return ${this.code}`)()(this.init);
-    if (this.asked) { this.run(); return; }
+    if (this.asked || live.side) { this.asked = Math.max(1, this.asked); this.run(); return; }
     const idle = window.requestIdleCallback || (work => setTimeout(work, 200));
     let warm = 0;
-    const warmUp = () => { if (++warm <= 5 && !this.asked && this.engine(this.request()).told.spent < 100) idle(warmUp); };
+    const warmUp = () => { if (++warm <= 5 && !this.asked && this.engine(this.request()).spent < 100) idle(warmUp); };
     idle(warmUp);
   }
 
@@ -47,7 +47,7 @@ class Live {
     box.setAttribute("aria-label", "Values to move: every change simulates anew");
     this.values = live.sliders.map(slider => slider.value);
     this.inputs = live.sliders.map(slider => this.slider(slider, box));
-    if (live.programs.length > 1) {
+    if (live.programs.length > 1 && !live.side) {
       const label = document.createElement("label"), select = document.createElement("select"), name = document.createElement("span");
       label.className = "choice";
       name.textContent = "method";
@@ -127,10 +127,13 @@ class Live {
     });
   }
 
+  // Numbers of the programs that run: the chosen one, or all side by side.
+  get running_programs() { return live.side ? live.programs.map((_, k) => k) : [this.program]; }
+
   // A slider that means nothing to the method is switched off.
   usable() {
     for (const { slider, input, label } of this.inputs) {
-      input.disabled = Boolean(slider.entries) && !slider.entries[this.program].length;
+      input.disabled = Boolean(slider.entries) && !this.running_programs.some(k => slider.entries[k].length);
       label.title = input.disabled ? `${live.programs[this.program].label} does not use ${slider.name}` : "";
     }
   }
@@ -147,11 +150,13 @@ class Live {
   // Runs
 
   request() {
-    const k = this.program, n = this.numbers[k];
-    return {
-      number: this.asked, program: k, x0: Float64Array.from(this.x0), P: Float64Array.from(this.P[k]), D: Float64Array.from(this.D[k]),
-      values: [...this.values], numbers: { REALS0: n.REALS0, WHOLES0: n.WHOLES0, sp: n.sp, atol: n.atol, tol: n.tol, least: n.least },
-    };
+    const runs = this.running_programs.map(k => {
+      const { REALS0, WHOLES0, sp, atol, tol, least } = this.numbers[k], copy = array => Float64Array.from(array);
+      return {
+        program: k, x0: copy(this.x0), P: copy(this.P[k]), D: copy(this.D[k]), numbers: { REALS0, WHOLES0, sp, atol, tol, least },
+      };
+    });
+    return { number: this.asked, values: [...this.values], runs };
   }
 
   // Simulate with the next frame, however often it was asked for; one run at a time.
@@ -190,12 +195,17 @@ class Live {
     }
   }
 
-  done({ number, values, told, made }) {
-    this.spent = told.spent;
-    this.last = told;
+  done({ number, values, found, spent }) {
+    this.spent = spent;
     this.shown = number;
-    if (made) { this.shape(values); this.show(told, made); }
-    this.words(told, made);
+    this.last = found[0].told;
+    this.all = found;
+    if (found.some(({ made }) => made)) this.shape(values);
+    for (const each of found) if (each.made) this.show(each, this.tracks[live.side ? each.program : 0]);
+    for (const panel of panels) panel.refresh();
+    if (painter.renew) painter.renew();
+    this.words(found);
+    paint();
     if (number < this.asked) this.again();
     else if (this.settling) this.settle();
   }
@@ -210,10 +220,9 @@ class Live {
     if (live.moves.length) for (const body of what.bodies) for (const shape of body.shapes) delete shape.corners2d;
   }
 
-  show(told, made) {
-    const { track } = this, n = told.rows;
-    const tau = this.numbers[this.program].save_t.subarray(0, n);
-    track.tau = Float64Array.from(tau, t => forward * (t - begin));
+  show({ program, told, made }, track) {
+    const n = told.rows, times = this.numbers[program].save_t.subarray(0, n);
+    track.tau = Float64Array.from(times, t => forward * (t - begin));
     track.frames = n;
     track.last = track.tau[n - 1];
     track.paths = new Map();
@@ -223,23 +232,33 @@ class Live {
     track.events = live.events.map((name, k) => ({
       name, tau: Float64Array.from(told.events.filter(([which]) => which === k), ([, t]) => forward * (t - begin)),
     })).filter(event => event.tau.length);
-    for (const panel of panels) panel.refresh();
-    if (painter.renew) painter.renew();
-    paint();
   }
 
   // The steps and the time they took; what went wrong, and what the picture shows then.
-  words(told, made) {
-    const label = live.programs.length > 1 ? `${live.programs[this.program].label}: ` : "";
-    if (made) {
-      const rejected = told.rejected ? `, ${told.rejected} rejected` : "";
-      this.say(`${label}${told.accepted} steps${rejected}, ${told.solved.toFixed(told.solved < 10 ? 1 : 0)} ms`);
-      this.refused.textContent = told.event >= 0 ? `“${live.events[told.event]}” ended the run at t = ${text(told.t, 4)} s.` : "";
-      return;
-    }
-    const why = live.words[told.status] || `status ${told.status}`;
-    this.say(`${label}no run`);
-    this.refused.textContent = `${told.rows ? `Stopped at t = ${text(told.t, 4)} s: ` : ""}${why}. The picture shows the last run that went through.`;
+  words(found) {
+    const label = ({ program }) => live.programs.length > 1 ? `${live.programs[program].label}: ` : "";
+    const ms = solved => `${solved.toFixed(solved < 10 ? 1 : 0)} ms`;
+    const steps = ({ told }) => `${told.accepted} steps${told.rejected ? `, ${told.rejected} rejected` : ""}, ${ms(told.solved)}`;
+    const why = each => {
+      const { told, made } = each;
+      const strong = this.tooStrong(each.program);
+      if (made && strong) return strong;
+      if (made) return told.event >= 0 ? `“${live.events[told.event]}” ended the run at t = ${text(told.t, 4)} s.` : "";
+      const reason = live.words[told.status] || `status ${told.status}`;
+      return `${live.side ? label(each) : ""}${told.rows ? `Stopped at t = ${text(told.t, 4)} s: ` : ""}${reason}. The picture shows the last run that went through.`;
+    };
+    const total = found.reduce((sum, { told }) => sum + told.solved, 0);
+    this.say(live.side ? `${found.length} runs, ${ms(total)}` : `${label(found[0])}${found[0].made ? steps(found[0]) : "no run"}`);
+    this.refused.textContent = found.map(why).filter(Boolean).join(" ");
+  }
+
+  // A stabilization that the fixed step cannot follow: Python refuses such a run, here it is told.
+  tooStrong(program) {
+    const { gain, label } = live.programs[program];
+    if (!gain) return "";
+    const now = name => { const k = live.sliders.findIndex(slider => slider.name === name); return k < 0 ? null : this.values[k]; };
+    const product = (now(gain.name) ?? gain.value) * (now("step") ?? gain.step);
+    return product > gain.limit ? `${label}: ${gain.name} times the step is ${text(product)}, where simulate() allows ${text(gain.limit)}; the picture shows what comes of it.` : "";
   }
 
   say(words) { this.told.textContent = words; }

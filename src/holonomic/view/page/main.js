@@ -147,8 +147,8 @@ function tools() {
 }
 
 function runs() {
-  $("heading").textContent = several ? `${tracks.length} runs of the same system, one over the other` : meta.tracks[0].heading;
-  if (several) for (const track of tracks) {
+  $("heading").textContent = several ? `${tracks.filter(track => !track.ghost).length} runs of the same system, one over the other` : meta.tracks[0].heading;
+  if (several) for (const track of tracks.filter(track => !track.ghost)) {
     const chip = document.createElement("button"), mark = document.createElement("i");
     chip.type = "button";
     chip.dataset.run = track.index;
