@@ -7,7 +7,8 @@ import re
 import numpy as np
 import pytest
 
-from holonomic.kernels.signatures import Fn
+from holonomic.errors import OK
+from holonomic.kernels.signatures import NO_MODE, Fn
 from holonomic.model import machine_code
 from holonomic.model.compiled import Model
 from holonomic.model.emit import PYTHON, python_source
@@ -17,7 +18,9 @@ from holonomic.model.tape import Tape
 from holonomic.problems import seven_body
 
 POINTER = ctypes.POINTER(ctypes.c_double)
-PROTOTYPE = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_double, POINTER, POINTER, POINTER, POINTER)
+PROTOTYPE = ctypes.CFUNCTYPE(
+    ctypes.c_int64, ctypes.c_void_p, ctypes.c_int64, ctypes.c_double, POINTER, POINTER, POINTER, POINTER
+)
 
 # where an operation is defined, as ranges of its operands; elsewhere Python raises and machine code gives NaN
 POSITIVE, UNIT, ABOVE_ONE, ANY = (1e-3, 30.0), (-0.999, 0.999), (1.001, 30.0), (-20.0, 20.0)
@@ -31,7 +34,7 @@ UNARY = {name for name, text in PYTHON.items() if not re.search(r"\by\b", text)}
 def call(addresses, name, t, a, b, data, out):
     """Call machine code on arrays."""
     pointers = [array.ctypes.data_as(POINTER) for array in (a, b, data, out)]
-    PROTOTYPE(addresses[name])(None, t, *pointers)
+    assert PROTOTYPE(addresses[name])(None, NO_MODE, t, *pointers) == OK
 
 
 def printed(tape, name):

@@ -18,6 +18,7 @@ from holonomic.kernels.newton_operators import (
     vectors_at,
 )
 from holonomic.kernels.signatures import N_FUNCTIONS, Fn, Model
+from holonomic.model.interpreted import by_python
 
 N, NQ = 7, 5  # unknowns; the last two equations are algebraic
 H = 0.25
@@ -105,7 +106,7 @@ def banded_model(growth=1.0):
 def _model(functions, sizes):
     fns = [None] * (2 * N_FUNCTIONS)
     for fn, function in functions.items():
-        fns[2 * fn] = function
+        fns[2 * fn], fns[2 * fn + 1] = by_python, function
     size = SIZE.new()
     size.ny, size.n_equations, size.nq, size.at_newton = N, N, NQ, 3
     size.n_linear, size.n_factors, size.n_pair = sizes

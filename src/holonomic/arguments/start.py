@@ -10,6 +10,7 @@ from ..errors import BadArgument, InconsistentState
 from ..model.dae import Dae, start_of
 from ..model.extra_states import Extras, start_of_extras
 from ..model.given_numbers import axes, vector
+from ..model.operators import Operators
 from ..model.system import Ode, System
 from ..planning.plan import Plan
 from ..results.sampling import all_rows
@@ -19,6 +20,7 @@ from ..starting.rank import terms
 
 NO_TIME = (bool, np.bool_)
 AS_EXPECTED = 1e-6  # of multipliers that were given, beside 1 + the largest: they are read off a page, or typed
+SYSTEMS = (System, Ode, Operators)  # what has a model
 
 
 class GivenStart(NamedTuple):
@@ -41,7 +43,7 @@ class GivenStart(NamedTuple):
 class Opened(NamedTuple):
     """What is to be simulated, from when to when, and the numbers it starts with; q holds the extras, too."""
 
-    system: System | Ode
+    system: System | Ode | Operators
     t0: float
     t1: float
     q: np.ndarray
@@ -109,7 +111,7 @@ def brought(system, t_end, start: GivenStart, varying=()) -> tuple[Any, Any, Giv
 
 def check_kind(call: str, system) -> None:
     """Refuse what cannot be simulated."""
-    if not isinstance(system, (System, Ode)):
+    if not isinstance(system, SYSTEMS):
         hint = " For y' = f(t, y) write Ode(f)." if callable(system) and not isinstance(system, type) else ""
         raise BadArgument(f"{call} needs a System, an Ode, a Dae or a Problem, got {type(system).__name__}.{hint}")
 
@@ -123,7 +125,7 @@ def opened(call: str, system, t_end, start: GivenStart, endless: bool = False) -
     if isinstance(q0, Solution) or isinstance(y0, Solution) or isinstance(x0, Solution):
         name = next(name for name in ("q0", "y0", "x0") if isinstance(getattr(start, name), Solution))
         raise BadArgument(f"{name} is a whole Solution: pass {name}=sol.end to go on from where it ended.")
-    if not isinstance(system, (System, Ode)):
+    if not isinstance(system, SYSTEMS):
         system, t_end, start = brought(system, t_end, start)
         check_kind(call, system)
         q0, v0, y0, s0, w0 = start[:5]

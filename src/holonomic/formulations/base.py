@@ -61,6 +61,7 @@ class Formulation:
     for_ode: ClassVar[bool] = False  # knows y' = rhs alone: an Ode, and a Dae whose algebraic unknowns are solved for
     for_dae: ClassVar[bool] = False  # knows a Dae with algebraic unknowns among its own
     plain: ClassVar[bool] = False  # q, v and λ with one level of the constraints
+    needs_dense_terms: ClassVar[bool] = False  # chooses or solves by matrices of the whole system, which not every model offers
     overdetermined: ClassVar[bool] = False  # more equations than unknowns: those with slopes in the least-squares sense
     integrates_multipliers: ClassVar[bool] = False  # λ has a slope, and stays where it is when the state is moved
     has_field_terms: ClassVar[bool] = False  # its residual holds what a stabilization adds to the field

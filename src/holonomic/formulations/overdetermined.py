@@ -18,6 +18,7 @@ class Overdetermined(Formulation):
     """
 
     gives = ("residual",)
+    needs_dense_terms = True
     index = 1
     in_stages = True
     overdetermined = True

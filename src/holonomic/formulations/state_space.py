@@ -42,6 +42,7 @@ class StateSpace(Formulation):
     kind: str = "tangent"
     R: tuple | None = None
     gives = ("residual",)
+    needs_dense_terms = True
     index = 1
     for_dae = True
     keeps = ("position", "velocity")

@@ -78,6 +78,7 @@ class StrangenessFree(Formulation):
 
     selectors: str = "null-space"
     gives = ("residual",)
+    needs_dense_terms = True
     index = 1
     in_stages = True
     for_dae = True

@@ -46,6 +46,7 @@ class Lowered:
     nodes: np.ndarray | None = None  # where in the step the rows of K stand, if they are slopes at points of it
     needs: tuple[Fn, ...] = ()  # model functions beside those of its formulation
     unrolls: tuple[Fn, ...] = ()  # solves with Newton's matrix that it takes as straight-line code where there is one
+    asks_own: tuple[Fn, ...] = ()  # what else it asks of the linearized equations of a model without dense rows
     work: Callable[[Memory], int] = newton_work  # numbers of workspace of an implicit step, by the sizes of a plan
 
 
@@ -68,6 +69,7 @@ class Integrator:
     needs_forces_of_position: ClassVar[bool] = False  # takes forces of t and q alone
     only_plain: ClassVar[bool] = False  # takes (q, v, λ) and one level of the constraints only, no further multipliers
     takes_overdetermined: ClassVar[bool] = False  # takes more equations than unknowns
+    needs_dense_terms: ClassVar[bool] = False  # works on matrices of the whole system, which not every model offers
     unstable_with_constraints: ClassVar[bool] = False  # unstable while steps change, where constraints are among the equations
     keeps_energy: ClassVar[bool] = False  # symplectic: without constraints, or with those that it is made for
     keeps_velocities: ClassVar[bool] = False  # of index 3: velocities hold their constraints, too

@@ -399,5 +399,5 @@ class BDF(Integrator):
             patient=np.array([1, self.max_order, PATIENT, 0, 1], dtype=np.int64), fp=looking_back_numbers(),
             rows=LOOKING_BACK + ROWS + 1, errors=1, exponent=0.5, error_order=1, fac_min=0.2,
             fac_max=10.0, one_step=False, dense_rows=CONTROL + 1, steers=True, wants_scales=True,
-            unrolls=(Fn.NEWTON_FACTOR, Fn.NEWTON_SOLVE),
+            unrolls=(Fn.NEWTON_FACTOR, Fn.NEWTON_SOLVE), asks_own=(Fn.GRADIENTS,),
         )  # fmt: skip

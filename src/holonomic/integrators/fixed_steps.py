@@ -314,6 +314,7 @@ class Trapezoidal(_ImplicitStep):
     """
 
     order = 2
+    needs_dense_terms = True
     references = ("steinbrecher-2003", "HW96")
 
     def lower(self) -> Lowered:
@@ -336,6 +337,7 @@ class ImplicitMidpoint(_ImplicitStep):
 
     constraints: str = "end"
     order = 2
+    needs_dense_terms = True
     keeps_energy = True
     multipliers_in_stages = True
     recommended = True

@@ -200,6 +200,7 @@ class GaussLegendre4(Integrator):
 
     order, adaptive, implicit, takes = 4, False, True, "residual"
     highest_index = 2
+    needs_dense_terms = True
     keeps_energy = True
     keeps_at_end = False
     multipliers_in_stages = True

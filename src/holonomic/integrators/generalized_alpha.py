@@ -287,6 +287,7 @@ class GeneralizedAlpha(Integrator):
     implicit = True
     indices = (2, 3)
     only_plain = True
+    needs_dense_terms = True
     references = ("arnold-bruels-2007", "arnold-bruels-cardona-2015")
 
     def __post_init__(self):

@@ -26,7 +26,7 @@ from functools import cache
 
 import numpy as np
 
-from ..errors import NEED_TERMS, NOT_FINITE, OK
+from ..errors import NEED_TERMS, NOT_FINITE, OK, SINGULAR
 from ..kernels.evaluate import RHO_REFINED, evaluate
 from ..kernels.saddle import dense_saddle
 from ..kernels.signatures import (
@@ -64,9 +64,8 @@ C_BAR = (3 / 10, 3 / 8, 5 / 7, 1.0, 1.0, 1.0)
 
 
 def half_explicit_work(size) -> int:
-    """Numbers of workspace of a stage: velocity rows, their Jacobian, a state."""
-    nx = size.nx
-    return nx * nx + 3 * nx + 8
+    """Numbers of workspace of a stage: velocity rows with their Jacobian, and a state."""
+    return size.n_velocity + size.nx + 8
 
 
 @leaf
@@ -95,7 +94,7 @@ def constrained(model, method, t, t_stage, h, stage, row, point, state):
     ip, fp = method.ip, method.fp
     x, K, W = state.x, state.K, state.W
     nq, nv, nl, at = size.nq, size.nv, size.nl, size.at_newton
-    at_x = at + nl + nl * nv
+    at_x = at + size.n_velocity
     width = ip[STAGES] + 1
     at_bar = ip[AT_BAR] + stage * width
     first = row * K.shape[1]
@@ -106,6 +105,8 @@ def constrained(model, method, t, t_stage, h, stage, row, point, state):
     call_model(model, HALF_EXPLICIT, t_stage, point, 0, W, at, K, first)
     if K[row, size.nrow - 1] > RHO_REFINED and row_finite(K, row, nq + nv):
         return OK
+    if size.dense == 0:
+        return SINGULAR if row_finite(K, row, nq + nv) else NOT_FINITE
     if not has_function(model, TERMS):
         return NEED_TERMS
     count = nq + nv * nv + nv + nl * nv + nl

@@ -178,6 +178,7 @@ class RATTLE(Integrator):
     order, adaptive, implicit, takes = 2, False, True, "residual"
     indices = (3,)
     only_plain = True
+    needs_dense_terms = True
     needs_constant_mass = True
     needs_forces_of_position = True
     keeps_energy = True

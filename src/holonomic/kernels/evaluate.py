@@ -9,6 +9,8 @@ pivot ratio, which it returns:
                         (also right where M is positive definite on the tangent space only)
     LU below 1e-14      a singular position
 
+A model without dense terms solves as well as it can by itself: from 1e-8 on downwards its position counts as singular.
+
 Where rows are redundant, FIELD has the usual independent ones; below 1e-4 the twin lets the others take their part, and the
 dense solve chooses rows itself (see `model.redundant_rows`).
 
@@ -101,6 +103,16 @@ def evaluate_carefully(model, run, t, x, K, row, W):
     at = row * K.shape[1]
     call_model(model, EXTRA_RATES, t, x, 0, K, at + nq, K, at + size.nc)
     return OK if row_finite(K, row, nq) else NOT_FINITE
+
+
+@kernel(CAREFULLY)
+def judge_field(model, run, t, x, K, row, W):
+    """In its place for models without dense terms: what their field failed of, if it did."""
+    size = model.size
+    rho = K[row, size.nrow - 1]
+    if not rho >= 0.0 or not row_finite(K, row, size.nq + size.nv):
+        return SINGULAR if rho == 0.0 else NOT_FINITE
+    return OK if rho > RHO_REFINED else SINGULAR
 
 
 @inner

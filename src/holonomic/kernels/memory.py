@@ -140,6 +140,8 @@ SIZE = Layout("Size", tuple((name, WHOLE, meaning) for name, meaning in (
     ("n_events", "events"),
     ("n_errors", "error vectors"),
     ("shared", "1 where position and velocity rows have one Jacobian, and so one factor buffer"),
+    ("dense", "1 where the model offers dense terms of the whole system"),
+    ("n_velocity", "numbers of VELOCITY: velocity rows, then G in the model's own form"),
     # of an implicit formulation
     ("ny", "unknowns, q and v first"),
     ("n_differential", "differential ones among them"),

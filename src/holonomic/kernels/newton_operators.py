@@ -31,6 +31,7 @@ from .signatures import (
     LINEARIZED,
     NEWTON_FACTOR,
     NEWTON_SOLVE,
+    Fn,
     call_model,
     has_function,
 )
@@ -46,6 +47,13 @@ def dense_sizes(ny: int) -> tuple[int, int, int]:
     Straight-line factors take one number more than a matrix. Behind dense LU are pivots, scales of rows and of columns.
     """
     return 2 * ny * ny, 1 + ny * ny + 4 * ny, 1 + 2 * ny * ny + 2 * ny
+
+
+def own_sizes(lengths: dict[Fn, int]) -> tuple[int, int, int]:
+    """The same where the model's operators write so many numbers; real and complex factors begin with one of ours."""
+    return (
+        lengths.get(Fn.LINEARIZED, 0), 1 + lengths.get(Fn.NEWTON_FACTOR, 0), 1 + lengths.get(Fn.COMPLEX_FACTOR, 0)
+    )  # fmt: skip
 
 
 @inner
@@ -131,9 +139,9 @@ def own_factors(model, W, shift):
     """The model's own real factors; whether they serve."""
     size = model.size
     at = real_at(size)
-    call_model(model, NEWTON_FACTOR, shift, W, size.at_newton, W, size.at_newton, W, at + 1)
+    status = call_model(model, NEWTON_FACTOR, shift, W, size.at_newton, W, size.at_newton, W, at + 1)
     W[at] = OWN
-    return W[at + 1] <= GROWTH
+    return status == OK and W[at + 1] <= GROWTH
 
 
 @inner
@@ -164,8 +172,8 @@ def own_systems(model, W, h, fp, shifts, pairs):
     for pair in range(pairs):
         at = pair_at(size, pair)
         W[at] = -fp[shifts + 2 + 2 * pair] / h
-        call_model(model, COMPLEX_FACTOR, fp[shifts + 1 + 2 * pair] / h, W, size.at_newton, W, at, W, at + 1)
-        if not W[at + 1] <= GROWTH:
+        status = call_model(model, COMPLEX_FACTOR, fp[shifts + 1 + 2 * pair] / h, W, size.at_newton, W, at, W, at + 1)
+        if status != OK or not W[at + 1] <= GROWTH:
             return False
     return True
 

@@ -3,13 +3,22 @@
 A kernel takes about six things, all by name:
 
 `slots`   the methods' functions, see `Slot`: one address each
-`model`   a `Model`: the model's functions, see `Fn` (address and context, two entries each), the sizes of the plan, and data
+`model`   a `Model`: the model's operators, see `Fn` (function and context, two entries each), the sizes of the plan, and data
 `method`  a `Method`: the numbers of the methods
 `run`     what the run remembers, see `memory.RUN`
 `state`   a `State`: the arrays a step works on; in the loop a `Loop`, which has it and everything else a run needs
 `record`, `events`   what is written, and what is watched
 
-In interpreted runs the tables of functions are tuples of Python functions (None in the places of contexts), and records are
+An operator is
+
+    status = f(context, mode, t, a, b, data, out)
+
+on flat arrays. The context is what it needs beside its arguments, such as tables of bodies: it is read, never written, as
+many runs share it. The mode is an integer whose bits are reserved for switches, the branches of a model that runs piece by
+piece; no model has any today, so that it is `NO_MODE`. The status is 0, or a code of `errors` where the operator cannot give
+its numbers; the first of them is then NaN, by which kernels find it.
+
+Compiled, functions and contexts are addresses. In interpreted runs both are Python objects in a tuple, and records are
 structures; the source of the kernels is the same.
 
 A state is x = (q, v), flat. A stage row is K = (q', v', λ, ρ): what the field gives at one point.
@@ -26,11 +35,15 @@ from .memory import RUN, SIZE
 
 
 class Fn(IntEnum):
-    """Model functions; each is f(t, a, b, data, out) on flat arrays. Kernels use the plain integers below."""
+    """Operators of a model, by what they take and write. Kernels use the plain integers below.
+
+    Those that give matrices of the whole system (TERMS, BY_Y, BY_SLOPE, ALGEBRAIC) are services of models of one element: no
+    method takes them for granted that does not say so in its class.
+    """
 
     FIELD = 0  # a = x -> (q', v', λ, ρ)
     REFINED = 1  # the same with one step of iterative refinement
-    TERMS = 2  # a = x -> (q', M, f, G, γ), dense, row by row
+    TERMS = 2  # a = x -> (q', M, f, G, γ), dense, row by row: a service
     RESIDUAL = 3  # a = x -> (position rows, velocity rows)
     POS_FACTOR = 4  # a = x -> F: ρ, 1/‖rows‖, factors of J W⁻¹ Jᵀ, J = position rows by q
     POS_SOLVE = 5  # a = F, b = r -> W⁻¹Jᵀ (J W⁻¹ Jᵀ)⁻¹ r
@@ -47,7 +60,7 @@ class Fn(IntEnum):
     REACTIONS = 16  # a = x, b = λ -> -Gᵀλ
     CAREFUL = 17  # no model function: the kernel that takes over when FIELD cannot be trusted
     EQUATIONS = 18  # a = y, b = y' -> R(t, y, y'), what a formulation leaves to an implicit integrator
-    BY_Y = 19  # a = y, b = y' -> ∂R/∂y, dense, row by row: a service of models of one element
+    BY_Y = 19  # a = y, b = y' -> ∂R/∂y, dense, row by row: a service
     BY_SLOPE = 20  # a = y, b = y' -> ∂R/∂y', likewise
     CURVATURE = 21  # a = x, b = Δq -> L Δq, L = velocity rows by q
     POS_INVERSE = 22  # a = F, b = r -> (J D)⁻¹ r, the first half of POS_SOLVE, D = W⁻¹Jᵀ or another direction
@@ -61,11 +74,11 @@ class Fn(IntEnum):
         29  # a = x, b = (v', λ) -> time derivatives of the event functions, then the sums of their parts' sizes
     )
     KINEMATICS = 30  # a = x -> q'
-    VELOCITY = 31  # a = x -> velocity rows, and G row by row
-    HALF_EXPLICIT = 32  # a = x, b = (s, Ḡ) -> (q', v', λ, ρ) with M v' = f - Gᵀλ and Ḡ v' + s = 0
+    VELOCITY = 31  # a = x -> velocity rows, then G in the model's own form (row by row, where terms are dense)
+    HALF_EXPLICIT = 32  # a = x, b = (s, Ḡ), Ḡ of VELOCITY -> (q', v', λ, ρ) with M v' = f - Gᵀλ and Ḡ v' + s = 0
     EXTRA_RATES = 33  # a = x, b = (v', λ) -> s', w': what rides behind the coordinates in q
     SETTLED = 34  # a = x -> w that solves its equations, from the w in x on
-    ALGEBRAIC = 35  # a = x -> (k, ∂k/∂w row by row), w as it is in x
+    ALGEBRAIC = 35  # a = x -> (k, ∂k/∂w row by row), w as it is in x: a service, for starts and messages
     NEWTON_FACTOR = 36  # a = LINEARIZED -> growth, factors of ∂R/∂y + t ∂R/∂y'
     NEWTON_SOLVE = 37  # a = these, b = r -> solution
     COMPLEX_FACTOR = 38  # the same of ∂R/∂y + (t + i b) ∂R/∂y'
@@ -75,6 +88,7 @@ class Fn(IntEnum):
 
 
 N_FUNCTIONS = len(Fn)
+NO_MODE = 0  # bits of switches, of which there are none yet
 FIELD, REFINED, TERMS, RESIDUAL = 0, 1, 2, 3
 POS_FACTOR, POS_SOLVE, POS_TANGENT = 4, 5, 6
 VEL_FACTOR, VEL_SOLVE, VEL_TANGENT = 7, 8, 9
@@ -225,11 +239,11 @@ call_careful = slot_caller(CAREFULLY, 2 * CAREFUL)
 
 
 def call_function(fns, which, t, a, at_a, b, at_b, data, out, at_out):
-    """Call model function `which` at time t; a, b and out are read and written from the given offsets.
+    """Call operator `which` at time t; a, b and out are read and written from the given offsets. Return its status.
 
     Offsets instead of slices: a slice counts references, which costs more than the call.
     """
-    fns[2 * which](t, _from(a, at_a), _from(b, at_b), data, _from(out, at_out))
+    return fns[2 * which](fns[2 * which + 1], NO_MODE, t, _from(a, at_a), _from(b, at_b), data, _from(out, at_out))
 
 
 def _from(array, offset):
@@ -238,27 +252,27 @@ def _from(array, offset):
 
 @compiled_as(call_function)
 def _through_address(fns, which, t, a, at_a, b, at_b, data, out, at_out):
-    call_model_at(fns[2 * which], fns[2 * which + 1], t, a, at_a, b, at_b, data, out, at_out)
+    return call_model_at(fns[2 * which], fns[2 * which + 1], NO_MODE, t, a, at_a, b, at_b, data, out, at_out)
 
 
 @inner
 def call_model(model, which, t, a, at_a, b, at_b, out, at_out):
-    """Call function `which` of a model, with its data."""
-    call_function(model.fns, which, t, a, at_a, b, at_b, model.data, out, at_out)
+    """Call operator `which` of a model, with its data. Return its status."""
+    return call_function(model.fns, which, t, a, at_a, b, at_b, model.data, out, at_out)
 
 
 def call_field(model, which, t, x, K, row):
-    """Call FIELD or REFINED at (t, x) into a row of K."""
-    model.fns[2 * which](t, x, x, model.data, K[row])
+    """Call FIELD or REFINED at (t, x) into a row of K. Return its status."""
+    return model.fns[2 * which](model.fns[2 * which + 1], NO_MODE, t, x, x, model.data, K[row])
 
 
 @compiled_as(call_field)
 def _field_through_address(model, which, t, x, K, row):
-    call_function(model.fns, which, t, x, 0, x, 0, model.data, K, row * K.shape[1])
+    return call_function(model.fns, which, t, x, 0, x, 0, model.data, K, row * K.shape[1])
 
 
 def has_function(model, which):
-    """Tell whether model function `which` is there."""
+    """Tell whether operator `which` is there."""
     return model.fns[2 * which] is not None
 
 

@@ -219,10 +219,7 @@ class Derived(ConstraintRows):
 
     def rates(self, values: SX) -> SX:
         """Time derivatives of functions of (t, q, v) along the motion, v' being known; then Σ |∂f/∂x_i x_i'|."""
-        slope = vertcat(self.q_dot, self.e.a)
-        parts = jacobian(values, self.x) @ diag(slope)
-        by_time = jacobian(values, self.e.t)
-        return vertcat(row_sums(parts) + by_time, row_sums(fabs(parts)) + fabs(by_time))
+        return along(values, self.e.t, self.x, vertcat(self.q_dot, self.e.a))
 
     def residual(self) -> SX:
         return vertcat(self.position_rows, self.velocity_rows)
@@ -263,3 +260,9 @@ class Derived(ConstraintRows):
 
     def reactions(self, lam: SX) -> SX:
         return -(self.G.T @ lam)
+
+
+def along(values: SX, t: SX, x: SX, slope: SX) -> SX:
+    """Time derivatives of functions of (t, x), x' = slope; then Σ |∂f/∂x_i x_i'|."""
+    parts, by_time = jacobian(values, x) @ diag(slope), jacobian(values, t)
+    return vertcat(row_sums(parts) + by_time, row_sums(fabs(parts)) + fabs(by_time))

@@ -13,6 +13,7 @@ from itertools import pairwise
 
 from llvmlite import ir
 
+from ..errors import OK
 from .tape import INPUTS, Tape
 
 # name: Python expression of x, y. Comparisons and logic give 0.0 or 1.0, as in the graph.
@@ -50,9 +51,9 @@ INTRINSIC = {
 FLAGS = ("contract",)
 DOUBLE = ir.DoubleType()
 POINTER = DOUBLE.as_pointer()
-FUNCTION = ir.FunctionType(
-    ir.VoidType(), [ir.IntType(8).as_pointer(), DOUBLE, POINTER, POINTER, POINTER, POINTER]
-)
+STATUS = ir.IntType(64)
+# status = f(context, mode, t, a, b, data, out), as in `kernels.signatures`; straight-line code looks at neither of the first two
+FUNCTION = ir.FunctionType(STATUS, [ir.IntType(8).as_pointer(), STATUS, DOUBLE, POINTER, POINTER, POINTER, POINTER])
 
 
 PIECE_FUNCTION = ir.FunctionType(ir.VoidType(), [DOUBLE, POINTER, POINTER, POINTER, POINTER, POINTER])
@@ -98,7 +99,7 @@ def _substitute(expression: str, operands: list[str]) -> str:
 
 
 def llvm_function(module: ir.Module, tape: Tape, name: str) -> ir.Function:
-    """Add the tape to an LLVM module as `void name(ctx, t, a, b, data, out)`.
+    """Add the tape to an LLVM module as the operator `name`, whose status is always 0.
 
     A long tape becomes a chain of pieces that hand values on in an array on the stack: the time of the
     compiler grows faster than the length of one piece.
@@ -108,12 +109,12 @@ def llvm_function(module: ir.Module, tape: Tape, name: str) -> ir.Function:
     function = ir.Function(module, FUNCTION, name)
     _no_alias(function)
     builder = ir.IRBuilder(function.append_basic_block())
-    _, t, a, b, data, out = function.args
+    _, _, t, a, b, data, out = function.args
     values = _Values(module, builder, tape, {"t": t, "a": a, "b": b, "data": data})
     for k in range(len(tape.nodes)):
         values[k]
     _store_outputs(builder, tape, range(len(tape.outputs)), values, out)
-    builder.ret_void()
+    builder.ret(ir.Constant(STATUS, OK))
     return function
 
 
@@ -184,8 +185,8 @@ def _in_pieces(module: ir.Module, tape: Tape, name: str) -> ir.Function:
     builder = ir.IRBuilder(function.append_basic_block())
     handed = builder.alloca(DOUBLE, max(1, len(crossing)))
     for piece in pieces:
-        builder.call(piece, [*function.args[1:], handed])
-    builder.ret_void()
+        builder.call(piece, [*function.args[2:], handed])
+    builder.ret(ir.Constant(STATUS, OK))
     return function
 
 

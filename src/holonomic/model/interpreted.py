@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import NOT_FINITE, OK, SINGULAR
-from ..kernels.signatures import N_FUNCTIONS, Fn
+from ..kernels.signatures import N_FUNCTIONS, Fn, call_function
 from ..kernels.vectors import row_finite
 from .extra_states import NONE, Extras
 from .model_base import PLAIN, ModelBase, Variant
@@ -20,8 +20,13 @@ from .python_functions import PythonFunctions
 from .system import Ode, System
 from .terms_on_numbers import TermsOnNumbers
 
-BEST_RTOL = 1e-14
 DIFFERENCES_RTOL = 1e-9  # no better with differences, however smooth the functions
+
+
+def by_python(context, mode, t, a, b, data, out):
+    """The operator whose context is a Python function of (t, a, b, data, out)."""
+    context(t, a, b, data, out)
+    return OK
 
 
 def careful(model, run, t, x, K, row, W):
@@ -47,7 +52,6 @@ class InterpretedModel(ModelBase):
     """
 
     interpreted = True
-    untraced: str | None = None  # why it cannot be traced, where that was tried
 
     def __init__(self, system: System | Ode, q0, v0, t0: float = 0.0, extras: Extras = NONE):
         super().__init__(system, q0, v0, extras)
@@ -60,7 +64,6 @@ class InterpretedModel(ModelBase):
         self.invariant_labels = self.numeric.labels["invariants"]
         self.outputs, self.output_shapes = self.numeric.named(system.outputs, "output", self.n_lam)
         self.inexact = self.numeric.inexact
-        self.attainable_rtol = BEST_RTOL
         if self.inexact:
             error = min(1.0, max(DIFFERENCES_RTOL, 10.0 * self.numeric.error))
             self.attainable_rtol = float(10.0 ** np.ceil(np.log10(error) - 1e-9))
@@ -87,7 +90,8 @@ class InterpretedModel(ModelBase):
         fns[2 * Fn.CAREFUL] = careful
         lengths = {}
         for fn in wanted:
-            fns[2 * fn], lengths[fn] = functions.make(fn)
+            fns[2 * fn] = by_python
+            fns[2 * fn + 1], lengths[fn] = functions.make(fn)
         return tuple(fns), lengths
 
     def evaluate(self, fn: Fn, t: float, a, b, data, variant: Variant = PLAIN) -> np.ndarray:
@@ -95,5 +99,5 @@ class InterpretedModel(ModelBase):
         fns, lengths = self.table((fn,), variant)
         out = np.empty(lengths[fn])
         with np.errstate(all="ignore"):
-            fns[2 * fn](float(t), np.array(a, dtype=float), np.array(b, dtype=float), data, out)
+            call_function(fns, fn, float(t), np.array(a, dtype=float), 0, np.array(b, dtype=float), 0, data, out, 0)
         return out

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -92,6 +92,11 @@ class ModelBase:
     """Sizes, labels and data of one system; functions come from the classes that inherit from it."""
 
     interpreted: bool
+    dense = True  # whether it offers dense terms of the whole system: TERMS, and BY_Y, BY_SLOPE of a formulation
+    formulations: tuple[type, ...] = ()  # where it does not: those whose equations it has
+    untraced: str | None = None  # why it cannot be traced, where that was tried
+    attainable_rtol = 1e-14  # the tightest rtol that makes sense
+    inexact: Sequence[str] = ()  # names in `derivatives=` of what comes from differences
     start: tuple[np.ndarray, np.ndarray, float, Extras]  # where it was traced or first looked at: q0, v0, t0, layout of extras
     invariants_are_checked = False  # whether the equations were seen to keep them
     examined_with: list[float] | None = None  # parameters with which mass matrix and rank were looked into at a start

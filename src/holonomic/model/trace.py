@@ -145,8 +145,7 @@ def trace(
         role = f"output {name!r}"
         outputs[name] = stage.run(function, role, ANY, full).T  # transposed: row by row on the tape
         shapes[name] = np.shape(call(function, role, full, stage.points[0]))
-    watched = _watched(stage, events or {}, full)
-    freed, numbers, numbers_sx = _free_numbers(parts, outputs, watched, numbers)
+    freed, numbers, numbers_sx = _free_numbers(parts, outputs, watched(stage, events or {}, full), numbers)
     start_sx = SX.sym("h0", invariants.numel())
     if invariants.numel():
         freed["invariants"] = freed["invariants"] - start_sx
@@ -174,22 +173,22 @@ def trace(
 def trace_events(traced: Traced, events: Mapping[str, Any]) -> Traced:
     """Trace events of a System or an Ode that has been traced without them."""
     stage = traced.stage
-    watched = _watched(stage, events, stage.allowed if stage.is_ode else stage.seen("output"))
-    freed = _free_numbers({}, {}, watched, traced.numbers, traced.symbols)[0]
+    found = watched(stage, events, stage.allowed if stage.is_ode else stage.seen("output"))
+    freed = _free_numbers({}, {}, found, traced.numbers, traced.symbols)[0]
     return replace(traced, expressions=replace(traced.expressions, events=freed["events"]))
 
 
-def _watched(stage: TraceStage, events: Mapping[str, Any], full) -> dict[str, SX]:
+def watched(stage: TraceStage, events: Mapping[str, Any], full) -> dict[str, SX]:
     """Event functions as expressions."""
-    watched = {}
+    found = {}
     for name, function in events.items():
         role = f"event {name!r}"
-        watched[name] = stage.run(function, role, (1, 1), full)
+        found[name] = stage.run(function, role, (1, 1), full)
         value = call(function, role, full, stage.points[0])
         refuse_truth(value, role)
-        if not depends_on(watched[name], stage.changing):
+        if not depends_on(found[name], stage.changing):
             refuse_constant(float(np.ravel(value)[0]), role)
-    return watched
+    return found
 
 
 def _dae_parts(system: Dae, stage: TraceStage, g: SX, n: int) -> dict[str, SX]:

@@ -178,6 +178,6 @@ def slot_caller(signature: Signature, index: int):
     return call
 
 
-def call_model_at(address, context, t, a, at_a, b, at_b, data, out, at_out):
-    """Call a model function by its address, from compiled kernels alone: arrays are read and written from the offsets on."""
+def call_model_at(address, context, mode, t, a, at_a, b, at_b, data, out, at_out):
+    """Call an operator of a model by its address, from compiled kernels alone: arrays are read and written from the offsets on."""
     raise NotImplementedError("addresses are called by compiled kernels")

@@ -102,8 +102,8 @@ def _see(mark: View) -> None:
 
 
 @intrinsic
-def _call_pointer(typingctx, address, context_address, t, a, at_a, b, at_b, data, out, at_out):
-    double = ir.DoubleType()
+def _call_pointer(typingctx, address, context_address, mode, t, a, at_a, b, at_b, data, out, at_out):
+    double, whole = ir.DoubleType(), ir.IntType(64)
     pointer = double.as_pointer()
     byte_pointer = ir.IntType(8).as_pointer()
 
@@ -113,19 +113,18 @@ def _call_pointer(typingctx, address, context_address, t, a, at_a, b, at_b, data
             first = context.make_array(array_type)(context, builder, args[position]).data
             return first if offset is None else builder.gep(first, [args[offset]])
 
-        function_type = ir.FunctionType(ir.VoidType(), [byte_pointer, double, pointer, pointer, pointer, pointer])
+        function_type = ir.FunctionType(whole, [byte_pointer, whole, double, pointer, pointer, pointer, pointer])
         function = builder.inttoptr(args[0], function_type.as_pointer())
         held = builder.inttoptr(args[1], byte_pointer)
-        builder.call(function, [held, args[2], start(3, 4), start(5, 6), start(7), start(8, 9)])
-        return context.get_dummy_value()
+        return builder.call(function, [held, *args[2:4], start(4, 5), start(6, 7), start(8), start(9, 10)])
 
     i = types.int64
-    return types.none(i, i, types.float64, a, i, b, i, data, out, i), codegen
+    return i(i, i, i, types.float64, a, i, b, i, data, out, i), codegen
 
 
 @overload(call_model_at, jit_options=OPTIONS)
-def _call_model_at(address, context, t, a, at_a, b, at_b, data, out, at_out):
-    def through_address(address, context, t, a, at_a, b, at_b, data, out, at_out):
-        _call_pointer(address, context, t, a, at_a, b, at_b, data, out, at_out)
+def _call_model_at(address, context, mode, t, a, at_a, b, at_b, data, out, at_out):
+    def through_address(address, context, mode, t, a, at_a, b, at_b, data, out, at_out):
+        return _call_pointer(address, context, mode, t, a, at_a, b, at_b, data, out, at_out)
 
     return through_address

@@ -114,7 +114,9 @@ def _formulations(order: Callable[[Formulation], tuple]) -> list[Formulation]:
 
 def _check(choice: Choice, model) -> None:
     f, i, s = choice.formulation, choice.integrator, choice.stabilization
-    if i.takes == "residual" and model.interpreted:
+    if not model.dense:
+        _check_operators(choice, model)
+    elif i.takes == "residual" and model.interpreted:
         plain = "" if "ode" in f.gives else f" with formulation={FORMULATION()!r}"
         if model.untraced:
             raise Misfit(
@@ -162,6 +164,24 @@ def _check(choice: Choice, model) -> None:
             f"{s!r} with γ h = {decay:.3g} > {i.damping_limit:g} is unstable with {type(i).__name__}.",
             f"Use {s.strength_setting} <= {i.damping_limit / explicit_step:.3g}, a smaller step, or "
             "stabilization=PostStabilization().",
+        )
+
+
+def _check_operators(choice: Choice, model) -> None:
+    """What a model of operators does not have: matrices of the whole system, and equations other than its own."""
+    f, i = choice.formulation, choice.integrator
+    residual = i.takes == "residual"
+    for method, needs in ((i, i.needs_dense_terms), (f, residual and f.needs_dense_terms)):
+        if needs:
+            raise Misfit(
+                f"{method!r} works on matrices of the whole system, which {model.name} does not offer.",
+                lambda: _either(choice, model) if model.formulations else f"Use {EXPLICIT()!r}, which asks for none.",
+            )
+    if residual and not isinstance(f, model.formulations):
+        has = " or ".join(f"{kind.__name__}()" for kind in model.formulations)
+        raise Misfit(
+            f"{model.name} does not have the equations of {f!r}, which {type(i).__name__} solves.",
+            f"Use formulation={has}, or {EXPLICIT()!r}." if has else f"Use {EXPLICIT()!r}.",
         )
 
 
@@ -388,3 +408,21 @@ def check_traced(choice: Choice, lowered, model) -> None:
         raise IncompatibleMethods(
             f"{choice.stabilization!r} needs derivatives that {lacks} Projection(), PostStabilization() or Baumgarte()."
         )
+
+
+def check_offered(choice: Choice, integrator, stabilization, model) -> None:
+    """Refuse what a model of operators does not offer: other metrics, terms inside the field, operators that it has not."""
+    i, s = choice.integrator, choice.stabilization
+    other = {
+        "a metric of its own": stabilization.metric is not None, "terms inside the field": stabilization.gains is not None,
+        "directions of its own": stabilization.direction is not None,
+    }  # fmt: skip
+    for what in (what for what, asked in other.items() if asked):
+        raise IncompatibleMethods(f"{s!r} has {what}, which {model.name} does not offer. Use stabilization=Projection().")
+    formulation = choice.formulation if i.takes == "residual" else None
+    of_newton = () if formulation is None else (*integrator.unrolls, *integrator.asks_own)
+    for method, needs in ((i, (*integrator.needs, *of_newton)), (s, stabilization.needs)):
+        lacks = model.lacks(needs, formulation)
+        if lacks:
+            way = "stabilization=Projection()" if method is s else f"integrator={EXPLICIT()!r}"
+            raise IncompatibleMethods(f"{method!r} asks for {', '.join(lacks)}, which {model.name} does not offer. Use {way}.")

@@ -15,10 +15,10 @@ import numpy as np
 
 from ..errors import NEED_PASSAGE, NEED_REFINED, NEED_TERMS, BadArgument, IncompatibleMethods
 from ..formulations.base import Block
-from ..kernels.evaluate import evaluate_carefully
+from ..kernels.evaluate import evaluate_carefully, judge_field
 from ..kernels.memory import SIZE
 from ..kernels.newton import least_squares_work
-from ..kernels.newton_operators import dense_sizes
+from ..kernels.newton_operators import dense_sizes, own_sizes
 from ..kernels.saddle import dense_work
 from ..kernels.select import nothing, select, select_data, select_work
 from ..kernels.signatures import (
@@ -33,7 +33,7 @@ from ..model.dae import Dae
 from ..model.extra_states import allowed
 from ..passage.alarm import ask_for_passage
 from .choice import Choice
-from .fit import along_multipliers, check_fit, check_traced, metric_of
+from .fit import along_multipliers, check_fit, check_offered, check_traced, metric_of
 from .words import methods
 
 # what a kernel asks for by its status
@@ -64,6 +64,8 @@ class Plan:
         own, mass_at = along_multipliers(choice, model)
         self.stabilization = own.lower(choice.constraint_tol, hopeless).measured(model.turns)
         check_traced(choice, self.stabilization, model)
+        if not model.dense:
+            check_offered(choice, self.integrator, self.stabilization, model)
         metric = metric_of(self.stabilization.metric, model)
         implicit = choice.formulation if choice.integrator.takes == "residual" else None
         lowered = self.stabilization
@@ -165,7 +167,9 @@ class Plan:
 
     def _functions(self):
         model, needs = self.model, self.stabilization.needs
-        if self.variant.formulation is not None:
+        if self.variant.formulation is not None and not model.dense:
+            needs = (Fn.EQUATIONS, Fn.LINEARIZED, *needs, *self.integrator.unrolls, *self.integrator.asks_own)
+        elif self.variant.formulation is not None:
             needs = (Fn.EQUATIONS, Fn.BY_Y, Fn.BY_SLOPE, *needs)
             if self.variant.selector is None and not model.interpreted:
                 needs += self.integrator.unrolls
@@ -195,8 +199,11 @@ class Plan:
             size.at_selectors, size.selector = len(model.data()), selector
             size.select_nv, size.select_nl = self._selected
             fns = self._with(fns, (Fn.TERMS,), self.by_rows)  # looked at before every step
+        size.dense, size.n_velocity = int(model.dense), lengths.get(Fn.VELOCITY, 0)
         size.shared = int(model.shared and self.variant.mass_at is None)
-        at = dense_work(nq, nv, nl) if selector is None else dense_work(nq, *self._selected)
+        at = 0
+        if model.dense:
+            at = dense_work(nq, nv, nl) if selector is None else dense_work(nq, *self._selected)
         if selector is not None:
             at += select_work(*self._selected)
         size.at_position = at
@@ -218,12 +225,12 @@ class Plan:
         if size.n_equations > ny:
             size.work_end += least_squares_work(ny, int(size.n_equations), int(size.n_equations - size.n_differential_rows))
         elif implicit is not None or self.integrator.needs:
-            size.n_linear, size.n_factors, size.n_pair = dense_sizes(ny)
+            size.n_linear, size.n_factors, size.n_pair = dense_sizes(ny) if model.dense else own_sizes(lengths)
             size.work_end += self.integrator.work(size)
         if self.events:
             fns = self._add_events(fns)
         if not model.interpreted:
-            fns[2 * Fn.CAREFUL] = evaluate_carefully.address
+            fns[2 * Fn.CAREFUL] = (evaluate_carefully if model.dense else judge_field).address
         return fns, size
 
     def for_kernels(self, data: np.ndarray) -> Model:
@@ -243,8 +250,9 @@ class Plan:
         """Return a table of functions to which those named in `more` have been added, where it had none."""
         added, _ = self.model.table(more, variant)
         if self.model.interpreted:
-            return tuple(b if a is None else a for a, b in zip(fns, added, strict=True))
-        return np.where(fns != 0, fns, added)
+            pairs = zip(fns[::2], fns[1::2], added[::2], added[1::2], strict=True)
+            return tuple(part for f, held, g, other in pairs for part in ((g, other) if f is None else (f, held)))
+        return np.where(np.repeat(fns[::2] != 0, 2), fns, added)
 
     def extended(self, data: np.ndarray) -> np.ndarray:
         """Return data with room for the selectors of this plan."""
@@ -280,7 +288,7 @@ class Plan:
         """Whether singular positions are passed: explicit stages, adaptive steps, states on the constraints."""
         return (
             self.integrator.nodes is not None and self.integrator.errors > 0 and self.choice.step is None
-            and self.n_lam > 0 and self.model.nv > 0 and self.choice.stabilization.passes_singular_positions
+            and self.n_lam > 0 and self.model.nv > 0 and self.choice.stabilization.passes_singular_positions and self.model.dense
         )  # fmt: skip
 
     @cached_property
@@ -289,6 +297,7 @@ class Plan:
         return (
             not self.crosses and self.integrator.errors > 0 and self.choice.step is None and self.n_lam > 0
             and self.model.nv > 0 and (self.choice.integrator.implicit or self.choice.stabilization.acts == "step")
+            and self.model.dense
         )  # fmt: skip
 
     @property

@@ -15,12 +15,15 @@ from ..model.compiled import Model
 from ..model.dae import needs_tracing
 from ..model.extra_states import NONE, Extras
 from ..model.interpreted import InterpretedModel
+from ..model.operators import OperatorModel, Operators
 from ..model.warned import warn
 from .choice import Choice
 from .plan import Plan
 
 
-def model_of(system, q, v, t0, extras: Extras = NONE, only_traced: bool = False) -> Model | InterpretedModel:
+def model_of(
+    system, q, v, t0, extras: Extras = NONE, only_traced: bool = False
+) -> Model | InterpretedModel | OperatorModel:
     """Return the model of a system at these sizes, made once and anew where what its functions read has changed.
 
     With `only_traced`, a system that cannot be traced raises the reason instead.
@@ -30,12 +33,15 @@ def model_of(system, q, v, t0, extras: Extras = NONE, only_traced: bool = False)
     key = (len(q), len(v), extras, problem is None)
     model = known.get(key)
     if model is None or not model.is_current():
-        made = Model(system, q, v, t0, extras) if only_traced else _made(system, q, v, t0, extras, problem)
+        traced = only_traced and not isinstance(system, Operators)
+        made = Model(system, q, v, t0, extras) if traced else _made(system, q, v, t0, extras, problem)
         model = known[key] = made if model is None else model.renewed_by(made)
     return model
 
 
-def _made(system, q, v, t0, extras: Extras, problem: UntraceableFunction | None) -> Model | InterpretedModel:
+def _made(system, q, v, t0, extras: Extras, problem: UntraceableFunction | None) -> Model | InterpretedModel | OperatorModel:
+    if isinstance(system, Operators):
+        return OperatorModel(system, q, v, t0, extras)
     if system.trace is False:
         return InterpretedModel(system, q, v, t0, extras)
     if problem is None:
@@ -48,11 +54,13 @@ def _made(system, q, v, t0, extras: Extras, problem: UntraceableFunction | None)
     return python_model(system, q, v, t0, extras, problem)
 
 
-def traced_model(system, q, v, t0, extras: Extras, refusal: Callable[[str], str]) -> Model:
+def traced_model(system, q, v, t0, extras: Extras, refusal: Callable[[str], str]) -> Model | OperatorModel:
     """Return the model of a system for what plain Python cannot do; one that is not traced is refused, without any other warning.
 
     `refusal` makes the message from the reason why a function cannot be traced; from "" with trace=False.
     """
+    if isinstance(system, Operators) and system.interpreted:
+        raise BadArgument(refusal(f"the operators of {type(system).__name__} are Python functions."))
     if system.trace is False:
         raise BadArgument(refusal(""))
     try:

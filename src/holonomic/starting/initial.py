@@ -15,6 +15,7 @@ from ..kernels.consistent import distances
 from ..kernels.signatures import Fn
 from ..model.dae import Dae, consistent
 from ..model.given_numbers import axes
+from . import by_operators
 from .impulse import OFF, Impact, impulse
 from .rank import (
     RHO_FULL_RANK,
@@ -107,6 +108,9 @@ def prepare(model, t, q, v, data, *, tol: float, initial: str, hold, redundant: 
         return Start(consistent(model, t, q, data, tol, initial), v)
     if model.is_ode:
         return Start(q, v)
+    if not model.dense:
+        q1, v1 = by_operators.consistent(model, t, q, v, data, max(tol, LEAST_TOLERANCE), initial, hold)
+        return Start(q1, v1, float(np.linalg.norm(q1 - q)), float(np.linalg.norm(v1 - v)))
     examined = model.examined(data)
     if model.n_lam and examined and initial == "check" and _plainly_consistent(model, t, q, v, data, tol):
         return Start(q, v, moved_w=moved_w)

@@ -152,7 +152,7 @@ def consistent(program: Program, X0, DATA, t0: float, initial: str, held: np.nda
     Compiled; what the compiled look cannot decide goes through `initial.prepare` where the user's functions are at hand.
     """
     model, members = program.model, Members(DATA, X0, -1)
-    if model.is_dae or len(model.extras):
+    if model.is_dae or len(model.extras) or (not model.dense and initial != "check"):
         _by_python(program, members, range(len(X0)), t0, initial, held, lam0)
     elif not (model.is_ode and not model.n_invariants):
         status, found = _assemble(program, X0, DATA, t0, initial, held)
@@ -180,6 +180,8 @@ def _assemble(program: Program, X, DATA, t0, initial, held) -> tuple[np.ndarray,
     free_q = np.flatnonzero(~held)
     free_v = free_q if nv == nq else np.arange(nv)
     most = max(nq, nv, n, nl) + 1
+    if not model.dense:  # starts that are only looked at need no matrices
+        free_q = free_v = free_q[:0]
 
     def qr(rows, columns):
         return np.empty((rows, columns)), np.empty(min(rows, columns)), np.empty(columns, np.int64), np.empty(3 * columns)
@@ -188,8 +190,9 @@ def _assemble(program: Program, X, DATA, t0, initial, held) -> tuple[np.ndarray,
     found, status = np.zeros((len(X), 2)), np.zeros(len(X), dtype=np.int64)
     room = starts.Room(
         np.zeros(nq + nv), np.zeros(nq), *(np.zeros(lengths[Fn.RESIDUAL] + 1) for _ in range(3)),
-        np.zeros(lengths.get(Fn.TERMS, 0) + 1), np.zeros(factors), np.zeros((n, nq)), np.zeros((nv, nv)), np.zeros(most),
-        np.zeros(most), free_q, free_v, qr(len(free_q), n), qr(len(free_v), nl), qr(nv, nl),
+        np.zeros(lengths.get(Fn.TERMS, 0) + 1), np.zeros(factors), np.zeros((n * model.dense, nq)),
+        np.zeros((nv * model.dense, nv)), np.zeros(most), np.zeros(most), free_q, free_v, qr(len(free_q), n),
+        qr(len(free_v), nl), qr(nv * model.dense, nl),
     )  # fmt: skip
     model_here = Model(fns, start, np.empty(DATA.shape[1]))
     rows = np.ascontiguousarray(X)

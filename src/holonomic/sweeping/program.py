@@ -45,6 +45,7 @@ class Facts:
     n_invariants: int
     is_ode: bool
     is_dae: bool
+    dense: bool
     exact: bool  # whether TERMS holds ∂g/∂q
     turns: tuple[int, ...]
     at_invariants: int
@@ -68,7 +69,7 @@ class Program:
         self.redundant = redundant
         self.model = Facts(
             model.nq, model.nv, model.n_lam, model.n_constraints, model.n_invariants, model.is_ode,
-            isinstance(model.system, Dae),
+            isinstance(model.system, Dae), model.dense,
             not model.is_ode and model.system.kinematics is None and not model.n_invariants,
             tuple(int(turn) for turn in model.turns), model.data_places["invariants"].start, dict(model.output_shapes),
             tuple(model.coordinates), model.extras, tuple(model.invariant_labels),
@@ -159,7 +160,10 @@ class Program:
         if plan.events:
             watched = {name: event.f for name, event in plan.events.items()}
             groups["events"] = ((Fn.EVENTS, Fn.EVENT_RATES), replace(plan.by_rows, events=watched))
-        if not model.is_ode:
+        if not model.dense:
+            groups["start"] = ((Fn.RESIDUAL, Fn.VEL_FACTOR), PLAIN)
+            groups["rank"] = ((Fn.VEL_FACTOR,), PLAIN)
+        elif not model.is_ode:
             groups |= {name: ((fn,), plan.variant) for fn, name in MORE.items()}
             groups["start"] = ((Fn.RESIDUAL, Fn.TERMS, Fn.VEL_FACTOR), PLAIN)
             groups["rank"] = ((Fn.VEL_FACTOR,), plan.by_rows)

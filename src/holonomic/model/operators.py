@@ -1,0 +1,244 @@
+"""Systems that come as operators instead of functions to be traced, and their model.
+
+Tables of many bodies with an elimination of their own, or equations that another program has compiled: whoever has operators
+f(context, mode, t, a, b, data, out) -> status (see `kernels.signatures`) gives them through the class `Operators`. No matrix of
+the whole system is asked for. What methods need beyond what is offered is refused by name.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+
+from ..errors import OK, BadArgument, IncompatibleMethods
+from ..kernels.evaluate import judge_field
+from ..kernels.signatures import N_FUNCTIONS, Fn, call_function
+from ..loop.from_python import invoke
+from . import machine_code
+from .call_by_name import FULL, call, nearest, param_names
+from .extra_states import NONE, Extras
+from .model_base import PLAIN, ModelBase, Variant
+from .system import MadeModels
+
+# what runs and results cannot do without: the field, the rows, moves onto them, energies and reactions
+LEAST = (Fn.FIELD, Fn.RESIDUAL, Fn.VEL_FACTOR, Fn.VEL_SOLVE, Fn.VEL_TANGENT, Fn.ENERGY, Fn.REACTIONS)
+
+
+class Operator(NamedTuple):
+    """One operator of a model."""
+
+    function: Any  # a Python function, or the address of a compiled one
+    context: Any  # what it is called with: any object, or an address; read by many runs at once, so nobody writes it
+    length: int  # numbers that it writes
+
+
+class Operators:
+    """A mechanical system with holonomic constraints, q' = v, that comes as operators: what it has to offer.
+
+    Inherit from it, say the attributes without a value and `operators`; `simulate`, `sweep` and results take it as a System.
+
+    Attributes
+    ----------
+    interpreted : bool
+        Whether the operators are Python functions; otherwise they are addresses of machine code.
+    n_coordinates : int
+        Entries of q, and of v.
+    constraint_labels : sequence of str
+        What the constraints are called, one by one. Their rows have to be independent.
+    formulations : tuple of classes
+        Those whose equations R(t, y, y') = 0 it has, for implicit integrators.
+    params : mapping of numbers
+        They stand first in data, in this order, arrays row by row; a sweep changes them there.
+    coordinates : sequence of str, optional
+        Names of the coordinates.
+    """
+
+    interpreted: bool
+    n_coordinates: int
+    constraint_labels: Sequence[str]
+    formulations: tuple[type, ...] = ()
+    params: Mapping[str, Any] | None = None
+    coordinates: Sequence[str] | Mapping[str, str] | None = None
+
+    def operators(self, formulation) -> dict[Fn, Operator]:
+        """Return all operators there are: of the states, and with a formulation (one of `formulations`) those of its equations.
+
+        `LEAST` has to be among them, for a formulation EQUATIONS, LINEARIZED, NEWTON_FACTOR and NEWTON_SOLVE; Radau takes
+        COMPLEX_FACTOR and COMPLEX_SOLVE, BDF GRADIENTS, half-explicit methods KINEMATICS, VELOCITY and HALF_EXPLICIT. Position
+        rows have the Jacobian of velocity rows, and its factors: VEL_FACTOR, VEL_SOLVE and VEL_TANGENT serve both, in the
+        metric of the identity.
+        """
+        raise NotImplementedError(f"{type(self).__name__} does not say what its operators are")
+
+    # what it has in common with a System
+
+    letter: ClassVar[str] = "q"
+    inputs: ClassVar[None] = None
+    outputs: ClassVar[None] = None
+    mass: ClassVar[None] = None
+    force: ClassVar[None] = None
+    constraint: ClassVar[None] = None
+    potential: ClassVar[None] = None
+    nonholonomic: ClassVar[None] = None
+    kinematics: ClassVar[None] = None
+    kinetic: ClassVar[None] = None
+    invariants: ClassVar[None] = None
+    states: ClassVar[None] = None
+    algebraic: ClassVar[None] = None
+    resolver: ClassVar[None] = None
+    redundant: ClassVar[None] = None
+    metric: ClassVar[None] = None
+    drawing: ClassVar[None] = None
+    trace: ClassVar[bool] = True  # of functions that are watched
+
+    @cached_property
+    def made(self) -> MadeModels:
+        """Models that were made of it; they go when it goes."""
+        return MadeModels()
+
+    def with_params(self, **changes) -> Operators:
+        """Return the same with some parameters changed."""
+        unknown = set(changes) - set(self.params or {})
+        if unknown:
+            raise BadArgument(f"unknown parameter {sorted(unknown)[0]!r}. {nearest(sorted(unknown)[0], self.params or {})}")
+        other = copy.copy(self)
+        other.params = {**(self.params or {}), **changes}
+        vars(other).pop("made", None)
+        return other
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in vars(self).items() if name != "made"}
+
+
+class OperatorModel(ModelBase):
+    """A model of operators that were given."""
+
+    dense = False
+    system: Any  # Operators
+    mass_reads = ((), False)  # what there is to know of masses is the operators' affair
+    may_forget = False
+
+    def __init__(self, system: Operators, q0, v0, t0: float = 0.0, extras: Extras = NONE):
+        for name, given in (("q0", q0), ("v0", v0)):
+            if len(given) != system.n_coordinates:
+                raise BadArgument(f"{name} has {len(given)} entries, {type(system).__name__} {system.n_coordinates} coordinates.")
+        super().__init__(system, q0, v0, extras)
+        self.interpreted, self.start = system.interpreted, (q0, v0, t0, extras)
+        self.numbers, self.output_shapes, self.has_potential = np.zeros(0), {}, True
+        self.constraint_labels, self.nonholonomic_labels, self.invariant_labels = list(system.constraint_labels), [], []
+        self._offered: dict[Any, dict[Fn, Operator]] = {}
+        missing = [fn.name for fn in LEAST if fn not in self.offered(None)]
+        if missing:
+            raise BadArgument(f"{self.name} lacks {', '.join(missing)}: without them there is no run.")
+
+    def __reduce__(self):
+        return type(self), (self.system, *self.start)
+
+    @property
+    def name(self) -> str:
+        """How messages call it."""
+        return type(self.system).__name__
+
+    @property
+    def formulations(self) -> tuple[type, ...]:
+        """Those whose equations there are."""
+        return self.system.formulations
+
+    def is_current(self) -> bool:
+        return True
+
+    def offered(self, formulation) -> dict[Fn, Operator]:
+        """The operators there are, of the states or with those of a formulation."""
+        if formulation not in self._offered:
+            self._offered[formulation] = self.system.operators(formulation)
+        return self._offered[formulation]
+
+    def lacks(self, wanted: tuple[Fn, ...], formulation) -> list[str]:
+        """Names of the wanted operators that there are not."""
+        there = self.offered(formulation)
+        return [fn.name for fn in wanted if _really(fn) not in there]
+
+    def table(self, wanted: tuple[Fn, ...], variant: Variant = PLAIN):
+        """Return the table of operators that kernels take, and the lengths of what they write."""
+        there = dict(self.offered(variant.formulation))
+        if variant.events:
+            there |= self._watching(variant.events)
+        missing = [fn.name for fn in wanted if _really(fn) not in there]
+        if missing:
+            raise IncompatibleMethods(f"{self.name} does not offer {', '.join(missing)}, which is needed here.")
+        fns: list = [None if self.interpreted else 0] * (2 * N_FUNCTIONS)
+        lengths = {}
+        for fn in wanted:
+            fns[2 * fn], fns[2 * fn + 1], lengths[fn] = there[_really(fn)]
+        if not self.interpreted:
+            return np.array(fns, dtype=np.int64), lengths
+        fns[2 * Fn.CAREFUL] = judge_field.py
+        return tuple(fns), lengths
+
+    def tapes(self, wanted, variant: Variant = PLAIN):
+        """Refused: addresses mean nothing on a GPU or in another process."""
+        raise IncompatibleMethods(f'{self.name} is made of operators of this process: sweep it with on="threads".')
+
+    def evaluate(self, fn: Fn, t: float, a, b, data, variant: Variant = PLAIN) -> np.ndarray:
+        fns, lengths = self.table((fn,), variant)
+        out = np.empty(lengths[fn])
+        a, b = (np.ascontiguousarray(part, dtype=float) for part in (a, b))
+        if self.interpreted:
+            with np.errstate(all="ignore"):
+                call_function(fns, fn, float(t), a, 0, b, 0, data, out, 0)
+        else:
+            invoke(fns, int(fn), float(t), a, b, data, out)
+        return out
+
+    def blame(self, t: float, x: np.ndarray, data: np.ndarray) -> str | None:
+        """Nobody: there are no functions of a user's."""
+        return None
+
+    def _watching(self, events: Mapping[str, Callable]) -> dict[Fn, Operator]:
+        """Events are functions like those of any system: called as they are, or traced and compiled."""
+        if self.interpreted:
+            return {Fn.EVENTS: Operator(watch, (self.nq, self.places, events), len(events))}
+        return compiled_events(self.system, self.start, self.n_lam, events)
+
+
+def watch(context, mode, t, a, b, data, out):
+    """The operator of events that are Python functions."""
+    n, places, events = context
+    values = {"t": t, "q": a[:n].copy(), "v": a[n : 2 * n].copy(), "a": b[:n].copy(), "lam": b[n:].copy()}
+    values["p"] = param_names(data, places)
+    for i, (name, function) in enumerate(events.items()):
+        out[i] = call(function, f"event {name!r}", FULL, values)
+    return OK
+
+
+def compiled_events(system: Operators, start: tuple, n_lam: int, events: Mapping[str, Callable]) -> dict[Fn, Operator]:
+    """Trace and compile functions of (t, q, v, a, λ, p), and their time derivatives along q' = v, v' = a."""
+    from .casadi_door import vertcat
+    from .derive import along
+    from .graphs import angles_by_parts
+    from .tape import record
+    from .trace import watched
+    from .trace_stage import TraceStage
+
+    stage = TraceStage(system, *start)  # type: ignore[arg-type]
+    stage.with_multipliers(n_lam)
+    values = vertcat(*watched(stage, events, stage.seen("output")).values())
+    x, b = vertcat(stage.q_sx, stage.v_sx), vertcat(stage.a_sx, stage.lam_sx)
+    rates = along(values, stage.t_sx, x, vertcat(stage.v_sx, stage.a_sx))
+    made = {
+        fn: angles_by_parts(record(stage.t_sx, x, b, stage.p_sx, out)) for fn, out in ((Fn.EVENTS, values), (Fn.EVENT_RATES, rates))
+    }
+    named = {fn.name: tape for fn, tape in made.items()}
+    found = machine_code.addresses(machine_code.compile_tapes(named), tuple(named))
+    if found is None:
+        raise RuntimeError("compiled machine code could not be loaded")
+    return {fn: Operator(found[fn.name], 0, len(tape.outputs)) for fn, tape in made.items()}
+
+
+def _really(fn: Fn) -> Fn:
+    """Position rows have the factors of velocity rows."""
+    return Fn[fn.name.replace("POS_", "VEL_")] if fn.name.startswith("POS_") else fn
