@@ -9,8 +9,10 @@ from holonomic.errors import (
     BadArgument,
     IncompatibleMethods,
     InconsistentState,
+    NearSingularWarning,
     NotFinite,
     RedundantConstraints,
+    SingularPosition,
     StepFailed,
 )
 from holonomic.kernels.signatures import NO_MODE, Fn
@@ -74,6 +76,14 @@ def test_fifty_bodies_with_dop853_and_projection(many):
     assert sol.ended == "end" and np.abs(sol.drift["position"]).max() < 1e-10
     assert np.abs(sol.energy_error).max() < 1e-6  # rtol
     assert sol.plan.fns[2 * Fn.TERMS] == sol.plan.fns[2 * Fn.BY_Y] == sol.plan.fns[2 * Fn.BY_SLOPE] == 0
+
+
+@pytest.mark.parametrize("integrator", [h.BackwardEuler(), h.FixedBDF(3), BDF(max_order=2)], ids=repr)
+def test_fixed_steps_of_implicit_methods_are_those_of_the_same_system(code, integrator):
+    few, methods = Chain(FEW, code), {"integrator": integrator, "formulation": Index2(), "step": 0.002}
+    sol, known = (go(system, 0.02, few.start(), **methods) for system in (few, stated(FEW)))
+    assert np.abs(sol.q - known.q).max() < 1e-11  # Newton's method goes on to rounding
+    assert np.abs(sol.lam - known.lam).max() < 1e-8
 
 
 @pytest.mark.parametrize("integrator", [Radau(), BDF()], ids=repr)
@@ -153,6 +163,33 @@ def test_operators_get_their_context_and_mode_and_their_status_counts():
         go(few, 0.01, few.start(), **IMPLICIT)
 
 
+class Fading(Chain):
+    """A chain whose field says that it comes close to a singular position, between 0.02 and 0.03 s."""
+
+    ratio = 1.0
+
+    def operators(self, formulation):
+        def field(context, mode, t, a, b, data, out):
+            status = chain(context, mode, t, a, b, data, out)
+            out[8 * FEW] = self.ratio if 0.02 < t < 0.03 else 0.3
+            return status
+
+        there = super().operators(formulation)
+        return there | {Fn.FIELD: Operator(field, *there[Fn.FIELD][1:])}
+
+
+def test_singular_positions_stop_a_run_or_are_warned_of():
+    few, methods = Fading(FEW), {"integrator": h.RK4(), "step": 0.002, "stabilization": Projection()}
+    few.ratio = 1e-9  # below 1e-8 the solve is not trusted
+    with pytest.raises(SingularPosition, match=r"singular position"):
+        go(few, 0.05, few.start(), **methods)
+    few = Fading(FEW)
+    few.ratio = 1e-5
+    with pytest.warns(NearSingularWarning, match=r"near t = 0\.02\d* the smallest pivot ratio of Fading fell to 1\.0e-05, from "
+                      r"3\.0e-01\. Either masses are very different, or a singular position is near, where branches"):  # fmt: skip
+        go(few, 0.05, few.start(), **methods)
+
+
 def test_a_field_that_is_not_finite_ends_the_run(code):
     few = Chain(FEW, code)
     few.contexts[Fn.FIELD][2] = np.nan  # a mass
@@ -215,11 +252,14 @@ REFUSED = [
     ({"stabilization": Projection(metric="mass")}, r"has a metric of its own, which Chain does not offer"),
     ({"stabilization": Projection(on="full")},
      r"asks for FULL_FACTOR, FULL_SOLVE, FULL_TANGENT, which Chain does not offer\. Use stabilization=Projection\(\)\."),
+    ({"events": {"low": Event(lambda q: q[-2], then=lambda q, v: (q, -v))}},
+     r"event 'low' has then=, and what constraints give velocities at once takes the mass matrix, which Chain does not offer\. "
+     r"Let it end the run, and begin a new one with q0 and v0\."),
     ({"integrator": h.PHEM56()}, r"PHEM56\(\) asks for KINEMATICS, VELOCITY, HALF_EXPLICIT, which Chain does not offer"),
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("methods", "message"), REFUSED, ids=[str(list(methods.values())) for methods, _ in REFUSED])
+@pytest.mark.parametrize(("methods", "message"), REFUSED, ids=[message[:40] for _, message in REFUSED])
 def test_methods_that_need_more_than_there_is_are_refused_by_name(methods, message):
     few = Chain(FEW)
     with pytest.raises(IncompatibleMethods, match=message):

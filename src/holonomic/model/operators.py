@@ -181,7 +181,10 @@ class OperatorModel(ModelBase):
 
     def tapes(self, wanted, variant: Variant = PLAIN):
         """Refused: addresses mean nothing on a GPU or in another process."""
-        raise IncompatibleMethods(f'{self.name} is made of operators of this process: sweep it with on="threads".')
+        raise IncompatibleMethods(
+            f"{self.name} is made of operators of this process, which neither a GPU nor a page nor another process has. Use "
+            'simulate, or sweep with on="threads".'
+        )
 
     def evaluate(self, fn: Fn, t: float, a, b, data, variant: Variant = PLAIN) -> np.ndarray:
         fns, lengths = self.table((fn,), variant)

@@ -410,8 +410,8 @@ def check_traced(choice: Choice, lowered, model) -> None:
         )
 
 
-def check_offered(choice: Choice, integrator, stabilization, model) -> None:
-    """Refuse what a model of operators does not offer: other metrics, terms inside the field, operators that it has not."""
+def check_offered(choice: Choice, integrator, stabilization, events, model) -> None:
+    """Refuse what a model of operators does not offer: other metrics, terms inside the field, impacts, other operators."""
     i, s = choice.integrator, choice.stabilization
     other = {
         "a metric of its own": stabilization.metric is not None, "terms inside the field": stabilization.gains is not None,
@@ -419,6 +419,11 @@ def check_offered(choice: Choice, integrator, stabilization, model) -> None:
     }  # fmt: skip
     for what in (what for what, asked in other.items() if asked):
         raise IncompatibleMethods(f"{s!r} has {what}, which {model.name} does not offer. Use stabilization=Projection().")
+    for name in (name for name, event in events.items() if event.then is not None):
+        raise IncompatibleMethods(
+            f"event {name!r} has then=, and what constraints give velocities at once takes the mass matrix, which "
+            f"{model.name} does not offer. Let it end the run, and begin a new one with q0 and v0."
+        )
     formulation = choice.formulation if i.takes == "residual" else None
     of_newton = () if formulation is None else (*integrator.unrolls, *integrator.asks_own)
     for method, needs in ((i, (*integrator.needs, *of_newton)), (s, stabilization.needs)):

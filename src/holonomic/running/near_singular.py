@@ -28,6 +28,8 @@ def passed_singular(sol) -> str | None:
     memory, noted = sol.trail.memory, sol.trail.noted
     if not without_passage(sol.trail.plan.model, memory.crosses):
         return None
+    if not sol.trail.plan.model.dense:
+        return _by_ratio(sol.trail.plan.model, memory)
     place = _of_least_ratio(memory, noted)
     return None if place is None else near_singular(sol.trail.plan, sol.trail.start, place, sol.trail.data)
 
@@ -78,6 +80,17 @@ def rank_falls(plan, t: float, x, states, data) -> bool:
     except (HolonomicError, np.linalg.LinAlgError, ValueError):
         return True  # cannot be told: believe the pivot ratio
     return here < CLOSER * usual
+
+
+def _by_ratio(model, memory) -> str | None:
+    """The same by the pivot ratio, which falls with the square of the singular value, where there is no G to look at."""
+    if memory.h_least == 0.0 or not memory.rho_least < NEARLY**2 * memory.rho_most:
+        return None
+    return (
+        f"near t = {memory.t_least:.6g} the smallest pivot ratio of {model.name} fell to {memory.rho_least:.1e}, from "
+        f"{memory.rho_most:.1e}. Either masses are very different, or a singular position is near, where branches of motion "
+        "meet and the run may have left its own. Compare with a run of a smaller rtol, or change the geometry."
+    )
 
 
 def _of_least_ratio(memory, noted):
