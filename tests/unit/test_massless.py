@@ -23,6 +23,7 @@ from holonomic import (
     GaussLegendre4,
     GeneralizedAlpha,
     IncompatibleMethods,
+    Index1,
     Index2,
     Index3,
     Ode,
@@ -194,6 +195,23 @@ def test_a_mass_that_vanishes_on_the_way_is_no_singular_position(method):
         warnings.simplefilter("error")
         sol = simulate(system, 0.5, **START, rtol=1e-7, atol=1e-10, **METHODS[method])
     assert sol.q[-1, 2] == pytest.approx(wanted, abs=1e-5) and not sol.trail.parts
+
+
+def test_where_a_method_stops_at_a_mass_that_vanishes_the_mass_is_named_and_the_remedy_runs():
+    """A point that is held to a bob has the mass (t - 0.5)²."""
+    mass = lambda t: (t - 0.5) ** 2
+    system = System(
+        lambda t: np.diag(np.array([1.0, 1.0, mass(t), mass(t)])), lambda t: np.array([0, -9.81, 0, -9.81 * mass(t)]),
+        {"rod": lambda q: q[:2] @ q[:2] - 1, "held": lambda q: q[2:] - 2 * q[:2]}, coordinates=["x", "y", "px", "py"],
+    )  # fmt: skip
+    start = {"q0": [1, 0, 2, 0], "v0": [0, 0, 0, 0], "integrator": Radau()}
+    with pytest.raises(StepFailed) as said:
+        simulate(system, 1.0, **start, formulation=Index1())
+    text = str(said.value)
+    assert text.startswith("Newton's iteration did not converge in a step of ") and "from t = 0.5. There the mass of 'px'" in text
+    assert text.endswith("0.25 at the start). Index1() does not pass that here: use formulation=GGL(). See error.solution.")
+    through = simulate(system, 1.0, **start, formulation=GGL())
+    np.testing.assert_allclose(through.end.q, simulate(system, 1.0, **start | {"integrator": DOP853()}).end.q, atol=1e-5)
 
 
 def test_impulses_go_through_a_point_without_mass():

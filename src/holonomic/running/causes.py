@@ -12,6 +12,7 @@ from ..starting.rank import rank_by_rows, terms
 
 NEARLY_SINGULAR = 0.02  # of the smallest singular value at the start
 TINY = 1e-5  # of the interval: shorter steps have a reason that can be found
+VANISHED = 1e-10  # of a mass at the start: no mass becomes so small without vanishing
 PROBES = 24  # points ahead of the last state at which functions are tried, each four times as far
 
 
@@ -36,6 +37,25 @@ def near_singular(run, plan) -> str | None:
         f"of the others (smallest singular value of the scaled G {values[1]:.1e}, {values[0]:.1e} at the start), and "
         f"{plan.choice.integrator!r} cannot pass it.{way_past(run)} See error.solution."
     )
+
+
+def vanishing_mass(run, plan) -> str | None:
+    """Say which coordinate has lost its mass where a run ended, if one has."""
+    model = plan.model
+    if model.is_ode:
+        return None
+    (t0, x0), nq = run.start, model.nq
+    try:
+        before = np.diag(terms(model, float(t0), x0[:nq], x0[nq : nq + model.nv], run.data)[0])
+        now = np.diag(mass_and_rows(run, model)[0])
+    except (HolonomicError, ValueError):
+        return None
+    gone = (before > 0.0) & ~(np.abs(now) > VANISHED * before)
+    if not np.any(gone):
+        return None
+    which = int(np.argmax(gone))
+    name = repr(model.coordinates[which]) if model.nv == model.nc else f"velocity {which}"
+    return f"There the mass of {name} vanishes ({now[which]:.1e}, {before[which]:.3g} at the start)."
 
 
 def way_past(run) -> str:

@@ -20,8 +20,10 @@ from ..errors import (
     SingularPosition,
     StepFailed,
 )
+from ..formulations.ggl import GGL
 from ..kernels.newton import ROUNDED
 from ..kernels.signatures import Fn
+from ..planning.fit import fits
 from ..planning.gains import growing
 from ..starting.rank import massless, rank_by_rows
 from .causes import (
@@ -32,6 +34,7 @@ from .causes import (
     mass_and_rows,
     near_singular,
     suspects,
+    vanishing_mass,
     way_past,
     without_multipliers,
 )
@@ -164,6 +167,10 @@ def _no_convergence(run, plan) -> str:
         return f"Newton's iteration came to rounding in a step of {h:.1e} from t = {run.t:.6g}: {below}"
     text = f"Newton's iteration did not converge in a step of {h:.1e} from t = {run.t:.6g}. "
     f = plan.choice.formulation
+    gone = vanishing_mass(run, plan)
+    if gone is not None:
+        way = "formulation=GGL()" if fits(plan.choice, plan.model, formulation=GGL()) else "DOP853()"
+        return text + f"{gone} {f!r} does not pass that here: use {way}. See error.solution."
     if f.index == 3:
         return text + (
             f"{f!r} needs consistent starting values, and its multipliers may grow: use a smaller step, or GGL(). See "
