@@ -237,7 +237,7 @@ def test_compiled_functions_of_the_package_stand_where_their_change_is_noticed()
 def test_the_stamp_of_a_file_is_that_of_all_it_imports_and_of_nothing_else(monkeypatch, tmp_path):
     package = tmp_path / "holonomic"
     for name, text in {
-        "kernels/vectors.py": "EPS = 1",
+        "kernels/vectors.py": "'''Numbers.'''\nEPS = 1",
         "kernels/newton.py": "from .vectors import EPS",
         "loop/drive.py": "def drive():\n    from ..kernels.newton import step",
         "integrators/radau.py": "from ..kernels import newton",
@@ -251,23 +251,26 @@ def test_the_stamp_of_a_file_is_that_of_all_it_imports_and_of_nothing_else(monke
     monkeypatch.setattr(sources, "PACKAGE", package)
 
     def stamps():
-        sources.digest_of.cache_clear()
+        sources.hashes_of.cache_clear()
         sources._imports.cache_clear()
         files = ("loop.drive", "integrators.radau", "integrators.bdf")
         return [sources.stamp(sources.sources_of(f"holonomic.{each}")) for each in files]
 
     before = stamps()
-    (package / "kernels/vectors.py").write_text("EPS = 2")
+    (package / "kernels/vectors.py").write_text("'''Numbers.'''\nEPS = 2")
     deep = stamps()
     (package / "integrators/radau.py").write_text("from ..kernels import newton\nORDER = 5")
     own = stamps()
     (package / "native/abi.py").write_text("WORDS = 2")
     made = stamps()
-    sources.digest_of.cache_clear()
+    (package / "kernels/vectors.py").write_text('"""Numbers."""\n\nEPS = 2  # as before\n')
+    said = stamps()
+    sources.hashes_of.cache_clear()
     sources._imports.cache_clear()
     assert [a == b for a, b in zip(before, deep, strict=True)] == [False, False, True]
     assert [a == b for a, b in zip(deep, own, strict=True)] == [True, False, True]
     assert [a == b for a, b in zip(own, made, strict=True)] == [False, False, False]
+    assert made == said  # comments and docstrings are not compiled
 
 
 @pytest.mark.parametrize("damage", [lambda code: b"", lambda code: code[:-1], flipped(4321)], ids=["empty", "cut", "bit"])

@@ -14,7 +14,7 @@ import holonomic
 from holonomic.kernels.dense_projection import factor_rows, factors_length
 from holonomic.kernels.step_control import error_norm, step_factor
 from holonomic.kernels.vectors import copy, norm, row_finite
-from holonomic.native import library, sources
+from holonomic.native import sources
 from holonomic.native.build import with_kernels
 from holonomic.native.marks import MARKED, Kernel, Leaf, is_ours
 
@@ -92,11 +92,11 @@ def test_machine_code_is_called_in_less_than_a_microsecond():
 
 def test_the_kernels_that_came_compiled_are_those_of_the_sources():
     """If this fails: `python -m holonomic.native --all`, and commit what it writes."""
-    came, now = library.manifest(), with_kernels()
+    came, now = sources.manifest()["modules"], with_kernels()
     stale = [name for name in now if came.get(name, {}).get("sources") != sources.sources_of(name)]
     stale += [name for name in came if sources.stamp(came[name]["sources"]) != came[name]["stamp"]]
     assert sorted(set(stale) | set(came) ^ set(now)) == []
-    assert {f"{name.partition('.')[2]}.bc.xz" for name in came} == {file.name for file in library.FOLDER.glob("*.xz")}
+    assert {f"{name.partition('.')[2]}.bc.xz" for name in came} == {file.name for file in sources.FOLDER.glob("*.xz")}
 
 
 def test_every_kernel_and_typed_leaf_is_in_the_code_of_its_file():

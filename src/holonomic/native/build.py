@@ -10,10 +10,9 @@ import pkgutil
 import sys
 import traceback
 
-from .library import FOLDER, manifest
 from .lowering import lower, marked_in
 from .marks import PACKAGE, ROOMS
-from .sources import sources_of, stamp
+from .sources import FOLDER, hashes_of, manifest, sources_of, stamp
 
 
 def with_kernels() -> list[str]:
@@ -30,7 +29,7 @@ def with_kernels() -> list[str]:
 def build_all() -> None:
     """Compile the modules whose bitcode is not that of their sources, and write the manifest."""
     FOLDER.mkdir(exist_ok=True)
-    known, told = dict(manifest()), {}
+    known, told = manifest()["modules"], {}
     for module in with_kernels():
         short = module.partition(".")[2]
         file, sources = FOLDER / f"{short}.bc.xz", sources_of(module)
@@ -41,7 +40,9 @@ def build_all() -> None:
     for file in FOLDER.glob("*.bc.xz"):
         if f"holonomic.{file.name.removesuffix('.bc.xz')}" not in told:
             file.unlink()
-    (FOLDER / "manifest.json").write_text(json.dumps(told, indent=1) + "\n")
+    files = sorted({name for each in told.values() for name in each["sources"]})
+    written = {"modules": told, "files": {name: hashes_of(name) for name in files}}
+    (FOLDER / "manifest.json").write_text(json.dumps(written, indent=1) + "\n")
 
 
 def answer() -> None:

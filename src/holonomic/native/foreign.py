@@ -18,8 +18,8 @@ from numba.core import caching
 from numba.core.serialize import dumps
 
 from . import abi, cachefolder, numba_meaning
-from .marks import Kernel, Leaf
-from .sources import digest_of, stamped_files
+from .marks import PACKAGE, Kernel, Leaf
+from .sources import hashes_of, stamped_files
 
 
 def dispatcher(marked: Leaf | Kernel):
@@ -55,7 +55,7 @@ def _package_stamp() -> str:
     """Return the hash of every source of the package that a kernel may come from, and of the compiler's version."""
     digest = hashlib.sha256(f"{numba.__version__} {sys.version_info[:2]}".encode())
     for path in stamped_files():
-        digest.update(digest_of(path))
+        digest.update(hashes_of(path.relative_to(PACKAGE).as_posix())[1].encode())
     return digest.hexdigest()[:16]
 
 

@@ -2,7 +2,7 @@
 
 Kernels come compiled: each file of them as bitcode in `bitcode/`, optimized, for any 64-bit processor. At its first use a file's
 bitcode becomes machine code for this processor, in a second at most; that is kept in the user's folder. Sources that have been
-changed since are noticed by their content, and compiled anew with Numba in another process.
+changed since are noticed by what they mean, and compiled anew with Numba in another process.
 """
 
 from __future__ import annotations
@@ -21,9 +21,8 @@ import llvmlite.binding as llvm
 
 from . import cachefolder, host
 from .marks import PACKAGE, Kernel, Leaf
-from .sources import sources_of, stamp
+from .sources import FOLDER, manifest, sources_of, stamp
 
-FOLDER = PACKAGE / "native" / "bitcode"
 _asked: dict[str, dict[str, int]] = {}  # addresses by module
 
 
@@ -44,13 +43,6 @@ def functions_of(module: str) -> dict[str, int]:
     if module not in _asked:
         _asked[module] = _loaded(module)
     return _asked[module]
-
-
-@functools.cache
-def manifest() -> dict:
-    """Return what came compiled: by module its sources and their stamp."""
-    file = FOLDER / "manifest.json"
-    return json.loads(file.read_text()) if file.is_file() else {}
 
 
 def _loaded(module: str) -> dict[str, int]:
@@ -92,7 +84,7 @@ def _machine_code(bitcode: bytes) -> bytes:
 def _bitcode(module: str):
     """Return a name for the code of a module, and the function that fetches its bitcode."""
     short = module.partition(".")[2]
-    came = manifest().get(module)
+    came = manifest()["modules"].get(module)
     if came is not None and stamp(came["sources"]) == came["stamp"]:
         return f"{short}-{came['stamp']}", lambda: lzma.decompress((FOLDER / f"{short}.bc.xz").read_bytes())
     now = stamp(sources_of(module))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import functools
 import hashlib
+import json
 from pathlib import Path
 
 from .marks import PACKAGE, ROOMS
@@ -19,19 +20,49 @@ def stamped_files() -> list[Path]:
     return [*makers, PACKAGE / "errors.py", *(path for room in ROOMS for path in sorted((PACKAGE / room).glob("*.py")))]
 
 
+FOLDER = PACKAGE / "native" / "bitcode"
+
+
 @functools.cache
-def digest_of(file: Path) -> bytes:
-    """Return the hash of a file."""
-    return hashlib.sha256(file.read_bytes()).digest()
+def manifest() -> dict:
+    """Return what came compiled: `modules` with their sources and stamp, `files` with the hashes of their content and meaning."""
+    file = FOLDER / "manifest.json"
+    return json.loads(file.read_text()) if file.is_file() else {"modules": {}, "files": {}}
 
 
 def stamp(files: list[str]) -> str:
-    """Return the hash of files, by their names inside the package; of one that is missing, of its name."""
+    """Return the hash of what files mean, by their names inside the package; of one that is missing, of its name."""
     digest = hashlib.sha256()
     for name in files:
-        path = PACKAGE / name
-        digest.update(name.encode() + (digest_of(path) if path.is_file() else b"missing"))
+        digest.update(f"{name} {hashes_of(name)[1]}\n".encode())
     return digest.hexdigest()[:16]
+
+
+@functools.cache
+def hashes_of(name: str) -> list[str]:
+    """Return the hashes of a file's content and of its meaning.
+
+    A file that came with the package is not parsed: its content says that its meaning is the known one.
+    """
+    path = PACKAGE / name
+    if not path.is_file():
+        return ["missing", "missing"]
+    text = path.read_bytes()
+    content, known = _hash(text), manifest()["files"].get(name)
+    return known if known is not None and known[0] == content else [content, _hash(_meaning(text))]
+
+
+def _hash(text: bytes) -> str:
+    return hashlib.sha256(text).hexdigest()[:16]
+
+
+def _meaning(text: bytes) -> bytes:
+    """Return a source without comments, docstrings and its layout."""
+    tree = ast.parse(text)
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef) and ast.get_docstring(node, clean=False) is not None:
+            node.body[0] = ast.Pass()
+    return ast.dump(tree).encode()
 
 
 def sources_of(module: str) -> list[str]:
