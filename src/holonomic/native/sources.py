@@ -27,7 +27,7 @@ FOLDER = PACKAGE / "native" / "bitcode"
 def manifest() -> dict:
     """Return what came compiled: `modules` with their sources and stamp, `files` with the hashes of their content and meaning."""
     file = FOLDER / "manifest.json"
-    return json.loads(file.read_text()) if file.is_file() else {"modules": {}, "files": {}}
+    return {"modules": {}, "files": {}} | (json.loads(file.read_text()) if file.is_file() else {})
 
 
 def stamp(files: list[str]) -> str:
