@@ -8,7 +8,7 @@ import warnings
 import numpy as np
 
 from holonomic import DOP853, Ode, Radau, System, simulate, sweep
-from holonomic.sweeping.telling import begun
+from holonomic.sweeping.remarks import begun
 
 MEMBERS = 24
 LIMIT = 200_000  # steps of one member

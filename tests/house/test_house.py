@@ -271,3 +271,37 @@ def test_what_a_solution_keeps_to_itself_is_read_nowhere_else():
         if node.attr not in ("_attributes", "_Encoding", "_asdict", "_replace")  # of SciPy's files, and of named tuples
     ]
     assert not found, "\n".join(found)
+
+
+# Names that two classes may have, because both are the same thing seen from two sides.
+BOTH_SIDES = {
+    "Array": "a type of arguments, and what is known of one in a program that is printed",
+    "Events": "as kernels take them",
+    "Log": "of the compiled loop over members",
+    "Lowered": "what integrators and stabilizations each give to the step loop",
+    "Members": "as kernels take them",
+    "Model": "as kernels take it",
+    "Record": "as kernels take it",
+    "Source": "the text of a program, and where values of an ensemble are",
+    "State": "as kernels take it",
+    "Table": "of functions in a program that is printed, and of numbers that people read",
+    "Tables": "as kernels take them",
+}
+# Files that are called alike because they do the same in each room: what all methods of a kind share, sine and cosine.
+ALIKE = {"__init__", "__main__", "base", "trig"}
+
+
+def test_no_two_classes_have_one_name():
+    found = Counter(
+        node.name
+        for path in SOURCE.rglob("*.py")
+        for node in ast.parse(path.read_text(encoding="utf-8")).body
+        if isinstance(node, ast.ClassDef) and not node.name.startswith("_")
+    )
+    assert {name for name, count in found.items() if count > 1} <= set(BOTH_SIDES)
+
+
+def test_no_two_files_have_one_name():
+    """A shell command is called as what it runs."""
+    found = Counter(path.stem for path in SOURCE.rglob("*.py") if path.parent.name != "cli")
+    assert {name for name, count in found.items() if count > 1} - ALIKE == set()

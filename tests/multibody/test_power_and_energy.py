@@ -10,7 +10,7 @@ from holonomic.multibody import Mechanism, box, cylinder, disk, rod, sphere
 from holonomic.multibody.drive_methods import DriveMethods
 from holonomic.multibody.force_methods import ForceMethods
 from holonomic.multibody.joint_methods import JointMethods
-from holonomic.multibody.results import Record
+from holonomic.multibody.results import MechanismRecord
 
 STEP = 1e-5  # of the central difference: its own error is STEP² of the rates, rounding leaves 1e-16/STEP
 AGREES = 1e-7  # of the largest part of the change; constraints are kept to 1e-10 and reactions are a thousand times that
@@ -23,7 +23,7 @@ def energy_rates(sol, m):
     change = np.stack([z @ v for z, v in zip(Z, sol.v, strict=True)])
 
     def at(side):
-        moved = Record(record.resolver, sol.t, sol.q + side * STEP * change, sol.v + side * STEP * sol.a, sol.a, sol.lam,
+        moved = MechanismRecord(record.resolver, sol.t, sol.q + side * STEP * change, sol.v + side * STEP * sol.a, sol.a, sol.lam,
                        record.p, {}, sol.s)  # fmt: skip
         energy = record.resolver.view_of(moved, "energy")
         return np.stack([np.broadcast_to(part, sol.t.shape) for part in (energy.kinetic, energy.gravity, energy.elastic)])

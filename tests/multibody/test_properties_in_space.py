@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from holonomic import InconsistentState, Projection, SingularPosition, simulate
 from holonomic.model.call_by_name import param_names
 from holonomic.multibody import Mechanism, box, disk, rod
-from holonomic.multibody.results import Record
+from holonomic.multibody.results import MechanismRecord
 
 RTOL = 1e-8
 few = settings(max_examples=3, deadline=None, derandomize=True)
@@ -144,7 +144,7 @@ def test_every_joint_pushes_its_first_body_as_it_pushes_its_second(kind, dimensi
     sol = simulate(m, 0.3, save_at=3)
     resolver, model = sol.plan.model.system.resolver, sol.plan.model
     p = resolver._with_built_in(param_names(sol.trail.data, model.places))
-    record = Record(resolver, sol.t, sol.q, sol.v, sol.a, sol.lam, p, {})
+    record = MechanismRecord(resolver, sol.t, sol.q, sol.v, sol.a, sol.lam, p, {})
     joint, point = resolver.joints["J"], record.place(resolver.joints["J"].marks[1])[0]
     wrenches = [record.kit.wrench_at(record.q, k, record.generalized_reaction(joint, k), point) for k in (0, 1)]
     assert np.abs(record.lam).max() > 1e-3  # it carries something

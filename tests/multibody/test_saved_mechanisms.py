@@ -6,7 +6,7 @@ import pytest
 from holonomic import System, load, simulate
 from holonomic.errors import BadArgument
 from holonomic.multibody import Mechanism, box, cylinder, disk, rod
-from holonomic.multibody.views import View
+from holonomic.multibody.views import PartView
 
 from .machines import slider_crank
 
@@ -16,7 +16,7 @@ def everything(sol, name) -> dict:
     part = sol[name]
     if isinstance(part, np.ndarray):
         return {"": part}
-    if not isinstance(part, View):  # power
+    if not isinstance(part, PartView):  # power
         return {"total": part.total, **part.by_name, **{f"kind {key}": value for key, value in part.by_kind.items()}}
     found = {key: getattr(part, key) for key in part._properties() if key != "reaction"}
     if "reaction" in part._properties():

@@ -13,8 +13,8 @@ from holonomic.running.progress import Tally
 from holonomic.sweeping import sweep as sweeping
 from holonomic.sweeping.backpressure import Ahead
 from holonomic.sweeping.chunk_run import run_piece
+from holonomic.sweeping.ensemble_sources import Whole
 from holonomic.sweeping.sketch import Sketch, Summary
-from holonomic.sweeping.sources import Whole
 
 START = {"q0": [0, -1], "v0": [1, 0], "save_at": 7}
 

@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 from holonomic import BadArgument, FileFailed, HolonomicError, System, sweep
-from holonomic.sweeping import engines, founding
+from holonomic.sweeping import engines, store_files
 from holonomic.sweeping import store as storing
 
 pytest.importorskip("zarr", reason="extra store")
@@ -138,7 +138,7 @@ def test_a_store_whose_identity_has_no_checksum_goes_on(held, stored, path):
     """As it was written before there was one."""
     record = path / "status" / "journal" / "identity.json"
     kept = record.read_bytes()
-    record.write_text(json.dumps(founding.founded(path)["identity"]))
+    record.write_text(json.dumps(store_files.founded(path)["identity"]))
     same(held, sweep(SWING, 2.0, **CALL, store=path, resume=True))
     record.write_bytes(kept)
 
@@ -183,9 +183,9 @@ def test_a_store_of_something_else_is_refused(stored, path, system, changes, tex
 def test_a_store_of_another_version_is_refused(stored, path):
     record = path / "status" / "journal" / "identity.json"
     kept = record.read_text()
-    known = founding.founded(path)
+    known = store_files.founded(path)
     known["identity"]["version"] = "0.0.0"
-    record.write_bytes(founding.sealed(json.dumps(known)))
+    record.write_bytes(store_files.sealed(json.dumps(known)))
     try:
         with pytest.raises(BadArgument, match=r"another version of holonomic \(0.0.0 in the store"):
             sweep(SWING, 2.0, **CALL, store=path, resume=True)

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..sweeping.ensemble_sources import Whole
 from ..sweeping.job import Chunk, Job
-from ..sweeping.sources import Whole
 
 if TYPE_CHECKING:
     from .engine import Cuda

@@ -11,15 +11,15 @@ from typing import Any
 import numpy as np
 
 from ..errors import BadArgument
-from .call_by_name import wanted
 from .given_numbers import NO_NUMBERS
+from .input_tables import own_input
 
 
 def freeze(system, *constants: str) -> None:
     """Copy parameters, inputs, labels and arrays that stand for functions, as they are now."""
     object.__setattr__(system, "params", own_params(system.params))
     if system.inputs:
-        object.__setattr__(system, "inputs", {name: _own_input(name, given) for name, given in system.inputs.items()})
+        object.__setattr__(system, "inputs", {name: own_input(name, given) for name, given in system.inputs.items()})
     for name in constants:
         given = getattr(system, name)
         if given is not None and not callable(given):
@@ -70,41 +70,6 @@ def check_coordinates(given) -> None:
     for name in given:
         if not isinstance(name, str) or not name:
             raise BadArgument(f"coordinates= has the name {reprlib.repr(name)}: a coordinate is called by a text.")
-
-
-def _own_input(name: str, given):
-    """Return a checked input; a table as a pair of arrays of our own, however its rows were given."""
-    if callable(given):
-        wanted(given, f"input {name!r}", ("t", "p"))
-        return given
-    if isinstance(given, list) or (isinstance(given, np.ndarray) and given.ndim):
-        given = tuple(given)
-    times, values = input_table(name, given)
-    return (times, values) if isinstance(given, tuple) else given
-
-
-def input_table(name: str, given) -> tuple[np.ndarray, np.ndarray]:
-    """Return a checked input as (times, values); a number is a table of one time."""
-    try:
-        if any(np.asarray(part).dtype.kind in NO_NUMBERS + "b" for part in (given if isinstance(given, tuple) else (given,))):
-            raise TypeError
-        if not isinstance(given, tuple):
-            number = float(given)
-            if not np.isfinite(number):
-                raise BadArgument(f"input {name!r} must be finite, got {given!r}.")
-            return np.zeros(1), np.array([number])
-        times, values = (np.array(part, dtype=float) for part in given)
-    except (TypeError, ValueError, OverflowError) as problem:
-        if isinstance(problem, BadArgument):
-            raise
-        raise BadArgument(f"input {name!r} must be a number, a function of t, or a pair (times, values).") from None
-    if times.ndim != 1 or times.shape != values.shape or len(times) < 2:
-        raise BadArgument(f"input {name!r} must be a pair (times, values) of equal length, at least 2.")
-    if not (np.all(np.isfinite(times)) and np.all(np.isfinite(values))):
-        raise BadArgument(f"input {name!r} is not finite everywhere: {times}, {values}.")
-    if np.any(np.diff(times) <= 0):
-        raise BadArgument(f"the times of input {name!r} must increase.")
-    return times, values
 
 
 def own_params(params) -> Mapping[str, Any]:

@@ -10,7 +10,6 @@ import numpy as np
 from ..errors import NotFinite, WrongShape
 from .call_by_name import BASIC, FULL, Names, asked, call, param_names, wanted
 from .extra_states import allowed
-from .freeze import input_table
 from .given_numbers import (
     numbers_text,
     refuse_constant,
@@ -20,6 +19,7 @@ from .given_numbers import (
     refuse_without_state,
     refuse_without_v,
 )
+from .input_tables import input_table
 from .model_base import ModelBase, role_of
 from .statement import labelled, row_names
 from .system import Ode

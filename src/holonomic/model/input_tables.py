@@ -1,10 +1,47 @@
-"""Inputs given as tables: linear between their times, so that each stretch between two breaks is smooth."""
+"""Inputs of a system: checked when it is stated; tables are linear between their times, so that each stretch is smooth."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from .freeze import input_table
+from ..errors import BadArgument
+from .call_by_name import wanted
+from .given_numbers import NO_NUMBERS
+
+
+def own_input(name: str, given):
+    """Return a checked input; a table as a pair of arrays of our own, however its rows were given."""
+    if callable(given):
+        wanted(given, f"input {name!r}", ("t", "p"))
+        return given
+    if isinstance(given, list) or (isinstance(given, np.ndarray) and given.ndim):
+        given = tuple(given)
+    times, values = input_table(name, given)
+    return (times, values) if isinstance(given, tuple) else given
+
+
+def input_table(name: str, given) -> tuple[np.ndarray, np.ndarray]:
+    """Return a checked input as (times, values); a number is a table of one time."""
+    try:
+        if any(np.asarray(part).dtype.kind in NO_NUMBERS + "b" for part in (given if isinstance(given, tuple) else (given,))):
+            raise TypeError
+        if not isinstance(given, tuple):
+            number = float(given)
+            if not np.isfinite(number):
+                raise BadArgument(f"input {name!r} must be finite, got {given!r}.")
+            return np.zeros(1), np.array([number])
+        times, values = (np.array(part, dtype=float) for part in given)
+    except (TypeError, ValueError, OverflowError) as problem:
+        if isinstance(problem, BadArgument):
+            raise
+        raise BadArgument(f"input {name!r} must be a number, a function of t, or a pair (times, values).") from None
+    if times.ndim != 1 or times.shape != values.shape or len(times) < 2:
+        raise BadArgument(f"input {name!r} must be a pair (times, values) of equal length, at least 2.")
+    if not (np.all(np.isfinite(times)) and np.all(np.isfinite(values))):
+        raise BadArgument(f"input {name!r} is not finite everywhere: {times}, {values}.")
+    if np.any(np.diff(times) <= 0):
+        raise BadArgument(f"the times of input {name!r} must increase.")
+    return times, values
 
 
 class InputTables:

@@ -3,7 +3,7 @@
 Which rows depend on which changes on the way, as the planets of a gear go round. Three solves take care of that, all of them
 functions of the position alone, as events, dense output and steps taken again need it:
 
-    KeptFactors      accelerations: rows found independent in a walk along the constraints (`starting.around`), at their cost
+    KeptFactors      accelerations: rows found independent in a walk along the constraints (`starting.rank`), at their cost
     ShortFactors     accelerations where these leave too little of each other: elimination itself finds others
     EvenFactors      projections: all rows alike, A + ε D with D the diagonal of A
 

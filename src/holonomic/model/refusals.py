@@ -1,4 +1,10 @@
-"""Messages about functions that cannot be run on symbols: what the function does, the line, the reason, what to write instead."""
+"""Messages that point at the user's own line.
+
+Functions that cannot be run on symbols: what the function does, the line, the reason, what to write instead. Warnings, however
+deep in the package they arise.
+"""
+
+from __future__ import annotations
 
 import contextlib
 import contextvars
@@ -7,6 +13,8 @@ import itertools
 import linecache
 import re
 import sys
+import warnings
+from pathlib import Path
 
 from ..errors import UntraceableFunction
 
@@ -154,3 +162,14 @@ class _Rotation:
 
 
 ROTATION = _Rotation()
+
+
+PACKAGE = str(Path(__file__).resolve().parent.parent)
+
+
+def warn(text: str, kind: type[Warning]) -> None:
+    """Warn where the package was called from."""
+    frame, level = sys._getframe(1), 2
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(PACKAGE):
+        frame, level = frame.f_back, level + 1
+    warnings.warn(text, kind, stacklevel=level)

@@ -13,10 +13,10 @@ from .call_by_name import BASIC, Names, UnknownParameter, call, flatten_params, 
 from .casadi_door import SX, densify, function_of, instructions, reshape, vertcat
 from .dae import Dae, needs_tracing, state_values
 from .extra_states import NONE, Extras, allowed
-from .freeze import input_table
 from .function_memory import Remembered
 from .function_signature import COPIES
 from .given_numbers import numbers_text, refuse_matrix, refuse_no_numbers
+from .input_tables import input_table
 from .rebound import Rebound
 from .refusals import REFUSALS, line_of, tracing
 from .system import Ode, System

@@ -13,16 +13,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from .small_vectors import dot, minus
-from .views import View
+from .views import PartView
 
 if TYPE_CHECKING:
-    from .results import Record
+    from .results import MechanismRecord
 
 
-class JointView(View):
+class JointView(PartView):
     """A joint: force and torque on its second body at its point, in the ground frame; angle or position."""
 
-    def __init__(self, record: Record, joint):
+    def __init__(self, record: MechanismRecord, joint):
         self._record, self._joint = record, joint
 
     def _title(self) -> str:
@@ -160,7 +160,7 @@ def _for_users(impulse) -> np.ndarray:
 class DriveView(JointView):
     """A drive: force and torque it exerts on the second body, and its power."""
 
-    def __init__(self, record: Record, drive):
+    def __init__(self, record: MechanismRecord, drive):
         joint = record.resolver.joints.get(drive.of)
         super().__init__(record, joint)
         self._drive = drive
@@ -183,10 +183,10 @@ class DriveView(JointView):
         return self._record.out(self._record.power(self._drive))
 
 
-class ForceView(View):
+class ForceView(PartView):
     """A force: what it does to its (second) body, its power, and its energy where it has one."""
 
-    def __init__(self, record: Record, force):
+    def __init__(self, record: MechanismRecord, force):
         self._record, self._force = record, force
 
     def _title(self) -> str:

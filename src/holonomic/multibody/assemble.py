@@ -14,7 +14,7 @@ import numpy as np
 from ..errors import BadArgument, InconsistentState, NotFinite
 from ..model.call_by_name import Names, wanted
 from ..model.given_numbers import vector
-from ..model.warned import warn
+from ..model.refusals import warn
 from ..results.states import State
 from .frames_met import refuse_turned, snapped
 from .lower import UnitsWarning, body_sizes, mechanism_size

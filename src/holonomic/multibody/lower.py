@@ -15,8 +15,8 @@ from ..errors import BadArgument
 from ..model.call_by_name import Names
 from ..model.function_signature import in_run
 from ..model.made_functions import maker
+from ..model.refusals import warn
 from ..model.system import System
-from ..model.warned import warn
 from .body import check_inertia
 from .small_vectors import dot
 from .state_methods import seen

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ..model.warned import warn
+from ..model.refusals import warn
 
 MOST = 20_000  # triangles of one mesh; more make the page large and say nothing more
 

@@ -60,11 +60,11 @@ class Resolver:
         """Return what a name stands for in a solution."""
         return self.view_of(self.record(sol), name)
 
-    def record(self, sol) -> Record:
+    def record(self, sol) -> MechanismRecord:
         """Return the arrays of a solution as views read them."""
         model = sol.plan.model
         p = self._with_built_in(param_names(sol.trail.data, model.places))
-        return Record(self, sol.t, sol.q, sol.v, sol.a, sol.lam, p, model.inputs, sol.s, caught_in(sol))
+        return MechanismRecord(self, sol.t, sol.q, sol.v, sol.a, sol.lam, p, model.inputs, sol.s, caught_in(sol))
 
     def view_members(self, runs, name: str):
         """Return what a name stands for in an ensemble: member first, then time."""
@@ -72,7 +72,7 @@ class Resolver:
         p = self._with_built_in(param_names(np.repeat(runs._data, n, axis=0).T, model.places))
         parts = (part.reshape(-1, part.shape[-1]) for part in (runs.q, runs.v, runs.a, runs.lam))
         s = runs.s.reshape(-1, runs.s.shape[-1]) if self.states else None
-        record = Record(self, np.tile(runs.t, len(runs)), *parts, p, runs.inputs, s, runs.impact if runs.caught else None)
+        record = MechanismRecord(self, np.tile(runs.t, len(runs)), *parts, p, runs.inputs, s, runs.impact if runs.caught else None)
         record.shape = (len(runs), n)
         record.p_at_impact = self._with_built_in(param_names(runs._data.T, model.places))
         return self.view_of(record, name)
@@ -80,7 +80,7 @@ class Resolver:
     def _with_built_in(self, p: Names) -> Names:
         return Names(**vars(p), **self.built_in)
 
-    def view_of(self, record: Record, name: str):
+    def view_of(self, record: MechanismRecord, name: str):
         """Return what a name stands for in a record of arrays."""
         if name == "energy":
             return EnergyView(record)
@@ -151,7 +151,7 @@ class Resolver:
         return self.bodies[name].index
 
 
-class Record:
+class MechanismRecord:
     """The arrays of a run with coordinates first, so that functions of components take whole time series."""
 
     def __init__(
@@ -299,7 +299,7 @@ class Record:
 
 
 def caught_in(sol) -> Callable[[], Impact] | None:
-    """What gives the impact with which a run began, as `Record` takes it; None where it began otherwise."""
+    """What gives the impact with which a run began, as `MechanismRecord` takes it; None where it began otherwise."""
     return None if sol.trail.impact is None else lambda: sol.trail.impact
 
 

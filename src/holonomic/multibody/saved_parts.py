@@ -15,12 +15,12 @@ from ..model.call_by_name import Names
 from . import joints, joints3d, plane, rows, space
 from .body import Body, Frame, Point
 from .joint import Drive, Force, Joint
-from .results import Record, Resolver, caught_in
+from .results import MechanismRecord, Resolver, caught_in
 
 Arrays = dict[str, np.ndarray]  # by name, time first
 
 
-def entries(resolver: Resolver, record: Record) -> tuple[dict[str, Any], Arrays]:
+def entries(resolver: Resolver, record: MechanismRecord) -> tuple[dict[str, Any], Arrays]:
     """Return what a file holds of a mechanism: plain data, and arrays over time."""
     pairs, values = record.row_reactions()
     arrays: Arrays = {"rows": values}
@@ -57,7 +57,7 @@ def entries(resolver: Resolver, record: Record) -> tuple[dict[str, Any], Arrays]
     return data, {name: values for name, values in arrays.items() if values.size}
 
 
-def _flat(record: Record, acts) -> tuple[list, np.ndarray]:
+def _flat(record: MechanismRecord, acts) -> tuple[list, np.ndarray]:
     """Which bodies a force acts on, and whether it pushes them, and everything it does in one array, time first."""
     layout, columns = [], []
     for k, push, point, torque in acts:
@@ -100,12 +100,12 @@ class KeptResolver(Resolver):
         self.pairs = np.array(data["pairs"], dtype=int).reshape(-1, 2)
         self.name_all()
 
-    def record(self, sol) -> Record:
+    def record(self, sol) -> MechanismRecord:
         """Return the arrays of a loaded run as views read them."""
         return KeptRecord(self, sol)
 
 
-class KeptRecord(Record):
+class KeptRecord(MechanismRecord):
     """The arrays of a loaded run: what functions gave is read, not computed."""
 
     resolver: KeptResolver
@@ -115,11 +115,11 @@ class KeptRecord(Record):
         self._kept = sol.trail.kept
 
     def row_reactions(self) -> tuple[list, np.ndarray]:
-        """As `Record.row_reactions`."""
+        """As `MechanismRecord.row_reactions`."""
         return self.resolver.pairs.tolist(), self._kept.get("rows", np.zeros((len(self.t), 0)))
 
     def generalized_reaction(self, part, k: int) -> tuple[np.ndarray, ...]:
-        """As `Record.generalized_reaction`."""
+        """As `MechanismRecord.generalized_reaction`."""
         where, nv = self.resolver.layout[part.name], self.kit.NV
         row, column = self.resolver.pairs.T
         own = (row >= where.start) & (row < where.stop)
@@ -129,21 +129,21 @@ class KeptRecord(Record):
         )
 
     def follows_time(self, part) -> bool:
-        """As `Record.follows_time`."""
+        """As `MechanismRecord.follows_time`."""
         return part.name in self.resolver.timed
 
     def acts(self, force):
-        """As `Record.acts`."""
+        """As `MechanismRecord.acts`."""
         i, layout, _ = self.resolver.acts[force.name]
         return self._unpacked(layout, f"act {i}")
 
     def applied(self, force):
-        """As `Record.applied`."""
+        """As `MechanismRecord.applied`."""
         i, _, layout = self.resolver.acts[force.name]
         return self._unpacked(layout, f"applied {i}")
 
     def energy(self, force):
-        """As `Record.energy`."""
+        """As `MechanismRecord.energy`."""
         return self._kept[f"energy {self.resolver.acts[force.name][0]}"][:, 0]
 
     def _unpacked(self, layout, name: str):

@@ -15,7 +15,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..model.made_functions import maker
-from ..model.warned import warn
+from ..model.refusals import warn
 from .small_vectors import apply, cross, dot, minus, plus, product, times, transposed
 
 NQ, NV = 7, 6  # coordinates and velocities of one body

@@ -17,7 +17,7 @@ from ..errors import BadArgument, StepFailed
 from ..model.call_by_name import Names, call
 from .assemble import Kinematics, beginning, close
 from .mechanism import Mechanism
-from .results import Record, Resolver
+from .results import MechanismRecord, Resolver
 
 STEPS = 100
 BALANCED = 1e-10  # forces left over, relative to those that act
@@ -106,7 +106,7 @@ class Equilibrium:
     lam: np.ndarray
     stable: bool | None
     left: float
-    _record: Record = field(repr=False)
+    _record: MechanismRecord = field(repr=False)
 
     def __str__(self) -> str:
         kind = {True: "stable", False: "not stable", None: "without freedom"}[self.stable]
@@ -172,7 +172,7 @@ def equilibrium(m, near=None) -> Equilibrium:
         values = np.linalg.eigvalsh((K + K.T) / 2)
         stable = bool(values[0] > -1e-7 * np.max(np.abs(values)))
     zero = np.zeros(s.nv)
-    record = Record(Resolver(m), 0.0, q, zero, zero, lam, s.p, s.system.inputs or {})
+    record = MechanismRecord(Resolver(m), 0.0, q, zero, zero, lam, s.p, s.system.inputs or {})
     return Equilibrium(q, lam, stable, float(np.max(np.abs(left))), record)
 
 

@@ -16,7 +16,7 @@ import numpy as np
 
 from ..errors import BadArgument
 from ..files import readable, reading
-from ..model.warned import warn
+from ..model.refusals import warn
 from . import shapes as sh
 from .efforts import REACH
 

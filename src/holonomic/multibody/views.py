@@ -14,9 +14,9 @@ from .lower import mass_keys
 from .small_vectors import dot
 
 if TYPE_CHECKING:
-    from .results import Record
+    from .results import MechanismRecord
 
-class View:
+class PartView:
     """A part of a mechanism in a run; its properties are arrays, time first."""
 
     def _title(self) -> str:
@@ -41,10 +41,10 @@ class View:
         raise AttributeError(f"the {self._title()} has no {name!r}. {hint}")
 
 
-class EnergyView(View):
+class EnergyView(PartView):
     """Energy of the whole mechanism, J: kinetic, gravity, elastic, and their sum."""
 
-    def __init__(self, record: Record):
+    def __init__(self, record: MechanismRecord):
         self._record = record
 
     def _title(self) -> str:
@@ -75,7 +75,7 @@ class EnergyView(View):
 class PowerView:
     """Power given to the bodies by everything that stores no energy, W, by kind."""
 
-    def __init__(self, record: Record):
+    def __init__(self, record: MechanismRecord):
         self._record = record
 
     @property
@@ -118,7 +118,7 @@ class PowerView:
         raise AttributeError(f"no power of kind {kind!r} here; there is: {', '.join(known) or 'none'}.")
 
 
-def kinetic_energy(r: Record, body):
+def kinetic_energy(r: MechanismRecord, body):
     """Of one body, J."""
     nv, k = r.kit.NV, body.index
     params = vars(r.p)
@@ -129,10 +129,10 @@ def kinetic_energy(r: Record, body):
     return sum(block[i][j] * v[i] * v[j] for i in range(nv) for j in range(nv)) / 2.0
 
 
-class PointView(View):
+class PointView(PartView):
     """A point of a body: position, velocity, acceleration; m, m/s, m/s²."""
 
-    def __init__(self, record: Record, mark):
+    def __init__(self, record: MechanismRecord, mark):
         self._record, self._mark = record, mark
 
     def _title(self) -> str:
@@ -169,7 +169,7 @@ class FrameView(PointView):
 class BodyView(PointView):
     """A body: position, velocity and acceleration of its centre of mass; angle, speed, kinetic energy."""
 
-    def __init__(self, record: Record, body):
+    def __init__(self, record: MechanismRecord, body):
         resolver = record.resolver
         rotation = body.rotation
         if resolver.dimension == 3:

@@ -16,7 +16,7 @@ from ..model.dae import needs_tracing
 from ..model.extra_states import NONE, Extras
 from ..model.interpreted import InterpretedModel
 from ..model.operators import OperatorModel, Operators
-from ..model.warned import warn
+from ..model.refusals import warn
 from .choice import Choice
 from .plan import Plan
 

@@ -8,11 +8,11 @@ import numpy as np
 
 from ..errors import BadArgument, UnknownName
 from ..kernels.signatures import Fn
-from . import joined, sampling
+from . import sampling
 from .acting import kept_reaction
 from .naming import multiplier_labels, rows_of, stems, unknown
 from .states import EventLog, statistics
-from .trail import remembered
+from .trail import joined_counters, remembered
 
 
 def named(sol, name: str) -> np.ndarray:
@@ -62,7 +62,7 @@ def names(model, resolver) -> dict[str, list[str]]:
     return {kind: list(each) for kind, each in known.items() if each}
 
 
-class Events(dict):
+class EventLogs(dict):
     """Where each event happened, by name; a name that is not there is answered with those that are."""
 
     def __getitem__(self, name: str) -> EventLog:
@@ -72,10 +72,10 @@ class Events(dict):
 
 
 @remembered("events")
-def event_logs(sol) -> Events:
+def event_logs(sol) -> EventLogs:
     """Where each event happened, by name."""
     width, nk = sol.trail.arrays[1].shape[1], sol.trail.arrays[2].shape[1]
-    logs = Events()
+    logs = EventLogs()
     for index, name in enumerate(sol.plan.events):
         found = [row for row in sol.trail.events if row[0] == index]
         t = np.array([row[1] for row in found])
@@ -111,7 +111,7 @@ def accelerations_left(sol) -> np.ndarray:
 def counters(sol) -> dict[str, Any]:
     """Return the counters of a run by name."""
     if sol.trail.parts:
-        return joined.stats(sol.trail.parts)
+        return joined_counters(sol.trail.parts)
     implicit = sol.plan.choice.integrator.implicit  # their dense output evaluates nothing
     return statistics(sol.trail.memory, 0 if implicit else sol.plan.integrator.rows)
 

@@ -16,13 +16,14 @@ import numpy as np
 
 from ..errors import OK, BadArgument, StepFailed
 from ..kernels.memory import RUN
+from ..kernels.settle import pull_and_settle
 from ..kernels.signatures import Fn, Inside, Kept
+from ..loop.from_python import field_at, pull_compiled
 from ..loop.replay import along, from_trail, replay
 from ..model.input_tables import InputTables
-from ..planning.onto_constraints import OntoConstraints
 from ..planning.workspace import Workspace
-from . import joined
-from .trail import remembered
+from ..stabilizations.projection import tightened
+from .trail import joined_states, remembered
 
 STEPS_BYTES = 256 << 20  # that all steps of a run may take which kept only some times, where states between them are asked for
 ROUNDING = 8 * np.finfo(float).eps  # a time this close to an end of the run is that end
@@ -44,7 +45,7 @@ def states_at(sol, wanted) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     xs[end], ks[end] = sol.trail.final[1], sol.trail.final[2]
     rest = np.flatnonzero(~known & ~end)
     if len(rest) and sol.trail.parts:
-        xs[rest], ks[rest] = joined.states(sol.trail.parts, times[rest], forward)
+        xs[rest], ks[rest] = joined_states(sol.trail.parts, times[rest], forward)
         rest = rest[:0]
     if len(rest) and sol.trail.steps_kept:
         rest = rest[~_along_paths(sol, times, rest, xs, ks)]
@@ -358,3 +359,33 @@ def jacobians(sol, flat: np.ndarray) -> np.ndarray:
     model = sol.plan.model
     at = model.nq + model.nv**2 + model.nv
     return flat[:, at : at + model.n_lam * model.nv].reshape(-1, model.n_lam, model.nv)
+
+
+class OntoConstraints:
+    """The constraints and the field on them, for a plan with a projection."""
+
+    def __init__(self, plan, data: np.ndarray, W: np.ndarray):
+        self.plan, self.data, self.W = plan, data, W
+        self.K = np.zeros((1, max(plan.size.nrow, 8)))
+        self.rho = 1.0
+        self.size = plan.model.nq + plan.model.nv
+        self.run = RUN.new()
+        self.sp = tightened(plan.stabilization.sp)
+
+    def settle(self, t: float, x: np.ndarray) -> int:
+        """Move x onto the constraints and evaluate the field there; return a status."""
+        plan = self.plan
+        with np.errstate(all="ignore"):
+            pull = pull_and_settle if plan.model.interpreted else pull_compiled
+            status = pull(plan.slots, plan.for_kernels(self.data), self.sp, self.run, t, x, self.W)
+        self.rho = float(self.W[self.plan.size.at_velocity])  # of G Gᵀ: of the geometry alone, whatever the masses
+        return status if status != OK else self.evaluate(t, x)
+
+    def evaluate(self, t: float, x: np.ndarray) -> int:
+        """Evaluate the field at x; return a status."""
+        return field_at(self.plan, self.run, t, x, self.data, self.K, 0, self.W)
+
+    @property
+    def row(self) -> np.ndarray:
+        """(q', v', λ, ρ) at the last point."""
+        return self.K[0, : self.plan.size.nrow]

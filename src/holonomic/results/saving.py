@@ -20,7 +20,7 @@ from ..model.extra_states import NONE, Extras
 from . import acting as acts
 from . import checksum, drawn, report
 from .naming import multiplier_labels, order_of
-from .quantities import Events
+from .quantities import EventLogs
 from .sampling import unknowns, values_along
 from .solution import EventLog, Solution
 from .tables import Variables, labels, slug, state_name, variables
@@ -331,7 +331,7 @@ def _rebuilt(known: dict[str, Any], arrays: dict[str, np.ndarray]) -> Solution:
     x = np.hstack([get(state_name(model), nq), get("s", ns), get("w", nw), get("v", nv)])
     a, lam = get("a", nv), get("lam", nl)
     facts = known["facts"]
-    events = Events()
+    events = EventLogs()
     for index, name in enumerate(known["events"]):
         n = len(arrays.get(f"event_{index}_t", ()))
         sizes = {"t": (), "q": (nq,), "v": (nv,), "lam": (nl,), "a": (nv,), "s": (ns,), "w": (nw,)}

@@ -26,11 +26,11 @@ from ..errors import (
 )
 from ..kernels.signatures import Fn
 from ..model.input_tables import InputTables
-from ..model.warned import warn
+from ..model.refusals import warn
 from ..planning.choice import Choice
 from ..planning.plan import Plan
-from ..results.joined import join
 from ..results.solution import Solution
+from ..results.trail import join
 from ..starting.initial import Start
 from ..starting.invariance import AT_THE_END, NEAR_ITS_VALUE, left_out, not_kept, was_kept
 from . import failure

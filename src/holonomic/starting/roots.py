@@ -12,7 +12,7 @@ import numpy as np
 from ..errors import InconsistentState, OtherSolutionWarning
 from ..kernels.signatures import Fn
 from ..model.given_numbers import vector
-from ..model.warned import warn
+from ..model.refusals import warn
 
 STEPS = 40
 SOLVED = 1e-9  # last step of Newton's method, beside 1 + |y|

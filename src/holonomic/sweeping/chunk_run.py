@@ -18,10 +18,10 @@ from ..running.detour import FAILURES
 from .by_python import run_by_python
 from .halt import INTERRUPTED
 from .job import Chunk, Happenings, Job
+from .member_quantities import Quantities
 from .members import UNDECIDED, Members
 from .open import HANDED_OVER_FOR, STIFF, Way
 from .program import Program
-from .quantities import Quantities
 from .remarks import look_closer, tell
 
 EVENTS_OF_ONE = 16  # events of a member for which there is room at first

@@ -19,7 +19,7 @@ from ..automatic.prefer import Aim, preferred
 from ..errors import OK, BadArgument, HolonomicError, RedundancyWarning, SingularMass
 from ..loop.batch import enter_tables
 from ..model.dae import Dae
-from ..model.warned import warn
+from ..model.refusals import warn
 from ..planning.choice import Choice
 from ..planning.reuse import model_of, plan_of
 from ..running.run import Run
@@ -29,12 +29,12 @@ from ..starting.initial import Start, check_initial, prepare
 from ..starting.invariance import check_invariants, left_out
 from ..starting.roots import take_root
 from .checks import needed
-from .inputs import Tables
+from .inputs import MemberTables
 from .job import Job
+from .member_quantities import Quantities
 from .members import expected_of_members
 from .open import Open, memory
 from .program import Program
-from .quantities import Quantities
 
 TRIES = 50  # members looked at for one that can start, to see which rows are redundant
 
@@ -103,7 +103,7 @@ def plan_job(
 ) -> Job:  # fmt: skip
     """Settle what is common to all members: the plan, with the rows that the first member shows to be redundant."""
     choice, initial, redundant = asked.choice(model), start.initial, start.redundant
-    tables = Tables.of(model, inputs)
+    tables = MemberTables.of(model, inputs)
     held = check_initial(model, initial, start.hold, redundant)
     data = model.data()
     rows = begin = None
@@ -212,7 +212,7 @@ def with_methods(job: Job, asked: Asked) -> Job:
     )  # fmt: skip
 
 
-def _enter(tables: Tables, data: np.ndarray, m: int, t: float, forward: float) -> None:
+def _enter(tables: MemberTables, data: np.ndarray, m: int, t: float, forward: float) -> None:
     """Enter the inputs of one member at a time."""
     enter_tables(0, t, forward, data, tables.for_kernels(tables.rows(m, m + 1)))
 

@@ -21,9 +21,9 @@ import numpy as np
 from ..errors import BadArgument, HolonomicError, MissingExtra
 from .backpressure import Ahead, completed
 from .chunk_run import run_piece
+from .ensemble_sources import Whole
 from .identity import hashed
 from .job import Chunk, Job
-from .sources import Whole
 
 AHEAD = 2  # pieces under way per thread
 

@@ -14,12 +14,12 @@ from ..errors import DONE, EVENT, BadArgument, MissingExtra
 from ..model.given_numbers import vector
 from ..planning.plan import Plan
 from ..planning.words import reason
-from . import telling
+from . import remarks
+from .ensemble_sources import Source
 from .impulses import impulses
 from .job import Chunk, Happenings, Job
 from .member import Member
 from .sketch import Summary
-from .sources import Source
 
 HELD_BYTES = 256 << 20  # up to so much of one quantity is taken into memory for exact quantiles
 
@@ -34,7 +34,7 @@ class Failure:
 
 
 @dataclass(frozen=True)
-class EventLog:
+class EnsembleEvents:
     """One event over all members: which member, when, in which state."""
 
     member: np.ndarray
@@ -46,10 +46,10 @@ class EventLog:
     def __len__(self) -> int:
         return len(self.t)
 
-    def of_member(self, number: int) -> EventLog:
+    def of_member(self, number: int) -> EnsembleEvents:
         """Those of one member."""
         mine = self.member == number
-        return EventLog(self.member[mine], self.t[mine], self.q[mine], self.v[mine], self.members)
+        return EnsembleEvents(self.member[mine], self.t[mine], self.q[mine], self.v[mine], self.members)
 
     @cached_property
     def count(self) -> np.ndarray:
@@ -64,7 +64,7 @@ class EventLog:
         return found
 
 
-class Log:
+class MembersLog:
     """How the members of a sweep ended, filled chunk by chunk."""
 
     def __init__(self, job: Job):
@@ -121,7 +121,7 @@ class Ensemble:
     `simulate` would have warned of. The reducers (`mean`, `std`, `extremes`, `quantiles`) never hold all of them.
     """
 
-    def __init__(self, job: Job, source: Source, log: Log):
+    def __init__(self, job: Job, source: Source, log: MembersLog):
         self.job, self.t = job, job.save_t
         self.source, self._log = source, log
         self._summaries: dict[str, Summary] = {}  # of quantities that are too large to be held
@@ -129,15 +129,15 @@ class Ensemble:
         self.reached, self.steps = log.reached, log.steps
         self.failed: list[Failure] = log.failures()
         #: changes of methods on the way, where the integrator was left open: member, t, to, why
-        self.changed: list[telling.MemberChange] = telling.changes(job, log.changes)
+        self.changed: list[remarks.MemberChange] = remarks.changes(job, log.changes)
         #: what `simulate` would warn of: member, kind, text
-        self.noted: list[telling.Note] = telling.notes(log.notes)
+        self.noted: list[remarks.Note] = remarks.notes(log.notes)
 
     @cached_property
     def plan(self) -> Plan:
         """What most members began with; `plan.why()` says how many, and which changed methods on the way."""
-        count = telling.begun(self.job, self._log.way, self._log.changes, self.steps > 0)
-        return telling.plan_of_most(self.job, count).of_members(telling.lines(self.job, count, self.changed))
+        count = remarks.begun(self.job, self._log.way, self._log.changes, self.steps > 0)
+        return remarks.plan_of_most(self.job, count).of_members(remarks.lines(self.job, count, self.changed))
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in vars(self).items() if name != "plan"} | {"_plan": self.job.plan}
@@ -232,14 +232,14 @@ class Ensemble:
         return {name: self.source.values(name) for name in names}
 
     @cached_property
-    def events(self) -> Mapping[str, EventLog]:
+    def events(self) -> Mapping[str, EnsembleEvents]:
         """Events by name, over all members."""
         log, model = self._log.events, self.plan.model
         found = {}
         for number, name in enumerate(self.plan.events):
             mine = log.which == number
             x = log.x[mine]
-            found[name] = EventLog(
+            found[name] = EnsembleEvents(
                 log.member[mine], log.t[mine], x[:, : model.nc], x[:, model.nq : model.nq + model.nv], len(self)
             )
         return found
@@ -314,7 +314,7 @@ class Ensemble:
             import xarray
         except ImportError:
             raise MissingExtra('to_xarray needs xarray: pip install "holonomic[xarray]".') from None
-        from .labels import dataset
+        from .member_quantities import dataset
 
         return dataset(xarray, self)
 

@@ -10,13 +10,13 @@ import numpy as np
 
 from ..errors import BadArgument
 from ..loop import batch
-from ..model.freeze import input_table
+from ..model.input_tables import input_table
 
 NONE = np.zeros(0)
 
 
 @dataclass(frozen=True)
-class Tables:
+class MemberTables:
     """All inputs that are no functions; a number is a table of one time."""
 
     at: np.ndarray  # where each stands in data: value, slope, time
@@ -25,7 +25,7 @@ class Tables:
     values: tuple[np.ndarray, ...]  # (member, time) each, or one row for all
 
     @classmethod
-    def of(cls, model, given: Mapping[str, Any] | None) -> Tables:
+    def of(cls, model, given: Mapping[str, Any] | None) -> MemberTables:
         """Collect the inputs of a model, those of `given` in the place of its own."""
         given = dict(given or {})
         own = model.inputs
@@ -60,10 +60,10 @@ class Tables:
         """The tables with the values of some members, and the times at which stretches end, as kernels take them."""
         return batch.Tables(self.at, self.first, self.times, values, stops)
 
-    def part(self, first: int, last: int) -> Tables:
+    def part(self, first: int, last: int) -> MemberTables:
         """The tables of a stretch of members."""
         values = tuple(v if len(v) == 1 else v[first:last] for v in self.values)
-        return Tables(self.at, self.first, self.times, values)
+        return MemberTables(self.at, self.first, self.times, values)
 
     def stops(self, t0: float, t1: float) -> np.ndarray:
         """Times at which steps end: where tables have a corner, and the end."""

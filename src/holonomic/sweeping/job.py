@@ -22,7 +22,7 @@ from ..native.layout import Memory
 from ..planning.plan import Plan
 from .checks import Checks, refuse
 from .halt import Halt
-from .inputs import Tables
+from .inputs import MemberTables
 from .members import Members, consistent, rows_of
 from .open import Open
 from .program import Program
@@ -44,7 +44,7 @@ class Job:
     data: np.ndarray  # what members have in common
     places: dict[str, slice]  # of parameters, in data
     params: dict[str, np.ndarray]  # by name, (member, ...)
-    tables: Tables
+    tables: MemberTables
     inputs: tuple[str, ...]  # those that the sweep sets
     q0: np.ndarray  # (member, coordinate), or one row for all
     v0: np.ndarray

@@ -19,8 +19,12 @@ import numpy as np
 
 from ..errors import BadArgument, FileFailed, HolonomicError, MissingExtra
 from ..files import words, write_bytes
-from .ensemble import Log
-from .founding import (
+from .ensemble import MembersLog
+from .ensemble_sources import Source, not_kept
+from .identity import differences, identity, untold
+from .job import Chunk, Happenings, Job
+from .member_quantities import Quantities, dimensions
+from .store_files import (
     RECORDS,
     begin,
     founded,
@@ -35,11 +39,6 @@ from .founding import (
     trouble,
     unsealed,
 )
-from .identity import differences, identity, untold
-from .job import Chunk, Happenings, Job
-from .labels import dimensions
-from .quantities import Quantities
-from .sources import Source, not_kept
 
 OF_MEMBERS = {"status": "i8", "reached": "f8", "steps": "i8", "ended": "i8", "rows": "i8"}
 TOLD = ("why", "changes", "notes")  # of single members, in the journal
@@ -230,9 +229,9 @@ class Store:
 
     # reading
 
-    def log(self) -> Log:
+    def log(self) -> MembersLog:
         """How the finished members ended."""
-        log = Log(self.job)
+        log = MembersLog(self.job)
         for name in ("status", "steps", "reached", "ended"):
             getattr(log, name)[:] = self.group[name][:]
         for first, record in self.done.items():

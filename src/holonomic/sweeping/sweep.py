@@ -19,12 +19,12 @@ from ..running.progress import Tally
 from .chunk_run import finish, finished, not_run
 from .common import plan_job, shared_aim
 from .engines import Dask, Futures, Threads, is_dask_client
-from .ensemble import Ensemble, Log
+from .ensemble import Ensemble, MembersLog
+from .ensemble_sources import Named, Summed
 from .inputs import lengths
 from .job import Engine, Job
 from .members import STARTS, check_params, check_starts, count, first_of, mapped, starts_of_members
-from .sources import Named, Summed
-from .telling import warn_of
+from .remarks import warn_of
 
 NOT_RUN = "not run: the sweep was interrupted"
 MOST_WORKERS = 4096
@@ -283,7 +283,7 @@ def engine_of(on, workers: int | None) -> Engine:
 def gather(job: Job, engine: Engine, keep: str, progress: bool | None) -> Ensemble:
     """Run a job and hold in memory what is asked for. Ctrl-C ends it early, and what there is is returned."""
     source = Summed(job) if keep == "summary" else Named(job) if job.wanted else engine.whole(job)
-    log, bar, left = Log(job), Tally(job.count, progress), dict(job.pieces())
+    log, bar, left = MembersLog(job), Tally(job.count, progress), dict(job.pieces())
     try:
         with job.halt.listening(engine.halts):
             for chunk in engine.chunks(job, job.pieces()):
@@ -308,7 +308,7 @@ def gather(job: Job, engine: Engine, keep: str, progress: bool | None) -> Ensemb
     return Ensemble(job, source, log)
 
 
-def _not_run(job: Job, source, log: Log, left: dict[int, int], why: str) -> None:
+def _not_run(job: Job, source, log: MembersLog, left: dict[int, int], why: str) -> None:
     """Enter members that were not run."""
     for first, last in sorted(left.items()):
         chunk = not_run(job, first, last, f"not run: {why}")

@@ -12,7 +12,7 @@ import numpy as np
 from ..errors import DONE, EVENT, BadArgument
 from ..model.given_numbers import beyond_memory
 from .job import Chunk, Job
-from .quantities import Quantities
+from .member_quantities import Quantities
 from .sketch import Summary
 
 STRETCH = 4096  # members looked at together
