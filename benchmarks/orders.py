@@ -72,7 +72,8 @@ python benchmarks/orders.py --page docs/orders.md
 
 λ is `sol.lam`, which with every method follows from q and v and has their order. The last number is the order of the method's
 own λ, `sol.unknowns["lam"]`, where it has one at the ends of steps, from a quarter of the run on (ProjectedInvariants and
-StateSpace have none; the midpoint rule and Gauss's method have theirs inside the step). -: does not go together, there is none,
+StateSpace have none; the midpoint rule and Gauss's method have theirs inside the step;
+RATTLE gives λ(q, v)). -: does not go together, there is none,
 or the number is rounding. Where theory says less than the order of the integrator, it is in bold:
 
 - Radau IIA with s = 3 stages [HW96, Sec. VII.4 and VII.6]: its own λ of index 2 has order s = 3; with index 3, v has order 3
