@@ -242,7 +242,7 @@ def test_nothing_is_stuck_on_objects_behind_their_back():
     """A class declares what is kept on it; nobody else writes into its __dict__."""
     write = re.compile(r"(?<!self)(?<!made)\.__dict__(\[|\.(get|setdefault|update)\()")
     # these look into users' objects
-    users = {"model/watch.py", "model/branches.py", "model/rebound.py", "model/overwritten.py", "multibody/lower.py"}
+    users = {"model/watch.py", "model/branches.py", "model/rebound.py", "model/function_memory.py", "multibody/lower.py"}
     found = [
         f"{path.relative_to(SOURCE).as_posix()}:{number}"
         for path in SOURCE.rglob("*.py")

@@ -6,7 +6,7 @@ import pytest
 
 from holonomic import simulate, sweep
 from holonomic.errors import BadArgument, InconsistentState, UnknownArgument
-from holonomic.model.wrong_calls import says_what_it_takes
+from holonomic.model.call_by_name import says_what_it_takes
 from holonomic.multibody import Mechanism, UnitsWarning, box, disk, polygon, rod
 
 from .machines import slider_crank

@@ -17,7 +17,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from .casadi_door import is_equal
-from .overwritten import Written, empty
+from .function_memory import Written, empty
 from .refusals import noted, refusal
 from .symbol import DECIDE, DEEP, Condition, Symbol, as_sx, chosen
 from .symbol_array import SymbolArray, as_array

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from functools import cached_property
 
-from .algebraic_variables import solved_for_w
 from .casadi_door import (
     SX,
     densify,
@@ -24,6 +23,7 @@ from .casadi_door import (
 from .expressions import Expressions
 from .factors import factor_general
 from .model_base import Bend, Held
+from .unrolled_newton import solved_for_w
 
 
 class ConstraintRows:

@@ -34,10 +34,10 @@ from .casadi_door import (
 from .constraint_rows import ConstraintRows
 from .directions import bent
 from .factors import Factors, Projector, factor, factor_general
-from .forces_of_multipliers import at, depends, solve_multipliers
 from .massless_coordinates import holding_weights
 from .model_base import N_GAINS, Bend
 from .redundant_rows import KeptFactors, ShortFactors, factor_even, factor_short
+from .unrolled_newton import at, depends, solve_multipliers
 
 
 class Derived(ConstraintRows):

@@ -28,8 +28,8 @@ from .casadi_door import (
 from .derive import Derived
 from .expressions import Expressions
 from .factors import factor_general
-from .forces_of_multipliers import at, depends, solve_multipliers
 from .model_base import Held
+from .unrolled_newton import at, depends, solve_multipliers
 
 
 def derive(

@@ -4,7 +4,7 @@
 
 Kernels know one position vector, (q, s, w): constraints leave the columns of s and w empty, so that corrections move
 coordinates alone. w is kept there so that Newton's method begins where it was last; every function that uses w
-corrects it first (`algebraic_variables`).
+corrects it first (`unrolled_newton`).
 """
 
 from __future__ import annotations

@@ -14,7 +14,7 @@ import types
 
 import numpy as np
 
-from . import numpy_linalg, numpy_types  # noqa: F401  register np.linalg and np.result_type on symbols
+from . import numpy_linalg  # noqa: F401  registers np.linalg on symbols; float_stand_ins does np.result_type
 from .float_stand_ins import as_floats, holding, is_floating, made_of, standing_for, symbol_of
 from .refusals import ROTATION, refusal
 from .symbol import Symbol, erf

@@ -24,10 +24,9 @@ import numpy as np
 from .branches import each_way
 from .bytecode import branches, builds_classes, keeps_memory
 from .float_stand_ins import LARGE, holding
-from .function_memory import ADVICE, Remembered, holds_other
+from .function_memory import ADVICE, HOLDERS, Remembered, empty, filling, holds_other, slots_of
 from .function_signature import CACHED, is_compiled
 from .numpy_on_symbols import BUILTINS, in_use
-from .overwritten import HOLDERS, empty, filling, slots_of
 from .refusals import refusal
 from .scipy_interpolants import stand_in
 from .symbol import Symbol

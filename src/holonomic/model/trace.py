@@ -16,7 +16,6 @@ from typing import Any
 import numpy as np
 
 from ..errors import BadArgument, ForgottenVelocityTerms, NotFinite, SingularMass
-from .algebraic_variables import check_rules
 from .call_by_name import call
 from .casadi_door import (
     SX,
@@ -56,6 +55,7 @@ from .model_base import N_GAINS, role_of
 from .statement import labelled, row_names
 from .system import Ode, System
 from .trace_stage import ANY, TraceStage
+from .unrolled_newton import check_rules
 
 STRUCTURE = {0.0, 1.0, -1.0, 2.0, -2.0, 3.0, 4.0, 0.5, -0.5}  # numbers that stay in the source
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from ..arguments import Assembling
 from ..errors import BadArgument, HolonomicError
-from ..model.wrong_calls import methods_say_what_they_take
+from ..model.call_by_name import methods_say_what_they_take
 from . import plane, space
 from . import shapes as sh
 from .assemble import Assembly, assemble, check_asked

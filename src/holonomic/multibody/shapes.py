@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import BadArgument
-from ..model.wrong_calls import says_what_it_takes
+from ..model.call_by_name import says_what_it_takes
 from .parameters import number
 
 

@@ -22,8 +22,8 @@ from ..errors import BadArgument, HolonomicError, MissingExtra
 from .backpressure import Ahead, completed
 from .chunk_run import run_piece
 from .ensemble_sources import Whole
-from .identity import hashed
 from .job import Chunk, Job
+from .store_files import hashed
 
 AHEAD = 2  # pieces under way per thread
 

@@ -16,9 +16,9 @@ from ..planning.plan import Plan
 from ..planning.words import reason
 from . import remarks
 from .ensemble_sources import Source
-from .impulses import impulses
 from .job import Chunk, Happenings, Job
 from .member import Member
+from .member_quantities import impulses
 from .sketch import Summary
 
 HELD_BYTES = 256 << 20  # up to so much of one quantity is taken into memory for exact quantiles

@@ -11,9 +11,8 @@ import numpy as np
 
 from ..arguments import Asked, Assembling, GivenStart, Posed, brought, check_kind, refuse_unknown
 from ..errors import BadArgument, StepFailed
-from ..model.call_by_name import nearest
+from ..model.call_by_name import nearest, says_what_it_takes
 from ..model.given_numbers import positive
-from ..model.wrong_calls import says_what_it_takes
 from ..results.states import State
 from .sweep import AskedMembers, run_members, sweep
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import BadArgument
-from .impulses import impulses
+from .member_quantities import impulses
 
 
 class Member:

@@ -21,14 +21,15 @@ from ..errors import BadArgument, FileFailed, HolonomicError, MissingExtra
 from ..files import words, write_bytes
 from .ensemble import MembersLog
 from .ensemble_sources import Source, not_kept
-from .identity import differences, identity, untold
 from .job import Chunk, Happenings, Job
 from .member_quantities import Quantities, dimensions
 from .store_files import (
     RECORDS,
     begin,
+    differences,
     founded,
     holds_something,
+    identity,
     is_founded,
     lock,
     mend,
@@ -38,6 +39,7 @@ from .store_files import (
     stamp,
     trouble,
     unsealed,
+    untold,
 )
 
 OF_MEMBERS = {"status": "i8", "reached": "f8", "steps": "i8", "ended": "i8", "rows": "i8"}

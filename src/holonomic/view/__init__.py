@@ -8,8 +8,8 @@ from typing import Any
 
 from ..arguments import Assembling, Posed
 from ..errors import BadArgument, UnknownArgument
+from ..model.call_by_name import says_what_it_takes
 from ..model.system import Ode, System
-from ..model.wrong_calls import says_what_it_takes
 from ..simulate import simulate
 
 FOREIGN = {"duration": "seconds", "length": "seconds", "figsize": "size", "frame_rate": "fps"}

@@ -12,7 +12,7 @@ from ..errors import BadArgument
 
 
 @dataclass(frozen=True)
-class Look:
+class PlotStyle:
     """Settings of Matplotlib, colours of lines, and those of what stays in the background."""
 
     settings: dict[str, Any]
@@ -40,12 +40,12 @@ def _settings(ground: str, ink: str, grid: str, edge: str) -> dict[str, Any]:
 
 # Seven hues that people with any kind of colour vision tell apart: Okabe and Ito (2008), yellow darkened.
 LOOKS = {
-    "light": Look(
+    "light": PlotStyle(
         _settings("#ffffff", "#20242b", "#e4e7ec", "#8a93a0"),
         ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#b8860b", "#4a4a4a"),
         marks=("#7b6d8d", "#a4633a", "#3f7f7f"), ground="#ffffff", sequence="viridis", ends=(0.0, 0.88),
     ),
-    "dark": Look(
+    "dark": PlotStyle(
         _settings("#14171c", "#e6e9ee", "#2a2f37", "#6f7885"),
         ("#56b4e9", "#ff9d5c", "#2fd3a5", "#e8a2cb", "#a3c9ff", "#f0d060", "#c9ced6"),
         marks=("#b7a6cf", "#d79b77", "#7fbcbc"), ground="#14171c", sequence="viridis", ends=(0.25, 1.0),
@@ -53,14 +53,14 @@ LOOKS = {
 }  # fmt: skip
 
 
-def style_of(name: str) -> Look:
+def style_of(name: str) -> PlotStyle:
     """Return a look by name."""
     if not isinstance(name, str) or name not in LOOKS:
         raise BadArgument(f"style={reprlib.repr(name)}: choose {' or '.join(map(repr, LOOKS))}.")
     return LOOKS[name]
 
 
-def colours(look: Look, count: int) -> list[Any]:
+def colours(look: PlotStyle, count: int) -> list[Any]:
     """Return colours for `count` lines: the hues, or for more lines than hues a sequence."""
     if count <= len(look.lines):
         return list(look.lines[:count])

@@ -1,9 +1,17 @@
-"""Algebraic variables: 0 = k(t, q, v, s, w) solved for w, and how w follows the others.
+"""Nonlinear equations inside a model, solved by Newton's method unrolled into straight-line code.
 
-Newton's method is unrolled into straight-line code from where w was last; it is quadratic, so a few steps are enough
-or the step of the integrator is too long. Derivatives come from the implicit function theorem,
+Algebraic variables, 0 = k(t, q, v, s, w) solved for w from where w was last: the method is quadratic, so a few steps are
+enough or the step of the integrator is too long. Derivatives come from the implicit function theorem,
 
     w_q = -k_w⁻¹ k_q,    w' = -k_w⁻¹ (k_q q' + k_v v' + k_s s' + k_t)
+
+Multipliers where forces depend on them, such as friction,
+
+    r(λ) = G M⁻¹ (f(t, q, v, λ) - Gᵀλ) + γ = 0
+
+from the multipliers without friction on. The matrix ∂r/∂λ is not symmetric. Where its determinant has another sign than without
+friction, λ is not unique or does not exist (Painlevé's paradox); ρ = 0 then says so, and also where the iteration has not
+converged.
 """
 
 from __future__ import annotations
@@ -12,17 +20,20 @@ from ..errors import BadArgument
 from .casadi_door import (
     SX,
     densify,
+    det,
     function_of,
     if_else,
     jacobian,
     norm_inf,
     ones_like,
     sprank,
+    substitute,
     symvar,
     vec,
     vertcat,
     vertsplit,
 )
+from .factors import factor_general
 
 ITERATIONS = 4  # from 0.1 off: 1e-2, 1e-4, 1e-8, rounding
 CONVERGED = 1e-7  # last change, beside 1 + |w|: what is left is its square
@@ -74,3 +85,52 @@ def check_rules(d, constraint_labels: list[str], nonholonomic_labels: list[str],
                 f"constraint {labels[min(bad)]!r} uses {why}: its force would no longer act along the constraint. Write "
                 "it with q and t, or give that variable an equation without them."
             )
+
+
+LAM_ITERATIONS = 6  # quadratic from where friction is a moderate change; a force of |λ| needs two or three
+LAM_CONVERGED = 1e-9  # last change of λ, relative to 1 + |λ|
+LARGEST_DETERMINANT = 3  # more multipliers: only singular matrices are noticed
+
+
+def depends(force: SX | None, lam: SX) -> bool:
+    """Tell whether a force contains multipliers."""
+    return force is not None and lam.numel() > 0 and jacobian(force, lam).nnz() > 0
+
+
+def at(expression: SX, lam: SX, values: SX) -> SX:
+    """An expression with other multipliers in it."""
+    return substitute(expression, lam, values)
+
+
+def solve_multipliers(residual: SX, lam: SX, start: SX, plain: SX, sign: SX | float = 1.0) -> tuple[SX, SX]:
+    """Return λ with residual(λ) = 0, and ρ.
+
+    Parameters
+    ----------
+    residual : SX
+        In terms of `lam`.
+    lam : SX
+        Its symbols.
+    start : SX
+        λ without friction.
+    plain : SX
+        ∂r/∂λ without friction.
+    sign : SX, optional
+        -1 where the determinant of ∂r/∂λ has another sign than without friction, on the branch that is wanted.
+    """
+    by_lam = densify(jacobian(residual, lam))
+    others = [symbol for symbol in symvar(vertcat(residual, vec(by_lam)))]
+    inside = {str(symbol) for symbol in vertsplit(lam)}
+    others = vertcat(*(symbol for symbol in others if str(symbol) not in inside))
+    step = function_of([lam, others], [residual, by_lam])
+    values, change = start, SX(1)
+    for _ in range(LAM_ITERATIONS):
+        r, J = step(values, others)
+        factors = factor_general(J)
+        move = factors.solve(r)
+        values = values - move
+        change = norm_inf(move) / (1 + norm_inf(values))
+    rho = factors.rho
+    if lam.numel() <= LARGEST_DETERMINANT:
+        rho = if_else(sign * det(J) * det(plain) > 0, rho, 0)
+    return values, if_else(change < LAM_CONVERGED, rho, 0)
