@@ -38,6 +38,8 @@ def wall():
         ({"integrator": RK4(), "step": 1e-2}, 1e-5),
         ({"integrator": PHEM56(), "rtol": 1e-8}, 1e-6),
         ({"integrator": BDF(), "rtol": 1e-7}, 1e-5),
+        ({"integrator": BDF(coefficients="variable"), "rtol": 1e-7}, 1e-5),
+        ({"integrator": BDF(coefficients="fixed-leading"), "rtol": 1e-7}, 1e-5),
         ({"integrator": Radau(), "rtol": 1e-7}, 1e-6),
         ({"integrator": BDF(), "formulation": GGL(), "rtol": 1e-7}, 1e-5),
         ({"integrator": Radau(), "formulation": GGL(), "rtol": 1e-7}, 1e-6),

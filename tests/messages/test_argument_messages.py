@@ -88,6 +88,10 @@ def test_grid_has_all_combinations_the_last_name_fastest():
         (lambda: Projection(max_iterations=0), "max_iterations=0 must be a whole number between 1 and 1000."),
         (lambda: PostStabilization(on=["both"]), "on=['both']: choose 'both', 'velocity', 'position', 'full', 'cheap-full'."),
         (lambda: GeneralizedAlpha(rho=True), "rho=True must lie between 0 and 1."),
+        (
+            lambda: BDF(coefficients="constant"),
+            "coefficients='constant': BDF has 'quasi-constant', 'variable' and 'fixed-leading' ones.",
+        ),
         (lambda: BDF(max_order=[5]), "max_order=[5]: BDF formulas are stable for orders 1 to 6."),
         (lambda: BackwardEuler(once="yes"), "once='yes': choose True or False."),
         (lambda: StateSpace(R="rows"), "R= must be a number, an array of numbers or a function, got 'rows'."),

@@ -333,6 +333,7 @@ def test_rotations_with_kinematics_are_sampled_on_the_unit_sphere():
 
 LOOKING_BACK = {
     "BDF": {"formulation": Index2(), "integrator": BDF()},
+    "BDF, variable": {"formulation": Index2(), "integrator": BDF(coefficients="variable")},
     "BDF, fixed steps": {"formulation": Index2(), "integrator": BDF(), "step": 0.01},
     "Radau": {"formulation": Index2(), "integrator": Radau()},
     "generalized-α": {"formulation": Index2(), "integrator": GeneralizedAlpha(), "step": 0.01},
@@ -350,7 +351,7 @@ def right():
     return uneven(rtol=1e-12, atol=1e-13)
 
 
-@pytest.mark.parametrize("name", ["BDF", "BDF, fixed steps", "generalized-α"])
+@pytest.mark.parametrize("name", ["BDF", "BDF, variable", "BDF, fixed steps", "generalized-α"])
 def test_sol_t_is_what_save_at_gives_bit_for_bit(name):
     sol, saved = uneven(**LOOKING_BACK[name]), uneven(save_at=TIMES, **LOOKING_BACK[name])
     there = sol(TIMES)

@@ -1,30 +1,96 @@
-"""The past of a multistep method as backward differences D_j = ∇^j y_n on equal steps, in rows of K.
+"""The past of a multistep method as backward differences on any points, in rows of K.
+
+With ψ_j = t_n - t_(n-j) the differences at t_n are divided ones times lengths,
+
+    D_0 = y_n,      D_j = ψ_1 .. ψ_j y[t_n, .., t_(n-j)]
+
+on equal steps ∇^j y_n. A step of length h to t_(n+1) has other lengths Ψ_j = h + ψ_(j-1), and its polynomial through the past
+is a sum of D*_j = β_j D_j with β_j = Ψ_1 .. Ψ_j / (ψ_1 .. ψ_j). All that a formula needs of the points are the shares h / Ψ_j
+(1/j on equal steps) and the growths β_j (there 1). Where steps are not equal they are either put into these numbers
+(`uneven_points`), or the differences are interpolated to equal steps (`respace`).
 
 References
 ----------
-[shampine-reichelt-1997] Sec. 2.2 (other steps); [HW96] Sec. V.1.
+[shampine-reichelt-1997] Sec. 2.2 (interpolated differences); [BCP96] Sec. 5.2 (its φ_(j+1) is our D_j); [HW96] Sec. V.1.
 """
 
 from __future__ import annotations
 
 import math
 
+from ..native.layout import REAL, Layout, view_as
 from ..native.marks import leaf
+from ..native.types import f8, i8, mat, vec
 
-D = 2  # row of K with D_0; up to D_8 follow
+BEHIND = 8  # differences, points behind the newest
+# rows of K: numbers of its own; shares, then growths, of j = 1 .. 8; D_0 .. D_8; ψ_1 .. ψ_8. Dense output reads the first.
+CONTROL, POINTS, D, SPANS = 2, 3, 4, 13
+CONTROLS = Layout("BDF", (
+    ("h", REAL, "step before, or of the differences; 0: there are none"),
+    ("order", REAL, "order of the next step"),
+    ("equal", REAL, "equal steps since the last change"),
+    ("alpha", REAL, "α of the factors; 0: they are to be renewed"),
+    ("fresh", REAL, "1 where the Jacobian is of this step"),
+    ("rate", REAL, "at which iterations with these factors converge"),
+    ("before", REAL, "α of the step before"),
+    ("least", REAL, "Newton steps beyond the first that a new Jacobian took"),
+    ("begun", REAL, "1 when a step has been taken"),
+    ("yet", REAL, "steps that are yet to be taken in pieces"),
+    ("pieces", REAL, "and in how many"),
+))  # fmt: skip
+controls_of = view_as(CONTROLS, CONTROL)
 
 
 @leaf
-def gamma(k):
-    """1 + 1/2 + .. + 1/k"""
-    total = 0.0
-    for j in range(1, k + 1):
-        total += 1.0 / j
+def even_points(K: mat, h: f8):
+    """Points behind the newest one at equal steps."""
+    shares, spans = K[POINTS, :], K[SPANS, :]
+    for j in range(1, BEHIND + 1):
+        shares[j - 1], shares[BEHIND + j - 1] = 1.0 / j, 1.0
+        spans[j - 1] = j * h
+
+
+@leaf
+def uneven_points(K: mat, h: f8):
+    """Shares and growths of a step of length h from where the past stands."""
+    shares, spans = K[POINTS, :], K[SPANS, :]
+    growth, ahead = 1.0, h
+    for j in range(1, BEHIND + 1):
+        behind = spans[j - 1]
+        shares[j - 1] = h / ahead
+        growth *= ahead / behind
+        shares[BEHIND + j - 1] = growth
+        ahead = h + behind
+
+
+@leaf
+def move_points(K: mat, h: f8):
+    """The new point is the newest."""
+    shares, spans = K[POINTS, :], K[SPANS, :]
+    for j in range(BEHIND):
+        spans[j] = h / shares[j]
+
+
+@leaf
+def sum_of_shares(K: mat, order: i8):
+    """h times the derivative of the polynomial through the new point by its value there."""
+    shares, total = K[POINTS, :], 0.0
+    for j in range(order):
+        total += shares[j]
     return total
 
 
 @leaf
-def respace(K, factor, order, ny):
+def as_if_even(K: mat, order: i8):
+    """By how much D_order would change if all steps were as long as this one."""
+    shares, product = K[POINTS, :], 1.0
+    for j in range(order):
+        product *= (j + 1) * shares[j]
+    return product
+
+
+@leaf
+def respace(K: mat, factor: f8, order: i8, ny: i8):
     """Differences of the interpolating polynomial on steps `factor` times as long.
 
     In Newton's basis D~_j = Σ_i M_ji D_i, where M = R(factor) U as in [shampine-reichelt-1997]: the values at
@@ -74,35 +140,39 @@ def value_at(s, d0, d1, d2, d3, d4, d5, d6):
 
 
 @leaf
-def predict(K, order, xn, xp, W, beta, alpha, h, ny):
+def predict(K: mat, order: i8, xn: vec, xp: vec, W: vec, beta: i8, alpha: f8, h: f8, ny: i8):
     """y_p, and β of y' = α y + β."""
-    b, newest, weight = W[beta : beta + ny], K[D, :], 0.0
+    b, newest, points, weight = W[beta : beta + ny], K[D, :], K[POINTS, :], 0.0
     for i in range(ny):
         xn[i], b[i] = newest[i], 0.0
     for j in range(1, order + 1):
-        weight += 1.0 / j
-        difference = K[D + j]
+        weight += points[j - 1]
+        growth, difference = points[BEHIND + j - 1], K[D + j]
         for i in range(ny):
-            xn[i] += difference[i]
-            b[i] += weight * difference[i]
+            part = growth * difference[i]
+            xn[i] += part
+            b[i] += weight * part
     for i in range(ny):
         xp[i] = xn[i]
         b[i] = b[i] / h - alpha * xn[i]
 
 
 @leaf
-def take_in(K, xn, order, ny):
+def take_in(K: mat, xn: vec, order: i8, ny: i8):
     """Differences at the new point."""
-    highest, above = K[D + order + 1], K[D + order + 2]
+    points, highest, above = K[POINTS, :], K[D + order + 1], K[D + order + 2]
     for i in range(ny):
         above[i] = 0.0
     for j in range(order + 1):
         difference = K[D + j]
+        growth = points[BEHIND + j - 1] if j > 0 else 1.0
         for i in range(ny):
+            difference[i] *= growth
             above[i] += difference[i]
+    growth = points[BEHIND + order]
     for i in range(ny):
         d = xn[i] - above[i]
-        above[i] = d - highest[i]
+        above[i] = d - growth * highest[i]
         highest[i] = d
     for j in range(order, -1, -1):
         difference, higher = K[D + j], K[D + j + 1]
@@ -111,12 +181,13 @@ def take_in(K, xn, order, ny):
 
 
 @leaf
-def history_polynomial(theta, K, xn, order, ny, out):
+def history_polynomial(theta: f8, K: mat, xn: vec, order: i8, ny: i8, out: vec):
     """Interpolant through the new point and those before it."""
+    points = K[POINTS, :]
     for i in range(ny):
-        predicted = 0.0
-        for j in range(order + 1):
-            predicted += K[D + j, i]
+        predicted = K[D, i]
+        for j in range(1, order + 1):
+            predicted += points[BEHIND + j - 1] * K[D + j, i]
         step = xn[i] - predicted
         # differences at the new point, from the highest down; s = θ - 1 steps from there
         s = theta - 1.0
@@ -124,15 +195,17 @@ def history_polynomial(theta, K, xn, order, ny, out):
         for j in range(order + 1):
             new = step
             for m in range(j, order + 1):
-                new += K[D + m, i]
-            if j > 0:
-                basis *= (s + j - 1) / j
+                new += points[BEHIND + m - 1] * K[D + m, i] if m > 0 else K[D, i]
+            if j == 1:
+                basis = s * points[0]
+            elif j > 1:
+                basis *= (s + 1.0 / points[j - 2]) * points[j - 1]
             total += basis * new
         out[i] = total
 
 
 @leaf
-def scaled_norm(K, row, x, h, fp, nq, differential, ny):
+def scaled_norm(K: mat, row: i8, x: vec, h: f8, fp: vec, nq: i8, differential: i8, ny: i8):
     """Size of a row in the error norm: RMS over q, over v and over multipliers, the largest counts."""
     worst, first = 0.0, 0
     found, rtol, atol, powers = K[row], fp[0], fp[2 : 2 + ny], fp[2 + ny : 2 + 2 * ny]

@@ -36,7 +36,8 @@ class Lowered:
     between: np.ndarray | None = None  # ip for looking into a recorded step, where its two ends suffice for that
     patient: np.ndarray | None = None  # ip for fixed steps, where an iteration should not give up early
     one_step: bool = True  # a step can be taken again from its start alone
-    dense_rows: int = 0  # where it cannot: how many rows of K, from the first on, its dense output reads; they are kept
+    dense_rows: int = 0  # where it cannot: how many rows of K its dense output reads; they are kept
+    dense_first: int = 0  # and the first of them
     remembers: bool = False  # rows of K behind the first keep something from step to step
     steers: bool = False  # whether it chooses its own step and order: run.steered_h, run.steered_order
     advises: bool = False  # whether it says how an iteration went: run.advice_keep, run.advice_safety, run.advice_shrink

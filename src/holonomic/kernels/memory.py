@@ -136,6 +136,7 @@ SIZE = Layout("Size", tuple((name, WHOLE, meaning) for name, meaning in (
     ("rank_nh", "independent ones of the constraints"),
     ("nx", "numbers in a state"),
     ("nrow", "numbers in a stage row (q', v', λ, ρ)"),
+    ("dense_first", "the first of the stage rows that dense output reads, where they are kept"),
     ("nk", "numbers in (v', λ)"),
     ("n_events", "events"),
     ("n_errors", "error vectors"),

@@ -1,6 +1,7 @@
 """What is kept of a step that cannot be taken again from its start alone: its length, and what its dense output reads.
 
-It stands in one row of an array: the fields of `DENSE`, then as many rows of K as the integrator names (`dense_rows`).
+It stands in one row of an array: the fields of `DENSE`, then as many rows of K as the integrator names (`dense_rows`, from
+`dense_first` on).
 """
 
 from __future__ import annotations
@@ -28,21 +29,21 @@ def keep_none(dense, row):
 
 
 @leaf
-def keep_step(dense, row, h, doubt, K):
+def keep_step(dense, row, h, doubt, K, first):
     """Keep the step that ends at this row."""
     width, kept = K.shape[1], dense_of(dense[row])
     kept.h = h
     kept.doubt = doubt
     for i in range((dense.shape[1] - AT_ROWS) // width):
         for j in range(width):
-            dense[row, AT_ROWS + i * width + j] = K[i, j]
+            dense[row, AT_ROWS + i * width + j] = K[first + i, j]
 
 
 @leaf
-def take_step(dense, row, K):
+def take_step(dense, row, K, first):
     """Put what the dense output of the step reads back into K; return its length."""
     width = K.shape[1]
     for i in range((dense.shape[1] - AT_ROWS) // width):
         for j in range(width):
-            K[i, j] = dense[row, AT_ROWS + i * width + j]
+            K[first + i, j] = dense[row, AT_ROWS + i * width + j]
     return dense_of(dense[row]).h

@@ -85,7 +85,7 @@ def from_trail(slots, model, method, run, loop, kept, steps, wanted, last, out, 
         if i != now:
             take_row(kept.x, i, state.x, size.nx)
             take_row(kept.x, i + 1, state.xn, size.nx)
-            h = take_step(kept.dense, i + 1, state.K)
+            h = take_step(kept.dense, i + 1, state.K, size.dense_first)
             now = i
         theta = (wanted[j] - kept.t[i]) / h
         status = state_inside(slots, model, method, run, theta, kept.t[i], h, state, loop.inside, True, 0.0)

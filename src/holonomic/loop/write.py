@@ -25,7 +25,8 @@ def write(slots, model, method, run, loop, record):
             status = dense_ready(slots, model, method, run, loop.state)
             if status != OK:
                 return status
-            keep_step(record.dense, run.rows, run.h_used, run.doubt if run.doubts != 0 else 0.0, loop.state.K)
+            doubt = run.doubt if run.doubts != 0 else 0.0
+            keep_step(record.dense, run.rows, run.h_used, doubt, loop.state.K, model.size.dense_first)
         write_end(model.size, run, loop.state, record, run.t_new)
     else:
         status = write_saved(slots, model, method, run, loop, record)

@@ -185,6 +185,7 @@ class Plan:
         size.nx, size.ny, size.nq, size.nv, size.nl, size.n_position = ny, ny, nq, nv, nl, self.n_position
         size.nc, size.nw, size.nh = model.nc, model.nw, self.n_position - model.n_invariants
         size.rank, size.rank_nh = nl if self.rows is None else len(self.rows), self.n_holonomic
+        size.dense_first = self.integrator.dense_first
         size.nrow, size.nk, size.n_events, size.n_errors = nq + nv + nl + 1, nv + nl, len(self.events), self.integrator.errors
         size.n_differential = nq + nv + sum(block.size for block in self.blocks[2:] if block.differential)
         size.n_differential_rows, size.n_equations = size.n_differential, ny
