@@ -28,7 +28,7 @@ LIVE = {
     "live_spring_pendulum": ("A pendulum on a spring", "holonomic view spring-pendulum --live"),
     "live_car_axis": ("A car's axis on a bumpy road", "holonomic view car-axis --live"),
     "live_kepler": ("Kepler's orbit", "holonomic view kepler --t-end 20 --live"),
-    "live_heavy_top": ("A heavy top", "holonomic view heavy-top --live"),
+    "live_heavy_top": ("A heavy top", "holonomic view heavy-top --sliders gravity.z=-20:-2,v0[4]=50:300"),
 }  # fmt: skip
 
 HEAD = """# Live gallery
@@ -62,6 +62,7 @@ sliders may move what the start has to be made consistent with: initial values, 
 def row(name: str) -> str:
     """What becomes of one problem."""
     from holonomic import HolonomicError
+    from holonomic.printing.one_member import can_ready
     from holonomic.problems import get
     from holonomic.view import view
 
@@ -75,7 +76,8 @@ def row(name: str) -> str:
     (program,) = page.live.programs
     choice = program.job.plan.choice
     methods = " + ".join(repr(each).removesuffix("()") for each in (choice.integrator, choice.stabilization))
-    free = "moves" if page.live.start_moves else "stays"
+    model = program.job.plan.model
+    free = "moves" if can_ready(program.job) or not (model.n_constraints or model.n_lam) else "stays"
     return f"| `{name}` | yes | {methods} | {len(page.html) / 1000:.0f} | {free} |"
 
 

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import holonomic as h
+from holonomic.multibody import Mechanism, box
 from holonomic.problems import pendulum
 from holonomic.view import view
 
@@ -68,3 +69,24 @@ def test_a_live_page_shows_one_run():
     assert (
         str(unknown.value) == "view has no argument 'rtol' for runs: it goes with a system, which is simulated first."
     )
+
+
+def test_a_start_that_the_page_cannot_mend_is_not_moved():
+    wound = h.System(
+        mass=np.eye(2), force=[0, -9.81], constraint=lambda q: q @ q - 1, states={"charge": lambda v, s: v[0] - s[0]},
+    )  # fmt: skip
+    with pytest.raises(h.BadArgument) as refused:
+        live(wound, q0=[0, -1], v0=[1, 0], s0={"charge": 0.0}, live={"v0[0]": (0, 2)})
+    assert str(refused.value) == (
+        "live={'v0[0]': ...}: it moves the start, and a page cannot make that of a system with further states consistent again. "
+        "Leave it out."
+    )
+
+
+def test_pins_in_space_are_not_moved():
+    m = Mechanism(gravity=(0, 0, -9.81))
+    m.body("bar", box(size=(0.4, 0.1, 0.1), mass=2.0, at=(0.2, 0, 0)))
+    m.spherical("ball", m.ground, "bar", at=(0, 0, 0))
+    with pytest.raises(h.BadArgument) as refused:
+        live(m, live={"ball.x": (-0.1, 0.1)})
+    assert str(refused.value) == "live={'ball.x': ...}: in space a page draws bodies as they were recorded. Leave it out."

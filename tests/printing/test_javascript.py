@@ -6,14 +6,15 @@ import ast
 
 import numpy as np
 import pytest
-from played import NODE, by_node, by_python, job
 
 import holonomic as h
 from holonomic.arguments import GivenStart
-from holonomic.multibody import Mechanism, rod
+from holonomic.multibody import Mechanism, box, rod
+from holonomic.printing.in_page import page_program
 from holonomic.printing.javascript import Untranslatable, functions_as_javascript
 from holonomic.problems import jansen, pendulum, seven_body
 from holonomic.sweeping.chunk_run import run_all
+from printing.played import NODE, by_node, by_python, job
 
 node = pytest.mark.skipif(NODE is None, reason="needs node: apt-get install nodejs")
 SWING = h.System(
@@ -122,6 +123,25 @@ def test_a_mechanism_with_other_lengths_is_assembled_by_the_program():
     assert told["accepted"] + told["rejected"] == runs.steps[0]
     assert np.max(np.abs(states[:, :9] - runs.q[0])) <= 1e-8  # a hundredth of the tolerance
     assert np.max(np.abs(states[0, :9] - runs.q[0, 0])) <= 1e-11  # the same start, to a tenth of the constraints' tolerance
+
+
+@node
+def test_a_start_in_space_keeps_its_unit_quaternions():
+    """The invariants of the start are told to the program, as a page tells them: those of the raw start."""
+    m = Mechanism(gravity=(0, 0, -9.81))
+    m.body("bar", box(size=(0.4, 0.1, 0.1), mass=2.0, at=(0.2, 0, 0)))
+    m.spherical("ball", m.ground, "bar", at=(0, 0, 0))
+    system, q0, v0 = m.to_system(varying=("ball.x",))
+    begin = GivenStart(q0=q0, v0=v0, initial="project", redundant="minimum-norm")
+    methods = {"integrator": h.DOP853(), "stabilization": h.Projection()}
+    made = job(system, 0.5, {"ball.x": 0.0}, 11, begin, **methods)
+    raw = np.concatenate([q0, v0 + np.array([0.0, 0.0, 0.0, 3.0, 1.0, 2.0])])
+    own = page_program(made).program.own
+    told, states = by_node(made, x0=raw, moved=[(own.index(made.places["ball.x"].start), 0.05)])
+    runs = h.sweep(system, 0.5, q0=raw[:7], v0=raw[7:], params={"ball.x": [0.05]}, save_at=11, initial="project", **methods)
+    assert told["accepted"] + told["rejected"] == runs.steps[0]
+    assert np.max(np.abs(states[:, :7] - runs.q[0])) <= 1e-8  # a hundredth of the tolerance
+    assert np.max(np.abs(np.linalg.norm(states[:, 3:7], axis=1) - 1.0)) <= 1e-12
 
 
 @node

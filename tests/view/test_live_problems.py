@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import sys
 import warnings
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -13,9 +11,7 @@ from holonomic.errors import IncompatibleMethods
 from holonomic.problems import catalogue, get
 from holonomic.sweeping.chunk_run import run_all
 from holonomic.view import view
-
-sys.path.insert(0, str(Path(__file__).parents[1] / "printing"))
-from played import NODE, by_node
+from printing.played import NODE, by_node
 
 SMALL = ("rolling-disk",)  # the others take a second or more each to compile and to print
 NOT_LIVE = {

@@ -65,9 +65,12 @@ def why_not_in_page(job: Job) -> str | None:
     return None
 
 
-def page_program(job: Job, moved: tuple[int, ...] = ()) -> PageProgram:
-    """Print the program of a job for a page; `moved` are further places in data that it is told."""
-    program = program_of(job, moved=moved, always=True)
+def page_program(job: Job, moved: tuple[int, ...] = (), begins_elsewhere: bool = True) -> PageProgram:
+    """Print the program of a job for a page; `moved` are further places in data that it is told.
+
+    Only where a run `begins_elsewhere` its start has to be made consistent again.
+    """
+    program = program_of(job, moved=moved, always=begins_elsewhere)
     models = [ast.parse(text).body[0] for text in program.models.values()]
     functions = [ast.fix_missing_locations(each) for each in program.functions]
     made = functions_as_javascript([*models, *functions])

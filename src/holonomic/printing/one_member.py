@@ -84,7 +84,8 @@ def program_of(
 
     `rewritten` may give model functions another form that suits a machine better; `moved` are places in data that are told to
     it besides those that differ between members. With `always` members are made ready by the program also where a
-    metric measures the moves of its stabilization: starts are measured without, by functions of their own.
+    metric measures the moves of its stabilization (starts are measured without, by functions of their own), and where
+    invariants are kept, whose values at the start are told to it.
     """
     program, own = job.program, tuple(sorted({*own_places(job), *moved}))
     tapes = {
@@ -93,7 +94,7 @@ def program_of(
         for name, text in program.tapes.get(group, {}).items()
     }
     weighed = job.plan.variant.metric is not None
-    starts = _of_start(job) if always or not weighed else {}
+    starts = _of_start(job) if always or not (weighed or program.model.n_invariants) else {}
     readies = bool(starts) or (program.model.n_lam == 0 and program.model.n_invariants == 0)
     if not weighed:
         tapes |= starts
@@ -144,15 +145,18 @@ def _distinct(writer: Specializer, tapes: dict[Fn, Tape]) -> dict[int, list[ast.
     return found
 
 
+def can_ready(job: Job) -> bool:
+    """Whether the program of a job can make a start consistent: plain constraints, nothing held, no further states."""
+    model = job.program.model
+    if model.is_ode or len(model.extras) or job.held.any() or job.plan.rows is not None:
+        return False
+    return model.n_lam > 0 and job.initial != "impact"  # that goes by the mass matrix, whose factors the program does not have
+
+
 def _of_start(job: Job) -> dict[Fn, Tape]:
-    """Functions that make a member ready, where the program can do it: plain constraints and nothing held."""
+    """Functions that make a member ready, where the program can do it."""
     program, plan = job.program, job.plan
-    model = program.model
-    if model.is_ode or len(model.extras) or model.n_invariants or job.held.any() or plan.rows is not None:
-        return {}
-    if job.initial == "impact":  # by the mass matrix, whose factors the program does not have
-        return {}
-    if not model.n_lam:
+    if not can_ready(job):
         return {}
     variant = plan.variant if plan.variant.metric is None else PLAIN
     wanted = [Fn.RESIDUAL, Fn.VEL_FACTOR, Fn.VEL_SOLVE]

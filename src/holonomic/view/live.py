@@ -91,7 +91,6 @@ def live_page(
         what_is_drawn, moves = following(scene.what, sol, sliders)
         scene = replace(scene, what=what_is_drawn)
     part = Live(making, sliders, programs, found, scene, moves, side_by_side)
-    part.check()
     return Page(part.scene, style, live=part)
 
 
@@ -153,28 +152,6 @@ class Live:
     def names(self) -> list[str]:
         """Names of the runs that are moved: one, or one for each choice of methods."""
         return [program.label for program in self.programs] if self.side_by_side else ["moved"]
-
-    @property
-    def start_moves(self) -> bool:
-        """Whether the page can begin elsewhere: nothing has to hold there, or its programs see to it."""
-        model = self.programs[0].job.plan.model
-        return not (model.n_constraints or model.n_lam) or all(program.printed.program.readies for program in self.programs)
-
-    def check(self) -> None:
-        """Refuse sliders that move the start where the page cannot make it consistent."""
-        if self.start_moves:
-            return
-        model = self.programs[0].job.plan.model
-        for slider in self.sliders:
-            moves = slider.start is not None
-            if slider.param is not None:
-                place = model.places[slider.param[0]][0].start + slider.param[1]
-                moves = place in self.shown.reads["residual"]
-            if moves:
-                raise BadArgument(
-                    f"live={{{slider.name!r}: ...}}: it moves the start, and a page cannot make this one consistent again: the "
-                    "system has invariants, further states or held coordinates. Leave it out."
-                )
 
     def code(self, engine: str) -> str:
         """JavaScript that gives the engine."""

@@ -14,8 +14,12 @@ from ..arguments import Asked, GivenStart
 from ..errors import BadArgument, IncompatibleMethods
 from ..formulations.base import Formulation
 from ..integrators.base import Integrator
+from ..kernels.signatures import Fn
+from ..model.model_base import PLAIN
+from ..model.tape import INPUTS
 from ..printing.in_page import PageProgram, page_program, why_not_in_page
 from ..printing.javascript import Untranslatable
+from ..printing.one_member import can_ready
 from ..stabilizations.base import Stabilization
 from ..sweeping.common import with_methods
 from ..sweeping.job import Job
@@ -162,6 +166,23 @@ class Making:
         names = [slider.param[0] for slider in sliders if slider.param is not None]
         return {name: np.array([self.system.params[name]], dtype=float) for name in names}
 
+    @staticmethod
+    def begins_elsewhere(job: Job, sliders: list[Slider]) -> bool:
+        """Whether sliders move the start, or what has to hold there; refused where the page could not see to that."""
+        model = job.plan.model
+        if not (model.n_constraints or model.n_lam):
+            return False
+        (tape,) = model.tapes((Fn.RESIDUAL,), PLAIN).values()
+        read = {node[2] for node in tape.nodes if node[0] == "in" and INPUTS[node[1]] == "data"}
+        place = lambda slider: model.places[slider.param[0]][0].start + slider.param[1]
+        moving = [each for each in sliders if each.start is not None or (each.param is not None and place(each) in read)]
+        if moving and not can_ready(job):
+            raise BadArgument(
+                f"live={{{moving[0].name!r}: ...}}: it moves the start, and a page cannot make that of a system with further "
+                "states consistent again. Leave it out."
+            )
+        return bool(moving)
+
     def program(self, label: str, choice: dict[str, Any], sliders: list[Slider], frames: int) -> LiveProgram:
         """The program of a choice of methods."""
         params = self.params(sliders)
@@ -169,7 +190,7 @@ class Making:
         strong = any(_has(job, slider) and slider.setting not in ("rtol", "step") for slider in sliders)
         places = job.plan.model.data_places["gains"] if strong else slice(0, 0)
         try:
-            printed = page_program(job, tuple(range(places.start, places.stop)))
+            printed = page_program(job, tuple(range(places.start, places.stop)), self.begins_elsewhere(job, sliders))
         except Untranslatable as problem:
             raise IncompatibleMethods(f"this run cannot be live: {problem} is not known to pages.") from None
         numbers = printed.numbers(job)

@@ -45,6 +45,9 @@ def following(what: dict[str, Any], sol, sliders: list[Slider]) -> tuple[dict[st
                 raise BadArgument(f"live={{{slider.name!r}: ...}}: a page cannot draw what it changes. Leave it out.")
             if slope != 0.0:
                 moves.setdefault(path, {})[number] = slope
+    if moves and what["dimension"] == 3:
+        name = sliders[min(min(slopes) for slopes in moves.values())].name
+        raise BadArgument(f"live={{{name!r}: ...}}: in space a page draws bodies as they were recorded. Leave it out.")
     what = copy.deepcopy(what)
     made = [_move(path, now[path], slopes) for path, slopes in moves.items()]
     for body, at, paths in _held(what, moves):

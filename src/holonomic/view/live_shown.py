@@ -16,9 +16,10 @@ from typing import Any
 import numpy as np
 
 from ..kernels.signatures import Fn
+from ..model.call_by_name import Names
 from ..model.emit import python_source
 from ..model.model_base import PLAIN
-from ..model.tape import INPUTS, Tape, needed
+from ..model.tape import Tape, needed
 from ..printing.javascript import functions_as_javascript
 from ..results.drawn import joint_names
 from ..sweeping.job import Job
@@ -26,7 +27,6 @@ from .panels import FLOOR
 from .scene import Scene
 
 LINES = "lines of the drawing"  # the output under which the corners of a drawing are traced
-DATA = INPUTS.index("data")
 FUNCTIONS = {"energy": Fn.ENERGY, "residual": Fn.RESIDUAL, "outputs": Fn.OUTPUTS, "jacobian": Fn.VELOCITY}
 
 
@@ -38,21 +38,37 @@ class Shown:
     sizes: dict[str, int]  # function -> numbers that it gives
     signals: dict[str, list[dict[str, Any]]]  # name -> lines
     pictures: dict[str, Any] = field(default_factory=dict)  # poses, lines, forces -> an array and its first entry, or lines
-    reads: dict[str, frozenset[int]] = field(default_factory=dict)  # function -> places in data it depends on
 
 
 def with_drawing(system):
-    """Return a system whose drawing is one of its outputs, traced as these are."""
-    if system.drawing is None or system.resolver is not None:
-        return system
-    drawing = system.drawing
+    """Return a system with more outputs, traced as these are: the corners of its drawing, or coordinates of its joints."""
+    more: dict[str, Any] = {}
+    if system.resolver is not None:
+        more = _joint_coordinates(system.resolver)
+    elif system.drawing is not None:
+        drawing = system.drawing
 
-    def corners(*given, **named):
-        made = drawing(*given, **named)
-        return np.array([entry for points in made.values() for point in points for entry in point])
+        def corners(*given, **named):
+            made = drawing(*given, **named)
+            return np.array([entry for points in made.values() for point in points for entry in point])
 
-    corners.__signature__ = inspect.signature(drawing)  # type: ignore[attr-defined]
-    return replace(system, outputs={**(system.outputs or {}), LINES: corners})
+        corners.__signature__ = inspect.signature(drawing)  # type: ignore[attr-defined]
+        more = {LINES: corners}
+    more = {name: function for name, function in more.items() if name not in (system.outputs or {})}
+    return replace(system, outputs={**(system.outputs or {}), **more}) if more else system
+
+
+def _joint_coordinates(resolver) -> dict[str, Any]:
+    """Angles, positions and speeds of joints; in space no angles, whose turns are counted along a whole run."""
+    found: dict[str, Any] = {}
+    known = resolver.built_in
+    for name, joint in resolver.joints.items():
+        if joint.of is not None or joint.rate is None:
+            continue
+        found[f"{name}.speed"] = lambda q, v, p, joint=joint: joint.rate(q, v, Names(**vars(p), **known))
+        if joint.coordinate == "position" or resolver.dimension == 2:
+            found[f"{name}.{joint.coordinate}"] = lambda q, p, joint=joint: joint.value(q, Names(**vars(p), **known))
+    return found
 
 
 def shown_of(job: Job, scene: Scene) -> Shown:
@@ -64,7 +80,7 @@ def shown_of(job: Job, scene: Scene) -> Shown:
     has = {name: fn for name, fn in FUNCTIONS.items() if _has(model, name)}
     tapes = model.tapes(tuple(has.values()), PLAIN)
     entries: dict[tuple[int, int], int] = {}  # (row, column) of G -> place among those that are not zero
-    functions, sizes, reads = [], {}, {}
+    functions, sizes = [], {}
     for name, fn in has.items():
         tape = tapes[fn]
         if fn is Fn.VELOCITY:
@@ -77,10 +93,11 @@ def shown_of(job: Job, scene: Scene) -> Shown:
         text = python_source(tape, name, "t, a, b, D, out", read, "out[{}]", "sincos")
         functions.append(ast.parse(text).body[0])
         sizes[name] = len(tape.outputs)
-        reads[name] = frozenset(node[2] for node in tape.nodes if node[0] == "in" and node[1] == DATA)
     signals = {"time": []} | _states(model, program) | _residuals(model) | _outputs(model)
     if "energy" in has:
         signals["energy"] = [{"of": "energy", "sum": [0, 1]}, {"of": "energy", "at": 0}, {"of": "energy", "at": 1}]
+        if model.has_potential:
+            signals["energy change"] = [{"of": "energy", "change": True}]
     lam = signals.get("lam", [])
 
     def pull(rows, column: int, sign: float = -1.0) -> dict[str, Any]:
@@ -103,7 +120,7 @@ def shown_of(job: Job, scene: Scene) -> Shown:
             for rows, body, sign in map(model.system.resolver.acting, joint_names(what))
             for axis in range(what["dimension"])
         ]}  # fmt: skip
-    return Shown(functions_as_javascript(functions), sizes, signals, pictures, reads)
+    return Shown(functions_as_javascript(functions), sizes, signals, pictures)
 
 
 def _has(model, name: str) -> bool:

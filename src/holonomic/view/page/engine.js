@@ -22,9 +22,11 @@ const makeEngine = init => {
     for (const name in init.signals) made[name] = new Float32Array(rows * init.signals[name].length);
     const count = picture => picture.rows ? picture.rows.length : picture.count;
     for (const name in init.pictures) made[name] = new Float32Array(rows * count(init.pictures[name]));
+    const both = "energy change" in init.signals ? [new Float64Array(rows), new Float64Array(rows)] : [], [kinetic, potential] = both;
     for (let f = 0; f < rows; f++) {
       const x = b.X[f], k = b.K[f], t = b.save_t[f], from = { ...room, x, k };
       for (const name in MODEL) MODEL[name](t, x, k, D, room[name]);
+      if (kinetic) { kinetic[f] = room.energy[0]; potential[f] = room.energy[1]; }
       const lines = (name, rows) => { for (let i = 0; i < rows.length; i++) made[name][f * rows.length + i] = value(rows[i], from); };
       for (const name in init.signals) lines(name, init.signals[name]);
       for (const name in init.pictures) {
@@ -33,10 +35,20 @@ const makeEngine = init => {
         else made[name].set(from[of].subarray(first, first + count), f * count);
       }
     }
+    if (kinetic) made["energy change"] = change(kinetic, potential);
     return made;
   }
 
+  // Change of the total energy, relative to the energy that moves: the largest kinetic one, or change of the potential one.
+  function change(kinetic, potential) {
+    const n = kinetic.length, first = kinetic[0] + potential[0];
+    let moves = 0;
+    for (let f = 0; f < n; f++) moves = Math.max(moves, kinetic[f], Math.abs(potential[f] - potential[0]));
+    return Float32Array.from(kinetic, (k, f) => (k + potential[f] - first) / (moves || 1));
+  }
+
   function value(line, from) {
+    if (line.change) return 0; // of the whole run: made when all of it is known
     const values = from[line.of];
     if (line.at !== undefined) return values[line.at];
     if (line.pull) { // an entry of -Gᵀλ

@@ -237,7 +237,7 @@ class Live {
   // The steps and the time they took; what went wrong, and what the picture shows then.
   words(found) {
     const label = ({ program }) => live.programs.length > 1 ? `${live.programs[program].label}: ` : "";
-    const ms = solved => `${solved.toFixed(solved < 10 ? 1 : 0)} ms`;
+    const ms = solved => solved === 0 ? "under 1 ms" : `${solved.toFixed(solved < 10 ? 1 : 0)} ms`; // some clocks tick once a millisecond
     const steps = ({ told }) => `${told.accepted} steps${told.rejected ? `, ${told.rejected} rejected` : ""}, ${ms(told.solved)}`;
     const why = each => {
       const { told, made } = each;
@@ -268,9 +268,12 @@ class Live {
     this.settling = this.shown < this.asked;
     if (this.settling) return;
     strongest = null;
-    if (!painter.moved && painter.bounds) painter.bounds = null;
     if (painter.travel) painter.travel();
-    if (!painter.moved) painter.fit();
+    if (painter.measure) painter.measure(); // in space the reader chooses from where to look
+    else {
+      painter.bounds = null;
+      if (!painter.moved) painter.fit();
+    }
     paint();
   }
 }
