@@ -78,8 +78,8 @@ def test_a_start_that_the_page_cannot_mend_is_not_moved():
     with pytest.raises(h.BadArgument) as refused:
         live(wound, q0=[0, -1], v0=[1, 0], s0={"charge": 0.0}, live={"v0[0]": (0, 2)})
     assert str(refused.value) == (
-        "live={'v0[0]': ...}: it moves the start, and a page cannot make that of a system with further states consistent again. "
-        "Leave it out."
+        "live={'v0[0]': ...}: it moves the start, and a page cannot make one with further states or held coordinates consistent "
+        "again. Leave it out."
     )
 
 

@@ -77,7 +77,7 @@ def live_page(
         system = with_drawing(system)
         choices[0] |= settled(system, t_end, start, options, choices[0])
         sol = simulate(system, t_end, **start._asdict(), **choices[0], **options)
-    making = Making(system, sol, t_end, options)
+    making = Making(system, sol, t_end, start.hold, options)
     jobs = [making.job(choice) for choice in choices]
     sliders = read_sliders(live, system, sol.plan.model, making.start, settings_of([job.plan.choice for job in jobs]))
     frames = shown.pop("frames", None) or FRAMES

@@ -128,7 +128,7 @@ def _looked(options: dict[str, Any]) -> dict[str, Any]:
 class Making:
     """What all programs of a page share: the system, where it starts, and how its jobs are made."""
 
-    def __init__(self, system, sol, t_end, options):
+    def __init__(self, system, sol, t_end, hold, options):
         self.system, self.options = system, _looked(options)
         # where the recorded run should have gone, however far it came
         wanted = sol.span[1] if sol.trail.stopped is None else sol.trail.stopped[1]
@@ -143,7 +143,7 @@ class Making:
             w0 = {name: np.atleast_2d(sol[name])[0] for name in model.system.algebraic} if model.nw else None
             redundant = sol.plan.model.system.redundant
             self.given = GivenStart(
-                q0=first(sol.q), v0=first(sol.v), s0=s0, w0=w0, initial="project", redundant=redundant
+                q0=first(sol.q), v0=first(sol.v), s0=s0, w0=w0, initial="project", hold=hold, redundant=redundant
             )
             parts = [first(values)[0] for values in (sol.q, sol.s, sol.w) if values is not None and np.size(values)]
             self.start = np.concatenate([*parts, first(sol.v)[0]])
@@ -178,8 +178,8 @@ class Making:
         moving = [each for each in sliders if each.start is not None or (each.param is not None and place(each) in read)]
         if moving and not can_ready(job):
             raise BadArgument(
-                f"live={{{moving[0].name!r}: ...}}: it moves the start, and a page cannot make that of a system with further "
-                "states consistent again. Leave it out."
+                f"live={{{moving[0].name!r}: ...}}: it moves the start, and a page cannot make one with further states or "
+                "held coordinates consistent again. Leave it out."
             )
         return bool(moving)
 

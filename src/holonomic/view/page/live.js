@@ -35,7 +35,11 @@ class Live {
     if (this.asked || live.side) { this.asked = Math.max(1, this.asked); this.run(); return; }
     const idle = window.requestIdleCallback || (work => setTimeout(work, 200));
     let warm = 0;
-    const warmUp = () => { if (++warm <= 5 && !this.asked && this.engine(this.request()).spent < 100) idle(warmUp); };
+    const warmUp = () => {
+      if (++warm > 5 || this.asked) return;
+      this.spent = this.engine(this.request()).spent;
+      if (this.spent < 100) idle(warmUp);
+    };
     idle(warmUp);
   }
 
