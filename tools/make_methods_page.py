@@ -247,7 +247,7 @@ def capabilities() -> str:
             for name, (meaning, usual) in meanings(base).items()
             if name not in IN_WORDS
         ]
-        parts.append(f"### Of {kind}s\n\n" + table(["attribute", "meaning", "where nothing is said", "otherwise"], rows))
+        parts.append(f"### Of {kind}s\n\n" + table(["attribute", "meaning", "default", "otherwise"], rows))
     return "\n\n".join(parts)
 
 
