@@ -66,6 +66,7 @@ from .stabilizations.projection import Projection
 if TYPE_CHECKING:
     from .automatic.essential import essential_ode
     from .results.saving import load
+    from .stepper import Stepper
     from .study.compare import Comparison, compare
     from .study.work_precision import WorkPrecision, work_precision
     from .sweeping.design import grid, sample
@@ -86,6 +87,7 @@ _LOADED_WHEN_ASKED_FOR = {
     "Ensemble": "sweeping.ensemble",
     "gradient": "sweeping.gradient",
     "sweep": "sweeping.sweep",
+    "Stepper": "stepper",
 }
 
 __all__ = [
@@ -151,6 +153,7 @@ __all__ = [
     "Solution",
     "StateSpace",
     "StepFailed",
+    "Stepper",
     "StiffnessWarning",
     "StrangenessFree",
     "System",

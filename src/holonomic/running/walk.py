@@ -76,7 +76,7 @@ def walk(
                 if status == MORE or other is not None:
                     run, status = _take_over(run, other, choosing, begin, parts)
             elif status == EVENT:
-                stop, status = _happened(run, begin, parts, choosing)
+                stop, status = happened(run, begin, parts, choosing)
                 if stop:
                     ended, status = stop, DONE
                     break
@@ -171,8 +171,8 @@ def run_again(sol: Solution, data: np.ndarray, times: np.ndarray | None) -> Solu
     return walk(run, plan, InputTables(plan.model), trail.begin, t0, t1, None, False)
 
 
-def _happened(run: Run, begin: Start, parts: list, choosing) -> tuple[str | None, int]:
-    """Deal with the events at the current time: end the run, or map the state and go on."""
+def happened(run: Run, begin: Start, parts: list, choosing) -> tuple[str | None, int]:
+    """Deal with the events at the current time: end the run (its name), or map the state and go on."""
     plan = run.plan
     names, fired = list(plan.events), run.watching.happened()
     stopping = [k for k in fired if plan.events[names[k]].stops]

@@ -148,6 +148,10 @@ class Watching:
         rates = self.run.direction * self._rates()
         return [index for index in indices if came[index] * rates[index] < 0.0]
 
+    def clear_log(self) -> None:
+        """Forget what has happened; what is watched goes on."""
+        self.log, self.impacts, self._handled = [], [], 0
+
     def forget(self, indices: list[int]) -> None:
         """Take events at the current time out of the log again."""
         self.log = [row for row in self.log if not (row[0] in indices and row[1] == self.run.t)]

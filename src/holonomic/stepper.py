@@ -1,0 +1,304 @@
+"""Stepper: the step loop in a loop of one's own, for controllers, learning and hardware."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .arguments import Asked, GivenStart, choice_at_start, opened, refuse_unknown
+from .errors import DONE, EVENT, MORE, OK, BadArgument
+from .loop.from_python import drive_compiled
+from .model.dae import Dae
+from .model.input_tables import InputTables
+from .planning.gains import check_gain
+from .planning.plan import Plan
+from .planning.reuse import UntraceableEvent, as_python, model_of, plan_of
+from .results.solution import Solution
+from .results.trail import WrittenRows
+from .running import failure
+from .running.run import Run
+from .running.walk import happened, set_invariants
+from .starting.initial import Start, prepare
+from .starting.invariance import check_invariants
+from .starting.roots import take_root
+
+ENDLESS = 2**62  # steps: a loop of one's own has no end
+QUOTA = 2**40  # attempts in one call of the compiled loop: a step of a Stepper is short
+
+
+class Kept(NamedTuple):
+    """A state of a Stepper, to go back to."""
+
+    arrays: tuple[np.ndarray, ...]
+    memory: bytes
+    data: np.ndarray
+
+
+class Stepper:
+    """A simulation that goes on when it is told to: one step of your loop after the other.
+
+    It runs on the compiled step loop, with the same methods and the same drift as `simulate`: each call of `step` takes as many
+    steps of the integrator as the tolerance asks for (with `step=`: as the fixed step does), and ends exactly where it is told to.
+    Methods do not change on the way: with the integrator left open, it is the one that suits the start.
+
+    Parameters
+    ----------
+    system : System, Ode, Dae, Problem or Mechanism
+        What to simulate. Inputs that are numbers (`inputs={"torque": 0.0}`) can be set in every step.
+    q0, v0, y0, s0, w0, x0, dx0, ddx0, lam0, initial, hold, redundant
+        The start, as in `simulate`; it begins at t = 0, or at the time of `q0=sol.end`.
+    integrator, stabilization, formulation, rtol, atol, step, constraint_tol, events, max_step, first_step
+        Methods, tolerances and events, as in `simulate`.
+    *positional, **unknown
+        Nothing: a start without its name is refused, and so is an unknown name.
+
+    Attributes
+    ----------
+    t : float
+        Time.
+    q, v : numpy.ndarray
+        Positions and velocities; of an Ode `q` is y.
+    now : Solution
+        The present state as a run of one time: `now.lam`, `now.reactions`, `now["joint"]`, `now.energy`, `now.drift`.
+    plan : Plan
+        What runs.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from holonomic import Stepper, System
+    >>> cart = System(mass=np.eye(1), force=lambda q, u: u.push - q, inputs={"push": 0.0})
+    >>> stepper = Stepper(cart, q0=[1.0], v0=[0.0])
+    >>> for _ in range(100):
+    ...     events = stepper.step(0.01, u={"push": -0.5 * stepper.v[0]})
+    >>> round(stepper.t, 12), bool(abs(stepper.q[0]) < 1.0)
+    (1.0, True)
+    """
+
+    plan: Plan
+
+    def __init__(
+        self, system, *positional, q0=None, v0=None, y0=None, s0=None, w0=None, x0=None, dx0=None, ddx0=None, lam0=None,
+        integrator="auto", stabilization="auto", formulation="auto", rtol=None, atol=None, step=None, constraint_tol=None,
+        events: Mapping[str, Any] | None = None, initial: str = "check", hold=None, redundant: str | None = None,
+        max_step: float = np.inf, first_step: float | None = None, **unknown,
+    ):  # fmt: skip
+        if positional or unknown:
+            refuse_unknown(Stepper, positional, unknown, system)
+        start = GivenStart(q0, v0, y0, s0, w0, x0, dx0, ddx0, lam0, initial, hold, redundant)
+        self._asked = Asked(
+            formulation, integrator, stabilization, rtol, atol, step, constraint_tol, None, None, events, ENDLESS, max_step,
+            first_step, False,
+        )  # fmt: skip
+        self._here = opened("Stepper", system, None, start, endless=True)
+        try:
+            self._begin()
+        except UntraceableEvent as problem:
+            with as_python(problem):
+                self._begin()
+
+    def _begin(self) -> None:
+        system, t0, _, q, v, extras, start = self._here
+        model = model_of(system, q, v, t0, extras)
+        choice, watched = self._asked.choice(model), self._asked.watched(system)
+        data = model.data()
+        self._inputs = InputTables(model)
+        if len(self._inputs.breaks):
+            raise BadArgument("a Stepper takes inputs as numbers or functions of t: set those of a table in step(dt, u={...}).")
+        self._inputs.set(data, t0, 1.0)
+        begin = prepare(
+            model, t0, q, v, data, tol=choice.constraint_tol, initial=start.initial, hold=start.hold,
+            redundant=system.redundant if start.redundant is None else start.redundant,
+        )  # fmt: skip
+        if start.initial != "free" and isinstance(system, Dae):
+            begin = replace(begin, root=take_root(model, t0, begin.q, data, start.lam0))
+        choice = choice_at_start(choice, model, t0, begin.q, data)
+        plan = plan_of(model, choice, watched, begin.rows)
+        if plan.integrator.starting_points:
+            raise BadArgument(f"{choice.integrator!r} begins with steps of another method: take one that starts by itself.")
+        plan.enter_gains(data, 1.0)
+        x0 = np.concatenate([begin.q, begin.v])
+        if start.initial != "free" and model.n_invariants:
+            set_invariants(model, t0, x0, data)
+            check_invariants(model, t0, x0, data)
+        data = plan.extended(data)
+        check_gain(plan, t0, x0, data)
+        self._enter(plan, begin, data, t0, x0)
+
+    def _enter(self, plan: Plan, begin: Start, data: np.ndarray, t0: float, x0: np.ndarray) -> None:
+        """Begin a run of a plan."""
+        run = Run(plan, data, t0, x0, np.inf, save_t=np.zeros(0), **self._asked.limits())
+        self.plan, self._start, self._run, self._memory, self._data = plan, begin, run, run.memory, data
+        work = run.work
+        self._given = (plan.fns, plan.size, data, run.memory, *work.flat, *work.rows, run.save_t, plan.slots, *plan.method,
+                       *work.events)  # fmt: skip
+        self._arrays = (*work.loop.state, work.events.marks, work.events.values)
+        self._quick = not (plan.model.interpreted or plan.events)
+        self._memory.t_stop = t0 + 1.0  # from which the first step is chosen, where nothing else is known
+        status = run.begin()
+        if status != OK:
+            raise self._failed(status)
+        self._first = self.state()
+
+    def __repr__(self) -> str:
+        return f"Stepper(t={self.t:.6g}, {type(self.plan.choice.integrator).__name__})"
+
+    @property
+    def t(self) -> float:
+        """Time."""
+        return self._memory.t
+
+    @property
+    def q(self) -> np.ndarray:
+        """Positions (y of an Ode); a copy."""
+        return self._run.x[: self.plan.model.nq].copy()
+
+    @property
+    def v(self) -> np.ndarray:
+        """Velocities; a copy."""
+        model = self.plan.model
+        return self._run.x[model.nq : model.nq + model.nv].copy()
+
+    @property
+    def lam(self) -> np.ndarray:
+        """Multipliers at the present state."""
+        return self.now.lam[-1]
+
+    @property
+    def outputs(self) -> dict[str, np.ndarray]:
+        """The system's outputs at the present state, by name."""
+        now = self.now
+        return {name: now[name][-1] for name in self.plan.model.output_shapes}
+
+    @property
+    def now(self) -> Solution:
+        """The present state as a run of one time."""
+        run, model = self._run, self.plan.model
+        if not self._memory.evaluated and not run.slope(self.t, run.x, 0):
+            raise self._failed(self._memory.last_status)
+        row = WrittenRows()
+        row.write(self.t, run.x, run.K[0, model.nq :][: self.plan.size.nk], run.work.columns)
+        sol = Solution.from_run(run, self.plan, self._start, "end")
+        sol.trail.record, sol.trail.memory, sol.trail.data = row, self._memory.copy(), self._data.copy()
+        return sol
+
+    def step(self, dt: float, u: Mapping[str, float] | None = None) -> tuple[str, ...]:
+        """Go on by a time, with inputs held at these values; return the names of the events that happened.
+
+        Parameters
+        ----------
+        dt : float
+            How far, s; above 0.
+        u : {name: number}, optional
+            Inputs from here on; those that are not named stay as they are.
+
+        Returns
+        -------
+        tuple of str
+            In the order in which they happened. At a terminal event the step ends: `t` tells where.
+        """
+        memory = self._memory
+        if u is not None:
+            self._set(u)
+        t_stop = memory.t + dt
+        if not memory.t < t_stop < np.inf:
+            raise BadArgument(f"step(dt): dt must be a time above 0 that changes t = {self.t:.6g}, got {dt!r}.")
+        memory.t_stop = t_stop
+        if memory.fixed:
+            memory.t_base, memory.step_number = memory.t, 0
+        if self._quick:
+            memory.quota = QUOTA
+            status = drive_compiled(self._given)
+            if status == DONE:
+                return ()
+            while self.plan.supplies(status) or status == MORE:
+                memory.quota, status = QUOTA, drive_compiled(self._given)
+            if status == DONE:
+                return ()
+            raise self._failed(status)
+        return self._watched_step()
+
+    def _watched_step(self) -> tuple[str, ...]:
+        """The same where events are watched or functions run as Python."""
+        run, names = self._run, list(self.plan.events)
+        run.watching.clear_log()
+        ended = None
+        while ended is None:
+            status = run.go()
+            if status == EVENT:
+                ended, status = happened(run, self._start, [], None)
+                if status not in (OK, DONE):
+                    raise self._failed(status)
+            elif status == DONE:
+                break
+            else:
+                raise self._failed(status)
+        return tuple(names[k] for k, *_ in run.watching.log)
+
+    def _set(self, u: Mapping[str, float]) -> None:
+        places, data, changed = self._places, self._data, False
+        for name, value in u.items():
+            at = places.get(name)
+            if at is None:
+                known = ", ".join(places) or "none: declare them with System(..., inputs={name: 0.0})"
+                raise BadArgument(f"step(u=...) has no input {name!r} that can be set. Known: {known}.")
+            number = float(value)
+            if not -np.inf < number < np.inf:
+                raise BadArgument(f"step(u=...): input {name!r} must be finite, got {value!r}.")
+            if data[at] != number:
+                data[at], changed = number, True
+        if changed:
+            self._run.field_changed()
+
+    @property
+    def _places(self) -> dict[str, int]:
+        """Where inputs that can be set stand in data."""
+        found = self.__dict__.get("_at")
+        if found is None:
+            names = list(self.plan.model.inputs)
+            found = self.__dict__["_at"] = {names[i]: self._inputs.at + 3 * i for i, *_ in self._inputs.tables}
+        return found
+
+    def state(self) -> Kept:
+        """Return everything the next step depends on; `restore` goes back to it."""
+        return Kept(tuple(array.copy() for array in self._arrays), bytes(self._memory), self._data.copy())
+
+    def restore(self, kept: Kept) -> None:
+        """Go back to a state of this stepper, or of a copy of it."""
+        for mine, other in zip(self._arrays, kept.arrays, strict=True):
+            mine[...] = other
+        self._memory.array.view(np.uint8)[:] = np.frombuffer(kept.memory, np.uint8)
+        self._data[:] = kept.data
+        self._run.passages.leave()
+        self._run.watching.clear_log()
+
+    def copy(self) -> Stepper:
+        """Return another stepper that goes on from here by itself."""
+        other = object.__new__(Stepper)
+        other._asked, other._here, other._inputs = self._asked, self._here, self._inputs
+        other._enter(self.plan, self._start, self._data.copy(), *self._run.start)
+        other.restore(self.state())
+        other._first = self._first
+        return other
+
+    def reset(self, **start) -> None:
+        """Go back to the start; with `q0=`, `v0=` or other names of a start, begin there at t = 0.
+
+        The methods are chosen anew for another start.
+        """
+        if not start:
+            self.restore(self._first)
+            return
+        given = self._here.start._asdict()
+        if unknown := set(start) - set(given):
+            refuse_unknown(Stepper, (), {name: start[name] for name in unknown}, self._here.system)
+        self._here = opened("Stepper", self._here.system, None, GivenStart(**(given | start)), endless=True)
+        self._run.release()
+        self._begin()
+
+    def _failed(self, status: int) -> Exception:
+        sol = Solution.from_run(self._run, self.plan, self._start, "failed")
+        return failure.explain(status, self._run, self.plan, sol)
