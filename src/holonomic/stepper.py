@@ -29,7 +29,7 @@ ENDLESS = 2**62  # steps: a loop of one's own has no end
 QUOTA = 2**40  # attempts in one call of the compiled loop: a step of a Stepper is short
 
 
-class Kept(NamedTuple):
+class Checkpoint(NamedTuple):
     """A state of a Stepper, to go back to."""
 
     arrays: tuple[np.ndarray, ...]
@@ -262,11 +262,11 @@ class Stepper:
             found = self.__dict__["_at"] = {names[i]: self._inputs.at + 3 * i for i, *_ in self._inputs.tables}
         return found
 
-    def state(self) -> Kept:
+    def state(self) -> Checkpoint:
         """Return everything the next step depends on; `restore` goes back to it."""
-        return Kept(tuple(array.copy() for array in self._arrays), bytes(self._memory), self._data.copy())
+        return Checkpoint(tuple(array.copy() for array in self._arrays), bytes(self._memory), self._data.copy())
 
-    def restore(self, kept: Kept) -> None:
+    def restore(self, kept: Checkpoint) -> None:
         """Go back to a state of this stepper, or of a copy of it."""
         for mine, other in zip(self._arrays, kept.arrays, strict=True):
             mine[...] = other
