@@ -34,7 +34,8 @@ from holonomic.formulations.base import Formulation
 from holonomic.gpu.engine import check
 from holonomic.integrators.base import Integrator
 from holonomic.planning.choice import kinds, recommended
-from holonomic.planning.fit import along_multipliers, check_fit
+from holonomic.planning.fit import check_fit
+from holonomic.planning.offered import along_multipliers
 from holonomic.stabilizations.base import Stabilization
 
 SOURCE = Path(holonomic.__file__).parent

@@ -33,7 +33,8 @@ from ..model.dae import Dae
 from ..model.extra_states import allowed
 from ..passage.alarm import ask_for_passage
 from .choice import Choice
-from .fit import along_multipliers, check_fit, check_offered, check_traced, metric_of
+from .fit import check_fit
+from .offered import along_multipliers, check_offered, check_traced, metric_of
 from .words import methods
 
 # what a kernel asks for by its status
