@@ -68,7 +68,7 @@ def explicit(name: str) -> list[tuple]:
 def label(form, way, pull) -> str:
     """Return a method's name."""
     name = "" if form == "auto" else f"{type(form).__name__} + "
-    return f"{name}{type(way).__name__}" + (" + Projection" if pull == "auto" else "")
+    return f"{name}{way!r}".removesuffix("()") + (" + Projection" if pull == "auto" else "")
 
 
 def error_of(name: str, q, known) -> float:

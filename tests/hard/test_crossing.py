@@ -55,6 +55,14 @@ def test_implicit_methods_pass_ten_positions(make, formulation, integrator, shar
     assert "a singular position lay ahead" in repr(sol) and "9 more on the way" in sol.plan.why()
 
 
+@pytest.mark.parametrize("kind", ["variable", "fixed-leading"])
+def test_other_coefficients_of_bdf_begin_anew_behind_a_position(kind):
+    problem = problems.four_bars(2)
+    sol = run(problem, 1e-6, integrator=BDF(coefficients=kind), formulation=Index2())
+    assert error(problem, sol) < 2e5 * 1e-6
+    assert sum(len(part.trail.paths) for part in sol.trail.parts) == 10
+
+
 @pytest.mark.parametrize("integrator", [DOP853(), RK45()], ids=repr)
 @pytest.mark.parametrize("stabilization", [S_both2(), S_pos(), PostStabilization(on="full")], ids=repr)
 def test_post_stabilization_passes_them(stabilization, integrator):
