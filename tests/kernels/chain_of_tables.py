@@ -20,6 +20,7 @@ FIELD, RESIDUAL, FACTOR, SOLVE, TANGENT = (int(fn) for fn in (Fn.FIELD, Fn.RESID
 ENERGY, REACTIONS, EQUATIONS, LINEARIZED = (int(fn) for fn in (Fn.ENERGY, Fn.REACTIONS, Fn.EQUATIONS, Fn.LINEARIZED))
 NEWTON_FACTOR, NEWTON_SOLVE, GRADIENTS = (int(fn) for fn in (Fn.NEWTON_FACTOR, Fn.NEWTON_SOLVE, Fn.GRADIENTS))
 COMPLEX_FACTOR, COMPLEX_SOLVE = int(Fn.COMPLEX_FACTOR), int(Fn.COMPLEX_SOLVE)
+KINEMATICS, VELOCITY, HALF_EXPLICIT = int(Fn.KINEMATICS), int(Fn.VELOCITY), int(Fn.HALF_EXPLICIT)
 MASS, INERTIA, FIRST, SECOND = range(4)
 
 
@@ -106,25 +107,30 @@ def weights(T, dx, dt):
 
 
 @register_jitable
-def field(T, x, gravity, out):
-    """q' = v, v' and λ from S λ = G M⁻¹ f + γ, and the smallest pivot ratio."""
+def field(T, x, gravity, s, out):
+    """q' = v, v' = M⁻¹(f - Gᵀλ) with Ḡ v' + s = 0, and the smallest pivot ratio; without s, Ḡ = G and s = γ."""
     n = len(T)
     q, v, a, lam = x[: 3 * n], x[3 * n : 6 * n], out[3 * n : 6 * n], out[6 * n : 8 * n]
     p, w, dx, dt = np.empty((n, 2)), np.empty((n, 2)), np.empty(n), np.empty(n)
     B, push = np.empty((n, 6, 2)), np.empty(3 * n)
     arms(T, q, p, w)
     weights(T, dx, dt)
-    out[8 * n] = eliminate(dx, dt, p, w, p, w, B)
+    ahead_p, ahead_w = p, w
+    if len(s) > 0:
+        ahead_p, ahead_w = s[2 * n : 4 * n].reshape((n, 2)), s[4 * n : 6 * n].reshape((n, 2))
+    out[8 * n] = eliminate(dx, dt, p, w, ahead_p, ahead_w, B)
     for i in range(n):
         a[3 * i], a[3 * i + 1], a[3 * i + 2] = 0.0, -gravity, 0.0
-    times_G(p, w, a, lam)
-    for i in range(n):  # γ: the arms turn
-        turn = v[3 * i + 2] ** 2
+    times_G(ahead_p, ahead_w, a, lam)
+    for i in range(n):
+        turn = v[3 * i + 2] ** 2  # of the arms
         for k in range(2):
-            ahead = (-1.0) ** k
-            lam[2 * i + k] -= ahead * p[i, 1 - k] * turn
+            if len(s) > 0:
+                lam[2 * i + k] += s[2 * i + k]
+                continue
+            lam[2 * i + k] -= (-1.0) ** k * p[i, 1 - k] * turn
             if i + 1 < n:
-                lam[2 * i + 2 + k] -= ahead * w[i, 1 - k] * turn
+                lam[2 * i + 2 + k] -= (-1.0) ** k * w[i, 1 - k] * turn
     substitute(B, lam)
     times_GT(p, w, lam, push)
     for i in range(n):
@@ -248,7 +254,15 @@ def chain(context, mode, t, a, b, data, out):
     T = context[2 : 2 + 4 * n].reshape((n, 4))
     gravity = data[0]
     if which == FIELD:
-        field(T, a, gravity, out)
+        field(T, a, gravity, b[:0], out)
+    elif which == HALF_EXPLICIT:
+        field(T, a, gravity, b[: 6 * n], out)
+    elif which == KINEMATICS:
+        out[: 3 * n] = a[3 * n : 6 * n]
+    elif which == VELOCITY:
+        p, w = out[2 * n : 4 * n].reshape((n, 2)), out[4 * n : 6 * n].reshape((n, 2))
+        arms(T, a[: 3 * n], p, w)
+        times_G(p, w, a[3 * n : 6 * n], out)
     elif which == RESIDUAL:
         residual(T, a, out)
     elif which == FACTOR:
@@ -329,7 +343,7 @@ class Chain(Operators):
         n = self.n_coordinates // 3
         lengths = {
             Fn.FIELD: 8 * n + 1, Fn.RESIDUAL: 4 * n, Fn.VEL_FACTOR: 1 + 18 * n, Fn.VEL_SOLVE: 3 * n, Fn.VEL_TANGENT: 3 * n,
-            Fn.ENERGY: 2, Fn.REACTIONS: 3 * n,
+            Fn.ENERGY: 2, Fn.REACTIONS: 3 * n, Fn.KINEMATICS: 3 * n, Fn.VELOCITY: 6 * n, Fn.HALF_EXPLICIT: 8 * n + 1,
         }  # fmt: skip
         if formulation is not None:
             lengths |= {

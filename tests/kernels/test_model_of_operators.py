@@ -6,6 +6,8 @@ import pytest
 import holonomic as h
 from holonomic import BDF, DOP853, Event, Index2, Index3, Projection, Radau, simulate, sweep
 from holonomic.errors import (
+    OK,
+    SINGULAR,
     BadArgument,
     IncompatibleMethods,
     InconsistentState,
@@ -76,6 +78,12 @@ def test_fifty_bodies_with_dop853_and_projection(many):
     assert sol.ended == "end" and np.abs(sol.drift["position"]).max() < 1e-10
     assert np.abs(sol.energy_error).max() < 1e-6  # rtol
     assert sol.plan.fns[2 * Fn.TERMS] == sol.plan.fns[2 * Fn.BY_Y] == sol.plan.fns[2 * Fn.BY_SLOPE] == 0
+
+
+def test_half_explicit_steps_take_the_rows_in_the_form_of_the_tables(few):
+    methods = {"integrator": h.PHEM56(), "stabilization": Projection(), "step": 0.005}
+    sol, known = (go(system, 0.1, few.start(), **methods) for system in (few, stated(FEW)))
+    assert np.abs(sol.q - known.q).max() < 1e-12 and np.abs(sol.lam - known.lam).max() < 1e-10
 
 
 @pytest.mark.parametrize("integrator", [h.BackwardEuler(), h.FixedBDF(3), BDF(max_order=2)], ids=repr)
@@ -164,15 +172,15 @@ def test_operators_get_their_context_and_mode_and_their_status_counts():
 
 
 class Fading(Chain):
-    """A chain whose field says that it comes close to a singular position, between 0.02 and 0.03 s."""
+    """A chain whose field says that it comes close to a singular position, between 0.02 and 0.03 s, or that it fails."""
 
-    ratio = 1.0
+    ratio, status = 1.0, OK
 
     def operators(self, formulation):
         def field(context, mode, t, a, b, data, out):
             status = chain(context, mode, t, a, b, data, out)
             out[8 * FEW] = self.ratio if 0.02 < t < 0.03 else 0.3
-            return status
+            return self.status if 0.02 < t < 0.03 else status
 
         there = super().operators(formulation)
         return there | {Fn.FIELD: Operator(field, *there[Fn.FIELD][1:])}
@@ -181,6 +189,10 @@ class Fading(Chain):
 def test_singular_positions_stop_a_run_or_are_warned_of():
     few, methods = Fading(FEW), {"integrator": h.RK4(), "step": 0.002, "stabilization": Projection()}
     few.ratio = 1e-9  # below 1e-8 the solve is not trusted
+    with pytest.raises(SingularPosition, match=r"singular position"):
+        go(few, 0.05, few.start(), **methods)
+    few = Fading(FEW)
+    few.status = SINGULAR  # whatever the numbers
     with pytest.raises(SingularPosition, match=r"singular position"):
         go(few, 0.05, few.start(), **methods)
     few = Fading(FEW)
@@ -255,7 +267,7 @@ REFUSED = [
     ({"events": {"low": Event(lambda q: q[-2], then=lambda q, v: (q, -v))}},
      r"event 'low' has then=, and what constraints give velocities at once takes the mass matrix, which Chain does not offer\. "
      r"Let it end the run, and begin a new one with q0 and v0\."),
-    ({"integrator": h.PHEM56()}, r"PHEM56\(\) asks for KINEMATICS, VELOCITY, HALF_EXPLICIT, which Chain does not offer"),
+    ({"integrator": Radau(), "formulation": h.Overdetermined()}, r"Overdetermined\(\) works on matrices of the whole system"),
 ]  # fmt: skip
 
 
@@ -264,6 +276,20 @@ def test_methods_that_need_more_than_there_is_are_refused_by_name(methods, messa
     few = Chain(FEW)
     with pytest.raises(IncompatibleMethods, match=message):
         go(few, 0.1, few.start(), **methods)
+
+
+def test_operators_that_a_model_lacks_are_named():
+    class Explicit(Chain):
+        def operators(self, formulation):
+            there = super().operators(formulation)
+            return {fn: operator for fn, operator in there.items() if fn not in (Fn.VELOCITY, Fn.GRADIENTS)}
+
+    few = Explicit(FEW)
+    with pytest.raises(IncompatibleMethods, match=r"PHEM56\(\) asks for VELOCITY, which Explicit does not offer\. Use "
+                       r"integrator=DOP853\(\)\."):  # fmt: skip
+        go(few, 0.1, few.start(), integrator=h.PHEM56())
+    with pytest.raises(IncompatibleMethods, match=r"BDF\(\) asks for GRADIENTS, which Explicit does not offer\."):
+        go(few, 0.1, few.start(), integrator=BDF(), formulation=Index2())
 
 
 def test_a_model_without_the_least_operators_is_refused():

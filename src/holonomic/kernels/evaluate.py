@@ -56,7 +56,9 @@ def asks_for_function(status: i8):
 def evaluate(model, run, t, x, K, row, W):
     """Field at (t, x) into a row of K; W is workspace of `dense_work` numbers."""
     size = model.size
-    call_field(model, FIELD, t, x, K, row)
+    status = call_field(model, FIELD, t, x, K, row)
+    if status != OK:
+        return status
     if K[row, size.nrow - 1] > RHO_WEIGHED and row_finite(K, row, size.nq + size.nv):
         return OK
     return call_careful(model.fns, model, run, t, x, K, row, W)

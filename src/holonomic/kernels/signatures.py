@@ -15,8 +15,9 @@ An operator is
 
 on flat arrays. The context is what it needs beside its arguments, such as tables of bodies: it is read, never written, as
 many runs share it. The mode is an integer whose bits are reserved for switches, the branches of a model that runs piece by
-piece; no model has any today, so that it is `NO_MODE`. The status is 0, or a code of `errors` where the operator cannot give
-its numbers; the first of them is then NaN, by which kernels find it.
+piece; no model has any today, so that it is `NO_MODE`. The status is 0, or SINGULAR or NOT_FINITE where the operator cannot give
+its numbers. It is looked at for fields and factors; all others put NaN into the first of their numbers, too, by which kernels
+find it.
 
 Compiled, functions and contexts are addresses. In interpreted runs both are Python objects in a tuple, and records are
 structures; the source of the kernels is the same.

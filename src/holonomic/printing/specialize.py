@@ -19,6 +19,7 @@ from typing import Any
 
 import numpy as np
 
+from ..errors import OK
 from ..native.marks import Kernel, Leaf
 from .fold import PLAIN, Array, Folding, Known, Parts, Table, as_code, plain, uniform
 from .loop_fusion import fused
@@ -62,6 +63,10 @@ class Specializer:
             self.functions.append(head)
             self._made[key] = name, left
         return self._made[key]
+
+    def calls_model(self, node) -> bool:
+        """Whether an expression is the call of a model function."""
+        return any(node is call for calls in self.calls.values() for call in calls)
 
 
 class _Body(Folding):
@@ -113,6 +118,8 @@ class _Body(Folding):
         elif self._same(target, node.value):
             return []
         value = self.fold(node.value)
+        if self.program.calls_model(value):  # straight-line code has no other status
+            return [ast.Expr(value), *self._bind(target, Known(OK))]
         if not isinstance(target, ast.Tuple):
             return self._bind(target, value)
         if isinstance(value, Known):
