@@ -74,6 +74,26 @@ def test_assembled_members_and_chosen_outputs_in_other_processes(pool):
     assert np.array_equal(here.q, there.q) and np.array_equal(here.lam, there.lam)
 
 
+def two_roots():
+    return h.Dae(order=1, f=lambda x, y: np.array([y[0] ** 2 - 3.0]), B=[[1.0]], g=lambda x: x[0])  # y² - y = 3
+
+
+def test_expected_multipliers_guesses_and_impulses_of_members_in_other_processes(pool):
+    """70 members in pieces: each has its own numbers with it."""
+    masses = np.linspace(0.5, 4.0, 70)
+    given = {"q0": [0, -1], "params": {"m": masses}, "on": pool}
+    right = masses[:, None] * 9.81 / 2
+    right[40] += 1.0
+    checked = sweep(SWING, 0.1, **given, v0=[0, 0], lam0=right)
+    assert [each.member for each in checked.failed] == [40]
+    assert checked.failed[0].why.startswith("lam0 misses the acceleration level: 'rod' needs ")
+    runs = sweep(SWING, 0.1, **given, v0=np.stack([masses, masses], axis=1), initial="impact")
+    np.testing.assert_allclose(runs.impulses, np.stack([0 * masses, -(masses**2)], axis=1), atol=1e-12)
+    guesses = np.where(np.arange(70) % 2, 2.0, -1.0)[:, None]
+    roots = sweep(two_roots(), 1.0, x0=[0.0], lam0=guesses, on=ThreadPoolExecutor(1))
+    np.testing.assert_allclose(roots.y[:, -1], (1 + np.sqrt(13) * np.sign(guesses)) / 2, rtol=1e-9)
+
+
 def test_an_executor_of_threads_works_too(held):
     with ThreadPoolExecutor(2) as threads:
         same(held, sweep(SWING, 2.0, **CALL, on=threads))

@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from holonomic import BadArgument, FileFailed, HolonomicError, System, sweep
+from holonomic import BadArgument, Dae, FileFailed, HolonomicError, Ode, System, sweep
 from holonomic.sweeping import engines, store_files
 from holonomic.sweeping import store as storing
 
@@ -63,6 +63,20 @@ def test_a_store_holds_what_memory_would(held, stored):
     assert np.allclose(stored.mean("tension"), held.mean("tension"), rtol=1e-14)
     assert np.array_equal(stored.quantiles("q"), held.quantiles("q"))
     assert "runs.zarr" in repr(stored)
+
+
+def test_stores_of_equations_without_accelerations_are_read(tmp_path):
+    """y of an Ode, and of a Dae whose solution each member chooses: nothing is kept beside the states."""
+    decay = Ode(lambda y, p: -p.k * y, params={"k": 1.0})
+    runs = sweep(decay, 1.0, y0=[1.0], params={"k": [1.0, 2.0]}, store=tmp_path / "ode")
+    np.testing.assert_allclose(runs.y[:, -1, 0], np.exp([-1, -2]), rtol=1e-6)
+    roots = Dae(order=1, f=lambda x, y: np.array([y[0] ** 2 - 3.0]), B=[[1.0]], g=lambda x: x[0])  # y² - y = 3
+    call = {"x0": [0.0], "store": tmp_path / "dae"}
+    runs = sweep(roots, 1.0, **call, lam0=[[2.0], [-1.0]])
+    np.testing.assert_allclose(runs.y[:, -1, 0], (1 + np.sqrt(13) * np.array([1, -1])) / 2, rtol=1e-9)
+    np.testing.assert_array_equal(sweep(roots, 1.0, **call, lam0=[[2.0], [-1.0]], resume=True).y, runs.y)
+    with pytest.raises(BadArgument, match="other starts"):
+        sweep(roots, 1.0, **call, lam0=[[2.0], [2.0]], resume=True)
 
 
 def test_xarray_reads_the_store_by_itself(held, stored, path):

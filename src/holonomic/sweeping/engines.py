@@ -167,7 +167,7 @@ def load(content: bytes) -> Job:
 def run_part(job: Job, part: Job, first: int) -> Chunk:
     """Run members on a worker; `part` holds their numbers, the first of them is number `first`."""
     whole = replace(
-        job, count=part.count, params=part.params, tables=part.tables, q0=part.q0, v0=part.v0
+        job, count=part.count, params=part.params, tables=part.tables, q0=part.q0, v0=part.v0, lam0=part.lam0, roots=part.roots
     )
     chunk = run_piece(whole, 0, part.count)
     chunk.first, chunk.last = first, first + part.count

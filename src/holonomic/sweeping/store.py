@@ -260,8 +260,9 @@ class Stored(Source):
             return group[name][first:last]
         if name in ("q", "v", "a", "s", "w") and name in group:
             return group[name][first:last]
+        nothing = np.zeros((last - first, len(job.save_t), 0))  # an Ode has no k
         x, k = (
-            np.concatenate([group[part][first:last] for part, (of, _) in parts(job).items() if of == which], axis=2)
+            np.concatenate([nothing, *(group[part][first:last] for part, (of, _) in parts(job).items() if of == which)], axis=2)
             for which in ("x", "k")
         )
         return Quantities(job, first, last, x, k)[name]
