@@ -12,7 +12,7 @@ from .arguments import GivenStart, missed_multipliers, opened, refuse_unknown, r
 from .automatic.advice import Advice, advice, kind_of, words_of
 from .automatic.indicators import Indicators, indicators_at
 from .automatic.reasons import described
-from .errors import BadArgument, InconsistentState, RedundancyWarning, SingularPosition
+from .errors import BadArgument, IncompatibleMethods, InconsistentState, RedundancyWarning, SingularPosition
 from .kernels.signatures import Fn
 from .model.dae import Dae
 from .model.given_numbers import vector
@@ -173,6 +173,11 @@ def diagnose(
     given = GivenStart(q0, v0, y0, s0, w0, x0, dx0, ddx0, lam0, initial, hold)
     what, (system, t0, t1, q, v, extras, _) = system, opened("diagnose", system, t_end, given, endless=True)
     model = traced_model(system, q, v, t0, extras, _refusal)
+    if not model.dense:
+        raise IncompatibleMethods(
+            f"diagnose looks at matrices of the whole system, which {type(system).__name__} does not offer. Use simulate: it says "
+            "by itself where a run is stiff, or near a singular position."
+        )
     data = model.data()
     InputTables(model).set(data, t0, 1.0)
     note = ""

@@ -302,6 +302,14 @@ def test_a_model_without_the_least_operators_is_refused():
         go(few, 0.1, few.start())
 
 
+def test_a_diagnosis_is_refused(code):
+    few = Chain(FEW, code)
+    q, v = few.start()
+    with pytest.raises(IncompatibleMethods, match=r"diagnose looks at matrices of the whole system, which Chain does not "
+                       r"offer\. Use simulate: it says by itself where a run is stiff, or near a singular position\."):  # fmt: skip
+        h.diagnose(few, 0.1, q0=q, v0=v)
+
+
 def test_what_is_left_to_us_is_dop853_with_projection(few):
     """The automatic choice looks at dense terms: without them it stays with what it begins with."""
     sol = go(few, 0.05, few.start())
