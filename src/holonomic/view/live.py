@@ -22,7 +22,11 @@ from ..errors import (
     STEP_COLLAPSED,
     TOO_MANY_STEPS,
     BadArgument,
+    IncompatibleMethods,
 )
+from ..kernels.evaluate import RHO_PLAIN, RHO_WEIGHED
+from ..kernels.saddle import HETEROGENEOUS, kinematic_scales
+from ..kernels.signatures import Fn
 from ..loop.batch import BY_PYTHON, MANY_EVENTS, UNREADY
 from ..model.system import Ode, System
 from ..printing.javascript import prelude
@@ -77,6 +81,7 @@ def live_page(
         system = with_drawing(system)
         choices[0] |= settled(system, t_end, start, options, choices[0])
         sol = simulate(system, t_end, **start._asdict(), **choices[0], **options)
+    refuse_singular(sol)
     making = Making(system, sol, t_end, start.hold, options)
     jobs = [making.job(choice) for choice in choices]
     sliders = read_sliders(live, system, sol.plan.model, making.start, settings_of([job.plan.choice for job in jobs]))
@@ -107,6 +112,24 @@ def one_of(what):
             "a run that was loaded from a file has no model, which a live page needs. View the system itself."
         )
     return found[0]
+
+
+def refuse_singular(sol) -> None:
+    """Refuse a run that needs more care than a page has: paths over singular positions, solves with pivoting."""
+    model, rho = sol.plan.model, sol.stats["smallest pivot ratio"]
+    if len(sol.trail.paths):
+        raise IncompatibleMethods("this run cannot be live: it passes singular positions, where pages stop.")
+    uneven = False
+    if rho <= RHO_WEIGHED and model.n_lam:  # light parts between heavy ones, see `kernels.evaluate`
+        nq, nv, nl = model.nq, model.nv, model.n_lam
+        x0 = np.atleast_2d(sol.trail.arrays[1])[0, : nq + nv]
+        terms = model.evaluate(Fn.TERMS, sol.span[0], x0, np.zeros(0), sol.trail.data)
+        uneven = kinematic_scales(terms, nq, nq + nv * nv + nv, nv, nl, np.zeros(nv + nl)) > HETEROGENEOUS
+    if rho <= RHO_PLAIN or uneven:
+        raise IncompatibleMethods(
+            f"this run cannot be live: its equations have to be solved with pivoting (pivot ratio {rho:.1e}), which pages do "
+            "not do."
+        )
 
 
 def _params(what) -> Mapping[str, Any]:
