@@ -90,6 +90,8 @@ def cases() -> dict[str, Callable[[], h.Solution]]:
     found["BackwardEuler, Overdetermined"] = lambda: swing(
         integrator=h.BackwardEuler(), formulation=h.Overdetermined(), step=STEP
     )
+    for kind in ("variable", "fixed-leading"):
+        found[f"BDF, {kind}, Index2"] = lambda kind=kind: swing(integrator=h.BDF(coefficients=kind), formulation=h.Index2())
     found["FixedBDF(3), Index2"] = lambda: swing(integrator=h.FixedBDF(3), formulation=h.Index2(), step=STEP)
     found["GaussLegendre4, Index2"] = lambda: swing(integrator=h.GaussLegendre4(), formulation=h.Index2(), step=STEP)
     found["GeneralizedAlpha, Index3"] = lambda: swing(
