@@ -108,6 +108,10 @@ def cases() -> dict[str, Callable[[], h.Solution]]:
         also = "".join(f", {value}" for key, value in options.items() if key != "t_end")
         found[f"problem {name}{also}"] = lambda name=name, options=options: on(name, **options)
     found["saved times"] = lambda: swing(save_at=37)
+    for order in (9, 13, "variable"):
+        found[f"Radau of order {order}"] = lambda order=order: swing(
+            integrator=h.Radau(order=order), formulation=h.GGL(), rtol=1e-9
+        )
     found["saved times, Radau"] = lambda: swing(save_at=37, integrator=h.Radau(), formulation=h.GGL())
     found["events"] = lambda: swing(
         events={"low": h.Event(lambda q: q[0]), "slow": h.Event(lambda v: v[1] - 0.3, direction="falling")}

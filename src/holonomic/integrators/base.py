@@ -32,6 +32,7 @@ class Lowered:
     foresees: bool = False  # the last two steps bound the next
     stiff_bound: float = 0.0
     error_order: int = 0
+    first_order: int = 0  # of the first step, where it is not that of the method
     starting_points: int = 0  # points of a multistep method behind the first one
     between: np.ndarray | None = None  # ip for looking into a recorded step, where its two ends suffice for that
     patient: np.ndarray | None = None  # ip for fixed steps, where an iteration should not give up early

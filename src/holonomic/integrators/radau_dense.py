@@ -1,13 +1,16 @@
 """Dense output of Radau IIA: through the stages of a step and, where that converges, of the one before.
 
-The cubic through start and stages is off by h⁴ y''''/24 times ω(θ) = θ (θ - c1)(θ - c2)(θ - 1). Where a stiff part is at rest
-the filtered error estimate allows steps for which that is far above the tolerance: the stages are exact there, whatever
-lies between them. So Newton's form goes on with the points of the step before, nearest first,
+The curve u through start and stages misses a smooth motion by as much as its estimate e of the error times ν(θ), the stages
+included: u + ν e is right to one power of h more. Where a stiff part is at rest e vanishes; the filtered estimate then allows
+steps for which u is far above the tolerance: the stages are exact there, whatever lies between them. So Newton's form goes on
+with the points of the step before, nearest first, taken from its own curve u + ν e,
 
-    p(θ) = cubic + ω(θ) (D4 + (θ + a)(D5 + (θ + b) D6)),      a = (1 - c2) w,  b = (1 - c1) w,  w = h_old / h
+    p(θ) = u + ν e + ω(θ) (D_1 + (θ - x_1)(D_2 + (θ - x_2)(D_3 + ...))),      x_j = -(1 - c) h_old / h,      ω = θ Π (θ - c_i)
 
-as long as its terms fall. The last term taken is what the step loop holds against steps that are looked into. Where terms
-do not fall, because the step before was of another kind, the cubic is left as it is, and the first term is its error.
+as long as its terms fall. The last term, or the first that is larger again, is what the step loop holds against steps that are
+looked into. Where terms do not fall at all, because the step before was of another kind, the curve is left as it is, and the
+first term is its error. Beside the terms counts what ν e leaves: by stiffness, which E⁻¹ ∂R/∂y e tells, and by the change of e
+since the step before.
 """
 
 from __future__ import annotations
@@ -16,36 +19,42 @@ from ..errors import OK
 from ..kernels.signatures import DENSE, INTERPOLATE
 from ..native.layout import REAL, Layout, view_as
 from ..native.marks import kernel, leaf
+from .radau_nodes import missed, omega, stage_weight, table_at
 
-SQ6 = 6.0**0.5
-C1, C2 = (4.0 - SQ6) / 10.0, (4.0 + SQ6) / 10.0  # and 1
-# rows of K: field at both ends, stages Z of the last step and of this one, control; what a stabilization moved the end of
-# the last step by; divided differences D4 to D6
-OLD_Z, Z, CONTROL, OLD_SHIFT, DIVIDED = 2, 5, 8, 9, 10
-ROWS = 13
+# rows of K: field at both ends, control, estimate e of this step and of the last, what a stabilization moved the end of the
+# last step by; then, as many of each as there are stages at most, stages Z of the last step and of this one, and D
+CONTROL, ERROR, OLD_ERROR, OLD_SHIFT, OLD_Z = 2, 3, 4, 5, 6
 CONTROLS = Layout("Radau", (
     ("h_old", REAL, "length of the step before; 0: there was none"),
     ("h_factors", REAL, "step for which there are factors; 0: there are none"),
     ("jacobian_good", REAL, "1 while the Jacobian serves"),
-    ("fresh", REAL, "1 where it is of this step"),
+    ("fresh", REAL, "1 where it is of this attempt"),
     ("retry", REAL, "1 where iterations took so long that the next step has a new one"),
     ("slowness", REAL, "θ/(1 - θ) of the last iteration"),
     ("tried", REAL, "1 after an attempt at this step"),
-    ("degree", REAL, "of the polynomial between the ends of this step"),
+    ("stages", REAL, "of this step; 0: not chosen yet"),
+    ("old_stages", REAL, "of the step before"),
+    ("equal", REAL, "steps since the number of stages was changed"),
+    ("contraction", REAL, "by which changes of the last iteration fell; 0: it took one"),
+    ("failed", REAL, "1 where an iteration failed since the last step"),
+    ("wait", REAL, "steps after which stages may be added"),
+    ("left", REAL, "what ν e leaves by stiffness, in tolerances"),
+    ("terms", REAL, "of Newton's form between the ends of this step"),
 ))  # fmt: skip
 controls_of = view_as(CONTROLS, CONTROL)
-LOOKED = (0.40, 0.86)  # θ where |ω| is largest, between c1 and c2 and between c2 and 1
-ENOUGH = 1.0  # of the tolerance, an error of the cubic at which it is taken
+# ip: the row of slopes at the new point, the most Newton steps, whether to give up early, fewest and most stages
+LAST, ITERATIONS, EARLY, LOWEST, HIGHEST = range(5)
+LOOKED = (0.30, 0.55, 0.80, 0.95)  # θ at which terms are measured
+ENOUGH = 1.0  # of the tolerance, an error of the curve through the stages at which it is taken
 SHARE = 0.1  # of the term before, what the last one counts for at least: it may be small by chance
+# Of |E⁻¹ ∂R/∂y e| and of |e - e_old (h/h_old)^(s+1)|, what ν e leaves: 0.25 to 0.48 and 0.01 to 0.04 on y' = z (y - φ) + φ' with
+# polynomials φ, for small z
+BY_STIFFNESS, BY_CHANGE = 0.5, 0.05
 
 
-@leaf
-def stage_polynomial(s, c1, c2):
-    """Weights at s of the values at c1, c2 and 1, for a cubic that vanishes at 0."""
-    l1 = s * (s - c2) * (s - 1.0) / (c1 * (c1 - c2) * (c1 - 1.0))
-    l2 = s * (s - c1) * (s - 1.0) / (c2 * (c2 - c1) * (c2 - 1.0))
-    l3 = s * (s - c1) * (s - c2) / ((1.0 - c1) * (1.0 - c2))
-    return l1, l2, l3
+def rows_of(stages: int) -> int:
+    """Rows of K for so many stages at most."""
+    return OLD_Z + 3 * stages
 
 
 @leaf
@@ -55,116 +64,159 @@ def rise(theta):
 
 
 @leaf
-def keep_shift(K, x, xn, ny):
-    """Remember what the stabilization has moved the end of this step by."""
-    shift, z3 = K[OLD_SHIFT, :], K[Z + 2]
+def keep_shift(K, x, xn, last, ny):
+    """Remember what the stabilization has moved the end of this step by; the last stage stands in row `last`."""
+    shift, z = K[OLD_SHIFT, :], K[last]
     for i in range(ny):
-        shift[i] = xn[i] - x[i] - z3[i]
+        shift[i] = xn[i] - x[i] - z[i]
 
 
 @leaf
-def omega(theta, c1, c2):
-    """θ (θ - c1)(θ - c2)(θ - 1)"""
-    return theta * (theta - c1) * (theta - c2) * (theta - 1.0)
-
-
-@leaf
-def divide(K, x, xn, w, ny, c1, c2):
-    """D4, D5 and D6 from the points of the step before."""
-    a, b = (1.0 - c2) * w, (1.0 - c1) * w
-    z1, z2, z3, old1, old2, old3 = K[Z, :], K[Z + 1], K[Z + 2], K[OLD_Z, :], K[OLD_Z + 1], K[OLD_Z + 2]
-    shift, d4, d5, d6 = K[OLD_SHIFT, :], K[DIVIDED, :], K[DIVIDED + 1], K[DIVIDED + 2]
-    la1, la2, la3 = stage_polynomial(-a, c1, c2)
-    lb1, lb2, lb3 = stage_polynomial(-b, c1, c2)
-    lw1, lw2, lw3 = stage_polynomial(-w, c1, c2)
-    rise_a, rise_b, rise_w = rise(-a), rise(-b), rise(-w)
-    seen1, seen2 = rise(c1) - 1.0, rise(c2) - 1.0
-    omega_a, omega_b, omega_w = omega(-a, c1, c2), omega(-b, c1, c2), omega(-w, c1, c2)
+def add(out, factor, row, ny):
+    """out += factor row"""
     for i in range(ny):
-        moved = xn[i] - x[i] - z3[i]
-        at_a = old2[i] - old3[i] + seen2 * shift[i]
-        at_b = old1[i] - old3[i] + seen1 * shift[i]
-        at_w = -old3[i] - shift[i]
-        gap_a = at_a - (la1 * z1[i] + la2 * z2[i] + la3 * z3[i] + rise_a * moved)
-        gap_b = at_b - (lb1 * z1[i] + lb2 * z2[i] + lb3 * z3[i] + rise_b * moved)
-        gap_w = at_w - (lw1 * z1[i] + lw2 * z2[i] + lw3 * z3[i] + rise_w * moved)
-        d4[i] = gap_a / omega_a
-        d5[i] = (gap_b / omega_b - d4[i]) / (a - b)
-        d6[i] = ((gap_w / omega_w - d4[i]) / (a - w) - d5[i]) / (b - w)
+        out[i] += factor * row[i]
 
 
 @leaf
-def term_size(K, row, factor, x, xn, h, fp, ny):
-    """The largest component of factor times a row of K beside its tolerance, index-raised unknowns times powers of h."""
-    largest, rtol, atol, powers, found = 0.0, fp[0], fp[2 : 2 + ny], fp[2 + ny : 2 + 2 * ny], K[row]
+def add_curve(out, factor, theta, K, first, error, fp, c, stages, ny, n):
+    """out += factor (u + ν e - y0) at θ, of the step whose stages and estimate stand in these rows of K.
+
+    ν e counts for the first n unknowns, where they are not raised to an index above 1.
+    """
+    for j in range(stages):
+        add(out, factor * stage_weight(fp, c, stages, j, theta), K[first + j], ny)
+    powers, e, weight = fp[2 + ny : 2 + 2 * ny], K[error], factor * missed(fp, c, stages, theta)
+    for i in range(n):
+        if powers[i] == 0.0:
+            out[i] += weight * e[i]
+
+
+@leaf
+def old_node(fp, c, stages, j, w):
+    """The j-th nearest point of the step before, on the scale of this one."""
+    return -w if j == stages - 1 else (fp[c + stages - 2 - j] - 1.0) * w
+
+
+@leaf
+def divide(K, x, xn, fp, c, stages, old_c, old_stages, most, w, ny, n):
+    """D_1, D_2, ... from the points of the step before."""
+    z, d, old_last = OLD_Z + most, OLD_Z + 2 * most, OLD_Z + old_stages - 1
+    last, old_end, shift = K[z + stages - 1], K[old_last], K[OLD_SHIFT, :]
+    for j in range(old_stages):
+        node, row = old_node(fp, old_c, old_stages, j, w), K[d + j]
+        factor, here, there = 1.0 / omega(fp, c, stages, node), rise(node), rise(1.0 + node / w) - 1.0
+        for i in range(ny):
+            row[i] = factor * (there * shift[i] - old_end[i] - here * (xn[i] - x[i] - last[i]))
+        add_curve(row, factor, 1.0 + node / w, K, OLD_Z, OLD_ERROR, fp, old_c, old_stages, ny, n)
+        add_curve(row, -factor, node, K, z, ERROR, fp, c, stages, ny, n)
+    for level in range(1, old_stages):
+        for j in range(old_stages - 1, level - 1, -1):
+            apart = old_node(fp, old_c, old_stages, j, w) - old_node(fp, old_c, old_stages, j - level, w)
+            row, before = K[d + j], K[d + j - 1]
+            for i in range(ny):
+                row[i] = (row[i] - before[i]) / apart
+
+
+@leaf
+def term_size(row, factor, x, xn, h, fp, ny):
+    """The largest component of factor times a row beside its tolerance, index-raised unknowns times powers of h."""
+    largest, rtol, atol, powers = 0.0, fp[0], fp[2 : 2 + ny], fp[2 + ny : 2 + 2 * ny]
     for i in range(ny):
         scale = atol[i] + rtol * max(abs(x[i]), abs(xn[i]))
-        part = abs(found[i] * factor) * abs(h) ** int(powers[i]) / scale
+        part = abs(row[i] * factor) * abs(h) ** int(powers[i]) / scale
         if not part <= largest:
             largest = part
     return largest
 
 
 @leaf
-def choose_degree(K, x, xn, h, w, fp, ny, c1, c2):
-    """How far Newton's form is taken, 3, 4 or 6; how wrong it is then, in tolerances; by which power of that a step is set."""
-    a, b = (1.0 - c2) * w, (1.0 - c1) * w
-    f4, f5, f6 = 0.0, 0.0, 0.0
-    for look in range(2):
-        theta = LOOKED[look]
-        size = abs(omega(theta, c1, c2))
-        f4 = max(f4, size)
-        f5 = max(f5, size * (theta + a))
-        f6 = max(f6, size * (theta + a) * (theta + b))
-    e4 = term_size(K, DIVIDED, f4, x, xn, h, fp, ny)
-    e5 = term_size(K, DIVIDED + 1, f5, x, xn, h, fp, ny)
-    e6 = term_size(K, DIVIDED + 2, f6, x, xn, h, fp, ny)
-    degree, doubt, exponent = 3, e4, 0.25
-    if e5 <= e4:
-        degree, doubt, exponent = (6, max(e6, SHARE * e5), 1.0 / 6.0) if e6 <= e5 else (4, e5, 0.2)
-    return 3 if e4 <= ENOUGH else degree, doubt, exponent
+def factor_of_term(fp, c, stages, old_c, old_stages, j, w):
+    """How large |ω(θ) (θ - x_1) .. (θ - x_j)| is inside the step."""
+    largest = 0.0
+    for theta in LOOKED:
+        size = abs(omega(fp, c, stages, theta))
+        for k in range(j):
+            size *= theta - old_node(fp, old_c, old_stages, k, w)
+        largest = max(largest, size)
+    return largest
+
+
+@leaf
+def choose_terms(K, x, xn, h, w, fp, c, stages, old_c, old_stages, most, ny):
+    """How many terms are taken; how wrong the curve is then, in tolerances; by which power of that a step is set."""
+    d, first, before, doubt = OLD_Z + 2 * most, 0.0, 0.0, 0.0
+    for j in range(old_stages):
+        factor = factor_of_term(fp, c, stages, old_c, old_stages, j, w)
+        size = term_size(K[d + j], factor, x, xn, h, fp, ny)
+        if j == 0:
+            first = size
+        elif not size <= before:
+            # the last one may be small by chance, the next one then tells
+            return (j - 1 if first > ENOUGH else 0), before if j == 1 else size, 1.0 / (stages + j)
+        doubt = max(size, SHARE * before)
+        before = size
+    return (old_stages if first > ENOUGH else 0), doubt, 1.0 / (stages + old_stages)
+
+
+@leaf
+def change_size(K, q, x, xn, h, fp, ny, n):
+    """The largest component of e - q e_old beside its tolerance, where ν e is taken."""
+    largest, rtol, atol, powers, e, old = 0.0, fp[0], fp[2 : 2 + ny], fp[2 + ny : 2 + 2 * ny], K[ERROR, :], K[OLD_ERROR, :]
+    for i in range(n):
+        if powers[i] == 0.0:
+            largest = max(largest, abs(e[i] - q * old[i]) / (atol[i] + rtol * max(abs(x[i]), abs(xn[i]))))
+    return largest
 
 
 @kernel(DENSE)
 def dense(model, method, run, t, h, state):
     """Divided differences over two steps, and the error between their ends."""
     size = model.size
-    fp = method.fp
+    ip, fp = method.ip, method.fp
     x, xn, K = state.x, state.xn, state.K
     control = controls_of(K)
-    ny = size.ny
-    degree, doubt, exponent = 3, 0.0, 0.25  # without a step before there is nothing to measure the cubic by
+    ny, n = size.ny, min(size.n_differential, size.ny)
+    stages, old_stages = int(control.stages), int(control.old_stages)
+    # without a step before there is nothing to measure the curve by
+    terms, doubt, exponent = 0, control.left, 1.0 / (stages + 2.0)
     if control.h_old != 0.0:
         w = control.h_old / h
-        divide(K, x, xn, w, ny, C1, C2)
-        degree, doubt, exponent = choose_degree(K, x, xn, h, w, fp, ny, C1, C2)
-    control.degree, run.doubt, run.doubt_exponent = degree, doubt, exponent
+        c, old_c = table_at(3 + 2 * ny, ip[LOWEST], stages), table_at(3 + 2 * ny, ip[LOWEST], old_stages)
+        divide(K, x, xn, fp, c, stages, old_c, old_stages, ip[HIGHEST], w, ny, n)
+        terms, doubt, exponent = choose_terms(K, x, xn, h, w, fp, c, stages, old_c, old_stages, ip[HIGHEST], ny)
+        left = control.left
+        if old_stages == stages:
+            left += BY_CHANGE * change_size(K, w ** -(stages + 1), x, xn, h, fp, ny, n)
+        if not left <= doubt:
+            doubt, exponent = left, 1.0 / (stages + 2.0)
+    # with fixed steps there is no tolerance that it could miss
+    control.terms, run.doubt, run.doubt_exponent = terms, doubt if ip[EARLY] == 1 else 0.0, exponent
     return OK
-
-
-@leaf
-def polynomial(theta, w, degree, x, K, xn, ny, c1, c2, out):
-    """Through the stages, the stabilized end, and points of the step before."""
-    l1, l2, l3 = stage_polynomial(theta, c1, c2)
-    z1, z2, z3, seen = K[Z, :], K[Z + 1], K[Z + 2], rise(theta)
-    for i in range(ny):
-        out[i] = x[i] + l1 * z1[i] + l2 * z2[i] + l3 * z3[i] + seen * (xn[i] - x[i] - z3[i])
-    if degree > 3:
-        f4 = omega(theta, c1, c2)
-        f5 = f4 * (theta + (1.0 - c2) * w)
-        f6 = f5 * (theta + (1.0 - c1) * w) if degree > 4 else 0.0
-        if degree == 4:
-            f5 = 0.0
-        d4, d5, d6 = K[DIVIDED, :], K[DIVIDED + 1], K[DIVIDED + 2]
-        for i in range(ny):
-            out[i] += f4 * d4[i] + f5 * d5[i] + f6 * d6[i]
 
 
 @kernel(INTERPOLATE)
 def interpolate(model, method, theta, h, state, out):
     """The unknowns at t + θ h."""
     size = model.size
+    ip, fp = method.ip, method.fp
     x, xn, K = state.x, state.xn, state.K
     control = controls_of(K)
-    polynomial(theta, control.h_old / h, int(control.degree), x, K, xn, size.ny, C1, C2, out)
+    ny, n, stages, most = size.ny, min(size.n_differential, size.ny), int(control.stages), ip[HIGHEST]
+    c = table_at(3 + 2 * ny, ip[LOWEST], stages)
+    start_curve(x, xn, K[OLD_Z + most + stages - 1], rise(theta), ny, out)
+    add_curve(out, 1.0, theta, K, OLD_Z + most, ERROR, fp, c, stages, ny, n)
+    if control.terms > 0.0:
+        factor, w, old_stages = omega(fp, c, stages, theta), control.h_old / h, int(control.old_stages)
+        old_c = table_at(3 + 2 * ny, ip[LOWEST], old_stages)
+        for j in range(int(control.terms)):
+            add(out, factor, K[OLD_Z + 2 * most + j], ny)
+            factor *= theta - old_node(fp, old_c, old_stages, j, w)
     return OK
+
+
+@leaf
+def start_curve(x, xn, last, seen, ny, out):
+    """The beginning of the step, and as much as is seen of what a stabilization moved its end by."""
+    for i in range(ny):
+        out[i] = x[i] + seen * (xn[i] - x[i] - last[i])

@@ -27,6 +27,7 @@ from .signatures import (
     BY_Y,
     COMPLEX_FACTOR,
     COMPLEX_SOLVE,
+    EQUATIONS,
     GRADIENTS,
     LINEARIZED,
     NEWTON_FACTOR,
@@ -200,7 +201,48 @@ def solve_pair(model, W, pair, at_r, at_x):
         solve_dense_pair(W, real_at(size) + 1, at, size.ny, at_r, at_x)
 
 
+@inner
+def times_by_y(model, t, y, W, at_slope, shift, at_r, at_x, at_base, at_spare):
+    """r = ∂R/∂y x, where r is (∂R/∂y + shift ∂R/∂y') x before.
+
+    Without dense rows it is r less what the slopes make of it: equations are linear in them. At at_base stands R(t, y, y'), at
+    at_spare is room for two vectors.
+    """
+    ny = model.size.ny
+    if has_function(model, LINEARIZED):
+        add_slopes(W, at_slope, at_x, shift, at_spare, ny)
+        call_model(model, EQUATIONS, t, y, 0, W, at_spare, W, at_spare + ny)
+        take_change_off(W, at_r, at_spare + ny, at_base, ny)
+    else:
+        times_rows(W, model.size.at_newton, at_x, at_r, ny)
+
+
+@leaf
+def add_slopes(W, at_slope, at_x, shift, to, ny):
+    """y' + shift x"""
+    for i in range(ny):
+        W[to + i] = W[at_slope + i] + shift * W[at_x + i]
+
+
+@leaf
+def take_change_off(W, at_r, at_new, at_base, ny):
+    """r -= new - base"""
+    for i in range(ny):
+        W[at_r + i] -= W[at_new + i] - W[at_base + i]
+
+
 # dense matrices
+
+
+@leaf
+def times_rows(W, at, at_x, at_out, ny):
+    """A x, A standing row by row."""
+    x = W[at_x : at_x + ny]
+    for i in range(ny):
+        row, total = W[at + i * ny : at + (i + 1) * ny], 0.0
+        for j in range(ny):
+            total += row[j] * x[j]
+        W[at_out + i] = total
 
 
 @leaf

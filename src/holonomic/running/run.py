@@ -53,7 +53,7 @@ class Run:
         memory.h_max = max_step
         memory.limit = self.max_steps = max_steps  # the second is what was asked for, whatever other plans have used of it
         memory.last_stage = int(lowered.ip[0])
-        memory.order = max(lowered.error_order, choice.integrator.order - 1)
+        memory.order = max(lowered.error_order, (lowered.first_order or choice.integrator.order) - 1)
         memory.remembers, memory.at_lam = lowered.remembers, -1
         memory.steers, memory.advises, memory.doubts = lowered.steers, lowered.advises, lowered.doubts
         memory.keeps_below = 1.2 if choice.integrator.implicit else 1.0

@@ -1,0 +1,290 @@
+"""The stages of a Radau step: a start from the step before, and Newton's method for all of them together.
+
+The Jacobian is that of the middle of the step, foreseen from the step before: changes of Newton's method fall by what the
+Jacobian changes over the step, and so it takes a fifth to a third fewer residuals than with that of the beginning. Steps grow no
+longer than it converges well. Where Jacobians are kept, or multipliers were far off, one fall of the changes is no rate: q and v
+fall at once and, with the multipliers, more slowly from then on. So both have their rates, and Jacobians are not kept for long.
+"""
+
+from __future__ import annotations
+
+from ..errors import NO_CONVERGENCE, OK, SINGULAR
+from ..kernels.newton import AT_ROUNDING, ROUNDING, small, stalled
+from ..kernels.newton_operators import factor_systems, linearize, solve_pair, solve_real, vectors_at
+from ..kernels.signatures import ADVANCE, EQUATIONS, call_model
+from ..native.marks import inner, kernel, leaf
+from .radau_dense import EARLY, HIGHEST, ITERATIONS, LOWEST, OLD_Z, controls_of
+from .radau_nodes import stage_weight, table_at
+
+# Newton steps with three stages, and how many where the step is fixed: there giving up early gains nothing. [hairer-wanner-1999]
+# allows 5 more for two more stages
+MANY, PATIENT, MORE = 7, 30, 5
+# What is to come beside the first change counts as in the last step, but for no less than this share: over a kink, behind which
+# y' = -λ(t) (y - cos t) - sin t becomes stiff, one iteration left 45 rtol
+DISTRUST = 0.02
+# The most that a step may grow, and the contraction up to which it may: about where work per unit of time is least, if
+# contraction goes with h². With 0.3 heavy top and cart-pole fail in a third of the attempts at order 13
+GROWTH, CONTRACTION = 8.0, 0.15
+# How many times longer than the one before a step may be for its Jacobian to be that of the foreseen middle
+FORESEEN = 2.0
+# Of the tolerance, what an iteration may leave. RADAU5 has 0.03, which adds up: 320 rtol instead of 6 for a pendulum over 10 s
+BOUND = 0.005
+# The contraction above which the next step has a Jacobian of its own: one fall is no rate, and with old Jacobians the second is
+# far less. With 1e-3, as in RADAU5, ProjectedInvariants on the seven-body mechanism leaves 32 rtol at rtol 1e-10
+STALE = 3e-4
+
+
+def radau_work(most: int, size) -> int:
+    """Numbers of workspace that a step of so many stages takes: factors, and vectors.
+
+    The vectors are the residuals of the stages, y and y' of one, and solutions.
+    """
+    pairs = (most - 1) // 2
+    return size.n_linear + size.n_factors + pairs * size.n_pair + (2 * most + 2) * size.ny + 8
+
+
+@inner
+def residuals_at(size, most):
+    """Where residuals of the stages stand, one behind the other; then follow y and y' of a stage."""
+    return vectors_at(size, (most - 1) // 2)
+
+
+@inner
+def arguments_at(size, most):
+    """Where y of a stage stands, and y' behind it; then follow solutions."""
+    return residuals_at(size, most) + most * size.ny
+
+
+@inner
+def solutions_at(size, most):
+    """Where solutions stand."""
+    return arguments_at(size, most) + 2 * size.ny
+
+
+@leaf
+def start_stages(K, h, fp, c, stages, old_c, old_stages, most, differential, ny):
+    """Z from the curve of the last step, or from the slopes at the start."""
+    control = controls_of(K)
+    old, z = control.h_old, OLD_Z + most
+    for k in range(stages):
+        row, node = K[z + k], fp[c + k]
+        if old == 0.0:
+            for i in range(ny):
+                row[i] = node * h * K[0, i] if i < differential else 0.0
+        else:
+            end = K[OLD_Z + old_stages - 1]
+            for i in range(ny):
+                row[i] = -end[i]
+            for j in range(old_stages):
+                weight, before = stage_weight(fp, old_c, old_stages, j, 1.0 + node * h / old), K[OLD_Z + j]
+                for i in range(ny):
+                    row[i] += weight * before[i]
+
+
+@leaf
+def slope_of(W, at_slope, K, z, fp, weights, stages, h, ny):
+    """Σ w_j Z_j / h"""
+    slope = W[at_slope : at_slope + ny]
+    for i in range(ny):
+        slope[i] = 0.0
+    for j in range(stages):
+        weight, row = fp[weights + j] / h, K[z + j]
+        for i in range(ny):
+            slope[i] += weight * row[i]
+
+
+@leaf
+def stage_arguments(W, at_y, x, K, z, fp, c, stage, stages, h, ny):
+    """y0 + Z_i and, behind it, Σ a_ij Z_j / h."""
+    y, row = W[at_y : at_y + ny], K[z + stage]
+    for i in range(ny):
+        y[i] = x[i] + row[i]
+    slope_of(W, at_y + ny, K, z, fp, c + 2 * stages + stage * stages, stages, h, ny)
+
+
+@leaf
+def combine(W, at_from, at_to, fp, matrix, sign, stages, ny):
+    """Vectors at at_to = sign matrix times those at at_from."""
+    for k in range(stages):
+        out = W[at_to + k * ny : at_to + (k + 1) * ny]
+        for i in range(ny):
+            out[i] = 0.0
+        for j in range(stages):
+            weight, given = sign * fp[matrix + k * stages + j], W[at_from + j * ny : at_from + (j + 1) * ny]
+            for i in range(ny):
+                out[i] += weight * given[i]
+
+
+@inner
+def newton_update(model, run, state, h, fp, c, stages, most):
+    """One Newton step for all stages from their residuals; return the sizes of the change."""
+    size, W = model.size, state.W
+    ny, at_r, solved = size.ny, residuals_at(size, most), solutions_at(size, most)
+    T, inverse = c + 2 * stages + stages * stages, c + 2 * stages + 2 * stages * stages
+    run.residuals += stages
+    combine(W, at_r, solved, fp, inverse, -1.0, stages, ny)
+    solve_real(model, W, solved, at_r)
+    for pair in range((stages - 1) // 2):
+        first = (1 + 2 * pair) * ny
+        solve_pair(model, W, pair, solved + first, at_r + first)
+    combine(W, at_r, solved, fp, T, 1.0, stages, ny)
+    return add_steps(W, solved, state.x, state.K, OLD_Z + most, h, fp, stages, size.nq, size.nq + size.nv, ny)
+
+
+@leaf
+def add_steps(W, steps, x, K, z, h, fp, stages, nq, differential, ny):
+    """Z += steps; return the sizes of the change, RMS over all stages: of q or v, the larger counts, and of the rest."""
+    atol, powers = fp[2 : 2 + ny], fp[2 + ny : 2 + 2 * ny]
+    size, rtol = abs(h), fp[0]
+    total_q, total_v, total_rest = 0.0, 0.0, 0.0
+    for i in range(ny):
+        weight, change = size ** int(powers[i]) / (atol[i] + rtol * abs(x[i])), 0.0
+        for k in range(stages):
+            step = W[steps + k * ny + i]
+            K[z + k, i] += step
+            change += step * step
+        change *= weight * weight
+        if i < nq:
+            total_q += change
+        elif i < differential:
+            total_v += change
+        else:
+            total_rest += change
+    moved = (total_q / (stages * nq)) ** 0.5
+    if differential > nq:
+        moved = max(moved, (total_v / (stages * (differential - nq))) ** 0.5)
+    return moved, (total_rest / (stages * (ny - differential))) ** 0.5 if ny > differential else 0.0
+
+
+@leaf
+def slowness_of(rate):
+    """θ/(1 - θ): what is to come beside the last change."""
+    return rate / (1.0 - rate) if rate < 0.99 else 100.0
+
+
+@leaf
+def fall_of(change, before):
+    """By what a change is smaller than the one before."""
+    return change / before if before > 0.0 else 0.0
+
+
+@leaf
+def mean_fall(rate, fall, iteration):
+    """The rate by the last falls: those of an index above 1 need not be even."""
+    return fall if iteration == 1 else (fall * rate) ** 0.5
+
+
+@leaf
+def take_start(W, at_y, x, K, differential, ny):
+    """y and y' at the start of the step, as far as they are known."""
+    for i in range(ny):
+        W[at_y + i] = x[i]
+        W[at_y + ny + i] = K[0, i] if i < differential else 0.0
+
+
+@leaf
+def new_point(xn, x, last, ny):
+    """y0 + Z_s"""
+    for i in range(ny):
+        xn[i] = x[i] + last[i]
+
+
+@kernel(ADVANCE)
+def advance(model, method, run, t, h, state):
+    """Solve for the stages."""
+    size = model.size
+    ip, fp = method.ip, method.fp
+    x, xn, K, W = state.x, state.xn, state.K, state.W
+    control = controls_of(K)
+    ny, differential, most = size.ny, size.nq + size.nv, ip[HIGHEST]
+    if control.stages == 0.0:
+        control.stages = ip[LOWEST] if ip[EARLY] == 1 else most
+    stages, old_stages = int(control.stages), int(control.old_stages)
+    c, old_c = table_at(3 + 2 * ny, ip[LOWEST], stages), table_at(3 + 2 * ny, ip[LOWEST], old_stages)
+    z, at_r, at_y = OLD_Z + most, residuals_at(size, most), arguments_at(size, most)
+    bound = fp[1]
+    if ip[EARLY] == 1 and fp[2 + ny + size.nq] == 0.0:  # of index 3 velocities count times h, and what is left of them adds up
+        bound = max(fp[1], BOUND)
+    control.fresh = 0.0
+    for _ in range(2):
+        if control.jacobian_good == 0.0:
+            if control.h_old != 0.0 and h / control.h_old < FORESEEN and control.failed == 0.0:
+                start_stages(K, h, fp, c, stages, old_c, old_stages, most, differential, ny)
+                stage_arguments(W, at_y, x, K, z, fp, c, stages // 2, stages, h, ny)
+                linearize(model, t + fp[c + stages // 2] * h, W, at_y, W, at_y + ny)
+            else:
+                take_start(W, at_y, x, K, differential, ny)
+                linearize(model, t, W, at_y, W, at_y + ny)
+            run.jacobians += 1
+            control.jacobian_good = 1.0
+            control.fresh = 1.0
+            control.h_factors = 0.0
+        if control.h_factors != h:
+            if factor_systems(model, run, W, h, fp, c + 2 * stages + 3 * stages * stages, (stages - 1) // 2) != OK:
+                control.jacobian_good = 0.0
+                return SINGULAR
+            control.h_factors = h
+        start_stages(K, h, fp, c, stages, old_c, old_stages, most, differential, ny)
+        before, moved_before, rest_before, quickest, converged, done = 0.0, 0.0, 0.0, 1.0, False, 0
+        rate, rate_moved = 0.0, 0.0
+        slowness = max(control.slowness**0.8, DISTRUST) if control.slowness > 0.0 else 1.0
+        if ip[EARLY] == 0:
+            slowness = 1000.0
+        slowness_moved = slowness
+        run.advice_shrink = 0.5
+        many = ip[ITERATIONS] + MORE * (stages - 3) // 2
+        for iteration in range(many):
+            for stage in range(stages):
+                stage_arguments(W, at_y, x, K, z, fp, c, stage, stages, h, ny)
+                call_model(model, EQUATIONS, t + fp[c + stage] * h, W, at_y, W, at_y + ny, W, at_r + stage * ny)
+            moved, rest = newton_update(model, run, state, h, fp, c, stages, most)
+            change = max(moved, rest)
+            done += 1
+            if not change <= 1e100:
+                break
+            if iteration > 0:
+                fall = fall_of(change, before)
+                if ip[EARLY] == 1 and stalled(change, fall, quickest, x, h, fp, size.nq, differential, ny):
+                    converged = True
+                    break
+                quickest = min(quickest, fall)
+                rate = mean_fall(rate, fall, iteration)
+                slowness = slowness_of(rate)
+                # q and v fall at once where multipliers were far off, and with these, more slowly, from then on
+                fall = max(fall_of(moved, moved_before), fall_of(rest, rest_before))
+                rate_moved = mean_fall(rate_moved, fall, iteration)
+                slowness_moved = slowness_of(rate_moved)
+            if change == 0.0 or (slowness * change <= bound and slowness_moved * moved <= bound):
+                converged = True
+                break
+            if ip[EARLY] == 0 and iteration > 0 and rate >= AT_ROUNDING and small(
+                change, ROUNDING, x, h, fp, size.nq, differential, ny
+            ):
+                converged = True
+                break
+            if ip[EARLY] == 1 and iteration > 1:
+                if rate >= 0.99:
+                    break
+                if slowness * rate ** (many - 1 - iteration) * change > bound:
+                    run.advice_shrink = max(0.25, min(0.8, (CONTRACTION / rate) ** 0.5))
+                    break
+            before, moved_before, rest_before = change, moved, rest
+        control.slowness = slowness
+        control.contraction = rate
+        if converged:
+            # where Newton converged at once the Jacobian is good for the next step too
+            control.retry = 1.0 if rate > STALE else 0.0
+            run.advice_keep = 0 if control.retry == 1.0 else 1
+            run.advice_safety = min(1.0, (1.0 + 2.0 * many) / (done + 2.0 * many))
+            # changes fall by what the Jacobian changes over the step, times the step
+            run.factor_max = min(GROWTH, max(1.0, (CONTRACTION / max(rate, 1e-16)) ** 0.5))
+            new_point(xn, x, K[z + stages - 1], ny)
+            return OK
+        control.slowness = 0.0
+        if control.fresh == 1.0:
+            break
+        control.jacobian_good = 0.0
+    # the middle of a shorter step is another one, and where this one was foreseen wrongly the start is safe
+    control.failed = 1.0
+    control.jacobian_good = 0.0
+    return NO_CONVERGENCE
