@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from holonomic import DOP853, RK4, RK45, Dae, Ode, Projection, System, gradient, problems, simulate, sweep
+from holonomic import DOP853, RK4, RK45, Dae, FixedBDF, Ode, Projection, System, gradient, problems, simulate, sweep
 from holonomic.arguments import GivenStart, brought, opened
 from holonomic.errors import BadArgument, UnknownArgument
 
@@ -308,3 +308,23 @@ def test_a_start_in_the_third_place_as_solve_ivp_has_it_is_told_its_name(run):
         gradient(lambda sol: sol.y[-1], decay, (0, 1), [1.0], wrt="y0")
     with pytest.raises(UnknownArgument, match="rtoll"):  # names are still looked for among those that can be written
         run(decay, (0, 1), y0=[1.0], rtoll=1e-3)
+
+
+def test_arrays_may_lie_in_memory_as_they_like():
+    """Strides, directions, byte orders and protection of what is given change nothing."""
+    swing = System(mass=np.eye(2), potential=lambda q: 9.81 * q[1], constraint=lambda q: q @ q - 1)
+    times = np.linspace(0.0, 1.0, 9)
+    plain = simulate(swing, 1.0, q0=[0, -1], v0=[1, 0], save_at=times[::2].copy())
+    columns, foreign = np.zeros((4, 3)), np.array([0, -1], dtype=">f8")
+    columns[:, 1] = [0, -1, 1, 0]
+    foreign.setflags(write=False)
+    for given in (
+        {"q0": columns[:2, 1], "v0": columns[2:, 1], "save_at": times[::2]},
+        {"q0": foreign, "v0": np.array([1, 0], dtype=np.int8), "save_at": times[::2].astype(">f8")},
+    ):
+        np.testing.assert_array_equal(simulate(swing, 1.0, **given).q, plain.q)
+    back = {"q0": plain.end.q, "v0": plain.end.v, "save_at": times[::-2]}
+    for methods in ({}, {"integrator": FixedBDF(3), "step": 0.001}):
+        sol = simulate(swing, (1.0, 0.0), **back, **methods)
+        np.testing.assert_allclose(sol.q[::-1], plain.q, atol=1e-5)
+        np.testing.assert_allclose(sol(times[::-1]).q[::2], sol.q, atol=1e-9)

@@ -66,7 +66,7 @@ class Run:
         if first is not None:
             memory.first_given, memory.h = 1, first * self.direction
         self.lam0: np.ndarray | None = None  # multipliers to start from, where the start need not be consistent
-        self.save_t = NOTHING if save_t is None else save_t
+        self.save_t = NOTHING if save_t is None else np.ascontiguousarray(save_t)
         memory.keep_steps = save_t is None
         self.record = WrittenRows()
         self.watching = Watching(self, work.events)
