@@ -48,13 +48,13 @@ def test_an_inner_function_that_allocates_does_not_compile():
 def test_interpreted_calls_see_the_same_offsets_as_compiled_ones():
     seen = []
 
-    def model(t, a, b, data, out):
-        seen.append((t, a[0], b[0], data[0]))
+    def model(context, mode, t, a, b, data, out):
+        seen.append((context, mode, t, a[0], b[0], data[0]))
         out[0] = 7.0
 
     a, b, out = np.arange(6.0).reshape(2, 3), np.arange(10.0, 16.0), np.zeros((2, 2))
-    call_model(Model((model, None), None, np.array([9.0])), 0, 0.5, a, 3, b, 2, out, 3)
-    assert seen == [(0.5, 3.0, 12.0, 9.0)]
+    call_model(Model((model, "tables"), None, np.array([9.0])), 0, 0.5, a, 3, b, 2, out, 3)
+    assert seen == [("tables", 0, 0.5, 3.0, 12.0, 9.0)]
     np.testing.assert_array_equal(out, [[0.0, 0.0], [0.0, 7.0]])
 
 
