@@ -11,11 +11,13 @@ from holonomic import (
     DOP853,
     RK4,
     RK45,
+    BackwardEuler,
     BadArgument,
     Baumgarte,
     Event,
     FixedBDF,
     GeneralizedAlpha,
+    Index1,
     Index2,
     Ode,
     Radau,
@@ -179,6 +181,14 @@ def test_steps_that_do_not_fit_into_memory_are_made_again_for_the_times_asked_fo
     monkeypatch.setattr(sampling, "STEPS_BYTES", 0)
     np.testing.assert_allclose(few(TIMES / 2).q, whole.q, rtol=0.0, atol=1e-12)
     assert "every step" not in few.trail.known
+
+
+def test_multipliers_that_a_free_run_began_with_are_taken_again():
+    given = {"q0": [1e-4, 1.0001], "v0": [0.999, 0.001], "lam0": [-3.0], "initial": "free"}
+    given |= {"formulation": Index1(), "integrator": BackwardEuler(), "stabilization": None, "step": 0.02}
+    system = System(mass=np.eye(2), force=[0.0, 0.0], constraint=lambda q: q @ q - 1.0)
+    few, there = (simulate(system, 0.1, **given, save_at=times) for times in ([0.0, 0.1], [0.005, 0.013, 0.05]))
+    np.testing.assert_array_equal(few(there.t).unknowns["lam"], there.unknowns["lam"])
 
 
 def test_a_first_step_that_was_given_is_taken_again():

@@ -53,7 +53,7 @@ class Solution(Exports):
             stop = (run.t, run.x.copy(), run.K[0, nq : nq + plan.size.nk].copy())
         trail = Trail(
             plan, run.data, kept, begin, run.watching.log, run.memory, run.noted, run.record, run.start, stop, run.passages.paths,
-            impacts=run.watching.impacts, first_step=run.first,
+            impacts=run.watching.impacts, first_step=run.first, lam0=run.lam0,
         )  # fmt: skip
         return cls(trail, ended)
 

@@ -92,6 +92,7 @@ class Trail:
     repeat: Repeat | None = None  # runs a stretch of it again, with the same plan and events
     again: Again | None = None  # runs the whole of it again: the same steps
     first_step: float | None = None  # as it was given
+    lam0: np.ndarray | None = None  # multipliers that it began with, where they were given
     reasons: Callable[[Solution], list[str]] | None = None  # says what led to the plan, line by line
     parent: Solution | None = None  # the run, of which this is a part at other times
     impacts: Sequence[tuple] = ()  # (number of the event, t, impulses), where events mapped the state of a System

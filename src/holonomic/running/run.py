@@ -89,7 +89,6 @@ class Run:
         plan, written = self.plan, (len(self.record.t), len(self.watching.log))
         self.memory.notes = 1
         self._fill_multipliers(self.lam0)
-        self.lam0 = None
         if plan.model.interpreted:
             status = self._call(begin, Record(*self.work.rows, self.save_t))
         else:

@@ -168,6 +168,7 @@ def run_again(sol: Solution, data: np.ndarray, times: np.ndarray | None) -> Solu
     reached = sol.ended not in ("changed", "failed", "interrupted")  # the end that its steps were led to
     t1 = trail.memory.t_stop if reached else trail.final[0]
     run = Run(plan, data, t0, x0, t1, save_t=times, first=trail.first_step, **trail.limits)
+    run.lam0 = trail.lam0
     return walk(run, plan, InputTables(plan.model), trail.begin, t0, t1, None, False)
 
 
