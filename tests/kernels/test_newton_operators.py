@@ -15,6 +15,7 @@ from holonomic.kernels.newton_operators import (
     linearize,
     solve_pair,
     solve_real,
+    times_by_y,
     vectors_at,
 )
 from holonomic.kernels.signatures import N_FUNCTIONS, Fn, Model
@@ -46,7 +47,13 @@ def dense_model():
     def by_slope(t, a, b, data, out):
         out[: N * N] = B.ravel()
 
-    return _model({Fn.BY_Y: by_y, Fn.BY_SLOPE: by_slope}, dense_sizes(N))
+    return _model({Fn.BY_Y: by_y, Fn.BY_SLOPE: by_slope, Fn.EQUATIONS: equations}, dense_sizes(N))
+
+
+def equations(t, a, b, data, out):
+    """A y + B y', and something of the slopes' own time."""
+    A, B = matrices()
+    out[:N] = A @ a[:N] + B @ b[:N] + t
 
 
 def banded_model(growth=1.0):
@@ -98,7 +105,7 @@ def banded_model(growth=1.0):
 
     own = {
         Fn.LINEARIZED: linearized, Fn.GRADIENTS: gradients, Fn.NEWTON_FACTOR: newton_factor, Fn.NEWTON_SOLVE: newton_solve,
-        Fn.COMPLEX_FACTOR: complex_factor, Fn.COMPLEX_SOLVE: complex_solve,
+        Fn.COMPLEX_FACTOR: complex_factor, Fn.COMPLEX_SOLVE: complex_solve, Fn.EQUATIONS: equations,
     }  # fmt: skip
     return _model(own, (6 * N, 2 + 3 * N, 2 + 6 * N))
 
@@ -157,3 +164,18 @@ def test_factors_of_a_model_of_its_own_are_said_to_be_cheap():
         linearize(model, 0.0, W, 0, W, 0)
         assert factor_real(model, run, W, 1.0, 1.0, NQ, H, SHIFTS) == OK
         assert cheap_factors(model.size, W) == cheap
+
+
+def test_what_unknowns_alone_make_of_the_matrix_is_the_same_with_and_without_rows():
+    """∂R/∂y x, from (∂R/∂y + γ/h ∂R/∂y') x and, without rows, from the equations with other slopes."""
+    A, B = matrices()
+    rng = np.random.default_rng(6)
+    y, slope, x = rng.normal(size=(3, N))
+    for model in (dense_model(), banded_model()):
+        v, shift = vectors_at(model.size, 0), 3.6 / H
+        W = np.zeros(v + 6 * N)
+        W[v : v + N], W[v + N : v + 2 * N], W[v + 2 * N : v + 3 * N] = slope, (A + shift * B) @ x, x
+        W[v + 3 * N : v + 4 * N] = A @ y + B @ slope + 0.5
+        linearize(model, 0.5, y, 0, W, v)
+        times_by_y(model, 0.5, y, W, v, shift, v + N, v + 2 * N, v + 3 * N, v + 4 * N)
+        assert W[v + N : v + 2 * N] == pytest.approx(A @ x, rel=1e-12, abs=1e-12)
