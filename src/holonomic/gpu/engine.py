@@ -27,8 +27,9 @@ from ..kernels.memory import RUN
 from ..native import cachefolder
 from ..native.layout import REAL, WHOLE
 from ..printing import trig as near
-from ..printing.cuda import Source, source_of
+from ..printing.cuda import Source, narrow_counters, source_of
 from ..printing.one_member import own_places
+from ..printing.shared_memory import BLOCK
 from ..starting.initial import LEAST_TOLERANCE
 from ..sweeping.chunk_run import EVENTS_OF_ONE, run_all, stretches
 from ..sweeping.job import Chunk, Happenings, Job
@@ -38,7 +39,6 @@ from .stiff import MOST_LOOKS, remarks, suspects
 
 BATCH = 1 << 21  # members launched together: a GPU holds 30 000 at once, and the last of them run alone
 PREPARED = 1 << 18  # the same where the processor makes the starts: it does the next ones meanwhile
-BLOCK = 256  # threads of a block; with 255 registers each they just fit a multiprocessor
 SHARE = 0.7  # of the free memory of the device that one batch may take
 
 
@@ -152,7 +152,7 @@ def check(job: Job) -> None:
 def compiled(job: Job) -> tuple[Source, Any]:
     """Return the program of a job, compiled at its first launch and kept on disk."""
     kept = job.plan.on_gpu
-    key = (own_places(job), job.initial, bool(job.held.any()), job.shape[0])
+    key = (own_places(job), job.initial, bool(job.held.any()), job.shape[0], narrow_counters(job))
     if key not in kept:
         source = source_of(job)
         kept[key] = source, _loaded(source.text)

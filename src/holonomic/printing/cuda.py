@@ -11,20 +11,21 @@ from ..loop.event_search import DIRECTION, STOPS
 from ..native.layout import REAL, WHOLE
 from ..sweeping.job import Job
 from .one_member import REALS, WHOLES, MemberProgram, program_of
+from .shared_memory import NARROW, SharedFields, in_shared_memory, shared_fields
 from .tape_passes import one_division
 
 HEAD = '''"""One thread, one member. Made by holonomic; changes here are lost."""
 
 import math
 
-from numba import cuda, float64, int64
+from numba import cuda, float64, int32, int64
 
 from holonomic.gpu.inlining import copied, stay_apart
 from holonomic.gpu.trig import sincos
 
 inf, nan = math.inf, math.nan
 '''
-# Functions that run once in a while: called, not copied. None of them is given the memory of the run, which lives in registers.
+# Functions that run once in a while: called, not copied. None of them is given the memory of the run.
 APART = ("ready", "first_step", "state_inside", "worst_component")
 
 
@@ -43,16 +44,24 @@ def source_of(job: Job) -> Source:
     for text in program.models.values():
         head, body = text.split("\n", 1)
         parts.append(f"@cuda.jit(device=True)\n{head}\n    stay_apart()\n{body}")
-    for function in program.functions:
+    reals, wholes = RUN.places(REAL), RUN.places(WHOLE)
+    asked = {(REALS, reals["t"])} | {(WHOLES, wholes[name]) for name in ("accepted", "rejected", "rows")}
+    shared = shared_fields(program.functions, asked, narrow=narrow_counters(job))
+    for function in in_shared_memory(program.functions, shared):
         text = ast.unparse(ast.fix_missing_locations(function))
         head, body = text.split("\n", 1)
         apart = function.name.rpartition("_")[0] in APART
         parts.append(f"@cuda.jit(device=True)\n{head}\n    stay_apart()\n{body}\n" if apart else f"@copied\n{text}\n")
-    parts.append(_entry(job, program.calls, program.local))
+    parts.append(_entry(job, program, shared))
     return Source("\n\n".join(parts), program)
 
 
-def _entry(job: Job, calls, local) -> str:
+def narrow_counters(job: Job) -> bool:
+    """Whether no run takes more steps than four bytes can count."""
+    return job.limits["max_steps"] < NARROW
+
+
+def _entry(job: Job, program: MemberProgram, shared: SharedFields) -> str:
     """The kernel: memory of a thread, its member's numbers, the run, and what it leaves behind."""
     times, nx, nk = job.shape
     given = {
@@ -68,25 +77,28 @@ def _entry(job: Job, calls, local) -> str:
         "    if m >= members:",
         "        return",
     ]
-    for array, (shape, kind) in local.items():
+    for array, (shape, kind) in program.local.items():
         lines.append(f"    {array} = cuda.local.array({shape if len(shape) > 1 else shape[0]}, {kind})")
+    lines += shared.lines()
     # one by one: an array that a loop walks along cannot live in registers
     lines.append("    j = m if X0.shape[1] > 1 else 0  # one start for all, or one for each")
     lines += [f"    state_x[{i}] = X0[{i}, j]" for i in range(nx)]
     reals, wholes = RUN.places(REAL), RUN.places(WHOLE)
-    lines += [f"    {REALS}[{i}] = REALS0[{i}]" for i in reals.values()]
-    lines += [f"    {WHOLES}[{i}] = WHOLES0[{i}]" for i in wholes.values()]
+    lines += [f"    {shared.code(REALS, i)} = REALS0[{i}]" for i in reals.values()]
+    lines += [f"    {shared.code(WHOLES, i)} = WHOLES0[{i}]" for i in wholes.values()]
     for k, event in enumerate(job.program.events.values()):
         lines += [f"    events_marks[{DIRECTION}, {k}] = {event.sign}", f"    events_marks[{STOPS}, {k}] = {int(event.stops)}"]
-    *first, (name, left) = [(name, ", ".join(given.get(each, each) for each in left)) for name, left in calls]
+    given |= {array: ", ".join(shared.given(array)) for array in (REALS, WHOLES)}
+    *first, (name, left) = [(name, ", ".join(given.get(each, each) for each in left)) for name, left in program.calls]
+    rows = shared.code(WHOLES, wholes["rows"])
     for check, arguments in first:
         lines += [f"    if not {check}({arguments}):", f"        STATUS[m] = {UNREADY}", "        return"]
     lines += [
         f"    STATUS[m] = {name}({left})",
-        f"    REACHED[m] = {REALS}[{reals['t']}]",
-        f"    STEPS[m] = {WHOLES}[{wholes['accepted']}] + {WHOLES}[{wholes['rejected']}]",
-        f"    ROWS[m] = {WHOLES}[{wholes['rows']}]",
-        f"    for row in range({WHOLES}[{wholes['rows']}], {times}):",
+        f"    REACHED[m] = {shared.code(REALS, reals['t'])}",
+        f"    STEPS[m] = {shared.code(WHOLES, wholes['accepted'])} + {shared.code(WHOLES, wholes['rejected'])}",
+        f"    ROWS[m] = {rows}",
+        f"    for row in range({rows}, {times}):",
         f"        for i in range({nx}):", "            OUT_X[row, i, m] = nan",
         f"        for i in range({nk}):", "            OUT_K[row, i, m] = nan",
     ]  # fmt: skip
