@@ -10,6 +10,7 @@ from holonomic import DOP853, RK4, RK45, Projection, S_both2, simulate
 from holonomic.errors import OK
 from holonomic.kernels.memory import RUN
 from holonomic.kernels.signatures import Fn
+from holonomic.loop.from_python import pull_compiled
 from holonomic.study.order import drift_sizes
 
 
@@ -17,9 +18,7 @@ def pulled(sol, t, x):
     """x after one pull of this solution's stabilization, called as the step loop calls it."""
     plan = sol.plan
     moved, W = x.copy(), np.zeros(plan.size.work_end + 8)
-    sp = plan.stabilization.sp
-    pull = plan.stabilization.pull.compiled
-    status = pull(plan.for_kernels(sol.trail.data), sp, RUN.new().record, t, 0.01, x, x, moved, W)
+    status = pull_compiled(plan.slots, plan.for_kernels(sol.trail.data), plan.stabilization.sp, RUN.new(), t, moved, W)
     assert status == OK
     return moved
 

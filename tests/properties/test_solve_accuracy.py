@@ -222,7 +222,7 @@ class Measured:
         plan = plan_of(self.model)
         K, W = np.zeros((1, plan.size.nrow)), np.zeros(plan.size.work_end + 8)
         while True:
-            status = evaluate_compiled(plan.for_kernels(self.data), RUN.new().record, 0.0, self.x, K, 0, W)
+            status = evaluate_compiled(plan.for_kernels(self.data), RUN.new(), 0.0, self.x, K, 0, W)
             if status not in (NEED_REFINED, NEED_TERMS):
                 break
             plan.add_function(Fn.REFINED if status == NEED_REFINED else Fn.TERMS)
