@@ -196,7 +196,7 @@ CALLS: dict[str, tuple[Callable, dict, list[str]]] = {
     "sol.phase": of(lambda name, other, ax, style, points: sol().phase(name, other, ax=ax, style=style, points=points),
                     name="x", other="y", ax=None, style="light", points=20),
     "sol.view": of(lambda other: sol().view(other, path=folder() / "a.html", frames=3), other=sol),
-    "view": of(view.view, runs=picture, path=lambda: folder() / "v.html", frames=3),
+    "view": of(view.view, what=picture, path=lambda: folder() / "v.html", frames=3),
     "sol.animate": (
         lambda path, **options: sol().animate(path, **options), {"path": lambda: folder() / "a.gif", "fps": 2, "seconds": 1},
         ["path", "fps", "seconds", "panels", "size", "dpi", "style", "names", "signals", "traces", "forces", "title"],

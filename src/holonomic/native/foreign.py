@@ -15,6 +15,7 @@ from pathlib import Path
 
 import numba
 from numba.core import caching
+from numba.core.compiler_lock import global_compiler_lock
 from numba.core.serialize import dumps
 
 from . import abi, cachefolder, numba_meaning
@@ -37,12 +38,13 @@ def address(kernel: Kernel) -> int:
     wanted = tuple(abi.numba_type(kind) for kind in kernel.signature.arguments)
     made.compile(wanted)
     result = made.overloads[wanted]
-    library = result.library.codegen.create_library(f"slot.{kernel.__name__}")
-    module = library.create_ir_module("slot")
-    abi.define_slot(result.target_context, module, f"slot.{kernel.__qualname__}", result.fndesc, kernel.signature)
-    library.add_ir_module(module)
-    library.add_linking_library(result.library)
-    library.finalize()
+    with global_compiler_lock:
+        library = result.library.codegen.create_library(f"slot.{kernel.__name__}")
+        module = library.create_ir_module("slot")
+        abi.define_slot(result.target_context, module, f"slot.{kernel.__qualname__}", result.fndesc, kernel.signature)
+        library.add_ir_module(module)
+        library.add_linking_library(result.library)
+        library.finalize()
     _libraries.append(library)
     return library.get_pointer_to_function(f"slot.{kernel.__qualname__}")
 
