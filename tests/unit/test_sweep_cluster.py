@@ -210,7 +210,7 @@ def client(cluster):
 def engines():
     from holonomic.model import machine_code
 
-    return len(machine_code._engines)
+    return len(machine_code._loaded)
 
 
 def test_dask_gives_the_same_numbers_and_compiles_once_per_worker(client, held):
