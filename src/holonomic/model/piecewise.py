@@ -16,7 +16,7 @@ from .refusals import refusal
 from .symbol import Symbol, as_sx
 from .symbol_array import as_array
 
-MOST_PIECES = 2000  # some 20 000 operations for a cubic: played, not compiled, at a few nanoseconds each
+MOST_PIECES = 2000  # some 20 000 operations for a cubic
 
 
 class Pieces:

@@ -1,4 +1,4 @@
-"""An expression graph as a flat list of operations: what is printed, compiled or played.
+"""An expression graph as a flat list of operations: what is printed or compiled.
 
 A tape computes `out` from (t, a, b, data). Its nodes are in evaluation order and each is used under its
 number: ("in", which, index), ("const", value), or (operation, first, second). Equal nodes are merged, so a
