@@ -14,6 +14,7 @@ from itertools import pairwise
 from llvmlite import ir
 
 from ..errors import OK
+from .sines import in_groups, sines_and_cosines
 from .tape import INPUTS, Tape
 
 # name: Python expression of x, y. Comparisons and logic give 0.0 or 1.0, as in the graph.
@@ -43,9 +44,11 @@ LIBRARY = {
 }  # fmt: skip
 INTRINSIC = {
     "sqrt": "llvm.sqrt", "exp": "llvm.exp", "log": "llvm.log", "pow": "llvm.pow", "constpow": "llvm.pow",
-    "sin": "llvm.sin", "cos": "llvm.cos", "fabs": "llvm.fabs", "floor": "llvm.floor", "ceil": "llvm.ceil",
+    "fabs": "llvm.fabs", "floor": "llvm.floor", "ceil": "llvm.ceil",
     "copysign": "llvm.copysign",
 }  # fmt: skip
+
+TURNING = {"sin": 0, "cos": 1}  # place of each in what `sines_and_cosines` gives
 
 # Multiplications and additions may be fused (contract): one rounding less. Nothing else is relaxed.
 FLAGS = ("contract",)
@@ -110,7 +113,7 @@ def llvm_function(module: ir.Module, tape: Tape, name: str) -> ir.Function:
     _no_alias(function)
     builder = ir.IRBuilder(function.append_basic_block())
     _, _, t, a, b, data, out = function.args
-    values = _Values(module, builder, tape, {"t": t, "a": a, "b": b, "data": data})
+    values = _Values(module, builder, tape, {"t": t, "a": a, "b": b, "data": data}, range(len(tape.nodes)))
     for k in range(len(tape.nodes)):
         values[k]
     _store_outputs(builder, tape, range(len(tape.outputs)), values, out)
@@ -119,12 +122,17 @@ def llvm_function(module: ir.Module, tape: Tape, name: str) -> ir.Function:
 
 
 class _Values:
-    """Values of nodes inside one function: computed in order, or read from where an earlier piece left them."""
+    """Values of nodes inside one function: computed in order, or read from where an earlier piece left them.
 
-    def __init__(self, module, builder, tape, sources, handed=None, places=None):
+    Sines and cosines whose arguments do not wait for each other are computed together.
+    """
+
+    def __init__(self, module, builder, tape, sources, nodes: range, handed=None, places=None):
         self.module, self.builder, self.tape, self.sources = module, builder, tape, sources
         self.handed, self.places = handed, places or {}
         self.known: dict[int, ir.Value] = {}
+        self.angles = _independent_angles(tape, nodes)
+        self.turned: dict[int, tuple] = {}  # argument: its sine and cosine
 
     def __getitem__(self, k: int) -> ir.Value:
         if k not in self.known:
@@ -142,7 +150,39 @@ class _Values:
             return ir.Constant(DOUBLE, node[1])
         if k in self.places:
             return self.builder.load(_element(self.builder, self.handed, self.places[k]))
+        if node[0] in TURNING:
+            if node[1] not in self.turned:
+                self._turn(self.angles[node[1]])
+            return self.turned[node[1]][TURNING[node[0]]]
         return _operation(self.module, self.builder, node[0], *(self[i] for i in node[1:]))
+
+    def _turn(self, angles: list[int]) -> None:
+        """Compute sines and cosines of a group, and before them what its angles are made of, in the tape's order."""
+        missing, look_at = set(), list(angles)
+        while look_at:
+            k = look_at.pop()
+            if k not in self.known and k not in missing:
+                missing.add(k)
+                if self.tape.nodes[k][0] not in ("in", "const") and k not in self.places:
+                    look_at.extend(self.tape.nodes[k][1:])
+        for k in sorted(missing):
+            self[k]
+        pairs = sines_and_cosines(self.module, self.builder, [self[k] for k in angles])
+        self.turned.update(zip(angles, pairs, strict=True))
+
+
+def _independent_angles(tape: Tape, nodes: range) -> dict[int, list[int]]:
+    """Return for each argument of a sine or cosine among these nodes those it is computed with."""
+    depth: dict[int, int] = {}  # sines and cosines on the longest way to a node
+    levels: dict[int, dict[int, None]] = {}
+    for k in nodes:
+        name, *operands = tape.nodes[k]
+        if name not in ("in", "const"):
+            depth[k] = max(depth.get(i, 0) for i in operands)
+        if name in TURNING:
+            levels.setdefault(depth[k], {})[operands[0]] = None
+            depth[k] += 1
+    return {angle: group for level in levels.values() for group in in_groups(list(level)) for angle in group}
 
 
 def _in_pieces(module: ir.Module, tape: Tape, name: str) -> ir.Function:
@@ -171,7 +211,7 @@ def _in_pieces(module: ir.Module, tape: Tape, name: str) -> ir.Function:
         t, a, b, data, out, handed = piece.args
         before = {node: place for node, place in places.items() if node < first}
         sources = {"t": t, "a": a, "b": b, "data": data}
-        values = _Values(module, builder, tape, sources, handed, before)
+        values = _Values(module, builder, tape, sources, range(first, last), handed, before)
         for k in range(first, last):
             if tape.nodes[k][0] not in ("in", "const"):
                 values[k]
