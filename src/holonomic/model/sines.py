@@ -7,8 +7,8 @@ for each other share the vector registers: one evaluation of that mechanism went
     n = x / (π/2) to the nearest integer,   r = x - n π/2 in two words,   then polynomials on |r| ≤ π/4
 
 The reduction (π/2 in three parts of 33, 33 and 53 bits, so that n times a part is exact) and the polynomials are those of
-fdlibm (Sun Microsystems 1993); errors of 0.74 units in the last place were the largest seen. Arguments beyond LARGEST, infinite ones and NaN
-go to the mathematics library.
+fdlibm (Sun Microsystems 1993); errors of 0.74 units in the last place were the largest seen. Arguments beyond LARGEST,
+infinite ones and NaN go to the mathematics library.
 """
 
 from __future__ import annotations
