@@ -6,6 +6,7 @@ import importlib
 from typing import TYPE_CHECKING
 
 from ._version import __version__
+from .arguments import Cancelled, LimitReached
 from .diagnose import Diagnosis, diagnose
 from .errors import (
     BadArgument,
@@ -101,6 +102,7 @@ __all__ = [
     "BackwardEulerStabilization",
     "BadArgument",
     "Baumgarte",
+    "Cancelled",
     "Comparison",
     "DOP853",
     "Dae",
@@ -125,6 +127,7 @@ __all__ = [
     "Index3",
     "InvariantStabilization",
     "InvariantWarning",
+    "LimitReached",
     "Midpoint",
     "MissingExtra",
     "NearSingularWarning",

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from .arguments import Asked, GivenStart, Opened, choice_at_start, free_multipliers, opened, refuse_unknown
+from .arguments import Asked, Budget, GivenStart, Opened, choice_at_start, free_multipliers, opened, refuse_unknown
 from .automatic.decide import Choosing
 from .automatic.prefer import preferred
 from .model.dae import Dae
@@ -17,6 +17,7 @@ from .planning.gains import check_gain
 from .planning.reuse import UntraceableEvent, as_python, model_of, plan_of
 from .results.solution import Solution
 from .results.story import told
+from .running.attendant import Attendant
 from .running.detour import Crossing
 from .running.run import Run
 from .running.walk import set_invariants, walk
@@ -55,6 +56,9 @@ def simulate(
     max_step: float = np.inf,
     first_step: float | None = None,
     progress: bool | None = None,
+    max_time: float | None = None,
+    max_memory: float | None = None,
+    cancel=None,
     **unknown,
 ) -> Solution:
     """Simulate a system from consistent initial values.
@@ -110,6 +114,12 @@ def simulate(
         Limits of the step control.
     progress : bool, optional
         Show a bar; by default when the run takes longer than about two seconds in a terminal.
+    max_time : float, optional
+        Seconds of wall time that the call may take; then it stops with `LimitReached`, and `error.solution` holds the run so far.
+    max_memory : float, optional
+        Bytes that what the run keeps may take; otherwise as max_time.
+    cancel : threading.Event, optional
+        Another thread sets it to stop the run within about 50 ms, with `Cancelled`; any object with `is_set()` will do.
     *positional, **unknown
         Nothing: a start without its name is refused, and so is an unknown name; the message gives the right one.
 
@@ -128,6 +138,8 @@ def simulate(
         Methods that do not fit together, or not this system; the message names some that do.
     StepFailed, SingularPosition, NotFinite
         The run had to stop; `error.solution` holds it so far.
+    LimitReached, Cancelled
+        max_time or max_memory is used up, or cancel was set; `error.solution` holds the run so far.
 
     Examples
     --------
@@ -143,17 +155,18 @@ def simulate(
     start = GivenStart(q0, v0, y0, s0, w0, x0, dx0, ddx0, lam0, initial, hold, redundant)
     asked = Asked(
         formulation, integrator, stabilization, rtol, atol, step, constraint_tol, prefer, save_at, events, max_steps, max_step,
-        first_step, progress,
+        first_step, progress, max_time, max_memory, cancel,
     )  # fmt: skip
+    budget = asked.budget()
     here = opened("simulate", system, t_end, start)
     try:
-        return _simulated(here, asked)
+        return _simulated(here, asked, budget)
     except UntraceableEvent as problem:
         with as_python(problem):
-            return _simulated(here, asked)
+            return _simulated(here, asked, budget)
 
 
-def _simulated(here: Opened, asked: Asked) -> Solution:
+def _simulated(here: Opened, asked: Asked, budget: Budget | None) -> Solution:
     """Run what was asked for, once the arguments are read."""
     system, t0, t1, q, v, extras, start = here
     initial, lam0, forward = start.initial, start.lam0, 1.0 if t1 >= t0 else -1.0
@@ -165,6 +178,8 @@ def _simulated(here: Opened, asked: Asked) -> Solution:
             given |= {"s0": q[model.nc : model.nc + model.ns], "w0": q[model.nc + model.ns :]}
         given |= {name: getattr(start, name) for name in ("initial", "hold", "redundant")}
         given["constraint_tol"] = asked.constraint_tol
+        if budget is not None:
+            given |= {"max_time": budget.time_left, "cancel": budget.cancel}
         aim = preferred(asked.prefer, simulate, model, (t0, t1), given, asked.methods, asked.step, asked.rtol, asked.atol)
         note, asked = aim.note, asked._replace(step=aim.step, rtol=aim.rtol, atol=aim.atol, **aim.methods)
     choice = asked.choice(model)
@@ -193,12 +208,16 @@ def _simulated(here: Opened, asked: Asked) -> Solution:
     data = plan.extended(data)
     check_gain(plan, t0, z0, data)
     save_t = asked.times(t0, t1, 1 + model.nq + 2 * model.nv + model.n_lam)
+    if budget is not None and save_t is not None:
+        numbers = len(save_t) * (1 + model.nq + 2 * model.nv + model.n_lam)
+        budget.refuse(8 * numbers, f"what is kept at {len(save_t)} times takes", "Keep fewer times, or raise max_memory.")
     run = Run(plan, data, t0, z0, t1, save_t=save_t, **asked.limits())
     if initial == "free" and lam0 is not None:
         run.lam0, lam0 = free_multipliers(plan, lam0), None
     crossing = Crossing(None if initial == "free" else lambda other: plan_of(model, other, watched, begin.rows), t1)
     sol = walk(
-        run, plan, tables, begin, t0, t1, lam0, asked.progress, free=initial == "free", choosing=choosing, crossing=crossing
+        run, plan, tables, begin, t0, t1, lam0, asked.progress, free=initial == "free", choosing=choosing, crossing=crossing,
+        attendant=None if budget is None else Attendant(budget, t1),
     )  # fmt: skip
     if note is not None:
         sol.trail.story = told(sol.trail.story, note)

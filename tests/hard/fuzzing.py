@@ -261,7 +261,9 @@ def cases() -> Iterator[tuple[str, str, str]]:
 
 
 def run(call: str, name: str, value: str) -> None:
-    """Make one call with one argument replaced."""
+    """Make one call with one argument replaced; what a sweep says of every member, it has said."""
     function, given, _ = CALLS[call]
     made = {key: each() if callable(each) and not inspect.signature(each).parameters else each for key, each in given.items()}
-    function(**made | {name: NONSENSE[value]})
+    found = function(**made | {name: NONSENSE[value]})
+    if isinstance(found, h.Ensemble) and len(found.failed) == len(found):
+        raise h.HolonomicError(found.failed[0].why)

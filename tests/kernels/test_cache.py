@@ -203,12 +203,12 @@ def flipped(at):
     [lambda code: b"", lambda code: code[:20], lambda code: code[:-1], *(flipped(at) for at in (0, 31, 32, 40, 1777, 4321, -1))],
     ids=["empty", "cut early", "cut late", *"0123456"],
 )
-def test_a_damaged_kernel_is_compiled_anew_with_one_line_of_notice(leaves, tmp_path, damage, capsys):
+def test_a_damaged_kernel_is_compiled_anew_with_one_line_of_notice(leaves, tmp_path, damage, caplog):
     (path,) = (tmp_path / "kernels").glob("*half_sum*.nbc")
     whole = path.read_bytes()
     path.write_bytes(damage(whole))
     assert leaves() == (3.5, 0)
-    assert capsys.readouterr().err == f"holonomic: {path} is damaged; it is built anew.\n"
+    assert caplog.messages == [f"holonomic: {path} is damaged; it is built anew."]
     assert leaves() == (3.5, 1)
 
 
@@ -274,7 +274,7 @@ def test_the_stamp_of_a_file_is_that_of_all_it_imports_and_of_nothing_else(monke
 
 
 @pytest.mark.parametrize("damage", [lambda code: b"", lambda code: code[:-1], flipped(4321)], ids=["empty", "cut", "bit"])
-def test_a_damaged_file_of_kernels_is_made_anew_with_one_line_of_notice(tmp_path, monkeypatch, damage, capsys):
+def test_a_damaged_file_of_kernels_is_made_anew_with_one_line_of_notice(tmp_path, monkeypatch, damage, caplog):
     monkeypatch.setenv("HOLONOMIC_CACHE", str(tmp_path))
     monkeypatch.setattr(cachefolder, "_told", set())
     monkeypatch.setattr(library, "_asked", {})
@@ -284,7 +284,7 @@ def test_a_damaged_file_of_kernels_is_made_anew_with_one_line_of_notice(tmp_path
     path.write_bytes(damage(whole))
     monkeypatch.setattr(library, "_asked", {})
     assert library.python_function(norm)(np.array([3.0, 4.0]), 0, 2) == 5.0
-    assert capsys.readouterr().err == f"holonomic: {path} is damaged; it is built anew.\n"
+    assert caplog.messages == [f"holonomic: {path} is damaged; it is built anew."]
     assert path.read_bytes() == whole
 
 
@@ -311,7 +311,7 @@ def test_numbers_that_kernels_take_from_other_files_are_noticed_when_they_change
 
 @pytest.mark.skipif(os.name != "posix", reason="modes of files")
 @pytest.mark.parametrize("mode", [0o770, 0o707, 0o777, 0o1777], ids=oct)
-def test_a_folder_that_others_can_write_is_not_used(tmp_path, monkeypatch, mode, capsys):
+def test_a_folder_that_others_can_write_is_not_used(tmp_path, monkeypatch, mode, caplog):
     cache = tmp_path / "cache"
     fresh = Fresh(cache, monkeypatch)
     fresh.field()
@@ -323,10 +323,10 @@ def test_a_folder_that_others_can_write_is_not_used(tmp_path, monkeypatch, mode,
     kept.write_bytes(b"what another user put there")
     np.testing.assert_allclose(fresh.field(), [0.0, -9.81 / 2])
     assert fresh.compiled == 2
-    assert capsys.readouterr().err == (
+    assert caplog.messages == [
         f"holonomic: compiled code cannot be kept in {cache} (others can write to it); set HOLONOMIC_CACHE to a folder that "
-        "only you can write to.\n"
-    )
+        "only you can write to."
+    ]
     assert kept.read_bytes() == b"what another user put there"
     cache.chmod(0o700)
     kept.write_bytes(before)
@@ -335,7 +335,7 @@ def test_a_folder_that_others_can_write_is_not_used(tmp_path, monkeypatch, mode,
 
 
 @pytest.mark.skipif(os.name != "posix", reason="owners of files")
-def test_a_folder_of_another_user_is_not_used(tmp_path, monkeypatch, capsys):
+def test_a_folder_of_another_user_is_not_used(tmp_path, monkeypatch, caplog):
     fresh = Fresh(tmp_path, monkeypatch)
     fresh.field()
     monkeypatch.setattr(cachefolder, "_own", set())
@@ -345,7 +345,7 @@ def test_a_folder_of_another_user_is_not_used(tmp_path, monkeypatch, capsys):
         os.chown(tmp_path / "models", 12345, -1)
     fresh.field()
     assert fresh.compiled == 2
-    assert "it belongs to another user" in capsys.readouterr().err
+    assert "it belongs to another user" in caplog.text
 
 
 @pytest.mark.skipif(os.name != "posix", reason="modes of files")

@@ -72,7 +72,7 @@ def one_chunk(monkeypatch):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_finished_members_are_kept_and_it_stops_within_a_second(kind, one_chunk, capsys):
+def test_finished_members_are_kept_and_it_stops_within_a_second(kind, one_chunk, caplog):
     system, t_end, call = KINDS[kind]
     before = signal.getsignal(signal.SIGINT)
     runs, seconds = pressed(lambda: sweep(system, t_end, **call, params={"g": G}, workers=2), one_chunk)
@@ -85,7 +85,7 @@ def test_finished_members_are_kept_and_it_stops_within_a_second(kind, one_chunk,
     assert {failure.why for failure in runs.failed} == {
         "not finished: the sweep was interrupted", "not run: the sweep was interrupted"
     }  # fmt: skip
-    assert f"holonomic: interrupted after {done} of 200 runs; the members so far are returned.\n" in capsys.readouterr().err
+    assert caplog.messages[-1] == f"holonomic: interrupted after {done} of 200 runs; the members so far are returned."
 
 
 def test_members_that_finished_have_the_numbers_of_a_whole_sweep(one_chunk):

@@ -9,8 +9,9 @@ import pytest
 from typer.testing import CliRunner
 
 import holonomic
+from holonomic.arguments import in_bytes
 from holonomic.cli import run as run_module
-from holonomic.cli.main import app, size
+from holonomic.cli.main import app
 from holonomic.cli.methods import KINDS, classes, make, nearest
 from holonomic.errors import StepFailed
 
@@ -258,7 +259,7 @@ def test_cache_shows_and_clears_its_folder(shell, tmp_path, monkeypatch):
     ("amount", "text"), [(0, "0 B"), (999, "999 B"), (1000, "1.0 kB"), (2.5e6, "2.5 MB"), (3e9, "3.0 GB")]
 )
 def test_sizes_read_well(amount, text):
-    assert size(amount) == text
+    assert in_bytes(amount) == text
 
 
 def test_cite_takes_a_paper_by_its_key(shell):

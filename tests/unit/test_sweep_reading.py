@@ -191,14 +191,14 @@ class Interrupted:
             yield run_piece(job, *piece)
 
 
-def test_ctrl_c_returns_the_members_so_far(swing, monkeypatch, capsys):
+def test_ctrl_c_returns_the_members_so_far(swing, monkeypatch, caplog):
     monkeypatch.setattr(sweeping, "engine_of", lambda on, workers: Interrupted(KeyboardInterrupt()))
     runs = sweep(swing, 1.0, params={"g": np.linspace(1, 20, 70)}, **START)
     done = 2 * runs.job.chunk
     assert runs.ok.sum() == done and runs.ok[:done].all()
     assert "not run: the sweep was interrupted" in runs.failed[0].why
     assert np.isnan(runs.q[done:]).all()
-    assert f"interrupted after {done} of 70 runs; the members so far are returned" in capsys.readouterr().err
+    assert f"interrupted after {done} of 70 runs; the members so far are returned" in caplog.text
 
 
 def test_an_engine_that_fails_does_not_lose_what_was_finished(swing, monkeypatch):

@@ -129,11 +129,11 @@ def test_a_store_of_others_is_never_cleared(tmp_path):
     assert zarr.open_group(str(tmp_path / "weather.zarr"))["wind"][:].sum() == 10
 
 
-def test_damaged_metadata_are_written_again(held, stored, path, capsys):
+def test_damaged_metadata_are_written_again(held, stored, path, caplog):
     (path / "zarr.json").write_text("{}")
     (path / "q" / "zarr.json").write_text((path / "q" / "zarr.json").read_text().replace("float64", "float32"))
     same(held, sweep(SWING, 2.0, **CALL, store=path, resume=True))
-    assert capsys.readouterr().err.endswith("runs.zarr damaged (2 files); written again.\n")
+    assert caplog.messages[-1].endswith("runs.zarr damaged (2 files); written again.")
     with xarray.open_zarr(path) as data:
         assert np.array_equal(data["q"].values, held.q, equal_nan=True)
 
@@ -219,7 +219,7 @@ def computed(monkeypatch) -> list[int]:
     return pieces
 
 
-def test_damaged_and_half_written_chunks_are_found_and_computed_again(held, tmp_path, monkeypatch, capsys):
+def test_damaged_and_half_written_chunks_are_found_and_computed_again(held, tmp_path, monkeypatch, caplog):
     path = tmp_path / "runs.zarr"
     runs = sweep(SWING, 2.0, **CALL, store=path)
     journal, chunk = path / "status" / "journal", runs.job.chunk
@@ -234,7 +234,7 @@ def test_damaged_and_half_written_chunks_are_found_and_computed_again(held, tmp_
     pieces = computed(monkeypatch)
     same(held, sweep(SWING, 2.0, **CALL, store=path, resume=True))
     assert sorted(pieces) == [0, chunk, 2 * chunk, 3 * chunk]
-    assert "4 chunks of" in capsys.readouterr().err
+    assert "4 chunks of" in caplog.text
 
 
 def test_a_store_killed_while_it_was_made_is_made_again(held, tmp_path):

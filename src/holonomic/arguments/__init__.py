@@ -4,6 +4,7 @@
 """
 
 from .asked import Asked, absolute_tolerance, check_step, choice_at_start, constraint_tolerance, relative_tolerance
+from .budget import Budget, Cancelled, LimitReached, in_bytes
 from .names import refuse_unknown
 from .start import (
     Assembling,
@@ -21,7 +22,10 @@ from .start import (
 __all__ = [
     "Asked",
     "Assembling",
+    "Budget",
+    "Cancelled",
     "GivenStart",
+    "LimitReached",
     "Opened",
     "Posed",
     "absolute_tolerance",
@@ -32,6 +36,7 @@ __all__ = [
     "choice_at_start",
     "constraint_tolerance",
     "free_multipliers",
+    "in_bytes",
     "missed_multipliers",
     "opened",
     "refuse_unknown",

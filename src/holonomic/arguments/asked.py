@@ -17,9 +17,11 @@ from ..model.system import Ode
 from ..planning.choice import Choice, make_choice
 from ..results.naming import rows_of
 from ..starting.initial import position_jacobian
+from .budget import Budget, budget_of
 
 ENDS = {
-    "end": "a run reaches its end", "interrupted": "Ctrl-C ended it", "failed": "it failed", "changed": "methods change",
+    "end": "a run reaches its end", "interrupted": "Ctrl-C, cancel= or a limit ended it", "failed": "it failed",
+    "changed": "methods change",
 }  # fmt: skip
 MOST_STEPS = 2**62  # steps are counted in 64 bits
 ROUNDING = 4e-16  # of the longest time: 3 * 0.1 is meant where the run ends at 0.3
@@ -46,6 +48,9 @@ class Asked(NamedTuple):
     max_step: float = np.inf
     first_step: float | None = None
     progress: bool | None = None
+    max_time: float | None = None
+    max_memory: float | None = None
+    cancel: Any = None
 
     @property
     def methods(self) -> dict[str, Any]:
@@ -79,6 +84,10 @@ class Asked(NamedTuple):
         for name, event in given.items():
             _refuse_parts(name, event, system)
         return {name: event.of(name, system.outputs or {}) for name, event in given.items()}
+
+    def budget(self) -> Budget | None:
+        """Return what the call may use, from now on; None: whatever it takes."""
+        return budget_of(self.max_time, self.max_memory, self.cancel)
 
     def times(self, t0: float, t1: float, width: int = 1) -> np.ndarray | None:
         """Return the times to keep, None for all steps; `width` is how many numbers are kept at each."""

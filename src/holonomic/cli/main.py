@@ -11,7 +11,9 @@ from rich.markup import escape
 from rich.table import Table
 
 from .._version import __version__
+from ..arguments import in_bytes
 from ..native import cachefolder
+from ..notices import show_notices
 from .cite import cite
 from .compare import compare
 from .diagnose import diagnose
@@ -29,7 +31,7 @@ def cache(
     """Show or clear the folder of compiled models and methods."""
     if clear:
         freed = cachefolder.clear()
-        typer.echo(f"cleared {cachefolder.folder()}: {size(freed)} freed")
+        typer.echo(f"cleared {cachefolder.folder()}: {in_bytes(freed)} freed")
         return
     typer.echo(str(cachefolder.folder()))
     total = 0
@@ -39,17 +41,8 @@ def cache(
         ]
         amount = sum(entry[1] for entry in inside)
         total += amount
-        typer.echo(f"  {meaning:<17} {len(inside):5d} files  {size(amount):>9}")
-    typer.echo(f"  {'together':<17} {'':11}  {size(total):>9} of at most {size(cachefolder.LIMIT_BYTES)}")
-
-
-def size(amount: float) -> str:
-    """Return a number of bytes as people read it."""
-    for unit in ("B", "kB", "MB"):
-        if amount < 1000:
-            return f"{amount:.0f} {unit}" if unit == "B" else f"{amount:.1f} {unit}"
-        amount /= 1000
-    return f"{amount:.1f} GB"
+        typer.echo(f"  {meaning:<17} {len(inside):5d} files  {in_bytes(amount):>9}")
+    typer.echo(f"  {'together':<17} {'':11}  {in_bytes(total):>9} of at most {in_bytes(cachefolder.LIMIT_BYTES)}")
 
 
 def problems(as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False):
@@ -106,4 +99,4 @@ def main(
         bool, typer.Option("--version", callback=show_version, is_eager=True, help="Print the version.")
     ] = False,
 ):
-    pass
+    show_notices()

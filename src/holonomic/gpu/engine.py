@@ -26,6 +26,7 @@ from ..errors import (
 from ..kernels.memory import RUN
 from ..native import cachefolder
 from ..native.layout import REAL, WHOLE
+from ..notices import notice
 from ..printing import trig as near
 from ..printing.cuda import Source, narrow_counters, source_of
 from ..printing.one_member import own_places
@@ -180,8 +181,7 @@ def _loaded(text: str):
             module = type("module", (), space)
         known = kept and any(path.parent.glob(f"__pycache__/{name}.run-*.nbi"))
         if not known:
-            text = "holonomic: compiling for the GPU, once per model and methods (10 to 20 s) ..."
-            print(text, file=sys.stderr, flush=True)
+            notice("compiling for the GPU, once per model and methods (10 to 20 s) ...")
         _modules[name] = module
     return _modules[name].run
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import sys
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -20,6 +19,7 @@ import numpy as np
 from ..kernels.signatures import N_FUNCTIONS, Fn
 from ..loop.from_python import invoke
 from ..native import cachefolder
+from ..notices import notice
 from . import machine_code
 from .call_by_name import flatten_params
 from .dae import Dae
@@ -328,7 +328,7 @@ class Model(ModelBase):
         named = {fn.name: tape for fn, tape in made.items()}
         size = sum(len(tape) for tape in made.values())
         if size > ANNOUNCE_ABOVE:
-            print(f"holonomic: compiling a model of {size} operations ...", file=sys.stderr, flush=True)
+            notice(f"compiling a model of {size} operations ...")
         name = machine_code.compile_tapes(named)
         lengths = {fn.name: len(tape.outputs) for fn, tape in made.items()}
         if key is not None:

@@ -19,6 +19,8 @@ import sys
 import tempfile
 from pathlib import Path
 
+from ..notices import notice
+
 LIMIT_BYTES = 512 * 1024 * 1024  # oldest entries leave when the folder grows past this
 _DIGEST = hashlib.sha256().digest_size
 
@@ -140,7 +142,7 @@ def tell_unusable(problem: OSError) -> None:
 def _tell(kind: str, text: str) -> None:
     if kind not in _told:
         _told.add(kind)
-        print(f"holonomic: {text}", file=sys.stderr)
+        notice(text)
 
 
 def entries() -> list[tuple[Path, int, float]]:

@@ -19,6 +19,7 @@ import threading
 
 import llvmlite.binding as llvm
 
+from ..notices import notice
 from . import cachefolder, host
 from .marks import PACKAGE, Kernel, Leaf
 from .sources import FOLDER, manifest, sources_of, stamp
@@ -101,7 +102,7 @@ def _built(module: str, name: str) -> bytes:
             f"the sources of {module} are not those its compiled kernels were made from, and to compile them anew takes Numba. "
             "Install it with: pip install 'holonomic[methods]'"
         )
-    print(f"holonomic: compiling {module}, whose sources have changed ...", file=sys.stderr, flush=True)
+    notice(f"compiling {module}, whose sources have changed ...")
     fine, answer = _builder().ask(module)
     if not fine:
         raise RuntimeError(f"{module} does not compile:\n{answer.decode(errors='replace')[-4000:]}")

@@ -63,6 +63,10 @@ class WrittenRows:
         self.x.append(x[None, :].copy())
         self.t.append(np.array([t]))
 
+    def bytes_from(self, chunk: int) -> int:
+        """What the chunks from this one on take."""
+        return sum(part.nbytes for parts in (self.t, self.x, self.k, self.dense) for part in parts[chunk:])
+
     def joined(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         count = len(self.t)
         if count != 1 or len(self.k) != 1:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import sys
 import time
 
+from ..notices import notice
+
 PATIENCE = 2.0  # seconds before a bar is shown without being asked for
 
 
@@ -39,11 +41,7 @@ class Progress:
     def interrupted(self, t: float) -> None:
         """Say that Ctrl-C ended the run and that nothing is lost."""
         self.close()
-        print(
-            f"holonomic: interrupted at t = {t:.6g} of {self.t1:.6g}; the solution so far is returned.",
-            file=sys.stderr,
-            flush=True,
-        )
+        notice(f"interrupted at t = {t:.6g} of {self.t1:.6g}; the solution so far is returned.")
 
     def close(self) -> None:
         """Take the bar away."""
@@ -92,7 +90,7 @@ class Tally:
     def interrupted(self, what: str) -> None:
         """Say that Ctrl-C ended the sweep, and what became of the runs."""
         self.close()
-        print(f"holonomic: interrupted after {self.done} of {self.total} runs; {what}.", file=sys.stderr, flush=True)
+        notice(f"interrupted after {self.done} of {self.total} runs; {what}.")
 
     def close(self) -> None:
         """Take the bar away."""

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from ..arguments import check_multipliers
+from ..arguments import Cancelled, LimitReached, check_multipliers
 from ..automatic.decide import Choosing
 from ..automatic.reasons import reasons
 from ..errors import (
@@ -34,6 +34,7 @@ from ..results.trail import join
 from ..starting.initial import Start
 from ..starting.invariance import AT_THE_END, NEAR_ITS_VALUE, left_out, not_kept, was_kept
 from . import failure
+from .attendant import Attendant
 from .detour import Crossing
 from .impact import after_event
 from .multistep_start import start_multistep
@@ -45,13 +46,19 @@ from .run import Run
 def walk(
     run: Run, plan: Plan, tables, begin: Start, t0, t1, lam0, progress, free: bool = False,
     choosing: Choosing | None = None, crossing: Crossing | None = None, warn: Callable[[str, type], None] = warn,
-    bar: Progress | None = None,
+    bar: Progress | None = None, attendant: Attendant | None = None,
 ) -> Solution:  # fmt: skip
     """Run the stretches between breaks of inputs, events and changes of plan; wrap whatever there is at the end.
 
     Warnings about a run that reached its end go to `warn(text, kind)`.
     """
     bar = bar or Progress(t0, t1, progress)
+
+    def look(t: float) -> None:
+        bar.tell(t)
+        if attendant is not None:
+            attendant.look(run, parts)
+
     ended = "end"
     parts: list[Solution] = []
     status = run.begin()
@@ -67,8 +74,8 @@ def walk(
         while status == OK:
             run.stop_at(tables.next_break(run.t, t1))
             crossing.watch(run)
-            bar.tell(run.t)
-            status = run.go(bar.tell, crossing.interval or (None if choosing is None else choosing.interval))
+            look(run.t)
+            status = run.go(look, crossing.interval or (None if choosing is None else choosing.interval))
             if crossing.concerns(run, status):
                 run, status = crossing.turn(run, status, begin, parts)
             elif choosing is not None and status not in (OK, DONE, EVENT):
@@ -91,6 +98,9 @@ def walk(
         bar.interrupted(run.t)
         ended, status = "interrupted", DONE
     except HolonomicError as problem:
+        if isinstance(problem, LimitReached | Cancelled):
+            problem.solution = _wrapped(run, begin, "interrupted", parts, choosing)
+            problem.solution.trail.story = crossing.told(problem.solution.trail.story)
         _with_reason(problem, t1)
         raise
     finally:

@@ -13,6 +13,7 @@ import numpy as np
 
 from ..arguments import (
     Asked,
+    Cancelled,
     GivenStart,
     Opened,
     Posed,
@@ -302,6 +303,8 @@ def measured(what, truth: Truth, start, formulation, integrator, stabilization, 
         options["atol"] = atol
     try:
         sol, seconds = timed(what, options, repeat)
+    except Cancelled:
+        raise
     except HolonomicError as problem:
         sol, seconds = problem.solution, np.nan
         reason = f"{type(problem).__name__}: {problem}"

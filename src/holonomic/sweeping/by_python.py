@@ -23,7 +23,7 @@ from ..running.detour import Crossing
 from ..running.run import Run
 from ..running.walk import walk
 from ..starting.initial import Start
-from .halt import INTERRUPTED, HaltingProgress
+from .halt import UNFINISHED, HaltingProgress
 from .job import Chunk, Happenings, Job
 from .members import Members, rows_of
 from .open import IN_SHORT
@@ -43,7 +43,7 @@ def _run(job: Job, members: Members, m: int, chunk: Chunk) -> Happenings:
     """Run one member, enter it into its rows of the chunk, and return its events."""
     model, number = job.plan.model, chunk.first + m
     if job.halt.asked:
-        chunk.status[m], chunk.why[number] = HALTED, INTERRUPTED
+        chunk.status[m], chunk.why[number] = HALTED, UNFINISHED + job.halt.how
         return Happenings.none(*job.shape[1:])
     size = model.nq + model.nv
     x0, data = members.starts[m, :size].copy(), members.data[m].copy()
@@ -80,7 +80,7 @@ def _run(job: Job, members: Members, m: int, chunk: Chunk) -> Happenings:
         chunk.status[m] = STEP_COLLAPSED
     else:
         if sol.ended == "interrupted":
-            chunk.status[m], chunk.why[number] = HALTED, INTERRUPTED
+            chunk.status[m], chunk.why[number] = HALTED, UNFINISHED + job.halt.how
             return Happenings.none(*job.shape[1:])
         chunk.status[m] = DONE if sol.ended == "end" else EVENT
         chunk.ended[m] = -1 if sol.ended == "end" else list(job.plan.events).index(sol.ended)

@@ -16,7 +16,7 @@ from ..planning.plan import MISSING
 from ..planning.workspace import Workspace
 from ..running.detour import FAILURES
 from .by_python import run_by_python
-from .halt import INTERRUPTED
+from .halt import UNFINISHED
 from .job import Chunk, Happenings, Job
 from .member_quantities import Quantities
 from .members import UNDECIDED, Members
@@ -127,7 +127,7 @@ def _together(job: Job, way: Way, members: Members, values, todo, chunk: Chunk, 
         why = f"{used}, as by member {chunk.first + stuck[0]}; its failure says more."
         chunk.why |= {chunk.first + int(m): why for m in stuck[1:]}
     for m in todo[chunk.status[todo] == HALTED].tolist():
-        chunk.why[chunk.first + m] = INTERRUPTED
+        chunk.why[chunk.first + m] = UNFINISHED + job.halt.how
     handed = chunk.status[todo] == HANDED_OVER
     tell(job, program, members, noted, todo[~handed], chunk)
     return todo[handed].tolist()
@@ -154,7 +154,7 @@ def finish(job: Job, chunk: Chunk) -> Chunk:
     look_closer(job, chunk)
     for m in [m for m, why in chunk.why.items() if why == UNDECIDED]:
         if job.halt.asked:
-            chunk.why[m] = INTERRUPTED
+            chunk.why[m] = UNFINISHED + job.halt.how
             continue
         alone, row = run_all(job, m, m + 1), m - chunk.first
         alone = condense(job, alone) if chunk.kept else alone
@@ -174,7 +174,7 @@ def finish(job: Job, chunk: Chunk) -> Chunk:
 
 def finished(chunk: Chunk) -> int:
     """How many members of a chunk have come to an end of their own."""
-    return chunk.last - chunk.first - sum(why == INTERRUPTED for why in chunk.why.values())
+    return chunk.last - chunk.first - sum(why.startswith(UNFINISHED) for why in chunk.why.values())
 
 
 def _log(first: int, m: int, log: batch.Log) -> Happenings:

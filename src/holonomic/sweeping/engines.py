@@ -106,6 +106,8 @@ class Dask:
                 for another in ahead.hand_out(submit, self._window(), lambda future: future.key):
                     running.add(another)
                 yield chunk
+                if job.halt.asked:  # a budget that is used up; Ctrl-C is thrown
+                    break
         except KilledWorker as problem:
             raise HolonomicError(
                 f"several workers died of the same members: {problem} Look into the workers' memory limits and logs."

@@ -171,12 +171,13 @@ class Summed(Source):
 
 def check_memory(needed: int, job: Job) -> None:
     """Refuse results that cannot fit, before anything is computed."""
-    too_much = beyond_memory(needed)
+    too_much, what = beyond_memory(needed), f"the results of {job.count} runs at {len(job.save_t)} times take"
+    remedy = 'Name what you need in outputs=, pass keep="summary", or stream them to store=.'
     if too_much is not None:
-        raise BadArgument(
-            f"the results of {job.count} runs at {len(job.save_t)} times take {too_much}. Name what you need in outputs=, pass "
-            'keep="summary", or stream them to store=.'
-        )
+        raise BadArgument(f"{what} {too_much}. {remedy}")
+    job.halt.held += needed
+    if job.halt.budget is not None:
+        job.halt.budget.refuse(job.halt.held, what, remedy)
 
 
 def not_kept(name: str, held) -> BadArgument:

@@ -1,7 +1,8 @@
-"""Ctrl-C in a sweep: members that are finished are kept, those under way end within the second, the others do not begin.
+"""Ctrl-C in a sweep, and what else ends it: members that are finished are kept, those under way end within the second, the
+others do not begin.
 
 A press is written down where compiled loops and threads see it, and nothing is thrown: what a chunk has finished comes back
-with it. A second press ends the sweep at once, as Python does by itself.
+with it. A second press ends the sweep at once, as Python does by itself. The same place tells that its budget is used up.
 """
 
 from __future__ import annotations
@@ -13,9 +14,11 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from ..arguments import Budget, Cancelled, LimitReached, in_bytes
+from ..errors import HolonomicError
 from ..running.progress import Progress
 
-INTERRUPTED = "not finished: the sweep was interrupted"
+UNFINISHED = "not finished: the sweep was "
 
 
 class Halt:
@@ -23,6 +26,9 @@ class Halt:
 
     def __init__(self):
         self.flag = np.zeros(1, dtype=np.int64)  # read by `run_members`
+        self.budget: Budget | None = None
+        self.held = 0  # bytes that its results take
+        self.over: str | None = None  # what of its budget is used up
 
     def __getstate__(self) -> dict:
         return {}  # another process is not reached from here
@@ -31,9 +37,45 @@ class Halt:
         self.__init__()
 
     @property
-    def asked(self) -> bool:
-        """Whether Ctrl-C was pressed."""
+    def stopped(self) -> bool:
+        """Whether the sweep was told to end."""
         return bool(self.flag[0])
+
+    @property
+    def asked(self) -> bool:
+        """Whether the sweep is to end, by Ctrl-C or by its budget, at which this looks."""
+        if self.budget is not None and not self.stopped:
+            self.over = self.budget.over(self.held)
+            if self.over is not None:
+                self.ask()
+        return self.stopped
+
+    @property
+    def how(self) -> str:
+        """What ended the sweep, as the end of a sentence."""
+        if self.budget is None or self.over is None:
+            return "interrupted"
+        limits = {
+            "time": lambda budget: f"stopped by max_time = {budget.max_time:g} s",
+            "memory": lambda budget: f"stopped by max_memory = {in_bytes(budget.max_memory)}",
+        }
+        return limits[self.over](self.budget) if self.over in limits else self.over
+
+    def problem(self, done: int, count: int, path=None) -> HolonomicError:
+        """Return the error for a budget that was used up after `done` of `count` runs; `path` is the store that has them."""
+        budget, where = self.budget, f"after {done} of {count} runs"
+        kept = "The members so far are in error.solution."
+        if path is not None:
+            kept = f"They are in {path}; call sweep again with resume=True to go on."
+        if budget is None or self.over == "cancelled":
+            return Cancelled(f"the sweep was cancelled {where}. {kept}")
+        if self.over == "time":
+            remedy = "" if path is not None else " Raise max_time, or give a store=, with which resume=True goes on."
+            return LimitReached(f"max_time = {budget.max_time:g} s were used up {where}.{remedy} {kept}")
+        return LimitReached(
+            f"max_memory = {in_bytes(budget.max_memory or 0.0)} are used up {where}: results and events take "
+            f"{in_bytes(self.held)}. Raise max_memory, or watch fewer events. {kept}"
+        )
 
     def ask(self) -> None:
         """Ask everything that looks here to end."""

@@ -57,7 +57,7 @@ class Job:
     wanted: tuple[str, ...] | None = None  # quantities to keep; None: the whole state
     open: Open | None = None  # where the integrator was left to us, member by member
     checks: Checks = field(default_factory=Checks)  # what `simulate` looks into and may be different for each member
-    halt: Halt = field(default_factory=Halt, compare=False)  # Ctrl-C
+    halt: Halt = field(default_factory=Halt, compare=False)  # Ctrl-C, and what the sweep may use
 
     @property
     def plan(self) -> Plan:
@@ -146,6 +146,11 @@ class Happenings:
         """No event."""
         whole = np.zeros(0, dtype=np.int64)
         return cls(whole, whole, np.zeros(0), np.zeros((0, nx)), np.zeros((0, nk)))
+
+    @property
+    def nbytes(self) -> int:
+        """What they take."""
+        return sum(part.nbytes for part in (self.member, self.which, self.t, self.x, self.k))
 
     def among(self, first: int, last: int, inside: bool = True) -> Happenings:
         """Those of the members first .. last-1, or of all others."""

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import io
 import json
-import sys
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
@@ -19,6 +18,7 @@ import numpy as np
 
 from ..errors import BadArgument, FileFailed, HolonomicError, MissingExtra
 from ..files import words, write_bytes
+from ..notices import notice
 from .ensemble import MembersLog
 from .ensemble_sources import Source, not_kept
 from .job import Chunk, Happenings, Job
@@ -175,10 +175,7 @@ class Store:
                 broken += 1
                 path.unlink()
         if broken:
-            print(
-                f"holonomic: {broken} chunk{'s' * (broken > 1)} of {self.path} half-written or damaged; computed again.",
-                file=sys.stderr, flush=True,
-            )  # fmt: skip
+            notice(f"{broken} chunk{'s' * (broken > 1)} of {self.path} half-written or damaged; computed again.")
 
     def _matches(self, first: int, files: dict[str, Any]) -> bool:
         return all(stamp(self._file(name, first)) == said for name, said in files.items())

@@ -14,7 +14,6 @@ import base64
 import contextlib
 import hashlib
 import json
-import sys
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
@@ -25,6 +24,7 @@ import numpy as np
 from .._version import __version__
 from ..errors import BadArgument, FileFailed, HolonomicError
 from ..files import as_path, words, writable, write_bytes
+from ..notices import notice
 from .job import Job
 
 RECORDS = Path("status", "journal")
@@ -135,7 +135,7 @@ def mend(path: Path, known: dict[str, Any]) -> bool:
             write_bytes(writable(file, "store="), content)
             broken += 1
     if broken:
-        print(f"holonomic: metadata of {path} damaged ({broken} files); written again.", file=sys.stderr, flush=True)
+        notice(f"metadata of {path} damaged ({broken} files); written again.")
     return any(stamp(path / name) != said for name, said in known["stamps"].items())
 
 

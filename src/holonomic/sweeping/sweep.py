@@ -9,7 +9,17 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..arguments import Asked, Assembling, GivenStart, brought, check_kind, opened, refuse_unknown
+from ..arguments import (
+    Asked,
+    Assembling,
+    Cancelled,
+    GivenStart,
+    LimitReached,
+    brought,
+    check_kind,
+    opened,
+    refuse_unknown,
+)
 from ..entries import entry
 from ..errors import BadArgument
 from ..model.dae import Dae
@@ -26,7 +36,7 @@ from .job import Engine, Job
 from .members import STARTS, check_params, check_starts, count, first_of, mapped, starts_of_members
 from .remarks import warn_of
 
-NOT_RUN = "not run: the sweep was interrupted"
+NOT_RUN = "not run: the sweep was "
 MOST_WORKERS = 4096
 
 
@@ -80,6 +90,9 @@ def sweep(
     on="threads",
     workers: int | None = None,
     progress: bool | None = None,
+    max_time: float | None = None,
+    max_memory: float | None = None,
+    cancel=None,
     **unknown,
 ) -> Ensemble:
     """Run one system many times, over parameters and initial values.
@@ -131,6 +144,10 @@ def sweep(
         choose for it; `runs.plan.why()` and `runs.changed` tell. On a GPU one explicit method is chosen for all.
     prefer : {"speed", "accuracy", "energy"}, optional
         As for `simulate`; trials for "energy" are made with these three members, and the smallest tolerance is taken.
+    max_time, max_memory, cancel
+        As for `simulate`: what the sweep may use, seconds of wall time and bytes of results in memory, and how another thread
+        stops it. `error.solution` has the members that were finished; a store has them on disk, and resume=True goes on. On
+        threads it ends within about a second, on a GPU and a cluster with the pieces under way.
     *positional, **unknown
         Refused, with the name that is meant here.
 
@@ -162,7 +179,7 @@ def sweep(
     start = GivenStart(q0, v0, y0, s0, w0, x0, dx0, ddx0, lam0, initial, hold, redundant)
     asked = Asked(
         formulation, integrator, stabilization, rtol, atol, step, constraint_tol, prefer, save_at, events, max_steps, max_step,
-        None, progress,
+        None, progress, max_time, max_memory, cancel,
     )  # fmt: skip
     many = AskedMembers(params, inputs, outputs, keep, store, resume, on, workers)
     return run_members("sweep", system, t_end, start, asked, many)
@@ -170,8 +187,10 @@ def sweep(
 
 def run_members(call: str, system, t_end, start: GivenStart, asked: Asked, many: AskedMembers) -> Ensemble:
     """Run one system many times; `call` is the function that was called, for messages."""
+    budget = asked.budget()
     engine = engine_of(many.on, many.workers)
     job = job_of(call, system, t_end, start, asked, many, explicit_only=isinstance(many.on, str) and many.on == "cuda")
+    job.halt.budget = budget
     if many.store is None:
         runs = gather(job, engine, many.keep, asked.progress)
     else:
@@ -290,6 +309,7 @@ def gather(job: Job, engine: Engine, keep: str, progress: bool | None) -> Ensemb
                 chunk = finish(job, chunk)
                 source.add(chunk)
                 log.add(chunk)
+                job.halt.held += chunk.events.nbytes
                 del left[chunk.first]
                 bar.add(finished(chunk))
     except KeyboardInterrupt:
@@ -302,9 +322,14 @@ def gather(job: Job, engine: Engine, keep: str, progress: bool | None) -> Ensemb
         raise
     finally:
         bar.close()
-    if job.halt.asked:
+    if job.halt.stopped and job.halt.over is None:
         bar.interrupted("the members so far are returned")
-        _not_run(job, source, log, left, "the sweep was interrupted")
+        _not_run(job, source, log, left, f"the sweep was {job.halt.how}")
+    elif job.halt.over is not None and bar.done < job.count:
+        _not_run(job, source, log, left, f"the sweep was {job.halt.how}")
+        problem = job.halt.problem(bar.done, job.count)
+        problem.solution = Ensemble(job, source, log)
+        raise problem
     return Ensemble(job, source, log)
 
 
@@ -329,15 +354,18 @@ def stream(job: Job, engine: Engine, path, resume: bool, progress: bool | None) 
                 if finished(chunk) == chunk.last - chunk.first:  # a store holds whole chunks
                     store.add(chunk)
                     bar.add(chunk.last - chunk.first)
-        if job.halt.asked:
+        if job.halt.stopped and job.halt.over is None:
             raise KeyboardInterrupt
+        if job.halt.over is not None and store.missing():
+            raise job.halt.problem(store.members_done, job.count, store.path)
         return Ensemble(job, Stored(store), store.log())
-    except KeyboardInterrupt as pressed:
-        job.halt.ask()
-        bar.interrupted(f"they are in {store.path}, resume=True goes on")
+    except (KeyboardInterrupt, LimitReached, Cancelled) as stop:
+        if isinstance(stop, KeyboardInterrupt):
+            job.halt.ask()
+            bar.interrupted(f"they are in {store.path}, resume=True goes on")
         log = store.log()
-        log.why |= {m: NOT_RUN for first, last in store.missing() for m in range(first, last)}
-        pressed.solution = Ensemble(job, Stored(store), log)
+        log.why |= {m: NOT_RUN + job.halt.how for first, last in store.missing() for m in range(first, last)}
+        stop.solution = Ensemble(job, Stored(store), log)
         raise
     finally:
         bar.close()
