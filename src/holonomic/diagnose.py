@@ -77,7 +77,7 @@ class Diagnosis:
         there = sol(np.linspace(t0, t1, POINTS))
         longest, forward = abs(t1 - t0), 1.0 if t1 >= t0 else -1.0
         data, plan = sol.trail.data.copy(), sol.plan
-        tables, found = InputTables(plan.model), []
+        tables, found = sol.trail.inputs, []
         for t, x in zip(there.t, there.trail.arrays[1], strict=True):
             tables.set(data, float(t), forward)
             choice = {"rtol": plan.choice.rtol, "longest": longest, "direction": forward}
@@ -179,7 +179,7 @@ def diagnose(
             "by itself where a run is stiff, or near a singular position."
         )
     data = model.data()
-    InputTables(model).set(data, t0, 1.0)
+    InputTables(model).begin(data, t0, 1.0)
     note = ""
     try:
         with warnings.catch_warnings():

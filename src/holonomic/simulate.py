@@ -8,7 +8,17 @@ from typing import Any
 
 import numpy as np
 
-from .arguments import Asked, Budget, GivenStart, Opened, choice_at_start, free_multipliers, opened, refuse_unknown
+from .arguments import (
+    Asked,
+    Budget,
+    GivenStart,
+    Opened,
+    choice_at_start,
+    free_multipliers,
+    inputs_of_run,
+    opened,
+    refuse_unknown,
+)
 from .automatic.decide import Choosing
 from .automatic.prefer import preferred
 from .model.dae import Dae
@@ -59,6 +69,7 @@ def simulate(
     max_time: float | None = None,
     max_memory: float | None = None,
     cancel=None,
+    inputs: Mapping[str, Any] | None = None,
     **unknown,
 ) -> Solution:
     """Simulate a system from consistent initial values.
@@ -101,6 +112,9 @@ def simulate(
         Number of equidistant times, or times, to keep; otherwise every accepted step is kept.
     events : {name: Event or function}, optional
         Zeros to locate.
+    inputs : {name: number or table}, optional
+        Inputs of the system, in the place of its own numbers and tables: a number, a pair (times, values), linear in between,
+        or (times, values, "hold"), each value being kept until the next time. Steps end on these times.
     initial : {"check", "project", "impact", "free"}
         Check the initial values, or move them onto the constraints, the shortest way. "impact": v0 is the velocity
         before constraints catch the system; impulses -GᵀΛ make it consistent, and `sol.impulses` has them. "free" takes
@@ -155,7 +169,7 @@ def simulate(
     start = GivenStart(q0, v0, y0, s0, w0, x0, dx0, ddx0, lam0, initial, hold, redundant)
     asked = Asked(
         formulation, integrator, stabilization, rtol, atol, step, constraint_tol, prefer, save_at, events, max_steps, max_step,
-        first_step, progress, max_time, max_memory, cancel,
+        first_step, progress, max_time, max_memory, cancel, inputs,
     )  # fmt: skip
     budget = asked.budget()
     here = opened("simulate", system, t_end, start)
@@ -177,7 +191,7 @@ def _simulated(here: Opened, asked: Asked, budget: Budget | None) -> Solution:
         if len(extras):  # those of an earlier run's end, too
             given |= {"s0": q[model.nc : model.nc + model.ns], "w0": q[model.nc + model.ns :]}
         given |= {name: getattr(start, name) for name in ("initial", "hold", "redundant")}
-        given["constraint_tol"] = asked.constraint_tol
+        given |= {"constraint_tol": asked.constraint_tol, "inputs": asked.inputs}
         if budget is not None:
             given |= {"max_time": budget.time_left, "cancel": budget.cancel}
         aim = preferred(asked.prefer, simulate, model, (t0, t1), given, asked.methods, asked.step, asked.rtol, asked.atol)
@@ -185,8 +199,8 @@ def _simulated(here: Opened, asked: Asked, budget: Budget | None) -> Solution:
     choice = asked.choice(model)
     watched = asked.watched(system)
     data = model.data()
-    tables = InputTables(model)
-    tables.set(data, t0, forward)
+    inputs = InputTables(model) if asked.inputs is None else inputs_of_run("simulate", model, asked.inputs)
+    inputs.begin(data, t0, forward)
     begin = prepare(
         model, t0, q, v, data, tol=choice.constraint_tol, initial=initial, hold=start.hold,
         redundant=system.redundant if start.redundant is None else start.redundant,
@@ -211,12 +225,12 @@ def _simulated(here: Opened, asked: Asked, budget: Budget | None) -> Solution:
     if budget is not None and save_t is not None:
         numbers = len(save_t) * (1 + model.nq + 2 * model.nv + model.n_lam)
         budget.refuse(8 * numbers, f"what is kept at {len(save_t)} times takes", "Keep fewer times, or raise max_memory.")
-    run = Run(plan, data, t0, z0, t1, save_t=save_t, **asked.limits())
+    run = Run(plan, data, t0, z0, t1, save_t=save_t, inputs=inputs, **asked.limits())
     if initial == "free" and lam0 is not None:
         run.lam0, lam0 = free_multipliers(plan, lam0), None
     crossing = Crossing(None if initial == "free" else lambda other: plan_of(model, other, watched, begin.rows), t1)
     sol = walk(
-        run, plan, tables, begin, t0, t1, lam0, asked.progress, free=initial == "free", choosing=choosing, crossing=crossing,
+        run, plan, begin, t0, t1, lam0, asked.progress, free=initial == "free", choosing=choosing, crossing=crossing,
         attendant=None if budget is None else Attendant(budget, t1),
     )  # fmt: skip
     if note is not None:

@@ -8,11 +8,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .arguments import Asked, GivenStart, choice_at_start, opened, refuse_unknown
+from .arguments import Asked, GivenStart, choice_at_start, inputs_of_run, opened, refuse_unknown
 from .errors import DONE, EVENT, MORE, OK, BadArgument
 from .loop.from_python import drive_compiled
 from .model.dae import Dae
-from .model.input_tables import InputTables
 from .planning.gains import check_gain
 from .planning.plan import Plan
 from .planning.reuse import UntraceableEvent, as_python, model_of, plan_of
@@ -47,11 +46,12 @@ class Stepper:
     Parameters
     ----------
     system : System, Ode, Dae, Problem or Mechanism
-        What to simulate. Inputs that are numbers (`inputs={"torque": 0.0}`) can be set in every step.
+        What to simulate.
     q0, v0, y0, s0, w0, x0, dx0, ddx0, lam0, initial, hold, redundant
         The start, as in `simulate`; it begins at t = 0, or at the time of `q0=sol.end`.
-    integrator, stabilization, formulation, rtol, atol, step, constraint_tol, events, max_step, first_step
-        Methods, tolerances and events, as in `simulate`.
+    integrator, stabilization, formulation, rtol, atol, step, constraint_tol, events, max_step, first_step, inputs
+        Methods, tolerances, events and inputs, as in `simulate`. Those given as tables follow them; the others can be set in every
+        step.
     *positional, **unknown
         Nothing: a start without its name is refused, and so is an unknown name.
 
@@ -84,14 +84,14 @@ class Stepper:
         self, system, *positional, q0=None, v0=None, y0=None, s0=None, w0=None, x0=None, dx0=None, ddx0=None, lam0=None,
         integrator="auto", stabilization="auto", formulation="auto", rtol=None, atol=None, step=None, constraint_tol=None,
         events: Mapping[str, Any] | None = None, initial: str = "check", hold=None, redundant: str | None = None,
-        max_step: float = np.inf, first_step: float | None = None, **unknown,
+        max_step: float = np.inf, first_step: float | None = None, inputs: Mapping[str, Any] | None = None, **unknown,
     ):  # fmt: skip
         if positional or unknown:
             refuse_unknown(Stepper, positional, unknown, system)
         start = GivenStart(q0, v0, y0, s0, w0, x0, dx0, ddx0, lam0, initial, hold, redundant)
         self._asked = Asked(
             formulation, integrator, stabilization, rtol, atol, step, constraint_tol, None, None, events, ENDLESS, max_step,
-            first_step, False,
+            first_step, False, inputs=inputs,
         )  # fmt: skip
         self._here = opened("Stepper", system, None, start, endless=True)
         try:
@@ -105,10 +105,8 @@ class Stepper:
         model = model_of(system, q, v, t0, extras)
         choice, watched = self._asked.choice(model), self._asked.watched(system)
         data = model.data()
-        self._inputs = InputTables(model)
-        if len(self._inputs.breaks):
-            raise BadArgument("a Stepper takes inputs as numbers or functions of t: set those of a table in step(dt, u={...}).")
-        self._inputs.set(data, t0, 1.0)
+        self._inputs = inputs_of_run("Stepper", model, self._asked.inputs)
+        self._inputs.begin(data, t0, 1.0)
         begin = prepare(
             model, t0, q, v, data, tol=choice.constraint_tol, initial=start.initial, hold=start.hold,
             redundant=system.redundant if start.redundant is None else start.redundant,
@@ -130,13 +128,13 @@ class Stepper:
 
     def _enter(self, plan: Plan, begin: Start, data: np.ndarray, t0: float, x0: np.ndarray) -> None:
         """Begin a run of a plan."""
-        run = Run(plan, data, t0, x0, np.inf, save_t=np.zeros(0), **self._asked.limits())
+        run = Run(plan, data, t0, x0, np.inf, save_t=np.zeros(0), inputs=self._inputs, **self._asked.limits())
         self.plan, self._start, self._run, self._memory, self._data = plan, begin, run, run.memory, data
         work = run.work
         self._given = (plan.fns, plan.size, data, run.memory, *work.flat, *work.rows, run.save_t, plan.slots, *plan.method,
                        *work.events)  # fmt: skip
         self._arrays = (*work.loop.state, work.events.marks, work.events.values)
-        self._quick = not (plan.model.interpreted or plan.events)
+        self._plain = not (plan.model.interpreted or plan.events or len(self._inputs.breaks))
         self._memory.t_stop = t0 + 1.0  # from which the first step is chosen, where nothing else is known
         status = run.begin()
         if status != OK:
@@ -206,37 +204,53 @@ class Stepper:
         t_stop = memory.t + dt
         if not memory.t < t_stop < np.inf:
             raise BadArgument(f"step(dt): dt must be a time above 0 that changes t = {self.t:.6g}, got {dt!r}.")
-        memory.t_stop = t_stop
-        if memory.fixed:
-            memory.t_base, memory.step_number = memory.t, 0
-        if self._quick:
-            memory.quota = QUOTA
-            status = drive_compiled(self._given)
-            if status == DONE:
-                return ()
-            while self.plan.supplies(status) or status == MORE:
-                memory.quota, status = QUOTA, drive_compiled(self._given)
-            if status == DONE:
-                return ()
-            raise self._failed(status)
-        return self._watched_step()
+        if self._plain:
+            memory.t_stop = t_stop
+            if memory.fixed:
+                memory.t_base, memory.step_number = memory.t, 0
+            self._drive()
+            return ()
+        self._run.watching.clear_log()
+        while self._stretch(self._inputs.next_break(memory.t, t_stop)) and memory.t != t_stop:
+            pass
+        names = list(self.plan.events)
+        return tuple(names[k] for k, *_ in self._run.watching.log)
 
-    def _watched_step(self) -> tuple[str, ...]:
-        """The same where events are watched or functions run as Python."""
-        run, names = self._run, list(self.plan.events)
-        run.watching.clear_log()
-        ended = None
-        while ended is None:
-            status = run.go()
-            if status == EVENT:
-                ended, status = happened(run, self._start, [], None)
-                if status not in (OK, DONE):
-                    raise self._failed(status)
-            elif status == DONE:
-                break
-            else:
+    def _drive(self) -> None:
+        """Go on to the stop time, where nothing is watched and everything is compiled."""
+        memory = self._memory
+        memory.quota = QUOTA
+        status = drive_compiled(self._given)
+        while status != DONE:
+            if not (self.plan.supplies(status) or status == MORE):
                 raise self._failed(status)
-        return tuple(names[k] for k, *_ in run.watching.log)
+            memory.quota, status = QUOTA, drive_compiled(self._given)
+
+    def _stretch(self, t_stop: float) -> bool:
+        """Go on to a time and enter the inputs that begin there; False: a terminal event came before."""
+        run = self._run
+        run.stop_at(t_stop)
+        status = MORE
+        while status != DONE:
+            status = self._happened(run.go())
+            if status == EVENT:
+                return False
+        if run.inputs.jumps(run.t):
+            return self._happened(run.inputs_jump()) != EVENT
+        if len(run.inputs.breaks):
+            run.inputs.set(self._data, run.t, 1.0)
+            run.field_changed()
+        return True
+
+    def _happened(self, status: int) -> int:
+        """Deal with the events of a status: EVENT is left of it where a terminal one ends the step."""
+        if status == EVENT:
+            ended, status = happened(self._run, self._start, [], None)
+            if ended is not None:
+                return EVENT
+        if status not in (OK, DONE):
+            raise self._failed(status)
+        return status
 
     def _set(self, u: Mapping[str, float]) -> None:
         places, data, changed = self._places, self._data, False
@@ -259,7 +273,9 @@ class Stepper:
         found = self.__dict__.get("_at")
         if found is None:
             names = list(self.plan.model.inputs)
-            found = self.__dict__["_at"] = {names[i]: self._inputs.at + 3 * i for i, *_ in self._inputs.tables}
+            found = self.__dict__["_at"] = {
+                names[i]: self._inputs.at + 3 * i for i, times, _ in self._inputs.tables if len(times) == 1
+            }
         return found
 
     def state(self) -> Checkpoint:

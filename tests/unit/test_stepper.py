@@ -142,8 +142,6 @@ def test_a_failed_step_leaves_the_last_good_state():
         (lambda s: s.step(0.1, u={"pull": 1.0}), r"step\(u=...\) has no input 'pull' that can be set. Known: push."),
         (lambda s: s.step(0.1, u={"push": np.nan}), "input 'push' must be finite, got nan"),
         (lambda s: Stepper(pendulum(), **START, integrator=FixedBDF(2), formulation=GGL, step=0.1), "one that starts by itself"),
-        (lambda s: Stepper(System(np.eye(1), lambda q, u: [u.f], inputs={"f": ([0.0, 1.0], [0.0, 1.0])}), q0=[0], v0=[0]),
-         "set those of a table in step"),
     ],
 )  # fmt: skip
 def test_bad_input_gets_plain_words(call, text):

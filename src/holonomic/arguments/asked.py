@@ -51,6 +51,7 @@ class Asked(NamedTuple):
     max_time: float | None = None
     max_memory: float | None = None
     cancel: Any = None
+    inputs: Mapping[str, Any] | None = None
 
     @property
     def methods(self) -> dict[str, Any]:

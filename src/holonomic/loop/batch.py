@@ -10,6 +10,7 @@ import math
 from typing import Any, NamedTuple
 
 from ..errors import DONE, EVENT, MORE, NOT_FINITE, OK
+from ..kernels.evaluate import evaluate
 from ..kernels.memory import RUN
 from ..kernels.signatures import (
     EVENT_ARRAYS,
@@ -131,6 +132,40 @@ def enter_tables(m: i8, t: f8, forward: f8, data: vec, tables: TABLES):
             data[at] = VALUES[m, low - 1]
             data[at + 1] = (VALUES[m, low] - VALUES[m, low - 1]) / (times[low] - times[low - 1])
             data[at + 2] = times[low - 1]
+
+
+@leaf
+def any_jumps(m: i8, t: f8, tables: TABLES):
+    """Tell whether a tabulated input jumps at t: its time stands twice there."""
+    first_time, times, VALUES = tables.first, tables.times, tables.values
+    for j in range(tables.at.shape[0]):
+        low, high = first_time[j], first_time[j + 1]
+        while low < high:
+            middle = (low + high) // 2
+            if times[middle] < t:
+                low = middle + 1
+            else:
+                high = middle
+        if low + 1 < first_time[j + 1] and times[low] == t and times[low + 1] == t and VALUES[m, low] != VALUES[m, low + 1]:
+            return True
+    return False
+
+
+@inner
+def enter_jump(m, model, run, loop, record, forward, tables):
+    """Enter inputs that jump here, and write (v', λ) anew where they have been written before the jump."""
+    size, K = model.size, loop.state.K
+    enter_tables(m, run.t, forward, model.data, tables)
+    status = evaluate(model, run, run.t, loop.state.x, K, 0, loop.state.W)
+    if status != OK:
+        run.last_status = status
+        run.t_failed = run.t
+        return status
+    run.evaluated = 1
+    if run.rows > 0 and record.save_t[run.saved - 1] == run.t:
+        for i in range(size.nk):
+            record.k[run.rows - 1, i] = K[0, size.nq + i]
+    return OK
 
 
 @inner
@@ -260,13 +295,19 @@ def run_member(m, slots, model, method, run, loop, record, events, tables, looks
                 run.quota = min(ahead, GLANCE)
         if status == DONE and stretch < stops.shape[0] - 1:
             stretch += 1
-            enter_tables(m, run.t, forward, model.data, tables)
-            run.evaluated = 0
             if run.remembers != 0:
                 for row in range(1, K.shape[0] - 2):  # the last two hold what is noted
                     for i in range(K.shape[1]):
                         K[row, i] = 0.0
             status = OK
+            if any_jumps(m, run.t, tables):
+                status = enter_jump(m, model, run, loop, record, forward, tables)
+            else:
+                enter_tables(m, run.t, forward, model.data, tables)
+                run.evaluated = 0
+        elif status == DONE and any_jumps(m, run.t, tables):
+            status = enter_jump(m, model, run, loop, record, forward, tables)
+            status = DONE if status == OK else status
     return status
 
 

@@ -1,6 +1,14 @@
-"""Inputs of a system: checked when it is stated; tables are linear between their times, so that each stretch is smooth."""
+"""Inputs of a system: numbers, functions of t, and tables over time; checked when they are stated, entered where steps end.
+
+A table is linear between its times, or held: (times, values, "hold") keeps each value until the next time. Each stretch between two
+times is smooth, and steps end on them. A held table is kept as a linear one in which every time but the first stands twice, so
+that one search serves both.
+"""
 
 from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 
@@ -8,20 +16,50 @@ from ..errors import BadArgument
 from .call_by_name import wanted
 from .given_numbers import NO_NUMBERS
 
+KINDS = ("linear", "hold")
+
 
 def own_input(name: str, given):
-    """Return a checked input; a table as a pair of arrays of our own, however its rows were given."""
+    """Return a checked input; a table as arrays of our own, however its rows were given."""
     if callable(given):
         wanted(given, f"input {name!r}", ("t", "p"))
         return given
     if isinstance(given, list) or (isinstance(given, np.ndarray) and given.ndim):
         given = tuple(given)
-    times, values = input_table(name, given)
-    return (times, values) if isinstance(given, tuple) else given
+    table, hold = split_kind(name, given)
+    times, values = _checked(name, table)
+    if not isinstance(given, tuple):
+        return given
+    return (times, values, "hold") if hold else (times, values)
+
+
+def split_kind(name: str, given) -> tuple[Any, bool]:
+    """Return an input without the word that says how it goes between its times, and whether it is held."""
+    if not isinstance(given, tuple) or len(given) != 3:
+        return given, False
+    *table, kind = given
+    if not isinstance(kind, str):
+        return given, False
+    if kind not in KINDS:
+        raise BadArgument(
+            f'input {name!r} is (times, values, "hold") or (times, values, "linear"), got {kind!r} in the third place.'
+        )
+    return tuple(table), kind == "hold"
+
+
+def held(times: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return a table that keeps its values, as a linear one; values run along the last axis."""
+    return np.repeat(times, 2)[1:], np.repeat(values, 2, axis=-1)[..., :-1]
 
 
 def input_table(name: str, given) -> tuple[np.ndarray, np.ndarray]:
-    """Return a checked input as (times, values); a number is a table of one time."""
+    """Return a checked input as (times, values), linear in between; a number is a table of one time."""
+    table, hold = split_kind(name, given)
+    times, values = _checked(name, table)
+    return held(times, values) if hold else (times, values)
+
+
+def _checked(name: str, given) -> tuple[np.ndarray, np.ndarray]:
     try:
         if any(np.asarray(part).dtype.kind in NO_NUMBERS + "b" for part in (given if isinstance(given, tuple) else (given,))):
             raise TypeError
@@ -45,24 +83,42 @@ def input_table(name: str, given) -> tuple[np.ndarray, np.ndarray]:
 
 
 class InputTables:
-    """The tabulated and constant inputs of a model, and their entries (value, slope, time) in data."""
+    """The tabulated and constant inputs of a run, and their entries (value, slope, time) in data.
 
-    def __init__(self, model):
-        self.at = model.data_places["inputs"].start if model.inputs else 0
+    Parameters
+    ----------
+    model : Model
+        Whose inputs they are.
+    given : {name: (times, values)}, optional
+        Tables, linear in between, in the place of the system's own.
+    """
+
+    def __init__(self, model, given: Mapping[str, tuple[np.ndarray, np.ndarray]] | None = None):
+        given = given or {}
+        own = model.inputs
+        self.at = model.data_places["inputs"].start if own else 0
+        self.functions = {name: each for name, each in own.items() if callable(each)}
+        self.names: list[str] = []
         self.tables: list[tuple[int, np.ndarray, np.ndarray]] = []
-        breaks: set[float] = set()
-        for i, (name, given) in enumerate(model.inputs.items()):
-            if callable(given):
-                continue
-            times, values = input_table(name, given)
-            if len(times) > 1:
-                breaks.update(times.tolist())
-            self.tables.append((i, times, values))
-        self.breaks = np.array(sorted(breaks))
+        for i, (name, each) in enumerate(own.items()):
+            if name not in self.functions:
+                self.names.append(name)
+                self.tables.append((i, *(given[name] if name in given else input_table(name, each))))
+        breaks = [times for _, times, _ in self.tables if len(times) > 1]
+        self.breaks = np.unique(np.concatenate(breaks)) if breaks else np.zeros(0)
+
+    def begin(self, data: np.ndarray, t: float, direction: float) -> None:
+        """Enter the numbers, and the piece of every table that begins at t."""
+        for i, times, values in self.tables:
+            if len(times) == 1:
+                data[self.at + 3 * i : self.at + 3 * i + 3] = (values[0], 0.0, t)
+        self.set(data, t, direction)
 
     def set(self, data: np.ndarray, t: float, direction: float) -> None:
-        """Enter the piece of every table that begins at t."""
+        """Enter the piece of every table that begins at t; numbers stay as they are."""
         for i, times, values in self.tables:
+            if len(times) == 1:
+                continue
             at = self.at + 3 * i
             side = "right" if direction > 0 else "left"
             k = int(np.searchsorted(times, t, side=side))
@@ -77,7 +133,31 @@ class InputTables:
         if not len(self.breaks):
             return t_end
         if t_end >= t:
-            later = self.breaks[self.breaks > t]
-            return float(min(later[0], t_end)) if len(later) else t_end
-        earlier = self.breaks[self.breaks < t]
-        return float(max(earlier[-1], t_end)) if len(earlier) else t_end
+            k = int(np.searchsorted(self.breaks, t, side="right"))
+            return float(min(self.breaks[k], t_end)) if k < len(self.breaks) else t_end
+        k = int(np.searchsorted(self.breaks, t, side="left"))
+        return float(max(self.breaks[k - 1], t_end)) if k > 0 else t_end
+
+    def jumps(self, t: float) -> bool:
+        """Tell whether an input has another value after t than before it."""
+        for _, times, values in self.tables:
+            k = int(np.searchsorted(times, t, side="left"))
+            if k + 1 < len(times) and times[k] == t == times[k + 1] and values[k] != values[k + 1]:
+                return True
+        return False
+
+    def along(self, t: np.ndarray, direction: float) -> dict[str, np.ndarray]:
+        """Return the values of all tables at times, by name; where one jumps, the value after the jump."""
+        found = {}
+        for name, (_, times, values) in zip(self.names, self.tables, strict=True):
+            found[name] = values_at(times, values, t, direction)
+        return found
+
+
+def values_at(times: np.ndarray, values: np.ndarray, t: np.ndarray, direction: float = 1.0) -> np.ndarray:
+    """Return a table at times; where it jumps, the value after the jump."""
+    k = np.searchsorted(times, t, side="right" if direction > 0 else "left")
+    low, high = np.clip(k - 1, 0, len(times) - 1), np.clip(k, 0, len(times) - 1)
+    inside = times[high] > times[low]
+    share = (t - times[low]) / np.where(inside, times[high] - times[low], 1.0)
+    return np.where(inside, values[low] + share * (values[high] - values[low]), np.where(k == 0, values[0], values[low]))

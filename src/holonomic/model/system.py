@@ -76,7 +76,8 @@ class System:
         Parameters by name: numbers or arrays, available as `p.name`.
     inputs : dict, optional
         Inputs by name, available as `u.name`: a number, a function of t, or a pair (times, values), taken
-        as linear in between and constant outside; steps end on the times.
+        as linear in between and constant outside, or (times, values, "hold"), each value being kept until the next time;
+        steps end on the times.
     outputs : dict, optional
         Named outputs, functions that may also use `a` and `lam`; read as `sol[name]`.
     coordinates : sequence of str, or {name: kind}, optional

@@ -215,7 +215,8 @@ class Mechanism(NamedParts, JointMethods, DriveMethods, ForceMethods, StateMetho
     def input(self, name: str, given) -> None:
         """Add a control input, seen by functions of forces as `u.name`.
 
-        A number, a function of t, or a pair (times, values), linear in between; steps end on the times.
+        A number, a function of t, or a pair (times, values), linear in between, or (times, values, "hold"), each value being kept
+        until the next time; steps end on the times.
         """
         if not isinstance(name, str) or not name:
             raise BadArgument(f"an input needs a name, got {name!r}. Write m.input('valve', 1.0).")

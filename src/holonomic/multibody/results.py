@@ -10,6 +10,8 @@ import numpy as np
 
 from ..errors import BadArgument
 from ..model.call_by_name import Names, param_names, wanted
+from ..model.input_tables import input_table, values_at
+from ..results.sampling import time_direction
 from ..starting.impulse import Impact
 from . import plane, space
 from .acting_views import DriveView, ForceView, JointView
@@ -64,7 +66,8 @@ class Resolver:
         """Return the arrays of a solution as views read them."""
         model = sol.plan.model
         p = self._with_built_in(param_names(sol.trail.data, model.places))
-        return MechanismRecord(self, sol.t, sol.q, sol.v, sol.a, sol.lam, p, model.inputs, sol.s, caught_in(sol))
+        inputs = model.inputs | sol.trail.inputs.along(np.atleast_1d(sol.t), time_direction(sol.source))
+        return MechanismRecord(self, sol.t, sol.q, sol.v, sol.a, sol.lam, p, inputs, sol.s, caught_in(sol))
 
     def view_members(self, runs, name: str):
         """Return what a name stands for in an ensemble: member first, then time."""
@@ -184,7 +187,7 @@ class MechanismRecord:
             elif isinstance(given, np.ndarray):  # known at every time
                 found[name] = given
             elif isinstance(given, tuple):
-                found[name] = np.interp(self.t, *given)
+                found[name] = values_at(*input_table(name, given), self.t)
             else:
                 found[name] = np.full(len(self.t), float(given))
         return Names(**found)

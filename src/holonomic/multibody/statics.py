@@ -15,6 +15,7 @@ import numpy as np
 
 from ..errors import BadArgument, StepFailed
 from ..model.call_by_name import Names, call
+from ..model.input_tables import input_table, values_at
 from .assemble import Kinematics, beginning, close
 from .mechanism import Mechanism
 from .results import MechanismRecord, Resolver
@@ -41,7 +42,7 @@ class Statics(Kinematics):
         given = {"t": 0.0, "p": self.own}
         self.u = Names(**{
             name: float(call(value, name, ("t", "p"), given) if callable(value)
-                        else np.interp(0.0, *value) if isinstance(value, tuple) else value)
+                        else values_at(*input_table(name, value), np.zeros(())) if isinstance(value, tuple) else value)
             for name, value in (self.system.inputs or {}).items()
         })  # fmt: skip
 

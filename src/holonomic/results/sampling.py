@@ -20,7 +20,6 @@ from ..kernels.settle import pull_and_settle
 from ..kernels.signatures import Fn, Inside, Kept
 from ..loop.from_python import field_at, pull_compiled
 from ..loop.replay import along, from_trail, replay
-from ..model.input_tables import InputTables
 from ..planning.workspace import Workspace
 from ..stabilizations.projection import tightened
 from .trail import joined_states, remembered
@@ -104,7 +103,7 @@ def _pieces(sol, t: np.ndarray):
 
     Data change where a table of inputs has a break, and where an event maps a state to other invariants.
     """
-    tables, places = InputTables(sol.plan.model), sol.plan.model.data_places["invariants"]
+    tables, places = sol.trail.inputs, sol.plan.model.data_places["invariants"]
     data = sol.trail.data.copy()
     forward = time_direction(sol)
     piece = np.searchsorted(tables.breaks, t, side="right" if forward > 0 else "left")

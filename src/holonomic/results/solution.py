@@ -53,7 +53,7 @@ class Solution(Exports):
             stop = (run.t, run.x.copy(), run.K[0, nq : nq + plan.size.nk].copy())
         trail = Trail(
             plan, run.data, kept, begin, run.watching.log, run.memory, run.noted, run.record, run.start, stop, run.passages.paths,
-            impacts=run.watching.impacts, first_step=run.first, lam0=run.lam0,
+            impacts=run.watching.impacts, first_step=run.first, lam0=run.lam0, inputs=run.inputs,
         )  # fmt: skip
         return cls(trail, ended)
 
@@ -169,7 +169,7 @@ class Solution(Exports):
         own = self.trail
         trail = Trail(
             self.plan, own.data, own.steps_kept, own.begin, own.events, own.memory, own.noted, parent=self.source,
-            impacts=own.impacts, rows=(t, x, k), single=single,
+            impacts=own.impacts, rows=(t, x, k), single=single, inputs=own.inputs,
         )  # fmt: skip
         return Solution(trail, self.ended)
 

@@ -20,6 +20,7 @@ import numpy as np
 from ..loop.kept_steps import DENSE
 
 if TYPE_CHECKING:
+    from ..model.input_tables import InputTables
     from ..starting.initial import Start
     from .solution import Solution
     from .story import Story
@@ -67,6 +68,11 @@ class WrittenRows:
         """What the chunks from this one on take."""
         return sum(part.nbytes for parts in (self.t, self.x, self.k, self.dense) for part in parts[chunk:])
 
+    def renew(self, t: float, k: np.ndarray) -> None:
+        """Write (v', λ) anew where the last row is of this time: inputs have jumped there."""
+        if self.t and self.t[-1][-1] == t:
+            self.k[-1][-1] = k
+
     def joined(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         count = len(self.t)
         if count != 1 or len(self.k) != 1:
@@ -97,6 +103,7 @@ class Trail:
     again: Again | None = None  # runs the whole of it again: the same steps
     first_step: float | None = None  # as it was given
     lam0: np.ndarray | None = None  # multipliers that it began with, where they were given
+    inputs: InputTables | None = None  # what it was driven by
     reasons: Callable[[Solution], list[str]] | None = None  # says what led to the plan, line by line
     parent: Solution | None = None  # the run, of which this is a part at other times
     impacts: Sequence[tuple] = ()  # (number of the event, t, impulses), where events mapped the state of a System
@@ -230,7 +237,7 @@ def join(parts: Sequence[Solution]) -> Solution:
     t, x, k = own.final
     trail = Trail(
         own.plan.of_states(), own.data, own.steps_kept, own.begin, own.events, own.memory, own.noted,
-        start=parts[0].trail.start, stop=(t, x[: size_of(last)], k), parts=tuple(parts), impacts=own.impacts,
+        start=parts[0].trail.start, stop=(t, x[: size_of(last)], k), parts=tuple(parts), impacts=own.impacts, inputs=own.inputs,
     )  # fmt: skip
     return type(last)(trail, last.ended)
 

@@ -10,7 +10,6 @@ from ..errors import BadArgument
 from ..integrators.fixed_steps import HISTORY
 from ..integrators.runge_kutta import DOP853
 from ..kernels.signatures import Fn
-from ..model.input_tables import InputTables
 from ..planning.choice import make_choice
 from ..planning.reuse import plan_of
 from ..results.sampling import in_rows, jacobians, multipliers, values_along
@@ -41,7 +40,7 @@ def start_multistep(run: Run, begin, t1: float, free: bool) -> None:
         raise BadArgument(
             f"{name} keeps its steps even, but the interval is {steps:.6g} of them. Use step={abs(t1 - t0) / nearest:.9g}."
         )
-    if InputTables(plan.model).next_break(t0, t1) != t1:
+    if run.inputs.next_break(t0, t1) != t1:
         raise BadArgument(f"{name} keeps its steps even and cannot end them where a table of inputs bends. Use BDF().")
     grid = t0 + h * np.arange(1, count + 1)
     wanted = run.save_t[(run.save_t - t0) * np.sign(h) > 0]
@@ -72,11 +71,11 @@ def _points(run: Run, begin, times: np.ndarray, free: bool):
     data = run.data[: len(model.data())].copy()
     other = Run(
         plan, data, run.t, run.x[:size].copy(), float(times[-1]), save_t=times, max_steps=1_000_000, max_step=np.inf,
-        first=None,
+        first=None, inputs=run.inputs,
     )  # fmt: skip
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # a few steps of a stiff system are no trouble
-        sol = walk(other, plan, InputTables(model), begin, run.t, float(times[-1]), None, False)
+        sol = walk(other, plan, begin, run.t, float(times[-1]), None, False)
     t, x, k = sol.trail.arrays
     if k.shape[1] > model.nv + run.plan.n_lam:  # multipliers of all rows; this run has those of independent ones
         k = np.hstack([k[:, : model.nv], in_rows(jacobians(sol, values_along(sol, Fn.TERMS)), k[:, model.nv :], run.plan.rows)])

@@ -15,6 +15,7 @@ from ..kernels.memory import BY_STAGES, RUN
 from ..kernels.signatures import Fn, Record
 from ..loop.begin import begin, enter_again
 from ..loop.from_python import begin_compiled, drive_compiled, drive_interpreted, enter_compiled, field_at
+from ..model.input_tables import InputTables
 from ..planning.plan import Plan
 from ..planning.workspace import Workspace
 from ..results.trail import WrittenRows
@@ -29,8 +30,10 @@ class Run:
     """State and buffers of one run of a plan."""
 
     def __init__(self, plan: Plan, data: np.ndarray, t0: float, x0: np.ndarray, t_end: float, *,
-                 save_t: np.ndarray | None, max_steps: int, max_step: float, first: float | None):  # fmt: skip
+                 save_t: np.ndarray | None, max_steps: int, max_step: float, first: float | None,
+                 inputs: InputTables | None = None):  # fmt: skip
         self.plan, self.data, self.start = plan, data, (t0, x0)
+        self.inputs = InputTables(plan.model) if inputs is None else inputs
         lowered, choice, nev = plan.integrator, plan.choice, len(plan.events)
         try:
             work = plan.spare.pop()
@@ -150,7 +153,7 @@ class Run:
         x = self.x[: model.nq + model.nv].copy()
         other = Run(
             plan, data, self.t, x, t_end, save_t=left, max_steps=max(1, memory.limit - used), max_step=memory.h_max,
-            first=None if started else self.first,
+            first=None if started else self.first, inputs=self.inputs,
         )  # fmt: skip
         other.max_steps = self.max_steps
         status = other.begin()
@@ -198,6 +201,21 @@ class Run:
         self.passages.leave()
         self.memory.evaluated = 0
         self._forget()
+
+    def inputs_jump(self) -> int:
+        """Enter the inputs that begin here and jump: the field is another one, what was written of it, and what events watch.
+
+        EVENT: the function of one has jumped over zero.
+        """
+        self.inputs.set(self.data, self.t, self.direction)
+        self.field_changed()
+        status = self._evaluate(self.t, self.x, 0)
+        if status != OK:
+            self.memory.last_status, self.memory.t_failed = status, self.t
+            return status
+        self.memory.evaluated = 1
+        self.record.renew(self.t, self.K[0, self.plan.model.nq :][: self.plan.size.nk])
+        return self.watching.over_a_jump()
 
     def _forget(self) -> None:
         """Let a method that looks back begin anew."""

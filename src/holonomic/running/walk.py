@@ -25,7 +25,6 @@ from ..errors import (
     UnstableWarning,
 )
 from ..kernels.signatures import Fn
-from ..model.input_tables import InputTables
 from ..model.refusals import warn
 from ..planning.choice import Choice
 from ..planning.plan import Plan
@@ -44,7 +43,7 @@ from .run import Run
 
 
 def walk(
-    run: Run, plan: Plan, tables, begin: Start, t0, t1, lam0, progress, free: bool = False,
+    run: Run, plan: Plan, begin: Start, t0, t1, lam0, progress, free: bool = False,
     choosing: Choosing | None = None, crossing: Crossing | None = None, warn: Callable[[str, type], None] = warn,
     bar: Progress | None = None, attendant: Attendant | None = None,
 ) -> Solution:  # fmt: skip
@@ -72,7 +71,7 @@ def walk(
     crossing = crossing or Crossing(None, t1)
     try:
         while status == OK:
-            run.stop_at(tables.next_break(run.t, t1))
+            run.stop_at(run.inputs.next_break(run.t, t1))
             crossing.watch(run)
             look(run.t)
             status = run.go(look, crossing.interval or (None if choosing is None else choosing.interval))
@@ -88,12 +87,21 @@ def walk(
                     ended, status = stop, DONE
                     break
             elif status == DONE:
-                if run.t == t1:
-                    ended = _ended(run, run.plan)
+                there = run.t == t1
+                if run.inputs.jumps(run.t):
+                    status = run.inputs_jump()
+                    if status == EVENT:
+                        stop, status = happened(run, begin, parts, choosing)
+                        if stop:
+                            ended, status = stop, DONE
+                            break
+                elif not there:
+                    run.inputs.set(run.data, run.t, run.direction)
+                    run.field_changed()
+                    status = OK
+                if there and status in (OK, DONE):
+                    ended, status = _ended(run, run.plan), DONE
                     break
-                tables.set(run.data, run.t, run.direction)
-                run.field_changed()
-                status = OK
     except KeyboardInterrupt:
         bar.interrupted(run.t)
         ended, status = "interrupted", DONE
@@ -167,8 +175,8 @@ def _wrapped(run: Run, begin: Start, ended: str, parts: list, choosing) -> Solut
 def repeated(sol: Solution, data: np.ndarray, t0: float, x0: np.ndarray, times: np.ndarray) -> Solution:
     """Run a stretch of a solution again from one of its states, with the same plan and events, and keep these times."""
     plan, t1 = sol.plan, float(times[-1])
-    run = Run(plan, data, t0, x0, t1, save_t=times, first=None, **sol.trail.limits)
-    return walk(run, plan, InputTables(plan.model), sol.trail.begin, t0, t1, None, False)
+    run = Run(plan, data, t0, x0, t1, save_t=times, first=None, inputs=sol.trail.inputs, **sol.trail.limits)
+    return walk(run, plan, sol.trail.begin, t0, t1, None, False)
 
 
 def run_again(sol: Solution, data: np.ndarray, times: np.ndarray | None) -> Solution:
@@ -177,9 +185,9 @@ def run_again(sol: Solution, data: np.ndarray, times: np.ndarray | None) -> Solu
     t0, x0 = trail.first
     reached = sol.ended not in ("changed", "failed", "interrupted")  # the end that its steps were led to
     t1 = trail.memory.t_stop if reached else trail.final[0]
-    run = Run(plan, data, t0, x0, t1, save_t=times, first=trail.first_step, **trail.limits)
+    run = Run(plan, data, t0, x0, t1, save_t=times, first=trail.first_step, inputs=trail.inputs, **trail.limits)
     run.lam0 = trail.lam0
-    return walk(run, plan, InputTables(plan.model), trail.begin, t0, t1, None, False)
+    return walk(run, plan, trail.begin, t0, t1, None, False)
 
 
 def happened(run: Run, begin: Start, parts: list, choosing) -> tuple[str | None, int]:

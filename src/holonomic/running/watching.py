@@ -6,7 +6,7 @@ from collections import deque
 
 import numpy as np
 
-from ..errors import NOT_FINITE, OK
+from ..errors import EVENT, NOT_FINITE, OK
 from ..kernels.signatures import EVENTS, Events, call_function
 from ..loop import event_search
 from ..loop.from_python import events_compiled, rates_compiled
@@ -125,6 +125,30 @@ class Watching:
             ev[event_search.SIGN, zero] = event_search.AT_START if fresh else event_search.COUNTED
             ev[event_search.LEAD, zero] = run.direction * np.sign(self._rates()[zero])
         return OK
+
+    def over_a_jump(self) -> int:
+        """Look at the event functions where inputs have jumped; EVENT: one that has to be dealt with has jumped over zero."""
+        run, found = self.run, OK
+        if not run.plan.events:
+            return OK
+        ev, ev_f = self.events.marks, self.events.values
+        values = self._values(run.t, run.x, 0)
+        if np.any(np.isnan(values)):
+            run.memory.last_status, run.memory.t_failed = NOT_FINITE, run.t
+            run.xn[:] = run.x
+            return NOT_FINITE
+        run.memory.event_past = run.memory.event_reach = 0.0
+        nq, nk = run.plan.model.nq, run.plan.size.nk
+        for index, value in enumerate(values):
+            before, after, wanted = ev[event_search.SIGN, index], np.sign(value), ev[event_search.DIRECTION, index]
+            ev_f[event_search.START, index] = value
+            if after == 0.0 or before == after:
+                continue
+            ev[event_search.SIGN, index], ev[event_search.CAME, index] = after, 0
+            if before == -after and wanted in (0, after):
+                self.log.append((index, run.t, run.x.copy(), run.K[0, nq : nq + nk].copy()))
+                found = EVENT if ev[event_search.STOPS, index] else found
+        return found
 
     def given_up(self) -> str | None:
         """Say of the first event whose function could not be followed that not all of its zeros are found; None: all could."""

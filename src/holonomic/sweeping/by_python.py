@@ -13,7 +13,6 @@ import numpy as np
 
 from ..errors import DONE, EVENT, STEP_COLLAPSED, BadArgument, HolonomicError
 from ..loop.batch import HALTED
-from ..model.input_tables import InputTables
 from ..planning.choice import Choice
 from ..planning.plan import Plan
 from ..planning.reuse import plan_of
@@ -47,11 +46,8 @@ def _run(job: Job, members: Members, m: int, chunk: Chunk) -> Happenings:
         return Happenings.none(*job.shape[1:])
     size = model.nq + model.nv
     x0, data = members.starts[m, :size].copy(), members.data[m].copy()
-    tables = InputTables(model)
-    given = iter(job.tables.of_member(number))
-    tables.tables = [(i, *next(given)) for i, _, _ in tables.tables]
-    tables.breaks = job.stops[:-1] if job.t1 >= job.t0 else job.stops[-2::-1]
-    tables.set(data, job.t0, 1.0 if job.t1 >= job.t0 else -1.0)
+    tables = job.tables.of_member(model, number)
+    tables.begin(data, job.t0, 1.0 if job.t1 >= job.t0 else -1.0)
     plan, choosing = job.plan, None
     if job.open is not None:
         choosing = job.open.choosing(job)
@@ -62,7 +58,7 @@ def _run(job: Job, members: Members, m: int, chunk: Chunk) -> Happenings:
             return plan_of(model, choice, job.plan.events, plan.rows)
 
     crossing = Crossing(None if job.initial == "free" else plan_for, job.t1)
-    run = Run(plan, data, job.t0, x0, job.t1, save_t=job.save_t, **job.limits)
+    run = Run(plan, data, job.t0, x0, job.t1, save_t=job.save_t, inputs=tables, **job.limits)
     if job.initial == "free" and job.lam0 is not None:
         run.lam0 = rows_of(job.lam0, number, number + 1)[0]
     start = Start(x0[: model.nq], x0[model.nq :], rows=plan.rows, redundant=job.program.redundant)
@@ -70,7 +66,7 @@ def _run(job: Job, members: Members, m: int, chunk: Chunk) -> Happenings:
     sol: Solution | None
     try:
         sol = walk(
-            run, plan, tables, start, job.t0, job.t1, None, False, free=job.initial == "free", choosing=choosing,
+            run, plan, start, job.t0, job.t1, None, False, free=job.initial == "free", choosing=choosing,
             crossing=crossing, bar=HaltingProgress(job.t0, job.t1, job.halt),
             warn=lambda text, kind: told.append((kind.__name__, text)),
         )  # fmt: skip

@@ -56,12 +56,13 @@ def run_all(job: Job, first: int, last: int, spread: Callable = map) -> Chunk:
     chunk.why = {first + m: why for m, why in members.unable.items()}
     todo = np.array([m for m in range(n) if m not in members.unable], dtype=np.int64)
     values = job.tables.rows(first, last)
+    by_python = program.by_python or (bool(program.events) and job.tables.jump)  # events that jump over zero
     if job.open is None:
-        handed = todo if program.by_python else _together(job, Way(program, job.memory), members, values, todo, chunk)
+        handed = todo if by_python else _together(job, Way(program, job.memory), members, values, todo, chunk)
     else:
         chunk.way, looks = job.open.begin_with(job, members, values)
-        handed = [] if not program.by_python else todo.tolist()
-        for number in [] if program.by_python else np.unique(chunk.way[todo]).tolist():
+        handed = [] if not by_python else todo.tolist()
+        for number in [] if by_python else np.unique(chunk.way[todo]).tolist():
             mine, way = todo[chunk.way[todo] == number], job.open.way(job, number)
             handed += mine.tolist() if way is None else _together(job, way, members, values, mine, chunk, looks)
     if len(handed) and program.plan is None:

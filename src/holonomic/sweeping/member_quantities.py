@@ -14,6 +14,7 @@ import numpy as np
 from ..errors import BadArgument, HolonomicError, RedundancyWarning
 from ..kernels.signatures import Fn
 from ..loop.batch import along_members, enter_tables
+from ..model.input_tables import values_at
 from ..results.naming import rows_of, stems, unknown
 from ..results.sampling import all_rows, smallest
 from ..starting.impulse import Impact
@@ -55,7 +56,7 @@ class Quantities:
             if name in self.job.inputs:
                 times = tables.times[tables.first[j] : tables.first[j + 1]]
                 rows = tables.values[j] if len(tables.values[j]) == 1 else tables.values[j][self.first : self.last]
-                values = [np.interp(self.t, times, row) for row in np.broadcast_to(rows, (len(self), len(times)))]
+                values = [values_at(times, row, self.t, self.job.forward) for row in np.broadcast_to(rows, (len(self), len(times)))]
                 found[name] = np.array(values).reshape(-1)
         return found
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from ..arguments import GivenStart, Opened, free_multipliers
+from ..arguments import GivenStart, Opened, free_multipliers, mapped
 from ..errors import BadArgument, HolonomicError, RedundancyWarning
 from ..kernels.signatures import Fn, Model
 from ..loop import starts
@@ -64,14 +64,6 @@ def check_starts(starts: dict) -> None:
             raise BadArgument(text) from None
         if values is not None and not isinstance(values, Mapping) and np.ndim(values) > 2:
             raise BadArgument(f"{name} has shape {np.shape(values)}, expected one row for all members, or (members, entries).")
-
-
-def mapped(given, what: str) -> Mapping:
-    """Return values by name, empty for None."""
-    if given is not None and not isinstance(given, Mapping):
-        one = "parameter" if what == "params" else "input"
-        raise BadArgument(f"{what}= is a mapping {{name: values}}, one array per {one}, got {type(given).__name__}.")
-    return given or {}
 
 
 def check_params(system, given) -> dict[str, np.ndarray]:

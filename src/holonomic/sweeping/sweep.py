@@ -17,6 +17,8 @@ from ..arguments import (
     LimitReached,
     brought,
     check_kind,
+    mapped,
+    members_of_inputs,
     opened,
     refuse_unknown,
 )
@@ -31,9 +33,8 @@ from .common import plan_job, shared_aim
 from .engines import Dask, Futures, Threads, is_dask_client
 from .ensemble import Ensemble, MembersLog
 from .ensemble_sources import Named, Summed
-from .inputs import lengths
 from .job import Engine, Job
-from .members import STARTS, check_params, check_starts, count, first_of, mapped, starts_of_members
+from .members import STARTS, check_params, check_starts, count, first_of, starts_of_members
 from .remarks import warn_of
 
 NOT_RUN = "not run: the sweep was "
@@ -44,7 +45,6 @@ class AskedMembers(NamedTuple):
     """What is asked of many runs beyond what is asked of one, under the names and with the defaults of `sweep`."""
 
     params: Mapping[str, Any] | None = None
-    inputs: Mapping[str, Any] | None = None
     outputs: str | Sequence[str] | None = None
     keep: str = "all"
     store: str | os.PathLike | None = None
@@ -113,7 +113,8 @@ def sweep(
         Parameters of the system by name, one value (or array) per member, all of one length; `grid` and `sample`
         make such dicts.
     inputs : dict
-        Inputs of the system by name: a number per member, or a pair (times, values) with values (member, time).
+        Inputs of the system by name: a number per member, or a pair (times, values) with values (member, time), linear in
+        between; (times, values, "hold") keeps each value until the next time. One row of values is for all members.
     save_at : int or array_like
         Times to keep; 2 keeps start and end.
     outputs : list of str, optional
@@ -179,9 +180,9 @@ def sweep(
     start = GivenStart(q0, v0, y0, s0, w0, x0, dx0, ddx0, lam0, initial, hold, redundant)
     asked = Asked(
         formulation, integrator, stabilization, rtol, atol, step, constraint_tol, prefer, save_at, events, max_steps, max_step,
-        None, progress, max_time, max_memory, cancel,
+        None, progress, max_time, max_memory, cancel, inputs,
     )  # fmt: skip
-    many = AskedMembers(params, inputs, outputs, keep, store, resume, on, workers)
+    many = AskedMembers(params, outputs, keep, store, resume, on, workers)
     return run_members("sweep", system, t_end, start, asked, many)
 
 
@@ -211,7 +212,7 @@ def job_of(call: str, system, t_end, start: GivenStart, asked: Asked, many: Aske
     check_starts(starts)
     members = count(
         {name: len(values) for name, values in changed.items()}
-        | lengths(many.inputs)
+        | members_of_inputs(asked.inputs)
         | {name: len(values) for name, values in starts.items() if values is not None and axes(values) == 2}
     )
     here = opened(call, system, t_end, start._replace(**{name: first_of(given) for name, given in starts.items()}))
@@ -237,7 +238,7 @@ def job_of(call: str, system, t_end, start: GivenStart, asked: Asked, many: Aske
         aim = shared_aim(asked, system, changed, members, at, (t0, t1))
         asked = asked._replace(rtol=aim.rtol, atol=aim.atol)
     return plan_job(
-        model, asked, asked.watched(system), t0, t1, save_t, members, changed, many.inputs, qs, vs, start, limits,
+        model, asked, asked.watched(system), t0, t1, save_t, members, changed, asked.inputs, qs, vs, start, limits,
         _wanted(many.outputs, many.keep), explicit_only,
     )  # fmt: skip
 
@@ -252,7 +253,6 @@ def _check(many: AskedMembers) -> None:
         raise BadArgument("resume=True goes on with a store: give store=, the path of one.")
     if many.store is not None and many.keep == "summary":
         raise BadArgument('keep="summary" keeps no trajectories, store= keeps them on disk: choose one.')
-    mapped(many.inputs, "inputs")
 
 
 def _refusal(call: str, why: str) -> str:
