@@ -48,6 +48,21 @@ def test_steps_that_nobody_looks_into_stay_as_they_are():
     assert ends.y[-1, 0] == every.y[-1, 0]
 
 
+@pytest.mark.parametrize("integrator", [Radau(), Radau(order="variable"), BDF()], ids=repr)
+def test_dense_output_of_kept_steps_is_made_when_somebody_looks_into_them(integrator):
+    """At every step it took nearly as long as the stages did; between steps the run is right to rtol more."""
+    problem = get("car-axis")
+    every = simulate(problem, 0.5, integrator=integrator)
+    assert every.trail.memory.dense_outputs == 0
+    watched = simulate(problem, 0.5, integrator=integrator, events={"never": Event(lambda q: q[0] - 10.0)})
+    assert watched.trail.memory.dense_outputs >= watched.stats["steps"]
+    middle = 0.5 * (every.t[1:] + every.t[:-1])
+    exact = simulate(problem, 0.5, integrator=DOP853(), rtol=1e-12, atol=1e-15, save_at=[0.0, *middle])
+    at_steps = simulate(problem, 0.5, integrator=DOP853(), rtol=1e-12, atol=1e-15, save_at=every.t)
+    off = np.max(np.abs(every.q - at_steps.q))
+    assert np.max(np.abs(every(middle).q - exact.q[1:])) < off + 1e-6
+
+
 def test_a_few_saved_times_cost_a_step_each():
     every, few = run(1e6), run(1e6, save_at=[0.0, 3.3, 6.6, 10.0])
     assert few.stats["steps"] <= every.stats["steps"] + 4

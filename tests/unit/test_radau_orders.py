@@ -10,7 +10,14 @@ import pytest
 
 import holonomic as h
 from holonomic import DOP853, GGL, BadArgument, Index1, Index2, Ode, Radau, System, simulate
-from holonomic.integrators.radau_nodes import NODES, table
+from holonomic.integrators.radau_nodes import NODES, stage_weight, table
+from holonomic.integrators.radau_three import (
+    add_three,
+    arguments_three,
+    extrapolate_three,
+    slope_three,
+    to_eigenvectors_three,
+)
 from holonomic.problems import get
 from holonomic.testing import bead
 
@@ -43,7 +50,7 @@ def test_tables_fulfil_their_defining_equations(stages):
     c, at_start = numbers[:s], numbers[s : 2 * s]
     a, T, inverse = numbers[2 * s : 2 * s + 3 * s * s].reshape(3, s, s)
     gamma, *pairs = numbers[2 * s + 3 * s * s : 3 * s + 3 * s * s]
-    left_out = np.polynomial.Polynomial(numbers[3 * s + 3 * s * s :])
+    left_out = np.polynomial.Polynomial(numbers[3 * s + 3 * s * s : 4 * s + 2 + 3 * s * s])
     A = np.linalg.inv(a)
     for k in range(1, s + 1):  # stage order s, and derivatives of polynomials at the start
         assert A @ c ** (k - 1) == pytest.approx(c**k / k, abs=1e-14)
@@ -61,6 +68,36 @@ def test_tables_fulfil_their_defining_equations(stages):
     for theta in (0.0, 0.3, 0.7, 1.0):
         curve = np.polynomial.Polynomial.fit([0, *c], [0, *stages_of], s, domain=[-1, 1])
         assert curve(theta) + left_out(theta) * estimate == pytest.approx(theta ** (s + 1), abs=1e-12)
+        weights = np.array([stage_weight.py(numbers, 0, s, j, theta) for j in range(s)])
+        for k in range(1, s + 1):
+            assert weights @ c**k == pytest.approx(theta**k, abs=1e-13)
+
+
+def test_loops_over_three_stages_are_products_with_their_matrices():
+    """Each is a product of 3 by 3 numbers, or a sum of squares, of numbers of size 1: rounding leaves some 1e-15."""
+    fp, ny, h_step, ratio, draw = table(3), 5, 0.3, 1.7, np.random.default_rng(3)
+    c, at_start, (a, T, inverse) = fp[:3], fp[3:6], fp[6:33].reshape(3, 3, 3)
+    K, x, old, z = draw.normal(size=(8, 7)), draw.normal(size=7), 1, 4
+    extrapolate_three.py(K, old, z, fp, 0, 0, ratio, ny)
+    for i, node in enumerate(c):
+        weights = [stage_weight.py(fp, 0, 3, j, 1.0 + node * ratio) for j in range(3)]
+        assert K[z + i, :ny] == pytest.approx(weights @ K[old : old + 3, :ny] - K[old + 2, :ny], rel=1e-13)
+    W, Z = draw.normal(size=60), K[z : z + 3, :ny].copy()
+    for i in range(3):
+        arguments_three.py(W, 2, x, K, z, fp, 6 + 3 * i, i, h_step, ny)
+        assert W[2 : 2 + ny] == pytest.approx(x[:ny] + Z[i], rel=1e-14)
+        assert W[2 + ny : 2 + 2 * ny] == pytest.approx(a[i] @ Z / h_step, rel=1e-13)
+    slope_three.py(W, 2, K, z, fp, 3, h_step, ny)
+    assert W[2 : 2 + ny] == pytest.approx(at_start @ Z / h_step, rel=1e-13)
+    given = W[20 : 20 + 3 * ny].reshape(3, ny).copy()
+    to_eigenvectors_three.py(W, 20, 40, fp, 24, ny)
+    assert W[40 : 40 + 3 * ny].reshape(3, ny) == pytest.approx(-inverse @ given, rel=1e-13)
+    given, weights = W[40 : 40 + 3 * ny].reshape(3, ny).copy(), W[:ny].copy()
+    size = add_three.py(W, 40, 0, K, z, fp, 15, 1, 4, ny)
+    step = (T @ given)[:, 1:4]
+    assert K[z : z + 3, 1:4] == pytest.approx(Z[:, 1:4] + step, rel=1e-13)
+    assert np.array_equal(K[z : z + 3, [0, 4]], Z[:, [0, 4]])
+    assert size == pytest.approx(np.sum((step * weights[1:4]) ** 2), rel=1e-13)
 
 
 # orders
@@ -176,10 +213,10 @@ def test_high_orders_take_few_steps_at_tight_tolerances():
 
 def stages_of(sol):
     """How many stages each step had, as the steps left it."""
-    from holonomic.integrators.radau_dense import CONTROL, CONTROLS
+    from holonomic.integrators.radau_dense import CONTROLS
+    from holonomic.loop.kept_steps import AT_ROWS
 
-    width = (sol.trail.dense.shape[1] - 2) // (6 + 3 * 7)
-    return sol.trail.dense[1:, 2 + CONTROL * width + CONTROLS.at("stages")[0]].astype(int)
+    return sol.trail.dense[1:, AT_ROWS + CONTROLS.at("stages")[0]].astype(int)  # the first row that is kept
 
 
 def test_order_follows_the_tolerance_and_goes_back_where_newtons_method_is_the_limit():

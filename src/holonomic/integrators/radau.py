@@ -51,6 +51,7 @@ from ..native.marks import inner, kernel, leaf
 from .base import Integrator, Lowered
 from .radau_dense import (
     BY_STIFFNESS,
+    CONTROL,
     EARLY,
     ERROR,
     HIGHEST,
@@ -72,6 +73,7 @@ from .radau_stages import (
     advance,
     arguments_at,
     radau_work,
+    raised,
     residuals_at,
     slope_of,
     solutions_at,
@@ -103,14 +105,14 @@ def take_error(E, row, x, W, solved, h, stages, loosens, fp, nq, ny):
         if i == nq and loosens:
             share = share_of_block(x, fp, stages, nq, ny)
         row[i] = -W[solved + i]
-        E[0, i] = share * row[i] * abs(h) ** int(fp[2 + ny + i])
+        E[0, i] = share * row[i] * raised(h, fp[2 + ny + i])
 
 
 @leaf
 def add_error(E, W, found, h, weight, fp, ny, n):
     """Add the part of stiffness for the first n unknowns."""
     for i in range(n):
-        E[0, i] -= weight * W[found + i] * abs(h) ** int(fp[2 + ny + i])
+        E[0, i] -= weight * W[found + i] * raised(h, fp[2 + ny + i])
 
 
 @leaf
@@ -311,15 +313,15 @@ class Radau(Integrator):
     def lower(self) -> Lowered:
         most = STAGES[self.order]
         least = min(STAGES.values()) if self.varies else most
-        rows = rows_of(most)
         return Lowered(
             slots={
                 "advance": advance, "finish": finish, "accept": accept, "dense": dense, "interpolate": interpolate,
             },
             ip=np.array([1, MANY, 1, least, most], dtype=np.int64),
             patient=np.array([1, PATIENT, 0, least, most], dtype=np.int64),
-            fp=np.concatenate([table(stages) for stages in range(least, most + 1, 2)]), rows=rows, dense_rows=rows, errors=1,
+            fp=np.concatenate([table(stages) for stages in range(least, most + 1, 2)]), rows=rows_of(most), errors=1,
             exponent=1.0 / (least + 1.0), error_order=least, first_order=2 * least - 1, fac_min=0.2, fac_max=GROWTH,
-            one_step=False, advises=True, doubts=True, wants_scales=True, work=partial(radau_work, most),
+            one_step=False, dense_first=CONTROL, dense_rows=OLD_Z - CONTROL + 2 * most, advises=True, doubts=True,
+            wants_scales=True, work=partial(radau_work, most),
             unrolls=(Fn.NEWTON_FACTOR, Fn.NEWTON_SOLVE, Fn.COMPLEX_FACTOR, Fn.COMPLEX_SOLVE),
         )  # fmt: skip

@@ -22,7 +22,8 @@ from ..native.marks import kernel, leaf
 from .radau_nodes import missed, omega, stage_weight, table_at
 
 # rows of K: field at both ends, control, estimate e of this step and of the last, what a stabilization moved the end of the
-# last step by; then, as many of each as there are stages at most, stages Z of the last step and of this one, and D
+# last step by; then, as many of each as there are stages at most, stages Z of the last step and of this one, and D, which
+# follows from the others
 CONTROL, ERROR, OLD_ERROR, OLD_SHIFT, OLD_Z = 2, 3, 4, 5, 6
 CONTROLS = Layout("Radau", (
     ("h_old", REAL, "length of the step before; 0: there was none"),

@@ -49,12 +49,13 @@ NODES = {
 
 def table_size(stages: int) -> int:
     """How many numbers there are for a method of so many stages."""
-    return 3 * stages * stages + 4 * stages + 2
+    return 3 * stages * stages + 5 * stages + 2
 
 
 @cache
 def table(stages: int) -> np.ndarray:
-    """c; ℓ_j'(0); a, T and T⁻¹ row by row, with a = T Λ T⁻¹; γ and α, β of each pair; coefficients of ν from θ⁰ on."""
+    """c; ℓ_j'(0); a, T and T⁻¹ row by row, with a = T Λ T⁻¹; γ and α, β of each pair; coefficients of ν from θ⁰ on; those
+    by which products of distances from the nodes become ℓ_j."""
     s, c = stages, np.array([*map(float, NODES[stages]), 1.0])
     slopes = _derivatives(np.concatenate([[0.0], c]))
     a = slopes[1:, 1:]
@@ -65,9 +66,11 @@ def table(stages: int) -> np.ndarray:
     T, gamma = np.column_stack(columns), values[real].real
     moment = np.polynomial.Polynomial.fromroots(c)
     missed = (moment.integ() * (gamma / moment(0.0))).coef
+    apart = c[:, None] - c + np.eye(s)
     found = np.concatenate([
         c, slopes[0, 1:], a.ravel(), T.ravel(), np.linalg.inv(T).ravel(),
         [gamma, *(part for k in pairs for part in (values[k].real, values[k].imag))], missed,
+        1.0 / (c * np.prod(apart, axis=1)),
     ])  # fmt: skip
     assert len(found) == table_size(s)
     return found
@@ -88,18 +91,17 @@ def table_at(first, lowest, stages):
     """Where the numbers for so many stages begin, tables from `lowest` stages on standing one behind the other."""
     at = first
     for s in range(lowest, stages, 2):
-        at += 3 * s * s + 4 * s + 2
+        at += 3 * s * s + 5 * s + 2
     return at
 
 
 @leaf
 def stage_weight(fp, c, stages, j, theta):
     """ℓ_j(θ), j from 0 on counting the nodes behind 0; c says where these begin in fp."""
-    node = fp[c + j]
-    weight = theta / node
+    weight = theta * fp[c + 3 * stages * stages + 4 * stages + 2 + j]
     for k in range(stages):
         if k != j:
-            weight *= (theta - fp[c + k]) / (node - fp[c + k])
+            weight *= theta - fp[c + k]
     return weight
 
 

@@ -8,6 +8,8 @@ fall at once and, with the multipliers, more slowly from then on. So both have t
 
 from __future__ import annotations
 
+import math
+
 from ..errors import NO_CONVERGENCE, OK, SINGULAR
 from ..kernels.newton import AT_ROUNDING, ROUNDING, small, stalled
 from ..kernels.newton_operators import factor_systems, linearize, solve_pair, solve_real, vectors_at
@@ -15,6 +17,7 @@ from ..kernels.signatures import ADVANCE, EQUATIONS, call_model
 from ..native.marks import inner, kernel, leaf
 from .radau_dense import EARLY, HIGHEST, ITERATIONS, LOWEST, OLD_Z, controls_of
 from .radau_nodes import stage_weight, table_at
+from .radau_three import add_three, arguments_three, extrapolate_three, slope_three, to_eigenvectors_three
 
 # Newton steps with three stages, and how many where the step is fixed: there giving up early gains nothing. [hairer-wanner-1999]
 # allows 5 more for two more stages
@@ -37,10 +40,10 @@ STALE = 3e-4
 def radau_work(most: int, size) -> int:
     """Numbers of workspace that a step of so many stages takes: factors, and vectors.
 
-    The vectors are the residuals of the stages, y and y' of one, and solutions.
+    The vectors are the residuals of the stages, y and y' of one, solutions, and by what changes are measured.
     """
     pairs = (most - 1) // 2
-    return size.n_linear + size.n_factors + pairs * size.n_pair + (2 * most + 2) * size.ny + 8
+    return size.n_linear + size.n_factors + pairs * size.n_pair + (2 * most + 3) * size.ny + 8
 
 
 @inner
@@ -57,8 +60,30 @@ def arguments_at(size, most):
 
 @inner
 def solutions_at(size, most):
-    """Where solutions stand."""
+    """Where solutions stand; then follow the weights of changes."""
     return arguments_at(size, most) + 2 * size.ny
+
+
+@inner
+def weights_at(size, most):
+    """Where the weights of changes stand."""
+    return solutions_at(size, most) + most * size.ny
+
+
+@leaf
+def raised(h, power):
+    """|h| to the power 0, 1 or 2, by which an unknown is raised above index 1."""
+    if power == 0.0:
+        return 1.0
+    return abs(h) if power == 1.0 else h * h
+
+
+@leaf
+def weigh(W, at, x, h, fp, ny):
+    """What a change of each unknown is multiplied by: powers of h over the tolerance."""
+    atol, powers, rtol = fp[2 : 2 + ny], fp[2 + ny : 2 + 2 * ny], fp[0]
+    for i in range(ny):
+        W[at + i] = raised(h, powers[i]) / (atol[i] + rtol * abs(x[i]))
 
 
 @leaf
@@ -66,6 +91,9 @@ def start_stages(K, h, fp, c, stages, old_c, old_stages, most, differential, ny)
     """Z from the curve of the last step, or from the slopes at the start."""
     control = controls_of(K)
     old, z = control.h_old, OLD_Z + most
+    if stages == 3 and old_stages == 3 and old != 0.0:
+        extrapolate_three(K, OLD_Z, z, fp, c, old_c, h / old, ny)
+        return
     for k in range(stages):
         row, node = K[z + k], fp[c + k]
         if old == 0.0:
@@ -84,6 +112,9 @@ def start_stages(K, h, fp, c, stages, old_c, old_stages, most, differential, ny)
 @leaf
 def slope_of(W, at_slope, K, z, fp, weights, stages, h, ny):
     """Σ w_j Z_j / h"""
+    if stages == 3:
+        slope_three(W, at_slope, K, z, fp, weights, h, ny)
+        return
     slope = W[at_slope : at_slope + ny]
     for i in range(ny):
         slope[i] = 0.0
@@ -96,6 +127,9 @@ def slope_of(W, at_slope, K, z, fp, weights, stages, h, ny):
 @leaf
 def stage_arguments(W, at_y, x, K, z, fp, c, stage, stages, h, ny):
     """y0 + Z_i and, behind it, Σ a_ij Z_j / h."""
+    if stages == 3:
+        arguments_three(W, at_y, x, K, z, fp, c + 6 + 3 * stage, stage, h, ny)
+        return
     y, row = W[at_y : at_y + ny], K[z + stage]
     for i in range(ny):
         y[i] = x[i] + row[i]
@@ -122,38 +156,48 @@ def newton_update(model, run, state, h, fp, c, stages, most):
     ny, at_r, solved = size.ny, residuals_at(size, most), solutions_at(size, most)
     T, inverse = c + 2 * stages + stages * stages, c + 2 * stages + 2 * stages * stages
     run.residuals += stages
-    combine(W, at_r, solved, fp, inverse, -1.0, stages, ny)
+    if stages == 3:
+        to_eigenvectors_three(W, at_r, solved, fp, inverse, ny)
+    else:
+        combine(W, at_r, solved, fp, inverse, -1.0, stages, ny)
     solve_real(model, W, solved, at_r)
     for pair in range((stages - 1) // 2):
         first = (1 + 2 * pair) * ny
         solve_pair(model, W, pair, solved + first, at_r + first)
-    combine(W, at_r, solved, fp, T, 1.0, stages, ny)
-    return add_steps(W, solved, state.x, state.K, OLD_Z + most, h, fp, stages, size.nq, size.nq + size.nv, ny)
+    if stages > 3:
+        combine(W, at_r, solved, fp, T, 1.0, stages, ny)
+    weights = weights_at(size, most)
+    return add_steps(W, at_r, solved, weights, state.K, OLD_Z + most, fp, T, stages, size.nq, size.nq + size.nv, ny)
 
 
 @leaf
-def add_steps(W, steps, x, K, z, h, fp, stages, nq, differential, ny):
+def add_steps(W, solved, steps, weights, K, z, fp, T, stages, nq, differential, ny):
     """Z += steps; return the sizes of the change, RMS over all stages: of q or v, the larger counts, and of the rest."""
-    atol, powers = fp[2 : 2 + ny], fp[2 + ny : 2 + 2 * ny]
-    size, rtol = abs(h), fp[0]
-    total_q, total_v, total_rest = 0.0, 0.0, 0.0
-    for i in range(ny):
-        weight, change = size ** int(powers[i]) / (atol[i] + rtol * abs(x[i])), 0.0
-        for k in range(stages):
-            step = W[steps + k * ny + i]
-            K[z + k, i] += step
-            change += step * step
-        change *= weight * weight
-        if i < nq:
-            total_q += change
-        elif i < differential:
-            total_v += change
-        else:
-            total_rest += change
-    moved = (total_q / (stages * nq)) ** 0.5
+    if stages == 3:
+        total_q = add_three(W, solved, weights, K, z, fp, T, 0, nq, ny)
+        total_v = add_three(W, solved, weights, K, z, fp, T, nq, differential, ny)
+        total_rest = add_three(W, solved, weights, K, z, fp, T, differential, ny, ny)
+    else:
+        total_q = add_changes(W, steps, weights, K, z, stages, 0, nq, ny)
+        total_v = add_changes(W, steps, weights, K, z, stages, nq, differential, ny)
+        total_rest = add_changes(W, steps, weights, K, z, stages, differential, ny, ny)
+    moved = math.sqrt(total_q / (stages * nq))
     if differential > nq:
-        moved = max(moved, (total_v / (stages * (differential - nq))) ** 0.5)
-    return moved, (total_rest / (stages * (ny - differential))) ** 0.5 if ny > differential else 0.0
+        moved = max(moved, math.sqrt(total_v / (stages * (differential - nq))))
+    return moved, math.sqrt(total_rest / (stages * (ny - differential))) if ny > differential else 0.0
+
+
+@leaf
+def add_changes(W, steps, weights, K, z, stages, first, last, ny):
+    """Z += steps for the unknowns first .. last-1; return the sum of squares of the change beside the tolerance."""
+    total = 0.0
+    for k in range(stages):
+        row, at = K[z + k], steps + k * ny
+        for i in range(first, last):
+            step = W[at + i]
+            row[i] += step
+            total += step * step * (W[weights + i] * W[weights + i])
+    return total
 
 
 @leaf
@@ -206,10 +250,11 @@ def advance(model, method, run, t, h, state):
     if ip[EARLY] == 1 and fp[2 + ny + size.nq] == 0.0:  # of index 3 velocities count times h, and what is left of them adds up
         bound = max(fp[1], BOUND)
     control.fresh = 0.0
+    weigh(W, weights_at(size, most), x, h, fp, ny)
     for _ in range(2):
+        start_stages(K, h, fp, c, stages, old_c, old_stages, most, differential, ny)
         if control.jacobian_good == 0.0:
             if control.h_old != 0.0 and h / control.h_old < FORESEEN and control.failed == 0.0:
-                start_stages(K, h, fp, c, stages, old_c, old_stages, most, differential, ny)
                 stage_arguments(W, at_y, x, K, z, fp, c, stages // 2, stages, h, ny)
                 linearize(model, t + fp[c + stages // 2] * h, W, at_y, W, at_y + ny)
             else:
@@ -224,7 +269,6 @@ def advance(model, method, run, t, h, state):
                 control.jacobian_good = 0.0
                 return SINGULAR
             control.h_factors = h
-        start_stages(K, h, fp, c, stages, old_c, old_stages, most, differential, ny)
         before, moved_before, rest_before, quickest, converged, done = 0.0, 0.0, 0.0, 1.0, False, 0
         rate, rate_moved = 0.0, 0.0
         slowness = max(control.slowness**0.8, DISTRUST) if control.slowness > 0.0 else 1.0

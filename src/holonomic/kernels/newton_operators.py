@@ -236,9 +236,18 @@ def take_change_off(W, at_r, at_new, at_base, ny):
 
 @leaf
 def times_rows(W, at, at_x, at_out, ny):
-    """A x, A standing row by row."""
-    x = W[at_x : at_x + ny]
-    for i in range(ny):
+    """A x, A standing row by row: four rows at a time, whose sums do not wait for each other."""
+    x, four = W[at_x : at_x + ny], ny - ny % 4
+    for i in range(0, four, 4):
+        one, two, three, last = at + i * ny, at + (i + 1) * ny, at + (i + 2) * ny, at + (i + 3) * ny
+        a, b, c, d = 0.0, 0.0, 0.0, 0.0
+        for j in range(ny):
+            a += W[one + j] * x[j]
+            b += W[two + j] * x[j]
+            c += W[three + j] * x[j]
+            d += W[last + j] * x[j]
+        W[at_out + i], W[at_out + i + 1], W[at_out + i + 2], W[at_out + i + 3] = a, b, c, d
+    for i in range(four, ny):
         row, total = W[at + i * ny : at + (i + 1) * ny], 0.0
         for j in range(ny):
             total += row[j] * x[j]

@@ -1,7 +1,7 @@
-"""What is kept of a step that cannot be taken again from its start alone: its length, and what its dense output reads.
+"""What is kept of a step that cannot be taken again from its start alone: its length, and what its dense output is made of.
 
 It stands in one row of an array: the fields of `DENSE`, then as many rows of K as the integrator names (`dense_rows`, from
-`dense_first` on).
+`dense_first` on). Dense output itself is made when somebody looks into the step: most steps are never looked into.
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ from ..native.marks import leaf
 
 DENSE = Layout("Dense", (
     ("h", REAL, "length of the step; 0: none ends here"),
-    ("doubt", REAL, "how wrong its dense output is between its ends, in tolerances; 0 where that is not known"),
 ))  # fmt: skip
 AT_ROWS = len(DENSE.fields)
 dense_of = view_as(DENSE)
@@ -29,11 +28,10 @@ def keep_none(dense, row):
 
 
 @leaf
-def keep_step(dense, row, h, doubt, K, first):
+def keep_step(dense, row, h, K, first):
     """Keep the step that ends at this row."""
-    width, kept = K.shape[1], dense_of(dense[row])
-    kept.h = h
-    kept.doubt = doubt
+    width = K.shape[1]
+    dense_of(dense[row]).h = h
     for i in range((dense.shape[1] - AT_ROWS) // width):
         for j in range(width):
             dense[row, AT_ROWS + i * width + j] = K[first + i, j]
@@ -41,7 +39,7 @@ def keep_step(dense, row, h, doubt, K, first):
 
 @leaf
 def take_step(dense, row, K, first):
-    """Put what the dense output of the step reads back into K; return its length."""
+    """Put what the dense output of the step is made of back into K; return its length."""
     width = K.shape[1]
     for i in range((dense.shape[1] - AT_ROWS) // width):
         for j in range(width):

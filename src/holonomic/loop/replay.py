@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
+
 from ..errors import OK
 from ..kernels.evaluate import evaluate
 from ..kernels.memory import RUN
 from ..kernels.signatures import KEPT, LOOP, METHOD, MODEL, Inside, call_advance, call_dense, call_finish, call_function
-from ..native.marks import entry, leaf
+from ..native.marks import entry, inner, leaf
 from ..native.types import Group, i8, ints, mat, vec
 from .event_search import state_inside
 from .kept_steps import take_step
@@ -74,18 +76,40 @@ def replay(slots, model, method, run, loop, kept, steps, wanted, last, out, done
     return OK
 
 
+@inner
+def dense_again(slots, model, method, run, state, kept, row):
+    """Make the dense output of the step that begins at a row from what it left; return its length, 0 where none begins there."""
+    size = model.size
+    take_row(kept.x, row, state.x, size.nx)
+    take_row(kept.x, row + 1, state.xn, size.nx)
+    h = take_step(kept.dense, row + 1, state.K, size.dense_first)
+    return h, call_dense(slots, model, method, run, kept.t[row], h, state) if h != 0.0 else OK
+
+
+@entry(ints, MODEL, METHOD, RUN.type, LOOP, KEPT, ints, vec)
+def doubts_inside(slots, model, method, run, loop, kept, steps, out):
+    """How wrong the dense output of the steps that begin at these rows is between their ends, in tolerances; 0: not known.
+
+    Infinite where no step was kept.
+    """
+    for j in range(steps.shape[0]):
+        run.doubt = 0.0
+        h, status = dense_again(slots, model, method, run, loop.state, kept, steps[j])
+        out[j] = run.doubt if h != 0.0 and status == OK else math.inf
+
+
 @entry(*GIVEN)
 def from_trail(slots, model, method, run, loop, kept, steps, wanted, last, out, done):
-    """The same for steps that cannot be taken again: from what their dense output was made of."""
+    """The same for steps that cannot be taken again: from what their dense output is made of."""
     size, state = model.size, loop.state
     h, now = 0.0, -1
     while done[0] < last:
         j = done[0]
         i = steps[j]
         if i != now:
-            take_row(kept.x, i, state.x, size.nx)
-            take_row(kept.x, i + 1, state.xn, size.nx)
-            h = take_step(kept.dense, i + 1, state.K, size.dense_first)
+            h, status = dense_again(slots, model, method, run, state, kept, i)
+            if status != OK:
+                return status
             now = i
         theta = (wanted[j] - kept.t[i]) / h
         status = state_inside(slots, model, method, run, theta, kept.t[i], h, state, loop.inside, True, 0.0)

@@ -22,11 +22,7 @@ def write(slots, model, method, run, loop, record):
         if run.rows >= record.t.shape[0]:
             return MORE
         if record.dense.shape[1] > 0:
-            status = dense_ready(slots, model, method, run, loop.state)
-            if status != OK:
-                return status
-            doubt = run.doubt if run.doubts != 0 else 0.0
-            keep_step(record.dense, run.rows, run.h_used, doubt, loop.state.K, model.size.dense_first)
+            keep_step(record.dense, run.rows, run.h_used, loop.state.K, model.size.dense_first)
         write_end(model.size, run, loop.state, record, run.t_new)
     else:
         status = write_saved(slots, model, method, run, loop, record)

@@ -19,7 +19,7 @@ from ..kernels.memory import RUN
 from ..kernels.settle import pull_and_settle
 from ..kernels.signatures import Fn, Inside, Kept
 from ..loop.from_python import field_at, pull_compiled
-from ..loop.replay import along, from_trail, replay
+from ..loop.replay import along, doubts_inside, from_trail, replay
 from ..planning.workspace import Workspace
 from ..stabilizations.projection import tightened
 from .trail import joined_states, remembered
@@ -49,7 +49,7 @@ def states_at(sol, wanted) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     if len(rest) and sol.trail.steps_kept:
         rest = rest[~_along_paths(sol, times, rest, xs, ks)]
     if len(rest) and sol.trail.looks_inside:
-        ready = sol.trail.right_inside(rows[rest] + 1)
+        ready = right_inside(sol, rows[rest])
         if np.any(ready):
             xs[rest[ready]], ks[rest[ready]] = _inside_steps(sol, times[rest[ready]], rows[rest[ready]])
         rest = rest[~ready]
@@ -181,14 +181,36 @@ def _along_paths(sol, times, rest, xs, ks) -> np.ndarray:
     return done
 
 
+def right_inside(sol, rows) -> np.ndarray:
+    """Tell which of the steps that begin at these rows have dense output that is right to the tolerance."""
+    plan = sol.plan
+    if plan.integrator.one_step:
+        return np.ones(len(rows), dtype=bool)
+    steps, back = np.unique(rows, return_inverse=True)
+    found = np.empty(len(steps))
+    go = doubts_inside.py if plan.model.interpreted else doubts_inside
+    go(plan.slots, plan.for_kernels(sol.trail.data), _method(plan), RUN.new(), Workspace(plan).loop, _kept(sol), steps, found)
+    return (found <= 1.0)[back]
+
+
+def _method(plan):
+    """The method as it looks into a step."""
+    return plan.method if plan.integrator.between is None else plan.method_with(plan.integrator.between)
+
+
+def _kept(sol) -> Kept:
+    """What steps left."""
+    t, x, _ = sol.trail.arrays
+    return Kept(t, x, sol.trail.dense)
+
+
 def _inside_steps(sol, times, rows):
-    """Take the steps that contain these times again, or read them from what their dense output was made of."""
-    plan, size, trail = sol.plan, sol.plan.size, sol.trail
-    t, x, _ = trail.arrays
-    kept = Kept(t, x, trail.dense)
+    """Take the steps that contain these times again, or make their dense output from what they left."""
+    plan, size = sol.plan, sol.plan.size
+    kept, method = _kept(sol), _method(plan)
+    t = kept.t
     lowered, loop, run = plan.integrator, Workspace(plan).loop, RUN.new()
     out = Inside(np.empty((len(times), size.nx)), np.empty((len(times), size.nk)))
-    method = plan.method if lowered.between is None else plan.method_with(lowered.between)
     kernel = replay if lowered.one_step else from_trail
     go = kernel.py if plan.model.interpreted else kernel
     done = np.zeros(1, dtype=np.int64)

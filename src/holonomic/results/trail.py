@@ -17,8 +17,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..loop.kept_steps import DENSE
-
 if TYPE_CHECKING:
     from ..model.input_tables import InputTables
     from ..starting.initial import Start
@@ -130,18 +128,11 @@ class Trail:
 
     @property
     def dense(self) -> np.ndarray:
-        """What dense output reads of the step that ends at each row; without columns where steps can be taken again."""
+        """What dense output is made of, of the step that ends at each row; without columns where steps can be taken again."""
         if self.record is None or not self.record.t:
             return np.zeros((len(self.arrays[0]), 0))
         self.record.joined()
         return self.record.dense[0] if self.record.dense else np.zeros((len(self.arrays[0]), 0))
-
-    def right_inside(self, rows: np.ndarray) -> np.ndarray:
-        """Tell which of the steps that end at these rows have dense output that is right to the tolerance."""
-        if self.plan.integrator.one_step:
-            return np.ones(len(rows), dtype=bool)
-        h, doubt = DENSE.at("h", "doubt")
-        return (self.dense[rows, h] != 0.0) & (self.dense[rows, doubt] <= 1.0)
 
     @property
     def looks_inside(self) -> bool:
