@@ -22,6 +22,8 @@ NONSENSE = {
     "none inside": [None, None], "mapping": {}, "mapping of nan": {"a": np.nan}, "mapping of object": {"a": object()},
     "number key": {1: 2.0}, "function": lambda: 0.0, "function of x": lambda x: x, "type": dict, "set": {1, 2}, "none": None,
     "long": "x" * 10_000, "objects": np.array([object(), 1], dtype=object), "date": np.datetime64("2020-01-01"),
+    "digit": "1", "digits": ["1.0", "0.0"], "dates": np.array(["2020-01-01", "2020-01-02"], dtype="datetime64[D]"),
+    "duration": np.timedelta64(1, "s"), "durations": np.array([1, 2], dtype="timedelta64[s]"), "a text among": [1.0, "0"],
     "giving none": lambda: None, "giving text": lambda: "a", "giving nan": lambda: np.nan, "giving complex": lambda: 1j,
     "giving ragged": lambda: RAGGED, "giving a mapping": lambda: {"a": 1.0}, "giving many": lambda: np.ones(5),
     "giving an object": lambda: object(), "giving cubes": lambda: np.ones((2, 2, 2)),

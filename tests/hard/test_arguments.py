@@ -11,7 +11,7 @@ from holonomic import HolonomicError
 
 SEED, SAMPLE = 14, 1500
 NUMBERS = {"half", "huge"}  # positive, if unusual
-TEXTS = {"text", "no text", "null", "long"}
+TEXTS = {"text", "no text", "null", "long", "digit"}
 SIGNED = NUMBERS | {"zero", "minus one"}
 # what may be taken without a word, by argument: a number is a number, and None leaves a choice to us
 MEANT = {
@@ -20,12 +20,13 @@ MEANT = {
     "inputs": {"mapping", "mapping of none", "mapping of text"},  # a function that nobody calls
     "lam0": {"zero", "list"}, "direction": {"zero", "minus one", "true"}, "resume": {"true"},
     "terminal": {"zero", "true"}, "then": {name for name in NONSENSE if name.startswith(("function", "type", "giving"))},
-    "f": SIGNED | {name for name in NONSENSE if name.startswith(("text", "no text", "null", "function", "type", "long", "giving"))},
+    "f": SIGNED | {"digits", *TEXTS, *(name for name in NONSENSE if name.startswith(("text", "function", "type", "giving")))},
     # of an Event: names of outputs are looked up by the run, functions are called by it
-    "g": {"many"}, "seed": {"zero", "huge"}, "t": {"zero", "list"}, "path": {"text"}, "store": {"text"}, "m": {"zero", "minus one"},
+    "g": {"many"}, "seed": {"zero", "huge"}, "t": {"zero", "list"}, "m": {"zero", "minus one"},
+    "path": {"text", "digit"}, "store": {"text", "digit"}, "color": {"digit"}, "live": {"true"},
     "q": {"zero", "half"}, "values": {"mapping"}, "speeds": {"mapping"}, "trace": {"true"}, "velocity_terms": {"true"},
     "potential": SIGNED | {"function"}, "rhs": {"function"}, "B": {"function of x"}, "r": {"zero", "function"},
-    "coordinates": {"texts"}, "outputs": {"mapping", "mapping of functions"},
+    "coordinates": {"texts", "digits", "digit"}, "outputs": {"mapping", "mapping of functions"},
     "mass": NUMBERS, "width": NUMBERS, "near": {"mapping"}, "fps": {"half"}, "seconds": {"half"}, "title": TEXTS, "names": TEXTS,
     "rho": {"zero", "half"}, "alpha": NUMBERS | {"zero"}, "gamma": NUMBERS | {"zero"}, "gain": NUMBERS | {"zero"}, "tol": NUMBERS,
     "error": NUMBERS, "max_time": NUMBERS | {"inf"}, "max_memory": NUMBERS | {"inf"}, "once": {"true"}, "integral": {"true"},
@@ -37,7 +38,7 @@ MEANT_BY = {
     "an input": SIGNED | {"function"}, "a parameter": NUMBERS | {"true"}, "a state": SIGNED | {"function"},
     "an output": SIGNED | {"list", "many", "cube", "function", "giving many", "giving cubes"},
     "compare": {"many", "none inside"}, "work_precision": {"many", "none inside", "list"},  # several methods or steps, or none
-    "with_params": NUMBERS | {"true"}, "a coordinate": {"text", "null", "long"}, "a kind of coordinate": {"no text"},
+    "with_params": NUMBERS | {"true"}, "a coordinate": {"text", "null", "long", "digit"}, "a kind of coordinate": {"no text"},
 }  # fmt: skip
 
 

@@ -1,5 +1,7 @@
 """Plausible mistakes of people who come from elsewhere: what is said names what to write here."""
 
+import re
+
 import numpy as np
 import pytest
 
@@ -254,3 +256,30 @@ def test_sweeps_say_what_they_need(given, text):
 def test_a_method_is_told_which_settings_are_its_own(make, said):
     with pytest.raises(UnknownArgument, match=said):
         make()
+
+
+DATES = np.array(["2020-01-01", "2020-01-02"], dtype="datetime64[D]")
+
+
+@pytest.mark.parametrize(
+    "given, says",
+    [
+        ({"y0": ["1", "0"]}, "y0 must be numbers, got ['1', '0']."),
+        ({"y0": DATES}, "y0 must be numbers, got array(['2020-01-01', '2020-01-02'], dtype='datetime64[D]')."),
+        ({"y0": DATES - DATES[0]}, "y0 must be numbers, got array([0, 1], dtype='timedelta64[D]')."),
+        ({"t_end": "1"}, "t_end must be a number or a pair (t0, t_end), got '1'."),
+        ({"step": "0.1"}, "step='0.1' must be a positive number."),
+        ({"atol": ["1", "2"]}, "atol must be numbers, got ['1', '2']."),
+    ],
+)
+def test_text_and_dates_are_no_numbers(given, says):
+    """NumPy makes numbers of them: of a date, days since 1970."""
+    with pytest.raises(BadArgument, match=f"^{re.escape(says)}$"):
+        simulate(CIRCLE, **{"t_end": 1.0} | Y0 | given)
+
+
+def test_text_and_dates_are_no_numbers_in_sweeps():
+    with pytest.raises(BadArgument, match=r"^params\['k'\] must be numbers, one \(or one array\) per member, got \['1', '2'\]\.$"):
+        sweep(CIRCLE, 1.0, **Y0, params={"k": ["1", "2"]})
+    with pytest.raises(BadArgument, match=r"^y0 must be numbers, a row for each member, got "):
+        sweep(CIRCLE, 1.0, y0=np.array([[0.0, 1.0], [0.0, "1"]], dtype=object))

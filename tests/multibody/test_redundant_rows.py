@@ -10,7 +10,19 @@ import pytest
 from casadi import SX, Function
 
 import holonomic.starting.rank as rank
-from holonomic import BDF, GGL, Index2, PostStabilization, Radau, RedundancyWarning, diagnose, simulate, sweep
+from holonomic import (
+    BDF,
+    GGL,
+    Event,
+    Index2,
+    PostStabilization,
+    Radau,
+    RedundancyWarning,
+    diagnose,
+    load,
+    simulate,
+    sweep,
+)
 from holonomic.kernels.dense_projection import factor_rows, factors_length
 from holonomic.kernels.signatures import Fn
 from holonomic.model.model_base import Variant
@@ -242,3 +254,53 @@ def test_the_warning_says_how_many_where_and_what_to_do():
         "1 of 'pr1' and 1 of 'pr2'; diagnose() lists all rows."
     )
     assert len(diagnose(planetary_gear(3.0)).redundant) == 17
+
+
+def three_legs():
+    """A platform on three parallel legs, one of them redundant; it comes to lie flat on the way, which is a singular position."""
+    m = Mechanism(gravity=(0, -9.81))
+    up = np.array([0.5, 0.8])
+    feet = {"O": (0.0, 0.0), "P": (0.6, 0.0), "C": (1.4, 0.0)}
+    platform = m.body("platform", rod(up, up + feet["C"], mass=2.0))
+    for name, foot in feet.items():
+        leg = m.body(f"leg {name}", rod(foot, up + foot, mass=1.0))
+        m.revolute(name, m.ground, leg, at=foot)
+        m.revolute(f"top {name}", leg, platform, at=up + foot)
+    return m
+
+
+@pytest.mark.filterwarnings("ignore::holonomic.HandedOverWarning")
+@pytest.mark.parametrize(
+    "given, redundant", [({"integrator": Radau(), "formulation": GGL()}, "minimum-norm"), ({"integrator": BDF()}, "drop")],
+    ids=["Radau", "BDF"],
+)  # fmt: skip
+def test_implicit_methods_that_are_led_over_a_singular_position_have_multipliers_of_all_rows(given, redundant, tmp_path):
+    """They solve for independent rows, the method that leads them for all of them: one run has both."""
+    m, half = three_legs(), Event(lambda t: t - 0.5)
+    asked = {"redundant": redundant, "events": {"half": half}, "rtol": 1e-8}
+    sol, known = simulate(m, 1.5, **asked, **given), simulate(m, 1.5, **asked)
+    assert len(sol.trail.parts) > 1 and len({part.trail.arrays[2].shape[1] for part in sol.trail.parts}) == 2
+    n = len(sol.plan.model.row_labels)
+    assert sol.lam.shape == (len(sol.t), n) and sol.end.lam.shape == (n,) and sol.events["half"].lam.shape == (1, n)
+    between = np.linspace(0.1, 1.4, 14)
+    np.testing.assert_allclose(sol(between).q, known(between).q, atol=2e-6)
+    away = np.abs(known(between).reactions).max()
+    np.testing.assert_allclose(sol(between).reactions, known(between).reactions, atol=1e-4 * away)
+    sol.save(tmp_path / "run.nc")
+    np.testing.assert_array_equal(load(tmp_path / "run.nc").lam, sol.lam)
+
+
+@pytest.mark.filterwarnings("ignore::holonomic.HandedOverWarning")
+def test_members_that_are_led_over_a_singular_position_have_the_multipliers_of_all_rows():
+    masses, events = [1.0, 3.0], {"before": Event(lambda t: t - 0.3), "on the way": Event(lambda t: t - 0.5)}
+    asked = {"redundant": "drop", "rtol": 1e-8, "save_at": 7, "events": events}
+    runs = sweep(three_legs(), 1.5, params={"leg P.mass": masses}, integrator=Radau(), formulation=GGL(), **asked)
+    assert not runs.failed
+    for member, mass in enumerate(masses):
+        m = three_legs()
+        m.params["leg P.mass"] = mass
+        known = simulate(m, 1.5, **asked)
+        np.testing.assert_allclose(runs.q[member], known.q, atol=2e-6)
+        np.testing.assert_allclose(runs.lam[member], known.lam, atol=1e-4 * np.abs(known.lam).max())
+        for name in events:
+            np.testing.assert_allclose(runs.events[name].of_member(member).q, known.events[name].q, atol=2e-6)

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import BadArgument
+from ..model.given_numbers import floats
 from ..model.input_tables import InputTables, held, split_kind
 
 Rows = tuple[np.ndarray, np.ndarray]  # times; values, a row for each member or one for all
@@ -50,7 +51,7 @@ def members_of_inputs(given: Mapping[str, Any] | None) -> dict[str, int]:
     found = {}
     for name, value in mapped(given, "inputs").items():
         try:
-            values = np.asarray(value[1] if isinstance(value, tuple) else value, dtype=float)
+            values = floats(value[1] if isinstance(value, tuple) else value)
         except (TypeError, ValueError, IndexError):
             text = f"inputs[{name!r}] must be numbers, one per member, or a pair (times, values), got {value!r}."
             raise BadArgument(text) from None
@@ -62,7 +63,7 @@ def members_of_inputs(given: Mapping[str, Any] | None) -> dict[str, int]:
 def _table(name: str, given) -> Rows:
     given, hold = split_kind(name, given)
     if not isinstance(given, tuple):
-        values = np.asarray(given, dtype=float)
+        values = floats(given)
         if values.ndim > 1:
             raise BadArgument(
                 f"inputs[{name!r}] has shape {values.shape}: give one number per member, or a pair (times, values) with "
@@ -72,7 +73,7 @@ def _table(name: str, given) -> Rows:
         times = np.zeros(1)
     else:
         try:
-            times, values = (np.asarray(part, dtype=float) for part in given)
+            times, values = map(floats, given)
         except (TypeError, ValueError):
             raise BadArgument(f"inputs[{name!r}] must be numbers, or a pair (times, values), got {given!r}.") from None
         if values.ndim == 1:

@@ -9,16 +9,16 @@ import numpy as np
 from ..errors import BadArgument, InconsistentState
 from ..model.dae import Dae, start_of
 from ..model.extra_states import Extras, start_of_extras
-from ..model.given_numbers import axes, vector
+from ..model.given_numbers import LOOKS_LIKE_ONE, TRUTH, axes, vector
 from ..model.operators import Operators
 from ..model.system import Ode, System
 from ..planning.plan import Plan
-from ..results.sampling import all_rows
 from ..results.solution import Solution
 from ..results.states import State
+from ..results.trail import all_rows
 from ..starting.rank import terms
 
-NO_TIME = (bool, np.bool_)
+NO_TIME = (*TRUTH, *LOOKS_LIKE_ONE)
 AS_EXPECTED = 1e-6  # of multipliers that were given, beside 1 + the largest: they are read off a page, or typed
 SYSTEMS = (System, Ode, Operators)  # what has a model
 

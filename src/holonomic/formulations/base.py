@@ -16,6 +16,7 @@ import numpy as np
 
 from ..errors import BadArgument, IncompatibleMethods
 from ..model.call_by_name import takes_nothing
+from ..model.given_numbers import floats
 from ..model.statement import argument_text
 
 if TYPE_CHECKING:
@@ -182,7 +183,7 @@ def checked_direction(D):
     if callable(D):
         return D
     try:
-        rows = np.array(D, dtype=float)
+        rows = floats(D)
     except (TypeError, ValueError):
         raise BadArgument(f"D={D!r} must be a name, an array with one column per constraint, or a function.") from None
     if rows.ndim == 1:

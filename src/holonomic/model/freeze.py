@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import BadArgument
-from .given_numbers import NO_NUMBERS
+from .given_numbers import floats
 from .input_tables import own_input
 
 
@@ -37,10 +37,9 @@ def freeze(system, *constants: str) -> None:
 def check_constant(given, what: str, finite: bool = True) -> np.ndarray:
     """Return the numbers that stand for a function; refuse text, dates, complex numbers, True and False."""
     try:
-        found = np.asarray(given)
-        if found.dtype.kind in NO_NUMBERS + "b":
+        if np.asarray(given).dtype.kind == "b":
             raise TypeError
-        found = np.array(found, dtype=float)
+        found = floats(given)
     except (TypeError, ValueError, OverflowError):  # also of rows of different lengths
         raise BadArgument(f"{what} must be a number, an array of numbers or a function, got {reprlib.repr(given)}.") from None
     if finite and not np.all(np.isfinite(found)):
@@ -81,9 +80,7 @@ def own_params(params) -> Mapping[str, Any]:
         if not (str(name).isidentifier() or "." in str(name)):  # p["link.mass"]: numbers of a mechanism
             raise BadArgument(f"parameter name {name!r} cannot be written as p.name.")
         try:
-            if np.asarray(value).dtype.kind in NO_NUMBERS:
-                raise TypeError
-            number = np.array(value, dtype=float)
+            number = floats(value)
         except (TypeError, ValueError, OverflowError):
             raise BadArgument(f"parameter {name!r} must be a number or an array, got {value!r}.") from None
         if np.any(np.isnan(number)):

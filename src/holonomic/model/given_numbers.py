@@ -11,20 +11,29 @@ from ..errors import BadArgument, WrongShape
 
 MANY_STARTS = "Many starts at once are for sweep()"
 NO_NUMBERS = "cmMSUV"  # kinds of arrays that NumPy turns into floats, or nearly: complex numbers, dates, text
+LOOKS_LIKE_ONE = (str, bytes, np.datetime64, np.timedelta64)  # of which float() makes a number, or nearly
+TRUTH = (bool, np.bool_)
 ALL = np.logical_and.reduce  # without the calls in Python that .all() makes: every start is read here
 STARTS = ("q0", "v0", "y0", "s0", "x0", "dx0", "ddx0")
+
+
+def floats(values) -> np.ndarray:
+    """Return an array of our own; TypeError or ValueError of what only looks like numbers: text, dates, durations, complex ones."""
+    found = np.array(values)
+    kind = found.dtype.kind
+    if kind != "f" and (kind in NO_NUMBERS or (kind == "O" and any(isinstance(each, LOOKS_LIKE_ONE) for each in found.flat))):
+        raise TypeError(f"{found.dtype} are no numbers")
+    return found.astype(float, copy=False)
 
 
 def vector(values, what: str, n: int | None = None) -> np.ndarray:
     """Return finite numbers as a flat array of our own, n of them if n is given; a number alone is one of them."""
     try:
-        found = np.array(values)
-        is_complex = found.dtype.kind == "c"
-        found = found.real if is_complex else found.astype(float, copy=False)
+        found = floats(values)
     except (TypeError, ValueError, OverflowError):
+        if axes(values) < 2 and np.asarray(values).dtype.kind == "c":
+            raise BadArgument(f"{what} is complex: {values!r}. Give real and imaginary parts as numbers of their own.") from None
         raise BadArgument(f"{what} must be numbers, got {values!r}.") from None
-    if is_complex:
-        raise BadArgument(f"{what} is complex: {values!r}. Give real and imaginary parts as numbers of their own.")
     if found.ndim > 1:
         expected = f"({found.size if n is None else n},)"
         many = f" {MANY_STARTS}." if what in STARTS else ""
@@ -50,7 +59,7 @@ def axes(value) -> int:
 
 def as_number(value) -> float:
     """A real number as a float; NaN for anything else, so that every comparison with it fails."""
-    if isinstance(value, bool | np.bool_ | str | bytes | np.datetime64) or axes(value):
+    if isinstance(value, (*TRUTH, *LOOKS_LIKE_ONE)) or axes(value):
         return np.nan
     try:
         return float(value)
@@ -60,7 +69,7 @@ def as_number(value) -> float:
 
 def is_number(value) -> bool:
     """Whether a value is a real number, NaN and infinity among them."""
-    return isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
+    return isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, (bool, *LOOKS_LIKE_ONE))
 
 
 def is_one_of(value, choices) -> bool:
@@ -72,7 +81,7 @@ def is_whole(value, least: int) -> bool:
     """Whether a value is a whole number, and not below the least one."""
     if type(value) is int:
         return value >= least
-    if isinstance(value, bool | np.bool_) or axes(value):
+    if isinstance(value, (*TRUTH, *LOOKS_LIKE_ONE)) or axes(value):
         return False
     try:
         return bool(int(value) == value and value >= least)
@@ -91,11 +100,8 @@ def beyond_memory(needed: float) -> str | None:
 
 def positive(value, name: str, infinite: str | None = None) -> float:
     """Return a positive number; `infinite` says why it may not be infinite, where it may not."""
-    try:
-        number = float(value)
-    except (TypeError, ValueError, OverflowError):
-        raise BadArgument(f"{name}={value!r} must be a positive number.") from None
-    if isinstance(value, bool | np.bool_) or not number > 0:
+    number = value if type(value) is float else as_number(value)
+    if not number > 0:
         raise BadArgument(f"{name}={value!r} must be a positive number.")
     if infinite is not None and number == np.inf:
         raise BadArgument(f"{name}={value!r} must be finite: {infinite}")
@@ -116,12 +122,9 @@ def refuse_no_numbers(value, role: str) -> None:
     if value is None:
         raise WrongShape(f"{role} returned nothing: is a `return` missing?")
     try:
-        found = np.asarray(value)
-        if found.dtype.kind == "c":
+        if np.asarray(value).dtype.kind == "c":
             raise WrongShape(f"{role} returned complex numbers. Return their real parts, np.real(...), if these are meant.")
-        if found.dtype.kind in NO_NUMBERS:
-            raise TypeError
-        found.astype(float)
+        floats(value)
     except (TypeError, ValueError) as problem:  # also of rows of different lengths
         if isinstance(problem, WrongShape):
             raise

@@ -14,7 +14,7 @@ import numpy as np
 
 from ..errors import BadArgument
 from .call_by_name import wanted
-from .given_numbers import NO_NUMBERS
+from .given_numbers import floats
 
 KINDS = ("linear", "hold")
 
@@ -61,14 +61,14 @@ def input_table(name: str, given) -> tuple[np.ndarray, np.ndarray]:
 
 def _checked(name: str, given) -> tuple[np.ndarray, np.ndarray]:
     try:
-        if any(np.asarray(part).dtype.kind in NO_NUMBERS + "b" for part in (given if isinstance(given, tuple) else (given,))):
+        if any(np.asarray(part).dtype.kind == "b" for part in (given if isinstance(given, tuple) else (given,))):
             raise TypeError
         if not isinstance(given, tuple):
-            number = float(given)
+            number = float(floats(given))
             if not np.isfinite(number):
                 raise BadArgument(f"input {name!r} must be finite, got {given!r}.")
             return np.zeros(1), np.array([number])
-        times, values = (np.array(part, dtype=float) for part in given)
+        times, values = map(floats, given)
     except (TypeError, ValueError, OverflowError) as problem:
         if isinstance(problem, BadArgument):
             raise

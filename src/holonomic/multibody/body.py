@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import BadArgument
+from ..model.given_numbers import floats
 from . import shapes as sh
 from .parameters import number
 
@@ -210,7 +211,7 @@ def _inertia(name, dimension, inertia):
     if dimension == 2:
         return number(f"inertia of body {name!r} in the plane", inertia)
     try:
-        given = np.array(inertia, dtype=float)
+        given = floats(inertia)
     except (TypeError, ValueError, OverflowError):
         given = np.zeros(0)
     if given.shape == (3,):

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, MutableMapping
 import numpy as np
 
 from ..errors import BadArgument, UnknownName
+from ..model.given_numbers import LOOKS_LIKE_ONE, TRUTH
 
 
 class Parameters(MutableMapping):
@@ -120,7 +121,7 @@ def not_negative(name: str, value: float) -> None:
 def number(name: str, value) -> float:
     """A finite number, or what is wrong with it."""
     try:
-        if isinstance(value, bool | np.bool_ | str | bytes | np.datetime64):  # of which float() would make a number
+        if isinstance(value, (*TRUTH, *LOOKS_LIKE_ONE)):
             raise TypeError
         found = float(value)
     except (TypeError, ValueError, OverflowError):

@@ -14,6 +14,7 @@ import numpy as np
 
 from ..errors import BadArgument
 from ..model.call_by_name import says_what_it_takes
+from ..model.given_numbers import LOOKS_LIKE_ONE, TRUTH, floats
 from .parameters import number
 
 
@@ -272,7 +273,7 @@ def point(given, what: str, dimension: int | None = None) -> tuple[float, ...]:
     """Return a point as a tuple of floats, or say what is wrong with it."""
     try:
         parts = list(given)
-        letters = any(isinstance(each, bool | np.bool_ | str | bytes) for each in parts)
+        letters = any(isinstance(each, (*TRUTH, *LOOKS_LIKE_ONE)) for each in parts)
         if letters or isinstance(given, bytes | Set | Mapping):  # numbers in no order, or none
             raise TypeError
         numbers = tuple(float(each) for each in parts)
@@ -288,7 +289,7 @@ def point(given, what: str, dimension: int | None = None) -> tuple[float, ...]:
 def rotation_matrix(given, what: str) -> np.ndarray:
     """Return a rotation matrix, checked."""
     try:
-        matrix = np.array(given, dtype=float)
+        matrix = floats(given)
     except (TypeError, ValueError, OverflowError):
         matrix = np.zeros(0)
     if matrix.shape != (3, 3) or not np.allclose(matrix.T @ matrix, np.eye(3), atol=1e-9):

@@ -12,7 +12,7 @@ from . import sampling
 from .acting import kept_reaction
 from .naming import multiplier_labels, rows_of, stems, unknown
 from .states import EventLog, statistics
-from .trail import joined_counters, remembered
+from .trail import in_all_rows, joined_counters, remembered
 
 
 def named(sol, name: str) -> np.ndarray:
@@ -80,7 +80,7 @@ def event_logs(sol) -> EventLogs:
         found = [row for row in sol.trail.events if row[0] == index]
         t = np.array([row[1] for row in found])
         x = np.array([row[2][:width] for row in found]).reshape(len(found), width)
-        k = np.array([row[3] for row in found]).reshape(len(found), nk)
+        k = np.array([in_all_rows(sol.plan, row[3]) if sol.trail.parts else row[3] for row in found]).reshape(len(found), nk)
         there = sol.at_rows(t, x, k)
         maps = not sol.plan.model.is_ode and sol.plan.events[name].then is not None
         given = (_impulses(sol, index, t), tuple(sol.plan.model.row_labels)) if maps else ()

@@ -20,9 +20,10 @@ from ..kernels.settle import pull_and_settle
 from ..kernels.signatures import Fn, Inside, Kept
 from ..loop.from_python import field_at, pull_compiled
 from ..loop.replay import along, doubts_inside, from_trail, replay
+from ..model.given_numbers import floats
 from ..planning.workspace import Workspace
 from ..stabilizations.projection import tightened
-from .trail import joined_states, remembered
+from .trail import all_rows, in_all_rows, joined_states, remembered
 
 STEPS_BYTES = 256 << 20  # that all steps of a run may take which kept only some times, where states between them are asked for
 ROUNDING = 8 * np.finfo(float).eps  # a time this close to an end of the run is that end
@@ -63,7 +64,7 @@ def states_at(sol, wanted) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 def check_times(wanted, t0: float, t1: float) -> np.ndarray:
     """Return times as an array; refuse those outside the run, move those off by rounding to its ends."""
     try:
-        times = np.array(wanted, dtype=float)
+        times = floats(wanted)
     except (TypeError, ValueError):
         raise BadArgument(f"sol(t) needs a time or times in seconds, got {wanted!r}.") from None
     if times.ndim > 1:
@@ -340,19 +341,14 @@ def outputs(sol) -> dict[str, np.ndarray]:
     return found
 
 
-def all_rows(lam: np.ndarray, kept: tuple[int, ...], n_lam: int) -> np.ndarray:
-    """Return multipliers of all rows, the last axis, from those of the kept ones; as they are if all are there."""
-    if lam.shape[-1] == n_lam:
-        return lam
-    full = np.zeros((*lam.shape[:-1], n_lam))
-    full[..., list(kept)] = lam
-    return full
-
-
-def in_rows(G: np.ndarray, lam: np.ndarray, rows: tuple[int, ...]) -> np.ndarray:
-    """Return the multipliers that independent rows alone have for the same Gᵀλ."""
-    own = np.linalg.pinv(np.swapaxes(G[:, list(rows)], 1, 2))
-    return np.einsum("tri,tki,tk->tr", own, G, lam)
+def rows_for(sol, plan) -> np.ndarray:
+    """Return (v', λ) of a run with the multipliers of those rows that another plan solves for, and the same Gᵀλ."""
+    model, k = plan.model, sol.trail.arrays[2]
+    if k.shape[1] <= model.nv + plan.n_lam:
+        return in_all_rows(plan, k) if k.shape[1] < model.nv + plan.n_lam else k
+    G = jacobians(sol, values_along(sol, Fn.TERMS))
+    own = np.linalg.pinv(np.swapaxes(G[:, list(plan.rows)], 1, 2))
+    return np.hstack([k[:, : model.nv], np.einsum("tri,tki,tk->tr", own, G, k[:, model.nv :])])
 
 
 def smallest(G: np.ndarray, lam: np.ndarray, rank: int) -> np.ndarray:

@@ -205,13 +205,30 @@ def size_of(part: Solution) -> int:
     return model.nq + model.nv
 
 
+def all_rows(lam: np.ndarray, kept: tuple[int, ...], n_lam: int) -> np.ndarray:
+    """Return multipliers of all rows, the last axis, from those of the kept ones; as they are if all are there."""
+    if lam.shape[-1] == n_lam:
+        return lam
+    full = np.zeros((*lam.shape[:-1], n_lam))
+    full[..., list(kept)] = lam
+    return full
+
+
+def in_all_rows(plan, k: np.ndarray) -> np.ndarray:
+    """Return (v', λ) with a multiplier for every row: of redundant ones some plans solve for all, others for those they keep."""
+    if plan.rows is None:
+        return k
+    nv = plan.model.nv
+    return np.concatenate([k[..., :nv], all_rows(k[..., nv:], plan.rows, plan.model.n_lam)], axis=-1)
+
+
 def _joined(parts: Sequence[Solution]) -> Rows:
     """Rows of all parts; the first row of a later part is the last one of the part before."""
     found = []
     for i, part in enumerate(parts):
         t, x, k = part.trail.arrays
         skip = 1 if i and part.trail.steps_kept else 0
-        found.append((t[skip:], x[skip:, : size_of(part)], k[skip:]))
+        found.append((t[skip:], x[skip:, : size_of(part)], in_all_rows(part.trail.plan, k[skip:])))
     t, x, k = (np.concatenate(rows) for rows in zip(*found, strict=True))
     return t, x, k
 
@@ -228,7 +245,8 @@ def join(parts: Sequence[Solution]) -> Solution:
     t, x, k = own.final
     trail = Trail(
         own.plan.of_states(), own.data, own.steps_kept, own.begin, own.events, own.memory, own.noted,
-        start=parts[0].trail.start, stop=(t, x[: size_of(last)], k), parts=tuple(parts), impacts=own.impacts, inputs=own.inputs,
+        start=parts[0].trail.start, stop=(t, x[: size_of(last)], in_all_rows(own.plan, k)), parts=tuple(parts), impacts=own.impacts,
+        inputs=own.inputs,
     )  # fmt: skip
     return type(last)(trail, last.ended)
 
@@ -238,11 +256,11 @@ def joined_states(parts: Sequence[Solution], times: np.ndarray, forward: float) 
     starts = np.array([part.trail.start[0] for part in parts[1:]])
     owner = np.searchsorted(starts * forward, times * forward, side="right")
     size = size_of(parts[0])
-    xs, ks = np.empty((len(times), size)), np.empty((len(times), parts[0].trail.final[2].shape[0]))
+    xs, ks = np.empty((len(times), size)), np.empty((len(times), len(in_all_rows(parts[0].trail.plan, parts[0].trail.final[2]))))
     for index in np.unique(owner):
         here = owner == index
         found = parts[index](times[here])
-        xs[here], ks[here] = found.trail.arrays[1][:, :size], found.trail.arrays[2]
+        xs[here], ks[here] = found.trail.arrays[1][:, :size], in_all_rows(parts[index].trail.plan, found.trail.arrays[2])
     return xs, ks
 
 

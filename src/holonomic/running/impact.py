@@ -7,6 +7,7 @@ import numpy as np
 from ..errors import HolonomicError, InconsistentState, NotFinite, StepFailed, WrongShape
 from ..model.call_by_name import call, param_names
 from ..model.dae import Dae, state_values
+from ..model.given_numbers import floats
 from ..starting.impulse import OFF, Impact, impulse
 from ..starting.initial import position_jacobian, residuals, with_w_solved
 
@@ -53,7 +54,7 @@ def after_event(model, event, name: str, t: float, x, data, kept=None) -> tuple[
 
 def _vector(values, n: int, what: str, t: float) -> np.ndarray:
     try:
-        vector = np.array(values, dtype=float)
+        vector = floats(values)
     except (TypeError, ValueError):
         raise WrongShape(f"{what} must be numbers, got {values!r} at t = {t:.6g}.") from None
     if vector.ndim > 1:

@@ -9,10 +9,9 @@ import numpy as np
 from ..errors import BadArgument
 from ..integrators.fixed_steps import HISTORY
 from ..integrators.runge_kutta import DOP853
-from ..kernels.signatures import Fn
 from ..planning.choice import make_choice
 from ..planning.reuse import plan_of
-from ..results.sampling import in_rows, jacobians, multipliers, values_along
+from ..results.sampling import multipliers, rows_for
 from .run import Run
 
 TIGHT = 1e-13
@@ -76,9 +75,7 @@ def _points(run: Run, begin, times: np.ndarray, free: bool):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # a few steps of a stiff system are no trouble
         sol = walk(other, plan, begin, run.t, float(times[-1]), None, False)
-    t, x, k = sol.trail.arrays
-    if k.shape[1] > model.nv + run.plan.n_lam:  # multipliers of all rows; this run has those of independent ones
-        k = np.hstack([k[:, : model.nv], in_rows(jacobians(sol, values_along(sol, Fn.TERMS)), k[:, model.nv :], run.plan.rows)])
+    (t, x, _), k = sol.trail.arrays, rows_for(sol, run.plan)
     rows = np.zeros((len(t), len(run.x)))
     rows[:, :size] = x[:, :size]
     at = size

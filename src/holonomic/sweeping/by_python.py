@@ -18,6 +18,7 @@ from ..planning.plan import Plan
 from ..planning.reuse import plan_of
 from ..results import sampling
 from ..results.solution import Solution
+from ..results.trail import in_all_rows
 from ..running.detour import Crossing
 from ..running.run import Run
 from ..running.walk import walk
@@ -84,24 +85,28 @@ def _run(job: Job, members: Members, m: int, chunk: Chunk) -> Happenings:
         chunk.notes[number] = told
     if sol is None:
         return Happenings.none(*job.shape[1:])
-    _enter(sol, chunk, m, job.program.lam_in_x)
+    _enter(sol, chunk, m, job)
     if not sol.trail.events:
         return Happenings.none(*job.shape[1:])
     which, when, xs, ks = (list(part) for part in zip(*sol.trail.events, strict=True))
-    xs = np.array([x[: chunk.x.shape[2]] for x in xs])  # formulations add different unknowns
-    return Happenings(np.full(len(when), number), np.array(which), np.array(when), xs, np.array(ks))
+    there = np.full((len(when), chunk.x.shape[2]), np.nan)  # formulations add different unknowns
+    for row, x in zip(there, xs, strict=True):
+        row[: len(x)] = x[: len(row)]
+    ks = [in_all_rows(plan, k) for k in ks] if len(set(map(len, ks))) > 1 else ks
+    known = sol.at_rows(np.array(when), there[:, :size].copy(), np.array(ks))
+    return Happenings(np.full(len(when), number), np.array(which), known.t, there, sampling.rows_for(known, job.plan))
 
 
-def _enter(sol: Solution, chunk: Chunk, m: int, expected: slice | None) -> None:
+def _enter(sol: Solution, chunk: Chunk, m: int, job: Job) -> None:
     """Take over what a run kept, as (q, v) and (v', λ) where members have different formulations.
 
-    y of a Dae is `expected` among the unknowns where steps found it; a run that another plan has helped has it apart.
+    y of a Dae stands among the unknowns where steps found it; a run that another plan has helped has it apart.
     """
-    t, x, k = sol.trail.arrays
-    rows, width = len(t), chunk.x.shape[2]
+    t, x, _ = sol.trail.arrays
+    rows, width, expected = len(t), chunk.x.shape[2], job.program.lam_in_x
     chunk.x[m], chunk.k[m] = np.nan, np.nan
     size = min(width, x.shape[1])
-    chunk.x[m, :rows, :size], chunk.k[m, :rows], chunk.rows[m] = x[:, :size], k, rows
+    chunk.x[m, :rows, :size], chunk.k[m, :rows], chunk.rows[m] = x[:, :size], sampling.rows_for(sol, job.plan), rows
     if expected is not None and size < width:
         chunk.x[m, :rows, expected] = sampling.multipliers(sol)
     chunk.reached[m] = sol.trail.final[0]

@@ -18,7 +18,7 @@ from ..loop.batch import along_members
 from ..loop.replay import along
 from ..model.given_numbers import FORGOTTEN_TERMS, SYMMETRIC, asymmetry, numbers_text
 from ..planning.gains import check_gain
-from ..results.sampling import all_rows
+from ..results.trail import all_rows
 from ..starting.invariance import AT_THE_END, CANCELS, NEAR_ITS_VALUE, changing, not_invariant
 from ..starting.rank import MASSLESS, massless
 from .members import UNDECIDED, Members

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import DONE, EVENT, BadArgument, MissingExtra
-from ..model.given_numbers import vector
+from ..model.given_numbers import is_number, vector
 from ..planning.plan import Plan
 from ..planning.words import reason
 from . import remarks
@@ -212,7 +212,7 @@ class Ensemble:
         """A quantity of all members by name; a member by its number, several by a slice."""
         if isinstance(name, slice):
             return [Member(self, m) for m in range(*name.indices(len(self)))]
-        if isinstance(name, int | np.integer) and not isinstance(name, bool):
+        if isinstance(name, int | np.integer) and is_number(name):
             if not -len(self) <= name < len(self):
                 raise NoSuchMember(f"there is no member {name}: the ensemble has {len(self)}, 0 to {len(self) - 1}.")
             return Member(self, int(name) % len(self))
@@ -276,11 +276,12 @@ class Ensemble:
         wanted = vector(q, "q")
         if len(wanted) == 0 or wanted.min() < 0.0 or wanted.max() > 1.0 or isinstance(q, bool):
             raise BadArgument(f"quantiles: q={q} must lie between 0 and 1, as in quantiles({name!r}, [0.05, 0.95]).")
+        wanted = wanted.reshape(np.shape(q))
         if self.source.summary(name) is None and self._bytes(name) <= HELD_BYTES:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", RuntimeWarning)  # times that no member reached
-                return np.nanquantile(np.asarray(self.source.values(name))[self.ok], q, axis=0)
-        return self._summed(name).quantiles(q)
+                return np.nanquantile(np.asarray(self.source.values(name))[self.ok], wanted, axis=0)
+        return self._summed(name).quantiles(wanted)
 
     def quantile_error(self, name: str) -> float:
         """Largest error of the rank of what `quantiles` gives, as a share of the members; 0: exact."""

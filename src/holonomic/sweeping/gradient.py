@@ -12,7 +12,7 @@ import numpy as np
 from ..arguments import Asked, Assembling, GivenStart, Posed, brought, check_kind, refuse_unknown
 from ..errors import BadArgument, StepFailed
 from ..model.call_by_name import nearest, says_what_it_takes
-from ..model.given_numbers import positive
+from ..model.given_numbers import floats, positive
 from ..results.states import State
 from .sweep import AskedMembers, run_members, sweep
 
@@ -152,7 +152,7 @@ def _base(system, t_end, names, start: GivenStart) -> tuple[dict[str, np.ndarray
     for name in names:
         if name not in params and name not in starts:
             raise BadArgument(f"wrt={name!r} is no parameter and no start here. {nearest(name, [*params, *starts])}")
-    return {name: np.array((params | starts)[name], dtype=float) for name in names}, start
+    return {name: floats((params | starts)[name]) for name in names}, start
 
 
 def _values(loss, runs, rows) -> np.ndarray:
@@ -172,7 +172,7 @@ def _values(loss, runs, rows) -> np.ndarray:
     for i in range(len(runs)):
         given = loss(runs[i])
         try:
-            found.append(np.asarray(given, dtype=float))
+            found.append(floats(given))
         except (TypeError, ValueError):
             what = "must be a number or an array of numbers"
             raise BadArgument(f"gradient: the loss of {called(i)} {what}, got {given!r}.") from None

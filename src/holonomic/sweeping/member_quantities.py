@@ -16,7 +16,8 @@ from ..kernels.signatures import Fn
 from ..loop.batch import along_members, enter_tables
 from ..model.input_tables import values_at
 from ..results.naming import rows_of, stems, unknown
-from ..results.sampling import all_rows, smallest
+from ..results.sampling import smallest
+from ..results.trail import all_rows
 from ..starting.impulse import Impact
 from ..starting.initial import prepare
 from .job import Job

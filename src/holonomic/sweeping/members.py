@@ -15,7 +15,7 @@ from ..loop import starts
 from ..loop.replay import along
 from ..model.call_by_name import nearest
 from ..model.dae import Dae
-from ..model.given_numbers import vector
+from ..model.given_numbers import floats, vector
 from ..planning.plan import Plan
 from ..starting.impulse import OFF
 from ..starting.initial import LEAST_TOLERANCE, prepare
@@ -71,7 +71,7 @@ def check_params(system, given) -> dict[str, np.ndarray]:
     params = {}
     for name, values in mapped(given, "params").items():
         try:
-            params[name] = np.asarray(values, dtype=float)
+            params[name] = floats(values)
         except (TypeError, ValueError):
             raise BadArgument(f"params[{name!r}] must be numbers, one (or one array) per member, got {values!r}.") from None
     for name, values in params.items():
@@ -101,7 +101,10 @@ def all_of(given, first: np.ndarray, name: str) -> np.ndarray:
     """Starts of all members, or one row where all have the same."""
     if np.ndim(given) != 2:
         return first[None]
-    values = np.asarray(given, dtype=float)
+    try:
+        values = floats(given)
+    except (TypeError, ValueError, OverflowError):
+        raise BadArgument(f"{name} must be numbers, a row for each member, got {given!r}.") from None
     bad = np.flatnonzero(~np.isfinite(values).all(axis=1))
     if len(bad):
         raise BadArgument(f"{name} of member {bad[0]} is not finite: {values[bad[0]]}.")

@@ -60,7 +60,7 @@ class Summary:
         return self._out(self.least), self._out(self.most)
 
     def quantiles(self, q) -> np.ndarray:
-        found = self.sketch.quantiles(np.asarray(q, dtype=float), self.count)
+        found = self.sketch.quantiles(q, self.count)
         return np.where(self.count > 0, found, np.nan).reshape(*np.shape(q), *self.shape)
 
     def _out(self, flat: np.ndarray) -> np.ndarray:

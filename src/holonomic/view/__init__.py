@@ -76,16 +76,17 @@ def view(
     from .scene import scene_of
 
     shown = {"names": names, "frames": frames, "signals": signals, "traces": traces, "forces": forces, "title": title}
+    side = switch(side_by_side, "side_by_side")
     if live is not None:
         from .live import live_page, one_of
 
         if frames is not None:
             shown["frames"] = whole(frames, "frames", 2, 10_000)
-        side = switch(side_by_side, "side_by_side")
         page = live_page(one_of(what), t_end, live, methods, side, simulated, shown, style)
     else:
-        if methods is not None or side_by_side:
-            raise BadArgument("methods= are those of a live page: give live={name: (low, high)}, too.")
+        if methods is not None or side:
+            of = "methods= are those" if methods is not None else "side_by_side=True lets methods run together"
+            raise BadArgument(f"{of} of a live page: give live={{name: (low, high)}}, too.")
         page = Page(scene_of(_run(what, t_end, simulated), **shown), style)
     if path is not None:
         page.save(path)

@@ -8,8 +8,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from ..errors import BadArgument
-from ..model.given_numbers import axes as axes_of_array
-from ..model.given_numbers import is_whole
+from ..model.given_numbers import as_number, is_whole
 
 
 def texts(given, argument: str, example: str) -> list[str]:
@@ -48,12 +47,7 @@ def whole(given, argument: str, low: int, high: int) -> int:
 def number(given, argument: str, low: float, high: float, unit: str = "") -> float:
     """Return a number above one and at most another."""
     refused = f"{argument}={reprlib.repr(given)} must lie between {low:g} and {high:g}{unit and ' ' + unit}."
-    if isinstance(given, bool | np.bool_) or axes_of_array(given):
-        raise BadArgument(refused)
-    try:
-        found = float(given)
-    except (TypeError, ValueError, OverflowError):
-        raise BadArgument(refused) from None
+    found = as_number(given)
     if not low < found <= high:
         raise BadArgument(refused)
     return found
