@@ -66,6 +66,7 @@ from .stabilizations.projection import Projection
 
 if TYPE_CHECKING:
     from .automatic.essential import essential_ode
+    from .exporting.to_c import export
     from .results.saving import load
     from .stepper import Stepper
     from .study.compare import Comparison, compare
@@ -78,6 +79,7 @@ if TYPE_CHECKING:
 # Many runs, experiments and files: a fifth of the time that importing the package would take, and most programs need none.
 _LOADED_WHEN_ASKED_FOR = {
     "essential_ode": "automatic.essential",
+    "export": "exporting.to_c",
     "load": "results.saving",
     "Comparison": "study.compare",
     "compare": "study.compare",
@@ -174,6 +176,7 @@ __all__ = [
     "Diagnosis",
     "diagnose",
     "essential_ode",
+    "export",
     "gradient",
     "load",
     "simulate",

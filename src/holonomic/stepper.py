@@ -3,26 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from .arguments import Asked, GivenStart, choice_at_start, inputs_of_run, opened, refuse_unknown
+from .arguments import Asked, GivenStart, opened, refuse_unknown
 from .errors import DONE, EVENT, MORE, OK, BadArgument
 from .loop.from_python import drive_compiled
-from .model.dae import Dae
-from .planning.gains import check_gain
 from .planning.plan import Plan
-from .planning.reuse import UntraceableEvent, as_python, model_of, plan_of
+from .planning.reuse import UntraceableEvent, as_python
 from .results.solution import Solution
 from .results.trail import WrittenRows
 from .running import failure
+from .running.one_plan import one_plan
 from .running.run import Run
-from .running.walk import happened, set_invariants
-from .starting.initial import Start, prepare
-from .starting.invariance import check_invariants
-from .starting.roots import take_root
+from .running.walk import happened
+from .starting.initial import Start
 
 ENDLESS = 2**62  # steps: a loop of one's own has no end
 QUOTA = 2**40  # attempts in one call of the compiled loop: a step of a Stepper is short
@@ -101,29 +97,7 @@ class Stepper:
                 self._begin()
 
     def _begin(self) -> None:
-        system, t0, _, q, v, extras, start = self._here
-        model = model_of(system, q, v, t0, extras)
-        choice, watched = self._asked.choice(model), self._asked.watched(system)
-        data = model.data()
-        self._inputs = inputs_of_run("Stepper", model, self._asked.inputs)
-        self._inputs.begin(data, t0, 1.0)
-        begin = prepare(
-            model, t0, q, v, data, tol=choice.constraint_tol, initial=start.initial, hold=start.hold,
-            redundant=system.redundant if start.redundant is None else start.redundant,
-        )  # fmt: skip
-        if start.initial != "free" and isinstance(system, Dae):
-            begin = replace(begin, root=take_root(model, t0, begin.q, data, start.lam0))
-        choice = choice_at_start(choice, model, t0, begin.q, data)
-        plan = plan_of(model, choice, watched, begin.rows)
-        if plan.integrator.starting_points:
-            raise BadArgument(f"{choice.integrator!r} begins with steps of another method: take one that starts by itself.")
-        plan.enter_gains(data, 1.0)
-        x0 = np.concatenate([begin.q, begin.v])
-        if start.initial != "free" and model.n_invariants:
-            set_invariants(model, t0, x0, data)
-            check_invariants(model, t0, x0, data)
-        data = plan.extended(data)
-        check_gain(plan, t0, x0, data)
+        plan, begin, data, t0, x0, self._inputs = one_plan("Stepper", self._here, self._asked)
         self._enter(plan, begin, data, t0, x0)
 
     def _enter(self, plan: Plan, begin: Start, data: np.ndarray, t0: float, x0: np.ndarray) -> None:

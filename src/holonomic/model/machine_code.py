@@ -70,8 +70,13 @@ def addresses(name: str, functions: tuple[str, ...]) -> dict[str, int] | None:
 
 def _compile(tapes: dict[str, Tape]) -> bytes:
     machine = host.machine()
+    return machine.emit_object(module_of(tapes, machine))
+
+
+def module_of(tapes: dict[str, Tape], machine) -> llvm.ModuleRef:
+    """Return tapes as optimized functions under their names, for a processor of LLVM's."""
     module = ir.Module("model")
-    module.triple = llvm.Target.from_default_triple().triple
+    module.triple = machine.triple
     for function, tape in tapes.items():
         llvm_function(module, tape, function)
     compiled = llvm.parse_assembly(str(module))
@@ -79,7 +84,7 @@ def _compile(tapes: dict[str, Tape]) -> bytes:
     options.slp_vectorization = False
     builder = llvm.create_pass_builder(machine, options)
     builder.getModulePassManager().run(compiled, builder)
-    return machine.emit_object(compiled)
+    return compiled
 
 
 def assembly(tapes: dict[str, Tape]) -> str:

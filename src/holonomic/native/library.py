@@ -82,6 +82,11 @@ def _machine_code(bitcode: bytes) -> bytes:
     return json.dumps(names).encode() + b"\n" + target.emit_object(module)
 
 
+def bitcode_of(module: str) -> bytes:
+    """Return the optimized bitcode of a module of kernels."""
+    return _bitcode(module)[1]()
+
+
 def _bitcode(module: str):
     """Return a name for the code of a module, and the function that fetches its bitcode."""
     short = module.partition(".")[2]

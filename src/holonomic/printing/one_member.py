@@ -31,7 +31,7 @@ from ..model.model_base import PLAIN
 from ..model.tape import INPUTS, Tape
 from ..native.layout import REAL, WHOLE, Memory
 from ..sweeping.job import Job
-from ..sweeping.members import MODES
+from ..sweeping.start_room import MODES
 from .fold import Array, Known, Parts, Place, Table
 from .ready import ready
 from .specialize import Specializer

@@ -17,13 +17,12 @@ from ..model.call_by_name import nearest
 from ..model.dae import Dae
 from ..model.given_numbers import floats, vector
 from ..planning.plan import Plan
-from ..starting.impulse import OFF
-from ..starting.initial import LEAST_TOLERANCE, prepare
+from ..starting.initial import prepare
 from ..starting.roots import take_root
 from .program import Program
+from .start_room import start_memory, start_room
 
 STARTS = ("q0", "v0", "y0", "s0", "x0", "dx0", "ddx0", "lam0")  # what may have a row for each member
-MODES = {"check": starts.CHECK, "project": starts.PROJECT, "impact": starts.IMPACT, "free": starts.FREE}
 FEW = 8  # members of a stretch that get a message of their own; looking into each takes milliseconds
 
 
@@ -162,34 +161,12 @@ def consistent(program: Program, X0, DATA, t0: float, initial: str, held: np.nda
 
 
 def _assemble(program: Program, X, DATA, t0, initial, held) -> tuple[np.ndarray, np.ndarray]:
-    model = program.model
-    nq, nv, nl, n = model.nq, model.nv, model.n_lam, model.n_constraints + model.n_invariants
     fns, lengths = program.table("start")
-    ranked, of_rank = program.table("rank") if not model.is_ode else (fns, {})
-    kept = nl if program.rows is None else len(program.rows)
-    start = starts.START.new()
-    start.nq, start.nv, start.nl, start.kept, start.exact = nq, nv, nl, kept, model.exact
-    start.n_constraints, start.n_invariants, start.at_invariants = model.n_constraints, model.n_invariants, model.at_invariants
-    start.mode, start.tol = MODES[initial], program.tol
-    start.least = OFF if initial == "impact" else max(program.tol, LEAST_TOLERANCE)
-    free_q = np.flatnonzero(~held)
-    free_v = free_q if nv == nq else np.arange(nv)
-    most = max(nq, nv, n, nl) + 1
-    if not model.dense:  # starts that are only looked at need no matrices
-        free_q = free_v = free_q[:0]
-
-    def qr(rows, columns):
-        return np.empty((rows, columns)), np.empty(min(rows, columns)), np.empty(columns, np.int64), np.empty(3 * columns)
-
-    factors = max(lengths.get(Fn.VEL_FACTOR, 0), of_rank.get(Fn.VEL_FACTOR, 0)) + 1
+    ranked, of_rank = program.table("rank") if not program.model.is_ode else (fns, {})
+    factors = max(lengths.get(Fn.VEL_FACTOR, 0), of_rank.get(Fn.VEL_FACTOR, 0))
+    room = start_room(program, held, lengths | {Fn.VEL_FACTOR: factors})
     found, status = np.zeros((len(X), 2)), np.zeros(len(X), dtype=np.int64)
-    room = starts.Room(
-        np.zeros(nq + nv), np.zeros(nq), *(np.zeros(lengths[Fn.RESIDUAL] + 1) for _ in range(3)),
-        np.zeros(lengths.get(Fn.TERMS, 0) + 1), np.zeros(factors), np.zeros((n * model.dense, nq)),
-        np.zeros((nv * model.dense, nv)), np.zeros(most), np.zeros(most), free_q, free_v, qr(len(free_q), n),
-        qr(len(free_v), nl), qr(nv * model.dense, nl),
-    )  # fmt: skip
-    model_here = Model(fns, start, np.empty(DATA.shape[1]))
+    model_here = Model(fns, start_memory(program, initial), np.empty(DATA.shape[1]))
     rows = np.ascontiguousarray(X)
     starts.assemble(model_here, ranked, t0, rows, np.ascontiguousarray(DATA), room, found, status)
     X[...] = rows

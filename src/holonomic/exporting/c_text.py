@@ -1,0 +1,269 @@
+"""The texts of an exported model: its header, what its runtime is told, an example in C, and how CMake finds it."""
+
+from __future__ import annotations
+
+import re
+import textwrap
+from dataclasses import dataclass
+
+from .. import errors
+from .._version import __version__
+from ..kernels.memory import PASSING, RUN, STEPPING
+from ..native.layout import WHOLE
+from ..planning.words import methods
+from .exported_run import ExportedRun
+
+# what C functions return: statuses of the loop, then our own
+STATUSES = {
+    "EVENT": errors.EVENT, "NOT_FINITE": errors.NOT_FINITE, "SINGULAR": errors.SINGULAR, "PULL_FAILED": errors.PULL_FAILED,
+    "STEP_COLLAPSED": errors.STEP_COLLAPSED, "TOO_MANY_STEPS": errors.TOO_MANY_STEPS,
+    "NO_CONVERGENCE": errors.NO_CONVERGENCE, "OFF_POSITION": 201, "OFF_VELOCITY": 202, "UNCLEAR": 203, "BACKWARDS": 204,
+    "BAD_VALUE": 205,
+}  # fmt: skip
+MEANINGS = {
+    "OK": "fine", "EVENT": "a terminal event has happened", "NOT_FINITE": "a function of the model is not finite",
+    "SINGULAR": "a singular position", "PULL_FAILED": "the state cannot be brought back to the constraints",
+    "STEP_COLLAPSED": "the step fell below rounding", "TOO_MANY_STEPS": "too many steps in one call",
+    "NO_CONVERGENCE": "an implicit step has no solution", "OFF_POSITION": "positions cannot be moved onto the constraints",
+    "OFF_VELOCITY": "velocities cannot be moved onto the constraints", "UNCLEAR": "a start that has to be looked at in Python",
+    "BACKWARDS": "a time before the present one", "BAD_VALUE": "no such parameter or input, or no finite number",
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class ExportedNames:
+    """What is in a model, by the names users gave, one for each number."""
+
+    params: list[str]
+    inputs: list[str]
+    q: list[str]
+    v: list[str]
+    lam: list[str]
+    outputs: list[str]
+
+    @classmethod
+    def of(cls, run: ExportedRun) -> ExportedNames:
+        """The names of an exported run."""
+        model = run.model
+        q = [*model.coordinates, *model.extras.state_labels, *model.extras.algebraic_labels]
+        v = [] if model.is_ode else list(model.coordinates) if model.nv == model.nc else [str(i) for i in range(model.nv)]
+        lam = [] if model.is_ode else list(model.row_labels)
+        params = [each for name, (where, shape) in model.places.items() for each in entries(name, where.stop - where.start)]
+        outputs = [each for name, shape in model.output_shapes.items() for each in entries(name, count(shape))]
+        return cls(params, list(model.inputs), q, v, lam, outputs)
+
+
+def count(shape: tuple[int, ...]) -> int:
+    """How many numbers an array of a shape has."""
+    n = 1
+    for each in shape:
+        n *= each
+    return n
+
+
+def entries(name: str, n: int) -> list[str]:
+    """ExportedNames of the numbers of one array."""
+    return [name] if n == 1 else [f"{name}[{k}]" for k in range(n)]
+
+
+def identifier(name: str) -> str:
+    """A name as C takes it."""
+    made = re.sub(r"\W+", "_", name, flags=re.ASCII).strip("_") or "model"
+    return f"m_{made}" if made[0].isdigit() else made
+
+
+def _enum(title: str, prefix: str, names: list[str], first: int = 0) -> str:
+    """An enumeration of names; the comment says those that C cannot spell."""
+    if not names:
+        return ""
+    made, lines = set(), []
+    for number, name in enumerate(names, start=first):
+        word = f"{prefix}_{identifier(name)}".upper()
+        while word in made:
+            word += "_"
+        made.add(word)
+        lines.append(f"    {word} = {number}, /* {name.replace('*/', '* /')} */")
+    return "\n".join([f"/* {title} */", "enum {", *lines, "};", ""])
+
+
+def header(name: str, run: ExportedRun, names: ExportedNames) -> str:
+    """The header of a library."""
+    big = name.upper()
+    statuses = ["    {}_OK = 0, /* {} */".format(big, MEANINGS["OK"])]
+    statuses += [f"    {big}_{word} = {code}, /* {MEANINGS[word]} */" for word, code in STATUSES.items()]
+    enums = "".join(
+        f"{part}\n"
+        for part in (
+            _enum("parameters, for get and set", f"{big}_P", names.params),
+            _enum("inputs, for get, set and set_input", f"{big}_U", names.inputs, len(names.params)),
+            _enum("places in q", f"{big}_Q", names.q),
+            _enum("places in v", f"{big}_V", names.v),
+            _enum("places in lambda", f"{big}_LAM", names.lam),
+            _enum("places in outputs", f"{big}_Y", names.outputs),
+        )
+        if part
+    )
+    sizes = f"enum {{ {big}_NQ = {len(names.q)}, {big}_NV = {run.model.nv}, {big}_NLAMBDA = {run.plan.n_lam}, " \
+            f"{big}_NOUTPUTS = {run.n_outputs} }};"  # fmt: skip
+    how = textwrap.indent("\n".join(methods(run.plan)), " * ", lambda line: True)
+    return HEADER.format(name=name, big=big, version=__version__, how=how, statuses="\n".join(statuses), enums=enums, sizes=sizes)
+
+
+HEADER = """/* {name}: a simulation by holonomic {version}, as a library of its own. Memory is taken in {name}_create alone.
+ *
+{how}
+ *
+ * Seconds, and the units of the model. Each instance belongs to one thread at a time; any number of them run side by side.
+ */
+#ifndef {big}_H
+#define {big}_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {{
+#endif
+
+#if defined _WIN32 && !defined {big}_STATIC
+#ifdef HOL_BUILDS
+#define {big}_API __declspec(dllexport)
+#else
+#define {big}_API __declspec(dllimport)
+#endif
+#elif defined __GNUC__
+#define {big}_API __attribute__((visibility("default")))
+#else
+#define {big}_API
+#endif
+
+typedef struct {name} {name};
+
+{sizes}
+
+/* what functions return */
+enum {{
+{statuses}
+}};
+
+{enums}/* A simulation at its start, or NULL: no memory. In memory of one's own: as many bytes as size, aligned to 16. */
+{big}_API {name} *{name}_create(void);
+{big}_API {name} *{name}_create_in(void *memory);
+{big}_API void {name}_free({name} *);
+
+/* Begin again at t0; q0 or v0 NULL: those that were exported. The start is moved onto the constraints, the shortest way, with
+ * the parameters and inputs that are set. To be called after setting parameters that the constraints depend on. */
+{big}_API int {name}_reset({name} *, double t0, const double *q0, const double *v0);
+
+/* Parameters and inputs; both hold from now on. An input may also follow a line through (now, value). */
+{big}_API double {name}_get(const {name} *, int which);
+{big}_API int {name}_set({name} *, int which, double value);
+{big}_API int {name}_set_input({name} *, int which, double value, double slope);
+
+/* Go on to exactly t. */
+{big}_API int {name}_step_to({name} *, double t);
+{big}_API double {name}_time(const {name} *);
+{big}_API int64_t {name}_steps(const {name} *); /* of the integrator, so far */
+
+/* The present state. Pointers stay valid, and what they point to is that of the last call; NULL: it cannot be evaluated here. */
+{big}_API const double *{name}_q(const {name} *);
+{big}_API const double *{name}_v(const {name} *);
+{big}_API const double *{name}_accelerations({name} *);
+{big}_API const double *{name}_lambda({name} *);
+{big}_API const double *{name}_outputs({name} *);
+
+/* How far off the constraints it is: the largest residual of positions and of velocities; all of them. */
+{big}_API double {name}_position_drift({name} *);
+{big}_API double {name}_velocity_drift({name} *);
+{big}_API const double *{name}_residuals({name} *);
+
+/* Everything the next step depends on, as size bytes without pointers. */
+{big}_API size_t {name}_size(void);
+{big}_API void {name}_save(const {name} *, void *to);
+{big}_API void {name}_restore({name} *, const void *from);
+
+{big}_API const char *{name}_text(int status);
+
+#ifdef __cplusplus
+}}
+#endif
+#endif
+"""
+
+
+def model_data(name: str, run: ExportedRun, names: ExportedNames, t_end: float, most_steps: int) -> str:
+    """What runtime.c is told of a model."""
+    model, plan, places = run.model, run.plan, run.arena.places
+    K = run.run.K
+    defined = {
+        "MODEL": name,
+        "NAMED(word)": f"{name}_##word",
+        "HOL_BYTES": run.arena.size,
+        **{f"HOL_AT_{word}": places[place] for word, place in (
+            ("RUN", "run"), ("DATA", "data"), ("X", "x"), ("K", "K"), ("OUTPUTS", "outputs"), ("RESIDUALS", "residuals"),
+        )},
+        "HOL_WIDTH": K.shape[1], "HOL_ROWS": K.shape[0], "HOL_REMEMBERS": int(bool(plan.integrator.remembers)),
+        "HOL_NQ": model.nq, "HOL_NV": model.nv, "HOL_N_PARAMS": len(names.params), "HOL_N_INPUTS": len(names.inputs),
+        "HOL_AT_INPUTS": model.data_places["inputs"].start, "HOL_N_DATA": len(run.run.data),
+        "HOL_N_OUTPUTS": run.n_outputs, "HOL_N_RESIDUALS": run.n_residuals,
+        "HOL_N_POSITION": model.n_constraints, "HOL_N_LEVEL": model.n_constraints + model.n_invariants,
+        "HOL_READIES": int(run.readies), "HOL_NEEDS_PYTHON": int(bool(not run.readies and run.n_residuals)),
+        "HOL_T0": run.ready.t0.hex(), "HOL_SPAN": float(t_end - run.ready.t0).hex(),
+        "HOL_FIRST_GIVEN": int(run.run.first is not None), "HOL_MOST_STEPS": f"INT64_C({most_steps})",
+        "HOL_OK": errors.OK, "HOL_DONE": errors.DONE, "HOL_MORE": errors.MORE,
+        **{f"HOL_{word}": code for word, code in STATUSES.items()},
+        "HOL_STEPPING": STEPPING, "HOL_PASSING": PASSING,
+    }  # fmt: skip
+    fields = "".join(f"    {'int64_t' if kind == WHOLE else 'double'} {field};\n" for field, (kind, _) in RUN.fields.items())
+    lines = [f"#define {word} {value}" for word, value in defined.items()]
+    return "\n".join(["#define HOL_BUILDS", f'#include "{name}.h"', *lines, f"typedef struct {{\n{fields}}} hol_run;", ""])
+
+
+def example(name: str, t0: float, t_end: float) -> str:
+    """A main in C that runs the model once and prints where it comes to."""
+    return EXAMPLE.format(name=name, big=name.upper(), t0=repr(float(t0)), t_end=repr(float(t_end)))
+
+
+def cmake(name: str, library: str) -> str:
+    """A CMake file with the library as a target, and the example."""
+    return CMAKE.format(name=name, library=library)
+
+
+EXAMPLE = """/* {name} from {t0} s to {t_end} s in 100 steps of communication: times and states as text. */
+#include <stdio.h>
+
+#include "{name}.h"
+
+int main(void) {{
+    {name} *m = {name}_create();
+    if (!m) return 1;
+    const double t0 = {name}_time(m);
+    for (int k = 1; k <= 100; k++) {{
+        int status = {name}_step_to(m, t0 + k * ({t_end} - t0) / 100);
+        if (status) {{
+            fprintf(stderr, "t = %g: %s\\n", {name}_time(m), {name}_text(status));
+            {name}_free(m);
+            return 2;
+        }}
+        printf("%.17g", {name}_time(m));
+        for (int i = 0; i < {big}_NQ; i++) printf(" %.17g", {name}_q(m)[i]);
+        for (int i = 0; i < {big}_NV; i++) printf(" %.17g", {name}_v(m)[i]);
+        printf("\\n");
+    }}
+    fprintf(stderr, "%lld steps, drift %.1e\\n", (long long){name}_steps(m), {name}_position_drift(m));
+    {name}_free(m);
+    return 0;
+}}
+"""
+
+CMAKE = """cmake_minimum_required(VERSION 3.13)
+project({name}_example C)
+
+add_library({name} SHARED IMPORTED)
+set_target_properties({name} PROPERTIES
+    IMPORTED_LOCATION ${{CMAKE_CURRENT_SOURCE_DIR}}/{library}
+    INTERFACE_INCLUDE_DIRECTORIES ${{CMAKE_CURRENT_SOURCE_DIR}})
+
+add_executable({name}_example main.c)
+target_link_libraries({name}_example {name})
+"""

@@ -1,0 +1,54 @@
+"""What is exported, settled: a traced model, one plan from start to end, or the reason why there is none."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..arguments import Asked, GivenStart, opened
+from ..errors import BadArgument
+from ..model.compiled import Model
+from ..native.marks import is_ours
+from ..planning.reuse import traced_model
+from ..running.one_plan import OnePlan, one_plan
+from ..simulate import simulate
+from ..sweeping.program import Program
+
+
+def settled(call: str, system, t_end, start: GivenStart, asked: Asked) -> tuple[OnePlan, float]:
+    """Return the plan that is exported with its start, and the end of the run."""
+    here = opened(call, system, t_end, start)
+    if here.t1 < here.t0:
+        raise BadArgument(f"{call}: t_end = {here.t1:g} lies before the start at {here.t0:g}; exported runs go forward in time.")
+    if start.initial == "free":
+        raise BadArgument(f'{call}: initial="free" is for watching a stabilization in Python; exported runs begin consistent.')
+
+    def refusal(why: str) -> str:
+        return f"{call} takes equations that can be traced, and these run as Python: {why or 'trace=False.'}"
+
+    model = traced_model(here.system, here.q, here.v, here.t0, here.extras, refusal)
+    if not isinstance(model, Model):
+        raise BadArgument(f"{call} takes equations that can be traced, and {type(here.system).__name__} brings its operators.")
+    if asked.integrator == "auto":
+        asked = asked._replace(**_tried(call, system, t_end, start, asked))
+    ready = one_plan(here, asked)
+    if len(ready.tables.breaks):
+        name = next(name for name, given in model.inputs.items() if isinstance(given, tuple))
+        raise BadArgument(f"{call}: input {name!r} is a table; declare it as a number and set it from C.")
+    for kernel in Program(ready.plan, None).slot_kernels():
+        if not is_ours(kernel.py):
+            raise BadArgument(f"{call}: {kernel.__qualname__!r} of {ready.plan!r} is a method of your own, which has no bitcode.")
+    return ready, here.t1
+
+
+def _tried(call: str, system, t_end, start: GivenStart, asked: Asked) -> dict[str, Any]:
+    """Methods that take the run from start to end, found by running it."""
+    given = asked._replace(save_at=2, max_steps=Asked().max_steps, progress=False)._asdict()
+    sol = simulate(system, t_end, **start._asdict(), **given)
+    if parts := sol.trail.parts:
+        first, second = (type(part.plan.choice.integrator).__name__ for part in parts[:2])
+        raise BadArgument(
+            f"{call}: with the integrator left open, the run goes over from {first} to {second} at t = {parts[0].t[-1]:.6g}, and a "
+            f"library has one method. Name it: integrator={second}()."
+        )
+    choice = sol.plan.choice
+    return {name: getattr(choice, name) for name in asked.methods}

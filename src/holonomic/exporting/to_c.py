@@ -1,0 +1,132 @@
+"""export(): a simulation as a C library that needs no Python."""
+
+from __future__ import annotations
+
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from ..arguments import Asked, GivenStart, refuse_unknown
+from ..errors import BadArgument
+from ..planning.plan import Plan
+from . import c_text
+from .exported_run import ENDLESS, ExportedRun
+from .platforms import Platform, link, platform_of
+from .settled import settled
+
+RUNTIME = Path(__file__).with_name("c")
+
+
+@dataclass(frozen=True)
+class Exported:
+    """What `export` has written.
+
+    Attributes
+    ----------
+    name : str
+        With which all functions of the library begin.
+    plan : Plan
+        What runs there; `plan.why()` says it in words.
+    folder, library, header, example, cmake : pathlib.Path
+        Where its files are.
+    """
+
+    name: str
+    plan: Plan
+    folder: Path
+    library: Path
+    header: Path
+    example: Path
+    cmake: Path
+
+
+def export(
+    system, t_end=None, *positional, folder=None, q0=None, v0=None, y0=None, s0=None, w0=None, x0=None, dx0=None, ddx0=None,
+    lam0=None, name: str | None = None, platform: str | None = None, integrator="auto", stabilization="auto",
+    formulation="auto", rtol=None, atol=None, step=None, constraint_tol=None, initial: str = "check", hold=None,
+    redundant: str | None = None, max_steps: int = 1_000_000, max_step: float = np.inf, first_step: float | None = None,
+    **unknown,
+) -> Exported:  # fmt: skip
+    """Write a simulation as a C library: no Python, the same steps as `simulate` takes, bit for bit.
+
+    The folder gets a header, a shared library, an example in C and a CMake file. Methods do not change on the way: with the
+    integrator left open, the run is tried once, and the method that took it from start to end is the library's.
+
+    Parameters
+    ----------
+    system : System, Ode, Problem or Mechanism
+        What to simulate. Parameters can be set in C, and so can inputs that are numbers.
+    t_end : float or (float, float)
+        As for `simulate`; in C a run may go on beyond it. The first step is chosen with it in view.
+    folder : str or pathlib.Path
+        Where to write; made if it is not there.
+    q0, v0, y0, s0, w0, x0, dx0, ddx0, lam0, initial, hold, redundant
+        The start, as in `simulate`, with which an instance begins; C may give another one.
+    name : str, optional
+        With which functions begin in C; that of the folder.
+    platform : str, optional
+        "linux-x86-64-v3", "linux-x86-64-v2", "linux-arm64", "windows-x86-64", "macos-arm64" or "macos-x86-64"; this
+        computer's if not given. For others the extra `export` brings a compiler. Without the fused multiplications of
+        x86-64-v3 and ARM last bits differ.
+    integrator, stabilization, formulation, rtol, atol, step, constraint_tol, max_step, first_step
+        Methods and tolerances, as in `simulate`.
+    max_steps : int
+        Steps that one call of `step_to` may try.
+    *positional, **unknown
+        Nothing: a start without its name is refused, and so is an unknown name.
+
+    Returns
+    -------
+    Exported
+        The paths of what was written.
+
+    Raises
+    ------
+    BadArgument
+        What cannot leave Python: functions that are not traced, methods of one's own, a change of method on the way.
+    MissingExtra
+        There is no C compiler.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from holonomic import System, export
+    >>> swing = System(mass=np.eye(2), force=lambda p: [0, -p.g], constraint=lambda q: q @ q - 1, params={"g": 9.81})
+    >>> made = export(swing, 10.0, q0=[1, 0], v0=[0, 0], folder="swing")  # doctest: +SKIP
+    >>> made.library  # doctest: +SKIP
+    PosixPath('swing/libswing.so')
+    """
+    if positional or unknown:
+        refuse_unknown(export, positional, unknown, system)
+    if folder is None:
+        raise BadArgument('export(...) writes files: say where, with folder="swing".')
+    folder, target = Path(folder), platform_of(platform)
+    name = c_text.identifier(folder.resolve().name if name is None else name)
+    start = GivenStart(q0, v0, y0, s0, w0, x0, dx0, ddx0, lam0, initial, hold, redundant)
+    asked = Asked(
+        formulation, integrator, stabilization, rtol, atol, step, constraint_tol, None, None, None, max_steps, max_step,
+        first_step, False,
+    )  # fmt: skip
+    ready, t_end = settled("export", system, t_end, start, asked)
+    run = ExportedRun(ready, t_end, asked._replace(max_steps=ENDLESS).limits())
+    folder.mkdir(parents=True, exist_ok=True)
+    files = (target.library.format(name), f"{name}.h", "main.c", "CMakeLists.txt")
+    made = Exported(name, run.plan, folder, *(folder / file for file in files))
+    names = c_text.ExportedNames.of(run)
+    made.header.write_text(c_text.header(name, run, names))
+    made.example.write_text(c_text.example(name, run.ready.t0, t_end))
+    made.cmake.write_text(c_text.cmake(name, made.library.name))
+    _link(made, run, names, target, t_end, asked.limits()["max_steps"])
+    return made
+
+
+def _link(made: Exported, run: ExportedRun, names: c_text.ExportedNames, target: Platform, t_end: float, most_steps: int) -> None:
+    with tempfile.TemporaryDirectory() as temporary:
+        place = Path(temporary)
+        for file, code in run.parts.objects(target).items():
+            (place / file).write_bytes(code)
+        (place / "model_data.h").write_text(c_text.model_data(made.name, run, names, t_end, most_steps))
+        (place / made.header.name).write_text(made.header.read_text())
+        link(target, [RUNTIME / "runtime.c", *place.glob("*.o")], place, made.library)

@@ -1,0 +1,241 @@
+"""A simulation as a C library: the bits of simulate, and nothing of Python."""
+
+import ctypes
+import subprocess
+import threading
+
+import numpy as np
+import pytest
+from c_library import TYPES, Instance, Library, needs_compiler
+
+from holonomic import (
+    BDF,
+    DOP853,
+    GGL,
+    RK4,
+    Baumgarte,
+    Index2,
+    Ode,
+    PostStabilization,
+    Projection,
+    Radau,
+    Stepper,
+    System,
+    export,
+    problems,
+    simulate,
+    sweep,
+)
+
+pytestmark = needs_compiler
+START = {"q0": [1.0, 0.0], "v0": [0.0, 0.0]}
+METHODS = {"integrator": DOP853(), "stabilization": Projection()}
+M, G, L, PUSH = range(4)  # places of parameters and of the input
+
+
+def pendulum():
+    return System(
+        mass=lambda p: p.m * np.eye(2), force=lambda p, u: [u.push, -p.m * p.g], constraint={"rod": lambda q, p: q @ q - p.L**2},
+        params={"m": 1.0, "g": 9.81, "L": 1.0}, inputs={"push": 0.0}, coordinates=("x", "y"),
+        outputs={"tension": lambda lam, q: 2 * lam[0] * np.sqrt(q @ q)},
+    )  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def swing(tmp_path_factory):
+    return export(pendulum(), 10.0, **START, **METHODS, folder=tmp_path_factory.mktemp("out") / "swing")
+
+
+@pytest.fixture(scope="module")
+def library(swing):
+    return Library(swing)
+
+
+def same_end(sol, m):
+    nq, nv = sol.q.shape[1], 0 if sol.v is None else sol.v.shape[1]
+    return (m.numbers("q", nq) == sol.q[-1]).all() and (m.numbers("v", nv) == sol.v[-1]).all()
+
+
+def test_one_call_takes_the_steps_of_simulate_bit_for_bit(library):
+    m, sol = Instance(library), simulate(pendulum(), 10.0, **START, **METHODS)
+    assert m.step_to(10.0) == 0
+    assert m.time() == 10.0 and m.steps() == sol.stats["steps"]
+    assert same_end(sol, m)
+    assert (m.numbers("lambda", 1) == sol.lam[-1]).all() and (m.numbers("accelerations", 2) == sol.a[-1]).all()
+    assert m.outputs()[0] == sol["tension"][-1]
+    assert m.position_drift() == abs(sol.drift["position"][-1]).max()
+    assert m.velocity_drift() == abs(sol.drift["velocity"][-1]).max()
+
+
+def test_many_calls_take_the_steps_of_a_stepper_bit_for_bit(tmp_path):
+    methods = {"integrator": RK4(), "stabilization": Projection(), "step": 0.01}
+    m = Instance(Library(export(pendulum(), 1.0, **START, **methods, folder=tmp_path)))
+    stepper = Stepper(pendulum(), **START, **methods)
+    for k in range(1, 201):
+        stepper.step(0.05 * k - stepper.t, u={"push": 0.1 * (k % 7)})
+        assert m.set(PUSH, 0.1 * (k % 7)) == m.step_to(stepper.t) == 0
+    assert (m.numbers("q", 2) == stepper.q).all() and (m.numbers("v", 2) == stepper.v).all()
+    assert (m.numbers("lambda", 1) == stepper.lam).all() and m.outputs()[0] == stepper.outputs["tension"]
+
+
+@pytest.mark.parametrize("methods", [METHODS, {"integrator": RK4(), "stabilization": PostStabilization(), "step": 1e-4}])
+def test_seven_body_ends_where_simulate_ends_bit_for_bit(methods, tmp_path):
+    problem = problems.seven_body()
+    m, sol = Instance(Library(export(problem, **methods, folder=tmp_path))), simulate(problem, **methods)
+    assert m.step_to(sol.t[-1]) == 0
+    assert m.steps() == sol.stats["steps"] and same_end(sol, m)
+
+
+@pytest.mark.parametrize(
+    "methods",
+    [
+        {"integrator": Radau(), "formulation": GGL()},
+        pytest.param({"integrator": BDF(), "formulation": Index2()}, marks=pytest.mark.slow),
+        pytest.param({"integrator": RK4(), "stabilization": Baumgarte(alpha=5.0), "step": 0.01}, marks=pytest.mark.slow),
+    ],
+    ids=["Radau", "BDF", "Baumgarte"],
+)
+def test_every_plan_of_kernels_ends_where_simulate_ends_bit_for_bit(methods, tmp_path):
+    made = export(pendulum(), 1.0, **START, **methods, folder=tmp_path / "1 of 2")
+    assert made.name == "m_1_of_2"
+    m, sol = Instance(Library(made)), simulate(pendulum(), 1.0, **START, **methods)
+    assert m.step_to(1.0) == 0
+    assert m.steps() == sol.stats["steps"] and same_end(sol, m)
+
+
+def test_methods_left_open_are_those_that_took_the_run_to_its_end(tmp_path):
+    made = export(pendulum(), 10.0, **START, folder=tmp_path)
+    chosen = {name: getattr(made.plan.choice, name) for name in ("integrator", "stabilization", "formulation")}
+    m, sol = Instance(Library(made)), simulate(pendulum(), 10.0, **START, **chosen)
+    assert m.step_to(10.0) == 0 and same_end(sol, m)
+    assert f"integrator: {chosen['integrator']!r}" in made.header.read_text()
+
+
+@pytest.mark.slow
+def test_an_ode_with_invariants_ends_where_simulate_ends_bit_for_bit(tmp_path):
+    kepler = Ode(
+        lambda y: np.concatenate([y[2:], -y[:2] / (y[:2] @ y[:2]) ** 1.5]),
+        invariants={"momentum": lambda y: y[0] * y[3] - y[1] * y[2]},
+    )
+    options = {"y0": [0.4, 0.0, 0.0, 2.0], "integrator": RK4(), "step": 0.05}
+    m, sol = Instance(Library(export(kepler, 5.0, **options, folder=tmp_path))), simulate(kepler, 5.0, **options)
+    assert m.step_to(5.0) == 0
+    assert (m.numbers("q", 4) == sol.y[-1]).all()
+
+
+def test_other_parameters_begin_projected_as_members_of_a_sweep_do(library):
+    m = Instance(library)
+    assert m.set(L, 2.0) == m.set(G, 1.62) == 0
+    assert m.get(L) == 2.0 and m.get(M) == 1.0
+    assert m.begin() == 0
+    assert m.numbers("q", 2) == pytest.approx([2.0, 0.0], abs=1e-12)
+    assert m.step_to(10.0) == 0
+    told = {"params": {"L": [2.0], "g": [1.62]}, "initial": "project", "save_at": 2}
+    runs = sweep(pendulum(), 10.0, **START, **METHODS, **told)
+    assert (m.numbers("q", 2) == runs.q[0, -1]).all() and (m.numbers("v", 2) == runs.v[0, -1]).all()
+
+
+def test_another_start_is_projected_and_the_first_one_comes_back(library):
+    m = Instance(library)
+    assert m.begin(2.0, [0.0, -1.5], [1.0, 3.0]) == 0
+    assert m.time() == 2.0
+    assert m.numbers("q", 2) == pytest.approx([0.0, -1.0], abs=1e-12)
+    assert m.numbers("v", 2) == pytest.approx([1.0, 0.0], abs=1e-12)
+    assert m.position_drift() < 1e-12
+    assert m.begin() == 0
+    assert (m.numbers("q", 2) == START["q0"]).all() and m.time() == 0.0
+    assert m.step_to(10.0) == 0
+    assert same_end(simulate(pendulum(), 10.0, **START, **METHODS), m)
+
+
+def test_a_start_that_cannot_be_projected_says_so(library):
+    m = Instance(library)
+    status = m.begin(0.0, [0.0, 0.0], [0.0, 0.0])
+    assert b"cannot be made consistent" in library.text(status)
+
+
+def test_an_input_may_follow_a_line(library):
+    ramp = System(
+        mass=np.eye(2), force=lambda u: [u.push, -9.81], constraint=lambda q: q @ q - 1.0, inputs={"push": lambda t: 2 * t}
+    )
+    m = Instance(library)
+    assert m.set_input(PUSH, 0.0, 2.0) == m.step_to(1.0) == 0
+    assert m.get(PUSH) == pytest.approx(2.0)
+    np.testing.assert_allclose(m.numbers("q", 2), simulate(ramp, 1.0, **START, rtol=1e-10).q[-1], atol=1e-5)  # rtol 1e-6
+
+
+def test_a_saved_state_goes_on_as_the_first_did(library):
+    m = Instance(library)
+    m.step_to(3.3)
+    room = ctypes.create_string_buffer(library.size())
+    m.save(room)
+    m.step_to(7.0)
+    first = m.numbers("q", 2)
+    other = Instance(library)
+    other.restore(room)
+    assert other.time() == 3.3
+    other.step_to(7.0)
+    assert (other.numbers("q", 2) == first).all()
+
+
+def test_instances_in_threads_do_not_see_each_other(library):
+    ends, apart = {}, {}
+
+    def go(g, found):
+        m = Instance(library)
+        m.set(G, g)
+        for k in range(1, 201):
+            m.step_to(0.05 * k)
+        found[g] = m.numbers("q", 2)
+        m.free()
+
+    many = [threading.Thread(target=go, args=(float(g), ends)) for g in range(1, 9)]
+    for thread in many:
+        thread.start()
+    for thread in many:
+        thread.join()
+    for g in ends:
+        go(g, apart)
+        assert (ends[g] == apart[g]).all()
+    assert len({tuple(end) for end in ends.values()}) == 8
+
+
+def test_what_cannot_be_meant_is_said_in_words(library):
+    m = Instance(library)
+    m.step_to(1.0)
+    assert library.text(m.step_to(0.5)) == library.text(m.step_to(np.nan))
+    assert b"time goes forward" in library.text(m.step_to(np.inf))
+    assert b"no such parameter" in library.text(m.set(9, 1.0))
+    assert b"no such parameter" in library.text(m.set(G, np.nan))
+    assert np.isnan(m.get(-1)) and m.time() == 1.0
+    assert library.text(0) == b"fine"
+
+
+def test_two_exports_live_in_one_process(library, tmp_path):
+    other = Library(export(pendulum(), 10.0, q0=[0, -1], v0=[3, 0], **METHODS, folder=tmp_path / "other"))
+    m, n = Instance(library), Instance(other)
+    assert m.step_to(1.0) == n.step_to(1.0) == 0
+    assert n.numbers("q", 2) == pytest.approx(simulate(pendulum(), 1.0, q0=[0, -1], v0=[3, 0], rtol=1e-9).q[-1], abs=1e-5)
+
+
+def test_the_example_compiles_without_a_warning_and_prints_the_run(swing, tmp_path):
+    program = tmp_path / "example"
+    flags = ["-std=c99", "-Wall", "-Wextra", "-Werror", "-pedantic", f"-I{swing.folder}"]
+    libraries = [f"-L{swing.folder}", f"-l{swing.name}", f"-Wl,-rpath,{swing.folder}"]
+    subprocess.run(["cc", *flags, swing.example, "-o", program, *libraries], check=True)
+    done = subprocess.run([program], capture_output=True, text=True, check=True)
+    rows = np.array([line.split() for line in done.stdout.splitlines()], dtype=float)
+    assert rows.shape == (100, 5)
+    exact = simulate(pendulum(), 10.0, **START, rtol=1e-10, save_at=rows[:, 0])
+    np.testing.assert_allclose(rows[:, 1:3], exact.q, atol=2e-4)  # a hundred short steps at rtol 1e-6
+    assert "drift" in done.stderr
+
+
+def test_the_library_needs_c_and_nothing_else(swing):
+    told = subprocess.run(["nm", "-D", swing.library], capture_output=True, text=True, check=True).stdout
+    needed = {line.split()[-1].partition("@")[0] for line in told.splitlines() if " U " in line or " w " in line}
+    mathematics = {"exp", "log", "pow", "sin", "cos", "fabs", "sqrt", "frexp", "ldexp"}
+    system = {"malloc", "free", "memcpy", "memset", "memmove", "__cxa_finalize", "__gmon_start__", "__stack_chk_fail"}
+    assert needed <= mathematics | system | {"_ITM_deregisterTMCloneTable", "_ITM_registerTMCloneTable"}
+    shown = {line.split()[-1] for line in told.splitlines() if " T " in line}
+    assert shown == {f"{swing.name}_{name}" for name in TYPES}

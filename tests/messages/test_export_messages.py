@@ -1,0 +1,102 @@
+"""What is said of runs that cannot leave Python, word for word."""
+
+import numpy as np
+import pytest
+
+import holonomic as h
+from holonomic.exporting import platforms
+from holonomic.problems import pendulum
+
+START = {"q0": [1.0], "v0": [0.0]}
+
+
+def spring(**more):
+    return h.System(mass=np.eye(1), force=lambda q, p: -p.k * q, params={"k": 4.0}, **more)
+
+
+REFUSED = [
+    (dict(folder=None), 'export(...) writes files: say where, with folder="swing".'),
+    (
+        dict(platform="amiga"),
+        "platform='amiga' is not known. Known: linux-x86-64-v3, linux-x86-64-v2, linux-arm64, windows-x86-64, macos-arm64, "
+        "macos-x86-64.",
+    ),
+    (dict(t_end=(1.0, 0.0)), "export: t_end = 0 lies before the start at 1; exported runs go forward in time."),
+    (
+        dict(initial="free"),
+        'export: initial="free" is for watching a stabilization in Python; exported runs begin consistent.',
+    ),
+    (
+        dict(system=spring(trace=False)),
+        "export takes equations that can be traced, and these run as Python: trace=False.",
+    ),
+    (
+        dict(
+            system=h.System(mass=np.eye(1), force=lambda u: u.push, inputs={"push": ([0.0, 1.0], [0.0, 1.0])}),
+            integrator=h.RK45(),
+        ),
+        "export: input 'push' is a table; declare it as a number and set it from C.",
+    ),
+    (
+        dict(integrator=h.FixedBDF(), step=0.01),
+        "FixedBDF(order=2) begins with steps of another method: take one that starts by itself.",
+    ),
+]
+
+
+@pytest.mark.parametrize(("options", "told"), REFUSED, ids=[told[:40] for _, told in REFUSED])
+def test_refusals_of_exports(options, told, tmp_path):
+    given = {"system": spring(), "t_end": 1.0, "folder": tmp_path, **START} | options
+    with pytest.raises(h.HolonomicError) as refused:
+        h.export(given.pop("system"), given.pop("t_end"), **given)
+    assert str(refused.value) == told
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_change_of_method_on_the_way_is_refused_by_name(tmp_path):
+    """Van der Pol's equation with μ = 1000 is smooth at first, and stiff after that."""
+    oscillator = h.Ode(lambda y: [y[1], 1000.0 * (1.0 - y[0] ** 2) * y[1] - y[0]])
+    with pytest.raises(h.BadArgument) as refused:
+        h.export(oscillator, 1500.0, y0=[2.0, 0.0], folder=tmp_path)
+    assert str(refused.value).startswith("export: with the integrator left open, the run goes over from ")
+    assert str(refused.value).endswith(", and a library has one method. Name it: integrator=Radau().")
+
+
+def test_a_missing_compiler_says_what_to_install(tmp_path, monkeypatch):
+    monkeypatch.setattr(platforms.shutil, "which", lambda name: None)
+    monkeypatch.setattr(platforms.importlib.util, "find_spec", lambda name: None)
+    with pytest.raises(h.MissingExtra) as refused:
+        h.export(pendulum(), 0.1, integrator=h.RK45(), folder=tmp_path)
+    assert str(refused.value) == (
+        "to link a library takes a C compiler, and none is found (cc, gcc, clang, or the one that CC names). Install one of the "
+        "system's, or: pip install 'holonomic[export]'"
+    )
+    with pytest.raises(h.MissingExtra) as refused:
+        h.export(pendulum(), 0.1, integrator=h.RK45(), folder=tmp_path, platform="windows-x86-64")
+    assert str(refused.value) == (
+        "to link for windows-x86-64 on this computer takes a compiler that knows it. Install one with: "
+        "pip install 'holonomic[export]'"
+    )
+
+
+def test_a_method_of_ones_own_is_refused_by_name(tmp_path):
+    from dataclasses import dataclass, replace
+
+    from holonomic.integrators.base import Integrator
+    from holonomic.kernels.signatures import ADVANCE
+    from holonomic.native.marks import kernel
+
+    @kernel(ADVANCE)
+    def my_step(model, method, run, t, h, state):
+        return 0
+
+    @dataclass(frozen=True)
+    class Mine(h.RK4):
+        def lower(self):
+            made = super().lower()
+            return replace(made, slots={**made.slots, "advance": my_step})
+
+    assert issubclass(Mine, Integrator)
+    with pytest.raises(h.BadArgument) as refused:
+        h.export(spring(), 1.0, **START, integrator=Mine(), step=0.1, folder=tmp_path)
+    assert str(refused.value).endswith("is a method of your own, which has no bitcode.")
