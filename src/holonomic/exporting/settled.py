@@ -30,7 +30,7 @@ def settled(call: str, system, t_end, start: GivenStart, asked: Asked) -> tuple[
         raise BadArgument(f"{call} takes equations that can be traced, and {type(here.system).__name__} brings its operators.")
     if asked.integrator == "auto":
         asked = asked._replace(**_tried(call, system, t_end, start, asked))
-    ready = one_plan(here, asked)
+    ready = one_plan(call, here, asked)
     if len(ready.tables.breaks):
         name = next(name for name, given in model.inputs.items() if isinstance(given, tuple))
         raise BadArgument(f"{call}: input {name!r} is a table; declare it as a number and set it from C.")

@@ -106,8 +106,8 @@ def export(
     name = c_text.identifier(folder.resolve().name if name is None else name)
     start = GivenStart(q0, v0, y0, s0, w0, x0, dx0, ddx0, lam0, initial, hold, redundant)
     asked = Asked(
-        formulation, integrator, stabilization, rtol, atol, step, constraint_tol, None, None, None, max_steps, max_step,
-        first_step, False,
+        formulation, integrator, stabilization, rtol, atol, step, constraint_tol, max_steps=max_steps, max_step=max_step,
+        first_step=first_step, progress=False,
     )  # fmt: skip
     ready, t_end = settled("export", system, t_end, start, asked)
     run = ExportedRun(ready, t_end, asked._replace(max_steps=ENDLESS).limits())
