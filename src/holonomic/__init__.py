@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from ._version import __version__
 from .arguments import Cancelled, LimitReached
+from .controllers import Controller
 from .diagnose import Diagnosis, diagnose
 from .errors import (
     BadArgument,
@@ -106,6 +107,7 @@ __all__ = [
     "Baumgarte",
     "Cancelled",
     "Comparison",
+    "Controller",
     "DOP853",
     "Dae",
     "Euler",

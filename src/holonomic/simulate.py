@@ -15,6 +15,7 @@ from .arguments import (
     Opened,
     choice_at_start,
     free_multipliers,
+    given_controllers,
     inputs_of_run,
     opened,
     refuse_unknown,
@@ -30,6 +31,7 @@ from .results.story import told
 from .running.attendant import Attendant
 from .running.detour import Crossing
 from .running.run import Run
+from .running.sampled import Answers, Sampling, laws_of_run
 from .running.walk import set_invariants, walk
 from .starting.initial import prepare
 from .starting.invariance import check_invariants
@@ -70,6 +72,7 @@ def simulate(
     max_memory: float | None = None,
     cancel=None,
     inputs: Mapping[str, Any] | None = None,
+    controllers: Mapping[str, Any] | None = None,
     **unknown,
 ) -> Solution:
     """Simulate a system from consistent initial values.
@@ -115,6 +118,8 @@ def simulate(
     inputs : {name: number or table}, optional
         Inputs of the system, in the place of its own numbers and tables: a number, a pair (times, values), linear in between,
         or (times, values, "hold"), each value being kept until the next time. Steps end on these times.
+    controllers : {name: Controller}, optional
+        Sampled laws that set inputs; see `Controller` and `sol.controls`.
     initial : {"check", "project", "impact", "free"}
         Check the initial values, or move them onto the constraints, the shortest way. "impact": v0 is the velocity
         before constraints catch the system; impulses -GᵀΛ make it consistent, and `sol.impulses` has them. "free" takes
@@ -169,7 +174,7 @@ def simulate(
     start = GivenStart(q0, v0, y0, s0, w0, x0, dx0, ddx0, lam0, initial, hold, redundant)
     asked = Asked(
         formulation, integrator, stabilization, rtol, atol, step, constraint_tol, prefer, save_at, events, max_steps, max_step,
-        first_step, progress, max_time, max_memory, cancel, inputs,
+        first_step, progress, max_time, max_memory, cancel, inputs, controllers,
     )  # fmt: skip
     budget = asked.budget()
     here = opened("simulate", system, t_end, start)
@@ -191,7 +196,7 @@ def _simulated(here: Opened, asked: Asked, budget: Budget | None) -> Solution:
         if len(extras):  # those of an earlier run's end, too
             given |= {"s0": q[model.nc : model.nc + model.ns], "w0": q[model.nc + model.ns :]}
         given |= {name: getattr(start, name) for name in ("initial", "hold", "redundant")}
-        given |= {"constraint_tol": asked.constraint_tol, "inputs": asked.inputs}
+        given |= {"constraint_tol": asked.constraint_tol, "inputs": asked.inputs, "controllers": asked.controllers}
         if budget is not None:
             given |= {"max_time": budget.time_left, "cancel": budget.cancel}
         aim = preferred(asked.prefer, simulate, model, (t0, t1), given, asked.methods, asked.step, asked.rtol, asked.atol)
@@ -199,7 +204,11 @@ def _simulated(here: Opened, asked: Asked, budget: Budget | None) -> Solution:
     choice = asked.choice(model)
     watched = asked.watched(system)
     data = model.data()
-    inputs = InputTables(model) if asked.inputs is None else inputs_of_run("simulate", model, asked.inputs)
+    sampling = None
+    if asked.inputs is None and asked.controllers is None:
+        inputs = InputTables(model)
+    else:
+        inputs, sampling = _driven(model, asked, t0, t1)
     inputs.begin(data, t0, forward)
     begin = prepare(
         model, t0, q, v, data, tol=choice.constraint_tol, initial=initial, hold=start.hold,
@@ -226,6 +235,8 @@ def _simulated(here: Opened, asked: Asked, budget: Budget | None) -> Solution:
         numbers = len(save_t) * (1 + model.nq + 2 * model.nv + model.n_lam)
         budget.refuse(8 * numbers, f"what is kept at {len(save_t)} times takes", "Keep fewer times, or raise max_memory.")
     run = Run(plan, data, t0, z0, t1, save_t=save_t, inputs=inputs, **asked.limits())
+    if sampling is not None:
+        run.follow(sampling)
     if initial == "free" and lam0 is not None:
         run.lam0, lam0 = free_multipliers(plan, lam0), None
     crossing = Crossing(None if initial == "free" else lambda other: plan_of(model, other, watched, begin.rows), t1)
@@ -236,3 +247,12 @@ def _simulated(here: Opened, asked: Asked, budget: Budget | None) -> Solution:
     if note is not None:
         sol.trail.story = told(sol.trail.story, note)
     return sol
+
+
+def _driven(model, asked: Asked, t0: float, t1: float) -> tuple[InputTables, Sampling | None]:
+    """Return the inputs of a run that are set by the call, and the controllers that write some of them."""
+    given = given_controllers(model.inputs, asked.controllers or {}, asked.inputs, t0, t1)
+    if not given:
+        return inputs_of_run("simulate", model, asked.inputs), None
+    answers = Answers(laws_of_run(model, given), model, t0, t1)
+    return inputs_of_run("simulate", model, asked.inputs, answers.of(0), [answers.stops]), Sampling(answers)

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .arguments import Asked, GivenStart, opened, refuse_unknown
+from .arguments import Asked, GivenStart, given_controllers, opened, refuse_unknown
 from .errors import DONE, EVENT, MORE, OK, BadArgument
 from .loop.from_python import drive_compiled
 from .planning.plan import Plan
@@ -17,6 +17,7 @@ from .results.trail import WrittenRows
 from .running import failure
 from .running.one_plan import one_plan
 from .running.run import Run
+from .running.sampled import EndlessSampling, laws_of_run
 from .running.walk import happened
 from .starting.initial import Start
 
@@ -30,6 +31,7 @@ class Checkpoint(NamedTuple):
     arrays: tuple[np.ndarray, ...]
     memory: bytes
     data: np.ndarray
+    controllers: tuple
 
 
 class Stepper:
@@ -45,9 +47,9 @@ class Stepper:
         What to simulate.
     q0, v0, y0, s0, w0, x0, dx0, ddx0, lam0, initial, hold, redundant
         The start, as in `simulate`; it begins at t = 0, or at the time of `q0=sol.end`.
-    integrator, stabilization, formulation, rtol, atol, step, constraint_tol, events, max_step, first_step, inputs
-        Methods, tolerances, events and inputs, as in `simulate`. Those given as tables follow them; the others can be set in every
-        step.
+    integrator, stabilization, formulation, rtol, atol, step, constraint_tol, events, max_step, first_step, inputs, controllers
+        Methods, tolerances, events, inputs and controllers, as in `simulate`. Inputs that follow tables or are set by controllers
+        are theirs; the others can be set in every step.
     *positional, **unknown
         Nothing: a start without its name is refused, and so is an unknown name.
 
@@ -80,14 +82,15 @@ class Stepper:
         self, system, *positional, q0=None, v0=None, y0=None, s0=None, w0=None, x0=None, dx0=None, ddx0=None, lam0=None,
         integrator="auto", stabilization="auto", formulation="auto", rtol=None, atol=None, step=None, constraint_tol=None,
         events: Mapping[str, Any] | None = None, initial: str = "check", hold=None, redundant: str | None = None,
-        max_step: float = np.inf, first_step: float | None = None, inputs: Mapping[str, Any] | None = None, **unknown,
+        max_step: float = np.inf, first_step: float | None = None, inputs: Mapping[str, Any] | None = None,
+        controllers: Mapping[str, Any] | None = None, **unknown,
     ):  # fmt: skip
         if positional or unknown:
             refuse_unknown(Stepper, positional, unknown, system)
         start = GivenStart(q0, v0, y0, s0, w0, x0, dx0, ddx0, lam0, initial, hold, redundant)
         self._asked = Asked(
             formulation, integrator, stabilization, rtol, atol, step, constraint_tol, None, None, events, ENDLESS, max_step,
-            first_step, False, inputs=inputs,
+            first_step, False, inputs=inputs, controllers=controllers,
         )  # fmt: skip
         self._here = opened("Stepper", system, None, start, endless=True)
         try:
@@ -98,6 +101,8 @@ class Stepper:
 
     def _begin(self) -> None:
         plan, begin, data, t0, x0, self._inputs = one_plan("Stepper", self._here, self._asked)
+        given = given_controllers(plan.model.inputs, self._asked.controllers or {}, self._asked.inputs, t0, np.inf)
+        self._laws = laws_of_run(plan.model, given)
         self._enter(plan, begin, data, t0, x0)
 
     def _enter(self, plan: Plan, begin: Start, data: np.ndarray, t0: float, x0: np.ndarray) -> None:
@@ -108,11 +113,15 @@ class Stepper:
         self._given = (plan.fns, plan.size, data, run.memory, *work.flat, *work.rows, run.save_t, plan.slots, *plan.method,
                        *work.events)  # fmt: skip
         self._arrays = (*work.loop.state, work.events.marks, work.events.values)
-        self._plain = not (plan.model.interpreted or plan.events or len(self._inputs.breaks))
+        self._plain = not (plan.model.interpreted or plan.events or len(self._inputs.breaks) or self._laws)
+        self._sampling = EndlessSampling(self._laws, t0)
+        for law in self._laws:
+            law.refuse_multipliers(plan.rows)
         self._memory.t_stop = t0 + 1.0  # from which the first step is chosen, where nothing else is known
         status = run.begin()
         if status != OK:
             raise self._failed(status)
+        self._controllers_look()
         self._first = self.state()
 
     def __repr__(self) -> str:
@@ -185,7 +194,7 @@ class Stepper:
             self._drive()
             return ()
         self._run.watching.clear_log()
-        while self._stretch(self._inputs.next_break(memory.t, t_stop)) and memory.t != t_stop:
+        while self._stretch(self._sampling.next_stop(self._inputs.next_break(memory.t, t_stop))) and memory.t != t_stop:
             pass
         names = list(self.plan.events)
         return tuple(names[k] for k, *_ in self._run.watching.log)
@@ -209,12 +218,19 @@ class Stepper:
             status = self._happened(run.go())
             if status == EVENT:
                 return False
-        if run.inputs.jumps(run.t):
+        if self._controllers_look() or run.inputs.jumps(run.t):
             return self._happened(run.inputs_jump()) != EVENT
         if len(run.inputs.breaks):
             run.inputs.set(self._data, run.t, 1.0)
             run.field_changed()
         return True
+
+    def _controllers_look(self) -> bool:
+        """Let the controllers look at the state that is reached; tell whether an input has changed."""
+        changed = bool(self._laws) and self._sampling.look(self._run)
+        if changed:
+            self._run.field_changed()
+        return changed
 
     def _happened(self, status: int) -> int:
         """Deal with the events of a status: EVENT is left of it where a terminal one ends the step."""
@@ -246,15 +262,17 @@ class Stepper:
         """Where inputs that can be set stand in data."""
         found = self.__dict__.get("_at")
         if found is None:
-            names = list(self.plan.model.inputs)
+            names, owned = list(self.plan.model.inputs), {name for law in self._laws for name in law.inputs}
             found = self.__dict__["_at"] = {
-                names[i]: self._inputs.at + 3 * i for i, times, _ in self._inputs.tables if len(times) == 1
+                names[i]: self._inputs.at + 3 * i
+                for i, times, _ in self._inputs.tables if len(times) == 1 and names[i] not in owned
             }
         return found
 
     def state(self) -> Checkpoint:
         """Return everything the next step depends on; `restore` goes back to it."""
-        return Checkpoint(tuple(array.copy() for array in self._arrays), bytes(self._memory), self._data.copy())
+        arrays = tuple(array.copy() for array in self._arrays)
+        return Checkpoint(arrays, bytes(self._memory), self._data.copy(), self._sampling.memory())
 
     def restore(self, kept: Checkpoint) -> None:
         """Go back to a state of this stepper, or of a copy of it."""
@@ -262,13 +280,14 @@ class Stepper:
             mine[...] = other
         self._memory.array.view(np.uint8)[:] = np.frombuffer(kept.memory, np.uint8)
         self._data[:] = kept.data
+        self._sampling.restore(kept.controllers)
         self._run.passages.leave()
         self._run.watching.clear_log()
 
     def copy(self) -> Stepper:
         """Return another stepper that goes on from here by itself."""
         other = object.__new__(Stepper)
-        other._asked, other._here, other._inputs = self._asked, self._here, self._inputs
+        other._asked, other._here, other._inputs, other._laws = self._asked, self._here, self._inputs, self._laws
         other._enter(self.plan, self._start, self._data.copy(), *self._run.start)
         other.restore(self.state())
         other._first = self._first

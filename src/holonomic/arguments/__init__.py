@@ -5,7 +5,7 @@
 
 from .asked import Asked, absolute_tolerance, check_step, choice_at_start, constraint_tolerance, relative_tolerance
 from .budget import Budget, Cancelled, LimitReached, in_bytes
-from .given_inputs import given_inputs, inputs_of_run, mapped, members_of_inputs
+from .given_inputs import given_controllers, given_inputs, inputs_of_run, mapped, members_of_inputs
 from .names import refuse_unknown
 from .start import (
     Assembling,
@@ -37,6 +37,7 @@ __all__ = [
     "choice_at_start",
     "constraint_tolerance",
     "free_multipliers",
+    "given_controllers",
     "given_inputs",
     "in_bytes",
     "inputs_of_run",

@@ -52,6 +52,7 @@ class Asked(NamedTuple):
     max_memory: float | None = None
     cancel: Any = None
     inputs: Mapping[str, Any] | None = None
+    controllers: Mapping[str, Any] | None = None
 
     @property
     def methods(self) -> dict[str, Any]:

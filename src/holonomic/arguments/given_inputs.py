@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ..controllers import Controller
 from ..errors import BadArgument
 from ..model.given_numbers import floats
 from ..model.input_tables import InputTables, held, split_kind
@@ -36,14 +37,44 @@ def given_inputs(own: Mapping[str, Any], given: Mapping[str, Any] | None) -> dic
     return {name: _table(name, each) for name, each in given.items()}
 
 
-def inputs_of_run(call: str, model, given: Mapping[str, Any] | None) -> InputTables:
-    """Return the inputs of one run, those of `given` in the place of the system's own; `call` is the function that was called."""
-    if not given:
-        mapped(given, "inputs")
-        return InputTables(model)
+def inputs_of_run(call: str, model, given: Mapping[str, Any] | None, written=None, stops=()) -> InputTables:
+    """Return the inputs of one run, those of `given` in the place of the system's own; `call` is the function that was called.
+
+    `written` are tables that controllers write, `stops` other times at which steps end.
+    """
     for name, members in members_of_inputs(given).items():
         raise BadArgument(f"inputs[{name!r}] has values for {members} members, but {call} makes one run; sweep makes many.")
-    return InputTables(model, {name: (times, rows[0]) for name, (times, rows) in given_inputs(model.inputs, given).items()})
+    tables = {name: (times, rows[0]) for name, (times, rows) in given_inputs(model.inputs, given).items()}
+    return InputTables(model, tables | (written or {}), stops)
+
+
+def given_controllers(own: Mapping[str, Any], given, inputs, t0: float, t1: float) -> dict[str, Controller]:
+    """Return the controllers that a call is given, by name; `own` are the system's inputs, `inputs` those that the call sets."""
+    if not isinstance(given, Mapping):
+        raise BadArgument(
+            'controllers= is a mapping {name: Controller(...)}, for example {"push": Controller(lambda q, v: -q[0], period=0.01)}.'
+        )
+    if given and t1 < t0:
+        raise BadArgument(f"controllers look at a run forward in time; ({t0:g}, {t1:g}) goes backward.")
+    owner: dict[str, str] = {}
+    for name, controller in given.items():
+        if not isinstance(controller, Controller):
+            raise BadArgument(f"controllers[{name!r}] must be a Controller(law, period=...), got {type(controller).__name__}.")
+        for each in (name,) if controller.sets is None else controller.sets:
+            if each not in own:
+                known = ", ".join(own) or "none"
+                hint = " Name them with sets=[...]." if controller.sets is None else ""
+                raise BadArgument(f"controller {name!r} sets {each!r}: the system has no such input; known: {known}.{hint}")
+            if callable(own[each]):
+                raise BadArgument(
+                    f"input {each!r} is a function of t in the system. Give it there as a number or a table, so that it can be set."
+                )
+            if each in mapped(inputs, "inputs"):
+                raise BadArgument(f"input {each!r} is given in inputs= and set by controller {name!r}: leave out one of them.")
+            if each in owner:
+                raise BadArgument(f"input {each!r} is set by two controllers, {owner[each]!r} and {name!r}.")
+            owner[each] = name
+    return dict(given)
 
 
 def members_of_inputs(given: Mapping[str, Any] | None) -> dict[str, int]:

@@ -7,7 +7,7 @@ that one search serves both.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -91,9 +91,11 @@ class InputTables:
         Whose inputs they are.
     given : {name: (times, values)}, optional
         Tables, linear in between, in the place of the system's own.
+    stops : sequence of arrays
+        Other times at which steps end.
     """
 
-    def __init__(self, model, given: Mapping[str, tuple[np.ndarray, np.ndarray]] | None = None):
+    def __init__(self, model, given: Mapping[str, tuple[np.ndarray, np.ndarray]] | None = None, stops: Sequence = ()):
         given = given or {}
         own = model.inputs
         self.at = model.data_places["inputs"].start if own else 0
@@ -104,7 +106,7 @@ class InputTables:
             if name not in self.functions:
                 self.names.append(name)
                 self.tables.append((i, *(given[name] if name in given else input_table(name, each))))
-        breaks = [times for _, times, _ in self.tables if len(times) > 1]
+        breaks = [*(times for _, times, _ in self.tables if len(times) > 1), *stops]
         self.breaks = np.unique(np.concatenate(breaks)) if breaks else np.zeros(0)
 
     def begin(self, data: np.ndarray, t: float, direction: float) -> None:

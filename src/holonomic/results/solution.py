@@ -9,6 +9,7 @@ import numpy as np
 
 from ..errors import BadArgument
 from . import quantities, report, sampling
+from .controls import ControlLogs, Samples
 from .drift import Drift
 from .exports import Exports
 from .naming import ELSEWHERE, is_dae, order_of
@@ -54,6 +55,7 @@ class Solution(Exports):
         trail = Trail(
             plan, run.data, kept, begin, run.watching.log, run.memory, run.noted, run.record, run.start, stop, run.passages.paths,
             impacts=run.watching.impacts, first_step=run.first, lam0=run.lam0, inputs=run.inputs,
+            controls=run.sampling,
         )  # fmt: skip
         return cls(trail, ended)
 
@@ -210,6 +212,12 @@ class Solution(Exports):
     def events(self) -> dict[str, EventLog]:
         """Where each event happened, by name."""
         return quantities.event_logs(self)
+
+    @property
+    def controls(self) -> dict[str, Samples]:
+        """What each controller measured and answered, by name; files do not have it."""
+        controls = self.source.trail.controls
+        return ControlLogs() if controls is None else controls.log
 
     @property
     def stats(self) -> dict[str, Any]:

@@ -102,6 +102,7 @@ class Trail:
     first_step: float | None = None  # as it was given
     lam0: np.ndarray | None = None  # multipliers that it began with, where they were given
     inputs: InputTables | None = None  # what it was driven by
+    controls: Any = None  # controllers that wrote some of them; its log has what they answered
     reasons: Callable[[Solution], list[str]] | None = None  # says what led to the plan, line by line
     parent: Solution | None = None  # the run, of which this is a part at other times
     impacts: Sequence[tuple] = ()  # (number of the event, t, impulses), where events mapped the state of a System
@@ -246,7 +247,7 @@ def join(parts: Sequence[Solution]) -> Solution:
     trail = Trail(
         own.plan.of_states(), own.data, own.steps_kept, own.begin, own.events, own.memory, own.noted,
         start=parts[0].trail.start, stop=(t, x[: size_of(last)], in_all_rows(own.plan, k)), parts=tuple(parts), impacts=own.impacts,
-        inputs=own.inputs,
+        inputs=own.inputs, controls=own.controls,
     )  # fmt: skip
     return type(last)(trail, last.ended)
 

@@ -20,6 +20,7 @@ from ..planning.plan import Plan
 from ..planning.workspace import Workspace
 from ..results.trail import WrittenRows
 from .paths import Passages
+from .sampled import Sampling
 from .watching import Watching
 
 STRETCH_SECONDS = 0.05
@@ -77,6 +78,7 @@ class Run:
         self._quota = 2000 if not plan.model.interpreted else 50
         memory.event_field = plan.event_field if nev else 0
         self.passages = Passages(self)
+        self.sampling: Sampling | None = None  # controllers
         memory.crosses = BY_STAGES if plan.crosses else 0
 
     def release(self) -> None:
@@ -155,7 +157,7 @@ class Run:
             plan, data, self.t, x, t_end, save_t=left, max_steps=max(1, memory.limit - used), max_step=memory.h_max,
             first=None if started else self.first, inputs=self.inputs,
         )  # fmt: skip
-        other.max_steps = self.max_steps
+        other.max_steps, other.sampling = self.max_steps, self.sampling
         status = other.begin()
         if not started:
             self.release()
@@ -201,6 +203,15 @@ class Run:
         self.passages.leave()
         self.memory.evaluated = 0
         self._forget()
+
+    def follow(self, sampling: Sampling) -> None:
+        """Let controllers look at the run from here on, at first where it stands."""
+        self.sampling = sampling
+        for law in sampling.answers.laws:
+            law.refuse_multipliers(self.plan.rows)
+        sampling.look(self)
+        self.inputs.begin(self.data, self.t, self.direction)
+        self.memory.evaluated = 0
 
     def inputs_jump(self) -> int:
         """Enter the inputs that begin here and jump: the field is another one, what was written of it, and what events watch.

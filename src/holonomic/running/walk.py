@@ -88,6 +88,8 @@ def walk(
                     break
             elif status == DONE:
                 there = run.t == t1
+                if run.sampling is not None:
+                    _look(run, begin, parts, choosing)
                 if run.inputs.jumps(run.t):
                     status = run.inputs_jump()
                     if status == EVENT:
@@ -142,6 +144,15 @@ def walk(
         warn(near, NearSingularWarning)
     run.release()
     return sol
+
+
+def _look(run: Run, begin: Start, parts: list, choosing) -> None:
+    """Let controllers look at the run; one that fails leaves the run so far."""
+    try:
+        run.sampling.look(run)
+    except HolonomicError as problem:
+        problem.solution = _wrapped(run, begin, "failed", parts, choosing)
+        raise
 
 
 def _with_reason(problem: HolonomicError, t1: float) -> HolonomicError:

@@ -21,6 +21,7 @@ from ..results.solution import Solution
 from ..results.trail import in_all_rows
 from ..running.detour import Crossing
 from ..running.run import Run
+from ..running.sampled import Sampling
 from ..running.walk import walk
 from ..starting.initial import Start
 from .halt import UNFINISHED, HaltingProgress
@@ -66,6 +67,8 @@ def _run(job: Job, members: Members, m: int, chunk: Chunk) -> Happenings:
     told: list[tuple[str, str]] = []
     sol: Solution | None
     try:
+        if job.answers is not None:
+            run.follow(Sampling(job.answers, number))
         sol = walk(
             run, plan, start, job.t0, job.t1, None, False, free=job.initial == "free", choosing=choosing,
             crossing=crossing, bar=HaltingProgress(job.t0, job.t1, job.halt),

@@ -56,7 +56,8 @@ def run_all(job: Job, first: int, last: int, spread: Callable = map) -> Chunk:
     chunk.why = {first + m: why for m, why in members.unable.items()}
     todo = np.array([m for m in range(n) if m not in members.unable], dtype=np.int64)
     values = job.tables.rows(first, last)
-    by_python = program.by_python or (bool(program.events) and job.tables.jump)  # events that jump over zero
+    # events that jump over zero, and laws of controllers
+    by_python = program.by_python or (bool(program.events) and job.tables.jump) or job.answers is not None
     if job.open is None:
         handed = todo if by_python else _together(job, Way(program, job.memory), members, values, todo, chunk)
     else:

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from ..arguments import Asked, GivenStart, choice_at_start
+from ..arguments import Asked, GivenStart, choice_at_start, given_controllers
 from ..automatic.decide import Choosing
 from ..automatic.indicators import moving
 from ..automatic.prefer import Aim, preferred
@@ -23,6 +23,7 @@ from ..model.refusals import warn
 from ..planning.choice import Choice
 from ..planning.reuse import model_of, plan_of
 from ..running.run import Run
+from ..running.sampled import Answers, laws_of_run
 from ..running.walk import set_invariants
 from ..simulate import simulate
 from ..starting.initial import Start, check_initial, prepare
@@ -103,7 +104,9 @@ def plan_job(
 ) -> Job:  # fmt: skip
     """Settle what is common to all members: the plan, with the rows that the first member shows to be redundant."""
     choice, initial, redundant = asked.choice(model), start.initial, start.redundant
-    tables = MemberTables.of(model, inputs)
+    controlled = given_controllers(model.inputs, asked.controllers or {}, inputs, t0, t1)
+    answers = Answers(laws_of_run(model, controlled), model, t0, t1, members) if controlled else None
+    tables = MemberTables.of(model, inputs, answers)
     held = check_initial(model, initial, start.hold, redundant)
     data = model.data()
     rows = begin = None
@@ -167,7 +170,7 @@ def plan_job(
         Program(plan, redundant if rows is not None else None), t0, t1, save_t, members, data, places, params, tables,
         tuple(inputs or {}), q0, v0, initial, held, lam0, roots, limits, memory(plan, data, t0, t1, save_t, x0, limits), wanted,
         is_left,
-        needed(plan, params, bool(inputs), len(q0) > 1, initial, lam0 is not None),
+        needed(plan, params, bool(inputs), len(q0) > 1, initial, lam0 is not None), answers=answers,
     )  # fmt: skip
     for name in wanted or ():
         _check_output(job, name)

@@ -14,6 +14,7 @@ from ..errors import DONE, EVENT, BadArgument, MissingExtra
 from ..model.given_numbers import is_number, vector
 from ..planning.plan import Plan
 from ..planning.words import reason
+from ..results.controls import ControlLogs, Samples
 from . import remarks
 from .ensemble_sources import Source
 from .job import Chunk, Happenings, Job
@@ -243,6 +244,11 @@ class Ensemble:
                 log.member[mine], log.t[mine], x[:, : model.nc], x[:, model.nq : model.nq + model.nv], len(self)
             )
         return found
+
+    @property
+    def controls(self) -> dict[str, Samples]:
+        """What each controller answered, by name: (member, look), NaN where a member had ended."""
+        return ControlLogs() if self.job.answers is None else self.job.answers.samples()
 
     @cached_property
     def ended(self) -> np.ndarray:

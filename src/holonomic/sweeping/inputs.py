@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -11,6 +11,7 @@ import numpy as np
 from ..arguments import given_inputs
 from ..loop import batch
 from ..model.input_tables import InputTables, input_table
+from ..running.sampled import Answers
 
 NONE = np.zeros(0)
 
@@ -23,11 +24,12 @@ class MemberTables:
     first: np.ndarray  # where the times of each begin, and where all end
     times: np.ndarray
     values: tuple[np.ndarray, ...]  # (member, time) each, or one row for all
+    looks: np.ndarray = field(default_factory=lambda: NONE)  # other times at which steps end
 
     @classmethod
-    def of(cls, model, given: Mapping[str, Any] | None) -> MemberTables:
-        """Collect the inputs of a model, those of `given` in the place of its own."""
-        own, given = model.inputs, given_inputs(model.inputs, given)
+    def of(cls, model, given: Mapping[str, Any] | None, answers: Answers | None = None) -> MemberTables:
+        """Collect the inputs of a model, those of `given` and those that controllers write in the place of its own."""
+        own, given = model.inputs, given_inputs(model.inputs, given) | ({} if answers is None else answers.tables)
         at, times, values = [], [], []
         for i, name in enumerate(own):
             if callable(own[name]):
@@ -38,7 +40,7 @@ class MemberTables:
             values.append(v)
         first = np.concatenate([[0], np.cumsum([len(t) for t in times])]).astype(np.int64)
         joined = np.concatenate(times) if times else np.zeros(0)
-        return cls(np.array(at, dtype=np.int64), first, joined, tuple(values))
+        return cls(np.array(at, dtype=np.int64), first, joined, tuple(values), NONE if answers is None else answers.stops)
 
     def rows(self, first: int, last: int) -> np.ndarray:
         """Values of a stretch of members, all tables side by side."""
@@ -59,12 +61,12 @@ class MemberTables:
     def part(self, first: int, last: int) -> MemberTables:
         """The tables of a stretch of members."""
         values = tuple(v if len(v) == 1 else v[first:last] for v in self.values)
-        return MemberTables(self.at, self.first, self.times, values)
+        return MemberTables(self.at, self.first, self.times, values, self.looks)
 
     def stops(self, t0: float, t1: float) -> np.ndarray:
         """Times at which steps end: where tables have a corner, and the end."""
         corners = [self.times[a:b] for a, b in zip(self.first[:-1], self.first[1:], strict=True) if b - a > 1]
-        breaks = np.unique(np.concatenate(corners)) if corners else np.zeros(0)
+        breaks = np.unique(np.concatenate([*corners, self.looks]))
         inside = breaks[(breaks > min(t0, t1)) & (breaks < max(t0, t1))]
         return np.append(inside if t1 >= t0 else inside[::-1], t1)
 
@@ -74,7 +76,7 @@ class MemberTables:
         return InputTables(model, {
             name: (self.times[a:b], v[0 if len(v) == 1 else m])
             for name, a, b, v in zip(names, self.first[:-1], self.first[1:], self.values, strict=True)
-        })  # fmt: skip
+        }, [self.looks] if len(self.looks) else ())  # fmt: skip
 
 
 def _own(name: str, given) -> tuple[np.ndarray, np.ndarray]:

@@ -20,6 +20,7 @@ import numpy as np
 from ..loop.batch import enter_tables
 from ..native.layout import Memory
 from ..planning.plan import Plan
+from ..running.sampled import Answers
 from .checks import Checks, refuse
 from .halt import Halt
 from .inputs import MemberTables
@@ -58,6 +59,7 @@ class Job:
     open: Open | None = None  # where the integrator was left to us, member by member
     checks: Checks = field(default_factory=Checks)  # what `simulate` looks into and may be different for each member
     halt: Halt = field(default_factory=Halt, compare=False)  # Ctrl-C, and what the sweep may use
+    answers: Answers | None = None  # of controllers, which write into `tables`
 
     @property
     def plan(self) -> Plan:

@@ -68,6 +68,7 @@ def sweep(
     lam0=None,
     params: Mapping[str, Any] | None = None,
     inputs: Mapping[str, Any] | None = None,
+    controllers: Mapping[str, Any] | None = None,
     save_at=2,
     outputs: str | Sequence[str] | None = None,
     keep: str = "all",
@@ -115,6 +116,8 @@ def sweep(
     inputs : dict
         Inputs of the system by name: a number per member, or a pair (times, values) with values (member, time), linear in
         between; (times, values, "hold") keeps each value until the next time. One row of values is for all members.
+    controllers : {name: Controller}, optional
+        As for `simulate`, on threads of this process; each member has noise of its own. See `runs.controls`.
     save_at : int or array_like
         Times to keep; 2 keeps start and end.
     outputs : list of str, optional
@@ -180,7 +183,7 @@ def sweep(
     start = GivenStart(q0, v0, y0, s0, w0, x0, dx0, ddx0, lam0, initial, hold, redundant)
     asked = Asked(
         formulation, integrator, stabilization, rtol, atol, step, constraint_tol, prefer, save_at, events, max_steps, max_step,
-        None, progress, max_time, max_memory, cancel, inputs,
+        None, progress, max_time, max_memory, cancel, inputs, controllers,
     )  # fmt: skip
     many = AskedMembers(params, outputs, keep, store, resume, on, workers)
     return run_members("sweep", system, t_end, start, asked, many)
@@ -190,6 +193,10 @@ def run_members(call: str, system, t_end, start: GivenStart, asked: Asked, many:
     """Run one system many times; `call` is the function that was called, for messages."""
     budget = asked.budget()
     engine = engine_of(many.on, many.workers)
+    if asked.controllers and (many.store is not None or not isinstance(engine, Threads)):
+        raise BadArgument(
+            'controllers run on threads of this process and keep their answers in memory: use on="threads", without store=.'
+        )
     job = job_of(call, system, t_end, start, asked, many, explicit_only=isinstance(many.on, str) and many.on == "cuda")
     job.halt.budget = budget
     if many.store is None:
