@@ -1,11 +1,14 @@
 """Equilibrium with reactions; eigenfrequencies and damping on the constraints."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 
 from holonomic import StepFailed, simulate
 from holonomic.errors import BadArgument
 from holonomic.multibody import Mechanism, equilibrium, linearize, rod
+from holonomic.multibody.statics import Statics
 
 from .machines import four_bar, pendulum, slider_crank
 
@@ -86,3 +89,56 @@ def test_an_upside_down_pendulum_is_left_for_the_stable_side():
     m = pendulum()
     m.assemble({"O": np.pi / 2 - 0.05})
     assert equilibrium(m)["O"].angle == pytest.approx(-np.pi / 2)
+
+
+def chain_between(n: int, span: float, length: float = 0.1, mass: float = 0.1):
+    """n rods of one length between two pins at one height, drawn as a V."""
+    m = Mechanism(gravity=(0, -9.81))
+    slope = np.arccos(span / (n * length))
+    angles = np.where(np.arange(n) < n // 2, -slope, slope)
+    points = np.concatenate([[[0, 0]], np.cumsum(length * np.stack([np.cos(angles), np.sin(angles)], axis=1), axis=0)])
+    before = m.ground
+    for i, (start, end) in enumerate(pairwise(points)):
+        before_here, before = before, m.body(f"rod {i}", rod(start, end, mass=mass))
+        m.revolute(f"pin {i}", before_here, before, at=start)
+    m.revolute("end", before, m.ground, at=points[-1])
+    return m
+
+
+def test_a_cable_of_a_hundred_links_hangs_as_the_forces_on_its_links_ask_for():
+    n, span, length, mass = 100, 7.7, 0.1, 0.1
+    rest = equilibrium(chain_between(n, span))
+    # Link by link: the horizontal force H is the same everywhere, the vertical one grows by a weight from link to link, and each
+    # link points along the mean of the forces at its ends. H makes the chain as wide as its span.
+    vertical = (np.arange(n) - (n - 1) / 2) * mass * 9.81
+    low, high = 1e-3, 1e3
+    for _ in range(200):
+        H = np.sqrt(low * high)
+        low, high = (H, high) if length * np.sum(H / np.hypot(H, vertical)) < span else (low, H)
+    heights = length * np.cumsum(vertical / np.hypot(H, vertical))
+    assert rest.stable
+    assert rest.q[1::3] + 0.5 * length * np.sin(rest.q[2::3]) == pytest.approx(heights, abs=1e-9)
+    assert abs(rest["end"].force[0]) == pytest.approx(H, rel=1e-7)
+
+
+def test_exact_stiffness_and_damping_are_those_of_differences_in_space():
+    m = Mechanism(gravity=(0, 0, -9.81))
+    arm = m.body("arm", at=(0.5, 0, 0), mass=1.0, inertia=(0.01, 0.1, 0.1))
+    m.spherical("O", m.ground, arm, at=(0, 0, 0))
+    m.spring("s", m.ground, arm, at=((0.6, 0.3, 1.0), (1.0, 0, 0)), stiffness=30.0, damping=2.0, length=0.8)
+    traced, differences = Statics(m), Statics(m)
+    differences.traced = None
+    q, lam = m.assembly.q, np.array([0.3, -0.2, 4.0])
+    assert traced.traced is not None
+    assert traced.stiffness(q, lam) == pytest.approx(differences.stiffness(q, lam), abs=1e-6)
+    assert traced.damping(q, lam) == pytest.approx(differences.damping(q, lam), abs=1e-8)
+    for exact, by_differences in zip(traced.forces_and_rows(q), differences.forces_and_rows(q), strict=True):
+        assert exact == pytest.approx(by_differences, abs=1e-12)
+
+
+def test_a_force_that_cannot_be_traced_is_balanced_by_differences():
+    m = pendulum()
+    m.force("wind", "rod", value=lambda rod: (10.0 + 0.0 * float(f"{rod.angle:.3f}"), 0.0))
+    rest = equilibrium(m)
+    assert Statics(m).traced is None
+    assert rest["O"].angle == pytest.approx(np.arctan2(-2.0 * 9.81, 10.0), abs=1e-8)

@@ -168,8 +168,12 @@ class TraceStage:
             return
         with make_symbols.tracing(role):
             again = make_symbols.to_sx(self._on_symbols(function, role, allowed, self.names))
-        free = [x for x in (self.t_sx, self.q_sx, self.v_sx, self.a_sx, self.p_sx, self.u_sx, self.lam_sx) if x is not None]
-        first, second = (repr(list(instructions(free, [densify(each)]))) for each in (result, again))  # as text nan is nan
+        free = [
+            x for x in (self.t_sx, self.q_sx, self.v_sx, self.a_sx, self.p_sx, self.u_sx, self.lam_sx) if x is not None
+        ]
+        first, second = (
+            repr(list(instructions(free, [densify(each)]))) for each in (result, again)
+        )  # as text nan is nan
         if first != second:
             raise UntraceableFunction(
                 f"{role} is another function when it is called again. Does it use random numbers, the time, or something that "
@@ -234,14 +238,15 @@ class TraceStage:
             if mine.size != own.size:
                 raise WrongShape(f"{role} returned {own.size} numbers, but {mine.size} symbols.")
             scale = CHECK_TOLERANCE * (1.0 + np.max(np.abs(own[np.isfinite(own)]), initial=0.0))
-            for entry in range(own.size):
-                if np.isfinite(own[entry]) and not abs(own[entry] - mine[entry]) <= scale:
-                    raise UntraceableFunction(
-                        f"{role} gives {own[entry]:.6g} in entry {entry} on numbers, but {mine[entry]:.6g} when "
-                        f"traced on symbols (t = {point['t']:g}, {self.letter} = "
-                        f"{numbers_text(position)}). Does it use random numbers or mutable state? Leave that out"
-                        f"{self._or_in_python()}."
-                    )
+            off = np.isfinite(own) & ~(np.abs(own - mine) <= scale)
+            if np.any(off):
+                entry = int(np.argmax(off))
+                raise UntraceableFunction(
+                    f"{role} gives {own[entry]:.6g} in entry {entry} on numbers, but {mine[entry]:.6g} when "
+                    f"traced on symbols (t = {point['t']:g}, {self.letter} = "
+                    f"{numbers_text(position)}). Does it use random numbers or mutable state? Leave that out"
+                    f"{self._or_in_python()}."
+                )
 
     def other_params(self) -> list[np.ndarray]:
         """Return parameters near the given ones: what also holds with them is not a coincidence of single numbers."""
@@ -282,5 +287,3 @@ def _fresh(names: dict[str, Any]) -> dict[str, Any]:
 
 def _shape(shape) -> str:
     return f"({shape[0]},)" if shape[1] == 1 else f"{shape}"
-
-

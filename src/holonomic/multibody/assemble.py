@@ -24,6 +24,7 @@ CLOSED = 1e-12  # relative to the size of the mechanism; what rounding leaves
 SMALL = 1e-2  # gaps of a drawing that are closed without being asked, relative to its size
 SILENT = 1e-6  # gaps not worth a warning: coordinates written with six digits
 COMPLEX = 1e-30  # complex step: no cancellation, so it may be this small
+INDEPENDENT = 1e-7  # how far a row has to be from those before it, relative to the row farthest from them
 MANY_TURNS = 8 * np.pi  # rad: an angle to assemble at that was meant in degrees
 
 
@@ -154,6 +155,10 @@ class Kinematics:
         ]
         return np.concatenate(found) if found else np.zeros(0)
 
+    def rows_and_jacobian(self, q, parts):
+        """Rows of parts at position level, and their derivatives along the velocities, at t = 0."""
+        return self.residual(0.0, q, parts), self.jacobian(0.0, q, parts)
+
     def gaps(self, t, q) -> dict[str, float]:
         """How far each joint is open."""
         return {
@@ -264,7 +269,7 @@ def close(k: Kinematics, q, parts, targets, what: str, steps: int = 40) -> np.nd
         if distance <= CLOSED * k.size or (distance <= 1e-9 * k.size and distance >= 0.5 * before):
             return x
         before = distance
-        step = np.linalg.lstsq(J / k.scale / norms[:, None], -r / norms, rcond=1e-9)[0]
+        step = shortest(J / k.scale / norms[:, None], -r / norms)
         largest = float(np.max(np.abs(step)))
         x = k.kit.moved(x, step / k.scale * min(1.0, 0.3 * k.size / max(largest, 1e-300)))
     if not distance <= 1e-9 * k.size:
@@ -277,6 +282,28 @@ def close(k: Kinematics, q, parts, targets, what: str, steps: int = 40) -> np.nd
     return x
 
 
+def rows_by_qr(J: np.ndarray, mode: str = "reduced") -> tuple[np.ndarray, np.ndarray] | None:
+    """Q and R of Jᵀ where the rows of J are independent, else None: a row that depends on others leaves a zero in R.
+
+    An eighth of the time of a singular value decomposition, which tells how many rows depend on others, too.
+    """
+    if len(J) > J.shape[1]:
+        return None
+    Q, R = np.linalg.qr(J.T, mode=mode)
+    R = R[: len(J)]
+    pivots = np.abs(np.diag(R))
+    return (Q, R) if pivots.min() > INDEPENDENT * pivots.max() else None
+
+
+def shortest(J: np.ndarray, r: np.ndarray) -> np.ndarray:
+    """The shortest x with J x = r, or with the least |J x - r|."""
+    found = rows_by_qr(J)
+    if found is None:
+        return np.linalg.lstsq(J, r, rcond=1e-9)[0]
+    Q, R = found
+    return Q @ np.linalg.solve(R.T, r)
+
+
 def _refuse_not_finite(k: Kinematics, x, r, parts) -> None:
     """Name the joint or drive whose rows are not numbers: a function of time that is not finite at t = 0."""
     if np.all(np.isfinite(r)):
@@ -286,7 +313,7 @@ def _refuse_not_finite(k: Kinematics, x, r, parts) -> None:
 
 
 def _rows_and_targets(k: Kinematics, x, parts, targets):
-    r, J = [k.residual(0.0, x, parts)], [k.jacobian(0.0, x, parts)]
+    r, J = ([part] for part in k.rows_and_jacobian(x, parts))
     for joint, wanted_value in targets.values():
         frames = (k.kit.place(x, k.p, mark) for mark in joint.marks)
         r.append(np.array([float(joint.gap(*frames, wanted_value))]))

@@ -8,20 +8,38 @@ q = q₀ + N y of the constraints (G N = 0),
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
+from functools import cached_property
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..errors import BadArgument, StepFailed
-from ..model.call_by_name import Names, call
+from ..errors import BadArgument, StepFailed, UntraceableFunction
+from ..model.call_by_name import Names, call, flatten_params
 from ..model.input_tables import input_table, values_at
-from .assemble import Kinematics, beginning, close
+from .assemble import Kinematics, beginning, close, rows_by_qr
 from .mechanism import Mechanism
 from .results import MechanismRecord, Resolver
 
 STEPS = 100
 BALANCED = 1e-10  # forces left over, relative to those that act
+
+
+class Balance(NamedTuple):
+    """Multipliers, what they leave over of the forces, G, and the largest force that acts; forces on rotations per length."""
+
+    lam: np.ndarray
+    left: np.ndarray
+    G: np.ndarray
+    acting: float
+
+
+class TracedAtRest(NamedTuple):
+    """Functions of the traced system at rest: (g, G, f) of q; -∂(f - Gᵀλ)/∂q along the velocities and -∂f/∂v of (q, λ)."""
+
+    level: Callable[..., list[np.ndarray]]
+    slopes: Callable[..., list[np.ndarray]]
 
 
 class Statics(Kinematics):
@@ -61,8 +79,51 @@ class Statics(Kinematics):
             total -= self.slope(V, 0.0, q, range(self.nv))[0]
         return total
 
+    def forces_and_rows(self, q) -> tuple[np.ndarray, np.ndarray]:
+        """f at rest, and G."""
+        if self.traced is None:
+            return self.force(q, np.zeros(self.nv)), self.jacobian(0.0, q)
+        _, G, f = self.traced.level(q)
+        return f[:, 0], G
+
+    def rows_and_jacobian(self, q, parts):
+        """Rows of all parts at position level, and their derivatives."""
+        if self.traced is None:
+            return super().rows_and_jacobian(q, parts)
+        g, G, _ = self.traced.level(q)
+        return g[:, 0], G[: len(g)]
+
+    @cached_property
+    def traced(self) -> TracedAtRest | None:
+        """The same with exact derivatives, at rest; None of what cannot be traced."""
+        from ..model.casadi_door import SX, function_of, jacobian, substitute
+        from ..model.derive import Derived
+        from ..model.trace import trace
+
+        try:
+            found = trace(self.system, self.m.assembly.q, np.zeros(self.nv), 0.0)
+        except UntraceableFunction:
+            return None
+        e, d = found.expressions, Derived(found.expressions)
+        inputs = [number for value in vars(self.u).values() for number in (value, 0.0, 0.0)]
+        data = np.zeros(e.data.numel())  # what stands behind the inputs enters neither rows nor forces
+        known = np.concatenate([flatten_params(dict(self.system.params)), found.numbers, inputs])
+        data[: len(known)] = known
+        at_rest = substitute(d.force, e.lam, SX.zeros(e.lam.numel(), 1)) if d.lam_in_force else d.force
+        K = -jacobian(at_rest - d.G.T @ e.lam, e.q)
+        K = K if e.kinematics is None else K @ e.kinematics
+        symbols, rest, free = [e.t, e.q, e.v, e.lam, e.data], np.zeros(self.nv), np.zeros(e.lam.numel())
+        level = function_of(symbols, [e.constraint, d.G, at_rest])
+        slopes = function_of(symbols, [K, -jacobian(d.force, e.v)])
+        return TracedAtRest(
+            lambda q: [part.full() for part in level(0.0, q, rest, free, data)],
+            lambda q, lam: [part.full() for part in slopes(0.0, q, rest, lam, data)],
+        )
+
     def stiffness(self, q, lam) -> np.ndarray:
-        """-∂(f - Gᵀλ)/∂q along the velocities, by central differences."""
+        """-∂(f - Gᵀλ)/∂q along the velocities; of what cannot be traced, by central differences."""
+        if self.traced is not None:
+            return self.traced.slopes(q, lam)[0]
         left = lambda x: self.force(x, np.zeros(self.nv)) - self.jacobian(0.0, x).T @ lam
         columns = []
         for j in range(self.nv):
@@ -72,7 +133,9 @@ class Statics(Kinematics):
         return np.array(columns).T
 
     def damping(self, q, lam) -> np.ndarray:
-        """-∂f/∂v at rest."""
+        """-∂f/∂v at rest; of what cannot be traced, by central differences."""
+        if self.traced is not None:
+            return self.traced.slopes(q, lam)[1]
         if self.system.force is None:
             return np.zeros((self.nv, self.nv))
         columns = []
@@ -82,11 +145,16 @@ class Statics(Kinematics):
             columns.append((self.force(q, -step, lam) - self.force(q, step, lam)) / (2 * h))
         return np.array(columns).T
 
-    def multipliers(self, q) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """The smallest λ that balances best, what is left over, and G; forces on rotations count per length."""
-        f, G = self.force(q, np.zeros(self.nv)), self.jacobian(0.0, q)
-        lam = np.linalg.lstsq((G / self.scale).T, f / self.scale, rcond=1e-10)[0]
-        return lam, (f - G.T @ lam) / self.scale, G
+    def balance(self, q) -> Balance:
+        """The smallest λ that balances best; forces on rotations count per length."""
+        f, G = self.forces_and_rows(q)
+        scaled, acting = G / self.scale, f / self.scale
+        found = rows_by_qr(scaled) if len(G) else None
+        if found is None:
+            lam = np.linalg.lstsq(scaled.T, acting, rcond=1e-10)[0]
+        else:
+            lam = np.linalg.solve(found[1], found[0].T @ acting)
+        return Balance(lam, acting - scaled.T @ lam, G, max(float(np.max(np.abs(acting))), 1e-300))
 
 
 @dataclass(frozen=True, eq=False)
@@ -148,8 +216,7 @@ def equilibrium(m, near=None) -> Equilibrium:
     parts = [part for part in s.parts if part.level == "position"]
     q = m.assembly.q if near is None else close(s, beginning(m, s, near), parts, {}, "")
     for _ in range(STEPS):
-        lam, left, G = s.multipliers(q)
-        acting = max(float(np.max(np.abs(s.force(q, np.zeros(s.nv)) / s.scale))), 1e-300)
+        lam, left, G, acting = s.balance(q)
         N = tangent(s, G)
         if not N.shape[1] or np.max(np.abs(left)) <= BALANCED * acting:
             break
@@ -159,7 +226,7 @@ def equilibrium(m, near=None) -> Equilibrium:
         step *= min(1.0, 0.1 * s.size / max(largest, 1e-300))
         q = close(s, s.kit.moved(q, step), parts, {}, "")
         if largest <= 1e-13 * s.size:
-            lam, left, G = s.multipliers(q)
+            lam, left, G, acting = s.balance(q)
             break
     else:
         raise StepFailed(
@@ -192,6 +259,9 @@ def tangent(s: Kinematics, G) -> np.ndarray:
         return np.eye(s.nv)
     scaled = G / s.scale
     scaled = scaled / np.maximum(np.linalg.norm(scaled, axis=1), 1e-300)[:, None]
+    found = rows_by_qr(scaled, "complete")
+    if found is not None:
+        return found[0][:, len(G) :] / s.scale[:, None]
     _, values, rows = np.linalg.svd(scaled)
     rank = int(np.sum(values > 1e-8 * values[0]))
     return rows[rank:].T / s.scale[:, None]
@@ -224,7 +294,9 @@ class Modes:
     K: np.ndarray
 
     def __str__(self) -> str:
-        lines = [f"{f:.6g} Hz, damping {100 * d + 0.0:.3g} %" for f, d in zip(self.frequencies, self.damping, strict=True)]
+        lines = [
+            f"{f:.6g} Hz, damping {100 * d + 0.0:.3g} %" for f, d in zip(self.frequencies, self.damping, strict=True)
+        ]
         return "\n".join(lines) or "no oscillating mode"
 
 
