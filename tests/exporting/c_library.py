@@ -14,6 +14,7 @@ TYPES = {
     "time": (REAL, ANY), "steps": (ctypes.c_int64, ANY), "q": (NUMBERS, ANY), "v": (NUMBERS, ANY),
     "accelerations": (NUMBERS, ANY), "lambda": (NUMBERS, ANY), "outputs": (NUMBERS, ANY), "residuals": (NUMBERS, ANY),
     "position_drift": (REAL, ANY), "velocity_drift": (REAL, ANY), "size": (ctypes.c_size_t,), "save": (None, ANY, ANY),
+    "events": (WHOLE, ANY, ANY, ANY, WHOLE), "event_count": (ctypes.c_int64, ANY, WHOLE), "joint_forces": (NUMBERS, ANY),
     "restore": (None, ANY, ANY), "create_in": (ANY, ANY), "text": (ctypes.c_char_p, WHOLE),
 }  # fmt: skip
 
@@ -41,6 +42,12 @@ class Instance:
     def numbers(self, name, n):
         """n numbers that a function points to."""
         return np.array(getattr(self, name)()[:n])
+
+    def happened(self, room=64):
+        """Times and numbers of the events of the last call."""
+        t, which = np.zeros(room), np.zeros(room, dtype=np.intc)
+        n = self.events(t.ctypes.data, which.ctypes.data, room)
+        return t[:n], which[:n]
 
     def begin(self, t0=0.0, q0=None, v0=None):
         """Begin again."""

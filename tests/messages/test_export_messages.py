@@ -7,6 +7,7 @@ import holonomic as h
 from holonomic.exporting import platforms
 from holonomic.problems import pendulum
 
+SEEN = []
 START = {"q0": [1.0], "v0": [0.0]}
 
 
@@ -31,11 +32,12 @@ REFUSED = [
         "export takes equations that can be traced, and these run as Python: trace=False.",
     ),
     (
-        dict(
-            system=h.System(mass=np.eye(1), force=lambda u: u.push, inputs={"push": ([0.0, 1.0], [0.0, 1.0])}),
-            integrator=h.RK45(),
-        ),
-        "export: input 'push' is a table; declare it as a number and set it from C.",
+        dict(events={"hit": h.Event(lambda q: q[0], then=lambda q, v: SEEN.append(q) or (q, v))}, integrator=h.RK45()),
+        "export: then of event 'hit' cannot be traced, and a library has no Python: it changes objects.",
+    ),
+    (
+        dict(events={"hit": h.Event(lambda q: q[0], then=lambda q, v: q)}, integrator=h.RK45()),
+        "export: then of event 'hit' must return (q, v).",
     ),
     (
         dict(integrator=h.FixedBDF(), step=0.01),

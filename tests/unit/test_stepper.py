@@ -167,3 +167,10 @@ def test_it_does_not_grow():
         stepper.step(0.001)
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 2000  # kB
     assert stepper.now.drift.max()["position"] < 1e-10
+
+
+def test_it_goes_on_through_a_terminal_event():
+    stepper = Stepper(pendulum(), **START, events={"left": Event(lambda q: q[0] + 0.5, terminal=True)})
+    assert stepper.step(5.0) == ("left",) and stepper.t < 1.0
+    assert stepper.step(0.1) == () and stepper.q[0] < -0.5
+    assert stepper.step(5.0) == ("left",) and stepper.q[0] == pytest.approx(-0.5)

@@ -9,21 +9,25 @@ from dataclasses import dataclass
 from .. import errors
 from .._version import __version__
 from ..kernels.memory import PASSING, RUN, STEPPING
+from ..loop.after_events import MAP_FAILED
+from ..multibody.joint_frames import COMPONENTS
 from ..native.layout import WHOLE
 from ..planning.words import methods
-from .exported_run import ExportedRun
+from .exported_run import ExportedRun, count
+from .settled import FRAME
 
 # what C functions return: statuses of the loop, then our own
 STATUSES = {
     "EVENT": errors.EVENT, "NOT_FINITE": errors.NOT_FINITE, "SINGULAR": errors.SINGULAR, "PULL_FAILED": errors.PULL_FAILED,
     "STEP_COLLAPSED": errors.STEP_COLLAPSED, "TOO_MANY_STEPS": errors.TOO_MANY_STEPS,
-    "NO_CONVERGENCE": errors.NO_CONVERGENCE, "OFF_POSITION": 201, "OFF_VELOCITY": 202, "UNCLEAR": 203, "BACKWARDS": 204,
-    "BAD_VALUE": 205,
+    "ACCUMULATES": errors.ACCUMULATES, "NO_CONVERGENCE": errors.NO_CONVERGENCE, "MAP_FAILED": MAP_FAILED,
+    "OFF_POSITION": 201, "OFF_VELOCITY": 202, "UNCLEAR": 203, "BACKWARDS": 204, "BAD_VALUE": 205,
 }  # fmt: skip
 MEANINGS = {
     "OK": "fine", "EVENT": "a terminal event has happened", "NOT_FINITE": "a function of the model is not finite",
     "SINGULAR": "a singular position", "PULL_FAILED": "the state cannot be brought back to the constraints",
     "STEP_COLLAPSED": "the step fell below rounding", "TOO_MANY_STEPS": "too many steps in one call",
+    "ACCUMULATES": "impacts come in ever shorter order", "MAP_FAILED": "the map of an event leaves the constraints",
     "NO_CONVERGENCE": "an implicit step has no solution", "OFF_POSITION": "positions cannot be moved onto the constraints",
     "OFF_VELOCITY": "velocities cannot be moved onto the constraints", "UNCLEAR": "a start that has to be looked at in Python",
     "BACKWARDS": "a time before the present one", "BAD_VALUE": "no such parameter or input, or no finite number",
@@ -40,6 +44,8 @@ class ExportedNames:
     v: list[str]
     lam: list[str]
     outputs: list[str]
+    events: list[str]
+    joints: list[str]
 
     @classmethod
     def of(cls, run: ExportedRun) -> ExportedNames:
@@ -49,16 +55,11 @@ class ExportedNames:
         v = [] if model.is_ode else list(model.coordinates) if model.nv == model.nc else [str(i) for i in range(model.nv)]
         lam = [] if model.is_ode else list(model.row_labels)
         params = [each for name, (where, shape) in model.places.items() for each in entries(name, where.stop - where.start)]
-        outputs = [each for name, shape in model.output_shapes.items() for each in entries(name, count(shape))]
-        return cls(params, list(model.inputs), q, v, lam, outputs)
-
-
-def count(shape: tuple[int, ...]) -> int:
-    """How many numbers an array of a shape has."""
-    n = 1
-    for each in shape:
-        n *= each
-    return n
+        shown = {name: shape for name, shape in model.output_shapes.items() if not name.startswith(FRAME)}
+        outputs = [each for name, shape in shown.items() for each in entries(name, count(shape))]
+        parts = COMPONENTS[model.system.resolver.dimension] if run.joints else ()
+        joints = [f"{joint} {part}" for joint in run.joints for part in parts]
+        return cls(params, run.settable, q, v, lam, outputs, list(run.plan.events), joints)
 
 
 def entries(name: str, n: int) -> list[str]:
@@ -100,11 +101,13 @@ def header(name: str, run: ExportedRun, names: ExportedNames) -> str:
             _enum("places in v", f"{big}_V", names.v),
             _enum("places in lambda", f"{big}_LAM", names.lam),
             _enum("places in outputs", f"{big}_Y", names.outputs),
+            _enum("places in joint_forces: on the second body, at the joint, in the ground frame", f"{big}_J", names.joints),
+            _enum("events, as they are counted", f"{big}_E", names.events),
         )
         if part
     )
     sizes = f"enum {{ {big}_NQ = {len(names.q)}, {big}_NV = {run.model.nv}, {big}_NLAMBDA = {run.plan.n_lam}, " \
-            f"{big}_NOUTPUTS = {run.n_outputs} }};"  # fmt: skip
+            f"{big}_NOUTPUTS = {run.n_shown} }};"  # fmt: skip
     how = textwrap.indent("\n".join(methods(run.plan)), " * ", lambda line: True)
     return HEADER.format(name=name, big=big, version=__version__, how=how, statuses="\n".join(statuses), enums=enums, sizes=sizes)
 
@@ -160,7 +163,7 @@ enum {{
 {big}_API int {name}_set({name} *, int which, double value);
 {big}_API int {name}_set_input({name} *, int which, double value, double slope);
 
-/* Go on to exactly t. */
+/* Go on to exactly t, over events; a terminal one ends the call where it happens, and the next call goes on from there. */
 {big}_API int {name}_step_to({name} *, double t);
 {big}_API double {name}_time(const {name} *);
 {big}_API int64_t {name}_steps(const {name} *); /* of the integrator, so far */
@@ -171,11 +174,16 @@ enum {{
 {big}_API const double *{name}_accelerations({name} *);
 {big}_API const double *{name}_lambda({name} *);
 {big}_API const double *{name}_outputs({name} *);
+{big}_API const double *{name}_joint_forces({name} *);
 
 /* How far off the constraints it is: the largest residual of positions and of velocities; all of them. */
 {big}_API double {name}_position_drift({name} *);
 {big}_API double {name}_velocity_drift({name} *);
 {big}_API const double *{name}_residuals({name} *);
+
+/* Events of the last call: how many, with times and numbers of as many as there is room for. How often one has happened. */
+{big}_API int {name}_events(const {name} *, double *t, int *which, int room);
+{big}_API int64_t {name}_event_count(const {name} *, int which);
 
 /* Everything the next step depends on, as size bytes without pointers. */
 {big}_API size_t {name}_size(void);
@@ -201,10 +209,18 @@ def model_data(name: str, run: ExportedRun, names: ExportedNames, t_end: float, 
         "HOL_BYTES": run.arena.size,
         **{f"HOL_AT_{word}": places[place] for word, place in (
             ("RUN", "run"), ("DATA", "data"), ("X", "x"), ("K", "K"), ("OUTPUTS", "outputs"), ("RESIDUALS", "residuals"),
+            ("TERMS", "terms"), ("JOINTS", "joint_forces"), ("GOAL", "goal"), ("COUNTS", "counts"), ("LOG_T", "log_t"),
+            ("LOG", "log"), ("WAITS", "waits"),
         )},
+        "HOL_N_JOINTS": len(run.joints), "HOL_N_COMPONENTS": run.n_components, "HOL_AT_FRAMES": run.n_shown,
+        "HOL_AT_G": model.nq + model.nv * model.nv + model.nv,
+        "HOL_N_COLUMNS": max([len(each.columns) for each in run.joints.values()], default=0),
+        "HOL_JOINTS": _joint_table(run),
+        "HOL_WALKS": int(run.walks), "HOL_N_EVENTS": len(names.events), "HOL_WAITS": run.impacts.waits.shape[1],
+        "HOL_INPUT_PLACES": f"{{{', '.join(map(str, run.input_places)) or '0'}}}",
         "HOL_WIDTH": K.shape[1], "HOL_ROWS": K.shape[0], "HOL_REMEMBERS": int(bool(plan.integrator.remembers)),
         "HOL_NQ": model.nq, "HOL_NV": model.nv, "HOL_N_PARAMS": len(names.params), "HOL_N_INPUTS": len(names.inputs),
-        "HOL_AT_INPUTS": model.data_places["inputs"].start, "HOL_N_DATA": len(run.run.data),
+        "HOL_N_DATA": len(run.run.data),
         "HOL_N_OUTPUTS": run.n_outputs, "HOL_N_RESIDUALS": run.n_residuals,
         "HOL_N_POSITION": model.n_constraints, "HOL_N_LEVEL": model.n_constraints + model.n_invariants,
         "HOL_READIES": int(run.readies), "HOL_NEEDS_PYTHON": int(bool(not run.readies and run.n_residuals)),
@@ -217,6 +233,17 @@ def model_data(name: str, run: ExportedRun, names: ExportedNames, t_end: float, 
     fields = "".join(f"    {'int64_t' if kind == WHOLE else 'double'} {field};\n" for field, (kind, _) in RUN.fields.items())
     lines = [f"#define {word} {value}" for word, value in defined.items()]
     return "\n".join(["#define HOL_BUILDS", f'#include "{name}.h"', *lines, f"typedef struct {{\n{fields}}} hol_run;", ""])
+
+
+def _joint_table(run: ExportedRun) -> str:
+    """Joints as C reads them: column of the first velocity, sign, number of rows, and these, in G and among the multipliers."""
+    most = max([len(each.rows) for each in run.joints.values()] + [1])
+    rows = [
+        f"{{{each.columns.start}, {each.sign}, {len(each.rows)}, "
+        f"{{{', '.join(f'{{{row}, {place}}}' for row, place in each.rows) or '{0, 0}'}}}}}"
+        for each in run.joints.values()
+    ]
+    return f"static const struct {{ int column; double sign; int n, rows[{most}][2]; }} joints[] = {{{', '.join(rows)}}}"
 
 
 def example(name: str, t0: float, t_end: float) -> str:

@@ -8,7 +8,10 @@ from ..errors import OK
 from ..kernels.evaluate import evaluate_carefully, judge_field
 from ..kernels.signatures import N_FUNCTIONS, Fn, Model, Record
 from ..loop import outside
+from ..loop.batch import Tables
+from ..loop.starts import Room
 from ..model.tape import Tape
+from ..multibody.joint_frames import COMPONENTS, JointFrame, joint_frames
 from ..passage.steps import pass_on
 from ..planning.workspace import Workspace
 from ..results.solution import Solution
@@ -17,9 +20,16 @@ from ..running.one_plan import OnePlan
 from ..running.run import Run
 from ..sweeping.program import MORE, Program
 from ..sweeping.start_room import start_memory, start_room
+from .exported_events import impacts_of, map_of
 from .one_object import Arena, Field, Functions, OneObject
+from .settled import FRAME
 
 ENDLESS = 2**62  # steps: a loop of one's own has no end
+
+
+def count(shape: tuple[int, ...]) -> int:
+    """How many numbers an array of a shape has."""
+    return int(np.prod(shape, dtype=int))
 
 
 class ExportedRun:
@@ -40,7 +50,7 @@ class ExportedRun:
         self.arena, self.groups = Arena(), self._tapes()
         self.parts = OneObject(self.arena)
         plan.spare.append(Workspace(plan, paths=0))  # with nothing in it of runs before, and no room for what Python reads
-        self.run = run = Run(plan, data, t0, x0, t_end, save_t=np.zeros(0), **limits)
+        self.run = run = Run(plan, data, t0, x0, t_end, save_t=np.zeros(0), inputs=ready.tables, **limits)
         status = run.begin()
         if status != OK:
             raise failure.explain(status, run, plan, Solution.from_run(run, plan, ready.begin, "failed"))
@@ -54,6 +64,28 @@ class ExportedRun:
             for group, texts in self.program.tapes.items()
         }
 
+    @property
+    def input_places(self) -> list[int]:
+        """Where inputs that can be set stand in data: those that are numbers."""
+        known = self.ready.tables
+        return [known.at + 3 * i for i, times, _ in known.tables if len(times) == 1]
+
+    @property
+    def settable(self) -> list[str]:
+        """Their names."""
+        known = self.ready.tables
+        return [name for name, (_, times, _) in zip(known.names, known.tables, strict=True) if len(times) == 1]
+
+    @property
+    def walks(self) -> bool:
+        """Whether there is something between start and end of a call: events, or breaks of tabulated inputs."""
+        return bool(self.plan.events) or len(self.ready.tables.breaks) > 0
+
+    @property
+    def several(self) -> bool:
+        """Whether its method takes several steps together, which end where the state is changed."""
+        return not self.plan.integrator.one_step
+
     def _place(self) -> None:
         """Give everything that changes a place in the arena; all else becomes constants."""
         keep, run, work = self.arena.keep, self.run, self.run.work
@@ -66,8 +98,17 @@ class ExportedRun:
         keep("path", work.loop.passing.path)
         for name, array in zip(work.events._fields, work.events, strict=True):
             keep(f"event_{name}", array)
+        events = self.plan.events
+        self.impacts = impacts_of(events, self.ready.t0, self.plan.size.nx, N_FUNCTIONS, self.several)
+        for name in ("fired", "waits", "log_t", "log", "counts", "new"):
+            keep(name, getattr(self.impacts, name))
+        self.goal = keep("goal", np.zeros(1))
         length = lambda group, fn: len(self.groups[group][fn].outputs) if group in self.groups else 0
         self.n_outputs, self.n_residuals = length("outputs", Fn.OUTPUTS), length("start", Fn.RESIDUAL)
+        self.n_shown = sum(count(shape) for name, shape in self.model.output_shapes.items() if not name.startswith(FRAME))
+        self.joints = self._joints()
+        self.terms = keep("terms", np.zeros(length("start", Fn.TERMS) if self.joints else 0))
+        self.joint_forces = keep("joint_forces", np.zeros(len(self.joints) * self.n_components))
         self.outputs = keep("outputs", np.zeros(self.n_outputs))
         self.residuals = keep("residuals", np.zeros(self.n_residuals))
 
@@ -78,22 +119,58 @@ class ExportedRun:
         record = Record(np.zeros(0), np.zeros((0, nx)), np.zeros((0, nk)), np.zeros((0, work.columns)), np.zeros(0))
         state = work.loop.state
         t = Field(run.memory, "t")
-        parts.entry("hol_go_on", outside.go_on, self._slots(), model, plan.method, run.memory, work.loop, record, work.events)
-        parts.entry("hol_begin", outside.begin_there, model, run.memory, work.loop, record, work.events)
+        tables, fired = self._tables(), self.impacts.fired
+        given = (self._slots(), model, plan.method, run.memory, work.loop, record, work.events)
+        started, room = self._start()
+        if self.walks:
+            parts.entry("hol_walk", outside.walk_there, *given, tables, started, room, self.impacts, self.goal)
+        else:
+            parts.entry("hol_go_on", outside.go_on, *given)
+        parts.entry("hol_begin", outside.begin_there, model, run.memory, work.loop, record, work.events, tables, fired)
         parts.entry("hol_field", outside.field_there, model, run.memory, t, state.x, state.K, 0, state.W)
         if self.n_outputs:
             b = (state.K, self.model.nq)
             parts.model_entry("hol_outputs", self.groups["outputs"][Fn.OUTPUTS], t, state.x, b, run.data, self.outputs)
+        if self.joints:
+            parts.model_entry("hol_terms", self.groups["start"][Fn.TERMS], t, state.x, state.x, run.data, self.terms)
         if self.n_residuals:
             tape = self.groups["start"][Fn.RESIDUAL]
             parts.model_entry("hol_residuals", tape, t, state.x, state.x, run.data, self.residuals)
         if self.readies:
-            self._ready_entry(t)
+            self._ready_entry(t, started, room)
         parts.constant("hol_image", self.arena.image)
+
+    @property
+    def unique(self) -> bool:
+        """Whether the multipliers of a step are those that results show: rows are independent, or dependent ones are dropped."""
+        return self.plan.rows is None or self.ready.begin.redundant == "drop"
+
+    @property
+    def n_components(self) -> int:
+        """Numbers of one joint: its force and its torque."""
+        resolver = self.model.system.resolver
+        return 0 if resolver is None else len(COMPONENTS[resolver.dimension])
+
+    def _joints(self) -> dict[str, JointFrame]:
+        """Joints whose forces follow from multipliers; rows are numbered as they are in the plan."""
+        system, kept = self.model.system, self.plan.rows
+        if system.resolver is None or not self.unique or not self.model.dense:
+            return {}
+        number = {row: row for row in range(self.model.n_lam)}
+        if self.plan.n_lam < self.model.n_lam:
+            number = {row: place for place, row in enumerate(kept)}
+        return {
+            name: each._replace(rows=[(row, number[row]) for row in each.rows if row in number])
+            for name, each in joint_frames(system.resolver).items()
+        }
 
     def _functions(self) -> Functions:
         """The model's functions, those for rare cases among them: nothing is compiled later."""
-        fns = Functions(2 * N_FUNCTIONS)
+        fns = Functions(2 * (N_FUNCTIONS + len(self.plan.events)))
+        for k, (name, event) in enumerate(self.plan.events.items()):
+            if event.then is not None:
+                tape = map_of("export", self.model, name, event.then)
+                fns.symbols[2 * (N_FUNCTIONS + k)] = self.parts.tape(tape)
         for group in ("run", "select", "events", *MORE.values()):
             for fn, tape in self.groups.get(group, {}).items():
                 fns.symbols.setdefault(2 * fn, self.parts.tape(tape))
@@ -114,17 +191,35 @@ class ExportedRun:
         model = self.model
         return model.dense and not model.is_ode and not len(model.extras) and model.n_lam > 0
 
-    def _ready_entry(self, t: Field) -> None:
+    def _tables(self) -> Tables:
+        """Inputs that are tables, as kernels take them."""
+        known = self.ready.tables
+        given = [(known.at + 3 * i, times, values) for i, times, values in known.tables if len(times) > 1]
+        ends = np.cumsum([0, *(len(times) for _, times, _ in given)])
+        joined = lambda parts: np.concatenate([np.zeros(0), *parts])
+        return Tables(
+            np.array([at for at, _, _ in given], dtype=np.int64), ends.astype(np.int64), joined(times for _, times, _ in given),
+            joined(values for _, _, values in given)[None, :], np.array(known.breaks, dtype=float),
+        )  # fmt: skip
+
+    def _start(self) -> tuple[Model, Room]:
+        """The model and the workspace by which starts and impacts are made consistent."""
+        fns = Functions(2 * N_FUNCTIONS)
+        texts = self.groups.get("start", {})
+        fns.symbols = {2 * fn: self.parts.tape(tape) for fn, tape in texts.items()}
+        lengths = {Fn.RESIDUAL: 0} | {fn: len(tape.outputs) for fn, tape in texts.items()}
+        if Fn.VEL_FACTOR in texts:
+            rank = len(self.groups["rank"][Fn.VEL_FACTOR].outputs)
+            lengths[Fn.VEL_FACTOR] = max(lengths[Fn.VEL_FACTOR], rank)
+        room = start_room(self.program, np.zeros(self.model.nq, dtype=bool), lengths)
+        self._keep_all("room", room)
+        return Model(fns, start_memory(self.program, "project"), self.run.data), room
+
+    def _ready_entry(self, t: Field, started: Model, room: Room) -> None:
         """The entry that moves the state onto the constraints, the shortest way."""
         model, keep = self.model, self.arena.keep
-        tables = {}
-        for group in ("start", "rank"):
-            tables[group] = Functions(2 * N_FUNCTIONS)
-            tables[group].symbols = {2 * fn: self.parts.tape(tape) for fn, tape in self.groups[group].items()}
-        lengths = {fn: len(tape.outputs) for fn, tape in self.groups["start"].items()}
-        lengths[Fn.VEL_FACTOR] = max(lengths[Fn.VEL_FACTOR], len(self.groups["rank"][Fn.VEL_FACTOR].outputs))
-        room = start_room(self.program, np.zeros(model.nq, dtype=bool), lengths)
-        self._keep_all("room", room)
+        ranked = Functions(2 * N_FUNCTIONS)
+        ranked.symbols = {2 * fn: self.parts.tape(tape) for fn, tape in self.groups["rank"].items()}
         data, found, status = keep("start_data", np.zeros(len(self.run.data))), np.zeros((1, 2)), np.zeros(1, np.int64)
         keep("found", found)
         keep("start_status", status)
@@ -132,8 +227,7 @@ class ExportedRun:
         X, DATA = (np.zeros((1, n)) for n in (model.nq + model.nv, len(self.run.data)))
         self.arena.same(X, self.run.x)
         self.arena.same(DATA, self.run.data)
-        here = Model(tables["start"], start_memory(self.program, "project"), data)
-        self.parts.entry("hol_ready", outside.ready_there, here, tables["rank"], t, X, DATA, room, found, status)
+        self.parts.entry("hol_ready", outside.ready_there, started._replace(data=data), ranked, t, X, DATA, room, found, status)
 
     def _keep_all(self, name: str, values: tuple) -> None:
         """Give places to all arrays of a group that are written."""

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from ..arguments import Asked, GivenStart, opened
 from ..errors import BadArgument
 from ..model.compiled import Model
+from ..multibody.joint_frames import joint_frames
 from ..native.marks import is_ours
-from ..planning.reuse import traced_model
+from ..planning.reuse import UntraceableEvent, traced_model
 from ..running.one_plan import OnePlan, one_plan
 from ..simulate import simulate
 from ..sweeping.program import Program
@@ -25,19 +27,31 @@ def settled(call: str, system, t_end, start: GivenStart, asked: Asked) -> tuple[
     def refusal(why: str) -> str:
         return f"{call} takes equations that can be traced, and these run as Python: {why or 'trace=False.'}"
 
+    here = here._replace(system=with_frames(here.system))
     model = traced_model(here.system, here.q, here.v, here.t0, here.extras, refusal)
     if not isinstance(model, Model):
         raise BadArgument(f"{call} takes equations that can be traced, and {type(here.system).__name__} brings its operators.")
     if asked.integrator == "auto":
         asked = asked._replace(**_tried(call, system, t_end, start, asked))
-    ready = one_plan(call, here, asked)
-    if len(ready.tables.breaks):
-        name = next(name for name, given in model.inputs.items() if isinstance(given, tuple))
-        raise BadArgument(f"{call}: input {name!r} is a table; declare it as a number and set it from C.")
+    try:
+        ready = one_plan(call, here, asked)
+    except UntraceableEvent as problem:
+        raise BadArgument(refusal(str(problem))) from problem
     for kernel in Program(ready.plan, None).slot_kernels():
         if not is_ours(kernel.py):
             raise BadArgument(f"{call}: {kernel.__qualname__!r} of {ready.plan!r} is a method of your own, which has no bitcode.")
     return ready, here.t1
+
+
+FRAME = "joint frame: "  # what outputs are called by which joint forces are found
+
+
+def with_frames(system):
+    """A mechanism with the frames of its joints among its outputs, see `joint_frames`; others as they are."""
+    if system.resolver is None:
+        return system
+    frames = {FRAME + name: each.frame for name, each in joint_frames(system.resolver).items()}
+    return replace(system, outputs={**(system.outputs or {}), **frames})
 
 
 def _tried(call: str, system, t_end, start: GivenStart, asked: Asked) -> dict[str, Any]:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import tempfile
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -45,9 +47,9 @@ class Exported:
 def export(
     system, t_end=None, *positional, folder=None, q0=None, v0=None, y0=None, s0=None, w0=None, x0=None, dx0=None, ddx0=None,
     lam0=None, name: str | None = None, platform: str | None = None, integrator="auto", stabilization="auto",
-    formulation="auto", rtol=None, atol=None, step=None, constraint_tol=None, initial: str = "check", hold=None,
-    redundant: str | None = None, max_steps: int = 1_000_000, max_step: float = np.inf, first_step: float | None = None,
-    **unknown,
+    formulation="auto", rtol=None, atol=None, step=None, constraint_tol=None, events: Mapping[str, Any] | None = None,
+    inputs: Mapping[str, Any] | None = None, initial: str = "check", hold=None, redundant: str | None = None,
+    max_steps: int = 1_000_000, max_step: float = np.inf, first_step: float | None = None, **unknown,
 ) -> Exported:  # fmt: skip
     """Write a simulation as a C library: no Python, the same steps as `simulate` takes, bit for bit.
 
@@ -70,8 +72,9 @@ def export(
         "linux-x86-64-v3", "linux-x86-64-v2", "linux-arm64", "windows-x86-64", "macos-arm64" or "macos-x86-64"; this
         computer's if not given. For others the extra `export` brings a compiler. Without the fused multiplications of
         x86-64-v3 and ARM last bits differ.
-    integrator, stabilization, formulation, rtol, atol, step, constraint_tol, max_step, first_step
-        Methods and tolerances, as in `simulate`.
+    integrator, stabilization, formulation, rtol, atol, step, constraint_tol, events, inputs, max_step, first_step
+        Methods, tolerances, events and inputs, as in `simulate`. Maps of events (`then=`) are traced; inputs that are tables follow
+        them.
     max_steps : int
         Steps that one call of `step_to` may try.
     *positional, **unknown
@@ -106,8 +109,8 @@ def export(
     name = c_text.identifier(folder.resolve().name if name is None else name)
     start = GivenStart(q0, v0, y0, s0, w0, x0, dx0, ddx0, lam0, initial, hold, redundant)
     asked = Asked(
-        formulation, integrator, stabilization, rtol, atol, step, constraint_tol, max_steps=max_steps, max_step=max_step,
-        first_step=first_step, progress=False,
+        formulation, integrator, stabilization, rtol, atol, step, constraint_tol, events=events, inputs=inputs,
+        max_steps=max_steps, max_step=max_step, first_step=first_step, progress=False,
     )  # fmt: skip
     ready, t_end = settled("export", system, t_end, start, asked)
     run = ExportedRun(ready, t_end, asked._replace(max_steps=ENDLESS).limits())

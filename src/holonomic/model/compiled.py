@@ -216,6 +216,12 @@ class Model(ModelBase):
 
         return map_text(self._traced.stage, then, role)
 
+    def map_tape(self, then, role: str) -> tuple[Tape | None, list[tuple[int, ...]], str]:
+        """Return what `then` of an event does as a tape with the shapes of its parts, or None and why there is none."""
+        from .event_maps import map_tape
+
+        return map_tape(self._traced.stage, then, role)
+
     def evaluate(self, fn: Fn, t: float, a, b, data, variant: Variant = PLAIN) -> np.ndarray:
         """Call one function from Python; `a` and `b` as in `signatures.Fn`."""
         fn = self._really(fn, variant)

@@ -1,7 +1,7 @@
-"""What `then` of an event makes of the state, as text that two processes can compare.
+"""What `then` of an event makes of the state, as a tape: for exported models, and for two processes to compare.
 
-It is called as it is, in Python, so a tape of it is good for comparing alone: equal tapes, equal maps. There is none where
-`then` reaches what cannot be followed, changes objects, or cannot be run on symbols.
+In Python it is called as it is. There is no tape where `then` reaches what cannot be followed, changes objects, or cannot be
+run on symbols.
 """
 
 from __future__ import annotations
@@ -15,33 +15,39 @@ from . import make_symbols
 from .call_by_name import call
 from .casadi_door import SX, densify, function_of, vec, vertcat
 from .dae import state_values
-from .tape import record
+from .tape import Tape, record
 from .trace_stage import CHECK_TOLERANCE, TraceStage, ways_through
 from .watch import Watch
 
 
-def map_text(stage: TraceStage, then, role: str) -> tuple[str | None, str]:
-    """Return the tape of `then`, or None and the reason why there is none."""
+def map_tape(stage: TraceStage, then, role: str) -> tuple[Tape | None, list[tuple[int, ...]], str]:
+    """Return the tape of `then`, a = x and b = parameters, and the shapes of its parts; or None, and why there is none."""
     watch = Watch(then)
     if watch.unknown is not None:
-        return None, f"it reaches {watch.unknown}"
+        return None, [], f"it reaches {watch.unknown}"
     if watch.changes:  # and is not called for comparing alone: a list that it fills is the user's
-        return None, "it changes objects"
+        return None, [], "it changes objects"
     allowed = ("t", "p", *state_values(stage.system, *stage.points[0]["state"], stage.extras))
     try:
         parts = ways_through(lambda: _parts(call(then, role, allowed, _copied(stage.names))), role)
         with make_symbols.tracing(role):
             traced = [make_symbols.to_sx(part) for part in parts]
         out = vertcat(SX(0, 1), *(vec(densify(part).T) for part in traced))
-        text = record(stage.t_sx, vertcat(stage.q_sx, stage.v_sx), stage.p_sx, SX(0, 1), out).text()
+        tape = record(stage.t_sx, vertcat(stage.q_sx, stage.v_sx), stage.p_sx, SX(0, 1), out)
         agrees = all(_agrees(stage, then, role, allowed, out, point) for point in stage.points)
     except HolonomicError as problem:
-        return None, str(problem).partition(". ")[0].rstrip(".")
+        return None, [], str(problem).partition(". ")[0].rstrip(".")
     except Exception as problem:  # whatever a user's function raises on symbols
-        return None, f"on symbols it gives {type(problem).__name__}: {problem}".rstrip(".")
+        return None, [], f"on symbols it gives {type(problem).__name__}: {problem}".rstrip(".")
     if not agrees or not watch.unchanged():
-        return None, "it gives other values from call to call"
-    return f"{[part.shape for part in traced]} {text}", ""
+        return None, [], "it gives other values from call to call"
+    return tape, [part.shape for part in traced], ""
+
+
+def map_text(stage: TraceStage, then, role: str) -> tuple[str | None, str]:
+    """Return the tape of `then` as text, or None and the reason why there is none."""
+    tape, shapes, why = map_tape(stage, then, role)
+    return (None, why) if tape is None else (f"{shapes} {tape.text()}", "")
 
 
 def _parts(result) -> list[Any]:

@@ -208,6 +208,7 @@ def happened(run: Run, begin: Start, parts: list, choosing) -> tuple[str | None,
     stopping = [k for k in fired if plan.events[names[k]].stops]
     for k in stopping:
         if plan.events[names[k]].terminal:
+            run.watching.may_pass(stopping)
             return names[k], DONE
     spurious = run.watching.by_rounding(stopping)
     if spurious:

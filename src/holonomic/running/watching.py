@@ -172,6 +172,11 @@ class Watching:
         rates = self.run.direction * self._rates()
         return [index for index in indices if came[index] * rates[index] < 0.0]
 
+    def may_pass(self, indices: list[int]) -> None:
+        """Let functions of terminal events go on through zero, should the run go on from here: nothing has mapped the state."""
+        for index in indices:
+            self.events.marks[event_search.LEAD, index] = self.events.marks[event_search.CAME, index]
+
     def clear_log(self) -> None:
         """Forget what has happened; what is watched goes on."""
         self.log, self.impacts, self._handled = [], [], 0

@@ -11,7 +11,12 @@ struct MODEL {
 };
 
 extern const unsigned char hol_image[HOL_BYTES]; /* as it is right after the beginning of the run that was exported */
-extern int64_t hol_go_on(void *), hol_begin(void *), hol_field(void *);
+extern int64_t hol_begin(void *), hol_field(void *);
+#if HOL_WALKS
+extern int64_t hol_walk(void *);
+#else
+extern int64_t hol_go_on(void *);
+#endif
 #if HOL_READIES
 extern int64_t hol_ready(void *);
 #endif
@@ -51,32 +56,43 @@ static void field_changed(MODEL *m) {
 #endif
 }
 
+static const int input_places[] = HOL_INPUT_PLACES; /* of those that can be set, three numbers each */
+
+static int as_exported(const MODEL *m) {
+    const double *data = numbers(m, HOL_AT_DATA), *first = (const double *)(hol_image + HOL_AT_DATA);
+    for (int k = 0; k < HOL_N_PARAMS; k++)
+        if (data[k] != first[k]) return 0;
+    for (int k = 0; k < HOL_N_INPUTS; k++)
+        for (int i = input_places[k]; i < input_places[k] + 2; i++)
+            if (data[i] != first[i]) return 0;
+    return 1;
+}
+
 int NAMED(reset)(MODEL *m, double t0, const double *q0, const double *v0) {
-    double *data = numbers(m, HOL_AT_DATA), *x = numbers(m, HOL_AT_X);
-    const double *first = (const double *)(hol_image + HOL_AT_DATA);
-    int same = !q0 && !v0 && t0 == HOL_T0;
-    for (int k = 0; k < HOL_N_PARAMS; k++) same = same && data[k] == first[k];
-    for (int k = 0; k < 3 * HOL_N_INPUTS; k++) same = same && data[HOL_AT_INPUTS + k] == first[HOL_AT_INPUTS + k];
-    if (same) {
+    if (!(t0 - t0 == 0.0)) return HOL_BACKWARDS;
+    if (!q0 && !v0 && t0 == HOL_T0 && as_exported(m)) {
         memcpy(m, hol_image, sizeof *m);
         return HOL_OK;
     }
-    double kept[HOL_N_DATA];
+    double *data = numbers(m, HOL_AT_DATA), *x = numbers(m, HOL_AT_X), kept[HOL_N_DATA];
     memcpy(kept, data, sizeof kept);
     memcpy(m, hol_image, sizeof *m);
     memcpy(data, kept, 8 * HOL_N_PARAMS);
-    memcpy(data + HOL_AT_INPUTS, kept + HOL_AT_INPUTS, 8 * 3 * HOL_N_INPUTS);
-    for (int k = 0; k < HOL_N_INPUTS; k++) data[HOL_AT_INPUTS + 3 * k + 2] = t0;
+    for (int k = 0; k < HOL_N_INPUTS; k++) {
+        data[input_places[k]] = kept[input_places[k]];
+        data[input_places[k] + 1] = kept[input_places[k] + 1];
+        data[input_places[k] + 2] = t0;
+    }
     if (q0) memcpy(x, q0, 8 * HOL_NQ);
     if (v0) memcpy(x + HOL_NQ, v0, 8 * HOL_NV);
     hol_run *run = run_of(m);
     run->t = run->t_base = t0;
     run->t_stop = t0 + HOL_SPAN;
-    run->accepted = run->rejected = run->failed = 0;
     run->rho_least = 1.0;
     run->first_given = HOL_FIRST_GIVEN;
     run->evaluated = 0;
     memset(numbers(m, HOL_AT_K), 0, 8 * (size_t)HOL_WIDTH * HOL_ROWS);
+    for (int k = 0; k < HOL_N_EVENTS; k++) numbers(m, HOL_AT_WAITS)[k * HOL_WAITS] = t0;
 #if HOL_READIES
     int64_t status = hol_ready(m);
     if (status) return status == 1 ? HOL_OFF_POSITION : status == 2 ? HOL_OFF_VELOCITY : HOL_UNCLEAR;
@@ -89,18 +105,32 @@ int NAMED(reset)(MODEL *m, double t0, const double *q0, const double *v0) {
 int NAMED(step_to)(MODEL *m, double t) {
     hol_run *run = run_of(m);
     if (!(t >= run->t) || !(t - t == 0.0)) return HOL_BACKWARDS;
+    run->quota = HOL_MOST_STEPS;
+#if HOL_WALKS
+    *numbers(m, HOL_AT_GOAL) = t;
+    int64_t status = hol_walk(m);
+#else
     run->t_stop = t;
     if (run->fixed) {
         run->t_base = run->t;
         run->step_number = 0;
     }
-    run->quota = HOL_MOST_STEPS;
     int64_t status = hol_go_on(m);
-    while (status == HOL_MORE && run->quota > 0) {
-        run->event_rows = 0;
-        status = hol_go_on(m);
-    }
+#endif
     return status == HOL_DONE ? HOL_OK : status == HOL_MORE ? HOL_TOO_MANY_STEPS : (int)status;
+}
+
+int NAMED(events)(const MODEL *m, double *t, int *which, int room) {
+    int n = (int)((const int64_t *)(m->arena + HOL_AT_COUNTS))[0];
+    for (int k = 0; k < n && k < room; k++) {
+        t[k] = numbers(m, HOL_AT_LOG_T)[k];
+        which[k] = (int)((const int64_t *)(m->arena + HOL_AT_LOG))[k];
+    }
+    return n;
+}
+
+int64_t NAMED(event_count)(const MODEL *m, int which) {
+    return which < 0 || which >= HOL_N_EVENTS ? -1 : ((const int64_t *)(m->arena + HOL_AT_COUNTS))[1 + which];
 }
 
 static int evaluated(MODEL *m) {
@@ -131,6 +161,32 @@ const double *NAMED(outputs)(MODEL *m) {
     return numbers(m, HOL_AT_OUTPUTS);
 }
 
+#if HOL_N_JOINTS
+extern int64_t hol_terms(void *);
+HOL_JOINTS;
+#endif
+
+/* sums of rows of G by multipliers, turned into force and torque at the joint by its frame, which is among the outputs */
+const double *NAMED(joint_forces)(MODEL *m) {
+    if (!NAMED(outputs)(m)) return NULL;
+    double *out = numbers(m, HOL_AT_JOINTS);
+#if HOL_N_JOINTS
+    hol_terms(m);
+    const double *G = numbers(m, HOL_AT_TERMS) + HOL_AT_G, *lam = numbers(m, HOL_AT_K) + HOL_NQ + HOL_NV;
+    const double *frame = numbers(m, HOL_AT_OUTPUTS) + HOL_AT_FRAMES;
+    for (int j = 0; j < HOL_N_JOINTS; j++, out += HOL_N_COMPONENTS) {
+        memset(out, 0, 8 * HOL_N_COMPONENTS);
+        for (int i = 0; i < HOL_N_COLUMNS; i++, frame += HOL_N_COMPONENTS) {
+            double sum = 0.0;
+            for (int r = 0; r < joints[j].n; r++)
+                sum += G[joints[j].rows[r][0] * HOL_NV + joints[j].column + i] * lam[joints[j].rows[r][1]];
+            for (int c = 0; c < HOL_N_COMPONENTS; c++) out[c] += joints[j].sign * sum * frame[c];
+        }
+    }
+#endif
+    return numbers(m, HOL_AT_JOINTS);
+}
+
 const double *NAMED(residuals)(MODEL *m) {
 #if HOL_N_RESIDUALS
     hol_residuals(m);
@@ -153,7 +209,7 @@ int64_t NAMED(steps)(const MODEL *m) { return run_of(m)->accepted; }
 
 static double *value(MODEL *m, int which) {
     if (which < 0 || which >= HOL_N_PARAMS + HOL_N_INPUTS) return NULL;
-    int place = which < HOL_N_PARAMS ? which : HOL_AT_INPUTS + 3 * (which - HOL_N_PARAMS);
+    int place = which < HOL_N_PARAMS ? which : input_places[which - HOL_N_PARAMS];
     return numbers(m, HOL_AT_DATA) + place;
 }
 
@@ -191,6 +247,8 @@ const char *NAMED(text)(int status) {
     switch (status) {
     case HOL_OK: return "fine";
     case HOL_EVENT: return "a terminal event has happened";
+    case HOL_ACCUMULATES: return "impacts accumulate: the contact lasts, and nothing moves away from it";
+    case HOL_MAP_FAILED: return "the map of an event leaves the constraints, or no velocity is consistent there";
     case HOL_NOT_FINITE: return "a function of the model is not finite here";
     case HOL_SINGULAR: return "a singular position: constraints become dependent here";
     case HOL_PULL_FAILED: return "the state cannot be brought back to the constraints";
