@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -29,6 +31,7 @@ from .planning.reuse import UntraceableEvent, as_python, model_of, plan_of
 from .results.solution import Solution
 from .results.story import told
 from .running.attendant import Attendant
+from .running.checkpoints import Checkpoints, identity_of
 from .running.detour import Crossing
 from .running.run import Run
 from .running.sampled import Answers, Sampling, laws_of_run
@@ -73,6 +76,9 @@ def simulate(
     cancel=None,
     inputs: Mapping[str, Any] | None = None,
     controllers: Mapping[str, Any] | None = None,
+    checkpoint: str | os.PathLike | None = None,
+    every: float | None = None,
+    resume: bool = False,
     **unknown,
 ) -> Solution:
     """Simulate a system from consistent initial values.
@@ -139,6 +145,14 @@ def simulate(
         Bytes that what the run keeps may take; otherwise as max_time.
     cancel : threading.Event, optional
         Another thread sets it to stop the run within about 50 ms, with `Cancelled`; any object with `is_set()` will do.
+    checkpoint : path, optional
+        Write the run down there, so that it can go on after whatever ends the process: every so many seconds, at a limit or a
+        cancellation, and at its end.
+    every : float, optional
+        Seconds from one checkpoint to the next, 60.
+    resume : bool
+        Go on from the checkpoint of a call with the same arguments; where there is none, begin. The numbers are those of a run that
+        was never interrupted.
     *positional, **unknown
         Nothing: a start without its name is refused, and so is an unknown name; the message gives the right one.
 
@@ -174,18 +188,18 @@ def simulate(
     start = GivenStart(q0, v0, y0, s0, w0, x0, dx0, ddx0, lam0, initial, hold, redundant)
     asked = Asked(
         formulation, integrator, stabilization, rtol, atol, step, constraint_tol, prefer, save_at, events, max_steps, max_step,
-        first_step, progress, max_time, max_memory, cancel, inputs, controllers,
+        first_step, progress, max_time, max_memory, cancel, inputs, controllers, checkpoint, every, resume,
     )  # fmt: skip
-    budget = asked.budget()
+    budget, file = asked.budget(), asked.checkpoint_file()
     here = opened("simulate", system, t_end, start)
     try:
-        return _simulated(here, asked, budget)
+        return _simulated(here, asked, budget, file)
     except UntraceableEvent as problem:
         with as_python(problem):
-            return _simulated(here, asked, budget)
+            return _simulated(here, asked, budget, file)
 
 
-def _simulated(here: Opened, asked: Asked, budget: Budget | None) -> Solution:
+def _simulated(here: Opened, asked: Asked, budget: Budget | None, file: tuple[Path, float] | None) -> Solution:
     """Run what was asked for, once the arguments are read."""
     system, t0, t1, q, v, extras, start = here
     initial, lam0, forward = start.initial, start.lam0, 1.0 if t1 >= t0 else -1.0
@@ -239,10 +253,19 @@ def _simulated(here: Opened, asked: Asked, budget: Budget | None) -> Solution:
         run.follow(sampling)
     if initial == "free" and lam0 is not None:
         run.lam0, lam0 = free_multipliers(plan, lam0), None
-    crossing = Crossing(None if initial == "free" else lambda other: plan_of(model, other, watched, begin.rows), t1)
+    plan_for = lambda other: plan_of(model, other, watched, begin.rows)
+    crossing = Crossing(None if initial == "free" else plan_for, t1)
+    attendant = None
+    if budget is not None or file is not None:
+        checkpoints = None
+        if file is not None:
+            from_start = (begin.q, begin.v, initial, begin.rows, begin.redundant, start.lam0)
+            identity = identity_of(plan, choice, from_start, save_t, t0, t1, inputs, asked.limits())
+            checkpoints = Checkpoints(*file, identity, choice, plan_for, begin, inputs)
+        attendant = Attendant(budget, checkpoints, t1, choosing, crossing)
     sol = walk(
         run, plan, begin, t0, t1, lam0, asked.progress, free=initial == "free", choosing=choosing, crossing=crossing,
-        attendant=None if budget is None else Attendant(budget, t1),
+        attendant=attendant,
     )  # fmt: skip
     if note is not None:
         sol.trail.story = told(sol.trail.story, note)

@@ -16,7 +16,7 @@ from .results.solution import Solution
 from .results.trail import WrittenRows
 from .running import failure
 from .running.one_plan import one_plan
-from .running.run import Run
+from .running.run import Run, RunState
 from .running.sampled import EndlessSampling, laws_of_run
 from .running.walk import happened
 from .starting.initial import Start
@@ -28,9 +28,7 @@ QUOTA = 2**40  # attempts in one call of the compiled loop: a step of a Stepper 
 class Checkpoint(NamedTuple):
     """A state of a Stepper, to go back to."""
 
-    arrays: tuple[np.ndarray, ...]
-    memory: bytes
-    data: np.ndarray
+    run: RunState
     controllers: tuple
 
 
@@ -112,7 +110,6 @@ class Stepper:
         work = run.work
         self._given = (plan.fns, plan.size, data, run.memory, *work.flat, *work.rows, run.save_t, plan.slots, *plan.method,
                        *work.events)  # fmt: skip
-        self._arrays = (*work.loop.state, work.events.marks, work.events.values)
         self._plain = not (plan.model.interpreted or plan.events or len(self._inputs.breaks) or self._laws)
         self._sampling = EndlessSampling(self._laws, t0)
         for law in self._laws:
@@ -271,17 +268,12 @@ class Stepper:
 
     def state(self) -> Checkpoint:
         """Return everything the next step depends on; `restore` goes back to it."""
-        arrays = tuple(array.copy() for array in self._arrays)
-        return Checkpoint(arrays, bytes(self._memory), self._data.copy(), self._sampling.memory())
+        return Checkpoint(self._run.state(), self._sampling.memory())
 
     def restore(self, kept: Checkpoint) -> None:
         """Go back to a state of this stepper, or of a copy of it."""
-        for mine, other in zip(self._arrays, kept.arrays, strict=True):
-            mine[...] = other
-        self._memory.array.view(np.uint8)[:] = np.frombuffer(kept.memory, np.uint8)
-        self._data[:] = kept.data
+        self._run.restore(kept.run)
         self._sampling.restore(kept.controllers)
-        self._run.passages.leave()
         self._run.watching.clear_log()
 
     def copy(self) -> Stepper:

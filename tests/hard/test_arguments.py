@@ -23,7 +23,7 @@ MEANT = {
     "f": SIGNED | {"digits", *TEXTS, *(name for name in NONSENSE if name.startswith(("text", "function", "type", "giving")))},
     # of an Event: names of outputs are looked up by the run, functions are called by it
     "g": {"many"}, "seed": {"zero", "huge"}, "t": {"zero", "list"}, "m": {"zero", "minus one"},
-    "path": {"text", "digit"}, "store": {"text", "digit"}, "color": {"digit"}, "live": {"true"},
+    "path": {"text", "digit"}, "store": {"text", "digit"}, "checkpoint": {"text", "digit"}, "color": {"digit"}, "live": {"true"},
     "q": {"zero", "half"}, "values": {"mapping"}, "speeds": {"mapping"}, "trace": {"true"}, "velocity_terms": {"true"},
     "potential": SIGNED | {"function"}, "rhs": {"function"}, "B": {"function of x"}, "r": {"zero", "function"},
     "coordinates": {"texts", "digits", "digit"}, "outputs": {"mapping", "mapping of functions"},

@@ -201,7 +201,7 @@ def test_a_store_of_another_version_is_refused(stored, path):
     known["identity"]["version"] = "0.0.0"
     record.write_bytes(store_files.sealed(json.dumps(known)))
     try:
-        with pytest.raises(BadArgument, match=r"another version of holonomic \(0.0.0 in the store"):
+        with pytest.raises(BadArgument, match=r"another version of holonomic \(0.0.0 there"):
             sweep(SWING, 2.0, **CALL, store=path, resume=True)
     finally:
         record.write_text(kept)

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..errors import BadArgument
 from ..events import Event, of_function
+from ..files import writable
 from ..model.call_by_name import FULL
 from ..model.function_signature import taken
 from ..model.given_numbers import axes, beyond_memory, is_whole, positive, vector
@@ -23,6 +25,7 @@ ENDS = {
     "end": "a run reaches its end", "interrupted": "Ctrl-C, cancel= or a limit ended it", "failed": "it failed",
     "changed": "methods change",
 }  # fmt: skip
+OFTEN = 60.0  # seconds from one checkpoint to the next
 MOST_STEPS = 2**62  # steps are counted in 64 bits
 ROUNDING = 4e-16  # of the longest time: 3 * 0.1 is meant where the run ends at 0.3
 NO_CONTROL = "no error would ever be too large. Give a number, or step= for steps without error control."
@@ -53,6 +56,9 @@ class Asked(NamedTuple):
     cancel: Any = None
     inputs: Mapping[str, Any] | None = None
     controllers: Mapping[str, Any] | None = None
+    checkpoint: Any = None
+    every: float | None = None
+    resume: bool = False
 
     @property
     def methods(self) -> dict[str, Any]:
@@ -90,6 +96,28 @@ class Asked(NamedTuple):
     def budget(self) -> Budget | None:
         """Return what the call may use, from now on; None: whatever it takes."""
         return budget_of(self.max_time, self.max_memory, self.cancel)
+
+    def checkpoint_file(self) -> tuple[Path, float] | None:
+        """Return where a run is written down, and the seconds from one time to the next; None: nowhere."""
+        if not isinstance(self.resume, bool | np.bool_):
+            raise BadArgument(f"resume={self.resume!r}: choose True or False.")
+        if self.checkpoint is None:
+            if self.every is not None or self.resume:
+                name = "every=" if self.every is not None else "resume=True"
+                raise BadArgument(f"{name} goes with checkpoint=, the path of a file.")
+            return None
+        if self.controllers:
+            raise BadArgument(
+                "checkpoint= does not go with controllers=: of their laws nobody can tell whether they are what they were, and "
+                "what they remember is theirs. Use a Stepper, which has state() and restore()."
+            )
+        every = OFTEN if self.every is None else positive(self.every, "every", "give seconds between two checkpoints.")
+        path = writable(self.checkpoint, "checkpoint=")
+        if path.exists() and not self.resume:
+            raise BadArgument(
+                f"checkpoint={str(self.checkpoint)!r} exists. Pass resume=True to go on with it, or take another name."
+            )
+        return path, every
 
     def times(self, t0: float, t1: float, width: int = 1) -> np.ndarray | None:
         """Return the times to keep, None for all steps; `width` is how many numbers are kept at each."""

@@ -21,7 +21,7 @@ FOREIGN = {
 }  # fmt: skip
 OF_SWEEPS = {
     "n_jobs": "workers", "threads": "workers", "num_workers": "workers", "device": "on", "backend": "on", "path": "store",
-    "first_step": "nothing: it is chosen",
+    "checkpoint": "store", "every": "nothing: a store is written piece by piece", "first_step": "nothing: it is chosen",
 }  # fmt: skip
 OF_LOOKS = {"tol": "rtol"}
 SHARED = {*GivenStart._fields, *Asked._fields}  # what a run can be told; a call that makes none does not take all of it

@@ -83,6 +83,18 @@ class Choosing:
         self._turn = 0.0  # 1/s, of constraints that turn by themselves
         self._corners = False  # whether forces are not smooth
 
+    def memories(self) -> dict[str, Any]:
+        """Return what was seen and decided so far; `recall` takes it over."""
+        explicit = None if self.explicit is self.usual else self.explicit
+        return {"explicit": explicit, "changes": self.changes, "first": self.first, "interval": self.interval,
+                "since": self._since, "turn": self._turn, "corners": self._corners}  # fmt: skip
+
+    def recall(self, known: dict[str, Any]) -> None:
+        """Take over what `memories` gave."""
+        self.explicit = self.usual if known["explicit"] is None else known["explicit"]
+        self.changes, self.first, self.interval = known["changes"], known["first"], known["interval"]
+        self._since, self._turn, self._corners = known["since"], known["turn"], known["corners"]
+
     def likely(self, plan: Plan) -> Plan:
         """Return the plan to begin with before anything is known, given the usual one: what suited the model's last run."""
         return self._in_short(plan) if self.model.seemed_short else plan

@@ -180,6 +180,11 @@ class ModelBase:
         """Tell whether the system's functions are known to do what they did when this model was made."""
         raise NotImplementedError(f"{type(self).__name__} does not say whether it still is what its system gives")
 
+    @property
+    def content(self) -> str | None:
+        """The name of what was traced: equal names, equal equations and numbers. None where nothing can be told."""
+        return None
+
     def renewed_by(self, other: ModelBase) -> ModelBase:
         """Return the model to go on with where another one was made anew: this one, if both are the same."""
         return other

@@ -39,6 +39,12 @@ def stamp(files: list[str]) -> str:
 
 
 @functools.cache
+def kernels_stamp() -> str:
+    """Return the hash of what all kernels mean: equal ones compute the same, but for the processor they run on."""
+    return stamp([path.relative_to(PACKAGE).as_posix() for path in stamped_files()])
+
+
+@functools.cache
 def hashes_of(name: str) -> list[str]:
     """Return the hashes of a file's content and of its meaning.
 

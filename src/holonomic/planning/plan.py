@@ -263,11 +263,15 @@ class Plan:
         return np.concatenate([data, np.zeros(select_data(*self._selected))])
 
     def _add_events(self, fns):
-        watched = {name: event.f for name, event in self.events.items()}
         if self.rows is not None:
-            self._refuse_multipliers(watched)
+            self._refuse_multipliers({name: event.f for name, event in self.events.items()})
         wanted_functions = (Fn.EVENTS,) if self.model.interpreted else (Fn.EVENTS, Fn.EVENT_RATES)
-        return self._with(fns, wanted_functions, replace(self.by_rows, events=watched))
+        return self._with(fns, wanted_functions, self.with_events)
+
+    @property
+    def with_events(self) -> Variant:
+        """The variant for which the functions of the events are made."""
+        return replace(self.by_rows, events={name: event.f for name, event in self.events.items()})
 
     def _refuse_multipliers(self, watched) -> None:
         for name, function in watched.items():

@@ -1,34 +1,57 @@
-"""What looks after a run between two stretches of the step loop: whether its budget is used up."""
+"""What looks after a run between two stretches of the step loop: whether its budget is used up, whether a checkpoint is due."""
 
 from __future__ import annotations
 
 from ..arguments import Budget, Cancelled, LimitReached, in_bytes
+from ..automatic.decide import Choosing
 from ..errors import HolonomicError
 from ..results.solution import Solution
 from ..results.trail import WrittenRows
+from .checkpoints import Checkpoints, Resumed
+from .detour import Crossing
 from .run import Run
 
 
 class Attendant:
-    """Looks at a run about every 50 ms, and stops it where it may not go on.
+    """Looks at a run about every 50 ms: stops it where it may not go on, and writes its checkpoints.
 
     Parameters
     ----------
-    budget : Budget
+    budget : Budget, optional
         What the call may use.
+    checkpoints : Checkpoints, optional
+        Where it is written down.
     t_end : float
         End of the whole run, s.
+    choosing, crossing
+        What else decides how the run goes on.
     """
 
-    def __init__(self, budget: Budget, t_end: float):
-        self.budget, self.t_end = budget, t_end
+    def __init__(
+        self, budget: Budget | None, checkpoints: Checkpoints | None, t_end: float, choosing: Choosing | None, crossing: Crossing
+    ):
+        self.budget, self.checkpoints, self.t_end = budget, checkpoints, t_end
+        self.choosing, self.crossing = choosing, crossing
         self._counted: tuple[WrittenRows | None, int, int] = (None, 0, 0)  # of which rows, how many chunks, and their bytes
+
+    def resumed(self) -> Resumed | None:
+        """Return the run as its last checkpoint has it, where it is to go on from one."""
+        return None if self.checkpoints is None else self.checkpoints.read(self.choosing, self.crossing, self.t_end)
 
     def look(self, run: Run, parts: list[Solution]) -> None:
         """Look at a run that stands between two stretches; `parts` are those of other plans before it."""
-        over = self.budget.over(self._held(run, parts) if self.budget.max_memory is not None else 0)
+        over = None
+        if self.budget is not None:
+            over = self.budget.over(self._held(run, parts) if self.budget.max_memory is not None else 0)
+        if self.checkpoints is not None and (over is not None or self.checkpoints.is_due):
+            self.checkpoints.write(run, parts, self.choosing, self.crossing)
         if over is not None:
             raise self._stopped(over, run, parts)
+
+    def ended(self, run: Run, parts: list[Solution], how: str) -> None:
+        """Write down a run that has reached its end."""
+        if self.checkpoints is not None:
+            self.checkpoints.write(run, parts, self.choosing, self.crossing, how)
 
     def _held(self, run: Run, parts: list[Solution]) -> int:
         """What the rows of a run take, bytes; only those that have come since the last look are counted."""
@@ -40,16 +63,19 @@ class Attendant:
         return total
 
     def _stopped(self, over: str, run: Run, parts: list[Solution]) -> HolonomicError:
+        assert self.budget is not None
         steps = run.memory.accepted + sum(part.trail.memory.accepted for part in parts)
         where = f"at t = {run.t:.6g} of {self.t_end:.6g}, after {steps} steps"
+        goes_on = ""
+        if self.checkpoints is not None:
+            goes_on = f" Call again with resume=True to go on from {self.checkpoints.path}."
         if over == "cancelled":
-            return Cancelled(f"the run was cancelled {where}. See error.solution.")
+            return Cancelled(f"the run was cancelled {where}.{goes_on} See error.solution.")
         if over == "time":
             rough = "loosen rtol" if run.plan.choice.step is None else "take a larger step"
-            return LimitReached(
-                f"max_time = {self.budget.max_time:g} s were used up {where}. Raise max_time, or {rough}. See error.solution."
-            )
+            remedy = goes_on or f" Raise max_time, or {rough}."
+            return LimitReached(f"max_time = {self.budget.max_time:g} s were used up {where}.{remedy} See error.solution.")
         return LimitReached(
-            f"max_memory = {in_bytes(self.budget.max_memory)} are used up {where}: what is kept takes "
-            f"{in_bytes(self._counted[2])}. Keep fewer times (save_at=), or raise max_memory. See error.solution."
+            f"max_memory = {in_bytes(self.budget.max_memory or 0.0)} are used up {where}: what is kept takes "
+            f"{in_bytes(self._counted[2])}. Keep fewer times (save_at=), or raise max_memory.{goes_on} See error.solution."
         )

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 
 from ..errors import HolonomicError
@@ -169,9 +167,8 @@ def _blamed_event(run, plan, t, x) -> str | None:
     if not plan.events:
         return None
     model = plan.model
-    variant = replace(plan.by_rows, events={name: event.f for name, event in plan.events.items()})
     field = model.evaluate(Fn.FIELD, t, x, np.zeros(0), run.data, plan.by_rows)
-    values = model.evaluate(Fn.EVENTS, t, x, field[model.nq : -1], run.data, variant)
+    values = model.evaluate(Fn.EVENTS, t, x, field[model.nq : -1], run.data, plan.with_events)
     bad = np.flatnonzero(np.isnan(values))
     return f"event {list(plan.events)[bad[0]]!r}" if len(bad) else None
 

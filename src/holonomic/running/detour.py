@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -71,6 +72,18 @@ class Crossing:
         self._led: list[tuple[Choice, float, float, int]] = []  # who was helped, from when to when, in how many steps
         self._begun = (0.0, 0.0, 0.0, 0.0)  # where another plan took over: t, step, pivot ratio, the largest so far
         self._last = self._refused = np.nan
+
+    def memories(self) -> dict[str, Any]:
+        """Return what was met so far; `recall` takes it over."""
+        return {"home": self.home, "notes": self.notes, "led": self._led, "begun": self._begun, "last": self._last,
+                "refused": self._refused, "gave_up": self.plan_for is None}  # fmt: skip
+
+    def recall(self, known: dict[str, Any]) -> None:
+        """Take over what `memories` gave."""
+        self.home, self.notes, self._led, self._begun = (known[name] for name in ("home", "notes", "led", "begun"))
+        self._last, self._refused = known["last"], known["refused"]
+        if known["gave_up"]:
+            self.plan_for = None
 
     @property
     def interval(self) -> int | None:

@@ -58,6 +58,15 @@ class Passages:
         """All paths so far; the last one may not have been followed to its end."""
         return self._paths + ([self._copied(self.run.work.loop.passing.path)] if self.run.memory.guided else [])
 
+    @property
+    def finished(self) -> list[Path]:
+        """Those that have been left."""
+        return self._paths
+
+    def recall(self, paths: list[Path]) -> None:
+        """Take over those that have been left."""
+        self._paths = paths
+
     def collect(self) -> None:
         """Take the paths that the loop has written down."""
         memory, kept = self.run.memory, self.run.work.loop.passing.kept

@@ -7,6 +7,7 @@ progress, notices Ctrl-C, compiles what is missing and deals with events.
 from __future__ import annotations
 
 import time
+from typing import NamedTuple
 
 import numpy as np
 
@@ -25,6 +26,14 @@ from .watching import Watching
 
 STRETCH_SECONDS = 0.05
 NOTHING = np.zeros(0)
+
+
+class RunState(NamedTuple):
+    """A state of a run: everything that its next steps depend on."""
+
+    arrays: tuple[np.ndarray, ...]
+    memory: bytes
+    data: np.ndarray
 
 
 class Run:
@@ -79,6 +88,7 @@ class Run:
         memory.event_field = plan.event_field if nev else 0
         self.passages = Passages(self)
         self.sampling: Sampling | None = None  # controllers
+        self.left: int | None = None  # attempted steps until `go` returns, where they are counted
         memory.crosses = BY_STAGES if plan.crosses else 0
 
     def release(self) -> None:
@@ -88,6 +98,23 @@ class Run:
     @property
     def t(self) -> float:
         return self.memory.t
+
+    @property
+    def _arrays(self) -> tuple[np.ndarray, ...]:
+        """What changes while the run goes on, but for its memory, its data and what it has written."""
+        loop, events = self.work.loop, self.work.events
+        return (*loop.state, *loop.inside, loop.passing.path, *events[:5])
+
+    def state(self) -> RunState:
+        """Return everything that the next steps depend on."""
+        return RunState(tuple(array.copy() for array in self._arrays), bytes(self.memory), self.data.copy())
+
+    def restore(self, kept: RunState) -> None:
+        """Go back to a state of this run, or of another one with the same plan and start."""
+        for mine, other in zip(self._arrays, kept.arrays, strict=True):
+            mine[...] = other
+        self.memory.array.view(np.uint8)[:] = np.frombuffer(kept.memory, np.uint8)
+        self.data[:] = kept.data
 
     def begin(self) -> int:
         """Evaluate the first point, choose the first step, write the first row; return a status."""
@@ -260,6 +287,7 @@ class Run:
             steps = quota - memory.quota
             if most is not None:
                 most -= steps
+            self.left = most
             if plan.supplies(status):
                 continue
             if status != MORE:

@@ -60,21 +60,29 @@ def walk(
 
     ended = "end"
     parts: list[Solution] = []
-    status = run.begin()
-    if choosing is not None and status == OK:
-        run, status = _take_over(run, choosing.at_start(run), choosing, begin, parts, started=False)
-    if status == OK and lam0 is not None:
-        first = plan.model.nq + plan.model.nv
-        check_multipliers(plan, run.K[0, first : first + plan.n_lam], lam0, (run.t, run.x, run.data))
-    if status == OK and plan.integrator.starting_points:
-        start_multistep(run, begin, t1, free)
+    known = None if attendant is None else attendant.resumed()
+    if known is None:
+        status = run.begin()
+        if choosing is not None and status == OK:
+            run, status = _take_over(run, choosing.at_start(run), choosing, begin, parts, started=False)
+        if status == OK and lam0 is not None:
+            first = plan.model.nq + plan.model.nv
+            check_multipliers(plan, run.K[0, first : first + plan.n_lam], lam0, (run.t, run.x, run.data))
+        if status == OK and plan.integrator.starting_points:
+            start_multistep(run, begin, t1, free)
+    else:
+        run.release()
+        run, parts, ended, status = known.run, known.parts, known.ended or ended, OK if known.ended is None else DONE
     crossing = crossing or Crossing(None, t1)
     try:
         while status == OK:
-            run.stop_at(run.inputs.next_break(run.t, t1))
-            crossing.watch(run)
+            if known is None:
+                run.stop_at(run.inputs.next_break(run.t, t1))
+                crossing.watch(run)
+                run.left = crossing.interval or (None if choosing is None else choosing.interval)
+            known = None  # a checkpoint is gone on with in the middle of a stretch
             look(run.t)
-            status = run.go(look, crossing.interval or (None if choosing is None else choosing.interval))
+            status = run.go(look, run.left)
             if crossing.concerns(run, status):
                 run, status = crossing.turn(run, status, begin, parts)
             elif choosing is not None and status not in (OK, DONE, EVENT):
@@ -104,6 +112,8 @@ def walk(
                 if there and status in (OK, DONE):
                     ended, status = _ended(run, run.plan), DONE
                     break
+        if attendant is not None and status == DONE and known is None:
+            attendant.ended(run, parts, ended)
     except KeyboardInterrupt:
         bar.interrupted(run.t)
         ended, status = "interrupted", DONE

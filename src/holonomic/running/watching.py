@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
+from typing import Any
 
 import numpy as np
 
@@ -40,6 +41,14 @@ class Watching:
         """Take over what another run of the same events has seen."""
         self.log, self.impacts, self._handled, self._waits = other.log, other.impacts, other._handled, other._waits
         self.events.marks[:], self.events.values[:] = other.events.marks, other.events.values
+
+    def memories(self) -> dict[str, Any]:
+        """Return what Python remembers of the events; `recall` takes it over."""
+        return {"log": self.log, "impacts": self.impacts, "handled": self._handled, "waits": self._waits}
+
+    def recall(self, known: dict[str, Any]) -> None:
+        """Take over what `memories` gave."""
+        self.log, self.impacts, self._handled, self._waits = (known[name] for name in ("log", "impacts", "handled", "waits"))
 
     def collect(self, rows: int, at: int) -> None:
         """Write down what the step loop has found, after the first `at` events; doing it twice has no further effect."""

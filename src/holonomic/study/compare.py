@@ -278,6 +278,8 @@ def refuse_for_all(call: str, system, t_end, given: dict[str, Any], choices, ste
     for tol in tolerances:
         relative_tolerance(positive(tol, "rtol"))
     start, asked = (kind(**{name: given[name] for name in kind._fields if name in given}) for kind in (GivenStart, Asked))
+    if asked.checkpoint is not None or asked.every is not None or asked.resume:
+        raise BadArgument(f"{call} makes several runs, and a checkpoint is of one: leave checkpoint=, every= and resume= out.")
     here = opened(call, system, t_end, start)
     model = model_of(here.system, here.q, here.v, here.t0, here.extras)
     absolute_tolerance(model, atol)

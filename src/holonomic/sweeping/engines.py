@@ -19,11 +19,11 @@ from typing import Any
 import numpy as np
 
 from ..errors import BadArgument, HolonomicError, MissingExtra
+from ..results.identity import hashed
 from .backpressure import Ahead, completed
 from .chunk_run import run_piece
 from .ensemble_sources import Whole
 from .job import Chunk, Job
-from .store_files import hashed
 
 AHEAD = 2  # pieces under way per thread
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import importlib
 import threading
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from types import SimpleNamespace
 from typing import Any
@@ -158,8 +158,7 @@ class Program:
         if plan.size.at_selectors:
             groups["select"] = ((Fn.TERMS,), plan.by_rows)
         if plan.events:
-            watched = {name: event.f for name, event in plan.events.items()}
-            groups["events"] = ((Fn.EVENTS, Fn.EVENT_RATES), replace(plan.by_rows, events=watched))
+            groups["events"] = ((Fn.EVENTS, Fn.EVENT_RATES), plan.with_events)
         if not model.dense:
             groups["start"] = ((Fn.RESIDUAL, Fn.VEL_FACTOR), PLAIN)
             groups["rank"] = ((Fn.VEL_FACTOR,), PLAIN)

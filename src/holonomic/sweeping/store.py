@@ -19,6 +19,7 @@ import numpy as np
 from ..errors import BadArgument, FileFailed, HolonomicError, MissingExtra
 from ..files import words, write_bytes
 from ..notices import notice
+from ..results.identity import refuse_other
 from .ensemble import MembersLog
 from .ensemble_sources import Source, not_kept
 from .job import Chunk, Happenings, Job
@@ -26,7 +27,6 @@ from .member_quantities import Quantities, dimensions
 from .store_files import (
     RECORDS,
     begin,
-    differences,
     founded,
     holds_something,
     identity,
@@ -39,7 +39,6 @@ from .store_files import (
     stamp,
     trouble,
     unsealed,
-    untold,
 )
 
 OF_MEMBERS = {"status": "i8", "reached": "f8", "steps": "i8", "ended": "i8", "rows": "i8"}
@@ -75,18 +74,7 @@ class Store:
 
     def _resume(self, ours: dict[str, Any]) -> None:
         known = founded(self.path)
-        found = differences(known["identity"], json.loads(json.dumps(ours)))
-        if found:
-            raise BadArgument(
-                f"store={str(self.path)!r} cannot be resumed: it was made with {'; '.join(found)}. Repeat the call it was "
-                "made with, or take another store."
-            )
-        event = untold(known["identity"], ours)
-        if event is not None:
-            raise BadArgument(
-                f"store={str(self.path)!r} cannot be resumed: whether then= of event {event[0]!r} is what it was cannot be told "
-                f"({event[1]}). Take another store; one whose then= is a function of numbers and arrays can be resumed."
-            )
+        refuse_other(f"store={str(self.path)!r}", known["identity"], json.loads(json.dumps(ours)), "another store")
         self._held = lock(self.path)
         try:
             fill = mend(self.path, known)
