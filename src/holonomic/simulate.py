@@ -12,6 +12,7 @@ import numpy as np
 
 from .arguments import (
     Asked,
+    Assembling,
     Budget,
     GivenStart,
     Opened,
@@ -24,8 +25,10 @@ from .arguments import (
 )
 from .automatic.decide import Choosing
 from .automatic.prefer import preferred
+from .errors import IncompatibleMethods
 from .model.dae import Dae
 from .model.input_tables import InputTables
+from .model.operators import Operators
 from .planning.gains import check_gain
 from .planning.reuse import UntraceableEvent, as_python, model_of, plan_of
 from .results.solution import Solution
@@ -67,6 +70,7 @@ def simulate(
     initial: str = "check",
     hold=None,
     redundant: str | None = None,
+    compile: str | None = None,
     max_steps: int = 1_000_000,
     max_step: float = np.inf,
     first_step: float | None = None,
@@ -135,6 +139,10 @@ def simulate(
     redundant : {None, "minimum-norm", "drop"}
         What to do about redundant constraint rows; None refuses them by name. All rows are kept in either case:
         "minimum-norm" gives the smallest multipliers, "drop" those of independent rows, zero for the others.
+    compile : {None, "now", "never"}
+        As what a Mechanism runs: "now" as code for all of it, compiled before the run; "never" as tables of bodies, joints and
+        forces, which are there at once for a mechanism of any size; None as tables beyond 100 bodies, where these have what
+        is asked for.
     max_steps, max_step, first_step
         Limits of the step control.
     progress : bool, optional
@@ -185,7 +193,7 @@ def simulate(
     """
     if positional or unknown:
         refuse_unknown(simulate, positional, unknown, system)
-    start = GivenStart(q0, v0, y0, s0, w0, x0, dx0, ddx0, lam0, initial, hold, redundant)
+    start = GivenStart(q0, v0, y0, s0, w0, x0, dx0, ddx0, lam0, initial, hold, redundant, compile)
     asked = Asked(
         formulation, integrator, stabilization, rtol, atol, step, constraint_tol, prefer, save_at, events, max_steps, max_step,
         first_step, progress, max_time, max_memory, cancel, inputs, controllers, checkpoint, every, resume,
@@ -197,6 +205,10 @@ def simulate(
     except UntraceableEvent as problem:
         with as_python(problem):
             return _simulated(here, asked, budget, file)
+    except IncompatibleMethods:
+        if compile is not None or not (isinstance(system, Assembling) and isinstance(here.system, Operators)):
+            raise
+        return _simulated(opened("simulate", system, t_end, start._replace(compile="now")), asked, budget, file)
 
 
 def _simulated(here: Opened, asked: Asked, budget: Budget | None, file: tuple[Path, float] | None) -> Solution:

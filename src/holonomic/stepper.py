@@ -43,7 +43,7 @@ class Stepper:
     ----------
     system : System, Ode, Dae, Problem or Mechanism
         What to simulate.
-    q0, v0, y0, s0, w0, x0, dx0, ddx0, lam0, initial, hold, redundant
+    q0, v0, y0, s0, w0, x0, dx0, ddx0, lam0, initial, hold, redundant, compile
         The start, as in `simulate`; it begins at t = 0, or at the time of `q0=sol.end`.
     integrator, stabilization, formulation, rtol, atol, step, constraint_tol, events, max_step, first_step, inputs, controllers
         Methods, tolerances, events, inputs and controllers, as in `simulate`. Inputs that follow tables or are set by controllers
@@ -80,12 +80,12 @@ class Stepper:
         self, system, *positional, q0=None, v0=None, y0=None, s0=None, w0=None, x0=None, dx0=None, ddx0=None, lam0=None,
         integrator="auto", stabilization="auto", formulation="auto", rtol=None, atol=None, step=None, constraint_tol=None,
         events: Mapping[str, Any] | None = None, initial: str = "check", hold=None, redundant: str | None = None,
-        max_step: float = np.inf, first_step: float | None = None, inputs: Mapping[str, Any] | None = None,
-        controllers: Mapping[str, Any] | None = None, **unknown,
+        compile: str | None = None, max_step: float = np.inf, first_step: float | None = None,
+        inputs: Mapping[str, Any] | None = None, controllers: Mapping[str, Any] | None = None, **unknown,
     ):  # fmt: skip
         if positional or unknown:
             refuse_unknown(Stepper, positional, unknown, system)
-        start = GivenStart(q0, v0, y0, s0, w0, x0, dx0, ddx0, lam0, initial, hold, redundant)
+        start = GivenStart(q0, v0, y0, s0, w0, x0, dx0, ddx0, lam0, initial, hold, redundant, compile)
         self._asked = Asked(
             formulation, integrator, stabilization, rtol, atol, step, constraint_tol, None, None, events, ENDLESS, max_step,
             first_step, False, inputs=inputs, controllers=controllers,

@@ -21,6 +21,7 @@ from ..starting.rank import terms
 NO_TIME = (*TRUTH, *LOOKS_LIKE_ONE)
 AS_EXPECTED = 1e-6  # of multipliers that were given, beside 1 + the largest: they are read off a page, or typed
 SYSTEMS = (System, Ode, Operators)  # what has a model
+COMPILE = ("now", "never")
 
 
 class GivenStart(NamedTuple):
@@ -38,6 +39,7 @@ class GivenStart(NamedTuple):
     initial: str = "check"
     hold: Any = None
     redundant: str | None = None
+    compile: str | None = None
 
 
 class Opened(NamedTuple):
@@ -57,8 +59,8 @@ class Assembling:
 
     params: Any
 
-    def to_system(self, varying=()) -> tuple[System, np.ndarray, np.ndarray]:
-        """Return (system, q0, v0); `varying` names parameters that a sweep changes."""
+    def to_system(self, varying=(), compile=None) -> tuple[System | Operators, np.ndarray, np.ndarray]:
+        """Return (system, q0, v0); `varying` names parameters that a sweep changes, `compile` says as what it runs."""
         raise NotImplementedError(f"{type(self).__name__} does not say what its system is")
 
     def start_states(self, given=None, before: State | None = None) -> Any:
@@ -92,9 +94,10 @@ def brought(system, t_end, start: GivenStart, varying=()) -> tuple[Any, Any, Giv
     An earlier run's end in the place of q0, y0 or x0 is a whole start: nothing of the problem's own is mixed into it.
     """
     q0, v0, y0, s0, w0, x0 = start[:6]
+    check_compile(start.compile)
     if isinstance(system, Assembling):  # from where it was assembled
         s0 = system.start_states(s0, q0 if isinstance(q0, State) else None)
-        system, q, v = system.to_system(varying=varying)
+        system, q, v = system.to_system(varying=varying, compile=start.compile)
         q0, v0 = q if q0 is None else q0, v if q0 is None and v0 is None else v0
     elif isinstance(system, Posed):
         problem, system = system, system.system
@@ -116,6 +119,12 @@ def check_kind(call: str, system) -> None:
         raise BadArgument(f"{call} needs a System, an Ode, a Dae or a Problem, got {type(system).__name__}.{hint}")
 
 
+def check_compile(given) -> None:
+    """Refuse what `compile` cannot be."""
+    if given is not None and not (isinstance(given, str) and given in COMPILE):
+        raise BadArgument(f"compile={given!r}: choose 'now', 'never', or None to leave it to the size of the mechanism.")
+
+
 def opened(call: str, system, t_end, start: GivenStart, endless: bool = False) -> Opened:
     """Return what is to be simulated, as numbers; `call` is the function that was called, for messages.
 
@@ -129,6 +138,12 @@ def opened(call: str, system, t_end, start: GivenStart, endless: bool = False) -
         system, t_end, start = brought(system, t_end, start)
         check_kind(call, system)
         q0, v0, y0, s0, w0 = start[:5]
+    check_compile(start.compile)
+    if start.compile == "never" and not isinstance(system, Operators):
+        raise BadArgument(
+            f'compile="never" is for a Mechanism, whose bodies and joints become tables; {type(system).__name__} has functions '
+            "that are traced and compiled as a whole. Leave it out."
+        )
     more, extras = start_of_extras(call, system, s0, w0, q0 if isinstance(q0, State) else None)
     if isinstance(system, Dae):
         t0, q = _of_dae(call, system, x0, dx0, ddx0, y0)

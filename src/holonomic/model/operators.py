@@ -26,6 +26,7 @@ from .system import MadeModels
 
 # what runs and results cannot do without: the field, the rows, moves onto them, energies and reactions
 LEAST = (Fn.FIELD, Fn.RESIDUAL, Fn.VEL_FACTOR, Fn.VEL_SOLVE, Fn.VEL_TANGENT, Fn.ENERGY, Fn.REACTIONS)
+POSITION = (Fn.POS_FACTOR, Fn.POS_SOLVE, Fn.POS_TANGENT)  # and these, where they are not those of velocity rows
 
 
 class Operator(NamedTuple):
@@ -37,7 +38,7 @@ class Operator(NamedTuple):
 
 
 class Operators:
-    """A mechanical system with holonomic constraints, q' = v, that comes as operators: what it has to offer.
+    """A mechanical system that comes as operators: what it has to offer.
 
     Inherit from it, say the attributes without a value and `operators`; `simulate`, `sweep` and results take it as a System.
 
@@ -46,9 +47,13 @@ class Operators:
     interpreted : bool
         Whether the operators are Python functions; otherwise they are addresses of machine code.
     n_coordinates : int
-        Entries of q, and of v.
+        Entries of q, and of v unless `n_velocities` says otherwise: then `kinematics` is not None.
     constraint_labels : sequence of str
         What the constraints are called, one by one. Their rows have to be independent.
+    nonholonomic_labels, invariant_labels : sequence of str
+        The same of constraints of velocities, and of invariants, which are further rows at position level.
+    numbers : array
+        They follow the parameters in data.
     formulations : tuple of classes
         Those whose equations R(t, y, y') = 0 it has, for implicit integrators.
     params : mapping of numbers
@@ -63,37 +68,56 @@ class Operators:
     formulations: tuple[type, ...] = ()
     params: Mapping[str, Any] | None = None
     coordinates: Sequence[str] | Mapping[str, str] | None = None
+    n_velocities: int | None = None
+    nonholonomic_labels: Sequence[str] = ()
+    invariant_labels: Sequence[str] = ()
+    numbers: np.ndarray = np.zeros(0)
+    inputs: Mapping[str, Any] | None = None
+    outputs: Mapping[str, Any] | None = None
+    resolver: Any = None
+    kinematics: Any = None
+    nonholonomic: Any = None
+    invariants: Any = None
 
     def operators(self, formulation) -> dict[Fn, Operator]:
         """Return all operators there are: of the states, and with a formulation (one of `formulations`) those of its equations.
 
         `LEAST` has to be among them, for a formulation EQUATIONS, LINEARIZED, NEWTON_FACTOR and NEWTON_SOLVE; Radau takes
-        COMPLEX_FACTOR and COMPLEX_SOLVE, BDF GRADIENTS, half-explicit methods KINEMATICS, VELOCITY and HALF_EXPLICIT. Position
-        rows have the Jacobian of velocity rows, and its factors: VEL_FACTOR, VEL_SOLVE and VEL_TANGENT serve both, in the
-        metric of the identity.
+        COMPLEX_FACTOR and COMPLEX_SOLVE, BDF GRADIENTS, half-explicit methods KINEMATICS, VELOCITY and HALF_EXPLICIT. Where
+        q' = v and all constraints are holonomic, position rows have the Jacobian of velocity rows, and its factors:
+        VEL_FACTOR, VEL_SOLVE and VEL_TANGENT serve both, in a metric of the operators' own; elsewhere there are POS_FACTOR,
+        POS_SOLVE and POS_TANGENT, too.
         """
         raise NotImplementedError(f"{type(self).__name__} does not say what its operators are")
 
     # what it has in common with a System
 
     letter: ClassVar[str] = "q"
-    inputs: ClassVar[None] = None
-    outputs: ClassVar[None] = None
     mass: ClassVar[None] = None
     force: ClassVar[None] = None
     constraint: ClassVar[None] = None
     potential: ClassVar[None] = None
-    nonholonomic: ClassVar[None] = None
-    kinematics: ClassVar[None] = None
     kinetic: ClassVar[None] = None
-    invariants: ClassVar[None] = None
     states: ClassVar[None] = None
     algebraic: ClassVar[None] = None
-    resolver: ClassVar[None] = None
     redundant: ClassVar[None] = None
     metric: ClassVar[None] = None
     drawing: ClassVar[None] = None
     trace: ClassVar[bool] = True  # of functions that are watched
+
+    @property
+    def name(self) -> str:
+        """How messages call it."""
+        return type(self).__name__
+
+    @property
+    def contents(self) -> str:
+        """What its tables have, in words."""
+        return f"{self.n_coordinates} coordinates and {len(self.constraint_labels)} constraints"
+
+    def is_current(self) -> bool:
+        """Tell whether its operators are those that its model has."""
+        return True
 
     @cached_property
     def made(self) -> MadeModels:
@@ -123,15 +147,22 @@ class OperatorModel(ModelBase):
     may_forget = False
 
     def __init__(self, system: Operators, q0, v0, t0: float = 0.0, extras: Extras = NONE):
-        for name, given in (("q0", q0), ("v0", v0)):
-            if len(given) != system.n_coordinates:
-                raise BadArgument(f"{name} has {len(given)} entries, {type(system).__name__} {system.n_coordinates} coordinates.")
+        speeds = system.n_coordinates if system.n_velocities is None else system.n_velocities
+        for name, given, n, what in (("q0", q0, system.n_coordinates, "coordinates"), ("v0", v0, speeds, "velocities")):
+            if len(given) != n:
+                what = "coordinates" if n == system.n_coordinates else what
+                raise BadArgument(f"{name} has {len(given)} entries, {type(system).__name__} {n} {what}.")
         super().__init__(system, q0, v0, extras)
         self.interpreted, self.start = system.interpreted, (q0, v0, t0, extras)
-        self.numbers, self.output_shapes, self.has_potential = np.zeros(0), {}, True
-        self.constraint_labels, self.nonholonomic_labels, self.invariant_labels = list(system.constraint_labels), [], []
+        self.numbers, self.output_shapes, self.has_potential = system.numbers, {}, True
+        self.constraint_labels, self.nonholonomic_labels = list(system.constraint_labels), list(system.nonholonomic_labels)
+        self.invariant_labels = list(system.invariant_labels)
         self._offered: dict[Any, dict[Fn, Operator]] = {}
-        missing = [fn.name for fn in LEAST if fn not in self.offered(None)]
+        self._outputs: dict[Fn, Operator] = {}
+        least = LEAST if self.shared else (*LEAST, *POSITION)
+        if system.outputs:
+            self._outputs, self.output_shapes = compiled_outputs(system, self.start, self.n_lam)
+        missing = [fn.name for fn in least if fn not in self.offered(None)]
         if missing:
             raise BadArgument(f"{self.name} lacks {', '.join(missing)}: without them there is no run.")
 
@@ -141,7 +172,7 @@ class OperatorModel(ModelBase):
     @property
     def name(self) -> str:
         """How messages call it."""
-        return type(self.system).__name__
+        return self.system.name
 
     @property
     def formulations(self) -> tuple[type, ...]:
@@ -149,35 +180,39 @@ class OperatorModel(ModelBase):
         return self.system.formulations
 
     def is_current(self) -> bool:
-        return True
+        return self.system.is_current()
 
     def offered(self, formulation) -> dict[Fn, Operator]:
         """The operators there are, of the states or with those of a formulation."""
         if formulation not in self._offered:
-            self._offered[formulation] = self.system.operators(formulation)
+            self._offered[formulation] = self.system.operators(formulation) | self._outputs
         return self._offered[formulation]
 
     def lacks(self, wanted: tuple[Fn, ...], formulation) -> list[str]:
         """Names of the wanted operators that there are not."""
         there = self.offered(formulation)
-        return [fn.name for fn in wanted if _really(fn) not in there]
+        return [fn.name for fn in wanted if self._really(fn) not in there]
 
     def table(self, wanted: tuple[Fn, ...], variant: Variant = PLAIN):
         """Return the table of operators that kernels take, and the lengths of what they write."""
         there = dict(self.offered(variant.formulation))
         if variant.events:
             there |= self._watching(variant.events)
-        missing = [fn.name for fn in wanted if _really(fn) not in there]
+        missing = [fn.name for fn in wanted if self._really(fn) not in there]
         if missing:
             raise IncompatibleMethods(f"{self.name} does not offer {', '.join(missing)}, which is needed here.")
         fns: list = [None if self.interpreted else 0] * (2 * N_FUNCTIONS)
         lengths = {}
         for fn in wanted:
-            fns[2 * fn], fns[2 * fn + 1], lengths[fn] = there[_really(fn)]
+            fns[2 * fn], fns[2 * fn + 1], lengths[fn] = there[self._really(fn)]
         if not self.interpreted:
             return np.array(fns, dtype=np.int64), lengths
         fns[2 * Fn.CAREFUL] = judge_field.py
         return tuple(fns), lengths
+
+    def _really(self, fn: Fn) -> Fn:
+        """Position rows have the factors of velocity rows, where all of them are the same."""
+        return Fn[fn.name.replace("POS_", "VEL_")] if self.shared and fn.name.startswith("POS_") else fn
 
     def tapes(self, wanted, variant: Variant = PLAIN):
         """Refused: addresses mean nothing on a GPU or in another process."""
@@ -219,29 +254,51 @@ def watch(context, mode, t, a, b, data, out):
 
 
 def compiled_events(system: Operators, start: tuple, n_lam: int, events: Mapping[str, Callable]) -> dict[Fn, Operator]:
-    """Trace and compile functions of (t, q, v, a, λ, p), and their time derivatives along q' = v, v' = a."""
+    """Trace and compile functions of (t, q, v, a, λ, p, u), and their time derivatives along q' = v, v' = a."""
     from .casadi_door import vertcat
     from .derive import along
-    from .graphs import angles_by_parts
-    from .tape import record
     from .trace import watched
+
+    stage = _stage(system, start, n_lam)
+    values = vertcat(*watched(stage, events, stage.seen("output")).values())
+    x = vertcat(stage.q_sx, stage.v_sx)
+    rates = along(values, stage.t_sx, x, vertcat(stage.v_sx, stage.a_sx))
+    return _compiled(system, stage, {Fn.EVENTS: values, Fn.EVENT_RATES: rates})
+
+
+def compiled_outputs(system: Operators, start: tuple, n_lam: int) -> tuple[dict[Fn, Operator], dict[str, tuple[int, ...]]]:
+    """Trace and compile named outputs; also return their shapes."""
+    from .casadi_door import densify, vec, vertcat
+    from .trace_stage import ANY
+
+    stage = _stage(system, start, n_lam)
+    full, values, shapes = stage.seen("output"), [], {}
+    for name, function in (system.outputs or {}).items():
+        role = f"output {name!r}"
+        values.append(vec(densify(stage.run(function, role, ANY, full).T)))  # transposed: row by row
+        shapes[name] = np.shape(call(function, role, full, stage.points[0]))
+    return _compiled(system, stage, {Fn.OUTPUTS: vertcat(*values)}), shapes
+
+
+def _stage(system: Operators, start: tuple, n_lam: int):
     from .trace_stage import TraceStage
 
     stage = TraceStage(system, *start)  # type: ignore[arg-type]
     stage.with_multipliers(n_lam)
-    values = vertcat(*watched(stage, events, stage.seen("output")).values())
+    return stage
+
+
+def _compiled(system: Operators, stage, values: Mapping[Fn, Any]) -> dict[Fn, Operator]:
+    """Operators of what was traced; data are parameters, numbers that nobody asks for here, and inputs."""
+    from .casadi_door import SX, vertcat
+    from .graphs import angles_by_parts
+    from .tape import record
+
     x, b = vertcat(stage.q_sx, stage.v_sx), vertcat(stage.a_sx, stage.lam_sx)
-    rates = along(values, stage.t_sx, x, vertcat(stage.v_sx, stage.a_sx))
-    made = {
-        fn: angles_by_parts(record(stage.t_sx, x, b, stage.p_sx, out)) for fn, out in ((Fn.EVENTS, values), (Fn.EVENT_RATES, rates))
-    }
+    data = vertcat(stage.p_sx, SX.sym("numbers", len(system.numbers)), stage.u_sx)
+    made = {fn: angles_by_parts(record(stage.t_sx, x, b, data, out)) for fn, out in values.items()}
     named = {fn.name: tape for fn, tape in made.items()}
     found = machine_code.addresses(machine_code.compile_tapes(named), tuple(named))
     if found is None:
         raise RuntimeError("compiled machine code could not be loaded")
     return {fn: Operator(found[fn.name], 0, len(tape.outputs)) for fn, tape in made.items()}
-
-
-def _really(fn: Fn) -> Fn:
-    """Position rows have the factors of velocity rows."""
-    return Fn[fn.name.replace("POS_", "VEL_")] if fn.name.startswith("POS_") else fn

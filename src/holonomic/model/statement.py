@@ -77,9 +77,9 @@ def coordinate_names(system, n: int) -> tuple[list[str], list[bool]]:
         start = {"x": "x0", "y": "y0", "q": "q0"}[letter]
         shown = f"{', '.join(map(str, names[:6]))}{', ..' if len(names) > 6 else ''}"
         raise BadArgument(f"{start} has {n} entries, but coordinates= names {len(names)}: {shown}. Give one number for each.")
-    twice = [name for name in names if names.count(name) > 1]
-    if twice:
-        raise BadArgument(f"coordinates= has the name {twice[0]!r} twice; every coordinate needs its own.")
+    if len(set(names)) < n:
+        twice = next(name for name in names if names.count(name) > 1)
+        raise BadArgument(f"coordinates= has the name {twice!r} twice; every coordinate needs its own.")
     kinds = given.values() if isinstance(given, Mapping) else [""] * n
     known = [kind is None or (isinstance(kind, str) and kind in KINDS) for kind in kinds]
     odd = [(name, kind) for name, kind, one in zip(names, kinds, known, strict=True) if not one]

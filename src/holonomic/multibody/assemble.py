@@ -16,6 +16,7 @@ from ..model.call_by_name import Names, wanted
 from ..model.given_numbers import vector
 from ..model.refusals import warn
 from ..results.states import State
+from .as_tables import lack_of_tables
 from .frames_met import refuse_turned, snapped
 from .lower import UnitsWarning, body_sizes, mechanism_size
 from .parameters import number
@@ -25,6 +26,7 @@ SMALL = 1e-2  # gaps of a drawing that are closed without being asked, relative 
 SILENT = 1e-6  # gaps not worth a warning: coordinates written with six digits
 COMPLEX = 1e-30  # complex step: no cancellation, so it may be this small
 INDEPENDENT = 1e-7  # how far a row has to be from those before it, relative to the row farthest from them
+LARGE = 100  # bodies, above which joints are closed by tables; a matrix of all joints is dense, and 10⁴ rods would take 5 GB
 MANY_TURNS = 8 * np.pi  # rad: an angle to assemble at that was meant in degrees
 
 
@@ -188,6 +190,8 @@ def assemble(m, values, speeds, near, drawn: bool = False) -> Assembly:
     """Return consistent positions and velocities; `drawn`: nobody asked for a position, so only small gaps are closed."""
     k = Kinematics(m)
     begin = beginning(m, k, near)
+    if len(m.bodies) > LARGE and not values and not speeds and lack_of_tables(m) is None:
+        return _by_tables(m, k, begin, drawn)
     joints = [part for part in k.parts if part.level == "position" and part.name in m.joints]
     gaps = {name: gap for name, gap in k.gaps(0.0, begin).items() if name in m.joints and gap > CLOSED * k.size}
     if drawn:
@@ -199,20 +203,51 @@ def assemble(m, values, speeds, near, drawn: bool = False) -> Assembly:
         if drive.start is not None:
             m.params._values[drive.start] = float(drive.value(q, k.p))
     k.p = Names(**dict(m.params))
-    velocity_nq = m.kit.NQ
-    before, after = begin.reshape(-1, velocity_nq), q.reshape(-1, velocity_nq)
+    moved, turned = _moves(m, begin, q)
+    if drawn:
+        _warn_of(k, gaps, moved)
+    v = _velocities(m, k, q, speeds)
+    found = {name: float(joint.value(q, k.p)) for name, joint in m.joints.items() if joint.value is not None}
+    return Assembly(q, v, gaps, moved, turned, found)
+
+
+def _moves(m, begin: np.ndarray, q: np.ndarray) -> tuple[float, float]:
+    """By how much bodies were moved and turned at most."""
+    before, after = begin.reshape(-1, m.kit.NQ), q.reshape(-1, m.kit.NQ)
     moved = float(np.max(np.linalg.norm(after[:, : m.dimension] - before[:, : m.dimension], axis=1)))
-    turned = max(m.kit.rotation_between(a, b) for a, b in zip(before, after, strict=True))
-    if drawn and gaps and max(gaps.values()) > SILENT * k.size:
+    return moved, max(m.kit.rotation_between(a, b) for a, b in zip(before, after, strict=True))
+
+
+def _warn_of(k: Kinematics, gaps: dict[str, float], moved: float) -> None:
+    """Say that a drawing was corrected, unless by so little that it is worth no word."""
+    if gaps and max(gaps.values()) > SILENT * k.size:
         worst = max(gaps, key=gaps.get)
         warn(
             f"joint {worst!r} was open by {gaps[worst]:.2g} in the drawing; bodies were moved by up to {moved:.2g} m "
             "to close it. m.assembly has the details.",
             AssemblyWarning,
         )
-    v = _velocities(m, k, q, speeds)
+
+
+def _by_tables(m, k: Kinematics, begin: np.ndarray, drawn: bool) -> Assembly:
+    """The same for a large mechanism that is to stand as it is drawn."""
+    from .closing_tables import TableKinematics  # which makes a model
+
+    tables = TableKinematics(m, begin)
+    gaps = {name: gap for name, gap in tables.gaps(begin).items() if name in m.joints and gap > CLOSED * k.size}
+    if drawn:
+        _refuse_large(m, k, begin, gaps)
+    q = tables.closed(begin, CLOSED * k.size, k.size) if gaps else begin
+    for drive in m.drives.values():
+        if drive.start is not None:
+            m.params._values[drive.start] = float(drive.value(q, k.p))
+    moved, turned = _moves(m, begin, q)
+    if drawn:
+        _warn_of(k, gaps, moved)
+    tables = TableKinematics(m, q)
+    q = tables.closed(q, CLOSED * k.size, k.size) if m.drives else q
     found = {name: float(joint.value(q, k.p)) for name, joint in m.joints.items() if joint.value is not None}
-    return Assembly(q, v, gaps, moved, turned, found)
+    return Assembly(q, tables.velocities(q), gaps, moved, turned, found)
 
 
 def beginning(m, k: Kinematics, near) -> np.ndarray:

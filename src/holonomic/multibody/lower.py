@@ -21,6 +21,8 @@ from .body import check_inertia
 from .small_vectors import dot
 from .state_methods import seen
 
+INERTIAS = ("", ".xx", ".yy", ".zz", ".xy", ".xz", ".yz")  # what follows "body.inertia", in the plane and in space
+
 
 class UnitsWarning(UserWarning):
     """Lengths that look like millimetres where metres are meant."""
@@ -47,7 +49,7 @@ def lower(m, varying=()) -> AssembledSystem:
     _check_units(m)
     bodies = tuple(m.bodies.values())
     masses = tuple(mass_keys(body.name, m.params, m.params.tied_to(f"{body.name}.mass"), varying) for body in bodies)
-    links = tuple(_held_point_masses(m))
+    links = tuple(held_point_masses(m))
     coordinates: dict[str, str] = {}
     for body in bodies:
         coordinates |= kit.labels(body.name)
@@ -190,7 +192,7 @@ def potential_function(centre, gravity, weights, energies):
 def mass_keys(body: str, params, tied=(), varying=()) -> tuple:
     """Names of a body's mass, of its inertia (none of a point mass) and, where that grows with the mass, of the mass it is for."""
     stem, mass = f"{body}.inertia", f"{body}.mass"
-    inertia = tuple((key.removeprefix(stem), key) for key in params if key == stem or key.startswith(f"{stem}."))
+    inertia = tuple((suffix, stem + suffix) for suffix in INERTIAS if stem + suffix in params)
     follows = tied and not (mass in varying and set(tied) & set(varying))
     return (mass, inertia, f"{body}.shape mass" if follows else None)
 
@@ -200,7 +202,7 @@ def shape_masses(m) -> dict[str, float]:
     return {f"{name}.shape mass": m.params[f"{name}.mass"] for name in m.bodies if m.params.tied_to(f"{name}.mass")}
 
 
-def _held_point_masses(m):
+def held_point_masses(m):
     """Tie the rotation of each point mass to the body that holds it, or let it be.
 
     A body without inertia makes M singular in its rotation. Where a joint keeps its rotation equal to
@@ -208,11 +210,17 @@ def _held_point_masses(m):
     accelerations and multipliers do not change at all. Where nothing turns it, any inertia does. Otherwise M
     stays singular; the saddle-point matrix is not, if the joints hold the rotation, but it is solved more slowly.
     """
+    if not any(body.point_mass for body in m.bodies.values()):
+        return
+    sizes, joints = body_sizes(m), {}
+    for joint in m.joints.values():
+        for end in {joint.first.index, joint.second.index}:
+            joints.setdefault(end, []).append(joint)
     for body in m.bodies.values():
         if not body.point_mass:
             continue
-        own = [joint for joint in m.joints.values() if body in (joint.first, joint.second)]
-        size = max(body_sizes(m)[body.name], 1e-6)
+        own = joints.get(body.index, [])
+        size = max(sizes[body.name], 1e-6)
         nominal = body.mass * size**2
         holding = next((joint for joint in own if joint.holds_rotation), None)
         if holding is not None:

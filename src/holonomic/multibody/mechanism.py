@@ -12,6 +12,7 @@ from ..errors import BadArgument, HolonomicError
 from ..model.call_by_name import methods_say_what_they_take
 from . import plane, space
 from . import shapes as sh
+from .as_tables import lack_of_tables, to_tables
 from .assemble import Assembly, assemble, check_asked
 from .body import Body, Frame, Point, combine
 from .drive_methods import DriveMethods
@@ -30,6 +31,9 @@ FOREIGN = {
     "pos": "at", "direction": "axis", "omega": "speed", "velocity": "speed", "g": "gravity", "m": "mass", "I": "inertia",
     "force": "value", "torque": "value", "vector": "value", "radius": "radii",
 }  # fmt: skip
+# Bodies, above which a mechanism runs as tables unless it is said otherwise. A chain of 80 rods compiled for 13 s, one of 160 for
+# 14 s (its tape is then played), and had 0.5 times the time of a step.
+UNROLLED = 100
 
 
 @methods_say_what_they_take(FOREIGN)
@@ -87,6 +91,7 @@ class Mechanism(NamedParts, JointMethods, DriveMethods, ForceMethods, StateMetho
         self.limits: dict[str, dict[str, float]] = {}  # by joint; from URDF files
         self.ground = Body("ground", -1, self, 0.0 if self.dimension == 2 else np.eye(3))
         self._made: Any = None
+        self._tables: Any = None
         self._assembly: Assembly | None = None
         self._request: tuple | None = None  # what `assemble` was asked for last
 
@@ -282,14 +287,19 @@ class Mechanism(NamedParts, JointMethods, DriveMethods, ForceMethods, StateMetho
                 raise
         return self._assembly
 
-    def to_system(self, varying=()):
+    def to_system(self, varying=(), compile=None):
         """Return (system, q0, v0): what `simulate` runs, and the assembled start.
+
+        `compile` says as what: "now" as one System, which is compiled as a whole, "never" as tables (`to_tables`); None as
+        tables beyond 100 bodies, if tables know all its elements.
 
         `varying` names parameters that are to be changed in the system itself, as `sweep` does. It matters for axes of
         joints in space, whose numbers, zeros above all, are part of the equations otherwise, and for a mass and an inertia that
         vary both: the inertia of shapes follows the mass otherwise.
         """
         assembly = self.assembly
+        if compile == "never" or (compile is None and len(self.bodies) > UNROLLED and lack_of_tables(self) is None):
+            return self.to_tables(varying), assembly.q, assembly.v
         names = varying if isinstance(varying, Iterable) and not isinstance(varying, str) else (varying,)
         if isinstance(varying, str) or not all(isinstance(name, str) for name in names):
             raise BadArgument(f"to_system: varying= is a list of names of parameters, got {varying!r}.")
@@ -307,6 +317,27 @@ class Mechanism(NamedParts, JointMethods, DriveMethods, ForceMethods, StateMetho
             self._made = self._made.with_params(**changes)
         return self._made, assembly.q, assembly.v
 
+    def to_tables(self, varying=()):
+        """Return the equations as tables of bodies, joints and forces, which run without being compiled for this mechanism.
+
+        `simulate(m, ..., compile="never")` runs them. What tables do not know is refused by name. `varying` as for `to_system`.
+        """
+        return self.tables_at(self.assembly.q, varying)
+
+    def tables_at(self, q: np.ndarray, varying=()):
+        """The same for coordinates that need not be those of the assembled position."""
+        check_inertias(self)
+        apart = tuple(key for mass in varying if set(tied := self.params.tied_to(mass)) & set(varying) for key in (mass, *tied))
+        if apart:
+            return to_tables(self, q, apart)
+        if self._tables is None:
+            self._tables = to_tables(self, q)
+        now = dict(self.params) | shape_masses(self)
+        changes = {name: value for name, value in now.items() if self._tables.params[name] != value}
+        if changes:
+            self._tables = self._tables.with_params(**changes)
+        return self._tables
+
     def _lowered(self, assembly: Assembly, varying=()):
         check_inertias(self)
         made = lower(self, varying)
@@ -316,7 +347,7 @@ class Mechanism(NamedParts, JointMethods, DriveMethods, ForceMethods, StateMetho
 
     def _changed(self) -> None:
         """Forget what was assembled and lowered; the next use does it again."""
-        self._made = self._assembly = None
+        self._made = self._tables = self._assembly = None
 
     def _moved(self) -> None:
         """Note that a number has changed: the equations stay, the assembled position does not."""

@@ -45,6 +45,7 @@ class Resolver:
             self.layout[part.name] = slice(at, at + len(part.labels))
             at += len(part.labels)
         self.names = [*self.bodies, *self.joints, *self.points, *self.forces, *self.drives, "energy", "power"]
+        self._named = set(self.names)
 
     @property
     def kit(self) -> Any:
@@ -56,7 +57,7 @@ class Resolver:
         return None if joint is None else (self.layout[joint].start, self.layout[joint].stop)
 
     def __contains__(self, name: object) -> bool:
-        return isinstance(name, str) and name in self.names
+        return isinstance(name, str) and name in self._named
 
     def view(self, sol, name: str):
         """Return what a name stands for in a solution."""

@@ -24,8 +24,8 @@ from .marks import MARKED, Kernel, Leaf
 from .numba_meaning import dispatcher, teach
 
 # of the C library
-EXPECTED = set("acos asin atan atan2 cbrt ceil cos cosh exp exp2 expm1 floor fmod frexp ldexp log log10 log1p log2 memcpy memmove "
-               "memset pow sin sinh sqrt tan tanh".split())  # fmt: skip
+EXPECTED = set("acos asin atan atan2 cbrt ceil cos cosh exp exp2 expm1 floor fmod free frexp ldexp log log10 log1p log2 "
+               "malloc memcpy memmove memset pow sin sinh sqrt tan tanh".split())  # fmt: skip
 SPEED = 3  # of the optimizer, as Numba has it
 # Numba's helpers in C, for arrays that lie one after the other: all that kernels reshape
 SUPPORT = """

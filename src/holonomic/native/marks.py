@@ -181,3 +181,23 @@ def slot_caller(signature: Signature, index: int):
 def call_model_at(address, context, mode, t, a, at_a, b, at_b, data, out, at_out):
     """Call an operator of a model by its address, from compiled kernels alone: arrays are read and written from the offsets on."""
     raise NotImplementedError("addresses are called by compiled kernels")
+
+
+def numbers_at(address, n):
+    """Return the n numbers at an address as an array, from compiled kernels alone."""
+    raise NotImplementedError("addresses are looked at by compiled kernels")
+
+
+def whole_at(address, n):
+    """Return the n whole numbers at an address as an array, from compiled kernels alone."""
+    raise NotImplementedError("addresses are looked at by compiled kernels")
+
+
+def take_room(n):
+    """Return the address of room for n numbers, 0 where there is none left; it is given back with `leave_room`."""
+    raise NotImplementedError("compiled kernels alone take room")
+
+
+def leave_room(address):
+    """Give room back."""
+    raise NotImplementedError("compiled kernels alone take room")

@@ -11,10 +11,23 @@ import functools
 import numba
 from llvmlite import ir
 from numba.core import cgutils, types
-from numba.extending import intrinsic, overload, register_jitable, typeof_impl
+from numba.extending import intrinsic, lower_builtin, overload, register_jitable, type_callable, typeof_impl
 
 from . import abi
-from .marks import MARKED, Inner, Instead, Kernel, Leaf, SlotCall, View, call_model_at
+from .marks import (
+    MARKED,
+    Inner,
+    Instead,
+    Kernel,
+    Leaf,
+    SlotCall,
+    View,
+    call_model_at,
+    leave_room,
+    numbers_at,
+    take_room,
+    whole_at,
+)
 
 # contract: a product and a sum may be rounded once instead of twice; nothing else is relaxed.
 # _nrt=False: no reference is counted, and a kernel that would allocate does not compile at all.
@@ -128,3 +141,58 @@ def _call_model_at(address, context, mode, t, a, at_a, b, at_b, data, out, at_ou
         return _call_pointer(address, context, mode, t, a, at_a, b, at_b, data, out, at_out)
 
     return through_address
+
+
+
+def _sees_array(function, kind) -> None:
+    """Let kernels see numbers at an address as an array. No function of theirs may return one: this is no function there."""
+    whole = types.Array(kind, 1, "C")
+
+    @type_callable(function)
+    def typing(context):
+        return lambda address, n: whole
+
+    @lower_builtin(function, types.Integer, types.Integer)
+    def lowered(context, builder, signature, args):
+        made = context.make_array(whole)(context, builder)
+        size = context.get_constant(types.intp, 8)
+        context.populate_array(
+            made, data=builder.inttoptr(args[0], made.data.type), shape=cgutils.pack_array(builder, [args[1]]),
+            strides=cgutils.pack_array(builder, [size]), itemsize=size, meminfo=None,
+        )  # fmt: skip
+        return made._getvalue()
+
+
+_sees_array(numbers_at, types.float64)
+_sees_array(whole_at, types.int64)
+
+
+@intrinsic
+def _malloc(typingctx, n):
+    def codegen(context, builder, signature, args):
+        word, pointer = ir.IntType(64), ir.IntType(8).as_pointer()
+        function = cgutils.get_or_insert_function(builder.module, ir.FunctionType(pointer, [word]), "malloc")
+        return builder.ptrtoint(builder.call(function, [builder.mul(args[0], word(8))]), word)
+
+    return types.int64(types.int64), codegen
+
+
+@intrinsic
+def _free(typingctx, address):
+    def codegen(context, builder, signature, args):
+        pointer = ir.IntType(8).as_pointer()
+        function = cgutils.get_or_insert_function(builder.module, ir.FunctionType(ir.VoidType(), [pointer]), "free")
+        builder.call(function, [builder.inttoptr(args[0], pointer)])
+        return args[0]
+
+    return types.int64(types.int64), codegen
+
+
+@overload(take_room, jit_options=OPTIONS)
+def _take_room(n):
+    return lambda n: _malloc(n)
+
+
+@overload(leave_room, jit_options=OPTIONS)
+def _leave_room(address):
+    return lambda address: _free(address)

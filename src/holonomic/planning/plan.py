@@ -363,6 +363,11 @@ class Plan:
         numbers = () if self.solution is None else self.solution.trail.reasons(self.solution)
         return "\n".join([*methods(self), *numbers, *self.members])
 
+    @property
+    def tier(self) -> str:
+        """As what the model runs: "code" compiled for all of it, "tables" of its elements, or "Python"."""
+        return "Python" if self.model.interpreted else "code" if self.model.dense else "tables"
+
     def __repr__(self) -> str:
         c = self.choice
         return f"{c.formulation!r} + {c.integrator!r} + {c.stabilization!r}"

@@ -42,6 +42,8 @@ def methods(plan) -> list[str]:
     lines = []
     for role, text in named.items():
         lines.append(f"{role}: {text}, {'as asked' if role in c.chosen else because[role]}")
+    if plan.tier == "tables":
+        lines.append(f"model: tables of {model.system.contents}, nothing compiled for it")
     if c.step is not None:
         lines.append(f"step: {c.step:g}, fixed")
     else:

@@ -23,7 +23,7 @@ from ..arguments import (
     refuse_unknown,
 )
 from ..entries import entry
-from ..errors import BadArgument
+from ..errors import BadArgument, IncompatibleMethods
 from ..model.dae import Dae
 from ..model.given_numbers import axes, is_whole
 from ..planning.reuse import traced_model
@@ -84,6 +84,7 @@ def sweep(
     initial: str = "check",
     hold=None,
     redundant: str | None = None,
+    compile: str | None = None,
     max_steps: int = 1_000_000,
     max_step: float = np.inf,
     store: str | os.PathLike | None = None,
@@ -132,6 +133,8 @@ def sweep(
         as for `simulate`. A mechanism is projected by default.
     redundant : {None, "minimum-norm", "drop"}
         What to do about redundant constraint rows; they are the same for all members.
+    compile : {None, "now", "never"}
+        As what a Mechanism runs, as for `simulate`. Tables run on threads alone.
     store : path, optional
         Stream the results to a Zarr group of this name (extra `store`), in bounded memory. Finished chunks survive
         whatever happens to the process.
@@ -180,7 +183,7 @@ def sweep(
     """
     if positional or unknown:
         refuse_unknown(sweep, positional, unknown, system)
-    start = GivenStart(q0, v0, y0, s0, w0, x0, dx0, ddx0, lam0, initial, hold, redundant)
+    start = GivenStart(q0, v0, y0, s0, w0, x0, dx0, ddx0, lam0, initial, hold, redundant, compile)
     asked = Asked(
         formulation, integrator, stabilization, rtol, atol, step, constraint_tol, prefer, save_at, events, max_steps, max_step,
         None, progress, max_time, max_memory, cancel, inputs, controllers,
@@ -197,7 +200,15 @@ def run_members(call: str, system, t_end, start: GivenStart, asked: Asked, many:
         raise BadArgument(
             'controllers run on threads of this process and keep their answers in memory: use on="threads", without store=.'
         )
-    job = job_of(call, system, t_end, start, asked, many, explicit_only=isinstance(many.on, str) and many.on == "cuda")
+    explicit_only = isinstance(many.on, str) and many.on == "cuda"
+    if start.compile is None and not isinstance(engine, Threads):
+        start = start._replace(compile="now")  # tables are memory of this process
+    try:
+        job = job_of(call, system, t_end, start, asked, many, explicit_only)
+    except IncompatibleMethods:
+        if start.compile is not None or not isinstance(system, Assembling):
+            raise
+        job = job_of(call, system, t_end, start._replace(compile="now"), asked, many, explicit_only)  # what tables do not offer
     job.halt.budget = budget
     if many.store is None:
         runs = gather(job, engine, many.keep, asked.progress)

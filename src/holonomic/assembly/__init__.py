@@ -1,0 +1,1 @@
+"""Models as tables: kinds of elements, tables of them, and the program that eliminates."""

@@ -1,0 +1,131 @@
+"""Kinds of elements: a small System each, traced and differentiated as any other, compiled once for all that are alike.
+
+A body is a System of one body, a force one of the bodies it acts on, a joint one of the bodies it joins, with unit masses in
+the way of its own. From them come W⁻¹, f, g, g', γ, G, energies: no formula of a joint or a force is written a second time.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..kernels.elements import BODY, FORCE, ROWS
+from ..model import machine_code
+from ..model.system import System
+from ..model.tape import Tape, needed
+
+SLOT = "element."  # names of an element's own numbers begin with it, then comes which
+
+
+class Source(NamedTuple):
+    """Where a number of a function comes from: an element's own, a parameter by name, a constant, an input."""
+
+    kind: str  # "slot", "param", "number" or "input"
+    which: Any
+
+
+class Function(NamedTuple):
+    """Machine code of a kind: its address, how much it writes, and where its data come from."""
+
+    address: int
+    length: int
+    sources: tuple[Source, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Kind:
+    """One kind of element.
+
+    Parameters
+    ----------
+    what : int
+        BODY, FORCE or ROWS.
+    widths : tuple of (int, int)
+        Coordinates and velocities of each of its ends.
+    rows : int
+        Of constraints.
+    full : bool
+        Whether W⁻¹ of a body is a whole matrix.
+    rates : bool
+        Whether a body writes q'.
+    functions : dict
+        "main", see `kernels.elements`; "energy", where it has one; "position", rows by q, where q' is not v.
+    """
+
+    what: int
+    widths: tuple[tuple[int, int], ...]
+    rows: int
+    full: bool
+    rates: bool
+    functions: dict[str, Function]
+
+
+def make_kind(what: int, system: System, q0: np.ndarray, v0: np.ndarray, widths, energy: bool) -> Kind:
+    """Trace the System of one element and compile what its kind needs."""
+    from ..model.casadi_door import SX, densify, diag, reshape, vec, vertcat
+    from ..model.derive import Derived
+    from ..model.factors import factor
+    from ..model.graphs import angles_by_parts
+    from ..model.tape import record
+    from ..model.trace import trace
+
+    traced = trace(system, q0, v0, 0.0)
+    e = traced.expressions
+    d = Derived(e)
+    made: dict[str, Any] = {}
+    full, rates, rows = False, e.kinematics is not None, d.n_lam
+    if what == BODY:
+        nv = len(v0)
+        full = e.mass.nnz() > nv
+        inverse = vec(densify(factor(e.mass).solve(SX.eye(nv)))) if full else 1 / diag(densify(e.mass))
+        made["main"] = vertcat(inverse, densify(d.force), *([densify(d.q_dot)] if rates else []))
+    elif what == FORCE:
+        made["main"] = densify(d.force)
+    else:
+        g = e.constraint if e.constraint.numel() else SX.zeros(rows, 1)
+        made["main"] = vertcat(g, d.velocity_rows, d.gamma, reshape(densify(d.G).T, rows * len(v0), 1))
+        if rates and e.constraint.numel():
+            zero = SX.zeros(2 * rows, 1)
+            made["position"] = vertcat(g, zero, reshape(densify(d.J).T, rows * len(q0), 1))
+    if energy:
+        kinetic = d.kinetic if what == BODY else SX(0)
+        made["energy"] = vertcat(kinetic, SX(0) if e.potential is None else e.potential)
+    params = list(system.params or {})
+    n_numbers = len(traced.numbers)
+    functions = {}
+    for name, out in made.items():
+        tape = needed(angles_by_parts(record(e.t, vertcat(e.q, e.v), SX.sym("none", 0), e.data, densify(out))))
+        tape, read = own_data(tape)
+        sources = tuple(_source(index, params, traced.numbers, n_numbers) for index in read)
+        functions[name] = Function(_compiled(tape), len(tape.outputs), sources)
+    return Kind(what, tuple(widths), rows if what == ROWS else 0, full, rates and what == BODY, functions)
+
+
+def _source(index: int, params: list[str], numbers: np.ndarray, n_numbers: int) -> Source:
+    """What stands at a place in the data of a System."""
+    if index < len(params):
+        name = params[index]
+        return Source("slot", int(name.removeprefix(SLOT))) if name.startswith(SLOT) else Source("param", name)
+    index -= len(params)
+    return Source("number", float(numbers[index])) if index < n_numbers else Source("input", index - n_numbers)
+
+
+def own_data(tape: Tape) -> tuple[Tape, list[int]]:
+    """The tape with the data that it reads numbered one after the other, and what they were."""
+    read: dict[int, int] = {}
+    nodes = []
+    for node in tape.nodes:
+        if node[0] == "in" and node[1] == 3:
+            node = ("in", 3, read.setdefault(node[2], len(read)))
+        nodes.append(node)
+    return Tape(tuple(nodes), tape.outputs), list(read)
+
+
+def _compiled(tape: Tape) -> int:
+    name = machine_code.compile_tapes({"element": tape})
+    found = machine_code.addresses(name, ("element",))
+    if found is None:
+        raise RuntimeError("compiled machine code could not be loaded")
+    return found["element"]

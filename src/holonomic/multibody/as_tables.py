@@ -1,0 +1,309 @@
+"""From a mechanism to tables: its bodies, forces, joints and drives, each in the table of its kind."""
+
+from __future__ import annotations
+
+from copy import copy
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from ..assembly.collection import Collection, KindTable
+from ..assembly.kinds import SLOT, Kind, make_kind
+from ..assembly.table_system import TableSystem
+from ..errors import IncompatibleMethods
+from ..kernels.elements import BODY, FORCE, ROWS
+from ..model.call_by_name import wanted
+from ..model.system import System
+from .element_reader import Reader, Remaker
+from .lower import (
+    body_sizes,
+    held_point_masses,
+    mass_function,
+    mass_keys,
+    metric,
+    potential_function,
+    shape_masses,
+    total_force,
+)
+from .results import Resolver
+
+_known: dict[tuple, Kind] = {}  # of elements without functions of the user's
+
+
+def to_tables(m, q: np.ndarray, varying=()) -> TableSystem:
+    """Return the equations of a mechanism as tables; q is where functions are looked at on numbers.
+
+    `varying` names masses and inertias that vary apart.
+    """
+    lacks = lack_of_tables(m)
+    if lacks is not None:
+        raise IncompatibleMethods(f'{lacks}, which tables (compile="never") do not know. Use compile="now".')
+    m = as_it_is(m)
+    bodies = tuple(m.bodies.values())
+    labels: dict[str, list[str]] = {"position": [], "velocity": []}
+    for part in (*m.joints.values(), *m.drives.values()):
+        names = part.rows.row_names
+        labels[part.level] += [part.name] if len(part.labels) == 1 else [f"{part.name}[{row}]" for row in names]
+    coordinates: dict[str, str] = {}
+    for body in bodies:
+        coordinates |= m.kit.labels(body.name)
+    params = dict(m.params) | {f"{name}.size": size for name, size in body_sizes(m).items()} | shape_masses(m)
+    functions = [found for part in elements(m) for found in functions_in(part, m.params)]
+    functions += [given for given in m.inputs.values() if callable(given)]
+    return TableSystem(
+        partial(collect, m, params, q, varying), functions, (labels["position"], labels["velocity"], []), params, coordinates,
+        dict(m.inputs) or None, dict(m.outputs) or None, Resolver(m, {}), (m.kit.NQ * len(bodies), m.kit.NV * len(bodies)),
+    )  # fmt: skip
+
+
+def elements(m):
+    """Functions of all joints, drives and forces."""
+    for part in (*m.joints.values(), *m.drives.values()):
+        yield part.rows
+    for force in m.forces.values():
+        yield from (part for part in (force.applied, force.energy) if part is not None)
+
+
+def functions_in(part, known) -> list:
+    """Functions of the user's in an element."""
+    reader = Reader(known)
+    reader.read(part)
+    return reader.functions
+
+
+def lack_of_tables(m) -> str | None:
+    """Name the first element that tables do not know; None where they know all."""
+    if m.dimension == 3 and m.bodies:
+        return f"body {next(iter(m.bodies))!r} moves in space"
+    if m.states:
+        return f"state {next(iter(m.states))!r} has an equation of its own"
+    loaded = next((force for force in m.forces.values() if force.load is not None), None)
+    if loaded is not None:
+        return f"{loaded.name!r} follows the reaction of joint {loaded.load!r}"
+    slipping = next((part for part in (*m.joints.values(), *m.drives.values()) if part.level == "velocity"), None)
+    return None if slipping is None else f"{slipping.name!r} is a constraint of velocities"
+
+
+def as_it_is(m):
+    """A copy of a mechanism to which nothing is added any more."""
+    made = copy(m)
+    for name in ("bodies", "joints", "drives", "forces", "points", "states", "inputs", "outputs"):
+        setattr(made, name, dict(getattr(m, name)))
+    return made
+
+
+def collect(m, params: dict[str, float], q: np.ndarray, varying=()) -> Collection:
+    """Put all elements of a mechanism into tables."""
+    return Collector(m, params, q, varying).collection
+
+
+class Collector:
+    """The walk over a mechanism's elements."""
+
+    def __init__(self, m, params: dict[str, float], q: np.ndarray, varying):
+        self.m, self.kit, self.q, self.params, self.varying = m, m.kit, q, params, varying
+        links = list(held_point_masses(m))
+        self.lumps, self.lump_of = lumps_of(len(m.bodies), self.kit.NV, links)
+        places = {name: place for place, name in enumerate(params)}
+        weights = [given if isinstance(given, tuple) else (None, given) for given in metric(m, tuple(m.bodies.values()))]
+        weighed = [(-1 if name is None else places[name], float(factor)) for name, factor in weights]
+        nq = self.kit.NQ * len(m.bodies)
+        self.collection = Collection(self.lumps, self.kit.NQ, self.kit.NV, places, [], [], weighed[nq:], weighed[:nq])
+        self._tables: dict[tuple, KindTable] = {}
+        self._add_bodies(links)
+        for force in m.forces.values():
+            self._add_force(force)
+        rows = 0
+        for level in ("position", "velocity"):
+            for part in (*m.joints.values(), *m.drives.values()):
+                if part.level == level:
+                    self._add_rows(part, rows)
+                    rows += len(part.labels)
+            if level == "position":
+                self.collection.n_constraints = rows
+        self.collection.n_speeds = rows - self.collection.n_constraints
+        self.collection.tables = list(self._tables.values())
+        self.collection.settle_numbers()
+
+    # elements
+
+    def _add_bodies(self, links) -> None:
+        m, nv = self.m, self.kit.NV
+        bodies, own = list(m.bodies.values()), {}
+        for one, other, value in links:
+            own.setdefault(self.lump_of[one // nv], []).append((one, other, value))
+        for number, lump in enumerate(self.lumps):
+            ties = own.get(number, ())
+            local = {nv * k + i: nv * place + i for place, k in enumerate(lump) for i in range(nv)} | {-1: -1}
+            tied = tuple((local[one], local[other]) for one, other, _ in ties)
+            keys = tuple(self._mass_keys(bodies[k].name) for k in lump)
+            held = {row // nv for pair in tied for row in pair if row >= 0}
+            for place, (mass, inertia, _) in enumerate(keys):
+                if not inertia and place not in held:
+                    raise IncompatibleMethods(
+                        f"body {mass.removesuffix('.mass')!r} has no inertia, and nothing says how it turns: tables "
+                        '(compile="never") divide by it. Give inertia=, or use compile="now".'
+                    )
+            named = [name for mass, inertia, shape in keys for name in (mass, *(key for _, key in inertia), shape) if name]
+            alike = tuple((tuple(suffix for suffix, _ in inertia), shape is not None) for _, inertia, shape in keys)
+            values = [value for _, _, value in ties]
+            make = partial(self._body_kind, lump, keys, tied)
+            self._table(("body", nv, alike, tied), [*m._gravity, *named], values, (number,), make).first.append(0)
+
+    def _mass_keys(self, name: str) -> tuple:
+        return mass_keys(name, self.m.params, self.m.params.tied_to(f"{name}.mass"), self.varying)
+
+    def _body_kind(self, lump, keys, tied, values) -> Kind:
+        kit, count = self.kit, 0
+
+        def slot():
+            nonlocal count
+            count += 1
+            return f"{SLOT}{count - 1}"
+
+        gravity = tuple(slot() for _ in self.m._gravity)
+        masses = tuple(
+            (slot(), tuple((suffix, slot()) for suffix, _ in inertia), None if shape is None else slot())
+            for _, inertia, shape in keys
+        )
+        numbers = [slot() for _ in tied]
+        weights = tuple((k, body[0]) for k, body in enumerate(masses))
+
+        def mass(p):
+            links = tuple((one, other, p[name]) for (one, other), name in zip(tied, numbers, strict=True))
+            return mass_function(kit.mass_block, kit.NV, masses, links)(p)
+
+        spins = kit.gyroscopic(masses)
+
+        def force(q, v, p):
+            return total_force(kit.generalized, kit.NV, len(lump), (), spins, 0.0, q, v, p, None, None)
+
+        return self._kind(
+            BODY, lump, values, mass=mass, force=force if spins else None,
+            potential=potential_function(kit.centre, gravity, weights, ()), energy=True,
+        )  # fmt: skip
+
+    def _add_force(self, force) -> None:
+        parts = (force.applied, force.energy)
+        reader = Reader(self.params)
+        for part in parts:
+            reader.read(part)
+        ends, lumps = self._ends(reader.bodies)
+        key = ("force", self.kit.NV, *reader.key, *ends)
+        made = partial(self._force_kind, parts, lumps, reader)
+        self._table(key, reader.numbers, (), tuple(lumps), made, user=reader.functions).first.append(0)
+
+    def _force_kind(self, parts, lumps, reader, values) -> Kind:
+        kit, known, local = self.kit, self.params, self._local(lumps)
+        applied, energy = parts
+
+        def act(t, q, v, p, u):
+            remake = Remaker(known, local, p)
+            made = remake.make(applied)
+            return total_force(kit.generalized, kit.NV, len(local), ((made, None),), (), t, q, v, p, u, None)
+
+        def potential(q, p):
+            remake = Remaker(known, local, p)
+            remake.make(applied)
+            return remake.make(energy)(q, p)
+
+        return self._kind(
+            FORCE, list(local), values, user=reader.functions, force=None if applied is None else act,
+            potential=None if energy is None else potential, energy=energy is not None,
+        )  # fmt: skip
+
+    def _add_rows(self, part, first: int) -> None:
+        reader = Reader(self.params)
+        reader.read(part.rows)
+        ends, lumps = self._ends(reader.bodies)
+        key = ("rows", self.kit.NV, part.level, *reader.key, *ends)
+        made = partial(self._rows_kind, part, lumps, reader)
+        self._table(key, reader.numbers, (), tuple(lumps), made, user=reader.functions).first.append(first)
+
+    def _rows_kind(self, part, lumps, reader, values) -> Kind:
+        known, local, asked = self.params, self._local(lumps), wanted(part.rows, part.name, ("t", "q", "v", "p"))
+
+        def remade(given):
+            made = Remaker(known, local, given["p"]).make(part.rows)
+            return made(**{name: given[name] for name in asked})
+
+        def rows(t, q, p):
+            return remade({"t": t, "q": q, "p": p})
+
+        def speeds(t, q, v, p):
+            return remade({"t": t, "q": q, "v": v, "p": p})
+
+        level = {"constraint": {part.name: rows}} if part.level == "position" else {"nonholonomic": {part.name: speeds}}
+        return self._kind(ROWS, list(local), values, user=reader.functions, **level)
+
+    # kinds
+
+    def _ends(self, bodies: list[int]) -> tuple[tuple, list[int]]:
+        """Where each body stands in the lumps at the ends, and these lumps."""
+        lumps = list(dict.fromkeys(self.lump_of[k] for k in bodies))
+        widths = tuple(len(self.lumps[lump]) for lump in lumps)
+        where = tuple((lumps.index(self.lump_of[k]), self.lumps[self.lump_of[k]].index(k)) for k in bodies)
+        return (widths, where), lumps
+
+    def _local(self, lumps: list[int]) -> dict[int, int]:
+        """Numbers of bodies among those of some lumps."""
+        return {k: i for i, k in enumerate(k for lump in lumps for k in self.lumps[lump])}
+
+    def _table(self, key, names, values, lumps, make, user=()) -> KindTable:
+        """The table of a kind, with one more element."""
+        c = self.collection
+        table = self._tables.get(key)
+        if table is None:
+            kind = _known.get(key)
+            if kind is None:
+                numbers = [self.params[name] if isinstance(name, str) else name for name in names]
+                kind = make([*numbers, *values])
+                if not user:
+                    _known[key] = kind
+            table = self._tables[key] = KindTable(kind)
+        table.ends.append(lumps)
+        places = c.params
+        table.slots.append([places[name] if type(name) is str else c.constant(name) for name in (*names, *values)])
+        return table
+
+    def _kind(self, what: int, bodies, values, *, user=(), mass=None, energy: bool = False, **parts: Any) -> Kind:
+        """Trace a kind from the first of its elements."""
+        kit, n = self.kit, len(bodies)
+        params = {f"{SLOT}{i}": value for i, value in enumerate(values)}
+        if user:
+            params |= self.params
+        q = self.q.reshape(-1, kit.NQ)[list(bodies)].ravel()
+        system = System(
+            mass=np.eye(kit.NV * n) if mass is None else mass, kinematics=kit.kinematics(n), params=params,
+            inputs=dict(self.m.inputs) or None, **parts,
+        )  # fmt: skip
+        widths = [(kit.NQ * len(lump), kit.NV * len(lump)) for lump in self._lumps_of(bodies)]
+        return make_kind(what, system, q, np.zeros(kit.NV * n), widths, energy)
+
+    def _lumps_of(self, bodies) -> list[tuple[int, ...]]:
+        return [self.lumps[lump] for lump in dict.fromkeys(self.lump_of[k] for k in bodies)]
+
+
+def lumps_of(n: int, nv: int, links) -> tuple[list[tuple[int, ...]], list[int]]:
+    """Bodies that share inertia, and in which lump each body is."""
+    head = list(range(n))
+
+    def root(k: int) -> int:
+        while head[k] != k:
+            head[k] = head[head[k]]
+            k = head[k]
+        return k
+
+    for one, other, _ in links:
+        if other >= 0:
+            head[root(other // nv)] = root(one // nv)
+    members: dict[int, list[int]] = {}
+    for k in range(n):
+        members.setdefault(root(k), []).append(k)
+    lumps = [tuple(each) for each in members.values()]
+    lump_of = [0] * n
+    for number, lump in enumerate(lumps):
+        for k in lump:
+            lump_of[k] = number
+    return lumps, lump_of

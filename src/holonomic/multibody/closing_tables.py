@@ -1,0 +1,58 @@
+"""Closing the joints of a large mechanism by its tables: no matrix of all joints and bodies is made.
+
+The same shortest steps as in `assemble`, lengths counted as they are and rotations times the size of the body, by the moves that
+runs take onto their constraints.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..errors import InconsistentState
+from ..kernels.signatures import Fn
+from ..planning.reuse import model_of
+from ..starting.by_operators import Look
+
+STEPS = 40
+
+
+class TableKinematics:
+    """Rows of all joints and drives of a mechanism, by its tables."""
+
+    def __init__(self, m, q: np.ndarray):
+        self.system = m.tables_at(q)
+        self.model = model_of(self.system, q, np.zeros(len(q)), 0.0)
+        self.data = self.model.data()
+        rows = self.system.resolver.layout
+        self.names, self.starts = list(rows), np.array([where.start for where in rows.values()])
+
+    def gaps(self, q: np.ndarray) -> dict[str, float]:
+        """How far each joint or drive is open."""
+        left = self.model.evaluate(Fn.RESIDUAL, 0.0, np.concatenate([q, np.zeros(len(q))]), np.zeros(0), self.data)
+        if not self.names:
+            return {}
+        squares = np.add.reduceat(left[: self.model.n_constraints] ** 2, self.starts)
+        return dict(zip(self.names, np.sqrt(squares).tolist(), strict=True))
+
+    def closed(self, q: np.ndarray, closed: float, size: float) -> np.ndarray:
+        """Newton's method, shortest steps, until joints are open by no more than `closed`; `size` is that of the mechanism."""
+        before = np.inf
+        for _ in range(STEPS):
+            here = Look(self.model, 0.0, q, np.zeros(len(q)), self.data)
+            distance = float(np.max(here.far, initial=0.0))
+            if distance <= closed or (distance <= 1e-9 * size and distance >= 0.5 * before):
+                return q
+            before = distance
+            step = here.way_back(here.position)
+            q = q - step * min(1.0, 0.3 * size / max(float(np.max(np.abs(step))), 1e-300))
+        gaps = self.gaps(q)
+        worst = max(gaps, key=gaps.__getitem__)
+        raise InconsistentState(
+            f"the joints cannot be closed: {STEPS} Newton steps leave joint {worst!r} open by {gaps[worst]:.2g}. Check the "
+            "lengths, or start nearer to a closed position with near=."
+        )
+
+    def velocities(self, q: np.ndarray) -> np.ndarray:
+        """The smallest velocities that meet the drives."""
+        here = Look(self.model, 0.0, q, np.zeros(len(q)), self.data)
+        return -here.way_back(here.velocity) if np.any(here.velocity) else np.zeros(len(q))

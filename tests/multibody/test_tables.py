@@ -1,0 +1,237 @@
+"""Mechanisms as tables: the same motion as the code that is compiled for all of them, and no limit to their size."""
+
+import numpy as np
+import pytest
+
+from holonomic import DOP853, RK4, Event, Projection, S_both2, simulate, sweep
+from holonomic.errors import BadArgument, IncompatibleMethods
+from holonomic.kernels.signatures import Fn
+from holonomic.model.call_by_name import Names
+from holonomic.model.compiled import Model
+from holonomic.model.operators import OperatorModel
+from holonomic.multibody import Mechanism, box, disk, rod
+from holonomic.problems.from_bodies import jansen_mechanism, seven_body_mechanism
+
+from .machines import four_bar, pendulum, slider_crank, wheel_pair
+
+FIXED = {"integrator": RK4(), "stabilization": Projection()}
+
+
+def chain(n, length=0.1, mass=0.1):
+    """Rods on pins, drawn level, from a pin of the ground."""
+    m, before = Mechanism(), None
+    for i in range(n):
+        link = m.body(f"link {i}", rod((i * length, 0), ((i + 1) * length, 0), mass=mass))
+        m.revolute(f"pin {i}", m.ground if before is None else before, link, at=(i * length, 0))
+        before = link
+    return m
+
+
+def everything():
+    """A planar machine with every force there is in the plane, functions of the user's, inputs and parameters among them."""
+    m = slider_crank()
+    m.parameter("drag", 0.3)
+    m.input("push", ([0.0, 0.5, 1.0], [0.0, 2.0, -1.0]))
+    m.spring("s", "slider", m.ground, at=((1.686, 0), (2.5, 0.2)), stiffness=40.0, length=0.7, damping=2.0)
+    m.damper("d", "link", m.ground, at=((0.9, 0.25), (0.9, -1.0)), damping=1.5)
+    m.torsion_spring("A", stiffness=3.0, damping=0.1)
+    m.motor("O", torque=lambda angle, speed, p: 2.0 * np.sin(angle) - p.drag * speed)
+    m.force("wind", "link", value=lambda t, link, u: (u.push, -0.2 * link.velocity[1] + 0.1 * t))
+    m.torque("twist", "crank", value=0.4)
+    m.friction("guide", coulomb=0.5)
+    m.bushing("b", "crank", m.ground, at=(0.1, 0.1), stiffness=(5.0, 4.0, 0.3), damping=0.1)
+    m.contact("floor", "link", centre=(0.9, 0.2), radius=0.05, point=(0, 0.2), normal=(0, 1), stiffness=1e3)
+    m.output("reach", lambda slider: slider.position[0])
+    return m
+
+
+def geared():
+    """Wheels in gear, one of them with a rack, a coupling and a rod of given length."""
+    m = wheel_pair()
+    bar = m.body("bar", box((0, -0.11), (0.4, 0.02), mass=0.5))
+    m.prismatic("slide", m.ground, bar, at=(0, -0.1), axis=(1, 0))
+    m.rack_and_pinion("rack", bar, "a", at=((0, -0.1), (0, 0)), axis=(1, 0), radius=0.1)
+    arm = m.body("arm", rod((0.5, 0), (0.7, 0), mass=0.3))
+    m.revolute("C", m.ground, arm, at=(0.5, 0))
+    m.couple("tied", "B", "C", ratio=-0.5)
+    end = m.body("end", rod((0.7, 0), (0.9, 0.1), mass=0.2))
+    m.revolute("D", arm, end, at=(0.7, 0))
+    m.distance("leg", m.ground, end, at=((0.9, 0.6), (0.9, 0.1)), length=lambda t: 0.5 + 0.05 * np.sin(t))
+    m.torque("push", "a", value=0.2)
+    return m
+
+
+def both(m, t=0.3):
+    """The two models of a mechanism at a state off its constraints, and their data at a time."""
+    from holonomic.model.input_tables import InputTables
+
+    q, v = m.assembly.q, m.assembly.v + 0.3 * np.random.default_rng(5).uniform(-1, 1, len(m.assembly.v))
+    models = OperatorModel(m.to_tables(), q, v), Model(m.to_system(compile="now")[0], q, v)
+    data = [model.data() for model in models]
+    for model, own in zip(models, data, strict=True):
+        InputTables(model).set(own, t, 1.0)
+    return models, data, np.concatenate([q, v])
+
+
+MACHINES = {
+    "slider-crank": lambda: slider_crank(speed=10.0), "four-bar": four_bar, "pendulum": pendulum, "wheels": wheel_pair,
+    "seven bodies": seven_body_mechanism, "a leg": jansen_mechanism, "every force": everything, "gears": geared,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("make", MACHINES.values(), ids=MACHINES)
+def test_tables_give_the_field_the_rows_and_the_energy_of_compiled_code(make):
+    (tables, code), data, x = both(make())
+    for fn in (Fn.FIELD, Fn.RESIDUAL, Fn.ENERGY):
+        found, known = (model.evaluate(fn, 0.3, x, np.zeros(0), own) for model, own in zip((tables, code), data, strict=True))
+        if fn is Fn.FIELD:  # without the pivot ratio, which belongs to the order of elimination
+            found, known = found[:-1], known[:-1]
+        assert found == pytest.approx(known, rel=1e-10, abs=1e-10 * (1.0 + np.abs(known).max())), fn.name
+    lam = np.random.default_rng(1).uniform(-1, 1, tables.n_lam)
+    reactions = [model.evaluate(Fn.REACTIONS, 0.3, x, lam, own) for model, own in zip((tables, code), data, strict=True)]
+    assert reactions[0] == pytest.approx(reactions[1], abs=1e-12)
+
+
+def test_fixed_steps_agree_with_compiled_code_to_rounding_over_a_hundred_steps():
+    for m in (four_bar(), slider_crank(speed=10.0), everything()):
+        sol, known = (simulate(m, 0.1, step=1e-3, compile=how, **FIXED) for how in ("never", "now"))
+        for name in ("q", "v"):
+            assert getattr(sol, name) == pytest.approx(getattr(known, name), abs=1e-11), name  # |v| up to 10
+        assert sol.energy.total == pytest.approx(known.energy.total, abs=1e-10)
+
+
+def test_runs_with_error_control_agree_within_the_tolerance():
+    for m in (slider_crank(speed=10.0), everything()):
+        sol, known = (simulate(m, 1.0, save_at=21, compile=how, integrator=DOP853()) for how in ("never", "now"))
+        assert np.abs(sol.q - known.q).max() < 1e-7  # rtol 1e-6, on |q| up to 10
+        assert np.abs(sol.drift["position"]).max() < 1e-10 and np.abs(sol.drift["velocity"]).max() < 1e-10
+
+
+def test_results_are_read_by_name_and_the_plan_tells_the_tier():
+    m = everything()
+    sol, known = (simulate(m, 0.2, step=1e-3, compile=how, **FIXED) for how in ("never", "now"))
+    for view in (lambda s: s["A"].force, lambda s: s["slider"].position, lambda s: s["s"].tension, lambda s: s["reach"],
+                 lambda s: s["energy"].total, lambda s: s.reactions):  # fmt: skip
+        assert view(sol) == pytest.approx(view(known), abs=1e-9)
+    assert (sol.plan.tier, known.plan.tier) == ("tables", "code")
+    assert "model: tables of 3 bodies and 8 constraints, 14 kinds of elements, nothing compiled for it" in sol.plan.why()
+    assert "tables" not in known.plan.why()
+
+
+def test_the_same_kinds_serve_every_mechanism():
+    short, long = (chain(n).to_tables().collection for n in (2, 7))
+    assert [len(table.ends) for table in short.tables] == [2, 1, 1] and [len(table.ends) for table in long.tables] == [7, 1, 6]
+    assert all(a.kind is b.kind for a, b in zip(short.tables, long.tables, strict=True))
+
+
+def test_a_point_mass_that_is_welded_shares_the_rotation_of_its_holder():
+    m = pendulum()
+    m.body("bob", at=(1, 0), mass=1.0)
+    m.fixed("weld", "rod", "bob")
+    (tables, code), data, x = both(m)
+    found, known = (model.evaluate(Fn.FIELD, 0.3, x, np.zeros(0), own) for model, own in zip((tables, code), data, strict=True))
+    assert found[:-1] == pytest.approx(known[:-1], abs=1e-11)
+
+
+def test_events_save_at_and_other_stabilizations_go_through_tables():
+    m = slider_crank(speed=10.0)
+    events = {"dead": Event(m.quantity(lambda O: np.sin(O.angle)))}
+    sol, known = (simulate(m, 1.0, events=events, save_at=5, compile=how, integrator=DOP853()) for how in ("never", "now"))
+    assert len(known.events["dead"].t) == 3
+    assert sol.events["dead"].t == pytest.approx(known.events["dead"].t, abs=1e-9)
+    assert len(sol.t) == 5
+    post = simulate(m, 0.2, compile="never", integrator=RK4(), step=1e-3, stabilization=S_both2())
+    assert np.abs(post.drift["position"]).max() < 1e-9
+
+
+def test_members_of_a_sweep_run_as_tables():
+    m = four_bar()
+    masses = [0.5, 1.0, 2.0]
+    runs = sweep(m, 0.2, params={"b.mass": masses}, save_at=3, compile="never", integrator=DOP853(), progress=False)
+    known = sweep(m, 0.2, params={"b.mass": masses}, save_at=3, compile="now", integrator=DOP853(), progress=False)
+    assert not runs.failed and runs.plan.tier == "tables"
+    assert np.abs(runs.q - known.q).max() < 1e-7
+    both = {"b.mass": [1.0, 3.0], "b.inertia": [0.5, 0.7]}  # apart: the inertia does not follow the mass
+    how = {"save_at": 2, "integrator": DOP853(), "progress": False}
+    runs, known = (sweep(m, 0.2, params=both, compile=tier, **how) for tier in ("never", "now"))
+    assert np.abs(runs.q - known.q).max() < 1e-7
+
+
+def test_a_number_that_is_changed_is_changed_in_the_tables():
+    m = four_bar()
+    first = simulate(m, 0.2, compile="never").q[-1]
+    m.params["b.mass"] = 5.0
+    assert np.abs(simulate(m, 0.2, compile="never").q[-1] - simulate(m, 0.2, compile="now").q[-1]).max() < 1e-6
+    assert np.abs(simulate(m, 0.2, compile="never").q[-1] - first).max() > 1e-3
+
+
+def test_a_function_that_does_something_else_is_looked_at_again():
+    strength = {"k": 1.0}
+    m = pendulum()
+    m.motor("O", torque=lambda angle: -strength["k"] * angle)
+    ends = []
+    for k in (1.0, 5.0):
+        strength["k"] = k
+        sol, known = (simulate(m, 0.3, compile=how, integrator=DOP853()) for how in ("never", "now"))
+        assert np.abs(sol.q[-1] - known.q[-1]).max() < 1e-8
+        ends.append(sol.q[-1])
+    assert np.abs(ends[0] - ends[1]).max() > 1e-3
+
+
+def test_a_large_mechanism_runs_as_tables_by_itself_and_keeps_its_energy():
+    m = chain(300)
+    sol = simulate(m, 0.05, rtol=1e-9, atol=1e-12)
+    assert sol.plan.tier == "tables"
+    assert np.abs(sol.drift["position"]).max() < 1e-10 and np.abs(sol.energy_error).max() < 1e-9
+    top = sol["pin 0"].force  # at rest, level, a long chain feels nothing of its own length: m L α / 2 of a few links
+    assert top[0] == pytest.approx([0.0, 0.28319], abs=1e-4)
+
+
+def test_nothing_grows_faster_than_the_number_of_bodies():
+    rooms = [chain(n).to_tables().operators(None) for n in (200, 400)]
+    for fn in (Fn.FIELD, Fn.VEL_FACTOR):
+        assert rooms[1][fn].length < 2.02 * rooms[0][fn].length
+
+
+def test_a_large_drawing_that_is_a_little_open_is_closed():
+    m = chain(150)
+    m.params["link 70.x"] += 1e-9
+    q = m.assembly.q
+    residual = OperatorModel(m.to_tables(), q, 0 * q).evaluate(Fn.RESIDUAL, 0.0, np.concatenate([q, 0 * q]), np.zeros(0), m_data(m))
+    assert np.abs(residual).max() < 1e-11
+    driven = chain(150)
+    driven.drive("pin 0", speed=2.0)
+    assert driven.assembly.v[2] == pytest.approx(2.0, abs=1e-9)
+
+
+def m_data(m):
+    return OperatorModel(m.to_tables(), m.assembly.q, 0 * m.assembly.q).data()
+
+
+def test_what_tables_do_not_have_is_refused_by_name():
+    m = Mechanism(gravity=(0, 0, -9.81))
+    m.body("arm", rod((0, 0, 0), (1, 0, 0), mass=1.0))
+    m.revolute("A", m.ground, "arm", at=(0, 0, 0), axis=(0, 1, 0))
+    with pytest.raises(IncompatibleMethods, match=r"^body 'arm' moves in space, which tables \(compile=\"never\"\) do not "
+                       r"know\. Use compile=\"now\"\.$"):  # fmt: skip
+        simulate(m, 0.1, compile="never")
+    m = pendulum()
+    m.friction("O", coefficient=0.1, radius=0.01)
+    with pytest.raises(IncompatibleMethods, match=r"^'O friction' follows the reaction of joint 'O', which tables"):
+        simulate(m, 0.1, compile="never")
+    with pytest.raises(BadArgument, match=r"^compile='later': choose 'now', 'never', or None to leave it to the size of the "
+                       r"mechanism\.$"):  # fmt: skip
+        simulate(m, 0.1, compile="later")
+    from holonomic import System
+
+    with pytest.raises(BadArgument, match=r'^compile="never" is for a Mechanism, whose bodies and joints become tables; '
+                       r"System has functions"):  # fmt: skip
+        simulate(System(mass=np.eye(1)), 1.0, q0=[0.0], v0=[1.0], compile="never")
+
+
+def test_disk_mass_names_are_those_of_the_parameters():
+    m = Mechanism()
+    m.body("wheel", disk((0, 0), 0.3, mass=2.0))
+    m.revolute("O", m.ground, "wheel", at=(0, 0))
+    system = m.to_tables()
+    assert system.params["wheel.size"] == pytest.approx(0.3) and Names(**system.params)["wheel.mass"] == 2.0
