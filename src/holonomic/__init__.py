@@ -56,6 +56,7 @@ from .integrators.radau import Radau
 from .integrators.rattle import RATTLE
 from .integrators.runge_kutta import DOP853, RK4, RK23, RK45, Euler, Heun, Midpoint
 from .model.dae import Dae
+from .model.opaque import opaque
 from .model.system import Ode, System
 from .results.solution import Solution
 from .simulate import simulate
@@ -181,6 +182,7 @@ __all__ = [
     "export",
     "gradient",
     "load",
+    "opaque",
     "simulate",
     "work_precision",
 ]

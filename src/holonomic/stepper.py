@@ -10,6 +10,7 @@ import numpy as np
 from .arguments import Asked, GivenStart, given_controllers, opened, refuse_unknown
 from .errors import DONE, EVENT, MORE, OK, BadArgument
 from .loop.from_python import drive_compiled
+from .native.callbacks import raise_what_was_raised
 from .planning.plan import Plan
 from .planning.reuse import UntraceableEvent, as_python
 from .results.solution import Solution
@@ -201,10 +202,12 @@ class Stepper:
         memory = self._memory
         memory.quota = QUOTA
         status = drive_compiled(self._given)
+        raise_what_was_raised()
         while status != DONE:
             if not (self.plan.supplies(status) or status == MORE):
                 raise self._failed(status)
             memory.quota, status = QUOTA, drive_compiled(self._given)
+            raise_what_was_raised()
 
     def _stretch(self, t_stop: float) -> bool:
         """Go on to a time and enter the inputs that begin there; False: a terminal event came before."""

@@ -211,6 +211,7 @@ ASKING = {
     "model/from_sympy.py": "SymPy's printers",
     "model/numpy_on_symbols.py": "names that came with later releases of NumPy",
     "model/rebound.py": "users' objects, some without a __dict__",
+    "model/opaque_code.py": "users' functions, of Python, Numba, SciPy and C",
     "model/statement.py": "a user's function that may have no name",
     "model/symbol_loops.py": "names that came with later releases of NumPy",
     "model/function_signature.py": "functions that Numba compiled",

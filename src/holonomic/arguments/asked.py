@@ -193,11 +193,10 @@ def _chosen(model, formulation, integrator, stabilization, rtol, atol, step, con
             raise BadArgument(ONE_OR_THE_OTHER)
         step = check_step(step)
     rtol = relative_tolerance(rtol)
-    if model.interpreted and rtol < model.attainable_rtol and step is None:
+    if rtol < model.attainable_rtol and step is None:
         raise BadArgument(
             f"rtol={rtol:g} cannot be reached: {' and '.join(model.inexact)} come from differences, good to "
-            f"{model.attainable_rtol:g}. Give them as derivatives={{'{model.inexact[0]}': ...}}, or rtol >= "
-            f"{model.attainable_rtol:g}."
+            f"{model.attainable_rtol:g}. {model.exacter} rtol >= {model.attainable_rtol:g}."
         )
     sized = atol is not None
     atol = absolute_tolerance(model, atol)

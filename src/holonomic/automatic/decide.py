@@ -32,6 +32,7 @@ from ..kernels.signatures import Fn
 from ..loop.automatic_looks import LONGER, LONGEST_LOOK, STABLE, WORTH, is_rough
 from ..loop.fastest_rate import MOVE, look, turning
 from ..model.dae import Dae
+from ..native.callbacks import raise_what_was_raised
 from ..planning.choice import Choice, make_choice
 from ..planning.plan import Plan
 from ..planning.words import reason
@@ -120,6 +121,7 @@ class Choosing:
                 plan.for_kernels(run.data), run.memory, t, run.x, run.xe, K, run.W, model.nq, model.nv,
                 model.nq // model.order if model.is_ode else model.nq, left, found,
             )  # fmt: skip
+            raise_what_was_raised()
         if keep:
             K[:4] = kept
         fastest, real, motion = found.tolist()

@@ -111,7 +111,7 @@ def energy_tolerance(simulate: Callable, model, t0: float, t1: float, start: dic
     rtol : float
         Share of the moving energy that may be lost.
     """
-    least = max(LEAST, model.attainable_rtol if model.interpreted else 0.0)
+    least = max(LEAST, model.attainable_rtol)
     careful = max(FIRST * rtol, least)
     if model.is_ode:
         return careful, f"an Ode has no energy of its own, so steps are controlled to {careful:.1g}; invariants are kept"

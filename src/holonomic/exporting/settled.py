@@ -37,7 +37,11 @@ def settled(call: str, system, t_end, start: GivenStart, asked: Asked) -> tuple[
         ready = one_plan(call, here, asked)
     except UntraceableEvent as problem:
         raise BadArgument(refusal(str(problem))) from problem
-    for kernel in Program(ready.plan, None).slot_kernels():
+    program = Program(ready.plan, None)
+    outside = program.opaque()
+    if outside is not None:
+        raise BadArgument(f"{call} cannot have opaque {outside!r}: it is code of this process, which a library does not have.")
+    for kernel in program.slot_kernels():
         if not is_ours(kernel.py):
             raise BadArgument(f"{call}: {kernel.__qualname__!r} of {ready.plan!r} is a method of your own, which has no bitcode.")
     return ready, here.t1

@@ -146,6 +146,9 @@ def check(job: Job) -> None:
             'on="cuda" runs events that end a run or are written down; then=, which changes the state, and methods that '
             'need starting points need Python. Use on="threads".'
         )
+    outside = program.opaque("run", "events", "start")
+    if outside is not None:
+        raise IncompatibleMethods(f'on="cuda" cannot call opaque {outside!r}, whose code is for the processor. Use on="threads".')
     if len(job.tables.at):
         raise BadArgument('on="cuda" takes inputs as functions of t, not as tables. Use on="threads".')
 

@@ -17,15 +17,22 @@ Three types are CasADi's own:
     ``Sparsity.upper`` and ``Sparsity.dense``.
 
 Vectors are joined with `vertcat`, not with NumPy, and a product of matrices leaves out what the pattern says is zero.
+
+Calls of functions that are no expressions (`call`) are ours: their results stand in a graph as symbols of their own, and what
+asks a graph for derivatives, symbols, values or operations looks behind them.
 """
 
 from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterator
+from typing import Any
 
 import casadi
+import numpy as np
 from casadi import DM, SX, Sparsity
+
+from .calls_in_order import in_order
 
 __all__ = ["DM", "SX", "Sparsity"]  # CasADi's own; everything else is defined below
 
@@ -110,32 +117,43 @@ def sprank(A: SX) -> int:
 
 def jacobian(y: SX, x: SX) -> SX:
     """∂y/∂x, with its own pattern."""
-    return casadi.jacobian(y, x)
+    total = casadi.jacobian(y, x)
+    for results, slope in _slopes(y, lambda part: casadi.jacobian(part, x)):
+        total = total + casadi.jacobian(y, results) @ slope
+    return total
 
 
 def jacobian_sparsity(y: SX, x: SX) -> Sparsity:
     """The pattern of ∂y/∂x, without its entries."""
-    return casadi.jacobian_sparsity(y, x)
+    return jacobian(y, x).sparsity() if calls_in(y) else casadi.jacobian_sparsity(y, x)
 
 
 def jtimes(y: SX, x: SX, direction: SX) -> SX:
     """∂y/∂x times a direction, without ∂y/∂x being formed."""
-    return casadi.jtimes(y, x, direction)
+    total = casadi.jtimes(y, x, direction)
+    for results, slope in _slopes(y, lambda part: casadi.jtimes(part, x, direction)):
+        total = total + casadi.jtimes(y, results, slope)
+    return total
 
 
 def substitute(y: SX, x: SX, values: SX) -> SX:
     """An expression with values in the place of the symbols x."""
+    for made in calls_in(y):
+        if casadi.depends_on(made.arguments, x):
+            values = casadi.vertcat(values, call(made.function, casadi.substitute(made.arguments, x, values)))
+            x = casadi.vertcat(x, made.results)
     return casadi.substitute(y, x, values)
 
 
 def depends_on(y: SX, x: SX) -> bool:
     """Whether an expression contains one of the symbols x."""
-    return casadi.depends_on(y, x)
+    return casadi.depends_on(_with_arguments(y), x)
 
 
 def symvar(y: SX) -> list[SX]:
     """The symbols that an expression contains."""
-    return casadi.symvar(y)
+    found = casadi.symvar(_with_arguments(y))
+    return [symbol for symbol in found if not symbol.name().startswith(RESULT)] if _calls else found
 
 
 def is_equal(a: SX, b: SX, depth: int) -> bool:
@@ -143,22 +161,33 @@ def is_equal(a: SX, b: SX, depth: int) -> bool:
     return casadi.is_equal(a, b, depth)
 
 
-def function_of(inputs: list[SX], outputs: list[SX]) -> casadi.Function:
+def function_of(inputs: list[SX], outputs: list[SX]) -> casadi.Function | _Stepwise:
     """A function that evaluates expressions of symbols, given numbers or other expressions; no other symbol may be in them.
 
     Called, it gives one DM or SX, or a tuple of them where there are several outputs; ``numel_in(i)`` says how many numbers
     the input i takes.
     """
-    return casadi.Function("f", inputs, outputs)
+    calls = calls_in(*outputs)
+    return _Stepwise(inputs, outputs, calls) if calls else casadi.Function("f", inputs, outputs)
 
 
-def instructions(inputs: list[SX], outputs: list[SX]) -> Iterator[tuple[str, list[int], list[int], float | None]]:
+def instructions(inputs: list[SX], outputs: list[SX]) -> Iterator[tuple[str, list[int], list[int], Any]]:
     """Walk through the graph of expressions in the order of evaluation: (operation, sources, targets, number).
 
     Sources and targets are places in memory; for "input" the source, for "output" the target is (which, entry of its
-    pattern). The number is that of "const".
+    pattern). The number is that of "const"; of "call" it is the function that is called.
     """
-    function, names = function_of(inputs, outputs), _operation_names()
+    calls = calls_in(*outputs)
+    if not calls:
+        return _walk(casadi.Function("f", inputs, outputs))
+    results = casadi.vertcat(*(made.results for made in calls))
+    arguments = casadi.vertcat(*(made.arguments for made in calls))
+    walk = _walk(casadi.Function("f", [*inputs, results], [arguments, *outputs]))
+    return in_order(walk, len(inputs), [made.function for made in calls])
+
+
+def _walk(function: casadi.Function) -> Iterator[tuple[str, list[int], list[int], Any]]:
+    names = _operation_names()
     for k in range(function.n_instructions()):
         name = names[function.instruction_id(k)]
         number = float(function.instruction_constant(k)) if name == "const" else None
@@ -170,6 +199,95 @@ def _operation_names() -> dict[int, str]:
     """CasADi's numbers of operations, with our names for them."""
     found = {name[3:].lower(): getattr(casadi, name) for name in dir(casadi) if name.startswith("OP_")}
     return {number: name for name, number in found.items() if isinstance(number, int)}
+
+
+# ---- calls of functions that are no expressions ---------------------------------------------------------------
+
+RESULT = "result "  # how the symbols of results are named; ours alone
+RECENT = 100  # calls of one function among which the same one is looked for
+_DEPTH = 8  # how far down arguments are compared
+
+
+class _Call:
+    """One call: what it is given, and the symbols that stand for what it gives."""
+
+    def __init__(self, function, arguments: SX):
+        self.function, self.arguments = function, arguments
+        self.results = casadi.vertcat(*(SX.sym(f"{RESULT}{len(_calls)} {i}") for i in range(function.m)))
+
+    def slope(self) -> SX:
+        """∂ results / ∂ arguments."""
+        f = self.function
+        return casadi.reshape(call(f.derivative, self.arguments), f.n, f.m).T
+
+
+_calls: list[_Call] = []  # of this process; those in the arguments of one come before it
+_of_function: dict[str, list[_Call]] = {}
+
+
+def call(function, arguments: SX) -> SX:
+    """What a function gives for a column of expressions: one with n, m, key, derivative and on_numbers as `OutsideFunction` has."""
+    arguments = casadi.densify(arguments)
+    known = _of_function.setdefault(function.key, [])
+    for made in known[-RECENT:]:
+        if all(casadi.is_equal(made.arguments[i], arguments[i], _DEPTH) for i in range(function.n)):
+            return made.results
+    made = _Call(function, arguments)
+    _calls.append(made)
+    known.append(made)
+    return made.results
+
+
+def calls_in(*expressions: SX) -> list[_Call]:
+    """The calls that expressions stand on, in the order of evaluation."""
+    if not _calls:
+        return []
+    found: dict[int, _Call] = {}
+    waiting = list(expressions)
+    while waiting:
+        symbols = casadi.symvar(casadi.vertcat(SX(0, 1), *(casadi.vec(each) for each in waiting)))
+        numbers = {int(name.split()[1]) for name in (symbol.name() for symbol in symbols) if name.startswith(RESULT)}
+        waiting = [_calls[number].arguments for number in numbers - found.keys()]
+        found |= {number: _calls[number] for number in numbers}
+    return [found[number] for number in sorted(found)]
+
+
+def _with_arguments(y: SX) -> SX:
+    """An expression, and those that it hands to calls."""
+    calls = calls_in(y)
+    return casadi.vertcat(casadi.vec(y), *(made.arguments for made in calls)) if calls else y
+
+
+def _slopes(y: SX, along: Callable[[SX], SX]) -> list[tuple[SX, SX]]:
+    """Results of the calls in y, and their derivatives; `along` gives those of expressions, calls apart."""
+    found: list[tuple[SX, SX]] = []
+    for made in calls_in(y):
+        slope = along(made.arguments)
+        for results, before in found:
+            slope = slope + casadi.jacobian(made.arguments, results) @ before
+        if slope.nnz():
+            found.append((made.results, made.slope() @ slope))
+    return found
+
+
+class _Stepwise:
+    """A function with calls in it: the expressions before each call, the call, and so on."""
+
+    def __init__(self, inputs: list[SX], outputs: list[SX], calls: list[_Call]):
+        self.calls, results = calls, [made.results for made in calls]
+        self.before = [casadi.Function("f", [*inputs, *results[:k]], [made.arguments]) for k, made in enumerate(calls)]
+        self.last = casadi.Function("f", [*inputs, *results], outputs)
+
+    def numel_in(self, i: int) -> int:
+        return self.last.numel_in(i)
+
+    def __call__(self, *given):
+        known = list(given)
+        for made, before in zip(self.calls, self.before, strict=True):
+            arguments = before(*known)
+            symbolic = isinstance(arguments, SX)
+            known.append(call(made.function, arguments) if symbolic else made.function.on_numbers(np.array(arguments).ravel()))
+        return self.last(*known)
 
 
 # ---- scalars --------------------------------------------------------------------------------------------------

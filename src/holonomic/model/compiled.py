@@ -19,10 +19,12 @@ import numpy as np
 from ..kernels.signatures import N_FUNCTIONS, Fn
 from ..loop.from_python import invoke
 from ..native import cachefolder
+from ..native.callbacks import raise_what_was_raised
 from ..notices import notice
 from . import machine_code
 from .call_by_name import flatten_params
 from .dae import Dae
+from .differences import attainable_rtol
 from .extra_states import NONE, Extras
 from .model_base import PLAIN, Held, ModelBase, Variant
 from .newton_factors import UNROLLED, order_at_start
@@ -62,16 +64,18 @@ class TracedSystem:
 class ModelFile:
     """On disk: the objects that hold the functions of what was traced, and orders of elimination."""
 
-    def __init__(self, name: str):
-        self._name = name
-        content = cachefolder.read("models", name)
+    def __init__(self, name: str, kept: bool = True):
+        self._name, self._kept = name, kept  # what calls functions at addresses is known in this process alone
+        content = cachefolder.read("models", name) if kept else None
         known = {"objects": {}, "pivots": {}} if content is None else json.loads(content)
         self.objects: dict[str, Any] = known["objects"]
         self.pivots: dict[str, Any] = known["pivots"]
 
     def write(self) -> None:
         """Keep it for later processes."""
-        cachefolder.write("models", self._name, json.dumps({"objects": self.objects, "pivots": self.pivots}).encode())
+        if self._kept:
+            content = json.dumps({"objects": self.objects, "pivots": self.pivots})
+            cachefolder.write("models", self._name, content.encode())
 
     def holding(self, names: set[str], suffix: str) -> list[str]:
         """Return the keys of sets that have all these functions."""
@@ -100,6 +104,24 @@ class Model(ModelBase):
         self.nonholonomic_labels = traced.nonholonomic_labels
         self.invariant_labels = traced.invariant_labels
         self.output_shapes = traced.output_shapes
+        self.outside = traced.outside
+        self._limit_rtol()
+
+    def _limit_rtol(self) -> None:
+        """Note which rtol makes sense where derivatives of opaque functions enter the equations."""
+        known = {f: f.error(times) for part, times in self._differentiated().items() for f in self.outside.get(part, ())}
+        known = {f: error for f, error in known.items() if error > 0.0}
+        if known:
+            self.inexact = sorted({f"derivatives of opaque {f.name!r}" for f in known})
+            self.attainable_rtol = attainable_rtol(max(known.values()))
+            self.exacter = "Use" if all(f.is_given for f in known) else "Give jac=, or use"
+
+    def _differentiated(self) -> dict[str, int]:
+        """How often parts of a system are differentiated in what is integrated."""
+        times = {"constraint": 2, "nonholonomic": 1, "potential": 1, "kinetic": 2, "kinematics": 1, "invariants": 1}
+        if isinstance(self.system, Dae):
+            return times | {"g": self.system.order}
+        return times | {"mass": 1} if not self.is_ode and self.system.velocity_terms else times
 
     def __reduce__(self):
         return type(self), (self.system, *self.start), {"held": self.held}  # addresses mean nothing in another process
@@ -230,6 +252,7 @@ class Model(ModelBase):
         fns, lengths = self.table((fn,), variant)
         out = np.empty(lengths[fn])
         invoke(fns, int(fn), float(t), np.ascontiguousarray(a), np.ascontiguousarray(b), data, out)
+        raise_what_was_raised()
         return out
 
     # the walk from functions to machine code
@@ -394,5 +417,5 @@ class Model(ModelBase):
         """What is known of functions: those that eliminate in an order found from numbers belong to these numbers."""
         name = self.content if set(UNROLLED) & set(wanted) else self.structure
         if name not in self._records:
-            self._records[name] = ModelFile(f"{name}-{machine_code.content_name({})[:8]}.json")
+            self._records[name] = ModelFile(f"{name}-{machine_code.content_name({})[:8]}.json", not self.outside)
         return self._records[name]

@@ -17,6 +17,15 @@ SMALLEST = -5  # decimal exponent of the smallest scale tried
 GOOD = 1e-9  # relative change of the second derivative below which no other scale is tried
 
 
+DIFFERENCES_RTOL = 1e-9  # no better with differences, however smooth the functions
+
+
+def attainable_rtol(error: float) -> float:
+    """The tightest rtol that makes sense where derivatives with this relative error enter the equations: a power of ten."""
+    error = min(1.0, max(DIFFERENCES_RTOL, 10.0 * error))
+    return float(10.0 ** np.ceil(np.log10(error) - 1e-9))
+
+
 class Differences:
     """Derivatives of one function f(t, q) with array values, with steps measured at given points.
 

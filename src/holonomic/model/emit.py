@@ -14,8 +14,9 @@ from itertools import pairwise
 from llvmlite import ir
 
 from ..errors import OK
+from .outside_functions import FORM, KNOWN, at, element
 from .sines import in_groups, sines_and_cosines
-from .tape import INPUTS, Tape
+from .tape import CALL, INPUTS, Tape
 
 # name: Python expression of x, y. Comparisons and logic give 0.0 or 1.0, as in the graph.
 PYTHON = {
@@ -133,6 +134,7 @@ class _Values:
         self.known: dict[int, ir.Value] = {}
         self.angles = _independent_angles(tape, nodes)
         self.turned: dict[int, tuple] = {}  # argument: its sine and cosine
+        self.calls: dict[tuple, ir.Value] = {}  # where the numbers of a call are
 
     def __getitem__(self, k: int) -> ir.Value:
         if k not in self.known:
@@ -145,16 +147,31 @@ class _Values:
             which = INPUTS[node[1]]
             if which == "t":
                 return self.sources["t"]
-            return self.builder.load(_element(self.builder, self.sources[which], node[2]))
+            return self.builder.load(element(self.builder, self.sources[which], node[2]))
         if node[0] == "const":
             return ir.Constant(DOUBLE, node[1])
         if k in self.places:
-            return self.builder.load(_element(self.builder, self.handed, self.places[k]))
+            return self.builder.load(element(self.builder, self.handed, self.places[k]))
         if node[0] in TURNING:
             if node[1] not in self.turned:
                 self._turn(self.angles[node[1]])
             return self.turned[node[1]][TURNING[node[0]]]
+        if node[0].startswith(CALL):
+            return self._of_call(node[0].split(), node[1:])
         return _operation(self.module, self.builder, node[0], *(self[i] for i in node[1:]))
+
+    def _of_call(self, name: list[str], given: tuple[int, ...]) -> ir.Value:
+        """One number of what an outside function gives; it is called for the first of them."""
+        (_, key, m, index), builder = name, self.builder
+        if (key, given) not in self.calls:
+            x, out = builder.alloca(DOUBLE, len(given)), builder.alloca(DOUBLE, int(m))
+            for place, node in enumerate(given):
+                builder.store(self[node], element(builder, x, place))
+            for place in range(int(m)):  # should it write nothing, nobody takes that for numbers
+                builder.store(ir.Constant(DOUBLE, math.nan), element(builder, out, place))
+            builder.call(at(builder, KNOWN[key].address, FORM), [x, out])
+            self.calls[key, given] = out
+        return builder.load(element(builder, self.calls[key, given], int(index)))
 
     def _turn(self, angles: list[int]) -> None:
         """Compute sines and cosines of a group, and before them what its angles are made of, in the tape's order."""
@@ -216,7 +233,7 @@ def _in_pieces(module: ir.Module, tape: Tape, name: str) -> ir.Function:
             if tape.nodes[k][0] not in ("in", "const"):
                 values[k]
             if k in places:
-                builder.store(values[k], _element(builder, handed, places[k]))
+                builder.store(values[k], element(builder, handed, places[k]))
         here = [index for index, where in enumerate(finished) if where == number]
         _store_outputs(builder, tape, here, values, out)
         builder.ret_void()
@@ -233,17 +250,13 @@ def _in_pieces(module: ir.Module, tape: Tape, name: str) -> ir.Function:
 def _store_outputs(builder, tape: Tape, indices, values, out) -> None:
     for index in indices:
         node = tape.outputs[index]
-        builder.store(ir.Constant(DOUBLE, 0.0) if node is None else values[node], _element(builder, out, index))
+        builder.store(ir.Constant(DOUBLE, 0.0) if node is None else values[node], element(builder, out, index))
 
 
 def _no_alias(function: ir.Function) -> None:
     for argument in function.args:
         if isinstance(argument.type, ir.PointerType) and argument.type == POINTER:
             argument.add_attribute("noalias")
-
-
-def _element(builder, pointer, index):
-    return builder.gep(pointer, [ir.Constant(ir.IntType(64), index)], inbounds=True)
 
 
 def _operation(module, builder, name, x, y=None, z=None):

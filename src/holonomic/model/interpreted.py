@@ -14,13 +14,12 @@ import numpy as np
 from ..errors import NOT_FINITE, OK, SINGULAR
 from ..kernels.signatures import N_FUNCTIONS, Fn, call_function
 from ..kernels.vectors import row_finite
+from .differences import attainable_rtol
 from .extra_states import NONE, Extras
 from .model_base import PLAIN, ModelBase, Variant
 from .python_functions import PythonFunctions
 from .system import Ode, System
 from .terms_on_numbers import TermsOnNumbers
-
-DIFFERENCES_RTOL = 1e-9  # no better with differences, however smooth the functions
 
 
 def by_python(context, mode, t, a, b, data, out):
@@ -65,8 +64,8 @@ class InterpretedModel(ModelBase):
         self.outputs, self.output_shapes = self.numeric.named(system.outputs, "output", self.n_lam)
         self.inexact = self.numeric.inexact
         if self.inexact:
-            error = min(1.0, max(DIFFERENCES_RTOL, 10.0 * self.numeric.error))
-            self.attainable_rtol = float(10.0 ** np.ceil(np.log10(error) - 1e-9))
+            self.attainable_rtol = attainable_rtol(self.numeric.error)
+            self.exacter = f"Give them as derivatives={{'{self.inexact[0]}': ...}}, or"
         self._tables: dict[Any, Any] = {}
 
     def is_current(self) -> bool:

@@ -41,7 +41,8 @@ def compile_tapes(tapes: dict[str, Tape]) -> str:
     if name in _loaded or _kept(name) is not None:
         return name
     code = _compile(tapes)
-    cachefolder.write("models", name + ".o", code)
+    if not any(tape.calls for tape in tapes.values()):
+        cachefolder.write("models", name + ".o", code)
     _memory[name] = code
     return name
 

@@ -96,7 +96,9 @@ class ModelBase:
     formulations: tuple[type, ...] = ()  # where it does not: those whose equations it has
     untraced: str | None = None  # why it cannot be traced, where that was tried
     attainable_rtol = 1e-14  # the tightest rtol that makes sense
-    inexact: Sequence[str] = ()  # names in `derivatives=` of what comes from differences
+    inexact: Sequence[str] = ()  # names of what comes from differences: in `derivatives=`, or parts with opaque functions
+    exacter = "Give"  # how their derivatives are given
+    outside: Mapping[str, tuple] = {}  # opaque functions, by the part of the system they are in
     start: tuple[np.ndarray, np.ndarray, float, Extras]  # where it was traced or first looked at: q0, v0, t0, layout of extras
     invariants_are_checked = False  # whether the equations were seen to keep them
     examined_with: list[float] | None = None  # parameters with which mass matrix and rank were looked into at a start

@@ -46,7 +46,8 @@ class Pieces:
         if len(self.breaks) - 1 > MOST_PIECES:
             raise refusal(
                 f"looks up a symbol in a table of {len(self.breaks)} points",
-                f"Tables of more than {MOST_PIECES} pieces are not built into a model; give a coarser one.",
+                f"Tables of more than {MOST_PIECES} pieces are not built into a model; give a coarser one, or look it up in a "
+                "function that is called with numbers, opaque(f).",
             )
 
     def at(self, x) -> np.ndarray:

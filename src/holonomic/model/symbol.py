@@ -77,7 +77,7 @@ class Symbol:
             remedy = "Make the array anew inside the function, with np.zeros(...) or .copy(), in double precision."
         else:
             what = f"needs the value of the symbol {name}"
-            remedy = "Write it with functions of NumPy or math."
+            remedy = "Write it with functions of NumPy or math, or call what needs numbers through opaque(f)."
         raise noted(UntraceableFunction(f"{SUBJECT.get()} {what}{line}. {remedy}"))
 
     __float__ = _number

@@ -2,7 +2,8 @@
 
 A tape computes `out` from (t, a, b, data). Its nodes are in evaluation order and each is used under its
 number: ("in", which, index), ("const", value), or (operation, first, second). Equal nodes are merged, so a
-sine that appears in mass, force and constraint is computed once.
+sine that appears in mass, force and constraint is computed once. ("call key m i", ...) is number i of the m that an
+outside function gives for its arguments: all of one call are computed together.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from dataclasses import dataclass
 
 # inputs of every model function, by position
 INPUTS = ("t", "a", "b", "data")
+CALL = "call "  # how operations begin that call an outside function
 COMMUTATIVE = {"add", "mul", "and", "or", "fmin", "fmax", "eq", "ne"}
 
 
@@ -34,6 +36,11 @@ class Tape:
     def from_text(cls, text: str) -> Tape:
         nodes, outputs = json.loads(text)
         return cls(tuple(tuple(node) for node in nodes), tuple(outputs))
+
+    @property
+    def calls(self) -> bool:
+        """Whether it calls functions at addresses, which mean nothing in another process."""
+        return any(node[0].startswith(CALL) for node in self.nodes)
 
     def content(self) -> str:
         """Return the hash that names this function in the cache."""
@@ -72,6 +79,10 @@ def record(t, a, b, data, out) -> Tape:
         elif name == "output":
             node = work[source[0]]
             outputs[target[1]] = None if builder.nodes[node] == ("const", 0.0) else node
+        elif name == "call":
+            given = [work[i] for i in source]
+            for i, place in enumerate(target):
+                work[place] = builder.add((f"{CALL}{number.key} {number.m} {i}", *given))
         else:
             work[target[0]] = builder.add((name, *(work[i] for i in source)))
     return _share_reciprocals(Tape(tuple(builder.nodes), tuple(outputs)))

@@ -10,7 +10,7 @@ data = (parameters, numbers, inputs: value, slope, time for each, invariants at 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -20,6 +20,7 @@ from .call_by_name import call
 from .casadi_door import (
     SX,
     binary,
+    calls_in,
     densify,
     depends_on,
     dot,
@@ -34,7 +35,9 @@ from .casadi_door import (
     unary,
     vec,
     vertcat,
+    vertsplit,
 )
+from .casadi_door import call as call_outside
 from .dae import Dae, asks_for_y, level_labels
 from .derive import Derived
 from .derive_dae import with_multipliers_solved
@@ -73,6 +76,7 @@ class Traced:
     depends: bool = False  # whether checks of the mass matrix might end otherwise with other parameters
     stage: TraceStage | None = None
     symbols: SX | None = None  # of the numbers
+    outside: dict[str, tuple] = field(default_factory=dict)  # opaque functions by the part of the system they are in
 
 
 def trace(
@@ -166,8 +170,19 @@ def trace(
         expressions = with_multipliers_solved(expressions)
     return Traced(
         expressions, numbers, labels["constraint"], labels["nonholonomic"], labels["invariants"], shapes,
-        stage.depends, stage, numbers_sx,
+        stage.depends, stage, numbers_sx, _outside(freed),
     )  # fmt: skip
+
+
+def _outside(parts: Mapping[str, Any]) -> dict[str, tuple]:
+    """Functions that are no expressions, by the part of the system that calls them."""
+    found = {}
+    for name, value in parts.items():
+        values = list(value.values()) if isinstance(value, Mapping) else [] if value is None else [value]
+        calls = calls_in(*values)
+        if calls:
+            found[name] = tuple({made.function.key: made.function for made in calls}.values())
+    return found
 
 
 def trace_events(traced: Traced, events: Mapping[str, Any]) -> Traced:
@@ -316,7 +331,10 @@ def _free_numbers(parts, outputs, events, given=None, symbols_given=None) -> tup
     work: dict[int, SX] = {}
     nonzeros: list[list[SX]] = [[SX(0)] * value.nnz() for value in everything]
     for name, source, target, value in instructions([arguments], everything):
-        if value is not None:
+        if name == "call":
+            results = call_outside(value, vertcat(*(work[i] for i in source)))
+            work.update(zip(target, vertsplit(results), strict=True))
+        elif value is not None:
             if value in STRUCTURE or not np.isfinite(value) or (given is not None and value not in known):
                 work[target[0]] = SX(value)
             else:

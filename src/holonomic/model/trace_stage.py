@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from .function_memory import Remembered
 from .function_signature import COPIES
 from .given_numbers import numbers_text, refuse_matrix, refuse_no_numbers
 from .input_tables import input_table
+from .opaque import AT_POINTS
 from .rebound import Rebound
 from .refusals import REFUSALS, line_of, tracing
 from .system import Ode, System
@@ -63,6 +65,9 @@ class TraceStage:
 
     def __init__(self, system: System | Ode, q0: np.ndarray, v0: np.ndarray, t0: float, extras: Extras = NONE):
         self.system, self.extras = system, extras
+        self.points: list[dict[str, Any]] = []
+        self._start = (t0, q0, v0)
+        self.lam_sx: SX | None = None  # known from `with_multipliers` on
         self.depends = False  # whether checks of the mass matrix might end otherwise with other parameters
         self.is_ode = isinstance(system, Ode)
         self.is_dae = isinstance(system, Dae)
@@ -91,7 +96,6 @@ class TraceStage:
         names |= state_values(system, q, v, extras) | ({} if self.is_ode else {"a": a})
         self.names = names
         self.allowed = system.names if isinstance(system, Ode) else BASIC
-        self.lam_sx: SX | None = None  # known from `with_multipliers` on
         self.forgets = False  # whether velocity terms vanish with these parameters alone
         self.points = self._points(q0, v0, t0)
 
@@ -140,7 +144,7 @@ class TraceStage:
             text = next(iter(str(problem).splitlines()), "")
             raise UntraceableFunction(
                 f"{role} cannot be run on symbols{line_of(problem)}: {type(problem).__name__}: {text.rstrip('.')}. "
-                f"Write it with NumPy functions of its arguments{self._or_in_python('to run it as plain Python')}."
+                "Write it with NumPy functions of its arguments, or call what needs numbers through opaque(f)."
             ) from problem
         if shape is not None and shape != ANY and result.shape != shape:
             if shape[1] == 1 and result.shape == (shape[1], shape[0]):
@@ -168,25 +172,33 @@ class TraceStage:
             return
         with make_symbols.tracing(role):
             again = make_symbols.to_sx(self._on_symbols(function, role, allowed, self.names))
-        free = [
-            x for x in (self.t_sx, self.q_sx, self.v_sx, self.a_sx, self.p_sx, self.u_sx, self.lam_sx) if x is not None
-        ]
-        first, second = (
-            repr(list(instructions(free, [densify(each)]))) for each in (result, again)
-        )  # as text nan is nan
+        first, second = (repr(list(instructions(self._free, [densify(each)]))) for each in (result, again))  # as text nan is nan
         if first != second:
             raise UntraceableFunction(
                 f"{role} is another function when it is called again. Does it use random numbers, the time, or something that "
                 f"changes? Leave that out{self._or_in_python()}."
             )
 
-    def _or_in_python(self, why: str = "") -> str:
+    def _or_in_python(self) -> str:
         """The other remedy, where it is one."""
-        return "" if needs_tracing(self.system) else f", or pass trace=False{why and ' ' + why}"
+        return "" if needs_tracing(self.system) else ", or pass trace=False"
 
     def _on_symbols(self, function, role: str, allowed, names):
         """Call a function on symbols, every way its decisions can fall; a constant stands for itself."""
-        return ways_through(lambda: call(function, role, allowed, _fresh(names)), role)
+        token = AT_POINTS.set(self._at_points)
+        try:
+            return ways_through(lambda: call(function, role, allowed, _fresh(names)), role)
+        finally:
+            AT_POINTS.reset(token)
+
+    def _at_points(self, expressions: SX) -> list[np.ndarray]:
+        """The numbers that a column of expressions has at the start and near it, where it has any."""
+        evaluate = function_of(self._free, [densify(expressions)])
+        found = []
+        for point in self.points or [None]:  # functions of inputs, of t and p alone, come before there are points
+            with contextlib.suppress(Exception):  # of an opaque function in them, outside its domain
+                found.append(np.array(evaluate(*self._given(point))).ravel())
+        return found
 
     def _why(self, found: tuple[int, int], shape: tuple[int, int]) -> str:
         """Where an expected shape comes from, and what may be meant where it is not met."""
@@ -206,10 +218,7 @@ class TraceStage:
 
     def _check(self, function, role: str, allowed, traced: SX) -> None:
         """Compare the traced function with the user's own at numeric points."""
-        free = [symbol for symbol in (self.t_sx, self.q_sx, self.v_sx, self.a_sx, self.p_sx, self.u_sx)]
-        if self.lam_sx is not None:
-            free.append(self.lam_sx)
-        evaluate = function_of(free, [densify(traced)])
+        evaluate = function_of(self._free, [densify(traced)])
         values: dict[int, np.ndarray] = {}  # of the traced function
         for index, point in enumerate([*self.points, self.points[0]]):  # the start twice: nothing may be remembered
             with np.errstate(all="ignore"):
@@ -223,17 +232,14 @@ class TraceStage:
                     continue  # a point outside the function's domain proves nothing
             refuse_no_numbers(own, role)
             own = np.asarray(own, dtype=float)
-            position, velocity = point["state"]
+            position = point["state"][0]
             if index == 0 and not np.all(np.isfinite(own)):
                 raise NotFinite(
                     f"{role} is {own.ravel()[~np.isfinite(own.ravel())][0]} at the start, t = {point['t']:g}, "
                     f"{self.letter} = {numbers_text(position)}."
                 )
-            given = [point["t"], position, velocity, point["a"], self.flat_params, self.flat_inputs(point)]
-            if self.lam_sx is not None:
-                given.append(point["lam"])
             if id(point) not in values:
-                values[id(point)] = np.array(evaluate(*given)).reshape(-1)
+                values[id(point)] = np.array(evaluate(*self._given(point))).reshape(-1)
             mine, own = values[id(point)], own.reshape(-1)
             if mine.size != own.size:
                 raise WrongShape(f"{role} returned {own.size} numbers, but {mine.size} symbols.")
@@ -247,6 +253,19 @@ class TraceStage:
                     f"{numbers_text(position)}). Does it use random numbers or mutable state? Leave that out"
                     f"{self._or_in_python()}."
                 )
+
+    @property
+    def _free(self) -> list[SX]:
+        """All symbols that functions are given."""
+        known = [self.t_sx, self.q_sx, self.v_sx, self.a_sx, self.p_sx, self.u_sx]
+        return known if self.lam_sx is None else [*known, self.lam_sx]
+
+    def _given(self, point: dict[str, Any] | None) -> list:
+        """What these are at a point, or at the start as far as it is known."""
+        if point is None:
+            return [*self._start, np.zeros(len(self._start[2])), self.flat_params, np.zeros(self.u_sx.numel())]
+        known = [point["t"], *point["state"], point["a"], self.flat_params, self.flat_inputs(point)]
+        return known if self.lam_sx is None else [*known, point["lam"]]
 
     def other_params(self) -> list[np.ndarray]:
         """Return parameters near the given ones: what also holds with them is not a coincidence of single numbers."""

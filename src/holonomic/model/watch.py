@@ -22,6 +22,7 @@ import numpy as np
 
 from .bytecode import Chain, reads
 from .made_functions import MadeFunction
+from .opaque import Opaque
 from .pure_functions import PLAIN, is_pure
 
 MOST = 100_000  # things that are followed: to look at them takes some 10 ms, as long as tracing a large system
@@ -70,6 +71,7 @@ class Watch:
         self._rows: list[tuple[Any, tuple]] = []  # lists and sets
         self._tables: list[tuple[dict, tuple, tuple]] = []
         self._classes: list[tuple[type, tuple, tuple, tuple]] = []
+        self._opaque: list[tuple[Opaque, int]] = []  # called as they are, unless they were compiled
         self._instances: list[tuple[object, type, dict]] = []
         self._seen: dict[int, object] = {}  # what has been followed; kept, so that no identity is given away anew
         self._waiting: list[object] = list(things)
@@ -108,6 +110,9 @@ class Watch:
         for kind, mro, names, values in self._classes:
             if kind.__mro__ is not mro or not (_same(vars(kind), names) and _same(vars(kind).values(), values)):
                 return True
+        for outside, version in self._opaque:
+            if not outside.is_current(version):
+                return True
         for partial, parts in self._partials:
             if not _same((partial.func, partial.args, partial.keywords, partial.__dict__), parts):
                 return True
@@ -139,6 +144,8 @@ class Watch:
             self._tables.append((thing, tuple(thing), tuple(thing.values())))
             self._waiting += thing
             self._waiting += thing.values()
+        elif kind is Opaque:
+            self._opaque.append((thing, thing.version))
         elif kind is MadeFunction:
             self._waiting.append(thing.function)
         elif kind is functools.partial:

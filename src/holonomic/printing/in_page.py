@@ -60,6 +60,9 @@ def why_not_in_page(job: Job) -> str | None:
         return "an event with then= calls a function of Python"
     if program.by_python:
         return f"{plan.choice.integrator!r} begins with points that Python finds"
+    outside = program.opaque()
+    if outside is not None:
+        return f"opaque {outside!r} is no expression that a page could have"
     if len(job.tables.at):
         return "an input is a table; pages take functions of t"
     return None

@@ -21,10 +21,17 @@ WORDS = {
 }  # fmt: skip
 
 
+OPAQUE = "opaque "  # how systems with opaque functions begin
+
+
 def differences(stored: dict[str, Any], ours: dict[str, Any]) -> list[str]:
     """Say in words what is different between what a file was made with and what is asked for now."""
     found = []
     for key, value in ours.items():
+        if key == "system" and value.startswith(OPAQUE):  # equal or not: what it stands on may have changed
+            name = value.removeprefix(OPAQUE).rpartition(" ")[0]
+            found.append(f"opaque {name!r}, of which nobody can tell whether it is the same function")
+            continue
         if stored.get(key) == value:
             continue
         if key == "params":
@@ -56,6 +63,11 @@ def refuse_other(what: str, stored: dict[str, Any], ours: dict[str, Any], anothe
             f"{what} cannot be resumed: whether then= of event {event[0]!r} is what it was cannot be told ({event[1]}). Take "
             f"{another}; one whose then= is a function of numbers and arrays can be resumed."
         )
+
+
+def of_equations(outside: str | None, *things) -> str:
+    """What equations are, hashed; behind the name of an opaque function, where there is one."""
+    return f"{'' if outside is None else OPAQUE + outside + ' '}{hashed(*things)}"
 
 
 def of_events(plan) -> dict[str, dict[str, str | None]]:

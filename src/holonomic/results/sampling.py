@@ -21,6 +21,7 @@ from ..kernels.signatures import Fn, Inside, Kept
 from ..loop.from_python import field_at, pull_compiled
 from ..loop.replay import along, doubts_inside, from_trail, replay
 from ..model.given_numbers import floats
+from ..native.callbacks import raise_what_was_raised
 from ..planning.workspace import Workspace
 from ..stabilizations.projection import tightened
 from .trail import all_rows, in_all_rows, joined_states, remembered
@@ -220,6 +221,7 @@ def _inside_steps(sol, times, rows):
             status = go(
                 plan.slots, plan.for_kernels(data), method, run, loop, kept, rows, times, last, out, done,
             )  # fmt: skip
+            raise_what_was_raised()
             if not plan.supplies(status):
                 break
         if status != OK:
@@ -276,6 +278,7 @@ def values_along(sol, fn: Fn, b: np.ndarray | None = None) -> np.ndarray:
     go = along.py if model.interpreted else along
     for data, first, last in _pieces(sol, t):
         go(fns, int(fn), t, x, b, data, first, last, out)
+        raise_what_was_raised()
     return out
 
 
@@ -395,12 +398,15 @@ class OntoConstraints:
         with np.errstate(all="ignore"):
             pull = pull_and_settle if plan.model.interpreted else pull_compiled
             status = pull(plan.slots, plan.for_kernels(self.data), self.sp, self.run, t, x, self.W)
+        raise_what_was_raised()
         self.rho = float(self.W[self.plan.size.at_velocity])  # of G Gᵀ: of the geometry alone, whatever the masses
         return status if status != OK else self.evaluate(t, x)
 
     def evaluate(self, t: float, x: np.ndarray) -> int:
         """Evaluate the field at x; return a status."""
-        return field_at(self.plan, self.run, t, x, self.data, self.K, 0, self.W)
+        status = field_at(self.plan, self.run, t, x, self.data, self.K, 0, self.W)
+        raise_what_was_raised()
+        return status
 
     @property
     def row(self) -> np.ndarray:

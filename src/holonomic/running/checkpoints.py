@@ -25,7 +25,7 @@ from ..model.input_tables import InputTables
 from ..native.sources import kernels_stamp
 from ..planning.choice import Choice
 from ..planning.plan import Plan
-from ..results.identity import hashed, of_events, refuse_other
+from ..results.identity import hashed, of_equations, of_events, refuse_other
 from ..results.solution import Solution
 from ..results.trail import Trail, WrittenRows
 from ..starting.initial import Start
@@ -158,11 +158,12 @@ def identity_of(plan: Plan, choice: Choice, start, save_t, t0: float, t1: float,
     watched = {}
     if plan.events:
         watched = model.tapes((Fn.EVENTS, Fn.EVENT_RATES), plan.with_events)
+    outside = next((f.name for functions in model.outside.values() for f in functions), None)
     return {
         "format": FORMAT,
         "version": __version__,
         "kernels": kernels_stamp(),
-        "system": hashed(model.content, *(tape.text() for tape in watched.values())),
+        "system": of_equations(outside, model.content, *(tape.text() for tape in watched.values())),
         "methods": f"{choice!r} {sorted(limits.items())}",
         "times": hashed(save_t, t0, t1),
         "starts": hashed(*start),

@@ -17,6 +17,7 @@ from ..kernels.signatures import Fn, Record
 from ..loop.begin import begin, enter_again
 from ..loop.from_python import begin_compiled, drive_compiled, drive_interpreted, enter_compiled, field_at
 from ..model.input_tables import InputTables
+from ..native.callbacks import raise_what_was_raised
 from ..planning.plan import Plan
 from ..planning.workspace import Workspace
 from ..results.trail import WrittenRows
@@ -127,6 +128,7 @@ class Run:
             status = begin_compiled(self._given())
             while plan.supplies(status):
                 status = begin_compiled(self._given())
+            raise_what_was_raised()
         if status != OK:
             return status
         self._collect(*written)
@@ -143,6 +145,7 @@ class Run:
         while True:
             with np.errstate(all="ignore"):
                 status = go(plan.for_kernels(self.data), self.memory, self.work.loop, *more)
+            raise_what_was_raised()
             if not plan.supplies(status):
                 return status
 
@@ -163,7 +166,9 @@ class Run:
 
     def _evaluate(self, t, x, row) -> int:
         """Field at (t, x) into a row of K, compiling what it needs; return a status."""
-        return field_at(self.plan, self.memory, t, x, self.data, self.K, row, self.W)
+        status = field_at(self.plan, self.memory, t, x, self.data, self.K, row, self.W)
+        raise_what_was_raised()
+        return status
 
     def slope(self, t: float, x: np.ndarray, row: int) -> bool:
         """Put the field at (t, x) into a row of K; tell whether it is there."""
@@ -284,6 +289,7 @@ class Run:
                 except KeyboardInterrupt:  # that came while rows were taken over: none is lost, and none twice
                     self._collect(*written)
                     raise
+            raise_what_was_raised()
             steps = quota - memory.quota
             if most is not None:
                 most -= steps

@@ -123,6 +123,11 @@ def walk(
             problem.solution.trail.story = crossing.told(problem.solution.trail.story)
         _with_reason(problem, t1)
         raise
+    except Exception as problem:  # of the user's functions
+        problem.solution = _wrapped(run, begin, "failed", parts, choosing)  # pyright: ignore[reportAttributeAccessIssue]
+        problem.solution.trail.stopped = (f"{type(problem).__name__}: {problem}", t1)  # pyright: ignore[reportAttributeAccessIssue]
+        problem.add_note(f"raised in the run after t = {run.t:.6g}; what there is of it is in error.solution")
+        raise
     finally:
         bar.close()
     plan = run.plan

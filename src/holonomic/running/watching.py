@@ -11,6 +11,7 @@ from ..errors import EVENT, NOT_FINITE, OK
 from ..kernels.signatures import EVENTS, Events, call_function
 from ..loop import event_search
 from ..loop.from_python import events_compiled, rates_compiled
+from ..native.callbacks import raise_what_was_raised
 from ..starting.impulse import Impact
 
 DIFFERENCE = 1e-5  # relative step of central differences: truncation 1e-10, rounding 1e-11
@@ -66,6 +67,7 @@ class Watching:
                 call_function(run.plan.fns, EVENTS, t, x, 0, run.K, at, run.data, values, 0)
         else:
             events_compiled(run.plan.fns, t, x, run.K, at, run.data, values)
+            raise_what_was_raised()
         return values
 
     def _rates(self) -> np.ndarray:
@@ -79,6 +81,7 @@ class Watching:
         nev = len(run.plan.events)
         out = np.zeros(2 * nev)
         rates_compiled(run.plan.fns, run.t, run.x, run.K, run.plan.model.nq, run.data, out)
+        raise_what_was_raised()
         return out[:nev], out[nev:]
 
     def _estimated_rates(self) -> tuple[np.ndarray, np.ndarray]:

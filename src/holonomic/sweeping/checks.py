@@ -17,6 +17,7 @@ from ..kernels.signatures import Fn
 from ..loop.batch import along_members
 from ..loop.replay import along
 from ..model.given_numbers import FORGOTTEN_TERMS, SYMMETRIC, asymmetry, numbers_text
+from ..native.callbacks import raise_what_was_raised
 from ..planning.gains import check_gain
 from ..results.trail import all_rows
 from ..starting.invariance import AT_THE_END, CANCELS, NEAR_ITS_VALUE, changing, not_invariant
@@ -109,6 +110,7 @@ class _Look:
         along_members(
             fns, int(Fn.TERMS), np.array([self.t0]), X, nothing, self.members.data, self.tables, self.forward, data, out
         )  # fmt: skip
+        raise_what_was_raised()
         M = out[:, 0, nq : nq + nv * nv].reshape(len(X), nv, nv)
         at = nq + nv * nv + nv
         return M, out[:, 0, at : at + model.n_lam * nv].reshape(len(X), model.n_lam, nv)
@@ -218,6 +220,7 @@ def _along(fns, fn: Fn, times, states, data, part: slice, room: int) -> np.ndarr
     out, nothing, states = np.empty((len(states), room)), np.zeros((len(states), 0)), np.ascontiguousarray(states)
     for m in range(len(states)):
         along(fns, int(fn), times, states, nothing, data[m], m, m + 1, out)
+        raise_what_was_raised()
     return out[:, part]
 
 

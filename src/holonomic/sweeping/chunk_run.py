@@ -11,6 +11,7 @@ from ..errors import DONE, EVENT, NEED_PASSAGE, TOO_MANY_STEPS
 from ..kernels.memory import RUN
 from ..loop import automatic_looks, batch
 from ..loop.batch import BY_PYTHON, HALTED, HANDED_OVER, MANY_EVENTS, NOTED
+from ..native.callbacks import raise_what_was_raised
 from ..native.layout import Memory
 from ..planning.plan import MISSING
 from ..planning.workspace import Workspace
@@ -103,6 +104,7 @@ def _together(job: Job, way: Way, members: Members, values, todo, chunk: Chunk, 
                 work.events, starts, job.tables.for_kernels(values, job.stops), looks_at,
                 job.halt.flag, results, log,
             )  # fmt: skip
+            raise_what_was_raised()
         status = chunk.status[left]
         missing = [code for code in MISSING if code != NEED_PASSAGE or not alarm]
         again = np.isin(status, [*missing, MANY_EVENTS])

@@ -196,7 +196,7 @@ def numbers(job: Job, first: int, last: int) -> Job:
     nothing = np.zeros(0)
     return replace(
         job.part(first, last), program=None, save_t=nothing, data=nothing, memory=None, held=nothing,
-        limits={}, places={},
+        limits={}, places={}, open=None,
     )  # fmt: skip
 
 

@@ -15,6 +15,7 @@ from ..errors import BadArgument, HolonomicError, RedundancyWarning
 from ..kernels.signatures import Fn
 from ..loop.batch import along_members, enter_tables
 from ..model.input_tables import values_at
+from ..native.callbacks import raise_what_was_raised
 from ..results.naming import rows_of, stems, unknown
 from ..results.sampling import smallest
 from ..results.trail import all_rows
@@ -143,6 +144,7 @@ class Quantities:
             tables.for_kernels(tables.rows(self.first, self.last)),
             1.0 if self.job.t1 >= self.job.t0 else -1.0, np.empty(self._data.shape[1]), out,
         )  # fmt: skip
+        raise_what_was_raised()
         return out
 
     @property

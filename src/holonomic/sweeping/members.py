@@ -16,6 +16,7 @@ from ..loop.replay import along
 from ..model.call_by_name import nearest
 from ..model.dae import Dae
 from ..model.given_numbers import floats, vector
+from ..native.callbacks import raise_what_was_raised
 from ..planning.plan import Plan
 from ..starting.initial import prepare
 from ..starting.roots import take_root
@@ -169,6 +170,7 @@ def _assemble(program: Program, X, DATA, t0, initial, held) -> tuple[np.ndarray,
     model_here = Model(fns, start_memory(program, initial), np.empty(DATA.shape[1]))
     rows = np.ascontiguousarray(X)
     starts.assemble(model_here, ranked, t0, rows, np.ascontiguousarray(DATA), room, found, status)
+    raise_what_was_raised()
     X[...] = rows
     return status, found
 
@@ -238,6 +240,7 @@ def _with_multipliers(program: Program, DATA, X0, t0: float, given=None) -> tupl
             times, out = np.full(len(X), t0), np.empty((len(X), lengths[Fn.MULTIPLIERS]))
             for m in range(len(X)):
                 along(fns, int(Fn.MULTIPLIERS), times, X0, np.zeros((len(X), 0)), DATA[m], m, m + 1, out)
+            raise_what_was_raised()
             X[:, at : at + block.size] = out
         at += block.size
     return X, -1

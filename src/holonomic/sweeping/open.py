@@ -23,6 +23,7 @@ from ..kernels.signatures import Fn
 from ..loop.automatic_looks import IF_LONG, IF_NOT_STIFF, IF_STIFF, STABLE, look_at_starts, turned_in_a_step
 from ..loop.batch import enter_tables
 from ..loop.fastest_rate import FASTEST, MOTION, REAL, turning_by_time
+from ..native.callbacks import raise_what_was_raised
 from ..native.layout import Memory
 from ..planning.choice import Choice
 from ..planning.plan import MISSING, Plan
@@ -152,6 +153,7 @@ class Open:
             look_at_starts(
                 program.for_kernels(DATA[0]), run, job.t0, left, X, DATA, work.loop, positions, found, status
             )
+            raise_what_was_raised()
             missing = [fn for code, fn in MISSING.items() if np.any(status == code)]
             if not missing:
                 break

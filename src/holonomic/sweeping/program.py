@@ -3,12 +3,13 @@
 In the process that made it, a program stands on its plan. What is sent elsewhere holds no function of the user's: the
 traced and differentiated equations travel as tapes and are compiled where they arrive, once per process, or found there
 in the cache. So functions that cannot be pickled (lambdas, closures, those typed at a prompt) are no obstacle. Only
-where members call them on the way (`then` of an event) or at the start (a Dae) the system itself is sent.
+where members call them on the way (`then` of an event, opaque functions) or at the start (a Dae) the system itself is sent.
 """
 
 from __future__ import annotations
 
 import importlib
+import re
 import threading
 from dataclasses import dataclass
 from functools import cached_property
@@ -25,7 +26,8 @@ from ..model import machine_code
 from ..model.dae import Dae
 from ..model.extra_states import Extras
 from ..model.model_base import PLAIN, Variant
-from ..model.tape import Tape
+from ..model.outside_functions import KNOWN
+from ..model.tape import CALL, Tape
 from ..native.marks import Kernel
 from ..passage.alarm import ask_for_passage
 from ..planning.plan import Plan, with_passage
@@ -188,9 +190,18 @@ class Program:
             for group, what in self._groups().items()
         }
 
+    def opaque(self, *groups: str) -> str | None:
+        """The name of an opaque function among those of these groups; of all, where none is named."""
+        if not KNOWN:
+            return None
+        texts = (text for group in groups or self.tapes for text in self.tapes.get(group, {}).values())
+        found = next(filter(None, (re.search(f'"{CALL}(\\w+) ', text) for text in texts)), None)
+        return None if found is None else KNOWN[found[1]].name
+
     def __getstate__(self) -> dict[str, Any]:
         state = {name: value for name, value in vars(self).items() if name not in UNSENT}
-        state["plan"], state["_tables"] = self.plan if self.needs_functions else None, {}
+        sent = self.needs_functions or (self.plan is not None and self.opaque() is not None)
+        state["plan"], state["_tables"] = self.plan if sent else None, {}
         if state["plan"] is None and self.plan is not None:
             state["_tapes"] = self.tapes
             state["_kernels"] = [_kernel_name(kernel, self.plan) for kernel in self.slot_kernels()]

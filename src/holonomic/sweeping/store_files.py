@@ -22,7 +22,7 @@ from .._version import __version__
 from ..errors import BadArgument, FileFailed, HolonomicError
 from ..files import as_path, words, writable, write_bytes
 from ..notices import notice
-from ..results.identity import hashed, of_events
+from ..results.identity import hashed, of_equations, of_events
 from .job import Job
 
 RECORDS = Path("status", "journal")
@@ -193,4 +193,4 @@ def _equations(job: Job) -> str:
     tapes, kernels = job.program.tapes, job.program.slot_kernels()
     texts = [tapes[group][name] for group in sorted(tapes) for name in sorted(tapes[group])]
     names = [f"{kernel.__module__} {kernel.__qualname__}" for kernel in kernels]
-    return hashed(*texts, job.data, *names, job.program.redundant)
+    return of_equations(job.program.opaque(), *texts, job.data, *names, job.program.redundant)
