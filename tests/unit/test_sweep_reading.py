@@ -179,7 +179,7 @@ def test_the_tally_says_rate_and_time_left(capsys):
 class Interrupted:
     """An engine that is stopped after two chunks."""
 
-    halts, whole = False, Whole
+    name, halts, whole = "test", False, Whole
 
     def __init__(self, problem):
         self.problem = problem

@@ -75,6 +75,7 @@ def _grid(threads: int) -> tuple[int, int]:
 class Cuda:
     """Run members on the GPU; what it leaves (singular positions, doubtful starts) runs on the processor."""
 
+    name = "cuda"
     halts = True  # between two batches
 
     def __init__(self):

@@ -10,11 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from .._version import __version__
 from ..model.statement import rows_in_short
 from ..planning.words import methods
 from ..starting.rank import FEW
 from .naming import is_dae, order_of
+from .provenance import tolerances, versions
 from .story import changes
 from .trail import remembered
 
@@ -24,20 +24,13 @@ Lines = list[tuple[str, str]]
 @remembered("facts")
 def facts(sol) -> dict[str, Any]:
     """Return what ran, in numbers and words that can be saved with the arrays."""
-    import llvmlite
-
     plan, begin = sol.plan, sol.trail.begin
-    choice = plan.choice
-    tol = plan.stabilization.tol
-    atol = choice.atol if isinstance(choice.atol, float) else [float(value) for value in choice.atol]
     return {
         "plan": repr(plan),
         "summary": "\n".join([*methods(plan), *changes(sol)]),
-        "tolerances": {
-            "rtol": choice.rtol, "atol": atol, "step": choice.step, "constraint_tol": tol,
-        },
-        "pulls": choice.stabilization.acts == "step" and plan.model.n_lam + plan.n_position > 0,
-        "versions": {"holonomic": __version__, "llvmlite": llvmlite.__version__, "numpy": np.__version__},
+        "tolerances": tolerances(plan),
+        "pulls": plan.choice.stabilization.acts == "step" and plan.model.n_lam + plan.n_position > 0,
+        "versions": {name: versions()[name] for name in ("holonomic", "llvmlite", "numpy")},
         "references": list(keys_of_run(sol)),
         "moved": [begin.moved_q, begin.moved_v, begin.moved_w],
         "impact": begin.impact is not None,

@@ -20,6 +20,7 @@ from ..model.extra_states import NONE, Extras
 from . import acting as acts
 from . import checksum, drawn, report
 from .naming import multiplier_labels, order_of
+from .provenance import Provenance, provenance
 from .quantities import EventLogs
 from .sampling import unknowns, values_along
 from .solution import EventLog, Solution
@@ -140,6 +141,7 @@ def save(sol: Solution, path: str | Path) -> None:
         "maps": [name for name, log in sol.events.items() if log.by_row is not None],
         "scene": drawn.scene(sol), "stopped": sol.trail.stopped, "unknowns": _unknown_sizes(sol),
         "end": [sol.end.t, *(getattr(sol.end, part).tolist() for part in ("q", "v", "a", "lam", "s", "w"))],
+        "provenance": provenance(sol).to_dict(),
     } | said  # fmt: skip
     with written(target) as draft:
         with netcdf_file(draft, "w", version=2) as file:
@@ -317,6 +319,11 @@ def load(path: str | Path) -> Solution:
     )
 
 
+def _provenance(known: dict[str, Any]) -> Provenance:
+    """Where a run comes from; files from before this was written down have versions alone."""
+    return Provenance.from_dict(known.get("provenance", {"versions": known["facts"]["versions"]}))
+
+
 def _rebuilt(known: dict[str, Any], arrays: dict[str, np.ndarray]) -> Solution:
     model = Labels.read(known["labels"])
     rows = len(arrays["time"])
@@ -366,7 +373,7 @@ def _rebuilt(known: dict[str, Any], arrays: dict[str, np.ndarray]) -> Solution:
                 get("drift_velocity", model.n_lam),
             ]),
             "outputs": {name: get(f"output_{slug(name)}", *shape) for name, shape in model.output_shapes.items()},
-            "scene": known.get("scene"), "mechanism": acting.mechanism, "impact": acting.impact,
+            "provenance": _provenance(known), "scene": known.get("scene"), "mechanism": acting.mechanism, "impact": acting.impact,
             "drawn": {name[6:]: np.array(values) for name, values in arrays.items() if name.startswith("drawn_")},
         },
     )  # fmt: skip

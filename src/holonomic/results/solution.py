@@ -13,6 +13,7 @@ from .controls import ControlLogs, Samples
 from .drift import Drift
 from .exports import Exports
 from .naming import ELSEWHERE, is_dae, order_of
+from .provenance import Provenance, provenance
 from .states import Energy, EventLog, State
 from .trail import Trail
 
@@ -223,6 +224,11 @@ class Solution(Exports):
     def stats(self) -> dict[str, Any]:
         """Counters of the run."""
         return quantities.counters(self)
+
+    @property
+    def provenance(self) -> Provenance:
+        """Where the numbers come from: versions, kernels, model, methods, processor, date; files of runs keep it."""
+        return provenance(self.source)
 
     @property
     def failure(self) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import json
 import re
 import zlib
 from collections.abc import Sequence
@@ -14,6 +15,7 @@ from ..errors import BadArgument, MissingExtra
 from ..files import writable, written
 from . import report, sampling
 from .naming import is_dae, multiplier_labels
+from .provenance import provenance
 
 FORMULA = ("=", "+", "-", "@", "\t", "\r")  # with these a cell of a spreadsheet begins that is computed
 Variables = dict[str, tuple[tuple[str, ...], np.ndarray, str]]  # name -> dimensions, array, description
@@ -119,6 +121,7 @@ def to_xarray(sol):
     axes = {"axis": list("xyz"[: sol.trail.mechanism.dimension])} if any("axis" in data[n].dims for n in data) else {}
     time = xarray.Variable("time", sol.trail.arrays[0], {"units": "s"})
     attributes = {"plan": sol.plan.why(), "versions": str(report.facts(sol)["versions"]), "ended": sol.ended}
+    attributes["provenance"] = json.dumps(provenance(sol.source).to_dict())
     return xarray.Dataset(data, {"time": time} | axes | labels(model), attributes)
 
 

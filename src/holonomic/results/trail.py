@@ -10,6 +10,7 @@ what a formulation adds differs from part to part, and multipliers follow from t
 from __future__ import annotations
 
 import functools
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -101,6 +102,7 @@ class Trail:
     again: Again | None = None  # runs the whole of it again: the same steps
     first_step: float | None = None  # as it was given
     lam0: np.ndarray | None = None  # multipliers that it began with, where they were given
+    when: float = field(default_factory=time.time)  # seconds since 1970
     inputs: InputTables | None = None  # what it was driven by
     controls: Any = None  # controllers that wrote some of them; its log has what they answered
     reasons: Callable[[Solution], list[str]] | None = None  # says what led to the plan, line by line

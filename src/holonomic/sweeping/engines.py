@@ -31,7 +31,7 @@ AHEAD = 2  # pieces under way per thread
 class Threads:
     """Run pieces side by side on threads."""
 
-    halts, whole = True, Whole
+    name, halts, whole = "threads", True, Whole
 
     def __init__(self, workers: int | None = None):
         self.workers = workers or os.cpu_count() or 1
@@ -53,7 +53,7 @@ FEWEST = 8  # pieces under way, where the number of workers is not known
 class Futures:
     """Run pieces on an executor: processes of this machine, or of others through MPI."""
 
-    halts, whole = True, Whole
+    name, halts, whole = "executor", True, Whole
 
     def __init__(self, executor: Executor):
         self.executor = executor
@@ -77,7 +77,7 @@ class Futures:
 class Dask:
     """Run pieces on a Dask cluster; it starts anew what a dead worker was doing, and uses workers that join late."""
 
-    halts, whole = False, Whole
+    name, halts, whole = "dask", False, Whole
 
     def __init__(self, client):
         if client.asynchronous:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 import warnings
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -15,6 +16,7 @@ from ..model.given_numbers import is_number, vector
 from ..planning.plan import Plan
 from ..planning.words import reason
 from ..results.controls import ControlLogs, Samples
+from ..results.provenance import Provenance, provenance_of
 from . import remarks
 from .ensemble_sources import Source
 from .job import Chunk, Happenings, Job
@@ -75,6 +77,7 @@ class MembersLog:
         self.reached, self.ended = np.full(n, job.t0), np.full(n, -1)
         self.why: dict[int, str] = {}
         self.way = np.zeros(n, dtype=np.int8)
+        self.on = "threads"  # where they ran
         self.changes: dict[int, list] = {}
         self.notes: dict[int, list] = {}
         self._events = {-1: Happenings.none(*job.shape[1:])}
@@ -124,6 +127,7 @@ class Ensemble:
 
     def __init__(self, job: Job, source: Source, log: MembersLog):
         self.job, self.t = job, job.save_t
+        self._when = time.time()
         self.source, self._log = source, log
         self._summaries: dict[str, Summary] = {}  # of quantities that are too large to be held
         self.params: dict[str, np.ndarray] = job.params
@@ -139,6 +143,12 @@ class Ensemble:
         """What most members began with; `plan.why()` says how many, and which changed methods on the way."""
         count = remarks.begun(self.job, self._log.way, self._log.changes, self.steps > 0)
         return remarks.plan_of_most(self.job, count).of_members(remarks.lines(self.job, count, self.changed))
+
+    @cached_property
+    def provenance(self) -> Provenance:
+        """Where the numbers come from: versions, kernels, model, methods, processor, date; of a store, when it was made."""
+        known = self.source.provenance()
+        return provenance_of(self.plan, self._when, on=self._log.on) if known is None else Provenance.from_dict(known)
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in vars(self).items() if name != "plan"} | {"_plan": self.job.plan}

@@ -45,6 +45,10 @@ class Source:
         """Return the device arrays, one dict per batch."""
         return None
 
+    def provenance(self) -> dict[str, Any] | None:
+        """Return what the numbers come from, where that is kept beside them."""
+        return None
+
     def as_dataset(self, xarray) -> Any:
         """Return an xarray Dataset that reads when it is used."""
         return None

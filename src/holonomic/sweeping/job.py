@@ -197,6 +197,7 @@ class Chunk:
 class Engine(Protocol):
     """What runs a job."""
 
+    name: str  # in words: where members run
     halts: bool  # whether it looks at job.halt and ends; otherwise Ctrl-C is thrown into it
     whole: Callable[[Job], Any]  # where the whole states of all members are kept: in this process, or in memory of its own
 

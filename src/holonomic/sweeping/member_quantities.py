@@ -5,6 +5,7 @@ Impulses with which members begin are not kept: they follow from the starts that
 
 from __future__ import annotations
 
+import json
 import warnings
 from functools import cached_property
 from typing import Any
@@ -225,7 +226,7 @@ def dataset(xarray, runs):
     made = made.assign(more).assign_coords(time=runs.t)
     labels = {"coordinate": job.program.model.coordinates, "row": runs.plan.model.row_labels, "event": runs.plan.events}
     fitting = {name: list(given) for name, given in labels.items() if made.sizes.get(name) == len(given)}
-    return made.assign_coords(fitting)
+    return made.assign_coords(fitting).assign_attrs(provenance=json.dumps(runs.provenance.to_dict()))
 
 
 def _variables(runs) -> dict:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import io
 import json
+import time
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
@@ -20,6 +21,7 @@ from ..errors import BadArgument, FileFailed, HolonomicError, MissingExtra
 from ..files import words, write_bytes
 from ..notices import notice
 from ..results.identity import refuse_other
+from ..results.provenance import provenance_of
 from .ensemble import MembersLog
 from .ensemble_sources import Source, not_kept
 from .job import Chunk, Happenings, Job
@@ -49,7 +51,7 @@ ATTRIBUTE = "holonomic"
 class Store:
     """The Zarr group of one sweep, open for writing."""
 
-    def __init__(self, job: Job, path, resume: bool):
+    def __init__(self, job: Job, path, resume: bool, on: str = "threads"):
         self.zarr = _zarr()
         self.job, self.path = job, place_of(path)
         ours = identity(job)
@@ -63,7 +65,7 @@ class Store:
             if there and is_founded(self.path):
                 self._resume(ours)
             else:
-                self._create(ours)
+                self._create(ours, on)
 
     # what is there
 
@@ -90,14 +92,17 @@ class Store:
                 ) from problem
             raise
 
-    def _create(self, ours: dict[str, Any]) -> None:
+    def _create(self, ours: dict[str, Any], on: str) -> None:
         job, shapes = self.job, self._shapes()
         self._held = begin(self.path)
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # of metadata that version 3 of Zarr has not settled
                 self.group = self.zarr.create_group(str(self.path))
-                self.group.attrs[ATTRIBUTE] = ours | {"plan": repr(job.plan), "labels": self._labels()}
+                self.group.attrs[ATTRIBUTE] = ours | {
+                    "plan": repr(job.plan), "labels": self._labels(),
+                    "provenance": provenance_of(job.plan, time.time(), on=on).to_dict(),
+                }  # fmt: skip
                 self.group.create_array("time", shape=job.save_t.shape, dtype="f8", dimension_names=("time",))
                 for name, kind in OF_MEMBERS.items():
                     self.group.create_array(
@@ -271,6 +276,10 @@ class Stored(Source):
             return list(self.job.wanted)
         empty = (np.zeros((0, *self.job.shape[:2])), np.zeros((0, self.job.shape[0], self.job.shape[2])))
         return Quantities(self.job, 0, 0, *empty).names()
+
+    def provenance(self) -> dict[str, Any] | None:
+        """As it was when the store was made."""
+        return self.store.group.attrs[ATTRIBUTE].get("provenance")
 
     def as_dataset(self, xarray):
         """The store as a Dataset that reads when it is used."""

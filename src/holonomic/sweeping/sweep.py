@@ -321,6 +321,7 @@ def gather(job: Job, engine: Engine, keep: str, progress: bool | None) -> Ensemb
     """Run a job and hold in memory what is asked for. Ctrl-C ends it early, and what there is is returned."""
     source = Summed(job) if keep == "summary" else Named(job) if job.wanted else engine.whole(job)
     log, bar, left = MembersLog(job), Tally(job.count, progress), dict(job.pieces())
+    log.on = engine.name
     try:
         with job.halt.listening(engine.halts):
             for chunk in engine.chunks(job, job.pieces()):
@@ -363,7 +364,7 @@ def stream(job: Job, engine: Engine, path, resume: bool, progress: bool | None) 
     """Run what is missing in a store."""
     from .store import Store, Stored
 
-    store = Store(job, path, resume)
+    store = Store(job, path, resume, engine.name)
     bar = Tally(job.count, progress, done=store.members_done)
     try:
         with job.halt.listening(engine.halts):
