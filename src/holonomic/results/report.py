@@ -80,6 +80,8 @@ def report_lines(sol) -> Lines:
         found.append(("pivot ratio", f"{stats['smallest pivot ratio']:.1e} at the smallest"))
     if stats["stiff"]:
         found.append(("stiffness", "met: the step was limited by stability"))
+    if sol.error is not None:
+        found.append(("error", str(sol.error)))
     found += _drift(sol)
     if not model.is_ode and len(sol.t):
         found.append(("energy", _energy(sol)))

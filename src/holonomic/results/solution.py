@@ -11,6 +11,7 @@ from ..errors import BadArgument
 from . import quantities, report, sampling
 from .controls import ControlLogs, Samples
 from .drift import Drift
+from .error_estimate import ErrorEstimate
 from .exports import Exports
 from .naming import ELSEWHERE, is_dae, order_of
 from .provenance import Provenance, provenance
@@ -219,6 +220,11 @@ class Solution(Exports):
         """What each controller measured and answered, by name; files do not have it."""
         controls = self.source.trail.controls
         return ControlLogs() if controls is None else controls.log
+
+    @property
+    def error(self) -> ErrorEstimate | None:
+        """Estimated global errors along a run with error=True: `error.q`, `.v`, `.lam`, `.digits`; else None, as in files."""
+        return self.trail.known.get("error")
 
     @property
     def stats(self) -> dict[str, Any]:

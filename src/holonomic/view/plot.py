@@ -54,8 +54,10 @@ def plot(sol, names: Sequence[str], *, ax=None, style: str = "light", points: in
             figure = new_figure((7.6, 0.5 + 2.15 * len(panels)))
             given = list(figure.subplots(len(panels), 1, sharex=True, squeeze=False)[:, 0])
         t = np.atleast_1d(fine.t)
-        for each, axes in zip(panels, given, strict=True):
+        for name, each, axes in zip(names, panels, given, strict=True):
             (_draw_drift if each.is_drift else _draw)(axes, t, each, look, line)
+            if sol.error is not None and not each.is_drift:
+                _draw_band(axes, t, each, sol, name, look)
             axes.set_title(_plain(each.title), loc="left")
             axes.set_title(each.unit, loc="right", fontweight="normal", fontsize=8.5)
             axes.margins(x=0)
@@ -143,6 +145,16 @@ def _draw(axes: Axes, t: np.ndarray, each: Panel, look, line: dict[str, Any]) ->
         own: dict[str, Any] = {"color": shades[i], "linewidth": 1.4, "linestyle": dash, "label": _plain(each.labels[i])}
         _line(axes, times, values[:, i], own | marker, line)
     axes.ticklabel_format(axis="y", style="sci", scilimits=(-4, 5), useMathText=True)
+
+
+def _draw_band(axes: Axes, t: np.ndarray, each: Panel, sol, name: str, look) -> None:
+    """Draw the estimated error of a quantity on both sides of it; between the times of the run it is taken as linear."""
+    forward = 1.0 if sol.t[-1] >= sol.t[0] else -1.0
+    off = sol.error.of(lambda run: panel(run, name).values)
+    for i, shade in enumerate(colours(look, each.values.shape[1])):
+        width = np.interp(forward * t, forward * sol.t, off[:, i])
+        times, edges = _broken(t, np.stack([each.values[:, i] - width, each.values[:, i] + width], axis=1))
+        axes.fill_between(times, edges[:, 0], edges[:, 1], color=shade, alpha=0.25, linewidth=0)
 
 
 def _line(axes: Axes, x: np.ndarray, y: np.ndarray, own: dict[str, Any], given: dict[str, Any]) -> None:
