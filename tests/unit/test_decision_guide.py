@@ -3,7 +3,20 @@
 import numpy as np
 import pytest
 
-from holonomic import BDF, DOP853, GGL, RK45, Index1, ProjectedInvariants, Radau, System, diagnose, problems, simulate
+from holonomic import (
+    BDF,
+    DOP853,
+    RK45,
+    Index1,
+    Index2,
+    ProjectedInvariants,
+    Projection,
+    Radau,
+    System,
+    diagnose,
+    problems,
+    simulate,
+)
 
 RTOL = 1e-6
 
@@ -104,8 +117,9 @@ def test_a_tight_tolerance_follows_the_constraints():
 def test_frozen_stiffness_of_many_velocities_goes_to_a_stable_form_of_index_2():
     system, start = bathed_chain()
     sol = simulate(system, 100.0, **start)
-    assert methods(sol) == (GGL, None, Radau) and diagnose(system, q0=start["q0"], v0=start["v0"]).kind == "stiff"
-    assert "GGL" in diagnose(system, q0=start["q0"], v0=start["v0"]).recommended[0].method
+    assert methods(sol) == (Index2, None, Radau) and diagnose(system, q0=start["q0"], v0=start["v0"]).kind == "stiff"
+    assert isinstance(sol.plan.choice.stabilization, Projection)
+    assert "Index2() + Radau() + Projection()" in diagnose(system, q0=start["q0"], v0=start["v0"]).recommended[0].method
     assert np.abs(sol.drift["position"]).max() < 1e-9
     fine = simulate(system, 100.0, **start, rtol=1e-9, atol=1e-12, integrator=BDF(), formulation=ProjectedInvariants("Pa"))
     assert np.abs(sol.end.q - fine.end.q).max() < 10 * RTOL
@@ -121,7 +135,7 @@ def test_heterogeneous_masses_never_go_to_a_form_that_treats_their_part_explicit
     problem = problems.heterogeneous_masses(nu=1000.0, damping=damping)
     assert methods(simulate(problem)) == (ProjectedInvariants, "Pa", Radau)  # a short run
     assert diagnose(problem).kind == "variable-coefficient stiff"
-    # so many velocities that GGL would be taken, were it not for ‖F C'‖
+    # so many velocities that Index2 would be taken, were it not for ‖F C'‖
     more = with_oscillators(problem)
     sol = simulate(more, 1.0, q0=np.append([1.0, 1.0], np.full(8, 0.1)), v0=np.append([1.0, 1.0], np.zeros(8)))
     assert methods(sol)[:2] == (ProjectedInvariants, "Pa") and sol.end.q[:2] == pytest.approx(np.exp([1.0, 1.0]), rel=1e-5)

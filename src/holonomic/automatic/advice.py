@@ -73,7 +73,9 @@ def advice(model, found: Indicators, kind: str) -> tuple[tuple[Advice, ...], tup
     elif kind == STIFF:
         do.append(_projected(model, found, implicit))
         if not isinstance(model.system, Dae):
-            form = Advice(f"GGL() + {implicit}", "a stable form of index 2, no extra differentiation", f"{AP} (4.15)")
+            form = Advice(
+                f"Index2() + {implicit} + Projection()", "the fewest equations, and none is differentiated", "[HW96] Sec. VII.4"
+            )
             do.insert(0 if model.nv > SMALL else 1, form)
     elif kind in (VARIABLE, RAPID):
         if kind == RAPID and found.times("turning") < FAR_TOO_RAPID:

@@ -22,14 +22,25 @@ from typing import Any
 import numpy as np
 
 from ..errors import TOO_MANY_STEPS, HolonomicError
-from ..formulations.ggl import GGL
 from ..formulations.index1 import Index1
+from ..formulations.index2 import Index2
 from ..formulations.projected_invariants import ProjectedInvariants
 from ..integrators.bdf import BDF
 from ..integrators.radau import Radau
 from ..integrators.runge_kutta import RK45
 from ..kernels.signatures import Fn
-from ..loop.automatic_looks import LONGER, LONGEST_LOOK, STABLE, WORTH, is_rough
+from ..loop.automatic_looks import (
+    DECAYS,
+    LONGER,
+    LONGEST_LOOK,
+    SEEN,
+    STABLE,
+    WORTH,
+    dearness,
+    is_held_back,
+    is_rough,
+    may_be_held_back,
+)
 from ..loop.fastest_rate import MOVE, look, turning
 from ..model.dae import Dae
 from ..native.callbacks import raise_what_was_raised
@@ -38,8 +49,8 @@ from ..planning.plan import Plan
 from ..planning.words import reason
 from ..results.story import Change, Story
 from ..stabilizations.projection import Projection
-from .indicators import RESTS, accurate_step, indicators_at, largest, moving, rate_by_time
-from .rates import DECAYS, FAR_BEYOND, QUIET, SEEN, SHORT, SOON, TIGHT, Rates, too_stiff, turns_rapidly, varies
+from .indicators import RESTS, accurate_step, constraints_vary, largest, moving, rate_by_time
+from .rates import FAR_BEYOND, QUIET, SHORT, SOON, TIGHT, Rates, too_stiff, turns_rapidly
 
 # Errors of BDF add up to 3 to 50 times rtol on the stiff problems here, those of DOP853 to less than 1 on the same ones
 # (where constraints turn, long steps are found with more than a tenth only)
@@ -49,12 +60,24 @@ BDF_SHARE, BDF_TURNING = 0.1, 0.2
 # of DOP853
 MANY, LASTING, SHORTER = 200, 100.0, 8
 LARGE = 60  # positions and velocities above which eigenvalues cost more than they save, and factors of Radau more than BDF
-FIRST_LOOK, CALM = 25, 100  # steps to the first look; doubled each time
+FIRST_LOOK, CALM = 25, 50  # steps to the first look; doubled each time
 FOR_SHORT = RK45()  # what a run in which little happens begins with
 AS_IMPLICIT = 8 * FIRST_LOOK  # the same after a change to an implicit method
+# Of the fastest rate at a change to an implicit method, what is as fast still; by how much stiffer a state has to be than one at
+# which an implicit method took short steps, for it to be tried again
+STILL_FAST, AGAIN = 0.3, 3.0
+TELLING = 60  # steps from which on a share of them tells of corners; the onset of something stiff is met by as many rejections
+EXPECTED = 0.5  # of the accurate step at the start: what a step is where nothing holds it back
+# Of |h λ| at the limit of stability: what vibrates more slowly is followed by the steps, and is part of the motion
+PASSED_OVER = 0.4
 FELT = 0.1  # rad in one step: a vibration that steps follow
 MOST_CHANGES = 20
-SMALL = 8  # velocities up to which equations with v̂ eliminated are cheap to differentiate
+# Radau of variable order takes 0.4 to 0.7 times the time of order 5 for an error of 1e-9 on seven stiff problems, 0.4 to 1.4 times
+# for 1e-6, and 0.6 to 1.5 times for 1e-3: see docs/automatic-choice.md
+OF_ORDER_5, OF_ANY_ORDER, FINE = Radau(), Radau(order="variable"), 3e-6
+# Velocities up to which equations with v̂ eliminated are cheap to differentiate, and from which on they take longer to compile than
+# they gain: of a walking machine with 36, 245 000 operations and minutes
+SMALL, TOO_LARGE = 8, 15
 
 
 class Choosing:
@@ -83,6 +106,7 @@ class Choosing:
         self._since = (0.0, 0)  # time and steps at the last look
         self._turn = 0.0  # 1/s, of constraints that turn by themselves
         self._corners = False  # whether forces are not smooth
+        self._in_vain = 0.0  # fastest rate times accurate step at which an implicit method was tried, and took short steps
 
     def memories(self) -> dict[str, Any]:
         """Return what was seen and decided so far; `recall` takes it over."""
@@ -179,21 +203,45 @@ class Choosing:
         if run.plan.choice.integrator.implicit:
             h = max(abs(run.t - t) / max(taken, 1), abs(run.memory.h))  # the first steps are short
             return self._back(run, h) or (self._finer(run, h) if self.interval >= LONGEST_LOOK else None)
-        if not run.memory.is_stiff:
-            return self._rough(run) or self._longer(run)
-        run.memory.is_stiff = run.memory.stiff_steps = 0
-        h = abs(run.memory.h)
-        if self._left(run) < WORTH * h:
+        return self._held_back(run) or self._rough(run) or self._longer(run)
+
+    def _held_back(self, run) -> Choice | None:
+        """Return an implicit choice where stability, not accuracy, limits the step.
+
+        The step loop tells where steps reach the limit of stability. With a tight tolerance they stay far below it: the error
+        of what is stiff, and driven, is of a low order. So steps much shorter than the motion asks for are looked at, too,
+        where there are many.
+        """
+        told, h, left = run.memory.is_stiff != 0, abs(run.memory.h), self._left(run)
+        if told:
+            run.memory.is_stiff = run.memory.stiff_steps = 0
+        elif self._corners or self._as_expected(h) or not may_be_held_back(left, h, run.memory):
+            return None
+        if left < WORTH * h:
             return None
         rates = self.rates(run)
-        if rates.fastest * rates.accurate < (SEEN if self.explicit is self.usual else SOON):
+        stiffness = rates.fastest * rates.accurate
+        if stiffness < max(SEEN if self.explicit is self.usual else SOON, AGAIN * self._in_vain):
+            return None
+        if rates.decays:
+            held = told or is_held_back(rates.fastest, rates.accurate, h)
+        else:
+            held = told and rates.fastest * h > PASSED_OVER * run.memory.stiff_bound
+        if not held:
             return None
         return self._change(run, rates, h, "stability, not accuracy, limits the step")
+
+    def _as_expected(self, h: float) -> bool:
+        """Whether a step is about as long as the motion asked for at the start; nothing tells where that was one that decays."""
+        first = self.first
+        return first is not None and not first.decays and h > EXPECTED * first.accurate
 
     def _rough(self, run) -> Choice | None:
         """Return the choice of a lower order where forces are not smooth."""
         h = abs(run.memory.h)
         if self.explicit is not self.usual or self.usual.rtol < TIGHT or self._left(run) < WORTH * h or not is_rough(run.memory):
+            return None
+        if run.memory.accepted < TELLING:
             return None
         self.explicit, self._corners = self.in_short(), True
         self._note(run, self.explicit, self.rates(run), h, "steps meet corners of the forces, where a lower order loses less")
@@ -216,8 +264,10 @@ class Choosing:
             return None
         rates = self.rates(run)
         possible = min(rates.accurate, STABLE / max(rates.fastest, self._turn, 1e-300))
-        if possible < LONGER * h or self._left(run) < WORTH * h:
+        if possible * dearness(run.memory) < LONGER * h or self._left(run) < WORTH * h:
             return None
+        if rates.fastest > STILL_FAST * self.changes[-1].fastest:  # what was fast is so still, and steps have to follow it
+            self._in_vain = rates.fastest * rates.accurate
         self._note(run, self.explicit, rates, h, "an explicit method can take longer steps here")
         return self.explicit
 
@@ -291,13 +341,19 @@ class Choosing:
 
     def _candidates(self, run, rates: Rates):
         """Implicit choices in the order in which they are tried."""
-        turns = rates.turning > 0.0 or self._turns(run, rates)
+        slope = None if self.model.is_ode or not self.model.n_lam else self._motion(run, rates)
+        turns = rates.turning > 0.0 or (slope is not None and self._turns(run, rates, slope))
         large = self.model.nq + self.model.nv > LARGE and not rates.short
         straight = (rates.straight or rates.turning > 0.0) and (turns or large)
         straight = straight and not (rates.lasts or self._lasts(run, rates.accurate / SHORTER))
-        integrator, share = (BDF(), BDF_TURNING if turns else BDF_SHARE) if straight else (Radau(), 1.0)
-        ways = self._formulations(run, turns) if self._formulation_open else [(self.explicit.formulation, "auto")]
+        integrator, share = (BDF(), BDF_TURNING if turns else BDF_SHARE) if straight else (self._radau, 1.0)
+        ways = self._formulations(run, rates, slope, turns) if self._formulation_open else [(self.explicit.formulation, "auto")]
         yield from self._made(ways, integrator, share)
+
+    @property
+    def _radau(self) -> Radau:
+        """Radau of the order that suits the tolerance; high orders want smooth forces."""
+        return OF_ANY_ORDER if self.usual.rtol <= FINE and not self._corners else OF_ORDER_5
 
     @property
     def _formulation_open(self) -> bool:
@@ -321,9 +377,9 @@ class Choosing:
         m = self.model
         if m.n_lam or isinstance(m.system, Dae) or m.nq + m.nv > LARGE:
             return None
-        return next(self._made([(Index1() if self._formulation_open else self.explicit.formulation, "auto")], Radau(), 1.0))
+        return next(self._made([(Index1() if self._formulation_open else self.explicit.formulation, "auto")], self._radau, 1.0))
 
-    def _formulations(self, run, turns: bool):
+    def _formulations(self, run, rates: Rates, slope: np.ndarray | None, turns: bool):
         """Formulations in the order in which they are tried, with their stabilizations."""
         model, last = self.model, (Index1(), "auto")
         if isinstance(model.system, Dae):
@@ -332,31 +388,32 @@ class Choosing:
             return [last]
         if turns:  # corrections of v for errors of q would be long, Table 4.9
             return [(ProjectedInvariants("Pc"), "auto"), (ProjectedInvariants("Pa"), "auto"), last]
-        if model.nv > SMALL and not self._varies(run):
-            return [(GGL(), Projection()), last]  # BDF's Newton iteration, too, leaves more than rounding
+        if model.nv > TOO_LARGE or (model.nv > SMALL and not self._varies(run, rates, slope)):
+            return [(Index2(), Projection()), last]
         return [(ProjectedInvariants("Pa"), "auto"), last]
 
-    def _turns(self, run, rates: Rates) -> bool:
+    def _turns(self, run, rates: Rates, slope: np.ndarray) -> bool:
         """Whether the constraints change their direction within a step that accuracy allows."""
         m = self.model
-        if m.is_ode or not m.n_lam:
-            return False
         fns, lengths = m.table((Fn.TERMS,))
         rows = (np.empty(lengths[Fn.TERMS]), np.empty(lengths[Fn.TERMS]))
-        apart, row, kept = run.direction * 1e-3 * rates.accurate, 0, run.K[1].copy()
-        gained, nq = rates.accurate * largest(run.K[0, m.nq : m.nq + m.nv]), m.nq
-        if largest(run.K[0, :nq]) < RESTS * gained:  # at rest: the speed of one step later turns them
-            run.xe[:] = run.x
-            run.xe[nq : nq + m.nv] += run.direction * rates.accurate * run.K[0, nq : nq + m.nv]
-            row = 1 if run.slope(run.t, run.xe, 1) else 0
-        rate = turning(fns, run.t, run.x, run.xe, run.data, run.K, row, (m.nq, m.nv, m.n_lam), apart, *rows)
-        run.K[1] = kept
+        apart = run.direction * 1e-3 * rates.accurate
+        rate = turning(fns, run.t, run.x, run.xe, run.data, slope[None, :], 0, (m.nq, m.nv, m.n_lam), apart, *rows)
         return not rate * rates.accurate <= 1.0
 
-    def _varies(self, run) -> bool:
+    def _motion(self, run, rates: Rates) -> np.ndarray:
+        """Velocities and accelerations; of a system at rest, those of one accurate step later: G turns with the speed."""
+        nq, size, kept = self.model.nq, self.model.nq + self.model.nv, run.K[1].copy()
+        slope = run.K[0].copy()
+        if largest(slope[:nq]) < RESTS * rates.accurate * largest(slope[nq:size]):
+            run.xe[:] = run.x
+            run.xe[nq:size] += run.direction * rates.accurate * slope[nq:size]
+            slope = run.K[1].copy() if run.slope(run.t, run.xe, 1) else slope
+        run.K[1] = kept
+        return slope
+
+    def _varies(self, run, rates: Rates, slope: np.ndarray) -> bool:
         """Whether the change of the constraints' direction is part of what is stiff."""
-        found = indicators_at(
-            self.model, run.t, run.x, run.data, run.plan.rows, rtol=self.explicit.rtol, longest=self._left(run),
-            direction=run.direction,
-        )  # fmt: skip
-        return varies(found)
+        return constraints_vary(
+            self.model, run.t, run.x, slope, run.data, run.plan.rows, run.direction * rates.accurate
+        )

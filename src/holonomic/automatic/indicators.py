@@ -237,6 +237,38 @@ def _of_system(model, t, x, f, data, rows, step) -> dict:
     return found
 
 
+def constraints_vary(model, t: float, x, slope, data, rows, step: float) -> bool:
+    """Whether the change of the constraints' direction matters to a step as long as accuracy allows: `varies` alone.
+
+    All indicators take the Jacobian of the field by differences and its eigenvalues: 1.4 ms with 9 coordinates, 3.4 with 30.
+    This takes the constraints at three places along `slope`, the motion: 0.08 and 0.13 ms.
+    """
+    nq, size, kept, s = model.nq, model.nq + model.nv, slice(None) if rows is None else list(rows), SHORT * step
+
+    def frame(s):
+        at = x[:size] + s * slope[:size]
+        M, _, G, _ = terms(model, t + s, at[:nq], at[nq:], data)
+        return M, G[kept]
+
+    (_, C0), (M, C), (_, C1) = frame(-s), frame(0.0), frame(s)
+    with np.errstate(all="ignore"):
+        if _above(_unit(C1) - _unit(C0), 2 * SHORT):
+            return True
+        try:
+            B = np.linalg.solve(M if np.all(np.diag(M) > 0.0) else held_mass(M, C), C.T)
+            return _above(B @ np.linalg.solve(C @ B, C1 - C0), 2 * SHORT)
+        except np.linalg.LinAlgError:  # a singular position, or masses that vanish in some other direction
+            return False
+
+
+def _above(A: np.ndarray, limit: float) -> bool:
+    """Whether ‖A‖, the largest singular value, is above a limit: mostly the sum of squares tells. False where A is not finite."""
+    total = np.sum(A * A)
+    if not limit * limit < total < np.inf:
+        return False
+    return bool(total > limit * limit * min(A.shape) or np.linalg.norm(A, 2) > limit)
+
+
 def _of_dae(model, t, z, data, step) -> dict:
     from .essential import of_dae
 
@@ -292,4 +324,4 @@ def _condition(M, C) -> float | None:
     return float(np.linalg.cond(K)) if np.all(np.isfinite(K)) else None
 
 
-__all__ = ["Indicators", "accurate_step", "indicators_at", "largest", "moving", "rate_by_time"]
+__all__ = ["Indicators", "accurate_step", "constraints_vary", "indicators_at", "largest", "moving", "rate_by_time"]

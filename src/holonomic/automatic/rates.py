@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from ..loop.automatic_looks import STABLE, WORTH
+from ..loop.automatic_looks import DECAYS, STABLE, WORTH
 from .indicators import Indicators
 
 # A step that accuracy allows, times the fastest rate, above which an implicit method wins. BDF takes 7 to 10 steps where
@@ -13,7 +13,6 @@ FAR_BEYOND = 50.0
 # The same for constraints that turn by themselves, in time. There BDF has two ways to go, long steps and such that follow
 # the constraints, 8 times as many as DOP853's; it takes the second one by chance where rtol is small, and goes back then.
 RAPID, LOOSE = 4 * FAR_BEYOND, 5e-7
-DECAYS = 0.2  # of the rate: what loses less than this share while it turns by one radian is an oscillation
 STRAIGHT = 0.7  # of the rate: below, BDF of order 4 and 5 is not stable any more, [HW96] Sec. V.2; Radau is
 # A run is short where its motion, rad, is less than the first and nothing vibrates for more than the second. DOP853 crosses
 # it in 2 to 5 steps whatever the tolerance, so that its error does not follow the tolerance (slope 0.3 to 0.5 on the smooth
@@ -21,9 +20,6 @@ STRAIGHT = 0.7  # of the rate: below, BDF of order 4 and 5 is not stable any mor
 SHORT, QUIET, TIGHT = 1.3, 3.0, 1e-10
 # The same as FAR_BEYOND in a short run, which Radau crosses in a dozen steps where stability asks RK45 for 60 and more
 SOON = 20.0
-# The same once the step loop has found that stability limits its steps. Of 60 random stiff systems those below lost by the
-# change, time and accuracy; above 60 they gained up to a factor of 30, and y' = -300 (y - cos t) does with 32
-SEEN = 25.0
 
 
 class Rates(NamedTuple):

@@ -6,6 +6,7 @@ that are handed over to it. The bounds below are its bounds.
 
 from __future__ import annotations
 
+import math
 from typing import Any, NamedTuple
 
 from ..errors import OK
@@ -14,13 +15,28 @@ from ..kernels.memory import RUN
 from ..kernels.signatures import LOOP, MODEL, Model
 from ..native.marks import entry, inner, leaf
 from ..native.types import Group, b1, f8, i8, ints, mat
-from .fastest_rate import FASTEST, MOTION, look
+from .fastest_rate import FASTEST, MOTION, REAL, look
 
 STABLE = 6.0  # |h λ| up to which DOP853 is stable, [HW96] Sec. IV.2
 ACCURATE = 2.5  # DOP853 takes about 2.5 rtol^(1/8) / rate, measured on the smooth problems of the library
 WORTH = 60  # explicit steps to go: below that nothing is gained by a change
 LONGER = 3.0  # an explicit step must be this many times longer than the implicit ones, to go back
 LONGEST_LOOK = 1600  # steps between two looks, doubled each time
+DECAYS = 0.2  # of the rate: what loses less than this share while it turns by one radian is an oscillation
+# A step that accuracy allows, times the fastest rate, above which an implicit method wins once steps are found to be held back. Of
+# 60 random stiff systems those below lost by the change, time and accuracy; above 60 they gained up to a factor of 30, and
+# y' = -300 (y - cos t) does with 32
+SEEN = 25.0
+# Steps to go from which on those are looked at of which the stiffness test tells nothing; |h λ| above which what is fast may hold
+# them back, and how much longer accurate ones are then. A slider on a stiff strut, rtol 1e-9, is held at |h λ| = 0.6 to 1.4, a
+# hundredth of the accurate step: far below the limit of stability, by errors of what is stiff and driven. With 100 steps to go
+# van der Pol's oscillator with mu = 4 to 16, which is stiff between its jumps alone, loses a factor of 2 to 3
+FAR, NEAR, FORCED = 1000, 0.3, 10.0
+# Of accepted steps, those rejected up to which nothing else may be the reason: 0.14 to 0.25 where smooth equations become stiff,
+# 0.34 to 0.5 with feet that touch the ground
+UNEVEN = 0.3
+GENEROUS = 1.5  # by which accurate steps of members count as longer: single runs know the tolerance before its reserve
+RESIDUALS = 8.6  # in one step of Radau of order 5; other orders have as many times its cost
 GLANCE = 100  # steps after which the stiffness test of a member is read
 
 # what a member that begins with a method is handed over for
@@ -72,6 +88,24 @@ def is_rough(run):
 
 
 @inner
+def may_be_held_back(left, h, run):
+    """Tell whether it is worth looking why steps are as short as they are, with so much to go."""
+    return left >= FAR * h and run.rejected <= UNEVEN * run.accepted
+
+
+@inner
+def is_held_back(fastest, accurate, h):
+    """Tell whether a part that decays at this rate makes steps far shorter than accuracy asks for."""
+    return fastest * h > NEAR and accurate > FORCED * h and fastest * accurate >= SEEN
+
+
+@inner
+def dearness(run):
+    """Return how many times the cost of one step of Radau of order 5 an implicit step has."""
+    return max(1.0, run.residuals / (RESIDUALS * max(run.accepted, 1)))
+
+
+@inner
 def turned_stiff(t_end, run):
     """Tell whether stability limits the step, with so much to go that it matters."""
     return run.is_stiff != 0 and abs(t_end - run.t) >= WORTH * abs(run.h)
@@ -91,24 +125,49 @@ def hands_over(looks, t_end, since, steps, model, run, loop):
     if run.is_stiff != 0:
         run.is_stiff = 0
         run.stiff_steps = 0
-    return asked and abs(left) >= WORTH * h
+    if asked:
+        return abs(left) >= WORTH * h
+    return may_be_held_back(abs(left), h, run) and held_back(h, left, model, run, loop, looks)
+
+
+@leaf
+def held_back(h, left, model, run, loop, looks):
+    """Tell whether what decays makes explicit steps of length h far shorter than accuracy asks for."""
+    look_aside(left, model, run, loop, looks)
+    found = looks.spare[ROWS]
+    if not math.copysign(1.0, left) * found[REAL] < -DECAYS * found[FASTEST]:
+        return False
+    return is_held_back(found[FASTEST], GENEROUS * accurate_at(found, left, run), h)
 
 
 @leaf
 def goes_back(h, left, model, run, loop, looks):
-    """Tell whether explicit steps could be longer than implicit ones of length h; K is left as it is."""
+    """Tell whether explicit steps could be longer than implicit ones of length h, or cost less."""
+    look_aside(left, model, run, loop, looks)
+    found = looks.spare[ROWS]
+    possible = min(accurate_at(found, left, run), STABLE / max(found[FASTEST], 1e-300))
+    return possible * dearness(run) >= LONGER * h
+
+
+@inner
+def accurate_at(found, left, run):
+    """Return the step that accuracy allows, by what a look has found."""
+    if found[MOTION] > 0.0:
+        return min(abs(left), turned_in_a_step(run.rtol) / found[MOTION])
+    return abs(left)
+
+
+@leaf
+def look_aside(left, model, run, loop, looks):
+    """Look at the current state; what is found stands behind the rows of `spare`, and K is left as it is."""
     size, x, K, W, spare = model.size, loop.state.x, loop.state.K, loop.state.W, looks.spare
     width, found = K.shape[1], spare[ROWS]
     for row in range(ROWS):
         for i in range(width):
             spare[row, i] = K[row, i]
-    found[FASTEST] = found[MOTION] = 0.0
+    found[FASTEST] = found[REAL] = found[MOTION] = 0.0
     if evaluate(model, run, run.t, x, K, 0, W) == OK:
         look(model, run, run.t, x, loop.inside.x, K, W, size.nq, size.nv, looks.positions, left, found)
     for row in range(ROWS):
         for i in range(width):
             K[row, i] = spare[row, i]
-    possible = min(abs(left), STABLE / max(found[FASTEST], 1e-300))
-    if found[MOTION] > 0.0:
-        possible = min(possible, turned_in_a_step(run.rtol) / found[MOTION])
-    return possible >= LONGER * h

@@ -191,10 +191,9 @@ class Run:
         )  # fmt: skip
         other.max_steps, other.sampling = self.max_steps, self.sampling
         status = other.begin()
-        if not started:
-            self.release()
-            return other, status
-        other.watching.go_on_from(self.watching)
+        if started:
+            other.watching.go_on_from(self.watching)
+        self.release()
         return other, status
 
     def restart(self, x: np.ndarray, counted: tuple[int, ...]) -> int:
