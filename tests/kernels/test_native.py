@@ -167,3 +167,11 @@ def test_a_changed_kernel_is_compiled_and_used(tmp_path):
     for said in ("holonomic: compiling holonomic.kernels.vectors, whose sources have changed ...\n", ""):
         done = subprocess.run([sys.executable, "-c", script], env=environment, capture_output=True, text=True, check=False)
         assert (done.stdout, done.stderr) == ("10.0\n", said)
+
+
+def test_exceptions_are_not_compiled_but_their_numbers_are():
+    """A new exception leaves the code as it is; another number of a status does not, nor does a class beside kernels."""
+    text = b'"""Errors."""\nOK = 0\nclass Stopped(Exception):\n    """Why."""\n'
+    other_class, other_number = text.replace(b"Stopped", b"Halted"), text.replace(b"OK = 0", b"OK = 1")
+    assert sources.meaning(text, True) == sources.meaning(other_class, True) != sources.meaning(other_number, True)
+    assert sources.meaning(text, False) != sources.meaning(other_class, False)
