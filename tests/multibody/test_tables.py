@@ -4,15 +4,17 @@ import numpy as np
 import pytest
 
 from holonomic import DOP853, RK4, Event, Projection, S_both2, simulate, sweep
-from holonomic.errors import BadArgument, IncompatibleMethods
+from holonomic.errors import BadArgument, IncompatibleMethods, RedundancyWarning, SingularPosition
 from holonomic.kernels.signatures import Fn
 from holonomic.model.call_by_name import Names
 from holonomic.model.compiled import Model
+from holonomic.model.model_base import PLAIN, Variant
 from holonomic.model.operators import OperatorModel
 from holonomic.multibody import Mechanism, box, disk, rod
+from holonomic.planning.offered import metric_of
 from holonomic.problems.from_bodies import jansen_mechanism, seven_body_mechanism
 
-from .machines import four_bar, pendulum, slider_crank, wheel_pair
+from .machines import bricard, four_bar, pendulum, planetary_gear, slider_crank, wheel_pair
 
 FIXED = {"integrator": RK4(), "stabilization": Projection()}
 
@@ -61,6 +63,48 @@ def geared():
     return m
 
 
+def ball_chain(n, step=(0.08, 0.0, -0.06)):
+    """Rods on ball joints, the first on a hinge."""
+    m, before, at = Mechanism(gravity=(0, 0, -9.81)), "ground", np.zeros(3)
+    for i in range(n):
+        m.body(f"link {i}", rod(at, at + step, mass=0.1, width=0.02))
+        if i == 0:
+            m.revolute("hinge", before, "link 0", at=at, axis=(0, 1, 0))
+        else:
+            m.spherical(f"ball {i}", before, f"link {i}", at=at)
+        before, at = f"link {i}", at + step
+    return m
+
+
+def arm():
+    """Joints in space of every kind that keeps positions, a motor, a spring, a drive and a coupling."""
+    m = Mechanism(gravity=(0, 0, -9.81))
+    m.body("base", box((0, 0, 0.1), (0.2, 0.2, 0.2), mass=3.0))
+    m.revolute("turn", m.ground, "base", at=(0, 0, 0), axis=(0, 0, 1))
+    m.body("upper", rod((0, 0, 0.2), (0.5, 0, 0.4), mass=1.0, width=0.05))
+    m.universal("shoulder", "base", "upper", at=(0, 0, 0.2), axis=(1, 0, 0), other=(0, 1, 0))
+    m.body("tube", box((0.75, 0, 0.5), (0.3, 0.05, 0.05), mass=0.7))
+    m.cylindrical("slide", "upper", "tube", at=(0.5, 0, 0.4), axis=(1, 0, 0.4))
+    m.body("hand", box((1.0, 0, 0.5), (0.1, 0.1, 0.04), mass=0.3))
+    m.prismatic("finger", "tube", "hand", at=(0.9, 0, 0.5), axis=(0, 0, 1))
+    m.drive("turn", speed=1.0)
+    m.motor("finger", force=lambda position, speed: -20.0 * position - speed)
+    m.spring("s", "hand", m.ground, at=((1.0, 0, 0.5), (1.0, 0.4, 1.0)), stiffness=30.0, damping=0.5)
+    m.bushing("b", "upper", "tube", at=(0.5, 0, 0.4), axis=(1, 0, 0), stiffness=(50.0, 40.0, 40.0, 2.0, 2.0, 2.0))
+    return m
+
+
+def sleigh():
+    """A knife edge and a drive of given speed: constraints of velocities, in the plane."""
+    m = Mechanism(gravity=(0, 0))
+    m.body("sleigh", box((0, 0), (1.0, 0.3), mass=2.0))
+    m.skate("edge", "sleigh", at=(0.3, 0), axis=(1, 0))
+    m.body("arm", rod((0, 0), (0, 0.5), mass=0.5))
+    m.revolute("A", "sleigh", "arm", at=(0, 0))
+    m.drive("A", speed=lambda t: 2.0 * np.cos(3.0 * t))
+    return m
+
+
 def both(m, t=0.3):
     """The two models of a mechanism at a state off its constraints, and their data at a time."""
     from holonomic.model.input_tables import InputTables
@@ -76,6 +120,7 @@ def both(m, t=0.3):
 MACHINES = {
     "slider-crank": lambda: slider_crank(speed=10.0), "four-bar": four_bar, "pendulum": pendulum, "wheels": wheel_pair,
     "seven bodies": seven_body_mechanism, "a leg": jansen_mechanism, "every force": everything, "gears": geared,
+    "ball chain": lambda: ball_chain(4), "arm": arm, "sleigh": sleigh,
 }  # fmt: skip
 
 
@@ -88,6 +133,13 @@ def test_tables_give_the_field_the_rows_and_the_energy_of_compiled_code(make):
             found, known = found[:-1], known[:-1]
         assert found == pytest.approx(known, rel=1e-10, abs=1e-10 * (1.0 + np.abs(known).max())), fn.name
     lam = np.random.default_rng(1).uniform(-1, 1, tables.n_lam)
+    if not tables.shared:  # moves onto positions, in the metric of the mechanism
+        r = np.random.default_rng(2).uniform(-1, 1, tables.n_constraints + tables.n_invariants)
+        moves, variant = [], Variant(metric=metric_of(None, code))
+        for model, own, how in ((tables, data[0], PLAIN), (code, data[1], variant)):
+            factors = model.evaluate(Fn.POS_FACTOR, 0.3, x, np.zeros(0), own, how)
+            moves.append(model.evaluate(Fn.POS_SOLVE, 0.3, factors, r, own, how))
+        assert moves[0] == pytest.approx(moves[1], abs=1e-9)
     reactions = [model.evaluate(Fn.REACTIONS, 0.3, x, lam, own) for model, own in zip((tables, code), data, strict=True)]
     assert reactions[0] == pytest.approx(reactions[1], abs=1e-12)
 
@@ -105,6 +157,63 @@ def test_runs_with_error_control_agree_within_the_tolerance():
         sol, known = (simulate(m, 1.0, save_at=21, compile=how, integrator=DOP853()) for how in ("never", "now"))
         assert np.abs(sol.q - known.q).max() < 1e-7  # rtol 1e-6, on |q| up to 10
         assert np.abs(sol.drift["position"]).max() < 1e-10 and np.abs(sol.drift["velocity"]).max() < 1e-10
+
+
+def test_runs_in_space_and_with_constraints_of_velocities_agree_with_compiled_code():
+    for m in (ball_chain(3), arm(), sleigh()):
+        sol, known = (simulate(m, 0.1, step=2e-3, compile=how, **FIXED) for how in ("never", "now"))
+        assert sol.q == pytest.approx(known.q, abs=1e-11) and sol.v == pytest.approx(known.v, abs=1e-10)
+        assert max(np.abs(sol.drift[level]).max() for level in ("position", "velocity")) < 1e-12
+
+
+@pytest.mark.parametrize(("make", "count"), [
+    (lambda: planetary_gear(5.0), 2), (lambda: four_bar(3), 3), pytest.param(bricard, 1, marks=pytest.mark.slow),
+])  # fmt: skip
+def test_rows_that_repeat_others_share_their_load(make, count):
+    m = make()
+    with pytest.warns(RedundancyWarning, match=rf"^{count} of \d+ constraint rows are redundant\. The motion is unique, the"):
+        sol = simulate(m, 0.3, compile="never", integrator=DOP853(), save_at=4)
+    with pytest.warns(RedundancyWarning):
+        known = simulate(m, 0.3, compile="now", integrator=DOP853(), save_at=4)
+    assert np.abs(sol.q - known.q).max() < 1e-7
+    assert np.abs(sol.lam - known.lam).max() < 1e-6 * (1.0 + np.abs(known.lam).max())  # the smallest, to 1e-16/ε
+    assert np.abs(sol.drift["velocity"]).max() < 1e-10
+
+
+def test_masses_that_are_too_different_are_refused_not_rounded():
+    m = chain(3)
+    m.params["link 1.mass"] = 1e-12
+    with pytest.raises(IncompatibleMethods, match=r"^with masses as different as these, the elimination of the mechanism as tables "
+                       r"loses all digits \(smallest pivot ratio .*, though rows are independent\)\. Use "
+                       r"compile=\"now\"\.$"):  # fmt: skip
+        simulate(m, 0.1, compile="never")
+    m.params["link 1.mass"] = 1e-5
+    sol, known = (simulate(m, 0.1, compile=how, integrator=DOP853(), save_at=3) for how in ("never", "now"))
+    assert np.abs(sol.q - known.q).max() < 1e-6
+
+
+def test_a_body_with_many_joints_is_right():
+    m = Mechanism()
+    m.body("hub", disk((0, 0), 0.5, mass=5.0))
+    m.revolute("O", m.ground, "hub", at=(0, 0))
+    for i in range(40):
+        a = np.array([np.cos(i), np.sin(i)])
+        m.body(f"p{i}", rod(0.5 * a, 0.8 * a, mass=0.1))
+        m.revolute(f"P{i}", "hub", f"p{i}", at=0.5 * a)
+    sol = simulate(m, 0.1, compile="never", rtol=1e-9, atol=1e-12)
+    assert np.abs(sol.energy_error).max() < 1e-9 and np.abs(sol.drift["position"]).max() < 1e-10
+
+
+def test_a_start_in_a_singular_position_is_refused():
+    m = Mechanism()
+    P = {"A": (0, 0), "B": (1, 0), "C": (3, 0), "D": (2, 0)}  # a parallelogram that lies flat
+    for name, ends in (("a", "AB"), ("b", "BC"), ("c", "DC")):
+        m.body(name, rod(P[ends[0]], P[ends[1]], mass=1.0))
+    for name, first, second in (("A", m.ground, "a"), ("B", "a", "b"), ("C", "b", "c"), ("D", m.ground, "c")):
+        m.revolute(name, first, second, at=P[name])
+    with pytest.raises(SingularPosition, match=r"^at t = 0 the start is a singular position of the mechanism as tables: 1 rows "
+                       r"repeat others, 0 do so nearby\. Start elsewhere\.$"):  # fmt: skip
+        simulate(m, 0.1, compile="never")
 
 
 def test_results_are_read_by_name_and_the_plan_tells_the_tier():
@@ -209,11 +318,10 @@ def m_data(m):
 
 
 def test_what_tables_do_not_have_is_refused_by_name():
-    m = Mechanism(gravity=(0, 0, -9.81))
-    m.body("arm", rod((0, 0, 0), (1, 0, 0), mass=1.0))
-    m.revolute("A", m.ground, "arm", at=(0, 0, 0), axis=(0, 1, 0))
-    with pytest.raises(IncompatibleMethods, match=r"^body 'arm' moves in space, which tables \(compile=\"never\"\) do not "
-                       r"know\. Use compile=\"now\"\.$"):  # fmt: skip
+    m = pendulum()
+    m.state("heat", rate=lambda O: O.speed**2)
+    with pytest.raises(IncompatibleMethods, match=r"^state 'heat' has an equation of its own, which tables \(compile=\"never\"\) "
+                       r"do not know\. Use compile=\"now\"\.$"):  # fmt: skip
         simulate(m, 0.1, compile="never")
     m = pendulum()
     m.friction("O", coefficient=0.1, radius=0.01)

@@ -70,9 +70,11 @@ class Collection:
     weights: list[tuple[int, float]]
     weights_q: list[tuple[int, float]] = field(default_factory=list)
     norms: KindTable | None = None
+    n_inputs: int = 0
     n_constraints: int = 0
     n_speeds: int = 0  # rows of velocities alone
-    redundant: int = 0
+    redundant: int = -1  # rows that repeat others; -1: not known yet
+    redundant_q: int = -1  # the same of rows by q, those of invariants with them
 
     @property
     def n_rows(self) -> int:
@@ -108,8 +110,11 @@ class Collection:
                 found[:, i] = self.params[source.which]
             elif source.kind == "number":
                 found[:, i] = self._shared[source.which]
-            else:
+            elif source.kind == "input":
                 found[:, i] = len(self.params) + len(self.numbers) + source.which
+            else:  # the value at the start of an invariant
+                behind = len(self.params) + len(self.numbers) + 3 * self.n_inputs - self.n_constraints
+                found[:, i] = behind + np.array(table.first)
         return found
 
     def settle_numbers(self) -> None:
@@ -185,7 +190,7 @@ def arrange(
         if kind.what == BODY and weights == "mass":
             lumps[ends[:, 0], 6] = at + function.length * np.arange(count)
             lumps[ends[:, 0], 7] = int(kind.full)
-        if kind.what == ROWS:
+        if kind.what >= ROWS:
             nodes += [(table.first[e], at + e * function.length + 3 * kind.rows, kind.rows, table, e) for e in range(count)]
         at += function.length * (1 if kind.what == FORCE and name == "main" else count)
     if weights == "metric":
@@ -208,11 +213,12 @@ def arrange(
         inside = c.order(columns)
         head.metric = made.hold([given[i][0] for i in inside])
         head.factors = made.hold([given[i][1] for i in inside], float)
-    head.redundant = c.redundant
+    head.redundant = c.redundant if by == "v" else c.redundant_q
     room = 0
     most = max(head.nq, head.nv, head.nc) + 1
     for name, size in (
-        ("at_q", head.nq), ("at_v", head.nv), ("at_f", most), ("at_a", most), ("at_r", n_rows), ("at_s", n_rows), ("at_g", n_rows),
+        ("at_q", head.nq), ("at_v", head.nv), ("at_f", most), ("at_a", most), ("at_r", max(n_rows, head.n_position)),
+        ("at_s", n_rows), ("at_g", n_rows),
         ("at_c", n_rows), ("at_arg", most_arguments), ("at_data", most_data), ("at_left", left), ("at_front", largest**2),
         ("at_row", widest), ("at_diagonal", n_rows), ("at_kept", 0 if factors else made.length),
     ):  # fmt: skip

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..kernels.elements import BODY, FORCE, ROWS
+from ..kernels.elements import BODY, FORCE, NORMS, ROWS
 from ..model import machine_code
 from ..model.system import System
 from ..model.tape import Tape, needed
@@ -20,9 +20,9 @@ SLOT = "element."  # names of an element's own numbers begin with it, then comes
 
 
 class Source(NamedTuple):
-    """Where a number of a function comes from: an element's own, a parameter by name, a constant, an input."""
+    """Where a number of a function comes from: an element's own, a parameter by name, a constant, an input, an invariant."""
 
-    kind: str  # "slot", "param", "number" or "input"
+    kind: str  # "slot", "param", "number", "input" or "invariant", its value at the start
     which: Any
 
 
@@ -41,7 +41,7 @@ class Kind:
     Parameters
     ----------
     what : int
-        BODY, FORCE or ROWS.
+        BODY, FORCE, ROWS, SPEEDS or NORMS.
     widths : tuple of (int, int)
         Coordinates and velocities of each of its ends.
     rows : int
@@ -83,6 +83,9 @@ def make_kind(what: int, system: System, q0: np.ndarray, v0: np.ndarray, widths,
         made["main"] = vertcat(inverse, densify(d.force), *([densify(d.q_dot)] if rates else []))
     elif what == FORCE:
         made["main"] = densify(d.force)
+    elif what == NORMS:
+        rows = e.invariants.numel()
+        made["position"] = vertcat(e.invariants, SX.zeros(2 * rows, 1), reshape(densify(d.J).T, rows * len(q0), 1))
     else:
         g = e.constraint if e.constraint.numel() else SX.zeros(rows, 1)
         made["main"] = vertcat(g, d.velocity_rows, d.gamma, reshape(densify(d.G).T, rows * len(v0), 1))
@@ -93,23 +96,26 @@ def make_kind(what: int, system: System, q0: np.ndarray, v0: np.ndarray, widths,
         kinetic = d.kinetic if what == BODY else SX(0)
         made["energy"] = vertcat(kinetic, SX(0) if e.potential is None else e.potential)
     params = list(system.params or {})
-    n_numbers = len(traced.numbers)
+    n_inputs = 3 * len(system.inputs or {})
     functions = {}
     for name, out in made.items():
         tape = needed(angles_by_parts(record(e.t, vertcat(e.q, e.v), SX.sym("none", 0), e.data, densify(out))))
         tape, read = own_data(tape)
-        sources = tuple(_source(index, params, traced.numbers, n_numbers) for index in read)
+        sources = tuple(_source(index, params, traced.numbers, n_inputs) for index in read)
         functions[name] = Function(_compiled(tape), len(tape.outputs), sources)
-    return Kind(what, tuple(widths), rows if what == ROWS else 0, full, rates and what == BODY, functions)
+    return Kind(what, tuple(widths), rows if what >= ROWS else 0, full, rates and what == BODY, functions)
 
 
-def _source(index: int, params: list[str], numbers: np.ndarray, n_numbers: int) -> Source:
+def _source(index: int, params: list[str], numbers: np.ndarray, n_inputs: int) -> Source:
     """What stands at a place in the data of a System."""
     if index < len(params):
         name = params[index]
         return Source("slot", int(name.removeprefix(SLOT))) if name.startswith(SLOT) else Source("param", name)
     index -= len(params)
-    return Source("number", float(numbers[index])) if index < n_numbers else Source("input", index - n_numbers)
+    if index < len(numbers):
+        return Source("number", float(numbers[index]))
+    index -= len(numbers)
+    return Source("input", index) if index < n_inputs else Source("invariant", index - n_inputs)
 
 
 def own_data(tape: Tape) -> tuple[Tape, list[int]]:

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 
 from ..kernels import table_operators as kernels
-from ..kernels.elements import BODY, FORCE, ROWS
+from ..kernels.elements import BODY, FORCE, ROWS, SPEEDS
 from ..kernels.signatures import Fn
 from ..model.operators import Operator, Operators
 from ..model.watch import Watch
-from .collection import Collection, arrange
+from .collection import Collection, Context, arrange
 
 
 class TableSystem(Operators):
@@ -31,6 +31,7 @@ class TableSystem(Operators):
     """
 
     interpreted = False
+    redundant = "minimum-norm"
 
     def __init__(
         self, collect: Callable[[], Collection], functions: Sequence, labels, params: Mapping[str, float], coordinates, inputs,
@@ -41,9 +42,12 @@ class TableSystem(Operators):
         self.params, self.coordinates, self.inputs, self.outputs = dict(params), coordinates, inputs, outputs
         self.resolver = resolver
         self.n_coordinates, self.n_velocities = sizes
+        self.kinematics = self.invariants = self.invariant_labels or None
+        self.nonholonomic = self.nonholonomic_labels or None
         self._tables: Collection | None = None
         self._watch: Watch | None = None
-        self._arranged: list[tuple[Collection, dict[Fn, Operator], tuple]] = []  # models have addresses of what is in it
+        # models have addresses of what is in these
+        self._arranged: list[tuple[Collection, dict[Fn, Operator], dict[Fn, Context]]] = []
 
     @property
     def name(self) -> str:
@@ -80,21 +84,59 @@ class TableSystem(Operators):
         return self._arrange(c) if known is None else known
 
     def _arrange(self, c: Collection) -> dict[Fn, Operator]:
-        rows = [(table, "main") for table in c.of(ROWS)]
+        rows = [(table, "main") for table in c.of(ROWS, SPEEDS)]
         bodies, forces = [(table, "main") for table in c.of(BODY)], [(table, "main") for table in c.of(FORCE)]
         energies = [(table, "energy") for table in c.of(BODY, FORCE) if "energy" in table.kind.functions]
+        norms = [] if c.norms is None else [(c.norms, "position")]
         nq, nv, n = self.n_coordinates, self.n_velocities, c.n_rows
+        n_position = len(self.constraint_labels) + len(self.invariant_labels)
         field = arrange(c, [*bodies, *forces, *rows], weights="mass")
-        plain, moves, energy = arrange(c, rows), arrange(c, rows, weights="metric", factors=True), arrange(c, energies)
+        plain, energy = arrange(c, [*rows, *norms]), arrange(c, energies)
+        moves = arrange(c, rows, weights="metric", factors=True)
         made = {
             Fn.FIELD: (kernels.table_field, field, nq + nv + n + 1),
-            Fn.RESIDUAL: (kernels.table_residual, plain, len(self.constraint_labels) + len(self.invariant_labels) + n),
-            Fn.REACTIONS: (kernels.table_reactions, plain, nv),
+            Fn.RESIDUAL: (kernels.table_residual, plain, n_position + n),
+            Fn.REACTIONS: (kernels.table_reactions, arrange(c, rows), nv),
             Fn.ENERGY: (kernels.table_energy, energy, 2),
             Fn.VEL_FACTOR: (kernels.table_factor, moves, moves.length),
             Fn.VEL_SOLVE: (kernels.table_solve, moves, nv),
             Fn.VEL_TANGENT: (kernels.table_tangent, moves, nv),
         }
+        if norms or c.n_speeds:
+            name = "position" if norms else "main"
+            moves = arrange(c, [*((table, name) for table in c.of(ROWS)), *norms], by="q", weights="metric", factors=True)
+            made |= {
+                Fn.POS_FACTOR: (kernels.table_factor, moves, moves.length), Fn.POS_SOLVE: (kernels.table_solve, moves, nq),
+                Fn.POS_TANGENT: (kernels.table_tangent, moves, nq),
+            }  # fmt: skip
         found = {fn: Operator(kernel.address, context.address, length) for fn, (kernel, context, length) in made.items()}
-        self._arranged.append((c, found, (field, plain, moves, energy)))
+        self._arranged.append((c, found, {fn: context for fn, (_, context, _) in made.items()}))
         return found
+
+    def learn_rank(self, fn: Fn, count: int | None) -> bool:
+        c = self.collection
+        by_v = fn is Fn.VEL_FACTOR
+        known = c.redundant if by_v else c.redundant_q
+        if count is None and known >= 0:
+            return False
+        self._set_rank(by_v, 0 if count is None else count)
+        return True
+
+    @property
+    def rank(self) -> tuple[int, int]:
+        return self.collection.redundant, self.collection.redundant_q
+
+    def set_rank(self, by_v: int, by_q: int) -> None:
+        self._set_rank(True, by_v)
+        self._set_rank(False, by_q)
+
+    def _set_rank(self, by_v: bool, count: int) -> None:
+        c = self.collection
+        if by_v:
+            c.redundant, functions = count, (Fn.FIELD, Fn.VEL_FACTOR)
+        else:
+            c.redundant_q, functions = count, (Fn.POS_FACTOR,)
+        for contexts in (contexts for tables, _, contexts in self._arranged if tables is c):
+            for fn in functions:
+                if fn in contexts:
+                    contexts[fn].memory.redundant = count

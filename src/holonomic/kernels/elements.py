@@ -6,7 +6,7 @@ its numbers in data, its first row. Its function takes a = (q of its ends, v of 
 
     body     W⁻¹ (its diagonal or the whole), f, and q' where that is not v
     force    f on all ends
-    rows     g, g', γ, G
+    rows     g, g', γ, G: of positions; SPEEDS of velocities, without g; NORMS, invariants of q, have g and G by q alone
 
 A lump is what one block of the mass matrix belongs to: a body, or some that share inertia. Inside, coordinates are ordered
 lump by lump. Rooms for numbers are taken at every call and given back, as many runs share one context.
@@ -18,7 +18,7 @@ from ..native.layout import WHOLE, Layout, view_as
 from ..native.marks import call_model_at, inner, leaf, numbers_at, whole_at
 from .signatures import NO_MODE
 
-BODY, FORCE, ROWS = 0, 1, 2
+BODY, FORCE, ROWS, SPEEDS, NORMS = 0, 1, 2, 3, 4
 # words of a kind: what it is, its function, elements, ends, numbers, rows, numbers that it writes, place of these, whether W⁻¹ is
 # a whole matrix, whether it writes q', addresses of the tables of lumps, places in data, first rows
 KIND = 13
@@ -45,7 +45,7 @@ TABLES = Layout(
             ("program", "address of the program of elimination"),
             ("order", "address: place of each front in it"),
             ("fronts", "how many"),
-            ("redundant", "rows that repeat others"),
+            ("redundant", "rows that repeat others; -1: not known yet"),
             ("metric", "address: place in data of a length by which columns are weighed, or -1"),
             ("factors", "address: factors of that length's square, as numbers"),
             ("room", "numbers of room that a call takes"),
@@ -181,7 +181,7 @@ def times_G(kinds, n_kinds, lumps, O, u, at_u, r, at_r):
     """r = G u"""
     for k in range(n_kinds):
         base = KIND * k
-        if kinds[base] != ROWS:
+        if kinds[base] < ROWS:
             continue
         many, m, written, at = kinds[base + 3], kinds[base + 5], kinds[base + 6], kinds[base + 7] + 3 * kinds[base + 5]
         ends, first = whole_at(kinds[base + 10], 1), whole_at(kinds[base + 12], 1)
@@ -206,7 +206,7 @@ def times_GT(kinds, n_kinds, lumps, O, r, at_r, u, at_u, n):
         u[at_u + i] = 0.0
     for k in range(n_kinds):
         base = KIND * k
-        if kinds[base] != ROWS:
+        if kinds[base] < ROWS:
             continue
         many, m, written, at = kinds[base + 3], kinds[base + 5], kinds[base + 6], kinds[base + 7] + 3 * kinds[base + 5]
         ends, first = whole_at(kinds[base + 10], 1), whole_at(kinds[base + 12], 1)
@@ -244,12 +244,38 @@ def rows_of(kinds, n_kinds, O, level, out, at_out):
     """What rows have written: 0 g, 1 g', 2 γ."""
     for k in range(n_kinds):
         base = KIND * k
-        if kinds[base] != ROWS:
+        if kinds[base] < ROWS or kinds[base] == (SPEEDS if level == 0 else NORMS):
             continue
         m, at, first = kinds[base + 5], kinds[base + 7], whole_at(kinds[base + 12], 1)
         for e in range(kinds[base + 2]):
             for i in range(m):
                 out[at_out + first[e] + i] = O[at + e * kinds[base + 6] + level * m + i]
+
+
+@leaf
+def mean_diagonal(kinds, n_kinds, lumps, O, n):
+    """The mean of the diagonal of G W⁻¹ Gᵀ."""
+    whole = 0.0
+    for k in range(n_kinds):
+        base = KIND * k
+        if kinds[base] < ROWS:
+            continue
+        many, m, at = kinds[base + 3], kinds[base + 5], kinds[base + 7] + 3 * kinds[base + 5]
+        ends = whole_at(kinds[base + 10], 1)
+        for e in range(kinds[base + 2]):
+            place = at + e * kinds[base + 6]
+            for _ in range(m):
+                for j in range(many):
+                    own = LUMP * ends[e * many + j]
+                    width, W = lumps[own + 5], lumps[own + 6]
+                    for c in range(width):
+                        if lumps[own + 7] == 0:
+                            whole += O[place + c] * O[place + c] * O[W + c]
+                            continue
+                        for d in range(width):
+                            whole += O[place + c] * O[W + c * width + d] * O[place + d]
+                    place += width
+    return whole / n
 
 
 @leaf

@@ -1,12 +1,12 @@
-"""Elimination by fronts: factors of S = G W⁻¹ Gᵀ + ε diag(S), blocks found once, numbers at every call.
+"""Elimination by fronts: factors of S = G W⁻¹ Gᵀ + ε, blocks found once, numbers at every call.
 
 Rows come in nodes (the rows of one joint), columns in lumps (the velocities of one body). A lump adds G_i W⁻¹ G_jᵀ to all pairs
 of nodes that touch it. A node is eliminated in a front: a small dense matrix of its own rows and of the later rows that are
 coupled with them by then, summed from lumps that nobody has added before, and from what earlier fronts left. Order, places and
 who adds what are the program, integers that `assembly.elimination` writes; see `FRONT`, `LUMP` and `CHILD` for its words.
 
-ρ is the smallest pivot beside the diagonal of S that it started from: without care for roundoff digits are lost as 1/ρ. ε, in
-parts of that same diagonal, keeps pivots of rows that repeat others away from zero.
+ρ is the smallest pivot beside the diagonal of S that it started from: without care for roundoff digits are lost as 1/ρ. ε, one
+number for all rows, keeps pivots of rows that repeat others away from zero.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ FRONT = 7  # own rows, all rows, lumps, children, place of the panel, place of w
 ANY, LINK = 0, 1  # classes: any front; a pin in the plane, between one body that is new and at most one front before it
 LUMP = 4  # place of W⁻¹, width, whether it is a full matrix, nodes; then of each node: place of G, stride, rows, place in the front
 TINY = 1e-9  # pivot beside its diagonal, below which a row counts as one that repeats others; they leave 1e-12 or less
+SEVERAL = 1e3  # a row that is a sum of others with factors c has a pivot of ε (1 + c²)
 CHILD = 2  # place of what it left, rows; then the place of each in this front
 
 
@@ -50,8 +51,8 @@ def eliminate(program, fronts, K, T, at_front, at_row, at_diagonal, rows, eps):
             at = _add_child(program, at, T, at_front, n)
         for p in range(m):
             before = T[at_diagonal + program[names + p]]
-            d = T[at_front + p * n + p] + eps * before
-            ratio = d / before
+            d = T[at_front + p * n + p] + eps
+            ratio = (d - SEVERAL * eps) / before
             if ratio < TINY:
                 tiny += 1
             elif not ratio >= least:  # NaN is kept
@@ -101,10 +102,10 @@ def _link(program, names, children, panel, left, K, T, at_diagonal, eps):
         s00 += T[child]
         s10 += T[child + 2]
         s11 += T[child + 3]
-    p0 = s00 + eps * T[own]
+    p0 = s00 + eps
     i0 = 1.0 / p0
     l1, l2, l3 = s10 * i0, s20 * i0, s30 * i0
-    p1 = s11 - l1 * s10 + eps * T[next_]
+    p1 = s11 - l1 * s10 + eps
     i1 = 1.0 / p1
     e2, e3 = s21 - l2 * s10, s31 - l3 * s10
     m2, m3 = e2 * i1, e3 * i1
@@ -113,7 +114,7 @@ def _link(program, names, children, panel, left, K, T, at_diagonal, eps):
     T[left] = s22 - l2 * s20 - m2 * e2
     T[left + 2] = s32 - l3 * s20 - m3 * e2
     T[left + 3] = s33 - l3 * s30 - m3 * e3
-    first, second = p0 / T[own], p1 / T[next_]
+    first, second = (p0 - SEVERAL * eps) / T[own], (p1 - SEVERAL * eps) / T[next_]
     return first if not second <= first else second
 
 

@@ -16,6 +16,7 @@ from .elements import (
     gather,
     judged,
     largest,
+    mean_diagonal,
     minus,
     over_weights,
     plus,
@@ -62,19 +63,21 @@ def _field(head, address, t, x, data, out):
     least, r, lam, f = 1.0, head.at_r, head.at_s, head.at_f
     if n > 0:
         program, order = whole_at(head.program, 1), whole_at(head.order, head.fronts)
-        eps = 1e-12 if head.redundant > 0 else 0.0
+        eps = 0.0 if head.redundant == 0 else small_part(n) * mean_diagonal(kinds, head.n_kinds, lumps, O, n)
         least, tiny = eliminate(
             program, head.fronts, O, numbers_at(address + 8 * head.at_left, 1), head.at_front - head.at_left,
             head.at_row - head.at_left, head.at_diagonal - head.at_left, n, eps,
         )  # fmt: skip
-        if tiny > head.redundant:
+        if tiny > max(head.redundant, 0):
             least = 0.0
         # λ = S⁻¹ (G M⁻¹ f + γ), then v' = M⁻¹ f - M⁻¹ Gᵀ λ; λ is corrected by what G v' + γ leaves
         rows_of(kinds, head.n_kinds, O, 2, T, head.at_c)
-        times_G(kinds, head.n_kinds, lumps, O, T, head.at_a, T, r)
-        plus(T, r, T, head.at_c, n)
+        times_G(kinds, head.n_kinds, lumps, O, T, head.at_a, T, head.at_g)
+        plus(T, head.at_g, T, head.at_c, n)
+        if head.redundant > 0:
+            _consistent(head, O, T, program, order, out)
         for i in range(n):
-            T[head.at_g + i] = T[r + i]
+            T[r + i] = T[head.at_g + i]
         clear(T, lam, n)
         left = before = 0.0
         for refinement in range(MOST_REFINEMENTS):
@@ -82,9 +85,14 @@ def _field(head, address, t, x, data, out):
             plus(T, lam, T, r, n)
             times_GT(kinds, head.n_kinds, lumps, O, T, lam, T, f, nv)
             over_weights(lumps, head.n_lumps, O, 0, T, f, out, nq)
-            minus(T, head.at_a, out, nq, nv, out, nq)  # v' in the order of the tables, for the moment
-            times_G(kinds, head.n_kinds, lumps, O, out, nq, T, r)
-            plus(T, r, T, head.at_c, n)
+            if head.redundant > 0:
+                times_G(kinds, head.n_kinds, lumps, O, out, nq, T, r)
+                minus(T, head.at_g, T, r, n, T, r)
+                minus(T, head.at_a, out, nq, nv, out, nq)
+            else:
+                minus(T, head.at_a, out, nq, nv, out, nq)  # v' in the order of the tables, for the moment
+                times_G(kinds, head.n_kinds, lumps, O, out, nq, T, r)
+                plus(T, r, T, head.at_c, n)
             left = judged(T, r, head.at_g, lam, head.at_diagonal, n)
             if not left > REFINED or (refinement > 0 and not left < 0.5 * before):
                 break
@@ -101,6 +109,44 @@ def _field(head, address, t, x, data, out):
     rates(kinds, head.n_kinds, lumps, order_q, O, T, head.at_v, nv, out)
     out[nq + nv + n] = least
     return OK
+
+
+@inner
+def _consistent(head, O, T, program, order, out):
+    """Take out of the right hand side, G M⁻¹ f + γ, what no λ can give; beside the constraints rows that repeat others disagree.
+
+    Refined, S y with y = (S + ε)⁻¹ r comes to that part of r which S can give. What it cannot give stands in y, divided by ε; λ is
+    solved for anew without it, and is the smallest one.
+    """
+    n, g, r, given = head.n_rows, head.at_g, head.at_r, head.at_c
+    kinds, lumps = whole_at(head.kinds, 1), whole_at(head.lumps, 1)
+    clear(T, given, n)
+    before = 0.0
+    for i in range(n):
+        T[r + i] = T[g + i]
+    for refinement in range(MOST_REFINEMENTS):
+        substitute(program, order, head.fronts, O, T, r)
+        times_GT(kinds, head.n_kinds, lumps, O, T, r, T, head.at_f, head.nv)
+        over_weights(lumps, head.n_lumps, O, 0, T, head.at_f, out, head.nq)
+        times_G(kinds, head.n_kinds, lumps, O, out, head.nq, T, r)
+        change = largest(T, r, n)
+        plus(T, given, T, r, n)
+        minus(T, g, T, given, n, T, r)
+        if not change > 1e-15 * largest(T, given, n) or (refinement > 0 and not change < 0.5 * before):
+            break
+        before = change
+    for i in range(n):
+        T[g + i] = T[given + i]
+    return OK
+
+
+@leaf
+def small_part(n):
+    """ε beside the mean of S's diagonal, where rows repeat others.
+
+    λ is the smallest one to 1e-16/ε. The least singular values of S, which fall as 1/n² in a chain, have to stay above it.
+    """
+    return min(1e-10, 1e-4 / (n * n))
 
 
 @kernel(OPERATOR)
@@ -208,11 +254,13 @@ def table_factor(context, mode, t, a, b, data, out):
     kinds, lumps = whole_at(head.kinds, 1), whole_at(head.lumps, 1)
     inverse_metric(whole_at(head.metric, 1), numbers_at(head.factors, 1), numbers_given, lumps, head.n_lumps, F)
     lengths(kinds, head.n_kinds, lumps, F, F)
+    n = max(1, head.n_rows)
+    eps = 0.0 if head.redundant == 0 else small_part(n) * mean_diagonal(kinds, head.n_kinds, lumps, F, n)
     least, tiny = eliminate(
         whole_at(head.program, 1), head.fronts, F, numbers_at(address + 8 * head.at_left, 1), head.at_front - head.at_left,
-        head.at_row - head.at_left, head.at_diagonal - head.at_left, head.n_rows, 1e-12 if head.redundant > 0 else 0.0,
+        head.at_row - head.at_left, head.at_diagonal - head.at_left, head.n_rows, eps,
     )  # fmt: skip
-    F[0] = 0.0 if tiny > head.redundant else least
+    F[0] = -tiny if tiny > max(head.redundant, 0) else least  # below zero: how many rows repeat others
     leave_room(address)
     return OK
 
@@ -229,7 +277,7 @@ def _way_back(head, F, T, out):
     substitute(program, order, head.fronts, F, T, lam)
     times_GT(kinds, head.n_kinds, lumps, F, T, lam, T, head.at_f, head.nc)
     over_weights(lumps, head.n_lumps, F, 0, T, head.at_f, T, head.at_a)
-    if head.redundant > 0:
+    if head.redundant != 0:
         for refinement in range(MOST_REFINEMENTS):
             times_G(kinds, head.n_kinds, lumps, F, T, head.at_a, T, lam)
             minus(T, r, T, lam, n, T, lam)

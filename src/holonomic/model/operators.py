@@ -49,7 +49,8 @@ class Operators:
     n_coordinates : int
         Entries of q, and of v unless `n_velocities` says otherwise: then `kinematics` is not None.
     constraint_labels : sequence of str
-        What the constraints are called, one by one. Their rows have to be independent.
+        What the constraints are called, one by one. Their rows have to be independent, unless `redundant` is "minimum-norm": then
+        VEL_FACTOR and POS_FACTOR say how many repeat others by a negative ρ, and `learn_rank` is told that.
     nonholonomic_labels, invariant_labels : sequence of str
         The same of constraints of velocities, and of invariants, which are further rows at position level.
     numbers : array
@@ -100,7 +101,7 @@ class Operators:
     kinetic: ClassVar[None] = None
     states: ClassVar[None] = None
     algebraic: ClassVar[None] = None
-    redundant: ClassVar[None] = None
+    redundant: ClassVar[str | None] = None
     metric: ClassVar[None] = None
     drawing: ClassVar[None] = None
     trace: ClassVar[bool] = True  # of functions that are watched
@@ -114,6 +115,21 @@ class Operators:
     def contents(self) -> str:
         """What its tables have, in words."""
         return f"{self.n_coordinates} coordinates and {len(self.constraint_labels)} constraints"
+
+    @property
+    def rank(self) -> tuple[int, int]:
+        """How many rows repeat others: of velocities, of positions."""
+        return 0, 0
+
+    def set_rank(self, by_v: int, by_q: int) -> None:
+        """Set these; -1: not known."""
+
+    def learn_rank(self, fn: Fn, count: int | None) -> bool:
+        """Take note of how many rows repeat others, as VEL_FACTOR or POS_FACTOR has told by -ρ; None: no more than are known.
+
+        Return whether factors are others now.
+        """
+        return False
 
     def is_current(self) -> bool:
         """Tell whether its operators are those that its model has."""

@@ -12,7 +12,7 @@ from ..assembly.collection import Collection, KindTable
 from ..assembly.kinds import SLOT, Kind, make_kind
 from ..assembly.table_system import TableSystem
 from ..errors import IncompatibleMethods
-from ..kernels.elements import BODY, FORCE, ROWS
+from ..kernels.elements import BODY, FORCE, NORMS, ROWS, SPEEDS
 from ..model.call_by_name import wanted
 from ..model.system import System
 from .element_reader import Reader, Remaker
@@ -48,11 +48,12 @@ def to_tables(m, q: np.ndarray, varying=()) -> TableSystem:
     coordinates: dict[str, str] = {}
     for body in bodies:
         coordinates |= m.kit.labels(body.name)
+    norms = list(m.kit.invariants(tuple(m.bodies)) or ())
     params = dict(m.params) | {f"{name}.size": size for name, size in body_sizes(m).items()} | shape_masses(m)
     functions = [found for part in elements(m) for found in functions_in(part, m.params)]
     functions += [given for given in m.inputs.values() if callable(given)]
     return TableSystem(
-        partial(collect, m, params, q, varying), functions, (labels["position"], labels["velocity"], []), params, coordinates,
+        partial(collect, m, params, q, varying), functions, (labels["position"], labels["velocity"], norms), params, coordinates,
         dict(m.inputs) or None, dict(m.outputs) or None, Resolver(m, {}), (m.kit.NQ * len(bodies), m.kit.NV * len(bodies)),
     )  # fmt: skip
 
@@ -74,15 +75,10 @@ def functions_in(part, known) -> list:
 
 def lack_of_tables(m) -> str | None:
     """Name the first element that tables do not know; None where they know all."""
-    if m.dimension == 3 and m.bodies:
-        return f"body {next(iter(m.bodies))!r} moves in space"
     if m.states:
         return f"state {next(iter(m.states))!r} has an equation of its own"
     loaded = next((force for force in m.forces.values() if force.load is not None), None)
-    if loaded is not None:
-        return f"{loaded.name!r} follows the reaction of joint {loaded.load!r}"
-    slipping = next((part for part in (*m.joints.values(), *m.drives.values()) if part.level == "velocity"), None)
-    return None if slipping is None else f"{slipping.name!r} is a constraint of velocities"
+    return None if loaded is None else f"{loaded.name!r} follows the reaction of joint {loaded.load!r}"
 
 
 def as_it_is(m):
@@ -123,6 +119,9 @@ class Collector:
             if level == "position":
                 self.collection.n_constraints = rows
         self.collection.n_speeds = rows - self.collection.n_constraints
+        self.collection.n_inputs = len(m.inputs)
+        if self.kit.invariants(()) is not None:
+            self._add_norms()
         self.collection.tables = list(self._tables.values())
         self.collection.settle_numbers()
 
@@ -221,6 +220,22 @@ class Collector:
         made = partial(self._rows_kind, part, lumps, reader)
         self._table(key, reader.numbers, (), tuple(lumps), made, user=reader.functions).first.append(first)
 
+    def _add_norms(self) -> None:
+        """Rows that keep the lengths of quaternions, a lump's together."""
+        c, at = self.collection, self.collection.n_constraints
+        shared = next((lump for lump in self.lumps if len(lump) > 1), None)
+        if shared is not None:
+            names = " and ".join(repr(list(self.m.bodies)[k]) for k in shared)
+            raise IncompatibleMethods(
+                f'bodies {names} share a rotation, as one has no inertia, which tables (compile="never") do not know in space. '
+                'Give inertia=, or use compile="now".'
+            )
+        key = ("norms", self.kit.NV)
+        if key not in _known:
+            _known[key] = self._kind(NORMS, [0], (), invariants=self.kit.invariants(("body",)))
+        c.norms = KindTable(_known[key], [(lump,) for lump in range(len(self.lumps))], [[]] * len(self.lumps), [])
+        c.norms.first = list(range(at, at + len(self.lumps)))
+
     def _rows_kind(self, part, lumps, reader, values) -> Kind:
         known, local, asked = self.params, self._local(lumps), wanted(part.rows, part.name, ("t", "q", "v", "p"))
 
@@ -235,7 +250,8 @@ class Collector:
             return remade({"t": t, "q": q, "v": v, "p": p})
 
         level = {"constraint": {part.name: rows}} if part.level == "position" else {"nonholonomic": {part.name: speeds}}
-        return self._kind(ROWS, list(local), values, user=reader.functions, **level)
+        what = ROWS if part.level == "position" else SPEEDS
+        return self._kind(what, list(local), values, user=reader.functions, **level)
 
     # kinds
 

@@ -21,24 +21,27 @@ class TableKinematics:
 
     def __init__(self, m, q: np.ndarray):
         self.system = m.tables_at(q)
-        self.model = model_of(self.system, q, np.zeros(len(q)), 0.0)
-        self.data = self.model.data()
+        self.model = model_of(self.system, q, np.zeros(self.system.n_velocities), 0.0)
+        self.data, self.rest = self.model.data(), np.zeros(self.system.n_velocities)
         rows = self.system.resolver.layout
         self.names, self.starts = list(rows), np.array([where.start for where in rows.values()])
 
     def gaps(self, q: np.ndarray) -> dict[str, float]:
         """How far each joint or drive is open."""
-        left = self.model.evaluate(Fn.RESIDUAL, 0.0, np.concatenate([q, np.zeros(len(q))]), np.zeros(0), self.data)
+        left = self.model.evaluate(Fn.RESIDUAL, 0.0, np.concatenate([q, self.rest]), np.zeros(0), self.data)
         if not self.names:
             return {}
-        squares = np.add.reduceat(left[: self.model.n_constraints] ** 2, self.starts)
-        return dict(zip(self.names, np.sqrt(squares).tolist(), strict=True))
+        n = self.model.n_constraints
+        holonomic = [(name, at) for name, at in zip(self.names, self.starts, strict=True) if at < n]
+        squares = np.add.reduceat(left[:n] ** 2, [at for _, at in holonomic])
+        return dict(zip([name for name, _ in holonomic], np.sqrt(squares).tolist(), strict=True))
 
     def closed(self, q: np.ndarray, closed: float, size: float) -> np.ndarray:
         """Newton's method, shortest steps, until joints are open by no more than `closed`; `size` is that of the mechanism."""
-        before = np.inf
+        before, kept = np.inf, None
         for _ in range(STEPS):
-            here = Look(self.model, 0.0, q, np.zeros(len(q)), self.data)
+            here = Look(self.model, 0.0, q, self.rest, self.data, kept)
+            kept = here.kept
             distance = float(np.max(here.far, initial=0.0))
             if distance <= closed or (distance <= 1e-9 * size and distance >= 0.5 * before):
                 return q
@@ -54,5 +57,5 @@ class TableKinematics:
 
     def velocities(self, q: np.ndarray) -> np.ndarray:
         """The smallest velocities that meet the drives."""
-        here = Look(self.model, 0.0, q, np.zeros(len(q)), self.data)
-        return -here.way_back(here.velocity) if np.any(here.velocity) else np.zeros(len(q))
+        here = Look(self.model, 0.0, q, self.rest, self.data)
+        return -here.slower() if np.any(here.velocity) else self.rest

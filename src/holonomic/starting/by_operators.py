@@ -1,45 +1,78 @@
 """Consistent initial values of a model without dense terms: checked, or moved by its own operators.
 
-VEL_FACTOR says how independent the rows are and how long, VEL_SOLVE is the shortest way back onto them; position rows have the
-same Jacobian.
+VEL_FACTOR says how independent the rows are and how long, VEL_SOLVE is the shortest way back onto them; POS_FACTOR and POS_SOLVE
+the same for positions, where these do not have the same Jacobian.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from ..errors import BadArgument, InconsistentState, NotFinite, RedundantConstraints
+from ..errors import (
+    BadArgument,
+    IncompatibleMethods,
+    InconsistentState,
+    NotFinite,
+    RedundancyWarning,
+    RedundantConstraints,
+    SingularPosition,
+)
+from ..kernels.evaluate import RHO_REFINED
 from ..kernels.signatures import Fn
+from ..model.refusals import warn
 from .rank import RHO_FULL_RANK
 
+NEARBY = 1e-10  # how near to its constraints such a position has to be
+SPREAD = 1e-3  # of coordinates: how far away rank is looked at again
 STEPS = 30  # of Newton's method onto the positions
+BOTH = (Fn.VEL_FACTOR, Fn.POS_FACTOR)
 ENOUGH = 1e-2  # of what is allowed: what a projection leaves
 
 
 class Look:
-    """The rows at one state: what they leave, by how much that is off, and the shortest way back."""
+    """The rows at one state: what they leave, by how much that is off, and the shortest way back.
 
-    def __init__(self, model, t: float, q: np.ndarray, v: np.ndarray, data: np.ndarray):
-        n, x, nothing = model.n_lam, np.concatenate([q, v]), np.zeros(0)
+    `kept` are the values of invariants, which stay.
+    """
+
+    def __init__(self, model, t: float, q: np.ndarray, v: np.ndarray, data: np.ndarray, kept: np.ndarray | None = None):
+        n, x, nothing = model.n_constraints + model.n_invariants, np.concatenate([q, v]), np.zeros(0)
         left = model.evaluate(Fn.RESIDUAL, t, x, nothing, data)
-        factors = model.evaluate(Fn.VEL_FACTOR, t, x, nothing, data)
         if not np.all(np.isfinite(left)):
             raise NotFinite(f"a constraint is not finite at the start, t = {t:g}, q = {np.array2string(q, threshold=8)}.")
-        if not factors[0] > RHO_FULL_RANK:
+        self.position, self.velocity = left[:n], left[n:]
+        self.kept = self.position[model.n_constraints :].copy() if kept is None else kept
+        self.position[model.n_constraints :] -= self.kept
+        factors = {fn: self._factors(model, fn, t, x, data) for fn in ((Fn.VEL_FACTOR,) if model.shared else BOTH)}
+        by_v = factors[Fn.VEL_FACTOR]
+        by_q = by_v if model.shared else factors[Fn.POS_FACTOR]
+        self.far, self.fast = np.abs(self.position) * by_q[1 : 1 + n], np.abs(self.velocity) * by_v[1 : 1 + model.n_lam]
+        way = Fn.VEL_SOLVE if model.shared else Fn.POS_SOLVE
+        self._ways = lambda fn, r: model.evaluate(fn, t, by_v if fn is Fn.VEL_SOLVE else by_q, r, data)
+        self._by_q = way
+
+    def _factors(self, model, fn: Fn, t: float, x: np.ndarray, data: np.ndarray) -> np.ndarray:
+        """Factors of the rows; how many repeat others is learnt where the system allows that."""
+        found = model.evaluate(fn, t, x, np.zeros(0), data)
+        if model.system.learn_rank(fn, round(-found[0]) if found[0] < 0.0 else None):
+            found = model.evaluate(fn, t, x, np.zeros(0), data)
+        if not found[0] > RHO_FULL_RANK:
             raise RedundantConstraints(
-                f"at t = {t:g} the rows of {model.name} are dependent (smallest pivot ratio {factors[0]:.1e}), which it "
+                f"at t = {t:g} the rows of {model.name} are dependent (smallest pivot ratio {found[0]:.1e}), which it "
                 "does not allow. Leave out rows that repeat others, or start elsewhere."
             )
-        self.position, self.velocity = left[:n], left[n:]
-        self.far, self.fast = np.abs(self.position) * factors[1 : 1 + n], np.abs(self.velocity) * factors[1 : 1 + n]
-        self._back = lambda r: model.evaluate(Fn.VEL_SOLVE, t, factors, r, data)
+        return found
 
     def way_back(self, left: np.ndarray) -> np.ndarray:
-        """The shortest move that takes a residual away, to first order."""
-        return self._back(left)
+        """The shortest move of coordinates that takes a residual away, to first order."""
+        return self._ways(self._by_q, left)
+
+    def slower(self) -> np.ndarray:
+        """The smallest velocities that take away what the velocity rows leave."""
+        return self._ways(Fn.VEL_SOLVE, self.velocity)
 
 
-def consistent(model, t, q, v, data, tol: float, initial: str, hold) -> tuple[np.ndarray, np.ndarray]:
+def consistent(model, t, q, v, data, tol: float, initial: str, hold, redundant: str | None) -> tuple[np.ndarray, np.ndarray]:
     """Return positions and velocities on the constraints, or say why not."""
     if initial == "impact":
         raise BadArgument(f'initial="impact" needs the mass matrix, which {model.name} does not offer. Use initial="project".')
@@ -47,18 +80,19 @@ def consistent(model, t, q, v, data, tol: float, initial: str, hold) -> tuple[np
         raise BadArgument(f"hold= needs the Jacobian of the constraints, which {model.name} does not offer. Leave it out.")
     most, fastest = tol * max(1.0, float(np.linalg.norm(q))), tol * max(1.0, float(np.linalg.norm(v)))
     here = Look(model, t, q, v, data)
+    _examine(model, t, q, v, data, redundant)
     if initial == "project":
         q = _onto_positions(model, t, q, v, data, most)
         here = Look(model, t, q, v, data)
-        return q, v - here.way_back(here.velocity)
+        return q, v - here.slower()
     if not np.max(here.far, initial=0.0) <= most:
         worst, moved = int(np.argmax(here.far)), np.linalg.norm(here.way_back(here.position))
         raise InconsistentState(
-            f"q0 misses constraint {model.row_labels[worst]!r} by {here.far[worst]:.1e} (allowed {most:.1e}). Correct q0, or "
-            f'pass initial="project" to move q0 by about {moved:.1e}.'
+            f"q0 misses constraint {model.constraint_labels[worst]!r} by {here.far[worst]:.1e} (allowed {most:.1e}). Correct q0, "
+            f'or pass initial="project" to move q0 by about {moved:.1e}.'
         )
     if not np.max(here.fast, initial=0.0) <= fastest:
-        worst, moved = int(np.argmax(here.fast)), np.linalg.norm(here.way_back(here.velocity))
+        worst, moved = int(np.argmax(here.fast)), np.linalg.norm(here.slower())
         raise InconsistentState(
             f"v0 misses the velocity level of constraint {model.row_labels[worst]!r} by {here.fast[worst]:.1e} (allowed "
             f'{fastest:.1e}). Correct v0, or pass initial="project" to move v0 by about {moved:.1e}.'
@@ -66,10 +100,57 @@ def consistent(model, t, q, v, data, tol: float, initial: str, hold) -> tuple[np
     return q, v
 
 
+def _examine(model, t, q, v, data, redundant: str | None) -> None:
+    """Look into rank and masses, once for every set of parameters."""
+    if model.examined(data):
+        return
+    x, count = np.concatenate([q, v]), model.system.rank[0]
+    if count > 0:
+        if redundant == "drop":
+            raise IncompatibleMethods(f'{model.name} keeps all rows: redundant="drop" is not for it. Use redundant="minimum-norm".')
+        _refuse_singular(model, t, q, v, data)
+        warn(
+            f"{count} of {model.n_lam} constraint rows are redundant. The motion is unique, the reactions of joints that carry the "
+            "same load are not (the smallest are given).",
+            RedundancyWarning,
+        )
+    rho = float(model.evaluate(Fn.FIELD, t, x, np.zeros(0), data)[-1])
+    if 0.0 <= rho <= RHO_REFINED:
+        raise IncompatibleMethods(
+            f"with masses as different as these, the elimination of {model.name} loses all digits (smallest pivot ratio {rho:.1e}, "
+            'though rows are independent). Use compile="now".'
+        )
+    model.note_examined(data)
+
+
+def _refuse_singular(model, t, q, v, data) -> None:
+    """Rows that repeat others here and not nearby: a singular position, which no run may begin at."""
+    known, random, kept = model.system.rank, np.random.default_rng(11), None
+    e = SPREAD * random.uniform(-1, 1, len(q)) * (1.0 + np.abs(q))
+    factors = model.evaluate(Fn.VEL_FACTOR if model.shared else Fn.POS_FACTOR, t, np.concatenate([q, v]), np.zeros(0), data)
+    near = q + e - model.evaluate(Fn.VEL_TANGENT if model.shared else Fn.POS_TANGENT, t, factors, e, data)
+    for _ in range(STEPS):
+        here = Look(model, t, near, v, data, kept)
+        near, kept = near - here.way_back(here.position), here.kept
+        if np.max(here.far, initial=0.0) <= NEARBY:
+            break
+    model.system.set_rank(-1, -1)
+    found = model.evaluate(Fn.VEL_FACTOR, t, np.concatenate([near, v]), np.zeros(0), data)
+    model.system.set_rank(*known)
+    nearby = max(0, round(-found[0]))
+    if nearby < known[0]:
+        raise SingularPosition(
+            f"at t = {t:g} the start is a singular position of {model.name}: {known[0]} rows repeat others, {nearby} do so nearby. "
+            "Start elsewhere."
+        )
+
+
 def _onto_positions(model, t, q, v, data, most: float) -> np.ndarray:
     """Newton's method along the shortest ways back."""
+    kept = None
     for _ in range(STEPS):
-        here = Look(model, t, q, v, data)
+        here = Look(model, t, q, v, data, kept)
+        kept = here.kept
         if np.max(here.far, initial=0.0) <= ENOUGH * most:
             return q
         q = q - here.way_back(here.position)

@@ -109,7 +109,7 @@ def prepare(model, t, q, v, data, *, tol: float, initial: str, hold, redundant: 
     if model.is_ode:
         return Start(q, v)
     if not model.dense:
-        q1, v1 = by_operators.consistent(model, t, q, v, data, max(tol, LEAST_TOLERANCE), initial, hold)
+        q1, v1 = by_operators.consistent(model, t, q, v, data, max(tol, LEAST_TOLERANCE), initial, hold, redundant)
         return Start(q1, v1, float(np.linalg.norm(q1 - q)), float(np.linalg.norm(v1 - v)))
     examined = model.examined(data)
     if model.n_lam and examined and initial == "check" and _plainly_consistent(model, t, q, v, data, tol):
