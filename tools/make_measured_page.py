@@ -55,6 +55,12 @@ class Result:
 
 RESULTS = (
     Result(
+        "The first minute, in processor time", "first-minute",
+        (r"the first result \| [^|]+ \| ([\d.]+ s) \|", r"`import holonomic` \| [^|]+ \| ([\d.]+ s) \|",
+         r"whose model is known[^|]+\| [^|]+ \| ([\d.]+ s) \|"),
+        "first result after installation {}; import {}; a later process with a known model {}",
+    ),
+    Result(
         "One evaluation of the seven-body mechanism", "speed",
         (r"\| holonomic, emitted from NumPy \| (\d+) \|", r"\| C, structured \| (\d+) \|", r"\| C, dense \| (\d+) \|"),
         "{} ns from NumPy functions; C written by hand for this mechanism {} ns, with dense LU {} ns",

@@ -10,7 +10,6 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
-import secrets
 import stat
 from collections.abc import Iterator
 from pathlib import Path
@@ -82,7 +81,7 @@ def written(target: Path) -> Iterator[Path]:
     The target is what `writable` returned. A device is written to as it is.
     """
     there = target.exists()
-    draft = target.with_name(f".{secrets.token_hex(6)}.part{target.suffix}") if not there or target.is_file() else target
+    draft = target.with_name(f".{os.urandom(6).hex()}.part{target.suffix}") if not there or target.is_file() else target
     try:
         if draft is not target:
             os.close(os.open(draft, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))  # with the mode that the umask gives

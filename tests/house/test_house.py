@@ -140,7 +140,7 @@ def test_every_function_and_class_is_used_somewhere():
 
 
 def test_importing_the_package_loads_no_heavy_library_it_may_not_need():
-    heavy = ["casadi", "matplotlib", "scipy.optimize", "xarray", "pandas", "plotly", "dask"]
+    heavy = ["casadi", "matplotlib", "llvmlite", "scipy.optimize", "xarray", "pandas", "plotly", "dask"]
     heavy += ["holonomic.sweeping", "holonomic.study", "holonomic.results.saving", "holonomic.model.casadi_door"]
     loaded = run("-c", f"import sys, holonomic; print(*[n for n in {heavy!r} if n in sys.modules])")
     assert loaded.split() == []

@@ -21,7 +21,6 @@ from ..loop.from_python import invoke
 from ..native import cachefolder
 from ..native.callbacks import raise_what_was_raised
 from ..notices import notice
-from . import machine_code
 from .call_by_name import flatten_params
 from .dae import Dae
 from .differences import attainable_rtol
@@ -351,6 +350,7 @@ class Model(ModelBase):
         return self._record(wanted).holding({fn.name for fn in wanted}, self._variant_key((), variant))
 
     def _compile(self, wanted, variant: Variant, key: str | None) -> CompiledFunctions:
+        from . import machine_code
         from .graphs import tapes
 
         made = tapes(*self._request(tuple(dict.fromkeys(wanted)), variant), order=self._pivots_for(variant))
@@ -373,6 +373,8 @@ class Model(ModelBase):
 
     def _load(self, key: str, wanted, variant: Variant) -> CompiledFunctions | None:
         """Functions of a set that was compiled before, this one or a larger one."""
+        from . import machine_code
+
         kept = self._kept(wanted, variant)
         if not kept:
             return None
@@ -417,5 +419,7 @@ class Model(ModelBase):
         """What is known of functions: those that eliminate in an order found from numbers belong to these numbers."""
         name = self.content if set(UNROLLED) & set(wanted) else self.structure
         if name not in self._records:
+            from . import machine_code
+
             self._records[name] = ModelFile(f"{name}-{machine_code.content_name({})[:8]}.json", not self.outside)
         return self._records[name]

@@ -18,7 +18,6 @@ from ..errors import OK, BadArgument, IncompatibleMethods
 from ..kernels.evaluate import judge_field
 from ..kernels.signatures import N_FUNCTIONS, Fn, call_function
 from ..loop.from_python import invoke
-from . import machine_code
 from .call_by_name import FULL, call, nearest, param_names
 from .extra_states import NONE, Extras
 from .model_base import PLAIN, ModelBase, Variant
@@ -306,6 +305,7 @@ def _stage(system: Operators, start: tuple, n_lam: int):
 
 def _compiled(system: Operators, stage, values: Mapping[Fn, Any]) -> dict[Fn, Operator]:
     """Operators of what was traced; data are parameters, numbers that nobody asks for here, and inputs."""
+    from . import machine_code
     from .casadi_door import SX, vertcat
     from .graphs import angles_by_parts
     from .tape import record

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 import re
 from functools import cache
 from importlib.resources import files
@@ -163,6 +162,8 @@ def _states(sol) -> str:
 
 def as_html(sol) -> str:
     """Return the report for a notebook."""
+    import html
+
     if sol.trail.single or sol.trail.parent is not None:
         return f"<pre>{html.escape(_states(sol))}</pre>"
     cell = "text-align:left;vertical-align:top;padding:1px 12px 1px 0"

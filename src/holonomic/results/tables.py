@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import json
 import re
 import zlib
@@ -215,6 +214,8 @@ def to_csv(sol, path: str | Path, names: Sequence[str] = ()) -> None:
                 "name the columns to write: sol.to_csv(path, ...)."
             )
     with written(target) as draft, open(draft, "w", newline="", encoding="utf-8") as file:
+        import csv
+
         writer = csv.writer(file)
         writer.writerow(["t", *table])
         writer.writerows(np.column_stack([sol.trail.arrays[0], *table.values()]).tolist())
