@@ -69,6 +69,7 @@ from .stabilizations.projection import Projection
 if TYPE_CHECKING:
     from .automatic.essential import essential_ode
     from .exporting.to_c import export
+    from .exporting.to_fmu import export_fmu
     from .results.saving import load
     from .stepper import Stepper
     from .study.compare import Comparison, compare
@@ -82,6 +83,7 @@ if TYPE_CHECKING:
 _LOADED_WHEN_ASKED_FOR = {
     "essential_ode": "automatic.essential",
     "export": "exporting.to_c",
+    "export_fmu": "exporting.to_fmu",
     "load": "results.saving",
     "Comparison": "study.compare",
     "compare": "study.compare",
@@ -180,6 +182,7 @@ __all__ = [
     "diagnose",
     "essential_ode",
     "export",
+    "export_fmu",
     "gradient",
     "load",
     "opaque",

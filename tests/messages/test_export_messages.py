@@ -1,5 +1,7 @@
 """What is said of runs that cannot leave Python, word for word."""
 
+import sys
+
 import numpy as np
 import pytest
 
@@ -53,6 +55,40 @@ def test_refusals_of_exports(options, told, tmp_path):
         h.export(given.pop("system"), given.pop("t_end"), **given)
     assert str(refused.value) == told
     assert list(tmp_path.iterdir()) == []
+
+
+REFUSED_UNITS = [
+    (dict(path=None), 'export_fmu(...) writes a file: say where, with path="swing.fmu".'),
+    (
+        dict(kind="model-exchange"),
+        'kind="model-exchange" hands the equations to an integrator that knows nothing of constraints: a pendulum drifts off its '
+        'rod by 1e-4 in ten seconds at rtol 1e-6. Take kind="cosimulation", where steps and projections are those of simulate.',
+    ),
+    (dict(kind="model"), """kind='model': there is "cosimulation"."""),
+    (dict(version="1.0"), "version='1.0': there are '2.0' and '3.0'."),
+    (dict(platforms="linux-arm64"), "platforms= is a list of names, such as ['linux-arm64'], got 'linux-arm64'."),
+    (dict(platforms=[]), "platforms=[]: a unit needs one at least."),
+    (dict(platforms=["linux-arm64"], version="2.0"), 'FMI 2.0 has no place for linux-arm64. Take version="3.0".'),
+    (
+        dict(platforms=["linux-x86-64-v3", "linux-x86-64-v2"]),
+        "platforms= has two for x86_64-linux, where a unit has one: linux-x86-64-v3 and linux-x86-64-v2.",
+    ),
+]
+
+
+@pytest.mark.parametrize(("options", "told"), REFUSED_UNITS, ids=[told[:40] for _, told in REFUSED_UNITS])
+def test_refusals_of_units(options, told, tmp_path):
+    with pytest.raises(h.HolonomicError) as refused:
+        h.export_fmu(spring(), 1.0, **START, **({"path": tmp_path / "spring.fmu"} | options))
+    assert str(refused.value) == told
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_check_without_fmpy_says_what_to_install(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "fmpy", None)
+    with pytest.raises(h.MissingExtra) as refused:
+        h.export_fmu(spring(), 1.0, **START, integrator=h.RK45(), path=tmp_path / "spring.fmu", check=True)
+    assert str(refused.value) == "check=True runs the unit with FMPy. Install it with: pip install 'holonomic[fmu]'"
 
 
 def test_a_change_of_method_on_the_way_is_refused_by_name(tmp_path):

@@ -1,6 +1,7 @@
 """The shell command: what it prints, where, and with which exit code."""
 
 import json
+import shutil
 import warnings
 from types import SimpleNamespace
 
@@ -339,3 +340,26 @@ def test_files_of_a_dae_and_of_a_mechanism(shell, tmp_path):
     )
     assert shell("run", dae).exit_code == 0
     assert shell("run", link).exit_code == 0
+
+
+@pytest.mark.skipif(shutil.which("cc") is None, reason="there is no C compiler (cc)")
+def test_export_writes_a_library_or_a_unit(shell, pendulum, tmp_path):
+    done = shell("export", pendulum, "--integrator", "RK45", "-o", tmp_path / "swing")
+    assert done.exit_code == 0, done.output
+    assert {line.rsplit("/", 1)[-1] for line in done.stdout.split()} >= {"swing.h", "main.c", "CMakeLists.txt"}
+    done = shell("export", pendulum, "--integrator", "RK45", "--fmu", "--version", "2.0", "-o", tmp_path / "swing.fmu", "--json")
+    assert done.exit_code == 0, done.output
+    assert json.loads(done.stdout)["name"] == "swing" and (tmp_path / "swing.fmu").stat().st_size > 10_000
+
+
+@pytest.mark.parametrize(
+    ("words", "text"),
+    [
+        (["--check"], "--check runs a unit: give --fmu, too."),
+        (["--platform", "a", "--platform", "b"], "a library has one platform; a unit, with --fmu, may have several."),
+        (["--fmu", "--version", "4"], "version='4': there are '2.0' and '3.0'."),
+    ],
+)
+def test_exports_that_cannot_be_meant_exit_2(shell, pendulum, words, text):
+    done = shell("export", pendulum, *words)
+    assert done.exit_code == 2 and text in done.stderr

@@ -17,6 +17,7 @@ from ..notices import show_notices
 from .cite import cite
 from .compare import compare
 from .diagnose import diagnose
+from .export import export
 from .methods import methods
 from .reproduce import reproduce
 from .run import run
@@ -80,6 +81,7 @@ app.command()(run)
 app.command()(compare)
 app.command()(diagnose)
 app.command()(view)
+app.command()(export)
 app.command()(reproduce)
 app.command()(methods)
 app.command()(problems)

@@ -128,7 +128,8 @@ HEADER = """/* {name}: a simulation by holonomic {version}, as a library of its 
 extern "C" {{
 #endif
 
-#if defined _WIN32 && !defined {big}_STATIC
+#if defined {big}_API
+#elif defined _WIN32 && !defined {big}_STATIC
 #ifdef HOL_BUILDS
 #define {big}_API __declspec(dllexport)
 #else
@@ -199,8 +200,8 @@ enum {{
 """
 
 
-def model_data(name: str, run: ExportedRun, names: ExportedNames, t_end: float, most_steps: int) -> str:
-    """What runtime.c is told of a model."""
+def model_data(name: str, run: ExportedRun, names: ExportedNames, t_end: float, most_steps: int, **more: str | int) -> str:
+    """What runtime.c is told of a model, and `more` that is defined."""
     model, plan, places = run.model, run.plan, run.arena.places
     K = run.run.K
     defined = {
@@ -228,7 +229,7 @@ def model_data(name: str, run: ExportedRun, names: ExportedNames, t_end: float, 
         "HOL_FIRST_GIVEN": int(run.run.first is not None), "HOL_MOST_STEPS": f"INT64_C({most_steps})",
         "HOL_OK": errors.OK, "HOL_DONE": errors.DONE, "HOL_MORE": errors.MORE,
         **{f"HOL_{word}": code for word, code in STATUSES.items()},
-        "HOL_STEPPING": STEPPING, "HOL_PASSING": PASSING,
+        "HOL_STEPPING": STEPPING, "HOL_PASSING": PASSING, **more,
     }  # fmt: skip
     fields = "".join(f"    {'int64_t' if kind == WHOLE else 'double'} {field};\n" for field, (kind, _) in RUN.fields.items())
     lines = [f"#define {word} {value}" for word, value in defined.items()]

@@ -1,0 +1,142 @@
+"""A unit as others run it: loaded by FMPy, compared with `simulate` and with itself."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ..errors import HolonomicError, MissingExtra
+from ..results.solution import Solution
+
+if TYPE_CHECKING:
+    from .to_fmu import ExportedUnit
+
+STEPS = (0.31, 0.02, 0.17, 0.09, 0.41)  # communication steps, as shares of the run; the third ends where the state is saved
+NEAR = 1e3  # how far ends may be apart, in rtol, where processors round otherwise
+
+
+class UnitDiffers(HolonomicError):
+    """A unit that does not do what `simulate` does, or that is not valid."""
+
+
+def check_unit(made: ExportedUnit, span: tuple[float, float], simulated: Callable[[], Solution], same_bits: bool) -> None:
+    """Run a unit with FMPy; raise where it is not valid, ends elsewhere than `simulate`, or forgets something in its states."""
+    try:
+        from fmpy import extract, read_model_description
+        from fmpy.validation import validate_fmu
+    except ImportError:
+        raise MissingExtra("check=True runs the unit with FMPy. Install it with: pip install 'holonomic[fmu]'") from None
+    if problems := validate_fmu(str(made.path)):
+        raise UnitDiffers(f"{made.path.name} is not valid: {problems[0]}")
+    described, folder = read_model_description(str(made.path)), extract(str(made.path))
+    try:
+        _compare(made, described, folder, span, simulated(), same_bits)
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _compare(made: ExportedUnit, described, folder: str, span: tuple[float, float], sol: Solution, same_bits: bool) -> None:
+    t0, t1 = span
+    wanted = np.concatenate([sol.q[-1], sol.v[-1]]) if sol.v is not None else sol.q[-1]
+    whole = lambda unit: unit.state()[: len(wanted)]
+    with _loaded(made, described, folder, t0) as unit:
+        unit.step(t0, t1 - t0)
+        _demand(made, "the end", whole(unit), wanted, 0.0 if same_bits else NEAR * made.plan.choice.kept_rtol)
+    with _loaded(made, described, folder, t0) as first, _loaded(made, described, folder, t0) as second:
+        times = t0 + np.cumsum([0.0, *STEPS]) * (t1 - t0)
+        for k in range(3):
+            for unit in (first, second):
+                unit.step(times[k], times[k + 1] - times[k])
+        kept, bytes_of_it, over = first.keep()
+        for k in range(3, len(STEPS)):
+            first.step(times[k], times[k + 1] - times[k])
+        end = first.state()
+        first.go_back(kept, over)
+        second.read(bytes_of_it, over)
+        for unit, what in ((first, "a restored state"), (second, "a serialized state in another instance")):
+            for k in range(3, len(STEPS)):
+                unit.step(times[k], times[k + 1] - times[k])
+            _demand(made, what, unit.state(), end, 0.0)
+
+
+def _demand(made: ExportedUnit, what: str, found, wanted, allowed: float) -> None:
+    far = float(np.max(np.abs(np.asarray(found) - wanted) / np.maximum(1.0, np.abs(wanted)), initial=0.0))
+    if not far <= allowed:
+        raise UnitDiffers(f"{made.path.name}: {what} differs by {far:.1e} from what simulate gives (allowed {allowed:.1e}).")
+
+
+@contextmanager
+def _loaded(made: ExportedUnit, described, folder: str, t0: float):
+    """An instance after its initialization."""
+    from fmpy.fmi2 import FMU2Slave
+    from fmpy.fmi3 import FMU3Slave
+
+    given = {
+        "guid": described.guid, "unzipDirectory": folder, "modelIdentifier": made.name, "instanceName": made.name,
+    }  # fmt: skip
+    slave = (FMU2Slave if made.version == "2.0" else FMU3Slave)(**given)
+    slave.instantiate()
+    try:
+        yield _Instance(slave, made, t0)
+    finally:
+        slave.freeInstance()
+
+
+class _Instance:
+    """The same calls for both versions of FMI."""
+
+    def __init__(self, slave, made: ExportedUnit, t0: float):
+        self._slave, self._old = slave, made.version == "2.0"
+        self._shown = [k for k, name in enumerate(made.variables) if name.startswith(("q.", "v.", "y.", "joint."))]
+        if self._old:
+            slave.setupExperiment(startTime=t0)
+            slave.enterInitializationMode()
+        else:
+            slave.enterInitializationMode(startTime=t0)
+        slave.exitInitializationMode()
+        self._over = False
+
+    def step(self, t: float, h: float) -> None:
+        """Take a communication step; behind a terminal event there is none."""
+        if self._over:
+            return
+        if self._old:
+            try:
+                self._slave.doStep(currentCommunicationPoint=t, communicationStepSize=h)
+            except Exception:  # FMPy's own, for a discarded step
+                from fmpy.fmi2 import fmi2Terminated
+
+                self._over = bool(self._slave.getBooleanStatus(fmi2Terminated))
+                if not self._over:
+                    raise
+        else:
+            _, self._over, _, _ = self._slave.doStep(t, h)
+
+    def state(self) -> np.ndarray:
+        """Positions, velocities, outputs."""
+        get = self._slave.getReal if self._old else self._slave.getFloat64
+        return np.array(get(self._shown))
+
+    def keep(self):
+        """Save the state; return it, the same as bytes, and whether the run is over."""
+        slave = self._slave
+        kept = slave.getFMUstate() if self._old else slave.getFMUState()
+        return kept, slave.serializeFMUstate(kept) if self._old else slave.serializeFMUState(kept), self._over
+
+    def go_back(self, kept, over: bool) -> None:
+        """Restore a state of its own."""
+        self._over = over
+        self._slave.setFMUstate(kept) if self._old else self._slave.setFMUState(kept)
+
+    def read(self, bytes_of_it, over: bool) -> None:
+        """Take over a state that was serialized elsewhere."""
+        slave = self._slave
+        self._over = over
+        if self._old:
+            slave.setFMUstate(slave.deSerializeFMUstate(bytes_of_it))
+        else:
+            slave.setFMUState(slave.deserializeFMUState(bytes_of_it))

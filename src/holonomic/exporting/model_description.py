@@ -1,0 +1,191 @@
+"""The variables of a functional mock-up unit, and its modelDescription.xml for FMI 2.0 and 3.0."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import IntEnum
+from xml.sax.saxutils import quoteattr
+
+import numpy as np
+
+from .._version import __version__
+from ..kernels.signatures import Fn
+from ..model.tape import INPUTS
+from .c_text import ExportedNames
+from .exported_run import ExportedRun
+
+
+class Kind(IntEnum):
+    """What a variable is, as unit.h numbers it."""
+
+    TIME = 0
+    PARAMETER = 1
+    INPUT = 2
+    POSITION = 3
+    VELOCITY = 4
+    MULTIPLIER = 5
+    OUTPUT = 6
+    JOINT = 7
+    DRIFT = 8
+    COUNT = 9
+
+
+# units that are used, by their powers of kg, m, s and rad
+UNITS = {
+    "s": {"s": 1}, "m": {"m": 1}, "m/s": {"m": 1, "s": -1}, "rad": {"rad": 1}, "rad/s": {"rad": 1, "s": -1},
+    "N": {"kg": 1, "m": 1, "s": -2}, "N.m": {"kg": 1, "m": 2, "s": -2},
+}  # fmt: skip
+LENGTHS = {"length": "m", "angle": "rad"}  # units of kinds of coordinates
+
+
+@dataclass(frozen=True)
+class UnitVariable:
+    """One number of a unit."""
+
+    name: str
+    kind: Kind
+    index: int
+    causality: str
+    variability: str = "continuous"
+    initial: str | None = None
+    start: float | None = None
+    unit: str | None = None
+    whole: bool = False
+
+    @property
+    def tunable(self) -> bool:
+        """Whether a parameter may be set while the unit runs."""
+        return self.variability == "tunable"
+
+
+def variables_of(run: ExportedRun, names: ExportedNames) -> list[UnitVariable]:
+    """Return all variables of a unit; their value references are their numbers."""
+    data, x, model = run.run.data, run.ready.x0, run.model
+    at_constraints = _read_by_constraints(run)
+    given = model.system.coordinates
+    kinds = list(given.values()) if isinstance(given, Mapping) else [None] * model.nc
+    units = [None if kind is None else LENGTHS.get(kind) for kind in kinds] + [None] * (model.nq - model.nc)
+    rates = [None if unit is None else f"{unit}/s" for unit in units] if model.nv == model.nc else [None] * model.nv
+    found = [UnitVariable("time", Kind.TIME, 0, "independent", unit="s")]
+    for k, name in enumerate(names.params):
+        variability = "fixed" if k in at_constraints else "tunable"
+        found.append(UnitVariable(f"p.{name}", Kind.PARAMETER, k, "parameter", variability, "exact", float(data[k])))
+    for k, (name, place) in enumerate(zip(names.inputs, run.input_places, strict=True)):
+        found.append(UnitVariable(f"u.{name}", Kind.INPUT, len(names.params) + k, "input", start=float(data[place])))
+    for k, name in enumerate(names.q):
+        found.append(UnitVariable(f"q.{name}", Kind.POSITION, k, "output", "continuous", "exact", float(x[k]), units[k]))
+    for k, name in enumerate(names.v):
+        start = float(x[model.nq + k])
+        found.append(UnitVariable(f"v.{name}", Kind.VELOCITY, k, "output", "continuous", "exact", start, rates[k]))
+    calculated = ("continuous", "calculated")
+    for k, name in enumerate(names.outputs):
+        found.append(UnitVariable(f"y.{name}", Kind.OUTPUT, k, "output", *calculated))
+    for k, name in enumerate(names.joints):
+        unit = "N.m" if " torque" in name else "N"
+        found.append(UnitVariable(f"joint.{name}", Kind.JOINT, k, "output", *calculated, unit=unit))
+    for k, name in enumerate(names.lam if run.plan.n_lam == len(names.lam) else ()):
+        found.append(UnitVariable(f"lambda.{name}", Kind.MULTIPLIER, k, "local", *calculated))
+    if run.n_residuals:
+        for k, level in enumerate(("position", "velocity")):
+            found.append(UnitVariable(f"drift.{level}", Kind.DRIFT, k, "local", *calculated))
+    for k, name in enumerate(names.events):
+        found.append(UnitVariable(f"events.{name}", Kind.COUNT, k, "output", "discrete", "calculated", whole=True))
+    return found
+
+
+def _read_by_constraints(run: ExportedRun) -> set[int]:
+    """Places in data that constraints depend on: another number there moves the start."""
+    tape = run.groups.get("start", {}).get(Fn.RESIDUAL)
+    if tape is None:
+        return set()
+    return {node[2] for node in tape.nodes if node[0] == "in" and INPUTS[node[1]] == "data"}
+
+
+def variable_table(variables: list[UnitVariable]) -> str:
+    """The variables as unit.h reads them."""
+    return "{" + ", ".join(f"{{{each.kind}, {each.index}, {int(each.tunable)}}}" for each in variables) + "}"
+
+
+def description(version: str, name: str, token: str, span: tuple[float, float], rtol: float, about: str, variables) -> str:
+    """Return modelDescription.xml."""
+    return (_of_fmi2 if version == "2.0" else _of_fmi3)(name, token, span, rtol, about, variables)
+
+
+def _attributes(**given) -> str:
+    return "".join(f" {name}={quoteattr(_text(value))}" for name, value in given.items() if value is not None)
+
+
+def _text(value) -> str:
+    return repr(float(value)) if isinstance(value, float | np.floating) else str(value)
+
+
+def _units(variables) -> list[str]:
+    used = [unit for unit in UNITS if unit in {each.unit for each in variables}]
+    lines = [f'    <Unit name="{unit}"><BaseUnit{_attributes(**UNITS[unit])}/></Unit>' for unit in used]
+    return ["  <UnitDefinitions>", *lines, "  </UnitDefinitions>"] if used else []
+
+
+def _experiment(span, rtol: float) -> str:
+    told = _attributes(startTime=float(span[0]), stopTime=float(span[1]), tolerance=float(rtol))
+    return f"  <DefaultExperiment{told}/>"
+
+
+def _outputs(variables) -> tuple[list[int], list[int]]:
+    """References of outputs, and of those that are calculated at the start."""
+    outputs = [k for k, each in enumerate(variables) if each.causality == "output"]
+    return outputs, [k for k in outputs if variables[k].initial == "calculated"]
+
+
+HEAD = '<?xml version="1.0" encoding="UTF-8"?>'
+
+
+def _of_fmi2(name, token, span, rtol, about, variables) -> str:
+    lines = [HEAD, "<fmiModelDescription" + _attributes(
+        fmiVersion="2.0", modelName=name, guid=token, description=about, generationTool=f"holonomic {__version__}",
+        variableNamingConvention="flat", numberOfEventIndicators=0,
+    ) + ">"]  # fmt: skip
+    lines.append("  <CoSimulation" + _attributes(
+        modelIdentifier=name, canHandleVariableCommunicationStepSize="true", canInterpolateInputs="true",
+        canNotUseMemoryManagementFunctions="true", canGetAndSetFMUstate="true", canSerializeFMUstate="true",
+    ) + "/>")  # fmt: skip
+    lines += _units(variables)
+    lines.append('  <LogCategories><Category name="error"/></LogCategories>')
+    lines += [_experiment(span, rtol), "  <ModelVariables>"]
+    for k, each in enumerate(variables):
+        about_it = _attributes(
+            name=each.name, valueReference=k, causality=each.causality, variability=each.variability, initial=each.initial
+        )
+        kind = "<Integer/>" if each.whole else f"<Real{_attributes(unit=each.unit, start=each.start)}/>"
+        lines.append(f"    <ScalarVariable{about_it}>{kind}</ScalarVariable>")
+    outputs, calculated = _outputs(variables)
+    lines += ["  </ModelVariables>", "  <ModelStructure>"]
+    for part, numbers in (("Outputs", outputs), ("InitialUnknowns", calculated)):
+        if numbers:
+            lines += [f"    <{part}>", *(f'      <Unknown index="{k + 1}"/>' for k in numbers), f"    </{part}>"]
+    return "\n".join([*lines, "  </ModelStructure>", "</fmiModelDescription>", ""])
+
+
+def _of_fmi3(name, token, span, rtol, about, variables) -> str:
+    lines = [HEAD, "<fmiModelDescription" + _attributes(
+        fmiVersion="3.0", modelName=name, instantiationToken=token, description=about,
+        generationTool=f"holonomic {__version__}", variableNamingConvention="flat",
+    ) + ">"]  # fmt: skip
+    lines.append("  <CoSimulation" + _attributes(
+        modelIdentifier=name, canHandleVariableCommunicationStepSize="true", canGetAndSetFMUState="true",
+        canSerializeFMUState="true", hasEventMode="false",
+    ) + "/>")  # fmt: skip
+    lines += _units(variables)
+    lines.append('  <LogCategories><Category name="error"/></LogCategories>')
+    lines += [_experiment(span, rtol), "  <ModelVariables>"]
+    for k, each in enumerate(variables):
+        about_it = _attributes(
+            name=each.name, valueReference=k, causality=each.causality, variability=each.variability, initial=each.initial,
+            unit=each.unit, start=each.start,
+        )  # fmt: skip
+        lines.append(f"    <{'Int32' if each.whole else 'Float64'}{about_it}/>")
+    outputs, calculated = _outputs(variables)
+    lines += ["  </ModelVariables>", "  <ModelStructure>"]
+    lines += [f'    <Output valueReference="{k}"/>' for k in outputs]
+    lines += [f'    <InitialUnknown valueReference="{k}"/>' for k in calculated]
+    return "\n".join([*lines, "  </ModelStructure>", "</fmiModelDescription>", ""])

@@ -1,0 +1,179 @@
+"""export_fmu(): a simulation as a functional mock-up unit for co-simulation."""
+
+from __future__ import annotations
+
+import hashlib
+import tempfile
+import zipfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..arguments import Asked, GivenStart, refuse_unknown
+from ..errors import BadArgument
+from ..planning.plan import Plan
+from ..planning.words import methods
+from ..simulate import simulate
+from . import c_text
+from .exported_run import ENDLESS, ExportedRun
+from .model_description import description, variable_table, variables_of
+from .platforms import Platform, link, platform_of
+from .settled import settled
+from .to_c import RUNTIME
+
+VERSIONS = ("2.0", "3.0")
+NO_MODEL_EXCHANGE = (
+    'kind="model-exchange" hands the equations to an integrator that knows nothing of constraints: a pendulum drifts off its rod by '
+    '1e-4 in ten seconds at rtol 1e-6. Take kind="cosimulation", where steps and projections are those of simulate.'
+)
+
+
+@dataclass(frozen=True)
+class ExportedUnit:
+    """What `export_fmu` has written.
+
+    Attributes
+    ----------
+    path : pathlib.Path
+        The unit.
+    name : str
+        Its model identifier.
+    version : str
+        Of FMI.
+    plan : Plan
+        What runs there; `plan.why()` says it in words.
+    variables : list of str
+        Names of all variables; their value references are their places.
+    """
+
+    path: Path
+    name: str
+    version: str
+    plan: Plan
+    variables: list[str]
+
+
+def export_fmu(
+    system, t_end=None, *positional, path=None, version: str = "3.0", kind: str = "cosimulation",
+    platforms: Sequence[str] | None = None, check: bool = False, q0=None, v0=None, y0=None, s0=None, w0=None, x0=None, dx0=None,
+    ddx0=None, lam0=None, name: str | None = None, integrator="auto", stabilization="auto", formulation="auto", rtol=None,
+    atol=None, step=None, constraint_tol=None, events: Mapping[str, Any] | None = None,
+    inputs: Mapping[str, Any] | None = None, initial: str = "check", hold=None, redundant: str | None = None,
+    max_steps: int = 1_000_000, max_step: float = np.inf, first_step: float | None = None, **unknown,
+) -> ExportedUnit:  # fmt: skip
+    """Write a simulation as a functional mock-up unit (FMU) for co-simulation: the same kernels and the same steps as `simulate`.
+
+    Outputs are positions and velocities (`q.`, `v.`), outputs of the system (`y.`), forces of joints (`joint.`) and how often
+    events have happened (`events.`). Inputs are called `u.`, parameters `p.`; those that constraints depend on are set before the
+    end of initialization, where the start is moved onto the constraints. States can be saved, restored and serialized.
+
+    Parameters
+    ----------
+    system, t_end, q0, v0, y0, s0, w0, x0, dx0, ddx0, lam0, initial, hold, redundant
+        What to simulate and where it starts, as for `export`; t_end is the stop time that the unit suggests.
+    path : str or pathlib.Path
+        Where to write, such as "swing.fmu".
+    version : {"3.0", "2.0"}
+        Of FMI. With 2.0, inputs may come with a slope.
+    kind : {"cosimulation"}
+        Model exchange is refused: constraints would drift.
+    platforms : sequence of str, optional
+        As for `export`, one or several; this computer's if not given.
+    check : bool
+        Run the unit with FMPy (`pip install 'holonomic[fmu]'`): it is valid, ends where `simulate` ends bit for bit, and goes on
+        alike from saved states and beside another instance. Raises what differs.
+    name : str, optional
+        Model identifier; that of the file.
+    integrator, stabilization, formulation, rtol, atol, step, constraint_tol, events, inputs, max_steps, max_step, first_step
+        As for `export`.
+    *positional, **unknown
+        Nothing: a start without its name is refused, and so is an unknown name.
+
+    Returns
+    -------
+    ExportedUnit
+        Where the unit is, and what is in it.
+    """
+    if positional or unknown:
+        refuse_unknown(export_fmu, positional, unknown, system)
+    if path is None:
+        raise BadArgument('export_fmu(...) writes a file: say where, with path="swing.fmu".')
+    if kind != "cosimulation":
+        raise BadArgument(NO_MODEL_EXCHANGE if kind == "model-exchange" else f'kind={kind!r}: there is "cosimulation".')
+    if version not in VERSIONS:
+        raise BadArgument(f"version={version!r}: there are {' and '.join(map(repr, VERSIONS))}.")
+    path, targets = Path(path), targets_of(version, platforms)
+    name = c_text.identifier(path.stem if name is None else name)
+    start = GivenStart(q0, v0, y0, s0, w0, x0, dx0, ddx0, lam0, initial, hold, redundant)
+    asked = Asked(
+        formulation, integrator, stabilization, rtol, atol, step, constraint_tol, events=events, inputs=inputs,
+        max_steps=max_steps, max_step=max_step, first_step=first_step, progress=False,
+    )  # fmt: skip
+    ready, t_end = settled("export_fmu", system, t_end, start, asked)
+    run = ExportedRun(ready, t_end, asked._replace(max_steps=ENDLESS).limits())
+    names = c_text.ExportedNames.of(run)
+    variables = variables_of(run, names)
+    about = "; ".join(methods(run.plan))
+    token = hashlib.sha256(f"{name} {about} {[vars(each) for each in variables]}".encode() + run.arena.image).hexdigest()[:32]
+    span, rtol = (ready.t0, t_end), run.plan.choice.kept_rtol
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory() as temporary:
+        place = Path(temporary)
+        data = c_text.model_data(
+            name, run, names, t_end, asked.limits()["max_steps"], HOL_TOKEN=f'"{token}"', HOL_N_VARIABLES=len(variables),
+            HOL_VARIABLES=variable_table(variables),
+        )  # fmt: skip
+        (place / "model_data.h").write_text(f"#define {name.upper()}_API\n{data}")
+        (place / f"{name}.h").write_text(c_text.header(name, run, names))
+        binaries = {_place_in(version, each, name): _linked(run, each, version, place) for each in targets}
+        with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as unit:
+            unit.writestr("modelDescription.xml", description(version, name, token, span, rtol, about, variables))
+            for inside, library in binaries.items():
+                unit.writestr(inside, library)
+    made = ExportedUnit(path, name, version, run.plan, [each.name for each in variables])
+    if check:
+        from .checked_unit import check_unit
+
+        asked = asked._replace(**{each: getattr(run.plan.choice, each) for each in asked.methods})
+        given = start._asdict() | asked._asdict() | {"save_at": None}
+        check_unit(made, span, lambda: simulate(system, span, **given), platform_of(None) in targets)
+    return made
+
+
+def targets_of(version: str, platforms: Sequence[str] | None) -> list[Platform]:
+    """Return the platforms of a unit; FMI 2.0 has no place for ARM."""
+    if isinstance(platforms, str):
+        raise BadArgument(f"platforms= is a list of names, such as [{platforms!r}], got {platforms!r}.")
+    targets = [platform_of(each) for each in platforms] if platforms is not None else [platform_of(None)]
+    if not targets:
+        raise BadArgument("platforms=[]: a unit needs one at least.")
+    for each in targets:
+        if version == "2.0" and each.fmi2 is None:
+            raise BadArgument(f'FMI 2.0 has no place for {each.name}. Take version="3.0".')
+    places = [each.fmi3 for each in targets]
+    for k, each in enumerate(targets):
+        if places.index(each.fmi3) != k:
+            first = targets[places.index(each.fmi3)].name
+            raise BadArgument(f"platforms= has two for {each.fmi3}, where a unit has one: {first} and {each.name}.")
+    return targets
+
+
+def _place_in(version: str, platform: Platform, name: str) -> str:
+    folder = platform.fmi2 if version == "2.0" else platform.fmi3
+    ending = {"windows": "dll", "macos": "dylib"}.get(platform.system, "so")
+    return f"binaries/{folder}/{name}.{ending}"
+
+
+def _linked(run: ExportedRun, platform: Platform, version: str, place: Path) -> bytes:
+    """The library of a unit for a platform."""
+    folder = place / platform.name
+    folder.mkdir()
+    for file, code in run.parts.objects(platform).items():
+        (folder / file).write_bytes(code)
+    library = folder / "unit"
+    sources = [RUNTIME / "runtime.c", RUNTIME / f"fmi{version[0]}.c", *sorted(folder.glob("*.o"))]
+    link(platform, sources, place, library)
+    return library.read_bytes()
