@@ -7,6 +7,7 @@ import pytest
 
 import holonomic as h
 from holonomic.exporting import platforms
+from holonomic.model.operators import Operators
 from holonomic.problems import pendulum
 
 SEEN = []
@@ -17,7 +18,18 @@ def spring(**more):
     return h.System(mass=np.eye(1), force=lambda q, p: -p.k * q, params={"k": 4.0}, **more)
 
 
+class Own(Operators):
+    interpreted, n_coordinates, constraint_labels, params = True, 1, [], {}
+
+
 REFUSED = [
+    (dict(save_at=10), "export has no argument 'save_at' and needs none: who calls it asks for times."),
+    (dict(compile="now"), "export has no argument 'compile' and needs none: mechanisms are compiled."),
+    (dict(dt=0.1), "export has no argument 'dt'; here it is called step."),
+    (
+        dict(system=Own()),
+        "export takes equations that can be traced, and Own brings operators or tables that are not.",
+    ),
     (dict(folder=None), 'export(...) writes files: say where, with folder="swing".'),
     (
         dict(platform="amiga"),

@@ -23,6 +23,10 @@ OF_SWEEPS = {
     "n_jobs": "workers", "threads": "workers", "num_workers": "workers", "device": "on", "backend": "on", "path": "store",
     "checkpoint": "store", "every": "nothing: a store is written piece by piece", "first_step": "nothing: it is chosen",
 }  # fmt: skip
+OF_EXPORTS = {
+    "save_at": "nothing: who calls it asks for times", "controllers": "nothing: who calls it is the controller",
+    "compile": "nothing: mechanisms are compiled", "prefer": "nothing: it has the methods it is given",
+}  # fmt: skip
 OF_LOOKS = {"tol": "rtol"}
 SHARED = {*GivenStart._fields, *Asked._fields}  # what a run can be told; a call that makes none does not take all of it
 NO_RUN = "nothing: it looks at the start, and makes no run"
@@ -64,6 +68,8 @@ def _names(function: Callable) -> list[str]:
 def _meant(name: str, known: list[str]) -> str:
     """What was meant by a name that a call does not have, as the end of a sentence."""
     foreign = FOREIGN | (OF_SWEEPS if "workers" in known else {}) | (OF_LOOKS if "integrator" not in known else {})
+    if {"platform", "platforms"} & set(known):
+        foreign = foreign | OF_EXPORTS
     there = foreign.get(name, NO_RUN if name in SHARED else None)
     if there in SHARED and there not in known:
         there = foreign.get(there, NO_RUN)

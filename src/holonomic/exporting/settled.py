@@ -7,7 +7,7 @@ from typing import Any
 
 from ..arguments import Asked, GivenStart, opened
 from ..errors import BadArgument
-from ..model.compiled import Model
+from ..model.operators import Operators
 from ..multibody.joint_frames import joint_frames
 from ..native.marks import is_ours
 from ..planning.reuse import UntraceableEvent, traced_model
@@ -18,6 +18,7 @@ from ..sweeping.program import Program
 
 def settled(call: str, system, t_end, start: GivenStart, asked: Asked) -> tuple[OnePlan, float]:
     """Return the plan that is exported with its start, and the end of the run."""
+    start = start._replace(compile="now")  # tables of a mechanism are memory of this process
     here = opened(call, system, t_end, start)
     if here.t1 < here.t0:
         raise BadArgument(f"{call}: t_end = {here.t1:g} lies before the start at {here.t0:g}; exported runs go forward in time.")
@@ -27,10 +28,11 @@ def settled(call: str, system, t_end, start: GivenStart, asked: Asked) -> tuple[
     def refusal(why: str) -> str:
         return f"{call} takes equations that can be traced, and these run as Python: {why or 'trace=False.'}"
 
+    if isinstance(here.system, Operators):
+        kind = type(here.system).__name__
+        raise BadArgument(f"{call} takes equations that can be traced, and {kind} brings operators or tables that are not.")
     here = here._replace(system=with_frames(here.system))
-    model = traced_model(here.system, here.q, here.v, here.t0, here.extras, refusal)
-    if not isinstance(model, Model):
-        raise BadArgument(f"{call} takes equations that can be traced, and {type(here.system).__name__} brings its operators.")
+    traced_model(here.system, here.q, here.v, here.t0, here.extras, refusal)
     if asked.integrator == "auto":
         asked = asked._replace(**_tried(call, system, t_end, start, asked))
     try:

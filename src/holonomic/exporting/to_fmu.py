@@ -26,8 +26,8 @@ from .to_c import RUNTIME
 
 VERSIONS = ("2.0", "3.0")
 NO_MODEL_EXCHANGE = (
-    'kind="model-exchange" hands the equations to an integrator that knows nothing of constraints: a pendulum drifts off its rod by '
-    '1e-4 in ten seconds at rtol 1e-6. Take kind="cosimulation", where steps and projections are those of simulate.'
+    'kind="model-exchange" hands the equations to an integrator that knows nothing of constraints: a pendulum drifts off its rod '
+    'by 1e-4 in ten seconds at rtol 1e-6. Take kind="cosimulation", where steps and projections are those of simulate.'
 )
 
 
