@@ -6,10 +6,7 @@ import functools
 import os
 import platform
 import re
-import subprocess
 from pathlib import Path
-
-import llvmlite.binding as llvm
 
 # what each level of x86-64 adds to the one below, as its ABI defines them
 _LEVELS = {
@@ -27,16 +24,25 @@ def processor_name() -> str:
         if found:
             return found.group(1).strip()
     if platform.system() == "Darwin":
+        import subprocess
+
         asked = subprocess.run(["sysctl", "-n", "machdep.cpu.brand_string"], capture_output=True, text=True, check=False)
         if asked.returncode == 0 and asked.stdout.strip():
             return asked.stdout.strip()
-    return platform.processor() or llvm.get_host_cpu_name()
+    return platform.processor() or _asked_of_llvm()[0]
 
 
 @functools.cache
 def processor_level() -> str:
     """Return the level of its instructions, and whether it has fused multiply-adds, which round once where others round twice."""
-    return level_of(platform.machine(), llvm.get_host_cpu_name(), dict(llvm.get_host_cpu_features()))
+    return level_of(platform.machine(), *_asked_of_llvm())
+
+
+def _asked_of_llvm() -> tuple[str, dict[str, bool]]:
+    """The processor's kind and features; LLVM is loaded when it is first needed."""
+    import llvmlite.binding as llvm
+
+    return llvm.get_host_cpu_name(), dict(llvm.get_host_cpu_features())
 
 
 def level_of(machine: str, kind: str, features: dict[str, bool]) -> str:
