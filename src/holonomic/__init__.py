@@ -5,12 +5,13 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING
 
+from . import notices
 from ._version import __version__
-from .arguments import Cancelled, LimitReached
 from .controllers import Controller
 from .diagnose import Diagnosis, diagnose
 from .errors import (
     BadArgument,
+    Cancelled,
     EventWarning,
     FileFailed,
     ForgottenVelocityTerms,
@@ -19,6 +20,7 @@ from .errors import (
     IncompatibleMethods,
     InconsistentState,
     InvariantWarning,
+    LimitReached,
     MissingExtra,
     NearSingularWarning,
     NotFinite,
@@ -192,7 +194,11 @@ __all__ = [
 
 
 def __getattr__(name: str):
-    """Load a name that is not needed by every program; afterwards it is an attribute like the others."""
+    """Load a name that is not needed by every program; afterwards it is an attribute like the others. Old names warn."""
+    if name in notices.RENAMED:
+        new, since, gone = notices.RENAMED[name]
+        notices.deprecated(f"{__name__}.{name}", f"{__name__}.{new}", since, gone)
+        return globals()[new] if new in globals() else __getattr__(new)
     if name not in _LOADED_WHEN_ASKED_FOR:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     found = getattr(importlib.import_module(f"{__name__}.{_LOADED_WHEN_ASKED_FOR[name]}"), name)

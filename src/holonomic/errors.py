@@ -91,6 +91,14 @@ class SingularPosition(StepFailed):
     """The mechanism is in a singular position: its constraints lost rank."""
 
 
+class LimitReached(HolonomicError, RuntimeError):
+    """max_time or max_memory is used up. `solution` holds everything up to there."""
+
+
+class Cancelled(HolonomicError, RuntimeError):
+    """Another thread has set what was given as cancel=. `solution` holds everything up to there."""
+
+
 class StiffnessWarning(UserWarning):
     """An explicit integrator met stiffness: its steps are limited by stability."""
 

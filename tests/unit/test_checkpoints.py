@@ -304,7 +304,11 @@ def test_arguments_that_cannot_be_meant_are_told(checkpoint, tmp_path):
     assert refused(checkpoint=tmp_path) == f"{tmp_path} is a folder: give the name of a file in it."
     python = System(mass=np.eye(2), force=[0, -9.81], trace=False)
     assert refused(system=python, checkpoint=tmp_path / "other") == (
-        "checkpoint= needs a compiled system: of plain Python functions nobody can tell whether they are what they were."
+        "checkpoint= does not go with a system that runs as plain Python: nobody can tell whether it is what it was."
+    )
+    opaque = System(mass=np.eye(2), force=holonomic.opaque(lambda q: -np.asarray(q)))
+    assert refused(system=opaque, checkpoint=tmp_path / "other") == (
+        "checkpoint= does not go with opaque functions: nobody can tell whether it is what it was."
     )
     law = {"push": Controller(lambda q: -q[0], period=0.1)}
     with pytest.raises(BadArgument) as caught:

@@ -4,7 +4,7 @@
 """
 
 from .asked import Asked, absolute_tolerance, check_step, choice_at_start, constraint_tolerance, relative_tolerance
-from .budget import Budget, Cancelled, LimitReached, in_bytes
+from .budget import Budget, in_bytes
 from .given_inputs import given_controllers, given_inputs, inputs_of_run, mapped, members_of_inputs
 from .names import refuse_unknown
 from .start import (
@@ -24,9 +24,7 @@ __all__ = [
     "Asked",
     "Assembling",
     "Budget",
-    "Cancelled",
     "GivenStart",
-    "LimitReached",
     "Opened",
     "Posed",
     "absolute_tolerance",

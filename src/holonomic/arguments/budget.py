@@ -9,16 +9,8 @@ from __future__ import annotations
 import time
 from typing import Any, Protocol, runtime_checkable
 
-from ..errors import BadArgument, HolonomicError
+from ..errors import BadArgument, LimitReached
 from ..model.given_numbers import positive
-
-
-class LimitReached(HolonomicError, RuntimeError):
-    """max_time or max_memory is used up. `solution` holds everything up to there."""
-
-
-class Cancelled(HolonomicError, RuntimeError):
-    """Another thread has set what was given as cancel=. `solution` holds everything up to there."""
 
 
 @runtime_checkable

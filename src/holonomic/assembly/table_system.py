@@ -30,7 +30,7 @@ class TableSystem(Operators):
         As of a System.
     """
 
-    interpreted = False
+    interpreted, tier = False, "tables"
     redundant = "minimum-norm"
 
     def __init__(

@@ -80,6 +80,9 @@ OF_ORDER_5, OF_ANY_ORDER, FINE = Radau(), Radau(order="variable"), 3e-6
 SMALL, TOO_LARGE = 8, 15
 
 
+GIVEN = ("model", "given", "t_end", "plan_for", "usual")  # what the call says; all else is seen and decided on the way
+
+
 class Choosing:
     """Watches one run and says when another plan suits it better.
 
@@ -110,15 +113,13 @@ class Choosing:
 
     def memories(self) -> dict[str, Any]:
         """Return what was seen and decided so far; `recall` takes it over."""
-        explicit = None if self.explicit is self.usual else self.explicit
-        return {"explicit": explicit, "changes": self.changes, "first": self.first, "interval": self.interval,
-                "since": self._since, "turn": self._turn, "corners": self._corners}  # fmt: skip
+        seen = {name: value for name, value in vars(self).items() if name not in GIVEN}
+        return seen | {"explicit": None if self.explicit is self.usual else self.explicit}  # asked for by identity
 
     def recall(self, known: dict[str, Any]) -> None:
         """Take over what `memories` gave."""
-        self.explicit = self.usual if known["explicit"] is None else known["explicit"]
-        self.changes, self.first, self.interval = known["changes"], known["first"], known["interval"]
-        self._since, self._turn, self._corners = known["since"], known["turn"], known["corners"]
+        vars(self).update(known)
+        self.explicit = self.explicit or self.usual
 
     def likely(self, plan: Plan) -> Plan:
         """Return the plan to begin with before anything is known, given the usual one: what suited the model's last run."""

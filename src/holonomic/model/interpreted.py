@@ -50,6 +50,8 @@ class InterpretedModel(ModelBase):
         Why it cannot be traced, where that was tried.
     """
 
+    tier = "Python"
+
     interpreted = True
 
     def __init__(self, system: System | Ode, q0, v0, t0: float = 0.0, extras: Extras = NONE):

@@ -98,6 +98,7 @@ class ModelBase:
     attainable_rtol = 1e-14  # the tightest rtol that makes sense
     inexact: Sequence[str] = ()  # names of what comes from differences: in `derivatives=`, or parts with opaque functions
     exacter = "Give"  # how their derivatives are given
+    tier: str = "compiled"  # how its equations run, in a word
     outside: Mapping[str, tuple] = {}  # opaque functions, by the part of the system they are in
     start: tuple[np.ndarray, np.ndarray, float, Extras]  # where it was traced or first looked at: q0, v0, t0, layout of extras
     invariants_are_checked = False  # whether the equations were seen to keep them

@@ -72,6 +72,7 @@ class Operators:
     nonholonomic_labels: Sequence[str] = ()
     invariant_labels: Sequence[str] = ()
     numbers: np.ndarray = np.zeros(0)
+    tier: str = "operators"  # how its equations run, in a word
     inputs: Mapping[str, Any] | None = None
     outputs: Mapping[str, Any] | None = None
     resolver: Any = None
@@ -168,6 +169,7 @@ class OperatorModel(ModelBase):
                 what = "coordinates" if n == system.n_coordinates else what
                 raise BadArgument(f"{name} has {len(given)} entries, {type(system).__name__} {n} {what}.")
         super().__init__(system, q0, v0, extras)
+        self.tier = "Python" if system.interpreted else system.tier
         self.interpreted, self.start = system.interpreted, (q0, v0, t0, extras)
         self.numbers, self.output_shapes, self.has_potential = system.numbers, {}, True
         self.constraint_labels, self.nonholonomic_labels = list(system.constraint_labels), list(system.nonholonomic_labels)

@@ -33,10 +33,10 @@ class Provenance:
     kernels : str
         Hash of the sources of all kernels: equal ones compute the same.
     model : str
-        Key of the equations and their numbers, parameters and inputs apart: equal keys mean equal equations. "Python functions"
-        where they were not traced.
+        Key of the equations and their numbers, parameters and inputs apart: equal keys mean equal equations. "no key" where they
+        were not traced.
     tier : str
-        How the equations ran: "compiled", "Python" or "operators".
+        How the equations ran: "compiled", "tables", "operators" or "Python".
     on : str
         Where: "threads" of this process, "cuda", an "executor" or "dask"; other machines than this one are not described.
     formulation, integrator, stabilization : str
@@ -113,9 +113,8 @@ def versions() -> dict[str, str]:
 def provenance_of(plan, when: float, changes: tuple[str, ...] = (), on: str = "threads") -> Provenance:
     """Return where the numbers of a plan come from that ran here, `when` in seconds since 1970."""
     choice, model = plan.choice, plan.model
-    tier = "Python" if model.interpreted else "compiled" if model.content is not None else "operators"
     return Provenance(
-        versions(), kernels_stamp(), model.content or "Python functions", tier, on, repr(choice.formulation),
+        versions(), kernels_stamp(), model.content or "no key", model.tier, on, repr(choice.formulation),
         repr(choice.integrator), repr(choice.stabilization), tolerances(plan), changes, processor_name(), processor_level(),
         platform.platform(), datetime.fromtimestamp(when, UTC).isoformat(timespec="seconds"),
     )  # fmt: skip

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from ..arguments import Budget, Cancelled, LimitReached, in_bytes
+from ..arguments import Budget, in_bytes
 from ..automatic.decide import Choosing
-from ..errors import HolonomicError
+from ..errors import Cancelled, HolonomicError, LimitReached
 from ..results.solution import Solution
 from ..results.trail import WrittenRows
 from .checkpoints import Checkpoints, Resumed

@@ -34,6 +34,7 @@ from .plain_text import Packing, Unpacking
 from .run import Run, RunState
 
 FORMAT = 1
+WORDS = {"tables": "tables", "operators": "operators", "Python": "plain Python"}  # for tiers that have no key
 MAGIC = b"a checkpoint of a run of holonomic\n"  # then the length of a text, the text, arrays, and a checksum of all that
 
 
@@ -151,10 +152,10 @@ class Checkpoints:
 def identity_of(plan: Plan, choice: Choice, start, save_t, t0: float, t1: float, tables, limits: dict[str, Any]) -> dict[str, Any]:
     """Return what the numbers of a run follow from, hashed part by part; refuses what cannot be compared."""
     model = plan.model
-    if model.content is None:
-        raise BadArgument(
-            "checkpoint= needs a compiled system: of plain Python functions nobody can tell whether they are what they were."
-        )
+    if model.content is None or model.outside:
+        what = "opaque functions" if model.outside else f"a system that runs as {WORDS[model.tier]}"
+        remedy = ' Ask for compile="now".' if model.tier == "tables" else ""
+        raise BadArgument(f"checkpoint= does not go with {what}: nobody can tell whether it is what it was.{remedy}")
     watched = {}
     if plan.events:
         watched = model.tapes((Fn.EVENTS, Fn.EVENT_RATES), plan.with_events)

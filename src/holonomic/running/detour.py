@@ -75,15 +75,14 @@ class Crossing:
 
     def memories(self) -> dict[str, Any]:
         """Return what was met so far; `recall` takes it over."""
-        return {"home": self.home, "notes": self.notes, "led": self._led, "begun": self._begun, "last": self._last,
-                "refused": self._refused, "gave_up": self.plan_for is None}  # fmt: skip
+        met = {name: value for name, value in vars(self).items() if name not in ("plan_for", "t_end")}
+        return met | {"gave_up": self.plan_for is None}
 
     def recall(self, known: dict[str, Any]) -> None:
         """Take over what `memories` gave."""
-        self.home, self.notes, self._led, self._begun = (known[name] for name in ("home", "notes", "led", "begun"))
-        self._last, self._refused = known["last"], known["refused"]
-        if known["gave_up"]:
+        if known.pop("gave_up"):
             self.plan_for = None
+        vars(self).update(known)
 
     @property
     def interval(self) -> int | None:

@@ -117,7 +117,13 @@ class Unpacking:
             raise ValueError(f"{module}.{name} is no record of {PACKAGE}")
         kind = getattr(importlib.import_module(module), name)
         _name(kind)
-        return kind(**{name: self(value) for name, value in fields.items()})
+        values = {name: self(value) for name, value in fields.items()}
+        if issubclass(kind, tuple):
+            return kind(**values)
+        made = object.__new__(kind)  # as it was, whatever it was made from
+        for name, value in values.items():
+            object.__setattr__(made, name, value)
+        return made
 
 
 def _name(kind: type) -> tuple[str, str]:
@@ -130,11 +136,11 @@ def _name(kind: type) -> tuple[str, str]:
 
 
 def _fields(thing) -> dict[str, Any]:
-    """The fields that a record is made of."""
+    """The fields of a record."""
     if isinstance(thing, tuple):
         return thing._asdict()  # type: ignore[attr-defined]
     if not dataclasses.is_dataclass(thing):
         if vars(thing):
             raise ValueError(f"{thing!r} is no record of {PACKAGE}")
         return {}  # a method without settings
-    return {field.name: getattr(thing, field.name) for field in dataclasses.fields(thing) if field.init}
+    return {field.name: getattr(thing, field.name) for field in dataclasses.fields(thing)}

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from ..arguments import Cancelled, LimitReached, check_multipliers
+from ..arguments import check_multipliers
 from ..automatic.decide import Choosing
 from ..automatic.reasons import reasons
 from ..errors import (
@@ -15,10 +15,12 @@ from ..errors import (
     MORE,
     OK,
     TOO_MANY_STEPS,
+    Cancelled,
     EventWarning,
     HandedOverWarning,
     HolonomicError,
     InvariantWarning,
+    LimitReached,
     NearSingularWarning,
     RedundancyWarning,
     StiffnessWarning,

@@ -13,7 +13,6 @@ import numpy as np
 
 from ..arguments import (
     Asked,
-    Cancelled,
     GivenStart,
     Opened,
     Posed,
@@ -24,7 +23,7 @@ from ..arguments import (
     refuse_unknown,
     relative_tolerance,
 )
-from ..errors import BadArgument, HolonomicError, MissingExtra
+from ..errors import BadArgument, Cancelled, HolonomicError, MissingExtra
 from ..model.given_numbers import is_whole, positive
 from ..planning.choice import check_method
 from ..planning.reuse import model_of

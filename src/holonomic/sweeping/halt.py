@@ -14,8 +14,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from ..arguments import Budget, Cancelled, LimitReached, in_bytes
-from ..errors import HolonomicError
+from ..arguments import Budget, in_bytes
+from ..errors import Cancelled, HolonomicError, LimitReached
 from ..running.progress import Progress
 
 UNFINISHED = "not finished: the sweep was "

@@ -12,9 +12,7 @@ import numpy as np
 from ..arguments import (
     Asked,
     Assembling,
-    Cancelled,
     GivenStart,
-    LimitReached,
     brought,
     check_kind,
     mapped,
@@ -23,7 +21,7 @@ from ..arguments import (
     refuse_unknown,
 )
 from ..entries import entry
-from ..errors import BadArgument, IncompatibleMethods
+from ..errors import BadArgument, Cancelled, IncompatibleMethods, LimitReached
 from ..model.dae import Dae
 from ..model.given_numbers import axes, is_whole
 from ..planning.reuse import traced_model
