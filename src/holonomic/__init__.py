@@ -70,6 +70,8 @@ from .stabilizations.projection import Projection
 
 if TYPE_CHECKING:
     from .automatic.essential import essential_ode
+    from .batch_stepper import BatchStepper
+    from .environments import make_env, make_vector_env
     from .exporting.to_c import export
     from .exporting.to_fmu import export_fmu
     from .results.saving import load
@@ -97,6 +99,9 @@ _LOADED_WHEN_ASKED_FOR = {
     "gradient": "sweeping.gradient",
     "sweep": "sweeping.sweep",
     "Stepper": "stepper",
+    "BatchStepper": "batch_stepper",
+    "make_env": "environments",
+    "make_vector_env": "environments",
 }
 
 __all__ = [
@@ -109,6 +114,7 @@ __all__ = [
     "BackwardEuler",
     "BackwardEulerStabilization",
     "BadArgument",
+    "BatchStepper",
     "Baumgarte",
     "Cancelled",
     "Comparison",
@@ -187,6 +193,8 @@ __all__ = [
     "export_fmu",
     "gradient",
     "load",
+    "make_env",
+    "make_vector_env",
     "opaque",
     "simulate",
     "work_precision",

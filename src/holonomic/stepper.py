@@ -108,9 +108,7 @@ class Stepper:
         """Begin a run of a plan."""
         run = Run(plan, data, t0, x0, np.inf, save_t=np.zeros(0), inputs=self._inputs, **self._asked.limits())
         self.plan, self._start, self._run, self._memory, self._data = plan, begin, run, run.memory, data
-        work = run.work
-        self._given = (plan.fns, plan.size, data, run.memory, *work.flat, *work.rows, run.save_t, plan.slots, *plan.method,
-                       *work.events)  # fmt: skip
+        self._given = self._for_kernels()
         self._plain = not (plan.model.interpreted or plan.events or len(self._inputs.breaks) or self._laws)
         self._sampling = EndlessSampling(self._laws, t0)
         for law in self._laws:
@@ -121,6 +119,13 @@ class Stepper:
             raise self._failed(status)
         self._controllers_look()
         self._first = self.state()
+
+    def _for_kernels(self) -> tuple:
+        """What the compiled loop is given; made anew where functions have been compiled on the way."""
+        plan, run = self.plan, self._run
+        work = run.work
+        return (plan.fns, plan.size, self._data, run.memory, *work.flat, *work.rows, run.save_t, plan.slots, *plan.method,
+                *work.events)  # fmt: skip
 
     def __repr__(self) -> str:
         return f"Stepper(t={self.t:.6g}, {type(self.plan.choice.integrator).__name__})"
@@ -206,7 +211,9 @@ class Stepper:
         while status != DONE:
             if not (self.plan.supplies(status) or status == MORE):
                 raise self._failed(status)
-            memory.quota, status = QUOTA, drive_compiled(self._given)
+            self._given = self._for_kernels()
+            memory.quota, memory.paths = QUOTA, 0  # paths over singular positions, whose buffer may be full, are not asked for here
+            status = drive_compiled(self._given)
             raise_what_was_raised()
 
     def _stretch(self, t_stop: float) -> bool:
