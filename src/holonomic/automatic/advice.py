@@ -8,10 +8,11 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from ..model.dae import Dae
-from .decide import LARGE, SMALL
+from .decide import LARGE
 from .indicators import Indicators
 from .rates import DECAYS, FAR_BEYOND, STRAIGHT, varies
 from .rates import RAPID as FAR_TOO_RAPID
+from .stiff_forms import SMALL
 
 AP = "[ascher-petzold-1993]"
 NONSTIFF, STIFF, VARIABLE = "nonstiff", "stiff", "variable-coefficient stiff"

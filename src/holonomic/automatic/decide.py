@@ -6,11 +6,9 @@ the motion needs. On the way the step loop tells when stability, not accuracy, l
 over from that state, and hands back when explicit steps could be longer. Where steps keep meeting corners of the forces,
 order 5 goes on. Deciding costs a dozen evaluations of the field.
 
-Which implicit method: the decision guide of [ascher-petzold-1993] Sec. 5, and measurements on the problems of this
-library (docs/automatic-choice.md). Radau on projected invariants with D = Gᵀ was as fast as BDF there and a hundred times
-more accurate; BDF is left to constraints that turn far faster than the motion, and to systems so large that Radau's
-factorizations cost more. Index-2 forms that discretize M v' = f - Gᵀλ directly lose their stability where h ‖F C'‖ is
-large (its Tables 4.3 to 4.8).
+Which implicit method: measurements on the problems of this library (docs/automatic-choice.md). Radau was as fast as BDF there
+and a hundred times more accurate; BDF is left to constraints that turn far faster than the motion, and to systems so large
+that Radau's factorizations cost more. On which formulation: `stiff_forms`.
 """
 
 from __future__ import annotations
@@ -23,12 +21,9 @@ import numpy as np
 
 from ..errors import TOO_MANY_STEPS, HolonomicError
 from ..formulations.index1 import Index1
-from ..formulations.index2 import Index2
-from ..formulations.projected_invariants import ProjectedInvariants
 from ..integrators.bdf import BDF
 from ..integrators.radau import Radau
 from ..integrators.runge_kutta import RK45
-from ..kernels.signatures import Fn
 from ..loop.automatic_looks import (
     DECAYS,
     LONGER,
@@ -41,16 +36,16 @@ from ..loop.automatic_looks import (
     is_rough,
     may_be_held_back,
 )
-from ..loop.fastest_rate import MOVE, look, turning
+from ..loop.fastest_rate import MOVE, look
 from ..model.dae import Dae
 from ..native.callbacks import raise_what_was_raised
 from ..planning.choice import Choice, make_choice
 from ..planning.plan import Plan
 from ..planning.words import reason
 from ..results.story import Change, Story
-from ..stabilizations.projection import Projection
-from .indicators import RESTS, accurate_step, constraints_vary, largest, moving, rate_by_time
+from .indicators import accurate_step, moving, rate_by_time
 from .rates import FAR_BEYOND, QUIET, SHORT, SOON, TIGHT, Rates, too_stiff, turns_rapidly
+from .stiff_forms import forms_for, motion_at, turns_in_a_step
 
 # Errors of BDF add up to 3 to 50 times rtol on the stiff problems here, those of DOP853 to less than 1 on the same ones
 # (where constraints turn, long steps are found with more than a tenth only)
@@ -60,7 +55,9 @@ BDF_SHARE, BDF_TURNING = 0.1, 0.2
 # of DOP853
 MANY, LASTING, SHORTER = 200, 100.0, 8
 LARGE = 60  # positions and velocities above which eigenvalues cost more than they save, and factors of Radau more than BDF
-FIRST_LOOK, CALM = 25, 50  # steps to the first look; doubled each time
+FIRST_LOOK = 25  # steps to the first look; doubled each time
+# The same where nothing was fast: every look interrupts the step loop for 10 µs. An Ode may become stiff at once, as reactions do
+CALM, CALM_ODE = 100, 50
 FOR_SHORT = RK45()  # what a run in which little happens begins with
 AS_IMPLICIT = 8 * FIRST_LOOK  # the same after a change to an implicit method
 # Of the fastest rate at a change to an implicit method, what is as fast still; by how much stiffer a state has to be than one at
@@ -75,9 +72,11 @@ MOST_CHANGES = 20
 # Radau of variable order takes 0.4 to 0.7 times the time of order 5 for an error of 1e-9 on seven stiff problems, 0.4 to 1.4 times
 # for 1e-6, and 0.6 to 1.5 times for 1e-3: see docs/automatic-choice.md
 OF_ORDER_5, OF_ANY_ORDER, FINE = Radau(), Radau(order="variable"), 3e-6
-# Velocities up to which equations with v̂ eliminated are cheap to differentiate, and from which on they take longer to compile than
-# they gain: of a walking machine with 36, 245 000 operations and minutes
-SMALL, TOO_LARGE = 8, 15
+
+
+def calm_look(model) -> int:
+    """Return the steps to the first look at a run that begins with nothing fast."""
+    return CALM_ODE if model.is_ode else CALM
 
 
 GIVEN = ("model", "given", "t_end", "plan_for", "usual")  # what the call says; all else is seen and decided on the way
@@ -166,9 +165,9 @@ class Choosing:
         return choice
 
     def _later(self) -> None:
-        """Look again a little later where nothing was fast: every look interrupts the step loop for 10 µs."""
+        """Look again a little later where nothing was fast."""
         if self.first is not None and self.first.fastest * self.first.accurate < STABLE:
-            self.interval = CALM
+            self.interval = calm_look(self.model)
 
     def _of_start(self, run) -> Choice | None:
         left = self._left(run)
@@ -342,13 +341,13 @@ class Choosing:
 
     def _candidates(self, run, rates: Rates):
         """Implicit choices in the order in which they are tried."""
-        slope = None if self.model.is_ode or not self.model.n_lam else self._motion(run, rates)
-        turns = rates.turning > 0.0 or (slope is not None and self._turns(run, rates, slope))
+        slope = None if self.model.is_ode or not self.model.n_lam else motion_at(self.model, run, rates)
+        turns = rates.turning > 0.0 or (slope is not None and turns_in_a_step(self.model, run, rates, slope))
         large = self.model.nq + self.model.nv > LARGE and not rates.short
         straight = (rates.straight or rates.turning > 0.0) and (turns or large)
         straight = straight and not (rates.lasts or self._lasts(run, rates.accurate / SHORTER))
         integrator, share = (BDF(), BDF_TURNING if turns else BDF_SHARE) if straight else (self._radau, 1.0)
-        ways = self._formulations(run, rates, slope, turns) if self._formulation_open else [(self.explicit.formulation, "auto")]
+        ways = forms_for(self.model, run, rates, slope, turns) if self._formulation_open else [(self.explicit.formulation, "auto")]
         yield from self._made(ways, integrator, share)
 
     @property
@@ -379,42 +378,3 @@ class Choosing:
         if m.n_lam or isinstance(m.system, Dae) or m.nq + m.nv > LARGE:
             return None
         return next(self._made([(Index1() if self._formulation_open else self.explicit.formulation, "auto")], self._radau, 1.0))
-
-    def _formulations(self, run, rates: Rates, slope: np.ndarray | None, turns: bool):
-        """Formulations in the order in which they are tried, with their stabilizations."""
-        model, last = self.model, (Index1(), "auto")
-        if isinstance(model.system, Dae):
-            return [(ProjectedInvariants("Pa"), "auto"), last]
-        if model.is_ode or not model.n_lam:
-            return [last]
-        if turns:  # corrections of v for errors of q would be long, Table 4.9
-            return [(ProjectedInvariants("Pc"), "auto"), (ProjectedInvariants("Pa"), "auto"), last]
-        if model.nv > TOO_LARGE or (model.nv > SMALL and not self._varies(run, rates, slope)):
-            return [(Index2(), Projection()), last]
-        return [(ProjectedInvariants("Pa"), "auto"), last]
-
-    def _turns(self, run, rates: Rates, slope: np.ndarray) -> bool:
-        """Whether the constraints change their direction within a step that accuracy allows."""
-        m = self.model
-        fns, lengths = m.table((Fn.TERMS,))
-        rows = (np.empty(lengths[Fn.TERMS]), np.empty(lengths[Fn.TERMS]))
-        apart = run.direction * 1e-3 * rates.accurate
-        rate = turning(fns, run.t, run.x, run.xe, run.data, slope[None, :], 0, (m.nq, m.nv, m.n_lam), apart, *rows)
-        return not rate * rates.accurate <= 1.0
-
-    def _motion(self, run, rates: Rates) -> np.ndarray:
-        """Velocities and accelerations; of a system at rest, those of one accurate step later: G turns with the speed."""
-        nq, size, kept = self.model.nq, self.model.nq + self.model.nv, run.K[1].copy()
-        slope = run.K[0].copy()
-        if largest(slope[:nq]) < RESTS * rates.accurate * largest(slope[nq:size]):
-            run.xe[:] = run.x
-            run.xe[nq:size] += run.direction * rates.accurate * slope[nq:size]
-            slope = run.K[1].copy() if run.slope(run.t, run.xe, 1) else slope
-        run.K[1] = kept
-        return slope
-
-    def _varies(self, run, rates: Rates, slope: np.ndarray) -> bool:
-        """Whether the change of the constraints' direction is part of what is stiff."""
-        return constraints_vary(
-            self.model, run.t, run.x, slope, run.data, run.plan.rows, run.direction * rates.accurate
-        )

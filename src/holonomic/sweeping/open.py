@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from ..automatic.decide import AS_IMPLICIT, CALM, FIRST_LOOK, Choosing
+from ..automatic.decide import AS_IMPLICIT, FIRST_LOOK, Choosing, calm_look
 from ..automatic.indicators import BRIEF
 from ..automatic.rates import QUIET, SHORT, TIGHT, Rates, too_stiff, turns_rapidly
 from ..errors import OK, HolonomicError
@@ -133,7 +133,7 @@ class Open:
         kind[stiff] = STIFF
         kind[~stiff & turns_rapidly(model, rates, left, self.rtol)] = ASIDE
         calm = (kind == USUAL) & (rates.fastest * rates.accurate < STABLE)
-        looks = np.where(calm, CALM, FIRST_LOOK).astype(np.int64)
+        looks = np.where(calm, calm_look(model), FIRST_LOOK).astype(np.int64)
         looks[kind == STIFF] = AS_IMPLICIT
         return kind, looks
 
