@@ -204,7 +204,7 @@ def _operation_names() -> dict[int, str]:
 # ---- calls of functions that are no expressions ---------------------------------------------------------------
 
 RESULT = "result "  # how the symbols of results are named; ours alone
-RECENT = 100  # calls of one function among which the same one is looked for
+RECENT = 30  # calls of one function among which the same one is looked for: 10 µs each
 _DEPTH = 8  # how far down arguments are compared
 
 
@@ -229,8 +229,8 @@ def call(function, arguments: SX) -> SX:
     """What a function gives for a column of expressions: one with n, m, key, derivative and on_numbers as `OutsideFunction` has."""
     arguments = casadi.densify(arguments)
     known = _of_function.setdefault(function.key, [])
-    for made in known[-RECENT:]:
-        if all(casadi.is_equal(made.arguments[i], arguments[i], _DEPTH) for i in range(function.n)):
+    for made in reversed(known[-RECENT:]):
+        if casadi.is_equal(made.arguments, arguments, _DEPTH):
             return made.results
     made = _Call(function, arguments)
     _calls.append(made)
