@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from importlib.resources import as_file, files
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..multibody import Mechanism
-from ..multibody.space import quaternion
 from .from_bodies import problem_of
 from .problem import Problem
+
+if TYPE_CHECKING:
+    from ..multibody import Mechanism
 
 # as in the file: radius of the shoulders, lengths of upper arm and forearm, radius of the wrists, m
 BASE, UPPER, FOREARM, WRIST = 0.15, 0.2, 0.5, 0.05
@@ -44,6 +46,8 @@ def delta_robot(*, t_end: float = 3.0) -> Problem:
 
 def delta_robot_mechanism() -> Mechanism:
     """Return the robot with its loops closed and its motors free: three degrees of freedom."""
+    from ..multibody import Mechanism
+
     folder = files("holonomic.problems")
     with as_file(folder / "delta") as path:
         m = Mechanism.from_urdf(path / "delta.urdf", package_dirs=path.parent)
@@ -85,6 +89,8 @@ def shoulder_angle(leg: int):
 
 def positions(t, start) -> np.ndarray:
     """Return the coordinates of all bodies in the order of the mechanism."""
+    from ..multibody.space import quaternion
+
     P = np.array(path(t))
     uppers, forearms = [], []
     for leg in LEGS:

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 
-from ..multibody import Mechanism, box, rod
 from .from_bodies import problem_of
 from .problem import Problem, Reference
+
+if TYPE_CHECKING:
+    from ..multibody import Mechanism
 
 
 def double_wishbone_mechanism() -> Mechanism:
@@ -16,6 +20,8 @@ def double_wishbone_mechanism() -> Mechanism:
     whose height is 0.14 + 0.03 sin²(2πt). Joints "rail", "upper hinge", "lower hinge", "upper ball", "lower ball",
     "tie rod"; forces "strut", "tyre".
     """
+    from ..multibody import Mechanism, box, rod
+
     m = Mechanism(gravity=(0.0, 0.0, -9.81))
     m.body("chassis", box((0.0, 0.0, 0.55), (1.0, 0.4, 0.4), mass=320.0))
     m.body("upper arm", rod((0.0, 0.35, 0.60), (-0.02, 0.62, 0.62), mass=3.0))

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 
-from ..multibody import Mechanism, rod
 from .from_bodies import problem_of
 from .problem import Problem, Reference
+
+if TYPE_CHECKING:
+    from ..multibody import Mechanism
 
 PINS = {"A": (0.0, 0.0), "B": (0.0, 1.0), "C": (2.0, 2.0), "D": (2.5, 0.0)}  # m
 MASSES = {"crank": 1.0, "coupler": 2.0, "rocker": 1.5}  # kg
@@ -17,6 +21,8 @@ def four_bar_mechanism(dimension: int = 2) -> Mechanism:
 
     In space (dimension 3) the hinges have parallel axes: 20 rows of rank 17.
     """
+    from ..multibody import Mechanism, rod
+
     P = {name: (*place, 0.0)[:dimension] for name, place in PINS.items()}
     m = Mechanism(gravity=(0.0, -9.81, 0.0)[:dimension])
     m.body("crank", rod(P["A"], P["B"], mass=MASSES["crank"]))

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 
-from ..multibody import Mechanism, rod
 from .four_bars import parallel_motion
 from .jansen import BARS, JOINTS
 from .jansen import PARAMS as LEG
@@ -12,6 +13,9 @@ from .jansen import Q0 as LEG_START
 from .pendulum import released_from_horizontal
 from .problem import Problem, Reference, choose
 from .seven_body import PARAMS, Q0, REFERENCES
+
+if TYPE_CHECKING:
+    from ..multibody import Mechanism
 
 ANGLES = ("K1", "K2", "K3", "K4", "K5", "K6", "K7")
 
@@ -27,6 +31,8 @@ def pendulum_from_bodies(*, m: float = 1.0, g: float = 9.81, L: float = 1.0, t_e
 
     Parameters are those of `pendulum_a01`. Read `sol["bob"].position` and `sol["rod"].force`.
     """
+    from ..multibody import Mechanism
+
     made = Mechanism(gravity=(0.0, -g))
     made.body("bob", at=(-L, 0.0), mass=m)
     made.distance("rod", made.ground, "bob", at=((0.0, 0.0), (-L, 0.0)))
@@ -49,6 +55,8 @@ def four_bars_from_bodies(
     Parameters are those of `four_bars`. Bodies are "upright 0" .. and "bar 1" ..; joints "A0" .. on the ground,
     "B0" .. between the first rod at an upper joint and each other one.
     """
+    from ..multibody import Mechanism, rod
+
     made = Mechanism(gravity=(0.0, -g))
     for i in range(n + 1):
         made.body(f"upright {i}", rod((i * l, 0.0), (i * l, l), mass=m))
@@ -105,6 +113,8 @@ def jansen_mechanism(*, torque: float | None = None, speed: float | None = None)
     speed : float, optional
         Instead: crank driven at this speed, rad/s.
     """
+    from ..multibody import Mechanism, rod
+
     p = LEG
     places = {"axle": (0.0, 0.0), "hip": (-p["a"], -p["l"])}
     for n, joint in enumerate(JOINTS):
@@ -145,6 +155,8 @@ def seven_body_from_bodies(*, t_end: float = 0.03, **params: float) -> Problem:
 
 def seven_body_mechanism(params=PARAMS) -> Mechanism:
     """Return the mechanism itself, drawn in the published start."""
+    from ..multibody import Mechanism
+
     made = Mechanism(gravity=(0.0, 0.0))
     places = absolute(Q0, params)
     for k, name in enumerate(ANGLES):

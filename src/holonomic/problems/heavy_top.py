@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..multibody import Mechanism
 from .from_bodies import problem_of
 from .problem import Problem, Reference
 
@@ -19,6 +18,8 @@ def heavy_top(*, t_end: float = 1.0) -> Problem:
     A body of 15 kg whose centre of mass lies 1 m from a fixed tip starts level, along y, with 150 rad/s about its
     own axis. Read `sol["top"].position`, `sol["top"].angular_velocity` and `sol["tip"].force`.
     """
+    from ..multibody import Mechanism
+
     m = Mechanism(gravity=(0.0, 0.0, -GRAVITY))
     m.body("top", at=(0.0, LENGTH, 0.0), mass=MASS, inertia=INERTIA)
     m.spherical("tip", m.ground, "top", at=(0.0, 0.0, 0.0))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..multibody import Mechanism, disk, rod
 from .from_bodies import problem_of
 from .problem import Problem
 
@@ -25,6 +24,8 @@ def inline_engine(*, speed: float = 300.0, t_end: float = 0.1) -> Problem:
     t_end : float
         End in seconds.
     """
+    from ..multibody import Mechanism, disk, rod
+
     m = Mechanism(gravity=(0.0, 0.0))
     m.body("shaft", disk((0.0, 0.0), 0.06, mass=SHAFT))
     m.revolute("main", m.ground, "shaft", at=(0.0, 0.0))

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 
-from ..multibody import Mechanism, box, disk, rod
 from .from_bodies import problem_of
 from .jansen import PARAMS
 from .problem import Problem, Reference
+
+if TYPE_CHECKING:
+    from ..multibody import Mechanism
 
 # point: (bar, from, bar, from, side); the point lies on this side of the line between the two it hangs on
 POINTS = {
@@ -52,6 +56,8 @@ def jansen_walker(*, t_end: float = 6.0, speed: float = SPEED, friction: float =
 
 def jansen_walker_mechanism(speed: float = SPEED, friction: float = FRICTION) -> Mechanism:
     """Return the mechanism itself; see `jansen_walker`."""
+    from ..multibody import Mechanism, box, disk
+
     legs = {name: leg_points(side, phase) for name, (side, phase) in LEGS.items()}
     height = FOOT - min(points["foot"][1] for points in legs.values())
     up = lambda point: (point[0], point[1] + height)
@@ -86,6 +92,8 @@ def _meeting(start, r1: float, end, r2: float, side: float) -> tuple[float, floa
 
 def _add_leg(m: Mechanism, name: str, at, friction: float) -> None:
     """Add one leg: two triangles, four massless rods, a foot."""
+    from ..multibody import rod
+
     p = PARAMS
     for part, corners, bars in (("upper", ("hip", "top", "back"), "bed"), ("lower", ("low", "knee", "foot"), "ghi")):
         ends = list(zip(corners, corners[1:] + corners[:1], strict=True))

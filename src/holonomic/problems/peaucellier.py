@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..multibody import Mechanism, rod
 from .from_bodies import problem_of
 from .problem import Problem
 
@@ -27,6 +26,8 @@ def peaucellier(*, swing: float = 0.6, speed: float = 3.0, t_end: float = 5.0) -
     t_end : float
         End in seconds.
     """
+    from ..multibody import Mechanism, rod
+
     joints = places(0.0)
     m = Mechanism(gravity=(0.0, -9.81))
     for name, (first, second) in BARS.items():

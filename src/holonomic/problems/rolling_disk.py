@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..multibody import Mechanism, disk
 from .from_bodies import problem_of
 from .problem import Problem
 
@@ -34,6 +33,8 @@ def rolling_disk(
     t_end : float
         End in seconds.
     """
+    from ..multibody import Mechanism, disk
+
     r, R = radius, circle
     axis = np.array([0.0, np.cos(lean), np.sin(lean)])
     centre = np.array([0.0, 0.0, r * np.cos(lean)])

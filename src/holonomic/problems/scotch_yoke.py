@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..multibody import Mechanism, box, rod
 from .from_bodies import problem_of
 from .problem import Problem
 
@@ -24,6 +23,8 @@ def scotch_yoke(*, radius: float = 0.3, speed: float = 5.0, t_end: float = 4.0) 
     t_end : float
         End in seconds.
     """
+    from ..multibody import Mechanism, box, rod
+
     m = Mechanism(gravity=(0.0, 0.0))
     m.body("crank", rod((0.0, 0.0), (radius, 0.0), mass=1.0))
     m.body("yoke", box((radius + 0.2, 0.0), (0.4, 0.1), mass=2.0))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..multibody import Mechanism, cylinder
 from .from_bodies import problem_of
 from .problem import Problem
 
@@ -18,6 +17,8 @@ def stewart_platform(*, t_end: float = 5.0) -> Problem:
     The legs are massless actuators "leg 1" .. "leg 6" whose lengths follow from the wanted motion
     z = HEIGHT + HEAVE sin(ωt), angle = TURN (1 - cos ωt); `sol["leg 1"].force` is what each has to carry.
     """
+    from ..multibody import Mechanism, cylinder
+
     m = Mechanism(gravity=(0.0, 0.0, -9.81))
     plate = ((0.0, 0.0, HEIGHT - 0.02), (0.0, 0.0, HEIGHT + 0.02))
     m.body("platform", cylinder(*plate, radius=TOP, mass=50.0))
