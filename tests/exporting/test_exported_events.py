@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from c_library import Instance, Library, needs_compiler
 
-from holonomic import BDF, DOP853, GGL, RK4, Event, Index2, Projection, Radau, Stepper, System, export, simulate
+from holonomic import BDF, DOP853, GGL, RK4, Dae, Event, Index2, Projection, Radau, Stepper, System, export, simulate
 from holonomic.multibody import Mechanism, rod
 
 pytestmark = needs_compiler
@@ -138,3 +138,59 @@ def test_forces_of_joints_are_those_of_results(machine, tmp_path):
     if machine is crank:
         assert m.outputs()[0] == sol["reach"][-1]
         assert "MACHINE_J_GUIDE_FORCE_Y" in made.header.read_text()
+
+
+def cranks():
+    """A beam on three parallel cranks: one of them too many."""
+    m = Mechanism(gravity=(2.0, -9.81))
+    beam = m.body("beam", rod((0, 1), (2, 1), mass=2.0))
+    for k in range(3):
+        arm = m.body(f"arm {k}", rod((k, 0), (k, 1), mass=1.0))
+        m.revolute(f"foot {k}", m.ground, arm, at=(k, 0))
+        m.revolute(f"head {k}", arm, beam, at=(k, 1))
+    return m
+
+
+@pytest.mark.parametrize("redundant", ["minimum-norm", pytest.param("drop", marks=pytest.mark.slow)])
+@pytest.mark.filterwarnings("ignore::holonomic.RedundancyWarning")
+def test_redundant_rows_share_their_forces_as_results_do(redundant, tmp_path):
+    options = {**EXPLICIT, "redundant": redundant}
+    m, sol = Instance(Library(export(cranks(), 0.3, **options, folder=tmp_path))), simulate(cranks(), 0.3, **options)
+    assert m.step_to(0.3) == 0 and (m.numbers("q", 12) == sol.q[-1]).all()
+    size = abs(sol.lam[-1]).max()
+    np.testing.assert_allclose(m.numbers("lambda", 12), sol.lam[-1], atol=1e-12 * size)  # two ways to the shortest
+    found = m.numbers("joint_forces", 18).reshape(6, 3)[:, :2]
+    wanted = [sol[name].force[-1] for k in range(3) for name in (f"foot {k}", f"head {k}")]
+    np.testing.assert_allclose(found, wanted, atol=1e-12 * size)
+
+
+def test_a_dae_shows_its_algebraic_unknowns(tmp_path):
+    swing = Dae(f=lambda: [0.0, -9.81], B=lambda x: 2.0 * x[:, None], g=lambda x: [x @ x - 1.0], order=2)
+    options = {"x0": [1.0, 0.0], "dx0": [0.0, 0.0], **EXPLICIT}
+    m, sol = Instance(Library(export(swing, 1.0, **options, folder=tmp_path))), simulate(swing, 1.0, **options)
+    assert m.step_to(1.0) == 0
+    assert (m.numbers("q", 4) == sol.q[-1]).all() and (m.numbers("lambda", 1) == sol.lam[-1]).all()
+    assert b"cannot be made consistent" in m.library.text(m.begin(0.0, [0.0, -1.0, 1.0, 0.0]))
+
+
+def test_fixed_steps_cost_no_more_than_their_bound(tmp_path):
+    calls = []
+
+    def counted(q):
+        calls.append(1)
+        return [0.0, -9.81]
+
+    def swing(force, **more):
+        return System(mass=np.eye(2), force=force, constraint=lambda q: q @ q - 1.0, **more)
+
+    options = {**START, "integrator": RK4(), "step": 0.01, "stabilization": Projection(max_iterations=3)}
+    made = export(swing([0.0, -9.81]), 1.0, **options, folder=tmp_path)
+    simulate(swing(counted, trace=False), 0.01, **options)  # what is looked at before the first step
+    before = len(calls)
+    calls.clear()
+    simulate(swing(counted, trace=False), 1.0, **options)
+    each = (len(calls) - before) / 99
+    assert 4 <= each <= made.bound.evaluations == 5 and made.bound.rounds == 4
+    assert made.bound.usual < made.bound.operations
+    assert str(made.bound).split(", ")[0] in " ".join(made.header.read_text().replace(" * ", " ").split())
+    assert export(swing([0.0, -9.81]), 1.0, **START, **EXPLICIT, folder=tmp_path).bound is None

@@ -15,6 +15,7 @@ from ..native.layout import WHOLE
 from ..planning.words import methods
 from .exported_run import ExportedRun, count
 from .settled import FRAME
+from .step_bound import step_bound
 
 # what C functions return: statuses of the loop, then our own
 STATUSES = {
@@ -53,7 +54,9 @@ class ExportedNames:
         model = run.model
         q = [*model.coordinates, *model.extras.state_labels, *model.extras.algebraic_labels]
         v = [] if model.is_ode else list(model.coordinates) if model.nv == model.nc else [str(i) for i in range(model.nv)]
-        lam = [] if model.is_ode else list(model.row_labels)
+        lam = entries("y", run.lambda_at[2]) if model.is_ode else list(model.row_labels)
+        if len(lam) > run.lambda_at[2]:  # rows that are dropped have none
+            lam = [lam[row] for row in run.plan.rows]
         params = [each for name, (where, shape) in model.places.items() for each in entries(name, where.stop - where.start)]
         shown = {name: shape for name, shape in model.output_shapes.items() if not name.startswith(FRAME)}
         outputs = [each for name, shape in shown.items() for each in entries(name, count(shape))]
@@ -106,9 +109,11 @@ def header(name: str, run: ExportedRun, names: ExportedNames) -> str:
         )
         if part
     )
-    sizes = f"enum {{ {big}_NQ = {len(names.q)}, {big}_NV = {run.model.nv}, {big}_NLAMBDA = {run.plan.n_lam}, " \
+    sizes = f"enum {{ {big}_NQ = {len(names.q)}, {big}_NV = {run.model.nv}, {big}_NLAMBDA = {len(names.lam)}, " \
             f"{big}_NOUTPUTS = {run.n_shown} }};"  # fmt: skip
-    how = textwrap.indent("\n".join(methods(run.plan)), " * ", lambda line: True)
+    bound = step_bound(run)
+    told = [*methods(run.plan), *([] if bound is None else textwrap.wrap(str(bound), 116))]
+    how = textwrap.indent("\n".join(told), " * ", lambda line: True)
     return HEADER.format(name=name, big=big, version=__version__, how=how, statuses="\n".join(statuses), enums=enums, sizes=sizes)
 
 
@@ -213,7 +218,9 @@ def model_data(name: str, run: ExportedRun, names: ExportedNames, t_end: float, 
             ("TERMS", "terms"), ("JOINTS", "joint_forces"), ("GOAL", "goal"), ("COUNTS", "counts"), ("LOG_T", "log_t"),
             ("LOG", "log"), ("WAITS", "waits"),
         )},
-        "HOL_N_JOINTS": len(run.joints), "HOL_N_COMPONENTS": run.n_components, "HOL_AT_FRAMES": run.n_shown,
+        "HOL_AT_LAMBDA": places[run.lambda_at[0]] + 8 * run.lambda_at[1], "HOL_SMALLEST": int(not run.unique),
+        "HOL_MULTIPLIERS": int(len(run.algebraic) > 0), "HOL_N_JOINTS": len(run.joints),
+        "HOL_N_COMPONENTS": run.n_components, "HOL_AT_FRAMES": run.n_shown,
         "HOL_AT_G": model.nq + model.nv * model.nv + model.nv,
         "HOL_N_COLUMNS": max([len(each.columns) for each in run.joints.values()], default=0),
         "HOL_JOINTS": _joint_table(run),
@@ -238,10 +245,14 @@ def model_data(name: str, run: ExportedRun, names: ExportedNames, t_end: float, 
 
 def _joint_table(run: ExportedRun) -> str:
     """Joints as C reads them: column of the first velocity, sign, number of rows, and these, in G and among the multipliers."""
+    if not run.joints:
+        return ""
     most = max([len(each.rows) for each in run.joints.values()] + [1])
+    every = run.lambda_at[2] == run.model.n_lam
+    number = {row: place for place, row in enumerate(range(run.model.n_lam) if every else run.plan.rows)}
     rows = [
-        f"{{{each.columns.start}, {each.sign}, {len(each.rows)}, "
-        f"{{{', '.join(f'{{{row}, {place}}}' for row, place in each.rows) or '{0, 0}'}}}}}"
+        f"{{{each.columns.start}, {each.sign}, {sum(row in number for row in each.rows)}, "
+        f"{{{', '.join(f'{{{row}, {number[row]}}}' for row in each.rows if row in number) or '{0, 0}'}}}}}"
         for each in run.joints.values()
     ]
     return f"static const struct {{ int column; double sign; int n, rows[{most}][2]; }} joints[] = {{{', '.join(rows)}}}"

@@ -107,7 +107,9 @@ class ExportedRun:
         self.n_outputs, self.n_residuals = length("outputs", Fn.OUTPUTS), length("start", Fn.RESIDUAL)
         self.n_shown = sum(count(shape) for name, shape in self.model.output_shapes.items() if not name.startswith(FRAME))
         self.joints = self._joints()
-        self.terms = keep("terms", np.zeros(length("start", Fn.TERMS) if self.joints else 0))
+        self.terms = keep("terms", np.zeros(length("start", Fn.TERMS) if self.joints or not self.unique else 0))
+        self.shown = keep("shown", np.zeros(0 if self.unique else self.model.nv + self.model.n_lam))
+        self.algebraic = keep("algebraic", np.zeros(length("multipliers", Fn.MULTIPLIERS)))
         self.joint_forces = keep("joint_forces", np.zeros(len(self.joints) * self.n_components))
         self.outputs = keep("outputs", np.zeros(self.n_outputs))
         self.residuals = keep("residuals", np.zeros(self.n_residuals))
@@ -129,9 +131,14 @@ class ExportedRun:
         parts.entry("hol_begin", outside.begin_there, model, run.memory, work.loop, record, work.events, tables, fired)
         parts.entry("hol_field", outside.field_there, model, run.memory, t, state.x, state.K, 0, state.W)
         if self.n_outputs:
-            b = (state.K, self.model.nq)
+            b = (state.K, self.model.nq) if self.unique else self.shown
             parts.model_entry("hol_outputs", self.groups["outputs"][Fn.OUTPUTS], t, state.x, b, run.data, self.outputs)
-        if self.joints:
+        if len(self.algebraic):
+            tape = self.groups["multipliers"][Fn.MULTIPLIERS]
+            parts.model_entry("hol_multipliers", tape, t, state.x, state.x, run.data, self.algebraic)
+        if not self.unique:
+            self._smallest_entry()
+        if len(self.terms):
             parts.model_entry("hol_terms", self.groups["start"][Fn.TERMS], t, state.x, state.x, run.data, self.terms)
         if self.n_residuals:
             tape = self.groups["start"][Fn.RESIDUAL]
@@ -151,18 +158,36 @@ class ExportedRun:
         resolver = self.model.system.resolver
         return 0 if resolver is None else len(COMPONENTS[resolver.dimension])
 
+    @property
+    def lambda_at(self) -> tuple[str, int, int]:
+        """Where multipliers are read: which part of the arena, from which number on, and how many there are."""
+        model = self.model
+        if len(self.algebraic):
+            inside = self.program.lam_in_x
+            return ("x", inside.start, len(self.algebraic)) if inside is not None else ("algebraic", 0, len(self.algebraic))
+        if not self.unique:
+            return "shown", model.nv, model.n_lam
+        return "K", model.nq + model.nv, self.plan.n_lam
+
     def _joints(self) -> dict[str, JointFrame]:
-        """Joints whose forces follow from multipliers; rows are numbered as they are in the plan."""
-        system, kept = self.model.system, self.plan.rows
-        if system.resolver is None or not self.unique or not self.model.dense:
-            return {}
-        number = {row: row for row in range(self.model.n_lam)}
-        if self.plan.n_lam < self.model.n_lam:
-            number = {row: place for place, row in enumerate(kept)}
-        return {
-            name: each._replace(rows=[(row, number[row]) for row in each.rows if row in number])
-            for name, each in joint_frames(system.resolver).items()
-        }
+        """Joints whose forces follow from multipliers."""
+        system = self.model.system
+        return {} if system.resolver is None else joint_frames(system.resolver)
+
+    def _smallest_entry(self) -> None:
+        """The entry that finds the multipliers which results show: the shortest of those with the same effect."""
+        model, keep = self.model, self.arena.keep
+        nq, nv, nl = model.nq, model.nv, model.n_lam
+        every = self.plan.n_lam == nl
+        places = np.arange(nl) if every else np.array(self.plan.rows)
+        qr = np.zeros((nl, nv)), np.zeros(min(nl, nv)), np.zeros(nv, np.int64), np.zeros(3 * nv)
+        room = np.zeros(max(nl, nv)), np.zeros(nv), np.zeros(nv)
+        self._keep_all("smallest_qr", qr)
+        for name, each in zip(("smallest_b", "smallest_rows", "smallest_r"), room, strict=True):
+            keep(name, each)
+        at_G = nq + nv * nv + nv
+        given = (self.terms, at_G, self.run.K, places.astype(np.int64), nq, nv, qr, *room, self.shown)
+        self.parts.entry("hol_smallest", outside.smallest_there, *given)
 
     def _functions(self) -> Functions:
         """The model's functions, those for rare cases among them: nothing is compiled later."""

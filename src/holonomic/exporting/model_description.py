@@ -16,7 +16,7 @@ from .c_text import ExportedNames
 from .exported_run import ExportedRun
 
 
-class Kind(IntEnum):
+class VariableKind(IntEnum):
     """What a variable is, as unit.h numbers it."""
 
     TIME = 0
@@ -44,7 +44,7 @@ class UnitVariable:
     """One number of a unit."""
 
     name: str
-    kind: Kind
+    kind: VariableKind
     index: int
     causality: str
     variability: str = "continuous"
@@ -67,30 +67,30 @@ def variables_of(run: ExportedRun, names: ExportedNames) -> list[UnitVariable]:
     kinds = list(given.values()) if isinstance(given, Mapping) else [None] * model.nc
     units = [None if kind is None else LENGTHS.get(kind) for kind in kinds] + [None] * (model.nq - model.nc)
     rates = [None if unit is None else f"{unit}/s" for unit in units] if model.nv == model.nc else [None] * model.nv
-    found = [UnitVariable("time", Kind.TIME, 0, "independent", unit="s")]
+    found = [UnitVariable("time", VariableKind.TIME, 0, "independent", unit="s")]
     for k, name in enumerate(names.params):
         variability = "fixed" if k in at_constraints else "tunable"
-        found.append(UnitVariable(f"p.{name}", Kind.PARAMETER, k, "parameter", variability, "exact", float(data[k])))
+        found.append(UnitVariable(f"p.{name}", VariableKind.PARAMETER, k, "parameter", variability, "exact", float(data[k])))
     for k, (name, place) in enumerate(zip(names.inputs, run.input_places, strict=True)):
-        found.append(UnitVariable(f"u.{name}", Kind.INPUT, len(names.params) + k, "input", start=float(data[place])))
+        found.append(UnitVariable(f"u.{name}", VariableKind.INPUT, len(names.params) + k, "input", start=float(data[place])))
     for k, name in enumerate(names.q):
-        found.append(UnitVariable(f"q.{name}", Kind.POSITION, k, "output", "continuous", "exact", float(x[k]), units[k]))
+        found.append(UnitVariable(f"q.{name}", VariableKind.POSITION, k, "output", "continuous", "exact", float(x[k]), units[k]))
     for k, name in enumerate(names.v):
         start = float(x[model.nq + k])
-        found.append(UnitVariable(f"v.{name}", Kind.VELOCITY, k, "output", "continuous", "exact", start, rates[k]))
+        found.append(UnitVariable(f"v.{name}", VariableKind.VELOCITY, k, "output", "continuous", "exact", start, rates[k]))
     calculated = ("continuous", "calculated")
     for k, name in enumerate(names.outputs):
-        found.append(UnitVariable(f"y.{name}", Kind.OUTPUT, k, "output", *calculated))
+        found.append(UnitVariable(f"y.{name}", VariableKind.OUTPUT, k, "output", *calculated))
     for k, name in enumerate(names.joints):
         unit = "N.m" if " torque" in name else "N"
-        found.append(UnitVariable(f"joint.{name}", Kind.JOINT, k, "output", *calculated, unit=unit))
-    for k, name in enumerate(names.lam if run.plan.n_lam == len(names.lam) else ()):
-        found.append(UnitVariable(f"lambda.{name}", Kind.MULTIPLIER, k, "local", *calculated))
+        found.append(UnitVariable(f"joint.{name}", VariableKind.JOINT, k, "output", *calculated, unit=unit))
+    for k, name in enumerate(names.lam):
+        found.append(UnitVariable(f"lambda.{name}", VariableKind.MULTIPLIER, k, "local", *calculated))
     if run.n_residuals:
         for k, level in enumerate(("position", "velocity")):
-            found.append(UnitVariable(f"drift.{level}", Kind.DRIFT, k, "local", *calculated))
+            found.append(UnitVariable(f"drift.{level}", VariableKind.DRIFT, k, "local", *calculated))
     for k, name in enumerate(names.events):
-        found.append(UnitVariable(f"events.{name}", Kind.COUNT, k, "output", "discrete", "calculated", whole=True))
+        found.append(UnitVariable(f"events.{name}", VariableKind.COUNT, k, "output", "discrete", "calculated", whole=True))
     return found
 
 

@@ -17,6 +17,7 @@ from . import c_text
 from .exported_run import ENDLESS, ExportedRun
 from .platforms import Platform, link, platform_of
 from .settled import settled
+from .step_bound import StepBound, step_bound
 
 RUNTIME = Path(__file__).with_name("c")
 
@@ -31,12 +32,15 @@ class Exported:
         With which all functions of the library begin.
     plan : Plan
         What runs there; `plan.why()` says it in words.
+    bound : StepBound or None
+        What a step costs at most, where steps are fixed, explicit, and not looked into for events; the header says it in words.
     folder, library, header, example, cmake : pathlib.Path
         Where its files are.
     """
 
     name: str
     plan: Plan
+    bound: StepBound | None
     folder: Path
     library: Path
     header: Path
@@ -116,7 +120,7 @@ def export(
     run = ExportedRun(ready, t_end, asked._replace(max_steps=ENDLESS).limits())
     folder.mkdir(parents=True, exist_ok=True)
     files = (target.library.format(name), f"{name}.h", "main.c", "CMakeLists.txt")
-    made = Exported(name, run.plan, folder, *(folder / file for file in files))
+    made = Exported(name, run.plan, step_bound(run), folder, *(folder / file for file in files))
     names = c_text.ExportedNames.of(run)
     made.header.write_text(c_text.header(name, run, names))
     made.example.write_text(c_text.example(name, run.ready.t0, t_end))

@@ -5,7 +5,7 @@ An exported model has these entries and nothing else of the loop. Memory is the 
 
 from __future__ import annotations
 
-from ..errors import DONE, EVENT, MORE, OK
+from ..errors import DONE, EVENT, MORE, NOT_FINITE, OK
 from ..kernels.evaluate import evaluate
 from ..kernels.memory import RUN
 from ..kernels.signatures import CAREFULLY, EVENT_ARRAYS, LOOP, METHOD, MODEL, RECORD, Model
@@ -15,7 +15,7 @@ from .after_events import IMPACTS, arm, collect_events, forget_steps, happened, 
 from .batch import TABLES, any_jumps, enter_tables
 from .begin import begin
 from .drive import drive
-from .starts import QR, START, Room, assemble
+from .starts import QR, START, Room, assemble, nearest_step
 
 ROOM = Group(Room, (vec, vec, vec, vec, vec, vec, vec, mat, mat, vec, vec, ints, ints, QR, QR, QR))
 
@@ -96,3 +96,21 @@ def ready_there(model, ranked, t, X, DATA, room, FOUND, STATUS):
     """Make the one start in X consistent; its status, see `starts`."""
     assemble(model, ranked, t, X, DATA, room, FOUND, STATUS)
     return STATUS[0]
+
+
+@kernel(i8(vec, i8, mat, ints, i8, i8, QR, vec, vec, vec, vec))
+def smallest_there(terms, at_G, K, places, nq, nv, qr, b, rows, r, shown):
+    """Accelerations and the shortest multipliers with the same Gᵀλ into `shown`, from those of the independent rows."""
+    G = qr[0]
+    for j in range(nv):
+        shown[j] = K[0, nq + j]
+        r[j] = 0.0
+        for i in range(G.shape[0]):
+            G[i, j] = terms[at_G + i * nv + j]
+        for i in range(places.shape[0]):
+            r[j] += G[places[i], j] * K[0, nq + nv + i]
+    if nearest_step(qr, b, rows, r) < 0:
+        return NOT_FINITE
+    for i in range(G.shape[0]):
+        shown[nv + i] = b[i]
+    return OK

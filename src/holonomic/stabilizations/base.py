@@ -75,6 +75,7 @@ class Stabilization:
     rate: float = 0.0  # 1/s: how fast residuals decay by what it adds to the field, where that alone says so
     rate_limit: ClassVar[float | None] = None  # largest rate times a fixed explicit step; None: what the integrator bears
     strength_setting: str = "gain"  # the name of the setting that says how strong it is
+    rounds: int = 1  # how often one pull goes through the functions it needs, at most
     drift_order: str = ""  # orders of |g| and |G v + g_t| for an integrator of order p, as text
     references: ClassVar[tuple[str, ...]] = ()  # keys of references.bib
 

@@ -174,6 +174,10 @@ class BackwardEulerStabilization(_EulerStabilization):
         if self.plain and self.alpha is None:
             raise BadArgument('F="1.14" needs alpha=: its Newton matrix is made for one α.')
 
+    @property
+    def rounds(self) -> int:  # type: ignore[override]
+        return self.max_iterations
+
     def lower(self, tol: float, hopeless: float = np.inf) -> Lowered:
         sp = self._numbers(self.max_iterations)
         needs = (Fn.RESIDUAL, Fn.FULL_FACTOR, Fn.FULL_TANGENT, Fn.FULL_SPREAD if self.plain else Fn.FULL_SOLVE)

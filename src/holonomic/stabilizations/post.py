@@ -176,6 +176,10 @@ class PostStabilization(Stabilization):
         return "2(p+1); p+1" if uncoupled and self.sweeps == 1 else "2(p+1); 2(p+1)"
 
     @property
+    def rounds(self) -> int:  # type: ignore[override]
+        return self.sweeps
+
+    @property
     def mechanical(self) -> bool:  # type: ignore[override]
         return self.on == "cheap-full" or self.D == "mass" or self.metric == "mass"
 

@@ -123,6 +123,10 @@ class Projection(Stabilization):
         return self.D == "mass" or self.metric == "mass"
 
     @property
+    def rounds(self) -> int:  # type: ignore[override]
+        return self.max_iterations + 1
+
+    @property
     def couples(self) -> bool:  # type: ignore[override]
         return mixes_levels(self.D) if self.D is not None else self.on == "full"
 

@@ -151,10 +151,27 @@ const double *NAMED(v)(const MODEL *m) { return numbers(m, HOL_AT_X) + HOL_NQ; }
 
 const double *NAMED(accelerations)(MODEL *m) { return evaluated(m) ? NULL : numbers(m, HOL_AT_K) + HOL_NQ; }
 
-const double *NAMED(lambda)(MODEL *m) { return evaluated(m) ? NULL : numbers(m, HOL_AT_K) + HOL_NQ + HOL_NV; }
+#if HOL_SMALLEST
+extern int64_t hol_terms(void *), hol_smallest(void *);
+#endif
+#if HOL_MULTIPLIERS
+extern int64_t hol_multipliers(void *);
+#endif
+
+/* those of the field, or what results show in their place: the shortest where rows are redundant, y of a Dae */
+const double *NAMED(lambda)(MODEL *m) {
+    if (evaluated(m)) return NULL;
+#if HOL_SMALLEST
+    if (hol_terms(m) || hol_smallest(m)) return NULL;
+#endif
+#if HOL_MULTIPLIERS
+    hol_multipliers(m);
+#endif
+    return numbers(m, HOL_AT_LAMBDA);
+}
 
 const double *NAMED(outputs)(MODEL *m) {
-    if (evaluated(m)) return NULL;
+    if (!NAMED(lambda)(m)) return NULL;
 #if HOL_N_OUTPUTS
     hol_outputs(m);
 #endif
@@ -172,7 +189,7 @@ const double *NAMED(joint_forces)(MODEL *m) {
     double *out = numbers(m, HOL_AT_JOINTS);
 #if HOL_N_JOINTS
     hol_terms(m);
-    const double *G = numbers(m, HOL_AT_TERMS) + HOL_AT_G, *lam = numbers(m, HOL_AT_K) + HOL_NQ + HOL_NV;
+    const double *G = numbers(m, HOL_AT_TERMS) + HOL_AT_G, *lam = numbers(m, HOL_AT_LAMBDA);
     const double *frame = numbers(m, HOL_AT_OUTPUTS) + HOL_AT_FRAMES;
     for (int j = 0; j < HOL_N_JOINTS; j++, out += HOL_N_COMPONENTS) {
         memset(out, 0, 8 * HOL_N_COMPONENTS);
