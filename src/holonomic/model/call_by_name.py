@@ -117,6 +117,8 @@ def flatten_params(params: dict[str, Any]) -> np.ndarray:
     """Return all parameters as one flat array, in order."""
     if not params:
         return np.zeros(0)
+    if all(type(value) is float for value in params.values()):
+        return np.array(list(params.values()))
     return np.concatenate([np.asarray(value, dtype=float).ravel() for value in params.values()])
 
 
@@ -124,6 +126,9 @@ def param_slices(params: dict[str, Any]) -> dict[str, tuple[slice, tuple[int, ..
     """Return where each parameter lies in the flat array, and its shape."""
     places, at = {}, 0
     for name, value in params.items():
+        if type(value) is float:  # the many numbers of a mechanism
+            places[name], at = (slice(at, at + 1), ()), at + 1
+            continue
         shape = np.shape(value)
         size = int(np.prod(shape))
         places[name] = (slice(at, at + size), shape)

@@ -50,27 +50,30 @@ def to_tables(m, q: np.ndarray, varying=()) -> TableSystem:
         coordinates |= m.kit.labels(body.name)
     norms = list(m.kit.invariants(tuple(m.bodies)) or ())
     params = dict(m.params) | {f"{name}.size": size for name, size in body_sizes(m).items()} | shape_masses(m)
-    functions = [found for part in elements(m) for found in functions_in(part, m.params)]
+    readers = {name: read(parts, params) for name, parts in elements(m)}
+    functions = [function for reader in readers.values() for function in reader.functions]
     functions += [given for given in m.inputs.values() if callable(given)]
     return TableSystem(
-        partial(collect, m, params, q, varying), functions, (labels["position"], labels["velocity"], norms), params, coordinates,
-        dict(m.inputs) or None, dict(m.outputs) or None, Resolver(m, {}), (m.kit.NQ * len(bodies), m.kit.NV * len(bodies)),
+        partial(collect, m, params, q, readers, varying), functions, (labels["position"], labels["velocity"], norms), params,
+        coordinates, dict(m.inputs) or None, dict(m.outputs) or None, Resolver(m, {}),
+        (m.kit.NQ * len(bodies), m.kit.NV * len(bodies)),
     )  # fmt: skip
 
 
 def elements(m):
-    """Functions of all joints, drives and forces."""
+    """Name and functions of all joints, drives and forces."""
     for part in (*m.joints.values(), *m.drives.values()):
-        yield part.rows
+        yield part.name, (part.rows,)
     for force in m.forces.values():
-        yield from (part for part in (force.applied, force.energy) if part is not None)
+        yield force.name, (force.applied, force.energy)
 
 
-def functions_in(part, known) -> list:
-    """Functions of the user's in an element."""
+def read(parts, known) -> Reader:
+    """Read the functions of one element, which share its numbers."""
     reader = Reader(known)
-    reader.read(part)
-    return reader.functions
+    for part in parts:
+        reader.read(part)
+    return reader
 
 
 def lack_of_tables(m) -> str | None:
@@ -89,16 +92,16 @@ def as_it_is(m):
     return made
 
 
-def collect(m, params: dict[str, float], q: np.ndarray, varying=()) -> Collection:
+def collect(m, params: dict[str, float], q: np.ndarray, readers: dict[str, Reader], varying=()) -> Collection:
     """Put all elements of a mechanism into tables."""
-    return Collector(m, params, q, varying).collection
+    return Collector(m, params, q, readers, varying).collection
 
 
 class Collector:
     """The walk over a mechanism's elements."""
 
-    def __init__(self, m, params: dict[str, float], q: np.ndarray, varying):
-        self.m, self.kit, self.q, self.params, self.varying = m, m.kit, q, params, varying
+    def __init__(self, m, params: dict[str, float], q: np.ndarray, readers: dict[str, Reader], varying):
+        self.m, self.kit, self.q, self.params, self.readers, self.varying = m, m.kit, q, params, readers, varying
         links = list(held_point_masses(m))
         self.lumps, self.lump_of = lumps_of(len(m.bodies), self.kit.NV, links)
         places = {name: place for place, name in enumerate(params)}
@@ -184,10 +187,7 @@ class Collector:
         )  # fmt: skip
 
     def _add_force(self, force) -> None:
-        parts = (force.applied, force.energy)
-        reader = Reader(self.params)
-        for part in parts:
-            reader.read(part)
+        parts, reader = (force.applied, force.energy), self.readers[force.name]
         ends, lumps = self._ends(reader.bodies)
         key = ("force", self.kit.NV, *reader.key, *ends)
         made = partial(self._force_kind, parts, lumps, reader)
@@ -213,8 +213,7 @@ class Collector:
         )  # fmt: skip
 
     def _add_rows(self, part, first: int) -> None:
-        reader = Reader(self.params)
-        reader.read(part.rows)
+        reader = self.readers[part.name]
         ends, lumps = self._ends(reader.bodies)
         key = ("rows", self.kit.NV, part.level, *reader.key, *ends)
         made = partial(self._rows_kind, part, lumps, reader)
