@@ -204,7 +204,7 @@ def simulate(
         first_step, progress, max_time, max_memory, cancel, inputs, controllers, checkpoint, every, resume,
     )  # fmt: skip
     budget, file = asked.budget(), asked.checkpoint_file()
-    here = opened("simulate", system, t_end, start)
+    here = opened("simulate", system, t_end, start, by_size=True)
     if error is not False:
         check_error(error, asked)
     try:

@@ -91,7 +91,7 @@ class Stepper:
             formulation, integrator, stabilization, rtol, atol, step, constraint_tol, None, None, events, ENDLESS, max_step,
             first_step, False, inputs=inputs, controllers=controllers,
         )  # fmt: skip
-        self._here = opened("Stepper", system, None, start, endless=True)
+        self._here = opened("Stepper", system, None, start, endless=True, by_size=True)
         try:
             self._begin()
         except UntraceableEvent as problem:

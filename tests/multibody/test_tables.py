@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from holonomic import DOP853, RK4, Event, Projection, S_both2, simulate, sweep
-from holonomic.errors import BadArgument, IncompatibleMethods, RedundancyWarning, SingularPosition
+from holonomic.errors import BadArgument, IncompatibleMethods, NearSingularWarning, RedundancyWarning, SingularPosition
 from holonomic.kernels.signatures import Fn
 from holonomic.model.call_by_name import Names
 from holonomic.model.compiled import Model
@@ -294,6 +294,34 @@ def test_a_large_mechanism_runs_as_tables_by_itself_and_keeps_its_energy():
     assert np.abs(sol.drift["position"]).max() < 1e-10 and np.abs(sol.energy_error).max() < 1e-9
     top = sol["pin 0"].force  # at rest, level, a long chain feels nothing of its own length: m L α / 2 of a few links
     assert top[0] == pytest.approx([0.0, 0.28319], abs=1e-4)
+
+
+def test_what_needs_all_of_a_mechanism_as_code_has_it_at_any_size():
+    from holonomic.model.system import System
+
+    m = chain(101)
+    assert isinstance(m.to_system()[0], System) and not isinstance(m.to_system(compile=None)[0], System)
+    assert isinstance(chain(100).to_system(compile=None)[0], System)
+
+
+def net(n):
+    """n x n point masses on rods, held at one corner; falling, its meshes come close to lying flat, or do so."""
+    m = Mechanism()
+    for i, j in np.ndindex(n, n):
+        m.body(f"p{i}-{j}", at=(0.1 * i, -0.1 * j), mass=0.01)
+    for i, j in np.ndindex(n, n):
+        for k, l in ((i + 1, j), (i, j + 1)):
+            if k < n and l < n:
+                m.distance(f"r{i}-{j}-{k}-{l}", f"p{i}-{j}", f"p{k}-{l}", at=((0.1 * i, -0.1 * j), (0.1 * k, -0.1 * l)))
+    m.revolute("held", m.ground, "p0-0", at=(0, 0))
+    return m
+
+
+def test_singular_positions_are_warned_of_or_stop_a_run_and_what_passes_them_is_named():
+    with pytest.warns(NearSingularWarning, match=r"the smallest pivot ratio of the mechanism as tables fell to 9"):
+        simulate(net(3), 1.0, compile="never", integrator=DOP853())
+    with pytest.raises(SingularPosition, match=r'Use compile="now" with DOP853\(\) and Projection\(\), which passes such'):
+        simulate(net(5), 1.0, compile="never", integrator=DOP853())
 
 
 def test_nothing_grows_faster_than_the_number_of_bodies():

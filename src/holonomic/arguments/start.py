@@ -59,7 +59,7 @@ class Assembling:
 
     params: Any
 
-    def to_system(self, varying=(), compile=None) -> tuple[System | Operators, np.ndarray, np.ndarray]:
+    def to_system(self, varying=(), compile="now") -> tuple[System | Operators, np.ndarray, np.ndarray]:
         """Return (system, q0, v0); `varying` names parameters that a sweep changes, `compile` says as what it runs."""
         raise NotImplementedError(f"{type(self).__name__} does not say what its system is")
 
@@ -88,16 +88,17 @@ class Posed:
         raise NotImplementedError(f"{type(self).__name__} does not say what is known of its answer")
 
 
-def brought(system, t_end, start: GivenStart, varying=()) -> tuple[Any, Any, GivenStart]:
+def brought(system, t_end, start: GivenStart, varying=(), by_size: bool = False) -> tuple[Any, Any, GivenStart]:
     """Return (system, t_end, start) with what a Mechanism or a Problem brings in the place of None.
 
-    An earlier run's end in the place of q0, y0 or x0 is a whole start: nothing of the problem's own is mixed into it.
+    An earlier run's end in the place of q0, y0 or x0 is a whole start: nothing of the problem's own is mixed into it. Where nobody
+    says as what a mechanism is to run, it is compiled, or as its size suggests, for calls that have use for tables (`by_size`).
     """
     q0, v0, y0, s0, w0, x0 = start[:6]
     check_compile(start.compile)
     if isinstance(system, Assembling):  # from where it was assembled
         s0 = system.start_states(s0, q0 if isinstance(q0, State) else None)
-        system, q, v = system.to_system(varying=varying, compile=start.compile)
+        system, q, v = system.to_system(varying=varying, compile=start.compile if by_size else start.compile or "now")
         q0, v0 = q if q0 is None else q0, v if q0 is None and v0 is None else v0
     elif isinstance(system, Posed):
         problem, system = system, system.system
@@ -125,17 +126,17 @@ def check_compile(given) -> None:
         raise BadArgument(f"compile={given!r}: choose 'now', 'never', or None to leave it to the size of the mechanism.")
 
 
-def opened(call: str, system, t_end, start: GivenStart, endless: bool = False) -> Opened:
+def opened(call: str, system, t_end, start: GivenStart, endless: bool = False, by_size: bool = False) -> Opened:
     """Return what is to be simulated, as numbers; `call` is the function that was called, for messages.
 
-    With `endless`, there need not be an end.
+    With `endless`, there need not be an end; `by_size` as for `brought`.
     """
     q0, v0, y0, s0, w0, x0, dx0, ddx0 = start[:8]
     if isinstance(q0, Solution) or isinstance(y0, Solution) or isinstance(x0, Solution):
         name = next(name for name in ("q0", "y0", "x0") if isinstance(getattr(start, name), Solution))
         raise BadArgument(f"{name} is a whole Solution: pass {name}=sol.end to go on from where it ended.")
     if not isinstance(system, SYSTEMS):
-        system, t_end, start = brought(system, t_end, start)
+        system, t_end, start = brought(system, t_end, start, by_size=by_size)
         check_kind(call, system)
         q0, v0, y0, s0, w0 = start[:5]
     check_compile(start.compile)

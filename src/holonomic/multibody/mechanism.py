@@ -287,7 +287,7 @@ class Mechanism(NamedParts, JointMethods, DriveMethods, ForceMethods, StateMetho
                 raise
         return self._assembly
 
-    def to_system(self, varying=(), compile=None):
+    def to_system(self, varying=(), compile="now"):
         """Return (system, q0, v0): what `simulate` runs, and the assembled start.
 
         `compile` says as what: "now" as one System, which is compiled as a whole, "never" as tables (`to_tables`); None as

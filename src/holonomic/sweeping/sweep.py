@@ -220,7 +220,7 @@ def job_of(call: str, system, t_end, start: GivenStart, asked: Asked, many: Aske
     """Return what is to be run: a program, and what is different for each member."""
     if isinstance(system, Assembling) and start.q0 is None and start.initial == "check":
         start = start._replace(initial="project")  # other lengths: the same drawing, other speeds
-    system, t_end, start = brought(system, t_end, start, varying=tuple(mapped(many.params, "params")))
+    system, t_end, start = brought(system, t_end, start, tuple(mapped(many.params, "params")), by_size=True)
     check_kind(call, system)
     _check(many)
     changed = check_params(system, many.params)
