@@ -54,7 +54,8 @@ def methods(name: str) -> list[tuple]:
         return [(form, way(), None) for form in (Index1(), Index2()) for way in (Radau, BDF)]
     found = [(form, way(), None) for form in (Index2(), GGL(), Index3()) for way in (Radau, BDF)]
     found += [(Index1(), way(), "auto") for way in (Radau, BDF)]
-    return found
+    found += [(Index2(), way, None) for way in (Radau(order="variable"), BDF(coefficients="variable"))]
+    return [*found, (Index2(), BDF(coefficients="fixed-leading"), None)]
 
 
 def explicit(name: str) -> list[tuple]:

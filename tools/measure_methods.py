@@ -57,6 +57,12 @@ PAGE = Path(__file__).parents[1] / "docs" / "which-method.md"
 WANTED = 1e-6  # error of q at the end
 REPEAT = 9
 LENGTH = 0.4  # m, of the suspension's arm
+# other orders of Radau, other coefficients of BDF
+OTHERS = {
+    "Radau of variable order, Projection": (Index1(), Radau(order="variable"), Projection()),
+    "BDF with variable coefficients, Projection": (Index1(), BDF(coefficients="variable"), Projection()),
+    "BDF with fixed leading coefficient, Projection": (Index1(), BDF(coefficients="fixed-leading"), Projection()),
+}
 
 
 def row(*cells) -> str:
@@ -91,7 +97,7 @@ def smooth() -> str:
     methods = {
         "DOP853, Projection": (Index1(), DOP853(), Projection()), "DOP853, S_both2": (Index1(), DOP853(), S_both2()),
         "RK45, Projection": (Index1(), RK45(), Projection()), "Radau, Projection": (Index1(), Radau(), Projection()),
-        "Radau, GGL": (GGL(), Radau(), None), "BDF, Projection": (Index1(), BDF(), Projection()),
+        "Radau, GGL": (GGL(), Radau(), None), "BDF, Projection": (Index1(), BDF(), Projection()), **OTHERS,
     }  # fmt: skip
     rows = []
     for name, (formulation, integrator, stabilization) in methods.items():
@@ -157,7 +163,7 @@ def stiff() -> str:
     methods = {
         "DOP853, Projection": (Index1(), DOP853(), Projection()), "Radau, Projection": (Index1(), Radau(), Projection()),
         "Radau, GGL": (GGL(), Radau(), None), "BDF, Projection": (Index1(), BDF(), Projection()),
-        "BDF, GGL": (GGL(), BDF(), None),
+        "BDF, GGL": (GGL(), BDF(), None), **OTHERS,
     }  # fmt: skip
     cases = ((1e6, 1e3), (1e8, 1e5), (1e10, 1e7))
     start = {"q0": [LENGTH / 2, 0, 0, LENGTH, 0], "v0": [0] * 5, "progress": False, "max_steps": 10_000_000}
