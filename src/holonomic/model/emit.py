@@ -14,7 +14,8 @@ from itertools import pairwise
 from llvmlite import ir
 
 from ..errors import OK
-from .outside_functions import FORM, KNOWN, at, element
+from .lines import ARITHMETIC, Line, Lines
+from .outside_functions import FORM, KNOWN, at
 from .sines import in_groups, sines_and_cosines
 from .tape import CALL, INPUTS, Tape
 
@@ -112,13 +113,13 @@ def llvm_function(module: ir.Module, tape: Tape, name: str) -> ir.Function:
         return _in_pieces(module, tape, name)
     function = ir.Function(module, FUNCTION, name)
     _no_alias(function)
-    builder = ir.IRBuilder(function.append_basic_block())
+    lines = Lines(ir.IRBuilder(function.append_basic_block()), FLAGS)
     _, _, t, a, b, data, out = function.args
-    values = _Values(module, builder, tape, {"t": t, "a": a, "b": b, "data": data}, range(len(tape.nodes)))
+    values = _Values(module, lines, tape, {"t": t, "a": a, "b": b, "data": data}, range(len(tape.nodes)))
     for k in range(len(tape.nodes)):
         values[k]
-    _store_outputs(builder, tape, range(len(tape.outputs)), values, out)
-    builder.ret(ir.Constant(STATUS, OK))
+    _store_outputs(lines, tape, range(len(tape.outputs)), values, out)
+    lines.builder.ret(ir.Constant(STATUS, OK))
     return function
 
 
@@ -128,10 +129,10 @@ class _Values:
     Sines and cosines whose arguments do not wait for each other are computed together.
     """
 
-    def __init__(self, module, builder, tape, sources, nodes: range, handed=None, places=None):
-        self.module, self.builder, self.tape, self.sources = module, builder, tape, sources
+    def __init__(self, module, lines: Lines, tape, sources, nodes: range, handed=None, places=None):
+        self.module, self.lines, self.tape, self.sources = module, lines, tape, sources
         self.handed, self.places = handed, places or {}
-        self.known: dict[int, ir.Value] = {}
+        self.known: dict[int, ir.Value | Line] = {}
         self.angles = _independent_angles(tape, nodes)
         self.turned: dict[int, tuple] = {}  # argument: its sine and cosine
         self.calls: dict[tuple, ir.Value] = {}  # where the numbers of a call are
@@ -141,37 +142,40 @@ class _Values:
             self.known[k] = self._make(k)
         return self.known[k]
 
-    def _make(self, k: int) -> ir.Value:
+    def _make(self, k: int) -> ir.Value | Line:
         node = self.tape.nodes[k]
         if node[0] == "in":
             which = INPUTS[node[1]]
             if which == "t":
                 return self.sources["t"]
-            return self.builder.load(element(self.builder, self.sources[which], node[2]))
+            return self.lines.load(self.sources[which], node[2])
         if node[0] == "const":
-            return ir.Constant(DOUBLE, node[1])
+            return self.lines.constant(node[1])
         if k in self.places:
-            return self.builder.load(element(self.builder, self.handed, self.places[k]))
+            return self.lines.load(self.handed, self.places[k])
         if node[0] in TURNING:
             if node[1] not in self.turned:
                 self._turn(self.angles[node[1]])
             return self.turned[node[1]][TURNING[node[0]]]
         if node[0].startswith(CALL):
             return self._of_call(node[0].split(), node[1:])
-        return _operation(self.module, self.builder, node[0], *(self[i] for i in node[1:]))
+        return _operation(self.module, self.lines, node[0], *(self[i] for i in node[1:]))
 
-    def _of_call(self, name: list[str], given: tuple[int, ...]) -> ir.Value:
+    def _of_call(self, name: list[str], given: tuple[int, ...]) -> Line:
         """One number of what an outside function gives; it is called for the first of them."""
-        (_, key, m, index), builder = name, self.builder
+        _, key, m, index = name
         if (key, given) not in self.calls:
+            arguments, missing = [self[node] for node in given], self.lines.constant(math.nan)
+            builder = self.lines.builder
             x, out = builder.alloca(DOUBLE, len(given)), builder.alloca(DOUBLE, int(m))
-            for place, node in enumerate(given):
-                builder.store(self[node], element(builder, x, place))
+            for place, value in enumerate(arguments):
+                self.lines.store(value, x, place)
             for place in range(int(m)):  # should it write nothing, nobody takes that for numbers
-                builder.store(ir.Constant(DOUBLE, math.nan), element(builder, out, place))
+                self.lines.store(missing, out, place)
+            builder = self.lines.builder
             builder.call(at(builder, KNOWN[key].address, FORM), [x, out])
             self.calls[key, given] = out
-        return builder.load(element(builder, self.calls[key, given], int(index)))
+        return self.lines.load(self.calls[key, given], int(index))
 
     def _turn(self, angles: list[int]) -> None:
         """Compute sines and cosines of a group, and before them what its angles are made of, in the tape's order."""
@@ -184,7 +188,8 @@ class _Values:
                     look_at.extend(self.tape.nodes[k][1:])
         for k in sorted(missing):
             self[k]
-        pairs = sines_and_cosines(self.module, self.builder, [self[k] for k in angles])
+        values = [self[k] for k in angles]
+        pairs = sines_and_cosines(self.module, self.lines.builder, values)
         self.turned.update(zip(angles, pairs, strict=True))
 
 
@@ -224,19 +229,19 @@ def _in_pieces(module: ir.Module, tape: Tape, name: str) -> ir.Function:
         piece.linkage = "internal"
         piece.attributes.add("noinline")
         _no_alias(piece)
-        builder = ir.IRBuilder(piece.append_basic_block())
+        lines = Lines(ir.IRBuilder(piece.append_basic_block()), FLAGS)
         t, a, b, data, out, handed = piece.args
         before = {node: place for node, place in places.items() if node < first}
         sources = {"t": t, "a": a, "b": b, "data": data}
-        values = _Values(module, builder, tape, sources, range(first, last), handed, before)
+        values = _Values(module, lines, tape, sources, range(first, last), handed, before)
         for k in range(first, last):
             if tape.nodes[k][0] not in ("in", "const"):
                 values[k]
             if k in places:
-                builder.store(values[k], element(builder, handed, places[k]))
+                lines.store(values[k], handed, places[k])
         here = [index for index, where in enumerate(finished) if where == number]
-        _store_outputs(builder, tape, here, values, out)
-        builder.ret_void()
+        _store_outputs(lines, tape, here, values, out)
+        lines.builder.ret_void()
         pieces.append(piece)
     function = ir.Function(module, FUNCTION, name)
     builder = ir.IRBuilder(function.append_basic_block())
@@ -247,10 +252,11 @@ def _in_pieces(module: ir.Module, tape: Tape, name: str) -> ir.Function:
     return function
 
 
-def _store_outputs(builder, tape: Tape, indices, values, out) -> None:
+def _store_outputs(lines: Lines, tape: Tape, indices, values, out) -> None:
+    zero = lines.constant(0.0)
     for index in indices:
         node = tape.outputs[index]
-        builder.store(ir.Constant(DOUBLE, 0.0) if node is None else values[node], element(builder, out, index))
+        lines.store(zero if node is None else values[node], out, index)
 
 
 def _no_alias(function: ir.Function) -> None:
@@ -259,21 +265,20 @@ def _no_alias(function: ir.Function) -> None:
             argument.add_attribute("noalias")
 
 
-def _operation(module, builder, name, x, y=None, z=None):
-    simple = {"add": builder.fadd, "sub": builder.fsub, "mul": builder.fmul, "div": builder.fdiv}
-    one, zero = ir.Constant(DOUBLE, 1.0), ir.Constant(DOUBLE, 0.0)
-    if name in simple:
-        return simple[name](x, y, flags=FLAGS)
+def _operation(module, lines: Lines, name, x, y=None, z=None):
+    if name in ARITHMETIC:
+        return lines.arithmetic(name, x, y)
     if name == "neg":
-        return builder.fneg(x)
+        return lines.negative(x)
     if name == "sq":
-        return builder.fmul(x, x, flags=FLAGS)
+        return lines.arithmetic("mul", x, x)
     if name == "twice":
-        return builder.fadd(x, x, flags=FLAGS)
+        return lines.arithmetic("add", x, x)
     if name == "inv":
-        return builder.fdiv(one, x, flags=FLAGS)
+        return lines.arithmetic("div", lines.constant(1.0), x)
     if name == "assign":
         return x
+    builder, one, zero = lines.builder, ir.Constant(DOUBLE, 1.0), ir.Constant(DOUBLE, 0.0)
     if name in INTRINSIC:
         arguments = [x] if y is None else [x, y]
         intrinsic = module.declare_intrinsic(

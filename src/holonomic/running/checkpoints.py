@@ -25,7 +25,7 @@ from ..model.input_tables import InputTables
 from ..native.sources import kernels_stamp
 from ..planning.choice import Choice
 from ..planning.plan import Plan
-from ..results.identity import hashed, of_equations, of_events, refuse_other
+from ..results.identity import hashed, of_events, refuse_other
 from ..results.solution import Solution
 from ..results.trail import Trail, WrittenRows
 from ..starting.initial import Start
@@ -152,19 +152,17 @@ class Checkpoints:
 def identity_of(plan: Plan, choice: Choice, start, save_t, t0: float, t1: float, tables, limits: dict[str, Any]) -> dict[str, Any]:
     """Return what the numbers of a run follow from, hashed part by part; refuses what cannot be compared."""
     model = plan.model
-    if model.content is None or model.outside:
-        what = "opaque functions" if model.outside else f"a system that runs as {WORDS[model.tier]}"
+    watched = model.tapes((Fn.EVENTS, Fn.EVENT_RATES), plan.with_events) if plan.events and model.content is not None else {}
+    outside = model.outside or any(tape.calls for tape in watched.values())
+    if model.content is None or outside:
+        what = "opaque functions" if outside else f"a system that runs as {WORDS[model.tier]}"
         remedy = ' Ask for compile="now".' if model.tier == "tables" else ""
         raise BadArgument(f"checkpoint= does not go with {what}: nobody can tell whether it is what it was.{remedy}")
-    watched = {}
-    if plan.events:
-        watched = model.tapes((Fn.EVENTS, Fn.EVENT_RATES), plan.with_events)
-    outside = next((f.name for functions in model.outside.values() for f in functions), None)
     return {
         "format": FORMAT,
         "version": __version__,
         "kernels": kernels_stamp(),
-        "system": of_equations(outside, model.content, *(tape.text() for tape in watched.values())),
+        "system": hashed(model.content, *(tape.text() for tape in watched.values())),
         "methods": f"{choice!r} {sorted(limits.items())}",
         "times": hashed(save_t, t0, t1),
         "starts": hashed(*start),
