@@ -59,6 +59,8 @@ def writable(path, call: str, devices: bool = False) -> Path:
     path = as_path(path, call)
     try:
         target = path.resolve()
+        if target.is_symlink():  # one that leads to itself; Python below 3.13 says so by itself
+            raise OSError(errno.ELOOP, os.strerror(errno.ELOOP))
         there = target.exists()
         folder = target.parent.is_dir()
     except (OSError, RuntimeError) as problem:  # a link that leads to itself, a name that is too long

@@ -203,7 +203,8 @@ def simulate(
         formulation, integrator, stabilization, rtol, atol, step, constraint_tol, prefer, save_at, events, max_steps, max_step,
         first_step, progress, max_time, max_memory, cancel, inputs, controllers, checkpoint, every, resume,
     )  # fmt: skip
-    budget, file = asked.budget(), asked.checkpoint_file()
+    budget = None if max_time is None and max_memory is None and cancel is None else asked.budget()
+    file = None if checkpoint is None and every is None and resume is False else asked.checkpoint_file()
     here = opened("simulate", system, t_end, start, by_size=True)
     if error is not False:
         check_error(error, asked)

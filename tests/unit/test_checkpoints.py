@@ -1,5 +1,6 @@
 """Checkpoints: a run goes on from a file with the numbers of one that was never interrupted, whatever it was in the middle of."""
 
+import json
 import os
 import signal
 import subprocess
@@ -30,8 +31,10 @@ from holonomic import (
     GeneralizedAlpha,
     HolonomicError,
     Index2,
+    InvariantStabilization,
     LimitReached,
     Ode,
+    ProjectedInvariants,
     Projection,
     Radau,
     StepFailed,
@@ -87,6 +90,9 @@ RUNS = {
     "states": (LAG, 30.0, {"q0": [1.0], "v0": [0.0], "s0": [0.0], "w0": [1.0]}),
     "invariants": (KEPLER, 20.0, {"y0": [0.4, 0, 0, 2], "stabilization": Projection()}),
 }
+
+
+ROOMS = ("formulations", "integrators", "stabilizations")
 
 
 class After:
@@ -327,6 +333,19 @@ def test_arguments_that_cannot_be_meant_are_told(checkpoint, tmp_path):
         compare(PENDULUM, 1.0, **START, checkpoint=tmp_path / "many")
     with pytest.raises(HolonomicError, match="sweep has no argument 'checkpoint'; here it is called store"):
         sweep(PENDULUM, 1.0, **START, params={"g": [1.0]}, checkpoint=tmp_path / "many")
+
+
+def test_every_method_is_read_as_it_was_written():
+    """Settings that a constructor turns into others, too, such as an order that varies."""
+    kinds = [each for each in vars(holonomic).values() if isinstance(each, type) and each.__module__.split(".")[1] in ROOMS]
+    methods = [kind() for kind in kinds if kind not in (Baumgarte, InvariantStabilization)]
+    methods += [Radau(order="variable"), ProjectedInvariants("Pc"), Baumgarte(alpha=3.0), Projection(tol=1e-12)]
+    assert len(methods) >= 35
+    pack = plain_text.Packing(simulate(PENDULUM, 0.01, **START).plan.choice)
+    texts = json.loads(json.dumps([pack(method) for method in methods]))
+    unpack = plain_text.Unpacking(pack.given, memoryview(b"".join(bytes(array) for array in pack.arrays)), None)
+    assert [repr(unpack(text)) for text in texts] == list(map(repr, methods))
+    assert [vars(unpack(text)) for text in texts] == [vars(method) for method in methods]
 
 
 def test_a_file_cannot_name_classes_of_others():

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from ..arguments import Budget, in_bytes
 from ..automatic.decide import Choosing
 from ..errors import Cancelled, HolonomicError, LimitReached
@@ -9,6 +11,7 @@ from ..results.solution import Solution
 from ..results.trail import WrittenRows
 from .checkpoints import Checkpoints, Resumed
 from .detour import Crossing
+from .progress import Progress
 from .run import Run
 
 
@@ -32,14 +35,28 @@ class Attendant:
     ):
         self.budget, self.checkpoints, self.t_end = budget, checkpoints, t_end
         self.choosing, self.crossing = choosing, crossing
+        self._bar: Progress | None = None
+        self._attended: tuple[Run, list[Solution]] | None = None
         self._counted: tuple[WrittenRows | None, int, int] = (None, 0, 0)  # of which rows, how many chunks, and their bytes
 
     def resumed(self) -> Resumed | None:
         """Return the run as its last checkpoint has it, where it is to go on from one."""
         return None if self.checkpoints is None else self.checkpoints.read(self.choosing, self.crossing, self.t_end)
 
-    def look(self, run: Run, parts: list[Solution]) -> None:
-        """Look at a run that stands between two stretches; `parts` are those of other plans before it."""
+    def beside(self, bar: Progress) -> Callable[[float], None]:
+        """Return what to call between two stretches, in the place of the progress bar's own, which is told, too."""
+        self._bar = bar
+        return self.look
+
+    def attend(self, run: Run, parts: list[Solution]) -> None:
+        """Look after this run from here on; `parts` are those of other plans before it."""
+        self._attended = run, parts
+
+    def look(self, t: float) -> None:
+        """Look at the run, which stands between two stretches."""
+        assert self._bar is not None and self._attended is not None
+        self._bar.tell(t)
+        run, parts = self._attended
         over = None
         if self.budget is not None:
             over = self.budget.over(self._held(run, parts) if self.budget.max_memory is not None else 0)

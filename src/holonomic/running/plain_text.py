@@ -24,6 +24,8 @@ from ..planning.plan import Plan
 from ..stabilizations.base import Stabilization
 
 PACKAGE = __name__.partition(".")[0]
+PLAIN = type(None) | bool | int | float | str | tuple
+CHOICE = Choice.__dataclass_fields__
 GIVEN = ("formulation", "integrator", "stabilization", "atol")
 
 
@@ -52,7 +54,7 @@ class Packing:
         if isinstance(thing, Plan):
             return ["plan", self(thing.choice)]
         if isinstance(thing, Choice):
-            return ["choice", {name: self._of_choice(name, value) for name, value in _fields(thing).items()}]
+            return ["choice", {name: self._of_choice(name, value) for name, value in _fields(thing).items() if name in CHOICE}]
         if isinstance(thing, deque):
             return ["deque", [thing.maxlen, [self(each) for each in thing]]]
         if isinstance(thing, dict):
@@ -136,11 +138,8 @@ def _name(kind: type) -> tuple[str, str]:
 
 
 def _fields(thing) -> dict[str, Any]:
-    """The fields of a record."""
+    """The fields of a record, and what its constructor has set beside them; what it keeps for later is left out."""
     if isinstance(thing, tuple):
         return thing._asdict()  # type: ignore[attr-defined]
-    if not dataclasses.is_dataclass(thing):
-        if vars(thing):
-            raise ValueError(f"{thing!r} is no record of {PACKAGE}")
-        return {}  # a method without settings
-    return {field.name: getattr(thing, field.name) for field in dataclasses.fields(thing)}
+    names = {field.name for field in dataclasses.fields(thing)} if dataclasses.is_dataclass(thing) else set()
+    return {name: value for name, value in vars(thing).items() if name in names or isinstance(value, PLAIN)}

@@ -54,12 +54,7 @@ def walk(
     Warnings about a run that reached its end go to `warn(text, kind)`.
     """
     bar = bar or Progress(t0, t1, progress)
-
-    def look(t: float) -> None:
-        bar.tell(t)
-        if attendant is not None:
-            attendant.look(run, parts)
-
+    look = bar.tell if attendant is None else attendant.beside(bar)
     ended = "end"
     parts: list[Solution] = []
     known = None if attendant is None else attendant.resumed()
@@ -83,6 +78,8 @@ def walk(
                 crossing.watch(run)
                 run.left = crossing.interval or (None if choosing is None else choosing.interval)
             known = None  # a checkpoint is gone on with in the middle of a stretch
+            if attendant is not None:
+                attendant.attend(run, parts)
             look(run.t)
             status = run.go(look, run.left)
             if crossing.concerns(run, status):
