@@ -22,6 +22,7 @@ from .running.sampled import EndlessSampling, laws_of_run
 from .running.walk import happened
 from .starting.initial import Start
 
+MOST_SPARE = 64  # arrays of copies that are no more which are kept for others
 ENDLESS = 2**62  # steps: a loop of one's own has no end
 QUOTA = 2**40  # attempts in one call of the compiled loop: a step of a Stepper is short
 
@@ -101,14 +102,15 @@ class Stepper:
     def _begin(self) -> None:
         plan, begin, data, t0, x0, self._inputs = one_plan("Stepper", self._here, self._asked)
         given = given_controllers(plan.model.inputs, self._asked.controllers or {}, self._asked.inputs, t0, np.inf)
-        self._laws = laws_of_run(plan.model, given)
+        self._laws, self._begun = laws_of_run(plan.model, given), (t0, x0)
         self._enter(plan, begin, data, t0, x0)
 
     def _enter(self, plan: Plan, begin: Start, data: np.ndarray, t0: float, x0: np.ndarray) -> None:
         """Begin a run of a plan."""
-        run = Run(plan, data, t0, x0, np.inf, save_t=np.zeros(0), inputs=self._inputs, **self._asked.limits())
-        self.plan, self._start, self._run, self._memory, self._data = plan, begin, run, run.memory, data
-        self._given = self._for_kernels()
+        self.plan, self._start, self._at, self._kept = plan, begin, None, None
+        self._spare: list[tuple[Run, tuple]] = []  # what copies that are no more have worked with
+        self._work_with(self._new_run(data, t0, x0))
+        run = self._run
         self._plain = not (plan.model.interpreted or plan.events or len(self._inputs.breaks) or self._laws)
         self._sampling = EndlessSampling(self._laws, t0)
         for law in self._laws:
@@ -119,6 +121,29 @@ class Stepper:
             raise self._failed(status)
         self._controllers_look()
         self._first = self.state()
+
+    def _new_run(self, data: np.ndarray, t0: float, x0: np.ndarray) -> Run:
+        return Run(self.plan, data, t0, x0, np.inf, save_t=np.zeros(0), inputs=self._inputs, **self._asked.limits())
+
+    def _work_with(self, run: Run, given: tuple | None = None) -> None:
+        self._run, self._memory, self._data = run, run.memory, run.data
+        self._given = self._for_kernels() if given is None else given
+
+    def _wake(self) -> None:
+        """Make of a copy that has only been kept one that can go on."""
+        kept, self._kept = self._kept, None
+        try:
+            self._work_with(*self._spare.pop())
+        except IndexError:
+            self._work_with(self._new_run(kept.run.data.copy(), *self._begun))
+        if self._laws:
+            self._sampling = EndlessSampling(self._laws, self._begun[0])
+        self.restore(kept)
+
+    def __del__(self):
+        own = self.__dict__
+        if own.get("_run") is not None and len(self._spare) < MOST_SPARE:
+            self._spare.append((self._run, self._given))
 
     def _for_kernels(self) -> tuple:
         """What the compiled loop is given; made anew where functions have been compiled on the way."""
@@ -133,16 +158,22 @@ class Stepper:
     @property
     def t(self) -> float:
         """Time."""
+        if self._kept is not None:
+            self._wake()
         return self._memory.t
 
     @property
     def q(self) -> np.ndarray:
         """Positions (y of an Ode); a copy."""
+        if self._kept is not None:
+            self._wake()
         return self._run.x[: self.plan.model.nq].copy()
 
     @property
     def v(self) -> np.ndarray:
         """Velocities; a copy."""
+        if self._kept is not None:
+            self._wake()
         model = self.plan.model
         return self._run.x[model.nq : model.nq + model.nv].copy()
 
@@ -160,13 +191,21 @@ class Stepper:
     @property
     def now(self) -> Solution:
         """The present state as a run of one time."""
+        if self._kept is not None:
+            self._wake()
         run, model = self._run, self.plan.model
         if not self._memory.evaluated and not run.slope(self.t, run.x, 0):
             raise self._failed(self._memory.last_status)
         row = WrittenRows()
         row.write(self.t, run.x, run.K[0, model.nq :][: self.plan.size.nk], run.work.columns)
-        sol = Solution.from_run(run, self.plan, self._start, "end")
-        sol.trail.record, sol.trail.memory, sol.trail.data = row, self._memory.copy(), self._data.copy()
+        sol = self._solution("end")
+        sol.trail.record = row
+        return sol
+
+    def _solution(self, ended: str) -> Solution:
+        """The run so far, with memory of its own: the stepper goes on."""
+        sol = Solution.from_run(self._run, self.plan, self._start, ended)
+        sol.trail.memory, sol.trail.data, sol.trail.noted = self._memory.copy(), self._data.copy(), self._run.noted.copy()
         return sol
 
     def step(self, dt: float, u: Mapping[str, float] | None = None) -> tuple[str, ...]:
@@ -184,6 +223,8 @@ class Stepper:
         tuple of str
             In the order in which they happened. At a terminal event the step ends: `t` tells where.
         """
+        if self._kept is not None:
+            self._wake()
         memory = self._memory
         if u is not None:
             self._set(u)
@@ -267,32 +308,42 @@ class Stepper:
     @property
     def _places(self) -> dict[str, int]:
         """Where inputs that can be set stand in data."""
-        found = self.__dict__.get("_at")
-        if found is None:
+        if self._at is None:
             names, owned = list(self.plan.model.inputs), {name for law in self._laws for name in law.inputs}
-            found = self.__dict__["_at"] = {
+            self._at = {
                 names[i]: self._inputs.at + 3 * i
                 for i, times, _ in self._inputs.tables if len(times) == 1 and names[i] not in owned
             }
-        return found
+        return self._at
 
     def state(self) -> Checkpoint:
         """Return everything the next step depends on; `restore` goes back to it."""
-        return Checkpoint(self._run.state(), self._sampling.memory())
+        if self._kept is not None:
+            return self._kept
+        return Checkpoint(self._run.state(), self._sampling.memory() if self._laws else ())
 
     def restore(self, kept: Checkpoint) -> None:
         """Go back to a state of this stepper, or of a copy of it."""
+        if self._kept is not None:
+            self._kept = kept
+            return
         self._run.restore(kept.run)
-        self._sampling.restore(kept.controllers)
-        self._run.watching.clear_log()
+        if self._laws:
+            self._sampling.restore(kept.controllers)
+        if not self._plain:
+            self._run.watching.clear_log()
 
     def copy(self) -> Stepper:
-        """Return another stepper that goes on from here by itself."""
+        """Return another stepper that goes on from here by itself.
+
+        A copy is a state and no more until it is asked for something; then it gets arrays of its own, of copies that are no more
+        where there are such.
+        """
         other = object.__new__(Stepper)
-        other._asked, other._here, other._inputs, other._laws = self._asked, self._here, self._inputs, self._laws
-        other._enter(self.plan, self._start, self._data.copy(), *self._run.start)
-        other.restore(self.state())
-        other._first = self._first
+        own = other.__dict__
+        own.update(self.__dict__)
+        own["_kept"] = self.state()
+        own["_run"] = None
         return other
 
     def reset(self, **start) -> None:
@@ -307,9 +358,7 @@ class Stepper:
         if unknown := set(start) - set(given):
             refuse_unknown(Stepper, (), {name: start[name] for name in unknown}, self._here.system)
         self._here = opened("Stepper", self._here.system, None, GivenStart(**(given | start)), endless=True)
-        self._run.release()
         self._begin()
 
     def _failed(self, status: int) -> Exception:
-        sol = Solution.from_run(self._run, self.plan, self._start, "failed")
-        return failure.explain(status, self._run, self.plan, sol)
+        return failure.explain(status, self._run, self.plan, self._solution("failed"))

@@ -158,15 +158,38 @@ def test_unknown_names_are_told():
         Stepper(pendulum(), **START).reset(x1=[0.0])
 
 
-def test_it_does_not_grow():
+@pytest.mark.parametrize("steps", [1_000_000, pytest.param(10_000_000, marks=pytest.mark.slow)])
+def test_it_does_not_grow(steps):
     stepper = Stepper(pendulum(), **START, integrator=RK4, step=0.001)
     for _ in range(1000):
         stepper.step(0.001)
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    for _ in range(100_000):
+    for _ in range(steps):
         stepper.step(0.001)
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 2000  # kB
     assert stepper.now.drift.max()["position"] < 1e-10
+
+
+def test_copies_that_are_no_more_leave_their_arrays_to_others_and_never_their_state():
+    stepper = Stepper(pendulum(), **START)
+    stepper.step(0.3)
+    here = stepper.state()
+    ways = {}
+    for push in (0.0, 5.0, -5.0) * 30:
+        other = stepper.copy()
+        twin = other.copy()  # of one that has not been asked for anything yet
+        other.step(0.1, u={"push": push})
+        twin.step(0.1, u={"push": push})
+        found = (other.t, *other.q, *other.v)
+        assert found == (twin.t, *twin.q, *twin.v) == ways.setdefault(push, found)
+        now = other.now
+        del other, twin
+        assert (*now.q[-1], *now.v[-1]) == found[1:] and now.drift.max()["position"] < 1e-10  # it is not theirs any more
+    assert len(set(ways.values())) == 3
+    kept = [stepper.copy() for _ in range(3)]
+    stepper.step(1.0)
+    kept[0].restore(here)
+    assert [each.t for each in kept] == [0.3] * 3 and kept[1].lam == pytest.approx(kept[0].lam)
 
 
 def test_it_goes_on_through_a_terminal_event():

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from ..kernels.signatures import Events, Inside, Loop, Passing, Scale, State
@@ -16,7 +18,10 @@ PATHS = 4  # paths over singular positions that the loop may write down before P
 
 
 class Workspace:
-    """The arrays of one run; a plan keeps those of finished runs, so that short runs need not make them."""
+    """The arrays of one run; a plan keeps those of finished runs, so that short runs need not make them.
+
+    What changes while a run goes on lies in one piece, `arena`: its copy is the run's state, but for memory and data.
+    """
 
     def __init__(self, plan: Plan, paths: int = PATHS):
         size, lowered, model, nev = plan.size, plan.integrator, plan.model, len(plan.events)
@@ -25,28 +30,40 @@ class Workspace:
         # rows of K also keep an integrator's own numbers (the order of BDF and the like), up to 16 of them; the last two are
         # for state and slope at the smallest pivot ratio
         width = max(nx, nrow, 16)
-        state = State(
-            *(np.zeros(nx) for _ in range(3)), np.zeros((lowered.rows + 2, width)), np.zeros((max(1, lowered.errors), nx)),
-            np.zeros(size.work_end + 8),
+        found, path_rows = event_search.MOST * nev, path.ROWS if plan.crosses else 0
+        self.arena, parts = _in_one_piece(
+            (nx,), (nx,), (nx,), (lowered.rows + 2, width), (max(1, lowered.errors), nx), (size.work_end + 8,), (nx,), (1, nrow),
+            (path_rows, width if plan.crosses else 0), (event_search.MARKS, nev), (event_search.VALUES, nev), (2 * nev,), (found,),
+            (found,),
         )  # fmt: skip
-        inside = Inside(np.zeros(nx), np.zeros((1, nrow)))
+        *parts, led, marks, values, rates, theta, which = parts
+        state, inside = State(*parts[:6]), Inside(*parts[6:])
         turns = np.zeros(nx, dtype=np.int64)
         turns[: model.nq] = model.turns
         if plan.crosses:
             sp, nodes = tightened(plan.sp), lowered.nodes
-            room = np.zeros((path.ROWS, width)), np.zeros((paths * path.KEPT, width))
+            kept = np.zeros((paths * path.KEPT, width))
         else:
-            sp, nodes, room = np.zeros(0), np.zeros(0), (np.zeros((0, 0)), np.zeros((0, 0)))
-        self.loop = Loop(state, inside, Scale(plan.atol, turns), Passing(*room, sp, nodes))
+            sp, nodes, kept = np.zeros(0), np.zeros(0), np.zeros((0, 0))
+        self.loop = Loop(state, inside, Scale(plan.atol, turns), Passing(led, kept, sp, nodes))
         self.flat = flat(self.loop)
         self.columns = kept_steps.columns(lowered.dense_rows, width)
         rows = max(16, min(2048, CHUNK_NUMBERS // (nx + nk + 1 + self.columns)))
         self.rows = (np.empty(rows), np.empty((rows, nx)), np.empty((rows, nk)), np.empty((rows, self.columns)))
-        found, rows = event_search.MOST * nev, 2 * event_search.MOST * nev
+        rows = 2 * found
         self.events = Events(
-            np.zeros((event_search.MARKS, nev), dtype=np.int64), np.zeros((event_search.VALUES, nev)), np.zeros(2 * nev),
-            np.zeros(found), np.zeros(found, dtype=np.int64), np.zeros(rows), np.zeros(rows, dtype=np.int64), np.zeros((rows, nx)),
-            np.zeros((rows, nk)),
+            marks.view(np.int64), values, rates, theta, which.view(np.int64), np.zeros(rows), np.zeros(rows, dtype=np.int64),
+            np.zeros((rows, nx)), np.zeros((rows, nk)),
         )  # fmt: skip
         self.events.marks[event_search.DIRECTION] = [event.sign for event in plan.events.values()]
         self.events.marks[event_search.STOPS] = [event.stops for event in plan.events.values()]
+
+
+def _in_one_piece(*shapes: tuple[int, ...]) -> tuple[np.ndarray, list[np.ndarray]]:
+    """Return one array of zeros, and its parts of these shapes, one behind the other."""
+    sizes = [math.prod(shape) for shape in shapes]
+    whole, parts, at = np.zeros(sum(sizes)), [], 0
+    for shape, size in zip(shapes, sizes, strict=True):
+        parts.append(whole[at : at + size].reshape(shape))
+        at += size
+    return whole, parts

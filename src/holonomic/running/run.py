@@ -6,6 +6,7 @@ progress, notices Ctrl-C, compiles what is missing and deals with events.
 
 from __future__ import annotations
 
+import ctypes
 import time
 from typing import NamedTuple
 
@@ -100,21 +101,14 @@ class Run:
     def t(self) -> float:
         return self.memory.t
 
-    @property
-    def _arrays(self) -> tuple[np.ndarray, ...]:
-        """What changes while the run goes on, but for its memory, its data and what it has written."""
-        loop, events = self.work.loop, self.work.events
-        return (*loop.state, *loop.inside, loop.passing.path, *events[:5])
-
     def state(self) -> RunState:
         """Return everything that the next steps depend on."""
-        return RunState(tuple(array.copy() for array in self._arrays), bytes(self.memory), self.data.copy())
+        return RunState((self.work.arena.copy(),), bytes(self.memory), self.data.copy())
 
     def restore(self, kept: RunState) -> None:
         """Go back to a state of this run, or of another one with the same plan and start."""
-        for mine, other in zip(self._arrays, kept.arrays, strict=True):
-            mine[...] = other
-        self.memory.array.view(np.uint8)[:] = np.frombuffer(kept.memory, np.uint8)
+        self.work.arena[:] = kept.arrays[0]
+        ctypes.memmove(ctypes.addressof(self.memory), kept.memory, len(kept.memory))
         self.data[:] = kept.data
 
     def begin(self) -> int:
