@@ -51,6 +51,8 @@ def is_library(name: str | None) -> bool:
     root = (name or "").partition(".")[0]
     return root in LIBRARIES or (root in sys.stdlib_module_names and root != "__main__")
 
+ANNOTATE = ("__annotate__", "__annotate_func__")
+
 
 class Globals(dict):
     """The names of one module, each copied when it is first asked for."""
@@ -275,7 +277,8 @@ class Rebound:
         self._known[id(kind)] = (kind, kind)  # while its methods are copied
         bases = tuple(self(base) for base in kind.__bases__ if not is_library(base.__module__))
         look, put = kind.__getattribute__, kind.__setattr__
-        names = {name: self._member(value) for name, value in vars(kind).items() if _is_method(value)}
+        # what makes annotations (Python 3.14) holds the names of the class itself, and no function of the user's calls it
+        names = {name: self._member(value) for name, value in vars(kind).items() if _is_method(value) and name not in ANNOTATE}
         names |= {"__module__": kind.__module__, "__qualname__": kind.__qualname__, "__doc__": None}
         names["__getattribute__"] = lambda one, name: self._looked_up(look, one, name)
         names["__setattr__"] = lambda one, name, value: self._put(put, one, name, value)

@@ -19,6 +19,7 @@ from pathlib import Path
 from ..errors import UntraceableFunction
 
 OURS = __name__.rpartition(".")[0] + "."  # modules whose frames are not the user's
+DECIDES = 16  # in the argument of COMPARE_OP, from Python 3.13 on: the result is made a truth value
 WIDTH = 60  # of an expression or a source line quoted in a message
 SUBJECT = contextvars.ContextVar("the function being traced", default="the traced function")
 REFUSALS = contextvars.ContextVar("refusals of the function being traced", default=None)
@@ -92,7 +93,10 @@ def _quoted(code, lasti, lineno):
         first, last, start, end = next(itertools.islice(code.co_positions(), at // 2, None))
         if first == last is not None and end is not None:
             text = line.encode()[start:end].decode()
-    return dis.opname[code.co_code[at]], f' ("{short(text)}")' if text else ""
+    opcode = dis.opname[code.co_code[at]]
+    if opcode == "COMPARE_OP" and sys.version_info >= (3, 13) and code.co_code[at + 1] & DECIDES:
+        opcode = "POP_JUMP_IF_FALSE"  # whose work it does, too
+    return opcode, f' ("{short(text)}")' if text else ""
 
 
 def short(text):

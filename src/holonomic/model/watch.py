@@ -225,7 +225,7 @@ class Watch:
             slot = name in ("__dict__", "__weakref__")
             if name in _DECIDING or (slot and type(value) is not types.GetSetDescriptorType):
                 raise Unknown(f"{kind.__name__}.{name}")
-            if name not in _UNREAD and not slot:
+            if name not in _UNREAD and not slot and not (name == "__replace__" and value.__module__ == "dataclasses"):
                 self._follow_member(name, value)
 
     def _follow_member(self, name: str, value) -> None:
