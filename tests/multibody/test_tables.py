@@ -331,6 +331,28 @@ def test_singular_positions_are_warned_of_or_stop_a_run_and_what_passes_them_is_
         simulate(m, 2e-3, compile="never", step=1e-5, **FIXED)
 
 
+@pytest.mark.parametrize("dimension", [2, 3])
+def test_a_chain_is_drawn_with_one_call(dimension):
+    m = Mechanism(gravity=(0, -9.81, 0)[:dimension])
+    end = (2.0, 0.0, 0.0)[:dimension]
+    weight = m.body("weight", box(end, (0.1,) * dimension, mass=1.0))
+    links = m.chain("cable", at=((0.0,) * dimension, end), links=120, mass=0.6, first=m.ground, second=weight)
+    assert [body.name for body in links[:2]] == ["cable 0", "cable 1"] and len(m.bodies) == 121 and len(m.joints) == 121
+    assert sum(body.mass for body in links) == pytest.approx(0.6)
+    sol = simulate(m, 0.01)
+    assert sol.plan.tier == "tables" and np.abs(sol.drift["position"]).max() < 1e-10
+    free = Mechanism(gravity=(0, -9.81, 0)[:dimension])
+    assert len(free.chain("rope", at=((0.0,) * dimension, end), links=3, mass=0.6)) == 3 and len(free.joints) == 2
+
+
+def test_a_chain_that_cannot_be_drawn_says_why():
+    m = Mechanism()
+    with pytest.raises(BadArgument, match=r"^chain 'c': links=0 is the number of its rods, a whole number from 1 on\.$"):
+        m.chain("c", at=((0, 0), (1, 0)), links=0, mass=1.0)
+    with pytest.raises(BadArgument, match=r"^chain 'c' has both ends in one place\. Draw them apart\.$"):
+        m.chain("c", at=((0, 0), (0, 0)), links=2, mass=1.0)
+
+
 def test_nothing_grows_faster_than_the_number_of_bodies():
     rooms = [chain(n).to_tables().operators(None) for n in (200, 400)]
     for fn in (Fn.FIELD, Fn.VEL_FACTOR):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable
 from typing import Any
 
@@ -10,6 +11,7 @@ import numpy as np
 from ..arguments import Assembling
 from ..errors import BadArgument, HolonomicError
 from ..model.call_by_name import methods_say_what_they_take
+from ..model.given_numbers import is_whole
 from . import plane, space
 from . import shapes as sh
 from .as_tables import lack_of_tables, to_tables
@@ -179,6 +181,50 @@ class Mechanism(NamedParts, JointMethods, DriveMethods, ForceMethods, StateMetho
             for i, j in ((0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2))
             if i == j or abs(inertia[i, j]) > 1e-14 * scale  # products of inertia that vanish stay out of the model
         )
+
+    def chain(self, name: str, *, at, links: int, mass: float, first=None, second=None, width: float | None = None) -> list[Body]:
+        """Add a chain of equal rods, drawn straight; bodies "name 0" .. and joints "name pin 0" .. between them.
+
+        Joints are hinges in the plane and balls in space. `simulate(m, ...)` takes chains of any length: beyond 100 bodies a
+        mechanism runs as tables.
+
+        Parameters
+        ----------
+        name : str
+            What the names of its bodies and joints begin with.
+        at : pair of points
+            Its ends in the drawing.
+        links : int
+            How many rods.
+        mass : float
+            Of all of it, kg.
+        first, second : Body or str, optional
+            What its first and its last end are joined to, m.ground perhaps; a free end if not given.
+        width : float, optional
+            Of the rods, m; in space a twentieth of their length if not given, as a rod without width could spin without effort.
+
+        Returns
+        -------
+        list of Body
+            From the first end to the last.
+        """
+        if not is_whole(links, 1):
+            raise BadArgument(f"chain {name!r}: links={links!r} is the number of its rods, a whole number from 1 on.")
+        start, end = (np.array(self._drawn(place, name)) for place in self._two_places(f"chain {name}", at))
+        step = (end - start) / links
+        if not np.any(step):
+            raise BadArgument(f"chain {name!r} has both ends in one place. Draw them apart.")
+        width = float(np.linalg.norm(step)) / 20 if width is None and self.dimension == 3 else width
+        join = self.revolute if self.dimension == 2 else self.spherical
+        bodies = [
+            self.body(f"{name} {i}", sh.rod(start + i * step, start + (i + 1) * step, mass=mass / links, width=width))
+            for i in range(links)
+        ]
+        ends = [first, *bodies, second]
+        for i, (one, other) in enumerate(itertools.pairwise(ends)):
+            if one is not None and other is not None:
+                join(f"{name} pin {i}", one, other, at=start + i * step)
+        return bodies
 
     def point(self, name: str, body, at) -> Point:
         """Add a named point of a body, at a place in the drawing; read as `sol[name].position`."""
