@@ -242,6 +242,20 @@ def test_a_point_mass_that_is_welded_shares_the_rotation_of_its_holder():
     assert found[:-1] == pytest.approx(known[:-1], abs=1e-11)
 
 
+def test_many_elements_of_one_kind_all_count():
+    """Eight springs of one kind, five of another: forces, rows and energies of all of them."""
+    m = chain(8)
+    for i in range(8):
+        m.torsion_spring(f"pin {i}", stiffness=0.3 + 0.1 * i, angle=0.2)
+    for i in range(5):
+        m.spring(f"s{i}", f"link {i}", m.ground, at=((0.1 * i + 0.05, 0), (0.1 * i, 0.4)), stiffness=5.0 + i, length=0.3)
+    sol, known = (simulate(m, 0.1, step=1e-3, compile=how, **FIXED) for how in ("never", "now"))
+    assert sol.q == pytest.approx(known.q, abs=1e-11)
+    for name in ("kinetic", "potential", "total"):
+        assert getattr(sol.energy, name) == pytest.approx(getattr(known.energy, name), abs=1e-11), name
+    assert np.ptp(known.energy.potential) > 0.1
+
+
 def test_events_save_at_and_other_stabilizations_go_through_tables():
     m = slider_crank(speed=10.0)
     events = {"dead": Event(m.quantity(lambda O: np.sin(O.angle)))}

@@ -181,8 +181,9 @@ def arrange(
         kind, function, count = table.kind, table.kind.functions[name], len(table.ends)
         places = c.places(table, function)
         ends = np.array(table.ends, dtype=np.int64).reshape(count, -1)
+        what = BODY if name == "energy" else kind.what  # energies stand one after the other, forces are added up
         words[k] = [
-            kind.what, function.address, count, ends.shape[1], places.shape[1], kind.rows, function.length, at, kind.full,
+            what, function.address, count, ends.shape[1], places.shape[1], kind.rows, function.length, at, kind.full,
             kind.rates, made.hold(ends), made.hold(places), made.hold(table.first),
         ]  # fmt: skip
         most_data = max(most_data, places.shape[1])
@@ -192,7 +193,7 @@ def arrange(
             lumps[ends[:, 0], 7] = int(kind.full)
         if kind.what >= ROWS:
             nodes += [(table.first[e], at + e * function.length + 3 * kind.rows, kind.rows, table, e) for e in range(count)]
-        at += function.length * (1 if kind.what == FORCE and name == "main" else count)
+        at += function.length * (1 if what == FORCE else count)
     if weights == "metric":
         lumps[:, 6] = at + lumps[:, 4]
         at += columns * c.n_bodies

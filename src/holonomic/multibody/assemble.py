@@ -26,7 +26,9 @@ SMALL = 1e-2  # gaps of a drawing that are closed without being asked, relative 
 SILENT = 1e-6  # gaps not worth a warning: coordinates written with six digits
 COMPLEX = 1e-30  # complex step: no cancellation, so it may be this small
 INDEPENDENT = 1e-7  # how far a row has to be from those before it, relative to the row farthest from them
-LARGE = 100  # bodies, above which joints are closed by tables; a matrix of all joints is dense, and 10⁴ rods would take 5 GB
+# Bodies by dimension, above which joints are closed by tables. A matrix of all joints is dense: 10⁴ rods in the plane would take
+# 5 GB, 100 on ball joints took 9 s.
+LARGE = {2: 100, 3: 40}
 MANY_TURNS = 8 * np.pi  # rad: an angle to assemble at that was meant in degrees
 
 
@@ -190,7 +192,7 @@ def assemble(m, values, speeds, near, drawn: bool = False) -> Assembly:
     """Return consistent positions and velocities; `drawn`: nobody asked for a position, so only small gaps are closed."""
     k = Kinematics(m)
     begin = beginning(m, k, near)
-    if len(m.bodies) > LARGE and not values and not speeds and lack_of_tables(m) is None:
+    if len(m.bodies) > LARGE[m.dimension] and not values and not speeds and lack_of_tables(m) is None:
         return _by_tables(m, k, begin, drawn)
     joints = [part for part in k.parts if part.level == "position" and part.name in m.joints]
     gaps = {name: gap for name, gap in k.gaps(0.0, begin).items() if name in m.joints and gap > CLOSED * k.size}
