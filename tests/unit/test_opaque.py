@@ -142,6 +142,18 @@ def test_what_differences_cannot_reach_is_refused():
     assert abs(sol.q[-1, 0] + 1.0) < 1e-10
 
 
+def test_steps_of_differences_suit_every_system_that_has_the_function():
+    wave = opaque(lambda x: math.sin(untraceable(x) ** 2))  # bends a thousand times faster at 500 than at 0.5
+
+    def slopes(start):
+        system = System(mass=np.eye(1), force=lambda q: [0.0], potential=lambda q: wave(q[0]))
+        return simulate(system, 1e-3, q0=[start], v0=[0.0]).a[0, 0], -2 * start * math.cos(start**2)
+
+    for start in (0.5, 500.0, 0.5):
+        found, exact = slopes(start)
+        assert abs(found - exact) < 1e-7 * max(1.0, abs(exact))
+
+
 def test_a_wrong_jac_is_refused():
     law = opaque(lambda x, y: [untraceable(x * y), x + y], jac=lambda x, y: [[y, x], [1.0, 2.0]])
     with pytest.raises(BadArgument) as caught:

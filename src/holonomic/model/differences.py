@@ -72,6 +72,15 @@ class Differences:
         self.error = max(self.error, _change(_first, lines, FIRST * best) / size)
         return best
 
+    def error_at(self, f, points) -> float:
+        """Relative error of first derivatives at other points, with the steps measured before; 0 where f is not finite."""
+        points = [point for point in points if np.all(np.isfinite(self.by_q(f, *point)))]
+        if not points:
+            return 0.0
+        size = max(float(np.max(np.abs(self.by_q(f, t, q)), initial=0.0)) for t, q in points) or 1.0
+        changes = [_change(_first, [_line(f, t, q, i) for t, q in points], FIRST * self.scale[i]) for i in range(self.count)]
+        return max(changes, default=0.0) / size
+
     def by_q(self, f, t, q) -> np.ndarray:
         """∂f/∂q, the coordinates along a last axis of their own."""
         columns = [_first(_line(f, t, q, i), FIRST * self.scale[i]) for i in range(self.count)]

@@ -13,7 +13,7 @@ import sys
 from collections.abc import Callable
 from itertools import islice
 from operator import attrgetter
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -93,7 +93,7 @@ class Opaque:
         self.name = self.code.name
         self.__name__, self.__doc__ = self.name, f.__doc__
         self.__module__, self.__qualname__ = self.code.place
-        self._made: dict[tuple, Any] = {}  # by how it is called
+        self._made: dict[tuple, list[_Made]] = {}  # by how it is called; several, where one step of differences does not suit all
         self.version = 0  # how often it was found to be another function than before
         if self.code.signature is not None:
             self.__signature__ = self.code.signature
@@ -125,7 +125,9 @@ class Opaque:
             return self.f(*args)
         given = Given(args, self.code.fixes)
         x = np.array(given.flat, dtype=float)
-        return _shaped(self._function(given, [x]).on_numbers(x), self._made[given.key][1])
+        made = (self._made.get(given.key) or [self._new(given, [x])])[-1]
+        values = made.function.on_numbers(x)
+        return values.reshape(made.shape) if made.shape else float(values[0])
 
     def _on_symbols(self, args):
         from .casadi_door import call, vertcat, vertsplit
@@ -141,24 +143,26 @@ class Opaque:
         at_points = AT_POINTS.get()
         if at_points is None:
             raise BadArgument(f"opaque {self.name!r} is called with symbols, but outside the functions of a system.")
-        function = self._function(given, lambda: at_points(expressions))
-        values = np.empty(function.m, dtype=object)
-        values[:] = [Symbol(value) for value in vertsplit(call(function, expressions))]
-        shape = self._made[given.key][1]
-        return values.reshape(shape).view(SymbolArray) if shape else values[0]
+        made = self._suiting(given, at_points(expressions))
+        values = np.empty(made.function.m, dtype=object)
+        values[:] = [Symbol(value) for value in vertsplit(call(made.function, expressions))]
+        return values.reshape(made.shape).view(SymbolArray) if made.shape else values[0]
 
-    def _function(self, given: Given, points):
-        """The outside function for calls like this one."""
-        found = self._made.get(given.key)
-        if found is not None and not self._agrees(*found):
-            self.version, self.code, found = self.version + 1, code_of(self.f), None
-        if found is None:
-            points = points() if callable(points) else points
-            shape = self.code.shape(given, points, self.shape)
-            found = self._made[given.key] = self._new(given, shape, points), shape, points[0], given
-        return found[0]
+    def _suiting(self, given: Given, points: list[np.ndarray]) -> _Made:
+        """What was made for calls like this one, with steps of differences that suit these points; else made anew."""
+        known = self._made.get(given.key, [])
+        if not all(map(self._agrees, known)):
+            self.version, self.code, known = self.version + 1, code_of(self.f), []
+            self._made[given.key] = known
+        return next((made for made in known if made.function.suits(points)), None) or self._new(given, points)
 
-    def _new(self, given: Given, shape, points):
+    def _new(self, given: Given, points: list[np.ndarray]) -> _Made:
+        shape = self.code.shape(given, points, self.shape)
+        made = _Made(self._compiled(given, shape, points), shape, points[0], given)
+        self._made.setdefault(given.key, []).append(made)
+        return made
+
+    def _compiled(self, given: Given, shape, points):
         from .outside_functions import OutsideFunction
 
         n, m = len(given.flat), int(np.prod(shape))
@@ -167,7 +171,7 @@ class Opaque:
             code = code_of(self.jac)
             jac = OutsideFunction(self.name, n, m * n, *code.address(given, (m, n), points, f"jac of opaque {self.name!r}"), points)
         made = OutsideFunction(self.name, n, m, *self.code.address(given, shape, points, f"opaque {self.name!r}"), points, jac)
-        gap = self._disagrees(made, given, shape, points[0])
+        gap = self._disagrees(_Made(made, shape, points[0], given))
         if gap is not None:
             raise BadArgument(
                 f"opaque {self.name!r} gives {gap[1]:.6g} in entry {gap[0]} when it is called from Python, but {gap[2]:.6g} from "
@@ -175,26 +179,26 @@ class Opaque:
             )
         return made
 
-    def _disagrees(self, made, given: Given, shape, x) -> tuple[int, float, float] | None:
+    def _disagrees(self, made: _Made) -> tuple[int, float, float] | None:
         """Where the compiled call and the one from Python differ: entry, theirs, ours."""
         if not self.code.in_python:
             return None
         with np.errstate(all="ignore"):
-            theirs = np.ravel(np.asarray(self.f(*given.rebuilt(x.tolist())), dtype=float))
-        mine = made.on_numbers(x)
+            theirs = np.ravel(np.asarray(self.f(*made.given.rebuilt(made.x.tolist())), dtype=float))
+        mine = made.function.on_numbers(made.x)
         if theirs.size != mine.size:
             return 0, theirs.size, mine.size
         gap = np.abs(theirs - mine) > AGREES * (1.0 + np.abs(theirs))
         gap |= np.isnan(theirs) != np.isnan(mine)
         return None if not gap.any() else (k := int(np.argmax(gap)), float(theirs[k]), float(mine[k]))
 
-    def _agrees(self, function, shape, x, given: Given) -> bool:
+    def _agrees(self, made: _Made) -> bool:
         """Whether what was compiled still gives what the function gives; what goes through Python is called as it is."""
-        return not self.code.copied or self._disagrees(function, given, shape, x) is None
+        return not self.code.copied or self._disagrees(made) is None
 
     def is_current(self, version: int) -> bool:
         """Whether what was made of it by then gives what it gives now: a function of Numba may have been compiled anew."""
-        return version == self.version and all(self._agrees(*made) for made in self._made.values())
+        return version == self.version and all(self._agrees(made) for known in self._made.values() for made in known)
 
 
 def _may_be_symbolic(argument) -> bool:
@@ -202,8 +206,13 @@ def _may_be_symbolic(argument) -> bool:
     return kind not in (float, int, bool, str, np.float64) and not (kind is np.ndarray and argument.dtype.kind in "fiub")
 
 
-def _shaped(values: np.ndarray, shape):
-    return values.reshape(shape) if shape else float(values[0])
+class _Made(NamedTuple):
+    """A function for one way of being called."""
+
+    function: Any  # OutsideFunction
+    shape: tuple[int, ...]
+    x: np.ndarray  # where it was first called
+    given: Given
 
 
 class Given:

@@ -25,6 +25,8 @@ from .differences import FIRST, SECOND, Differences
 # 1.5 ε/s each time. Largest errors of the four derivatives of a sine: 2e-13, 2e-10, 6e-9, 2e-6.
 STEPS = (FIRST, SECOND, 2e-2, 5e-2)
 THIRD_AND_LATER = (1e-8, 1e-5)  # their errors, which are not measured at the start
+MOST_POINTS = 12  # at which steps are measured: of several calls in one system
+SUITS = 1e-9  # error of a first derivative, relative, with which steps that were measured elsewhere are taken
 WRONG_DERIVATIVE = 1e-4  # a given derivative further than this from differences is a mistake, not rounding
 DOUBLE, INDEX, VOID = ir.DoubleType(), ir.IntType(64), ir.VoidType()
 POINTER = DOUBLE.as_pointer()
@@ -88,6 +90,18 @@ class OutsideFunction:
             made = made._differenced(STEPS[level] * first._scales.scale)
         made._nested = first, level + 1
         return made
+
+    def suits(self, points: list[np.ndarray]) -> bool:
+        """Whether its derivatives by differences are good at these points, too; steps that are not measured yet will be there."""
+        if self._jac is not None:
+            return self._jac.suits(points)
+        if "_scales" not in self.__dict__:
+            self._points = [*self._points, *points][:MOST_POINTS]
+            return True
+        with np.errstate(all="ignore"):
+            return self._scales.error_at(lambda t, x: self._quietly(x), [(0.0, x) for x in points]) <= max(
+                SUITS, 10.0 * self._scales.error
+            )
 
     def error(self, times: int) -> float:
         """Relative error to be expected of its derivative, taken so many times."""
