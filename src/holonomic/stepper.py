@@ -346,6 +346,15 @@ class Stepper:
         own["_run"] = None
         return other
 
+    def __copy__(self) -> Stepper:
+        return self.copy()
+
+    def __deepcopy__(self, known) -> Stepper:
+        return self.copy()
+
+    def __reduce__(self):
+        raise BadArgument("a Stepper stays in its process: send q, v and t, and make another one with q0= and v0= there.")
+
     def reset(self, **start) -> None:
         """Go back to the start; with `q0=`, `v0=` or other names of a start, begin there at t = 0.
 

@@ -1,5 +1,7 @@
 """A simulation in a loop of one's own: the numbers of simulate, inputs held, events told, states to go back to."""
 
+import copy
+import pickle
 import resource
 
 import numpy as np
@@ -186,6 +188,12 @@ def test_copies_that_are_no_more_leave_their_arrays_to_others_and_never_their_st
         del other, twin
         assert (*now.q[-1], *now.v[-1]) == found[1:] and now.drift.max()["position"] < 1e-10  # it is not theirs any more
     assert len(set(ways.values())) == 3
+    for other in (copy.copy(stepper), copy.deepcopy(stepper)):
+        other.step(0.1)
+        assert stepper.t == 0.3
+    del other
+    with pytest.raises(BadArgument, match="a Stepper stays in its process"):
+        pickle.dumps(stepper)
     kept = [stepper.copy() for _ in range(3)]
     stepper.step(1.0)
     kept[0].restore(here)
