@@ -121,6 +121,21 @@ def test_an_ode_with_invariants_ends_where_simulate_ends_bit_for_bit(tmp_path):
     m, sol = Instance(Library(export(kepler, 5.0, **options, folder=tmp_path))), simulate(kepler, 5.0, **options)
     assert m.step_to(5.0) == 0
     assert (m.numbers("q", 4) == sol.y[-1]).all()
+    other = options | {"y0": [0.5, 0.0, 0.0, 1.5]}  # its momentum is kept at another value
+    assert m.begin(0.0, other["y0"]) == m.step_to(5.0) == 0
+    assert (m.numbers("q", 4) == simulate(kepler, 5.0, **other).y[-1]).all()
+
+
+@pytest.mark.slow
+def test_a_start_with_algebraic_variables_is_left_to_python(tmp_path):
+    loaded = System(
+        mass=np.eye(1), force=lambda load: [-load], algebraic={"load": lambda q, load: load + load**3 - q[0]}
+    )
+    options = {"q0": [1.0], "v0": [0.0], "w0": {"load": 0.5}, "integrator": DOP853()}
+    m, sol = Instance(Library(export(loaded, 2.0, **options, folder=tmp_path))), simulate(loaded, 2.0, **options)
+    assert m.step_to(2.0) == 0 and m.numbers("q", 1)[0] == sol.q[-1, 0]
+    assert b"cannot be made consistent" in m.library.text(m.begin(0.0, [2.0, 0.5]))
+    assert m.begin() == 0 and m.time() == 0.0
 
 
 def test_other_parameters_begin_projected_as_members_of_a_sweep_do(library):

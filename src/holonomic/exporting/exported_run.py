@@ -10,6 +10,7 @@ from ..kernels.signatures import N_FUNCTIONS, Fn, Model, Record
 from ..loop import outside
 from ..loop.batch import Tables
 from ..loop.starts import Room
+from ..model.dae import Dae
 from ..model.tape import Tape
 from ..multibody.joint_frames import COMPONENTS, JointFrame, joint_frames
 from ..passage.steps import pass_on
@@ -212,9 +213,15 @@ class ExportedRun:
 
     @property
     def readies(self) -> bool:
-        """Whether another start can be made consistent there: dense terms, and nothing that Python has to solve for."""
+        """Whether another start is made consistent there, or told what invariants are: nothing that Python has to solve for."""
         model = self.model
-        return model.dense and not model.is_ode and not len(model.extras) and model.n_lam > 0
+        return not self.needs_python and model.n_lam + model.n_invariants > 0
+
+    @property
+    def needs_python(self) -> bool:
+        """Whether another start takes Python: algebraic variables, a Dae, constraints of a system with states of its own."""
+        model = self.model
+        return model.nw > 0 or isinstance(model.system, Dae) or (len(model.extras) > 0 and model.n_lam > 0)
 
     def _tables(self) -> Tables:
         """Inputs that are tables, as kernels take them."""
@@ -244,7 +251,7 @@ class ExportedRun:
         """The entry that moves the state onto the constraints, the shortest way."""
         model, keep = self.model, self.arena.keep
         ranked = Functions(2 * N_FUNCTIONS)
-        ranked.symbols = {2 * fn: self.parts.tape(tape) for fn, tape in self.groups["rank"].items()}
+        ranked.symbols = {2 * fn: self.parts.tape(tape) for fn, tape in self.groups.get("rank", {}).items()}
         data, found, status = keep("start_data", np.zeros(len(self.run.data))), np.zeros((1, 2)), np.zeros(1, np.int64)
         keep("found", found)
         keep("start_status", status)

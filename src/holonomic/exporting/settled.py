@@ -64,11 +64,13 @@ def _tried(call: str, system, t_end, start: GivenStart, asked: Asked) -> dict[st
     """Methods that take the run from start to end, found by running it."""
     given = asked._replace(save_at=2, max_steps=Asked().max_steps, progress=False)._asdict()
     sol = simulate(system, t_end, **start._asdict(), **given)
-    if parts := sol.trail.parts:
+    # one without a step was the first choice alone
+    parts = [part for part in sol.trail.parts if part.trail.final[0] > part.trail.start[0]]
+    if len(parts) > 1:
         first, second = (type(part.plan.choice.integrator).__name__ for part in parts[:2])
         raise BadArgument(
-            f"{call}: with the integrator left open, the run goes over from {first} to {second} at t = {parts[0].t[-1]:.6g}, and a "
-            f"library has one method. Name it: integrator={second}()."
+            f"{call}: with the integrator left open, the run goes over from {first} to {second} at t = "
+            f"{parts[0].trail.final[0]:.6g}, and a library has one method. Name it: integrator={second}()."
         )
-    choice = sol.plan.choice
+    choice = parts[0].plan.choice if parts else sol.plan.choice
     return {name: getattr(choice, name) for name in asked.methods}

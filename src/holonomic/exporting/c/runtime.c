@@ -89,6 +89,7 @@ int NAMED(reset)(MODEL *m, double t0, const double *q0, const double *v0) {
     run->t = run->t_base = t0;
     run->t_stop = t0 + HOL_SPAN;
     run->rho_least = 1.0;
+    run->uneven = 0;
     run->first_given = HOL_FIRST_GIVEN;
     run->evaluated = 0;
     memset(numbers(m, HOL_AT_K), 0, 8 * (size_t)HOL_WIDTH * HOL_ROWS);
