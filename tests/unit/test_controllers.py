@@ -1,6 +1,7 @@
 """Sampled controllers: looks at even times, answers that are held, delays, noise and states; in runs, sweeps and steppers."""
 
 import itertools
+import warnings
 
 import numpy as np
 import pytest
@@ -165,6 +166,25 @@ def test_a_law_with_a_state_integrates():
     assert stepper.q[0] == 1.0
 
 
+def test_a_law_may_write_into_what_it_is_given():
+    def writes(q, state):
+        state += q[0]
+        q[:] = 7.0
+        return -state[0], state
+
+    controller = {"push": Controller(writes, period=0.1, state=[0.0])}
+    sol = simulate(MASS, 1.0, **ALONE, controllers=controller)
+    s = sol.controls["push"]
+    assert s.seen["q"][0, 0] == 1.0 and np.allclose(s.state[:, 0], np.cumsum(s.seen["q"][:, 0]))
+    stepper = Stepper(MASS, **ALONE, controllers=controller)
+    kept = stepper.state()
+    stepper.step(1.0)
+    there = stepper.q[0]
+    stepper.restore(kept)
+    stepper.step(1.0)
+    assert stepper.q[0] == there == pytest.approx(sol.end.q[0], abs=1e-12)
+
+
 def test_laws_name_outputs_accelerations_multipliers_and_inputs():
     seen = []
 
@@ -180,6 +200,26 @@ def test_laws_name_outputs_accelerations_multipliers_and_inputs():
     assert np.array_equal(push, [0.0, *sol.controls["push"].u[:-1]])  # inputs as they were before the look
     q = sol(t).q
     np.testing.assert_allclose(a, 2 * (q[:, 1] - q[:, 0]) * lam + push, atol=1e-9)
+
+
+def test_redundant_rows_leave_outputs_and_no_multipliers():
+    twice = System(
+        mass=np.eye(2), force=lambda u: [u.push, -9.81], inputs={"push": 0.0},
+        constraint={"rod": lambda q: q @ q - 1.0, "again": lambda q: 2.0 * (q @ q - 1.0)},
+        outputs={"lean": lambda q, a: q[0] + 0.0 * a[0], "pull": lambda lam: lam[0]},
+    )  # fmt: skip
+    start = {"q0": [0.6, -0.8], "v0": [0.0, 0.0], "redundant": "minimum-norm"}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        sol = simulate(twice, 1.0, **start, controllers={"push": Controller(lambda lean: -lean, period=0.1)})
+        assert np.array_equal(sol.controls["push"].u, -sol(sol.controls["push"].t).q[:, 0])
+        for law, what in ((lambda lam: lam[0], "lam"), (lambda pull: pull, "pull")):
+            with pytest.raises(BadArgument) as problem:
+                simulate(twice, 1.0, **start, controllers={"push": Controller(law, period=0.1)})
+            assert str(problem.value) == (
+                f"controller 'push' looks at {what}, but constraint rows are redundant and their multipliers not unique. Look at a "
+                "force or an acceleration instead, or remove the redundant rows."
+            )
 
 
 def test_two_controllers_of_different_periods_and_one_that_sets_two_inputs():

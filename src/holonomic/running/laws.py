@@ -14,7 +14,7 @@ from ..model.call_by_name import FULL, Names, asked, call, param_names, wanted
 from ..model.dae import state_values
 from ..model.extra_states import allowed
 from ..model.function_signature import given_to
-from ..results.sampling import all_rows
+from ..results.trail import in_all_rows
 
 BLOCK = 1024  # looks whose noise is drawn together, so that any look's noise is found again from its number
 
@@ -68,7 +68,7 @@ class Law:
         values = self._seen(run, state)
         for name, noise in self.noise(values, k, member).items():
             values[name] = values[name] + noise
-        where = f"{self.role} at t = {run.t:.6g}"
+        where, measured = f"{self.role} at t = {run.t:.6g}", {name: np.copy(values[name]) for name in self.measured}
         try:
             with np.errstate(all="ignore"):
                 result = given_to(self.controller.law, self._takes, values)
@@ -83,7 +83,7 @@ class Law:
                 raise WrongShape(f"{where} has a state: it must return a pair (inputs, next state), got {type(result).__name__}.")
             result, state = result[0], _checked(result[1], np.shape(state), f"the next state of {where}")
         u = _checked(result, (len(self.inputs),), where, f"one for {', '.join(self.inputs)}")
-        return u, state, {name: values[name] for name in self.measured}
+        return u, state, measured
 
     def noise(self, values: dict[str, Any], k: int, member: int) -> dict[str, np.ndarray]:
         """The noise of look number k on what the law measures, by name."""
@@ -105,12 +105,13 @@ class Law:
 
     def _drawn(self, block: int, width: int, member: int) -> np.ndarray:
         key, known = (block, width, member), self._blocks
-        if key not in known:
+        drawn = known.get(key)
+        if drawn is None:
             if len(known) > 64:  # of many members and looks: drawn again when they are asked for
                 known.clear()
             random = np.random.default_rng([int(self.controller.seed), self.number, member, block])
-            known[key] = random.standard_normal((BLOCK, width))
-        return known[key]
+            drawn = known[key] = random.standard_normal((BLOCK, width))
+        return drawn
 
     @cached_property
     def _blocks(self) -> dict[tuple[int, int, int], np.ndarray]:
@@ -121,7 +122,8 @@ class Law:
         model, t, names = self.model, run.t, self.names
         nq, nv = model.nq, model.nv
         x = run.x[: nq + nv].copy()
-        values: dict[str, Any] = {"t": t, "state": state} | state_values(model.system, x[:nq], x[nq:], model.extras)
+        # copies: a law may write into what it is given
+        values: dict[str, Any] = {"t": t, "state": np.copy(state)} | state_values(model.system, x[:nq], x[nq:], model.extras)
         if "p" in names or "u" in names:
             values["p"] = param_names(run.data, model.places)
         if "u" in names:
@@ -132,8 +134,7 @@ class Law:
             k = run.K[0, nq : nq + run.plan.size.nk].copy()
             values |= {"a": k[:nv], "lam": k[nv:]}
             if self.reads:
-                if run.plan.rows is not None:
-                    k = np.concatenate([k[:nv], all_rows(k[nv:], run.plan.rows, model.n_lam)])
+                k = in_all_rows(run.plan, k)
                 values |= self._read(model.evaluate(Fn.OUTPUTS, t, x, k, run.data))
         return {name: values[name] for name in names}
 
