@@ -72,7 +72,7 @@ class Symbol:
             return float(self.sx)
         name = short(str(self.sx))
         opcode, line = user_line()
-        if opcode == "STORE_SUBSCR":
+        if opcode in ("STORE_SUBSCR", "STORE_SLICE"):  # the second for a[:] = ... from Python 3.12 on
             what = f"assigns the symbol {name} into an array of numbers"
             remedy = "Make the array anew inside the function, with np.zeros(...) or .copy(), in double precision."
         else:
