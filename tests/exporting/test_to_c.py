@@ -254,3 +254,19 @@ def test_the_library_needs_c_and_nothing_else(swing):
     assert needed <= mathematics | system | {"_ITM_deregisterTMCloneTable", "_ITM_registerTMCloneTable"}
     shown = {line.split()[-1] for line in told.splitlines() if " T " in line}
     assert shown == {f"{swing.name}_{name}" for name in TYPES}
+
+
+CHANGE = ("jansen-walker", "wheelset", "wheelset-contacts")  # their methods change on the way
+LARGE = ("delta-robot", "double-wishbone", "four-bar-spatial", "stewart-platform", "seven-body-from-bodies", "peaucellier")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", [name for name in problems.catalogue() if name not in CHANGE + LARGE])
+@pytest.mark.filterwarnings("ignore")
+def test_problems_that_come_with_us_end_where_simulate_ends_bit_for_bit(name, tmp_path):
+    problem = problems.get(name)
+    made = export(problem, folder=tmp_path)
+    chosen = {each: getattr(made.plan.choice, each) for each in ("integrator", "stabilization", "formulation")}
+    m, sol = Instance(Library(made)), simulate(problem, **chosen)
+    assert m.step_to(sol.t[-1]) == 0
+    assert m.steps() == sol.stats["steps"] and (m.numbers("q", sol.q.shape[1]) == sol.q[-1]).all()
