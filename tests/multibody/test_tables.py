@@ -1,16 +1,18 @@
 """Mechanisms as tables: the same motion as the code that is compiled for all of them, and no limit to their size."""
 
+import pickle
+
 import numpy as np
 import pytest
 
-from holonomic import DOP853, RK4, Event, Projection, S_both2, simulate, sweep
+from holonomic import DOP853, RK4, Event, Projection, S_both2, Stepper, load, simulate, sweep
 from holonomic.errors import BadArgument, IncompatibleMethods, NearSingularWarning, RedundancyWarning, SingularPosition
 from holonomic.kernels.signatures import Fn
 from holonomic.model.call_by_name import Names
 from holonomic.model.compiled import Model
 from holonomic.model.model_base import PLAIN, Variant
 from holonomic.model.operators import OperatorModel
-from holonomic.multibody import Mechanism, box, disk, rod
+from holonomic.multibody import Mechanism, box, disk, plane, rod
 from holonomic.planning.offered import metric_of
 from holonomic.problems.from_bodies import jansen_mechanism, seven_body_mechanism
 
@@ -267,6 +269,22 @@ def test_events_save_at_and_other_stabilizations_go_through_tables():
     assert np.abs(post.drift["position"]).max() < 1e-9
 
 
+def test_runs_of_tables_are_stepped_saved_pickled_and_gone_on_with(tmp_path):
+    m = chain(5)
+    known = simulate(m, 0.1, compile="now", integrator=DOP853())
+    stepper = Stepper(m, compile="never", integrator=DOP853())
+    for _ in range(5):
+        stepper.step(0.02)
+    assert stepper.plan.tier == "tables" and np.abs(stepper.q - known.q[-1]).max() < 1e-8
+    sol = simulate(m, 0.1, compile="never", integrator=DOP853())
+    assert np.abs(sol(0.05).q - known(0.05).q).max() < 1e-12
+    sol.save(tmp_path / "run.nc")
+    for other in (load(tmp_path / "run.nc"), pickle.loads(pickle.dumps(sol))):
+        assert np.array_equal(other["pin 0"].force, sol["pin 0"].force)
+    on = simulate(m, (0.1, 0.2), q0=sol.end, compile="never")
+    assert on.t[0] == 0.1 and np.abs(on.q[0] - sol.q[-1]).max() < 1e-12
+
+
 def test_members_of_a_sweep_run_as_tables():
     m = four_bar()
     masses = [0.5, 1.0, 2.0]
@@ -365,6 +383,13 @@ def test_a_chain_that_cannot_be_drawn_says_why():
         m.chain("c", at=((0, 0), (1, 0)), links=0, mass=1.0)
     with pytest.raises(BadArgument, match=r"^chain 'c' has both ends in one place\. Draw them apart\.$"):
         m.chain("c", at=((0, 0), (0, 0)), links=2, mass=1.0)
+
+
+def test_a_spring_on_a_joint_looks_at_the_bodies_of_that_joint_alone(monkeypatch):
+    m, looked = chain(50), []
+    monkeypatch.setattr(plane, "drawn", lambda position, angle, own=plane.drawn: looked.append(0) or own(position, angle))
+    m.torsion_spring("pin 7", stiffness=1.0)
+    assert len(looked) == 2
 
 
 def test_nothing_grows_faster_than_the_number_of_bodies():

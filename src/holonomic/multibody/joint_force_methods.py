@@ -39,7 +39,7 @@ class JointForceMethods:
         self._new(name, "force")
         if (stiffness is None) == (torque is None):
             raise BadArgument(f"{name!r}: give stiffness= or torque=, one of them.")
-        drawn = float(joint.value(self._drawn_position(), self.params))
+        drawn = float(joint.value(self._drawn_around(joint.first, joint.second), self.params))
         rest = self.params.add(f"{name}.rest", drawn if angle is None else angle)
         centre = self._centre(joint, self.params[rest] if abs(self.params[rest] - drawn) < ef.REACH else drawn)
         if torque is not None:
