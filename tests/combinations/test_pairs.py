@@ -21,9 +21,11 @@ from holonomic import (
     FixedBDF,
     ForwardEulerStabilization,
     GaussLegendre4,
+    ImplicitMidpoint,
     IncompatibleMethods,
     Index1,
     Index3,
+    ProjectedInvariants,
     Projection,
     Radau,
     S_both2,
@@ -50,6 +52,15 @@ MADE = {
 STEPS = {"pendulum": 0.002, "car axis": 5e-4, "seven-body": 1e-5}
 
 
+def falls_to_order_1(formulation, integrator, stabilization) -> bool:
+    """Constraints in the stage alone, and a projection that does not go along what moves it there: said in docs/limits.md."""
+    return (
+        stabilization is not None
+        and integrator == ImplicitMidpoint(constraints="stage")
+        and formulation == ProjectedInvariants(kind="Pc")
+    )
+
+
 def check(name, formulation, integrator, stabilizations, loose=1.0):
     problem, truth = known(name)
     for stabilization in stabilizations:
@@ -62,14 +73,16 @@ def check(name, formulation, integrator, stabilizations, loose=1.0):
                 )
             except IncompatibleMethods as refusal:
                 assert OFFER.search(str(refusal)), f"{said}: no way out in {refusal}"
-                assert not listed("pendulum", formulation, integrator, stabilization), f"{said} is in allowed.csv, but {refusal}"
+                fits = listed("pendulum", formulation, integrator, stabilization)
+                of_the_system = name == "seven-body" and "a constant mass matrix, but this one changes" in str(refusal)
+                assert not fits or of_the_system, f"{said} is in allowed.csv, but {refusal}"
                 continue
             off = max(
                 np.abs(sol.q[-1] - truth.q[-1]).max() / max(1.0, np.abs(truth.q[-1]).max()),
                 np.abs(sol.v[-1] - truth.v[-1]).max() / max(1.0, np.abs(truth.v[-1]).max()),
             )
             # of order 1: about 1e-2 with these steps; of order 2 and more, and with rtol = 1e-6: below 1e-3
-            bound = 3e-2 if integrator.order == 1 else 1e-3
+            bound = 3e-2 if integrator.order == 1 or falls_to_order_1(formulation, integrator, stabilization) else 1e-3
             assert off <= loose * bound, f"{said}: off by {off:.1e}"
 
 
