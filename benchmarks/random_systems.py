@@ -83,7 +83,7 @@ def states(one: Member, rtol: float, way: tuple = ({}, 1)):
     """States at the judged times."""
     choice, patience = way
     times = np.linspace(0.0, one.t_end, TIMES)
-    own = "formulation" not in choice or not hasattr(one.system, "metric")
+    own = "formulation" not in choice or one.system.metric is None
     system = one.system if own else replace(one.system, metric=None)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

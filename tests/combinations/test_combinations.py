@@ -98,9 +98,13 @@ def test_every_integrator_with_an_estimate_chooses_its_steps(integrator, stabili
     assert sol.q[-1] == pytest.approx(problem.exact(0.5)[0], abs=1e-5)
 
 
-@pytest.mark.parametrize("stabilization", STABILIZATIONS, ids=repr)
-@pytest.mark.parametrize("integrator", EXPLICIT, ids=repr)
-def test_on_an_ode_every_pair_runs_or_says_what_does(integrator, stabilization):
+# the slots are those of the test on a System, where all pairs run: here each of them once
+ON_AN_ODE = [*((RK4(), stabilization) for stabilization in STABILIZATIONS),
+             *((integrator, Projection()) for integrator in EXPLICIT if integrator != RK4())]  # fmt: skip
+
+
+@pytest.mark.parametrize(("integrator", "stabilization"), ON_AN_ODE, ids=repr)
+def test_on_an_ode_every_method_runs_or_says_what_does(integrator, stabilization):
     problem = problems.kepler(c=0.8, t_end=0.2)
     run = {"integrator": integrator, "step": STEP}
     keeps_invariants = stabilization.acts != "step" or "position" in stabilization.levels
@@ -132,8 +136,17 @@ def another_formulation(message, refused):
     return offered[0]()
 
 
+def of_each(pairs):
+    """The first pair of every formulation, and of every integrator; all of them are in allowed.csv."""
+    first = {}
+    for pair in pairs:
+        for thing in pair:
+            first.setdefault(repr(thing), pair)
+    return list(dict.fromkeys(first.values()))
+
+
 @pytest.mark.parametrize(
-    ("formulation", "integrator"), [pair for pair in PAIRS if not fits(*pair)], ids=lambda thing: repr(thing)
+    ("formulation", "integrator"), of_each([pair for pair in PAIRS if not fits(*pair)]), ids=lambda thing: repr(thing)
 )
 def test_a_formulation_that_does_not_fit_is_refused_with_one_that_does(formulation, integrator):
     problem = problems.pendulum_a01(t_end=0.1)
@@ -144,22 +157,6 @@ def test_a_formulation_that_does_not_fit_is_refused_with_one_that_does(formulati
     way_out = another_formulation(message, formulation)
     sol = simulate(problem, formulation=way_out, integrator=integrator, stabilization=None, step=STEP)
     assert sol.t[-1] == 0.1
-
-
-IMPLICIT = [pair for pair in PAIRS if fits(*pair) and pair[1].takes == "residual"]
-
-
-@pytest.mark.parametrize(("formulation", "integrator"), IMPLICIT, ids=repr)
-def test_every_implicit_pair_runs_or_says_what_does(formulation, integrator):
-    problem = problems.pendulum_a01(t_end=0.1)
-    run = {"integrator": integrator, "stabilization": None}
-    run |= {"rtol": 1e-6} if integrator.adaptive else {"step": STEP}
-    try:
-        sol = simulate(problem, formulation=formulation, **run)
-    except IncompatibleMethods as refusal:
-        sol = simulate(problem, formulation=another_formulation(str(refusal), formulation), **run)
-    # the error of backward Euler with this step is 5e-3
-    assert sol.q[-1] == pytest.approx(problem.exact(0.1)[0], abs=1e-2)
 
 
 @pytest.mark.parametrize("integrator", [i for i in EXPLICIT if not i.adaptive], ids=repr)

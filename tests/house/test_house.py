@@ -6,6 +6,7 @@ import re
 import subprocess
 import sys
 from collections import Counter
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -30,6 +31,18 @@ def text_files():
             path = inside / name
             if path.suffix in TEXT and name != ".git" and not path.is_symlink():  # .git: a file in a linked worktree
                 yield path
+
+
+@cache
+def parsed(path: Path) -> ast.Module:
+    """A file of Python, parsed once for all tests that look at it."""
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
+@cache
+def nodes(path: Path) -> tuple[ast.AST, ...]:
+    """All that is in it."""
+    return tuple(ast.walk(parsed(path)))
 
 
 def run(*command):
@@ -79,7 +92,7 @@ def test_one_file_imports_casadi():
     found = [
         str(path.relative_to(SOURCE))
         for path in SOURCE.rglob("*.py")
-        if "casadi" in imported_when_run(ast.parse(path.read_text(encoding="utf-8")))
+        if "casadi" in imported_when_run(parsed(path))
     ]
     assert found == ["model/casadi_door.py"]
 
@@ -89,7 +102,7 @@ def test_only_view_imports_matplotlib():
         str(path.relative_to(ROOT))
         for path in SOURCE.rglob("*.py")
         if path.relative_to(SOURCE).parts[0] != "view"
-        if "matplotlib" in imported_when_run(ast.parse(path.read_text(encoding="utf-8")))
+        if "matplotlib" in imported_when_run(parsed(path))
     ]
     assert not found
 
@@ -116,7 +129,7 @@ def test_private_names_stay_in_their_file():
         f"{path.relative_to(ROOT)}:{node.lineno}: {alias.name}"
         for folder in ("src", "tests", "tools", "benchmarks")
         for path in (ROOT / folder).rglob("*.py")
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        for node in nodes(path)
         if isinstance(node, ast.ImportFrom) and node.module not in ("__future__", "holonomic._version", "_version")
         for alias in node.names
         if alias.name.startswith("_") and not alias.name.startswith("__")
@@ -132,7 +145,7 @@ def test_every_function_and_class_is_used_somewhere():
     unused = [
         f"{path.relative_to(ROOT)}:{node.lineno}: {node.name}"
         for path in SOURCE.rglob("*.py")
-        for node in ast.parse(path.read_text(encoding="utf-8")).body
+        for node in parsed(path).body
         if isinstance(node, ast.FunctionDef | ast.ClassDef) and words[node.name] == 1
         if not any(isinstance(decorator, ast.Call) for decorator in node.decorator_list)
     ]
@@ -176,14 +189,14 @@ def test_every_source_that_is_cited_is_in_the_bibliography():
 
 def strings(path):
     """All strings in a file, docstrings among them."""
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for node in nodes(path):
         if isinstance(node, ast.Constant) and isinstance(node.value, str):
             yield node.value
 
 
 def class_references(path):
     """The keys that the classes of a file list as `references`, alone or beside other names."""
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for node in nodes(path):
         for line in node.body if isinstance(node, ast.ClassDef) else ():
             if not isinstance(line, ast.Assign):
                 continue
@@ -232,7 +245,7 @@ def test_our_own_classes_say_what_they_have():
     found = {
         path.relative_to(SOURCE).as_posix()
         for path in SOURCE.rglob("*.py")
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        for node in nodes(path)
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)
         if node.func.id == "hasattr" or (node.func.id == "getattr" and len(node.args) == 3)
     }
@@ -265,7 +278,7 @@ def test_what_a_solution_keeps_to_itself_is_read_nowhere_else():
         f"{path.relative_to(ROOT)}:{node.lineno}: {ast.unparse(node)}"
         for folder in ("src", "tests", "tools", "benchmarks")
         for path in (ROOT / folder).rglob("*.py")
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        for node in nodes(path)
         if isinstance(node, ast.Attribute) and node.attr.startswith("_") and not node.attr.endswith("_")
         if ast.unparse(node.value).rpartition(".")[2] in ("sol", "solution", "trail")
         or (set(path.parts) & {"results", "view", "cli"} and folder == "src" and not is_own(node.value))
@@ -296,7 +309,7 @@ def test_no_two_classes_have_one_name():
     found = Counter(
         node.name
         for path in SOURCE.rglob("*.py")
-        for node in ast.parse(path.read_text(encoding="utf-8")).body
+        for node in parsed(path).body
         if isinstance(node, ast.ClassDef) and not node.name.startswith("_")
     )
     assert {name for name, count in found.items() if count > 1} <= set(BOTH_SIDES)

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+import holonomic
 from holonomic import (
     BDF,
     BackwardEuler,
@@ -112,3 +113,16 @@ def test_weights_of_a_metric_may_be_an_array():
         for weights in (np.array([1.0, 2.0, 1.0, 2.0]), (1.0, 2.0, 1.0, 2.0))
     ]
     assert np.array_equal(ends[0], ends[1]) and np.array_equal(ends[2], ends[3])
+
+
+@pytest.mark.parametrize(
+    "ours, theirs",
+    [
+        ("BadArgument", ValueError), ("UnknownArgument", TypeError), ("UnknownName", KeyError), ("MissingExtra", ImportError),
+        ("FileFailed", OSError), ("UntraceableFunction", TypeError), ("WrongShape", ValueError),
+    ],
+)  # fmt: skip
+def test_an_error_of_ours_is_also_the_one_that_python_would_raise(ours, theirs):
+    kind = getattr(holonomic.errors, ours)
+    assert issubclass(kind, theirs) and issubclass(kind, holonomic.HolonomicError)
+    assert str(kind("words as they are")) == "words as they are"  # a KeyError puts them in quotes
