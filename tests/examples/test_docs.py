@@ -29,8 +29,13 @@ def name(path):
     return path.relative_to(ROOT).as_posix()
 
 
+# its pages are made when the site is built, from the same list: here each of its commands would make them again
+MADE_ANYWAY = DOCS / "live-gallery.md"
+
+
 def with_code():
-    return [path for path in pages() if any(block.language in ("python", "sh") for block in blocks(path))]
+    found = [path for path in pages() if any(block.language in ("python", "sh") for block in blocks(path))]
+    return [pytest.param(path, marks=pytest.mark.slow) if path == MADE_ANYWAY else path for path in found]
 
 
 @pytest.mark.parametrize("path", with_code(), ids=name)

@@ -108,6 +108,7 @@ from holonomic.gpu.trig import sincos
 function = sincos.fn if hasattr(sincos, "fn") else sincos
 rng = np.random.default_rng(0)
 angles = np.concatenate([rng.uniform(-10, 10, 4000), rng.uniform(-1e5, 1e5, 4000), np.pi / 2 * np.arange(-400, 400)])
+angles = np.concatenate([angles, rng.uniform(-1e9, 1e9, 500)])  # beyond what is reduced here
 worst = 0.0
 import mpmath
 mpmath.mp.dps = 40

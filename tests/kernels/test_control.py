@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import scipy.integrate
 
-from holonomic import DOP853, System, simulate
+from holonomic import DOP853, RK4, RK45, Ode, System, simulate
 from holonomic.kernels.step_control import error_norm, first_step, joined_error, largest_errors, ratio_to_keep
 
 NO_TURNS = np.zeros(4, dtype=np.int64)
@@ -86,3 +87,32 @@ def test_saved_times_that_are_close_together_cost_no_steps():
         for n in (2, 2000)
     ]
     assert runs[1] == runs[0]
+
+
+@pytest.mark.parametrize("trace", [True, False], ids=["compiled", "interpreted"])
+def test_no_step_is_accepted_whose_estimated_error_is_above_the_tolerance(trace):
+    """The estimate is made again from the recorded steps with SciPy's coefficients; on an orbit many steps are rejected."""
+
+    def orbit(y):
+        return np.array([y[2], y[3], -y[0] / np.hypot(y[0], y[1]) ** 3, -y[1] / np.hypot(y[0], y[1]) ** 3])
+
+    rtol, atol = 1e-6, 1e-9
+    given = {"y0": [0.1, 0.0, 0.0, np.sqrt(19.0)], "integrator": RK45(), "rtol": rtol, "atol": atol}
+    sol = simulate(Ode(orbit, trace=trace), 13.0, **given)
+    assert sol.stats["rejected"] > 20
+    errors = []
+    for t, y, after in zip(sol.t[:-1], sol.y[:-1], sol.y[1:], strict=True):
+        h, slopes = sol.t[len(errors) + 1] - t, [orbit(y)]
+        for row in scipy.integrate.RK45.A[1:]:
+            slopes.append(orbit(y + h * np.array(slopes).T @ row[: len(slopes)]))
+        slopes.append(orbit(after))
+        scale = atol + rtol * np.maximum(np.abs(y), np.abs(after))
+        errors.append(np.sqrt(np.mean((h * np.array(slopes).T @ scipy.integrate.RK45.E / scale) ** 2)))
+    assert max(errors[:-1]) <= 1.0 + 1e-6  # rounding; the last step is cut at the end
+    assert max(errors) > 0.9
+
+
+@pytest.mark.parametrize("trace", [True, False], ids=["compiled", "interpreted"])
+def test_the_rounding_of_a_thousand_fixed_steps_does_not_add_up(trace):
+    sol = simulate(Ode(lambda y: -0.01 * y, trace=trace), (7.0, 107.0), y0=[1.0], integrator=RK4(), step=0.1)
+    np.testing.assert_allclose(sol.t, 7.0 + 0.1 * np.arange(1001), rtol=0, atol=3e-14)  # 2 units in the last place of 107

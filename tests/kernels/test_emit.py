@@ -100,3 +100,16 @@ def test_a_whole_mechanism_is_the_same_printed_and_compiled():
             function(0.0, x, x, data, mine)
             # 500 operations, some fused in machine code; pivot ratios down to 1e-3 amplify their rounding
             np.testing.assert_allclose(mine, theirs, rtol=1e-9, atol=1e-11 * np.max(np.abs(theirs)))
+
+
+def test_tapes_that_differ_in_one_thing_have_names_of_their_own_and_come_back_from_text():
+    nodes = (("in", 1, 0), ("in", 1, 1), ("add", 0, 1), ("const", 2.0), ("mul", 2, 3))
+    one = Tape(nodes, (2, 4, None))
+    others = [
+        Tape(nodes, (4, 2, None)), Tape(nodes, (2, 4)), Tape(nodes, (2, None, 4)),
+        Tape((*nodes[:3], ("const", 3.0), nodes[4]), (2, 4, None)), Tape((*nodes[:4], ("mul", 2, 2)), (2, 4, None)),
+        Tape((nodes[1], nodes[0], *nodes[2:]), (2, 4, None)),
+    ]  # fmt: skip
+    assert len({each.content() for each in (one, *others)}) == 1 + len(others)
+    for each in (one, *others):
+        assert Tape.from_text(each.text()) == each

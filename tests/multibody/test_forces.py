@@ -23,6 +23,10 @@ def test_a_spring_and_damper_give_the_known_oscillation():
     w = np.sqrt(w0**2 - d**2)
     wanted = 0.7 + np.exp(-d * sol.t) * (0.3 * np.cos(w * sol.t) + 0.3 * d / w * np.sin(w * sol.t))
     np.testing.assert_allclose(sol["car"].position[:, 0], wanted, atol=1e-9)
+    stretch, rate = sol["car"].position[:, 0] - 0.7, sol["car"].velocity[:, 0]
+    np.testing.assert_allclose(sol["s"].tension, 8.0 * stretch + 0.8 * rate, atol=1e-12)  # both, as the car feels them
+    np.testing.assert_allclose(-sol["s"].tension, 2.0 * sol["car"].acceleration[:, 0], atol=1e-12)
+    np.testing.assert_allclose(sol["s"].energy, 4.0 * stretch**2, atol=1e-12)
 
 
 def test_a_spring_by_a_function_is_what_the_function_says():

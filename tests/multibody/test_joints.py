@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from holonomic import BadArgument, problems, simulate
-from holonomic.multibody import Mechanism, box, disk, rod
+from holonomic.multibody import Mechanism, box, disk, joints, rod
 
 from .machines import slider_crank, wheel_pair
 
@@ -201,3 +201,27 @@ def test_coupled_slides_share_a_load_by_their_ratio():
     assert np.allclose(simulate(m, 0.1)["one"].acceleration[:, 1], -2.5 / 3.5 * 9.81, rtol=1e-9)
     with pytest.raises(BadArgument, match="cannot follow itself"):
         m.couple("again", "a", "a")
+
+
+@pytest.mark.parametrize(
+    ("value", "rate"),
+    [
+        (joints.angle, joints.angle_rate), (joints.position, joints.position_rate),
+        (lambda first, second: joints.bushing(first, second, 0.3), joints.bushing_rates),
+    ],
+    ids=["angle", "position", "bushing"],
+)  # fmt: skip
+def test_the_rate_of_what_a_joint_measures_is_its_derivative(value, rate):
+    """Two frames that move and turn, by differences: 1e-6 of a second leaves 1e-9."""
+
+    def frames(t):
+        first, second = 0.4 + 1.3 * t, -0.7 - 2.1 * t
+        return [
+            ((0.1 + 0.5 * t, 0.2 - 0.3 * t), (np.cos(first), np.sin(first)), first),
+            ((0.9 - 0.2 * t, 0.7 + 0.8 * t), (np.cos(second), np.sin(second)), second),
+        ]
+
+    moving, other = ((0.5, -0.3), 1.3), ((-0.2, 0.8), -2.1)
+    h = 1e-6
+    known = (np.array(value(*frames(h))) - np.array(value(*frames(-h)))) / (2 * h)
+    np.testing.assert_allclose(rate(*frames(0.0), moving, other), known, atol=1e-8)

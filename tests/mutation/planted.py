@@ -2,7 +2,7 @@
 
     python tests/mutation/planted.py              # all of them, some ten minutes on two cores
     python tests/mutation/planted.py urdf cache   # those with such a word in their file or in what they are
-    python tests/mutation/planted.py --write      # all of them, and the table in docs/planted-faults.md
+    python tests/mutation/planted.py --write      # the same, and what became of them into the table in docs/planted-faults.md
 
 A fault is found where a test turns red; one that nobody notices says which test is missing. First all tests that are named
 run on the tree as it is, where they have to be green; --unchecked leaves that out.
@@ -95,6 +95,8 @@ class Tree:
             )
         except subprocess.TimeoutExpired:
             return RED, "FAILED it never comes to an end"
+        if done.returncode < 0:  # a signal
+            return RED, "FAILED Python itself, which crashed"
         return done.returncode, done.stdout + done.stderr
 
 
@@ -129,13 +131,18 @@ def all_planted(faults: Sequence[Fault], checked: bool = True) -> Iterator[Found
 
 
 def page(found: Sequence[Found]) -> str:
-    """Return the page with the table of all faults."""
-    head = PAGE.read_text().partition("<!-- table -->")[0]
-    rows = [
-        f"| `{each.fault.file}` | {each.fault.what} | {', '.join(f'`{name}`' for name in map(_short, each.by)) or 'nobody'} |"
-        for each in sorted(found, key=lambda each: each.fault.file)
-    ]
-    return "\n".join([f"{head}<!-- table -->", "", "| file | fault | noticed by |", "| --- | --- | --- |", *rows, ""])
+    """Return the page with the table of all faults; of those that were not planted now it keeps what it says."""
+    head, _, table = PAGE.read_text(encoding="utf-8").partition("<!-- table -->")
+    rows = {tuple(line.split(" | ")[:2]): line for line in table.splitlines() if line.startswith("| `")}
+    rows |= {tuple(line.split(" | ")[:2]): line for line in map(_row, found)}
+    known = [(f"| `{fault.file}`", fault.what) for fault in FAULTS]
+    lines = [rows[key] for key in sorted(known) if key in rows]
+    return "\n".join([f"{head}<!-- table -->", "", "| file | fault | noticed by |", "| --- | --- | --- |", *lines, ""])
+
+
+def _row(found: Found) -> str:
+    by = ", ".join(dict.fromkeys(f"`{_short(name)}`" for name in found.by)) if is_found(found) else "nobody"
+    return f"| `{found.fault.file}` | {found.fault.what} | {by} |"
 
 
 def _short(name: str) -> str:
@@ -151,10 +158,10 @@ def main(arguments: Sequence[str]) -> int:
         found.append(each)
         print(f"{'found' if is_found(each) else 'SURVIVES':9}{each.seconds:5.0f} s  {each.fault.file}: {each.fault.what}")
         print(f"{'':17}{', '.join(each.by) or 'nobody noticed'}", flush=True)
+        if "--write" in arguments:
+            PAGE.write_text(page(found), encoding="utf-8")
     lost = [each for each in found if not is_found(each)]
     print(f"{len(found) - len(lost)} of {len(found)} faults were found.")
-    if "--write" in arguments and not words:
-        PAGE.write_text(page(found))
     return len(lost)
 
 

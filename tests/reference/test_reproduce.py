@@ -64,6 +64,7 @@ FACTOR = {"kind": "factor", "of": "printed", "factor": 3.0, "printed": 6.0}
         (RELATIVE, float("nan"), "FAILS"),
         (RELATIVE, BlowUp(1.0), "FAILS"),
         (FACTOR, 2.01, "holds"),
+        (FACTOR, 1.9, "FAILS"),
         (FACTOR, 18.1, "FAILS"),
         (FACTOR, -6.0, "FAILS"),
         ({"kind": "below", "value": 1e-13}, -9e-14, "holds"),

@@ -388,3 +388,21 @@ def test_stiff_odes_are_right():
 def test_a_run_backward_in_time_is_not_stiff_where_forward_it_decays():
     sol = simulate(problems.heterogeneous_masses(nu=1000.0).system, (0.0, -0.01), q0=[1.0, 1.0], v0=[1.0, 1.0])
     assert not sol.trail.story.changes and sol.end.q == pytest.approx(np.exp([-0.01, -0.01]), rel=1e-6)
+
+
+def test_indicators_along_a_run_go_as_far_as_is_asked():
+    found = diagnose(problems.pendulum(), 0.2)
+    assert found.along()[0][-1] == 0.2
+    assert found.along(0.1)[0][-1] == 0.1
+    with pytest.raises(BadArgument, match=r"how far\? Pass t_end= to diagnose\(\) or to this call\."):
+        diagnose(problems.pendulum().system, q0=[1, 0], v0=[0, 0]).along()
+
+
+def test_what_grows_is_no_decay():
+    spread = diagnose(Ode(lambda y: np.array([5.0 * y[0], -2.0 * y[1]])), 0.1, y0=[1.0, 1.0]).indicators
+    assert (spread.growing, spread.damped, spread.oscillating) == pytest.approx((5.0, 2.0, 0.0), abs=1e-5)
+
+
+def test_a_preference_for_accuracy_is_a_tenth_of_both_tolerances():
+    choice = simulate(problems.pendulum(), 0.1, prefer="accuracy", rtol=1e-5, atol=1e-8).plan.choice
+    assert (choice.rtol, choice.atol) == pytest.approx((1e-6, 1e-9))

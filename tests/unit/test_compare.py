@@ -26,6 +26,7 @@ from holonomic import (
 from holonomic.cli.compare import parts_of
 from holonomic.cli.main import app
 from holonomic.cli.methods import spelled
+from holonomic.study.reference import relative_error
 from holonomic.study.table import Table, escape, short_name, show
 from holonomic.study.work_precision import crossing
 from holonomic.view.study_plots import envelope
@@ -277,3 +278,9 @@ def test_shell_refuses_what_cannot_be_meant(shell, words, text):
 def test_commas_inside_brackets_do_not_part_methods():
     assert parts_of("none, Baumgarte(gains=(12, 70)),S_both2") == ["none", "Baumgarte(gains=(12, 70))", "S_both2"]
     assert spelled("baumgarte:20") == "baumgarte(20)"
+
+
+def test_an_error_that_is_no_number_is_endless():
+    assert relative_error([1.0, np.nan], [1.0, 1.0]) == np.inf
+    assert relative_error([1.0, np.inf], [1.0, 1.0]) == np.inf
+    assert relative_error([10.0, 0.5], [8.0, 0.0]) == 0.5  # beside what is known, or beside 1

@@ -240,3 +240,15 @@ def test_backward_euler_goes_over_into_projection():
 )
 def test_stabilizations_do_what_they_declare(stabilization):
     check_stabilization(stabilization)
+
+
+def test_alpha_and_beta_of_baumgarte_are_the_gains_of_its_equation():
+    """g̈ + 2α ġ + β² g = 0: a start off the constraint returns to it as that equation says."""
+    alpha, beta, off = 3.0, 5.0, 0.1
+    free = System(mass=np.eye(2), force=[0.0, 0.0], constraint={"line": lambda q: q[1]})
+    ways = [Baumgarte(alpha=alpha, beta=beta), Baumgarte(gains=(2 * alpha, beta**2))]
+    for stabilization in ways:
+        sol = simulate(free, 1.0, q0=[0, off], v0=[1, 0], initial="free", stabilization=stabilization, save_at=11, **TIGHT)
+        w = np.sqrt(beta**2 - alpha**2)
+        known = off * np.exp(-alpha * sol.t) * (np.cos(w * sol.t) + alpha / w * np.sin(w * sol.t))
+        np.testing.assert_allclose(sol.drift.position[:, 0], known, atol=1e-8)

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from holonomic import problems
+from holonomic import problems, simulate
 from holonomic.errors import BadArgument, UnknownArgument
 from holonomic.model.call_by_name import FULL, Names, call
 from holonomic.model.system import System
@@ -386,3 +386,12 @@ def test_making_a_problem_does_not_import_scipy_special_or_casadi():
     )
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert run.stdout.strip() == "[]"
+
+
+@pytest.mark.parametrize("make", [problems.pendulum, problems.pendulum_a01])
+def test_the_exact_swing_of_a_longer_pendulum_is_its_own(make):
+    problem = make(L=2.5, g=3.7)
+    sol = simulate(problem, 3.0, rtol=1e-10, atol=1e-12)
+    q, v = problem.exact(3.0)
+    np.testing.assert_allclose(sol.q[-1], q, atol=1e-8)
+    np.testing.assert_allclose(sol.v[-1], v, atol=1e-8)

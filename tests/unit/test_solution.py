@@ -173,3 +173,13 @@ def test_construction_computes_nothing():
     sol = simulate(pendulum(), 0.1, stabilization=Projection())
     assert set(vars(sol)) <= {"trail", "ended", "plan"}
     assert not sol.trail.known and "arrays" not in vars(sol.trail)
+
+
+def test_the_energy_that_moves_does_not_depend_on_where_the_potential_is_zero():
+    def swing(height):
+        raised = System(np.eye(2), potential=lambda q: 9.81 * (q[1] + height), constraint=lambda q: q @ q - 1)
+        return simulate(raised, 1.0, q0=[1, 0], v0=[0, 0], rtol=1e-5, stabilization=None)
+
+    low, high = swing(0.0), swing(1000.0)
+    assert np.max(np.abs(low.energy_error)) > 1e-9
+    np.testing.assert_allclose(high.energy_error, low.energy_error, rtol=0, atol=1e-11)  # rounding of 9810 J beside 9.8

@@ -205,3 +205,15 @@ def test_it_goes_on_through_a_terminal_event():
     assert stepper.step(5.0) == ("left",) and stepper.t < 1.0
     assert stepper.step(0.1) == () and stepper.q[0] < -0.5
     assert stepper.step(5.0) == ("left",) and stepper.q[0] == pytest.approx(-0.5)
+
+
+def test_what_was_read_stays_when_the_stepper_goes_on():
+    stepper = Stepper(pendulum(), **START)
+    q, v, lam = stepper.q, stepper.v, stepper.lam
+    before = [part.copy() for part in (q, v, lam)]
+    stepper.step(0.1)
+    assert not np.array_equal(stepper.q, q)
+    for now, then in zip((q, v, lam), before, strict=True):
+        np.testing.assert_array_equal(now, then)
+    q[:] = 7.0  # of the caller's own
+    assert np.all(np.abs(stepper.q) < 2.0)

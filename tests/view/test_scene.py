@@ -15,6 +15,7 @@ from holonomic.multibody import Mechanism, rod
 from holonomic.problems import pendulum
 from holonomic.results import drawn
 from holonomic.view import view
+from holonomic.view.geometry import placed
 from holonomic.view.scene import scene_of
 
 
@@ -215,3 +216,14 @@ def test_comparisons_are_drawn_on_axes_of_the_callers():
     assert len(upper.get_lines()) == 1
     with pytest.raises(BadArgument, match="2 panels"):
         found.plot(ax=upper)
+
+
+def test_points_of_a_body_are_drawn_where_its_pose_puts_them():
+    quarter = np.pi / 2
+    plane = np.array([[1.0, 2.0, quarter]])
+    np.testing.assert_allclose(placed(plane, 0, [1.0, 0.0]), [1.0, 3.0], atol=1e-15)  # to the left, as angles count
+    half = np.sqrt(0.5)
+    for axis, point, seen in ((0, [0, 1, 0], [0, 0, 1]), (1, [0, 0, 1], [1, 0, 0]), (2, [1, 0, 0], [0, 1, 0])):
+        pose = np.array([[5.0, 6.0, 7.0, half, *(half * np.eye(3)[axis])]])
+        np.testing.assert_allclose(placed(pose, 0, point), np.add([5.0, 6.0, 7.0], seen), atol=1e-15)
+    np.testing.assert_array_equal(placed(plane, -1, [1.0, 0.0]), [1.0, 0.0])  # the ground

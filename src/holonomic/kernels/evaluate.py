@@ -109,7 +109,7 @@ def evaluate_carefully(model, run, t, x, K, row, W):
 
 @kernel(CAREFULLY)
 def judge_field(model, run, t, x, K, row, W):
-    """In its place for models without dense terms: what their field failed of, if it did."""
+    """The same for models without dense terms: return why their field failed, if it did."""
     size = model.size
     rho = K[row, size.nrow - 1]
     if not rho >= 0.0 or not row_finite(K, row, size.nq + size.nv):

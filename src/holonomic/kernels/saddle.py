@@ -99,7 +99,7 @@ def factored(K0, K, piv):
 
 @leaf
 def dense_saddle(W: vec, nq: i8, nv: i8, nl: i8, size: i8, count: i8, at_low: i8, at_gamma: i8, out: vec):
-    """Solve [M Gᵀ; Ḡ 0](v', λ) = (f, -γ) from the terms in W, scaled to the size of 1; Ḡ and γ stand where it is said.
+    """Solve [M Gᵀ; Ḡ 0](v', λ) = (f, -γ) from the terms in W, scaled to the size of 1; Ḡ and γ stand at the given places.
 
     The pivots of the first factorization tell how close to singular the position is, and solve where masses are alike.
     """

@@ -1,4 +1,4 @@
-"""One attempted step: stages, pull, error; what is made of an error or a failure for the next step."""
+"""One attempted step: stages, pull, error; and what an error or a failure means for the next one."""
 
 from __future__ import annotations
 
@@ -141,7 +141,7 @@ def note_stiffness(run, t, h, K, last, xn, xs, nx, saves):
 
 @inner
 def refuse(run, h, status):
-    """A step that failed otherwise than by its error: try a shorter one."""
+    """A step that failed for another reason than its error: try a shorter one."""
     run.failed += 1
     run.last_status = status
     run.t_failed = run.t
@@ -155,7 +155,7 @@ def refuse(run, h, status):
 
 @inner
 def foreseen_factor(run, err, h, factor, safety):
-    """h_new / h, no more than is foreseen from this step, which is remembered, and the one before."""
+    """h_new / h, no more than this step and the one before predict; this step is remembered."""
     if run.h_before != 0.0:
         factor = min(
             factor, max(run.factor_min, predicted_factor(err, run.err_before, h, run.h_before, run.exponent, safety))
@@ -167,7 +167,7 @@ def foreseen_factor(run, err, h, factor, safety):
 
 @inner
 def advised_factor(run, err, h, factor):
-    """h_new / h of an implicit one-step method: less after a hard iteration, foreseen from two steps, factors kept."""
+    """h_new / h of an implicit one-step method: less after a hard iteration, predicted from two steps, 1 to keep its factors."""
     factor = min(run.factor_max, max(run.factor_min, factor * run.advice_safety))
     factor = foreseen_factor(run, err, h, factor, run.safety * run.advice_safety)
     if factor >= 1.0 and factor <= run.keeps_below and run.advice_keep != 0:

@@ -1,7 +1,7 @@
 """Looks of the automatic choice from inside compiled loops: at the starts of many members, and on their way.
 
-What is decided here is whether anything is to be decided: `automatic` does the rest, for single runs and for those members
-that are handed over to it. The bounds below are its bounds.
+Here it is only decided whether to look closer: `automatic` does the rest, for single runs and for those members that are handed
+over to it. The bounds below are its own.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from .fastest_rate import FASTEST, MOTION, REAL, look
 
 STABLE = 6.0  # |h λ| up to which DOP853 is stable, [HW96] Sec. IV.2
 ACCURATE = 2.5  # DOP853 takes about 2.5 rtol^(1/8) / rate, measured on the smooth problems of the library
-WORTH = 60  # explicit steps to go: below that nothing is gained by a change
+WORTH = 60  # explicit steps to go: with fewer a change gains nothing
 LONGER = 3.0  # an explicit step must be this many times longer than the implicit ones, to go back
 LONGEST_LOOK = 1600  # steps between two looks, doubled each time
 DECAYS = 0.2  # of the rate: what loses less than this share while it turns by one radian is an oscillation

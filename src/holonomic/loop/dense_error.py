@@ -2,7 +2,7 @@
 
 An implicit method may take steps that are right at their ends and wrong between them, where a stiff part is at rest. Its
 dense output says how wrong, in tolerances. Steps that nobody looks into are left as they are; one that holds saved
-times ends on the first of them, or is taken no longer than its dense output is right.
+times ends on the first of them, or is kept so short that its dense output is right.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def sure_step(h, sure, watched, save_t, row, t):
 
 @inner
 def may_be_asked(size, run, save_t):
-    """Tell whether this method has doubts, and anybody may look between its steps."""
+    """Tell whether this method estimates the error of its dense output, and anybody may look between its steps."""
     return run.doubts != 0 and (size.n_events > 0 or run.saved < save_t.shape[0])
 
 

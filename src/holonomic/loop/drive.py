@@ -6,7 +6,7 @@ changes no bit of it. It returns
 
     DONE   the stop time is reached            EVENT  a terminal or mapping event is reached
     MORE   quota used up or buffer full        NEED_… a function has to be compiled first
-    or what it failed of
+    or the status it failed with
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from .write import write
 
 @leaf
 def drive(slots, model, method, run, loop, record, events):
-    """Go on until there is something to say."""
+    """Take steps until Python has to know of something."""
     while True:
         if run.phase == STEPPING:
             status = propose(slots, model, run, loop.state, record.save_t)

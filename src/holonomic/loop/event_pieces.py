@@ -2,7 +2,7 @@
 
 Steps follow the motion, and an event function may be much faster. So the cubic through its four values in a piece has to
 predict two more values. Where it does not, the piece is too long for that function, and a shorter one is looked into, down
-to a thousandth of the step. The next piece, in this step or the next one, is as long as this one lets expect: a function
+to a thousandth of the step. The next piece, in this step or the next one, is as long as this one suggests: a function
 that oscillates is met by pieces of the right length from step to step, and a smooth one has the whole step as its piece.
 
 The two values are evaluated inside the piece. Where the piece is a whole step, those inside the step before are known
@@ -96,7 +96,7 @@ def off_at(ev_f, k, s, row):
 
 @leaf
 def scaled_off(ev_f, k, s, row):
-    """The same beside the piece, as what it lets expect inside."""
+    """The same at a point beside the piece, scaled to what it means inside."""
     return off_at(ev_f, k, s, row) * MOST_OFF / abs(s * (s - INNER) * (s - OUTER) * (s - 1.0))
 
 
@@ -104,7 +104,7 @@ def scaled_off(ev_f, k, s, row):
 def worst_misfit(ev: int_mat, ev_f: mat, nev: i8):
     """The largest error of the cubic at the checks, of all events that have not been given up, in what is allowed.
 
-    Each one's takes the place of its first check.
+    The error of each event is kept in the place of its first check.
     """
     worst = 0.0
     for k in range(nev):

@@ -1,4 +1,4 @@
-"""What becomes of an attempt: accepted, rejected by its error, refused for what it failed of, or handed to a passage."""
+"""What becomes of an attempt: accepted, rejected for its error, refused because it failed, or handed to a passage."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .event_search import dense_ready
 
 @part
 def judge(slots, model, method, run, loop, save_t, status):
-    """Decide over an attempt with this status; the phase says what comes next. Anything but OK is for Python to know."""
+    """Decide on an attempt that ended with this status; the phase says what comes next. Anything but OK goes back to Python."""
     if asks_for_function(status):
         run.quota += 1  # it will be taken again: looks must not depend on what is compiled already
         return status
@@ -37,7 +37,7 @@ def judge(slots, model, method, run, loop, save_t, status):
 
 @inner
 def collapsed(run):
-    """Tell whether the step has fallen to what time itself cannot tell from nothing."""
+    """Tell whether the step has become so short that the rounding of t swallows it."""
     return abs(run.h) <= 16.0 * EPS * max(abs(run.t), abs(run.t_stop)) and abs(run.h) < 1e-12
 
 
@@ -59,7 +59,7 @@ def gives_alarm(slots, model, method, run, loop, status):
 
 @part
 def judge_failure(run, status):
-    """A shorter step after an attempt that failed otherwise than by its error; a fixed one cannot be."""
+    """Choose a shorter step after an attempt that failed for another reason than its error; a fixed step cannot be shortened."""
     if run.fixed != 0:
         run.last_status = status
         run.t_failed = run.t
@@ -76,7 +76,7 @@ def judge_failure(run, status):
 
 @part
 def judge_error(slots, model, method, run, loop, save_t):
-    """Tell whether the error lets an attempt pass, and choose the next step; the second is a status for Python to know."""
+    """Tell whether the error lets an attempt pass, and choose the next step; what is returned second is a status for Python."""
     size, state = model.size, loop.state
     err, h = run.err, run.h_tried
     dodging = size.nl > 0 and run.dodges < MAX_DODGES and run.retake == 0

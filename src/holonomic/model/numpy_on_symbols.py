@@ -176,7 +176,7 @@ def _writing(function):
 
 
 def _asked(name, of_symbol):
-    """np.isnan and its kin: arguments are finite; what is made of them is asked by comparisons."""
+    """np.isnan and its kin: inputs are finite numbers; whether what is computed from them is, comparisons tell."""
     numeric = getattr(np, name)
 
     def one(x):

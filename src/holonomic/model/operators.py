@@ -159,7 +159,7 @@ class OperatorModel(ModelBase):
 
     dense = False
     system: Any  # Operators
-    mass_reads = ((), False)  # what there is to know of masses is the operators' affair
+    mass_reads = ((), False)  # only the operators know about masses
     may_forget = False
 
     def __init__(self, system: Operators, q0, v0, t0: float = 0.0, extras: Extras = NONE):

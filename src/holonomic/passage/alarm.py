@@ -1,4 +1,4 @@
-"""Singular positions in the way of the step loop: how pivot ratios give them away, and who is asked then.
+"""Singular positions in the way of the step loop: how pivot ratios give them away, and what deals with them.
 
 Where rows of G become dependent at an instant, two branches of motion meet, and a step that ends there does not know
 which to follow. Where the methods allow, the position is passed on a path (see `steps`); others give the alarm and let

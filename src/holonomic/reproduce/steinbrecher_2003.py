@@ -41,7 +41,7 @@ FORMS = {
 
 @cache
 def run(form: str, consistent: bool = False) -> dict[str, np.ndarray]:
-    """Return times, states and residuals of one run; of one that fails what there is."""
+    """Return times, states and residuals of one run; of a run that fails, up to where it stopped."""
     given = {"formulation": FORMS[form], "integrator": Trapezoidal(), "stabilization": None, "step": STEP}
     if not consistent:
         given |= {"q0": [1e-4, 1.0001], "v0": [0.999, 0.001], "lam0": [-1e-4], "initial": "free"}

@@ -1,7 +1,7 @@
 """What acts in a run, as a file holds it: reactions row by row, the impact at its start, and the parts of a mechanism.
 
-Without the model these cannot be computed again, so they are written: as arrays over time, and plain data that say which is
-which. A mechanism says itself what a file has to hold of it (`multibody/saved_parts.py`).
+Without the model these cannot be computed again, so they are written: as arrays over time, with plain data that tell
+them apart. A mechanism decides by itself what a file holds of it (`multibody/saved_parts.py`).
 """
 
 from __future__ import annotations

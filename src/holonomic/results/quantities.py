@@ -63,7 +63,7 @@ def names(model, resolver) -> dict[str, list[str]]:
 
 
 class EventLogs(dict):
-    """Where each event happened, by name; a name that is not there is answered with those that are."""
+    """Where each event happened, by name; asked for another name, it lists those it has."""
 
     def __getitem__(self, name: str) -> EventLog:
         if not isinstance(name, str) or name not in self:

@@ -280,7 +280,7 @@ def load(path: str | Path) -> Solution:
         with reading(path), netcdf_file(str(path), "r", mmap=False) as file:
             arrays = {name: np.array(v[...]) for name, v in file.variables.items()}
             attributes = dict(file._attributes)
-    # what SciPy's reader fails of, depending on where a file ends or what it holds instead
+    # what SciPy's reader raises, depending on where a file ends or what it holds instead
     except (
         TypeError,
         ValueError,

@@ -63,7 +63,7 @@ class Solution(Exports):
 
     @cached_property
     def plan(self) -> Any:
-        """What ran; `plan.why()` says the numbers that led there."""
+        """What ran; `plan.why()` gives the numbers behind the choice."""
         return self.trail.plan if self.trail.story is None else self.trail.plan.of_run(self)
 
     def __getstate__(self) -> dict[str, Any]:

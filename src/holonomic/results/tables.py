@@ -16,12 +16,12 @@ from . import report, sampling
 from .naming import is_dae, multiplier_labels
 from .provenance import provenance
 
-FORMULA = ("=", "+", "-", "@", "\t", "\r")  # with these a cell of a spreadsheet begins that is computed
+FORMULA = ("=", "+", "-", "@", "\t", "\r")  # a spreadsheet computes cells that begin with one of these
 Variables = dict[str, tuple[tuple[str, ...], np.ndarray, str]]  # name -> dimensions, array, description
 
 
 def labels(model) -> dict[str, list[str]]:
-    """Return the dimensions that have labels, and these; `speed` where v has not the length of q."""
+    """Return the dimensions that have labels, and these; `speed` where v and q have different lengths."""
     found = {"coordinate": list(model.coordinates)}
     if model.ns:
         found["state"] = model.extras.state_labels

@@ -175,7 +175,7 @@ class Chunk:
     last: int
     x: np.ndarray  # (member, time, unknown); NaN where a member had stopped
     k: np.ndarray  # (member, time, accelerations and multipliers)
-    status: np.ndarray  # of `errors`: DONE, EVENT where a terminal event ended the run, or what a member failed of
+    status: np.ndarray  # of `errors`: DONE, EVENT where a terminal event ended the run, or why a member failed
     reached: np.ndarray  # time
     steps: np.ndarray
     rows: np.ndarray  # saved

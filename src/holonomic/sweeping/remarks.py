@@ -40,7 +40,7 @@ FEW = 8  # members of a stretch that are looked into; each takes milliseconds
 
 
 def tell(job: Job, program: Program, members: Members, noted: np.ndarray, ran: np.ndarray, chunk: Chunk) -> None:
-    """Enter notes on members of a chunk, and what they failed of, out of what the loop has written down."""
+    """Enter notes on the members of a chunk, and why some failed, from what the loop has written down."""
     if job.open is None:  # otherwise stiff members are handed over
         for m in ran[~np.isnan(noted[ran, STIFF_SINCE])].tolist():
             since = noted[m, STIFF_SINCE]

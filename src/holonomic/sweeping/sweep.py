@@ -316,7 +316,7 @@ def engine_of(on, workers: int | None) -> Engine:
 
 
 def gather(job: Job, engine: Engine, keep: str, progress: bool | None) -> Ensemble:
-    """Run a job and hold in memory what is asked for. Ctrl-C ends it early, and what there is is returned."""
+    """Run a job and hold in memory what is asked for. Ctrl-C ends it early; the members that are finished are returned."""
     source = Summed(job) if keep == "summary" else Named(job) if job.wanted else engine.whole(job)
     log, bar, left = MembersLog(job), Tally(job.count, progress), dict(job.pieces())
     log.on = engine.name

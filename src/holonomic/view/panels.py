@@ -74,7 +74,7 @@ def panel(sol, name: str) -> Panel:
         return Panel(f"Change of {name}", UNIT, as_columns(sol, sol.drift[name]), [""])
     if _is_part(sol, name):
         return _part(sol, name)
-    values = sol[name]  # says what there is, if there is no such name
+    values = sol[name]  # where there is no such name, the error lists those there are
     inner = np.shape(values)[0 if sol.trail.single else 1 :]
     labels = [f"[{', '.join(map(str, at))}]" if at else "" for at in np.ndindex(inner)]
     unit = "rad" if name in model.coordinates and angles[model.coordinates.index(name)] else UNIT
