@@ -22,6 +22,8 @@ from holonomic import (
     problems,
     simulate,
 )
+from holonomic.kernels.memory import AHEAD, INSIDE
+from holonomic.passage.alarm import alarm
 
 WAYS = {
     "no stabilization": {"integrator": DOP853(), "formulation": Index1(), "stabilization": None},
@@ -88,3 +90,14 @@ def test_functions_run_as_python_tell_the_same_place():
             simulate(replace(row.system, trace=trace), 0.9, q0=row.q0, v0=row.v0, integrator=RK4(), step=0.01)
         told.append(float(re.search(r"closest near t = ([0-9.]+)", str(said[0].message))[1]))
     assert np.ptp(told) < 1e-4
+
+
+def test_pivot_ratios_of_one_attempt_tell_where_a_singular_position_lies():
+    def told(*ratios, asked=1e300):
+        return alarm(np.array(ratios)[:, None], len(ratios) - 1, 0, 1e-6, asked)
+
+    assert told(0.5, 0.4, 0.5) == 0
+    assert told(5e-3, 1e-3, 5e-3) == INSIDE  # far below both ends
+    assert told(8e-3, 5e-3, 1e-3) == AHEAD  # fallen to an eighth
+    assert told(8e-3, 5e-3, 3e-3) == 0
+    assert told(8e-3, 5e-3, 1e-3, asked=2e-3) == 0  # asked before, not much further away
