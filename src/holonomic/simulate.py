@@ -304,7 +304,7 @@ def _simulated(here: Opened, asked: Asked, budget: Budget | None, file: tuple[Pa
 
 def _driven(model, asked: Asked, t0: float, t1: float) -> tuple[InputTables, Sampling | None]:
     """Return the inputs of a run that are set by the call, and the controllers that write some of them."""
-    given = given_controllers(model.inputs, asked.controllers or {}, asked.inputs, t0, t1)
+    given = given_controllers(model.inputs, asked.controllers, asked.inputs, t0, t1)
     if not given:
         return inputs_of_run("simulate", model, asked.inputs), None
     answers = Answers(laws_of_run(model, given), model, t0, t1)

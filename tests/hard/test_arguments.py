@@ -29,7 +29,8 @@ MEANT = {
     "coordinates": {"texts", "digits", "digit"}, "outputs": {"mapping", "mapping of functions"},
     "mass": NUMBERS, "width": NUMBERS, "near": {"mapping"}, "fps": {"half"}, "seconds": {"half"}, "title": TEXTS, "names": TEXTS,
     "rho": {"zero", "half"}, "alpha": NUMBERS | {"zero"}, "gamma": NUMBERS | {"zero"}, "gain": NUMBERS | {"zero"}, "tol": NUMBERS,
-    "error": NUMBERS, "max_time": NUMBERS | {"inf"}, "max_memory": NUMBERS | {"inf"}, "once": {"true"}, "integral": {"true"},
+    "error": NUMBERS | {"true"}, "controllers": {"mapping"},
+    "max_time": NUMBERS | {"inf"}, "max_memory": NUMBERS | {"inf"}, "once": {"true"}, "integral": {"true"},
     **{key: {"list"} for key in ("signals", "traces", "panels")}, **{key: {"true"} for key in ("forces", "show", "software")},
     **{key: {"mapping"} for key in ("constraint", "nonholonomic", "invariants", "states", "algebraic", "params", "derivatives")},
 }  # fmt: skip

@@ -5,7 +5,7 @@
 
 from .asked import Asked, absolute_tolerance, check_step, choice_at_start, constraint_tolerance, relative_tolerance
 from .budget import Budget, in_bytes
-from .given_inputs import given_controllers, given_inputs, inputs_of_run, mapped, members_of_inputs
+from .given_inputs import controllers_by_name, given_controllers, given_inputs, inputs_of_run, mapped, members_of_inputs
 from .names import refuse_unknown
 from .start import (
     Assembling,
@@ -34,6 +34,7 @@ __all__ = [
     "check_step",
     "choice_at_start",
     "constraint_tolerance",
+    "controllers_by_name",
     "free_multipliers",
     "given_controllers",
     "given_inputs",

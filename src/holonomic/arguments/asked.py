@@ -20,6 +20,7 @@ from ..planning.choice import Choice, make_choice
 from ..results.naming import rows_of
 from ..starting.initial import position_jacobian
 from .budget import Budget, budget_of
+from .given_inputs import controllers_by_name
 
 ENDS = {
     "end": "a run reaches its end", "interrupted": "Ctrl-C, cancel= or a limit ended it", "failed": "it failed",
@@ -106,7 +107,7 @@ class Asked(NamedTuple):
                 name = "every=" if self.every is not None else "resume=True"
                 raise BadArgument(f"{name} goes with checkpoint=, the path of a file.")
             return None
-        if self.controllers:
+        if controllers_by_name(self.controllers):
             raise BadArgument(
                 "checkpoint= does not go with controllers=: of their laws nobody can tell whether they are what they were, and "
                 "what they remember is theirs. Use a Stepper, which has state() and restore()."

@@ -48,12 +48,18 @@ def inputs_of_run(call: str, model, given: Mapping[str, Any] | None, written=Non
     return InputTables(model, tables | (written or {}), stops)
 
 
-def given_controllers(own: Mapping[str, Any], given, inputs, t0: float, t1: float) -> dict[str, Controller]:
-    """Return the controllers that a call is given, by name; `own` are the system's inputs, `inputs` those that the call sets."""
-    if not isinstance(given, Mapping):
+def controllers_by_name(given) -> Mapping[str, Any]:
+    """Return the controllers that a call is given, empty for None; refuse what is no mapping."""
+    if given is not None and not isinstance(given, Mapping):
         raise BadArgument(
             'controllers= is a mapping {name: Controller(...)}, for example {"push": Controller(lambda q, v: -q[0], period=0.01)}.'
         )
+    return given or {}
+
+
+def given_controllers(own: Mapping[str, Any], given, inputs, t0: float, t1: float) -> dict[str, Controller]:
+    """Return the controllers that a call is given, by name; `own` are the system's inputs, `inputs` those that the call sets."""
+    given = controllers_by_name(given)
     if given and t1 < t0:
         raise BadArgument(f"controllers look at a run forward in time; ({t0:g}, {t1:g}) goes backward.")
     owner: dict[str, str] = {}

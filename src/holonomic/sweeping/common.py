@@ -104,7 +104,7 @@ def plan_job(
 ) -> Job:  # fmt: skip
     """Settle what is common to all members: the plan, with the rows that the first member shows to be redundant."""
     choice, initial, redundant = asked.choice(model), start.initial, start.redundant
-    controlled = given_controllers(model.inputs, asked.controllers or {}, inputs, t0, t1)
+    controlled = given_controllers(model.inputs, asked.controllers, inputs, t0, t1)
     answers = Answers(laws_of_run(model, controlled), model, t0, t1, members) if controlled else None
     tables = MemberTables.of(model, inputs, answers)
     held = check_initial(model, initial, start.hold, redundant)

@@ -15,6 +15,7 @@ from ..arguments import (
     GivenStart,
     brought,
     check_kind,
+    controllers_by_name,
     mapped,
     members_of_inputs,
     opened,
@@ -194,7 +195,7 @@ def run_members(call: str, system, t_end, start: GivenStart, asked: Asked, many:
     """Run one system many times; `call` is the function that was called, for messages."""
     budget = asked.budget()
     engine = engine_of(many.on, many.workers)
-    if asked.controllers and (many.store is not None or not isinstance(engine, Threads)):
+    if controllers_by_name(asked.controllers) and (many.store is not None or not isinstance(engine, Threads)):
         raise BadArgument(
             'controllers run on threads of this process and keep their answers in memory: use on="threads", without store=.'
         )
