@@ -43,6 +43,7 @@ SHORT_WAIT = 1e-5  # of the longest wait for an impact
 LAST, LONGEST, WAITS, WAIT = 0, 1, 2, 3  # columns of `waits`: time of the last impact, longest wait, how many waits; these
 DIFFERENCE = 1e-5  # relative step of central differences: truncation 1e-10, rounding 1e-11
 UNCLEAR, UNCLEAR_ESTIMATE = 1e-14, 1e-9  # of the sum of sizes: a derivative below this may be rounding
+STILL = 1e-12  # of what a function went through in the step before: what a mapping leaves below this has no speed
 OFF = 1e-8  # how far off the constraints an impact may find the position
 
 
@@ -118,6 +119,15 @@ def event_rates(model, run, state, events):
 
 
 @inner
+def usual_size(ev_f, k):
+    """The largest value of an event function inside the piece of a step that led here."""
+    usual = 0.0
+    for row in range(PIECE + 1, END):
+        usual = max(usual, abs(ev_f[row, k]))
+    return usual
+
+
+@inner
 def arm(model, run, state, events, fired, fresh):
     """Note on which side of zero the event functions start, and where they leave zero, to which side.
 
@@ -137,10 +147,7 @@ def arm(model, run, state, events, fired, fresh):
         value = ev_f[TRIAL, k]
         zero = value == 0.0
         if not fresh and fired[k] != 0:
-            usual = 0.0
-            for row in range(PIECE + 1, END):
-                usual = max(usual, abs(ev_f[row, k]))
-            zero = zero or abs(value) <= 1e-9 * usual + 4.0 * abs(ev_f[START, k])
+            zero = zero or abs(value) <= 1e-9 * usual_size(ev_f, k) + 4.0 * abs(ev_f[START, k])
         if fresh:
             ev[ROUGH, k] = 0
             ev_f[LARGEST, k], ev_f[LEFT, k] = abs(value), math.nan
@@ -153,6 +160,8 @@ def arm(model, run, state, events, fired, fresh):
         for k in range(nev):
             if ev[SIGN, k] == AT_START or ev[SIGN, k] == COUNTED:
                 ev[LEAD, k] = sign_of(events.rates[k])
+                if ev[SIGN, k] == COUNTED and abs(events.rates[k] * run.h_used) < STILL * usual_size(ev_f, k):
+                    ev[LEAD, k] = 0
     return OK
 
 

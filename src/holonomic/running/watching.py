@@ -10,12 +10,12 @@ import numpy as np
 from ..errors import EVENT, NOT_FINITE, OK
 from ..kernels.signatures import EVENTS, Events, call_function
 from ..loop import event_search
+from ..loop.after_events import STILL, UNCLEAR, UNCLEAR_ESTIMATE
 from ..loop.from_python import events_compiled, rates_compiled
 from ..native.callbacks import raise_what_was_raised
 from ..starting.impulse import Impact
 
 DIFFERENCE = 1e-5  # relative step of central differences: truncation 1e-10, rounding 1e-11
-UNCLEAR, UNCLEAR_ESTIMATE = 1e-14, 1e-9  # of the sum of sizes: a derivative below this may be rounding
 MANY_IMPACTS = 50  # in ever shorter order: they accumulate
 SHORT_WAIT = 1e-5  # of the longest wait for an impact
 
@@ -125,17 +125,19 @@ class Watching:
             run.memory.last_status, run.memory.t_failed = NOT_FINITE, run.t
             run.xn[:] = run.x
             return NOT_FINITE
-        zero = values == 0.0
+        zero, usual = values == 0.0, np.zeros(len(values))
         for index in counted:
-            usual = np.max(np.abs(ev_f[event_search.PIECE + 1 : event_search.END, index]))  # inside the piece that led here
-            zero[index] |= abs(values[index]) <= 1e-9 * usual + 4.0 * abs(ev_f[event_search.START, index])
+            usual[index] = np.max(np.abs(ev_f[event_search.PIECE + 1 : event_search.END, index]))  # inside the piece that led here
+            zero[index] |= abs(values[index]) <= 1e-9 * usual[index] + 4.0 * abs(ev_f[event_search.START, index])
         if fresh:
             ev[event_search.ROUGH], ev_f[event_search.LARGEST], ev_f[event_search.LEFT] = 0, np.abs(values), np.nan
         run.memory.event_past = run.memory.event_reach = 0.0  # the state may have been moved: nothing is known of what follows
         ev[event_search.SIGN], ev[event_search.LEAD], ev_f[event_search.START] = np.sign(values), 0, values
         if np.any(zero):
             ev[event_search.SIGN, zero] = event_search.AT_START if fresh else event_search.COUNTED
-            ev[event_search.LEAD, zero] = run.direction * np.sign(self._rates()[zero])
+            rates = self._rates()
+            rates[np.abs(rates * run.memory.h_used) < STILL * usual] = 0.0
+            ev[event_search.LEAD, zero] = run.direction * np.sign(rates[zero])
         return OK
 
     def over_a_jump(self) -> int:
