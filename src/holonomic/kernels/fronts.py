@@ -76,12 +76,12 @@ def eliminate(program, fronts, K, T, at_front, at_row, at_diagonal, rows, eps):
 def _link(program, names, children, panel, left, K, T, at_diagonal, eps):
     """The whole of a front of class LINK, whose numbers stay in registers; return its smaller pivot ratio."""
     at = names + 4
-    W, A, B, stride, step = program[at], program[at + 4], program[at + 8], program[at + 5], program[at + 9]
-    x, y, z = K[W], K[W + 1], K[W + 2]
-    a0, a1, a2 = K[A], K[A + 1], K[A + 2]
-    b0, b1, b2 = K[A + stride], K[A + stride + 1], K[A + stride + 2]
-    c0, c1, c2 = K[B], K[B + 1], K[B + 2]
-    d0, d1, d2 = K[B + step], K[B + step + 1], K[B + step + 2]
+    weights, here, there, stride, step = program[at], program[at + 4], program[at + 8], program[at + 5], program[at + 9]
+    x, y, z = K[weights], K[weights + 1], K[weights + 2]
+    a0, a1, a2 = K[here], K[here + 1], K[here + 2]
+    b0, b1, b2 = K[here + stride], K[here + stride + 1], K[here + stride + 2]
+    c0, c1, c2 = K[there], K[there + 1], K[there + 2]
+    d0, d1, d2 = K[there + step], K[there + step + 1], K[there + step + 2]
     s00 = a0 * x * a0 + a1 * y * a1 + a2 * z * a2
     s11 = b0 * x * b0 + b1 * y * b1 + b2 * z * b2
     s22 = c0 * x * c0 + c1 * y * c1 + c2 * z * c2
