@@ -1,5 +1,6 @@
 """README, documentation and gallery run, and say what there is."""
 
+import logging
 import os
 import re
 import runpy
@@ -16,10 +17,14 @@ EXAMPLES = sorted((DOCS / "examples").glob("*.py"))
 
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
-    """An empty current folder, and pictures without windows."""
+    """An empty current folder, and pictures without windows; what a page sets up for notices is taken back."""
     monkeypatch.chdir(tmp_path)
     matplotlib.use("Agg")
+    notices = logging.getLogger("holonomic")
+    level, handlers = notices.level, list(notices.handlers)
     yield tmp_path
+    notices.setLevel(level)
+    notices.handlers = handlers
     from matplotlib import pyplot
 
     pyplot.close("all")
