@@ -164,7 +164,7 @@ def simulate(
         Go on from the checkpoint of a call with the same arguments; where there is none, begin. The numbers are those of a run that
         was never interrupted.
     error : bool
-        Estimate the global error by a second run at 0.15 times the tolerance, 1.3 to 1.5 times as long: `sol.error.q`, `.v`,
+        Estimate the global error by a second run at 0.15 times the tolerance, about as long as the first: `sol.error.q`, `.v`,
         `.lam` hold it along the run, `print(sol)` says digits, and plots draw it as a band.
     *positional, **unknown
         Nothing: a start without its name is refused, and so is an unknown name; the message gives the right one.

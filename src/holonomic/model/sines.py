@@ -66,6 +66,7 @@ def _function(module: ir.Module, width: int) -> ir.Function:
     kind = DOUBLE if width == 1 else ir.VectorType(DOUBLE, width)
     function = ir.Function(module, ir.FunctionType(ir.LiteralStructType([kind, kind]), [kind]), name)
     function.linkage = "internal"
+    function.attributes.add("noinline")  # a model with many angles would compile for three times as long
     builder = ir.IRBuilder(function.append_basic_block())
     (x,) = function.args
     near = builder.and_(
