@@ -60,6 +60,7 @@ from .integrators.runge_kutta import DOP853, RK4, RK23, RK45, Euler, Heun, Midpo
 from .model.dae import Dae
 from .model.opaque import opaque
 from .model.system import Ode, System
+from .results.error_estimate import ErrorEstimateWarning
 from .results.solution import Solution
 from .simulate import simulate
 from .stabilizations.baumgarte import Baumgarte
@@ -123,6 +124,7 @@ __all__ = [
     "Dae",
     "Euler",
     "Event",
+    "ErrorEstimateWarning",
     "EventWarning",
     "FileFailed",
     "FixedBDF",

@@ -75,6 +75,8 @@ def _meant(name: str, known: list[str]) -> str:
         there = foreign.get(there, NO_RUN)
     if there is None:
         return f". {nearest(name, known)}"
+    if there is NO_RUN and "integrator" in known:
+        return ": it is one of simulate's."
     if there.startswith("nothing"):
         return f" and needs none{there.removeprefix('nothing')}."
     return f"; here it is called {there}."

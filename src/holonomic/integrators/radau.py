@@ -295,7 +295,7 @@ class Radau(Integrator):
     varies: bool = field(init=False, default=False)
     adaptive, implicit, takes = True, True, "residual"
     meets_constraints = False
-    chosen_for = "implicit, order 5: long steps where the equations are stiff, high accuracy or oscillation"
+    chosen_for = "implicit, order 5 or more: long steps where the equations are stiff, high accuracy or oscillation"
     recommended = True
     references = ("HW96", "hairer-wanner-1999")
 
