@@ -1,7 +1,7 @@
 """Make the pictures of the README and of the documentation's pages, in docs/images.
 
-    python tools/make_pictures.py               all of them
-    python tools/make_pictures.py seven-body    one of them
+python tools/make_pictures.py               all of them
+python tools/make_pictures.py seven-body    one of them
 """
 
 from __future__ import annotations
@@ -34,15 +34,21 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, NullFormatter
 
 from holonomic import (
+    BDF,
+    DOP853,
     RK4,
+    RK45,
     Baumgarte,
     Event,
     Ode,
     Projection,
+    Radau,
     S_both,
     S_both2,
     System,
+    problems,
     simulate,
+    work_precision,
 )
 from holonomic.problems import jansen, seven_body, two_link_arm
 from holonomic.problems.jansen import BARS
@@ -311,7 +317,16 @@ def jansen_animation(path: Path) -> None:
     frames[0].save(path, save_all=True, append_images=frames[1:], duration=60, loop=0, optimize=True)
 
 
+def work_precision_picture() -> Figure:
+    """Error over time: six problems, five methods, medians over eight starts."""
+    chosen = [problems.pendulum(), problems.seven_body(), problems.heavy_top(), problems.two_link_arm(), problems.car_axis(),
+              problems.four_bar()]  # fmt: skip
+    methods = [RK45(), DOP853(), Radau(), Radau(order="variable"), BDF()]
+    return work_precision(chosen, integrator=methods, starts=8, repeat=3).plot()
+
+
 PICTURES = {
+    "work-precision": work_precision_picture,
     "seven-body": seven_body_picture,
     "pendulum": pendulum_picture,
     "drift": drift_picture,

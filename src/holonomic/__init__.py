@@ -78,7 +78,7 @@ if TYPE_CHECKING:
     from .results.saving import load
     from .stepper import Stepper
     from .study.compare import Comparison, compare
-    from .study.work_precision import WorkPrecision, work_precision
+    from .study.work_precision import WorkPrecision, WorkPrecisions, work_precision
     from .sweeping.design import grid, sample
     from .sweeping.ensemble import Ensemble
     from .sweeping.gradient import gradient
@@ -93,6 +93,7 @@ _LOADED_WHEN_ASKED_FOR = {
     "Comparison": "study.compare",
     "compare": "study.compare",
     "WorkPrecision": "study.work_precision",
+    "WorkPrecisions": "study.work_precision",
     "work_precision": "study.work_precision",
     "grid": "sweeping.design",
     "sample": "sweeping.design",
@@ -185,6 +186,7 @@ __all__ = [
     "UntraceableFunction",
     "UntracedWarning",
     "WorkPrecision",
+    "WorkPrecisions",
     "WrongShape",
     "__version__",
     "compare",

@@ -14,6 +14,7 @@ from .._version import __version__
 from ..arguments import in_bytes
 from ..native import cachefolder
 from ..notices import show_notices
+from .bench import bench
 from .cite import cite
 from .compare import compare
 from .diagnose import diagnose
@@ -79,6 +80,7 @@ app = typer.Typer(
 )
 app.command()(run)
 app.command()(compare)
+app.command()(bench)
 app.command()(diagnose)
 app.command()(view)
 app.command()(export)

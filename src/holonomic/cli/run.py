@@ -146,17 +146,22 @@ def load(target: str) -> RunRequest:
     return RunRequest(problem.name, problem, None, {}, problem, problem.title)
 
 
-def from_file(path: Path) -> RunRequest:
-    """Run a user's file and take `problem`, or `system`, `t_end` and the start, from its names."""
+def names_of(path: Path) -> dict[str, Any]:
+    """Run a user's file, and return what it defines."""
     if not path.is_file():
         refuse(f"there is no file {path}.")
     # As when Python itself runs the file: it may import its neighbours.
     sys.path.insert(0, str(path.resolve().parent))
     try:
         with reading(path):
-            names = runpy.run_path(str(path))
+            return runpy.run_path(str(path))
     finally:
         sys.path.pop(0)
+
+
+def from_file(path: Path) -> RunRequest:
+    """Take `problem`, or `system`, `t_end` and the start, from the names of a user's file."""
+    names = names_of(path)
     if "problem" in names:
         problem = names["problem"]
         name, title = (problem.name, problem.title) if isinstance(problem, Posed) else (path.stem, "")

@@ -6,6 +6,7 @@ import itertools
 import time
 import warnings
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -30,7 +31,7 @@ from ..planning.reuse import model_of
 from ..simulate import simulate
 from ..starting.initial import check_initial
 from .reference import Truth, energy_of, largest_drift, truth_of
-from .table import Table, short_name
+from .table import Table, short_name, write_csv
 
 REPEAT_BELOW = 2.0  # seconds; longer runs are timed once
 MOST_REPEATS = 10_000  # of runs shorter than two seconds: hours
@@ -154,6 +155,10 @@ class Comparison(Sequence[Row]):
             raise MissingExtra("to_dataframe() needs pandas: pip install 'holonomic[xarray]'.") from None
         return pandas.DataFrame([row.to_dict() for row in self])
 
+    def to_csv(self, path) -> None:
+        """Write the rows to a file, comma-separated, a column for each number and one for the reasons."""
+        write_csv(path, [row.to_dict() for row in self])
+
     def plot(self, levels: str | Sequence[str] | None = None, *, style: str = "light", ax=None):
         """Draw the drift over time on a logarithmic axis, a line per run; return the Matplotlib figure.
 
@@ -169,7 +174,6 @@ class Comparison(Sequence[Row]):
         from ..view.study_plots import drift_figure
 
         return drift_figure(self, levels, style, ax)
-
 
     def view(self, **options):
         """Show all runs moving, one over the other, on a page; options are those of `Solution.view`."""
@@ -255,10 +259,11 @@ def compare(
     start = {"t_end": t_end, **given}
     truth = truth_of(system, here.system, start)
     sizes = [{"step": h} for h in steps] + [{"rtol": tol} for tol in tolerances]
-    rows = [
-        measured(system, truth, start, *methods, size, atol, repeat)
-        for *methods, size in itertools.product(*choices, sizes or [{}])
-    ]
+    with quietly():
+        rows = [
+            measured(system, truth, start, *methods, size, atol, repeat)
+            for *methods, size in itertools.product(*choices, sizes or [{}])
+        ]
     return Comparison(name_of(system), rows, truth)
 
 
@@ -276,9 +281,13 @@ def refuse_for_all(call: str, system, t_end, given: dict[str, Any], choices, ste
         check_step(h)
     for tol in tolerances:
         relative_tolerance(positive(tol, "rtol"))
-    start, asked = (kind(**{name: given[name] for name in kind._fields if name in given}) for kind in (GivenStart, Asked))
+    start, asked = (
+        kind(**{name: given[name] for name in kind._fields if name in given}) for kind in (GivenStart, Asked)
+    )
     if asked.checkpoint is not None or asked.every is not None or asked.resume:
-        raise BadArgument(f"{call} makes several runs, and a checkpoint is of one: leave checkpoint=, every= and resume= out.")
+        raise BadArgument(
+            f"{call} makes several runs, and a checkpoint is of one: leave checkpoint=, every= and resume= out."
+        )
     here = opened(call, system, t_end, start)
     model = model_of(here.system, here.q, here.v, here.t0, here.extras)
     absolute_tolerance(model, atol)
@@ -290,8 +299,13 @@ def refuse_for_all(call: str, system, t_end, given: dict[str, Any], choices, ste
     return here
 
 
-def measured(what, truth: Truth, start, formulation, integrator, stabilization, size, atol, repeat) -> Row:
-    """Run one combination and measure it; a run that does not work gives a row with the reason."""
+def measured(
+    what, truth: Truth, start, formulation, integrator, stabilization, size, atol, repeat, clock=time.perf_counter
+) -> Row:
+    """Run one combination and measure it; a run that does not work gives a row with the reason.
+
+    `clock` returns seconds: of the wall, or of this thread's processor time where several threads measure.
+    """
     named = {
         "formulation": short_name(formulation), "integrator": short_name(integrator),
         "stabilization": short_name(stabilization), "step": _float(size.get("step")), "rtol": _float(size.get("rtol")),
@@ -303,7 +317,7 @@ def measured(what, truth: Truth, start, formulation, integrator, stabilization, 
     elif atol is not None and "step" not in size:
         options["atol"] = atol
     try:
-        sol, seconds = timed(what, options, repeat)
+        sol, seconds = timed(what, options, repeat, clock)
     except Cancelled:
         raise
     except HolonomicError as problem:
@@ -311,29 +325,38 @@ def measured(what, truth: Truth, start, formulation, integrator, stabilization, 
         reason = f"{type(problem).__name__}: {problem}"
         if sol is None or not len(sol.t):
             return Row(**named, reason=reason)
-        return Row(**named, **_numbers(sol, None), reason=reason, solution=sol)
-    choice = sol.plan.choice
-    for kind in CHOICES:
-        named[kind] = short_name(getattr(choice, kind))
+        return Row(**named | _chosen(sol), **_numbers(sol, None), reason=reason, solution=sol)
+    named |= _chosen(sol)
     return Row(**named, **_numbers(sol, truth), seconds=seconds, solution=sol)
 
 
-def timed(what, options: dict[str, Any], repeat: int):
-    """Return the solution and the shortest time of its runs, after one step that compiles what is missing."""
+def _chosen(sol) -> dict[str, str]:
+    """What ran, by name, where the choice was left to us."""
+    return {kind: short_name(getattr(sol.plan.choice, kind)) for kind in CHOICES}
+
+
+@contextmanager
+def quietly() -> Iterator[None]:
+    """Without warnings of stiffness and redundancy, which are the same for all rows of a kind."""
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # stiffness and redundancy: the same for all rows of a kind
-        try:
-            simulate(what, **{**options, "max_steps": 1})
-        except HolonomicError as problem:
-            if problem.solution is None:
-                raise
-        best, sol = np.inf, None
-        for _ in range(max(1, repeat)):
-            began = time.perf_counter()
-            sol = simulate(what, **options)
-            best = min(best, time.perf_counter() - began)
-            if best > REPEAT_BELOW:
-                break
+        warnings.simplefilter("ignore")
+        yield
+
+
+def timed(what, options: dict[str, Any], repeat: int, clock):
+    """Return the solution and the shortest time of its runs, after one step that compiles what is missing."""
+    try:
+        simulate(what, **{**options, "max_steps": 1})
+    except HolonomicError as problem:
+        if problem.solution is None:
+            raise
+    best, sol = np.inf, None
+    for _ in range(max(1, repeat)):
+        began = clock()
+        sol = simulate(what, **options)
+        best = min(best, clock() - began)
+        if best > REPEAT_BELOW:
+            break
     return sol, best
 
 

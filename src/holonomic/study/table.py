@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import csv
 import html
 import math
 from collections.abc import Sequence
 from dataclasses import MISSING, dataclass, fields, is_dataclass
 from functools import cache
 
+from ..errors import BadArgument
+from ..files import writable, written
 from ..stabilizations import post
 from ..stabilizations.base import Stabilization
 
@@ -75,6 +78,17 @@ class Table:
         return any(isinstance(row[column], str) and row[column] for row in self.rows)
 
 
+def write_csv(path, rows: Sequence[dict]) -> None:
+    """Write rows of the same keys to a file, every digit kept; what is not known is an empty cell."""
+    target = writable(path, "to_csv", devices=True)
+    if not rows:
+        raise BadArgument("to_csv: there is no row to write.")
+    with written(target) as draft, open(draft, "w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file)
+        writer.writerow(rows[0])
+        writer.writerows([["" if show(value) == "" else value for value in row.values()] for row in rows])
+
+
 def show(value) -> str:
     """Return a cell as text: numbers with three figures, nothing for what is not known."""
     if value is None or (isinstance(value, float) and math.isnan(value)):
@@ -106,8 +120,7 @@ def _latex_cell(value) -> str:
 
 def _line(cells: Sequence[str], widths: Sequence[int], left: Sequence[bool]) -> str:
     parts = (
-        cell.ljust(width) if side else cell.rjust(width)
-        for cell, width, side in zip(cells, widths, left, strict=True)
+        cell.ljust(width) if side else cell.rjust(width) for cell, width, side in zip(cells, widths, left, strict=True)
     )
     return "  ".join(parts).rstrip()
 
@@ -134,6 +147,8 @@ def short_name(method) -> str:
     for name, make in named_stabilizations().items():
         if method == make():
             return name
+    if "__repr__" in vars(type(method)) and not (is_dataclass(method) and type(method).__dataclass_params__.repr):
+        return repr(method)  # written for this class: settings that its fields do not show as they were given
     if not is_dataclass(method):
         settings = {name: value for name, value in vars(method).items() if not name.startswith("_")}
     else:

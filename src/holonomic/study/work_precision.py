@@ -1,61 +1,164 @@
-"""work_precision(): error against time and evaluations, over a range of tolerances or steps."""
+"""work_precision(): error against time and evaluations, over tolerances or steps, of one problem or of many."""
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
-from typing import Any
+import math
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from threading import Event
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..arguments import refuse_unknown
+from ..arguments import Assembling, Opened, Posed, refuse_unknown
+from ..errors import BadArgument
 from ..integrators.base import Integrator
-from ..model.given_numbers import axes, positive
+from ..model.given_numbers import axes, is_whole, positive
+from ..running.progress import Tally
 from ..simulate import simulate
-from .compare import Comparison, Row, as_list, measured, name_of, refuse_for_all
-from .reference import truth_of
-from .table import Table
+from .compare import Comparison, Row, as_list, measured, name_of, quietly, refuse_for_all
+from .reference import STARTS, Truth, truth_of
+from .starts import starts_of
+from .table import Table, write_csv
 
 TOLERANCES = tuple(10.0**-k for k in range(3, 11))
+COSTS = ("seconds", "evaluations")
+INNER = (0.1, 0.9)  # shares of the starts between which a band lies
+MOST_WORKERS = 1024
+
+
+@dataclass(frozen=True, eq=False)
+class Measured(Row):
+    """One run of a study: a `Row`, with the problem's name and the number of the start, 0 being the given one."""
+
+    problem: str = ""
+    start: int = 0
+
+
+class Interval(NamedTuple):
+    """A number over several starts: the median, and between which values 80 % of the starts lie."""
+
+    middle: float
+    low: float
+    high: float
+
+
+def over_starts(values) -> Interval:
+    """Return the interval of numbers that are all positive or not known; those are left out."""
+    known = [value for value in values if value is not None and np.isfinite(value)]
+    if not known:
+        return Interval(np.nan, np.nan, np.nan)
+    return Interval(*(float(np.quantile(known, share)) for share in (0.5, *INNER)))
 
 
 class WorkPrecision(Comparison):
-    """What `work_precision` found: a comparison whose rows make up one curve per method."""
+    """What `work_precision` found for one problem: a comparison whose rows make up one curve per method.
 
-    def curves(self) -> dict[str, list[Row]]:
-        """Return the rows of each method, from the coarsest to the finest, by the method's name."""
+    With several starts there is a row for each of them; `references` has what each start is measured against.
+    """
+
+    def __init__(self, name: str, rows: Sequence[Row], references: Sequence[Truth]):
+        super().__init__(name, rows, references[0])
+        self.references = tuple(references)
+
+    @property
+    def starts(self) -> int:
+        """How many starts there are."""
+        return len(self.references)
+
+    def curves(self, start: int = 0) -> dict[str, list[Row]]:
+        """Return the rows of each method from one start, from the coarsest to the finest, by the method's name."""
         found: dict[str, list[Row]] = {}
         for row in self:
-            found.setdefault(self.label(row), []).append(row)
+            if _start(row) == start:
+                found.setdefault(self.label(row), []).append(row)
         for rows in found.values():
             rows.sort(key=lambda row: -(row.step or row.rtol or 0.0))
         return found
+
+    def by_size(self) -> dict[str, list[list[Row]]]:
+        """Return the rows of each method, those of one tolerance or step together, from the coarsest to the finest."""
+        found: dict[str, dict[float, list[Row]]] = {}
+        for row in self:
+            found.setdefault(self.label(row), {}).setdefault(row.step or row.rtol or 0.0, []).append(row)
+        return {method: [rows[size] for size in sorted(rows, reverse=True)] for method, rows in found.items()}
+
+    def bands(self, name: str) -> dict[str, list[Interval]]:
+        """Return a column of each method over all starts, from the coarsest to the finest.
+
+        Where fewer than half of the starts came to their end, nothing is known.
+        """
+        return {method: [self._band(rows, name) for rows in sizes] for method, sizes in self.by_size().items()}
+
+    def _band(self, rows: list[Row], name: str) -> Interval:
+        ended = [getattr(row, name) for row in rows if row.ok]
+        return over_starts(ended if 2 * len(ended) >= self.starts else ())
 
     def label(self, row: Row) -> str:
         """Return the method's name: integrator and stabilization, and the formulation where it varies."""
         names = [name for name in ("formulation", "integrator", "stabilization") if name in self._varying()]
         return " + ".join(getattr(row, name) for name in names or ["integrator", "stabilization"])
 
-    def cost_at(self, error: float) -> Table:
-        """Return what each method needs for a given error in q: interpolated between its runs, log over log.
+    def costs_at(self, error: float, cost: str = "seconds") -> dict[str, Interval]:
+        """Return what each method needs for an error in q: interpolated between its runs, log over log.
 
-        A method that does not get there, or gets there with every run, has no entry.
+        A method that does not get there with half of the starts, or gets there with every run, has NaN.
         """
         error = positive(error, "error", infinite="it is an error that runs have.")
-        rows = []
-        for name, runs in self.curves().items():
-            runs = [row for row in runs if row.ok and np.isfinite(row.error_q) and row.error_q > 0]
-            cells: list[Any] = [name]
-            for cost in ("seconds", "evaluations"):
-                known = [row for row in runs if getattr(row, cost) is not None]
-                cells.append(crossing([row.error_q for row in known], [getattr(row, cost) for row in known], error))
-            rows.append(tuple(cells))
-        title = f"{self.name}: cost of an error of {error:g}"
-        return Table(title, ("method", "time [s]", "evaluations"), tuple(rows))
+        found: dict[str, list[float]] = {}
+        for start in range(self.starts):
+            for method, runs in self.curves(start).items():
+                ended = [row for row in runs if row.ok and np.isfinite(row.error_q) and row.error_q > 0]
+                known = [row for row in ended if getattr(row, cost) is not None]
+                there = crossing([row.error_q for row in known], [getattr(row, cost) for row in known], error)
+                found.setdefault(method, []).append(there)
+        return {
+            method: over_starts(costs if 2 * np.isfinite(costs).sum() >= len(costs) else ())
+            for method, costs in found.items()
+        }
 
-    def plot(self, error: str = "error_q", costs: str | Sequence[str] = ("seconds", "evaluations"),
-             style: str = "light", ax=None):  # fmt: skip
+    def cost_at(self, error: float) -> Table:
+        """Return what each method needs for a given error in q, as a table; see `costs_at`.
+
+        With several starts, the median, and between which times 80 % of them lie.
+        """
+        seconds, evaluations = (self.costs_at(error, cost) for cost in COSTS)
+        title, several = f"{self.name}: cost of an error of {error:g}", self.starts > 1
+        columns = ("method", "time [s]", *(("from", "to") if several else ()), "evaluations")
+        rows = tuple(
+            (method, found.middle, *(found[1:] if several else ()), evaluations[method].middle)
+            for method, found in seconds.items()
+        )
+        return Table(title, columns, rows, (_over(self.starts),) if several else ())
+
+    def table(self) -> Table:
+        """Return the rows as a table; with several starts, medians over them."""
+        if self.starts == 1:
+            return super().table()
+        columns = ("error_q", "error_v", "drift_position", "drift_velocity", "steps", "evaluations", "seconds")
+        rows = []
+        for method, sizes in self.by_size().items():
+            for of_all in sizes:
+                bands = [self._band(of_all, name) for name in columns]
+                cells = (*bands[0], *(band.middle for band in bands[1:]))
+                rows.append((method, of_all[0].step, of_all[0].rtol, *cells, sum(not row.ok for row in of_all) or None))
+        titles = (
+            "method", "step", "rtol", "error q", "from", "to", "error v", "drift position", "drift velocity", "steps",
+            "evaluations", "time [s]", "stopped",
+        )  # fmt: skip
+        kept = [k for k in range(len(titles)) if any(_said(row[k]) for row in rows)]
+        cells = tuple(tuple(row[k] for k in kept) for row in rows)
+        return Table(
+            self.name, tuple(titles[k] for k in kept), cells, (_over(self.starts), f"reference: {self.reference.text}.")
+        )
+
+    def plot(self, error: str = "error_q", costs: str | Sequence[str] = COSTS, style: str = "light", ax=None):
         """Draw error over cost, one line per method; return the Matplotlib figure.
+
+        With several starts a line is the median, and around it lies what 80 % of the starts have.
 
         Parameters
         ----------
@@ -71,6 +174,98 @@ class WorkPrecision(Comparison):
         from ..view.study_plots import work_precision_figure
 
         return work_precision_figure(self, error, costs, style, ax)
+
+
+class WorkPrecisions(Mapping[str, WorkPrecision]):
+    """What `work_precision` found for several problems: each of them by its name, and all of them side by side."""
+
+    def __init__(self, studies: Mapping[str, WorkPrecision]):
+        self.studies = dict(studies)
+
+    def __getitem__(self, name: str) -> WorkPrecision:
+        if name not in self.studies:
+            raise KeyError(f"{name!r} is not in this study; there is: {', '.join(self.studies)}.")
+        return self.studies[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.studies)
+
+    def __len__(self) -> int:
+        return len(self.studies)
+
+    @property
+    def rows(self) -> list[Row]:
+        """All runs, problem by problem."""
+        return [row for study in self.studies.values() for row in study]
+
+    def cost_at(self, error: float, cost: str = "seconds") -> Table:
+        """Return what each method needs for a given error in q: a column per problem, and how far it is from the best.
+
+        "times the best" is the geometric mean, over the problems on which a method reaches the error, of its cost over that of
+        the method that is best there; "reached" says on how many of the problems.
+        """
+        if cost not in ("seconds", "evaluations", "steps"):
+            raise BadArgument(f"cost={cost!r}: choose 'seconds', 'evaluations' or 'steps'.")
+        found = {name: study.costs_at(error, cost) for name, study in self.studies.items()}
+        methods = list(dict.fromkeys(method for costs in found.values() for method in costs))
+        best = {name: min((each.middle for each in costs.values() if np.isfinite(each.middle)), default=np.nan)
+                for name, costs in found.items()}  # fmt: skip
+        rows = []
+        for method in methods:
+            costs = {name: each[method].middle for name, each in found.items() if method in each}
+            ratios = [costs[name] / best[name] for name in costs if np.isfinite(costs[name])]
+            mean = math.exp(np.mean(np.log(ratios))) if ratios else np.nan
+            rows.append((method, *(costs.get(name, np.nan) for name in found), mean, f"{len(ratios)} of {len(found)}"))
+        said = {"seconds": "time [s]"}.get(cost, cost)
+        starts = max(study.starts for study in self.studies.values())
+        footer = (f"{said}; where there is no number, the error is not reached, or every run is better.",)
+        return Table(
+            f"cost of an error of {error:g}", ("method", *found, "times the best", "reached"), tuple(rows),
+            footer + ((_over(starts),) if starts > 1 else ()),
+        )  # fmt: skip
+
+    def __repr__(self) -> str:
+        return "\n\n".join(self.cost_at(error).text() for error in (1e-3, 1e-6, 1e-9))
+
+    def _repr_html_(self) -> str:
+        return "".join(self.cost_at(error).html() for error in (1e-3, 1e-6, 1e-9))
+
+    def to_dataframe(self):
+        """Return all runs as a pandas DataFrame."""
+        first = next(iter(self.studies.values()))
+        return Comparison("", self.rows, first.reference).to_dataframe()
+
+    def to_csv(self, path) -> None:
+        """Write all runs to a file, comma-separated."""
+        write_csv(path, [row.to_dict() for row in self.rows])
+
+    def plot(self, error: str = "error_q", cost: str = "seconds", columns: int | None = None, style: str = "light"):
+        """Draw error over cost, a panel per problem, the same line for a method in all of them; return the Matplotlib figure.
+
+        Parameters
+        ----------
+        error, style
+            As for one problem.
+        cost : {"seconds", "evaluations", "steps"}
+            What is on the horizontal axes.
+        columns : int, optional
+            Panels side by side; as many as make a square, and at most three, if not given.
+        """
+        from ..view.study_plots import work_precisions_figure
+
+        return work_precisions_figure(self, error, cost, columns, style)
+
+
+def _start(row: Row) -> int:
+    return row.start if isinstance(row, Measured) else 0
+
+
+def _over(starts: int) -> str:
+    return f"medians over {starts} starts; from, to: 80 % of them lie there."
+
+
+def _said(value) -> bool:
+    return value is not None and not (isinstance(value, float) and np.isnan(value))
 
 
 def crossing(errors, costs, wanted: float) -> float:
@@ -91,30 +286,51 @@ def work_precision(
     formulation="auto",
     rtol=TOLERANCES,
     step=(),
+    steps=(),
     atol=None,
     repeat: int = 5,
+    starts: int = 1,
+    spread: float = 1e-3,
+    seed: int = 0,
+    workers: int = 1,
     **given,
-) -> WorkPrecision:
-    """Measure error against cost for several methods.
+) -> WorkPrecision | WorkPrecisions:
+    """Measure error against cost for several methods, on one problem or on several.
 
     Integrators with error control run at every `rtol`, the others with every `step`; the rest is as in
     `compare`. Time is the shortest of `repeat` runs without compiling.
 
+    The error of one run is partly chance: a sum of errors of both signs. With `starts` every method runs from that many starts
+    close to the given one, each with a reference of its own, and curves and costs come with the range of 80 % of them.
+
     Parameters
     ----------
     system, t_end, integrator, stabilization, formulation, atol, repeat
-        As in `compare`.
+        As in `compare`. Several problems or mechanisms, in a sequence or by name in a mapping, make a study of all of them.
     rtol : sequence of float
         Tolerances for integrators with error control, 1e-3 to 1e-10.
     step : sequence of float
         Steps for integrators without, seconds.
+    steps : sequence of int
+        The same as numbers of equal steps over the interval, which suit problems of different lengths.
+    starts : int
+        How many starts: the given one, and others around it.
+    spread : float
+        By how much these differ: q0 and v0 (y0) move by that share of max(1, \\|x\\|) times normal numbers, and go back onto the
+        constraints.
+    seed : int
+        Of the random numbers.
+    workers : int
+        How many threads measure side by side, a start of a problem at a time. With more than one, time is the processor time of
+        the thread, so that they do not disturb one another.
     *positional, **given
         Nothing without a name. What else simulate takes: q0, v0, y0, ...
 
     Returns
     -------
-    WorkPrecision
-        With `.plot()`, `.cost_at(error)` and all that a `Comparison` has.
+    WorkPrecision or WorkPrecisions
+        Of one problem, with `.plot()`, `.cost_at(error)` and all that a `Comparison` has; of several, one of them for each name,
+        with `.plot()`, `.cost_at(error)`, `.to_csv(path)` for all.
 
     Raises
     ------
@@ -131,15 +347,109 @@ def work_precision(
     """
     refuse_unknown(work_precision, positional, given, system, passed_on=simulate)
     choices = [as_list(choice) for choice in (formulation, integrator, stabilization)]
-    steps, tolerances = ([] if axes(sizes) == 1 and not len(sizes) else as_list(sizes) for sizes in (step, rtol))
-    here = refuse_for_all("work_precision", system, t_end, given, choices, steps, tolerances, atol, repeat)
-    start = {"t_end": t_end, **given}
-    truth = truth_of(system, here.system, start)
+    sizes, numbers, tolerances = (_listed(each) for each in (step, steps, rtol))
+    for n in numbers:
+        if not is_whole(n, 1):
+            raise BadArgument(f"steps={n!r} must be whole numbers of steps, 1 or more.")
+    if not is_whole(workers, 1) or workers > MOST_WORKERS:
+        raise BadArgument(f"workers={workers!r} must be a whole number of threads, from 1 to {MOST_WORKERS}.")
+    several = isinstance(system, Mapping | Sequence) and not isinstance(system, str | bytes)
+    named = _named(system, given) if several else {name_of(system): system}
+    jobs = []
+    for name, what in named.items():
+        here = refuse_for_all("work_precision", what, t_end, given, choices, sizes, tolerances, atol, repeat)
+        own = {"t_end": t_end, **given}
+        fixed = [*sizes, *(abs(here.t1 - here.t0) / n for n in numbers)]
+        for number, start in enumerate(starts_of(what, here, own, starts, spread, seed)):
+            job = Job(name, what, here, own | start, number, fixed, tolerances, atol, repeat)
+            jobs.append(job)
+    found = run_jobs(jobs, choices, workers, given.get("progress"))
+    studies = {}
+    for name in named:
+        of_it = [each for job, each in zip(jobs, found, strict=True) if job.name == name]
+        studies[name] = WorkPrecision(name, [row for _, rows in of_it for row in rows], [truth for truth, _ in of_it])
+    return WorkPrecisions(studies) if several else next(iter(studies.values()))
+
+
+class Job(NamedTuple):
+    """All runs from one start of one problem."""
+
+    name: str
+    what: Any
+    here: Opened
+    start: dict[str, Any]
+    number: int
+    steps: list[float]
+    tolerances: list
+    atol: Any
+    repeat: int
+
+
+def run_jobs(jobs: list[Job], choices, workers: int, progress: bool | None) -> list[tuple[Truth, list[Measured]]]:
+    """Run all jobs, on so many threads; Ctrl-C ends those under way."""
+    bar = Tally(len(jobs), progress)
+
+    def done(job: Job, clock: Callable[[], float]):
+        found = run_job(job, choices, clock)
+        bar.add(1)
+        return found
+
+    with quietly():
+        try:
+            if workers == 1:
+                return [done(job, time.perf_counter) for job in jobs]
+            halt = Event()
+            jobs = [job._replace(start={"cancel": halt} | job.start) for job in jobs]
+            pool = ThreadPoolExecutor(workers)
+            try:
+                return list(pool.map(lambda job: done(job, time.thread_time), jobs))
+            except BaseException:
+                halt.set()
+                raise
+            finally:
+                pool.shutdown(cancel_futures=True)
+        finally:
+            bar.close()
+
+
+def run_job(job: Job, choices, clock: Callable[[], float]) -> tuple[Truth, list[Measured]]:
+    """Find what the start leads to, and measure every method against it; only runs from the given start are kept."""
+    truth = truth_of(job.what, job.here.system, job.start)
     rows = []
     for methods in itertools.product(*choices):
-        sizes = _sizes(methods[1], tolerances, steps)
-        rows += [measured(system, truth, start, *methods, size, atol, repeat) for size in sizes or [{}]]
-    return WorkPrecision(name_of(system), rows, truth)
+        for size in _sizes(methods[1], job.tolerances, job.steps) or [{}]:
+            row = measured(job.what, truth, job.start, *methods, size, job.atol, job.repeat, clock)
+            said = {name: getattr(row, name) for name in Row.__dataclass_fields__}
+            kept = {"solution": row.solution if job.number == 0 else None, "problem": job.name, "start": job.number}
+            rows.append(Measured(**said | kept))
+    return truth, rows
+
+
+def _named(systems, given: dict[str, Any]) -> dict[str, Any]:
+    """Return problems by name; refuse what brings no start of its own."""
+    own = [name for name in STARTS if given.get(name) is not None]
+    if own:
+        raise BadArgument(f"{own[0]}= is the start of one system; of several, each problem brings its own.")
+    if not len(systems):
+        raise BadArgument("there is no problem to measure: the sequence is empty.")
+    named: dict[str, Any] = {}
+    for key, what in systems.items() if isinstance(systems, Mapping) else ((None, what) for what in systems):
+        if not isinstance(what, Posed | Assembling):
+            raise BadArgument(
+                f"of several systems, each has to bring its start: problems or mechanisms, got {type(what).__name__}. "
+                "Give a System alone, with q0= and v0=."
+            )
+        name = (what.name if isinstance(what, Posed) else name_of(what)) if key is None else str(key)
+        if name in named:
+            raise BadArgument(
+                f"two problems are called {name!r}. Name them: work_precision({{'first': ..., 'second': ...}}, ...)."
+            )
+        named[name] = what
+    return named
+
+
+def _listed(sizes) -> list:
+    return [] if axes(sizes) == 1 and not len(sizes) else as_list(sizes)
 
 
 def _sizes(integrator, tolerances, steps) -> list[dict[str, float]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import reprlib
 from collections.abc import Sequence
 
@@ -12,7 +13,7 @@ from matplotlib.ticker import EngFormatter, LogLocator, NullFormatter
 
 from ..errors import BadArgument
 from ..study.reference import drift
-from .page_arguments import axes_given, texts
+from .page_arguments import axes_given, texts, whole
 from .panels import FLOOR
 from .plot import TIME, figure_of, new_figure
 from .styles import style_of
@@ -24,6 +25,7 @@ NAMELESS = ("System", "Mechanism", "Ode", "Dae")  # no title: nobody gave the sy
 MARKERS = "osD^vPX*"
 LEVELS = {"position": "Drift at position level, |g|", "velocity": "Drift at velocity level, |G v + g_t|"}
 ERRORS = ("error_q", "error_v", "energy_error", "drift_position", "drift_velocity")
+NOTHING = "there is nothing to draw: none of the runs has an error. See the reasons in the table."
 COSTS = {"seconds": "time", "evaluations": "evaluations of the field", "steps": "steps"}
 
 
@@ -84,20 +86,17 @@ def work_precision_figure(study, error: str, costs, style: str = "light", ax=Non
     """Draw error over cost, a panel per cost; cheap and accurate is at the lower left.
 
     Integrators differ by colour, stabilizations by line and mark. Where the reference was computed, errors that
-    it cannot tell from zero lie in the grey band.
+    it cannot tell from zero lie in the grey band. Of several starts the median is drawn, and what 80 % of them have.
     """
     costs = texts(costs, "costs", "seconds")
-    unknown = [cost for cost in costs if cost not in COSTS]
-    if unknown or not costs:
-        raise BadArgument(f"there is no cost {unknown[0] if unknown else ''!r}; there is: {', '.join(COSTS)}.")
-    if not isinstance(error, str) or error not in ERRORS:
-        raise BadArgument(f"error={reprlib.repr(error)}: choose {', '.join(map(repr, ERRORS))}.")
-    curves = {name: [row for row in rows if row.ok] for name, rows in study.curves().items()}
-    curves = {name: rows for name, rows in curves.items() if any(np.isfinite(getattr(row, error)) for row in rows)}
+    if not costs:
+        raise BadArgument(f"there is no cost ''; there is: {', '.join(COSTS)}.")
+    for cost in costs:
+        _check_cost(cost)
+    curves = _curves_of(study, error)
     if not curves:
-        raise BadArgument("there is nothing to draw: none of the runs has an error. See the reasons in the table.")
-    steppers = list(dict.fromkeys(_stepper(rows[0]) for rows in curves.values()))
-    kept = list(dict.fromkeys(rows[0].stabilization for rows in curves.values()))
+        raise BadArgument(NOTHING)
+    looks = Looks(curves.values())
     look = style_of(style)
     with matplotlib.rc_context(look.settings):
         axes = axes_given(ax, costs, "panels")
@@ -105,23 +104,92 @@ def work_precision_figure(study, error: str, costs, style: str = "light", ax=Non
         if axes is None:
             axes = figure.subplots(1, len(costs), sharey=True, squeeze=False).ravel()
         for ax, cost in zip(axes, costs, strict=True):
-            for name, runs in curves.items():
-                rows = [row for row in runs if getattr(row, cost) is not None]
-                if not rows:  # implicit methods count no evaluations
-                    continue
-                colour, mark = steppers.index(_stepper(rows[0])), kept.index(rows[0].stabilization)
-                ax.plot(
-                    [getattr(row, cost) for row in rows], [max(getattr(row, error), FLOOR) for row in rows], label=name,
-                    color=look.lines[colour % len(look.lines)], marker=MARKERS[mark % len(MARKERS)], markersize=4,
-                    linewidth=1.2, linestyle=LINES[(mark + colour // len(look.lines)) % len(LINES)],
-                )  # fmt: skip
-            ax.set_xscale("log")
-            ax.set_yscale("log")
-            _readable_ticks(ax.xaxis, "s" if cost == "seconds" else "")
-            ax.set_xlabel(COSTS[cost])
+            _draw_curves(ax, study, curves, error, cost, looks, look)
         _shade(axes, study.reference.agreement)
         axes[0].set_ylabel(f"{error.replace('_', ' of ')} at the end")
         return _finish(figure, axes[0], study.name)
+
+
+def work_precisions_figure(studies, error: str, cost: str, columns: int | None, style: str = "light") -> Figure:
+    """Draw error over cost, a panel per problem, with one legend: a method has the same line in all panels."""
+    _check_cost(cost)
+    columns = (
+        min(3, math.isqrt(len(studies) - 1) + 1) if columns is None else whole(columns, "columns", 1, len(studies))
+    )
+    curves = {name: _curves_of(study, error) for name, study in studies.items()}
+    if not any(curves.values()):
+        raise BadArgument(NOTHING)
+    looks = Looks(row for each in curves.values() for row in each.values())
+    lines = -(-len(studies) // columns)
+    look = style_of(style)
+    with matplotlib.rc_context(look.settings):
+        figure = new_figure((3.3 * columns + 0.6, 2.9 * lines + 0.9))
+        axes = figure.subplots(lines, columns, squeeze=False)
+        for ax, (name, study) in zip(axes.ravel(), studies.items(), strict=False):
+            _draw_curves(ax, study, curves[name], error, cost, looks, look)
+            _shade([ax], study.reference.agreement)
+            ax.set_title(name, loc="left")
+        for ax in axes.ravel()[len(studies) :]:
+            ax.set_visible(False)
+        for line in axes:
+            line[0].set_ylabel(f"{error.replace('_', ' of ')} at the end")
+        known = {}
+        for ax in axes.ravel():
+            known |= dict(zip(*reversed(ax.get_legend_handles_labels()), strict=True))
+        columns = 2 if max(map(len, known)) > 24 or len(known) < 3 else 3
+        figure.legend(known.values(), known, loc="outside lower center", ncols=columns)
+    return figure
+
+
+def _check_cost(cost) -> None:
+    if not isinstance(cost, str) or cost not in COSTS:
+        raise BadArgument(f"there is no cost {reprlib.repr(cost)}; there is: {', '.join(COSTS)}.")
+
+
+def _curves_of(study, error: str) -> dict:
+    """Return the first run of every method that has an error, by the method's name."""
+    if not isinstance(error, str) or error not in ERRORS:
+        raise BadArgument(f"error={reprlib.repr(error)}: choose {', '.join(map(repr, ERRORS))}.")
+    bands = study.bands(error)
+    known = {name: [row for row in rows if row.ok] for name, rows in study.curves().items()}
+    return {
+        name: rows[0] for name, rows in known.items() if rows and any(np.isfinite(each.middle) for each in bands[name])
+    }
+
+
+class Looks:
+    """Lines of methods: integrators differ by colour, stabilizations by line and mark."""
+
+    def __init__(self, rows):
+        rows = list(rows)
+        self.steppers = list(dict.fromkeys(_stepper(row) for row in rows))
+        self.kept = list(dict.fromkeys(row.stabilization for row in rows))
+
+    def of(self, row, look) -> dict:
+        colour, mark = self.steppers.index(_stepper(row)), self.kept.index(row.stabilization)
+        return {
+            "color": look.lines[colour % len(look.lines)], "marker": MARKERS[mark % len(MARKERS)], "markersize": 4,
+            "linewidth": 1.2, "linestyle": LINES[(mark + colour // len(look.lines)) % len(LINES)],
+        }  # fmt: skip
+
+
+def _draw_curves(ax, study, curves, error: str, cost: str, looks: Looks, look) -> None:
+    errors, costs = study.bands(error), study.bands(cost)
+    for name, row in curves.items():
+        points = [
+            (c.middle, *e) for c, e in zip(costs[name], errors[name], strict=True) if np.isfinite(c.middle + e.middle)
+        ]
+        if not points:  # implicit methods count no evaluations
+            continue
+        cheap, middle, low, high = np.maximum(np.array(points).T, FLOOR)
+        line = looks.of(row, look)
+        ax.plot(cheap, middle, label=name, **line)
+        if study.starts > 1:
+            ax.fill_between(cheap, low, high, color=line["color"], alpha=0.18, linewidth=0)
+    ax.set_xscale("log")
+    ax.set_yscale("log")
+    _readable_ticks(ax.xaxis, "s" if cost == "seconds" else "")
+    ax.set_xlabel(COSTS[cost])
 
 
 def _stepper(row) -> tuple[str, str]:

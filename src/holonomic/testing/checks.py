@@ -13,20 +13,20 @@ import re
 
 import numpy as np
 
-from .errors import BadArgument
-from .formulations.base import Formulation
-from .integrators.base import Integrator
-from .integrators.fixed_steps import BackwardEuler
-from .integrators.runge_kutta import DOP853, RK4, Euler, Midpoint
-from .model.system import System
-from .problems.kepler import kepler
-from .problems.pendulum import pendulum_a01, released_from_horizontal
-from .problems.problem import Problem
-from .simulate import simulate
-from .stabilizations.base import Stabilization
-from .stabilizations.projection import Projection
-from .starting.initial import terms
-from .study.order import EPS, ROUNDOFF, drift_sizes, observed_order
+from ..errors import BadArgument
+from ..formulations.base import Formulation
+from ..integrators.base import Integrator
+from ..integrators.fixed_steps import BackwardEuler
+from ..integrators.runge_kutta import DOP853, RK4, Euler, Midpoint
+from ..model.system import System
+from ..problems.kepler import kepler
+from ..problems.pendulum import pendulum_a01, released_from_horizontal
+from ..problems.problem import Problem
+from ..simulate import simulate
+from ..stabilizations.base import Stabilization
+from ..stabilizations.projection import Projection
+from ..starting.initial import terms
+from ..study.order import EPS, ROUNDOFF, drift_sizes, observed_order
 
 SLACK = 0.2  # by how much an observed order may stay below the declared one
 SPREAD = (1.0, 1.5, 2.0)  # numbers of steps, in multiples of the smallest
