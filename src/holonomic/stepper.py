@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -27,11 +27,17 @@ ENDLESS = 2**62  # steps: a loop of one's own has no end
 QUOTA = 2**40  # attempts in one call of the compiled loop: a step of a Stepper is short
 
 
-class Checkpoint(NamedTuple):
-    """A state of a Stepper, to go back to."""
+class Held:
+    """A run that a stepper works with, and what the compiled loop is given of it; spare for its copies when the stepper is no more."""
 
-    run: RunState
-    controllers: tuple
+    __slots__ = ("given", "run", "spare")
+
+    def __init__(self, run: Run, given: tuple, spare: list[tuple[Run, tuple]]):
+        self.run, self.given, self.spare = run, given, spare
+
+    def __del__(self):
+        if len(self.spare) < MOST_SPARE:
+            self.spare.append((self.run, self.given))
 
 
 class Stepper:
@@ -128,6 +134,7 @@ class Stepper:
     def _work_with(self, run: Run, given: tuple | None = None) -> None:
         self._run, self._memory, self._data = run, run.memory, run.data
         self._given = self._for_kernels() if given is None else given
+        self._held = Held(run, self._given, self._spare)
 
     def _wake(self) -> None:
         """Make of a copy that has only been kept one that can go on."""
@@ -135,15 +142,10 @@ class Stepper:
         try:
             self._work_with(*self._spare.pop())
         except IndexError:
-            self._work_with(self._new_run(kept.run.data.copy(), *self._begun))
+            self._work_with(self._new_run(np.frombuffer(kept.data).copy(), *self._begun))
         if self._laws:
             self._sampling = EndlessSampling(self._laws, self._begun[0])
         self.restore(kept)
-
-    def __del__(self):
-        own = self.__dict__
-        if own.get("_run") is not None and len(self._spare) < MOST_SPARE:
-            self._spare.append((self._run, self._given))
 
     def _for_kernels(self) -> tuple:
         """What the compiled loop is given; made anew where functions have been compiled on the way."""
@@ -252,7 +254,7 @@ class Stepper:
         while status != DONE:
             if not (self.plan.supplies(status) or status == MORE):
                 raise self._failed(status)
-            self._given = self._for_kernels()
+            self._given = self._held.given = self._for_kernels()
             memory.quota, memory.paths = QUOTA, 0  # paths over singular positions, whose buffer may be full, are not asked for here
             status = drive_compiled(self._given)
             raise_what_was_raised()
@@ -316,18 +318,19 @@ class Stepper:
             }
         return self._at
 
-    def state(self) -> Checkpoint:
+    def state(self) -> RunState:
         """Return everything the next step depends on; `restore` goes back to it."""
         if self._kept is not None:
             return self._kept
-        return Checkpoint(self._run.state(), self._sampling.memory() if self._laws else ())
+        kept = self._run.state()
+        return kept._replace(controllers=self._sampling.memory()) if self._laws else kept
 
-    def restore(self, kept: Checkpoint) -> None:
+    def restore(self, kept: RunState) -> None:
         """Go back to a state of this stepper, or of a copy of it."""
         if self._kept is not None:
             self._kept = kept
             return
-        self._run.restore(kept.run)
+        self._run.restore(kept)
         if self._laws:
             self._sampling.restore(kept.controllers)
         if not self._plain:
@@ -340,10 +343,10 @@ class Stepper:
         where there are such.
         """
         other = object.__new__(Stepper)
-        own = other.__dict__
-        own.update(self.__dict__)
+        own = self.__dict__.copy()
         own["_kept"] = self.state()
-        own["_run"] = None
+        own["_held"] = own["_run"] = None
+        other.__dict__ = own
         return other
 
     def __copy__(self) -> Stepper:

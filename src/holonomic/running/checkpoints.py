@@ -85,10 +85,9 @@ class Checkpoints:
     ) -> None:
         """Write down a run that stands between two stretches, or has `ended`."""
         packing = Packing(self.choice)
-        state = run.state()
         content = {
             "identity": self.identity, "ended": ended, "left": run.left,
-            "run": packing(_of_run(run)), "arrays": packing(state.arrays), "data": packing(state.data),
+            "run": packing(_of_run(run)), "arrays": packing((run.work.arena,)), "data": packing(run.data),
             "watching": packing(run.watching.memories()),
             "parts": [packing(_of_part(part)) for part in parts],
             "choosing": None if choosing is None else packing(choosing.memories()), "crossing": packing(crossing.memories()),
@@ -114,7 +113,8 @@ class Checkpoints:
             known["plan"], unpacked(content["data"]), *known["start"], t_end, save_t=None if known["keeps"] else known["save_t"],
             inputs=self.inputs, max_steps=known["max_steps"], max_step=np.inf, first=known["first"],
         )  # fmt: skip
-        run.restore(RunState(unpacked(content["arrays"]), bytes(known["memory"]), run.data))
+        (arena,) = unpacked(content["arrays"])
+        run.restore(RunState(arena.tobytes(), bytes(known["memory"]), run.data.tobytes()))
         run.noted[:], run.lam0, run.left = known["noted"], known["lam0"], content["left"]
         run.record = _rows(known["record"])
         run.passages.recall(known["paths"])

@@ -31,11 +31,12 @@ NOTHING = np.zeros(0)
 
 
 class RunState(NamedTuple):
-    """A state of a run: everything that its next steps depend on."""
+    """A state of a run: everything that its next steps depend on, as bytes."""
 
-    arrays: tuple[np.ndarray, ...]
+    arena: bytes
     memory: bytes
-    data: np.ndarray
+    data: bytes
+    controllers: tuple = ()  # what they remember, of a `Stepper`
 
 
 class Run:
@@ -103,13 +104,14 @@ class Run:
 
     def state(self) -> RunState:
         """Return everything that the next steps depend on."""
-        return RunState((self.work.arena.copy(),), bytes(self.memory), self.data.copy())
+        # not RunState(...), which takes as long as one of the copies
+        return tuple.__new__(RunState, (self.work.arena.tobytes(), bytes(self.memory), self.data.tobytes(), ()))
 
     def restore(self, kept: RunState) -> None:
         """Go back to a state of this run, or of another one with the same plan and start."""
-        self.work.arena[:] = kept.arrays[0]
+        self.work.arena.data.cast("B")[:] = kept.arena
         ctypes.memmove(ctypes.addressof(self.memory), kept.memory, len(kept.memory))
-        self.data[:] = kept.data
+        self.data.data.cast("B")[:] = kept.data
 
     def begin(self) -> int:
         """Evaluate the first point, choose the first step, write the first row; return a status."""
