@@ -238,8 +238,10 @@ def test_long_runs_go_to_a_worker_and_give_the_same(moved):
     )
     page.slide(g=5.0)
     here = page.told["x"]
-    assert page.tab("holonomic.live.spent") > 30  # 100 000 steps
+    assert page.tab("holonomic.live.spent") > 1  # 100 000 steps, which quick computers take in less than 30 ms
+    page.tab("holonomic.live.spent = 31")
     page.slide(g=6.0)
+    page.tab("holonomic.live.spent = 31")
     page.slide(g=5.0)
     assert page.tab("Boolean(holonomic.live.worker)") and page.told["x"] == here
 

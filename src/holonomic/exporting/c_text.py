@@ -265,7 +265,8 @@ def example(name: str, t0: float, t_end: float) -> str:
 
 def cmake(name: str, library: str) -> str:
     """A CMake file with the library as a target, and the example."""
-    return CMAKE.format(name=name, library=library)
+    by = f"\n    IMPORTED_IMPLIB ${{CMAKE_CURRENT_SOURCE_DIR}}/{name}.lib" if library.endswith(".dll") else ""
+    return CMAKE.format(name=name, library=library, by=by)
 
 
 EXAMPLE = """/* {name} from {t0} s to {t_end} s in 100 steps of communication: times and states as text. */
@@ -300,7 +301,7 @@ project({name}_example C)
 
 add_library({name} SHARED IMPORTED)
 set_target_properties({name} PROPERTIES
-    IMPORTED_LOCATION ${{CMAKE_CURRENT_SOURCE_DIR}}/{library}
+    IMPORTED_LOCATION ${{CMAKE_CURRENT_SOURCE_DIR}}/{library}{by}
     INTERFACE_INCLUDE_DIRECTORIES ${{CMAKE_CURRENT_SOURCE_DIR}})
 
 add_executable({name}_example main.c)

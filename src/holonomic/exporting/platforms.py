@@ -114,12 +114,14 @@ def _own() -> list[str]:
 
 
 def link(platform: Platform, sources: list[Path], includes: Path, to: Path, *flags: str) -> None:
-    """Compile C files, and link them with objects to a shared library."""
+    """Compile C files, and link them with objects to a shared library; on Windows with what others link it by beside it."""
     command = [*compiler_for(platform), "-std=c99", "-O2", "-shared", "-fvisibility=hidden", f"-I{includes}", *flags]
     if platform.system != "windows":
         command.append("-fPIC")
     command += [*map(str, sources), "-o", str(to)]
-    if platform.system != "windows":
+    if platform.system == "windows":
+        command.append(f"-Wl,--out-implib,{to.with_suffix('.lib')}")
+    else:
         command.append("-lm")
     if platform.system != "macos":
         command.append("-Wl,-s")
