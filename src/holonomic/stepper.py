@@ -28,7 +28,7 @@ QUOTA = 2**40  # attempts in one call of the compiled loop: a step of a Stepper 
 
 
 class Held:
-    """A run that a stepper works with, and what the compiled loop is given of it; spare for its copies when the stepper is no more."""
+    """A run that a stepper works with, and what the compiled loop is given of it; afterwards its copies may have it."""
 
     __slots__ = ("given", "run", "spare")
 
