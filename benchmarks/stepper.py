@@ -1,4 +1,4 @@
-"""What calls of a Stepper cost, in microseconds of processor time, the call from Python included: `python benchmarks/stepper.py`."""
+"""What calls of a Stepper cost, in microseconds of processor time, from Python: `python benchmarks/stepper.py`."""
 
 import time
 from collections.abc import Callable
