@@ -76,6 +76,23 @@ def writable(path, call: str, devices: bool = False) -> Path:
     return target
 
 
+def made_folder(path, call: str) -> Path:
+    """Return the path of a folder to write in, made if it is not there, or say why it cannot be."""
+    text = os.fspath(path) if isinstance(path, str | os.PathLike) else None
+    if not isinstance(text, str) or not text or "\0" in text:
+        raise BadArgument(f"{call}({path!r}): give the path of a folder, as text or Path.")
+    path = Path(path)
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except FileExistsError:
+        raise BadArgument(f"{path} is a file, no folder.") from None
+    except (OSError, RuntimeError) as problem:
+        raise FileFailed(f"the folder {path} cannot be made: {words(problem)}.") from problem
+    if not os.access(path, os.W_OK | os.X_OK):
+        raise FileFailed(f"{path} cannot be written in: permission denied.")
+    return path
+
+
 @contextlib.contextmanager
 def written(target: Path) -> Iterator[Path]:
     """Give the path of a draft, which takes the name of the target when it is complete.

@@ -26,6 +26,8 @@ from holonomic import (
     simulate,
     sweep,
 )
+from holonomic.errors import HolonomicError, MissingExtra
+from holonomic.exporting.c_text import library_name
 
 pytestmark = needs_compiler
 START = {"q0": [1.0, 0.0], "v0": [0.0, 0.0]}
@@ -254,6 +256,69 @@ def test_the_library_needs_c_and_nothing_else(swing):
     assert needed <= mathematics | system | {"_ITM_deregisterTMCloneTable", "_ITM_registerTMCloneTable"}
     shown = {line.split()[-1] for line in told.splitlines() if " T " in line}
     assert shown == {f"{swing.name}_{name}" for name in TYPES}
+
+
+@pytest.mark.parametrize(
+    ("given", "name"),
+    [("π 1", "pi_1"), ("for", "m_for"), ("main", "m_main"), ("memcpy", "m_memcpy"), ("hol", "m_hol"), ("Σ-é", "sigma_e")],
+)
+def test_a_name_that_c_cannot_spell_is_spelled_otherwise(given, name, tmp_path):
+    assert library_name(given) == name
+
+
+def test_odd_names_give_a_header_that_compiles(tmp_path):
+    odd = System(
+        mass=np.eye(2), force=lambda p, u: [p.π * p.k + p.K + u.λ, -9.81 * vars(p)["for"] - u.double],
+        constraint={"rod */ \n two": lambda q: q @ q - 1.0}, params={"for": 1.0, "π": 0.1, "k": 1.0, "K": 2.0},
+        inputs={"λ": 0.0, "double": 0.0}, coordinates=("x y", "π"), outputs={"tension N": lambda lam: lam[0], "Σ": lambda q: q[0]},
+    )  # fmt: skip
+    made = export(odd, 1.0, **START, integrator=RK4(), step=0.01, folder=tmp_path / "printf")
+    assert made.name == "m_printf"
+    strict = ["-std=c99", "-Wall", "-Wextra", "-Werror", "-pedantic", "-fsyntax-only", f"-I{made.folder}"]
+    subprocess.run(["cc", *strict, made.example], check=True)
+    m, sol = Instance(Library(made)), simulate(odd, 1.0, **START, integrator=RK4(), step=0.01)
+    assert m.step_to(1.0) == 0 and same_end(sol, m)
+    header = made.header.read_text()
+    for word in ("P_FOR", "P_PI", "P_K", "P_K_", "U_LAMBDA", "U_DOUBLE", "Q_X_Y", "LAM_ROD_TWO", "Y_TENSION_N", "Y_SIGMA"):
+        assert f" M_PRINTF_{word} = " in header
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"folder": 5}, r"^export\(5\): give the path of a folder, as text or Path\.$"),
+        ({"folder": ""}, r"^export\(''\): give the path of a folder, as text or Path\.$"),
+        ({"folder": __file__}, r"test_to_c\.py is a file, no folder\.$"),
+        ({"folder": f"{__file__}/below"}, r"^the folder .*below cannot be made: not a directory\.$"),
+        ({"name": 5}, r'^name= is a text, such as name="swing", got 5\.$'),
+        ({"platform": "amiga"}, r"^platform='amiga' is not known\. Known: linux-x86-64-v3, "),
+        ({"controllers": {}}, r"^export has no argument 'controllers' and needs none: who calls it is the controller\.$"),
+    ],
+)
+def test_what_cannot_be_meant_by_an_export_is_said(given, said, tmp_path):
+    with pytest.raises(HolonomicError, match=said):
+        export(pendulum(), 1.0, **START, **METHODS, **({"folder": tmp_path} | given))
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_files_of_others_are_left_alone(tmp_path):
+    (tmp_path / "main.c").write_text("int main(void) { return 0; }")
+    with pytest.raises(HolonomicError, match=r"main\.c is there already and was not written by an export: give another folder\.$"):
+        export(pendulum(), 1.0, **START, **METHODS, folder=tmp_path)
+    assert [each.name for each in tmp_path.iterdir()] == ["main.c"]
+    assert (tmp_path / "main.c").read_text() == "int main(void) { return 0; }"
+    made = [export(pendulum(), 1.0, **START, **METHODS, folder=tmp_path / "ours") for _ in range(2)][1]
+    assert len(list(made.folder.iterdir())) == 4
+
+
+def test_a_compiler_that_is_not_there_or_fails_is_named(tmp_path, monkeypatch):
+    monkeypatch.setenv("CC", "no-such-compiler -O3")
+    with pytest.raises(MissingExtra, match=r"^the environment names 'no-such-compiler' as compiler \(CC\), which is not found\."):
+        export(pendulum(), 1.0, **START, **METHODS, folder=tmp_path)
+    monkeypatch.setenv("CC", "false")
+    with pytest.raises(HolonomicError, match=r"^libswing\.so could not be linked\. false ended with status 1 and says:\nnothing$"):
+        export(pendulum(), 1.0, **START, **METHODS, folder=tmp_path, name="swing")
+    assert list(tmp_path.iterdir()) == []
 
 
 CHANGE = ("jansen-walker", "wheelset", "wheelset-contacts")  # their methods change on the way

@@ -12,12 +12,14 @@ from fmpy.fmi2 import FMU2Slave
 from fmpy.validation import validate_fmu
 
 from holonomic import DOP853, RK4, Event, Projection, Stepper, System, export_fmu, simulate, sweep
+from holonomic.errors import HolonomicError
 from holonomic.exporting.checked_unit import UnitDiffers, check_unit
 from holonomic.multibody import Mechanism, rod
 
 pytestmark = needs_compiler
 METHODS = {"integrator": DOP853(), "stabilization": Projection()}
 START = {"q0": [1.0, 0.0], "v0": [0.0, 0.0]}
+WALL = Event(lambda q: q[0] + 0.5, direction="falling", then=lambda q, v: (q, -0.9 * v))
 
 
 def pendulum():
@@ -31,10 +33,9 @@ def pendulum():
 @pytest.fixture(scope="module", params=["3.0", "2.0"])
 def swing(request, tmp_path_factory):
     """The pendulum with a wall, checked by FMPy when it is made."""
-    wall = Event(lambda q: q[0] + 0.5, direction="falling", then=lambda q, v: (q, -0.9 * v))
     path = tmp_path_factory.mktemp("units") / "swing.fmu"
     return export_fmu(
-        pendulum(), 10.0, **START, **METHODS, events={"wall": wall}, path=path, version=request.param, check=True
+        pendulum(), 10.0, **START, **METHODS, events={"wall": WALL}, path=path, version=request.param, check=True
     )
 
 
@@ -73,8 +74,7 @@ def test_an_input_that_steps_between_points_is_held_as_in_a_stepper(swing):
         mass=np.eye(2), force=lambda u: [u.push, -9.81], constraint=lambda q: q @ q - 1.0,
         inputs={"push": ([0.0, 0.5], [0.0, 3.0], "hold")},
     )  # fmt: skip
-    wall = Event(lambda q: q[0] + 0.5, direction="falling", then=lambda q, v: (q, -0.9 * v))
-    exact = simulate(pushed, 1.0, **START, rtol=1e-10, events={"wall": wall}, save_at=found["time"])
+    exact = simulate(pushed, 1.0, **START, rtol=1e-10, events={"wall": WALL}, save_at=found["time"])
     np.testing.assert_allclose(found["q.x"], exact.q[:, 0], atol=1e-4)  # twenty short steps at rtol 1e-6, and a bounce
 
 
@@ -111,7 +111,36 @@ def test_what_cannot_be_set_is_refused_in_words(tmp_path):
 def test_a_unit_that_ends_elsewhere_does_not_pass(swing):
     other = simulate(pendulum(), 10.0, q0=[0.0, -1.0], v0=[1.0, 0.0], **METHODS)
     with pytest.raises(UnitDiffers, match=r"^swing\.fmu: the end differs by .* from what simulate gives \(allowed 0\.0e\+00\)\.$"):
-        check_unit(swing, (0.0, 10.0), lambda: other, same_bits=True)
+        check_unit(swing, (0.0, 10.0), lambda held=None: other, {}, same_bits=True)
+    right = simulate(pendulum(), 10.0, **START, **METHODS, events={"wall": WALL})
+    with pytest.raises(UnitDiffers, match=r"^swing\.fmu: the end after a step of its inputs differs by "):
+        check_unit(swing, (0.0, 10.0), lambda held=None: right, {"push": 0.0}, same_bits=True)
+
+
+@pytest.mark.parametrize("version", ["2.0", "3.0"])
+def test_names_that_a_unit_cannot_have_are_spelled_otherwise(version, tmp_path):
+    rod = {"rod \n two": lambda q: q @ q - 1.0}
+    outputs = {'"<N> & \n': lambda q: q[0], '"<N> &  ': lambda q: q[1]}
+    odd = System(mass=np.eye(2), force=[0, -9.81], constraint=rod, outputs=outputs)
+    made = export_fmu(odd, 1.0, **START, **METHODS, path=tmp_path / "π for.fmu", version=version, check=True)
+    assert made.name == "pi_for"
+    assert [name for name in made.variables if name[0] in "yl"] == ['y."<N> &  ', 'y."<N> &  _', "lambda.rod   two"]
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"platforms": 5}, r"^platforms= is a list of names, such as \['linux-arm64'\], got 5\.$"),
+        ({"platforms": ["linux-arm64"]}, r"^check=True runs the unit on this computer, and it is for linux-arm64 alone: name"),
+        ({"name": 3}, r'^name= is a text, such as name="swing", got 3\.$'),
+        ({"path": 5}, r"^export_fmu\(5\): give the path of a file, as text or Path\.$"),
+        ({"path": "/dev/null/swing.fmu"}, r"^the folder /dev/null cannot be made|^/dev/null is a file, no folder\.$"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_meant_by_a_unit_is_said(given, said, tmp_path):
+    with pytest.raises(HolonomicError, match=said):
+        export_fmu(pendulum(), 1.0, **START, **METHODS, **({"path": tmp_path / "swing.fmu", "check": True} | given))
+    assert list(tmp_path.iterdir()) == []
 
 
 def controlled():

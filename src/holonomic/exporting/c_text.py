@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import re
 import textwrap
+import unicodedata
 from dataclasses import dataclass
 
 from .. import errors
 from .._version import __version__
+from ..errors import BadArgument
 from ..kernels.memory import PASSING, RUN, STEPPING
 from ..loop.after_events import MAP_FAILED
 from ..multibody.joint_frames import COMPONENTS
@@ -70,10 +72,47 @@ def entries(name: str, n: int) -> list[str]:
     return [name] if n == 1 else [f"{name}[{k}]" for k in range(n)]
 
 
+# what a library cannot be called: words of C and C++, and what the headers of C declare that its files include
+TAKEN = frozenset("""
+    alignas alignof and asm auto bitand bitor bool break case catch char class compl concept const constexpr continue decltype
+    default delete do double else enum explicit export extern false float for friend goto if inline int long mutable namespace
+    new noexcept not nullptr operator or private protected public register requires restrict return short signed sizeof static
+    struct switch template this throw true try typedef typeid typename union unsigned using virtual void volatile wchar_t
+    while xor main hol clearerr fclose feof ferror fflush fgetc fgetpos fgets fopen fprintf fputc fputs fread freopen fscanf
+    fseek fsetpos ftell fwrite getc getchar gets perror printf putc putchar puts remove rename rewind scanf setbuf setvbuf
+    snprintf sprintf sscanf stderr stdin stdout tmpfile tmpnam ungetc vfprintf vfscanf vprintf vscanf vsnprintf vsprintf
+    vsscanf abort abs atexit atof atoi atol atoll bsearch calloc div exit free getenv labs ldiv llabs lldiv malloc mblen
+    mbstowcs mbtowc qsort rand realloc srand strtod strtof strtol strtold strtoll strtoul strtoull system wcstombs wctomb
+    memchr memcmp memcpy memmove memset strcat strchr strcmp strcoll strcpy strcspn strerror strlen strncat strncmp strncpy
+    strpbrk strrchr strspn strstr strtok strxfrm acos acosh asin asinh atan atan2 atanh cbrt ceil copysign cos cosh erf erfc
+    exp exp2 expm1 fabs fdim floor fma fmax fmin fmod frexp hypot ilogb ldexp lgamma log log10 log1p log2 logb lrint lround
+    modf nan nearbyint nextafter pow remainder remquo rint round scalbn sin sinh sqrt tan tanh tgamma trunc j0 j1 jn y0 y1 yn
+    signbit isfinite isinf isnan size_t ptrdiff_t va_list fpos_t div_t ldiv_t model
+""".split())  # fmt: skip
+
+
 def identifier(name: str) -> str:
-    """A name as C takes it."""
-    made = re.sub(r"\W+", "_", name, flags=re.ASCII).strip("_") or "model"
+    """A name as C takes it: Greek letters by their names, other letters without their marks."""
+    made = re.sub(r"\W+", "_", "".join(map(_spelled, name)), flags=re.ASCII).strip("_") or "unnamed"
     return f"m_{made}" if made[0].isdigit() else made
+
+
+def library_name(name: str) -> str:
+    """A name that all functions of a library may begin with, and that its type may have."""
+    if not isinstance(name, str):
+        raise BadArgument(f'name= is a text, such as name="swing", got {name!r}.')
+    made = identifier(name)
+    return f"m_{made}" if made in TAKEN else made
+
+
+def _spelled(letter: str) -> str:
+    """A letter in ASCII."""
+    if letter.isascii():
+        return letter
+    words = unicodedata.name(letter, "").split()
+    if words[:1] == ["GREEK"] and "LETTER" in words:
+        return words[words.index("LETTER") + 1].lower().replace("lamda", "lambda")
+    return unicodedata.normalize("NFKD", letter).encode("ascii", "ignore").decode() or "_"
 
 
 def _enum(title: str, prefix: str, names: list[str], first: int = 0) -> str:
@@ -260,16 +299,18 @@ def _joint_table(run: ExportedRun) -> str:
 
 def example(name: str, t0: float, t_end: float) -> str:
     """A main in C that runs the model once and prints where it comes to."""
-    return EXAMPLE.format(name=name, big=name.upper(), t0=repr(float(t0)), t_end=repr(float(t_end)))
+    return EXAMPLE.format(name=name, big=name.upper(), t0=repr(float(t0)), t_end=repr(float(t_end)), mark=MARK)
 
 
 def cmake(name: str, library: str) -> str:
     """A CMake file with the library as a target, and the example."""
     by = f"\n    IMPORTED_IMPLIB ${{CMAKE_CURRENT_SOURCE_DIR}}/{name}.lib" if library.endswith(".dll") else ""
-    return CMAKE.format(name=name, library=library, by=by)
+    return CMAKE.format(name=name, library=library, by=by, mark=MARK)
 
 
-EXAMPLE = """/* {name} from {t0} s to {t_end} s in 100 steps of communication: times and states as text. */
+MARK = "holonomic wrote this"  # in files that are written over by the next export, as those of others are not
+
+EXAMPLE = """/* {name} from {t0} s to {t_end} s in 100 steps of communication: times and states as text. {mark}. */
 #include <stdio.h>
 
 #include "{name}.h"
@@ -296,7 +337,8 @@ int main(void) {{
 }}
 """
 
-CMAKE = """cmake_minimum_required(VERSION 3.13)
+CMAKE = """# {mark}
+cmake_minimum_required(VERSION 3.13)
 project({name}_example C)
 
 add_library({name} SHARED IMPORTED)

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from .to_fmu import ExportedUnit
 
 STEPS = (0.31, 0.02, 0.17, 0.09, 0.41)  # communication steps, as shares of the run; the third ends where the state is saved
+STEPPED = 0.01  # by how much inputs step between communication points, in 1 + their size
 NEAR = 1e3  # how far ends may be apart, in rtol, where processors round otherwise
 
 
@@ -23,8 +24,13 @@ class UnitDiffers(HolonomicError):
     """A unit that does not do what `simulate` does, or that is not valid."""
 
 
-def check_unit(made: ExportedUnit, span: tuple[float, float], simulated: Callable[[], Solution], same_bits: bool) -> None:
-    """Run a unit with FMPy; raise where it is not valid, ends elsewhere than `simulate`, or forgets something in its states."""
+def check_unit(
+    made: ExportedUnit, span: tuple[float, float], simulated: Callable[..., Solution], inputs: dict[str, float], same_bits: bool
+) -> None:
+    """Run a unit with FMPy; raise where it is not valid, ends elsewhere than `simulate`, or forgets something in its states.
+
+    `simulated(held)` gives the run with other tables in the place of `inputs`, the values of those that can be set.
+    """
     try:
         from fmpy import extract, read_model_description
         from fmpy.validation import validate_fmu
@@ -35,31 +41,50 @@ def check_unit(made: ExportedUnit, span: tuple[float, float], simulated: Callabl
     described, folder = read_model_description(str(made.path)), extract(str(made.path))
     try:
         # the second time: a first run may compile a function on the way, and implicit methods take that step in another way
-        _compare(made, described, folder, span, [simulated() for _ in range(2)][1], same_bits)
+        allowed = 0.0 if same_bits else NEAR * made.plan.choice.kept_rtol
+        with _loaded(made, described, folder, span[0]) as unit:
+            unit.step(span[0], span[1] - span[0])
+            _demand(made, "the end", *_ends(unit, [simulated() for _ in range(2)][1]), allowed)
+        if inputs:
+            between = span[0] + STEPS[0] * (span[1] - span[0])
+            stepped = {name: value + STEPPED * (1.0 + abs(value)) for name, value in inputs.items()}
+            held = {name: ([span[0], between], [inputs[name], value], "hold") for name, value in stepped.items()}
+            with _loaded(made, described, folder, span[0]) as unit:
+                unit.step(span[0], between - span[0])
+                unit.set(stepped)
+                unit.step(between, span[1] - between)
+                _demand(made, "the end after a step of its inputs", *_ends(unit, simulated(held)), allowed)
+        _compare(made, described, folder, span, inputs)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def _compare(made: ExportedUnit, described, folder: str, span: tuple[float, float], sol: Solution, same_bits: bool) -> None:
-    t0, t1 = span
+def _ends(unit: _Instance, sol: Solution) -> tuple[np.ndarray, np.ndarray]:
+    """Positions and velocities of a unit and of a run, at their ends."""
     wanted = np.concatenate([sol.q[-1], sol.v[-1]]) if sol.v is not None else sol.q[-1]
-    whole = lambda unit: unit.state()[: len(wanted)]
-    with _loaded(made, described, folder, t0) as unit:
-        unit.step(t0, t1 - t0)
-        _demand(made, "the end", whole(unit), wanted, 0.0 if same_bits else NEAR * made.plan.choice.kept_rtol)
+    return unit.state()[: len(wanted)], wanted
+
+
+def _compare(made: ExportedUnit, described, folder: str, span: tuple[float, float], inputs: dict[str, float]) -> None:
+    """Two instances at once, in unequal communication steps with other inputs in each, on from saved and serialized states."""
+    t0, t1 = span
+    moved = lambda k: {name: value + STEPPED * k * (1.0 + abs(value)) for name, value in inputs.items()}
     with _loaded(made, described, folder, t0) as first, _loaded(made, described, folder, t0) as second:
         times = t0 + np.cumsum([0.0, *STEPS]) * (t1 - t0)
         for k in range(3):
             for unit in (first, second):
+                unit.set(moved(k))
                 unit.step(times[k], times[k + 1] - times[k])
         kept, bytes_of_it, over = first.keep()
         for k in range(3, len(STEPS)):
+            first.set(moved(k))
             first.step(times[k], times[k + 1] - times[k])
         end = first.state()
         first.go_back(kept, over)
         second.read(bytes_of_it, over)
         for unit, what in ((first, "a restored state"), (second, "a serialized state in another instance")):
             for k in range(3, len(STEPS)):
+                unit.set(moved(k))
                 unit.step(times[k], times[k + 1] - times[k])
             _demand(made, what, unit.state(), end, 0.0)
 
@@ -92,6 +117,7 @@ class _Instance:
 
     def __init__(self, slave, made: ExportedUnit, t0: float):
         self._slave, self._old = slave, made.version == "2.0"
+        self._inputs = {name.removeprefix("u."): k for k, name in enumerate(made.variables) if name.startswith("u.")}
         self._shown = [k for k, name in enumerate(made.variables) if name.startswith(("q.", "v.", "y.", "joint."))]
         if self._old:
             slave.setupExperiment(startTime=t0)
@@ -116,6 +142,12 @@ class _Instance:
                     raise
         else:
             _, self._over, _, _ = self._slave.doStep(t, h)
+
+    def set(self, inputs: dict[str, float]) -> None:
+        """Enter inputs, which are held from here on."""
+        if not self._over and inputs:
+            enter = self._slave.setReal if self._old else self._slave.setFloat64
+            enter([self._inputs[name] for name in inputs], list(inputs.values()))
 
     def state(self) -> np.ndarray:
         """Positions, velocities, outputs."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import IntEnum
 from xml.sax.saxutils import quoteattr
 
@@ -91,6 +91,19 @@ def variables_of(run: ExportedRun, names: ExportedNames) -> list[UnitVariable]:
             found.append(UnitVariable(f"drift.{level}", VariableKind.DRIFT, k, "local", *calculated))
     for k, name in enumerate(names.events):
         found.append(UnitVariable(f"events.{name}", VariableKind.COUNT, k, "output", "discrete", "calculated", whole=True))
+    return _with_own_names(found)
+
+
+def _with_own_names(variables: list[UnitVariable]) -> list[UnitVariable]:
+    """The same with names as a unit may have them: on one line, and each once."""
+    names: set[str] = set()
+    found = []
+    for each in variables:
+        name = "".join(letter if letter.isprintable() else " " for letter in each.name)
+        while name in names:
+            name += "_"
+        names.add(name)
+        found.append(replace(each, name=name))
     return found
 
 

@@ -107,6 +107,8 @@ def compiler_for(platform: Platform) -> list[str]:
 def _own() -> list[str]:
     """The system's own compiler, if there is one."""
     given = os.environ.get("CC", "").split()
+    if given and not shutil.which(given[0]):
+        raise MissingExtra(f"the environment names {given[0]!r} as compiler (CC), which is not found. Install it, or unset CC.")
     for each in ([given] if given else [["cc"], ["gcc"], ["clang"]]):
         if shutil.which(each[0]):
             return each
@@ -123,8 +125,8 @@ def link(platform: Platform, sources: list[Path], includes: Path, to: Path, *fla
         command.append(f"-Wl,--out-implib,{to.with_suffix('.lib')}")
     else:
         command.append("-lm")
-    if platform.system != "macos":
-        command.append("-Wl,-s")
+    command.append(f"-Wl,-install_name,@rpath/{to.name}" if platform.system == "macos" else "-Wl,-s")
     done = subprocess.run(command, capture_output=True, text=True)
     if done.returncode:
-        raise FileFailed(f"{to} could not be linked. {command[0]} says:\n{done.stderr.strip()[-2000:]}")
+        said = done.stderr.strip()[-2000:] or "nothing"
+        raise FileFailed(f"{to.name} could not be linked. {command[0]} ended with status {done.returncode} and says:\n{said}")

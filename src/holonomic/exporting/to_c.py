@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,6 +12,7 @@ import numpy as np
 
 from ..arguments import Asked, GivenStart, refuse_unknown
 from ..errors import BadArgument
+from ..files import made_folder, writable, write_bytes
 from ..planning.plan import Plan
 from . import c_text
 from .exported_run import ENDLESS, ExportedRun
@@ -67,11 +68,11 @@ def export(
     t_end : float or (float, float)
         As for `simulate`; in C a run may go on beyond it. The first step is chosen with it in view.
     folder : str or pathlib.Path
-        Where to write; made if it is not there.
+        Where to write; made if it is not there. What an export has written there before is written over.
     q0, v0, y0, s0, w0, x0, dx0, ddx0, lam0, initial, hold, redundant
         The start, as in `simulate`, with which an instance begins; C may give another one.
     name : str, optional
-        With which functions begin in C; that of the folder.
+        With which functions begin in C; that of the folder. What C cannot spell is spelled otherwise: "π 1" is pi_1.
     platform : str, optional
         "linux-x86-64-v3", "linux-x86-64-v2", "linux-arm64", "windows-x86-64", "macos-arm64" or "macos-x86-64"; this
         computer's if not given. For others the extra `export` brings a compiler. Without the fused multiplications of
@@ -109,8 +110,10 @@ def export(
         refuse_unknown(export, positional, unknown, system)
     if folder is None:
         raise BadArgument('export(...) writes files: say where, with folder="swing".')
-    folder, target = Path(folder), platform_of(platform)
-    name = c_text.identifier(folder.resolve().name if name is None else name)
+    folder, target = made_folder(folder, "export"), platform_of(platform)
+    name = c_text.library_name(folder.resolve().name if name is None else name)
+    files = (target.library.format(name), f"{name}.h", "main.c", "CMakeLists.txt")
+    _refuse_to_overwrite(folder / each for each in files[2:])
     start = GivenStart(q0, v0, y0, s0, w0, x0, dx0, ddx0, lam0, initial, hold, redundant)
     asked = Asked(
         formulation, integrator, stabilization, rtol, atol, step, constraint_tol, events=events, inputs=inputs,
@@ -118,22 +121,33 @@ def export(
     )  # fmt: skip
     ready, t_end = settled("export", system, t_end, start, asked)
     run = ExportedRun(ready, t_end, asked._replace(max_steps=ENDLESS).limits())
-    folder.mkdir(parents=True, exist_ok=True)
-    files = (target.library.format(name), f"{name}.h", "main.c", "CMakeLists.txt")
     made = Exported(name, run.plan, step_bound(run), folder, *(folder / file for file in files))
     names = c_text.ExportedNames.of(run)
-    made.header.write_text(c_text.header(name, run, names))
-    made.example.write_text(c_text.example(name, run.ready.t0, t_end))
-    made.cmake.write_text(c_text.cmake(name, made.library.name))
-    _link(made, run, names, target, t_end, asked.limits()["max_steps"])
+    with tempfile.TemporaryDirectory() as temporary:
+        place = Path(temporary)
+        (place / files[1]).write_text(c_text.header(name, run, names))
+        (place / files[2]).write_text(c_text.example(name, run.ready.t0, t_end))
+        (place / files[3]).write_text(c_text.cmake(name, files[0]))
+        _link(place, name, run, names, target, t_end, asked.limits()["max_steps"])
+        for made_file in (*files, *(each.name for each in place.glob(f"{name}.lib"))):
+            write_bytes(writable(folder / made_file, "export"), (place / made_file).read_bytes())
     return made
 
 
-def _link(made: Exported, run: ExportedRun, names: c_text.ExportedNames, target: Platform, t_end: float, most_steps: int) -> None:
-    with tempfile.TemporaryDirectory() as temporary:
-        place = Path(temporary)
-        for file, code in run.parts.objects(target).items():
-            (place / file).write_bytes(code)
-        (place / "model_data.h").write_text(c_text.model_data(made.name, run, names, t_end, most_steps))
-        (place / made.header.name).write_text(made.header.read_text())
-        link(target, [RUNTIME / "runtime.c", *place.glob("*.o")], place, made.library)
+def _refuse_to_overwrite(files: Iterable[Path]) -> None:
+    """Leave files alone that have names of ours and are somebody else's."""
+    for file in files:
+        if file.exists() and c_text.MARK not in file.read_text(errors="replace"):
+            raise BadArgument(f"{file} is there already and was not written by an export: give another folder.")
+
+
+def _link(
+    place: Path, name: str, run: ExportedRun, names: c_text.ExportedNames, target: Platform, t_end: float, most_steps: int
+) -> None:
+    """Link the library, beside its header."""
+    parts = place / "parts"
+    parts.mkdir()
+    for file, code in run.parts.objects(target).items():
+        (parts / file).write_bytes(code)
+    (place / "model_data.h").write_text(c_text.model_data(name, run, names, t_end, most_steps))
+    link(target, [RUNTIME / "runtime.c", *parts.glob("*.o")], place, place / target.library.format(name))

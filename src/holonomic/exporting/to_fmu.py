@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import tempfile
 import zipfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,6 +14,7 @@ import numpy as np
 
 from ..arguments import Asked, GivenStart, refuse_unknown
 from ..errors import BadArgument
+from ..files import as_path, made_folder, writable, written
 from ..planning.plan import Plan
 from ..planning.words import methods
 from ..simulate import simulate
@@ -83,8 +84,8 @@ def export_fmu(
     platforms : sequence of str, optional
         As for `export`, one or several; this computer's if not given.
     check : bool
-        Run the unit with FMPy (`pip install 'holonomic[fmu]'`): it is valid, ends where `simulate` ends bit for bit, and goes on
-        alike from saved states and beside another instance. Raises what differs.
+        Run the unit with FMPy (`pip install 'holonomic[fmu]'`): it is valid, ends where `simulate` ends bit for bit, with inputs as
+        they are and with steps of them, and goes on alike from saved states and beside another instance. Raises what differs.
     name : str, optional
         Model identifier; that of the file.
     integrator, stabilization, formulation, rtol, atol, step, constraint_tol, events, inputs, max_steps, max_step, first_step
@@ -105,8 +106,14 @@ def export_fmu(
         raise BadArgument(NO_MODEL_EXCHANGE if kind == "model-exchange" else f'kind={kind!r}: there is "cosimulation".')
     if version not in VERSIONS:
         raise BadArgument(f"version={version!r}: there are {' and '.join(map(repr, VERSIONS))}.")
+    as_path(path, "export_fmu")
     path, targets = Path(path), targets_of(version, platforms)
-    name = c_text.identifier(path.stem if name is None else name)
+    if check and not any(each.is_here() for each in targets):
+        names = ", ".join(each.name for each in targets)
+        raise BadArgument(f"check=True runs the unit on this computer, and it is for {names} alone: name this one, too.")
+    made_folder(path.parent, "export_fmu")
+    target = writable(path, "export_fmu")
+    name = c_text.library_name(path.stem if name is None else name)
     start = GivenStart(q0, v0, y0, s0, w0, x0, dx0, ddx0, lam0, initial, hold, redundant)
     asked = Asked(
         formulation, integrator, stabilization, rtol, atol, step, constraint_tol, events=events, inputs=inputs,
@@ -119,7 +126,6 @@ def export_fmu(
     about = "; ".join(methods(run.plan))
     token = hashlib.sha256(f"{name} {about} {[vars(each) for each in variables]}".encode() + run.arena.image).hexdigest()[:32]
     span, rtol = (ready.t0, t_end), run.plan.choice.kept_rtol
-    path.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as temporary:
         place = Path(temporary)
         data = c_text.model_data(
@@ -129,7 +135,7 @@ def export_fmu(
         (place / "model_data.h").write_text(f"#define {name.upper()}_API\n{data}")
         (place / f"{name}.h").write_text(c_text.header(name, run, names))
         binaries = {_place_in(version, each, name): _linked(run, each, version, place) for each in targets}
-        with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as unit:
+        with written(target) as draft, zipfile.ZipFile(draft, "w", zipfile.ZIP_DEFLATED) as unit:
             unit.writestr("modelDescription.xml", description(version, name, token, span, rtol, about, variables))
             for inside, library in binaries.items():
                 unit.writestr(inside, library)
@@ -139,14 +145,20 @@ def export_fmu(
 
         asked = asked._replace(**{each: getattr(run.plan.choice, each) for each in asked.methods})
         given = start._asdict() | asked._asdict() | {"save_at": None}
-        check_unit(made, span, lambda: simulate(system, span, **given), platform_of(None) in targets)
+        begun = {each.name.removeprefix("u."): each.start for each in variables if each.causality == "input"}
+
+        def simulated(held=None):
+            return simulate(system, span, **given | {"inputs": {**(given["inputs"] or {}), **(held or {})} or None})
+
+        check_unit(made, span, simulated, begun, platform_of(None) in targets)
     return made
 
 
 def targets_of(version: str, platforms: Sequence[str] | None) -> list[Platform]:
     """Return the platforms of a unit; FMI 2.0 has no place for ARM."""
-    if isinstance(platforms, str):
-        raise BadArgument(f"platforms= is a list of names, such as [{platforms!r}], got {platforms!r}.")
+    if platforms is not None and (isinstance(platforms, str) or not isinstance(platforms, Iterable)):
+        such = platforms if isinstance(platforms, str) else "linux-arm64"
+        raise BadArgument(f"platforms= is a list of names, such as [{such!r}], got {platforms!r}.")
     targets = [platform_of(each) for each in platforms] if platforms is not None else [platform_of(None)]
     if not targets:
         raise BadArgument("platforms=[]: a unit needs one at least.")
