@@ -37,6 +37,7 @@ from .running.attendant import Attendant
 from .running.checkpoints import Checkpoints, identity_of
 from .running.companion import check_error, enter_error
 from .running.detour import Crossing
+from .running.prepared import prepared_for, remember
 from .running.run import Run
 from .running.sampled import Answers, Sampling, laws_of_run
 from .running.walk import set_invariants, walk
@@ -234,7 +235,11 @@ def _simulated(here: Opened, asked: Asked, budget: Budget | None, file: tuple[Pa
     system, t0, t1, q, v, extras, start = here
     initial, lam0, forward = start.initial, start.lam0, 1.0 if t1 >= t0 else -1.0
     model = model_of(system, q, v, t0, extras)
-    note = None
+    ready = prepared_for(model, start, asked)
+    sol = None if ready is None else ready.run(here, asked)
+    if sol is not None:
+        return sol
+    note, words = None, asked
     if asked.prefer is not None:
         given: dict[str, Any] = {"y0": q} if model.is_ode else {"q0": q[: model.nc], "v0": v}
         if len(extras):  # those of an earlier run's end, too
@@ -299,6 +304,8 @@ def _simulated(here: Opened, asked: Asked, budget: Budget | None, file: tuple[Pa
     )  # fmt: skip
     if note is not None:
         sol.trail.story = told(sol.trail.story, note)
+    if attendant is None and sampling is None:
+        remember(here, words, choice, sol, inputs)
     return sol
 
 

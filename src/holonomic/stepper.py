@@ -9,7 +9,7 @@ import numpy as np
 
 from .arguments import Asked, GivenStart, given_controllers, opened, refuse_unknown
 from .errors import DONE, EVENT, MORE, OK, BadArgument
-from .loop.from_python import drive_compiled
+from .loop.from_python import DRIVE, NOT_OPENED, run_compiled
 from .native.callbacks import raise_what_was_raised
 from .planning.plan import Plan
 from .planning.reuse import UntraceableEvent, as_python
@@ -149,10 +149,8 @@ class Stepper:
 
     def _for_kernels(self) -> tuple:
         """What the compiled loop is given; made anew where functions have been compiled on the way."""
-        plan, run = self.plan, self._run
-        work = run.work
-        return (plan.fns, plan.size, self._data, run.memory, *work.flat, *work.rows, run.save_t, plan.slots, *plan.method,
-                *work.events)  # fmt: skip
+        run = self._run
+        return run.work.given(self.plan, self._data, run.memory, run.save_t)
 
     def __repr__(self) -> str:
         return f"Stepper(t={self.t:.6g}, {type(self.plan.choice.integrator).__name__})"
@@ -249,14 +247,14 @@ class Stepper:
         """Go on to the stop time, where nothing is watched and everything is compiled."""
         memory = self._memory
         memory.quota = QUOTA
-        status = drive_compiled(self._given)
+        status = run_compiled(self._given, NOT_OPENED, DRIVE)
         raise_what_was_raised()
         while status != DONE:
             if not (self.plan.supplies(status) or status == MORE):
                 raise self._failed(status)
             self._given = self._held.given = self._for_kernels()
             memory.quota, memory.paths = QUOTA, 0  # paths over singular positions, whose buffer may be full, are not asked for here
-            status = drive_compiled(self._given)
+            status = run_compiled(self._given, NOT_OPENED, DRIVE)
             raise_what_was_raised()
 
     def _stretch(self, t_stop: float) -> bool:

@@ -7,10 +7,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from ..loop.automatic_looks import DECAYS, FAR_BEYOND
 from ..model.dae import Dae
 from .decide import LARGE
 from .indicators import Indicators
-from .rates import DECAYS, FAR_BEYOND, STRAIGHT, varies
+from .rates import STRAIGHT, varies
 from .rates import RAPID as FAR_TOO_RAPID
 from .stiff_forms import SMALL
 

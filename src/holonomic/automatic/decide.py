@@ -26,14 +26,18 @@ from ..integrators.radau import Radau
 from ..integrators.runge_kutta import RK45
 from ..loop.automatic_looks import (
     DECAYS,
+    FAR_BEYOND,
     LONGER,
     LONGEST_LOOK,
+    QUIET,
     SEEN,
+    SOON,
     STABLE,
     WORTH,
     dearness,
     is_held_back,
     is_rough,
+    little_happens,
     may_be_held_back,
 )
 from ..loop.fastest_rate import MOVE, look
@@ -44,7 +48,7 @@ from ..planning.plan import Plan
 from ..planning.words import reason
 from ..results.story import Change, Story
 from .indicators import accurate_step, moving, rate_by_time
-from .rates import FAR_BEYOND, QUIET, SHORT, SOON, TIGHT, Rates, too_stiff, turns_rapidly
+from .rates import TIGHT, Rates, too_stiff, turns_rapidly
 from .stiff_forms import forms_for, motion_at, turns_in_a_step
 
 # Errors of BDF add up to 3 to 50 times rtol on the stiff problems here, those of DOP853 to less than 1 on the same ones
@@ -150,9 +154,8 @@ class Choosing:
             K[:4] = kept
         fastest, real, motion = found.tolist()
         accurate = min(abs(left), accurate_step(motion, self.explicit.rtol))
-        rates = Rates(fastest, real * run.direction, accurate)
-        quiet = rates.decays or fastest * abs(left) < QUIET
-        return rates._replace(short=quiet and motion * abs(left) < SHORT)
+        real *= run.direction
+        return Rates(fastest, real, accurate, short=little_happens(fastest, real, motion, abs(left)))
 
     def _left(self, run) -> float:
         return abs(self.t_end - run.t)
@@ -163,6 +166,12 @@ class Choosing:
         if self.explicit is self.usual and (choice is None or choice is self.explicit):
             self._later()
         return choice
+
+    def begun(self, plan: Plan, rates: Rates) -> None:
+        """Take over what the compiled opening of a run has found, which begins with the plan that suits it."""
+        self.first = rates
+        if not self._is_short(plan, rates):
+            self._later()
 
     def _later(self) -> None:
         """Look again a little later where nothing was fast."""
@@ -175,14 +184,19 @@ class Choosing:
         if moving(self.model, run.data) and rates.fastest * rates.accurate < STABLE:
             rate = rate_by_time(self.model, run.t, run.x, run.data, run.direction * rates.accurate)
             rates = rates._replace(turning=rate, short=rates.short and rate * left < QUIET)
-        short = self.model.seemed_short = rates.short and self.explicit.rtol >= TIGHT
-        if short:
-            self.explicit = self._in_short(run.plan).choice
+        short = self._is_short(run.plan, rates)
         begun_right = (run.plan.choice.integrator == FOR_SHORT) is short
         other = None if begun_right else self.explicit
         if too_stiff(self.model, rates, left, short):
             return self._change(run, rates, STABLE / rates.fastest, "the start is stiff") or other
         return self._rapid(run, rates, left) or other
+
+    def _is_short(self, plan: Plan, rates: Rates) -> bool:
+        """Tell whether little happens in a run, and take the method for it."""
+        short = self.model.seemed_short = rates.short and self.explicit.rtol >= TIGHT
+        if short:
+            self.explicit = self._in_short(plan).choice
+        return short
 
     def _rapid(self, run, rates: Rates, left: float) -> Choice | None:
         """Return an implicit choice where constraints turn far faster than a motion that is not stiff."""

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from ..errors import HolonomicError
-from ..loop.automatic_looks import STABLE
+from ..loop.automatic_looks import DECAYS, STABLE
 from ..results.story import changes
 from .indicators import Indicators, indicators_at
-from .rates import DECAYS, RAPID, TIGHT, Rates, stiff_from, too_stiff, varies
+from .rates import RAPID, TIGHT, Rates, stiff_from, too_stiff, varies
 
 IN_SHORT = ". The run is short: order 8 would cross it in a few steps, and its error not follow rtol"
 

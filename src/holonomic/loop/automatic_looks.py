@@ -18,6 +18,15 @@ from ..native.types import Group, b1, f8, i8, ints, mat
 from .fastest_rate import FASTEST, MOTION, REAL, look
 
 STABLE = 6.0  # |h λ| up to which DOP853 is stable, [HW96] Sec. IV.2
+# A step that accuracy allows, times the fastest rate, above which an implicit method wins. BDF takes 7 to 10 steps where
+# DOP853 takes one, and DOP853 is stable up to 6: measured, the two are level at about 30 to 60.
+FAR_BEYOND = 50.0
+# A run is short where its motion, rad, is less than the first and nothing vibrates for more than the second. DOP853 crosses
+# it in 2 to 5 steps whatever the tolerance, so that its error does not follow the tolerance (slope 0.3 to 0.5 on the smooth
+# problems of [ascher-petzold-1993], RK45 0.7 to 0.9). RK45 evaluates about as often there
+SHORT, QUIET = 1.3, 3.0
+# The same as FAR_BEYOND in a short run, which Radau crosses in a dozen steps where stability asks RK45 for 60 and more
+SOON = 20.0
 ACCURATE = 2.5  # DOP853 takes about 2.5 rtol^(1/8) / rate, measured on the smooth problems of the library
 WORTH = 60  # explicit steps to go: with fewer a change gains nothing
 LONGER = 3.0  # an explicit step must be this many times longer than the implicit ones, to go back
@@ -61,6 +70,40 @@ LOOKS = Group(Looks, (b1, i8, i8, ints, mat))
 def turned_in_a_step(rtol):
     """Return how far a motion may turn, rad, in one step of order 8 that is as long as accuracy allows."""
     return ACCURATE * rtol**0.125
+
+
+# The rules by which a start is judged, for runs one by one, from Python or compiled, and for arrays of members.
+
+
+@inner
+def decays(fastest, real):
+    """Tell whether the fastest part decays rather than oscillates."""
+    return real < -DECAYS * fastest
+
+
+@inner
+def little_happens(fastest, real, motion, left):
+    """Tell whether a run with so much time left is short."""
+    return (decays(fastest, real) | (fastest * left < QUIET)) & (motion * left < SHORT)
+
+
+@inner
+def dearer(size):
+    """Return what an implicit step costs beside an explicit one: factors of so many unknowns."""
+    return 1.0 + 2.0 * size / 100.0
+
+
+@inner
+def stiff_from(size, short):
+    """Return the accurate step times the fastest rate above which an implicit method wins."""
+    return (FAR_BEYOND + (SOON - FAR_BEYOND) * short) * dearer(size)
+
+
+@inner
+def too_stiff(size, fastest, real, accurate, left, short):
+    """Tell whether a start, with so much time left (s), is far too stiff for an explicit method."""
+    worth = STABLE * WORTH + (2 * SOON - STABLE * WORTH) * short
+    return decays(fastest, real) & (fastest * accurate >= stiff_from(size, short)) & (fastest * left >= worth)
 
 
 @entry(MODEL, RUN.type, f8, f8, mat, mat, LOOP, i8, mat, ints)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..errors import OK
 from ..kernels.evaluate import evaluate
 from ..kernels.memory import RUN, SIZE
 from ..kernels.settle import pull_and_settle
@@ -27,6 +28,7 @@ from ..native.marks import entry
 from ..native.types import Group, f8, i8, int_mat, ints, mat, vec
 from .begin import begin, enter_again
 from .drive import drive
+from .opening import ASIDE, OPENING, is_consistent, suits
 
 # what a loop has, without names: Python makes one flat tuple of it in a tenth of the time
 _LOOP = (ints, SIZE.type, vec, RUN.type, vec, vec, vec, mat, mat, vec, vec, mat, vec, ints, mat, mat, vec, vec)
@@ -57,25 +59,37 @@ def flat(loop: Loop) -> tuple:
     return (*loop.state, *loop.inside, *loop.scale, *loop.passing)
 
 
-@entry(Group(None, (*_LOOP, *_RECORD)))
-def begin_compiled(given):
-    """`begin` for compiled models, from Python."""
-    (fns, size, data, run, x, xn, xs, K, E, W, xe, ke, atol, turns, path, kept, tight, nodes, t, rows, k, dense,
-     save_t) = given  # fmt: skip
-    loop = Loop(State(x, xn, xs, K, E, W), Inside(xe, ke), Scale(atol, turns), Passing(path, kept, tight, nodes))
-    return begin(Model(fns, size, data), run, loop, Record(t, rows, k, dense, save_t))
+# what `run_compiled` does, in this order, and what it is given where it neither checks nor looks
+CHECK, BEGIN, LOOK, DRIVE = 1, 2, 4, 8
+NOT_OPENED = (OPENING.new(), np.zeros(0, dtype=np.int64), np.zeros(0), np.zeros(0), np.zeros(0))
 
 
-@entry(Group(None, (*_LOOP, *_RECORD, *_REST)))
-def drive_compiled(given):
-    """`drive` for compiled models, from Python."""
+@entry(Group(None, (*_LOOP, *_RECORD, *_REST)), Group(None, (OPENING.type, ints, vec, vec, vec)), i8)
+def run_compiled(given, opened, stages):
+    """Check the start of a run, begin it, look at its field, and take steps: the stages that are asked for.
+
+    Return a status: that of the beginning where it is not OK, that of the step loop where it is asked for; ASIDE where a start is
+    not plain, so that somebody has to look at it closer.
+    """
     (fns, size, data, run, x, xn, xs, K, E, W, xe, ke, atol, turns, path, kept, tight, nodes, t, rows, k, dense, save_t,
      slots, ip, fp, sp, marks, values, rates, theta, found, event_t, index, event_x, event_k) = given  # fmt: skip
+    opening, plain, F, r, seen = opened
+    model, record = Model(fns, size, data), Record(t, rows, k, dense, save_t)
     loop = Loop(State(x, xn, xs, K, E, W), Inside(xe, ke), Scale(atol, turns), Passing(path, kept, tight, nodes))
+    if stages & CHECK and not is_consistent(opening, plain, size, run, x, data, F, r, seen):
+        return ASIDE
+    if stages & BEGIN:
+        status = begin(model, run, loop, record)
+        if status != OK or not stages & DRIVE:
+            return status
+    if stages & LOOK and not suits(opening, model, run, loop, seen):
+        return ASIDE
+    if stages & BEGIN:
+        run.t_stop = opening.t_stop
+        run.crosses = opening.crosses
+        run.quota = opening.quota
     events = Events(marks, values, rates, theta, found, event_t, index, event_x, event_k)
-    return drive(
-        slots, Model(fns, size, data), Method(ip, fp, sp), run, loop, Record(t, rows, k, dense, save_t), events
-    )  # fmt: skip
+    return drive(slots, model, Method(ip, fp, sp), run, loop, record, events)
 
 
 @entry(MODEL, RUN.type, LOOP)

@@ -130,7 +130,7 @@ class Model(ModelBase):
         super().note_held(held)
         if self.held == before:
             return
-        for known in (self._functions, self._given, self._tables, self._graphs, self.plans):
+        for known in (self._functions, self._given, self._tables, self._graphs, self.plans, self.prepared):
             known.clear()  # made as if M were regular
 
     def is_current(self) -> bool:

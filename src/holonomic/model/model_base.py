@@ -124,6 +124,7 @@ class ModelBase:
         self.has_potential = system.potential is not None
         self.choices: dict[Any, Any] = {}  # what was asked for -> the choice that it amounts to
         self.plans: dict[Any, Any] = {}  # those that were made with this model
+        self.prepared: dict[Any, Any] = {}  # what was asked for -> what runs asked for so have in common
         self.seemed_short = False  # whether little happened in its last run with the integrator left open
         self.moving: dict[bytes, bool] = {}  # parameters -> whether constraints change their direction with time alone
 

@@ -58,6 +58,18 @@ class Workspace:
         self.events.marks[event_search.DIRECTION] = [event.sign for event in plan.events.values()]
         self.events.marks[event_search.STOPS] = [event.stops for event in plan.events.values()]
 
+    @classmethod
+    def of(cls, plan: Plan) -> Workspace:
+        """Return a workspace for a run of a plan: that of a finished run, where there is one."""
+        try:
+            return plan.spare.pop()
+        except IndexError:
+            return cls(plan)
+
+    def given(self, plan: Plan, data: np.ndarray, memory, save_t: np.ndarray) -> tuple:
+        """What a run of a plan with these data, memory and times to keep works on, as `run_compiled` takes it."""
+        return (plan.fns, plan.size, data, memory, *self.flat, *self.rows, save_t, plan.slots, *plan.method, *self.events)
+
 
 def _in_one_piece(*shapes: tuple[int, ...]) -> tuple[np.ndarray, list[np.ndarray]]:
     """Return one array of zeros, and its parts of these shapes, one behind the other."""

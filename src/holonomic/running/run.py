@@ -16,7 +16,7 @@ from ..errors import MORE, OK
 from ..kernels.memory import BY_STAGES, RUN
 from ..kernels.signatures import Fn, Record
 from ..loop.begin import begin, enter_again
-from ..loop.from_python import begin_compiled, drive_compiled, drive_interpreted, enter_compiled, field_at
+from ..loop.from_python import BEGIN, DRIVE, NOT_OPENED, drive_interpreted, enter_compiled, field_at, run_compiled
 from ..model.input_tables import InputTables
 from ..native.callbacks import raise_what_was_raised
 from ..planning.plan import Plan
@@ -27,6 +27,7 @@ from .sampled import Sampling
 from .watching import Watching
 
 STRETCH_SECONDS = 0.05
+QUOTA, INTERPRETED = 2000, 50  # steps of the first stretch
 NOTHING = np.zeros(0)
 
 
@@ -44,15 +45,11 @@ class Run:
 
     def __init__(self, plan: Plan, data: np.ndarray, t0: float, x0: np.ndarray, t_end: float, *,
                  save_t: np.ndarray | None, max_steps: int, max_step: float, first: float | None,
-                 inputs: InputTables | None = None):  # fmt: skip
+                 inputs: InputTables | None = None, work: Workspace | None = None):  # fmt: skip
         self.plan, self.data, self.start = plan, data, (t0, x0)
         self.inputs = InputTables(plan.model) if inputs is None else inputs
         lowered, choice, nev = plan.integrator, plan.choice, len(plan.events)
-        try:
-            work = plan.spare.pop()
-        except IndexError:
-            work = Workspace(plan)
-        self.work = work
+        self.work = work = work or Workspace.of(plan)
         self.memory = memory = RUN.new()
         self.noted = np.zeros((2, plan.model.nq + plan.model.nv))  # state and slope at the smallest pivot ratio
         self.x, self.xn, self.xs, self.K, self.E, self.W = work.loop.state
@@ -87,11 +84,12 @@ class Run:
         self.record = WrittenRows()
         self.watching = Watching(self, work.events)
         self.xe = work.loop.inside.x
-        self._quota = 2000 if not plan.model.interpreted else 50
+        self._quota = QUOTA if not plan.model.interpreted else INTERPRETED
         memory.event_field = plan.event_field if nev else 0
         self.passages = Passages(self)
         self.sampling: Sampling | None = None  # controllers
         self.left: int | None = None  # attempted steps until `go` returns, where they are counted
+        self.ahead: int | None = None  # status of a stretch that has been taken already
         memory.crosses = BY_STAGES if plan.crosses else 0
 
     def release(self) -> None:
@@ -113,17 +111,22 @@ class Run:
         ctypes.memmove(ctypes.addressof(self.memory), kept.memory, len(kept.memory))
         self.data.data.cast("B")[:] = kept.data
 
+    def unbegun(self) -> bytes:
+        """Return the memory of a run that is about to begin."""
+        self.memory.notes = 1
+        self._fill_multipliers(self.lam0)
+        return bytes(self.memory)
+
     def begin(self) -> int:
         """Evaluate the first point, choose the first step, write the first row; return a status."""
         plan, written = self.plan, (len(self.record.t), len(self.watching.log))
-        self.memory.notes = 1
-        self._fill_multipliers(self.lam0)
+        self.unbegun()
         if plan.model.interpreted:
             status = self._call(begin, Record(*self.work.rows, self.save_t))
         else:
-            status = begin_compiled(self._given())
+            status = run_compiled(self._given(), NOT_OPENED, BEGIN)
             while plan.supplies(status):
-                status = begin_compiled(self._given())
+                status = run_compiled(self._given(), NOT_OPENED, BEGIN)
             raise_what_was_raised()
         if status != OK:
             return status
@@ -132,8 +135,7 @@ class Run:
 
     def _given(self) -> tuple:
         """What a run works on, as compiled kernels take it from Python."""
-        plan, work = self.plan, self.work
-        return (plan.fns, plan.size, self.data, self.memory, *work.flat, *work.rows, self.save_t)
+        return self.work.given(self.plan, self.data, self.memory, self.save_t)
 
     def _call(self, go, *more) -> int:
         """Call a kernel that works on the whole run, compiling what it needs; return a status."""
@@ -267,17 +269,14 @@ class Run:
         """
         plan, memory = self.plan, self.memory
         while True:
-            quota = memory.quota = self._quota if most is None else min(self._quota, most)
+            quota = self._quota if most is None else min(self._quota, most)
+            status, self.ahead = self.ahead, None
             began = time.perf_counter()
             written = len(self.record.t), len(self.watching.log)
             try:
-                if plan.model.interpreted:
-                    status = drive_interpreted(
-                        plan.slots, plan.for_kernels(self.data), plan.method, self.memory, self.work.loop,
-                        Record(*self.work.rows, self.save_t), self.work.events,
-                    )  # fmt: skip
-                else:
-                    status = drive_compiled((*self._given(), plan.slots, *plan.method, *self.work.events))
+                if status is None:
+                    memory.quota = quota
+                    status = self._stretch()
             finally:
                 try:
                     self._collect(*written)
@@ -300,6 +299,16 @@ class Run:
                 self._quota = int(min(1e7, max(20, steps * STRETCH_SECONDS / used)))
             if tell is not None:
                 tell(self.t)
+
+    def _stretch(self) -> int:
+        """Take steps until Python has to know of something; return a status."""
+        plan = self.plan
+        if not plan.model.interpreted:
+            return run_compiled(self._given(), NOT_OPENED, DRIVE)
+        return drive_interpreted(
+            plan.slots, plan.for_kernels(self.data), plan.method, self.memory, self.work.loop,
+            Record(*self.work.rows, self.save_t), self.work.events,
+        )  # fmt: skip
 
     def _collect(self, chunks: int, events: int) -> None:
         """Take over what the loop has written, after as many chunks of rows and as many events."""

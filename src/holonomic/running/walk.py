@@ -47,10 +47,11 @@ from .run import Run
 def walk(
     run: Run, plan: Plan, begin: Start, t0, t1, lam0, progress, free: bool = False,
     choosing: Choosing | None = None, crossing: Crossing | None = None, warn: Callable[[str, type], None] = warn,
-    bar: Progress | None = None, attendant: Attendant | None = None,
+    bar: Progress | None = None, attendant: Attendant | None = None, begun: bool = False,
 ) -> Solution:  # fmt: skip
     """Run the stretches between breaks of inputs, events and changes of plan; wrap whatever there is at the end.
 
+    A run that has `begun` is behind its first stretch, of which it knows the status.
     Warnings about a run that reached its end go to `warn(text, kind)`.
     """
     bar = bar or Progress(t0, t1, progress)
@@ -58,7 +59,9 @@ def walk(
     ended = "end"
     parts: list[Solution] = []
     known = None if attendant is None else attendant.resumed()
-    if known is None:
+    if begun:
+        status = OK
+    elif known is None:
         status = run.begin()
         if choosing is not None and status == OK:
             run, status = _take_over(run, choosing.at_start(run), choosing, begin, parts, started=False)
@@ -73,7 +76,7 @@ def walk(
     crossing = crossing or Crossing(None, t1)
     try:
         while status == OK:
-            if known is None:
+            if known is None and run.ahead is None:
                 run.stop_at(run.inputs.next_break(run.t, t1))
                 crossing.watch(run)
                 run.left = crossing.interval or (None if choosing is None else choosing.interval)

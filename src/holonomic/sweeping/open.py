@@ -16,11 +16,20 @@ import numpy as np
 
 from ..automatic.decide import AS_IMPLICIT, FIRST_LOOK, Choosing, calm_look
 from ..automatic.indicators import BRIEF
-from ..automatic.rates import QUIET, SHORT, TIGHT, Rates, too_stiff, turns_rapidly
+from ..automatic.rates import TIGHT, Rates, too_stiff, turns_rapidly
 from ..errors import OK, HolonomicError
 from ..kernels.memory import RUN
 from ..kernels.signatures import Fn
-from ..loop.automatic_looks import IF_LONG, IF_NOT_STIFF, IF_STIFF, STABLE, look_at_starts, turned_in_a_step
+from ..loop.automatic_looks import (
+    IF_LONG,
+    IF_NOT_STIFF,
+    IF_STIFF,
+    QUIET,
+    STABLE,
+    little_happens,
+    look_at_starts,
+    turned_in_a_step,
+)
 from ..loop.batch import enter_tables
 from ..loop.fastest_rate import FASTEST, MOTION, REAL, turning_by_time
 from ..native.callbacks import raise_what_was_raised
@@ -163,8 +172,8 @@ class Open:
         with np.errstate(divide="ignore"):
             step = np.where((motion > 0.0) & (motion < np.inf), turned_in_a_step(self.rtol) / motion, np.inf)
         rates = Rates(fastest, forward * found[:, REAL], np.minimum(abs(left), step))
-        quiet = rates.decays | (fastest * abs(left) < QUIET)
-        rates = rates._replace(short=quiet & (motion * abs(left) < SHORT) & (status == OK), turning=np.zeros(n))
+        short = little_happens(fastest, rates.real, motion, abs(left))
+        rates = rates._replace(short=short & (status == OK), turning=np.zeros(n))
         return self._turning(job, rates, X, DATA) if self.moving else rates
 
     def positions(self, model) -> int:
