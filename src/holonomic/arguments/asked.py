@@ -69,12 +69,13 @@ class Asked(NamedTuple):
     def choice(self, model) -> Choice:
         """Return what methods and tolerances amount to; made once per model, for short calls."""
         given, known = self[CHOSEN], model.choices
+        key = (given, *map(type, given))  # True is no 1.0
         try:
-            found = known.get(given)
+            found = known.get(key)
         except TypeError:  # arrays among them
             return _chosen(model, *given)
         if found is None:
-            found = known[given] = _chosen(model, *given)
+            found = known[key] = _chosen(model, *given)
         return found
 
     def watched(self, system) -> dict[str, Event]:

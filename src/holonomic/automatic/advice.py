@@ -11,8 +11,8 @@ from ..loop.automatic_looks import DECAYS, FAR_BEYOND
 from ..model.dae import Dae
 from .decide import LARGE
 from .indicators import Indicators
-from .rates import STRAIGHT, varies
 from .rates import RAPID as FAR_TOO_RAPID
+from .rates import STRAIGHT, varies
 from .stiff_forms import SMALL
 
 AP = "[ascher-petzold-1993]"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from ..loop import automatic_looks
-from ..loop.automatic_looks import DECAYS, FAR_BEYOND, STABLE, WORTH, dearer, decays
+from ..loop.automatic_looks import FAR_BEYOND, STABLE, WORTH, dearer, decays
 from .indicators import Indicators
 
 # The accurate step times the fastest rate, above which an implicit method wins, where constraints turn by themselves. There BDF

@@ -11,7 +11,8 @@ from ..kernels.consistent import distances
 from ..native.layout import REAL, WHOLE, Layout
 from ..native.marks import inner
 from .automatic_looks import STABLE, little_happens, too_stiff
-from .fastest_rate import FASTEST, MOTION, REAL as REAL_PART, look
+from .fastest_rate import FASTEST, MOTION, look
+from .fastest_rate import REAL as REAL_PART
 
 ASIDE = -1  # status: the start is not plain
 

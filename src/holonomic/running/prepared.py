@@ -23,7 +23,6 @@ from ..automatic.indicators import moving
 from ..automatic.rates import TIGHT, Rates
 from ..automatic.reasons import reasons
 from ..errors import DONE, NearSingularWarning
-from ..kernels.memory import RUN
 from ..kernels.signatures import Fn
 from ..loop.automatic_looks import turned_in_a_step
 from ..loop.from_python import BEGIN, CHECK, DRIVE, LOOK, run_compiled
@@ -138,6 +137,7 @@ class Prepared:
         self.quota = FIRST_LOOK if self.chooses else QUOTA
         self.may_pass = without_passage(model, run.memory.crosses or alarm_of(plan))  # by a singular position, unnoticed
         self.spare: list[tuple] = []  # what compiled code is given for an opening, of runs that are over
+        self.spare.append(self._opened())
 
     def _opened(self) -> tuple:
         """What compiled code is given for an opening."""
@@ -205,8 +205,8 @@ class Prepared:
         if not (memory.keep_steps and record.t):
             stop = (memory.t, state.x.copy(), state.K[0, at : at + plan.size.nk].copy())
         trail = Trail(
-            plan, data, bool(memory.keep_steps), Start(q, v), [], memory, state.K[-2:, : self.size].copy(), record, (t0, start), stop,
-            [], (), Story(self._rates(opening)) if self.chooses else None, None, repeated, run_again, self.first, None, time.time(),
+            plan, data, memory.keep_steps == 1, Start(q, v), [], memory, state.K[-2:, : self.size].copy(), record, (t0, start),
+            stop, [], (), Story(self._rates(opening)) if self.chooses else None, None, repeated, run_again, self.first, None, time.time(),
             self.inputs, None, reasons, impacts=[],
         )  # fmt: skip
         sol = Solution(trail, "end")

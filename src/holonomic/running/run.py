@@ -271,6 +271,7 @@ class Run:
         while True:
             quota = self._quota if most is None else min(self._quota, most)
             status, self.ahead = self.ahead, None
+            measured = status is None
             began = time.perf_counter()
             written = len(self.record.t), len(self.watching.log)
             try:
@@ -295,7 +296,7 @@ class Run:
             used = time.perf_counter() - began
             if most is not None and most <= 0:
                 return MORE
-            if steps > 10 and used > 0:
+            if measured and steps > 10 and used > 0:
                 self._quota = int(min(1e7, max(20, steps * STRETCH_SECONDS / used)))
             if tell is not None:
                 tell(self.t)
