@@ -12,7 +12,6 @@ something that has changed since has another model (`model_of` looks before ever
 
 from __future__ import annotations
 
-import time
 from typing import Any
 
 import numpy as np
@@ -204,10 +203,10 @@ class Prepared:
         memory.rows, stop, at = 0, None, plan.size.nq
         if not (memory.keep_steps and record.t):
             stop = (memory.t, state.x.copy(), state.K[0, at : at + plan.size.nk].copy())
+        noted, story = state.K[-2:, : self.size].copy(), Story(self._rates(opening)) if self.chooses else None
         trail = Trail(
-            plan, data, memory.keep_steps == 1, Start(q, v), [], memory, state.K[-2:, : self.size].copy(), record, (t0, start),
-            stop, [], (), Story(self._rates(opening)) if self.chooses else None, None, repeated, run_again, self.first, None, time.time(),
-            self.inputs, None, reasons, impacts=[],
+            plan, data, memory.keep_steps == 1, Start(q, v), [], memory, noted, record, (t0, start), stop, [], (), story,
+            repeat=repeated, again=run_again, first_step=self.first, inputs=self.inputs, reasons=reasons, impacts=[],
         )  # fmt: skip
         sol = Solution(trail, "end")
         if self.may_pass:
