@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -264,7 +263,7 @@ def _simulated(here: Opened, asked: Asked, budget: Budget | None, file: tuple[Pa
         redundant=system.redundant if start.redundant is None else start.redundant,
     )  # fmt: skip
     if initial != "free" and isinstance(system, Dae):
-        begin, lam0 = replace(begin, root=take_root(model, t0, begin.q, data, lam0)), None
+        begin, lam0 = begin._replace(root=take_root(model, t0, begin.q, data, lam0)), None
     choice = choice_at_start(choice, model, t0, begin.q, data)
     plan = plan_of(model, choice, watched, begin.rows)
     choosing = None

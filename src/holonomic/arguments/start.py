@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import isfinite
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -139,7 +140,8 @@ def opened(call: str, system, t_end, start: GivenStart, endless: bool = False, b
         system, t_end, start = brought(system, t_end, start, by_size=by_size)
         check_kind(call, system)
         q0, v0, y0, s0, w0 = start[:5]
-    check_compile(start.compile)
+    elif start.compile is not None:
+        check_compile(start.compile)
     if start.compile == "never" and not isinstance(system, Operators):
         raise BadArgument(
             f'compile="never" is for a Mechanism, whose bodies and joints become tables; {type(system).__name__} has functions '
@@ -208,7 +210,10 @@ def interval(call: str, before: float | None, t_end) -> tuple[float, float]:
     if t_end is None:
         raise BadArgument(f"{call} needs t_end: a number, or a pair (t0, t_end).")
     t0, t1 = before, t_end
-    if not isinstance(t_end, float | int):
+    if type(t_end) is tuple and tuple(map(type, t_end)) == (float, float):
+        t0, t1 = t_end
+        before = None
+    elif not isinstance(t_end, float | int):
         sides = axes(t_end)
         if sides == 1 and len(t_end) == 2:
             t0, t1 = t_end
@@ -221,7 +226,7 @@ def interval(call: str, before: float | None, t_end) -> tuple[float, float]:
         t0, t1 = float(0.0 if t0 is None else t0), float(t1)
     except (TypeError, ValueError, OverflowError):
         raise BadArgument(f"t_end must be a number or a pair (t0, t_end), got {t_end!r}.") from None
-    if not (np.isfinite(t0) and np.isfinite(t1)):
+    if not (isfinite(t0) and isfinite(t1)):
         raise BadArgument(f"the interval ({t0}, {t1}) must be finite.")
     if t0 == t1:
         on = f" t_end is a time, no duration: to go on for as long again, t_end={2 * t0:g}." if before else ""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import reprlib
 
@@ -13,6 +14,7 @@ MANY_STARTS = "Many starts at once are for sweep()"
 NO_NUMBERS = "cmMSUV"  # kinds of arrays that NumPy turns into floats, or nearly: complex numbers, dates, text
 LOOKS_LIKE_ONE = (str, bytes, np.datetime64, np.timedelta64)  # of which float() makes a number, or nearly
 TRUTH = (bool, np.bool_)
+FLOAT = np.dtype(float)
 ALL = np.logical_and.reduce  # without the calls in Python that .all() makes: every start is read here
 STARTS = ("q0", "v0", "y0", "s0", "x0", "dx0", "ddx0")
 
@@ -23,7 +25,7 @@ def floats(values) -> np.ndarray:
     kind = found.dtype.kind
     if kind != "f" and (kind in NO_NUMBERS or (kind == "O" and any(isinstance(each, LOOKS_LIKE_ONE) for each in found.flat))):
         raise TypeError(f"{found.dtype} are no numbers")
-    return found.astype(float, copy=False)
+    return found if found.dtype is FLOAT else found.astype(float)
 
 
 def vector(values, what: str, n: int | None = None) -> np.ndarray:
@@ -34,6 +36,17 @@ def vector(values, what: str, n: int | None = None) -> np.ndarray:
         if axes(values) < 2 and np.asarray(values).dtype.kind == "c":
             raise BadArgument(f"{what} is complex: {values!r}. Give real and imaginary parts as numbers of their own.") from None
         raise BadArgument(f"{what} must be numbers, got {values!r}.") from None
+    if found.ndim != 1:
+        found = _flat(found, what, n)
+    if n is not None and len(found) != n:
+        raise BadArgument(f"{what} has {len(found)} entries, expected {n}.")
+    if not (math.isfinite(found.dot(found)) or ALL(np.isfinite(found))):  # the square alone may be too large
+        raise BadArgument(f"{what}[{int(np.flatnonzero(~np.isfinite(found))[0])}] is not finite: {found}.")
+    return found
+
+
+def _flat(found: np.ndarray, what: str, n: int | None) -> np.ndarray:
+    """Return a number alone as one of them; refuse a table."""
     if found.ndim > 1:
         expected = f"({found.size if n is None else n},)"
         many = f" {MANY_STARTS}." if what in STARTS else ""
@@ -41,12 +54,7 @@ def vector(values, what: str, n: int | None = None) -> np.ndarray:
             f"{what} has shape {found.shape}, expected one row of numbers, {expected}. Pass np.ravel({what}) if all its "
             f"entries are meant, in that order.{many}"
         )
-    found = found.reshape(-1)
-    if n is not None and len(found) != n:
-        raise BadArgument(f"{what} has {len(found)} entries, expected {n}.")
-    if not ALL(np.isfinite(found)):
-        raise BadArgument(f"{what}[{int(np.flatnonzero(~np.isfinite(found))[0])}] is not finite: {found}.")
-    return found
+    return found.reshape(-1)
 
 
 def axes(value) -> int:

@@ -161,10 +161,10 @@ class Solution(Exports):
     def end(self) -> State:
         """The last state; the start of the next run."""
         t, x, k = self.trail.final
-        model = self.plan.model
+        plan, model = self.trail.plan, self.trail.plan.model
         nq, nv = model.nq, model.nv
         lam, nc, ns = k[nv:], model.nc, model.ns
-        if self.trail.data is not None and (self.plan.rows is not None or is_dae(model)):
+        if self.trail.data is not None and (plan.rows is not None or is_dae(model)):
             lam = self.at_rows(np.array([t]), x[None], k[None]).lam[0]
         return State(t, x[:nc], x[nq : nq + nv], lam, k[:nv], x[nc : nc + ns], x[nc + ns : nq])
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
 
 from ..planning.choice import Choice
 from ..planning.words import tolerance_of
@@ -24,8 +24,7 @@ class Change:
     reason: str
 
 
-@dataclass(frozen=True)
-class Story:
+class Story(NamedTuple):
     """What the automatic choice of a run saw at its start, and the changes of plan on the way."""
 
     first: Rates | None = None
@@ -35,7 +34,7 @@ class Story:
 
 def told(story: Story | None, preferred: str) -> Story:
     """Return a story that also tells what prefer= led to."""
-    return replace(story or Story(), preferred=preferred)
+    return (story or Story())._replace(preferred=preferred)
 
 
 def changes(sol) -> list[str]:

@@ -146,7 +146,7 @@ class Crossing:
         more = "" if count == 1 else f"; {count - 1} more on the way"
         reason = f"a singular position lay ahead, which the methods asked for do not pass (and back behind it{more})"
         story = story or Story()
-        return replace(story, changes=(*story.changes, Change(t, choice, 0.0, 0.0, step, reason)))
+        return story._replace(changes=(*story.changes, Change(t, choice, 0.0, 0.0, step, reason)))
 
     def warning(self, t_end: float) -> str | None:
         """Say that another method replaced one that was asked for by name, and for how long."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -46,7 +45,7 @@ def one_plan(call: str, here: Opened, asked: Asked) -> OnePlan:
         redundant=system.redundant if start.redundant is None else start.redundant,
     )  # fmt: skip
     if start.initial != "free" and isinstance(system, Dae):
-        begin = replace(begin, root=take_root(model, t0, begin.q, data, start.lam0))
+        begin = begin._replace(root=take_root(model, t0, begin.q, data, start.lam0))
     choice = choice_at_start(choice, model, t0, begin.q, data)
     plan = plan_of(model, choice, watched, begin.rows)
     if plan.integrator.starting_points:

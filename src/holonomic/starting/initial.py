@@ -6,7 +6,7 @@ that are not held. What the rank of the constraints says about a start stands in
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 
@@ -36,8 +36,7 @@ INITIAL = ("check", "project", "impact", "free")  # what can be done about initi
 __all__ = ["Start", "position_jacobian", "prepare", "rank_by_rows", "residuals", "terms"]
 
 
-@dataclass(frozen=True)
-class Start:
+class Start(NamedTuple):
     """Consistent initial values, and what it took to get them."""
 
     q: np.ndarray
@@ -117,7 +116,7 @@ def prepare(model, t, q, v, data, *, tol: float, initial: str, hold, redundant: 
     start = _prepared(model, t, q, v, data, tol, initial, held, redundant, examined)
     if model.nw:
         q = with_w_solved(model, t, start.q, start.v, data)
-        start = replace(start, q=q, moved_w=float(np.linalg.norm((q - guess)[model.nq - model.nw :])))
+        start = start._replace(q=q, moved_w=float(np.linalg.norm((q - guess)[model.nq - model.nw :])))
     if not examined:  # true of the system, so looked at once
         refuse_massless(model, t, start.q, start.v, data)
         model.note_examined(data)
