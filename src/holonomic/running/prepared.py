@@ -223,7 +223,7 @@ class Prepared:
         _, t0, t1, q, v, _, _ = here
         work, memory, data, start, save_t = begun
         plan, model = self.plan, self.plan.model
-        kept = RunState((work.arena.copy(),), bytes(memory), data)
+        kept = RunState(work.arena.tobytes(), bytes(memory), data.tobytes())
         run = Run(
             plan, data.copy(), t0, start, t1, save_t=None if asked.save_at is None else save_t, inputs=self.inputs, work=work,
             **asked.limits(),
