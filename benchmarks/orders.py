@@ -53,10 +53,10 @@ FORMULATIONS = (
 )  # fmt: skip
 INTEGRATORS = (
     BackwardEuler(), FixedBDF(2), FixedBDF(3), BDF(), Trapezoidal(), ImplicitMidpoint(), GaussLegendre4(), Radau(),
-    GeneralizedAlpha(), RATTLE(), PHEM56(),
+    GeneralizedAlpha(), RATTLE(), RATTLE(order=4), RATTLE(order=6), PHEM56(),
 )  # fmt: skip
 # steps of the coarser run by order: errors clear of rounding (of λ in index 3, ε/h²), their leading terms ruling
-STEPS = {1: 400, 2: 200, 3: 100, 4: 40, 5: 40, 9: 40, 13: 25}
+STEPS = {1: 400, 2: 200, 3: 100, 4: 40, 5: 40, 6: 20, 9: 40, 13: 25}
 MULTISTEP = {5: 80}
 FINER = {13: 35}  # of the finer run, where twice as many leave rounding
 REDUCED = (90, 135)  # both, for high orders with index 3, where q alone has them
