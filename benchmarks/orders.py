@@ -27,6 +27,7 @@ from holonomic import (
     RATTLE,
     BackwardEuler,
     FixedBDF,
+    GaussLegendre,
     GaussLegendre4,
     GeneralizedAlpha,
     ImplicitMidpoint,
@@ -52,9 +53,10 @@ FORMULATIONS = (
     ProjectedInvariants("Pb"), ProjectedInvariants("Pc"), Index3(),
 )  # fmt: skip
 INTEGRATORS = (
-    BackwardEuler(), FixedBDF(2), FixedBDF(3), BDF(), Trapezoidal(), ImplicitMidpoint(), GaussLegendre4(), Radau(),
-    GeneralizedAlpha(), RATTLE(), RATTLE(order=4), RATTLE(order=6), PHEM56(),
+    BackwardEuler(), FixedBDF(2), FixedBDF(3), BDF(), Trapezoidal(), ImplicitMidpoint(), GaussLegendre4(), GaussLegendre(3),
+    Radau(), GeneralizedAlpha(), RATTLE(), RATTLE(order=4), RATTLE(order=6), PHEM56(),
 )  # fmt: skip
+GAUSS = (GaussLegendre4(), GaussLegendre(3))
 # steps of the coarser run by order: errors clear of rounding (of λ in index 3, ε/h²), their leading terms ruling
 STEPS = {1: 400, 2: 200, 3: 100, 4: 40, 5: 40, 6: 20, 9: 40, 13: 25}
 MULTISTEP = {5: 80}
@@ -80,9 +82,9 @@ or the number is rounding. Where theory says less than the order of the integrat
 
 - Radau IIA with s stages, 3 for order 5, 5 for 9, 7 for 13 [HW96, Sec. VII.4 and VII.6]: its own λ of index 2 has order s; with
   index 3, v has order s and its own λ s - 1.
-- Gauss with s = 2 stages [HW96]: with constraints among the equations it has order 2, but for q of index 2 and v of
-  `ProjectedInvariants("Pa")`, which keep 4; with index 3 it is refused.
-  `Projection` along the multipliers, which it takes by itself, brings back order 4.
+- Gauss with s stages [HW96]: with constraints among the equations it has order s for even s, s + 1 for odd s; q of index 2
+  and v of `ProjectedInvariants("Pa")` keep 4 and 6 with 2 and 3 stages. With index 3 it is refused.
+  `Projection` along the multipliers, which it takes by itself, brings back order 2s.
 - Trapezoidal rule with index 3: its own λ is summed up from what is left at the start, with alternating sign; theory promises
   it no order.
 - BDF loses no order; its own λ of index 2 and 3 has it from the step on at which the past is the formula's own.
@@ -144,12 +146,13 @@ def theory(formulation, integrator, stabilization=None) -> dict[str, float]:
         wanted["own"] = stages
     if isinstance(integrator, Radau) and index == 3:
         wanted |= {"v": stages, "lam": stages, "own": stages - 1}
-    if isinstance(integrator, GaussLegendre4) and imposed and stabilization is None:
-        wanted = dict.fromkeys(PARTS, 2.0)
+    if integrator in GAUSS and imposed and stabilization is None:
+        s = int(p) // 2
+        wanted = dict.fromkeys(PARTS, float(s + s % 2))
         if isinstance(formulation, Index2):
-            wanted["q"] = 4.0
+            wanted["q"] = p
         if formulation == ProjectedInvariants("Pa"):
-            wanted["v"] = 4.0
+            wanted["v"] = p
     if isinstance(integrator, Trapezoidal) and index == 3:
         wanted["own"] = np.nan
     return wanted
@@ -190,7 +193,7 @@ def main() -> int:
     given = parser.parse_args()
     plain, missed = table(FORMULATIONS, None, INTEGRATORS)
     some = (Index1(), Index2(), GGL(), ProjectedInvariants("Pa"), ProjectedInvariants("Pb"))
-    projected, more = table(some, Projection(), (BackwardEuler(), FixedBDF(3), Trapezoidal(), GaussLegendre4(), Radau(), PHEM56()))
+    projected, more = table(some, Projection(), (BackwardEuler(), FixedBDF(3), Trapezoidal(), *GAUSS, Radau(), PHEM56()))
     missed += more
     high, more = table((Index1(), Index2(), GGL(), Index3()), None, (Radau(order=9), Radau(order=13)))
     missed += more

@@ -98,7 +98,7 @@ RESULTS = (
     Result("Order and drift with each stabilization", "order-and-drift",
            (r"(The order of the solution stays p) whatever is corrected", r"\| DOP853 \| S_both2 \| \d+ \| ([\d.]+) \|"),
            "{}; a step of DOP853 with S_both2 takes {} of one without"),
-    Result("Orders of implicit methods", "orders", (r"\| `GGL\(\)` (?:\|[^|]*){7}\| ([\d.]+) ([\d.]+) ",),
+    Result("Orders of implicit methods", "orders", (r"\| `GGL\(\)` (?:\|[^|]*){8}\| ([\d.]+) ([\d.]+) ",),
            "as theory says for all formulations; Radau on GGL {} and {} for q and v"),
     Result("Accuracy of the solve", "accuracy", (r"The plain solve lost between ([\d.]+) and ([\d.]+) times ε/ρ",),
            "the plain solve loses {} to {} times ε/ρ, and ρ decides who solves"),

@@ -51,7 +51,7 @@ from .formulations.underlying_ode import UnderlyingODE
 from .integrators.adams import AdamsBashforth2
 from .integrators.bdf import BDF
 from .integrators.fixed_steps import BackwardEuler, FixedBDF, ImplicitMidpoint, Trapezoidal
-from .integrators.gauss import GaussLegendre4
+from .integrators.gauss import GaussLegendre, GaussLegendre4
 from .integrators.generalized_alpha import GeneralizedAlpha
 from .integrators.half_explicit import PHEM56
 from .integrators.radau import Radau
@@ -132,6 +132,7 @@ __all__ = [
     "ForgottenVelocityTerms",
     "ForwardEulerStabilization",
     "GGL",
+    "GaussLegendre",
     "GaussLegendre4",
     "GeneralizedAlpha",
     "Heun",

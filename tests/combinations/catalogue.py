@@ -19,6 +19,7 @@ from holonomic import (
     Euler,
     FixedBDF,
     ForwardEulerStabilization,
+    GaussLegendre,
     GaussLegendre4,
     GeneralizedAlpha,
     Heun,
@@ -52,9 +53,9 @@ FORMULATIONS = [
     UnderlyingODE(), Overdetermined(), StrangenessFree(), StrangenessFree("rows"), StateSpace(), StateSpace("partition"),
 ]  # fmt: skip
 INTEGRATORS = [
-    BackwardEuler(), Trapezoidal(), ImplicitMidpoint(), ImplicitMidpoint("stage"), GaussLegendre4(), FixedBDF(2), FixedBDF(4),
-    BDF(), BDF(coefficients="variable"), BDF(coefficients="fixed-leading"), Radau(), Radau(order=9), Radau(order=13),
-    Radau(order="variable"), GeneralizedAlpha(), RATTLE(), RATTLE(order=6), PHEM56(),
+    BackwardEuler(), Trapezoidal(), ImplicitMidpoint(), ImplicitMidpoint("stage"), GaussLegendre4(), GaussLegendre(stages=3),
+    FixedBDF(2), FixedBDF(4), BDF(), BDF(coefficients="variable"), BDF(coefficients="fixed-leading"), Radau(), Radau(order=9),
+    Radau(order=13), Radau(order="variable"), GeneralizedAlpha(), RATTLE(), RATTLE(order=6), PHEM56(),
 ]  # fmt: skip
 EXPLICIT = [Euler(), Heun(), Midpoint(), AdamsBashforth2(), RK4(), RK23(), RK45(), DOP853()]
 STABILIZATIONS = [

@@ -1,12 +1,17 @@
-"""GaussLegendre4: order 4 where theory gives it, the reduction where theory takes it away, and what is conserved."""
+"""Gauss's methods: their order where theory gives it, the reduction where theory takes it away, and what is conserved."""
+
+from functools import cache
 
 import numpy as np
 import pytest
 from test_implicit_orders import errors, made
 
 from holonomic import (
+    DOP853,
     GGL,
+    BadArgument,
     Dae,
+    GaussLegendre,
     GaussLegendre4,
     ImplicitMidpoint,
     IncompatibleMethods,
@@ -18,6 +23,7 @@ from holonomic import (
     ProjectedInvariants,
     Projection,
     StateSpace,
+    StepFailed,
     StrangenessFree,
     System,
     UnderlyingODE,
@@ -26,7 +32,7 @@ from holonomic import (
 )
 from holonomic.problems import Problem
 from holonomic.study.order import observed_order
-from holonomic.testing import SLACK
+from holonomic.testing import SLACK, bead
 
 
 def orders(name, formulation, stabilization=None, n=40):
@@ -164,3 +170,83 @@ def test_constraints_that_hold_in_the_stages_alone_are_projected_unless_told_oth
     assert np.abs(none["position"]).max() > 1e-6  # h² times a constant
     # what is promised where nothing is said: 1e-10 as a distance, and |∂g/∂q| = 2
     assert np.abs(own["position"]).max() < 2e-10 and np.abs(own["velocity"]).max() < 1e-9
+
+
+# any number of stages
+
+LONG = {1: 200, 2: 60, 3: 24, 4: 20, 5: 24, 6: 14}  # steps of the coarser run: errors clear of rounding, leading terms ruling
+
+
+@cache
+def exact(problem):
+    return simulate(problem(), integrator=DOP853(), rtol=1e-13, atol=1e-13, save_at=81)
+
+
+def heavy_bead():
+    return bead(speed=0.5, rise=2.0, g=3.0, t_end=2.0, heavy=3.0)
+
+
+def errors_of(stages, n, between=False, **methods):
+    """Largest errors of the bead that is heavier one way, at ends of steps or, half a step fewer, between them."""
+    known, step, wanted = exact(heavy_bead), 2.0 / (n - 0.5 * between), 81 if between else None
+    run = simulate(heavy_bead(), integrator=GaussLegendre(stages=stages), step=step, save_at=wanted, **methods)
+    at, other = (slice(None), slice(None)) if between else (slice(None, None, n // 4), slice(None, None, 20))
+    return {part: float(np.abs(getattr(run, part)[at] - getattr(known, part)[other]).max()) for part in ("q", "v", "lam")}
+
+
+@pytest.mark.parametrize("methods", [
+    {"formulation": Index1(), "stabilization": None}, {"formulation": Index1()}, {"formulation": Index2()}, {"formulation": GGL()},
+], ids=str)  # fmt: skip
+@pytest.mark.parametrize("stages", [1, 2, 3, 4, 5])
+def test_order_is_twice_the_number_of_stages(stages, methods):
+    n = 4 * -(-LONG[stages] // 4)
+    coarse, fine = (errors_of(stages, k, **methods) for k in (n, 2 * n))
+    for part in coarse:
+        assert np.log2(coarse[part] / fine[part]) >= 2 * stages - SLACK or fine[part] < 1e-12, (part, coarse, fine)
+
+
+@pytest.mark.parametrize("stages", [3, 4, 5, 6])
+def test_states_between_steps_are_as_good_as_those_at_their_ends(stages):
+    n = LONG[stages]
+    coarse, fine = (errors_of(stages, k, between=True, formulation=Index1(), stabilization=None) for k in (n, 2 * n))
+    ends = errors_of(stages, 4 * -(-2 * n // 4), formulation=Index1(), stabilization=None)
+    for part in coarse:
+        assert np.log2(coarse[part] / fine[part]) >= 2 * stages - 3 * SLACK or fine[part] < 1e-11, (part, coarse, fine)
+        assert fine[part] < 100.0 * ends[part] + 1e-11, (part, fine, ends)
+
+
+@pytest.mark.parametrize("stages", [8, 10, 12])
+def test_many_stages_reach_rounding_in_a_few_steps(stages):
+    found = errors_of(stages, 16, formulation=Index1(), stabilization=None)
+    assert max(found["q"], found["v"]) < 1e-11, found
+
+
+@pytest.mark.parametrize("stages, q, v", [(2, 4, 2), (3, 4, 4), (4, 6, 4), (5, 6, 6)])
+def test_index_2_without_projection_has_the_orders_of_theory(stages, q, v):
+    """[HW96] Table VII.4.1: y has order s + 1 for odd s, s for even s; here q, integrated from v, has at least as much."""
+    n = 4 * -(-2 * LONG[stages] // 4)
+    coarse, fine = (errors_of(stages, k, formulation=Index2(), stabilization=None) for k in (n, 2 * n))
+    found = {part: np.log2(coarse[part] / fine[part]) for part in coarse}
+    assert abs(found["v"] - v) <= 2 * SLACK and (found["q"] >= q - 2 * SLACK or fine["q"] < 1e-12), (found, fine)
+
+
+def test_two_stages_are_the_method_of_order_4():
+    one, other = (simulate(heavy_bead(), integrator=i, step=0.02) for i in (GaussLegendre(stages=2), GaussLegendre4()))
+    assert np.array_equal(one.q, other.q) and np.array_equal(one.v, other.v)
+    assert GaussLegendre(stages=2).order == 4 and repr(GaussLegendre()) == "GaussLegendre(stages=3)"
+
+
+def test_steps_too_long_for_newtons_method_are_no_answers():
+    """An iteration that falls unevenly is not taken for one that has come to rounding: with 10 steps it left 1e-6."""
+    for n in (8, 12, 16):
+        try:
+            found = errors_of(10, n, formulation=GGL())
+        except StepFailed:
+            continue
+        assert max(found["q"], found["v"]) < 1e-8, (n, found)
+
+
+@pytest.mark.parametrize("stages", [0, 13, 2.0, True, "3", None])
+def test_no_number_of_stages_is_refused(stages):
+    with pytest.raises(BadArgument, match="must be a whole number from 1 to 12; the order is twice as much"):
+        GaussLegendre(stages=stages)

@@ -57,7 +57,7 @@ def table(stages: int) -> np.ndarray:
     """c; ℓ_j'(0); a, T and T⁻¹ row by row, with a = T Λ T⁻¹; γ and α, β of each pair; coefficients of ν from θ⁰ on; those
     by which products of distances from the nodes become ℓ_j."""
     s, c = stages, np.array([*map(float, NODES[stages]), 1.0])
-    slopes = _derivatives(np.concatenate([[0.0], c]))
+    slopes = lagrange_slopes(np.concatenate([[0.0], c]))
     a = slopes[1:, 1:]
     values, vectors = np.linalg.eig(a)
     real = int(np.argmin(np.abs(values.imag)))
@@ -76,7 +76,7 @@ def table(stages: int) -> np.ndarray:
     return found
 
 
-def _derivatives(nodes: np.ndarray) -> np.ndarray:
+def lagrange_slopes(nodes: np.ndarray) -> np.ndarray:
     """ℓ_j' at the nodes, row by row. Products of differences and sums of their inverses: nothing is lost by rounding."""
     apart = nodes[:, None] - nodes
     np.fill_diagonal(apart, 1.0)

@@ -167,9 +167,13 @@ def factor_systems(model, run, W, h, fp, shifts, pairs):
 @inner
 def own_systems(model, W, h, fp, shifts, pairs):
     """The model's own factors, real and complex; whether they serve."""
+    return own_factors(model, W, fp[shifts] / h) and own_pairs(model, W, h, fp, shifts, pairs)
+
+
+@inner
+def own_pairs(model, W, h, fp, shifts, pairs):
+    """Those of the pairs."""
     size = model.size
-    if not own_factors(model, W, fp[shifts] / h):
-        return False
     for pair in range(pairs):
         at = pair_at(size, pair)
         W[at] = -fp[shifts + 2 + 2 * pair] / h
@@ -177,6 +181,27 @@ def own_systems(model, W, h, fp, shifts, pairs):
         if status != OK or not W[at + 1] <= GROWTH:
             return False
     return True
+
+
+@inner
+def factor_pairs(model, run, W, h, fp, shifts, pairs):
+    """The same of the pairs alone, for methods without a real shift: fp has a number that is not read, then α and β of each."""
+    size = model.size
+    at = real_at(size)
+    run.factorizations += 1
+    if has_function(model, COMPLEX_FACTOR) and own_pairs(model, W, h, fp, shifts, pairs):
+        W[at] = OWN
+        return OK
+    if not has_function(model, BY_Y):
+        return SINGULAR
+    W[at] = DENSE_LU
+    scale_dense(W, size.at_newton, at + 1, size.ny, fp[shifts + 1] / h, h, fp)
+    failed = 0
+    for pair in range(pairs):
+        if failed == 0:
+            alpha, beta = fp[shifts + 1 + 2 * pair], fp[shifts + 2 + 2 * pair]
+            failed = factor_dense_pair(W, size.at_newton, at + 1, pair_at(size, pair) + 1, size.ny, alpha / h, -beta / h)
+    return OK if failed == 0 else SINGULAR
 
 
 @inner
@@ -291,6 +316,20 @@ def factor_dense(W, at, to, ny, shift, weight_y, first_algebraic, h, fp):
             J[i, j] = weight * A[i, j] + shift * B[i, j]
         W[rows + i] = scale_row(J[i], columns)
     return lu_factor(J, W[pivots : pivots + ny].view(np.int64))
+
+
+@leaf
+def scale_dense(W, at, to, ny, shift, h, fp):
+    """Scales of rows and columns alone, where `factor_dense` leaves them; the matrix itself is not factored."""
+    size = ny * ny
+    rows = to + size + 2 * ny
+    columns = W[rows + ny : rows + 2 * ny]
+    scale_columns(columns, h, fp, ny)
+    for i in range(ny):
+        row, slopes, J = W[at + i * ny : at + (i + 1) * ny], W[at + size + i * ny : at + size + (i + 1) * ny], W[to : to + ny]
+        for j in range(ny):
+            J[j] = row[j] + shift * slopes[j]
+        W[rows + i] = scale_row(J, columns)
 
 
 @leaf
