@@ -350,7 +350,8 @@ def net(n):
 
 
 def test_singular_positions_are_warned_of_or_stop_a_run_and_what_passes_them_is_named():
-    with pytest.warns(NearSingularWarning, match=r"the smallest pivot ratio of the mechanism as tables fell to 9"):
+    fell = r"the smallest pivot ratio of the mechanism as tables fell to \d\.?\d*e-0[678], from"
+    with pytest.warns(NearSingularWarning, match=fell):
         simulate(net(3), 1.0, compile="never", integrator=DOP853())
     m = Mechanism(gravity=(0, 0))
     P = {"A": (0, 0), "B": (0, 1), "C": (2, 1), "D": (2, 0)}  # a parallelogram

@@ -7,6 +7,7 @@ the way of its own. From them come W⁻¹, f, g, g', γ, G, energies: no formula
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -26,12 +27,21 @@ class Source(NamedTuple):
     which: Any
 
 
-class Function(NamedTuple):
-    """Machine code of a kind: its address, how much it writes, and where its data come from."""
+class Function:
+    """A function of a kind, compiled when it is first asked for: how much it writes, and where its data come from."""
 
-    address: int
-    length: int
-    sources: tuple[Source, ...]
+    def __init__(self, tape: Tape, sources: tuple[Source, ...]):
+        self._tape, self.sources, self.length = tape, sources, len(tape.outputs)
+
+    @cached_property
+    def address(self) -> int:
+        """Of its code for one element."""
+        return _compiled(self._tape, 1)
+
+    @cached_property
+    def eight(self) -> int:
+        """Of its code for eight elements side by side."""
+        return _compiled(self._tape, 8)
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,7 +112,7 @@ def make_kind(what: int, system: System, q0: np.ndarray, v0: np.ndarray, widths,
         tape = needed(angles_by_parts(record(e.t, vertcat(e.q, e.v), SX.sym("none", 0), e.data, densify(out))))
         tape, read = own_data(tape)
         sources = tuple(_source(index, params, traced.numbers, n_inputs) for index in read)
-        functions[name] = Function(_compiled(tape), len(tape.outputs), sources)
+        functions[name] = Function(tape, sources)
     return Kind(what, tuple(widths), rows if what >= ROWS else 0, full, rates and what == BODY, functions)
 
 
@@ -129,8 +139,8 @@ def own_data(tape: Tape) -> tuple[Tape, list[int]]:
     return Tape(tuple(nodes), tape.outputs), list(read)
 
 
-def _compiled(tape: Tape) -> int:
-    name = machine_code.compile_tapes({"element": tape})
+def _compiled(tape: Tape, lanes: int) -> int:
+    name = machine_code.compile_tapes({"element": tape}, lanes)
     found = machine_code.addresses(name, ("element",))
     if found is None:
         raise RuntimeError("compiled machine code could not be loaded")

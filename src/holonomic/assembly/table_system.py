@@ -12,7 +12,8 @@ from ..kernels.elements import BODY, FORCE, ROWS, SPEEDS
 from ..kernels.signatures import Fn
 from ..model.operators import Operator, Operators
 from ..model.watch import Watch
-from .collection import Collection, Context, arrange
+from .collection import Collection, Context
+from .eights import arrange
 
 
 class TableSystem(Operators):

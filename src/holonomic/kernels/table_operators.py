@@ -1,6 +1,6 @@
 """Operators of a model that is tables: what its elements give, and an elimination by fronts.
 
-Rooms for numbers are taken at every call and given back, as many runs share one context; see `elements` for what lies where.
+Rooms for numbers are taken at every call and given back, as many runs share one context; see `eights` for what lies where.
 """
 
 from __future__ import annotations
@@ -8,32 +8,79 @@ from __future__ import annotations
 from ..errors import NOT_FINITE, OK
 from ..native.marks import inner, kernel, leaf, leave_room, numbers_at, take_room, whole_at
 from ..native.types import f8, i8
-from .elements import (
+from .eights import (
     KIND,
-    LUMP,
     clear,
+    copied,
+    diagonal_of_S,
     evaluate_kinds,
-    gather,
+    inverse_metric,
     judged,
     largest,
-    mean_diagonal,
+    lengths,
+    mean,
     minus,
     over_weights,
+    placed,
     plus,
     rates,
+    rearranged,
     rows_of,
-    scatter,
     see,
     start_forces,
     times_G,
     times_GT,
 )
-from .fronts import eliminate, substitute
+from .front_groups import eliminate, substitute
 
 OPERATOR = i8(i8, i8, f8, i8, i8, i8, i8)  # context, mode, t, a, b, data, out, all by their addresses
 REFINED = 1e-12  # residual G v' + γ beside its parts, above which the solution is refined
 MOST_REFINEMENTS = 12
 LOST = 1e-9  # residual beside its parts that no refinement takes away: the position counts as singular
+
+
+@inner
+def _elements(head, address, t, x, data, T, O):
+    """Everything that elements give at a state."""
+    rearranged(whole_at(head.into_q, 1), x, 0, T, head.at_q, head.places_q)
+    rearranged(whole_at(head.into_v, 1), x, head.nq, T, head.at_v, head.places_v)
+    evaluate_kinds(head, address, t, data, T, O)
+
+
+@inner
+def _G(head, O, u, at_u, T, at_r):
+    times_G(whole_at(head.kinds, 1), head.n_kinds, O, u, at_u, T, at_r, T, head.at_arg)
+
+
+@inner
+def _GT(head, O, at_r, T, at_u):
+    times_GT(whole_at(head.kinds, 1), head.n_kinds, O, T, at_r, T, at_u, head.places_c, T, head.at_arg)
+
+
+@inner
+def _weighed(head, O, T, at_u, at_v):
+    over_weights(whole_at(head.shelves, 1), head.n_shelves, O, T, at_u, T, at_v)
+
+
+@inner
+def _eliminate(head, O, T):
+    """Factor S; return ρ, and how many rows repeat others."""
+    n = max(1, head.n_rows)
+    diagonal_of_S(
+        whole_at(head.kinds, 1), head.n_kinds, whole_at(head.shelves, 1), whole_at(head.weights_of, 1), O, T, head.at_arg,
+        head.at_diagonal,
+    )  # fmt: skip
+    eps = 0.0 if head.redundant == 0 else small_part(n) * mean(whole_at(head.from_rows, 1), head.n_rows, T, head.at_diagonal)
+    return eliminate(
+        whole_at(head.program, 1), head.groups, O, T, head.at_front, head.at_block, head.at_diagonal, head.at_left, eps
+    )
+
+
+@inner
+def _substitute(head, O, T, at_r):
+    substitute(
+        whole_at(head.program, 1), whole_at(head.order, 1), head.groups, O, T, at_r, head.at_block, head.at_sides
+    )
 
 
 @kernel(OPERATOR)
@@ -50,93 +97,80 @@ def table_field(context, mode, t, a, b, data, out):
 
 @inner
 def _field(head, address, t, x, data, out):
-    nq, nv, n = head.nq, head.nv, head.n_rows
+    nq, nv, n, rows = head.nq, head.nv, head.n_rows, head.places_rows
     T, O = numbers_at(address, head.room), numbers_at(address + 8 * head.at_kept, 1)
-    kinds, lumps = whole_at(head.kinds, KIND * head.n_kinds), whole_at(head.lumps, LUMP * head.n_lumps)
-    order_q, order_v = whole_at(head.order_q, nq), whole_at(head.order_v, nv)
-    gather(order_q, x, 0, T, head.at_q, nq)
-    gather(order_v, x, nq, T, head.at_v, nv)
-    clear(T, head.at_f, nv)
-    evaluate_kinds(head, address, t, data, T, O)
-    start_forces(kinds, head.n_kinds, lumps, O, T, head.at_f)
-    over_weights(lumps, head.n_lumps, O, 0, T, head.at_f, T, head.at_a)  # M⁻¹ f
-    least, r, lam, f = 1.0, head.at_r, head.at_s, head.at_f
+    kinds, shelves, from_rows = whole_at(head.kinds, 1), whole_at(head.shelves, 1), whole_at(head.from_rows, 1)
+    f, a, b, lam, r = head.at_f, head.at_a, head.at_b, head.at_s, head.at_r
+    clear(T, f, head.places_v)
+    _elements(head, address, t, x, data, T, O)
+    start_forces(kinds, head.n_kinds, shelves, O, T, f)
+    _weighed(head, O, T, f, a)  # M⁻¹ f
+    least = 1.0
     if n > 0:
-        program, order = whole_at(head.program, 1), whole_at(head.order, head.fronts)
-        eps = 0.0 if head.redundant == 0 else small_part(n) * mean_diagonal(kinds, head.n_kinds, lumps, O, n)
-        least, tiny = eliminate(
-            program, head.fronts, O, numbers_at(address + 8 * head.at_left, 1), head.at_front - head.at_left,
-            head.at_row - head.at_left, head.at_diagonal - head.at_left, n, eps,
-        )  # fmt: skip
+        least, tiny = _eliminate(head, O, T)
         if tiny > max(head.redundant, 0):
             least = 0.0
         # λ = S⁻¹ (G M⁻¹ f + γ), then v' = M⁻¹ f - M⁻¹ Gᵀ λ; λ is corrected by what G v' + γ leaves
         rows_of(kinds, head.n_kinds, O, 2, T, head.at_c)
-        times_G(kinds, head.n_kinds, lumps, O, T, head.at_a, T, head.at_g)
-        plus(T, head.at_g, T, head.at_c, n)
+        _G(head, O, T, a, T, head.at_g)
+        plus(T, head.at_g, T, head.at_c, rows)
         if head.redundant > 0:
-            _consistent(head, O, T, program, order, out)
-        for i in range(n):
-            T[r + i] = T[head.at_g + i]
-        clear(T, lam, n)
+            _consistent(head, O, T)
+        copied(T, head.at_g, rows, T, r)
+        clear(T, lam, rows)
         left = before = 0.0
         for refinement in range(MOST_REFINEMENTS):
-            substitute(program, order, head.fronts, O, T, r)
-            plus(T, lam, T, r, n)
-            times_GT(kinds, head.n_kinds, lumps, O, T, lam, T, f, nv)
-            over_weights(lumps, head.n_lumps, O, 0, T, f, out, nq)
+            _substitute(head, O, T, r)
+            plus(T, lam, T, r, rows)
+            _GT(head, O, lam, T, f)
+            _weighed(head, O, T, f, b)
             if head.redundant > 0:
-                times_G(kinds, head.n_kinds, lumps, O, out, nq, T, r)
-                minus(T, head.at_g, T, r, n, T, r)
-                minus(T, head.at_a, out, nq, nv, out, nq)
+                _G(head, O, T, b, T, r)
+                minus(T, head.at_g, T, r, rows, T, r)
+                minus(T, a, T, b, head.places_v, T, b)
             else:
-                minus(T, head.at_a, out, nq, nv, out, nq)  # v' in the order of the tables, for the moment
-                times_G(kinds, head.n_kinds, lumps, O, out, nq, T, r)
-                plus(T, r, T, head.at_c, n)
-            left = judged(T, r, head.at_g, lam, head.at_diagonal, n)
+                minus(T, a, T, b, head.places_v, T, b)
+                _G(head, O, T, b, T, r)
+                plus(T, r, T, head.at_c, rows)
+            left = judged(from_rows, T, r, head.at_g, lam, head.at_diagonal, n)
             if not left > REFINED or (refinement > 0 and not left < 0.5 * before):
                 break
             before = left
         if not left <= LOST:
             least = 0.0 if left > LOST else left  # NaN stays one
-        for i in range(nv):
-            T[f + i] = out[nq + i]
-        scatter(order_v, T, f, out, nq, nv, 1.0)
-        for i in range(n):
-            out[nq + nv + i] = T[lam + i]
+        rearranged(whole_at(head.from_v, 1), T, b, out, nq, nv)
+        rearranged(from_rows, T, lam, out, nq + nv, n)
     else:
-        scatter(order_v, T, head.at_a, out, nq, nv, 1.0)
-    rates(kinds, head.n_kinds, lumps, order_q, O, T, head.at_v, nv, out)
+        rearranged(whole_at(head.from_v, 1), T, a, out, nq, nv)
+    rates(kinds, head.n_kinds, shelves, whole_at(head.from_q, 1), nq, O, T, head.at_v, b, out)
     out[nq + nv + n] = least
     return OK
 
 
 @inner
-def _consistent(head, O, T, program, order, out):
+def _consistent(head, O, T):
     """Take out of the right hand side, G M⁻¹ f + γ, what no λ can give; beside the constraints rows that repeat others disagree.
 
     Refined, S y with y = (S + ε)⁻¹ r comes to that part of r which S can give. What it cannot give stands in y, divided by ε; λ is
     solved for anew without it, and is the smallest one.
     """
-    n, g, r, given = head.n_rows, head.at_g, head.at_r, head.at_c
-    kinds, lumps = whole_at(head.kinds, 1), whole_at(head.lumps, 1)
-    clear(T, given, n)
+    n, rows, g, r, given = head.n_rows, head.places_rows, head.at_g, head.at_r, head.at_s
+    from_rows = whole_at(head.from_rows, 1)
+    clear(T, given, rows)
     before = 0.0
-    for i in range(n):
-        T[r + i] = T[g + i]
+    copied(T, g, rows, T, r)
     for refinement in range(MOST_REFINEMENTS):
-        substitute(program, order, head.fronts, O, T, r)
-        times_GT(kinds, head.n_kinds, lumps, O, T, r, T, head.at_f, head.nv)
-        over_weights(lumps, head.n_lumps, O, 0, T, head.at_f, out, head.nq)
-        times_G(kinds, head.n_kinds, lumps, O, out, head.nq, T, r)
-        change = largest(T, r, n)
-        plus(T, given, T, r, n)
-        minus(T, g, T, given, n, T, r)
-        if not change > 1e-15 * largest(T, given, n) or (refinement > 0 and not change < 0.5 * before):
+        _substitute(head, O, T, r)
+        _GT(head, O, r, T, head.at_f)
+        _weighed(head, O, T, head.at_f, head.at_b)
+        _G(head, O, T, head.at_b, T, r)
+        change = largest(from_rows, T, r, n)
+        plus(T, given, T, r, rows)
+        minus(T, g, T, given, rows, T, r)
+        if not change > 1e-15 * largest(from_rows, T, given, n) or (refinement > 0 and not change < 0.5 * before):
             break
         before = change
-    for i in range(n):
-        T[g + i] = T[given + i]
+    copied(T, given, rows, T, g)
     return OK
 
 
@@ -156,15 +190,13 @@ def table_residual(context, mode, t, a, b, data, out):
     address = take_room(head.room)
     if address == 0:
         return NOT_FINITE
-    x, T, O, r = numbers_at(a, 1), numbers_at(address, head.room), numbers_at(address + 8 * head.at_kept, 1), numbers_at(out, 1)
-    gather(whole_at(head.order_q, 1), x, 0, T, head.at_q, head.nq)
-    gather(whole_at(head.order_v, 1), x, head.nq, T, head.at_v, head.nv)
-    evaluate_kinds(head, address, t, numbers_at(data, 1), T, O)
-    kinds = whole_at(head.kinds, 1)
-    rows_of(kinds, head.n_kinds, O, 1, r, head.n_position)  # first: of rows without g nothing is to stay
+    T, O, r = numbers_at(address, head.room), numbers_at(address + 8 * head.at_kept, 1), numbers_at(out, 1)
+    _elements(head, address, t, numbers_at(a, 1), numbers_at(data, 1), T, O)
+    kinds, first = whole_at(head.kinds, 1), head.n_position
     rows_of(kinds, head.n_kinds, O, 0, T, head.at_r)
-    for i in range(head.n_position):
-        r[i] = T[head.at_r + i]
+    rearranged(whole_at(head.from_position, 1), T, head.at_r, r, 0, first)
+    rows_of(kinds, head.n_kinds, O, 1, T, head.at_r)
+    rearranged(whole_at(head.from_rows, 1), T, head.at_r, r, first, head.n_rows)
     leave_room(address)
     return OK
 
@@ -176,14 +208,22 @@ def table_reactions(context, mode, t, a, b, data, out):
     address = take_room(head.room)
     if address == 0:
         return NOT_FINITE
-    x, T, O = numbers_at(a, 1), numbers_at(address, head.room), numbers_at(address + 8 * head.at_kept, 1)
-    gather(whole_at(head.order_q, 1), x, 0, T, head.at_q, head.nq)
-    gather(whole_at(head.order_v, 1), x, head.nq, T, head.at_v, head.nv)
-    evaluate_kinds(head, address, t, numbers_at(data, 1), T, O)
-    times_GT(whole_at(head.kinds, 1), head.n_kinds, whole_at(head.lumps, 1), O, numbers_at(b, 1), 0, T, head.at_f, head.nv)
-    scatter(whole_at(head.order_v, 1), T, head.at_f, numbers_at(out, 1), 0, head.nv, -1.0)
+    T, O = numbers_at(address, head.room), numbers_at(address + 8 * head.at_kept, 1)
+    _elements(head, address, t, numbers_at(a, 1), numbers_at(data, 1), T, O)
+    _given_rows(head, numbers_at(b, 1), T)
+    _GT(head, O, head.at_r, T, head.at_f)
+    v, places = numbers_at(out, 1), whole_at(head.from_v, 1)
+    for i in range(head.nv):
+        v[i] = -T[head.at_f + places[i]]
     leave_room(address)
     return OK
+
+
+@inner
+def _given_rows(head, b, T):
+    """Rows in the order of the model, to where they stand here."""
+    clear(T, head.at_r, head.places_rows)
+    placed(whole_at(head.from_rows, 1), b, 0, T, head.at_r, head.n_rows)
 
 
 @kernel(OPERATOR)
@@ -193,51 +233,21 @@ def table_energy(context, mode, t, a, b, data, out):
     address = take_room(head.room)
     if address == 0:
         return NOT_FINITE
-    x, T, O, total = numbers_at(a, 1), numbers_at(address, head.room), numbers_at(address + 8 * head.at_kept, 1), numbers_at(out, 1)
-    gather(whole_at(head.order_q, 1), x, 0, T, head.at_q, head.nq)
-    gather(whole_at(head.order_v, 1), x, head.nq, T, head.at_v, head.nv)
-    evaluate_kinds(head, address, t, numbers_at(data, 1), T, O)
-    clear(total, 0, 2)
+    T, O, total = numbers_at(address, head.room), numbers_at(address + 8 * head.at_kept, 1), numbers_at(out, 1)
+    _elements(head, address, t, numbers_at(a, 1), numbers_at(data, 1), T, O)
+    total[0] = total[1] = 0.0
     kinds = whole_at(head.kinds, 1)
     for k in range(head.n_kinds):
         base = KIND * k
         for e in range(kinds[base + 2]):
-            plus(total, 0, O, kinds[base + 7] + 2 * e, 2)
+            place = kinds[base + 7] + 16 * (e // 8) + e % 8
+            total[0] += O[place]
+            total[1] += O[place + 8]
     leave_room(address)
     return OK
 
 
 # moves onto the rows: F = (ρ, 1/‖rows‖, what rows write, W⁻¹, panels)
-
-
-@leaf
-def lengths(kinds, n_kinds, lumps, O, out):
-    """1/‖row‖ of every row, from out[1] on."""
-    for k in range(n_kinds):
-        base = KIND * k
-        many, m, written, at = kinds[base + 3], kinds[base + 5], kinds[base + 6], kinds[base + 7] + 3 * kinds[base + 5]
-        ends, first = whole_at(kinds[base + 10], 1), whole_at(kinds[base + 12], 1)
-        for e in range(kinds[base + 2]):
-            width = 0
-            for j in range(many):
-                width += lumps[LUMP * ends[e * many + j] + 5]
-            for i in range(m):
-                total = 0.0
-                for c in range(width):
-                    total += O[at + i * width + c] ** 2
-                out[1 + first[e] + i] = 1.0 / max(total**0.5, 1e-300)
-            at += written
-
-
-@leaf
-def inverse_metric(metric, factors, data, lumps, n_lumps, O):
-    """W⁻¹ of every column to where lumps have it."""
-    for k in range(n_lumps):
-        own = LUMP * k
-        for i in range(lumps[own + 5]):
-            column = lumps[own + 4] + i
-            size = 1.0 if metric[column] < 0 else data[metric[column]]
-            O[lumps[own + 6] + i] = 1.0 / (factors[column] * size * size)
 
 
 @kernel(OPERATOR)
@@ -247,19 +257,13 @@ def table_factor(context, mode, t, a, b, data, out):
     address = take_room(head.room)
     if address == 0:
         return NOT_FINITE
-    x, T, F, numbers_given = numbers_at(a, 1), numbers_at(address, head.room), numbers_at(out, 1), numbers_at(data, 1)
-    gather(whole_at(head.order_q, 1), x, 0, T, head.at_q, head.nq)
-    gather(whole_at(head.order_v, 1), x, head.nq, T, head.at_v, head.nv)
-    evaluate_kinds(head, address, t, numbers_given, T, F)
-    kinds, lumps = whole_at(head.kinds, 1), whole_at(head.lumps, 1)
-    inverse_metric(whole_at(head.metric, 1), numbers_at(head.factors, 1), numbers_given, lumps, head.n_lumps, F)
-    lengths(kinds, head.n_kinds, lumps, F, F)
-    n = max(1, head.n_rows)
-    eps = 0.0 if head.redundant == 0 else small_part(n) * mean_diagonal(kinds, head.n_kinds, lumps, F, n)
-    least, tiny = eliminate(
-        whole_at(head.program, 1), head.fronts, F, numbers_at(address + 8 * head.at_left, 1), head.at_front - head.at_left,
-        head.at_row - head.at_left, head.at_diagonal - head.at_left, head.n_rows, eps,
-    )  # fmt: skip
+    T, F, numbers_given = numbers_at(address, head.room), numbers_at(out, 1), numbers_at(data, 1)
+    _elements(head, address, t, numbers_at(a, 1), numbers_given, T, F)
+    metric, factors = whole_at(head.metric, 1), numbers_at(head.factors, 1)
+    inverse_metric(metric, factors, numbers_given, F, head.at_weights, head.places_c)
+    lengths(whole_at(head.kinds, 1), head.n_kinds, F, T, head.at_s)
+    rearranged(whole_at(head.from_rows, 1), T, head.at_s, F, 1, head.n_rows)
+    least, tiny = _eliminate(head, F, T)
     F[0] = -tiny if tiny > max(head.redundant, 0) else least  # below zero: how many rows repeat others
     leave_room(address)
     return OK
@@ -268,28 +272,25 @@ def table_factor(context, mode, t, a, b, data, out):
 @inner
 def _way_back(head, F, T, out):
     """W⁻¹Gᵀ S⁻¹ r, r in T, in the order of the model."""
-    kinds, lumps = whole_at(head.kinds, 1), whole_at(head.lumps, 1)
-    program, order = whole_at(head.program, 1), whole_at(head.order, 1)
-    r, lam, n = head.at_r, head.at_s, head.n_rows
-    size, before = largest(T, r, n), 0.0
-    for i in range(n):
-        T[lam + i] = T[r + i]
-    substitute(program, order, head.fronts, F, T, lam)
-    times_GT(kinds, head.n_kinds, lumps, F, T, lam, T, head.at_f, head.nc)
-    over_weights(lumps, head.n_lumps, F, 0, T, head.at_f, T, head.at_a)
+    r, lam, n, rows, from_rows = head.at_r, head.at_s, head.n_rows, head.places_rows, whole_at(head.from_rows, 1)
+    size, before = largest(from_rows, T, r, n), 0.0
+    copied(T, r, rows, T, lam)
+    _substitute(head, F, T, lam)
+    _GT(head, F, lam, T, head.at_f)
+    _weighed(head, F, T, head.at_f, head.at_a)
     if head.redundant != 0:
         for refinement in range(MOST_REFINEMENTS):
-            times_G(kinds, head.n_kinds, lumps, F, T, head.at_a, T, lam)
-            minus(T, r, T, lam, n, T, lam)
-            left = largest(T, lam, n)
+            _G(head, F, T, head.at_a, T, lam)
+            minus(T, r, T, lam, rows, T, lam)
+            left = largest(from_rows, T, lam, n)
             if not left > REFINED * size or (refinement > 0 and not left < 0.5 * before):
                 break
             before = left
-            substitute(program, order, head.fronts, F, T, lam)
-            times_GT(kinds, head.n_kinds, lumps, F, T, lam, T, head.at_f, head.nc)
-            over_weights(lumps, head.n_lumps, F, 0, T, head.at_f, T, head.at_f)
-            plus(T, head.at_a, T, head.at_f, head.nc)
-    scatter(whole_at(head.order_c, 1), T, head.at_a, out, 0, head.nc, 1.0)
+            _substitute(head, F, T, lam)
+            _GT(head, F, lam, T, head.at_f)
+            _weighed(head, F, T, head.at_f, head.at_f)
+            plus(T, head.at_a, T, head.at_f, head.places_c)
+    rearranged(whole_at(head.from_c, 1), T, head.at_a, out, 0, head.nc)
     return OK
 
 
@@ -300,9 +301,8 @@ def table_solve(context, mode, t, a, b, data, out):
     address = take_room(head.room)
     if address == 0:
         return NOT_FINITE
-    T, r = numbers_at(address, head.room), numbers_at(b, 1)
-    for i in range(head.n_rows):
-        T[head.at_r + i] = r[i]
+    T = numbers_at(address, head.room)
+    _given_rows(head, numbers_at(b, 1), T)
     _way_back(head, numbers_at(a, 1), T, numbers_at(out, 1))
     leave_room(address)
     return OK
@@ -316,8 +316,8 @@ def table_tangent(context, mode, t, a, b, data, out):
     if address == 0:
         return NOT_FINITE
     T, F = numbers_at(address, head.room), numbers_at(a, 1)
-    gather(whole_at(head.order_c, 1), numbers_at(b, 1), 0, T, head.at_f, head.nc)
-    times_G(whole_at(head.kinds, 1), head.n_kinds, whole_at(head.lumps, 1), F, T, head.at_f, T, head.at_r)
+    rearranged(whole_at(head.into_c, 1), numbers_at(b, 1), 0, T, head.at_f, head.places_c)
+    _G(head, F, T, head.at_f, T, head.at_r)
     _way_back(head, F, T, numbers_at(out, 1))
     leave_room(address)
     return OK

@@ -16,7 +16,7 @@ from llvmlite import ir
 from ..errors import OK
 from .lines import ARITHMETIC, Line, Lines
 from .outside_functions import FORM, KNOWN, at
-from .sines import in_groups, sines_and_cosines
+from .sines import in_groups, of_a_vector, sines_and_cosines
 from .tape import CALL, INPUTS, Tape
 
 # name: Python expression of x, y. Comparisons and logic give 0.0 or 1.0, as in the graph.
@@ -103,17 +103,18 @@ def _substitute(expression: str, operands: list[str]) -> str:
     return re.sub(r"\b[xyz]\b", lambda match: f"({values[match.group()]})", expression)
 
 
-def llvm_function(module: ir.Module, tape: Tape, name: str) -> ir.Function:
+def llvm_function(module: ir.Module, tape: Tape, name: str, lanes: int = 1) -> ir.Function:
     """Add the tape to an LLVM module as the operator `name`, whose status is always 0.
 
-    A long tape becomes a chain of pieces that hand values on in an array on the stack: the time of the
+    With several `lanes` it is computed for so many elements at once: a, b, data and out hold the first number of all, then the
+    second of all. A long tape becomes a chain of pieces that hand values on in an array on the stack: the time of the
     compiler grows faster than the length of one piece.
     """
     if len(tape.nodes) > PIECE + PIECE // 2:
-        return _in_pieces(module, tape, name)
+        return _in_pieces(module, tape, name, lanes)
     function = ir.Function(module, FUNCTION, name)
     _no_alias(function)
-    lines = Lines(ir.IRBuilder(function.append_basic_block()), FLAGS)
+    lines = Lines(ir.IRBuilder(function.append_basic_block()), FLAGS, lanes)
     _, _, t, a, b, data, out = function.args
     values = _Values(module, lines, tape, {"t": t, "a": a, "b": b, "data": data}, range(len(tape.nodes)))
     for k in range(len(tape.nodes)):
@@ -147,7 +148,7 @@ class _Values:
         if node[0] == "in":
             which = INPUTS[node[1]]
             if which == "t":
-                return self.sources["t"]
+                return self.lines.spread(self.sources["t"])
             return self.lines.load(self.sources[which], node[2])
         if node[0] == "const":
             return self.lines.constant(node[1])
@@ -165,15 +166,19 @@ class _Values:
         """One number of what an outside function gives; it is called for the first of them."""
         _, key, m, index = name
         if (key, given) not in self.calls:
+            lanes = self.lines.lanes
             arguments, missing = [self[node] for node in given], self.lines.constant(math.nan)
             builder = self.lines.builder
-            x, out = builder.alloca(DOUBLE, len(given)), builder.alloca(DOUBLE, int(m))
+            x, out = (builder.alloca(DOUBLE, lanes * size) for size in (len(given), int(m)))
             for place, value in enumerate(arguments):
                 self.lines.store(value, x, place)
             for place in range(int(m)):  # should it write nothing, nobody takes that for numbers
                 self.lines.store(missing, out, place)
             builder = self.lines.builder
-            builder.call(at(builder, KNOWN[key].address, FORM), [x, out])
+            if lanes == 1:
+                builder.call(at(builder, KNOWN[key].address, FORM), [x, out])
+            else:
+                builder.call(_call_of_each(self.module, key, len(given), int(m), lanes), [x, out])
             self.calls[key, given] = out
         return self.lines.load(self.calls[key, given], int(index))
 
@@ -189,6 +194,10 @@ class _Values:
         for k in sorted(missing):
             self[k]
         values = [self[k] for k in angles]
+        if self.lines.lanes > 1:
+            for k, value in zip(angles, values, strict=True):
+                self.turned[k] = of_a_vector(self.module, self.lines.builder, value)
+            return
         pairs = sines_and_cosines(self.module, self.lines.builder, values)
         self.turned.update(zip(angles, pairs, strict=True))
 
@@ -207,7 +216,35 @@ def _independent_angles(tape: Tape, nodes: range) -> dict[int, list[int]]:
     return {angle: group for level in levels.values() for group in in_groups(list(level)) for angle in group}
 
 
-def _in_pieces(module: ir.Module, tape: Tape, name: str) -> ir.Function:
+def _call_of_each(module: ir.Module, key: str, given: int, m: int, lanes: int) -> ir.Function:
+    """Return the function that calls one of outside for each element; not again where it is given what it was given before."""
+    name = f"each {key} {given} {m}"
+    if name in module.globals:
+        return module.globals[name]
+    function = ir.Function(module, ir.FunctionType(ir.VoidType(), [POINTER, POINTER]), name)
+    function.linkage = "internal"
+    x, out = function.args
+    builder = ir.IRBuilder(function.append_basic_block())
+    own, found = builder.alloca(DOUBLE, given), builder.alloca(DOUBLE, m)
+    number = lambda k: ir.Constant(ir.IntType(64), k)
+    for lane in range(lanes):
+        same = ir.Constant(ir.IntType(1), int(lane > 0))
+        for i in range(given):
+            value = builder.load(builder.gep(x, [number(i * lanes + lane)]))
+            if lane:
+                same = builder.and_(same, builder.fcmp_ordered("==", value, builder.load(builder.gep(own, [number(i)]))))
+            builder.store(value, builder.gep(own, [number(i)]))
+        with builder.if_then(builder.not_(same)):
+            for i in range(m):
+                builder.store(ir.Constant(DOUBLE, math.nan), builder.gep(found, [number(i)]))
+            builder.call(at(builder, KNOWN[key].address, FORM), [own, found])
+        for i in range(m):
+            builder.store(builder.load(builder.gep(found, [number(i)])), builder.gep(out, [number(i * lanes + lane)]))
+    builder.ret_void()
+    return function
+
+
+def _in_pieces(module: ir.Module, tape: Tape, name: str, lanes: int) -> ir.Function:
     bounds = [*range(0, len(tape.nodes), PIECE), len(tape.nodes)]
     piece_of = [k // PIECE for k in range(len(tape.nodes))]
     finished = [0] * len(tape.outputs)  # the piece that writes an output
@@ -229,7 +266,7 @@ def _in_pieces(module: ir.Module, tape: Tape, name: str) -> ir.Function:
         piece.linkage = "internal"
         piece.attributes.add("noinline")
         _no_alias(piece)
-        lines = Lines(ir.IRBuilder(piece.append_basic_block()), FLAGS)
+        lines = Lines(ir.IRBuilder(piece.append_basic_block()), FLAGS, lanes)
         t, a, b, data, out, handed = piece.args
         before = {node: place for node, place in places.items() if node < first}
         sources = {"t": t, "a": a, "b": b, "data": data}
@@ -245,7 +282,7 @@ def _in_pieces(module: ir.Module, tape: Tape, name: str) -> ir.Function:
         pieces.append(piece)
     function = ir.Function(module, FUNCTION, name)
     builder = ir.IRBuilder(function.append_basic_block())
-    handed = builder.alloca(DOUBLE, max(1, len(crossing)))
+    handed = builder.alloca(DOUBLE, lanes * max(1, len(crossing)))
     for piece in pieces:
         builder.call(piece, [*function.args[2:], handed])
     builder.ret(ir.Constant(STATUS, OK))
@@ -278,21 +315,18 @@ def _operation(module, lines: Lines, name, x, y=None, z=None):
         return lines.arithmetic("div", lines.constant(1.0), x)
     if name == "assign":
         return x
-    builder, one, zero = lines.builder, ir.Constant(DOUBLE, 1.0), ir.Constant(DOUBLE, 0.0)
+    builder, kind, one, zero = lines.builder, lines.type, lines.constant(1.0), lines.constant(0.0)
     if name in INTRINSIC:
         arguments = [x] if y is None else [x, y]
-        intrinsic = module.declare_intrinsic(
-            INTRINSIC[name], [DOUBLE], ir.FunctionType(DOUBLE, [DOUBLE] * len(arguments))
-        )
+        suffix = "f64" if lines.lanes == 1 else f"v{lines.lanes}f64"
+        intrinsic = _declared(module, f"{INTRINSIC[name]}.{suffix}", kind, len(arguments))
         return builder.call(intrinsic, arguments)
     if name in LIBRARY:
         arguments = [x] if y is None else [x, y]
-        known = module.globals.get(LIBRARY[name]) or ir.Function(
-            module, ir.FunctionType(DOUBLE, [DOUBLE] * len(arguments)), LIBRARY[name]
-        )
-        return builder.call(known, arguments)
+        known = _declared(module, LIBRARY[name], DOUBLE, len(arguments))
+        return _of_each(builder, known, arguments) if lines.lanes > 1 else builder.call(known, arguments)
     truth = lambda value: builder.fcmp_unordered("!=", value, zero)
-    number = lambda bit: builder.uitofp(bit, DOUBLE)
+    number = lambda bit: builder.uitofp(bit, kind)
     ordered = {"lt": "<", "le": "<=", "eq": "=="}
     if name in ordered:
         return number(builder.fcmp_ordered(ordered[name], x, y))
@@ -312,7 +346,22 @@ def _operation(module, lines: Lines, name, x, y=None, z=None):
         smaller = builder.select(builder.fcmp_ordered("<" if name == "fmin" else ">", x, y), x, y)
         return builder.select(builder.fcmp_unordered("uno", x, x), x, smaller)
     if name == "sign":
-        minus = ir.Constant(DOUBLE, -1.0)
+        minus = lines.constant(-1.0)
         negative = builder.select(builder.fcmp_ordered("<", x, zero), minus, x)
         return builder.select(builder.fcmp_ordered(">", x, zero), one, negative)
     raise NotImplementedError(f"operation {name!r} of the expression graph has no machine code")
+
+
+def _declared(module: ir.Module, name: str, kind, arguments: int) -> ir.Function:
+    """A function from outside the module that takes and gives values of one kind."""
+    return module.globals.get(name) or ir.Function(module, ir.FunctionType(kind, [kind] * arguments), name)
+
+
+def _of_each(builder: ir.IRBuilder, function, arguments):
+    """A function of the library, of each number of vectors."""
+    kind = arguments[0].type
+    value = ir.Constant(kind, ir.Undefined)
+    for k in range(kind.count):
+        lane = ir.Constant(ir.IntType(32), k)
+        value = builder.insert_element(value, builder.call(function, [builder.extract_element(x, lane) for x in arguments]), lane)
+    return value

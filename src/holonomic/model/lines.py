@@ -16,11 +16,10 @@ ARITHMETIC = {"add": "fadd", "sub": "fsub", "mul": "fmul", "div": "fdiv"}
 class Line:
     """One instruction, or a constant: what llvmlite asks of a value."""
 
-    __slots__ = ("reference", "text")
-    type = DOUBLE
+    __slots__ = ("reference", "text", "type")
 
-    def __init__(self, reference: str, text: str = ""):
-        self.reference, self.text = reference, text
+    def __init__(self, reference: str, text: str = "", type=DOUBLE):
+        self.reference, self.text, self.type = reference, text, type
 
     def __str__(self) -> str:
         return self.text
@@ -39,11 +38,15 @@ class Lines:
         At the end of the one block of a function.
     flags : tuple of str
         Of arithmetic.
+    lanes : int
+        Of how many elements a value holds the numbers. An array has those of one index side by side, and those of the next behind.
     """
 
-    def __init__(self, builder: ir.IRBuilder, flags: tuple[str, ...]):
-        self._builder, self._flags = builder, " ".join(flags)
+    def __init__(self, builder: ir.IRBuilder, flags: tuple[str, ...], lanes: int = 1):
+        self._builder, self._flags, self.lanes = builder, " ".join(flags), lanes
         self._instructions = builder.block.instructions
+        self.type = DOUBLE if lanes == 1 else ir.VectorType(DOUBLE, lanes)
+        self._type = str(self.type)
 
     @property
     def builder(self) -> ir.IRBuilder:
@@ -53,29 +56,45 @@ class Lines:
 
     def constant(self, number: float) -> Line:
         """A number."""
-        return Line(ir.Constant(DOUBLE, number).get_reference())
+        value = ir.Constant(self.type, number if self.lanes == 1 else [number] * self.lanes)
+        return Line(value.get_reference(), type=self.type)
 
     def load(self, array: ir.Value, index: int) -> Line:
         """An entry of an array."""
-        return self._value(f"load double, double* {self._element(array, index)}")
+        return self._value(f"load {self._type}, {self._type}* {self._element(array, index)}{self._alignment}")
 
     def store(self, value, array: ir.Value, index: int) -> None:
         """Put a value into an entry of an array."""
-        self._instructions.append(Line("", f"store double {value.get_reference()}, double* {self._element(array, index)}"))
+        where = f"{self._type}* {self._element(array, index)}{self._alignment}"
+        self._instructions.append(Line("", f"store {self._type} {value.get_reference()}, {where}"))
 
     def arithmetic(self, name: str, x, y) -> Line:
         """x + y, x - y, x * y or x / y, by the names of a tape."""
-        return self._value(f"{ARITHMETIC[name]} {self._flags} double {x.get_reference()}, {y.get_reference()}")
+        return self._value(f"{ARITHMETIC[name]} {self._flags} {self._type} {x.get_reference()}, {y.get_reference()}")
 
     def negative(self, x) -> Line:
         """-x."""
-        return self._value(f"fneg double {x.get_reference()}")
+        return self._value(f"fneg {self._type} {x.get_reference()}")
+
+    def spread(self, value) -> Line:
+        """One number for all."""
+        if self.lanes == 1:
+            return value
+        one = self._value(f"insertelement {self._type} undef, double {value.get_reference()}, i32 0")
+        zeros = f"<{self.lanes} x i32> zeroinitializer"
+        return self._value(f"shufflevector {self._type} {one.reference}, {self._type} undef, {zeros}")
+
+    @property
+    def _alignment(self) -> str:
+        return "" if self.lanes == 1 else ", align 8"
 
     def _element(self, array: ir.Value, index: int) -> str:
-        return self._value(f"getelementptr inbounds double, double* {array.get_reference()}, i64 {index}").reference
+        place = f"getelementptr inbounds double, double* {array.get_reference()}, i64 {index * self.lanes}"
+        found = self._value(place).reference
+        return found if self.lanes == 1 else self._value(f"bitcast double* {found} to {self._type}*").reference
 
     def _value(self, what: str) -> Line:
         name = f'%"line {len(self._instructions)}"'
-        made = Line(name, f"{name} = {what}")
+        made = Line(name, f"{name} = {what}", self.type)
         self._instructions.append(made)
         return made

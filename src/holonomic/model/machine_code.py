@@ -23,24 +23,26 @@ def _makers() -> bytes:
     return digest.digest()
 
 
-def content_name(tapes: dict[str, Tape]) -> str:
-    """Return the cache name of a set of functions on this machine."""
+def content_name(tapes: dict[str, Tape], lanes: int = 1) -> str:
+    """Return the cache name of a set of functions on this machine, for one element or several at once."""
     digest = hashlib.sha256(_makers())
+    if lanes > 1:
+        digest.update(f"{lanes} lanes".encode())
     for name in sorted(tapes):
         digest.update(name.encode())
         digest.update(tapes[name].text().encode())
     return digest.hexdigest()[:32]
 
 
-def compile_tapes(tapes: dict[str, Tape]) -> str:
+def compile_tapes(tapes: dict[str, Tape], lanes: int = 1) -> str:
     """Compile the tapes into one object file in the cache; return its content name.
 
     Returns at once when the object is there already.
     """
-    name = content_name(tapes)
+    name = content_name(tapes, lanes)
     if name in _loaded or _kept(name) is not None:
         return name
-    code = _compile(tapes)
+    code = _compile(tapes, lanes)
     if not any(tape.calls for tape in tapes.values()):
         cachefolder.write("models", name + ".o", code)
     _memory[name] = code
@@ -69,17 +71,17 @@ def addresses(name: str, functions: tuple[str, ...]) -> dict[str, int] | None:
     return found
 
 
-def _compile(tapes: dict[str, Tape]) -> bytes:
+def _compile(tapes: dict[str, Tape], lanes: int) -> bytes:
     machine = host.machine()
-    return machine.emit_object(module_of(tapes, machine))
+    return machine.emit_object(module_of(tapes, machine, lanes))
 
 
-def module_of(tapes: dict[str, Tape], machine) -> llvm.ModuleRef:
+def module_of(tapes: dict[str, Tape], machine, lanes: int = 1) -> llvm.ModuleRef:
     """Return tapes as optimized functions under their names, for a processor of LLVM's."""
     module = ir.Module("model")
     module.triple = machine.triple
     for function, tape in tapes.items():
-        llvm_function(module, tape, function)
+        llvm_function(module, tape, function, lanes)
     compiled = llvm.parse_assembly(str(module))
     options = llvm.create_pipeline_tuning_options(speed_level=1)  # more finds nothing in straight-line code
     options.slp_vectorization = False

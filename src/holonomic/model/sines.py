@@ -54,6 +54,12 @@ def sines_and_cosines(module: ir.Module, builder: ir.IRBuilder, arguments: list)
     return [tuple(builder.extract_element(part, _lane(k)) for part in parts) for k in range(len(arguments))]
 
 
+def of_a_vector(module: ir.Module, builder: ir.IRBuilder, argument) -> tuple:
+    """Return sines and cosines of all numbers of a vector."""
+    both = builder.call(_function(module, argument.type.count), [argument])
+    return tuple(builder.extract_value(both, which) for which in (0, 1))
+
+
 def _lane(k: int) -> ir.Constant:
     return ir.Constant(ir.IntType(32), k)
 

@@ -10,6 +10,7 @@ import pkgutil
 import sys
 import traceback
 
+from . import eight
 from .lowering import lower, marked_in
 from .marks import PACKAGE, ROOMS
 from .sources import FOLDER, hashes_of, manifest, sources_of, stamp
@@ -28,6 +29,7 @@ def with_kernels() -> list[str]:
 
 def build_all() -> None:
     """Compile the modules whose bitcode is not that of their sources, and write the manifest."""
+    eight.teach()
     FOLDER.mkdir(exist_ok=True)
     known, told = manifest()["modules"], {}
     for module in with_kernels():
@@ -48,6 +50,7 @@ def build_all() -> None:
 def answer() -> None:
     """Compile the modules that are named line by line; answer each with a word, a length and the bitcode or what is wrong."""
     out = os.fdopen(os.dup(1), "wb")
+    eight.teach()
     os.dup2(2, 1)  # what is printed on the way does not belong to the answer
     for line in sys.stdin:
         try:

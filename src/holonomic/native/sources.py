@@ -12,11 +12,12 @@ from .marks import PACKAGE, ROOMS
 
 # what turns sources into machine code
 _MAKERS = ("abi.py", "layout.py", "lowering.py", "marks.py", "numba_meaning.py", "types.py")
+_SOME = ("eight.py", "eight_meaning.py")  # of those that import them
 
 
 def stamped_files() -> list[Path]:
     """Return the sources of the package that kernels are compiled from."""
-    makers = [PACKAGE / "native" / name for name in _MAKERS]
+    makers = [PACKAGE / "native" / name for name in (*_MAKERS, *_SOME)]
     return [*makers, PACKAGE / "errors.py", *(path for room in ROOMS for path in sorted((PACKAGE / room).glob("*.py")))]
 
 

@@ -1,0 +1,276 @@
+"""Tables as `kernels.eights` takes them: eight elements side by side, and a context for some of them.
+
+Lumps stand on shelves, one for each kind of body. `arrange` lays out one context of a collection: which kinds are called, what
+their columns are, where everything lies, and the program of elimination.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..kernels.eights import EIGHTS, SHELF
+from ..kernels.elements import BODY, FORCE, NORMS, ROWS, SPEEDS
+from .collection import Collection, Context, KindTable
+from .front_program import FrontProgram, Fronts, Structure
+
+
+def places(count: int, width: int, start: int = 0) -> np.ndarray:
+    """Place of the first number of each of so many elements with `width` numbers, eight side by side."""
+    e = np.arange(count)
+    return start + 8 * width * (e // 8) + e % 8
+
+
+def in_eights(x: np.ndarray) -> np.ndarray:
+    """Rows of a table, eight to a group, each group column by column; the last row fills the last group up."""
+    count, width = x.shape
+    groups = -(-count // 8)
+    filled = x[np.minimum(np.arange(8 * groups), count - 1)]
+    return np.ascontiguousarray(filled.reshape(groups, 8, width).transpose(0, 2, 1))
+
+
+def marked(x: np.ndarray) -> np.ndarray:
+    """Eight places, the last index, as `native.eight` reads them: ~p where p, p + 1, ... follow one another."""
+    x = np.array(x)
+    together = (x == x[..., :1] + np.arange(8)).all(axis=-1)
+    x[together, 0] = ~x[together, 0]
+    return x
+
+
+class Shelves:
+    """Where lumps stand: those of one kind of body side by side.
+
+    Attributes
+    ----------
+    widths : (bodies' tables, 3) array
+        Of q, v and columns.
+    starts : (bodies' tables, 3) array
+        Where a shelf begins among each.
+    lumps : (lumps, 3) array
+        Place of the first number of each lump.
+    shelf : (lumps,) array
+        On which it stands.
+    """
+
+    def __init__(self, c: Collection, columns: int):
+        each = np.array([c.nq, c.nv, columns])
+        tables = c.of(BODY)
+        self.tables, self.columns = tables, columns
+        self.ends = [np.array(table.ends, dtype=np.int64)[:, 0] for table in tables]
+        self.groups = np.array([-(-len(ends) // 8) for ends in self.ends], dtype=np.int64)
+        self.widths = np.array([each * len(c.lumps[ends[0]]) for ends in self.ends])
+        sizes = 8 * self.groups[:, None] * self.widths
+        self.starts = np.cumsum(sizes, axis=0) - sizes
+        self.sizes = sizes.sum(axis=0)  # places of q, v and columns
+        self.lumps = np.empty((len(c.lumps), 3), dtype=np.int64)
+        self.shelf = np.empty(len(c.lumps), dtype=np.int64)
+        for k, ends in enumerate(self.ends):
+            self.shelf[ends] = k
+            for which in range(3):
+                self.lumps[ends, which] = places(len(ends), self.widths[k, which], self.starts[k, which])
+        self._bodies = [np.array([c.lumps[lump] for lump in ends], dtype=np.int64) for ends in self.ends]
+
+    def maps(self, which: int, each: int) -> tuple[np.ndarray, np.ndarray]:
+        """Which number of the model stands at each place, and at which place each number of the model."""
+        into = np.empty(self.sizes[which], dtype=np.int64)
+        back = np.empty(each * sum(bodies.size for bodies in self._bodies), dtype=np.int64)
+        for k, bodies in enumerate(self._bodies):
+            width, start = self.widths[k, which], self.starts[k, which]
+            model = (each * bodies[:, :, None] + np.arange(each)).reshape(len(bodies), width)
+            own = in_eights(model).ravel()
+            into[start : start + len(own)] = own
+            back[model] = places(len(bodies), width, start)[:, None] + 8 * np.arange(width)
+        return into, back
+
+
+def arrange(
+    c: Collection, tables: list[tuple[KindTable, str]], *, by: str = "v", weights: str | None = None, factors: bool = False
+) -> Context:  # fmt: skip
+    """Return a context for these tables, each with the name of the function that is called.
+
+    `by` says what the columns of rows are, velocities or coordinates. `weights`: "mass" where bodies give W⁻¹, "metric" where it
+    is that of projections; None: nothing is eliminated. With `factors`, what kinds write is what the operator writes, behind ρ
+    and the lengths of the rows.
+    """
+    columns = c.nv if by == "v" else c.nq
+    return _Arranged(c, tables, columns, weights, factors).context
+
+
+class _Arranged:
+    """The making of one context."""
+
+    def __init__(self, c: Collection, tables, columns: int, weights: str | None, factors: bool):
+        self.c, self.context, self.columns = c, Context(EIGHTS), columns
+        self.shelves = shelves = Shelves(c, columns)
+        self.full = np.zeros(len(shelves.tables), dtype=np.int64)
+        self.W, self.steps = np.zeros(len(shelves.tables), dtype=np.int64), np.zeros(len(shelves.tables), dtype=np.int64)
+        if weights == "mass":
+            self.full[:] = [table.kind.full for table in shelves.tables]
+        # of each part with rows: elements, their ends, where rows and G begin, numbers that it writes, widths of columns
+        self._nodes: list[tuple] = []
+        parts = [part for table, name in tables for part in self._parts(table, name)]
+        n_rows = sum(table.kind.rows * len(table.ends) for table, _ in tables if table.kind.what != NORMS or weights)
+        self.at = 1 + n_rows if factors else 0
+        self.rows, self.most_data, self.most_arguments = 0, 1, 1
+        words = [self._kind(*part) for part in parts]
+        head = self.context.memory
+        head.kinds, head.n_kinds = self.context.hold(words), len(words)
+        head.n_rows, head.places_rows = n_rows, self.rows
+        head.n_position = c.n_constraints + (len(c.norms.ends) if c.norms is not None else 0)
+        self._model_order()
+        self._row_maps(n_rows, norms=bool(weights))
+        program = FrontProgram(np.zeros(1), np.zeros(0), 0, 0, 0, 0, 8)
+        if weights == "metric":
+            head.at_weights = self.at
+            self.W[:], self.steps[:] = self.at + shelves.starts[:, 2], shelves.widths[:, 2]
+            self.at += int(shelves.sizes[2])
+            self._metric(c.weights if columns == c.nv else c.weights_q)
+        head.shelves, head.n_shelves = self.context.hold(self._shelf_words()), len(shelves.tables)
+        if weights is not None:
+            program = self._program()
+            self.at += program.panels
+        self.context.length = self.at
+        head.redundant = c.redundant if columns == c.nv else c.redundant_q
+        self._rooms(program, 0 if factors else self.at)
+
+    def _parts(self, table: KindTable, name: str):
+        """Elements of one kind whose ends are alike in whether their W⁻¹ is whole: kind, name, ends, elements."""
+        ends = np.array(table.ends, dtype=np.int64).reshape(len(table.ends), -1)
+        full = self.full[self.shelves.shelf[ends]]
+        if table.kind.what < ROWS or (full == full[:1]).all():
+            return [(table, name, ends, np.arange(len(ends)))]
+        alike = np.unique(full, axis=0, return_inverse=True)[1].ravel()
+        chosen = [np.flatnonzero(alike == k) for k in range(alike.max() + 1)]
+        return [(table, name, ends[some], some) for some in chosen]
+
+    def _kind(self, table: KindTable, name: str, ends: np.ndarray, some: np.ndarray) -> list[int]:
+        """The words of one part of a table, see `KIND`."""
+        kind, function, count, hold, s = table.kind, table.kind.functions[name], len(ends), self.context.hold, self.shelves
+        groups, many, widths = -(-count // 8), ends.shape[1], s.widths[s.shelf[ends[0]]]
+        starts = s.lumps[ends].reshape(count, 3 * many)
+        if kind.what == BODY:  # the copies behind the last have coordinates of their own
+            own = int(s.shelf[ends[0, 0]])
+            starts = np.stack([places(8 * groups, s.widths[own, k], s.starts[own, k]) for k in range(3)], axis=1)
+            if name == "main":
+                self.W[own], self.steps[own] = self.at, function.length
+        numbers = self.c.places(table, function)[some]
+        what = BODY if name == "energy" else kind.what  # energies stand one after the other, forces are added up
+        words = [
+            what, function.eight, count, many, numbers.shape[1], kind.rows, function.length, self.at, int(kind.full),
+            int(kind.rates), hold(marked(in_eights(starts))), hold(marked(in_eights(numbers))), self.rows, groups, hold(widths),
+            int(widths[:, 2].sum()), int(s.shelf[ends[0, 0]]),
+        ]  # fmt: skip
+        self.most_data = max(self.most_data, numbers.shape[1])
+        block = int(widths[:, 2].max()) ** 2  # of W⁻¹, where the diagonal of S is computed
+        self.most_arguments = max(self.most_arguments, int(widths[:, :2].sum()), int(widths[:, 2].sum()), block)
+        self.rows += 8 * groups * kind.rows
+        self.at += 8 * function.length * (1 if what == FORCE else groups)
+        if kind.what >= ROWS:
+            self._nodes.append((table, some, ends, words[12], words[7] + 24 * kind.rows, function.length, widths[:, 2]))
+        return words
+
+    def _shelf_words(self) -> np.ndarray:
+        s = self.shelves
+        words = np.zeros((len(s.tables), SHELF), dtype=np.int64)
+        words[:, 0], words[:, 1:4], words[:, 4:7] = s.groups, s.widths, s.starts
+        words[:, 7], words[:, 8], words[:, 9] = self.W, self.steps, self.full
+        return words
+
+    def _model_order(self) -> None:
+        c, head, s = self.c, self.context.memory, self.shelves
+        for which, (name, each) in enumerate((("q", c.nq), ("v", c.nv), ("c", self.columns))):
+            into, back = s.maps(which, each)
+            setattr(head, f"into_{name}", self.context.hold(into))
+            setattr(head, f"from_{name}", self.context.hold(back))
+            setattr(head, f"n{name}", len(back))
+            setattr(head, f"places_{name}", len(into))
+            if name == "c":
+                self.into_c = into
+
+    def _row_maps(self, n_rows: int, norms: bool) -> None:
+        """Places of the rows of the model: of all that are eliminated, or, where nothing is, of velocities and of positions."""
+        head = self.context.memory
+        rows = np.zeros(n_rows, dtype=np.int64)
+        position = np.zeros(head.n_position, dtype=np.int64)
+        for table, some, _, start, *_ in self._nodes:
+            m = table.kind.rows
+            model = np.array(table.first, dtype=np.int64)[some][:, None] + np.arange(m)
+            place = places(len(some), m, start)[:, None] + 8 * np.arange(m)
+            if table.kind.what != NORMS or norms:
+                rows[model] = place
+            if table.kind.what != SPEEDS and head.n_position:
+                position[model] = place
+        head.from_rows, head.from_position = self.context.hold(rows), self.context.hold(position)
+
+    def _metric(self, given) -> None:
+        head = self.context.memory
+        head.metric = self.context.hold(np.array([place for place, _ in given], dtype=np.int64)[self.into_c])
+        head.factors = self.context.hold(np.array([factor for _, factor in given], dtype=float)[self.into_c], float)
+
+    def _program(self) -> FrontProgram:
+        """Write the program of elimination into the context."""
+        s, head = self.shelves, self.context.memory
+        weights = np.empty(len(s.shelf), dtype=np.int64)
+        for k, ends in enumerate(s.ends):
+            weights[ends] = places(len(ends), self.steps[k], self.W[k])
+        heights, row_place, touches, of = [], [], [], []
+        number = 0
+        for table, _, ends, start, at, length, widths in self._nodes:
+            count, m, nodes = len(ends), table.kind.rows, number + np.arange(len(ends))
+            heights.append(np.full(count, m))
+            row_place.append(places(count, m, start))
+            stride, place = int(widths.sum()), places(count, length, at)
+            for j in range(ends.shape[1]):
+                touches.append(np.stack([nodes, ends[:, j], place, np.full(count, stride)], axis=1))
+                place = place + 8 * int(widths[j])
+                full = self.full[s.shelf[ends[:, j]]][: 8 * (-(-count // 8)) : 8]
+                of.append((number, j, full, marked(in_eights(weights[ends[:, j]][:, None]))[:, 0]))
+            number += count
+        whole = lambda rows: np.concatenate([np.zeros(0, dtype=np.int64), *rows]).astype(np.int64)
+        every = np.concatenate([np.zeros((0, 4), dtype=np.int64), *touches])
+        every = every[np.argsort(every[:, 1], kind="stable")]
+        node, lump, place, stride = (np.ascontiguousarray(column) for column in every.T)
+        structure = Structure(whole(heights), node, lump, len(s.shelf))
+        fronts = _fronts(self.c, structure)
+        written = fronts.program(
+            s.widths[s.shelf, 2], self.full[s.shelf], weights, place, stride, whole(row_place), self.at
+        )
+        head.program, head.order = self.context.hold(written.words), self.context.hold(written.order)
+        head.groups = len(written.order)
+        head.weights_of = self.context.hold(self._weights_of(of))
+        return written
+
+    @staticmethod
+    def _weights_of(of) -> np.ndarray:
+        """For the ends of every eight elements: whether W⁻¹ is whole, and its places."""
+        whole = []
+        numbers = sorted({number for number, *_ in of})
+        for each in numbers:
+            ends = [(full, place) for number, _, full, place in of if number == each]
+            words = [np.concatenate([full[:, None], place], axis=1) for full, place in ends]
+            whole.append(np.stack(words, axis=1).ravel())
+        return np.concatenate([np.zeros(0, dtype=np.int64), *whole])
+
+    def _rooms(self, program: FrontProgram, kept: int) -> None:
+        """What lies where in the room of a call."""
+        head, room = self.context.memory, 0
+        most = max(head.places_q, head.places_v, head.places_c)
+        front = 4 * program.largest * (program.largest + 1)
+        for name, size in (
+            ("at_q", head.places_q), ("at_v", head.places_v), ("at_f", most), ("at_a", most), ("at_b", most),
+            ("at_r", self.rows), ("at_s", self.rows), ("at_g", self.rows), ("at_c", self.rows), ("at_diagonal", self.rows),
+            ("at_arg", 8 * self.most_arguments), ("at_data", 8 * self.most_data), ("at_front", front),
+            ("at_block", program.block), ("at_left", program.left), ("at_sides", program.sides), ("at_kept", kept),
+        ):  # fmt: skip
+            setattr(head, name, room)
+            room += size
+        head.room = room + 8
+
+
+def _fronts(c: Collection, structure: Structure) -> Fronts:
+    """The order of elimination of a structure, found once for a collection."""
+    known = c.__dict__.setdefault("_orders", [])
+    for each in known:
+        if all(np.array_equal(one, other) for one, other in zip(each.structure, structure, strict=True)):
+            return each
+    known.append(Fronts(structure))
+    return known[-1]

@@ -1,0 +1,128 @@
+"""The program of an elimination: from nodes, lumps and where they touch to what `kernels.front_groups` runs.
+
+The order depends on the structure alone; it is found once and serves all eliminations of a mechanism, by masses and by
+lengths. Which numbers stand where is written for each.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ..kernels import front_order
+
+
+class Structure(NamedTuple):
+    """Nodes (rows of one joint) and lumps (bodies), and which touch."""
+
+    heights: np.ndarray  # rows of each node
+    touch_node: np.ndarray  # of each touch, lump by lump
+    touch_lump: np.ndarray
+    n_lumps: int
+
+
+class FrontProgram(NamedTuple):
+    """What `kernels.front_groups` runs."""
+
+    words: np.ndarray
+    order: np.ndarray  # place of each group among the words
+    panels: int  # numbers of all panels
+    left: int  # numbers of room for what fronts leave
+    sides: int  # for their right hand sides
+    largest: int  # rows of the largest front
+    block: int  # numbers of room for blocks of lumps
+
+
+class Fronts:
+    """Order of elimination and the fronts that it makes.
+
+    Attributes
+    ----------
+    levels : array of int
+        A front is above all that leave it something.
+    first_node : array of int
+        The first node of each front.
+    """
+
+    def __init__(self, s: Structure):
+        n, lumps = len(s.heights), s.n_lumps
+        self.structure = s
+        whole = lambda size: np.empty(max(1, size), dtype=np.int64)
+        lump_first = _begins(s.touch_lump, lumps)
+        by_node = np.argsort(s.touch_node, kind="stable")
+        node_first = _begins(s.touch_node, n)
+        touches, more = len(s.touch_node), 4 * len(s.touch_node) + 64
+        self.starts, self.counts, absorbed = whole(lumps + n), whole(lumps + n), whole(lumps + n)
+        own, own_first, levels = whole(n), whole(n + 1), whole(n)
+        while True:
+            lists = whole(touches + more)
+            lists[:touches] = s.touch_node
+            slots = np.ascontiguousarray(s.touch_lump[by_node])
+            many = front_order.order_fronts(
+                s.heights, lump_first, node_first, slots, lists, self.starts, self.counts, absorbed, own, own_first, levels,
+                *(whole(n) for _ in range(5)),
+            )  # fmt: skip
+            if many != front_order.FULL:
+                break
+            more *= 4
+        self.many, self.lists, self.own, self.own_first = many, lists, own, np.ascontiguousarray(own_first[: many + 1])
+        self.levels, self.lump_first = levels[:many], lump_first
+        self.when = whole(n)
+        self.when[own[:n]] = np.arange(n)
+        self.of_front, self.lumps_of = _taken(absorbed[:lumps], many)
+        self.child_first, self.children = _taken(absorbed[lumps : lumps + many], many)
+        self.first_node = own[self.own_first[:-1]]
+
+    def program(self, width, full, weights, touch_place, touch_stride, row_place, at_panels: int) -> FrontProgram:
+        """Write the program.
+
+        For each lump: its width, whether W⁻¹ is a whole matrix, the place of it; for each touch, the place of the block of G, and
+        the numbers in its rows; for each node, the place of its first row. Panels lie in K from `at_panels` on.
+        """
+        s, many, n = self.structure, self.many, len(self.structure.heights)
+        as_whole = lambda x: np.ascontiguousarray(x, dtype=np.int64)
+        width, full, weights = as_whole(width), as_whole(full), as_whole(weights)
+        touch_place, touch_stride, row_place = as_whole(touch_place), as_whole(touch_stride), as_whole(row_place)
+        touches, local = np.arange(len(s.touch_node)), np.zeros(max(1, n), dtype=np.int64)
+        shape, sizes = np.empty(max(1, many), dtype=np.int64), np.zeros(max(1, 3 * many), dtype=np.int64)
+        lumps_of, children = self.lumps_of.copy(), self.children.copy()
+        front_order.describe_fronts(
+            many, s.heights, self.own_first, self.own, self.starts, self.counts, self.lists, self.when, self.of_front, lumps_of,
+            self.child_first, children, self.lump_first, touches, s.touch_node, touch_stride, width, full, local,
+            np.empty_like(touches), np.empty(max(1, many, len(width)), dtype=np.int64), shape, sizes,
+        )  # fmt: skip
+        members = np.lexsort((row_place[self.first_node], shape[:many], self.levels))
+        group_first = _in_eights(self.levels[members], shape[members])
+        words = np.empty(int(sizes[2::3][members[group_first[:-1]]].sum()) + 1 if many else 1, dtype=np.int64)
+        order, used = np.empty(len(group_first) - 1, dtype=np.int64), np.zeros(4, dtype=np.int64)
+        answer = front_order.write_groups(
+            members, group_first, s.heights, self.own_first, self.own, self.starts, self.counts, self.lists, self.of_front,
+            lumps_of, self.child_first, children, self.lump_first, touches, s.touch_node, touch_stride, touch_place, width, full,
+            weights, row_place, sizes, local, np.empty_like(sizes), np.empty_like(sizes), at_panels, words, order,
+            np.empty(8, dtype=np.int64), used,
+        )  # fmt: skip
+        if answer < 0:
+            raise RuntimeError(f"fronts of group {-1 - answer} are not alike: their forms have the same number by chance")
+        largest = int(sizes[1::3].max(initial=1))
+        return FrontProgram(words, order, *(int(each) for each in used[:3]), largest, int(used[3]))
+
+
+def _begins(of: np.ndarray, many: int) -> np.ndarray:
+    """Where what belongs to each of so many begins, sorted."""
+    return np.concatenate([[0], np.cumsum(np.bincount(of, minlength=many))]).astype(np.int64)
+
+
+def _taken(by: np.ndarray, many: int) -> tuple[np.ndarray, np.ndarray]:
+    """Which are taken by each front: where they begin, and which they are; -1 means none."""
+    taken = np.argsort(by, kind="stable")[np.count_nonzero(by < 0) :]
+    return _begins(by[taken], many), np.ascontiguousarray(np.append(taken, 0))
+
+
+def _in_eights(levels: np.ndarray, shapes: np.ndarray) -> np.ndarray:
+    """Where groups begin among sorted fronts: with another level or shape, and after eight."""
+    n = len(levels)
+    new = np.ones(n, dtype=bool)
+    new[1:] = (levels[1:] != levels[:-1]) | (shapes[1:] != shapes[:-1])
+    since = np.arange(n) - np.maximum.accumulate(np.where(new, np.arange(n), 0))
+    return np.append(np.flatnonzero(since % 8 == 0), n).astype(np.int64)

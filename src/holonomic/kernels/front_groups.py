@@ -1,0 +1,174 @@
+"""Elimination by fronts: factors of S = G W⁻¹ Gᵀ + ε, eight fronts at once; blocks found once, numbers at every call.
+
+Rows come in nodes (the rows of one joint), columns in lumps (the velocities of one body). A lump adds G_i W⁻¹ G_jᵀ to all pairs
+of nodes that touch it. Nodes are eliminated in a front: a small dense matrix of its own rows and of the later rows that are
+coupled with them by then, summed from lumps that nobody has added before, and from what earlier fronts left. Up to eight fronts
+of the same form that do not wait for each other are one *group*, whose numbers stand side by side, see `native.eight`; a group
+of fewer has copies of its last. Order, places and who adds what are the program, integers that `assembly.elimination` writes; see
+`HEAD`, `LUMP`, `TOUCH` and `CHILD` for its words.
+
+ρ is the smallest pivot beside the diagonal of S that it started from: without care for roundoff digits are lost as 1/ρ. ε, one
+number for all rows, keeps pivots of rows that repeat others away from zero.
+"""
+
+from __future__ import annotations
+
+from ..native.eight import collect, distribute, eight, none_below, put, spread
+from ..native.marks import leaf
+
+# own rows, all rows, fronts, lumps, children, places of the panel, of what is left, of the sides; then eight places of each row
+HEAD = 8
+LUMP = 3 + 8  # width, whether W⁻¹ is a full matrix, nodes, eight places of W⁻¹; then of each node
+TOUCH = 3 + 8  # numbers in a row of G, rows, place in the front, eight places of G
+CHILD = 1 + 16  # rows, eight places of what it left, eight of its sides; then the place of each row in this front
+TINY = 1e-9  # pivot beside its diagonal, below which a row counts as one that repeats others; they leave 1e-12 or less
+SEVERAL = 1e3  # a row that is a sum of others with factors c has a pivot of ε (1 + c²)
+
+
+@leaf
+def eliminate(program, groups, K, T, at_front, at_block, at_diagonal, at_left, eps):
+    """Factor S into the panels in K; return ρ of pivots above `TINY`, and how many are not.
+
+    K has G and W⁻¹ where the program says, T is room: the front, blocks of a lump, what fronts leave, and the diagonal of S.
+    """
+    least, tiny, at = 1.0, 0, 0
+    for _ in range(groups):
+        m, n, count, lumps, children = program[at], program[at + 1], program[at + 2], program[at + 3], program[at + 4]
+        panel, left, names = program[at + 5], at_left + program[at + 6], at + HEAD
+        at = names + 8 * n
+        for i in range(0, 4 * n * (n + 1), 8):
+            put(T, at_front + i, 0.0)
+        for _ in range(lumps):
+            at = _add_lump(program, at, K, T, at_front, at_block)
+        for _ in range(children):
+            at = _add_child(program, at, T, at_front, at_block, at_left)
+        for p in range(m):
+            diagonal = at_front + 4 * p * (p + 1) + 8 * p
+            pivot = eight(T, diagonal) + eps
+            collect(T, program, names + 8 * p, at_diagonal, 1, T, at_block)
+            ratio = (pivot - SEVERAL * eps) / eight(T, at_block)
+            if not none_below(ratio, max(TINY, least)):
+                put(T, at_block, ratio)
+                for lane in range(count):
+                    one = T[at_block + lane]
+                    if one < TINY:
+                        tiny += 1
+                    elif one < least or one != one:  # NaN is kept
+                        least = one
+            inverse, own = spread(1.0) / pivot, panel + 8 * p * n
+            put(K, own + 8 * p, inverse)
+            for i in range(p + 1, n):
+                put(K, own + 8 * i, eight(T, at_front + 4 * i * (i + 1) + 8 * p) * inverse)
+            for i in range(p + 1, n):
+                factor, row = eight(K, own + 8 * i), at_front + 4 * i * (i + 1)
+                for j in range(p + 1, i + 1):
+                    put(T, row + 8 * j, eight(T, row + 8 * j) - factor * eight(T, at_front + 4 * j * (j + 1) + 8 * p))
+        to = left
+        for i in range(m, n):
+            row = at_front + 4 * i * (i + 1)
+            for j in range(m, i + 1):
+                put(T, to, eight(T, row + 8 * j))
+                to += 8
+    return least, tiny
+
+
+@leaf
+def _add_lump(program, at, K, T, at_front, at_block):
+    """Add G_i W⁻¹ G_jᵀ of lumps to fronts; return where the program goes on."""
+    width, full, nodes = program[at], program[at + 1], program[at + 2]
+    at_row = at_block + 8 * (width * width if full else width)
+    at_G = at_row + 8 * width
+    collect(K, program, at + 3, 0, width * width if full else width, T, at_block)
+    at += LUMP
+    first = at_G
+    for a in range(nodes):
+        one = at + TOUCH * a
+        for i in range(program[one + 1]):
+            collect(K, program, one + 3, 8 * i * program[one], width, T, first)
+            first += 8 * width
+    first = at_G
+    for a in range(nodes):
+        one = at + TOUCH * a
+        here = program[one + 2]
+        for i in range(program[one + 1]):
+            for k in range(width):
+                if full == 0:
+                    put(T, at_row + 8 * k, eight(T, first + 8 * k) * eight(T, at_block + 8 * k))
+                else:
+                    total = eight(T, first) * eight(T, at_block + 8 * k)
+                    for c in range(1, width):
+                        total += eight(T, first + 8 * c) * eight(T, at_block + 8 * (c * width + k))
+                    put(T, at_row + 8 * k, total)
+            second, row = at_G, here + i
+            to = at_front + 4 * row * (row + 1)
+            for b in range(a + 1):
+                other = at + TOUCH * b
+                there = program[other + 2]
+                last = i + 1 if a == b else program[other + 1]
+                for j in range(last):
+                    total = eight(T, to + 8 * (there + j))
+                    for k in range(width):
+                        total += eight(T, at_row + 8 * k) * eight(T, second + 8 * k)
+                    put(T, to + 8 * (there + j), total)
+                    second += 8 * width
+            first += 8 * width
+    return at + TOUCH * nodes
+
+
+@leaf
+def _add_child(program, at, T, at_front, at_block, at_left):
+    """Add what earlier fronts left; return where the program goes on."""
+    rows, left = program[at], at + 1
+    at += CHILD
+    start = at_left
+    for i in range(rows):
+        here = program[at + i]
+        collect(T, program, left, start, i + 1, T, at_block)
+        for j in range(i + 1):
+            there = program[at + j]
+            place = at_front + (4 * here * (here + 1) + 8 * there if here >= there else 4 * there * (there + 1) + 8 * here)
+            put(T, place, eight(T, place) + eight(T, at_block + 8 * j))
+        start += 8 * (i + 1)
+    return at + rows
+
+
+@leaf
+def substitute(program, order, groups, K, T, at_r, at_block, at_sides):
+    """r <- S⁻¹ r with the panels in K; `order` has the place of every group in the program."""
+    for k in range(groups):
+        at = order[k]
+        m, n, lumps, children = program[at], program[at + 1], program[at + 3], program[at + 4]
+        panel, names = program[at + 5], at + HEAD
+        side = at_sides + program[at + 7]
+        for p in range(m):
+            collect(T, program, names + 8 * p, at_r, 1, T, side + 8 * p)
+        for i in range(m, n):
+            put(T, side + 8 * i, 0.0)
+        at = names + 8 * n
+        for _ in range(lumps):
+            at += LUMP + TOUCH * program[at + 2]
+        for _ in range(children):
+            rows = program[at]
+            collect(T, program, at + 9, at_sides, rows, T, at_block)
+            at += CHILD
+            for i in range(rows):
+                place = side + 8 * program[at + i]
+                put(T, place, eight(T, place) + eight(T, at_block + 8 * i))
+            at += rows
+        for p in range(m):
+            value, own = eight(T, side + 8 * p), panel + 8 * p * n
+            for i in range(p + 1, n):
+                put(T, side + 8 * i, eight(T, side + 8 * i) - eight(K, own + 8 * i) * value)
+    for k in range(groups - 1, -1, -1):
+        at = order[k]
+        m, n, panel, names = program[at], program[at + 1], program[at + 5], at + HEAD
+        side = at_sides + program[at + 7]
+        for i in range(m, n):
+            collect(T, program, names + 8 * i, at_r, 1, T, at_block + 8 * i)
+        for p in range(m - 1, -1, -1):
+            own = panel + 8 * p * n
+            value = eight(T, side + 8 * p) * eight(K, own + 8 * p)
+            for i in range(p + 1, n):
+                value -= eight(K, own + 8 * i) * eight(T, at_block + 8 * i)
+            put(T, at_block + 8 * p, value)
+            distribute(T, program, names + 8 * p, at_r, 1, T, at_block + 8 * p)

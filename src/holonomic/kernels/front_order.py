@@ -1,0 +1,330 @@
+"""In which order rows are eliminated, which fronts that makes, and which of them are alike: integers, found once for a mechanism.
+
+Minimum degree on the quotient graph: nodes (rows of one joint) are the variables, lumps (bodies) the elements. A node touches
+two lumps, a coupling four; what is left of the lumps of an eliminated node becomes one element of the graph, so that a node never
+touches more than at the beginning. Nodes go in rounds, many at a time that do not touch each other: of a chain every second,
+then every second of the rest. That makes a little more work than one end after the other, but eight of them can be done at once.
+Nodes that touch nothing but what a node leaves go with it, in the same front.
+"""
+
+from __future__ import annotations
+
+from ..native.marks import leaf
+from ..native.types import i8, ints
+
+FULL = -1  # answer where the lists have no more room
+SMALL = 12  # rows of a front up to which another of twice as many is taken in the same round
+
+
+@leaf
+def _rows_around(v, heights, node_first, touched, slots, starts, counts, lists, mark, stamp):
+    """Rows of the front that a node would have now."""
+    total = 0
+    for s in range(node_first[v], node_first[v] + touched[v]):
+        e = slots[s]
+        for t in range(starts[e], starts[e] + counts[e]):
+            w = lists[t]
+            if mark[w] != stamp:
+                mark[w] = stamp
+                total += heights[w]
+    return total
+
+
+@leaf
+def order_fronts(
+    heights: ints, lump_first: ints, node_first: ints, slots: ints, lists: ints, starts: ints, counts: ints, absorbed: ints,
+    own: ints, own_first: ints, levels: ints, touched: ints, degrees: ints, alive: ints, mark: ints, seen: ints,
+) -> i8:  # fmt: skip
+    """Return the number of fronts, or FULL.
+
+    Given are the rows of nodes, where the nodes of each lump begin in `lists`, and where the lumps of each node begin in `slots`.
+    Found are `own`, the nodes of front after front, from `own_first` on; which front took each lump, and after them what each
+    front left (`absorbed`); the level of a front, above those of all that left it something; for what front f left, the element
+    behind the lumps, its nodes among `lists`. `touched`, `degrees`, `alive`, `mark` and `seen` are room, one number a node.
+    """
+    n, lumps = len(heights), len(lump_first) - 1
+    for e in range(lumps):
+        starts[e], counts[e], absorbed[e] = lump_first[e], lump_first[e + 1] - lump_first[e], -1
+    stamp = 0
+    for v in range(n):
+        touched[v] = node_first[v + 1] - node_first[v]
+        mark[v], seen[v], alive[v] = -1, -1, v
+    for v in range(n):
+        stamp += 1
+        degrees[v] = _rows_around(v, heights, node_first, touched, slots, starts, counts, lists, mark, stamp)
+    top, fronts, k, left, turn = lump_first[lumps], 0, 0, n, 0
+    own_first[0] = 0
+    while left > 0:
+        least = degrees[alive[0]]
+        for i in range(left):
+            least = min(least, degrees[alive[i]])
+        most = 2 * least if least <= SMALL else least + least // 4
+        turn += 1
+        for chance in range(2):
+            for i in range(left):
+                v = alive[i]
+                if degrees[v] < 0 or seen[v] == turn or degrees[v] > (least if chance == 0 else most):
+                    continue
+                e, first, level = lumps + fronts, top, 0
+                stamp += 1
+                mark[v], degrees[v] = stamp, -1
+                own[k], k = v, k + 1
+                for s in range(node_first[v], node_first[v] + touched[v]):
+                    c = slots[s]
+                    absorbed[c] = fronts
+                    if c >= lumps:
+                        level = max(level, levels[c - lumps] + 1)
+                    for t in range(starts[c], starts[c] + counts[c]):
+                        w = lists[t]
+                        if mark[w] != stamp:
+                            mark[w] = stamp
+                            if top == len(lists):
+                                return FULL
+                            lists[top], top = w, top + 1
+                end = first
+                for t in range(first, top):
+                    w = lists[t]
+                    others = node_first[w]
+                    for s in range(node_first[w], node_first[w] + touched[w]):
+                        if absorbed[slots[s]] != fronts:
+                            slots[others] = slots[s]
+                            others += 1
+                    if others == node_first[w]:  # nothing else touches it
+                        degrees[w] = -1
+                        own[k], k = w, k + 1
+                        continue
+                    slots[others] = e
+                    touched[w], seen[w] = others + 1 - node_first[w], turn
+                    lists[end], end = w, end + 1
+                top = end
+                starts[e], counts[e], absorbed[e], levels[fronts] = first, end - first, -1, level
+                fronts += 1
+                own_first[fronts] = k
+        still = 0
+        for i in range(left):
+            v = alive[i]
+            if degrees[v] >= 0:
+                alive[still], still = v, still + 1
+        left = still
+        for i in range(left):
+            v = alive[i]
+            if seen[v] == turn:
+                stamp += 1
+                degrees[v] = _rows_around(v, heights, node_first, touched, slots, starts, counts, lists, mark, stamp)
+    return fronts
+
+
+@leaf
+def _sorted_by(keys, items, first, end):
+    """Sort items[first:end] by keys[item]."""
+    for i in range(first + 1, end):
+        item, j = items[i], i
+        while j > first and keys[items[j - 1]] > keys[item]:
+            items[j] = items[j - 1]
+            j -= 1
+        items[j] = item
+    return 0
+
+
+@leaf
+def _mixed(found, value):
+    """A number that another one has changed beyond recognition."""
+    found = (found ^ (value + 1)) * 1099511628211
+    return found ^ (found >> 29)
+
+
+@leaf
+def describe_fronts(
+    fronts: i8, heights: ints, own_first: ints, own: ints, starts: ints, counts: ints, lists: ints, when: ints, of_front: ints,
+    lumps_of: ints, child_first: ints, children: ints, touch_first: ints, touches: ints, touch_node: ints, touch_stride: ints,
+    width: ints, full: ints, local: ints, place: ints, key: ints, shape: ints, sizes: ints,
+) -> i8:  # fmt: skip
+    """Put what a front is made of into an order that depends on its form alone, and give equal forms equal numbers.
+
+    `when` says how early each node is eliminated, `of_front` and `child_first` where the lumps and children of a front begin.
+    `touches` of lumps, from `touch_first` on, are sorted, too. `sizes` has own rows, all rows and words of the program for each
+    front. `local` (one number a node), `place` (a touch) and `key` (an element) are room.
+    """
+    lumps = len(width)
+    for f in range(fronts):
+        e = lumps + f
+        first, end = starts[e], starts[e] + counts[e]
+        _sorted_by(when, lists, first, end)
+        at = 0
+        for i in range(own_first[f], own_first[f + 1]):
+            local[own[i]] = at
+            at += heights[own[i]]
+        m = at
+        for t in range(first, end):
+            local[lists[t]] = at
+            at += heights[lists[t]]
+        n, words = at, 8 + 8 * at
+        for i in range(of_front[f], of_front[f + 1]):
+            lump = lumps_of[i]
+            for t in range(touch_first[lump], touch_first[lump + 1]):
+                place[touches[t]] = local[touch_node[touches[t]]]
+            _sorted_by(place, touches, touch_first[lump], touch_first[lump + 1])
+            key[lump] = (place[touches[touch_first[lump + 1] - 1]] << 24) + place[touches[touch_first[lump]]]
+        _sorted_by(key, lumps_of, of_front[f], of_front[f + 1])
+        found = _mixed(_mixed(1469598103934665603, m), n)
+        for i in range(of_front[f], of_front[f + 1]):
+            lump = lumps_of[i]
+            many = touch_first[lump + 1] - touch_first[lump]
+            found = _mixed(_mixed(_mixed(found, width[lump]), full[lump]), many)
+            for t in range(touch_first[lump], touch_first[lump + 1]):
+                touch = touches[t]
+                found = _mixed(_mixed(_mixed(found, touch_stride[touch]), heights[touch_node[touch]]), place[touch])
+            words += 11 + 11 * many
+        for i in range(child_first[f], child_first[f + 1]):
+            child = lumps + children[i]
+            key[children[i]] = (local[lists[starts[child] + counts[child] - 1]] << 24) + local[lists[starts[child]]]
+        _sorted_by(key, children, child_first[f], child_first[f + 1])
+        for i in range(child_first[f], child_first[f + 1]):
+            child = lumps + children[i]
+            found = _mixed(found, counts[child])
+            for t in range(starts[child], starts[child] + counts[child]):
+                found = _mixed(_mixed(found, local[lists[t]]), heights[lists[t]])
+                words += heights[lists[t]]
+            words += 17
+        shape[f] = found
+        sizes[3 * f], sizes[3 * f + 1], sizes[3 * f + 2] = m, n, words
+    return 0
+
+
+@leaf
+def _eight_places(words, at, found, count):
+    """Write eight places, of which `count` are given; see `native.eight`."""
+    together = count == 8
+    for lane in range(8):
+        words[at + lane] = found[min(lane, count - 1)]
+        together = together and found[lane] == found[0] + lane
+    if together:
+        words[at] = ~found[0]
+    return at + 8
+
+
+@leaf
+def write_groups(
+    members: ints, group_first: ints, heights: ints, own_first: ints, own: ints, starts: ints, counts: ints, lists: ints,
+    of_front: ints, lumps_of: ints, child_first: ints, children: ints, touch_first: ints, touches: ints, touch_node: ints,
+    touch_stride: ints, touch_place: ints, width: ints, full: ints, weights: ints, row_place: ints, sizes: ints, local: ints,
+    left: ints, sides: ints, at_panels: i8, words: ints, order: ints, found: ints, used: ints,
+) -> i8:  # fmt: skip
+    """Write the program; return how many words it has, or -1 - k where the fronts of group k are not alike after all.
+
+    `found` is room for eight; `used` becomes the numbers of panels, of what fronts leave, of sides and of blocks of a lump.
+    """
+    lumps, at = len(width), 0
+    panels = lefts = all_sides = block = 0
+    for g in range(len(order)):
+        order[g] = at
+        begin, count = group_first[g], group_first[g + 1] - group_first[g]
+        one = members[begin]
+        m, n, size = sizes[3 * one], sizes[3 * one + 1], sizes[3 * one + 2]
+        n_lumps, n_children = of_front[one + 1] - of_front[one], child_first[one + 1] - child_first[one]
+        rest = n - m
+        words[at], words[at + 1], words[at + 2], words[at + 3], words[at + 4] = m, n, count, n_lumps, n_children
+        words[at + 5], words[at + 6], words[at + 7] = at_panels + panels, lefts, all_sides
+        for lane in range(count):
+            f = members[begin + lane]
+            if (
+                sizes[3 * f] != m or sizes[3 * f + 1] != n or sizes[3 * f + 2] != size
+                or of_front[f + 1] - of_front[f] != n_lumps or child_first[f + 1] - child_first[f] != n_children
+            ):  # fmt: skip
+                return -1 - g
+            left[f], sides[f] = lefts + lane, all_sides + lane
+        panels += 8 * m * n
+        lefts += 4 * rest * (rest + 1)
+        all_sides += 8 * n
+        block = max(block, 8 * n, 8)
+        end = at + size
+        at += 8
+        for which in range(2):
+            nodes = own_first[one + 1] - own_first[one] if which == 0 else counts[lumps + one]
+            for i in range(nodes):
+                node = own[own_first[one] + i] if which == 0 else lists[starts[lumps + one] + i]
+                high = heights[node]
+                for row in range(high):
+                    for lane in range(count):
+                        f = members[begin + lane]
+                        node = own[own_first[f] + i] if which == 0 else lists[starts[lumps + f] + i]
+                        if heights[node] != high:
+                            return -1 - g
+                        found[lane] = row_place[node] + 8 * row
+                    at = _eight_places(words, at, found, count)
+        # where each row of this front is, for its children and lumps
+        for i in range(n_lumps):
+            lump = lumps_of[of_front[one] + i]
+            many = touch_first[lump + 1] - touch_first[lump]
+            words[at], words[at + 1], words[at + 2] = width[lump], full[lump], many
+            for lane in range(count):
+                other = lumps_of[of_front[members[begin + lane]] + i]
+                alike = width[other] == width[lump] and full[other] == full[lump]
+                if not alike or touch_first[other + 1] - touch_first[other] != many:
+                    return -1 - g
+                found[lane] = weights[other]
+            at = _eight_places(words, at + 3, found, count)
+            rows = 0
+            for t in range(many):
+                touch = touches[touch_first[lump] + t]
+                high = heights[touch_node[touch]]
+                rows += high
+                here = _local_place(touch_node[touch], one, lumps, own_first, own, starts, counts, lists, heights)
+                words[at], words[at + 1], words[at + 2] = touch_stride[touch], high, here
+                for lane in range(count):
+                    f = members[begin + lane]
+                    other = touches[touch_first[lumps_of[of_front[f] + i]] + t]
+                    node = touch_node[other]
+                    if (
+                        touch_stride[other] != touch_stride[touch] or heights[node] != high
+                        or _local_place(node, f, lumps, own_first, own, starts, counts, lists, heights) != here
+                    ):  # fmt: skip
+                        return -1 - g
+                    found[lane] = touch_place[other]
+                at = _eight_places(words, at + 3, found, count)
+            wide = width[lump]
+            block = max(block, 8 * ((wide * wide if full[lump] else wide) + wide + rows * wide))
+        for i in range(n_children):
+            child = children[child_first[one] + i]
+            rows = sizes[3 * child + 1] - sizes[3 * child]
+            words[at] = rows
+            for lane in range(count):
+                other = children[child_first[members[begin + lane]] + i]
+                if sizes[3 * other + 1] - sizes[3 * other] != rows:
+                    return -1 - g
+                found[lane] = left[other]
+            at = _eight_places(words, at + 1, found, count)
+            for lane in range(count):
+                other = children[child_first[members[begin + lane]] + i]
+                found[lane] = sides[other] + 8 * sizes[3 * other]
+            at = _eight_places(words, at, found, count)
+            for t in range(counts[lumps + child]):
+                node = lists[starts[lumps + child] + t]
+                here = _local_place(node, one, lumps, own_first, own, starts, counts, lists, heights)
+                for lane in range(1, count):
+                    f = members[begin + lane]
+                    other = lists[starts[lumps + children[child_first[f] + i]] + t]
+                    if _local_place(other, f, lumps, own_first, own, starts, counts, lists, heights) != here:
+                        return -1 - g
+                for row in range(heights[node]):
+                    words[at] = here + row
+                    at += 1
+        if at != end:
+            return -1 - g
+    used[0], used[1], used[2], used[3] = panels, lefts, all_sides, block
+    return at
+
+
+@leaf
+def _local_place(node, f, lumps, own_first, own, starts, counts, lists, heights):
+    """Row of a front at which a node begins."""
+    at = 0
+    for i in range(own_first[f], own_first[f + 1]):
+        if own[i] == node:
+            return at
+        at += heights[own[i]]
+    for t in range(starts[lumps + f], starts[lumps + f] + counts[lumps + f]):
+        if lists[t] == node:
+            return at
+        at += heights[lists[t]]
+    return -1

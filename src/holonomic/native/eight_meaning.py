@@ -1,0 +1,239 @@
+"""What `eight` means to Numba: a type of its own, kept in one vector of LLVM, and code for each of its functions.
+
+Optimized bitcode keeps the vectors as they are; a processor with shorter registers takes two or four for one.
+"""
+
+from __future__ import annotations
+
+import functools
+import operator
+
+from llvmlite import ir
+from numba.core import cgutils, types
+from numba.core.datamodel import models
+from numba.extending import intrinsic, overload, register_model
+
+from . import eight as marks
+from .numba_meaning import OPTIONS
+
+WIDTH = 8
+DOUBLE, WORD = ir.DoubleType(), ir.IntType(64)
+VECTOR = ir.VectorType(DOUBLE, WIDTH)
+FLAGS = ("contract",)
+
+
+class Eight(types.Type):
+    """Eight numbers."""
+
+    def __init__(self):
+        super().__init__(name="Eight")
+
+
+EIGHT = Eight()
+
+
+@register_model(Eight)
+class _Model(models.PrimitiveModel):
+    def __init__(self, manager, kind):
+        super().__init__(manager, kind, VECTOR)
+
+
+def _lane(k: int) -> ir.Constant:
+    return ir.Constant(ir.IntType(32), k)
+
+
+def _data(context, builder, kind, value):
+    return context.make_array(kind)(context, builder, value).data
+
+
+def _vector_at(builder, data, at):
+    return builder.bitcast(builder.gep(data, [at]), VECTOR.as_pointer())
+
+
+def _as_vector(builder, kind, value):
+    if kind == EIGHT:
+        return value
+    if isinstance(kind, types.Integer):
+        value = builder.sitofp(value, DOUBLE)
+    one = builder.insert_element(ir.Constant(VECTOR, ir.Undefined), value, _lane(0))
+    zeros = ir.Constant(ir.VectorType(ir.IntType(32), WIDTH), [0] * WIDTH)
+    return builder.shuffle_vector(one, ir.Constant(VECTOR, ir.Undefined), zeros)
+
+
+def _implement(mark, code) -> None:
+    """Let kernels call an intrinsic by the name of its mark."""
+    names = code.arguments
+
+    def typing(typingctx, *given):
+        return code.returns(*given), code.generate
+
+    source = f"def typed(typingctx, {', '.join(names)}):\n    return made(typingctx, {', '.join(names)})\n"
+    source += f"def compiled({', '.join(names)}):\n    return lambda {', '.join(names)}: own({', '.join(names)})\n"
+    space: dict = {"made": typing}
+    exec(source, space)
+    space["own"] = intrinsic(space["typed"])
+    overload(mark, jit_options=OPTIONS)(space["compiled"])
+
+
+class _Code:
+    def __init__(self, arguments, returns, generate):
+        self.arguments, self.returns, self.generate = arguments, returns, generate
+
+
+def _load(context, builder, signature, args):
+    return builder.load(_vector_at(builder, _data(context, builder, signature.args[0], args[0]), args[1]), align=8)
+
+
+def _store(context, builder, signature, args):
+    data = _data(context, builder, signature.args[0], args[0])
+    builder.store(_as_vector(builder, signature.args[2], args[2]), _vector_at(builder, data, args[1]), align=8)
+    return context.get_dummy_value()
+
+
+def _two(name):
+    def generate(context, builder, signature, args):
+        x, y = (_as_vector(builder, kind, value) for kind, value in zip(signature.args, args, strict=True))
+        return getattr(builder, name)(x, y, flags=FLAGS)
+
+    return generate
+
+
+def _chosen(sign):
+    def generate(context, builder, signature, args):
+        x, y = (_as_vector(builder, kind, value) for kind, value in zip(signature.args, args, strict=True))
+        return builder.select(builder.fcmp_ordered(sign, y, x), y, x)
+
+    return generate
+
+
+def _size(context, builder, signature, args):
+    function = cgutils.get_or_insert_function(builder.module, ir.FunctionType(VECTOR, [VECTOR]), "llvm.fabs.v8f64")
+    return builder.call(function, [args[0]])
+
+
+def _none_below(context, builder, signature, args):
+    fine = builder.fcmp_ordered(">=", args[0], _as_vector(builder, signature.args[1], args[1]))
+    bits = ir.IntType(WIDTH)
+    return builder.icmp_unsigned("==", builder.bitcast(fine, bits), ir.Constant(bits, 2**WIDTH - 1))
+
+
+def _places(builder, words, at):
+    return [builder.load(builder.gep(words, [builder.add(at, WORD(k))])) for k in range(WIDTH)]
+
+
+def _moved(each, row):
+    """Code that goes over numbers of eight elements: `row` where they follow one another, `each` where they do not.
+
+    Both take the arrays, the place in the one, the place in the other.
+    """
+
+    def generate(context, builder, signature, args):
+        x, places, other = (_data(context, builder, signature.args[k], args[k]) for k in (0, 1, 5))
+        at, start, many, at_other = args[2], args[3], args[4], args[6]
+        count = args[7] if len(args) > 7 else None
+        first = builder.load(builder.gep(places, [at]))
+        together = builder.icmp_signed("<", first, WORD(0))
+        if count is not None:
+            together = builder.and_(together, builder.icmp_signed("==", count, WORD(WIDTH)))
+        with builder.if_else(together) as (then, otherwise):
+            with then:
+                begin = builder.add(start, builder.not_(first))
+                with cgutils.for_range(builder, many) as loop:
+                    step = builder.mul(loop.index, WORD(WIDTH))
+                    ends = [builder.add(begin, step), builder.add(at_other, step)]
+                    row(builder, _vector_at(builder, x, ends[0]), _vector_at(builder, other, ends[1]))
+            with otherwise:
+                begin = builder.add(start, builder.not_(first))
+                if count is None:
+                    own = [builder.add(start, place) for place in _places(builder, places, at)]
+                else:  # those that follow one another are a row here, too, of fewer than eight
+                    scattered = builder.icmp_signed(">=", first, WORD(0))
+                    own = [
+                        builder.select(scattered, builder.add(start, place), builder.add(begin, WORD(k)))
+                        for k, place in enumerate(_places(builder, places, at))
+                    ]
+                with cgutils.for_range(builder, many) as loop:
+                    step = builder.mul(loop.index, WORD(WIDTH))
+                    ends = [builder.gep(x, [builder.add(place, step)]) for place in own]
+                    each(builder, ends, _vector_at(builder, other, builder.add(at_other, step)), count)
+        return context.get_dummy_value()
+
+    return generate
+
+
+def _collect_row(builder, source, target):
+    builder.store(builder.load(source, align=8), target, align=8)
+
+
+def _collect_each(builder, sources, target, count):
+    value = ir.Constant(VECTOR, ir.Undefined)
+    for k, source in enumerate(sources):
+        value = builder.insert_element(value, builder.load(source), _lane(k))
+    builder.store(value, target, align=8)
+
+
+def _distribute_row(builder, target, source):
+    builder.store(builder.load(source, align=8), target, align=8)
+
+
+def _distribute_each(builder, targets, source, count):
+    value = builder.load(source, align=8)
+    for k, target in enumerate(targets):
+        builder.store(builder.extract_element(value, _lane(k)), target)
+
+
+def _add_row(builder, target, source):
+    total = builder.fadd(builder.load(target, align=8), builder.load(source, align=8))
+    builder.store(total, target, align=8)
+
+
+def _add_each(builder, targets, source, count):
+    value = builder.load(source, align=8)
+    done = builder.append_basic_block("added")
+    for k, target in enumerate(targets):
+        more = builder.append_basic_block("one")
+        builder.cbranch(builder.icmp_signed("<", WORD(k), count), more, done)
+        builder.position_at_end(more)
+        builder.store(builder.fadd(builder.load(target), builder.extract_element(value, _lane(k))), target)
+    builder.branch(done)
+    builder.position_at_end(done)
+
+
+def _none(*given):
+    return types.void(*given)
+
+
+def _one(*given):
+    return EIGHT(*given)
+
+
+@functools.cache
+def teach() -> None:
+    """Tell Numba of all of them."""
+    moved = ("x", "places", "at", "start", "many", "other", "at_other")
+    _implement(marks.eight, _Code(("x", "at"), _one, _load))
+    _implement(marks.put, _Code(("x", "at", "value"), _none, _store))
+    _implement(marks.spread, _Code(("value",), _one, lambda c, b, s, a: _as_vector(b, s.args[0], a[0])))
+    _implement(marks.lesser, _Code(("a", "b"), _one, _chosen("<")))
+    _implement(marks.greater, _Code(("a", "b"), _one, _chosen(">")))
+    _implement(marks.size_of, _Code(("a",), _one, _size))
+    _implement(marks.none_below, _Code(("a", "least"), lambda *given: types.boolean(*given), _none_below))
+    _implement(marks.collect, _Code(moved, _none, _moved(_collect_each, _collect_row)))
+    _implement(marks.distribute, _Code(moved, _none, _moved(_distribute_each, _distribute_row)))
+    _implement(marks.add_to, _Code((*moved, "count"), _none, _moved(_add_each, _add_row)))
+    for sign, name in (
+        (operator.add, "fadd"), (operator.sub, "fsub"), (operator.mul, "fmul"), (operator.truediv, "fdiv"),
+        (operator.iadd, "fadd"), (operator.isub, "fsub"), (operator.imul, "fmul"),
+    ):  # fmt: skip
+        _arithmetic(sign, name)
+
+
+def _arithmetic(sign, name: str) -> None:
+    @intrinsic
+    def computed(typingctx, a, b):
+        return EIGHT(a, b), _two(name)
+
+    @overload(sign, jit_options=OPTIONS)
+    def compiled(a, b):
+        if EIGHT in (a, b) and all(kind == EIGHT or isinstance(kind, types.Float | types.Integer) for kind in (a, b)):
+            return lambda a, b: computed(a, b)
