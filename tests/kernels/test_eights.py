@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from holonomic import DOP853, RK4, Projection, opaque, simulate
-from holonomic.assembly.eights import in_eights, marked, places
 from holonomic.assembly.front_program import Fronts, Structure
+from holonomic.assembly.shelves import in_eights, marked, places
 from holonomic.kernels.signatures import Fn
 from holonomic.model import emit, machine_code
 from holonomic.model.compiled import Model

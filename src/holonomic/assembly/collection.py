@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from .front_program import Fronts
 from .kinds import Function, Kind
 
 
@@ -69,6 +70,7 @@ class Collection:
     n_speeds: int = 0  # rows of velocities alone
     redundant: int = -1  # rows that repeat others; -1: not known yet
     redundant_q: int = -1  # the same of rows by q, those of invariants with them
+    orders: list[Fronts] = field(default_factory=list)  # of elimination, that have been found
 
     @property
     def n_rows(self) -> int:

@@ -61,7 +61,7 @@ class Kind:
     rates : bool
         Whether a body writes q'.
     functions : dict
-        "main", see `kernels.elements`; "energy", where it has one; "position", rows by q, where q' is not v.
+        "main", see `kernels.eights`; "energy", where it has one; "position", rows by q, where q' is not v.
     """
 
     what: int

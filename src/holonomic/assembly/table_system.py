@@ -13,7 +13,7 @@ from ..kernels.signatures import Fn
 from ..model.operators import Operator, Operators
 from ..model.watch import Watch
 from .collection import Collection, Context
-from .eights import arrange
+from .shelves import arrange
 
 
 class TableSystem(Operators):

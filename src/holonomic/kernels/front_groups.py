@@ -4,7 +4,7 @@ Rows come in nodes (the rows of one joint), columns in lumps (the velocities of 
 of nodes that touch it. Nodes are eliminated in a front: a small dense matrix of its own rows and of the later rows that are
 coupled with them by then, summed from lumps that nobody has added before, and from what earlier fronts left. Up to eight fronts
 of the same form that do not wait for each other are one *group*, whose numbers stand side by side, see `native.eight`; a group
-of fewer has copies of its last. Order, places and who adds what are the program, integers that `assembly.elimination` writes; see
+of fewer has copies of its last. Order, places and who adds what are the program, integers that `assembly.front_program` writes; see
 `HEAD`, `LUMP`, `TOUCH` and `CHILD` for its words.
 
 ρ is the smallest pivot beside the diagonal of S that it started from: without care for roundoff digits are lost as 1/ρ. ε, one

@@ -268,9 +268,8 @@ class _Arranged:
 
 def _fronts(c: Collection, structure: Structure) -> Fronts:
     """The order of elimination of a structure, found once for a collection."""
-    known = c.__dict__.setdefault("_orders", [])
-    for each in known:
+    for each in c.orders:
         if all(np.array_equal(one, other) for one, other in zip(each.structure, structure, strict=True)):
             return each
-    known.append(Fronts(structure))
-    return known[-1]
+    c.orders.append(Fronts(structure))
+    return c.orders[-1]
