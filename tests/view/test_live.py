@@ -340,3 +340,69 @@ def test_a_mechanism_is_assembled_anew_with_shapes_and_forces_that_follow(moved)
     assert np.max(np.abs(signal("energy change"))) < 1e-4  # rtol = 1e-6, over some dozen steps
     page.tab.seek(1.0)
     assert "apart" not in page.tab.tab.inner_text("#legend") and page.tab("holonomic.tracks[1].apart") == 0
+
+
+BOUNCING = h.System(
+    mass=np.diag([1.0, 3.0]), force=lambda p: [0, -p.g], coordinates=["x", "y"], params={"g": 9.81, "e": 0.9, "far": 2.0},
+    drawing=lambda q: {"ball": [q]},
+)  # fmt: skip
+BOUNCES = {
+    "ground": h.Event(lambda q: q[1], direction="falling", then=lambda q, v, p: (q, [v[0], -p.e * v[1]])),
+    "high": h.Event(lambda q: q[1] - 0.5),
+    "wall": h.Event(lambda q, p: q[0] - p.far, then=lambda q, v: (q, [-v[0], v[1]])),
+    "back": h.Event(lambda q: q[0] + 0.5, terminal=True),
+}
+
+
+def test_events_that_map_the_state_are_live(moved):
+    options = {"integrator": h.RK45(), "events": BOUNCES}
+    live = {"e": (0.5, 1), "g": (1, 25), "far": (1, 6)}
+    page = moved(view(BOUNCING, 4.0, q0=[0, 1], v0=[1, 0], live=live, show=False, frames=51, **options))
+    for e, g, far in ((0.7, 9.81, 2.0), (1.0, 20.0, 1.0), (0.8, 5.0, 6.0)):
+        page.slide(e=e, g=g, far=far)
+        sol = h.simulate(BOUNCING.with_params(e=e, g=g, far=far), 4.0, q0=[0, 1], v0=[1, 0], **options)
+        agrees(page.told, sol, RTOL)
+        found = {name: [t for k, t in page.told["events"] if k == number] for number, name in enumerate(BOUNCES)}
+        for name, times in found.items():
+            np.testing.assert_allclose(times, sol.events[name].t, atol=1e-6)
+        assert page.told["t"] == pytest.approx(sol.t[-1], abs=1e-6) and len(found["ground"]) >= 2
+    page.slide(e=1.0, g=20.0, far=1.0)
+    assert page.refused.startswith("“back” ended the run at t = 2.5")
+
+
+def test_an_impulse_keeps_what_is_thrown_back_on_its_constraints(moved):
+    heavy = h.System(
+        mass=np.diag([1.0, 2.0, 1.5, 4.0]), force=[0, -19.62, 0, -39.24],
+        constraint={
+            "first": lambda q, p: q[:2] @ q[:2] - p.L**2,
+            "second": lambda q: (q[2] - q[0]) ** 2 + (q[3] - q[1]) ** 2 - 1.0,
+            "moving": lambda t, q: q[2] - q[0] - 0.6 - 0.2 * np.sin(t),
+        },
+        params={"L": 1.0, "keep": 0.8, "jump": 0.0}, drawing=lambda q: {"rods": [(0, 0), q[:2], q[2:]]},
+    )  # fmt: skip
+    wall = h.Event(lambda q: q[0] + 0.6, direction="falling", then=lambda q, v, p: (q + [p.jump, 0, 0, 0], -p.keep * v))
+    start = {"q0": [1, 0, 1.6, -0.8], "v0": [0, 0, 0, 0], "initial": "project"}
+    options = {"integrator": h.DOP853(), "stabilization": h.Projection(), "events": {"wall": wall}}
+    live = {"L": (0.8, 1.2), "keep": (0, 1), "jump": (0, 1)}
+    page = moved(view(heavy, 2.0, **start, live=live, show=False, frames=51, **options))
+    page.slide(L=1.05, keep=0.5)
+    recorded = h.simulate(heavy, 2.0, **start, save_at=2, **options)
+    changed = heavy.with_params(L=1.05, keep=0.5)
+    sol = h.simulate(changed, 2.0, q0=recorded.q[0], v0=recorded.v[0], initial="project", save_at=2, **options)
+    assert len(sol.events["wall"].t) >= 1
+    agrees(page.told, sol, RTOL)
+    page.slide(jump=0.1)
+    assert ": the map of an event leaves the constraints, or no velocity is consistent there. The picture" in page.refused
+
+
+def test_maps_that_a_page_cannot_have_are_named():
+    opaque = h.Event(lambda q: q[1], direction="falling", then=lambda q, v: (q, [v[0], -v[1] * int(v[1] < 0)]))
+    with pytest.raises(h.BadArgument, match=r"^view: then of event 'ground' cannot be traced, and a page has no Python: "):
+        view(BOUNCING, 1.0, q0=[0, 1], v0=[1, 0], live={"g": (1, 25)}, events={"ground": opaque}, show=False)
+    kepler = h.Ode(
+        lambda y, p: np.concatenate([y[2:], -p.k * y[:2] / (y[:2] @ y[:2]) ** 1.5]), params={"k": 1.0},
+        invariants={"momentum": lambda y: y[0] * y[3] - y[1] * y[2]},
+    )  # fmt: skip
+    push = h.Event(lambda y: y[1], then=lambda y: 1.01 * y)
+    with pytest.raises(h.IncompatibleMethods, match=r"an event with then= maps its state, which may change its invariants\.$"):
+        view(kepler, 3.0, y0=[0.4, 0, 0, 2], live={"k": (0.5, 2)}, events={"push": push}, integrator=h.RK45(), show=False)

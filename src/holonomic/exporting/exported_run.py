@@ -11,6 +11,7 @@ from ..loop import outside
 from ..loop.batch import Tables
 from ..loop.starts import Room
 from ..model.dae import Dae
+from ..model.state_map import state_map
 from ..model.tape import Tape
 from ..multibody.joint_frames import COMPONENTS, JointFrame, joint_frames
 from ..passage.steps import pass_on
@@ -21,7 +22,7 @@ from ..running.one_plan import OnePlan
 from ..running.run import Run
 from ..sweeping.program import MORE, Program
 from ..sweeping.start_room import start_memory, start_room
-from .exported_events import impacts_of, map_of
+from .exported_events import impacts_of
 from .one_object import Arena, Field, Functions, OneObject
 from .settled import FRAME
 
@@ -195,7 +196,7 @@ class ExportedRun:
         fns = Functions(2 * (N_FUNCTIONS + len(self.plan.events)))
         for k, (name, event) in enumerate(self.plan.events.items()):
             if event.then is not None:
-                tape = map_of("export", self.model, name, event.then)
+                tape = state_map("export", self.model, name, event.then, "a library")
                 fns.symbols[2 * (N_FUNCTIONS + k)] = self.parts.tape(tape)
         for group in ("run", "select", "events", *MORE.values()):
             for fn, tape in self.groups.get(group, {}).items():

@@ -124,13 +124,13 @@ def watch(slots, model, method, run, loop, events):
             cut = 1.0
             k = run.retake - 1
             count = keep(found_theta, found, count, 1.0, k, -ev[NEXT, k])
-        for k in range(nev):  # others at the same instant, which rounding has left on this side of zero
-            here = abs(ev[NEXT, k]) == 1 and ev[DIRECTION, k] != ev[NEXT, k]
-            if here and distance_left(ev_f, k) <= 2.0 * close:
+        for other in range(nev):  # at the same instant, which rounding has left on this side of zero
+            here = abs(ev[NEXT, other]) == 1 and ev[DIRECTION, other] != ev[NEXT, other]
+            if here and distance_left(ev_f, other) <= 2.0 * close:
                 for i in range(count):
-                    here = here and not (found[i] // 2 == k and found_theta[i] >= cut)
+                    here = here and not (found[i] // 2 == other and found_theta[i] >= cut)
                 if here:
-                    count = keep(found_theta, found, count, 1.0, k, -ev[NEXT, k])
+                    count = keep(found_theta, found, count, 1.0, other, -ev[NEXT, other])
     rows = run.event_rows
     for i in range(count):
         theta, k = found_theta[i], found[i] // 2

@@ -12,6 +12,8 @@ from ..errors import BadArgument
 from ..kernels.memory import RUN
 from ..loop.batch import UNREADY
 from ..loop.event_search import DIRECTION, STOPS
+from ..model.state_map import state_map
+from ..model.tape import INPUTS, Tape
 from ..native.layout import REAL, WHOLE
 from ..starting.initial import LEAST_TOLERANCE
 from ..sweeping.chunk_run import EVENTS_OF_ONE
@@ -19,6 +21,7 @@ from ..sweeping.job import Job
 from .javascript import functions_as_javascript
 from .one_member import REALS, WHOLES, MemberProgram, program_of
 
+MAPPED = 500  # events of each kind for which a run has room that goes on over them
 # what the entry of a program is given: see `numbers`
 GIVEN = "x0, REALS0, WHOLES0, sp, atol, tol, least, stops, save_t, OUT_X, OUT_K"
 
@@ -56,9 +59,11 @@ def why_not_in_page(job: Job) -> str | None:
         return "the unknowns y of a Dae are found by iterations that pages do not have"
     if program.rows is not None:
         return "its constraints are redundant, and pages do not choose among rows"
-    if any(event.then is not None for event in plan.events.values()):
-        return "an event with then= calls a function of Python"
-    if program.by_python:
+    if maps_of(plan) and job.t1 < job.t0:
+        return "an event with then= maps its state, and it runs backward in time"
+    if maps_of(plan) and any(not label.startswith("norm ") for label in plan.model.invariant_labels):
+        return "an event with then= maps its state, which may change its invariants"
+    if plan.integrator.starting_points > 0:
         return f"{plan.choice.integrator!r} begins with points that Python finds"
     outside = program.opaque()
     if outside is not None:
@@ -68,12 +73,25 @@ def why_not_in_page(job: Job) -> str | None:
     return None
 
 
+def maps_of(plan) -> dict[int, Any]:
+    """Functions that map the state at events, by the numbers of these."""
+    return {k: event.then for k, event in enumerate(plan.events.values()) if event.then is not None}
+
+
+def _map_tapes(plan) -> dict[int, Tape]:
+    """The same traced: a = x, and parameters among the data."""
+    names, place = list(plan.events), INPUTS.index("data")
+    moved = lambda node: ("in", place, node[2]) if node[0] == "in" and INPUTS[node[1]] == "b" else node
+    found = {k: state_map("view", plan.model, names[k], then, "a page") for k, then in maps_of(plan).items()}
+    return {k: Tape(tuple(map(moved, tape.nodes)), tape.outputs) for k, tape in found.items()}
+
+
 def page_program(job: Job, moved: tuple[int, ...] = (), begins_elsewhere: bool = True) -> PageProgram:
     """Print the program of a job for a page; `moved` are further places in data that it is told.
 
     Only where a run `begins_elsewhere` its start has to be made consistent again.
     """
-    program = program_of(job, moved=moved, always=begins_elsewhere)
+    program = program_of(job, moved=moved, always=begins_elsewhere, maps=_map_tapes(job.plan))
     models = [ast.parse(text).body[0] for text in program.models.values()]
     functions = [ast.fix_missing_locations(each) for each in program.functions]
     made = functions_as_javascript([*models, *functions])
@@ -85,7 +103,7 @@ def _entry(job: Job, program: MemberProgram) -> str:
     reals, wholes = RUN.places(REAL), RUN.places(WHOLE)
     nx, nk = job.program.shape
     events = job.program.events
-    room = EVENTS_OF_ONE * len(events) if events else 1
+    room = (MAPPED if maps_of(job.plan) else EVENTS_OF_ONE) * len(events) if events else 1
     given = {
         "m": "0", "model_data": "null", "method_sp": "sp", "scale_atol": "atol", "tables_stops": "stops",
         "record_t": "RECORD_T", "record_x": "OUT_X", "record_k": "OUT_K", "record_save_t": "save_t", "log_ended": "ENDED",

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -24,6 +24,7 @@ from ..kernels.signatures import (
     Scale,
     State,
 )
+from ..loop.after_events import MANY_IMPACTS, WAIT
 from ..loop.batch import Log, Tables, run_member
 from ..loop.event_search import MARKS, MOST, VALUES
 from ..model.emit import python_source
@@ -36,6 +37,7 @@ from .fold import Array, Known, Parts, Place, Table
 from .ready import ready
 from .specialize import Specializer
 from .tape_passes import evaluate, settle
+from .with_maps import FIRST_MAP, IMPACT_DISTANCE, IMPACT_FACTOR, IMPACT_RESIDUAL, IMPACT_SOLVE, MapRoom, run_with_maps
 
 # What never changes during a run is part of the program; tolerances and times are told to it at the start.
 FIXED = (
@@ -78,17 +80,18 @@ def own_places(job: Job) -> tuple[int, ...]:
 
 
 def program_of(
-    job: Job, rewritten: Callable[[Tape], Tape] | None = None, moved: tuple[int, ...] = (), always: bool = False
-) -> MemberProgram:
+    job: Job, rewritten: Callable[[Tape], Tape] | None = None, moved: tuple[int, ...] = (), always: bool = False,
+    maps: Mapping[int, Tape] | None = None,
+) -> MemberProgram:  # fmt: skip
     """Write the program of a job.
 
     `rewritten` may give model functions another form that suits a machine better; `moved` are places in data that are told to
     it besides those that differ between members. With `always` members are made ready by the program also where a
     metric measures the moves of its stabilization (starts are measured without, by functions of their own), and where
-    invariants are kept, whose values at the start are told to it.
+    invariants are kept, whose values at the start are told to it. `maps` are those of events, by number: see `with_maps`.
     """
     program, own = job.program, tuple(sorted({*own_places(job), *moved}))
-    tapes = {
+    tapes: dict[int, Tape] = {
         Fn[name]: Tape.from_text(text)
         for group in ("run", "events")
         for name, text in program.tapes.get(group, {}).items()
@@ -100,7 +103,11 @@ def program_of(
         tapes |= starts
     size = _sizes(job, tapes)
     local = _local(job, size)
-    bound = _bound(job, size, local)
+    if maps:
+        impacts = _of_impacts(job)
+        tapes |= impacts | {FIRST_MAP + k: tape for k, tape in maps.items()}
+        local |= _map_local(job, impacts)
+    bound = _bound(job, size, local) | ({"room": _map_room(job, impacts, maps, local)} if maps else {})
     instead = {dense_saddle: NEED_TERMS, dense_short: NEED_TERMS, weigh: OK}  # pivoting is left to the processor
     written = Specializer(instead)
     parts = [(written, tapes)]
@@ -117,12 +124,12 @@ def program_of(
         name, left = begins.function(ready, bound | more)
         given = {"t": f"REALS0[{RUN.places(REAL)['t']}]", "x": "state_x", "W": room}
         calls.append((name, tuple(given.get(each, each) for each in left)))
-    name, left = written.function(run_member, bound)
+    name, left = written.function(run_with_maps if maps else run_member, bound)
     calls.append((name, tuple(left)))
     models, settled, at = {}, [], len(job.data)
     for writer, of_it in parts:
         for number, sites in _distinct(writer, of_it).items():
-            tape = of_it[Fn(number)]
+            tape = of_it[number]
             before, tape = settle(tape if rewritten is None else rewritten(tape), frozenset(own), at)
             settled.append(before)
             at += len(before.outputs)
@@ -132,13 +139,13 @@ def program_of(
     return MemberProgram(models, functions, tuple(calls), local, own, tuple(settled), readies)
 
 
-def _distinct(writer: Specializer, tapes: dict[Fn, Tape]) -> dict[int, list[ast.Call]]:
+def _distinct(writer: Specializer, tapes: Mapping[int, Tape]) -> dict[int, list[ast.Call]]:
     """Calls by model function, equal functions taken as one."""
     calls = writer.calls
     first: dict[str, int] = {}
     found: dict[int, list[ast.Call]] = {}
     for number in sorted(calls):
-        same = first.setdefault(tapes[Fn(number)].text(), number)
+        same = first.setdefault(tapes[number].text(), number)
         for call in calls[number]:
             call.func = ast.Name(f"{writer.prefix}model_{same}", ast.Load())
         found.setdefault(same, []).extend(calls[number])
@@ -162,6 +169,41 @@ def _of_start(job: Job) -> dict[Fn, Tape]:
     wanted = [Fn.RESIDUAL, Fn.VEL_FACTOR, Fn.VEL_SOLVE]
     wanted += [Fn.POS_FACTOR, Fn.POS_SOLVE, Fn.POS_TANGENT] if program.size.n_position else []
     return dict(plan.model.tapes(tuple(wanted), variant))
+
+
+def _of_impacts(job: Job) -> dict[int, Tape]:
+    """Functions by which an impulse makes velocities consistent, by their numbers."""
+    model = job.plan.model
+    if not model.n_lam:
+        return {}
+    plain = model.tapes((Fn.RESIDUAL, Fn.VEL_FACTOR), PLAIN)
+    weighed = model.tapes((Fn.VEL_FACTOR, Fn.VEL_SOLVE), replace(PLAIN, metric="mass"))
+    return {
+        IMPACT_RESIDUAL: plain[Fn.RESIDUAL], IMPACT_DISTANCE: plain[Fn.VEL_FACTOR], IMPACT_FACTOR: weighed[Fn.VEL_FACTOR],
+        IMPACT_SOLVE: weighed[Fn.VEL_SOLVE],
+    }  # fmt: skip
+
+
+def _map_local(job: Job, impacts: Mapping[int, Tape]) -> dict[str, tuple]:
+    """Memory of a member whose state is mapped."""
+    nev, room = len(job.program.events), sum(len(tape.outputs) for tape in impacts.values()) + 1
+    real = "float64"
+    return {
+        "maproom_fired": ((nev,), "int64"), "maproom_waits": ((nev, WAIT + MANY_IMPACTS), real),
+        "maproom_new": ((job.program.size.nx + 1,), real), "maproom_W": ((room,), real),
+    }  # fmt: skip
+
+
+def _map_room(job: Job, impacts: Mapping[int, Tape], maps: Mapping[int, Tape], local: dict[str, tuple]) -> Parts:
+    """What is known of the room of mapped states."""
+    ends = [k for k, each in enumerate(job.plan.events.values()) if each.terminal]
+    mapping = [k for k in maps if k not in ends]
+    places = np.cumsum([len(tape.outputs) for tape in impacts.values()])
+    at = dict(zip(("at_distance", "at_factor", "at_change"), [*map(int, places), 0, 0, 0], strict=False))
+    known = {"ends": np.array(ends), "maps": np.array(mapping), "n_ends": len(ends), "n_maps": len(mapping), **at}
+    known = {name: Known(value) for name, value in known.items()}
+    names = [name for name in MapRoom._fields if name not in known]
+    return Parts({name: Array(local[f"maproom_{name}"][0], {}, f"maproom_{name}") for name in names} | known)
 
 
 def _sizes(job: Job, tapes: dict[Fn, Tape]) -> Memory:

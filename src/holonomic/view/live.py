@@ -10,6 +10,7 @@ import numpy as np
 
 from ..arguments import Assembling, GivenStart, Posed, brought
 from ..errors import (
+    ACCUMULATES,
     DONE,
     EVENT,
     MANY_CROSSINGS,
@@ -27,6 +28,7 @@ from ..errors import (
 from ..kernels.evaluate import RHO_PLAIN, RHO_WEIGHED
 from ..kernels.saddle import HETEROGENEOUS, kinematic_scales
 from ..kernels.signatures import Fn
+from ..loop.after_events import MAP_FAILED
 from ..loop.batch import BY_PYTHON, MANY_EVENTS, UNREADY
 from ..model.system import Ode, System
 from ..printing.javascript import prelude
@@ -53,6 +55,8 @@ WORDS = {
     TOO_MANY_STEPS: f"{MOST_STEPS:,} steps were not enough".replace(",", " "),
     MANY_EVENTS: "there were more events than a page has room for",
     MANY_CROSSINGS: "there were more events in one step than a page has room for",
+    ACCUMULATES: "impacts come in ever shorter order: a contact that lasts, which events cannot follow",
+    MAP_FAILED: "the map of an event leaves the constraints, or no velocity is consistent there",
     BY_PYTHON: "an event begins at zero, which Python has to look into",
 } | dict.fromkeys((NEED_REFINED, NEED_TERMS, NEED_PASSAGE, SINGULAR), NEAR_SINGULAR)
 
