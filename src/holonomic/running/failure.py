@@ -68,7 +68,7 @@ def explain(status: int, run, plan, sol, why: str = "") -> HolonomicError:
     grew = growing(plan, sol)
     if grew is not None:
         return StepFailed(f"the run stopped at t = {t:.6g}: {grew}", sol)
-    burst = unstable(run, plan) if cause in (NOT_FINITE, SINGULAR, PULL_FAILED, NO_CONVERGENCE) else None
+    burst = unstable(plan, run.memory, run.start[1], run.x) if cause in (NOT_FINITE, SINGULAR, PULL_FAILED, NO_CONVERGENCE) else None
     if burst is not None:  # functions fail there because of it
         return StepFailed(f"the run stopped at t = {t:.6g}: {burst} See error.solution.", sol)
     if cause in (NOT_FINITE, SINGULAR, PULL_FAILED) and plan.model.nw:
@@ -132,13 +132,13 @@ def stiff_since(t: float, method: str) -> str:
     )
 
 
-def unstable(run, plan) -> str | None:
+def unstable(plan, memory, start, end) -> str | None:
     """Say why a run with a fixed step may have blown up, if its state at the end is beyond all bounds."""
-    if not run.memory.fixed:
+    if not memory.fixed:
         return None
     size = plan.model.nq + plan.model.nv
-    first, last = (float(np.max(np.abs(x[:size]), initial=0.0)) for x in (run.start[1], run.x))
-    return burst(plan, first, last, run.memory.h_fixed) if last > BOUND * (1.0 + first) else None
+    first, last = (float(np.max(np.abs(x[:size]), initial=0.0)) for x in (start, end))
+    return burst(plan, first, last, memory.h_fixed) if last > BOUND * (1.0 + first) else None
 
 
 def burst(plan, first: float, last: float, step: float) -> str:

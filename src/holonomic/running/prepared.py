@@ -21,7 +21,7 @@ from ..automatic.decide import FIRST_LOOK, FOR_SHORT, Choosing, calm_look
 from ..automatic.indicators import moving
 from ..automatic.rates import TIGHT, Rates
 from ..automatic.reasons import reasons
-from ..errors import DONE, NearSingularWarning
+from ..errors import DONE, NearSingularWarning, UnstableWarning
 from ..kernels.signatures import Fn
 from ..loop.automatic_looks import turned_in_a_step
 from ..loop.from_python import BEGIN, CHECK, DRIVE, LOOK, run_compiled
@@ -39,6 +39,7 @@ from ..results.trail import Trail, WrittenRows
 from ..starting.initial import LEAST_TOLERANCE, Start
 from ..starting.rank import RHO_FULL_RANK
 from .detour import Crossing, alarm_of
+from .failure import unstable
 from .near_singular import passed_singular, without_passage
 from .run import NOTHING, QUOTA, Run, RunState
 from .walk import repeated, run_again, walk
@@ -194,7 +195,7 @@ class Prepared:
 
     def _has_more_to_say(self, memory) -> bool:
         """Tell whether there is something about a run that is over which has to be looked at."""
-        return memory.fixed or memory.paths or memory.guided or (memory.is_stiff and not self.chooses)
+        return memory.paths or memory.guided or (memory.is_stiff and not self.chooses)
 
     def _over(self, q, v, t0: float, start, memory, data, work: Workspace, opening) -> Solution:
         """Return the solution of a run that is over."""
@@ -209,10 +210,12 @@ class Prepared:
             repeat=repeated, again=run_again, first_step=self.first, inputs=self.inputs, reasons=reasons, impacts=[],
         )  # fmt: skip
         sol = Solution(trail, "end")
-        if self.may_pass:
-            near = passed_singular(sol)
-            if near is not None:
-                warn(near, NearSingularWarning)
+        grew = unstable(plan, memory, start, state.x) if memory.fixed else None
+        if grew is not None:
+            warn(grew, UnstableWarning)
+        near = passed_singular(sol) if self.may_pass else None
+        if near is not None:
+            warn(near, NearSingularWarning)
         return sol
 
     def _rates(self, opening) -> Rates:

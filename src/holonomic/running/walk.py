@@ -150,7 +150,7 @@ def walk(
     lost = run.watching.given_up() if plan.events else None
     if lost is not None:
         warn(lost, EventWarning)
-    text = failure.unstable(run, plan)
+    text = failure.unstable(plan, run.memory, run.start[1], run.x)
     if text is not None:
         warn(text, UnstableWarning)
     handed = crossing.warning(run.t)
