@@ -28,7 +28,7 @@ from ..native.marks import entry
 from ..native.types import Group, f8, i8, int_mat, ints, mat, vec
 from .begin import begin, enter_again
 from .drive import drive
-from .opening import ASIDE, OPENING, is_consistent, suits
+from .opening import ASIDE, OPENING, is_consistent, keep_invariants, suits
 
 # what a loop has, without names: Python makes one flat tuple of it in a tenth of the time
 _LOOP = (ints, SIZE.type, vec, RUN.type, vec, vec, vec, mat, mat, vec, vec, mat, vec, ints, mat, mat, vec, vec)
@@ -60,13 +60,13 @@ def flat(loop: Loop) -> tuple:
 
 
 # what `run_compiled` does, in this order, and what it is given where it neither checks nor looks
-CHECK, BEGIN, LOOK, DRIVE = 1, 2, 4, 8
+CHECK, KEEP, BEGIN, LOOK, DRIVE = 1, 2, 4, 8, 16
 NOT_OPENED = (OPENING.new(), np.zeros(0, dtype=np.int64), np.zeros(0), np.zeros(0), np.zeros(0))
 
 
 @entry(Group(None, (*_LOOP, *_RECORD, *_REST)), Group(None, (OPENING.type, ints, vec, vec, vec)), i8)
 def run_compiled(given, opened, stages):
-    """Check the start of a run, begin it, look at its field, and take steps: the stages that are asked for.
+    """Check the start of a run, note its invariants, begin it, look at its field, and take steps: the stages that are asked for.
 
     Return a status: that of the beginning where it is not OK, that of the step loop where it is asked for; ASIDE where a start is
     not plain, so that somebody has to look at it closer.
@@ -78,6 +78,8 @@ def run_compiled(given, opened, stages):
     loop = Loop(State(x, xn, xs, K, E, W), Inside(xe, ke), Scale(atol, turns), Passing(path, kept, tight, nodes))
     if stages & CHECK and not is_consistent(opening, plain, size, run, x, data, F, r, seen):
         return ASIDE
+    if stages & KEEP:
+        keep_invariants(opening, plain, size, run, x, data, r)
     if stages & BEGIN:
         status = begin(model, run, loop, record)
         if status != OK or not stages & DRIVE:

@@ -8,6 +8,7 @@ same, and say what is wrong or choose otherwise.
 from __future__ import annotations
 
 from ..kernels.consistent import distances
+from ..kernels.signatures import RESIDUAL, call_function
 from ..native.layout import REAL, WHOLE, Layout
 from ..native.marks import inner
 from .automatic_looks import STABLE, little_happens, too_stiff
@@ -21,6 +22,7 @@ OPENING = Layout("Opening", (
     ("independent", REAL, "pivot ratio above which all their rows count as independent"),
     ("t_stop", REAL, "time at which the first stretch of steps ends"),
     ("turn", REAL, "how far a motion may turn in one step that is as long as accuracy allows, rad"),
+    ("invariants", WHOLE, "place in data of the values at which invariants are kept"),
     ("positions", WHOLE, "entries of x that have their rates among the others"),
     ("may_be_short", WHOLE, "1 where runs in which little happens have a plan of their own"),
     ("is_short", WHOLE, "1 where this is the one"),
@@ -40,6 +42,17 @@ def is_consistent(opening, fns, size, run, x, data, F, r, seen):
     """Tell whether a start is on its constraints, and these are independent."""
     distances(fns, run.t, x, data, F, r, seen, (size.nh, size.n_position, size.nl, size.nc, size.nq, size.nv))
     return seen[0] > opening.independent and seen[1] <= opening.tolerance and seen[2] <= opening.tolerance
+
+
+@inner
+def keep_invariants(opening, fns, size, run, x, data, r):
+    """Note the values of the invariants where a run starts: those at which they are kept."""
+    count = size.n_position - size.nh
+    for i in range(count):
+        data[opening.invariants + i] = 0.0
+    call_function(fns, RESIDUAL, run.t, x, 0, x, 0, data, r, 0)
+    for i in range(count):
+        data[opening.invariants + i] = r[size.nh + i]
 
 
 @inner

@@ -68,7 +68,8 @@ def explain(status: int, run, plan, sol, why: str = "") -> HolonomicError:
     grew = growing(plan, sol)
     if grew is not None:
         return StepFailed(f"the run stopped at t = {t:.6g}: {grew}", sol)
-    burst = unstable(plan, run.memory, run.start[1], run.x) if cause in (NOT_FINITE, SINGULAR, PULL_FAILED, NO_CONVERGENCE) else None
+    fails = cause in (NOT_FINITE, SINGULAR, PULL_FAILED, NO_CONVERGENCE)
+    burst = unstable(plan, run.memory, run.start[1], run.x) if fails else None
     if burst is not None:  # functions fail there because of it
         return StepFailed(f"the run stopped at t = {t:.6g}: {burst} See error.solution.", sol)
     if cause in (NOT_FINITE, SINGULAR, PULL_FAILED) and plan.model.nw:

@@ -24,7 +24,7 @@ from ..automatic.reasons import reasons
 from ..errors import DONE, NearSingularWarning, UnstableWarning
 from ..kernels.signatures import Fn
 from ..loop.automatic_looks import turned_in_a_step
-from ..loop.from_python import BEGIN, CHECK, DRIVE, LOOK, run_compiled
+from ..loop.from_python import BEGIN, CHECK, DRIVE, KEEP, LOOK, run_compiled
 from ..loop.opening import ASIDE, OPENING
 from ..model.dae import Dae
 from ..model.input_tables import InputTables
@@ -95,7 +95,7 @@ def _is_plain(plan: Plan, choice: Choice) -> bool:
     model = plan.model
     if model.interpreted or not model.dense or model.outside or isinstance(model.system, Dae):
         return False
-    if model.nw or model.n_invariants or plan.events or plan.rows is not None or not plan.variant.is_ours:
+    if model.nw or plan.events or plan.rows is not None or not plan.variant.is_ours:
         return False
     if plan.integrator.starting_points or plan.choice.stabilization.may_overshoot:
         return False
@@ -133,9 +133,11 @@ class Prepared:
         self.forgets = 1 if plan.integrator.remembers else 2 if not plan.integrator.one_step else 0  # rows of K from here on
         self.chooses = choice.integrator_open
         self.given = {"formulation": asked.formulation, "stabilization": asked.stabilization}
-        self.stages = BEGIN | DRIVE | (CHECK if model.n_lam else 0) | (LOOK if self.chooses else 0)
+        self.stages = (CHECK if model.n_lam else 0) | (KEEP if model.n_invariants else 0) | BEGIN
+        self.stages |= (LOOK if self.chooses else 0) | DRIVE
         self.quota = FIRST_LOOK if self.chooses else QUOTA
         self.may_pass = without_passage(model, run.memory.crosses or alarm_of(plan))  # by a singular position, unnoticed
+        self.held = model.n_invariants and plan.choice.stabilization.acts == "step"  # what was held at its value is looked at
         self.spare: list[tuple] = []  # what compiled code is given for an opening, of runs that are over
         self.spare.append(self._opened())
 
@@ -151,11 +153,10 @@ class Prepared:
         opening.positions = model.nq // model.order if model.is_ode else model.nq
         opening.may_be_short, opening.is_short = choice.rtol >= TIGHT, self.plan.choice.integrator == FOR_SHORT
         opening.crosses = self._crosses()
-        fns, F, r = np.zeros(0, dtype=np.int64), NOTHING, NOTHING
-        if self.stages & CHECK:
-            fns, lengths = model.table((Fn.VEL_FACTOR, Fn.RESIDUAL))
-            F, r = np.empty(lengths[Fn.VEL_FACTOR]), np.empty(lengths[Fn.RESIDUAL])
-        return opening, fns, F, r, np.empty(3)
+        opening.invariants = model.data_places["invariants"].start
+        wanted = (Fn.VEL_FACTOR, Fn.RESIDUAL) if self.stages & CHECK else (Fn.RESIDUAL,) if model.n_invariants else ()
+        fns, lengths = model.table(wanted)
+        return opening, fns, *(np.empty(lengths.get(fn, 0)) for fn in (Fn.VEL_FACTOR, Fn.RESIDUAL)), np.empty(3)
 
     def _crosses(self) -> int:
         """How the step loop notices singular positions."""
@@ -195,7 +196,7 @@ class Prepared:
 
     def _has_more_to_say(self, memory) -> bool:
         """Tell whether there is something about a run that is over which has to be looked at."""
-        return memory.paths or memory.guided or (memory.is_stiff and not self.chooses)
+        return self.held or memory.paths or memory.guided or (memory.is_stiff and not self.chooses)
 
     def _over(self, q, v, t0: float, start, memory, data, work: Workspace, opening) -> Solution:
         """Return the solution of a run that is over."""
