@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -54,6 +54,10 @@ class TracedSystem:
     watch: Watch
     traced: Any
     checked: list[float] | None  # parameters, where the checks of the mass matrix depend on them
+    # of all models that were made of it, whatever their parameters: names, what is on disk, compiled functions
+    names: dict[str, str] = field(default_factory=dict)
+    records: dict[str, ModelFile] = field(default_factory=dict)
+    functions: dict[str, CompiledFunctions] = field(default_factory=dict)
 
     def holds(self, params: list[float]) -> bool:
         """Tell whether tracing again, with these parameters, would give the same."""
@@ -90,13 +94,12 @@ class Model(ModelBase):
     def __init__(self, system: System | Ode, q0, v0, t0: float = 0.0, extras: Extras = NONE):
         super().__init__(system, q0, v0, extras)
         self.start = (q0, v0, t0, extras)
-        self._functions: dict[str, CompiledFunctions] = {}
         self._given: dict[tuple, tuple[Watch, tuple, CompiledFunctions]] = {}  # with events and directions of the user's
-        self._records: dict[str, ModelFile] = {}
         self._tables: dict[Any, Any] = {}
         self._graphs: dict[tuple[Fn, Variant], Any] = {}
         self._looks: dict[tuple[Fn, Variant], int] = {}
         self._look = self._looked()
+        self._functions, self._records = self._look.functions, self._look.records
         traced = self._traced
         self.numbers = traced.numbers
         self.constraint_labels = traced.constraint_labels
@@ -145,9 +148,12 @@ class Model(ModelBase):
     @cached_property
     def structure(self) -> str:
         """The name of what was traced, numbers apart."""
-        from .model_key import structure_of
+        names = self._look.names
+        if "structure" not in names:
+            from .model_key import structure_of
 
-        return structure_of(self._traced)
+            names["structure"] = structure_of(self._traced)
+        return names["structure"]
 
     @property
     def content(self) -> str:
