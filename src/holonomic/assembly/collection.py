@@ -65,6 +65,8 @@ class Collection:
     weights: list[tuple[int, float]]
     weights_q: list[tuple[int, float]] = field(default_factory=list)
     norms: KindTable | None = None
+    start: np.ndarray = field(default_factory=lambda: np.zeros(0))  # coordinates at which it was drawn
+    values: tuple[float, ...] = ()  # parameters at that time
     n_inputs: int = 0
     n_constraints: int = 0
     n_speeds: int = 0  # rows of velocities alone
@@ -117,10 +119,9 @@ class Collection:
         """Give the constants inside functions their places, once all kinds are known."""
         self._shared: dict[float, int] = {}
         for table in (*self.tables, *([self.norms] if self.norms else [])):
-            for function in table.kind.functions.values():
-                for source in function.sources:
-                    if source.kind == "number" and source.which not in self._shared:
-                        self._shared[source.which] = self.constant(source.which)
+            for value in table.kind.numbers:
+                if value not in self._shared:
+                    self._shared[value] = self.constant(value)
 
 
 class Context:

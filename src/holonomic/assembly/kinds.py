@@ -6,6 +6,7 @@ the way of its own. From them come W⁻¹, f, g, g', γ, G, energies: no formula
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -16,6 +17,7 @@ from ..kernels.elements import BODY, FORCE, NORMS, ROWS
 from ..model import machine_code
 from ..model.system import System
 from ..model.tape import Tape, needed
+from .newton_kinds import NewtonKind, newton_kind
 
 SLOT = "element."  # names of an element's own numbers begin with it, then comes which
 
@@ -62,6 +64,10 @@ class Kind:
         Whether a body writes q'.
     functions : dict
         "main", see `kernels.eights`; "energy", where it has one; "position", rows by q, where q' is not v.
+    numbers : tuple of float
+        All constants of its functions.
+    derive : function
+        Derives and compiles what implicit methods need, when that is first asked for.
     """
 
     what: int
@@ -70,6 +76,13 @@ class Kind:
     full: bool
     rates: bool
     functions: dict[str, Function]
+    numbers: tuple[float, ...]
+    derive: Callable[[], NewtonKind]
+
+    @cached_property
+    def newton(self) -> NewtonKind:
+        """What implicit methods need."""
+        return self.derive()
 
 
 def make_kind(what: int, system: System, q0: np.ndarray, v0: np.ndarray, widths, energy: bool) -> Kind:
@@ -107,13 +120,19 @@ def make_kind(what: int, system: System, q0: np.ndarray, v0: np.ndarray, widths,
         made["energy"] = vertcat(kinetic, SX(0) if e.potential is None else e.potential)
     params = list(system.params or {})
     n_inputs = 3 * len(system.inputs or {})
-    functions = {}
-    for name, out in made.items():
-        tape = needed(angles_by_parts(record(e.t, vertcat(e.q, e.v), SX.sym("none", 0), e.data, densify(out))))
+    none = SX.sym("none", 0)
+
+    def function(out, b=none) -> Function:
+        tape = needed(angles_by_parts(record(e.t, vertcat(e.q, e.v), b, e.data, densify(out))))
         tape, read = own_data(tape)
         sources = tuple(_source(index, params, traced.numbers, n_inputs) for index in read)
-        functions[name] = Function(tape, sources)
-    return Kind(what, tuple(widths), rows if what >= ROWS else 0, full, rates and what == BODY, functions)
+        return Function(tape, sources)
+
+    return Kind(
+        what, tuple(widths), rows if what >= ROWS else 0, full, rates and what == BODY,
+        {name: function(out) for name, out in made.items()}, tuple(map(float, traced.numbers)),
+        lambda: newton_kind(what, d, rates, function),
+    )  # fmt: skip
 
 
 def _source(index: int, params: list[str], numbers: np.ndarray, n_inputs: int) -> Source:

@@ -13,6 +13,7 @@ from ..kernels.signatures import Fn
 from ..model.operators import Operator, Operators
 from ..model.watch import Watch
 from .collection import Collection, Context
+from .implicit_operators import newton_operators
 from .shelves import arrange
 
 
@@ -29,6 +30,8 @@ class TableSystem(Operators):
         Rows of constraints, of velocities alone, and invariants.
     params, coordinates, inputs, outputs, resolver
         As of a System.
+    formulations : tuple of classes
+        Index2, where implicit methods are wanted: formulations are a room above this one.
     """
 
     interpreted, tier = False, "tables"
@@ -36,12 +39,12 @@ class TableSystem(Operators):
 
     def __init__(
         self, collect: Callable[[], Collection], functions: Sequence, labels, params: Mapping[str, float], coordinates, inputs,
-        outputs, resolver, sizes: tuple[int, int],
+        outputs, resolver, sizes: tuple[int, int], formulations: tuple[type, ...] = (),
     ):  # fmt: skip
         self._collect, self._functions = collect, tuple(functions)
         self.constraint_labels, self.nonholonomic_labels, self.invariant_labels = labels
         self.params, self.coordinates, self.inputs, self.outputs = dict(params), coordinates, inputs, outputs
-        self.resolver = resolver
+        self.resolver, self.formulations = resolver, formulations
         self.n_coordinates, self.n_velocities = sizes
         self.kinematics = self.invariants = self.invariant_labels or None
         self.nonholonomic = self.nonholonomic_labels or None
@@ -49,6 +52,7 @@ class TableSystem(Operators):
         self._watch: Watch | None = None
         # models have addresses of what is in these
         self._arranged: list[tuple[Collection, dict[Fn, Operator], dict[Fn, Context]]] = []
+        self._implicit: list[tuple[Collection, tuple[dict[Fn, Operator], Context]]] = []
 
     @property
     def name(self) -> str:
@@ -77,12 +81,21 @@ class TableSystem(Operators):
 
     def __getstate__(self) -> dict[str, Any]:
         # addresses mean nothing in another process
-        return super().__getstate__() | {"_tables": None, "_watch": None, "_arranged": []}
+        return super().__getstate__() | {"_tables": None, "_watch": None, "_arranged": [], "_implicit": []}
 
     def operators(self, formulation) -> dict[Fn, Operator]:
         c = self.collection
         known = next((operators for tables, operators, _ in self._arranged if tables is c), None)
-        return self._arrange(c) if known is None else known
+        known = self._arrange(c) if known is None else known
+        return known if formulation is None else known | self._of_newton(c)
+
+    def _of_newton(self, c: Collection) -> dict[Fn, Operator]:
+        """The operators of implicit methods; made when they are first asked for."""
+        known = next((made for tables, made in self._implicit if tables is c), None)
+        if known is None:
+            known = newton_operators(c)
+            self._implicit.append((c, known))
+        return known[0]
 
     def _arrange(self, c: Collection) -> dict[Fn, Operator]:
         rows = [(table, "main") for table in c.of(ROWS, SPEEDS)]

@@ -12,6 +12,7 @@ from ..assembly.collection import Collection, KindTable
 from ..assembly.kinds import SLOT, Kind, make_kind
 from ..assembly.table_system import TableSystem
 from ..errors import IncompatibleMethods
+from ..formulations.index2 import Index2
 from ..kernels.elements import BODY, FORCE, NORMS, ROWS, SPEEDS
 from ..model.call_by_name import wanted
 from ..model.system import System
@@ -56,7 +57,7 @@ def to_tables(m, q: np.ndarray, varying=()) -> TableSystem:
     return TableSystem(
         partial(collect, m, params, q, readers, varying), functions, (labels["position"], labels["velocity"], norms), params,
         coordinates, dict(m.inputs) or None, dict(m.outputs) or None, Resolver(m, {}),
-        (m.kit.NQ * len(bodies), m.kit.NV * len(bodies)),
+        (m.kit.NQ * len(bodies), m.kit.NV * len(bodies)), (Index2,),
     )  # fmt: skip
 
 
@@ -109,6 +110,7 @@ class Collector:
         weighed = [(-1 if name is None else places[name], float(factor)) for name, factor in weights]
         nq = self.kit.NQ * len(m.bodies)
         self.collection = Collection(self.lumps, self.kit.NQ, self.kit.NV, places, [], [], weighed[nq:], weighed[:nq])
+        self.collection.start, self.collection.values = q, tuple(map(float, params.values()))
         self._tables: dict[tuple, KindTable] = {}
         self._add_bodies(links)
         for force in m.forces.values():

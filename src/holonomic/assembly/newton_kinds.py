@@ -1,0 +1,94 @@
+"""What implicit methods ask of one kind of element: its part of R(t, y, y') = 0, and the entries of ∂R/∂y and ∂R/∂y'.
+
+Entries that are zero for every number are left out. All of it is derived from the System of one element, as G and γ are. With
+index 2 an element adds to the rows of its ends and to its own rows
+
+    body     q' - Z v,  M v' - f                     force    -f                     rows     Gᵀλ,  G v + g_t
+
+Unknowns of a kind are numbered end by end: coordinates, velocities; its own multipliers follow the velocities.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..kernels.elements import BODY, FORCE
+from ..kernels.table_newton import BY_Q, BY_V, JACOBIAN, MASS
+
+
+class NewtonKind(NamedTuple):
+    """What a kind gives to implicit methods."""
+
+    equations: Any  # a = (q, v), b = v' of bodies, λ of rows -> q̇ where that is not v, and its part of the equations
+    blocks: Any  # a, b -> first ∂q̇/∂q and Z of coordinates that turn, row by row; then the entries
+    entries: np.ndarray  # what, row, column of each
+    turned: tuple[int, ...]  # coordinates of a body whose rates are not single velocities
+    spun: tuple[int, ...]  # the velocities that these rates are made of
+
+
+def newton_kind(what: int, d, rates: bool, made: Callable) -> NewtonKind:
+    """Derive it for the System of one element; `made(out, b)` compiles what it gives of (q, v) and b."""
+    from ..model.casadi_door import SX, densify, jacobian, vec, vertcat
+
+    e = d.e
+    nq, nv = e.q.numel(), e.v.numel()
+    found: list[tuple[int, int, int]] = []
+    values: list = []
+
+    def add(code: int, matrix, first_row: int = 0) -> None:
+        for row, column in zip(*matrix.sparsity().get_triplet(), strict=True):
+            found.append((code, first_row + row, column))
+            values.append(matrix[row, column])
+
+    turned, spun, head = (), (), SX(0, 1)
+    if what == BODY:
+        b = SX.sym("slope", nv)
+        left = e.mass @ b - d.force
+        if rates:
+            turned, spun = turning(d.q_dot, e.q, e.v)
+            own = d.q_dot[list(turned)]
+            by_q, by_v = jacobian(own, e.q)[:, list(turned)], jacobian(own, e.v)[:, list(spun)]
+            head = vertcat(vec(densify(by_q).T), vec(densify(by_v).T))
+        add(MASS, e.mass)
+        equations = vertcat(*([d.q_dot] if rates else []), left)
+    elif what == FORCE:
+        b, left = SX.sym("none", 0), -d.force
+        equations = None
+    else:
+        b = SX.sym("lam", d.n_lam)
+        left = d.G.T @ b
+        add(JACOBIAN, d.G, nv)
+        add(BY_Q, jacobian(d.velocity_rows, e.q), nv)
+        equations = vertcat(left, d.velocity_rows)
+    add(BY_V, jacobian(left, e.v))
+    add(BY_Q, jacobian(left, e.q))
+    entries = np.array(found, dtype=np.int64).reshape(-1, 3)
+    assert nq >= nv
+    return NewtonKind(
+        None if equations is None else made(densify(equations), b),
+        made(vertcat(head, *values), b),
+        entries,
+        turned,
+        spun,
+    )
+
+
+def turning(q_dot, q, v) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """Coordinates whose rates are not single velocities, and the velocities that these rates are made of."""
+    from ..model.casadi_door import jacobian
+
+    by_q, by_v = jacobian(q_dot, q), jacobian(q_dot, v)
+    rows = [[] for _ in range(q_dot.numel())]
+    for row, column in zip(*by_v.sparsity().get_triplet(), strict=True):
+        rows[row].append(column)
+    turns = set(by_q.sparsity().row())
+    turned = tuple(
+        i for i, columns in enumerate(rows) if i in turns or len(columns) != 1 or not by_v[i, columns[0]].is_one()
+    )
+    spun = tuple(sorted({column for i in turned for column in rows[i]}))
+    for some in (turned, spun):  # they lie one behind the other, which kernels count on
+        assert some == tuple(range(some[0], some[-1] + 1))
+    return turned, spun

@@ -1,0 +1,246 @@
+"""LU by fronts of Newton's matrix of tables, real or complex: pivots are looked for inside a front, the order of fronts is fixed.
+
+With q eliminated, what is left of Newton's matrix are the rows of bodies and those of constraints,
+
+    [ c M - f_v + K N    Gᵀ ] [ δv ]
+    [     G + L N         0 ] [ δλ ],      K = ∂(M v' - f + Gᵀλ)/∂q,  L = ∂(G v)/∂q,  δq = N δv + ...
+
+N = 1/c where q' = v. Variables are numbered: velocities body by body, then rows. A front is a small dense matrix of
+the variables that it eliminates, its own, and of later ones that are coupled with them by then. It is summed from entries of the
+linearized equations and from what earlier fronts left. `assembly.saddle_program` writes which; see `HEAD` for its words.
+
+Rows change places inside a front alone. A pivot that cancels to a tiny part of what its diagonal was summed from is replaced
+by `REPLACED` of that: a row eliminated too early, before all bodies that hold it, costs digits, not the run. What solutions are
+worth is measured, and refinement gives the digits back, see `table_newton`.
+"""
+
+from __future__ import annotations
+
+from ..native.marks import leaf
+
+# own variables, all, place of their numbers, of entries, how many of them are constant in q, by q, by coordinates that turn,
+# place of children, how many, place of the panel, place of what is left, place of the rows of N of the last entries
+HEAD = 12
+# an entry: what it is, row and column in the front, place in the linearized equations, all in one word
+BITS, WIDEST = 14, 1 << 14
+PLAIN, BY_SLOPE = 0, 1  # what: as it is, or times c
+REPLACED = 1e-8
+ENOUGH = 0.03  # of the largest entry of a column, beside those of its row, with which a diagonal entry stays the pivot
+
+
+@leaf
+def size_of(x):
+    """|re| + |im|"""
+    return abs(x.real) + abs(x.imag)
+
+
+@leaf
+def assemble(heads, h, entries, turns, L, at_l, N, c, X, n, width):
+    """Entries of one front."""
+    for i in range(n * n):
+        X[i] = 0.0
+    at, plain, by_q, turning = heads[h + 3], heads[h + 4], heads[h + 5], heads[h + 6]
+    over = 1.0 / c
+    for e in range(at, at + plain):
+        word = entries[e]
+        place = ((word >> (1 + BITS)) & (WIDEST - 1)) * n + ((word >> 1) & (WIDEST - 1))
+        value = L[at_l + (word >> (1 + 2 * BITS))]
+        if word & 1 == BY_SLOPE:
+            X[place] += c * value
+        else:
+            X[place] += value
+    for e in range(at + plain, at + plain + by_q):
+        word = entries[e]
+        place = ((word >> (1 + BITS)) & (WIDEST - 1)) * n + ((word >> 1) & (WIDEST - 1))
+        X[place] += over * L[at_l + (word >> (1 + 2 * BITS))]
+    at, row = at + plain + by_q, heads[h + 11]
+    for e in range(turning):
+        word = entries[at + e]
+        place = ((word >> (1 + BITS)) & (WIDEST - 1)) * n + ((word >> 1) & (WIDEST - 1))
+        value = L[at_l + (word >> (1 + 2 * BITS))]
+        for k in range(width):
+            X[place + k] += value * N[turns[row + e] * width + k]
+
+
+@leaf
+def add_children(heads, h, children, X, n, left):
+    """What earlier fronts left."""
+    at = heads[h + 7]
+    for _ in range(heads[h + 8]):
+        place, rows = children[at], children[at + 1]
+        at += 2
+        for i in range(rows):
+            row = children[at + i] * n
+            for j in range(rows):
+                X[row + children[at + j]] += left[place + i * rows + j]
+        at += rows
+
+
+@leaf
+def factor_fronts(
+    heads, fronts, names, entries, turns, children, L, at_l, N, c, width, P, X, left, parts, own, scales, nv, tiny
+):
+    """Factor into the panels P.
+
+    X is room for a front, `left` for what fronts leave, `parts` for the sizes that diagonals are summed from, `own` and `scales`
+    for those of the rows of a front. `tiny` is by what pivots are told that have cancelled.
+    """
+    for k in range(fronts):
+        h = HEAD * k
+        m, n, at_names, panel = heads[h], heads[h + 1], heads[h + 2], heads[h + 9]
+        assemble(heads, h, entries, turns, L, at_l, N, c, X, n, width)
+        for i in range(m):
+            own[i] = size_of(X[i * n + i])
+        add_children(heads, h, children, X, n, left)
+        for i in range(m):
+            own[i] += parts[names[at_names + i]]
+            largest = 0.0
+            for j in range(n):
+                largest = max(largest, size_of(X[i * n + j]))
+            scales[i] = 1.0 / largest if largest > 0.0 else 1.0
+        at_pivots = panel + m * n + (n - m) * m
+        for p in range(m):
+            best, row = size_of(X[p * n + p]) * scales[p] / ENOUGH, p
+            for i in range(p + 1, m):
+                beside = size_of(X[i * n + p]) * scales[i]
+                if beside > best:
+                    best, row = beside, i
+            P[at_pivots + p] = row
+            if row != p:
+                for j in range(n):
+                    held = X[p * n + j]
+                    X[p * n + j] = X[row * n + j]
+                    X[row * n + j] = held
+                scales[row], own[row], own[p] = scales[p], size_of(X[row * n + row]), size_of(X[p * n + p])
+            pivot = X[p * n + p]
+            if not size_of(pivot) > tiny * own[p]:
+                enough = REPLACED * own[p] if own[p] > 0.0 else REPLACED / scales[p]
+                pivot = X[p * n + p] * 0.0 + (enough if names[at_names + p] < nv else -enough)
+                P[at_pivots + p] = row + 0.5  # a mark, which `substitute_fronts` does not see
+            inverse = 1.0 / pivot
+            X[p * n + p] = inverse
+            for i in range(p + 1, n):
+                factor = X[i * n + p]
+                if size_of(factor) == 0.0:
+                    continue
+                factor = factor * inverse
+                X[i * n + p] = factor
+                for j in range(p + 1, n):
+                    X[i * n + j] -= factor * X[p * n + j]
+                if i < m:
+                    own[i] += size_of(factor * X[p * n + i])
+                else:
+                    parts[names[at_names + i]] += size_of(factor * X[p * n + i])
+        for i in range(m * n):
+            P[panel + i] = X[i]
+        rest, below = n - m, panel + m * n
+        for i in range(rest):
+            for p in range(m):
+                P[below + i * m + p] = X[(m + i) * n + p]
+        at_left = heads[h + 10]
+        for i in range(rest):
+            for j in range(rest):
+                left[at_left + i * rest + j] = X[(m + i) * n + m + j]
+    return 0
+
+
+@leaf
+def substitute_fronts(heads, fronts, names, P, z):
+    """z <- A⁻¹ z"""
+    for k in range(fronts):
+        h = HEAD * k
+        m, n, at, panel = heads[h], heads[h + 1], heads[h + 2], heads[h + 9]
+        at_pivots, below = panel + m * n + (n - m) * m, panel + m * n
+        for p in range(m):
+            row = int(P[at_pivots + p].real)
+            if row != p:
+                held = z[names[at + p]]
+                z[names[at + p]] = z[names[at + row]]
+                z[names[at + row]] = held
+        for i in range(1, m):
+            total = z[names[at + i]]
+            for p in range(i):
+                total -= P[panel + i * n + p] * z[names[at + p]]
+            z[names[at + i]] = total
+        for i in range(n - m):
+            total = z[names[at + m + i]]
+            for p in range(m):
+                total -= P[below + i * m + p] * z[names[at + p]]
+            z[names[at + m + i]] = total
+    for k in range(fronts - 1, -1, -1):
+        h = HEAD * k
+        m, n, at, panel = heads[h], heads[h + 1], heads[h + 2], heads[h + 9]
+        for p in range(m - 1, -1, -1):
+            total = z[names[at + p]]
+            for j in range(p + 1, n):
+                total -= P[panel + p * n + j] * z[names[at + j]]
+            z[names[at + p]] = total * P[panel + p * n + p]
+
+
+@leaf
+def take_product(heads, fronts, names, entries, turns, L, at_l, N, c, width, x, r, sizes):
+    """r -= A x; sizes += |A| |x|"""
+    over = 1.0 / c
+    for k in range(fronts):
+        h = HEAD * k
+        at_names, at, plain, by_q, turning = heads[h + 2], heads[h + 3], heads[h + 4], heads[h + 5], heads[h + 6]
+        for e in range(at, at + plain + by_q):
+            word = entries[e]
+            row, column = (
+                names[at_names + ((word >> (1 + BITS)) & (WIDEST - 1))],
+                names[at_names + ((word >> 1) & (WIDEST - 1))],
+            )
+            part = L[at_l + (word >> (1 + 2 * BITS))] * x[column]
+            if e >= at + plain:
+                part = part * over
+            elif word & 1 == BY_SLOPE:
+                part = part * c
+            r[row] -= part
+            sizes[row] += size_of(part)
+        at, rows = at + plain + by_q, heads[h + 11]
+        for e in range(turning):
+            word = entries[at + e]
+            row, column = (
+                names[at_names + ((word >> (1 + BITS)) & (WIDEST - 1))],
+                names[at_names + ((word >> 1) & (WIDEST - 1))],
+            )
+            part = x[column] * 0.0
+            for j in range(width):
+                part += N[turns[rows + e] * width + j] * x[column + j]
+            part = part * L[at_l + (word >> (1 + 2 * BITS))]
+            r[row] -= part
+            sizes[row] += size_of(part)
+
+
+@leaf
+def take_coordinates(heads, fronts, names, entries, turns, L, at_l, s, turned, z):
+    """z -= K s and L s: what coordinates bring, s by velocities where q' = v, `turned` elsewhere."""
+    for k in range(fronts):
+        h = HEAD * k
+        at_names, by_q, turning = heads[h + 2], heads[h + 5], heads[h + 6]
+        at = heads[h + 3] + heads[h + 4]
+        for e in range(at, at + by_q):
+            word = entries[e]
+            row, column = (
+                names[at_names + ((word >> (1 + BITS)) & (WIDEST - 1))],
+                names[at_names + ((word >> 1) & (WIDEST - 1))],
+            )
+            z[row] -= L[at_l + (word >> (1 + 2 * BITS))] * s[column]
+        at, rows = at + by_q, heads[h + 11]
+        for e in range(turning):
+            word = entries[at + e]
+            row = names[at_names + ((word >> (1 + BITS)) & (WIDEST - 1))]
+            z[row] -= L[at_l + (word >> (1 + 2 * BITS))] * turned[turns[rows + e]]
+
+
+@leaf
+def row_gradients(heads, fronts, names, entries, L, at_l, nv, lengths):
+    """lengths += the squares of entries of rows of constraints, by q and by v."""
+    for k in range(fronts):
+        h = HEAD * k
+        at_names, at = heads[h + 2], heads[h + 3]
+        for e in range(at, at + heads[h + 4] + heads[h + 5] + heads[h + 6]):
+            word = entries[e]
+            row = names[at_names + ((word >> (1 + BITS)) & (WIDEST - 1))]
+            if row >= nv:
+                lengths[row] += L[at_l + (word >> (1 + 2 * BITS))] ** 2

@@ -1,0 +1,210 @@
+"""Implicit methods on tables: Newton's matrix in fronts, and the same motion as code that is compiled for all of it."""
+
+import numpy as np
+import pytest
+
+from holonomic import BDF, DOP853, BackwardEuler, FixedBDF, Index2, Index3, Projection, Radau, Stepper, simulate, sweep
+from holonomic.assembly.saddle_order import saddle_order
+from holonomic.errors import IncompatibleMethods, RedundancyWarning
+from holonomic.kernels.signatures import Fn
+from holonomic.model.model_base import Variant
+from holonomic.model.operators import OperatorModel
+from holonomic.multibody import Mechanism, disk, rod
+
+from .machines import bricard, four_bar, planetary_gear, slider_crank
+from .test_tables import MACHINES, ball_chain, both, chain, everything
+
+OF_INDEX_2 = Variant(formulation=Index2())
+IMPLICIT = {"formulation": Index2(), "stabilization": Projection()}
+
+
+def stiff_chain(n, stiffness=1.0, damping=1e-3):
+    m = chain(n)
+    for i in range(n):
+        m.torsion_spring(f"pin {i}", stiffness=stiffness, damping=damping)
+    return m
+
+
+def star(n):
+    """A hub that carries n pendulums."""
+    m = Mechanism()
+    m.body("hub", disk((0, 0), 0.5, mass=5.0))
+    m.revolute("O", m.ground, "hub", at=(0, 0))
+    for i in range(n):
+        a = np.array([np.cos(i), np.sin(i)])
+        m.body(f"p{i}", rod(0.5 * a, 0.8 * a, mass=0.1))
+        m.revolute(f"P{i}", "hub", f"p{i}", at=0.5 * a)
+    return m
+
+
+def pieces():
+    """Two chains that know nothing of each other, and bodies on springs or on nothing."""
+    m = chain(4)
+    before = m.ground
+    for i in range(3):
+        link = m.body(f"other {i}", rod((0.1 * i, -1), (0.1 * (i + 1), -1), mass=0.2))
+        m.revolute(f"knee {i}", before, link, at=(0.1 * i, -1))
+        before = link
+    m.body("hung", disk((2, 0), 0.1, mass=1.0))
+    m.spring("s", "hung", m.ground, at=((2.05, 0), (2, 1)), stiffness=200.0, damping=1.0)
+    m.body("free", disk((3, 0), 0.1, mass=1.0))
+    return m
+
+
+def of_newton(model, data, c, imaginary, r, y, slope):
+    """Solutions with the model's own factors, and what they begin with."""
+    L = model.evaluate(Fn.LINEARIZED, 0.3, y, slope, data, OF_INDEX_2)
+    if not imaginary:
+        F = model.evaluate(Fn.NEWTON_FACTOR, c, L, np.zeros(1), data, OF_INDEX_2)
+        return F, model.evaluate(Fn.NEWTON_SOLVE, 0.0, F, r.real, data, OF_INDEX_2)
+    F = model.evaluate(Fn.COMPLEX_FACTOR, c, L, np.array([imaginary]), data, OF_INDEX_2)
+    x = model.evaluate(Fn.COMPLEX_SOLVE, 0.0, F, np.concatenate([r.real, r.imag]), data, OF_INDEX_2)
+    return F, x[: len(r)] + 1j * x[len(r) :]
+
+
+@pytest.mark.parametrize(
+    "make",
+    [*MACHINES.values(), lambda: stiff_chain(12), lambda: star(9), pieces],
+    ids=[*MACHINES, "stiff chain", "star", "pieces"],
+)
+def test_newtons_matrix_in_fronts_is_the_one_of_compiled_code(make):
+    (tables, code), data, x = both(make())
+    random = np.random.default_rng(3)
+    y = np.concatenate([x, random.uniform(-1, 1, tables.n_lam)])
+    n, slope = len(y), random.uniform(-1, 1, len(y))
+    found, known = (
+        model.evaluate(Fn.EQUATIONS, 0.3, y, slope, own, OF_INDEX_2) for model, own in zip((tables, code), data, strict=True)
+    )
+    assert found == pytest.approx(known, rel=1e-12, abs=1e-12 * (1.0 + np.abs(known).max()))
+    by_y, by_slope = (
+        code.evaluate(fn, 0.3, y, slope, data[1], OF_INDEX_2).reshape(n, n) for fn in (Fn.BY_Y, Fn.BY_SLOPE)
+    )
+    for c, imaginary in ((10.0, 0.0), (1e3, 0.0), (1e6, 0.0), (10.0, -8.0), (1e3, 500.0), (1e6, 1e6)):
+        r = random.uniform(-1, 1, n) + (1j * random.uniform(-1, 1, n) if imaginary else 0.0)
+        factors, solved = of_newton(tables, data[0], c, imaginary, r, y, slope)
+        J = by_y + (c + 1j * imaginary) * by_slope
+        assert factors[0] == 1.0  # growth
+        assert np.abs((J @ solved - r) / (np.abs(J) @ np.abs(solved) + np.abs(r))).max() < 1e-11
+    L = tables.evaluate(Fn.LINEARIZED, 0.3, y, slope, data[0], OF_INDEX_2)
+    lengths = tables.evaluate(Fn.GRADIENTS, 0.0, L, np.zeros(1), data[0], OF_INDEX_2)[n - tables.n_lam :]
+    assert lengths == pytest.approx(1.0 / (by_y[n - tables.n_lam :] ** 2).sum(axis=1), rel=1e-12)
+
+
+@pytest.mark.parametrize("integrator", [Radau(), BDF(), Radau(order=9)], ids=repr)
+@pytest.mark.parametrize("name", ["slider-crank", "four-bar", "every force", "gears", "ball chain", "arm", "sleigh"])
+def test_runs_agree_with_compiled_code_within_a_tenth_of_the_tolerance(name, integrator):
+    sol, known = (
+        simulate(MACHINES[name](), 0.1, compile=how, integrator=integrator, save_at=5, **IMPLICIT) for how in ("never", "now")
+    )
+    assert sol.plan.tier == "tables"
+    assert np.abs(sol.q - known.q).max() < 1e-7 and np.abs(sol.v - known.v).max() < 1e-7 * (1 + np.abs(known.v).max())
+    assert abs(sol.stats["steps"] - known.stats["steps"]) <= 1
+    assert np.abs(sol.drift["position"]).max() < 1e-10 and np.abs(sol.drift["velocity"]).max() < 1e-10
+
+
+@pytest.mark.parametrize("integrator", [BackwardEuler(), FixedBDF(3), BDF(max_order=2), Radau()], ids=repr)
+def test_fixed_steps_agree_with_compiled_code(integrator):
+    for make in (lambda: slider_crank(speed=10.0), everything, lambda: ball_chain(2)):
+        sol, known = (
+            simulate(make(), 0.02, step=1e-3, compile=how, integrator=integrator, **IMPLICIT) for how in ("never", "now")
+        )
+        assert sol.q == pytest.approx(known.q, abs=1e-10) and sol.v == pytest.approx(known.v, abs=1e-8)
+
+
+@pytest.mark.parametrize(("make", "count"), [
+    (lambda: planetary_gear(5.0), 2), (lambda: four_bar(3), 3), pytest.param(bricard, 1, marks=pytest.mark.slow),
+])  # fmt: skip
+def test_rows_that_repeat_others_are_left_out(make, count):
+    with pytest.warns(RedundancyWarning):
+        sol, known = (
+            simulate(make(), 0.1, compile=how, integrator=Radau(), save_at=3, rtol=1e-8, **IMPLICIT) for how in ("never", "now")
+        )
+    assert np.abs(sol.q - known.q).max() < 1e-8
+    (tables, _), data, x = both(make())
+    y = np.concatenate([x, np.random.default_rng(1).uniform(1, 2, tables.n_lam)])
+    rows = tables.evaluate(Fn.EQUATIONS, 0.3, y, 0 * y, data[0], OF_INDEX_2)[-tables.n_lam :]
+    assert (rows == y[-tables.n_lam :]).sum() == count  # there the equation is λ = 0
+    assert np.abs(sol.drift["position"]).max() < 1e-9 and np.abs(sol.drift["velocity"]).max() < 1e-9
+
+
+def test_a_stiff_chain_of_a_thousand_links_takes_few_steps():
+    m = stiff_chain(1000, stiffness=5e3, damping=50.0)
+    how = {"compile": "never", "save_at": 2, "rtol": 1e-4}
+    sol = simulate(m, 1e-3, integrator=Radau(), **how, **IMPLICIT)
+    explicit = simulate(m, 1e-3, integrator=DOP853(), **how)
+    assert sol.stats["steps"] < 0.1 * explicit.stats["steps"]
+    assert np.abs(sol.q - explicit.q).max() < 1e-5
+
+
+def test_numbers_grow_with_the_number_of_bodies_alone():
+    def lengths(make, n):
+        system = make(n).to_tables()
+        return {fn: operator.length for fn, operator in system.operators(Index2()).items()}
+
+    for make in (stiff_chain, star, ball_chain):
+        few, many = lengths(make, 100), lengths(make, 200)
+        for fn in (Fn.LINEARIZED, Fn.NEWTON_FACTOR, Fn.COMPLEX_FACTOR):
+            assert many[fn] < 2.02 * few[fn]
+    assert lengths(chain, 100)[Fn.NEWTON_FACTOR] < 80 * 100
+
+
+def test_a_body_with_many_joints_goes_when_these_have_gone():
+    sol, known = (
+        simulate(star(40), 0.1, compile="never", integrator=integrator, save_at=2, rtol=1e-8, **how)
+        for integrator, how in ((Radau(), IMPLICIT), (DOP853(), {}))
+    )
+    assert np.abs(sol.q - known.q).max() < 1e-7
+    n = 300  # lumps; a row of two for each but the first
+    cliques = [(0, n + i) for i in range(n)] + [(i, n + i) for i in range(1, n)]
+    held = {(i, n + i) for i in range(1, n)} | {(0, n + i) for i in range(n)}
+    fronts = saddle_order([3] * n + [2] * n, cliques, [3] * n, held)
+    assert max(len(front.own) + len(front.border) for front in fronts) == 3
+    assert fronts[-1].own[0] == 0
+
+
+def test_pieces_that_know_nothing_of_each_other_run_together():
+    sol, known = (
+        simulate(pieces(), 0.5, compile="never", integrator=integrator, save_at=4, rtol=1e-8, **how)
+        for integrator, how in ((Radau(), IMPLICIT), (DOP853(), {}))
+    )
+    assert np.abs(sol.q - known.q).max() < 1e-6
+
+
+def test_masses_far_apart_keep_their_digits():
+    m = chain(5)
+    m.params["link 2.mass"] = 1e-5
+    sol, known = (
+        simulate(m, 0.1, compile=how, integrator=Radau(), save_at=3, rtol=1e-8, **IMPLICIT) for how in ("never", "now")
+    )
+    assert np.abs(sol.q - known.q).max() < 1e-8
+    m.params["link 2.mass"] = 0.1
+    m.params["link 4.mass"] = 1e7  # an anchor at the end of a light chain
+    (tables, _), data, x = both(m)
+    y = np.concatenate([x, np.ones(tables.n_lam)])
+    factors, _ = of_newton(tables, data[0], 1e3, 0.0, np.ones(len(y)), y, np.ones(len(y)))
+    assert factors[0] == 1.0
+
+
+def test_tables_are_stepped_and_swept_with_implicit_methods():
+    m = stiff_chain(5)
+    known = simulate(m, 0.1, compile="now", integrator=Radau(), **IMPLICIT)
+    stepper = Stepper(m, compile="never", integrator=Radau(), **IMPLICIT)
+    for _ in range(5):
+        stepper.step(0.02)
+    assert np.abs(stepper.q - known.q[-1]).max() < 1e-7
+    masses = [0.05, 0.1, 0.2]
+    runs = sweep(
+        m, 0.05, params={"link 2.mass": masses}, save_at=3, compile="never", integrator=Radau(), progress=False, **IMPLICIT
+    )
+    for mass, q in zip(masses, runs.q, strict=True):
+        m.params["link 2.mass"] = mass
+        alone = simulate(m, 0.05, save_at=3, compile="now", integrator=Radau(), **IMPLICIT)
+        assert np.abs(q - alone.q).max() < 1e-7
+    m.params["link 0.mass"] = 0.3
+    assert isinstance(OperatorModel(m.to_tables(), m.assembly.q, 0 * m.assembly.q).formulations, tuple)
+
+
+def test_formulations_that_tables_do_not_have_are_named():
+    with pytest.raises(IncompatibleMethods, match=r"^the mechanism as tables does not have the equations of Index3\(\), which "
+                       r"Radau solves\. Use formulation=Index2\(\), or DOP853\(\)\.$"):  # fmt: skip
+        simulate(chain(3), 0.1, compile="never", integrator=Radau(), formulation=Index3())
