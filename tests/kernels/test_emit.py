@@ -8,12 +8,14 @@ import numpy as np
 import pytest
 
 from holonomic.errors import OK
+from holonomic.kernels.played import OPERATIONS
 from holonomic.kernels.signatures import NO_MODE, Fn
 from holonomic.model import machine_code
 from holonomic.model.compiled import Model
 from holonomic.model.emit import PYTHON, python_source
 from holonomic.model.graphs import tapes
 from holonomic.model.model_base import PLAIN
+from holonomic.model.played_tapes import PlayedTape
 from holonomic.model.tape import Tape
 from holonomic.problems import seven_body
 
@@ -70,6 +72,30 @@ def test_python_equals_machine_code(name, operations):
         call(addresses, f"do_{name}", 0.0, a, b, a, theirs)
         # both call the C library, perhaps in different builds: two units in the last place
         assert abs(mine[0] - theirs[0]) <= 2.0 * np.spacing(abs(mine[0])), (a, b)
+
+
+@pytest.mark.parametrize("name", OPERATIONS)
+def test_played_equals_python(name):
+    tape = one_operation(name)
+    function, played = printed(tape, "f"), PlayedTape(tape)
+    random = np.random.default_rng(sum(map(ord, name)))
+    for _ in range(200):
+        a, b = random.uniform(*DOMAIN.get(name, ANY), (2, 1))
+        if name in ("eq", "ne", "le", "lt", "and", "or", "not", "if_else_zero", "sign"):
+            a, b = np.round(a / 10.0), np.round(b / 10.0)
+        mine, theirs = np.zeros(1), np.zeros(1)
+        function(0.0, a, b, a, mine)
+        pointers = [array.ctypes.data_as(POINTER) for array in (a, b, a, theirs)]
+        assert PROTOTYPE(played.address)(played.context, NO_MODE, 0.0, *pointers) == OK
+        assert abs(mine[0] - theirs[0]) <= 2.0 * np.spacing(abs(mine[0])), (a, b)
+
+
+@pytest.mark.parametrize("name", ["sqrt", "log", "asin", "acos"])
+def test_played_gives_nan_where_there_is_no_number(name):
+    played, out = PlayedTape(one_operation(name)), np.zeros(1)
+    pointers = [array.ctypes.data_as(POINTER) for array in (np.array([-2.0]), out, out, out)]
+    PROTOTYPE(played.address)(played.context, NO_MODE, 0.0, *pointers)
+    assert np.isnan(out[0])
 
 
 @pytest.mark.parametrize("name", ["fmin", "fmax"])

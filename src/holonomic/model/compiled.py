@@ -27,6 +27,7 @@ from .differences import attainable_rtol
 from .extra_states import NONE, Extras
 from .model_base import PLAIN, Held, ModelBase, Variant
 from .newton_factors import UNROLLED, order_at_start
+from .played_tapes import PlayedTape, is_played
 from .system import Ode, System
 from .tape import Tape
 from .watch import Watch, alike
@@ -41,10 +42,12 @@ ANNOUNCE_ABOVE = 5000  # operations from which compiling is announced: it takes 
 
 @dataclass(frozen=True)
 class CompiledFunctions:
-    """Addresses of compiled model functions, and the lengths of what they write."""
+    """Addresses of model functions and of their contexts, and the lengths of what they write; `held` is what contexts lie in."""
 
     addresses: dict[Fn, int]
     lengths: dict[Fn, int]
+    contexts: dict[Fn, int] = field(default_factory=dict)
+    held: tuple = ()
 
 
 @dataclass(frozen=True)
@@ -187,9 +190,20 @@ class Model(ModelBase):
             return self._with_given(wanted, variant)
         key = self._variant_key(wanted, variant)
         if key not in self._functions:
-            found = self._load(key, wanted, variant)
+            found = self._among_known(wanted, variant) or self._load(key, wanted, variant)
             self._functions[key] = found if found is not None else self._compile(wanted, variant, key)
         return self._functions[key]
+
+    def _among_known(self, wanted: tuple[Fn, ...], variant: Variant) -> CompiledFunctions | None:
+        """Functions of a larger set of this process, some of which are no compiled code and so not on disk."""
+        suffix = self._variant_key((), variant)
+        return next(
+            (
+                found for key, found in self._functions.items()
+                if found.held and "|" + key.partition("|")[2] == suffix and set(wanted) <= set(found.addresses)
+            ),
+            None,
+        )  # fmt: skip
 
     def _with_given(self, wanted, variant: Variant) -> CompiledFunctions:
         """Return functions that depend on more than the system: events, directions, a formulation from elsewhere."""
@@ -226,6 +240,7 @@ class Model(ModelBase):
         lengths = {}
         for fn in wanted:
             fns[2 * fn] = functions.addresses[self._really(fn, variant)]
+            fns[2 * fn + 1] = functions.contexts.get(self._really(fn, variant), 0)
             lengths[fn] = functions.lengths[self._really(fn, variant)]
         return fns, lengths
 
@@ -341,8 +356,8 @@ class Model(ModelBase):
         """
         if fn is Fn.TERMS and self.nv + self.n_lam <= SMALL:
             return False
-        if not variant.is_ours or fn in BEGINNINGS:
-            return False
+        if not variant.is_ours or fn in BEGINNINGS or (fn in (Fn.FIELD, Fn.REFINED) and self.nv + self.n_lam > SMALL):
+            return False  # the graph of a field may be much longer than what is compiled, see `dense_solves`
         known = self._functions.values()
         if ((fn,), variant) in self._tables or any(fn in found.addresses for found in known):
             return False
@@ -357,25 +372,51 @@ class Model(ModelBase):
 
     def _compile(self, wanted, variant: Variant, key: str | None) -> CompiledFunctions:
         from . import machine_code
+        from .dense_solves import solved_densely
         from .graphs import tapes
 
-        made = tapes(*self._request(tuple(dict.fromkeys(wanted)), variant), order=self._pivots_for(variant))
-        named = {fn.name: tape for fn, tape in made.items()}
-        size = sum(len(tape) for tape in made.values())
+        request = self._request(tuple(dict.fromkeys(wanted)), variant)
+        dense = {} if self.is_ode else solved_densely(request[0], wanted, variant)
+        if dense:
+            rest = dict.fromkeys((*(fn for fn in wanted if fn not in dense), *dense.values()))
+            request = (request[0], tuple(rest), *request[2:])
+        made = tapes(*request, order=self._pivots_for(variant))
+        named = {fn.name: tape for fn, tape in made.items() if not is_played(tape, bool(dense))}
+        size = sum(len(tape) for tape in named.values())
         if size > ANNOUNCE_ABOVE:
             notice(f"compiling a model of {size} operations ...")
         name = machine_code.compile_tapes(named)
         lengths = {fn.name: len(tape.outputs) for fn, tape in made.items()}
-        if key is not None:
+        if key is not None and len(named) == len(made) and not dense:
             record = self._record(wanted)
             record.objects[key] = {"name": name, "lengths": lengths, "operations": size}
             record.write()
         addresses = machine_code.addresses(name, tuple(named))
         if addresses is None:
             raise RuntimeError("compiled machine code could not be loaded")
+        long = {fn: PlayedTape(tape) for fn, tape in made.items() if fn.name not in named}
+        found = CompiledFunctions(
+            {fn: addresses[fn.name] if fn not in long else long[fn].address for fn in made},
+            {fn: lengths[fn.name] for fn in made}, {fn: tape.context for fn, tape in long.items()}, tuple(long.values()),
+        )  # fmt: skip
+        return self._with_dense_solves(found, dense)
+
+    def _with_dense_solves(self, found: CompiledFunctions, dense: dict[Fn, Fn]) -> CompiledFunctions:
+        """The same functions, and those that solve with the matrices that other ones give."""
+        from .dense_solves import KERNELS, DenseSolve
+
+        solves = {
+            of: DenseSolve(
+                found.addresses[of], found.contexts.get(of, 0), nq=self.nq, nv=self.nv, nl=self.n_lam, nx=self.nq + self.nv,
+                nd=len(self._data),
+            )
+            for of in set(dense.values())
+        }  # fmt: skip
         return CompiledFunctions(
-            {fn: addresses[fn.name] for fn in made}, {fn: lengths[fn.name] for fn in made}
-        )
+            found.addresses | {fn: KERNELS[fn].address for fn in dense},
+            found.lengths | {fn: solves[of].length(fn) for fn, of in dense.items()},
+            found.contexts | {fn: solves[of].context for fn, of in dense.items()}, (*found.held, *solves.values()),
+        )  # fmt: skip
 
     def _load(self, key: str, wanted, variant: Variant) -> CompiledFunctions | None:
         """Functions of a set that was compiled before, this one or a larger one."""
