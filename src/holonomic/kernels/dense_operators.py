@@ -1,8 +1,8 @@
 """Operators that solve with dense matrices, for systems whose coupling leaves elimination nothing to skip.
 
-Unrolled over its pattern, an elimination of n coupled coordinates is n³/3 operations of code: 30 of them 9000, 100 of them 300 000. From
-some size on loops over rows are as fast, and nothing has to be compiled. M = Uᵀ D U without pivoting, as the unrolled solve does
-it, and so for S = G M⁻¹ Gᵀ; ρ is the smallest pivot beside the diagonal that it started from, and says who solves instead.
+Unrolled over its pattern, an elimination of n coupled coordinates is n³/3 operations of code: 9000 for 30 of them, 300 000 for 100.
+From some size on loops over rows are as fast, and nothing has to be compiled. M = Uᵀ D U without pivoting, as in the unrolled
+solve, and so S = G M⁻¹ Gᵀ; ρ is the smallest pivot beside the diagonal that it started from, and says who solves instead.
 """
 
 from __future__ import annotations

@@ -6,7 +6,15 @@ from functools import cached_property
 
 import numpy as np
 
-from ..kernels.dense_operators import DENSE, dense_factor, dense_field, dense_inverse, dense_refined, dense_solve, dense_tangent
+from ..kernels.dense_operators import (
+    DENSE,
+    dense_factor,
+    dense_field,
+    dense_inverse,
+    dense_refined,
+    dense_solve,
+    dense_tangent,
+)
 from ..kernels.signatures import Fn
 from .derive import Derived
 from .model_base import Variant
@@ -38,7 +46,8 @@ def solved_densely(d: Derived, wanted, variant: Variant) -> dict[Fn, Fn]:
     plain = not d.lam_in_force and d.bend is None and d.holding is None
     if fields and plain and too_long(unrolled_cost(pattern(e.mass), G), nv**3 / 3 + nv**2 * (d.n_lam + 1) + nv * d.n_lam**2):
         found |= dict.fromkeys(fields, Fn.TERMS)
-    if moves and variant.metric is None and variant.mass_at is None and too_long(projection_cost(G), nv * d.n_lam**2 / 2 + d.n_lam**3 / 3):
+    identity = variant.metric is None and variant.mass_at is None
+    if moves and identity and too_long(projection_cost(G), nv * d.n_lam**2 / 2 + d.n_lam**3 / 3):
         found |= dict.fromkeys(moves, Fn.VELOCITY)
     return found
 

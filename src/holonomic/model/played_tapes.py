@@ -8,7 +8,7 @@ import numpy as np
 
 from ..kernels.played import OPERATIONS, PLACE, PLAYED, SECOND, played
 from ..native.layout import Memory
-from .tape import CALL, INPUTS, Tape
+from .tape import INPUTS, Tape
 
 # reads, operations and results of one function, above which it is played: compiling takes some 75 µs for each of them
 LONGEST_COMPILED = 100_000
@@ -24,7 +24,7 @@ def is_played(tape: Tape, beside_dense: bool = False) -> bool:
 
 def lacks(tape: Tape) -> set[str]:
     """Operations of a tape that are not played."""
-    return {node[0] for node in tape.nodes if node[0] not in ("in", "const") and (node[0] not in NUMBER or node[0].startswith(CALL))}
+    return {node[0] for node in tape.nodes} - NUMBER.keys() - {"in", "const"}
 
 
 class PlayedTape:
