@@ -80,12 +80,16 @@ def test_a_function_of_outside_is_called_once_for_elements_that_give_it_the_same
 
 
 def test_places_fill_the_last_eight_with_its_last_and_name_rows_that_follow_one_another():
-    assert places(10, 3, 100).tolist() == [100, 101, 102, 103, 104, 105, 106, 107, 124, 125]
-    table = in_eights(np.arange(20).reshape(10, 2))
+    assert places(10, 3, 104).tolist() == [104, 128, 105, 129, 106, 130, 107, 131, 108, 132]
+    table = in_eights(np.arange(18).reshape(9, 2))
     assert table.shape == (2, 2, 8)
-    assert table[1].tolist() == [[16, 18, 18, 18, 18, 18, 18, 18], [17, 19, 19, 19, 19, 19, 19, 19]]
+    assert table[0, 0].tolist() == [0, 4, 8, 12, 16, 16, 16, 16]
+    assert table[1].tolist() == [[2, 6, 10, 14, 14, 14, 14, 14], [3, 7, 11, 15, 15, 15, 15, 15]]
     assert marked(np.arange(5, 13))[0] == ~5
     assert marked(np.array([0, 2, 1, 3, 4, 5, 6, 7]))[0] == 0
+    copied = np.array([[8, 9, 10, 10, 10, 10, 10, 10], [11, 12, 12, 12, 12, 12, 12, 12]])
+    assert marked(copied, 5)[:, 0].tolist() == [~8, 11]  # where all eight places are its own
+    assert marked(copied)[:, 0].tolist() == [8, 11]
 
 
 def structure(n, edges, height=2):

@@ -92,8 +92,7 @@ class Fronts:
             self.child_first, children, self.lump_first, touches, s.touch_node, touch_stride, width, full, local,
             np.empty_like(touches), np.empty(max(1, many, len(width)), dtype=np.int64), shape, sizes,
         )  # fmt: skip
-        members = np.lexsort((row_place[self.first_node], shape[:many], self.levels))
-        group_first = _in_eights(self.levels[members], shape[members])
+        members, group_first = _in_eights(self.levels, shape[:many], row_place[self.first_node])
         words = np.empty(int(sizes[2::3][members[group_first[:-1]]].sum()) + 1 if many else 1, dtype=np.int64)
         order, used = np.empty(len(group_first) - 1, dtype=np.int64), np.zeros(4, dtype=np.int64)
         answer = front_order.write_groups(
@@ -119,10 +118,17 @@ def _taken(by: np.ndarray, many: int) -> tuple[np.ndarray, np.ndarray]:
     return _begins(by[taken], many), np.ascontiguousarray(np.append(taken, 0))
 
 
-def _in_eights(levels: np.ndarray, shapes: np.ndarray) -> np.ndarray:
-    """Where groups begin among sorted fronts: with another level or shape, and after eight."""
-    n = len(levels)
-    new = np.ones(n, dtype=bool)
-    new[1:] = (levels[1:] != levels[:-1]) | (shapes[1:] != shapes[:-1])
-    since = np.arange(n) - np.maximum.accumulate(np.where(new, np.arange(n), 0))
-    return np.append(np.flatnonzero(since % 8 == 0), n).astype(np.int64)
+ENOUGH = 5  # fronts whose rows stand side by side are a group of their own; fewer are put together with others
+
+
+def _in_eights(levels: np.ndarray, shapes: np.ndarray, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Fronts in the order of groups, and where groups begin: of one level and shape, at most eight."""
+    order = np.lexsort((rows, shapes, levels))
+    key = lambda *columns: np.cumsum(np.concatenate([[0], np.any([x[1:] != x[:-1] for x in columns], axis=0)])[: len(order)])
+    side_by_side = key(levels[order], shapes[order], rows[order] // 8)
+    alone = np.bincount(side_by_side, minlength=1)[side_by_side] < ENOUGH
+    again = np.lexsort((np.arange(len(order)), alone, shapes[order], levels[order]))
+    order, alone, side_by_side = order[again], alone[again], side_by_side[again]
+    one = key(levels[order], shapes[order], alone, np.where(alone, 0, side_by_side))
+    since = np.arange(len(order)) - np.searchsorted(one, one)
+    return order, np.append(np.flatnonzero(since % 8 == 0), len(order)).astype(np.int64)

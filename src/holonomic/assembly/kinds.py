@@ -35,6 +35,11 @@ class Function:
     def __init__(self, tape: Tape, sources: tuple[Source, ...]):
         self._tape, self.sources, self.length = tape, sources, len(tape.outputs)
 
+    @property
+    def calls(self) -> bool:
+        """Whether it calls functions of outside, which copies of an element are not to call again."""
+        return self._tape.calls
+
     @cached_property
     def address(self) -> int:
         """Of its code for one element."""

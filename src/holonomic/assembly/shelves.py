@@ -14,24 +14,43 @@ from .collection import Collection, Context, KindTable
 from .front_program import FrontProgram, Fronts, Structure
 
 
+def groups_of(count: int) -> int:
+    """Into how many groups of eight so many elements go."""
+    return -(-count // 8)
+
+
 def places(count: int, width: int, start: int = 0) -> np.ndarray:
-    """Place of the first number of each of so many elements with `width` numbers, eight side by side."""
-    e = np.arange(count)
-    return start + 8 * width * (e // 8) + e % 8
+    """Place of the first number of each of so many elements with `width` numbers, eight side by side.
+
+    A table is cut into eight pieces that stand side by side: of a chain, what is joined stands at the same place of neighbouring
+    groups, and is read without looking up where each of eight is.
+    """
+    e, groups = np.arange(count), groups_of(count)
+    return start + 8 * width * (e % groups) + e // groups
 
 
 def in_eights(x: np.ndarray) -> np.ndarray:
-    """Rows of a table, eight to a group, each group column by column; the last row fills the last group up."""
-    count, width = x.shape
-    groups = -(-count // 8)
-    filled = x[np.minimum(np.arange(8 * groups), count - 1)]
-    return np.ascontiguousarray(filled.reshape(groups, 8, width).transpose(0, 2, 1))
+    """Rows of a table, eight to a group, each group column by column; a group of fewer is filled up with its last."""
+    count = len(x)
+    groups = groups_of(count)
+    e = np.arange(groups)[:, None] + groups * np.arange(8)
+    e = np.where(e < count, e, np.max(np.where(e < count, e, 0), axis=1, keepdims=True))
+    return np.ascontiguousarray(x[e].transpose(0, 2, 1))
 
 
-def marked(x: np.ndarray) -> np.ndarray:
-    """Eight places, the last index, as `native.eight` reads them: ~p where p, p + 1, ... follow one another."""
+def marked(x: np.ndarray, count: int = 0) -> np.ndarray:
+    """Eight places, the last index, as `native.eight` reads them: ~p where p, p + 1, ... follow one another.
+
+    `x` has one row for each group of `count` elements; copies in the last of a group need not follow where it begins a row of eight
+    places, of which the others are copies, too.
+    """
     x = np.array(x)
-    together = (x == x[..., :1] + np.arange(8)).all(axis=-1)
+    following = x == x[..., :1] + np.arange(8)
+    if count:
+        copies = np.arange(len(x))[:, None] + len(x) * np.arange(8) >= count
+        copies = copies.reshape(len(x), *(1,) * (x.ndim - 2), 8)
+        following |= copies & (x[..., :1] % 8 == 0)
+    together = following.all(axis=-1)
     x[together, 0] = ~x[together, 0]
     return x
 
@@ -56,7 +75,7 @@ class Shelves:
         tables = c.of(BODY)
         self.tables, self.columns = tables, columns
         self.ends = [np.array(table.ends, dtype=np.int64)[:, 0] for table in tables]
-        self.groups = np.array([-(-len(ends) // 8) for ends in self.ends], dtype=np.int64)
+        self.groups = np.array([groups_of(len(ends)) for ends in self.ends], dtype=np.int64)
         self.widths = np.array([each * len(c.lumps[ends[0]]) for ends in self.ends])
         sizes = 8 * self.groups[:, None] * self.widths
         self.starts = np.cumsum(sizes, axis=0) - sizes
@@ -109,7 +128,7 @@ class _Arranged:
         self._nodes: list[tuple] = []
         parts = [part for table, name in tables for part in self._parts(table, name)]
         n_rows = sum(table.kind.rows * len(table.ends) for table, _ in tables if table.kind.what != NORMS or weights)
-        self.at = 1 + n_rows if factors else 0
+        self.at = 8 * groups_of(1 + n_rows) if factors else 0  # a multiple of eight, as all places are
         self.rows, self.most_data, self.most_arguments = 0, 1, 1
         words = [self._kind(*part) for part in parts]
         head = self.context.memory
@@ -145,18 +164,17 @@ class _Arranged:
     def _kind(self, table: KindTable, name: str, ends: np.ndarray, some: np.ndarray) -> list[int]:
         """The words of one part of a table, see `KIND`."""
         kind, function, count, hold, s = table.kind, table.kind.functions[name], len(ends), self.context.hold, self.shelves
-        groups, many, widths = -(-count // 8), ends.shape[1], s.widths[s.shelf[ends[0]]]
+        groups, many, widths = groups_of(count), ends.shape[1], s.widths[s.shelf[ends[0]]]
         starts = s.lumps[ends].reshape(count, 3 * many)
-        if kind.what == BODY:  # the copies behind the last have coordinates of their own
+        if kind.what == BODY and name == "main":
             own = int(s.shelf[ends[0, 0]])
-            starts = np.stack([places(8 * groups, s.widths[own, k], s.starts[own, k]) for k in range(3)], axis=1)
-            if name == "main":
-                self.W[own], self.steps[own] = self.at, function.length
+            self.W[own], self.steps[own] = self.at, function.length
         numbers = self.c.places(table, function)[some]
         what = BODY if name == "energy" else kind.what  # energies stand one after the other, forces are added up
+        ends_at, numbers_at = marked(in_eights(starts), 0 if function.calls else count), marked(in_eights(numbers))
         words = [
             what, function.eight, count, many, numbers.shape[1], kind.rows, function.length, self.at, int(kind.full),
-            int(kind.rates), hold(marked(in_eights(starts))), hold(marked(in_eights(numbers))), self.rows, groups, hold(widths),
+            int(kind.rates), hold(ends_at), hold(numbers_at), self.rows, groups, hold(widths),
             int(widths[:, 2].sum()), int(s.shelf[ends[0, 0]]),
         ]  # fmt: skip
         self.most_data = max(self.most_data, numbers.shape[1])
@@ -213,17 +231,19 @@ class _Arranged:
         for k, ends in enumerate(s.ends):
             weights[ends] = places(len(ends), self.steps[k], self.W[k])
         heights, row_place, touches, of = [], [], [], []
-        number = 0
-        for table, _, ends, start, at, length, widths in self._nodes:
-            count, m, nodes = len(ends), table.kind.rows, number + np.arange(len(ends))
+        number, first = 0, {}
+        for table, _, ends, start, at, length, widths in sorted(self._nodes, key=lambda node: -len(node[1])):
+            count, m, own = len(ends), table.kind.rows, places(len(ends), table.kind.rows, start)
+            nodes = number + np.argsort(np.argsort(own))  # in the order in which they stand: so all eight go in the same way
             heights.append(np.full(count, m))
-            row_place.append(places(count, m, start))
+            row_place.append(np.sort(own))
             stride, place = int(widths.sum()), places(count, length, at)
             for j in range(ends.shape[1]):
                 touches.append(np.stack([nodes, ends[:, j], place, np.full(count, stride)], axis=1))
                 place = place + 8 * int(widths[j])
-                full = self.full[s.shelf[ends[:, j]]][: 8 * (-(-count // 8)) : 8]
-                of.append((number, j, full, marked(in_eights(weights[ends[:, j]][:, None]))[:, 0]))
+                full = np.full(groups_of(count), self.full[s.shelf[ends[0, j]]])
+                of.append((number, j, full, marked(in_eights(weights[ends[:, j]][:, None]), count)[:, 0]))
+            first[start] = number
             number += count
         whole = lambda rows: np.concatenate([np.zeros(0, dtype=np.int64), *rows]).astype(np.int64)
         every = np.concatenate([np.zeros((0, 4), dtype=np.int64), *touches])
@@ -236,14 +256,13 @@ class _Arranged:
         )
         head.program, head.order = self.context.hold(written.words), self.context.hold(written.order)
         head.groups = len(written.order)
-        head.weights_of = self.context.hold(self._weights_of(of))
+        head.weights_of = self.context.hold(self._weights_of(of, [first[start] for _, _, _, start, *_ in self._nodes]))
         return written
 
     @staticmethod
-    def _weights_of(of) -> np.ndarray:
+    def _weights_of(of, numbers) -> np.ndarray:
         """For the ends of every eight elements: whether W⁻¹ is whole, and its places."""
         whole = []
-        numbers = sorted({number for number, *_ in of})
         for each in numbers:
             ends = [(full, place) for number, _, full, place in of if number == each]
             words = [np.concatenate([full[:, None], place], axis=1) for full, place in ends]
@@ -263,7 +282,7 @@ class _Arranged:
         ):  # fmt: skip
             setattr(head, name, room)
             room += size
-        head.room = room + 8
+        head.room = room + 16
 
 
 def _fronts(c: Collection, structure: Structure) -> Fronts:

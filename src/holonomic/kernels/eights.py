@@ -11,8 +11,9 @@ writes
 
 A lump is what one block of the mass matrix belongs to: a body, or some that share inertia. Lumps that are alike stand on one
 *shelf*. Coordinates, rows and what elements write are ordered inside as vectors want it: number i of eight elements side by side,
-then number i + 1, then the next eight elements; see `native.eight`. The last eight of a table are filled up with its last element,
-whose copies are computed as well and used by nobody.
+then number i + 1, then the next eight elements; see `native.eight`. A table is cut into eight pieces of equal length, of which each
+group of eight has one element each; a group without one of the last pieces has copies of its last element, which are computed as
+well and used by nobody.
 """
 
 from __future__ import annotations
@@ -126,7 +127,7 @@ def evaluate_kinds(head, address, t, data, T, O):
                 collect(data, places, 8 * (g * n_data + i), 0, 1, D, 8 * i)
             call_model_at(function, 0, NO_MODE, t, T, head.at_arg, T, head.at_arg, D, O, at)
             if what == FORCE:
-                place, some = at, min(8, count - 8 * g)
+                place, some = at, (count - g - 1) // kinds[base + 13] + 1
                 for j in range(many):
                     add_to(T, starts, end + 24 * j + 8, head.at_f, widths[3 * j + 1], O, place, some)
                     place += 8 * widths[3 * j + 1]
@@ -213,7 +214,7 @@ def times_GT(kinds, n_kinds, O, r, at_r, u, at_u, n, T, at_arg):
                 for i in range(1, m):
                     total += eight(O, at + 8 * (i * columns + c)) * eight(r, of + 8 * i)
                 put(T, at_arg + 8 * c, total)
-            end, place, some = 24 * g * many + 16, at_arg, min(8, count - 8 * g)
+            end, place, some = 24 * g * many + 16, at_arg, (count - g - 1) // kinds[base + 13] + 1
             for j in range(many):
                 add_to(u, starts, end + 24 * j, at_u, widths[3 * j + 2], T, place, some)
                 place += 8 * widths[3 * j + 2]

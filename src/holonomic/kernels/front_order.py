@@ -60,46 +60,45 @@ def order_fronts(
             least = min(least, degrees[alive[i]])
         most = 2 * least if least <= SMALL else least + least // 4
         turn += 1
-        for chance in range(2):
-            for i in range(left):
-                v = alive[i]
-                if degrees[v] < 0 or seen[v] == turn or degrees[v] > (least if chance == 0 else most):
-                    continue
-                e, first, level = lumps + fronts, top, 0
-                stamp += 1
-                mark[v], degrees[v] = stamp, -1
-                own[k], k = v, k + 1
-                for s in range(node_first[v], node_first[v] + touched[v]):
-                    c = slots[s]
-                    absorbed[c] = fronts
-                    if c >= lumps:
-                        level = max(level, levels[c - lumps] + 1)
-                    for t in range(starts[c], starts[c] + counts[c]):
-                        w = lists[t]
-                        if mark[w] != stamp:
-                            mark[w] = stamp
-                            if top == len(lists):
-                                return FULL
-                            lists[top], top = w, top + 1
-                end = first
-                for t in range(first, top):
+        for i in range(left):
+            v = alive[i]
+            if degrees[v] < 0 or seen[v] == turn or degrees[v] > most:
+                continue
+            e, first, level = lumps + fronts, top, 0
+            stamp += 1
+            mark[v], degrees[v] = stamp, -1
+            own[k], k = v, k + 1
+            for s in range(node_first[v], node_first[v] + touched[v]):
+                c = slots[s]
+                absorbed[c] = fronts
+                if c >= lumps:
+                    level = max(level, levels[c - lumps] + 1)
+                for t in range(starts[c], starts[c] + counts[c]):
                     w = lists[t]
-                    others = node_first[w]
-                    for s in range(node_first[w], node_first[w] + touched[w]):
-                        if absorbed[slots[s]] != fronts:
-                            slots[others] = slots[s]
-                            others += 1
-                    if others == node_first[w]:  # nothing else touches it
-                        degrees[w] = -1
-                        own[k], k = w, k + 1
-                        continue
-                    slots[others] = e
-                    touched[w], seen[w] = others + 1 - node_first[w], turn
-                    lists[end], end = w, end + 1
-                top = end
-                starts[e], counts[e], absorbed[e], levels[fronts] = first, end - first, -1, level
-                fronts += 1
-                own_first[fronts] = k
+                    if mark[w] != stamp:
+                        mark[w] = stamp
+                        if top == len(lists):
+                            return FULL
+                        lists[top], top = w, top + 1
+            end = first
+            for t in range(first, top):
+                w = lists[t]
+                others = node_first[w]
+                for s in range(node_first[w], node_first[w] + touched[w]):
+                    if absorbed[slots[s]] != fronts:
+                        slots[others] = slots[s]
+                        others += 1
+                if others == node_first[w]:  # nothing else touches it
+                    degrees[w] = -1
+                    own[k], k = w, k + 1
+                    continue
+                slots[others] = e
+                touched[w], seen[w] = others + 1 - node_first[w], turn
+                lists[end], end = w, end + 1
+            top = end
+            starts[e], counts[e], absorbed[e], levels[fronts] = first, end - first, -1, level
+            fronts += 1
+            own_first[fronts] = k
         still = 0
         for i in range(left):
             v = alive[i]
@@ -194,10 +193,10 @@ def describe_fronts(
 @leaf
 def _eight_places(words, at, found, count):
     """Write eight places, of which `count` are given; see `native.eight`."""
-    together = count == 8
+    together = count == 8 or found[0] % 8 == 0  # places of copies are nobody else's
     for lane in range(8):
         words[at + lane] = found[min(lane, count - 1)]
-        together = together and found[lane] == found[0] + lane
+        together = together and (lane >= count or found[lane] == found[0] + lane)
     if together:
         words[at] = ~found[0]
     return at + 8

@@ -39,6 +39,12 @@ MOST_REFINEMENTS = 12
 LOST = 1e-9  # residual beside its parts that no refinement takes away: the position counts as singular
 
 
+@leaf
+def in_line(address):
+    """Where a room begins as the vectors want it: none of them lies across two lines of the processor's memory."""
+    return (address + 63) // 64 * 64
+
+
 @inner
 def _elements(head, address, t, x, data, T, O):
     """Everything that elements give at a state."""
@@ -90,7 +96,7 @@ def table_field(context, mode, t, a, b, data, out):
     address = take_room(head.room)
     if address == 0:
         return NOT_FINITE
-    status = _field(head, address, t, numbers_at(a, 1), numbers_at(data, 1), numbers_at(out, 1))
+    status = _field(head, in_line(address), t, numbers_at(a, 1), numbers_at(data, 1), numbers_at(out, 1))
     leave_room(address)
     return status
 
@@ -190,8 +196,9 @@ def table_residual(context, mode, t, a, b, data, out):
     address = take_room(head.room)
     if address == 0:
         return NOT_FINITE
-    T, O, r = numbers_at(address, head.room), numbers_at(address + 8 * head.at_kept, 1), numbers_at(out, 1)
-    _elements(head, address, t, numbers_at(a, 1), numbers_at(data, 1), T, O)
+    begin = in_line(address)
+    T, O, r = numbers_at(begin, head.room), numbers_at(begin + 8 * head.at_kept, 1), numbers_at(out, 1)
+    _elements(head, begin, t, numbers_at(a, 1), numbers_at(data, 1), T, O)
     kinds, first = whole_at(head.kinds, 1), head.n_position
     rows_of(kinds, head.n_kinds, O, 0, T, head.at_r)
     rearranged(whole_at(head.from_position, 1), T, head.at_r, r, 0, first)
@@ -208,8 +215,9 @@ def table_reactions(context, mode, t, a, b, data, out):
     address = take_room(head.room)
     if address == 0:
         return NOT_FINITE
-    T, O = numbers_at(address, head.room), numbers_at(address + 8 * head.at_kept, 1)
-    _elements(head, address, t, numbers_at(a, 1), numbers_at(data, 1), T, O)
+    begin = in_line(address)
+    T, O = numbers_at(begin, head.room), numbers_at(begin + 8 * head.at_kept, 1)
+    _elements(head, begin, t, numbers_at(a, 1), numbers_at(data, 1), T, O)
     _given_rows(head, numbers_at(b, 1), T)
     _GT(head, O, head.at_r, T, head.at_f)
     v, places = numbers_at(out, 1), whole_at(head.from_v, 1)
@@ -233,14 +241,15 @@ def table_energy(context, mode, t, a, b, data, out):
     address = take_room(head.room)
     if address == 0:
         return NOT_FINITE
-    T, O, total = numbers_at(address, head.room), numbers_at(address + 8 * head.at_kept, 1), numbers_at(out, 1)
-    _elements(head, address, t, numbers_at(a, 1), numbers_at(data, 1), T, O)
+    begin = in_line(address)
+    T, O, total = numbers_at(begin, head.room), numbers_at(begin + 8 * head.at_kept, 1), numbers_at(out, 1)
+    _elements(head, begin, t, numbers_at(a, 1), numbers_at(data, 1), T, O)
     total[0] = total[1] = 0.0
     kinds = whole_at(head.kinds, 1)
     for k in range(head.n_kinds):
         base = KIND * k
         for e in range(kinds[base + 2]):
-            place = kinds[base + 7] + 16 * (e // 8) + e % 8
+            place = kinds[base + 7] + 16 * (e % kinds[base + 13]) + e // kinds[base + 13]
             total[0] += O[place]
             total[1] += O[place + 8]
     leave_room(address)
@@ -257,8 +266,9 @@ def table_factor(context, mode, t, a, b, data, out):
     address = take_room(head.room)
     if address == 0:
         return NOT_FINITE
-    T, F, numbers_given = numbers_at(address, head.room), numbers_at(out, 1), numbers_at(data, 1)
-    _elements(head, address, t, numbers_at(a, 1), numbers_given, T, F)
+    begin = in_line(address)
+    T, F, numbers_given = numbers_at(begin, head.room), numbers_at(out, 1), numbers_at(data, 1)
+    _elements(head, begin, t, numbers_at(a, 1), numbers_given, T, F)
     metric, factors = whole_at(head.metric, 1), numbers_at(head.factors, 1)
     inverse_metric(metric, factors, numbers_given, F, head.at_weights, head.places_c)
     lengths(whole_at(head.kinds, 1), head.n_kinds, F, T, head.at_s)
@@ -301,7 +311,8 @@ def table_solve(context, mode, t, a, b, data, out):
     address = take_room(head.room)
     if address == 0:
         return NOT_FINITE
-    T = numbers_at(address, head.room)
+    begin = in_line(address)
+    T = numbers_at(begin, head.room)
     _given_rows(head, numbers_at(b, 1), T)
     _way_back(head, numbers_at(a, 1), T, numbers_at(out, 1))
     leave_room(address)
@@ -315,7 +326,8 @@ def table_tangent(context, mode, t, a, b, data, out):
     address = take_room(head.room)
     if address == 0:
         return NOT_FINITE
-    T, F = numbers_at(address, head.room), numbers_at(a, 1)
+    begin = in_line(address)
+    T, F = numbers_at(begin, head.room), numbers_at(a, 1)
     rearranged(whole_at(head.into_c, 1), numbers_at(b, 1), 0, T, head.at_f, head.places_c)
     _G(head, F, T, head.at_f, T, head.at_r)
     _way_back(head, F, T, numbers_at(out, 1))
