@@ -171,4 +171,4 @@ def substitute(program, order, groups, K, T, at_r, at_block, at_sides):
             for i in range(p + 1, n):
                 value -= eight(K, own + 8 * i) * eight(T, at_block + 8 * i)
             put(T, at_block + 8 * p, value)
-            distribute(T, program, names + 8 * p, at_r, 1, T, at_block + 8 * p)
+            distribute(T, program, names + 8 * p, at_r, 1, T, at_block + 8 * p, program[at + 2])

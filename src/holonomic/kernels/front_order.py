@@ -193,7 +193,7 @@ def describe_fronts(
 @leaf
 def _eight_places(words, at, found, count):
     """Write eight places, of which `count` are given; see `native.eight`."""
-    together = count == 8 or found[0] % 8 == 0  # places of copies are nobody else's
+    together = count == 8 or found[0] % 8 == 0  # then there are eight places, and what stands at others is not used
     for lane in range(8):
         words[at + lane] = found[min(lane, count - 1)]
         together = together and (lane >= count or found[lane] == found[0] + lane)

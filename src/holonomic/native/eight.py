@@ -51,8 +51,8 @@ def collect(x, places, at, start, many, to, at_to):
     raise NotImplementedError(ONLY)
 
 
-def distribute(x, places, at, start, many, given, at_given):
-    """x[start + place + 8 i] = given[at_given + 8 i ...], the reverse of `collect`."""
+def distribute(x, places, at, start, many, given, at_given, count):
+    """x[start + place + 8 i] = given[at_given + 8 i ...] for the first `count` of eight, the reverse of `collect`."""
     raise NotImplementedError(ONLY)
 
 

@@ -178,8 +178,7 @@ def _distribute_row(builder, target, source):
 
 def _distribute_each(builder, targets, source, count):
     value = builder.load(source, align=8)
-    for k, target in enumerate(targets):
-        builder.store(builder.extract_element(value, _lane(k)), target)
+    _one_by_one(builder, targets, count, lambda k, target: builder.store(builder.extract_element(value, _lane(k)), target))
 
 
 def _add_row(builder, target, source):
@@ -189,12 +188,21 @@ def _add_row(builder, target, source):
 
 def _add_each(builder, targets, source, count):
     value = builder.load(source, align=8)
-    done = builder.append_basic_block("added")
+
+    def add(k, target):
+        builder.store(builder.fadd(builder.load(target), builder.extract_element(value, _lane(k))), target)
+
+    _one_by_one(builder, targets, count, add)
+
+
+def _one_by_one(builder, targets, count, do):
+    """Code that does something with the first `count` of eight."""
+    done = builder.append_basic_block("done")
     for k, target in enumerate(targets):
         more = builder.append_basic_block("one")
         builder.cbranch(builder.icmp_signed("<", WORD(k), count), more, done)
         builder.position_at_end(more)
-        builder.store(builder.fadd(builder.load(target), builder.extract_element(value, _lane(k))), target)
+        do(k, target)
     builder.branch(done)
     builder.position_at_end(done)
 
@@ -219,7 +227,7 @@ def teach() -> None:
     _implement(marks.size_of, _Code(("a",), _one, _size))
     _implement(marks.none_below, _Code(("a", "least"), lambda *given: types.boolean(*given), _none_below))
     _implement(marks.collect, _Code(moved, _none, _moved(_collect_each, _collect_row)))
-    _implement(marks.distribute, _Code(moved, _none, _moved(_distribute_each, _distribute_row)))
+    _implement(marks.distribute, _Code((*moved, "count"), _none, _moved(_distribute_each, _distribute_row)))
     _implement(marks.add_to, _Code((*moved, "count"), _none, _moved(_add_each, _add_row)))
     for sign, name in (
         (operator.add, "fadd"), (operator.sub, "fsub"), (operator.mul, "fmul"), (operator.truediv, "fdiv"),
