@@ -406,3 +406,43 @@ def test_maps_that_a_page_cannot_have_are_named():
     push = h.Event(lambda y: y[1], then=lambda y: 1.01 * y)
     with pytest.raises(h.IncompatibleMethods, match=r"an event with then= maps its state, which may change its invariants\.$"):
         view(kepler, 3.0, y0=[0.4, 0, 0, 2], live={"k": (0.5, 2)}, events={"push": push}, integrator=h.RK45(), show=False)
+
+
+def seen(page, name: str, lines: int = 1) -> np.ndarray:
+    """A signal of the run that is moved, as the page shows it."""
+    found = page.tab(f"Array.from(holonomic.signals.get('{name}').get(holonomic.tracks[1]).values)")
+    return np.array(found, dtype=float).reshape(-1, lines)
+
+
+def test_torques_of_joints_follow_the_sliders_in_the_plane(moved):
+    m = Mechanism(gravity=(0, -9.81))
+    link, tip = m.body("link", rod((0, 0), (1, 0), mass=1.0)), m.body("tip", rod((1, 0), (1, 0.5), mass=0.5))
+    slider = m.body("slider", at=(0, 0), mass=2.0, inertia=0.1)
+    m.prismatic("guide", m.ground, slider, at=(0.1, 0), axis=(1, 0))
+    m.revolute("O", slider, link, at=(0, 0))
+    m.fixed("weld", link, tip, at=(1, 0))
+    page = moved(view(m, 2.0, live={"tip.mass": (0.1, 2), "gravity.y": (-20, 5)}, show=False, frames=41))
+    page.slide(**{"tip.mass": 1.5, "gravity.y": -5.0})
+    runs = h.sweep(m, 2.0, params={"tip.mass": [1.5], "gravity.y": [-5.0]}, save_at=41)
+    for name in ("weld", "guide"):
+        torque = runs[name].torque[0]
+        np.testing.assert_allclose(seen(page, f"{name}.torque").ravel(), torque, atol=2e-5 * np.abs(torque).max())
+
+
+def test_torques_and_angles_that_count_turns_follow_the_sliders_in_space(moved):
+    m = Mechanism(gravity=(0, 0, -9.81))
+    arm = m.body("arm", rod((0, 0, 0), (1, 0, 0.1), mass=1.0))
+    tip = m.body("tip", rod((1, 0, 0.1), (1, 0.4, 0), mass=0.5))
+    m.revolute("hinge", m.ground, arm, at=(0, 0, 0), axis=(0, 0, 1))
+    m.fixed("weld", arm, tip, at=(1, 0, 0.1))
+    system, q, _ = m.to_system()
+    v = np.array([0, 0.5, 0, 0, 0, 1, 0, 0, 0, 0, 0, 1]) * 9.0
+    page = moved(view(system, 2.0, q0=q, v0=v, initial="project", live={"tip.mass": (0.1, 2), "v0[5]": (2, 20)}, show=False, frames=41))
+    page.slide(**{"tip.mass": 1.2, "v0[5]": 18.0})
+    start = h.simulate(system, 0.1, q0=q, v0=v, initial="project", save_at=2).v[0]
+    start[5] = 18.0
+    runs = h.sweep(system, 2.0, q0=q, v0=[start], initial="project", params={"tip.mass": [1.2]}, save_at=41)
+    angle, torque = runs["hinge.angle"][0], runs["weld"].torque[0]
+    assert abs(angle[-1]) > 4 * np.pi
+    np.testing.assert_allclose(seen(page, "hinge.angle").ravel(), angle, atol=1e-4)
+    np.testing.assert_allclose(seen(page, "weld.torque", 3), torque, atol=2e-5 * np.abs(torque).max())

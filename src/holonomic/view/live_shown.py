@@ -20,13 +20,17 @@ from ..model.call_by_name import Names
 from ..model.emit import python_source
 from ..model.model_base import PLAIN
 from ..model.tape import Tape, needed
+from ..multibody.joint_frames import COMPONENTS, joint_frames
 from ..printing.javascript import functions_as_javascript
 from ..results.drawn import joint_names
 from ..sweeping.job import Job
 from .panels import FLOOR
 from .scene import Scene
+from .signals import HOLD_ROTATIONS
 
 LINES = "lines of the drawing"  # the output under which the corners of a drawing are traced
+TURNING = "angle within a turn: "  # and those from which angles in space and torques of joints are made
+FRAME = "torques of: "
 FUNCTIONS = {"energy": Fn.ENERGY, "residual": Fn.RESIDUAL, "outputs": Fn.OUTPUTS, "jacobian": Fn.VELOCITY}
 
 
@@ -41,10 +45,10 @@ class Shown:
 
 
 def with_drawing(system):
-    """Return a system with more outputs, traced as these are: the corners of its drawing, or coordinates of its joints."""
+    """Return a system with more outputs, traced as these are: the corners of its drawing, or what its joints need."""
     more: dict[str, Any] = {}
     if system.resolver is not None:
-        more = _joint_coordinates(system.resolver)
+        more = _joint_coordinates(system.resolver) | _torque_frames(system.resolver)
     elif system.drawing is not None:
         drawing = system.drawing
 
@@ -59,16 +63,32 @@ def with_drawing(system):
 
 
 def _joint_coordinates(resolver) -> dict[str, Any]:
-    """Angles, positions and speeds of joints; in space no angles, whose turns are counted along a whole run."""
+    """Angles, positions and speeds of joints; in space angles within a turn: turns are counted along a whole run."""
     found: dict[str, Any] = {}
     known = resolver.built_in
     for name, joint in resolver.joints.items():
         if joint.of is not None or joint.rate is None:
             continue
         found[f"{name}.speed"] = lambda q, v, p, joint=joint: joint.rate(q, v, Names(**vars(p), **known))
-        if joint.coordinate == "position" or resolver.dimension == 2:
-            found[f"{name}.{joint.coordinate}"] = lambda q, p, joint=joint: joint.value(q, Names(**vars(p), **known))
+        within = joint.coordinate == "angle" and resolver.dimension == 3
+        as_named = f"{TURNING}{name}" if within else f"{name}.{joint.coordinate}"
+        found[as_named] = lambda q, p, joint=joint: joint.value(q, Names(**vars(p), **known))
     return found
+
+
+def _torque_frames(resolver) -> dict[str, Any]:
+    """What torques of joints that hold rotations follow from, see `joint_frames`."""
+    found = {}
+    for name, each in joint_frames(resolver).items():
+        if resolver.joints[name].kind in HOLD_ROTATIONS:
+            found[FRAME + name] = lambda q, p, frame=each.frame: _torques(frame(q=q, p=p), resolver.dimension)
+    return found
+
+
+def _torques(frame, dimension: int):
+    """The torques among the components of forces and torques, for each generalized force in turn."""
+    every = len(COMPONENTS[dimension])
+    return np.array([entry for k, entry in enumerate(frame) if k % every >= dimension])
 
 
 def shown_of(job: Job, scene: Scene) -> Shown:
@@ -113,7 +133,7 @@ def shown_of(job: Job, scene: Scene) -> Shown:
         pictures["lines"] = {"of": "outputs", "first": _place(model, LINES)}
     if what is not None and what["bodies"]:
         pictures["poses"] = {"of": "x", "first": 0}
-        signals |= _bodies(what, model)
+        signals |= _bodies(what, model) | _angles(model) | _torque_lines(model, pull)
         pictures["forces"] = {"rows": [
             pull(rows, nv * body + axis, sign)
             for nv in (3 if what["dimension"] == 2 else 6,)
@@ -168,8 +188,31 @@ def _outputs(model) -> dict[str, list]:
     return {
         name: _row("outputs", _place(model, name), int(np.prod(shape)))
         for name, shape in model.output_shapes.items()
-        if name != LINES
+        if name != LINES and not name.startswith((TURNING, FRAME))
     }
+
+
+def _angles(model) -> dict[str, list]:
+    """Angles in space, whose turns the page counts with the speeds."""
+    names = [name.removeprefix(TURNING) for name in model.output_shapes if name.startswith(TURNING)]
+    return {
+        f"{name}.angle": [{"of": "outputs", "at": _place(model, TURNING + name), "rate": _place(model, f"{name}.speed")}]
+        for name in names
+    }
+
+
+def _torque_lines(model, pull) -> dict[str, list]:
+    """Torques of joints: what their rows exert on a body, by the frame of each."""
+    found = {}
+    for name, joint in joint_frames(model.system.resolver).items():
+        if FRAME + name not in model.output_shapes:
+            continue
+        first, n = _place(model, FRAME + name), 1 if model.system.resolver.dimension == 2 else 3
+        pulls = [pull(joint.rows, column, joint.sign) for column in joint.columns]
+        found[f"{name}.torque"] = [
+            {"of": "jacobian", "turned": [[each, first + n * i + c] for i, each in enumerate(pulls)]} for c in range(n)
+        ]
+    return found
 
 
 def _bodies(what, model) -> dict[str, list]:

@@ -12,6 +12,7 @@ from ..results.drawn import joint_names
 from .panels import FLOOR, Panel, panel
 
 MOST_SIGNALS = 2_000_000  # numbers of signals that nobody has asked for: 8 MB
+HOLD_ROTATIONS = ("prismatic", "fixed")  # joints whose torques are of interest
 DRIFT_POINTS = 400  # stretches of time, of each of which the drift shows its largest value
 
 
@@ -96,7 +97,7 @@ def _velocities(sol, fine, keep) -> list[Signal]:
 
 
 def _turns(what, name: str) -> bool:
-    return any(joint["name"] == name and joint["kind"] in ("prismatic", "fixed") for joint in what["joints"])
+    return any(joint["name"] == name and joint["kind"] in HOLD_ROTATIONS for joint in what["joints"])
 
 
 def _from(made: Panel, name: str, group: str, keep) -> Signal:

@@ -23,12 +23,15 @@ const makeEngine = init => {
     const count = picture => picture.rows ? picture.rows.length : picture.count;
     for (const name in init.pictures) made[name] = new Float32Array(rows * count(init.pictures[name]));
     const both = "energy change" in init.signals ? [new Float64Array(rows), new Float64Array(rows)] : [], [kinetic, potential] = both;
+    const turning = Object.keys(init.signals).filter(name => init.signals[name].some(line => line.rate !== undefined));
+    const turned = new Map();
     for (let f = 0; f < rows; f++) {
       const x = b.X[f], k = b.K[f], t = b.save_t[f], from = { ...room, x, k };
       for (const name in MODEL) MODEL[name](t, x, k, D, room[name]);
       if (kinetic) { kinetic[f] = room.energy[0]; potential[f] = room.energy[1]; }
       const lines = (name, rows) => { for (let i = 0; i < rows.length; i++) made[name][f * rows.length + i] = value(rows[i], from); };
       for (const name in init.signals) lines(name, init.signals[name]);
+      for (const name of turning) made[name][f] = counted(turned, name, t, room.outputs[init.signals[name][0].at], room.outputs[init.signals[name][0].rate]);
       for (const name in init.pictures) {
         const { rows, of, first, count } = init.pictures[name];
         if (rows) lines(name, rows);
@@ -47,8 +50,20 @@ const makeEngine = init => {
     return Float32Array.from(kinetic, (k, f) => (k + potential[f] - first) / (moves || 1));
   }
 
+  // An angle in space with its turns, which the speeds between two times tell; not a number from where they leave a doubt.
+  function counted(turned, name, t, angle, speed) {
+    const last = turned.get(name), now = { t, angle, speed, turns: 0 };
+    if (last) {
+      const missing = ((t - last.t) * (speed + last.speed) / 2 - (angle - last.angle)) / (2 * Math.PI), whole = Math.round(missing);
+      now.turns = Math.abs(missing - whole) > 0.3 ? NaN : last.turns + whole;
+    }
+    turned.set(name, now);
+    return angle + 2 * Math.PI * now.turns;
+  }
+
   function value(line, from) {
     if (line.change) return 0; // of the whole run: made when all of it is known
+    if (line.turned) return line.turned.reduce((sum, [each, at]) => sum + value(each, from) * from.outputs[at], 0);
     const values = from[line.of];
     if (line.at !== undefined) return values[line.at];
     if (line.pull) { // an entry of -Gᵀλ
