@@ -437,7 +437,8 @@ def test_torques_and_angles_that_count_turns_follow_the_sliders_in_space(moved):
     m.fixed("weld", arm, tip, at=(1, 0, 0.1))
     system, q, _ = m.to_system()
     v = np.array([0, 0.5, 0, 0, 0, 1, 0, 0, 0, 0, 0, 1]) * 9.0
-    page = moved(view(system, 2.0, q0=q, v0=v, initial="project", live={"tip.mass": (0.1, 2), "v0[5]": (2, 20)}, show=False, frames=41))
+    live = {"tip.mass": (0.1, 2), "v0[5]": (2, 20)}
+    page = moved(view(system, 2.0, q0=q, v0=v, initial="project", live=live, show=False, frames=41))
     page.slide(**{"tip.mass": 1.2, "v0[5]": 18.0})
     start = h.simulate(system, 0.1, q0=q, v0=v, initial="project", save_at=2).v[0]
     start[5] = 18.0

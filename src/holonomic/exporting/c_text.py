@@ -275,7 +275,7 @@ def model_data(name: str, run: ExportedRun, names: ExportedNames, t_end: float, 
         "HOL_FIRST_GIVEN": int(run.run.first is not None), "HOL_MOST_STEPS": f"INT64_C({most_steps})",
         "HOL_OK": errors.OK, "HOL_DONE": errors.DONE, "HOL_MORE": errors.MORE,
         **{f"HOL_{word}": code for word, code in STATUSES.items()},
-        "HOL_STEPPING": STEPPING, "HOL_PASSING": PASSING, **more,
+        "HOL_EXCHANGES": 0, "HOL_STEPPING": STEPPING, "HOL_PASSING": PASSING, **more,
     }  # fmt: skip
     fields = "".join(f"    {'int64_t' if kind == WHOLE else 'double'} {field};\n" for field, (kind, _) in RUN.fields.items())
     lines = [f"#define {word} {value}" for word, value in defined.items()]

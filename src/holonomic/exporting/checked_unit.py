@@ -31,14 +31,7 @@ def check_unit(
 
     `simulated(held)` gives the run with other tables in the place of `inputs`, the values of those that can be set.
     """
-    try:
-        from fmpy import extract, read_model_description
-        from fmpy.validation import validate_fmu
-    except ImportError:
-        raise MissingExtra("check=True runs the unit with FMPy. Install it with: pip install 'holonomic[fmu]'") from None
-    if problems := validate_fmu(str(made.path)):
-        raise UnitDiffers(f"{made.path.name} is not valid: {problems[0]}")
-    described, folder = read_model_description(str(made.path)), extract(str(made.path))
+    described, folder = read_by_fmpy(made)
     try:
         # the second time: a first run may compile a function on the way, and implicit methods take that step in another way
         allowed = 0.0 if same_bits else NEAR * made.plan.choice.kept_rtol
@@ -57,6 +50,18 @@ def check_unit(
         _compare(made, described, folder, span, inputs)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
+
+
+def read_by_fmpy(made: ExportedUnit):
+    """Return what FMPy reads of a valid unit, and the folder in which it has been unpacked."""
+    try:
+        from fmpy import extract, read_model_description
+        from fmpy.validation import validate_fmu
+    except ImportError:
+        raise MissingExtra("check=True runs the unit with FMPy. Install it with: pip install 'holonomic[fmu]'") from None
+    if problems := validate_fmu(str(made.path)):
+        raise UnitDiffers(f"{made.path.name} is not valid: {problems[0]}")
+    return read_model_description(str(made.path)), extract(str(made.path))
 
 
 def _ends(unit: _Instance, sol: Solution) -> tuple[np.ndarray, np.ndarray]:

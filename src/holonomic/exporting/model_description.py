@@ -29,6 +29,7 @@ class VariableKind(IntEnum):
     JOINT = 7
     DRIFT = 8
     COUNT = 9
+    SLOPE = 10
 
 
 # units that are used, by their powers of kg, m, s and rad
@@ -52,6 +53,7 @@ class UnitVariable:
     start: float | None = None
     unit: str | None = None
     whole: bool = False
+    slope_of: int | None = None  # the reference of a state, of its derivative
 
     @property
     def tunable(self) -> bool:
@@ -59,8 +61,8 @@ class UnitVariable:
         return self.variability == "tunable"
 
 
-def variables_of(run: ExportedRun, names: ExportedNames) -> list[UnitVariable]:
-    """Return all variables of a unit; their value references are their numbers."""
+def variables_of(run: ExportedRun, names: ExportedNames, exchanges: bool = False) -> list[UnitVariable]:
+    """Return all variables of a unit; their value references are their numbers. One that `exchanges` its model has slopes, too."""
     data, x, model = run.run.data, run.ready.x0, run.model
     at_constraints = _read_by_constraints(run)
     given = model.system.coordinates
@@ -91,6 +93,10 @@ def variables_of(run: ExportedRun, names: ExportedNames) -> list[UnitVariable]:
             found.append(UnitVariable(f"drift.{level}", VariableKind.DRIFT, k, "local", *calculated))
     for k, name in enumerate(names.events):
         found.append(UnitVariable(f"events.{name}", VariableKind.COUNT, k, "output", "discrete", "calculated", whole=True))
+    if exchanges:
+        states = [k for k, each in enumerate(found) if each.kind in (VariableKind.POSITION, VariableKind.VELOCITY)]
+        for k, at in enumerate(states):
+            found.append(UnitVariable(f"der({found[at].name})", VariableKind.SLOPE, k, "local", *calculated, slope_of=at))
     return _with_own_names(found)
 
 
@@ -145,9 +151,14 @@ def _experiment(span, rtol: float) -> str:
 
 
 def _outputs(variables) -> tuple[list[int], list[int]]:
-    """References of outputs, and of those that are calculated at the start."""
+    """References of outputs, and of those that are calculated at the start; derivatives of states are among these."""
     outputs = [k for k, each in enumerate(variables) if each.causality == "output"]
-    return outputs, [k for k in outputs if variables[k].initial == "calculated"]
+    return outputs, [k for k in outputs if variables[k].initial == "calculated"] + _slopes(variables)
+
+
+def _slopes(variables) -> list[int]:
+    """References of the derivatives of states."""
+    return [k for k, each in enumerate(variables) if each.slope_of is not None]
 
 
 HEAD = '<?xml version="1.0" encoding="UTF-8"?>'
@@ -158,9 +169,11 @@ def _of_fmi2(name, token, span, rtol, about, variables) -> str:
         fmiVersion="2.0", modelName=name, guid=token, description=about, generationTool=f"holonomic {__version__}",
         variableNamingConvention="flat", numberOfEventIndicators=0,
     ) + ">"]  # fmt: skip
-    lines.append("  <CoSimulation" + _attributes(
-        modelIdentifier=name, canHandleVariableCommunicationStepSize="true", canInterpolateInputs="true",
-        canNotUseMemoryManagementFunctions="true", canGetAndSetFMUstate="true", canSerializeFMUstate="true",
+    stepping = {"canHandleVariableCommunicationStepSize": "true", "canInterpolateInputs": "true"}
+    exchanges = bool(_slopes(variables))
+    lines.append(f"  <{'ModelExchange' if exchanges else 'CoSimulation'}" + _attributes(
+        modelIdentifier=name, **({} if exchanges else stepping), canNotUseMemoryManagementFunctions="true",
+        canGetAndSetFMUstate="true", canSerializeFMUstate="true",
     ) + "/>")  # fmt: skip
     lines += _units(variables)
     lines.append('  <LogCategories><Category name="error"/></LogCategories>')
@@ -169,11 +182,12 @@ def _of_fmi2(name, token, span, rtol, about, variables) -> str:
         about_it = _attributes(
             name=each.name, valueReference=k, causality=each.causality, variability=each.variability, initial=each.initial
         )
-        kind = "<Integer/>" if each.whole else f"<Real{_attributes(unit=each.unit, start=each.start)}/>"
+        slope_of = None if each.slope_of is None else each.slope_of + 1
+        kind = "<Integer/>" if each.whole else f"<Real{_attributes(unit=each.unit, start=each.start, derivative=slope_of)}/>"
         lines.append(f"    <ScalarVariable{about_it}>{kind}</ScalarVariable>")
     outputs, calculated = _outputs(variables)
     lines += ["  </ModelVariables>", "  <ModelStructure>"]
-    for part, numbers in (("Outputs", outputs), ("InitialUnknowns", calculated)):
+    for part, numbers in (("Outputs", outputs), ("Derivatives", _slopes(variables)), ("InitialUnknowns", calculated)):
         if numbers:
             lines += [f"    <{part}>", *(f'      <Unknown index="{k + 1}"/>' for k in numbers), f"    </{part}>"]
     return "\n".join([*lines, "  </ModelStructure>", "</fmiModelDescription>", ""])
@@ -184,9 +198,10 @@ def _of_fmi3(name, token, span, rtol, about, variables) -> str:
         fmiVersion="3.0", modelName=name, instantiationToken=token, description=about,
         generationTool=f"holonomic {__version__}", variableNamingConvention="flat",
     ) + ">"]  # fmt: skip
-    lines.append("  <CoSimulation" + _attributes(
-        modelIdentifier=name, canHandleVariableCommunicationStepSize="true", canGetAndSetFMUState="true",
-        canSerializeFMUState="true", hasEventMode="false",
+    stepping = {"canHandleVariableCommunicationStepSize": "true", "hasEventMode": "false"}
+    exchanges = bool(_slopes(variables))
+    lines.append(f"  <{'ModelExchange' if exchanges else 'CoSimulation'}" + _attributes(
+        modelIdentifier=name, canGetAndSetFMUState="true", canSerializeFMUState="true", **({} if exchanges else stepping),
     ) + "/>")  # fmt: skip
     lines += _units(variables)
     lines.append('  <LogCategories><Category name="error"/></LogCategories>')
@@ -194,11 +209,12 @@ def _of_fmi3(name, token, span, rtol, about, variables) -> str:
     for k, each in enumerate(variables):
         about_it = _attributes(
             name=each.name, valueReference=k, causality=each.causality, variability=each.variability, initial=each.initial,
-            unit=each.unit, start=each.start,
+            unit=each.unit, start=each.start, derivative=each.slope_of,
         )  # fmt: skip
         lines.append(f"    <{'Int32' if each.whole else 'Float64'}{about_it}/>")
     outputs, calculated = _outputs(variables)
     lines += ["  </ModelVariables>", "  <ModelStructure>"]
     lines += [f'    <Output valueReference="{k}"/>' for k in outputs]
+    lines += [f'    <ContinuousStateDerivative valueReference="{k}"/>' for k in _slopes(variables)]
     lines += [f'    <InitialUnknown valueReference="{k}"/>' for k in calculated]
     return "\n".join([*lines, "  </ModelStructure>", "</fmiModelDescription>", ""])

@@ -1,4 +1,4 @@
-"""export_fmu(): a simulation as a functional mock-up unit for co-simulation."""
+"""export_fmu(): a simulation as a functional mock-up unit for co-simulation, or an ODE for model exchange."""
 
 from __future__ import annotations
 
@@ -15,8 +15,10 @@ import numpy as np
 from ..arguments import Asked, GivenStart, refuse_unknown
 from ..errors import BadArgument
 from ..files import as_path, made_folder, writable, written
+from ..integrators.runge_kutta import RK45
 from ..planning.plan import Plan
 from ..planning.words import methods
+from ..running.one_plan import OnePlan
 from ..simulate import simulate
 from . import c_text
 from .exported_run import ENDLESS, ExportedRun
@@ -26,6 +28,7 @@ from .settled import settled
 from .to_c import RUNTIME
 
 VERSIONS = ("2.0", "3.0")
+KINDS = ("cosimulation", "model-exchange")
 NO_MODEL_EXCHANGE = (
     'kind="model-exchange" hands the equations to an integrator that knows nothing of constraints: a pendulum drifts off its rod '
     'by 1e-4 in ten seconds at rtol 1e-6. Take kind="cosimulation", where steps and projections are those of simulate.'
@@ -67,6 +70,8 @@ def export_fmu(
 ) -> ExportedUnit:  # fmt: skip
     """Write a simulation as a functional mock-up unit (FMU) for co-simulation: the same kernels and the same steps as `simulate`.
 
+    An ODE can be a unit for model exchange instead.
+
     Outputs are positions and velocities (`q.`, `v.`), outputs of the system (`y.`), forces of joints (`joint.`) and how often
     events have happened (`events.`). Inputs are called `u.`, parameters `p.`; those that constraints depend on are set before the
     end of initialization, where the start is moved onto the constraints. States can be saved, restored and serialized.
@@ -79,8 +84,9 @@ def export_fmu(
         Where to write, such as "swing.fmu".
     version : {"3.0", "2.0"}
         Of FMI. With 2.0, inputs may come with a slope.
-    kind : {"cosimulation"}
-        Model exchange is refused: constraints would drift.
+    kind : {"cosimulation", "model-exchange"}
+        Model exchange gives derivatives to an integrator of others: for an `Ode`, and a System without constraints. It is refused
+        where there are constraints or invariants, which would drift, events, or inputs that are tables.
     platforms : sequence of str, optional
         As for `export`, one or several; this computer's if not given.
     check : bool
@@ -102,8 +108,8 @@ def export_fmu(
         refuse_unknown(export_fmu, positional, unknown, system)
     if path is None:
         raise BadArgument('export_fmu(...) writes a file: say where, with path="swing.fmu".')
-    if kind != "cosimulation":
-        raise BadArgument(NO_MODEL_EXCHANGE if kind == "model-exchange" else f'kind={kind!r}: there is "cosimulation".')
+    if kind not in KINDS:
+        raise BadArgument(f"kind={kind!r}: there are {' and '.join(map(repr, KINDS))}.")
     if version not in VERSIONS:
         raise BadArgument(f"version={version!r}: there are {' and '.join(map(repr, VERSIONS))}.")
     as_path(path, "export_fmu")
@@ -119,18 +125,23 @@ def export_fmu(
         formulation, integrator, stabilization, rtol, atol, step, constraint_tol, events=events, inputs=inputs,
         max_steps=max_steps, max_step=max_step, first_step=first_step, progress=False,
     )  # fmt: skip
+    exchanges = kind == "model-exchange"
+    if exchanges and asked.integrator == "auto":
+        asked = asked._replace(integrator=RK45())  # any: it begins the run, and takes no step of it
     ready, t_end = settled("export_fmu", system, t_end, start, asked)
+    if exchanges:
+        _refuse_exchange(ready)
     run = ExportedRun(ready, t_end, asked._replace(max_steps=ENDLESS).limits())
     names = c_text.ExportedNames.of(run)
-    variables = variables_of(run, names)
-    about = "; ".join(methods(run.plan))
+    variables = variables_of(run, names, exchanges)
+    about = "derivatives, for an integrator of others" if exchanges else "; ".join(methods(run.plan))
     token = hashlib.sha256(f"{name} {about} {[vars(each) for each in variables]}".encode() + run.arena.image).hexdigest()[:32]
     span, rtol = (ready.t0, t_end), run.plan.choice.kept_rtol
     with tempfile.TemporaryDirectory() as temporary:
         place = Path(temporary)
         data = c_text.model_data(
             name, run, names, t_end, asked.limits()["max_steps"], HOL_TOKEN=f'"{token}"', HOL_N_VARIABLES=len(variables),
-            HOL_VARIABLES=variable_table(variables),
+            HOL_VARIABLES=variable_table(variables), HOL_EXCHANGES=int(exchanges),
         )  # fmt: skip
         (place / "model_data.h").write_text(f"#define {name.upper()}_API\n{data}")
         (place / f"{name}.h").write_text(c_text.header(name, run, names))
@@ -140,7 +151,11 @@ def export_fmu(
             for inside, library in binaries.items():
                 unit.writestr(inside, library)
     made = ExportedUnit(path, name, version, run.plan, [each.name for each in variables])
-    if check:
+    if check and exchanges:
+        from .checked_exchange import check_exchange
+
+        check_exchange(made, run, platform_of(None) in targets)
+    elif check:
         from .checked_unit import check_unit
 
         asked = asked._replace(**{each: getattr(run.plan.choice, each) for each in asked.methods})
@@ -152,6 +167,16 @@ def export_fmu(
 
         check_unit(made, span, simulated, begun, platform_of(None) in targets)
     return made
+
+
+def _refuse_exchange(ready: OnePlan) -> None:
+    """Refuse model exchange where an integrator that sees derivatives alone would go wrong."""
+    model = ready.plan.model
+    if model.n_lam or model.n_invariants or model.nw:
+        raise BadArgument(NO_MODEL_EXCHANGE)
+    for what, there in (("events=", bool(ready.plan.events)), ("inputs that are tables", len(ready.tables.breaks) > 0)):
+        if there:
+            raise BadArgument(f'kind="model-exchange" has no {what}: leave that to who integrates, or take kind="cosimulation".')
 
 
 def targets_of(version: str, platforms: Sequence[str] | None) -> list[Platform]:

@@ -1,4 +1,4 @@
-/* Co-simulation by FMI 2.0 (https://fmi-standard.org): its types and functions around a unit. */
+/* Co-simulation or model exchange by FMI 2.0 (https://fmi-standard.org): its types and functions around a unit. */
 #include "unit.h"
 
 typedef void *fmi2Component;
@@ -14,6 +14,13 @@ typedef struct {
     void *environment;
 } fmi2CallbackFunctions;
 enum { fmi2ModelExchange, fmi2CoSimulation };
+#if HOL_EXCHANGES
+enum { OFFERED = fmi2ModelExchange };
+#define ALONE "model exchange alone"
+#else
+enum { OFFERED = fmi2CoSimulation };
+#define ALONE "co-simulation alone"
+#endif
 enum { fmi2DoStepStatus, fmi2PendingStatus, fmi2LastSuccessfulTime, fmi2Terminated };
 
 static void say(void *of, int status, const char *text) {
@@ -31,14 +38,14 @@ SHOWN fmi2Status fmi2SetDebugLogging(fmi2Component c, fmi2Boolean on, size_t n, 
 SHOWN fmi2Component fmi2Instantiate(const char *name, int kind, const char *guid, const char *resources,
                                     const fmi2CallbackFunctions *callbacks, fmi2Boolean visible, fmi2Boolean logging) {
     (void)resources, (void)visible, (void)logging;
-    unit *u = kind == fmi2CoSimulation ? new_unit(name, guid) : NULL;
+    unit *u = kind == OFFERED ? new_unit(name, guid) : NULL;
     if (u) {
         u->say = say;
         u->log = callbacks ? (void *)callbacks->logger : NULL;
         u->environment = callbacks ? callbacks->environment : NULL;
     } else if (callbacks && callbacks->logger) {
         callbacks->logger(callbacks->environment, name, UNIT_ERROR, "error", "%s",
-                          kind == fmi2CoSimulation ? "the guid is not that of this unit, or there is no memory" : "co-simulation alone");
+                          kind == OFFERED ? "the guid is not that of this unit, or there is no memory" : ALONE);
     }
     return u;
 }
@@ -80,7 +87,43 @@ SHOWN fmi2Status fmi2SetRealInputDerivatives(fmi2Component c, const fmi2ValueRef
     return UNIT_OK;
 }
 
-SHOWN fmi2Status fmi2DoStep(fmi2Component c, double t, double h, fmi2Boolean keeps) { (void)keeps; return do_step(c, t, h); }
+#if HOL_EXCHANGES
+typedef struct {
+    fmi2Boolean again, ends, nominals_changed, values_changed, has_next;
+    double next;
+} fmi2EventInfo;
+
+SHOWN fmi2Status fmi2EnterEventMode(fmi2Component c) { (void)c; return UNIT_OK; }
+SHOWN fmi2Status fmi2NewDiscreteStates(fmi2Component c, fmi2EventInfo *info) {
+    (void)c;
+    memset(info, 0, sizeof *info);
+    return UNIT_OK;
+}
+SHOWN fmi2Status fmi2EnterContinuousTimeMode(fmi2Component c) { (void)c; return UNIT_OK; }
+SHOWN fmi2Status fmi2CompletedIntegratorStep(fmi2Component c, fmi2Boolean keeps, fmi2Boolean *event, fmi2Boolean *ends) {
+    (void)c, (void)keeps;
+    *event = *ends = 0;
+    return UNIT_OK;
+}
+SHOWN fmi2Status fmi2SetTime(fmi2Component c, double t) { return enter_time(c, t); }
+SHOWN fmi2Status fmi2SetContinuousStates(fmi2Component c, const double x[], size_t n) { return enter_states(c, x, n); }
+SHOWN fmi2Status fmi2GetDerivatives(fmi2Component c, double slopes[], size_t n) { return slopes_here(c, slopes, n); }
+SHOWN fmi2Status fmi2GetEventIndicators(fmi2Component c, double values[], size_t n) {
+    (void)values;
+    return n ? refuse(c, "there are no event indicators") : UNIT_OK;
+}
+SHOWN fmi2Status fmi2GetContinuousStates(fmi2Component c, double x[], size_t n) { return states_here(c, x, n); }
+SHOWN fmi2Status fmi2GetNominalsOfContinuousStates(fmi2Component c, double nominals[], size_t n) {
+    (void)c;
+    for (size_t k = 0; k < n; k++) nominals[k] = 1.0;
+    return UNIT_OK;
+}
+#endif
+
+SHOWN fmi2Status fmi2DoStep(fmi2Component c, double t, double h, fmi2Boolean keeps) {
+    (void)keeps;
+    return OFFERED == fmi2CoSimulation ? do_step(c, t, h) : refuse(c, ALONE);
+}
 SHOWN fmi2Status fmi2CancelStep(fmi2Component c) { return refuse(c, "steps are not cancelled"); }
 SHOWN fmi2Status fmi2GetRealStatus(fmi2Component c, int kind, double *value) {
     if (kind != fmi2LastSuccessfulTime) return UNIT_DISCARD;

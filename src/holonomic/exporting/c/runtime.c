@@ -144,6 +144,17 @@ static int evaluated(MODEL *m) {
     return HOL_OK;
 }
 
+#if HOL_EXCHANGES
+/* where an integrator of others stands, and the slopes there */
+void hol_enter(MODEL *m, double t, const double *x) {
+    run_of(m)->t = t;
+    if (x) memcpy(numbers(m, HOL_AT_X), x, 8 * (HOL_NQ + HOL_NV));
+    field_changed(m);
+}
+
+const double *hol_slopes(MODEL *m) { return evaluated(m) ? NULL : numbers(m, HOL_AT_K); }
+#endif
+
 double NAMED(time)(const MODEL *m) { return run_of(m)->t; }
 
 const double *NAMED(q)(const MODEL *m) { return numbers(m, HOL_AT_X); }

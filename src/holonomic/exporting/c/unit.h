@@ -14,7 +14,12 @@
 #define SHOWN __attribute__((visibility("default")))
 #endif
 
-enum { TIME, PARAMETER, INPUT, POSITION, VELOCITY, MULTIPLIER, OUTPUT, JOINT, DRIFT, COUNT };
+#if HOL_EXCHANGES
+void hol_enter(MODEL *m, double t, const double *x);
+const double *hol_slopes(MODEL *m);
+#endif
+
+enum { TIME, PARAMETER, INPUT, POSITION, VELOCITY, MULTIPLIER, OUTPUT, JOINT, DRIFT, COUNT, SLOPE };
 static const struct { int kind, index, tunable; } variables[] = HOL_VARIABLES;
 
 /* what is saved and restored: no pointers */
@@ -90,6 +95,9 @@ static int get_value(unit *u, unsigned reference, double *value) {
     case OUTPUT: from = NAMED(outputs)(m); break;
     case JOINT: from = NAMED(joint_forces)(m); break;
     case DRIFT: *value = i ? NAMED(velocity_drift)(m) : NAMED(position_drift)(m); return UNIT_OK;
+#if HOL_EXCHANGES
+    case SLOPE: from = hol_slopes(m); break;
+#endif
     case COUNT: *value = (double)NAMED(event_count)(m, i); return UNIT_OK;
     }
     if (!from) return refuse(u, "accelerations and multipliers do not exist at t = %g", NAMED(time)(m));
@@ -137,6 +145,37 @@ static int do_step(unit *u, double t, double h) {
     if (status && !u->now.ended) return refuse(u, "t = %g: %s", NAMED(time)(m), NAMED(text)(status));
     return u->now.ended ? UNIT_DISCARD : UNIT_OK;
 }
+
+#if HOL_EXCHANGES
+enum { N_STATES = HOL_NQ + HOL_NV };
+
+static int states_here(unit *u, double x[], size_t n) {
+    if (n != N_STATES) return refuse(u, "there are %d states", (int)N_STATES);
+    memcpy(x, NAMED(q)(model_of(u)), 8 * HOL_NQ);
+    memcpy(x + HOL_NQ, NAMED(v)(model_of(u)), 8 * HOL_NV);
+    return UNIT_OK;
+}
+
+static int enter_states(unit *u, const double x[], size_t n) {
+    if (!u->now.runs || n != N_STATES) return refuse(u, "there are %d states, which are set after initialization", (int)N_STATES);
+    hol_enter(model_of(u), NAMED(time)(model_of(u)), x);
+    return UNIT_OK;
+}
+
+static int enter_time(unit *u, double t) {
+    if (!(t - t == 0.0)) return refuse(u, "the time is no number");
+    hol_enter(model_of(u), t, NULL);
+    return UNIT_OK;
+}
+
+static int slopes_here(unit *u, double slopes[], size_t n) {
+    if (n != N_STATES) return refuse(u, "there are %d states", (int)N_STATES);
+    const double *found = settle(u) ? NULL : hol_slopes(model_of(u));
+    if (!found) return refuse(u, "the derivatives do not exist at t = %g", NAMED(time)(model_of(u)));
+    memcpy(slopes, found, 8 * N_STATES);
+    return UNIT_OK;
+}
+#endif
 
 /* states: as many bytes as unit_state */
 static int get_state(unit *u, void **state) {
