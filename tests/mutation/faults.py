@@ -179,7 +179,7 @@ FAULTS = (
     Fault("an order is fitted through points at roundoff", "study/order.py", "used = ~(sizes <= roundoff)",
           "used = sizes >= 0.0",
           ("tests/order/test_checks.py::test_fit_finds_the_slope_and_discards_points_at_roundoff",)),
-    Fault("an integrator may say that it has an error estimate, and have none", "testing/checks.py",
+    Fault("an integrator may say that it has an error estimate, and have none", "testing/method_checks.py",
           "_require(adaptive == (estimates > 0), text)", "_require(True, text)",
           ("tests/order/test_checks.py::test_an_integrator_that_declares_what_is_not_so_is_refused",)),
     Fault("bodies in pictures turn the other way", "view/geometry.py", "return np.array([[c, -s], [s, c]])",

@@ -26,7 +26,7 @@ from holonomic.cli.main import app
 from holonomic.integrators.runge_kutta import RungeKutta
 from holonomic.integrators.tableaus import Tableau
 from holonomic.problems import heavy_top, kepler, pendulum, two_link_arm
-from holonomic.study.starts import starts_of
+from holonomic.study.close_starts import starts_of
 from holonomic.study.work_precision import over_starts
 from holonomic.testing import bench
 

@@ -19,9 +19,9 @@ from ..integrators.base import Integrator
 from ..model.given_numbers import axes, is_whole, positive
 from ..running.progress import Tally
 from ..simulate import simulate
+from .close_starts import starts_of
 from .compare import Comparison, Row, as_list, measured, name_of, quietly, refuse_for_all
 from .reference import STARTS, Truth, truth_of
-from .starts import starts_of
 from .table import Table, write_csv
 
 TOLERANCES = tuple(10.0**-k for k in range(3, 11))
@@ -361,7 +361,7 @@ def work_precision(
         own = {"t_end": t_end, **given}
         fixed = [*sizes, *(abs(here.t1 - here.t0) / n for n in numbers)]
         for number, start in enumerate(starts_of(what, here, own, starts, spread, seed)):
-            job = Job(name, what, here, own | start, number, fixed, tolerances, atol, repeat)
+            job = StudyRun(name, what, here, own | start, number, fixed, tolerances, atol, repeat)
             jobs.append(job)
     found = run_jobs(jobs, choices, workers, given.get("progress"))
     studies = {}
@@ -371,7 +371,7 @@ def work_precision(
     return WorkPrecisions(studies) if several else next(iter(studies.values()))
 
 
-class Job(NamedTuple):
+class StudyRun(NamedTuple):
     """All runs from one start of one problem."""
 
     name: str
@@ -385,11 +385,11 @@ class Job(NamedTuple):
     repeat: int
 
 
-def run_jobs(jobs: list[Job], choices, workers: int, progress: bool | None) -> list[tuple[Truth, list[Measured]]]:
+def run_jobs(jobs: list[StudyRun], choices, workers: int, progress: bool | None) -> list[tuple[Truth, list[Measured]]]:
     """Run all jobs, on so many threads; Ctrl-C ends those under way."""
     bar = Tally(len(jobs), progress)
 
-    def done(job: Job, clock: Callable[[], float]):
+    def done(job: StudyRun, clock: Callable[[], float]):
         found = run_job(job, choices, clock)
         bar.add(1)
         return found
@@ -412,7 +412,7 @@ def run_jobs(jobs: list[Job], choices, workers: int, progress: bool | None) -> l
             bar.close()
 
 
-def run_job(job: Job, choices, clock: Callable[[], float]) -> tuple[Truth, list[Measured]]:
+def run_job(job: StudyRun, choices, clock: Callable[[], float]) -> tuple[Truth, list[Measured]]:
     """Find what the start leads to, and measure every method against it; only runs from the given start are kept."""
     truth = truth_of(job.what, job.here.system, job.start)
     rows = []

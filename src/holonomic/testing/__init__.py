@@ -1,7 +1,7 @@
 """Checks for methods, ours and those written elsewhere: does a method do what it declares, and what is it worth?"""
 
 from .bench import Bench, Check, bench
-from .checks import (
+from .method_checks import (
     SLACK,
     bead,
     check_formulation,

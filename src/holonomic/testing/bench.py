@@ -24,7 +24,7 @@ from ..stabilizations.post import S_both2
 from ..stabilizations.projection import Projection
 from ..study.table import short_name
 from ..study.work_precision import TOLERANCES, WorkPrecisions, work_precision
-from .checks import check_formulation, check_integrator, check_stabilization
+from .method_checks import check_formulation, check_integrator, check_stabilization
 
 KINDS = {"integrator": Integrator, "stabilization": Stabilization, "formulation": Formulation}
 CHECKS: dict[str, Callable[[Any], None]] = {

@@ -96,7 +96,7 @@ def work_precision_figure(study, error: str, costs, style: str = "light", ax=Non
     curves = _curves_of(study, error)
     if not curves:
         raise BadArgument(NOTHING)
-    looks = Looks(curves.values())
+    looks = MethodLines(curves.values())
     look = style_of(style)
     with matplotlib.rc_context(look.settings):
         axes = axes_given(ax, costs, "panels")
@@ -119,7 +119,7 @@ def work_precisions_figure(studies, error: str, cost: str, columns: int | None, 
     curves = {name: _curves_of(study, error) for name, study in studies.items()}
     if not any(curves.values()):
         raise BadArgument(NOTHING)
-    looks = Looks(row for each in curves.values() for row in each.values())
+    looks = MethodLines(row for each in curves.values() for row in each.values())
     lines = -(-len(studies) // columns)
     look = style_of(style)
     with matplotlib.rc_context(look.settings):
@@ -157,7 +157,7 @@ def _curves_of(study, error: str) -> dict:
     }
 
 
-class Looks:
+class MethodLines:
     """Lines of methods: integrators differ by colour, stabilizations by line and mark."""
 
     def __init__(self, rows):
@@ -173,7 +173,7 @@ class Looks:
         }  # fmt: skip
 
 
-def _draw_curves(ax, study, curves, error: str, cost: str, looks: Looks, look) -> None:
+def _draw_curves(ax, study, curves, error: str, cost: str, looks: MethodLines, look) -> None:
     errors, costs = study.bands(error), study.bands(cost)
     for name, row in curves.items():
         points = [
