@@ -68,6 +68,7 @@ from .stabilizations.euler_pulls import BackwardEulerStabilization, ForwardEuler
 from .stabilizations.invariant import InvariantStabilization
 from .stabilizations.post import PostStabilization, S_both, S_both2, S_full, S_pos, S_vel
 from .stabilizations.projection import Projection
+from .stabilizations.symmetric import SymmetricProjection
 
 if TYPE_CHECKING:
     from .automatic.essential import essential_ode
@@ -178,6 +179,7 @@ __all__ = [
     "Stepper",
     "StiffnessWarning",
     "StrangenessFree",
+    "SymmetricProjection",
     "System",
     "Trapezoidal",
     "UnderlyingODE",

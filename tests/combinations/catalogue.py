@@ -41,6 +41,7 @@ from holonomic import (
     S_vel,
     StateSpace,
     StrangenessFree,
+    SymmetricProjection,
     System,
     Trapezoidal,
     UnderlyingODE,
@@ -63,7 +64,7 @@ STABILIZATIONS = [
     S_pos(), S_both2(), S_full(), PostStabilization("cheap-full", 1), Baumgarte(alpha=5.0), InvariantStabilization(gain=5.0),
     ForwardEulerStabilization(alpha=0.5), ForwardEulerStabilization(alpha=0.5, D="blocks"),
     ForwardEulerStabilization(alpha=0.05, F="1.14"), BackwardEulerStabilization(alpha=1.0),
-    BackwardEulerStabilization(alpha=1.0, F="1.14"),
+    BackwardEulerStabilization(alpha=1.0, F="1.14"), SymmetricProjection(),
 ]  # fmt: skip
 
 ROD = {"rod": lambda q: q @ q - 1}

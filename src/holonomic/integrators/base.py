@@ -74,6 +74,7 @@ class Integrator:
     needs_dense_terms: ClassVar[bool] = False  # works on matrices of the whole system, which not every model offers
     unstable_with_constraints: ClassVar[bool] = False  # unstable while steps change, where constraints are among the equations
     keeps_energy: ClassVar[bool] = False  # symplectic: without constraints, or with those that it is made for
+    symmetric: ClassVar[bool] = False  # a step back undoes a step, but for constraints among the equations that hold at its end
     keeps_velocities: ClassVar[bool] = False  # of index 3: velocities hold their constraints, too
     keeps_at_end: ClassVar[bool] = True  # constraints among the equations hold at the end of a step, not in its stages alone
     meets_constraints: ClassVar[bool] = True  # Newton's method goes on until constraints among the equations hold

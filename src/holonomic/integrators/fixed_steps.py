@@ -339,6 +339,7 @@ class ImplicitMidpoint(_ImplicitStep):
     order = 2
     needs_dense_terms = True
     keeps_energy = True
+    symmetric = True
     multipliers_in_stages = True
     recommended = True
     references = ("HW96", "ascher-petzold-1993")

@@ -285,6 +285,7 @@ class _Gauss(Integrator):
     highest_index = 2
     needs_dense_terms = True  # its projection goes along M⁻¹Gᵀ, which models of operators do not offer
     keeps_energy = True
+    symmetric = True
     keeps_at_end = False
     multipliers_in_stages = True
     references = ("HW96", "HLW06", "ascher-petzold-1993")

@@ -49,6 +49,7 @@ RUN = Layout("Run", (
     ("notes", WHOLE, "1 where K has two rows more, for state and slope at the smallest pivot ratio"),
     # what a model and a stabilization have found
     ("uneven", WHOLE, "1 where light parts are between heavy ones, -1 where they are not, 0 until that is known"),
+    ("moved", WHOLE, "how often the start of this step has been moved by the stabilization"),
     ("factor_age", WHOLE, "steps since a stabilization that keeps its factors has made them; 0: it has none"),
     # stiffness
     ("stiff_bound", REAL, "|h λ| at which stability limits the method; 0: not looked at"),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..errors import NOT_FINITE, OK, PULL_FAILED
+from ..errors import MOVED_START, NOT_FINITE, OK, PULL_FAILED
 from ..kernels.memory import STEPPING
 from ..kernels.settle import settle
 from ..kernels.signatures import call_advance, call_finish, call_passage, call_pull, call_tangent
@@ -71,6 +71,29 @@ def error_in_two_parts(slots, model, method, run, h, loop):
     return larger(worst, joined_error(five, three, 0.0))
 
 
+@leaf
+def put_back(x, W, at, n):
+    """x = W[at:at+n]"""
+    for i in range(n):
+        x[i] = W[at + i]
+
+
+@part
+def from_moved_start(slots, model, method, run, t, h, state):
+    """Take the step again from the start that the stabilization has moved, as often as it asks; then put the start back."""
+    size = model.size
+    status = MOVED_START
+    while status == MOVED_START:
+        run.moved += 1
+        status = call_advance(slots, model, method, run, t, h, state)
+        if status == OK:
+            run.pulls += 1
+            status = call_pull(slots, model, method.sp, run, t + h, h, state.x, state.xs, state.xn, state.W)
+    run.moved = 0
+    put_back(state.x, state.W, size.at_state, size.nq + size.nv)
+    return status
+
+
 @part
 def attempt(slots, model, method, run, loop):
     """Try one step: stages, pull, field at the new point, error."""
@@ -84,6 +107,8 @@ def attempt(slots, model, method, run, loop):
         return status
     run.pulls += 1
     status = call_pull(slots, model, sp, run, t + h, h, x, xs, xn, W)
+    if status == MOVED_START:
+        status = from_moved_start(slots, model, method, run, t, h, loop.state)
     if status != OK:
         return status
     status = settle(model, t + h, xn, W)

@@ -106,6 +106,8 @@ def _check(choice: Choice, model) -> None:
             f"{s!r} takes levels apart or needs a mass matrix, which a System alone has.",
             'Use D="orthogonal" or D="blocks".',
         )
+    if s.at_both_ends:
+        _check_both_ends(choice, model)
     if i.takes == "residual":
         _check_pull(choice, model)
     if s.rate_limit is None and decay > i.damping_limit:
@@ -256,6 +258,33 @@ def _check_pull(choice: Choice, model) -> None:
                 f"{i.old_point_limit:g}.",
                 f"Use alpha={i.old_point_limit / 2:g}, an order of at most 3, or Projection().",
             )
+
+
+def _check_both_ends(choice: Choice, model) -> None:
+    """What a stabilization asks that moves the start of a step as well as its end."""
+    f, i, s = choice.formulation, choice.integrator, choice.stabilization
+    if not i.symmetric:
+        known = [other for other in _integrators() if other.symmetric]
+        raise Misfit(
+            f"{s!r} moves the start of a step, too, which keeps a symmetric method symmetric; {type(i).__name__} is none.",
+            lambda: _symmetric_way(choice, model, known),
+        )
+    chooses = f.selector is not None or f.needs_dense_terms
+    at_end = bool(f.keeps) and i.keeps_at_end
+    if chooses or f.integrates_multipliers or at_end or (f.keeps and i.turns_residuals):
+        why = (
+            "chooses coordinates by the start of a step" if chooses
+            else "integrates multipliers, which stay where they are" if f.integrates_multipliers
+            else "is imposed at the end of a step alone" if at_end
+            else f"is held in the stages of {i!r}, which turns what is moved at the start into its opposite"
+        )  # fmt: skip
+        raise Misfit(f"{s!r} with {f!r}, which {why}, is not symmetric.", f"Use formulation={FORMULATION()!r}, or Projection().")
+
+
+def _symmetric_way(choice: Choice, model, known) -> str:
+    """Symmetric integrators in the place of one that is not."""
+    found = _instead(choice, model, "integrator", known)
+    return f"Use {' or '.join(f'{name}()' for name in found)}, or Projection()." if found else "Use Projection()."
 
 
 def _keeping_both(choice: Choice, model) -> str:

@@ -67,6 +67,7 @@ class Stabilization:
     mechanical: bool = False  # takes levels apart or needs a mass matrix, which a System alone has
     metric: str | tuple[float, ...] | None = None  # by which it measures moves: None, "mass", or weights of (q, v)
     couples: bool = False  # residuals of velocities move positions, as the transpose of the whole Jacobian does
+    at_both_ends: ClassVar[bool] = False  # moves the start of a step as it moves its end, which takes a symmetric integrator
     at_old_point: ClassVar[bool] = False  # corrects by the residuals of the old point
     may_overshoot: bool = False  # how much it corrects depends on the constraints: looked at in the start
     needs_stage: bool = False  # uses the integrator's last stage, which has to stand at the end of the step

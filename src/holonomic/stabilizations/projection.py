@@ -171,6 +171,12 @@ def tightened(sp: np.ndarray) -> np.ndarray:
 @kernel(PULL)
 def pull(model, sp, run, t, h, old, stage, x, W):
     """Project x = (q, v) in place; the factors at the new point stay in W for the error estimate."""
+    return project(model, sp, t, x, W)
+
+
+@inner
+def project(model, sp, t, x, W):
+    """Positions, then velocities, level by level along the directions at the predicted point."""
     size = model.size
     nq, rows = size.nq, size.n_position
     at_r, at_d = size.at_residual, size.at_correction
