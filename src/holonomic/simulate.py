@@ -23,7 +23,6 @@ from .arguments import (
     refuse_unknown,
 )
 from .automatic.decide import Choosing
-from .automatic.prefer import preferred
 from .errors import IncompatibleMethods
 from .model.dae import Dae
 from .model.input_tables import InputTables
@@ -32,8 +31,6 @@ from .planning.gains import check_gain
 from .planning.reuse import UntraceableEvent, as_python, model_of, plan_of
 from .results.solution import Solution
 from .results.story import told
-from .running.attendant import Attendant
-from .running.checkpoints import Checkpoints, identity_of
 from .running.companion import check_error, enter_error
 from .running.detour import Crossing
 from .running.prepared import prepared_for, remember
@@ -240,6 +237,8 @@ def _simulated(here: Opened, asked: Asked, budget: Budget | None, file: tuple[Pa
         return sol
     note, words = None, asked
     if asked.prefer is not None:
+        from .automatic.prefer import preferred
+
         given: dict[str, Any] = {"y0": q} if model.is_ode else {"q0": q[: model.nc], "v0": v}
         if len(extras):  # those of an earlier run's end, too
             given |= {"s0": q[model.nc : model.nc + model.ns], "w0": q[model.nc + model.ns :]}
@@ -291,8 +290,12 @@ def _simulated(here: Opened, asked: Asked, budget: Budget | None, file: tuple[Pa
     crossing = Crossing(None if initial == "free" else plan_for, t1)
     attendant = None
     if budget is not None or file is not None:
+        from .running.attendant import Attendant
+
         checkpoints = None
         if file is not None:
+            from .running.checkpoints import Checkpoints, identity_of
+
             from_start = (begin.q, begin.v, initial, begin.rows, begin.redundant, start.lam0)
             identity = identity_of(plan, choice, from_start, save_t, t0, t1, inputs, asked.limits())
             checkpoints = Checkpoints(*file, identity, choice, plan_for, begin, inputs)

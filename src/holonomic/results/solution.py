@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -14,9 +14,11 @@ from .drift import Drift
 from .error_estimate import ErrorEstimate
 from .exports import Exports
 from .naming import ELSEWHERE, is_dae, order_of
-from .provenance import Provenance, provenance
 from .states import Energy, EventLog, State
 from .trail import Trail
+
+if TYPE_CHECKING:
+    from .provenance import Provenance
 
 
 class Solution(Exports):
@@ -234,6 +236,8 @@ class Solution(Exports):
     @property
     def provenance(self) -> Provenance:
         """Where the numbers come from: versions, kernels, model, methods, processor, date; files of runs keep it."""
+        from .provenance import provenance
+
         return provenance(self.source)
 
     @property

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -35,13 +36,15 @@ from ..results.trail import join
 from ..starting.initial import Start
 from ..starting.invariance import AT_THE_END, NEAR_ITS_VALUE, left_out, not_kept, was_kept
 from . import failure
-from .attendant import Attendant
 from .detour import Crossing
 from .impact import after_event
 from .multistep_start import start_multistep
 from .near_singular import passed_singular
 from .progress import Progress
 from .run import Run
+
+if TYPE_CHECKING:
+    from .attendant import Attendant
 
 
 def walk(
