@@ -14,7 +14,13 @@ from typing import Any
 import numpy as np
 
 from ..kernels.signatures import call_field, call_model, has_function
-from ..native.marks import Kernel, Leaf
+from ..native.marks import MARKED, Kernel, Leaf, SlotCall, View
+
+
+@functools.cache
+def mark_of(function, kind: type) -> Any:
+    """Return the mark of this kind that a function has; None: it has none."""
+    return next((mark for mark in MARKED if isinstance(mark, kind) and mark[0] is function), None)
 
 
 @dataclass(frozen=True)
@@ -126,8 +132,9 @@ class Folding:
                 return whole.known.get(node.attr) or whole.fields[node.attr]
         if isinstance(node, ast.Call) and len(node.args) == 1:
             function, numbers = self.value(node.func), self.value(node.args[0])
-            if isinstance(function, Known) and isinstance(numbers, Array) and hasattr(function.value, "layout"):
-                return self._seen(function.value.layout, numbers, self.fold(node.args[0]).id)
+            view = mark_of(function.value, View) if isinstance(function, Known) and isinstance(numbers, Array) else None
+            if view is not None:
+                return self._seen(view.layout, numbers, self.fold(node.args[0]).id)
         return None
 
     def _seen(self, layout, numbers: Array, name: str) -> Parts:
@@ -240,8 +247,9 @@ class Folding:
             return self._field(*node.args)
         if target is call_model:
             return self._model(*node.args)
-        if getattr(target, "slot", None) is not None:  # a call through a table: its first argument
-            kernel = self._table(node.args[0]).functions[target.slot]
+        through = mark_of(target, SlotCall)
+        if through is not None:  # a call through a table: its first argument
+            kernel = self._table(node.args[0]).functions[through.index]
             return self._call(kernel, node.args[1:])
         arguments = [self.fold(each) for each in node.args]
         if target in FOLDED.values() or getattr(target, "__module__", "") == "math":
