@@ -31,11 +31,12 @@ def forget(system) -> None:
 def told(sol) -> dict:
     """Everything of a solution that can be compared, word for word and bit for bit."""
     trail = sol.trail
-    story, memory = trail.story, trail.memory.copy()
+    story, memory, dense = trail.story, trail.memory.copy(), trail.dense
+    dense = dense[dense[:, 0] != 0.0] if dense.shape[1] else dense  # where no step ends, nothing is written but its length
     memory.quota = 0  # how many steps a stretch may have follows from the time they take
     return {
         "t": sol.t.tobytes(), "x": trail.arrays[1].tobytes(), "k": trail.arrays[2].tobytes(), "memory": bytes(memory),
-        "dense": trail.dense.tobytes(), "noted": trail.noted.tobytes(), "data": trail.data.tobytes(), "ended": sol.ended,
+        "dense": dense.tobytes(), "noted": trail.noted.tobytes(), "data": trail.data.tobytes(), "ended": sol.ended,
         "stats": sol.stats, "start": (trail.start[0], trail.start[1].tobytes()), "stop": repr(trail.stop),
         "begin": repr(trail.begin), "plan": repr(sol.plan), "story": repr(story), "why": sol.plan.why(), "paths": len(trail.paths),
         "parts": [told(part) for part in trail.parts], "printed": repr(sol).partition(" in ")[0], "first": trail.first_step,
@@ -228,3 +229,53 @@ def test_a_second_call_is_short():
     sys.setprofile(None)
     assert frames < 40
     assert len(files) < 12
+
+
+def test_a_later_end_fails_in_the_same_words():
+    def run(system, t_end, **options):
+        forget(system)
+        h.simulate(system, 0.01, q0=[1, 0], v0=[0, 0], **options)
+        assert all(model.prepared for model in models_of(system))
+        again = outcome(lambda: h.simulate(system, t_end, q0=[1, 0], v0=[0, 0], **options))
+        forget(system)
+        assert again == outcome(lambda: h.simulate(system, t_end, q0=[1, 0], v0=[0, 0], **options))
+        return again
+
+    assert "max_steps = 60" in run(pendulum(), 50.0, max_steps=60)["StepFailed"]
+    assert "x" in run(pendulum(), 50.0)
+    sinks = h.System(mass=np.eye(2), force=lambda q: np.array([0.0, -9.81]) / np.sqrt(0.2 + q[1]), constraint=lambda q: q @ q - 1)
+    assert "force() gives NaN" in run(sinks, 5.0)["NotFinite"]
+    assert "force() gives NaN" in run(sinks, 5.0, integrator=h.RK45())["NotFinite"]
+
+
+def test_ctrl_c_behind_the_first_stretch_leaves_the_run_so_far(monkeypatch):
+    system = pendulum()
+    whole = h.simulate(system, 40.0, q0=[1, 0], v0=[0, 0])
+
+    class Interrupted:
+        @staticmethod
+        def native(*arguments):
+            run_compiled.native(*arguments)
+            raise KeyboardInterrupt
+
+    run_compiled = prepared.run_compiled
+    monkeypatch.setattr(prepared, "run_compiled", Interrupted)
+    sol = h.simulate(system, 40.0, q0=[1, 0], v0=[0, 0])
+    assert sol.ended == "interrupted"
+    assert 10 < len(sol.t) < len(whole.t)
+    assert np.array_equal(sol.q, whole.q[: len(sol.t)])
+
+
+def test_a_singular_position_on_the_way_is_met_alike():
+    problem = problems.get("four-bars")
+    for options in (
+        {}, {"integrator": h.RK45(), "stabilization": h.PostStabilization()}, {"integrator": h.Radau(), "formulation": h.Index2()},
+    ):  # fmt: skip
+        far = lambda options=options: h.simulate(problem, 3.0, **options)
+        outcome(far)
+        forget(problem.system)
+        first = outcome(far)
+        forget(problem.system)
+        h.simulate(problem, 0.01, **options)
+        assert all(model.prepared for model in models_of(problem.system))
+        assert outcome(far) == first

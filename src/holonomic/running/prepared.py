@@ -41,7 +41,7 @@ from ..starting.rank import RHO_FULL_RANK
 from .detour import Crossing, alarm_of
 from .failure import unstable
 from .near_singular import passed_singular, without_passage
-from .run import NOTHING, QUOTA, Run, RunState
+from .run import INTERRUPTED, NOTHING, QUOTA, Run, RunState
 from .walk import repeated, run_again, walk
 
 MOST = 16  # ways of asking that are remembered for one model
@@ -79,15 +79,14 @@ def remember(here: Opened, asked: Asked, choice: Choice, sol: Solution, inputs: 
         return
     if asked.choice(model) is not choice:  # what follows from the start
         return
+    known, words = model.prepared, _words(asked)
     try:
-        known, words = model.prepared, _words(asked)
-        if words in known:
-            del known[words]
-        while len(known) >= MOST:
-            del known[next(iter(known))]
-        known[words] = Prepared(here, asked, choice, plan, inputs)
-    except (TypeError, KeyError, StopIteration):  # what cannot be looked up; another thread was here
+        hash(words)
+    except TypeError:  # arrays and mappings among them
         return
+    for oldest in list(known)[: max(0, len(known) - MOST + 1)]:
+        known.pop(oldest, None)
+    known[words] = Prepared(here, asked, choice, plan, inputs)
 
 
 def _is_plain(plan: Plan, choice: Choice) -> bool:
@@ -183,7 +182,10 @@ class Prepared:
         if self.inputs.tables:
             self.inputs.begin(data, t0, self.forward)
             opening.t_stop = self.inputs.next_break(t0, t1)
-        status = run_compiled.native(work.given(plan, data, memory, save_t), opened, self.stages)
+        try:
+            status = run_compiled.native(work.given(plan, data, memory, save_t), opened, self.stages)
+        except KeyboardInterrupt:
+            status = INTERRUPTED
         if status == ASIDE:
             sol = None
         elif status != DONE or memory.t != t1 or self._has_more_to_say(memory):

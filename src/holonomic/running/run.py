@@ -28,6 +28,7 @@ from .watching import Watching
 
 STRETCH_SECONDS = 0.05
 QUOTA, INTERPRETED = 2000, 50  # steps of the first stretch
+INTERRUPTED = -2  # status of a stretch behind which Ctrl-C was seen
 NOTHING = np.zeros(0)
 
 
@@ -278,6 +279,8 @@ class Run:
                 if status is None:
                     memory.quota = quota
                     status = self._stretch()
+                elif status == INTERRUPTED:
+                    raise KeyboardInterrupt
             finally:
                 try:
                     self._collect(*written)
