@@ -123,7 +123,7 @@ class InputTables:
                 continue
             at = self.at + 3 * i
             side = "right" if direction > 0 else "left"
-            k = int(np.searchsorted(times, t, side=side))
+            k = int(times.searchsorted(t, side))
             if k == 0 or k == len(times):
                 data[at : at + 3] = (values[0] if k == 0 else values[-1], 0.0, t)
             else:
@@ -135,15 +135,17 @@ class InputTables:
         if not len(self.breaks):
             return t_end
         if t_end >= t:
-            k = int(np.searchsorted(self.breaks, t, side="right"))
+            k = int(self.breaks.searchsorted(t, "right"))
             return float(min(self.breaks[k], t_end)) if k < len(self.breaks) else t_end
-        k = int(np.searchsorted(self.breaks, t, side="left"))
+        k = int(self.breaks.searchsorted(t, "left"))
         return float(max(self.breaks[k - 1], t_end)) if k > 0 else t_end
 
     def jumps(self, t: float) -> bool:
         """Tell whether an input has another value after t than before it."""
         for _, times, values in self.tables:
-            k = int(np.searchsorted(times, t, side="left"))
+            if len(times) == 1:
+                continue
+            k = int(times.searchsorted(t, "left"))
             if k + 1 < len(times) and times[k] == t == times[k + 1] and values[k] != values[k + 1]:
                 return True
         return False

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Mapping
 from functools import cached_property
 from typing import Any
 
@@ -13,7 +15,7 @@ from ..kernels.signatures import Fn
 from ..model.call_by_name import FULL, Names, asked, call, param_names, wanted
 from ..model.dae import state_values
 from ..model.extra_states import allowed
-from ..model.function_signature import given_to
+from ..model.function_signature import in_run
 from ..results.trail import in_all_rows
 
 BLOCK = 1024  # looks whose noise is drawn together, so that any look's noise is found again from its number
@@ -42,8 +44,11 @@ class Law:
         known = system.names if model.is_ode else allowed(system, "output", FULL)
         self._outputs = [each for each in model.output_shapes if each not in known]
         known = (*known, *self._outputs, *(("state",) if controller.state is not None else ()))
-        self._takes, self.names = asked(controller.law, self.role, known)
+        takes, self.names = asked(controller.law, self.role, known)
+        self._by_position, self._by_name = takes.split(self.names)
         self.reads = [each for each in self._outputs if each in self.names]
+        self._places = [each for each in places_of(model.output_shapes) if each[0] in self.reads]
+        self._plain = not (model.is_ode or len(model.extras))  # q and v are all there is
         self.field = bool({"a", "lam"} & set(self.names)) or bool(self.reads)
         self.measured = [each for each in self.names if each not in ("t", "p", "u", "state")]
         for each in controller.noise or {}:
@@ -66,18 +71,21 @@ class Law:
     def answer(self, run, k: int, state, member: int) -> tuple[np.ndarray, Any, dict[str, Any]]:
         """What it sets after look number k at the present state of a run, its own next state, and what it measured."""
         values = self._seen(run, state)
-        for name, noise in self.noise(values, k, member).items():
-            values[name] = values[name] + noise
-        where, measured = f"{self.role} at t = {run.t:.6g}", {name: np.copy(values[name]) for name in self.measured}
+        if self.controller.noise:
+            for name, noise in self.noise(values, k, member).items():
+                values[name] = values[name] + noise
+        measured = {name: _own(values[name]) for name in self.measured}
+        by_position = [values.get(one.name, one.default) for one in self._by_position]
         try:
             with np.errstate(all="ignore"):
-                result = given_to(self.controller.law, self._takes, values)
+                result = in_run(self.controller.law)(*by_position, **{name: values[name] for name in self._by_name})
         except HolonomicError:
             raise
         except Exception as problem:
             raise StepFailed(
                 f"{self.role} failed at t = {run.t:.6g}: {type(problem).__name__}: {problem}. See error.solution."
             ) from problem
+        where = f"{self.role} at t = {run.t:.6g}"
         if state is not None:
             if not isinstance(result, tuple | list) or len(result) != 2:
                 raise WrongShape(f"{where} has a state: it must return a pair (inputs, next state), got {type(result).__name__}.")
@@ -123,7 +131,11 @@ class Law:
         nq, nv = model.nq, model.nv
         x = run.x[: nq + nv].copy()
         # copies: a law may write into what it is given
-        values: dict[str, Any] = {"t": t, "state": np.copy(state)} | state_values(model.system, x[:nq], x[nq:], model.extras)
+        q, v = x[:nq], x[nq:]
+        values: dict[str, Any] = {"q": q, "v": v} if self._plain else state_values(model.system, q, v, model.extras)
+        values["t"] = t
+        if state is not None:
+            values["state"] = np.copy(state)
         if "p" in names or "u" in names:
             values["p"] = param_names(run.data, model.places)
         if "u" in names:
@@ -140,12 +152,20 @@ class Law:
 
     def _read(self, flat: np.ndarray) -> dict[str, Any]:
         """Outputs by name."""
-        found, at = {}, 0
-        for name, shape in self.model.output_shapes.items():
-            size = int(np.prod(shape))
-            found[name] = flat[at] if shape == () else flat[at : at + size].reshape(shape)
-            at += size
-        return found
+        return {
+            name: flat[first] if shape == () else flat[first:end].reshape(shape) for name, first, end, shape in self._places
+        }
+
+
+def places_of(shapes: Mapping[str, tuple[int, ...]]) -> list[tuple[str, int, int, tuple[int, ...]]]:
+    """Where outputs stand that lie one behind the other: name, first entry, the one after the last, shape."""
+    ends = np.cumsum([0, *(math.prod(shape) for shape in shapes.values())]).tolist()
+    return [(name, ends[k], ends[k + 1], shape) for k, (name, shape) in enumerate(shapes.items())]
+
+
+def _own(value):
+    """A copy of an array; numbers as they are."""
+    return value.copy() if isinstance(value, np.ndarray) else value
 
 
 def inputs_now(model, t: float, data: np.ndarray, p) -> Names:
@@ -164,8 +184,8 @@ def _checked(values, shape: tuple[int, ...], what: str, each: str = "") -> np.nd
         found = np.array(values, dtype=float)
     except (TypeError, ValueError):
         raise WrongShape(f"{what} must be numbers, got {values!r}.") from None
-    if found.size != int(np.prod(shape)):
-        raise WrongShape(f"{what} gives {found.size} numbers, expected {int(np.prod(shape))}{f', {each}' if each else ''}.")
-    if not np.all(np.isfinite(found)):
+    if found.size != math.prod(shape):
+        raise WrongShape(f"{what} gives {found.size} numbers, expected {math.prod(shape)}{f', {each}' if each else ''}.")
+    if not np.isfinite(found).all():
         raise NotFinite(f"{what} gives {found.ravel()[~np.isfinite(found.ravel())][0]}. See error.solution.")
     return found.reshape(shape)
