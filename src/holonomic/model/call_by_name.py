@@ -9,13 +9,14 @@ import difflib
 import functools
 import inspect
 from collections.abc import Callable, Mapping
-from types import SimpleNamespace
+from types import FunctionType, SimpleNamespace
 from typing import Any, TypeVar
 
 import numpy as np
 
 from ..errors import BadArgument, UnknownArgument
 from .function_signature import Taken, given_to, taken
+from .made_functions import MadeFunction
 
 BASIC = ("t", "q", "v", "p", "u")  # what every function of a System may name
 FULL = (*BASIC, "a", "lam")  # outputs and events
@@ -82,8 +83,21 @@ def wanted(function, role: str, allowed: tuple[str, ...]) -> tuple[str, ...]:
     return asked(function, role, allowed)[1]
 
 
+_known: dict[tuple, tuple[Taken, tuple[str, ...]]] = {}  # of functions that makers made, by the text they were made from
+
+
 def asked(function, role: str, allowed: tuple[str, ...]) -> tuple[Taken, tuple[str, ...]]:
     """Return what a function takes, and the names it asks for, refusing any that it cannot have."""
+    inside = function.function if isinstance(function, MadeFunction) else None
+    if not isinstance(inside, FunctionType) or inside.__defaults__ or inside.__kwdefaults__ or inside.__dict__:
+        return _asked(function, role, allowed)
+    key = (inside.__code__, allowed)
+    if key not in _known:
+        _known[key] = _asked(function, role, allowed)
+    return _known[key]
+
+
+def _asked(function, role: str, allowed: tuple[str, ...]) -> tuple[Taken, tuple[str, ...]]:
     names, takes = [], taken(function, role, allowed)
     for parameter in takes.parameters:
         only = parameter.kind is parameter.POSITIONAL_ONLY and parameter not in takes.by_position

@@ -16,6 +16,7 @@ from ..formulations.index2 import Index2
 from ..kernels.elements import BODY, FORCE, NORMS, ROWS, SPEEDS
 from ..model.call_by_name import wanted
 from ..model.system import System
+from .collector_pause import collector_paused
 from .element_reader import Reader, Remaker
 from .lower import (
     body_sizes,
@@ -50,7 +51,7 @@ def to_tables(m, q: np.ndarray, varying=()) -> TableSystem:
     for body in bodies:
         coordinates |= m.kit.labels(body.name)
     norms = list(m.kit.invariants(tuple(m.bodies)) or ())
-    params = dict(m.params) | {f"{name}.size": size for name, size in body_sizes(m).items()} | shape_masses(m)
+    params = m.params.as_dict() | {f"{name}.size": size for name, size in body_sizes(m).items()} | shape_masses(m)
     readers = {name: read(parts, params) for name, parts in elements(m)}
     functions = [function for reader in readers.values() for function in reader.functions]
     functions += [given for given in m.inputs.values() if callable(given)]
@@ -95,7 +96,8 @@ def as_it_is(m):
 
 def collect(m, params: dict[str, float], q: np.ndarray, readers: dict[str, Reader], varying=()) -> Collection:
     """Put all elements of a mechanism into tables."""
-    return Collector(m, params, q, readers, varying).collection
+    with collector_paused():
+        return Collector(m, params, q, readers, varying).collection
 
 
 class Collector:

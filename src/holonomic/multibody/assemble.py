@@ -80,7 +80,7 @@ class Kinematics:
         # in the order of the System's rows: holonomic, then velocity constraints
         self.parts = [part for level in ("position", "velocity") for part in parts if part.level == level]
         self.names = {part.name: wanted(part.rows, part.name, ("t", "q", "v", "p")) for part in self.parts}
-        self.p = Names(**dict(m.params))
+        self.p = Names(**m.params.as_dict())
         sizes = body_sizes(m)
         self.scale = np.sqrt([w for name in m.bodies for w in m.kit.weights(sizes[name])[1]])
         self.size = mechanism_size(m)
@@ -204,7 +204,7 @@ def assemble(m, values, speeds, near, drawn: bool = False) -> Assembly:
     for drive in m.drives.values():
         if drive.start is not None:
             m.params._values[drive.start] = float(drive.value(q, k.p))
-    k.p = Names(**dict(m.params))
+    k.p = Names(**m.params.as_dict())
     moved, turned = _moves(m, begin, q)
     if drawn:
         _warn_of(k, gaps, moved)

@@ -221,6 +221,8 @@ class JointMethods(GearMethods):
         return keys, keys
 
     def _is_pair(self, at) -> bool:
+        if type(at) is tuple and len(at) > 0 and type(at[0]) in (float, int):  # a point, which nearly all are
+            return False
         return (
             (isinstance(at, Sequence) or np.ndim(at) > 0)
             and not isinstance(at, str | bytes)

@@ -264,36 +264,37 @@ def check_masses(m, system, q) -> None:
     raise BadArgument(f"body {worst!r} has no inertia, but its joints let it turn. Give inertia=, or a shape.")
 
 
-def drawn_points(m) -> dict[str, list[np.ndarray]]:
-    """All points of each body in the drawing: centre, joints, forces."""
-    found = {name: [np.array(body.position)] for name, body in m.bodies.items()}
-    found["ground"] = []
-    names = {body.index: name for name, body in m.bodies.items()} | {-1: "ground"}
+def drawn_points(m) -> tuple[np.ndarray, np.ndarray]:
+    """All points of the drawing, centres, joints, forces, and which body each belongs to; -1 is the ground."""
+    owners = [body.index for body in m.bodies.values()]
+    names = [name for body in m.bodies.values() for name in body.origin]
     for part in (*m.joints.values(), *m.forces.values(), *m.points.values()):
         for mark in part.marks:
-            found[names[mark[0]]].append(np.array([m.params[key] for key in mark[1]]))
-    return found
+            owners.append(mark[0])
+            names += mark[1]
+    return np.array(owners), m.params.many(names).reshape(-1, m.dimension)
 
 
-def mechanism_size(m) -> float:
-    """Largest extent of the drawing, m."""
-    points = np.array([point for points in drawn_points(m).values() for point in points])
+def extent(m, points: np.ndarray) -> float:
+    """Largest extent of points and bodies, m."""
     reach = max((2 * body.size for body in m.bodies.values()), default=0.0)
     return max(float(np.max(np.ptp(points, axis=0))), reach) or 1.0
 
 
+def mechanism_size(m) -> float:
+    """Largest extent of the drawing, m."""
+    return extent(m, drawn_points(m)[1])
+
+
 def body_sizes(m) -> dict[str, float]:
     """Largest distance of a drawn point of each body from its centre of mass, m."""
-    whole = mechanism_size(m)
-    sizes = {}
-    for name, points in drawn_points(m).items():
-        if name == "ground":
-            continue
-        body = m.bodies[name]
-        far = max(float(np.linalg.norm(point - points[0])) for point in points)
-        size = max(far, body.size)
-        sizes[name] = size if size > 1e-6 * whole else whole
-    return sizes
+    owners, points = drawn_points(m)
+    whole, n = extent(m, points), len(m.bodies)
+    sizes = np.array([body.size for body in m.bodies.values()], dtype=float)
+    of_bodies = owners >= 0
+    owners, points = owners[of_bodies], points[of_bodies]
+    np.maximum.at(sizes, owners, np.linalg.norm(points - points[:n][owners], axis=1))  # centres come first
+    return dict(zip(m.bodies, np.where(sizes > 1e-6 * whole, sizes, whole).tolist(), strict=True))
 
 
 def metric(m, bodies) -> tuple:
@@ -310,8 +311,26 @@ def metric(m, bodies) -> tuple:
 
 def check_inertias(m) -> None:
     """Refuse inertia that no body has; parameters may have been set since the bodies were made."""
+    if m.dimension == 2:  # numbers by themselves, looked at one by one only where one is wrong
+        names = [name for body in m.bodies if (name := f"{body}.inertia") in m.params]
+        if np.all(m.params.many(names) > 0.0):
+            return
+    elif not inertia_in_doubt(m):
+        return
     for body in m.bodies.values():
         check_inertia(body.name, inertia_of(m, body))
+
+
+def inertia_in_doubt(m) -> bool:
+    """Whether an inertia in space may be wrong: all are looked at together."""
+    pairs = [(i, j, f".{'xyz'[i]}{'xyz'[j]}") for i in range(3) for j in range(i, 3)]
+    known = [f"{body}.inertia" for body in m.bodies if f"{body}.inertia.xx" in m.params]
+    J = np.zeros((len(known), 3, 3))
+    for i, j, suffix in pairs:
+        own = [k for k, stem in enumerate(known) if stem + suffix in m.params]
+        J[own, i, j] = J[own, j, i] = m.params.many(known[k] + suffix for k in own)
+    values = np.linalg.eigvalsh(J)
+    return not np.all((values[:, 0] > 0.0) & (values[:, 2] <= (values[:, 0] + values[:, 1]) * (1 + 1e-9)))
 
 
 def inertia_of(m, body):

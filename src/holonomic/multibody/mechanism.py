@@ -17,6 +17,7 @@ from . import shapes as sh
 from .as_tables import lack_of_tables, to_tables
 from .assemble import Assembly, assemble, check_asked
 from .body import Body, Frame, Point, combine
+from .collector_pause import collector_paused
 from .drive_methods import DriveMethods
 from .force_methods import ForceMethods
 from .joint import Drive, Force, Joint
@@ -327,7 +328,8 @@ class Mechanism(NamedParts, JointMethods, DriveMethods, ForceMethods, StateMetho
             if not self.bodies:
                 raise BadArgument("the mechanism has no bodies. Add one with m.body(name, rod(start, end, mass=1.0)).")
             try:
-                self._assembly = assemble(self, *(self._request or ({}, {}, None)), drawn=self._request is None)
+                with collector_paused():
+                    self._assembly = assemble(self, *(self._request or ({}, {}, None)), drawn=self._request is None)
             except HolonomicError:
                 self._request = None
                 raise
@@ -356,7 +358,7 @@ class Mechanism(NamedParts, JointMethods, DriveMethods, ForceMethods, StateMetho
         if self._made is None:
             self._made = self._lowered(assembly)
         known = self._made.params
-        now = dict(self.params) | shape_masses(self)
+        now = self.params.as_dict() | shape_masses(self)
         changes = {name: value for name, value in now.items() if name in known and known[name] != value}
         if changes:
             check_inertias(self)
@@ -377,9 +379,11 @@ class Mechanism(NamedParts, JointMethods, DriveMethods, ForceMethods, StateMetho
         if apart:
             return to_tables(self, q, apart)
         if self._tables is None:
-            self._tables = to_tables(self, q)
-        now = dict(self.params) | shape_masses(self)
-        changes = {name: value for name, value in now.items() if self._tables.params[name] != value}
+            with collector_paused():
+                self._tables = to_tables(self, q)
+        now = self.params.as_dict() | shape_masses(self)
+        known = self._tables.params
+        changes = {} if now == known else {name: value for name, value in now.items() if known[name] != value}
         if changes:
             self._tables = self._tables.with_params(**changes)
         return self._tables

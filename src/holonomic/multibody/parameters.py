@@ -54,6 +54,14 @@ class Parameters(MutableMapping):
         """Numbers of the structure, but for those that are to vary."""
         return {name: self._values[name] for name in self._values if name in self._built_in and name not in varying}
 
+    def as_dict(self) -> dict[str, float]:
+        """All numbers by name, at once."""
+        return dict(self._values)
+
+    def many(self, names) -> np.ndarray:
+        """Numbers by their names, which are known to be there."""
+        return np.array([self._values[name] for name in names])
+
     def drop(self, *names: str) -> None:
         """Take numbers out again."""
         for name in names:
@@ -120,6 +128,8 @@ def not_negative(name: str, value: float) -> None:
 
 def number(name: str, value) -> float:
     """A finite number, or what is wrong with it."""
+    if type(value) is float and -1e300 < value < 1e300:  # nearly all, of thousands
+        return value
     try:
         if isinstance(value, (*TRUTH, *LOOKS_LIKE_ONE)):
             raise TypeError

@@ -271,6 +271,9 @@ def sphere(at, radius: float, mass: float | None = None) -> Shape:
 
 def point(given, what: str, dimension: int | None = None) -> tuple[float, ...]:
     """Return a point as a tuple of floats, or say what is wrong with it."""
+    if type(given) is tuple and len(given) in ((2, 3) if dimension is None else (dimension,)):  # nearly all, of thousands
+        if all(type(each) in (float, int) and -1e300 < each < 1e300 for each in given):
+            return tuple(map(float, given))
     try:
         parts = list(given)
         letters = any(isinstance(each, (*TRUTH, *LOOKS_LIKE_ONE)) for each in parts)

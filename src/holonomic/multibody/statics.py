@@ -55,7 +55,7 @@ class Statics(Kinematics):
                 "until it rests, or state the forces that act there without them."
             )
         self.system = m.to_system()[0]
-        self.p = Names(**dict(m.params))
+        self.p = Names(**m.params.as_dict())
         self.own = Names(**dict(self.system.params))  # what the system's functions take
         given = {"t": 0.0, "p": self.own}
         self.u = Names(**{
