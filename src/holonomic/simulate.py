@@ -266,7 +266,7 @@ def _simulated(here: Opened, asked: Asked, budget: Budget | None, file: tuple[Pa
     choice = choice_at_start(choice, model, t0, begin.q, data)
     plan = plan_of(model, choice, watched, begin.rows)
     choosing = None
-    if choice.integrator_open and not model.interpreted and model.dense and initial != "free":
+    if choice.integrator_open and not model.interpreted and (model.dense or model.formulations) and initial != "free":
         others = {"formulation": asked.formulation, "stabilization": asked.stabilization}
         choosing = Choosing(model, others, choice, t1, lambda other: plan_of(model, other, watched, begin.rows))
         plan = choosing.likely(plan)

@@ -208,3 +208,14 @@ def test_formulations_that_tables_do_not_have_are_named():
     with pytest.raises(IncompatibleMethods, match=r"^the mechanism as tables does not have the equations of Index3\(\), which "
                        r"Radau solves\. Use formulation=Index2\(\), or DOP853\(\)\.$"):  # fmt: skip
         simulate(chain(3), 0.1, compile="never", integrator=Radau(), formulation=Index3())
+
+
+def test_the_automatic_choice_sees_what_is_stiff_in_tables():
+    m = stiff_chain(200, stiffness=5e3, damping=50.0)
+    sol = simulate(m, 0.02, compile="never", save_at=3)
+    assert repr(sol.plan) == "Index2() + Radau(order='variable') + Projection()" and sol.stats["steps"] < 100
+    assert "too stiff for explicit steps" in sol.plan.why()
+    known = simulate(m, 0.02, compile="never", integrator=Radau(), save_at=3, rtol=1e-9, **IMPLICIT)
+    assert np.abs(sol.q - known.q).max() < 1e-6
+    easy = simulate(chain(200), 0.1, compile="never")
+    assert not easy.plan.choice.integrator.implicit

@@ -181,7 +181,7 @@ class Choosing:
     def _of_start(self, run) -> Choice | None:
         left = self._left(run)
         rates = self.first = self.rates(run, keep=False)
-        if moving(self.model, run.data) and rates.fastest * rates.accurate < STABLE:
+        if self.model.dense and moving(self.model, run.data) and rates.fastest * rates.accurate < STABLE:
             rate = rate_by_time(self.model, run.t, run.x, run.data, run.direction * rates.accurate)
             rates = rates._replace(turning=rate, short=rates.short and rate * left < QUIET)
         short = self._is_short(run.plan, rates)
@@ -355,9 +355,10 @@ class Choosing:
 
     def _candidates(self, run, rates: Rates):
         """Implicit choices in the order in which they are tried."""
-        slope = None if self.model.is_ode or not self.model.n_lam else motion_at(self.model, run, rates)
+        dense = self.model.dense
+        slope = None if self.model.is_ode or not self.model.n_lam or not dense else motion_at(self.model, run, rates)
         turns = rates.turning > 0.0 or (slope is not None and turns_in_a_step(self.model, run, rates, slope))
-        large = self.model.nq + self.model.nv > LARGE and not rates.short
+        large = dense and self.model.nq + self.model.nv > LARGE and not rates.short
         straight = (rates.straight or rates.turning > 0.0) and (turns or large)
         straight = straight and not (rates.lasts or self._lasts(run, rates.accurate / SHORTER))
         integrator, share = (BDF(), BDF_TURNING if turns else BDF_SHARE) if straight else (self._radau, 1.0)

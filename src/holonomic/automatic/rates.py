@@ -37,20 +37,25 @@ class Rates(NamedTuple):
         return self.real < -STRAIGHT * self.fastest
 
 
+def unknowns_together(model) -> int:
+    """Return the unknowns that implicit steps eliminate at once; none of tables, where both kinds of steps grow with their number."""
+    return model.nq + model.nv if model.dense else 0
+
+
 def stiff_from(model, short: bool) -> float:
     """Return the accurate step times the fastest rate above which an implicit method wins."""
-    return automatic_looks.stiff_from(model.nq + model.nv, short)
+    return automatic_looks.stiff_from(unknowns_together(model), short)
 
 
 def too_stiff(model, rates: Rates, left: float, short: bool) -> bool:
     """Whether a start, with so much time left (s), is far too stiff for an explicit method; of arrays, one by one."""
-    return automatic_looks.too_stiff(model.nq + model.nv, rates.fastest, rates.real, rates.accurate, left, short)
+    return automatic_looks.too_stiff(unknowns_together(model), rates.fastest, rates.real, rates.accurate, left, short)
 
 
 def turns_rapidly(model, rates: Rates, left: float, rtol: float) -> bool:
     """Whether constraints turn far faster than a motion that is not stiff; of arrays, one by one."""
     rate = rates.turning
-    return (rtol >= LOOSE) & (rate * rates.accurate >= RAPID * dearer(model.nq + model.nv)) & (rate * left >= STABLE * WORTH)
+    return (rtol >= LOOSE) & (rate * rates.accurate >= RAPID * dearer(unknowns_together(model))) & (rate * left >= STABLE * WORTH)
 
 
 def varies(found: Indicators) -> bool:

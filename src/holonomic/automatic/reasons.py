@@ -28,7 +28,7 @@ def reasons(sol) -> list[str]:
 
 def of_start(sol) -> Indicators | None:
     """Return the indicators at the start of a run; None where there is no model, or they cannot be computed."""
-    if sol.trail.data is None or sol.trail.parent is not None or sol.plan.model.interpreted:
+    if sol.trail.data is None or sol.trail.parent is not None or sol.plan.model.interpreted or not sol.plan.model.dense:
         return None
     t, x = sol.trail.first
     plan, (t0, t1) = sol.plan, sol.span

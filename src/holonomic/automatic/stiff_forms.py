@@ -27,8 +27,11 @@ SMALL, TOO_LARGE = 8, 15
 def forms_for(model, run, rates: Rates, slope: np.ndarray | None, turns: bool) -> list[tuple]:
     """Return formulations in the order in which they are tried, with their stabilizations.
 
-    `slope` is the motion, where there are constraints; `turns` tells whether they turn within a step.
+    `slope` is the motion, where there are constraints; `turns` tells whether they turn within a step. Tables have the equations of
+    index 2 alone.
     """
+    if not model.dense:
+        return [(form(), Projection() if model.n_lam else "auto") for form in model.formulations]
     last = (Index1(), "auto")
     if isinstance(model.system, Dae):
         return [(ProjectedInvariants("Pa"), "auto"), last]
