@@ -6,8 +6,9 @@ Elements write their parts, and the entries of their Jacobians that are not zero
 that were found to repeat others are left out: there R is λ.
 
 Factors are: growth, c (real and imaginary part), how often solutions are refined, the linearized equations, then N and
-(c - ∂q̇/∂q)⁻¹ of coordinates that turn, and the panels of `saddle_fronts`. What they are worth is measured at once, by a solution
-that is known: where it misses by more than `GOOD` of its parts it is refined, where that does not help the growth says so.
+(c - ∂q̇/∂q)⁻¹ of coordinates that turn, and the panels of `saddle_fronts`. Where a pivot has cancelled, what they
+are worth is measured at once, by a solution that is known: where it misses by more than `GOOD` of its parts it is refined, where
+that does not help the growth says so.
 """
 
 from __future__ import annotations
@@ -36,6 +37,7 @@ OPERATOR = i8(i8, i8, f8, i8, i8, i8, i8)
 # the lumps at its ends and of its first rows; whether it writes q̇
 KIND = 20
 TELLS = 4  # numbers that factors begin with
+ENOUGH = 1e-5  # the smallest pivot ratio up to which solutions are not tried: they lose about 1e-16 over it
 GOOD, BEARABLE, SEVERAL = 1e-9, 1e-5, 4  # what solutions miss beside their parts; the most refinements
 
 NEWTON = Layout(
@@ -398,31 +400,33 @@ def table_newton_factor(context, mode, t, a, b, data, out):
     at = address + 8 * (n + 2 * largest)
     X, left = numbers_at(at, 1), numbers_at(at + 8 * largest * largest, 1)
     clear(parts, 0, n)
-    factor_fronts(
+    least = factor_fronts(
         heads, head.fronts, names, entries, turns, whole_at(head.children, 1), F, TELLS, N, t, head.spun, P, X, left, parts, own,
         scales, head.nv, tiny_part(head.looks),
     )  # fmt: skip
     at += 8 * (largest * largest + head.left)
     x, r, z = numbers_at(at, 1), numbers_at(at + 8 * n, 1), numbers_at(at + 16 * n, 1)
-    times, missed = tried(
-        heads,
-        head.fronts,
-        names,
-        entries,
-        turns,
-        F,
-        N,
-        t,
-        head.spun,
-        P,
-        x,
-        r,
-        z,
-        parts,
-        head.nv,
-        n,
-        whole_at(head.dropped, 1),
-    )
+    times, missed = 0, 0.0
+    if not least > ENOUGH:
+        times, missed = tried(
+            heads,
+            head.fronts,
+            names,
+            entries,
+            turns,
+            F,
+            N,
+            t,
+            head.spun,
+            P,
+            x,
+            r,
+            z,
+            parts,
+            head.nv,
+            n,
+            whole_at(head.dropped, 1),
+        )
     judge(F, times, missed)
     leave_room(address)
     return OK
@@ -457,7 +461,7 @@ def table_complex_factor(context, mode, t, a, b, data, out):
     X = numbers_at(at, 2).view(np.complex128)
     left = numbers_at(at + 16 * largest * largest, 2).view(np.complex128)
     clear(parts, 0, n)
-    factor_fronts(
+    least = factor_fronts(
         heads, head.fronts, names, entries, turns, whole_at(head.children, 1), F, TELLS, N, c, head.spun, P, X, left, parts, own,
         scales, head.nv, tiny_part(head.looks),
     )  # fmt: skip
@@ -467,25 +471,27 @@ def table_complex_factor(context, mode, t, a, b, data, out):
         numbers_at(at + 16 * n, 2).view(np.complex128),
         numbers_at(at + 32 * n, 2).view(np.complex128),
     )
-    times, missed = tried(
-        heads,
-        head.fronts,
-        names,
-        entries,
-        turns,
-        F,
-        N,
-        c,
-        head.spun,
-        P,
-        x,
-        r,
-        z,
-        parts,
-        head.nv,
-        n,
-        whole_at(head.dropped, 1),
-    )
+    times, missed = 0, 0.0
+    if not least > ENOUGH:
+        times, missed = tried(
+            heads,
+            head.fronts,
+            names,
+            entries,
+            turns,
+            F,
+            N,
+            c,
+            head.spun,
+            P,
+            x,
+            r,
+            z,
+            parts,
+            head.nv,
+            n,
+            whole_at(head.dropped, 1),
+        )
     judge(F, times, missed)
     leave_room(address)
     return OK
