@@ -38,7 +38,7 @@ class Rates(NamedTuple):
 
 
 def unknowns_together(model) -> int:
-    """Return the unknowns that implicit steps eliminate at once; none of tables, where both kinds of steps grow with their number."""
+    """Return the unknowns that implicit steps eliminate at once; none of tables, where both kinds of steps grow alike."""
     return model.nq + model.nv if model.dense else 0
 
 
