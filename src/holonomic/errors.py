@@ -20,6 +20,7 @@ NO_CONVERGENCE = 26  # Newton's iteration of an implicit step did not converge
 NO_PAST = 27  # a multistep method with a fixed step finds no points to begin with
 MOVED_START = 29  # a stabilization has moved the start of a step, which is to be taken again from there
 MANY_CROSSINGS = 28  # an event happens more often in a fixed step than there is room for
+FACING = 29  # the field points towards a switch from both sides
 
 
 class HolonomicError(Exception):

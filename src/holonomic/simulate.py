@@ -264,11 +264,11 @@ def _simulated(here: Opened, asked: Asked, budget: Budget | None, file: tuple[Pa
     if initial != "free" and isinstance(system, Dae):
         begin, lam0 = begin._replace(root=take_root(model, t0, begin.q, data, lam0)), None
     choice = choice_at_start(choice, model, t0, begin.q, data)
-    plan = plan_of(model, choice, watched, begin.rows)
+    plan = plan_of(model, choice, watched, begin.rows, True)
     choosing = None
     if choice.integrator_open and not model.interpreted and (model.dense or model.formulations) and initial != "free":
         others = {"formulation": asked.formulation, "stabilization": asked.stabilization}
-        choosing = Choosing(model, others, choice, t1, lambda other: plan_of(model, other, watched, begin.rows))
+        choosing = Choosing(model, others, choice, t1, lambda other: plan_of(model, other, watched, begin.rows, True))
         plan = choosing.likely(plan)
     plan.enter_gains(data, forward)
     z0 = np.concatenate([begin.q, begin.v])
@@ -286,7 +286,7 @@ def _simulated(here: Opened, asked: Asked, budget: Budget | None, file: tuple[Pa
         run.follow(sampling)
     if initial == "free" and lam0 is not None:
         run.lam0, lam0 = free_multipliers(plan, lam0), None
-    plan_for = lambda other: plan_of(model, other, watched, begin.rows)
+    plan_for = lambda other: plan_of(model, other, watched, begin.rows, True)
     crossing = Crossing(None if initial == "free" else plan_for, t1)
     attendant = None
     if budget is not None or file is not None:

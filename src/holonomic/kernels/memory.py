@@ -16,6 +16,7 @@ RUN = Layout("Run", (
     ("h_max", REAL, "longest step that is allowed"),
     ("h_fixed", REAL, "fixed step, with its sign"),
     ("t_base", REAL, "time from which fixed steps are counted"),
+    ("h_whole", REAL, "step after this one, had it not been cut short to end on an event"),
     ("h_sure", REAL, "length up to which steps can be looked into; 0 where unknown"),
     # error and step control
     ("rtol", REAL, "relative tolerance"),
@@ -60,7 +61,7 @@ RUN = Layout("Run", (
     ("is_stiff", WHOLE, "1 once there were 15"),
     ("rough", WHOLE, "steps rejected with an error far too large"),
     # what is done now
-    ("phase", WHOLE, "STEPPING, WATCHING, WRITING or PASSING"),
+    ("phase", WHOLE, "STEPPING, WATCHING, WRITING, PASSING or SWITCHING"),
     ("quota", WHOLE, "steps that may be tried before Python is asked"),
     ("limit", WHOLE, "steps that may be tried in all"),
     ("fixed", WHOLE, "1 where the step is fixed"),
@@ -96,6 +97,10 @@ RUN = Layout("Run", (
     ("event_past", REAL, "the same of the step before, whose values are known; 0: there is none"),
     ("looked", REAL, "share of the step that has been looked into for events"),
     ("event_field", WHOLE, "1 where events ask for accelerations or multipliers"),
+    ("t_switch", REAL, "time of the last change of a switch"),
+    ("lenient", WHOLE, "1 while values decide in this step, because a mode has no field beyond its switch"),
+    ("at_once", WHOLE, "changes of switches at that time"),
+    ("switched", WHOLE, "number of the switch that changed last, from 1"),
     # what is written
     ("keep_steps", WHOLE, "1 where every step is kept"),
     ("rows", WHOLE, "rows in the buffer"),
@@ -116,7 +121,7 @@ RUN = Layout("Run", (
 ))  # fmt: skip
 
 # phases
-STEPPING, WATCHING, WRITING, PASSING = 0, 1, 2, 3
+STEPPING, WATCHING, WRITING, PASSING, SWITCHING = 0, 1, 2, 3, 4
 
 # crosses: rows of K hold pivot ratios at all stages, or at both ends alone
 BY_STAGES, BY_ENDS = 1, 2
@@ -139,7 +144,9 @@ SIZE = Layout("Size", tuple((name, WHOLE, meaning) for name, meaning in (
     ("nrow", "numbers in a stage row (q', v', λ, ρ)"),
     ("dense_first", "the first of the stage rows that dense output reads, where they are kept"),
     ("nk", "numbers in (v', λ)"),
-    ("n_events", "events"),
+    ("n_events", "events, with the switches behind them"),
+    ("n_switches", "switches that are followed, the last ones"),
+    ("at_modes", "where their modes begin in data"),
     ("n_errors", "error vectors"),
     ("shared", "1 where position and velocity rows have one Jacobian, and so one factor buffer"),
     ("dense", "1 where the model offers dense terms of the whole system"),

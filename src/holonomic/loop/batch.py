@@ -40,10 +40,12 @@ from .event_search import (
     ROUGH,
     SIGN,
     START,
+    STEP,
     STOPS,
     has_nan,
     sign_of,
 )
+from .switches import arm_switches, enter_modes
 
 PLENTY = 1 << 62
 # what a member may be left with besides the statuses of `drive`
@@ -152,16 +154,22 @@ def any_jumps(m: i8, t: f8, tables: TABLES):
 
 
 @inner
-def enter_jump(m, model, run, loop, record, forward, tables):
+def enter_jump(m, model, run, loop, record, events, forward, tables):
     """Enter inputs that jump here, and write (v', λ) anew where they have been written before the jump."""
     size, K = model.size, loop.state.K
     enter_tables(m, run.t, forward, model.data, tables)
+    if size.n_switches > 0:
+        status = enter_modes(model, run, loop.state, events)
+        if status != OK:
+            return status
     status = evaluate(model, run, run.t, loop.state.x, K, 0, loop.state.W)
     if status != OK:
         run.last_status = status
         run.t_failed = run.t
         return status
     run.evaluated = 1
+    if size.n_switches > 0:
+        arm_switches(model, run, loop.state, events)
     if run.rows > 0 and record.save_t[run.saved - 1] == run.t:
         for i in range(size.nk):
             record.k[run.rows - 1, i] = K[0, size.nq + i]
@@ -175,20 +183,25 @@ def arm_events(model, run, state, events, forward):
     x, K = state.x, state.K
     ev, ev_f, rates = events.marks, events.values, events.rates
     nev, nq = size.n_events, size.nq
+    own = nev - size.n_switches
     call_model(model, EVENTS, run.t, x, 0, K, nq, ev_f, 0)
-    if has_nan(ev_f, START, nev):
+    if has_nan(ev_f, START, own):
         return NOT_FINITE
     at_zero = False
     for k in range(nev):
         ev[SIGN, k] = sign_of(ev_f[START, k])
         ev_f[LARGEST, k], ev_f[LEFT, k] = abs(ev_f[START, k]), math.nan
         ev[LEAD, k] = ev[NEXT, k] = ev[CAME, k] = ev[ROUGH, k] = 0
-        at_zero = at_zero or ev_f[START, k] == 0.0
+        at_zero = at_zero or (k < own and ev_f[START, k] == 0.0)
+        for i in range(2):
+            ev_f[STEP + i, k] = 0.0
+    if size.n_switches > 0:
+        arm_switches(model, run, state, events)
     if at_zero:
         if run.event_field != 0:
             return BY_PYTHON
         call_model(model, EVENT_RATES, run.t, x, 0, K, nq, rates, 0)
-        for k in range(nev):
+        for k in range(own):
             if ev_f[START, k] == 0.0:
                 ev[SIGN, k] = AT_START
                 if abs(rates[k]) > UNCLEAR_RATE * rates[nev + k]:
@@ -200,6 +213,8 @@ def arm_events(model, run, state, events, forward):
 def keep_events(m, size, run, events, log):
     """Move the events of the last stretch to those of the member; False: there is no more room."""
     for row in range(run.event_rows):
+        if events.index[row] >= size.n_events - size.n_switches:
+            continue
         at = log.count[m]
         if at >= log.t.shape[1]:
             return False
@@ -218,7 +233,7 @@ def note_ends(m, size, run, state, events, log):
     """Write down events whose functions are zero exactly where the run ends; a terminal one is what ended it."""
     x, K = state.x, state.K
     ev, ev_f = events.marks, events.values
-    for k in range(size.n_events):
+    for k in range(size.n_events - size.n_switches):
         sign, wanted = ev[SIGN, k], ev[DIRECTION, k]
         if (sign == 1 or sign == -1) and ev_f[START, k] == 0.0 and (wanted == 0 or wanted == -sign):
             write_row(events.t, events.x, events.k, run.event_rows, run.t, x, K, 0, size.nq, size.nx, size.nk)
@@ -236,7 +251,7 @@ def run_member(m, slots, model, method, run, loop, record, events, tables, looks
     asked on the way, first after looks.steps[m] steps, as in a single run; see `automatic_looks`.
     """
     size = model.size
-    K, stops = loop.state.K, tables.stops
+    K, stops, own = loop.state.K, tables.stops, size.n_events - size.n_switches
     # nothing is remembered of another member
     for row in range(1, K.shape[0]):
         for i in range(K.shape[1]):
@@ -245,6 +260,10 @@ def run_member(m, slots, model, method, run, loop, record, events, tables, looks
     log.ended[m] = -1
     log.count[m] = 0
     enter_tables(m, run.t, forward, model.data, tables)
+    if size.n_switches > 0:
+        status = enter_modes(model, run, loop.state, events)
+        if status != OK:
+            return status
     status = begin(model, run, loop, record)
     if status != OK:
         return status
@@ -268,7 +287,7 @@ def run_member(m, slots, model, method, run, loop, record, events, tables, looks
                 if status == EVENT:
                     for row in range(run.event_rows):
                         k = events.index[row]
-                        if log.ended[m] < 0 and events.t[row] == run.t and events.marks[STOPS, k] != 0:
+                        if k < own and log.ended[m] < 0 and events.t[row] == run.t and events.marks[STOPS, k] != 0:
                             log.ended[m] = k
                 room = keep_events(m, size, run, events, log)
                 if room and status == DONE and stretch == stops.shape[0] - 1:
@@ -301,12 +320,12 @@ def run_member(m, slots, model, method, run, loop, record, events, tables, looks
                         K[row, i] = 0.0
             status = OK
             if any_jumps(m, run.t, tables):
-                status = enter_jump(m, model, run, loop, record, forward, tables)
+                status = enter_jump(m, model, run, loop, record, events, forward, tables)
             else:
                 enter_tables(m, run.t, forward, model.data, tables)
                 run.evaluated = 0
         elif status == DONE and any_jumps(m, run.t, tables):
-            status = enter_jump(m, model, run, loop, record, forward, tables)
+            status = enter_jump(m, model, run, loop, record, events, forward, tables)
             status = DONE if status == OK else status
     return status
 
@@ -337,7 +356,7 @@ def run_members(span, slots, model, method, loop, events, members, tables, looks
         results.steps[m] = run.accepted + run.rejected
         results.rows[m] = run.rows
         note(m, run, loop.state.K, results.notes, model.size.nq + model.size.nv)
-        note_events(m, events.values, model.size.n_events, results.notes)
+        note_events(m, events.values, model.size.n_events - model.size.n_switches, results.notes)
 
 
 @leaf

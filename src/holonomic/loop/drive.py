@@ -1,4 +1,4 @@
-"""The one step loop: propose, attempt, judge, look inside, write.
+"""The one step loop: propose, attempt, judge, look inside, write; and where a step ends on a switch, change its mode.
 
 The loop is resumable. All it knows lives in the memory of the run (see `memory`) and in the arrays
 of the state, so it can return at any point between two steps or two rows and be called again; splitting a run
@@ -11,13 +11,14 @@ changes no bit of it. It returns
 
 from __future__ import annotations
 
-from ..errors import OK
-from ..kernels.memory import PASSING, STEPPING, WATCHING
+from ..errors import EVENT, OK
+from ..kernels.memory import PASSING, STEPPING, SWITCHING, WATCHING
 from ..native.marks import leaf
 from .attempt import attempt, follow_path
 from .judge import judge
 from .look import look_inside
 from .propose import propose
+from .switches import change_modes, go_on_in_mode
 from .write import write
 
 
@@ -41,12 +42,17 @@ def drive(slots, model, method, run, loop, record, events):
             if status != OK:
                 return status
             continue
-        if run.phase == WATCHING:
-            status = look_inside(slots, model, method, run, loop, events)
+        if model.size.n_switches > 0 and run.phase == SWITCHING:
+            status = go_on_in_mode(model, run, loop, record, events)
             if status != OK:
                 return status
-            if run.phase == STEPPING:
-                continue
-        status = write(slots, model, method, run, loop, record)
+            continue
+        status = OK
+        if run.phase == WATCHING:
+            status = look_inside(slots, model, method, run, loop, events)
+        if status == OK and run.phase != STEPPING:
+            status = write(slots, model, method, run, loop, record)
+        if model.size.n_switches > 0 and status == EVENT:
+            status = change_modes(model, run, loop, events)
         if status != OK:
             return status

@@ -23,6 +23,7 @@ from .event_search import (
     BEFORE,
     CHECK,
     END,
+    FIRED,
     IN_A_PIECE,
     INNER,
     LARGEST,
@@ -149,6 +150,7 @@ def note_rough(ev: int_mat, ev_f: mat, nev: i8, t: f8):
 def begin_step(ev: int_mat, ev_f: mat, nev: i8):
     """Signs and values at the start of the step are those at the start of its first piece."""
     for k in range(nev):
+        ev[FIRED, k] = 0
         ev[NEXT, k] = ev[SIGN, k]
         ev_f[PIECE, k] = ev_f[START, k]
 

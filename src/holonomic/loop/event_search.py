@@ -33,21 +33,24 @@ IN_A_PIECE = 7  # crossings of one event in one piece: a zero at the start, two 
 MOST = 32  # crossings in one step for each event there is; where there are more, the step is taken shorter
 
 # rows of `ev` (int64), one column per event
-DIRECTION, STOPS, SIGN, NEXT, LEAD, CAME, ROUGH = range(7)
-MARKS = 7
-# DIRECTION 0 both, 1 rising, -1 falling; STOPS 1 where the run has to stop; SIGN the last nonzero sign before this step,
+DIRECTION, STOPS, SIGN, NEXT, LEAD, CAME, ROUGH, FIRED = range(8)
+MARKS = 8
+# DIRECTION 0 both, 1 rising, -1 falling, NEVER; STOPS 1 where the run has to stop, AS_SWITCH or more where
+# the field changes, HOLDS_AT_ZERO where a switch is true at zero; SIGN the last nonzero sign before this step,
 # NEXT the one where what has been looked into ends; LEAD the sign to which a function leaves zero, 0 where unknown; CAME
 # the sign towards which it crossed zero when its event last happened; ROUGH how many of the shortest pieces, one after the
-# other, were too long for it. SIGN besides ±1:
+# other, were too long for it; FIRED the sign towards which it crosses where the step ends, 0 where it does not. SIGN besides ±1:
 COUNTED = 0  # zero, and its event has been counted: armed again when it has left zero
+NEVER = 2
+AS_SWITCH, HOLDS_AT_ZERO = 2, 3
 AT_START = 2  # zero at the start of the run: counts if it leaves in its direction
 
 # rows of `ev_f` (float64): values at the start of the step; at the four points of a piece, the last of which ends where the
 # step ends; at a trial; at two points where the cubic through the four is checked; at the two points inside the last piece
-# of the step before; the largest size at the points of pieces so far; and the time at which a function was given up first, NaN
-# where it was not
-START, PIECE, END, TRIAL, CHECK, BEFORE, LARGEST, LEFT = 0, 1, 4, 5, 6, 8, 10, 11
-VALUES = 12
+# of the step before; the largest size at the points of pieces so far; the time at which a function was given up first, NaN
+# where it was not; and of a switch, the step with which it was last left false, and true
+START, PIECE, END, TRIAL, CHECK, BEFORE, LARGEST, LEFT, STEP = 0, 1, 4, 5, 6, 8, 10, 11, 12
+VALUES = 14
 
 
 @inner
@@ -272,7 +275,7 @@ def search_piece(slots, model, method, run, loop, events, first, last, count):
                 continue
             if sign == COUNTED or sign == AT_START:
                 left = ev[LEAD, k] if ev[LEAD, k] != 0 else new
-                if sign == COUNTED and ev[LEAD, k] == 0 and ev[STOPS, k] != 0 and ev[CAME, k] == new:
+                if sign == COUNTED and ev[LEAD, k] == 0 and ev[STOPS, k] == 1 and ev[CAME, k] == new:
                     run.retake = k + 1  # mapped, left without speed, and now it passes on
                     return -ACCUMULATES
                 if sign == AT_START and (wanted == 0 or wanted == left):
@@ -284,6 +287,8 @@ def search_piece(slots, model, method, run, loop, events, first, last, count):
                         return int(zero)
                     if zero > 0.0:
                         count = keep(found_theta, found, count, zero, k, new)
+                    elif ev[STOPS, k] >= AS_SWITCH:
+                        count = keep(found_theta, found, count, 0.0, k, new)
                     elif ev[STOPS, k] != 0:
                         run.retake = k + 1
                         return -ACCUMULATES

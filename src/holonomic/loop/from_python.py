@@ -9,6 +9,7 @@ from ..kernels.evaluate import evaluate
 from ..kernels.memory import RUN, SIZE
 from ..kernels.settle import pull_and_settle
 from ..kernels.signatures import (
+    EVENT_ARRAYS,
     EVENT_RATES,
     EVENTS,
     LOOP,
@@ -29,6 +30,7 @@ from ..native.types import Group, f8, i8, int_mat, ints, mat, vec
 from .begin import begin, enter_again
 from .drive import drive
 from .opening import ASIDE, OPENING, is_consistent, keep_invariants, suits
+from .switches import enter_modes
 
 # what a loop has, without names: Python makes one flat tuple of it in a tenth of the time
 _LOOP = (ints, SIZE.type, vec, RUN.type, vec, vec, vec, mat, mat, vec, vec, mat, vec, ints, mat, mat, vec, vec)
@@ -104,6 +106,12 @@ def enter_compiled(model, run, loop):
 def events_compiled(fns, t, x, K, at, data, out):
     """Event values for compiled models, from Python."""
     call_function(fns, EVENTS, t, x, 0, K, at, data, out, 0)
+
+
+@entry(MODEL, RUN.type, LOOP, EVENT_ARRAYS)
+def enter_modes_compiled(model, run, loop, events):
+    """`enter_modes` for compiled models, from Python; interpreted ones have no switches."""
+    return enter_modes(model, run, loop.state, events)
 
 
 def drive_interpreted(*arguments):

@@ -16,6 +16,7 @@ from .event_search import (
     DIRECTION,
     END,
     EPS,
+    FIRED,
     MOST,
     NEXT,
     SIGN,
@@ -28,6 +29,7 @@ from .event_search import (
     shyness,
     state_inside,
 )
+from .lenience import loosen
 
 AGAIN = -1  # the step is taken again, to end on an event
 MAX_TRIES = 6
@@ -70,6 +72,8 @@ def watch(slots, model, method, run, loop, events):
     ev, ev_f, found_theta, found = events.marks, events.values, events.theta, events.found
     last = run.last_stage
     nev = size.n_events
+    if run.tries == 0:
+        run.h_whole = run.h
     status = dense_ready(slots, model, method, run, loop.state)
     if status != OK:
         return status
@@ -91,7 +95,7 @@ def watch(slots, model, method, run, loop, events):
                     k = found[i] // 2
                     write_event(events, run, k, run.t, x, K, 0, size)
                     ev[SIGN, k] = COUNTED
-                    ev[CAME, k] = 2 * (found[i] % 2) - 1
+                    ev[CAME, k] = ev[FIRED, k] = 2 * (found[i] % 2) - 1
             run.retake = 0
             run.tries = 0
             return EVENT
@@ -148,7 +152,7 @@ def watch(slots, model, method, run, loop, events):
     for i in range(count):
         if found_theta[i] >= cut:
             ev[SIGN, found[i] // 2] = COUNTED
-            ev[CAME, found[i] // 2] = 2 * (found[i] % 2) - 1
+            ev[CAME, found[i] // 2] = ev[FIRED, found[i] // 2] = 2 * (found[i] % 2) - 1
     return OK
 
 
@@ -156,7 +160,7 @@ def watch(slots, model, method, run, loop, events):
 def look_inside(slots, model, method, run, loop, events):
     """Look for events in an accepted step; go on to write it, or to take it again."""
     if model.size.n_events > 0:
-        if run.event_rows + MOST * model.size.n_events > events.t.shape[0]:
+        if run.event_rows + MOST * model.size.n_events + 2 * model.size.n_switches > events.t.shape[0]:
             return MORE
         status = watch(slots, model, method, run, loop, events)
         if status == AGAIN or status == EVENT:
@@ -166,6 +170,10 @@ def look_inside(slots, model, method, run, loop, events):
         if asks_for_function(status) or status == ACCUMULATES or status == MANY_CROSSINGS:
             return status
         if status != OK:
+            if model.size.n_switches > 0 and loosen(model, run, status):
+                run.h = run.h_used
+                run.phase = STEPPING
+                return OK
             if run.fixed != 0:
                 run.last_status = status
                 run.t_failed = run.t

@@ -11,6 +11,7 @@ from ..native.marks import inner, part
 from .attempt import refuse
 from .event_search import dense_ready, shyness, state_inside
 from .kept_steps import keep_step
+from .lenience import be_strict
 
 OUT_OF_REACH = -(1 << 40)  # rows of this step are out of reach
 
@@ -86,6 +87,8 @@ def write_saved(slots, model, method, run, loop, record):
 def accept(slots, model, method, run, state):
     """Make the end of the step the beginning of the next one; EVENT where it was taken to end on one."""
     call_accept(slots, model, method, run, run.h_used, state)
+    if model.size.n_switches > 0 and run.lenient != 0:
+        be_strict(model, run)
     if run.steers != 0 and (run.reaches_stop == 0 or abs(run.steered_h) > abs(run.h)):
         run.h = run.steered_h
     run.t = run.t_new

@@ -19,6 +19,7 @@ import numpy as np
 from .casadi_door import is_equal
 from .function_memory import Written, empty
 from .refusals import noted, refusal
+from .switchboard import BOARD
 from .symbol import DECIDE, DEEP, Condition, Symbol, as_sx, chosen
 from .symbol_array import SymbolArray, as_array
 
@@ -152,9 +153,14 @@ class _Path:
                 "Put the body of a loop that decides into a function of its own, use np.where(condition, a, b), np.maximum "
                 "or np.clip, or give an iteration a fixed number of turns.",
             )
-        self.decisions.append((condition, answer))
+        board = BOARD.get()
+        self.decisions.append((condition if board is None else board.switched(condition, self.before()), answer))
         self.facts.append((what[0], what[1] if answer else OPPOSITE[what[1]], what[2]))
         return answer
+
+    def before(self) -> list[tuple[Symbol, bool]]:
+        """What has been decided so far, by the callers first."""
+        return [*([] if self.around is None else self.around.before()), *self.decisions]
 
     def _implied(self, terms, sign, number) -> bool | None:
         low, high = -math.inf, math.inf  # of the quantity, as far as earlier decisions bound it

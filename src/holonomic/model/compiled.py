@@ -109,7 +109,7 @@ class Model(ModelBase):
         self.nonholonomic_labels = traced.nonholonomic_labels
         self.invariant_labels = traced.invariant_labels
         self.output_shapes = traced.output_shapes
-        self.outside = traced.outside
+        self.outside, self.switches = traced.outside, traced.switches
         self._limit_rtol()
 
     def _limit_rtol(self) -> None:
@@ -286,6 +286,10 @@ class Model(ModelBase):
             traced = trace_events(traced, variant.events)
         elif variant.events:  # they contain multipliers, which are solved for
             traced = trace(self.system, *self.start, events=variant.events, numbers=self.numbers)
+        if variant.switching:
+            e = traced.expressions
+            watched = {f"switch {k}": e.switches[k] for k in range(len(traced.switches))}
+            traced = replace(traced, expressions=replace(e, events=e.events | watched))
         derived = derive(traced.expressions, variant.rows, self.held, variant.kept)
         derived.bend = variant.bend
         own = None if variant.formulation is None else variant.formulation.D
@@ -443,7 +447,8 @@ class Model(ModelBase):
         ]
         held = "" if self.held is None else f"|{self.held}"
         rows = f"{variant.rows}|{variant.kept}{held}"
-        return f"{names}|{variant.metric}|{variant.mass_at}|{variant.gains}|{rows}|{ways}"
+        switching = "|switching" if variant.switching else ""
+        return f"{names}|{variant.metric}|{variant.mass_at}|{variant.gains}|{rows}|{ways}{switching}"
 
     @cached_property
     def mass_reads(self) -> tuple[list[int], bool]:

@@ -39,5 +39,6 @@ class Expressions:
     nw: int = 0  # algebraic variables behind these, with their equations
     states: SX | None = None
     algebraic: SX | None = None
+    switches: SX | None = None  # what is watched of each; their modes are in `data`
     outputs: dict[str, SX] = field(default_factory=dict)
     events: dict[str, SX] = field(default_factory=dict)

@@ -51,6 +51,7 @@ class Variant:
     rows: tuple[int, ...] | None = None  # all others are left out
     kept: tuple[int, ...] | None = None  # none is left out: rows that count unless they become dependent
     events: Any = None  # {name: function}
+    switching: bool = False  # whether switches are watched, too, behind the events
     formulation: Any = None  # one that gives a residual
     bend: Bend | None = None
     direction: Direction | None = None
@@ -99,6 +100,7 @@ class ModelBase:
     inexact: Sequence[str] = ()  # names of what comes from differences: in `derivatives=`, or parts with opaque functions
     exacter = "Give"  # how their derivatives are given
     tier: str = "compiled"  # how its equations run, in a word
+    switches: tuple = ()  # names of comparisons that the step loop can locate
     outside: Mapping[str, tuple] = {}  # opaque functions, by the part of the system they are in
     start: tuple[np.ndarray, np.ndarray, float, Extras]  # where it was traced or first looked at: q0, v0, t0, layout of extras
     invariants_are_checked = False  # whether the equations were seen to keep them
@@ -268,22 +270,24 @@ class ModelBase:
         return dict(self.system.inputs or {})
 
     def data(self) -> np.ndarray:
-        """Return the data array: parameters, numbers, inputs, invariants at the start, root of a Dae, gains."""
+        """Return the data array: parameters, numbers, inputs, invariants at the start, root of a Dae, modes, gains."""
         return self._data.copy()
 
     @cached_property
     def _data(self) -> np.ndarray:
         params = flatten_params(dict(self.system.params or {}))
-        return np.concatenate([params, self.numbers, np.zeros(3 * len(self.inputs) + self.n_invariants + self._n_root + N_GAINS)])
+        return np.concatenate([params, self.numbers, np.zeros(self.data_places["gains"].stop - len(params) - len(self.numbers))])
 
     @cached_property
     def data_places(self) -> dict[str, slice]:
-        """Where inputs, invariants' start values, the root of a Dae and gains lie in data."""
+        """Where inputs, invariants' start values, the root of a Dae, modes of switches and gains lie in data."""
         at = self._n_params + len(self.numbers)
         inputs = slice(at, at + 3 * len(self.inputs))
         start = slice(inputs.stop, inputs.stop + self.n_invariants)
         root = slice(start.stop, start.stop + self._n_root)
-        return {"inputs": inputs, "invariants": start, "root": root, "gains": slice(root.stop, root.stop + N_GAINS)}
+        modes = slice(root.stop, root.stop + len(self.switches))
+        gains = slice(modes.stop, modes.stop + N_GAINS)
+        return {"inputs": inputs, "invariants": start, "root": root, "modes": modes, "gains": gains}
 
     @property
     def _n_root(self) -> int:

@@ -59,10 +59,22 @@ _COMPLAINTS = (
 
 def user_line():
     """Return the opcode and the quoted source of the innermost frame that is neither ours nor NumPy's."""
-    frame = sys._getframe(1)
+    frame = _users_frame()
+    return _quoted(frame.f_code, frame.f_lasti, frame.f_lineno)
+
+
+def user_place() -> tuple[int, str]:
+    """Return the number of that line, and its source as it is quoted; "" where there is none."""
+    frame = _users_frame()
+    quoted = _quoted(frame.f_code, frame.f_lasti, frame.f_lineno)[1]
+    return frame.f_lineno, quoted[3:-2]  # of ' ("...")'
+
+
+def _users_frame():
+    frame = sys._getframe(2)
     while frame.f_back is not None and not _is_users(frame):
         frame = frame.f_back
-    return _quoted(frame.f_code, frame.f_lasti, frame.f_lineno)
+    return frame
 
 
 def line_of(problem):

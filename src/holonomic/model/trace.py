@@ -4,7 +4,8 @@ The numbers that appear in the user's functions leave the expressions and become
 (0, 1, -1 and small integers and halves stay: they are structure), so that systems which differ only in
 numbers share one compiled model.
 
-data = (parameters, numbers, inputs: value, slope, time for each, invariants at the start, root of a Dae, gains)
+data = (parameters, numbers, inputs: value, slope, time for each, invariants at the start, root of a Dae, modes of
+switches, gains)
 """
 
 from __future__ import annotations
@@ -77,6 +78,7 @@ class Traced:
     stage: TraceStage | None = None
     symbols: SX | None = None  # of the numbers
     outside: dict[str, tuple] = field(default_factory=dict)  # opaque functions by the part of the system they are in
+    switches: tuple = ()  # names of comparisons that have a mode in data
 
 
 def trace(
@@ -122,7 +124,7 @@ def trace(
         parts |= _dae_parts(system, stage, g, len(q0) // system.order)
         labels["constraint"] = level_labels(labels.pop("g"), system.order)
     elif stage.is_ode:
-        parts["rhs"] = stage.run(system.rhs, "rhs()", (len(q0), 1))
+        parts["rhs"] = stage.run(system.rhs, "rhs()", (len(q0), 1), switching=True)
         parts["constraint"] = SX(0, 1)
     else:
         parts["constraint"] = rows("constraint", "constraint")
@@ -138,7 +140,7 @@ def trace(
         elif nc != nv:
             raise BadArgument(f"q has {nc} entries but v has {nv}; give kinematics=Z(q) where q' = Z v.")
         if system.potential is not None:
-            parts["potential"] = stage.run(system.potential, "potential()", (1, 1), stage.seen("potential"))
+            parts["potential"] = stage.run(system.potential, "potential()", (1, 1), stage.seen("potential"), True)
             refuse_velocity("potential()", depends_on(parts["potential"], stage.v_sx))
         stage.with_multipliers(n_lam)
         parts |= _mass_and_force(system, stage, nv) | _extra_parts(system, stage)
@@ -149,6 +151,9 @@ def trace(
         role = f"output {name!r}"
         outputs[name] = stage.run(function, role, ANY, full).T  # transposed: row by row on the tape
         shapes[name] = np.shape(call(function, role, full, stage.points[0]))
+    switches = stage.board.kept_in(vertcat(*(vec(part) for part in parts.values() if part is not None)))
+    if len(switches):
+        parts["switches"] = switches.watched
     freed, numbers, numbers_sx = _free_numbers(parts, outputs, watched(stage, events or {}, full), numbers)
     start_sx = SX.sym("h0", invariants.numel())
     if invariants.numel():
@@ -157,7 +162,7 @@ def trace(
     if isinstance(system, Dae) and asks_for_y(system):
         root = SX.sym("root", stage.lam_sx.numel() + 1)
     data = vertcat(
-        stage.p_sx, numbers_sx, stage.u_sx, start_sx, SX(0, 1) if root is None else root, SX.sym("gain", N_GAINS)
+        stage.p_sx, numbers_sx, stage.u_sx, start_sx, SX(0, 1) if root is None else root, switches.modes, SX.sym("gain", N_GAINS)
     )
     lam = SX(0, 1) if stage.lam_sx is None else stage.lam_sx
     expressions = Expressions(
@@ -170,7 +175,7 @@ def trace(
         expressions = with_multipliers_solved(expressions)
     return Traced(
         expressions, numbers, labels["constraint"], labels["nonholonomic"], labels["invariants"], shapes,
-        stage.depends, stage, numbers_sx, _outside(freed),
+        stage.depends, stage, numbers_sx, _outside(freed), switches.names,
     )  # fmt: skip
 
 
@@ -219,7 +224,10 @@ def _extra_parts(system: System, stage: TraceStage) -> dict[str, SX]:
     for kind, sizes, word in (
         ("states", stage.extras.states, "state"), ("algebraic", stage.extras.algebraic, "algebraic equation"),
     ):  # fmt: skip
-        rows = [stage.run(getattr(system, kind)[name], f"{word} {name!r}", (n, 1), stage.seen(kind)) for name, n in sizes]
+        rows = [
+            stage.run(getattr(system, kind)[name], f"{word} {name!r}", (n, 1), stage.seen(kind), kind == "states")
+            for name, n in sizes
+        ]
         if rows:
             found[kind] = vertcat(*rows)
     return found
@@ -245,9 +253,9 @@ def _mass_and_force(system: System, stage: TraceStage, nv: int) -> dict[str, SX]
     q, v, t = stage.q_sx[: len(stage.points[0]["q"])], stage.v_sx, stage.t_sx
     force = SX.zeros(nv, 1)
     if system.force is not None:
-        force = stage.run(system.force, "force()", (nv, 1), (*stage.seen("force"), "lam"))
+        force = stage.run(system.force, "force()", (nv, 1), (*stage.seen("force"), "lam"), True)
     if system.kinetic is not None:
-        T = stage.run(system.kinetic, "kinetic()", (1, 1))
+        T = stage.run(system.kinetic, "kinetic()", (1, 1), switching=True)
         momentum = jacobian(T, v).T
         M = jacobian(momentum, v)
         q_dot = v if system.kinematics is None else stage.run(system.kinematics, "kinematics()", (len(stage.points[0]["q"]), nv))
@@ -256,7 +264,7 @@ def _mass_and_force(system: System, stage: TraceStage, nv: int) -> dict[str, SX]
             q_dot, slope = q_dot @ v, q_dot.T @ slope
         change = jtimes(momentum, q, q_dot) + jtimes(momentum, t, SX(1))
         return {"mass": sparsify(M), "force": force + slope - change, "kinetic": T}
-    M = stage.run(system.mass, "mass()", (nv, nv), stage.seen("mass"))
+    M = stage.run(system.mass, "mass()", (nv, nv), stage.seen("mass"), True)
     refuse_velocity("mass()", depends_on(M, v))
     _check_symmetric(M, stage)
     coriolis = _coriolis(M, q[:nv], v) if system.kinematics is None else SX.zeros(nv, 1)
@@ -287,20 +295,20 @@ def _coriolis(M: SX, q: SX, v: SX) -> SX:
 
 
 def _vanishes(expression: SX, stage: TraceStage, params) -> bool:
-    evaluate = function_of([stage.t_sx, stage.q_sx, stage.v_sx, stage.p_sx, stage.u_sx], [expression])
+    evaluate = function_of([stage.t_sx, stage.q_sx, stage.v_sx, stage.p_sx, stage.u_sx, stage.board.modes], [expression])
     random = np.random.default_rng(1)
     for point in stage.points:
         v = random.uniform(-1, 1, len(point["v"]))
-        value = evaluate(point["t"], point["state"][0], v, params, stage.flat_inputs(point))
+        value = evaluate(point["t"], point["state"][0], v, params, stage.flat_inputs(point), stage.no_modes)
         if np.max(np.abs(np.array(value)), initial=0.0) > 1e-12:
             return False
     return True
 
 
 def _check_symmetric(M: SX, stage: TraceStage) -> None:
-    evaluate = function_of([stage.t_sx, stage.q_sx, stage.v_sx, stage.p_sx, stage.u_sx], [M])
+    evaluate = function_of([stage.t_sx, stage.q_sx, stage.v_sx, stage.p_sx, stage.u_sx, stage.board.modes], [M])
     for point in stage.points:
-        value = np.array(evaluate(point["t"], *point["state"], stage.flat_params, stage.flat_inputs(point)))
+        value = np.array(evaluate(point["t"], *point["state"], stage.flat_params, stage.flat_inputs(point), stage.no_modes))
         if not np.all(np.isfinite(value)):
             if point is stage.points[0]:
                 i, j = np.argwhere(~np.isfinite(value))[0]
@@ -310,7 +318,7 @@ def _check_symmetric(M: SX, stage: TraceStage) -> None:
                 )
             continue
         for other in stage.other_params():
-            there = np.array(evaluate(point["t"], *point["state"], other, stage.flat_inputs(point)))
+            there = np.array(evaluate(point["t"], *point["state"], other, stage.flat_inputs(point), stage.no_modes))
             gap_there = np.max(np.abs(there - there.T), initial=0.0)
             stage.depends |= not gap_there <= SYMMETRIC * np.max(np.abs(there), initial=0.0)
         skewed = asymmetry(value, f"q = {numbers_text(point['q'])}")

@@ -21,6 +21,7 @@ from .input_tables import input_table
 from .opaque import AT_POINTS
 from .rebound import Rebound
 from .refusals import REFUSALS, line_of, tracing
+from .switchboard import Switchboard
 from .system import Ode, System
 from .watch import Watch
 
@@ -83,13 +84,14 @@ class TraceStage:
         self.p_sx, p = make_symbols.symbol_vector("p", len(self.flat_params))
         p.flags.writeable = self.flat_params.flags.writeable = False  # all functions share them
         names = {"t": t, "p": param_names(p, self.places)}
+        self.board = Switchboard(vertcat(self.t_sx, self.q_sx, self.v_sx), SX(0, 1) if self.is_ode else self.a_sx)
         inputs = dict(system.inputs or {})
         self.u_sx, u = make_symbols.symbol_vector("u", 3 * len(inputs))
         self.inputs = inputs
         symbolic_inputs = {}
         for i, (name, given) in enumerate(inputs.items()):
             if callable(given):
-                symbolic_inputs[name] = self._on_symbols(given, f"input {name!r}", ("t", "p"), names)
+                symbolic_inputs[name] = self._on_symbols(given, f"input {name!r}", ("t", "p"), names, not self.is_dae)
             else:
                 symbolic_inputs[name] = u[3 * i] + u[3 * i + 1] * (t - u[3 * i + 2])
         names["u"] = Names(**symbolic_inputs)
@@ -122,16 +124,17 @@ class TraceStage:
         """What a function in this role may name."""
         return allowed(self.system, role, self.allowed)
 
-    def run(self, function, role: str, shape, allowed=None) -> SX:
+    def run(self, function, role: str, shape, allowed=None, switching: bool = False) -> SX:
         """Run one function on the symbols, check its shape and its values at the numeric points.
 
-        shape: (rows, columns), ANY, or None for one row of numbers, however many.
+        shape: (rows, columns), ANY, or None for one row of numbers, however many. With `switching` its comparisons become
+        switches.
         """
         allowed = allowed or self.allowed
         try:
             with make_symbols.tracing(role):
-                result = make_symbols.to_sx(self._on_symbols(function, role, allowed, self.names))
-            self._refuse_other(function, role, allowed, result)
+                result = make_symbols.to_sx(self._on_symbols(function, role, allowed, self.names, switching))
+            self._refuse_other(function, role, allowed, result, switching)
         except UnknownParameter as problem:
             raise BadArgument(f"{role} uses {problem}") from None
         except HolonomicError:
@@ -162,7 +165,7 @@ class TraceStage:
             self._check(function, role, allowed, result)
         return result
 
-    def _refuse_other(self, function, role: str, allowed, result: SX) -> None:
+    def _refuse_other(self, function, role: str, allowed, result: SX, switching: bool) -> None:
         """Refuse a function that gives something else when it is run again: random numbers, the time, a counter somewhere.
 
         Only one that reaches what cannot be followed is run again; it would also be seen in numbers, but only where the start
@@ -171,7 +174,7 @@ class TraceStage:
         if not callable(function) or Watch(function).unknown is None:
             return
         with make_symbols.tracing(role):
-            again = make_symbols.to_sx(self._on_symbols(function, role, allowed, self.names))
+            again = make_symbols.to_sx(self._on_symbols(function, role, allowed, self.names, switching))
         first, second = (repr(list(instructions(self._free, [densify(each)]))) for each in (result, again))  # as text nan is nan
         if first != second:
             raise UntraceableFunction(
@@ -183,10 +186,13 @@ class TraceStage:
         """The other remedy, where it is one."""
         return "" if needs_tracing(self.system) else ", or pass trace=False"
 
-    def _on_symbols(self, function, role: str, allowed, names):
+    def _on_symbols(self, function, role: str, allowed, names, switching: bool):
         """Call a function on symbols, every way its decisions can fall; a constant stands for itself."""
         token = AT_POINTS.set(self._at_points)
         try:
+            if switching:
+                with self.board.collecting():
+                    return ways_through(lambda: call(function, role, allowed, _fresh(names)), role)
             return ways_through(lambda: call(function, role, allowed, _fresh(names)), role)
         finally:
             AT_POINTS.reset(token)
@@ -257,15 +263,20 @@ class TraceStage:
     @property
     def _free(self) -> list[SX]:
         """All symbols that functions are given."""
-        known = [self.t_sx, self.q_sx, self.v_sx, self.a_sx, self.p_sx, self.u_sx]
+        known = [self.t_sx, self.q_sx, self.v_sx, self.a_sx, self.p_sx, self.u_sx, self.board.modes]
         return known if self.lam_sx is None else [*known, self.lam_sx]
 
     def _given(self, point: dict[str, Any] | None) -> list:
         """What these are at a point, or at the start as far as it is known."""
         if point is None:
-            return [*self._start, np.zeros(len(self._start[2])), self.flat_params, np.zeros(self.u_sx.numel())]
-        known = [point["t"], *point["state"], point["a"], self.flat_params, self.flat_inputs(point)]
+            return [*self._start, np.zeros(len(self._start[2])), self.flat_params, np.zeros(self.u_sx.numel()), self.no_modes]
+        known = [point["t"], *point["state"], point["a"], self.flat_params, self.flat_inputs(point), self.no_modes]
         return known if self.lam_sx is None else [*known, point["lam"]]
+
+    @property
+    def no_modes(self) -> np.ndarray:
+        """Modes of all switches that let the values decide."""
+        return np.zeros(len(self.board))
 
     def other_params(self) -> list[np.ndarray]:
         """Return parameters near the given ones: what also holds with them is not a coincidence of single numbers."""
@@ -294,6 +305,7 @@ class TraceStage:
         """Make lam (y of a Dae) known to outputs and events."""
         name = "y" if self.is_dae else "lam"
         self.lam_sx, self.names[name] = make_symbols.symbol_vector(name, n)
+        self.board.leave_out(self.lam_sx)
         random = np.random.default_rng(3)
         for point in self.points:
             point["lam"] = point[name] = random.uniform(-1, 1, n)

@@ -48,7 +48,9 @@ class Plan:
     solution: Any = None
     members: tuple[str, ...] = ()
 
-    def __init__(self, model, choice: Choice, events: dict | None, rows: tuple[int, ...] | None = None):
+    def __init__(
+        self, model, choice: Choice, events: dict | None, rows: tuple[int, ...] | None = None, switching: bool = False
+    ):
         self.model, self.choice, self.events, self.rows = model, choice, events or {}, rows
         check_fit(choice, model)
         self.integrator = choice.integrator.lower()
@@ -61,6 +63,8 @@ class Plan:
                 f"{choice.integrator!r} keeps its steps even and cannot end one on an event. Use BDF(), or a one-step "
                 "method such as Trapezoidal()."
             )
+        self.switches = model.switches if switching and not self.integrator.starting_points else ()
+        self.n_watched = len(self.events) + len(self.switches)
         hopeless = np.inf if choice.step is not None else max(1e4 * choice.kept_rtol, 1e-8)
         own, mass_at = along_multipliers(choice, model)
         self.stabilization = own.lower(choice.constraint_tol, hopeless).measured(model.turns)
@@ -91,7 +95,7 @@ class Plan:
         self.fns, self.size = self._functions()
 
     def __reduce__(self):
-        return type(self), (self.model, self.choice, self.events, self.rows)
+        return type(self), (self.model, self.choice, self.events, self.rows, bool(self.switches))
 
     def _blocks(self, implicit) -> tuple[Block, ...]:
         """The unknowns: q and v, and whatever an implicit formulation adds."""
@@ -187,7 +191,8 @@ class Plan:
         size.nc, size.nw, size.nh = model.nc, model.nw, self.n_position - model.n_invariants
         size.rank, size.rank_nh = nl if self.rows is None else len(self.rows), self.n_holonomic
         size.dense_first = self.integrator.dense_first
-        size.nrow, size.nk, size.n_events, size.n_errors = nq + nv + nl + 1, nv + nl, len(self.events), self.integrator.errors
+        size.nrow, size.nk, size.n_events, size.n_errors = nq + nv + nl + 1, nv + nl, self.n_watched, self.integrator.errors
+        size.n_switches, size.at_modes = len(self.switches), model.data_places["modes"].start
         size.n_differential = nq + nv + sum(block.size for block in self.blocks[2:] if block.differential)
         size.n_differential_rows, size.n_equations = size.n_differential, ny
         implicit = self.variant.formulation
@@ -229,7 +234,7 @@ class Plan:
         elif implicit is not None or self.integrator.needs:
             size.n_linear, size.n_factors, size.n_pair = dense_sizes(ny) if model.dense else own_sizes(lengths)
             size.work_end += self.integrator.work(size)
-        if self.events:
+        if self.n_watched:
             fns = self._add_events(fns)
         if not model.interpreted:
             fns[2 * Fn.CAREFUL] = (evaluate_carefully if model.dense else judge_field).address
@@ -271,7 +276,8 @@ class Plan:
     @property
     def with_events(self) -> Variant:
         """The variant for which the functions of the events are made."""
-        return replace(self.by_rows, events={name: event.f for name, event in self.events.items()})
+        events = {name: event.f for name, event in self.events.items()}
+        return replace(self.by_rows, events=events or None, switching=bool(self.switches))
 
     def _refuse_multipliers(self, watched) -> None:
         for name, function in watched.items():

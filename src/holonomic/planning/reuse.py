@@ -75,10 +75,14 @@ def traced_model(system, q, v, t0, extras: Extras, refusal: Callable[[str], str]
     return model
 
 
-def plan_of(model, choice: Choice, events: dict[str, Event], rows) -> Plan:
-    """Return the plan of a choice, made once per model; runs with functions or methods of the user's make their own."""
+def plan_of(model, choice: Choice, events: dict[str, Event], rows, switching: bool = False) -> Plan:
+    """Return the plan of a choice, made once per model; runs with functions or methods of the user's make their own.
+
+    With `switching` its runs follow the switches of the model; without, comparisons are selects of values.
+    """
     known = model.plans
-    key = (choice, rows) if not events else None
+    switching = switching and bool(model.switches)
+    key = (choice, rows, switching) if not events else None
     try:
         plan = known.get(key)
     except TypeError:
@@ -86,7 +90,7 @@ def plan_of(model, choice: Choice, events: dict[str, Event], rows) -> Plan:
     if plan is not None:
         return plan
     try:
-        plan = Plan(model, choice, events, rows)
+        plan = Plan(model, choice, events, rows, switching)
     except UntraceableFunction as problem:
         if model.interpreted or model.system.trace is True:
             raise

@@ -24,7 +24,7 @@ class Workspace:
     """
 
     def __init__(self, plan: Plan, paths: int = PATHS):
-        size, lowered, model, nev = plan.size, plan.integrator, plan.model, len(plan.events)
+        size, lowered, model, nev = plan.size, plan.integrator, plan.model, plan.n_watched
         nx, nrow, nk = size.nx, size.nrow, size.nk
         self.plan = plan
         # rows of K also keep an integrator's own numbers (the order of BDF and the like), up to 16 of them; the last two are
@@ -55,8 +55,10 @@ class Workspace:
             marks.view(np.int64), values, rates, theta, which.view(np.int64), np.zeros(rows), np.zeros(rows, dtype=np.int64),
             np.zeros((rows, nx)), np.zeros((rows, nk)),
         )  # fmt: skip
-        self.events.marks[event_search.DIRECTION] = [event.sign for event in plan.events.values()]
-        self.events.marks[event_search.STOPS] = [event.stops for event in plan.events.values()]
+        self.events.marks[event_search.DIRECTION] = [event.sign for event in plan.events.values()] + [0] * len(plan.switches)
+        self.events.marks[event_search.STOPS] = [event.stops for event in plan.events.values()] + [
+            event_search.HOLDS_AT_ZERO if switch.at_zero else event_search.AS_SWITCH for switch in plan.switches
+        ]
 
     @classmethod
     def of(cls, plan: Plan) -> Workspace:

@@ -15,6 +15,7 @@ from ..starting.rank import FEW
 from .naming import is_dae, order_of
 from .provenance import tolerances, versions
 from .story import changes
+from .switching import told
 from .trail import remembered
 
 Lines = list[tuple[str, str]]
@@ -86,6 +87,8 @@ def report_lines(sol) -> Lines:
         found.append(("energy", _energy(sol)))
     if sol.events:
         found.append(("events", ", ".join(f"{name} {len(log)}" for name, log in sol.events.items())))
+    if sol.switches:
+        found.append(("switches", told(sol.switches)))
     moved_q, moved_v, *moved_w = known["moved"]
     if known.get("impact"):
         found.append(("start", f"an impact: impulses of the constraints changed v by {moved_v:.1e}"))

@@ -24,6 +24,7 @@ from ..model.given_numbers import floats
 from ..native.callbacks import raise_what_was_raised
 from ..planning.workspace import Workspace
 from ..stabilizations.projection import tightened
+from .switching import mode_history
 from .trail import all_rows, in_all_rows, joined_states, remembered
 
 STEPS_BYTES = 256 << 20  # that all steps of a run may take which kept only some times, where states between them are asked for
@@ -103,20 +104,26 @@ def times_between(t: np.ndarray, points: int) -> tuple[np.ndarray, np.ndarray]:
 def _pieces(sol, t: np.ndarray):
     """Yield (data, first, last): stretches of rows at times t for which the run had the same data.
 
-    Data change where a table of inputs has a break, and where an event maps a state to other invariants.
+    Data change where a table of inputs has a break, where an event maps a state to other invariants, and with the modes of
+    switches.
     """
     tables, places = sol.trail.inputs, sol.plan.model.data_places["invariants"]
     data = sol.trail.data.copy()
     forward = time_direction(sol)
+    modes = _modes_before(sol, t) if sol.source.trail.modes is not None else None
     piece = np.searchsorted(tables.breaks, t, side="right" if forward > 0 else "left")
     since = _jumps_before(sol, t)
     change = (np.diff(piece) != 0) | (np.diff(since) != 0)
+    if modes is not None:
+        change |= np.diff(modes) != 0
     cuts = [0, *(np.flatnonzero(change) + 1).tolist(), len(t)]
     for first, last in pairwise(cuts):
         if last > first:
             tables.set(data, float(t[first]), forward)
             if since[first] >= 0:
                 data[places] = kept_invariants(sol)[since[first]]
+            if modes is not None:
+                data[sol.plan.model.data_places["modes"]] = mode_history(sol)[1][modes[first]]
             yield data, first, last
 
 
@@ -133,6 +140,12 @@ def _jumps_before(sol, t: np.ndarray) -> np.ndarray:
     return since
 
 
+def _modes_before(sol, t: np.ndarray) -> np.ndarray:
+    """Which of the modes of the run holds at each row; at a change those after it."""
+    forward = time_direction(sol)
+    return np.maximum(0, np.searchsorted(mode_history(sol)[0] * forward, t * forward, side="right") - 1)
+
+
 @remembered("jumps")
 def jump_times(sol) -> np.ndarray:
     """Times at which events mapped the state, in the order of the run."""
@@ -142,7 +155,7 @@ def jump_times(sol) -> np.ndarray:
     if sol.trail.steps_kept:
         return t[1:][np.diff(t) == 0]
     maps = [event.then is not None for event in sol.plan.events.values()]
-    return np.array(list(dict.fromkeys(when for which, when, _, _ in sol.trail.events if maps[which])))
+    return np.array(list(dict.fromkeys(when for which, when, _, _ in sol.trail.events if which < len(maps) and maps[which])))
 
 
 @remembered("kept invariants")

@@ -15,6 +15,7 @@ from .error_estimate import ErrorEstimate
 from .exports import Exports
 from .naming import ELSEWHERE, is_dae, order_of
 from .states import Energy, EventLog, State
+from .switching import SwitchLog, switch_logs
 from .trail import Trail
 
 if TYPE_CHECKING:
@@ -56,10 +57,14 @@ class Solution(Exports):
             # the last state is not among the kept ones; the run's arrays will be used again
             nq = plan.model.nq
             stop = (run.t, run.x.copy(), run.K[0, nq : nq + plan.size.nk].copy())
+        data = run.data
+        if plan.switches:  # its modes are those of the end; without any, comparisons go by the values
+            data = run.data.copy()
+            data[plan.model.data_places["modes"]] = 0.0
         trail = Trail(
-            plan, run.data, kept, begin, run.watching.log, run.memory, run.noted, run.record, run.start, stop, run.passages.paths,
+            plan, data, kept, begin, run.watching.log, run.memory, run.noted, run.record, run.start, stop, run.passages.paths,
             impacts=run.watching.impacts, first_step=run.first, lam0=run.lam0, inputs=run.inputs,
-            controls=run.sampling,
+            controls=run.sampling, modes=run.modes,
         )  # fmt: skip
         return cls(trail, ended)
 
@@ -216,6 +221,11 @@ class Solution(Exports):
     def events(self) -> dict[str, EventLog]:
         """Where each event happened, by name."""
         return quantities.event_logs(self)
+
+    @property
+    def switches(self) -> dict[str, SwitchLog]:
+        """When each comparison of the system's functions changed, by name; files do not have it."""
+        return switch_logs(self.source)
 
     @property
     def controls(self) -> dict[str, Samples]:

@@ -105,6 +105,7 @@ class Trail:
     when: float = field(default_factory=time.time)  # seconds since 1970
     inputs: InputTables | None = None  # what it was driven by
     controls: Any = None  # controllers that wrote some of them; its log has what they answered
+    modes: np.ndarray | None = None  # of the switches of a system's functions, at the start; None where they were not followed
     reasons: Callable[[Solution], list[str]] | None = None  # says what led to the plan, line by line
     parent: Solution | None = None  # the run, of which this is a part at other times
     impacts: Sequence[tuple] = ()  # (number of the event, t, impulses), where events mapped the state of a System
@@ -249,7 +250,7 @@ def join(parts: Sequence[Solution]) -> Solution:
     trail = Trail(
         own.plan.of_states(), own.data, own.steps_kept, own.begin, own.events, own.memory, own.noted,
         start=parts[0].trail.start, stop=(t, x[: size_of(last)], in_all_rows(own.plan, k)), parts=tuple(parts), impacts=own.impacts,
-        inputs=own.inputs, controls=own.controls,
+        inputs=own.inputs, controls=own.controls, modes=parts[0].trail.modes,
     )  # fmt: skip
     return type(last)(trail, last.ended)
 

@@ -172,7 +172,10 @@ def _blamed_event(run, plan, t, x) -> str | None:
     field = model.evaluate(Fn.FIELD, t, x, np.zeros(0), run.data, plan.by_rows)
     values = model.evaluate(Fn.EVENTS, t, x, field[model.nq : -1], run.data, plan.with_events)
     bad = np.flatnonzero(np.isnan(values))
-    return f"event {list(plan.events)[bad[0]]!r}" if len(bad) else None
+    if not len(bad):
+        return None
+    first = len(plan.events)
+    return f"event {list(plan.events)[bad[0]]!r}" if bad[0] < first else f"the comparison {plan.switches[bad[0] - first]}"
 
 
 def without_multipliers(run, plan) -> float | None:

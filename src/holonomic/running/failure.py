@@ -6,6 +6,7 @@ import numpy as np
 
 from ..errors import (
     ACCUMULATES,
+    FACING,
     MANY_CROSSINGS,
     NO_CONVERGENCE,
     NO_PAST,
@@ -48,6 +49,16 @@ def _more_steps(plan) -> str:
     return f"Raise max_steps, or {'loosen rtol' if plan.choice.step is None else 'take a larger step'}."
 
 
+def facing(run, plan, sol) -> StepFailed:
+    """Return the exception for a switch towards which the motion leads from both sides."""
+    return StepFailed(
+        f"at t = {run.t:.6g} the motion leads to the switch {plan.switches[int(run.memory.switched) - 1]} from both sides, and "
+        "there is none along it that could be followed. Dry friction is m.friction(...) of a mechanism; or make the jump steep and "
+        "smooth, such as np.tanh(v / 1e-3) for a sign. See error.solution.",
+        sol,
+    )
+
+
 def explain(status: int, run, plan, sol, why: str = "") -> HolonomicError:
     """Return the exception for a run that had to stop; it carries the solution so far."""
     t = run.t
@@ -65,6 +76,8 @@ def explain(status: int, run, plan, sol, why: str = "") -> HolonomicError:
         return accumulating(list(plan.events)[run.memory.retake - 1], run, sol)
     if status == MANY_CROSSINGS:
         return crowded(list(plan.events)[run.memory.retake - 1], run, sol)
+    if status == FACING:
+        return facing(run, plan, sol)
     grew = growing(plan, sol)
     if grew is not None:
         return StepFailed(f"the run stopped at t = {t:.6g}: {grew}", sol)

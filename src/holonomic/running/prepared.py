@@ -94,7 +94,7 @@ def _is_plain(plan: Plan, choice: Choice) -> bool:
     model = plan.model
     if model.interpreted or not model.dense or model.outside or isinstance(model.system, Dae):
         return False
-    if model.nw or plan.events or plan.rows is not None or not plan.variant.is_ours:
+    if model.nw or plan.n_watched or plan.rows is not None or not plan.variant.is_ours:
         return False
     if plan.integrator.starting_points or plan.choice.stabilization.may_overshoot:
         return False

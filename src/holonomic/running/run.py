@@ -22,6 +22,7 @@ from ..native.callbacks import raise_what_was_raised
 from ..planning.plan import Plan
 from ..planning.workspace import Workspace
 from ..results.trail import WrittenRows
+from .modes import enter_modes
 from .paths import Passages
 from .sampled import Sampling
 from .watching import Watching
@@ -50,6 +51,7 @@ class Run:
         self.plan, self.data, self.start = plan, data, (t0, x0)
         self.inputs = InputTables(plan.model) if inputs is None else inputs
         lowered, choice, nev = plan.integrator, plan.choice, len(plan.events)
+        self.modes: np.ndarray | None = None  # of the switches, at the start
         self.work = work = work or Workspace.of(plan)
         self.memory = memory = RUN.new()
         self.noted = np.zeros((2, plan.model.nq + plan.model.nv))  # state and slope at the smallest pivot ratio
@@ -122,6 +124,7 @@ class Run:
         """Evaluate the first point, choose the first step, write the first row; return a status."""
         plan, written = self.plan, (len(self.record.t), len(self.watching.log))
         self.unbegun()
+        enter_modes(self)
         if plan.model.interpreted:
             status = self._call(begin, Record(*self.work.rows, self.save_t))
         else:
@@ -207,6 +210,7 @@ class Run:
             self.K[2:-2] = 0.0  # the history ends here
         memory.prepared = 0
         self._fill_multipliers()
+        enter_modes(self)
         status = self._call(enter_again if self.plan.model.interpreted else enter_compiled)
         if status != OK:
             return status
@@ -250,6 +254,7 @@ class Run:
         """
         self.inputs.set(self.data, self.t, self.direction)
         self.field_changed()
+        enter_modes(self)
         status = self._evaluate(self.t, self.x, 0)
         if status != OK:
             self.memory.last_status, self.memory.t_failed = status, self.t

@@ -60,7 +60,7 @@ class Watching:
     def _values(self, t: float, x: np.ndarray, row: int) -> np.ndarray:
         """Event functions at (t, x), accelerations and multipliers being in a row of K."""
         run = self.run
-        values = np.zeros(len(run.plan.events))
+        values = np.zeros(run.plan.n_watched)
         at = row * run.K.shape[1] + run.plan.model.nq
         if run.plan.model.interpreted:
             with np.errstate(all="ignore"):
@@ -70,6 +70,14 @@ class Watching:
             raise_what_was_raised()
         return values
 
+    def values_here(self) -> np.ndarray:
+        """All functions that are watched, where the run stands."""
+        return self._values(self.run.t, self.run.x, 0)
+
+    def rates_here(self) -> np.ndarray:
+        """Their time derivatives, the field being in the first row of K."""
+        return self._rates()
+
     def _rates(self) -> np.ndarray:
         """Time derivatives of the event functions at the current state; 0 where rounding decides their sign."""
         exact = not self.run.plan.model.interpreted and not self.run.memory.event_field
@@ -78,7 +86,7 @@ class Watching:
 
     def _exact_rates(self) -> tuple[np.ndarray, np.ndarray]:
         run = self.run
-        nev = len(run.plan.events)
+        nev = run.plan.n_watched
         out = np.zeros(2 * nev)
         rates_compiled(run.plan.fns, run.t, run.x, run.K, run.plan.model.nq, run.data, out)
         raise_what_was_raised()
@@ -89,7 +97,7 @@ class Watching:
         run = self.run
         n = run.plan.model.nq + run.plan.model.nv
         x, slope = run.x, run.K[0, :n].copy()
-        rates, sizes = np.zeros((2, len(run.plan.events)))
+        rates, sizes = np.zeros((2, run.plan.n_watched))
         for i in range(-1, n):
             change = 1.0 if i < 0 else slope[i]
             if change == 0.0:
@@ -117,10 +125,11 @@ class Watching:
         Events that have just been counted start from zero unless their mapping has clearly moved them off it.
         """
         run = self.run
-        if not run.plan.events:
+        if not run.plan.n_watched:
             return OK
         ev, ev_f = self.events.marks, self.events.values
-        values = self._values(run.t, run.x, 0)
+        values, first = self._values(run.t, run.x, 0), len(run.plan.events)
+        values[first:][np.isnan(values[first:])] = 0.0  # of a switch: by rounding, at the zero of one around it
         if np.any(np.isnan(values)):
             run.memory.last_status, run.memory.t_failed = NOT_FINITE, run.t
             run.xn[:] = run.x
@@ -138,15 +147,20 @@ class Watching:
             rates = self._rates()
             rates[np.abs(rates * run.memory.h_used) < STILL * usual] = 0.0
             ev[event_search.LEAD, zero] = run.direction * np.sign(rates[zero])
+        ev[event_search.FIRED] = 0
+        modes = np.sign(run.data[run.plan.model.data_places["modes"]]) if run.plan.switches else np.zeros(0)
+        ev[event_search.SIGN, first:] = np.where(np.sign(values[first:]) == modes, modes, event_search.COUNTED)
+        ev[event_search.LEAD, first:] = modes  # a switch at its zero goes on to the side of its mode
         return OK
 
     def over_a_jump(self) -> int:
         """Look at the event functions where inputs have jumped; EVENT: one that has to be dealt with has jumped over zero."""
         run, found = self.run, OK
-        if not run.plan.events:
+        if not run.plan.n_watched:
             return OK
         ev, ev_f = self.events.marks, self.events.values
-        values = self._values(run.t, run.x, 0)
+        values, first = self._values(run.t, run.x, 0), len(run.plan.events)
+        values[first:][np.isnan(values[first:])] = 0.0
         if np.any(np.isnan(values)):
             run.memory.last_status, run.memory.t_failed = NOT_FINITE, run.t
             run.xn[:] = run.x
@@ -159,7 +173,7 @@ class Watching:
             if after == 0.0 or before == after:
                 continue
             ev[event_search.SIGN, index], ev[event_search.CAME, index] = after, 0
-            if before == -after and wanted in (0, after):
+            if before == -after and wanted in (0, after) and index < first:
                 self.log.append((index, run.t, run.x.copy(), run.K[0, nq : nq + nk].copy()))
                 found = EVENT if ev[event_search.STOPS, index] else found
         return found
@@ -167,14 +181,14 @@ class Watching:
     def given_up(self) -> str | None:
         """Say of the first event whose function could not be followed that not all of its zeros are found; None: all could."""
         since = self.events.values[event_search.LEFT]
-        for name, t in zip(self.run.plan.events, since, strict=True):
+        for name, t in zip(self.run.plan.events, since, strict=False):  # switches stand behind the events
             if np.isfinite(t):
                 return not_followed(name, float(t))
         return None
 
     def happened(self) -> list[int]:
         """Return the events at the current time that have not been dealt with yet."""
-        here = [index for index, t, _, _ in self.log[self._handled :] if t == self.run.t]
+        here = [index for index, t, _, _ in self.log[self._handled :] if t == self.run.t and index < len(self.run.plan.events)]
         self._handled = len(self.log)
         return list(dict.fromkeys(here))
 

@@ -57,7 +57,7 @@ def _run(job: Job, members: Members, m: int, chunk: Chunk) -> Happenings:
 
     def plan_for(choice: Choice) -> Plan:
         with MAKING:
-            return plan_of(model, choice, job.plan.events, plan.rows)
+            return plan_of(model, choice, job.plan.events, plan.rows, bool(plan.switches))
 
     crossing = Crossing(None if job.initial == "free" else plan_for, job.t1)
     run = Run(plan, data, job.t0, x0, job.t1, save_t=job.save_t, inputs=tables, **job.limits)
@@ -89,9 +89,10 @@ def _run(job: Job, members: Members, m: int, chunk: Chunk) -> Happenings:
     if sol is None:
         return Happenings.none(*job.shape[1:])
     _enter(sol, chunk, m, job)
-    if not sol.trail.events:
+    rows = [row for row in sol.trail.events if row[0] < len(job.plan.events)]
+    if not rows:
         return Happenings.none(*job.shape[1:])
-    which, when, xs, ks = (list(part) for part in zip(*sol.trail.events, strict=True))
+    which, when, xs, ks = (list(part) for part in zip(*rows, strict=True))
     there = np.full((len(when), chunk.x.shape[2]), np.nan)  # formulations add different unknowns
     for row, x in zip(there, xs, strict=True):
         row[: len(x)] = x[: len(row)]

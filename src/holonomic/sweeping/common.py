@@ -102,7 +102,10 @@ def plan_job(
     model, asked: Asked, events, t0, t1, save_t, members, params, inputs, q0, v0, start: GivenStart, limits, wanted,
     explicit_only: bool = False,
 ) -> Job:  # fmt: skip
-    """Settle what is common to all members: the plan, with the rows that the first member shows to be redundant."""
+    """Settle what is common to all members: the plan, with the rows that the first member shows to be redundant.
+
+    With `explicit_only`, for other processors, comparisons are selects of values.
+    """
     choice, initial, redundant = asked.choice(model), start.initial, start.redundant
     controlled = given_controllers(model.inputs, asked.controllers, inputs, t0, t1)
     answers = Answers(laws_of_run(model, controlled), model, t0, t1, members) if controlled else None
@@ -158,7 +161,7 @@ def plan_job(
             choice = shared_explicit(model, given, choice, rows, t0, t1, starts)
         else:
             is_left = left_open(model, given, choice, starts)
-    plan = plan_of(model, choice, events, rows)
+    plan = plan_of(model, choice, events, rows, not explicit_only)
     lam0, roots = expected_of_members(plan, start.lam0, initial), None
     if lam0 is not None and isinstance(model.system, Dae) and initial != "free":
         roots = (model.data_places["root"], np.array([_root(model, t0, member(m), lam0, m, choice, start) for m in range(members)]))
@@ -204,7 +207,7 @@ def _root(model, t0: float, given, lam0, m: int, choice: Choice, start: GivenSta
 def with_methods(job: Job, asked: Asked) -> Job:
     """Return the same job with other methods or tolerances."""
     model, rows = job.plan.model, job.plan.rows
-    plan = plan_of(model, asked.choice(model), job.plan.events, rows)
+    plan = plan_of(model, asked.choice(model), job.plan.events, rows, bool(job.plan.switches))
     data = model.data()
     data[: len(job.data)] = job.data[: len(data)]
     plan.enter_gains(data, job.forward)

@@ -95,7 +95,7 @@ class Open:
             return plan
         with self._lock:
             if choice not in self._plans:
-                self._plans[choice] = plan_of(plan.model, choice, plan.events, plan.rows)
+                self._plans[choice] = plan_of(plan.model, choice, plan.events, plan.rows, bool(plan.switches))
             return self._plans[choice]
 
     def plan_like(self, job, words: str) -> Plan | None:

@@ -90,6 +90,7 @@ class Program:
         self.keeps = plan.model.n_invariants > 0 and plan.choice.stabilization.acts == "step"  # invariants, at their values
         # of an event, its function is among the model's
         self.events = {name: SimpleNamespace(sign=e.sign, stops=e.stops) for name, e in plan.events.items()}
+        self.switches, self.n_watched = plan.switches, plan.n_watched
         self.by_python = lowered.starting_points > 0 or any(e.then is not None for e in plan.events.values())
         # what members need of the user's functions themselves: `then` of an event, starts that Python makes consistent
         self.needs_functions = self.by_python or self.model.is_dae or len(model.extras) > 0
@@ -159,7 +160,7 @@ class Program:
         }
         if plan.size.at_selectors:
             groups["select"] = ((Fn.TERMS,), plan.by_rows)
-        if plan.events:
+        if plan.n_watched:
             groups["events"] = ((Fn.EVENTS, Fn.EVENT_RATES), plan.with_events)
         if not model.dense:
             groups["start"] = ((Fn.RESIDUAL, Fn.VEL_FACTOR), PLAIN)

@@ -1,0 +1,79 @@
+"""The switches of a run: when its functions decided otherwise, and in which mode each of its steps was taken."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..loop.switches import CODES
+from .naming import unknown
+from .trail import remembered
+
+LISTED = 3  # in a report
+
+
+@dataclass(frozen=True)
+class SwitchLog:
+    """When one comparison of a system's functions changed."""
+
+    role: str  #: the function it is in, such as "force()"
+    line: int  #: the line of source it stands in
+    text: str  #: that line, or the comparison
+    t: np.ndarray  #: times at which it changed, s
+    true: np.ndarray  #: whether it holds from there on
+
+    def __len__(self) -> int:
+        return len(self.t)
+
+
+class SwitchLogs(dict):
+    """When each comparison changed, by name; asked for another name, it lists those it has."""
+
+    def __getitem__(self, name: str) -> SwitchLog:
+        if not isinstance(name, str) or name not in self:
+            raise unknown(name, "switch", {"switches": list(self)} if self else {})
+        return super().__getitem__(name)
+
+
+@remembered("switches")
+def switch_logs(sol) -> SwitchLogs:
+    """When each comparison changed, by name; one that only counts or no longer counts has not changed."""
+    logs = SwitchLogs()
+    if sol.trail.modes is None:
+        return logs
+    plan = sol.plan
+    for j, switch in enumerate(plan.switches):
+        changes = [row for row in sol.trail.events if row[0] - plan.n_watched in (CODES * j, CODES * j + 1)]
+        times, true = [row[1] for row in changes], [(row[0] - plan.n_watched) % CODES == 1 for row in changes]
+        name, copies = str(switch), 1
+        while name in logs:
+            copies += 1
+            name = f"{switch} ({copies})"
+        logs[name] = SwitchLog(switch.role, switch.line, switch.text, np.array(times, dtype=float), np.array(true, dtype=bool))
+    return logs
+
+
+def told(switches: dict[str, SwitchLog]) -> str:
+    """How many changes there were, and where most of them."""
+    logs = {name: len(log) for name, log in switches.items() if len(log)}
+    most = sorted(logs, key=lambda name: -logs[name])
+    listed = ", ".join(f"{logs[name]} at {name}" for name in most[:LISTED])
+    return f"{sum(logs.values())}" + (f": {listed}" if listed else "") + (", ..." if len(most) > LISTED else "")
+
+
+@remembered("modes")
+def mode_history(sol) -> tuple[np.ndarray, np.ndarray]:
+    """Times from which on modes hold, and these, (time, switch); the first ones hold from the start."""
+    if sol.trail.parent is not None:
+        return mode_history(sol.trail.parent)
+    n_watched, modes = sol.plan.n_watched, sol.trail.modes.copy()
+    times, found = [sol.trail.first[0]], [modes.copy()]
+    for code, t, *_ in sol.trail.events:
+        if code >= n_watched:
+            modes[(code - n_watched) // CODES] = np.inf if code - n_watched & 1 else -np.inf
+            if t != times[-1]:
+                times.append(t)
+                found.append(modes)
+            found[-1] = modes.copy()
+    return np.array(times), np.array(found)

@@ -1,0 +1,250 @@
+"""Comparisons of the user's functions are switches: located like events, and no step has a corner inside."""
+
+import numpy as np
+import pytest
+
+from holonomic import BDF, DOP853, RK45, Event, Ode, Radau, StepFailed, System, simulate, sweep
+from holonomic.multibody import Mechanism
+
+G, K = 9.81, 1e4
+
+
+def bounce(q):
+    if q[0] < 0:
+        return [-G - K * q[0]]
+    return [-G]
+
+
+def ball(force=bounce):
+    return System(mass=np.eye(1), force=force)
+
+
+def exact_bounce(end):
+    """Height of the ball that begins at rest, 1 m up, on its one-sided spring: parabolas and arcs, one after the other."""
+    t, speed, w = np.sqrt(2 / G), np.sqrt(2 * G), np.sqrt(K)
+    if end <= t:
+        return 1 - G / 2 * end**2
+    below, phase = G / K, np.arctan2(speed / w, G / K)
+    contact, flight = (2 * np.pi - 2 * phase) / w, 2 * speed / G
+    while True:
+        if end <= t + contact:
+            s = w * (end - t)
+            return -below + below * np.cos(s) - speed / w * np.sin(s)
+        t += contact
+        if end <= t + flight:
+            return speed * (end - t) - G / 2 * (end - t) ** 2
+        t += flight
+
+
+@pytest.mark.parametrize(
+    ("integrator", "most"), [(DOP853(), 1.3e-6), (RK45(), 1.1e-5), (Radau(), 1.5e-6)], ids=["DOP853", "RK45", "Radau"]
+)
+def test_a_one_sided_spring_costs_no_accuracy(integrator, most):
+    sol = simulate(ball(), 5.0, q0=[1.0], v0=[0.0], integrator=integrator)
+    assert abs(sol.q[-1, 0] - exact_bounce(5.0)) < most  # as selects 2.8e-5, 4.0e-4 and 3.2e-5
+    (log,) = sol.switches.values()
+    assert len(log) == 10 and log.true.tolist() == [True, False] * 5
+    assert sol.stats["rejected"] <= 20  # as selects 99, 81 and 59
+
+
+def test_the_error_follows_the_tolerance():
+    errors = []
+    for rtol in (1e-6, 1e-8, 1e-10):
+        sol = simulate(ball(), 5.0, q0=[1.0], v0=[0.0], integrator=DOP853(), rtol=rtol, atol=1e-3 * rtol)
+        errors.append(abs(sol.q[-1, 0] - exact_bounce(5.0)) / rtol)
+    assert max(errors) < 2.0  # as selects up to 28
+
+
+def test_times_lines_and_directions_are_told():
+    sol = simulate(ball(), 1.0, q0=[1.0], v0=[0.0])
+    ((name, log),) = sol.switches.items()
+    assert "if q[0] < 0" in name and log.role == "force()" and log.text == "if q[0] < 0"
+    assert log.t[0] == pytest.approx(np.sqrt(2 / G), abs=1e-7) and log.true[0]
+    assert f'switches       2: 2 at "if q[0] < 0" in force(), line {log.line}' in str(sol)
+    assert np.all(np.diff(sol.t) > 0)  # a switch adds no second row at its time
+    with pytest.raises(KeyError, match="switch"):
+        sol.switches["contact"]
+
+
+def test_a_function_without_comparisons_has_no_switches():
+    assert simulate(ball(lambda q: [-G]), 0.1, q0=[1.0], v0=[0.0]).switches == {}
+
+
+def test_dense_output_and_saved_times_agree_and_cross_no_switch():
+    times = np.linspace(0.0, 3.0, 301)
+    kept = simulate(ball(), 3.0, q0=[1.0], v0=[0.0], rtol=1e-9, atol=1e-12)
+    saved = simulate(ball(), 3.0, q0=[1.0], v0=[0.0], rtol=1e-9, atol=1e-12, save_at=times)
+    exact = [exact_bounce(t) for t in times]
+    assert np.max(np.abs(kept(times).q[:, 0] - exact)) < 1e-7
+    assert np.max(np.abs(saved.q[:, 0] - exact)) < 1e-7
+    assert np.max(np.abs(saved(times[:-1] + 0.005).q - kept(times[:-1] + 0.005).q)) < 1e-7
+    (log,) = kept.switches.values()
+    below = kept.q[:, 0] < -1e-6
+    assert np.allclose(kept.a[below, 0], -G - K * kept.q[below, 0], atol=1e-6)
+    assert kept(log.t[0]).a[0] == pytest.approx(-G, abs=1e-6)
+
+
+def test_a_branch_that_is_not_taken_stops_nothing_even_where_it_is_nan():
+    def nested(q, t):
+        force = -G
+        if q[0] < 0:
+            force -= K * q[0]
+            if np.sqrt(-q[0]) > 0.005:  # NaN in flight
+                force -= 1.0
+        return [force]
+
+    sol = simulate(ball(nested), 2.0, q0=[1.0], v0=[0.0])
+    outer, inner = sol.switches.values()
+    assert len(inner) > 0
+    for t, true in zip(inner.t, inner.true, strict=True):  # only while the outer one holds
+        assert np.sum(outer.t < t) % 2 == 1 and true == (np.sum(inner.t < t) % 2 == 0)
+
+
+def test_a_law_without_values_beyond_its_switch_runs():
+    def hertz(q):
+        if q[0] < 0:
+            return [-G + 1e5 * (-q[0]) ** 1.5]
+        return [-G]
+
+    sols = [simulate(ball(hertz), 3.0, q0=[1.0], v0=[0.0], integrator=each, rtol=1e-9) for each in (DOP853(), RK45(), Radau())]
+    for sol in sols:
+        assert sol.q[-1, 0] == pytest.approx(sols[0].q[-1, 0], abs=1e-6) and len(next(iter(sol.switches.values()))) == 6
+
+
+def test_thresholds_in_time_are_met_exactly_in_both_directions():
+    pushed = ball(lambda t: [1.0 if t < 1 else 0.0])
+    forward = simulate(pushed, 3.0, q0=[0.0], v0=[0.0])
+    assert forward.q[-1, 0] == pytest.approx(2.5, abs=1e-13)
+    assert next(iter(forward.switches.values())).t == pytest.approx(1.0, abs=1e-15)
+    backward = simulate(pushed, (3.0, 0.0), q0=[2.5], v0=[1.0])
+    assert abs(backward.q[-1, 0]) < 1e-13
+    for when in (0.0, 3.0):  # at the very start and at the very end
+        sol = simulate(ball(lambda t, w=when: [1.0 if t < w else 0.0]), 3.0, q0=[0.0], v0=[0.0])
+        assert sol.q[-1, 0] == pytest.approx(when**2 / 2, abs=1e-12)
+
+
+def test_two_switches_of_one_instant_change_together():
+    def both(t, q):
+        first = 1.0 if t < 1 else 0.0
+        second = 2.0 if q[0] < 1.5 else 0.0  # q = 3 t² / 2 up to there
+        return [first + second]
+
+    sol = simulate(ball(both), 3.0, q0=[0.0], v0=[0.0])
+    assert sol.q[-1, 0] == pytest.approx(1.5 + 3.0 * 2.0, abs=1e-10)
+    assert [len(log) for log in sol.switches.values()] == [1, 1]
+
+
+def test_a_mode_at_zero_is_that_of_the_direction_of_the_field():
+    for start, sign in ((0.0, 1.0), (0.0, -1.0)):
+        sol = simulate(ball(lambda q, s=sign: [s * 2.0 if q[0] > 0 else s * 1.0]), 1.0, q0=[start], v0=[0.0])
+        assert sol.q[-1, 0] == pytest.approx(1.0 if sign > 0 else -0.5, abs=1e-12)
+
+
+def test_contact_that_only_touches_changes_nothing():
+    push = lambda q: [2.0 - (1e3 * q[0] if q[0] < 0 else 0.0)]
+    for speed, most in ((-2.0, 1e-9), (-1.999, 1e-9)):
+        sol = simulate(ball(push), 4.0, q0=[1.0], v0=[speed])
+        assert sol.q[-1, 0] == pytest.approx(1 + 4 * speed + 16, abs=most)
+    deeper = simulate(ball(push), 4.0, q0=[1.0], v0=[-2.01], rtol=1e-10, atol=1e-13)
+    assert len(next(iter(deeper.switches.values()))) == 2
+
+
+def test_thousands_of_switches_are_exact():
+    sol = simulate(ball(lambda q: [-100.0 if q[0] > 0 else 100.0]), 500.0, q0=[1.0], v0=[0.0], rtol=1e-9, atol=1e-12)
+    period = 4 * np.sqrt(2 / 100)
+    phase = 500.0 % period
+    quarter, rest = divmod(phase, period / 4)
+    exact = {0: 1 - 50 * rest**2, 3: 1 - 50 * (period / 4 - rest) ** 2}.get(int(quarter))
+    exact = exact if exact is not None else {1: -(1 - 50 * (period / 4 - rest) ** 2), 2: -(1 - 50 * rest**2)}[int(quarter)]
+    assert len(next(iter(sol.switches.values()))) == int((500.0 + period / 4) // (period / 2))
+    # times are known to some 30 units in the last place of t, and each of them moves the speed by 200 m/s² as long
+    assert sol.q[-1, 0] == pytest.approx(exact, abs=1e-6)
+
+
+def test_events_at_a_switch_are_counted_and_obeyed():
+    touch = Event(lambda q: q[0], direction="falling")
+    sol = simulate(ball(), 3.0, q0=[1.0], v0=[0.0], events={"touch": touch})
+    assert len(sol.events["touch"].t) == 3 and list(sol.events) == ["touch"]
+    ended = simulate(ball(), 3.0, q0=[1.0], v0=[0.0], events={"touch": Event(lambda q: q[0], terminal=True)})
+    assert ended.ended == "touch" and ended.t[-1] == pytest.approx(np.sqrt(2 / G), abs=1e-7)
+    mapped = Event(lambda q: q[0], direction="falling", then=lambda q, v: (q, -0.5 * v))
+    back = simulate(ball(), 1.0, q0=[1.0], v0=[0.0], events={"touch": mapped})  # it never gets into the spring
+    assert len(back.events["touch"].t) == 2 and np.min(back.q) > -1e-9
+
+
+def test_fixed_steps_end_on_switches_too():
+    errors = [
+        abs(simulate(ball(), 1.0, q0=[1.0], v0=[0.0], integrator=RK45(), step=h).q[-1, 0] - exact_bounce(1.0)) for h in (4e-3, 2e-3)
+    ]
+    assert errors[0] / errors[1] > 16  # order 5; with a corner inside a step 4 at most
+
+
+def test_members_of_a_sweep_do_what_single_runs_do():
+    system = System(mass=np.eye(1), force=lambda q, p: [-G - (p.k * q[0] if q[0] < 0 else 0.0)], params={"k": K})
+    runs = sweep(system, 3.0, q0=[1.0], v0=[0.0], params={"k": [1e3, 1e4, 1e5]}, save_at=20)
+    for m, k in enumerate((1e3, 1e4, 1e5)):
+        alone = simulate(system.with_params(k=k), 3.0, q0=[1.0], v0=[0.0], save_at=20)
+        assert np.array_equal(runs.q[m], alone.q) and np.array_equal(runs.v[m], alone.v)
+
+
+def test_an_ode_an_input_and_a_mechanism_have_switches():
+    ode = Ode(lambda t, y: [y[1], -4 * y[0] - (100 * y[0] if y[0] > 0.5 else 0.0)])
+    stop = simulate(ode, 5.0, y0=[0.0, 2.0], rtol=1e-9, atol=1e-12)
+    energy = lambda y: y[1] ** 2 / 2 + 2 * y[0] ** 2 + 50 * max(y[0] ** 2 - 0.25, 0.0) * (y[0] > 0.5)
+    assert energy(stop.y[-1]) == pytest.approx(2.0, abs=1e-7) and len(stop.switches) == 1
+
+    driven = System(mass=np.eye(1), force=lambda u: [u.push], inputs={"push": lambda t: 1.0 if t < 1 else 0.0})
+    assert simulate(driven, 3.0, q0=[0.0], v0=[0.0]).q[-1, 0] == pytest.approx(2.5, abs=1e-12)
+
+    m = Mechanism(gravity=(0, -G))
+    mass = m.body("mass", mass=1.0, inertia=0.1, at=(0, 1))
+    m.prismatic("guide", m.ground, mass, at=(0, 1), axis=(0, 1))
+    m.spring("pad", m.ground, mass, at=((0, -1), (0, 1)), length=1.0, force=lambda stretch: 1e4 * stretch if stretch < 0 else 0.0)
+    sol = simulate(m, 2.0)
+    assert sum(map(len, sol.switches.values())) >= 2
+
+
+def test_guards_and_selects_are_no_switches():
+    def central(q):
+        r = np.sqrt(q @ q)
+        if r == 0:
+            return [0.0, 0.0]
+        return -q / r**3 * np.maximum(r, 0.1) / np.where(r > 0.1, r, 0.1)
+
+    assert simulate(System(mass=np.eye(2), force=central), 1.0, q0=[1.0, 0], v0=[0, 1.0]).switches == {}
+
+
+def test_what_reads_multipliers_or_parameters_alone_is_no_switch():
+    rod = System(
+        mass=np.eye(2), force=lambda lam, p: [0.0, -G if lam[0] < 1e9 and p.on > 0 else 0.0], constraint=lambda q: q @ q - 1,
+        params={"on": 1.0},
+    )
+    assert simulate(rod, 0.2, q0=[1, 0], v0=[0, 0]).switches == {}
+
+
+def test_a_start_after_the_end_goes_on_as_if_nothing_had_been():
+    whole = simulate(ball(), 2.0, q0=[1.0], v0=[0.0], rtol=1e-10, atol=1e-12)
+    (log,) = whole.switches.values()
+    first = simulate(ball(), float(log.t[0]), q0=[1.0], v0=[0.0], rtol=1e-10, atol=1e-12)  # ends on the switch
+    second = simulate(ball(), (float(log.t[0]), 2.0), q0=first.q[-1], v0=first.v[-1], rtol=1e-10, atol=1e-12)
+    assert second.q[-1, 0] == pytest.approx(whole.q[-1, 0], abs=1e-8)
+
+
+def test_checkpoints_and_backward_runs_keep_modes(tmp_path):
+    there = simulate(ball(), 2.0, q0=[1.0], v0=[0.0], rtol=1e-10, atol=1e-12)
+    back = simulate(ball(), (2.0, 0.0), q0=there.q[-1], v0=there.v[-1], rtol=1e-10, atol=1e-12)
+    assert back.q[-1, 0] == pytest.approx(1.0, abs=1e-7)
+    path = tmp_path / "run.ckpt"
+    kept = simulate(ball(), 2.0, q0=[1.0], v0=[0.0], rtol=1e-10, atol=1e-12, checkpoint=path)
+    assert np.array_equal(kept.q, there.q) and np.array_equal(kept(1.234).q, there(1.234).q)
+
+
+def test_chattering_is_refused_by_line():
+    with pytest.raises(StepFailed, match=r'leads to the switch ".*y\[0\] > 0.*" in rhs\(\), line \d+ from both sides') as stop:
+        simulate(Ode(lambda y: [-1.0 if y[0] > 0 else 1.0]), 3.0, y0=[1.0])
+    assert stop.value.solution.t[-1] == pytest.approx(1.0, abs=1e-9)
+
+
+def test_bdf_follows_switches():
+    sol = simulate(ball(), 5.0, q0=[1.0], v0=[0.0], integrator=BDF(), rtol=1e-8, atol=1e-11)
+    assert abs(sol.q[-1, 0] - exact_bounce(5.0)) < 2e-5 and len(next(iter(sol.switches.values()))) == 10
