@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -80,7 +80,7 @@ class Controller:
         if self.state is not None:
             object.__setattr__(self, "state", _numbers(self.state, "state"))
         if self.sets is not None:
-            names = (self.sets,) if isinstance(self.sets, str) else tuple(self.sets)
+            names = (self.sets,) if isinstance(self.sets, str) else tuple(self.sets) if isinstance(self.sets, Iterable) else ()
             if not names or not all(isinstance(name, str) for name in names) or len(set(names)) < len(names):
                 raise BadArgument(f'sets={self.sets!r}: give the names of inputs, each once, for example sets=["left", "right"].')
             object.__setattr__(self, "sets", names)

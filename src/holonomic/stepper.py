@@ -127,6 +127,7 @@ class Stepper:
             raise self._failed(status)
         self._controllers_look()
         self._first = self.state()
+        self._bytes = len(self._first.arena)
 
     def _new_run(self, data: np.ndarray, t0: float, x0: np.ndarray) -> Run:
         return Run(self.plan, data, t0, x0, np.inf, save_t=np.zeros(0), inputs=self._inputs, **self._asked.limits())
@@ -228,6 +229,8 @@ class Stepper:
         memory = self._memory
         if u is not None:
             self._set(u)
+        if dt.__class__ is not float:  # one of 32 bits would make the time one, too
+            dt = _number(dt, "step(dt): dt")
         t_stop = memory.t + dt
         if not memory.t < t_stop < np.inf:
             raise BadArgument(f"step(dt): dt must be a time above 0 that changes t = {self.t:.6g}, got {dt!r}.")
@@ -292,12 +295,14 @@ class Stepper:
 
     def _set(self, u: Mapping[str, float]) -> None:
         places, data, changed = self._places, self._data, False
+        if not isinstance(u, Mapping):
+            raise BadArgument(f"step(u=...) is a mapping {{input: number}}, got {u!r}.")
         for name, value in u.items():
             at = places.get(name)
             if at is None:
                 known = ", ".join(places) or "none: declare them with System(..., inputs={name: 0.0})"
                 raise BadArgument(f"step(u=...) has no input {name!r} that can be set. Known: {known}.")
-            number = float(value)
+            number = value if value.__class__ is float else _number(value, f"step(u=...): input {name!r}")
             if not -np.inf < number < np.inf:
                 raise BadArgument(f"step(u=...): input {name!r} must be finite, got {value!r}.")
             if data[at] != number:
@@ -325,6 +330,8 @@ class Stepper:
 
     def restore(self, kept: RunState) -> None:
         """Go back to a state of this stepper, or of a copy of it."""
+        if not isinstance(kept, RunState) or len(kept.arena) != self._bytes:
+            raise BadArgument("restore(state) takes what state() of this stepper gave, or of a copy of it.")
         if self._kept is not None:
             self._kept = kept
             return
@@ -372,3 +379,13 @@ class Stepper:
 
     def _failed(self, status: int) -> Exception:
         return failure.explain(status, self._run, self.plan, self._solution("failed"))
+
+
+def _number(given, what: str) -> float:
+    """A real number of any kind as a float."""
+    if not isinstance(given, str | bytes) and not np.iscomplexobj(given):
+        try:
+            return float(given)
+        except (TypeError, ValueError):
+            pass
+    raise BadArgument(f"{what} must be a number, got {given!r}.")

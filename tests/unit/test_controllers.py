@@ -279,7 +279,7 @@ def test_a_law_that_fails_leaves_the_run_so_far():
          "controller 'push' failed at t = 0.5: ValueError: invalid literal for int() with base 10: 'no'. See error.solution."),
         (lambda t: 1.0 if t < 0.45 else [1.0, 2.0], WrongShape,
          "controller 'push' at t = 0.5 gives 2 numbers, expected 1, one for push."),
-        (lambda t: 1.0 if t < 0.45 else None, NotFinite, "controller 'push' at t = 0.5 gives nan. See error.solution."),
+        (lambda t: 1.0 if t < 0.45 else None, WrongShape, "controller 'push' at t = 0.5 must be numbers, got None."),
         (lambda t: 1.0 if t < 0.45 else "full", WrongShape, "controller 'push' at t = 0.5 must be numbers, got 'full'."),
     ]:  # fmt: skip
         with pytest.raises(kind) as problem:

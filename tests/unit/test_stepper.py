@@ -217,3 +217,32 @@ def test_what_was_read_stays_when_the_stepper_goes_on():
         np.testing.assert_array_equal(now, then)
     q[:] = 7.0  # of the caller's own
     assert np.all(np.abs(stepper.q) < 2.0)
+
+
+def test_what_is_no_number_is_refused_in_words():
+    stepper = Stepper(pushed(), q0=[1.0], v0=[0.0])
+    for dt in ("0.1", None, [0.1], 1j, np.array([0.1, 0.2])):
+        with pytest.raises(BadArgument, match=r"^step\(dt\): dt must be a number, got "):
+            stepper.step(dt)
+    for value in ("x", None, [1.0], 1j):
+        with pytest.raises(BadArgument, match=r"^step\(u=\.\.\.\): input 'push' must be a number, got "):
+            stepper.step(0.1, u={"push": value})
+    with pytest.raises(BadArgument, match=r"^step\(u=\.\.\.\) is a mapping \{input: number\}, got 5\.$"):
+        stepper.step(0.1, u=5)
+    for kept in (None, 5, Stepper(System(mass=np.eye(9), force=np.zeros(9)), q0=np.zeros(9), v0=np.zeros(9)).state()):
+        with pytest.raises(BadArgument, match=r"^restore\(state\) takes what state\(\) of this stepper gave, or of a copy"):
+            stepper.restore(kept)
+    assert stepper.t == 0.0
+    stepper.step(np.array(0.25), u={"push": np.bool_(True)})
+    assert stepper.t == 0.25
+
+
+def test_a_time_of_32_bits_does_not_round_the_time_of_a_stepper():
+    stepper = Stepper(pushed(), q0=[1.0], v0=[0.0])
+    stepper.step(1000.0)
+    stepper.step(np.float32(0.001))
+    assert stepper.t == 1000.0 + float(np.float32(0.001))
+
+
+def pushed():
+    return System(mass=np.eye(1), force=lambda q, u: u.push - q, inputs={"push": 0.0})

@@ -447,3 +447,31 @@ def test_torques_and_angles_that_count_turns_follow_the_sliders_in_space(moved):
     assert abs(angle[-1]) > 4 * np.pi
     np.testing.assert_allclose(seen(page, "hinge.angle").ravel(), angle, atol=1e-4)
     np.testing.assert_allclose(seen(page, "weld.torque", 3), torque, atol=2e-5 * np.abs(torque).max())
+
+
+def test_inputs_that_are_numbers_have_sliders(moved):
+    pushed = h.System(
+        mass=np.eye(2), force=lambda q, u: [u.push, -9.81 + u.lift], constraint={"rod": lambda q: q @ q - 1.0},
+        inputs={"wave": lambda t: np.sin(t), "push": 0.0, "lift": 1.0},
+    )  # fmt: skip
+    start = {"q0": [1, 0], "v0": [0, 0]}
+    methods = {"integrator": h.DOP853(), "stabilization": h.Projection()}
+    page = moved(view(pushed, 2.0, **start, live={"push": (-5, 5)}, inputs={"lift": 3.0}, show=False, frames=51, **methods))
+    for push in (0.0, 2.5):
+        page.slide(push=push)
+        sol = h.simulate(pushed, 2.0, **start, inputs={"push": push, "lift": 3.0}, save_at=2, **methods)
+        agrees(page.told, sol, RTOL)
+    found = h.simulate(pushed, 2.0, **start, inputs={"push": 1.5}, **methods)
+    page = moved(found.view(live={"lift": (0, 5)}, show=False, frames=51))
+    page.slide(lift=2.0)
+    agrees(page.told, h.simulate(pushed, 2.0, **start, inputs={"push": 1.5, "lift": 2.0}, save_at=2, **methods), RTOL)
+
+
+def test_what_sets_inputs_in_time_is_refused():
+    pushed = h.System(mass=np.eye(1), force=lambda u: [u.push], inputs={"push": 0.0}, params={"k": 1.0})
+    law = h.Controller(lambda q: -q[0], period=0.1)
+    start = {"q0": [1.0], "v0": [0.0]}
+    with pytest.raises(h.IncompatibleMethods, match=r"^this run cannot be live: its controllers run as Python\.$"):
+        view(pushed, 1.0, **start, live={"v0[0]": (-1, 1)}, controllers={"push": law}, show=False)
+    with pytest.raises(h.IncompatibleMethods, match=r"^this run cannot be live: an input is a table; pages take numbers"):
+        view(pushed, 1.0, **start, live={"v0[0]": (-1, 1)}, inputs={"push": ([0, 1], [0, 1])}, show=False)

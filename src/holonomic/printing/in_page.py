@@ -43,7 +43,7 @@ class PageProgram:
         if members.unable:
             raise BadArgument(f"the run cannot start: {members.unable[0]}")
         return {
-            "x0": members.starts[0], "C": self.program.common(job.data), "P": members.data[0, list(self.program.own)],
+            "x0": members.starts[0], "C": self.program.common(members.data[0]), "P": members.data[0, list(self.program.own)],
             "D": members.data[0], "REALS0": begin[REAL], "WHOLES0": begin[WHOLE], "sp": np.array(job.program.sp, dtype=float),
             "atol": np.array(job.program.atol), "tol": job.program.tol, "least": max(job.program.tol, LEAST_TOLERANCE),
             "stops": np.array([job.t1]), "save_t": np.array(job.save_t),
@@ -68,8 +68,8 @@ def why_not_in_page(job: Job) -> str | None:
     outside = program.opaque()
     if outside is not None:
         return f"opaque {outside!r} is no expression that a page could have"
-    if len(job.tables.at):
-        return "an input is a table; pages take functions of t"
+    if np.any(np.diff(job.tables.first) > 1):
+        return "an input is a table; pages take numbers and functions of t"
     return None
 
 

@@ -181,6 +181,8 @@ def inputs_now(model, t: float, data: np.ndarray, p) -> Names:
 def _checked(values, shape: tuple[int, ...], what: str, each: str = "") -> np.ndarray:
     """Return what a law gave as numbers of this shape."""
     try:
+        if values is None:  # of which NumPy makes a nan
+            raise TypeError
         found = np.array(values, dtype=float)
     except (TypeError, ValueError):
         raise WrongShape(f"{what} must be numbers, got {values!r}.") from None

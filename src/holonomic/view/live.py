@@ -86,9 +86,10 @@ def live_page(
         choices[0] |= settled(system, t_end, start, options, choices[0])
         sol = simulate(system, t_end, **start._asdict(), **choices[0], **options)
     refuse_singular(sol)
+    inputs = options["inputs"] = numbers_of_inputs(sol)
     making = Making(system, sol, t_end, start.hold, options)
     jobs = [making.job(choice) for choice in choices]
-    sliders = read_sliders(live, system, sol.plan.model, making.start, settings_of([job.plan.choice for job in jobs]))
+    sliders = read_sliders(live, system, sol.plan.model, making.start, inputs, settings_of([job.plan.choice for job in jobs]))
     frames = shown.pop("frames", None) or FRAMES
     labels = labels_of(jobs) if labels is None else labels
     programs = [making.program(label, choice, sliders, frames) for label, choice in zip(labels, choices, strict=True)]
@@ -134,6 +135,19 @@ def refuse_singular(sol) -> None:
             f"this run cannot be live: its equations have to be solved with pivoting (pivot ratio {rho:.1e}), which pages do "
             "not do."
         )
+
+
+def numbers_of_inputs(sol) -> dict[str, float]:
+    """Inputs of a run that are numbers, with their values; refuses what a page would have to follow in time."""
+    if sol.trail.controls:
+        raise IncompatibleMethods("this run cannot be live: its controllers run as Python.")
+    known = sol.trail.inputs
+    found = {}
+    for name, (_, times, values) in zip(known.names, known.tables, strict=True) if known is not None else ():
+        if len(times) > 1:
+            raise IncompatibleMethods("this run cannot be live: an input is a table; pages take numbers and functions of t.")
+        found[name] = float(values[0])
+    return found
 
 
 def _params(what) -> Mapping[str, Any]:
@@ -217,9 +231,8 @@ class Live:
 
     def _slider(self, number: int, slider: Slider) -> dict[str, Any]:
         found: dict[str, Any] = {"name": slider.name, "low": slider.low, "high": slider.high, "value": slider.value}
-        if slider.param is not None:
-            name, entry = slider.param
-            place = self.programs[0].job.plan.model.places[name][0].start + entry
+        place = slider.place_in(self.programs[0].job.plan.model)
+        if place is not None:
             found |= {"place": place, "own": [program.printed.program.own.index(place) for program in self.programs]}
         if slider.start is not None:
             found["start"] = slider.start

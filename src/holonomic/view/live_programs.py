@@ -122,7 +122,7 @@ def settled(system, t_end, start: GivenStart, options, choice) -> dict[str, Any]
 
 
 def _looked(options: dict[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in options.items() if name in ("events", "constraint_tol", "max_step")}
+    return {name: value for name, value in options.items() if name in ("events", "constraint_tol", "max_step", "inputs")}
 
 
 class Making:
@@ -174,8 +174,7 @@ class Making:
             return False
         (tape,) = model.tapes((Fn.RESIDUAL,), PLAIN).values()
         read = {node[2] for node in tape.nodes if node[0] == "in" and INPUTS[node[1]] == "data"}
-        place = lambda slider: model.places[slider.param[0]][0].start + slider.param[1]
-        moving = [each for each in sliders if each.start is not None or (each.param is not None and place(each) in read)]
+        moving = [each for each in sliders if each.start is not None or each.place_in(model) in read]
         if moving and not can_ready(job):
             raise BadArgument(
                 f"live={{{moving[0].name!r}: ...}}: it moves the start, and a page cannot make one with further states or "
@@ -189,8 +188,9 @@ class Making:
         job = self.job(choice, params, frames)
         strong = any(_has(job, slider) and slider.setting not in ("rtol", "step") for slider in sliders)
         places = job.plan.model.data_places["gains"] if strong else slice(0, 0)
+        moved = [*range(places.start, places.stop), *(each.place for each in sliders if each.place is not None)]
         try:
-            printed = page_program(job, tuple(range(places.start, places.stop)), self.begins_elsewhere(job, sliders))
+            printed = page_program(job, tuple(moved), self.begins_elsewhere(job, sliders))
         except Untranslatable as problem:
             raise IncompatibleMethods(f"this run cannot be live: {problem} is not known to pages.") from None
         numbers = printed.numbers(job)

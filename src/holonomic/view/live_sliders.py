@@ -40,6 +40,11 @@ class Slider:
     param: tuple[str, int] | None = None  # a parameter and the entry of it
     start: int | None = None  # place in (q, v)
     setting: str | None = None  # of the methods
+    place: int | None = None  # of an input, in data
+
+    def place_in(self, model) -> int | None:
+        """Where a parameter or an input stands in data; None: it is neither."""
+        return self.place if self.param is None else model.places[self.param[0]][0].start + self.param[1]
 
     @property
     def positions(self) -> list[float]:
@@ -53,8 +58,10 @@ class Slider:
         return sorted({*rounded, self.value})
 
 
-def read_sliders(live, system, model, start: np.ndarray, settings: Mapping[str, float]) -> list[Slider]:
-    """Return the sliders that `live=` asks for; `settings` are those of the methods, with their values."""
+def read_sliders(
+    live, system, model, start: np.ndarray, inputs: Mapping[str, float], settings: Mapping[str, float]
+) -> list[Slider]:
+    """Return the sliders that `live=` asks for; `inputs` and `settings` of the methods come with their values."""
     if live is True:
         live = suggested(system, settings)
     if not isinstance(live, Mapping) or not live:
@@ -63,7 +70,7 @@ def read_sliders(live, system, model, start: np.ndarray, settings: Mapping[str, 
         )
     if len(live) > MOST_SLIDERS:
         raise BadArgument(f"live= has {len(live)} sliders; a page has room for {MOST_SLIDERS}.")
-    return [_slider(name, given, system, model, start, settings) for name, given in live.items()]
+    return [_slider(name, given, system, model, start, inputs, settings) for name, given in live.items()]
 
 
 def suggested(system, settings: Mapping[str, float]) -> dict[str, tuple[float, float]]:
@@ -92,10 +99,10 @@ def around(value: float) -> tuple[float, float]:
     return min(low, value), max(high, value)
 
 
-def _slider(name, given, system, model, start, settings) -> Slider:
+def _slider(name, given, system, model, start, inputs, settings) -> Slider:
     if not isinstance(name, str):
         raise BadArgument(f"live= has {reprlib.repr(name)}, which is no name.")
-    value, means = _meaning(name, system, model, start, settings)
+    value, means = _meaning(name, system, model, start, inputs, settings)
     ends = list(given) if isinstance(given, tuple | list | np.ndarray) else []
     if len(ends) != 2 or not all(map(is_number, ends)) or not -np.inf < ends[0] < ends[1] < np.inf:
         raise BadArgument(
@@ -111,7 +118,7 @@ def _slider(name, given, system, model, start, settings) -> Slider:
     return Slider(name, low, high, value, **means)
 
 
-def _meaning(name: str, system, model, start: np.ndarray, settings) -> tuple[float, dict[str, Any]]:
+def _meaning(name: str, system, model, start: np.ndarray, inputs, settings) -> tuple[float, dict[str, Any]]:
     """What a name stands for: its value in the recorded run, and where it goes."""
     params = dict(system.params or {})
     entry = re.fullmatch(r"(.+)\[(\d+)\]", name)
@@ -128,10 +135,12 @@ def _meaning(name: str, system, model, start: np.ndarray, settings) -> tuple[flo
     places = start_places(model)
     if name in places:
         return float(start[places[name]]), {"start": places[name]}
+    if name in inputs:
+        return inputs[name], {"place": model.data_places["inputs"].start + 3 * list(model.inputs).index(name)}
     if name in settings:
         return settings[name], {"setting": name}
     raise BadArgument(
-        f"live={{{name!r}: ...}}: there is nothing of this name to move. {nearest(name, [*params, *places, *settings])}"
+        f"live={{{name!r}: ...}}: there is nothing of this name to move. {nearest(name, [*params, *places, *inputs, *settings])}"
     )
 
 
