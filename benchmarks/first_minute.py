@@ -49,12 +49,17 @@ simulate(chain, 1e-3, **start)
 COUNTED = """
 import holonomic.model.machine_code as machine
 made, compile_ = [], machine._compile
-machine._compile = lambda tapes: (made.append(tapes), compile_(tapes))[1]
+machine._compile = lambda *given: (made.append(given), compile_(*given))[1]
 """
 SECOND_CALL = """
 made.clear()
 simulate(chain, 1e-3, **start)
 print(len(made))
+"""
+BUILD = """
+import os, subprocess, sys
+command = [sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", {to!r}, {clone!r}]
+subprocess.run(command, env=os.environ | {{"HOLONOMIC_WHEEL": "here"}}, check=True, stdout=subprocess.DEVNULL)
 """
 SHORT_CALL = """
 import sys
@@ -117,12 +122,24 @@ class Newcomer:
         return sum(sizes.values()), sum(size for name, size in sizes.items() if name.startswith("casadi"))
 
 
+    def of_a_wheel(self) -> tuple[float, float]:
+        """Build the wheel for this platform, and return what the first result takes with it; then go back to the other one."""
+        self.run("pip", "install", "-q", "build", "hatchling")
+        self.run("python", "-c", BUILD.format(clone=str(self.clone), to=str(self.wheels / "own")))
+        (wheel,) = (self.wheels / "own").glob("*.whl")
+        self.run("pip", "install", "-q", "--no-deps", "--force-reinstall", str(wheel))
+        took, _ = self.run("holonomic", "run", "seven-body", cache="wheel")
+        self.run("pip", "install", "-q", "--no-deps", "--force-reinstall", ".")
+        return took
+
+
 def measure(folder: Path, commit: str) -> list[Measured]:
     """Go through the first minute, in its order."""
     new = Newcomer(folder, commit)
     total, casadi = new.download()
     installed, _ = new.run("pip", "install", "-q", ".")
     first, _ = new.run("holonomic", "run", "seven-body")
+    from_wheel = new.of_a_wheel()
     imported = min(new.python(IMPORT) for _ in range(BEST_OF))
     new.run("python", "-c", RUN)
     known = min(new.run("python", "-c", RUN)[0] for _ in range(BEST_OF))
@@ -136,6 +153,7 @@ def measure(folder: Path, commit: str) -> list[Measured]:
         Measured("download without CasADi", total - casadi, "MB", 145, 0),
         Measured("`pip install .` in a clone, wheels at hand", digits=1, **times(installed)),
         Measured("`holonomic run seven-body` then, the first result", target=3, **times(first)),
+        Measured("the same with a wheel for one platform", target=1, **times(from_wheel)),
         Measured("`import holonomic`", target=0.25, **times(imported)),
         Measured("a process whose model is known, from its start to its end", target=0.35, **times(known)),
         Measured("a new System of 20 coordinates, 10 constraints: its first call", target=0.1, **times(fresh)),

@@ -1,8 +1,9 @@
 """The compiled functions of this package: which code belongs to its sources, loaded when first asked for.
 
 Kernels come compiled: each file of them as bitcode in `bitcode/`, optimized, for any 64-bit processor. At its first use a file's
-bitcode becomes machine code for this processor, in a second at most; that is kept in the user's folder. Sources that have been
-changed since are noticed by what they mean, and compiled anew with Numba in another process.
+bitcode becomes machine code for this processor, in a second at most; that is kept in the user's folder. Wheels for one platform
+bring it, see `shipped`. Sources that have been changed since are noticed by what they mean, and compiled anew with Numba in
+another process.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ import threading
 import llvmlite.binding as llvm
 
 from ..notices import notice
-from . import cachefolder, host
+from . import cachefolder, host, shipped
 from .marks import PACKAGE, Kernel, Leaf
 from .sources import FOLDER, manifest, sources_of, stamp
 
@@ -49,13 +50,17 @@ def functions_of(module: str) -> dict[str, int]:
 def _loaded(module: str) -> dict[str, int]:
     name, fetch = _bitcode(module)
     host.introduce_python()
+    came = shipped.read(name)
+    found = None if came is None else _addresses(came)
+    if found is not None:
+        return found
     kept = f"{name}-{host.short_identity()}.o"
     code = cachefolder.read("kernels", kept)
     if code is not None:
         found = _addresses(code)
         if found is not None:
             return found
-    code = _machine_code(fetch())
+    code = machine_code(fetch(), host.machine())
     cachefolder.write("kernels", kept, code)
     found = _addresses(code)
     if found is None:
@@ -67,12 +72,14 @@ def _loaded(module: str) -> dict[str, int]:
 
 def _addresses(code: bytes) -> dict[str, int] | None:
     names, _, rest = code.partition(b"\n")
-    return host.load(rest, json.loads(names))
+    try:
+        return host.load(rest, json.loads(names))
+    except ValueError:  # cut off
+        return None
 
 
-def _machine_code(bitcode: bytes) -> bytes:
-    """Return an object file for this computer, behind a line with the names of its functions."""
-    target = host.machine()
+def machine_code(bitcode: bytes, target) -> bytes:
+    """Return an object file for a processor of LLVM's, behind a line with the names of its functions."""
     module = llvm.parse_bitcode(bitcode)
     module.triple = target.triple
     module.data_layout = str(target.target_data)

@@ -9,7 +9,7 @@ import re
 from pathlib import Path
 
 # what each level of x86-64 adds to the one below, as its ABI defines them
-_LEVELS = {
+LEVELS = {
     "x86-64-v2": ("cx16", "popcnt", "sahf", "sse3", "sse4.1", "sse4.2", "ssse3"),
     "x86-64-v3": ("avx", "avx2", "bmi", "bmi2", "f16c", "fma", "lzcnt", "movbe"),
     "x86-64-v4": ("avx512bw", "avx512cd", "avx512dq", "avx512f", "avx512vl"),
@@ -50,7 +50,7 @@ def level_of(machine: str, kind: str, features: dict[str, bool]) -> str:
     if machine.lower() not in ("x86_64", "amd64"):
         return f"{machine} ({kind}), FMA"  # every 64-bit ARM has it
     level = "x86-64-v1"
-    for name, needed in _LEVELS.items():
+    for name, needed in LEVELS.items():
         if not all(features.get(each) for each in needed):
             break
         level = name
