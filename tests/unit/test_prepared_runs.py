@@ -279,3 +279,31 @@ def test_a_singular_position_on_the_way_is_met_alike():
         h.simulate(problem, 0.01, **options)
         assert all(model.prepared for model in models_of(problem.system))
         assert outcome(far) == first
+
+
+def test_plans_with_events_are_made_once_and_anew_where_their_functions_read_something_else():
+    system, level = pendulum(), [0.5]
+    run = lambda event: h.simulate(system, 1.0, q0=[1, 0], v0=[0, 0], events={"low": event})
+    event = h.Event(lambda q: q[0] - level[0])
+    first = run(event)
+    again = run(h.Event(lambda q: q[0] - level[0]))
+    assert run(event).trail.plan is first.trail.plan
+    assert again.events["low"].t == first.events["low"].t
+    level[0] = 0.9
+    assert run(event).events["low"].q[0, 0] == pytest.approx(0.9)
+    falling, rising = (run(h.Event(lambda q: q[1] + 0.1, direction=way)) for way in ("falling", "rising"))
+    assert len(falling.events["low"].t) == 1
+    assert len(rising.events["low"].t) == 0
+    for k in range(40):
+        run(h.Event(lambda q, k=k: q[0] - k / 50))
+    (model,) = models_of(system)
+    assert len(model.plans) < 24
+
+
+def test_a_second_run_with_events_is_the_same():
+    system = pendulum()
+    events = {"low": h.Event(lambda q: q[0], terminal=True), "fast": lambda v: v @ v - 4.0}
+    bounce = {"hit": h.Event(lambda q: q[0] - 0.2, direction="falling", then=lambda q, v: (q, -0.5 * v))}
+    for given in (events, bounce):
+        found = [told(h.simulate(system, 2.0, q0=[1, 0], v0=[0, 0], events=given)) for _ in range(3)]
+        assert found[0] == found[1] == found[2]

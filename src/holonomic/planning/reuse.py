@@ -17,6 +17,7 @@ from ..model.extra_states import NONE, Extras
 from ..model.interpreted import InterpretedModel
 from ..model.operators import OperatorModel, Operators
 from ..model.refusals import warn
+from ..model.watch import Watch, alike
 from .choice import Choice
 from .plan import Plan
 
@@ -76,28 +77,37 @@ def traced_model(system, q, v, t0, extras: Extras, refusal: Callable[[str], str]
 
 
 def plan_of(model, choice: Choice, events: dict[str, Event], rows, switching: bool = False) -> Plan:
-    """Return the plan of a choice, made once per model; runs with functions or methods of the user's make their own.
+    """Return the plan of a choice, made once per model; runs with methods of the user's make their own.
 
-    With `switching` its runs follow the switches of the model; without, comparisons are selects of values.
+    With `switching` its runs follow the switches of the model; without, comparisons are selects of values. With events it is that
+    of the same functions, as long as what they read has not changed.
     """
-    known = model.plans
     switching = switching and bool(model.switches)
-    key = (choice, rows, switching) if not events else None
+    known, given = model.plans, tuple((name, alike(event.f), event) for name, event in events.items())
+    watched = tuple((name, f, event.direction, event.terminal, event.then) for name, f, event in given)
+    key = (choice, rows, switching, watched)
     try:
-        plan = known.get(key)
+        plan, watch = known.get(key, NOT_THERE)
     except TypeError:
-        plan = key = None
-    if plan is not None:
+        plan = watch = key = None
+    if plan is not None and (watch is None or watch.unchanged()):
         return plan
+    watch = Watch(*(event.f for event in events.values())) if events else None
     try:
         plan = Plan(model, choice, events, rows, switching)
     except UntraceableFunction as problem:
         if model.interpreted or model.system.trace is True:
             raise
         raise UntraceableEvent(str(problem)) from problem
-    if key is not None and plan.variant.is_ours:
-        known[key] = plan
+    if key is not None and plan.variant.is_ours and (watch is None or watch.unknown is None):
+        for oldest in [one for one in known if one[3]][: 1 - MOST_WITH_EVENTS] if events else ():
+            known.pop(oldest, None)
+        known[key] = plan, watch
     return plan
+
+
+NOT_THERE = None, None
+MOST_WITH_EVENTS = 16  # plans with events that a model keeps
 
 
 # Times of plain Python over those of compiled code, with DOP853: a spring and van der Pol's equation 59 and 48; a pendulum,

@@ -96,8 +96,9 @@ class Run:
         memory.crosses = BY_STAGES if plan.crosses else 0
 
     def release(self) -> None:
-        """Give the arrays back to the plan, for the next run."""
-        self.plan.spare.append(self.work)
+        """Give the arrays back to the plan, for the next run; what is kept of events belongs to this one."""
+        if not self.plan.events:
+            self.plan.spare.append(self.work)
 
     @property
     def t(self) -> float:
