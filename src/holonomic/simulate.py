@@ -20,6 +20,7 @@ from .arguments import (
     given_controllers,
     inputs_of_run,
     opened,
+    refuse_in_pairs,
     refuse_unknown,
 )
 from .automatic.decide import Choosing
@@ -34,7 +35,7 @@ from .results.story import told
 from .running.companion import check_error, enter_error
 from .running.detour import Crossing
 from .running.prepared import prepared_for, remember
-from .running.run import Run
+from .running.run import DOUBLE, run_of
 from .running.sampled import Answers, Sampling, laws_of_run
 from .running.walk import set_invariants, walk
 from .starting.initial import prepare
@@ -82,6 +83,7 @@ def simulate(
     every: float | None = None,
     resume: bool = False,
     error: bool = False,
+    precision: str | None = None,
     **unknown,
 ) -> Solution:
     """Simulate a system from consistent initial values.
@@ -163,6 +165,9 @@ def simulate(
     error : bool
         Estimate the global error by a second run at 0.15 times the tolerance, about as long as the first: `sol.error.q`, `.v`,
         `.lam` hold it along the run, `print(sol)` says digits, and plots draw it as a band.
+    precision : {None, "double", "double-double"}
+        With "double-double" the run has 31 digits, by explicit Runge-Kutta methods on pairs of doubles; rtol is 1e-20 and atol a
+        thousandth of it where they are not given. Numbers that are given mean their doubles. `sol.exact` has the digits.
     *positional, **unknown
         Nothing: a start without its name is refused, and so is an unknown name; the message gives the right one.
 
@@ -198,8 +203,10 @@ def simulate(
     start = GivenStart(q0, v0, y0, s0, w0, x0, dx0, ddx0, lam0, initial, hold, redundant, compile)
     asked = Asked(
         formulation, integrator, stabilization, rtol, atol, step, constraint_tol, prefer, save_at, events, max_steps, max_step,
-        first_step, progress, max_time, max_memory, cancel, inputs, controllers, checkpoint, every, resume,
+        first_step, progress, max_time, max_memory, cancel, inputs, controllers, checkpoint, every, resume, precision,
     )  # fmt: skip
+    if precision not in (None, "double"):
+        refuse_in_pairs(asked, start, error)
     budget = None if max_time is None and max_memory is None and cancel is None else asked.budget()
     file = None if checkpoint is None and every is None and resume is False else asked.checkpoint_file()
     here = opened("simulate", system, t_end, start, by_size=True)
@@ -264,9 +271,11 @@ def _simulated(here: Opened, asked: Asked, budget: Budget | None, file: tuple[Pa
     if initial != "free" and isinstance(system, Dae):
         begin, lam0 = begin._replace(root=take_root(model, t0, begin.q, data, lam0)), None
     choice = choice_at_start(choice, model, t0, begin.q, data)
-    plan = plan_of(model, choice, watched, begin.rows, True)
+    pairs = choice.precision != DOUBLE
+    plan = plan_of(model, choice, watched, begin.rows, not pairs)
     choosing = None
-    if choice.integrator_open and not model.interpreted and (model.dense or model.formulations) and initial != "free":
+    compiled = not model.interpreted and (model.dense or model.formulations)
+    if choice.integrator_open and not pairs and compiled and initial != "free":
         others = {"formulation": asked.formulation, "stabilization": asked.stabilization}
         choosing = Choosing(model, others, choice, t1, lambda other: plan_of(model, other, watched, begin.rows, True))
         plan = choosing.likely(plan)
@@ -281,13 +290,14 @@ def _simulated(here: Opened, asked: Asked, budget: Budget | None, file: tuple[Pa
     if budget is not None and save_t is not None:
         numbers = len(save_t) * (1 + model.nq + 2 * model.nv + model.n_lam)
         budget.refuse(8 * numbers, f"what is kept at {len(save_t)} times takes", "Keep fewer times, or raise max_memory.")
-    run = Run(plan, data, t0, z0, t1, save_t=save_t, inputs=inputs, **asked.limits())
+    run = run_of(plan, data, t0, z0, t1, save_t=save_t, inputs=inputs, **asked.limits())
+    run.free = initial == "free"
     if sampling is not None:
         run.follow(sampling)
     if initial == "free" and lam0 is not None:
         run.lam0, lam0 = free_multipliers(plan, lam0), None
     plan_for = lambda other: plan_of(model, other, watched, begin.rows, True)
-    crossing = Crossing(None if initial == "free" else plan_for, t1)
+    crossing = Crossing(None if initial == "free" or pairs else plan_for, t1)
     attendant = None
     if budget is not None or file is not None:
         from .running.attendant import Attendant

@@ -233,6 +233,7 @@ ASKING = {
     "native/lowering.py": "Numba's own libraries, which hold our texts only where they lower one of our functions",
     "printing/fold.py": "functions of Python and of ours, called alike",
     "printing/javascript.py": "functions of Python and of ours, called alike",
+    "printing/pair_machine.py": "functions of Python and of ours, called alike",
     "problems/problem.py": "results of other libraries, which may hold less",
     "study/table.py": "a user's function that may have no name",
     "sweeping/engines.py": "executors that may say how many workers they have, and users' things that may have no name",

@@ -3,7 +3,15 @@
 `GivenStart` and `Asked` hold what was given under the names and with the defaults that all calls share.
 """
 
-from .asked import Asked, absolute_tolerance, check_step, choice_at_start, constraint_tolerance, relative_tolerance
+from .asked import (
+    Asked,
+    absolute_tolerance,
+    check_step,
+    choice_at_start,
+    constraint_tolerance,
+    refuse_in_pairs,
+    relative_tolerance,
+)
 from .budget import Budget, in_bytes
 from .given_inputs import controllers_by_name, given_controllers, given_inputs, inputs_of_run, mapped, members_of_inputs
 from .names import refuse_unknown
@@ -44,6 +52,7 @@ __all__ = [
     "members_of_inputs",
     "missed_multipliers",
     "opened",
+    "refuse_in_pairs",
     "refuse_unknown",
     "relative_tolerance",
 ]  # fmt: skip

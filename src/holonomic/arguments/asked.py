@@ -32,7 +32,7 @@ ROUNDING = 4e-16  # of the longest time: 3 * 0.1 is meant where the run ends at 
 NO_CONTROL = "no error would ever be too large. Give a number, or step= for steps without error control."
 NO_CONSTRAINT = "no distance would ever be too large. Give a number, or stabilization=None to leave the constraints alone."
 ONE_OR_THE_OTHER = "step= fixes the step, rtol= and atol= choose it by error: give one or the other."
-CHOSEN = slice(7)  # of the fields below, those that the choice of methods follows from
+CHOSEN = slice(7)  # of the fields below, beside precision, those that the choice of methods follows from
 
 
 class Asked(NamedTuple):
@@ -60,6 +60,7 @@ class Asked(NamedTuple):
     checkpoint: Any = None
     every: float | None = None
     resume: bool = False
+    precision: str | None = None
 
     @property
     def methods(self) -> dict[str, Any]:
@@ -68,7 +69,7 @@ class Asked(NamedTuple):
 
     def choice(self, model) -> Choice:
         """Return what methods and tolerances amount to; made once per model, for short calls."""
-        given, known = self[CHOSEN], model.choices
+        given, known = (*self[CHOSEN], self.precision), model.choices
         key = (given, *map(type, given))  # True is no 1.0
         try:
             found = known.get(key)
@@ -160,6 +161,25 @@ class Asked(NamedTuple):
         return {"max_steps": most, "max_step": largest, "first": first}
 
 
+def refuse_in_pairs(asked: Asked, start, error) -> None:
+    """Refuse what a call asks for that a run in double-double does not have; methods are looked at when they are known."""
+    if checked_precision(asked.precision) == "double":
+        return
+    known = {
+        "events=": (asked.events, "events are located in doubles; take save_at="),
+        "prefer=": (asked.prefer, "name the methods and the tolerance yourself"),
+        "controllers=": (asked.controllers, "their laws get doubles"),
+        "checkpoint=": (asked.checkpoint, "checkpoints hold doubles"),
+        "error=True": (error, "compare sol.exact with that of a run with another tolerance"),
+        "hold=": (start.hold, "give a start that is on the constraints"),
+        "lam0=": (start.lam0, "compare it with sol.exact.lam[0]"),
+        'compile="never"': (start.compile == "never", "tables compute in doubles"),
+    }  # fmt: skip
+    for name, (given, way) in known.items():
+        if given is not None and given is not False and len(given if isinstance(given, Mapping) else "1"):
+            raise BadArgument(f'{name} does not go with precision="double-double": {way}.')
+
+
 def _counted(most) -> int:
     """Return a number of steps that can be counted."""
     if not is_whole(most, 1):
@@ -169,18 +189,42 @@ def _counted(most) -> int:
     return int(most)
 
 
-def relative_tolerance(rtol) -> float:
-    """Return a relative tolerance that can be met; 1e-6 for None."""
-    rtol = 1e-6 if rtol is None else positive(rtol, "rtol")
-    if rtol >= 1.0 or rtol < 1e-14:
-        raise BadArgument(f"rtol={rtol:g} must lie between 1e-14 and 1; double precision has 16 digits.")
+class Digits(NamedTuple):
+    """How far tolerances go in one kind of numbers."""
+
+    words: str
+    rtol: float  # by default
+    least: float  # of rtol, and of the distance from constraints
+
+
+PRECISIONS = {
+    "double": Digits("double precision has 16 digits", 1e-6, 1e-14),
+    "double-double": Digits("double-double has 31 digits", 1e-20, 1e-29),
+}
+
+
+def checked_precision(precision) -> str:
+    """Return the name of a precision, "double" for None."""
+    if precision is None:
+        return "double"
+    if not isinstance(precision, str) or precision not in PRECISIONS:
+        raise BadArgument(f'precision={precision!r}: choose "double" or "double-double".')
+    return precision
+
+
+def relative_tolerance(rtol, precision: str = "double") -> float:
+    """Return a relative tolerance that can be met; 1e-6 for None, 1e-20 in double-double."""
+    digits = PRECISIONS[precision]
+    rtol = digits.rtol if rtol is None else positive(rtol, "rtol")
+    if rtol >= 1.0 or rtol < digits.least:
+        raise BadArgument(f"rtol={rtol:g} must lie between {digits.least:g} and 1; {digits.words}.")
     return rtol
 
 
-def constraint_tolerance(constraint_tol, rtol: float) -> float:
+def constraint_tolerance(constraint_tol, rtol: float, precision: str = "double") -> float:
     """Return the largest distance from the constraints; for None, what goes with rtol."""
     if constraint_tol is None:
-        return max(min(1e-10, rtol / 10), 1e-14)
+        return max(min(1e-10, rtol / 10), PRECISIONS[precision].least)
     return positive(constraint_tol, "constraint_tol", NO_CONSTRAINT)
 
 
@@ -189,21 +233,26 @@ def check_step(step) -> float:
     return positive(step, "step", "the run is divided into steps of this length.")
 
 
-def _chosen(model, formulation, integrator, stabilization, rtol, atol, step, constraint_tol) -> Choice:
+def _chosen(
+    model, formulation, integrator, stabilization, rtol, atol, step, constraint_tol, precision: str | None = None
+) -> Choice:
+    precision = checked_precision(precision)
     if step is not None:
         if rtol is not None:
             raise BadArgument(ONE_OR_THE_OTHER)
         step = check_step(step)
-    rtol = relative_tolerance(rtol)
-    if rtol < model.attainable_rtol and step is None:
+    rtol = relative_tolerance(rtol, precision)
+    if rtol < model.attainable_rtol and model.inexact and step is None:
         raise BadArgument(
             f"rtol={rtol:g} cannot be reached: {' and '.join(model.inexact)} come from differences, good to "
             f"{model.attainable_rtol:g}. {model.exacter} rtol >= {model.attainable_rtol:g}."
         )
     sized = atol is not None
-    atol = absolute_tolerance(model, atol)
-    tol = constraint_tolerance(constraint_tol, rtol)
+    atol = absolute_tolerance(model, 1e-3 * rtol if atol is None and precision != "double" else atol)
+    tol = constraint_tolerance(constraint_tol, rtol, precision)
     choice = make_choice(model, formulation, integrator, stabilization, step, rtol, atol, tol)
+    if precision != "double":
+        choice = replace(choice, precision=precision)
     if step is not None and sized and not choice.integrator.implicit:
         raise BadArgument(ONE_OR_THE_OTHER)
     return choice

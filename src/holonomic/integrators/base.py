@@ -45,6 +45,7 @@ class Lowered(NamedTuple):
     wants_scales: bool = False  # fp is to begin with rtol, Newton's bound, atol and the powers of h
     unconstrained: Any = None  # another one that runs in its place where there are no constraints
     nodes: np.ndarray | None = None  # where in the step the rows of K stand, if they are slopes at points of it
+    exact_fp: Any = None  # a function that gives fp without rounding, for runs with more digits; None: it is known as doubles alone
     needs: tuple[Fn, ...] = ()  # model functions beside those of its formulation
     unrolls: tuple[Fn, ...] = ()  # solves with Newton's matrix that it takes as straight-line code where there is one
     asks_own: tuple[Fn, ...] = ()  # what else it asks of the linearized equations of a model without dense rows

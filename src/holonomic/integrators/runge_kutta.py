@@ -9,7 +9,7 @@ point is evaluated twice.
 
 from __future__ import annotations
 
-from functools import cache
+from functools import cache, partial
 
 import numpy as np
 
@@ -172,11 +172,18 @@ def lowered_tableau(tableau: tableaus.Tableau) -> Lowered:
         slots={
             "advance": advance, "finish": finish, "accept": accept, "dense": dense, "interpolate": interpolate,
         },
-        ip=ip, fp=np.concatenate([*flat, np.zeros(1)]), rows=s + 1 + extra, errors=len(tableau.error),
+        ip=ip, fp=np.concatenate([*flat, np.zeros(1)]), exact_fp=partial(_exact, tableau) if tableau.is_exact else None,
+        rows=s + 1 + extra, errors=len(tableau.error),
         exponent=tableau.exponent, beta=tableau.beta, safety=tableau.safety, fac_min=tableau.fac_min,
         fac_max=tableau.fac_max, foresees=tableau.foresees, stiff_bound=tableau.stiff_bound,
         error_order=tableau.error_order, nodes=np.concatenate([tableau.c, [1.0], np.ravel(tableau.extra_c)]),
     )  # fmt: skip
+
+
+def _exact(tableau: tableaus.Tableau) -> list:
+    """The numbers of a tableau in the order of `fp`, without rounding."""
+    parts = [tableau.exact[name] for name in ("A", "b", "c", "error", "D", "extra_A", "extra_c")]  # type: ignore[index]
+    return [*(value for part in parts for value in part.flat), 0]
 
 
 class RungeKutta(Integrator):

@@ -8,6 +8,9 @@ from ..native.marks import leaf
 from ..native.types import f8, i8, mat, vec
 
 EPS = 2.220446049250313e-16  # the distance from 1 to the next number
+# What a few operations leave of numbers about 1: 45 EPS. Thresholds that speak of rounding are EPS or this times a number, inside
+# kernels and in no other form: a run with more digits puts its own values in the place of both (`precision.pair_program`).
+ROUNDING = 1e-14
 
 
 @leaf

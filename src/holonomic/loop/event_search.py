@@ -18,10 +18,9 @@ from ..errors import ACCUMULATES, NOT_FINITE, OK, SINGULAR
 from ..kernels.evaluate import evaluate
 from ..kernels.settle import settle
 from ..kernels.signatures import EVENTS, call_dense, call_interpolate, call_model, call_pull
-from ..kernels.vectors import EPS, copy, copy_row
+from ..kernels.vectors import EPS, ROUNDING, copy, copy_row
 from ..native.marks import inner, leaf
 from ..native.types import f8, i8, ints, mat, vec
-from ..passage.alarm import LANDING
 
 MAX_ITERATIONS = 80
 ROUNDED = 1.0 + 8.0 * EPS  # states that differ by this factor cannot be told apart
@@ -104,7 +103,7 @@ def without_multipliers(K, ke, size, length):
 @inner
 def shyness(run):
     """The pivot ratio below which states of this step are not projected: rounding would outgrow the tolerance."""
-    return LANDING / run.rtol if run.along != 0 else 0.0
+    return ROUNDING / run.rtol if run.along != 0 else 0.0
 
 
 @inner

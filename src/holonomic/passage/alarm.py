@@ -14,10 +14,10 @@ from ..errors import NEED_PASSAGE, OK, SINGULAR
 from ..kernels.evaluate import evaluate
 from ..kernels.memory import AHEAD, INSIDE
 from ..kernels.signatures import PASSAGE, call_dense, call_interpolate
+from ..kernels.vectors import ROUNDING
 from ..native.marks import inner, kernel, leaf
 from ..native.types import b1, f8, i8, mat, vec
 
-LANDING = 1e-14  # rounding of the state, times 50
 DODGE, MAX_DODGES = 0.93, 12
 NARROW = 1e-2  # pivot ratios above this say nothing about singular positions
 BESIDE = 0.2  # of the largest pivot ratio so far: where both ends of a step have more, no position is between them
@@ -25,7 +25,7 @@ EARLY = 0.01  # of the largest: methods that hand over do so here, a tenth of a 
 FALLING = (
     0.9999  # of a pivot ratio in one step: steps that max_step keeps short see no more of it before it is too late
 )
-NEARING = 5e-14  # rounding of the state, times 250
+NEARING = 5.0  # times ROUNDING: rounding of the state, times 250
 
 
 @leaf
@@ -38,7 +38,7 @@ def in_the_way(K: mat, last: i8, rho: i8, rtol: f8, passed: b1):
     """
     start, end = K[0, rho], K[last, rho]
     if passed:
-        return end < LANDING / rtol and start > 10.0 * end
+        return end < ROUNDING / rtol and start > 10.0 * end
     least = 1.0
     for i in range(1, last):
         least = min(least, K[i, rho])
@@ -63,7 +63,7 @@ def alarm(K: mat, last: i8, rho: i8, rtol: f8, asked: f8):
         return 0
     if end < NARROW and end < 0.25 * start:
         return AHEAD
-    if end < min(3.0 * NARROW, NEARING / rtol) and end < FALLING * start:
+    if end < min(3.0 * NARROW, NEARING * ROUNDING / rtol) and end < FALLING * start:
         return AHEAD
     return 0
 

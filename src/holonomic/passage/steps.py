@@ -16,10 +16,10 @@ from ..errors import MORE, NOT_FINITE, OK, STEP_COLLAPSED
 from ..kernels.evaluate import asks_for_function, evaluate
 from ..kernels.memory import AHEAD, ANSWERED, STEPPING, WATCHING
 from ..kernels.signatures import PASSAGE
-from ..kernels.vectors import copy_row
+from ..kernels.vectors import ROUNDING, copy_row
 from ..native.marks import inner, kernel, leaf
 from ..native.types import f8, mat
-from .alarm import LANDING, MAX_DODGES
+from .alarm import MAX_DODGES
 from .collocation import MISSED, NOTHING, find_path, on_constraints
 from .path import CLEAR, KEPT, LENGTH, NUMBERS, PIECE, T0, USED, WHERE, path_slope, path_state
 
@@ -117,7 +117,7 @@ def supply(slots, model, run, loop):
     status = on_constraints(slots, model, tight, run, t_new, xn, ke, W)
     if asks_for_function(status):
         return status
-    if status != OK or not W[size.at_velocity] > LANDING / run.rtol:
+    if status != OK or not W[size.at_velocity] > ROUNDING / run.rtol:
         # an end on the position itself: the path knows better
         path_state(path, end, nz, xn)
         status = evaluate(model, run, t_new, xn, ke, 0, W)

@@ -38,6 +38,7 @@ class Choice:
     constraint_tol: float
     chosen: tuple[str, ...]  # which of the three the user named himself
     share: float = 1.0  # of rtol and atol, to which steps are controlled
+    precision: str = "double"  # or "double-double", which has 31 digits
 
     @property
     def integrator_open(self) -> bool:
@@ -58,7 +59,8 @@ class Choice:
         """Computed once: every call of simulate() looks its plan up."""
         found = self.__dict__.get("_hash")
         if found is None:
-            parts = (self.formulation, self.integrator, self.stabilization, self.step, self.rtol, self.atol, self.share)
+            parts = (self.formulation, self.integrator, self.stabilization, self.step, self.rtol, self.atol, self.share,
+                     self.precision)  # fmt: skip
             found = self.__dict__["_hash"] = hash(parts)
         return found
 

@@ -44,6 +44,8 @@ def methods(plan) -> list[str]:
         lines.append(f"{role}: {text}, {'as asked' if role in c.chosen else because[role]}")
     if plan.tier == "tables":
         lines.append(f"model: tables of {model.system.contents}, nothing compiled for it")
+    if c.precision != "double":
+        lines.append(f"precision: {c.precision}, 31 digits; shown rounded, sol.exact has them")
     if c.step is not None:
         lines.append(f"step: {c.step:g}, fixed")
     else:

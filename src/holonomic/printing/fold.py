@@ -113,7 +113,7 @@ class Folding:
             return self.known[name]
         if self.changed.get(name):
             return None
-        value = self.globals.get(name)
+        value = self.program.numbers.get(name, self.globals.get(name))
         if isinstance(value, PLAIN):
             return Known(plain(value))
         if value is not None and (callable(value) or isinstance(value, ModuleType)):

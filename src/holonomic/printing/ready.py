@@ -16,7 +16,7 @@ from ..kernels.signatures import (
     VEL_SOLVE,
     call_model,
 )
-from ..kernels.vectors import largest_scaled, norm, subtract
+from ..kernels.vectors import ROUNDING, largest_scaled, norm, subtract
 from ..loop.starts import FREE, MOST_STEPS, PROJECT
 from ..stabilizations.projection import begin_again, remember
 
@@ -34,7 +34,7 @@ def ready(model, t, mode, tol, least, x, W):
         return True
     if rows > 0:
         if mode == PROJECT:
-            enough = 1e-2 * tol * max(1.0, norm(x, 0, nq)) + 1e-15
+            enough = 1e-2 * tol * max(1.0, norm(x, 0, nq)) + 0.1 * ROUNDING
             remember(x, W, size.at_state, nq)
             found = False
             for _ in range(MOST_STEPS):

@@ -19,6 +19,9 @@ from .switching import SwitchLog, switch_logs
 from .trail import Trail
 
 if TYPE_CHECKING:
+    from .exact import Exact
+
+if TYPE_CHECKING:
     from .provenance import Provenance
 
 
@@ -156,6 +159,13 @@ class Solution(Exports):
     def unknowns(self) -> dict[str, np.ndarray]:
         """What the formulation itself solved for beside q and v, by name: "lam" (its own λ), "mu", "tau"; empty if nothing."""
         return {name: self.trail.shaped(values) for name, values in sampling.unknowns(self).items()}
+
+    @cached_property
+    def exact(self) -> Exact:
+        """The rows of a run with precision="double-double", with all their digits."""
+        from .exact import Exact
+
+        return Exact(self)
 
     @property
     def span(self) -> tuple[float, float]:

@@ -41,7 +41,7 @@ from ..starting.rank import RHO_FULL_RANK
 from .detour import Crossing, alarm_of
 from .failure import unstable
 from .near_singular import passed_singular, without_passage
-from .run import INTERRUPTED, NOTHING, QUOTA, Run, RunState
+from .run import DOUBLE, INTERRUPTED, NOTHING, QUOTA, Run, RunState
 from .walk import repeated, run_again, walk
 
 MOST = 16  # ways of asking that are remembered for one model
@@ -92,7 +92,7 @@ def remember(here: Opened, asked: Asked, choice: Choice, sol: Solution, inputs: 
 def _is_plain(plan: Plan, choice: Choice) -> bool:
     """Whether runs of a plan open in compiled code, and end without anything that has to be looked at."""
     model = plan.model
-    if model.interpreted or not model.dense or model.outside or isinstance(model.system, Dae):
+    if choice.precision != DOUBLE or model.interpreted or not model.dense or model.outside or isinstance(model.system, Dae):
         return False
     if model.nw or plan.n_watched or plan.rows is not None or not plan.variant.is_ours:
         return False

@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ..entries import entry
 from ..errors import MORE, OK
 from ..kernels.memory import BY_STAGES, RUN
 from ..kernels.signatures import Fn, Record
@@ -30,7 +31,14 @@ from .watching import Watching
 STRETCH_SECONDS = 0.05
 QUOTA, INTERPRETED = 2000, 50  # steps of the first stretch
 INTERRUPTED = -2  # status of a stretch behind which Ctrl-C was seen
+DOUBLE = "double"  # the precision of a `Run`; what runs in others stands among the entries
 NOTHING = np.zeros(0)
+
+
+def run_of(plan: Plan, *given, **options) -> Run:
+    """Return a run in the precision of its plan."""
+    kind = Run if plan.choice.precision == DOUBLE else entry(f"run: {plan.choice.precision}")
+    return kind(plan, *given, **options)
 
 
 class RunState(NamedTuple):
@@ -79,6 +87,7 @@ class Run:
             memory.fixed = 1
             memory.h_fixed = memory.h = abs(choice.step) * self.direction
         self.first = first
+        self.free = False  # whether the start is taken as it is, on its constraints or not
         if first is not None:
             memory.first_given, memory.h = 1, first * self.direction
         self.lam0: np.ndarray | None = None  # multipliers to start from, where the start need not be consistent

@@ -41,7 +41,7 @@ from .impact import after_event
 from .multistep_start import start_multistep
 from .near_singular import passed_singular
 from .progress import Progress
-from .run import Run
+from .run import Run, run_of
 
 if TYPE_CHECKING:
     from .attendant import Attendant
@@ -206,7 +206,7 @@ def _wrapped(run: Run, begin: Start, ended: str, parts: list, choosing) -> Solut
 def repeated(sol: Solution, data: np.ndarray, t0: float, x0: np.ndarray, times: np.ndarray) -> Solution:
     """Run a stretch of a solution again from one of its states, with the same plan and events, and keep these times."""
     plan, t1 = sol.plan, float(times[-1])
-    run = Run(plan, data, t0, x0, t1, save_t=times, first=None, inputs=sol.trail.inputs, **sol.trail.limits)
+    run = run_of(plan, data, t0, x0, t1, save_t=times, first=None, inputs=sol.trail.inputs, **sol.trail.limits)
     return walk(run, plan, sol.trail.begin, t0, t1, None, False)
 
 
@@ -216,7 +216,7 @@ def run_again(sol: Solution, data: np.ndarray, times: np.ndarray | None) -> Solu
     t0, x0 = trail.first
     reached = sol.ended not in ("changed", "failed", "interrupted")  # the end that its steps were led to
     t1 = trail.memory.t_stop if reached else trail.final[0]
-    run = Run(plan, data, t0, x0, t1, save_t=times, first=trail.first_step, inputs=trail.inputs, **trail.limits)
+    run = run_of(plan, data, t0, x0, t1, save_t=times, first=trail.first_step, inputs=trail.inputs, **trail.limits)
     run.lam0 = trail.lam0
     return walk(run, plan, trail.begin, t0, t1, None, False)
 

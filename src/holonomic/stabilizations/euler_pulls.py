@@ -24,17 +24,17 @@ from ..kernels.signatures import (
     Fn,
     call_model,
 )
-from ..kernels.vectors import subtract
+from ..kernels.vectors import ROUNDING, subtract
 from ..model.given_numbers import as_number, is_whole
 from ..model.model_base import Direction
 from ..native.layout import REAL, Layout, view_as
 from ..native.marks import kernel, leaf
 from .base import LEVELS, Lowered, Stabilization, mixes_levels, no_tangent
 from .invariant import ORTHOGONAL, check_operator
-from .projection import RHO_SMALLEST, remember
+from .projection import remember
 
-ENOUGH = 1e-14  # last change of the iteration beside 1 + ‖z‖
-STALLED = 1e-11  # change from which rounding may be what stops it
+# last change of the iteration beside 1 + ‖z‖, and the one from which rounding may be what stops it, in ROUNDING
+ENOUGH, STALLED = 1.0, 1e3
 
 
 NUMBERS = Layout("EulerStabilization", (
@@ -200,7 +200,7 @@ def forward_pull(model, sp, run, t, h, old, stage, x, W):
         call_model(model, FULL_SPREAD, before, old, 0, W, at_r, W, at_d)
     else:
         call_model(model, FULL_FACTOR, before, old, 0, old, 0, W, size.at_full)
-        if not W[size.at_full] > RHO_SMALLEST:
+        if not W[size.at_full] > ROUNDING:
             return SINGULAR
         call_model(model, FULL_SOLVE, before, W, size.at_full, W, at_r, W, at_d)
     subtract(x, 0, W, at_d, size.nq + size.nv, alpha)
@@ -241,7 +241,7 @@ def backward_pull(model, sp, run, t, h, old, stage, x, W):
     before = 1e300
     for _ in range(int(own.iterations)):
         call_model(model, FULL_FACTOR, t, x, 0, x, 0, W, at_F)
-        if not W[at_F] > RHO_SMALLEST:
+        if not W[at_F] > ROUNDING:
             return SINGULAR
         call_model(model, RESIDUAL, t, x, 0, x, 0, W, at_r)
         if own.plain > 0.0:
@@ -251,7 +251,7 @@ def backward_pull(model, sp, run, t, h, old, stage, x, W):
         defect(x, W, at_d, size.at_state, alpha, nx)
         call_model(model, FULL_TANGENT, t, W, at_F, W, at_d, W, size.at_multipliers)
         change = improve(x, W, at_d, size.at_multipliers, share, nx)
-        if change <= ENOUGH or (change <= STALLED and change >= 0.5 * before):
+        if change <= ENOUGH * ROUNDING or (change <= STALLED * ROUNDING and change >= 0.5 * before):
             return OK
         if not change < 0.9 * before:
             return PULL_FAILED

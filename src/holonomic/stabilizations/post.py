@@ -36,7 +36,7 @@ from ..kernels.signatures import (
     Fn,
     call_model,
 )
-from ..kernels.vectors import subtract
+from ..kernels.vectors import ROUNDING, subtract
 from ..model.call_by_name import refuses_unknown
 from ..model.given_numbers import as_number, is_one_of, is_whole
 from ..model.model_base import Direction
@@ -44,7 +44,6 @@ from ..native.layout import REAL, Layout, view_as
 from ..native.marks import inner, kernel
 from .base import LEVELS, Lowered, Stabilization, mixes_levels, no_tangent, tangent
 from .invariant import check_operator
-from .projection import RHO_SMALLEST
 
 ON = ("both", "velocity", "position", "full", "cheap-full")
 FREEZE = ("predicted", "inverse", "stage")
@@ -302,11 +301,11 @@ def pull(model, sp, run, t, h, old, stage, x, W):
         point = stage if own.at_stage > 0.0 and h != 0.0 else x
         if on_position or size.shared == 1:
             call_model(model, POS_FACTOR, t, point, 0, point, 0, W, size.at_position)
-            if not W[size.at_position] > RHO_SMALLEST:
+            if not W[size.at_position] > ROUNDING:
                 return SINGULAR
         if on_velocity and size.shared == 0:
             call_model(model, VEL_FACTOR, t, point, 0, point, 0, W, size.at_velocity)
-            if not W[size.at_velocity] > RHO_SMALLEST:
+            if not W[size.at_velocity] > ROUNDING:
                 return SINGULAR
     for sweep in range(int(own.sweeps)):
         again = own.inverse_alone > 0.0 and sweep > 0
@@ -342,7 +341,7 @@ def pull_full(model, sp, run, t, h, old, stage, x, W):
     if own.plain <= 0.0 and due(own, run, h):
         point = stage if own.at_stage > 0.0 and h != 0.0 else x
         call_model(model, FULL_FACTOR, t, point, 0, point, 0, W, at_F)
-        if not W[at_F] > RHO_SMALLEST:
+        if not W[at_F] > ROUNDING:
             return SINGULAR
     for sweep in range(int(own.sweeps)):
         call_model(model, RESIDUAL, t, x, 0, x, 0, W, at_r)

@@ -22,7 +22,7 @@ from ..kernels.signatures import (
     Fn,
     call_model,
 )
-from ..kernels.vectors import largest_scaled, norm, norm_of, subtract
+from ..kernels.vectors import ROUNDING, largest_scaled, norm, norm_of, subtract
 from ..model.call_by_name import refuses_unknown
 from ..model.given_numbers import as_number, is_one_of, is_whole
 from ..model.model_base import Direction
@@ -32,7 +32,6 @@ from .base import LEVELS, Lowered, Stabilization, mixes_levels, tangent
 from .invariant import check_operator
 
 RHO_USUAL = 100.0  # a pivot ratio above 1/100 is usual
-RHO_SMALLEST = 1e-14  # below, the factors of J W⁻¹ Jᵀ hold no digit
 
 
 NUMBERS = Layout("Projection", (
@@ -184,20 +183,20 @@ def project(model, sp, t, x, W):
     if rows > 0:
         at_F = size.at_position
         call_model(model, POS_FACTOR, t, x, 0, x, 0, W, at_F)
-        if not W[at_F] > RHO_SMALLEST:
+        if not W[at_F] > ROUNDING:  # the factors of J W⁻¹ Jᵀ hold no digit
             return SINGULAR
         # an angle of a thousand turns is no reason to keep bodies apart by a thousand times as much, but rounding is
         scale = max(1.0, norm_of(x, sp, AT_SIZES, size.nc))
-        rounding = 1e-13 * max(1.0, norm(x, 0, size.nc) / scale)
+        rounding = 10.0 * ROUNDING * max(1.0, norm(x, 0, size.nc) / scale)
         # near a singular position a residual r means a position r/√ρ and a velocity r/ρ off the constraints
-        tol = max(own.tol * min(1.0, RHO_USUAL * W[at_F]), min(own.tol, 1e-15)) if size.nl > 0 else own.tol
+        tol = max(own.tol * min(1.0, RHO_USUAL * W[at_F]), min(own.tol, 0.1 * ROUNDING)) if size.nl > 0 else own.tol
         before = 1e300
         converged = False
         for _ in range(int(own.iterations) + 1):
             call_model(model, RESIDUAL, t, x, 0, x, 0, W, at_r)
             distance = largest_scaled(W, at_r, at_F, rows) / scale
             # one correction in any case: it costs little and leaves rounding instead of the tolerance
-            enough = tol if moved else min(tol, 1e-14)
+            enough = tol if moved else min(tol, ROUNDING)
             if distance <= enough or (distance <= rounding and distance >= 0.5 * before):
                 converged = True
                 break
@@ -218,7 +217,7 @@ def project(model, sp, t, x, W):
         at_F = size.at_velocity
         if moved or size.shared == 0:
             call_model(model, VEL_FACTOR, t, x, 0, x, 0, W, at_F)
-            if not W[at_F] > RHO_SMALLEST:
+            if not W[at_F] > ROUNDING:
                 return SINGULAR
         call_model(model, VEL_SOLVE, t, W, at_F, W, at_r + rows, W, at_d)
         subtract(x, nq, W, at_d, size.nv, 1.0)
@@ -263,13 +262,13 @@ def to_manifold(model, sp, t, x, W, factor, solve, along, at_F, speeds, count):
     size = model.size
     at_r, at_d, at_m, at_x = size.at_residual, size.at_correction, size.at_multipliers, size.at_state
     rows, scale, scale_v = size.n_position, max(1.0, norm_of(x, sp, AT_SIZES, size.nc)), max(1.0, norm(x, size.nq, size.nv))
-    rounding = 1e-13 * max(1.0, norm(x, 0, size.nc) / scale)
+    rounding = 10.0 * ROUNDING * max(1.0, norm(x, 0, size.nc) / scale)
     own, before, change = numbers_of(sp), 1e300, 0.0
     remember(x, W, at_x, count)
     for iteration in range(int(own.iterations) + 1):
         if iteration == 0 or own.at_new > 0.0:
             call_model(model, factor, t, x, 0, x, 0, W, at_F)
-            if not W[at_F] > RHO_SMALLEST:
+            if not W[at_F] > ROUNDING:
                 return SINGULAR
         call_model(model, RESIDUAL, t, x, 0, x, 0, W, at_r)
         distance = max(largest_scaled(W, at_r, at_F, rows), change) / scale
@@ -307,7 +306,7 @@ def pull_new(model, sp, run, t, h, old, stage, x, W):
     if size.nl > 0:
         if size.shared == 0 or rows == 0:
             call_model(model, VEL_FACTOR, t, x, 0, x, 0, W, size.at_velocity)
-            if not W[size.at_velocity] > RHO_SMALLEST:
+            if not W[size.at_velocity] > ROUNDING:
                 return SINGULAR
         call_model(model, VEL_SOLVE, t, W, size.at_velocity, W, at_r + rows, W, at_d)
         subtract(x, size.nq, W, at_d, size.nv, 1.0)

@@ -21,14 +21,14 @@ from ..kernels.signatures import (
     Fn,
     call_model,
 )
-from ..kernels.vectors import copy, largest_scaled, norm, norm_of, subtract
+from ..kernels.vectors import ROUNDING, copy, largest_scaled, norm, norm_of, subtract
 from ..model.call_by_name import refuses_unknown
 from ..model.given_numbers import is_whole
 from ..native.marks import inner, kernel, leaf
 from .base import Lowered, Stabilization, no_tangent
-from .projection import AT_SIZES, NUMBERS, RHO_SMALLEST, numbers_of, project, remember
+from .projection import AT_SIZES, NUMBERS, numbers_of, project, remember
 
-ROUNDED = 2e-16  # a distance that no correction makes smaller
+ROUNDED = 0.02  # times ROUNDING: a distance that no correction makes smaller
 STALLED = 0.7  # below the tolerance distances fall by a factor like h; where they do not, it is by rounding
 SETTLED = 20  # the most rounds of x = x̂ + D(x) μ, which converges with μ itself, a local error
 
@@ -73,7 +73,7 @@ def move_end(model, t, reached, x, W):
     size = model.size
     nq, rows, at_m, at_d = size.nq, size.n_position, size.at_multipliers, size.at_correction
     if rows > 0:
-        smallest = 1e-17 * max(1.0, norm(x, 0, nq))
+        smallest = 1e-3 * ROUNDING * max(1.0, norm(x, 0, nq))
         for _ in range(SETTLED):
             call_model(model, POS_SPREAD, t, x, 0, W, at_m, W, at_d)
             if put_sum(x, 0, reached, W, at_d, nq) <= smallest:
@@ -89,11 +89,11 @@ def factor_levels(model, t, x, W):
     size = model.size
     if size.n_position > 0:
         call_model(model, POS_FACTOR, t, x, 0, x, 0, W, size.at_position)
-        if not W[size.at_position] > RHO_SMALLEST:
+        if not W[size.at_position] > ROUNDING:
             return SINGULAR
     if size.nl > 0 and (size.shared == 0 or size.n_position == 0):
         call_model(model, VEL_FACTOR, t, x, 0, x, 0, W, size.at_velocity)
-        if not W[size.at_velocity] > RHO_SMALLEST:
+        if not W[size.at_velocity] > ROUNDING:
             return SINGULAR
     return OK
 
@@ -154,7 +154,7 @@ def pull(model, sp, run, t, h, old, stage, x, W):
         copy(x, stage, size.nq + size.nv)
         move_end(model, t, stage, x, W)
     distance, before = distance_left(model, sp, t, x, W), W[at_m + n]
-    if distance <= own.tol and (distance <= ROUNDED or distance >= STALLED * before):
+    if distance <= own.tol and (distance <= ROUNDED * ROUNDING or distance >= STALLED * before):
         return OK
     if run.moved >= own.iterations or not distance <= own.hopeless:
         return PULL_FAILED
