@@ -16,7 +16,7 @@ from .kernels.signatures import N_FUNCTIONS, Fn, Record
 from .loop.step_batch import Orders, Together, step_batch
 from .model.call_by_name import FULL, wanted
 from .model.extra_states import allowed
-from .model.given_numbers import is_whole
+from .model.given_numbers import is_number, is_whole
 from .native.callbacks import raise_what_was_raised
 from .planning.words import reason
 from .planning.workspace import Workspace
@@ -211,7 +211,9 @@ class BatchStepper:
         orders, memory = self._orders, self._batch.memory
         if u is not None:
             self._set(u)
-        np.add(memory["t"], dt, out=orders.stops)
+        if not is_number(dt):
+            raise BadArgument(f"step(dt): dt must be a number, got {dt!r}.")
+        np.add(memory["t"], float(dt), out=orders.stops)
         if not (0.0 < dt < np.inf and np.all(orders.stops > memory["t"])):
             raise BadArgument(f"step(dt): dt must be a time above 0 that changes t, got {dt!r}.")
         orders.status[:] = MORE if members is None else np.where(members, MORE, DONE)
@@ -240,11 +242,16 @@ class BatchStepper:
         raise_what_was_raised()
 
     def _set(self, u: Mapping[str, Any]) -> None:
+        if not isinstance(u, Mapping):
+            raise BadArgument(f"step(u=...) is a mapping {{input: number or array}}, got {u!r}.")
         for name, given in u.items():
             if name not in self._names:
                 known = ", ".join(self._names) or "none: declare them with System(..., inputs={name: 0.0})"
                 raise BadArgument(f"step(u=...) has no input {name!r} that can be set. Known: {known}.")
-            values = np.asarray(given, dtype=float)
+            try:
+                values = np.asarray(given, dtype=float)
+            except (TypeError, ValueError):
+                raise BadArgument(f"step(u=...): input {name!r} must be numbers, got {given!r}.") from None
             if values.shape not in ((), (self.count,)):
                 text = f"step(u=...): input {name!r} has shape {values.shape}, expected one number, or ({self.count},)."
                 raise BadArgument(text)

@@ -157,7 +157,12 @@ class Task:
         given = {name: value for name, value in self.start._asdict().items() if value is not None}
         if self.draw is not None:
             given |= self.drawn(np.random.default_rng(0))
-        return BatchStepper(self.system, count, **given, workers=workers, **self.run)
+        batch = BatchStepper(self.system, count, **given, workers=workers, **self.run)
+        for name in ("reward", "terminated"):
+            shape = batch.plan.model.output_shapes.get(name, ())
+            if np.prod(shape) != 1:
+                raise BadArgument(f"{name}= must give one number, got an array of shape {shape}.")
+        return batch
 
     def drawn(self, random: np.random.Generator) -> dict[str, Any]:
         """Return a start by names."""
@@ -168,10 +173,18 @@ class Task:
 
     def set_by(self, actions: np.ndarray, count: int) -> dict[str, np.ndarray]:
         """The inputs that actions of all members set."""
-        if self.values is not None:
-            return {self.inputs[0]: self.values[np.asarray(actions, dtype=np.int64).reshape(count)]}
-        rows = np.asarray(actions, dtype=float).reshape(count, len(self.inputs))
-        return {name: rows[:, j] for j, name in enumerate(self.inputs)}
+        try:
+            given = np.asarray(actions, dtype=float).reshape(count, len(self.inputs))
+        except (TypeError, ValueError):
+            each = " for each of them" if count > 1 else ""
+            raise BadArgument(f"step({actions!r}): an action is one of {self.space}{each}.") from None
+        if self.values is None:
+            return {name: given[:, j] for j, name in enumerate(self.inputs)}
+        given = given[:, 0]
+        which = given.astype(np.int64) if given.min() >= 0.0 and given.max() < len(self.values) else None
+        if which is None or (which != given).any():
+            raise BadArgument(f"step({actions!r}): an action is a whole number from 0 to {len(self.values) - 1}.")
+        return {self.inputs[0]: self.values[which]}
 
     def observed(self, batch: BatchStepper) -> np.ndarray:
         """What is observed of all members."""

@@ -185,3 +185,23 @@ def test_unknown_names_and_a_missing_library_are_told(monkeypatch):
     monkeypatch.setitem(sys.modules, "gymnasium", None)
     with pytest.raises(MissingExtra, match=r'environments need gymnasium: pip install "holonomic\[gym\]"'):
         __import__("holonomic.environments")
+
+
+def test_actions_that_are_none_are_refused_in_words():
+    env = make_env(cart(), **TASK | {"actions": {"push": [-1.0, 0.0, 1.0]}})
+    env.reset(seed=1)
+    for action in (-1, 3, 0.5, np.nan, None):
+        with pytest.raises(BadArgument, match=r"^step\(.*\): an action is a whole number from 0 to 2\.$"):
+            env.step(action)
+    with pytest.raises(BadArgument, match=r"^step\('push'\): an action is one of Discrete\(3\)\.$"):
+        env.step("push")
+    many = make_vector_env(cart(), 3, **TASK | {"actions": {"push": [-1.0, 0.0, 1.0]}})
+    many.reset(seed=1)
+    with pytest.raises(BadArgument, match=r"^step\(\[0, 1\]\): an action is one of Discrete\(3\) for each of them\.$"):
+        many.step([0, 1])
+    ranged = make_env(cart(), **TASK)
+    ranged.reset(seed=1)
+    with pytest.raises(BadArgument, match=r"^step\(\[0, 1\]\): an action is one of Box\(-1\.0, 2\.0, \(1,\), float64\)\.$"):
+        ranged.step([0, 1])
+    with pytest.raises(BadArgument, match=r"^reward= must give one number, got an array of shape \(2,\)\.$"):
+        make_env(cart(), **TASK | {"reward": lambda q, v: [q[0], v[0]]})
