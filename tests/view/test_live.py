@@ -475,3 +475,23 @@ def test_what_sets_inputs_in_time_is_refused():
         view(pushed, 1.0, **start, live={"v0[0]": (-1, 1)}, controllers={"push": law}, show=False)
     with pytest.raises(h.IncompatibleMethods, match=r"^this run cannot be live: an input is a table; pages take numbers"):
         view(pushed, 1.0, **start, live={"v0[0]": (-1, 1)}, inputs={"push": ([0, 1], [0, 1])}, show=False)
+
+
+def test_pins_move_in_space_with_rods_that_follow(moved):
+    m = Mechanism(gravity=(0, 0, -9.81))
+    arm, tip = m.body("arm", rod((0, 0, 0), (1, 0, 0), mass=1.0)), m.body("tip", rod((1, 0, 0), (1, 0.6, 0), mass=0.5))
+    m.spherical("pin", m.ground, arm, at=(0, 0, 0))
+    m.revolute("hinge", arm, tip, at=(1, 0, 0), axis=(1, 0, 0))
+    methods = {"integrator": h.DOP853(), "stabilization": h.Projection()}
+    page = moved(view(m, 1.0, live={"hinge.x": (0.5, 1.6)}, show=False, frames=51, **methods))
+    recorded = page.tab("holonomic.painter.meshes.map(each => Array.from(each.numbers).slice(0, 6))")
+    page.slide(**{"hinge.x": 1.5})
+    system, q0, v0 = m.to_system(varying=("hinge.x",))
+    runs = h.sweep(system, 1.0, q0=q0, v0=v0, params={"hinge.x": [1.5]}, save_at=51, initial="project", **methods)
+    end = np.concatenate([runs.q[0, -1], runs.v[0, -1]])
+    assert np.max(np.abs(np.array(page.told["x"]) - end)) <= 1e-7  # a tenth of the tolerance
+    page.tab.seek(1.0)
+    assert "apart" not in page.tab.tab.inner_text("#legend") and page.tab("holonomic.tracks[1].apart") < 1e-6
+    drawn = page.tab("holonomic.painter.following.map(each => Array.from(each.numbers).slice(0, 6))")
+    assert drawn != recorded and page.tab("holonomic.painter.meshes.map(each => Array.from(each.numbers).slice(0, 6))") == recorded
+    assert not page.tab.errors

@@ -45,9 +45,6 @@ def following(what: dict[str, Any], sol, sliders: list[Slider]) -> tuple[dict[st
                 raise BadArgument(f"live={{{slider.name!r}: ...}}: a page cannot draw what it changes. Leave it out.")
             if slope != 0.0:
                 moves.setdefault(path, {})[number] = slope
-    if moves and what["dimension"] == 3:
-        name = sliders[min(min(slopes) for slopes in moves.values())].name
-        raise BadArgument(f"live={{{name!r}: ...}}: in space a page draws bodies as they were recorded. Leave it out.")
     what = copy.deepcopy(what)
     made = [_move(path, now[path], slopes) for path, slopes in moves.items()]
     for body, at, paths in _held(what, moves):
@@ -63,8 +60,9 @@ def following(what: dict[str, Any], sol, sliders: list[Slider]) -> tuple[dict[st
 def _end_of_rod(shapes: list[dict[str, Any]], at: list[float]) -> tuple[int | None, int]:
     """The number of the rod that ends here, now a bar between two points, and which of its ends; None: no rod does."""
     for number, shape in enumerate(shapes):
-        if shape["kind"] == "rod" and len(at) == 2:
-            half = 0.5 * shape["length"] * np.array([np.cos(shape["axes"]), np.sin(shape["axes"])])
+        if shape["kind"] == "rod":
+            axes = np.array(shape["axes"])
+            half = 0.5 * shape["length"] * (np.array([np.cos(axes), np.sin(axes)]) if len(at) == 2 else axes[:, 0])
             ends = [np.array(shape["centre"]) - half, np.array(shape["centre"]) + half]
         elif shape["kind"] == "sketch" and "width" in shape:
             ends = [np.array(point) for point in shape["points"]]

@@ -221,7 +221,7 @@ class Live {
       for (const step of path.slice(0, -1)) part = part[step];
       part[path[path.length - 1]] = slopes.reduce((sum, [k, slope]) => sum + slope * (values[k] - live.sliders[k].value), value);
     }
-    if (live.moves.length) for (const body of what.bodies) for (const shape of body.shapes) delete shape.corners2d;
+    if (live.moves.length) for (const body of what.bodies) for (const shape of body.shapes) { delete shape.corners2d; delete shape.bounds; }
   }
 
   show({ program, told, made }, track) {

@@ -129,7 +129,8 @@ function bodyMesh(shapes, size) {
       for (const t of s.triangles) part.triangle(t.slice(0, 3), t.slice(3, 6), t.slice(6, 9));
     } else if (s.kind === "sketch") {
       const middle = [0, 0, 0], ends = s.points.length === 2 ? [[s.points[0], s.points[1]]] : s.points.map(p => [middle, p]);
-      for (const [a, b] of ends) if (Math.hypot(...minus(a, b)) > 1e-9) mesh.add(barBetween(a, b, 0.7 * thin));
+      const radius = s.width ? Math.max(s.width / 2, 0.3 * thin) : 0.7 * thin;
+      for (const [a, b] of ends) if (Math.hypot(...minus(a, b)) > 1e-9) mesh.add(barBetween(a, b, radius));
       if (s.points.length !== 2) mesh.add(sphereMesh(1.6 * thin));
       continue;
     } else continue;

@@ -37,6 +37,7 @@ class Solid {
     this.to = p => this.project(p);
     this.measure();
     this.meshes = what.bodies.map(b => bodyMesh(b.shapes, this.size));
+    this.following = [...this.meshes]; // those of a live page, whose shapes follow the sliders
     // a body that fills the picture would hide what it holds: it can be seen through
     this.veiled = what.bodies.map(b => what.bodies.length > 3 && b.shapes.some(s => s.kind === "box" && Math.hypot(...s.size) > 0.9 * this.reach));
     this.fixed = what.ground.length ? bodyMesh(what.ground, this.size) : null;
@@ -171,7 +172,7 @@ class Solid {
     gl.enable(gl.DEPTH_TEST);
     gl.enable(gl.BLEND);
     gl.blendFunc(gl.SRC_ALPHA, gl.ONE_MINUS_SRC_ALPHA);
-    const load = numbers => {
+    const load = this.load = numbers => {
       const buffer = gl.createBuffer();
       gl.bindBuffer(gl.ARRAY_BUFFER, buffer);
       gl.bufferData(gl.ARRAY_BUFFER, new Float32Array(numbers), gl.STATIC_DRAW);
@@ -193,6 +194,15 @@ class Solid {
     return numbers;
   }
 
+  // Shapes of a live page anew, where sliders have moved what they hold.
+  renew() {
+    for (const k of new Set(live.moves.filter(({ path }) => path[0] === "bodies").map(({ path }) => path[1]))) {
+      if (this.gl && this.following[k] !== this.meshes[k]) this.gl.deleteBuffer(this.following[k].loaded.buffer);
+      this.following[k] = bodyMesh(what.bodies[k].shapes, this.size);
+      if (this.gl) this.following[k].loaded = this.load(this.following[k].numbers);
+    }
+  }
+
   // Everything that moves, as (mesh, matrix by columns, colour, alpha).
   things() {
     const found = [];
@@ -202,10 +212,10 @@ class Solid {
       what.bodies.forEach((b, k) => {
         const o = 9 * k, p = 7 * k, { P, R } = track;
         if (!Number.isFinite(P[p] + P[p + 1] + P[p + 2] + R[o])) return;
-        found.push([this.meshes[k], [R[o], R[o + 3], R[o + 6], 0, R[o + 1], R[o + 4], R[o + 7], 0, R[o + 2], R[o + 5], R[o + 8], 0, P[p], P[p + 1], P[p + 2], 1], bodyColour(track, k), alpha * (this.veiled[k] ? 0.3 : 1)]);
+        found.push([(track.ghost ? this.meshes : this.following)[k], [R[o], R[o + 3], R[o + 6], 0, R[o + 1], R[o + 4], R[o + 7], 0, R[o + 2], R[o + 5], R[o + 8], 0, P[p], P[p + 1], P[p + 2], 1], bodyColour(track, k), alpha * (this.veiled[k] ? 0.3 : 1)]);
       });
       const thick = 0.008 * this.size, steel = byRun(track) ? shade(trackColour(track), 0.25, look.ink) : look.edge;
-      for (const link of what.links) {
+      for (const link of drawnOf(track).links) {
         const [a, b] = link.at.map((at, e) => track.place(link.bodies[e], at));
         if (link.kind === "spring") found.push([this.coil, stretch(a, b, 3 * thick, a), steel, alpha]);
         else found.push([this.rod, stretch(a, b, link.kind === "damper" ? 1.8 * thick : thick), steel, alpha]);
@@ -232,11 +242,13 @@ class Solid {
     for (const track of tracks) {
       if (!track.visible) continue;
       g.globalAlpha = trackAlpha(track);
+      what = drawnOf(track);
       if (show.joints) { this.axes(track); drawJoints(g, this.to, track); }
       drawPoints(g, this.to, track);
       if (show.forces) drawForces(g, this.to, track, 1.1 * this.reach);
       if (show.names) drawNames(g, this.to, track);
     }
+    what = meta.what;
     g.globalAlpha = 1;
     return show.grid ? `squares of ${text(this.square || nice(this.reach / 3))} m` : "";
   }
