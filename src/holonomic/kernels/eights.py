@@ -18,9 +18,9 @@ well and used by nobody.
 
 from __future__ import annotations
 
-from ..native.eight import add_to, collect, eight, put
+from ..native.eight import add_to, collect, eight, greater, pick, put, root_of, size_of, spread
 from ..native.layout import WHOLE, Layout, view_as
-from ..native.marks import call_model_at, inner, leaf, numbers_at, whole_at
+from ..native.marks import call_model_at, inner, leaf, numbers_at, part, whole_at
 from .elements import BODY, FORCE, NORMS, ROWS, SPEEDS
 from .signatures import NO_MODE
 
@@ -94,7 +94,10 @@ see = view_as(EIGHTS)
 @leaf
 def rearranged(places, x, at_x, y, at_y, n):
     """y[i] = x[places[i]]"""
-    for i in range(n):
+    some = n - n % 8
+    for i in range(0, some, 8):
+        put(y, at_y + i, pick(x, at_x, places, i))
+    for i in range(some, n):
         y[at_y + i] = x[at_x + places[i]]
 
 
@@ -187,14 +190,25 @@ def times_G(kinds, n_kinds, O, u, at_u, r, at_r, T, at_arg):
             for j in range(many):
                 collect(u, starts, end + 24 * j, at_u, widths[3 * j + 2], T, place)
                 place += 8 * widths[3 * j + 2]
-            for i in range(m):
-                row = at + 8 * i * columns
-                total = eight(O, row) * eight(T, at_arg)
-                for c in range(1, columns):
-                    total += eight(O, row + 8 * c) * eight(T, at_arg + 8 * c)
-                put(r, to + 8 * i, total)
+            if m == 2 and columns == 6:  # pins and balls: the same loops, written out by the compiler
+                _times(2, 6, O, at, T, at_arg, r, to)
+            elif m == 3 and columns == 12:
+                _times(3, 12, O, at, T, at_arg, r, to)
+            else:
+                _times(m, columns, O, at, T, at_arg, r, to)
             at += written
             to += 8 * m
+
+
+@part
+def _times(m, columns, O, at, u, at_u, r, at_r):
+    """r = G u of eight elements"""
+    for i in range(m):
+        row = at + 8 * i * columns
+        total = eight(O, row) * eight(u, at_u)
+        for c in range(1, columns):
+            total += eight(O, row + 8 * c) * eight(u, at_u + 8 * c)
+        put(r, at_r + 8 * i, total)
 
 
 @leaf
@@ -209,17 +223,28 @@ def times_GT(kinds, n_kinds, O, r, at_r, u, at_u, n, T, at_arg):
         starts, widths = whole_at(kinds[base + 10], 1), whole_at(kinds[base + 14], 1)
         at, of = kinds[base + 7] + 24 * m, at_r + kinds[base + 12]
         for g in range(kinds[base + 13]):
-            for c in range(columns):
-                total = eight(O, at + 8 * c) * eight(r, of)
-                for i in range(1, m):
-                    total += eight(O, at + 8 * (i * columns + c)) * eight(r, of + 8 * i)
-                put(T, at_arg + 8 * c, total)
+            if m == 2 and columns == 6:
+                _transposed_times(2, 6, O, at, r, of, T, at_arg)
+            elif m == 3 and columns == 12:
+                _transposed_times(3, 12, O, at, r, of, T, at_arg)
+            else:
+                _transposed_times(m, columns, O, at, r, of, T, at_arg)
             end, place, some = 24 * g * many + 16, at_arg, (count - g - 1) // kinds[base + 13] + 1
             for j in range(many):
                 add_to(u, starts, end + 24 * j, at_u, widths[3 * j + 2], T, place, some)
                 place += 8 * widths[3 * j + 2]
             at += written
             of += 8 * m
+
+
+@part
+def _transposed_times(m, columns, O, at, r, at_r, u, at_u):
+    """u = Gᵀ r of eight elements"""
+    for c in range(columns):
+        total = eight(O, at + 8 * c) * eight(r, at_r)
+        for i in range(1, m):
+            total += eight(O, at + 8 * (i * columns + c)) * eight(r, at_r + 8 * i)
+        put(u, at_u + 8 * c, total)
 
 
 @leaf
@@ -305,11 +330,11 @@ def lengths(kinds, n_kinds, O, T, at):
         row, to = kinds[base + 7] + 24 * m, at + kinds[base + 12]
         for _ in range(kinds[base + 13]):
             for i in range(m):
-                for lane in range(8):
-                    total = 0.0
-                    for c in range(columns):
-                        total += O[row + 8 * (i * columns + c) + lane] ** 2
-                    T[to + 8 * i + lane] = 1.0 / max(total**0.5, 1e-300)
+                total = spread(0.0)
+                for c in range(columns):
+                    entry = eight(O, row + 8 * (i * columns + c))
+                    total += entry * entry
+                put(T, to + 8 * i, 1.0 / greater(root_of(total), 1e-300))
             row += 8 * kinds[base + 6]
             to += 8 * m
 
@@ -332,26 +357,51 @@ def mean(from_rows, n, x, at):
 
 
 @leaf
-def judged(from_rows, T, at_r, at_g, at_lam, at_diagonal, n):
-    """The largest ratio of what is left of a row, r, to the parts it is summed from.
+def judged(kinds, n_kinds, T, at_r, at_g, at_lam, at_diagonal, at_arg):
+    """The largest ratio of what is left of a row, r, to the parts it is summed from; NaN where there is one.
 
     The parts of a row are G M⁻¹ f + γ, and S λ, of which the diagonal is known; a row that has nothing else is measured by a
     part of what the others have.
     """
-    most = 0.0
-    for k in range(n):
-        i = from_rows[k]
-        part = abs(T[at_g + i]) + T[at_diagonal + i] * abs(T[at_lam + i])
-        if part > most:
-            most = part
-    found = 0.0
-    for k in range(n):
-        i = from_rows[k]
-        part = abs(T[at_g + i]) + T[at_diagonal + i] * abs(T[at_lam + i]) + 1e-2 * most
-        left = abs(T[at_r + i])
-        if not left <= found * part:  # NaN is found
-            found = left / part
-    return found
+    most = found = wrong = 0.0
+    for turn in range(2):
+        top, sum_ = spread(0.0), spread(0.0)
+        for k in range(n_kinds):
+            base = KIND * k
+            if kinds[base] < ROWS:
+                continue
+            groups, m, first = kinds[base + 13], kinds[base + 5], kinds[base + 12]
+            whole = first + 8 * m * max(0, kinds[base + 2] - 7 * groups)  # where copies begin to stand beside rows
+            for i in range(first, whole, 8):
+                part = size_of(eight(T, at_g + i)) + eight(T, at_diagonal + i) * size_of(eight(T, at_lam + i))
+                if turn == 0:
+                    top = greater(top, part)
+                else:
+                    ratio = size_of(eight(T, at_r + i)) / (part + most)
+                    top = greater(top, ratio)
+                    sum_ += ratio * 0.0
+            for place in range(whole, first + 8 * m * groups, 8 * m):
+                some = (kinds[base + 2] - (place - first) // (8 * m) - 1) // groups + 1
+                for at in range(place, place + 8 * m, 8):
+                    for i in range(at, at + some):
+                        part = abs(T[at_g + i]) + T[at_diagonal + i] * abs(T[at_lam + i])
+                        if turn == 0:
+                            most = max(most, part) if part == part else most
+                        else:
+                            ratio = abs(T[at_r + i]) / (part + most)
+                            found = max(found, ratio) if ratio == ratio else found
+                            wrong += ratio * 0.0
+        put(T, at_arg, top)
+        put(T, at_arg + 8, sum_)
+        for i in range(8):
+            if turn == 0:
+                most = max(most, T[at_arg + i])
+            else:
+                found = max(found, T[at_arg + i])
+                wrong += T[at_arg + 8 + i]
+        if turn == 0:
+            most = max(1e-2 * most, 1e-300)
+    return found + wrong
 
 
 @leaf

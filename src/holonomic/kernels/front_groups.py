@@ -14,7 +14,7 @@ number for all rows, keeps pivots of rows that repeat others away from zero.
 from __future__ import annotations
 
 from ..native.eight import collect, distribute, eight, none_below, put, spread
-from ..native.marks import leaf
+from ..native.marks import leaf, part
 
 # own rows, all rows, fronts, lumps, children, places of the panel, of what is left, of the sides; then eight places of each row
 HEAD = 8
@@ -59,10 +59,14 @@ def eliminate(program, groups, K, T, at_front, at_block, at_diagonal, at_left, e
             put(K, own + 8 * p, inverse)
             for i in range(p + 1, n):
                 put(K, own + 8 * i, eight(T, at_front + 4 * i * (i + 1) + 8 * p) * inverse)
-            for i in range(p + 1, n):
-                factor, row = eight(K, own + 8 * i), at_front + 4 * i * (i + 1)
-                for j in range(p + 1, i + 1):
-                    put(T, row + 8 * j, eight(T, row + 8 * j) - factor * eight(T, at_front + 4 * j * (j + 1) + 8 * p))
+            if n == 6 and p == 0:  # sizes of chains: the same loops, written out by the compiler
+                _take_away(0, 6, K, own, T, at_front)
+            elif n == 6 and p == 1:
+                _take_away(1, 6, K, own, T, at_front)
+            elif n == 9 and p == 0:
+                _take_away(0, 9, K, own, T, at_front)
+            else:
+                _take_away(p, n, K, own, T, at_front)
         to = left
         for i in range(m, n):
             row = at_front + 4 * i * (i + 1)
@@ -70,6 +74,15 @@ def eliminate(program, groups, K, T, at_front, at_block, at_diagonal, at_left, e
                 put(T, to, eight(T, row + 8 * j))
                 to += 8
     return least, tiny
+
+
+@part
+def _take_away(p, n, K, own, T, at_front):
+    """Take the outer product of column p from what is left of eight fronts."""
+    for i in range(p + 1, n):
+        factor, row = eight(K, own + 8 * i), at_front + 4 * i * (i + 1)
+        for j in range(p + 1, i + 1):
+            put(T, row + 8 * j, eight(T, row + 8 * j) - factor * eight(T, at_front + 4 * j * (j + 1) + 8 * p))
 
 
 @leaf
@@ -86,6 +99,18 @@ def _add_lump(program, at, K, T, at_front, at_block):
         for i in range(program[one + 1]):
             collect(K, program, one + 3, 8 * i * program[one], width, T, first)
             first += 8 * width
+    if width == 3 and full == 0:  # bodies in the plane and in space: the same loops, written out by the compiler
+        _products(program, at, nodes, 3, 0, T, at_front, at_block, at_row, at_G)
+    elif width == 6 and full == 0:
+        _products(program, at, nodes, 6, 0, T, at_front, at_block, at_row, at_G)
+    else:
+        _products(program, at, nodes, width, full, T, at_front, at_block, at_row, at_G)
+    return at + TOUCH * nodes
+
+
+@part
+def _products(program, at, nodes, width, full, T, at_front, at_block, at_row, at_G):
+    """Add the products of all pairs of rows of G."""
     first = at_G
     for a in range(nodes):
         one = at + TOUCH * a
@@ -112,7 +137,6 @@ def _add_lump(program, at, K, T, at_front, at_block):
                     put(T, to + 8 * (there + j), total)
                     second += 8 * width
             first += 8 * width
-    return at + TOUCH * nodes
 
 
 @leaf

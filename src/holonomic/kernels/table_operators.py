@@ -138,7 +138,7 @@ def _field(head, address, t, x, data, out):
                 minus(T, a, T, b, head.places_v, T, b)
                 _G(head, O, T, b, T, r)
                 plus(T, r, T, head.at_c, rows)
-            left = judged(from_rows, T, r, head.at_g, lam, head.at_diagonal, n)
+            left = judged(kinds, head.n_kinds, T, r, head.at_g, lam, head.at_diagonal, head.at_arg)
             if not left > REFINED or (refinement > 0 and not left < 0.5 * before):
                 break
             before = left

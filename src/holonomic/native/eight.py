@@ -41,8 +41,18 @@ def size_of(a):
     raise NotImplementedError(ONLY)
 
 
+def root_of(a):
+    """Return square roots."""
+    raise NotImplementedError(ONLY)
+
+
 def none_below(a, least):
     """Tell whether all are `least` at least, none NaN."""
+    raise NotImplementedError(ONLY)
+
+
+def pick(x, at, places, first):
+    """Return x[at + places[first]], x[at + places[first + 1]], ... of eight places as they are."""
     raise NotImplementedError(ONLY)
 
 

@@ -106,15 +106,31 @@ def _chosen(sign):
     return generate
 
 
-def _size(context, builder, signature, args):
-    function = cgutils.get_or_insert_function(builder.module, ir.FunctionType(VECTOR, [VECTOR]), "llvm.fabs.v8f64")
-    return builder.call(function, [args[0]])
+def _intrinsic(name):
+    def generate(context, builder, signature, args):
+        function = cgutils.get_or_insert_function(builder.module, ir.FunctionType(VECTOR, [VECTOR]), name)
+        return builder.call(function, [args[0]])
+
+    return generate
 
 
 def _none_below(context, builder, signature, args):
     fine = builder.fcmp_ordered(">=", args[0], _as_vector(builder, signature.args[1], args[1]))
     bits = ir.IntType(WIDTH)
     return builder.icmp_unsigned("==", builder.bitcast(fine, bits), ir.Constant(bits, 2**WIDTH - 1))
+
+
+def _pick(context, builder, signature, args):
+    x, places = (_data(context, builder, signature.args[k], args[k]) for k in (0, 2))
+    sources = [builder.gep(x, [builder.add(args[1], place)]) for place in _places(builder, places, args[3])]
+    return _gathered(builder, sources)
+
+
+def _gathered(builder, sources):
+    value = ir.Constant(VECTOR, ir.Undefined)
+    for k, source in enumerate(sources):
+        value = builder.insert_element(value, builder.load(source), _lane(k))
+    return value
 
 
 def _places(builder, words, at):
@@ -166,10 +182,7 @@ def _collect_row(builder, source, target):
 
 
 def _collect_each(builder, sources, target, count):
-    value = ir.Constant(VECTOR, ir.Undefined)
-    for k, source in enumerate(sources):
-        value = builder.insert_element(value, builder.load(source), _lane(k))
-    builder.store(value, target, align=8)
+    builder.store(_gathered(builder, sources), target, align=8)
 
 
 def _distribute_row(builder, target, source):
@@ -224,8 +237,10 @@ def teach() -> None:
     _implement(marks.spread, _Code(("value",), _one, lambda c, b, s, a: _as_vector(b, s.args[0], a[0])))
     _implement(marks.lesser, _Code(("a", "b"), _one, _chosen("<")))
     _implement(marks.greater, _Code(("a", "b"), _one, _chosen(">")))
-    _implement(marks.size_of, _Code(("a",), _one, _size))
+    _implement(marks.size_of, _Code(("a",), _one, _intrinsic("llvm.fabs.v8f64")))
+    _implement(marks.root_of, _Code(("a",), _one, _intrinsic("llvm.sqrt.v8f64")))
     _implement(marks.none_below, _Code(("a", "least"), lambda *given: types.boolean(*given), _none_below))
+    _implement(marks.pick, _Code(("x", "at", "places", "first"), _one, _pick))
     _implement(marks.collect, _Code(moved, _none, _moved(_collect_each, _collect_row)))
     _implement(marks.distribute, _Code((*moved, "count"), _none, _moved(_distribute_each, _distribute_row)))
     _implement(marks.add_to, _Code((*moved, "count"), _none, _moved(_add_each, _add_row)))
