@@ -6,13 +6,17 @@ import pytest
 from holonomic import DOP853, RK4, Projection, opaque, simulate
 from holonomic.assembly.front_program import Fronts, Structure
 from holonomic.assembly.shelves import in_eights, marked, places
+from holonomic.errors import RedundancyWarning
+from holonomic.kernels.lone_front import ALONE
 from holonomic.kernels.signatures import Fn
 from holonomic.model import emit, machine_code
 from holonomic.model.compiled import Model
 from holonomic.model.emit import PYTHON
 from holonomic.model.graphs import tapes
 from holonomic.model.model_base import PLAIN
+from holonomic.model.operators import OperatorModel
 from holonomic.multibody import Mechanism, rod
+from holonomic.planning.reuse import model_of
 from holonomic.problems import seven_body
 
 from .test_emit import ANY, DOMAIN, call, one_operation
@@ -153,3 +157,50 @@ def test_bodies_whose_inertia_is_a_whole_matrix_stand_beside_others():
         before = f"b{i}"
     sol = simulate(m, 0.2, compile="never", integrator=DOP853(), stabilization=Projection(), rtol=1e-9, save_at=3)
     assert np.abs(sol.energy_error).max() < 1e-8
+
+
+def net(n, diagonals):
+    """Points on rods, held at one corner; with diagonals there are more rods than it takes to hold it."""
+    m = Mechanism()
+    for i in range(n):
+        for j in range(n):
+            m.body(f"p{i}-{j}", at=(0.1 * i, -0.1 * j), mass=0.01 + 0.001 * ((3 * i + j) % 5))
+    steps = [(1, 0), (0, 1), (1, 1), (1, -1)] if diagonals else [(1, 0), (0, 1)]
+    for i in range(n):
+        for j in range(n):
+            for k, l in ((i + di, j + dj) for di, dj in steps):
+                if k < n and 0 <= l < n:
+                    ends = ((0.1 * i, -0.1 * j), (0.1 * k, -0.1 * l))
+                    m.distance(f"r{i}-{j}-{k}-{l}", f"p{i}-{j}", f"p{k}-{l}", at=ends)
+    m.revolute("held", m.ground, "p0-0", at=(0, 0))
+    return m
+
+
+@pytest.mark.parametrize("diagonals", [False, True])
+def test_large_fronts_solve_the_equations_of_a_net_also_where_rods_repeat_others(diagonals):
+    m = net(12 if diagonals else 20, diagonals)
+    system, q, v = m.to_system(compile="never")
+    model = OperatorModel(system, q, v)
+    if diagonals:
+        with pytest.warns(RedundancyWarning):
+            simulate(m, 1e-4, compile="never", integrator=RK4(), stabilization=Projection(), step=1e-4)
+        system, q, v = m.to_system(compile="never")
+        model = model_of(system, q, v, 0.0)
+    system.operators(None)
+    (fronts,) = system.collection.orders
+    rest = fronts.counts[fronts.structure.n_lumps :][: fronts.many]
+    assert (rest + np.diff(fronts.own_first)).max() >= ALONE  # rods: a row each
+    assert rest.max() >= ALONE or not diagonals  # and what one large front leaves to another
+    x, data = np.concatenate([q + 1e-3 * np.sin(np.arange(len(q))), 0 * v]), model.data()
+    out = model.evaluate(Fn.FIELD, 0.0, x, np.zeros(0), data)
+    nv, n = len(v), model.n_lam
+    slope, lam = out[len(q) : len(q) + nv], out[len(q) + nv : -1]
+    pull = model.evaluate(Fn.REACTIONS, 0.0, x, lam, data)
+    masses = np.array([m.params[f"{name}.mass"] for name in m.bodies])
+    weight = np.array([0.0, -9.81])
+    rest = masses[:, None] * (slope.reshape(-1, 3)[:, :2] - weight) - pull.reshape(-1, 3)[:, :2]
+    assert np.abs(rest).max() < 1e-9 * np.abs(pull).max()
+    # G v', a row at a time: -(-Gᵀ e) v'
+    rows = [model.evaluate(Fn.REACTIONS, 0.0, x, row, data) @ slope for row in np.eye(n)]
+    if not diagonals:  # off the constraints rows that repeat others disagree
+        assert np.abs(rows).max() < 1e-9 * np.abs(slope).max()

@@ -144,6 +144,11 @@ class Context:
     def address(self) -> int:
         return self.memory.array.ctypes.data
 
+    def keep(self, array: np.ndarray) -> int:
+        """Keep an array itself, and return its address."""
+        self._held.append(array)
+        return array.ctypes.data
+
     def hold(self, values, kind: Any = np.int64) -> int:
         """Keep an array, and return its address."""
         self._held.append(np.ascontiguousarray(values, dtype=kind))

@@ -11,6 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..kernels import front_order
+from ..kernels.lone_front import ALONE
 
 
 class Structure(NamedTuple):
@@ -68,11 +69,51 @@ class Fronts:
             more *= 4
         self.many, self.lists, self.own, self.own_first = many, lists, own, np.ascontiguousarray(own_first[: many + 1])
         self.levels, self.lump_first = levels[:many], lump_first
+        self._merge(absorbed)
+        many = self.many
+        own = self.own
         self.when = whole(n)
         self.when[own[:n]] = np.arange(n)
         self.of_front, self.lumps_of = _taken(absorbed[:lumps], many)
         self.child_first, self.children = _taken(absorbed[lumps : lumps + many], many)
         self.first_node = own[self.own_first[:-1]]
+
+    def _merge(self, absorbed: np.ndarray) -> None:
+        """Put a large front into the one that takes what it leaves, where that has hardly more rows."""
+        s, many, lumps = self.structure, self.many, self.structure.n_lumps
+        first, count = self.starts[lumps : lumps + many], self.counts[lumps : lumps + many]
+        sums = lambda nodes: np.concatenate([[0], np.cumsum(s.heights[nodes])])
+        own = np.diff(sums(self.own[: len(s.heights)])[self.own_first])
+        left = sums(self.lists[: int(np.max(first + count, initial=0))])
+        rest = left[first + count] - left[first]
+        parent = absorbed[lumps : lumps + many]
+        into = np.arange(many)
+        taken = np.zeros(many, dtype=bool)
+        for f in np.flatnonzero((parent >= 0) & (own + rest >= ALONE)):
+            p = parent[f]
+            if not taken[p] and own[p] + rest[p] <= MORE * rest[f]:
+                into[f], taken[p] = p, True
+        for f in range(many - 1, -1, -1):
+            into[f] = into[into[f]]
+        if not taken.any():
+            return
+        kept = np.flatnonzero(into == np.arange(many))
+        number = np.full(many, -1)
+        number[kept] = np.arange(len(kept))
+        into = number[into]
+        before = np.repeat(np.arange(many), np.diff(self.own_first))  # the front of each node in `own`
+        order = np.argsort(into[before], kind="stable")
+        self.own = np.append(self.own[: len(before)][order], 0)
+        self.own_first = _begins(into[before], len(kept))
+        for each in (self.starts, self.counts):
+            each[lumps : lumps + len(kept)] = each[lumps + kept]
+        fronts = absorbed[: lumps + many]
+        fronts[fronts >= 0] = into[fronts[fronts >= 0]]
+        absorbed[lumps : lumps + len(kept)] = absorbed[lumps + kept]
+        self.many, self.levels = len(kept), np.zeros(len(kept), dtype=np.int64)
+        for f, p in enumerate(absorbed[lumps : lumps + len(kept)]):
+            if p >= 0:
+                self.levels[p] = max(self.levels[p], self.levels[f] + 1)
 
     def program(self, width, full, weights, touch_place, touch_stride, row_place, at_panels: int) -> FrontProgram:
         """Write the program.
@@ -92,7 +133,7 @@ class Fronts:
             self.child_first, children, self.lump_first, touches, s.touch_node, touch_stride, width, full, local,
             np.empty_like(touches), np.empty(max(1, many, len(width)), dtype=np.int64), shape, sizes,
         )  # fmt: skip
-        members, group_first = _in_eights(self.levels, shape[:many], row_place[self.first_node])
+        members, group_first = _in_eights(self.levels, shape[:many], row_place[self.first_node], sizes[1 : 3 * many : 3] >= ALONE)
         words = np.empty(int(sizes[2::3][members[group_first[:-1]]].sum()) + 1 if many else 1, dtype=np.int64)
         order, used = np.empty(len(group_first) - 1, dtype=np.int64), np.zeros(4, dtype=np.int64)
         answer = front_order.write_groups(
@@ -118,11 +159,15 @@ def _taken(by: np.ndarray, many: int) -> tuple[np.ndarray, np.ndarray]:
     return _begins(by[taken], many), np.ascontiguousarray(np.append(taken, 0))
 
 
+MORE = 1.2  # times the rows that one leaves, which the next may have
+
 ENOUGH = 5  # fronts whose rows stand side by side are a group of their own; fewer are put together with others
 
 
-def _in_eights(levels: np.ndarray, shapes: np.ndarray, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Fronts in the order of groups, and where groups begin: of one level and shape, at most eight."""
+def _in_eights(
+    levels: np.ndarray, shapes: np.ndarray, rows: np.ndarray, large: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:  # fmt: skip
+    """Fronts in the order of groups, and where groups begin: of one level and shape, at most eight, of the large ones one."""
     order = np.lexsort((rows, shapes, levels))
     key = lambda *columns: np.cumsum(np.concatenate([[0], np.any([x[1:] != x[:-1] for x in columns], axis=0)])[: len(order)])
     side_by_side = key(levels[order], shapes[order], rows[order] // 8)
@@ -131,4 +176,4 @@ def _in_eights(levels: np.ndarray, shapes: np.ndarray, rows: np.ndarray) -> tupl
     order, alone, side_by_side = order[again], alone[again], side_by_side[again]
     one = key(levels[order], shapes[order], alone, np.where(alone, 0, side_by_side))
     since = np.arange(len(order)) - np.searchsorted(one, one)
-    return order, np.append(np.flatnonzero(since % 8 == 0), len(order)).astype(np.int64)
+    return order, np.append(np.flatnonzero((since % 8 == 0) | large[order]), len(order)).astype(np.int64)

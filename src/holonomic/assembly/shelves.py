@@ -283,6 +283,8 @@ class _Arranged:
             setattr(head, name, room)
             room += size
         head.room = room + 16
+        own = np.empty(head.room)
+        head.own_room = head.spare = self.context.keep(own) + -own.ctypes.data % 64  # see `in_line`
 
 
 def _fronts(c: Collection, structure: Structure) -> Fronts:

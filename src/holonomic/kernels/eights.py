@@ -68,6 +68,8 @@ EIGHTS = Layout(
             ("factors", "address: factors of that length's square, as numbers"),
             ("at_weights", "place of W⁻¹ where it is that of projections"),
             ("room", "numbers of room that a call takes"),
+            ("own_room", "address of a room that belongs to the context"),
+            ("spare", "the same while no call has it, then 0: the one word here that is written, as one that another thread reads"),
             ("at_q", "places in that room: coordinates"),
             ("at_v", "velocities"),
             ("at_f", "forces, columns"),
@@ -89,6 +91,7 @@ EIGHTS = Layout(
     ],
 )
 see = view_as(EIGHTS)
+SPARE = list(EIGHTS.fields).index("spare")
 
 
 @leaf

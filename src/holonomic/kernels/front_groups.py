@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from ..native.eight import collect, distribute, eight, none_below, put, spread
 from ..native.marks import leaf, part
+from .lone_front import ALONE, backward, factor_front, first_place, forward, sum_front
 
 # own rows, all rows, fronts, lumps, children, places of the panel, of what is left, of the sides; then eight places of each row
 HEAD = 8
@@ -36,6 +37,18 @@ def eliminate(program, groups, K, T, at_front, at_block, at_diagonal, at_left, e
         m, n, count, lumps, children = program[at], program[at + 1], program[at + 2], program[at + 3], program[at + 4]
         panel, left, names = program[at + 5], at_left + program[at + 6], at + HEAD
         at = names + 8 * n
+        if n >= ALONE:
+            at = sum_front(program, at, n, lumps, children, K, T, at_front, at_left)
+            factor_front(m, n, panel, left, K, T, at_front, at_block, eps)
+            wide = (n + 7) // 8 * 8
+            for p in range(m):
+                before = T[at_diagonal + first_place(program, names + 8 * p)]
+                one = (T[at_front + p * wide + p] - SEVERAL * eps) / before
+                if one < TINY:
+                    tiny += 1
+                elif one < least or one != one:
+                    least = one
+            continue
         for i in range(0, 4 * n * (n + 1), 8):
             put(T, at_front + i, 0.0)
         for _ in range(lumps):
@@ -164,6 +177,12 @@ def substitute(program, order, groups, K, T, at_r, at_block, at_sides):
         m, n, lumps, children = program[at], program[at + 1], program[at + 3], program[at + 4]
         panel, names = program[at + 5], at + HEAD
         side = at_sides + program[at + 7]
+        if n >= ALONE:
+            at = names + 8 * n
+            for _ in range(lumps):
+                at += LUMP + TOUCH * program[at + 2]
+            forward(program, at, names, m, n, children, panel, side, K, T, at_r, at_block, at_sides)
+            continue
         for p in range(m):
             collect(T, program, names + 8 * p, at_r, 1, T, side + 8 * p)
         for i in range(m, n):
@@ -187,6 +206,9 @@ def substitute(program, order, groups, K, T, at_r, at_block, at_sides):
         at = order[k]
         m, n, panel, names = program[at], program[at + 1], program[at + 5], at + HEAD
         side = at_sides + program[at + 7]
+        if n >= ALONE:
+            backward(program, names, m, n, panel, side, K, T, at_r, at_block)
+            continue
         for i in range(m, n):
             collect(T, program, names + 8 * i, at_r, 1, T, at_block + 8 * i)
         for p in range(m - 1, -1, -1):

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from ..native.marks import leaf
 from ..native.types import i8, ints
+from .lone_front import ALONE
 
 FULL = -1  # answer where the lists have no more room
 SMALL = 12  # rows of a front up to which another of twice as many is taken in the same round
@@ -232,8 +233,8 @@ def write_groups(
             ):  # fmt: skip
                 return -1 - g
             left[f], sides[f] = lefts + lane, all_sides + lane
-        panels += 8 * m * n
-        lefts += 4 * rest * (rest + 1)
+        panels += 8 * m * n if n < ALONE else m * ((n + 7) // 8 * 8)
+        lefts += 4 * rest * (rest + 1) if rest < ALONE else (rest * (rest + 1) // 2 + 7) // 8 * 8
         all_sides += 8 * n
         block = max(block, 8 * n, 8)
         end = at + size

@@ -1,15 +1,18 @@
 """Operators of a model that is tables: what its elements give, and an elimination by fronts.
 
-Rooms for numbers are taken at every call and given back, as many runs share one context; see `eights` for what lies where.
+Many runs share one context. It has one room for numbers, which a call takes and gives back; calls of other threads meanwhile take
+rooms of their own. See `eights` for what lies where.
 """
 
 from __future__ import annotations
 
 from ..errors import NOT_FINITE, OK
+from ..native.eight import exchange
 from ..native.marks import inner, kernel, leaf, leave_room, numbers_at, take_room, whole_at
 from ..native.types import f8, i8
 from .eights import (
     KIND,
+    SPARE,
     clear,
     copied,
     diagonal_of_S,
@@ -37,6 +40,22 @@ OPERATOR = i8(i8, i8, f8, i8, i8, i8, i8)  # context, mode, t, a, b, data, out, 
 REFINED = 1e-12  # residual G v' + γ beside its parts, above which the solution is refined
 MOST_REFINEMENTS = 12
 LOST = 1e-9  # residual beside its parts that no refinement takes away: the position counts as singular
+
+
+@inner
+def _room(head, context):
+    """Address of room for a call, 0 where there is none: the context's own, or, where another call has that, new memory."""
+    address = exchange(whole_at(context, SPARE + 1), SPARE, 0)
+    return address if address != 0 else take_room(head.room)
+
+
+@inner
+def _leave(head, context, address):
+    """Give room back."""
+    if address == head.own_room:
+        exchange(whole_at(context, SPARE + 1), SPARE, address)
+    else:
+        leave_room(address)
 
 
 @leaf
@@ -93,11 +112,11 @@ def _substitute(head, O, T, at_r):
 def table_field(context, mode, t, a, b, data, out):
     """FIELD: (q', v', λ, ρ)."""
     head = see(numbers_at(context, 1))
-    address = take_room(head.room)
+    address = _room(head, context)
     if address == 0:
         return NOT_FINITE
     status = _field(head, in_line(address), t, numbers_at(a, 1), numbers_at(data, 1), numbers_at(out, 1))
-    leave_room(address)
+    _leave(head, context, address)
     return status
 
 
@@ -193,7 +212,7 @@ def small_part(n):
 def table_residual(context, mode, t, a, b, data, out):
     """RESIDUAL: position rows, then velocity rows."""
     head = see(numbers_at(context, 1))
-    address = take_room(head.room)
+    address = _room(head, context)
     if address == 0:
         return NOT_FINITE
     begin = in_line(address)
@@ -204,7 +223,7 @@ def table_residual(context, mode, t, a, b, data, out):
     rearranged(whole_at(head.from_position, 1), T, head.at_r, r, 0, first)
     rows_of(kinds, head.n_kinds, O, 1, T, head.at_r)
     rearranged(whole_at(head.from_rows, 1), T, head.at_r, r, first, head.n_rows)
-    leave_room(address)
+    _leave(head, context, address)
     return OK
 
 
@@ -212,7 +231,7 @@ def table_residual(context, mode, t, a, b, data, out):
 def table_reactions(context, mode, t, a, b, data, out):
     """REACTIONS: -Gᵀλ."""
     head = see(numbers_at(context, 1))
-    address = take_room(head.room)
+    address = _room(head, context)
     if address == 0:
         return NOT_FINITE
     begin = in_line(address)
@@ -223,7 +242,7 @@ def table_reactions(context, mode, t, a, b, data, out):
     v, places = numbers_at(out, 1), whole_at(head.from_v, 1)
     for i in range(head.nv):
         v[i] = -T[head.at_f + places[i]]
-    leave_room(address)
+    _leave(head, context, address)
     return OK
 
 
@@ -238,7 +257,7 @@ def _given_rows(head, b, T):
 def table_energy(context, mode, t, a, b, data, out):
     """ENERGY: kinetic, potential; every element writes its own two numbers."""
     head = see(numbers_at(context, 1))
-    address = take_room(head.room)
+    address = _room(head, context)
     if address == 0:
         return NOT_FINITE
     begin = in_line(address)
@@ -252,7 +271,7 @@ def table_energy(context, mode, t, a, b, data, out):
             place = kinds[base + 7] + 16 * (e % kinds[base + 13]) + e // kinds[base + 13]
             total[0] += O[place]
             total[1] += O[place + 8]
-    leave_room(address)
+    _leave(head, context, address)
     return OK
 
 
@@ -263,7 +282,7 @@ def table_energy(context, mode, t, a, b, data, out):
 def table_factor(context, mode, t, a, b, data, out):
     """FACTOR: F of the rows at x."""
     head = see(numbers_at(context, 1))
-    address = take_room(head.room)
+    address = _room(head, context)
     if address == 0:
         return NOT_FINITE
     begin = in_line(address)
@@ -275,7 +294,7 @@ def table_factor(context, mode, t, a, b, data, out):
     rearranged(whole_at(head.from_rows, 1), T, head.at_s, F, 1, head.n_rows)
     least, tiny = _eliminate(head, F, T)
     F[0] = -tiny if tiny > max(head.redundant, 0) else least  # below zero: how many rows repeat others
-    leave_room(address)
+    _leave(head, context, address)
     return OK
 
 
@@ -308,14 +327,14 @@ def _way_back(head, F, T, out):
 def table_solve(context, mode, t, a, b, data, out):
     """SOLVE: a = F, b = r -> W⁻¹Gᵀ (G W⁻¹ Gᵀ)⁻¹ r."""
     head = see(numbers_at(context, 1))
-    address = take_room(head.room)
+    address = _room(head, context)
     if address == 0:
         return NOT_FINITE
     begin = in_line(address)
     T = numbers_at(begin, head.room)
     _given_rows(head, numbers_at(b, 1), T)
     _way_back(head, numbers_at(a, 1), T, numbers_at(out, 1))
-    leave_room(address)
+    _leave(head, context, address)
     return OK
 
 
@@ -323,7 +342,7 @@ def table_solve(context, mode, t, a, b, data, out):
 def table_tangent(context, mode, t, a, b, data, out):
     """TANGENT: a = F, b = e -> W⁻¹Gᵀ (G W⁻¹ Gᵀ)⁻¹ G e."""
     head = see(numbers_at(context, 1))
-    address = take_room(head.room)
+    address = _room(head, context)
     if address == 0:
         return NOT_FINITE
     begin = in_line(address)
@@ -331,5 +350,5 @@ def table_tangent(context, mode, t, a, b, data, out):
     rearranged(whole_at(head.into_c, 1), numbers_at(b, 1), 0, T, head.at_f, head.places_c)
     _G(head, F, T, head.at_f, T, head.at_r)
     _way_back(head, F, T, numbers_at(out, 1))
-    leave_room(address)
+    _leave(head, context, address)
     return OK

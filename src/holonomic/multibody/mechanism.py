@@ -217,14 +217,16 @@ class Mechanism(NamedParts, JointMethods, DriveMethods, ForceMethods, StateMetho
             raise BadArgument(f"chain {name!r} has both ends in one place. Draw them apart.")
         width = float(np.linalg.norm(step)) / 20 if width is None and self.dimension == 3 else width
         join = self.revolute if self.dimension == 2 else self.spherical
-        bodies = [
-            self.body(f"{name} {i}", sh.rod(start + i * step, start + (i + 1) * step, mass=mass / links, width=width))
-            for i in range(links)
-        ]
-        ends = [first, *bodies, second]
-        for i, (one, other) in enumerate(itertools.pairwise(ends)):
-            if one is not None and other is not None:
-                join(f"{name} pin {i}", one, other, at=start + i * step)
+        places = (start + np.arange(links + 1)[:, None] * step).tolist()
+        with collector_paused():
+            bodies = [
+                self.body(f"{name} {i}", sh.rod(tuple(places[i]), tuple(places[i + 1]), mass=mass / links, width=width))
+                for i in range(links)
+            ]
+            ends = [first, *bodies, second]
+            for i, (one, other) in enumerate(itertools.pairwise(ends)):
+                if one is not None and other is not None:
+                    join(f"{name} pin {i}", one, other, at=tuple(places[i]))
         return bodies
 
     def point(self, name: str, body, at) -> Point:

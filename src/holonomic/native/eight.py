@@ -71,6 +71,11 @@ def add_to(x, places, at, start, many, given, at_given, count):
     raise NotImplementedError(ONLY)
 
 
+def exchange(words, at, value):
+    """Put a whole number in the place of words[at] and return what stood there, as if no other thread ran in between."""
+    raise NotImplementedError(ONLY)
+
+
 def teach() -> None:
     """Tell Numba of these."""
     from .eight_meaning import teach

@@ -133,6 +133,11 @@ def _gathered(builder, sources):
     return value
 
 
+def _exchange(context, builder, signature, args):
+    words = _data(context, builder, signature.args[0], args[0])
+    return builder.atomic_rmw("xchg", builder.gep(words, [args[1]]), args[2], "seq_cst")
+
+
 def _places(builder, words, at):
     return [builder.load(builder.gep(words, [builder.add(at, WORD(k))])) for k in range(WIDTH)]
 
@@ -234,6 +239,7 @@ def teach() -> None:
     moved = ("x", "places", "at", "start", "many", "other", "at_other")
     _implement(marks.eight, _Code(("x", "at"), _one, _load))
     _implement(marks.put, _Code(("x", "at", "value"), _none, _store))
+    _implement(marks.exchange, _Code(("words", "at", "value"), lambda *given: types.int64(*given), _exchange))
     _implement(marks.spread, _Code(("value",), _one, lambda c, b, s, a: _as_vector(b, s.args[0], a[0])))
     _implement(marks.lesser, _Code(("a", "b"), _one, _chosen("<")))
     _implement(marks.greater, _Code(("a", "b"), _one, _chosen(">")))
