@@ -67,6 +67,7 @@ class Collection:
     norms: KindTable | None = None
     start: np.ndarray = field(default_factory=lambda: np.zeros(0))  # coordinates at which it was drawn
     values: tuple[float, ...] = ()  # parameters at that time
+    whole: bool = False  # accelerations come from the whole matrix, not from blocks of M⁻¹
     n_inputs: int = 0
     n_constraints: int = 0
     n_speeds: int = 0  # rows of velocities alone

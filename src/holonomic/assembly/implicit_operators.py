@@ -1,10 +1,14 @@
-"""Operators of implicit methods on tables, and which rows they leave out."""
+"""Operators of tables that eliminate by saddle fronts: of implicit and half-explicit methods; and which rows they leave out."""
 
 from __future__ import annotations
 
+from functools import cached_property
+
 import numpy as np
 
+from ..kernels import table_accelerations as accelerations
 from ..kernels import table_newton as kernels
+from ..kernels.elements import ROWS, SPEEDS
 from ..kernels.signatures import N_FUNCTIONS, Fn
 from ..loop.from_python import invoke
 from ..model.operators import Operator
@@ -15,36 +19,93 @@ SHORT = 1e10  # 1/h at which rows that repeat others are looked for: forces do n
 TRIALS = 8  # orders that are tried: rows whose pivots are not there yet wait for all their bodies
 
 
-def newton_operators(c: Collection) -> tuple[dict[Fn, Operator], Context]:
-    """Return the operators, and the context that they are called with."""
-    dropped = np.zeros(c.n_rows, dtype=bool)
-    data = np.concatenate([c.values, c.numbers, np.zeros(3 * c.n_inputs + len(c.lumps) + 1)])
-    bare = NewtonTables(c, dropped)
-    linear = _called(kernels.table_linearized, bare.context, bare.n_linear, 0.0, _at_rest(c), data)
-    waits = np.zeros(c.n_rows, dtype=bool)
+class OfFronts:
+    """Operators of a collection that eliminate by saddle fronts; each kind of them is made when it is first asked for."""
 
-    def replaced(looked: NewtonTables) -> np.ndarray:
-        return looked.replaced(_called(kernels.table_newton_factor, looked.context, looked.real, SHORT, linear, data))
+    def __init__(self, c: Collection):
+        self.c = c
+        self._data = np.concatenate([c.values, c.numbers, np.zeros(3 * c.n_inputs + len(c.lumps) + 1)])
+        bare = NewtonTables(c, np.zeros(c.n_rows, dtype=bool))
+        self._linear = _called(kernels.table_linearized, bare.context, bare.n_linear, 0.0, _at_rest(c), self._data)
+        self.dropped = np.zeros(c.n_rows, dtype=bool)  # rows that repeat others
+        if c.redundant != 0 and c.n_rows:
+            self.dropped = self._replaced(waits=~self.dropped, looks=1)
 
-    if c.redundant != 0 and c.n_rows:
-        dropped = replaced(NewtonTables(c, dropped, linear, ~waits, looks=1))
-    for _ in range(TRIALS):
-        early = replaced(NewtonTables(c, dropped, linear, waits, looks=2))
-        if not (early & ~waits).any():
-            break
-        waits |= early
-    made = NewtonTables(c, dropped, linear, waits)
-    context, size = made.context, c.n_bodies * (c.nq + c.nv) + c.n_rows
-    lengths = {
-        Fn.EQUATIONS: (kernels.table_equations, size),
-        Fn.LINEARIZED: (kernels.table_linearized, made.n_linear),
-        Fn.NEWTON_FACTOR: (kernels.table_newton_factor, made.real),
-        Fn.NEWTON_SOLVE: (kernels.table_newton_solve, size),
-        Fn.COMPLEX_FACTOR: (kernels.table_complex_factor, made.complex),
-        Fn.COMPLEX_SOLVE: (kernels.table_complex_solve, 2 * size),
-        Fn.GRADIENTS: (kernels.table_gradients, size),
-    }
-    return {fn: Operator(kernel.address, context.address, n) for fn, (kernel, n) in lengths.items()}, context
+    def _replaced(self, **how) -> np.ndarray:
+        """Rows whose pivots are replaced in such tables."""
+        looked = NewtonTables(self.c, self.dropped, self._linear, **how)
+        if looked.accelerations:
+            shift, linear = 1.0, np.concatenate([self._linear, self._linear])
+        else:
+            shift, linear = SHORT, np.append(self._linear, 1.0)
+        return looked.replaced(_called(kernels.table_newton_factor, looked.context, looked.real, shift, linear, self._data))
+
+    def _in_order(self, accelerations: bool) -> NewtonTables:
+        """Tables with an order in which no pivot vanishes at the start: rows that go too early wait, if need be more of them."""
+        waits = np.zeros(self.c.n_rows, dtype=bool)
+        for trial in range(TRIALS):
+            early = self._replaced(waits=waits, looks=2, accelerations=accelerations)
+            if not early.any() or waits.all():
+                break
+            if not (early & ~waits).any():  # rows that went before leave nothing for these
+                early = self._beside(early) if trial < TRIALS - 2 else ~waits
+            waits = waits | early
+        return NewtonTables(self.c, self.dropped, self._linear, waits, accelerations=accelerations)
+
+    def _beside(self, rows: np.ndarray) -> np.ndarray:
+        """Rows of the bodies that these rows hold, and of the bodies that those hold."""
+        c = self.c
+        for _ in range(2):
+            lumps = {
+                lump for table in c.of(ROWS, SPEEDS) for first, ends in zip(table.first, table.ends, strict=True)
+                if rows[first : first + table.kind.rows].any() for lump in ends
+            }  # fmt: skip
+            rows = rows.copy()
+            for table in c.of(ROWS, SPEEDS):
+                for first, ends in zip(table.first, table.ends, strict=True):
+                    if lumps & set(ends):
+                        rows[first : first + table.kind.rows] = True
+        return rows
+
+    @cached_property
+    def _newton(self) -> NewtonTables:
+        return self._in_order(accelerations=False)
+
+    @cached_property
+    def _whole(self) -> NewtonTables:
+        return self._in_order(accelerations=True)
+
+    def newton(self) -> dict[Fn, Operator]:
+        """Those of implicit methods."""
+        made, size = self._newton, len(_at_rest(self.c))
+        return {
+            fn: Operator(kernel.address, made.context.address, length)
+            for fn, kernel, length in (
+                (Fn.EQUATIONS, kernels.table_equations, size),
+                (Fn.LINEARIZED, kernels.table_linearized, made.n_linear),
+                (Fn.NEWTON_FACTOR, kernels.table_newton_factor, made.real),
+                (Fn.NEWTON_SOLVE, kernels.table_newton_solve, size),
+                (Fn.COMPLEX_FACTOR, kernels.table_complex_factor, made.complex),
+                (Fn.COMPLEX_SOLVE, kernels.table_complex_solve, 2 * size),
+                (Fn.GRADIENTS, kernels.table_gradients, size),
+            )
+        }
+
+    def field(self) -> Operator:
+        """The field from the whole matrix."""
+        return Operator(accelerations.table_saddle_field.address, self._whole.context.address, len(_at_rest(self.c)) + 1)
+
+    def half_explicit(self) -> dict[Fn, Operator]:
+        """Those of half-explicit methods."""
+        made, c = self._whole, self.c
+        return {
+            fn: Operator(kernel.address, made.context.address, length)
+            for fn, kernel, length in (
+                (Fn.KINEMATICS, accelerations.table_kinematics, c.nq * c.n_bodies),
+                (Fn.VELOCITY, accelerations.table_velocity, c.n_rows + made.n_linear),
+                (Fn.HALF_EXPLICIT, accelerations.table_half_explicit, len(_at_rest(c)) + 1),
+            )
+        }
 
 
 def _at_rest(c: Collection) -> np.ndarray:

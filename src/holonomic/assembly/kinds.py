@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..kernels.elements import BODY, FORCE, NORMS, ROWS
+from ..kernels.table_newton import LOADED
 from ..model import machine_code
 from ..model.system import System
 from ..model.tape import Tape, needed
@@ -92,7 +93,7 @@ class Kind:
 
 def make_kind(what: int, system: System, q0: np.ndarray, v0: np.ndarray, widths, energy: bool) -> Kind:
     """Trace the System of one element and compile what its kind needs."""
-    from ..model.casadi_door import SX, densify, diag, reshape, vec, vertcat
+    from ..model.casadi_door import SX, densify, diag, reshape, vec, vertcat, vertsplit
     from ..model.derive import Derived
     from ..model.factors import factor
     from ..model.graphs import angles_by_parts
@@ -107,10 +108,15 @@ def make_kind(what: int, system: System, q0: np.ndarray, v0: np.ndarray, widths,
     if what == BODY:
         nv = len(v0)
         full = e.mass.nnz() > nv
-        inverse = vec(densify(factor(e.mass).solve(SX.eye(nv)))) if full else 1 / diag(densify(e.mass))
+        if full:
+            inverse = vec(densify(factor(e.mass).solve(SX.eye(nv))))
+        else:  # without inertia there is none, and nobody asks for it
+            inverse = vertcat(*(mass if mass.is_zero() else 1 / mass for mass in vertsplit(diag(densify(e.mass)))))
         made["main"] = vertcat(inverse, densify(d.force), *([densify(d.q_dot)] if rates else []))
     elif what == FORCE:
         made["main"] = densify(d.force)
+    elif what == LOADED:
+        pass  # accelerations with it come from the whole matrix
     elif what == NORMS:
         rows = e.invariants.numel()
         made["position"] = vertcat(e.invariants, SX.zeros(2 * rows, 1), reshape(densify(d.J).T, rows * len(q0), 1))

@@ -5,6 +5,8 @@ index 2 an element adds to the rows of its ends and to its own rows
 
     body     q' - Z v,  M v' - f                     force    -f                     rows     Gᵀλ,  G v + g_t
 
+A force that follows a joint's reaction depends on λ of that joint.
+
 Unknowns of a kind are numbered end by end: coordinates, velocities; its own multipliers follow the velocities.
 """
 
@@ -16,7 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..kernels.elements import BODY, FORCE
-from ..kernels.table_newton import BY_Q, BY_V, JACOBIAN, MASS
+from ..kernels.table_newton import BY_LAM, BY_Q, BY_V, JACOBIAN, LOADED, MASS
 
 
 class NewtonKind(NamedTuple):
@@ -57,6 +59,10 @@ def newton_kind(what: int, d, rates: bool, made: Callable) -> NewtonKind:
     elif what == FORCE:
         b, left = SX.sym("none", 0), -d.force
         equations = None
+    elif what == LOADED:  # its rows are those of the joint that it follows
+        b, left = e.lam, -d.force
+        add(BY_LAM, jacobian(left, b))
+        equations = left
     else:
         b = SX.sym("lam", d.n_lam)
         left = d.G.T @ b

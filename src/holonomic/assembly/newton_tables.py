@@ -10,7 +10,7 @@ import numpy as np
 
 from ..kernels.elements import BODY, FORCE, LUMP, ROWS, SPEEDS
 from ..kernels.saddle_fronts import BITS, BY_SLOPE, HEAD, PLAIN, WIDEST
-from ..kernels.table_newton import BY_Q, JACOBIAN, KIND, MASS, NEWTON, TELLS
+from ..kernels.table_newton import BY_LAM, BY_Q, JACOBIAN, KIND, LOADED, MASS, NEWTON, TELLS
 from .collection import Collection, Context
 from .saddle_order import saddle_order, when_of
 
@@ -30,23 +30,28 @@ class NewtonTables:
     waits : array of bool, optional
         Rows that wait until all bodies that hold them are gone.
     looks : int
-        What small pivots are looked for, see `kernels.table_newton.NEWTON`.
+        What small pivots are looked for, see `kernels.table_newton.NEWTON`. Rows that repeat others are looked for with all
+        masses 1, a number that stands behind the linearized equations: there may be bodies without inertia.
+    accelerations : bool
+        For M v' = f - Gᵀλ and Ḡ v' + s = 0 alone, entries of Ḡ standing behind those of the linearized equations.
     """
 
     def __init__(
-        self, c: Collection, dropped: np.ndarray, linearized: np.ndarray | None = None, waits=None, looks: int = 0
-    ):
-        self.c, self.dropped, self.tables = c, dropped, c.of(BODY, FORCE, ROWS, SPEEDS)
+        self, c: Collection, dropped: np.ndarray, linearized: np.ndarray | None = None, waits=None, looks: int = 0,
+        accelerations: bool = False,
+    ):  # fmt: skip
+        self.c, self.dropped, self.tables = c, dropped, c.of(BODY, FORCE, ROWS, SPEEDS, LOADED)
+        self.accelerations = accelerations
         self.waits = np.zeros(c.n_rows, dtype=bool) if waits is None else waits
         self.context = Context(NEWTON)
-        self.context.memory.looks = looks
+        self.context.memory.looks = self.looks = looks
         self._lay_out()
         if linearized is None:
             return
         self._fronts(linearized)
         head = self.context.memory
         typed = self.n_turned * (head.spun + head.turned) + self.panels
-        self.real, self.complex = TELLS + self.n_linear + typed, TELLS + self.n_linear + 2 * typed
+        self.real, self.complex = TELLS + head.n_linear + typed, TELLS + head.n_linear + 2 * typed
 
     def replaced(self, factors: np.ndarray) -> np.ndarray:
         """Rows whose pivots were replaced in these real factors."""
@@ -86,6 +91,11 @@ class NewtonTables:
                 words[k, first + 4] = made.hold(places)
             words[k, 14] = at
             words[k, 16:19] = [made.hold(ends), made.hold(table.first), kind.rates]
+            if kind.what in (ROWS, SPEEDS):
+                main = kind.functions["main"]
+                places = c.places(table, main)
+                words[k, 19:22] = [main.address, places.shape[1], made.hold(places)]
+                most_data, most_written = max(most_data, places.shape[1]), max(most_written, main.length)
             self.at.append(at)
             most_arguments = max(most_arguments, nq + nv + max(nv, kind.rows))
             if kind.what == BODY:
@@ -113,7 +123,9 @@ class NewtonTables:
         head.order_q, head.order_v = made.hold(c.order(c.nq)), made.hold(c.order(c.nv))
         head.plain, head.dropped = made.hold(plain), made.hold(self.dropped)
         head.nq, head.nv, head.n_rows = c.nq * c.n_bodies, c.nv * c.n_bodies, c.n_rows
-        head.n_linear, head.turning, head.turned, head.spun = at, len(turns), turned, spun
+        head.n_linear = at * (1 + self.accelerations) + (head.looks == 1)
+        head.turning, head.turned, head.spun = len(turns), turned, spun
+        head.loaded = int(any(table.kind.what == LOADED for table in self.tables))
         head.turns = made.hold(turns)
         head.most_arguments, head.most_data, head.most_written = most_arguments, most_data, most_written
 
@@ -134,6 +146,8 @@ class NewtonTables:
             nv = len(ends_v)
             for i, (code, row, column) in enumerate(newton.entries.tolist()):
                 place = source + i
+                if (self.accelerations and code not in (MASS, JACOBIAN, BY_LAM)) or (self.looks == 1 and code == MASS):
+                    continue
 
                 def velocity(j, ends=ends, ends_v=ends_v):
                     end, inside = ends_v[j]
@@ -151,11 +165,17 @@ class NewtonTables:
                     turn = self.turn_rows[lumps] + where[1] if not steady else np.zeros(count, dtype=np.int64)
                     parts.append((*rows, lumps, np.full(count, where[0]), np.full(count, what), place, turn))
                     continue
-                columns, zero = velocity(column), np.zeros(count, dtype=np.int64)
+                columns, zero = velocity(column) if column < nv else own(column), np.zeros(count, dtype=np.int64)
                 what = np.full(count, 1 if code == MASS else 0)
-                parts.append((*rows, *columns, what, place, zero))
                 if code == JACOBIAN:
                     parts.append((*columns, *rows, what, place, zero))
+                    place = place + self.n_linear * self.accelerations
+                parts.append((*rows, *columns, what, place, zero))
+        if self.looks == 1:
+            widths = self.lumps[:, 3]
+            lumps, inside = np.repeat(np.arange(n_lumps), widths), np.concatenate([np.arange(width) for width in widths])
+            ones = np.ones(len(lumps), dtype=np.int64)
+            parts.append((lumps, inside, lumps, inside, ones, self.n_linear * ones, 0 * ones))
         found = [np.concatenate(each) for each in zip(*parts, strict=True)]
         # rows of constraints: from their numbers to nodes
         for one in (0, 2):
@@ -183,7 +203,7 @@ class NewtonTables:
         self.node_of, self.inside_of = np.zeros(n, dtype=np.int64), np.full(n, -1, dtype=np.int64)
         self.heights, self.first_of = [int(lump[3]) for lump in self.lumps], []
         for table in self.tables:
-            for first in table.first if table.kind.what >= ROWS else ():
+            for first in table.first if table.kind.what in (ROWS, SPEEDS) else ():
                 kept = [row for row in range(first, first + table.kind.rows) if not self.dropped[row]]
                 self.node_of[first : first + table.kind.rows] = len(self.first_of)
                 self.inside_of[kept] = np.arange(len(kept))
@@ -197,7 +217,7 @@ class NewtonTables:
         held = set()
         for table, at in zip(self.tables, self.at, strict=True):
             kind, newton, count = table.kind, table.kind.newton, len(table.ends)
-            if kind.what < ROWS:
+            if kind.what not in (ROWS, SPEEDS):
                 continue
             ends, (_, ends_v) = table.ends, ends_of(kind.widths)
             G = np.zeros((count, kind.rows, len(ends_v)))

@@ -13,7 +13,7 @@ from ..kernels.signatures import Fn
 from ..model.operators import Operator, Operators
 from ..model.watch import Watch
 from .collection import Collection, Context
-from .implicit_operators import newton_operators
+from .implicit_operators import OfFronts
 from .shelves import arrange
 
 
@@ -35,6 +35,7 @@ class TableSystem(Operators):
     """
 
     interpreted, tier = False, "tables"
+    on_request = (Fn.KINEMATICS, Fn.VELOCITY, Fn.HALF_EXPLICIT)
     redundant = "minimum-norm"
 
     def __init__(
@@ -52,7 +53,7 @@ class TableSystem(Operators):
         self._watch: Watch | None = None
         # models have addresses of what is in these
         self._arranged: list[tuple[Collection, dict[Fn, Operator], dict[Fn, Context]]] = []
-        self._implicit: list[tuple[Collection, tuple[dict[Fn, Operator], Context]]] = []
+        self._fronts: list[tuple[Collection, OfFronts]] = []
 
     @property
     def name(self) -> str:
@@ -81,21 +82,23 @@ class TableSystem(Operators):
 
     def __getstate__(self) -> dict[str, Any]:
         # addresses mean nothing in another process
-        return super().__getstate__() | {"_tables": None, "_watch": None, "_arranged": [], "_implicit": []}
+        return super().__getstate__() | {"_tables": None, "_watch": None, "_arranged": [], "_fronts": []}
 
     def operators(self, formulation) -> dict[Fn, Operator]:
         c = self.collection
         known = next((operators for tables, operators, _ in self._arranged if tables is c), None)
         known = self._arrange(c) if known is None else known
-        return known if formulation is None else known | self._of_newton(c)
+        return known if formulation is None else known | self._of_fronts(c).newton()
 
-    def _of_newton(self, c: Collection) -> dict[Fn, Operator]:
-        """The operators of implicit methods; made when they are first asked for."""
-        known = next((made for tables, made in self._implicit if tables is c), None)
+    def requested(self) -> dict[Fn, Operator]:
+        return self._of_fronts(self.collection).half_explicit()
+
+    def _of_fronts(self, c: Collection) -> OfFronts:
+        known = next((made for tables, made in self._fronts if tables is c), None)
         if known is None:
-            known = newton_operators(c)
-            self._implicit.append((c, known))
-        return known[0]
+            known = OfFronts(c)
+            self._fronts.append((c, known))
+        return known
 
     def _arrange(self, c: Collection) -> dict[Fn, Operator]:
         rows = [(table, "main") for table in c.of(ROWS, SPEEDS)]
@@ -104,11 +107,9 @@ class TableSystem(Operators):
         norms = [] if c.norms is None else [(c.norms, "position")]
         nq, nv, n = self.n_coordinates, self.n_velocities, c.n_rows
         n_position = len(self.constraint_labels) + len(self.invariant_labels)
-        field = arrange(c, [*bodies, *forces, *rows], weights="mass")
         plain, energy = arrange(c, [*rows, *norms]), arrange(c, energies)
         moves = arrange(c, rows, weights="metric", factors=True)
         made = {
-            Fn.FIELD: (kernels.table_field, field, nq + nv + n + 1),
             Fn.RESIDUAL: (kernels.table_residual, plain, n_position + n),
             Fn.REACTIONS: (kernels.table_reactions, arrange(c, rows), nv),
             Fn.ENERGY: (kernels.table_energy, energy, 2),
@@ -116,6 +117,9 @@ class TableSystem(Operators):
             Fn.VEL_SOLVE: (kernels.table_solve, moves, nv),
             Fn.VEL_TANGENT: (kernels.table_tangent, moves, nv),
         }
+        if not c.whole:
+            field = arrange(c, [*bodies, *forces, *rows], weights="mass")
+            made[Fn.FIELD] = kernels.table_field, field, nq + nv + n + 1
         if norms or c.n_speeds:
             name = "position" if norms else "main"
             moves = arrange(c, [*((table, name) for table in c.of(ROWS)), *norms], by="q", weights="metric", factors=True)
@@ -124,6 +128,8 @@ class TableSystem(Operators):
                 Fn.POS_TANGENT: (kernels.table_tangent, moves, nq),
             }  # fmt: skip
         found = {fn: Operator(kernel.address, context.address, length) for fn, (kernel, context, length) in made.items()}
+        if c.whole:
+            found[Fn.FIELD] = self._of_fronts(c).field()
         self._arranged.append((c, found, {fn: context for fn, (_, context, _) in made.items()}))
         return found
 

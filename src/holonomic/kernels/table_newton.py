@@ -30,12 +30,15 @@ from .saddle_fronts import (
 )
 from .signatures import NO_MODE
 
-MASS, BY_V, BY_Q, JACOBIAN = range(4)  # what entries of a kind belong to: c M, by velocities, by coordinates, G and Gᵀ
+# what entries of a kind belong to: c M, by velocities, by coordinates, G and Gᵀ, by multipliers of a joint
+MASS, BY_V, BY_Q, JACOBIAN, BY_LAM = range(5)
+LOADED = 5  # a kind of element: a force that follows the multipliers of a joint, whose rows are its own here
 OPERATOR = i8(i8, i8, f8, i8, i8, i8, i8)
 # words of a kind: what it is, elements, ends, rows, coordinates of its ends, velocities; then of the equations and of what they are
 # linearized to function, numbers it reads, numbers it writes, place of the first, address of places in data; addresses of
-# the lumps at its ends and of its first rows; whether it writes q̇
-KIND = 20
+# the lumps at its ends and of its first rows; whether it writes q̇; of rows, what gives their accelerations: function, numbers
+# it reads, address of places in data
+KIND = 22
 TELLS = 4  # numbers that factors begin with
 ENOUGH = 1e-5  # the smallest pivot ratio up to which solutions are not tried: they lose about 1e-16 over it
 GOOD, BEARABLE, SEVERAL = 1e-9, 1e-5, 4  # what solutions miss beside their parts; the most refinements
@@ -57,6 +60,7 @@ NEWTON = Layout(
             ("nv", "velocities"),
             ("n_rows", "rows of constraints"),
             ("n_linear", "numbers of the linearized equations"),
+            ("loaded", "whether forces follow multipliers"),
             ("turning", "lumps with coordinates that turn"),
             ("turned", "how many of these each has"),
             ("spun", "velocities that they are made of"),
@@ -133,27 +137,20 @@ def element_arguments(head, kinds, base, e, y, T, at):
     return b
 
 
-@kernel(OPERATOR)
-def table_equations(context, mode, t, a, b, data, out):
-    """EQUATIONS: a = y, b = y' -> R."""
-    head = see(numbers_at(context, 1))
+@inner
+def equations_room(head):
+    """Numbers of room that `equations_of` takes, and `linearized_of`."""
+    return 2 * head.nq + 3 * head.nv + head.most_arguments + head.most_data + head.most_written
+
+
+@inner
+def equations_of(head, address, t, y, slope, given, r):
+    """R at (y, y'), with the room at an address."""
     nq, nv, n = head.nq, head.nv, head.n_rows
-    ends_at = nq + 2 * nv
-    room = ends_at + nv + nq + head.most_arguments + head.most_data + head.most_written
-    address = take_room(room)
-    if address == 0:
-        return NOT_FINITE
-    T, y, slope, r, given = (
-        numbers_at(address, room),
-        numbers_at(a, 1),
-        numbers_at(b, 1),
-        numbers_at(out, 1),
-        numbers_at(data, 1),
-    )
-    at_f, at_rate = ends_at, ends_at + nv
+    at_f, at_rate = nq + 2 * nv, nq + 3 * nv
     at_arg = at_rate + nq
     at_data, at_out = at_arg + head.most_arguments, at_arg + head.most_arguments + head.most_data
-    D = numbers_at(address + 8 * at_data, 1)
+    T, D = numbers_at(address, 1), numbers_at(address + 8 * at_data, 1)
     prepare(head, y, slope, T)
     clear(T, at_f, nv)
     kinds, lumps, dropped = whole_at(head.kinds, 1), whole_at(head.lumps, 1), whole_at(head.dropped, 1)
@@ -161,13 +158,7 @@ def table_equations(context, mode, t, a, b, data, out):
     turning = False
     for k in range(head.n_kinds):
         base = KIND * k
-        what, many, rows, function, n_data = (
-            kinds[base],
-            kinds[base + 2],
-            kinds[base + 3],
-            kinds[base + 6],
-            kinds[base + 7],
-        )
+        what, many, rows, function, n_data = kinds[base], kinds[base + 2], kinds[base + 3], kinds[base + 6], kinds[base + 7]
         ends, places = whole_at(kinds[base + 16], 1), whole_at(kinds[base + 10], 1)
         if function == 0:
             continue
@@ -190,6 +181,8 @@ def table_equations(context, mode, t, a, b, data, out):
                 add_to_ends(lumps, ends, e, 1, T, at, T, at_f)
             else:
                 add_to_ends(lumps, ends, e * many, many, T, at_out, T, at_f)
+                if what == LOADED:
+                    continue
                 first = whole_at(kinds[base + 17], 1)[e]
                 for i in range(rows):
                     r[nq + nv + first + i] = T[at_out + kinds[base + 5] + i]
@@ -199,23 +192,15 @@ def table_equations(context, mode, t, a, b, data, out):
     for i in range(n):
         if dropped[i] == 1:
             r[nq + nv + i] = y[nq + nv + i]
-    leave_room(address)
-    return OK
 
 
-@kernel(OPERATOR)
-def table_linearized(context, mode, t, a, b, data, out):
-    """LINEARIZED: a = y, b = y' -> what all elements write."""
-    head = see(numbers_at(context, 1))
+@inner
+def linearized_of(head, address, t, y, slope, given, L):
+    """What all elements write of the linearized equations."""
     nq, nv = head.nq, head.nv
-    room = nq + 2 * nv + head.most_arguments + head.most_data
-    address = take_room(room)
-    if address == 0:
-        return NOT_FINITE
-    T, y, L, given = numbers_at(address, room), numbers_at(a, 1), numbers_at(out, 1), numbers_at(data, 1)
     at_arg = nq + 2 * nv
-    D = numbers_at(address + 8 * (at_arg + head.most_arguments), 1)
-    prepare(head, y, numbers_at(b, 1), T)
+    T, D = numbers_at(address, 1), numbers_at(address + 8 * (at_arg + head.most_arguments), 1)
+    prepare(head, y, slope, T)
     kinds = whole_at(head.kinds, 1)
     for k in range(head.n_kinds):
         base = KIND * k
@@ -227,6 +212,28 @@ def table_linearized(context, mode, t, a, b, data, out):
             at_b = element_arguments(head, kinds, base, e, y, T, at_arg)
             numbers(places, e * n_data, n_data, given, D)
             call_model_at(function, 0, NO_MODE, t, T, at_arg, T, at_b, D, L, at + e * written)
+
+
+@kernel(OPERATOR)
+def table_equations(context, mode, t, a, b, data, out):
+    """EQUATIONS: a = y, b = y' -> R."""
+    head = see(numbers_at(context, 1))
+    address = take_room(equations_room(head))
+    if address == 0:
+        return NOT_FINITE
+    equations_of(head, address, t, numbers_at(a, 1), numbers_at(b, 1), numbers_at(data, 1), numbers_at(out, 1))
+    leave_room(address)
+    return OK
+
+
+@kernel(OPERATOR)
+def table_linearized(context, mode, t, a, b, data, out):
+    """LINEARIZED: a = y, b = y' -> what all elements write."""
+    head = see(numbers_at(context, 1))
+    address = take_room(equations_room(head))
+    if address == 0:
+        return NOT_FINITE
+    linearized_of(head, address, t, numbers_at(a, 1), numbers_at(b, 1), numbers_at(data, 1), numbers_at(out, 1))
     leave_room(address)
     return OK
 

@@ -72,6 +72,7 @@ class Operators:
     nonholonomic_labels: Sequence[str] = ()
     invariant_labels: Sequence[str] = ()
     numbers: np.ndarray = np.zeros(0)
+    on_request: tuple[Fn, ...] = ()  # operators that are made only where a method asks for one of them
     tier: str = "operators"  # how its equations run, in a word
     inputs: Mapping[str, Any] | None = None
     outputs: Mapping[str, Any] | None = None
@@ -90,6 +91,10 @@ class Operators:
         POS_SOLVE and POS_TANGENT, too.
         """
         raise NotImplementedError(f"{type(self).__name__} does not say what its operators are")
+
+    def requested(self) -> dict[Fn, Operator]:
+        """Return the operators of `on_request`."""
+        return {}
 
     # what it has in common with a System
 
@@ -208,11 +213,14 @@ class OperatorModel(ModelBase):
     def lacks(self, wanted: tuple[Fn, ...], formulation) -> list[str]:
         """Names of the wanted operators that there are not."""
         there = self.offered(formulation)
-        return [fn.name for fn in wanted if self._really(fn) not in there]
+        return [fn.name for fn in wanted if self._really(fn) not in there and fn not in self.system.on_request]
 
     def table(self, wanted: tuple[Fn, ...], variant: Variant = PLAIN):
         """Return the table of operators that kernels take, and the lengths of what they write."""
         there = dict(self.offered(variant.formulation))
+        if set(self.system.on_request) & set(wanted) - set(there):
+            there |= self.system.requested()
+            self._offered[variant.formulation] = dict(there)
         if variant.events:
             there |= self._watching(variant.events)
         missing = [fn.name for fn in wanted if self._really(fn) not in there]

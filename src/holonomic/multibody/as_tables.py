@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from copy import copy
 from functools import partial
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -14,12 +15,14 @@ from ..assembly.table_system import TableSystem
 from ..errors import IncompatibleMethods
 from ..formulations.index2 import Index2
 from ..kernels.elements import BODY, FORCE, NORMS, ROWS, SPEEDS
+from ..kernels.table_newton import LOADED
 from ..model.call_by_name import wanted
 from ..model.system import System
 from .collector_pause import collector_paused
 from .element_reader import Reader, Remaker
 from .lower import (
     body_sizes,
+    check_masses,
     held_point_masses,
     mass_function,
     mass_keys,
@@ -30,6 +33,8 @@ from .lower import (
 )
 from .results import Resolver
 
+CHECKED = 100  # bodies up to which one without inertia is looked at, whether joints let it turn
+UNEVEN = 1e6  # ratio of masses from which on accelerations come from the whole matrix: blocks of M⁻¹ lose digits there
 _known: dict[tuple, Kind] = {}  # of elements without functions of the user's
 
 
@@ -67,7 +72,13 @@ def elements(m):
     for part in (*m.joints.values(), *m.drives.values()):
         yield part.name, (part.rows,)
     for force in m.forces.values():
-        yield force.name, (force.applied, force.energy)
+        yield force.name, parts_of(m, force)
+
+
+def parts_of(m, force) -> tuple:
+    """Functions of a force, those of the joint whose reaction it follows among them."""
+    own = (force.applied, force.energy)
+    return own if force.load is None else (*own, m.joints[force.load].rows)
 
 
 def read(parts, known) -> Reader:
@@ -80,10 +91,7 @@ def read(parts, known) -> Reader:
 
 def lack_of_tables(m) -> str | None:
     """Name the first element that tables do not know; None where they know all."""
-    if m.states:
-        return f"state {next(iter(m.states))!r} has an equation of its own"
-    loaded = next((force for force in m.forces.values() if force.load is not None), None)
-    return None if loaded is None else f"{loaded.name!r} follows the reaction of joint {loaded.load!r}"
+    return f"state {next(iter(m.states))!r} has an equation of its own" if m.states else None
 
 
 def as_it_is(m):
@@ -105,7 +113,8 @@ class Collector:
 
     def __init__(self, m, params: dict[str, float], q: np.ndarray, readers: dict[str, Reader], varying):
         self.m, self.kit, self.q, self.params, self.readers, self.varying = m, m.kit, q, params, readers, varying
-        links = list(held_point_masses(m))
+        flat = self.kit.invariants(()) is None
+        links = [link for link in held_point_masses(m) if flat or link[1] < 0]  # in space a rotation has no lump to share
         self.lumps, self.lump_of = lumps_of(len(m.bodies), self.kit.NV, links)
         places = {name: place for place, name in enumerate(params)}
         weights = [given if isinstance(given, tuple) else (None, given) for given in metric(m, tuple(m.bodies.values()))]
@@ -116,16 +125,23 @@ class Collector:
         self._tables: dict[tuple, KindTable] = {}
         self._add_bodies(links)
         for force in m.forces.values():
-            self._add_force(force)
-        rows = 0
+            if force.load is None:
+                self._add_force(force)
+        rows, begins = 0, {}
         for level in ("position", "velocity"):
             for part in (*m.joints.values(), *m.drives.values()):
                 if part.level == level:
+                    begins[part.name] = rows
                     self._add_rows(part, rows)
                     rows += len(part.labels)
             if level == "position":
                 self.collection.n_constraints = rows
+        for force in m.forces.values():
+            if force.load is not None:
+                self._add_force(force, begins[force.load])
         self.collection.n_speeds = rows - self.collection.n_constraints
+        heavy = [body.mass for body in m.bodies.values()]
+        self.collection.whole |= max(heavy) > UNEVEN * min(heavy)
         self.collection.n_inputs = len(m.inputs)
         if self.kit.invariants(()) is not None:
             self._add_norms()
@@ -147,10 +163,7 @@ class Collector:
             held = {row // nv for pair in tied for row in pair if row >= 0}
             for place, (mass, inertia, _) in enumerate(keys):
                 if not inertia and place not in held:
-                    raise IncompatibleMethods(
-                        f"body {mass.removesuffix('.mass')!r} has no inertia, and nothing says how it turns: tables "
-                        '(compile="never") divide by it. Give inertia=, or use compile="now".'
-                    )
+                    self._held_alone(mass.removesuffix(".mass"))
             named = [name for mass, inertia, shape in keys for name in (mass, *(key for _, key in inertia), shape) if name]
             alike = tuple((tuple(suffix for suffix, _ in inertia), shape is not None) for _, inertia, shape in keys)
             values = [value for _, _, value in ties]
@@ -190,12 +203,41 @@ class Collector:
             potential=potential_function(kit.centre, gravity, weights, ()), energy=True,
         )  # fmt: skip
 
-    def _add_force(self, force) -> None:
-        parts, reader = (force.applied, force.energy), self.readers[force.name]
+    def _held_alone(self, name: str) -> None:
+        """A body without inertia whose rotation positions alone hold: its mass has no inverse."""
+        if len(self.m.bodies) <= CHECKED and not self.collection.whole:
+            masses = tuple(self._mass_keys(body.name) for body in self.m.bodies.values())
+            mass = mass_function(self.kit.mass_block, self.kit.NV, masses, tuple(held_point_masses(self.m)))
+            check_masses(self.m, SimpleNamespace(mass=mass, params=self.params), self.q)
+        self.collection.whole = True
+
+    def _add_force(self, force, first: int = 0) -> None:
+        parts, reader = parts_of(self.m, force), self.readers[force.name]
         ends, lumps = self._ends(reader.bodies)
-        key = ("force", self.kit.NV, *reader.key, *ends)
-        made = partial(self._force_kind, parts, lumps, reader)
-        self._table(key, reader.numbers, (), tuple(lumps), made, user=reader.functions).first.append(0)
+        key = ("force", force.load is not None, self.kit.NV, *reader.key, *ends)
+        made = partial(self._force_kind if force.load is None else self._loaded_kind, parts, lumps, reader)
+        self._table(key, reader.numbers, (), tuple(lumps), made, user=reader.functions).first.append(first)
+        self.collection.whole |= force.load is not None
+
+    def _loaded_kind(self, parts, lumps, reader, values) -> Kind:
+        """A force beside the rows of the joint whose multipliers it follows."""
+        kit, known, local = self.kit, self.params, self._local(lumps)
+        applied, _, rows = parts
+        asked = wanted(rows, "rows", ("t", "q", "v", "p"))
+
+        def made(p):
+            remake = Remaker(known, local, p)
+            act = remake.make(applied)
+            return act, remake.make(rows)
+
+        def act(t, q, v, p, u, lam):
+            return total_force(kit.generalized, kit.NV, len(local), ((made(p)[0], (0, None)),), (), t, q, v, p, u, lam)
+
+        def constraint(t, q, p):
+            given = {"t": t, "q": q, "p": p}
+            return made(p)[1](**{name: given[name] for name in asked})
+
+        return self._kind(LOADED, list(local), values, user=reader.functions, force=act, constraint={"joint": constraint})
 
     def _force_kind(self, parts, lumps, reader, values) -> Kind:
         kit, known, local = self.kit, self.params, self._local(lumps)
@@ -226,13 +268,6 @@ class Collector:
     def _add_norms(self) -> None:
         """Rows that keep the lengths of quaternions, a lump's together."""
         c, at = self.collection, self.collection.n_constraints
-        shared = next((lump for lump in self.lumps if len(lump) > 1), None)
-        if shared is not None:
-            names = " and ".join(repr(list(self.m.bodies)[k]) for k in shared)
-            raise IncompatibleMethods(
-                f'bodies {names} share a rotation, as one has no inertia, which tables (compile="never") do not know in space. '
-                'Give inertia=, or use compile="now".'
-            )
         key = ("norms", self.kit.NV)
         if key not in _known:
             _known[key] = self._kind(NORMS, [0], (), invariants=self.kit.invariants(("body",)))

@@ -378,6 +378,8 @@ class Mechanism(NamedParts, JointMethods, DriveMethods, ForceMethods, StateMetho
         """The same for coordinates that need not be those of the assembled position."""
         check_inertias(self)
         apart = tuple(key for mass in varying if set(tied := self.params.tied_to(mass)) & set(varying) for key in (mass, *tied))
+        if apart or self._tables is None:
+            refuse_shared_loads(self, q)
         if apart:
             return to_tables(self, q, apart)
         if self._tables is None:

@@ -1,0 +1,206 @@
+"""Accelerations of tables from the whole matrix in fronts, for what blocks of M⁻¹ cannot do.
+
+    M v' + Gᵀλ = f(λ),   Ḡ v' + s = 0
+
+M may be singular where constraints hold what has no inertia, Ḡ may be that of another point, as half-explicit methods have it,
+and forces may follow multipliers: then the same equations are solved by Newton's method. Pivots are looked for inside fronts,
+see `saddle_fronts`; entries of Ḡ stand behind those of the linearized equations.
+"""
+
+from __future__ import annotations
+
+from ..errors import NOT_FINITE, OK
+from ..native.marks import call_model_at, inner, kernel, leaf, leave_room, numbers_at, take_room, whole_at
+from .elements import BODY, FORCE, arguments, clear, numbers
+from .saddle_fronts import factor_fronts, substitute_fronts, take_product
+from .signatures import NO_MODE
+from .table_newton import KIND, LOADED, OPERATOR, equations_of, equations_room, linearized_of, prepare, see
+
+CLOSE, MANY = 1e-13, 40  # change beside the solution at which it is found; the most solutions where forces follow multipliers
+
+
+@inner
+def accelerations_room(head):
+    """Numbers of room that `accelerations_of` takes."""
+    n, ny, largest = head.nv + head.n_rows, head.nq + head.nv + head.n_rows, head.largest
+    return equations_room(head) + 3 * ny + head.n_linear + head.panels + largest * largest + head.left + 2 * largest + 5 * n + 8
+
+
+@leaf
+def beside_first(L, half, other, at):
+    """Entries of Ḡ behind the linearized equations."""
+    for i in range(half):
+        L[half + i] = other[at + i]
+
+
+@leaf
+def take_right_side(r, nq, order_v, nv, s, at_s, rest, dropped, rows, z):
+    """What the equations leave of dynamics and rows."""
+    for i in range(nv):
+        z[i] = -r[nq + order_v[i]]
+    for i in range(rows):
+        z[nv + i] = 0.0 if dropped[i] == 1 else rest[nv + i] - s[at_s + i]
+
+
+@leaf
+def take_solution(z, x, nv, rows, nq, order_v, slope, y):
+    """Add a change; return its size beside that of the solution, of v' or of λ, the larger."""
+    moved, size, pushed, load = 0.0, 0.0, 0.0, 0.0
+    for i in range(nv):
+        x[i] += z[i]
+        slope[nq + order_v[i]] = x[i]
+        moved, size = max(moved, abs(z[i])), max(size, abs(x[i]))
+    for i in range(nv, nv + rows):
+        x[i] += z[i]
+        y[nq + i] = x[i]
+        pushed, load = max(pushed, abs(z[i])), max(load, abs(x[i]))
+    return max(moved / max(size, 1e-300), pushed / max(load, 1e-300))
+
+
+@inner
+def accelerations_of(head, address, t, given_x, s, at_s, given, half, other, at_other, out):
+    """v' and λ for a state; s and, where `half` says so, Ḡ are given. What is given of rows are the entries of `LINEARIZED`."""
+    nq, nv, rows = head.nq, head.nv, head.n_rows
+    n, ny, largest, written = nv + rows, nq + nv + rows, head.largest, head.n_linear // 2
+    at = address + 8 * equations_room(head)
+    y, slope, r = numbers_at(at, 1), numbers_at(at + 8 * ny, 1), numbers_at(at + 16 * ny, 1)
+    at += 24 * ny
+    L, P = numbers_at(at, 1), numbers_at(at + 8 * head.n_linear, 1)
+    at += 8 * (head.n_linear + head.panels)
+    X, left = numbers_at(at, 1), numbers_at(at + 8 * largest * largest, 1)
+    at += 8 * (largest * largest + head.left)
+    own, scales, parts = numbers_at(at, 1), numbers_at(at + 8 * largest, 1), numbers_at(at + 16 * largest, 1)
+    at += 8 * (2 * largest + n)
+    z, x, rest, sizes = numbers_at(at, 1), numbers_at(at + 8 * n, 1), numbers_at(at + 16 * n, 1), numbers_at(at + 24 * n, 1)
+    heads, names, entries = whole_at(head.heads, 1), whole_at(head.names, 1), whole_at(head.entries, 1)
+    turns, order_v, dropped = whole_at(head.entry_turns, 1), whole_at(head.order_v, 1), whole_at(head.dropped, 1)
+    for i in range(nq + nv):
+        y[i] = given_x[i]
+    clear(y, nq + nv, rows)
+    clear(slope, 0, ny)
+    clear(x, 0, n)
+    least, found = 1.0, False
+    for trial in range(MANY):
+        equations_of(head, address, t, y, slope, given, r)
+        if trial == 0 or head.loaded == 1:
+            linearized_of(head, address, t, y, slope, given, L)
+            if half:
+                beside_first(L, written, other, at_other)
+            else:
+                beside_first(L, written, L, 0)
+            clear(parts, 0, n)
+            least = factor_fronts(
+                heads, head.fronts, names, entries, turns, whole_at(head.children, 1), L, 0, L, 1.0, 1, P, X, left, parts, own,
+                scales, nv, 1e-11,
+            )  # fmt: skip
+        clear(rest, 0, n)
+        take_product(heads, head.fronts, names, entries, turns, L, 0, L, 1.0, 1, x, rest, sizes)
+        take_right_side(r, nq, order_v, nv, s, at_s, rest, dropped, rows, z)
+        substitute_fronts(heads, head.fronts, names, P, z)
+        change = take_solution(z, x, nv, rows, nq, order_v, slope, y)
+        if not change > CLOSE or (head.loaded == 0 and trial > 0):
+            found = True
+            break
+    for i in range(nq):
+        out[i] = -r[i]
+    for i in range(nv):
+        out[nq + order_v[i]] = x[i]
+    for i in range(rows):
+        out[nq + nv + i] = x[nv + i]
+    out[ny] = least if found else 0.0
+
+
+@inner
+def rows_now(head, address, t, y, given, level, out):
+    """Of all rows their rates (level 1), or what the motion makes of their accelerations (2)."""
+    nq, nv = head.nq, head.nv
+    at_arg = nq + 2 * nv
+    at_data, at_out = at_arg + head.most_arguments, at_arg + head.most_arguments + head.most_data
+    T, D = numbers_at(address, 1), numbers_at(address + 8 * at_data, 1)
+    prepare(head, y, y, T)
+    kinds, lumps = whole_at(head.kinds, 1), whole_at(head.lumps, 1)
+    for k in range(head.n_kinds):
+        base = KIND * k
+        if kinds[base] == BODY or kinds[base] == FORCE or kinds[base] == LOADED:
+            continue
+        many, rows, n_data = kinds[base + 2], kinds[base + 3], kinds[base + 20]
+        ends, places, first = whole_at(kinds[base + 16], 1), whole_at(kinds[base + 21], 1), whole_at(kinds[base + 17], 1)
+        for e in range(kinds[base + 1]):
+            arguments(lumps, ends, e * many, many, T, 0, nq, at_arg)
+            numbers(places, e * n_data, n_data, given, D)
+            call_model_at(kinds[base + 19], 0, NO_MODE, t, T, at_arg, T, at_arg, D, T, at_out)
+            for i in range(rows):
+                out[first[e] + i] = T[at_out + level * rows + i]
+
+
+@kernel(OPERATOR)
+def table_saddle_field(context, mode, t, a, b, data, out):
+    """FIELD: (q', v', λ, ρ)."""
+    head = see(numbers_at(context, 1))
+    room = accelerations_room(head)
+    address = take_room(room + head.n_rows + 1)
+    if address == 0:
+        return NOT_FINITE
+    x, given, found = numbers_at(a, 1), numbers_at(data, 1), numbers_at(out, 1)
+    gamma = numbers_at(address + 8 * room, 1)
+    rows_now(head, address, t, x, given, 2, gamma)
+    accelerations_of(head, address, t, x, gamma, 0, given, False, gamma, 0, found)
+    leave_room(address)
+    return OK
+
+
+@kernel(OPERATOR)
+def table_half_explicit(context, mode, t, a, b, data, out):
+    """HALF_EXPLICIT: a = x, b = (s, Ḡ as VELOCITY wrote it) -> (q', v', λ, ρ)."""
+    head = see(numbers_at(context, 1))
+    address = take_room(accelerations_room(head))
+    if address == 0:
+        return NOT_FINITE
+    other = numbers_at(b, 1)
+    accelerations_of(
+        head, address, t, numbers_at(a, 1), other, 0, numbers_at(data, 1), True, other, head.n_rows, numbers_at(out, 1)
+    )
+    leave_room(address)
+    return OK
+
+
+@kernel(OPERATOR)
+def table_velocity(context, mode, t, a, b, data, out):
+    """VELOCITY: velocity rows, then the linearized equations, G among them."""
+    head = see(numbers_at(context, 1))
+    room, ny = equations_room(head), head.nq + head.nv + head.n_rows
+    address = take_room(room + 2 * ny)
+    if address == 0:
+        return NOT_FINITE
+    x, given, found = numbers_at(a, 1), numbers_at(data, 1), numbers_at(out, 1)
+    y, slope = numbers_at(address + 8 * room, 1), numbers_at(address + 8 * (room + ny), 1)
+    for i in range(head.nq + head.nv):
+        y[i] = x[i]
+    clear(y, head.nq + head.nv, head.n_rows)
+    clear(slope, 0, ny)
+    rows_now(head, address, t, x, given, 1, found)
+    linearized_of(head, address, t, y, slope, given, numbers_at(out + 8 * head.n_rows, 1))
+    leave_room(address)
+    return OK
+
+
+@kernel(OPERATOR)
+def table_kinematics(context, mode, t, a, b, data, out):
+    """KINEMATICS: q'."""
+    head = see(numbers_at(context, 1))
+    room, ny = equations_room(head), head.nq + head.nv + head.n_rows
+    address = take_room(room + 3 * ny)
+    if address == 0:
+        return NOT_FINITE
+    x, found = numbers_at(a, 1), numbers_at(out, 1)
+    y, slope = numbers_at(address + 8 * room, 1), numbers_at(address + 8 * (room + ny), 1)
+    r = numbers_at(address + 8 * (room + 2 * ny), 1)
+    for i in range(head.nq + head.nv):
+        y[i] = x[i]
+    clear(y, head.nq + head.nv, head.n_rows)
+    clear(slope, 0, ny)
+    equations_of(head, address, t, y, slope, numbers_at(data, 1), r)
+    for i in range(head.nq):
+        found[i] = -r[i]
+    leave_room(address)
+    return OK

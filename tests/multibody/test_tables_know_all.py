@@ -1,0 +1,215 @@
+"""Every mechanism of the library runs as tables, explicitly and implicitly; what is refused stands here and may only shrink."""
+
+import numpy as np
+import pytest
+
+import holonomic as h
+from holonomic import BDF, DOP853, PHEM56, Index2, Projection, Radau, simulate
+from holonomic.errors import BadArgument, IncompatibleMethods, RedundancyWarning
+from holonomic.multibody import Mechanism, disk, rod
+from holonomic.problems import catalogue
+
+from .machines import bricard, four_bar, pendulum, planetary_gear, slider_crank, wheel_pair
+from .test_tables import MACHINES, both, chain, everything
+from .test_tables_implicit import IMPLICIT
+
+PROBLEMS = [
+    "jansen-walker", "four-bar", "four-bar-spatial", "scotch-yoke", "peaucellier", "inline-engine", "heavy-top",
+    "double-wishbone", "stewart-platform", "delta-robot", "rolling-disk", "pendulum-from-bodies", "four-bars-from-bodies",
+    "seven-body-from-bodies",
+]  # fmt: skip
+# of methods that a mechanism as compiled code takes
+REFUSED = {
+    "integrators": {"GaussLegendre4", "GeneralizedAlpha", "RATTLE", "Trapezoidal", "ImplicitMidpoint"},
+    "formulations": {"GGL", "Index1", "Index3", "Overdetermined", "ProjectedInvariants", "StateSpace", "StrangenessFree",
+                     "UnderlyingODE"},
+    "stabilizations": {"Baumgarte", "InvariantStabilization", "S_full"},
+}  # fmt: skip
+
+
+def mechanism_of(name, monkeypatch):
+    """The mechanism that a problem is made of."""
+    found = []
+
+    class Enough(Exception):
+        pass
+
+    def to_system(self, *given, **named):
+        found.append(self)
+        raise Enough
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Mechanism, "to_system", to_system)
+        with pytest.raises(Enough):
+            catalogue()[name]()
+    return found[0]
+
+
+def test_the_list_of_problems_is_whole(monkeypatch):
+    found = []
+    own = Mechanism.to_system
+    monkeypatch.setattr(Mechanism, "to_system", lambda self, *given, **named: found.append(self) or own(self, *given, **named))
+    small = [name for name in catalogue() if not name.startswith("wheelset") and name not in ("delta-robot", "jansen-walker")]
+    assert [name for name in small if not found.clear() and catalogue()[name]() and found] == [
+        name for name in PROBLEMS if name in small
+    ]
+
+
+@pytest.mark.parametrize("name", PROBLEMS)
+@pytest.mark.filterwarnings("ignore::holonomic.RedundancyWarning")
+def test_every_problem_of_bodies_runs_as_tables_with_methods_of_every_kind(name, monkeypatch):
+    m = mechanism_of(name, monkeypatch)
+    known = simulate(m, 0.01, compile="never", integrator=DOP853(), save_at=3, rtol=1e-9, atol=1e-12)
+    assert known.plan.tier == "tables"
+    for integrator, more in ((Radau(), IMPLICIT), (BDF(), IMPLICIT), (PHEM56(), {"stabilization": Projection()})):
+        sol = simulate(m, 0.01, compile="never", integrator=integrator, save_at=3, rtol=1e-8, atol=1e-11, **more)
+        assert np.abs(sol.q - known.q).max() < 1e-6, integrator
+        assert np.abs(sol.drift["position"]).max() < 1e-10 and np.abs(sol.drift["velocity"]).max() < 1e-10
+
+
+def rubbing():
+    m = slider_crank(speed=10.0)
+    m.friction("guide", coefficient=0.2, smoothing=0.05)
+    m.friction("A", coefficient=0.1, radius=0.02, smoothing=0.1)
+    return m
+
+
+def rubbing_in_space():
+    m = Mechanism(gravity=(0, 0, -9.81))
+    m.body("arm", rod((0, 0, 0), (0.5, 0, 0), mass=1.0, width=0.05))
+    m.revolute("O", m.ground, "arm", at=(0, 0, 0), axis=(0, 1, 0))
+    m.friction("O", coefficient=0.2, radius=0.03, smoothing=0.1)
+    return m
+
+
+def point_on_two_pins():
+    """A point mass whose rotation two arms hold by its position alone."""
+    m = Mechanism()
+    m.body("bob", at=(0, -1), mass=2.0)
+    for name, x in (("left", -1), ("right", 1)):
+        m.body(name, rod((x, 0), (x, -1), mass=1.0))
+        m.revolute(f"{name} top", m.ground, name, at=(x, 0))
+        m.revolute(f"{name} end", name, "bob", at=(x, -1))
+    m.assemble({"left top": 0.3})
+    return m
+
+
+def point_in_space():
+    m = Mechanism(gravity=(0, 0, -9.81))
+    m.body("rod", rod((0, 0, 0), (1, 0, 0), mass=1.0, width=0.02))
+    m.revolute("O", m.ground, "rod", at=(0, 0, 0), axis=(0, 1, 0))
+    m.body("bob", at=(1, 0, 0.2), mass=2.0)
+    m.fixed("weld", "rod", "bob", at=(1, 0, 0))
+    return m
+
+
+def light_link():
+    m = chain(4)
+    m.params["link 1.mass"] = 1e-12
+    return m
+
+
+WHOLE = {
+    "friction under reactions": rubbing, "the same in space": rubbing_in_space, "a point on two pins": point_on_two_pins,
+    "a point welded in space": point_in_space, "masses 1e11 apart": light_link,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("make", WHOLE.values(), ids=WHOLE)
+def test_what_blocks_of_the_mass_matrix_cannot_do_is_right_from_the_whole(make):
+    assert make().to_tables().collection.whole
+    for integrator, more in ((DOP853(), {}), (Radau(), IMPLICIT), (BDF(), IMPLICIT)):
+        sol, known = (simulate(make(), 0.1, compile=how, integrator=integrator, save_at=4, **more) for how in ("never", "now"))
+        assert sol.plan.tier == "tables" and np.abs(sol.q - known.q).max() < 1e-7
+        assert np.abs(sol.lam - known.lam).max() < 1e-6 * (1 + np.abs(known.lam).max())
+
+
+@pytest.mark.parametrize("name", [*MACHINES, "gear"])
+@pytest.mark.filterwarnings("ignore::holonomic.RedundancyWarning")
+def test_half_explicit_steps_are_those_of_compiled_code(name):
+    make = (lambda: planetary_gear(5.0)) if name == "gear" else MACHINES[name]
+    sol, known = (
+        simulate(make(), 0.02, compile=how, integrator=PHEM56(), stabilization=Projection(), step=1e-3) for how in ("never", "now")
+    )
+    assert np.abs(sol.q - known.q).max() < 1e-11 and np.abs(sol.v - known.v).max() < 1e-9
+
+
+def test_the_whole_matrix_gives_the_field_of_blocks():
+    from holonomic.kernels.signatures import Fn
+
+    for make in (everything, lambda: chain(9), MACHINES["arm"]):
+        m = make()
+        (tables, _), data, x = both(m)
+        whole = tables.system._of_fronts(tables.system.collection).field()
+        found = np.empty(whole.length)
+        fns = np.zeros(2 * len(Fn), dtype=np.int64)
+        fns[:2] = whole.function, whole.context
+        from holonomic.loop.from_python import invoke
+
+        invoke(fns, 0, 0.3, x, x, data[0], found)
+        known = tables.evaluate(Fn.FIELD, 0.3, x, x, data[0])
+        assert found[:-1] == pytest.approx(known[:-1], rel=1e-10, abs=1e-10 * np.abs(known).max())
+
+
+def test_a_body_without_inertia_that_may_turn_is_refused():
+    m = Mechanism()
+    m.body("bob", at=(1, 0), mass=1.0)
+    m.revolute("O", m.ground, "bob", at=(1, 0))
+    m.motor("O", torque=1.0)
+    with pytest.raises(BadArgument, match=r"^body .bob. has no inertia, but its joints let it turn\. Give inertia="):
+        simulate(m, 0.1, compile="never")
+
+
+def test_friction_under_a_load_that_is_shared_is_refused():
+    m = four_bar(3)
+    m.friction("A", coefficient=0.1, radius=0.02)
+    with pytest.raises(BadArgument, match=r"^'A friction' follows the reaction of joint 'A', which is not unique"):
+        simulate(m, 0.1, compile="never")
+
+
+def test_methods_that_tables_refuse_are_these():
+    def refuses(**methods) -> bool:
+        m = four_bar()
+        if not getattr(methods.get("integrator"), "adaptive", True):
+            methods["step"] = 1e-4
+        try:
+            simulate(m, 2e-4, compile="never", **methods)
+        except IncompatibleMethods as error:
+            return "does not offer" in str(error) or "does not have" in str(error)
+        return False
+
+    implicit = {"formulation": Index2(), "stabilization": Projection()}
+    integrators = [kind() for kind in (
+        h.RK4, h.RK45, h.DOP853, h.PHEM56, h.Radau, h.BDF, h.FixedBDF, h.BackwardEuler, h.Trapezoidal, h.ImplicitMidpoint,
+        h.GaussLegendre4, h.GeneralizedAlpha, h.RATTLE,
+    )]  # fmt: skip
+    found = {
+        "integrators": {type(i).__name__ for i in integrators if refuses(integrator=i, **(implicit if i.implicit else {}))},
+        "formulations": {
+            type(f).__name__
+            for f in (h.GGL(), h.Index1(), h.Index2(), h.Index3(), h.Overdetermined(), h.ProjectedInvariants("Pa"), h.StateSpace(),
+                      h.StrangenessFree(), h.UnderlyingODE())
+            if refuses(integrator=Radau(), formulation=f)
+        },
+        "stabilizations": {
+            name for name, s in {"Projection": Projection(), "S_both2": h.S_both2(), "Baumgarte": h.Baumgarte(alpha=5.0),
+                                 "S_full": h.S_full(), "PostStabilization": h.PostStabilization()}.items()
+            if refuses(integrator=h.RK4(), stabilization=s)
+        },
+    }  # fmt: skip
+    assert all(found[role] <= REFUSED[role] for role in REFUSED), found
+    assert found["integrators"] == REFUSED["integrators"] and found["formulations"] == REFUSED["formulations"]
+
+
+def test_states_are_the_one_kind_of_element_that_tables_refuse():
+    m = pendulum()
+    m.state("heat", rate=lambda O: O.speed**2)
+    with pytest.raises(IncompatibleMethods, match=r"^state 'heat' has an equation of its own"):
+        simulate(m, 0.1, compile="never")
+    for make in (wheel_pair, bricard):
+        make().to_tables()
+    m = Mechanism()
+    m.body("free", disk((0, 0), 0.1, mass=1.0))
+    assert simulate(m, 0.1, compile="never").plan.tier == "tables"
+    with pytest.warns(RedundancyWarning):
+        simulate(four_bar(3), 1e-3, compile="never", integrator=PHEM56(), stabilization=Projection())
