@@ -15,6 +15,7 @@ from holonomic import (
     Baumgarte,
     Dae,
     GeneralizedAlpha,
+    ImplicitMidpoint,
     Index2,
     Projection,
     System,
@@ -219,13 +220,13 @@ def test_bench_tells_a_right_method_from_a_wrong_one():
 
 
 def test_bench_measures_each_kind_beside_ours(tmp_path):
-    own = [Baumgarte(alpha=20), Index2(), RK23(), GeneralizedAlpha()]
+    own = [Baumgarte(alpha=20), Index2(), RK23(), GeneralizedAlpha(), ImplicitMidpoint()]
     found = bench(own, [pendulum(t_end=0.5)], check=False, rtol=[1e-3, 1e-5], steps=[50, 100], starts=1, repeat=1)
     assert found.ok is False and {check.fault for check in found.checks} == {"not checked"}
     named = {kind: {getattr(row, kind) for row in study.rows} for kind, study in found.studies.items()}
     assert named["stabilization"] == {"Baumgarte(alpha=20)", "Projection", "S_both2"}
     assert named["formulation"] == {"Index2", "GGL"}
-    assert {"RK23", "RK45", "DOP853", "GeneralizedAlpha", "BackwardEuler"} <= named["integrator"]
+    assert {"RK23", "RK45", "DOP853", "GeneralizedAlpha", "Radau", "ImplicitMidpoint", "BackwardEuler"} <= named["integrator"]
     folder = found.save(tmp_path / "bench")
     assert {path.name for path in folder.iterdir()} == {
         "bench.md", *(f"{kind}s.{end}" for kind in named for end in ("csv", "png"))

@@ -34,6 +34,7 @@ class Lowered(NamedTuple):
     first_order: int = 0  # of the first step, where it is not that of the method
     starting_points: int = 0  # points of a multistep method behind the first one
     between: np.ndarray | None = None  # ip for looking into a recorded step, where its two ends suffice for that
+    fixed: Lowered | None = None  # what runs in its place where steps are fixed
     patient: np.ndarray | None = None  # ip for fixed steps, where an iteration should not give up early
     one_step: bool = True  # a step can be taken again from its start alone
     dense_rows: int = 0  # where it cannot: how many rows of K its dense output reads; they are kept

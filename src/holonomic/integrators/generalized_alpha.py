@@ -14,119 +14,69 @@ errors of order h in λ, which the damping takes away only slowly. So its first 
 
     a0 = v̇0 + Δ h v̈0,      v0 + C h² P v̈0 (index 3)
 
+A step that is r times as long as the one before begins with what belongs to its own length,
+
+    a0 <- v̇0 + r (a0 - v̇0),      v0 <- v0 + (r² - 1) X (G v0 + g_t) (index 3),      X = M⁻¹Gᵀ(G M⁻¹Gᵀ)⁻¹
+
+so that order 2 stays, of λ, too, as if the run had begun with that step. Its error is
+
+    C h³ v̈ of q,      D h³ v⃛ of v,      D = 1/6 - κ - γ (1/2 + Δ),      κ = (1 - α_f)/2 - (1 - α_m)(1/2 + Δ)
+
+with v̈ and v⃛ from differences of v̇; see `alpha_error`.
+
 References
 ----------
-[arnold-bruels-2007]; [arnold-bruels-cardona-2015] on what other starting values do to λ.
+[arnold-bruels-2007]; [arnold-bruels-cardona-2015] on what other starting values do to λ; [jay-negrut-2007] on steps that change.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from ..errors import NO_CONVERGENCE, OK, SINGULAR, BadArgument
 from ..kernels.evaluate import evaluate
-from ..kernels.linalg import lu_factor, lu_solve
-from ..kernels.newton import LOOSE, small
+from ..kernels.newton import LOOSE, ROUNDED, rounding, small
 from ..kernels.newton_operators import linearize_by_rows
-from ..kernels.signatures import (
-    ACCEPT,
-    ADVANCE,
-    EQUATIONS,
-    call_model,
-)
+from ..kernels.signatures import ACCEPT, ADVANCE, EQUATIONS, RESIDUAL, Fn, call_model
 from ..kernels.vectors import copy_row, move_on
 from ..model.call_by_name import refuses_unknown
 from ..model.given_numbers import as_number
-from ..native.layout import REAL, Layout, view_as
 from ..native.marks import inner, kernel, leaf
+from .alpha_equations import (
+    ADDED,
+    ALGORITHMIC,
+    BY_SECOND,
+    EARLY,
+    FITTED,
+    NEW_ALGORITHMIC,
+    NEW_TRUE,
+    SLOPE,
+    TRUE,
+    constants,
+    controls_of,
+    influence,
+    kinematics,
+    missed_speeds,
+    newton_matrix,
+    scale_constraints,
+    slopes,
+    solve_step,
+)
+from .alpha_error import finish
 from .base import Integrator, Lowered
-from .hermite import dense, finish, interpolate
+from .hermite import dense, interpolate
 
-# rows of K: field at both ends; true and algorithmic accelerations at the old and at the new point; what is added to the
-# old velocities; the step for which that is, 0 before the first
-TRUE, ALGORITHMIC, NEW_TRUE, NEW_ALGORITHMIC, ADDED, CONTROL = 2, 3, 4, 5, 6, 7
 ITERATIONS = 12
 AHEAD = 0.1  # of a step, over which v̇ is differenced for v̈0
-CONTROLS = Layout("GeneralizedAlpha", (
-    ("h", REAL, "step for which it has begun"),
-    ("begun", REAL, "1 behind the first step"),
-))  # fmt: skip
-controls_of = view_as(CONTROLS, CONTROL)
-# fp behind the scales (3 + 2 ny numbers): α_m, α_f, β, γ
-ALPHA_M, ALPHA_F, BETA, GAMMA = range(4)
+SAME = 1e-10  # relative difference of lengths that is rounding of times
 
 
 def alpha_work(size) -> int:
-    """Numbers of workspace of one step."""
+    """Numbers of workspace of one step: two matrices and Newton's, pivots, residuals, slopes, and two vectors of errors."""
     ny = size.ny
     return 3 * ny * ny + 6 * ny + 8
-
-
-@leaf
-def constants(fp, ny):
-    """α_m, α_f, β, γ"""
-    c = 3 + 2 * ny
-    return fp[c + ALPHA_M], fp[c + ALPHA_F], fp[c + BETA], fp[c + GAMMA]
-
-
-@leaf
-def influence(h, fp, ny):
-    """By how much v1 and q1 follow v̇1."""
-    am, af, beta, gamma = constants(fp, ny)
-    factor = (1.0 - af) / (1.0 - am)
-    return factor * gamma * h, factor * beta * h * h
-
-
-@leaf
-def kinematics(x, xn, K, h, fp, nq, nv, ny):
-    """New positions and velocities from the true accelerations in NEW_TRUE (q' = v)."""
-    am, af, beta, gamma = constants(fp, ny)
-    for i in range(nv):
-        old, speed = K[ALGORITHMIC, i], x[nq + i] + K[ADDED, i]
-        new = ((1.0 - af) * K[NEW_TRUE, i] + af * K[TRUE, i] - am * old) / (1.0 - am)
-        K[NEW_ALGORITHMIC, i] = new
-        xn[i] = x[i] + h * speed + h * h * ((0.5 - beta) * old + beta * new)
-        xn[nq + i] = speed + h * ((1.0 - gamma) * old + gamma * new)
-
-
-@leaf
-def scale_constraints(values, first, last, h, fp, ny):
-    """Rows of constraints over the power of h that λ is raised to, so that Newton's matrix does not depend on h."""
-    for i in range(first, last):
-        values[i] /= abs(h) ** int(fp[1 + 2 * ny])
-
-
-@leaf
-def newton_matrix(run, W, at, ny, nq, nv, h, fp):
-    """Rows of dynamics and constraint by (v̇1, λ1)."""
-    by_v, by_q = influence(h, fp, ny)
-    size = ny * ny
-    m = ny - nq
-    J = W[at + 2 * size : at + 2 * size + m * m].reshape((m, m))
-    for i in range(m):
-        row = at + (nq + i) * ny
-        for j in range(nv):
-            slope = W[row + size + nq + j]
-            J[i, j] = slope + by_v * W[row + nq + j] + by_q * W[row + j]
-        for j in range(nv, m):
-            J[i, j] = W[row + nq + j]
-        if i >= nv:
-            scale_constraints(J[i], 0, m, h, fp, ny)
-    run.jacobians += 1
-    run.factorizations += 1
-    return lu_factor(J, W[at + 3 * size : at + 3 * size + m].view(np.int64))
-
-
-@leaf
-def slopes(W, at_slope, xn, K, row, nq, nv, ny):
-    """y' = (v, v̇, 0), v̇ from a row of K."""
-    for i in range(nv):
-        W[at_slope + i] = xn[nq + i]
-        W[at_slope + nq + i] = K[row, i]
-    for i in range(nq + nv, ny):
-        W[at_slope + i] = 0.0
 
 
 @leaf
@@ -143,6 +93,7 @@ def first_accelerations(K, s, h, shift, nq, nv):
     for i in range(nv):
         K[TRUE, i] = K[0, nq + i]
         K[ADDED, i] = (K[1, nq + i] - K[0, nq + i]) / s
+        K[SLOPE, i] = K[ADDED, i]
         K[ALGORITHMIC, i] = K[0, nq + i] + shift * h * K[ADDED, i]
 
 
@@ -161,6 +112,50 @@ def across(W, at, at_r, K, ny, nq, nv, h, fp):
     scale_constraints(r, nv, ny - nq, h, fp, ny)
 
 
+@leaf
+def fit_accelerations(K, ratio, nv):
+    """a0 for a step that is `ratio` times as long as the one before."""
+    for i in range(nv):
+        K[FITTED, i] = K[TRUE, i] + ratio * (K[ALGORITHMIC, i] - K[TRUE, i])
+
+
+@leaf
+def add_nothing(K, nv):
+    """Nothing is added to v0."""
+    for i in range(nv):
+        K[ADDED, i] = 0.0
+
+
+@inner
+def follow_change(model, run, t, h, state, fp, at_r, at_slope):
+    """Begin a step whose length is not that of the step before."""
+    size = model.size
+    x, K, W = state.x, state.K, state.W
+    ny, nq, nv, at = size.ny, size.nq, size.nv, size.at_newton
+    ratio = h / controls_of(K).h
+    fit_accelerations(K, ratio, nv)
+    add_nothing(K, nv)
+    if not fp[2 + ny + nq] > 0.0:
+        return OK
+    slopes(W, at_slope, x, K, TRUE, nq, nv, ny)
+    linearize_by_rows(model, t, x, 0, W, at_slope, at)
+    if newton_matrix(run, W, at, ny, nq, nv, h, fp) != 0:
+        return SINGULAR
+    call_model(model, RESIDUAL, t, x, 0, x, 0, W, size.at_residual)
+    missed_speeds(W, at_r, size.at_residual + size.n_position, ny, nq, nv, h, fp)
+    solve_step(W, at, at_r, ny, nq)
+    for i in range(nv):
+        K[ADDED, i] = (ratio * ratio - 1.0) * W[at_r + nq + i]
+    return OK
+
+
+@leaf
+def next_slope(K, h, nv):
+    """v̈ in the middle of the step."""
+    for i in range(nv):
+        K[SLOPE, i] = (K[NEW_TRUE, i] - K[TRUE, i]) / h
+
+
 @inner
 def begin(model, method, run, t, h, state, at_r, at_slope):
     """a0, and what is added to v0."""
@@ -168,8 +163,7 @@ def begin(model, method, run, t, h, state, at_r, at_slope):
     fp = method.fp
     x, xs, K, W = state.x, state.xs, state.K, state.W
     ny, nq, nv, at = size.ny, size.nq, size.nv, size.at_newton
-    area, m, v = ny * ny, ny - nq, at + 3 * ny * ny
-    am, af, beta, _ = constants(fp, ny)
+    am, af, _, _ = constants(fp, ny)
     step_ahead(x, xs, K, AHEAD * h, nq, nv)
     status = evaluate(model, run, t + AHEAD * h, xs, K, 1, W)
     if status != OK:
@@ -180,11 +174,10 @@ def begin(model, method, run, t, h, state, at_r, at_slope):
     across(W, at, at_r, K, ny, nq, nv, h, fp)
     if newton_matrix(run, W, at, ny, nq, nv, h, fp) != 0:
         return SINGULAR
-    r = W[at_r + nq : at_r + ny]
-    lu_solve(W[at + 2 * area : at + 2 * area + m * m].reshape((m, m)), W[v : v + m].view(np.int64), r)
+    solve_step(W, at, at_r, ny, nq)
     raised = fp[2 + ny + nq] > 0.0  # index 3
     for i in range(nv):
-        K[ADDED, i] = (1.0 / 6.0 - 0.5 * (am - af) - beta) * h * h * r[i] if raised else 0.0
+        K[ADDED, i] = fp[3 + 2 * ny + BY_SECOND] * h * h * W[at_r + nq + i] if raised else 0.0
     controls_of(K).h = h
     return OK
 
@@ -216,21 +209,27 @@ def advance(model, method, run, t, h, state):
     fp = method.fp
     x, xn, K, W = state.x, state.xn, state.K, state.W
     ny, nq, nv, at = size.ny, size.nq, size.nv, size.at_newton
-    area, m = ny * ny, ny - nq
-    v = at + 3 * area
-    at_r, at_slope = v + ny, v + 2 * ny
+    at_r = at + 3 * ny * ny + ny
+    at_slope = at_r + ny
     control = controls_of(K)
-    if control.begun == 0.0 and control.h != h:
-        status = begin(model, method, run, t, h, state, at_r, at_slope)
-        if status != OK:
-            return status
+    status, first = OK, ALGORITHMIC
+    if control.begun == 0.0:
+        if control.h != h:
+            status = begin(model, method, run, t, h, state, at_r, at_slope)
+    elif abs(h - control.h) > SAME * abs(h):
+        first = FITTED
+        status = follow_change(model, run, t, h, state, fp, at_r, at_slope)
+    else:
+        add_nothing(K, nv)
+    if status != OK:
+        return status
     for i in range(nv):
         K[NEW_TRUE, i] = K[TRUE, i]
     for i in range(nq + nv, ny):
         xn[i] = x[i]
     before = 1e300
     for iteration in range(ITERATIONS):
-        kinematics(x, xn, K, h, fp, nq, nv, ny)
+        kinematics(x, xn, K, first, h, fp, nq, nv, ny)
         slopes(W, at_slope, xn, K, NEW_TRUE, nq, nv, ny)
         call_model(model, EQUATIONS, t + h, xn, 0, W, at_slope, W, at_r)
         run.residuals += 1
@@ -238,15 +237,19 @@ def advance(model, method, run, t, h, state):
             linearize_by_rows(model, t + h, xn, 0, W, at_slope, at)
             if newton_matrix(run, W, at, ny, nq, nv, h, fp) != 0:
                 return SINGULAR
-        J = W[at + 2 * area : at + 2 * area + m * m].reshape((m, m))
         r = W[at_r + nq : at_r + ny]
-        scale_constraints(r, nv, m, h, fp, ny)
-        lu_solve(J, W[v : v + m].view(np.int64), r)
+        scale_constraints(r, nv, ny - nq, h, fp, ny)
+        solve_step(W, at, at_r, ny, nq)
         change = take_changes(r, xn, K, h, fp, nq, nv, ny)
         if not change <= 1e200:
             return NO_CONVERGENCE
-        if change <= fp[1] or (change >= 0.3 * before and small(change, LOOSE, xn, h, fp, nq, nq + nv, ny)):
-            kinematics(x, xn, K, h, fp, nq, nv, ny)
+        at_rest = change >= 0.3 * before
+        if at_rest and method.ip[EARLY] == 1:
+            at_rest = change <= ROUNDED * rounding(xn, h, fp, nq, nq + nv, ny)
+        elif at_rest:
+            at_rest = small(change, LOOSE, xn, h, fp, nq, nq + nv, ny)
+        if change <= fp[1] or at_rest:
+            kinematics(x, xn, K, first, h, fp, nq, nv, ny)
             return OK
         before = change
     return NO_CONVERGENCE
@@ -256,12 +259,12 @@ def advance(model, method, run, t, h, state):
 def accept(model, method, run, h, state):
     """New accelerations become the old ones."""
     size = model.size
-    x, xn, K = state.x, state.xn, state.K
+    x, xn, K, control = state.x, state.xn, state.K, controls_of(state.K)
+    if method.ip[EARLY] == 1:
+        next_slope(K, h, size.nv)
     copy_row(K, NEW_TRUE, K, TRUE, size.nv)
     copy_row(K, NEW_ALGORITHMIC, K, ALGORITHMIC, size.nv)
-    for i in range(size.nv):
-        K[ADDED, i] = 0.0
-    controls_of(K).begun = 1.0
+    control.begun, control.h, control.back = 1.0, h, 0.5 * h
     move_on(K, 1, size.nrow, xn, x, size.ny)
     return OK
 
@@ -269,26 +272,30 @@ def accept(model, method, run, h, state):
 @refuses_unknown
 @dataclass(frozen=True)
 class GeneralizedAlpha(Integrator):
-    """Generalized-α method, order 2, fixed step, with numerical damping at high frequencies.
+    """Generalized-α method, order 2, adaptive or with a fixed step, with numerical damping at high frequencies.
 
-    Takes index 3 (the usual form) and index 2; q' must be v. Its own λ has order 2 from the first step on if rho < 1;
-    with rho = 1 nothing damps what the start leaves in it, and with index 3 that is of order 1.
+    Takes index 3 (the usual form) and index 2; q' must be v. Its own λ has order 2 from the first step on if rho < 1, while steps
+    change, too; with rho = 1 nothing damps what the start leaves in it, and with index 3 that is of order 1.
 
     Parameters
     ----------
     rho : float
         Spectral radius at infinite frequency, 0 (strong damping) to 1 (none).
+
+    References
+    ----------
+    [arnold-bruels-2007]; [arnold-bruels-cardona-2015]; [jay-negrut-2007].
     """
 
     rho: float = 0.8
     order = 2
     takes = "residual"
-    adaptive = False
+    adaptive = True
     implicit = True
     indices = (2, 3)
     only_plain = True
     needs_dense_terms = True
-    references = ("arnold-bruels-2007", "arnold-bruels-cardona-2015")
+    references = ("arnold-bruels-2007", "arnold-bruels-cardona-2015", "jay-negrut-2007")
 
     def __post_init__(self):
         if not 0.0 <= as_number(self.rho) <= 1.0:
@@ -299,10 +306,13 @@ class GeneralizedAlpha(Integrator):
         alpha_f = self.rho / (self.rho + 1.0)
         gamma = 0.5 + alpha_f - alpha_m
         beta = 0.25 * (gamma + 0.5) ** 2
-        return Lowered(
-            slots={
-                "advance": advance, "finish": finish, "accept": accept, "dense": dense, "interpolate": interpolate,
-            },
-            ip=np.array([1], dtype=np.int64), fp=np.array([alpha_m, alpha_f, beta, gamma]), rows=8, errors=0,
-            one_step=False, dense_rows=2, work=alpha_work, wants_scales=True,
+        shift = alpha_m - alpha_f
+        second = 1.0 / 6.0 - 0.5 * shift - beta
+        third = 1.0 / 6.0 - (0.5 * (1.0 - alpha_f) - (1.0 - alpha_m) * (0.5 + shift)) - gamma * (0.5 + shift)
+        slots = {"advance": advance, "finish": finish, "accept": accept, "dense": dense, "interpolate": interpolate}
+        fixed = Lowered(
+            slots, ip=np.array([1, 0], dtype=np.int64), fp=np.array([alpha_m, alpha_f, beta, gamma, second, third]), rows=10,
+            errors=0, one_step=False, dense_rows=2, needs=(Fn.RESIDUAL,), work=alpha_work, wants_scales=True,
         )  # fmt: skip
+        early = np.array([1, 1], dtype=np.int64)
+        return replace(fixed, ip=early, errors=1, exponent=1.0 / 3.0, error_order=2, fac_max=2.0, fixed=fixed)

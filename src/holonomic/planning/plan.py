@@ -56,6 +56,8 @@ class Plan:
         self.integrator = choice.integrator.lower()
         if self.integrator.unconstrained is not None and not model.n_lam:
             self.integrator = self.integrator.unconstrained
+        if choice.step is not None and self.integrator.fixed is not None:
+            self.integrator = self.integrator.fixed
         if choice.step is not None and self.integrator.patient is not None:
             self.integrator = self.integrator._replace(ip=self.integrator.patient)
         if self.integrator.starting_points and self.events:

@@ -1,0 +1,107 @@
+"""The equations of a generalized-α step: rows of K, and what v1, q1 and Newton's matrix are made of."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..kernels.linalg import lu_factor, lu_solve
+from ..native.layout import REAL, Layout, view_as
+from ..native.marks import leaf
+
+# rows of K: field at both ends; true and algorithmic accelerations at the old and at the new point; what is added to the
+# old velocities; numbers of the run; algorithmic accelerations at the old point for the length of this step; v̈ before it
+TRUE, ALGORITHMIC, NEW_TRUE, NEW_ALGORITHMIC, ADDED, CONTROL, FITTED, SLOPE = 2, 3, 4, 5, 6, 7, 8, 9
+EARLY = 1  # ip: 1 where steps are chosen by their error
+CONTROLS = Layout("GeneralizedAlpha", (
+    ("h", REAL, "step for which it has begun, then that of the step before"),
+    ("back", REAL, "time from where v̈ before this step is known to its start"),
+    ("begun", REAL, "1 behind the first step"),
+))  # fmt: skip
+controls_of = view_as(CONTROLS, CONTROL)
+# fp behind the scales (3 + 2 ny numbers): α_m, α_f, β, γ, then C and D of the error
+ALPHA_M, ALPHA_F, BETA, GAMMA, BY_SECOND, BY_THIRD = range(6)
+
+
+@leaf
+def constants(fp, ny):
+    """α_m, α_f, β, γ"""
+    c = 3 + 2 * ny
+    return fp[c + ALPHA_M], fp[c + ALPHA_F], fp[c + BETA], fp[c + GAMMA]
+
+
+@leaf
+def influence(h, fp, ny):
+    """By how much v1 and q1 follow v̇1."""
+    am, af, beta, gamma = constants(fp, ny)
+    factor = (1.0 - af) / (1.0 - am)
+    return factor * gamma * h, factor * beta * h * h
+
+
+@leaf
+def kinematics(x, xn, K, first, h, fp, nq, nv, ny):
+    """New positions and velocities from the true accelerations in NEW_TRUE (q' = v); a0 stands in row `first`."""
+    am, af, beta, gamma = constants(fp, ny)
+    for i in range(nv):
+        old, speed = K[first, i], x[nq + i] + K[ADDED, i]
+        new = ((1.0 - af) * K[NEW_TRUE, i] + af * K[TRUE, i] - am * old) / (1.0 - am)
+        K[NEW_ALGORITHMIC, i] = new
+        xn[i] = x[i] + h * speed + h * h * ((0.5 - beta) * old + beta * new)
+        xn[nq + i] = speed + h * ((1.0 - gamma) * old + gamma * new)
+
+
+@leaf
+def scale_constraints(values, first, last, h, fp, ny):
+    """Rows of constraints over the power of h that λ is raised to, so that Newton's matrix does not depend on h."""
+    for i in range(first, last):
+        values[i] /= abs(h) ** int(fp[1 + 2 * ny])
+
+
+@leaf
+def newton_matrix(run, W, at, ny, nq, nv, h, fp):
+    """Rows of dynamics and constraint by (v̇1, λ1)."""
+    by_v, by_q = influence(h, fp, ny)
+    size = ny * ny
+    m = ny - nq
+    J = W[at + 2 * size : at + 2 * size + m * m].reshape((m, m))
+    for i in range(m):
+        row = at + (nq + i) * ny
+        for j in range(nv):
+            slope = W[row + size + nq + j]
+            J[i, j] = slope + by_v * W[row + nq + j] + by_q * W[row + j]
+        for j in range(nv, m):
+            J[i, j] = W[row + nq + j]
+        if i >= nv:
+            scale_constraints(J[i], 0, m, h, fp, ny)
+    run.jacobians += 1
+    run.factorizations += 1
+    return lu_factor(J, W[at + 3 * size : at + 3 * size + m].view(np.int64))
+
+
+@leaf
+def slopes(W, at_slope, xn, K, row, nq, nv, ny):
+    """y' = (v, v̇, 0), v̇ from a row of K."""
+    for i in range(nv):
+        W[at_slope + i] = xn[nq + i]
+        W[at_slope + nq + i] = K[row, i]
+    for i in range(nq + nv, ny):
+        W[at_slope + i] = 0.0
+
+
+@leaf
+def missed_speeds(W, at_r, at_speeds, ny, nq, nv, h, fp):
+    """The right-hand side (0, G v0 + g_t), scaled like Newton's matrix."""
+    _, by_q = influence(h, fp, ny)
+    r = W[at_r + nq : at_r + ny]
+    for i in range(nv):
+        r[i] = 0.0
+    for i in range(nv, ny - nq):
+        r[i] = by_q * W[at_speeds + i - nv]
+    scale_constraints(r, nv, ny - nq, h, fp, ny)
+
+
+@leaf
+def solve_step(W, at, at_r, ny, nq):
+    """Solve with Newton's matrix, nq behind at_r."""
+    m, size = ny - nq, ny * ny
+    J = W[at + 2 * size : at + 2 * size + m * m].reshape((m, m))
+    lu_solve(J, W[at + 3 * size : at + 3 * size + m].view(np.int64), W[at_r + nq : at_r + ny])
