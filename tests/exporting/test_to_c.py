@@ -1,7 +1,9 @@
 """A simulation as a C library: the bits of simulate, and nothing of Python."""
 
 import ctypes
+import shutil
 import subprocess
+import sys
 import threading
 
 import numpy as np
@@ -335,3 +337,57 @@ def test_problems_that_come_with_us_end_where_simulate_ends_bit_for_bit(name, tm
     m, sol = Instance(Library(made)), simulate(problem, **chosen)
     assert m.step_to(sol.t[-1]) == 0
     assert m.steps() == sol.stats["steps"] and (m.numbers("q", sol.q.shape[1]) == sol.q[-1]).all()
+
+
+COUNTING = """
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "swing.h"
+
+extern void *__libc_malloc(size_t);
+extern void *__libc_calloc(size_t, size_t);
+extern void *__libc_realloc(void *, size_t);
+static long calls;
+void *malloc(size_t n) { calls++; return __libc_malloc(n); }
+void *calloc(size_t k, size_t n) { calls++; return __libc_calloc(k, n); }
+void *realloc(void *p, size_t n) { calls++; return __libc_realloc(p, n); }
+
+int main(void) {
+    swing *m = swing_create();
+    void *kept = malloc(swing_size());
+    const long before = calls;
+    for (int k = 1; k <= 1000; k++) {
+        if (k == 500) { swing_set(m, SWING_P_L, 2.0); if (swing_reset(m, 0.0, NULL, NULL)) return 1; }
+        swing_set_input(m, SWING_U_PUSH, 0.1, 0.01);
+        if (swing_step_to(m, swing_time(m) + 0.01)) return 2;
+        swing_save(m, kept);
+        swing_restore(m, kept);
+        if (!swing_lambda(m) || !swing_outputs(m) || swing_position_drift(m) > 1e-9) return 3;
+    }
+    const long after = calls;
+    swing_free(m);
+    free(kept);
+    printf("%ld %ld\\n", before, after - before);
+    return 0;
+}
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="counts the calls of glibc's malloc")
+def test_nothing_is_allocated_after_create(swing, tmp_path):
+    (tmp_path / "count.c").write_text(COUNTING)
+    program = tmp_path / "count"
+    linked = [f"-I{swing.folder}", f"-L{swing.folder}", f"-l{swing.name}", f"-Wl,-rpath,{swing.folder}", "-rdynamic"]
+    subprocess.run(["cc", "-O0", "-fno-builtin", tmp_path / "count.c", "-o", program, *linked], check=True)
+    told = subprocess.run([program], capture_output=True, text=True, check=True).stdout.split()
+    assert int(told[0]) >= 2 and told[1] == "0"  # the instance and the room for its state are counted, no more follow
+
+
+@pytest.mark.skipif(shutil.which("cmake") is None, reason="needs CMake")
+@pytest.mark.slow
+def test_cmake_builds_the_example(swing, tmp_path):
+    run = lambda *command: subprocess.run(command, check=True, capture_output=True, text=True)
+    run("cmake", "-S", swing.folder, "-B", tmp_path / "build")
+    run("cmake", "--build", tmp_path / "build")
+    assert len(run(tmp_path / "build" / f"{swing.name}_example").stdout.splitlines()) == 100
