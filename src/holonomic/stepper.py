@@ -27,7 +27,7 @@ ENDLESS = 2**62  # steps: a loop of one's own has no end
 QUOTA = 2**40  # attempts in one call of the compiled loop: a step of a Stepper is short
 
 
-class Held:
+class RunInUse:
     """A run that a stepper works with, and what the compiled loop is given of it; afterwards its copies may have it."""
 
     __slots__ = ("given", "run", "spare")
@@ -135,7 +135,7 @@ class Stepper:
     def _work_with(self, run: Run, given: tuple | None = None) -> None:
         self._run, self._memory, self._data = run, run.memory, run.data
         self._given = self._for_kernels() if given is None else given
-        self._held = Held(run, self._given, self._spare)
+        self._in_use = RunInUse(run, self._given, self._spare)
 
     def _wake(self) -> None:
         """Make of a copy that has only been kept one that can go on."""
@@ -255,7 +255,7 @@ class Stepper:
         while status != DONE:
             if not (self.plan.supplies(status) or status == MORE):
                 raise self._failed(status)
-            self._given = self._held.given = self._for_kernels()
+            self._given = self._in_use.given = self._for_kernels()
             memory.quota, memory.paths = QUOTA, 0  # paths over singular positions, whose buffer may be full, are not asked for here
             status = run_compiled(self._given, NOT_OPENED, DRIVE)
             raise_what_was_raised()
@@ -350,7 +350,7 @@ class Stepper:
         other = object.__new__(Stepper)
         own = self.__dict__.copy()
         own["_kept"] = self.state()
-        own["_held"] = own["_run"] = None
+        own["_in_use"] = own["_run"] = None
         other.__dict__ = own
         return other
 
