@@ -15,7 +15,6 @@ from .arguments import (
     Budget,
     GivenStart,
     Opened,
-    choice_at_start,
     free_multipliers,
     given_controllers,
     inputs_of_run,
@@ -25,22 +24,18 @@ from .arguments import (
 )
 from .automatic.decide import Choosing
 from .errors import IncompatibleMethods
-from .model.dae import Dae
 from .model.input_tables import InputTables
 from .model.operators import Operators
-from .planning.gains import check_gain
 from .planning.reuse import UntraceableEvent, as_python, model_of, plan_of
 from .results.solution import Solution
 from .results.story import told
 from .running.companion import check_error, enter_error
 from .running.detour import Crossing
+from .running.one_plan import consistent_start, filled_data
 from .running.prepared import prepared_for, remember
 from .running.run import DOUBLE, run_of
 from .running.sampled import Answers, Sampling, laws_of_run
-from .running.walk import set_invariants, walk
-from .starting.initial import prepare
-from .starting.invariance import check_invariants
-from .starting.roots import take_root
+from .running.walk import walk
 
 
 def simulate(
@@ -236,7 +231,7 @@ def _as_possible(here: Opened, asked: Asked, budget: Budget | None, file: tuple[
 def _simulated(here: Opened, asked: Asked, budget: Budget | None, file: tuple[Path, float] | None) -> Solution:
     """Run what was asked for, once the arguments are read."""
     system, t0, t1, q, v, extras, start = here
-    initial, lam0, forward = start.initial, start.lam0, 1.0 if t1 >= t0 else -1.0
+    initial, forward = start.initial, 1.0 if t1 >= t0 else -1.0
     model = model_of(system, q, v, t0, extras)
     ready = prepared_for(model, start, asked)
     sol = None if ready is None else ready.run(here, asked)
@@ -257,35 +252,22 @@ def _simulated(here: Opened, asked: Asked, budget: Budget | None, file: tuple[Pa
         note, asked = aim.note, asked._replace(step=aim.step, rtol=aim.rtol, atol=aim.atol, **aim.methods)
     choice = asked.choice(model)
     watched = asked.watched(system)
-    data = model.data()
     sampling = None
     if asked.inputs is None and asked.controllers is None:
         inputs = InputTables(model)
     else:
         inputs, sampling = _driven(model, asked, t0, t1)
-    inputs.begin(data, t0, forward)
-    begin = prepare(
-        model, t0, q, v, data, tol=choice.constraint_tol, initial=initial, hold=start.hold,
-        redundant=system.redundant if start.redundant is None else start.redundant,
-    )  # fmt: skip
-    if initial != "free" and isinstance(system, Dae):
-        begin, lam0 = begin._replace(root=take_root(model, t0, begin.q, data, lam0)), None
-    choice = choice_at_start(choice, model, t0, begin.q, data)
+    begin, choice, data, lam0 = consistent_start(model, here, choice, inputs, forward)
     pairs = choice.precision != DOUBLE
-    plan = plan_of(model, choice, watched, begin.rows, not pairs)
+    plan_for = lambda other: plan_of(model, other, watched, begin.rows, not pairs)
+    plan = plan_for(choice)
     choosing = None
     compiled = not model.interpreted and (model.dense or model.formulations)
     if choice.integrator_open and not pairs and compiled and initial != "free":
         others = {"formulation": asked.formulation, "stabilization": asked.stabilization}
-        choosing = Choosing(model, others, choice, t1, lambda other: plan_of(model, other, watched, begin.rows, True))
+        choosing = Choosing(model, others, choice, t1, plan_for)
         plan = choosing.likely(plan)
-    plan.enter_gains(data, forward)
-    z0 = np.concatenate([begin.q, begin.v])
-    if initial != "free" and model.n_invariants:
-        set_invariants(model, t0, z0, data)
-        check_invariants(model, t0, z0, data)
-    data = plan.extended(data)
-    check_gain(plan, t0, z0, data)
+    data, z0 = filled_data(plan, begin, data, t0, initial == "free", forward)
     save_t = asked.times(t0, t1, 1 + model.nq + 2 * model.nv + model.n_lam)
     if budget is not None and save_t is not None:
         numbers = len(save_t) * (1 + model.nq + 2 * model.nv + model.n_lam)
@@ -296,7 +278,6 @@ def _simulated(here: Opened, asked: Asked, budget: Budget | None, file: tuple[Pa
         run.follow(sampling)
     if initial == "free" and lam0 is not None:
         run.lam0, lam0 = free_multipliers(plan, lam0), None
-    plan_for = lambda other: plan_of(model, other, watched, begin.rows, True)
     crossing = Crossing(None if initial == "free" or pairs else plan_for, t1)
     attendant = None
     if budget is not None or file is not None:

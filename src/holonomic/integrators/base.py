@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import fields, is_dataclass
-from typing import Any, ClassVar, NamedTuple
+from dataclasses import dataclass, fields, is_dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -15,7 +15,8 @@ from ..native.layout import Memory
 from ..native.marks import Kernel
 
 
-class Lowered(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class Lowered:
     """An integrator as the step loop wants it: kernels by slot name, numbers, and rows of stages."""
 
     slots: dict[str, Kernel]  # advance, finish, accept, dense, interpolate
@@ -44,7 +45,7 @@ class Lowered(NamedTuple):
     advises: bool = False  # whether it says how an iteration went: run.advice_keep, run.advice_safety, run.advice_shrink
     doubts: bool = False  # whether its dense output says how wrong it is: run.doubt, run.doubt_exponent
     wants_scales: bool = False  # fp is to begin with rtol, Newton's bound, atol and the powers of h
-    unconstrained: Any = None  # another one that runs in its place where there are no constraints
+    unconstrained: Lowered | None = None  # what runs in its place where there are no constraints
     nodes: np.ndarray | None = None  # where in the step the rows of K stand, if they are slopes at points of it
     exact_fp: Any = None  # a function that gives fp without rounding, for runs with more digits; None: it is known as doubles alone
     needs: tuple[Fn, ...] = ()  # model functions beside those of its formulation

@@ -21,6 +21,7 @@ References
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cache
 
 import numpy as np
@@ -164,8 +165,8 @@ def _half_explicit() -> Lowered:
     for i, weights in enumerate(BAR, 1):
         bar[i, : i + 1] = weights
     at = len(explicit.fp)
-    return explicit._replace(
-        slots={**explicit.slots, "advance": advance, "finish": finish},
+    return replace(
+        explicit, slots={**explicit.slots, "advance": advance, "finish": finish},
         ip=np.array([*explicit.ip, at, at + bar.size], dtype=np.int64),
         fp=np.concatenate([explicit.fp, bar.ravel(), [0.0], C_BAR]), rows=explicit.rows + 1,
         unconstrained=explicit, needs=(Fn.KINEMATICS, Fn.VELOCITY, Fn.HALF_EXPLICIT), work=half_explicit_work,

@@ -59,7 +59,7 @@ class Plan:
         if choice.step is not None and self.integrator.fixed is not None:
             self.integrator = self.integrator.fixed
         if choice.step is not None and self.integrator.patient is not None:
-            self.integrator = self.integrator._replace(ip=self.integrator.patient)
+            self.integrator = replace(self.integrator, ip=self.integrator.patient)
         if self.integrator.starting_points and self.events:
             raise IncompatibleMethods(
                 f"{choice.integrator!r} keeps its steps even and cannot end one on an event. Use BDF(), or a one-step "
@@ -89,7 +89,7 @@ class Plan:
         self.blocks = self._blocks(implicit)
         if self.integrator.wants_scales:
             fp = np.concatenate([self._scales(), self.integrator.fp])
-            self.integrator = self.integrator._replace(fp=fp)
+            self.integrator = replace(self.integrator, fp=fp)
         self.spare: list = []  # workspaces of finished runs, for the next ones
         self.on_gpu: dict[Any, Any] = {}  # programs of sweeps there
         self.in_short: Plan | None = None  # what a run in which little happens has instead
