@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, fields, is_dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
