@@ -31,7 +31,7 @@ class FrontProgram(NamedTuple):
     panels: int  # numbers of all panels
     left: int  # numbers of room for what fronts leave
     sides: int  # for their right hand sides
-    largest: int  # rows of the largest front
+    front: int  # numbers of room for the front that is summed
     block: int  # numbers of room for blocks of lumps
 
 
@@ -144,8 +144,9 @@ class Fronts:
         )  # fmt: skip
         if answer < 0:
             raise RuntimeError(f"fronts of group {-1 - answer} are not alike: their forms have the same number by chance")
-        largest = int(sizes[1::3].max(initial=1))
-        return FrontProgram(words, order, *(int(each) for each in used[:3]), largest, int(used[3]))
+        rows = sizes[1 : 3 * many : 3]
+        front = int(np.where(rows < ALONE, 4 * rows * (rows + 1), rows * (8 * ((rows + 7) // 8))).max(initial=8))
+        return FrontProgram(words, order, *(int(each) for each in used[:3]), front, int(used[3]))
 
 
 def _begins(of: np.ndarray, many: int) -> np.ndarray:

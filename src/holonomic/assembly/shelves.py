@@ -273,11 +273,10 @@ class _Arranged:
         """What lies where in the room of a call."""
         head, room = self.context.memory, 0
         most = max(head.places_q, head.places_v, head.places_c)
-        front = 4 * program.largest * (program.largest + 1)
         for name, size in (
             ("at_q", head.places_q), ("at_v", head.places_v), ("at_f", most), ("at_a", most), ("at_b", most),
             ("at_r", self.rows), ("at_s", self.rows), ("at_g", self.rows), ("at_c", self.rows), ("at_diagonal", self.rows),
-            ("at_arg", 8 * max(2, self.most_arguments)), ("at_data", 8 * self.most_data), ("at_front", front),
+            ("at_arg", 8 * max(2, self.most_arguments)), ("at_data", 8 * self.most_data), ("at_front", program.front),
             ("at_block", program.block), ("at_left", program.left), ("at_sides", program.sides), ("at_kept", kept),
         ):  # fmt: skip
             setattr(head, name, room)
