@@ -6,7 +6,26 @@ import numpy as np
 import pytest
 from c_library import Instance, Library, needs_compiler
 
-from holonomic import BDF, DOP853, GGL, RK4, Dae, Event, Index2, Projection, Radau, Stepper, System, export, simulate
+from holonomic import (
+    BDF,
+    DOP853,
+    GGL,
+    RK4,
+    BackwardEuler,
+    Dae,
+    Event,
+    GaussLegendre4,
+    ImplicitMidpoint,
+    Index1,
+    Index2,
+    Projection,
+    Radau,
+    Stepper,
+    System,
+    Trapezoidal,
+    export,
+    simulate,
+)
 from holonomic.multibody import Mechanism, rod
 
 pytestmark = needs_compiler
@@ -194,3 +213,18 @@ def test_fixed_steps_cost_no_more_than_their_bound(tmp_path):
     assert made.bound.usual < made.bound.operations
     assert str(made.bound).split(", ")[0] in " ".join(made.header.read_text().replace(" * ", " ").split())
     assert export(swing([0.0, -9.81]), 1.0, **START, **EXPLICIT, folder=tmp_path).bound is None
+
+
+@pytest.mark.parametrize(
+    ("integrator", "formulation"), [(BackwardEuler(), GGL()), (Trapezoidal(), Index2()), (ImplicitMidpoint(), Index1())], ids=repr
+)
+def test_fixed_steps_of_implicit_methods_cost_no_more_than_their_bound(integrator, formulation, tmp_path):
+    swing = System(mass=np.eye(2), force=[0.0, -9.81], constraint=lambda q: q @ q - 1.0)
+    options = {**START, "integrator": integrator, "formulation": formulation, "step": 0.05}
+    made = export(swing, 1.0, **options, folder=tmp_path / "bound")
+    bound, stats = made.bound, simulate(swing, 1.0, **options).stats
+    assert bound.iterations == 20 and bound.evaluations == 20 * integrator.points and bound.usual < bound.operations
+    assert stats["residuals"] <= bound.iterations * stats["steps"] and stats["factorizations"] <= bound.solves * stats["steps"]
+    assert str(bound) in " ".join(made.header.read_text().replace(" * ", " ").split())
+    no_bound = {**options, "integrator": GaussLegendre4(), "formulation": Index1()}
+    assert export(swing, 1.0, **no_bound, folder=tmp_path / "none").bound is None

@@ -69,6 +69,8 @@ class Integrator:
     implicit: ClassVar[bool] = False  # solves equations in every step
     indices: ClassVar[tuple[int, ...] | None] = None  # indices of the residuals it takes, of a System with q' = v alone; None: all
     highest_index: ClassVar[int] = 3  # index above which velocities and multipliers do not converge
+    iterations: ClassVar[int | None] = None  # of Newton's method in a fixed step, at most; None: not counted
+    points: ClassVar[int] = 1  # at which each of these looks at the equations
     needs_constant_mass: ClassVar[bool] = False  # takes no mass matrix that changes, and none that is singular
     needs_forces_of_position: ClassVar[bool] = False  # takes forces of t and q alone
     only_plain: ClassVar[bool] = False  # takes (q, v, λ) and one level of the constraints only, no further multipliers

@@ -245,6 +245,7 @@ class _ImplicitStep(Integrator):
 
     adaptive, implicit, takes = False, True, "residual"
     takes_overdetermined = True
+    iterations = ITERATIONS
 
 
 @refuses_unknown
@@ -314,6 +315,7 @@ class Trapezoidal(_ImplicitStep):
     """
 
     order = 2
+    points = 2
     needs_dense_terms = True
     references = ("steinbrecher-2003", "HW96")
 
@@ -337,6 +339,7 @@ class ImplicitMidpoint(_ImplicitStep):
 
     constraints: str = "end"
     order = 2
+    points = 2
     needs_dense_terms = True
     keeps_energy = True
     symmetric = True
