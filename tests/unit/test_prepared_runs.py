@@ -22,6 +22,11 @@ def models_of(system) -> list:
     return list(system.made.models.values())
 
 
+def ready(model) -> bool:
+    """Whether something is settled for later runs."""
+    return any(model.prepared.values())
+
+
 def forget(system) -> None:
     """Let the next run be the first one that is asked for so."""
     for model in models_of(system):
@@ -62,7 +67,7 @@ def same_again(system, *args, times=2, prepared_runs=True, **options) -> None:
     outcome(call)  # what is compiled on the way, and whether little happens, is known from here on
     forget(model_of)
     first = outcome(call)
-    assert prepared_runs is None or any(model.prepared for model in models_of(model_of)) is prepared_runs
+    assert prepared_runs is None or any(ready(model) for model in models_of(model_of)) is prepared_runs
     for _ in range(times):
         again = outcome(call)
         assert again.keys() == first.keys()
@@ -130,7 +135,7 @@ def test_a_start_that_is_not_plain_is_refused_in_the_same_words():
         first = outcome(lambda start=start: h.simulate(system, 0.01, **start))
         assert "x" not in first, start
         h.simulate(system, 0.01, q0=[1, 0], v0=[0, 0])
-        assert all(model.prepared for model in models_of(system))
+        assert all(ready(model) for model in models_of(system))
         assert outcome(lambda start=start: h.simulate(system, 0.01, **start)) == first
 
 
@@ -209,6 +214,17 @@ def test_ways_of_asking_are_forgotten_in_time():
         h.simulate(system, 0.001, q0=[1, 0], v0=[0, 0], rtol=1e-6 * (1 + k / 100))
     (model,) = models_of(system)
     assert len(model.prepared) <= prepared.MOST
+    assert sum(map(bool, model.prepared.values())) == 1  # all others came only once
+
+
+def test_words_that_come_again_are_settled_beside_others():
+    system = pendulum()
+    for k in range(60):
+        h.simulate(system, 0.001, q0=[1, 0], v0=[0, 0], max_step=1.0 + k)
+        for rtol in (1e-5, 1e-6, 1e-7):
+            h.simulate(system, 0.001, q0=[1, 0], v0=[0, 0], rtol=rtol)
+    (model,) = models_of(system)
+    assert sum(map(bool, model.prepared.values())) == 4
 
 
 def test_a_second_call_is_short():
@@ -235,7 +251,7 @@ def test_a_later_end_fails_in_the_same_words():
     def run(system, t_end, **options):
         forget(system)
         h.simulate(system, 0.01, q0=[1, 0], v0=[0, 0], **options)
-        assert all(model.prepared for model in models_of(system))
+        assert all(ready(model) for model in models_of(system))
         again = outcome(lambda: h.simulate(system, t_end, q0=[1, 0], v0=[0, 0], **options))
         forget(system)
         assert again == outcome(lambda: h.simulate(system, t_end, q0=[1, 0], v0=[0, 0], **options))
@@ -277,7 +293,7 @@ def test_a_singular_position_on_the_way_is_met_alike():
         first = outcome(far)
         forget(problem.system)
         h.simulate(problem, 0.01, **options)
-        assert all(model.prepared for model in models_of(problem.system))
+        assert all(ready(model) for model in models_of(problem.system))
         assert outcome(far) == first
 
 
@@ -307,3 +323,16 @@ def test_a_second_run_with_events_is_the_same():
     for given in (events, bounce):
         found = [told(h.simulate(system, 2.0, q0=[1, 0], v0=[0, 0], events=given)) for _ in range(3)]
         assert found[0] == found[1] == found[2]
+
+
+def test_times_to_keep_are_read_for_each_run():
+    system, times = pendulum(), np.array([0.1, 0.3])
+    run = lambda given: h.simulate(system, 0.4, q0=[1, 0], v0=[0, 0], save_at=given).t.tolist()
+    assert run(3) == [0.0, 0.2, 0.4]
+    assert run(times) == [0.1, 0.3]
+    times[0] = 0.2
+    assert run(times) == [0.2, 0.3]
+    assert run([0.4]) == [0.4]
+    assert run(3) == [0.0, 0.2, 0.4]
+    with pytest.raises(BadArgument, match="save_at"):
+        run([0.3, 0.5])

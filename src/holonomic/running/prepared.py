@@ -45,18 +45,18 @@ from .run import DOUBLE, INTERRUPTED, NOTHING, QUOTA, Run, RunState
 from .walk import repeated, run_again, walk
 
 MOST = 16  # ways of asking that are remembered for one model
+UNHEARD, NEVER = object(), False  # of words: they did not come yet; nothing can be settled for them
 SAVE_AT = Asked._fields.index("save_at")
 
 
 def prepared_for(model, start: GivenStart, asked: Asked) -> Prepared | None:
     """Return what was settled for a run that was asked for in the same words; None: nothing was."""
+    words = _words(asked)
     try:
-        found = model.prepared.get(_words(asked))
+        found = model.prepared.get(words)
     except TypeError:  # arrays and mappings among them
         return None
-    if found is None or found.kinds != tuple(map(type, asked)) or not _plain(start):
-        return None
-    return found
+    return found if found and found.kinds == tuple(map(type, words)) and _plain(start) else None
 
 
 def _words(asked: Asked) -> tuple:
@@ -71,22 +71,39 @@ def _plain(start: GivenStart) -> bool:
 
 
 def remember(here: Opened, asked: Asked, choice: Choice, sol: Solution, inputs: InputTables) -> None:
-    """Settle what later runs have in common with one that has reached its end, if they can be told apart by words alone."""
+    """Settle what later runs have in common with one that has reached its end, if they can be told apart by words alone.
+
+    That takes half as long as a short run: of the words first asked with, it is done at once, of others when they come again.
+    """
     plan, model = sol.trail.plan, sol.trail.plan.model
-    if not (_plain(here.start) and asked.prefer is None and not asked.progress and sol.ended == "end") or sol.trail.parts:
-        return
-    if not (asked.events is None and asked.inputs is None and asked.controllers is None and _is_plain(plan, choice)):
-        return
-    if asked.choice(model) is not choice:  # what follows from the start
-        return
     known, words = model.prepared, _words(asked)
     try:
-        hash(words)
+        before = known.get(words, UNHEARD)
     except TypeError:  # arrays and mappings among them
         return
-    for oldest in list(known)[: max(0, len(known) - MOST + 1)]:
-        known.pop(oldest, None)
-    known[words] = Prepared(here, asked, choice, plan, inputs)
+    if before is UNHEARD:
+        _make_room(known)
+        if known:
+            known[words] = None
+            return
+        before = None
+    forward = 1.0 if here.t1 >= here.t0 else -1.0
+    if before is NEVER or (before and before.serves(plan, words, forward)):
+        return
+    given = asked.events is None and asked.inputs is None and asked.controllers is None and asked.prefer is None
+    if not (given and not asked.progress and _is_plain(plan, choice) and asked.choice(model) is choice):
+        known[words] = NEVER  # the last of it: a formulation that depends on where a run starts
+        return
+    whole = _plain(here.start) and sol.ended == "end" and not sol.trail.parts
+    if whole and (not choice.integrator_open or plan.choice == choice or plan.choice.integrator == FOR_SHORT):
+        known[words] = Prepared(here, asked, choice, plan, inputs)
+
+
+def _make_room(known: dict) -> None:
+    """Forget words where too many are known: at first such as came only once."""
+    while len(known) >= MOST:
+        ways = list(known.items())
+        known.pop(next((words for words, ready in ways if not ready), ways[0][0]), None)
 
 
 def _is_plain(plan: Plan, choice: Choice) -> bool:
@@ -116,7 +133,7 @@ class Prepared:
 
     def __init__(self, here: Opened, asked: Asked, choice: Choice, plan: Plan, inputs: InputTables):
         model = plan.model
-        self.kinds = tuple(map(type, asked))  # of equal words those are told apart that are of different kinds: 1 and True
+        self.kinds = tuple(map(type, _words(asked)))  # of equal words those are told apart that are of different kinds: 1 and True
         self.choice, self.plan, self.inputs = choice, plan, inputs
         self.forward = 1.0 if here.t1 >= here.t0 else -1.0
         self.size, self.width = model.nq + model.nv, 1 + model.nq + 2 * model.nv + model.n_lam
@@ -139,6 +156,10 @@ class Prepared:
         self.held = model.n_invariants and plan.choice.stabilization.acts == "step"  # what was held at its value is looked at
         self.spare: list[tuple] = []  # what compiled code is given for an opening, of runs that are over
         self.spare.append(self._opened())
+
+    def serves(self, plan: Plan, words: tuple, forward: float) -> bool:
+        """Tell whether this is what would be settled for a run of a plan that was asked for so."""
+        return self.plan is plan and self.forward == forward and self.kinds == tuple(map(type, words))
 
     def _opened(self) -> tuple:
         """What compiled code is given for an opening."""
