@@ -115,11 +115,10 @@ class Newcomer:
         """Run Python code in a fresh process; return the numbers that it printed last."""
         return [float(number) for number in self.run("python", "-c", code, cache=cache)[1].splitlines()[-1].split()]
 
-    def download(self) -> tuple[float, float]:
-        """Fetch all wheels; return their MB, and those of CasADi among them."""
+    def download(self) -> float:
+        """Fetch all wheels; return their MB."""
         self.run("pip", "download", "-q", "-d", str(self.wheels), ".")
-        sizes = {path.name: path.stat().st_size / 1e6 for path in self.wheels.iterdir()}
-        return sum(sizes.values()), sum(size for name, size in sizes.items() if name.startswith("casadi"))
+        return sum(path.stat().st_size for path in self.wheels.iterdir()) / 1e6
 
 
     def of_a_wheel(self) -> tuple[float, float]:
@@ -136,7 +135,7 @@ class Newcomer:
 def measure(folder: Path, commit: str) -> list[Measured]:
     """Go through the first minute, in its order."""
     new = Newcomer(folder, commit)
-    total, casadi = new.download()
+    total = new.download()
     installed, _ = new.run("pip", "install", "-q", ".")
     first, _ = new.run("holonomic", "run", "seven-body")
     from_wheel = new.of_a_wheel()
@@ -149,8 +148,7 @@ def measure(folder: Path, commit: str) -> list[Measured]:
     _, said = new.run("python", "-c", SHORT_CALL.format(folder=str(new.clone / "benchmarks")))
     times = lambda pair: {"value": pair[0], "processor": pair[1], "unit": "s"}
     return [
-        Measured("download, all wheels", total, "MB", 235, 0),
-        Measured("download without CasADi", total - casadi, "MB", 145, 0),
+        Measured("download, all wheels", total, "MB", 145, 0),
         Measured("`pip install .` in a clone, wheels at hand", digits=1, **times(installed)),
         Measured("`holonomic run seven-body` then, the first result", target=3, **times(first)),
         Measured("the same with a wheel for one platform", target=1, **times(from_wheel)),

@@ -35,7 +35,7 @@ def measured_on() -> str:
     """Name the machine and the versions."""
     from holonomic import __version__
 
-    packages = ", ".join(f"{name} {version(name)}" for name in ("numpy", "numba", "casadi", "scipy"))
+    packages = ", ".join(f"{name} {version(name)}" for name in ("numpy", "numba", "scipy"))
     python = f"Python {platform.python_version()}"
     return f"{processor()}, {platform.system()}, {python}, holonomic {__version__}, {packages}."
 

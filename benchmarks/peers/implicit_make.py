@@ -1,6 +1,6 @@
 """The equations of three problems, written out for the peers of the implicit half.
 
-From the user's functions come, by CasADi, a residual R(t, y, y') and its Jacobian ∂R/∂y + c ∂R/∂y' as C, compiled with
+From the user's functions come a residual R(t, y, y') and its Jacobian ∂R/∂y + c ∂R/∂y', written as C by CasADi and compiled with
 gcc -O3 (for IDA and scipy-dae), and the semi-explicit index-1 form as a CasADi function (for IDAS). That is more than
 somebody would write by hand for them.
 """
@@ -13,8 +13,10 @@ from pathlib import Path
 
 import casadi
 import numpy as np
+from as_casadi import as_casadi
 
 from holonomic import GGL, Index1, Index2, Radau, simulate
+from holonomic.model import symbolics
 from holonomic.problems import get
 
 T_END = {"seven-body": 0.03, "car-axis": 3.0, "wheelset": 1.0}
@@ -39,7 +41,7 @@ void jacobian(double t, const double *y, const double *s, double c, double *out)
 
 
 def equations(name: str, formulation):
-    """Return t, y, y' and the residual as CasADi symbols, and a run that uses them."""
+    """Return a run, the model behind it and its equations."""
     problem = get(name)
     sol = simulate(
         problem, T_END[name] * 1e-3, formulation=formulation, integrator=Radau(), stabilization=None, rtol=1e-6
@@ -51,20 +53,21 @@ def equations(name: str, formulation):
 
 def with_numbers(expression, d, data):
     """Return an expression with the problem's own numbers in it."""
-    return casadi.substitute(expression, d.e.data, casadi.DM(data[: d.e.data.numel()]))
+    return symbolics.substitute(expression, d.e.data, symbolics.SX(data[: d.e.data.numel()]))
 
 
 def write_c(name: str, folder: Path) -> dict:
     """Write and compile residual and Jacobian; return the start."""
     form = FORMS[name]
     sol, d, found = equations(name, form)
-    t, c = d.e.t, casadi.SX.sym("c")
     residual = with_numbers(found.residual, d, sol.trail.data)
-    jacobian = casadi.jacobian(residual, found.y) + c * casadi.jacobian(residual, found.slope)
+    (t, y, slope), (residual,) = as_casadi([d.e.t, found.y, found.slope], [residual])
+    c = casadi.SX.sym("c")
+    jacobian = casadi.jacobian(residual, y) + c * casadi.jacobian(residual, slope)
     # row by row: the transpose column by column
     functions = [
-        casadi.Function("equations", [t, found.y, found.slope], [casadi.densify(residual)]),
-        casadi.Function("matrix", [t, found.y, found.slope, c], [casadi.densify(jacobian.T)]),
+        casadi.Function("equations", [t, y, slope], [casadi.densify(residual)]),
+        casadi.Function("matrix", [t, y, slope, c], [casadi.densify(jacobian.T)]),
     ]
     generator = casadi.CodeGenerator("equations.c", {"with_header": False})
     for function in functions:
@@ -82,7 +85,7 @@ def write_c(name: str, folder: Path) -> dict:
     )
     y0 = np.array(sol.trail.arrays[1][0])
     nq, nv = sol.plan.model.nq, sol.plan.model.nv
-    known = casadi.Function("start", [t, found.y, found.slope], [residual, casadi.jacobian(residual, found.slope)])
+    known = casadi.Function("start", [t, y, slope], [residual, casadi.jacobian(residual, slope)])
     r, by_slope = (np.array(part) for part in known(0.0, y0, np.zeros_like(y0)))
     slope0 = np.linalg.lstsq(by_slope, -r[:, 0], rcond=None)[0]
     return {"y0": y0.tolist(), "slope0": slope0.tolist(), "differential": nq + nv, "nq": nq}
@@ -95,15 +98,16 @@ def write_semi_explicit(name: str, folder: Path) -> dict:
     x = found.y[:n]
     if e.order:
         lam = found.y[n:]
-        flow = -casadi.substitute(found.residual[:n], found.slope, casadi.SX.zeros(found.slope.numel()))
+        flow = -symbolics.substitute(found.residual[:n], found.slope, symbolics.SX.zeros(found.slope.numel()))
         z, z0, ode, alg = lam, sol.trail.arrays[1][0][n:], flow, found.residual[n:]
     else:
-        a, lam = casadi.SX.sym("a", e.v.numel()), casadi.SX.sym("lam", d.n_lam)
-        z, z0 = casadi.vertcat(a, lam), sol.trail.arrays[2][0]
-        ode = casadi.vertcat(d.q_dot, a)
-        alg = casadi.vertcat(e.mass @ a - d.force + d.G.T @ lam, d.G @ a + d.gamma)
+        a, lam = symbolics.SX.sym("a", e.v.numel()), symbolics.SX.sym("lam", d.n_lam)
+        z, z0 = symbolics.vertcat(a, lam), sol.trail.arrays[2][0]
+        ode = symbolics.vertcat(d.q_dot, a)
+        alg = symbolics.vertcat(e.mass @ a - d.force + d.G.T @ lam, d.G @ a + d.gamma)
     ode, alg = (with_numbers(part, d, sol.trail.data) for part in (ode, alg))
-    casadi.Function("dae", [e.t, x, z], [ode, alg], ["t", "x", "z"], ["ode", "alg"]).save(str(folder / f"{name}.casadi"))
+    symbols, (ode, alg) = as_casadi([e.t, x, z], [ode, alg])
+    casadi.Function("dae", symbols, [ode, alg], ["t", "x", "z"], ["ode", "alg"]).save(str(folder / f"{name}.casadi"))
     return {"x0": np.array(sol.trail.arrays[1][0])[:n].tolist(), "z0": np.array(z0).tolist()}
 
 

@@ -91,7 +91,7 @@ def test_gauss_takes_index_3_where_there_are_no_multipliers():
 
 @pytest.mark.parametrize("formulation", FORMULATIONS, ids=repr)
 def test_one_invariant_and_no_constraint_add_no_equation(formulation):
-    """CasADi stacks no rows of a single one as a zero; Overdetermined then wrote beyond its memory."""
+    """No rows of a single one were once stacked as a zero; Overdetermined then wrote beyond its memory."""
     system, start = KINDS["top"]
     integrator = holonomic.BackwardEuler() if formulation.overdetermined else holonomic.Radau()
     step = {} if integrator.adaptive else {"step": 1e-3}

@@ -88,13 +88,15 @@ def test_public_name_has_a_docstring(name):
     assert not doc.startswith(f"{name}("), f"holonomic.{name} has only the docstring that dataclass makes"
 
 
-def test_one_file_imports_casadi():
-    found = [
+def test_one_file_imports_expression_graphs():
+    found = {
         str(path.relative_to(SOURCE))
         for path in SOURCE.rglob("*.py")
-        if "casadi" in imported_when_run(parsed(path))
-    ]
-    assert found == ["model/casadi_door.py"]
+        if path.parent.name != "graph"
+        for node in nodes(path)
+        if isinstance(node, ast.ImportFrom) and "graph" in (node.module or "").split(".") and node.level
+    }
+    assert found == {"model/symbolics.py"}
 
 
 def test_only_view_imports_matplotlib():
@@ -153,8 +155,8 @@ def test_every_function_and_class_is_used_somewhere():
 
 
 def test_importing_the_package_loads_no_heavy_library_it_may_not_need():
-    heavy = ["casadi", "matplotlib", "llvmlite", "scipy.optimize", "xarray", "pandas", "plotly", "dask"]
-    heavy += ["holonomic.sweeping", "holonomic.study", "holonomic.results.saving", "holonomic.model.casadi_door"]
+    heavy = ["matplotlib", "llvmlite", "scipy.optimize", "xarray", "pandas", "plotly", "dask"]
+    heavy += ["holonomic.sweeping", "holonomic.study", "holonomic.results.saving", "holonomic.model.symbolics"]
     loaded = run("-c", f"import sys, holonomic; print(*[n for n in {heavy!r} if n in sys.modules])")
     assert loaded.split() == []
 
@@ -220,7 +222,6 @@ def test_citation_file_gives_the_package_version():
 ASKING = {
     "cli/files.py": "any exception, with notes or without",
     "events.py": "functions as SciPy takes them, with terminal and direction written on them",
-    "model/casadi_door.py": "older releases of CasADi",
     "model/from_sympy.py": "SymPy's printers",
     "model/numpy_on_symbols.py": "names that came with later releases of NumPy",
     "model/rebound.py": "users' objects, some without a __dict__",

@@ -294,7 +294,7 @@ def constants_from(path, package):
         if isinstance(node, ast.ImportFrom) and node.level:
             base = path.parents[node.level - 1].joinpath(*(node.module or "").split("."))
             for name in node.names:
-                if name.name.isupper() and name.name != "SX":  # a class of CasADi
+                if name.name.isupper() and name.name != "SX":  # a class of expression graphs
                     yield (base.with_suffix(".py") if base.with_suffix(".py").exists() else base / "__init__.py"), name.name
 
 

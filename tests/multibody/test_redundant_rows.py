@@ -7,7 +7,6 @@ import warnings
 
 import numpy as np
 import pytest
-from casadi import SX, Function
 
 import holonomic.starting.rank as rank
 from holonomic import (
@@ -27,6 +26,7 @@ from holonomic.kernels.dense_projection import factor_rows, factors_length
 from holonomic.kernels.signatures import Fn
 from holonomic.model.model_base import Variant
 from holonomic.model.redundant_rows import factor_even
+from holonomic.model.symbolics import SX, function_of
 from holonomic.multibody import Mechanism, rod
 from holonomic.starting.initial import rank_by_rows, terms
 
@@ -186,7 +186,7 @@ def test_the_indicator_of_singular_positions_does_not_depend_on_the_order_of_row
         for _ in range(4):
             rows = unit[random.permutation(len(unit))]
             A = SX.sym("A", len(unit), len(unit))
-            found.append(float(Function("rho", [A], [factor_even(A, short).rho])(rows @ rows.T)))
+            found.append(function_of([A], [factor_even(A, short).rho])(rows @ rows.T).item())
             F = np.empty(factors_length(*rows.shape))
             factor_rows(rows, np.ascontiguousarray(rows.T), F, False, short)
             assert np.isclose(F[0], found[-1], rtol=1e-3)  # as in interpreted models

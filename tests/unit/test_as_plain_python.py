@@ -5,12 +5,12 @@ import contextlib
 import math
 from dataclasses import dataclass
 
-import casadi
 import numpy as np
 import pytest
 
 from holonomic import System, simulate
 from holonomic.errors import UntraceableFunction
+from holonomic.model import symbolics
 from holonomic.model.call_by_name import call
 from holonomic.model.make_symbols import symbol_vector, to_sx
 from holonomic.model.trace_stage import ways_through
@@ -21,7 +21,7 @@ POINTS = np.random.default_rng(5).uniform(-2.0, 2.0, (40, 3))
 def on_symbols(function):
     sx, q = symbol_vector("q", 3)
     value = to_sx(ways_through(lambda: call(function, "force()", ("q",), {"q": q.copy()}), "force()"))
-    return casadi.Function("f", [sx], [casadi.densify(value)])
+    return symbolics.function_of([sx], [symbolics.densify(value)])
 
 
 # views that functions of NumPy make of arrays that hold numbers yet

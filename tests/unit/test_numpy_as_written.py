@@ -4,7 +4,6 @@ import functools
 import math
 import threading
 
-import casadi
 import helpers_elsewhere
 import numpy as np
 import pytest
@@ -12,6 +11,7 @@ import scipy.linalg
 from helpers_elsewhere import Spring, Stiffening, Vector, added, assembled
 
 from holonomic.errors import UntraceableFunction
+from holonomic.model import symbolics
 from holonomic.model.call_by_name import call
 from holonomic.model.make_symbols import symbol_vector, to_sx
 from holonomic.model.trace_stage import ways_through
@@ -24,10 +24,10 @@ POINTS = np.random.default_rng(0).uniform(0.2, 1.2, (8, 3))
 
 
 def on_symbols(function, n=3):
-    """A function of q as CasADi's function of numbers."""
+    """A function of q as the graph's function of numbers."""
     sx, q = symbol_vector("q", n)
     value = ways_through(lambda: call(function, "force()", ("q",), {"q": q.copy()}), "force()")
-    return casadi.Function("f", [sx], [casadi.densify(to_sx(value))])
+    return symbolics.function_of([sx], [symbolics.densify(to_sx(value))])
 
 
 def gap(function):

@@ -1,12 +1,11 @@
 """Interpolants of SciPy and np.interp on symbols have SciPy's values everywhere, at and beyond their ends, too."""
 
-import casadi
 import numpy as np
 import pytest
 from scipy import interpolate
 
 from holonomic import UntraceableFunction
-from holonomic.model import make_symbols
+from holonomic.model import make_symbols, symbolics
 from holonomic.model.scipy_interpolants import stand_in
 
 RANDOM = np.random.default_rng(0)
@@ -26,7 +25,7 @@ def compared(table, call, points):
     pairs = [make_symbols.symbol_scalar(name) for name in "xyz"[: points.shape[1]]]
     with make_symbols.tracing("force()"):
         value = make_symbols.to_sx(call(stand_in(table), *(symbol for _, symbol in pairs)))
-    function = casadi.Function("f", [sx for sx, _ in pairs], [value])
+    function = symbolics.function_of([sx for sx, _ in pairs], [value])
     worst = 0.0
     for point in points:
         try:
@@ -97,9 +96,9 @@ def test_np_interp_of_a_whole_period_is_numpys_without_a_warning():
 
 def test_np_interp_takes_symbols_as_values():
     x, p = make_symbols.symbol_scalar("x"), make_symbols.symbol_vector("p", 9)
-    function = casadi.Function("f", [x[0], p[0]], [make_symbols.to_sx(np.interp(x[1], X, p[1]))])
+    function = symbolics.function_of([x[0], p[0]], [make_symbols.to_sx(np.interp(x[1], X, p[1]))])
     for point in POINTS:
-        assert float(function(point, Y)) == pytest.approx(np.interp(point, X, Y), abs=1e-14)
+        assert function(point, Y).item() == pytest.approx(np.interp(point, X, Y), abs=1e-14)
 
 
 BOX = np.column_stack([RANDOM.uniform(-0.5, 2.5, 200), RANDOM.uniform(-1.3, 1.3, 200)])
@@ -130,9 +129,9 @@ def test_derivative_of_a_table_is_exact():
     """What is differentiated is the polynomial of the piece, so that the slope of the expression is SciPy's slope."""
     sx, x = make_symbols.symbol_scalar("x")
     spline = interpolate.CubicSpline(X, Y)
-    slope = casadi.Function("slope", [sx], [casadi.jacobian(make_symbols.to_sx(stand_in(spline)(x)), sx)])
+    slope = symbolics.function_of([sx], [symbolics.jacobian(make_symbols.to_sx(stand_in(spline)(x)), sx)])
     for point in POINTS:
-        assert float(slope(point)) == pytest.approx(float(spline(point, 1)), rel=1e-11, abs=1e-11)
+        assert slope(point).item() == pytest.approx(float(spline(point, 1)), rel=1e-11, abs=1e-11)
 
 
 def test_numbers_go_to_scipy_itself():

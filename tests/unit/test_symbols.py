@@ -2,12 +2,11 @@
 
 import math
 
-import casadi
 import numpy as np
 import pytest
 
 from holonomic.errors import UntraceableFunction, WrongShape
-from holonomic.model import numpy_linalg  # noqa: F401  np.linalg on symbols
+from holonomic.model import numpy_linalg, symbolics  # noqa: F401  np.linalg on symbols
 from holonomic.model.make_symbols import Condition, Symbol, SymbolArray, symbol_scalar, symbol_vector, to_sx, tracing
 
 A = np.array([[2.0, 1.0, 0.0], [1.0, 3.0, 0.5], [0.0, 0.5, 1.0]])
@@ -95,7 +94,7 @@ def gap(text, points):
     function = eval(f"lambda q: {text}")
     sx, q = symbol_vector("q", 3)
     value = function(q)
-    traced = casadi.Function("traced", [sx], [casadi.densify(to_sx(value))])
+    traced = symbolics.function_of([sx], [symbolics.densify(to_sx(value))])
     worst = 0.0
     for x in points:
         own = np.asarray(function(x), dtype=float)
@@ -111,7 +110,7 @@ POINTS = np.random.default_rng(0).uniform(0.2, 1.6, (6, 3))
 
 @pytest.mark.parametrize("text", each(ARITHMETIC + ELEMENTWISE + CHOICES + ALGEBRA + SHAPES))
 def test_traced_expression_has_numpys_value(text):
-    # a few dozen roundings, in casadi's order and in NumPy's
+    # a few dozen roundings, in the graph's order and in NumPy's
     assert gap(text, POINTS) <= 1e-14
 
 
@@ -164,23 +163,23 @@ def test_other_powers_stay_powers():
 def test_contact_law_has_a_derivative_where_it_is_off():
     sx, d = symbol_scalar("d")
     force = to_sx(np.maximum(d, 0.0) ** 1.5)
-    slope = casadi.Function("slope", [sx], [casadi.jacobian(force, sx), casadi.hessian(force, sx)[0]])
+    slope = symbolics.function_of([sx], [symbolics.jacobian(force, sx), symbolics.jacobian(symbolics.jacobian(force, sx), sx)])
     for x in (-1.0, 0.0):
-        assert float(slope(x)[0]) == pytest.approx(0.0, abs=1e-90)  # sqrt(1e-200) is what is left at 0
-    assert float(slope(-1.0)[1]) == 0.0
-    assert float(slope(4.0)[0]) == pytest.approx(3.0, rel=1e-15)
+        assert slope(x)[0].item() == pytest.approx(0.0, abs=1e-90)  # sqrt(1e-200) is what is left at 0
+    assert slope(-1.0)[1].item() == 0.0
+    assert slope(4.0)[0].item() == pytest.approx(3.0, rel=1e-15)
 
 
 def test_interpolation_hands_on_a_nan():
     sx, x = symbol_scalar("x")
-    assert math.isnan(float(casadi.Function("f", [sx], [to_sx(np.interp(x, X, Y))])(math.nan)))
+    assert math.isnan(symbolics.function_of([sx], [to_sx(np.interp(x, X, Y))])(math.nan).item())
 
 
 def test_branch_not_taken_does_not_spoil_value_or_derivative():
     sx, x = symbol_scalar("x")
     y = to_sx(np.where(x > 0, np.sqrt(x), 3.0 * x))
-    value, slope = casadi.Function("f", [sx], [y, casadi.jacobian(y, sx)])(-1.0)
-    assert (float(value), float(slope)) == (-3.0, 3.0)
+    value, slope = symbolics.function_of([sx], [y, symbolics.jacobian(y, sx)])(-1.0)
+    assert (value.item(), slope.item()) == (-3.0, 3.0)
 
 
 def test_mass_matrix_may_be_filled_entry_by_entry_in_an_object_array():
@@ -192,7 +191,7 @@ def test_mass_matrix_may_be_filled_entry_by_entry_in_an_object_array():
         np.add.at(M, (0, 1), 2.0)
     expected = to_sx([[np.cos(q[0]), q[1] + 2.0], [0.0, np.cos(q[0])]])
     for M in (own, like):
-        assert casadi.is_equal(to_sx(M), expected, 5)
+        assert symbolics.is_equal(to_sx(M), expected)
 
 
 def test_symbols_that_are_constant_count_as_numbers():
@@ -212,7 +211,7 @@ def test_vector_and_scalar_carry_names_for_messages():
     sx, q = symbol_vector("q", 2)
     assert sx.shape == (2, 1) and q.shape == (2,)
     assert [str(entry) for entry in q] == ["q[0]", "q[1]"]
-    assert casadi.is_equal(sx[1], q[1].sx)
+    assert symbolics.is_equal(sx[1], q[1].sx)
     assert str(symbol_scalar("t")[1]) == "t"
     assert symbol_vector("u", 0)[0].shape == (0, 1) and symbol_vector("u", 0)[1].shape == (0,)
 
@@ -221,16 +220,16 @@ def test_exact_zeros_leave_the_pattern():
     _, q = symbol_vector("q", 2)
     M = to_sx([[q[0], 0, 0 * q[1]], [0.0, q[1] - q[1], np.float64(1)]], (2, 3))
     assert M.shape == (2, 3)
-    assert M.sparsity().get_triplet() == ([0, 1], [0, 2])
-    assert to_sx(casadi.vertcat(q[0].sx, 0)).nnz() == 1
+    assert list(M.sparsity().places) == [(0, 0), (1, 2)]
+    assert to_sx(symbolics.vertcat(q[0].sx, 0)).nnz() == 1
 
 
 @pytest.mark.parametrize(
     ("value", "shape"),
     [(2.0, (1, 1)), ([1, 2], (2, 1)), ([[1, 2]], (1, 2)), ([], (0, 1)), (np.zeros((0, 3)), (0, 3)),
      (True, (1, 1)), (np.ones((2, 1)), (2, 1)),
-     (casadi.SX.sym("x", 2, 3), (2, 3)), ([casadi.SX.sym("x"), 1.0], (2, 1)),
-     (casadi.DM([1, 2]), (2, 1)), (np.float32(1), (1, 1)), (np.arange(3), (3, 1))],
+     (symbolics.SX.sym("x", 2, 3), (2, 3)), ([symbolics.SX.sym("x"), 1.0], (2, 1)),
+     (symbolics.SX([1, 2]), (2, 1)), (np.float32(1), (1, 1)), (np.arange(3), (3, 1))],
 )  # fmt: skip
 def test_result_is_a_matrix_and_one_axis_a_column(value, shape):
     assert to_sx(value).shape == shape

@@ -128,8 +128,8 @@ def test_cite_knows_a_run_that_ends_within_its_first_step(shell, tmp_path):
 
 
 def test_cite_adds_the_software_if_asked(shell, saved):
-    assert "andersson-2019" not in shell("cite", saved).stdout
-    assert "andersson-2019" in shell("cite", saved, "--software").stdout
+    assert "lam-2015" not in shell("cite", saved).stdout
+    assert "lam-2015" in shell("cite", saved, "--software").stdout
 
 
 def test_cite_refuses_what_does_not_exist(shell, tmp_path):

@@ -93,10 +93,10 @@ class Kind:
 
 def make_kind(what: int, system: System, q0: np.ndarray, v0: np.ndarray, widths, energy: bool) -> Kind:
     """Trace the System of one element and compile what its kind needs."""
-    from ..model.casadi_door import SX, densify, diag, reshape, vec, vertcat, vertsplit
     from ..model.derive import Derived
     from ..model.factors import factor
     from ..model.graphs import angles_by_parts
+    from ..model.symbolics import SX, densify, diag, reshape, vec, vertcat, vertsplit
     from ..model.tape import record
     from ..model.trace import trace
 

@@ -33,7 +33,7 @@ class NewtonKind(NamedTuple):
 
 def newton_kind(what: int, d, rates: bool, made: Callable) -> NewtonKind:
     """Derive it for the System of one element; `made(out, b)` compiles what it gives of (q, v) and b."""
-    from ..model.casadi_door import SX, densify, jacobian, vec, vertcat
+    from ..model.symbolics import SX, densify, jacobian, vec, vertcat
 
     e = d.e
     nq, nv = e.q.numel(), e.v.numel()
@@ -41,7 +41,7 @@ def newton_kind(what: int, d, rates: bool, made: Callable) -> NewtonKind:
     values: list = []
 
     def add(code: int, matrix, first_row: int = 0) -> None:
-        for row, column in zip(*matrix.sparsity().get_triplet(), strict=True):
+        for row, column in matrix.sparsity().places:
             found.append((code, first_row + row, column))
             values.append(matrix[row, column])
 
@@ -84,11 +84,11 @@ def newton_kind(what: int, d, rates: bool, made: Callable) -> NewtonKind:
 
 def turning(q_dot, q, v) -> tuple[tuple[int, ...], tuple[int, ...]]:
     """Coordinates whose rates are not single velocities, and the velocities that these rates are made of."""
-    from ..model.casadi_door import jacobian
+    from ..model.symbolics import jacobian
 
     by_q, by_v = jacobian(q_dot, q), jacobian(q_dot, v)
     rows = [[] for _ in range(q_dot.numel())]
-    for row, column in zip(*by_v.sparsity().get_triplet(), strict=True):
+    for row, column in by_v.sparsity().places:
         rows[row].append(column)
     turns = set(by_q.sparsity().row())
     turned = tuple(

@@ -21,7 +21,7 @@ Examples:
   holonomic cite jansen --integrator Radau        what this run would use
   holonomic cite Projection                       one method
   holonomic cite eich-1993                        one paper, by the key that docs and messages use
-  holonomic cite run.nc --software >> paper.bib   CasADi and Numba, too
+  holonomic cite run.nc --software >> paper.bib   Numba, too
 """
 
 

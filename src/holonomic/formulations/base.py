@@ -39,7 +39,7 @@ class Block:
 
 @dataclass(frozen=True)
 class Equations:
-    """R(t, y, slope) = 0 as CasADi expressions."""
+    """R(t, y, slope) = 0 as expressions."""
 
     y: Any
     slope: Any
@@ -108,7 +108,7 @@ class Unknowns:
     """Symbols for y and y' of a formulation, by block; q and v are the model's own symbols."""
 
     def __init__(self, d: Derived, *extra: tuple[str, int]):
-        from ..model.casadi_door import SX, vertcat
+        from ..model.symbolics import SX, vertcat
 
         e = d.e
         self.d = d
@@ -123,7 +123,7 @@ class Unknowns:
 
     def equations(self, kinematic, dynamic, *algebraic, selectors=None) -> Equations:
         """Join differential and algebraic equations into a residual; those of algebraic variables come between."""
-        from ..model.casadi_door import vertcat
+        from ..model.symbolics import vertcat
 
         own = [self.d.e.algebraic] if self.d.e.nw else []
         residual = vertcat(kinematic, dynamic, *own, *algebraic)
@@ -153,7 +153,7 @@ def held_dynamics(d: Derived, u: Unknowns, lam, gains: bool = False, moved=None)
 
 def kinematics(d: Derived, u: Unknowns, lam, moved=None):
     """q' - Z v, then s' - h(v', λ) of states; `moved` is added to the first."""
-    from ..model.casadi_door import SX, vertcat
+    from ..model.symbolics import SX, vertcat
 
     rows = u.q_slope - (d.flow(d.accelerations(lam), lam) if d.e.ns else d.q_dot[: d.nc])
     if moved is None:
@@ -163,7 +163,7 @@ def kinematics(d: Derived, u: Unknowns, lam, moved=None):
 
 def position_level(d: Derived):
     """g; nonholonomic rows have no position level and stay at velocity level."""
-    from ..model.casadi_door import vertcat
+    from ..model.symbolics import vertcat
 
     g = d.holonomic_rows
     return g if d.n_lam == g.numel() else vertcat(g, d.velocity_rows[g.numel() :, :])
@@ -203,7 +203,7 @@ def unit_direction(G: np.ndarray) -> tuple:
 
 def direction(d: Derived, D):
     """D as an expression: "G" (∂g/∂q)ᵀ, "mass" M⁻¹Gᵀ (B of a Dae), a function that was traced, or numbers."""
-    from ..model.casadi_door import jacobian, matrix_of, sparsify
+    from ..model.symbolics import jacobian, matrix_of, sparsify
 
     if d.e.order:
         g, x = d.e.g, d.e.q[: d.e.f.numel()]
@@ -227,7 +227,7 @@ def direction(d: Derived, D):
 
 def dae_equations(d, index: int, gains: bool = False) -> Equations:
     """Return the equations with 0 = g^(m + 1 - index); `gains` adds Baumgarte's terms to index 1."""
-    from ..model.casadi_door import SX, substitute, vertcat
+    from ..model.symbolics import SX, substitute, vertcat
 
     order = d.e.order
     if index > order + 1:

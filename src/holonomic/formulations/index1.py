@@ -45,7 +45,7 @@ class Index1(Formulation):
 
 
 def _ode(d, gains):
-    from ..model.casadi_door import SX
+    from ..model.symbolics import SX
     from .base import Equations
 
     field = d.field(gains=gains)[:-1]

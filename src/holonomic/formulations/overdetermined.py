@@ -29,7 +29,7 @@ class Overdetermined(Formulation):
         return (Block("q", nq), Block("v", nv), Block("lam", n_lam, 1))
 
     def equations(self, d, gains):
-        from ..model.casadi_door import SX, vertcat
+        from ..model.symbolics import SX, vertcat
 
         u = Unknowns(d, ("lam", d.n_lam))
         (lam,) = u.extra

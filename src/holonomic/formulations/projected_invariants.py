@@ -75,7 +75,7 @@ class ProjectedInvariants(Formulation):
         return blocks if self.kind == "Pa" else (*blocks, Block("tau", n_lam, 1, counts=False))
 
     def equations(self, d, gains):
-        from ..model.casadi_door import SX, vertcat
+        from ..model.symbolics import SX, vertcat
 
         if d.e.order:
             return self._dae(d)
@@ -98,7 +98,7 @@ class ProjectedInvariants(Formulation):
         return u.equations(kinematic, u.v_slope - v_hat + d.G.T @ tau, g, d.velocity_rows)
 
     def _dae(self, d):
-        from ..model.casadi_door import SX, vertcat
+        from ..model.symbolics import SX, vertcat
 
         order, n, rows = d.e.order, d.n, d.e.g.numel()
         if self.kind == "Pc" or (self.kind == "Pb" and order == 1):

@@ -68,7 +68,7 @@ class StateSpace(Formulation):
         return (Block("q", nq), Block("v", nv))
 
     def equations(self, d, gains):
-        from ..model.casadi_door import SX, diagcat
+        from ..model.symbolics import SX, diagcat
 
         u = Unknowns(d)
         if d.e.order:
@@ -90,7 +90,7 @@ class StateSpace(Formulation):
         )  # fmt: skip
 
     def _given(self, nq: int, n_lam: int):
-        from ..model.casadi_door import matrix_of
+        from ..model.symbolics import matrix_of
 
         R = matrix_of(self.R)  # type: ignore[union-attr]
         if R.shape != (nq - n_lam, nq):

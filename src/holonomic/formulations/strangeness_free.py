@@ -33,7 +33,7 @@ def selector_symbols(d, user: str):
 
 
 def _symbols(nv: int, n_lam: int):
-    from ..model.casadi_door import SX, reshape
+    from ..model.symbolics import SX, reshape
 
     nf = nv - n_lam
     symbols = SX.sym("selectors", 2 * nf * nv + 1)
@@ -47,7 +47,7 @@ def selected(S, kinematic, Z=None):
 
     S is regular on the null space of G Z if S Z⁻¹ is on that of ∂g/∂q.
     """
-    from ..model.casadi_door import solve, vertcat
+    from ..model.symbolics import solve, vertcat
 
     n = S.shape[1]
     rows = kinematic[:n] if Z is None else solve(Z, kinematic[:n])
@@ -111,7 +111,7 @@ class StrangenessFree(Formulation):
         )  # fmt: skip
 
     def _dae(self, d, gains):
-        from ..model.casadi_door import SX, substitute, vertcat
+        from ..model.symbolics import SX, substitute, vertcat
 
         u = Unknowns(d, ("lam", d.e.g.numel()))
         (y,) = u.extra

@@ -24,8 +24,8 @@ class UnderlyingODE(Formulation):
         return (Block("q", nq), Block("v", nv), Block("lam", n_lam, differential=True))
 
     def equations(self, d, gains):
-        from ..model.casadi_door import SX, jacobian, jtimes
         from ..model.factors import factor_general
+        from ..model.symbolics import SX, jacobian, jtimes
 
         e = d.e
         u = Unknowns(d, ("lam", d.n_lam))

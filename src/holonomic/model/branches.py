@@ -16,12 +16,12 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from .casadi_door import is_equal
 from .function_memory import Written, empty
 from .refusals import noted, refusal
 from .switchboard import BOARD
-from .symbol import DECIDE, DEEP, Condition, Symbol, as_sx, chosen
+from .symbol import DECIDE, Condition, Symbol, as_sx, chosen
 from .symbol_array import SymbolArray, as_array
+from .symbolics import is_equal
 
 WAYS = 64  # through one function
 
@@ -216,9 +216,9 @@ def _same(known: tuple, terms: tuple) -> int | None:
     """1 where both are the same, -1 where one is the other's opposite, None otherwise."""
     if len(known) != len(terms):
         return None
-    if all(is_equal(a, b, DEEP) for a, b in zip(known, terms, strict=True)):
+    if all(is_equal(a, b) for a, b in zip(known, terms, strict=True)):
         return 1
-    if len(known) == 2 and all(is_equal(a, b, DEEP) for a, b in zip(known, reversed(terms), strict=True)):
+    if len(known) == 2 and all(is_equal(a, b) for a, b in zip(known, reversed(terms), strict=True)):
         return -1
     return None
 
@@ -278,7 +278,7 @@ def joined(condition, a, b):
         if a == b:
             return a
         raise _NotJoined
-    if is_equal(x, y, DEEP):
+    if is_equal(x, y):
         return a
     sx = chosen(condition, x, y)
     truths = all(isinstance(each, bool | np.bool_ | Condition) for each in (a, b))

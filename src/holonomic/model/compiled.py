@@ -22,6 +22,7 @@ from ..native import cachefolder
 from ..native.callbacks import raise_what_was_raised
 from ..notices import notice
 from .call_by_name import flatten_params
+from .collector_pause import collector_paused
 from .dae import Dae
 from .differences import attainable_rtol
 from .extra_states import NONE, Extras
@@ -249,7 +250,8 @@ class Model(ModelBase):
         from .graphs import tapes
 
         really = tuple(dict.fromkeys(self._really(fn, variant) for fn in wanted))
-        made = tapes(*self._request(really, variant), order=self._pivots_for(variant))
+        with collector_paused():
+            made = tapes(*self._request(really, variant), order=self._pivots_for(variant))
         return {fn: made[self._really(fn, variant)] for fn in wanted}
 
     def map_text(self, then, role: str) -> tuple[str | None, str]:
@@ -303,18 +305,18 @@ class Model(ModelBase):
 
     def _request(self, wanted: tuple[Fn, ...], variant: Variant) -> tuple:
         """What `graphs` and `tapes` take."""
-        from .casadi_door import SX, vertcat
+        from .symbolics import vertcat
 
         derived = self._derived(variant)
         metric = variant.metric
         if isinstance(metric, tuple):
-            metric = SX(vertcat(*self.weights(metric, derived.e.data)))  # plain numbers alone would stay a DM
+            metric = vertcat(*self.weights(metric, derived.e.data))
         equations = None if variant.formulation is None else variant.formulation.equations(derived, variant.gains)
         return derived, wanted, metric, variant.gains, equations, variant.direction, variant.mass_at
 
     def equation_of_y(self, t: float, x, data) -> Callable:
         """Of a Dae at one state: y -> (what y makes zero, its derivative, where y is looked for first, that there)."""
-        from .casadi_door import densify, function_of
+        from .symbolics import densify, function_of
 
         d = self._derived(PLAIN)
         known = function_of([d.e.t, d.e.q, d.e.data, d.y], [densify(part) for part in d.equation_of_y()])
@@ -343,8 +345,8 @@ class Model(ModelBase):
 
     def _by_graph(self, fn: Fn, t: float, a, b, data, variant: Variant) -> np.ndarray:
         """Evaluate on the expression graph: slow, but nothing is compiled for a single look."""
-        from .casadi_door import densify, function_of
         from .graphs import graphs
+        from .symbolics import densify, function_of
 
         if (fn, variant) not in self._graphs:
             *inputs, out = graphs(*self._request((fn,), variant))[fn]
@@ -374,8 +376,8 @@ class Model(ModelBase):
         """Keys of the compiled sets that have all the wanted functions."""
         return self._record(wanted).holding({fn.name for fn in wanted}, self._variant_key((), variant))
 
-    def _compile(self, wanted, variant: Variant, key: str | None) -> CompiledFunctions:
-        from . import machine_code
+    def _recorded(self, wanted, variant: Variant) -> tuple[dict[Fn, Tape], dict[Fn, Fn]]:
+        """Tapes of the wanted functions; of those that are solved densely the tapes of what they are solved from, and which."""
         from .dense_solves import solved_densely
         from .graphs import tapes
 
@@ -384,7 +386,13 @@ class Model(ModelBase):
         if dense:
             rest = dict.fromkeys((*(fn for fn in wanted if fn not in dense), *dense.values()))
             request = (request[0], tuple(rest), *request[2:])
-        made = tapes(*request, order=self._pivots_for(variant))
+        return tapes(*request, order=self._pivots_for(variant)), dense
+
+    def _compile(self, wanted, variant: Variant, key: str | None) -> CompiledFunctions:
+        from . import machine_code
+
+        with collector_paused():
+            made, dense = self._recorded(wanted, variant)
         named = {fn.name: tape for fn, tape in made.items() if not is_played(tape, bool(dense))}
         size = sum(len(tape) for tape in named.values())
         if size > ANNOUNCE_ABOVE:

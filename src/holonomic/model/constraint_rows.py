@@ -9,7 +9,10 @@ from __future__ import annotations
 
 from functools import cached_property
 
-from .casadi_door import (
+from .expressions import Expressions
+from .factors import factor_general
+from .model_base import Bend, Held
+from .symbolics import (
     SX,
     densify,
     diagcat,
@@ -20,9 +23,6 @@ from .casadi_door import (
     substitute,
     vertcat,
 )
-from .expressions import Expressions
-from .factors import factor_general
-from .model_base import Bend, Held
 from .unrolled_newton import solved_for_w
 
 
@@ -162,7 +162,7 @@ class ConstraintRows:
 
     @property
     def holonomic_rows(self) -> SX:
-        """g alone. A single row sliced without `, :` keeps one row of no columns, which stacks as a zero in CasADi."""
+        """g alone."""
         return self.position_rows[: self.position_rows.numel() - self.e.invariants.numel(), :]
 
     @cached_property

@@ -13,7 +13,13 @@ from __future__ import annotations
 from functools import cached_property
 
 from ..errors import IncompatibleMethods
-from .casadi_door import (
+from .constraint_rows import ConstraintRows
+from .directions import bent
+from .factors import Factors, Projector, factor, factor_general
+from .massless_coordinates import holding_weights
+from .model_base import N_GAINS, Bend
+from .redundant_rows import KeptFactors, ShortFactors, factor_even, factor_short
+from .symbolics import (
     SX,
     densify,
     depends_on,
@@ -31,12 +37,6 @@ from .casadi_door import (
     vec,
     vertcat,
 )
-from .constraint_rows import ConstraintRows
-from .directions import bent
-from .factors import Factors, Projector, factor, factor_general
-from .massless_coordinates import holding_weights
-from .model_base import N_GAINS, Bend
-from .redundant_rows import KeptFactors, ShortFactors, factor_even, factor_short
 from .unrolled_newton import at, depends, solve_multipliers
 
 

@@ -11,7 +11,11 @@ from dataclasses import replace
 from functools import cached_property
 
 from ..errors import IncompatibleMethods
-from .casadi_door import (
+from .derive import Derived
+from .expressions import Expressions
+from .factors import factor_general
+from .model_base import Held
+from .symbolics import (
     SX,
     densify,
     diagcat,
@@ -25,10 +29,6 @@ from .casadi_door import (
     vec,
     vertcat,
 )
-from .derive import Derived
-from .expressions import Expressions
-from .factors import factor_general
-from .model_base import Held
 from .unrolled_newton import at, depends, solve_multipliers
 
 

@@ -16,9 +16,9 @@ and one that leaves out L, (4.8):
 from __future__ import annotations
 
 from ..errors import IncompatibleMethods
-from .casadi_door import SX, diagcat, vertcat
 from .factors import Projector, factor, factor_general, factor_kept
 from .model_base import Bend, Direction
+from .symbolics import SX, diagcat, vertcat
 
 
 def bent(d, bend: Bend) -> SX:

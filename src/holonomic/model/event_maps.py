@@ -13,8 +13,8 @@ import numpy as np
 from ..errors import HolonomicError
 from . import make_symbols
 from .call_by_name import call
-from .casadi_door import SX, densify, function_of, vec, vertcat
 from .dae import state_values
+from .symbolics import SX, densify, function_of, vec, vertcat
 from .tape import Tape, record
 from .trace_stage import CHECK_TOLERANCE, TraceStage, ways_through
 from .watch import Watch

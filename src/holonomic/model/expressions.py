@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from .casadi_door import SX
+from .symbolics import SX
 
 
 @dataclass(frozen=True)

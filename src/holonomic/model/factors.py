@@ -15,7 +15,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, ClassVar
 
 from ..kernels.dense_projection import DEPENDENT, OUT
-from .casadi_door import (
+from .symbolics import (
     SX,
     Sparsity,
     densify,

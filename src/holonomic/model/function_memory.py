@@ -19,11 +19,11 @@ from operator import is_
 
 import numpy as np
 
-from .casadi_door import SX, depends_on
 from .make_symbols import to_sx
 from .refusals import refusal
 from .symbol import Symbol
 from .symbol_array import SymbolArray
+from .symbolics import SX, depends_on
 
 Key = tuple[int, str]  # whose, and which attribute; "" for the entries of an array
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from ..kernels.signatures import Fn
-from .casadi_door import SX, densify, jacobian, substitute, vec, vertcat
 from .derive import Derived
 from .directions import directed
 from .factors import Projector
 from .model_base import Direction
 from .newton_factors import UNROLLED, unrolled
+from .symbolics import SX, densify, jacobian, substitute, vec, vertcat
 from .tape import Tape, TapeBuilder, needed, record
 
 AS_GIVEN = (Fn.EQUATIONS, Fn.BY_Y, Fn.BY_SLOPE, Fn.ALGEBRAIC)  # these take w as it is; all others solve for it

@@ -7,10 +7,10 @@ import numpy as np
 
 from ..errors import UntraceableFunction, WrongShape
 from . import piecewise
-from .casadi_door import DM, SX, sparsify, vertcat
 from .refusals import SUBJECT, tracing
 from .symbol import Condition, Symbol, as_sx
 from .symbol_array import SymbolArray, as_array, implements
+from .symbolics import SX, sparsify, vertcat
 
 __all__ = ["Condition", "Symbol", "SymbolArray", "symbol_scalar", "symbol_vector", "to_sx", "tracing"]
 
@@ -58,8 +58,8 @@ def to_sx(value, shape=None):
     SX
         Entries that are exactly zero are left out of its sparsity pattern.
     """
-    if isinstance(value, (SX, DM)):
-        result = sparsify(SX(value))
+    if isinstance(value, SX):
+        result = sparsify(value)
     else:
         result = _collect(value)
     if shape is not None and result.shape != (*shape, 1, 1)[:2]:

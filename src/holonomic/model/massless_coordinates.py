@@ -20,7 +20,7 @@ import numpy as np
 from .model_base import Held
 
 if TYPE_CHECKING:
-    from .casadi_door import SX
+    from .symbolics import SX
 
 LEAST_EIGENVALUE = 1e-12  # of M with unit diagonal: below, M counts as singular
 
@@ -30,7 +30,7 @@ def holding_weights(M: SX, G: SX, held: Held | None = None) -> SX | None:
 
     Coordinates without mass are those with nothing on the diagonal of M, and those that numbers show to have none.
     """
-    from .casadi_door import SX, diag, sparsify, vertcat
+    from .symbolics import SX, diag, sparsify, vertcat
 
     diagonal = diag(sparsify(M))
     massless = {j for j in range(M.shape[0]) if diagonal[j].is_zero()} | set(held.coordinates if held else ())

@@ -12,8 +12,8 @@ import json
 from pathlib import Path
 
 from .._version import __version__
-from .casadi_door import SX, VERSION, densify, symvar, vec, vertcat
 from .expressions import Expressions
+from .symbolics import SX, densify, symvar, vec, vertcat
 from .tape import record
 from .trace import Traced
 
@@ -23,9 +23,9 @@ _SYMBOLS = ("t", "q", "v", "a", "lam", "data", "y")
 @functools.cache
 def source_stamp() -> str:
     """Return the hash of the sources that turn expressions into functions: other sources, other functions."""
-    digest = hashlib.sha256(f"{__version__} {VERSION}".encode())
+    digest = hashlib.sha256(__version__.encode())
     package = Path(__file__).parents[1]
-    for place in ("model", "formulations"):
+    for place in ("graph", "model", "formulations"):
         for path in sorted((package / place).glob("*.py")):
             digest.update(path.read_bytes())
     return digest.hexdigest()[:16]

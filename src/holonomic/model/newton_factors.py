@@ -42,7 +42,7 @@ def sample_points(x0: np.ndarray, size: int) -> list[tuple[np.ndarray, np.ndarra
 
 def order_at_start(by_y: tuple, by_slope: tuple, t0: float, x0: np.ndarray, data: np.ndarray) -> Order | None:
     """Return the order for two graphs (t, y, y', data, out), by their values at the start and beside it."""
-    from .casadi_door import densify, function_of
+    from .symbolics import densify, function_of
 
     n = by_y[1].numel()
     if by_y[4].numel() != n * n or n > MOST_UNKNOWNS:  # more equations than unknowns, or many

@@ -6,11 +6,11 @@ import math
 
 import numpy as np
 
-from .casadi_door import densify, inv, solve
 from .make_symbols import to_sx
 from .refusals import refusal
 from .symbol import Symbol
 from .symbol_array import as_array, implements
+from .symbolics import densify, inv, solve
 
 
 def _square(a, name):

@@ -130,9 +130,9 @@ class Opaque:
         return values.reshape(made.shape) if made.shape else float(values[0])
 
     def _on_symbols(self, args):
-        from .casadi_door import call, vertcat, vertsplit
         from .symbol import Symbol, as_sx
         from .symbol_array import SymbolArray
+        from .symbolics import call, vertcat, vertsplit
 
         given = Given(args, self.code.fixes)
         entries = [as_sx(each) for each in given.flat]

@@ -280,8 +280,8 @@ def watch(context, mode, t, a, b, data, out):
 
 def compiled_events(system: Operators, start: tuple, n_lam: int, events: Mapping[str, Callable]) -> dict[Fn, Operator]:
     """Trace and compile functions of (t, q, v, a, λ, p, u), and their time derivatives along q' = v, v' = a."""
-    from .casadi_door import vertcat
     from .derive import along
+    from .symbolics import vertcat
     from .trace import watched
 
     stage = _stage(system, start, n_lam)
@@ -293,7 +293,7 @@ def compiled_events(system: Operators, start: tuple, n_lam: int, events: Mapping
 
 def compiled_outputs(system: Operators, start: tuple, n_lam: int) -> tuple[dict[Fn, Operator], dict[str, tuple[int, ...]]]:
     """Trace and compile named outputs; also return their shapes."""
-    from .casadi_door import densify, vec, vertcat
+    from .symbolics import densify, vec, vertcat
     from .trace_stage import ANY
 
     stage = _stage(system, start, n_lam)
@@ -316,8 +316,8 @@ def _stage(system: Operators, start: tuple, n_lam: int):
 def _compiled(system: Operators, stage, values: Mapping[Fn, Any]) -> dict[Fn, Operator]:
     """Operators of what was traced; data are parameters, numbers that nobody asks for here, and inputs."""
     from . import machine_code
-    from .casadi_door import SX, vertcat
     from .graphs import angles_by_parts
+    from .symbolics import SX, vertcat
     from .tape import record
 
     x, b = vertcat(stage.q_sx, stage.v_sx), vertcat(stage.a_sx, stage.lam_sx)

@@ -11,10 +11,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from .casadi_door import SX
 from .refusals import refusal
 from .symbol import Symbol, as_sx
 from .symbol_array import as_array
+from .symbolics import SX
 
 MOST_PIECES = 2000  # some 20 000 operations for a cubic
 

@@ -34,7 +34,7 @@ from .symbol_array import SymbolArray
 
 # Their code is run as it is: it knows nothing of symbols, or (ours) all about them.
 LIBRARIES = frozenset({
-    "numpy", "scipy", "casadi", "holonomic", "numba", "llvmlite", "sympy", "mpmath", "pandas", "matplotlib", "_pytest", "pytest",
+    "numpy", "scipy", "holonomic", "numba", "llvmlite", "sympy", "mpmath", "pandas", "matplotlib", "_pytest", "pytest",
 })  # fmt: skip
 # Objects of libraries that are changed in use: tables, and random numbers.
 CHANGING = ("pandas", "numpy.random")

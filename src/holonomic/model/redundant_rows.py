@@ -28,8 +28,8 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from ..kernels.dense_projection import BESIDE, EVENLY, TURNS
-from .casadi_door import SX, Sparsity, densify, diag, fmax, fmin, if_else, logic_or, sparsify, vertcat
 from .factors import Factors, factor
+from .symbolics import SX, Sparsity, densify, diag, fmax, fmin, if_else, logic_or, sparsify, vertcat
 
 # of a row's square: a row of which those before it leave less is passed over
 LEAST = 1e-3  # asked where the usual rows have come to 1e-4; what is below is left to the dense solve, which loses no digits

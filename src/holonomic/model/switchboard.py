@@ -20,9 +20,9 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from .casadi_door import SX, binary, depends_on, if_else, instructions, substitute, symvar, unary, vertcat
 from .refusals import SUBJECT, short, user_place
 from .symbol import COMPARISONS, LOGIC, Condition, Symbol, as_sx, negated
+from .symbolics import SX, binary, depends_on, if_else, operations, substitute, symvar, unary, vertcat
 
 _ORDERED = {"<": "less", "<=": "less_equal", ">": "greater", ">=": "greater_equal"}
 _JOINED = {sign: build for sign, build in LOGIC.values()}
@@ -148,4 +148,4 @@ def _watched(switch: _Switch) -> SX:
 def _text(expression: SX) -> str:
     """An expression as text: equal texts, equal expressions."""
     symbols = vertcat(SX(0, 1), *symvar(expression))
-    return repr([each.name() for each in symvar(expression)]) + repr(list(instructions([symbols], [expression])))
+    return repr([each.name() for each in symvar(expression)]) + repr(operations([symbols], expression))

@@ -1,6 +1,6 @@
 """Symbol: a number that is not known yet, and the messages of code that needs to know it.
 
-Every operation on a `Symbol` adds a node to CasADi's expression graph. A decision (``if``) is taken by the code that follows the
+Every operation on a `Symbol` adds a node to the expression graph. A decision (``if``) is taken by the code that follows the
 ways through a function; whatever needs a number instead raises `UntraceableFunction` and says what to write.
 """
 
@@ -11,15 +11,14 @@ import numbers
 import numpy as np
 
 from ..errors import UntraceableFunction
-from .casadi_door import SX, binary, unary
 from .refusals import BUILD, SUBJECT, noted, refusal, short, user_line
+from .symbolics import SX, binary, unary
 
-DEEP = 8  # how far down two expressions are compared
 DECIDE = contextvars.ContextVar("who answers a condition", default=None)
 
 
 class Symbol:
-    """One number that is not known yet: a node of CasADi's expression graph.
+    """One number that is not known yet: a node of the expression graph.
 
     Parameters
     ----------
@@ -220,7 +219,7 @@ def _power(x, y):
     if p < 0:
         return _div(SX(1), _power(x, SX(-p)))
     if p == int(p):
-        return _pow(x, y)  # casadi squares and multiplies
+        return _pow(x, y)  # by squares and products
     if p == 0.5:
         return _sqrt(x)
     # 1e-200 is lost in x > 1e-184, but keeps the derivative of max(d, 0)**1.5 from being 0·inf where d < 0

@@ -8,10 +8,10 @@ the entries, but ``np.maximum`` and ``>`` ask for a truth value, so these raise.
 import numpy as np
 
 from ..errors import UntraceableFunction
-from .casadi_door import is_equal
 from .refusals import REASONS, asked_by_user, refusal, refuse_named
-from .symbol import DEEP, WHOLE, Condition, Symbol, WholeNumber, as_sx
+from .symbol import WHOLE, Condition, Symbol, WholeNumber, as_sx
 from .symbol_loops import LOOPS, TRUTHS, choose_each, counted, floated
+from .symbolics import is_equal
 
 _DTYPE = np.ndarray.dtype.__get__
 
@@ -185,7 +185,7 @@ def _same_mask(one, other):
 
 
 def _same_condition(x, y):
-    return is_equal(as_sx(x), as_sx(y), DEEP)
+    return is_equal(as_sx(x), as_sx(y))
 
 
 def _set_masked(target, mask, value):
@@ -246,7 +246,7 @@ def _apply_ufunc(ufunc, method, inputs, kwargs):
     args = [x if k == indices else _plain(x) for k, x in enumerate(inputs)]
     if ufunc is np.add and method in ("reduce", "accumulate", "reduceat"):
         args[0] = counted(args[0])
-    with np.errstate(all="ignore"):  # casadi leaves floating-point flags behind that mean nothing here
+    with np.errstate(all="ignore"):  # operations on constants leave floating-point flags behind
         result = _ours(getattr(loop, method)(*args, **kwargs))
     if ufunc in TRUTHS and isinstance(result, SymbolArray) and not is_symbolic(result):
         result = result.view(np.ndarray).astype(bool)
@@ -311,7 +311,8 @@ def implements(*functions):
 def _where(condition, *branches):
     if len(branches) != 2:
         raise refusal("uses np.where(condition) to find indices", "Use np.where(condition, a, b).")
-    return _ours(choose_each(*map(_plain, (condition, *branches))))
+    with np.errstate(all="ignore"):  # as in `_apply_ufunc`
+        return _ours(choose_each(*map(_plain, (condition, *branches))))
 
 
 @implements(np.select)

@@ -65,47 +65,32 @@ class TapeBuilder:
 
 
 def record(t, a, b, data, out) -> Tape:
-    """Record the expression `out` of the symbols t, a, b, data as a tape."""
-    from .casadi_door import densify, instructions
+    """Record the expression `out` of the symbols t, a, b, data as a tape.
 
-    builder = TapeBuilder()
-    work: dict[int, int] = {}
-    outputs: list[int | None] = [None] * out.numel()
-    for name, source, target, number in instructions([t, a, b, data], [densify(out)]):
-        if name == "const":
-            work[target[0]] = builder.add(("const", number))
-        elif name == "input":
-            work[target[0]] = builder.add(("in", source[0], source[1]))
-        elif name == "output":
-            node = work[source[0]]
-            outputs[target[1]] = None if builder.nodes[node] == ("const", 0.0) else node
-        elif name == "call":
-            given = [work[i] for i in source]
-            for i, place in enumerate(target):
-                work[place] = builder.add((f"{CALL}{number.key} {number.m} {i}", *given))
-        else:
-            work[target[0]] = builder.add((name, *(work[i] for i in source)))
-    return _share_reciprocals(Tape(tuple(builder.nodes), tuple(outputs)))
+    Divisions by a common divisor become one reciprocal and products: pivots divide many times.
+    """
+    from .symbolics import densify, operations
 
-
-def _share_reciprocals(tape: Tape) -> Tape:
-    """Replace divisions by a common divisor with one reciprocal and products: pivots divide many times."""
+    nodes, places = operations([t, a, b, data], densify(out))
     divisors: dict[int, int] = {}
-    for node in tape.nodes:
+    for node in nodes:
         if node[0] == "div":
             divisors[node[2]] = divisors.get(node[2], 0) + 1
     builder = TapeBuilder()
-    renamed: list[int] = []
-    for node in tape.nodes:
-        if node[0] in ("in", "const"):
-            renamed.append(builder.add(node))
-        elif node[0] == "div" and divisors[node[2]] > 1:
-            reciprocal = builder.add(("inv", renamed[node[2]]))
-            renamed.append(builder.add(("mul", renamed[node[1]], reciprocal)))
+    add, renamed = builder.add, []
+    for node in nodes:
+        name = node[0]
+        if name in ("in", "const"):
+            renamed.append(add(node))
+        elif name == "div" and divisors[node[2]] > 1:
+            renamed.append(add(("mul", renamed[node[1]], add(("inv", renamed[node[2]])))))
+        elif len(node) == 3:
+            renamed.append(add((name, renamed[node[1]], renamed[node[2]])))
         else:
-            renamed.append(builder.add((node[0], *(renamed[i] for i in node[1:]))))
-    outputs = tuple(None if node is None else renamed[node] for node in tape.outputs)
-    return Tape(tuple(builder.nodes), outputs)
+            renamed.append(add((name, *(renamed[i] for i in node[1:]))))
+    zero = builder.known.get(("const", 0.0))
+    outputs = (renamed[place] for place in places)
+    return Tape(tuple(builder.nodes), tuple(None if place == zero else place for place in outputs))
 
 
 def needed(tape: Tape) -> Tape:

@@ -18,27 +18,7 @@ import numpy as np
 
 from ..errors import BadArgument, ForgottenVelocityTerms, NotFinite, SingularMass
 from .call_by_name import call
-from .casadi_door import (
-    SX,
-    binary,
-    calls_in,
-    densify,
-    depends_on,
-    dot,
-    function_of,
-    instructions,
-    jacobian,
-    jacobian_sparsity,
-    jtimes,
-    sparsify,
-    substitute,
-    symvar,
-    unary,
-    vec,
-    vertcat,
-    vertsplit,
-)
-from .casadi_door import call as call_outside
+from .collector_pause import collector_paused
 from .dae import Dae, asks_for_y, level_labels
 from .derive import Derived
 from .derive_dae import with_multipliers_solved
@@ -57,6 +37,22 @@ from .given_numbers import (
 )
 from .model_base import N_GAINS, role_of
 from .statement import labelled, row_names
+from .symbolics import (
+    SX,
+    calls_in,
+    densify,
+    depends_on,
+    dot,
+    function_of,
+    jacobian,
+    jacobian_sparsity,
+    jtimes,
+    sparsify,
+    substitute,
+    vec,
+    vertcat,
+    with_numbers_replaced,
+)
 from .system import Ode, System
 from .trace_stage import ANY, TraceStage
 from .unrolled_newton import check_rules
@@ -81,6 +77,7 @@ class Traced:
     switches: tuple = ()  # names of comparisons that have a mode in data
 
 
+@collector_paused()
 def trace(
     system: System | Ode, q0, v0, t0: float, extras: Extras = NONE, events: Mapping[str, Any] | None = None, numbers=None
 ) -> Traced:
@@ -330,38 +327,20 @@ def _free_numbers(parts, outputs, events, given=None, symbols_given=None) -> tup
     """Replace the numbers in all expressions by symbols; return expressions, numbers and symbols."""
     names = [name for name, value in parts.items() if value is not None]
     everything = [parts[name] for name in names] + list(outputs.values()) + list(events.values())
-    inputs = symvar(vertcat(*(vec(value) for value in everything)))
-    arguments = vertcat(*inputs) if inputs else SX(0, 1)
     values: list[float] = [] if given is None else [float(value) for value in given]
     known: dict[float, SX] = {
         value: SX.sym(f"c{i}") if symbols_given is None else symbols_given[i] for i, value in enumerate(values)
     }
-    work: dict[int, SX] = {}
-    nonzeros: list[list[SX]] = [[SX(0)] * value.nnz() for value in everything]
-    for name, source, target, value in instructions([arguments], everything):
-        if name == "call":
-            results = call_outside(value, vertcat(*(work[i] for i in source)))
-            work.update(zip(target, vertsplit(results), strict=True))
-        elif value is not None:
-            if value in STRUCTURE or not np.isfinite(value) or (given is not None and value not in known):
-                work[target[0]] = SX(value)
-            else:
-                if value not in known:
-                    known[value] = SX.sym(f"c{len(values)}")
-                    values.append(value)
-                work[target[0]] = known[value]
-        elif name == "input":
-            work[target[0]] = inputs[source[1]]
-        elif name == "output":
-            nonzeros[target[0]][target[1]] = work[source[0]]
-        elif len(source) == 1:
-            work[target[0]] = unary(name)(work[source[0]])
-        else:
-            work[target[0]] = binary(name)(work[source[0]], work[source[1]])
-    rebuilt = [
-        SX(value.sparsity(), vertcat(*parts_)) if parts_ else SX(value.sparsity())
-        for value, parts_ in zip(everything, nonzeros, strict=True)
-    ]
+
+    def freed(value: float) -> SX | None:
+        if value in STRUCTURE or not np.isfinite(value) or (given is not None and value not in known):
+            return None
+        if value not in known:
+            known[value] = SX.sym(f"c{len(values)}")
+            values.append(value)
+        return known[value]
+
+    rebuilt = with_numbers_replaced(everything, freed)
     made: dict[str, Any] = dict(zip(names, rebuilt, strict=False))
     at = len(names)
     made["outputs"] = dict(zip(outputs, rebuilt[at : at + len(outputs)], strict=True))

@@ -11,7 +11,6 @@ from ..errors import BadArgument, HolonomicError, NotFinite, UntraceableFunction
 from . import make_symbols
 from .branches import Inline, ways
 from .call_by_name import BASIC, Names, UnknownParameter, call, flatten_params, param_names, param_slices
-from .casadi_door import SX, densify, function_of, instructions, reshape, vertcat
 from .dae import Dae, needs_tracing, state_values
 from .extra_states import NONE, Extras, allowed
 from .function_memory import Remembered
@@ -22,6 +21,7 @@ from .opaque import AT_POINTS
 from .rebound import Rebound
 from .refusals import REFUSALS, line_of, tracing
 from .switchboard import Switchboard
+from .symbolics import SX, densify, function_of, operations, reshape, vertcat
 from .system import Ode, System
 from .watch import Watch
 
@@ -175,7 +175,7 @@ class TraceStage:
             return
         with make_symbols.tracing(role):
             again = make_symbols.to_sx(self._on_symbols(function, role, allowed, self.names, switching))
-        first, second = (repr(list(instructions(self._free, [densify(each)]))) for each in (result, again))  # as text nan is nan
+        first, second = (repr(operations(self._free, densify(each))) for each in (result, again))  # as text nan is nan
         if first != second:
             raise UntraceableFunction(
                 f"{role} is another function when it is called again. Does it use random numbers, the time, or something that "

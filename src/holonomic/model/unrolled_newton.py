@@ -17,7 +17,8 @@ converged.
 from __future__ import annotations
 
 from ..errors import BadArgument
-from .casadi_door import (
+from .factors import factor_general
+from .symbolics import (
     SX,
     densify,
     det,
@@ -33,7 +34,6 @@ from .casadi_door import (
     vertcat,
     vertsplit,
 )
-from .factors import factor_general
 
 ITERATIONS = 4  # from 0.1 off: 1e-2, 1e-4, 1e-8, rounding
 CONVERGED = 1e-7  # last change, beside 1 + |w|: what is left is its square

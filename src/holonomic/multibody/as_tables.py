@@ -17,8 +17,8 @@ from ..formulations.index2 import Index2
 from ..kernels.elements import BODY, FORCE, NORMS, ROWS, SPEEDS
 from ..kernels.table_newton import LOADED
 from ..model.call_by_name import wanted
+from ..model.collector_pause import collector_paused
 from ..model.system import System
-from .collector_pause import collector_paused
 from .element_reader import Reader, Remaker
 from .lower import (
     body_sizes,

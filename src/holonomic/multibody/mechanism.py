@@ -11,13 +11,13 @@ import numpy as np
 from ..arguments import Assembling
 from ..errors import BadArgument, HolonomicError
 from ..model.call_by_name import methods_say_what_they_take
+from ..model.collector_pause import collector_paused
 from ..model.given_numbers import is_whole
 from . import plane, space
 from . import shapes as sh
 from .as_tables import lack_of_tables, to_tables
 from .assemble import Assembly, assemble, check_asked
 from .body import Body, Frame, Point, combine
-from .collector_pause import collector_paused
 from .drive_methods import DriveMethods
 from .force_methods import ForceMethods
 from .joint import Drive, Force, Joint

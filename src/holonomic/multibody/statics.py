@@ -96,8 +96,8 @@ class Statics(Kinematics):
     @cached_property
     def traced(self) -> TracedAtRest | None:
         """The same with exact derivatives, at rest; None of what cannot be traced."""
-        from ..model.casadi_door import SX, function_of, jacobian, substitute
         from ..model.derive import Derived
+        from ..model.symbolics import SX, function_of, jacobian, substitute
         from ..model.trace import trace
 
         try:
@@ -116,8 +116,8 @@ class Statics(Kinematics):
         level = function_of(symbols, [e.constraint, d.G, at_rest])
         slopes = function_of(symbols, [K, -jacobian(d.force, e.v)])
         return TracedAtRest(
-            lambda q: [part.full() for part in level(0.0, q, rest, free, data)],
-            lambda q, lam: [part.full() for part in slopes(0.0, q, rest, lam, data)],
+            lambda q: list(level(0.0, q, rest, free, data)),
+            lambda q, lam: list(slopes(0.0, q, rest, lam, data)),
         )
 
     def stiffness(self, q, lam) -> np.ndarray:

@@ -49,7 +49,7 @@ def _array(part):
     whole = np.array(part)
     if whole.dtype != object:
         return whole
-    from ..model.symbol_array import as_array  # brings CasADi: not where there are only numbers
+    from ..model.symbol_array import as_array  # brings expression graphs: not where there are only numbers
 
     return as_array(part)
 

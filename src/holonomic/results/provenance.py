@@ -29,7 +29,7 @@ class Provenance:
     Attributes
     ----------
     versions : mapping
-        Of holonomic, numpy, llvmlite, casadi and python.
+        Of holonomic, numpy, llvmlite and python.
     kernels : str
         Hash of the sources of all kernels: equal ones compute the same.
     model : str
@@ -96,16 +96,10 @@ def _short(value) -> str:
 @functools.cache
 def versions() -> dict[str, str]:
     """Return the versions that numbers may depend on."""
-    from importlib import metadata  # with it comes a good deal of the standard library
-
     import llvmlite
 
-    try:
-        casadi = metadata.version("casadi")
-    except metadata.PackageNotFoundError:  # installed without its metadata
-        casadi = "unknown"
     return {
-        "holonomic": __version__, "llvmlite": llvmlite.__version__, "numpy": np.__version__, "casadi": casadi,
+        "holonomic": __version__, "llvmlite": llvmlite.__version__, "numpy": np.__version__,
         "python": platform.python_version(),
     }  # fmt: skip
 

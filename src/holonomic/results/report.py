@@ -179,7 +179,7 @@ def as_html(sol) -> str:
     return f'<div>{head}<table style="margin-top:4px">{body}</table></div>'
 
 
-SOFTWARE = ("andersson-2019", "lam-2015")  # CasADi differentiates, Numba compiles
+SOFTWARE = ("lam-2015",)  # Numba, with which kernels are built
 
 
 @cache

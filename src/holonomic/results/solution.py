@@ -335,7 +335,7 @@ class Solution(Exports):
         return report.as_html(self)
 
     def cite(self, software: bool = False) -> str:
-        """Return BibTeX entries of the methods that this run used; of CasADi and Numba too, if asked for."""
+        """Return BibTeX entries of the methods that this run used; of Numba too, if asked for."""
         if not isinstance(software, bool):
             raise BadArgument(f"cite(software={software!r}): choose True or False.")
         return report.bibtex(report.keys_of_run(self) + (report.SOFTWARE if software else ()))
