@@ -35,6 +35,7 @@ from holonomic import (
     Index1,
     Index2,
     Index3,
+    LobattoIIIAB,
     Overdetermined,
     ProjectedInvariants,
     Projection,
@@ -54,7 +55,7 @@ FORMULATIONS = (
 )  # fmt: skip
 INTEGRATORS = (
     BackwardEuler(), FixedBDF(2), FixedBDF(3), BDF(), Trapezoidal(), ImplicitMidpoint(), GaussLegendre4(), GaussLegendre(3),
-    Radau(), GeneralizedAlpha(), RATTLE(), RATTLE(order=4), RATTLE(order=6), PHEM56(),
+    Radau(), GeneralizedAlpha(), RATTLE(), RATTLE(order=4), RATTLE(order=6), LobattoIIIAB(4), PHEM56(),
 )  # fmt: skip
 GAUSS = (GaussLegendre4(), GaussLegendre(3))
 # steps of the coarser run by order: errors clear of rounding (of λ in index 3, ε/h²), their leading terms ruling
@@ -77,7 +78,7 @@ python benchmarks/orders.py --page docs/orders.md
 λ is `sol.lam`, which with every method follows from q and v and has their order. The last number is the order of the method's
 own λ, `sol.unknowns["lam"]`, where it has one at the ends of steps, from a quarter of the run on (ProjectedInvariants and
 StateSpace have none; the midpoint rule and Gauss's method have theirs inside the step;
-RATTLE gives λ(q, v)). -: does not go together, there is none,
+RATTLE and Lobatto's method give λ(q, v)). -: does not go together, there is none,
 or the number is rounding. Where theory says less than the order of the integrator, it is in bold:
 
 - Radau IIA with s stages, 3 for order 5, 5 for 9, 7 for 13 [HW96, Sec. VII.4 and VII.6]: its own λ of index 2 has order s; with

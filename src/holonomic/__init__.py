@@ -54,6 +54,7 @@ from .integrators.fixed_steps import BackwardEuler, FixedBDF, ImplicitMidpoint, 
 from .integrators.gauss import GaussLegendre, GaussLegendre4
 from .integrators.generalized_alpha import GeneralizedAlpha
 from .integrators.half_explicit import PHEM56
+from .integrators.lobatto import LobattoIIIAB
 from .integrators.radau import Radau
 from .integrators.rattle import RATTLE
 from .integrators.runge_kutta import DOP853, RK4, RK23, RK45, Euler, Heun, Midpoint
@@ -148,6 +149,7 @@ __all__ = [
     "InvariantStabilization",
     "InvariantWarning",
     "LimitReached",
+    "LobattoIIIAB",
     "Midpoint",
     "MissingExtra",
     "NearSingularWarning",

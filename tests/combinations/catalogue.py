@@ -28,6 +28,7 @@ from holonomic import (
     Index2,
     Index3,
     InvariantStabilization,
+    LobattoIIIAB,
     Midpoint,
     Ode,
     Overdetermined,
@@ -56,7 +57,7 @@ FORMULATIONS = [
 INTEGRATORS = [
     BackwardEuler(), Trapezoidal(), ImplicitMidpoint(), ImplicitMidpoint("stage"), GaussLegendre4(), GaussLegendre(stages=3),
     FixedBDF(2), FixedBDF(4), BDF(), BDF(coefficients="variable"), BDF(coefficients="fixed-leading"), Radau(), Radau(order=9),
-    Radau(order=13), Radau(order="variable"), GeneralizedAlpha(), RATTLE(), RATTLE(order=6), PHEM56(),
+    Radau(order=13), Radau(order="variable"), GeneralizedAlpha(), RATTLE(), RATTLE(order=6), LobattoIIIAB(), PHEM56(),
 ]  # fmt: skip
 EXPLICIT = [Euler(), Heun(), Midpoint(), AdamsBashforth2(), RK4(), RK23(), RK45(), DOP853()]
 STABILIZATIONS = [
