@@ -125,7 +125,7 @@ def test_a_missing_compiler_says_what_to_install(tmp_path, monkeypatch):
 
 
 def test_a_method_of_ones_own_is_refused_by_name(tmp_path):
-    from dataclasses import dataclass
+    from dataclasses import dataclass, replace
 
     from holonomic.integrators.base import Integrator
     from holonomic.kernels.signatures import ADVANCE
@@ -139,7 +139,7 @@ def test_a_method_of_ones_own_is_refused_by_name(tmp_path):
     class Mine(h.RK4):
         def lower(self):
             made = super().lower()
-            return made._replace(slots={**made.slots, "advance": my_step})
+            return replace(made, slots={**made.slots, "advance": my_step})
 
     assert issubclass(Mine, Integrator)
     with pytest.raises(h.BadArgument) as refused:
