@@ -31,7 +31,7 @@ References
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -315,4 +315,4 @@ class GeneralizedAlpha(Integrator):
             errors=0, one_step=False, dense_rows=2, needs=(Fn.RESIDUAL,), work=alpha_work, wants_scales=True,
         )  # fmt: skip
         early = np.array([1, 1], dtype=np.int64)
-        return fixed._replace(ip=early, errors=1, exponent=1.0 / 3.0, error_order=2, fac_max=2.0, fixed=fixed)
+        return replace(fixed, ip=early, errors=1, exponent=1.0 / 3.0, error_order=2, fac_max=2.0, fixed=fixed)
