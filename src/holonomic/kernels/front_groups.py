@@ -155,17 +155,17 @@ def _products(program, at, nodes, width, full, T, at_front, at_block, at_row, at
 @leaf
 def _add_child(program, at, T, at_front, at_block, at_left):
     """Add what earlier fronts left; return where the program goes on."""
-    rows, left = program[at], at + 1
+    rows = program[at]
+    collect(T, program, at + 1, at_left, rows * (rows + 1) // 2, T, at_block)
     at += CHILD
-    start = at_left
+    given = at_block
     for i in range(rows):
         here = program[at + i]
-        collect(T, program, left, start, i + 1, T, at_block)
         for j in range(i + 1):
             there = program[at + j]
             place = at_front + (4 * here * (here + 1) + 8 * there if here >= there else 4 * there * (there + 1) + 8 * here)
-            put(T, place, eight(T, place) + eight(T, at_block + 8 * j))
-        start += 8 * (i + 1)
+            put(T, place, eight(T, place) + eight(T, given))
+            given += 8
     return at + rows
 
 

@@ -237,6 +237,10 @@ def write_groups(
         lefts += 4 * rest * (rest + 1) if rest < ALONE else (rest * (rest + 1) // 2 + 7) // 8 * 8
         all_sides += 8 * n
         block = max(block, 8 * n, 8)
+        for i in range(n_children if n < ALONE else 0):
+            child = children[child_first[one] + i]
+            rows = sizes[3 * child + 1] - sizes[3 * child]
+            block = max(block, 4 * rows * (rows + 1))
         end = at + size
         at += 8
         for which in range(2):

@@ -153,26 +153,16 @@ def _moved(each, row):
         at, start, many, at_other = args[2], args[3], args[4], args[6]
         count = args[7] if len(args) > 7 else None
         first = builder.load(builder.gep(places, [at]))
-        together = builder.icmp_signed("<", first, WORD(0))
-        if count is not None:
-            together = builder.and_(together, builder.icmp_signed("==", count, WORD(WIDTH)))
-        with builder.if_else(together) as (then, otherwise):
+        counted = None if count is None else _first_of_eight(builder, count)
+        with builder.if_else(builder.icmp_signed("<", first, WORD(0))) as (then, otherwise):
             with then:
                 begin = builder.add(start, builder.not_(first))
                 with cgutils.for_range(builder, many) as loop:
                     step = builder.mul(loop.index, WORD(WIDTH))
                     ends = [builder.add(begin, step), builder.add(at_other, step)]
-                    row(builder, _vector_at(builder, x, ends[0]), _vector_at(builder, other, ends[1]))
+                    row(builder, _vector_at(builder, x, ends[0]), _vector_at(builder, other, ends[1]), counted)
             with otherwise:
-                begin = builder.add(start, builder.not_(first))
-                if count is None:
-                    own = [builder.add(start, place) for place in _places(builder, places, at)]
-                else:  # those that follow one another are a row here, too, of fewer than eight
-                    scattered = builder.icmp_signed(">=", first, WORD(0))
-                    own = [
-                        builder.select(scattered, builder.add(start, place), builder.add(begin, WORD(k)))
-                        for k, place in enumerate(_places(builder, places, at))
-                    ]
+                own = [builder.add(start, place) for place in _places(builder, places, at)]
                 with cgutils.for_range(builder, many) as loop:
                     step = builder.mul(loop.index, WORD(WIDTH))
                     ends = [builder.gep(x, [builder.add(place, step)]) for place in own]
@@ -182,7 +172,16 @@ def _moved(each, row):
     return generate
 
 
-def _collect_row(builder, source, target):
+def _first_of_eight(builder, count):
+    """For each of eight whether it is among the first `count`."""
+    words = ir.VectorType(WORD, WIDTH)
+    one = builder.insert_element(ir.Constant(words, ir.Undefined), count, _lane(0))
+    zeros = ir.Constant(ir.VectorType(ir.IntType(32), WIDTH), [0] * WIDTH)
+    counts = builder.shuffle_vector(one, ir.Constant(words, ir.Undefined), zeros)
+    return builder.icmp_signed("<", ir.Constant(words, list(range(WIDTH))), counts)
+
+
+def _collect_row(builder, source, target, counted):
     builder.store(builder.load(source, align=8), target, align=8)
 
 
@@ -190,8 +189,9 @@ def _collect_each(builder, sources, target, count):
     builder.store(_gathered(builder, sources), target, align=8)
 
 
-def _distribute_row(builder, target, source):
-    builder.store(builder.load(source, align=8), target, align=8)
+def _distribute_row(builder, target, source, counted):
+    given = builder.select(counted, builder.load(source, align=8), builder.load(target, align=8))
+    builder.store(given, target, align=8)
 
 
 def _distribute_each(builder, targets, source, count):
@@ -199,9 +199,10 @@ def _distribute_each(builder, targets, source, count):
     _one_by_one(builder, targets, count, lambda k, target: builder.store(builder.extract_element(value, _lane(k)), target))
 
 
-def _add_row(builder, target, source):
-    total = builder.fadd(builder.load(target, align=8), builder.load(source, align=8))
-    builder.store(total, target, align=8)
+def _add_row(builder, target, source, counted):
+    before = builder.load(target, align=8)
+    total = builder.fadd(before, builder.load(source, align=8))
+    builder.store(builder.select(counted, total, before), target, align=8)
 
 
 def _add_each(builder, targets, source, count):
