@@ -239,10 +239,94 @@ def test_checkpoints_and_backward_runs_keep_modes(tmp_path):
     assert np.array_equal(kept.q, there.q) and np.array_equal(kept(1.234).q, there(1.234).q)
 
 
-def test_chattering_is_refused_by_line():
-    with pytest.raises(StepFailed, match=r'leads to the switch ".*y\[0\] > 0.*" in rhs\(\), line \d+ from both sides') as stop:
-        simulate(Ode(lambda y: [-1.0 if y[0] > 0 else 1.0]), 3.0, y0=[1.0])
+def rubbing(t, v):
+    push = 3.0 * np.sin(t)
+    if v[0] > 0:
+        return [push - 2.0]
+    return [push + 2.0]
+
+
+def resting(t, v):
+    push = 3.0 * np.sin(t)
+    if v[0] > 0:
+        return [push - 2.0]
+    elif v[0] < 0:
+        return [push + 2.0]
+    return [push]
+
+
+def exact_stick_slip(end):
+    """Position of a unit mass under 3 sin t and dry friction 2: it sticks, breaks away at 3 sin t = 2, slips to rest, and so on."""
+    from scipy.optimize import brentq
+
+    x, start, sign = 0.0, np.arcsin(2 / 3), 1.0
+    while start < end:
+        speed = lambda t, a=start, s=sign: 3 * (np.cos(a) - np.cos(t)) - 2 * s * (t - a)
+        rest = brentq(speed, start + 1e-3, start + np.pi)
+        last = min(rest, end)
+        x += 3 * np.cos(start) * (last - start) - 3 * (np.sin(last) - np.sin(start)) - sign * (last - start) ** 2
+        k = np.ceil((rest - np.arcsin(2 / 3)) / np.pi)
+        start, sign = np.arcsin(2 / 3) + k * np.pi, (1.0 if k % 2 == 0 else -1.0)
+    return x
+
+
+@pytest.mark.parametrize("force", [rubbing, resting])
+@pytest.mark.parametrize("integrator", [DOP853(), RK45()], ids=["DOP853", "RK45"])
+def test_dry_friction_sticks_and_slips(force, integrator):
+    sol = simulate(ball(force), 20.0, q0=[0.0], v0=[0.0], integrator=integrator, rtol=1e-9, atol=1e-11)
+    assert sol.q[-1, 0] == pytest.approx(exact_stick_slip(20.0), abs=2e-8)
+    held = 3.5 + np.linspace(0.0, 0.3, 7)  # it came to rest at 3.32 and breaks away at 3.87
+    assert np.max(np.abs(sol(held).v)) < 1e-12 and np.max(np.abs(sol(held).a)) < 1e-9
+    assert sum(len(log.along) for log in sol.switches.values()) >= 6
+    saved = simulate(ball(force), 20.0, q0=[0.0], v0=[0.0], integrator=integrator, rtol=1e-9, atol=1e-11, save_at=held)
+    assert np.max(np.abs(saved.v)) < 1e-12
+
+
+def test_dry_friction_of_constrained_motion_holds_its_place():
+    """A bead on a tilted line, of which the friction carries more than its weight: G v = 0 and no motion."""
+    slope = np.array([0.6, 0.8])
+
+    def force(v):
+        along = v @ slope
+        return np.array([0.0, -G]) - (9.0 if along > 0 else -9.0) * slope
+
+    line = System(mass=np.eye(2), force=force, constraint=lambda q: q @ np.array([0.8, -0.6]))
+    sol = simulate(line, 3.0, q0=[0, 0], v0=1.2 * slope)
+    stop = 1.2 / (9.0 + 0.8 * G)
+    (log,) = sol.switches.values()
+    assert log.along == pytest.approx([stop], abs=1e-9)
+    assert sol.q[-1] == pytest.approx(1.2 * stop / 2 * slope, abs=1e-9) and np.max(np.abs(sol.v[-1])) < 1e-10
+
+
+def test_filippovs_motion_of_an_ode_goes_along_its_switch():
+    """x' = (1, ∓1 + 0.4) towards y = 0 from both sides, on which it goes with x' = mean of both."""
+    ode = Ode(lambda y: [2.0, -1.0 + 0.4] if y[1] > 0 else [1.0, 1.0 + 0.4])
+    sol = simulate(ode, 2.0, y0=[0.0, 0.6])
+    share = 1.4 / 2.0  # of the upper field: 0.7 (-0.6) + 0.3 · 1.4 = 0
+    assert sol.y[-1] == pytest.approx([2.0 * 1.0 + (2 * share + (1 - share)) * 1.0, 0.0], abs=1e-9)
+
+
+def test_members_of_a_sweep_stick_as_single_runs_do():
+    system = System(
+        mass=np.eye(1), force=lambda t, v, p: [p.F * np.sin(t) - (2.0 if v[0] > 0 else -2.0)], params={"F": 3.0}
+    )
+    runs = sweep(system, 10.0, q0=[0.0], v0=[0.0], params={"F": [1.5, 3.0, 4.0]}, save_at=9, integrator=DOP853())
+    for m, F in enumerate((1.5, 3.0, 4.0)):
+        alone = simulate(system.with_params(F=F), 10.0, q0=[0.0], v0=[0.0], save_at=9, integrator=DOP853())
+        assert np.array_equal(runs.q[m], alone.q)
+    assert np.max(np.abs(runs.q[0])) < 1e-12  # it never moves, but for rounding of its accelerations
+
+
+def test_what_cannot_be_followed_along_a_switch_is_refused_by_line():
+    chattering = Ode(lambda y: [-1.0 if y[0] > 0 else 1.0])
+    assert simulate(chattering, 3.0, y0=[1.0]).y[-1, 0] == pytest.approx(0.0, abs=1e-12)
+    said = r'leads to the switch ".*y\[0\] > 0.*" in rhs\(\), line \d+ from both sides, which Radau cannot follow. Explicit'
+    with pytest.raises(StepFailed, match=said) as stop:
+        simulate(chattering, 3.0, y0=[1.0], integrator=Radau())
     assert stop.value.solution.t[-1] == pytest.approx(1.0, abs=1e-9)
+    two = Ode(lambda y: [-1.0 if y[0] > 0 else 1.0, -1.0 if y[1] > 0 else 1.0])
+    with pytest.raises(StepFailed, match="from both sides while it goes along another one"):
+        simulate(two, 3.0, y0=[1.0, 2.0])
 
 
 def test_bdf_follows_switches():

@@ -15,8 +15,8 @@ def name(one):
     return getattr(one.function, "__name__", type(one.function).__name__)
 
 
-def run(one, trace):
-    how = {"integrator": RK45(), "rtol": 1e-8, "atol": 1e-10}
+def run(one, trace, rtol=1e-8):
+    how = {"integrator": RK45(), "rtol": rtol, "atol": 1e-2 * rtol}
     if one.kind == "ode":
         return simulate(Ode(one.function, trace=trace), 0.4, y0=one.start[0], **how)
     q0, v0 = one.start
@@ -26,9 +26,11 @@ def run(one, trace):
 
 @pytest.mark.parametrize("one", RUN, ids=name)
 def test_a_law_runs_as_it_is_written(one):
-    traced, plain = (run(one, trace).end for trace in (True, False))
-    # The same method on the same numbers. Rounding decides on which side of a jump a stage falls, and so about single steps
-    # there: the cart that is pushed left and right differs by 1e-6, the smooth laws by 1e-9.
+    sol = run(one, True)
+    # The same method on the same numbers; but compiled steps end on switches, plain ones go over them and need more of them for
+    # the same digits. Rounding decides on which side of a jump a stage falls: the cart that is pushed left and right differs by
+    # 1e-6, the smooth laws by 1e-9.
+    traced, plain = sol.end, run(one, False, 1e-11 if sol.switches else 1e-8).end
     assert np.allclose(np.append(traced.q, traced.v), np.append(plain.q, plain.v), rtol=1e-5, atol=1e-6)
 
 

@@ -97,6 +97,7 @@ RUN = Layout("Run", (
     ("event_past", REAL, "the same of the step before, whose values are known; 0: there is none"),
     ("looked", REAL, "share of the step that has been looked into for events"),
     ("event_field", WHOLE, "1 where events ask for accelerations or multipliers"),
+    ("share", REAL, "of the field where a switch is true, in that of a motion along it"),
     ("t_switch", REAL, "time of the last change of a switch"),
     ("lenient", WHOLE, "1 while values decide in this step, because a mode has no field beyond its switch"),
     ("at_once", WHOLE, "changes of switches at that time"),
@@ -147,6 +148,7 @@ SIZE = Layout("Size", tuple((name, WHOLE, meaning) for name, meaning in (
     ("n_events", "events, with the switches behind them"),
     ("n_switches", "switches that are followed, the last ones"),
     ("at_modes", "where their modes begin in data"),
+    ("may_slide", "1 where motion along a switch can be followed"),
     ("n_errors", "error vectors"),
     ("shared", "1 where position and velocity rows have one Jacobian, and so one factor buffer"),
     ("dense", "1 where the model offers dense terms of the whole system"),
@@ -173,5 +175,6 @@ SIZE = Layout("Size", tuple((name, WHOLE, meaning) for name, meaning in (
     ("n_linear", "numbers of the linearized equations there"),
     ("n_factors", "of real factors behind them"),
     ("n_pair", "of complex factors, each pair"),
+    ("at_sliding", "rates of all that is watched, twice, and a field, for motion along a switch"),
     ("work_end", "the end"),
 )))  # fmt: skip

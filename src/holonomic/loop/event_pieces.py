@@ -17,6 +17,7 @@ import math
 
 from ..errors import OK
 from ..kernels.signatures import EVENTS, call_interpolate, call_model
+from ..kernels.sliding import sliding
 from ..native.marks import inner, leaf
 from ..native.types import f8, i8, int_mat, mat
 from .event_search import (
@@ -71,7 +72,7 @@ def check_values(slots, model, method, run, theta, loop, events, row):
     size = model.size
     xe, ke = loop.inside.x, loop.inside.K
     ev_f = events.values
-    if run.event_field == 0 and run.along == 0:
+    if run.event_field == 0 and run.along == 0 and not (size.n_switches > 0 and sliding(model) >= 0):
         status = call_interpolate(slots, model, method, theta, run.h_used, loop.state, xe)
         if status == OK:
             t = run.t + theta * run.h_used

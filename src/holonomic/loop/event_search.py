@@ -18,6 +18,7 @@ from ..errors import ACCUMULATES, NOT_FINITE, OK, SINGULAR
 from ..kernels.evaluate import evaluate
 from ..kernels.settle import settle
 from ..kernels.signatures import EVENTS, call_dense, call_interpolate, call_model, call_pull
+from ..kernels.sliding import sliding
 from ..kernels.vectors import EPS, ROUNDING, copy, copy_row
 from ..native.marks import inner, leaf
 from ..native.types import f8, i8, ints, mat, vec
@@ -127,7 +128,23 @@ def event_values(slots, model, method, run, theta, loop, events, row):
             return status
         t = run.t + theta * run.h_used
     call_model(model, EVENTS, t, xe, 0, ke, size.nq, ev_f, row * size.n_events)
+    if size.n_switches > 0:
+        status = watch_share(model, run, t, loop, events, row)
+        if status != OK:
+            return status
     return NOT_FINITE if has_nan(ev_f, row, size.n_events) else OK
+
+
+@inner
+def watch_share(model, run, t, loop, events, row):
+    """Of a switch along which the motion goes, watch whether it leaves: α (1 - α), in the place of its function."""
+    size = model.size
+    along = sliding(model)
+    if along < 0:
+        return OK
+    status = evaluate(model, run, t, loop.inside.x, loop.inside.K, 0, loop.state.W)
+    events.values[row, size.n_events - size.n_switches + along] = run.share * (1.0 - run.share)
+    return status
 
 
 @leaf

@@ -30,7 +30,7 @@ from ..native.types import Group, f8, i8, int_mat, ints, mat, vec
 from .begin import begin, enter_again
 from .drive import drive
 from .opening import ASIDE, OPENING, is_consistent, keep_invariants, suits
-from .switches import enter_modes
+from .switches import arm_switches, enter_modes
 
 # what a loop has, without names: Python makes one flat tuple of it in a tenth of the time
 _LOOP = (ints, SIZE.type, vec, RUN.type, vec, vec, vec, mat, mat, vec, vec, mat, vec, ints, mat, mat, vec, vec)
@@ -112,6 +112,13 @@ def events_compiled(fns, t, x, K, at, data, out):
 def enter_modes_compiled(model, run, loop, events):
     """`enter_modes` for compiled models, from Python; interpreted ones have no switches."""
     return enter_modes(model, run, loop.state, events)
+
+
+@entry(MODEL, RUN.type, LOOP, EVENT_ARRAYS)
+def arm_switches_compiled(model, run, loop, events):
+    """`arm_switches` for compiled models, from Python."""
+    arm_switches(model, run, loop.state, events)
+    return OK
 
 
 def drive_interpreted(*arguments):

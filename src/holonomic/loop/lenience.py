@@ -22,7 +22,8 @@ def loosen(model, run, status):
         return False
     at = model.size.at_modes
     for j in range(model.size.n_switches):
-        model.data[at + j] = NO_MODE if model.data[at + j] > 0.0 else -NO_MODE
+        if model.data[at + j] == model.data[at + j]:
+            model.data[at + j] = NO_MODE if model.data[at + j] > 0.0 else -NO_MODE
     run.lenient = 1
     run.failed += 1
     run.evaluated = 0
@@ -34,5 +35,6 @@ def be_strict(model, run):
     """Let modes decide again."""
     at = model.size.at_modes
     for j in range(model.size.n_switches):
-        model.data[at + j] = math.inf if model.data[at + j] > 0.0 else -math.inf
+        if model.data[at + j] == model.data[at + j]:
+            model.data[at + j] = math.inf if model.data[at + j] > 0.0 else -math.inf
     run.lenient = 0

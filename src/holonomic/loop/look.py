@@ -11,6 +11,7 @@ from ..native.types import i8, mat
 from .attempt import refuse
 from .event_pieces import end_step, find_events
 from .event_search import (
+    AS_SWITCH,
     CAME,
     COUNTED,
     DIRECTION,
@@ -18,6 +19,7 @@ from .event_search import (
     EPS,
     FIRED,
     MOST,
+    NEVER,
     NEXT,
     SIGN,
     STOPS,
@@ -89,6 +91,8 @@ def watch(slots, model, method, run, loop, events):
     close = max(32.0 * EPS, 4.0 * shortest)
     if stop >= 0:
         cut = found_theta[stop]
+        if ev[STOPS, found[stop] // 2] >= AS_SWITCH:
+            shortest = close  # as near as the end of a step comes to its zero: a shorter step would be none
         if cut <= shortest:
             for i in range(count):
                 if found_theta[i] <= shortest:
@@ -129,7 +133,7 @@ def watch(slots, model, method, run, loop, events):
             k = run.retake - 1
             count = keep(found_theta, found, count, 1.0, k, -ev[NEXT, k])
         for other in range(nev):  # at the same instant, which rounding has left on this side of zero
-            here = abs(ev[NEXT, other]) == 1 and ev[DIRECTION, other] != ev[NEXT, other]
+            here = abs(ev[NEXT, other]) == 1 and ev[DIRECTION, other] != ev[NEXT, other] and ev[DIRECTION, other] != NEVER
             if here and distance_left(ev_f, other) <= 2.0 * close:
                 for i in range(count):
                     here = here and not (found[i] // 2 == other and found_theta[i] >= cut)

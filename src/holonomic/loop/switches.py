@@ -7,8 +7,9 @@ field is smooth there; the zero of the switch is found as that of an event, and 
     sign that theirs have; the field is evaluated anew, methods that look back begin anew, and the next step is the one with
     which this mode was left before, or what the step was to be without the switch.
 
-Where the new field leads straight back, both point towards the switch: there is no motion to either side, and the run may only
-go on along it. FACING says so.
+Where the new field leads straight back, both point towards the switch: there is no motion to either side, and the run goes on
+along it, with the mean of both fields that stays on it (`kernels.sliding`), until that mean is one of them. FACING tells of
+methods that cannot do that, and of two such switches at once.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from ..errors import EVENT, FACING, NOT_FINITE, OK
 from ..kernels.evaluate import asks_for_function, evaluate
 from ..kernels.memory import STEPPING, SWITCHING
 from ..kernels.signatures import EVENTS, call_model
+from ..kernels.sliding import sliding
 from ..kernels.vectors import write_row
 from ..native.marks import inner, leaf, part
 from ..native.types import f8
@@ -26,11 +28,13 @@ from .after_events import event_rates, forget_steps, leave_path
 from .begin import enter_point
 from .event_search import (
     CAME,
+    CHECK,
     COUNTED,
     DIRECTION,
     FIRED,
     HOLDS_AT_ZERO,
     LEAD,
+    NEVER,
     SIGN,
     START,
     STEP,
@@ -43,10 +47,11 @@ from .lenience import loosen
 from .look import write_event
 
 MOST_AT_ONCE = 20  # changes of one instant, for each switch: more are no motion
-# How a change is written among the events, behind their numbers: four for each switch, whether it is true from here on, and 2 more
-# where it did not cross zero but counts from here on, or no longer.
-CODES = 4
-AHEAD = 1e-6  # of the step before: where a switch is looked at that has no value at its beginning
+# How a change is written among the events, behind their numbers: of each switch, whether it is true from here on, 2 more where it
+# did not cross zero but counts from here on, or no longer; and ALONG where the motion goes along it from here on.
+CODES, ALONG = 8, 4
+SAME, SLOWLY = 1e-9, 1e-5  # values and rates, beside the fastest of the state, of switches that are zero together
+AHEAD = 1e-6  # of a step: where a switch is looked at that has no value here, or one beside another
 
 
 @inner
@@ -81,6 +86,9 @@ def enter_modes(model, run, state, events):
                     rises = forward * events.rates[k]
                 else:
                     falls = -forward * events.rates[k]
+        if falls < 0.0 and rises < 0.0 and size.may_slide != 0 and sliding(model) < 0:
+            model.data[at + k - first] = math.nan
+            continue
         below, above = falls > 0.0 or (falls == 0.0 and rises < 0.0), rises > 0.0 or (rises == 0.0 and falls < 0.0)
         true = above if below != above else ev[STOPS, k] == HOLDS_AT_ZERO
         model.data[at + k - first] = math.inf if true else -math.inf
@@ -103,11 +111,59 @@ def arm_switches(model, run, state, events):
     call_model(model, EVENTS, run.t, state.x, 0, state.K, size.nq, ev_f, TRIAL * nev)
     run.event_past = 0.0
     run.event_reach = 0.0
+    along = sliding(model)
+    if along >= 0:  # for α
+        evaluate(model, run, run.t, state.x, state.K, 0, state.W)
+    watch_others(model, run, state, events, along)
     for k in range(first, nev):
+        if k - first == along:
+            arm_along(run, ev, ev_f, k)
+            continue
         value = known(ev_f[TRIAL, k])
         mode = sign_of(model.data[size.at_modes + k - first])
         ev_f[START, k] = value
         ev[SIGN, k], ev[LEAD, k], ev[FIRED, k] = mode if sign_of(value) == mode else COUNTED, mode, 0
+
+
+@inner
+def arm_along(run, ev, ev_f, k):
+    """Of a switch along which the motion goes, α (1 - α) is watched, which is positive."""
+    ev_f[START, k] = run.share * (1.0 - run.share)
+    ev[SIGN, k], ev[LEAD, k], ev[FIRED, k] = COUNTED if ev_f[START, k] <= 0.0 else 1, 1, 0
+
+
+@inner
+def rates_here(model, run, state, events):
+    """Time derivatives of all that is watched, where the field has just been evaluated."""
+    size = model.size
+    if sliding(model) < 0:
+        event_rates(model, run, state, events)
+        return
+    for k in range(2 * size.n_events):
+        events.rates[k] = state.W[size.at_sliding + k]
+
+
+@inner
+def watch_others(model, run, state, events, along):
+    """Do not watch switches that are zero along the one on which the motion goes, as `v < 0` beside `v > 0`; all others are."""
+    size, ev, ev_f = model.size, events.marks, events.values
+    nev = size.n_events
+    first = nev - size.n_switches
+    for k in range(first, nev):
+        ev[DIRECTION, k] = 0
+    if along < 0:
+        return
+    # A little ahead along the motion: rates are not those of functions that count in one of its two fields alone.
+    ahead, W, at, fastest = AHEAD * run.h, state.W, size.at_sliding + 4 * nev, 1.0
+    for i in range(size.nq + size.nv):
+        W[at + i] = state.x[i] + ahead * state.K[0, i]
+        fastest = max(fastest, abs(state.K[0, i]))
+    call_model(model, EVENTS, run.t, state.x, 0, state.K, size.nq, ev_f, TRIAL * nev)
+    call_model(model, EVENTS, run.t + ahead, W, at, state.K, size.nq, ev_f, CHECK * nev)
+    for k in range(first, nev):
+        here, there = ev_f[TRIAL, k], ev_f[CHECK, k]
+        if k - first != along and abs(here) <= SAME * fastest and abs(there - here) <= SLOWLY * abs(ahead) * fastest:
+            ev[DIRECTION, k] = NEVER
 
 
 @inner
@@ -120,8 +176,13 @@ def change_modes(model, run, loop, events):
         if ev[FIRED, k] != 0 and ev[STOPS, k] != 0:
             return EVENT
     forward = 1.0 if run.t_stop >= run.t else -1.0
+    along = sliding(model)
+    if along >= 0:
+        status = evaluate(model, run, run.t, state.x, state.K, 0, state.W)
+        if status != OK:
+            return status
     if run.evaluated != 0:
-        event_rates(model, run, state, events)
+        rates_here(model, run, state, events)
     else:
         for k in range(2 * size.n_events):
             events.rates[k] = 0.0
@@ -132,16 +193,27 @@ def change_modes(model, run, loop, events):
         towards = ev[FIRED, k]
         if towards == 0:
             continue
-        if forward * towards * events.rates[k] < 0.0:
-            ev[FIRED, k] = 0  # rounding alone made it cross
+        if k - first == along:  # it leaves the switch, to the side whose field is the whole of it
+            ev[FIRED, k] = 0
+            left = 0 if run.share > 0.5 else 1
+            model.data[size.at_modes + k - first] = math.inf if left == 0 else -math.inf
+            write_event(events, run, size.n_events + CODES * (k - first) + 1 - left, run.t, state.x, state.K, 0, size)
+            run.h = run.h_whole
+            run.at_once += 1
             continue
         run.switched = k - first + 1
+        if forward * towards * events.rates[k] < 0.0:
+            ev[FIRED, k] = 0  # rounding alone made it cross
+            run.at_once += 1
+            continue
         run.at_once += 1
         left = 0 if towards > 0 else 1
         ev_f[STEP + left, k] = run.h_whole
         run.h = ev_f[STEP + 1 - left, k] if ev_f[STEP + 1 - left, k] != 0.0 else run.h_whole
         model.data[size.at_modes + k - first] = towards * math.inf
         write_event(events, run, size.n_events + CODES * (k - first) + 1 - left, run.t, state.x, state.K, 0, size)
+    if along >= 0 and sliding(model) < 0:
+        watch_others(model, run, state, events, -1)
     leave_path(run)
     run.evaluated = 0
     run.phase = SWITCHING
@@ -224,13 +296,34 @@ def go_on_in_mode(model, run, loop, record, events):
     at = run.rows - 1
     if at >= 0 and record.t[at] == run.t:
         write_row(record.t, record.x, record.k, at, run.t, state.x, state.K, 0, size.nq, size.nx, size.nk)
-    event_rates(model, run, state, events)
+    rates_here(model, run, state, events)
     call_model(model, EVENTS, run.t, state.x, 0, state.K, size.nq, ev_f, TRIAL * nev)
     if has_nan(ev_f, TRIAL, first):
         run.last_status = NOT_FINITE
         run.t_failed = run.t
         return NOT_FINITE
-    return arm_again(model, run, state, events, first)
+    facing = arm_again(model, run, state, events, first)
+    if facing != FACING or size.may_slide == 0 or sliding(model) >= 0:
+        return facing
+    return go_along(model, run, loop, record, events)
+
+
+@inner
+def go_along(model, run, loop, record, events):
+    """Go on along the switch towards which both fields lead."""
+    size, state = model.size, loop.state
+    j = int(run.switched) - 1
+    model.data[size.at_modes + j] = math.nan
+    write_event(events, run, size.n_events + CODES * j + ALONG, run.t, state.x, state.K, 0, size)
+    run.h = run.h_whole
+    status = enter_point(model, run, state)
+    if status != OK:
+        return status
+    at = run.rows - 1
+    if at >= 0 and record.t[at] == run.t:
+        write_row(record.t, record.x, record.k, at, run.t, state.x, state.K, 0, size.nq, size.nx, size.nk)
+    arm_switches(model, run, state, events)
+    return OK
 
 
 @inner
@@ -254,6 +347,9 @@ def arm_again(model, run, state, events, first):
             found = EVENT if ev[STOPS, k] != 0 else found
     for k in range(first, nev):
         value, crossed = known(ev_f[TRIAL, k]), ev[FIRED, k]
+        if model.data[size.at_modes + k - first] != model.data[size.at_modes + k - first]:
+            arm_along(run, ev, ev_f, k)
+            continue
         ev_f[START, k], ev[FIRED, k] = value, 0
         mode = sign_of(model.data[size.at_modes + k - first])
         ev[SIGN, k], ev[LEAD, k] = COUNTED if crossed != 0 or sign_of(value) != mode else mode, mode

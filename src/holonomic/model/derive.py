@@ -30,12 +30,14 @@ from .symbolics import (
     if_else,
     jacobian,
     jtimes,
+    logic_or,
     ones_like,
     reshape,
     row_sums,
     sparsify,
     vec,
     vertcat,
+    vertsplit,
 )
 from .unrolled_newton import at, depends, solve_multipliers
 
@@ -176,10 +178,18 @@ class Derived(ConstraintRows):
     def field(self, refined: bool = False, gains: bool = False) -> SX:
         """(q', v', λ, ρ), less what a stabilization of invariants takes away."""
         if self.is_ode:
-            return vertcat(self.q_dot - self.taken(gains), SX(1))
+            return vertcat(self.q_dot - self.taken(gains), self.unless_sliding(SX(1)))
         v_dot, lam, rho = self.solved(refined, gains)
         q_dot = self.with_field(self.q_dot, v_dot, lam)
-        return vertcat(vertcat(q_dot, v_dot) - self.taken(), lam, rho)
+        return vertcat(vertcat(q_dot, v_dot) - self.taken(), lam, self.unless_sliding(rho))
+
+    def unless_sliding(self, rho: SX) -> SX:
+        """ρ, or 0 where the mode of a switch is NaN: the motion goes along it, and the field is a mean of two."""
+        e, n = self.e, 0 if self.e.switches is None else self.e.switches.numel()
+        last = e.data.numel() - N_GAINS
+        for mode in vertsplit(e.data[last - n : last]) if n else ():
+            rho = if_else(logic_or(mode < 0, mode >= 0), rho, 0)
+        return rho
 
     def accelerations(self, lam: SX, gains: bool = False) -> SX:
         """v' with given multipliers."""

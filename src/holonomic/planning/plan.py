@@ -236,6 +236,9 @@ class Plan:
         elif implicit is not None or self.integrator.needs:
             size.n_linear, size.n_factors, size.n_pair = dense_sizes(ny) if model.dense else own_sizes(lengths)
             size.work_end += self.integrator.work(size)
+        if self.switches:
+            size.at_sliding, size.may_slide = size.work_end, int(self.choice.integrator.takes == "ode")
+            size.work_end += size.nrow + 4 * self.n_watched
         if self.n_watched:
             fns = self._add_events(fns)
         if not model.interpreted:

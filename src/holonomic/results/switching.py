@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..loop.switches import CODES
+from ..loop.switches import ALONG, CODES
 from .naming import unknown
 from .trail import remembered
 
@@ -22,6 +22,7 @@ class SwitchLog:
     text: str  #: that line, or the comparison
     t: np.ndarray  #: times at which it changed, s
     true: np.ndarray  #: whether it holds from there on
+    along: np.ndarray  #: times from which the motion went along it, until it changed, s
 
     def __len__(self) -> int:
         return len(self.t)
@@ -46,11 +47,13 @@ def switch_logs(sol) -> SwitchLogs:
     for j, switch in enumerate(plan.switches):
         changes = [row for row in sol.trail.events if row[0] - plan.n_watched in (CODES * j, CODES * j + 1)]
         times, true = [row[1] for row in changes], [(row[0] - plan.n_watched) % CODES == 1 for row in changes]
+        along = [row[1] for row in sol.trail.events if row[0] - plan.n_watched == CODES * j + ALONG]
         name, copies = str(switch), 1
         while name in logs:
             copies += 1
             name = f"{switch} ({copies})"
-        logs[name] = SwitchLog(switch.role, switch.line, switch.text, np.array(times, dtype=float), np.array(true, dtype=bool))
+        when, true, along = (np.array(given, dtype=kind) for given, kind in ((times, float), (true, bool), (along, float)))
+        logs[name] = SwitchLog(switch.role, switch.line, switch.text, when, true, along)
     return logs
 
 
@@ -71,7 +74,8 @@ def mode_history(sol) -> tuple[np.ndarray, np.ndarray]:
     times, found = [sol.trail.first[0]], [modes.copy()]
     for code, t, *_ in sol.trail.events:
         if code >= n_watched:
-            modes[(code - n_watched) // CODES] = np.inf if code - n_watched & 1 else -np.inf
+            j, how = divmod(code - n_watched, CODES)
+            modes[j] = np.nan if how == ALONG else np.inf if how % 2 else -np.inf
             if t != times[-1]:
                 times.append(t)
                 found.append(modes)

@@ -24,6 +24,7 @@ from ..errors import (
 from ..formulations.ggl import GGL
 from ..kernels.newton import ROUNDED
 from ..kernels.signatures import Fn
+from ..loop.switches import MOST_AT_ONCE
 from ..planning.fit import fits
 from ..planning.gains import growing
 from ..starting.rank import massless, rank_by_rows
@@ -50,11 +51,19 @@ def _more_steps(plan) -> str:
 
 
 def facing(run, plan, sol) -> StepFailed:
-    """Return the exception for a switch towards which the motion leads from both sides."""
+    """Return the exception for a switch towards which the motion leads from both sides, where it cannot be followed."""
+    name, memory = plan.switches[int(run.memory.switched) - 1], run.memory
+    if memory.at_once > MOST_AT_ONCE * len(plan.switches):
+        what = f"{name} changes again and again"
+    elif plan.size.may_slide:
+        what = f"the motion leads to the switch {name} from both sides while it goes along another one"
+    else:
+        what = f"the motion leads to the switch {name} from both sides"
+    other = "" if plan.size.may_slide else "Explicit integrators such as DOP853() and RK45() follow the motion along one. "
     return StepFailed(
-        f"at t = {run.t:.6g} the motion leads to the switch {plan.switches[int(run.memory.switched) - 1]} from both sides, and "
-        "there is none along it that could be followed. Dry friction is m.friction(...) of a mechanism; or make the jump steep and "
-        "smooth, such as np.tanh(v / 1e-3) for a sign. See error.solution.",
+        f"at t = {run.t:.6g} {what}, which {type(plan.choice.integrator).__name__} cannot follow. {other}Dry friction is also "
+        "m.friction(...) of a mechanism; or make the jump steep and smooth, such as np.tanh(v / 1e-3) for a sign. See "
+        "error.solution.",
         sol,
     )
 

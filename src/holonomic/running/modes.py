@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..loop.from_python import enter_modes_compiled
-from ..loop.switches import CODES
+from ..loop.switches import ALONG, CODES
 from ..native.callbacks import raise_what_was_raised
 
 
@@ -23,6 +23,6 @@ def enter_modes(run) -> None:
         run.modes = modes.copy()
         return
     k = run.K[0, plan.model.nq :][: plan.size.nk]
-    for j in np.flatnonzero(modes != before):
-        code = plan.n_watched + CODES * j + 2 + int(modes[j] > 0.0)
+    for j in np.flatnonzero((modes != before) & ~(np.isnan(modes) & np.isnan(before))):
+        code = plan.n_watched + CODES * j + (ALONG if np.isnan(modes[j]) else 2 + int(modes[j] > 0.0))
         run.watching.log.append((code, run.t, run.x.copy(), k.copy()))

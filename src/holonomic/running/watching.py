@@ -11,7 +11,7 @@ from ..errors import EVENT, NOT_FINITE, OK
 from ..kernels.signatures import EVENTS, Events, call_function
 from ..loop import event_search
 from ..loop.after_events import STILL, UNCLEAR, UNCLEAR_ESTIMATE
-from ..loop.from_python import events_compiled, rates_compiled
+from ..loop.from_python import arm_switches_compiled, events_compiled, rates_compiled
 from ..native.callbacks import raise_what_was_raised
 from ..starting.impulse import Impact
 
@@ -148,9 +148,8 @@ class Watching:
             rates[np.abs(rates * run.memory.h_used) < STILL * usual] = 0.0
             ev[event_search.LEAD, zero] = run.direction * np.sign(rates[zero])
         ev[event_search.FIRED] = 0
-        modes = np.sign(run.data[run.plan.model.data_places["modes"]]) if run.plan.switches else np.zeros(0)
-        ev[event_search.SIGN, first:] = np.where(np.sign(values[first:]) == modes, modes, event_search.COUNTED)
-        ev[event_search.LEAD, first:] = modes  # a switch at its zero goes on to the side of its mode
+        if run.plan.switches:
+            arm_switches_compiled(run.plan.for_kernels(run.data), run.memory, run.work.loop, self.events)
         return OK
 
     def over_a_jump(self) -> int:
@@ -176,6 +175,8 @@ class Watching:
             if before == -after and wanted in (0, after) and index < first:
                 self.log.append((index, run.t, run.x.copy(), run.K[0, nq : nq + nk].copy()))
                 found = EVENT if ev[event_search.STOPS, index] else found
+        if run.plan.switches:
+            arm_switches_compiled(run.plan.for_kernels(run.data), run.memory, run.work.loop, self.events)
         return found
 
     def given_up(self) -> str | None:
