@@ -48,7 +48,7 @@ class Workspace:
         self.loop = Loop(state, inside, Scale(plan.atol, turns), Passing(led, kept, sp, nodes))
         self.flat = flat(self.loop)
         self.columns = kept_steps.columns(lowered.dense_rows, width)
-        rows = max(16, min(2048, CHUNK_NUMBERS // (nx + nk + 1 + self.columns)))
+        rows = max(2, min(2048, CHUNK_NUMBERS // (nx + nk + 1 + self.columns)))
         self.rows = (np.empty(rows), np.empty((rows, nx)), np.empty((rows, nk)), np.empty((rows, self.columns)))
         rows = 2 * found
         self.events = Events(
