@@ -11,7 +11,7 @@ from holonomic.problems import catalogue
 
 from .machines import bricard, four_bar, pendulum, planetary_gear, slider_crank, wheel_pair
 from .test_tables import MACHINES, both, chain, everything
-from .test_tables_implicit import IMPLICIT
+from .test_tables_implicit import IMPLICIT, star
 
 PROBLEMS = [
     "jansen-walker", "four-bar", "four-bar-spatial", "scotch-yoke", "peaucellier", "inline-engine", "heavy-top",
@@ -149,6 +149,15 @@ def test_the_whole_matrix_gives_the_field_of_blocks():
         invoke(fns, 0, 0.3, x, x, data[0], found)
         known = tables.evaluate(Fn.FIELD, 0.3, x, x, data[0])
         assert found[:-1] == pytest.approx(known[:-1], rel=1e-10, abs=1e-10 * np.abs(known).max())
+
+
+def test_a_hub_with_hundreds_of_joints_is_no_dense_block():
+    system = star(150).to_tables()
+    assert system.collection.whole and not star(40).to_tables().collection.whole
+    fronts = system._of_fronts(system.collection)
+    assert fronts._whole.words[:, 1].max() == 8  # a pendulum, its pin and the hub
+    sol = simulate(star(150), 0.02, compile="never", integrator=DOP853(), rtol=1e-9, atol=1e-12, save_at=3)
+    assert np.abs(sol.energy_error).max() < 1e-9 and np.abs(sol.drift["velocity"]).max() < 1e-10
 
 
 def test_a_body_without_inertia_that_may_turn_is_refused():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from copy import copy
 from functools import partial
 from types import SimpleNamespace
@@ -34,6 +35,7 @@ from .lower import (
 from .results import Resolver
 
 CHECKED = 100  # bodies up to which one without inertia is looked at, whether joints let it turn
+CARRIED = 100  # joints of one body from which on accelerations come from the whole matrix: without the body they are all coupled
 UNEVEN = 1e6  # ratio of masses from which on accelerations come from the whole matrix: blocks of M⁻¹ lose digits there
 _known: dict[tuple, Kind] = {}  # of elements without functions of the user's
 
@@ -142,6 +144,8 @@ class Collector:
         self.collection.n_speeds = rows - self.collection.n_constraints
         heavy = [body.mass for body in m.bodies.values()]
         self.collection.whole |= max(heavy) > UNEVEN * min(heavy)
+        carried = Counter(lump for table in self._tables.values() if table.kind.rows for ends in table.ends for lump in ends)
+        self.collection.whole |= max(carried.values(), default=0) > CARRIED
         self.collection.n_inputs = len(m.inputs)
         if self.kit.invariants(()) is not None:
             self._add_norms()
