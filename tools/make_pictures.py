@@ -36,10 +36,14 @@ from matplotlib.ticker import LogLocator, NullFormatter
 from holonomic import (
     BDF,
     DOP853,
+    RATTLE,
     RK4,
     RK45,
     Baumgarte,
     Event,
+    GaussLegendre,
+    GaussLegendre4,
+    GeneralizedAlpha,
     Ode,
     Projection,
     Radau,
@@ -325,8 +329,16 @@ def work_precision_picture() -> Figure:
     return work_precision(chosen, integrator=methods, starts=8, repeat=3).plot()
 
 
+def energy_methods_picture() -> Figure:
+    """Error over time: three problems, six methods with fixed steps that keep energy, medians over four starts."""
+    chosen = [problems.pendulum(t_end=2.0), problems.double_pendulum(t_end=2.0), problems.chain(4)]
+    methods = [RATTLE(), RATTLE(order=4), RATTLE(order=6), GeneralizedAlpha(1.0), GaussLegendre4(), GaussLegendre(stages=4)]
+    return work_precision(chosen, integrator=methods, steps=[100, 200, 400, 800, 1600], starts=4, repeat=3).plot()
+
+
 PICTURES = {
     "work-precision": work_precision_picture,
+    "work-precision-energy": energy_methods_picture,
     "seven-body": seven_body_picture,
     "pendulum": pendulum_picture,
     "drift": drift_picture,
