@@ -79,7 +79,11 @@ def test_the_walk_finds_what_the_package_exports():
     assert {Index1, RK4, Baumgarte, Projection, PostStabilization, Unstabilized} <= found
 
 
-@pytest.mark.parametrize("stabilization", STABILIZATIONS, ids=repr)
+# those that move the start of a step as its end take symmetric integrators, of which none is explicit; `test_pairs.py` has them
+BEHIND = [stabilization for stabilization in STABILIZATIONS if not stabilization.at_both_ends]
+
+
+@pytest.mark.parametrize("stabilization", BEHIND, ids=repr)
 @pytest.mark.parametrize("integrator", EXPLICIT, ids=repr)
 def test_every_explicit_integrator_runs_with_every_stabilization(integrator, stabilization):
     problem = problems.pendulum_a01(t_end=0.2)
@@ -90,7 +94,7 @@ def test_every_explicit_integrator_runs_with_every_stabilization(integrator, sta
     assert sol.plan.choice.integrator is integrator and sol.plan.choice.stabilization is stabilization
 
 
-@pytest.mark.parametrize("stabilization", STABILIZATIONS, ids=repr)
+@pytest.mark.parametrize("stabilization", BEHIND, ids=repr)
 @pytest.mark.parametrize("integrator", [i for i in EXPLICIT if i.adaptive], ids=repr)
 def test_every_integrator_with_an_estimate_chooses_its_steps(integrator, stabilization):
     problem = problems.pendulum_a01(t_end=0.5)
@@ -99,7 +103,7 @@ def test_every_integrator_with_an_estimate_chooses_its_steps(integrator, stabili
 
 
 # the slots are those of the test on a System, where all pairs run: here each of them once
-ON_AN_ODE = [*((RK4(), stabilization) for stabilization in STABILIZATIONS),
+ON_AN_ODE = [*((RK4(), stabilization) for stabilization in BEHIND),
              *((integrator, Projection()) for integrator in EXPLICIT if integrator != RK4())]  # fmt: skip
 
 

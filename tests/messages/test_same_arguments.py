@@ -181,7 +181,7 @@ def test_every_argument_is_read_into_one_of_the_objects():
     own = {"system", "t_end", "positional", "unknown"}
     fields = {*GivenStart._fields, *Asked._fields}
     assert set(inspect.signature(simulate).parameters) - own == fields | {"error"}  # which a second run answers, after the first
-    of_one = {"first_step", "checkpoint", "every"}
+    of_one = {"first_step", "checkpoint", "every", "precision"}
     assert set(inspect.signature(sweep).parameters) - own == (fields | {*AskedMembers._fields}) - of_one
     assert set(inspect.signature(diagnose).parameters) - own <= fields
 

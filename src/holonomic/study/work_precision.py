@@ -292,7 +292,7 @@ def work_precision(
     starts: int = 1,
     spread: float = 1e-3,
     seed: int = 0,
-    workers: int = 1,
+    workers: int | None = None,
     **given,
 ) -> WorkPrecision | WorkPrecisions:
     """Measure error against cost for several methods, on one problem or on several.
@@ -320,9 +320,9 @@ def work_precision(
         constraints.
     seed : int
         Of the random numbers.
-    workers : int
-        How many threads measure side by side, a start of a problem at a time. With more than one, time is the processor time of
-        the thread, so that they do not disturb one another.
+    workers : int, optional
+        How many threads measure side by side, a start of a problem at a time; one if not given. With more than one, time is the
+        processor time of the thread, so that they do not disturb one another.
     *positional, **given
         Nothing without a name. What else simulate takes: q0, v0, y0, ...
 
@@ -351,6 +351,7 @@ def work_precision(
     for n in numbers:
         if not is_whole(n, 1):
             raise BadArgument(f"steps={n!r} must be whole numbers of steps, 1 or more.")
+    workers = 1 if workers is None else workers
     if not is_whole(workers, 1) or workers > MOST_WORKERS:
         raise BadArgument(f"workers={workers!r} must be a whole number of threads, from 1 to {MOST_WORKERS}.")
     several = isinstance(system, Mapping | Sequence) and not isinstance(system, str | bytes)
