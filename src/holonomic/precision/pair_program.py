@@ -270,8 +270,12 @@ def _compiled(functions, tapes: dict[str, Tape], entries) -> bytes:
     module = ir.Module("pairs")
     module.triple = target.triple
     machine = PairMachine(module, functions)
+    written: dict[str, ir.Function] = {}  # equal tapes once: levels often have the same factors, and so has the start
     for model, tape in tapes.items():
-        machine.outside[model] = functools.partial(_model_call, tape_function(machine, tape, model))
+        text = tape.text()
+        if text not in written:
+            written[text] = tape_function(machine, tape, model)
+        machine.outside[model] = functools.partial(_model_call, written[text])
     for entry, (name, left) in entries.items():
         _write_entry(machine, entry, name, left)
     compiled = llvm.parse_assembly(str(module))

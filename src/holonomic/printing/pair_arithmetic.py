@@ -23,10 +23,17 @@ EPS = 2.0**-104  # what takes the place of 2⁻⁵² where kernels speak of roun
 
 
 class PairArithmetic:
-    """Functions of pairs in a module, made when they are first asked for; the optimizer puts them in where they are called."""
+    """Functions of pairs in a module, made when they are first asked for.
 
-    def __init__(self, module: ir.Module):
-        self.module = module
+    Parameters
+    ----------
+    module : ir.Module
+    inline : bool
+        Whether the optimizer puts them in where they are called: twice as fast, and twenty times as much to compile.
+    """
+
+    def __init__(self, module: ir.Module, inline: bool = True):
+        self.module, self.inline = module, inline
         self._made: dict[str, ir.Function] = {}
 
     def call(self, builder: ir.IRBuilder, name: str, *given):
@@ -37,9 +44,9 @@ class PairArithmetic:
 
     def _make(self, name: str, write: Callable, types) -> ir.Function:
         result = BIT if name in ("lt", "le", "eq") else PAIR
-        function = ir.Function(self.module, ir.FunctionType(result, types), f"pair_{name}")
+        function = ir.Function(self.module, ir.FunctionType(result, types), f"pair_{name}{'' if self.inline else '_called'}")
         function.linkage = "internal"
-        function.attributes.add("alwaysinline")
+        function.attributes.add("alwaysinline" if self.inline else "noinline")
         builder = ir.IRBuilder(function.append_basic_block())
         builder.ret(write(builder, *function.args))
         return function

@@ -97,7 +97,7 @@ class PairMachine:
     """
 
     def __init__(self, module: ir.Module, functions: dict[str, ast.FunctionDef] | None = None):
-        self.module, self.pairs = module, PairArithmetic(module)
+        self.module, self.pairs, self.called = module, PairArithmetic(module), PairArithmetic(module, inline=False)
         self.functions = functions or {}
         self.outside: dict[str, Callable] = {}  # what writes a call of a name itself: (builder, machine, node arguments)
         self._made: dict[tuple, tuple[ir.Function, Type]] = {}

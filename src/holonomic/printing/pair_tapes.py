@@ -9,13 +9,14 @@ from __future__ import annotations
 from llvmlite import ir
 
 from ..model.tape import CALL, INPUTS, Tape
-from .pair_arithmetic import DOUBLE, PAIR
+from .pair_arithmetic import DOUBLE, PAIR, PairArithmetic
 from .pair_machine import PairMachine, Unprintable
 
 POINTER = PAIR.as_pointer()
 FUNCTION = ir.FunctionType(ir.VoidType(), [PAIR, POINTER, POINTER, POINTER, POINTER])  # t, a, b, data, out
 PIECE_FUNCTION = ir.FunctionType(ir.VoidType(), [PAIR, POINTER, POINTER, POINTER, POINTER, POINTER])
 PIECE = 200  # operations of one piece
+LONG = 3000  # operations of a tape from which on arithmetic is called: 8000 of them compile in seconds instead of a minute
 
 ARITHMETIC = ("add", "sub", "mul", "div", "sqrt", "neg")
 ELEMENTARY = {
@@ -40,6 +41,7 @@ def tape_function(machine: PairMachine, tape: Tape, name: str) -> ir.Function:
         if piece_of[i] < piece_of[k] and tape.nodes[i][0] not in ("in", "const")
     }
     places = {node: place for place, node in enumerate(sorted(crossing))}
+    pairs = machine.called if count > LONG else machine.pairs
     function = ir.Function(machine.module, FUNCTION, name)
     function.linkage = "internal"
     builder = ir.IRBuilder(function.append_basic_block())
@@ -50,7 +52,7 @@ def tape_function(machine: PairMachine, tape: Tape, name: str) -> ir.Function:
         piece.attributes.add("noinline")
         for argument in piece.args[1:]:
             argument.add_attribute("noalias")
-        _Piece(machine, tape, piece, range(bounds[number], bounds[number + 1]), places, piece_of, number).write()
+        _Piece(machine, pairs, tape, piece, range(bounds[number], bounds[number + 1]), places, piece_of, number).write()
         builder.call(piece, [*function.args, handed])
     builder.ret_void()
     return function
@@ -59,8 +61,11 @@ def tape_function(machine: PairMachine, tape: Tape, name: str) -> ir.Function:
 class _Piece:
     """Writes the operations of one piece."""
 
-    def __init__(self, machine: PairMachine, tape: Tape, function: ir.Function, nodes: range, places, piece_of, number: int):
-        self.machine, self.tape, self.nodes, self.places = machine, tape, nodes, places
+    def __init__(
+        self, machine: PairMachine, pairs: PairArithmetic, tape: Tape, function: ir.Function, nodes: range, places, piece_of,
+        number: int,
+    ):  # fmt: skip
+        self.machine, self.pairs, self.tape, self.nodes, self.places = machine, pairs, tape, nodes, places
         self.piece_of, self.number = piece_of, number
         self.builder = ir.IRBuilder(function.append_basic_block())
         self.t, *arrays, self.out, self.handed = function.args
@@ -107,7 +112,7 @@ class _Piece:
         return self._operation(name, given)
 
     def _operation(self, name: str, given: list[int]):
-        builder, pairs = self.builder, self.machine.pairs
+        builder, pairs = self.builder, self.pairs
         if name in ("mul", "add") and any(self.tape.nodes[i][0] == "const" for i in given):
             number, other = sorted(given, key=lambda i: self.tape.nodes[i][0] != "const")
             return pairs.call(builder, f"{name}_double", self[other], ir.Constant(DOUBLE, self.tape.nodes[number][1]))
@@ -119,7 +124,7 @@ class _Piece:
         return self._other(name, values)
 
     def _other(self, name: str, values):
-        builder, pairs, machine = self.builder, self.machine.pairs, self.machine
+        builder, pairs, machine = self.builder, self.pairs, self.machine
         zero, one = machine.constant(0.0), machine.constant(1.0)
         x = values[0]
         y = values[1] if len(values) > 1 else None
