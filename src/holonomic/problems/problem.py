@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import difflib
+import functools
+import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from importlib.resources import files
 from typing import Any
 
 import numpy as np
@@ -13,6 +16,7 @@ from ..arguments import Posed
 from ..errors import BadArgument, UnknownArgument
 from ..model.dae import Dae
 from ..model.system import Ode, System
+from ..results.pairs import Pairs
 
 LEVELS = ("q", "v", "a", "lam", "y", "s", "w")
 
@@ -55,6 +59,28 @@ class Reference:
                 values = np.array(values, dtype=float)
                 values.setflags(write=False)
                 object.__setattr__(self, name, values)
+
+
+@dataclass(frozen=True, eq=False)
+class ExactReference:
+    """The state of a problem at one time as pairs of doubles, and how many digits two runs agree on.
+
+    `q`, `v` and `lam` of a `System`, `y` of an `Ode`, as `Pairs`: `reference.q.text(20)` gives digits. `digits` has, by name,
+    -log10 of the largest |x - y| / max(1, |y|) between a run at rtol 1e-24 and one at 1e-22 with another stabilization.
+    """
+
+    t: float
+    q: Pairs | None = None
+    v: Pairs | None = None
+    lam: Pairs | None = None
+    y: Pairs | None = None
+    digits: Mapping[str, float] = field(default_factory=dict)
+
+
+@functools.cache
+def exact_references() -> dict[str, Any]:
+    """What `benchmarks/reference_digits.py` has computed, by problem; where it is a text, why there is nothing."""
+    return json.loads((files("holonomic.problems") / "exact_references.json").read_text(encoding="utf-8"))
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,6 +142,19 @@ class Problem(Posed):
             return Reference(t, y=self.exact(t), source="exact solution")
         q, v = self.exact(t)
         return Reference(t, q=q, v=v, source="exact solution")
+
+    def exact_reference(self, t: float | None = None) -> ExactReference:
+        """Return the reference at time t (default: the end) with 20 digits or so, from runs in double-double."""
+        t = self.t_end if t is None else float(t)
+        entries = exact_references().get(self.name, ()) if self.references else ()
+        for entry in entries if not isinstance(entries, str) else ():
+            if same_time(entry["t"], t):
+                numbers = {name: Pairs.from_exact(entry[name]) for name in ("q", "v", "lam", "y") if name in entry}
+                return ExactReference(entry["t"], digits=entry["agreement"]["tolerance"], **numbers)
+        raise BadArgument(
+            f"{self.name} has no reference of many digits at t = {t:g}. Run it with precision='double-double' and look at "
+            "sol.exact."
+        )
 
     def digits(self, sol) -> dict[str, float]:
         """Count the correct digits of a solution at the last of its saved times that has a reference.

@@ -25,6 +25,9 @@ class PairRows(WrittenRows):
     def __getstate__(self):
         return self.__dict__ | {"evaluate": {}}  # machine code stays in its process
 
+    def bytes_from(self, chunk: int) -> int:
+        return super().bytes_from(chunk) + sum(part.nbytes for parts in self.pairs[chunk:] for part in parts)
+
     def whole(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """All rows."""
         if len(self.pairs) != 1:
