@@ -255,7 +255,7 @@ REFERENCES = (
             22.642494786394384,
             11.617392352611231,
         ),
-        digits={"q": 15, "v": 15, "a": 13, "lam": 13},
+        digits={"q": 15, "v": 14, "a": 13, "lam": 13},
         source=f"q, v: {QUAD}; a, lam: {EXTENDED}",
     ),
     Reference(
