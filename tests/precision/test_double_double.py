@@ -26,6 +26,7 @@ from holonomic import (
     S_pos,
     S_vel,
     System,
+    opaque,
     simulate,
     sweep,
 )
@@ -219,6 +220,13 @@ def test_systems_that_do_not_run_are_refused_by_name():
     circle = Dae(f=lambda x: [-x[1], x[0]], B=lambda x: 2 * x[:, None], order=1, g=lambda x: x @ x - 1)
     with pytest.raises(IncompatibleMethods, match="Dae"):
         simulate(circle, 1.0, x0=[1.0, 0.0], **MORE)
+
+
+def test_functions_that_are_not_known_with_31_digits_are_refused_by_name():
+    push = opaque(lambda x: -np.asarray(x) ** 3, jac=lambda x: [[-3 * x[0] ** 2]])
+    wall = System(mass=np.eye(1), force=lambda q: push(q))
+    with pytest.raises(IncompatibleMethods, match="an opaque function is not known with 31 digits"):
+        simulate(wall, 1.0, q0=[1.0], v0=[0.0], **MORE)
 
 
 def test_bad_words_and_tolerances_are_refused():

@@ -10,16 +10,17 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import OK, SingularPosition
+from ..errors import OK, IncompatibleMethods, SingularPosition
 from ..kernels.memory import RUN
 from ..model.input_tables import InputTables
 from ..native.layout import REAL, WHOLE
 from ..planning.plan import Plan
+from ..printing.pair_machine import Unprintable
 from ..printing.pair_tables import pairs_of
 from ..results.exact import PairRows
 from ..running.run import Run
 from .pair_program import REALS, START_ASKS, WHOLES, program_of, start_size, start_tapes, words
-from .refused import refuse
+from .refused import DOUBLES, refuse
 
 FIRST_QUOTA = 50  # steps until Python looks for the first time
 
@@ -55,7 +56,12 @@ class PairRun(Run):
         }  # fmt: skip
         self.arrays["method_fp"] = pairs_of(lowered.exact_fp())
         self.arrays[WHOLES] = np.zeros(len(self._places[WHOLE]), dtype=np.int64)
-        self.program = program_of(plan, self.memory)
+        try:
+            self.program = program_of(plan, self.memory)
+        except Unprintable as problem:
+            raise IncompatibleMethods(
+                f'precision="double-double": {problem} is not known with 31 digits. State it by other functions, {DOUBLES}'
+            ) from None
         self._words = words(self.arrays)
 
     def begin(self) -> int:

@@ -107,6 +107,8 @@ class PairMachine:
         """Return a function for arguments of these types, and the type of what it gives."""
         key = (name, types, elementary)
         if key not in self._made:
+            if not elementary and name not in self.functions:
+                raise Unprintable(name)
             node = _elementary(name) if elementary else self.functions[name]
             self._made[key] = _Function(self, node, types, elementary, f"{name}_{len(self._made)}").write()
         return self._made[key]
@@ -288,7 +290,9 @@ class _Function:
 
     def _type_call(self, node):
         name = ast.unparse(node.func)
-        if name in ("high", "low", "two_to", "nearest", "math.floor", "math.log", "math.atan2"):
+        if name in ("high", "low", "two_to", "nearest"):
+            return FLOAT
+        if self.elementary and name in ("math.floor", "math.log", "math.atan2"):
             return FLOAT
         if name in ("pair", "exactly", "root", "nothing", "infinity", "math.sqrt", "float"):
             return REAL
@@ -299,6 +303,8 @@ class _Function:
         kinds = tuple(map(self.type_of, node.args))
         if None in kinds:
             return None
+        if self._is_elementary(name):
+            return REAL
         if name in ("abs", "min", "max", "math.copysign"):
             found = None
             for each in kinds:
@@ -307,6 +313,10 @@ class _Function:
         if name in self.machine.outside:
             return None
         return self.machine.function(name, self._handed(kinds), self.elementary)[1]
+
+    def _is_elementary(self, name: str) -> bool:
+        """Whether a kernel means a function of pairs by the name of one of Python's `math`."""
+        return not self.elementary and name.startswith("math.") and name.removeprefix("math.") in OWN
 
     @staticmethod
     def _handed(kinds):
@@ -629,6 +639,8 @@ class _Function:
         name = ast.unparse(node.func)
         if name in self.machine.outside:
             return self.machine.outside[name](self, node)
+        if self._is_elementary(name):
+            return self.machine.apply(self.builder, name.removeprefix("math."), *map(self._real, node.args))
         own = getattr(self, f"_call_{name.removeprefix('math.')}", None)
         if own is not None and (name.startswith("math.") or not (self.elementary and name in OWN)):
             return own(node)
