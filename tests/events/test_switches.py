@@ -230,6 +230,15 @@ def test_a_start_after_the_end_goes_on_as_if_nothing_had_been():
     assert second.q[-1, 0] == pytest.approx(whole.q[-1, 0], abs=1e-8)
 
 
+@pytest.mark.parametrize("integrator", [DOP853(), RK45(), Radau(), BDF()], ids=["DOP853", "RK45", "Radau", "BDF"])
+def test_the_same_call_again_gives_the_same_bits(integrator):
+    """The arrays of a run that is over are used again, and had the steps with which that run left its switches."""
+    system = ball()
+    first, *others = (simulate(system, 5.0, q0=[1.0], v0=[0.0], integrator=integrator) for _ in range(3))
+    for other in others:
+        assert np.array_equal(other.t, first.t) and np.array_equal(other.q, first.q)
+
+
 def test_checkpoints_and_backward_runs_keep_modes(tmp_path):
     there = simulate(ball(), 2.0, q0=[1.0], v0=[0.0], rtol=1e-10, atol=1e-12)
     back = simulate(ball(), (2.0, 0.0), q0=there.q[-1], v0=there.v[-1], rtol=1e-10, atol=1e-12)

@@ -140,6 +140,9 @@ class Watching:
             zero[index] |= abs(values[index]) <= 1e-9 * usual[index] + 4.0 * abs(ev_f[event_search.START, index])
         if fresh:
             ev[event_search.ROUGH], ev_f[event_search.LARGEST], ev_f[event_search.LEFT] = 0, np.abs(values), np.nan
+            # the arrays may be those of a run that is over: of switches they still have the steps with which it left them
+            ev[event_search.NEXT] = ev[event_search.CAME] = 0
+            ev_f[event_search.STEP :] = 0.0
         run.memory.event_past = run.memory.event_reach = 0.0  # the state may have been moved: nothing is known of what follows
         ev[event_search.SIGN], ev[event_search.LEAD], ev_f[event_search.START] = np.sign(values), 0, values
         if np.any(zero):
