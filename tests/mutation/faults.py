@@ -25,6 +25,15 @@ class Fault(NamedTuple):
 
 
 FAULTS = (
+    Fault("the derivative of a cosine has the wrong sign", "graph/derivative_rules.py", '"cos": lambda f: neg(_sin(f.a)),',
+          '"cos": lambda f: _sin(f.a),', ("tests/unit/test_expression_graph.py::test_derivative_of_each_operation[cos]",)),
+    Fault("the derivative of a square is halved", "graph/derivative_rules.py",
+          '"sq": lambda f: twice(f.a),', '"sq": lambda f: f.a,',
+          ("tests/unit/test_expression_graph.py::test_derivative_of_each_operation[sq]",)),
+    Fault("motion along a switch has the mean of both fields the other way round", "kernels/sliding.py",
+          "share = below / (below - above) if below != above else 0.5",
+          "share = above / (above - below) if below != above else 0.5",
+          ("tests/events/test_user_comparisons.py::test_filippovs_motion_of_an_ode_goes_along_its_switch",)),
     Fault("the first row has accelerations and multipliers of another point", "loop/begin.py",
           "run.t, state.x, state.K, 0, size.nq", "run.t, state.x, state.K, 1, size.nq",
           ("tests/kernels/test_one_beginning.py::test_a_single_run_begins_where_it_is_told",

@@ -99,7 +99,8 @@ def test_our_stabilizations_do_what_they_declare(stabilization):
 
 def test_no_stabilization_is_left_unchecked():
     checked = {type(stabilization) for stabilization in STABILIZATIONS} | {Unstabilized}
-    assert subclasses(Stabilization, holonomic.stabilizations) <= checked
+    left = {kind for kind in subclasses(Stabilization, holonomic.stabilizations) if kind not in checked}
+    assert {kind for kind in left if not kind.at_both_ends} == set()  # those take symmetric methods: test_symmetric_projection.py
 
 
 def test_index_1_solves_the_equations_of_motion():

@@ -139,7 +139,7 @@ SCRIPT = textwrap.dedent(
 
     compiled = []
     compile_ = machine_code._compile
-    machine_code._compile = lambda tapes: compiled.append(list(tapes)) or compile_(tapes)
+    machine_code._compile = lambda tapes, *more: compiled.append(list(tapes)) or compile_(tapes, *more)
     differentiated = []
     derive = derive_dae.derive
     derive_dae.derive = lambda *given: differentiated.append(given) or derive(*given)

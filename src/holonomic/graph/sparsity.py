@@ -160,7 +160,9 @@ class Sparsity:
     def amd(self) -> list[int]:
         """An order of elimination of a symmetric matrix that keeps its factors sparse: the row with fewest neighbours first.
 
-        Of several such rows the one that has to wait for fewest others, so that much can be computed side by side.
+        Of several such rows the one that has to wait for fewest others, so that much can be computed side by side, and of these
+        the last. With the first, the loss of digits in a linkage of light rods was shared by several pivots, none of which
+        showed it: the smallest one beside its diagonal was 3e-4 where accelerations were wrong by 7e-10, and 2e-7 with the last.
         """
         beside: list[set[int]] = [set() for _ in range(self.n)]
         for i, j in self.places:
@@ -169,7 +171,7 @@ class Sparsity:
                 beside[j].add(i)
         left, order, waits = set(range(self.n)), [], [0] * self.n
         while left:
-            best = min(left, key=lambda i: (len(beside[i]), waits[i], i))
+            best = min(left, key=lambda i: (len(beside[i]), waits[i], -i))
             left.remove(best)
             order.append(best)
             around = beside[best]
