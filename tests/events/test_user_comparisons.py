@@ -4,7 +4,9 @@ import numpy as np
 import pytest
 
 from holonomic import BDF, DOP853, RK45, Event, Ode, Radau, StepFailed, System, simulate, sweep
+from holonomic.errors import MORE
 from holonomic.multibody import Mechanism
+from holonomic.running.run import Run
 
 G, K = 9.81, 1e4
 
@@ -341,3 +343,38 @@ def test_what_cannot_be_followed_along_a_switch_is_refused_by_line():
 def test_bdf_follows_switches():
     sol = simulate(ball(), 5.0, q0=[1.0], v0=[0.0], integrator=BDF(), rtol=1e-8, atol=1e-11)
     assert abs(sol.q[-1, 0] - exact_bounce(5.0)) < 2e-5 and len(next(iter(sol.switches.values()))) == 10
+
+
+def test_a_run_knows_nothing_of_the_runs_before_it():
+    """The arrays of a finished run are used again: the steps with which it left its modes are not."""
+    tight = {"rtol": 1e-9, "atol": 1e-12}
+    forward = simulate(ball(), 1.2, q0=[1.0], v0=[0.0], **tight)
+    fresh = simulate(ball(), (1.2, 0.0), q0=forward.q[-1], v0=forward.v[-1], **tight)
+    used = ball()
+    for _ in range(2):
+        again = simulate(used, 1.2, q0=[1.0], v0=[0.0], **tight)
+        assert np.array_equal(again.t, forward.t) and np.array_equal(again.q, forward.q)
+    back = simulate(used, (1.2, 0.0), q0=forward.q[-1], v0=forward.v[-1], max_steps=1000, **tight)
+    assert np.array_equal(back.t, fresh.t) and np.array_equal(back.q, fresh.q)
+    assert back.q[-1, 0] == pytest.approx(1.0, abs=1e-6)
+
+
+@pytest.mark.parametrize("others", [(DOP853(), RK45()), (RK45(), DOP853())], ids=["to RK45", "to DOP853"])
+def test_a_method_that_takes_over_where_a_switch_has_changed_goes_on_in_its_mode(others):
+    """There the sign of the switch is rounding: read anew, it would be that of the branch just left."""
+    given = {"q0": [1.0], "v0": [0.0], "rtol": 1e-9, "atol": 1e-12}
+    fell = ball()
+    first, second = (simulate(fell, 3.0, integrator=each, **given) for each in others)
+    places, on_a_switch = first.plan.model.data_places["modes"], 0
+    for steps in range(1, first.stats["steps"]):
+        data = first.plan.extended(first.plan.model.data().copy())
+        whole = {"save_t": None, "max_steps": 10_000, "max_step": np.inf, "first": None}
+        run = Run(first.plan, data, 0.0, np.array([1.0, 0.0]), 3.0, **whole)
+        run.begin()
+        assert run.go(most=steps) == MORE
+        on_a_switch += any(t == run.t for _, t, _, _ in run.watching.log)
+        other, _ = run.handed_to(second.plan, 3.0)
+        assert np.array_equal(other.data[places], run.data[places])
+        other.go()
+        assert other.x[0] == pytest.approx(exact_bounce(3.0), abs=1e-6), steps
+    assert on_a_switch >= 6

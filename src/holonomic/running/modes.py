@@ -9,6 +9,14 @@ from ..loop.switches import ALONG, CODES
 from ..native.callbacks import raise_what_was_raised
 
 
+def keep_modes(run) -> None:
+    """Let a run that goes on from another follow the modes of its data: where a switch has just changed, its sign is rounding."""
+    if run.plan.switches:
+        modes = run.data[run.plan.model.data_places["modes"]]  # a view
+        modes[:] = np.copysign(np.inf, modes)  # where values decided in an attempt, signs were left of them
+        run.modes = modes.copy()
+
+
 def enter_modes(run) -> None:
     """Give every switch the mode it has where the run stands, and write down which have changed."""
     plan = run.plan

@@ -23,7 +23,7 @@ from ..native.callbacks import raise_what_was_raised
 from ..planning.plan import Plan
 from ..planning.workspace import Workspace
 from ..results.trail import WrittenRows
-from .modes import enter_modes
+from .modes import enter_modes, keep_modes
 from .paths import Passages
 from .sampled import Sampling
 from .watching import Watching
@@ -134,7 +134,8 @@ class Run:
         """Evaluate the first point, choose the first step, write the first row; return a status."""
         plan, written = self.plan, (len(self.record.t), len(self.watching.log))
         self.unbegun()
-        enter_modes(self)
+        if self.modes is None:
+            enter_modes(self)
         if plan.model.interpreted:
             status = self._call(begin, Record(*self.work.rows, self.save_t))
         else:
@@ -202,6 +203,8 @@ class Run:
             first=None if started else self.first, inputs=self.inputs,
         )  # fmt: skip
         other.max_steps, other.sampling = self.max_steps, self.sampling
+        if started:
+            keep_modes(other)
         status = other.begin()
         if started:
             other.watching.go_on_from(self.watching)
