@@ -262,7 +262,10 @@ def test_the_library_needs_c_and_nothing_else(swing):
 
 @pytest.mark.parametrize(
     ("given", "name"),
-    [("π 1", "pi_1"), ("for", "m_for"), ("main", "m_main"), ("memcpy", "m_memcpy"), ("hol", "m_hol"), ("Σ-é", "sigma_e")],
+    [
+        ("π 1", "pi_1"), ("for", "m_for"), ("main", "m_main"), ("memcpy", "m_memcpy"), ("hol", "m_hol"), ("Σ-é", "sigma_e"),
+        ("i", "m_i"), ("unit", "m_unit"), ("hol_run", "m_hol_run"), ("pendulum", "pendulum"),  # words of our own C files, too
+    ],
 )
 def test_a_name_that_c_cannot_spell_is_spelled_otherwise(given, name, tmp_path):
     assert library_name(given) == name

@@ -6,6 +6,8 @@ import re
 import textwrap
 import unicodedata
 from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
 
 from .. import errors
 from .._version import __version__
@@ -102,7 +104,15 @@ def library_name(name: str) -> str:
     if not isinstance(name, str):
         raise BadArgument(f'name= is a text, such as name="swing", got {name!r}.')
     made = identifier(name)
-    return f"m_{made}" if made in TAKEN else made
+    return f"m_{made}" if made in TAKEN or made in _own_words() else made
+
+
+@cache
+def _own_words() -> frozenset[str]:
+    """Every word of our own C files: a type of that name would stand behind a variable of theirs, or beside another type."""
+    files = (Path(__file__).parent / "c").glob("*.[ch]")
+    texts = (re.sub(r'/\*.*?\*/|"[^"\n]*"', " ", file.read_text(encoding="utf-8"), flags=re.DOTALL) for file in files)
+    return frozenset(word for text in texts for word in re.findall(r"[A-Za-z_]\w*", text))
 
 
 def _spelled(letter: str) -> str:
