@@ -61,9 +61,11 @@ class Fronts:
             lists[:touches] = s.touch_node
             slots = np.ascontiguousarray(s.touch_lump[by_node])
             many = front_order.order_fronts(
-                s.heights, lump_first, node_first, slots, lists, self.starts, self.counts, absorbed, own, own_first, levels,
-                *(whole(n) for _ in range(5)),
-            )  # fmt: skip
+                front_order.Graph(s.heights, lump_first, node_first, slots),
+                front_order.Elements(self.starts, self.counts, lists),
+                front_order.Order(own, own_first, levels, absorbed),
+                front_order.Marks(*(whole(n) for _ in range(5))),
+            )
             if many != front_order.FULL:
                 break
             more *= 4
@@ -125,22 +127,24 @@ class Fronts:
         as_whole = lambda x: np.ascontiguousarray(x, dtype=np.int64)
         width, full, weights = as_whole(width), as_whole(full), as_whole(weights)
         touch_place, touch_stride, row_place = as_whole(touch_place), as_whole(touch_stride), as_whole(row_place)
-        touches, local = np.arange(len(s.touch_node)), np.zeros(max(1, n), dtype=np.int64)
         shape, sizes = np.empty(max(1, many), dtype=np.int64), np.zeros(max(1, 3 * many), dtype=np.int64)
-        lumps_of, children = self.lumps_of.copy(), self.children.copy()
+        contents = front_order.Contents(
+            self.own, self.own_first, front_order.Elements(self.starts, self.counts, self.lists), self.of_front,
+            self.lumps_of.copy(), self.child_first, self.children.copy(),
+        )  # fmt: skip
+        nodes, lumps = front_order.Nodes(s.heights, self.when, row_place), front_order.Lumps(width, full, weights)
+        touches = front_order.Touches(self.lump_first, np.arange(len(s.touch_node)), s.touch_node, touch_stride, touch_place)
+        forms = front_order.Forms(shape, sizes)
         front_order.describe_fronts(
-            many, s.heights, self.own_first, self.own, self.starts, self.counts, self.lists, self.when, self.of_front, lumps_of,
-            self.child_first, children, self.lump_first, touches, s.touch_node, touch_stride, width, full, local,
-            np.empty_like(touches), np.empty(max(1, many, len(width)), dtype=np.int64), shape, sizes,
+            many, contents, nodes, touches, lumps, forms, np.zeros(max(1, n), dtype=np.int64), np.empty_like(s.touch_node),
+            np.empty(max(1, many, len(width)), dtype=np.int64),
         )  # fmt: skip
         members, group_first = _in_eights(self.levels, shape[:many], row_place[self.first_node], sizes[1 : 3 * many : 3] >= ALONE)
         words = np.empty(int(sizes[2::3][members[group_first[:-1]]].sum()) + 1 if many else 1, dtype=np.int64)
         order, used = np.empty(len(group_first) - 1, dtype=np.int64), np.zeros(4, dtype=np.int64)
         answer = front_order.write_groups(
-            members, group_first, s.heights, self.own_first, self.own, self.starts, self.counts, self.lists, self.of_front,
-            lumps_of, self.child_first, children, self.lump_first, touches, s.touch_node, touch_stride, touch_place, width, full,
-            weights, row_place, sizes, local, np.empty_like(sizes), np.empty_like(sizes), at_panels, words, order,
-            np.empty(8, dtype=np.int64), used,
+            front_order.Groups(members, group_first), contents, nodes, touches, lumps, sizes, np.empty_like(sizes),
+            np.empty_like(sizes), at_panels, front_order.Program(words, order, used), np.empty(8, dtype=np.int64),
         )  # fmt: skip
         if answer < 0:
             raise RuntimeError(f"fronts of group {-1 - answer} are not alike: their forms have the same number by chance")

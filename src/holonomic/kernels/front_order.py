@@ -9,40 +9,143 @@ Nodes that touch nothing but what a node leaves go with it, in the same front.
 
 from __future__ import annotations
 
+from typing import Any, NamedTuple
+
 from ..native.marks import leaf
-from ..native.types import i8, ints
+from ..native.types import Group, i8, ints
 from .lone_front import ALONE
 
 FULL = -1  # answer where the lists have no more room
 SMALL = 12  # rows of a front up to which another of twice as many is taken in the same round
 
 
+class Graph(NamedTuple):
+    """Nodes and lumps before anything is eliminated."""
+
+    heights: Any  # rows of each node
+    lump_first: Any  # where the nodes of each lump begin in the lists
+    node_first: Any  # where the lumps of each node begin in `slots`
+    slots: Any  # lumps, node by node; used up
+
+
+class Elements(NamedTuple):
+    """Nodes of each element: of the lumps, then of what each front left."""
+
+    starts: Any  # where they begin in `lists`
+    counts: Any  # how many
+    lists: Any
+
+
+class Order(NamedTuple):
+    """The order that is found."""
+
+    own: Any  # nodes of front after front
+    own_first: Any  # where those of each front begin
+    levels: Any  # of each front, above those of all that left it something
+    absorbed: Any  # which front took each element, -1: none
+
+
+class Marks(NamedTuple):
+    """Room to find it in, one number a node."""
+
+    touched: Any  # elements that it touches now
+    degrees: Any  # rows of the front that it would have now, -1: it is eliminated
+    alive: Any  # those that are left
+    mark: Any  # when it was counted last
+    seen: Any  # the round in which it was touched last
+
+
+class Nodes(NamedTuple):
+    """What is told of nodes."""
+
+    heights: Any  # rows
+    when: Any  # how early each is eliminated
+    row_place: Any  # of its first row
+
+
+class Touches(NamedTuple):
+    """Where lumps touch nodes."""
+
+    first: Any  # where those of each lump begin
+    sorted: Any  # touches lump by lump, each lump's in an order of their own
+    node: Any  # of each touch
+    stride: Any  # numbers in a row of its block of G
+    place: Any  # of this block
+
+
+class Lumps(NamedTuple):
+    """What is told of lumps."""
+
+    width: Any
+    full: Any  # whether W⁻¹ is a whole matrix
+    weights: Any  # place of W⁻¹
+
+
+class Contents(NamedTuple):
+    """What fronts are made of."""
+
+    own: Any  # nodes of front after front
+    own_first: Any  # where those of each front begin
+    elements: Any  # behind the lumps what each front leaves
+    of_front: Any  # where the lumps that each front takes begin in `lumps_of`
+    lumps_of: Any
+    child_first: Any  # where its children begin in `children`
+    children: Any
+
+
+class Forms(NamedTuple):
+    """What is found of the form of each front."""
+
+    shape: Any  # a number that equal forms have in common
+    sizes: Any  # own rows, all rows, words of the program
+
+
+class Groups(NamedTuple):
+    """Fronts that are worked on together."""
+
+    members: Any  # fronts, group by group
+    first: Any  # where those of each group begin
+
+
+class Program(NamedTuple):
+    """The program of an elimination."""
+
+    words: Any
+    order: Any  # where each group begins among them
+    used: Any  # numbers of panels, of what fronts leave, of sides and of blocks of a lump
+
+
+ELEMENTS = Group(Elements, (ints, ints, ints))
+CONTENTS = Group(Contents, (ints, ints, ELEMENTS, ints, ints, ints, ints))
+NODES, LUMPS = Group(Nodes, (ints, ints, ints)), Group(Lumps, (ints, ints, ints))
+TOUCHES = Group(Touches, (ints, ints, ints, ints, ints))
+FORMS = Group(Forms, (ints, ints))
+
+
 @leaf
-def _rows_around(v, heights, node_first, touched, slots, starts, counts, lists, mark, stamp):
+def _rows_around(v, graph, elements, touched, mark, stamp):
     """Rows of the front that a node would have now."""
-    total = 0
-    for s in range(node_first[v], node_first[v] + touched[v]):
+    slots, lists, begin, total = graph.slots, elements.lists, graph.node_first[v], 0
+    for s in range(begin, begin + touched[v]):
         e = slots[s]
-        for t in range(starts[e], starts[e] + counts[e]):
+        for t in range(elements.starts[e], elements.starts[e] + elements.counts[e]):
             w = lists[t]
             if mark[w] != stamp:
                 mark[w] = stamp
-                total += heights[w]
+                total += graph.heights[w]
     return total
 
 
 @leaf
 def order_fronts(
-    heights: ints, lump_first: ints, node_first: ints, slots: ints, lists: ints, starts: ints, counts: ints, absorbed: ints,
-    own: ints, own_first: ints, levels: ints, touched: ints, degrees: ints, alive: ints, mark: ints, seen: ints,
+    graph: Group(Graph, (ints, ints, ints, ints)), elements: ELEMENTS, found: Group(Order, (ints, ints, ints, ints)),
+    room: Group(Marks, (ints, ints, ints, ints, ints)),
 ) -> i8:  # fmt: skip
-    """Return the number of fronts, or FULL.
-
-    Given are the rows of nodes, where the nodes of each lump begin in `lists`, and where the lumps of each node begin in `slots`.
-    Found are `own`, the nodes of front after front, from `own_first` on; which front took each lump, and after them what each
-    front left (`absorbed`); the level of a front, above those of all that left it something; for what front f left, the element
-    behind the lumps, its nodes among `lists`. `touched`, `degrees`, `alive`, `mark` and `seen` are room, one number a node.
-    """
+    """Find the order, and the elements that fronts leave; return the number of fronts, or FULL."""
+    heights, lump_first, node_first, slots = graph
+    starts, counts, lists = elements
+    own, own_first, levels, absorbed = found
+    touched, degrees, alive, mark, seen = room
     n, lumps = len(heights), len(lump_first) - 1
     for e in range(lumps):
         starts[e], counts[e], absorbed[e] = lump_first[e], lump_first[e + 1] - lump_first[e], -1
@@ -52,7 +155,7 @@ def order_fronts(
         mark[v], seen[v], alive[v] = -1, -1, v
     for v in range(n):
         stamp += 1
-        degrees[v] = _rows_around(v, heights, node_first, touched, slots, starts, counts, lists, mark, stamp)
+        degrees[v] = _rows_around(v, graph, elements, touched, mark, stamp)
     top, fronts, k, left, turn = lump_first[lumps], 0, 0, n, 0
     own_first[0] = 0
     while left > 0:
@@ -110,7 +213,7 @@ def order_fronts(
             v = alive[i]
             if seen[v] == turn:
                 stamp += 1
-                degrees[v] = _rows_around(v, heights, node_first, touched, slots, starts, counts, lists, mark, stamp)
+                degrees[v] = _rows_around(v, graph, elements, touched, mark, stamp)
     return fronts
 
 
@@ -135,21 +238,21 @@ def _mixed(found, value):
 
 @leaf
 def describe_fronts(
-    fronts: i8, heights: ints, own_first: ints, own: ints, starts: ints, counts: ints, lists: ints, when: ints, of_front: ints,
-    lumps_of: ints, child_first: ints, children: ints, touch_first: ints, touches: ints, touch_node: ints, touch_stride: ints,
-    width: ints, full: ints, local: ints, place: ints, key: ints, shape: ints, sizes: ints,
+    fronts: i8, contents: CONTENTS, nodes: NODES, touches: TOUCHES, lumps: LUMPS, forms: FORMS, local: ints, place: ints, key: ints
 ) -> i8:  # fmt: skip
     """Put what a front is made of into an order that depends on its form alone, and give equal forms equal numbers.
 
-    `when` says how early each node is eliminated, `of_front` and `child_first` where the lumps and children of a front begin.
-    `touches` of lumps, from `touch_first` on, are sorted, too. `sizes` has own rows, all rows and words of the program for each
-    front. `local` (one number a node), `place` (a touch) and `key` (an element) are room.
+    Touches of lumps are sorted, too. `local` (one number a node), `place` (a touch) and `key` (an element) are room.
     """
-    lumps = len(width)
+    own, own_first, elements, of_front, lumps_of, child_first, children = contents
+    starts, counts, lists = elements
+    heights, width, full = nodes.heights, lumps.width, lumps.full
+    touch_first, by_lump, touch_node = touches.first, touches.sorted, touches.node
+    shape, sizes, many_lumps = forms.shape, forms.sizes, len(width)
     for f in range(fronts):
-        e = lumps + f
+        e = many_lumps + f
         first, end = starts[e], starts[e] + counts[e]
-        _sorted_by(when, lists, first, end)
+        _sorted_by(nodes.when, lists, first, end)
         at = 0
         for i in range(own_first[f], own_first[f + 1]):
             local[own[i]] = at
@@ -162,9 +265,9 @@ def describe_fronts(
         for i in range(of_front[f], of_front[f + 1]):
             lump = lumps_of[i]
             for t in range(touch_first[lump], touch_first[lump + 1]):
-                place[touches[t]] = local[touch_node[touches[t]]]
-            _sorted_by(place, touches, touch_first[lump], touch_first[lump + 1])
-            key[lump] = (place[touches[touch_first[lump + 1] - 1]] << 24) + place[touches[touch_first[lump]]]
+                place[by_lump[t]] = local[touch_node[by_lump[t]]]
+            _sorted_by(place, by_lump, touch_first[lump], touch_first[lump + 1])
+            key[lump] = (place[by_lump[touch_first[lump + 1] - 1]] << 24) + place[by_lump[touch_first[lump]]]
         _sorted_by(key, lumps_of, of_front[f], of_front[f + 1])
         found = _mixed(_mixed(1469598103934665603, m), n)
         for i in range(of_front[f], of_front[f + 1]):
@@ -172,15 +275,15 @@ def describe_fronts(
             many = touch_first[lump + 1] - touch_first[lump]
             found = _mixed(_mixed(_mixed(found, width[lump]), full[lump]), many)
             for t in range(touch_first[lump], touch_first[lump + 1]):
-                touch = touches[t]
-                found = _mixed(_mixed(_mixed(found, touch_stride[touch]), heights[touch_node[touch]]), place[touch])
+                touch = by_lump[t]
+                found = _mixed(_mixed(_mixed(found, touches.stride[touch]), heights[touch_node[touch]]), place[touch])
             words += 11 + 11 * many
         for i in range(child_first[f], child_first[f + 1]):
-            child = lumps + children[i]
+            child = many_lumps + children[i]
             key[children[i]] = (local[lists[starts[child] + counts[child] - 1]] << 24) + local[lists[starts[child]]]
         _sorted_by(key, children, child_first[f], child_first[f + 1])
         for i in range(child_first[f], child_first[f + 1]):
-            child = lumps + children[i]
+            child = many_lumps + children[i]
             found = _mixed(found, counts[child])
             for t in range(starts[child], starts[child] + counts[child]):
                 found = _mixed(_mixed(found, local[lists[t]]), heights[lists[t]])
@@ -205,16 +308,20 @@ def _eight_places(words, at, found, count):
 
 @leaf
 def write_groups(
-    members: ints, group_first: ints, heights: ints, own_first: ints, own: ints, starts: ints, counts: ints, lists: ints,
-    of_front: ints, lumps_of: ints, child_first: ints, children: ints, touch_first: ints, touches: ints, touch_node: ints,
-    touch_stride: ints, touch_place: ints, width: ints, full: ints, weights: ints, row_place: ints, sizes: ints, local: ints,
-    left: ints, sides: ints, at_panels: i8, words: ints, order: ints, found: ints, used: ints,
+    groups: Group(Groups, (ints, ints)), contents: CONTENTS, nodes: NODES, touches: TOUCHES, lumps: LUMPS, sizes: ints, left: ints,
+    sides: ints, at_panels: i8, program: Group(Program, (ints, ints, ints)), found: ints,
 ) -> i8:  # fmt: skip
     """Write the program; return how many words it has, or -1 - k where the fronts of group k are not alike after all.
 
-    `found` is room for eight; `used` becomes the numbers of panels, of what fronts leave, of sides and of blocks of a lump.
+    `left` and `sides` become the places of what each front leaves and of its sides; `found` is room for eight.
     """
-    lumps, at = len(width), 0
+    members, group_first = groups
+    own, own_first, elements, of_front, lumps_of, child_first, children = contents
+    starts, counts, lists = elements
+    heights, width, full = nodes.heights, lumps.width, lumps.full
+    touch_first, by_lump, touch_node, touch_stride = touches.first, touches.sorted, touches.node, touches.stride
+    words, order, used = program
+    many_lumps, at = len(width), 0
     panels = lefts = all_sides = block = 0
     for g in range(len(order)):
         order[g] = at
@@ -244,17 +351,17 @@ def write_groups(
         end = at + size
         at += 8
         for which in range(2):
-            nodes = own_first[one + 1] - own_first[one] if which == 0 else counts[lumps + one]
-            for i in range(nodes):
-                node = own[own_first[one] + i] if which == 0 else lists[starts[lumps + one] + i]
+            many = own_first[one + 1] - own_first[one] if which == 0 else counts[many_lumps + one]
+            for i in range(many):
+                node = own[own_first[one] + i] if which == 0 else lists[starts[many_lumps + one] + i]
                 high = heights[node]
                 for row in range(high):
                     for lane in range(count):
                         f = members[begin + lane]
-                        node = own[own_first[f] + i] if which == 0 else lists[starts[lumps + f] + i]
+                        node = own[own_first[f] + i] if which == 0 else lists[starts[many_lumps + f] + i]
                         if heights[node] != high:
                             return -1 - g
-                        found[lane] = row_place[node] + 8 * row
+                        found[lane] = nodes.row_place[node] + 8 * row
                     at = _eight_places(words, at, found, count)
         # where each row of this front is, for its children and lumps
         for i in range(n_lumps):
@@ -266,25 +373,25 @@ def write_groups(
                 alike = width[other] == width[lump] and full[other] == full[lump]
                 if not alike or touch_first[other + 1] - touch_first[other] != many:
                     return -1 - g
-                found[lane] = weights[other]
+                found[lane] = lumps.weights[other]
             at = _eight_places(words, at + 3, found, count)
             rows = 0
             for t in range(many):
-                touch = touches[touch_first[lump] + t]
+                touch = by_lump[touch_first[lump] + t]
                 high = heights[touch_node[touch]]
                 rows += high
-                here = _local_place(touch_node[touch], one, lumps, own_first, own, starts, counts, lists, heights)
+                here = _local_place(touch_node[touch], one, many_lumps, contents, heights)
                 words[at], words[at + 1], words[at + 2] = touch_stride[touch], high, here
                 for lane in range(count):
                     f = members[begin + lane]
-                    other = touches[touch_first[lumps_of[of_front[f] + i]] + t]
+                    other = by_lump[touch_first[lumps_of[of_front[f] + i]] + t]
                     node = touch_node[other]
                     if (
                         touch_stride[other] != touch_stride[touch] or heights[node] != high
-                        or _local_place(node, f, lumps, own_first, own, starts, counts, lists, heights) != here
+                        or _local_place(node, f, many_lumps, contents, heights) != here
                     ):  # fmt: skip
                         return -1 - g
-                    found[lane] = touch_place[other]
+                    found[lane] = touches.place[other]
                 at = _eight_places(words, at + 3, found, count)
             wide = width[lump]
             block = max(block, 8 * ((wide * wide if full[lump] else wide) + wide + rows * wide))
@@ -302,13 +409,13 @@ def write_groups(
                 other = children[child_first[members[begin + lane]] + i]
                 found[lane] = sides[other] + 8 * sizes[3 * other]
             at = _eight_places(words, at, found, count)
-            for t in range(counts[lumps + child]):
-                node = lists[starts[lumps + child] + t]
-                here = _local_place(node, one, lumps, own_first, own, starts, counts, lists, heights)
+            for t in range(counts[many_lumps + child]):
+                node = lists[starts[many_lumps + child] + t]
+                here = _local_place(node, one, many_lumps, contents, heights)
                 for lane in range(1, count):
                     f = members[begin + lane]
-                    other = lists[starts[lumps + children[child_first[f] + i]] + t]
-                    if _local_place(other, f, lumps, own_first, own, starts, counts, lists, heights) != here:
+                    other = lists[starts[many_lumps + children[child_first[f] + i]] + t]
+                    if _local_place(other, f, many_lumps, contents, heights) != here:
                         return -1 - g
                 for row in range(heights[node]):
                     words[at] = here + row
@@ -320,14 +427,15 @@ def write_groups(
 
 
 @leaf
-def _local_place(node, f, lumps, own_first, own, starts, counts, lists, heights):
+def _local_place(node, f, many_lumps, contents, heights):
     """Row of a front at which a node begins."""
-    at = 0
+    own, own_first, lists = contents.own, contents.own_first, contents.elements.lists
+    begin, at = contents.elements.starts[many_lumps + f], 0
     for i in range(own_first[f], own_first[f + 1]):
         if own[i] == node:
             return at
         at += heights[own[i]]
-    for t in range(starts[lumps + f], starts[lumps + f] + counts[lumps + f]):
+    for t in range(begin, begin + contents.elements.counts[many_lumps + f]):
         if lists[t] == node:
             return at
         at += heights[lists[t]]

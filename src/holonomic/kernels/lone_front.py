@@ -8,12 +8,24 @@ front at a time.
 
 from __future__ import annotations
 
+from typing import Any, NamedTuple
+
 from ..native.eight import eight, put, spread
 from ..native.marks import leaf
 
 ALONE = 32  # rows from which on a front is large
 BLOCK = 4
 LUMP, TOUCH, CHILD = 11, 11, 17  # words, as in `front_groups`
+
+
+class Front(NamedTuple):
+    """A factored front."""
+
+    m: Any  # own rows
+    n: Any  # all rows
+    names: Any  # where the program has the places of rows
+    panel: Any  # place of its numbers in K
+    side: Any  # place of its right hand side
 
 
 @leaf
@@ -114,8 +126,9 @@ def factor_front(m, n, panel, left, K, T, at_front, at_block, eps):
 
 
 @leaf
-def forward(program, at, names, m, n, children, panel, side, K, T, at_r, at_block, at_sides):
+def forward(program, front, at, children, K, T, at_r, at_block, at_sides):
     """The first half of a solution; `at` is where the children are."""
+    m, n, names, panel, side = front
     wide = (n + 7) // 8 * 8
     y = at_block
     for i in range(wide):
@@ -138,8 +151,9 @@ def forward(program, at, names, m, n, children, panel, side, K, T, at_r, at_bloc
 
 
 @leaf
-def backward(program, names, m, n, panel, side, K, T, at_r, at_block):
+def backward(program, front, K, T, at_r, at_block):
     """The second half."""
+    m, n, names, panel, side = front
     wide = (n + 7) // 8 * 8
     x = at_block
     for i in range(m, n):

@@ -16,6 +16,8 @@ worth is measured, and refinement gives the digits back, see `table_newton`.
 
 from __future__ import annotations
 
+from typing import Any, NamedTuple
+
 from ..native.marks import leaf, part
 
 # own variables, all, place of their numbers, of entries, how many of them are constant in q, by q, by coordinates that turn,
@@ -28,6 +30,37 @@ REPLACED = 1e-8
 ENOUGH = 0.03  # of the largest entry of a column, beside those of its row, with which a diagonal entry stays the pivot
 
 
+class Program(NamedTuple):
+    """The fronts, in the order of elimination: whole numbers that `assembly.saddle_program` writes."""
+
+    heads: Any  # `HEAD` words each
+    fronts: Any  # how many
+    names: Any  # numbers of their variables
+    entries: Any
+    turns: Any  # row of N of each entry by a coordinate that turns
+    children: Any  # what earlier fronts left to each
+
+
+class Matrix(NamedTuple):
+    """What Newton's matrix is summed from."""
+
+    L: Any  # the linearized equations
+    at: Any  # where in L they begin
+    N: Any  # of coordinates that turn, row by row
+    width: Any  # of its rows
+    c: Any
+
+
+class Room(NamedTuple):
+    """Room to factor in."""
+
+    X: Any  # a front
+    left: Any  # what fronts leave
+    parts: Any  # of each variable, sizes that its diagonal is summed from, zero at the beginning
+    own: Any  # the same of each row of a front
+    scales: Any  # of each row of a front, 1 / its largest entry
+
+
 @leaf
 def size_of(x):
     """|re| + |im|"""
@@ -35,8 +68,10 @@ def size_of(x):
 
 
 @leaf
-def assemble(heads, h, entries, turns, L, at_l, N, c, X, n, width):
+def assemble(program, h, matrix, X, n):
     """Entries of one front."""
+    heads, entries, turns = program.heads, program.entries, program.turns
+    L, at_l, N, width, c = matrix
     for i in range(n * n):
         X[i] = 0.0
     at, plain, by_q, turning = heads[h + 3], heads[h + 4], heads[h + 5], heads[h + 6]
@@ -63,8 +98,9 @@ def assemble(heads, h, entries, turns, L, at_l, N, c, X, n, width):
 
 
 @leaf
-def add_children(heads, h, children, X, n, left):
+def add_children(program, h, X, n, left):
     """What earlier fronts left."""
+    heads, children = program.heads, program.children
     at = heads[h + 7]
     for _ in range(heads[h + 8]):
         place, rows = children[at], children[at + 1]
@@ -119,22 +155,21 @@ def eliminate_front(X, m, n, names, at_names, P, at_pivots, parts, own, scales, 
 
 
 @leaf
-def factor_fronts(
-    heads, fronts, names, entries, turns, children, L, at_l, N, c, width, P, X, left, parts, own, scales, nv, tiny
-):
+def factor_fronts(program, matrix, P, room, nv, tiny):
     """Factor into the panels P; return the smallest pivot beside what its diagonal was summed from, 0 where one was replaced.
 
-    X is room for a front, `left` for what fronts leave, `parts` for the sizes that diagonals are summed from, `own` and `scales`
-    for those of the rows of a front. `tiny` is by what pivots are told that have cancelled.
+    The first `nv` variables are velocities; `tiny` is by what pivots are told that have cancelled.
     """
+    heads, names = program.heads, program.names
+    X, left, parts, own, scales = room
     least = 1.0
-    for k in range(fronts):
+    for k in range(program.fronts):
         h = HEAD * k
         m, n, at_names, panel = heads[h], heads[h + 1], heads[h + 2], heads[h + 9]
-        assemble(heads, h, entries, turns, L, at_l, N, c, X, n, width)
+        assemble(program, h, matrix, X, n)
         for i in range(m):
             own[i] = size_of(X[i * n + i])
-        add_children(heads, h, children, X, n, left)
+        add_children(program, h, X, n, left)
         for i in range(m):
             own[i] += parts[names[at_names + i]]
             largest = 0.0
@@ -164,8 +199,9 @@ def factor_fronts(
 
 
 @leaf
-def substitute_fronts(heads, fronts, names, P, z):
+def substitute_fronts(program, P, z):
     """z <- A⁻¹ z"""
+    heads, fronts, names = program.heads, program.fronts, program.names
     for k in range(fronts):
         h = HEAD * k
         m, n, at, panel = heads[h], heads[h + 1], heads[h + 2], heads[h + 9]
@@ -197,10 +233,12 @@ def substitute_fronts(heads, fronts, names, P, z):
 
 
 @leaf
-def take_product(heads, fronts, names, entries, turns, L, at_l, N, c, width, x, r, sizes):
+def take_product(program, matrix, x, r, sizes):
     """r -= A x; sizes += |A| |x|"""
+    heads, names, entries, turns = program.heads, program.names, program.entries, program.turns
+    L, at_l, N, width, c = matrix
     over = 1.0 / c
-    for k in range(fronts):
+    for k in range(program.fronts):
         h = HEAD * k
         at_names, at, plain, by_q, turning = heads[h + 2], heads[h + 3], heads[h + 4], heads[h + 5], heads[h + 6]
         for e in range(at, at + plain + by_q):
@@ -232,9 +270,11 @@ def take_product(heads, fronts, names, entries, turns, L, at_l, N, c, width, x, 
 
 
 @leaf
-def take_coordinates(heads, fronts, names, entries, turns, L, at_l, s, turned, z):
+def take_coordinates(program, matrix, s, turned, z):
     """z -= K s and L s: what coordinates bring, s by velocities where q' = v, `turned` elsewhere."""
-    for k in range(fronts):
+    heads, names, entries, turns = program.heads, program.names, program.entries, program.turns
+    L, at_l = matrix.L, matrix.at
+    for k in range(program.fronts):
         h = HEAD * k
         at_names, by_q, turning = heads[h + 2], heads[h + 5], heads[h + 6]
         at = heads[h + 3] + heads[h + 4]
@@ -253,13 +293,14 @@ def take_coordinates(heads, fronts, names, entries, turns, L, at_l, s, turned, z
 
 
 @leaf
-def row_gradients(heads, fronts, names, entries, L, at_l, nv, lengths):
+def row_gradients(program, L, nv, lengths):
     """lengths += the squares of entries of rows of constraints, by q and by v."""
-    for k in range(fronts):
+    heads, names, entries = program.heads, program.names, program.entries
+    for k in range(program.fronts):
         h = HEAD * k
         at_names, at = heads[h + 2], heads[h + 3]
         for e in range(at, at + heads[h + 4] + heads[h + 5] + heads[h + 6]):
             word = entries[e]
             row = names[at_names + ((word >> (1 + BITS)) & (WIDEST - 1))]
             if row >= nv:
-                lengths[row] += L[at_l + (word >> (1 + 2 * BITS))] ** 2
+                lengths[row] += L[word >> (1 + 2 * BITS)] ** 2

@@ -12,9 +12,9 @@ from __future__ import annotations
 from ..errors import NOT_FINITE, OK
 from ..native.marks import call_model_at, inner, kernel, leaf, leave_room, numbers_at, take_room, whole_at
 from .elements import BODY, FORCE, arguments, clear, numbers
-from .saddle_fronts import factor_fronts, substitute_fronts, take_product
+from .saddle_fronts import Matrix, Room, factor_fronts, substitute_fronts, take_product
 from .signatures import NO_MODE
-from .table_newton import KIND, LOADED, OPERATOR, equations_of, equations_room, linearized_of, prepare, see
+from .table_newton import KIND, LOADED, OPERATOR, equations_of, equations_room, linearized_of, prepare, program_of, see
 
 CLOSE, MANY = 1e-13, 40  # change beside the solution at which it is found; the most solutions where forces follow multipliers
 
@@ -72,8 +72,8 @@ def accelerations_of(head, address, t, given_x, s, at_s, given, half, other, at_
     own, scales, parts = numbers_at(at, 1), numbers_at(at + 8 * largest, 1), numbers_at(at + 16 * largest, 1)
     at += 8 * (2 * largest + n)
     z, x, rest, sizes = numbers_at(at, 1), numbers_at(at + 8 * n, 1), numbers_at(at + 16 * n, 1), numbers_at(at + 24 * n, 1)
-    heads, names, entries = whole_at(head.heads, 1), whole_at(head.names, 1), whole_at(head.entries, 1)
-    turns, order_v, dropped = whole_at(head.entry_turns, 1), whole_at(head.order_v, 1), whole_at(head.dropped, 1)
+    order_v, dropped = whole_at(head.order_v, 1), whole_at(head.dropped, 1)
+    program, matrix = program_of(head), Matrix(L, 0, L, 1, 1.0)
     for i in range(nq + nv):
         y[i] = given_x[i]
     clear(y, nq + nv, rows)
@@ -89,14 +89,11 @@ def accelerations_of(head, address, t, given_x, s, at_s, given, half, other, at_
             else:
                 beside_first(L, written, L, 0)
             clear(parts, 0, n)
-            least = factor_fronts(
-                heads, head.fronts, names, entries, turns, whole_at(head.children, 1), L, 0, L, 1.0, 1, P, X, left, parts, own,
-                scales, nv, 1e-11,
-            )  # fmt: skip
+            least = factor_fronts(program, matrix, P, Room(X, left, parts, own, scales), nv, 1e-11)
         clear(rest, 0, n)
-        take_product(heads, head.fronts, names, entries, turns, L, 0, L, 1.0, 1, x, rest, sizes)
+        take_product(program, matrix, x, rest, sizes)
         take_right_side(r, nq, order_v, nv, s, at_s, rest, dropped, rows, z)
-        substitute_fronts(heads, head.fronts, names, P, z)
+        substitute_fronts(program, P, z)
         change = take_solution(z, x, nv, rows, nq, order_v, slope, y)
         if not change > CLOSE or (head.loaded == 0 and trial > 0):
             found = True

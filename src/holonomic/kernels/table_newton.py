@@ -13,6 +13,8 @@ that does not help the growth says so.
 
 from __future__ import annotations
 
+from typing import Any, NamedTuple
+
 import numpy as np
 
 from ..errors import NOT_FINITE, OK
@@ -21,6 +23,9 @@ from ..native.marks import call_model_at, inner, kernel, leaf, leave_room, numbe
 from ..native.types import f8, i8
 from .elements import BODY, FORCE, LUMP, arguments, clear, gather, numbers, scatter
 from .saddle_fronts import (
+    Matrix,
+    Program,
+    Room,
     factor_fronts,
     row_gradients,
     size_of,
@@ -85,6 +90,28 @@ NEWTON = Layout(
     ],
 )
 see = view_as(NEWTON)
+
+
+class Solving(NamedTuple):
+    """A solution, and what refines it."""
+
+    x: Any
+    right: Any  # right hand side
+    rest: Any  # what x leaves of it
+    sizes: Any  # of the parts that this is summed from
+
+
+@inner
+def program_of(head):
+    """The fronts."""
+    return Program(
+        whole_at(head.heads, 1),
+        head.fronts,
+        whole_at(head.names, 1),
+        whole_at(head.entries, 1),
+        whole_at(head.entry_turns, 1),
+        whole_at(head.children, 1),
+    )
 
 
 @leaf
@@ -248,16 +275,7 @@ def table_gradients(context, mode, t, a, b, data, out):
         return NOT_FINITE
     lengths, found = numbers_at(address, 1), numbers_at(out, 1)
     clear(lengths, 0, nv + n)
-    row_gradients(
-        whole_at(head.heads, 1),
-        head.fronts,
-        whole_at(head.names, 1),
-        whole_at(head.entries, 1),
-        numbers_at(a, 1),
-        0,
-        nv,
-        lengths,
-    )
+    row_gradients(program_of(head), numbers_at(a, 1), nv, lengths)
     for i in range(n):
         found[nq + nv + i] = 1.0 / lengths[nv + i] if lengths[nv + i] > 0.0 else 0.0
     leave_room(address)
@@ -329,30 +347,31 @@ def add_on(x, z, n):
 
 
 @leaf
-def tried(heads, fronts, names, entries, turns, F, N, c, width, P, x, r, z, sizes, nv, n, dropped):
+def tried(program, matrix, P, solving, dropped, nv, n):
     """How often solutions are to be refined, so that they miss by `GOOD` at most; and what they miss by then."""
+    x, right, rest, sizes = solving
     known_solution(x, n)
     for i in range(n):
-        r[i], sizes[i], z[i] = 0.0, 0.0, 0.0
+        right[i], sizes[i], rest[i] = 0.0, 0.0, 0.0
         if i >= nv and dropped[i - nv] == 1:
             x[i] = 0.0
-    take_product(heads, fronts, names, entries, turns, F, TELLS, N, c, width, x, r, sizes)
-    negated(r, z, n)  # A x
-    negated(r, r, n)
-    substitute_fronts(heads, fronts, names, P, z)
+    take_product(program, matrix, x, right, sizes)
+    negated(right, rest, n)  # A x
+    negated(right, right, n)
+    substitute_fronts(program, P, rest)
     for i in range(n):
-        x[i] = z[i]
+        x[i] = rest[i]
     before = 1e300
     for times in range(SEVERAL + 1):
         for i in range(n):
-            z[i], sizes[i] = r[i], size_of(r[i])
-        take_product(heads, fronts, names, entries, turns, F, TELLS, N, c, width, x, z, sizes)
-        missed = worst(z, sizes, n)
+            rest[i], sizes[i] = right[i], size_of(right[i])
+        take_product(program, matrix, x, rest, sizes)
+        missed = worst(rest, sizes, n)
         if missed <= GOOD or not missed < 0.5 * before or times == SEVERAL:
             return times, missed
         before = missed
-        substitute_fronts(heads, fronts, names, P, z)
-        add_on(x, z, n)
+        substitute_fronts(program, P, rest)
+        add_on(x, rest, n)
     return SEVERAL, before
 
 
@@ -396,44 +415,19 @@ def table_newton_factor(context, mode, t, a, b, data, out):
         numbers_at(at + 8 * dim * (head.spun + head.turned), 1),
     )
     turn(whole_at(head.turns, 1), head.turning, head.turned, head.spun, F, TELLS, t, N, A)
-    heads, names, entries, turns = (
-        whole_at(head.heads, 1),
-        whole_at(head.names, 1),
-        whole_at(head.entries, 1),
-        whole_at(head.entry_turns, 1),
-    )
+    program, matrix = program_of(head), Matrix(F, TELLS, N, head.spun, t)
     parts = numbers_at(address, 1)
     own, scales = numbers_at(address + 8 * n, 1), numbers_at(address + 8 * (n + largest), 1)
     at = address + 8 * (n + 2 * largest)
     X, left = numbers_at(at, 1), numbers_at(at + 8 * largest * largest, 1)
     clear(parts, 0, n)
-    least = factor_fronts(
-        heads, head.fronts, names, entries, turns, whole_at(head.children, 1), F, TELLS, N, t, head.spun, P, X, left, parts, own,
-        scales, head.nv, tiny_part(head.looks),
-    )  # fmt: skip
+    least = factor_fronts(program, matrix, P, Room(X, left, parts, own, scales), head.nv, tiny_part(head.looks))
     at += 8 * (largest * largest + head.left)
-    x, r, z = numbers_at(at, 1), numbers_at(at + 8 * n, 1), numbers_at(at + 16 * n, 1)
+    x, right, rest = numbers_at(at, 1), numbers_at(at + 8 * n, 1), numbers_at(at + 16 * n, 1)
     times, missed = 0, 0.0
     if not least > ENOUGH:
-        times, missed = tried(
-            heads,
-            head.fronts,
-            names,
-            entries,
-            turns,
-            F,
-            N,
-            t,
-            head.spun,
-            P,
-            x,
-            r,
-            z,
-            parts,
-            head.nv,
-            n,
-            whole_at(head.dropped, 1),
-        )
+        solving = Solving(x, right, rest, parts)
+        times, missed = tried(program, matrix, P, solving, whole_at(head.dropped, 1), head.nv, n)
     judge(F, times, missed)
     leave_room(address)
     return OK
@@ -456,49 +450,24 @@ def table_complex_factor(context, mode, t, a, b, data, out):
     A = numbers_at(at + 16 * dim * head.spun, 2).view(np.complex128)
     P = numbers_at(at + 16 * dim * (head.spun + head.turned), 2).view(np.complex128)
     turn(whole_at(head.turns, 1), head.turning, head.turned, head.spun, F, TELLS, c, N, A)
-    heads, names, entries, turns = (
-        whole_at(head.heads, 1),
-        whole_at(head.names, 1),
-        whole_at(head.entries, 1),
-        whole_at(head.entry_turns, 1),
-    )
+    program, matrix = program_of(head), Matrix(F, TELLS, N, head.spun, c)
     parts = numbers_at(address, 1)
     own, scales = numbers_at(address + 8 * n, 1), numbers_at(address + 8 * (n + largest), 1)
     at = address + 8 * (n + 2 * largest)
     X = numbers_at(at, 2).view(np.complex128)
     left = numbers_at(at + 16 * largest * largest, 2).view(np.complex128)
     clear(parts, 0, n)
-    least = factor_fronts(
-        heads, head.fronts, names, entries, turns, whole_at(head.children, 1), F, TELLS, N, c, head.spun, P, X, left, parts, own,
-        scales, head.nv, tiny_part(head.looks),
-    )  # fmt: skip
+    least = factor_fronts(program, matrix, P, Room(X, left, parts, own, scales), head.nv, tiny_part(head.looks))
     at += 16 * (largest * largest + head.left)
-    x, r, z = (
+    x, right, rest = (
         numbers_at(at, 2).view(np.complex128),
         numbers_at(at + 16 * n, 2).view(np.complex128),
         numbers_at(at + 32 * n, 2).view(np.complex128),
     )
     times, missed = 0, 0.0
     if not least > ENOUGH:
-        times, missed = tried(
-            heads,
-            head.fronts,
-            names,
-            entries,
-            turns,
-            F,
-            N,
-            c,
-            head.spun,
-            P,
-            x,
-            r,
-            z,
-            parts,
-            head.nv,
-            n,
-            whole_at(head.dropped, 1),
-        )
+        solving = Solving(x, right, rest, parts)
+        times, missed = tried(program, matrix, P, solving, whole_at(head.dropped, 1), head.nv, n)
     judge(F, times, missed)
     leave_room(address)
     return OK
@@ -537,17 +506,18 @@ def coordinates_of(rq, plain, nq, c, turns, lumps, turned, spun, N, s, st, z):
 
 
 @leaf
-def refined(heads, fronts, names, entries, turns, F, N, c, width, P, z, r, x, sizes, n, times):
-    """x <- A⁻¹ z, with so many refinements; z and r are used up."""
+def refined(program, matrix, P, solving, n, times):
+    """x <- A⁻¹ of the right hand side, with so many refinements."""
+    x, right, rest, sizes = solving
     for i in range(n):
-        x[i] = z[i]
-    substitute_fronts(heads, fronts, names, P, x)
+        x[i] = right[i]
+    substitute_fronts(program, P, x)
     for _ in range(times):
         for i in range(n):
-            r[i] = z[i]
-        take_product(heads, fronts, names, entries, turns, F, TELLS, N, c, width, x, r, sizes)
-        substitute_fronts(heads, fronts, names, P, r)
-        add_on(x, r, n)
+            rest[i] = right[i]
+        take_product(program, matrix, x, rest, sizes)
+        substitute_fronts(program, P, rest)
+        add_on(x, rest, n)
 
 
 @leaf
@@ -589,19 +559,14 @@ def table_newton_solve(context, mode, t, a, b, data, out):
         whole_at(head.plain, 1),
         whole_at(head.dropped, 1),
     )
-    heads, names, entries, turns = (
-        whole_at(head.heads, 1),
-        whole_at(head.names, 1),
-        whole_at(head.entries, 1),
-        whole_at(head.entry_turns, 1),
-    )
+    program, matrix = program_of(head), Matrix(F, TELLS, N, head.spun, c)
     take_right(r, 0, rq, order_q, nq)
     take_right(r, nq, z, order_v, nv)
     for i in range(rows):
         z[nv + i] = r[nq + nv + i]
     eliminate_coordinates(rq, plain, nq, c, whole_at(head.turns, 1), head.turning, head.turned, A, s, st)
-    take_coordinates(heads, head.fronts, names, entries, turns, F, TELLS, s, st, z)
-    refined(heads, head.fronts, names, entries, turns, F, N, c, head.spun, P, z, rest, x, sizes, n, times)
+    take_coordinates(program, matrix, s, st, z)
+    refined(program, matrix, P, Solving(x, z, rest, sizes), n, times)
     coordinates_of(rq, plain, nq, c, whole_at(head.turns, 1), head.turning, head.turned, head.spun, N, s, st, x)
     scatter(order_q, rq, 0, found, 0, nq, 1.0)
     scatter(order_v, x, 0, found, nq, nv, 1.0)
@@ -654,19 +619,14 @@ def table_complex_solve(context, mode, t, a, b, data, out):
         whole_at(head.plain, 1),
         whole_at(head.dropped, 1),
     )
-    heads, names, entries, turns = (
-        whole_at(head.heads, 1),
-        whole_at(head.names, 1),
-        whole_at(head.entries, 1),
-        whole_at(head.entry_turns, 1),
-    )
+    program, matrix = program_of(head), Matrix(F, TELLS, N, head.spun, c)
     take_right_pair(r, 0, ny, rq, order_q, nq)
     take_right_pair(r, nq, ny, z, order_v, nv)
     for i in range(rows):
         z[nv + i] = complex(r[nq + nv + i], r[ny + nq + nv + i])
     eliminate_coordinates(rq, plain, nq, c, whole_at(head.turns, 1), head.turning, head.turned, A, s, st)
-    take_coordinates(heads, head.fronts, names, entries, turns, F, TELLS, s, st, z)
-    refined(heads, head.fronts, names, entries, turns, F, N, c, head.spun, P, z, rest, x, sizes, n, times)
+    take_coordinates(program, matrix, s, st, z)
+    refined(program, matrix, P, Solving(x, z, rest, sizes), n, times)
     coordinates_of(rq, plain, nq, c, whole_at(head.turns, 1), head.turning, head.turned, head.spun, N, s, st, x)
     scatter_pair(order_q, rq, found, 0, ny, nq)
     scatter_pair(order_v, x, found, nq, ny, nv)
