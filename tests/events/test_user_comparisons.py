@@ -378,3 +378,23 @@ def test_a_method_that_takes_over_where_a_switch_has_changed_goes_on_in_its_mode
         other.go()
         assert other.x[0] == pytest.approx(exact_bounce(3.0), abs=1e-6), steps
     assert on_a_switch >= 6
+
+
+def test_a_comparison_that_changes_where_the_state_or_an_input_jumps_is_told():
+    def driven(q, u):
+        return [u["lift"] - 1.0 if u["lift"] > 0.5 else -q[0]]
+
+    lift = ([0.0, 0.3, 1.0], [0.0, 1.5, 0.2], "hold")
+    sol = simulate(System(mass=np.eye(1), force=driven, inputs={"lift": lift}), 2.0, q0=[0.0], v0=[0.1])
+    (log,) = sol.switches.values()
+    assert log.t.tolist() == [0.3, 1.0] and log.true.tolist() == [True, False]
+
+    def nested(q):
+        if q[0] > 0.5:
+            return [-1.0 if q[0] > 0.7 else -2.0]
+        return [0.0]
+
+    moved = {"moved": Event(lambda q: q[0] - 0.3, direction=1, then=lambda q, v: (q + 0.3, v))}
+    outer, inner = simulate(System(mass=np.eye(1), force=nested), 0.5, q0=[0.0], v0=[1.0], events=moved).switches.values()
+    assert outer.t == pytest.approx([0.3]) and outer.true.tolist() == [True]
+    assert not np.any(inner.t == outer.t[0])  # it counts from there on

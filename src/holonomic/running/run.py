@@ -23,7 +23,7 @@ from ..native.callbacks import raise_what_was_raised
 from ..planning.plan import Plan
 from ..planning.workspace import Workspace
 from ..results.trail import WrittenRows
-from .modes import enter_modes, keep_modes
+from .modes import counting, enter_modes, keep_modes
 from .paths import Passages
 from .sampled import Sampling
 from .watching import Watching
@@ -214,6 +214,7 @@ class Run:
     def restart(self, x: np.ndarray, counted: tuple[int, ...]) -> int:
         """Go on from another state at the same time: new first step, controller memory forgotten."""
         self.passages.leave()
+        counted_before = counting(self)
         self.x[: len(x)] = x
         self._forget()
         memory = self.memory
@@ -223,7 +224,7 @@ class Run:
             self.K[2:-2] = 0.0  # the history ends here
         memory.prepared = 0
         self._fill_multipliers()
-        enter_modes(self)
+        enter_modes(self, counted_before)
         status = self._call(enter_again if self.plan.model.interpreted else enter_compiled)
         if status != OK:
             return status
@@ -265,9 +266,10 @@ class Run:
 
         EVENT: the function of one has jumped over zero.
         """
+        counted_before = counting(self)
         self.inputs.set(self.data, self.t, self.direction)
         self.field_changed()
-        enter_modes(self)
+        enter_modes(self, counted_before)
         status = self._evaluate(self.t, self.x, 0)
         if status != OK:
             self.memory.last_status, self.memory.t_failed = status, self.t
