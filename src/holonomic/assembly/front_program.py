@@ -144,7 +144,7 @@ class Fronts:
         order, used = np.empty(len(group_first) - 1, dtype=np.int64), np.zeros(4, dtype=np.int64)
         answer = front_order.write_groups(
             front_order.Groups(members, group_first), contents, nodes, touches, lumps, sizes, np.empty_like(sizes),
-            np.empty_like(sizes), at_panels, front_order.Program(words, order, used), np.empty(8, dtype=np.int64),
+            np.empty_like(sizes), at_panels, front_order.GroupProgram(words, order, used), np.empty(8, dtype=np.int64),
         )  # fmt: skip
         if answer < 0:
             raise RuntimeError(f"fronts of group {-1 - answer} are not alike: their forms have the same number by chance")

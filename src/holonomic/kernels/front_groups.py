@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from ..native.eight import collect, distribute, eight, none_below, put, spread
 from ..native.marks import leaf, part
-from .lone_front import ALONE, Front, backward, factor_front, first_place, forward, sum_front
+from .lone_front import ALONE, LoneFront, backward, factor_front, first_place, forward, sum_front
 
 # own rows, all rows, fronts, lumps, children, places of the panel, of what is left, of the sides; then eight places of each row
 HEAD = 8
@@ -181,7 +181,7 @@ def substitute(program, order, groups, K, T, at_r, at_block, at_sides):
             at = names + 8 * n
             for _ in range(lumps):
                 at += LUMP + TOUCH * program[at + 2]
-            forward(program, Front(m, n, names, panel, side), at, children, K, T, at_r, at_block, at_sides)
+            forward(program, LoneFront(m, n, names, panel, side), at, children, K, T, at_r, at_block, at_sides)
             continue
         for p in range(m):
             collect(T, program, names + 8 * p, at_r, 1, T, side + 8 * p)
@@ -207,7 +207,7 @@ def substitute(program, order, groups, K, T, at_r, at_block, at_sides):
         m, n, panel, names = program[at], program[at + 1], program[at + 5], at + HEAD
         side = at_sides + program[at + 7]
         if n >= ALONE:
-            backward(program, Front(m, n, names, panel, side), K, T, at_r, at_block)
+            backward(program, LoneFront(m, n, names, panel, side), K, T, at_r, at_block)
             continue
         for i in range(m, n):
             collect(T, program, names + 8 * i, at_r, 1, T, at_block + 8 * i)

@@ -107,7 +107,7 @@ class Groups(NamedTuple):
     first: Any  # where those of each group begin
 
 
-class Program(NamedTuple):
+class GroupProgram(NamedTuple):
     """The program of an elimination."""
 
     words: Any
@@ -309,7 +309,7 @@ def _eight_places(words, at, found, count):
 @leaf
 def write_groups(
     groups: Group(Groups, (ints, ints)), contents: CONTENTS, nodes: NODES, touches: TOUCHES, lumps: LUMPS, sizes: ints, left: ints,
-    sides: ints, at_panels: i8, program: Group(Program, (ints, ints, ints)), found: ints,
+    sides: ints, at_panels: i8, program: Group(GroupProgram, (ints, ints, ints)), found: ints,
 ) -> i8:  # fmt: skip
     """Write the program; return how many words it has, or -1 - k where the fronts of group k are not alike after all.
 

@@ -18,7 +18,7 @@ BLOCK = 4
 LUMP, TOUCH, CHILD = 11, 11, 17  # words, as in `front_groups`
 
 
-class Front(NamedTuple):
+class LoneFront(NamedTuple):
     """A factored front."""
 
     m: Any  # own rows

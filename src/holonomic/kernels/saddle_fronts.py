@@ -30,7 +30,7 @@ REPLACED = 1e-8
 ENOUGH = 0.03  # of the largest entry of a column, beside those of its row, with which a diagonal entry stays the pivot
 
 
-class Program(NamedTuple):
+class SaddleProgram(NamedTuple):
     """The fronts, in the order of elimination: whole numbers that `assembly.saddle_program` writes."""
 
     heads: Any  # `HEAD` words each
@@ -51,7 +51,7 @@ class Matrix(NamedTuple):
     c: Any
 
 
-class Room(NamedTuple):
+class FactorRoom(NamedTuple):
     """Room to factor in."""
 
     X: Any  # a front

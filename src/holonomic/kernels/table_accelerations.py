@@ -12,7 +12,7 @@ from __future__ import annotations
 from ..errors import NOT_FINITE, OK
 from ..native.marks import call_model_at, inner, kernel, leaf, leave_room, numbers_at, take_room, whole_at
 from .elements import BODY, FORCE, arguments, clear, numbers
-from .saddle_fronts import Matrix, Room, factor_fronts, substitute_fronts, take_product
+from .saddle_fronts import FactorRoom, Matrix, factor_fronts, substitute_fronts, take_product
 from .signatures import NO_MODE
 from .table_newton import KIND, LOADED, OPERATOR, equations_of, equations_room, linearized_of, prepare, program_of, see
 
@@ -89,7 +89,7 @@ def accelerations_of(head, address, t, given_x, s, at_s, given, half, other, at_
             else:
                 beside_first(L, written, L, 0)
             clear(parts, 0, n)
-            least = factor_fronts(program, matrix, P, Room(X, left, parts, own, scales), nv, 1e-11)
+            least = factor_fronts(program, matrix, P, FactorRoom(X, left, parts, own, scales), nv, 1e-11)
         clear(rest, 0, n)
         take_product(program, matrix, x, rest, sizes)
         take_right_side(r, nq, order_v, nv, s, at_s, rest, dropped, rows, z)

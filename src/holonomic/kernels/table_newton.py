@@ -23,9 +23,9 @@ from ..native.marks import call_model_at, inner, kernel, leaf, leave_room, numbe
 from ..native.types import f8, i8
 from .elements import BODY, FORCE, LUMP, arguments, clear, gather, numbers, scatter
 from .saddle_fronts import (
+    FactorRoom,
     Matrix,
-    Program,
-    Room,
+    SaddleProgram,
     factor_fronts,
     row_gradients,
     size_of,
@@ -104,7 +104,7 @@ class Solving(NamedTuple):
 @inner
 def program_of(head):
     """The fronts."""
-    return Program(
+    return SaddleProgram(
         whole_at(head.heads, 1),
         head.fronts,
         whole_at(head.names, 1),
@@ -421,7 +421,7 @@ def table_newton_factor(context, mode, t, a, b, data, out):
     at = address + 8 * (n + 2 * largest)
     X, left = numbers_at(at, 1), numbers_at(at + 8 * largest * largest, 1)
     clear(parts, 0, n)
-    least = factor_fronts(program, matrix, P, Room(X, left, parts, own, scales), head.nv, tiny_part(head.looks))
+    least = factor_fronts(program, matrix, P, FactorRoom(X, left, parts, own, scales), head.nv, tiny_part(head.looks))
     at += 8 * (largest * largest + head.left)
     x, right, rest = numbers_at(at, 1), numbers_at(at + 8 * n, 1), numbers_at(at + 16 * n, 1)
     times, missed = 0, 0.0
@@ -457,7 +457,7 @@ def table_complex_factor(context, mode, t, a, b, data, out):
     X = numbers_at(at, 2).view(np.complex128)
     left = numbers_at(at + 16 * largest * largest, 2).view(np.complex128)
     clear(parts, 0, n)
-    least = factor_fronts(program, matrix, P, Room(X, left, parts, own, scales), head.nv, tiny_part(head.looks))
+    least = factor_fronts(program, matrix, P, FactorRoom(X, left, parts, own, scales), head.nv, tiny_part(head.looks))
     at += 16 * (largest * largest + head.left)
     x, right, rest = (
         numbers_at(at, 2).view(np.complex128),
