@@ -93,6 +93,11 @@ def _refuse_positional(positional: tuple, mine: str, system) -> None:
     start = ", ".join(f"{name}=..." for name in names)
     hint = "" if isinstance(system, System | Ode) or not callable(system) else " For y' = f(t, y) also write Ode(f)."
     first = "loss, " if mine == "gradient" else ""
+    if "Stepper" in mine:
+        raise BadArgument(
+            f"{mine} takes system without a name, and goes on as far as each step() says; {len(positional)} more "
+            f"{'was' if len(positional) == 1 else 'were'} given. Write {mine}(system, {start}), and step=... for fixed steps."
+        )
     raise BadArgument(
         f"{mine} takes {first}system and t_end without a name; {len(positional)} more "
         f"{'was' if len(positional) == 1 else 'were'} given. Write the start with its name: "

@@ -22,6 +22,9 @@ def why_not(plan: Plan, inputs) -> str | None:
         return f"the system runs as plain Python, whose numbers are doubles. Make its functions traceable, {DOUBLES}"
     if not model.dense:
         return f'tables and operators compute in doubles. Pass compile="now", {DOUBLES}'
+    if "ode" not in choice.formulation.gives:
+        name = repr(choice.formulation)
+        return f"{name} takes implicit integrators, which solve their equations in doubles. Use formulation=Index1(), {DOUBLES}"
     if integrator.takes != "ode" or integrator.implicit:
         return f"{integrator!r} solves equations in every step, which is done in doubles. Use DOP853() or RK45(), {DOUBLES}"
     if plan.integrator.exact_fp is None:
