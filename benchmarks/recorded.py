@@ -98,6 +98,11 @@ def cases() -> dict[str, Callable[[], h.Solution]]:
         integrator=h.GeneralizedAlpha(0.8), formulation=h.Index3(), stabilization=None, step=STEP
     )
     found["RATTLE"] = lambda: on("pendulum", t_end=1.0, integrator=h.RATTLE(), step=STEP)
+    found["RATTLE, order 4"] = lambda: on("pendulum", t_end=1.0, integrator=h.RATTLE(order=4), step=STEP)
+    found["LobattoIIIAB"] = lambda: on("pendulum", t_end=1.0, integrator=h.LobattoIIIAB(), step=STEP)
+    found["GaussLegendre, SymmetricProjection"] = lambda: swing(
+        integrator=h.GaussLegendre(stages=3), stabilization=h.SymmetricProjection(), step=STEP
+    )
     found["PHEM56"] = lambda: swing(integrator=h.PHEM56())
     for name, options in (
         ("seven-body", {}), ("seven-body", {"rtol": 1e-9, "integrator": h.RK45()}), ("car-axis", {"t_end": 1.0}),
