@@ -28,7 +28,6 @@ from .differences import attainable_rtol
 from .extra_states import NONE, Extras
 from .model_base import PLAIN, Held, ModelBase, Variant
 from .newton_factors import UNROLLED, order_at_start
-from .played_tapes import PlayedTape, is_played
 from .system import Ode, System
 from .tape import Tape
 from .watch import Watch, alike
@@ -390,6 +389,7 @@ class Model(ModelBase):
 
     def _compile(self, wanted, variant: Variant, key: str | None) -> CompiledFunctions:
         from . import machine_code
+        from .played_tapes import PlayedTape, is_played
 
         with collector_paused():
             made, dense = self._recorded(wanted, variant)
