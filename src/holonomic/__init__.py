@@ -80,7 +80,8 @@ if TYPE_CHECKING:
     from .results.saving import load
     from .stepper import Stepper
     from .study.compare import Comparison, compare
-    from .study.work_precision import WorkPrecision, WorkPrecisions, work_precision
+    from .study.error_curves import WorkPrecision, WorkPrecisions
+    from .study.work_precision import work_precision
     from .sweeping.design import grid, sample
     from .sweeping.ensemble import Ensemble
     from .sweeping.gradient import gradient
@@ -94,8 +95,8 @@ _LOADED_WHEN_ASKED_FOR = {
     "load": "results.saving",
     "Comparison": "study.compare",
     "compare": "study.compare",
-    "WorkPrecision": "study.work_precision",
-    "WorkPrecisions": "study.work_precision",
+    "WorkPrecision": "study.error_curves",
+    "WorkPrecisions": "study.error_curves",
     "work_precision": "study.work_precision",
     "grid": "sweeping.design",
     "sample": "sweeping.design",

@@ -26,9 +26,9 @@ from holonomic import (
 from holonomic.cli.compare import parts_of
 from holonomic.cli.main import app
 from holonomic.cli.methods import spelled
+from holonomic.study.error_curves import crossing
 from holonomic.study.reference import relative_error
 from holonomic.study.table import Table, escape, short_name, show
-from holonomic.study.work_precision import crossing
 from holonomic.view.study_plots import envelope
 
 

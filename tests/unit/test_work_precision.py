@@ -28,7 +28,7 @@ from holonomic.integrators.runge_kutta import RungeKutta
 from holonomic.integrators.tableaus import Tableau
 from holonomic.problems import heavy_top, kepler, pendulum, two_link_arm
 from holonomic.study.close_starts import starts_of
-from holonomic.study.work_precision import over_starts
+from holonomic.study.error_curves import over_starts
 from holonomic.testing import bench
 
 RTOL = [1e-4, 1e-6, 1e-8]

@@ -8,7 +8,6 @@ differentiated again. The content of a tape leads to the object file, shared by 
 from __future__ import annotations
 
 import hashlib
-import json
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -18,7 +17,6 @@ import numpy as np
 
 from ..kernels.signatures import N_FUNCTIONS, Fn
 from ..loop.from_python import invoke
-from ..native import cachefolder
 from ..native.callbacks import raise_what_was_raised
 from ..notices import notice
 from .call_by_name import flatten_params
@@ -26,6 +24,7 @@ from .collector_pause import collector_paused
 from .dae import Dae
 from .differences import attainable_rtol
 from .extra_states import NONE, Extras
+from .function_sets import CompiledFunctions, ModelFile, with_dense_solves
 from .model_base import PLAIN, Held, ModelBase, Variant
 from .newton_factors import UNROLLED, order_at_start
 from .system import Ode, System
@@ -38,16 +37,6 @@ BEGINNINGS = (Fn.MULTIPLIERS, Fn.ALGEBRAIC, Fn.POS_FACTOR, Fn.POS_SOLVE)
 MANY_LOOKS = 12  # evaluations from Python after which a function is worth compiling
 SMALL = 40  # velocities and multipliers up to which dense terms compile in a few hundredths of a second
 ANNOUNCE_ABOVE = 5000  # operations from which compiling is announced: it takes about a second
-
-
-@dataclass(frozen=True)
-class CompiledFunctions:
-    """Addresses of model functions and of their contexts, and the lengths of what they write; `held` is what contexts lie in."""
-
-    addresses: dict[Fn, int]
-    lengths: dict[Fn, int]
-    contexts: dict[Fn, int] = field(default_factory=dict)
-    held: tuple = ()
 
 
 @dataclass(frozen=True)
@@ -65,28 +54,6 @@ class TracedSystem:
     def holds(self, params: list[float]) -> bool:
         """Tell whether tracing again, with these parameters, would give the same."""
         return self.checked in (None, params) and self.watch.unchanged()
-
-
-class ModelFile:
-    """On disk: the objects that hold the functions of what was traced, and orders of elimination."""
-
-    def __init__(self, name: str, kept: bool = True):
-        self._name, self._kept = name, kept  # what calls functions at addresses is known in this process alone
-        content = cachefolder.read("models", name) if kept else None
-        known = {"objects": {}, "pivots": {}} if content is None else json.loads(content)
-        self.objects: dict[str, Any] = known["objects"]
-        self.pivots: dict[str, Any] = known["pivots"]
-
-    def write(self) -> None:
-        """Keep it for later processes."""
-        if self._kept:
-            content = json.dumps({"objects": self.objects, "pivots": self.pivots})
-            cachefolder.write("models", self._name, content.encode())
-
-    def holding(self, names: set[str], suffix: str) -> list[str]:
-        """Return the keys of sets that have all these functions."""
-        split = {key: key.partition("|") for key in self.objects}
-        return [key for key, (head, _, tail) in split.items() if "|" + tail == suffix and names <= set(head.split(","))]
 
 
 class Model(ModelBase):
@@ -411,24 +378,8 @@ class Model(ModelBase):
             {fn: addresses[fn.name] if fn not in long else long[fn].address for fn in made},
             {fn: lengths[fn.name] for fn in made}, {fn: tape.context for fn, tape in long.items()}, tuple(long.values()),
         )  # fmt: skip
-        return self._with_dense_solves(found, dense)
-
-    def _with_dense_solves(self, found: CompiledFunctions, dense: dict[Fn, Fn]) -> CompiledFunctions:
-        """The same functions, and those that solve with the matrices that other ones give."""
-        from .dense_solves import KERNELS, DenseSolve
-
-        solves = {
-            of: DenseSolve(
-                found.addresses[of], found.contexts.get(of, 0), nq=self.nq, nv=self.nv, nl=self.n_lam, nx=self.nq + self.nv,
-                nd=len(self._data),
-            )
-            for of in set(dense.values())
-        }  # fmt: skip
-        return CompiledFunctions(
-            found.addresses | {fn: KERNELS[fn].address for fn in dense},
-            found.lengths | {fn: solves[of].length(fn) for fn, of in dense.items()},
-            found.contexts | {fn: solves[of].context for fn, of in dense.items()}, (*found.held, *solves.values()),
-        )  # fmt: skip
+        sizes = {"nq": self.nq, "nv": self.nv, "nl": self.n_lam, "nx": self.nq + self.nv, "nd": len(self._data)}
+        return with_dense_solves(found, dense, sizes)
 
     def _load(self, key: str, wanted, variant: Variant) -> CompiledFunctions | None:
         """Functions of a set that was compiled before, this one or a larger one."""

@@ -22,8 +22,9 @@ from ..problems import heavy_top, pendulum, seven_body, two_link_arm
 from ..stabilizations.base import Stabilization
 from ..stabilizations.post import S_both2
 from ..stabilizations.projection import Projection
+from ..study.error_curves import WorkPrecisions
 from ..study.table import short_name
-from ..study.work_precision import TOLERANCES, WorkPrecisions, work_precision
+from ..study.work_precision import TOLERANCES, work_precision
 from .method_checks import check_formulation, check_integrator, check_stabilization
 
 KINDS = {"integrator": Integrator, "stabilization": Stabilization, "formulation": Formulation}
