@@ -207,8 +207,9 @@ def _shade(axes, agreement: float) -> None:
 
 
 def _readable_ticks(axis, unit: str) -> None:
-    """Ticks at 1, 2 and 5 as plain numbers: powers of ten alone are too few where costs span one decade."""
-    axis.set_major_locator(LogLocator(base=10, subs=(1.0, 2.0, 5.0)))
+    """Ticks as plain numbers, at 1, 2 and 5 where costs span two decades or less: powers of ten alone would be too few there."""
+    low, high = axis.get_view_interval()
+    axis.set_major_locator(LogLocator(base=10, subs=(1.0, 2.0, 5.0) if high <= CROWDED * low else (1.0,)))
     axis.set_major_formatter(EngFormatter(unit=unit, sep=" " if unit else ""))
     axis.set_minor_formatter(NullFormatter())
 
@@ -238,6 +239,7 @@ RATES = {
     "damped": "fastest decay", "oscillating": "fastest oscillation", "turning": "turning of the constraints",
     "explicit": "‖F C'‖", "projected": "‖Gᵀ(GGᵀ)⁻¹G'‖",
 }  # fmt: skip
+CROWDED = 100.0  # largest over smallest cost, above which labels at 1, 2 and 5 would meet
 SMALLEST = 1e-3  # of the largest rate: smaller ones would only stretch the axis
 
 
