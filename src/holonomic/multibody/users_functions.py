@@ -92,7 +92,18 @@ def _checked(value, role: str, n: int | None):
     size = int(np.prod(shape))
     if size != n or len(shape) > 1 or (n > 1 and not shape):
         raise WrongShape(f"{role} must return {_numbers(n)}; it returned {size if len(shape) < 2 else f'an array {shape}'}.")
+    for part in value if shape else (value,):
+        if isinstance(part, (Names, Seen)):
+            raise WrongShape(f"{role} must return {_numbers(n)}; it returned {_what(part)}.")
     return tuple(value) if n > 1 else value[0] if shape else value
+
+
+def _what(value) -> str:
+    """What a user's function returned in the place of a number."""
+    names = list(vars(value)) if isinstance(value, Names) else list(value._parts)
+    if isinstance(value, Seen):
+        return f"what it was given, not a number of it; it has {', '.join(names)}"
+    return f"all of p or u, not a number of it: {', '.join(names)}" if names else "p or u, which have no entries here"
 
 
 def _numbers(n: int) -> str:
