@@ -33,9 +33,11 @@ from ..loop.automatic_looks import (
     SEEN,
     SOON,
     STABLE,
+    TELLING,
     WORTH,
+    as_expected,
     dearness,
-    is_held_back,
+    is_limited,
     is_rough,
     little_happens,
     may_be_held_back,
@@ -67,10 +69,6 @@ AS_IMPLICIT = 8 * FIRST_LOOK  # the same after a change to an implicit method
 # Of the fastest rate at a change to an implicit method, what is as fast still; by how much stiffer a state has to be than one at
 # which an implicit method took short steps, for it to be tried again
 STILL_FAST, AGAIN = 0.3, 3.0
-TELLING = 60  # steps from which on a share of them tells of corners; the onset of something stiff is met by as many rejections
-EXPECTED = 0.5  # of the accurate step at the start: what a step is where nothing holds it back
-# Of |h λ| at the limit of stability: what vibrates more slowly is followed by the steps, and is part of the motion
-PASSED_OVER = 0.4
 FELT = 0.1  # rad in one step: a vibration that steps follow
 MOST_CHANGES = 20
 # Radau of variable order takes 0.4 to 0.7 times the time of order 5 for an error of 1e-9 on seven stiff problems, 0.4 to 1.4 times
@@ -83,7 +81,7 @@ def calm_look(model) -> int:
     return CALM_ODE if model.is_ode else CALM
 
 
-GIVEN = ("model", "given", "t_end", "plan_for", "usual")  # what the call says; all else is seen and decided on the way
+GIVEN = ("model", "given", "t_end", "plan_for", "made", "usual")  # what the call says; all else is seen and decided on the way
 
 
 class Choosing:
@@ -101,10 +99,15 @@ class Choosing:
         Where the run ends, s.
     plan_for : function
         Makes the plan of a choice, or raises.
+    made : dict, optional
+        Implicit choices that were made for the same `given` and `choice` before.
     """
 
-    def __init__(self, model, given: dict[str, Any], choice: Choice, t_end: float, plan_for: Callable[[Choice], Plan]):
-        self.model, self.given, self.t_end, self.plan_for = model, given, t_end, plan_for
+    def __init__(
+        self, model, given: dict[str, Any], choice: Choice, t_end: float, plan_for: Callable[[Choice], Plan],
+        made: dict[tuple, Choice] | None = None,
+    ):  # fmt: skip
+        self.model, self.given, self.t_end, self.plan_for, self.made = model, given, t_end, plan_for, made
         self.usual = self.explicit = choice
         self.changes: list[Change] = []
         self.first: Rates | None = None
@@ -188,8 +191,12 @@ class Choosing:
         begun_right = (run.plan.choice.integrator == FOR_SHORT) is short
         other = None if begun_right else self.explicit
         if too_stiff(self.model, rates, left, short):
-            return self._change(run, rates, STABLE / rates.fastest, "the start is stiff") or other
+            return self.stiff_start(run) or other
         return self._rapid(run, rates, left) or other
+
+    def stiff_start(self, run) -> Choice | None:
+        """Return an implicit choice for a start that was found to be too stiff for an explicit one."""
+        return self._change(run, self.first, STABLE / self.first.fastest, "the start is stiff")
 
     def _is_short(self, plan: Plan, rates: Rates) -> bool:
         """Tell whether little happens in a run, and take the method for it."""
@@ -237,18 +244,18 @@ class Choosing:
         stiffness = rates.fastest * rates.accurate
         if stiffness < max(SEEN if self.explicit is self.usual else SOON, AGAIN * self._in_vain):
             return None
-        if rates.decays:
-            held = told or is_held_back(rates.fastest, rates.accurate, h)
-        else:
-            held = told and rates.fastest * h > PASSED_OVER * run.memory.stiff_bound
-        if not held:
+        if not is_limited(told, rates.fastest, rates.real, rates.accurate, h, run.memory.stiff_bound):
             return None
+        return self.limited(run, rates, h)
+
+    def limited(self, run, rates: Rates, h: float) -> Choice | None:
+        """Return an implicit choice for a state in which what is fast limits the step h."""
         return self._change(run, rates, h, "stability, not accuracy, limits the step")
 
     def _as_expected(self, h: float) -> bool:
         """Whether a step is about as long as the motion asked for at the start; nothing tells where that was one that decays."""
         first = self.first
-        return first is not None and not first.decays and h > EXPECTED * first.accurate
+        return first is not None and as_expected(first.fastest, first.real, first.accurate, h)
 
     def _rough(self, run) -> Choice | None:
         """Return the choice of a lower order where forces are not smooth."""
@@ -379,9 +386,15 @@ class Choosing:
         """Choices with these formulations and, where they were left to us, stabilizations; to a share of the tolerance."""
         c, asked = self.explicit, self.given["stabilization"]
         for formulation, usual in ways:
-            stabilization = usual if isinstance(asked, str) else asked
-            made = make_choice(self.model, formulation, integrator, stabilization, None, c.rtol, c.atol, c.constraint_tol)
-            yield replace(made, chosen=c.chosen, share=share)
+            key = formulation, usual, integrator, share
+            choice = None if self.made is None else self.made.get(key)
+            if choice is None:
+                stabilization = usual if isinstance(asked, str) else asked
+                made = make_choice(self.model, formulation, integrator, stabilization, None, c.rtol, c.atol, c.constraint_tol)
+                choice = replace(made, chosen=c.chosen, share=share)
+                if self.made is not None:
+                    self.made[key] = choice
+            yield choice
 
     def in_short(self) -> Choice:
         """Return the choice for runs in which little happens."""

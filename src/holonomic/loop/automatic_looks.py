@@ -47,6 +47,10 @@ UNEVEN = 0.3
 GENEROUS = 1.5  # by which accurate steps of members count as longer: single runs know the tolerance before its reserve
 RESIDUALS = 8.6  # in one step of Radau of order 5; other orders have as many times its cost
 GLANCE = 100  # steps after which the stiffness test of a member is read
+EXPECTED = 0.5  # of the accurate step at the start: what a step is where nothing holds it back
+# Of |h λ| at the limit of stability: what vibrates more slowly is followed by the steps, and is part of the motion
+PASSED_OVER = 0.4
+TELLING = 60  # steps from which on a share of them tells of corners; the onset of something stiff is met by as many rejections
 
 # what a member that begins with a method is handed over for
 IF_STIFF, IF_LONG, IF_NOT_STIFF = 0, 1, 2
@@ -143,6 +147,20 @@ def is_held_back(fastest, accurate, h):
 
 
 @inner
+def as_expected(fastest, real, accurate, h):
+    """Tell whether a step is about as long as the motion asked for at the start, where nothing decayed."""
+    return (not decays(fastest, real)) and h > EXPECTED * accurate
+
+
+@inner
+def is_limited(told, fastest, real, accurate, h, stiff_bound):
+    """Tell whether what is fast, and not accuracy, limits steps of length h; `told`: the stiffness test says so."""
+    if decays(fastest, real):
+        return told or is_held_back(fastest, accurate, h)
+    return told and fastest * h > PASSED_OVER * stiff_bound
+
+
+@inner
 def dearness(run):
     """Return how many times the cost of one step of Radau of order 5 an implicit step has."""
     return max(1.0, run.residuals / (RESIDUALS * max(run.accepted, 1)))
@@ -200,17 +218,23 @@ def accurate_at(found, left, run):
     return abs(left)
 
 
-@leaf
+@inner
 def look_aside(left, model, run, loop, looks):
     """Look at the current state; what is found stands behind the rows of `spare`, and K is left as it is."""
-    size, x, K, W, spare = model.size, loop.state.x, loop.state.K, loop.state.W, looks.spare
-    width, found = K.shape[1], spare[ROWS]
+    look_beside(left, model, run, loop, looks.positions, looks.spare, looks.spare[ROWS])
+
+
+@leaf
+def look_beside(left, model, run, loop, positions, spare, found):
+    """Look at the current state, and leave K as it is; its rows are kept in `spare` meanwhile."""
+    size, x, K, W = model.size, loop.state.x, loop.state.K, loop.state.W
+    width = K.shape[1]
     for row in range(ROWS):
         for i in range(width):
             spare[row, i] = K[row, i]
     found[FASTEST] = found[REAL] = found[MOTION] = 0.0
     if evaluate(model, run, run.t, x, K, 0, W) == OK:
-        look(model, run, run.t, x, loop.inside.x, K, W, size.nq, size.nv, looks.positions, left, found)
+        look(model, run, run.t, x, loop.inside.x, K, W, size.nq, size.nv, positions, left, found)
     for row in range(ROWS):
         for i in range(width):
             K[row, i] = spare[row, i]

@@ -29,7 +29,7 @@ from ..native.marks import entry
 from ..native.types import Group, f8, i8, int_mat, ints, mat, vec
 from .begin import begin, enter_again
 from .drive import drive
-from .opening import ASIDE, OPENING, is_consistent, keep_invariants, suits
+from .opening import ASIDE, OPENING, go_on, is_consistent, keep_invariants, suits
 from .switches import arm_switches, enter_modes
 
 # what a loop has, without names: Python makes one flat tuple of it in a tenth of the time
@@ -63,19 +63,19 @@ def flat(loop: Loop) -> tuple:
 
 # what `run_compiled` does, in this order, and what it is given where it neither checks nor looks
 CHECK, KEEP, BEGIN, LOOK, DRIVE = 1, 2, 4, 8, 16
-NOT_OPENED = (OPENING.new(), np.zeros(0, dtype=np.int64), np.zeros(0), np.zeros(0), np.zeros(0))
+NOT_OPENED = (OPENING.new(), np.zeros(0, dtype=np.int64), np.zeros(0), np.zeros(0), np.zeros(0), np.zeros((0, 0)))
 
 
-@entry(Group(None, (*_LOOP, *_RECORD, *_REST)), Group(None, (OPENING.type, ints, vec, vec, vec)), i8)
+@entry(Group(None, (*_LOOP, *_RECORD, *_REST)), Group(None, (OPENING.type, ints, vec, vec, vec, mat)), i8)
 def run_compiled(given, opened, stages):
-    """Check the start of a run, note its invariants, begin it, look at its field, and take steps: the stages that are asked for.
+    """Check the start of a run, note its invariants, begin it, look at its field, take steps: the stages that are asked for.
 
     Return a status: that of the beginning where it is not OK, that of the step loop where it is asked for; ASIDE where a start is
     not plain, so that somebody has to look at it closer.
     """
     (fns, size, data, run, x, xn, xs, K, E, W, xe, ke, atol, turns, path, kept, tight, nodes, t, rows, k, dense, save_t,
      slots, ip, fp, sp, marks, values, rates, theta, found, event_t, index, event_x, event_k) = given  # fmt: skip
-    opening, plain, F, r, seen = opened
+    opening, plain, F, r, seen, spare = opened
     model, record = Model(fns, size, data), Record(t, rows, k, dense, save_t)
     loop = Loop(State(x, xn, xs, K, E, W), Inside(xe, ke), Scale(atol, turns), Passing(path, kept, tight, nodes))
     if stages & CHECK and not is_consistent(opening, plain, size, run, x, data, F, r, seen):
@@ -93,7 +93,7 @@ def run_compiled(given, opened, stages):
         run.crosses = opening.crosses
         run.quota = opening.quota
     events = Events(marks, values, rates, theta, found, event_t, index, event_x, event_k)
-    return drive(slots, model, Method(ip, fp, sp), run, loop, record, events)
+    return go_on(opening, slots, model, Method(ip, fp, sp), run, loop, record, events, seen, spare)
 
 
 @entry(MODEL, RUN.type, LOOP)

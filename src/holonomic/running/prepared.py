@@ -1,18 +1,17 @@
 """A run asked for again: all that does not depend on where it starts and ends was settled by the first one.
 
-Methods are chosen and lowered, arguments read, the memory of a run that has not begun is known, byte by byte. What is left is
-one call of compiled code (`run_compiled`): it checks the start, begins, looks at the field and takes the first stretch of steps,
-with the functions that every other run goes through, so that the numbers are the same, bit for bit. A start that is not plain
-is left to the long way, which says what is wrong or chooses otherwise; a run that is not over after its first stretch goes on in
-`walk`, like any other.
+Methods are chosen and lowered, arguments read, the memory of a run that has not begun is known, byte by byte (`leg`). What is left
+is one call of compiled code (`run_compiled`): it checks the start, begins, looks at the field and takes the first stretch of steps,
+with the functions that every other run goes through, so that the numbers are the same, bit for bit. Where the start is stiff, or
+steps are found to be limited on the way, a second call begins with an implicit plan, of which as much is known. A start that is not
+plain is left to the long way, which says what is wrong or chooses otherwise; a run that is not over then goes on in `walk`, like
+any other.
 
 What was settled lies on the model it was settled for, by the words in which it was asked for. A system whose functions read
 something that has changed since has another model (`model_of` looks before every run), so nothing here can be out of date.
 """
 
 from __future__ import annotations
-
-from typing import Any
 
 import numpy as np
 
@@ -25,26 +24,27 @@ from ..errors import DONE, NearSingularWarning, UnstableWarning
 from ..kernels.signatures import Fn
 from ..loop.automatic_looks import turned_in_a_step
 from ..loop.from_python import BEGIN, CHECK, DRIVE, KEEP, LOOK, run_compiled
-from ..loop.opening import ASIDE, OPENING
+from ..loop.opening import ASIDE, LIMITED, STIFF
 from ..model.dae import Dae
 from ..model.input_tables import InputTables
 from ..model.refusals import warn
 from ..planning.choice import Choice
 from ..planning.plan import Plan
 from ..planning.reuse import plan_of
-from ..planning.workspace import Workspace
 from ..results.solution import Solution
 from ..results.story import Story
-from ..results.trail import Trail, WrittenRows
+from ..results.trail import join
 from ..starting.initial import LEAST_TOLERANCE, Start
 from ..starting.rank import RHO_FULL_RANK
-from .detour import Crossing, alarm_of
+from .detour import Crossing
 from .failure import unstable
-from .near_singular import passed_singular, without_passage
-from .run import DOUBLE, INTERRUPTED, NOTHING, QUOTA, Run, RunState
+from .leg import Leg, Part
+from .near_singular import passed_singular
+from .run import DOUBLE, INTERRUPTED, NOTHING, QUOTA, Run
 from .walk import repeated, run_again, walk
 
 MOST = 16  # ways of asking that are remembered for one model
+LOOKED_AT = 300  # steps between two looks on the way, up to which compiled code goes on by itself
 UNHEARD, NEVER = object(), False  # of words: they did not come yet; nothing can be settled for them
 SAVE_AT = Asked._fields.index("save_at")
 
@@ -75,7 +75,7 @@ def remember(here: Opened, asked: Asked, choice: Choice, sol: Solution, inputs: 
 
     That takes half as long as a short run: of the words first asked with, it is done at once, of others when they come again.
     """
-    plan, model = sol.trail.plan, sol.trail.plan.model
+    model = sol.trail.plan.model
     known, words = model.prepared, _words(asked)
     try:
         before = known.get(words, UNHEARD)
@@ -87,16 +87,27 @@ def remember(here: Opened, asked: Asked, choice: Choice, sol: Solution, inputs: 
             known[words] = None
             return
         before = None
-    forward = 1.0 if here.t1 >= here.t0 else -1.0
-    if before is NEVER or (before and before.serves(plan, words, forward)):
+    if before is NEVER:
+        return
+    plan, forward = _begun_with(sol, choice), 1.0 if here.t1 >= here.t0 else -1.0
+    if before and before.serves(plan, words, forward):
         return
     given = asked.events is None and asked.inputs is None and asked.controllers is None and asked.prefer is None
     if not (given and not asked.progress and _is_plain(plan, choice) and asked.choice(model) is choice):
         known[words] = NEVER  # the last of it: a formulation that depends on where a run starts
         return
-    whole = _plain(here.start) and sol.ended == "end" and not sol.trail.parts
+    whole = _plain(here.start) and sol.ended == "end"
     if whole and (not choice.integrator_open or plan.choice == choice or plan.choice.integrator == FOR_SHORT):
         known[words] = Prepared(here, asked, choice, plan, inputs)
+
+
+def _begun_with(sol: Solution, choice: Choice) -> Plan:
+    """Return the plan that a run was opened with; where its start was stiff, the explicit one that was left at once."""
+    plan = sol.trail.parts[0].trail.plan if sol.trail.parts else sol.trail.plan
+    if choice.integrator_open and plan.choice.integrator.implicit:
+        plan = plan_of(plan.model, choice, {}, None)
+        return plan.in_short if plan.model.seemed_short and plan.in_short is not None else plan
+    return plan
 
 
 def _make_room(known: dict) -> None:
@@ -126,7 +137,7 @@ class Prepared:
     here, asked, choice
         A call that was one of them.
     plan : Plan
-        What ran, from its start to its end.
+        What ran at first.
     inputs : InputTables
         Of the system.
     """
@@ -136,133 +147,161 @@ class Prepared:
         self.kinds = tuple(map(type, _words(asked)))  # of equal words those are told apart that are of different kinds: 1 and True
         self.choice, self.plan, self.inputs = choice, plan, inputs
         self.forward = 1.0 if here.t1 >= here.t0 else -1.0
-        self.size, self.width = model.nq + model.nv, 1 + model.nq + 2 * model.nv + model.n_lam
-        data = model.data()
-        plan.enter_gains(data, self.forward)
-        self.data = plan.extended(data)
-        save_t = None if asked.save_at is None else NOTHING
-        run = Run(plan, self.data.copy(), here.t0, np.concatenate([here.q, here.v]), here.t1, save_t=save_t, **asked.limits())
-        self.unbegun = run.unbegun()
-        run.release()
-        self.first = run.first
-        self.kind: Any = type(run.memory)
-        self.forgets = 1 if plan.integrator.remembers else 2 if not plan.integrator.one_step else 0  # rows of K from here on
+        self.width = 1 + model.nq + 2 * model.nv + model.n_lam
         self.chooses = choice.integrator_open
         self.given = {"formulation": asked.formulation, "stabilization": asked.stabilization}
         self.stages = (CHECK if model.n_lam else 0) | (KEEP if model.n_invariants else 0) | BEGIN
         self.stages |= (LOOK if self.chooses else 0) | DRIVE
-        self.quota = FIRST_LOOK if self.chooses else QUOTA
-        self.may_pass = without_passage(model, run.memory.crosses or alarm_of(plan))  # by a singular position, unnoticed
+        self._limits, self._every = asked.limits(), asked.save_at is None
+        self._legs: dict[Choice, Leg] = {}
+        self._made: dict[tuple, Choice] = {}  # choices of implicit methods
+        self.first = FirstLeg(plan, choice, self.stages, here.t0, here.t1, self._limits, self._every)
         self.held = model.n_invariants and plan.choice.stabilization.acts == "step"  # what was held at its value is looked at
-        self.spare: list[tuple] = []  # what compiled code is given for an opening, of runs that are over
-        self.spare.append(self._opened())
 
     def serves(self, plan: Plan, words: tuple, forward: float) -> bool:
-        """Tell whether this is what would be settled for a run of a plan that was asked for so."""
+        """Tell whether this is what would be settled for a run that began with a plan and was asked for so."""
         return self.plan is plan and self.forward == forward and self.kinds == tuple(map(type, words))
-
-    def _opened(self) -> tuple:
-        """What compiled code is given for an opening."""
-        try:
-            return self.spare.pop()
-        except IndexError:
-            pass
-        model, choice, opening = self.plan.model, self.choice, OPENING.new()
-        opening.tolerance, opening.independent = max(choice.constraint_tol, LEAST_TOLERANCE), RHO_FULL_RANK
-        opening.turn, opening.calm = turned_in_a_step(choice.rtol), calm_look(model)
-        opening.positions = model.nq // model.order if model.is_ode else model.nq
-        opening.may_be_short, opening.is_short = choice.rtol >= TIGHT, self.plan.choice.integrator == FOR_SHORT
-        opening.crosses = self._crosses()
-        opening.invariants = model.data_places["invariants"].start
-        wanted = (Fn.VEL_FACTOR, Fn.RESIDUAL) if self.stages & CHECK else (Fn.RESIDUAL,) if model.n_invariants else ()
-        fns, lengths = model.table(wanted)
-        return opening, fns, *(np.empty(lengths.get(fn, 0)) for fn in (Fn.VEL_FACTOR, Fn.RESIDUAL)), np.empty(3)
-
-    def _crosses(self) -> int:
-        """How the step loop notices singular positions."""
-        return alarm_of(self.plan) or self.kind.from_buffer_copy(self.unbegun).crosses
 
     def run(self, here: Opened, asked: Asked) -> Solution | None:
         """Run from a start to an end; None: the start is not plain, or the run goes the other way."""
         _, t0, t1, q, v, _, _ = here
         if (t1 - t0) * self.forward < 0.0:
             return None
-        plan, size = self.plan, self.size
+        first = self.first
         save_t = NOTHING if asked.save_at is None else np.ascontiguousarray(asked.times(t0, t1, self.width))
-        memory, data, work, opened = self.kind.from_buffer_copy(self.unbegun), self.data.copy(), Workspace.of(plan), self._opened()
-        state, opening = work.loop.state, opened[0]
-        x, K = state.x, state.K
+        part = Part(first, first.data.copy(), save_t)
+        x = part.x
         x[: len(q)] = q
-        x[len(q) : size] = v
-        x[size:] = 0.0
-        if self.forgets:
-            K[self.forgets : -2] = 0.0
-        start = x[:size].copy()
-        memory.t = memory.t_base = t0
-        memory.t_stop, opening.t_stop, opening.quota = t1, t1, self.quota
+        x[len(q) : first.size] = v
+        t_stop = t1
         if self.inputs.tables:
-            self.inputs.begin(data, t0, self.forward)
-            opening.t_stop = self.inputs.next_break(t0, t1)
-        try:
-            status = run_compiled.native(work.given(plan, data, memory, save_t), opened, self.stages)
-        except KeyboardInterrupt:
-            status = INTERRUPTED
-        if status == ASIDE:
-            sol = None
-        elif status != DONE or memory.t != t1 or self._has_more_to_say(memory):
-            return self._walked(here, asked, status, (work, memory, data, start, save_t), opening)
-        else:
-            sol = self._over(q, v, t0, start, memory, data, work, opening)
-        plan.spare.append(work)
-        self.spare.append(opened)
-        return sol
+            self.inputs.begin(part.data, t0, self.forward)
+            t_stop = self.inputs.next_break(t0, t1)
+        part.begins(t0, t1, t_stop, FIRST_LOOK if self.chooses else QUOTA)
+        status, choosing, parts = _opened(part, self.stages), None, []
+        opening = part.opened[0]
+        if opening.verdict:
+            choosing = self._choosing(t1, opening)
+            other = choosing.stiff_start(part) if opening.verdict == STIFF else choosing.limited(part, *_limited(part))
+            leg = None if other is None else self._leg(other, t0, t1)
+            if leg is None and opening.verdict == STIFF:
+                part.release()
+                return None
+            if leg is None:
+                return self._walked(here, asked, None, part, parts, choosing)
+            before, part = part, part.handed_to(leg, t1, self.inputs, choosing.interval, opening.verdict == LIMITED)
+            if opening.verdict == LIMITED:
+                parts.append(before.over(Start(q, v), self.inputs, first.first, "changed"))
+            else:
+                before.release()
+            status = _opened(part, BEGIN | DRIVE)
+        elif status == ASIDE:
+            part.release()
+            return None
+        memory = part.memory
+        if status != DONE or memory.t != t1 or self._has_more_to_say(memory):
+            return self._walked(here, asked, status, part, parts, choosing)
+        return self._over(part, parts, Start(q, v), choosing)
 
     def _has_more_to_say(self, memory) -> bool:
         """Tell whether there is something about a run that is over which has to be looked at."""
         return self.held or memory.paths or memory.guided or (memory.is_stiff and not self.chooses)
 
-    def _over(self, q, v, t0: float, start, memory, data, work: Workspace, opening) -> Solution:
+    def _over(self, part: Part, parts: list[Solution], begin: Start, choosing: Choosing | None) -> Solution:
         """Return the solution of a run that is over."""
-        plan, state, record = self.plan, work.loop.state, WrittenRows()
-        record.add(*work.rows, memory.rows, 0)
-        memory.rows, stop, at = 0, None, plan.size.nq
-        if not (memory.keep_steps and record.t):
-            stop = (memory.t, state.x.copy(), state.K[0, at : at + plan.size.nk].copy())
-        noted, story = state.K[-2:, : self.size].copy(), Story(self._rates(opening)) if self.chooses else None
-        trail = Trail(
-            plan, data, memory.keep_steps == 1, Start(q, v), [], memory, noted, record, (t0, start), stop, [], (), story,
-            repeat=repeated, again=run_again, first_step=self.first, inputs=self.inputs, reasons=reasons, impacts=[],
-        )  # fmt: skip
-        sol = Solution(trail, "end")
-        grew = unstable(plan, memory, start, state.x) if memory.fixed else None
-        if grew is not None:
-            warn(grew, UnstableWarning)
-        near = passed_singular(sol) if self.may_pass else None
-        if near is not None:
-            warn(near, NearSingularWarning)
-        return sol
+        opening = part.opened[0]
+        story = choosing.story() if choosing is not None else Story(_first_rates(opening)) if self.chooses else None
+        sol = part.over(begin, self.inputs, None if parts else self.first.first, "end")
+        trail = sol.trail
+        if trail.memory.fixed:
+            grew = unstable(part.plan, trail.memory, part.start[1], trail.final[1])
+            if grew is not None:
+                warn(grew, UnstableWarning)
+        whole = join([*parts, sol]) if parts else sol
+        for each in (whole, *whole.trail.parts):
+            each.trail.repeat, each.trail.again, each.trail.reasons = repeated, run_again, reasons
+        whole.trail.story = story
+        if self.first.may_pass or part.leg.may_pass:
+            near = next(filter(None, map(passed_singular, parts + [sol])), None)
+            if near is not None:
+                warn(near, NearSingularWarning)
+        return whole
 
-    def _rates(self, opening) -> Rates:
-        return Rates(opening.fastest, opening.real, opening.accurate, short=bool(opening.little))
+    def _choosing(self, t1: float, opening) -> Choosing:
+        """Return the automatic choice of a run that was opened so."""
+        choosing = Choosing(self.plan.model, self.given, self.choice, t1, self._plan_for, self._made)
+        choosing.begun(self.plan, _first_rates(opening))
+        choosing.interval = opening.quota
+        return choosing
 
-    def _walked(self, here: Opened, asked: Asked, status: int, begun: tuple, opening) -> Solution:
-        """Go on from behind the first stretch of a run, with this status."""
+    def _plan_for(self, choice: Choice) -> Plan:
+        leg = self._legs.get(choice)
+        return plan_of(self.plan.model, choice, {}, None) if leg is None else leg.plan
+
+    def _leg(self, choice: Choice, t0: float, t1: float) -> Leg:
+        """Return what is settled for a plan that takes over."""
+        found = self._legs.get(choice)
+        if found is None:
+            found = self._legs[choice] = Leg(self._plan_for(choice), t0, t1, self._limits, self._every)
+        return found
+
+    def _walked(
+        self, here: Opened, asked: Asked, status: int | None, part: Part, parts: list[Solution], choosing: Choosing | None
+    ) -> Solution:
+        """Go on from behind the first stretch of a part, with this status; None: it was dealt with."""
         _, t0, t1, q, v, _, _ = here
-        work, memory, data, start, save_t = begun
-        plan, model = self.plan, self.plan.model
-        kept = RunState(work.arena.tobytes(), bytes(memory), data.tobytes())
+        plan, opening = part.plan, part.opened[0]
+        kept = part.kept()
         run = Run(
-            plan, data.copy(), t0, start, t1, save_t=None if asked.save_at is None else save_t, inputs=self.inputs, work=work,
-            **asked.limits(),
+            plan, part.data.copy(), part.start[0], part.start[1], t1, save_t=None if self._every else part.save_t,
+            inputs=self.inputs, work=part.work, **(asked.limits() | ({"first": None} if parts else {})),
         )  # fmt: skip
         run.restore(kept)
         run.ahead, run.left = status, None
-        plan_for = lambda other: plan_of(model, other, {}, None)
-        choosing = None
         if self.chooses:
-            choosing = Choosing(model, self.given, self.choice, t1, plan_for)
-            choosing.begun(plan, self._rates(opening))
-            run.left = opening.quota
+            if choosing is None:
+                choosing = self._choosing(t1, opening)
+            run.left = None if status is None else opening.quota
+        crossing = Crossing(lambda other: plan_of(plan.model, other, {}, None), t1)
         return walk(
-            run, plan, Start(q, v), t0, t1, None, asked.progress, choosing=choosing, crossing=Crossing(plan_for, t1), begun=True
+            run, plan, Start(q, v), t0, t1, None, asked.progress, choosing=choosing, crossing=crossing, begun=True, parts=parts
         )
+
+
+class FirstLeg(Leg):
+    """The first one: the start is checked and looked at."""
+
+    def __init__(self, plan: Plan, choice: Choice, stages: int, *settled):
+        self.choice, self.stages = choice, stages
+        super().__init__(plan, *settled)
+
+    def _new(self, width: int) -> tuple:
+        model, choice = self.plan.model, self.choice
+        opening, _, _, _, *room = super()._new(width)
+        opening.tolerance, opening.independent = max(choice.constraint_tol, LEAST_TOLERANCE), RHO_FULL_RANK
+        opening.turn, opening.calm = turned_in_a_step(choice.rtol), calm_look(model)
+        opening.positions = model.nq // model.order if model.is_ode else model.nq
+        opening.may_be_short, opening.keeps_order = choice.rtol >= TIGHT, choice.rtol < TIGHT
+        opening.is_short = self.plan.choice.integrator == FOR_SHORT
+        opening.looks = LOOKED_AT if choice.integrator_open else 0
+        wanted = (Fn.VEL_FACTOR, Fn.RESIDUAL) if self.stages & CHECK else (Fn.RESIDUAL,) if model.n_invariants else ()
+        return (opening, *self.checks(wanted), *room)
+
+
+def _opened(part: Part, stages: int) -> int:
+    """Let compiled code open a part; return its status."""
+    try:
+        return run_compiled.native(part.given(), part.opened, stages)
+    except KeyboardInterrupt:
+        return INTERRUPTED
+
+
+def _first_rates(opening) -> Rates:
+    return Rates(opening.fastest, opening.real, opening.accurate, short=bool(opening.little))
+
+
+def _limited(part: Part) -> tuple[Rates, float]:
+    """What was found where stability limits the step, and the step."""
+    opening = part.opened[0]
+    rates = Rates(opening.fastest_later, opening.real_later, opening.accurate_later, short=bool(opening.little_later))
+    return rates, abs(part.memory.h)

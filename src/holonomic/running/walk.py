@@ -50,17 +50,17 @@ if TYPE_CHECKING:
 def walk(
     run: Run, plan: Plan, begin: Start, t0, t1, lam0, progress, free: bool = False,
     choosing: Choosing | None = None, crossing: Crossing | None = None, warn: Callable[[str, type], None] = warn,
-    bar: Progress | None = None, attendant: Attendant | None = None, begun: bool = False,
+    bar: Progress | None = None, attendant: Attendant | None = None, begun: bool = False, parts: list[Solution] | None = None,
 ) -> Solution:  # fmt: skip
     """Run the stretches between breaks of inputs, events and changes of plan; wrap whatever there is at the end.
 
-    A run that has `begun` is behind its first stretch, of which it knows the status.
+    A run that has `begun` is behind its first stretch, of which it knows the status; `parts` are the runs of other plans before it.
     Warnings about a run that reached its end go to `warn(text, kind)`.
     """
     bar = bar or Progress(t0, t1, progress)
     look = bar.tell if attendant is None else attendant.beside(bar)
     ended = "end"
-    parts: list[Solution] = []
+    parts = [] if parts is None else parts
     known = None if attendant is None else attendant.resumed()
     if begun:
         status = OK
