@@ -39,7 +39,7 @@ def exact_bounce(end):
 
 
 @pytest.mark.parametrize(
-    ("integrator", "most"), [(DOP853(), 1.3e-6), (RK45(), 1.1e-5), (Radau(), 1.5e-6)], ids=["DOP853", "RK45", "Radau"]
+    ("integrator", "most"), [(DOP853(), 1.3e-6), (RK45(), 1.1e-5), (Radau(), 1.7e-6)], ids=["DOP853", "RK45", "Radau"]
 )
 def test_a_one_sided_spring_costs_no_accuracy(integrator, most):
     sol = simulate(ball(), 5.0, q0=[1.0], v0=[0.0], integrator=integrator)

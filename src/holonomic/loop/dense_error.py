@@ -37,17 +37,17 @@ def sure_step(h, sure, watched, save_t, row, t):
 
 
 @inner
-def may_be_asked(size, run, save_t):
+def may_be_asked(run, save_t):
     """Tell whether this method estimates the error of its dense output, and anybody may look between its steps."""
-    return run.doubts != 0 and (size.n_events > 0 or run.saved < save_t.shape[0])
+    return run.doubts != 0 and (run.watched != 0 or run.saved < save_t.shape[0])
 
 
 @inner
-def in_doubt(size, run, save_t, t, h):
+def in_doubt(run, save_t, t, h):
     """Tell whether the dense output of a step is too wrong for what is asked of it; note how long the next one may be."""
     factor = step_factor(run.doubt, 1.0, run.doubt_exponent, 0.0, SAFE, run.factor_min, run.factor_max)
     if factor <= run.keeps_below and (factor >= 1.0 or run.doubt <= ALMOST):
         factor = 1.0
     run.h_sure = abs(h) * factor
-    asked = size.n_events > 0 or saves_inside(save_t, run.saved, t, h)
+    asked = run.watched != 0 or saves_inside(save_t, run.saved, t, h)
     return asked and not run.doubt <= 1.0 and run.retake == 0

@@ -12,11 +12,12 @@ from ..passage.alarm import DODGE, MAX_DODGES, alarm, between, in_the_way, note_
 from .attempt import advised_factor, foreseen_factor, note_stiffness, refuse, reject, worst_component
 from .dense_error import in_doubt, may_be_asked
 from .event_search import dense_ready
+from .far_from_zero import must_be_watched
 from .lenience import loosen
 
 
 @part
-def judge(slots, model, method, run, loop, save_t, status):
+def judge(slots, model, method, run, loop, save_t, events, status):
     """Decide on an attempt that ended with this status; the phase says what comes next. Anything but OK goes back to Python."""
     if asks_for_function(status):
         run.quota += 1  # it will be taken again: looks must not depend on what is compiled already
@@ -30,9 +31,11 @@ def judge(slots, model, method, run, loop, save_t, status):
             return OK
         return judge_failure(run, status)
     if model.size.n_errors > 0 and run.fixed == 0:
-        accepted, status = judge_error(slots, model, method, run, loop, save_t)
+        accepted, status = judge_error(slots, model, method, run, loop, save_t, events)
         if not accepted:
             return status
+    elif model.size.n_events > 0:
+        run.watched = must_be_watched(model, run, loop, events)
     note_accepted(model.size, run, loop.state, save_t)
     run.phase = WATCHING
     return OK
@@ -78,7 +81,7 @@ def judge_failure(run, status):
 
 
 @part
-def judge_error(slots, model, method, run, loop, save_t):
+def judge_error(slots, model, method, run, loop, save_t, events):
     """Tell whether the error lets an attempt pass, and choose the next step; what is returned second is a status for Python."""
     size, state = model.size, loop.state
     err, h = run.err, run.h_tried
@@ -95,12 +98,14 @@ def judge_error(slots, model, method, run, loop, save_t):
             run.err = worst_component(state.E, state.x, state.xn, loop.scale.atol, run.rtol, size.nx)
             return False, STEP_COLLAPSED
         return False, OK
-    if may_be_asked(size, run, save_t):
+    if size.n_events > 0:
+        run.watched = must_be_watched(model, run, loop, events)
+    if may_be_asked(run, save_t):
         run.h_used = h
         status = dense_ready(slots, model, method, run, state)
         if status != OK:
             return False, status
-        if in_doubt(size, run, save_t, run.t, h):
+        if in_doubt(run, save_t, run.t, h):
             run.rejected += 1
             return False, OK
     choose_next(run, err, h)

@@ -31,6 +31,7 @@ from .event_search import (
     shyness,
     state_inside,
 )
+from .far_from_zero import pass_by
 from .lenience import loosen
 
 AGAIN = -1  # the step is taken again, to end on an event
@@ -163,7 +164,9 @@ def watch(slots, model, method, run, loop, events):
 @part
 def look_inside(slots, model, method, run, loop, events):
     """Look for events in an accepted step; go on to write it, or to take it again."""
-    if model.size.n_events > 0:
+    if model.size.n_events > 0 and run.watched == 0:
+        pass_by(model, run, events)
+    elif model.size.n_events > 0:
         if run.event_rows + MOST * model.size.n_events + 2 * model.size.n_switches > events.t.shape[0]:
             return MORE
         status = watch(slots, model, method, run, loop, events)

@@ -33,7 +33,7 @@ def propose(slots, model, run, state, save_t):
     status = stand_ready(slots, model, run, state)
     if status != OK:
         return status
-    choose_length(model.size, run, left, save_t)
+    choose_length(run, left, save_t)
     if abs(run.h_tried) <= 4.0 * EPS * abs(run.t) and run.reaches_stop == 0:
         return STEP_COLLAPSED
     run.quota -= 1
@@ -61,7 +61,7 @@ def stand_ready(slots, model, run, state):
 
 
 @part
-def choose_length(size, run, left, save_t):
+def choose_length(run, left, save_t):
     """The length of the attempt: what is proposed, cut at the stop time, at saved times, and by what dense output allows."""
     t, h = run.t, run.h
     run.landing = 0.0
@@ -91,7 +91,7 @@ def choose_length(size, run, left, save_t):
             h = landing
             run.reaches_stop = 0
         elif run.h_sure != 0.0:
-            sure = sure_step(h, run.h_sure, size.n_events > 0, save_t, run.saved, t)
+            sure = sure_step(h, run.h_sure, run.watched != 0, save_t, run.saved, t)
             if sure != h:
                 h = sure
                 run.reaches_stop = 0

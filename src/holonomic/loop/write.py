@@ -72,7 +72,7 @@ def write_saved(slots, model, method, run, loop, record):
     if asks_for_function(status):
         run.rows_of_step = OUT_OF_REACH
         return status
-    if run.fixed != 0 or size.n_events > 0 or run.rows_of_step < 0:
+    if run.fixed != 0 or run.watched != 0 or run.rows_of_step < 0:
         run.last_status = status
         run.t_failed = run.t
         return status

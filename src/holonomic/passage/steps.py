@@ -140,6 +140,7 @@ def supply(slots, model, run, loop):
     run.t_new = run.t_stop if run.reaches_stop != 0 else t_new
     run.rho_least = min(run.rho_least, ke[0, row - 1])
     run.dense_ready = run.along = 1
+    run.watched = 1 if size.n_events > 0 else 0
     run.phase = WATCHING
     return OK
 
