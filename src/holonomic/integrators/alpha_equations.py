@@ -8,14 +8,17 @@ from ..kernels.linalg import lu_factor, lu_solve
 from ..native.layout import REAL, Layout, view_as
 from ..native.marks import leaf
 
-# rows of K: field at both ends; true and algorithmic accelerations at the old and at the new point; what is added to the
-# old velocities; numbers of the run; algorithmic accelerations at the old point for the length of this step; v̈ before it
-TRUE, ALGORITHMIC, NEW_TRUE, NEW_ALGORITHMIC, ADDED, CONTROL, FITTED, SLOPE = 2, 3, 4, 5, 6, 7, 8, 9
-EARLY = 1  # ip: 1 where steps are chosen by their error
+# rows of K: field at both ends; true and algorithmic accelerations as the last step left them, as this one begins, and at the
+# new point; what is added to the old velocities and, behind it, to positions; numbers of the run; v̈ before the step and
+# where it begins
+TRUE, ALGORITHMIC, FROM_TRUE, FROM_ALGORITHMIC, NEW_TRUE, NEW_ALGORITHMIC, ADDED, CONTROL, SLOPE, START_SLOPE = range(2, 12)
+ROWS = 12
+EARLY, AFRESH = 1, 2  # ip: 1 where steps are chosen by their error; equal steps after which one begins as after a change
 CONTROLS = Layout("GeneralizedAlpha", (
     ("h", REAL, "step for which it has begun, then that of the step before"),
     ("back", REAL, "time from where v̈ before this step is known to its start"),
     ("begun", REAL, "1 behind the first step"),
+    ("equal", REAL, "steps since one began anew"),
 ))  # fmt: skip
 controls_of = view_as(CONTROLS, CONTROL)
 # fp behind the scales (3 + 2 ny numbers): α_m, α_f, β, γ, then C and D of the error
@@ -38,14 +41,14 @@ def influence(h, fp, ny):
 
 
 @leaf
-def kinematics(x, xn, K, first, h, fp, nq, nv, ny):
-    """New positions and velocities from the true accelerations in NEW_TRUE (q' = v); a0 stands in row `first`."""
+def kinematics(x, xn, K, h, fp, nq, nv, ny):
+    """New positions and velocities from the true accelerations in NEW_TRUE (q' = v)."""
     am, af, beta, gamma = constants(fp, ny)
     for i in range(nv):
-        old, speed = K[first, i], x[nq + i] + K[ADDED, i]
-        new = ((1.0 - af) * K[NEW_TRUE, i] + af * K[TRUE, i] - am * old) / (1.0 - am)
+        old, speed = K[FROM_ALGORITHMIC, i], x[nq + i] + K[ADDED, i]
+        new = ((1.0 - af) * K[NEW_TRUE, i] + af * K[FROM_TRUE, i] - am * old) / (1.0 - am)
         K[NEW_ALGORITHMIC, i] = new
-        xn[i] = x[i] + h * speed + h * h * ((0.5 - beta) * old + beta * new)
+        xn[i] = x[i] + K[ADDED, nv + i] + h * speed + h * h * ((0.5 - beta) * old + beta * new)
         xn[nq + i] = speed + h * ((1.0 - gamma) * old + gamma * new)
 
 
@@ -88,15 +91,36 @@ def slopes(W, at_slope, xn, K, row, nq, nv, ny):
 
 
 @leaf
-def missed_speeds(W, at_r, at_speeds, ny, nq, nv, h, fp):
-    """The right-hand side (0, G v0 + g_t), scaled like Newton's matrix."""
-    _, by_q = influence(h, fp, ny)
-    r = W[at_r + nq : at_r + ny]
-    for i in range(nv):
+def clear_aim(r, m):
+    """The right-hand side of M x + Gᵀμ = 0, G x = w, with w = 0 so far."""
+    for i in range(m):
         r[i] = 0.0
+
+
+@leaf
+def aim_along(r, values, weight, W, at, h, fp, ny, nq, nv):
+    """Add G times the values to w."""
+    _, by_q = influence(h, fp, ny)
     for i in range(nv, ny - nq):
-        r[i] = by_q * W[at_speeds + i - nv]
-    scale_constraints(r, nv, ny - nq, h, fp, ny)
+        total, row = 0.0, at + (nq + i) * ny
+        for j in range(nv):
+            total += W[row + j] * values[j]
+        r[i] += weight * by_q * total
+
+
+@leaf
+def aim_at_missed(r, missed, weight, h, fp, ny, nq, nv):
+    """Add to w what constraints are missed by."""
+    _, by_q = influence(h, fp, ny)
+    for i in range(nv, ny - nq):
+        r[i] += weight * by_q * missed[i - nv]
+
+
+@leaf
+def solve_aim(W, at, at_r, h, fp, ny, nq, nv):
+    """x, nq behind at_r: X w, X = M⁻¹Gᵀ(G M⁻¹Gᵀ)⁻¹, M being that of Newton's matrix."""
+    scale_constraints(W[at_r + nq : at_r + ny], nv, ny - nq, h, fp, ny)
+    solve_step(W, at, at_r, ny, nq)
 
 
 @leaf

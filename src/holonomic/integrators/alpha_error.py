@@ -6,35 +6,46 @@ so stiff that the method damps it:
     J (e, μ) = (M e°, 0)
 
 With index 3 velocities miss their constraints by C h² P v̈; what they do miss belongs to their error. With index 2 positions do,
-so that their part across the constraints is left in.
+so that their part across the constraints is left in. The error of v counts times h, as what it makes of q: with index 2, too, where
+else what a long step leaves in v of a vibration that it damps would shorten the steps until they follow it.
+
+The error of a step is held to κ times the tolerance. The errors of 1/h steps then add up to about rtol.
 """
 
 from __future__ import annotations
 
+import math
+
+from ..errors import OK
 from ..kernels.evaluate import evaluate
 from ..kernels.signatures import FINISH, RESIDUAL, call_model
+from ..kernels.vectors import EPS
 from ..native.marks import kernel, leaf
 from .alpha_equations import (
     BY_SECOND,
     BY_THIRD,
     EARLY,
-    NEW_TRUE,
     SLOPE,
-    TRUE,
+    aim_at_missed,
+    clear_aim,
     controls_of,
     influence,
-    missed_speeds,
     scale_constraints,
+    solve_aim,
     solve_step,
 )
 
+# κ = √(STRICT rtol): errors at the end are then 0.1 to 25 rtol of q, 1 to 100 of v, on four mechanisms, rtol 1e-3 to 1e-9, rho 0 to 1
+STRICT = 2.0
+MANY = 10.0  # times what rounding of the unknowns can make of an error is the least it is held to
+
 
 @leaf
-def differences(K, W, at_e, h, back, fp, ny, nv):
+def differences(K, W, at_e, h, back, fp, ny, nq, nv):
     """C (v̇1 - v̇0) and, behind it, D h² v⃛."""
     c = 3 + 2 * ny
     for i in range(nv):
-        change = K[NEW_TRUE, i] - K[TRUE, i]
+        change = K[1, nq + i] - K[0, nq + i]
         third = (change / h - K[SLOPE, i]) / (0.5 * h + back)
         W[at_e + i] = fp[c + BY_SECOND] * change
         W[at_e + nv + i] = fp[c + BY_THIRD] * h * h * third
@@ -63,8 +74,29 @@ def smoothed(W, at, at_e, at_r, across, h, fp, ny, nq, nv):
 
 
 @leaf
+def largest_of(x, first, last):
+    """The largest size of these unknowns."""
+    largest = 0.0
+    for i in range(first, last):
+        largest = max(largest, abs(x[i]))
+    return largest
+
+
+@leaf
+def be_strict(E, x, fp, first, last, level):
+    """E /= κ for a block of unknowns that are known to `level`; where atol rules, their tolerance beside the largest is more
+    than rtol."""
+    least, largest = 1e300, largest_of(x, first, last)
+    for i in range(first, last):
+        least = min(least, fp[2 + i])
+    share = min(1.0, math.sqrt(STRICT * (fp[0] + least / largest))) if largest > 0.0 else 1.0
+    for i in range(first, last):
+        E[0, i] /= max(share, MANY * level / (fp[2 + i] + fp[0] * abs(x[i])))
+
+
+@leaf
 def take_errors(E, W, at, at_e, at_r, h, fp, ny, nq, nv):
-    """The error of q and v, which counts times h where v is raised to index 3; λ follows from both.
+    """The error of q and, times h, of v; λ follows from both.
 
     With index 3 positions hold their constraints, with index 2 velocities do.
     """
@@ -74,32 +106,42 @@ def take_errors(E, W, at, at_e, at_r, h, fp, ny, nq, nv):
         E[0, i] = h * h * W[at_r + nq + i]
     smoothed(W, at, at_e + nv, at_r, False, h, fp, ny, nq, nv)
     for i in range(nv):
-        E[0, nq + i] = h * W[at_r + nq + i] * abs(h) ** int(fp[2 + ny + nq + i])
+        E[0, nq + i] = abs(h) * h * W[at_r + nq + i]
     for i in range(nq + nv, ny):
         E[0, i] = 0.0
 
 
 @leaf
 def add_missed(E, W, at, at_r, h, fp, ny, nq, nv):
-    """Add to the error of v what velocities miss their constraints by; the right-hand side for it stands at at_r."""
-    solve_step(W, at, at_r, ny, nq)
+    """Add to the error of v what velocities miss their constraints by, which is aimed at."""
+    solve_aim(W, at, at_r, h, fp, ny, nq, nv)
     for i in range(nv):
-        E[0, nq + i] += W[at_r + nq + i] * abs(h) ** int(fp[2 + ny + nq + i])
+        E[0, nq + i] += abs(h) * W[at_r + nq + i]
 
 
 @kernel(FINISH)
 def finish(model, method, run, t, h, state):
     """The error of a step that is chosen by it, and the field at the new point."""
     size, fp = model.size, method.fp
-    xn, K, E, W = state.xn, state.K, state.E, state.W
+    x, xn, K, E, W = state.x, state.xn, state.K, state.E, state.W
+    status = evaluate(model, run, t + h, xn, K, 1, W)
+    if status != OK:
+        return status
     if method.ip[EARLY] == 1:
         ny, nq, nv, at = size.ny, size.nq, size.nv, size.at_newton
         at_r = at + 3 * ny * ny + ny
         at_e = at_r + 2 * ny
-        differences(K, W, at_e, h, controls_of(K).back, fp, ny, nv)
+        differences(K, W, at_e, h, controls_of(K).back, fp, ny, nq, nv)
         take_errors(E, W, at, at_e, at_r, h, fp, ny, nq, nv)
-        if fp[2 + ny + nq] > 0.0:  # index 3
+        raised = fp[2 + ny + nq] > 0.0  # index 3
+        if raised:
             call_model(model, RESIDUAL, t + h, xn, 0, xn, 0, W, size.at_residual)
-            missed_speeds(W, at_r, size.at_residual + size.n_position, ny, nq, nv, h, fp)
+            r, speeds = W[at_r + nq : at_r + ny], size.at_residual + size.n_position
+            clear_aim(r, ny - nq)
+            aim_at_missed(r, W[speeds : speeds + ny - nq - nv], 1.0, h, fp, ny, nq, nv)
             add_missed(E, W, at, at_r, h, fp, ny, nq, nv)
-    return evaluate(model, run, t + h, xn, K, 1, W)
+        of_q = EPS * largest_of(x, 0, nq)
+        of_v = abs(h) * EPS * largest_of(x, nq, nq + nv)
+        be_strict(E, x, fp, 0, nq, of_q)
+        be_strict(E, x, fp, nq, nq + nv, of_v + of_q if raised else of_v)
+    return OK

@@ -16,7 +16,7 @@ errors of order h in λ, which the damping takes away only slowly. So its first 
 
 A step that is r times as long as the one before begins with what belongs to its own length,
 
-    a0 <- v̇0 + r (a0 - v̇0),      v0 <- v0 + (r² - 1) X (G v0 + g_t) (index 3),      X = M⁻¹Gᵀ(G M⁻¹Gᵀ)⁻¹
+    a0 <- v̇0 + r (a0 - v̇0),      and across the constraints of index 3 as the first step: see `alpha_begin`
 
 so that order 2 stays, of λ, too, as if the run had begun with that step. Its error is
 
@@ -36,29 +36,27 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ..errors import NO_CONVERGENCE, OK, SINGULAR, BadArgument
-from ..kernels.evaluate import evaluate
 from ..kernels.newton import LOOSE, ROUNDED, rounding, small
 from ..kernels.newton_operators import linearize_by_rows
-from ..kernels.signatures import ACCEPT, ADVANCE, EQUATIONS, RESIDUAL, Fn, call_model
+from ..kernels.signatures import ACCEPT, ADVANCE, EQUATIONS, Fn, call_model
 from ..kernels.vectors import copy_row, move_on
 from ..model.call_by_name import refuses_unknown
 from ..model.given_numbers import as_number
-from ..native.marks import inner, kernel, leaf
+from ..native.marks import kernel, leaf
+from .alpha_begin import begin, follow_change, go_on, next_slopes
 from .alpha_equations import (
-    ADDED,
+    AFRESH,
     ALGORITHMIC,
-    BY_SECOND,
     EARLY,
-    FITTED,
+    FROM_TRUE,
     NEW_ALGORITHMIC,
     NEW_TRUE,
-    SLOPE,
+    ROWS,
+    START_SLOPE,
     TRUE,
-    constants,
     controls_of,
     influence,
     kinematics,
-    missed_speeds,
     newton_matrix,
     scale_constraints,
     slopes,
@@ -69,7 +67,9 @@ from .base import Integrator, Lowered
 from .hermite import dense, interpolate
 
 ITERATIONS = 12
-AHEAD = 0.1  # of a step, over which v̇ is differenced for v̈0
+# Equal steps chosen by their error after which one begins as if the length had changed, where rho is so near 1 that what they
+# hand on across the constraints grows in proportion to their number: of h² in λ
+MANY_EQUAL, NEAR_ONE, NEVER = 20, 0.95, 1 << 60
 SAME = 1e-10  # relative difference of lengths that is rounding of times
 
 
@@ -77,109 +77,6 @@ def alpha_work(size) -> int:
     """Numbers of workspace of one step: two matrices and Newton's, pivots, residuals, slopes, and two vectors of errors."""
     ny = size.ny
     return 3 * ny * ny + 6 * ny + 8
-
-
-@leaf
-def step_ahead(x, xs, K, s, nq, nv):
-    """The state a little later."""
-    for i in range(nv):
-        xs[i] = x[i] + s * (x[nq + i] + 0.5 * s * K[0, nq + i])
-        xs[nq + i] = x[nq + i] + s * K[0, nq + i]
-
-
-@leaf
-def first_accelerations(K, s, h, shift, nq, nv):
-    """v̇0 and a0; v̈0 stays in the row of what is added to velocities."""
-    for i in range(nv):
-        K[TRUE, i] = K[0, nq + i]
-        K[ADDED, i] = (K[1, nq + i] - K[0, nq + i]) / s
-        K[SLOPE, i] = K[ADDED, i]
-        K[ALGORITHMIC, i] = K[0, nq + i] + shift * h * K[ADDED, i]
-
-
-@leaf
-def across(W, at, at_r, K, ny, nq, nv, h, fp):
-    """The right-hand side (0, G v̈0) of M x + Gᵀμ = 0, G x = G v̈0, scaled like Newton's matrix: x is P v̈0."""
-    _, by_q = influence(h, fp, ny)
-    r = W[at_r + nq : at_r + ny]
-    for i in range(nv):
-        r[i] = 0.0
-    for i in range(nv, ny - nq):
-        total = 0.0
-        for j in range(nv):
-            total += by_q * W[at + (nq + i) * ny + j] * K[ADDED, j]
-        r[i] = total
-    scale_constraints(r, nv, ny - nq, h, fp, ny)
-
-
-@leaf
-def fit_accelerations(K, ratio, nv):
-    """a0 for a step that is `ratio` times as long as the one before."""
-    for i in range(nv):
-        K[FITTED, i] = K[TRUE, i] + ratio * (K[ALGORITHMIC, i] - K[TRUE, i])
-
-
-@leaf
-def add_nothing(K, nv):
-    """Nothing is added to v0."""
-    for i in range(nv):
-        K[ADDED, i] = 0.0
-
-
-@inner
-def follow_change(model, run, t, h, state, fp, at_r, at_slope):
-    """Begin a step whose length is not that of the step before."""
-    size = model.size
-    x, K, W = state.x, state.K, state.W
-    ny, nq, nv, at = size.ny, size.nq, size.nv, size.at_newton
-    ratio = h / controls_of(K).h
-    fit_accelerations(K, ratio, nv)
-    add_nothing(K, nv)
-    if not fp[2 + ny + nq] > 0.0:
-        return OK
-    slopes(W, at_slope, x, K, TRUE, nq, nv, ny)
-    linearize_by_rows(model, t, x, 0, W, at_slope, at)
-    if newton_matrix(run, W, at, ny, nq, nv, h, fp) != 0:
-        return SINGULAR
-    call_model(model, RESIDUAL, t, x, 0, x, 0, W, size.at_residual)
-    missed_speeds(W, at_r, size.at_residual + size.n_position, ny, nq, nv, h, fp)
-    solve_step(W, at, at_r, ny, nq)
-    for i in range(nv):
-        K[ADDED, i] = (ratio * ratio - 1.0) * W[at_r + nq + i]
-    return OK
-
-
-@leaf
-def next_slope(K, h, nv):
-    """v̈ in the middle of the step."""
-    for i in range(nv):
-        K[SLOPE, i] = (K[NEW_TRUE, i] - K[TRUE, i]) / h
-
-
-@inner
-def begin(model, method, run, t, h, state, at_r, at_slope):
-    """a0, and what is added to v0."""
-    size = model.size
-    fp = method.fp
-    x, xs, K, W = state.x, state.xs, state.K, state.W
-    ny, nq, nv, at = size.ny, size.nq, size.nv, size.at_newton
-    am, af, _, _ = constants(fp, ny)
-    step_ahead(x, xs, K, AHEAD * h, nq, nv)
-    status = evaluate(model, run, t + AHEAD * h, xs, K, 1, W)
-    if status != OK:
-        return status
-    first_accelerations(K, AHEAD * h, h, am - af, nq, nv)
-    slopes(W, at_slope, x, K, TRUE, nq, nv, ny)
-    linearize_by_rows(model, t, x, 0, W, at_slope, at)
-    across(W, at, at_r, K, ny, nq, nv, h, fp)
-    if newton_matrix(run, W, at, ny, nq, nv, h, fp) != 0:
-        return SINGULAR
-    solve_step(W, at, at_r, ny, nq)
-    raised = fp[2 + ny + nq] > 0.0  # index 3
-    for i in range(nv):
-        K[ADDED, i] = fp[3 + 2 * ny + BY_SECOND] * h * h * W[at_r + nq + i] if raised else 0.0
-    controls_of(K).h = h
-    return OK
 
 
 @leaf
@@ -212,24 +109,24 @@ def advance(model, method, run, t, h, state):
     at_r = at + 3 * ny * ny + ny
     at_slope = at_r + ny
     control = controls_of(K)
-    status, first = OK, ALGORITHMIC
+    status = OK
     if control.begun == 0.0:
         if control.h != h:
             status = begin(model, method, run, t, h, state, at_r, at_slope)
-    elif abs(h - control.h) > SAME * abs(h):
-        first = FITTED
+    elif abs(h - control.h) > SAME * abs(h) or control.equal >= method.ip[AFRESH]:
         status = follow_change(model, run, t, h, state, fp, at_r, at_slope)
     else:
-        add_nothing(K, nv)
+        go_on(K, nv)
     if status != OK:
         return status
+    ahead = h if method.ip[EARLY] == 1 else 0.0
     for i in range(nv):
-        K[NEW_TRUE, i] = K[TRUE, i]
+        K[NEW_TRUE, i] = K[FROM_TRUE, i] + ahead * K[START_SLOPE, i]
     for i in range(nq + nv, ny):
         xn[i] = x[i]
     before = 1e300
     for iteration in range(ITERATIONS):
-        kinematics(x, xn, K, first, h, fp, nq, nv, ny)
+        kinematics(x, xn, K, h, fp, nq, nv, ny)
         slopes(W, at_slope, xn, K, NEW_TRUE, nq, nv, ny)
         call_model(model, EQUATIONS, t + h, xn, 0, W, at_slope, W, at_r)
         run.residuals += 1
@@ -249,7 +146,7 @@ def advance(model, method, run, t, h, state):
         elif at_rest:
             at_rest = small(change, LOOSE, xn, h, fp, nq, nq + nv, ny)
         if change <= fp[1] or at_rest:
-            kinematics(x, xn, K, first, h, fp, nq, nv, ny)
+            kinematics(x, xn, K, h, fp, nq, nv, ny)
             return OK
         before = change
     return NO_CONVERGENCE
@@ -260,10 +157,10 @@ def accept(model, method, run, h, state):
     """New accelerations become the old ones."""
     size = model.size
     x, xn, K, control = state.x, state.xn, state.K, controls_of(state.K)
-    if method.ip[EARLY] == 1:
-        next_slope(K, h, size.nv)
+    next_slopes(K, h, control.back, size.nq, size.nv)
     copy_row(K, NEW_TRUE, K, TRUE, size.nv)
     copy_row(K, NEW_ALGORITHMIC, K, ALGORITHMIC, size.nv)
+    control.equal = control.equal + 1.0 if h == control.h else 0.0
     control.begun, control.h, control.back = 1.0, h, 0.5 * h
     move_on(K, 1, size.nrow, xn, x, size.ny)
     return OK
@@ -274,8 +171,9 @@ def accept(model, method, run, h, state):
 class GeneralizedAlpha(Integrator):
     """Generalized-α method, order 2, adaptive or with a fixed step, with numerical damping at high frequencies.
 
-    Takes index 3 (the usual form) and index 2; q' must be v. Its own λ has order 2 from the first step on if rho < 1, while steps
-    change, too; with rho = 1 nothing damps what the start leaves in it, and with index 3 that is of order 1.
+    Takes index 3 (the usual form) and index 2; q' must be v. Its own λ has order 2 from the first step on, while steps change, too.
+    With rho = 1 and index 3 nothing damps rounding in it, which steps of equal length make larger in proportion to their number.
+    Where steps are chosen by their error, errors of a run are in proportion to rtol: steps in proportion to its root.
 
     Parameters
     ----------
@@ -311,8 +209,8 @@ class GeneralizedAlpha(Integrator):
         third = 1.0 / 6.0 - (0.5 * (1.0 - alpha_f) - (1.0 - alpha_m) * (0.5 + shift)) - gamma * (0.5 + shift)
         slots = {"advance": advance, "finish": finish, "accept": accept, "dense": dense, "interpolate": interpolate}
         fixed = Lowered(
-            slots, ip=np.array([1, 0], dtype=np.int64), fp=np.array([alpha_m, alpha_f, beta, gamma, second, third]), rows=10,
-            errors=0, one_step=False, dense_rows=2, needs=(Fn.RESIDUAL,), work=alpha_work, wants_scales=True,
+            slots, ip=np.array([1, 0, NEVER], dtype=np.int64), fp=np.array([alpha_m, alpha_f, beta, gamma, second, third]),
+            rows=ROWS, errors=0, one_step=False, dense_rows=2, needs=(Fn.RESIDUAL,), work=alpha_work, wants_scales=True,
         )  # fmt: skip
-        early = np.array([1, 1], dtype=np.int64)
+        early = np.array([1, 1, MANY_EQUAL if self.rho > NEAR_ONE else NEVER], dtype=np.int64)
         return replace(fixed, ip=early, errors=1, exponent=1.0 / 3.0, error_order=2, fac_max=2.0, fixed=fixed)
