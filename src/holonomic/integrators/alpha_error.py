@@ -35,7 +35,7 @@ from .alpha_equations import (
     solve_step,
 )
 
-# κ = √(STRICT rtol): errors at the end are then 0.1 to 25 rtol of q, 1 to 100 of v, on four mechanisms, rtol 1e-3 to 1e-9, rho 0 to 1
+# κ = √(STRICT rtol): errors at the end are then 0.1 to 25 rtol of q, 1 to 100 of v, on four mechanisms, rtol 1e-3 to 1e-9
 STRICT = 2.0
 MANY = 10.0  # times what rounding of the unknowns can make of an error is the least it is held to
 
