@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -11,25 +12,75 @@ from .front_program import Fronts
 from .kinds import Function, Kind
 
 
-@dataclass
-class KindTable:
-    """All elements of one kind.
+class Lumps(Sequence):
+    """Bodies of each lump; mostly each has one.
 
     Parameters
     ----------
+    sizes : array
+        How many bodies each lump has.
+    bodies : array
+        Those of one lump after the other.
+    """
+
+    def __init__(self, sizes: np.ndarray, bodies: np.ndarray):
+        self.sizes, self.bodies = sizes, bodies
+        self.starts = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+
+    def __len__(self) -> int:
+        return len(self.sizes)
+
+    def __getitem__(self, lump: Any) -> tuple[int, ...]:
+        return tuple(self.bodies[self.starts[lump] : self.starts[lump + 1]].tolist())
+
+    def of(self, lumps: np.ndarray) -> np.ndarray:
+        """Bodies of lumps of one size, row by row."""
+        return self.bodies[self.starts[lumps][:, None] + np.arange(self.sizes[lumps[0]])]
+
+
+class KindTable:
+    """All elements of one kind.
+
+    Attributes
+    ----------
     kind : Kind
-    ends : list of tuple of int
+    ends : (elements, ends) array of int
         Lumps at the ends of each element.
-    slots : list of list of int
+    slots : (elements, numbers) array of int
         Places in data of its own numbers.
-    first : list of int
+    first : (elements,) array of int
         First row of each, of constraints.
     """
 
-    kind: Kind
-    ends: list[tuple[int, ...]] = field(default_factory=list)
-    slots: list[list[int]] = field(default_factory=list)
-    first: list[int] = field(default_factory=list)
+    def __init__(self, kind: Kind):
+        self.kind = kind
+        self._parts: list[tuple[np.ndarray, np.ndarray, np.ndarray]] = []
+        self._single: tuple[list, list, list] = ([], [], [])
+
+    def add(self, ends, slots, first: int) -> None:
+        """One more element."""
+        for column, value in zip(self._single, (ends, slots, first), strict=True):
+            column.append(value)
+
+    def add_many(self, ends: np.ndarray, slots: np.ndarray, first: np.ndarray) -> None:
+        """More elements, one to a row."""
+        self._close()
+        self._parts.append((ends, slots, first))
+
+    def _close(self) -> None:
+        ends, slots, first = self._single
+        if ends:
+            n = len(ends)
+            whole = lambda x: np.array(x, dtype=np.int64)
+            self._parts.append((whole(ends).reshape(n, -1), whole(slots).reshape(n, -1), whole(first)))
+            self._single = ([], [], [])
+
+    def settle(self) -> None:
+        """Put all elements into one table."""
+        self._close()
+        ends, slots, first = (np.concatenate(each) for each in zip(*self._parts, strict=True))
+        self.ends, self.slots, self.first = ends, slots, first
+        self._parts.clear()
 
 
 @dataclass
@@ -38,35 +89,39 @@ class Collection:
 
     Parameters
     ----------
-    lumps : list of tuple of int
+    lumps : Lumps
         Bodies of each lump.
     nq, nv : int
         Coordinates and velocities of one body.
-    params : dict
+    params : mapping
         Places of parameters in data, by name.
-    numbers : list of float
-        Constants, which follow them.
+    weights : (places, factors)
+        By what each velocity is weighed in projections: the factor times the square of what stands at the place in data, -1: 1.
+    weights_q : (places, factors)
+        The same for coordinates.
+    start, values : array
+        Coordinates at which it was drawn; parameters at that time.
+
+    Attributes
+    ----------
     tables : list of KindTable
         Bodies first; then forces and rows.
-    weights : list of (place, factor)
-        By what each velocity is weighed in projections: the factor times the square of what stands at the place in data, -1: 1.
     norms : KindTable, optional
         Rows that keep lengths of quaternions, by q.
-    weights_q : list of (place, factor)
-        The same for coordinates.
+    numbers : array
+        Constants, which follow the parameters.
     """
 
-    lumps: list[tuple[int, ...]]
+    lumps: Lumps
     nq: int
     nv: int
-    params: dict[str, int]
-    numbers: list[float]
-    tables: list[KindTable]
-    weights: list[tuple[int, float]]
-    weights_q: list[tuple[int, float]] = field(default_factory=list)
+    params: Mapping[str, int]
+    weights: tuple[np.ndarray, np.ndarray]
+    weights_q: tuple[np.ndarray, np.ndarray]
+    start: np.ndarray  # coordinates at which it was drawn
+    values: np.ndarray  # parameters at that time
+    tables: list[KindTable] = field(default_factory=list)
     norms: KindTable | None = None
-    start: np.ndarray = field(default_factory=lambda: np.zeros(0))  # coordinates at which it was drawn
-    values: tuple[float, ...] = ()  # parameters at that time
     whole: bool = False  # accelerations come from the whole matrix, not from blocks of M⁻¹
     n_inputs: int = 0
     n_constraints: int = 0
@@ -74,6 +129,9 @@ class Collection:
     redundant: int = -1  # rows that repeat others; -1: not known yet
     redundant_q: int = -1  # the same of rows by q, those of invariants with them
     orders: list[Fronts] = field(default_factory=list)  # of elimination, that have been found
+    numbers: np.ndarray = field(default_factory=lambda: np.zeros(0))
+    _constants: list[Any] = field(default_factory=list)
+    _n_constants: int = 0
 
     @property
     def n_rows(self) -> int:
@@ -82,12 +140,11 @@ class Collection:
 
     @property
     def n_bodies(self) -> int:
-        return sum(map(len, self.lumps))
+        return len(self.lumps.bodies)
 
     def order(self, each: int) -> np.ndarray:
         """Place in the model of every coordinate, lump by lump; `each` body has so many."""
-        bodies = np.concatenate([np.array(lump) for lump in self.lumps])
-        return (each * bodies[:, None] + np.arange(each)).ravel()
+        return (each * self.lumps.bodies[:, None] + np.arange(each)).ravel()
 
     def of(self, *what: int) -> list[KindTable]:
         """Tables of these kinds of elements."""
@@ -95,34 +152,45 @@ class Collection:
 
     def constant(self, value: float) -> int:
         """Place in data of a constant."""
-        self.numbers.append(value)
-        return len(self.params) + len(self.numbers) - 1
+        self._constants.append(value)
+        self._n_constants += 1
+        return len(self.values) + self._n_constants - 1
+
+    def constants(self, values: np.ndarray) -> np.ndarray:
+        """Places in data of many constants; equal ones share one."""
+        if len(values) and np.all(values == values[0]):
+            return np.full(len(values), self.constant(float(values[0])))
+        self._constants.append(values)
+        self._n_constants += len(values)
+        return len(self.values) + self._n_constants - len(values) + np.arange(len(values))
 
     def places(self, table: KindTable, function: Function) -> np.ndarray:
         """Place in data of every number of every element, row by row."""
-        count, slots = len(table.ends), np.array(table.slots, dtype=np.int64).reshape(len(table.ends), -1)
-        found = np.empty((count, len(function.sources)), dtype=np.int64)
+        found = np.empty((len(table.ends), len(function.sources)), dtype=np.int64)
+        behind = len(self.values) + len(self.numbers)
         for i, source in enumerate(function.sources):
             if source.kind == "slot":
-                found[:, i] = slots[:, source.which]
+                found[:, i] = table.slots[:, source.which]
             elif source.kind == "param":
                 found[:, i] = self.params[source.which]
             elif source.kind == "number":
                 found[:, i] = self._shared[source.which]
             elif source.kind == "input":
-                found[:, i] = len(self.params) + len(self.numbers) + source.which
+                found[:, i] = behind + source.which
             else:  # the value at the start of an invariant
-                behind = len(self.params) + len(self.numbers) + 3 * self.n_inputs - self.n_constraints
-                found[:, i] = behind + np.array(table.first)
+                found[:, i] = behind + 3 * self.n_inputs - self.n_constraints + table.first
         return found
 
-    def settle_numbers(self) -> None:
-        """Give the constants inside functions their places, once all kinds are known."""
+    def settle(self) -> None:
+        """Settle the tables, and give the constants inside functions their places, once all kinds are known."""
         self._shared: dict[float, int] = {}
         for table in (*self.tables, *([self.norms] if self.norms else [])):
+            table.settle()
             for value in table.kind.numbers:
                 if value not in self._shared:
                     self._shared[value] = self.constant(value)
+        self.numbers = np.concatenate([np.zeros(0), *map(np.atleast_1d, self._constants)])
+        self._constants.clear()
 
 
 class Context:

@@ -74,9 +74,9 @@ class Shelves:
         each = np.array([c.nq, c.nv, columns])
         tables = c.of(BODY)
         self.tables, self.columns = tables, columns
-        self.ends = [np.array(table.ends, dtype=np.int64)[:, 0] for table in tables]
+        self.ends = [np.ascontiguousarray(table.ends[:, 0]) for table in tables]
         self.groups = np.array([groups_of(len(ends)) for ends in self.ends], dtype=np.int64)
-        self.widths = np.array([each * len(c.lumps[ends[0]]) for ends in self.ends])
+        self.widths = np.array([each * c.lumps.sizes[ends[0]] for ends in self.ends])
         sizes = 8 * self.groups[:, None] * self.widths
         self.starts = np.cumsum(sizes, axis=0) - sizes
         self.sizes = sizes.sum(axis=0)  # places of q, v and columns
@@ -86,7 +86,7 @@ class Shelves:
             self.shelf[ends] = k
             for which in range(3):
                 self.lumps[ends, which] = places(len(ends), self.widths[k, which], self.starts[k, which])
-        self._bodies = [np.array([c.lumps[lump] for lump in ends], dtype=np.int64) for ends in self.ends]
+        self._bodies = [c.lumps.of(ends) for ends in self.ends]
 
     def maps(self, which: int, each: int) -> tuple[np.ndarray, np.ndarray]:
         """Which number of the model stands at each place, and at which place each number of the model."""
@@ -153,7 +153,7 @@ class _Arranged:
 
     def _parts(self, table: KindTable, name: str):
         """Elements of one kind whose ends are alike in whether their W⁻¹ is whole: kind, name, ends, elements."""
-        ends = np.array(table.ends, dtype=np.int64).reshape(len(table.ends), -1)
+        ends = table.ends
         full = self.full[self.shelves.shelf[ends]]
         if table.kind.what < ROWS or (full == full[:1]).all():
             return [(table, name, ends, np.arange(len(ends)))]
@@ -211,7 +211,7 @@ class _Arranged:
         position = np.zeros(head.n_position, dtype=np.int64)
         for table, some, _, start, *_ in self._nodes:
             m = table.kind.rows
-            model = np.array(table.first, dtype=np.int64)[some][:, None] + np.arange(m)
+            model = table.first[some][:, None] + np.arange(m)
             place = places(len(some), m, start)[:, None] + 8 * np.arange(m)
             if table.kind.what != NORMS or norms:
                 rows[model] = place
@@ -221,8 +221,9 @@ class _Arranged:
 
     def _metric(self, given) -> None:
         head = self.context.memory
-        head.metric = self.context.hold(np.array([place for place, _ in given], dtype=np.int64)[self.into_c])
-        head.factors = self.context.hold(np.array([factor for _, factor in given], dtype=float)[self.into_c], float)
+        places, factors = given
+        head.metric = self.context.hold(places[self.into_c])
+        head.factors = self.context.hold(factors[self.into_c], float)
 
     def _program(self) -> FrontProgram:
         """Write the program of elimination into the context."""

@@ -10,6 +10,7 @@ import numpy as np
 from ..kernels import table_operators as kernels
 from ..kernels.elements import BODY, FORCE, ROWS, SPEEDS
 from ..kernels.signatures import Fn
+from ..model.names_in_order import NumbersInOrder
 from ..model.operators import Operator, Operators
 from ..model.watch import Watch
 from .collection import Collection, Context
@@ -44,7 +45,8 @@ class TableSystem(Operators):
     ):  # fmt: skip
         self._collect, self._functions = collect, tuple(functions)
         self.constraint_labels, self.nonholonomic_labels, self.invariant_labels = labels
-        self.params, self.coordinates, self.inputs, self.outputs = dict(params), coordinates, inputs, outputs
+        self.params = params if isinstance(params, NumbersInOrder) else dict(params)
+        self.coordinates, self.inputs, self.outputs = coordinates, inputs, outputs
         self.resolver, self.formulations = resolver, formulations
         self.n_coordinates, self.n_velocities = sizes
         self.kinematics = self.invariants = self.invariant_labels or None
@@ -75,7 +77,7 @@ class TableSystem(Operators):
 
     @property
     def numbers(self) -> np.ndarray:
-        return np.array(self.collection.numbers)
+        return self.collection.numbers
 
     def is_current(self) -> bool:
         return self._watch is not None and self._watch.unchanged()

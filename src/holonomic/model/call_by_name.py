@@ -8,7 +8,7 @@ from __future__ import annotations
 import difflib
 import functools
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from types import FunctionType, SimpleNamespace
 from typing import Any, TypeVar
 
@@ -17,6 +17,7 @@ import numpy as np
 from ..errors import BadArgument, UnknownArgument
 from .function_signature import Taken, given_to, taken
 from .made_functions import MadeFunction
+from .names_in_order import NamesInOrder, NumbersInOrder, PlacesInOrder
 
 BASIC = ("t", "q", "v", "p", "u")  # what every function of a System may name
 FULL = (*BASIC, "a", "lam")  # outputs and events
@@ -78,6 +79,65 @@ class Names(SimpleNamespace):
         raise UnknownParameter(f"unknown parameter or input {name!r}. {nearest(name, vars(self))}")
 
 
+class NamesOfNumbers(Names):
+    """Parameters by attribute or by name, out of a flat array; `more` are further ones."""
+
+    def __init__(self, flat: Any, names: NamesInOrder, **more: Any):
+        super().__init__(**more)
+        self.__dict__["_flat"], self.__dict__["_names"] = flat, names
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        at = self.__dict__["_names"].find(name)
+        if at < 0:
+            raise UnknownParameter(f"unknown parameter or input {name!r}. There are {len(self.__dict__['_names'])} others.")
+        return self.__dict__["_flat"][at]
+
+    def __reduce__(self):
+        more = {name: value for name, value in vars(self).items() if name not in ("_flat", "_names")}
+        return _with_numbers, (self.__dict__["_flat"], self.__dict__["_names"], more)
+
+
+def _with_numbers(flat: Any, names: NamesInOrder, more: dict[str, Any]) -> NamesOfNumbers:
+    return NamesOfNumbers(flat, names, **more)
+
+
+class _Known(Mapping):
+    """What names such parameters have, to be asked whether one is among them."""
+
+    def __init__(self, p: NamesOfNumbers):
+        self._p, self._names = p, p.__dict__["_names"]
+
+    def __getitem__(self, name: str) -> Any:
+        if name not in self:
+            raise KeyError(name)
+        return self._p[name]
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._p.__dict__ or name in self._names
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._names)
+
+    def __len__(self) -> int:
+        return len(self._names)
+
+
+def known_in(p: Names) -> Mapping[str, Any]:
+    """Parameters by name, as a mapping."""
+    return _Known(p) if isinstance(p, NamesOfNumbers) else vars(p)
+
+
+def with_more(p: Names, more: Mapping[str, Any]) -> Names:
+    """The same parameters and further ones."""
+    if not isinstance(p, NamesOfNumbers):
+        return type(p)(**vars(p), **more)
+    own = dict(vars(p))
+    flat, names = own.pop("_flat"), own.pop("_names")
+    return NamesOfNumbers(flat, names, **own, **more)
+
+
 def wanted(function, role: str, allowed: tuple[str, ...]) -> tuple[str, ...]:
     """Return the names a function asks for, refusing any that it cannot have."""
     return asked(function, role, allowed)[1]
@@ -127,8 +187,10 @@ def call(function, role: str, allowed: tuple[str, ...], values: dict[str, Any]):
     return given_to(function, takes, {name: values[name] for name in names})
 
 
-def flatten_params(params: dict[str, Any]) -> np.ndarray:
+def flatten_params(params: Mapping[str, Any]) -> np.ndarray:
     """Return all parameters as one flat array, in order."""
+    if isinstance(params, NumbersInOrder):
+        return params.flat
     if not params:
         return np.zeros(0)
     if all(type(value) is float for value in params.values()):
@@ -136,8 +198,10 @@ def flatten_params(params: dict[str, Any]) -> np.ndarray:
     return np.concatenate([np.asarray(value, dtype=float).ravel() for value in params.values()])
 
 
-def param_slices(params: dict[str, Any]) -> dict[str, tuple[slice, tuple[int, ...]]]:
+def param_slices(params: Mapping[str, Any]) -> Mapping[str, tuple[slice, tuple[int, ...]]]:
     """Return where each parameter lies in the flat array, and its shape."""
+    if isinstance(params, NumbersInOrder):
+        return params.places
     places, at = {}, 0
     for name, value in params.items():
         if type(value) is float:  # the many numbers of a mechanism
@@ -150,8 +214,10 @@ def param_slices(params: dict[str, Any]) -> dict[str, tuple[slice, tuple[int, ..
     return places
 
 
-def param_names(flat: Any, places: dict[str, tuple[slice, tuple[int, ...]]]) -> Names:
+def param_names(flat: Any, places: Mapping[str, tuple[slice, tuple[int, ...]]]) -> Names:
     """Return parameters by name out of a flat array of numbers or symbols."""
+    if isinstance(places, PlacesInOrder):
+        return NamesOfNumbers(flat, places.names)
     found = {}
     for name, (where, shape) in places.items():
         values = flat[where]

@@ -15,6 +15,7 @@ from .call_by_name import BASIC, Names, call, flatten_params, param_names, param
 from .dae import Dae, asks_for_y, state_values
 from .extra_states import NONE, Extras
 from .extra_states import allowed as seen
+from .names_in_order import PlacesInOrder
 from .statement import coordinate_names, labelled
 from .system import Ode, System
 from .watch import Watch
@@ -104,9 +105,9 @@ class ModelBase:
     outside: Mapping[str, tuple] = {}  # opaque functions, by the part of the system they are in
     start: tuple[np.ndarray, np.ndarray, float, Extras]  # where it was traced or first looked at: q0, v0, t0, layout of extras
     invariants_are_checked = False  # whether the equations were seen to keep them
-    examined_with: list[float] | None = None  # parameters with which mass matrix and rank were looked into at a start
+    examined_with: bytes | None = None  # parameters with which mass matrix and rank were looked into at a start
     held: Held | None = None  # where a mass matrix of these parameters is singular
-    _redundancy: tuple[list[float], Any] | None = None
+    _redundancy: tuple[bytes, Any] | None = None
     numbers: np.ndarray
     constraint_labels: list[str]
     nonholonomic_labels: list[str]
@@ -120,7 +121,7 @@ class ModelBase:
         self.nq, self.nv = len(q0), len(v0)
         self.ns, self.nw = extras.ns, extras.nw
         self.nc = self.nq - len(extras)
-        self.places = param_slices(dict(system.params or {}))
+        self.places = param_slices({} if system.params is None else system.params)
         self.coordinates, self.turns = coordinate_names(system, self.nc)
         self.turns = self.turns + [False] * len(extras)
         self.has_potential = system.potential is not None
@@ -164,12 +165,14 @@ class ModelBase:
         """Remember what was found of redundant rows."""
         self._redundancy = (self._params_in(data), found)
 
-    def _params_in(self, data: np.ndarray) -> list[float]:
+    def _params_in(self, data: np.ndarray) -> bytes:
         """The parameters, which stand first in data."""
-        return data[: self._n_params].tolist()
+        return data[: self._n_params].tobytes()
 
     @cached_property
     def _n_params(self) -> int:
+        if isinstance(self.places, PlacesInOrder):
+            return len(self.places)
         return sum(where.stop - where.start for where, _ in self.places.values())
 
     def weights(self, metric: tuple, data) -> list:
@@ -275,7 +278,7 @@ class ModelBase:
 
     @cached_property
     def _data(self) -> np.ndarray:
-        params = flatten_params(dict(self.system.params or {}))
+        params = flatten_params({} if self.system.params is None else self.system.params)
         return np.concatenate([params, self.numbers, np.zeros(self.data_places["gains"].stop - len(params) - len(self.numbers))])
 
     @cached_property

@@ -21,6 +21,7 @@ from ..loop.from_python import invoke
 from .call_by_name import FULL, call, nearest, param_names
 from .extra_states import NONE, Extras
 from .model_base import PLAIN, ModelBase, Variant
+from .names_in_order import NamesInOrder, NumbersInOrder
 from .system import MadeModels
 
 # what runs and results cannot do without: the field, the rows, moves onto them, energies and reactions
@@ -147,11 +148,12 @@ class Operators:
 
     def with_params(self, **changes) -> Operators:
         """Return the same with some parameters changed."""
-        unknown = set(changes) - set(self.params or {})
+        known = {} if self.params is None else self.params
+        unknown = sorted(name for name in changes if name not in known)
         if unknown:
-            raise BadArgument(f"unknown parameter {sorted(unknown)[0]!r}. {nearest(sorted(unknown)[0], self.params or {})}")
+            raise BadArgument(f"unknown parameter {unknown[0]!r}. {nearest(unknown[0], known)}")
         other = copy.copy(self)
-        other.params = {**(self.params or {}), **changes}
+        other.params = known.changed(changes) if isinstance(known, NumbersInOrder) else {**known, **changes}
         vars(other).pop("made", None)
         return other
 
@@ -177,8 +179,10 @@ class OperatorModel(ModelBase):
         self.tier = "Python" if system.interpreted else system.tier
         self.interpreted, self.start = system.interpreted, (q0, v0, t0, extras)
         self.numbers, self.output_shapes, self.has_potential = system.numbers, {}, True
-        self.constraint_labels, self.nonholonomic_labels = list(system.constraint_labels), list(system.nonholonomic_labels)
-        self.invariant_labels = list(system.invariant_labels)
+        self.constraint_labels, self.nonholonomic_labels, self.invariant_labels = (
+            labels if isinstance(labels, NamesInOrder) else list(labels)
+            for labels in (system.constraint_labels, system.nonholonomic_labels, system.invariant_labels)
+        )
         self._offered: dict[Any, dict[Fn, Operator]] = {}
         self._outputs: dict[Fn, Operator] = {}
         least = LEAST if self.shared else (*LEAST, *POSITION)

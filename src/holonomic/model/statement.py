@@ -13,6 +13,7 @@ from ..errors import BadArgument
 from .freeze import check_coordinates, check_mapping
 from .function_signature import taken
 from .made_functions import MadeFunction
+from .names_in_order import KindsInOrder
 
 Labelled = Any  # a function or constant, or {name: function}
 KINDS = ("angle", "length", "quaternion", "")  # of coordinates
@@ -66,9 +67,11 @@ def row_names(function, count: int) -> Sequence[Any]:
     return range(count) if named is None else named
 
 
-def coordinate_names(system, n: int) -> tuple[list[str], list[bool]]:
+def coordinate_names(system, n: int) -> tuple[Sequence[str], list[bool]]:
     """Return the names of n coordinates, and which of them count turns."""
     given = system.coordinates
+    if isinstance(given, KindsInOrder):
+        return given.names, given.turns()
     order = system.order if system.letter == "x" else 1  # the state of a Dae holds the derivatives of its coordinates, too
     n //= order
     letter = system.letter

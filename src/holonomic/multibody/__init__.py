@@ -5,6 +5,7 @@ from .lower import UnitsWarning
 from .mechanism import Mechanism
 from .meshes import MeshWarning
 from .mobility import Mobility
+from .series import Bodies
 from .shapes import Shape, box, cylinder, disk, plate, polygon, rod, sphere
 from .space import TurnsWarning
 from .statics import Equilibrium, Modes, equilibrium, linearize
@@ -13,6 +14,7 @@ from .urdf import UrdfWarning
 __all__ = [
     "Assembly",
     "AssemblyWarning",
+    "Bodies",
     "Equilibrium",
     "Mechanism",
     "MeshWarning",

@@ -38,7 +38,7 @@ class JointView(PartView):
     def _parts(self) -> tuple[list, tuple]:
         """The joint with what drives it, and the marks on its bodies."""
         resolver, joint = self._record.resolver, self._joint
-        every = (*resolver.drives.values(), *resolver.joints.values())
+        every = (*resolver.drives.values(), *resolver.joints.alone.values())  # those in series are parts of none
         return [joint, *(part for part in every if part.of == joint.name)], joint.marks
 
     def _wrench_of(self, generalized, q, place):

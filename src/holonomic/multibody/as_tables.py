@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections.abc import Sequence
 from copy import copy
 from functools import partial
 from types import SimpleNamespace
@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ..assembly.collection import Collection, KindTable
+from ..assembly.collection import Collection, KindTable, Lumps
 from ..assembly.kinds import SLOT, Kind, make_kind
 from ..assembly.table_system import TableSystem
 from ..errors import IncompatibleMethods
@@ -19,20 +19,25 @@ from ..kernels.elements import BODY, FORCE, NORMS, ROWS, SPEEDS
 from ..kernels.table_newton import LOADED
 from ..model.call_by_name import wanted
 from ..model.collector_pause import collector_paused
+from ..model.names_in_order import IndicesInOrder, NamesInOrder, Numbered, NumbersInOrder
 from ..model.system import System
 from .element_reader import Reader, Remaker
+from .joint import Force
 from .lower import (
-    body_sizes,
     check_masses,
     held_point_masses,
     mass_function,
     mass_keys,
-    metric,
+    masses_of_bodies,
     potential_function,
     shape_masses,
+    sizes_of_bodies,
+    ties_of_point_masses,
     total_force,
 )
 from .results import Resolver
+from .row_layout import RowLayout, body_names, coordinate_kinds, in_order, row_labels
+from .series import BodySeries, ElementSeries
 
 CHECKED = 100  # bodies up to which one without inertia is looked at, whether joints let it turn
 CARRIED = 100  # joints of one body from which on accelerations come from the whole matrix: without the body they are all coupled
@@ -49,31 +54,28 @@ def to_tables(m, q: np.ndarray, varying=()) -> TableSystem:
     if lacks is not None:
         raise IncompatibleMethods(f'{lacks}, which tables (compile="never") do not know. Use compile="now".')
     m = as_it_is(m)
-    bodies = tuple(m.bodies.values())
-    labels: dict[str, list[str]] = {"position": [], "velocity": []}
-    for part in (*m.joints.values(), *m.drives.values()):
-        names = part.rows.row_names
-        labels[part.level] += [part.name] if len(part.labels) == 1 else [f"{part.name}[{row}]" for row in names]
-    coordinates: dict[str, str] = {}
-    for body in bodies:
-        coordinates |= m.kit.labels(body.name)
-    norms = list(m.kit.invariants(tuple(m.bodies)) or ())
-    params = m.params.as_dict() | {f"{name}.size": size for name, size in body_sizes(m).items()} | shape_masses(m)
-    readers = {name: read(parts, params) for name, parts in elements(m)}
-    functions = [function for reader in readers.values() for function in reader.functions]
+    labels = row_labels(m)
+    norms: Sequence[str] = []
+    if m.kit.invariants(("body",)) is not None:
+        norms = in_order(body_names(m.bodies, "norm ", ("",)))
+    known = Numbers(m)
+    read_alone = {name: read(parts, known.params) for name, parts in elements(m)}
+    series = [SeriesReader(m, each) for each in (*m.joints.series, *m.forces.series)]
+    functions = [function for reader in (*read_alone.values(), *series) for function in reader.functions]
     functions += [given for given in m.inputs.values() if callable(given)]
+    readers = read_alone | {reader.series.key: reader for reader in series}
     return TableSystem(
-        partial(collect, m, params, q, readers, varying), functions, (labels["position"], labels["velocity"], norms), params,
-        coordinates, dict(m.inputs) or None, dict(m.outputs) or None, Resolver(m, {}),
-        (m.kit.NQ * len(bodies), m.kit.NV * len(bodies)), (Index2,),
+        partial(collect, m, known, q, readers, varying), functions, (labels["position"], labels["velocity"], norms), known.params,
+        coordinate_kinds(m.kit, m.bodies), dict(m.inputs) or None, dict(m.outputs) or None, Resolver(m, {}),
+        (m.kit.NQ * len(m.bodies), m.kit.NV * len(m.bodies)), (Index2,),
     )  # fmt: skip
 
 
 def elements(m):
-    """Name and functions of all joints, drives and forces."""
-    for part in (*m.joints.values(), *m.drives.values()):
+    """Name and functions of all joints, drives and forces that were drawn one by one."""
+    for part in (*m.joints.alone.values(), *m.drives.values()):
         yield part.name, (part.rows,)
-    for force in m.forces.values():
+    for force in m.forces.alone.values():
         yield force.name, parts_of(m, force)
 
 
@@ -100,79 +102,252 @@ def as_it_is(m):
     """A copy of a mechanism to which nothing is added any more."""
     made = copy(m)
     for name in ("bodies", "joints", "drives", "forces", "points", "states", "inputs", "outputs"):
-        setattr(made, name, dict(getattr(m, name)))
+        setattr(made, name, getattr(m, name).copy())
     return made
 
 
-def collect(m, params: dict[str, float], q: np.ndarray, readers: dict[str, Reader], varying=()) -> Collection:
+def collect(m, known: Numbers, q: np.ndarray, readers: dict[Any, Any], varying=()) -> Collection:
     """Put all elements of a mechanism into tables."""
     with collector_paused():
-        return Collector(m, params, q, readers, varying).collection
+        return Collector(m, known, q, readers, varying).collection
+
+
+class Numbers:
+    """Numbers of the tables of a mechanism: its parameters, the sizes of bodies, and the masses for which inertias are stated.
+
+    Attributes
+    ----------
+    params : mapping
+        By name: a dictionary, or in order where there are series.
+    places : mapping
+        Where each stands.
+    size, stated : array
+        Where the size of each body stands, and the mass for which its inertia is stated, -1: none.
+    """
+
+    def __init__(self, m):
+        sizes, ties = sizes_of_bodies(m), _follow_masses(m)
+        n = len(m.params)
+        self.size = n + np.arange(len(sizes))
+        self.stated = np.where(ties, n + len(sizes) + np.cumsum(ties) - 1, -1)
+        if not m.bodies.series and not m.params.columns:
+            self.params: Any = m.params.as_dict()
+            self.params |= {f"{name}.size": size for name, size in zip(m.bodies, sizes.tolist(), strict=True)} | shape_masses(m)
+            self.values = np.array(list(self.params.values()), dtype=float)
+            self.places: Any = {name: place for place, name in enumerate(self.params)}
+            return
+        first = m.params.in_order()
+        self.values = np.concatenate([first.flat, sizes, masses_of_bodies(m)[ties]])
+        names = [*first.names.pieces, *body_names(m.bodies, "", (".size",)), *_stated_names(m)]
+        self.params = NumbersInOrder(NamesInOrder(names), self.values)
+        self.places = IndicesInOrder(self.params.names)
+
+
+def _follow_masses(m) -> np.ndarray:
+    """Of which bodies the inertia grows with the mass."""
+
+    def of_series(series: BodySeries) -> np.ndarray:
+        found = np.full(series.count, bool(series.columns.ties))
+        found[list(series.columns.loose)] = False
+        return found
+
+    return m.bodies.columns(lambda body: bool(m.params.tied_to(f"{body.name}.mass")), of_series, bool)
+
+
+def _stated_names(m) -> list[Any]:
+    """Names of the masses for which inertias are stated, as pieces of `NamesInOrder`."""
+    found: list[Any] = []
+    for each in m.bodies.in_order:
+        if isinstance(each, BodySeries) and not each.columns.loose:
+            if each.columns.ties:
+                found.append(Numbered(each.stem, each.first, each.count, (".shape mass",)))
+            continue
+        names = each.names.all() if isinstance(each, BodySeries) else each
+        found.append([f"{name}.shape mass" for name in names if m.params.tied_to(f"{name}.mass")])
+    return found
+
+
+class SeriesReader(Reader):
+    """Reads a series as `Reader` reads an element."""
+
+    def __init__(self, m, series: ElementSeries):
+        super().__init__(_Either(series.codes, m.params))
+        self.series = series
+        whole = series.whole
+        for part in parts_of(m, whole) if isinstance(whole, Force) else (whole.rows,):
+            self.read(part)
+
+
+class _Either:
+    """Names that one of two knows."""
+
+    def __init__(self, one, other):
+        self._both = one, other
+
+    def __contains__(self, name: object) -> bool:
+        return any(name in each for each in self._both)
 
 
 class Collector:
     """The walk over a mechanism's elements."""
 
-    def __init__(self, m, params: dict[str, float], q: np.ndarray, readers: dict[str, Reader], varying):
-        self.m, self.kit, self.q, self.params, self.readers, self.varying = m, m.kit, q, params, readers, varying
+    def __init__(self, m, known: Numbers, q: np.ndarray, readers: dict[Any, Any], varying):
+        self.m, self.kit, self.q, self.known, self.readers, self.varying = m, m.kit, q, known, dict(readers), varying
+        self.params = known.params
         flat = self.kit.invariants(()) is None
-        links = [link for link in held_point_masses(m) if flat or link[1] < 0]  # in space a rotation has no lump to share
-        self.lumps, self.lump_of = lumps_of(len(m.bodies), self.kit.NV, links)
-        places = {name: place for place, name in enumerate(params)}
-        weights = [given if isinstance(given, tuple) else (None, given) for given in metric(m, tuple(m.bodies.values()))]
-        weighed = [(-1 if name is None else places[name], float(factor)) for name, factor in weights]
-        nq = self.kit.NQ * len(m.bodies)
-        self.collection = Collection(self.lumps, self.kit.NQ, self.kit.NV, places, [], [], weighed[nq:], weighed[:nq])
-        self.collection.start, self.collection.values = q, tuple(map(float, params.values()))
+        ties = ties_of_point_masses(m)
+        ties = tuple(each[flat | (ties[1] < 0)] for each in ties)  # in space a rotation has no lump to share
+        self.lumps, self.lump_of = lumps_of(len(m.bodies), *ties[:2])
+        self.collection = Collection(
+            self.lumps, self.kit.NQ, self.kit.NV, known.places, self._weights(1), self._weights(0), q, known.values
+        )
         self._tables: dict[tuple, KindTable] = {}
-        self._add_bodies(links)
-        for force in m.forces.values():
-            if force.load is None:
-                self._add_force(force)
-        rows, begins = 0, {}
+        self._add_bodies(*ties)
+        for each in m.forces.in_order:
+            if isinstance(each, ElementSeries):
+                self._add_force_series(each)
+                continue
+            for force in each.values():
+                if force.load is None:
+                    self._add_force(force)
+        rows = 0
         for level in ("position", "velocity"):
-            for part in (*m.joints.values(), *m.drives.values()):
-                if part.level == level:
-                    begins[part.name] = rows
-                    self._add_rows(part, rows)
-                    rows += len(part.labels)
+            for each in (*m.joints.in_order, m.drives):
+                if isinstance(each, ElementSeries):
+                    if each.whole.level == level:
+                        self._add_row_series(each, rows)
+                        rows += len(each.whole.labels) * each.count
+                    continue
+                for part in each.values():
+                    if part.level == level:
+                        self._add_rows(part, rows)
+                        rows += len(part.labels)
             if level == "position":
                 self.collection.n_constraints = rows
-        for force in m.forces.values():
-            if force.load is not None:
-                self._add_force(force, begins[force.load])
+        loaded = [force for force in m.forces.alone.values() if force.load is not None]
+        layout = RowLayout(m.joints, m.drives) if loaded else {}
+        for force in loaded:
+            self._add_force(force, layout[force.load].start)
         self.collection.n_speeds = rows - self.collection.n_constraints
-        heavy = [body.mass for body in m.bodies.values()]
-        self.collection.whole |= max(heavy) > UNEVEN * min(heavy)
-        carried = Counter(lump for table in self._tables.values() if table.kind.rows for ends in table.ends for lump in ends)
-        self.collection.whole |= max(carried.values(), default=0) > CARRIED
+        heavy = masses_of_bodies(m)
+        self.collection.whole |= bool(heavy.max() > UNEVEN * heavy.min())
         self.collection.n_inputs = len(m.inputs)
         if self.kit.invariants(()) is not None:
             self._add_norms()
         self.collection.tables = list(self._tables.values())
-        self.collection.settle_numbers()
+        self.collection.settle()
+        carried = [table.ends.ravel() for table in self.collection.tables if table.kind.rows]
+        self.collection.whole |= bool(carried) and int(np.bincount(np.concatenate(carried)).max()) > CARRIED
+
+    def _weights(self, which: int) -> tuple[np.ndarray, np.ndarray]:
+        """Places of sizes in data, -1: none, and factors: by what coordinates (0) or velocities (1) are weighed in projections."""
+        one, two = (np.array(self.kit.weights(size)[which]) for size in (1.0, 2.0))
+        places = np.where(one != two, self.known.size[:, None], -1)  # what grows with the size is a rotation
+        return places.ravel(), np.tile(one, len(places))
 
     # elements
 
-    def _add_bodies(self, links) -> None:
+    def _add_bodies(self, tied: np.ndarray, others: np.ndarray, nominal: np.ndarray) -> None:
         m, nv = self.m, self.kit.NV
-        bodies, own = list(m.bodies.values()), {}
-        for one, other, value in links:
-            own.setdefault(self.lump_of[one // nv], []).append((one, other, value))
-        for number, lump in enumerate(self.lumps):
-            ties = own.get(number, ())
+        own: dict[int, list] = {}
+        inertia = np.zeros(len(m.bodies))  # of bodies that are tied to the ground
+        inertia[tied[others < 0]] = nominal[others < 0]
+        alone = (self.lumps.sizes == 1)[self.lump_of]
+        plain = np.zeros(len(self.lumps), dtype=bool)  # lumps that series brought
+        start = 0
+        for each in m.bodies.in_order:
+            if isinstance(each, BodySeries):
+                varying = any(m.params.columns_of(name) is each.columns for name in self.varying)
+                k = start + np.arange(each.count)
+                if not varying and not each.columns.loose and alone[k].all() and (not each.point_mass or (inertia[k] > 0.0).all()):
+                    self._add_body_series(each, k, inertia[k])
+                    plain[self.lump_of[k]] = True
+                start += each.count
+            else:
+                start += len(each)
+        for body, other, value in zip(tied.tolist(), others.tolist(), nominal.tolist(), strict=True):
+            if not plain[self.lump_of[body]]:
+                own.setdefault(int(self.lump_of[body]), []).extend(self.kit.links(body, other, value))
+        rest = np.flatnonzero(~plain)
+        every = enumerate(m.bodies.values()) if not plain.any() else ()
+        bodies = dict(every) or {k: m.bodies.by_number(k) for lump in rest for k in self.lumps[lump]}
+        for number in rest.tolist():
+            lump = self.lumps[number]
+            links = own.get(number, ())
             local = {nv * k + i: nv * place + i for place, k in enumerate(lump) for i in range(nv)} | {-1: -1}
-            tied = tuple((local[one], local[other]) for one, other, _ in ties)
+            tie = tuple((local[one], local[other]) for one, other, _ in links)
             keys = tuple(self._mass_keys(bodies[k].name) for k in lump)
-            held = {row // nv for pair in tied for row in pair if row >= 0}
-            for place, (mass, inertia, _) in enumerate(keys):
-                if not inertia and place not in held:
+            held = {row // nv for pair in tie for row in pair if row >= 0}
+            for place, (mass, inertias, _) in enumerate(keys):
+                if not inertias and place not in held:
                     self._held_alone(mass.removesuffix(".mass"))
-            named = [name for mass, inertia, shape in keys for name in (mass, *(key for _, key in inertia), shape) if name]
-            alike = tuple((tuple(suffix for suffix, _ in inertia), shape is not None) for _, inertia, shape in keys)
-            values = [value for _, _, value in ties]
-            make = partial(self._body_kind, lump, keys, tied)
-            self._table(("body", nv, alike, tied), [*m._gravity, *named], values, (number,), make).first.append(0)
+            named = [name for mass, inertias, shape in keys for name in (mass, *(key for _, key in inertias), shape) if name]
+            values = [value for _, _, value in links]
+            make = partial(self._body_kind, lump, keys, tie)
+            self._table(self._body_key(keys, tie), [*m._gravity, *named], values, (number,), make)
+
+    def _body_key(self, keys, tie) -> tuple:
+        alike = tuple((tuple(suffix for suffix, _ in inertias), shape is not None) for _, inertias, shape in keys)
+        return ("body", self.kit.NV, alike, tie)
+
+    def _add_body_series(self, series: BodySeries, k: np.ndarray, nominal: np.ndarray) -> None:
+        """Bodies of a series, each a lump of its own; nominal inertia is that of point masses."""
+        m, params = self.m, self.m.params
+        keys = (self._mass_keys(series.names.name(0)),)
+        links = tuple(self.kit.links(0, -1, 1.0)) if series.point_mass else ()
+        tie = tuple((one, other) for one, other, _ in links)
+        columns = [np.full(series.count, self.known.places[name]) for name in m._gravity]
+        for suffix in (".mass", *(".inertia" + suffix for suffix in series.inertias())):
+            columns.append(params.place_of_code(series.columns.codes(suffix)))
+        if keys[0][2] is not None:
+            columns.append(self.known.stated[k])
+        values = [self.known.values[column[0]] for column in columns]
+        for _, _, share in links:
+            columns.append(self.collection.constants(share * nominal))
+            values.append(share * nominal[0])
+        kind = partial(self._body_kind, (int(k[0]),), keys, tie, values)
+        table = self._table_of(self._body_key(keys, tie), kind)
+        table.add_many(self.lump_of[k][:, None], np.stack(columns, axis=1), np.zeros(series.count, dtype=np.int64))
+
+    def _add_row_series(self, series: ElementSeries, first: int) -> None:
+        """Rows of joints in a row."""
+        starts = first + len(series.whole.labels) * np.arange(series.count)
+        self._add_series(series, ("rows", self.kit.NV, series.whole.level), self._rows_kind, starts, self._add_rows)
+
+    def _add_force_series(self, series: ElementSeries) -> None:
+        """Forces in a row."""
+        make = lambda force, *more: self._force_kind(parts_of(self.m, force), *more)
+        starts = np.zeros(series.count, dtype=np.int64)
+        self._add_series(series, ("force", False, self.kit.NV), make, starts, self._add_force)
+
+    def _add_series(self, series: ElementSeries, key: tuple, make, starts: np.ndarray, add_one) -> None:
+        """Elements of a series, at once where each of their bodies is a lump of its own."""
+        reader: SeriesReader = self.readers[series.key]
+        bodies = np.stack([np.broadcast_to(each, series.count) for each in reader.bodies], axis=1)
+        ends = self.lump_of[bodies]
+        plain = np.all(self.lumps.sizes[ends] == 1, axis=1)
+        if plain.any():
+            first = int(np.argmax(plain))
+            wide, lumps = self._ends(bodies[first].tolist())
+
+            def kind() -> Kind:
+                part = series.part(first)
+                own = self._read_one(part)
+                return make(part, lumps, own, [self.params[name] if isinstance(name, str) else name for name in own.numbers])
+
+            table = self._table_of((*key, *reader.key, *wide), kind, reader.functions)
+            slots = np.empty((int(plain.sum()), len(reader.numbers)), dtype=np.int64)
+            for i, number in enumerate(reader.numbers):
+                place = self._slot(series, number)
+                slots[:, i] = place if np.ndim(place) == 0 else place[plain]
+            table.add_many(ends[plain], slots, starts[plain])
+        for which in np.flatnonzero(~plain).tolist():
+            part = series.part(which)
+            self.readers[part.name] = self._read_one(part)
+            add_one(part, int(starts[which]))
+
+    def _read_one(self, part) -> Reader:
+        return read(parts_of(self.m, part) if isinstance(part, Force) else (part.rows,), self.params)
 
     def _mass_keys(self, name: str) -> tuple:
         return mass_keys(name, self.m.params, self.m.params.tied_to(f"{name}.mass"), self.varying)
@@ -220,7 +395,7 @@ class Collector:
         ends, lumps = self._ends(reader.bodies)
         key = ("force", force.load is not None, self.kit.NV, *reader.key, *ends)
         made = partial(self._force_kind if force.load is None else self._loaded_kind, parts, lumps, reader)
-        self._table(key, reader.numbers, (), tuple(lumps), made, user=reader.functions).first.append(first)
+        self._table(key, reader.numbers, (), tuple(lumps), made, user=reader.functions, first=first)
         self.collection.whole |= force.load is not None
 
     def _loaded_kind(self, parts, lumps, reader, values) -> Kind:
@@ -267,7 +442,7 @@ class Collector:
         ends, lumps = self._ends(reader.bodies)
         key = ("rows", self.kit.NV, part.level, *reader.key, *ends)
         made = partial(self._rows_kind, part, lumps, reader)
-        self._table(key, reader.numbers, (), tuple(lumps), made, user=reader.functions).first.append(first)
+        self._table(key, reader.numbers, (), tuple(lumps), made, user=reader.functions, first=first)
 
     def _add_norms(self) -> None:
         """Rows that keep the lengths of quaternions, a lump's together."""
@@ -275,8 +450,9 @@ class Collector:
         key = ("norms", self.kit.NV)
         if key not in _known:
             _known[key] = self._kind(NORMS, [0], (), invariants=self.kit.invariants(("body",)))
-        c.norms = KindTable(_known[key], [(lump,) for lump in range(len(self.lumps))], [[]] * len(self.lumps), [])
-        c.norms.first = list(range(at, at + len(self.lumps)))
+        n = len(self.lumps)
+        c.norms = KindTable(_known[key])
+        c.norms.add_many(np.arange(n)[:, None], np.zeros((n, 0), dtype=np.int64), at + np.arange(n))
 
     def _rows_kind(self, part, lumps, reader, values) -> Kind:
         known, local, asked = self.params, self._local(lumps), wanted(part.rows, part.name, ("t", "q", "v", "p"))
@@ -299,38 +475,52 @@ class Collector:
 
     def _ends(self, bodies: list[int]) -> tuple[tuple, list[int]]:
         """Where each body stands in the lumps at the ends, and these lumps."""
-        lumps = list(dict.fromkeys(self.lump_of[k] for k in bodies))
-        widths = tuple(len(self.lumps[lump]) for lump in lumps)
-        where = tuple((lumps.index(self.lump_of[k]), self.lumps[self.lump_of[k]].index(k)) for k in bodies)
+        of = [int(self.lump_of[k]) for k in bodies]
+        lumps = list(dict.fromkeys(of))
+        widths = tuple(int(self.lumps.sizes[lump]) for lump in lumps)
+        where = tuple((lumps.index(lump), self.lumps[lump].index(k)) for lump, k in zip(of, bodies, strict=True))
         return (widths, where), lumps
 
     def _local(self, lumps: list[int]) -> dict[int, int]:
         """Numbers of bodies among those of some lumps."""
         return {k: i for i, k in enumerate(k for lump in lumps for k in self.lumps[lump])}
 
-    def _table(self, key, names, values, lumps, make, user=()) -> KindTable:
-        """The table of a kind, with one more element."""
-        c = self.collection
+    def _slot(self, series: ElementSeries, number) -> Any:
+        """Place, or places, in data of a number of a series: a column, a parameter of its mechanism, or a constant."""
+        if isinstance(number, np.ndarray):
+            return self.collection.constants(np.broadcast_to(number, series.count))
+        if not isinstance(number, str):
+            return self.collection.constant(number)
+        codes = series.codes.get(number)
+        return self.known.places[number] if codes is None else self.m.params.place_of_code(codes)
+
+    def _table_of(self, key, make, user=()) -> KindTable:
+        """The table of a kind."""
         table = self._tables.get(key)
         if table is None:
             kind = _known.get(key)
             if kind is None:
-                numbers = [self.params[name] if isinstance(name, str) else name for name in names]
-                kind = make([*numbers, *values])
+                kind = make()
                 if not user:
                     _known[key] = kind
             table = self._tables[key] = KindTable(kind)
-        table.ends.append(lumps)
-        places = c.params
-        table.slots.append([places[name] if type(name) is str else c.constant(name) for name in (*names, *values)])
         return table
+
+    def _table(self, key, names, values, lumps, make, user=(), first: int = 0) -> None:
+        """One more element in the table of its kind."""
+        table = self._tables.get(key)
+        if table is None:
+            numbers = lambda: [self.params[name] if isinstance(name, str) else name for name in names]
+            table = self._table_of(key, lambda: make([*numbers(), *values]), user)
+        places, constant = self.known.places, self.collection.constant
+        table.add(lumps, [places[name] if type(name) is str else constant(name) for name in (*names, *values)], first)
 
     def _kind(self, what: int, bodies, values, *, user=(), mass=None, energy: bool = False, **parts: Any) -> Kind:
         """Trace a kind from the first of its elements."""
         kit, n = self.kit, len(bodies)
         params = {f"{SLOT}{i}": value for i, value in enumerate(values)}
         if user:
-            params |= self.params
+            params |= dict(self.params)
         q = self.q.reshape(-1, kit.NQ)[list(bodies)].ravel()
         system = System(
             mass=np.eye(kit.NV * n) if mass is None else mass, kinematics=kit.kinematics(n), params=params,
@@ -343,25 +533,26 @@ class Collector:
         return [self.lumps[lump] for lump in dict.fromkeys(self.lump_of[k] for k in bodies)]
 
 
-def lumps_of(n: int, nv: int, links) -> tuple[list[tuple[int, ...]], list[int]]:
-    """Bodies that share inertia, and in which lump each body is."""
-    head = list(range(n))
+def lumps_of(n: int, bodies: np.ndarray, others: np.ndarray) -> tuple[Lumps, np.ndarray]:
+    """Bodies that share inertia with others, -1: the ground, and in which lump each body is."""
+    head: dict[int, int] = {}
 
     def root(k: int) -> int:
-        while head[k] != k:
-            head[k] = head[head[k]]
+        while head.get(k, k) != k:
+            head[k] = head.get(head[k], head[k])
             k = head[k]
         return k
 
-    for one, other, _ in links:
+    for one, other in zip(bodies.tolist(), others.tolist(), strict=True):
         if other >= 0:
-            head[root(other // nv)] = root(one // nv)
+            head[root(other)] = root(one)
+    first = np.arange(n)  # the first body of the lump of each
     members: dict[int, list[int]] = {}
-    for k in range(n):
+    joined = {k for pair in head.items() for k in pair}
+    for k in sorted(joined):
         members.setdefault(root(k), []).append(k)
-    lumps = [tuple(each) for each in members.values()]
-    lump_of = [0] * n
-    for number, lump in enumerate(lumps):
-        for k in lump:
-            lump_of[k] = number
-    return lumps, lump_of
+    for each in members.values():
+        first[each] = each[0]
+    heads, lump_of = np.unique(first, return_inverse=True)
+    lump_of = lump_of.ravel()
+    return Lumps(np.bincount(lump_of, minlength=len(heads)), np.argsort(lump_of, kind="stable")), lump_of

@@ -6,19 +6,20 @@ closes the linearized joints, lengths counted as they are and rotations times th
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 import numpy as np
 
 from ..errors import BadArgument, InconsistentState, NotFinite
-from ..model.call_by_name import Names, wanted
+from ..model.call_by_name import Names, param_names, wanted
 from ..model.given_numbers import vector
 from ..model.refusals import warn
 from ..results.states import State
 from .as_tables import lack_of_tables
 from .frames_met import refuse_turned, snapped
-from .lower import UnitsWarning, body_sizes, mechanism_size
+from .lower import UnitsWarning, mechanism_size, sizes_of_bodies
 from .parameters import number
 
 CLOSED = 1e-12  # relative to the size of the mechanism; what rounding leaves
@@ -59,7 +60,7 @@ class Assembly:
     gaps: dict[str, float] = field(default_factory=dict)
     moved: float = 0.0
     turned: float = 0.0
-    values: dict[str, float] = field(default_factory=dict)
+    values: Mapping[str, float] = field(default_factory=dict)
 
     def __str__(self) -> str:
         text = f"assembled: bodies moved by at most {self.moved:.3g} m and turned by at most {self.turned:.3g} rad"
@@ -76,15 +77,31 @@ class Kinematics:
         self.m, self.kit = m, m.kit
         self.nb = len(m.bodies)
         self.nq, self.nv = m.kit.NQ * self.nb, m.kit.NV * self.nb
-        parts = (*m.joints.values(), *m.drives.values())
-        # in the order of the System's rows: holonomic, then velocity constraints
-        self.parts = [part for level in ("position", "velocity") for part in parts if part.level == level]
-        self.names = {part.name: wanted(part.rows, part.name, ("t", "q", "v", "p")) for part in self.parts}
-        self.p = Names(**m.params.as_dict())
-        sizes = body_sizes(m)
-        self.scale = np.sqrt([w for name in m.bodies for w in m.kit.weights(sizes[name])[1]])
+        self.p = numbers_by_name(m)
         self.size = mechanism_size(m)
-        self.labels = [(part.name, label) for part in self.parts for label in part.labels]
+
+    @cached_property
+    def parts(self):
+        """Joints and drives in the order of the System's rows: holonomic, then velocity constraints."""
+        parts = (*self.m.joints.values(), *self.m.drives.values())
+        return [part for level in ("position", "velocity") for part in parts if part.level == level]
+
+    @cached_property
+    def names(self) -> dict[str, tuple[str, ...]]:
+        """What the rows of each ask for."""
+        return {part.name: wanted(part.rows, part.name, ("t", "q", "v", "p")) for part in self.parts}
+
+    @cached_property
+    def labels(self) -> list[tuple[str, str]]:
+        """Joint or drive, and name, of every row."""
+        return [(part.name, label) for part in self.parts for label in part.labels]
+
+    @cached_property
+    def scale(self) -> np.ndarray:
+        """By what velocities are multiplied to be lengths."""
+        one = np.array(self.kit.weights(1.0)[1])
+        varies = one != np.array(self.kit.weights(2.0)[1])
+        return np.sqrt(np.where(varies, one * sizes_of_bodies(self.m)[:, None] ** 2, one)).ravel()
 
     def value(self, part, t, q, v=None):
         """Rows of one joint or drive."""
@@ -171,6 +188,14 @@ class Kinematics:
         }  # fmt: skip
 
 
+def numbers_by_name(m) -> Names:
+    """All parameters of a mechanism."""
+    if not m.params.columns:
+        return Names(**m.params.as_dict())
+    known = m.params.in_order()
+    return param_names(known.flat, known.places)
+
+
 def check_asked(m, values, speeds) -> None:
     """Refuse joint values without names, and say where an angle looks like degrees."""
     for what, given in (("values", values), ("speeds", speeds)):
@@ -204,7 +229,7 @@ def assemble(m, values, speeds, near, drawn: bool = False) -> Assembly:
     for drive in m.drives.values():
         if drive.start is not None:
             m.params._values[drive.start] = float(drive.value(q, k.p))
-    k.p = Names(**m.params.as_dict())
+    k.p = numbers_by_name(m)
     moved, turned = _moves(m, begin, q)
     if drawn:
         _warn_of(k, gaps, moved)
@@ -217,7 +242,7 @@ def _moves(m, begin: np.ndarray, q: np.ndarray) -> tuple[float, float]:
     """By how much bodies were moved and turned at most."""
     before, after = begin.reshape(-1, m.kit.NQ), q.reshape(-1, m.kit.NQ)
     moved = float(np.max(np.linalg.norm(after[:, : m.dimension] - before[:, : m.dimension], axis=1)))
-    return moved, max(m.kit.rotation_between(a, b) for a, b in zip(before, after, strict=True))
+    return moved, m.kit.rotation_between(before, after)
 
 
 def _warn_of(k: Kinematics, gaps: dict[str, float], moved: float) -> None:
@@ -236,7 +261,7 @@ def _by_tables(m, k: Kinematics, begin: np.ndarray, drawn: bool) -> Assembly:
     from .closing_tables import TableKinematics  # which makes a model
 
     tables = TableKinematics(m, begin)
-    gaps = {name: gap for name, gap in tables.gaps(begin).items() if name in m.joints and gap > CLOSED * k.size}
+    gaps = {name: gap for name, gap in tables.gaps(begin, CLOSED * k.size).items() if name in m.joints}
     if drawn:
         _refuse_large(m, k, begin, gaps)
     q = tables.closed(begin, CLOSED * k.size, k.size) if gaps else begin
@@ -248,8 +273,30 @@ def _by_tables(m, k: Kinematics, begin: np.ndarray, drawn: bool) -> Assembly:
         _warn_of(k, gaps, moved)
     tables = TableKinematics(m, q)
     q = tables.closed(q, CLOSED * k.size, k.size) if m.drives else q
-    found = {name: float(joint.value(q, k.p)) for name, joint in m.joints.items() if joint.value is not None}
-    return Assembly(q, tables.velocities(q), gaps, moved, turned, found)
+    return Assembly(q, tables.velocities(q), gaps, moved, turned, JointValues(m.joints.copy(), q, k.p))
+
+
+class JointValues(Mapping):
+    """Angles and positions of joints, computed when one is asked for."""
+
+    def __init__(self, joints, q: np.ndarray, p):
+        self._joints, self._q, self._p = joints, q, p
+
+    def __getitem__(self, name: str) -> float:
+        joint = self._joints[name]
+        if joint.value is None:
+            raise KeyError(name)
+        return float(joint.value(self._q, self._p))
+
+    def __iter__(self) -> Iterator[str]:
+        for each in self._joints.in_order:
+            if isinstance(each, dict):
+                yield from (name for name, joint in each.items() if joint.value is not None)
+            elif each.whole.value is not None:
+                yield from each.names.all()
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
 
 
 def beginning(m, k: Kinematics, near) -> np.ndarray:

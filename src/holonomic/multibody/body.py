@@ -103,9 +103,9 @@ def combine(name, dimension, shapes, at, angle, mass, inertia, com, about) -> Ma
     if about is not None:
         own = _about_centre(name, own, total, sh.point(about, f"about of body {name!r}", dimension), centre)
     centre, rotation = _moved(origin, frame, centre, rotation)
-    placed = tuple(_placed(shape, origin, frame) for shape in shapes)
+    in_drawing = tuple(placed(shape, origin, frame) for shape in shapes)
     check_inertia(name, own)
-    return MassProperties(total, centre, rotation, own, size, placed)
+    return MassProperties(total, centre, rotation, own, size, in_drawing)
 
 
 def _checked_shapes(name, dimension, shapes, mass):
@@ -163,7 +163,8 @@ def _moved(origin, frame, centre, rotation):
     return tuple(np.array(origin) + frame @ np.array(centre)), frame @ rotation
 
 
-def _placed(shape, origin, frame):
+def placed(shape, origin, frame):
+    """A shape that was stated in a frame, in the drawing."""
     centre, axes = _moved(origin, frame, shape.centre, shape.axes)
     return sh.Shape(shape.kind, shape.mass, centre, axes, shape.inertia, shape.size, shape.outline)
 

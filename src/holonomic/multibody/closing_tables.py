@@ -24,17 +24,17 @@ class TableKinematics:
         self.model = model_of(self.system, q, np.zeros(self.system.n_velocities), 0.0)
         self.data, self.rest = self.model.data(), np.zeros(self.system.n_velocities)
         rows = self.system.resolver.layout
-        self.names, self.starts = list(rows), np.array([where.start for where in rows.values()])
+        self.names, self.starts = rows.names(), rows.starts()
 
-    def gaps(self, q: np.ndarray) -> dict[str, float]:
-        """How far each joint or drive is open."""
+    def gaps(self, q: np.ndarray, most: float = -1.0) -> dict[str, float]:
+        """How far each joint or drive is open, of those that are open by more than `most`."""
         left = self.model.evaluate(Fn.RESIDUAL, 0.0, np.concatenate([q, self.rest]), np.zeros(0), self.data)
-        if not self.names:
-            return {}
         n = self.model.n_constraints
-        holonomic = [(name, at) for name, at in zip(self.names, self.starts, strict=True) if at < n]
-        squares = np.add.reduceat(left[:n] ** 2, [at for _, at in holonomic])
-        return dict(zip([name for name, _ in holonomic], np.sqrt(squares).tolist(), strict=True))
+        starts = self.starts[self.starts < n]  # those at position level come first
+        if not len(starts):
+            return {}
+        gaps = np.sqrt(np.add.reduceat(left[:n] ** 2, starts))
+        return {self.names[k]: float(gaps[k]) for k in np.flatnonzero(gaps > most).tolist()}
 
     def closed(self, q: np.ndarray, closed: float, size: float) -> np.ndarray:
         """Newton's method, shortest steps, until joints are open by no more than `closed`; `size` is that of the mechanism."""

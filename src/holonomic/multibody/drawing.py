@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from ..model.call_by_name import known_in
 from .meshes import triangles_of
 
 LINES = ("spring", "damper")  # forces that act between two points and are drawn
@@ -31,7 +32,7 @@ def describe(resolver, p) -> dict[str, Any]:
         entry = {
             "name": joint.name, "kind": joint.kind, "bodies": [mark[0] for mark in joint.marks], "at": places,
             "axis": local.axis(joint.marks[0]),
-            "radii": [float(p[f"{joint.name}.{key}"]) for key in RADII if f"{joint.name}.{key}" in vars(p)],
+            "radii": [float(p[f"{joint.name}.{key}"]) for key in RADII if f"{joint.name}.{key}" in known_in(p)],
         }  # fmt: skip
         (links if joint.kind == "distance" else joints).append(entry)
     for force in resolver.forces.values():

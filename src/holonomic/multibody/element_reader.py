@@ -11,6 +11,8 @@ import inspect
 from functools import cache
 from types import FunctionType
 
+import numpy as np
+
 from ..assembly.kinds import SLOT
 from ..model.made_functions import MadeFunction
 
@@ -28,7 +30,7 @@ def argument_names(maker) -> tuple[str, ...]:
 
 def is_mark(part) -> bool:
     """Whether something is a place on a body; see `plane` and `space`."""
-    return type(part) is tuple and len(part) == 5 and type(part[0]) is int and type(part[1]) is tuple
+    return type(part) is tuple and len(part) == 5 and type(part[0]) in (int, np.ndarray) and type(part[1]) is tuple
 
 
 def is_ours(function) -> bool:
@@ -44,9 +46,9 @@ class Reader:
     key : list
         What it is like; equal for elements of one kind.
     bodies : list of int
-        In the order in which they are met.
+        In the order in which they are met; of a series arrays of these.
     numbers : list
-        Names of parameters, and constants.
+        Names of parameters, and constants; of a series columns of these.
     functions : list
         Of the user's.
     """
@@ -66,7 +68,7 @@ class Reader:
                 self.key.append(self._parameter(part))
             else:
                 self.key.append(part)
-        elif kind is float and (inside or name in NUMBERS):
+        elif kind is np.ndarray or (kind is float and (inside or name in NUMBERS)):
             self.numbers.append(part)
             self.key.append(".")
         elif kind is tuple or kind is list:
@@ -93,12 +95,16 @@ class Reader:
             self.numbers.append(name)
         return place
 
-    def _body(self, k: int) -> int:
-        if k < 0:
+    def _body(self, k) -> int:
+        if type(k) is np.ndarray:  # of a series
+            place = next((i for i, other in enumerate(self.bodies) if other is k), len(self.bodies))
+        elif k < 0:
             return -1
-        if k not in self.bodies:
+        else:
+            place = next((i for i, other in enumerate(self.bodies) if type(other) is int and other == k), len(self.bodies))
+        if place == len(self.bodies):
             self.bodies.append(k)
-        return self.bodies.index(k)
+        return place
 
 
 class Remaker:

@@ -40,12 +40,17 @@ class ForceMethods(JointForceMethods):
         force : function, optional
             Instead of stiffness: tension as a function of what it names of length, stretch, rate, t, p, u.
         """
+        if self._are_many(first, second):
+            return self._in_row(
+                "spring", name, first, second, at=at, stiffness=stiffness, length=length, damping=damping, force=force
+            )
         marks, drawn = self._line(name, first, second, at)
         kit = self.kit
         natural = self.params.add(f"{name}.length", drawn if length is None else length, not_negative)
-        if drawn == 0.0 and self.params[natural] != 0.0:
+        if np.any(nowhere := np.equal(drawn, 0.0) & np.not_equal(self.params[natural], 0.0)):
             raise BadArgument(
-                f"spring {name!r} is drawn with its ends in one place, where it has no direction. Draw them apart."
+                f"spring {self._which(name, nowhere)!r} is drawn with its ends in one place, where it has no direction. "
+                "Draw them apart."
             )
         if (stiffness is None) == (force is None):
             raise BadArgument(f"spring {name!r}: give stiffness= or force=, one of them.")
@@ -65,10 +70,13 @@ class ForceMethods(JointForceMethods):
 
     def damper(self, name: str, first, second, *, at, damping: float) -> Force:
         """Add a viscous damper between a point of each body; N s/m. Parameter "name.damping"."""
+        if self._are_many(first, second):
+            return self._in_row("damper", name, first, second, at=at, damping=damping)
         marks, drawn = self._line(name, first, second, at)
-        if drawn == 0.0:
+        if np.any(nowhere := np.equal(drawn, 0.0)):
             raise BadArgument(
-                f"damper {name!r} is drawn with its ends in one place, where it has no direction. Draw them apart."
+                f"damper {self._which(name, nowhere)!r} is drawn with its ends in one place, where it has no direction. "
+                "Draw them apart."
             )
         c = self.params.add(f"{name}.damping", damping, not_negative)
         return self._enter(Force(name, "damper", self._pull(fo.damping_tension(c), marks), marks))
@@ -207,7 +215,7 @@ class ForceMethods(JointForceMethods):
         if first is second:
             raise BadArgument(f"{name!r} acts between body {first.name!r} and itself. Name two bodies, or m.ground.")
         ends = self._two_places(name, at)
-        drawn = float(np.linalg.norm(np.subtract(*(self._drawn(end, name) for end in ends))))
+        drawn = self._apart(ends, name)
         keys = self._places(name, ends)
         return (self._mark(first, keys[0]), self._mark(second, keys[1])), drawn
 
@@ -229,7 +237,7 @@ class ForceMethods(JointForceMethods):
 
     def _named(self, function, role: str, n: int | None = None):
         """A user's function of t, p, u, states and named bodies, points and joints; it returns n numbers, or any."""
-        every = {**self.bodies, **self.points, **self.joints}
+        every = {**self.bodies.alone, **self.points, **self.joints.alone}
         called, names = self._asked(function, role, (*self._given, *every))
         things = []
         for key in names:
@@ -261,4 +269,6 @@ class ForceMethods(JointForceMethods):
 
     def _drawn_position(self) -> np.ndarray:
         """Coordinates of all bodies as drawn."""
-        return np.array([x for body in self.bodies.values() for x in self.kit.drawn(body.position, body.rotation)])
+        one = lambda body: self.kit.drawn(body.position, body.rotation)
+        many = lambda series: self.kit.drawn_series(self.params.by_code, series)
+        return self.bodies.columns(one, many).reshape(-1)

@@ -12,6 +12,7 @@ from . import efforts as ef
 from . import joints, joints3d
 from .joint import EFFORT, Force, Joint
 from .parameters import not_negative, number, positive
+from .series import Elements
 
 
 class JointForceMethods:
@@ -34,14 +35,16 @@ class JointForceMethods:
             Instead of stiffness: torque (force) on the second body, of what it names of angle (position), stretch,
             speed, t, p, u and states.
         """
+        if isinstance(joint, Elements):
+            return self._springs_on(joint, stiffness=stiffness, angle=angle, damping=damping, torque=torque)
         joint = self._joint(joint, "spring")
         name = f"{joint.name} spring"
         self._new(name, "force")
         if (stiffness is None) == (torque is None):
             raise BadArgument(f"{name!r}: give stiffness= or torque=, one of them.")
-        drawn = float(joint.value(self._drawn_around(joint.first, joint.second), self.params))
+        drawn = self._value_as_drawn(joint)
         rest = self.params.add(f"{name}.rest", drawn if angle is None else angle)
-        centre = self._centre(joint, self.params[rest] if abs(self.params[rest] - drawn) < ef.REACH else drawn)
+        centre = self._centre(joint, np.where(np.abs(self.params[rest] - drawn) < ef.REACH, self.params[rest], drawn))
         if torque is not None:
             role = f"torque of {name!r}"
             asked = self._asked(torque, role, (joint.coordinate, "stretch", "speed", *self._given))
@@ -202,7 +205,11 @@ class JointForceMethods:
         act = self._effort(joint, ef.stop_effort(*keys), centre)
         return self._enter(Force(name, "stop", act, joint.marks, on=joint.name))
 
-    def _centre(self, joint: Joint, wanted: float) -> float | None:
+    def _value_as_drawn(self, joint: Joint) -> float:
+        """A joint's angle or position in the drawing."""
+        return float(joint.value(self._drawn_around(joint.first, joint.second), self.params))
+
+    def _centre(self, joint: Joint, wanted) -> float | None:
         """Near which angle a joint in space is looked for; None where the joint counts turns, or slides."""
         return float(wanted) if self.dimension == 3 and joint.coordinate == "angle" else None
 

@@ -39,6 +39,8 @@ class JointMethods(GearMethods):
         The angle of a planar hinge is that of the second body's x axis against the first's; in space it is
         counted from the drawing.
         """
+        if self._are_many(first, second):
+            return self._in_row("revolute", name, first, second, at=at, axis=axis)
         if self.dimension == 2:
             if axis is not None:
                 raise BadArgument(f"revolute {name!r}: a hinge in the plane turns in the plane; leave axis= out.")
@@ -51,6 +53,8 @@ class JointMethods(GearMethods):
 
         Parameters are those of `revolute`; `axis` is the direction in the drawing.
         """
+        if self._are_many(first, second):
+            return self._in_row("prismatic", name, first, second, at=at, axis=axis)
         kind = joints.prismatic if self.dimension == 2 else joints3d.prismatic
         return self._join("prismatic", name, first, second, at, kind, axis=axis, coordinate="position", offset=True)
 
@@ -59,6 +63,8 @@ class JointMethods(GearMethods):
 
         With a pair of frames, these are brought to coincide.
         """
+        if self._are_many(first, second):
+            return self._in_row("fixed", name, first, second, at=at)
         other = self._body(second)
         at = (other if not other.is_ground else self._body(first)).position if at is None else at
         kind = joints.fixed if self.dimension == 2 else joints3d.fixed
@@ -67,6 +73,8 @@ class JointMethods(GearMethods):
 
     def spherical(self, name: str, first, second, *, at) -> Joint:
         """Add a ball joint in space: the bodies share a point. Parameters are those of `revolute`."""
+        if self._are_many(first, second):
+            return self._in_row("spherical", name, first, second, at=at)
         self._spatial("spherical")
         return self._join("spherical", name, first, second, at, joints3d.spherical)
 
@@ -129,8 +137,10 @@ class JointMethods(GearMethods):
         length : float or function of t, optional
             m; as drawn if not given. Parameter "name.length" if it is a number.
         """
+        if self._are_many(first, second):
+            return self._in_row("distance", name, first, second, at=at, length=length)
         ends = self._two_places(name, at)
-        drawn = float(np.linalg.norm(np.subtract(*(self._drawn(end, name) for end in ends))))
+        drawn = self._apart(ends, name)
         kind = joints.distance if self.dimension == 2 else joints3d.distance
         if not callable(length):
             length = drawn if length is None else length
@@ -237,6 +247,10 @@ class JointMethods(GearMethods):
             self._point(end) if isinstance(end, Point | str)
             else sh.point(end, f"at of {name!r}", self.dimension) for end in at
         )  # fmt: skip
+
+    def _apart(self, ends, name: str):
+        """How far two places are apart in the drawing."""
+        return float(np.linalg.norm(np.subtract(*(self._drawn(end, name) for end in ends))))
 
     def _drawn(self, end, name) -> tuple[float, ...]:
         return end.position if isinstance(end, Point) else sh.point(end, f"at of {name!r}", self.dimension)

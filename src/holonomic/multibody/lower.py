@@ -12,12 +12,13 @@ from typing import Any
 import numpy as np
 
 from ..errors import BadArgument
-from ..model.call_by_name import Names
+from ..model.call_by_name import Names, with_more
 from ..model.function_signature import in_run
 from ..model.made_functions import maker
 from ..model.refusals import warn
 from ..model.system import System
 from .body import check_inertia
+from .joint import Joint
 from .small_vectors import dot
 from .state_methods import seen
 
@@ -102,7 +103,7 @@ def held(function, numbers):
 
     def with_numbers(**given):
         if "p" in given:
-            given["p"] = type(given["p"])(**given["p"].__dict__, **dict(numbers))
+            given["p"] = with_more(given["p"], dict(numbers))
         return in_run(function)(**given)
 
     with_numbers.__wrapped__ = function  # asked for the same names
@@ -210,40 +211,79 @@ def held_point_masses(m):
     accelerations and multipliers do not change at all. Where nothing turns it, any inertia does. Otherwise M
     stays singular; the saddle-point matrix is not, if the joints hold the rotation, but it is solved more slowly.
     """
-    if not any(body.point_mass for body in m.bodies.values()):
-        return
-    sizes, joints = body_sizes(m), {}
-    for joint in m.joints.values():
-        for end in {joint.first.index, joint.second.index}:
-            joints.setdefault(end, []).append(joint)
-    for body in m.bodies.values():
-        if not body.point_mass:
-            continue
-        own = joints.get(body.index, [])
-        size = max(sizes[body.name], 1e-6)
-        nominal = body.mass * size**2
-        holding = next((joint for joint in own if joint.holds_rotation), None)
-        if holding is not None:
-            other = holding.first if holding.second is body else holding.second
-            yield from m.kit.links(body.index, other.index, nominal)
-            continue
-        if not _may_turn(m, body, own):
-            yield from m.kit.links(body.index, -1, nominal)
+    bodies, others, nominal = ties_of_point_masses(m)
+    for body, other, value in zip(bodies.tolist(), others.tolist(), nominal.tolist(), strict=True):
+        yield from m.kit.links(body, other, value)
 
 
-def _may_turn(m, body, joints) -> bool:
-    """Whether something may turn a point mass: a joint or a force away from its centre, or a torque."""
-    centre = np.array(body.position)
-    names = {joint.name for joint in joints}
-    parts = [*joints, *(force for force in m.forces.values() if body.index in (mark[0] for mark in force.marks))]
-    for part in parts:
-        place = next(mark[1] for mark in part.marks if mark[0] == body.index)
-        away = np.linalg.norm(np.array([m.params[key] for key in place]) - centre)
-        if away > 1e-9 * (1.0 + np.linalg.norm(centre)) or part.on is not None:
-            return True
-        if part.kind in ("gear", "rolling", "rack-and-pinion", "bushing", "skate"):
-            return True
-    return any(drive.of in names for drive in m.drives.values())
+def masses_of_bodies(m) -> np.ndarray:
+    """Masses of all bodies, kg."""
+    return m.bodies.columns(lambda body: body.mass, lambda series: series.columns.values[".mass"])
+
+
+def point_masses(m) -> np.ndarray:
+    """Which bodies have no inertia of their own."""
+    return m.bodies.columns(lambda body: body.point_mass, lambda series: np.full(series.count, series.point_mass), bool)
+
+
+def ties_of_point_masses(m) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Point masses whose rotation is tied; to which body, -1: the ground; and with how much inertia. See `held_point_masses`."""
+    light = point_masses(m)
+    none = np.zeros(0, dtype=np.int64)
+    if not light.any():
+        return none, none, np.zeros(0)
+    sizes = sizes_of_bodies(m)
+    holding, turned = _held_by(m, light)
+    tied = light & ((holding >= -1) | ~turned)
+    bodies = np.flatnonzero(tied)
+    masses = masses_of_bodies(m)
+    return bodies, np.maximum(holding[bodies], -1), masses[bodies] * np.maximum(sizes[bodies], 1e-6) ** 2
+
+
+TURNING = ("gear", "rolling", "rack-and-pinion", "bushing", "skate")  # they turn a body at whose centre they act, too
+
+
+def _held_by(m, light: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Of point masses: the body whose rotation they keep, -2: there is none; and whether something may turn them.
+
+    That is a joint or a force away from the centre, a torque, or a drive.
+    """
+    holding, turned = np.full(len(light), -2), np.zeros(len(light), dtype=bool)
+    driven = {drive.of for drive in m.drives.values()}
+    centres = drawn_centres(m)
+    away = lambda points, at: np.linalg.norm(points - at, axis=-1) > 1e-9 * (1.0 + np.linalg.norm(at, axis=-1))
+    for part in (*m.joints.alone.values(), *m.forces.alone.values()):
+        places: dict[int, tuple] = {}
+        for mark in part.marks:
+            places.setdefault(mark[0], mark[1])
+        joint = isinstance(part, Joint)
+        if joint and part.holds_rotation:
+            for one, other in ((part.first.index, part.second.index), (part.second.index, part.first.index)):
+                if one >= 0 and light[one] and holding[one] == -2:
+                    holding[one] = other
+        always = part.on is not None or part.kind in TURNING or (joint and part.name in driven)
+        for k, keys in places.items():
+            if k >= 0 and light[k] and not turned[k]:
+                turned[k] = always or bool(away(m.params.many(keys), centres[k]))
+    for series in (*m.joints.series, *m.forces.series):
+        part, given = series.whole, series.given()
+        if isinstance(part, Joint) and part.holds_rotation:
+            ends = [np.broadcast_to(end.index, series.count) for end in (part.first, part.second)]
+            for one, other in (ends, ends[::-1]):
+                own = (one >= 0) & light[one] & (holding[one] == -2)
+                holding[one[own]] = other[own]
+        always = part.on is not None or part.kind in TURNING
+        for mark in part.marks:
+            k = np.broadcast_to(mark[0], series.count)
+            points = np.stack([np.broadcast_to(given[key], series.count) for key in mark[1]], axis=1)
+            turned[k[(k >= 0) & (always | away(points, centres[k]))]] = True
+    if driven and m.joints.series:
+        for name in driven:
+            if m.joints.find(name) is not None:
+                joint = m.joints[name]
+                for k in (joint.first.index, joint.second.index):
+                    turned[k] |= k >= 0
+    return holding, turned
 
 
 def check_masses(m, system, q) -> None:
@@ -264,20 +304,40 @@ def check_masses(m, system, q) -> None:
     raise BadArgument(f"body {worst!r} has no inertia, but its joints let it turn. Give inertia=, or a shape.")
 
 
+def drawn_centres(m) -> np.ndarray:
+    """Centres of mass of all bodies in the drawing."""
+    many = lambda series: np.column_stack([series.columns.values[axis] for axis in series.axes])
+    alone = [name for body in m.bodies.alone.values() for name in body.origin]
+    if not m.bodies.series:
+        return m.params.many(alone).reshape(-1, m.dimension)
+    return m.bodies.columns(lambda body: body.position, many).reshape(-1, m.dimension)
+
+
 def drawn_points(m) -> tuple[np.ndarray, np.ndarray]:
     """All points of the drawing, centres, joints, forces, and which body each belongs to; -1 is the ground."""
-    owners = [body.index for body in m.bodies.values()]
-    names = [name for body in m.bodies.values() for name in body.origin]
-    for part in (*m.joints.values(), *m.forces.values(), *m.points.values()):
+    owners, names = [], []
+    for part in (*m.joints.alone.values(), *m.forces.alone.values(), *m.points.values()):
         for mark in part.marks:
             owners.append(mark[0])
             names += mark[1]
-    return np.array(owners), m.params.many(names).reshape(-1, m.dimension)
+    whose = [np.arange(len(m.bodies)), np.array(owners, dtype=np.int64)]
+    points = [drawn_centres(m), m.params.many(names).reshape(-1, m.dimension)]
+    for series in (*m.joints.series, *m.forces.series):
+        given = series.given()
+        for mark in series.whole.marks:
+            whose.append(np.broadcast_to(mark[0], series.count))
+            points.append(np.column_stack([np.broadcast_to(given[key], series.count) for key in mark[1]]))
+    return np.concatenate(whose), np.concatenate(points)
+
+
+def shape_sizes(m) -> np.ndarray:
+    """Largest distance of a shape of each body from its centre, m."""
+    return m.bodies.columns(lambda body: body.size, lambda series: series.size)
 
 
 def extent(m, points: np.ndarray) -> float:
     """Largest extent of points and bodies, m."""
-    reach = max((2 * body.size for body in m.bodies.values()), default=0.0)
+    reach = 2 * float(np.max(shape_sizes(m), initial=0.0))
     return max(float(np.max(np.ptp(points, axis=0))), reach) or 1.0
 
 
@@ -286,15 +346,20 @@ def mechanism_size(m) -> float:
     return extent(m, drawn_points(m)[1])
 
 
-def body_sizes(m) -> dict[str, float]:
+def sizes_of_bodies(m) -> np.ndarray:
     """Largest distance of a drawn point of each body from its centre of mass, m."""
     owners, points = drawn_points(m)
     whole, n = extent(m, points), len(m.bodies)
-    sizes = np.array([body.size for body in m.bodies.values()], dtype=float)
+    sizes = np.array(shape_sizes(m), dtype=float)
     of_bodies = owners >= 0
     owners, points = owners[of_bodies], points[of_bodies]
     np.maximum.at(sizes, owners, np.linalg.norm(points - points[:n][owners], axis=1))  # centres come first
-    return dict(zip(m.bodies, np.where(sizes > 1e-6 * whole, sizes, whole).tolist(), strict=True))
+    return np.where(sizes > 1e-6 * whole, sizes, whole)
+
+
+def body_sizes(m) -> dict[str, float]:
+    """The same by name."""
+    return dict(zip(m.bodies, sizes_of_bodies(m).tolist(), strict=True))
 
 
 def metric(m, bodies) -> tuple:
@@ -312,8 +377,10 @@ def metric(m, bodies) -> tuple:
 def check_inertias(m) -> None:
     """Refuse inertia that no body has; parameters may have been set since the bodies were made."""
     if m.dimension == 2:  # numbers by themselves, looked at one by one only where one is wrong
-        names = [name for body in m.bodies if (name := f"{body}.inertia") in m.params]
-        if np.all(m.params.many(names) > 0.0):
+        alone = m.params.alone
+        names = [name for body in m.bodies.alone if (name := f"{body}.inertia") in alone]
+        many = [series.columns.values[".inertia"] for series in m.bodies.series if not series.point_mass]
+        if np.all(np.array([alone[name] for name in names]) > 0.0) and all(np.all(values > 0.0) for values in many):
             return
     elif not inertia_in_doubt(m):
         return
@@ -324,12 +391,21 @@ def check_inertias(m) -> None:
 def inertia_in_doubt(m) -> bool:
     """Whether an inertia in space may be wrong: all are looked at together."""
     pairs = [(i, j, f".{'xyz'[i]}{'xyz'[j]}") for i in range(3) for j in range(i, 3)]
-    known = [f"{body}.inertia" for body in m.bodies if f"{body}.inertia.xx" in m.params]
+    alone = m.params.alone
+    known = [f"{body}.inertia" for body in m.bodies.alone if f"{body}.inertia.xx" in alone]
     J = np.zeros((len(known), 3, 3))
     for i, j, suffix in pairs:
-        own = [k for k, stem in enumerate(known) if stem + suffix in m.params]
-        J[own, i, j] = J[own, j, i] = m.params.many(known[k] + suffix for k in own)
-    values = np.linalg.eigvalsh(J)
+        own = [k for k, stem in enumerate(known) if stem + suffix in alone]
+        J[own, i, j] = J[own, j, i] = [alone[known[k] + suffix] for k in own]
+    every = [J]
+    for series in m.bodies.series:
+        if not series.point_mass:
+            J = np.zeros((series.count, 3, 3))
+            for i, j, suffix in pairs:
+                if f".inertia{suffix}" in series.columns.values:
+                    J[:, i, j] = J[:, j, i] = series.columns.values[f".inertia{suffix}"]
+            every.append(J if np.ptp(J, axis=0).any() else J[:1])
+    values = np.linalg.eigvalsh(np.concatenate(every))
     return not np.all((values[:, 0] > 0.0) & (values[:, 2] <= (values[:, 0] + values[:, 1]) * (1 + 1e-9)))
 
 

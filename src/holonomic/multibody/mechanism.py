@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Iterable
 from typing import Any
 
@@ -12,20 +11,22 @@ from ..arguments import Assembling
 from ..errors import BadArgument, HolonomicError
 from ..model.call_by_name import methods_say_what_they_take
 from ..model.collector_pause import collector_paused
-from ..model.given_numbers import is_whole
+from ..model.names_in_order import NumbersInOrder
 from . import plane, space
 from . import shapes as sh
-from .as_tables import lack_of_tables, to_tables
+from .as_tables import Numbers, lack_of_tables, to_tables
 from .assemble import Assembly, assemble, check_asked
 from .body import Body, Frame, Point, combine
 from .drive_methods import DriveMethods
 from .force_methods import ForceMethods
-from .joint import Drive, Force, Joint
+from .joint import Drive
 from .joint_methods import JointMethods
 from .lower import check_inertias, check_masses, lower, shape_masses, with_numbers
 from .mobility import Mobility, mobility, refuse_shared_loads
 from .named_parts import NamedParts
 from .parameters import Parameters, positive
+from .series import BodyParts, Parts
+from .series_methods import SeriesMethods
 from .state_methods import NamedState, StateMethods, seen
 
 FOREIGN = {
@@ -40,7 +41,7 @@ UNROLLED = 100
 
 
 @methods_say_what_they_take(FOREIGN)
-class Mechanism(NamedParts, JointMethods, DriveMethods, ForceMethods, StateMethods, Assembling):
+class Mechanism(NamedParts, SeriesMethods, JointMethods, DriveMethods, ForceMethods, StateMethods, Assembling):
     """A machine out of bodies, joints and forces. SI units, radians.
 
     Draw it: give bodies and joints their places in one drawing, in which the mechanism stands in some
@@ -83,10 +84,10 @@ class Mechanism(NamedParts, JointMethods, DriveMethods, ForceMethods, StateMetho
         self.dimension = len(given)
         self.params = Parameters(self._moved, self._changed)
         self._gravity = self.params.add_point("gravity", given)
-        self.bodies: dict[str, Body] = {}
-        self.joints: dict[str, Joint] = {}
+        self.bodies = BodyParts()
+        self.joints = Parts()
         self.drives: dict[str, Drive] = {}
-        self.forces: dict[str, Force] = {}
+        self.forces = Parts()
         self.points: dict[str, Point] = {}
         self.states: dict[str, NamedState] = {}
         self.inputs: dict[str, Any] = {}
@@ -182,52 +183,6 @@ class Mechanism(NamedParts, JointMethods, DriveMethods, ForceMethods, StateMetho
             for i, j in ((0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2))
             if i == j or abs(inertia[i, j]) > 1e-14 * scale  # products of inertia that vanish stay out of the model
         )
-
-    def chain(self, name: str, *, at, links: int, mass: float, first=None, second=None, width: float | None = None) -> list[Body]:
-        """Add a chain of equal rods, drawn straight; bodies "name 0" .. and joints "name pin 0" .. between them.
-
-        Joints are hinges in the plane and balls in space. `simulate(m, ...)` takes chains of any length: beyond 100 bodies a
-        mechanism runs as tables.
-
-        Parameters
-        ----------
-        name : str
-            What the names of its bodies and joints begin with.
-        at : pair of points
-            Its ends in the drawing.
-        links : int
-            How many rods.
-        mass : float
-            Of all of it, kg.
-        first, second : Body or str, optional
-            What its first and its last end are joined to, m.ground perhaps; a free end if not given.
-        width : float, optional
-            Of the rods, m; in space a twentieth of their length if not given, as a rod without width could spin without effort.
-
-        Returns
-        -------
-        list of Body
-            From the first end to the last.
-        """
-        if not is_whole(links, 1):
-            raise BadArgument(f"chain {name!r}: links={links!r} is the number of its rods, a whole number from 1 on.")
-        start, end = (np.array(self._drawn(place, name)) for place in self._two_places(f"chain {name}", at))
-        step = (end - start) / links
-        if not np.any(step):
-            raise BadArgument(f"chain {name!r} has both ends in one place. Draw them apart.")
-        width = float(np.linalg.norm(step)) / 20 if width is None and self.dimension == 3 else width
-        join = self.revolute if self.dimension == 2 else self.spherical
-        places = (start + np.arange(links + 1)[:, None] * step).tolist()
-        with collector_paused():
-            bodies = [
-                self.body(f"{name} {i}", sh.rod(tuple(places[i]), tuple(places[i + 1]), mass=mass / links, width=width))
-                for i in range(links)
-            ]
-            ends = [first, *bodies, second]
-            for i, (one, other) in enumerate(itertools.pairwise(ends)):
-                if one is not None and other is not None:
-                    join(f"{name} pin {i}", one, other, at=tuple(places[i]))
-        return bodies
 
     def point(self, name: str, body, at) -> Point:
         """Add a named point of a body, at a place in the drawing; read as `sol[name].position`."""
@@ -385,9 +340,18 @@ class Mechanism(NamedParts, JointMethods, DriveMethods, ForceMethods, StateMetho
         if self._tables is None:
             with collector_paused():
                 self._tables = to_tables(self, q)
-        now = self.params.as_dict() | shape_masses(self)
         known = self._tables.params
-        changes = {} if now == known else {name: value for name, value in now.items() if known[name] != value}
+        if isinstance(known, NumbersInOrder):
+            now = Numbers(self).params
+            first = len(self.params)
+            differs = now.flat != known.flat
+            differs[first : first + len(self.bodies)] = False  # sizes stay those of the drawing
+            changed = np.flatnonzero(differs)
+            changes = {known.names[k]: float(now.flat[k]) for k in changed.tolist()}
+
+        else:
+            now = self.params.as_dict() | shape_masses(self)
+            changes = {} if now == known else {name: value for name, value in now.items() if known[name] != value}
         if changes:
             self._tables = self._tables.with_params(**changes)
         return self._tables

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import itertools
 from collections.abc import Callable
 from typing import Any
 
@@ -12,10 +13,12 @@ from ..errors import BadArgument
 from ..model.call_by_name import asked
 from ..model.function_signature import by_name
 from .body import Body, Point
-from .joint import EFFORT, Drive, Force, Joint
+from .joint import EFFORT, Drive, Joint
+from .series import Bodies, BodyParts, Parts
 from .state_methods import NamedState
 
 RESERVED = ("energy", "power", "gravity")
+MANY = 2000  # names that are looked through for one that is near to a wrong one
 
 
 class NamedParts:
@@ -23,10 +26,10 @@ class NamedParts:
 
     dimension: int
     ground: Body
-    bodies: dict[str, Body]
-    joints: dict[str, Joint]
+    bodies: BodyParts
+    joints: Parts
     drives: dict[str, Drive]
-    forces: dict[str, Force]
+    forces: Parts
     points: dict[str, Point]
     states: dict[str, NamedState]
     outputs: dict[str, Any]
@@ -58,10 +61,19 @@ class NamedParts:
         raise self._unknown(name, "body, joint, point or force")
 
     def _unknown(self, name, what: str, known=None) -> BadArgument:
-        names = [key for kind in self._kinds().values() for key in kind] if known is None else list(known)
+        names = list(itertools.islice(itertools.chain(*self._kinds().values()) if known is None else known, MANY))
         near = difflib.get_close_matches(str(name), names, n=3, cutoff=0.5)
-        hint = f"Did you mean {' or '.join(map(repr, near))}?" if near else f"There are: {', '.join(names) or 'none'}."
+        more = ", .." if len(names) == MANY else ""
+        hint = f"Did you mean {' or '.join(map(repr, near))}?" if near else f"There are: {', '.join(names) or 'none'}{more}."
         return BadArgument(f"there is no {what} {name!r}. {hint}")
+
+    def _are_many(self, *bodies) -> bool:
+        """Whether there are many bodies where often there is one."""
+        return any(isinstance(body, Bodies) for body in bodies)
+
+    def _which(self, name: str, wrong) -> str:
+        """The name of what is wrong with an element that is being drawn; of a series, that of the first that is."""
+        return name
 
     def _body(self, given) -> Body:
         if isinstance(given, Body):
@@ -72,6 +84,11 @@ class NamedParts:
             return self.ground
         if isinstance(given, str) and given in self.bodies:
             return self.bodies[given]
+        if isinstance(given, Bodies):
+            raise BadArgument(
+                f"{len(given)} bodies where one is asked for. Joints, springs and dampers between two bodies are drawn in a row; "
+                "for anything else take one of them, bodies[0]."
+            )
         raise self._unknown(given, "body", self.bodies)
 
     def _joint(self, given, role: str, coordinate: str | None = None) -> Joint:

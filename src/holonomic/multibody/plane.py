@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from .small_vectors import cross, dot, minus, times, transposed
+from .small_vectors import cross, dot, is_ground, minus, times, transposed
 
 NQ = NV = 3  # coordinates and velocities of one body
 NO_TORQUE = 0.0
@@ -27,6 +27,11 @@ def labels(name: str) -> dict[str, str]:
 def drawn(position, angle) -> tuple:
     """Coordinates of a body as it is drawn."""
     return (*position, angle)
+
+
+def drawn_series(numbers, series) -> np.ndarray:
+    """Coordinates of a series of bodies as they are drawn, body by body; `numbers` gives parameters by their places."""
+    return np.column_stack([*(numbers(series.columns.codes(axis)) for axis in series.axes), series.rotation])
 
 
 def centre(q, k):
@@ -44,7 +49,7 @@ def place(q, p, mark):
     """Frame of a mark: position, direction (its own, or that of the body's x axis), angle of the body."""
     k, point, origin, drawn_angle, direction = mark
     P = (p[point[0]], p[point[1]])
-    if k < 0:
+    if is_ground(k):
         return P, (1.0, 0.0) if direction is None else (p[direction[0]], p[direction[1]]), 0.0
     c, s = turned(q, k, drawn_angle)
     dx, dy = P[0] - p[origin[0]], P[1] - p[origin[1]]
@@ -60,7 +65,7 @@ def place(q, p, mark):
 def motion(q, v, p, mark):
     """Velocity of a mark and angular velocity of its body."""
     k = mark[0]
-    if k < 0:
+    if is_ground(k):
         return (0.0, 0.0), 0.0
     r = minus(place(q, p, mark)[0], centre(q, k))
     w = v[3 * k + 2]
@@ -172,8 +177,8 @@ POSE = "(x, y, angle)"
 
 
 def rotation_between(a, b) -> float:
-    """Angle between two positions of one body."""
-    return float(abs(b[2] - a[2]))
+    """Largest angle between two positions of bodies, row by row."""
+    return float(np.max(np.abs(b[:, 2] - a[:, 2])))
 
 
 def direction(q, k, i):

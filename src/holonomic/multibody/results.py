@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from ..errors import BadArgument
-from ..model.call_by_name import Names, param_names, wanted
+from ..model.call_by_name import Names, param_names, wanted, with_more
 from ..model.input_tables import input_table, values_at
+from ..model.names_in_order import NamesInOrder
 from ..results.sampling import time_direction
 from ..starting.impulse import Impact
 from . import plane, space
 from .acting_views import DriveView, ForceView, JointView
 from .body import Body, Frame
+from .lower import drawn_centres
+from .row_layout import RowLayout
+from .series import Parts
 from .state_methods import states_in
 from .users_functions import answered
 from .views import BodyView, EnergyView, FrameView, PointView, PowerView
@@ -29,23 +33,27 @@ class Resolver:
     def __init__(self, m, built_in=None):
         self.dimension = m.dimension
         self.built_in = m.params.built_in() if built_in is None else built_in  # parameters the model does not have
-        self.bodies, self.joints = dict(m.bodies), dict(m.joints)
-        self.points, self.forces, self.drives = dict(m.points), dict(m.forces), dict(m.drives)
+        self.bodies, self.joints = m.bodies.copy(), m.joints.copy()
+        self.points, self.forces, self.drives = dict(m.points), m.forces.copy(), dict(m.drives)
         self.gravity, self.ground_shapes = m._gravity, tuple(m.ground.shapes)
-        self.centres = {name: np.array(body.position) for name, body in m.bodies.items()}
+        self.centres = drawn_centres(m)  # by number
         self.states = m._state_layout()
         self.name_all()
 
     def name_all(self) -> None:
-        """Work out which rows of the multipliers belong to which joint or drive, and which names there are."""
-        self.layout: dict[str, slice] = {}
-        at = 0
-        parts = (*self.joints.values(), *self.drives.values())
-        for part in [part for level in ("position", "velocity") for part in parts if part.level == level]:
-            self.layout[part.name] = slice(at, at + len(part.labels))
-            at += len(part.labels)
-        self.names = [*self.bodies, *self.joints, *self.points, *self.forces, *self.drives, "energy", "power"]
-        self._named = set(self.names)
+        """Work out which rows of the multipliers belong to which joint or drive."""
+        self.layout = RowLayout(self.joints, self.drives)
+
+    @property
+    def names(self) -> Sequence[str]:
+        """All names there are."""
+        named = (self.bodies, self.joints, self.points, self.forces, self.drives)
+        pieces = [each.names() if isinstance(each, Parts) else list(each) for each in named]
+        last = ["energy", "power"]
+        if not any(isinstance(piece, NamesInOrder) for piece in pieces):
+            return [*(name for piece in pieces for name in piece), *last]
+        flat = [part for piece in pieces for part in (piece.pieces if isinstance(piece, NamesInOrder) else [piece])]
+        return NamesInOrder([*flat, last])
 
     @property
     def kit(self) -> Any:
@@ -57,7 +65,10 @@ class Resolver:
         return None if joint is None else (self.layout[joint].start, self.layout[joint].stop)
 
     def __contains__(self, name: object) -> bool:
-        return isinstance(name, str) and name in self._named
+        return isinstance(name, str) and (
+            name in self.bodies or name in self.joints or name in self.points or name in self.forces or name in self.drives
+            or name in ("energy", "power")
+        )  # fmt: skip
 
     def view(self, sol, name: str):
         """Return what a name stands for in a solution."""
@@ -82,7 +93,7 @@ class Resolver:
         return self.view_of(record, name)
 
     def _with_built_in(self, p: Names) -> Names:
-        return Names(**vars(p), **self.built_in)
+        return with_more(p, self.built_in)
 
     def view_of(self, record: MechanismRecord, name: str):
         """Return what a name stands for in a record of arrays."""
@@ -112,7 +123,7 @@ class Resolver:
             turn = rotation_of(body.rotation, self.dimension).T
             found[name] = []
             for shape in body.shapes:
-                centre = turn @ (np.array(shape.centre) - self.centres[name])
+                centre = turn @ (np.array(shape.centre) - self.centres[body.index])
                 axes = shape.axes - body.rotation if self.dimension == 2 else turn @ shape.axes
                 found[name].append({"kind": shape.kind, "outline": shape.outline, "centre": centre, "axes": axes})
         return found
@@ -139,7 +150,7 @@ class Resolver:
         """Rows of the multipliers by which a joint and its drives act, on which body, and the sign for its second one."""
         joint = self.joints[name]
         marks = joint.marks
-        every = (*self.drives.values(), *self.joints.values())
+        every = (*self.drives.values(), *self.joints.alone.values())  # those in series are parts of none
         parts = [name, *(part.name for part in every if part.of == name)]
         rows = [row for part in parts for row in range(self.layout[part].start, self.layout[part].stop)]
         return (rows, marks[1][0], -1.0) if marks[1][0] >= 0 else (rows, marks[0][0], 1.0)

@@ -11,11 +11,12 @@ from typing import Any
 
 import numpy as np
 
-from ..model.call_by_name import Names
+from ..model.call_by_name import Names, known_in
 from . import joints, joints3d, plane, rows, space
 from .body import Body, Frame, Point
 from .joint import Drive, Force, Joint
 from .results import MechanismRecord, Resolver, caught_in
+from .series import BodyParts, Parts
 
 Arrays = dict[str, np.ndarray]  # by name, time first
 
@@ -34,7 +35,7 @@ def entries(resolver: Resolver, record: MechanismRecord) -> tuple[dict[str, Any]
         forces.append(said)
     data = {
         "dimension": resolver.dimension, "gravity": resolver.gravity, "states": resolver.states, "pairs": pairs,
-        "params": {name: float(value) for name, value in vars(record.p).items()},
+        "params": {name: float(value) for name, value in known_in(record.p).items()},
         "bodies": [
             {"name": body.name, "rotation": np.asarray(body.rotation).tolist(), "origin": body.origin}
             for body in resolver.bodies.values()
@@ -77,8 +78,9 @@ class KeptResolver(Resolver):
         kit, table = (plane, joints) if self.dimension == 2 else (space, joints3d)
         made = [Body(each["name"], k, None, each["rotation"], origin=each["origin"]) for k, each in enumerate(said["bodies"])]
         ground = Body("ground", -1, None)
-        self.bodies = {body.name: body for body in made}
-        self.joints, self.drives, self.forces, self.points = {}, {}, {}, {}
+        self.bodies, self.joints, self.forces = BodyParts(), Parts(), Parts()
+        self.bodies.update({body.name: body for body in made})
+        self.drives, self.points = {}, {}
         self.timed = {each["name"] for each in (*said["joints"], *said["drives"]) if each["timed"]}
         for each in said["joints"]:
             ends = [made[k] if k >= 0 else ground for k in each["ends"]]

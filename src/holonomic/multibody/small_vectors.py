@@ -5,6 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 
+def is_ground(k) -> bool:
+    """Whether a body's number is that of the ground; a series of elements has arrays of numbers of bodies."""
+    return type(k) is not np.ndarray and k < 0
+
+
 def arctan2(sine, cosine):
     """Angle of a sine and a cosine, between -π and π; also of a complex step, for which NumPy has none."""
     if not np.iscomplexobj(sine):

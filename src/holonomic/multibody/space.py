@@ -16,7 +16,7 @@ import numpy as np
 
 from ..model.made_functions import maker
 from ..model.refusals import warn
-from .small_vectors import apply, cross, dot, minus, plus, product, times, transposed
+from .small_vectors import apply, cross, dot, is_ground, minus, plus, product, times, transposed
 
 NQ, NV = 7, 6  # coordinates and velocities of one body
 NO_TORQUE = (0.0, 0.0, 0.0)
@@ -44,6 +44,13 @@ def quaternion(axes) -> tuple[float, ...]:
 def drawn(position, axes) -> tuple:
     """Coordinates of a body as it is drawn."""
     return (*position, *quaternion(axes))
+
+
+def drawn_series(numbers, series) -> np.ndarray:
+    """Coordinates of a series of bodies as they are drawn, body by body; `numbers` gives parameters by their places."""
+    axes, of = np.unique(series.rotation.reshape(-1, 9), axis=0, return_inverse=True)  # mostly few
+    turned = np.array([quaternion(each.reshape(3, 3)) for each in axes])[of.ravel()]
+    return np.column_stack([*(numbers(series.columns.codes(axis)) for axis in series.axes), turned])
 
 
 def centre(q, k):
@@ -81,7 +88,7 @@ def place(q, p, mark):
     k, point, origin, drawn, direction = mark
     P = tuple(p[key] for key in point)
     axes = None if direction is None else drawn_axes(p, direction)
-    if k < 0:
+    if is_ground(k):
         return P, axes
     R = product(rotation(q, k), transposed(drawn))
     position = plus(centre(q, k), apply(R, minus(P, tuple(p[key] for key in origin))))
@@ -96,7 +103,7 @@ def spin(q, v, k):
 def motion(q, v, p, mark):
     """Velocity of a mark and angular velocity of its body, ground frame."""
     k = mark[0]
-    if k < 0:
+    if is_ground(k):
         return (0.0, 0.0, 0.0), (0.0, 0.0, 0.0)
     w = spin(q, v, k)
     arm = minus(place(q, p, mark)[0], centre(q, k))
@@ -258,8 +265,8 @@ def direction(q, k, i):
 
 
 def rotation_between(a, b) -> float:
-    """Angle between two positions of one body."""
-    return float(2 * np.arccos(min(1.0, abs(float(np.dot(a[3:], b[3:]))))))
+    """Largest angle between two positions of bodies, row by row."""
+    return float(2 * np.arccos(np.minimum(1.0, np.abs(np.sum(a[:, 3:] * b[:, 3:], axis=1))).min()))
 
 
 def body_angle(q, k):

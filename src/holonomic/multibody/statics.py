@@ -18,7 +18,7 @@ import numpy as np
 from ..errors import BadArgument, StepFailed, UntraceableFunction
 from ..model.call_by_name import Names, call, flatten_params
 from ..model.input_tables import input_table, values_at
-from .assemble import Kinematics, beginning, close, rows_by_qr
+from .assemble import Kinematics, beginning, close, numbers_by_name, rows_by_qr
 from .mechanism import Mechanism
 from .results import MechanismRecord, Resolver
 
@@ -55,7 +55,7 @@ class Statics(Kinematics):
                 "until it rests, or state the forces that act there without them."
             )
         self.system = m.to_system()[0]
-        self.p = Names(**m.params.as_dict())
+        self.p = numbers_by_name(m)
         self.own = Names(**dict(self.system.params))  # what the system's functions take
         given = {"t": 0.0, "p": self.own}
         self.u = Names(**{

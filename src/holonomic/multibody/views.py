@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..model.call_by_name import known_in
 from .lower import mass_keys
 from .small_vectors import dot
 
@@ -121,7 +122,7 @@ class PowerView:
 def kinetic_energy(r: MechanismRecord, body):
     """Of one body, J."""
     nv, k = r.kit.NV, body.index
-    params = vars(r.p)
+    params = known_in(r.p)
     stated = f"{body.name}.shape mass"  # there where the inertia grows with the mass
     mass, inertia, _ = mass_keys(body.name, params)
     block = r.kit.mass_block(r.p, (mass, inertia, stated if stated in params else None))
