@@ -146,8 +146,8 @@ FAULTS = (
     Fault("a start off its constraints is run when it is asked for again", "loop/opening.py",
           "seen[1] <= opening.tolerance", "seen[1] <= 1e9 * opening.tolerance", ("tests/unit/test_prepared_runs.py::"
           "test_a_start_that_is_not_plain_is_refused_in_the_same_words",)),
-    Fault("runs that are asked for alike share their data", "running/prepared.py", "self.data.copy(), Workspace.of(plan)",
-          "self.data, Workspace.of(plan)", ("tests/unit/test_prepared_runs.py::"
+    Fault("runs that are asked for alike share their data", "running/prepared.py", "first.data.copy(), save_t",
+          "first.data, save_t", ("tests/unit/test_prepared_runs.py::"
           "test_solutions_of_later_runs_do_not_touch_earlier_ones",)),
     Fault("True is taken for the 1 that was given before", "running/prepared.py",
           "found.kinds == tuple(map(type, words)) and _plain(start)", "_plain(start)", ("tests/unit/test_prepared_runs.py::"

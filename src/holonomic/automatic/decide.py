@@ -33,16 +33,16 @@ from ..loop.automatic_looks import (
     SEEN,
     SOON,
     STABLE,
-    TELLING,
+    WATCHED,
     WORTH,
-    as_expected,
     dearness,
-    is_limited,
-    is_rough,
     little_happens,
-    may_be_held_back,
+    look_at_start_compiled,
 )
 from ..loop.fastest_rate import MOVE, look
+from ..loop.from_python import NOT_OPENED
+from ..loop.opening import LIMITED, ROUGH
+from ..loop.opening import LONGER as NOT_SHORT
 from ..model.dae import Dae
 from ..native.callbacks import raise_what_was_raised
 from ..planning.choice import Choice, make_choice
@@ -50,6 +50,7 @@ from ..planning.plan import Plan
 from ..planning.words import reason
 from ..results.story import Change, Story
 from .indicators import accurate_step, moving, rate_by_time
+from .on_the_way import first_rates, later_rates, opening_of, room
 from .rates import TIGHT, Rates, too_stiff, turns_rapidly
 from .stiff_forms import forms_for, motion_at, turns_in_a_step
 
@@ -61,9 +62,7 @@ BDF_SHARE, BDF_TURNING = 0.1, 0.2
 # of DOP853
 MANY, LASTING, SHORTER = 200, 100.0, 8
 LARGE = 60  # positions and velocities above which eigenvalues cost more than they save, and factors of Radau more than BDF
-FIRST_LOOK = 25  # steps to the first look; doubled each time
-# The same where nothing was fast: every look interrupts the step loop for 10 µs. An Ode may become stiff at once, as reactions do
-CALM, CALM_ODE = 100, 50
+FIRST_LOOK = 25  # steps to the first look at a run that seems short; doubled each time
 FOR_SHORT = RK45()  # what a run in which little happens begins with
 AS_IMPLICIT = 8 * FIRST_LOOK  # the same after a change to an implicit method
 # Of the fastest rate at a change to an implicit method, what is as fast still; by how much stiffer a state has to be than one at
@@ -74,11 +73,6 @@ MOST_CHANGES = 20
 # Radau of variable order takes 0.4 to 0.7 times the time of order 5 for an error of 1e-9 on seven stiff problems, 0.4 to 1.4 times
 # for 1e-6, and 0.6 to 1.5 times for 1e-3: see docs/automatic-choice.md
 OF_ORDER_5, OF_ANY_ORDER, FINE = Radau(), Radau(order="variable"), 3e-6
-
-
-def calm_look(model) -> int:
-    """Return the steps to the first look at a run that begins with nothing fast."""
-    return CALM_ODE if model.is_ode else CALM
 
 
 GIVEN = ("model", "given", "t_end", "plan_for", "made", "usual")  # what the call says; all else is seen and decided on the way
@@ -111,10 +105,12 @@ class Choosing:
         self.usual = self.explicit = choice
         self.changes: list[Change] = []
         self.first: Rates | None = None
-        self.interval = FIRST_LOOK  # steps to the next look
+        self.opening: Any = None  # what the step loop goes by that looks at an explicit run
+        self.interval = AS_IMPLICIT  # steps to the next look at an implicit one
         self._since = (0.0, 0)  # time and steps at the last look
         self._turn = 0.0  # 1/s, of constraints that turn by themselves
         self._corners = False  # whether forces are not smooth
+        self._given_up = False  # an implicit method could not go on
         self._in_vain = 0.0  # fastest rate times accurate step at which an implicit method was tried, and took short steps
 
     def memories(self) -> dict[str, Any]:
@@ -143,16 +139,16 @@ class Choosing:
         return Story(self.first, tuple(self.changes))
 
     def rates(self, run, keep: bool = True) -> Rates:
-        """Look at the current state of a run; with `keep`, nothing of it changes."""
+        """Look at the current state of a run; with `keep`, nothing of it changes. Without, it is the start."""
         model, plan, t, K, found = self.model, run.plan, run.t, run.K, np.zeros(3)
         left = self.t_end - t
         kept = K[:4].copy() if keep else None
-        if not keep or run.slope(t, run.x, 0):
-            look(
-                plan.for_kernels(run.data), run.memory, t, run.x, run.xe, K, run.W, model.nq, model.nv,
-                model.nq // model.order if model.is_ode else model.nq, left, found,
-            )  # fmt: skip
-            raise_what_was_raised()
+        positions = model.nq // model.order if model.is_ode else model.nq
+        if not keep:
+            look_at_start_compiled(plan.for_kernels(run.data), run.memory, t, run.work.loop, positions, left, found)
+        elif run.slope(t, run.x, 0):
+            look(plan.for_kernels(run.data), run.memory, t, run.x, run.xe, K, run.W, model.nq, model.nv, positions, left, found)
+        raise_what_was_raised()
         if keep:
             K[:4] = kept
         fastest, real, motion = found.tolist()
@@ -165,23 +161,6 @@ class Choosing:
 
     def at_start(self, run) -> Choice | None:
         """Return another choice where an explicit method is far from what suits the start, or the run short."""
-        choice = self._of_start(run)
-        if self.explicit is self.usual and (choice is None or choice is self.explicit):
-            self._later()
-        return choice
-
-    def begun(self, plan: Plan, rates: Rates) -> None:
-        """Take over what the compiled opening of a run has found, which begins with the plan that suits it."""
-        self.first = rates
-        if not self._is_short(plan, rates):
-            self._later()
-
-    def _later(self) -> None:
-        """Look again a little later where nothing was fast."""
-        if self.first is not None and self.first.fastest * self.first.accurate < STABLE:
-            self.interval = calm_look(self.model)
-
-    def _of_start(self, run) -> Choice | None:
         left = self._left(run)
         rates = self.first = self.rates(run, keep=False)
         if self.model.dense and moving(self.model, run.data) and rates.fastest * rates.accurate < STABLE:
@@ -213,72 +192,67 @@ class Choosing:
         self._turn, self.first = rate, rates
         return self._change(run, rates, STABLE / rate, "the constraints change much faster than the motion")
 
+    def begun(self, plan: Plan, opening) -> None:
+        """Take over what the compiled opening of a run has found, which began with this plan."""
+        self.first, self.opening = first_rates(opening), opening
+        self._is_short(plan, self.first)
+
+    def watch(self, run) -> None:
+        """Let the step loop look at a run on its way, if it is an explicit one."""
+        if run.opened is not NOT_OPENED or run.plan.choice.integrator.implicit or len(self.changes) >= MOST_CHANGES:
+            return
+        if self.opening is None:
+            self.opening = opening_of(self.model, self.usual)
+            if self.first is not None:
+                self.opening.fastest, self.opening.real, self.opening.accurate = self.first[:3]
+            self.look_on_the_way(self.opening)
+        run.opened = room(run.K.shape[1], self.opening)
+
+    def look_on_the_way(self, opening) -> None:
+        """Enter what the looks at an explicit run go by."""
+        usual = self.explicit is self.usual
+        opening.t_end, opening.looks, opening.corners = self.t_end, not self._given_up, self._corners
+        opening.interval = opening.left = WATCHED if usual else FIRST_LOOK
+        opening.least = max(SEEN if usual else SOON, AGAIN * self._in_vain)
+        opening.is_short, opening.keeps_order = not usual, not usual or self.usual.rtol < TIGHT
+
+    def steps_to_look(self, run) -> int | None:
+        """Return the steps to the next look from Python, at an implicit run."""
+        return self.interval if run.plan.choice.integrator.implicit else None
+
     def on_the_way(self, run) -> Choice | None:
         """Return another choice after a stretch of steps, or None to go on."""
+        if not run.plan.choice.integrator.implicit:
+            return self._called(run)
         self.interval = min(2 * self.interval, LONGEST_LOOK)
         t, steps = self._since
         taken = run.memory.accepted - steps
         self._since = (run.t, run.memory.accepted)
         if len(self.changes) >= MOST_CHANGES:
             return None
-        if run.plan.choice.integrator.implicit:
-            h = max(abs(run.t - t) / max(taken, 1), abs(run.memory.h))  # the first steps are short
-            return self._back(run, h) or (self._finer(run, h) if self.interval >= LONGEST_LOOK else None)
-        return self._held_back(run) or self._rough(run) or self._longer(run)
+        h = max(abs(run.t - t) / max(taken, 1), abs(run.memory.h))  # the first steps are short
+        return self._back(run, h) or (self._finer(run, h) if self.interval >= LONGEST_LOOK else None)
 
-    def _held_back(self, run) -> Choice | None:
-        """Return an implicit choice where stability, not accuracy, limits the step.
+    def _called(self, run) -> Choice | None:
+        """Return what the looks of the step loop at an explicit run call for.
 
-        The step loop tells where steps reach the limit of stability. With a tight tolerance they stay far below it: the error
-        of what is stiff, and driven, is of a low order. So steps much shorter than the motion asks for are looked at, too,
-        where there are many.
+        Stability, not accuracy, limits the step: the loop tells where steps reach its limit. With a tight tolerance they stay far
+        below it: the error of what is stiff, and driven, is of a low order. So steps much shorter than the motion asks for are
+        looked at, too, where there are many. Or forces are not smooth; or a run that seemed short has many steps to go.
         """
-        told, h, left = run.memory.is_stiff != 0, abs(run.memory.h), self._left(run)
-        if told:
-            run.memory.is_stiff = run.memory.stiff_steps = 0
-        elif self._corners or self._as_expected(h) or not may_be_held_back(left, h, run.memory):
+        verdict, rates, h = self.opening.verdict, later_rates(self.opening), abs(run.memory.h)
+        self.opening.verdict = 0
+        if verdict == LIMITED:
+            return self._change(run, rates, h, "stability, not accuracy, limits the step")
+        if verdict == ROUGH:
+            self.explicit, self._corners = self.in_short(), True
+            reason = "steps meet corners of the forces, where a lower order loses less"
+        elif verdict == NOT_SHORT:
+            self.explicit, reason = self.usual, "the run is not as short as it seemed"
+        else:
             return None
-        if left < WORTH * h:
-            return None
-        rates = self.rates(run)
-        stiffness = rates.fastest * rates.accurate
-        if stiffness < max(SEEN if self.explicit is self.usual else SOON, AGAIN * self._in_vain):
-            return None
-        if not is_limited(told, rates.fastest, rates.real, rates.accurate, h, run.memory.stiff_bound):
-            return None
-        return self.limited(run, rates, h)
-
-    def limited(self, run, rates: Rates, h: float) -> Choice | None:
-        """Return an implicit choice for a state in which what is fast limits the step h."""
-        return self._change(run, rates, h, "stability, not accuracy, limits the step")
-
-    def _as_expected(self, h: float) -> bool:
-        """Whether a step is about as long as the motion asked for at the start; nothing tells where that was one that decays."""
-        first = self.first
-        return first is not None and as_expected(first.fastest, first.real, first.accurate, h)
-
-    def _rough(self, run) -> Choice | None:
-        """Return the choice of a lower order where forces are not smooth."""
-        h = abs(run.memory.h)
-        if self.explicit is not self.usual or self.usual.rtol < TIGHT or self._left(run) < WORTH * h or not is_rough(run.memory):
-            return None
-        if run.memory.accepted < TELLING:
-            return None
-        self.explicit, self._corners = self.in_short(), True
-        self._note(run, self.explicit, self.rates(run), h, "steps meet corners of the forces, where a lower order loses less")
+        self._note(run, self.explicit, rates, h, reason)
         return self.explicit
-
-    def _longer(self, run) -> Choice | None:
-        """Return the usual choice where a run that seemed short has many steps to go."""
-        h = abs(run.memory.h)
-        if self.explicit is self.usual or self._corners or self._left(run) < WORTH * h:
-            return None
-        rates = self.rates(run)
-        if rates.fastest * h > 1.0:  # stability may be the reason, which is seen in time
-            return None
-        self.explicit = self.usual
-        self._note(run, self.usual, rates, h, "the run is not as short as it seemed")
-        return self.usual
 
     def _back(self, run, h: float) -> Choice | None:
         if h == 0.0:
@@ -327,7 +301,7 @@ class Choosing:
         if not self.changes or not run.plan.choice.integrator.implicit or status == TOO_MANY_STEPS:
             return None
         self._note(run, self.explicit, Rates(0.0, 0.0, 0.0), abs(run.memory.h), reason(status))
-        self.interval = 1 << 40  # and no more of it
+        self._given_up = True  # and no more of it
         return self.explicit
 
     def vibrating(self, run) -> str:
@@ -357,8 +331,7 @@ class Choosing:
 
     def _enter(self, change: Change) -> None:
         self.changes.append(change)
-        self.interval = FIRST_LOOK if change.choice is self.explicit else AS_IMPLICIT
-        self._since = (change.t, 0)
+        self.opening, self.interval, self._since = None, AS_IMPLICIT, (change.t, 0)
 
     def _candidates(self, run, rates: Rates):
         """Implicit choices in the order in which they are tried."""

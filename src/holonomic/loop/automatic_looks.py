@@ -14,8 +14,8 @@ from ..kernels.evaluate import evaluate
 from ..kernels.memory import RUN
 from ..kernels.signatures import LOOP, MODEL, Model
 from ..native.marks import entry, inner, leaf
-from ..native.types import Group, b1, f8, i8, ints, mat
-from .fastest_rate import FASTEST, MOTION, REAL, look
+from ..native.types import Group, b1, f8, i8, ints, mat, vec
+from .fastest_rate import FASTEST, MOTION, REAL, look, look_ahead
 
 STABLE = 6.0  # |h λ| up to which DOP853 is stable, [HW96] Sec. IV.2
 # A step that accuracy allows, times the fastest rate, above which an implicit method wins. BDF takes 7 to 10 steps where
@@ -30,7 +30,7 @@ SOON = 20.0
 ACCURATE = 2.5  # DOP853 takes about 2.5 rtol^(1/8) / rate, measured on the smooth problems of the library
 WORTH = 60  # explicit steps to go: with fewer a change gains nothing
 LONGER = 3.0  # an explicit step must be this many times longer than the implicit ones, to go back
-LONGEST_LOOK = 1600  # steps between two looks, doubled each time
+LONGEST_LOOK = 1600  # steps between two looks
 DECAYS = 0.2  # of the rate: what loses less than this share while it turns by one radian is an oscillation
 # A step that accuracy allows, times the fastest rate, above which an implicit method wins once steps are found to be held back. Of
 # 60 random stiff systems those below lost by the change, time and accuracy; above 60 they gained up to a factor of 30, and
@@ -46,6 +46,11 @@ FAR, NEAR, FORCED = 1000, 0.3, 10.0
 UNEVEN = 0.3
 GENEROUS = 1.5  # by which accurate steps of members count as longer: single runs know the tolerance before its reserve
 RESIDUALS = 8.6  # in one step of Radau of order 5; other orders have as many times its cost
+# |h λ| beside the limit of stability from which on a step counts as held there, and looks in a row that find it so
+AT_LIMIT, IN_A_ROW = 0.5, 2
+# Steps to the first look at an explicit run on its way, and the share of it by which each next one is later: so something stiff
+# is met within a fifth of the steps after it began. A look costs as much as one step of DOP853
+WATCHED, LATER = 12, 4
 GLANCE = 100  # steps after which the stiffness test of a member is read
 EXPECTED = 0.5  # of the accurate step at the start: what a step is where nothing holds it back
 # Of |h λ| at the limit of stability: what vibrates more slowly is followed by the steps, and is part of the motion
@@ -64,10 +69,11 @@ class Looks(NamedTuple):
     why: Any  # what they are handed over for
     positions: Any  # entries of x that have rates among the others
     steps: Any  # until the next look, by member
+    expected: Any  # steps at least so long are held back by nothing, by member
     spare: Any  # room for the rows of K that a look uses up, and what it finds
 
 
-LOOKS = Group(Looks, (b1, i8, i8, ints, mat))
+LOOKS = Group(Looks, (b1, i8, i8, ints, vec, mat))
 
 
 @inner
@@ -110,6 +116,29 @@ def too_stiff(size, fastest, real, accurate, left, short):
     return decays(fastest, real) & (fastest * accurate >= stiff_from(size, short)) & (fastest * left >= worth)
 
 
+@inner
+def look_at_start(model, run, t, state, y, positions, left, found):
+    """Look at a start, and of an ODE of order 1 a little ahead, too: it may become stiff at once, as reactions do.
+
+    Row 0 of K holds the field there; y has room for a state. What decays faster ahead than anything at the start counts.
+    """
+    size, x, K, W = model.size, state.x, state.K, state.W
+    look(model, run, t, x, y, K, W, size.nq, size.nv, positions, left, found)
+    if size.nv == 0 and size.nl == 0 and positions == size.nq:
+        fastest, real = found[FASTEST], found[REAL]
+        look_ahead(model, run, t, x, state.xn, y, K, W, size.nq, left, found)
+        forward = 1.0 if left >= 0.0 else -1.0
+        if not (found[FASTEST] > fastest and decays(found[FASTEST], forward * found[REAL])):
+            found[FASTEST] = fastest
+            found[REAL] = real
+
+
+@entry(MODEL, RUN.type, f8, LOOP, i8, f8, vec)
+def look_at_start_compiled(model, run, t, loop, positions, left, found):
+    """`look_at_start` of a single run, from Python."""
+    look_at_start(model, run, t, loop.state, loop.inside.x, positions, left, found)
+
+
 @entry(MODEL, RUN.type, f8, f8, mat, mat, LOOP, i8, mat, ints)
 def look_at_starts(model, run, t, left, X0, DATA, loop, positions, FOUND, STATUS):
     """What `look` finds at the start of every member; zeros and a status where its field fails."""
@@ -120,7 +149,7 @@ def look_at_starts(model, run, t, left, X0, DATA, loop, positions, FOUND, STATUS
         member = Model(model.fns, size, DATA[m])
         STATUS[m] = evaluate(member, run, t, x, K, 0, W)
         if STATUS[m] == OK:
-            look(member, run, t, x, loop.inside.x, K, W, size.nq, size.nv, positions, left, FOUND[m])
+            look_at_start(member, run, t, loop.state, loop.inside.x, positions, left, FOUND[m])
 
 
 # Steps of DOP853 rejected with more than 300 times the tolerance, beside those accepted: 8 % with wheels on rails whose creep
@@ -135,9 +164,16 @@ def is_rough(run):
 
 
 @inner
-def may_be_held_back(left, h, run):
-    """Tell whether it is worth looking why steps are as short as they are, with so much to go."""
-    return left >= FAR * h and run.rejected <= UNEVEN * run.accepted
+def next_look(why, interval):
+    """Return the steps to the next look, after so many to this one."""
+    longer = interval + interval // LATER if why == IF_STIFF else 2 * interval
+    return min(longer, LONGEST_LOOK)
+
+
+@inner
+def is_even(run):
+    """Tell whether so few steps are rejected that something stiff may be why they are short."""
+    return run.rejected <= UNEVEN * run.accepted
 
 
 @inner
@@ -153,11 +189,17 @@ def as_expected(fastest, real, accurate, h):
 
 
 @inner
-def is_limited(told, fastest, real, accurate, h, stiff_bound):
+def is_limited(told, fastest, real, accurate, h, left, stiff_bound):
     """Tell whether what is fast, and not accuracy, limits steps of length h; `told`: the stiffness test says so."""
-    if decays(fastest, real):
-        return told or is_held_back(fastest, accurate, h)
-    return told and fastest * h > PASSED_OVER * stiff_bound
+    if not decays(fastest, real):
+        return told and fastest * h > PASSED_OVER * stiff_bound
+    return told or (left >= FAR * h and is_held_back(fastest, accurate, h))
+
+
+@inner
+def is_at_limit(fastest, real, h, stiff_bound):
+    """Tell whether a step reaches the limit of stability, for something that decays."""
+    return decays(fastest, real) and fastest * h > AT_LIMIT * stiff_bound
 
 
 @inner
@@ -173,8 +215,8 @@ def turned_stiff(t_end, run):
 
 
 @inner
-def hands_over(looks, t_end, since, steps, model, run, loop):
-    """Tell whether the automatic choice would look closer at a member: at `since` it had taken so many `steps`."""
+def hands_over(looks, m, t_end, since, steps, model, run, loop):
+    """Tell whether the automatic choice would look closer at member m: at `since` it had taken so many `steps`."""
     left = t_end - run.t
     h = abs(run.h)
     if looks.why == IF_NOT_STIFF:
@@ -186,19 +228,23 @@ def hands_over(looks, t_end, since, steps, model, run, loop):
     if run.is_stiff != 0:
         run.is_stiff = 0
         run.stiff_steps = 0
-    if asked:
-        return abs(left) >= WORTH * h
-    return may_be_held_back(abs(left), h, run) and held_back(h, left, model, run, loop, looks)
+    if abs(left) < WORTH * h:
+        return False
+    return asked or (h <= looks.expected[m] and is_even(run) and held_back(h, left, model, run, loop, looks))
 
 
 @leaf
 def held_back(h, left, model, run, loop, looks):
-    """Tell whether what decays makes explicit steps of length h far shorter than accuracy asks for."""
+    """Tell whether what decays may make explicit steps of length h far shorter than accuracy asks for."""
     look_aside(left, model, run, loop, looks)
     found = looks.spare[ROWS]
-    if not math.copysign(1.0, left) * found[REAL] < -DECAYS * found[FASTEST]:
+    fastest, real = found[FASTEST], math.copysign(1.0, left) * found[REAL]
+    accurate = GENEROUS * accurate_at(found, left, run)
+    if not decays(fastest, real) or fastest * accurate < SEEN:
         return False
-    return is_held_back(found[FASTEST], GENEROUS * accurate_at(found, left, run), h)
+    return is_limited(False, fastest, real, accurate, h, abs(left), run.stiff_bound) or is_at_limit(
+        fastest, real, h, run.stiff_bound
+    )
 
 
 @leaf

@@ -26,7 +26,7 @@ from ..kernels.signatures import (
 from ..kernels.vectors import write_row
 from ..native.marks import entry, inner, leaf
 from ..native.types import Array, Group, cube, f8, i8, int_mat, ints, mat, vec
-from .automatic_looks import GLANCE, LONGEST_LOOK, LOOKS, hands_over, turned_stiff
+from .automatic_looks import GLANCE, LOOKS, hands_over, next_look, turned_stiff
 from .begin import begin
 from .drive import drive
 from .event_search import (
@@ -307,9 +307,9 @@ def run_member(m, slots, model, method, run, loop, record, events, tables, looks
                     if turned_stiff(t_end, run):  # what the next look will find: no more steps in vain
                         return HANDED_OVER
                 else:
-                    if hands_over(looks, t_end, since, steps, model, run, loop):
+                    if hands_over(looks, m, t_end, since, steps, model, run, loop):
                         return HANDED_OVER
-                    looks.steps[m] = ahead = min(2 * looks.steps[m], LONGEST_LOOK)
+                    looks.steps[m] = ahead = next_look(looks.why, looks.steps[m])
                     since, steps = run.t, run.accepted
                 run.quota = min(ahead, GLANCE)
         if status == DONE and stretch < stops.shape[0] - 1:

@@ -8,7 +8,7 @@ from ..errors import OK
 from ..kernels.evaluate import evaluate
 from ..kernels.memory import RUN
 from ..kernels.signatures import MODEL, RESIDUAL, TERMS, call_function
-from ..native.marks import entry, leaf
+from ..native.marks import entry, inner, leaf
 from ..native.types import Group, cube, f8, i8, ints, mat, vec
 
 ITERATIONS = 8
@@ -35,16 +35,32 @@ def look(model, run, t, x, y, K, W, nq, nv, positions, left, out):
     for i in range(nz):
         reach = max(reach, abs(x[i]))
         speed = max(speed, abs(K[0, i]))
-        # no direction of a particular system, the same for every run
-        K[2, i] = (1.0 + 0.618 * (i % 5)) * (1.0 if i % 2 == 0 else -1.0)
-    apart = left * 1e-3
-    if abs(apart) * speed > ALONG * (1.0 + reach):
-        apart = math.copysign(ALONG * (1.0 + reach) / speed, left)
+    apart = way_ahead(reach, speed, left)
     for i in range(nz):
         y[i] = x[i] + apart * K[0, i]
     if evaluate(model, run, t + apart, y, K, 1, W) == OK:
         out[MOTION] = motion(K, apart, x, nq, nv)
-    move = MOVE * (reach if reach > 0.0 else 1.0)
+    fastest_at(model, run, t, x, y, K, W, nz, positions, MOVE * (reach if reach > 0.0 else 1.0), out)
+
+
+@inner
+def way_ahead(reach, speed, left):
+    """Return how far ahead, in time, a second slope is looked at."""
+    apart = left * 1e-3
+    if abs(apart) * speed > ALONG * (1.0 + reach):
+        apart = math.copysign(ALONG * (1.0 + reach) / speed, left)
+    return apart
+
+
+@inner
+def fastest_at(model, run, t, x, y, K, W, nz, positions, move, out):
+    """Put the largest |eigenvalue| at x, and its real part, into `out`, by differences of length `move`.
+
+    Row 0 of K holds the field at x.
+    """
+    for i in range(nz):
+        # no direction of a particular system, the same for every run
+        K[2, i] = (1.0 + 0.618 * (i % 5)) * (1.0 if i % 2 == 0 else -1.0)
     weight, mean, growth, length = 1.0, 0.0, 1.0, 0.0
     for i in range(nz):
         length += K[2, i] * K[2, i]
@@ -76,6 +92,25 @@ def look(model, run, t, x, y, K, W, nq, nv, positions, left, out):
         y[i] = x[i] + move / length * K[3, i]
     if evaluate(model, run, t, y, K, 1, W) == OK:
         dominant(K, nz, positions, weight, move, length, out)
+
+
+@inner
+def look_ahead(model, run, t, x, z, y, K, W, n, left, out):
+    """The same a little further along the motion, of an ODE of order 1; row 0 of K holds the field at x, before and after.
+
+    `z` and `y` have room for states. The rate of the motion in `out` stays as it is.
+    """
+    reach, speed = 0.0, 0.0
+    for i in range(n):
+        reach = max(reach, abs(x[i]))
+        speed = max(speed, abs(K[0, i]))
+    apart = way_ahead(reach, speed, left)
+    for i in range(n):
+        z[i] = x[i] + apart * K[0, i]
+    out[FASTEST], out[REAL] = 0.0, 0.0
+    if evaluate(model, run, t + apart, z, K, 0, W) == OK:
+        fastest_at(model, run, t + apart, z, y, K, W, n, n, MOVE * (reach if reach > 0.0 else 1.0), out)
+    evaluate(model, run, t, x, K, 0, W)
 
 
 @leaf

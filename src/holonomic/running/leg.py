@@ -10,11 +10,9 @@ from typing import Any
 
 import numpy as np
 
+from ..automatic.on_the_way import opening_of, room
 from ..errors import OK
-from ..kernels.signatures import Fn
-from ..loop.automatic_looks import ROWS
 from ..loop.from_python import field_at
-from ..loop.opening import OPENING
 from ..planning.plan import Plan
 from ..planning.workspace import Workspace
 from ..results.solution import Solution
@@ -51,6 +49,7 @@ class Leg:
         lowered = plan.stabilization
         self.has_gains = lowered.shift is not None or lowered.gains is not None
         run = Run(plan, self.data.copy(), t0, np.zeros(self.size), t1, save_t=None if every else NOTHING, **limits)
+        self.interval = 0  # steps to the first look on the way
         self.unbegun, self.kind = run.unbegun(), type(run.memory)
         self.first = run.first
         width = run.K.shape[1]
@@ -69,15 +68,9 @@ class Leg:
             return self._new(width)
 
     def _new(self, width: int) -> tuple:
-        opening = OPENING.new()
+        opening = opening_of(self.plan.model, self.plan.choice)
         opening.crosses = self.crosses
-        opening.invariants = self.plan.model.data_places["invariants"].start
-        return (opening, *self.checks(()), np.empty(3), np.empty((ROWS, width)))
-
-    def checks(self, wanted: tuple[Fn, ...]) -> tuple:
-        """Return the functions by which a start is checked, and the arrays that they fill."""
-        fns, lengths = self.plan.model.table(wanted)
-        return fns, *(np.empty(lengths.get(fn, 0)) for fn in (Fn.VEL_FACTOR, Fn.RESIDUAL))
+        return room(width, opening)
 
 
 class Part:
@@ -112,7 +105,8 @@ class Part:
         memory, opening = self.memory, self.opened[0]
         memory.t = memory.t_base = t0
         memory.t_stop = opening.t_end = t1
-        opening.t_stop, opening.quota, opening.verdict = t_stop, quota, 0
+        opening.t_stop, opening.quota, opening.verdict, opening.limited = t_stop, quota, 0, 0
+        opening.interval = opening.left = self.leg.interval
         self.start = (t0, self.x[: self.leg.size].copy())
 
     def handed_to(self, leg: Leg, t1: float, inputs, quota: int, started: bool = True) -> Part:

@@ -16,13 +16,13 @@ from __future__ import annotations
 import numpy as np
 
 from ..arguments import Asked, GivenStart, Opened
-from ..automatic.decide import FIRST_LOOK, FOR_SHORT, Choosing, calm_look
+from ..automatic.decide import FIRST_LOOK, FOR_SHORT, Choosing
 from ..automatic.indicators import moving
-from ..automatic.rates import TIGHT, Rates
+from ..automatic.on_the_way import first_rates
 from ..automatic.reasons import reasons
 from ..errors import DONE, NearSingularWarning, UnstableWarning
 from ..kernels.signatures import Fn
-from ..loop.automatic_looks import turned_in_a_step
+from ..loop.automatic_looks import SEEN, SOON, WATCHED
 from ..loop.from_python import BEGIN, CHECK, DRIVE, KEEP, LOOK, run_compiled
 from ..loop.opening import ASIDE, LIMITED, STIFF
 from ..model.dae import Dae
@@ -44,7 +44,6 @@ from .run import DOUBLE, INTERRUPTED, NOTHING, QUOTA, Run
 from .walk import repeated, run_again, walk
 
 MOST = 16  # ways of asking that are remembered for one model
-LOOKED_AT = 300  # steps between two looks on the way, up to which compiled code goes on by itself
 UNHEARD, NEVER = object(), False  # of words: they did not come yet; nothing can be settled for them
 SAVE_AT = Asked._fields.index("save_at")
 
@@ -177,20 +176,19 @@ class Prepared:
         if self.inputs.tables:
             self.inputs.begin(part.data, t0, self.forward)
             t_stop = self.inputs.next_break(t0, t1)
-        part.begins(t0, t1, t_stop, FIRST_LOOK if self.chooses else QUOTA)
+        part.begins(t0, t1, t_stop, QUOTA)
         status, choosing, parts = _opened(part, self.stages), None, []
-        opening = part.opened[0]
-        if opening.verdict:
-            choosing = self._choosing(t1, opening)
-            other = choosing.stiff_start(part) if opening.verdict == STIFF else choosing.limited(part, *_limited(part))
-            leg = None if other is None else self._leg(other, t0, t1)
-            if leg is None and opening.verdict == STIFF:
+        verdict = part.opened[0].verdict
+        if verdict == STIFF or verdict == LIMITED:
+            choosing = self._choosing(t1, part.opened[0])
+            other = choosing.stiff_start(part) if verdict == STIFF else choosing.on_the_way(part)
+            if other is None and verdict == LIMITED:
+                return self._walked(here, asked, None, part, parts, choosing)
+            if other is None:
                 part.release()
                 return None
-            if leg is None:
-                return self._walked(here, asked, None, part, parts, choosing)
-            before, part = part, part.handed_to(leg, t1, self.inputs, choosing.interval, opening.verdict == LIMITED)
-            if opening.verdict == LIMITED:
+            before, part = part, part.handed_to(self._leg(other, t0, t1), t1, self.inputs, choosing.interval, verdict == LIMITED)
+            if verdict == LIMITED:
                 parts.append(before.over(Start(q, v), self.inputs, first.first, "changed"))
             else:
                 before.release()
@@ -210,7 +208,7 @@ class Prepared:
     def _over(self, part: Part, parts: list[Solution], begin: Start, choosing: Choosing | None) -> Solution:
         """Return the solution of a run that is over."""
         opening = part.opened[0]
-        story = choosing.story() if choosing is not None else Story(_first_rates(opening)) if self.chooses else None
+        story = choosing.story() if choosing is not None else Story(first_rates(opening)) if self.chooses else None
         sol = part.over(begin, self.inputs, None if parts else self.first.first, "end")
         trail = sol.trail
         if trail.memory.fixed:
@@ -230,8 +228,7 @@ class Prepared:
     def _choosing(self, t1: float, opening) -> Choosing:
         """Return the automatic choice of a run that was opened so."""
         choosing = Choosing(self.plan.model, self.given, self.choice, t1, self._plan_for, self._made)
-        choosing.begun(self.plan, _first_rates(opening))
-        choosing.interval = opening.quota
+        choosing.begun(self.plan, opening)
         return choosing
 
     def _plan_for(self, choice: Choice) -> Plan:
@@ -261,7 +258,7 @@ class Prepared:
         if self.chooses:
             if choosing is None:
                 choosing = self._choosing(t1, opening)
-            run.left = None if status is None else opening.quota
+            run.left = None if status is None else choosing.steps_to_look(run)
         crossing = Crossing(lambda other: plan_of(plan.model, other, {}, None), t1)
         return walk(
             run, plan, Start(q, v), t0, t1, None, asked.progress, choosing=choosing, crossing=crossing, begun=True, parts=parts
@@ -274,18 +271,19 @@ class FirstLeg(Leg):
     def __init__(self, plan: Plan, choice: Choice, stages: int, *settled):
         self.choice, self.stages = choice, stages
         super().__init__(plan, *settled)
+        self.interval = FIRST_LOOK if plan.choice.integrator == FOR_SHORT else WATCHED
 
     def _new(self, width: int) -> tuple:
         model, choice = self.plan.model, self.choice
-        opening, _, _, _, *room = super()._new(width)
+        opening, _, _, _, *more = super()._new(width)
         opening.tolerance, opening.independent = max(choice.constraint_tol, LEAST_TOLERANCE), RHO_FULL_RANK
-        opening.turn, opening.calm = turned_in_a_step(choice.rtol), calm_look(model)
-        opening.positions = model.nq // model.order if model.is_ode else model.nq
-        opening.may_be_short, opening.keeps_order = choice.rtol >= TIGHT, choice.rtol < TIGHT
-        opening.is_short = self.plan.choice.integrator == FOR_SHORT
-        opening.looks = LOOKED_AT if choice.integrator_open else 0
+        if choice.integrator_open:
+            opening.is_short = self.plan.choice.integrator == FOR_SHORT
+            opening.looks, opening.least = 1, SOON if opening.is_short else SEEN
+            opening.keeps_order = opening.is_short or opening.keeps_order
         wanted = (Fn.VEL_FACTOR, Fn.RESIDUAL) if self.stages & CHECK else (Fn.RESIDUAL,) if model.n_invariants else ()
-        return (opening, *self.checks(wanted), *room)
+        fns, lengths = model.table(wanted)
+        return opening, fns, *(np.empty(lengths.get(fn, 0)) for fn in (Fn.VEL_FACTOR, Fn.RESIDUAL)), *more
 
 
 def _opened(part: Part, stages: int) -> int:
@@ -294,14 +292,3 @@ def _opened(part: Part, stages: int) -> int:
         return run_compiled.native(part.given(), part.opened, stages)
     except KeyboardInterrupt:
         return INTERRUPTED
-
-
-def _first_rates(opening) -> Rates:
-    return Rates(opening.fastest, opening.real, opening.accurate, short=bool(opening.little))
-
-
-def _limited(part: Part) -> tuple[Rates, float]:
-    """What was found where stability limits the step, and the step."""
-    opening = part.opened[0]
-    rates = Rates(opening.fastest_later, opening.real_later, opening.accurate_later, short=bool(opening.little_later))
-    return rates, abs(part.memory.h)

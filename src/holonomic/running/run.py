@@ -102,6 +102,7 @@ class Run:
         self.sampling: Sampling | None = None  # controllers
         self.left: int | None = None  # attempted steps until `go` returns, where they are counted
         self.ahead: int | None = None  # status of a stretch that has been taken already
+        self.opened = NOT_OPENED  # what compiled code is given to look at the run on its way
         memory.crosses = BY_STAGES if plan.crosses else 0
 
     def release(self) -> None:
@@ -286,7 +287,7 @@ class Run:
     def go(self, tell=None, most: int | None = None) -> int:
         """Run until the stop time, an event or a failure; `tell(t)` is called about every 50 ms.
 
-        With `most`, return MORE after that many attempted steps.
+        With `most`, return MORE after that many attempted steps; and where a look on the way calls for another method.
         """
         plan, memory = self.plan, self.memory
         while True:
@@ -317,7 +318,7 @@ class Run:
             if status != MORE:
                 return status
             used = time.perf_counter() - began
-            if most is not None and most <= 0:
+            if (most is not None and most <= 0) or self.opened[0].verdict:
                 return MORE
             if measured and steps > 10 and used > 0:
                 self._quota = int(min(1e7, max(20, steps * STRETCH_SECONDS / used)))
@@ -328,7 +329,7 @@ class Run:
         """Take steps until Python has to know of something; return a status."""
         plan = self.plan
         if not plan.model.interpreted:
-            return run_compiled(self._given(), NOT_OPENED, DRIVE)
+            return run_compiled(self._given(), self.opened, DRIVE)
         return drive_interpreted(
             plan.slots, plan.for_kernels(self.data), plan.method, self.memory, self.work.loop,
             Record(*self.work.rows, self.save_t), self.work.events,

@@ -82,7 +82,9 @@ def walk(
             if known is None and run.ahead is None:
                 run.stop_at(run.inputs.next_break(run.t, t1))
                 crossing.watch(run)
-                run.left = crossing.interval or (None if choosing is None else choosing.interval)
+                run.left = crossing.interval or (None if choosing is None else choosing.steps_to_look(run))
+            if choosing is not None and crossing.interval is None:
+                choosing.watch(run)
             known = None  # a checkpoint is gone on with in the middle of a stretch
             if attendant is not None:
                 attendant.attend(run, parts)

@@ -62,7 +62,7 @@ def run_all(job: Job, first: int, last: int, spread: Callable = map) -> Chunk:
     if job.open is None:
         handed = todo if by_python else _together(job, Way(program, job.memory), members, values, todo, chunk)
     else:
-        chunk.way, looks = job.open.begin_with(job, members, values)
+        chunk.way, *looks = job.open.begin_with(job, members, values)
         handed = [] if not by_python else todo.tolist()
         for number in [] if by_python else np.unique(chunk.way[todo]).tolist():
             mine, way = todo[chunk.way[todo] == number], job.open.way(job, number)
@@ -83,7 +83,8 @@ def _together(job: Job, way: Way, members: Members, values, todo, chunk: Chunk, 
     if alarm:
         begin.crosses, begin.notes = alarm, 0
     nev, room, number = len(program.events), EVENTS_OF_ONE, int(chunk.way[todo[0]]) if looks is not None else 0
-    at_starts, noted = (np.zeros(0, dtype=np.int64) if looks is None else looks), np.zeros((n, _width(program, begin)))
+    steps, expected = looks or (np.zeros(0, dtype=np.int64), np.zeros(0))
+    noted = np.zeros((n, _width(program, begin)))
     positions = 0 if job.open is None else job.open.positions(program.model)
     spare = np.empty((automatic_looks.ROWS + 1, work.loop.state.K.shape[1]))
     begin.at_lam = members.at_lam
@@ -97,7 +98,7 @@ def _together(job: Job, way: Way, members: Members, values, todo, chunk: Chunk, 
             chunk.ended, np.zeros(n, dtype=np.int64), np.zeros((n, room * nev)), np.zeros((n, room * nev), dtype=np.int64),
             np.zeros((n, room * nev, nx)), np.zeros((n, room * nev, nk)),
         )  # fmt: skip
-        looks_at = automatic_looks.Looks(looks is not None, HANDED_OVER_FOR[number], positions, at_starts.copy(), spare)
+        looks_at = automatic_looks.Looks(looks is not None, HANDED_OVER_FOR[number], positions, steps.copy(), expected, spare)
         for span in stretches(left.tolist()):
             batch.run_members(
                 span, program.slots, program.for_kernels(np.empty(members.data.shape[1])), program.method, work.loop,

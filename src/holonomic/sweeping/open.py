@@ -14,18 +14,21 @@ from typing import Any
 
 import numpy as np
 
-from ..automatic.decide import AS_IMPLICIT, FIRST_LOOK, Choosing, calm_look
+from ..automatic.decide import AS_IMPLICIT, FIRST_LOOK, Choosing
 from ..automatic.indicators import BRIEF
 from ..automatic.rates import TIGHT, Rates, too_stiff, turns_rapidly
 from ..errors import OK, HolonomicError
 from ..kernels.memory import RUN
 from ..kernels.signatures import Fn
 from ..loop.automatic_looks import (
+    EXPECTED,
     IF_LONG,
     IF_NOT_STIFF,
     IF_STIFF,
     QUIET,
     STABLE,
+    WATCHED,
+    decays,
     little_happens,
     look_at_starts,
     turned_in_a_step,
@@ -131,8 +134,11 @@ class Open:
 
     # looks
 
-    def begin_with(self, job, members, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return what each member of a stretch begins with, and after how many steps it is looked at first."""
+    def begin_with(self, job, members, values: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return what each member of a stretch begins with, when it is looked at first, and which steps are held back by nothing.
+
+        The second are steps; the third are lengths, s.
+        """
         rates = self._rates(job, members, values)
         left = abs(job.t1 - job.t0)
         short = rates.short & (self.rtol >= TIGHT)
@@ -141,10 +147,10 @@ class Open:
         kind = np.where(short, IN_SHORT, USUAL).astype(np.int8)
         kind[stiff] = STIFF
         kind[~stiff & turns_rapidly(model, rates, left, self.rtol)] = ASIDE
-        calm = (kind == USUAL) & (rates.fastest * rates.accurate < STABLE)
-        looks = np.where(calm, calm_look(model), FIRST_LOOK).astype(np.int64)
+        looks = np.where(kind == USUAL, WATCHED, FIRST_LOOK).astype(np.int64)
         looks[kind == STIFF] = AS_IMPLICIT
-        return kind, looks
+        expected = np.where(decays(rates.fastest, rates.real), np.inf, EXPECTED * rates.accurate)
+        return kind, looks, expected
 
     def _rates(self, job, members, values: np.ndarray) -> Rates:
         """What `Choosing.rates` finds at the start of a run, for many."""
