@@ -119,6 +119,37 @@ def written(target: Path) -> Iterator[Path]:
             draft.unlink(missing_ok=True)
 
 
+def place_of(path) -> Path:
+    """Return where a store is or will be, links followed, or say why it cannot be there."""
+    path = as_path(path, "store=")
+    with trouble(path):
+        found = path.resolve()
+        if found.exists() and not found.is_dir():
+            raise BadArgument(f"store={str(path)!r} is no folder, and a store is one. Take another name.")
+        above = found
+        while not above.exists():
+            above = above.parent
+        if not above.is_dir():
+            raise BadArgument(f"store={str(path)!r}: {above} is no folder. Take another name.")
+    return found
+
+
+@contextlib.contextmanager
+def trouble(path: Path) -> Iterator[None]:
+    """Say in plain words what went wrong while a store was made or opened."""
+    try:
+        yield
+    except FileFailed:
+        raise
+    except (OSError, RuntimeError) as problem:
+        raise FileFailed(f"store={str(path)!r} cannot be made or opened: {words(problem)}.") from problem
+
+
+def holds_something(path: Path) -> bool:
+    """Whether there is any file."""
+    return path.exists() and any(not each.is_dir() for each in path.rglob("*"))
+
+
 def write_bytes(target: Path, content: bytes) -> None:
     """Write a file so that it is there whole or not at all."""
     with written(target) as draft:

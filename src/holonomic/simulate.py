@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ from .arguments import (
     given_controllers,
     inputs_of_run,
     opened,
+    refuse_beside_names,
     refuse_in_pairs,
     refuse_unknown,
 )
@@ -36,6 +38,8 @@ from .running.prepared import prepared_for, remember
 from .running.run import DOUBLE, run_of
 from .running.sampled import Answers, Sampling, laws_of_run
 from .running.walk import walk
+
+KEPT_WHOLE = 10_000  # coordinates above which states are kept where they are asked for: 0.3 MB each, and more
 
 
 def simulate(
@@ -79,6 +83,8 @@ def simulate(
     resume: bool = False,
     error: bool = False,
     precision: str | None = None,
+    keep=None,
+    store: str | os.PathLike | None = None,
     **unknown,
 ) -> Solution:
     """Simulate a system from consistent initial values.
@@ -163,6 +169,13 @@ def simulate(
     precision : {None, "double", "double-double"}
         With "double-double" the run has 31 digits, by explicit Runge-Kutta methods on pairs of doubles; rtol is 1e-20 and atol a
         thousandth of it where they are not given. Numbers that are given mean their doubles. `sol.exact` has the digits.
+    keep : list of str or "all", optional
+        Keep these quantities only, at every step or at `save_at`: "q", "v", coordinates, outputs, "energy", parts of a mechanism,
+        such as "tip", or quantities of them, such as "A.force". Whole states are kept of the beginning and the end. Left out,
+        states are kept, above 10 000 coordinates those at `save_at` or at both ends; "all" keeps them at every step there, too.
+    store : path, optional
+        Stream what is kept to a Zarr group of this name (extra `store`), so that a run may be larger than memory; without `keep`
+        that is states. xarray opens it.
     *positional, **unknown
         Nothing: a start without its name is refused, and so is an unknown name; the message gives the right one.
 
@@ -198,8 +211,10 @@ def simulate(
     start = GivenStart(q0, v0, y0, s0, w0, x0, dx0, ddx0, lam0, initial, hold, redundant, compile)
     asked = Asked(
         formulation, integrator, stabilization, rtol, atol, step, constraint_tol, prefer, save_at, events, max_steps, max_step,
-        first_step, progress, max_time, max_memory, cancel, inputs, controllers, checkpoint, every, resume, precision,
+        first_step, progress, max_time, max_memory, cancel, inputs, controllers, checkpoint, every, resume, precision, keep, store,
     )  # fmt: skip
+    if keep is not None or store is not None:
+        refuse_beside_names(asked, error)
     if precision not in (None, "double"):
         refuse_in_pairs(asked, start, error)
     budget = None if max_time is None and max_memory is None and cancel is None else asked.budget()
@@ -268,9 +283,18 @@ def _simulated(here: Opened, asked: Asked, budget: Budget | None, file: tuple[Pa
         choosing = Choosing(model, others, choice, t1, plan_for)
         plan = choosing.likely(plan)
     data, z0 = filled_data(plan, begin, data, t0, initial == "free", forward)
-    save_t = asked.times(t0, t1, 1 + model.nq + 2 * model.nv + model.n_lam)
+    keeping = None
+    if asked.names_to_keep is not None or asked.store is not None:
+        from .running.keeping import Keeping, probe_of
+
+        keeping = Keeping(asked.names_to_keep, asked.store, probe_of(plan, data, begin, inputs, t0, z0))
+    width = 1 + model.nq + 2 * model.nv + model.n_lam if keeping is None else keeping.width
+    save_t = asked.times(t0, t1, width)
+    ends_alone = save_t is None and asked.keep is None and keeping is None and model.nq > KEPT_WHOLE and t0 != t1
+    if ends_alone:
+        save_t = np.array([t0, t1])
     if budget is not None and save_t is not None:
-        numbers = len(save_t) * (1 + model.nq + 2 * model.nv + model.n_lam)
+        numbers = len(save_t) * width
         budget.refuse(8 * numbers, f"what is kept at {len(save_t)} times takes", "Keep fewer times, or raise max_memory.")
     run = run_of(plan, data, t0, z0, t1, save_t=save_t, inputs=inputs, **asked.limits())
     run.free = initial == "free"
@@ -280,7 +304,7 @@ def _simulated(here: Opened, asked: Asked, budget: Budget | None, file: tuple[Pa
         run.lam0, lam0 = free_multipliers(plan, lam0), None
     crossing = Crossing(None if initial == "free" or pairs else plan_for, t1)
     attendant = None
-    if budget is not None or file is not None:
+    if budget is not None or file is not None or keeping is not None:
         from .running.attendant import Attendant
 
         checkpoints = None
@@ -290,14 +314,18 @@ def _simulated(here: Opened, asked: Asked, budget: Budget | None, file: tuple[Pa
             from_start = (begin.q, begin.v, initial, begin.rows, begin.redundant, start.lam0)
             identity = identity_of(plan, choice, from_start, save_t, t0, t1, inputs, asked.limits())
             checkpoints = Checkpoints(*file, identity, choice, plan_for, begin, inputs)
-        attendant = Attendant(budget, checkpoints, t1, choosing, crossing)
-    sol = walk(
-        run, plan, begin, t0, t1, lam0, asked.progress, free=initial == "free", choosing=choosing, crossing=crossing,
-        attendant=attendant,
-    )  # fmt: skip
+        attendant = Attendant(budget, checkpoints, t1, choosing, crossing, keeping)
+    with nullcontext() if keeping is None else keeping.of_failures():
+        sol = walk(
+            run, plan, begin, t0, t1, lam0, asked.progress, free=initial == "free", choosing=choosing, crossing=crossing,
+            attendant=attendant,
+        )  # fmt: skip
+    sol.trail.ends_alone = ends_alone
+    if keeping is not None:
+        sol = keeping.over(sol)
     if note is not None:
         sol.trail.story = told(sol.trail.story, note)
-    if attendant is None and sampling is None:
+    if attendant is None and sampling is None and not ends_alone:
         remember(here, words, choice, sol, inputs)
     return sol
 

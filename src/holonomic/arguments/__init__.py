@@ -9,6 +9,7 @@ from .asked import (
     check_step,
     choice_at_start,
     constraint_tolerance,
+    refuse_beside_names,
     refuse_in_pairs,
     relative_tolerance,
 )
@@ -52,6 +53,7 @@ __all__ = [
     "members_of_inputs",
     "missed_multipliers",
     "opened",
+    "refuse_beside_names",
     "refuse_in_pairs",
     "refuse_unknown",
     "relative_tolerance",

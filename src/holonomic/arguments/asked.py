@@ -61,6 +61,21 @@ class Asked(NamedTuple):
     every: float | None = None
     resume: bool = False
     precision: str | None = None
+    keep: Any = None
+    store: Any = None
+
+    @property
+    def names_to_keep(self) -> list[str] | None:
+        """The names that keep= gives; None: it gives none."""
+        keep = self.keep
+        if keep is None or (isinstance(keep, str) and keep == "all"):
+            return None
+        names = [keep] if isinstance(keep, str) else list(keep) if isinstance(keep, list | tuple) else []
+        if not names or not all(isinstance(name, str) for name in names):
+            raise BadArgument(
+                f'keep={keep!r}: give names of what is kept at each time, such as keep=["tip", "A.force"], or "all".'
+            )
+        return names
 
     @property
     def methods(self) -> dict[str, Any]:
@@ -178,6 +193,22 @@ def refuse_in_pairs(asked: Asked, start, error) -> None:
     for name, (given, way) in known.items():
         if given is not None and given is not False and len(given if isinstance(given, Mapping) else "1"):
             raise BadArgument(f'{name} does not go with precision="double-double": {way}.')
+
+
+def refuse_beside_names(asked: Asked, error) -> None:
+    """Refuse what a call asks for that a run which keeps names, or goes to a store, does not have."""
+    names = asked.names_to_keep
+    if names is None and asked.store is None:
+        return
+    what = "keep=" if asked.store is None else "store="
+    known = {
+        "checkpoint=": (asked.checkpoint is not None, "a checkpoint holds whole states"),
+        "error=True": (error, "two runs are compared at all their times"),
+        'precision="double-double"': (checked_precision(asked.precision) != "double", "its rows hold pairs of doubles"),
+    }
+    for name, (given, why) in known.items():
+        if given:
+            raise BadArgument(f"{name} does not go with {what}: {why}. Take save_at= to keep less.")
 
 
 def _counted(most) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import cached_property
+from inspect import getattr_static
 from typing import Any
 
 import numpy as np
@@ -111,6 +112,12 @@ class Resolver:
             return ForceView(record, self.forces[name])
         point = self.points[name]
         return (FrameView if isinstance(point, Frame) else PointView)(record, point.mark)
+
+    def quantities(self, view) -> list[str]:
+        """Names of what can be read of a view, but for what depends on more than its part."""
+        if isinstance(view, PowerView):
+            raise BadArgument('"power" has quantities that differ from mechanism to mechanism: name one, such as "power.total".')
+        return [name for name in view._properties() if isinstance(getattr_static(type(view), name), property)]
 
     def drawing(self) -> dict[str, list[dict[str, Any]]]:
         """Shapes of every body in its own frame (origin at the centre of mass), for drawing.

@@ -19,6 +19,10 @@ from .switching import told
 from .trail import remembered
 
 Lines = list[tuple[str, str]]
+ENDS_ALONE = (
+    'beginning and end alone, as this has more than 10 000 coordinates; save_at= and keep=["tip", ...] ask for more, keep="all" '
+    "for every step"
+)
 
 
 @remembered("facts")
@@ -66,6 +70,11 @@ def report_lines(sol) -> Lines:
         found.append((what, f"kept to {tolerances['constraint_tol']:g}, as a distance"))
     kept = "every step kept" if sol.trail.steps_kept else f"{len(sol.t)} times kept"
     found.append(("steps", f"{stats['steps']}, {stats['rejected']} rejected, {kept}"))
+    if sol.trail.named is not None:
+        found.append(("kept", f"{sol.trail.named}; whole states at the beginning and the end"))
+        sol = sol.ends
+    if sol.trail.ends_alone:
+        found.append(("kept", ENDS_ALONE))
     if stats["failed attempts"]:
         lost = stats["projection failures"]
         found.append(("failed", f"{stats['failed attempts']} attempts, {lost} of them in the projection"))

@@ -13,6 +13,7 @@ import numpy as np
 from ..errors import BadArgument, MissingExtra
 from ..files import writable, written
 from . import report, sampling
+from .named_rows import dimensions, labels_of
 from .naming import is_dae, multiplier_labels
 from .provenance import provenance
 
@@ -102,6 +103,8 @@ def to_xarray(sol):
     except ImportError:
         raise MissingExtra('to_xarray needs xarray: pip install "holonomic[xarray]".') from None
     model = sol.plan.model
+    if sol.trail.named is not None:
+        return _named_dataset(xarray, sol)
     data = {}
     for name, (dims, values, text) in variables(sol).items():
         data[name] = xarray.Variable(dims, values, {"long_name": text})
@@ -122,6 +125,18 @@ def to_xarray(sol):
     attributes = {"plan": sol.plan.why(), "versions": str(report.facts(sol)["versions"]), "ended": sol.ended}
     attributes["provenance"] = json.dumps(provenance(sol.source).to_dict())
     return xarray.Dataset(data, {"time": time} | axes | labels(model), attributes)
+
+
+def _named_dataset(xarray, sol):
+    """What a run kept by name; of a store, read when it is used."""
+    shelf, labels = sol.trail.named.shelf, labels_of(sol.plan.model)
+    attributes = {"plan": sol.plan.why(), "ended": sol.ended, "provenance": json.dumps(provenance(sol.source).to_dict())}
+    made = shelf.as_dataset(xarray)
+    if made is None:
+        data = {name: (("time", *dimensions(name, shape, labels)), shelf.values(name)) for name, shape in shelf.shapes.items()}
+        made = xarray.Dataset(data, {"time": ("time", shelf.times(), {"units": "s"})})
+    there = {name: each for name, each in labels.items() if name in made.sizes}
+    return made.assign_coords(there).assign_attrs(attributes)
 
 
 def groups(sol) -> dict[str, dict[str, np.ndarray]]:
@@ -161,6 +176,8 @@ def parts(sol) -> dict[str, np.ndarray]:
 
 def columns(sol, names: Sequence[str] = ()) -> dict[str, np.ndarray]:
     """Return one column per component: of the whole run, or of the quantities that are named."""
+    if sol.trail.named is not None:
+        return _named_columns(sol, names)
     kinds = groups(sol)
     if names:
         found: dict[str, np.ndarray] = {}
@@ -174,6 +191,13 @@ def columns(sol, names: Sequence[str] = ()) -> dict[str, np.ndarray]:
         found |= _parted(f"output[{name}]" if name in found else name, values)
     for name, values in parts(sol).items():
         found |= _parted(name, values)
+    return found
+
+
+def _named_columns(sol, names: Sequence[str]) -> dict[str, np.ndarray]:
+    rows, found = sol.trail.named, {}
+    for name in names or rows.names:
+        found |= _parted(name, _numbers(sol, name))
     return found
 
 
@@ -200,7 +224,7 @@ def to_dataframe(sol, names: Sequence[str] = ()):
         import pandas
     except ImportError:
         raise MissingExtra('to_dataframe needs pandas: pip install "holonomic[xarray]".') from None
-    return pandas.DataFrame(columns(sol, names), index=pandas.Index(sol.trail.arrays[0], name="t"))
+    return pandas.DataFrame(columns(sol, names), index=pandas.Index(np.atleast_1d(sol.t), name="t"))
 
 
 def to_csv(sol, path: str | Path, names: Sequence[str] = ()) -> None:
@@ -218,4 +242,4 @@ def to_csv(sol, path: str | Path, names: Sequence[str] = ()) -> None:
 
         writer = csv.writer(file)
         writer.writerow(["t", *table])
-        writer.writerows(np.column_stack([sol.trail.arrays[0], *table.values()]).tolist())
+        writer.writerows(np.column_stack([np.atleast_1d(sol.t), *table.values()]).tolist())

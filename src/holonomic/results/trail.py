@@ -21,6 +21,7 @@ import numpy as np
 if TYPE_CHECKING:
     from ..model.input_tables import InputTables
     from ..starting.initial import Start
+    from .named_rows import NamedRows
     from .solution import Solution
     from .story import Story
 
@@ -111,6 +112,8 @@ class Trail:
     impacts: Sequence[tuple] = ()  # (number of the event, t, impulses), where events mapped the state of a System
     rows: Rows | None = None  # where they are there at once
     single: bool = False  # one time, given as a number: users' arrays have no time axis
+    named: NamedRows | None = None  # what was kept of each row in the place of states
+    ends_alone: bool = False  # of so many coordinates that its beginning and end are kept, and what is asked for
     # of a loaded run
     slopes: np.ndarray | None = None  # q' where it is not v
     frames: dict[str, np.ndarray] = field(default_factory=dict)  # what is drawn at equally spaced times

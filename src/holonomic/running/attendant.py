@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from ..arguments import Budget, in_bytes
 from ..automatic.decide import Choosing
 from ..errors import Cancelled, HolonomicError, LimitReached
 from ..results.solution import Solution
 from ..results.trail import WrittenRows
-from .checkpoints import Checkpoints, Resumed
 from .detour import Crossing
 from .progress import Progress
 from .run import Run
+
+if TYPE_CHECKING:
+    from .checkpoints import Checkpoints, Resumed
+    from .keeping import Keeping
 
 
 class Attendant:
@@ -28,13 +32,16 @@ class Attendant:
         End of the whole run, s.
     choosing, crossing
         What else decides how the run goes on.
+    keeping : Keeping, optional
+        What takes its rows, and keeps of them what was asked for.
     """
 
     def __init__(
-        self, budget: Budget | None, checkpoints: Checkpoints | None, t_end: float, choosing: Choosing | None, crossing: Crossing
-    ):
+        self, budget: Budget | None, checkpoints: Checkpoints | None, t_end: float, choosing: Choosing | None, crossing: Crossing,
+        keeping: Keeping | None = None,
+    ):  # fmt: skip
         self.budget, self.checkpoints, self.t_end = budget, checkpoints, t_end
-        self.choosing, self.crossing = choosing, crossing
+        self.choosing, self.crossing, self.keeping = choosing, crossing, keeping
         self._bar: Progress | None = None
         self._attended: tuple[Run, list[Solution]] | None = None
         self._counted: tuple[WrittenRows | None, int, int] = (None, 0, 0)  # of which rows, how many chunks, and their bytes
@@ -57,6 +64,8 @@ class Attendant:
         assert self._bar is not None and self._attended is not None
         self._bar.tell(t)
         run, parts = self._attended
+        if self.keeping is not None:
+            self.keeping.look(run, parts)
         over = None
         if self.budget is not None:
             over = self.budget.over(self._held(run, parts) if self.budget.max_memory is not None else 0)
@@ -77,7 +86,7 @@ class Attendant:
             total, chunks = sum(part.trail.record.bytes_from(0) for part in parts), 0
         total += run.record.bytes_from(chunks)
         self._counted = (run.record, len(run.record.t), total)
-        return total
+        return total + (0 if self.keeping is None else self.keeping.held)
 
     def _stopped(self, over: str, run: Run, parts: list[Solution]) -> HolonomicError:
         assert self.budget is not None
@@ -94,5 +103,5 @@ class Attendant:
             return LimitReached(f"max_time = {self.budget.max_time:g} s were used up {where}.{remedy} See error.solution.")
         return LimitReached(
             f"max_memory = {in_bytes(self.budget.max_memory or 0.0)} are used up {where}: what is kept takes "
-            f"{in_bytes(self._counted[2])}. Keep fewer times (save_at=), or raise max_memory.{goes_on} See error.solution."
+            f"{in_bytes(self._held(run, parts))}. Keep fewer times (save_at=), or raise max_memory.{goes_on} See error.solution."
         )

@@ -17,11 +17,12 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import BadArgument, FileFailed, HolonomicError, MissingExtra
-from ..files import words, write_bytes
+from ..errors import BadArgument, FileFailed, HolonomicError
+from ..files import holds_something, place_of, trouble, words, write_bytes
 from ..notices import notice
 from ..results.identity import refuse_other
 from ..results.provenance import provenance_of
+from ..results.run_store import compressor, zarr_library
 from .ensemble import MembersLog
 from .ensemble_sources import Source, not_kept
 from .job import Chunk, Happenings, Job
@@ -30,16 +31,13 @@ from .store_files import (
     RECORDS,
     begin,
     founded,
-    holds_something,
     identity,
     is_founded,
     lock,
     mend,
-    place_of,
     seal,
     sealed,
     stamp,
-    trouble,
     unsealed,
 )
 
@@ -52,7 +50,7 @@ class Store:
     """The Zarr group of one sweep, open for writing."""
 
     def __init__(self, job: Job, path, resume: bool, on: str = "threads"):
-        self.zarr = _zarr()
+        self.zarr = zarr_library()
         self.job, self.path = job, place_of(path)
         ours = identity(job)
         there = holds_something(self.path)
@@ -116,7 +114,7 @@ class Store:
                 for name, shape in shapes.items():
                     self.group.create_array(
                         name, shape=(job.count, *shape), chunks=(job.chunk, *shape), dtype="f8", fill_value=np.nan,
-                        dimension_names=dimensions(job.program, name, 1 + len(shape)), compressors=self._compressor(),
+                        dimension_names=dimensions(job.program, name, 1 + len(shape)), compressors=compressor(self.zarr),
                     )  # fmt: skip
                 self._fill()
                 self.zarr.consolidate_metadata(str(self.path))
@@ -130,9 +128,6 @@ class Store:
         self.group["time"][:] = self.job.save_t
         for name, values in self.job.params.items():
             self.group[f"param_{name}"][:] = values
-
-    def _compressor(self):
-        return self.zarr.codecs.BloscCodec(cname="lz4", clevel=1, shuffle="shuffle", typesize=8)
 
     def _labels(self) -> dict[str, list[str]]:
         model = self.job.plan.model
@@ -309,13 +304,3 @@ def _record(path: Path) -> dict[str, Any] | None:
     except ValueError:
         return None
     return None if text is None else json.loads(text)
-
-
-def _zarr():
-    try:
-        import zarr
-        import zarr.codecs
-
-        return zarr
-    except ImportError:
-        raise MissingExtra('store= needs zarr: pip install "holonomic[store]".') from None

@@ -45,7 +45,7 @@ class AskedMembers(NamedTuple):
 
     params: Mapping[str, Any] | None = None
     outputs: str | Sequence[str] | None = None
-    keep: str = "all"
+    keep: str | None = None
     store: str | os.PathLike | None = None
     resume: bool = False
     on: Any = "threads"
@@ -70,7 +70,7 @@ def sweep(
     controllers: Mapping[str, Any] | None = None,
     save_at=2,
     outputs: str | Sequence[str] | None = None,
-    keep: str = "all",
+    keep: str | None = None,
     events: Mapping[str, Any] | None = None,
     integrator="auto",
     stabilization="auto",
@@ -262,8 +262,10 @@ def job_of(call: str, system, t_end, start: GivenStart, asked: Asked, many: Aske
 
 def _check(many: AskedMembers) -> None:
     """Refuse what cannot be kept."""
-    if not isinstance(many.keep, str) or many.keep not in ("all", "summary"):
-        raise BadArgument(f'keep={many.keep!r}: choose "all" or "summary".')
+    if many.keep is not None and (not isinstance(many.keep, str) or many.keep not in ("all", "summary")):
+        names = isinstance(many.keep, str | list | tuple) and len(many.keep) and all(isinstance(name, str) for name in many.keep)
+        what = f"outputs={many.keep!r} keeps quantities by name in a sweep; " if names else ""
+        raise BadArgument(f'keep={many.keep!r}: {what}choose "all" or "summary".')
     if not isinstance(many.resume, bool | np.bool_):
         raise BadArgument(f"resume={many.resume!r}: choose True or False.")
     if many.store is None and many.resume:
@@ -316,7 +318,7 @@ def engine_of(on, workers: int | None) -> Engine:
     )
 
 
-def gather(job: Job, engine: Engine, keep: str, progress: bool | None) -> Ensemble:
+def gather(job: Job, engine: Engine, keep: str | None, progress: bool | None) -> Ensemble:
     """Run a job and hold in memory what is asked for. Ctrl-C ends it early; the members that are finished are returned."""
     source = Summed(job) if keep == "summary" else Named(job) if job.wanted else engine.whole(job)
     log, bar, left = MembersLog(job), Tally(job.count, progress), dict(job.pieces())

@@ -39,6 +39,8 @@ class Picture(Figure):
 
 def plot(sol, names: Sequence[str], *, ax=None, style: str = "light", points: int = 2000, **line) -> Figure:
     """Draw one axes per name; see `Solution.plot`."""
+    if not names and sol.trail.named is not None:
+        names = sol.trail.named.names
     if not names:
         model = sol.plan.model
         names = ("x" if is_dae(model) else "y" if model.is_ode else "q",)
