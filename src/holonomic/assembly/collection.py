@@ -12,7 +12,7 @@ from .front_program import Fronts
 from .kinds import Function, Kind
 
 
-class Lumps(Sequence):
+class BodyLumps(Sequence):
     """Bodies of each lump; mostly each has one.
 
     Parameters
@@ -45,7 +45,7 @@ class KindTable:
     ----------
     kind : Kind
     ends : (elements, ends) array of int
-        Lumps at the ends of each element.
+        BodyLumps at the ends of each element.
     slots : (elements, numbers) array of int
         Places in data of its own numbers.
     first : (elements,) array of int
@@ -89,7 +89,7 @@ class Collection:
 
     Parameters
     ----------
-    lumps : Lumps
+    lumps : BodyLumps
         Bodies of each lump.
     nq, nv : int
         Coordinates and velocities of one body.
@@ -112,7 +112,7 @@ class Collection:
         Constants, which follow the parameters.
     """
 
-    lumps: Lumps
+    lumps: BodyLumps
     nq: int
     nv: int
     params: Mapping[str, int]

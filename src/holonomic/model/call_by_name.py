@@ -107,7 +107,7 @@ class _Known(Mapping):
     """What names such parameters have, to be asked whether one is among them."""
 
     def __init__(self, p: NamesOfNumbers):
-        self._p, self._names = p, p.__dict__["_names"]
+        self._p, self._names = p, vars(p)["_names"]
 
     def __getitem__(self, name: str) -> Any:
         if name not in self:
@@ -115,7 +115,7 @@ class _Known(Mapping):
         return self._p[name]
 
     def __contains__(self, name: object) -> bool:
-        return name in self._p.__dict__ or name in self._names
+        return name in vars(self._p) or name in self._names
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._names)

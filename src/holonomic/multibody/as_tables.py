@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ..assembly.collection import Collection, KindTable, Lumps
+from ..assembly.collection import BodyLumps, Collection, KindTable
 from ..assembly.kinds import SLOT, Kind, make_kind
 from ..assembly.table_system import TableSystem
 from ..errors import IncompatibleMethods
@@ -533,7 +533,7 @@ class Collector:
         return [self.lumps[lump] for lump in dict.fromkeys(self.lump_of[k] for k in bodies)]
 
 
-def lumps_of(n: int, bodies: np.ndarray, others: np.ndarray) -> tuple[Lumps, np.ndarray]:
+def lumps_of(n: int, bodies: np.ndarray, others: np.ndarray) -> tuple[BodyLumps, np.ndarray]:
     """Bodies that share inertia with others, -1: the ground, and in which lump each body is."""
     head: dict[int, int] = {}
 
@@ -555,4 +555,4 @@ def lumps_of(n: int, bodies: np.ndarray, others: np.ndarray) -> tuple[Lumps, np.
         first[each] = each[0]
     heads, lump_of = np.unique(first, return_inverse=True)
     lump_of = lump_of.ravel()
-    return Lumps(np.bincount(lump_of, minlength=len(heads)), np.argsort(lump_of, kind="stable")), lump_of
+    return BodyLumps(np.bincount(lump_of, minlength=len(heads)), np.argsort(lump_of, kind="stable")), lump_of

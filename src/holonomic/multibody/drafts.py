@@ -17,7 +17,7 @@ from .joint import Joint
 from .joint_methods import JointMethods
 from .named_parts import NamedParts
 from .parameters import Columns, number
-from .series import Bodies, Elements, ElementSeries, Ends
+from .series import Bodies, DrawnParts, ElementSeries, Ends, PartRow
 
 HERE = "[]"  # stands for the number in names of a series; parts have no brackets in theirs
 
@@ -106,7 +106,7 @@ class Draft(NamedParts, JointMethods, ForceMethods):
         self.forces[force.name] = force
         return force
 
-    def entered(self, what: str) -> Elements:
+    def entered(self, what: str) -> PartRow:
         """The series that was drawn, entered into its mechanism."""
         m = self.m
         parts = m.joints if what == "joint" else m.forces
@@ -118,7 +118,7 @@ class Draft(NamedParts, JointMethods, ForceMethods):
         series = ElementSeries(self.stem, self.number, self.count, whole, self.codes, m, self.suffix)
         parts.add(series)
         m._changed()
-        return Elements(series)
+        return PartRow(series)
 
 
 class _Either:
@@ -164,9 +164,9 @@ class DraftNumbers:
         return Columns(d.stem, d.number, self._values, self._checks, self._built_in) if self._values else None
 
 
-def draw_elements(m, method: str, name: str, ends: tuple, how: dict[str, Any], first: int = 0) -> Elements:
+def draw_elements(m, method: str, name: str, ends: tuple, how: dict[str, Any], first: int = 0) -> PartRow:
     """Draw an element for each of some bodies."""
-    what = "joint" if hasattr(JointMethods, method) else "force"
+    what = "joint" if method in vars(JointMethods) else "force"
     many = [end for end in ends if isinstance(end, Bodies)]
     count = how_many(name, *many)
     if any(end.mechanism is not m for end in many):
@@ -188,7 +188,7 @@ def draw_elements(m, method: str, name: str, ends: tuple, how: dict[str, Any], f
     return draft.entered(what)
 
 
-def springs_on(m, joints: Elements, how: dict[str, Any]) -> Elements:
+def springs_on(m, joints: PartRow, how: dict[str, Any]) -> PartRow:
     """Add a torsion spring to each of some joints in a row."""
     series, which = joints.series, joints.numbers
     if series.mechanism is not m or not isinstance(series.whole, Joint):
@@ -211,12 +211,12 @@ def new_stem(m, name: str, what: str, first: int, count: int, suffix: str = "", 
         m._new(name, what)
     stem = f"{name} "
     for kind, parts in m._kinds().items():
-        for series in getattr(parts, "series", ()):
+        for series in parts.series if isinstance(parts, DrawnParts) else ():
             last = min(first + count, series.first + series.count)
             if series.stem == stem and series.suffix == suffix and max(first, series.first) < last:
                 taken = f"{stem}{max(first, series.first)}{suffix}"
                 raise BadArgument(f"the name {taken!r} is used twice: there is a {kind} {taken!r} already.")
-        for own in getattr(parts, "alone", parts):
+        for own in parts.alone if isinstance(parts, DrawnParts) else parts:
             if own.startswith(stem) and own.endswith(suffix):
                 inside = own[len(stem) : len(own) - len(suffix)]
                 if inside.isascii() and inside.isdigit() and first <= int(inside) < first + count and str(int(inside)) == inside:

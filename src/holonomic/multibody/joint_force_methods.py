@@ -12,7 +12,7 @@ from . import efforts as ef
 from . import joints, joints3d
 from .joint import EFFORT, Force, Joint
 from .parameters import not_negative, number, positive
-from .series import Elements
+from .series import PartRow
 
 
 class JointForceMethods:
@@ -35,7 +35,7 @@ class JointForceMethods:
             Instead of stiffness: torque (force) on the second body, of what it names of angle (position), stretch,
             speed, t, p, u and states.
         """
-        if isinstance(joint, Elements):
+        if isinstance(joint, PartRow):
             return self._springs_on(joint, stiffness=stiffness, angle=angle, damping=damping, torque=torque)
         joint = self._joint(joint, "spring")
         name = f"{joint.name} spring"

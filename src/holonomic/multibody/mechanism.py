@@ -25,7 +25,7 @@ from .lower import check_inertias, check_masses, lower, shape_masses, with_numbe
 from .mobility import Mobility, mobility, refuse_shared_loads
 from .named_parts import NamedParts
 from .parameters import Parameters, positive
-from .series import BodyParts, Parts
+from .series import DrawnBodies, DrawnParts
 from .series_methods import SeriesMethods
 from .state_methods import NamedState, StateMethods, seen
 
@@ -84,10 +84,10 @@ class Mechanism(NamedParts, SeriesMethods, JointMethods, DriveMethods, ForceMeth
         self.dimension = len(given)
         self.params = Parameters(self._moved, self._changed)
         self._gravity = self.params.add_point("gravity", given)
-        self.bodies = BodyParts()
-        self.joints = Parts()
+        self.bodies = DrawnBodies()
+        self.joints = DrawnParts()
         self.drives: dict[str, Drive] = {}
-        self.forces = Parts()
+        self.forces = DrawnParts()
         self.points: dict[str, Point] = {}
         self.states: dict[str, NamedState] = {}
         self.inputs: dict[str, Any] = {}

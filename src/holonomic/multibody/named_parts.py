@@ -14,7 +14,7 @@ from ..model.call_by_name import asked
 from ..model.function_signature import by_name
 from .body import Body, Point
 from .joint import EFFORT, Drive, Joint
-from .series import Bodies, BodyParts, Parts
+from .series import Bodies, DrawnBodies, DrawnParts
 from .state_methods import NamedState
 
 RESERVED = ("energy", "power", "gravity")
@@ -26,10 +26,10 @@ class NamedParts:
 
     dimension: int
     ground: Body
-    bodies: BodyParts
-    joints: Parts
+    bodies: DrawnBodies
+    joints: DrawnParts
     drives: dict[str, Drive]
-    forces: Parts
+    forces: DrawnParts
     points: dict[str, Point]
     states: dict[str, NamedState]
     outputs: dict[str, Any]

@@ -20,7 +20,7 @@ from .acting_views import DriveView, ForceView, JointView
 from .body import Body, Frame
 from .lower import drawn_centres
 from .row_layout import RowLayout
-from .series import Parts
+from .series import DrawnParts
 from .state_methods import states_in
 from .users_functions import answered
 from .views import BodyView, EnergyView, FrameView, PointView, PowerView
@@ -49,7 +49,7 @@ class Resolver:
     def names(self) -> Sequence[str]:
         """All names there are."""
         named = (self.bodies, self.joints, self.points, self.forces, self.drives)
-        pieces = [each.names() if isinstance(each, Parts) else list(each) for each in named]
+        pieces = [each.names() if isinstance(each, DrawnParts) else list(each) for each in named]
         last = ["energy", "power"]
         if not any(isinstance(piece, NamesInOrder) for piece in pieces):
             return [*(name for piece in pieces for name in piece), *last]

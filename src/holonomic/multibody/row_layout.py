@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..model.names_in_order import KindsInOrder, NamesInOrder, Numbered
-from .series import BodyParts, ElementSeries, Parts
+from .series import DrawnBodies, DrawnParts, ElementSeries
 
 LEVELS = ("position", "velocity")
 
@@ -16,7 +16,7 @@ LEVELS = ("position", "velocity")
 class RowLayout(Mapping):
     """Rows of each joint and drive, by name: those at position level come first."""
 
-    def __init__(self, joints: Parts, drives: Mapping[str, Any]):
+    def __init__(self, joints: DrawnParts, drives: Mapping[str, Any]):
         self._alone: dict[str, slice] = {}
         self._series: list[tuple[ElementSeries, int, int]] = []
         self._order: list[Any] = []
@@ -93,7 +93,7 @@ def in_order(pieces: list[Any]) -> Sequence[str]:
     return [name for piece in pieces for name in piece]
 
 
-def coordinate_kinds(kit, bodies: BodyParts) -> Mapping[str, str]:
+def coordinate_kinds(kit, bodies: DrawnBodies) -> Mapping[str, str]:
     """Names and kinds of all coordinates."""
     if not bodies.series:
         found: dict[str, str] = {}
@@ -104,7 +104,7 @@ def coordinate_kinds(kit, bodies: BodyParts) -> Mapping[str, str]:
     return KindsInOrder(NamesInOrder(body_names(bodies, "", tuple(plain))), tuple(plain.values()))
 
 
-def body_names(bodies: BodyParts, before: str, suffixes: tuple[str, ...]) -> list[Any]:
+def body_names(bodies: DrawnBodies, before: str, suffixes: tuple[str, ...]) -> list[Any]:
     """Names of something of every body, in the order of their numbers, as pieces of `NamesInOrder`."""
     return [
         [f"{before}{name}{suffix}" for name in each for suffix in suffixes] if isinstance(each, dict)

@@ -16,7 +16,7 @@ from . import joints, joints3d, plane, rows, space
 from .body import Body, Frame, Point
 from .joint import Drive, Force, Joint
 from .results import MechanismRecord, Resolver, caught_in
-from .series import BodyParts, Parts
+from .series import DrawnBodies, DrawnParts
 
 Arrays = dict[str, np.ndarray]  # by name, time first
 
@@ -78,7 +78,7 @@ class KeptResolver(Resolver):
         kit, table = (plane, joints) if self.dimension == 2 else (space, joints3d)
         made = [Body(each["name"], k, None, each["rotation"], origin=each["origin"]) for k, each in enumerate(said["bodies"])]
         ground = Body("ground", -1, None)
-        self.bodies, self.joints, self.forces = BodyParts(), Parts(), Parts()
+        self.bodies, self.joints, self.forces = DrawnBodies(), DrawnParts(), DrawnParts()
         self.bodies.update({body.name: body for body in made})
         self.drives, self.points = {}, {}
         self.timed = {each["name"] for each in (*said["joints"], *said["drives"]) if each["timed"]}

@@ -222,7 +222,7 @@ class Ends:
         return self.bodies[int(which)]
 
 
-class Parts(MutableMapping):
+class DrawnParts(MutableMapping):
     """Bodies, joints or forces of a mechanism by name, in the order in which they were drawn: one by one, and series."""
 
     def __init__(self):
@@ -250,7 +250,7 @@ class Parts(MutableMapping):
             return list(self._own)
         return NamesInOrder([each.names if isinstance(each, Series) else list(each) for each in self._order])
 
-    def copy(self) -> Parts:
+    def copy(self) -> DrawnParts:
         """The same parts, to which others may be added apart."""
         made = type(self)()
         made._own = dict(self._own)
@@ -325,7 +325,7 @@ class Parts(MutableMapping):
 class _Values(Sequence):
     """Parts one after the other."""
 
-    def __init__(self, parts: Parts):
+    def __init__(self, parts: DrawnParts):
         self._parts = parts
 
     def __len__(self) -> int:
@@ -342,7 +342,7 @@ class _Values(Sequence):
         return list(self)[at]
 
 
-class BodyParts(Parts):
+class DrawnBodies(DrawnParts):
     """Bodies of a mechanism: by name, and as columns in the order of their numbers."""
 
     def __init__(self):
@@ -360,7 +360,7 @@ class BodyParts(Parts):
         super().add(series)
         self._count += series.count
 
-    def copy(self) -> BodyParts:
+    def copy(self) -> DrawnBodies:
         made: Any = super().copy()
         made._count = self._count
         return made
@@ -452,7 +452,7 @@ class Bodies(Several):
         return np.stack([m.params.by_code(codes) for codes in m.bodies.drawn(self.numbers)[0]], axis=1)
 
 
-class Elements(Several):
+class PartRow(Several):
     """Joints or forces in a row."""
 
     def __init__(self, series: ElementSeries, numbers=None):
@@ -462,5 +462,5 @@ class Elements(Several):
     def _part(self, number: int) -> Any:
         return self.series.part(number)
 
-    def _some(self, numbers) -> Elements:
-        return Elements(self.series, numbers)
+    def _some(self, numbers) -> PartRow:
+        return PartRow(self.series, numbers)

@@ -17,7 +17,7 @@ from .body import combine
 from .drafts import HERE, column, draw_elements, how_many, new_stem, points_of, springs_on
 from .parameters import Columns, number, positive
 from .repeated import Repeated
-from .series import Bodies, BodySeries, Elements
+from .series import Bodies, BodySeries, PartRow
 from .series_shapes import NoShapes, PlacedShapes, RodShapes
 
 
@@ -253,7 +253,7 @@ class SeriesMethods:
         >>> len(m.bodies), len(pins), m.bodies["row arm 17"].position
         (800, 399, (17.0, -0.5))
         """
-        if not (hasattr(type(unit), "tables_at") and unit.dimension == self.dimension and unit is not self):
+        if not (isinstance(unit, SeriesMethods) and unit.dimension == self.dimension and unit is not self):
             raise BadArgument(
                 f"repeat {name!r} needs another Mechanism of {self.dimension} dimensions to copy, got {unit!r}."
             )
@@ -280,11 +280,11 @@ class SeriesMethods:
             raise BadArgument(f"there are no bodies in a row called {name!r}. There are: {', '.join(known) or 'none'}.")
         return Bodies(self, np.concatenate(numbers))
 
-    def _in_row(self, method: str, name: str, first, second, **how) -> Elements:
+    def _in_row(self, method: str, name: str, first, second, **how) -> PartRow:
         """One element for each of many bodies."""
         return draw_elements(self, method, name, (first, second), how)
 
-    def _springs_on(self, joints: Elements, **how) -> Elements:
+    def _springs_on(self, joints: PartRow, **how) -> PartRow:
         return springs_on(self, joints, how)
 
     def _enter_bodies(
