@@ -150,7 +150,7 @@ class Fronts:
             raise RuntimeError(f"fronts of group {-1 - answer} are not alike: their forms have the same number by chance")
         rows = sizes[1 : 3 * many : 3]
         front = int(np.where(rows < ALONE, 4 * rows * (rows + 1), rows * (8 * ((rows + 7) // 8))).max(initial=8))
-        return FrontProgram(words, order, *(int(each) for each in used[:3]), front, int(used[3]))
+        return FrontProgram(words, order, *(int(each) for each in used[:3]), front + ROOM, int(used[3]) + ROOM)
 
 
 def _begins(of: np.ndarray, many: int) -> np.ndarray:
@@ -164,6 +164,7 @@ def _taken(by: np.ndarray, many: int) -> tuple[np.ndarray, np.ndarray]:
     return _begins(by[taken], many), np.ascontiguousarray(np.append(taken, 0))
 
 
+ROOM = 64  # numbers beside a front, for the pivots of links
 MORE = 1.2  # times the rows that one leaves, which the next may have
 
 ENOUGH = 5  # fronts whose rows stand side by side are a group of their own; fewer are put together with others

@@ -55,6 +55,15 @@ def marked(x: np.ndarray, count: int = 0) -> np.ndarray:
     return x
 
 
+def turned(into: np.ndarray) -> np.ndarray:
+    """`into` as `eights.into_places` reads it: marked where 64 places take eight neighbours each of eight pieces of the model."""
+    into = np.array(into)
+    blocks = into[: len(into) // 64 * 64].reshape(-1, 8, 8)
+    some = (blocks == blocks[:, :1] + np.arange(8)[:, None]).all(axis=(1, 2))
+    blocks[some, 0, 0] = ~blocks[some, 0, 0]
+    return into
+
+
 class Shelves:
     """Where lumps stand: those of one kind of body side by side.
 
@@ -129,7 +138,8 @@ class _Arranged:
         parts = [part for table, name in tables for part in self._parts(table, name)]
         n_rows = sum(table.kind.rows * len(table.ends) for table, _ in tables if table.kind.what != NORMS or weights)
         self.at = 8 * groups_of(1 + n_rows) if factors else 0  # a multiple of eight, as all places are
-        self.rows, self.most_data, self.most_arguments = 0, 1, 1
+        self.rows, self.data, self.most_arguments = 0, 0, 1
+        self.known = [1 << 62, 0]  # the part of data that is read
         words = [self._kind(*part) for part in parts]
         head = self.context.memory
         head.kinds, head.n_kinds = self.context.hold(words), len(words)
@@ -175,9 +185,11 @@ class _Arranged:
         words = [
             what, function.eight, count, many, numbers.shape[1], kind.rows, function.length, self.at, int(kind.full),
             int(kind.rates), hold(ends_at), hold(numbers_at), self.rows, groups, hold(widths),
-            int(widths[:, 2].sum()), int(s.shelf[ends[0, 0]]),
+            int(widths[:, 2].sum()), int(s.shelf[ends[0, 0]]), self.data,
         ]  # fmt: skip
-        self.most_data = max(self.most_data, numbers.shape[1])
+        self.data += 8 * groups * numbers.shape[1]
+        if numbers.size:
+            self.known = [min(self.known[0], int(numbers.min())), max(self.known[1], int(numbers.max()) + 1)]
         block = int(widths[:, 2].max()) ** 2  # of W⁻¹, where the diagonal of S is computed
         self.most_arguments = max(self.most_arguments, int(widths[:, :2].sum()), int(widths[:, 2].sum()), block)
         self.rows += 8 * groups * kind.rows
@@ -197,7 +209,7 @@ class _Arranged:
         c, head, s = self.c, self.context.memory, self.shelves
         for which, (name, each) in enumerate((("q", c.nq), ("v", c.nv), ("c", self.columns))):
             into, back = s.maps(which, each)
-            setattr(head, f"into_{name}", self.context.hold(into))
+            setattr(head, f"into_{name}", self.context.hold(turned(into)))
             setattr(head, f"from_{name}", self.context.hold(back))
             setattr(head, f"n{name}", len(back))
             setattr(head, f"places_{name}", len(into))
@@ -207,17 +219,17 @@ class _Arranged:
     def _row_maps(self, n_rows: int, norms: bool) -> None:
         """Places of the rows of the model: of all that are eliminated, or, where nothing is, of velocities and of positions."""
         head = self.context.memory
-        rows = np.zeros(n_rows, dtype=np.int64)
-        position = np.zeros(head.n_position, dtype=np.int64)
-        for table, some, _, start, *_ in self._nodes:
-            m = table.kind.rows
-            model = table.first[some][:, None] + np.arange(m)
-            place = places(len(some), m, start)[:, None] + 8 * np.arange(m)
-            if table.kind.what != NORMS or norms:
-                rows[model] = place
-            if table.kind.what != SPEEDS and head.n_position:
-                position[model] = place
-        head.from_rows, head.from_position = self.context.hold(rows), self.context.hold(position)
+        for name, many, without in (("rows", n_rows, () if norms else (NORMS,)), ("position", head.n_position, (SPEEDS,))):
+            back, into = np.full(max(1, many), -1, dtype=np.int64), np.zeros(self.rows, dtype=np.int64)
+            for table, some, _, start, *_ in self._nodes:
+                m = table.kind.rows
+                if many and table.kind.what not in without:
+                    model = table.first[some][:, None] + np.arange(m)
+                    back[model] = places(len(some), m, start)[:, None] + 8 * np.arange(m)
+                    own = in_eights(model).ravel()
+                    into[start : start + len(own)] = own
+            setattr(head, f"from_{name}", self.context.hold(back))
+            setattr(head, f"into_{name}", self.context.hold(turned(into)))
 
     def _metric(self, given) -> None:
         head = self.context.memory
@@ -274,16 +286,21 @@ class _Arranged:
         """What lies where in the room of a call."""
         head, room = self.context.memory, 0
         most = max(head.places_q, head.places_v, head.places_c)
+        known = max(0, self.known[1] - self.known[0])
+        head.first_known, head.n_known = self.known[0], known
         for name, size in (
             ("at_q", head.places_q), ("at_v", head.places_v), ("at_f", most), ("at_a", most), ("at_b", most),
             ("at_r", self.rows), ("at_s", self.rows), ("at_g", self.rows), ("at_c", self.rows), ("at_diagonal", self.rows),
-            ("at_arg", 8 * max(2, self.most_arguments)), ("at_data", 8 * self.most_data), ("at_front", program.front),
+            ("at_arg", 8 * max(2, self.most_arguments)), ("at_data", self.data), ("at_front", program.front),
             ("at_block", program.block), ("at_left", program.left), ("at_sides", program.sides), ("at_kept", kept),
+            ("at_known", known),
         ):  # fmt: skip
             setattr(head, name, room)
-            room += size
+            room += -(-size // 8) * 8
         head.room = room + 16
         own = np.empty(head.room)
+        for name, size in (("at_data", self.data), ("at_known", known)):
+            own[getattr(head, name) :][: size + 8] = np.nan  # which no data are; the room begins up to eight numbers later
         head.own_room = head.spare = self.context.keep(own) + -own.ctypes.data % 64  # see `in_line`
 
 

@@ -18,7 +18,21 @@ well and used by nobody.
 
 from __future__ import annotations
 
-from ..native.eight import add_to, collect, eight, greater, pick, put, root_of, size_of, spread
+from ..native.eight import (
+    add_to,
+    collect,
+    eight,
+    first_of,
+    greater,
+    pick,
+    put,
+    root_of,
+    same,
+    size_of,
+    spread,
+    turn,
+    turn_back,
+)
 from ..native.layout import WHOLE, Layout, view_as
 from ..native.marks import call_model_at, inner, leaf, numbers_at, part, whole_at
 from .elements import BODY, FORCE, NORMS, ROWS, SPEEDS
@@ -27,8 +41,8 @@ from .signatures import NO_MODE
 # words of a kind: what it is, its function, elements, ends, numbers, rows, numbers that it writes, place of these, whether W⁻¹ is
 # a whole matrix, whether it writes q', addresses of the places of its ends (of q, v and columns, for each end of eight elements)
 # and of its numbers in data, place of its first row, groups of eight, address of the widths of its ends (the same three), columns
-# of its rows, shelf of a body
-KIND = 17
+# of its rows, shelf of a body, place of its numbers
+KIND = 18
 # words of a shelf: groups of eight, widths of q, v, columns, their places, place of W⁻¹, numbers from a group's W⁻¹ to the next,
 # whether it is a whole matrix
 SHELF = 10
@@ -42,7 +56,7 @@ EIGHTS = Layout(
             ("n_kinds", "how many"),
             ("shelves", "address of the shelves, `SHELF` words each"),
             ("n_shelves", "how many"),
-            ("into_q", "address: which of the model's coordinates stands at each place here"),
+            ("into_q", "address: which of the model's coordinates stands at each place here; see `into_places`"),
             ("into_v", "address: the same of velocities"),
             ("into_c", "address: the same of what columns of the rows stand for"),
             ("from_q", "address: place here of each of the model's coordinates"),
@@ -50,6 +64,8 @@ EIGHTS = Layout(
             ("from_c", "address: the same of what columns of the rows stand for"),
             ("from_rows", "address: place here of each of the model's rows at velocity level, or of those that are eliminated"),
             ("from_position", "address: the same of rows at position level"),
+            ("into_rows", "address: which row stands at each place, where one does"),
+            ("into_position", "address: the same of rows at position level"),
             ("nq", "coordinates"),
             ("nv", "velocities"),
             ("nc", "columns of the rows"),
@@ -80,7 +96,10 @@ EIGHTS = Layout(
             ("at_g", "rows"),
             ("at_c", "rows"),
             ("at_arg", "arguments of eight elements"),
-            ("at_data", "numbers of eight elements"),
+            ("at_data", "the numbers of all elements, eight elements side by side"),
+            ("at_known", "of the context's own room: the data that these were taken from"),
+            ("first_known", "place in data of the first of them"),
+            ("n_known", "how many, a multiple of eight but for the last"),
             ("at_front", "eight fronts"),
             ("at_block", "blocks of G and W⁻¹ of eight lumps"),
             ("at_diagonal", "diagonal of S"),
@@ -95,32 +114,92 @@ SPARE = list(EIGHTS.fields).index("spare")
 
 
 @leaf
-def rearranged(places, x, at_x, y, at_y, n):
-    """y[i] = x[places[i]]"""
-    some = n - n % 8
-    for i in range(0, some, 8):
-        put(y, at_y + i, pick(x, at_x, places, i))
-    for i in range(some, n):
-        y[at_y + i] = x[at_x + places[i]]
+def into_places(into, x, at_x, y, at_y, n):
+    """Numbers of the model to where they stand here, y[i] = x[into[i]].
+
+    Of 64 places that take eight neighbours each of eight pieces of the model, the first of `into` is a complement, ~p, and the
+    first eight alone are looked at.
+    """
+    some = n - n % 64
+    for block in range(0, some, 64):
+        if into[block] < 0:
+            turn(x, at_x, into, block, y, at_y + block)
+        else:
+            for i in range(block, block + 64, 8):
+                put(y, at_y + i, pick(x, at_x, into, i))
+    for i in range(some, n, 8):
+        put(y, at_y + i, pick(x, at_x, into, i))
 
 
 @leaf
-def placed(places, x, at_x, y, at_y, n):
-    """y[places[i]] = x[i]"""
-    for i in range(n):
-        y[at_y + places[i]] = x[at_x + i]
+def out_of_places(into, back, x, at_x, y, at_y, n):
+    """The reverse, y[into[i]] = x[i]; what `back` does not name is left out: copies, and where nothing stands.
+
+    `turn_back` writes copies before what they are copies of.
+    """
+    some = n - n % 64
+    for block in range(0, n, 64):
+        if block < some and into[block] < 0:
+            turn_back(x, at_x + block, into, block, y, at_y)
+        else:
+            for i in range(block, min(n, block + 64)):
+                if back[into[i]] == i:
+                    y[at_y + into[i]] = x[at_x + i]
+
+
+@leaf
+def given_rows(into, back, x, y, at_y, n):
+    """Numbers of rows to where they stand here; zero where there is none."""
+    some = n - n % 64
+    for block in range(0, n, 64):
+        if block < some and into[block] < 0:
+            turn(x, 0, into, block, y, at_y + block)
+        else:
+            for i in range(block, min(n, block + 64)):
+                y[at_y + i] = x[into[i]] if back[into[i]] == i else 0.0
+
+
+@leaf
+def _known(data, first, n, T, at):
+    """Whether data are those that were looked at last."""
+    if n < 8:
+        for i in range(n):
+            if not data[first + i] == T[at + i]:
+                return False
+        return True
+    for i in range(0, n - 7, 8):
+        if not same(data, first + i, T, at + i):
+            return False
+    return same(data, first + n - 8, T, at + n - 8)
+
+
+@inner
+def numbers_of_kinds(head, address, data, T):
+    """The numbers of all elements, side by side; the context's own room keeps them as long as data are the same."""
+    own = address == head.own_room
+    if own and _known(data, head.first_known, head.n_known, T, head.at_known):
+        return
+    kinds = whole_at(head.kinds, KIND * head.n_kinds)
+    for k in range(head.n_kinds):
+        places, to = whole_at(kinds[KIND * k + 11], 1), head.at_data + kinds[KIND * k + 17]
+        for i in range(0, 8 * kinds[KIND * k + 4] * kinds[KIND * k + 13], 8):
+            collect(data, places, i, 0, 1, T, to + i)
+    if own:
+        for i in range(head.n_known):
+            T[head.at_known + i] = data[head.first_known + i]
 
 
 @inner
 def evaluate_kinds(head, address, t, data, T, O):
     """Call the functions of all elements; what bodies and rows give goes to O, forces are summed in T."""
+    numbers_of_kinds(head, address, data, T)
     kinds = whole_at(head.kinds, KIND * head.n_kinds)
-    D = numbers_at(address + 8 * head.at_data, 1)
     for k in range(head.n_kinds):
         base = KIND * k
+        at_data = address + 8 * (head.at_data + kinds[base + 17])
         what, function, count, many, n_data = kinds[base], kinds[base + 1], kinds[base + 2], kinds[base + 3], kinds[base + 4]
         written, at = 8 * kinds[base + 6], kinds[base + 7]
-        starts, places, widths = whole_at(kinds[base + 10], 1), whole_at(kinds[base + 11], 1), whole_at(kinds[base + 14], 1)
+        starts, widths = whole_at(kinds[base + 10], 1), whole_at(kinds[base + 14], 1)
         for g in range(kinds[base + 13]):
             to, end = head.at_arg, 24 * g * many
             for j in range(many):
@@ -129,8 +208,7 @@ def evaluate_kinds(head, address, t, data, T, O):
             for j in range(many):
                 collect(T, starts, end + 24 * j + 8, head.at_v, widths[3 * j + 1], T, to)
                 to += 8 * widths[3 * j + 1]
-            for i in range(n_data):
-                collect(data, places, 8 * (g * n_data + i), 0, 1, D, 8 * i)
+            D = numbers_at(at_data + 64 * g * n_data, 1)
             call_model_at(function, 0, NO_MODE, t, T, head.at_arg, T, head.at_arg, D, O, at)
             if what == FORCE:
                 place, some = at, (count - g - 1) // kinds[base + 13] + 1
@@ -159,8 +237,8 @@ def start_forces(kinds, n_kinds, shelves, O, T, at_f):
 
 
 @leaf
-def rates(kinds, n_kinds, shelves, from_q, nq, O, T, at_v, at_b, out):
-    """q' in the order of the model: v, or what bodies have written."""
+def rates(kinds, n_kinds, shelves, O, T, at_b):
+    """q' of bodies that have written it; tell whether none has, and it is v."""
     plain = True
     for k in range(n_kinds):
         base = KIND * k
@@ -175,100 +253,7 @@ def rates(kinds, n_kinds, shelves, from_q, nq, O, T, at_v, at_b, out):
                 put(T, to + 8 * i, eight(O, at + 8 * i))
             to += 8 * wide
             at += 8 * kinds[base + 6]
-    rearranged(from_q, T, at_v if plain else at_b, out, 0, nq)
-
-
-@leaf
-def times_G(kinds, n_kinds, O, u, at_u, r, at_r, T, at_arg):
-    """r = G u"""
-    for k in range(n_kinds):
-        base = KIND * k
-        if kinds[base] < ROWS:
-            continue
-        many, m, written, columns = kinds[base + 3], kinds[base + 5], 8 * kinds[base + 6], kinds[base + 15]
-        starts, widths = whole_at(kinds[base + 10], 1), whole_at(kinds[base + 14], 1)
-        at, to = kinds[base + 7] + 24 * m, at_r + kinds[base + 12]
-        for g in range(kinds[base + 13]):
-            end, place = 24 * g * many + 16, at_arg
-            for j in range(many):
-                collect(u, starts, end + 24 * j, at_u, widths[3 * j + 2], T, place)
-                place += 8 * widths[3 * j + 2]
-            if m == 2 and columns == 6:  # pins and balls: the same loops, written out by the compiler
-                _times(2, 6, O, at, T, at_arg, r, to)
-            elif m == 3 and columns == 12:
-                _times(3, 12, O, at, T, at_arg, r, to)
-            else:
-                _times(m, columns, O, at, T, at_arg, r, to)
-            at += written
-            to += 8 * m
-
-
-@part
-def _times(m, columns, O, at, u, at_u, r, at_r):
-    """r = G u of eight elements"""
-    for i in range(m):
-        row = at + 8 * i * columns
-        total = eight(O, row) * eight(u, at_u)
-        for c in range(1, columns):
-            total += eight(O, row + 8 * c) * eight(u, at_u + 8 * c)
-        put(r, at_r + 8 * i, total)
-
-
-@leaf
-def times_GT(kinds, n_kinds, O, r, at_r, u, at_u, n, T, at_arg):
-    """u = Gᵀ r"""
-    clear(u, at_u, n)
-    for k in range(n_kinds):
-        base = KIND * k
-        if kinds[base] < ROWS:
-            continue
-        count, many, m, written, columns = kinds[base + 2], kinds[base + 3], kinds[base + 5], 8 * kinds[base + 6], kinds[base + 15]
-        starts, widths = whole_at(kinds[base + 10], 1), whole_at(kinds[base + 14], 1)
-        at, of = kinds[base + 7] + 24 * m, at_r + kinds[base + 12]
-        for g in range(kinds[base + 13]):
-            if m == 2 and columns == 6:
-                _transposed_times(2, 6, O, at, r, of, T, at_arg)
-            elif m == 3 and columns == 12:
-                _transposed_times(3, 12, O, at, r, of, T, at_arg)
-            else:
-                _transposed_times(m, columns, O, at, r, of, T, at_arg)
-            end, place, some = 24 * g * many + 16, at_arg, (count - g - 1) // kinds[base + 13] + 1
-            for j in range(many):
-                add_to(u, starts, end + 24 * j, at_u, widths[3 * j + 2], T, place, some)
-                place += 8 * widths[3 * j + 2]
-            at += written
-            of += 8 * m
-
-
-@part
-def _transposed_times(m, columns, O, at, r, at_r, u, at_u):
-    """u = Gᵀ r of eight elements"""
-    for c in range(columns):
-        total = eight(O, at + 8 * c) * eight(r, at_r)
-        for i in range(1, m):
-            total += eight(O, at + 8 * (i * columns + c)) * eight(r, at_r + 8 * i)
-        put(u, at_u + 8 * c, total)
-
-
-@leaf
-def over_weights(shelves, n_shelves, O, u, at_u, v, at_v):
-    """v = W⁻¹ u, lump by lump. Where it is diagonal, v may be u."""
-    for k in range(n_shelves):
-        own = SHELF * k
-        width, place, W, step, full = shelves[own + 3], shelves[own + 6], shelves[own + 7], 8 * shelves[own + 8], shelves[own + 9]
-        for _ in range(shelves[own]):
-            if full == 0:
-                for i in range(width):
-                    put(v, at_v + place + 8 * i, eight(O, W + 8 * i) * eight(u, at_u + place + 8 * i))
-            else:
-                for i in range(width):
-                    row = W + 8 * i * width
-                    total = eight(O, row) * eight(u, at_u + place)
-                    for j in range(1, width):
-                        total += eight(O, row + 8 * j) * eight(u, at_u + place + 8 * j)
-                    put(v, at_v + place + 8 * i, total)
-            place += 8 * width
-            W += step
+    return plain
 
 
 @leaf
@@ -283,42 +268,6 @@ def rows_of(kinds, n_kinds, O, level, out, at_out):
             for i in range(m):
                 put(out, to + 8 * i, eight(O, at + 8 * (level * m + i)))
             at += 8 * kinds[base + 6]
-            to += 8 * m
-
-
-@leaf
-def diagonal_of_S(kinds, n_kinds, shelves, weights_of, O, T, at_arg, at_diagonal):
-    """The diagonal of G W⁻¹ Gᵀ. `weights_of` has, for the ends of all elements with rows, whether W⁻¹ is whole, and its places."""
-    at_ends = 0
-    for k in range(n_kinds):
-        base = KIND * k
-        if kinds[base] < ROWS:
-            continue
-        many, m, written, columns = kinds[base + 3], kinds[base + 5], 8 * kinds[base + 6], kinds[base + 15]
-        widths = whole_at(kinds[base + 14], 1)
-        at, to = kinds[base + 7] + 24 * m, at_diagonal + kinds[base + 12]
-        for _ in range(kinds[base + 13]):
-            column = 0
-            for j in range(many):
-                width, full = widths[3 * j + 2], weights_of[at_ends]
-                collect(O, weights_of, at_ends + 1, 0, width * width if full else width, T, at_arg)
-                for i in range(m):
-                    row = at + 8 * (i * columns + column)
-                    total = eight(O, row) * 0.0
-                    for c in range(width):
-                        if full == 0:
-                            total += eight(O, row + 8 * c) * eight(T, at_arg + 8 * c) * eight(O, row + 8 * c)
-                        else:
-                            part = eight(T, at_arg + 8 * c * width) * eight(O, row)
-                            for d in range(1, width):
-                                part += eight(T, at_arg + 8 * (c * width + d)) * eight(O, row + 8 * d)
-                            total += eight(O, row + 8 * c) * part
-                    if j > 0:
-                        total += eight(T, to + 8 * i)
-                    put(T, to + 8 * i, total)
-                column += width
-                at_ends += 9
-            at += written
             to += 8 * m
 
 
@@ -373,27 +322,17 @@ def judged(kinds, n_kinds, T, at_r, at_g, at_lam, at_diagonal, at_arg):
             base = KIND * k
             if kinds[base] < ROWS:
                 continue
-            groups, m, first = kinds[base + 13], kinds[base + 5], kinds[base + 12]
-            whole = first + 8 * m * max(0, kinds[base + 2] - 7 * groups)  # where copies begin to stand beside rows
-            for i in range(first, whole, 8):
-                part = size_of(eight(T, at_g + i)) + eight(T, at_diagonal + i) * size_of(eight(T, at_lam + i))
-                if turn == 0:
+            count, groups, m, first = kinds[base + 2], kinds[base + 13], kinds[base + 5], kinds[base + 12]
+            whole = count - 7 * groups  # groups without copies
+            for g in range(groups):
+                for i in range(first + 8 * m * g, first + 8 * m * (g + 1), 8):
+                    part = size_of(eight(T, at_g + i)) + eight(T, at_diagonal + i) * size_of(eight(T, at_lam + i))
+                    if turn == 1:
+                        part = size_of(eight(T, at_r + i)) / (part + most)
+                    if g >= whole:
+                        part = first_of(part, (count - g - 1) // groups + 1)
                     top = greater(top, part)
-                else:
-                    ratio = size_of(eight(T, at_r + i)) / (part + most)
-                    top = greater(top, ratio)
-                    sum_ += ratio * 0.0
-            for place in range(whole, first + 8 * m * groups, 8 * m):
-                some = (kinds[base + 2] - (place - first) // (8 * m) - 1) // groups + 1
-                for at in range(place, place + 8 * m, 8):
-                    for i in range(at, at + some):
-                        part = abs(T[at_g + i]) + T[at_diagonal + i] * abs(T[at_lam + i])
-                        if turn == 0:
-                            most = max(most, part) if part == part else most
-                        else:
-                            ratio = abs(T[at_r + i]) / (part + most)
-                            found = max(found, ratio) if ratio == ratio else found
-                            wrong += ratio * 0.0
+                    sum_ += part * 0.0
         put(T, at_arg, top)
         put(T, at_arg + 8, sum_)
         for i in range(8):

@@ -14,11 +14,13 @@ number for all rows, keeps pivots of rows that repeat others away from zero.
 from __future__ import annotations
 
 from ..native.eight import collect, distribute, eight, none_below, put, spread
-from ..native.marks import leaf, part
+from ..native.marks import inner, leaf, part
+from .link_front import eliminate_link, links_backward, links_forward
 from .lone_front import ALONE, LoneFront, backward, factor_front, first_place, forward, sum_front
 
-# own rows, all rows, fronts, lumps, children, places of the panel, of what is left, of the sides; then eight places of each row
-HEAD = 8
+# own rows, all rows, fronts, lumps, children, places of the panel, of what is left, of the sides, own rows again if these are
+# links, else 0; then eight places of each row
+HEAD = 9
 LUMP = 3 + 8  # width, whether W⁻¹ is a full matrix, nodes, eight places of W⁻¹; then of each node
 TOUCH = 3 + 8  # numbers in a row of G, rows, place in the front, eight places of G
 CHILD = 1 + 16  # rows, eight places of what it left, eight of its sides; then the place of each row in this front
@@ -49,6 +51,12 @@ def eliminate(program, groups, K, T, at_front, at_block, at_diagonal, at_left, e
                 elif one < least or one != one:
                     least = one
             continue
+        if program[names - 1] > 0:
+            at = eliminate_link(program, at, names - HEAD, K, T, at_front, at_block, at_left, eps)
+            for p in range(m):
+                pivot = eight(T, at_front + 8 * p)
+                least, tiny = _judged(program, names + 8 * p, count, pivot, eps, T, at_diagonal, at_block, least, tiny)
+            continue
         for i in range(0, 4 * n * (n + 1), 8):
             put(T, at_front + i, 0.0)
         for _ in range(lumps):
@@ -58,16 +66,7 @@ def eliminate(program, groups, K, T, at_front, at_block, at_diagonal, at_left, e
         for p in range(m):
             diagonal = at_front + 4 * p * (p + 1) + 8 * p
             pivot = eight(T, diagonal) + eps
-            collect(T, program, names + 8 * p, at_diagonal, 1, T, at_block)
-            ratio = (pivot - SEVERAL * eps) / eight(T, at_block)
-            if not none_below(ratio, max(TINY, least)):
-                put(T, at_block, ratio)
-                for lane in range(count):
-                    one = T[at_block + lane]
-                    if one < TINY:
-                        tiny += 1
-                    elif one < least or one != one:  # NaN is kept
-                        least = one
+            least, tiny = _judged(program, names + 8 * p, count, pivot, eps, T, at_diagonal, at_block, least, tiny)
             inverse, own = spread(1.0) / pivot, panel + 8 * p * n
             put(K, own + 8 * p, inverse)
             for i in range(p + 1, n):
@@ -86,6 +85,22 @@ def eliminate(program, groups, K, T, at_front, at_block, at_diagonal, at_left, e
             for j in range(m, i + 1):
                 put(T, to, eight(T, row + 8 * j))
                 to += 8
+    return least, tiny
+
+
+@inner
+def _judged(program, name, count, pivot, eps, T, at_diagonal, at_block, least, tiny):
+    """Compare a pivot with the diagonal that it started from; return the least ratio, and how many are tiny."""
+    collect(T, program, name, at_diagonal, 1, T, at_block)
+    ratio = (pivot - SEVERAL * eps) / eight(T, at_block)
+    if not none_below(ratio, max(TINY, least)):
+        put(T, at_block, ratio)
+        for lane in range(count):
+            one = T[at_block + lane]
+            if one < TINY:
+                tiny += 1
+            elif one < least or one != one:  # NaN is kept
+                least = one
     return least, tiny
 
 
@@ -177,6 +192,9 @@ def substitute(program, order, groups, K, T, at_r, at_block, at_sides):
         m, n, lumps, children = program[at], program[at + 1], program[at + 3], program[at + 4]
         panel, names = program[at + 5], at + HEAD
         side = at_sides + program[at + 7]
+        if program[at + 8] > 0:
+            links_forward(program, at, K, T, at_r, at_block, at_sides)
+            continue
         if n >= ALONE:
             at = names + 8 * n
             for _ in range(lumps):
@@ -206,6 +224,9 @@ def substitute(program, order, groups, K, T, at_r, at_block, at_sides):
         at = order[k]
         m, n, panel, names = program[at], program[at + 1], program[at + 5], at + HEAD
         side = at_sides + program[at + 7]
+        if program[at + 8] > 0:
+            links_backward(program, at, K, T, at_r, at_block, at_sides)
+            continue
         if n >= ALONE:
             backward(program, LoneFront(m, n, names, panel, side), K, T, at_r, at_block)
             continue

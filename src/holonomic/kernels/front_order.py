@@ -13,9 +13,11 @@ from typing import Any, NamedTuple
 
 from ..native.marks import leaf
 from ..native.types import Group, i8, ints
+from .link_front import link_height
 from .lone_front import ALONE
 
 FULL = -1  # answer where the lists have no more room
+HEAD = 9  # words of a group, as in `front_groups`
 SMALL = 12  # rows of a front up to which another of twice as many is taken in the same round
 
 
@@ -261,7 +263,7 @@ def describe_fronts(
         for t in range(first, end):
             local[lists[t]] = at
             at += heights[lists[t]]
-        n, words = at, 8 + 8 * at
+        n, words = at, HEAD + 8 * at
         for i in range(of_front[f], of_front[f + 1]):
             lump = lumps_of[i]
             for t in range(touch_first[lump], touch_first[lump + 1]):
@@ -348,8 +350,8 @@ def write_groups(
             child = children[child_first[one] + i]
             rows = sizes[3 * child + 1] - sizes[3 * child]
             block = max(block, 4 * rows * (rows + 1))
-        end = at + size
-        at += 8
+        end, begin_words = at + size, at
+        at += HEAD
         for which in range(2):
             many = own_first[one + 1] - own_first[one] if which == 0 else counts[many_lumps + one]
             for i in range(many):
@@ -422,6 +424,7 @@ def write_groups(
                     at += 1
         if at != end:
             return -1 - g
+        words[begin_words + 8] = link_height(words, begin_words)
     used[0], used[1], used[2], used[3] = panels, lefts, all_sides, block
     return at
 

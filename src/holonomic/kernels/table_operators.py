@@ -15,26 +15,24 @@ from .eights import (
     SPARE,
     clear,
     copied,
-    diagonal_of_S,
     evaluate_kinds,
+    given_rows,
+    into_places,
     inverse_metric,
     judged,
     largest,
     lengths,
     mean,
     minus,
-    over_weights,
-    placed,
+    out_of_places,
     plus,
     rates,
-    rearranged,
     rows_of,
     see,
     start_forces,
-    times_G,
-    times_GT,
 )
 from .front_groups import eliminate, substitute
+from .row_products import diagonal_of_S, over_weights, times_G, times_GT
 
 OPERATOR = i8(i8, i8, f8, i8, i8, i8, i8)  # context, mode, t, a, b, data, out, all by their addresses
 REFINED = 1e-12  # residual G v' + γ beside its parts, above which the solution is refined
@@ -67,8 +65,8 @@ def in_line(address):
 @inner
 def _elements(head, address, t, x, data, T, O):
     """Everything that elements give at a state."""
-    rearranged(whole_at(head.into_q, 1), x, 0, T, head.at_q, head.places_q)
-    rearranged(whole_at(head.into_v, 1), x, head.nq, T, head.at_v, head.places_v)
+    into_places(whole_at(head.into_q, 1), x, 0, T, head.at_q, head.places_q)
+    into_places(whole_at(head.into_v, 1), x, head.nq, T, head.at_v, head.places_v)
     evaluate_kinds(head, address, t, data, T, O)
 
 
@@ -124,7 +122,7 @@ def table_field(context, mode, t, a, b, data, out):
 def _field(head, address, t, x, data, out):
     nq, nv, n, rows = head.nq, head.nv, head.n_rows, head.places_rows
     T, O = numbers_at(address, head.room), numbers_at(address + 8 * head.at_kept, 1)
-    kinds, shelves, from_rows = whole_at(head.kinds, 1), whole_at(head.shelves, 1), whole_at(head.from_rows, 1)
+    kinds, shelves = whole_at(head.kinds, 1), whole_at(head.shelves, 1)
     f, a, b, lam, r = head.at_f, head.at_a, head.at_b, head.at_s, head.at_r
     clear(T, f, head.places_v)
     _elements(head, address, t, x, data, T, O)
@@ -163,11 +161,12 @@ def _field(head, address, t, x, data, out):
             before = left
         if not left <= LOST:
             least = 0.0 if left > LOST else left  # NaN stays one
-        rearranged(whole_at(head.from_v, 1), T, b, out, nq, nv)
-        rearranged(from_rows, T, lam, out, nq + nv, n)
+        out_of_places(whole_at(head.into_rows, 1), whole_at(head.from_rows, 1), T, lam, out, nq + nv, rows)
     else:
-        rearranged(whole_at(head.from_v, 1), T, a, out, nq, nv)
-    rates(kinds, head.n_kinds, shelves, whole_at(head.from_q, 1), nq, O, T, head.at_v, b, out)
+        copied(T, a, head.places_v, T, b)
+    out_of_places(whole_at(head.into_v, 1), whole_at(head.from_v, 1), T, b, out, nq, head.places_v)
+    plain = rates(kinds, head.n_kinds, shelves, O, T, b)
+    out_of_places(whole_at(head.into_q, 1), whole_at(head.from_q, 1), T, head.at_v if plain else b, out, 0, head.places_q)
     out[nq + nv + n] = least
     return OK
 
@@ -220,9 +219,9 @@ def table_residual(context, mode, t, a, b, data, out):
     _elements(head, begin, t, numbers_at(a, 1), numbers_at(data, 1), T, O)
     kinds, first = whole_at(head.kinds, 1), head.n_position
     rows_of(kinds, head.n_kinds, O, 0, T, head.at_r)
-    rearranged(whole_at(head.from_position, 1), T, head.at_r, r, 0, first)
+    out_of_places(whole_at(head.into_position, 1), whole_at(head.from_position, 1), T, head.at_r, r, 0, head.places_rows)
     rows_of(kinds, head.n_kinds, O, 1, T, head.at_r)
-    rearranged(whole_at(head.from_rows, 1), T, head.at_r, r, first, head.n_rows)
+    out_of_places(whole_at(head.into_rows, 1), whole_at(head.from_rows, 1), T, head.at_r, r, first, head.places_rows)
     _leave(head, context, address)
     return OK
 
@@ -249,8 +248,7 @@ def table_reactions(context, mode, t, a, b, data, out):
 @inner
 def _given_rows(head, b, T):
     """Rows in the order of the model, to where they stand here."""
-    clear(T, head.at_r, head.places_rows)
-    placed(whole_at(head.from_rows, 1), b, 0, T, head.at_r, head.n_rows)
+    given_rows(whole_at(head.into_rows, 1), whole_at(head.from_rows, 1), b, T, head.at_r, head.places_rows)
 
 
 @kernel(OPERATOR)
@@ -291,7 +289,7 @@ def table_factor(context, mode, t, a, b, data, out):
     metric, factors = whole_at(head.metric, 1), numbers_at(head.factors, 1)
     inverse_metric(metric, factors, numbers_given, F, head.at_weights, head.places_c)
     lengths(whole_at(head.kinds, 1), head.n_kinds, F, T, head.at_s)
-    rearranged(whole_at(head.from_rows, 1), T, head.at_s, F, 1, head.n_rows)
+    out_of_places(whole_at(head.into_rows, 1), whole_at(head.from_rows, 1), T, head.at_s, F, 1, head.places_rows)
     least, tiny = _eliminate(head, F, T)
     F[0] = -tiny if tiny > max(head.redundant, 0) else least  # below zero: how many rows repeat others
     _leave(head, context, address)
@@ -302,12 +300,12 @@ def table_factor(context, mode, t, a, b, data, out):
 def _way_back(head, F, T, out):
     """W⁻¹Gᵀ S⁻¹ r, r in T, in the order of the model."""
     r, lam, n, rows, from_rows = head.at_r, head.at_s, head.n_rows, head.places_rows, whole_at(head.from_rows, 1)
-    size, before = largest(from_rows, T, r, n), 0.0
     copied(T, r, rows, T, lam)
     _substitute(head, F, T, lam)
     _GT(head, F, lam, T, head.at_f)
     _weighed(head, F, T, head.at_f, head.at_a)
     if head.redundant != 0:
+        size, before = largest(from_rows, T, r, n), 0.0
         for refinement in range(MOST_REFINEMENTS):
             _G(head, F, T, head.at_a, T, lam)
             minus(T, r, T, lam, rows, T, lam)
@@ -319,7 +317,7 @@ def _way_back(head, F, T, out):
             _GT(head, F, lam, T, head.at_f)
             _weighed(head, F, T, head.at_f, head.at_f)
             plus(T, head.at_a, T, head.at_f, head.places_c)
-    rearranged(whole_at(head.from_c, 1), T, head.at_a, out, 0, head.nc)
+    out_of_places(whole_at(head.into_c, 1), whole_at(head.from_c, 1), T, head.at_a, out, 0, head.places_c)
     return OK
 
 
@@ -347,7 +345,7 @@ def table_tangent(context, mode, t, a, b, data, out):
         return NOT_FINITE
     begin = in_line(address)
     T, F = numbers_at(begin, head.room), numbers_at(a, 1)
-    rearranged(whole_at(head.into_c, 1), numbers_at(b, 1), 0, T, head.at_f, head.places_c)
+    into_places(whole_at(head.into_c, 1), numbers_at(b, 1), 0, T, head.at_f, head.places_c)
     _G(head, F, T, head.at_f, T, head.at_r)
     _way_back(head, F, T, numbers_at(out, 1))
     _leave(head, context, address)

@@ -51,8 +51,28 @@ def none_below(a, least):
     raise NotImplementedError(ONLY)
 
 
+def first_of(a, count):
+    """Return the first `count` of eight, and zero in the place of the others."""
+    raise NotImplementedError(ONLY)
+
+
 def pick(x, at, places, first):
     """Return x[at + places[first]], x[at + places[first + 1]], ... of eight places as they are."""
+    raise NotImplementedError(ONLY)
+
+
+def turn(x, at, places, first, to, at_to):
+    """to[at_to + 8 i + k] = x[at + place k + i], i, k < 8, for the eight places at places[first:], the first a complement."""
+    raise NotImplementedError(ONLY)
+
+
+def turn_back(x, at, places, first, to, at_to):
+    """to[at_to + place k + i] = x[at + 8 i + k], the reverse of `turn`, the last of eight first."""
+    raise NotImplementedError(ONLY)
+
+
+def same(x, at, y, at_y):
+    """Tell whether x[at:at + 8] and y[at_y:at_y + 8] are the same bits."""
     raise NotImplementedError(ONLY)
 
 

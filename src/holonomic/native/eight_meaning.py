@@ -120,6 +120,10 @@ def _none_below(context, builder, signature, args):
     return builder.icmp_unsigned("==", builder.bitcast(fine, bits), ir.Constant(bits, 2**WIDTH - 1))
 
 
+def _first_of(context, builder, signature, args):
+    return builder.select(_first_of_eight(builder, args[1]), args[0], ir.Constant(VECTOR, [0.0] * WIDTH))
+
+
 def _pick(context, builder, signature, args):
     x, places = (_data(context, builder, signature.args[k], args[k]) for k in (0, 2))
     sources = [builder.gep(x, [builder.add(args[1], place)]) for place in _places(builder, places, args[3])]
@@ -131,6 +135,62 @@ def _gathered(builder, sources):
     for k, source in enumerate(sources):
         value = builder.insert_element(value, builder.load(source), _lane(k))
     return value
+
+
+def _same(context, builder, signature, args):
+    words = ir.VectorType(WORD, WIDTH)
+    one, other = (
+        builder.load(builder.bitcast(_vector_at(builder, _data(context, builder, signature.args[k], args[k]), args[k + 1]),
+                                     words.as_pointer()), align=8)
+        for k in (0, 2)
+    )  # fmt: skip
+    bits = ir.IntType(WIDTH)
+    return builder.icmp_unsigned("==", builder.bitcast(builder.icmp_unsigned("!=", one, other), bits), ir.Constant(bits, 0))
+
+
+# which of two vectors' entries stand in the one, and in the other, of a pair: single entries, pairs, fours change places
+_STEPS = (
+    (1, (0, 8, 2, 10, 4, 12, 6, 14), (1, 9, 3, 11, 5, 13, 7, 15)),
+    (2, (0, 1, 8, 9, 4, 5, 12, 13), (2, 3, 10, 11, 6, 7, 14, 15)),
+    (4, (0, 1, 2, 3, 8, 9, 10, 11), (4, 5, 6, 7, 12, 13, 14, 15)),
+)
+
+
+def _turned(builder, rows):
+    """Entry i of vector k becomes entry k of vector i."""
+    short = ir.VectorType(ir.IntType(32), WIDTH)
+    for apart, low, high in _STEPS:
+        made = list(rows)
+        for k in range(WIDTH):
+            if not k & apart:
+                one, other = rows[k], rows[k + apart]
+                made[k] = builder.shuffle_vector(one, other, ir.Constant(short, list(low)))
+                made[k + apart] = builder.shuffle_vector(one, other, ir.Constant(short, list(high)))
+        rows = made
+    return rows
+
+
+def _marked_places(builder, words, at):
+    first, *others = _places(builder, words, at)
+    return [builder.not_(first), *others]
+
+
+def _turn(context, builder, signature, args):
+    x, places, to = (_data(context, builder, signature.args[k], args[k]) for k in (0, 2, 4))
+    begins = [builder.add(args[1], place) for place in _marked_places(builder, places, args[3])]
+    rows = [builder.load(_vector_at(builder, x, begin), align=8) for begin in begins]
+    for i, row in enumerate(_turned(builder, rows)):
+        builder.store(row, _vector_at(builder, to, builder.add(args[5], WORD(WIDTH * i))), align=8)
+    return context.get_dummy_value()
+
+
+def _turn_back(context, builder, signature, args):
+    x, places, to = (_data(context, builder, signature.args[k], args[k]) for k in (0, 2, 4))
+    begins = [builder.add(args[5], place) for place in _marked_places(builder, places, args[3])]
+    rows = [builder.load(_vector_at(builder, x, builder.add(args[1], WORD(WIDTH * i))), align=8) for i in range(WIDTH)]
+    for begin, row in reversed(list(zip(begins, _turned(builder, rows), strict=True))):
+        builder.store(row, _vector_at(builder, to, begin), align=8)
+    return context.get_dummy_value()
 
 
 def _exchange(context, builder, signature, args):
@@ -247,7 +307,12 @@ def teach() -> None:
     _implement(marks.size_of, _Code(("a",), _one, _intrinsic("llvm.fabs.v8f64")))
     _implement(marks.root_of, _Code(("a",), _one, _intrinsic("llvm.sqrt.v8f64")))
     _implement(marks.none_below, _Code(("a", "least"), lambda *given: types.boolean(*given), _none_below))
+    _implement(marks.first_of, _Code(("a", "count"), _one, _first_of))
     _implement(marks.pick, _Code(("x", "at", "places", "first"), _one, _pick))
+    turned = ("x", "at", "places", "first", "to", "at_to")
+    _implement(marks.turn, _Code(turned, _none, _turn))
+    _implement(marks.turn_back, _Code(turned, _none, _turn_back))
+    _implement(marks.same, _Code(("x", "at", "y", "at_y"), lambda *given: types.boolean(*given), _same))
     _implement(marks.collect, _Code(moved, _none, _moved(_collect_each, _collect_row)))
     _implement(marks.distribute, _Code((*moved, "count"), _none, _moved(_distribute_each, _distribute_row)))
     _implement(marks.add_to, _Code((*moved, "count"), _none, _moved(_add_each, _add_row)))

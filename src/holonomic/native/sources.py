@@ -12,7 +12,7 @@ from .marks import PACKAGE, ROOMS
 
 # what turns sources into machine code
 _MAKERS = ("abi.py", "layout.py", "lowering.py", "marks.py", "numba_meaning.py", "types.py")
-_SOME = ("eight.py", "eight_meaning.py")  # of those that import them
+_SOME = ("eight.py", "eight_meaning.py", "written_out.py")  # of those that import them
 
 
 def stamped_files() -> list[Path]:

@@ -1,0 +1,188 @@
+"""Products with G and W⁻¹, which lie where the elements wrote them, eight elements at a time; see `eights` for what lies where."""
+
+from __future__ import annotations
+
+from ..native.eight import add_to, collect, eight, put
+from ..native.marks import leaf, part, whole_at
+from ..native.written_out import written_out
+from .eights import KIND, SHELF, clear
+from .elements import ROWS
+
+
+def joined(m, width, O, G, u, one, other, r, to):
+    """r = G u of rows with two ends alike, u of the ends at `one` and `other`."""
+    for c in range(width):
+        x[c] = eight(u, one + 8 * c)
+        x[width + c] = eight(u, other + 8 * c)
+    for i in range(m):
+        total = eight(O, G + 16 * width * i) * x[0]
+        for c in range(1, 2 * width):
+            total += eight(O, G + 8 * (2 * width * i + c)) * x[c]
+        put(r, to + 8 * i, total)
+
+
+def joined_back(m, width, O, G, r, at, u, one, other):
+    """u += Gᵀ r at both ends."""
+    for i in range(m):
+        y[i] = eight(r, at + 8 * i)
+    for c in range(2 * width):
+        total = eight(O, G + 8 * c) * y[0]
+        for i in range(1, m):
+            total += eight(O, G + 8 * (2 * width * i + c)) * y[i]
+        place = one + 8 * c if c < width else other + 8 * (c - width)
+        put(u, place, eight(u, place) + total)
+
+
+joined_2_3, joined_3_6, joined_5_6 = written_out(joined, (2, 3), (3, 6), (5, 6))
+joined_back_2_3, joined_back_3_6, joined_back_5_6 = written_out(joined_back, (2, 3), (3, 6), (5, 6))
+
+
+@leaf
+def alike(m, many, widths):
+    """Which loops are written out: 1 of pins, 2 of balls, 3 of hinges, 0 none."""
+    if many != 2 or widths[2] != widths[5]:
+        return 0
+    if widths[2] == 3:
+        return 1 if m == 2 else 0
+    return 0 if widths[2] != 6 else 2 if m == 3 else 3 if m == 5 else 0
+
+
+@leaf
+def times_G(kinds, n_kinds, O, u, at_u, r, at_r, T, at_arg):
+    """r = G u"""
+    for k in range(n_kinds):
+        base = KIND * k
+        if kinds[base] < ROWS:
+            continue
+        many, m, written, columns = kinds[base + 3], kinds[base + 5], 8 * kinds[base + 6], kinds[base + 15]
+        starts, widths = whole_at(kinds[base + 10], 1), whole_at(kinds[base + 14], 1)
+        at, to, form = kinds[base + 7] + 24 * m, at_r + kinds[base + 12], alike(m, many, widths)
+        for g in range(kinds[base + 13]):
+            end, place = 24 * g * many + 16, at_arg
+            if form > 0 and starts[end] < 0 and starts[end + 24] < 0:
+                one, other = at_u + ~starts[end], at_u + ~starts[end + 24]
+                if form == 1:
+                    joined_2_3(O, at, u, one, other, r, to)
+                elif form == 2:
+                    joined_3_6(O, at, u, one, other, r, to)
+                else:
+                    joined_5_6(O, at, u, one, other, r, to)
+                at += written
+                to += 8 * m
+                continue
+            for j in range(many):
+                collect(u, starts, end + 24 * j, at_u, widths[3 * j + 2], T, place)
+                place += 8 * widths[3 * j + 2]
+            _times(m, columns, O, at, T, at_arg, r, to)
+            at += written
+            to += 8 * m
+
+
+@part
+def _times(m, columns, O, at, u, at_u, r, at_r):
+    """r = G u of eight elements"""
+    for i in range(m):
+        row = at + 8 * i * columns
+        total = eight(O, row) * eight(u, at_u)
+        for c in range(1, columns):
+            total += eight(O, row + 8 * c) * eight(u, at_u + 8 * c)
+        put(r, at_r + 8 * i, total)
+
+
+@leaf
+def times_GT(kinds, n_kinds, O, r, at_r, u, at_u, n, T, at_arg):
+    """u = Gᵀ r"""
+    clear(u, at_u, n)
+    for k in range(n_kinds):
+        base = KIND * k
+        if kinds[base] < ROWS:
+            continue
+        count, many, m, written, columns = kinds[base + 2], kinds[base + 3], kinds[base + 5], 8 * kinds[base + 6], kinds[base + 15]
+        starts, widths = whole_at(kinds[base + 10], 1), whole_at(kinds[base + 14], 1)
+        at, of, form = kinds[base + 7] + 24 * m, at_r + kinds[base + 12], alike(m, many, widths)
+        for g in range(kinds[base + 13]):
+            end, place, some = 24 * g * many + 16, at_arg, (count - g - 1) // kinds[base + 13] + 1
+            if form > 0 and some == 8 and starts[end] < 0 and starts[end + 24] < 0:
+                one, other = at_u + ~starts[end], at_u + ~starts[end + 24]
+                if form == 1:
+                    joined_back_2_3(O, at, r, of, u, one, other)
+                elif form == 2:
+                    joined_back_3_6(O, at, r, of, u, one, other)
+                else:
+                    joined_back_5_6(O, at, r, of, u, one, other)
+                at += written
+                of += 8 * m
+                continue
+            _transposed_times(m, columns, O, at, r, of, T, at_arg)
+            for j in range(many):
+                add_to(u, starts, end + 24 * j, at_u, widths[3 * j + 2], T, place, some)
+                place += 8 * widths[3 * j + 2]
+            at += written
+            of += 8 * m
+
+
+@part
+def _transposed_times(m, columns, O, at, r, at_r, u, at_u):
+    """u = Gᵀ r of eight elements"""
+    for c in range(columns):
+        total = eight(O, at + 8 * c) * eight(r, at_r)
+        for i in range(1, m):
+            total += eight(O, at + 8 * (i * columns + c)) * eight(r, at_r + 8 * i)
+        put(u, at_u + 8 * c, total)
+
+
+@leaf
+def over_weights(shelves, n_shelves, O, u, at_u, v, at_v):
+    """v = W⁻¹ u, lump by lump. Where it is diagonal, v may be u."""
+    for k in range(n_shelves):
+        own = SHELF * k
+        width, place, W, step, full = shelves[own + 3], shelves[own + 6], shelves[own + 7], 8 * shelves[own + 8], shelves[own + 9]
+        for _ in range(shelves[own]):
+            if full == 0:
+                for i in range(width):
+                    put(v, at_v + place + 8 * i, eight(O, W + 8 * i) * eight(u, at_u + place + 8 * i))
+            else:
+                for i in range(width):
+                    row = W + 8 * i * width
+                    total = eight(O, row) * eight(u, at_u + place)
+                    for j in range(1, width):
+                        total += eight(O, row + 8 * j) * eight(u, at_u + place + 8 * j)
+                    put(v, at_v + place + 8 * i, total)
+            place += 8 * width
+            W += step
+
+
+@leaf
+def diagonal_of_S(kinds, n_kinds, shelves, weights_of, O, T, at_arg, at_diagonal):
+    """The diagonal of G W⁻¹ Gᵀ. `weights_of` has, for the ends of all elements with rows, whether W⁻¹ is whole, and its places."""
+    at_ends = 0
+    for k in range(n_kinds):
+        base = KIND * k
+        if kinds[base] < ROWS:
+            continue
+        many, m, written, columns = kinds[base + 3], kinds[base + 5], 8 * kinds[base + 6], kinds[base + 15]
+        widths = whole_at(kinds[base + 14], 1)
+        at, to = kinds[base + 7] + 24 * m, at_diagonal + kinds[base + 12]
+        for _ in range(kinds[base + 13]):
+            column = 0
+            for j in range(many):
+                width, full = widths[3 * j + 2], weights_of[at_ends]
+                collect(O, weights_of, at_ends + 1, 0, width * width if full else width, T, at_arg)
+                for i in range(m):
+                    row = at + 8 * (i * columns + column)
+                    total = eight(O, row) * 0.0
+                    for c in range(width):
+                        if full == 0:
+                            total += eight(O, row + 8 * c) * eight(T, at_arg + 8 * c) * eight(O, row + 8 * c)
+                        else:
+                            part = eight(T, at_arg + 8 * c * width) * eight(O, row)
+                            for d in range(1, width):
+                                part += eight(T, at_arg + 8 * (c * width + d)) * eight(O, row + 8 * d)
+                            total += eight(O, row + 8 * c) * part
+                    if j > 0:
+                        total += eight(T, to + 8 * i)
+                    put(T, to + 8 * i, total)
+                column += width
+                at_ends += 9
+            at += written
+            to += 8 * m

@@ -1,0 +1,109 @@
+"""Loops written out before they are compiled: of one source a function for each of some small numbers, its values in registers.
+
+    def product(m, x, at): ...
+    product_2, product_3 = written_out(product, 2, 3)
+
+The first arguments are numbers that are known by then; they, what is computed from whole numbers alone, and loops and choices by
+these are gone from what is compiled. Entries of names that are no arguments, such as f[i, j], are values of their own.
+"""
+
+from __future__ import annotations
+
+import ast
+import copy
+import inspect
+import textwrap
+
+from .marks import MARKED, Instead
+
+
+class _Written(Instead):
+    """What stands for a function where kernels are compiled; it is written when that is done."""
+
+    @property
+    def replacement(self):
+        return _written(*self[1])
+
+
+def written_out(function, *given):
+    """Return a function for each of the given numbers, or tuples of them, in the place of the first arguments."""
+    made = [_placeholder(function) for _ in given]
+    MARKED.extend(
+        _Written(one, (function, each if isinstance(each, tuple) else (each,)))
+        for one, each in zip(made, given, strict=True)
+    )
+    return made
+
+
+def _placeholder(function):
+    def called(*given):
+        raise NotImplementedError(f"compiled kernels alone call {function.__name__}")
+
+    return called
+
+
+def _written(function, numbers):
+    """Return a function with its first arguments known and its loops written out."""
+    tree = ast.parse(textwrap.dedent(inspect.getsource(function)))
+    (whole,) = tree.body
+    assert isinstance(whole, ast.FunctionDef)
+    names = [each.arg for each in whole.args.args]
+    whole.args.args = whole.args.args[len(numbers) :]
+    whole.body = _Writer(dict(zip(names, numbers, strict=False)), set(names)).block(whole.body)
+    whole.name = "_".join([function.__name__, *map(str, numbers)])
+    ast.increment_lineno(tree, function.__code__.co_firstlineno - 1)
+    space: dict = {}
+    exec(compile(ast.fix_missing_locations(tree), function.__code__.co_filename, "exec"), function.__globals__, space)
+    return space[whole.name]
+
+
+class _Writer(ast.NodeTransformer):
+    """Writes statements with what is known of whole numbers."""
+
+    def __init__(self, known: dict[str, int], arguments: set[str]):
+        self.known, self.arguments = known, arguments
+
+    def block(self, statements) -> list[ast.stmt]:
+        return [made for each in statements for made in self._statement(each)]
+
+    def _statement(self, given: ast.stmt) -> list[ast.stmt]:
+        if isinstance(given, ast.For):
+            assert isinstance(given.target, ast.Name) and isinstance(given.iter, ast.Call)
+            bounds = [self._whole(each) for each in given.iter.args]
+            written = []
+            for value in range(*bounds):
+                self.known[given.target.id] = value
+                written += self.block(given.body)
+            self.known.pop(given.target.id, None)
+            return written
+        if isinstance(given, ast.If):
+            return self.block(given.body if self._whole(given.test) else given.orelse)
+        if isinstance(given, ast.Assign) and isinstance(given.targets[0], ast.Name):
+            try:
+                self.known[given.targets[0].id] = self._whole(given.value)
+                return []
+            except ValueError:
+                pass
+        return [self.visit(copy.deepcopy(given))]
+
+    def _whole(self, node: ast.expr) -> int:
+        """Return what is known of an expression, or raise ValueError."""
+        if any(isinstance(each, ast.Name) and each.id not in self.known or isinstance(each, ast.Call | ast.Subscript)
+               for each in ast.walk(node)):  # fmt: skip
+            raise ValueError(f"'{ast.unparse(node)}' is not known where loops are written out")
+        value = eval(compile(ast.Expression(node), "known", "eval"), {}, dict(self.known))
+        if not isinstance(value, int):
+            raise ValueError(f"'{ast.unparse(node)}' is no whole number")
+        return value
+
+    def visit(self, node):
+        if isinstance(node, ast.BinOp | ast.Name) and not isinstance(getattr(node, "ctx", None), ast.Store):
+            try:
+                return ast.copy_location(ast.Constant(self._whole(node)), node)
+            except ValueError:
+                pass
+        if isinstance(node, ast.Subscript) and isinstance(node.value, ast.Name) and node.value.id not in self.arguments:
+            indices = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+            name = "_".join([node.value.id, *(str(self._whole(each)) for each in indices)])
+            return ast.copy_location(ast.Name(name, node.ctx), node)
+        return super().visit(node)
