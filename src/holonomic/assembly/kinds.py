@@ -91,18 +91,21 @@ class Kind:
         return self.derive()
 
 
-def make_kind(what: int, system: System, q0: np.ndarray, v0: np.ndarray, widths, energy: bool) -> Kind:
-    """Trace the System of one element and compile what its kind needs."""
+def make_kind(what: int, system: System, q0: np.ndarray, v0: np.ndarray, widths, energy: bool, rotation=None) -> Kind:
+    """Trace the System of one element and compile what its kind needs; `rotation` gives rotation matrices of bodies in space."""
     from ..model.derive import Derived
     from ..model.factors import factor
     from ..model.graphs import angles_by_parts
     from ..model.symbolics import SX, densify, diag, reshape, vec, vertcat, vertsplit
     from ..model.tape import record
     from ..model.trace import trace
+    from .axes import by_axes
 
     traced = trace(system, q0, v0, 0.0)
     e = traced.expressions
     d = Derived(e)
+    axes = None if rotation is None or what in (BODY, NORMS) else by_axes(e, rotation)
+    own, entered = (d, lambda x: x) if axes is None else (Derived(axes.expressions), axes.entered)
     made: dict[str, Any] = {}
     full, rates, rows = False, e.kinematics is not None, d.n_lam
     if what == BODY:
@@ -114,7 +117,7 @@ def make_kind(what: int, system: System, q0: np.ndarray, v0: np.ndarray, widths,
             inverse = vertcat(*(mass if mass.is_zero() else 1 / mass for mass in vertsplit(diag(densify(e.mass)))))
         made["main"] = vertcat(inverse, densify(d.force), *([densify(d.q_dot)] if rates else []))
     elif what == FORCE:
-        made["main"] = densify(d.force)
+        made["main"] = entered(densify(own.force))
     elif what == LOADED:
         pass  # accelerations with it come from the whole matrix
     elif what == NORMS:
@@ -122,7 +125,8 @@ def make_kind(what: int, system: System, q0: np.ndarray, v0: np.ndarray, widths,
         made["position"] = vertcat(e.invariants, SX.zeros(2 * rows, 1), reshape(densify(d.J).T, rows * len(q0), 1))
     else:
         g = e.constraint if e.constraint.numel() else SX.zeros(rows, 1)
-        made["main"] = vertcat(g, d.velocity_rows, d.gamma, reshape(densify(d.G).T, rows * len(v0), 1))
+        G = reshape(densify(own.G).T, rows * len(v0), 1)
+        made["main"] = vertcat(g, entered(vertcat(own.velocity_rows, own.gamma, G)))
         if rates and e.constraint.numel():
             zero = SX.zeros(2 * rows, 1)
             made["position"] = vertcat(g, zero, reshape(densify(d.J).T, rows * len(q0), 1))

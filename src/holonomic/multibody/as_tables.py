@@ -527,7 +527,8 @@ class Collector:
             inputs=dict(self.m.inputs) or None, **parts,
         )  # fmt: skip
         widths = [(kit.NQ * len(lump), kit.NV * len(lump)) for lump in self._lumps_of(bodies)]
-        return make_kind(what, system, q, np.zeros(kit.NV * n), widths, energy)
+        rotation = None if kit.invariants(()) is None else kit.rotation
+        return make_kind(what, system, q, np.zeros(kit.NV * n), widths, energy, rotation)
 
     def _lumps_of(self, bodies) -> list[tuple[int, ...]]:
         return [self.lumps[lump] for lump in dict.fromkeys(self.lump_of[k] for k in bodies)]

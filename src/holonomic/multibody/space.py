@@ -16,7 +16,7 @@ import numpy as np
 
 from ..model.made_functions import maker
 from ..model.refusals import warn
-from .small_vectors import apply, cross, dot, is_ground, minus, plus, product, times, transposed
+from .small_vectors import apply, cross, dot, is_ground, minus, plus, times, transposed
 
 NQ, NV = 7, 6  # coordinates and velocities of one body
 NO_TORQUE = (0.0, 0.0, 0.0)
@@ -90,9 +90,9 @@ def place(q, p, mark):
     axes = None if direction is None else drawn_axes(p, direction)
     if is_ground(k):
         return P, axes
-    R = product(rotation(q, k), transposed(drawn))
-    position = plus(centre(q, k), apply(R, minus(P, tuple(p[key] for key in origin))))
-    return position, None if axes is None else tuple(apply(R, axis) for axis in axes)
+    R, own = rotation(q, k), transposed(drawn)  # what is drawn is turned to the body's axes first: these do not move in it
+    position = plus(centre(q, k), apply(R, apply(own, minus(P, tuple(p[key] for key in origin)))))
+    return position, None if axes is None else tuple(apply(R, apply(own, axis)) for axis in axes)
 
 
 def spin(q, v, k):
