@@ -19,6 +19,7 @@ from ..model import machine_code
 from ..model.system import System
 from ..model.tape import Tape, needed
 from .newton_kinds import NewtonKind, newton_kind
+from .settled import cut
 
 SLOT = "element."  # names of an element's own numbers begin with it, then comes which
 
@@ -47,9 +48,23 @@ class Function:
         return _compiled(self._tape, 1)
 
     @cached_property
+    def _cut(self) -> tuple[Tape, Tape] | None:
+        return cut(self._tape)
+
+    @cached_property
     def eight(self) -> int:
-        """Of its code for eight elements side by side."""
-        return _compiled(self._tape, 8)
+        """Of its code for eight elements side by side, which takes settled numbers."""
+        return _compiled(self._tape if self._cut is None else self._cut[1], 8)
+
+    @cached_property
+    def settling(self) -> int:
+        """Of the code that makes settled numbers, for eight elements; 0: its numbers are these."""
+        return 0 if self._cut is None else _compiled(self._cut[0], 8)
+
+    @property
+    def settled(self) -> int:
+        """How many settled numbers there are."""
+        return len(self.sources) if self._cut is None else len(self._cut[0].outputs)
 
 
 @dataclass(frozen=True, eq=False)

@@ -138,7 +138,7 @@ class _Arranged:
         parts = [part for table, name in tables for part in self._parts(table, name)]
         n_rows = sum(table.kind.rows * len(table.ends) for table, _ in tables if table.kind.what != NORMS or weights)
         self.at = 8 * groups_of(1 + n_rows) if factors else 0  # a multiple of eight, as all places are
-        self.rows, self.data, self.most_arguments = 0, 0, 1
+        self.rows, self.data, self.most_numbers, self.most_arguments = 0, 0, 0, 1
         self.known = [1 << 62, 0]  # the part of data that is read
         words = [self._kind(*part) for part in parts]
         head = self.context.memory
@@ -183,11 +183,13 @@ class _Arranged:
         what = BODY if name == "energy" else kind.what  # energies stand one after the other, forces are added up
         ends_at, numbers_at = marked(in_eights(starts), 0 if function.calls else count), marked(in_eights(numbers))
         words = [
-            what, function.eight, count, many, numbers.shape[1], kind.rows, function.length, self.at, int(kind.full),
+            what, function.eight, count, many, function.settled, kind.rows, function.length, self.at, int(kind.full),
             int(kind.rates), hold(ends_at), hold(numbers_at), self.rows, groups, hold(widths),
             int(widths[:, 2].sum()), int(s.shelf[ends[0, 0]]), self.data,
+            numbers.shape[1], function.settling,
         ]  # fmt: skip
-        self.data += 8 * groups * numbers.shape[1]
+        self.data += 8 * groups * function.settled
+        self.most_numbers = max(self.most_numbers, numbers.shape[1])
         if numbers.size:
             self.known = [min(self.known[0], int(numbers.min())), max(self.known[1], int(numbers.max()) + 1)]
         block = int(widths[:, 2].max()) ** 2  # of W⁻¹, where the diagonal of S is computed
@@ -291,7 +293,7 @@ class _Arranged:
         for name, size in (
             ("at_q", head.places_q), ("at_v", head.places_v), ("at_f", most), ("at_a", most), ("at_b", most),
             ("at_r", self.rows), ("at_s", self.rows), ("at_g", self.rows), ("at_c", self.rows), ("at_diagonal", self.rows),
-            ("at_arg", 8 * max(2, self.most_arguments)), ("at_data", self.data), ("at_front", program.front),
+            ("at_arg", 8 * max(2, self.most_arguments, self.most_numbers)), ("at_data", self.data), ("at_front", program.front),
             ("at_block", program.block), ("at_left", program.left), ("at_sides", program.sides), ("at_kept", kept),
             ("at_known", known),
         ):  # fmt: skip

@@ -38,11 +38,11 @@ from ..native.marks import call_model_at, inner, leaf, numbers_at, part, whole_a
 from .elements import BODY, FORCE, NORMS, ROWS, SPEEDS
 from .signatures import NO_MODE
 
-# words of a kind: what it is, its function, elements, ends, numbers, rows, numbers that it writes, place of these, whether W⁻¹ is
+# words of a kind: what it is, its function, elements, ends, settled numbers, rows, numbers that it writes, place of these, whether W⁻¹ is
 # a whole matrix, whether it writes q', addresses of the places of its ends (of q, v and columns, for each end of eight elements)
 # and of its numbers in data, place of its first row, groups of eight, address of the widths of its ends (the same three), columns
-# of its rows, shelf of a body, place of its numbers
-KIND = 18
+# of its rows, shelf of a body, place of its settled numbers, numbers that these are made of, function that makes them or 0
+KIND = 20
 # words of a shelf: groups of eight, widths of q, v, columns, their places, place of W⁻¹, numbers from a group's W⁻¹ to the next,
 # whether it is a whole matrix
 SHELF = 10
@@ -96,7 +96,7 @@ EIGHTS = Layout(
             ("at_g", "rows"),
             ("at_c", "rows"),
             ("at_arg", "arguments of eight elements"),
-            ("at_data", "the numbers of all elements, eight elements side by side"),
+            ("at_data", "settled numbers of all elements, see `assembly.settled`, eight elements side by side"),
             ("at_known", "of the context's own room: the data that these were taken from"),
             ("first_known", "place in data of the first of them"),
             ("n_known", "how many, a multiple of eight but for the last"),
@@ -175,15 +175,22 @@ def _known(data, first, n, T, at):
 
 @inner
 def numbers_of_kinds(head, address, data, T):
-    """The numbers of all elements, side by side; the context's own room keeps them as long as data are the same."""
+    """Settled numbers of all elements; the context's own room keeps them as long as data are the same."""
     own = address == head.own_room
     if own and _known(data, head.first_known, head.n_known, T, head.at_known):
         return
     kinds = whole_at(head.kinds, KIND * head.n_kinds)
     for k in range(head.n_kinds):
-        places, to = whole_at(kinds[KIND * k + 11], 1), head.at_data + kinds[KIND * k + 17]
-        for i in range(0, 8 * kinds[KIND * k + 4] * kinds[KIND * k + 13], 8):
-            collect(data, places, i, 0, 1, T, to + i)
+        base = KIND * k
+        places, to, many, settling = whole_at(kinds[base + 11], 1), kinds[base + 17], kinds[base + 18], kinds[base + 19]
+        for g in range(kinds[base + 13]):
+            place = head.at_data + to if settling == 0 else head.at_arg
+            for i in range(many):
+                collect(data, places, 8 * (g * many + i), 0, 1, T, place + 8 * i)
+            if settling != 0:
+                D = numbers_at(address + 8 * head.at_arg, 1)
+                call_model_at(settling, 0, NO_MODE, 0.0, T, head.at_arg, T, head.at_arg, D, T, head.at_data + to)
+            to += 8 * kinds[base + 4]
     if own:
         for i in range(head.n_known):
             T[head.at_known + i] = data[head.first_known + i]
