@@ -15,7 +15,6 @@ from typing import NamedTuple
 from ..model.expressions import Expressions
 from ..model.symbolics import SX, depends_on, substitute, vertcat
 
-
 NQ, NV = 7, 6  # coordinates and velocities of one body: its place, its quaternion
 
 

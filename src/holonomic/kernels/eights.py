@@ -34,14 +34,15 @@ from ..native.eight import (
     turn_back,
 )
 from ..native.layout import WHOLE, Layout, view_as
-from ..native.marks import call_model_at, inner, leaf, numbers_at, part, whole_at
+from ..native.marks import call_model_at, inner, leaf, numbers_at, whole_at
 from .elements import BODY, FORCE, NORMS, ROWS, SPEEDS
 from .signatures import NO_MODE
 
-# words of a kind: what it is, its function, elements, ends, settled numbers, rows, numbers that it writes, place of these, whether W⁻¹ is
-# a whole matrix, whether it writes q', addresses of the places of its ends (of q, v and columns, for each end of eight elements)
-# and of its numbers in data, place of its first row, groups of eight, address of the widths of its ends (the same three), columns
-# of its rows, shelf of a body, place of its settled numbers, numbers that these are made of, function that makes them or 0
+# words of a kind: what it is, its function, elements, ends, settled numbers, rows, numbers that it writes, place of these,
+# whether W⁻¹ is a whole matrix, whether it writes q', addresses of the places of its ends (of q, v and columns, for each end of
+# eight elements) and of its numbers in data, place of its first row, groups of eight, address of the widths of its ends (the same
+# three), columns of its rows, shelf of a body, place of its settled numbers, numbers that these are made of, the function that
+# makes them or 0
 KIND = 20
 # words of a shelf: groups of eight, widths of q, v, columns, their places, place of W⁻¹, numbers from a group's W⁻¹ to the next,
 # whether it is a whole matrix
@@ -323,7 +324,7 @@ def judged(kinds, n_kinds, T, at_r, at_g, at_lam, at_diagonal, at_arg):
     part of what the others have.
     """
     most = found = wrong = 0.0
-    for turn in range(2):
+    for again in range(2):
         top, sum_ = spread(0.0), spread(0.0)
         for k in range(n_kinds):
             base = KIND * k
@@ -334,7 +335,7 @@ def judged(kinds, n_kinds, T, at_r, at_g, at_lam, at_diagonal, at_arg):
             for g in range(groups):
                 for i in range(first + 8 * m * g, first + 8 * m * (g + 1), 8):
                     part = size_of(eight(T, at_g + i)) + eight(T, at_diagonal + i) * size_of(eight(T, at_lam + i))
-                    if turn == 1:
+                    if again == 1:
                         part = size_of(eight(T, at_r + i)) / (part + most)
                     if g >= whole:
                         part = first_of(part, (count - g - 1) // groups + 1)
@@ -343,12 +344,12 @@ def judged(kinds, n_kinds, T, at_r, at_g, at_lam, at_diagonal, at_arg):
         put(T, at_arg, top)
         put(T, at_arg + 8, sum_)
         for i in range(8):
-            if turn == 0:
+            if again == 0:
                 most = max(most, T[at_arg + i])
             else:
                 found = max(found, T[at_arg + i])
                 wrong += T[at_arg + 8 + i]
-        if turn == 0:
+        if again == 0:
             most = max(1e-2 * most, 1e-300)
     return found + wrong
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from ..native.eight import collect, distribute, eight, put
 from ..native.marks import leaf
-from ..native.written_out import written_out
+from ..native.written_out import entries, written_out
 
 HEAD, LUMP, TOUCH, CHILD = 9, 11, 11, 17  # words, as in `front_groups`
 
@@ -53,6 +53,7 @@ def link_height(words, head):
 
 def edge(m, width, x, W, G, G_step, H, H_step, T, to):
     """The triangle of (G, H) W⁻¹ (G, H)ᵀ, W⁻¹ diagonal."""
+    w = g = u = h = entries()
     for k in range(width):
         w[k] = eight(x, W + 8 * k)
     for i in range(m):
@@ -83,6 +84,7 @@ def edge(m, width, x, W, G, G_step, H, H_step, T, to):
 
 def eliminated(m, one, two, T, K, panel, pivots, left, eps):
     """Sum two edges and eliminate the rows of the joint."""
+    f = c = entries()
     n = 3 * m
     for i in range(m):
         for j in range(i + 1):
@@ -115,6 +117,7 @@ def eliminated(m, one, two, T, K, panel, pivots, left, eps):
 
 def forward(m, children, own, one, two, T, K, panel, side):
     """The first half of a solution: the joint's rows, and what the right hand sides of its neighbours get of them."""
+    y = entries()
     n = 3 * m
     for i in range(m):
         y[i] = eight(T, own + 8 * i)
@@ -135,6 +138,7 @@ def forward(m, children, own, one, two, T, K, panel, side):
 
 def backward(m, one, two, T, K, panel, side, own):
     """The second half."""
+    x = entries()
     n = 3 * m
     for i in range(m):
         x[m + i] = eight(T, one + 8 * i)

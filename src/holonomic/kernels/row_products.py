@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from ..native.eight import add_to, collect, eight, put
 from ..native.marks import leaf, part, whole_at
-from ..native.written_out import written_out
+from ..native.written_out import entries, written_out
 from .eights import KIND, SHELF, clear
 from .elements import ROWS
 
 
 def joined(m, width, O, G, u, one, other, r, to):
     """r = G u of rows with two ends alike, u of the ends at `one` and `other`."""
+    x = entries()
     for c in range(width):
         x[c] = eight(u, one + 8 * c)
         x[width + c] = eight(u, other + 8 * c)
@@ -23,6 +24,7 @@ def joined(m, width, O, G, u, one, other, r, to):
 
 def joined_back(m, width, O, G, r, at, u, one, other):
     """u += Gᵀ r at both ends."""
+    y = entries()
     for i in range(m):
         y[i] = eight(r, at + 8 * i)
     for c in range(2 * width):

@@ -1,10 +1,12 @@
 """Loops written out before they are compiled: of one source a function for each of some small numbers, its values in registers.
 
-    def product(m, x, at): ...
+    def product(m, x, at):
+        f = entries()
+        ...
     product_2, product_3 = written_out(product, 2, 3)
 
 The first arguments are numbers that are known by then; they, what is computed from whole numbers alone, and loops and choices by
-these are gone from what is compiled. Entries of names that are no arguments, such as f[i, j], are values of their own.
+these are gone from what is compiled. f[i, j], of a name that has `entries`, is a value of its own.
 """
 
 from __future__ import annotations
@@ -13,6 +15,7 @@ import ast
 import copy
 import inspect
 import textwrap
+from typing import Any
 
 from .marks import MARKED, Instead
 
@@ -23,6 +26,11 @@ class _Written(Instead):
     @property
     def replacement(self):
         return _written(*self[1])
+
+
+def entries() -> Any:
+    """Say that a name has entries, each of which is a value of its own where loops are written out."""
+    raise NotImplementedError("loops are written out where kernels are compiled")
 
 
 def written_out(function, *given):
@@ -49,7 +57,7 @@ def _written(function, numbers):
     assert isinstance(whole, ast.FunctionDef)
     names = [each.arg for each in whole.args.args]
     whole.args.args = whole.args.args[len(numbers) :]
-    whole.body = _Writer(dict(zip(names, numbers, strict=False)), set(names)).block(whole.body)
+    whole.body = _Writer(dict(zip(names, numbers, strict=False))).block(whole.body)
     whole.name = "_".join([function.__name__, *map(str, numbers)])
     ast.increment_lineno(tree, function.__code__.co_firstlineno - 1)
     space: dict = {}
@@ -60,15 +68,17 @@ def _written(function, numbers):
 class _Writer(ast.NodeTransformer):
     """Writes statements with what is known of whole numbers."""
 
-    def __init__(self, known: dict[str, int], arguments: set[str]):
-        self.known, self.arguments = known, arguments
+    def __init__(self, known: dict[str, int]):
+        self.known = known
+        self.entries: set[str] = set()
 
     def block(self, statements) -> list[ast.stmt]:
         return [made for each in statements for made in self._statement(each)]
 
     def _statement(self, given: ast.stmt) -> list[ast.stmt]:
         if isinstance(given, ast.For):
-            assert isinstance(given.target, ast.Name) and isinstance(given.iter, ast.Call)
+            if not (isinstance(given.target, ast.Name) and isinstance(given.iter, ast.Call)):
+                raise ValueError(f"'{ast.unparse(given.iter)}' is no range: loops over ranges alone are written out")
             bounds = [self._whole(each) for each in given.iter.args]
             written = []
             for value in range(*bounds):
@@ -78,6 +88,9 @@ class _Writer(ast.NodeTransformer):
             return written
         if isinstance(given, ast.If):
             return self.block(given.body if self._whole(given.test) else given.orelse)
+        if isinstance(given, ast.Assign) and ast.unparse(given.value) == "entries()":
+            self.entries.update(ast.unparse(each) for each in given.targets)
+            return []
         if isinstance(given, ast.Assign) and isinstance(given.targets[0], ast.Name):
             try:
                 self.known[given.targets[0].id] = self._whole(given.value)
@@ -88,8 +101,9 @@ class _Writer(ast.NodeTransformer):
 
     def _whole(self, node: ast.expr) -> int:
         """Return what is known of an expression, or raise ValueError."""
-        if any(isinstance(each, ast.Name) and each.id not in self.known or isinstance(each, ast.Call | ast.Subscript)
-               for each in ast.walk(node)):  # fmt: skip
+        inside = list(ast.walk(node))
+        unknown = any(isinstance(each, ast.Name) and each.id not in self.known for each in inside)
+        if unknown or any(isinstance(each, ast.Call | ast.Subscript) for each in inside):
             raise ValueError(f"'{ast.unparse(node)}' is not known where loops are written out")
         value = eval(compile(ast.Expression(node), "known", "eval"), {}, dict(self.known))
         if not isinstance(value, int):
@@ -102,7 +116,7 @@ class _Writer(ast.NodeTransformer):
                 return ast.copy_location(ast.Constant(self._whole(node)), node)
             except ValueError:
                 pass
-        if isinstance(node, ast.Subscript) and isinstance(node.value, ast.Name) and node.value.id not in self.arguments:
+        if isinstance(node, ast.Subscript) and isinstance(node.value, ast.Name) and node.value.id in self.entries:
             indices = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
             name = "_".join([node.value.id, *(str(self._whole(each)) for each in indices)])
             return ast.copy_location(ast.Name(name, node.ctx), node)

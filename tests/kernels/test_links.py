@@ -1,0 +1,144 @@
+"""Fronts with loops written out give what the general ones give; what is kept of data is made anew when data change."""
+
+import ctypes
+
+import numpy as np
+import pytest
+
+from holonomic.assembly.settled import cut
+from holonomic.assembly.shelves import in_eights, places, turned
+from holonomic.kernels.signatures import Fn
+from holonomic.model.tape import Tape
+from holonomic.multibody import Mechanism, rod
+from holonomic.native.written_out import entries, written_out
+from holonomic.planning.reuse import model_of
+
+HEAD, FORM = 9, 8
+
+
+def chain(kind: str, n: int) -> Mechanism:
+    """Unequal links on pins, balls or hinges, with a branch at every seventh."""
+    m = Mechanism() if kind == "pins" else Mechanism(gravity=(0, 0, -9.81))
+    random, before, at = np.random.default_rng(n), m.ground, np.zeros(2 if kind == "pins" else 3)
+    for i in range(n):
+        to = at + random.uniform(0.05, 0.15, len(at))
+        m.body(f"b{i}", rod(at, to, mass=random.uniform(0.05, 0.2), **({} if kind == "pins" else {"width": 0.01})))
+        if kind == "balls":
+            m.spherical(f"j{i}", before, f"b{i}", at=at)
+        else:
+            m.revolute(f"j{i}", before, f"b{i}", at=at, **({} if kind == "pins" else {"axis": random.uniform(-1, 1, 3)}))
+        if i % 7:
+            before, at = f"b{i}", to
+    return m
+
+
+def field_of(m: Mechanism):
+    """The model of a mechanism as tables, a state that is not at rest, and the words of its program of elimination."""
+    system, q, v = m.to_system(compile="never")
+    model = model_of(system, q, v, 0.0)
+    random = np.random.default_rng(0)
+    x = np.concatenate([q + 0.1 * random.uniform(-1, 1, len(q)), random.uniform(-1, 1, len(v))])
+    head = system._arranged[0][2][Fn.FIELD].memory
+    order = np.ctypeslib.as_array((ctypes.c_int64 * head.groups).from_address(head.order))
+    words = np.ctypeslib.as_array((ctypes.c_int64 * (int(order[-1]) + HEAD)).from_address(head.program))
+    return model, x, words, order
+
+
+@pytest.mark.parametrize("kind, height", [("pins", 2), ("balls", 3), ("hinges", 5)])
+@pytest.mark.parametrize("n", [9, 30, 100, 171])
+def test_links_are_eliminated_as_fronts_of_any_form_are(kind, height, n):
+    model, x, words, order = field_of(chain(kind, n))
+    links = words[order + FORM] == height
+    assert links.any() and not links.all()
+    found = model.evaluate(Fn.FIELD, 0.0, x, np.zeros(0), model.data())
+    words[order + FORM] = 0
+    known = model.evaluate(Fn.FIELD, 0.0, x, np.zeros(0), model.data())
+    np.testing.assert_allclose(found, known, rtol=0, atol=1e-11 * np.abs(known).max())
+    assert found[-1] == pytest.approx(known[-1], rel=1e-9)  # ρ
+
+
+def test_what_is_settled_of_data_is_made_anew_when_they_change_and_bits_come_back():
+    m = chain("pins", 40)
+    model, x, *_ = field_of(m)
+    given = model.data()
+    first = model.evaluate(Fn.FIELD, 0.0, x, np.zeros(0), given)
+    heavier = given.copy()
+    heavier[list(m.params.as_dict()).index("b3.mass")] *= 3.0
+    changed = model.evaluate(Fn.FIELD, 0.0, x, np.zeros(0), heavier)
+    assert np.abs(changed - first).max() > 1e-3 * np.abs(first).max()
+    fresh, *_ = field_of(chain("pins", 40))
+    np.testing.assert_array_equal(changed, fresh.evaluate(Fn.FIELD, 0.0, x, np.zeros(0), heavier))
+    np.testing.assert_array_equal(first, model.evaluate(Fn.FIELD, 0.0, x, np.zeros(0), given))
+
+
+def test_a_tape_is_cut_where_the_state_comes_in_and_calls_stay_behind():
+    nodes = (
+        ("in", 3, 0), ("in", 3, 1), ("in", 1, 0), ("mul", 0, 1), ("add", 3, 2), ("const", 2.0), ("mul", 5, 4), ("mul", 0, 2),
+        ("call law 1 0", 3), ("sub", 0, 1),
+    )  # fmt: skip
+    settling, rest = cut(Tape(nodes, (6, 7, 8, 9, None)))
+    assert settling.nodes == (("in", 3, 0), ("in", 3, 1), ("mul", 0, 1), ("sub", 0, 1))
+    assert settling.outputs == (2, 0, 3)
+    assert rest.nodes == (
+        ("in", 3, 1), ("in", 1, 0), ("in", 3, 0), ("add", 2, 1), ("const", 2.0), ("mul", 4, 3), ("mul", 0, 1),
+        ("call law 1 0", 2), ("in", 3, 2),
+    )  # fmt: skip
+    assert rest.outputs == (5, 6, 7, 8, None)
+    assert cut(Tape((("in", 3, 0), ("in", 1, 0), ("mul", 0, 1)), (2,))) is None
+
+
+def triangle(m, x, out):
+    f = entries()
+    n = 2 * m
+    for i in range(n):
+        for j in range(i + 1):
+            f[i, j] = x[i] * x[j]
+            if i == j and i >= m:
+                f[i, j] = f[i, j] + 1.0
+    for i in range(n):
+        for j in range(i + 1):
+            out[i * n + j] = f[i, j]
+
+
+def test_loops_are_written_out_with_a_name_for_every_entry():
+    from holonomic.native.marks import MARKED
+
+    (placeholder,) = written_out(triangle, 2)
+    mark = MARKED.pop()
+    assert mark.function is placeholder
+    with pytest.raises(NotImplementedError, match="compiled kernels alone call triangle"):
+        placeholder([], [])
+    x, out = [2.0, 3.0, 5.0, 7.0], [0.0] * 16
+    mark.replacement(x, out)
+    known = np.tril(np.outer(x, x)) + np.diag([0.0, 0.0, 1.0, 1.0])
+    np.testing.assert_array_equal(np.reshape(out, (4, 4)), known)
+    assert not mark.replacement.__code__.co_names and "f_3_2" in mark.replacement.__code__.co_varnames
+
+
+def test_a_loop_whose_end_is_not_known_is_refused_where_loops_are_written_out():
+    from holonomic.native.marks import MARKED
+
+    def endless(m, x, n):
+        for i in range(n):
+            x[i] = 0.0
+
+    written_out(endless, 2)
+    with pytest.raises(ValueError, match="'n' is not known where loops are written out"):
+        _ = MARKED.pop().replacement
+
+
+@pytest.mark.parametrize("n", [5, 8, 63, 64, 100, 1000])
+@pytest.mark.parametrize("width", [2, 3, 6])
+def test_marked_blocks_take_neighbours_of_eight_pieces(n, width):
+    into = in_eights(np.arange(n * width).reshape(n, width)).ravel()
+    marked = turned(into)
+    blocks, whole = marked[: len(into) // 64 * 64].reshape(-1, 8, 8), into[: len(into) // 64 * 64].reshape(-1, 8, 8)
+    for block, known in zip(blocks, whole, strict=True):
+        if block[0, 0] < 0:
+            np.testing.assert_array_equal(np.where(np.arange(8) == 0, ~block[0], block[0]) + np.arange(8)[:, None], known)
+        else:
+            np.testing.assert_array_equal(block, known)
+    if n == 1000:
+        assert (blocks[:, 0, 0] < 0).all()
+    back = places(n, width)[:, None] + 8 * np.arange(width)
+    np.testing.assert_array_equal(into[back.ravel()], np.arange(n * width))
