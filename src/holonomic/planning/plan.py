@@ -93,6 +93,7 @@ class Plan:
         self.spare: list = []  # workspaces of finished runs, for the next ones
         self.on_gpu: dict[Any, Any] = {}  # programs of sweeps there
         self.in_short: Plan | None = None  # what a run in which little happens has instead
+        self.states_alone: Plan | None = None
         self.slots = self._slots()
         self.fns, self.size = self._functions()
 
@@ -358,8 +359,10 @@ class Plan:
         return made
 
     def of_states(self) -> Plan:
-        """Return this plan for looking at states (q, v) alone, without what its formulation adds to them."""
-        return self._copy(blocks=self.blocks[:2])
+        """Return this plan for looking at states (q, v) alone, without what its formulation adds to them; made once."""
+        if self.states_alone is None:
+            self.states_alone = self._copy(blocks=self.blocks[:2])
+        return self.states_alone
 
     def of_run(self, sol) -> Plan:
         """Return this plan as that of a solution: `why()` then reports its numbers, too."""

@@ -154,6 +154,10 @@ class Trail:
     @cached_property
     def final(self) -> tuple[float, np.ndarray, np.ndarray]:
         """t, x and k at the end, which need not be a time that was kept."""
+        if self.parts:
+            last = self.parts[-1]
+            t, x, k = last.trail.final
+            return t, x[: size_of(last)], in_all_rows(last.trail.plan, k)
         if self.data is None and self.parent is None:
             return self.stop
         t, x, k = self.arrays
@@ -249,11 +253,10 @@ SUMS = (
 def join(parts: Sequence[Solution]) -> Solution:
     """Return the solution of all parts; it ends like the last one."""
     last, own = parts[-1], parts[-1].trail
-    t, x, k = own.final
     trail = Trail(
         own.plan.of_states(), own.data, own.steps_kept, own.begin, own.events, own.memory, own.noted,
-        start=parts[0].trail.start, stop=(t, x[: size_of(last)], in_all_rows(own.plan, k)), parts=tuple(parts), impacts=own.impacts,
-        inputs=own.inputs, controls=own.controls, modes=parts[0].trail.modes,
+        start=parts[0].trail.start, parts=tuple(parts), impacts=own.impacts, inputs=own.inputs, controls=own.controls,
+        modes=parts[0].trail.modes,
     )  # fmt: skip
     return type(last)(trail, last.ended)
 
