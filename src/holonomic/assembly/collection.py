@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -130,6 +130,8 @@ class Collection:
     redundant_q: int = -1  # the same of rows by q, those of invariants with them
     orders: list[Fronts] = field(default_factory=list)  # of elimination, that have been found
     numbers: np.ndarray = field(default_factory=lambda: np.zeros(0))
+    shared: Shared = field(default_factory=lambda: Shared())
+    made: dict[Any, Any] = field(default_factory=dict)  # what several contexts are made of
     _constants: list[Any] = field(default_factory=list)
     _n_constants: int = 0
 
@@ -149,6 +151,12 @@ class Collection:
     def of(self, *what: int) -> list[KindTable]:
         """Tables of these kinds of elements."""
         return [table for table in self.tables if table.kind.what in what]
+
+    def once(self, key: Any, make: Callable[[], Any]) -> Any:
+        """What is made once for all contexts."""
+        if key not in self.made:
+            self.made[key] = make()
+        return self.made[key]
 
     def constant(self, value: float) -> int:
         """Place in data of a constant."""
@@ -193,6 +201,20 @@ class Collection:
         self._constants.clear()
 
 
+class Shared:
+    """Arrays that nobody writes: of equal ones, contexts share the first."""
+
+    def __init__(self):
+        self._known: dict[tuple, np.ndarray] = {}
+
+    def one(self, array: np.ndarray) -> np.ndarray:
+        """This array, or one that is equal to it."""
+        flat = array.reshape(-1).view(np.int64)
+        key = (array.dtype.char, array.shape, int(np.bitwise_xor.reduce(flat)), int(flat.sum()))
+        known = self._known.setdefault(key, array)
+        return known if known is array or np.array_equal(known, array) else array
+
+
 class Context:
     """Memory of a layout, and everything that it refers to by address.
 
@@ -204,10 +226,11 @@ class Context:
         Numbers that lie in K: what kinds write, W⁻¹ and panels.
     """
 
-    def __init__(self, layout):
+    def __init__(self, layout, shared: Shared | None = None):
         self.memory = layout.new()
         self.length = 0
         self._held: list[np.ndarray] = []  # as long as their addresses are in use
+        self._shared = shared
 
     @property
     def address(self) -> int:
@@ -220,7 +243,8 @@ class Context:
 
     def hold(self, values, kind: Any = np.int64) -> int:
         """Keep an array, and return its address."""
-        self._held.append(np.ascontiguousarray(values, dtype=kind))
-        if not self._held[-1].size:
-            self._held[-1] = np.zeros(8, dtype=kind)
+        array = np.ascontiguousarray(values, dtype=kind)
+        if not array.size:
+            array = np.zeros(8, dtype=kind)
+        self._held.append(array if self._shared is None else self._shared.one(array))
         return self._held[-1].ctypes.data

@@ -96,9 +96,15 @@ class Shelves:
             for which in range(3):
                 self.lumps[ends, which] = places(len(ends), self.widths[k, which], self.starts[k, which])
         self._bodies = [c.lumps.of(ends) for ends in self.ends]
+        self._maps: dict[tuple[int, int], tuple[np.ndarray, np.ndarray]] = {}
 
     def maps(self, which: int, each: int) -> tuple[np.ndarray, np.ndarray]:
         """Which number of the model stands at each place, and at which place each number of the model."""
+        if (which, each) not in self._maps:
+            self._maps[which, each] = self._map(which, each)
+        return self._maps[which, each]
+
+    def _map(self, which: int, each: int) -> tuple[np.ndarray, np.ndarray]:
         into = np.empty(self.sizes[which], dtype=np.int64)
         back = np.empty(each * sum(bodies.size for bodies in self._bodies), dtype=np.int64)
         for k, bodies in enumerate(self._bodies):
@@ -127,8 +133,8 @@ class _Arranged:
     """The making of one context."""
 
     def __init__(self, c: Collection, tables, columns: int, weights: str | None, factors: bool):
-        self.c, self.context, self.columns = c, Context(EIGHTS), columns
-        self.shelves = shelves = Shelves(c, columns)
+        self.c, self.context, self.columns = c, Context(EIGHTS, c.shared), columns
+        self.shelves = shelves = c.once(columns, lambda: Shelves(c, columns))
         self.full = np.zeros(len(shelves.tables), dtype=np.int64)
         self.W, self.steps = np.zeros(len(shelves.tables), dtype=np.int64), np.zeros(len(shelves.tables), dtype=np.int64)
         if weights == "mass":
@@ -175,13 +181,14 @@ class _Arranged:
         """The words of one part of a table, see `KIND`."""
         kind, function, count, hold, s = table.kind, table.kind.functions[name], len(ends), self.context.hold, self.shelves
         groups, many, widths = groups_of(count), ends.shape[1], s.widths[s.shelf[ends[0]]]
-        starts = s.lumps[ends].reshape(count, 3 * many)
         if kind.what == BODY and name == "main":
             own = int(s.shelf[ends[0, 0]])
             self.W[own], self.steps[own] = self.at, function.length
         numbers = self.c.places(table, function)[some]
         what = BODY if name == "energy" else kind.what  # energies stand one after the other, forces are added up
-        ends_at, numbers_at = marked(in_eights(starts), 0 if function.calls else count), marked(in_eights(numbers))
+        key, alone = (self.columns, id(table), int(some[0]), count), 0 if function.calls else count
+        ends_at = self.c.once((*key, alone), lambda: marked(in_eights(s.lumps[ends].reshape(count, 3 * many)), alone))
+        numbers_at = self.c.once((*key, name), lambda: marked(in_eights(numbers)))
         words = [
             what, function.eight, count, many, function.settled, kind.rows, function.length, self.at, int(kind.full),
             int(kind.rates), hold(ends_at), hold(numbers_at), self.rows, groups, hold(widths),

@@ -228,7 +228,7 @@ def assemble(m, values, speeds, near, drawn: bool = False) -> Assembly:
     q = _go_to(m, k, q, joints, values)
     for drive in m.drives.values():
         if drive.start is not None:
-            m.params._values[drive.start] = float(drive.value(q, k.p))
+            m.params.put(drive.start, float(drive.value(q, k.p)))
     k.p = numbers_by_name(m)
     moved, turned = _moves(m, begin, q)
     if drawn:
@@ -267,12 +267,13 @@ def _by_tables(m, k: Kinematics, begin: np.ndarray, drawn: bool) -> Assembly:
     q = tables.closed(begin, CLOSED * k.size, k.size) if gaps else begin
     for drive in m.drives.values():
         if drive.start is not None:
-            m.params._values[drive.start] = float(drive.value(q, k.p))
+            m.params.put(drive.start, float(drive.value(q, k.p)))
     moved, turned = _moves(m, begin, q)
     if drawn:
         _warn_of(k, gaps, moved)
-    tables = TableKinematics(m, q)
-    q = tables.closed(q, CLOSED * k.size, k.size) if m.drives else q
+    if m.drives or gaps:
+        tables = TableKinematics(m, q)
+        q = tables.closed(q, CLOSED * k.size, k.size) if m.drives else q
     return Assembly(q, tables.velocities(q), gaps, moved, turned, JointValues(m.joints.copy(), q, k.p))
 
 

@@ -57,5 +57,8 @@ class TableKinematics:
 
     def velocities(self, q: np.ndarray) -> np.ndarray:
         """The smallest velocities that meet the drives."""
-        here = Look(self.model, 0.0, q, self.rest, self.data)
-        return -here.slower() if np.any(here.velocity) else self.rest
+        n = self.model.n_lam
+        if n == 0:
+            return self.rest
+        left = self.model.evaluate(Fn.RESIDUAL, 0.0, np.concatenate([q, self.rest]), np.zeros(0), self.data)[-n:]
+        return -Look(self.model, 0.0, q, self.rest, self.data).slower() if np.any(left) else self.rest

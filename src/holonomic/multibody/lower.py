@@ -338,7 +338,7 @@ def shape_sizes(m) -> np.ndarray:
 def extent(m, points: np.ndarray) -> float:
     """Largest extent of points and bodies, m."""
     reach = 2 * float(np.max(shape_sizes(m), initial=0.0))
-    return max(float(np.max(np.ptp(points, axis=0))), reach) or 1.0
+    return max(*(float(np.ptp(column)) for column in points.T), reach) or 1.0
 
 
 def mechanism_size(m) -> float:

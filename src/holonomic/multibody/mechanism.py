@@ -96,6 +96,7 @@ class Mechanism(NamedParts, SeriesMethods, JointMethods, DriveMethods, ForceMeth
         self.ground = Body("ground", -1, self, 0.0 if self.dimension == 2 else np.eye(3))
         self._made: Any = None
         self._tables: Any = None
+        self._tables_version = 0  # of the numbers that these have
         self._assembly: Assembly | None = None
         self._request: tuple | None = None  # what `assemble` was asked for last
 
@@ -340,21 +341,26 @@ class Mechanism(NamedParts, SeriesMethods, JointMethods, DriveMethods, ForceMeth
         if self._tables is None:
             with collector_paused():
                 self._tables = to_tables(self, q)
+            self._tables_version = self.params.version
+        self._follow_numbers()
+        return self._tables
+
+    def _follow_numbers(self) -> None:
+        """Give the tables the numbers that have been set since."""
         known = self._tables.params
         if isinstance(known, NumbersInOrder):
-            now = Numbers(self).params
-            first = len(self.params)
+            if self._tables_version == self.params.version:
+                return
+            now, first = Numbers(self).params, len(self.params)
             differs = now.flat != known.flat
             differs[first : first + len(self.bodies)] = False  # sizes stay those of the drawing
-            changed = np.flatnonzero(differs)
-            changes = {known.names[k]: float(now.flat[k]) for k in changed.tolist()}
-
+            changes = {known.names[k]: float(now.flat[k]) for k in np.flatnonzero(differs).tolist()}
         else:
             now = self.params.as_dict() | shape_masses(self)
             changes = {} if now == known else {name: value for name, value in now.items() if known[name] != value}
+        self._tables_version = self.params.version
         if changes:
             self._tables = self._tables.with_params(**changes)
-        return self._tables
 
     def _lowered(self, assembly: Assembly, varying=()):
         check_inertias(self)

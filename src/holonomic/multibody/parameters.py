@@ -66,6 +66,7 @@ class Parameters(MutableMapping):
         self.columns: list[Columns] = []  # numbers of many parts alike
         self._stems: dict[str, list[Columns]] = {}
         self._flat: np.ndarray | None = None  # numbers of all columns
+        self.version = 0  # how often a number was set
 
     def tie(self, mass: str, inertias: tuple[str, ...]) -> None:
         """Let inertias grow with a mass, until one of them is set by itself."""
@@ -177,6 +178,11 @@ class Parameters(MutableMapping):
             return np.array([self[name] for name in names], dtype=float)
         return np.array([self._values[name] for name in names])
 
+    def put(self, name: str, value: float) -> None:
+        """Set a number that follows from the position: the mechanism stays as it is assembled."""
+        self._values[name] = value
+        self.version += 1
+
     def drop(self, *names: str) -> None:
         """Take numbers out again."""
         for name in names:
@@ -208,6 +214,7 @@ class Parameters(MutableMapping):
         for mass in own:
             del self._ties[mass]
         self._values[name] = new
+        self.version += 1
         (self._rebuilt if own or name in self._built_in else self._changed)()
 
     def _set_in(self, columns: Columns, which: int, suffix: str, name: str, value: float) -> None:
@@ -226,6 +233,7 @@ class Parameters(MutableMapping):
             columns.loose.add(which)
         values[suffix][which] = new
         self._flat = None
+        self.version += 1
         (self._rebuilt if own or suffix in columns.built_in else self._changed)()
 
     def __delitem__(self, name: str) -> None:
