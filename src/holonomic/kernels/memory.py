@@ -49,7 +49,9 @@ RUN = Layout("Run", (
     ("dodges", WHOLE, "attempts to step around a singular position, from here"),
     ("notes", WHOLE, "1 where K has two rows more, for state and slope at the smallest pivot ratio"),
     # what a model and a stabilization have found
-    ("uneven", WHOLE, "1 where light parts are between heavy ones, -1 where they are not, 0 until that is known"),
+    ("uneven", WHOLE, "what the unrolled solve loses: 1 too much, 2 too much without refinement, -1 little; 0: not known"),
+    ("next_look", WHOLE, "accepted steps from which on that is looked at"),
+    ("look_gap", WHOLE, "steps between the last looks"),
     ("moved", WHOLE, "how often the start of this step has been moved by the stabilization"),
     ("factor_age", WHOLE, "steps since a stabilization that keeps its factors has made them; 0: it has none"),
     # stiffness

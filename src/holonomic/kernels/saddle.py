@@ -48,6 +48,26 @@ def kinematic_scales(W: vec, at_M: i8, at_G: i8, nv: i8, nl: i8, scale: vec):
     return heaviest / lightest if lightest > 0.0 and heaviest > 0.0 else 1.0
 
 
+@leaf
+def missed_rows(W: vec, nq: i8, nv: i8, nl: i8, row: vec):
+    """The largest |G v' + γ| beside the largest sum of the sizes of its terms, rows of G scaled to 1; v' stands in a row of K."""
+    at_G = nq + nv * nv + nv
+    at_gamma = at_G + nl * nv
+    missed, terms = 0.0, 0.0
+    for k in range(nl):
+        total, size, largest = W[at_gamma + k], abs(W[at_gamma + k]), 0.0
+        for j in range(nv):
+            slope = W[at_G + k * nv + j]
+            part = slope * row[nq + j]
+            total += part
+            size += abs(part)
+            largest = max(largest, abs(slope))
+        if largest > 0.0:
+            missed = max(missed, abs(total) / largest)
+            terms = max(terms, size / largest)
+    return missed / terms if terms > 0.0 else 0.0
+
+
 def dense_work(nq, nv, nl):
     """Numbers of workspace the dense solve takes."""
     size = nv + nl
