@@ -198,38 +198,68 @@ def factor_fronts(program, matrix, P, room, nv, tiny):
     return least
 
 
+@part
+def forward_front(P, panel, below, y, m, n):
+    """y <- L⁻¹ y"""
+    for i in range(1, m):
+        total = y[i]
+        for p in range(i):
+            total -= P[panel + i * n + p] * y[p]
+        y[i] = total
+    for i in range(n - m):
+        total = y[m + i]
+        for p in range(m):
+            total -= P[below + i * m + p] * y[p]
+        y[m + i] = total
+
+
+@part
+def backward_front(P, panel, y, m, n):
+    """y <- U⁻¹ y"""
+    for p in range(m - 1, -1, -1):
+        total = y[p]
+        for j in range(p + 1, n):
+            total -= P[panel + p * n + j] * y[j]
+        y[p] = total * P[panel + p * n + p]
+
+
 @leaf
-def substitute_fronts(program, P, z):
-    """z <- A⁻¹ z"""
+def substitute_fronts(program, P, z, y):
+    """z <- A⁻¹ z, with room for the variables of one front."""
     heads, fronts, names = program.heads, program.fronts, program.names
     for k in range(fronts):
         h = HEAD * k
         m, n, at, panel = heads[h], heads[h + 1], heads[h + 2], heads[h + 9]
         at_pivots, below = panel + m * n + (n - m) * m, panel + m * n
+        for i in range(n):
+            y[i] = z[names[at + i]]
         for p in range(m):
             row = int(P[at_pivots + p].real)
             if row != p:
-                held = z[names[at + p]]
-                z[names[at + p]] = z[names[at + row]]
-                z[names[at + row]] = held
-        for i in range(1, m):
-            total = z[names[at + i]]
-            for p in range(i):
-                total -= P[panel + i * n + p] * z[names[at + p]]
-            z[names[at + i]] = total
-        for i in range(n - m):
-            total = z[names[at + m + i]]
-            for p in range(m):
-                total -= P[below + i * m + p] * z[names[at + p]]
-            z[names[at + m + i]] = total
+                held = y[p]
+                y[p] = y[row]
+                y[row] = held
+        if m == 5 and n == 8:  # as in `factor_fronts`
+            forward_front(P, panel, below, y, 5, 8)
+        elif m == 9 and n == 15:
+            forward_front(P, panel, below, y, 9, 15)
+        else:
+            forward_front(P, panel, below, y, m, n)
+        for i in range(n):
+            z[names[at + i]] = y[i]
     for k in range(fronts - 1, -1, -1):
         h = HEAD * k
         m, n, at, panel = heads[h], heads[h + 1], heads[h + 2], heads[h + 9]
-        for p in range(m - 1, -1, -1):
-            total = z[names[at + p]]
-            for j in range(p + 1, n):
-                total -= P[panel + p * n + j] * z[names[at + j]]
-            z[names[at + p]] = total * P[panel + p * n + p]
+        for i in range(n):
+            y[i] = z[names[at + i]]
+        if m == 5 and n == 8:
+            backward_front(P, panel, y, 5, 8)
+        elif m == 9 and n == 15:
+            backward_front(P, panel, y, 9, 15)
+        else:
+            backward_front(P, panel, y, m, n)
+        for p in range(m):
+            z[names[at + p]] = y[p]
 
 
 @leaf

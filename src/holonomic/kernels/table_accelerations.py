@@ -93,7 +93,7 @@ def accelerations_of(head, address, t, given_x, s, at_s, given, half, other, at_
         clear(rest, 0, n)
         take_product(program, matrix, x, rest, sizes)
         take_right_side(r, nq, order_v, nv, s, at_s, rest, dropped, rows, z)
-        substitute_fronts(program, P, z)
+        substitute_fronts(program, P, z, X)
         change = take_solution(z, x, nv, rows, nq, order_v, slope, y)
         if not change > CLOSE or (head.loaded == 0 and trial > 0):
             found = True

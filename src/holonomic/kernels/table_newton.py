@@ -99,6 +99,7 @@ class Solving(NamedTuple):
     right: Any  # right hand side
     rest: Any  # what x leaves of it
     sizes: Any  # of the parts that this is summed from
+    front: Any  # room for the variables of a front
 
 
 @inner
@@ -349,7 +350,7 @@ def add_on(x, z, n):
 @leaf
 def tried(program, matrix, P, solving, dropped, nv, n):
     """How often solutions are to be refined, so that they miss by `GOOD` at most; and what they miss by then."""
-    x, right, rest, sizes = solving
+    x, right, rest, sizes, front = solving
     known_solution(x, n)
     for i in range(n):
         right[i], sizes[i], rest[i] = 0.0, 0.0, 0.0
@@ -358,7 +359,7 @@ def tried(program, matrix, P, solving, dropped, nv, n):
     take_product(program, matrix, x, right, sizes)
     negated(right, rest, n)  # A x
     negated(right, right, n)
-    substitute_fronts(program, P, rest)
+    substitute_fronts(program, P, rest, front)
     for i in range(n):
         x[i] = rest[i]
     before = 1e300
@@ -370,7 +371,7 @@ def tried(program, matrix, P, solving, dropped, nv, n):
         if missed <= GOOD or not missed < 0.5 * before or times == SEVERAL:
             return times, missed
         before = missed
-        substitute_fronts(program, P, rest)
+        substitute_fronts(program, P, rest, front)
         add_on(x, rest, n)
     return SEVERAL, before
 
@@ -426,7 +427,7 @@ def table_newton_factor(context, mode, t, a, b, data, out):
     x, right, rest = numbers_at(at, 1), numbers_at(at + 8 * n, 1), numbers_at(at + 16 * n, 1)
     times, missed = 0, 0.0
     if not least > ENOUGH:
-        solving = Solving(x, right, rest, parts)
+        solving = Solving(x, right, rest, parts, X)
         times, missed = tried(program, matrix, P, solving, whole_at(head.dropped, 1), head.nv, n)
     judge(F, times, missed)
     leave_room(address)
@@ -466,7 +467,7 @@ def table_complex_factor(context, mode, t, a, b, data, out):
     )
     times, missed = 0, 0.0
     if not least > ENOUGH:
-        solving = Solving(x, right, rest, parts)
+        solving = Solving(x, right, rest, parts, X)
         times, missed = tried(program, matrix, P, solving, whole_at(head.dropped, 1), head.nv, n)
     judge(F, times, missed)
     leave_room(address)
@@ -508,15 +509,15 @@ def coordinates_of(rq, plain, nq, c, turns, lumps, turned, spun, N, s, st, z):
 @leaf
 def refined(program, matrix, P, solving, n, times):
     """x <- A⁻¹ of the right hand side, with so many refinements."""
-    x, right, rest, sizes = solving
+    x, right, rest, sizes, front = solving
     for i in range(n):
         x[i] = right[i]
-    substitute_fronts(program, P, x)
+    substitute_fronts(program, P, x, front)
     for _ in range(times):
         for i in range(n):
             rest[i] = right[i]
         take_product(program, matrix, x, rest, sizes)
-        substitute_fronts(program, P, rest)
+        substitute_fronts(program, P, rest, front)
         add_on(x, rest, n)
 
 
@@ -533,7 +534,7 @@ def table_newton_solve(context, mode, t, a, b, data, out):
     head = see(numbers_at(context, 1))
     nq, nv, rows, dim = head.nq, head.nv, head.n_rows, head.turning * head.turned
     n = nv + rows
-    room = nq + nv + dim + 4 * n + 1
+    room = nq + nv + dim + 4 * n + head.largest
     address = take_room(room)
     if address == 0:
         return NOT_FINITE
@@ -553,6 +554,7 @@ def table_newton_solve(context, mode, t, a, b, data, out):
         numbers_at(at + 16 * n, 1),
         numbers_at(at + 24 * n, 1),
     )
+    front = numbers_at(at + 32 * n, 1)
     order_q, order_v, plain, dropped = (
         whole_at(head.order_q, 1),
         whole_at(head.order_v, 1),
@@ -566,7 +568,7 @@ def table_newton_solve(context, mode, t, a, b, data, out):
         z[nv + i] = r[nq + nv + i]
     eliminate_coordinates(rq, plain, nq, c, whole_at(head.turns, 1), head.turning, head.turned, A, s, st)
     take_coordinates(program, matrix, s, st, z)
-    refined(program, matrix, P, Solving(x, z, rest, sizes), n, times)
+    refined(program, matrix, P, Solving(x, z, rest, sizes, front), n, times)
     coordinates_of(rq, plain, nq, c, whole_at(head.turns, 1), head.turning, head.turned, head.spun, N, s, st, x)
     scatter(order_q, rq, 0, found, 0, nq, 1.0)
     scatter(order_v, x, 0, found, nq, nv, 1.0)
@@ -597,7 +599,7 @@ def table_complex_solve(context, mode, t, a, b, data, out):
     head = see(numbers_at(context, 1))
     nq, nv, rows, dim = head.nq, head.nv, head.n_rows, head.turning * head.turned
     n, ny = nv + rows, nq + nv + rows
-    room = 2 * (nq + nv + dim + 3 * n) + n + 1
+    room = 2 * (nq + nv + dim + 3 * n + head.largest) + n
     address = take_room(room)
     if address == 0:
         return NOT_FINITE
@@ -613,6 +615,7 @@ def table_complex_solve(context, mode, t, a, b, data, out):
     at = address + 16 * (nq + nv + dim)
     z, x = numbers_at(at, 2).view(np.complex128), numbers_at(at + 16 * n, 2).view(np.complex128)
     rest, sizes = numbers_at(at + 32 * n, 2).view(np.complex128), numbers_at(at + 48 * n, 1)
+    front = numbers_at(at + 56 * n, 2).view(np.complex128)
     order_q, order_v, plain, dropped = (
         whole_at(head.order_q, 1),
         whole_at(head.order_v, 1),
@@ -626,7 +629,7 @@ def table_complex_solve(context, mode, t, a, b, data, out):
         z[nv + i] = complex(r[nq + nv + i], r[ny + nq + nv + i])
     eliminate_coordinates(rq, plain, nq, c, whole_at(head.turns, 1), head.turning, head.turned, A, s, st)
     take_coordinates(program, matrix, s, st, z)
-    refined(program, matrix, P, Solving(x, z, rest, sizes), n, times)
+    refined(program, matrix, P, Solving(x, z, rest, sizes, front), n, times)
     coordinates_of(rq, plain, nq, c, whole_at(head.turns, 1), head.turning, head.turned, head.spun, N, s, st, x)
     scatter_pair(order_q, rq, found, 0, ny, nq)
     scatter_pair(order_v, x, found, nq, ny, nv)
