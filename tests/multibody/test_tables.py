@@ -6,10 +6,11 @@ import numpy as np
 import pytest
 
 from holonomic import DOP853, RK4, Event, Projection, S_both2, Stepper, load, simulate, sweep
-from holonomic.errors import BadArgument, IncompatibleMethods, NearSingularWarning, RedundancyWarning, SingularPosition
+from holonomic.errors import BadArgument, NearSingularWarning, RedundancyWarning, SingularPosition
 from holonomic.kernels.signatures import Fn
 from holonomic.model.call_by_name import Names
 from holonomic.model.compiled import Model
+from holonomic.model.extra_states import Extras
 from holonomic.model.model_base import PLAIN, Variant
 from holonomic.model.operators import OperatorModel
 from holonomic.multibody import Mechanism, box, disk, plane, rod
@@ -107,12 +108,44 @@ def sleigh():
     return m
 
 
+def controlled():
+    """A crank with a motor that has inductance, a controller of its speed, and a wave of two numbers that pushes the slider."""
+    m = slider_crank()
+    for name, value in {"wanted": 8.0, "R": 1.0, "L": 0.02, "k": 0.3}.items():
+        m.parameter(name, value)
+    m.input("voltage", ([0.0, 0.5, 1.0], [12.0, 6.0, 9.0]))
+    m.state("current", rate=lambda current, u, p, O: (u.voltage - p.R * current - p.k * O.speed) / p.L, start=0.5)
+    for name in ("turned", "travelled"):  # one function, two states: one kind of element
+        m.state(name, rate=speed_seen, start=0.1)
+    m.state("integral", rate=lambda p, u, slider: p.wanted - slider.velocity[0] + 0.1 * u.current)  # states are seen in u
+    m.state("wave", rate=lambda wave, integral: [wave[1], -9.0 * wave[0] + 0.01 * integral], start=[1.0, 0.0])
+    m.motor("O", torque=lambda current, p: p.k * current)
+    m.spring("coil", m.ground, "slider", at=((2.5, 0), (1.686, 0)), force=lambda stretch, wave: 20.0 * stretch - wave[0])
+    m.force("push", "slider", value=lambda u, turned: (u.wave[1] + 0.1 * turned, 0.0))
+    m.output("both", lambda wave, current: wave[0] * current)
+    return m
+
+
+def speed_seen(O):
+    return O.speed
+
+
+def warm_arm():
+    """A hinge in space whose friction heats it, and slows it less when it is warm."""
+    m = ball_chain(3)
+    m.state("heat", rate=lambda heat, hinge: 0.05 * hinge.speed**2 - 0.3 * heat, start=0.2)
+    m.motor("hinge", torque=lambda speed, heat: -0.02 * speed / (1.0 + heat))
+    return m
+
+
 def both(m, t=0.3):
     """The two models of a mechanism at a state off its constraints, and their data at a time."""
     from holonomic.model.input_tables import InputTables
 
-    q, v = m.assembly.q, m.assembly.v + 0.3 * np.random.default_rng(5).uniform(-1, 1, len(m.assembly.v))
-    models = OperatorModel(m.to_tables(), q, v), Model(m.to_system(compile="now")[0], q, v)
+    extras = Extras(tuple((state.name, len(state.start)) for state in m.states.values()))
+    q = np.concatenate([m.assembly.q, *(state.start for state in m.states.values())])
+    v = m.assembly.v + 0.3 * np.random.default_rng(5).uniform(-1, 1, len(m.assembly.v))
+    models = OperatorModel(m.to_tables(), q, v, 0.0, extras), Model(m.to_system(compile="now")[0], q, v, 0.0, extras)
     data = [model.data() for model in models]
     for model, own in zip(models, data, strict=True):
         InputTables(model).set(own, t, 1.0)
@@ -123,6 +156,7 @@ MACHINES = {
     "slider-crank": lambda: slider_crank(speed=10.0), "four-bar": four_bar, "pendulum": pendulum, "wheels": wheel_pair,
     "seven bodies": seven_body_mechanism, "a leg": jansen_mechanism, "every force": everything, "gears": geared,
     "ball chain": lambda: ball_chain(4), "arm": arm, "sleigh": sleigh,
+    "states": controlled, "states in space": warm_arm,
 }  # fmt: skip
 
 
@@ -414,10 +448,6 @@ def m_data(m):
 
 def test_what_tables_do_not_have_is_refused_by_name():
     m = pendulum()
-    m.state("heat", rate=lambda O: O.speed**2)
-    with pytest.raises(IncompatibleMethods, match=r"^state 'heat' has an equation of its own, which tables \(compile=\"never\"\) "
-                       r"do not know\. Use compile=\"now\"\.$"):  # fmt: skip
-        simulate(m, 0.1, compile="never")
     with pytest.raises(BadArgument, match=r"^compile='later': choose 'now', 'never', or None to leave it to the size of the "
                        r"mechanism\.$"):  # fmt: skip
         simulate(m, 0.1, compile="later")

@@ -91,7 +91,8 @@ def test_newtons_matrix_in_fronts_is_the_one_of_compiled_code(make):
 
 
 @pytest.mark.parametrize("integrator", [Radau(), BDF(), Radau(order=9)], ids=repr)
-@pytest.mark.parametrize("name", ["slider-crank", "four-bar", "every force", "gears", "ball chain", "arm", "sleigh"])
+@pytest.mark.parametrize("name", ["slider-crank", "four-bar", "every force", "gears", "ball chain", "arm", "sleigh",
+                                  "states", "states in space"])
 def test_runs_agree_with_compiled_code_within_a_tenth_of_the_tolerance(name, integrator):
     sol, known = (
         simulate(MACHINES[name](), 0.1, compile=how, integrator=integrator, save_at=5, **IMPLICIT) for how in ("never", "now")

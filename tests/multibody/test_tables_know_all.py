@@ -9,7 +9,7 @@ from holonomic.errors import BadArgument, IncompatibleMethods, RedundancyWarning
 from holonomic.multibody import Mechanism, disk, rod
 from holonomic.problems import catalogue
 
-from .machines import bricard, four_bar, pendulum, planetary_gear, slider_crank, wheel_pair
+from .machines import bricard, four_bar, planetary_gear, slider_crank, wheel_pair
 from .test_tables import MACHINES, both, chain, everything
 from .test_tables_implicit import IMPLICIT, star
 
@@ -210,11 +210,7 @@ def test_methods_that_tables_refuse_are_these():
     assert found["integrators"] == REFUSED["integrators"] and found["formulations"] == REFUSED["formulations"]
 
 
-def test_states_are_the_one_kind_of_element_that_tables_refuse():
-    m = pendulum()
-    m.state("heat", rate=lambda O: O.speed**2)
-    with pytest.raises(IncompatibleMethods, match=r"^state 'heat' has an equation of its own"):
-        simulate(m, 0.1, compile="never")
+def test_no_element_is_refused_by_tables():
     for make in (wheel_pair, bricard):
         make().to_tables()
     m = Mechanism()

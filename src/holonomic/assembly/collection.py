@@ -90,7 +90,7 @@ class Collection:
     Parameters
     ----------
     lumps : BodyLumps
-        Bodies of each lump.
+        Bodies of each lump; lumps of states are counted behind these.
     nq, nv : int
         Coordinates and velocities of one body.
     params : mapping
@@ -106,6 +106,8 @@ class Collection:
     ----------
     tables : list of KindTable
         Bodies first; then forces and rows.
+    states : tuple of int
+        Numbers of each state, which stand behind the coordinates of bodies.
     norms : KindTable, optional
         Rows that keep lengths of quaternions, by q.
     numbers : array
@@ -121,6 +123,7 @@ class Collection:
     start: np.ndarray  # coordinates at which it was drawn
     values: np.ndarray  # parameters at that time
     tables: list[KindTable] = field(default_factory=list)
+    states: tuple[int, ...] = ()
     norms: KindTable | None = None
     whole: bool = False  # accelerations come from the whole matrix, not from blocks of M⁻¹
     n_inputs: int = 0
@@ -144,9 +147,28 @@ class Collection:
     def n_bodies(self) -> int:
         return len(self.lumps.bodies)
 
+    @property
+    def n_states(self) -> int:
+        """Numbers of all states."""
+        return sum(self.states)
+
+    @property
+    def n_lumps(self) -> int:
+        return len(self.lumps) + len(self.states)
+
     def order(self, each: int) -> np.ndarray:
-        """Place in the model of every coordinate, lump by lump; `each` body has so many."""
+        """Place in the model of every coordinate of bodies, lump by lump; each body has so many."""
         return (each * self.lumps.bodies[:, None] + np.arange(each)).ravel()
+
+    def places_of_coordinates(self) -> np.ndarray:
+        """Place in the model of every coordinate, lump by lump."""
+        bodies = self.order(self.nq)
+        return np.concatenate([bodies, len(bodies) + np.arange(self.n_states)])
+
+    def state_places(self, lump: int) -> np.ndarray:
+        """Places in the model of the numbers of a state."""
+        k = lump - len(self.lumps)
+        return self.nq * self.n_bodies + sum(self.states[:k]) + np.arange(self.states[k])
 
     def of(self, *what: int) -> list[KindTable]:
         """Tables of these kinds of elements."""

@@ -101,7 +101,7 @@ class OfFronts:
         return {
             fn: Operator(kernel.address, made.context.address, length)
             for fn, kernel, length in (
-                (Fn.KINEMATICS, accelerations.table_kinematics, c.nq * c.n_bodies),
+                (Fn.KINEMATICS, accelerations.table_kinematics, len(c.start)),
                 (Fn.VELOCITY, accelerations.table_velocity, c.n_rows + made.n_linear),
                 (Fn.HALF_EXPLICIT, accelerations.table_half_explicit, len(_at_rest(c)) + 1),
             )

@@ -13,9 +13,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..kernels.elements import BODY, FORCE, NORMS, ROWS
+from ..kernels.elements import BODY, FORCE, NORMS, ROWS, STATE
 from ..kernels.table_newton import LOADED
 from ..model import machine_code
+from ..model.extra_states import NONE, Extras
 from ..model.system import System
 from ..model.tape import Tape, needed
 from .newton_kinds import NewtonKind, newton_kind
@@ -74,7 +75,7 @@ class Kind:
     Parameters
     ----------
     what : int
-        BODY, FORCE, ROWS, SPEEDS or NORMS.
+        BODY, FORCE, ROWS, SPEEDS, NORMS or STATE.
     widths : tuple of (int, int)
         Coordinates and velocities of each of its ends.
     rows : int
@@ -82,13 +83,15 @@ class Kind:
     full : bool
         Whether W⁻¹ of a body is a whole matrix.
     rates : bool
-        Whether a body writes q'.
+        Whether a body, or a state, writes q'.
     functions : dict
         "main", see `kernels.eights`; "energy", where it has one; "position", rows by q, where q' is not v.
     numbers : tuple of float
         All constants of its functions.
     derive : function
         Derives and compiles what implicit methods need, when that is first asked for.
+    own : int
+        Which of its ends a body or a state is itself: the ends of a state are bodies that its rate sees, itself, other states.
     """
 
     what: int
@@ -99,6 +102,7 @@ class Kind:
     functions: dict[str, Function]
     numbers: tuple[float, ...]
     derive: Callable[[], NewtonKind]
+    own: int = 0
 
     @cached_property
     def newton(self) -> NewtonKind:
@@ -106,8 +110,13 @@ class Kind:
         return self.derive()
 
 
-def make_kind(what: int, system: System, q0: np.ndarray, v0: np.ndarray, widths, energy: bool, rotation=None) -> Kind:
-    """Trace the System of one element and compile what its kind needs; `rotation` gives rotation matrices of bodies in space."""
+def make_kind(
+    what: int, system: System, q0: np.ndarray, v0: np.ndarray, widths, energy: bool, rotation=None, extras: Extras = NONE
+) -> Kind:
+    """Trace the System of one element and compile what its kind needs.
+
+    `rotation` gives rotation matrices of bodies in space; `extras` are the states that the element sees.
+    """
     from ..model.derive import Derived
     from ..model.factors import factor
     from ..model.graphs import angles_by_parts
@@ -116,7 +125,7 @@ def make_kind(what: int, system: System, q0: np.ndarray, v0: np.ndarray, widths,
     from ..model.trace import trace
     from .axes import by_axes
 
-    traced = trace(system, q0, v0, 0.0)
+    traced = trace(system, q0, v0, 0.0, extras)
     e = traced.expressions
     d = Derived(e)
     axes = None if rotation is None or what in (BODY, NORMS) else by_axes(e, rotation)
@@ -133,6 +142,8 @@ def make_kind(what: int, system: System, q0: np.ndarray, v0: np.ndarray, widths,
         made["main"] = vertcat(inverse, densify(d.force), *([densify(d.q_dot)] if rates else []))
     elif what == FORCE:
         made["main"] = entered(densify(own.force))
+    elif what == STATE:
+        made["main"] = densify(e.states[: extras.states[0][1]])
     elif what == LOADED:
         pass  # accelerations with it come from the whole matrix
     elif what == NORMS:
@@ -159,9 +170,10 @@ def make_kind(what: int, system: System, q0: np.ndarray, v0: np.ndarray, widths,
         return Function(tape, sources)
 
     return Kind(
-        what, tuple(widths), rows if what >= ROWS else 0, full, rates and what == BODY,
+        what, tuple(widths), rows if what >= ROWS else 0, full, what == STATE or (rates and what == BODY),
         {name: function(out) for name, out in made.items()}, tuple(map(float, traced.numbers)),
-        lambda: newton_kind(what, d, rates, function),
+        lambda: newton_kind(what, d, rates, function, [size for _, size in extras.states]),
+        len(widths) - len(extras.states) if what == STATE else 0,
     )  # fmt: skip
 
 

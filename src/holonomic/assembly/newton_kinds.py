@@ -4,20 +4,21 @@ Entries that are zero for every number are left out. All of it is derived from t
 index 2 an element adds to the rows of its ends and to its own rows
 
     body     q' - Z v,  M v' - f                     force    -f                     rows     Gᵀλ,  G v + g_t
+    state    s' - h
 
 A force that follows a joint's reaction depends on λ of that joint.
 
-Unknowns of a kind are numbered end by end: coordinates, velocities; its own multipliers follow the velocities.
+Unknowns of a kind are numbered end by end: coordinates, velocities; its own multipliers, or its own state, follow the velocities.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..kernels.elements import BODY, FORCE
+from ..kernels.elements import BODY, FORCE, STATE
 from ..kernels.table_newton import BY_LAM, BY_Q, BY_V, JACOBIAN, LOADED, MASS
 
 
@@ -31,18 +32,21 @@ class NewtonKind(NamedTuple):
     spun: tuple[int, ...]  # the velocities that these rates are made of
 
 
-def newton_kind(what: int, d, rates: bool, made: Callable) -> NewtonKind:
-    """Derive it for the System of one element; `made(out, b)` compiles what it gives of (q, v) and b."""
+def newton_kind(what: int, d, rates: bool, made: Callable, states: Sequence[int] = ()) -> NewtonKind:
+    """Derive it for the System of one element; `made(out, b)` compiles what it gives of (q, v) and b.
+
+    `states` are the lengths of the states that it sees, its own first.
+    """
     from ..model.symbolics import SX, densify, jacobian, vec, vertcat
 
     e = d.e
-    nq, nv = e.q.numel(), e.v.numel()
+    nv = e.v.numel()
     found: list[tuple[int, int, int]] = []
     values: list = []
 
-    def add(code: int, matrix, first_row: int = 0) -> None:
+    def add(code: int, matrix, first_row: int = 0, first_column: int = 0) -> None:
         for row, column in matrix.sparsity().places:
-            found.append((code, first_row + row, column))
+            found.append((code, first_row + row, first_column + column))
             values.append(matrix[row, column])
 
     turned, spun, head = (), (), SX(0, 1)
@@ -59,6 +63,10 @@ def newton_kind(what: int, d, rates: bool, made: Callable) -> NewtonKind:
     elif what == FORCE:
         b, left = SX.sym("none", 0), -d.force
         equations = None
+    elif what == STATE:
+        own = states[0]
+        b, left, equations = SX.sym("none", 0), -e.states[:own], None
+        add(MASS, SX.eye(own), nv, nv)
     elif what == LOADED:  # its rows are those of the joint that it follows
         b, left = e.lam, -d.force
         add(BY_LAM, jacobian(left, b))
@@ -69,10 +77,10 @@ def newton_kind(what: int, d, rates: bool, made: Callable) -> NewtonKind:
         add(JACOBIAN, d.G, nv)
         add(BY_Q, jacobian(d.velocity_rows, e.q), nv)
         equations = vertcat(left, d.velocity_rows)
-    add(BY_V, jacobian(left, e.v))
-    add(BY_Q, jacobian(left, e.q))
+    first = nv if what == STATE else 0
+    add(BY_V, jacobian(left, e.v), first)
+    add(BY_Q, jacobian(left, e.q), first)
     entries = np.array(found, dtype=np.int64).reshape(-1, 3)
-    assert nq >= nv
     return NewtonKind(
         None if equations is None else made(densify(equations), b),
         made(vertcat(head, *values), b),

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..kernels.elements import BODY, FORCE, LUMP, ROWS, SPEEDS
+from ..kernels.elements import BODY, FORCE, LUMP, ROWS, SPEEDS, STATE
 from ..kernels.saddle_fronts import BITS, BY_SLOPE, HEAD, PLAIN, WIDEST
 from ..kernels.table_newton import BY_LAM, BY_Q, JACOBIAN, KIND, LOADED, MASS, NEWTON, TELLS
 from .collection import Collection, Context
@@ -40,7 +40,7 @@ class NewtonTables:
         self, c: Collection, dropped: np.ndarray, linearized: np.ndarray | None = None, waits=None, looks: int = 0,
         accelerations: bool = False,
     ):  # fmt: skip
-        self.c, self.dropped, self.tables = c, dropped, c.of(BODY, FORCE, ROWS, SPEEDS, LOADED)
+        self.c, self.dropped, self.tables = c, dropped, c.of(BODY, STATE, FORCE, ROWS, SPEEDS, LOADED)
         self.accelerations = accelerations
         self.waits = np.zeros(c.n_rows, dtype=bool) if waits is None else waits
         self.context = Context(NEWTON)
@@ -60,27 +60,29 @@ class NewtonTables:
         for m, n, at, panel in self.words[:, [0, 1, 2, 9]].tolist():
             pivots = panels[panel + m * n + (n - m) * m :][:m]
             for p in np.flatnonzero(pivots % 1.0 != 0.0):
-                if self.names[at + p] >= self.context.memory.nv:
-                    found[self.names[at + p] - self.context.memory.nv] = True
+                if self.names[at + p] >= self.n_free:
+                    found[self.names[at + p] - self.n_free] = True
         return found
 
     def _lay_out(self) -> None:
         """Tables of elements, and where everything stands."""
         c, made, head = self.c, self.context, self.context.memory
-        sizes = np.array([len(lump) for lump in c.lumps], dtype=np.int64)
-        starts = np.concatenate([[0], np.cumsum(sizes)[:-1]])
-        lumps = np.zeros((len(c.lumps), LUMP), dtype=np.int64)
-        for at, each in ((0, c.nq), (2, c.nv)):
-            lumps[:, at], lumps[:, at + 1] = each * starts, each * sizes
-        self.lumps = lumps
-        plain = np.full(c.nq * c.n_bodies, -1, dtype=np.int64)
+        sizes = c.lumps.sizes
+        states = np.array(c.states, dtype=np.int64)
+        lumps = np.zeros((c.n_lumps, LUMP), dtype=np.int64)
+        lumps[:, 1], lumps[: len(sizes), 3] = np.concatenate([c.nq * sizes, states]), c.nv * sizes
+        for at in (0, 2):
+            lumps[1:, at] = np.cumsum(lumps[:-1, at + 1])
+        self.n_free = c.nv * c.n_bodies + c.n_states  # variables that are no multipliers: velocities, states
+        self.widths = np.where(np.arange(c.n_lumps) < len(sizes), lumps[:, 3], lumps[:, 1])  # of lumps among them
+        plain = np.full(c.nq * c.n_bodies + c.n_states, -1, dtype=np.int64)
         words = np.zeros((len(self.tables), KIND), dtype=np.int64)
         self.at, at, turns, turned, spun = [], 0, [], 0, 0
         most_data, most_arguments, most_written = 1, 1, 1
         for k, table in enumerate(self.tables):
             kind, newton, count = table.kind, table.kind.newton, len(table.ends)
             ends = np.array(table.ends, dtype=np.int64).reshape(count, -1)
-            equations = kind.functions["main"] if kind.what == FORCE else newton.equations
+            equations = kind.functions["main"] if kind.what in (FORCE, STATE) else newton.equations
             nq, nv = (sum(each) for each in zip(*kind.widths, strict=True))
             words[k, :6] = [kind.what, count, ends.shape[1], kind.rows, nq, nv]
             for first, function in ((6, equations), (11, newton.blocks)):
@@ -91,6 +93,7 @@ class NewtonTables:
                 words[k, first + 4] = made.hold(places)
             words[k, 14] = at
             words[k, 16:19] = [made.hold(ends), made.hold(table.first), kind.rates]
+            words[k, 22] = kind.own
             if kind.what in (ROWS, SPEEDS):
                 main = kind.functions["main"]
                 places = c.places(table, main)
@@ -114,15 +117,16 @@ class NewtonTables:
                     turns += np.stack(first, axis=1).tolist()
             at += newton.blocks.length * count
         self.n_linear = at
-        self.turn_rows = np.full(len(c.lumps), -1, dtype=np.int64)  # of each lump the first row of N
+        self.turn_rows = np.full(c.n_lumps, -1, dtype=np.int64)  # of each lump the first row of N
         lump_of = np.searchsorted(lumps[:, 0], [first for first, _, _ in turns], side="right") - 1
         self.turn_rows[lump_of] = turned * np.arange(len(turns))
         self.n_turned = turned * len(turns)
         head.kinds, head.n_kinds = made.hold(words), len(words)
         head.lumps, head.n_lumps = made.hold(lumps), len(lumps)
-        head.order_q, head.order_v = made.hold(c.order(c.nq)), made.hold(c.order(c.nv))
+        head.order_q, head.order_v = made.hold(c.places_of_coordinates()), made.hold(c.order(c.nv))
         head.plain, head.dropped = made.hold(plain), made.hold(self.dropped)
-        head.nq, head.nv, head.n_rows = c.nq * c.n_bodies, c.nv * c.n_bodies, c.n_rows
+        head.nq, head.nv, head.n_rows = c.nq * c.n_bodies + c.n_states, c.nv * c.n_bodies, c.n_rows
+        head.states = c.n_states
         head.n_linear = at * (1 + self.accelerations) + (head.looks == 1)
         head.turning, head.turned, head.spun = len(turns), turned, spun
         head.loaded = int(any(table.kind.what == LOADED for table in self.tables))
@@ -133,7 +137,7 @@ class NewtonTables:
 
     def _entries(self):
         """All entries: row and column as (node, place in it), what they are, source, row of N."""
-        n_lumps, parts = len(self.c.lumps), []
+        n_lumps, parts = self.c.n_lumps, []
         for table, at in zip(self.tables, self.at, strict=True):
             kind, newton, count = table.kind, table.kind.newton, len(table.ends)
             if not len(newton.entries):
@@ -153,13 +157,19 @@ class NewtonTables:
                     end, inside = ends_v[j]
                     return ends[:, end], np.full(len(ends), inside)
 
-                def own(j, first=first, nv=nv):
+                def own(j, first=first, nv=nv, kind=kind, ends=ends):
+                    if kind.what == STATE:
+                        return ends[:, kind.own], np.full(len(ends), j - nv)
                     return -1 - (first + j - nv), np.zeros(len(first), dtype=np.int64)
 
                 rows = velocity(row) if row < nv else own(row)
                 if code == BY_Q:
                     end, inside = ends_q[column]
                     lumps = ends[:, end]
+                    if kind.widths[end][1] == 0:  # a state, itself a variable
+                        zero = np.zeros(count, dtype=np.int64)
+                        parts.append((*rows, lumps, np.full(count, inside), zero, place, zero))
+                        continue
                     steady, where = self._column(inside, kind, end)
                     what = 2 if steady else 3
                     turn = self.turn_rows[lumps] + where[1] if not steady else np.zeros(count, dtype=np.int64)
@@ -172,7 +182,7 @@ class NewtonTables:
                     place = place + self.n_linear * self.accelerations
                 parts.append((*rows, *columns, what, place, zero))
         if self.looks == 1:
-            widths = self.lumps[:, 3]
+            widths = self.widths
             lumps, inside = np.repeat(np.arange(n_lumps), widths), np.concatenate([np.arange(width) for width in widths])
             ones = np.ones(len(lumps), dtype=np.int64)
             parts.append((lumps, inside, lumps, inside, ones, self.n_linear * ones, 0 * ones))
@@ -201,7 +211,7 @@ class NewtonTables:
         """Rows of one element are one node; those that are left out are in none."""
         n = self.c.n_rows
         self.node_of, self.inside_of = np.zeros(n, dtype=np.int64), np.full(n, -1, dtype=np.int64)
-        self.heights, self.first_of = [int(lump[3]) for lump in self.lumps], []
+        self.heights, self.first_of = self.widths.tolist(), []
         for table in self.tables:
             for first in table.first if table.kind.what in (ROWS, SPEEDS) else ():
                 kept = [row for row in range(first, first + table.kind.rows) if not self.dropped[row]]
@@ -212,7 +222,7 @@ class NewtonTables:
 
     def _held(self, L: np.ndarray) -> tuple[list[int], set[tuple[int, int]]]:
         """Freedoms of lumps that rows can take, and which rows can go with which lump alone, by the numbers of G."""
-        n_lumps = len(self.lumps)
+        n_lumps = self.c.n_lumps
         touched = [[] for _ in range(n_lumps)]
         held = set()
         for table, at in zip(self.tables, self.at, strict=True):
@@ -253,15 +263,14 @@ class NewtonTables:
         made, head = self.context, self.context.memory
         self._nodes()
         row_node, row_in, col_node, col_in, what, source, turn = self._entries()
-        heights, n_lumps = self.heights, len(self.lumps)
+        heights, n_lumps = self.heights, self.c.n_lumps
         freedom, held = self._held(L)
         pairs = np.unique(np.stack([np.minimum(row_node, col_node), np.maximum(row_node, col_node)], axis=1), axis=0)
         waiting = {n_lumps + int(node) for node in self.node_of[self.waits]}
         coupled = [tuple(pair) for pair in pairs[pairs[:, 0] < pairs[:, 1]].tolist()]
         fronts = saddle_order(heights, coupled, freedom, held, waiting)
         when = when_of(fronts, len(heights))
-        starts = np.concatenate([self.lumps[:, 2], [0] * (len(heights) - n_lumps)])
-        nv = head.nv
+        starts = np.concatenate([[0], np.cumsum(self.widths)[:-1], [0] * (len(heights) - n_lumps)])
         words = np.zeros((len(fronts), HEAD), dtype=np.int64)
         names: list[int] = []
         at_left, free, children = [0] * len(fronts), Freed(), []
@@ -279,7 +288,7 @@ class NewtonTables:
                 if node < n_lumps:
                     names += range(start_list[node], start_list[node] + heights[node])
                 else:
-                    names += [nv + row for row in self.first_of[node - n_lumps]]
+                    names += [self.n_free + row for row in self.first_of[node - n_lumps]]
             n, m = at, sum(heights[node] for node in front.own)
             where_front += [k] * len(nodes)
             where_node += nodes

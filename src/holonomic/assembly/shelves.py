@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..kernels.eights import EIGHTS, SHELF
-from ..kernels.elements import BODY, FORCE, NORMS, ROWS, SPEEDS
+from ..kernels.elements import BODY, FORCE, NORMS, ROWS, SPEEDS, STATE
 from .collection import Collection, Context, KindTable
 from .front_program import FrontProgram, Fronts, Structure
 
@@ -79,23 +79,32 @@ class Shelves:
         On which it stands.
     """
 
-    def __init__(self, c: Collection, columns: int):
+    def __init__(self, c: Collection, columns: int, by_q: bool):
         each = np.array([c.nq, c.nv, columns])
-        tables = c.of(BODY)
+        tables = c.of(BODY, STATE)
         self.tables, self.columns = tables, columns
-        self.ends = [np.ascontiguousarray(table.ends[:, 0]) for table in tables]
+        self.ends = [np.ascontiguousarray(table.ends[:, table.kind.own]) for table in tables]
+        self.is_body = [table.kind.what == BODY for table in tables]
         self.groups = np.array([groups_of(len(ends)) for ends in self.ends], dtype=np.int64)
-        self.widths = np.array([each * c.lumps.sizes[ends[0]] for ends in self.ends])
+        of_state = np.array([1, 0, int(by_q)])  # states have no velocities
+        self.widths = np.array([
+            each * c.lumps.sizes[ends[0]] if body else of_state * c.states[ends[0] - len(c.lumps)]
+            for ends, body in zip(self.ends, self.is_body, strict=True)
+        ])  # fmt: skip
         sizes = 8 * self.groups[:, None] * self.widths
         self.starts = np.cumsum(sizes, axis=0) - sizes
         self.sizes = sizes.sum(axis=0)  # places of q, v and columns
-        self.lumps = np.empty((len(c.lumps), 3), dtype=np.int64)
-        self.shelf = np.empty(len(c.lumps), dtype=np.int64)
+        self.lumps = np.empty((c.n_lumps, 3), dtype=np.int64)
+        self.shelf = np.empty(c.n_lumps, dtype=np.int64)
         for k, ends in enumerate(self.ends):
             self.shelf[ends] = k
             for which in range(3):
                 self.lumps[ends, which] = places(len(ends), self.widths[k, which], self.starts[k, which])
-        self._bodies = [c.lumps.of(ends) for ends in self.ends]
+        # bodies of lumps, row by row; of states the places of their numbers in the model
+        self._bodies = [
+            c.lumps.of(ends) if body else np.array([c.state_places(lump) for lump in ends])
+            for ends, body in zip(self.ends, self.is_body, strict=True)
+        ]
         self._maps: dict[tuple[int, int], tuple[np.ndarray, np.ndarray]] = {}
 
     def maps(self, which: int, each: int) -> tuple[np.ndarray, np.ndarray]:
@@ -106,10 +115,13 @@ class Shelves:
 
     def _map(self, which: int, each: int) -> tuple[np.ndarray, np.ndarray]:
         into = np.empty(self.sizes[which], dtype=np.int64)
-        back = np.empty(each * sum(bodies.size for bodies in self._bodies), dtype=np.int64)
+        counts = np.array([len(ends) for ends in self.ends])
+        back = np.empty(int(counts @ self.widths[:, which]), dtype=np.int64)
         for k, bodies in enumerate(self._bodies):
             width, start = self.widths[k, which], self.starts[k, which]
-            model = (each * bodies[:, :, None] + np.arange(each)).reshape(len(bodies), width)
+            if width == 0:
+                continue
+            model = (each * bodies[:, :, None] + np.arange(each)).reshape(len(bodies), width) if self.is_body[k] else bodies
             own = in_eights(model).ravel()
             into[start : start + len(own)] = own
             back[model] = places(len(bodies), width, start)[:, None] + 8 * np.arange(width)
@@ -126,15 +138,16 @@ def arrange(
     and the lengths of the rows.
     """
     columns = c.nv if by == "v" else c.nq
-    return _Arranged(c, tables, columns, weights, factors).context
+    return _Arranged(c, tables, columns, by == "q", weights, factors).context
 
 
 class _Arranged:
     """The making of one context."""
 
-    def __init__(self, c: Collection, tables, columns: int, weights: str | None, factors: bool):
+    def __init__(self, c: Collection, tables, columns: int, by_q: bool, weights: str | None, factors: bool):
         self.c, self.context, self.columns = c, Context(EIGHTS, c.shared), columns
-        self.shelves = shelves = c.once(columns, lambda: Shelves(c, columns))
+        self.how = columns, by_q and bool(c.states)
+        self.shelves = shelves = c.once(self.how, lambda: Shelves(c, columns, by_q))
         self.full = np.zeros(len(shelves.tables), dtype=np.int64)
         self.W, self.steps = np.zeros(len(shelves.tables), dtype=np.int64), np.zeros(len(shelves.tables), dtype=np.int64)
         if weights == "mass":
@@ -158,13 +171,13 @@ class _Arranged:
             head.at_weights = self.at
             self.W[:], self.steps[:] = self.at + shelves.starts[:, 2], shelves.widths[:, 2]
             self.at += int(shelves.sizes[2])
-            self._metric(c.weights if columns == c.nv else c.weights_q)
+            self._metric(c.weights_q if by_q else c.weights)
         head.shelves, head.n_shelves = self.context.hold(self._shelf_words()), len(shelves.tables)
         if weights is not None:
             program = self._program()
             self.at += program.panels
         self.context.length = self.at
-        head.redundant = c.redundant if columns == c.nv else c.redundant_q
+        head.redundant = c.redundant_q if by_q else c.redundant
         self._rooms(program, 0 if factors else self.at)
 
     def _parts(self, table: KindTable, name: str):
@@ -186,13 +199,13 @@ class _Arranged:
             self.W[own], self.steps[own] = self.at, function.length
         numbers = self.c.places(table, function)[some]
         what = BODY if name == "energy" else kind.what  # energies stand one after the other, forces are added up
-        key, alone = (self.columns, id(table), int(some[0]), count), 0 if function.calls else count
+        key, alone = (*self.how, id(table), int(some[0]), count), 0 if function.calls else count
         ends_at = self.c.once((*key, alone), lambda: marked(in_eights(s.lumps[ends].reshape(count, 3 * many)), alone))
         numbers_at = self.c.once((*key, name), lambda: marked(in_eights(numbers)))
         words = [
             what, function.eight, count, many, function.settled, kind.rows, function.length, self.at, int(kind.full),
             int(kind.rates), hold(ends_at), hold(numbers_at), self.rows, groups, hold(widths),
-            int(widths[:, 2].sum()), int(s.shelf[ends[0, 0]]), self.data,
+            int(widths[:, 2].sum()), int(s.shelf[ends[0, kind.own]]), self.data,
             numbers.shape[1], function.settling,
         ]  # fmt: skip
         self.data += 8 * groups * function.settled

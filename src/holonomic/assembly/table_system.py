@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..kernels import table_operators as kernels
-from ..kernels.elements import BODY, FORCE, ROWS, SPEEDS
+from ..kernels.elements import BODY, FORCE, ROWS, SPEEDS, STATE
 from ..kernels.signatures import Fn
 from ..model.names_in_order import NumbersInOrder
 from ..model.operators import Operator, Operators
@@ -33,6 +33,10 @@ class TableSystem(Operators):
         As of a System.
     formulations : tuple of classes
         Index2, where implicit methods are wanted: formulations are a room above this one.
+    states : mapping of functions, optional
+        Rates of states of one's own.
+    turning : function, optional
+        Z(q) of one body, where q' is not v.
     """
 
     interpreted, tier = False, "tables"
@@ -41,13 +45,13 @@ class TableSystem(Operators):
 
     def __init__(
         self, collect: Callable[[], Collection], functions: Sequence, labels, params: Mapping[str, float], coordinates, inputs,
-        outputs, resolver, sizes: tuple[int, int], formulations: tuple[type, ...] = (),
+        outputs, resolver, sizes: tuple[int, int], formulations: tuple[type, ...] = (), states=None, turning=None,
     ):  # fmt: skip
         self._collect, self._functions = collect, tuple(functions)
         self.constraint_labels, self.nonholonomic_labels, self.invariant_labels = labels
         self.params = params if isinstance(params, NumbersInOrder) else dict(params)
         self.coordinates, self.inputs, self.outputs = coordinates, inputs, outputs
-        self.resolver, self.formulations = resolver, formulations
+        self.resolver, self.formulations, self.states, self._turning = resolver, formulations, states, turning
         self.n_coordinates, self.n_velocities = sizes
         self.kinematics = self.invariants = self.invariant_labels or None
         self.nonholonomic = self.nonholonomic_labels or None
@@ -66,6 +70,20 @@ class TableSystem(Operators):
         c = self.collection
         kinds = f"{len(c.tables)} kinds of elements"
         return f"{c.n_bodies} bodies and {len(self.constraint_labels) + len(self.nonholonomic_labels)} constraints, {kinds}"
+
+    def rates(self, stage):
+        from ..model.symbolics import vertcat
+        from ..model.trace_stage import ANY
+
+        turning, width, bodies = self._turning, self.collection.nq, self.collection.n_bodies
+
+        def turned(q, v):
+            speeds = v.reshape(bodies, -1)
+            return [rate for k in range(bodies) for rate in np.array(turning(q[width * k : width * (k + 1)])) @ speeds[k]]
+
+        own = stage.v_sx if turning is None else stage.run(turned, "q'", ANY)
+        rates = [stage.run(rate, f"rate of {name!r}", None, stage.seen("states")) for name, rate in (self.states or {}).items()]
+        return vertcat(own, *rates)
 
     @property
     def collection(self) -> Collection:
@@ -120,9 +138,10 @@ class TableSystem(Operators):
             Fn.VEL_TANGENT: (kernels.table_tangent, moves, nv),
         }
         if not c.whole:
-            field = arrange(c, [*bodies, *forces, *rows], weights="mass")
+            states = [(table, "main") for table in c.of(STATE)]
+            field = arrange(c, [*bodies, *states, *forces, *rows], weights="mass")
             made[Fn.FIELD] = kernels.table_field, field, nq + nv + n + 1
-        if norms or c.n_speeds:
+        if norms or c.n_speeds or c.states:
             name = "position" if norms else "main"
             moves = arrange(c, [*((table, name) for table in c.of(ROWS)), *norms], by="q", weights="metric", factors=True)
             made |= {

@@ -245,16 +245,21 @@ def start_forces(kinds, n_kinds, shelves, O, T, at_f):
 
 
 @leaf
-def rates(kinds, n_kinds, shelves, O, T, at_b):
-    """q' of bodies that have written it; tell whether none has, and it is v."""
+def rates(kinds, n_kinds, shelves, O, T, at_v, at_b):
+    """q' of bodies and states; tell whether none has written it, and it is v."""
     plain = True
     for k in range(n_kinds):
+        if kinds[KIND * k] <= BODY and kinds[KIND * k + 9] != 0:
+            plain = False
+    for k in range(0 if plain else n_kinds):
         base = KIND * k
-        if kinds[base] != BODY or kinds[base + 9] == 0:
+        if kinds[base] > BODY:
             continue
-        plain = False
         own = SHELF * kinds[base + 16]
         width, wide = shelves[own + 2], shelves[own + 1]
+        if kinds[base + 9] == 0:  # q' = v
+            copied(T, at_v + shelves[own + 5], 8 * kinds[base + 13] * width, T, at_b + shelves[own + 4])
+            continue
         to, at = at_b + shelves[own + 4], kinds[base + 7] + 8 * ((width * width if kinds[base + 8] else width) + width)
         for _ in range(kinds[base + 13]):
             for i in range(wide):

@@ -1,6 +1,6 @@
 """Tables of elements: what there is of them, and their numbers one element after the other; `eights` takes eight at once.
 
-A lump is what one block of the mass matrix belongs to: a body, or some that share inertia.
+A lump is what one block of the mass matrix belongs to: a body, or some that share inertia; or a state of one's own.
 """
 
 from __future__ import annotations
@@ -8,6 +8,7 @@ from __future__ import annotations
 from ..native.marks import leaf
 
 BODY, FORCE, ROWS, SPEEDS, NORMS = 0, 1, 2, 3, 4
+STATE = -1  # a state of one's own with its rate, a lump of coordinates alone
 # words of a lump: place and number of its q, of its v, of its columns; place of W⁻¹, whether that is a whole matrix
 LUMP = 8
 

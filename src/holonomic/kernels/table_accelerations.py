@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from ..errors import NOT_FINITE, OK
 from ..native.marks import call_model_at, inner, kernel, leaf, leave_room, numbers_at, take_room, whole_at
-from .elements import BODY, FORCE, arguments, clear, numbers
+from .elements import FORCE, arguments, clear, numbers
 from .saddle_fronts import FactorRoom, Matrix, factor_fronts, substitute_fronts, take_product
 from .signatures import NO_MODE
 from .table_newton import KIND, LOADED, OPERATOR, equations_of, equations_room, linearized_of, prepare, program_of, see
@@ -22,7 +22,7 @@ CLOSE, MANY = 1e-13, 40  # change beside the solution at which it is found; the 
 @inner
 def accelerations_room(head):
     """Numbers of room that `accelerations_of` takes."""
-    n, ny, largest = head.nv + head.n_rows, head.nq + head.nv + head.n_rows, head.largest
+    n, ny, largest = head.nv + head.states + head.n_rows, head.nq + head.nv + head.n_rows, head.largest
     return equations_room(head) + 3 * ny + head.n_linear + head.panels + largest * largest + head.left + 2 * largest + 5 * n + 8
 
 
@@ -34,25 +34,27 @@ def beside_first(L, half, other, at):
 
 
 @leaf
-def take_right_side(r, nq, order_v, nv, s, at_s, rest, dropped, rows, z):
-    """What the equations leave of dynamics and rows."""
+def take_right_side(r, nq, order_v, nv, free, s, at_s, rest, dropped, rows, z):
+    """What the equations leave of dynamics and rows; nothing of states, which stay as they are."""
     for i in range(nv):
         z[i] = -r[nq + order_v[i]]
+    for i in range(nv, free):
+        z[i] = 0.0
     for i in range(rows):
-        z[nv + i] = 0.0 if dropped[i] == 1 else rest[nv + i] - s[at_s + i]
+        z[free + i] = 0.0 if dropped[i] == 1 else rest[free + i] - s[at_s + i]
 
 
 @leaf
-def take_solution(z, x, nv, rows, nq, order_v, slope, y):
+def take_solution(z, x, nv, free, rows, nq, order_v, slope, y):
     """Add a change; return its size beside that of the solution, of v' or of λ, the larger."""
     moved, size, pushed, load = 0.0, 0.0, 0.0, 0.0
     for i in range(nv):
         x[i] += z[i]
         slope[nq + order_v[i]] = x[i]
         moved, size = max(moved, abs(z[i])), max(size, abs(x[i]))
-    for i in range(nv, nv + rows):
+    for i in range(free, free + rows):
         x[i] += z[i]
-        y[nq + i] = x[i]
+        y[nq + nv + i - free] = x[i]
         pushed, load = max(pushed, abs(z[i])), max(load, abs(x[i]))
     return max(moved / max(size, 1e-300), pushed / max(load, 1e-300))
 
@@ -61,7 +63,8 @@ def take_solution(z, x, nv, rows, nq, order_v, slope, y):
 def accelerations_of(head, address, t, given_x, s, at_s, given, half, other, at_other, out):
     """v' and λ for a state; s and, where `half` says so, Ḡ are given. What is given of rows are the entries of `LINEARIZED`."""
     nq, nv, rows = head.nq, head.nv, head.n_rows
-    n, ny, largest, written = nv + rows, nq + nv + rows, head.largest, head.n_linear // 2
+    free = nv + head.states
+    n, ny, largest, written = free + rows, nq + nv + rows, head.largest, head.n_linear // 2
     at = address + 8 * equations_room(head)
     y, slope, r = numbers_at(at, 1), numbers_at(at + 8 * ny, 1), numbers_at(at + 16 * ny, 1)
     at += 24 * ny
@@ -89,12 +92,12 @@ def accelerations_of(head, address, t, given_x, s, at_s, given, half, other, at_
             else:
                 beside_first(L, written, L, 0)
             clear(parts, 0, n)
-            least = factor_fronts(program, matrix, P, FactorRoom(X, left, parts, own, scales), nv, 1e-11)
+            least = factor_fronts(program, matrix, P, FactorRoom(X, left, parts, own, scales), free, 1e-11)
         clear(rest, 0, n)
         take_product(program, matrix, x, rest, sizes)
-        take_right_side(r, nq, order_v, nv, s, at_s, rest, dropped, rows, z)
+        take_right_side(r, nq, order_v, nv, free, s, at_s, rest, dropped, rows, z)
         substitute_fronts(program, P, z, X)
-        change = take_solution(z, x, nv, rows, nq, order_v, slope, y)
+        change = take_solution(z, x, nv, free, rows, nq, order_v, slope, y)
         if not change > CLOSE or (head.loaded == 0 and trial > 0):
             found = True
             break
@@ -103,7 +106,7 @@ def accelerations_of(head, address, t, given_x, s, at_s, given, half, other, at_
     for i in range(nv):
         out[nq + order_v[i]] = x[i]
     for i in range(rows):
-        out[nq + nv + i] = x[nv + i]
+        out[nq + nv + i] = x[free + i]
     out[ny] = least if found else 0.0
 
 
@@ -118,7 +121,7 @@ def rows_now(head, address, t, y, given, level, out):
     kinds, lumps = whole_at(head.kinds, 1), whole_at(head.lumps, 1)
     for k in range(head.n_kinds):
         base = KIND * k
-        if kinds[base] == BODY or kinds[base] == FORCE or kinds[base] == LOADED:
+        if kinds[base] <= FORCE or kinds[base] == LOADED:
             continue
         many, rows, n_data = kinds[base + 2], kinds[base + 3], kinds[base + 20]
         ends, places, first = whole_at(kinds[base + 16], 1), whole_at(kinds[base + 21], 1), whole_at(kinds[base + 17], 1)

@@ -21,7 +21,7 @@ from ..errors import NOT_FINITE, OK
 from ..native.layout import WHOLE, Layout, view_as
 from ..native.marks import call_model_at, inner, kernel, leaf, leave_room, numbers_at, take_room, whole_at
 from ..native.types import f8, i8
-from .elements import BODY, FORCE, LUMP, arguments, clear, gather, numbers, scatter
+from .elements import BODY, FORCE, LUMP, STATE, arguments, clear, gather, numbers, scatter
 from .saddle_fronts import (
     FactorRoom,
     Matrix,
@@ -42,8 +42,8 @@ OPERATOR = i8(i8, i8, f8, i8, i8, i8, i8)
 # words of a kind: what it is, elements, ends, rows, coordinates of its ends, velocities; then of the equations and of what they are
 # linearized to function, numbers it reads, numbers it writes, place of the first, address of places in data; addresses of
 # the lumps at its ends and of its first rows; whether it writes q̇; of rows, what gives their accelerations: function, numbers
-# it reads, address of places in data
-KIND = 22
+# it reads, address of places in data; which of its ends a state is itself
+KIND = 23
 TELLS = 4  # numbers that factors begin with
 ENOUGH = 1e-5  # the smallest pivot ratio up to which solutions are not tried: they lose about 1e-16 over it
 GOOD, BEARABLE, SEVERAL = 1e-9, 1e-5, 4  # what solutions miss beside their parts; the most refinements
@@ -64,6 +64,7 @@ NEWTON = Layout(
             ("nq", "coordinates"),
             ("nv", "velocities"),
             ("n_rows", "rows of constraints"),
+            ("states", "numbers of states, the last coordinates; as variables of the matrix they follow the velocities"),
             ("n_linear", "numbers of the linearized equations"),
             ("loaded", "whether forces follow multipliers"),
             ("turning", "lumps with coordinates that turn"),
@@ -159,7 +160,7 @@ def element_arguments(head, kinds, base, e, y, T, at):
     b = at + kinds[base + 4] + kinds[base + 5]
     if kinds[base] == BODY:
         slopes_of(lumps, LUMP * ends[e], T, nq + nv, T, b)
-    elif kinds[base] != FORCE:
+    elif kinds[base] > FORCE:
         first = whole_at(kinds[base + 17], 1)
         multipliers_of(first[e], kinds[base + 3], whole_at(head.dropped, 1), y, nq + nv, T, b)
     return b
@@ -182,8 +183,7 @@ def equations_of(head, address, t, y, slope, given, r):
     prepare(head, y, slope, T)
     clear(T, at_f, nv)
     kinds, lumps, dropped = whole_at(head.kinds, 1), whole_at(head.lumps, 1), whole_at(head.dropped, 1)
-    order_q, order_v = whole_at(head.order_q, 1), whole_at(head.order_v, 1)
-    turning = False
+    order_q, order_v, plain = whole_at(head.order_q, 1), whole_at(head.order_v, 1), whole_at(head.plain, 1)
     for k in range(head.n_kinds):
         base = KIND * k
         what, many, rows, function, n_data = kinds[base], kinds[base + 2], kinds[base + 3], kinds[base + 6], kinds[base + 7]
@@ -201,12 +201,15 @@ def equations_of(head, address, t, y, slope, given, r):
             elif what == BODY:
                 at = at_out
                 if kinds[base + 18] == 1:
-                    turning = True
                     own = LUMP * ends[e]
                     for i in range(lumps[own + 1]):
                         T[at_rate + lumps[own] + i] = T[at]
                         at += 1
                 add_to_ends(lumps, ends, e, 1, T, at, T, at_f)
+            elif what == STATE:
+                own = LUMP * ends[e * many + kinds[base + 22]]
+                for i in range(lumps[own + 1]):
+                    T[at_rate + lumps[own] + i] = T[at_out + i]
             else:
                 add_to_ends(lumps, ends, e * many, many, T, at_out, T, at_f)
                 if what == LOADED:
@@ -215,7 +218,7 @@ def equations_of(head, address, t, y, slope, given, r):
                 for i in range(rows):
                     r[nq + nv + first + i] = T[at_out + kinds[base + 5] + i]
     for i in range(nq):
-        r[order_q[i]] = slope[order_q[i]] - (T[at_rate + i] if turning else T[nq + i])
+        r[order_q[i]] = slope[order_q[i]] - (T[nq + plain[i]] if plain[i] >= 0 else T[at_rate + i])
     scatter(order_v, T, at_f, r, nq, nv, 1.0)
     for i in range(n):
         if dropped[i] == 1:
@@ -271,14 +274,15 @@ def table_gradients(context, mode, t, a, b, data, out):
     """GRADIENTS: a = LINEARIZED -> 1 / length² of the rows of constraints."""
     head = see(numbers_at(context, 1))
     nq, nv, n = head.nq, head.nv, head.n_rows
-    address = take_room(nv + n + 1)
+    free = nv + head.states
+    address = take_room(free + n + 1)
     if address == 0:
         return NOT_FINITE
     lengths, found = numbers_at(address, 1), numbers_at(out, 1)
-    clear(lengths, 0, nv + n)
-    row_gradients(program_of(head), numbers_at(a, 1), nv, lengths)
+    clear(lengths, 0, free + n)
+    row_gradients(program_of(head), numbers_at(a, 1), free, lengths)
     for i in range(n):
-        found[nq + nv + i] = 1.0 / lengths[nv + i] if lengths[nv + i] > 0.0 else 0.0
+        found[nq + nv + i] = 1.0 / lengths[free + i] if lengths[free + i] > 0.0 else 0.0
     leave_room(address)
     return OK
 
@@ -348,13 +352,13 @@ def add_on(x, z, n):
 
 
 @leaf
-def tried(program, matrix, P, solving, dropped, nv, n):
+def tried(program, matrix, P, solving, dropped, free, n):
     """How often solutions are to be refined, so that they miss by `GOOD` at most; and what they miss by then."""
     x, right, rest, sizes, front = solving
     known_solution(x, n)
     for i in range(n):
         right[i], sizes[i], rest[i] = 0.0, 0.0, 0.0
-        if i >= nv and dropped[i - nv] == 1:
+        if i >= free and dropped[i - free] == 1:
             x[i] = 0.0
     take_product(program, matrix, x, right, sizes)
     negated(right, rest, n)  # A x
@@ -401,7 +405,7 @@ def judge(F, times, missed):
 def table_newton_factor(context, mode, t, a, b, data, out):
     """NEWTON_FACTOR: factors of ∂R/∂y + t ∂R/∂y'."""
     head = see(numbers_at(context, 1))
-    n, largest, dim = head.nv + head.n_rows, head.largest, head.turning * head.turned
+    n, largest, dim = head.nv + head.states + head.n_rows, head.largest, head.turning * head.turned
     room = largest * largest + head.left + 2 * n + 2 * largest + 3 * n
     address = take_room(room)
     if address == 0:
@@ -422,13 +426,13 @@ def table_newton_factor(context, mode, t, a, b, data, out):
     at = address + 8 * (n + 2 * largest)
     X, left = numbers_at(at, 1), numbers_at(at + 8 * largest * largest, 1)
     clear(parts, 0, n)
-    least = factor_fronts(program, matrix, P, FactorRoom(X, left, parts, own, scales), head.nv, tiny_part(head.looks))
+    least = factor_fronts(program, matrix, P, FactorRoom(X, left, parts, own, scales), head.nv + head.states, tiny_part(head.looks))
     at += 8 * (largest * largest + head.left)
     x, right, rest = numbers_at(at, 1), numbers_at(at + 8 * n, 1), numbers_at(at + 16 * n, 1)
     times, missed = 0, 0.0
     if not least > ENOUGH:
         solving = Solving(x, right, rest, parts, X)
-        times, missed = tried(program, matrix, P, solving, whole_at(head.dropped, 1), head.nv, n)
+        times, missed = tried(program, matrix, P, solving, whole_at(head.dropped, 1), head.nv + head.states, n)
     judge(F, times, missed)
     leave_room(address)
     return OK
@@ -438,7 +442,7 @@ def table_newton_factor(context, mode, t, a, b, data, out):
 def table_complex_factor(context, mode, t, a, b, data, out):
     """COMPLEX_FACTOR: the same of ∂R/∂y + (t + i b) ∂R/∂y'."""
     head = see(numbers_at(context, 1))
-    n, largest, dim = head.nv + head.n_rows, head.largest, head.turning * head.turned
+    n, largest, dim = head.nv + head.states + head.n_rows, head.largest, head.turning * head.turned
     room = 2 * largest * largest + 2 * head.left + n + 2 * largest + 6 * n
     address = take_room(room)
     if address == 0:
@@ -458,7 +462,7 @@ def table_complex_factor(context, mode, t, a, b, data, out):
     X = numbers_at(at, 2).view(np.complex128)
     left = numbers_at(at + 16 * largest * largest, 2).view(np.complex128)
     clear(parts, 0, n)
-    least = factor_fronts(program, matrix, P, FactorRoom(X, left, parts, own, scales), head.nv, tiny_part(head.looks))
+    least = factor_fronts(program, matrix, P, FactorRoom(X, left, parts, own, scales), head.nv + head.states, tiny_part(head.looks))
     at += 16 * (largest * largest + head.left)
     x, right, rest = (
         numbers_at(at, 2).view(np.complex128),
@@ -468,7 +472,7 @@ def table_complex_factor(context, mode, t, a, b, data, out):
     times, missed = 0, 0.0
     if not least > ENOUGH:
         solving = Solving(x, right, rest, parts, X)
-        times, missed = tried(program, matrix, P, solving, whole_at(head.dropped, 1), head.nv, n)
+        times, missed = tried(program, matrix, P, solving, whole_at(head.dropped, 1), head.nv + head.states, n)
     judge(F, times, missed)
     leave_room(address)
     return OK
@@ -522,6 +526,13 @@ def refined(program, matrix, P, solving, n, times):
 
 
 @leaf
+def moved(x, at_x, y, at_y, n):
+    """Copy n numbers."""
+    for i in range(n):
+        y[at_y + i] = x[at_x + i]
+
+
+@leaf
 def take_right(b, at, to, order, n):
     """Part of a right hand side in the order of the tables."""
     for i in range(n):
@@ -533,7 +544,8 @@ def table_newton_solve(context, mode, t, a, b, data, out):
     """NEWTON_SOLVE: a = factors, b = r -> solution."""
     head = see(numbers_at(context, 1))
     nq, nv, rows, dim = head.nq, head.nv, head.n_rows, head.turning * head.turned
-    n = nv + rows
+    ns = head.states
+    n = nv + ns + rows
     room = nq + nv + dim + 4 * n + head.largest
     address = take_room(room)
     if address == 0:
@@ -564,16 +576,17 @@ def table_newton_solve(context, mode, t, a, b, data, out):
     program, matrix = program_of(head), Matrix(F, TELLS, N, head.spun, c)
     take_right(r, 0, rq, order_q, nq)
     take_right(r, nq, z, order_v, nv)
-    for i in range(rows):
-        z[nv + i] = r[nq + nv + i]
+    moved(rq, nq - ns, z, nv, ns)
+    moved(r, nq + nv, z, nv + ns, rows)
     eliminate_coordinates(rq, plain, nq, c, whole_at(head.turns, 1), head.turning, head.turned, A, s, st)
     take_coordinates(program, matrix, s, st, z)
     refined(program, matrix, P, Solving(x, z, rest, sizes, front), n, times)
     coordinates_of(rq, plain, nq, c, whole_at(head.turns, 1), head.turning, head.turned, head.spun, N, s, st, x)
+    moved(x, nv, rq, nq - ns, ns)
     scatter(order_q, rq, 0, found, 0, nq, 1.0)
     scatter(order_v, x, 0, found, nq, nv, 1.0)
     for i in range(rows):
-        found[nq + nv + i] = r[nq + nv + i] if dropped[i] == 1 else x[nv + i]
+        found[nq + nv + i] = r[nq + nv + i] if dropped[i] == 1 else x[nv + ns + i]
     leave_room(address)
     return OK
 
@@ -598,7 +611,8 @@ def table_complex_solve(context, mode, t, a, b, data, out):
     """COMPLEX_SOLVE: the same with real parts, then imaginary parts."""
     head = see(numbers_at(context, 1))
     nq, nv, rows, dim = head.nq, head.nv, head.n_rows, head.turning * head.turned
-    n, ny = nv + rows, nq + nv + rows
+    ns = head.states
+    n, ny = nv + ns + rows, nq + nv + rows
     room = 2 * (nq + nv + dim + 3 * n + head.largest) + n
     address = take_room(room)
     if address == 0:
@@ -626,16 +640,18 @@ def table_complex_solve(context, mode, t, a, b, data, out):
     take_right_pair(r, 0, ny, rq, order_q, nq)
     take_right_pair(r, nq, ny, z, order_v, nv)
     for i in range(rows):
-        z[nv + i] = complex(r[nq + nv + i], r[ny + nq + nv + i])
+        z[nv + ns + i] = complex(r[nq + nv + i], r[ny + nq + nv + i])
+    moved(rq, nq - ns, z, nv, ns)
     eliminate_coordinates(rq, plain, nq, c, whole_at(head.turns, 1), head.turning, head.turned, A, s, st)
     take_coordinates(program, matrix, s, st, z)
     refined(program, matrix, P, Solving(x, z, rest, sizes, front), n, times)
     coordinates_of(rq, plain, nq, c, whole_at(head.turns, 1), head.turning, head.turned, head.spun, N, s, st, x)
+    moved(x, nv, rq, nq - ns, ns)
     scatter_pair(order_q, rq, found, 0, ny, nq)
     scatter_pair(order_v, x, found, nq, ny, nv)
     for i in range(rows):
         at = nq + nv + i
-        found[at] = r[at] if dropped[i] == 1 else x[nv + i].real
-        found[ny + at] = r[ny + at] if dropped[i] == 1 else x[nv + i].imag
+        found[at] = r[at] if dropped[i] == 1 else x[nv + ns + i].real
+        found[ny + at] = r[ny + at] if dropped[i] == 1 else x[nv + ns + i].imag
     leave_room(address)
     return OK

@@ -165,7 +165,7 @@ def _field(head, address, t, x, data, out):
     else:
         copied(T, a, head.places_v, T, b)
     out_of_places(whole_at(head.into_v, 1), whole_at(head.from_v, 1), T, b, out, nq, head.places_v)
-    plain = rates(kinds, head.n_kinds, shelves, O, T, b)
+    plain = rates(kinds, head.n_kinds, shelves, O, T, head.at_v, b)
     out_of_places(whole_at(head.into_q, 1), whole_at(head.from_q, 1), T, head.at_v if plain else b, out, 0, head.places_q)
     out[nq + nv + n] = least
     return OK

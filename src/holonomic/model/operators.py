@@ -97,6 +97,10 @@ class Operators:
         """Return the operators of `on_request`."""
         return {}
 
+    def rates(self, stage):
+        """Return q' and the rates of states on the symbols of a `TraceStage`; v, where there is nothing else."""
+        return stage.v_sx
+
     # what it has in common with a System
 
     letter: ClassVar[str] = "q"
@@ -283,7 +287,7 @@ def watch(context, mode, t, a, b, data, out):
 
 
 def compiled_events(system: Operators, start: tuple, n_lam: int, events: Mapping[str, Callable]) -> dict[Fn, Operator]:
-    """Trace and compile functions of (t, q, v, a, λ, p, u), and their time derivatives along q' = v, v' = a."""
+    """Trace and compile functions of (t, q, v, a, λ, p, u), and their time derivatives along q' and v' = a."""
     from .derive import along
     from .symbolics import vertcat
     from .trace import watched
@@ -291,7 +295,7 @@ def compiled_events(system: Operators, start: tuple, n_lam: int, events: Mapping
     stage = _stage(system, start, n_lam)
     values = vertcat(*watched(stage, events, stage.seen("output")).values())
     x = vertcat(stage.q_sx, stage.v_sx)
-    rates = along(values, stage.t_sx, x, vertcat(stage.v_sx, stage.a_sx))
+    rates = along(values, stage.t_sx, x, vertcat(system.rates(stage), stage.a_sx))
     return _compiled(system, stage, {Fn.EVENTS: values, Fn.EVENT_RATES: rates})
 
 

@@ -13,12 +13,12 @@ import numpy as np
 from ..assembly.collection import BodyLumps, Collection, KindTable
 from ..assembly.kinds import SLOT, Kind, make_kind
 from ..assembly.table_system import TableSystem
-from ..errors import IncompatibleMethods
 from ..formulations.index2 import Index2
-from ..kernels.elements import BODY, FORCE, NORMS, ROWS, SPEEDS
+from ..kernels.elements import BODY, FORCE, NORMS, ROWS, SPEEDS, STATE
 from ..kernels.table_newton import LOADED
 from ..model.call_by_name import wanted
 from ..model.collector_pause import collector_paused
+from ..model.extra_states import Extras
 from ..model.names_in_order import IndicesInOrder, NamesInOrder, Numbered, NumbersInOrder
 from ..model.system import System
 from .element_reader import Reader, Remaker
@@ -38,6 +38,7 @@ from .lower import (
 from .results import Resolver
 from .row_layout import RowLayout, body_names, coordinate_kinds, in_order, row_labels
 from .series import BodySeries, ElementSeries
+from .state_methods import seen
 
 CHECKED = 100  # bodies up to which one without inertia is looked at, whether joints let it turn
 CARRIED = 100  # joints of one body from which on accelerations come from the whole matrix: without the body they are all coupled
@@ -50,9 +51,6 @@ def to_tables(m, q: np.ndarray, varying=()) -> TableSystem:
 
     `varying` names masses and inertias that vary apart.
     """
-    lacks = lack_of_tables(m)
-    if lacks is not None:
-        raise IncompatibleMethods(f'{lacks}, which tables (compile="never") do not know. Use compile="now".')
     m = as_it_is(m)
     labels = row_labels(m)
     norms: Sequence[str] = []
@@ -67,12 +65,31 @@ def to_tables(m, q: np.ndarray, varying=()) -> TableSystem:
     return TableSystem(
         partial(collect, m, known, q, readers, varying), functions, (labels["position"], labels["velocity"], norms), known.params,
         coordinate_kinds(m.kit, m.bodies), dict(m.inputs) or None, dict(m.outputs) or None, Resolver(m, {}),
-        (m.kit.NQ * len(m.bodies), m.kit.NV * len(m.bodies)), (Index2,),
+        (m.kit.NQ * len(m.bodies) + sum(len(state.start) for state in m.states.values()), m.kit.NV * len(m.bodies)), (Index2,),
+        rates_of_states(m), m.kit.kinematics(1),
     )  # fmt: skip
 
 
+def rates_of_states(m) -> dict[str, Any] | None:
+    """Rates by the names of states, as functions of a System."""
+    layout = m._state_layout()
+    return {name: seen(rate_function(m, state), layout) for name, state in m.states.items()} or None
+
+
+def rate_function(m, state):
+    """The rate of a state as a function of (t, q, v, p, u)."""
+    return m._named(state.rate, f"rate of state {state.name!r}")
+
+
+def state_element(name: str) -> str:
+    """What the element of a state is called here; no other part has such a name."""
+    return f"rate of {name}"
+
+
 def elements(m):
-    """Name and functions of all joints, drives and forces that were drawn one by one."""
+    """Name and functions of all states, joints, drives and forces that were drawn one by one."""
+    for state in m.states.values():
+        yield state_element(state.name), (rate_function(m, state),)
     for part in (*m.joints.alone.values(), *m.drives.values()):
         yield part.name, (part.rows,)
     for force in m.forces.alone.values():
@@ -91,11 +108,6 @@ def read(parts, known) -> Reader:
     for part in parts:
         reader.read(part)
     return reader
-
-
-def lack_of_tables(m) -> str | None:
-    """Name the first element that tables do not know; None where they know all."""
-    return f"state {next(iter(m.states))!r} has an equation of its own" if m.states else None
 
 
 def as_it_is(m):
@@ -199,10 +211,14 @@ class Collector:
         ties = tuple(each[flat | (ties[1] < 0)] for each in ties)  # in space a rotation has no lump to share
         self.lumps, self.lump_of = lumps_of(len(m.bodies), *ties[:2])
         self.collection = Collection(
-            self.lumps, self.kit.NQ, self.kit.NV, known.places, self._weights(1), self._weights(0), q, known.values
-        )
+            self.lumps, self.kit.NQ, self.kit.NV, known.places, self._weights(1), self._weights(0),
+            np.concatenate([q, *(state.start for state in m.states.values())]), known.values,
+        )  # fmt: skip
+        self.collection.states = tuple(len(state.start) for state in m.states.values())
         self._tables: dict[tuple, KindTable] = {}
         self._add_bodies(*ties)
+        for state in m.states.values():
+            self._add_state(state)
         for each in m.forces.in_order:
             if isinstance(each, ElementSeries):
                 self._add_force_series(each)
@@ -243,7 +259,8 @@ class Collector:
         """Places of sizes in data, -1: none, and factors: by what coordinates (0) or velocities (1) are weighed in projections."""
         one, two = (np.array(self.kit.weights(size)[which]) for size in (1.0, 2.0))
         places = np.where(one != two, self.known.size[:, None], -1)  # what grows with the size is a rotation
-        return places.ravel(), np.tile(one, len(places))
+        factors, states = np.tile(one, len(places)), 0 if which else sum(len(state.start) for state in self.m.states.values())
+        return np.append(places.ravel(), np.full(states, -1)), np.append(factors, np.ones(states))
 
     # elements
 
@@ -325,7 +342,7 @@ class Collector:
         reader: SeriesReader = self.readers[series.key]
         bodies = np.stack([np.broadcast_to(each, series.count) for each in reader.bodies], axis=1)
         ends = self.lump_of[bodies]
-        plain = np.all(self.lumps.sizes[ends] == 1, axis=1)
+        plain = np.all(self.lumps.sizes[ends] == 1, axis=1) & (not self._asked(reader))
         if plain.any():
             first = int(np.argmax(plain))
             wide, lumps = self._ends(bodies[first].tolist())
@@ -392,7 +409,7 @@ class Collector:
 
     def _add_force(self, force, first: int = 0) -> None:
         parts, reader = parts_of(self.m, force), self.readers[force.name]
-        ends, lumps = self._ends(reader.bodies)
+        ends, lumps = self._ends(reader.bodies, self._asked(reader))
         key = ("force", force.load is not None, self.kit.NV, *reader.key, *ends)
         made = partial(self._force_kind if force.load is None else self._loaded_kind, parts, lumps, reader)
         self._table(key, reader.numbers, (), tuple(lumps), made, user=reader.functions, first=first)
@@ -409,6 +426,8 @@ class Collector:
             act = remake.make(applied)
             return act, remake.make(rows)
 
+        states = self._states_seen(lumps)
+
         def act(t, q, v, p, u, lam):
             return total_force(kit.generalized, kit.NV, len(local), ((made(p)[0], (0, None)),), (), t, q, v, p, u, lam)
 
@@ -416,11 +435,14 @@ class Collector:
             given = {"t": t, "q": q, "p": p}
             return made(p)[1](**{name: given[name] for name in asked})
 
-        return self._kind(LOADED, list(local), values, user=reader.functions, force=act, constraint={"joint": constraint})
+        return self._kind(
+            LOADED, list(local), values, user=reader.functions, states=states, force=seen(act, layout_of(states)),
+            constraint={"joint": constraint},
+        )  # fmt: skip
 
     def _force_kind(self, parts, lumps, reader, values) -> Kind:
         kit, known, local = self.kit, self.params, self._local(lumps)
-        applied, energy = parts
+        (applied, energy), states = parts, self._states_seen(lumps)
 
         def act(t, q, v, p, u):
             remake = Remaker(known, local, p)
@@ -433,9 +455,29 @@ class Collector:
             return remake.make(energy)(q, p)
 
         return self._kind(
-            FORCE, list(local), values, user=reader.functions, force=None if applied is None else act,
+            FORCE, list(local), values, user=reader.functions, states=states,
+            force=None if applied is None else seen(act, layout_of(states)),
             potential=None if energy is None else potential, energy=energy is not None,
         )  # fmt: skip
+
+    def _add_state(self, state) -> None:
+        reader = self.readers[state_element(state.name)]
+        others = [name for name in self._asked(reader) if name != state.name]
+        ends, lumps = self._ends(reader.bodies, [state.name, *others])
+        key = ("state", self.kit.NV, *reader.key, *ends, tuple(others))
+        made = partial(self._state_kind, state, lumps, reader)
+        self._table(key, reader.numbers, (), tuple(lumps), made, user=reader.functions)
+
+    def _state_kind(self, state, lumps, reader, values) -> Kind:
+        known, local, states = self.params, self._local(lumps), self._states_seen(lumps)
+        whole = rate_function(self.m, state)
+
+        def rate(t, q, v, p, u):
+            return Remaker(known, local, p).make(whole)(t, q, v, p, u)
+
+        return self._kind(
+            STATE, list(local), values, user=reader.functions, states=states, rate=seen(rate, layout_of(states))
+        )
 
     def _add_rows(self, part, first: int) -> None:
         reader = self.readers[part.name]
@@ -473,17 +515,31 @@ class Collector:
 
     # kinds
 
-    def _ends(self, bodies: list[int]) -> tuple[tuple, list[int]]:
-        """Where each body stands in the lumps at the ends, and these lumps."""
+    def _asked(self, reader: Reader) -> list[str]:
+        """States that an element sees: those that its functions name, all where they look into u."""
+        return [name for name in self.m.states if "u" in reader.asked or name in reader.asked]
+
+    def _states_seen(self, lumps) -> list:
+        """States among some lumps."""
+        states = list(self.m.states.values())
+        return [states[lump - len(self.lumps)] for lump in lumps if lump >= len(self.lumps)]
+
+    def _ends(self, bodies: list[int], states: Sequence[str] = ()) -> tuple[tuple, list[int]]:
+        """Where each body stands in the lumps at the ends, lengths of states, and these lumps, of bodies and then of states."""
         of = [int(self.lump_of[k]) for k in bodies]
         lumps = list(dict.fromkeys(of))
         widths = tuple(int(self.lumps.sizes[lump]) for lump in lumps)
         where = tuple((lumps.index(lump), self.lumps[lump].index(k)) for lump, k in zip(of, bodies, strict=True))
-        return (widths, where), lumps
+        if not states:
+            return (widths, where), lumps
+        names = list(self.m.states)
+        sizes = tuple(len(self.m.states[name].start) for name in states)
+        return (widths, where, sizes), [*lumps, *(len(self.lumps) + names.index(name) for name in states)]
 
     def _local(self, lumps: list[int]) -> dict[int, int]:
         """Numbers of bodies among those of some lumps."""
-        return {k: i for i, k in enumerate(k for lump in lumps for k in self.lumps[lump])}
+        bodies = [lump for lump in lumps if lump < len(self.lumps)]
+        return {k: i for i, k in enumerate(k for lump in bodies for k in self.lumps[lump])}
 
     def _slot(self, series: ElementSeries, number) -> Any:
         """Place, or places, in data of a number of a series: a column, a parameter of its mechanism, or a constant."""
@@ -515,23 +571,37 @@ class Collector:
         places, constant = self.known.places, self.collection.constant
         table.add(lumps, [places[name] if type(name) is str else constant(name) for name in (*names, *values)], first)
 
-    def _kind(self, what: int, bodies, values, *, user=(), mass=None, energy: bool = False, **parts: Any) -> Kind:
-        """Trace a kind from the first of its elements."""
+    def _kind(
+        self, what: int, bodies, values, *, user=(), mass=None, energy: bool = False, states=(), rate=None, **parts: Any
+    ) -> Kind:  # fmt: skip
+        """Trace a kind from the first of its elements; `rate` is that of the first of the states that it sees."""
         kit, n = self.kit, len(bodies)
         params = {f"{SLOT}{i}": value for i, value in enumerate(values)}
         if user:
             params |= dict(self.params)
         q = self.q.reshape(-1, kit.NQ)[list(bodies)].ravel()
+        rates = {state.name: partial(np.zeros, len(state.start)) for state in states}
+        if rate is not None:
+            rates[states[0].name] = rate
         system = System(
             mass=np.eye(kit.NV * n) if mass is None else mass, kinematics=kit.kinematics(n), params=params,
-            inputs=dict(self.m.inputs) or None, **parts,
+            inputs=dict(self.m.inputs) or None, states=rates or None, **parts,
         )  # fmt: skip
         widths = [(kit.NQ * len(lump), kit.NV * len(lump)) for lump in self._lumps_of(bodies)]
-        rotation = None if kit.invariants(()) is None else kit.rotation
-        return make_kind(what, system, q, np.zeros(kit.NV * n), widths, energy, rotation)
+        widths += [(len(state.start), 0) for state in states]
+        extras = Extras(tuple((state.name, len(state.start)) for state in states))
+        q = np.concatenate([q, *(state.start for state in states)])
+        rotation = None if kit.invariants(()) is None or states else kit.rotation
+        return make_kind(what, system, q, np.zeros(kit.NV * n), widths, energy, rotation, extras)
 
     def _lumps_of(self, bodies) -> list[tuple[int, ...]]:
         return [self.lumps[lump] for lump in dict.fromkeys(self.lump_of[k] for k in bodies)]
+
+
+def layout_of(states) -> tuple[tuple[str, int, int], ...]:
+    """Name, place among these states and length of each."""
+    ends = np.cumsum([0, *(len(state.start) for state in states)]).tolist()
+    return tuple((state.name, at, len(state.start)) for state, at in zip(states, ends, strict=False))
 
 
 def lumps_of(n: int, bodies: np.ndarray, others: np.ndarray) -> tuple[BodyLumps, np.ndarray]:

@@ -17,7 +17,6 @@ from ..model.call_by_name import Names, param_names, wanted
 from ..model.given_numbers import vector
 from ..model.refusals import warn
 from ..results.states import State
-from .as_tables import lack_of_tables
 from .frames_met import refuse_turned, snapped
 from .lower import UnitsWarning, mechanism_size, sizes_of_bodies
 from .parameters import number
@@ -217,7 +216,7 @@ def assemble(m, values, speeds, near, drawn: bool = False) -> Assembly:
     """Return consistent positions and velocities; `drawn`: nobody asked for a position, so only small gaps are closed."""
     k = Kinematics(m)
     begin = beginning(m, k, near)
-    if len(m.bodies) > LARGE[m.dimension] and not values and not speeds and lack_of_tables(m) is None:
+    if len(m.bodies) > LARGE[m.dimension] and not values and not speeds:
         return _by_tables(m, k, begin, drawn)
     joints = [part for part in k.parts if part.level == "position" and part.name in m.joints]
     gaps = {name: gap for name, gap in k.gaps(0.0, begin).items() if name in m.joints and gap > CLOSED * k.size}

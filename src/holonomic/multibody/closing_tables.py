@@ -10,6 +10,7 @@ import numpy as np
 
 from ..errors import InconsistentState
 from ..kernels.signatures import Fn
+from ..model.extra_states import Extras
 from ..planning.reuse import model_of
 from ..starting.by_operators import Look
 
@@ -21,14 +22,22 @@ class TableKinematics:
 
     def __init__(self, m, q: np.ndarray):
         self.system = m.tables_at(q)
-        self.model = model_of(self.system, q, np.zeros(self.system.n_velocities), 0.0)
-        self.data, self.rest = self.model.data(), np.zeros(self.system.n_velocities)
+        self.rest = np.zeros(self.system.n_velocities)
+        states = m.states.values()
+        self.states = np.concatenate([np.zeros(0), *(state.start for state in states)])
+        extras = Extras(tuple((state.name, len(state.start)) for state in states))
+        self.model = model_of(self.system, self._whole(q), self.rest, 0.0, extras)
+        self.data = self.model.data()
         rows = self.system.resolver.layout
         self.names, self.starts = rows.names(), rows.starts()
 
+    def _whole(self, q: np.ndarray) -> np.ndarray:
+        """Coordinates, and behind them states as they begin."""
+        return np.concatenate([q, self.states])
+
     def gaps(self, q: np.ndarray, most: float = -1.0) -> dict[str, float]:
         """How far each joint or drive is open, of those that are open by more than `most`."""
-        left = self.model.evaluate(Fn.RESIDUAL, 0.0, np.concatenate([q, self.rest]), np.zeros(0), self.data)
+        left = self.model.evaluate(Fn.RESIDUAL, 0.0, np.concatenate([self._whole(q), self.rest]), np.zeros(0), self.data)
         n = self.model.n_constraints
         starts = self.starts[self.starts < n]  # those at position level come first
         if not len(starts):
@@ -40,13 +49,13 @@ class TableKinematics:
         """Newton's method, shortest steps, until joints are open by no more than `closed`; `size` is that of the mechanism."""
         before, kept = np.inf, None
         for _ in range(STEPS):
-            here = Look(self.model, 0.0, q, self.rest, self.data, kept)
+            here = Look(self.model, 0.0, self._whole(q), self.rest, self.data, kept)
             kept = here.kept
             distance = float(np.max(here.far, initial=0.0))
             if distance <= closed or (distance <= 1e-9 * size and distance >= 0.5 * before):
                 return q
             before = distance
-            step = here.way_back(here.position)
+            step = here.way_back(here.position)[: len(q)]
             q = q - step * min(1.0, 0.3 * size / max(float(np.max(np.abs(step))), 1e-300))
         gaps = self.gaps(q)
         worst = max(gaps, key=gaps.__getitem__)
@@ -60,5 +69,5 @@ class TableKinematics:
         n = self.model.n_lam
         if n == 0:
             return self.rest
-        left = self.model.evaluate(Fn.RESIDUAL, 0.0, np.concatenate([q, self.rest]), np.zeros(0), self.data)[-n:]
-        return -Look(self.model, 0.0, q, self.rest, self.data).slower() if np.any(left) else self.rest
+        left = self.model.evaluate(Fn.RESIDUAL, 0.0, np.concatenate([self._whole(q), self.rest]), np.zeros(0), self.data)[-n:]
+        return -Look(self.model, 0.0, self._whole(q), self.rest, self.data).slower() if np.any(left) else self.rest

@@ -35,7 +35,7 @@ def is_mark(part) -> bool:
 
 def is_ours(function) -> bool:
     """Whether a function is one of those that joints and forces are made of, which never change."""
-    return isinstance(function, FunctionType) and function.__module__.startswith(OURS)
+    return isinstance(function, FunctionType) and (function.__module__ or "").startswith(OURS)
 
 
 class Reader:
@@ -51,11 +51,13 @@ class Reader:
         Names of parameters, and constants; of a series columns of these.
     functions : list
         Of the user's.
+    asked : set of str
+        What these name: bodies, joints, states, t, p, u.
     """
 
     def __init__(self, known):
         self.known = known
-        self.key, self.bodies, self.numbers, self.functions = [], [], [], []
+        self.key, self.bodies, self.numbers, self.functions, self.asked = [], [], [], [], set()
         self._places: dict[str, int] = {}
 
     def read(self, part, name: str = "", inside: bool = False) -> None:
@@ -68,6 +70,8 @@ class Reader:
                 self.key.append(self._parameter(part))
             else:
                 self.key.append(part)
+                if name in LITERAL:
+                    self.asked.add(part)
         elif kind is np.ndarray or (kind is float and (inside or name in NUMBERS)):
             self.numbers.append(part)
             self.key.append(".")

@@ -14,7 +14,7 @@ from ..model.collector_pause import collector_paused
 from ..model.names_in_order import NumbersInOrder
 from . import plane, space
 from . import shapes as sh
-from .as_tables import Numbers, lack_of_tables, to_tables
+from .as_tables import Numbers, to_tables
 from .assemble import Assembly, assemble, check_asked
 from .body import Body, Frame, Point, combine
 from .drive_methods import DriveMethods
@@ -297,14 +297,14 @@ class Mechanism(NamedParts, SeriesMethods, JointMethods, DriveMethods, ForceMeth
         """Return (system, q0, v0): what `simulate` runs, and the assembled start.
 
         `compile` says as what: "now" as one System, which is compiled as a whole, "never" as tables (`to_tables`); None as
-        tables beyond 100 bodies, if tables know all its elements.
+        tables beyond 100 bodies.
 
         `varying` names parameters that are to be changed in the system itself, as `sweep` does. It matters for axes of
         joints in space, whose numbers, zeros above all, are part of the equations otherwise, and for a mass and an inertia that
         vary both: the inertia of shapes follows the mass otherwise.
         """
         assembly = self.assembly
-        if compile == "never" or (compile is None and len(self.bodies) > UNROLLED and lack_of_tables(self) is None):
+        if compile == "never" or (compile is None and len(self.bodies) > UNROLLED):
             return self.to_tables(varying), assembly.q, assembly.v
         names = varying if isinstance(varying, Iterable) and not isinstance(varying, str) else (varying,)
         if isinstance(varying, str) or not all(isinstance(name, str) for name in names):

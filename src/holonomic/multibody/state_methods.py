@@ -79,7 +79,10 @@ class StateMethods:
         if not self.states or (given is not None and not isinstance(given, Mapping)):
             return given
         if given is None and before is not None and before.s.size:
-            return None  # taken from there
+            layout = self._state_layout()
+            if before.s.size != sum(size for _, _, size in layout):
+                return None  # which is refused in words of its own
+            return {name: before.s[at : at + size] for name, at, size in layout}
         return {name: state.start for name, state in self.states.items()} | dict(given or {})
 
     def _state_layout(self) -> tuple[tuple[str, int, int], ...]:

@@ -182,7 +182,7 @@ class Plan:
             if self.variant.selector is None and not model.interpreted:
                 needs += self.integrator.unrolls
         needs = tuple(dict.fromkeys((*needs, *self.integrator.needs)))
-        if len(model.extras) and not model.interpreted:
+        if len(model.extras) and model.dense and not model.interpreted:
             needs += (Fn.EXTRA_RATES,)
         if model.nw:
             needs += (Fn.SETTLED,)
