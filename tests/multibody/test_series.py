@@ -323,3 +323,41 @@ def test_open_joints_in_a_row_are_named():
     m.revolute("held", m.ground, rods[0], at=(0, 0))
     with pytest.raises(InconsistentState, match=r"joint 'p 7' is open by 2.83 in the drawing"):
         simulate(m, 1e-3)
+
+
+@pytest.mark.parametrize(
+    ("draw", "says"),
+    [
+        (lambda m: m.chain("c", at=((0, 0), (1, 0)), links=10**12, mass=1.0),
+         r"chain 'c': 1000000000000 bodies take about 190000.0 GB, and"),
+        (lambda m: m.net("n", at=((0, 0), (0, 1), (1, 0)), size=(10**6, 10**6), mass=1.0),
+         r"net 'n': 1000000000000 bodies take about"),
+        (lambda m: m.repeat("u", one_rod(), times=10**12, step=(1, 0)), r"repeat 'u': 1000000000000 bodies take about"),
+    ],
+)  # fmt: skip
+def test_more_bodies_than_memory_holds_are_refused_before_they_are_drawn(draw, says):
+    with pytest.raises(BadArgument, match=says):
+        draw(Mechanism())
+
+
+def one_rod():
+    m = Mechanism()
+    m.body("a", rod((0, 0), (1, 0), mass=1.0))
+    return m
+
+
+def test_tables_that_memory_does_not_hold_are_refused_before_they_are_made(monkeypatch):
+    from holonomic.model import given_numbers
+
+    m = Mechanism()
+    m.chain("rope", at=((0, 0), (1, 0)), links=1000, mass=1.0)
+    monkeypatch.setattr(given_numbers.os, "sysconf", lambda name: 1000 if name == "SC_PHYS_PAGES" else 4096)
+    with pytest.raises(BadArgument, match=r"this mechanism as tables: 1000 bodies take about 0.0 GB, and this machine has 0.0 GB"):
+        simulate(m, 1e-3)
+
+
+def test_a_net_of_many_springs_is_at_once():
+    m = Mechanism()
+    knots = m.net("net", at=((0, 0), (0, -9.9), (9.9, 0)), size=(100, 100), mass=1.0, stiffness=10.0)
+    m.revolute("held", m.ground, knots[0], at=(0, 0))
+    assert m.assembly.gaps == {} and len(m.forces) == 2 * 100 * 99  # no force is looked at by itself, which took seconds

@@ -35,6 +35,7 @@ from .lower import (
     ties_of_point_masses,
     total_force,
 )
+from .memory_needed import refuse_beyond
 from .results import Resolver
 from .row_layout import RowLayout, body_names, coordinate_kinds, in_order, row_labels
 from .series import BodySeries, ElementSeries
@@ -51,6 +52,7 @@ def to_tables(m, q: np.ndarray, varying=()) -> TableSystem:
 
     `varying` names masses and inertias that vary apart.
     """
+    refuse_beyond(len(m.bodies), m.dimension, "this mechanism as tables")
     m = as_it_is(m)
     labels = row_labels(m)
     norms: Sequence[str] = []

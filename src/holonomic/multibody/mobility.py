@@ -74,7 +74,7 @@ def mobility(m) -> Mobility:
 
 def refuse_shared_loads(m, q) -> None:
     """Refuse friction under a reaction that redundant joints share: there is no one friction."""
-    loaded = [force for force in m.forces.values() if force.load is not None]
+    loaded = [force for force in m.forces.alone.values() if force.load is not None]  # none in series
     if not loaded:
         return
     k = Kinematics(m)

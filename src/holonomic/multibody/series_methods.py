@@ -15,6 +15,7 @@ from ..model.given_numbers import is_whole
 from . import shapes as sh
 from .body import combine
 from .drafts import HERE, column, draw_elements, how_many, new_stem, points_of, springs_on
+from .memory_needed import refuse_beyond
 from .parameters import Columns, number, positive
 from .repeated import Repeated
 from .series import Bodies, BodySeries, PartRow
@@ -151,6 +152,7 @@ class SeriesMethods:
         """
         if not is_whole(links, 1):
             raise BadArgument(f"chain {name!r}: links={links!r} is the number of its rods, a whole number from 1 on.")
+        refuse_beyond(int(links), self.dimension, f"chain {name!r}", drawn=True)
         m: Any = self
         start, end = (np.array(m._drawn(place, name)) for place in m._two_places(f"chain {name}", at))
         step = (end - start) / links
@@ -194,7 +196,8 @@ class SeriesMethods:
         """
         if not (isinstance(size, Sequence) and len(size) == 2 and all(is_whole(each, 1) for each in size)):
             raise BadArgument(f"net {name!r}: size={size!r} is a pair of whole numbers from 1 on, rows and columns.")
-        rows, columns = size
+        rows, columns = map(int, size)
+        refuse_beyond(rows * columns, self.dimension, f"net {name!r}", drawn=True)
         if rows * columns < 2:
             raise BadArgument(f"net {name!r}: a net of one point is a body; write m.body({name!r}, at=point, mass={mass!r}).")
         if damping is not None and stiffness is None:
@@ -269,6 +272,7 @@ class SeriesMethods:
             raise BadArgument(f"repeat {name!r}: the unit has parts in series; repeat parts that were drawn one by one.")
         if not unit.bodies:
             raise BadArgument(f"repeat {name!r}: the unit has no bodies.")
+        refuse_beyond(int(times) * len(unit.bodies), self.dimension, f"repeat {name!r}", drawn=True)
         move = np.arange(times)[:, None] * np.array(sh.point(step, f"step of {name!r}", self.dimension))
         return Repeated(self, name, unit, times, move).bodies
 
