@@ -1,6 +1,6 @@
 """Many runs at once: threads, other packages, a Dask cluster, a store larger than memory.
 
-    python benchmarks/many.py [threads] [peers] [dask] [stiff] [store] [--venvs DIR] [--page]
+    python benchmarks/many.py [threads] [lanes] [peers] [dask] [stiff] [store] [--venvs DIR] [--page]
 
 Each table comes from one run of one command, so that its rows saw the same machine; `--page` puts those that were run into
 docs/many-speed.md and leaves the others there as they are. The seven-body mechanism goes to t = 0.03 with rtol 1e-5,
@@ -21,14 +21,18 @@ import threading
 import time
 from importlib.metadata import version
 from pathlib import Path
+from unittest.mock import patch
 
 import numpy as np
 import stiff_sweeps
 from stamp import stamp
 
-from holonomic import __version__, sweep
+from holonomic import RK45, __version__, sweep
+from holonomic.native import cachefolder
 from holonomic.native.marks import leaf
-from holonomic.problems import seven_body
+from holonomic.printing import lane_program
+from holonomic.problems import pendulum, seven_body
+from holonomic.sweeping import side_by_side
 
 HERE = Path(__file__).resolve().parent
 PAGE = HERE.parent / "docs" / "many-speed.md"
@@ -111,6 +115,46 @@ def timed(go) -> tuple[float, float]:
     clock, work = time.perf_counter(), time.process_time()
     go()
     return time.perf_counter() - clock, time.process_time() - work
+
+
+def measure_lanes(members: int = 4096) -> str:
+    """One thread, one by one and side by side in turns, by processor time; and what the program costs to make."""
+    swing = pendulum()
+    mechanism = lambda **options: run(members, **options)
+    pendulums = lambda **options: sweep(
+        swing.system, 10.0, q0=swing.q0, v0=swing.v0, params={"g": np.linspace(5.0, 15.0, members)}, **options
+    )
+    rows = []
+    for label, go, options in (
+        ("seven-body mechanism, rtol 1e-5", mechanism, {}),
+        ("the same without stabilization", mechanism, {"stabilization": None}),
+        ("the same with RK45", mechanism, {"integrator": RK45()}),
+        ("pendulum over 10 s", pendulums, {}),
+        ("the same, 100 times saved", pendulums, {"save_at": 100}),
+    ):
+        options = options | {"workers": 1, "progress": False}
+        side_by_side.WHEN = "never"
+        go(**options)
+        side_by_side.WHEN = "at once"
+        side_by_side.forget()
+        with patch.object(cachefolder, "read", lambda *where: None):  # as where nothing is kept on disk
+            began = time.process_time()
+            lane_program._loaded.clear()
+            go(**options)
+            made = time.process_time() - began
+        works = []
+        for _ in range(5):
+            both = []
+            for beside in (False, True):
+                side_by_side.WHEN = "at once" if beside else "never"
+                both.append(timed(lambda go=go, options=options: go(**options))[1])
+            works.append(both)
+        alone, beside = np.min(works, axis=0) / members * 1e6
+        rows.append([label, f"{alone:.1f}", f"{beside:.1f}", f"{alone / beside:.2f}", f"{made - beside * members * 1e-6:.1f}"])
+    side_by_side.WHEN = "worth it"
+    width = lane_program.width_here()
+    head = [f"{members} members", "µs, one by one", f"µs, {width} side by side", "ratio", "s to make the program"]
+    return table(head, rows)
 
 
 def scipy_run(factor: float) -> float:
@@ -256,6 +300,17 @@ def measure_store(members: int) -> str:
 
 TITLES = {
     "threads": ("Threads", "`python benchmarks/many.py threads`"),
+    "lanes": (
+        "Side by side in lanes",
+        "A register of a processor holds two to eight numbers. In a long sweep on threads as many members go through the step loop "
+        "side by side, each with its own time and step; a lane whose member has ended takes the next one. The loop of one plan "
+        "is printed for it and compiled, which takes two seconds of one thread and longer for long models, on a thread beside "
+        "the sweep and kept on disk: it is made where the members that are left would take longer than that on every thread "
+        "(for the mechanism of this page from 25 000 members for each thread on), and used at once where this process has it. "
+        "It is for explicit methods; members with events, tables of inputs or switches, models with opaque functions, models that "
+        "are not compiled, and other engines go one by one as before. The numbers are the same bits, for which the first members "
+        "are run both ways. Processor time of one thread, by turns, whole calls. `python benchmarks/many.py lanes`",
+    ),
     "peers": (
         "Beside other ways",
         "The same members with `multiprocessing` over SciPy's DOP853, the accelerations solved in the right-hand side "
@@ -315,7 +370,7 @@ def main() -> None:
     parser.add_argument("--page", action="store_true", help="write docs/many-speed.md")
     options = parser.parse_args()
     measures = {
-        "threads": measure_threads, "peers": lambda: measure_peers(options.venvs), "dask": measure_dask,
+        "threads": measure_threads, "lanes": measure_lanes, "peers": lambda: measure_peers(options.venvs), "dask": measure_dask,
         "stiff": lambda: table(*stiff_sweeps.measure()), "store": lambda: measure_store(options.members),
     }  # fmt: skip
     found = {}

@@ -11,6 +11,7 @@ from typing import Any
 
 ENTRIES = {
     "engine: cuda": "gpu.engine:Cuda",  # sweep(on="cuda")
+    "members side by side": "printing.lane_program:program_here",  # sweeps on threads
     "run: double-double": "precision.pair_run:PairRun",  # simulate(precision="double-double")
     "parts of a loaded run: mechanism": "multibody.saved_parts:KeptResolver",  # load(path) of a mechanism's run
 }

@@ -126,6 +126,12 @@ RUN = Layout("Run", (
     ("factorizations", WHOLE, "and factorizations"),
 ))  # fmt: skip
 
+# What never changes during a run, and is part of a program that is written for one plan; tolerances and times are told to it.
+FIXED = (
+    "exponent", "beta", "safety", "factor_min", "factor_max", "keeps_below", "h_sure", "fixed", "last_stage", "keep_steps",
+    "steers", "advises", "event_field", "crosses", "guided", "doubts", "order", "at_lam", "remembers", "uneven",
+)  # fmt: skip
+
 # phases
 STEPPING, WATCHING, WRITING, PASSING, SWITCHING = 0, 1, 2, 3, 4
 

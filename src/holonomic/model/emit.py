@@ -16,7 +16,7 @@ from llvmlite import ir
 from ..errors import OK
 from .lines import ARITHMETIC, Line, Lines
 from .outside_functions import FORM, KNOWN, at
-from .sines import in_groups, of_a_vector, sines_and_cosines
+from .sines import in_groups, of_a_vector, of_vectors, sines_and_cosines
 from .tape import CALL, INPUTS, Tape
 
 # name: Python expression of x, y. Comparisons and logic give 0.0 or 1.0, as in the graph.
@@ -103,16 +103,16 @@ def _substitute(expression: str, operands: list[str]) -> str:
     return re.sub(r"\b[xyz]\b", lambda match: f"({values[match.group()]})", expression)
 
 
-def llvm_function(module: ir.Module, tape: Tape, name: str, lanes: int = 1) -> ir.Function:
+def llvm_function(module: ir.Module, tape: Tape, name: str, lanes: int = 1, own_times: bool = False) -> ir.Function:
     """Add the tape to an LLVM module as the operator `name`, whose status is always 0.
 
     With several `lanes` it is computed for so many elements at once: a, b, data and out hold the first number of all, then the
-    second of all. A long tape becomes a chain of pieces that hand values on in an array on the stack: the time of the
-    compiler grows faster than the length of one piece.
+    second of all; t is one for all, or a vector where they have times of their own. A long tape becomes a chain of pieces that
+    hand values on in an array on the stack: the time of the compiler grows faster than the length of one piece.
     """
     if len(tape.nodes) > PIECE + PIECE // 2:
-        return _in_pieces(module, tape, name, lanes)
-    function = ir.Function(module, FUNCTION, name)
+        return _in_pieces(module, tape, name, lanes, own_times)
+    function = ir.Function(module, timed(FUNCTION, lanes, own_times), name)
     _no_alias(function)
     lines = Lines(ir.IRBuilder(function.append_basic_block()), FLAGS, lanes)
     _, _, t, a, b, data, out = function.args
@@ -148,7 +148,8 @@ class _Values:
         if node[0] == "in":
             which = INPUTS[node[1]]
             if which == "t":
-                return self.lines.spread(self.sources["t"])
+                t = self.sources["t"]
+                return self.lines.spread(t) if t.type == DOUBLE else t
             return self.lines.load(self.sources[which], node[2])
         if node[0] == "const":
             return self.lines.constant(node[1])
@@ -194,6 +195,9 @@ class _Values:
         for k in sorted(missing):
             self[k]
         values = [self[k] for k in angles]
+        if self.sources["t"].type != DOUBLE:
+            self.turned.update(zip(angles, of_vectors(self.module, self.lines.builder, values), strict=True))
+            return
         if self.lines.lanes > 1:
             for k, value in zip(angles, values, strict=True):
                 self.turned[k] = of_a_vector(self.module, self.lines.builder, value)
@@ -244,7 +248,15 @@ def _call_of_each(module: ir.Module, key: str, given: int, m: int, lanes: int) -
     return function
 
 
-def _in_pieces(module: ir.Module, tape: Tape, name: str, lanes: int) -> ir.Function:
+def timed(form: ir.FunctionType, lanes: int, own_times: bool) -> ir.FunctionType:
+    """A function's type with a time for each element."""
+    if not own_times:
+        return form
+    vector = ir.VectorType(DOUBLE, lanes)
+    return ir.FunctionType(form.return_type, [vector if kind == DOUBLE else kind for kind in form.args])
+
+
+def _in_pieces(module: ir.Module, tape: Tape, name: str, lanes: int, own_times: bool) -> ir.Function:
     bounds = [*range(0, len(tape.nodes), PIECE), len(tape.nodes)]
     piece_of = [k // PIECE for k in range(len(tape.nodes))]
     finished = [0] * len(tape.outputs)  # the piece that writes an output
@@ -262,7 +274,7 @@ def _in_pieces(module: ir.Module, tape: Tape, name: str, lanes: int) -> ir.Funct
     places = {node: place for place, node in enumerate(crossing)}
     pieces = []
     for number, (first, last) in enumerate(pairwise(bounds)):
-        piece = ir.Function(module, PIECE_FUNCTION, f"{name}_piece_{number}")
+        piece = ir.Function(module, timed(PIECE_FUNCTION, lanes, own_times), f"{name}_piece_{number}")
         piece.linkage = "internal"
         piece.attributes.add("noinline")
         _no_alias(piece)
@@ -280,7 +292,7 @@ def _in_pieces(module: ir.Module, tape: Tape, name: str, lanes: int) -> ir.Funct
         _store_outputs(lines, tape, here, values, out)
         lines.builder.ret_void()
         pieces.append(piece)
-    function = ir.Function(module, FUNCTION, name)
+    function = ir.Function(module, timed(FUNCTION, lanes, own_times), name)
     builder = ir.IRBuilder(function.append_basic_block())
     handed = builder.alloca(DOUBLE, lanes * max(1, len(crossing)))
     for piece in pieces:

@@ -76,12 +76,12 @@ def _compile(tapes: dict[str, Tape], lanes: int) -> bytes:
     return machine.emit_object(module_of(tapes, machine, lanes))
 
 
-def module_of(tapes: dict[str, Tape], machine, lanes: int = 1) -> llvm.ModuleRef:
+def module_of(tapes: dict[str, Tape], machine, lanes: int = 1, own_times=False) -> llvm.ModuleRef:
     """Return tapes as optimized functions under their names, for a processor of LLVM's."""
     module = ir.Module("model")
     module.triple = machine.triple
     for function, tape in tapes.items():
-        llvm_function(module, tape, function, lanes)
+        llvm_function(module, tape, function, lanes, own_times)
     compiled = llvm.parse_assembly(str(module))
     options = llvm.create_pipeline_tuning_options(speed_level=1)  # more finds nothing in straight-line code
     options.slp_vectorization = False

@@ -60,6 +60,79 @@ def of_a_vector(module: ir.Module, builder: ir.IRBuilder, argument) -> tuple:
     return tuple(builder.extract_value(both, which) for which in (0, 1))
 
 
+def of_vectors(module: ir.Module, builder: ir.IRBuilder, arguments: list) -> list[tuple]:
+    """The sines and cosines of one to eight vectors, each of which has one number of every member.
+
+    What is computed for several members is what is computed for each, to the last bit. So the angles of one member go to the
+    mathematics library together, whatever those of its neighbours are; and, as the optimizer orders the factors of a product by
+    how far they are from calls and loads, sines of vectors are as many instructions from their call as those of numbers.
+    """
+    both = builder.call(_side_by_side(module, arguments[0].type, len(arguments)), arguments)
+    parts = [builder.extract_value(both, which) for which in (0, 1)]
+    if len(arguments) == 1:
+        return [tuple(parts)]
+    return [tuple(builder.extract_value(part, k) for part in parts) for k in range(len(arguments))]
+
+
+def _side_by_side(module: ir.Module, vector: ir.VectorType, many: int) -> ir.Function:
+    """The function of so many vectors: {all sines, all cosines}."""
+    name = f"sines_and_cosines_{vector.count}_of_{many}"
+    if name in module.globals:
+        return module.globals[name]
+    part = vector if many == 1 else ir.LiteralStructType([vector] * many)
+    whole = ir.LiteralStructType([part, part])
+    function = ir.Function(module, ir.FunctionType(whole, [vector] * many), name)
+    function.linkage = "internal"
+    function.attributes.add("noinline")
+    builder = ir.IRBuilder(function.append_basic_block())
+    near = None
+    for x in function.args:
+        one = _is_near(builder, vector, x)
+        near = one if near is None else builder.and_(near, one)
+    computed = [builder.call(_computed_alone(module, vector), [x]) for x in function.args]
+    found = [[builder.extract_value(both, which) for which in (0, 1)] for both in computed]
+    bits = ir.IntType(vector.count)
+    all_near = builder.icmp_unsigned("==", builder.bitcast(near, bits), ir.Constant(bits, 2**vector.count - 1))
+    with builder.if_then(builder.not_(all_near), likely=False):
+        chosen = []
+        for x, own in zip(function.args, found, strict=True):
+            both = _by_library(module, builder, ir.LiteralStructType([vector, vector]), x, vector.count)
+            chosen.append([builder.select(near, own[which], builder.extract_value(both, which)) for which in (0, 1)])
+        builder.ret(_gathered(builder, whole, part, chosen))
+    builder.ret(_gathered(builder, whole, part, found))
+    return function
+
+
+def _gathered(builder: ir.IRBuilder, whole, part, found: list):
+    """{all sines, all cosines} of pairs."""
+    parts = []
+    for which in (0, 1):
+        values = found[0][which] if len(found) == 1 else ir.Constant(part, ir.Undefined)
+        for k, both in enumerate(found if len(found) > 1 else ()):
+            values = builder.insert_value(values, both[which], k)
+        parts.append(values)
+    return _both(builder, whole, *parts)
+
+
+def _computed_alone(module: ir.Module, vector: ir.VectorType) -> ir.Function:
+    """The function of one vector of numbers up to LARGEST."""
+    name = f"near_sines_and_cosines_{vector.count}"
+    if name not in module.globals:
+        whole = ir.LiteralStructType([vector, vector])
+        function = ir.Function(module, ir.FunctionType(whole, [vector]), name)
+        function.linkage = "internal"
+        function.attributes.add("noinline")
+        builder = ir.IRBuilder(function.append_basic_block())
+        builder.ret(_both(builder, whole, *_computed(builder, vector, function.args[0])))
+    return module.globals[name]
+
+
+def _is_near(builder: ir.IRBuilder, kind, x):
+    """Whether numbers are no larger than LARGEST."""
+    below = builder.fcmp_ordered("<=", x, _number(kind, LARGEST))
+    return builder.and_(below, builder.fcmp_ordered(">=", x, _number(kind, -LARGEST)))
+
+
 def _lane(k: int) -> ir.Constant:
     return ir.Constant(ir.IntType(32), k)
 
@@ -75,9 +148,7 @@ def _function(module: ir.Module, width: int) -> ir.Function:
     function.attributes.add("noinline")  # a model with many angles would compile for three times as long
     builder = ir.IRBuilder(function.append_basic_block())
     (x,) = function.args
-    near = builder.and_(
-        builder.fcmp_ordered("<=", x, _number(kind, LARGEST)), builder.fcmp_ordered(">=", x, _number(kind, -LARGEST))
-    )
+    near = _is_near(builder, kind, x)
     if width > 1:
         bits = ir.IntType(width)
         near = builder.icmp_unsigned("==", builder.bitcast(near, bits), ir.Constant(bits, 2**width - 1))

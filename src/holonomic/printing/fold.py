@@ -240,6 +240,9 @@ class Folding:
         target = function.value
         if target in self.program.instead:
             return Known(self.program.instead[target])
+        if target in self.program.words:
+            given = [as_code(self.fold(each)) for each in node.args]
+            return ast.Call(ast.Name(target.__name__, ast.Load()), given, [])
         if target is has_function:
             functions = self.value(node.args[0]).fields["fns"].functions
             return Known(functions.get(self.fold(node.args[1]).value) is not None)

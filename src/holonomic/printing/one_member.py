@@ -11,7 +11,7 @@ import numpy as np
 
 from ..errors import NEED_TERMS, OK
 from ..kernels.evaluate import evaluate_carefully, weigh
-from ..kernels.memory import RUN, SIZE
+from ..kernels.memory import FIXED, RUN, SIZE
 from ..kernels.saddle import dense_saddle, dense_short
 from ..kernels.signatures import (
     CAREFUL,
@@ -39,11 +39,6 @@ from .specialize import Specializer
 from .tape_passes import evaluate, settle
 from .with_maps import FIRST_MAP, IMPACT_DISTANCE, IMPACT_FACTOR, IMPACT_RESIDUAL, IMPACT_SOLVE, MapRoom, run_with_maps
 
-# What never changes during a run is part of the program; tolerances and times are told to it at the start.
-FIXED = (
-    "exponent", "beta", "safety", "factor_min", "factor_max", "keeps_below", "h_sure", "fixed", "last_stage", "keep_steps",
-    "steers", "advises", "event_field", "crosses", "guided", "doubts", "order", "at_lam", "remembers", "uneven",
-)  # fmt: skip
 # where a member keeps the fields of a run: one array for each kind
 REALS, WHOLES = "run_reals", "run_wholes"
 
@@ -101,13 +96,13 @@ def program_of(
     readies = bool(starts) or (program.model.n_lam == 0 and program.model.n_invariants == 0)
     if not weighed:
         tapes |= starts
-    size = _sizes(job, tapes)
-    local = _local(job, size)
+    size = sizes_of(job, tapes)
+    local = local_of(job, size)
     if maps:
         impacts = _of_impacts(job)
         tapes |= impacts | {FIRST_MAP + k: tape for k, tape in maps.items()}
         local |= _map_local(job, impacts)
-    bound = _bound(job, size, local) | ({"room": _map_room(job, impacts, maps, local)} if maps else {})
+    bound = bound_of(job, size, local) | ({"room": _map_room(job, impacts, maps, local)} if maps else {})
     instead = {dense_saddle: NEED_TERMS, dense_short: NEED_TERMS, weigh: OK}  # pivoting is left to the processor
     written = Specializer(instead)
     parts = [(written, tapes)]
@@ -115,7 +110,7 @@ def program_of(
     if readies:
         begins, room, model = written, "state_W", bound["model"]
         if weighed and starts:
-            begins, room, own_size = Specializer(instead, prefix="start_"), "start_W", _sizes(job, starts)
+            begins, room, own_size = Specializer(instead, prefix="start_"), "start_W", sizes_of(job, starts)
             local["start_W"] = ((own_size.work_end + 1,), "float64")
             known = Parts({name: Known(getattr(own_size, name)) for name in SIZE.fields})
             model = Parts(model.fields | {"size": known})
@@ -206,7 +201,7 @@ def _map_room(job: Job, impacts: Mapping[int, Tape], maps: Mapping[int, Tape], l
     return Parts({name: Array(local[f"maproom_{name}"][0], {}, f"maproom_{name}") for name in names} | known)
 
 
-def _sizes(job: Job, tapes: dict[Fn, Tape]) -> Memory:
+def sizes_of(job: Job, tapes: dict[Fn, Tape]) -> Memory:
     """Sizes, and offsets without room for the dense solve, which the processor does."""
     size = job.program.size.copy()
     long = {fn: len(tape.outputs) for fn, tape in tapes.items()}
@@ -226,7 +221,7 @@ def _sizes(job: Job, tapes: dict[Fn, Tape]) -> Memory:
     return size
 
 
-def _local(job: Job, size: Memory) -> dict[str, tuple]:
+def local_of(job: Job, size: Memory) -> dict[str, tuple]:
     """Memory of a member: shape and type of each array."""
     lowered = job.program.integrator
     nx, nrow, nk, nev = size.nx, size.nrow, size.nk, size.n_events
@@ -247,7 +242,7 @@ def _local(job: Job, size: Memory) -> dict[str, tuple]:
     return local
 
 
-def _bound(job: Job, size: Memory, local) -> dict[str, Any]:
+def bound_of(job: Job, size: Memory, local) -> dict[str, Any]:
     """What is known of the parameters of the kernels."""
     program, lowered = job.program, job.program.integrator
     turns = np.zeros(size.nx, dtype=np.int64)

@@ -30,8 +30,11 @@ FEW = 2  # rounds of a loop that is always written out
 class Specializer:
     """Writes the functions a program needs, each once for every set of known arguments."""
 
-    def __init__(self, instead: dict | None = None, prefix: str = "", numbers: dict[str, float] | None = None):
+    def __init__(
+        self, instead: dict | None = None, prefix: str = "", numbers: dict[str, float] | None = None, words: tuple = ()
+    ):
         self.instead = instead or {}  # functions that are not to be called, and what takes the place of their results
+        self.words = words  # functions whose calls the printer writes itself
         self.numbers = numbers or {}  # global numbers of kernels that have another value here, by name
         self.functions: list[ast.FunctionDef] = []  # in order of definition: callees first
         self.calls: dict[int, list[ast.Call]] = {}  # of model functions, by number

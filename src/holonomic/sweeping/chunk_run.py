@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import time
 from collections.abc import Callable
 
 import numpy as np
@@ -24,13 +25,17 @@ from .members import UNDECIDED, Members
 from .open import HANDED_OVER_FOR, STIFF, Way
 from .program import Program
 from .remarks import look_closer, tell
+from .side_by_side import SideBySide
 
 EVENTS_OF_ONE = 16  # events of a member for which there is room at first
 
 
-def run_piece(job: Job, first: int, last: int, spread: Callable = map) -> Chunk:
-    """Run members first .. last-1 of a job, and keep of them what is wanted; `spread` maps over those that need Python."""
-    return condense(job, run_all(job, first, last, spread))
+def run_piece(job: Job, first: int, last: int, spread: Callable = map, beside: SideBySide | None = None) -> Chunk:
+    """Run members first .. last-1 of a job, and keep of them what is wanted.
+
+    `spread` maps over those that need Python, `beside` runs some of the others side by side.
+    """
+    return condense(job, run_all(job, first, last, spread, beside))
 
 
 def not_run(job: Job, first: int, last: int, why: str) -> Chunk:
@@ -49,7 +54,7 @@ def _empty(job: Job, first: int, last: int) -> Chunk:
     )  # fmt: skip
 
 
-def run_all(job: Job, first: int, last: int, spread: Callable = map) -> Chunk:
+def run_all(job: Job, first: int, last: int, spread: Callable = map, beside: SideBySide | None = None) -> Chunk:
     """Run members first .. last-1 of a job, whole."""
     program, n = job.program, last - first
     members = job.members(first, last)
@@ -60,13 +65,13 @@ def run_all(job: Job, first: int, last: int, spread: Callable = map) -> Chunk:
     # events that jump over zero, and laws of controllers
     by_python = program.by_python or (bool(program.events) and job.tables.jump) or job.answers is not None
     if job.open is None:
-        handed = todo if by_python else _together(job, Way(program, job.memory), members, values, todo, chunk)
+        handed = todo if by_python else _together(job, Way(program, job.memory), members, values, todo, chunk, None, beside)
     else:
         chunk.way, *looks = job.open.begin_with(job, members, values)
         handed = [] if not by_python else todo.tolist()
         for number in [] if by_python else np.unique(chunk.way[todo]).tolist():
             mine, way = todo[chunk.way[todo] == number], job.open.way(job, number)
-            handed += mine.tolist() if way is None else _together(job, way, members, values, mine, chunk, looks)
+            handed += mine.tolist() if way is None else _together(job, way, members, values, mine, chunk, looks, beside)
     if len(handed) and program.plan is None:
         chunk.why |= {first + m: UNDECIDED for m in handed}
     elif len(handed):
@@ -74,7 +79,7 @@ def run_all(job: Job, first: int, last: int, spread: Callable = map) -> Chunk:
     return chunk
 
 
-def _together(job: Job, way: Way, members: Members, values, todo, chunk: Chunk, looks=None) -> list[int]:
+def _together(job: Job, way: Way, members: Members, values, todo, chunk: Chunk, looks=None, beside=None) -> list[int]:
     """Run members that begin alike in the compiled loop; return those that need Python."""
     program, n, (times, nx, nk) = way.program, len(members.data), job.shape
     work, begin = Workspace(program, paths=0), way.memory
@@ -93,6 +98,10 @@ def _together(job: Job, way: Way, members: Members, values, todo, chunk: Chunk, 
         job.save_t, np.empty(times), np.zeros((0, 0)), chunk.x, chunk.k, chunk.status, chunk.reached, chunk.steps, chunk.rows, noted
     )  # fmt: skip
     logs, left = [chunk.events], todo
+    if beside is not None:
+        own_looks = np.zeros(n, dtype=np.int64) if looks is None else looks.copy()
+        left = beside.run(way, number, begin, members, todo, {"looks_steps": own_looks, "results_notes": noted}, chunk)
+    one_by_one, began = left, time.thread_time()
     while len(left):
         log = batch.Log(
             chunk.ended, np.zeros(n, dtype=np.int64), np.zeros((n, room * nev)), np.zeros((n, room * nev), dtype=np.int64),
@@ -124,6 +133,8 @@ def _together(job: Job, way: Way, members: Members, values, todo, chunk: Chunk, 
         left = left[again]
         if job.halt.asked:
             chunk.status[left], left = HALTED, left[:0]
+    if beside is not None:
+        beside.took(way, number, begin, chunk, one_by_one, time.thread_time() - began)
     chunk.events = Happenings.joined(logs)
     stuck = todo[chunk.status[todo] == TOO_MANY_STEPS] if looks is not None else todo[:0]
     if len(stuck):  # one of them is run again, to say what simulate would say

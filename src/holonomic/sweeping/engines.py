@@ -24,6 +24,7 @@ from .backpressure import Ahead, completed
 from .chunk_run import run_piece
 from .ensemble_sources import Whole
 from .job import Chunk, Job
+from .side_by_side import SideBySide
 
 AHEAD = 2  # pieces under way per thread
 
@@ -38,9 +39,10 @@ class Threads:
 
     def chunks(self, job: Job, pieces: Iterable[tuple[int, int]]) -> Iterator[Chunk]:
         # members that need Python go to threads of their own, so that those of one piece do not wait for each other
+        beside = SideBySide(job, self.workers)
         with ThreadPoolExecutor(self.workers) as single, ThreadPoolExecutor(self.workers) as pool:
             try:
-                submit = lambda piece: pool.submit(run_piece, job, *piece, single.map)
+                submit = lambda piece: pool.submit(run_piece, job, *piece, single.map, beside)
                 yield from completed(submit, pieces, AHEAD * self.workers, job.halt, ends=True)
             except BaseException:
                 job.halt.ask()  # nobody waits for the pieces under way

@@ -78,6 +78,7 @@ class MembersLog:
         self.why: dict[int, str] = {}
         self.way = np.zeros(n, dtype=np.int8)
         self.on = "threads"  # where they ran
+        self.in_lanes = 0  # how many of them side by side
         self.changes: dict[int, list] = {}
         self.notes: dict[int, list] = {}
         self._events = {-1: Happenings.none(*job.shape[1:])}
@@ -91,6 +92,7 @@ class MembersLog:
         self.why |= chunk.why
         self.changes |= chunk.changes
         self.notes |= chunk.notes
+        self.in_lanes += chunk.in_lanes
         self._events[chunk.first] = chunk.events
 
     @property
@@ -353,6 +355,8 @@ class Ensemble:
             f"  over: {', '.join([*self.params, *self.job.inputs]) or 'initial values'}",
             f"  {int(np.sum(self.steps))} steps; {len(self.failed)} failed",
         ]
+        if self._log.in_lanes:
+            lines.append(f"  {self._log.in_lanes} ran side by side, in lanes of vectors")
         where = str(self.source)
         if where:
             lines.append(f"  {where}")

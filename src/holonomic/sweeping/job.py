@@ -187,6 +187,7 @@ class Chunk:
     changes: dict[int, list[tuple[float, str, str]]] = field(default_factory=dict)  # member -> (t, methods, why) on the way
     notes: dict[int, list[tuple[str, str]]] = field(default_factory=dict)  # member -> (kind of warning, text)
     grown: dict[int, tuple[float, float]] = field(default_factory=dict)  # members with a fixed step that burst: from, to
+    in_lanes: int = 0  # members that ran side by side
     near: dict[int, Any] = field(default_factory=dict)  # members to look at for singular positions, see `remarks`
 
     def __post_init__(self):

@@ -95,6 +95,7 @@ class Program:
         # what members need of the user's functions themselves: `then` of an event, starts that Python makes consistent
         self.needs_functions = self.by_python or self.model.is_dae or len(model.extras) > 0
         self.event_field = plan.event_field if plan.events else False
+        self.operations: int | None = None  # of the functions of a run, where it is known
         self._slots = self._fns = None
         self._tables: dict[str, tuple[np.ndarray, dict[Fn, int]]] = {}
         self._lock = threading.RLock()
@@ -142,16 +143,16 @@ class Program:
                 self._fns = np.where(self.fns != 0, self.fns, self.table(MORE[fn])[0])
 
     def table(self, group: str) -> tuple[np.ndarray, dict[Fn, int]]:
-        """Return addresses and lengths of a group of functions, see `_groups`."""
+        """Return addresses and lengths of a group of functions, see `groups`."""
         with self._lock:
             if group not in self._tables:
                 if self.plan is not None:
-                    self._tables[group] = self.plan.model.table(*self._groups()[group])
+                    self._tables[group] = self.plan.model.table(*self.groups()[group])
                 else:
                     self._tables[group] = _compiled(self._tapes[group])
             return self._tables[group]
 
-    def _groups(self) -> dict[str, tuple[tuple[Fn, ...], Variant]]:
+    def groups(self) -> dict[str, tuple[tuple[Fn, ...], Variant]]:
         """Functions by what they serve, and the variant they are made for."""
         assert self.plan is not None
         plan, model = self.plan, self.plan.model
@@ -188,7 +189,7 @@ class Program:
         """All model functions as text, by group and name."""
         return {
             group: {fn.name: tape.text() for fn, tape in self.plan.model.tapes(*what).items()}
-            for group, what in self._groups().items()
+            for group, what in self.groups().items()
         }
 
     def opaque(self, *groups: str) -> str | None:
