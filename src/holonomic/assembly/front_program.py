@@ -117,6 +117,23 @@ class Fronts:
             if p >= 0:
                 self.levels[p] = max(self.levels[p], self.levels[f] + 1)
 
+    def _early(self, members: np.ndarray, group_first: np.ndarray, where: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Groups in another order: each as soon as what it needs is there, so that this is still near the processor."""
+        first, sizes = group_first[:-1], np.diff(group_first)
+        group = np.empty(self.many, dtype=np.int64)
+        group[members] = np.repeat(np.arange(len(first)), sizes)
+        child = group[self.children[: self.child_first[-1]]]
+        parent = np.repeat(group, np.diff(self.child_first))
+        level = self.levels[members[first]]
+        when = np.maximum.reduceat(where[members], first) if len(first) else first
+        by_level = np.argsort(level[parent], kind="stable")
+        for pairs in np.split(by_level, np.cumsum(np.bincount(level[parent]))[:-1]):
+            np.maximum.at(when, parent[pairs], when[child[pairs]])
+        order = np.lexsort((level, when))
+        starts = np.concatenate([[0], np.cumsum(sizes[order])]).astype(np.int64)
+        taken = np.repeat(first[order] - starts[:-1], sizes[order]) + np.arange(len(members))
+        return np.ascontiguousarray(members[taken]), starts
+
     def program(self, width, full, weights, touch_place, touch_stride, row_place, at_panels: int) -> FrontProgram:
         """Write the program.
 
@@ -139,15 +156,19 @@ class Fronts:
             many, contents, nodes, touches, lumps, forms, np.zeros(max(1, n), dtype=np.int64), np.empty_like(s.touch_node),
             np.empty(max(1, many, len(width)), dtype=np.int64),
         )  # fmt: skip
-        members, group_first = _in_eights(self.levels, shape[:many], row_place[self.first_node], sizes[1 : 3 * many : 3] >= ALONE)
+        places = row_place[self.first_node]
+        members, group_first = _in_eights(self.levels, shape[:many], places, sizes[1 : 3 * many : 3] >= ALONE)
+        members, group_first = self._early(members, group_first, places // 8)
         words = np.empty(int(sizes[2::3][members[group_first[:-1]]].sum()) + 1 if many else 1, dtype=np.int64)
         order, used = np.empty(len(group_first) - 1, dtype=np.int64), np.zeros(4, dtype=np.int64)
+        room = np.empty(many + 4 * len(order) + ALONE, dtype=np.int64)
         answer = front_order.write_groups(
             front_order.Groups(members, group_first), contents, nodes, touches, lumps, sizes, np.empty_like(sizes),
-            np.empty_like(sizes), at_panels, front_order.GroupProgram(words, order, used), np.empty(8, dtype=np.int64),
+            np.empty_like(sizes), at_panels, front_order.GroupProgram(words, order, used, room), np.empty(8, dtype=np.int64),
         )  # fmt: skip
         if answer < 0:
             raise RuntimeError(f"fronts of group {-1 - answer} are not alike: their forms have the same number by chance")
+        words = words[:answer].copy() if many else words
         rows = sizes[1 : 3 * many : 3]
         front = int(np.where(rows < ALONE, 4 * rows * (rows + 1), rows * (8 * ((rows + 7) // 8))).max(initial=8))
         return FrontProgram(words, order, *(int(each) for each in used[:3]), front + ROOM, int(used[3]) + ROOM)

@@ -19,7 +19,7 @@ from .link_front import eliminate_link, links_backward, links_forward
 from .lone_front import ALONE, LoneFront, backward, factor_front, first_place, forward, sum_front
 
 # own rows, all rows, fronts, lumps, children, places of the panel, of what is left, of the sides, own rows again if these are
-# links, else 0; then eight places of each row
+# links, less than zero if their words are others, else 0, see `link_front`; then eight places of each row
 HEAD = 9
 LUMP = 3 + 8  # width, whether W⁻¹ is a full matrix, nodes, eight places of W⁻¹; then of each node
 TOUCH = 3 + 8  # numbers in a row of G, rows, place in the front, eight places of G
@@ -51,11 +51,14 @@ def eliminate(program, groups, K, T, at_front, at_block, at_diagonal, at_left, e
                 elif one < least or one != one:
                     least = one
             continue
-        if program[names - 1] > 0:
+        if program[names - 1] != 0:
             at = eliminate_link(program, at, names - HEAD, K, T, at_front, at_block, at_left, eps)
             for p in range(m):
-                pivot = eight(T, at_front + 8 * p)
-                least, tiny = _judged(program, names + 8 * p, count, pivot, eps, T, at_diagonal, at_block, least, tiny)
+                pivot, before = eight(T, at_front + 8 * p), at_diagonal + program[names] + 8 * p
+                if program[names - 1] > 0:
+                    collect(T, program, names + 8 * p, at_diagonal, 1, T, at_block)
+                    before = at_block
+                least, tiny = _judged(pivot, before, count, eps, T, at_block, least, tiny)
             continue
         for i in range(0, 4 * n * (n + 1), 8):
             put(T, at_front + i, 0.0)
@@ -66,7 +69,8 @@ def eliminate(program, groups, K, T, at_front, at_block, at_diagonal, at_left, e
         for p in range(m):
             diagonal = at_front + 4 * p * (p + 1) + 8 * p
             pivot = eight(T, diagonal) + eps
-            least, tiny = _judged(program, names + 8 * p, count, pivot, eps, T, at_diagonal, at_block, least, tiny)
+            collect(T, program, names + 8 * p, at_diagonal, 1, T, at_block)
+            least, tiny = _judged(pivot, at_block, count, eps, T, at_block, least, tiny)
             inverse, own = spread(1.0) / pivot, panel + 8 * p * n
             put(K, own + 8 * p, inverse)
             for i in range(p + 1, n):
@@ -89,10 +93,9 @@ def eliminate(program, groups, K, T, at_front, at_block, at_diagonal, at_left, e
 
 
 @inner
-def _judged(program, name, count, pivot, eps, T, at_diagonal, at_block, least, tiny):
+def _judged(pivot, before, count, eps, T, at_block, least, tiny):
     """Compare a pivot with the diagonal that it started from; return the least ratio, and how many are tiny."""
-    collect(T, program, name, at_diagonal, 1, T, at_block)
-    ratio = (pivot - SEVERAL * eps) / eight(T, at_block)
+    ratio = (pivot - SEVERAL * eps) / eight(T, before)
     if not none_below(ratio, max(TINY, least)):
         put(T, at_block, ratio)
         for lane in range(count):
@@ -192,7 +195,7 @@ def substitute(program, order, groups, K, T, at_r, at_block, at_sides):
         m, n, lumps, children = program[at], program[at + 1], program[at + 3], program[at + 4]
         panel, names = program[at + 5], at + HEAD
         side = at_sides + program[at + 7]
-        if program[at + 8] > 0:
+        if program[at + 8] != 0:
             links_forward(program, at, K, T, at_r, at_block, at_sides)
             continue
         if n >= ALONE:
@@ -224,7 +227,7 @@ def substitute(program, order, groups, K, T, at_r, at_block, at_sides):
         at = order[k]
         m, n, panel, names = program[at], program[at + 1], program[at + 5], at + HEAD
         side = at_sides + program[at + 7]
-        if program[at + 8] > 0:
+        if program[at + 8] != 0:
             links_backward(program, at, K, T, at_r, at_block, at_sides)
             continue
         if n >= ALONE:

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from ..native.marks import leaf
 from ..native.types import Group, i8, ints
-from .link_front import link_height
+from .link_front import link_words
 from .lone_front import ALONE
 
 FULL = -1  # answer where the lists have no more room
@@ -114,7 +114,8 @@ class GroupProgram(NamedTuple):
 
     words: Any
     order: Any  # where each group begins among them
-    used: Any  # numbers of panels, of what fronts leave, of sides and of blocks of a lump
+    used: Any  # numbers of panels, of what fronts leave at once, of sides and of blocks of a lump
+    room: Any  # a number for each front, four for each group, and `ALONE`
 
 
 ELEMENTS = Group(Elements, (ints, ints, ints))
@@ -311,20 +312,27 @@ def _eight_places(words, at, found, count):
 @leaf
 def write_groups(
     groups: Group(Groups, (ints, ints)), contents: CONTENTS, nodes: NODES, touches: TOUCHES, lumps: LUMPS, sizes: ints, left: ints,
-    sides: ints, at_panels: i8, program: Group(GroupProgram, (ints, ints, ints)), found: ints,
+    sides: ints, at_panels: i8, program: Group(GroupProgram, (ints, ints, ints, ints)), found: ints,
 ) -> i8:  # fmt: skip
     """Write the program; return how many words it has, or -1 - k where the fronts of group k are not alike after all.
 
-    `left` and `sides` become the places of what each front leaves and of its sides; `found` is room for eight.
+    `left` and `sides` become the places of what each front leaves and of its sides; what later ones leave takes the places of what
+    has been taken. `found` is room for eight.
     """
     members, group_first = groups
     own, own_first, elements, of_front, lumps_of, child_first, children = contents
     starts, counts, lists = elements
     heights, width, full = nodes.heights, lumps.width, lumps.full
     touch_first, by_lump, touch_node, touch_stride = touches.first, touches.sorted, touches.node, touches.stride
-    words, order, used = program
+    words, order, used, room = program
     many_lumps, at = len(width), 0
     panels = lefts = all_sides = block = 0
+    fronts, many = len(room) - 4 * len(order) - ALONE, len(order)
+    # of each front its group; of each group the fronts whose rest nobody has taken, its place and size, the next free one of its
+    # size; of each size the first free one
+    waiting, place, rests, following, free = fronts, fronts + many, fronts + 2 * many, fronts + 3 * many, fronts + 4 * many
+    for i in range(ALONE):
+        room[free + i] = -1
     for g in range(len(order)):
         order[g] = at
         begin, count = group_first[g], group_first[g + 1] - group_first[g]
@@ -333,7 +341,6 @@ def write_groups(
         n_lumps, n_children = of_front[one + 1] - of_front[one], child_first[one + 1] - child_first[one]
         rest = n - m
         words[at], words[at + 1], words[at + 2], words[at + 3], words[at + 4] = m, n, count, n_lumps, n_children
-        words[at + 5], words[at + 6], words[at + 7] = at_panels + panels, lefts, all_sides
         for lane in range(count):
             f = members[begin + lane]
             if (
@@ -341,9 +348,24 @@ def write_groups(
                 or of_front[f + 1] - of_front[f] != n_lumps or child_first[f + 1] - child_first[f] != n_children
             ):  # fmt: skip
                 return -1 - g
-            left[f], sides[f] = lefts + lane, all_sides + lane
+            for i in range(n_children):
+                other = room[children[child_first[f] + i]]
+                room[waiting + other] -= 1
+                if room[waiting + other] == 0 and room[rests + other] < ALONE:
+                    size_of = free + room[rests + other]
+                    room[following + other], room[size_of] = room[size_of], other
+        if 0 < rest < ALONE and room[free + rest] >= 0:
+            own_left = room[place + room[free + rest]]
+            room[free + rest] = room[following + room[free + rest]]
+        else:
+            own_left = lefts
+            lefts += 4 * rest * (rest + 1) if rest < ALONE else (rest * (rest + 1) // 2 + 7) // 8 * 8
+        room[waiting + g], room[place + g], room[rests + g] = count, own_left, rest
+        for lane in range(count):
+            f = members[begin + lane]
+            left[f], sides[f], room[f] = own_left + lane, all_sides + lane, g
+        words[at + 5], words[at + 6], words[at + 7] = at_panels + panels, own_left, all_sides
         panels += 8 * m * n if n < ALONE else m * ((n + 7) // 8 * 8)
-        lefts += 4 * rest * (rest + 1) if rest < ALONE else (rest * (rest + 1) // 2 + 7) // 8 * 8
         all_sides += 8 * n
         block = max(block, 8 * n, 8)
         for i in range(n_children if n < ALONE else 0):
@@ -424,7 +446,7 @@ def write_groups(
                     at += 1
         if at != end:
             return -1 - g
-        words[begin_words + 8] = link_height(words, begin_words)
+        at = link_words(words, begin_words, at)
     used[0], used[1], used[2], used[3] = panels, lefts, all_sides, block
     return at
 

@@ -3,6 +3,8 @@
 All of their rows are m own ones, m of the one neighbour, m of the other. What is summed is two *edges*, of the joint and one
 neighbour each: a lump that touches both, or what an earlier front left of them; an edge is a triangle of 2 m rows, number after
 number. The neighbours are coupled by this elimination alone.
+
+Where the eight numbers of all that is read and written stand side by side, the words of a group are few; see `JOINED`.
 """
 
 from __future__ import annotations
@@ -12,6 +14,11 @@ from ..native.marks import leaf
 from ..native.written_out import entries, written_out
 
 HEAD, LUMP, TOUCH, CHILD = 9, 11, 11, 17  # words, as in `front_groups`
+# Words of a group where everything stands side by side, behind its head: places of the rows of the joint, of the one neighbour, of
+# the other; then of the edges with the one and the other: 0, places of W⁻¹, of G and its step, of H and its step, of a lump, or 1,
+# places of what an earlier group left and of its sides. The head says -m.
+EDGE = 6
+JOINED = HEAD + 3 + 2 * EDGE
 
 
 @leaf
@@ -153,6 +160,42 @@ def backward(m, one, two, T, K, panel, side, own):
         put(T, own + 8 * i, x[i])
 
 
+@leaf
+def link_words(words, head, end):
+    """Say in the head of a group whether it is such fronts, and write shorter words where that can be; return where they end."""
+    m = link_height(words, head)
+    words[head + 8] = m
+    if m == 0:
+        return end
+    lumps, children, names = words[head + 3], words[head + 4], head + HEAD
+    sources = names + 24 * m
+    at, joined = sources, words[names] < 0 and words[names + 8 * m] < 0 and words[names + 16 * m] < 0
+    for k in range(lumps + children):
+        if k < lumps:
+            joined = joined and words[at + 3] < 0 and words[at + LUMP + 3] < 0 and words[at + LUMP + TOUCH + 3] < 0
+            at += LUMP + 2 * TOUCH
+        else:
+            joined = joined and words[at + 1] < 0 and words[at + 9] < 0
+            at += CHILD + 2 * m
+    if not joined:
+        return end
+    words[names], words[names + 1], words[names + 2] = ~words[names], ~words[names + 8 * m], ~words[names + 16 * m]
+    at = sources
+    for k in range(lumps + children):
+        if k < lumps:
+            G, H = at + LUMP, at + LUMP + TOUCH
+            to = names + 3 if words[H + 2] == m else names + 3 + EDGE
+            words[to], words[to + 1], words[to + 2], words[to + 3] = 0, ~words[at + 3], ~words[G + 3], words[G]
+            words[to + 4], words[to + 5] = ~words[H + 3], words[H]
+            at += LUMP + 2 * TOUCH
+        else:
+            to = names + 3 if words[at + CHILD + m] == m else names + 3 + EDGE
+            words[to], words[to + 1], words[to + 2] = 1, ~words[at + 1], ~words[at + 9]
+            at += CHILD + 2 * m
+    words[head + 8] = -m
+    return head + JOINED
+
+
 edge_2, edge_3, edge_5 = written_out(edge, (2, 3), (3, 6), (5, 6))
 eliminated_2, eliminated_3, eliminated_5 = written_out(eliminated, 2, 3, 5)
 forward_2, forward_3, forward_5 = written_out(forward, (2, 0), (3, 0), (5, 0))
@@ -161,73 +204,76 @@ backward_2, backward_3, backward_5 = written_out(backward, 2, 3, 5)
 
 
 @leaf
-def edge_of(program, at, m, K, T, at_block, to):
+def edge_of(m, x, W, G, G_step, H, H_step, T, to):
     """The edge of a lump."""
-    one, other = at + LUMP, at + LUMP + TOUCH
-    G_step, H_step = program[one], program[other]
-    if program[at + 3] < 0 and program[one + 3] < 0 and program[other + 3] < 0:
-        W, G, H = ~program[at + 3], ~program[one + 3], ~program[other + 3]
-        if m == 2:
-            edge_2(K, W, G, G_step, H, H_step, T, to)
-        elif m == 3:
-            edge_3(K, W, G, G_step, H, H_step, T, to)
-        else:
-            edge_5(K, W, G, G_step, H, H_step, T, to)
-        return 0
-    width = width_of(m)
+    if m == 2:
+        edge_2(x, W, G, G_step, H, H_step, T, to)
+    elif m == 3:
+        edge_3(x, W, G, G_step, H, H_step, T, to)
+    else:
+        edge_5(x, W, G, G_step, H, H_step, T, to)
+
+
+@leaf
+def collected_edge(program, at, m, K, T, at_block, to):
+    """The edge of a lump whose numbers are looked up."""
+    width, one, other = width_of(m), at + LUMP, at + LUMP + TOUCH
     collect(K, program, at + 3, 0, width, T, at_block)
     G = at_block + 8 * width
     for i in range(m):
-        collect(K, program, one + 3, 8 * i * G_step, width, T, G + 8 * i * width)
-        collect(K, program, other + 3, 8 * i * H_step, width, T, G + 8 * (m + i) * width)
-    if m == 2:
-        edge_2(T, at_block, G, width, G + 8 * m * width, width, T, to)
-    elif m == 3:
-        edge_3(T, at_block, G, width, G + 8 * m * width, width, T, to)
-    else:
-        edge_5(T, at_block, G, width, G + 8 * m * width, width, T, to)
-    return 0
+        collect(K, program, one + 3, 8 * i * program[one], width, T, G + 8 * i * width)
+        collect(K, program, other + 3, 8 * i * program[other], width, T, G + 8 * (m + i) * width)
+    edge_of(m, T, at_block, G, width, G + 8 * m * width, width, T, to)
 
 
 @leaf
 def eliminate_link(program, at, head, K, T, at_front, at_block, at_left, eps):
     """Factor eight links; return where the program goes on. The pivots are left where fronts are."""
-    m, lumps, children, panel, left = program[head], program[head + 3], program[head + 4], program[head + 5], program[head + 6]
-    one = two = at_front + 8 * m
+    m, panel, left = program[head], program[head + 5], at_left + program[head + 6]
+    one = two = free = at_front + 8 * m
     size = 8 * m * (2 * m + 1)
-    free = one
-    for k in range(lumps + children):
-        if k < lumps:
-            edge_of(program, at, m, K, T, at_block, free)
-            first = program[at + LUMP + TOUCH + 2] == m
-            given, free = free, free + size
-            at += LUMP + 2 * TOUCH
-        else:
-            if program[at + 1] < 0:
-                given = at_left + ~program[at + 1]
+    if program[head + 8] < 0:
+        for k in range(2):
+            e = head + HEAD + 3 + EDGE * k
+            if program[e] == 0:
+                W, G, G_step, H, H_step = program[e + 1], program[e + 2], program[e + 3], program[e + 4], program[e + 5]
+                edge_of(m, K, W, G, G_step, H, H_step, T, free)
+                given, free = free, free + size
+            else:
+                given = at_left + program[e + 1]
+            if k == 0:
+                one = given
+            else:
+                two = given
+        at = head + JOINED
+    else:
+        lumps = program[head + 3]
+        for k in range(2):
+            if k < lumps:
+                collected_edge(program, at, m, K, T, at_block, free)
+                first = program[at + LUMP + TOUCH + 2] == m
+                at += LUMP + 2 * TOUCH
             else:
                 collect(T, program, at + 1, at_left, m * (2 * m + 1), T, free)
-                given, free = free, free + size
-            first = program[at + CHILD + m] == m
-            at += CHILD + 2 * m
-        if first:
-            one = given
-        else:
-            two = given
+                first = program[at + CHILD + m] == m
+                at += CHILD + 2 * m
+            if first:
+                one = free
+            else:
+                two = free
+            free += size
     if m == 2:
-        eliminated_2(one, two, T, K, panel, at_front, at_left + left, eps)
+        eliminated_2(one, two, T, K, panel, at_front, left, eps)
     elif m == 3:
-        eliminated_3(one, two, T, K, panel, at_front, at_left + left, eps)
+        eliminated_3(one, two, T, K, panel, at_front, left, eps)
     else:
-        eliminated_5(one, two, T, K, panel, at_front, at_left + left, eps)
+        eliminated_5(one, two, T, K, panel, at_front, left, eps)
     return at
 
 
 @leaf
 def rows_of_node(program, names, m, T, at_r, room):
-    """Where the numbers of a joint's rows stand, eight by eight; they are collected where they do not."""
-    if program[names] < 0:
-        return at_r + ~program[names]
+    """The numbers of a joint's rows, which are looked up."""
     for i in range(m):
         collect(T, program, names + 8 * i, at_r, 1, T, room + 8 * i)
     return room
@@ -238,27 +284,30 @@ def links_forward(program, head, K, T, at_r, at_block, at_sides):
     """The first half of a solution for eight links."""
     m, lumps, children, panel = program[head], program[head + 3], program[head + 4], program[head + 5]
     names, side = head + HEAD, at_sides + program[head + 7]
-    own = rows_of_node(program, names, m, T, at_r, at_block)
-    free = at_block + 8 * m
+    own, free = at_block, at_block + 8 * m
     one = two = free
-    if children > 0:
-        if children == 1:
-            for i in range(2 * m):
-                put(T, free + 8 * i, 0.0)
-            free += 16 * m
+    if children == 1:  # in the place of what the lump does not give
+        for i in range(2 * m):
+            put(T, free + 8 * i, 0.0)
+        free += 16 * m
+    if program[head + 8] < 0:
+        own = at_r + program[names]
+        if program[names + 3] == 1:
+            one = at_sides + program[names + 5]
+        if program[names + 3 + EDGE] == 1:
+            two = at_sides + program[names + 5 + EDGE]
+    else:
+        rows_of_node(program, names, m, T, at_r, own)
         at = names + 24 * m + (LUMP + 2 * TOUCH) * lumps
         for _ in range(children):
-            if program[at + 9] < 0:
-                given = at_sides + ~program[at + 9]
+            collect(T, program, at + 9, at_sides, 2 * m, T, free)
+            if program[at + CHILD + m] == m:
+                one = free
             else:
-                collect(T, program, at + 9, at_sides, 2 * m, T, free)
-                given, free = free, free + 16 * m
-            at += CHILD
-            if program[at + m] == m:
-                one = given
-            else:
-                two = given
-            at += 2 * m
+                two = free
+            free += 16 * m
+            at += CHILD + 2 * m
+    if children > 0:
         if m == 2:
             forward_2_of_fronts(own, one, two, T, K, panel, side)
         elif m == 3:
@@ -271,25 +320,31 @@ def links_forward(program, head, K, T, at_r, at_block, at_sides):
         forward_3(own, one, two, T, K, panel, side)
     else:
         forward_5(own, one, two, T, K, panel, side)
-    return 0
 
 
 @leaf
 def links_backward(program, head, K, T, at_r, at_block, at_sides):
     """The second half."""
-    m, count, panel = program[head], program[head + 2], program[head + 5]
+    m, count, panel, joined = program[head], program[head + 2], program[head + 5], program[head + 8] < 0
     names, side = head + HEAD, at_sides + program[head + 7]
-    one = rows_of_node(program, names + 8 * m, m, T, at_r, at_block)
-    two = rows_of_node(program, names + 16 * m, m, T, at_r, at_block + 8 * m)
-    whole = count == 8 and program[names] < 0
-    own = at_r + ~program[names] if whole else at_block + 16 * m
+    own, one, two = at_block, at_block + 8 * m, at_block + 16 * m
+    if joined:
+        one, two = at_r + program[names + 1], at_r + program[names + 2]
+        if count == 8:
+            own = at_r + program[names]
+    else:
+        rows_of_node(program, names + 8 * m, m, T, at_r, one)
+        rows_of_node(program, names + 16 * m, m, T, at_r, two)
     if m == 2:
         backward_2(one, two, T, K, panel, side, own)
     elif m == 3:
         backward_3(one, two, T, K, panel, side, own)
     else:
         backward_5(one, two, T, K, panel, side, own)
-    if not whole:
+    if joined and count < 8:
+        for i in range(m):
+            for lane in range(count):
+                T[at_r + program[names] + 8 * i + lane] = T[own + 8 * i + lane]
+    elif not joined:
         for i in range(m):
             distribute(T, program, names + 8 * i, at_r, 1, T, own + 8 * i, count)
-    return 0
