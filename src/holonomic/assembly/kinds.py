@@ -85,7 +85,7 @@ class Kind:
     rates : bool
         Whether a body, or a state, writes q'.
     functions : dict
-        "main", see `kernels.eights`; "energy", where it has one; "position", rows by q, where q' is not v.
+        "main", see `kernels.eights`; "rows", g and g' alone; "energy", where it has one; "position", rows by q, where q' is not v.
     numbers : tuple of float
         All constants of its functions.
     derive : function
@@ -153,6 +153,7 @@ def make_kind(
         g = e.constraint if e.constraint.numel() else SX.zeros(rows, 1)
         G = reshape(densify(own.G).T, rows * len(v0), 1)
         made["main"] = vertcat(g, entered(vertcat(own.velocity_rows, own.gamma, G)))
+        made["rows"] = vertcat(g, entered(own.velocity_rows))
         if rates and e.constraint.numel():
             zero = SX.zeros(2 * rows, 1)
             made["position"] = vertcat(g, zero, reshape(densify(d.J).T, rows * len(q0), 1))

@@ -312,7 +312,7 @@ class _Arranged:
         head.first_known, head.n_known = self.known[0], known
         for name, size in (
             ("at_q", head.places_q), ("at_v", head.places_v), ("at_f", most), ("at_a", most), ("at_b", most),
-            ("at_r", self.rows), ("at_s", self.rows), ("at_g", self.rows), ("at_c", self.rows), ("at_diagonal", self.rows),
+            ("at_r", self.rows), ("at_s", self.rows), ("at_g", self.rows), ("at_diagonal", self.rows),
             ("at_arg", 8 * max(2, self.most_arguments, self.most_numbers)), ("at_data", self.data), ("at_front", program.front),
             ("at_block", program.block), ("at_left", program.left), ("at_sides", program.sides), ("at_kept", kept),
             ("at_known", known),

@@ -127,7 +127,8 @@ class TableSystem(Operators):
         norms = [] if c.norms is None else [(c.norms, "position")]
         nq, nv, n = self.n_coordinates, self.n_velocities, c.n_rows
         n_position = len(self.constraint_labels) + len(self.invariant_labels)
-        plain, energy = arrange(c, [*rows, *norms]), arrange(c, energies)
+        plain = arrange(c, [*((table, "rows") for table in c.of(ROWS, SPEEDS)), *norms])
+        energy = arrange(c, energies)
         moves = arrange(c, rows, weights="metric", factors=True)
         made = {
             Fn.RESIDUAL: (kernels.table_residual, plain, n_position + n),

@@ -95,7 +95,6 @@ EIGHTS = Layout(
             ("at_r", "rows"),
             ("at_s", "rows"),
             ("at_g", "rows"),
-            ("at_c", "rows"),
             ("at_arg", "arguments of eight elements"),
             ("at_data", "settled numbers of all elements, see `assembly.settled`, eight elements side by side"),
             ("at_known", "of the context's own room: the data that these were taken from"),

@@ -9,8 +9,8 @@ from .eights import KIND, SHELF, clear
 from .elements import ROWS
 
 
-def joined(m, width, O, G, u, one, other, r, to):
-    """r = G u of rows with two ends alike, u of the ends at `one` and `other`."""
+def joined(m, width, gamma, O, G, u, one, other, r, to):
+    """r = G u, or G u + γ, of rows with two ends alike, u of the ends at `one` and `other`."""
     x = entries()
     for c in range(width):
         x[c] = eight(u, one + 8 * c)
@@ -19,7 +19,24 @@ def joined(m, width, O, G, u, one, other, r, to):
         total = eight(O, G + 16 * width * i) * x[0]
         for c in range(1, 2 * width):
             total += eight(O, G + 8 * (2 * width * i + c)) * x[c]
+        if gamma:
+            total += eight(O, G - 8 * (m - i))
         put(r, to + 8 * i, total)
+
+
+def joined_diagonal(m, width, O, G, one, other, T, to):
+    """The diagonal of G W⁻¹ Gᵀ of rows with two ends alike, W⁻¹ of the ends at `one` and `other`."""
+    w = entries()
+    for c in range(width):
+        w[c] = eight(O, one + 8 * c)
+        w[width + c] = eight(O, other + 8 * c)
+    for i in range(m):
+        entry = eight(O, G + 16 * width * i)
+        total = entry * w[0] * entry
+        for c in range(1, 2 * width):
+            entry = eight(O, G + 8 * (2 * width * i + c))
+            total += entry * w[c] * entry
+        put(T, to + 8 * i, total)
 
 
 def joined_back(m, width, O, G, r, at, u, one, other):
@@ -35,7 +52,9 @@ def joined_back(m, width, O, G, r, at, u, one, other):
         put(u, place, eight(u, place) + total)
 
 
-joined_2_3, joined_3_6, joined_5_6 = written_out(joined, (2, 3), (3, 6), (5, 6))
+joined_2_3, joined_3_6, joined_5_6 = written_out(joined, (2, 3, 0), (3, 6, 0), (5, 6, 0))
+joined_2_3_gamma, joined_3_6_gamma, joined_5_6_gamma = written_out(joined, (2, 3, 1), (3, 6, 1), (5, 6, 1))
+diagonal_2_3, diagonal_3_6, diagonal_5_6 = written_out(joined_diagonal, (2, 3), (3, 6), (5, 6))
 joined_back_2_3, joined_back_3_6, joined_back_5_6 = written_out(joined_back, (2, 3), (3, 6), (5, 6))
 
 
@@ -50,8 +69,8 @@ def alike(m, many, widths):
 
 
 @leaf
-def times_G(kinds, n_kinds, O, u, at_u, r, at_r, T, at_arg):
-    """r = G u"""
+def times_G(kinds, n_kinds, O, u, at_u, r, at_r, T, at_arg, gamma):
+    """r = G u, or G u + γ"""
     for k in range(n_kinds):
         base = KIND * k
         if kinds[base] < ROWS:
@@ -62,13 +81,7 @@ def times_G(kinds, n_kinds, O, u, at_u, r, at_r, T, at_arg):
         for g in range(kinds[base + 13]):
             end, place = 24 * g * many + 16, at_arg
             if form > 0 and starts[end] < 0 and starts[end + 24] < 0:
-                one, other = at_u + ~starts[end], at_u + ~starts[end + 24]
-                if form == 1:
-                    joined_2_3(O, at, u, one, other, r, to)
-                elif form == 2:
-                    joined_3_6(O, at, u, one, other, r, to)
-                else:
-                    joined_5_6(O, at, u, one, other, r, to)
+                _joined(form, O, at, u, at_u + ~starts[end], at_u + ~starts[end + 24], r, to, gamma)
                 at += written
                 to += 8 * m
                 continue
@@ -76,8 +89,29 @@ def times_G(kinds, n_kinds, O, u, at_u, r, at_r, T, at_arg):
                 collect(u, starts, end + 24 * j, at_u, widths[3 * j + 2], T, place)
                 place += 8 * widths[3 * j + 2]
             _times(m, columns, O, at, T, at_arg, r, to)
+            for i in range(m if gamma else 0):
+                put(r, to + 8 * i, eight(r, to + 8 * i) + eight(O, at - 8 * (m - i)))
             at += written
             to += 8 * m
+
+
+@part
+def _joined(form, O, G, u, one, other, r, to, gamma):
+    """Rows with two ends alike."""
+    if form == 1:
+        if gamma:
+            joined_2_3_gamma(O, G, u, one, other, r, to)
+        else:
+            joined_2_3(O, G, u, one, other, r, to)
+    elif form == 2:
+        if gamma:
+            joined_3_6_gamma(O, G, u, one, other, r, to)
+        else:
+            joined_3_6(O, G, u, one, other, r, to)
+    elif gamma:
+        joined_5_6_gamma(O, G, u, one, other, r, to)
+    else:
+        joined_5_6(O, G, u, one, other, r, to)
 
 
 @part
@@ -134,22 +168,23 @@ def _transposed_times(m, columns, O, at, r, at_r, u, at_u):
 
 
 @leaf
-def over_weights(shelves, n_shelves, O, u, at_u, v, at_v):
-    """v = W⁻¹ u, lump by lump. Where it is diagonal, v may be u."""
+def over_weights(shelves, n_shelves, O, u, at_u, v, at_v, less, at_from):
+    """v = W⁻¹ u, lump by lump, or, with `less`, what stands at `at_from` in v less this. Where W⁻¹ is diagonal, v may be u."""
     for k in range(n_shelves):
         own = SHELF * k
         width, place, W, step, full = shelves[own + 3], shelves[own + 6], shelves[own + 7], 8 * shelves[own + 8], shelves[own + 9]
         for _ in range(shelves[own]):
             if full == 0:
                 for i in range(width):
-                    put(v, at_v + place + 8 * i, eight(O, W + 8 * i) * eight(u, at_u + place + 8 * i))
+                    total = eight(O, W + 8 * i) * eight(u, at_u + place + 8 * i)
+                    put(v, at_v + place + 8 * i, eight(v, at_from + place + 8 * i) - total if less else total)
             else:
                 for i in range(width):
                     row = W + 8 * i * width
                     total = eight(O, row) * eight(u, at_u + place)
                     for j in range(1, width):
                         total += eight(O, row + 8 * j) * eight(u, at_u + place + 8 * j)
-                    put(v, at_v + place + 8 * i, total)
+                    put(v, at_v + place + 8 * i, eight(v, at_from + place + 8 * i) - total if less else total)
             place += 8 * width
             W += step
 
@@ -164,8 +199,21 @@ def diagonal_of_S(kinds, n_kinds, shelves, weights_of, O, T, at_arg, at_diagonal
             continue
         many, m, written, columns = kinds[base + 3], kinds[base + 5], 8 * kinds[base + 6], kinds[base + 15]
         widths = whole_at(kinds[base + 14], 1)
-        at, to = kinds[base + 7] + 24 * m, at_diagonal + kinds[base + 12]
+        at, to, form = kinds[base + 7] + 24 * m, at_diagonal + kinds[base + 12], alike(m, many, widths)
         for _ in range(kinds[base + 13]):
+            plain = form > 0 and weights_of[at_ends] == 0 and weights_of[at_ends + 9] == 0
+            if plain and weights_of[at_ends + 1] < 0 and weights_of[at_ends + 10] < 0:
+                one, other = ~weights_of[at_ends + 1], ~weights_of[at_ends + 10]
+                if form == 1:
+                    diagonal_2_3(O, at, one, other, T, to)
+                elif form == 2:
+                    diagonal_3_6(O, at, one, other, T, to)
+                else:
+                    diagonal_5_6(O, at, one, other, T, to)
+                at_ends += 18
+                at += written
+                to += 8 * m
+                continue
             column = 0
             for j in range(many):
                 width, full = widths[3 * j + 2], weights_of[at_ends]

@@ -71,8 +71,13 @@ def _elements(head, address, t, x, data, T, O):
 
 
 @inner
-def _G(head, O, u, at_u, T, at_r):
-    times_G(whole_at(head.kinds, 1), head.n_kinds, O, u, at_u, T, at_r, T, head.at_arg)
+def _G(head, O, at_u, T, at_r):
+    times_G(whole_at(head.kinds, 1), head.n_kinds, O, T, at_u, T, at_r, T, head.at_arg, False)
+
+
+@inner
+def _G_and_gamma(head, O, at_u, T, at_r):
+    times_G(whole_at(head.kinds, 1), head.n_kinds, O, T, at_u, T, at_r, T, head.at_arg, True)
 
 
 @inner
@@ -82,7 +87,12 @@ def _GT(head, O, at_r, T, at_u):
 
 @inner
 def _weighed(head, O, T, at_u, at_v):
-    over_weights(whole_at(head.shelves, 1), head.n_shelves, O, T, at_u, T, at_v)
+    over_weights(whole_at(head.shelves, 1), head.n_shelves, O, T, at_u, T, at_v, False, at_v)
+
+
+@inner
+def _less_weighed(head, O, T, at_u, at_from, at_v):
+    over_weights(whole_at(head.shelves, 1), head.n_shelves, O, T, at_u, T, at_v, True, at_from)
 
 
 @inner
@@ -134,27 +144,26 @@ def _field(head, address, t, x, data, out):
         if tiny > max(head.redundant, 0):
             least = 0.0
         # λ = S⁻¹ (G M⁻¹ f + γ), then v' = M⁻¹ f - M⁻¹ Gᵀ λ; λ is corrected by what G v' + γ leaves
-        rows_of(kinds, head.n_kinds, O, 2, T, head.at_c)
-        _G(head, O, T, a, T, head.at_g)
-        plus(T, head.at_g, T, head.at_c, rows)
+        _G_and_gamma(head, O, a, T, head.at_g)
         if head.redundant > 0:
             _consistent(head, O, T)
-        copied(T, head.at_g, rows, T, r)
-        clear(T, lam, rows)
+        copied(T, head.at_g, rows, T, lam)
         left = before = 0.0
         for refinement in range(MOST_REFINEMENTS):
-            _substitute(head, O, T, r)
-            plus(T, lam, T, r, rows)
+            if refinement == 0:
+                _substitute(head, O, T, lam)
+            else:
+                _substitute(head, O, T, r)
+                plus(T, lam, T, r, rows)
             _GT(head, O, lam, T, f)
-            _weighed(head, O, T, f, b)
             if head.redundant > 0:
-                _G(head, O, T, b, T, r)
+                _weighed(head, O, T, f, b)
+                _G(head, O, b, T, r)
                 minus(T, head.at_g, T, r, rows, T, r)
                 minus(T, a, T, b, head.places_v, T, b)
             else:
-                minus(T, a, T, b, head.places_v, T, b)
-                _G(head, O, T, b, T, r)
-                plus(T, r, T, head.at_c, rows)
+                _less_weighed(head, O, T, f, a, b)
+                _G_and_gamma(head, O, b, T, r)
             left = judged(kinds, head.n_kinds, T, r, head.at_g, lam, head.at_diagonal, head.at_arg)
             if not left > REFINED or (refinement > 0 and not left < 0.5 * before):
                 break
@@ -187,7 +196,7 @@ def _consistent(head, O, T):
         _substitute(head, O, T, r)
         _GT(head, O, r, T, head.at_f)
         _weighed(head, O, T, head.at_f, head.at_b)
-        _G(head, O, T, head.at_b, T, r)
+        _G(head, O, head.at_b, T, r)
         change = largest(from_rows, T, r, n)
         plus(T, given, T, r, rows)
         minus(T, g, T, given, rows, T, r)
@@ -307,7 +316,7 @@ def _way_back(head, F, T, out):
     if head.redundant != 0:
         size, before = largest(from_rows, T, r, n), 0.0
         for refinement in range(MOST_REFINEMENTS):
-            _G(head, F, T, head.at_a, T, lam)
+            _G(head, F, head.at_a, T, lam)
             minus(T, r, T, lam, rows, T, lam)
             left = largest(from_rows, T, lam, n)
             if not left > REFINED * size or (refinement > 0 and not left < 0.5 * before):
@@ -346,7 +355,7 @@ def table_tangent(context, mode, t, a, b, data, out):
     begin = in_line(address)
     T, F = numbers_at(begin, head.room), numbers_at(a, 1)
     into_places(whole_at(head.into_c, 1), numbers_at(b, 1), 0, T, head.at_f, head.places_c)
-    _G(head, F, T, head.at_f, T, head.at_r)
+    _G(head, F, head.at_f, T, head.at_r)
     _way_back(head, F, T, numbers_at(out, 1))
     _leave(head, context, address)
     return OK
