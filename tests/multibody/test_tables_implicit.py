@@ -156,11 +156,11 @@ def test_a_body_with_many_joints_goes_when_these_have_gone():
     )
     assert np.abs(sol.q - known.q).max() < 1e-7
     n = 300  # lumps; a row of two for each but the first
-    cliques = [(0, n + i) for i in range(n)] + [(i, n + i) for i in range(1, n)]
-    held = {(i, n + i) for i in range(1, n)} | {(0, n + i) for i in range(n)}
-    fronts = saddle_order([3] * n + [2] * n, cliques, [3] * n, held)
-    assert max(len(front.own) + len(front.border) for front in fronts) == 3
-    assert fronts[-1].own[0] == 0
+    pairs = np.array([(0, n + i) for i in range(n)] + [(i, n + i) for i in range(1, n)])
+    held = 2 * n * pairs[:, 0] + pairs[:, 1]
+    fronts = saddle_order(np.repeat([3, 2], n), pairs, np.full(n, 3), held, np.zeros(2 * n, dtype=bool))
+    assert max(np.diff(fronts.own_first) + np.diff(fronts.border_first)) == 3
+    assert fronts.own[fronts.own_first[-2]] == 0
 
 
 def test_pieces_that_know_nothing_of_each_other_run_together():

@@ -29,24 +29,25 @@ class OfFronts:
         self._linear = _called(kernels.table_linearized, bare.context, bare.n_linear, 0.0, _at_rest(c), self._data)
         self.dropped = np.zeros(c.n_rows, dtype=bool)  # rows that repeat others
         if c.redundant != 0 and c.n_rows:
-            self.dropped = self._replaced(waits=~self.dropped, looks=1)
+            self.dropped = self._replaced(waits=~self.dropped, looks=1)[0]
 
-    def _replaced(self, **how) -> np.ndarray:
-        """Rows whose pivots are replaced in such tables."""
+    def _replaced(self, **how) -> tuple[np.ndarray, NewtonTables]:
+        """Rows whose pivots are replaced in such tables, and the tables."""
         looked = NewtonTables(self.c, self.dropped, self._linear, **how)
         if looked.accelerations:
             shift, linear = 1.0, np.concatenate([self._linear, self._linear])
         else:
             shift, linear = SHORT, np.append(self._linear, 1.0)
-        return looked.replaced(_called(kernels.table_newton_factor, looked.context, looked.real, shift, linear, self._data))
+        factors = _called(kernels.table_newton_factor, looked.context, looked.real, shift, linear, self._data)
+        return looked.replaced(factors), looked
 
     def _in_order(self, accelerations: bool) -> NewtonTables:
         """Tables with an order in which no pivot vanishes at the start: rows that go too early wait, if need be more of them."""
         waits = np.zeros(self.c.n_rows, dtype=bool)
         for trial in range(TRIALS):
-            early = self._replaced(waits=waits, looks=2, accelerations=accelerations)
+            early, looked = self._replaced(waits=waits, looks=2, accelerations=accelerations)
             if not early.any() or waits.all():
-                break
+                return looked.as_found()
             if not (early & ~waits).any():  # rows that went before leave nothing for these
                 early = self._beside(early) if trial < TRIALS - 2 else ~waits
             waits = waits | early

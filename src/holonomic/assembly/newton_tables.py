@@ -12,8 +12,9 @@ from ..kernels.elements import BODY, FORCE, LUMP, ROWS, SPEEDS, STATE
 from ..kernels.saddle_fronts import BITS, BY_SLOPE, HEAD, PLAIN, WIDEST
 from ..kernels.table_newton import BY_LAM, BY_Q, JACOBIAN, KIND, LOADED, MASS, NEWTON, TELLS
 from .collection import Collection, Context
-from .saddle_order import saddle_order, when_of
+from .saddle_order import saddle_order
 
+MANY = 50  # joints of a body, from which on the rank of what they hold is not looked at
 HELD = 1e-9  # singular values of rows beside the largest, above which they count
 
 
@@ -52,6 +53,11 @@ class NewtonTables:
         head = self.context.memory
         typed = self.n_turned * (head.spun + head.turned) + self.panels
         self.real, self.complex = TELLS + head.n_linear + typed, TELLS + head.n_linear + 2 * typed
+
+    def as_found(self) -> NewtonTables:
+        """These tables, to be used: no small pivots are looked for any more."""
+        self.context.memory.looks = self.looks = 0
+        return self
 
     def replaced(self, factors: np.ndarray) -> np.ndarray:
         """Rows whose pivots were replaced in these real factors."""
@@ -210,21 +216,23 @@ class NewtonTables:
     def _nodes(self) -> None:
         """Rows of one element are one node; those that are left out are in none."""
         n = self.c.n_rows
-        self.node_of, self.inside_of = np.zeros(n, dtype=np.int64), np.full(n, -1, dtype=np.int64)
-        self.heights, self.first_of = self.widths.tolist(), []
+        self.node_of, kept = np.zeros(n, dtype=np.int64), (~self.dropped).astype(np.int64)
+        heights, names, number = [self.widths], [np.arange(int(self.widths.sum()))], 0
+        self.inside_of = np.full(n, -1, dtype=np.int64)
         for table in self.tables:
-            for first in table.first if table.kind.what in (ROWS, SPEEDS) else ():
-                kept = [row for row in range(first, first + table.kind.rows) if not self.dropped[row]]
-                self.node_of[first : first + table.kind.rows] = len(self.first_of)
-                self.inside_of[kept] = np.arange(len(kept))
-                self.first_of.append(kept)
-                self.heights.append(len(kept))
+            if table.kind.what in (ROWS, SPEEDS):
+                rows = table.first[:, None] + np.arange(table.kind.rows)
+                self.node_of[rows] = number + np.arange(len(rows))[:, None]
+                self.inside_of[rows] = np.where(kept[rows] == 1, np.cumsum(kept[rows], axis=1) - 1, -1)
+                heights.append(kept[rows].sum(axis=1))
+                names.append(self.n_free + rows[kept[rows] == 1])
+                number += len(rows)
+        self.heights, self.names_of = np.concatenate(heights), np.concatenate(names)  # variables node by node
 
-    def _held(self, L: np.ndarray) -> tuple[list[int], set[tuple[int, int]]]:
+    def _held(self, L: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Freedoms of lumps that rows can take, and which rows can go with which lump alone, by the numbers of G."""
-        n_lumps = self.c.n_lumps
-        touched = [[] for _ in range(n_lumps)]
-        held = set()
+        n_lumps, n_nodes = self.c.n_lumps, len(self.heights)
+        held, lumps, blocks = [np.zeros(0, dtype=np.int64)], [], []
         for table, at in zip(self.tables, self.at, strict=True):
             kind, newton, count = table.kind, table.kind.newton, len(table.ends)
             if kind.what not in (ROWS, SPEEDS):
@@ -236,120 +244,136 @@ class NewtonTables:
                 if code == JACOBIAN:
                     G[:, row - len(ends_v), column] = L[source + i]
             of_end = np.array([end for end, _ in ends_v])
-            nodes = self.node_of[table.first]
+            nodes = n_lumps + self.node_of[table.first]
             for end in range(len(kind.widths)):
                 block = G[:, :, of_end == end]
                 values = np.linalg.svd(block, compute_uv=False)
                 whole = (block.shape[2] >= kind.rows) & (values[:, -1] > HELD * values[:, 0])
-                for e in range(count):
-                    lump, node = ends[e][end], n_lumps + int(nodes[e])
-                    touched[lump].append(block[e])
-                    if whole[e]:
-                        held.add((lump, node))
-        freedom = []
-        for blocks in touched:
-            if not blocks:
-                freedom.append(0)
-            elif len(blocks) > 50:  # of a body with many joints all
-                freedom.append(blocks[0].shape[1])
-            else:
-                freedom.append(int(np.linalg.matrix_rank(np.concatenate(blocks), tol=None)))
-        return freedom, held
+                held.append((ends[:, end] * n_nodes + nodes)[whole])
+                lumps.append(ends[:, end])
+                blocks.append(block)
+        return self._freedoms(lumps, blocks), np.concatenate(held)
+
+    def _freedoms(self, lumps: list[np.ndarray], blocks: list[np.ndarray]) -> np.ndarray:
+        """The rank of all blocks of G that touch a lump; those of a body with many joints are not looked at, it is whole."""
+        n_lumps = self.c.n_lumps
+        touching, height = np.zeros(n_lumps, dtype=np.int64), np.zeros(n_lumps, dtype=np.int64)
+        for of, block in zip(lumps, blocks, strict=True):
+            np.add.at(touching, of, 1)
+            np.add.at(height, of, block.shape[1])
+        found = np.where(touching > MANY, self.widths, 0)
+        few = (touching > 0) & (touching <= MANY)
+        shapes, alike = np.unique(np.stack([height, self.widths], axis=1)[few], axis=0, return_inverse=True)
+        for k, (rows, width) in enumerate(shapes.tolist()):
+            some = np.flatnonzero(few)[alike.ravel() == k]
+            place = np.full(n_lumps, -1)
+            place[some] = np.arange(len(some))
+            whole, at = np.zeros((len(some), rows, width)), np.zeros(len(some), dtype=np.int64)
+            for of, block in zip(lumps, blocks, strict=True):
+                there = np.flatnonzero(place[of] >= 0)
+                while len(there):  # a lump may be touched by several elements of a kind: one after the other
+                    _, first = np.unique(of[there], return_index=True)
+                    own = there[np.sort(first)]
+                    into = place[of[own]]
+                    whole[into[:, None], at[into][:, None] + np.arange(block.shape[1])] = block[own]
+                    at[into] += block.shape[1]
+                    there = np.setdiff1d(there, own)
+            found[some] = np.linalg.matrix_rank(whole)
+        return found
 
     # fronts
+
+    @staticmethod
+    def _rooms(parents: np.ndarray, left: np.ndarray) -> tuple[np.ndarray, int]:
+        """Places of what fronts leave, used again by what is as large once it is taken; and how much room that is."""
+        places, end, free = [0] * len(parents), 0, {}
+        children: list[list[int]] = [[] for _ in parents]
+        sizes = (left * left).tolist()
+        for k, (parent, size) in enumerate(zip(parents.tolist(), sizes, strict=True)):
+            if parent >= 0:
+                known = free.get(size)
+                if known:
+                    places[k] = known.pop()
+                else:
+                    places[k], end = end, end + size
+                children[parent].append(k)
+            for child in children[k]:
+                free.setdefault(sizes[child], []).append(places[child])
+        return np.array(places, dtype=np.int64), end
 
     def _fronts(self, L: np.ndarray) -> None:
         """The order, and the words of all fronts."""
         made, head = self.context, self.context.memory
         self._nodes()
         row_node, row_in, col_node, col_in, what, source, turn = self._entries()
-        heights, n_lumps = self.heights, self.c.n_lumps
+        heights, n_lumps, n_nodes = self.heights, self.c.n_lumps, len(self.heights)
         freedom, held = self._held(L)
-        pairs = np.unique(np.stack([np.minimum(row_node, col_node), np.maximum(row_node, col_node)], axis=1), axis=0)
-        waiting = {n_lumps + int(node) for node in self.node_of[self.waits]}
-        coupled = [tuple(pair) for pair in pairs[pairs[:, 0] < pairs[:, 1]].tolist()]
-        fronts = saddle_order(heights, coupled, freedom, held, waiting)
-        when = when_of(fronts, len(heights))
-        starts = np.concatenate([[0], np.cumsum(self.widths)[:-1], [0] * (len(heights) - n_lumps)])
-        words = np.zeros((len(fronts), HEAD), dtype=np.int64)
-        names: list[int] = []
-        at_left, free, children = [0] * len(fronts), Freed(), []
-        leaving: list[list[int]] = [[] for _ in fronts]
-        members, where_front, where_node, where_at = [], [], [], []
-        panel = largest = 0
-        when_list, start_list = when.tolist(), starts.tolist()
-        for k, front in enumerate(fronts):
-            border = sorted(front.border, key=when_list.__getitem__)
-            nodes = [*front.own, *border]
-            local, at = {}, 0
-            for node in nodes:
-                local[node] = at
-                at += heights[node]
-                if node < n_lumps:
-                    names += range(start_list[node], start_list[node] + heights[node])
-                else:
-                    names += [self.n_free + row for row in self.first_of[node - n_lumps]]
-            n, m = at, sum(heights[node] for node in front.own)
-            where_front += [k] * len(nodes)
-            where_node += nodes
-            where_at += local.values()
-            members.append(border)
-            words[k, [0, 1, 2, 9]] = m, n, len(names) - n, panel
-            panel += m * n + (n - m) * m + m
-            largest = max(largest, n)
-            if n > m:
-                at_left[k] = free.take((n - m) ** 2)
-                leaving[when_list[border[0]]].append(k)
-            words[k, [7, 8, 10]] = len(children), len(leaving[k]), at_left[k]
-            for child in leaving[k]:
-                rest = members[child]
-                children += [at_left[child], sum(heights[node] for node in rest)]
-                for node in rest:
-                    children += range(local[node], local[node] + heights[node])
-            for child in leaving[k]:
-                free.give_back(at_left[child], sum(heights[node] for node in members[child]) ** 2)
+        low, high = np.minimum(row_node, col_node), np.maximum(row_node, col_node)
+        keys = np.unique((low * n_nodes + high)[low < high])
+        waiting = np.zeros(n_nodes, dtype=bool)
+        waiting[n_lumps + self.node_of[self.waits]] = True
+        order = saddle_order(heights, np.stack(np.divmod(keys, n_nodes), axis=1), freedom, held, waiting)
+        when, fronts = order.when, len(order.own_first) - 1
+        # nodes of each front, its own first; how many variables these have, and where they stand in it
+        n_own, n_border = np.diff(order.own_first), np.diff(order.border_first)
+        front = np.concatenate([np.repeat(np.arange(fronts), n_own), np.repeat(np.arange(fronts), n_border)])
+        sort = np.argsort(front, kind="stable")
+        front, nodes = front[sort], np.concatenate([order.own, order.border])[sort]
+        ends = np.cumsum(heights[nodes])
+        n = np.bincount(front, weights=heights[nodes], minlength=fronts).astype(np.int64)
+        m = np.bincount(when[order.own], weights=heights[order.own], minlength=fronts).astype(np.int64)
+        begins = np.cumsum(n) - n
+        at = ends - heights[nodes] - begins[front]
+        names = self.names_of[_runs((np.cumsum(heights) - heights)[nodes], heights[nodes])]
+        panels = m * n + (n - m) * m + m
+        panel, largest = int(panels.sum()), int(n.max(initial=0))
+        words = np.zeros((fronts, HEAD), dtype=np.int64)
+        words[:, 0], words[:, 1], words[:, 2], words[:, 9] = m, n, begins, np.cumsum(panels) - panels
+        keys = front * n_nodes + nodes
+        sort = np.argsort(keys)
+        keys, places = keys[sort], at[sort]
+        inside = lambda front, node: places[np.searchsorted(keys, front * n_nodes + node)]
+        # what fronts leave to the one in which the first of their border goes
+        parents = np.full(fronts, -1, dtype=np.int64)
+        leaves = np.flatnonzero(n_border > 0)
+        parents[leaves] = when[order.border[order.border_first[leaves]]]
+        at_left, free = self._rooms(parents, n - m)
+        each = leaves[np.argsort(parents[leaves], kind="stable")]  # children, parent by parent
+        of_child = np.repeat(each, n_border[each])
+        rest = order.border[_runs(order.border_first[each], n_border[each])]
+        rows = _runs(inside(parents[of_child], rest), heights[rest])
+        lengths = 2 + (n - m)[each]
+        children = np.empty(int(lengths.sum()), dtype=np.int64)
+        starts = np.cumsum(lengths) - lengths
+        children[starts], children[starts + 1] = at_left[each], (n - m)[each]
+        children[_runs(starts + 2, (n - m)[each])] = rows
+        words[:, 8] = np.bincount(parents[each], minlength=fronts)
+        taken = np.bincount(parents[each], weights=lengths, minlength=fronts).astype(np.int64)
+        words[:, 7], words[:, 10] = np.cumsum(taken) - taken, at_left
         if largest >= WIDEST:
             raise MemoryError(f"a front of {largest} variables")
         # entries go to the front in which the first of their nodes goes
-        n_nodes = len(heights)
-        keys = np.array(where_front, dtype=np.int64) * n_nodes + np.array(where_node, dtype=np.int64)
-        order = np.argsort(keys)
-        keys, places = keys[order], np.array(where_at, dtype=np.int64)[order]
         front_of = np.minimum(when[row_node], when[col_node])
-        local_row = places[np.searchsorted(keys, front_of * n_nodes + row_node)] + row_in
-        local_col = places[np.searchsorted(keys, front_of * n_nodes + col_node)] + col_in
+        local_row, local_col = inside(front_of, row_node) + row_in, inside(front_of, col_node) + col_in
         kind = np.where(what <= 1, 0, what - 1)  # constant in q, by q, by coordinates that turn
         order = np.lexsort((source, kind, front_of))
         flag = np.where(what == 1, BY_SLOPE, PLAIN)
         packed = (((source << BITS | local_row) << BITS | local_col) << 1 | flag)[order]
-        counts = np.zeros((len(fronts), 3), dtype=np.int64)
+        counts = np.zeros((fronts, 3), dtype=np.int64)
         np.add.at(counts, (front_of, kind), 1)
         words[:, 3] = np.concatenate([[0], np.cumsum(counts.sum(axis=1))[:-1]])
         words[:, 4:7] = counts
         words[:, 11] = np.concatenate([[0], np.cumsum(counts[:, 2])[:-1]])
-        head.heads, head.fronts, head.names = made.hold(words), len(fronts), made.hold(names)
+        head.heads, head.fronts, head.names = made.hold(words), fronts, made.hold(names)
         head.entries, head.entry_turns = made.hold(packed), made.hold(turn[order][kind[order] == 2])
-        head.children, head.panels, head.left, head.largest = made.hold(children), panel, free.end, largest
+        head.children, head.panels, head.left, head.largest = made.hold(children), panel, free, largest
         self.panels, self.words, self.names = panel, words, names
 
 
-class Freed:
-    """Room that is used again by what is as large."""
-
-    def __init__(self):
-        self.end, self._of_size = 0, {}
-
-    def take(self, size: int) -> int:
-        """Return the place of some room."""
-        known = self._of_size.get(size)
-        if known:
-            return known.pop()
-        self.end += size
-        return self.end - size
-
-    def give_back(self, at: int, size: int) -> None:
-        """Let others have it."""
-        self._of_size.setdefault(size, []).append(at)
+def _runs(starts: np.ndarray, counts: np.ndarray) -> np.ndarray:
+    """Whole numbers from each start on, so many of them, one run after the other."""
+    before = np.cumsum(counts) - counts
+    return np.repeat(starts - before, counts) + np.arange(int(counts.sum()))
 
 
 def ends_of(widths) -> tuple[list[tuple[int, int]], list[tuple[int, int]]]:

@@ -17,7 +17,7 @@ import numpy as np
 NUMBER = re.compile(r"0|[1-9][0-9]*")
 
 
-class Numbered(NamedTuple):
+class NumberedNames(NamedTuple):
     """Names such as "rope 0.x", "rope 0.y", "rope 1.x"; `by_suffix`: "rope 0.x", "rope 1.x", .. "rope 0.y"."""
 
     stem: str
@@ -60,28 +60,28 @@ class NamesInOrder(Sequence):
 
     Parameters
     ----------
-    pieces : sequence of lists of str, or of Numbered
+    pieces : sequence of lists of str, or of NumberedNames
     """
 
-    def __init__(self, pieces: Sequence[Sequence[str] | Numbered]):
-        self.pieces = [piece for piece in pieces if (piece.size if isinstance(piece, Numbered) else len(piece))]
-        sizes = [piece.size if isinstance(piece, Numbered) else len(piece) for piece in self.pieces]
+    def __init__(self, pieces: Sequence[Sequence[str] | NumberedNames]):
+        self.pieces = [piece for piece in pieces if (piece.size if isinstance(piece, NumberedNames) else len(piece))]
+        sizes = [piece.size if isinstance(piece, NumberedNames) else len(piece) for piece in self.pieces]
         self.starts = [0, *accumulate(sizes)]
 
     @cached_property
     def _listed(self) -> dict[str, int]:
         found: dict[str, int] = {}
         for start, piece in zip(self.starts, self.pieces, strict=False):
-            if not isinstance(piece, Numbered):
+            if not isinstance(piece, NumberedNames):
                 for i, name in enumerate(piece):
                     found.setdefault(name, start + i)
         return found
 
     @cached_property
-    def _numbered(self) -> dict[str, list[tuple[int, Numbered]]]:
-        found: dict[str, list[tuple[int, Numbered]]] = {}
+    def _numbered(self) -> dict[str, list[tuple[int, NumberedNames]]]:
+        found: dict[str, list[tuple[int, NumberedNames]]] = {}
         for start, piece in zip(self.starts, self.pieces, strict=False):
-            if isinstance(piece, Numbered):
+            if isinstance(piece, NumberedNames):
                 found.setdefault(piece.stem, []).append((start, piece))
         return found
 
@@ -120,11 +120,11 @@ class NamesInOrder(Sequence):
         place %= n
         k = int(np.searchsorted(self.starts, place, side="right")) - 1
         piece = self.pieces[k]
-        return piece.name(place - self.starts[k]) if isinstance(piece, Numbered) else piece[place - self.starts[k]]
+        return piece.name(place - self.starts[k]) if isinstance(piece, NumberedNames) else piece[place - self.starts[k]]
 
     def __iter__(self) -> Iterator[str]:
         for piece in self.pieces:
-            if isinstance(piece, Numbered):
+            if isinstance(piece, NumberedNames):
                 yield from piece.all()
             else:
                 yield from piece

@@ -19,7 +19,7 @@ from ..kernels.table_newton import LOADED
 from ..model.call_by_name import wanted
 from ..model.collector_pause import collector_paused
 from ..model.extra_states import Extras
-from ..model.names_in_order import IndicesInOrder, NamesInOrder, Numbered, NumbersInOrder
+from ..model.names_in_order import IndicesInOrder, NamesInOrder, NumberedNames, NumbersInOrder
 from ..model.system import System
 from .element_reader import Reader, Remaker
 from .joint import Force
@@ -174,7 +174,7 @@ def _stated_names(m) -> list[Any]:
     for each in m.bodies.in_order:
         if isinstance(each, BodySeries) and not each.columns.loose:
             if each.columns.ties:
-                found.append(Numbered(each.stem, each.first, each.count, (".shape mass",)))
+                found.append(NumberedNames(each.stem, each.first, each.count, (".shape mass",)))
             continue
         names = each.names.all() if isinstance(each, BodySeries) else each
         found.append([f"{name}.shape mass" for name in names if m.params.tied_to(f"{name}.mass")])

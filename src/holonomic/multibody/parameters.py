@@ -11,7 +11,7 @@ import numpy as np
 
 from ..errors import BadArgument, UnknownName
 from ..model.given_numbers import LOOKS_LIKE_ONE, TRUTH
-from ..model.names_in_order import NamesInOrder, Numbered, NumbersInOrder, numbers_in
+from ..model.names_in_order import NamesInOrder, NumberedNames, NumbersInOrder, numbers_in
 
 
 class Columns:
@@ -40,9 +40,9 @@ class Columns:
         self.start = 0  # place of the first of its numbers among those of all columns
 
     @property
-    def names(self) -> Numbered:
+    def names(self) -> NumberedNames:
         """All names, column by column."""
-        return Numbered(self.stem, self.first, self.count, tuple(self.values), True)
+        return NumberedNames(self.stem, self.first, self.count, tuple(self.values), True)
 
     def codes(self, suffix: str) -> np.ndarray:
         """Places of a column among the numbers of all columns."""

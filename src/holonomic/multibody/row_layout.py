@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..model.names_in_order import KindsInOrder, NamesInOrder, Numbered
+from ..model.names_in_order import KindsInOrder, NamesInOrder, NumberedNames
 from .series import DrawnBodies, DrawnParts, ElementSeries
 
 LEVELS = ("position", "velocity")
@@ -74,13 +74,13 @@ def row_labels(m) -> dict[str, Sequence[str]]:
         if isinstance(each, ElementSeries):
             part, suffix = each.whole, each.suffix
             ends = (suffix,) if len(part.labels) == 1 else tuple(f"{suffix}[{row}]" for row in part.rows.row_names)
-            found[part.level].append(Numbered(each.stem, each.first, each.count, ends))
+            found[part.level].append(NumberedNames(each.stem, each.first, each.count, ends))
             continue
         for part in each.values():
             names = part.rows.row_names
             labels = [part.name] if len(part.labels) == 1 else [f"{part.name}[{row}]" for row in names]
             pieces = found[part.level]
-            if not pieces or isinstance(pieces[-1], Numbered):
+            if not pieces or isinstance(pieces[-1], NumberedNames):
                 pieces.append([])
             pieces[-1] += labels
     return {level: in_order(pieces) for level, pieces in found.items()}
@@ -88,7 +88,7 @@ def row_labels(m) -> dict[str, Sequence[str]]:
 
 def in_order(pieces: list[Any]) -> Sequence[str]:
     """Names in order: a plain list where all are listed."""
-    if any(isinstance(piece, Numbered) for piece in pieces):
+    if any(isinstance(piece, NumberedNames) for piece in pieces):
         return NamesInOrder(pieces)
     return [name for piece in pieces for name in piece]
 
@@ -108,5 +108,5 @@ def body_names(bodies: DrawnBodies, before: str, suffixes: tuple[str, ...]) -> l
     """Names of something of every body, in the order of their numbers, as pieces of `NamesInOrder`."""
     return [
         [f"{before}{name}{suffix}" for name in each for suffix in suffixes] if isinstance(each, dict)
-        else Numbered(before + each.stem, each.first, each.count, suffixes) for each in bodies.in_order
+        else NumberedNames(before + each.stem, each.first, each.count, suffixes) for each in bodies.in_order
     ]  # fmt: skip

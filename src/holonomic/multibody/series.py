@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from ..model.made_functions import MadeFunction
-from ..model.names_in_order import NamesInOrder, Numbered, numbers_in
+from ..model.names_in_order import NamesInOrder, NumberedNames, numbers_in
 from .body import Body
 from .element_reader import is_mark
 from .joint import Force, Joint
@@ -42,9 +42,9 @@ class Series:
         self._made: Any = weakref.WeakValueDictionary()
 
     @property
-    def names(self) -> Numbered:
+    def names(self) -> NumberedNames:
         """Names of its parts."""
-        return Numbered(self.stem, self.first, self.count, (self.suffix,))
+        return NumberedNames(self.stem, self.first, self.count, (self.suffix,))
 
     def part(self, which: int) -> Any:
         """One of its parts."""
