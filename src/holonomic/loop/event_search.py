@@ -20,7 +20,7 @@ from ..kernels.settle import settle
 from ..kernels.signatures import EVENTS, call_dense, call_interpolate, call_model, call_pull
 from ..kernels.sliding import sliding
 from ..kernels.vectors import EPS, ROUNDING, copy, copy_row
-from ..native.marks import inner, leaf
+from ..native.marks import apart, inner, leaf
 from ..native.types import f8, i8, ints, mat, vec
 
 MAX_ITERATIONS = 80
@@ -231,7 +231,7 @@ def dip(ev_f: mat, k: i8, part: i8, sign: i8):
     return -1.0
 
 
-@inner
+@apart
 def bottom(slots, model, method, run, loop, events, k, part, sign, first, last):
     """θ in a part of the piece where event k, of one sign at both ends, has the other; its value stands in TRIAL.
 
@@ -390,7 +390,7 @@ def rounding_of(model, t, inside, ev_f, k):
     return abs(ev_f[TRIAL, k] - value)
 
 
-@inner
+@apart
 def way_back(slots, model, method, run, loop, events, k, left, b, fb):
     """Return θ in (0, b) where event k, which left zero towards `left`, comes back; 0 where that is at once."""
     ev_f = events.values

@@ -19,7 +19,7 @@ from __future__ import annotations
 from ..kernels.signatures import EVENTS, call_model
 from ..kernels.sliding import sliding
 from ..kernels.vectors import copy_row
-from ..native.marks import inner, leaf, part
+from ..native.marks import inner, leaf
 from ..native.types import f8, i8, int_mat, mat, vec
 from .event_pieces import (
     FIRST_CHECK,
@@ -102,7 +102,7 @@ def ends_are_calm(ev: int_mat, ev_f: mat, nev: i8):
     return True
 
 
-@part
+@inner
 def must_be_watched(model, run, loop, events):
     """Tell whether the step that has just passed has to be looked into: 1 or 0."""
     size, ev, ev_f = model.size, events.marks, events.values

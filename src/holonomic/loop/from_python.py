@@ -9,10 +9,6 @@ from ..kernels.evaluate import evaluate
 from ..kernels.memory import RUN, SIZE
 from ..kernels.settle import pull_and_settle
 from ..kernels.signatures import (
-    EVENT_ARRAYS,
-    EVENT_RATES,
-    EVENTS,
-    LOOP,
     MODEL,
     Events,
     Inside,
@@ -27,10 +23,9 @@ from ..kernels.signatures import (
 )
 from ..native.marks import entry
 from ..native.types import Group, f8, i8, int_mat, ints, mat, vec
-from .begin import begin, enter_again
+from .begin import begin
 from .drive import drive
 from .opening import ASIDE, OPENING, go_on, is_consistent, keep_invariants, suits
-from .switches import arm_switches, enter_modes
 
 # what a loop has, without names: Python makes one flat tuple of it in a tenth of the time
 _LOOP = (ints, SIZE.type, vec, RUN.type, vec, vec, vec, mat, mat, vec, vec, mat, vec, ints, mat, mat, vec, vec)
@@ -96,31 +91,6 @@ def run_compiled(given, opened, stages):
     return go_on(opening, slots, model, Method(ip, fp, sp), run, loop, record, events, seen, spare)
 
 
-@entry(MODEL, RUN.type, LOOP)
-def enter_compiled(model, run, loop):
-    """What of a beginning is done again after an event, for compiled models, from Python."""
-    return enter_again(model, run, loop)
-
-
-@entry(ints, f8, vec, mat, i8, vec, vec)
-def events_compiled(fns, t, x, K, at, data, out):
-    """Event values for compiled models, from Python."""
-    call_function(fns, EVENTS, t, x, 0, K, at, data, out, 0)
-
-
-@entry(MODEL, RUN.type, LOOP, EVENT_ARRAYS)
-def enter_modes_compiled(model, run, loop, events):
-    """`enter_modes` for compiled models, from Python; interpreted ones have no switches."""
-    return enter_modes(model, run, loop.state, events)
-
-
-@entry(MODEL, RUN.type, LOOP, EVENT_ARRAYS)
-def arm_switches_compiled(model, run, loop, events):
-    """`arm_switches` for compiled models, from Python."""
-    arm_switches(model, run, loop.state, events)
-    return OK
-
-
 def drive_interpreted(*arguments):
     """The step loop as plain Python."""
     with np.errstate(all="ignore"):  # what is not finite is found and named by us
@@ -131,12 +101,6 @@ def evaluate_interpreted(*arguments):
     """`evaluate` for interpreted models."""
     with np.errstate(all="ignore"):
         return evaluate(*arguments)
-
-
-@entry(ints, f8, vec, mat, i8, vec, vec)
-def rates_compiled(fns, t, x, K, at, data, out):
-    """Time derivatives of the event functions for compiled models, from Python."""
-    call_function(fns, EVENT_RATES, t, x, 0, K, at, data, out, 0)
 
 
 def field_at(plan, run, t: float, x, data, K, row: int, W) -> int:

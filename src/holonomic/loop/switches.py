@@ -22,7 +22,7 @@ from ..kernels.memory import STEPPING, SWITCHING
 from ..kernels.signatures import EVENTS, call_model
 from ..kernels.sliding import sliding
 from ..kernels.vectors import write_row
-from ..native.marks import inner, leaf, part
+from ..native.marks import apart, inner, leaf
 from ..native.types import f8
 from .after_events import event_rates, forget_steps, leave_path
 from .begin import enter_point
@@ -166,7 +166,7 @@ def watch_others(model, run, state, events, along):
             ev[DIRECTION, k] = NEVER
 
 
-@inner
+@apart
 def change_modes(model, run, loop, events):
     """Change the modes of the switches that cross zero here; EVENT where Python has to deal with an event first."""
     size, state = model.size, loop.state
@@ -268,7 +268,7 @@ def look_ahead(model, run, loop, events):
     return changed
 
 
-@part
+@apart
 def go_on_in_mode(model, run, loop, record, events):
     """Begin anew where modes have changed; a function may have to be compiled first."""
     size, state = model.size, loop.state

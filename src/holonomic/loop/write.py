@@ -25,11 +25,20 @@ def write(slots, model, method, run, loop, record):
         if record.dense.shape[1] > 0:
             keep_step(record.dense, run.rows, run.h_used, loop.state.K, model.size.dense_first)
         write_end(model.size, run, loop.state, record, run.t_new)
-    else:
+    elif is_saved(run, record.save_t):
         status = write_saved(slots, model, method, run, loop, record)
         if status != OK or run.phase == STEPPING:
             return status
     return accept(slots, model, method, run, loop.state)
+
+
+@inner
+def is_saved(run, save_t):
+    """Tell whether the next saved time lies in this step."""
+    if run.saved >= save_t.shape[0]:
+        return False
+    forward = 1.0 if run.t_stop >= run.t else -1.0
+    return (save_t[run.saved] - run.t_new) * forward <= 0.0
 
 
 @inner
@@ -43,9 +52,8 @@ def write_end(size, run, state, record, t):
 def write_saved(slots, model, method, run, loop, record):
     """Write the saved times inside the step; one that is too long for its dense output is refused."""
     size, inside, save_t = model.size, loop.inside, record.save_t
-    forward = 1.0 if run.t_stop >= run.t else -1.0
     status = OK
-    while run.saved < save_t.shape[0] and (save_t[run.saved] - run.t_new) * forward <= 0.0:
+    while is_saved(run, save_t):
         if run.rows >= record.t.shape[0]:
             run.rows_of_step = OUT_OF_REACH
             return MORE

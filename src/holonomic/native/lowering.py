@@ -20,7 +20,7 @@ from numba.core import cgutils, codegen, cpu
 from numba.core.registry import cpu_target
 
 from . import abi, types
-from .marks import MARKED, Kernel, Leaf
+from .marks import MARKED, Inner, Kernel, Leaf
 from .numba_meaning import dispatcher, teach
 
 # of the C library
@@ -121,9 +121,9 @@ def lower(name: str) -> bytes:
                 defaults,
                 mark.signature is not None,
             )
-    whole = llvm.parse_assembly(cgutils.normalize_ir_text(str(entries)))
+    whole, beside = llvm.parse_assembly(cgutils.normalize_ir_text(str(entries))), _names_apart()
     for text in (SUPPORT, *_texts(result.library for _, result in lowered)):
-        whole.link_in(llvm.parse_assembly(text))
+        whole.link_in(llvm.parse_assembly(_with_functions_apart(text, beside)))
     return _optimized(whole, name)
 
 
@@ -132,6 +132,26 @@ def _lowered(mark: Leaf | Kernel):
     made = dispatcher(mark)
     made.compile(wanted)
     return made.overloads[wanted]
+
+
+def _names_apart() -> tuple[str, ...]:
+    """Return how the names of functions that stay apart end, as Numba has them, in front of the types they take."""
+    marks = [mark.function for mark in MARKED if isinstance(mark, Inner) and mark.apart]
+    parts = [(function.__module__.rpartition(".")[2], function.__qualname__) for function in marks]
+    return tuple(f"{len(file)}{file}{len(name)}{name}B" for file, name in parts)
+
+
+def _with_functions_apart(text: str, names: tuple[str, ...]) -> str:
+    """Return the text of a module in which functions of these names are not put into those that call them.
+
+    Numba hands the wish of a `part` on to all that it calls.
+    """
+    lines = text.split("\n")
+    for number, line in enumerate(lines):
+        if line.startswith("define ") and any(name in line.partition("(")[0] for name in names):
+            head, found, rest = line.partition(" alwaysinline")
+            lines[number] = f"{head} noinline{rest}" if found else line
+    return "\n".join(lines)
 
 
 def _texts(libraries):

@@ -102,6 +102,7 @@ class Inner(NamedTuple):
 
     function: Any
     inline: bool
+    apart: bool = False  # it stays a function of its own
 
 
 class Instead(NamedTuple):
@@ -151,6 +152,15 @@ def inner(function):
 def part(function):
     """Mark a function that is called from one place: its code is put there, and what it is given is not passed."""
     MARKED.append(Inner(_known_place(function), inline=True))
+    return function
+
+
+def apart(function):
+    """Mark an inner function that is long, and that most steps do not come to: its code is put nowhere else.
+
+    To make machine code of a long function takes more than twice as long as of its parts.
+    """
+    MARKED.append(Inner(_known_place(function), inline=False, apart=True))
     return function
 
 

@@ -15,7 +15,7 @@ from ..kernels.evaluate import evaluate
 from ..kernels.memory import AHEAD, INSIDE
 from ..kernels.signatures import PASSAGE, call_dense, call_interpolate
 from ..kernels.vectors import ROUNDING
-from ..native.marks import inner, kernel, leaf
+from ..native.marks import apart, inner, kernel, leaf
 from ..native.types import b1, f8, i8, mat, vec
 
 DODGE, MAX_DODGES = 0.93, 12
@@ -68,7 +68,7 @@ def alarm(K: mat, last: i8, rho: i8, rtol: f8, asked: f8):
     return 0
 
 
-@inner
+@apart
 def between(slots, model, method, run, t, h, loop):
     """The alarm of a step whose rows of K are no stages: the pivot ratio has fallen far, or is lower inside the step.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..loop.from_python import enter_modes_compiled
+from ..loop.events_from_python import enter_modes_compiled
 from ..loop.switches import ALONG, CODES
 from ..native.callbacks import raise_what_was_raised
 

@@ -17,7 +17,8 @@ from ..errors import MORE, OK
 from ..kernels.memory import BY_STAGES, RUN
 from ..kernels.signatures import Fn, Record
 from ..loop.begin import begin, enter_again
-from ..loop.from_python import BEGIN, DRIVE, NOT_OPENED, drive_interpreted, enter_compiled, field_at, run_compiled
+from ..loop.events_from_python import enter_compiled
+from ..loop.from_python import BEGIN, DRIVE, NOT_OPENED, drive_interpreted, field_at, run_compiled
 from ..model.input_tables import InputTables
 from ..native.callbacks import raise_what_was_raised
 from ..planning.plan import Plan

@@ -11,7 +11,7 @@ from ..errors import EVENT, NOT_FINITE, OK
 from ..kernels.signatures import EVENTS, Events, call_function
 from ..loop import event_search
 from ..loop.after_events import STILL, UNCLEAR, UNCLEAR_ESTIMATE
-from ..loop.from_python import arm_switches_compiled, events_compiled, rates_compiled
+from ..loop.events_from_python import arm_switches_compiled, events_compiled, rates_compiled
 from ..native.callbacks import raise_what_was_raised
 from ..starting.impulse import Impact
 
