@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .arguments import GivenStart, missed_multipliers, opened, refuse_unknown, relative_tolerance
+from .arguments import GivenStart, as_code, missed_multipliers, opened, refuse_unknown, relative_tolerance
 from .automatic.advice import Advice, advice, kind_of, words_of
 from .automatic.indicators import Indicators, indicators_at
 from .automatic.reasons import described
@@ -72,7 +72,7 @@ class Diagnosis:
         end = end if t_end is None else t_end
         if end is None:
             raise BadArgument("how far? Pass t_end= to diagnose() or to this call.")
-        sol = simulate(what, end, **start._asdict())
+        sol = simulate(what, end, **as_code(what, start._asdict()))
         t0, t1 = sol.span
         there = sol(np.linspace(t0, t1, POINTS))
         longest, forward = abs(t1 - t0), 1.0 if t1 >= t0 else -1.0

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+import time
+from collections.abc import Callable, Mapping
 from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
@@ -25,7 +26,7 @@ from .arguments import (
     refuse_unknown,
 )
 from .automatic.decide import Choosing
-from .errors import IncompatibleMethods
+from .errors import BadArgument, IncompatibleMethods
 from .model.input_tables import InputTables
 from .model.operators import Operators
 from .planning.reuse import UntraceableEvent, as_python, model_of, plan_of
@@ -144,7 +145,7 @@ def simulate(
     compile : {None, "now", "never"}
         As what a Mechanism runs: "now" as code for all of it, compiled before the run; "never" as tables of bodies, joints and
         forces, which are there at once for a mechanism of any size; None as tables beyond 100 bodies, where these have what
-        is asked for.
+        is asked for, and in first runs of what takes more than half a second to compile; `sol.plan.tier` tells.
     max_steps, max_step, first_step
         Limits of the step control.
     progress : bool, optional
@@ -219,6 +220,10 @@ def simulate(
         refuse_in_pairs(asked, start, error)
     budget = None if max_time is None and max_memory is None and cancel is None else asked.budget()
     file = None if checkpoint is None and every is None and resume is False else asked.checkpoint_file()
+    if compile is None and isinstance(system, Assembling) and _is_plain(asked, start) and not error:
+        sol = _first_answer(system, t_end, start, asked, budget)
+        if sol is not None:
+            return sol
     here = opened("simulate", system, t_end, start, by_size=True)
     if error is not False:
         check_error(error, asked)
@@ -234,6 +239,43 @@ def simulate(
     return sol
 
 
+def _is_plain(asked: Asked, start: GivenStart) -> bool:
+    """Whether a run may be made twice, by tables and by code, without anybody noticing more than the time."""
+    given = asked.events, asked.controllers, asked.checkpoint, asked.store, asked.precision, asked.prefer
+    free = all(each is None for each in (*given, start.lam0, start.hold, start.redundant))
+    return free and type(start.initial) is str and start.initial in ("check", "project")
+
+
+def _first_answer(system: Assembling, t_end, start: GivenStart, asked: Asked, budget: Budget | None) -> Solution | None:
+    """Run a mechanism as tables, which are there at once, where that is what is next; None: it is to be compiled."""
+    tiers = system.tiers()
+    if tiers is None or not tiers.by_tables:
+        return None
+    began = time.thread_time()
+    alone = asked._replace(keep=None, progress=False, max_time=None, max_memory=None, cancel=None)
+
+    def by_tables() -> Solution:
+        here = opened("simulate", system, t_end, start._replace(compile="never"))
+        sol = _simulated(here, asked, budget, None, lambda t: tiers.look(began, here.t0, t, here.t1))
+        numbers, code = system.params.as_dict(), start._replace(compile="now", q0=here.q, v0=here.v)
+
+        def by_code() -> Solution:
+            if tiers.outdated or system.params.as_dict() != numbers:
+                raise BadArgument(
+                    "the mechanism has been changed since this run, which was one of tables, and what is asked for needs its code. "
+                    'Simulate again with compile="now".'
+                )
+            return _simulated(opened("simulate", system, (here.t0, here.t1), code), alone, None, None)
+
+        sol.trail.by_code = by_code
+        return sol
+
+    sol = tiers.first(by_tables)
+    if sol is not None:
+        tiers.compile_beside(sol.trail.by_code)
+    return sol
+
+
 def _as_possible(here: Opened, asked: Asked, budget: Budget | None, file: tuple[Path, float] | None) -> Solution:
     """Run what was asked for: as plain Python where an event cannot be traced."""
     try:
@@ -243,8 +285,10 @@ def _as_possible(here: Opened, asked: Asked, budget: Budget | None, file: tuple[
             return _simulated(here, asked, budget, file)
 
 
-def _simulated(here: Opened, asked: Asked, budget: Budget | None, file: tuple[Path, float] | None) -> Solution:
-    """Run what was asked for, once the arguments are read."""
+def _simulated(
+    here: Opened, asked: Asked, budget: Budget | None, file: tuple[Path, float] | None, pays: Callable[[float], None] | None = None
+) -> Solution:
+    """Run what was asked for, once the arguments are read; `pays` is what `Attendant` takes."""
     system, t0, t1, q, v, extras, start = here
     initial, forward = start.initial, 1.0 if t1 >= t0 else -1.0
     model = model_of(system, q, v, t0, extras)
@@ -304,7 +348,7 @@ def _simulated(here: Opened, asked: Asked, budget: Budget | None, file: tuple[Pa
         run.lam0, lam0 = free_multipliers(plan, lam0), None
     crossing = Crossing(None if initial == "free" or pairs else plan_for, t1)
     attendant = None
-    if budget is not None or file is not None or keeping is not None:
+    if budget is not None or file is not None or keeping is not None or pays is not None:
         from .running.attendant import Attendant
 
         checkpoints = None
@@ -314,7 +358,7 @@ def _simulated(here: Opened, asked: Asked, budget: Budget | None, file: tuple[Pa
             from_start = (begin.q, begin.v, initial, begin.rows, begin.redundant, start.lam0)
             identity = identity_of(plan, choice, from_start, save_t, t0, t1, inputs, asked.limits())
             checkpoints = Checkpoints(*file, identity, choice, plan_for, begin, inputs)
-        attendant = Attendant(budget, checkpoints, t1, choosing, crossing, keeping)
+        attendant = Attendant(budget, checkpoints, t1, choosing, crossing, keeping, pays)
     with nullcontext() if keeping is None else keeping.of_failures():
         sol = walk(
             run, plan, begin, t0, t1, lam0, asked.progress, free=initial == "free", choosing=choosing, crossing=crossing,

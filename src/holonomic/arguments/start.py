@@ -64,6 +64,10 @@ class Assembling:
         """Return (system, q0, v0); `varying` names parameters that a sweep changes, `compile` says as what it runs."""
         raise NotImplementedError(f"{type(self).__name__} does not say what its system is")
 
+    def tiers(self) -> Any:
+        """Return what decides whether its next run is one of tables, which are there at once; None: its size decides."""
+        return None
+
     def start_states(self, given=None, before: State | None = None) -> Any:
         """Return s0: what is given, else that of an earlier run's end, else its own."""
         raise NotImplementedError(f"{type(self).__name__} does not say where its states start")
@@ -112,6 +116,11 @@ def brought(system, t_end, start: GivenStart, varying=(), by_size: bool = False)
             q0, v0 = problem.q0 if q0 is None else q0, problem.v0 if v0 is None else v0
             s0, w0 = problem.s0 if s0 is None else s0, problem.w0 if w0 is None else w0
     return system, t_end, start._replace(q0=q0, v0=v0, y0=y0, s0=s0, w0=w0)
+
+
+def as_code(system, given: dict[str, Any]) -> dict[str, Any]:
+    """Return what a run is given, so that a mechanism is code in it, where that is left open: runs are to be compared."""
+    return {**given, "compile": "now"} if isinstance(system, Assembling) and given.get("compile") is None else given
 
 
 def check_kind(call: str, system) -> None:

@@ -71,6 +71,11 @@ def addresses(name: str, functions: tuple[str, ...]) -> dict[str, int] | None:
     return found
 
 
+def all_kept() -> bool:
+    """Whether all that this process has compiled is in the cache."""
+    return all(_kept(name) is not None for name in _memory)
+
+
 def _compile(tapes: dict[str, Tape], lanes: int) -> bytes:
     machine = host.machine()
     return machine.emit_object(module_of(tapes, machine, lanes))

@@ -12,6 +12,7 @@ from ..errors import BadArgument, HolonomicError
 from ..model.call_by_name import methods_say_what_they_take
 from ..model.collector_pause import collector_paused
 from ..model.names_in_order import NumbersInOrder
+from ..running.tiers import Tiers
 from . import plane, space
 from . import shapes as sh
 from .as_tables import Numbers, to_tables
@@ -98,6 +99,7 @@ class Mechanism(NamedParts, SeriesMethods, JointMethods, DriveMethods, ForceMeth
         self._tables: Any = None
         self._tables_version = 0  # of the numbers that these have
         self._assembly: Assembly | None = None
+        self._tiers: Tiers | None = None
         self._request: tuple | None = None  # what `assemble` was asked for last
 
     @property
@@ -323,6 +325,16 @@ class Mechanism(NamedParts, SeriesMethods, JointMethods, DriveMethods, ForceMeth
             self._made = self._made.with_params(**changes)
         return self._made, assembly.q, assembly.v
 
+    def tiers(self) -> Tiers | None:
+        """What decides whether the next run is one of tables; None: its size, its elements, or that it is known as code do."""
+        known_as_code = self._made is not None and self._made.made.models
+        if known_as_code or not self.bodies or len(self.bodies) > UNROLLED or self.states:
+            return None
+        if self._tiers is None:
+            rows = sum(len(part.labels) for part in (*self.joints.values(), *self.drives.values()))
+            self._tiers = Tiers(rows, self.dimension)
+        return self._tiers
+
     def to_tables(self, varying=()):
         """Return the equations as tables of bodies, joints and forces, which run without being compiled for this mechanism.
 
@@ -371,7 +383,9 @@ class Mechanism(NamedParts, SeriesMethods, JointMethods, DriveMethods, ForceMeth
 
     def _changed(self) -> None:
         """Forget what was assembled and lowered; the next use does it again."""
-        self._made = self._tables = self._assembly = None
+        if self._tiers is not None:
+            self._tiers.outdated = True
+        self._made = self._tables = self._assembly = self._tiers = None
 
     def _moved(self) -> None:
         """Note that a number has changed: the equations stay, the assembled position does not."""

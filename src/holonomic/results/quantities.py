@@ -101,6 +101,9 @@ def _impulses(sol, index: int, times: np.ndarray) -> np.ndarray:
 @remembered("accelerations left")
 def accelerations_left(sol) -> np.ndarray:
     """G v' + γ, (time, row)."""
+    by_code = sol.source.trail.by_code
+    if by_code is not None:  # tables have no matrices of the whole system
+        sol = by_code().at_rows(*sol.trail.arrays)
     model = sol.plan.model
     flat = sampling.values_along(sol, Fn.TERMS)
     gamma = flat[:, flat.shape[1] - model.n_lam :]

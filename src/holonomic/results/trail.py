@@ -113,6 +113,7 @@ class Trail:
     rows: Rows | None = None  # where they are there at once
     single: bool = False  # one time, given as a number: users' arrays have no time axis
     named: NamedRows | None = None  # what was kept of each row in the place of states
+    by_code: Callable[[], Solution] | None = None  # makes a run of tables as code, for what only that has
     ends_alone: bool = False  # of so many coordinates that its beginning and end are kept, and what is asked for
     # of a loaded run
     slopes: np.ndarray | None = None  # q' where it is not v
@@ -121,6 +122,9 @@ class Trail:
     pairs: np.ndarray | None = None  # which row acts on which velocity
     unknowns: dict[str, np.ndarray] | None = None  # what its formulation solved for; None in early files
     known: dict[str, Any] = field(default_factory=dict)  # what was computed along the run; see `remembered`
+
+    def __getstate__(self) -> dict[str, Any]:
+        return self.__dict__ | {"by_code": None}  # the mechanism stays where it is
 
     @cached_property
     def arrays(self) -> Rows:

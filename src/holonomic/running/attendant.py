@@ -34,14 +34,16 @@ class Attendant:
         What else decides how the run goes on.
     keeping : Keeping, optional
         What takes its rows, and keeps of them what was asked for.
+    pays : callable, optional
+        Looks at a run by tables, and ends it where code is to make it: given the time it has come to.
     """
 
     def __init__(
         self, budget: Budget | None, checkpoints: Checkpoints | None, t_end: float, choosing: Choosing | None, crossing: Crossing,
-        keeping: Keeping | None = None,
+        keeping: Keeping | None = None, pays: Callable[[float], None] | None = None,
     ):  # fmt: skip
         self.budget, self.checkpoints, self.t_end = budget, checkpoints, t_end
-        self.choosing, self.crossing, self.keeping = choosing, crossing, keeping
+        self.choosing, self.crossing, self.keeping, self.pays = choosing, crossing, keeping, pays
         self._bar: Progress | None = None
         self._attended: tuple[Run, list[Solution]] | None = None
         self._counted: tuple[WrittenRows | None, int, int] = (None, 0, 0)  # of which rows, how many chunks, and their bytes
@@ -64,6 +66,8 @@ class Attendant:
         assert self._bar is not None and self._attended is not None
         self._bar.tell(t)
         run, parts = self._attended
+        if self.pays is not None:
+            self.pays(t)
         if self.keeping is not None:
             self.keeping.look(run, parts)
         over = None

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..arguments import Opened
+from ..arguments import Opened, as_code
 from ..errors import BadArgument, HolonomicError
 from ..model.dae import Dae
 from ..model.given_numbers import is_whole, positive
@@ -78,7 +78,7 @@ def _consistent(what, options: dict[str, Any]):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
-            return simulate(what, **{**options, "max_steps": 1, "progress": False})
+            return simulate(what, **as_code(what, {**options, "max_steps": 1, "progress": False}))
         except HolonomicError as problem:
             if problem.solution is None or not len(problem.solution.t):
                 raise

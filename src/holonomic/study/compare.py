@@ -18,6 +18,7 @@ from ..arguments import (
     Opened,
     Posed,
     absolute_tolerance,
+    as_code,
     check_step,
     constraint_tolerance,
     opened,
@@ -345,6 +346,7 @@ def quietly() -> Iterator[None]:
 
 def timed(what, options: dict[str, Any], repeat: int, clock):
     """Return the solution and the shortest time of its runs, after one step that compiles what is missing."""
+    options = as_code(what, options)
     try:
         simulate(what, **{**options, "max_steps": 1})
     except HolonomicError as problem:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..arguments import Posed
+from ..arguments import Posed, as_code
 from ..errors import BadArgument
 from ..integrators.runge_kutta import DOP853
 from ..kernels.signatures import Fn
@@ -147,6 +147,7 @@ def observed_order(
         raise BadArgument(f"steps={steps} must be at least two different positive step sizes.")
     given = {"t_end": t_end, "q0": q0, "v0": v0, "y0": y0}
     given |= {"formulation": formulation, "constraint_tol": constraint_tol}
+    given = as_code(system, given)
     methods = {"integrator": integrator, "stabilization": stabilization}
     runs = [simulate(system, **given, **methods, step=step) for step in steps]
     rows = _common_rows(runs)

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..arguments import Posed
+from ..arguments import Posed, as_code
 from ..errors import BadArgument, HolonomicError
 from ..integrators.runge_kutta import DOP853, RK45
 from ..kernels.signatures import Fn
@@ -107,7 +107,7 @@ def _known(problem: Posed, t_end) -> Truth:
 
 def _computed(what, system: System | Ode, given) -> Truth:
     """Run twice at tight tolerance, with different integrators and different stabilizations."""
-    free = _keeps_nothing(system)
+    free, given = _keeps_nothing(system), as_code(what, given)
     methods = (
         ("DOP853", DOP853(), None if free else Projection()),
         ("RK45", RK45(), None if free else S_both2()),

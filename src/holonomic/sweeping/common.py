@@ -154,7 +154,7 @@ def plan_job(
             warnings.simplefilter("ignore", RedundancyWarning)
             _begun(model, t0, q, v, own, choice, start)
     is_left = None
-    if choice.integrator_open and model.dense and initial != "free":
+    if choice.integrator_open and (model.dense or (model.formulations and not explicit_only)) and initial != "free":
         given = {"formulation": asked.formulation, "stabilization": asked.stabilization}
         starts = list(consistent_starts(model, choice, members, member, t0, start))
         if explicit_only:

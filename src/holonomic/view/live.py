@@ -72,6 +72,8 @@ def live_page(
     start = GivenStart(**{name: options.pop(name) for name in STARTS if name in options})
     choices, labels = choices_of(methods, told)
     if isinstance(what, Solution):
+        if what.trail.by_code is not None:
+            what = what.trail.by_code()
         system, sol = with_drawing(what.plan.model.system), what
         if methods is None:
             choices = [chosen_in(what)]

@@ -1,0 +1,48 @@
+"""Sweeps of tables begin and go on with the methods that `simulate` takes, implicit ones, too."""
+
+import numpy as np
+import pytest
+from holonomic import BDF, Index2, Projection, Radau, simulate, sweep
+from holonomic.multibody import Mechanism
+
+MASSES = [0.1, 0.2, 0.4]
+
+
+def rope(links: int, damping: float = 0.0) -> Mechanism:
+    m = Mechanism(gravity=(0, -9.81))
+    m.chain("rope", at=((0, 0), (0.1 * links, 0)), links=links, mass=0.1 * links, first=m.ground)
+    for i in range(links if damping else 0):
+        m.torsion_spring(f"rope pin {i}", stiffness=100 * damping, damping=damping)
+    return m
+
+
+def agree(m: Mechanism, t_end: float, **given):
+    """Run three members in a sweep and one by one; return the ensemble."""
+    name = "rope 0.mass"
+    runs = sweep(m, t_end, params={name: MASSES}, compile="never", **given)
+    assert not runs.failed and runs.plan.tier == "tables"
+    for mass, q in zip(MASSES, runs.q, strict=True):
+        m.params[name] = mass
+        assert np.array_equal(simulate(m, t_end, compile="never", save_at=2, **given).q, q)
+    return runs
+
+
+@pytest.mark.parametrize("integrator", [Radau(), BDF()])
+def test_implicit_methods_that_are_named(integrator):
+    agree(rope(6), 0.1, rtol=1e-5, integrator=integrator, formulation=Index2(), stabilization=Projection())
+
+
+def test_stiff_members_are_implicit_by_themselves():
+    runs = agree(rope(8, damping=50.0), 0.1, rtol=1e-4)
+    assert "Radau" in repr(runs.plan) and max(runs.steps) < 200
+
+
+def test_calm_members_are_explicit_by_themselves():
+    assert "DOP853" in repr(agree(rope(8), 0.1, rtol=1e-6).plan)
+
+
+def test_threads_give_the_same_numbers():
+    m = rope(8, damping=50.0)
+    params = {"rope 0.mass": np.linspace(0.1, 0.4, 9)}
+    one, two = (sweep(m, 0.1, rtol=1e-4, params=params, compile="never", workers=workers) for workers in (1, 3))
+    assert np.array_equal(one.q, two.q)
