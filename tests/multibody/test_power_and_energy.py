@@ -18,7 +18,7 @@ AGREES = 1e-7  # of the largest part of the change; constraints are kept to 1e-1
 
 def energy_rates(sol, m):
     """Change per second of kinetic, gravitational and elastic energy along the motion, by a central difference."""
-    record = m.to_system()[0].resolver.record(sol)
+    record = sol.trail.mechanism.record(sol)
     Z = [np.eye(3 * len(m.bodies)) if m.dimension == 2 else m.kit.directions(q) for q in sol.q]
     change = np.stack([z @ v for z, v in zip(Z, sol.v, strict=True)])
 

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+
 from holonomic import BDF, Index2, Projection, Radau, simulate, sweep
 from holonomic.multibody import Mechanism
 

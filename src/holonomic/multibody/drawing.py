@@ -43,10 +43,10 @@ def describe(resolver, p) -> dict[str, Any]:
         {"name": point.name, "body": point.mark[0], "at": local.point(point.mark)} for point in resolver.points.values()
     ]
     shapes = resolver.drawing()
-    bodies = []
+    bodies, held_at = [], _places((*joints, *links))
     for k, (name, body) in enumerate(resolver.bodies.items()):
         drawn = [_plain(shape) for shape in shapes[name]]
-        held = _places(k, (*joints, *links))
+        held = held_at.get(k, [])
         found = drawn + _stems(drawn, [shape.size for shape in body.shapes], held)
         bodies.append({"name": name, "shapes": found or _sketch(k, held, points, slides)})
     ground = [
@@ -104,9 +104,13 @@ def _plain(shape: dict[str, Any]) -> dict[str, Any]:
     return found | {key: np.array(value).tolist() if np.ndim(value) else value for key, value in outline.items()}
 
 
-def _places(k: int, parts) -> list[list[float]]:
-    """Where joints and links hold body k, in its frame."""
-    return [at for part in parts for body, at in zip(part["bodies"], part["at"], strict=True) if body == k]
+def _places(parts) -> dict[int, list[list[float]]]:
+    """Where joints and links hold each body, in its frame."""
+    found: dict[int, list[list[float]]] = {}
+    for part in parts:
+        for body, at in zip(part["bodies"], part["at"], strict=True):
+            found.setdefault(body, []).append(at)
+    return found
 
 
 def _stems(shapes: list[dict[str, Any]], sizes: list[float], held) -> list[dict[str, Any]]:

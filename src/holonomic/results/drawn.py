@@ -16,6 +16,8 @@ from ..model.dae import state_values
 from .trail import remembered
 
 FRAMES = 600  # of a drawing in a file
+MOST_NUMBERS = 2_000_000  # of places in such frames
+MANY_JOINTS = 1000  # above which forces are drawn where they are asked for
 NOTHING = {"gravity": None, "bodies": [], "ground": [], "joints": [], "links": [], "points": []}
 
 
@@ -40,7 +42,7 @@ def scene(sol) -> dict[str, Any] | None:
 
 @remembered("drawn")
 def arrays(sol) -> dict[str, np.ndarray]:
-    """Return what moves the drawing, by name, time first: forces of joints, corners of lines."""
+    """Return what moves the drawing, by name, time first: forces of joints, corners of lines; not of very many joints."""
     what = scene(sol)
     if what is None:
         return {}
@@ -49,6 +51,8 @@ def arrays(sol) -> dict[str, np.ndarray]:
         if len({row.shape for row in rows}) != 1:
             raise BadArgument("drawing() must return the same number of points at all times.")
         return {"lines": np.stack(rows)}
+    if len(joint_names(what)) > MANY_JOINTS:
+        return {}
     return {"forces": sol.trail.mechanism.joint_forces(sol, joint_names(what))}
 
 
@@ -59,7 +63,8 @@ def frames(sol, count: int = FRAMES) -> dict[str, np.ndarray]:
     """
     if sol.trail.data is None:
         return sol.trail.frames
-    if scene(sol) is None or len(sol.trail.arrays[0]) >= count or not sol.trail.looks_inside:
+    few = sol.plan.model.nq * count <= MOST_NUMBERS
+    if not few or scene(sol) is None or len(sol.trail.arrays[0]) >= count or not sol.trail.looks_inside:
         return {}
     try:
         there = sol(np.linspace(*sol.span, count))

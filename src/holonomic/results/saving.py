@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import struct
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -57,8 +58,9 @@ class Labels:
 
     @classmethod
     def of(cls, model) -> Labels:
-        names = [name for name in cls.__dataclass_fields__ if name != "order"]
-        return cls(order=order_of(model), **{name: getattr(model, name) for name in names})
+        known = {name: getattr(model, name) for name in cls.__dataclass_fields__ if name != "order"}
+        listed = {name: list(names) for name, names in known.items() if isinstance(names, Sequence)}
+        return cls(order=order_of(model), **known | listed)
 
     @classmethod
     def read(cls, said: dict[str, Any]) -> Labels:

@@ -47,6 +47,8 @@ def panel(sol, name: str) -> Panel:
     if not isinstance(name, str):
         raise BadArgument(f'quantities are shown by name, such as "q" or "drift", got {name!r}.')
     model = sol.plan.model
+    if "." in name and _is_part(sol, name):
+        return _part(sol, name)
     angles, coordinates = model.turns[: model.nc], list(model.coordinates)
     if is_dae(model) and name in ("x", "dx", "ddx")[: order_of(model)]:
         values, first = as_columns(sol, getattr(sol, name)), name.count("d") * len(coordinates) // order_of(model)

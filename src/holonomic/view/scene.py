@@ -16,10 +16,12 @@ import numpy as np
 
 from ..errors import BadArgument, HolonomicError
 from ..results import drawn, report
+from ..results.drawn import joint_names
 from ..results.naming import is_dae, order_of
 from ..results.solution import Solution
 from .page_arguments import switch, text, texts, whole
 from .signals import Signal, signals_of
+from .thinning import MANY, thinned
 
 FRAMES = 1000
 FINE = 0.25  # rad; a body should turn by no more from one frame to the next
@@ -80,7 +82,12 @@ def scene_of(
                 f"{name} shows another mechanism than {names[0]}; runs side by side need the same bodies."
             )
     count = _frame_count(runs, frames, notes)
-    tracks = [_track(sol, name, count, wanted, notes) for sol, name in zip(runs, names, strict=True)]
+    bodies = None
+    if what is not None:
+        if len(what["bodies"]) > MANY and not forces:
+            notes.append("Forces of joints are left out of so many; forces=True draws them.")
+        what, bodies = thinned(what, notes)
+    tracks = [_track(sol, name, count, wanted, notes, what, bodies, forces) for sol, name in zip(runs, names, strict=True)]
     what = None if what is None else _even_widths(what)
     known = [part["name"] for part in (*what["points"], *what["bodies"], *what["joints"])] if what else []
     known += [line["name"] for line in what.get("lines", ())] if what else []
@@ -196,7 +203,11 @@ def _sampled(sol, count: int) -> Solution:
         return sol
 
 
-def _track(sol, name: str, count: int, wanted: list[str], notes: list[str]) -> Track:
+def _track(
+    sol, name: str, count: int, wanted: list[str], notes: list[str], drawn_now: dict[str, Any] | None,
+    kept_bodies: list[int] | None, forces: bool,
+) -> Track:
+    """The frames of a run; of its bodies those that are drawn now, by number, None: all."""
     fine = _sampled(sol, count)
     t, keep = np.unique(np.atleast_1d(fine.t), return_index=True)
     if sol.span[1] < sol.span[0]:
@@ -209,9 +220,15 @@ def _track(sol, name: str, count: int, wanted: list[str], notes: list[str]) -> T
     source = sol.source
     kept = source.trail.frames if sol is source and source.trail.data is None else {}  # exact, where sol(t) is cubic
     poses = np.atleast_2d(kept.get("q", fine.q))[:, : width * bodies].reshape(n, bodies, width)[keep]
+    if kept_bodies is not None:
+        poses = poses[:, kept_bodies]
     if dimension == 3 and bodies:
         poses = _same_side(poses)
     moving = {key: kept.get(key, values).reshape(n, -1, dimension)[keep] for key, values in drawn.arrays(fine).items()}
+    if drawn_now is not None and bodies > MANY:
+        moving.pop("forces", None)
+        if forces:
+            moving["forces"] = fine.trail.mechanism.joint_forces(fine, joint_names(drawn_now)).reshape(n, -1, dimension)[keep]
     none = np.zeros((len(t), 0, dimension))
     stopped = source.trail.stopped
     return Track(

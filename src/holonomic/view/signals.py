@@ -10,6 +10,7 @@ from ..errors import HolonomicError
 from ..results import drawn
 from ..results.drawn import joint_names
 from .panels import FLOOR, Panel, panel
+from .thinning import MANY
 
 MOST_SIGNALS = 2_000_000  # numbers of signals that nobody has asked for: 8 MB
 HOLD_ROTATIONS = ("prismatic", "fixed")  # joints whose torques are of interest
@@ -61,6 +62,9 @@ def signals_of(sol, fine, keep, wanted: list[str], notes: list[str]) -> list[Sig
             left += room < made.values.size
             found += [made] if room >= made.values.size else []
             room -= made.values.size
+    what = drawn.scene(sol)
+    if what is not None and len(what["bodies"]) > MANY:
+        notes.append("Signals of bodies and joints are left out of so many; signals= asks for some by name.")
     if left:
         notes.append(f"{left} signals are left out, so that the page stays small; signals= asks for some by name.")
     return found
@@ -71,11 +75,14 @@ def _offered(sol) -> list[tuple[str, str]]:
     model = sol.plan.model
     found = [(name, "Outputs") for name in model.output_shapes]
     what = drawn.scene(sol)
+    if what is not None and len(what["bodies"]) > MANY:
+        return found
     if what is not None and what["bodies"]:
+        holding = {joint["name"] for joint in what["joints"] if joint["kind"] in HOLD_ROTATIONS}
         for joint in what["joints"]:
             kinds = sol.trail.mechanism.joints[joint["name"]].coordinate
             found += [(f"{joint['name']}.{key}", "Joints") for key in ((kinds, "speed") if kinds else ())]
-        found += [(f"{name}.torque", "Joints") for name in joint_names(what) if _turns(what, name)]
+        found += [(f"{name}.torque", "Joints") for name in joint_names(what) if name in holding]
         return found
     letters = ("x", "dx", "ddx", "y") if model.is_ode and model.n_constraints else ("y",) if model.is_ode else (
         "q", "v", "a", "lam", "reactions",
@@ -87,17 +94,13 @@ def _velocities(sol, fine, keep) -> list[Signal]:
     """Velocities of bodies, straight from the columns of v; in the plane their angular speed, too."""
     what = drawn.scene(sol)
     found = []
-    for k, body in enumerate(what["bodies"] if what else ()):
+    for k, body in enumerate(what["bodies"] if what and len(what["bodies"]) <= MANY else ()):
         n, nv = (2, 3) if what["dimension"] == 2 else (3, 6)
         v = np.atleast_2d(fine.v)[keep, nv * k : nv * (k + 1)]
         found.append(Signal(f"{body['name']}.velocity", "Bodies", "m/s", list("xyz"[:n]), v[:, :n]))
         if n == 2:
             found.append(Signal(f"{body['name']}.speed", "Bodies", "rad/s", [""], v[:, 2:]))
     return found
-
-
-def _turns(what, name: str) -> bool:
-    return any(joint["name"] == name and joint["kind"] in HOLD_ROTATIONS for joint in what["joints"])
 
 
 def _from(made: Panel, name: str, group: str, keep) -> Signal:
