@@ -135,6 +135,8 @@ class Beside:
             return
         if not self.pid:
             _be_beside(run, self.owner)
+        if not _all:
+            atexit.register(_end_all)
         _all.append(self)
 
     @property
@@ -168,7 +170,6 @@ class Beside:
 _all: list[Beside] = []
 
 
-@atexit.register
 def _end_all() -> None:
     for one in _all:
         one.end()
