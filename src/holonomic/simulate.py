@@ -168,8 +168,9 @@ def simulate(
         Estimate the global error by a second run at 0.15 times the tolerance, about as long as the first: `sol.error.q`, `.v`,
         `.lam` hold it along the run, `print(sol)` says digits, and plots draw it as a band.
     precision : {None, "double", "double-double"}
-        With "double-double" the run has 31 digits, by explicit Runge-Kutta methods on pairs of doubles; rtol is 1e-20 and atol a
-        thousandth of it where they are not given. Numbers that are given mean their doubles. `sol.exact` has the digits.
+        With "double-double" the run has 31 digits, by explicit Runge-Kutta methods or, with a fixed step, Gauss's on pairs of
+        doubles; rtol is 1e-20 and atol a thousandth of it where they are not given. Numbers that are given mean their doubles.
+        `sol.exact` has the digits.
     keep : list of str or "all", optional
         Keep these quantities only, at every step or at `save_at`: "q", "v", coordinates, outputs, "energy", parts of a mechanism,
         such as "tip", or quantities of them, such as "A.force". Whole states are kept of the beginning and the end. Left out,

@@ -23,13 +23,15 @@ References
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from fractions import Fraction
 from functools import cache, partial
 
 import numpy as np
 
 from ..errors import NO_CONVERGENCE, OK, SINGULAR, BadArgument
 from ..kernels.evaluate import evaluate
-from ..kernels.newton import AT_ROUNDING, LOOSE, ROUNDING, small
+from ..kernels.newton import AT_ROUNDING, LOOSE, small
+from ..kernels.newton import ROUNDING as NEAR_ROUNDING
 from ..kernels.newton_operators import factor_pairs, factor_systems, linearize, solve_pair, solve_real, vectors_at
 from ..kernels.signatures import ADVANCE, DENSE, EQUATIONS, INTERPOLATE, Fn, call_model
 from ..model.call_by_name import refuses_unknown
@@ -43,7 +45,7 @@ from .rattle import accept
 MOST_STAGES = 12  # order 24; from here on T, whose condition grows tenfold with two stages, costs more digits than stages bring
 STAGES = 1  # ip: how many
 Z = 2  # rows of K from here on: the stages, then values and slopes at τ_k
-ITERATIONS = 30
+MOST_ITERATIONS = 30
 # fp behind the scales (3 + 2 ny numbers), the first ones as those of Radau: c, d, a, T, T⁻¹; γ, or 0, and α, β of each pair; then
 # weights by which algebraic unknowns at the end follow from those of stages; 0, τ_k, 1, ℓ_k'(τ_k) of these and what scales ℓ_k
 
@@ -68,29 +70,64 @@ def gauss_work(stages: int, size) -> int:
 @cache
 def table(stages: int) -> np.ndarray:
     """The numbers of the method."""
-    s = stages
-    c = (np.polynomial.legendre.leggauss(s)[0] + 1.0) / 2.0
-    with_start = np.concatenate([[0.0], c])
-    a = lagrange_slopes(with_start)[1:, 1:]
-    values, vectors = np.linalg.eig(a)
+    c = (np.polynomial.legendre.leggauss(stages)[0] + 1.0) / 2.0
+    return np.concatenate(numbers_of(c, looked_at(stages), *eigenvectors(stages)))
+
+
+def exact_table(stages: int) -> list:
+    """The same without rounding, but for the numbers of Newton's matrix, where doubles are enough."""
+    inside = np.array([*map(Fraction, looked_at(stages))])
+    return [*np.concatenate(numbers_of(exact_nodes(stages), inside, *eigenvectors(stages)))]
+
+
+def numbers_of(c: np.ndarray, inside: np.ndarray, T: np.ndarray, shifts: list) -> list:
+    """The numbers that follow from nodes and from eigenvectors of a, in the order of fp."""
+    with_start = np.concatenate([[0 * c[0]], c])
+    apart = inside[:, None] - inside + np.eye(len(inside), dtype=int)
+    return [
+        c, lagrange_at(with_start, 1)[1:], lagrange_slopes(with_start)[1:, 1:].ravel(), T.ravel(), np.linalg.inv(T).ravel(),
+        shifts, lagrange_at(c, 1), inside, np.diag(lagrange_slopes(inside)), 1 / np.prod(apart, axis=1),
+    ]  # fmt: skip
+
+
+@cache
+def eigenvectors(stages: int) -> tuple[np.ndarray, list]:
+    """T and γ, or 0, and α, β of each pair, of Newton's matrices."""
+    c = (np.polynomial.legendre.leggauss(stages)[0] + 1.0) / 2.0
+    values, vectors = np.linalg.eig(lagrange_slopes(np.concatenate([[0.0], c]))[1:, 1:])
     pairs = sorted(np.flatnonzero(values.imag > 1e-6), key=lambda k: values[k].imag)
-    real = [int(np.argmin(np.abs(values.imag)))] if s % 2 else []
+    real = [int(np.argmin(np.abs(values.imag)))] if stages % 2 else []
     columns = [vectors[:, k].real for k in real]
     columns += [part for k in pairs for part in (vectors[:, k].real, vectors[:, k].imag)]
-    T = np.column_stack(columns)
     shifts = [values[real[0]].real if real else 0.0, *(part for k in pairs for part in (values[k].real, values[k].imag))]
-    inside = (1.0 - np.cos(np.pi * np.arange(max(s, 2)) / (max(s, 2) - 1))) / 2.0
-    apart = inside[:, None] - inside + np.eye(len(inside))
-    return np.concatenate([
-        c, lagrange_at(with_start, 1.0)[1:], a.ravel(), T.ravel(), np.linalg.inv(T).ravel(), shifts, lagrange_at(c, 1.0),
-        inside, np.diag(lagrange_slopes(inside)), 1.0 / np.prod(apart, axis=1),
-    ])  # fmt: skip
+    return np.column_stack(columns), shifts
 
 
-def lagrange_at(nodes: np.ndarray, theta: float) -> np.ndarray:
-    """ℓ_j(θ)"""
-    apart = nodes[:, None] - nodes + np.eye(len(nodes))
-    from_here = np.where(np.eye(len(nodes)) > 0.0, 1.0, theta - nodes)
+def looked_at(stages: int) -> np.ndarray:
+    """0, τ_k, 1"""
+    count = max(stages, 2)
+    return (1.0 - np.cos(np.pi * np.arange(count) / (count - 1))) / 2.0
+
+
+def exact_nodes(stages: int) -> np.ndarray:
+    """c to 2⁻²⁰⁰, in order: zeros of Legendre's polynomial by Newton's method."""
+    found = []
+    for start in np.polynomial.legendre.leggauss(stages)[0]:
+        x = Fraction(float(start))
+        for _ in range(4):
+            below, here = Fraction(1), x
+            for k in range(1, stages):
+                below, here = here, ((2 * k + 1) * x * here - k * below) / (k + 1)
+            x -= here * (x * x - 1) / (stages * (x * here - below))
+            x = Fraction(round(x * (1 << 200)), 1 << 200)
+        found.append((x + 1) / 2)
+    return np.array(found)
+
+
+def lagrange_at(nodes: np.ndarray, theta) -> np.ndarray:
+    """ℓ_j(θ), of doubles or fractions."""
+    apart = nodes[:, None] - nodes + np.eye(len(nodes), dtype=int)
+    from_here = np.where(np.eye(len(nodes)) > 0.0, 1, theta - nodes)
     return np.prod(from_here / apart, axis=1)
 
 
@@ -176,7 +213,7 @@ def solve_stages(model, method, run, t, h, state):
     at_y = at_r + stages * ny
     predict(K, h, fp, c, stages, differential, ny)
     before, fresh, resting = 0.0, True, 0
-    for iteration in range(ITERATIONS):
+    for iteration in range(MOST_ITERATIONS):
         if fresh and factor(model, run, t, h, state, fp, c, stages) != OK:
             return SINGULAR
         for stage in range(stages):
@@ -190,7 +227,7 @@ def solve_stages(model, method, run, t, h, state):
         to_come = change * min(1.0, rate) if iteration > 1 else change
         # one fall that fails to come is chance where steps are long, several are rounding
         resting = resting + 1 if rate >= AT_ROUNDING else 0
-        limit = LOOSE if resting > 2 else ROUNDING
+        limit = LOOSE if resting > 2 else NEAR_ROUNDING
         at_rest = iteration > 2 and resting > 0 and small(change, limit, x, h, fp, size.nq, differential, ny)
         if to_come <= fp[1] or at_rest:
             return OK
@@ -238,17 +275,17 @@ def dense(model, method, run, t, h, state):
 
 
 @leaf
-def add_slope(out, factor, K, row, n):
-    """out += factor times a row"""
+def add_slope(out, weight, K, row, n):
+    """out += weight times a row"""
     for i in range(n):
-        out[i] += factor * K[row, i]
+        out[i] += weight * K[row, i]
 
 
 @leaf
-def add_end(out, factor, x, xn, n):
-    """out += factor (xn - x)"""
+def add_end(out, weight, x, xn, n):
+    """out += weight (xn - x)"""
     for i in range(n):
-        out[i] += factor * (xn[i] - x[i])
+        out[i] += weight * (xn[i] - x[i])
 
 
 @kernel(INTERPOLATE)
@@ -298,7 +335,7 @@ class _Gauss(Integrator):
                 "advance": advance, "finish": hermite.finish, "accept": accept, "dense": inside[0], "interpolate": inside[1],
             },
             ip=np.array([1, s], dtype=np.int64), fp=table(s), rows=Z + s + 2 * max(0, s - 2), errors=0,
-            work=partial(gauss_work, s), wants_scales=True,
+            work=partial(gauss_work, s), wants_scales=True, exact_fp=partial(exact_table, s),
             unrolls=((Fn.NEWTON_FACTOR, Fn.NEWTON_SOLVE) if s % 2 else ()) + (Fn.COMPLEX_FACTOR, Fn.COMPLEX_SOLVE),
         )  # fmt: skip
 

@@ -77,12 +77,13 @@ def table(stages: int) -> np.ndarray:
 
 
 def lagrange_slopes(nodes: np.ndarray) -> np.ndarray:
-    """ℓ_j' at the nodes, row by row. Products of differences and sums of their inverses: nothing is lost by rounding."""
+    """ℓ_j' at the nodes, row by row, of doubles or fractions. Products of differences and sums of their inverses: nothing is
+    lost by rounding."""
     apart = nodes[:, None] - nodes
-    np.fill_diagonal(apart, 1.0)
-    weights = 1.0 / np.prod(apart, axis=1)
+    np.fill_diagonal(apart, 0 * nodes[0] + 1)
+    weights = 1 / np.prod(apart, axis=1)
     slopes = weights / weights[:, None] / apart
-    np.fill_diagonal(slopes, np.sum(1.0 / apart, axis=1) - 1.0)
+    np.fill_diagonal(slopes, np.sum(1 / apart, axis=1) - 1)
     return slopes
 
 

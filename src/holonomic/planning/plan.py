@@ -39,7 +39,8 @@ from .words import methods
 
 # what a kernel asks for by its status
 MISSING = {NEED_REFINED: Fn.REFINED, NEED_TERMS: Fn.TERMS, NEED_PASSAGE: Slot.PASSAGE}
-TIGHT = 1e-10  # tolerance of Newton's method where steps are fixed; it goes on to 1e-5 of it
+# tolerance of Newton's method where steps are fixed; it goes on to 1e-5 of it
+TIGHT = {"double": 1e-10, "double-double": 1e-25}
 
 
 class Plan:
@@ -135,7 +136,7 @@ class Plan:
         rtol, atol = self.choice.kept_rtol, self.atol
         bound = max(10 * np.finfo(float).eps / rtol, min(0.03, rtol**0.5))
         if self.choice.step is not None:  # there is no error to compare with: as far as rounding lets it
-            rtol, bound = min(rtol, TIGHT), 1e-5
+            rtol, bound = min(rtol, TIGHT[self.choice.precision]), 1e-5
             atol = 0.1 * atol
         powers = np.concatenate([np.full(block.size, block.power) for block in self.blocks])
         if isinstance(self.model.system, Dae):  # x^(j) is of an index m - j below that of y

@@ -23,6 +23,7 @@ from llvmlite import ir
 from ..errors import OK
 from ..kernels.evaluate import judge_field
 from ..kernels.memory import RUN, SIZE
+from ..kernels.newton_operators import factor_dense, factor_dense_pair, scale_dense, solve_dense, solve_dense_pair
 from ..kernels.signatures import (
     CAREFUL,
     ENERGY,
@@ -54,9 +55,12 @@ from ..printing.pair_machine import ArrayType, PairMachine, Unprintable
 from ..printing.pair_tapes import tape_function
 from ..printing.ready import ready
 from ..printing.specialize import Specializer
+from .refused import refuse_factors
 
 REALS, WHOLES = "run_reals", "run_wholes"
-NUMBERS = {"EPS": EPS, "ROUNDING": ROUNDING / EPS_OF_DOUBLES * EPS}
+# Newton's method has twice as far to go, and to its corrections the growth of an elimination in a fixed order leaves digits enough
+NUMBERS = {"EPS": EPS, "ROUNDING": ROUNDING / EPS_OF_DOUBLES * EPS, "GROWTH": 1e20, "MOST_ITERATIONS": 90}
+DENSE_LU = {factor_dense: 1, factor_dense_pair: 1, scale_dense: 0, solve_dense: 0, solve_dense_pair: 0}  # fails where it is asked
 # fields of a run that never change, and what no run has here: paths over singular positions, dense output in doubt
 FIXED = (
     "exponent", "beta", "safety", "factor_min", "factor_max", "keeps_below", "fixed", "last_stage", "keep_steps", "steers",
@@ -139,8 +143,9 @@ def _made(plan: Plan, memory) -> PairProgram:
     Its entries are `begin` and `drive`; where they have a meaning, `ready`, which moves a start onto the constraints, and
     `residuals` and `energies` of a state.
     """
-    run, start = Specializer({ask_for_passage: OK}, numbers=NUMBERS), Specializer(prefix="start_", numbers=NUMBERS)
+    run, start = Specializer({ask_for_passage: OK, **DENSE_LU}, numbers=NUMBERS), Specializer(prefix="start_", numbers=NUMBERS)
     bound, of_run, of_start = _bound(plan, memory), _tapes(plan), start_tapes(plan)
+    refuse_factors(of_run)
     entries = {"begin": run.function(begin, bound), "drive": run.function(drive, bound)}
     if of_start:
         model = Parts(bound["model"].fields | {"size": _known(start_size(plan, of_start))})
@@ -194,9 +199,13 @@ def _content(functions, tapes: dict[str, Tape], entries) -> str:
 
 def _tapes(plan: Plan) -> dict[Fn, Tape]:
     """Model functions that a run of the plan calls."""
+    return dict(plan.model.tapes(_functions(plan), plan.variant))
+
+
+def _functions(plan: Plan) -> tuple[Fn, ...]:
+    """Which these are."""
     others = (Fn.CAREFUL, Fn.REFINED, Fn.TERMS, Fn.EVENTS, Fn.EVENT_RATES)
-    wanted = tuple(fn for fn in Fn if plan.fns[2 * fn] and fn not in others)
-    return dict(plan.model.tapes(wanted, plan.variant))
+    return tuple(fn for fn in Fn if plan.fns[2 * fn] and fn not in others)
 
 
 def start_tapes(plan: Plan) -> dict[Fn, Tape]:
@@ -253,7 +262,7 @@ def _bound(plan: Plan, memory) -> dict[str, Any]:
     return {
         "slots": Table(dict(enumerate(_kernels(plan)))),
         "model": apart(
-            Model, fns=Table({2 * CAREFUL: judge_field}), size=_known(size)
+            Model, fns=Table({int(fn): True for fn in _functions(plan)} | {2 * CAREFUL: judge_field}), size=_known(size)
         ),
         "method": apart(Method, ip=Known(np.asarray(lowered.ip)), sp=Array((len(plan.sp),), _numbers_known(plan), "method_sp")),
         "run": Parts(fields, known),

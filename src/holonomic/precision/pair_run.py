@@ -54,7 +54,10 @@ class PairRun(Run):
                 ("start_asked", np.zeros(len(START_ASKS))), (REALS, np.zeros(len(self._places[REAL]))),
             )
         }  # fmt: skip
-        self.arrays["method_fp"] = pairs_of(lowered.exact_fp())
+        exact = lowered.exact_fp()
+        # those of Newton's method stand before; where they are endless, products of pairs have no number
+        scales = np.minimum(lowered.fp[: len(lowered.fp) - len(exact)], 1e200)
+        self.arrays["method_fp"] = np.concatenate([in_pairs(scales), pairs_of(exact)])
         self.arrays[WHOLES] = np.zeros(len(self._places[WHOLE]), dtype=np.int64)
         try:
             self.program = program_of(plan, self.memory)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ..errors import IncompatibleMethods
+from ..kernels.signatures import Fn
 from ..planning.plan import Plan
 
 DOUBLES = 'or leave out precision="double-double".'
@@ -15,6 +16,15 @@ def refuse(plan: Plan, inputs) -> None:
         raise IncompatibleMethods(f'precision="double-double": {why}')
 
 
+def refuse_factors(tapes) -> None:
+    """Refuse an implicit method where Newton's matrix has no straight-line factors, but says that they do not serve."""
+    if any(len(tapes[fn].outputs) == 1 for fn in (Fn.NEWTON_FACTOR, Fn.COMPLEX_FACTOR) if fn in tapes):
+        raise IncompatibleMethods(
+            'precision="double-double": Newton\'s matrix takes more products than straight-line code has, and larger ones are '
+            f"factored in doubles. Use DOP853() or RK45(), {DOUBLES}"
+        )
+
+
 def why_not(plan: Plan, inputs) -> str | None:
     """Say why a plan does not run in double-double and what to do; None: it does."""
     model, choice, integrator = plan.model, plan.choice, plan.choice.integrator
@@ -22,14 +32,16 @@ def why_not(plan: Plan, inputs) -> str | None:
         return f"the system runs as plain Python, whose numbers are doubles. Make its functions traceable, {DOUBLES}"
     if not model.dense:
         return f'tables and operators compute in doubles. Pass compile="now", {DOUBLES}'
-    if "ode" not in choice.formulation.gives:
+    others = f"Use GaussLegendre(stages=6) with step=, DOP853() or RK45(), {DOUBLES}"
+    exact = plan.integrator.exact_fp is not None
+    if "ode" not in choice.formulation.gives and not exact:
         name = repr(choice.formulation)
         return f"{name} takes implicit integrators, which solve their equations in doubles. Use formulation=Index1(), {DOUBLES}"
-    if integrator.takes != "ode" or integrator.implicit:
-        return f"{integrator!r} solves equations in every step, which is done in doubles. Use DOP853() or RK45(), {DOUBLES}"
-    if plan.integrator.exact_fp is None:
+    if (integrator.takes != "ode" or integrator.implicit) and not exact:
+        return f"{integrator!r} solves equations in every step, which is done in doubles. {others}"
+    if not exact:
         return f"the coefficients of {integrator!r} are doubles. Use DOP853(), RK45(), RK23() or RK4(), {DOUBLES}"
-    if plan.variant.selector is not None or plan.variant.formulation is not None:
+    if plan.variant.selector is not None:
         return f"{choice.formulation!r} chooses coordinates by matrices of doubles. Use formulation=Index1(), {DOUBLES}"
     if model.is_ode and (model.n_lam or model.n_constraints):
         return f"the unknowns y of a Dae are found in doubles. State the equations as a System, {DOUBLES}"

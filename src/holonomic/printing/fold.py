@@ -231,7 +231,8 @@ class Folding:
         return ast.Subscript(as_code(self.fold(node.value)), as_code(index), ast.Load())
 
     def _on_slice(self, node):
-        return node
+        ends = [None if end is None else as_code(self.fold(end)) for end in (node.lower, node.upper, node.step)]
+        return ast.Slice(*ends)
 
     def _on_call(self, node):
         function = self.fold(node.func)

@@ -283,8 +283,8 @@ class _Function:
         if isinstance(node.value, ast.Attribute):  # .shape
             return WHOLE
         kind = self.type_of(node.value)
-        if kind is None:
-            return None
+        if kind is None or isinstance(node.slice, ast.Slice):
+            return kind
         left = kind.axes - (len(node.slice.elts) if isinstance(node.slice, ast.Tuple) else 1)
         return ArrayType(kind.kind, left) if left else kind.kind
 
@@ -368,7 +368,10 @@ class _Function:
             self.views[target.id] = self.value(node.value)
         elif isinstance(target, ast.Tuple):
             for name, value, each in zip(target.elts, self.value(node.value), kind, strict=True):
-                self._put(name, value, each)
+                if isinstance(each, ArrayType):
+                    self.views[name.id] = value
+                else:
+                    self._put(name, value, each)
         else:
             self._put(target, self.value(node.value), kind)
 
@@ -630,10 +633,21 @@ class _Function:
     def _on_subscript(self, node):
         if isinstance(node.value, ast.Attribute) and node.value.attr == "shape":
             return self.value(node.value.value).lengths[node.slice.value]
+        if isinstance(node.slice, ast.Slice):
+            return self._piece(self.value(node.value), node.slice)
         pointer, kind = self._entry(node)
         if isinstance(kind, ArrayType):
             return ArrayPlace(kind, pointer, self.value(node.value).lengths[1:])
         return self.builder.load(pointer, typ=LLVM[kind])
+
+    def _piece(self, view: ArrayPlace, piece: ast.Slice) -> ArrayPlace:
+        """Entries of an array with one axis, from one on and up to another."""
+        if view.type.axes != 1 or piece.step is not None:
+            raise Unprintable(f"a piece {ast.unparse(piece)} of an array")
+        first = ir.Constant(WORD, 0) if piece.lower is None else self.value(piece.lower)
+        behind = view.lengths[0] if piece.upper is None else self.value(piece.upper)
+        pointer = self.builder.gep(view.pointer, [first], inbounds=True, source_etype=LLVM[view.type.kind])
+        return ArrayPlace(view.type, pointer, (self.builder.sub(behind, first),))
 
     def _on_call(self, node):
         name = ast.unparse(node.func)
