@@ -89,6 +89,10 @@ class OfFronts:
                 (Fn.COMPLEX_FACTOR, kernels.table_complex_factor, made.complex),
                 (Fn.COMPLEX_SOLVE, kernels.table_complex_solve, 2 * size),
                 (Fn.GRADIENTS, kernels.table_gradients, size),
+                *((
+                    (Fn.MOTION_FACTOR, kernels.table_motion_factor, made.real),
+                    (Fn.MOTION_TIMES, kernels.table_motion_times, size),
+                ) if not made.n_turned else ()),
             )
         }
 

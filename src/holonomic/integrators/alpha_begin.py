@@ -15,7 +15,6 @@ from __future__ import annotations
 
 from ..errors import OK, SINGULAR
 from ..kernels.evaluate import evaluate
-from ..kernels.newton_operators import linearize_by_rows
 from ..kernels.signatures import RESIDUAL, call_model
 from ..native.marks import inner, leaf
 from .alpha_equations import (
@@ -32,9 +31,10 @@ from .alpha_equations import (
     clear_aim,
     constants,
     controls_of,
-    newton_matrix,
+    factor_step,
+    linearize_step,
     slopes,
-    solve_aim,
+    solve_step,
 )
 
 AHEAD = 0.1  # of a step, over which v̇ is differenced for v̈0
@@ -93,36 +93,36 @@ def begin_across(model, run, t, h, state, fp, at_r, at_slope, first):
     """Across the constraints of index 3 a step of another length begins as if the run began with it."""
     size = model.size
     x, K, W = state.x, state.K, state.W
-    ny, nq, nv, at = size.ny, size.nq, size.nv, size.at_newton
+    ny, nq, nv = size.ny, size.nq, size.nv
     am, af, _, _ = constants(fp, ny)
     r, m, by_second = W[at_r + nq : at_r + ny], ny - nq, fp[3 + 2 * ny + BY_SECOND]
     slopes(W, at_slope, x, K, TRUE, nq, nv, ny)
-    linearize_by_rows(model, t, x, 0, W, at_slope, at)
-    if newton_matrix(run, W, at, ny, nq, nv, h, fp) != 0:
+    linearize_step(model, t, x, W, at_slope)
+    if factor_step(model, run, W, h, fp) != OK:
         return SINGULAR
     call_model(model, RESIDUAL, t, x, 0, x, 0, W, size.at_residual)
     positions, speeds = size.at_residual, size.at_residual + size.n_position
     clear_aim(r, m)
-    aim_along(r, K[START_SLOPE, :], by_second * h * h, W, at, h, fp, ny, nq, nv)
+    aim_along(model, r, K[START_SLOPE, :], by_second * h * h, W, at_r, h, fp)
     aim_at_missed(r, W[speeds : speeds + m - nv], -1.0, h, fp, ny, nq, nv)
-    solve_aim(W, at, at_r, h, fp, ny, nq, nv)
+    solve_step(model, W, at_r, h, fp)
     add_row(K[ADDED, :], r, nv)
     if first:
         clear_aim(r, m)
         aim_at_missed(r, W[positions : positions + m - nv], -1.0, h, fp, ny, nq, nv)
-        solve_aim(W, at, at_r, h, fp, ny, nq, nv)
+        solve_step(model, W, at_r, h, fp)
         add_row(K[ADDED, nv:], r, nv)
         return OK
     clear_aim(r, m)
-    aim_along(r, K[START_SLOPE, :], (am - af) * h, W, at, h, fp, ny, nq, nv)
-    aim_along(r, K[FROM_ALGORITHMIC, :], -1.0, W, at, h, fp, ny, nq, nv)
-    aim_along(r, K[0, nq:], 1.0, W, at, h, fp, ny, nq, nv)
-    solve_aim(W, at, at_r, h, fp, ny, nq, nv)
+    aim_along(model, r, K[START_SLOPE, :], (am - af) * h, W, at_r, h, fp)
+    aim_along(model, r, K[FROM_ALGORITHMIC, :], -1.0, W, at_r, h, fp)
+    aim_along(model, r, K[0, nq:], 1.0, W, at_r, h, fp)
+    solve_step(model, W, at_r, h, fp)
     add_row(K[FROM_ALGORITHMIC, :], r, nv)
     clear_aim(r, m)
-    aim_along(r, K[0, nq:], 1.0, W, at, h, fp, ny, nq, nv)
-    aim_along(r, K[TRUE, :], -1.0, W, at, h, fp, ny, nq, nv)
-    solve_aim(W, at, at_r, h, fp, ny, nq, nv)
+    aim_along(model, r, K[0, nq:], 1.0, W, at_r, h, fp)
+    aim_along(model, r, K[TRUE, :], -1.0, W, at_r, h, fp)
+    solve_step(model, W, at_r, h, fp)
     add_row(K[FROM_TRUE, :], r, nv)
     return OK
 

@@ -5,8 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from ..kernels.linalg import lu_factor, lu_solve
+from ..kernels.newton_operators import factor_motion, linearize, linearize_by_rows, solve_real, times_motion, vectors_at
+from ..kernels.signatures import LINEARIZED, has_function
 from ..native.layout import REAL, Layout, view_as
-from ..native.marks import leaf
+from ..native.marks import inner, leaf
 
 # rows of K: field at both ends; true and algorithmic accelerations as the last step left them, as this one begins, and at the
 # new point; what is added to the old velocities and, behind it, to positions; numbers of the run; v̈ before the step and
@@ -59,6 +61,92 @@ def scale_constraints(values, first, last, h, fp, ny):
         values[i] /= abs(h) ** int(fp[1 + 2 * ny])
 
 
+@inner
+def linearize_step(model, t, x, W, at_slope):
+    """The equations linearized, as dense rows where the model has them."""
+    if has_function(model, LINEARIZED):
+        linearize(model, t, x, 0, W, at_slope)
+    else:
+        linearize_by_rows(model, t, x, 0, W, at_slope, model.size.at_newton)
+
+
+@inner
+def factor_step(model, run, W, h, fp):
+    """Factors of Newton's matrix by (v̇1, λ1).
+
+    Models with a form of their own have that of by_v v̇1: M / by_v + ∂/∂v + by_q / by_v ∂/∂q.
+    """
+    size = model.size
+    if not has_function(model, LINEARIZED):
+        return newton_matrix(run, W, size.at_newton, size.ny, size.nq, size.nv, h, fp)
+    by_v, by_q = influence(h, fp, size.ny)
+    run.jacobians += 1
+    return factor_motion(model, run, W, 1.0 / by_v, by_q / by_v)
+
+
+@inner
+def solve_step(model, W, at_r, h, fp):
+    """Solve with them, nq behind at_r; constraints are those of the equations."""
+    size = model.size
+    ny, nq, nv = size.ny, size.nq, size.nv
+    if has_function(model, LINEARIZED):
+        by_v, _ = influence(h, fp, ny)
+        spare = spare_at(size, at_r)
+        clear_aim(W[at_r : at_r + nq], nq)
+        solve_real(model, W, at_r, spare)
+        take_solution(W, spare, at_r, 1.0 / by_v, nq, nv, ny)
+    else:
+        scale_constraints(W[at_r + nq : at_r + ny], nv, ny - nq, h, fp, ny)
+        solve_rows(W, size.at_newton, at_r, ny, nq)
+
+
+@leaf
+def take_solution(W, at, to, factor, nq, nv, ny):
+    """Accelerations from by_v times these, and multipliers."""
+    for i in range(nq, nq + nv):
+        W[to + i] = factor * W[at + i]
+    for i in range(nq + nv, ny):
+        W[to + i] = W[at + i]
+
+
+@inner
+def residuals_of(size):
+    """Where residuals stand, behind Newton's matrix; then follow slopes, two vectors of errors, and two spare ones."""
+    return vectors_at(size, 0)
+
+
+@inner
+def spare_at(size, at_r):
+    """Room for two vectors."""
+    return at_r + 4 * size.ny
+
+
+@leaf
+def take_direction(values, W, at, nq, nv, ny):
+    """A vector with these velocities alone."""
+    for i in range(ny):
+        W[at + i] = values[i - nq] if nq <= i < nq + nv else 0.0
+
+
+@leaf
+def add_rows(r, weight, W, at, nv, m):
+    """Add rows of constraints of a product."""
+    for i in range(nv, m):
+        r[i] += weight * W[at + i - nv]
+
+
+@inner
+def along_constraints(model, r, values, weight, W, at_r, h, fp):
+    """Add to r, in the rows of constraints, a weight times Newton's matrix times accelerations, where it has a form of its own."""
+    size = model.size
+    ny, nq, nv = size.ny, size.nq, size.nv
+    by_v, _ = influence(h, fp, ny)
+    spare = spare_at(size, at_r)
+    take_direction(values, W, spare, nq, nv, ny)
+    times_motion(model, W, spare, spare + ny)
+    add_rows(r, weight * by_v, W, spare + ny + nq + nv, nv, ny - nq)
+
+
 @leaf
 def newton_matrix(run, W, at, ny, nq, nv, h, fp):
     """Rows of dynamics and constraint by (v̇1, λ1)."""
@@ -97,9 +185,19 @@ def clear_aim(r, m):
         r[i] = 0.0
 
 
+@inner
+def aim_along(model, r, values, weight, W, at_r, h, fp):
+    """Add G times the values to w; with index 3, whose rows of Newton's matrix are by_q G."""
+    size = model.size
+    if has_function(model, LINEARIZED):
+        along_constraints(model, r, values, weight, W, at_r, h, fp)
+    else:
+        aim_along_rows(r, values, weight, W, size.at_newton, h, fp, size.ny, size.nq, size.nv)
+
+
 @leaf
-def aim_along(r, values, weight, W, at, h, fp, ny, nq, nv):
-    """Add G times the values to w."""
+def aim_along_rows(r, values, weight, W, at, h, fp, ny, nq, nv):
+    """The same with dense rows."""
     _, by_q = influence(h, fp, ny)
     for i in range(nv, ny - nq):
         total, row = 0.0, at + (nq + i) * ny
@@ -117,15 +215,8 @@ def aim_at_missed(r, missed, weight, h, fp, ny, nq, nv):
 
 
 @leaf
-def solve_aim(W, at, at_r, h, fp, ny, nq, nv):
-    """x, nq behind at_r: X w, X = M⁻¹Gᵀ(G M⁻¹Gᵀ)⁻¹, M being that of Newton's matrix."""
-    scale_constraints(W[at_r + nq : at_r + ny], nv, ny - nq, h, fp, ny)
-    solve_step(W, at, at_r, ny, nq)
-
-
-@leaf
-def solve_step(W, at, at_r, ny, nq):
-    """Solve with Newton's matrix, nq behind at_r."""
+def solve_rows(W, at, at_r, ny, nq):
+    """Solve with Newton's matrix of dense rows, nq behind at_r."""
     m, size = ny - nq, ny * ny
     J = W[at + 2 * size : at + 2 * size + m * m].reshape((m, m))
     lu_solve(J, W[at + 3 * size : at + 3 * size + m].view(np.int64), W[at_r + nq : at_r + ny])

@@ -18,21 +18,23 @@ import math
 
 from ..errors import OK
 from ..kernels.evaluate import evaluate
-from ..kernels.signatures import FINISH, RESIDUAL, call_model
+from ..kernels.signatures import EQUATIONS, FINISH, LINEARIZED, RESIDUAL, call_model, has_function
 from ..kernels.vectors import EPS
-from ..native.marks import kernel, leaf
+from ..native.marks import inner, kernel, leaf
 from .alpha_equations import (
     BY_SECOND,
     BY_THIRD,
     EARLY,
     SLOPE,
     aim_at_missed,
+    along_constraints,
     clear_aim,
     controls_of,
     influence,
-    scale_constraints,
-    solve_aim,
+    residuals_of,
     solve_step,
+    spare_at,
+    take_direction,
 )
 
 # κ = √(STRICT rtol): errors at the end are then 0.1 to 25 rtol of q, 1 to 100 of v, on four mechanisms, rtol 1e-3 to 1e-9
@@ -51,10 +53,45 @@ def differences(K, W, at_e, h, back, fp, ny, nq, nv):
         W[at_e + nv + i] = fp[c + BY_THIRD] * h * h * third
 
 
-@leaf
-def smoothed(W, at, at_e, at_r, across, h, fp, ny, nq, nv):
+@inner
+def smoothed(model, t, xn, W, at_e, at_r, across, h, fp):
     """e of J (e, μ) = (M e°, 0), e° standing at at_e; e comes to stand nq behind at_r; with `across` the part of e° across the
     constraints stays."""
+    size = model.size
+    ny, nq, nv = size.ny, size.nq, size.nv
+    if has_function(model, LINEARIZED):
+        masses_times(model, t, xn, W, at_e, at_r)
+        clear_aim(W[at_r + nq + nv : at_r + ny], ny - nq - nv)
+        if across:
+            along_constraints(model, W[at_r + nq : at_r + ny], W[at_e : at_e + nv], 1.0, W, at_r, h, fp)
+    else:
+        aim_of_rows(W, size.at_newton, at_e, at_r, across, h, fp, ny, nq, nv)
+    solve_step(model, W, at_r, h, fp)
+
+
+@inner
+def masses_times(model, t, xn, W, at_e, at_r):
+    """M e° nq behind at_r: equations are linear in slopes."""
+    size = model.size
+    ny, nq, nv = size.ny, size.nq, size.nv
+    spare = spare_at(size, at_r)
+    clear_aim(W[spare : spare + ny], ny)
+    call_model(model, EQUATIONS, t, xn, 0, W, spare, W, spare + ny)
+    take_direction(W[at_e : at_e + nv], W, spare, nq, nv, ny)
+    call_model(model, EQUATIONS, t, xn, 0, W, spare, W, at_r)
+    take_off(W, at_r + nq, spare + ny + nq, nv)
+
+
+@leaf
+def take_off(W, at, other, n):
+    """Subtract n numbers."""
+    for i in range(n):
+        W[at + i] -= W[other + i]
+
+
+@leaf
+def aim_of_rows(W, at, at_e, at_r, across, h, fp, ny, nq, nv):
+    """The right-hand side with dense rows."""
     m, size = ny - nq, ny * ny
     by_v, by_q = influence(h, fp, ny)
     r = W[at_r + nq : at_r + ny]
@@ -69,8 +106,6 @@ def smoothed(W, at, at_e, at_r, across, h, fp, ny, nq, nv):
             for j in range(nv):
                 total += (by_v * W[row + nq + j] + by_q * W[row + j]) * W[at_e + j]
         r[i] = total
-    scale_constraints(r, nv, m, h, fp, ny)
-    solve_step(W, at, at_r, ny, nq)
 
 
 @leaf
@@ -94,27 +129,33 @@ def be_strict(E, x, fp, first, last, level):
         E[0, i] /= max(share, MANY * level / (fp[2 + i] + fp[0] * abs(x[i])))
 
 
-@leaf
-def take_errors(E, W, at, at_e, at_r, h, fp, ny, nq, nv):
+@inner
+def take_errors(model, t, xn, E, W, at_e, at_r, h, fp):
     """The error of q and, times h, of v; λ follows from both.
 
     With index 3 positions hold their constraints, with index 2 velocities do.
     """
+    size = model.size
+    ny, nq, nv = size.ny, size.nq, size.nv
     raised = fp[2 + ny + nq] > 0.0
-    smoothed(W, at, at_e, at_r, not raised, h, fp, ny, nq, nv)
-    for i in range(nv):
-        E[0, i] = h * h * W[at_r + nq + i]
-    smoothed(W, at, at_e + nv, at_r, False, h, fp, ny, nq, nv)
-    for i in range(nv):
-        E[0, nq + i] = abs(h) * h * W[at_r + nq + i]
+    smoothed(model, t, xn, W, at_e, at_r, not raised, h, fp)
+    keep_errors(E, 0, W, at_r + nq, h * h, nv)
+    smoothed(model, t, xn, W, at_e + nv, at_r, False, h, fp)
+    keep_errors(E, nq, W, at_r + nq, abs(h) * h, nv)
     for i in range(nq + nv, ny):
         E[0, i] = 0.0
 
 
 @leaf
-def add_missed(E, W, at, at_r, h, fp, ny, nq, nv):
-    """Add to the error of v what velocities miss their constraints by, which is aimed at."""
-    solve_aim(W, at, at_r, h, fp, ny, nq, nv)
+def keep_errors(E, first, W, at, factor, n):
+    """Errors from n numbers of the workspace."""
+    for i in range(n):
+        E[0, first + i] = factor * W[at + i]
+
+
+@leaf
+def add_missed(E, W, at_r, h, nq, nv):
+    """Add to the error of v what velocities miss their constraints by."""
     for i in range(nv):
         E[0, nq + i] += abs(h) * W[at_r + nq + i]
 
@@ -128,18 +169,19 @@ def finish(model, method, run, t, h, state):
     if status != OK:
         return status
     if method.ip[EARLY] == 1:
-        ny, nq, nv, at = size.ny, size.nq, size.nv, size.at_newton
-        at_r = at + 3 * ny * ny + ny
+        ny, nq, nv = size.ny, size.nq, size.nv
+        at_r = residuals_of(size)
         at_e = at_r + 2 * ny
         differences(K, W, at_e, h, controls_of(K).back, fp, ny, nq, nv)
-        take_errors(E, W, at, at_e, at_r, h, fp, ny, nq, nv)
+        take_errors(model, t + h, xn, E, W, at_e, at_r, h, fp)
         raised = fp[2 + ny + nq] > 0.0  # index 3
         if raised:
             call_model(model, RESIDUAL, t + h, xn, 0, xn, 0, W, size.at_residual)
             r, speeds = W[at_r + nq : at_r + ny], size.at_residual + size.n_position
             clear_aim(r, ny - nq)
             aim_at_missed(r, W[speeds : speeds + ny - nq - nv], 1.0, h, fp, ny, nq, nv)
-            add_missed(E, W, at, at_r, h, fp, ny, nq, nv)
+            solve_step(model, W, at_r, h, fp)
+            add_missed(E, W, at_r, h, nq, nv)
         of_q = EPS * largest_of(x, 0, nq)
         of_v = abs(h) * EPS * largest_of(x, nq, nq + nv)
         be_strict(E, x, fp, 0, nq, of_q)

@@ -37,7 +37,6 @@ import numpy as np
 
 from ..errors import NO_CONVERGENCE, OK, SINGULAR, BadArgument
 from ..kernels.newton import LOOSE, ROUNDED, rounding, small
-from ..kernels.newton_operators import linearize_by_rows
 from ..kernels.signatures import ACCEPT, ADVANCE, EQUATIONS, Fn, call_model
 from ..kernels.vectors import copy_row, move_on
 from ..model.call_by_name import refuses_unknown
@@ -55,10 +54,11 @@ from .alpha_equations import (
     START_SLOPE,
     TRUE,
     controls_of,
+    factor_step,
     influence,
     kinematics,
-    newton_matrix,
-    scale_constraints,
+    linearize_step,
+    residuals_of,
     slopes,
     solve_step,
 )
@@ -74,9 +74,8 @@ SAME = 1e-10  # relative difference of lengths that is rounding of times
 
 
 def alpha_work(size) -> int:
-    """Numbers of workspace of one step: two matrices and Newton's, pivots, residuals, slopes, and two vectors of errors."""
-    ny = size.ny
-    return 3 * ny * ny + 6 * ny + 8
+    """Numbers of workspace of one step: the equations linearized, Newton's matrix, residuals, slopes, and four vectors."""
+    return size.n_linear + size.n_factors + 6 * size.ny + 8
 
 
 @leaf
@@ -105,8 +104,8 @@ def advance(model, method, run, t, h, state):
     size = model.size
     fp = method.fp
     x, xn, K, W = state.x, state.xn, state.K, state.W
-    ny, nq, nv, at = size.ny, size.nq, size.nv, size.at_newton
-    at_r = at + 3 * ny * ny + ny
+    ny, nq, nv = size.ny, size.nq, size.nv
+    at_r = residuals_of(size)
     at_slope = at_r + ny
     control = controls_of(K)
     status = OK
@@ -131,13 +130,11 @@ def advance(model, method, run, t, h, state):
         call_model(model, EQUATIONS, t + h, xn, 0, W, at_slope, W, at_r)
         run.residuals += 1
         if iteration % 3 == 0:
-            linearize_by_rows(model, t + h, xn, 0, W, at_slope, at)
-            if newton_matrix(run, W, at, ny, nq, nv, h, fp) != 0:
+            linearize_step(model, t + h, xn, W, at_slope)
+            if factor_step(model, run, W, h, fp) != OK:
                 return SINGULAR
-        r = W[at_r + nq : at_r + ny]
-        scale_constraints(r, nv, ny - nq, h, fp, ny)
-        solve_step(W, at, at_r, ny, nq)
-        change = take_changes(r, xn, K, h, fp, nq, nv, ny)
+        solve_step(model, W, at_r, h, fp)
+        change = take_changes(W[at_r + nq : at_r + ny], xn, K, h, fp, nq, nv, ny)
         if not change <= 1e200:
             return NO_CONVERGENCE
         at_rest = change >= 0.3 * before
@@ -192,7 +189,6 @@ class GeneralizedAlpha(Integrator):
     implicit = True
     indices = (2, 3)
     only_plain = True
-    needs_dense_terms = True
     references = ("arnold-bruels-2007", "arnold-bruels-cardona-2015", "jay-negrut-2007")
 
     def __post_init__(self):
@@ -211,6 +207,7 @@ class GeneralizedAlpha(Integrator):
         fixed = Lowered(
             slots, ip=np.array([1, 0, NEVER], dtype=np.int64), fp=np.array([alpha_m, alpha_f, beta, gamma, second, third]),
             rows=ROWS, errors=0, one_step=False, dense_rows=2, needs=(Fn.RESIDUAL,), work=alpha_work, wants_scales=True,
+            asks_own=(Fn.NEWTON_SOLVE, Fn.MOTION_FACTOR, Fn.MOTION_TIMES),
         )  # fmt: skip
         early = np.array([1, 1, MANY_EQUAL if self.rho > NEAR_ONE else NEVER], dtype=np.int64)
         return replace(fixed, ip=early, errors=1, exponent=1.0 / 3.0, error_order=2, fac_max=2.0, fixed=fixed)

@@ -30,6 +30,8 @@ from .signatures import (
     EQUATIONS,
     GRADIENTS,
     LINEARIZED,
+    MOTION_FACTOR,
+    MOTION_TIMES,
     NEWTON_FACTOR,
     NEWTON_SOLVE,
     Fn,
@@ -52,9 +54,8 @@ def dense_sizes(ny: int) -> tuple[int, int, int]:
 
 def own_sizes(lengths: dict[Fn, int]) -> tuple[int, int, int]:
     """The same where the model's operators write so many numbers; real and complex factors begin with one of ours."""
-    return (
-        lengths.get(Fn.LINEARIZED, 0), 1 + lengths.get(Fn.NEWTON_FACTOR, 0), 1 + lengths.get(Fn.COMPLEX_FACTOR, 0)
-    )  # fmt: skip
+    real = max(lengths.get(fn, 0) for fn in (Fn.NEWTON_FACTOR, Fn.MOTION_FACTOR))
+    return lengths.get(Fn.LINEARIZED, 0), 1 + real, 1 + lengths.get(Fn.COMPLEX_FACTOR, 0)
 
 
 @inner
@@ -202,6 +203,24 @@ def factor_pairs(model, run, W, h, fp, shifts, pairs):
             alpha, beta = fp[shifts + 1 + 2 * pair], fp[shifts + 2 + 2 * pair]
             failed = factor_dense_pair(W, size.at_newton, at + 1, pair_at(size, pair) + 1, size.ny, alpha / h, -beta / h)
     return OK if failed == 0 else SINGULAR
+
+
+@inner
+def factor_motion(model, run, W, c, over):
+    """The model's own factors with shift c where δq = `over` δv holds, as in methods that have such formulas of their own."""
+    size = model.size
+    at = real_at(size)
+    run.factorizations += 1
+    W[at] = over
+    status = call_model(model, MOTION_FACTOR, c, W, size.at_newton, W, at, W, at + 1)
+    W[at] = OWN
+    return OK if status == OK and W[at + 1] <= GROWTH else SINGULAR
+
+
+@inner
+def times_motion(model, W, at_x, at_out):
+    """Their matrix times x."""
+    call_model(model, MOTION_TIMES, 0.0, W, real_at(model.size) + 1, W, at_x, W, at_out)
 
 
 @inner

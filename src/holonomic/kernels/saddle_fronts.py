@@ -49,6 +49,7 @@ class Matrix(NamedTuple):
     N: Any  # of coordinates that turn, row by row
     width: Any  # of its rows
     c: Any
+    over: Any  # what entries by coordinates count times, where these are integrals of velocities: 1/c, if q' = v
 
 
 class FactorRoom(NamedTuple):
@@ -71,11 +72,10 @@ def size_of(x):
 def assemble(program, h, matrix, X, n):
     """Entries of one front."""
     heads, entries, turns = program.heads, program.entries, program.turns
-    L, at_l, N, width, c = matrix
+    L, at_l, N, width, c, over = matrix
     for i in range(n * n):
         X[i] = 0.0
     at, plain, by_q, turning = heads[h + 3], heads[h + 4], heads[h + 5], heads[h + 6]
-    over = 1.0 / c
     for e in range(at, at + plain):
         word = entries[e]
         place = ((word >> (1 + BITS)) & (WIDEST - 1)) * n + ((word >> 1) & (WIDEST - 1))
@@ -266,8 +266,7 @@ def substitute_fronts(program, P, z, y):
 def take_product(program, matrix, x, r, sizes):
     """r -= A x; sizes += |A| |x|"""
     heads, names, entries, turns = program.heads, program.names, program.entries, program.turns
-    L, at_l, N, width, c = matrix
-    over = 1.0 / c
+    L, at_l, N, width, c, over = matrix
     for k in range(program.fronts):
         h = HEAD * k
         at_names, at, plain, by_q, turning = heads[h + 2], heads[h + 3], heads[h + 4], heads[h + 5], heads[h + 6]

@@ -86,6 +86,8 @@ class Fn(IntEnum):
     COMPLEX_SOLVE = 39  # real parts, then imaginary parts
     LINEARIZED = 40  # a = y, b = y' -> ∂R/∂y, ∂R/∂y' in the model's own form; without it (BY_Y, BY_SLOPE) take its place
     GRADIENTS = 41  # a = LINEARIZED -> 1 / length² of the gradients in q and v of algebraic equations, in their places
+    MOTION_FACTOR = 42  # a = LINEARIZED, b = (s,) -> NEWTON_FACTOR where δq = s δv holds in the place of the equations of q'
+    MOTION_TIMES = 43  # a = these factors, b = x -> the matrix times x; zero in the rows of q'
 
 
 N_FUNCTIONS = len(Fn)
@@ -101,6 +103,7 @@ POS_SPREAD, VEL_SPREAD, FULL_SPREAD = 25, 26, 27
 EVENT_RATES, KINEMATICS, VELOCITY, HALF_EXPLICIT = 29, 30, 31, 32
 EXTRA_RATES, SETTLED = 33, 34
 NEWTON_FACTOR, NEWTON_SOLVE, COMPLEX_FACTOR, COMPLEX_SOLVE, LINEARIZED, GRADIENTS = 36, 37, 38, 39, 40, 41
+MOTION_FACTOR, MOTION_TIMES = 42, 43
 
 
 class Slot(IntEnum):

@@ -76,7 +76,7 @@ def accelerations_of(head, address, t, given_x, s, at_s, given, half, other, at_
     at += 8 * (2 * largest + n)
     z, x, rest, sizes = numbers_at(at, 1), numbers_at(at + 8 * n, 1), numbers_at(at + 16 * n, 1), numbers_at(at + 24 * n, 1)
     order_v, dropped = whole_at(head.order_v, 1), whole_at(head.dropped, 1)
-    program, matrix = program_of(head), Matrix(L, 0, L, 1, 1.0)
+    program, matrix = program_of(head), Matrix(L, 0, L, 1, 1.0, 1.0)
     for i in range(nq + nv):
         y[i] = given_x[i]
     clear(y, nq + nv, rows)

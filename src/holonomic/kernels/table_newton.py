@@ -5,7 +5,8 @@
 Elements write their parts, and the entries of their Jacobians that are not zero; no matrix of the whole system is there. Rows
 that were found to repeat others are left out: there R is λ.
 
-Factors are: growth, c (real and imaginary part), how often solutions are refined, the linearized equations, then N and
+Factors are: growth, c (real and imaginary part), how often solutions are refined, by what δq follows δv (1/c unless a method
+says otherwise), the linearized equations, then N and
 (c - ∂q̇/∂q)⁻¹ of coordinates that turn, and the panels of `saddle_fronts`. Where a pivot has cancelled, what they
 are worth is measured at once, by a solution that is known: where it misses by more than `GOOD` of its parts it is refined, where
 that does not help the growth says so.
@@ -44,7 +45,7 @@ OPERATOR = i8(i8, i8, f8, i8, i8, i8, i8)
 # the lumps at its ends and of its first rows; whether it writes q̇; of rows, what gives their accelerations: function, numbers
 # it reads, address of places in data; which of its ends a state is itself
 KIND = 23
-TELLS = 4  # numbers that factors begin with
+TELLS = 5  # numbers that factors begin with
 ENOUGH = 1e-5  # the smallest pivot ratio up to which solutions are not tried: they lose about 1e-16 over it
 GOOD, BEARABLE, SEVERAL = 1e-9, 1e-5, 4  # what solutions miss beside their parts; the most refinements
 
@@ -401,17 +402,16 @@ def judge(F, times, missed):
     return OK
 
 
-@kernel(OPERATOR)
-def table_newton_factor(context, mode, t, a, b, data, out):
-    """NEWTON_FACTOR: factors of ∂R/∂y + t ∂R/∂y'."""
-    head = see(numbers_at(context, 1))
+@inner
+def factored(head, t, over, a, out):
+    """Real factors with c = t, δq following δv `over` times."""
     n, largest, dim = head.nv + head.states + head.n_rows, head.largest, head.turning * head.turned
     room = largest * largest + head.left + 2 * n + 2 * largest + 3 * n
     address = take_room(room)
     if address == 0:
         return NOT_FINITE
     F = numbers_at(out, 1)
-    F[1], F[2], F[3] = t, 0.0, 0.0
+    F[1], F[2], F[3], F[4] = t, 0.0, 0.0, over
     take_linearized(numbers_at(a, 1), F, head.n_linear)
     at = out + 8 * (TELLS + head.n_linear)
     N, A, P = (
@@ -420,7 +420,7 @@ def table_newton_factor(context, mode, t, a, b, data, out):
         numbers_at(at + 8 * dim * (head.spun + head.turned), 1),
     )
     turn(whole_at(head.turns, 1), head.turning, head.turned, head.spun, F, TELLS, t, N, A)
-    program, matrix = program_of(head), Matrix(F, TELLS, N, head.spun, t)
+    program, matrix = program_of(head), Matrix(F, TELLS, N, head.spun, t, over)
     parts = numbers_at(address, 1)
     own, scales = numbers_at(address + 8 * n, 1), numbers_at(address + 8 * (n + largest), 1)
     at = address + 8 * (n + 2 * largest)
@@ -439,6 +439,18 @@ def table_newton_factor(context, mode, t, a, b, data, out):
 
 
 @kernel(OPERATOR)
+def table_newton_factor(context, mode, t, a, b, data, out):
+    """NEWTON_FACTOR: factors of ∂R/∂y + t ∂R/∂y'."""
+    return factored(see(numbers_at(context, 1)), t, 1.0 / t, a, out)
+
+
+@kernel(OPERATOR)
+def table_motion_factor(context, mode, t, a, b, data, out):
+    """MOTION_FACTOR: the same with δq = b δv, of bodies in the plane."""
+    return factored(see(numbers_at(context, 1)), t, numbers_at(b, 1)[0], a, out)
+
+
+@kernel(OPERATOR)
 def table_complex_factor(context, mode, t, a, b, data, out):
     """COMPLEX_FACTOR: the same of ∂R/∂y + (t + i b) ∂R/∂y'."""
     head = see(numbers_at(context, 1))
@@ -448,14 +460,14 @@ def table_complex_factor(context, mode, t, a, b, data, out):
     if address == 0:
         return NOT_FINITE
     F, c = numbers_at(out, 1), complex(t, numbers_at(b, 1)[0])
-    F[1], F[2], F[3] = c.real, c.imag, 0.0
+    F[1], F[2], F[3], F[4] = c.real, c.imag, 0.0, 0.0
     take_linearized(numbers_at(a, 1), F, head.n_linear)
     at = out + 8 * (TELLS + head.n_linear)
     N = numbers_at(at, 2).view(np.complex128)
     A = numbers_at(at + 16 * dim * head.spun, 2).view(np.complex128)
     P = numbers_at(at + 16 * dim * (head.spun + head.turned), 2).view(np.complex128)
     turn(whole_at(head.turns, 1), head.turning, head.turned, head.spun, F, TELLS, c, N, A)
-    program, matrix = program_of(head), Matrix(F, TELLS, N, head.spun, c)
+    program, matrix = program_of(head), Matrix(F, TELLS, N, head.spun, c, 1.0 / c)
     parts = numbers_at(address, 1)
     own, scales = numbers_at(address + 8 * n, 1), numbers_at(address + 8 * (n + largest), 1)
     at = address + 8 * (n + 2 * largest)
@@ -573,7 +585,7 @@ def table_newton_solve(context, mode, t, a, b, data, out):
         whole_at(head.plain, 1),
         whole_at(head.dropped, 1),
     )
-    program, matrix = program_of(head), Matrix(F, TELLS, N, head.spun, c)
+    program, matrix = program_of(head), Matrix(F, TELLS, N, head.spun, c, F[4])
     take_right(r, 0, rq, order_q, nq)
     take_right(r, nq, z, order_v, nv)
     moved(rq, nq - ns, z, nv, ns)
@@ -587,6 +599,34 @@ def table_newton_solve(context, mode, t, a, b, data, out):
     scatter(order_v, x, 0, found, nq, nv, 1.0)
     for i in range(rows):
         found[nq + nv + i] = r[nq + nv + i] if dropped[i] == 1 else x[nv + ns + i]
+    leave_room(address)
+    return OK
+
+
+@kernel(OPERATOR)
+def table_motion_times(context, mode, t, a, b, data, out):
+    """MOTION_TIMES: the matrix of real factors times a vector, in the rows of dynamics and of constraints."""
+    head = see(numbers_at(context, 1))
+    nq, nv, rows = head.nq, head.nv, head.n_rows
+    free = nv + head.states
+    n = free + rows
+    address = take_room(3 * n + 1)
+    if address == 0:
+        return NOT_FINITE
+    F, given, found = numbers_at(a, 1), numbers_at(b, 1), numbers_at(out, 1)
+    x, r, sizes = numbers_at(address, 1), numbers_at(address + 8 * n, 1), numbers_at(address + 16 * n, 1)
+    N = numbers_at(a + 8 * (TELLS + head.n_linear), 1)
+    order_v = whole_at(head.order_v, 1)
+    take_right(given, nq, x, order_v, nv)
+    clear(x, nv, head.states)
+    moved(given, nq + nv, x, free, rows)
+    clear(r, 0, n)
+    clear(sizes, 0, n)
+    take_product(program_of(head), Matrix(F, TELLS, N, head.spun, F[1], F[4]), x, r, sizes)
+    clear(found, 0, nq)
+    scatter(order_v, r, 0, found, nq, nv, -1.0)
+    for i in range(rows):
+        found[nq + nv + i] = -r[free + i]
     leave_room(address)
     return OK
 
@@ -636,7 +676,7 @@ def table_complex_solve(context, mode, t, a, b, data, out):
         whole_at(head.plain, 1),
         whole_at(head.dropped, 1),
     )
-    program, matrix = program_of(head), Matrix(F, TELLS, N, head.spun, c)
+    program, matrix = program_of(head), Matrix(F, TELLS, N, head.spun, c, 1.0 / c)
     take_right_pair(r, 0, ny, rq, order_q, nq)
     take_right_pair(r, nq, ny, z, order_v, nv)
     for i in range(rows):
