@@ -3,7 +3,21 @@
 import numpy as np
 import pytest
 
-from holonomic import BDF, DOP853, BackwardEuler, FixedBDF, Index2, Index3, Projection, Radau, Stepper, simulate, sweep
+from holonomic import (
+    BDF,
+    DOP853,
+    GGL,
+    BackwardEuler,
+    FixedBDF,
+    GeneralizedAlpha,
+    Index2,
+    Index3,
+    Projection,
+    Radau,
+    Stepper,
+    simulate,
+    sweep,
+)
 from holonomic.assembly.saddle_order import saddle_order
 from holonomic.errors import IncompatibleMethods, RedundancyWarning
 from holonomic.kernels.signatures import Fn
@@ -12,9 +26,9 @@ from holonomic.model.operators import OperatorModel
 from holonomic.multibody import Mechanism, disk, rod
 
 from .machines import bricard, four_bar, planetary_gear, slider_crank
-from .test_tables import MACHINES, ball_chain, both, chain, everything
+from .test_tables import MACHINES, arm, ball_chain, both, chain, controlled, everything, sleigh
 
-OF_INDEX_2 = Variant(formulation=Index2())
+OF_INDEX_2, OF_INDEX_3 = Variant(formulation=Index2()), Variant(formulation=Index3())
 IMPLICIT = {"formulation": Index2(), "stabilization": Projection()}
 
 
@@ -51,14 +65,14 @@ def pieces():
     return m
 
 
-def of_newton(model, data, c, imaginary, r, y, slope):
+def of_newton(model, data, c, imaginary, r, y, slope, variant=OF_INDEX_2):
     """Solutions with the model's own factors, and what they begin with."""
-    L = model.evaluate(Fn.LINEARIZED, 0.3, y, slope, data, OF_INDEX_2)
+    L = model.evaluate(Fn.LINEARIZED, 0.3, y, slope, data, variant)
     if not imaginary:
-        F = model.evaluate(Fn.NEWTON_FACTOR, c, L, np.zeros(1), data, OF_INDEX_2)
-        return F, model.evaluate(Fn.NEWTON_SOLVE, 0.0, F, r.real, data, OF_INDEX_2)
-    F = model.evaluate(Fn.COMPLEX_FACTOR, c, L, np.array([imaginary]), data, OF_INDEX_2)
-    x = model.evaluate(Fn.COMPLEX_SOLVE, 0.0, F, np.concatenate([r.real, r.imag]), data, OF_INDEX_2)
+        F = model.evaluate(Fn.NEWTON_FACTOR, c, L, np.zeros(1), data, variant)
+        return F, model.evaluate(Fn.NEWTON_SOLVE, 0.0, F, r.real, data, variant)
+    F = model.evaluate(Fn.COMPLEX_FACTOR, c, L, np.array([imaginary]), data, variant)
+    x = model.evaluate(Fn.COMPLEX_SOLVE, 0.0, F, np.concatenate([r.real, r.imag]), data, variant)
     return F, x[: len(r)] + 1j * x[len(r) :]
 
 
@@ -67,27 +81,50 @@ def of_newton(model, data, c, imaginary, r, y, slope):
     [*MACHINES.values(), lambda: stiff_chain(12), lambda: star(9), pieces],
     ids=[*MACHINES, "stiff chain", "star", "pieces"],
 )
-def test_newtons_matrix_in_fronts_is_the_one_of_compiled_code(make):
+@pytest.mark.parametrize("variant", [OF_INDEX_2, OF_INDEX_3], ids=["index 2", "index 3"])
+def test_newtons_matrix_in_fronts_is_the_one_of_compiled_code(make, variant):
     (tables, code), data, x = both(make())
     random = np.random.default_rng(3)
     y = np.concatenate([x, random.uniform(-1, 1, tables.n_lam)])
     n, slope = len(y), random.uniform(-1, 1, len(y))
     found, known = (
-        model.evaluate(Fn.EQUATIONS, 0.3, y, slope, own, OF_INDEX_2) for model, own in zip((tables, code), data, strict=True)
+        model.evaluate(Fn.EQUATIONS, 0.3, y, slope, own, variant) for model, own in zip((tables, code), data, strict=True)
     )
     assert found == pytest.approx(known, rel=1e-12, abs=1e-12 * (1.0 + np.abs(known).max()))
     by_y, by_slope = (
-        code.evaluate(fn, 0.3, y, slope, data[1], OF_INDEX_2).reshape(n, n) for fn in (Fn.BY_Y, Fn.BY_SLOPE)
+        code.evaluate(fn, 0.3, y, slope, data[1], variant).reshape(n, n) for fn in (Fn.BY_Y, Fn.BY_SLOPE)
     )
     for c, imaginary in ((10.0, 0.0), (1e3, 0.0), (1e6, 0.0), (10.0, -8.0), (1e3, 500.0), (1e6, 1e6)):
         r = random.uniform(-1, 1, n) + (1j * random.uniform(-1, 1, n) if imaginary else 0.0)
-        factors, solved = of_newton(tables, data[0], c, imaginary, r, y, slope)
+        factors, solved = of_newton(tables, data[0], c, imaginary, r, y, slope, variant)
         J = by_y + (c + 1j * imaginary) * by_slope
         assert factors[0] == 1.0  # growth
-        assert np.abs((J @ solved - r) / (np.abs(J) @ np.abs(solved) + np.abs(r))).max() < 1e-11
-    L = tables.evaluate(Fn.LINEARIZED, 0.3, y, slope, data[0], OF_INDEX_2)
-    lengths = tables.evaluate(Fn.GRADIENTS, 0.0, L, np.zeros(1), data[0], OF_INDEX_2)[n - tables.n_lam :]
+        # with index 3 the condition grows with c², to 6e17 in space
+        bound = 1e-11 if variant is OF_INDEX_2 or c < 1e6 else 1e-7
+        assert np.abs((J @ solved - r) / (np.abs(J) @ np.abs(solved) + np.abs(r))).max() < bound
+    L = tables.evaluate(Fn.LINEARIZED, 0.3, y, slope, data[0], variant)
+    lengths = tables.evaluate(Fn.GRADIENTS, 0.0, L, np.zeros(1), data[0], variant)[n - tables.n_lam :]
     assert lengths == pytest.approx(1.0 / (by_y[n - tables.n_lam :] ** 2).sum(axis=1), rel=1e-12)
+    if tables.nq == tables.nv:  # where δq = s δv, for s of a method's own
+        check_motion(tables, data[0], by_y, by_slope, L, variant)
+
+
+def check_motion(tables, data, by_y, by_slope, L, variant):
+    n, nq, s = len(by_y), tables.nq, 0.3
+    b = slice(nq, None)
+    random = np.random.default_rng(4)
+    for c in (1.0, 1e4):
+        F = tables.evaluate(Fn.MOTION_FACTOR, c, L, np.array([s]), data, variant)
+        J = by_y[b, b] + c * by_slope[b, b]
+        J[:, :nq] += s * by_y[b, :nq]
+        x = random.uniform(-1, 1, n)
+        x[:nq] = 0.0
+        times = tables.evaluate(Fn.MOTION_TIMES, 0.0, F, x, data, variant)
+        assert times[b] == pytest.approx(J @ x[b], rel=1e-12, abs=1e-11 * np.abs(J).max()) and not times[:nq].any()
+        r = random.uniform(-1, 1, n)
+        r[:nq] = 0.0
+        solved = tables.evaluate(Fn.NEWTON_SOLVE, 0.0, F, r, data, variant)[b]
+        assert np.abs((J @ solved - r[b]) / (np.abs(J) @ np.abs(solved) + np.abs(r[b]))).max() < 1e-11
 
 
 @pytest.mark.parametrize("integrator", [Radau(), BDF(), Radau(order=9)], ids=repr)
@@ -206,9 +243,36 @@ def test_tables_are_stepped_and_swept_with_implicit_methods():
 
 
 def test_formulations_that_tables_do_not_have_are_named():
-    with pytest.raises(IncompatibleMethods, match=r"^the mechanism as tables does not have the equations of Index3\(\), which "
-                       r"Radau solves\. Use formulation=Index2\(\), or DOP853\(\)\.$"):  # fmt: skip
-        simulate(chain(3), 0.1, compile="never", integrator=Radau(), formulation=Index3())
+    with pytest.raises(IncompatibleMethods, match=r"^the mechanism as tables does not have the equations of GGL\(\), which "
+                       r"Radau solves\. Use formulation=Index2\(\) or Index3\(\), or DOP853\(\)\.$"):  # fmt: skip
+        simulate(chain(3), 0.1, compile="never", integrator=Radau(), formulation=GGL())
+
+
+@pytest.mark.parametrize("integrator", [Radau(), BDF(), GeneralizedAlpha(), GeneralizedAlpha(rho=1.0)], ids=repr)
+@pytest.mark.parametrize("how", [{"step": 1e-3}, {"rtol": 1e-5, "save_at": 5}], ids=["fixed", "chosen"])
+def test_index_3_and_generalized_alpha_agree_with_compiled_code(integrator, how):
+    makes = [four_bar, lambda: slider_crank(speed=10.0), everything]
+    makes += [] if isinstance(integrator, GeneralizedAlpha) else [controlled, arm, sleigh]
+    for make in makes:
+        for formulation in (Index3(), Index2()) if isinstance(integrator, GeneralizedAlpha) else (Index3(),):
+            sol, known = (
+                simulate(make(), 0.05, compile=compiled, integrator=integrator, formulation=formulation, **how)
+                for compiled in ("never", "now")
+            )
+            assert sol.plan.tier == "tables"
+            assert np.abs(sol.q - known.q).max() < 1e-7 and np.abs(sol.v - known.v).max() < 1e-5  # of tolerances of 1e-5
+            assert np.abs(sol.lam - known.lam).max() < 1e-6 * (1.0 + np.abs(known.lam).max())
+
+
+def test_generalized_alpha_keeps_order_2_on_a_chain_of_fifty_links():
+    def end(step):
+        how = {"integrator": GeneralizedAlpha(), "stabilization": Projection(), "formulation": Index2(), "compile": "never"}
+        return simulate(chain(50), 0.2, step=step, save_at=2, **how).q[-1]
+
+    known = simulate(chain(50), 0.2, compile="never", save_at=2, rtol=1e-9, atol=1e-11).q[-1]
+    errors = [np.abs(end(step) - known).max() for step in (4e-3, 2e-3, 1e-3)]
+    orders = np.log2(np.array(errors[:-1]) / errors[1:])
+    assert np.all(np.abs(orders - 2.0) < 0.25), errors
 
 
 def test_the_automatic_choice_sees_what_is_stiff_in_tables():

@@ -20,8 +20,8 @@ PROBLEMS = [
 ]  # fmt: skip
 # of methods that a mechanism as compiled code takes
 REFUSED = {
-    "integrators": {"GaussLegendre4", "GeneralizedAlpha", "RATTLE", "Trapezoidal", "ImplicitMidpoint"},
-    "formulations": {"GGL", "Index1", "Index3", "Overdetermined", "ProjectedInvariants", "StateSpace", "StrangenessFree",
+    "integrators": {"GaussLegendre4", "RATTLE", "Trapezoidal", "ImplicitMidpoint"},
+    "formulations": {"GGL", "Index1", "Overdetermined", "ProjectedInvariants", "StateSpace", "StrangenessFree",
                      "UnderlyingODE"},
     "stabilizations": {"Baumgarte", "InvariantStabilization", "S_full"},
 }  # fmt: skip

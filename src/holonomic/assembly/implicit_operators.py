@@ -26,7 +26,8 @@ class OfFronts:
         self.c = c
         self._data = np.concatenate([c.values, c.numbers, np.zeros(3 * c.n_inputs + len(c.lumps) + 1)])
         bare = NewtonTables(c, np.zeros(c.n_rows, dtype=bool))
-        self._linear = _called(kernels.table_linearized, bare.context, bare.n_linear, 0.0, _at_rest(c), self._data)
+        self._linear = self._linearized(bare)
+        self._newton: dict[int, NewtonTables] = {}
         self.dropped = np.zeros(c.n_rows, dtype=bool)  # rows that repeat others
         if c.redundant != 0 and c.n_rows:
             self.dropped = self._replaced(waits=~self.dropped, looks=1)[0]
@@ -41,8 +42,11 @@ class OfFronts:
         factors = _called(kernels.table_newton_factor, looked.context, looked.real, shift, linear, self._data)
         return looked.replaced(factors), looked
 
-    def _in_order(self, accelerations: bool) -> NewtonTables:
-        """Tables with an order in which no pivot vanishes at the start: rows that go too early wait, if need be more of them."""
+    def _in_order(self, accelerations: bool, index: int = 2) -> NewtonTables:
+        """Tables with an order in which no pivot vanishes at the start: rows that go too early wait, if need be more of them.
+
+        It is that of index 2: with index 3 rows are the same but for factors.
+        """
         waits = np.zeros(self.c.n_rows, dtype=bool)
         for trial in range(TRIALS):
             early, looked = self._replaced(waits=waits, looks=2, accelerations=accelerations)
@@ -51,7 +55,14 @@ class OfFronts:
             if not (early & ~waits).any():  # rows that went before leave nothing for these
                 early = self._beside(early) if trial < TRIALS - 2 else ~waits
             waits = waits | early
-        return NewtonTables(self.c, self.dropped, self._linear, waits, accelerations=accelerations)
+        if index == 2:
+            return NewtonTables(self.c, self.dropped, self._linear, waits, accelerations=accelerations)
+        bare = NewtonTables(self.c, np.zeros(self.c.n_rows, dtype=bool), index=index)
+        return NewtonTables(self.c, self.dropped, self._linearized(bare), waits, index=index)
+
+    def _linearized(self, bare: NewtonTables) -> np.ndarray:
+        """Numbers of the linearized equations at the start."""
+        return _called(kernels.table_linearized, bare.context, bare.n_linear, 0.0, _at_rest(self.c), self._data)
 
     def _beside(self, rows: np.ndarray) -> np.ndarray:
         """Rows of the bodies that these rows hold, and of the bodies that those hold."""
@@ -69,16 +80,14 @@ class OfFronts:
         return rows
 
     @cached_property
-    def _newton(self) -> NewtonTables:
-        return self._in_order(accelerations=False)
-
-    @cached_property
     def _whole(self) -> NewtonTables:
         return self._in_order(accelerations=True)
 
-    def newton(self) -> dict[Fn, Operator]:
-        """Those of implicit methods."""
-        made, size = self._newton, len(_at_rest(self.c))
+    def newton(self, index: int) -> dict[Fn, Operator]:
+        """Those of implicit methods, for equations of an index."""
+        if index not in self._newton:
+            self._newton[index] = self._in_order(accelerations=False, index=index)
+        made, size = self._newton[index], len(_at_rest(self.c))
         return {
             fn: Operator(kernel.address, made.context.address, length)
             for fn, kernel, length in (

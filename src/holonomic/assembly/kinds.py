@@ -89,7 +89,7 @@ class Kind:
     numbers : tuple of float
         All constants of its functions.
     derive : function
-        Derives and compiles what implicit methods need, when that is first asked for.
+        Derives and compiles what implicit methods need of an index, when that is first asked for.
     own : int
         Which of its ends a body or a state is itself: the ends of a state are bodies that its rate sees, itself, other states.
     """
@@ -101,13 +101,19 @@ class Kind:
     rates: bool
     functions: dict[str, Function]
     numbers: tuple[float, ...]
-    derive: Callable[[], NewtonKind]
+    derive: Callable[[int], NewtonKind]
     own: int = 0
 
     @cached_property
-    def newton(self) -> NewtonKind:
-        """What implicit methods need."""
-        return self.derive()
+    def _derived(self) -> dict[int, NewtonKind]:
+        return {}
+
+    def newton(self, index: int) -> NewtonKind:
+        """What implicit methods need of equations of an index; that of rows of positions alone makes a difference."""
+        index = index if self.what == ROWS else 2
+        if index not in self._derived:
+            self._derived[index] = self.derive(index)
+        return self._derived[index]
 
 
 def make_kind(
@@ -173,7 +179,7 @@ def make_kind(
     return Kind(
         what, tuple(widths), rows if what >= ROWS else 0, full, what == STATE or (rates and what == BODY),
         {name: function(out) for name, out in made.items()}, tuple(map(float, traced.numbers)),
-        lambda: newton_kind(what, d, rates, function, [size for _, size in extras.states]),
+        lambda index: newton_kind(what, d, rates, function, index, [size for _, size in extras.states]),
         len(widths) - len(extras.states) if what == STATE else 0,
     )  # fmt: skip
 

@@ -1,7 +1,7 @@
 """What implicit methods ask of one kind of element: its part of R(t, y, y') = 0, and the entries of ∂R/∂y and ∂R/∂y'.
 
 Entries that are zero for every number are left out. All of it is derived from the System of one element, as G and γ are. With
-index 2 an element adds to the rows of its ends and to its own rows
+index 2 an element adds to the rows of its ends and to its own rows, with index 3 g of positions in the place of G v + g_t,
 
     body     q' - Z v,  M v' - f                     force    -f                     rows     Gᵀλ,  G v + g_t
     state    s' - h
@@ -18,8 +18,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..kernels.elements import BODY, FORCE, STATE
-from ..kernels.table_newton import BY_LAM, BY_Q, BY_V, JACOBIAN, LOADED, MASS
+from ..kernels.elements import BODY, FORCE, ROWS, STATE
+from ..kernels.table_newton import ACROSS, BY_LAM, BY_Q, BY_V, JACOBIAN, LOADED, MASS
 
 
 class NewtonKind(NamedTuple):
@@ -32,7 +32,7 @@ class NewtonKind(NamedTuple):
     spun: tuple[int, ...]  # the velocities that these rates are made of
 
 
-def newton_kind(what: int, d, rates: bool, made: Callable, states: Sequence[int] = ()) -> NewtonKind:
+def newton_kind(what: int, d, rates: bool, made: Callable, index: int, states: Sequence[int] = ()) -> NewtonKind:
     """Derive it for the System of one element; `made(out, b)` compiles what it gives of (q, v) and b.
 
     `states` are the lengths of the states that it sees, its own first.
@@ -74,9 +74,11 @@ def newton_kind(what: int, d, rates: bool, made: Callable, states: Sequence[int]
     else:
         b = SX.sym("lam", d.n_lam)
         left = d.G.T @ b
-        add(JACOBIAN, d.G, nv)
-        add(BY_Q, jacobian(d.velocity_rows, e.q), nv)
-        equations = vertcat(left, d.velocity_rows)
+        positions = index == 3 and what == ROWS
+        own = e.constraint if positions else d.velocity_rows
+        add(ACROSS if positions else JACOBIAN, d.G, nv)
+        add(BY_Q, jacobian(own, e.q), nv)
+        equations = vertcat(left, own)
     first = nv if what == STATE else 0
     add(BY_V, jacobian(left, e.v), first)
     add(BY_Q, jacobian(left, e.q), first)

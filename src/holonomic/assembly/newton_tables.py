@@ -10,7 +10,7 @@ import numpy as np
 
 from ..kernels.elements import BODY, FORCE, LUMP, ROWS, SPEEDS, STATE
 from ..kernels.saddle_fronts import BITS, BY_SLOPE, HEAD, PLAIN, WIDEST
-from ..kernels.table_newton import BY_LAM, BY_Q, JACOBIAN, KIND, LOADED, MASS, NEWTON, TELLS
+from ..kernels.table_newton import ACROSS, BY_LAM, BY_Q, JACOBIAN, KIND, LOADED, MASS, NEWTON, TELLS
 from .collection import Collection, Context
 from .saddle_order import saddle_order
 
@@ -19,7 +19,7 @@ HELD = 1e-9  # singular values of rows beside the largest, above which they coun
 
 
 class NewtonTables:
-    """Context and lengths of the operators of index 2.
+    """Context and lengths of the operators of index 2 or 3.
 
     Parameters
     ----------
@@ -35,14 +35,16 @@ class NewtonTables:
         masses 1, a number that stands behind the linearized equations: there may be bodies without inertia.
     accelerations : bool
         For M v' = f - Gᵀλ and Ḡ v' + s = 0 alone, entries of Ḡ standing behind those of the linearized equations.
+    index : int
+        Of the equations: 2, or 3, whose rows of positions are g.
     """
 
     def __init__(
         self, c: Collection, dropped: np.ndarray, linearized: np.ndarray | None = None, waits=None, looks: int = 0,
-        accelerations: bool = False,
+        accelerations: bool = False, index: int = 2,
     ):  # fmt: skip
         self.c, self.dropped, self.tables = c, dropped, c.of(BODY, STATE, FORCE, ROWS, SPEEDS, LOADED)
-        self.accelerations = accelerations
+        self.accelerations, self.index = accelerations, index
         self.waits = np.zeros(c.n_rows, dtype=bool) if waits is None else waits
         self.context = Context(NEWTON)
         self.context.memory.looks = self.looks = looks
@@ -86,7 +88,7 @@ class NewtonTables:
         self.at, at, turns, turned, spun = [], 0, [], 0, 0
         most_data, most_arguments, most_written = 1, 1, 1
         for k, table in enumerate(self.tables):
-            kind, newton, count = table.kind, table.kind.newton, len(table.ends)
+            kind, newton, count = table.kind, table.kind.newton(self.index), len(table.ends)
             ends = np.array(table.ends, dtype=np.int64).reshape(count, -1)
             equations = kind.functions["main"] if kind.what in (FORCE, STATE) else newton.equations
             nq, nv = (sum(each) for each in zip(*kind.widths, strict=True))
@@ -145,7 +147,7 @@ class NewtonTables:
         """All entries: row and column as (node, place in it), what they are, source, row of N."""
         n_lumps, parts = self.c.n_lumps, []
         for table, at in zip(self.tables, self.at, strict=True):
-            kind, newton, count = table.kind, table.kind.newton, len(table.ends)
+            kind, newton, count = table.kind, table.kind.newton(self.index), len(table.ends)
             if not len(newton.entries):
                 continue
             ends = np.array(table.ends, dtype=np.int64).reshape(count, -1)
@@ -183,8 +185,10 @@ class NewtonTables:
                     continue
                 columns, zero = velocity(column) if column < nv else own(column), np.zeros(count, dtype=np.int64)
                 what = np.full(count, 1 if code == MASS else 0)
-                if code == JACOBIAN:
+                if code in (JACOBIAN, ACROSS):
                     parts.append((*columns, *rows, what, place, zero))
+                    if code == ACROSS:
+                        continue
                     place = place + self.n_linear * self.accelerations
                 parts.append((*rows, *columns, what, place, zero))
         if self.looks == 1:
@@ -205,7 +209,7 @@ class NewtonTables:
 
     def _column(self, inside: int, kind, end: int) -> tuple[bool, tuple[int, int]]:
         """Whether a coordinate of a lump is the integral of one velocity; which, or the first of those and its row of N."""
-        newton = next(table.kind.newton for table in self.tables if table.kind.what == BODY)
+        newton = next(table.kind.newton(self.index) for table in self.tables if table.kind.what == BODY)
         if not newton.turned:
             return True, (inside, 0)
         if inside in newton.turned:
@@ -234,14 +238,14 @@ class NewtonTables:
         n_lumps, n_nodes = self.c.n_lumps, len(self.heights)
         held, lumps, blocks = [np.zeros(0, dtype=np.int64)], [], []
         for table, at in zip(self.tables, self.at, strict=True):
-            kind, newton, count = table.kind, table.kind.newton, len(table.ends)
+            kind, newton, count = table.kind, table.kind.newton(self.index), len(table.ends)
             if kind.what not in (ROWS, SPEEDS):
                 continue
             ends, (_, ends_v) = table.ends, ends_of(kind.widths)
             G = np.zeros((count, kind.rows, len(ends_v)))
             source = at + newton.blocks.length - len(newton.entries) + newton.blocks.length * np.arange(count)
             for i, (code, row, column) in enumerate(newton.entries.tolist()):
-                if code == JACOBIAN:
+                if code in (JACOBIAN, ACROSS):
                     G[:, row - len(ends_v), column] = L[source + i]
             of_end = np.array([end for end, _ in ends_v])
             nodes = n_lumps + self.node_of[table.first]

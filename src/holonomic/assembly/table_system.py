@@ -32,7 +32,7 @@ class TableSystem(Operators):
     params, coordinates, inputs, outputs, resolver
         As of a System.
     formulations : tuple of classes
-        Index2, where implicit methods are wanted: formulations are a room above this one.
+        Index2 and Index3, where implicit methods are wanted: formulations are a room above this one.
     states : mapping of functions, optional
         Rates of states of one's own.
     turning : function, optional
@@ -108,7 +108,7 @@ class TableSystem(Operators):
         c = self.collection
         known = next((operators for tables, operators, _ in self._arranged if tables is c), None)
         known = self._arrange(c) if known is None else known
-        return known if formulation is None else known | self._of_fronts(c).newton()
+        return known if formulation is None else known | self._of_fronts(c).newton(formulation.index)
 
     def requested(self) -> dict[Fn, Operator]:
         return self._of_fronts(self.collection).half_explicit()

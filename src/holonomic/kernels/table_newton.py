@@ -1,6 +1,6 @@
-"""Implicit methods on tables: R(t, y, y') of index 2, what it is linearized to, and Newton's matrix in fronts.
+"""Implicit methods on tables: R(t, y, y') of index 2 or 3, what it is linearized to, and Newton's matrix in fronts.
 
-    q' - Z v,   M v' - f + Gᵀλ,   G v + g_t
+    q' - Z v,   M v' - f + Gᵀλ,   G v + g_t (of index 3 g)
 
 Elements write their parts, and the entries of their Jacobians that are not zero; no matrix of the whole system is there. Rows
 that were found to repeat others are left out: there R is λ.
@@ -36,8 +36,8 @@ from .saddle_fronts import (
 )
 from .signatures import NO_MODE
 
-# what entries of a kind belong to: c M, by velocities, by coordinates, G and Gᵀ, by multipliers of a joint
-MASS, BY_V, BY_Q, JACOBIAN, BY_LAM = range(5)
+# what entries of a kind belong to: c M, by velocities, by coordinates, G and Gᵀ, by multipliers of a joint, Gᵀ alone
+MASS, BY_V, BY_Q, JACOBIAN, BY_LAM, ACROSS = range(6)
 LOADED = 5  # a kind of element: a force that follows the multipliers of a joint, whose rows are its own here
 OPERATOR = i8(i8, i8, f8, i8, i8, i8, i8)
 # words of a kind: what it is, elements, ends, rows, coordinates of its ends, velocities; then of the equations and of what they are

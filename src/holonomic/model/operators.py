@@ -86,7 +86,8 @@ class Operators:
         """Return all operators there are: of the states, and with a formulation (one of `formulations`) those of its equations.
 
         `LEAST` has to be among them, for a formulation EQUATIONS, LINEARIZED, NEWTON_FACTOR and NEWTON_SOLVE; Radau takes
-        COMPLEX_FACTOR and COMPLEX_SOLVE, BDF GRADIENTS, half-explicit methods KINEMATICS, VELOCITY and HALF_EXPLICIT. Where
+        COMPLEX_FACTOR and COMPLEX_SOLVE, BDF GRADIENTS, generalized-α MOTION_FACTOR and MOTION_TIMES, half-explicit methods
+        KINEMATICS, VELOCITY and HALF_EXPLICIT. Where
         q' = v and all constraints are holonomic, position rows have the Jacobian of velocity rows, and its factors:
         VEL_FACTOR, VEL_SOLVE and VEL_TANGENT serve both, in a metric of the operators' own; elsewhere there are POS_FACTOR,
         POS_SOLVE and POS_TANGENT, too.
