@@ -51,8 +51,9 @@ from ..passage.alarm import ask_for_passage
 from ..planning.plan import Plan
 from ..printing.fold import Array, Known, Parts, Place, Table
 from ..printing.pair_arithmetic import EPS, PAIR, WORD
-from ..printing.pair_machine import ArrayType, PairMachine, Unprintable
+from ..printing.pair_machine import PairMachine
 from ..printing.pair_tapes import tape_function
+from ..printing.pair_types import ArrayType, Unprintable
 from ..printing.ready import ready
 from ..printing.specialize import Specializer
 from .refused import refuse_factors

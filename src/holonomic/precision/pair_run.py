@@ -15,8 +15,8 @@ from ..kernels.memory import RUN
 from ..model.input_tables import InputTables
 from ..native.layout import REAL, WHOLE
 from ..planning.plan import Plan
-from ..printing.pair_machine import Unprintable
 from ..printing.pair_tables import pairs_of
+from ..printing.pair_types import Unprintable
 from ..results.exact import PairRows
 from ..running.run import Run
 from .pair_program import REALS, START_ASKS, WHOLES, program_of, start_size, start_tapes, words

@@ -10,7 +10,8 @@ from llvmlite import ir
 
 from ..model.tape import CALL, INPUTS, Tape
 from .pair_arithmetic import DOUBLE, PAIR, PairArithmetic
-from .pair_machine import PairMachine, Unprintable
+from .pair_machine import PairMachine
+from .pair_types import Unprintable
 
 POINTER = PAIR.as_pointer()
 FUNCTION = ir.FunctionType(ir.VoidType(), [PAIR, POINTER, POINTER, POINTER, POINTER])  # t, a, b, data, out
