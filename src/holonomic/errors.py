@@ -10,6 +10,7 @@ EVENT = 3  # a terminal or mapping event was reached
 NEED_REFINED = 10  # the refined twin of the field is wanted and not compiled yet
 NEED_TERMS = 11  # the dense terms M, f, G, γ are wanted and not compiled yet
 NEED_PASSAGE = 12  # the kernel that passes a singular position is wanted and not compiled yet
+NEED_SWITCHES = 13  # what is watched of selects is wanted and not compiled yet
 NOT_FINITE = 20  # a model function gave NaN or infinity
 SINGULAR = 21  # the saddle-point matrix is singular: a singular position
 PULL_FAILED = 22  # the stabilization did not converge
@@ -20,7 +21,7 @@ NO_CONVERGENCE = 26  # Newton's iteration of an implicit step did not converge
 NO_PAST = 27  # a multistep method with a fixed step finds no points to begin with
 MOVED_START = 29  # a stabilization has moved the start of a step, which is to be taken again from there
 MANY_CROSSINGS = 28  # an event happens more often in a fixed step than there is room for
-FACING = 29  # the field points towards a switch from both sides
+FACING = 30  # the field points towards a switch from both sides
 
 
 class HolonomicError(Exception):

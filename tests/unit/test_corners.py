@@ -41,4 +41,4 @@ def test_members_with_corners_do_what_single_runs_do():
     for m, a in enumerate((1.5, 2.5)):
         alone = simulate(ode.with_params(a=a), 60.0, y0=[1.0, 0.0], save_at=7)
         assert np.array_equal(runs.y[m], alone.y)
-        assert any("corners" in change.reason for change in alone.trail.story.changes)
+        assert any("corners" in change.reason for change in alone.trail.story.changes) or len(alone.switches) == 2

@@ -35,7 +35,7 @@ So where ρ <= 1e-2 a run looks at G v' + γ now and then; where that is larger,
 
 from __future__ import annotations
 
-from ..errors import NEED_REFINED, NEED_TERMS, NOT_FINITE, OK, SINGULAR
+from ..errors import NEED_REFINED, NEED_SWITCHES, NEED_TERMS, NOT_FINITE, OK, SINGULAR
 from ..native.marks import inner, kernel, leaf
 from ..native.types import i8
 from .saddle import HETEROGENEOUS, dense_saddle, dense_short, kinematic_scales, missed_rows
@@ -65,7 +65,7 @@ LARGEST = 80  # unknowns of the dense solve, from which on it costs too much to 
 @leaf
 def asks_for_function(status: i8):
     """Tell whether a status asks for a model function that is to be compiled first."""
-    return status == NEED_REFINED or status == NEED_TERMS
+    return status == NEED_REFINED or status == NEED_TERMS or status == NEED_SWITCHES
 
 
 @inner

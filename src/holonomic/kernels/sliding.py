@@ -17,7 +17,15 @@ from ..native.marks import inner
 from .signatures import EVENT_RATES, FIELD, call_field, call_model
 from .vectors import row_finite
 
+ASLEEP = 1e-300  # modes that are less are those of selects that sleep: the values decide
 RHO_LEAST = 1e-8  # pivot ratio of either field, as in `evaluate`
+
+
+@inner
+def sleeps(model, j):
+    """Tell whether switch j is that of a select that sleeps."""
+    size = model.size
+    return j >= size.n_switches - size.n_selects and abs(model.data[size.at_modes + j]) < ASLEEP
 
 
 @inner

@@ -45,7 +45,8 @@ from .event_search import (
     has_nan,
     sign_of,
 )
-from .switches import arm_switches, enter_modes
+from .far_from_zero import nothing_watched
+from .modes import arm_switches, enter_modes
 
 PLENTY = 1 << 62
 # what a member may be left with besides the statuses of `drive`
@@ -184,6 +185,8 @@ def arm_events(model, run, state, events, forward):
     ev, ev_f, rates = events.marks, events.values, events.rates
     nev, nq = size.n_events, size.nq
     own = nev - size.n_switches
+    if nothing_watched(size, run):
+        return OK
     call_model(model, EVENTS, run.t, x, 0, K, nq, ev_f, 0)
     if has_nan(ev_f, START, own):
         return NOT_FINITE

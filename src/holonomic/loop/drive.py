@@ -32,7 +32,7 @@ def drive(slots, model, method, run, loop, record, events):
                 return status
             if run.phase == STEPPING:
                 outcome = attempt(slots, model, method, run, loop)
-                status = judge(slots, model, method, run, loop, record.save_t, events, outcome)
+                status = judge(slots, model, method, run, loop, record, events, outcome)
                 if status != OK:
                     return status
                 if run.phase == STEPPING:

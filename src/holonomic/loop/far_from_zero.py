@@ -103,10 +103,18 @@ def ends_are_calm(ev: int_mat, ev_f: mat, nev: i8):
 
 
 @inner
+def nothing_watched(size, run):
+    """Tell whether all that could be watched are selects that sleep."""
+    return size.n_events == size.n_selects and run.awake == 0
+
+
+@inner
 def must_be_watched(model, run, loop, events):
     """Tell whether the step that has just passed has to be looked into: 1 or 0."""
     size, ev, ev_f = model.size, events.marks, events.values
     nev, h = size.n_events, abs(run.h_tried)
+    if nothing_watched(size, run):
+        return 0
     if size.n_switches < nev or run.retake != 0 or run.lenient != 0 or sliding(model) >= 0:
         return 1
     if run.event_reach > 0.0 and REACH * run.event_reach < h:
@@ -137,5 +145,7 @@ def must_be_watched(model, run, loop, events):
 @inner
 def pass_by(model, run, events):
     """Go on from a step that need not be looked into: what was seen of it lies before the next one."""
+    if nothing_watched(model.size, run):
+        return
     run.event_reach = 0.0
     end_step(run, events.marks, events.values, model.size.n_events)

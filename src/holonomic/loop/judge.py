@@ -14,10 +14,11 @@ from .dense_error import in_doubt, may_be_asked
 from .event_search import dense_ready
 from .far_from_zero import must_be_watched
 from .lenience import loosen
+from .wake import WOKEN, wake
 
 
 @part
-def judge(slots, model, method, run, loop, save_t, events, status):
+def judge(slots, model, method, run, loop, record, events, status):
     """Decide on an attempt that ended with this status; the phase says what comes next. Anything but OK goes back to Python."""
     if asks_for_function(status):
         run.quota += 1  # it will be taken again: looks must not depend on what is compiled already
@@ -26,17 +27,23 @@ def judge(slots, model, method, run, loop, save_t, events, status):
         run.h_used = run.h_tried
         run.phase = PASSING
         return OK
+    if model.size.n_selects > 0 and run.fixed == 0 and not (status == OK and (model.size.n_errors == 0 or run.err <= 1.0)):
+        found = wake(model, run, loop, record, events)
+        if asks_for_function(found):
+            run.quota += 1
+        if found != OK:
+            return OK if found == WOKEN else found
     if status != OK:
         if model.size.n_switches > 0 and loosen(model, run, status):
             return OK
         return judge_failure(run, status)
     if model.size.n_errors > 0 and run.fixed == 0:
-        accepted, status = judge_error(slots, model, method, run, loop, save_t, events)
+        accepted, status = judge_error(slots, model, method, run, loop, record.save_t, events)
         if not accepted:
             return status
     elif model.size.n_events > 0:
         run.watched = must_be_watched(model, run, loop, events)
-    note_accepted(model.size, run, loop.state, save_t)
+    note_accepted(model.size, run, loop.state, record.save_t)
     run.phase = WATCHING
     return OK
 

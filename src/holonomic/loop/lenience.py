@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 
 from ..errors import NO_CONVERGENCE, NOT_FINITE, SINGULAR
+from ..kernels.sliding import sleeps
 from ..native.marks import inner
 
 NO_MODE = 1e-290  # added to a number it changes nothing
@@ -22,7 +23,7 @@ def loosen(model, run, status):
         return False
     at = model.size.at_modes
     for j in range(model.size.n_switches):
-        if model.data[at + j] == model.data[at + j]:
+        if model.data[at + j] == model.data[at + j] and not sleeps(model, j):
             model.data[at + j] = NO_MODE if model.data[at + j] > 0.0 else -NO_MODE
     run.lenient = 1
     run.failed += 1
@@ -35,6 +36,6 @@ def be_strict(model, run):
     """Let modes decide again."""
     at = model.size.at_modes
     for j in range(model.size.n_switches):
-        if model.data[at + j] == model.data[at + j]:
+        if model.data[at + j] == model.data[at + j] and not sleeps(model, j):
             model.data[at + j] = math.inf if model.data[at + j] > 0.0 else -math.inf
     run.lenient = 0

@@ -167,7 +167,7 @@ def look_inside(slots, model, method, run, loop, events):
     if model.size.n_events > 0 and run.watched == 0:
         pass_by(model, run, events)
     elif model.size.n_events > 0:
-        if run.event_rows + MOST * model.size.n_events + 2 * model.size.n_switches > events.t.shape[0]:
+        if run.event_rows + MOST * model.size.n_events + 4 * model.size.n_switches > events.t.shape[0]:
             return MORE
         status = watch(slots, model, method, run, loop, events)
         if status == AGAIN or status == EVENT:

@@ -100,7 +100,7 @@ def accept(slots, model, method, run, state):
     if run.steers != 0 and (run.reaches_stop == 0 or abs(run.steered_h) > abs(run.h)):
         run.h = run.steered_h
     run.t = run.t_new
-    run.dodges = 0
+    run.dodges = run.in_a_row = 0
     run.along = 0
     run.accepted += 1
     run.step_number += 1

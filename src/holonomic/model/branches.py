@@ -8,7 +8,6 @@ decisions are its caller's. On a way that raises on purpose, or divides by zero,
 
 from __future__ import annotations
 
-import contextvars
 import dis
 import functools
 import math
@@ -18,14 +17,13 @@ import numpy as np
 
 from .function_memory import Written, empty
 from .refusals import noted, refusal
-from .switchboard import BOARD
+from .switchboard import BOARD, PATH
 from .symbol import DECIDE, Condition, Symbol, as_sx, chosen
 from .symbol_array import SymbolArray, as_array
 from .symbolics import is_equal
 
 WAYS = 64  # through one function
 
-_PATH: contextvars.ContextVar[_Path | None] = contextvars.ContextVar("the way being followed", default=None)
 
 
 class Inline(BaseException):
@@ -57,8 +55,8 @@ def ways(run, inline=None):
     todo: list[tuple[bool, ...]] = [()]
     while todo:
         first = todo.pop()
-        path = _Path(first, len(found) + len(todo), _PATH.get())
-        tokens = _PATH.set(path), DECIDE.set(path.decide)
+        path = _Path(first, len(found) + len(todo), PATH.get())
+        tokens = PATH.set(path), DECIDE.set(path.decide)
         try:
             value = run()
         except (ArithmeticError, ValueError, AssertionError, LookupError, RuntimeError) as problem:
@@ -69,7 +67,7 @@ def ways(run, inline=None):
             value = _Raised(problem)
         finally:
             DECIDE.reset(tokens[1])
-            _PATH.reset(tokens[0])
+            PATH.reset(tokens[0])
         found.append((path.decisions, value))
         for k in range(len(first), len(path.decisions)):
             todo.append((*(answer for _, answer in path.decisions[:k]), False))
@@ -107,7 +105,7 @@ def each_way(function, copies):
 
         def run():
             value = function(*args, **kwargs)
-            if _PATH.get().decisions and (before.may_have_changed() or copies.changed_since(mark) or before.holds(value)):
+            if PATH.get().decisions and (before.may_have_changed() or copies.changed_since(mark) or before.holds(value)):
                 leave()
             return value
 

@@ -5,8 +5,13 @@ A comparison `low < high` (or `<=`) stands in the equations as
     low < high + m
 
 m being a number in data, its *mode*: 0 lets the values decide, as in plain Python; +∞ makes it true and -∞ false, whatever the
-values are. So all that knows nothing of switches, and leaves zeros there, has the user's function as it was written; the step
-loop sets m, ends a step where high - low is zero and changes m there, and never meets a corner or a jump inside a step.
+values are. So do the corners and jumps of abs, sign, max and min, of which a mode takes one side. All that knows nothing of
+switches, and leaves zeros there, has the user's function as it was written; the step loop sets m, ends a step where high - low is
+zero and changes m there, and never meets a corner or a jump inside a step.
+
+There are two kinds. A comparison that decides, of an `if`, is followed from the start of a run. One of which a select, a mask
+or a function with a corner is made sleeps: its mode stays 0 until a step fails over it (see `loop.wake`), and what is watched of
+it is 1 up to then. Nobody has asked for anything to happen there, and most corners are never met, or cost no accuracy.
 
 A switch counts where the way through the function that leads to its comparison is taken: elsewhere its function may be
 anything, NaN too, and what is watched is ±1, the sign of its mode.
@@ -20,15 +25,20 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from ..kernels.sliding import ASLEEP
 from .refusals import SUBJECT, short, user_place
-from .symbol import COMPARISONS, LOGIC, Condition, Symbol, as_sx, negated
+from .symbol import COMPARISONS, LOGIC, SWITCHED, Condition, Symbol, as_sx, negated
 from .symbolics import SX, binary, depends_on, if_else, operations, substitute, symvar, unary, vertcat
 
 _ORDERED = {"<": "less", "<=": "less_equal", ">": "greater", ">=": "greater_equal"}
 _JOINED = {sign: build for sign, build in LOGIC.values()}
-_or, _and, _not, _lt, _if = binary("or"), binary("and"), unary("not"), binary("lt"), binary("if_else_zero")
+_or, _and, _not, _lt, _le, _if = *map(binary, ("or", "and")), unary("not"), *map(binary, ("lt", "le", "if_else_zero"))
+_abs = unary("fabs")
+
+MOST_SELECTS = 100  # of a system, that may wake: events are kept room for, of each
 
 BOARD: contextvars.ContextVar[Switchboard | None] = contextvars.ContextVar("where switches are collected", default=None)
+PATH: contextvars.ContextVar = contextvars.ContextVar("the way being followed through a function", default=None)
 
 
 @dataclass(frozen=True)
@@ -39,6 +49,7 @@ class SwitchName:
     line: int  # of source
     text: str  # that line as it was written, or the comparison
     at_zero: bool = False  # whether it holds where both sides are equal
+    sleeps: bool = False  # whether it is one of a select, which is followed only where a step has failed over it
 
     def __str__(self) -> str:
         return f'"{self.text}" in {self.role}, line {self.line}'
@@ -74,12 +85,13 @@ class Switchboard:
 
     @contextlib.contextmanager
     def collecting(self) -> Iterator[None]:
-        """Make switches of the comparisons that decide, inside."""
-        token = BOARD.set(self)
+        """Make switches of comparisons and of functions with corners, inside."""
+        tokens = BOARD.set(self), SWITCHED.set(self)
         try:
             yield
         finally:
-            BOARD.reset(token)
+            BOARD.reset(tokens[0])
+            SWITCHED.reset(tokens[1])
 
     def leave_out(self, unknown: SX) -> None:
         """Take what else is no function of the state: multipliers, once there are symbols for them."""
@@ -89,6 +101,7 @@ class Switchboard:
         """Return the switches that expressions depend on, once all functions are traced."""
         every = list(self._known.values())
         kept = [each for each in every if depends_on(expressions, each.mode)]
+        kept.sort(key=lambda each: each.name.sleeps)  # those of selects stand last
         others = vertcat(SX(0, 1), *(each.mode for each in every if each not in kept))
         watched = vertcat(SX(0, 1), *(_watched(each) for each in kept))
         watched = substitute(watched, others, SX.zeros(others.numel(), 1))
@@ -115,24 +128,55 @@ class Switchboard:
         if sign not in _ORDERED:
             return condition
         low, high = (as_sx(left), as_sx(right)) if sign in ("<", "<=") else (as_sx(right), as_sx(left))
+        mode = self._mode_of(low, high, sign in ("<=", ">="), lambda: condition._text(), path, False)
+        return condition if mode is None else Condition(_compare(low, high, sign, mode), (left, sign, right))
+
+    def compared(self, left: SX, sign: str, right: SX, build) -> SX:
+        """Return a comparison for a select or a mask, which follows its mode."""
+        if sign in _ORDERED:
+            low, high = (left, right) if sign in ("<", "<=") else (right, left)
+            mode = self._mode_of(low, high, sign in ("<=", ">="), lambda: f"{left} {sign} {right}")
+            if mode is not None:
+                return _compare(low, high, sign, mode)
+        return build(left, right)
+
+    def in_two(self, plain: SX, low: SX, high: SX, above: SX, below: SX) -> SX:
+        """Return a function of which a mode takes one side: `above` where low < high, or `below`."""
+        mode = self._mode_of(low, high, False, lambda: f"{low} < {high}")
+        if mode is None:
+            return plain
+        return _if(_lt(_abs(mode), SX(1)), plain) + _if(_le(SX(1), mode), above) + _if(_le(mode, SX(-1)), below)
+
+    def _mode_of(self, low: SX, high: SX, at_zero: bool, told, path=None, sleeps: bool = True) -> SX | None:
+        """The mode of a comparison, None where it is no switch; without a `path` it counts on the way that is being followed."""
         if any(side.is_constant() and not math.isfinite(float(side)) for side in (low, high)):
-            return condition  # whether it is a number at all, or finite
+            return None  # whether it is a number at all, or finite
         value = high - low
         if not depends_on(value, self._changing) or depends_on(value, self._elsewhere):
-            return condition
-        key = (sign in ("<", ">"), _text(low), _text(high))
-        known = self._known.get(key)
+            return None
+        texts = _text(low), _text(high)
+        key, opposite = (sleeps, at_zero and not sleeps, *texts), sleeps and self._known.get((sleeps, False, *reversed(texts)))
+        known = opposite or self._known.get(key)  # v < 0 has the mode of v > 0, with the other sign
         if known is None:
+            if sleeps and sum(each.name.sleeps for each in self._known.values()) >= MOST_SELECTS:
+                return None
             line, text = user_place()
-            name = SwitchName(SUBJECT.get(), line, text or short(condition._text()), sign in ("<=", ">="))
+            name = SwitchName(SUBJECT.get(), line, text or short(told()), at_zero, sleeps)
             known = self._known[key] = _Switch(name, SX.sym(f"mode{len(self._known)}"), value)
+        if path is None:
+            followed = PATH.get()
+            path = [] if followed is None else followed.before()
         way, taken = [], SX(1)
         for before, answer in path:
             way.append((_text(before.sx), answer))
             taken = _and(taken, before.sx if answer else _not(before.sx))
         known.ways.setdefault(tuple(way), taken)
-        build = COMPARISONS["less" if sign in ("<", ">") else "less_equal"][1]
-        return Condition(build(low, high + known.mode), (left, sign, right))
+        return -known.mode if opposite else known.mode
+
+
+def _compare(low: SX, high: SX, sign: str, mode: SX) -> SX:
+    """low < high or low <= high, as the mode has it."""
+    return COMPARISONS["less" if sign in ("<", ">") else "less_equal"][1](low, high + mode)
 
 
 def _watched(switch: _Switch) -> SX:
@@ -140,6 +184,9 @@ def _watched(switch: _Switch) -> SX:
     counts = SX(0)
     for way in switch.ways.values():
         counts = _or(counts, way)
+    if switch.name.sleeps:  # it has no value, too, where that is NaN: comparisons are false there
+        value, zero = switch.value, SX(0)
+        counts = _and(_and(counts, _not(_le(_abs(switch.mode), SX(ASLEEP)))), _or(_le(value, zero), _lt(zero, value)))
     if counts.is_constant() and float(counts):
         return switch.value
     return _if(counts, switch.value) + _if(_not(counts), if_else(_lt(switch.mode, SX(0)), -1, 1))

@@ -15,6 +15,7 @@ from .refusals import BUILD, SUBJECT, noted, refusal, short, user_line
 from .symbolics import SX, binary, unary
 
 DECIDE = contextvars.ContextVar("who answers a condition", default=None)
+SWITCHED = contextvars.ContextVar("who gives selects a mode", default=None)
 
 
 class Symbol:
@@ -236,8 +237,34 @@ def _floor_divide(x, y):
     return _floor(_add(_div(_sub(x, _remainder(x, y)), y), SX(0.5)))
 
 
+def _in_two(plain, low, high, above, below):
+    """A function with a corner or a jump where low = high: it is `above` where low < high, and `below` beyond."""
+    switched = SWITCHED.get()
+    return plain if switched is None else switched.in_two(plain, low, high, above, below)
+
+
+def _absolute(x):
+    return _in_two(_abs(x), SX(0), x, x, _neg(x))
+
+
+def _signum(x):
+    return _in_two(_sign(x), SX(0), x, SX(1), SX(-1))
+
+
+def _maximum(x, y):
+    return _in_two(_max(x, y), y, x, x, y)
+
+
+def _minimum(x, y):
+    return _in_two(_min(x, y), x, y, x, y)
+
+
+def _copysign(x, y):
+    return _in_two(binary("copysign")(x, y), SX(0), y, _abs(x), _neg(_abs(x)))
+
+
 def _heaviside(x, at_zero):
-    return _add(_lt(SX(0), x), _if(_eq(x, SX(0)), at_zero))
+    return _in_two(_add(_lt(SX(0), x), _if(_eq(x, SX(0)), at_zero)), SX(0), x, SX(1), SX(0))
 
 
 def _logaddexp(x, y):
@@ -251,15 +278,15 @@ UNARY = {
     "log": _log, "log1p": _log1p,
     "log2": lambda x: _div(_log(x), SX(math.log(2))), "log10": lambda x: _div(_log(x), SX(math.log(10))),
     "sqrt": _sqrt, "square": _sq, "cbrt": lambda x: _mul(_sign(x), _pow(_abs(x), SX(1 / 3))),
-    "reciprocal": lambda x: _div(SX(1), x), "sign": _sign,
-    "absolute": _abs, "fabs": _abs, "floor": _floor, "ceil": _ceil,
+    "reciprocal": lambda x: _div(SX(1), x), "sign": _signum,
+    "absolute": _absolute, "fabs": _absolute, "floor": _floor, "ceil": _ceil,
     "trunc": lambda x: _mul(_sign(x), _floor(_abs(x))),
     "degrees": _scale(180 / math.pi), "rad2deg": _scale(180 / math.pi),
     "radians": _scale(math.pi / 180), "deg2rad": _scale(math.pi / 180),
 }  # fmt: skip
 BINARY = {
     "power": _power, "float_power": _power, "arctan2": _atan2, "hypot": binary("hypot"),
-    "maximum": _max, "fmax": _max, "minimum": _min, "fmin": _min, "copysign": binary("copysign"),
+    "maximum": _maximum, "fmax": _maximum, "minimum": _minimum, "fmin": _minimum, "copysign": _copysign,
     "fmod": _fmod, "remainder": _remainder, "floor_divide": _floor_divide,
     "heaviside": _heaviside, "logaddexp": _logaddexp,
 }  # fmt: skip
@@ -309,7 +336,10 @@ def _methods(build):
 def _comparison(sign, build):
     def method(self, other):
         y = as_sx(other)
-        return NotImplemented if y is None else Condition(build(self.sx, y), (self, sign, other))
+        if y is None:
+            return NotImplemented
+        switched = SWITCHED.get()
+        return Condition(build(self.sx, y) if switched is None else switched.compared(self.sx, sign, y, build), (self, sign, other))
 
     return method
 
@@ -354,7 +384,7 @@ def _complete_symbol():
         setattr(Symbol, name, lambda self, build=build: Symbol(build(self.sx)))
     for name, build in BINARY.items():
         setattr(Symbol, name, _methods(build)[0])
-    of_one = {"neg": _neg, "abs": _abs, "floor": _floor, "ceil": _ceil, "trunc": UNARY["trunc"]}
+    of_one = {"neg": _neg, "abs": _absolute, "floor": _floor, "ceil": _ceil, "trunc": UNARY["trunc"]}
     for name, build in of_one.items():
         setattr(Symbol, f"__{name}__", lambda self, build=build: Symbol(build(self.sx)))
     of_two = {"add": _add, "sub": _sub, "mul": _mul, "truediv": _div, "pow": _power, "mod": _remainder,

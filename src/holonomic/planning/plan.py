@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import NEED_PASSAGE, NEED_REFINED, NEED_TERMS, BadArgument, IncompatibleMethods
+from ..errors import NEED_PASSAGE, NEED_REFINED, NEED_SWITCHES, NEED_TERMS, BadArgument, IncompatibleMethods
 from ..formulations.base import Block
 from ..kernels.evaluate import evaluate_carefully, judge_field
 from ..kernels.memory import SIZE
@@ -38,7 +38,7 @@ from .offered import along_multipliers, check_offered, check_traced, metric_of
 from .words import methods
 
 # what a kernel asks for by its status
-MISSING = {NEED_REFINED: Fn.REFINED, NEED_TERMS: Fn.TERMS, NEED_PASSAGE: Slot.PASSAGE}
+MISSING = {NEED_REFINED: Fn.REFINED, NEED_TERMS: Fn.TERMS, NEED_SWITCHES: Fn.EVENTS, NEED_PASSAGE: Slot.PASSAGE}
 # tolerance of Newton's method where steps are fixed; it goes on to 1e-5 of it
 TIGHT = {"double": 1e-10, "double-double": 1e-25}
 
@@ -68,6 +68,7 @@ class Plan:
             )
         self.switches = model.switches if switching and not self.integrator.starting_points else ()
         self.n_watched = len(self.events) + len(self.switches)
+        self.watches = len(self.events) > 0 or any(not switch.sleeps for switch in self.switches)  # from the start
         hopeless = np.inf if choice.step is not None else max(1e4 * choice.kept_rtol, 1e-8)
         own, mass_at = along_multipliers(choice, model)
         self.stabilization = own.lower(choice.constraint_tol, hopeless).measured(model.turns)
@@ -197,6 +198,7 @@ class Plan:
         size.dense_first = self.integrator.dense_first
         size.nrow, size.nk, size.n_events, size.n_errors = nq + nv + nl + 1, nv + nl, self.n_watched, self.integrator.errors
         size.n_switches, size.at_modes = len(self.switches), model.data_places["modes"].start
+        size.n_selects = sum(switch.sleeps for switch in self.switches)
         size.n_differential = nq + nv + sum(block.size for block in self.blocks[2:] if block.differential)
         size.n_differential_rows, size.n_equations = size.n_differential, ny
         implicit = self.variant.formulation
@@ -241,7 +243,7 @@ class Plan:
         if self.switches:
             size.at_sliding, size.may_slide = size.work_end, int(self.choice.integrator.takes == "ode")
             size.work_end += size.nrow + 4 * self.n_watched
-        if self.n_watched:
+        if self.watches:
             fns = self._add_events(fns)
         if not model.interpreted:
             fns[2 * Fn.CAREFUL] = (evaluate_carefully if model.dense else judge_field).address
@@ -325,11 +327,11 @@ class Plan:
         return self.stabilization.sp
 
     def add_function(self, missing: Fn | Slot) -> None:
-        """Compile what a run asks for in rare cases only: the refined twin, the dense terms, the passage."""
+        """Compile what a run asks for in rare cases only: the refined twin, the dense terms, what selects watch, the passage."""
         if isinstance(missing, Slot):
             self.slots = with_passage(self.slots)
             return
-        self.fns = self._with(self.fns, (missing,), self.variant)
+        self.fns = self._add_events(self.fns) if missing == Fn.EVENTS else self._with(self.fns, (missing,), self.variant)
 
     def supplies(self, status: int) -> bool:
         """Compile the function that a kernel misses, if its status says so; tell whether it did."""

@@ -14,11 +14,12 @@ from itertools import pairwise
 
 import numpy as np
 
-from ..errors import OK, BadArgument, StepFailed
+from ..errors import NOT_FINITE, OK, BadArgument, StepFailed
 from ..kernels.memory import RUN
 from ..kernels.settle import pull_and_settle
 from ..kernels.signatures import Fn, Inside, Kept
 from ..loop.from_python import field_at, pull_compiled
+from ..loop.lenience import NO_MODE
 from ..loop.replay import along, doubts_inside, from_trail, replay
 from ..model.given_numbers import floats
 from ..native.callbacks import raise_what_was_raised
@@ -235,7 +236,7 @@ def _inside_steps(sol, times, rows):
                 plan.slots, plan.for_kernels(data), method, run, loop, kept, rows, times, last, out, done,
             )  # fmt: skip
             raise_what_was_raised()
-            if not plan.supplies(status):
+            if not (plan.supplies(status) or (status == NOT_FINITE and _loosened(plan, data))):
                 break
         if status != OK:
             raise StepFailed(
@@ -244,6 +245,14 @@ def _inside_steps(sol, times, rows):
                 sol,
             )
     return out.x, out.K
+
+
+def _loosened(plan, data) -> bool:
+    """Let values decide, as the run did in a step to a switch beyond which its mode has no numbers; tell whether that is new."""
+    modes = data[plan.model.data_places["modes"]]  # a view
+    strict = np.isinf(modes)
+    modes[strict] = np.copysign(NO_MODE, modes[strict])
+    return bool(np.any(strict))
 
 
 def _repeated(sol, times, rows):

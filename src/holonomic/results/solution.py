@@ -60,14 +60,16 @@ class Solution(Exports):
             # the last state is not among the kept ones; the run's arrays will be used again
             nq = plan.model.nq
             stop = (run.t, run.x.copy(), run.K[0, nq : nq + plan.size.nk].copy())
-        data = run.data
+        data, modes = run.data, run.modes
+        if plan.switches and not plan.watches and not any(code >= plan.n_watched for code, *_ in run.watching.log):
+            modes = None  # all slept
         if plan.switches:  # its modes are those of the end; without any, comparisons go by the values
             data = run.data.copy()
             data[plan.model.data_places["modes"]] = 0.0
         trail = Trail(
             plan, data, kept, begin, run.watching.log, run.memory, run.noted, run.record, run.start, stop, run.passages.paths,
             impacts=run.watching.impacts, first_step=run.first, lam0=run.lam0, inputs=run.inputs,
-            controls=run.sampling, modes=run.modes,
+            controls=run.sampling, modes=modes,
         )  # fmt: skip
         return cls(trail, ended)
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..loop.switches import ALONG, CODES
+from ..loop.modes import ALONG, CODES, TO_SLEEP
 from .naming import unknown
 from .trail import remembered
 
@@ -45,6 +45,8 @@ def switch_logs(sol) -> SwitchLogs:
         return logs
     plan = sol.plan
     for j, switch in enumerate(plan.switches):
+        if switch.sleeps and not any(CODES * j <= row[0] - plan.n_watched < CODES * (j + 1) for row in sol.trail.events):
+            continue
         changes = [row for row in sol.trail.events if row[0] - plan.n_watched in (CODES * j, CODES * j + 1)]
         times, true = [row[1] for row in changes], [(row[0] - plan.n_watched) % CODES == 1 for row in changes]
         along = [row[1] for row in sol.trail.events if row[0] - plan.n_watched == CODES * j + ALONG]
@@ -75,7 +77,7 @@ def mode_history(sol) -> tuple[np.ndarray, np.ndarray]:
     for code, t, *_ in sol.trail.events:
         if code >= n_watched:
             j, how = divmod(code - n_watched, CODES)
-            modes[j] = np.nan if how == ALONG else np.inf if how % 2 else -np.inf
+            modes[j] = np.nan if how == ALONG else 0.0 if how == TO_SLEEP else np.inf if how % 2 else -np.inf
             if t != times[-1]:
                 times.append(t)
                 found.append(modes)

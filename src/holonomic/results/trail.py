@@ -257,10 +257,11 @@ SUMS = (
 def join(parts: Sequence[Solution]) -> Solution:
     """Return the solution of all parts; it ends like the last one."""
     last, own = parts[-1], parts[-1].trail
+    modes = next((part.trail.modes for part in parts if part.trail.modes is not None), None)  # before that all slept
     trail = Trail(
         own.plan.of_states(), own.data, own.steps_kept, own.begin, own.events, own.memory, own.noted,
         start=parts[0].trail.start, parts=tuple(parts), impacts=own.impacts, inputs=own.inputs, controls=own.controls,
-        modes=parts[0].trail.modes,
+        modes=modes,
     )  # fmt: skip
     return type(last)(trail, last.ended)
 

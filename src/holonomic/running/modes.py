@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..kernels.signatures import Fn
+from ..kernels.sliding import ASLEEP
 from ..loop.events_from_python import enter_modes_compiled
-from ..loop.switches import ALONG, CODES
+from ..loop.modes import ALONG, CODES
 from ..native.callbacks import raise_what_was_raised
 
 
@@ -13,15 +15,29 @@ def keep_modes(run) -> None:
     """Let a run that goes on from another follow the modes of its data: where a switch has just changed, its sign is rounding."""
     if run.plan.switches:
         modes = run.data[run.plan.model.data_places["modes"]]  # a view
-        decided = ~np.isnan(modes)  # what goes along its zero goes on so
+        decided = ~np.isnan(modes) & ~sleeping(run.plan, modes)  # what goes along its zero goes on so
         modes[decided] = np.copysign(np.inf, modes[decided])  # where values decided in an attempt, signs were left of them
+        modes[sleeping(run.plan, modes)] = 0.0  # what another method could not follow may wake again
         run.modes = modes.copy()
+        run.memory.awake = sum(switch.sleeps for switch in run.plan.switches) - int(np.sum(sleeping(run.plan, modes)))
+        know_selects(run)
+
+
+def know_selects(run) -> None:
+    """Compile what is watched of selects, for a run that goes on with some of them awake."""
+    if run.memory.awake and not run.plan.fns[2 * Fn.EVENTS]:
+        run.plan.add_function(Fn.EVENTS)
+
+
+def sleeping(plan, modes: np.ndarray) -> np.ndarray:
+    """Tell which of the modes are those of selects that sleep."""
+    return np.array([switch.sleeps for switch in plan.switches], dtype=bool) & (np.abs(modes) < ASLEEP)
 
 
 def counting(run) -> np.ndarray:
     """Tell which switches count where the run stands: of the others what is watched is the sign of their mode."""
-    if not run.plan.switches:
-        return np.zeros(0, dtype=bool)
+    if not run.plan.switches or not run.watching.watches:
+        return np.zeros(len(run.plan.switches), dtype=bool)
     modes, first = run.data[run.plan.model.data_places["modes"]], len(run.plan.events)  # a view
     here, found = modes.copy(), np.zeros(len(modes), dtype=bool)
     for j in range(len(modes)):

@@ -41,7 +41,7 @@ from .failure import unstable
 from .leg import Leg, Part
 from .near_singular import passed_singular
 from .run import DOUBLE, INTERRUPTED, NOTHING, QUOTA, Run
-from .walk import repeated, run_again, walk
+from .walk import repeated, run_again, take_over, walk
 
 MOST = 16  # ways of asking that are remembered for one model
 UNHEARD, NEVER = object(), False  # of words: they did not come yet; nothing can be settled for them
@@ -104,7 +104,7 @@ def _begun_with(sol: Solution, choice: Choice) -> Plan:
     """Return the plan that a run was opened with; where its start was stiff, the explicit one that was left at once."""
     plan = sol.trail.parts[0].trail.plan if sol.trail.parts else sol.trail.plan
     if choice.integrator_open and plan.choice.integrator.implicit:
-        plan = plan_of(plan.model, choice, {}, None)
+        plan = plan_of(plan.model, choice, {}, None, bool(plan.switches))
         return plan.in_short if plan.model.seemed_short and plan.in_short is not None else plan
     return plan
 
@@ -121,7 +121,7 @@ def _is_plain(plan: Plan, choice: Choice) -> bool:
     model = plan.model
     if choice.precision != DOUBLE or model.interpreted or not model.dense or model.outside or isinstance(model.system, Dae):
         return False
-    if model.nw or plan.n_watched or plan.rows is not None or not plan.variant.is_ours:
+    if model.nw or plan.watches or plan.rows is not None or not plan.variant.is_ours:
         return False
     if plan.integrator.starting_points or plan.choice.stabilization.may_overshoot:
         return False
@@ -182,8 +182,8 @@ class Prepared:
         if verdict == STIFF or verdict == LIMITED:
             choosing = self._choosing(t1, part.opened[0])
             other = choosing.stiff_start(part) if verdict == STIFF else choosing.on_the_way(part)
-            if other is None and verdict == LIMITED:
-                return self._walked(here, asked, None, part, parts, choosing)
+            if verdict == LIMITED and (other is None or part.memory.awake):
+                return self._walked(here, asked, None, part, parts, choosing, other)
             if other is None:
                 part.release()
                 return None
@@ -203,7 +203,7 @@ class Prepared:
 
     def _has_more_to_say(self, memory) -> bool:
         """Tell whether there is something about a run that is over which has to be looked at."""
-        return self.held or memory.paths or memory.guided or (memory.is_stiff and not self.chooses)
+        return self.held or memory.paths or memory.guided or memory.event_rows or (memory.is_stiff and not self.chooses)
 
     def _over(self, part: Part, parts: list[Solution], begin: Start, choosing: Choosing | None) -> Solution:
         """Return the solution of a run that is over."""
@@ -233,7 +233,7 @@ class Prepared:
 
     def _plan_for(self, choice: Choice) -> Plan:
         leg = self._legs.get(choice)
-        return plan_of(self.plan.model, choice, {}, None) if leg is None else leg.plan
+        return plan_of(self.plan.model, choice, {}, None, bool(self.plan.switches)) if leg is None else leg.plan
 
     def _leg(self, choice: Choice, t0: float, t1: float) -> Leg:
         """Return what is settled for a plan that takes over."""
@@ -243,9 +243,10 @@ class Prepared:
         return found
 
     def _walked(
-        self, here: Opened, asked: Asked, status: int | None, part: Part, parts: list[Solution], choosing: Choosing | None
+        self, here: Opened, asked: Asked, status: int | None, part: Part, parts: list[Solution], choosing: Choosing | None,
+        other: Choice | None = None,
     ) -> Solution:
-        """Go on from behind the first stretch of a part, with this status; None: it was dealt with."""
+        """Go on from behind the first stretch of a part, with this status; None: it was dealt with, or `other` is to take over."""
         _, t0, t1, q, v, _, _ = here
         plan, opening = part.plan, part.opened[0]
         kept = part.kept()
@@ -254,12 +255,18 @@ class Prepared:
             inputs=self.inputs, work=part.work, **(asked.limits() | ({"first": None} if parts else {})),
         )  # fmt: skip
         run.restore(kept)
+        run.modes = part.leg.data[plan.model.data_places["modes"]].copy()  # of selects alone, which slept
         run.ahead, run.left = status, None
         if self.chooses:
             if choosing is None:
                 choosing = self._choosing(t1, opening)
             run.left = None if status is None else choosing.steps_to_look(run)
-        crossing = Crossing(lambda other: plan_of(plan.model, other, {}, None), t1)
+        if other is not None:
+            run.collect()
+            run, status = take_over(run, other, choosing, Start(q, v), parts)
+            run.ahead = status or None
+            plan = run.plan
+        crossing = Crossing(self._plan_for, t1)
         return walk(
             run, plan, Start(q, v), t0, t1, None, asked.progress, choosing=choosing, crossing=crossing, begun=True, parts=parts
         )

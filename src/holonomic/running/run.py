@@ -24,7 +24,7 @@ from ..native.callbacks import raise_what_was_raised
 from ..planning.plan import Plan
 from ..planning.workspace import Workspace
 from ..results.trail import WrittenRows
-from .modes import counting, enter_modes, keep_modes
+from .modes import counting, enter_modes, keep_modes, know_selects
 from .paths import Passages
 from .sampled import Sampling
 from .watching import Watching
@@ -125,6 +125,7 @@ class Run:
         self.work.arena.data.cast("B")[:] = kept.arena
         ctypes.memmove(ctypes.addressof(self.memory), kept.memory, len(kept.memory))
         self.data.data.cast("B")[:] = kept.data
+        know_selects(self)
 
     def unbegun(self) -> bytes:
         """Return the memory of a run that is about to begin."""
@@ -335,6 +336,10 @@ class Run:
             plan.slots, plan.for_kernels(self.data), plan.method, self.memory, self.work.loop,
             Record(*self.work.rows, self.save_t), self.work.events,
         )  # fmt: skip
+
+    def collect(self) -> None:
+        """Take over what a stretch has left that this run did not take itself."""
+        self._collect(0, 0)
 
     def _collect(self, chunks: int, events: int) -> None:
         """Take over what the loop has written, after as many chunks of rows and as many events."""

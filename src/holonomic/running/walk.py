@@ -67,7 +67,7 @@ def walk(
     elif known is None:
         status = run.begin()
         if choosing is not None and status == OK:
-            run, status = _take_over(run, choosing.at_start(run), choosing, begin, parts, started=False)
+            run, status = take_over(run, choosing.at_start(run), choosing, begin, parts, started=False)
         if status == OK and lam0 is not None:
             first = plan.model.nq + plan.model.nv
             check_multipliers(plan, run.K[0, first : first + plan.n_lam], lam0, (run.t, run.x, run.data))
@@ -95,7 +95,7 @@ def walk(
             elif choosing is not None and status not in (OK, DONE, EVENT):
                 other = choosing.on_the_way(run) if status == MORE else choosing.failed(run, status)
                 if status == MORE or other is not None:
-                    run, status = _take_over(run, other, choosing, begin, parts)
+                    run, status = take_over(run, other, choosing, begin, parts)
             elif status == EVENT:
                 stop, status = happened(run, begin, parts, choosing)
                 if stop:
@@ -184,7 +184,7 @@ def _with_reason(problem: HolonomicError, t1: float) -> HolonomicError:
     return problem
 
 
-def _take_over(run: Run, other: Choice | None, choosing, begin: Start, parts: list, started=True) -> tuple[Run, int]:
+def take_over(run: Run, other: Choice | None, choosing, begin: Start, parts: list, started=True) -> tuple[Run, int]:
     """Let another plan go on from where a run stands, if there is one; return the run that goes on."""
     if other is None:
         return run, OK

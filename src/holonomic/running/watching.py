@@ -38,6 +38,11 @@ class Watching:
         self._handled = 0  # events that have been dealt with
         self._waits: dict[int, tuple[float, float, deque]] = {}  # event -> last time, longest wait, last waits
 
+    @property
+    def watches(self) -> bool:
+        """Whether anything is watched: there are events or comparisons that decide, or a select is awake."""
+        return self.run.plan.watches or self.run.memory.awake > 0
+
     def go_on_from(self, other: Watching) -> None:
         """Take over what another run of the same events has seen."""
         self.log, self.impacts, self._handled, self._waits = other.log, other.impacts, other._handled, other._waits
@@ -125,7 +130,7 @@ class Watching:
         Events that have just been counted start from zero unless their mapping has clearly moved them off it.
         """
         run = self.run
-        if not run.plan.n_watched:
+        if not self.watches:
             return OK
         ev, ev_f = self.events.marks, self.events.values
         values, first = self._values(run.t, run.x, 0), len(run.plan.events)
@@ -158,7 +163,7 @@ class Watching:
     def over_a_jump(self) -> int:
         """Look at the event functions where inputs have jumped; EVENT: one that has to be dealt with has jumped over zero."""
         run, found = self.run, OK
-        if not run.plan.n_watched:
+        if not self.watches:
             return OK
         ev, ev_f = self.events.marks, self.events.values
         values, first = self._values(run.t, run.x, 0), len(run.plan.events)

@@ -1,0 +1,175 @@
+"""The modes of switches where a run stands: those of their signs, or of the side to which the field leads; and what is watched.
+
+A mode is a number in data (see `model.switchboard`): ±∞ of a switch that is followed, NaN of one along which the motion goes
+(`kernels.sliding`), and less than `ASLEEP` of a select that sleeps (`wake`), of which what is watched is 1.
+"""
+
+from __future__ import annotations
+
+import math
+
+from ..errors import OK
+from ..kernels.evaluate import asks_for_function, evaluate
+from ..kernels.signatures import EVENTS, call_model
+from ..kernels.sliding import sleeps, sliding
+from ..native.marks import inner, leaf
+from ..native.types import f8
+from .after_events import event_rates
+from .event_search import (
+    CHECK,
+    COUNTED,
+    DIRECTION,
+    FIRED,
+    HOLDS_AT_ZERO,
+    LEAD,
+    NEVER,
+    SIGN,
+    START,
+    STOPS,
+    TRIAL,
+    sign_of,
+)
+from .far_from_zero import nothing_watched
+from .lenience import NO_MODE
+
+# How a change is written among the events, behind their numbers: of each switch, whether it is true from here on, 2 more where it
+# did not cross zero but counts from here on, or no longer; ALONG where the motion goes along it from here on, and TO_SLEEP where a
+# select is left to its values.
+TIRED = 1e-305  # the mode of a select that does not wake again; less than `ASLEEP`
+CODES, ALONG, TO_SLEEP = 8, 4, 5
+SAME, SLOWLY = 1e-9, 1e-5  # values and rates, beside the fastest of the state, of switches that are zero together
+AHEAD = 1e-6  # of a step: where a switch is looked at that has no value here, or one beside another
+
+
+@inner
+def enter_modes(model, run, state, events):
+    """Give every switch the mode of its sign where the run stands; of one that is zero, of the side to which the field leads.
+
+    Where the field leads to neither side or to both, the comparison decides as it was written. A function may have to be
+    compiled first.
+    """
+    size, ev, ev_f = model.size, events.marks, events.values
+    nev, at = size.n_events, size.at_modes
+    first = nev - size.n_switches
+    if size.n_switches == size.n_selects and run.awake == 0:
+        return OK
+    for j in range(size.n_switches):
+        if not sleeps(model, j):
+            model.data[at + j] = NO_MODE
+    call_model(model, EVENTS, run.t, state.x, 0, state.K, size.nq, ev_f, TRIAL * nev)
+    for k in range(first, nev):
+        ev[FIRED, k] = 0
+        if not sleeps(model, k - first):
+            model.data[at + k - first] = math.inf if ev_f[TRIAL, k] > 0.0 else -math.inf
+            ev[FIRED, k] = 1 if ev_f[TRIAL, k] == 0.0 else 0
+    return enter_at_zero(model, run, state, events)
+
+
+@inner
+def enter_at_zero(model, run, state, events):
+    """Give the switches that are marked as zero the mode of the side to which the field leads."""
+    size, ev = model.size, events.marks
+    nev, at = size.n_events, size.at_modes
+    first = nev - size.n_switches
+    forward = 1.0 if run.t_stop >= run.t else -1.0
+    for k in range(first, nev):
+        if ev[FIRED, k] == 0:
+            continue
+        falls = rises = 0.0
+        for side in range(2):
+            model.data[at + k - first] = math.inf if side == 1 else -math.inf
+            status = evaluate(model, run, run.t, state.x, state.K, 0, state.W)
+            if asks_for_function(status):
+                return status
+            if status == OK:
+                event_rates(model, run, state, events)
+                if side == 1:
+                    rises = forward * events.rates[k]
+                else:
+                    falls = -forward * events.rates[k]
+        if falls < 0.0 and rises < 0.0 and size.may_slide != 0 and sliding(model) < 0:
+            model.data[at + k - first] = math.nan
+            continue
+        below, above = falls > 0.0 or (falls == 0.0 and rises < 0.0), rises > 0.0 or (rises == 0.0 and falls < 0.0)
+        if below == above and k - first >= size.n_switches - size.n_selects:
+            model.data[at + k - first] = TIRED  # it is neither: its values decide
+            run.awake -= 1
+            continue
+        true = above if below != above else ev[STOPS, k] == HOLDS_AT_ZERO
+        model.data[at + k - first] = math.inf if true else -math.inf
+    run.evaluated = 0
+    return OK
+
+
+@leaf
+def known(value: f8):
+    """A value, or 0 where there is none: at the zero of a switch, one inside its branch may be NaN by rounding."""
+    return value if value == value else 0.0
+
+
+@inner
+def arm_switches(model, run, state, events):
+    """Note on which side of zero switches start; one that is zero goes on to the side of its mode."""
+    size, ev, ev_f = model.size, events.marks, events.values
+    nev = size.n_events
+    first = nev - size.n_switches
+    if nothing_watched(size, run):
+        return
+    call_model(model, EVENTS, run.t, state.x, 0, state.K, size.nq, ev_f, TRIAL * nev)
+    run.event_past = 0.0
+    run.event_reach = 0.0
+    along = sliding(model)
+    if along >= 0:  # for α
+        evaluate(model, run, run.t, state.x, state.K, 0, state.W)
+    watch_others(model, run, state, events, along)
+    for k in range(first, nev):
+        if k - first == along:
+            arm_along(run, ev, ev_f, k)
+            continue
+        value = known(ev_f[TRIAL, k])
+        mode = sign_of(model.data[size.at_modes + k - first])
+        if sleeps(model, k - first):
+            mode = 1  # its value is 1
+        ev_f[START, k] = value
+        ev[SIGN, k], ev[LEAD, k], ev[FIRED, k] = mode if sign_of(value) == mode else COUNTED, mode, 0
+
+
+@inner
+def arm_along(run, ev, ev_f, k):
+    """Of a switch along which the motion goes, α (1 - α) is watched, which is positive."""
+    ev_f[START, k] = run.share * (1.0 - run.share)
+    ev[SIGN, k], ev[LEAD, k], ev[FIRED, k] = COUNTED if ev_f[START, k] <= 0.0 else 1, 1, 0
+
+
+@inner
+def rates_here(model, run, state, events):
+    """Time derivatives of all that is watched, where the field has just been evaluated."""
+    size = model.size
+    if sliding(model) < 0:
+        event_rates(model, run, state, events)
+        return
+    for k in range(2 * size.n_events):
+        events.rates[k] = state.W[size.at_sliding + k]
+
+
+@inner
+def watch_others(model, run, state, events, along):
+    """Do not watch switches that are zero along the one on which the motion goes, as `v < 0` beside `v > 0`; all others are."""
+    size, ev, ev_f = model.size, events.marks, events.values
+    nev = size.n_events
+    first = nev - size.n_switches
+    for k in range(first, nev):
+        ev[DIRECTION, k] = 0
+    if along < 0:
+        return
+    # A little ahead along the motion: rates are not those of functions that count in one of its two fields alone.
+    ahead, W, at, fastest = AHEAD * run.h, state.W, size.at_sliding + 4 * nev, 1.0
+    for i in range(size.nq + size.nv):
+        W[at + i] = state.x[i] + ahead * state.K[0, i]
+        fastest = max(fastest, abs(state.K[0, i]))
+    call_model(model, EVENTS, run.t, state.x, 0, state.K, size.nq, ev_f, TRIAL * nev)
+    call_model(model, EVENTS, run.t + ahead, W, at, state.K, size.nq, ev_f, CHECK * nev)
+    for k in range(first, nev):
+        here, there = ev_f[TRIAL, k], ev_f[CHECK, k]
+        if k - first != along and abs(here) <= SAME * fastest and abs(there - here) <= SLOWLY * abs(ahead) * fastest:
+            ev[DIRECTION, k] = NEVER

@@ -1,0 +1,141 @@
+"""Selects that wake, and those that are put to sleep again.
+
+A function with a corner or a jump inside, such as `np.where(d > 0, k * d, 0)`, `max(0, d)` or `np.sign(v)`, has modes like that of
+an `if`, but they sleep: the values decide at every evaluation, nothing is watched, and where no step fails, every bit is as if
+they were not there. An attempt that fails, by its error or otherwise, wakes those whose sign changes inside it, by its two ends
+and by the straight line from the first: the corner is the reason, or may be. Their modes take the sign they have at the start,
+where nothing changes; the attempt is taken again with the same length, and what comes is as for an `if`: see `switches`.
+
+One that is zero where the step starts is given to the side to which the field leads, or to its zero itself: dry friction
+by `np.sign(v)`, at rest. One that leads to what a run cannot follow, such as a zero that both sides point to and a method that
+cannot go along it, is left to its values for the rest of the run: nothing is worse than it was without modes.
+"""
+
+from __future__ import annotations
+
+import math
+
+from ..errors import NEED_SWITCHES, OK
+from ..kernels.evaluate import asks_for_function
+from ..kernels.signatures import EVENTS, call_model, has_function
+from ..kernels.sliding import sleeps
+from ..kernels.vectors import write_row
+from ..native.marks import inner, part
+from .after_events import forget_steps
+from .begin import enter_point
+from .event_search import CAME, CHECK, DIRECTION, FIRED, LARGEST, LEFT, NEXT, ROUGH, STEP, TRIAL, sign_of
+from .lenience import NO_MODE
+from .look import write_event
+from .modes import ALONG, CODES, TIRED, TO_SLEEP, arm_switches, enter_at_zero
+
+PATIENCE = 3  # attempts that fail in a row: a weak corner costs one or two each time, and so does a zero that is met
+WOKEN = -1  # status: the attempt is to be taken again, with other modes
+
+
+@part
+def wake(model, run, loop, record, events):
+    """Wake the selects that change inside an attempt that failed: WOKEN, or OK where there is none."""
+    run.in_a_row += 1
+    if run.in_a_row < PATIENCE:
+        return OK
+    size, state, xe, ev_f = model.size, loop.state, loop.inside.x, events.values
+    nev, at, waiting = size.n_events, size.at_modes, 0
+    first, begin = nev - size.n_switches, size.n_switches - size.n_selects
+    for j in range(begin, size.n_switches):
+        waiting += 1 if model.data[at + j] == 0.0 else 0
+    if waiting == 0:
+        return OK
+    if not has_function(model, EVENTS):
+        return NEED_SWITCHES
+    for j in range(begin, size.n_switches):
+        if model.data[at + j] == 0.0:
+            model.data[at + j] = NO_MODE
+    for i in range(size.nx):
+        xe[i] = state.x[i] + (run.h_tried * state.K[0, i] if i < size.nq + size.nv else 0.0)
+    t_new = run.t + run.h_tried
+    call_model(model, EVENTS, run.t, state.x, 0, loop.inside.K, size.nq, ev_f, TRIAL * nev)
+    call_model(model, EVENTS, t_new, state.xn, 0, loop.inside.K, size.nq, ev_f, CHECK * nev)
+    call_model(model, EVENTS, t_new, xe, 0, loop.inside.K, size.nq, ev_f, (CHECK + 1) * nev)
+    woken, at_zero = 0, 0
+    for k in range(first, nev):
+        events.marks[FIRED, k] = 0
+        if model.data[at + k - first] != NO_MODE or k - first < begin:
+            continue
+        here = sign_of(ev_f[TRIAL, k])
+        if sign_of(ev_f[CHECK, k]) == here and sign_of(ev_f[CHECK + 1, k]) == here:
+            model.data[at + k - first] = 0.0
+            continue
+        woken += 1
+        begin_watch(events, k, ev_f[TRIAL, k])
+        model.data[at + k - first] = -math.inf if here < 0 else math.inf
+        events.marks[FIRED, k] = 1 if here == 0 else 2
+        at_zero += 1 if here == 0 else 0
+    if woken == 0:
+        return OK
+    run.awake += woken
+    for k in range(first, nev):
+        if events.marks[FIRED, k] == 2:
+            events.marks[FIRED, k] = 0
+            write_mode(model, run, state, events, k - first, 2)
+    run.rejected += 1
+    run.retake = run.tries = 0
+    run.h = run.h_tried
+    if at_zero == 0:
+        arm_switches(model, run, state, events)
+        return WOKEN
+    status = enter_at_zero(model, run, state, events)
+    for k in range(first, nev):
+        if events.marks[FIRED, k] == 1:
+            write_mode(model, run, state, events, k - first, 2)
+    status = again(model, run, loop, record, events) if status == OK else status
+    if status == WOKEN or asks_for_function(status):
+        return status
+    put_to_sleep(model, run, state, events, -1)
+    return again(model, run, loop, record, events)
+
+
+@inner
+def begin_watch(events, k, value):
+    """Know nothing of a switch but its value: the arrays may be those of a run that is over."""
+    ev, ev_f = events.marks, events.values
+    ev[DIRECTION, k] = ev[CAME, k] = ev[NEXT, k] = ev[ROUGH, k] = 0
+    ev_f[LARGEST, k], ev_f[LEFT, k] = abs(value), math.nan
+    ev_f[STEP, k] = ev_f[STEP + 1, k] = 0.0
+
+
+@inner
+def write_mode(model, run, state, events, j, how):
+    """Write down the mode that switch j has from here on; `how` is 0 where it has changed, 2 where it counts from here on."""
+    size, mode = model.size, model.data[model.size.at_modes + j]
+    code = TO_SLEEP if sleeps(model, j) else ALONG if mode != mode else how + (1 if mode > 0.0 else 0)
+    write_event(events, run, size.n_events + CODES * j + code, run.t, state.x, state.K, 0, size)
+
+
+@inner
+def again(model, run, loop, record, events):
+    """Begin anew where modes have changed and nothing else: WOKEN, or what failed."""
+    size, state = model.size, loop.state
+    for i in range(size.nq + size.nv, size.nx):
+        state.x[i] = 0.0
+    forget_steps(run, state.K, 1)
+    arm_switches(model, run, state, events)
+    status = enter_point(model, run, state)
+    if status != OK:
+        return status
+    at = run.rows - 1
+    if at >= 0 and record.t[at] == run.t:
+        write_row(record.t, record.x, record.k, at, run.t, state.x, state.K, 0, size.nq, size.nx, size.nk)
+    return WOKEN
+
+
+@inner
+def put_to_sleep(model, run, state, events, only):
+    """Leave select `only`, or all that are awake where it is -1, to their values from here on; tell how many that are."""
+    size, put = model.size, 0
+    for j in range(size.n_switches - size.n_selects, size.n_switches):
+        if (only < 0 or j == only) and not sleeps(model, j):
+            model.data[size.at_modes + j] = TIRED
+            write_mode(model, run, state, events, j, 2)
+            put += 1
+    run.awake -= put
+    return put
