@@ -247,6 +247,7 @@ def test_states_inside_steps_to_a_corner_beyond_which_there_are_no_numbers(integ
         lambda q: [-G + 1e5 * max(0.0, -q[0]) ** 1.5],
         lambda q: [-G + (1e5 * (-q[0]) ** 1.5 if q[0] < 0 else 0.0)],
     ):
-        sol = simulate(mass(law), 3.0, q0=[1.0], v0=[0.0], integrator=integrator, rtol=1e-9)
-        times = np.linspace(0.0, 3.0, 2001)
-        assert np.max(np.abs(np.gradient(sol(times).q[:, 0], times)[1:-1] - sol(times).v[1:-1, 0])) < 0.05
+        sol = simulate(mass(law), 40.0, q0=[1.0], v0=[0.0], integrator=integrator, rtol=1e-9)
+        inside = sol(np.linspace(0.0, 40.0, 20001))
+        energy = G * inside.q[:, 0] + 0.5 * inside.v[:, 0] ** 2 + 0.4e5 * np.maximum(0.0, -inside.q[:, 0]) ** 2.5
+        assert np.max(np.abs(energy - G)) < 1e-4

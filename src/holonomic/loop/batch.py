@@ -46,7 +46,7 @@ from .event_search import (
     sign_of,
 )
 from .far_from_zero import nothing_watched
-from .modes import arm_switches, enter_modes
+from .sides import arm_switches, enter_modes
 
 PLENTY = 1 << 62
 # what a member may be left with besides the statuses of `drive`

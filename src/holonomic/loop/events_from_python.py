@@ -8,7 +8,7 @@ from ..kernels.signatures import EVENT_ARRAYS, EVENT_RATES, EVENTS, LOOP, MODEL,
 from ..native.marks import entry
 from ..native.types import f8, i8, ints, mat, vec
 from .begin import enter_again
-from .switches import arm_switches, enter_modes
+from .sides import arm_switches, enter_modes
 
 
 @entry(MODEL, RUN.type, LOOP)

@@ -25,7 +25,6 @@ from ..native.marks import entry
 from ..native.types import Group, f8, i8, int_mat, ints, mat, vec
 from .begin import begin
 from .drive import drive
-from .modes import arm_switches, enter_modes
 from .opening import ASIDE, OPENING, go_on, is_consistent, keep_invariants, suits
 
 # what a loop has, without names: Python makes one flat tuple of it in a tenth of the time

@@ -41,7 +41,7 @@ from .event_search import (
 )
 from .lenience import loosen
 from .look import write_event
-from .modes import AHEAD, arm_along, arm_switches, known, rates_here, watch_others
+from .sides import AHEAD, arm_along, arm_switches, known, rates_here, watch_others
 from .wake import WOKEN, again, put_to_sleep, write_mode
 
 MOST_AT_ONCE = 20  # changes of one instant, for each switch: more are no motion

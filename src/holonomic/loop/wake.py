@@ -20,19 +20,19 @@ from ..kernels.evaluate import asks_for_function
 from ..kernels.signatures import EVENTS, call_model, has_function
 from ..kernels.sliding import sleeps
 from ..kernels.vectors import write_row
-from ..native.marks import inner, part
+from ..native.marks import apart, inner
 from .after_events import forget_steps
 from .begin import enter_point
 from .event_search import CAME, CHECK, DIRECTION, FIRED, LARGEST, LEFT, NEXT, ROUGH, STEP, TRIAL, sign_of
 from .lenience import NO_MODE
 from .look import write_event
-from .modes import ALONG, CODES, TIRED, TO_SLEEP, arm_switches, enter_at_zero
+from .sides import ALONG, CODES, TIRED, TO_SLEEP, arm_switches, enter_at_zero
 
 PATIENCE = 3  # attempts that fail in a row: a weak corner costs one or two each time, and so does a zero that is met
 WOKEN = -1  # status: the attempt is to be taken again, with other modes
 
 
-@part
+@apart
 def wake(model, run, loop, record, events):
     """Wake the selects that change inside an attempt that failed: WOKEN, or OK where there is none."""
     run.in_a_row += 1

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..loop.modes import ALONG, CODES, TO_SLEEP
+from ..loop.sides import ALONG, CODES, TO_SLEEP
 from .naming import unknown
 from .trail import remembered
 

@@ -7,7 +7,7 @@ import numpy as np
 from ..kernels.signatures import Fn
 from ..kernels.sliding import ASLEEP
 from ..loop.events_from_python import enter_modes_compiled
-from ..loop.modes import ALONG, CODES
+from ..loop.sides import ALONG, CODES
 from ..native.callbacks import raise_what_was_raised
 
 
