@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from holonomic import BDF, Index2, Projection, Radau, simulate, sweep
+from holonomic import BDF, BadArgument, Event, Index2, Projection, Radau, simulate, sweep
 from holonomic.multibody import Mechanism
 
 MASSES = [0.1, 0.2, 0.4]
@@ -47,3 +47,27 @@ def test_threads_give_the_same_numbers():
     params = {"rope 0.mass": np.linspace(0.1, 0.4, 9)}
     one, two = (sweep(m, 0.1, rtol=1e-4, params=params, compile="never", workers=workers) for workers in (1, 3))
     assert np.array_equal(one.q, two.q)
+
+
+def test_stores_of_tables_are_resumed_by_tables_alone(tmp_path):
+    pytest.importorskip("zarr", reason="extra store")
+    params = {"rope 0.mass": MASSES}
+    runs = sweep(rope(5), 0.05, params=params, compile="never")
+    stored = sweep(rope(5), 0.05, params=params, compile="never", store=tmp_path / "runs")
+    assert np.array_equal(stored.q, runs.q) and stored.provenance.tier == "tables"
+    again = sweep(rope(5), 0.05, params=params, compile="never", store=tmp_path / "runs", resume=True)
+    assert np.array_equal(again.q, runs.q)
+    for other, given in ((rope(5), "now"), (rope(5, damping=1.0), "never"), (rope(6), "never")):
+        with pytest.raises(BadArgument, match=r"cannot be resumed: it was made with .*another system"):
+            sweep(other, 0.05, params=params, compile=given, store=tmp_path / "runs", resume=True)
+
+
+def test_a_store_is_refused_where_equations_cannot_be_told(tmp_path):
+    pytest.importorskip("zarr", reason="extra store")
+    loaded, watched, told = rope(3), rope(3), rope(3)
+    loaded.friction("rope pin 1", coefficient=0.1, radius=0.01)
+    told.output("twice", lambda t: 2.0 * t)
+    stop = {"stop": Event(lambda t: t - 0.005, terminal=True)}
+    for m, given in ((loaded, {}), (watched, {"events": stop}), (told, {})):
+        with pytest.raises(BadArgument, match=r'store= needs to tell .*compile="now"'):
+            sweep(m, 0.01, params={"rope 0.mass": MASSES}, compile="never", store=tmp_path / "runs", **given)

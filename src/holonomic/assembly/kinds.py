@@ -43,6 +43,11 @@ class Function:
         """Whether it calls functions of outside, which copies of an element are not to call again."""
         return self._tape.calls
 
+    @property
+    def text(self) -> str:
+        """Equal texts mean equal functions of numbers that come from equal places."""
+        return f"{self._tape.text()} {self.sources}"
+
     @cached_property
     def address(self) -> int:
         """Of its code for one element."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -10,6 +11,7 @@ import numpy as np
 from ..kernels import table_operators as kernels
 from ..kernels.elements import BODY, FORCE, ROWS, SPEEDS, STATE
 from ..kernels.signatures import Fn
+from ..kernels.table_newton import LOADED
 from ..model.names_in_order import NumbersInOrder
 from ..model.operators import Operator, Operators
 from ..model.watch import Watch
@@ -92,6 +94,22 @@ class TableSystem(Operators):
             self._watch = Watch(*self._functions)
             self._tables = self._collect()
         return self._tables
+
+    @property
+    def content(self) -> str | None:
+        c, digest = self.collection, hashlib.sha256()
+        arrays = [c.lumps.sizes, c.lumps.bodies, *c.weights, *c.weights_q, c.numbers]
+        for table in [*c.tables, *([] if c.norms is None else [c.norms])]:
+            kind = table.kind
+            if kind.what == LOADED or any(function.calls for function in kind.functions.values()):
+                return None  # laws that stand in equations of implicit methods alone, or outside
+            what = kind.what, kind.widths, kind.rows, kind.full, kind.rates, kind.own, kind.numbers
+            texts = [f"{name} {kind.functions[name].text}" for name in sorted(kind.functions)]
+            digest.update("\n".join([repr(what), *texts]).encode())
+            arrays += [table.ends, table.slots, table.first]
+        for array in arrays:
+            digest.update(f"{array.shape} {array.dtype}".encode() + np.ascontiguousarray(array).tobytes())
+        return digest.hexdigest()[:32]
 
     @property
     def numbers(self) -> np.ndarray:

@@ -128,6 +128,11 @@ class Operators:
         return f"{self.n_coordinates} coordinates and {len(self.constraint_labels)} constraints"
 
     @property
+    def content(self) -> str | None:
+        """A name of the equations: equal names, equal equations. None where nothing can be told."""
+        return None
+
+    @property
     def rank(self) -> tuple[int, int]:
         """How many rows repeat others: of velocities, of positions."""
         return 0, 0
@@ -209,6 +214,10 @@ class OperatorModel(ModelBase):
     def formulations(self) -> tuple[type, ...]:
         """Those whose equations there are."""
         return self.system.formulations
+
+    @property
+    def content(self) -> str | None:
+        return self.system.content
 
     def is_current(self) -> bool:
         return self.system.is_current()

@@ -158,7 +158,16 @@ def identity(job: Job) -> dict[str, Any]:
 
 def _equations(job: Job) -> str:
     """The traced equations themselves, and the numbers they are evaluated with."""
-    tapes, kernels = job.program.tapes, job.program.slot_kernels()
-    texts = [tapes[group][name] for group in sorted(tapes) for name in sorted(tapes[group])]
+    kernels, model = job.program.slot_kernels(), job.plan.model
+    if model.dense:
+        tapes = job.program.tapes
+        texts = [tapes[group][name] for group in sorted(tapes) for name in sorted(tapes[group])]
+    elif model.content is not None and not job.plan.events and not model.output_shapes:
+        texts = [model.tier, model.content]
+    else:
+        raise BadArgument(
+            f"store= needs to tell what equations a sweep was made with, and of {model.name} nobody can: there are events, "
+            'outputs, friction under reactions, functions of outside, or operators of your own. Leave out store=, or say compile="now".'
+        )
     names = [f"{kernel.__module__} {kernel.__qualname__}" for kernel in kernels]
-    return of_equations(job.program.opaque(), *texts, job.data, *names, job.program.redundant)
+    return of_equations(job.program.opaque() if model.dense else None, *texts, job.data, *names, job.program.redundant)
