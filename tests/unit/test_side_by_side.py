@@ -10,7 +10,7 @@ import pytest
 
 import holonomic as h
 from holonomic.printing.lane_program import width_here
-from holonomic.problems import four_bar, heavy_top, kepler, peaucellier, pendulum, rolling_disk, seven_body
+from holonomic.problems import four_bar, heavy_top, jansen, kepler, peaucellier, pendulum, rolling_disk, seven_body
 from holonomic.sweeping import side_by_side
 from holonomic.sweeping.side_by_side import Lanes
 
@@ -58,6 +58,7 @@ REST = 32  # of 48 members: the first piece, of 16, is run both ways
         (seven_body, {}),
         (pendulum, {"integrator": h.RK45(), "save_at": 6, "stabilization": h.S_both2()}),
         pytest.param(four_bar, {"integrator": h.RK45()}, marks=pytest.mark.slow),
+        pytest.param(jansen, {}, marks=pytest.mark.slow),
         pytest.param(peaucellier, {"integrator": h.RK45(), "save_at": 7}, marks=pytest.mark.slow),
         pytest.param(heavy_top, {"save_at": 9}, marks=pytest.mark.slow),
         pytest.param(rolling_disk, {"integrator": h.RK45(), "save_at": 5}, marks=pytest.mark.slow),
@@ -67,7 +68,7 @@ REST = 32  # of 48 members: the first piece, of 16, is run both ways
         pytest.param(pendulum, {"integrator": h.Heun(), "step": 0.01, "stabilization": None}, marks=pytest.mark.slow),
         pytest.param(pendulum, {"integrator": h.RK23(), "stabilization": h.S_vel()}, marks=pytest.mark.slow),
     ],
-    ids=["seven-body", "RK45", "four-bar", "time in a constraint", "quaternion", "rolling", "RK4", "Heun", "RK23"],
+    ids=["seven-body", "RK45", "four-bar", "small pivots", "time in a constraint", "quaternion", "rolling", "RK4", "Heun", "RK23"],
 )
 def test_members_have_the_same_bits(both, problem, options):
     problem = problem()

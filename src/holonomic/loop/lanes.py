@@ -9,10 +9,9 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from ..errors import MORE, NEED_TERMS, OK
-from ..kernels.signatures import CAREFULLY
-from ..native.marks import kernel
-from .automatic_looks import GLANCE, LONGEST_LOOK, hands_over, turned_stiff
+from ..errors import MORE, OK
+from ..kernels.evaluate import evaluate_carefully
+from .automatic_looks import GLANCE, hands_over, next_look, turned_stiff
 from .batch import HALTED, HANDED_OVER, note, note_events
 from .begin import begin
 from .drive import drive
@@ -31,10 +30,9 @@ class Waiting(NamedTuple):
     wholes: Any
 
 
-@kernel(CAREFULLY)
-def leave(model, run, t, x, K, row, W):
-    """Where the unrolled solve is not to be trusted, others go on."""
-    return NEED_TERMS
+def look_carefully(model, run, t, x, K, row, W):
+    """Where the unrolled solve is not simply to be trusted: one function for all rows of K. It is printed only."""
+    return evaluate_carefully(model, run, t, x, K[row : row + 1], 0, W)
 
 
 def next_of(place, members):
@@ -84,10 +82,10 @@ def run_lanes(slots, model, method, run, loop, record, events, looks, halt, stop
             if looks.wanted and status == MORE:
                 ahead -= 1
                 if ahead <= 0:
-                    if hands_over(looks, stops[0], 0.0, 0, model, run, loop):
+                    if hands_over(looks, m, stops[0], 0.0, 0, model, run, loop):
                         status = HANDED_OVER
                     else:
-                        looks.steps[m] = min(2 * looks.steps[m], LONGEST_LOOK)
+                        looks.steps[m] = next_look(looks.why, looks.steps[m])
                         ahead = looks.steps[m]
                 elif ahead % GLANCE == 0 and turned_stiff(stops[0], run):
                     status = HANDED_OVER

@@ -187,8 +187,8 @@ class Folding:
             if not isinstance(value, Known):
                 left.append(value)
             elif bool(value.value) == ends:
-                if not left:
-                    return Known(ends)
+                if not any(isinstance(part, ast.Call) for one in left for part in ast.walk(one)):
+                    return Known(ends)  # whatever comes before
                 left.append(ast.Constant(ends))
                 break
         if not left:

@@ -125,6 +125,16 @@ class LaneMemory:
         step = self.width if kind.layout == LANES else kind.step
         return LanePlace(LaneArray(kind.kind, OWN, left, step), self._addresses(builder, place, whole), lengths)
 
+    def stretch(self, builder: ir.IRBuilder, place: LanePlace, first: ir.Value, last: ir.Value) -> LanePlace:
+        """A stretch of an array along its first axis, between uniform bounds."""
+        kind = LaneArray(place.type.kind, place.type.layout, (None, *place.type.shape[1:]), place.type.step)
+        whole, _ = self.index(builder, place, [first])
+        lengths = (builder.sub(last, first), *place.lengths[1:])
+        if kind.layout == OWN:
+            return LanePlace(kind, self._addresses(builder, place, whole), lengths)
+        step = self.width if kind.layout == LANES else 1
+        return LanePlace(kind, self._at(builder, place, builder.mul(whole, ir.Constant(WORD, step))), lengths)
+
     def load(self, builder: ir.IRBuilder, place: LanePlace, at: list[ir.Value], mask: ir.Value) -> ir.Value:
         """An entry: uniform of SHARED under a uniform index, varying otherwise."""
         whole, varying = self.index(builder, place, at)

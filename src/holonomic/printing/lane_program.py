@@ -14,11 +14,13 @@ from typing import Any
 import llvmlite.binding as llvm
 import numpy as np
 
+from ..errors import NEED_TERMS
 from ..kernels.memory import FIXED, RUN
-from ..kernels.signatures import CAREFUL, Fn
+from ..kernels.saddle import dense_saddle, dense_short
+from ..kernels.signatures import CAREFUL, REFINED, TERMS, Fn
 from ..loop.automatic_looks import ROWS
 from ..loop.batch import Results
-from ..loop.lanes import Waiting, lane, leave, next_of, run_lanes
+from ..loop.lanes import Waiting, lane, look_carefully, next_of, run_lanes
 from ..model import emit
 from ..model.tape import Tape
 from ..native import cachefolder, host, layout
@@ -26,12 +28,13 @@ from ..sweeping.job import Job
 from .fold import Array, Known, Parts, Place, Table
 from .lane_code import ENTRY, compiled
 from .lane_memory import LANES, REAL, SHARED, WHOLE, LaneArray
-from .one_member import REALS, WHOLES, bound_of, local_of, sizes_of
+from .one_member import REALS, WHOLES, bound_of, local_of
 from .specialize import Specializer
 
 # arrays that all lanes share, by name: kind and axes
 SHARED_ARRAYS = {
-    "method_sp": (REAL, 1), "scale_atol": (REAL, 1), "record_save_t": (REAL, 1), "looks_steps": (WHOLE, 1), "halt": (WHOLE, 1),
+    "method_sp": (REAL, 1), "scale_atol": (REAL, 1), "record_save_t": (REAL, 1), "looks_steps": (WHOLE, 1),
+    "looks_expected": (REAL, 1), "halt": (WHOLE, 1),
     "stops": (REAL, 1), "waiting_place": (WHOLE, 1), "waiting_members": (WHOLE, 1), "waiting_data": (REAL, 2),
     "waiting_x": (REAL, 2), "waiting_reals": (REAL, 1), "waiting_wholes": (WHOLE, 1), "results_t": (REAL, 2),
     "results_x": (REAL, 3), "results_k": (REAL, 3), "results_status": (WHOLE, 1), "results_reached": (REAL, 1),
@@ -82,8 +85,13 @@ def program_here(job: Job, why: int, looked: bool) -> LaneProgram:
 
 def program_of(job: Job, why: int, looked: bool, width: int) -> LaneProgram:
     """Return the program of a job, from the cache where it is there; `why` and `looked` say which looks are taken."""
-    tapes: dict[int, Tape] = {Fn[name]: Tape.from_text(text) for name, text in job.program.tapes["run"].items()}
-    size = sizes_of(job, tapes)
+    groups = job.program.tapes
+    tapes: dict[int, Tape] = {
+        Fn[name]: Tape.from_text(text)
+        for group in ("run", "refined", "terms")
+        for name, text in groups.get(group, {}).items()
+    }
+    size = job.program.size
     local = local_of(job, size)
     rows, columns = local["state_K"][0]
     local |= {
@@ -91,10 +99,11 @@ def program_of(job: Job, why: int, looked: bool, width: int) -> LaneProgram:
         "looks_spare": ((ROWS + 1, columns), "float64"), "model_data": ((len(job.data),), "float64"),
     }  # fmt: skip
     bound = bound_of(job, size, local) | _bound(job, why, looked, local)
+    careful = {2 * CAREFUL: look_carefully} | {fn: True for fn in (REFINED, TERMS) if fn in tapes}
     bound["model"] = Parts(bound["model"].fields | {
-        "fns": Table({2 * CAREFUL: leave}), "data": Array(local["model_data"][0], {}, "model_data"),
+        "fns": Table(careful), "data": Array(local["model_data"][0], {}, "model_data"),
     })  # fmt: skip
-    writer = Specializer(words=(next_of, lane))
+    writer = Specializer({dense_saddle: NEED_TERMS, dense_short: NEED_TERMS}, words=(next_of, lane))  # pivoting is left to others
     entry, left = writer.function(run_lanes, bound)
     given = [each for each in dict.fromkeys(left) if each not in VIEWS]
     writer.functions[-1].args.args = [ast.arg(each) for each in given]
@@ -128,11 +137,11 @@ def _bound(job: Job, why: int, looked: bool, local) -> dict[str, Any]:
     apart = lambda kind: Parts({name: Array(None, {}, f"{kind.__name__.lower()}_{name}") for name in kind._fields})
     positions = 0 if job.open is None else job.open.positions(job.program.model)
     return {
-        "run": Parts(fields, {name: Known(getattr(job.memory, name)) for name in FIXED}),
+        "run": Parts(fields, {name: Known(getattr(job.memory, name)) for name in FIXED if name != "uneven"}),
         "run_reals": Array(local[REALS][0], {}, REALS), "run_wholes": Array(local[WHOLES][0], {}, WHOLES),
         "looks": Parts({
             "wanted": Known(looked), "why": Known(why), "positions": Known(positions), "steps": Array(None, {}, "looks_steps"),
-            "spare": Array(local["looks_spare"][0], {}, "looks_spare"),
+            "expected": Array(None, {}, "looks_expected"), "spare": Array(local["looks_spare"][0], {}, "looks_spare"),
         }),
         "halt": Array((1,), {}, "halt"), "stops": Array((1,), {}, "stops"), "waiting": apart(Waiting), "results": apart(Results),
     }  # fmt: skip

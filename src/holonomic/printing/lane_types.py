@@ -173,6 +173,8 @@ class LaneTypes:
         kind = self.type_of(node.value)
         if kind is None:
             return None
+        if isinstance(node.slice, ast.Slice):
+            return LaneArray(kind.kind, kind.layout, (None, *kind.shape[1:]), kind.step)
         given = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
         indices = [self.type_of(each) for each in given]
         if None in indices:

@@ -245,6 +245,9 @@ class LaneValues:
     def _on_subscript(self, node):
         if isinstance(node.value, ast.Attribute) and node.value.attr == "shape":
             return self.value(node.value.value).lengths[node.slice.value]
+        if isinstance(node.slice, ast.Slice):
+            bounds = [self.value(each) for each in (node.slice.lower, node.slice.upper)]
+            return self.memory.stretch(self.builder, self.value(node.value), *bounds)
         place, at = self._entry(node)
         if len(at) < len(place.lengths):
             return self.memory.part(self.builder, place, at)

@@ -99,8 +99,8 @@ def _together(job: Job, way: Way, members: Members, values, todo, chunk: Chunk, 
     )  # fmt: skip
     logs, left = [chunk.events], todo
     if beside is not None:
-        own_looks = np.zeros(n, dtype=np.int64) if looks is None else looks.copy()
-        left = beside.run(way, number, begin, members, todo, {"looks_steps": own_looks, "results_notes": noted}, chunk)
+        given = {"looks_steps": steps.copy(), "looks_expected": expected, "results_notes": noted}
+        left = beside.run(way, number, begin, members, todo, given, chunk)
     one_by_one, began = left, time.thread_time()
     while len(left):
         log = batch.Log(
