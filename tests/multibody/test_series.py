@@ -361,3 +361,28 @@ def test_a_net_of_many_springs_is_at_once():
     knots = m.net("net", at=((0, 0), (0, -9.9), (9.9, 0)), size=(100, 100), mass=1.0, stiffness=10.0)
     m.revolute("held", m.ground, knots[0], at=(0, 0))
     assert m.assembly.gaps == {} and len(m.forces) == 2 * 100 * 99  # no force is looked at by itself, which took seconds
+
+
+@pytest.mark.parametrize("dimension", [2, 3])
+def test_energies_of_parts_in_rows_are_those_of_the_model(dimension):
+    _, many = chains(6, dimension)
+    sol = simulate(many, 0.02, compile="never", **STEPS)
+    parts = sol["energy"]
+    assert np.allclose(parts.kinetic, sol.energy.kinetic, rtol=1e-12) and parts.elastic[-1] > 0
+    assert np.allclose(parts.gravity + parts.elastic, sol.energy.potential, rtol=1e-12)
+    swept = sweep(many, 0.02, params={"link 3.mass": [0.13, 0.3], "coil 1.stiffness": [11.0, 40.0]}, save_at=3, compile="never")
+    alone = many.params["link 3.mass"], many.params["coil 1.stiffness"]
+    assert alone == pytest.approx((0.13, 11.0))
+    assert np.allclose(swept["energy"].total[0], simulate(many, 0.02, compile="never", save_at=3)["energy"].total, rtol=1e-6)
+
+
+def test_mobility_of_large_mechanisms_is_counted_by_tables():
+    m = Mechanism()
+    rods = m.chain("rope", at=((0, 0), (40, 0)), links=400, mass=4.0, first=m.ground)
+    assert str(m.mobility()) == "400 degrees of freedom; 800 of 800 rows independent"
+    m.revolute("again", rods[:2], rods[1:3], at=[(0.1, 0), (0.2, 0)])  # two pins that are there already
+    found = m.mobility()
+    assert (found.dof, found.rows, found.rank, found.redundant) == (400, 804, 800, {})
+    still = Mechanism()
+    still.net("net", at=((0, 0), (0, -1.9), (1.9, 0)), size=(20, 20), mass=1.0, stiffness=3.0)
+    assert still.mobility().dof == 1200

@@ -12,7 +12,7 @@ from ..errors import InconsistentState
 from ..kernels.signatures import Fn
 from ..model.extra_states import Extras
 from ..planning.reuse import model_of
-from ..starting.by_operators import Look
+from ..starting.by_operators import NEARBY, SPREAD, Look
 
 STEPS = 40
 
@@ -63,6 +63,26 @@ class TableKinematics:
             f"the joints cannot be closed: {STEPS} Newton steps leave joint {worst!r} open by {gaps[worst]:.2g}. Check the "
             "lengths, or start nearer to a closed position with near=."
         )
+
+    def redundant(self, q: np.ndarray) -> int:
+        """How many rows repeat others, wherever the mechanism stands: fewer than do so here, where this is a singular position."""
+        known, random = self.system.rank, np.random.default_rng(11)
+        Look(self.model, 0.0, q, self.rest, self.data)
+        here = self.system.rank[0]
+        if here <= 0:
+            return 0
+        near, kept = q + SPREAD * random.uniform(-1, 1, len(q)) * (1.0 + np.abs(q)), None
+        for _ in range(STEPS):
+            look = Look(self.model, 0.0, near, self.rest, self.data, kept)
+            kept = look.kept
+            if np.max(look.far, initial=0.0) <= NEARBY:
+                break
+            near = near - look.way_back(look.position)
+        self.system.set_rank(-1, -1)
+        Look(self.model, 0.0, near, self.rest, self.data)
+        nearby = max(0, self.system.rank[0])
+        self.system.set_rank(*known)
+        return min(here, nearby)
 
     def velocities(self, q: np.ndarray) -> np.ndarray:
         """The smallest velocities that meet the drives."""

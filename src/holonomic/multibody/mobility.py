@@ -10,6 +10,7 @@ from ..errors import BadArgument, InconsistentState
 from ..starting.initial import rank_by_rows
 from .assemble import Kinematics, close
 
+NAMED = 300  # bodies, beyond which no matrix of all joints is made: one of 10⁴ rods in the plane would take 5 GB
 RANK = 1e-8  # singular values below, relative to the largest, count as zero
 
 
@@ -24,9 +25,9 @@ class Mobility:
     rows, rank : int
         Number of constraint rows, and how many are independent.
     redundant : {str: int}
-        Rows that repeat others, by joint: their reactions are not unique.
+        Rows that repeat others, by joint: their reactions are not unique. Empty beyond 300 bodies, where they are only counted.
     margin : float
-        Smallest singular value that should not be zero, rows scaled to 1: near 0 the position is singular.
+        Smallest singular value that should not be zero, rows scaled to 1: near 0 the position is singular. NaN beyond 300 bodies.
     """
 
     dof: int
@@ -41,12 +42,14 @@ class Mobility:
         )
         if self.redundant:
             text += "; redundant: " + ", ".join(f"{count} at {name!r}" for name, count in self.redundant.items())
-        return text + f"; margin from a singular position {self.margin:.2g}"
+        return text if np.isnan(self.margin) else text + f"; margin from a singular position {self.margin:.2g}"
 
 
 def mobility(m) -> Mobility:
     """Count where the mechanism is assembled; rank that is higher nearby means a singular position, not redundancy."""
     q = m.assembly.q
+    if len(m.bodies) > NAMED:
+        return _by_tables(m, q)
     k = Kinematics(m)
     G = _scaled(k, q)
     rows = len(G)
@@ -70,6 +73,16 @@ def mobility(m) -> Mobility:
         name = k.labels[row][0]
         redundant[name] = redundant.get(name, 0) + 1
     return Mobility(k.nv - generic, rows, generic, redundant, float(values[generic - 1]))
+
+
+def _by_tables(m, q: np.ndarray) -> Mobility:
+    """The same of a large mechanism: redundant rows are counted by its elimination, here and nearby, and not named."""
+    from .closing_tables import TableKinematics  # which makes a model
+
+    rows = sum(len(part.labels) for part in (*m.joints.alone.values(), *m.drives.values()))
+    rows += sum(len(series.whole.labels) * series.count for series in m.joints.series)
+    count = TableKinematics(m, q).redundant(q) if rows else 0
+    return Mobility(m.kit.NV * len(m.bodies) - rows + count, rows, rows - count, {}, np.nan)
 
 
 def refuse_shared_loads(m, q) -> None:

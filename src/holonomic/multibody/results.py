@@ -39,6 +39,7 @@ class Resolver:
         self.gravity, self.ground_shapes = m._gravity, tuple(m.ground.shapes)
         self.centres = drawn_centres(m)  # by number
         self.states = m._state_layout()
+        self.n_alone = len(m.params.alone)  # numbers that stand before those in columns
         self.name_all()
 
     def name_all(self) -> None:

@@ -313,6 +313,14 @@ class DrawnParts(MutableMapping):
             return self._own.values()
         return _Values(self)
 
+    def but(self, series: Sequence[Series]) -> Iterator[Any]:
+        """All parts but those of some series."""
+        for each in self._order:
+            if isinstance(each, Series):
+                yield from () if each in series else map(each.part, range(each.count))
+            else:
+                yield from each.values()
+
     def items(self):
         """Names and parts."""
         return super().items() if self.series else self._own.items()

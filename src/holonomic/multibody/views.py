@@ -6,12 +6,14 @@ Time is the first axis. Vectors are in the ground frame. What joints, drives and
 from __future__ import annotations
 
 import difflib
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..model.call_by_name import known_in
 from .lower import mass_keys
+from .series_energy import of_bodies, of_forces, together
 from .small_vectors import dot
 
 if TYPE_CHECKING:
@@ -54,19 +56,28 @@ class EnergyView(PartView):
     @property
     def kinetic(self) -> np.ndarray:
         r = self._record
-        return r.out(sum(kinetic_energy(r, body) for body in r.resolver.bodies.values()))
+        rows, rest = self._in_rows(r.resolver.bodies)
+        return r.out(sum((of_bodies(r, row)[0] for row in rows), sum((kinetic_energy(r, body) for body in rest), 0.0)))
+
+    def _in_rows(self, parts) -> tuple[list, Iterator]:
+        """Series of which all parts are computed together, and the other parts."""
+        rows = [series for series in parts.series if together(self._record, series)]
+        return rows, parts.but(rows)
 
     @property
     def gravity(self) -> np.ndarray:
         r = self._record
         g = tuple(r.p[key] for key in r.resolver.gravity)
-        bodies = r.resolver.bodies.values()
-        return r.out(-sum(r.p[f"{body.name}.mass"] * dot(g, r.kit.centre(r.q, body.index)) for body in bodies))
+        rows, rest = self._in_rows(r.resolver.bodies)
+        alone = -sum((r.p[f"{body.name}.mass"] * dot(g, r.kit.centre(r.q, body.index)) for body in rest), 0.0)
+        return r.out(sum((of_bodies(r, row)[1] for row in rows), alone))
 
     @property
     def elastic(self) -> np.ndarray:
         r = self._record
-        return r.out(sum((r.energy(force) for force in r.resolver.forces.values() if force.stores), 0.0))
+        rows, rest = self._in_rows(r.resolver.forces)
+        alone = sum((r.energy(force) for force in rest if force.stores), 0.0)
+        return r.out(sum((of_forces(r, row) for row in rows if row.whole.stores), alone))
 
     @property
     def total(self) -> np.ndarray:
