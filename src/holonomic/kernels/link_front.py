@@ -2,7 +2,8 @@
 
 All of their rows are m own ones, m of the one neighbour, m of the other. What is summed is two *edges*, of the joint and one
 neighbour each: a lump that touches both, or what an earlier front left of them; an edge is a triangle of 2 m rows, number after
-number. The neighbours are coupled by this elimination alone.
+number. The neighbours are coupled by this elimination alone. At the *end* of a chain there is one neighbour: the second edge is
+what an earlier front left of the joint's own rows, a triangle of m.
 
 Where the eight numbers of all that is read and written stand side by side, the words of a group are few; see `JOINED`.
 """
@@ -16,8 +17,9 @@ from ..native.written_out import entries, written_out
 HEAD, LUMP, TOUCH, CHILD = 9, 11, 11, 17  # words, as in `front_groups`
 # Words of a group where everything stands side by side, behind its head: places of the rows of the joint, of the one neighbour, of
 # the other; then of the edges with the one and the other: 0, places of W⁻¹, of G and its step, of H and its step, of a lump, or 1,
-# places of what an earlier group left and of its sides. The head says -m.
+# places of what an earlier group left and of its sides. The head says -m, or -(10 + m) of ends.
 EDGE = 6
+END = 10
 JOINED = HEAD + 3 + 2 * EDGE
 
 
@@ -29,9 +31,9 @@ def width_of(m):
 
 @leaf
 def link_height(words, head):
-    """Own rows of a group of such fronts, as its words tell; 0: they are others."""
+    """What the head of a group says of such fronts, as its words tell: own rows, END more at ends; 0: they are others."""
     m, n, lumps, children = words[head], words[head + 1], words[head + 3], words[head + 4]
-    if n != 3 * m or (m != 2 and m != 3 and m != 5) or lumps + children != 2:
+    if (n != 3 * m and n != 2 * m) or (m != 2 and m != 3 and m != 5) or lumps + children != 2:
         return 0
     at, sides = head + HEAD + 8 * n, 0
     for k in range(2):
@@ -44,18 +46,21 @@ def link_height(words, head):
             side = words[second + 2]
             at = second + TOUCH
         else:
-            if words[at] != 2 * m:
+            rows = words[at]
+            if rows != 2 * m and (rows != m or n != 2 * m):
                 return 0
             at += CHILD
-            side = words[at + m]
+            side = words[at + m] if rows == 2 * m else 0
             for i in range(m):
-                if words[at + i] != i or words[at + m + i] != side + i:
+                if words[at + i] != i or (rows == 2 * m and words[at + m + i] != side + i):
                     return 0
-            at += 2 * m
-        if side != m and side != 2 * m:
+            at += rows
+        if side != 0 and side != m and side != 2 * m:
             return 0
         sides += side
-    return m if sides == 3 * m else 0
+    if n == 3 * m:
+        return m if sides == 3 * m else 0
+    return END + m if sides == m else 0
 
 
 def edge(m, width, x, W, G, G_step, H, H_step, T, to):
@@ -89,10 +94,10 @@ def edge(m, width, x, W, G, G_step, H, H_step, T, to):
             put(T, to + 8 * (row + m + j), total)
 
 
-def eliminated(m, one, two, T, K, panel, pivots, left, eps):
+def eliminated(m, sides, one, two, T, K, panel, pivots, left, eps):
     """Sum two edges and eliminate the rows of the joint."""
     f = c = entries()
-    n = 3 * m
+    n = (1 + sides) * m
     for i in range(m):
         for j in range(i + 1):
             place = 8 * (i * (i + 1) // 2 + j)
@@ -102,7 +107,8 @@ def eliminated(m, one, two, T, K, panel, pivots, left, eps):
             place = 8 * (i * (i + 1) // 2 + j)
             other = j if j < m else m + j
             f[i, j] = eight(T, one + place)
-            f[m + i, other] = eight(T, two + place)
+            if sides == 2:
+                f[m + i, other] = eight(T, two + place)
     for p in range(m):
         pivot = f[p, p] + eps
         inverse = 1.0 / pivot
@@ -122,16 +128,17 @@ def eliminated(m, one, two, T, K, panel, pivots, left, eps):
             put(T, left + 8 * ((i - m) * (i - m + 1) // 2 + j - m), f[i, j])
 
 
-def forward(m, children, own, one, two, T, K, panel, side):
+def forward(m, sides, children, own, one, two, T, K, panel, side):
     """The first half of a solution: the joint's rows, and what the right hand sides of its neighbours get of them."""
     y = entries()
-    n = 3 * m
+    n = (1 + sides) * m
     for i in range(m):
         y[i] = eight(T, own + 8 * i)
         if children:
             y[i] = y[i] + eight(T, one + 8 * i) + eight(T, two + 8 * i)
             y[m + i] = eight(T, one + 8 * (m + i))
-            y[2 * m + i] = eight(T, two + 8 * (m + i))
+            if sides == 2:
+                y[2 * m + i] = eight(T, two + 8 * (m + i))
     for p in range(m):
         put(T, side + 8 * p, y[p])
         for i in range(p + 1, n):
@@ -143,13 +150,14 @@ def forward(m, children, own, one, two, T, K, panel, side):
         put(T, side + 8 * i, y[i])
 
 
-def backward(m, one, two, T, K, panel, side, own):
+def backward(m, sides, one, two, T, K, panel, side, own):
     """The second half."""
     x = entries()
-    n = 3 * m
+    n = (1 + sides) * m
     for i in range(m):
         x[m + i] = eight(T, one + 8 * i)
-        x[2 * m + i] = eight(T, two + 8 * i)
+        if sides == 2:
+            x[2 * m + i] = eight(T, two + 8 * i)
     for q in range(m):
         p = m - 1 - q
         value = eight(T, side + 8 * p) * eight(K, panel + 8 * (p * n + p))
@@ -163,23 +171,23 @@ def backward(m, one, two, T, K, panel, side, own):
 @leaf
 def link_words(words, head, end):
     """Say in the head of a group whether it is such fronts, and write shorter words where that can be; return where they end."""
-    m = link_height(words, head)
-    words[head + 8] = m
-    if m == 0:
+    form = link_height(words, head)
+    words[head + 8] = form
+    if form == 0:
         return end
-    lumps, children, names = words[head + 3], words[head + 4], head + HEAD
-    sources = names + 24 * m
-    at, joined = sources, words[names] < 0 and words[names + 8 * m] < 0 and words[names + 16 * m] < 0
+    m, n, lumps, children, names = words[head], words[head + 1], words[head + 3], words[head + 4], head + HEAD
+    sources, last = names + 8 * n, names + 8 * (n - m)
+    at, joined = sources, words[names] < 0 and words[names + 8 * m] < 0 and words[last] < 0
     for k in range(lumps + children):
         if k < lumps:
             joined = joined and words[at + 3] < 0 and words[at + LUMP + 3] < 0 and words[at + LUMP + TOUCH + 3] < 0
             at += LUMP + 2 * TOUCH
         else:
             joined = joined and words[at + 1] < 0 and words[at + 9] < 0
-            at += CHILD + 2 * m
+            at += CHILD + words[at]
     if not joined:
         return end
-    words[names], words[names + 1], words[names + 2] = ~words[names], ~words[names + 8 * m], ~words[names + 16 * m]
+    words[names], words[names + 1], words[names + 2] = ~words[names], ~words[names + 8 * m], ~words[last]
     at = sources
     for k in range(lumps + children):
         if k < lumps:
@@ -189,18 +197,21 @@ def link_words(words, head, end):
             words[to + 4], words[to + 5] = ~words[H + 3], words[H]
             at += LUMP + 2 * TOUCH
         else:
-            to = names + 3 if words[at + CHILD + m] == m else names + 3 + EDGE
-            words[to], words[to + 1], words[to + 2] = 1, ~words[at + 1], ~words[at + 9]
-            at += CHILD + 2 * m
-    words[head + 8] = -m
+            to = names + 3 if words[at] == 2 * m and words[at + CHILD + m] == m else names + 3 + EDGE
+            words[to], words[to + 1], words[to + 2], rows = 1, ~words[at + 1], ~words[at + 9], words[at]
+            at += CHILD + rows
+    words[head + 8] = -form
     return head + JOINED
 
 
 edge_2, edge_3, edge_5 = written_out(edge, (2, 3), (3, 6), (5, 6))
-eliminated_2, eliminated_3, eliminated_5 = written_out(eliminated, 2, 3, 5)
-forward_2, forward_3, forward_5 = written_out(forward, (2, 0), (3, 0), (5, 0))
-forward_2_of_fronts, forward_3_of_fronts, forward_5_of_fronts = written_out(forward, (2, 1), (3, 1), (5, 1))
-backward_2, backward_3, backward_5 = written_out(backward, 2, 3, 5)
+eliminated_2, eliminated_3, eliminated_5 = written_out(eliminated, (2, 2), (3, 2), (5, 2))
+ended_2, ended_3, ended_5 = written_out(eliminated, (2, 1), (3, 1), (5, 1))
+forward_2, forward_3, forward_5 = written_out(forward, (2, 2, 0), (3, 2, 0), (5, 2, 0))
+forward_2_of_fronts, forward_3_of_fronts, forward_5_of_fronts = written_out(forward, (2, 2, 1), (3, 2, 1), (5, 2, 1))
+forward_2_ended, forward_3_ended, forward_5_ended = written_out(forward, (2, 1, 1), (3, 1, 1), (5, 1, 1))
+backward_2, backward_3, backward_5 = written_out(backward, (2, 2), (3, 2), (5, 2))
+backward_2_ended, backward_3_ended, backward_5_ended = written_out(backward, (2, 1), (3, 1), (5, 1))
 
 
 @leaf
@@ -254,15 +265,23 @@ def eliminate_link(program, at, head, K, T, at_front, at_block, at_left, eps):
                 first = program[at + LUMP + TOUCH + 2] == m
                 at += LUMP + 2 * TOUCH
             else:
-                collect(T, program, at + 1, at_left, m * (2 * m + 1), T, free)
-                first = program[at + CHILD + m] == m
-                at += CHILD + 2 * m
+                rows = program[at]
+                collect(T, program, at + 1, at_left, rows * (rows + 1) // 2, T, free)
+                first = rows == 2 * m and program[at + CHILD + m] == m
+                at += CHILD + rows
             if first:
                 one = free
             else:
                 two = free
             free += size
-    if m == 2:
+    if abs(program[head + 8]) > END:
+        if m == 2:
+            ended_2(one, two, T, K, panel, at_front, left, eps)
+        elif m == 3:
+            ended_3(one, two, T, K, panel, at_front, left, eps)
+        else:
+            ended_5(one, two, T, K, panel, at_front, left, eps)
+    elif m == 2:
         eliminated_2(one, two, T, K, panel, at_front, left, eps)
     elif m == 3:
         eliminated_3(one, two, T, K, panel, at_front, left, eps)
@@ -298,16 +317,24 @@ def links_forward(program, head, K, T, at_r, at_block, at_sides):
             two = at_sides + program[names + 5 + EDGE]
     else:
         rows_of_node(program, names, m, T, at_r, own)
-        at = names + 24 * m + (LUMP + 2 * TOUCH) * lumps
+        at = names + 8 * program[head + 1] + (LUMP + 2 * TOUCH) * lumps
         for _ in range(children):
-            collect(T, program, at + 9, at_sides, 2 * m, T, free)
-            if program[at + CHILD + m] == m:
+            rows = program[at]
+            collect(T, program, at + 9, at_sides, rows, T, free)
+            if rows == 2 * m and program[at + CHILD + m] == m:
                 one = free
             else:
                 two = free
             free += 16 * m
-            at += CHILD + 2 * m
-    if children > 0:
+            at += CHILD + rows
+    if abs(program[head + 8]) > END:
+        if m == 2:
+            forward_2_ended(own, one, two, T, K, panel, side)
+        elif m == 3:
+            forward_3_ended(own, one, two, T, K, panel, side)
+        else:
+            forward_5_ended(own, one, two, T, K, panel, side)
+    elif children > 0:
         if m == 2:
             forward_2_of_fronts(own, one, two, T, K, panel, side)
         elif m == 3:
@@ -326,6 +353,7 @@ def links_forward(program, head, K, T, at_r, at_block, at_sides):
 def links_backward(program, head, K, T, at_r, at_block, at_sides):
     """The second half."""
     m, count, panel, joined = program[head], program[head + 2], program[head + 5], program[head + 8] < 0
+    end = abs(program[head + 8]) > END
     names, side = head + HEAD, at_sides + program[head + 7]
     own, one, two = at_block, at_block + 8 * m, at_block + 16 * m
     if joined:
@@ -334,8 +362,15 @@ def links_backward(program, head, K, T, at_r, at_block, at_sides):
             own = at_r + program[names]
     else:
         rows_of_node(program, names + 8 * m, m, T, at_r, one)
-        rows_of_node(program, names + 16 * m, m, T, at_r, two)
-    if m == 2:
+        rows_of_node(program, names + (8 if end else 16) * m, m, T, at_r, two)
+    if end:
+        if m == 2:
+            backward_2_ended(one, two, T, K, panel, side, own)
+        elif m == 3:
+            backward_3_ended(one, two, T, K, panel, side, own)
+        else:
+            backward_5_ended(one, two, T, K, panel, side, own)
+    elif m == 2:
         backward_2(one, two, T, K, panel, side, own)
     elif m == 3:
         backward_3(one, two, T, K, panel, side, own)
