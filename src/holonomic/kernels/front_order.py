@@ -348,12 +348,6 @@ def write_groups(
                 or of_front[f + 1] - of_front[f] != n_lumps or child_first[f + 1] - child_first[f] != n_children
             ):  # fmt: skip
                 return -1 - g
-            for i in range(n_children):
-                other = room[children[child_first[f] + i]]
-                room[waiting + other] -= 1
-                if room[waiting + other] == 0 and room[rests + other] < ALONE:
-                    size_of = free + room[rests + other]
-                    room[following + other], room[size_of] = room[size_of], other
         if 0 < rest < ALONE and room[free + rest] >= 0:
             own_left = room[place + room[free + rest]]
             room[free + rest] = room[following + room[free + rest]]
@@ -364,6 +358,12 @@ def write_groups(
         for lane in range(count):
             f = members[begin + lane]
             left[f], sides[f], room[f] = own_left + lane, all_sides + lane, g
+            for i in range(n_children):
+                other = room[children[child_first[f] + i]]
+                room[waiting + other] -= 1
+                if room[waiting + other] == 0 and room[rests + other] < ALONE:
+                    size_of = free + room[rests + other]
+                    room[following + other], room[size_of] = room[size_of], other
         words[at + 5], words[at + 6], words[at + 7] = at_panels + panels, own_left, all_sides
         panels += 8 * m * n if n < ALONE else m * ((n + 7) // 8 * 8)
         all_sides += 8 * n

@@ -95,37 +95,38 @@ def edge(m, width, x, W, G, G_step, H, H_step, T, to):
 
 
 def eliminated(m, sides, one, two, T, K, panel, pivots, left, eps):
-    """Sum two edges and eliminate the rows of the joint."""
+    """Sum two edges and eliminate the rows of the joint: its columns first, then, entry by entry, what is left."""
     f = c = entries()
     n = (1 + sides) * m
-    for i in range(m):
-        for j in range(i + 1):
-            place = 8 * (i * (i + 1) // 2 + j)
-            f[i, j] = eight(T, one + place) + eight(T, two + place)
-    for i in range(m, 2 * m):
-        for j in range(i + 1):
-            place = 8 * (i * (i + 1) // 2 + j)
-            other = j if j < m else m + j
-            f[i, j] = eight(T, one + place)
-            if sides == 2:
-                f[m + i, other] = eight(T, two + place)
     for p in range(m):
+        for i in range(p, n):
+            if i < m:
+                place = 8 * (i * (i + 1) // 2 + p)
+                f[i, p] = eight(T, one + place) + eight(T, two + place)
+            elif i < 2 * m:
+                f[i, p] = eight(T, one + 8 * (i * (i + 1) // 2 + p))
+            else:
+                f[i, p] = eight(T, two + 8 * ((i - m) * (i - m + 1) // 2 + p))
+            for q in range(p):
+                f[i, p] = f[i, p] - c[i, q] * f[p, q]
         pivot = f[p, p] + eps
         inverse = 1.0 / pivot
         put(T, pivots + 8 * p, pivot)
         put(K, panel + 8 * (p * n + p), inverse)
         for i in range(p + 1, n):
-            c[i] = f[i, p] * inverse
-            put(K, panel + 8 * (p * n + i), c[i])
-        for i in range(p + 1, n):
-            for j in range(p + 1, i + 1):
-                if p == 0 and i >= 2 * m and m <= j and j < 2 * m:
-                    f[i, j] = 0.0 - c[i] * f[j, p]
-                else:
-                    f[i, j] = f[i, j] - c[i] * f[j, p]
+            c[i, p] = f[i, p] * inverse
+            put(K, panel + 8 * (p * n + i), c[i, p])
     for i in range(m, n):
         for j in range(m, i + 1):
-            put(T, left + 8 * ((i - m) * (i - m + 1) // 2 + j - m), f[i, j])
+            if i < 2 * m:
+                value = eight(T, one + 8 * (i * (i + 1) // 2 + j)) - c[i, 0] * f[j, 0]
+            elif j >= 2 * m:
+                value = eight(T, two + 8 * ((i - m) * (i - m + 1) // 2 + j - m)) - c[i, 0] * f[j, 0]
+            else:
+                value = 0.0 - c[i, 0] * f[j, 0]
+            for p in range(1, m):
+                value = value - c[i, p] * f[j, p]
+            put(T, left + 8 * ((i - m) * (i - m + 1) // 2 + j - m), value)
 
 
 def forward(m, sides, children, own, one, two, T, K, panel, side):
