@@ -51,7 +51,9 @@ class OfFronts:
         for trial in range(TRIALS):
             early, looked = self._replaced(waits=waits, looks=2, accelerations=accelerations)
             if not early.any() or waits.all():
-                return looked.as_found()
+                if index == 2:
+                    return looked.as_found()
+                break
             if not (early & ~waits).any():  # rows that went before leave nothing for these
                 early = self._beside(early) if trial < TRIALS - 2 else ~waits
             waits = waits | early
