@@ -121,6 +121,16 @@ def test_a_cable_of_a_hundred_links_hangs_as_the_forces_on_its_links_ask_for():
     assert abs(rest["end"].force[0]) == pytest.approx(H, rel=1e-7)
 
 
+def test_a_rope_drawn_level_hangs_down_from_its_one_end():
+    """Steps that are too long for its joints to be closed are halved."""
+    n = 60
+    m = Mechanism(gravity=(0, -9.81))
+    m.chain("rope", at=((0, 0), (0.1 * n, 0)), links=n, mass=0.1 * n, first=m.ground)
+    rest = equilibrium(m)
+    assert rest.stable
+    assert rest.q[1::3] == pytest.approx(-0.1 * (np.arange(n) + 0.5), abs=1e-9) and abs(rest.q[::3]).max() < 1e-9
+
+
 def test_exact_stiffness_and_damping_are_those_of_differences_in_space():
     m = Mechanism(gravity=(0, 0, -9.81))
     arm = m.body("arm", at=(0.5, 0, 0), mass=1.0, inertia=(0.01, 0.1, 0.1))

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..errors import BadArgument, StepFailed, UntraceableFunction
+from ..errors import BadArgument, InconsistentState, StepFailed, UntraceableFunction
 from ..model.call_by_name import Names, call, flatten_params
 from ..model.input_tables import input_table, values_at
 from .assemble import Kinematics, beginning, close, numbers_by_name, rows_by_qr
@@ -23,6 +23,7 @@ from .mechanism import Mechanism
 from .results import MechanismRecord, Resolver
 
 STEPS = 100
+HALVED = 8  # times that a step is, after which joints cannot be closed
 BALANCED = 1e-10  # forces left over, relative to those that act
 
 
@@ -194,6 +195,16 @@ def _vector(values) -> str:
     return "(" + ", ".join(f"{x + 0.0:.4g}" for x in np.ravel(values)) + ")"
 
 
+def _moved(s: Statics, q: np.ndarray, step: np.ndarray, parts) -> np.ndarray:
+    """Return the closed position after a step; where the joints cannot be closed so far away, after a half, a fourth and so on."""
+    for halved in range(HALVED):
+        try:
+            return close(s, s.kit.moved(q, step / 2**halved), parts, {}, "")
+        except InconsistentState:
+            continue
+    return close(s, s.kit.moved(q, step / 2**HALVED), parts, {}, "")
+
+
 def equilibrium(m, near=None) -> Equilibrium:
     """Find a position of rest, with the reactions there.
 
@@ -224,7 +235,7 @@ def equilibrium(m, near=None) -> Equilibrium:
         step = N @ _downhill(K, N.T @ (left * s.scale), 0.1 * s.size)
         largest = float(np.max(np.abs(step * s.scale)))
         step *= min(1.0, 0.1 * s.size / max(largest, 1e-300))
-        q = close(s, s.kit.moved(q, step), parts, {}, "")
+        q = _moved(s, q, step, parts)
         if largest <= 1e-13 * s.size:
             lam, left, G, acting = s.balance(q)
             break
