@@ -182,6 +182,21 @@ def test_a_process_beside_ends_with_its_parent(end, mass):
 
 
 @beside
+def test_there_is_one_process_beside_at_a_time(monkeypatch):
+    monkeypatch.setenv("HOLONOMIC_COMPILE_BESIDE", "1")
+    one, other = Tiers(1000, 2), Tiers(1000, 2)
+    one.lost = other.lost = one.cost / 2
+    one.compile_beside(lambda: time.sleep(60.0))
+    other.compile_beside(lambda: None)
+    assert not one.beside.ended and other.beside is None and other.by_tables
+    one.beside.end()
+    assert one.beside.ended and not one.beside.succeeded
+    other.compile_beside(lambda: None)
+    wait(lambda: other.beside.ended)
+    assert other.beside.succeeded
+
+
+@beside
 def test_a_process_beside_that_fails_is_not_asked_again(monkeypatch):
     monkeypatch.setenv("HOLONOMIC_COMPILE_BESIDE", "1")
     state = Tiers(1000, 2)

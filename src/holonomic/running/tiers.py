@@ -103,8 +103,9 @@ class Tiers:
         return sol
 
     def compile_beside(self, run: Callable[[], object]) -> None:
-        """Let a process beside compile what a run needs, if enough was lost without it and there can be one."""
-        if self.beside is None and self.lost >= BESIDE * self.cost and may_fork():
+        """Let a process beside compile what a run needs, if enough was lost without it, there can be one, and there is none."""
+        _all[:] = [one for one in _all if not one.ended]
+        if self.beside is None and self.lost >= BESIDE * self.cost and not _all and may_fork():
             self.beside = Beside(run)
 
 
@@ -135,8 +136,8 @@ class Beside:
             return
         if not self.pid:
             _be_beside(run, self.owner)
-        if not _all:
-            atexit.register(_end_all)
+        atexit.unregister(_end_all)
+        atexit.register(_end_all)
         _all.append(self)
 
     @property
@@ -167,7 +168,7 @@ class Beside:
             self._ended = True
 
 
-_all: list[Beside] = []
+_all: list[Beside] = []  # those that may be at work; at most one
 
 
 def _end_all() -> None:
