@@ -94,6 +94,16 @@ def from_moved_start(slots, model, method, run, t, h, state):
     return status
 
 
+@leaf
+def take_multipliers(xn, K, row, first, nl):
+    """λ that is integrated follows what a stabilization has made of q and v: left where it is, it departs from them ever faster.
+
+    On a pendulum Radau of order 13 was wrong by 0.03 at rtol 1e-10.
+    """
+    for i in range(nl):
+        xn[first + i] = K[row, first + i]
+
+
 @part
 def attempt(slots, model, method, run, loop):
     """Try one step: stages, pull, field at the new point, error."""
@@ -117,6 +127,8 @@ def attempt(slots, model, method, run, loop):
     status = call_finish(slots, model, method, run, t, h, loop.state)
     if status != OK:
         return status
+    if size.nv > 0 and size.n_differential > size.nq + size.nv and sp.shape[0] > size.nq:
+        take_multipliers(xn, loop.state.K, run.last_stage, size.nq + size.nv, size.nl)
     if size.n_errors > 1:
         run.err = error_in_two_parts(slots, model, method, run, h, loop)
     elif size.n_errors > 0:
